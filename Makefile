@@ -1,0 +1,84 @@
+# alds: what a contributor does every day. `make` lists it.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+# The linter, built from its module so that everybody uses this one.
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI := bin/golangci-lint-$(GOLANGCI_VERSION)
+
+# Packages where goroutines meet: the race detector looks at these.
+RACE := ./internal/webhook/... ./internal/jobs/... ./internal/app/... ./internal/db/... \
+	./internal/asset/... ./internal/auth/... ./internal/bulk/...
+
+FUZZTIME ?= 30s
+URL ?= http://127.0.0.1:8080/alds
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+
+.PHONY: check
+check: lint longest ## format, vet, lint and test everything, services required, with the race detector
+	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
+	go vet ./...
+	go mod verify
+	REQUIRE_SERVICES=1 go run ./internal/testall
+	REQUIRE_SERVICES=1 go test -race $(RACE)
+
+.PHONY: test
+test: ## test what this machine allows, and say which databases were used
+	go run ./internal/testall
+
+.PHONY: race
+race: ## the race detector on the packages where goroutines meet
+	go test -race $(RACE)
+
+.PHONY: golden
+golden: ## rewrite the golden cases of the query stages; the diff is the review
+	go test ./internal/token ./internal/query ./internal/sqlgen -update
+	git diff --stat -- '*.txtar'
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME
+	@for file in $$(git grep -l '^func Fuzz' -- '*_test.go'); do \
+		for target in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9]*)\(.*/\1/p' $$file); do \
+			echo "== $$target in $$(dirname $$file)"; \
+			go test ./$$(dirname $$file) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) || exit 1; \
+		done; \
+	done
+
+$(GOLANGCI):
+	GOBIN=$(CURDIR)/bin nice go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv bin/golangci-lint $@
+
+.PHONY: lint
+lint: $(GOLANGCI) ## lint, and check the format
+	$(GOLANGCI) run ./...
+
+.PHONY: run
+run: ## run alds in one process on 127.0.0.1:8080, data in ./alds-data
+	go run ./cmd/standalone
+
+.PHONY: build
+build: ## build the commands into bin/
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
+
+.PHONY: up
+up: ## start everything with docker compose
+	docker compose up --build --detach
+
+.PHONY: down
+down: ## stop what `make up` started; data stays
+	docker compose down
+
+.PHONY: longest
+longest: ## print the ten longest functions
+	@git ls-files '*.go' | grep -v _test.go | xargs awk ' \
+		FNR == 1 { open = 0 } \
+		/^func / { name = $$0; sub(/ *\{.*/, "", name); start = FNR; open = !/\}$$/ } \
+		/^\}/ && open { print FNR - start + 1 "\t" FILENAME ":" start "\t" name; open = 0 }' | sort -rn | head -10
+
+.PHONY: bench
+bench: ## load FILE=backlog.csv.gz into the service at URL and read it back
+	go run ./bench/load -file "$(FILE)" -url "$(URL)" -verify
