@@ -1,0 +1,194 @@
+package config
+
+import (
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	defaultPassword = "admin"
+	keySize         = 32
+)
+
+// Config is the settings of a process. The comments of Settings say what they
+// mean.
+type Config struct {
+	Standalone bool
+
+	Addr      string // host:port the api listens on
+	AdminAddr string // empty: a free loopback port
+	Instance  string // without slashes
+	PublicURL string // with the instance, without a slash at the end; empty: made from the address
+
+	Database string // DATABASE_URL, with its password: never print it, see Describe
+	Redis    string // REDIS_URL, likewise; empty: the queue in the process
+	DataDir  string
+
+	AdminPassword Secret
+	SecretKey     Secret // the raw 32 bytes; zero: the key is in SecretKeyFile
+	SecretKeyFile string // standalone without ALDS_SECRET_KEY; empty else
+
+	LogLevel slog.Level
+
+	RequestTimeout  time.Duration
+	ShutdownGrace   time.Duration
+	DBConns         int
+	DBWriteLimit    time.Duration
+	MaxBody         int // bytes
+	MaxCommands     int
+	MaxAssets       int
+	IdempotencyKeep time.Duration
+
+	WorkerConcurrency     int
+	WebhookAllowPrivate   bool
+	WebhookRetrySchedule  []time.Duration
+	WebhookMaxEnabled     int // 0: no bound
+	WebhookTimeout        time.Duration
+	WebhookConnectTimeout time.Duration
+	WebhookInFlight       int
+	WebhookDisableAfter   int
+	WebhookKeep           time.Duration
+}
+
+// FromEnv reads the settings; standalone fills in what that needs to run
+// without any. Errors: one that lists every problem, a line each.
+func FromEnv(getenv func(string) string, standalone bool) (Config, error) {
+	r := newReader(getenv)
+	c := Config{
+		Standalone:      standalone,
+		AdminAddr:       r.address("ALDS_ADMIN_ADDR"),
+		Instance:        r.segment("ALDS_INSTANCE"),
+		PublicURL:       r.publicURL("ALDS_PUBLIC_URL"),
+		DataDir:         r.text("ALDS_DATA_DIR"),
+		AdminPassword:   NewSecret(r.text("ALDS_ADMIN_PASSWORD")),
+		RequestTimeout:  r.duration("ALDS_REQUEST_TIMEOUT", time.Second, time.Hour),
+		ShutdownGrace:   r.duration("ALDS_SHUTDOWN_GRACE", time.Second, time.Hour),
+		DBConns:         r.number("ALDS_DB_CONNS", 2, 10_000),
+		DBWriteLimit:    r.duration("ALDS_DB_WRITE_LIMIT", time.Second, time.Hour),
+		MaxBody:         r.size("ALDS_MAX_BODY", 1<<10, 1<<30),
+		MaxCommands:     r.number("ALDS_MAX_COMMANDS", 1, 1_000_000),
+		MaxAssets:       r.number("ALDS_MAX_ASSETS", 1, 1_000_000),
+		IdempotencyKeep: r.duration("ALDS_IDEMPOTENCY_KEEP", time.Minute, 365*24*time.Hour),
+	}
+	c.readLogLevel(r)
+	c.readWebhooks(r)
+	c.readServices(r)
+	return c, r.err()
+}
+
+func (c *Config) readLogLevel(r *reader) {
+	if err := c.LogLevel.UnmarshalText([]byte(r.oneOf("ALDS_LOG_LEVEL", []string{"debug", "info", "warn", "error"}))); err != nil {
+		c.LogLevel = slog.LevelInfo // oneOf has told the problem
+	}
+}
+
+func (c *Config) readWebhooks(r *reader) {
+	c.WorkerConcurrency = r.number("ALDS_WORKER_CONCURRENCY", 1, 10_000)
+	c.WebhookRetrySchedule = r.durations("ALDS_WEBHOOK_RETRY_SCHEDULE")
+	c.WebhookMaxEnabled = r.number("ALDS_WEBHOOK_MAX_ENABLED", 0, 1_000_000)
+	c.WebhookTimeout = r.duration("ALDS_WEBHOOK_TIMEOUT", 10*time.Millisecond, 10*time.Minute)
+	c.WebhookConnectTimeout = r.duration("ALDS_WEBHOOK_CONNECT_TIMEOUT", 10*time.Millisecond, 10*time.Minute)
+	c.WebhookInFlight = r.number("ALDS_WEBHOOK_IN_FLIGHT", 1, 10_000)
+	c.WebhookDisableAfter = r.number("ALDS_WEBHOOK_DISABLE_AFTER", 1, 1_000_000)
+	c.WebhookKeep = r.duration("ALDS_WEBHOOK_KEEP", time.Minute, 365*24*time.Hour)
+}
+
+// readServices reads what differs between standalone and the other roles.
+func (c *Config) readServices(r *reader) {
+	port := r.number("PORT", 0, 65535)
+	if c.Addr = r.address("ALDS_ADDR"); c.Addr == "" {
+		host := ""
+		if c.Standalone {
+			host = "127.0.0.1"
+		}
+		c.Addr = net.JoinHostPort(host, fmt.Sprint(port))
+	}
+	c.WebhookAllowPrivate = r.flag("ALDS_WEBHOOK_ALLOW_PRIVATE", c.Standalone && IsLoopback(c.Addr))
+	c.Database = r.database("DATABASE_URL")
+	c.Redis = r.redis("REDIS_URL")
+	c.SecretKey = r.key("ALDS_SECRET_KEY")
+	if c.Standalone {
+		if c.Database == "" {
+			c.Database = "sqlite:" + filepath.Join(c.DataDir, "alds.db")
+		}
+		if c.SecretKey.IsZero() {
+			c.SecretKeyFile = filepath.Join(c.DataDir, "secret.key")
+		}
+		return
+	}
+	for _, name := range []string{"DATABASE_URL", "REDIS_URL", "ALDS_SECRET_KEY"} {
+		if r.getenv(name) == "" {
+			r.problem(name, "is not set; only standalone does without")
+		}
+	}
+}
+
+// HasDefaultPassword reports whether the admin's password for a new database is
+// the one everybody knows.
+func (c Config) HasDefaultPassword() bool { return c.AdminPassword.Reveal() == defaultPassword }
+
+// BaseURL returns the URL of the instance as others see it, for an api that
+// listens on addr (host:port).
+func (c Config) BaseURL(addr string) string {
+	if c.PublicURL != "" {
+		return c.PublicURL
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "http://" + addr + "/" + c.Instance
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/" + c.Instance
+}
+
+// IsLoopback reports whether addr (host:port) can be reached from this machine
+// only.
+func IsLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	host, _, _ = strings.Cut(host, "%")
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// Describe returns facts for the line printed at start, such as "database
+// mysql://alds:[redacted]@db:3306/alds". No secret is in them.
+func (c Config) Describe() []string {
+	queue := "queue in the process"
+	if c.Redis != "" {
+		queue = "queue " + redactURL(c.Redis)
+	}
+	key := "secret key from the environment"
+	if c.SecretKeyFile != "" {
+		key = "secret key in " + c.SecretKeyFile
+	}
+	return []string{
+		"listens on " + c.Addr,
+		"base URL " + c.BaseURL(c.Addr),
+		"database " + redactURL(c.Database),
+		queue,
+		key,
+		fmt.Sprintf("webhooks to private addresses: %v", c.WebhookAllowPrivate),
+	}
+}
+
+func decodeKey(text string) ([]byte, bool) {
+	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		if key, err := e.DecodeString(text); err == nil && len(key) == keySize {
+			return key, true
+		}
+	}
+	return nil, false
+}

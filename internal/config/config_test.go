@@ -1,0 +1,141 @@
+package config
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+func env(pairs ...string) func(string) string {
+	m := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = pairs[i+1]
+	}
+	return func(name string) string { return m[name] }
+}
+
+var key = base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32)))
+
+func TestStandaloneNeedsNothing(t *testing.T) {
+	c, err := FromEnv(env(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Addr != "127.0.0.1:8080" || c.Database != "sqlite:alds-data/alds.db" || c.Redis != "" || c.SecretKeyFile != "alds-data/secret.key" {
+		t.Errorf("got %+v", c)
+	}
+	if !c.WebhookAllowPrivate || !c.HasDefaultPassword() || c.MaxBody != 64<<20 || c.MaxCommands != 100_000 {
+		t.Errorf("got %+v", c)
+	}
+	if len(c.WebhookRetrySchedule) != 9 || c.WebhookRetrySchedule[0] != 5*time.Second || c.WebhookRetrySchedule[8] != 24*time.Hour {
+		t.Errorf("schedule %v", c.WebhookRetrySchedule)
+	}
+	if got := c.BaseURL(c.Addr); got != "http://127.0.0.1:8080/alds" {
+		t.Errorf("base URL %s", got)
+	}
+}
+
+func TestStandaloneOnAllInterfacesDoesNotAllowPrivateTargets(t *testing.T) {
+	c, err := FromEnv(env("ALDS_ADDR", ":9000"), true)
+	if err != nil || c.WebhookAllowPrivate || IsLoopback(c.Addr) {
+		t.Errorf("got %+v, %v", c, err)
+	}
+}
+
+func TestRolesNeedTheirServices(t *testing.T) {
+	_, err := FromEnv(env(), false)
+	for _, name := range []string{"DATABASE_URL", "REDIS_URL", "ALDS_SECRET_KEY"} {
+		if err == nil || !strings.Contains(err.Error(), name+" is not set") {
+			t.Errorf("%s is not asked for: %v", name, err)
+		}
+	}
+	c, err := FromEnv(env("DATABASE_URL", "mysql://alds:pw@db/alds", "REDIS_URL", "redis://:pw@cache:6379/0", "ALDS_SECRET_KEY", key, "PORT", "5000"), false)
+	if err != nil || c.Addr != ":5000" || c.SecretKey.Reveal() != strings.Repeat("k", 32) || c.SecretKeyFile != "" || c.WebhookAllowPrivate {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	if got := c.BaseURL(c.Addr); got != "http://localhost:5000/alds" {
+		t.Errorf("base URL %s", got)
+	}
+}
+
+func TestAllProblemsAreToldAtOnce(t *testing.T) {
+	bad := map[string]string{
+		"PORT": "99999", "ALDS_ADDR": "nowhere", "DATABASE_URL": "postgres://u:hunter2@h/d", "REDIS_URL": "http://x:hunter2@y", "ALDS_INSTANCE": "a/b",
+		"ALDS_PUBLIC_URL": "ftp://hunter2@x", "ALDS_ADMIN_ADDR": "x", "ALDS_SECRET_KEY": "hunter2",
+		"ALDS_LOG_LEVEL": "loud", "ALDS_REQUEST_TIMEOUT": "5", "ALDS_SHUTDOWN_GRACE": "-1s", "ALDS_DB_CONNS": "0", "ALDS_DB_WRITE_LIMIT": "x",
+		"ALDS_MAX_BODY": "64 parsecs", "ALDS_MAX_COMMANDS": "many", "ALDS_MAX_ASSETS": "0", "ALDS_IDEMPOTENCY_KEEP": "1s",
+		"ALDS_WORKER_CONCURRENCY": "0", "ALDS_WEBHOOK_ALLOW_PRIVATE": "perhaps", "ALDS_WEBHOOK_RETRY_SCHEDULE": "5s,soon",
+		"ALDS_WEBHOOK_MAX_ENABLED": "-1", "ALDS_WEBHOOK_TIMEOUT": "1h", "ALDS_WEBHOOK_CONNECT_TIMEOUT": "0", "ALDS_WEBHOOK_IN_FLIGHT": "0",
+		"ALDS_WEBHOOK_DISABLE_AFTER": "0", "ALDS_WEBHOOK_KEEP": "0s",
+	}
+	_, err := FromEnv(func(name string) string { return bad[name] }, true)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for name := range bad {
+		if !strings.Contains(err.Error(), name+" is") && !strings.Contains(err.Error(), name+" names") {
+			t.Errorf("%s is not told", name)
+		}
+	}
+	if strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a secret is told: %v", err)
+	}
+	if got := strings.Count(err.Error(), "\n") + 1; got != len(bad) {
+		t.Errorf("%d problems for %d bad settings:\n%v", got, len(bad), err)
+	}
+}
+
+func TestSecretsDoNotShow(t *testing.T) {
+	c, err := FromEnv(env("DATABASE_URL", "mysql://alds:hunter2@db/alds", "REDIS_URL", "redis://:hunter2@cache:6379/0?x=hunter2",
+		"ALDS_SECRET_KEY", key, "ALDS_ADMIN_PASSWORD", "hunter2"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := strings.Join(c.Describe(), "\n")
+	if strings.Contains(facts, "hunter2") || !strings.Contains(facts, "mysql://alds:[redacted]@db/alds") {
+		t.Errorf("facts:\n%s", facts)
+	}
+	js, _ := json.Marshal(c.AdminPassword)
+	var log strings.Builder
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "p", c.AdminPassword)
+	for _, s := range []string{fmt.Sprint(c.AdminPassword), fmt.Sprintf("%v %+v %#v %s %q", c.AdminPassword, c.AdminPassword, c.AdminPassword, c.AdminPassword, c.AdminPassword), string(js), log.String()} {
+		if strings.Contains(s, "hunter2") {
+			t.Errorf("shown: %s", s)
+		}
+	}
+}
+
+func TestIsLoopback(t *testing.T) {
+	for addr, want := range map[string]bool{
+		"127.0.0.1:80": true, "127.9.9.9:1": true, "[::1]:80": true, "localhost:80": true,
+		":80": false, "0.0.0.0:80": false, "[::]:80": false, "10.0.0.1:80": false, "example.org:80": false, "": false,
+		"localhost.example.org:80": false, "[::ffff:127.0.0.1]:80": true,
+	} {
+		if IsLoopback(addr) != want {
+			t.Errorf("IsLoopback(%q) = %v", addr, !want)
+		}
+	}
+}
+
+// TestEverySettingIsRead guards the table: a name in it that FromEnv does not
+// ask for would be documented and do nothing.
+func TestEverySettingIsRead(t *testing.T) {
+	asked := map[string]bool{}
+	_, _ = FromEnv(func(name string) string { asked[name] = true; return "" }, false)
+	for _, s := range Settings() {
+		if !asked[s.Name] {
+			t.Errorf("%s is in the table and never read", s.Name)
+		}
+		if s.Meaning == "" {
+			t.Errorf("%s has no meaning", s.Name)
+		}
+		delete(asked, s.Name)
+	}
+	for name := range asked {
+		t.Errorf("%s is read and not in the table", name)
+	}
+}

@@ -1,0 +1,226 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// reader reads settings by name and collects what is wrong with them. A value
+// that may hold a secret is never part of a problem's text.
+type reader struct {
+	getenv   func(string) string
+	defaults map[string]string
+	problems []error
+}
+
+func newReader(getenv func(string) string) *reader {
+	r := &reader{getenv: func(name string) string { return strings.TrimSpace(getenv(name)) }, defaults: map[string]string{}}
+	for _, s := range Settings() {
+		r.defaults[s.Name] = s.Default
+	}
+	return r
+}
+
+func (r *reader) problem(name, format string, args ...any) {
+	r.problems = append(r.problems, errors.New(name+" "+fmt.Sprintf(format, args...)))
+}
+
+func (r *reader) err() error { return errors.Join(r.problems...) }
+
+func (r *reader) text(name string) string {
+	fallback, listed := r.defaults[name]
+	if !listed {
+		panic("config: " + name + " is not in Settings")
+	}
+	if v := r.getenv(name); v != "" {
+		return v
+	}
+	return fallback
+}
+
+func (r *reader) number(name string, low, high int) int {
+	v := r.text(name)
+	n, err := strconv.Atoi(v)
+	if err != nil || n < low || n > high {
+		r.problem(name, "is %q; want a number from %d to %d", v, low, high)
+	}
+	return n
+}
+
+var units = []struct {
+	suffix string
+	bytes  int
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"B", 1}, {"", 1}}
+
+func (r *reader) size(name string, low, high int) int {
+	v := r.text(name)
+	for _, u := range units {
+		digits, ok := strings.CutSuffix(v, u.suffix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(digits))
+		if err == nil && n >= 0 && n <= high/u.bytes && n*u.bytes >= low {
+			return n * u.bytes
+		}
+		break
+	}
+	r.problem(name, "is %q; want bytes from %d to %d, such as 64MiB", v, low, high)
+	return 0
+}
+
+func (r *reader) duration(name string, low, high time.Duration) time.Duration {
+	v := r.text(name)
+	d, err := time.ParseDuration(v)
+	if err != nil || d < low || d > high {
+		r.problem(name, "is %q; want a duration from %v to %v, such as 10s", v, low, high)
+	}
+	return d
+}
+
+// maxRetries bounds the list of ALDS_WEBHOOK_RETRY_SCHEDULE.
+const maxRetries = 100
+
+func (r *reader) durations(name string) []time.Duration {
+	v := r.text(name)
+	var all []time.Duration
+	for part := range strings.SplitSeq(v, ",") {
+		d, err := time.ParseDuration(strings.TrimSpace(part))
+		if err != nil || d < 0 || d > 30*24*time.Hour || len(all) == maxRetries {
+			r.problem(name, "is %q; want up to %d durations up to 720h with commas between, such as 5s,30s,2m", v, maxRetries)
+			return nil
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+func (r *reader) flag(name string, unset bool) bool {
+	switch v := strings.ToLower(r.text(name)); v {
+	case "":
+		return unset
+	case "1", "true", "yes":
+		return true
+	case "0", "false", "no":
+		return false
+	default:
+		r.problem(name, "is %q; want 1 or 0", v)
+		return false
+	}
+}
+
+func (r *reader) oneOf(name string, values []string) string {
+	v := r.text(name)
+	if !slices.Contains(values, v) {
+		r.problem(name, "is %q; want one of %s", v, strings.Join(values, ", "))
+	}
+	return v
+}
+
+func (r *reader) address(name string) string {
+	v := r.text(name)
+	if v == "" {
+		return ""
+	}
+	_, port, err := net.SplitHostPort(v)
+	if n, bad := strconv.Atoi(port); err != nil || bad != nil || n < 0 || n > 65535 {
+		r.problem(name, "is %q; want host:port", v)
+	}
+	return v
+}
+
+func (r *reader) segment(name string) string {
+	v := r.text(name)
+	if strings.ContainsFunc(v, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.", c)
+	}) || strings.Trim(v, ".") == "" {
+		r.problem(name, "is %q; want one path segment of letters, digits and - _ .", v)
+	}
+	return v
+}
+
+func (r *reader) publicURL(name string) string {
+	v := r.text(name)
+	if v == "" {
+		return ""
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		r.problem(name, "is not an http or https URL without user, query and fragment")
+		return ""
+	}
+	return strings.TrimRight(v, "/")
+}
+
+func (r *reader) database(name string) string {
+	v := r.text(name)
+	if v == "" {
+		return ""
+	}
+	if path, ok := strings.CutPrefix(v, "sqlite:"); ok {
+		if strings.TrimPrefix(path, "//") == "" {
+			r.problem(name, "names no file; want sqlite:path")
+		}
+		return v
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "mysql" || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" {
+		r.problem(name, "is not mysql://user:pass@host:3306/name or sqlite:path")
+	}
+	return v
+}
+
+func (r *reader) redis(name string) string {
+	v := r.text(name)
+	if v == "" {
+		return ""
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Host == "" || !slices.Contains([]string{"redis", "rediss", "redis+sentinel", "redis+cluster"}, u.Scheme) {
+		r.problem(name, "is not a redis://, rediss://, redis+sentinel:// or redis+cluster:// URL")
+	}
+	return v
+}
+
+func (r *reader) key(name string) Secret {
+	v := r.text(name)
+	if v == "" {
+		return Secret{}
+	}
+	key, ok := decodeKey(v)
+	if !ok {
+		r.problem(name, "is not base64 of %d bytes", keySize)
+		return Secret{}
+	}
+	return NewSecret(string(key))
+}
+
+// redactURL returns a URL with its password and query values hidden.
+func redactURL(v string) string {
+	if strings.HasPrefix(v, "sqlite:") {
+		return v
+	}
+	u, err := url.Parse(v)
+	if err != nil {
+		return redacted
+	}
+	shown := u.Scheme + "://"
+	if u.User != nil {
+		shown += u.User.Username()
+		if _, ok := u.User.Password(); ok {
+			shown += ":" + redacted
+		}
+		shown += "@"
+	}
+	shown += u.Host + u.Path
+	if u.RawQuery != "" {
+		shown += "?" + redacted
+	}
+	return shown
+}

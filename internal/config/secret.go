@@ -1,0 +1,29 @@
+package config
+
+import "log/slog"
+
+const redacted = "[redacted]"
+
+// Secret is a text that never shows itself: not in messages, logs or JSON.
+type Secret struct{ text string }
+
+// NewSecret returns a Secret holding text.
+func NewSecret(text string) Secret { return Secret{text} }
+
+// Reveal returns the text, for the one place that needs it.
+func (s Secret) Reveal() string { return s.text }
+
+// IsZero reports whether there is no text.
+func (s Secret) IsZero() bool { return s.text == "" }
+
+// String returns [redacted].
+func (s Secret) String() string { return redacted }
+
+// GoString returns [redacted], for %#v.
+func (s Secret) GoString() string { return redacted }
+
+// MarshalText gives [redacted] to encoders.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// LogValue gives [redacted] to logs.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }

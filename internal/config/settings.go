@@ -1,0 +1,43 @@
+package config
+
+// Setting is one environment variable.
+type Setting struct {
+	Name    string // of the variable
+	Default string // the value when it is unset or empty; empty when Meaning says what then
+	Meaning string // one sentence or two, for the reference table
+}
+
+// Settings returns the reference table of all settings, in the order they are
+// documented in.
+func Settings() []Setting {
+	return []Setting{
+		{"PORT", "8080", "Port of the api."},
+		{"ALDS_ADDR", "", "Address the api listens on, host:port; takes the place of PORT. Unset: all interfaces, standalone 127.0.0.1 only."},
+		{"DATABASE_URL", "", "`mysql://user:pass@host:3306/name` or `sqlite:path`. Required; standalone: `alds.db` in ALDS_DATA_DIR."},
+		{"REDIS_URL", "", "`redis://`, `rediss://`, `redis+sentinel://` or `redis+cluster://`. Required; standalone: a queue in the process."},
+		{"ALDS_INSTANCE", "alds", "First segment of every path."},
+		{"ALDS_PUBLIC_URL", "", "The base URL as others see it, instance included, for hrefs. Unset: made from the address."},
+		{"ALDS_ADMIN_ADDR", "", "Listener of every process for `/healthz`, `/readyz` and `/metrics`. Unset: a free loopback port, printed at start."},
+		{"ALDS_ADMIN_PASSWORD", "admin", "Password of Member:20 when the database is new. With `admin` alds listens on loopback only."},
+		{"ALDS_SECRET_KEY", "", "Base64 of 32 bytes; encrypts stored secrets. Required; standalone makes `secret.key` in ALDS_DATA_DIR."},
+		{"ALDS_DATA_DIR", "alds-data", "Folder of standalone."},
+		{"ALDS_LOG_LEVEL", "info", "debug, info, warn or error."},
+		{"ALDS_REQUEST_TIMEOUT", "90s", "Longest time one request is worked on."},
+		{"ALDS_SHUTDOWN_GRACE", "20s", "Time to finish or hand back work after a signal to stop."},
+		{"ALDS_DB_CONNS", "40", "Database connections of one process, at most."},
+		{"ALDS_DB_WRITE_LIMIT", "60s", "Longest time of one write transaction."},
+		{"ALDS_MAX_BODY", "64MiB", "Largest request body; above it the answer is 413."},
+		{"ALDS_MAX_COMMANDS", "100000", "Most commands of one request; above it the answer is 400."},
+		{"ALDS_MAX_ASSETS", "100000", "Most assets one request may change."},
+		{"ALDS_IDEMPOTENCY_KEEP", "24h", "How long the answer to an Idempotency-Key is kept."},
+		{"ALDS_WORKER_CONCURRENCY", "64", "Webhook deliveries of one worker at the same time."},
+		{"ALDS_WEBHOOK_ALLOW_PRIVATE", "", "`1` lets webhooks go to loopback and private addresses. Unset: only in a standalone that listens on loopback."},
+		{"ALDS_WEBHOOK_RETRY_SCHEDULE", "5s,30s,2m,10m,30m,2h,6h,12h,24h", "Times between the attempts of a delivery; one attempt more than times."},
+		{"ALDS_WEBHOOK_MAX_ENABLED", "1000", "Enabled subscriptions allowed; 0 for any number."},
+		{"ALDS_WEBHOOK_TIMEOUT", "10s", "Longest time of one delivery attempt."},
+		{"ALDS_WEBHOOK_CONNECT_TIMEOUT", "3s", "Longest time to connect to a receiver."},
+		{"ALDS_WEBHOOK_IN_FLIGHT", "8", "Deliveries of one subscription at the same time."},
+		{"ALDS_WEBHOOK_DISABLE_AFTER", "5", "Deliveries in a row that use up their attempts before the subscription is disabled."},
+		{"ALDS_WEBHOOK_KEEP", "72h", "How long a settled delivery is kept, so that it can be sent again."},
+	}
+}

@@ -1,0 +1,202 @@
+package db
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"encoding/binary"
+	"io"
+	"sync"
+	"unicode/utf8"
+)
+
+// The collation ALDS gives SQLite the order of utf8mb4_unicode_ci: each
+// character has weights (none, one or several), texts compare weight by
+// weight, and the shorter one is padded with spaces.
+
+// weightsFile holds the weights that no rule gives, gzip-compressed: for each
+// character the distance from the one before it and the number of weights, both
+// as uvarint, and the weights as big-endian 16-bit numbers. The test of this
+// file compares it with a server and can write it anew.
+//
+//go:embed weights.gz
+var weightsFile []byte
+
+const (
+	spaceWeight = 0x0209
+	outside     = 0xFFFD // the weight of every character outside of the basic plane
+	several     = 1      // in weights.one: look into weights.more
+	implicit    = 2      // in weights.one: computed from the code point
+)
+
+// weights is the table of all characters of the basic plane.
+type weights struct {
+	one  [1 << 16]uint16 // the only weight; 0 none
+	more map[rune][]uint16
+}
+
+var weightTable = sync.OnceValue(func() *weights {
+	w := &weights{more: map[rune][]uint16{}}
+	for i := range w.one {
+		w.one[i] = implicit
+	}
+	unzip, err := gzip.NewReader(bytes.NewReader(weightsFile))
+	if err != nil {
+		panic("db: weights.gz: " + err.Error())
+	}
+	data, err := io.ReadAll(unzip)
+	if err != nil {
+		panic("db: weights.gz: " + err.Error())
+	}
+	w.read(data)
+	return w
+})
+
+func (w *weights) read(data []byte) {
+	r := rune(-1)
+	for len(data) > 0 {
+		step, n := binary.Uvarint(data)
+		count, m := binary.Uvarint(data[n:])
+		data = data[n+m:]
+		r += rune(step)
+		list := make([]uint16, count)
+		for i := range list {
+			list[i] = binary.BigEndian.Uint16(data[2*i:])
+		}
+		data = data[2*count:]
+		switch count {
+		case 0:
+			w.one[r] = 0
+		case 1:
+			w.one[r] = list[0]
+		default:
+			w.one[r] = several
+			w.more[r] = list
+		}
+	}
+}
+
+// of returns the weights of a character; buf holds computed ones.
+func (w *weights) of(r rune, buf *[2]uint16) []uint16 {
+	if r > 0xFFFF {
+		buf[0] = outside
+		return buf[:1]
+	}
+	switch one := w.one[r]; one {
+	case 0:
+		return nil
+	case several:
+		return w.more[r]
+	case implicit:
+		buf[0], buf[1] = implicitBase(r)+uint16(r>>15), uint16(r&0x7FFF)|0x8000
+		return buf[:2]
+	default:
+		buf[0] = one
+		return buf[:1]
+	}
+}
+
+func implicitBase(r rune) uint16 {
+	switch {
+	case r >= 0x3400 && r <= 0x4DB5:
+		return 0xFB80
+	case r >= 0x4E00 && r <= 0x9FA5:
+		return 0xFB40
+	}
+	return 0xFBC0
+}
+
+// scanner walks over the weights of a text.
+type scanner struct {
+	w    *weights
+	s    string
+	left []uint16
+	buf  [2]uint16
+}
+
+// next returns the next weight that is not ignored; past the end 0.
+func (sc *scanner) next() uint16 {
+	for len(sc.left) == 0 {
+		if sc.s == "" {
+			return 0
+		}
+		if c := sc.s[0]; c < utf8.RuneSelf {
+			sc.s = sc.s[1:]
+			if one := sc.w.one[c]; one != 0 {
+				return one
+			}
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(sc.s)
+		sc.s = sc.s[n:]
+		sc.left = sc.w.of(r, &sc.buf)
+	}
+	weight := sc.left[0]
+	sc.left = sc.left[1:]
+	return weight
+}
+
+// Compare orders two texts as the text columns do: without regard to case and
+// accents, trailing spaces not counting. It returns -1, 0 or 1.
+func Compare(a, b string) int {
+	w := weightTable()
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] && a[0] < utf8.RuneSelf {
+		a, b = a[1:], b[1:]
+	}
+	x, y := scanner{w: w, s: a}, scanner{w: w, s: b}
+	for {
+		p, q := x.next(), y.next()
+		if p == q {
+			if p == 0 {
+				return 0
+			}
+			continue
+		}
+		if p == 0 {
+			return padded(q, &y, -1)
+		}
+		if q == 0 {
+			return padded(p, &x, 1)
+		}
+		if p < q {
+			return -1
+		}
+		return 1
+	}
+}
+
+// padded compares what is left of the longer text, from weight p on, with
+// spaces; sign is the answer when it is the greater.
+func padded(p uint16, rest *scanner, sign int) int {
+	for ; p != 0; p = rest.next() {
+		if p > spaceWeight {
+			return sign
+		}
+		if p < spaceWeight {
+			return -sign
+		}
+	}
+	return 0
+}
+
+// sameRune reports whether two characters have the same weights.
+func sameRune(a, b rune) bool {
+	if a > 0xFFFF || b > 0xFFFF {
+		return a == b
+	}
+	w := weightTable()
+	if x, y := w.one[a], w.one[b]; x != y || x > implicit || x == 0 {
+		return x == y
+	}
+	var p, q [2]uint16
+	x, y := w.of(a, &p), w.of(b, &q)
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if x[i] != y[i] {
+			return false
+		}
+	}
+	return true
+}

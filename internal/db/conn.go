@@ -1,0 +1,221 @@
+package db
+
+import (
+	"container/list"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// connector wraps a driver's connector: it runs the start statements on each
+// new connection and gives it a statement cache.
+type connector struct {
+	driver.Connector
+	start []string
+	stmts int // cached statements per connection
+}
+
+// Connect opens one connection, ready for use.
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	inner, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cn := &conn{Conn: inner, max: c.stmts, cache: map[string]*list.Element{}, order: list.New()}
+	for _, s := range c.start {
+		if _, err := cn.ExecContext(ctx, s, nil); err != nil {
+			_ = inner.Close()
+			return nil, err
+		}
+	}
+	return cn, nil
+}
+
+// conn is a driver connection that prepares each statement with arguments once
+// and keeps the most recently used. database/sql's own Stmt would prepare on a
+// second connection while a transaction holds the first, which on a pool of
+// one never ends.
+type conn struct {
+	driver.Conn
+	max   int
+	cache map[string]*list.Element // query to an element holding *cached
+	order *list.List               // most recently used first
+}
+
+type cached struct {
+	query string
+	stmt  driver.Stmt
+	busy  bool // rows of it are open
+}
+
+// ExecContext runs a statement; without arguments it goes out as text.
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if len(args) == 0 {
+		return c.execText(ctx, query, args)
+	}
+	if len(query) > 6 && strings.EqualFold(query[:6], "SELECT") {
+		return c.drain(ctx, query, args)
+	}
+	s, err := c.statement(ctx, query)
+	if tooManyStatements(err) {
+		return c.execText(ctx, query, asText(args))
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer c.release(s)
+	s.busy = true
+	return s.stmt.(driver.StmtExecContext).ExecContext(ctx, args)
+}
+
+// QueryContext is ExecContext for statements that answer rows.
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if len(args) == 0 {
+		return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+	}
+	s, err := c.statement(ctx, query)
+	if tooManyStatements(err) {
+		return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, asText(args))
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.busy = true
+	rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
+	if err != nil {
+		c.release(s)
+		return nil, err
+	}
+	return &openRows{Rows: rows, done: func() { c.release(s) }}, nil
+}
+
+// drain runs a SELECT whose rows nobody wants, such as one that only locks: the
+// MySQL driver waits forever for the end of rows of a prepared one it executes.
+func (c *conn) drain(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	rows, err := c.QueryContext(ctx, query, args)
+	if err != nil {
+		return nil, err
+	}
+	n := int64(0)
+	row := make([]driver.Value, len(rows.Columns()))
+	for err = rows.Next(row); err == nil; err = rows.Next(row) {
+		n++
+	}
+	if !errors.Is(err, io.EOF) {
+		_ = rows.Close()
+		return nil, err
+	}
+	return driver.RowsAffected(n), rows.Close()
+}
+
+func (c *conn) execText(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+}
+
+// statement returns the prepared query, from the cache unless rows of it are
+// still open (SQLite allows that; such a twin is closed after use).
+func (c *conn) statement(ctx context.Context, query string) (*cached, error) {
+	e, known := c.cache[query]
+	if known && !e.Value.(*cached).busy {
+		c.order.MoveToFront(e)
+		return e.Value.(*cached), nil
+	}
+	stmt, err := c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	s := &cached{query: query, stmt: stmt}
+	if !known {
+		c.cache[query] = c.order.PushFront(s)
+		c.evict()
+	}
+	return s, nil
+}
+
+func (c *conn) evict() {
+	for c.order.Len() > c.max {
+		e := c.order.Back()
+		s := e.Value.(*cached)
+		c.order.Remove(e)
+		delete(c.cache, s.query)
+		if !s.busy {
+			_ = s.stmt.Close()
+		}
+	}
+}
+
+// release marks a statement free; one that is no longer in the cache is closed.
+func (c *conn) release(s *cached) {
+	s.busy = false
+	if e, ok := c.cache[s.query]; !ok || e.Value.(*cached) != s {
+		_ = s.stmt.Close()
+	}
+}
+
+// openRows tells the cache when the rows of a statement are closed.
+type openRows struct {
+	driver.Rows
+	done func()
+}
+
+// Close closes the rows and frees their statement.
+func (r *openRows) Close() error {
+	err := r.Rows.Close()
+	if r.done != nil {
+		r.done()
+		r.done = nil
+	}
+	return err
+}
+
+// Close closes the cached statements with the connection.
+func (c *conn) Close() error {
+	if _, isMySQL := c.Conn.(driver.NamedValueChecker); !isMySQL {
+		for e := c.order.Front(); e != nil; e = e.Next() {
+			_ = e.Value.(*cached).stmt.Close()
+		}
+	}
+	return c.Conn.Close()
+}
+
+// BeginTx starts a transaction on the inner connection.
+func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
+}
+
+// PrepareContext prepares outside of the cache (gorm never does).
+func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, query)
+}
+
+// Ping asks the server.
+func (c *conn) Ping(ctx context.Context) error { return c.Conn.(driver.Pinger).Ping(ctx) }
+
+// ResetSession lets the driver find a dead connection before it is used.
+func (c *conn) ResetSession(ctx context.Context) error {
+	return c.Conn.(driver.SessionResetter).ResetSession(ctx)
+}
+
+// IsValid reports whether the connection may go back to the pool.
+func (c *conn) IsValid() bool { return c.Conn.(driver.Validator).IsValid() }
+
+// CheckNamedValue converts an argument as the driver does.
+func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {
+	if checker, ok := c.Conn.(driver.NamedValueChecker); ok {
+		return checker.CheckNamedValue(nv)
+	}
+	v, err := driver.DefaultParameterConverter.ConvertValue(nv.Value)
+	nv.Value = v
+	return err
+}
+
+// tooManyStatements: the server's limit of prepared statements is reached, and
+// the driver shall send text with the values quoted by itself.
+func tooManyStatements(err error) bool {
+	my, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && my.Number == mysqlTooManyStmts
+}

@@ -1,0 +1,149 @@
+package db
+
+import (
+	"strings"
+)
+
+// Forever is the until_moment of what is current.
+const Forever int64 = 9223372036854775807
+
+// Dialect is what the servers do not share, as a value. An engine puts its
+// parts into SQL text and never asks for the name.
+type Dialect struct {
+	Name        string // "mysql" (MariaDB too) or "sqlite"
+	InsertRows  int    // rows of one multi-row INSERT
+	ForUpdate   string // " FOR UPDATE", or empty where the write transaction is alone anyway
+	ForShare    string // " LOCK IN SHARE MODE", or empty
+	NowMicros   string // expression: the database's clock, UTC microseconds, one value per statement on MySQL
+	Collate     string // " COLLATE ..." that gives an expression the folding of the text columns
+	SmallInside bool   // Small may be called while a Write is open
+	quote       string
+	mysql       bool
+}
+
+func mysqlDialect() *Dialect {
+	return &Dialect{
+		Name:        "mysql",
+		InsertRows:  500,
+		ForUpdate:   " FOR UPDATE",
+		ForShare:    " LOCK IN SHARE MODE",
+		NowMicros:   "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
+		Collate:     " COLLATE utf8mb4_unicode_ci",
+		SmallInside: true,
+		quote:       "`",
+		mysql:       true,
+	}
+}
+
+func sqliteDialect() *Dialect {
+	return &Dialect{
+		Name:       "sqlite",
+		InsertRows: 50,
+		NowMicros:  "alds_now()",
+		Collate:    " COLLATE ALDS",
+		quote:      `"`,
+	}
+}
+
+// DialectNamed returns the dialect called "mysql" or "sqlite" without a
+// database, for code that only makes SQL text. It panics on another name.
+func DialectNamed(name string) *Dialect {
+	switch name {
+	case "mysql":
+		return mysqlDialect()
+	case "sqlite":
+		return sqliteDialect()
+	}
+	panic("db: no dialect " + name)
+}
+
+// Quote returns an identifier in the server's quotes.
+func (d *Dialect) Quote(ident string) string {
+	return d.quote + strings.ReplaceAll(ident, d.quote, d.quote+d.quote) + d.quote
+}
+
+// JSONText returns the expression for a string kept under key in the JSON
+// column col (SQL text, already quoted and qualified); it compares like a text
+// column and is NULL when the key is absent.
+func (d *Dialect) JSONText(col, key string) string {
+	if d.mysql {
+		return "JSON_UNQUOTE(" + d.extract(col, key) + ")" + d.Collate
+	}
+	return d.extract(col, key) + d.Collate
+}
+
+// JSONNumber returns the expression for a number kept under key, as a double.
+func (d *Dialect) JSONNumber(col, key string) string {
+	if d.mysql {
+		return "CAST(" + d.extract(col, key) + " AS DOUBLE)"
+	}
+	return "CAST(" + d.extract(col, key) + " AS REAL)"
+}
+
+// JSONInt returns the expression for an integer kept under key, such as an
+// instant, without rounding.
+func (d *Dialect) JSONInt(col, key string) string {
+	if d.mysql {
+		return "CAST(" + d.extract(col, key) + " AS SIGNED)"
+	}
+	return "CAST(" + d.extract(col, key) + " AS INTEGER)"
+}
+
+// JSONBool returns the expression for true or false kept under key: 1, 0 or
+// NULL.
+func (d *Dialect) JSONBool(col, key string) string {
+	if d.mysql {
+		return "CASE JSON_UNQUOTE(" + d.extract(col, key) + ") WHEN 'true' THEN 1 WHEN 'false' THEN 0 END"
+	}
+	return d.extract(col, key)
+}
+
+func (d *Dialect) extract(col, key string) string {
+	path := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key)
+	literal := strings.ReplaceAll(`$."`+path+`"`, "'", "''")
+	if d.mysql {
+		literal = strings.ReplaceAll(literal, `\`, `\\`)
+		return "JSON_EXTRACT(" + col + ", '" + literal + "')"
+	}
+	return "json_extract(" + col + ", '" + literal + "')"
+}
+
+// Upsert returns the clause that turns an INSERT into an upsert on the unique
+// key keyCols: the columns updateCols take the values of the new row. With no
+// updateCols the existing row stays as it is.
+func (d *Dialect) Upsert(keyCols, updateCols []string) string {
+	var b strings.Builder
+	if d.mysql {
+		b.WriteString(" ON DUPLICATE KEY UPDATE ")
+		if len(updateCols) == 0 {
+			b.WriteString(d.Quote(keyCols[0]) + " = " + d.Quote(keyCols[0]))
+		}
+	} else {
+		b.WriteString(" ON CONFLICT (" + d.list(keyCols) + ") DO ")
+		if len(updateCols) == 0 {
+			b.WriteString("NOTHING")
+			return b.String()
+		}
+		b.WriteString("UPDATE SET ")
+	}
+	for i, c := range updateCols {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		q := d.Quote(c)
+		if d.mysql {
+			b.WriteString(q + " = VALUES(" + q + ")")
+		} else {
+			b.WriteString(q + " = excluded." + q)
+		}
+	}
+	return b.String()
+}
+
+func (d *Dialect) list(cols []string) string {
+	quoted := make([]string, len(cols))
+	for i, c := range cols {
+		quoted[i] = d.Quote(c)
+	}
+	return strings.Join(quoted, ", ")
+}

@@ -1,0 +1,103 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/go-sql-driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// ErrUnknownOutcome is in the chain of an error of Write when the connection
+// was lost after COMMIT had been sent: the transaction may stand or not. Its
+// kind is fault.Transient. The caller looks for what it wrote (the audit's
+// request id) before it tries again.
+var ErrUnknownOutcome = errors.New("the connection was lost during commit")
+
+// class is what a driver error means.
+type class uint8
+
+const (
+	other     class = iota
+	noRows          // nothing found
+	duplicate       // a unique key refused the row
+	again           // deadlock, lock wait, write conflict: run the transaction again
+	lost            // the connection or the server went away
+	away            // the server refuses work for now
+	ended           // the caller's context ended, or the time limit did
+)
+
+// MySQL, MariaDB and TiDB error numbers; nothing outside of db knows them.
+var mysqlClasses = map[uint16]class{
+	1062: duplicate, 1586: duplicate,
+	1205: again, 1213: again, 1020: again, 1206: again, // lock wait, deadlock, changed since last read, lock table full
+	8002: again, 8022: again, 9007: again, // TiDB: write conflicts
+	1927: lost, 1053: lost, 4031: lost, // killed, shutting down, idle too long
+	1040: away, 1203: away, 1290: away, 1792: away, 1836: away, 1317: away, 1969: away, 3024: away, // 1969, 3024: the statement took too long
+	9001: away, 9002: away, 9003: away, 9005: away, // TiDB: a part does not answer
+}
+
+const (
+	mysqlNoTable       = 1146
+	mysqlTooManyStmts  = 1461
+	mysqlTableExists   = 1050
+	mysqlColumnExists  = 1060
+	mysqlKeyExists     = 1061
+	mysqlNothingToDrop = 1091
+)
+
+func classOf(err error) class {
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return mysqlClasses[my.Number]
+	}
+	if c := sqliteClass(err); c != other {
+		return c
+	}
+	switch {
+	case errors.Is(err, sql.ErrNoRows), errors.Is(err, gorm.ErrRecordNotFound):
+		return noRows
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return ended
+	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return lost
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return lost
+	}
+	return other
+}
+
+// Fault gives a driver or gorm error its kind: a duplicate key is Conflict, no
+// rows NotFound, a deadlock, a lost connection or an ended context Transient.
+// An error that has a kind, or that is none of these, comes back unchanged. Tx
+// and DB methods have done it already; it is for errors of *sql.Rows.
+func Fault(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return err
+	}
+	switch classOf(err) {
+	case noRows:
+		return &fault.Error{Kind: fault.NotFound, Msg: "not found", At: fault.NoPlace, Err: err}
+	case duplicate:
+		return fault.Conflictf(err, "the value is already in use")
+	case again:
+		return fault.Transientf(err, "the request raced with others; try again")
+	case lost, away:
+		return fault.Transientf(err, "the database is not available; try again")
+	case ended:
+		return fault.Transientf(err, "the request took too long or was given up")
+	}
+	return err
+}

@@ -1,0 +1,189 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"time"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+	"gorm.io/gorm/callbacks"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
+	"gorm.io/gorm/migrator"
+	"gorm.io/gorm/schema"
+)
+
+// Gorm returns a gorm handle that runs each statement on its own; for plain
+// tables. Its errors have their kinds.
+func (d *DB) Gorm(ctx context.Context) *gorm.DB {
+	return d.gorm.WithContext(ctx)
+}
+
+func (d *DB) openGorm() (*gorm.DB, error) {
+	pool := &splitPool{writer: d.writer, reader: d.writer}
+	var dialector gorm.Dialector
+	if d.Dialect.mysql {
+		dialector = mysqlDialector{mysql.New(mysql.Config{Conn: pool, SkipInitializeWithVersion: true}).(*mysql.Dialector)}
+	} else {
+		pool.reader = d.reader
+		dialector = sqliteDialector{pool}
+	}
+	return gorm.Open(dialector, &gorm.Config{
+		SkipDefaultTransaction: true,
+		DisableAutomaticPing:   true,
+		TranslateError:         true,
+		Logger:                 gormLog{d.log.With("component", "gorm")},
+		NowFunc:                func() time.Time { return time.Now().UTC() },
+	})
+}
+
+// gormOn returns a gorm session whose statements go to pool.
+func gormOn(ctx context.Context, g *gorm.DB, pool gorm.ConnPool) *gorm.DB {
+	s := g.Session(&gorm.Session{NewDB: true, Context: ctx})
+	s.Statement.ConnPool = pool
+	return s
+}
+
+// splitPool sends reading statements to one pool and writing ones to another.
+type splitPool struct{ writer, reader *sql.DB }
+
+func (p *splitPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	return p.writer.PrepareContext(ctx, query)
+}
+
+func (p *splitPool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return p.writer.ExecContext(ctx, query, args...)
+}
+
+func (p *splitPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return p.reader.QueryContext(ctx, query, args...)
+}
+
+func (p *splitPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return p.reader.QueryRowContext(ctx, query, args...)
+}
+
+// txPool sends gorm's statements through the Tx, which knows when it is doomed.
+type txPool struct{ t *Tx }
+
+func (p *txPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	return p.t.tx.PrepareContext(p.t.run(ctx), query)
+}
+
+func (p *txPool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return p.t.Exec(ctx, query, args...)
+}
+
+func (p *txPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return p.t.Query(ctx, query, args...)
+}
+
+func (p *txPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return p.t.tx.QueryRowContext(p.t.run(ctx), query, args...)
+}
+
+// mysqlDialector is gorm's own with alds's errors.
+type mysqlDialector struct{ *mysql.Dialector }
+
+// Translate gives an error its kind.
+func (mysqlDialector) Translate(err error) error { return Fault(err) }
+
+// Migrator refuses: the schema is package sql's alone.
+func (m mysqlDialector) Migrator(g *gorm.DB) gorm.Migrator { return newNoMigrator(g, m) }
+
+// noMigrator refuses to change the schema.
+type noMigrator struct{ migrator.Migrator }
+
+func newNoMigrator(g *gorm.DB, d gorm.Dialector) noMigrator {
+	return noMigrator{migrator.Migrator{Config: migrator.Config{DB: g, Dialector: d}}}
+}
+
+// AutoMigrate is forbidden.
+func (noMigrator) AutoMigrate(...any) error {
+	return errors.New("the schema is changed by numbered migrations only")
+}
+
+// sqliteDialector is the little of a dialector that alds needs: no driver of
+// gorm's for SQLite takes a collation of our own.
+type sqliteDialector struct{ pool gorm.ConnPool }
+
+// Name returns "sqlite".
+func (sqliteDialector) Name() string { return "sqlite" }
+
+// Initialize sets up gorm's callbacks and the clauses SQLite writes differently.
+func (s sqliteDialector) Initialize(g *gorm.DB) error {
+	g.ConnPool = s.pool
+	callbacks.RegisterDefaultCallbacks(g, &callbacks.Config{})
+	g.ClauseBuilders["FOR"] = func(clause.Clause, clause.Builder) {} // the writer is alone
+	g.ClauseBuilders["LIMIT"] = func(c clause.Clause, b clause.Builder) {
+		limit, ok := c.Expression.(clause.Limit)
+		if !ok {
+			return
+		}
+		if limit.Limit == nil && limit.Offset > 0 {
+			all := -1
+			_, _ = b.WriteString("LIMIT ")
+			b.AddVar(b, all)
+			_, _ = b.WriteString(" OFFSET ")
+			b.AddVar(b, limit.Offset)
+			return
+		}
+		limit.Build(b)
+	}
+	return nil
+}
+
+// Migrator refuses: the schema is package sql's alone.
+func (s sqliteDialector) Migrator(g *gorm.DB) gorm.Migrator { return newNoMigrator(g, s) }
+
+// DataTypeOf is not needed without a migrator.
+func (sqliteDialector) DataTypeOf(*schema.Field) string { return "" }
+
+// DefaultValueOf returns SQLite's word for a default.
+func (sqliteDialector) DefaultValueOf(*schema.Field) clause.Expression {
+	return clause.Expr{SQL: "NULL"}
+}
+
+// BindVarTo writes a placeholder.
+func (sqliteDialector) BindVarTo(w clause.Writer, _ *gorm.Statement, _ any) { _ = w.WriteByte('?') }
+
+// QuoteTo writes an identifier, each part between dots in quotes.
+func (sqliteDialector) QuoteTo(w clause.Writer, ident string) {
+	_ = w.WriteByte('"')
+	for _, c := range []byte(ident) {
+		switch c {
+		case '"':
+			_, _ = w.WriteString(`""`)
+		case '.':
+			_, _ = w.WriteString(`"."`)
+		default:
+			_ = w.WriteByte(c)
+		}
+	}
+	_ = w.WriteByte('"')
+}
+
+// Explain returns the statement without its values, which logs must not show.
+func (sqliteDialector) Explain(query string, _ ...any) string { return query }
+
+// Translate gives an error its kind.
+func (sqliteDialector) Translate(err error) error { return Fault(err) }
+
+// gormLog adapts gorm's logger to slog: failures at Debug, since the caller
+// handles them, everything else not at all.
+type gormLog struct{ log *slog.Logger }
+
+func (l gormLog) LogMode(logger.LogLevel) logger.Interface    { return l }
+func (l gormLog) Info(context.Context, string, ...any)        {}
+func (l gormLog) Warn(context.Context, string, ...any)        {}
+func (l gormLog) Error(_ context.Context, m string, _ ...any) { l.log.Debug("gorm", "message", m) }
+
+// Trace is called after each statement; it never shows values.
+func (l gormLog) Trace(ctx context.Context, begin time.Time, _ func() (string, int64), err error) {
+	if err != nil && l.log.Enabled(ctx, slog.LevelDebug) {
+		l.log.DebugContext(ctx, "gorm statement failed", "duration_ms", time.Since(begin).Milliseconds(), "err", err)
+	}
+}

@@ -1,0 +1,82 @@
+package db
+
+import (
+	"crypto/tls"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+const (
+	mysqlStmts   = 100 // per connection; the server's limit for all is 16,382 by default
+	lockWait     = 10  // seconds a statement waits for a row lock
+	mysqlConnect = 5 * time.Second
+)
+
+// mysqlConfig reads mysql://user:pass@host:port/name[?tls=true|skip-verify|preferred].
+func mysqlConfig(u *url.URL) (*mysql.Config, error) {
+	c := mysql.NewConfig()
+	c.Net, c.Addr, c.DBName = "tcp", u.Host, strings.TrimPrefix(u.Path, "/")
+	if u.Port() == "" {
+		c.Addr = u.Hostname() + ":3306"
+	}
+	if u.Hostname() == "" || c.DBName == "" {
+		return nil, errors.New("want mysql://user:pass@host:3306/name")
+	}
+	c.User = u.User.Username()
+	c.Passwd, _ = u.User.Password()
+	for key, values := range u.Query() {
+		switch {
+		case key == "tls" && (values[0] == "true" || values[0] == "skip-verify" || values[0] == "preferred" || values[0] == "false"):
+			c.TLSConfig = values[0]
+		default:
+			return nil, fmt.Errorf("unknown parameter %s=%s (only tls=true, skip-verify, preferred or false)", key, values[0])
+		}
+	}
+	if c.TLSConfig == "true" {
+		c.TLS = &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
+	}
+	c.Collation = "utf8mb4_unicode_ci"
+	c.Loc = time.UTC
+	c.ClientFoundRows = true
+	c.InterpolateParams = true // only for the rare statement that cannot be prepared; see conn
+	c.Timeout = mysqlConnect
+	c.Logger = &mysql.NopLogger{}
+	return c, nil
+}
+
+// statementLimit ends statements on the server's side, so that none burns on
+// after its client has gone. MariaDB and MySQL each take their own part: what is
+// the other's is a comment to them.
+func statementLimit(d time.Duration) string {
+	return fmt.Sprintf("SET SESSION sql_select_limit = DEFAULT /*M!100101 , max_statement_time = %d */ /*!50708 , max_execution_time = %d */",
+		int64(d/time.Second), d.Milliseconds())
+}
+
+// mysqlPool opens a pool whose sessions are strict, in UTC, and isolated as told.
+func mysqlPool(base *mysql.Config, isolation string, conns int, answer time.Duration, start ...string) (*sql.DB, error) {
+	c := base.Clone()
+	c.ReadTimeout, c.WriteTimeout = answer, answer
+	inner, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, err
+	}
+	pool := sql.OpenDB(connector{
+		Connector: inner,
+		stmts:     mysqlStmts,
+		start: append([]string{
+			"SET SESSION TRANSACTION ISOLATION LEVEL " + isolation,
+			fmt.Sprintf("SET SESSION sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"+
+				" time_zone = '+00:00', innodb_lock_wait_timeout = %d", lockWait),
+		}, start...),
+	})
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	pool.SetConnMaxIdleTime(5 * time.Minute)
+	return pool, nil
+}

@@ -1,0 +1,88 @@
+//go:build !cgo_sqlite
+
+package db
+
+import (
+	"database/sql/driver"
+	"errors"
+	"net/url"
+	"sync"
+	"time"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// This file is the seam to the SQLite driver: one written in Go, so that alds
+// builds anywhere. A file with the build tag cgo_sqlite that has the same two
+// functions chooses another.
+
+// The driver keeps collations and functions per process.
+var registerOnce = sync.OnceValue(registerSQLite)
+
+func registerSQLite() error {
+	if err := sqlite.RegisterCollationUtf8("ALDS", Compare); err != nil {
+		return err
+	}
+	// The driver knows a name once, whatever the number of arguments; SQLite
+	// does not see the case.
+	for name, args := range map[string]int32{"like": 2, "LIKE": 3} {
+		if err := sqlite.RegisterDeterministicScalarFunction(name, args, sqliteLike); err != nil {
+			return err
+		}
+	}
+	return sqlite.RegisterScalarFunction("alds_now", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
+		return time.Now().UnixMicro(), nil
+	})
+}
+
+// sqliteLike is the SQL function behind "text LIKE pattern [ESCAPE e]": its
+// arguments are pattern, text, e.
+func sqliteLike(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+	escape := '\\'
+	if len(args) == 3 {
+		e, ok := textOf(args[2])
+		if !ok {
+			return nil, nil
+		}
+		if escape = only(e); escape == 0 {
+			return nil, errors.New("ESCAPE wants one character")
+		}
+	}
+	pattern, ok1 := textOf(args[0])
+	text, ok2 := textOf(args[1])
+	if !ok1 || !ok2 {
+		return nil, nil
+	}
+	if Like(text, pattern, escape) {
+		return int64(1), nil
+	}
+	return int64(0), nil
+}
+
+func sqliteConnector(file, lock string, pragmas []string) (driver.Connector, error) {
+	if err := registerOnce(); err != nil {
+		return nil, err
+	}
+	q := url.Values{"_txlock": {lock}, "_pragma": pragmas, "_dqs": {"0"}}
+	return sqlite.NewConnector(file + "?" + q.Encode())
+}
+
+// sqliteClass says what an error of the driver means.
+func sqliteClass(err error) class {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return other
+	}
+	switch e.Code() {
+	case lib.SQLITE_CONSTRAINT_UNIQUE, lib.SQLITE_CONSTRAINT_PRIMARYKEY, lib.SQLITE_CONSTRAINT_ROWID:
+		return duplicate
+	}
+	switch e.Code() & 0xff {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return again
+	case lib.SQLITE_INTERRUPT:
+		return ended
+	}
+	return other
+}

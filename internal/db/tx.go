@@ -1,0 +1,122 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// Tx is one transaction. It belongs to the function it was handed to and to
+// one goroutine.
+type Tx struct {
+	d      *DB
+	tx     *sql.Tx
+	ctx    context.Context // ends with the transaction's time limit; see run
+	until  time.Time       // the time limit; zero for none
+	doomed error           // the server has rolled everything back; nothing more may run
+	points int             // savepoints open
+}
+
+// Read runs fn in one read-only transaction that sees one snapshot. An error of
+// fn is returned with its kind.
+func (d *DB) Read(ctx context.Context, fn func(*Tx) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stx, err := d.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return Fault(err)
+	}
+	defer func() { _ = stx.Rollback() }()
+	t := &Tx{d: d, tx: stx, ctx: ctx}
+	if err := fn(t); err != nil {
+		return Fault(err)
+	}
+	return Fault(stx.Commit())
+}
+
+func (t *Tx) dialect() *Dialect { return t.d.Dialect }
+
+// Dialect returns what this server does differently.
+func (t *Tx) Dialect() *Dialect { return t.d.Dialect }
+
+// run picks the context of a statement: the caller's where it ends earlier, else
+// the transaction's, so that no statement outlives the time limit.
+func (t *Tx) run(ctx context.Context) context.Context {
+	if until, ok := ctx.Deadline(); ok && (t.until.IsZero() || until.Before(t.until)) {
+		return ctx
+	}
+	return t.ctx
+}
+
+// seen gives err its kind and remembers when it ended the transaction: a server
+// that met a deadlock has rolled back, and would run what follows on its own.
+func (t *Tx) seen(err error) error {
+	if err == nil {
+		return nil
+	}
+	kinded := Fault(err)
+	switch classOf(err) {
+	case again, lost, away, ended:
+		if t.doomed == nil {
+			t.doomed = kinded
+		}
+	}
+	return kinded
+}
+
+// Query runs a reading statement. On MySQL its rows must be closed before the
+// next statement.
+func (t *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if t.doomed != nil {
+		return nil, t.doomed
+	}
+	rows, err := t.tx.QueryContext(t.run(ctx), query, args...)
+	return rows, t.seen(err)
+}
+
+// QueryRow runs a reading statement whose first row is scanned.
+func (t *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
+	if t.doomed != nil {
+		return &Row{err: t.doomed}
+	}
+	return &Row{row: t.tx.QueryRowContext(t.run(ctx), query, args...), tx: t}
+}
+
+// Exec runs a writing statement. Errors: fault.Conflict on a duplicate key; the
+// transaction goes on after it. After fault.Transient it does not: every later
+// statement answers the same error.
+func (t *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if t.doomed != nil {
+		return nil, t.doomed
+	}
+	r, err := t.tx.ExecContext(t.run(ctx), query, args...)
+	return r, t.seen(err)
+}
+
+// Savepoint runs fn and undoes what it wrote when it fails; its error comes back.
+func (t *Tx) Savepoint(ctx context.Context, fn func() error) error {
+	t.points++
+	name := fmt.Sprintf("p%d", t.points)
+	defer func() { t.points-- }()
+	if _, err := t.Exec(ctx, "SAVEPOINT "+name); err != nil {
+		return err
+	}
+	err := fn()
+	if err != nil {
+		if _, undo := t.Exec(ctx, "ROLLBACK TO SAVEPOINT "+name); undo != nil {
+			return undo
+		}
+	}
+	if _, release := t.Exec(ctx, "RELEASE SAVEPOINT "+name); release != nil {
+		return release
+	}
+	return err
+}
+
+// Gorm returns a gorm handle inside the transaction, for plain tables.
+func (t *Tx) Gorm() *gorm.DB {
+	return gormOn(t.ctx, t.d.gorm, &txPool{t: t})
+}

@@ -1,0 +1,111 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// attempts is how often Write runs its function at most.
+const attempts = 5
+
+// firstPause is the mean wait before the second attempt; it doubles.
+const firstPause = 8 * time.Millisecond
+
+// Write runs fn in one write transaction and commits it. After a deadlock, a
+// lock wait that was too long, another server's write conflict, or a connection
+// lost before COMMIT was sent, the whole of fn runs again, with a pause, at
+// most five times; then the error is fault.Transient. A connection lost during
+// commit gives an error with ErrUnknownOutcome in its chain and no other try.
+// On SQLite write transactions take turns; waiting does not count towards the
+// time limit.
+func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
+	return d.write(ctx, d.writer, fn)
+}
+
+// Small runs fn like Write, on a few connections of its own, for a short
+// transaction that must go on while others are open or wait for a connection.
+// Where Dialect.SmallInside is false, calling it inside Write waits for itself
+// until the context ends.
+func (d *DB) Small(ctx context.Context, fn func(*Tx) error) error {
+	return d.write(ctx, d.small, fn)
+}
+
+func (d *DB) write(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error {
+	pause := firstPause
+	for n := 1; ; n++ {
+		err, mayRepeat := d.attempt(ctx, pool, fn)
+		if err == nil {
+			return nil
+		}
+		if !mayRepeat || n == attempts || ctx.Err() != nil {
+			return Fault(err)
+		}
+		d.log.Debug("write transaction again", "attempt", n, "err", err)
+		select {
+		case <-ctx.Done():
+			return Fault(err)
+		case <-time.After(pause/2 + rand.N(pause)):
+		}
+		pause *= 2
+	}
+}
+
+// attempt runs fn once and reports whether it may be run again after err.
+func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error) (err error, mayRepeat bool) {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err, repeatable(err)
+	}
+	defer func() { _ = conn.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, d.limit)
+	defer cancel()
+	stx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err, repeatable(err)
+	}
+	defer func() { _ = stx.Rollback() }()
+
+	t := &Tx{d: d, tx: stx, ctx: ctx}
+	t.until, _ = ctx.Deadline()
+	err = fn(t)
+	if t.doomed != nil { // fn may have taken the error for one of its own
+		err = t.doomed
+	}
+	if err != nil {
+		return err, repeatable(err)
+	}
+	return d.commit(ctx, stx)
+}
+
+// commit ends the transaction and tells a refused commit from a lost answer.
+func (d *DB) commit(ctx context.Context, stx *sql.Tx) (err error, mayRepeat bool) {
+	if err := ctx.Err(); err != nil {
+		return err, false
+	}
+	err = stx.Commit()
+	switch {
+	case err == nil:
+		return nil, false
+	case errors.Is(err, driver.ErrBadConn): // nothing was sent
+		return err, true
+	case classOf(err) == lost:
+		return fault.Transientf(fmt.Errorf("%w: %w", ErrUnknownOutcome, err),
+			"the outcome of the request is not known; try again"), false
+	}
+	return err, repeatable(err)
+}
+
+func repeatable(err error) bool {
+	if errors.Is(err, ErrUnknownOutcome) {
+		return false
+	}
+	c := classOf(err)
+	return c == again || c == lost
+}

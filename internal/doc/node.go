@@ -1,0 +1,83 @@
+package doc
+
+// Kind is what a node is.
+type Kind uint8
+
+// The kinds of nodes.
+const (
+	Null Kind = iota
+	Bool
+	Number
+	String
+	List
+	Map
+)
+
+var kindNames = [...]string{"null", "boolean", "number", "string", "array", "object"}
+
+// String returns the kind in the words of JSON, for messages.
+func (k Kind) String() string { return kindNames[k] }
+
+// Node is one value of a document.
+type Node struct {
+	Kind  Kind
+	Text  string   // string value, number literal, "true" or "false"; empty else
+	Items []Node   // items of a List, values of a Map
+	Keys  []string // keys of a Map, as many as Items, in the order of the text
+	At    int      // byte offset of the value; of a quoted string, the byte after the quote
+}
+
+// Limits of one body. Exceeding one is fault.Invalid with a message that names it.
+const (
+	MaxDepth   = 100       // lists and maps within each other
+	MaxNodes   = 5_000_000 // values of one body
+	MaxYAML    = 16 << 20  // bytes of a YAML body
+	MaxAliased = 100_000   // values that the aliases of a YAML body stand for
+	maxMarks   = 2_000_000 // indicator characters of a YAML body: bounds its parser's memory
+	bigMap     = 16        // keys from which a map is checked for repeats by an index
+)
+
+// Get returns the value of a key, spelled exactly so.
+func (n *Node) Get(key string) (*Node, bool) {
+	for i, k := range n.Keys {
+		if k == key {
+			return &n.Items[i], true
+		}
+	}
+	return nil, false
+}
+
+// IsScalar reports whether the node is neither a List nor a Map.
+func (n *Node) IsScalar() bool { return n.Kind < List }
+
+// arena hands out slices cut from large blocks, so that a body of a million
+// values takes a few hundred allocations.
+type arena[T any] struct{ block []T }
+
+func (a *arena[T]) keep(items []T) []T {
+	n := len(items)
+	if n == 0 {
+		return nil
+	}
+	if cap(a.block)-len(a.block) < n {
+		a.block = make([]T, 0, max(n, min(2*cap(a.block)+64, 8192)))
+	}
+	start := len(a.block)
+	a.block = append(a.block, items...)
+	return a.block[start:len(a.block):len(a.block)]
+}
+
+// builder collects the children of open nodes on two stacks.
+type builder struct {
+	nodes     []Node
+	keys      []string
+	nodeArena arena[Node]
+	keyArena  arena[string]
+	count     int
+}
+
+func (b *builder) close(kind Kind, at, firstNode, firstKey int) Node {
+	n := Node{Kind: kind, At: at, Items: b.nodeArena.keep(b.nodes[firstNode:]), Keys: b.keyArena.keep(b.keys[firstKey:])}
+	b.nodes, b.keys = b.nodes[:firstNode], b.keys[:firstKey]
+	return n
+}

@@ -1,0 +1,69 @@
+package doc
+
+import (
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// places converts the lines and columns of the YAML parser, both from one and
+// in characters, to byte offsets. Nodes are asked for in the order of the text,
+// so it walks forward and a body on one line costs no more than another.
+type places struct {
+	body  []byte
+	lines []int // offset of the start of each line
+
+	onLine, onColumn, offset int // where the walk stands
+}
+
+func newPlaces(body []byte, skip int) places {
+	p := places{body: body, lines: []int{skip}}
+	for i := skip; i < len(body); {
+		if n := lineBreak(body[i:]); n > 0 {
+			i += n
+			p.lines = append(p.lines, i)
+			continue
+		}
+		i++
+	}
+	return p
+}
+
+// lineBreak returns the length of the line break that b starts with, in the
+// parser's sense, or 0.
+func lineBreak(b []byte) int {
+	switch {
+	case b[0] == '\n':
+		return 1
+	case b[0] == '\r' && len(b) > 1 && b[1] == '\n':
+		return 2
+	case b[0] == '\r':
+		return 1
+	case b[0] == 0xC2 && len(b) > 1 && b[1] == 0x85:
+		return 2
+	case b[0] == 0xE2 && len(b) > 2 && b[1] == 0x80 && (b[2] == 0xA8 || b[2] == 0xA9):
+		return 3
+	}
+	return 0
+}
+
+// line returns the offset of the start of a line.
+func (p *places) line(n int) int {
+	return p.lines[max(0, min(n, len(p.lines))-1)]
+}
+
+// of returns the offset of a node.
+func (p *places) of(y *yaml.Node) int {
+	if y.Line < 1 {
+		return 0
+	}
+	if y.Line != p.onLine || y.Column < p.onColumn {
+		p.onLine, p.onColumn, p.offset = y.Line, 1, p.line(y.Line)
+	}
+	for p.onColumn < y.Column && p.offset < len(p.body) {
+		_, n := utf8.DecodeRune(p.body[p.offset:])
+		p.offset += n
+		p.onColumn++
+	}
+	return p.offset
+}

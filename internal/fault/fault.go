@@ -1,0 +1,108 @@
+package fault
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind classifies a failure by who can fix it. The zero Kind is Internal, so
+// an error nobody classified is never shown to a caller as theirs.
+type Kind uint8
+
+// The kinds, with the status httpapi gives each.
+const (
+	Internal  Kind = iota // 500: our defect; the caller sees only "internal error"
+	Invalid               // 400: the request names or says something alds does not accept
+	Unproven              // 401: no valid credentials came with the request
+	Denied                // 403: the caller is known and not allowed
+	NotFound              // 404: the addressed thing does not exist, or is hidden
+	Conflict              // 409: the request raced with another change
+	Transient             // 503: the same call may succeed later, unchanged
+)
+
+var kindNames = [...]string{"internal", "invalid", "unproven", "denied", "not found", "conflict", "transient"}
+
+// String returns the kind's name, used in logs and metric labels.
+func (k Kind) String() string { return kindNames[k] }
+
+// NoPlace is the At of an error that points at no byte of the input.
+const NoPlace = -1
+
+// Error is a failure with a message meant for the caller.
+//
+// Msg is wire contract for every Kind except Internal: tests pin it.
+// Err is the cause, for logs and errors.Is; callers never see it.
+type Error struct {
+	Kind Kind
+	Msg  string
+	At   int // byte offset in the caller's input; NoPlace when none applies
+	Err  error
+}
+
+// Error returns the message followed by the cause, for logs.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Msg
+	}
+	return e.Msg + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Invalidf reports bad input at byte offset at, or NoPlace. Like every
+// constructor here it returns error, not *Error, so that a nil result can
+// never become a non-nil interface.
+func Invalidf(at int, format string, args ...any) error {
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf(format, args...), At: at}
+}
+
+// Unprovenf reports that no valid credentials came with the request.
+func Unprovenf(format string, args ...any) error {
+	return &Error{Kind: Unproven, Msg: fmt.Sprintf(format, args...), At: NoPlace}
+}
+
+// Deniedf reports that the caller is known and may not do this.
+func Deniedf(format string, args ...any) error {
+	return &Error{Kind: Denied, Msg: fmt.Sprintf(format, args...), At: NoPlace}
+}
+
+// NotFoundf reports that the addressed thing does not exist or is hidden.
+func NotFoundf(format string, args ...any) error {
+	return &Error{Kind: NotFound, Msg: fmt.Sprintf(format, args...), At: NoPlace}
+}
+
+// Conflictf reports that the request raced with another change; cause may be nil.
+func Conflictf(cause error, format string, args ...any) error {
+	return &Error{Kind: Conflict, Msg: fmt.Sprintf(format, args...), At: NoPlace, Err: cause}
+}
+
+// Transientf reports that the same call may succeed later; cause may be nil.
+func Transientf(cause error, format string, args ...any) error {
+	return &Error{Kind: Transient, Msg: fmt.Sprintf(format, args...), At: NoPlace, Err: cause}
+}
+
+// KindOf returns the Kind of the outermost *Error in err's chain, or Internal.
+func KindOf(err error) Kind {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return Internal
+}
+
+// Public returns what a caller may read of err: the message of the outermost
+// *Error, and "internal error" for anything else.
+func Public(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind != Internal {
+		return e.Msg
+	}
+	return "internal error"
+}
+
+// Place returns the byte offset err points at, or NoPlace.
+func Place(err error) int {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.At
+	}
+	return NoPlace
+}

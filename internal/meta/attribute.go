@@ -1,0 +1,191 @@
+package meta
+
+import (
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// decl is one attribute as a type declares it, before types inherit it.
+type decl struct {
+	attr     Attr // On, Back and Place.Closure.Up are not set yet
+	back     string
+	self     bool      // related to whatever type it is on
+	override *fileAttr // not a new attribute but a change of an inherited one
+	up       string    // closures: the attribute that makes the hierarchy
+	made     bool      // a reciprocal, not written
+	line     int
+}
+
+// flag is a given flag, or what holds when none is given.
+func flag(given *bool, otherwise bool) bool {
+	if given == nil {
+		return otherwise
+	}
+	return *given
+}
+
+var kinds = []Kind{
+	Boolean, Numeric, Date, Duration, Text, LongText, LocalizerTag, Password,
+	AssetType, Relation, Opaque, State, Rank, Blob, LongInt, GUID,
+}
+
+// fixedColumns are the columns of every asset that have no slot.
+var fixedColumns = []string{"id", "type", "state", "moment"}
+
+// columnKinds says which columns an attribute of a kind may use.
+var columnKinds = map[Kind][]ColumnKind{
+	Text: {Str}, LocalizerTag: {Str}, LongText: {Long}, Numeric: {Number},
+	Rank: {Int}, Date: {Micros}, Relation: {Ref},
+}
+
+// declare collects what each type declares: what is written, and what follows
+// from that. Types come in the order of the file, so the reciprocals of a type
+// stand after its own attributes.
+func (l *loader) declare(f file) {
+	for _, t := range l.m.Types {
+		if t.Parent == nil {
+			l.attributes(t, &f.System)
+		}
+		l.attributes(t, &l.files[t].Attributes)
+		l.closures(t)
+		l.operationsOf(t)
+	}
+	for _, t := range l.m.Types {
+		for _, d := range l.own[t] {
+			l.reciprocal(t, d)
+		}
+	}
+}
+
+// attributes declares one section of attributes on t.
+func (l *loader) attributes(t *Type, n *yaml.Node) {
+	for _, e := range l.entries(n) {
+		fa, err := decodeAttr(e.node)
+		if err != nil {
+			l.fail(err)
+			continue
+		}
+		d, err := l.declared(t, e.key, fa)
+		if err != nil {
+			l.fail(at(e.line, "%s.%s: %w", t.Name, e.key, err))
+			continue
+		}
+		d.line = e.line
+		l.own[t] = append(l.own[t], d)
+	}
+}
+
+// declared turns one written attribute into a declaration.
+func (l *loader) declared(t *Type, name string, fa fileAttr) (*decl, error) {
+	d := &decl{back: fa.Back, self: fa.To == "self"}
+	d.attr = Attr{
+		Name: name, Declared: t, Kind: fa.Is, DateOnly: fa.DateOnly, UTC: fa.UTC, Multi: fa.Many,
+		ReadOnly: flag(fa.ReadOnly, fa.System || fa.Calc != ""), Required: flag(fa.Required, false),
+		Canned: true, Default: fa.Default,
+	}
+	if fa.To != "" {
+		d.attr.Kind = Relation
+		related, ok := l.m.types[fa.To]
+		if !ok && !d.self {
+			return nil, fmt.Errorf("no type %s", fa.To)
+		}
+		d.attr.Related = related
+	}
+	if fa.Override {
+		d.override = &fa
+		return d, nil
+	}
+	if !slices.Contains(kinds, d.attr.Kind) {
+		return nil, fmt.Errorf("no attribute type %q", d.attr.Kind)
+	}
+	if l.files[t].Virtual {
+		d.attr.Place = Place{Kind: System, Expr: name}
+		return d, nil
+	}
+	var err error
+	d.attr.Place, err = l.place(&d.attr, fa)
+	return d, err
+}
+
+// place decides where the value of a written attribute lies.
+func (l *loader) place(a *Attr, fa fileAttr) (Place, error) {
+	switch {
+	case fa.System:
+		return Place{Kind: System, Expr: a.Name}, nil
+	case fa.Calc != "":
+		return Place{Kind: Calc, Expr: fa.Calc}, nil
+	case a.Kind == Password:
+		return Place{Kind: Secret}, nil
+	case fa.Column != "":
+		return l.inColumn(a, fa.Column)
+	case a.Kind == Relation && fa.Link > 0:
+		return Place{Kind: InLinks, Code: fa.Link}, nil
+	case a.Kind == Relation:
+		return Place{}, fmt.Errorf("a relation needs a column or a link code")
+	case a.Multi && fa.Values > 0:
+		return Place{Kind: InValues, Code: fa.Values}, nil
+	case a.Multi || fa.Values > 0 || fa.Link > 0:
+		return Place{}, fmt.Errorf("values is for many scalars, link for relations")
+	}
+	return Place{Kind: InAttrs, Column: a.Name}, nil
+}
+
+func (l *loader) inColumn(a *Attr, column string) (Place, error) {
+	if slices.Contains(fixedColumns, column) {
+		return Place{Kind: InColumn, Column: column, Slot: -1}, nil
+	}
+	slot, ok := l.slots[column]
+	if !ok {
+		return Place{}, fmt.Errorf("no column %s", column)
+	}
+	if a.Multi || !slices.Contains(columnKinds[a.Kind], l.m.Columns[slot].Kind) {
+		return Place{}, fmt.Errorf("column %s cannot hold it", column)
+	}
+	return Place{Kind: InColumn, Column: column, Slot: slot}, nil
+}
+
+// reciprocal declares the other side of a written relation on the related type.
+func (l *loader) reciprocal(t *Type, d *decl) {
+	if d.back == "" || d.self || d.override != nil || d.up != "" || d.made {
+		return
+	}
+	place := Place{Kind: Reverse}
+	switch d.attr.Place.Kind {
+	case InLinks:
+		place = Place{Kind: InLinksBack, Code: d.attr.Place.Code}
+	case System:
+		place = Place{Kind: System, Expr: d.back}
+	}
+	related := d.attr.Related
+	l.own[related] = append(l.own[related], &decl{made: true, line: d.line, back: d.attr.Name, attr: Attr{
+		Name: d.back, Declared: related, Kind: Relation, Related: t, Multi: true,
+		ReadOnly: !d.attr.Multi, Canned: true, Place: place,
+	}})
+}
+
+// closures declares the generated relations of the hierarchies of t.
+func (l *loader) closures(t *Type) {
+	for _, h := range l.files[t].Hierarchies {
+		for _, down := range []bool{false, true} {
+			base, other, far, otherFar := h.Up, h.Down, "Up", "Down"
+			if down {
+				base, other, far, otherFar = h.Down, h.Up, "Down", "Up"
+			}
+			l.closure(t, h.Up, base+"AndMe", other+"AndMe", ClosureOf{Down: down, Me: true})
+			l.closure(t, h.Up, base+"And"+far, other+"And"+otherFar, ClosureOf{Down: down, Transitive: true})
+			l.closure(t, h.Up, base+"MeAnd"+far, other+"MeAnd"+otherFar, ClosureOf{Down: down, Me: true, Transitive: true})
+		}
+	}
+}
+
+func (l *loader) closure(t *Type, up, name, back string, of ClosureOf) {
+	place := Place{Kind: Closure, Closure: of}
+	if l.files[t].Virtual {
+		place = Place{Kind: System, Expr: name}
+	}
+	l.own[t] = append(l.own[t], &decl{up: up, back: back, attr: Attr{
+		Name: name, Declared: t, Kind: Relation, Related: t, Multi: true, ReadOnly: true, Canned: true, Place: place,
+	}})
+}

@@ -1,0 +1,139 @@
+package meta
+
+import (
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// methodologies are the words under which names of types may differ.
+var methodologies = []string{"XP", "Scrum", "AgileUP", "DSDM"}
+
+// rankStep is the distance between the ranks of well-known assets of a type.
+// It leaves room between them and keeps them below those of any new asset.
+const rankStep = 1024
+
+// describe fills in what a type says of itself, and checks the names it uses.
+func (l *loader) describe(file) {
+	for _, t := range l.m.Types {
+		ft := l.files[t]
+		t.NumberPrefix, t.Virtual, t.RankSpace = ft.Number, ft.Virtual, ft.Rank
+		if t.RankSpace == "" {
+			t.RankSpace = t.Name
+		}
+		t.DisplayNames = l.displayNames(t, &ft.Display)
+		t.OrderBy, t.DisplayBy = ft.Defaults.OrderBy, ft.Defaults.DisplayBy
+		t.ShortName, t.NameAttr, t.Description = ft.Defaults.Short, ft.Defaults.Name, ft.Defaults.Description
+		t.ResolveBy = ft.Resolve
+		t.Secured = Secured{Self: ft.Secured == "self"}
+		if !t.Secured.Self {
+			t.Secured.Via = ft.Secured
+		}
+		t.Follows = Follows(ft.Follows)
+		t.StateFrom = StateFrom(ft.StateFrom)
+		l.checkNames(t)
+		t.Basic = basic(t, ft.Basic)
+	}
+}
+
+func (l *loader) displayNames(t *Type, n *yaml.Node) map[string]string {
+	switch n.Kind {
+	case 0:
+		return map[string]string{"Scrum": words(t.Name)}
+	case yaml.ScalarNode:
+		return map[string]string{"Scrum": n.Value}
+	}
+	names := map[string]string{}
+	for _, e := range l.entries(n) {
+		if !slices.Contains(methodologies, e.key) {
+			l.fail(at(e.line, "%s: no methodology %s", t.Name, e.key))
+		}
+		names[e.key] = e.node.Value
+	}
+	if names["Scrum"] == "" {
+		l.fail(at(n.Line, "%s: no display name for Scrum", t.Name))
+	}
+	return names
+}
+
+// checkNames reports every attribute name that the description of t uses and
+// t does not have.
+func (l *loader) checkNames(t *Type) {
+	names := slices.Concat(
+		[]string{t.OrderBy, t.DisplayBy, t.ShortName, t.NameAttr, t.Description},
+		[]string{t.Secured.Via, t.Follows.Relation, t.StateFrom.Attribute},
+		t.Follows.Attributes, t.ResolveBy, l.files[t].Basic,
+	)
+	for _, op := range t.Ops {
+		for name := range op.Effect.Set {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if name != "" && t.attrs[name] == nil {
+			l.fail(at(l.files[t].line, "%s: no attribute %s", t.Name, name))
+		}
+	}
+}
+
+// basic returns what a read without sel returns: the attributes named, or the
+// stored ones that can be written and the few read-only ones that say what the
+// asset is.
+func basic(t *Type, names []string) []*Attr {
+	var all []*Attr
+	for _, name := range names {
+		if a := t.attrs[name]; a != nil {
+			all = append(all, a)
+		}
+	}
+	if names != nil {
+		return all
+	}
+	shown := []string{"AssetType", "AssetState", "SecurityScope", "Number"}
+	for _, a := range t.Attrs {
+		switch a.Place.Kind {
+		case InColumn, InAttrs, InValues, InLinks:
+			if a.Kind != Blob && (!a.ReadOnly || slices.Contains(shown, a.Name)) {
+				all = append(all, a)
+			}
+		}
+	}
+	return all
+}
+
+// instances reads the well-known assets.
+func (l *loader) instances(f file) {
+	for _, e := range l.entries(&f.Instances) {
+		t, ok := l.m.types[e.key]
+		if !ok || t.Abstract || t.Virtual {
+			l.fail(at(e.line, "%s has no assets", e.key))
+			continue
+		}
+		for i, row := range l.entries(e.node) {
+			id, err := strconv.ParseInt(row.key, 10, 64)
+			if err != nil {
+				l.fail(at(row.line, "%s: %s is no id", t.Name, row.key))
+			}
+			l.m.Instances = append(l.m.Instances, Instance{Type: t, ID: id, Attrs: l.values(t, row, i)})
+		}
+	}
+}
+
+// values reads the attributes of one well-known asset, the i-th of its type.
+func (l *loader) values(t *Type, row entry, i int) map[string]string {
+	if row.node.Kind == yaml.ScalarNode {
+		row.node = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Value: "Name"}, row.node}}
+	}
+	values := map[string]string{}
+	for _, e := range l.entries(row.node) {
+		if a := t.attrs[e.key]; a == nil || a.ReadOnly {
+			l.fail(at(row.line, "%s:%s: no attribute %s to set", t.Name, row.key, e.key))
+		}
+		values[e.key] = e.node.Value
+	}
+	if _, ranked := t.attrs["Order"]; ranked && values["Order"] == "" {
+		values["Order"] = strconv.Itoa((i + 1) * rankStep)
+	}
+	return values
+}

@@ -1,0 +1,171 @@
+package meta
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed model.yaml
+var modelFile []byte
+
+// Default returns the model of alds. It reads the embedded file anew each time,
+// so callers keep the result. A broken file is a defect of the program: panic.
+func Default() *Model {
+	m, err := Load(modelFile)
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// Load reads a model in the form of model.yaml.
+//
+// Errors: everything that is wrong, joined, each naming its line; these are
+// defects of the file, so no fault kinds.
+func Load(data []byte) (*Model, error) {
+	var f file
+	var root yaml.Node
+	if err := yaml.Unmarshal(data, &root); err != nil {
+		return nil, fmt.Errorf("model.yaml: %w", err)
+	}
+	if len(root.Content) == 0 {
+		return nil, errors.New("model.yaml: empty")
+	}
+	if err := decode(root.Content[0], &f); err != nil {
+		return nil, err
+	}
+	l := &loader{
+		m:     &Model{types: map[string]*Type{}, codes: map[int]*Type{}, links: map[int]*Attr{}},
+		slots: map[string]int{},
+		files: map[*Type]*fileType{},
+		own:   map[*Type][]*decl{},
+		from:  map[*Attr]*decl{},
+		ops:   map[string]fileOp{},
+	}
+	for _, step := range []func(file){l.columns, l.operations, l.types, l.declare, l.inherit, l.resolve, l.describe, l.instances} {
+		if step(f); len(l.errs) > 0 {
+			return nil, errors.Join(l.errs...)
+		}
+	}
+	return l.m, nil
+}
+
+// loader carries what the steps of Load hand on. A step runs only when those
+// before it found nothing wrong.
+type loader struct {
+	m     *Model
+	slots map[string]int      // columns
+	files map[*Type]*fileType // types as written, with what they inherit filled in
+	own   map[*Type][]*decl   // what a type declares, generated attributes included
+	from  map[*Attr]*decl     // where an attribute was declared
+	ops   map[string]fileOp   // the operations section
+	errs  []error
+}
+
+func (l *loader) fail(err error) { l.errs = append(l.errs, err) }
+
+// entries is entries with its error kept.
+func (l *loader) entries(n *yaml.Node) []entry {
+	all, err := entries(n)
+	if err != nil {
+		l.fail(err)
+	}
+	return all
+}
+
+// columns reads the slots that attributes share.
+func (l *loader) columns(f file) {
+	for i, e := range l.entries(&f.Columns) {
+		l.slots[e.key] = i
+		l.m.Columns = append(l.m.Columns, Column{Name: e.key, Kind: ColumnKind(e.node.Value)})
+	}
+}
+
+// operations reads the operations, to be looked up when types list them.
+func (l *loader) operations(f file) {
+	for _, e := range l.entries(&f.Operations) {
+		var op fileOp
+		if err := decode(e.node, &op); err != nil {
+			l.fail(err)
+		}
+		l.ops[e.key] = op
+	}
+}
+
+// types makes the types and their tree.
+func (l *loader) types(f file) {
+	for _, e := range l.entries(&f.Types) {
+		ft := &fileType{line: e.line}
+		if err := decode(e.node, ft); err != nil {
+			l.fail(err)
+			continue
+		}
+		t := &Type{Name: e.key, Code: ft.Code, IDBase: ft.IDBase, attrs: map[string]*Attr{}, ops: map[string]*Op{}}
+		if other := l.m.codes[t.Code]; other != nil || t.Code == 0 {
+			l.fail(at(e.line, "%s: code %d is missing or taken", t.Name, t.Code))
+		}
+		if ft.Parent != "" {
+			parent, ok := l.m.types[ft.Parent]
+			if !ok {
+				l.fail(at(e.line, "%s: no type %s stands above", t.Name, ft.Parent))
+				continue
+			}
+			t.Parent, parent.Abstract = parent, true
+			parent.Children = append(parent.Children, t)
+			ft.inherit(l.files[parent])
+		}
+		l.m.Types = append(l.m.Types, t)
+		l.m.types[t.Name], l.m.codes[t.Code], l.files[t] = t, t, ft
+	}
+	for _, t := range l.m.Types {
+		if t.Abstract {
+			continue
+		}
+		for _, a := range t.Ancestors() {
+			a.Concrete = append(a.Concrete, t)
+		}
+	}
+}
+
+// inherit fills what a type leaves to its parent.
+func (ft *fileType) inherit(p *fileType) {
+	fill := func(own *string, inherited string) {
+		if *own == "" {
+			*own = inherited
+		}
+	}
+	fill(&ft.Rank, p.Rank)
+	fill(&ft.Secured, p.Secured)
+	fill(&ft.Defaults.OrderBy, p.Defaults.OrderBy)
+	fill(&ft.Defaults.DisplayBy, p.Defaults.DisplayBy)
+	fill(&ft.Defaults.Short, p.Defaults.Short)
+	fill(&ft.Defaults.Name, p.Defaults.Name)
+	fill(&ft.Defaults.Description, p.Defaults.Description)
+	if ft.Resolve == nil {
+		ft.Resolve = p.Resolve
+	}
+	if ft.Follows.Relation == "" {
+		ft.Follows = p.Follows
+	}
+	if ft.StateFrom.Attribute == "" {
+		ft.StateFrom = p.StateFrom
+	}
+	ft.Virtual = ft.Virtual || p.Virtual
+}
+
+// words splits a type name for people: StoryStatus is "Story Status".
+func words(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if i > 0 && unicode.IsUpper(r) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

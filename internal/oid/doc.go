@@ -1,0 +1,2 @@
+// Package oid is the identifier of assets: the Oid token of interface 2.1.
+package oid

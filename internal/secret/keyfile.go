@@ -1,0 +1,54 @@
+package secret
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// KeyFile returns the key kept in the file path, base64 in one line, which only
+// its owner may read. Where there is no file it makes one, also when two
+// processes come at once: both get the same key.
+// Errors: a file that holds no key; it is never overwritten.
+func KeyFile(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeKeyFile(path); err != nil {
+			return nil, fmt.Errorf("make the secret key file: %w", err)
+		}
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the secret key file: %w", err)
+	}
+	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) != KeySize {
+		return nil, fmt.Errorf("the secret key file %s does not hold base64 of %d bytes", path, KeySize)
+	}
+	return key, nil
+}
+
+// makeKeyFile writes the key to a file of its own and links it into place,
+// which one of several processes succeeds in.
+func makeKeyFile(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // readable by its owner only
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = f.WriteString(base64.StdEncoding.EncodeToString(NewKey()) + "\n")
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+// Package testdb gives tests empty, migrated databases: a MariaDB or MySQL one,
+// a SQLite file, and a Redis database of their own.
+//
+//	func TestMain(m *testing.M) { testdb.Main(m) } // drops what was made
+//
+//	func TestSomething(t *testing.T) {
+//		testdb.Each(t, func(t *testing.T, d *db.DB) { ... })
+//	}
+//
+// ALDS_TEST_MYSQL and ALDS_TEST_REDIS name the servers; without them the local
+// ones are tried. Where no server answers, the subtest is skipped with a line
+// that says so, or fails when REQUIRE_SERVICES=1. A database is made once per
+// test binary (one more for each test that runs in parallel), emptied before it
+// is handed out again, and dropped by Main. What a killed run left behind on
+// the local server, the next one drops.
+package testdb

@@ -1,0 +1,90 @@
+package testdb
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// redisDatabases is how many databases a Redis server has by default; number 0
+// is left to others and holds the marks that say which is taken.
+const redisDatabases = 16
+
+// Redis returns the redis:// URL of an empty Redis database that no other test
+// uses until this one ends.
+func Redis(t testing.TB) string {
+	t.Helper()
+	u, err := url.Parse(redisAddress())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := dialRedis(u)
+	if err != nil {
+		missing(t, "Redis", err)
+	}
+	t.Cleanup(func() { _ = c.conn.Close() })
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); <-time.After(50 * time.Millisecond) {
+		for n := 1; n < redisDatabases; n++ {
+			mark := fmt.Sprintf("alds_test_db_%d", n)
+			if c.do("SET", mark, fmt.Sprint(os.Getpid()), "NX", "EX", "900") != "+OK" {
+				continue
+			}
+			c.flush(n)
+			t.Cleanup(func() { c.flush(n); c.do("DEL", mark) })
+			u.Path = fmt.Sprintf("/%d", n)
+			return u.String()
+		}
+	}
+	t.Fatal("every Redis database is taken by another test")
+	return ""
+}
+
+// redisConn speaks just enough of the protocol; the real client belongs to jobs.
+type redisConn struct {
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func dialRedis(u *url.URL) (*redisConn, error) {
+	conn, err := net.DialTimeout("tcp", u.Host, 2*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	c := &redisConn{conn: conn, in: bufio.NewReader(conn)}
+	if password, ok := u.User.Password(); ok {
+		c.do("AUTH", password)
+	}
+	if answer := c.do("PING"); answer != "+PONG" {
+		_ = conn.Close()
+		return nil, fmt.Errorf("PING was answered %q", answer)
+	}
+	return c, nil
+}
+
+// do sends a command whose answer is one line, and returns that line.
+func (c *redisConn) do(words ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "*%d\r\n", len(words))
+	for _, w := range words {
+		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(w), w)
+	}
+	if _, err := c.conn.Write([]byte(b.String())); err != nil {
+		return err.Error()
+	}
+	line, err := c.in.ReadString('\n')
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(line)
+}
+
+func (c *redisConn) flush(n int) {
+	c.do("SELECT", fmt.Sprint(n))
+	c.do("FLUSHDB")
+	c.do("SELECT", "0")
+}

@@ -1,0 +1,121 @@
+package testdb
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/db"
+)
+
+// server is the MySQL or MariaDB server the tests use.
+type server struct {
+	base  *url.URL
+	admin *db.DB
+}
+
+// local is the server of this test binary, found once.
+var local struct {
+	once   sync.Once
+	server *server
+	err    error
+}
+
+var made atomic.Int64 // databases made by this test binary
+
+func mysqlServer(t testing.TB) *server {
+	t.Helper()
+	local.once.Do(func() { local.server, local.err = findServer() })
+	if local.err != nil {
+		missing(t, "MySQL or MariaDB", local.err)
+	}
+	return local.server
+}
+
+// missing skips the test, or fails it where services are required.
+func missing(t testing.TB, what string, err error) {
+	t.Helper()
+	if os.Getenv("REQUIRE_SERVICES") == "1" {
+		t.Fatalf("%s is required and does not answer: %v", what, err)
+	}
+	t.Skipf("%s does not answer, so this is not tested here: %v", what, err)
+}
+
+func findServer() (*server, error) {
+	address := os.Getenv("ALDS_TEST_MYSQL")
+	if address == "" {
+		address = "mysql://root@127.0.0.1:3306"
+	}
+	base, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{base: base}
+	s.admin, err = db.Open(context.Background(), s.url("information_schema"), db.Options{MaxConns: 2})
+	if err != nil {
+		return nil, err
+	}
+	if ip := net.ParseIP(base.Hostname()); base.Hostname() == "localhost" || ip.IsLoopback() {
+		s.sweep()
+	}
+	return s, nil
+}
+
+func (s *server) url(name string) string {
+	u := *s.base
+	u.Path = "/" + name
+	return u.String()
+}
+
+// create makes a database named alds_test_<package>_<process>[_n].
+func (s *server) create(t testing.TB) string {
+	t.Helper()
+	pkg := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
+	pkg = regexp.MustCompile(`[^a-z0-9]`).ReplaceAllString(strings.ToLower(pkg), "")
+	name := fmt.Sprintf("alds_test_%.20s_%d_%d", pkg, os.Getpid(), made.Add(1))
+	if _, err := s.admin.Exec(context.Background(), "CREATE DATABASE `"+name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
+		t.Fatalf("create the test database: %v", err)
+	}
+	return name
+}
+
+func (s *server) drop(name string) {
+	_, _ = s.admin.Exec(context.Background(), "DROP DATABASE IF EXISTS `"+name+"`")
+}
+
+var ours = regexp.MustCompile(`^alds_test_[a-z0-9]*_([0-9]+)_[0-9]+$`)
+
+// sweep drops databases of test processes that are gone.
+func (s *server) sweep() {
+	rows, err := s.admin.Query(context.Background(), "SELECT schema_name FROM information_schema.schemata")
+	if err != nil {
+		return
+	}
+	var gone []string
+	for rows.Next() {
+		var name string
+		if rows.Scan(&name) != nil {
+			break
+		}
+		if m := ours.FindStringSubmatch(name); m != nil {
+			if pid, err := strconv.Atoi(m[1]); err == nil && syscall.Kill(pid, 0) == syscall.ESRCH {
+				gone = append(gone, name)
+			}
+		}
+	}
+	_ = rows.Err()
+	_ = rows.Close()
+	for _, name := range gone {
+		s.drop(name)
+	}
+}

@@ -1,0 +1,161 @@
+package testdb
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/db"
+	schema "github.com/alds-dev/alds/sql"
+)
+
+// Each runs test as subtests "mysql" and "sqlite", each with an empty migrated
+// database.
+func Each(t *testing.T, test func(t *testing.T, d *db.DB)) {
+	t.Helper()
+	t.Run("mysql", func(t *testing.T) { test(t, MySQL(t)) })
+	t.Run("sqlite", func(t *testing.T) { test(t, SQLite(t)) })
+}
+
+// pool is the MySQL databases of this test binary.
+var pool struct {
+	sync.Mutex
+	free []*database
+	all  []*database
+}
+
+type database struct {
+	name string
+	db   *db.DB
+}
+
+// MySQL returns an empty migrated MariaDB or MySQL database for this test.
+func MySQL(t testing.TB) *db.DB {
+	t.Helper()
+	server := mysqlServer(t)
+	pool.Lock()
+	defer pool.Unlock()
+	var d *database
+	if n := len(pool.free); n > 0 {
+		d, pool.free = pool.free[n-1], pool.free[:n-1]
+		if err := empty(d.db); err != nil {
+			t.Fatalf("empty the test database: %v", err)
+		}
+	} else {
+		d = create(t, server)
+		pool.all = append(pool.all, d)
+	}
+	t.Cleanup(func() {
+		pool.Lock()
+		defer pool.Unlock()
+		pool.free = append(pool.free, d)
+	})
+	return d.db
+}
+
+// SQLite returns an empty migrated SQLite database in a file of its own.
+func SQLite(t testing.TB) *db.DB {
+	t.Helper()
+	return open(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db"))
+}
+
+// URL returns the DATABASE_URL of a fresh migrated database of the dialect
+// "mysql" or "sqlite", for a test that opens it itself.
+func URL(t testing.TB, dialect string) string {
+	t.Helper()
+	url := EmptyURL(t, dialect)
+	d, err := db.Open(context.Background(), url, db.Options{MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	if err := d.Migrate(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
+// EmptyURL is URL for a database without any table.
+func EmptyURL(t testing.TB, dialect string) string {
+	t.Helper()
+	if dialect == "sqlite" {
+		return "sqlite:" + filepath.Join(t.TempDir(), "test.db")
+	}
+	server := mysqlServer(t)
+	name := server.create(t)
+	t.Cleanup(func() { server.drop(name) })
+	return server.url(name)
+}
+
+func create(t testing.TB, s *server) *database {
+	t.Helper()
+	name := s.create(t)
+	d, err := db.Open(context.Background(), s.url(name), db.Options{MaxConns: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Migrate(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return &database{name: name, db: d}
+}
+
+func open(t testing.TB, url string) *db.DB {
+	t.Helper()
+	d, err := db.Open(context.Background(), url, db.Options{MaxConns: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	if err := d.Migrate(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// empty deletes all rows and inserts the ones that migrations bring.
+func empty(d *db.DB) error {
+	ctx := context.Background()
+	steps, err := schema.Migrations(d.Dialect.Name)
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		text := s.Text
+		if table, ok := strings.CutPrefix(text, "CREATE TABLE IF NOT EXISTS "); ok {
+			if table, _, _ = strings.Cut(table, " "); strings.Contains(table, "schema_migration") {
+				continue
+			}
+			text = "DELETE FROM " + table
+		} else if !strings.HasPrefix(text, "INSERT ") {
+			continue
+		}
+		if _, err := d.Exec(ctx, text); err != nil {
+			return fmt.Errorf("%04d_%s: %w", s.Version, s.Name, err)
+		}
+	}
+	return nil
+}
+
+// Main runs the tests of a package and drops the databases they made; call it
+// from TestMain.
+func Main(m *testing.M) {
+	code := m.Run()
+	dropAll()
+	os.Exit(code)
+}
+
+func dropAll() {
+	pool.Lock()
+	defer pool.Unlock()
+	for _, d := range pool.all {
+		_ = d.db.Close()
+		if local.err == nil && local.server != nil {
+			local.server.drop(d.name)
+		}
+	}
+}

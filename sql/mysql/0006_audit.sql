@@ -1,0 +1,20 @@
+CREATE TABLE IF NOT EXISTS `audit` (
+  `id` BIGINT NOT NULL,
+  `request_id` CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `actor_id` BIGINT NOT NULL,
+  `at` BIGINT NOT NULL,
+  `comment` TEXT,
+  `first_moment` BIGINT NOT NULL,
+  `last_moment` BIGINT NOT NULL,
+  `generation` BIGINT NOT NULL,
+  `fan_state` SMALLINT NOT NULL DEFAULT 0,
+  `fan_moment` BIGINT NOT NULL DEFAULT 0,
+  `fan_owner` VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin,
+  `fan_fence` BIGINT NOT NULL DEFAULT 0,
+  `fan_lease` BIGINT NOT NULL DEFAULT 0,
+  `fan_claims` INT NOT NULL DEFAULT 0,
+  `fan_error` TEXT,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `audit_request` (`request_id`),
+  KEY `audit_fan` (`fan_state`, `fan_lease`, `id`)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci;

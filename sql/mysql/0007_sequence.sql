@@ -1,0 +1,6 @@
+CREATE TABLE IF NOT EXISTS `sequence` (
+  `name` VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `value` BIGINT NOT NULL,
+  `stamped_at` BIGINT NOT NULL DEFAULT 0,
+  PRIMARY KEY (`name`)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci;

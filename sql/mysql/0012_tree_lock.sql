@@ -1,0 +1,4 @@
+CREATE TABLE IF NOT EXISTS `tree_lock` (
+  `name` VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  PRIMARY KEY (`name`)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci;

@@ -1,0 +1,4 @@
+INSERT IGNORE INTO `tree_lock` (`name`) VALUES
+  ('Scope'),
+  ('Workitem'),
+  ('Story.Split');

@@ -1,0 +1,51 @@
+package sql
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestDialectsHaveTheSameSteps(t *testing.T) {
+	mysql, err := Migrations("mysql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sqlite, err := Migrations("sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(mysql) != len(sqlite) || len(mysql) == 0 {
+		t.Fatalf("mysql has %d steps, sqlite %d", len(mysql), len(sqlite))
+	}
+	for i := range mysql {
+		if mysql[i].Version != sqlite[i].Version || mysql[i].Name != sqlite[i].Name {
+			t.Errorf("step %d is %04d_%s for mysql and %04d_%s for sqlite", i,
+				mysql[i].Version, mysql[i].Name, sqlite[i].Version, sqlite[i].Name)
+		}
+	}
+}
+
+func TestMySQLFilesHoldOneStatementThatMayRunAgain(t *testing.T) {
+	steps, err := Migrations("mysql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range steps {
+		if strings.Contains(m.Text, ";") {
+			t.Errorf("%04d_%s holds more than one statement", m.Version, m.Name)
+		}
+		repeatable := false
+		for _, start := range []string{"CREATE TABLE IF NOT EXISTS", "INSERT IGNORE", "ALTER TABLE", "DROP TABLE IF EXISTS", "CREATE INDEX"} {
+			repeatable = repeatable || strings.HasPrefix(m.Text, start)
+		}
+		if !repeatable {
+			t.Errorf("%04d_%s does not start like a statement that may run again", m.Version, m.Name)
+		}
+	}
+}
+
+func TestUnknownDialectIsRefused(t *testing.T) {
+	if _, err := Migrations("oracle"); err == nil {
+		t.Error("no error for a dialect without files")
+	}
+}
