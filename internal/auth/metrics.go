@@ -1,0 +1,39 @@
+package auth
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Registerer is where the metrics of this package are registered.
+type Registerer = prometheus.Registerer
+
+type metrics struct {
+	logins *prometheus.CounterVec
+	hashes prometheus.Histogram
+}
+
+// Outcomes of a login, the closed set of the label.
+const (
+	remembered = "remembered"
+	verified   = "verified"
+	refused    = "refused"
+	slowed     = "slowed"
+	failed     = "failed"
+)
+
+// newMetrics registers the metrics with r; with nil they are kept for nobody.
+func newMetrics(r Registerer) *metrics {
+	m := &metrics{
+		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "alds_auth_logins_total",
+			Help: "Requests by scheme and how their credentials fared.",
+		}, []string{"scheme", "outcome"}),
+		hashes: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "alds_auth_password_check_seconds",
+			Help:    "Time to verify one password that was not remembered.",
+			Buckets: []float64{.01, .02, .05, .1, .2, .5, 1, 2, 5},
+		}),
+	}
+	if r != nil {
+		r.MustRegister(m.logins, m.hashes)
+	}
+	return m
+}

@@ -1,0 +1,61 @@
+package auth
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// resolved is an actor and how many writes came before it was read.
+type resolved struct {
+	Actor
+	written int64
+}
+
+// ActorOf resolves a member, by stored id, to what they may see now. The answer
+// may be a second old; rights that this process wrote count at once, so that
+// who makes a project sees it. Errors: fault.NotFound.
+func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
+	written := s.written.Load()
+	if a, ok := s.actors.get(member); ok && (a.All || a.written == written) {
+		return a.Actor, nil
+	}
+	began := s.now()
+	a, err := s.ActorAt(ctx, member, db.Forever-1)
+	if err == nil {
+		s.actors.put(member, resolved{a, written}, began)
+	}
+	return a, err
+}
+
+// proven is ActorOf for who has just proven to be this member.
+func (s *Service) proven(ctx context.Context, member int64) (Actor, error) {
+	a, err := s.ActorOf(ctx, member)
+	if fault.KindOf(err) == fault.NotFound {
+		return Actor{}, fault.Unprovenf("The member no longer exists")
+	}
+	return a, err
+}
+
+// Written tells that this process committed a write, which may have changed
+// rights.
+func (s *Service) Written() { s.written.Add(1) }
+
+// ActorAt resolves a member to what they were allowed to see at a moment.
+// Errors: fault.NotFound.
+func (s *Service) ActorAt(ctx context.Context, member, moment int64) (Actor, error) {
+	var has rights
+	err := s.db.Read(ctx, func(tx *db.Tx) error {
+		var err error
+		has, err = s.readRights(ctx, tx, member, moment)
+		return err
+	})
+	if err != nil {
+		return Actor{}, err
+	}
+	if has.gone {
+		return Actor{}, fault.NotFoundf("no such member")
+	}
+	return s.roles.actor(member, has), nil
+}

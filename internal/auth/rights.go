@@ -1,0 +1,100 @@
+package auth
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// Well-known roles, by the number in their Oid.
+const (
+	roleNoAccess    = 0
+	roleSystemAdmin = 1
+	roleInheritor   = 10 // sees the way to a project, not its contents
+)
+
+const (
+	rootScope    = 0
+	deletedState = 255
+)
+
+// roles is where the model keeps what rights are read from.
+type roles struct {
+	memberType int   // code of Member
+	relation   int   // link code of Member.DefaultRole
+	admin      int64 // stored id of Role:1
+	blind      []int64
+
+	disabledKey string // of Member.IsLoginDisabled in asset.attrs
+}
+
+func rolesOf(m *meta.Model) (roles, error) {
+	member, ok := m.Type("Member")
+	if !ok {
+		return roles{}, fmt.Errorf("the model has no type Member")
+	}
+	role, ok := m.Type("Role")
+	if !ok {
+		return roles{}, fmt.Errorf("the model has no type Role")
+	}
+	def, ok := member.Attr("DefaultRole")
+	if !ok || def.Place.Kind != meta.InLinks {
+		return roles{}, fmt.Errorf("the model does not keep Member.DefaultRole as a link")
+	}
+	disabled, ok := member.Attr("IsLoginDisabled")
+	if !ok || disabled.Place.Kind != meta.InAttrs {
+		return roles{}, fmt.Errorf("the model does not keep Member.IsLoginDisabled among the attrs")
+	}
+	return roles{
+		disabledKey: disabled.Place.Column,
+		memberType:  member.Code,
+		relation:    def.Place.Code,
+		admin:       role.Stored(roleSystemAdmin),
+		blind:       []int64{role.Stored(roleNoAccess), role.Stored(roleInheritor)},
+	}, nil
+}
+
+// rights is what the database says about a member.
+type rights struct {
+	gone        bool
+	defaultRole int64
+	hasDefault  bool
+	grants      []grant
+}
+
+// grant is one role seen from one scope: held there (depth 0) or above it.
+type grant struct {
+	scope int64 // where it applies
+	depth int   // levels below where it is held
+	held  int64 // the scope it is held in
+	role  int64
+}
+
+// actor turns rights into the plain value the engines take. In each scope the
+// nearest role decides: No Access on a project hides it from somebody who
+// reads its parent.
+func (r roles) actor(member int64, has rights) Actor {
+	a := Actor{Member: member, Admin: has.hasDefault && has.defaultRole == r.admin}
+	nearest := make(map[int64]grant, len(has.grants))
+	for _, g := range has.grants {
+		if g.held == rootScope && g.role == r.admin {
+			a.Admin = true
+		}
+		if n, ok := nearest[g.scope]; !ok || g.depth < n.depth {
+			nearest[g.scope] = g
+		}
+	}
+	if a.Admin {
+		a.All = true
+		return a
+	}
+	a.Scopes = make([]int64, 0, len(nearest))
+	for scope, g := range nearest {
+		if !slices.Contains(r.blind, g.role) {
+			a.Scopes = append(a.Scopes, scope)
+		}
+	}
+	slices.Sort(a.Scopes)
+	return a
+}

@@ -1,0 +1,175 @@
+package auth
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// firstClosed is the first AssetState in which a member may no longer log in.
+const firstClosed = 128
+
+// credential is what the database knows of a username. The zero value is a
+// username nobody has.
+type credential struct {
+	member  int64
+	hash    string // PHC; empty when the member has no password
+	version int64  // grows with every change of username or password
+	usable  bool   // neither disabled nor of a closed member
+}
+
+// findCredential finds a username. Errors: fault.NotFound.
+func (s *Service) findCredential(ctx context.Context, username string) (credential, error) {
+	var c credential
+	var hash sql.NullString
+	var usable int
+	err := s.db.QueryRow(ctx, `SELECT c.member_id, c.password_hash, c.version, CASE WHEN `+s.mayLogin+` THEN 1 ELSE 0 END
+  FROM credential c JOIN asset a ON a.id = c.member_id
+ WHERE c.username = ?`, username).Scan(&c.member, &hash, &c.version, &usable)
+	if err != nil {
+		return credential{}, err
+	}
+	c.hash, c.usable = hash.String, usable == 1
+	return c, nil
+}
+
+// mayLogin is the condition on member a and credential c (which may be missing)
+// under which the member logs in: neither closed nor disabled.
+func mayLogin(d *db.Dialect, disabledKey string) string {
+	return fmt.Sprintf("a.state < %d AND COALESCE(c.disabled, 0) = 0 AND COALESCE(%s, 0) = 0",
+		firstClosed, d.JSONBool("a.attrs", disabledKey))
+}
+
+// tokenRow is one row of access_token.
+type tokenRow struct {
+	id, name, hash string
+	member         int64
+	createdAt      int64 // UTC microseconds
+}
+
+func insertToken(ctx context.Context, d *db.DB, t tokenRow) error {
+	return d.Write(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO access_token (id, member_id, name, token_hash, created_at)
+VALUES (?, ?, ?, ?, ?)`, t.id, t.member, t.name, t.hash, t.createdAt)
+		return err
+	})
+}
+
+// findToken returns the member a token acts for. Errors: fault.NotFound for a
+// token that is unknown, expired or revoked, or whose member may not log in.
+func (s *Service) findToken(ctx context.Context, hash string, now int64) (int64, error) {
+	var member int64
+	err := s.db.QueryRow(ctx, `SELECT t.member_id
+  FROM access_token t
+  JOIN asset a ON a.id = t.member_id
+  LEFT JOIN credential c ON c.member_id = t.member_id
+ WHERE t.token_hash = ? AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > ?)
+   AND `+s.mayLogin, hash, now).Scan(&member)
+	return member, err
+}
+
+// storeCredential writes what is given of a member's credential. A username
+// that only a deleted member has is free.
+// Errors: fault.Conflict when another member has the username.
+func storeCredential(ctx context.Context, tx *db.Tx, member int64, username, hash *string) error {
+	err := putCredential(ctx, tx, member, username, hash)
+	if username == nil || fault.KindOf(err) != fault.Conflict {
+		return err
+	}
+	freed, ferr := freeUsername(ctx, tx, *username)
+	if ferr != nil {
+		return ferr
+	}
+	if freed {
+		err = putCredential(ctx, tx, member, username, hash)
+	}
+	if fault.KindOf(err) == fault.Conflict {
+		return fault.Conflictf(err, "Violation'NotUnique'Member.Username")
+	}
+	return err
+}
+
+func putCredential(ctx context.Context, tx *db.Tx, member int64, username, hash *string) error {
+	var version int64
+	err := tx.QueryRow(ctx, "SELECT version FROM credential WHERE member_id = ?"+tx.Dialect().ForUpdate, member).Scan(&version)
+	switch {
+	case fault.KindOf(err) == fault.NotFound && username == nil:
+		return fault.Invalidf(fault.NoPlace, "Violation'Required'Member.Username")
+	case fault.KindOf(err) == fault.NotFound:
+		_, err = tx.Exec(ctx, "INSERT INTO credential (member_id, username, password_hash, version, disabled) VALUES (?, ?, ?, 1, 0)",
+			member, username, hash)
+	case err != nil:
+		return err
+	default:
+		_, err = tx.Exec(ctx, `UPDATE credential
+   SET username = COALESCE(?, username), password_hash = COALESCE(?, password_hash), version = ?
+ WHERE member_id = ?`, username, hash, version+1, member)
+	}
+	return err
+}
+
+// freeUsername takes the login of a deleted member away, so that another one
+// can have its name. It reports false when the holder is not deleted.
+func freeUsername(ctx context.Context, tx *db.Tx, username string) (bool, error) {
+	var holder int64
+	var state int
+	err := tx.QueryRow(ctx, `SELECT c.member_id, a.state FROM credential c JOIN asset a ON a.id = c.member_id WHERE c.username = ?`+
+		tx.Dialect().ForUpdate, username).Scan(&holder, &state)
+	if fault.KindOf(err) == fault.NotFound {
+		return true, nil // given up meanwhile
+	}
+	if err != nil || state != deletedState {
+		return false, err
+	}
+	return true, dropCredential(ctx, tx, holder)
+}
+
+func dropCredential(ctx context.Context, tx *db.Tx, member int64) error {
+	_, err := tx.Exec(ctx, "DELETE FROM credential WHERE member_id = ?", member)
+	return err
+}
+
+// readRights loads what the actor's rights are made of, as they stood at a
+// moment. Errors: fault.NotFound when there is no such member.
+func (s *Service) readRights(ctx context.Context, q db.Querier, member, moment int64) (rights, error) {
+	var state int
+	var role sql.NullInt64
+	err := q.QueryRow(ctx, `SELECT a.state,
+       (SELECT MAX(l.to_id) FROM asset_link l
+         WHERE l.relation = ? AND l.from_type = a.type AND l.from_id = a.id
+           AND l.since_moment <= ? AND l.until_moment > ?)
+  FROM asset a WHERE a.id = ? AND a.type = ?`,
+		s.roles.relation, moment, moment, member, s.roles.memberType).Scan(&state, &role)
+	if err != nil {
+		return rights{}, err
+	}
+	r := rights{gone: state == deletedState, defaultRole: role.Int64, hasDefault: role.Valid}
+	rows, err := q.Query(ctx, `SELECT c.descendant_id, c.depth, m.scope_id, m.role_id
+  FROM scope_member m
+  JOIN scope_closure c ON c.ancestor_id = m.scope_id AND c.since_moment <= ? AND c.until_moment > ?
+ WHERE m.member_id = ? AND m.since_moment <= ? AND m.until_moment > ?`,
+		moment, moment, member, moment, moment)
+	if err != nil {
+		return rights{}, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var g grant
+		if err := rows.Scan(&g.scope, &g.depth, &g.held, &g.role); err != nil {
+			return rights{}, db.Fault(err)
+		}
+		r.grants = append(r.grants, g)
+	}
+	return r, db.Fault(rows.Err())
+}
+
+// readHash returns the stored password hash of a member, empty for none.
+// Errors: fault.NotFound.
+func readHash(ctx context.Context, q db.Querier, member int64) (string, error) {
+	var hash sql.NullString
+	err := q.QueryRow(ctx, "SELECT password_hash FROM credential WHERE member_id = ?", member).Scan(&hash)
+	return hash.String, err
+}

@@ -1,0 +1,62 @@
+package change
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// Current reads the current versions of assets, by stored id.
+func (l *Loader) Current(ctx context.Context, q db.Querier, ids []int64) (map[int64]*Version, error) {
+	in, args := db.InArgs(ids)
+	args = append(args, db.Forever)
+	all, err := l.read(ctx, q, "SELECT "+l.columns+" FROM asset_version v WHERE v.id IN "+in+" AND v.until_moment = ?", args)
+	if err != nil {
+		return nil, err
+	}
+	by := make(map[int64]*Version, len(all))
+	for i := range all {
+		by[all[i].ID] = &all[i]
+	}
+	return by, nil
+}
+
+// Linked reads to whom relations that lie in asset_link point now.
+// Shape: attribute, then stored id of the asset, to stored id of the target.
+func (l *Loader) Linked(ctx context.Context, q db.Querier, t *meta.Type, ids []int64, attrs ...*meta.Attr) (map[*meta.Attr]map[int64]int64, error) {
+	by := map[int]*meta.Attr{}
+	found := map[*meta.Attr]map[int64]int64{}
+	for _, a := range attrs {
+		by[a.Place.Code] = a
+		found[a] = map[int64]int64{}
+	}
+	in, args := db.InArgs(ids)
+	args = append(args, db.Forever)
+	rows, err := q.Query(ctx, "SELECT relation, from_id, to_id FROM asset_link WHERE relation IN ("+codes(by)+
+		") AND from_type = "+strconv.Itoa(t.Code)+" AND from_id IN "+in+" AND until_moment = ?", args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var code int
+		var from, to int64
+		if err := rows.Scan(&code, &from, &to); err != nil {
+			return nil, err
+		}
+		found[by[code]][from] = to
+	}
+	return found, rows.Err()
+}
+
+// Value returns the value an attribute that lies in a column or in the JSON
+// object has in a version; nil for none.
+func Value(v *Version, a *meta.Attr) (any, error) {
+	if a.Place.Kind == meta.InColumn && a.Place.Slot >= 0 {
+		return v.Columns[a.Place.Slot], nil
+	}
+	all, err := object(v)
+	return all[a.Place.Column], err
+}

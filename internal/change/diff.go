@@ -1,0 +1,205 @@
+package change
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// Differ compares versions. It holds, per type, which attribute stands for
+// which stored place; it is immutable and safe for concurrent use.
+type Differ struct {
+	model *meta.Model
+	types map[*meta.Type]*places
+}
+
+// places is what a type stores, each place under the one attribute that is
+// named in changes.
+type places struct {
+	columns []*meta.Attr // by slot; nil when no attribute is stored there
+	state   *meta.Attr
+	keys    map[string]*meta.Attr // key of the JSON object
+	forward map[int]*meta.Attr    // relation code, this type holds the relation
+	back    map[int]*meta.Attr    // relation code, this type is pointed at
+	values  map[int]*meta.Attr    // attribute code of a multi-value scalar
+	rank    map[*meta.Attr]int    // position in order of declaration
+}
+
+// NewDiffer prepares the comparison of every type of the model.
+func NewDiffer(m *meta.Model) *Differ {
+	d := &Differ{model: m, types: map[*meta.Type]*places{}}
+	for _, t := range m.Types {
+		d.types[t] = placesOf(m, t)
+	}
+	return d
+}
+
+func placesOf(m *meta.Model, t *meta.Type) *places {
+	p := &places{
+		columns: make([]*meta.Attr, len(m.Columns)),
+		keys:    map[string]*meta.Attr{},
+		forward: map[int]*meta.Attr{},
+		back:    map[int]*meta.Attr{},
+		values:  map[int]*meta.Attr{},
+		rank:    map[*meta.Attr]int{},
+	}
+	for i, a := range t.Attrs {
+		p.rank[a] = i
+		p.place(a)
+	}
+	return p
+}
+
+func (p *places) place(a *meta.Attr) {
+	switch a.Place.Kind {
+	case meta.InColumn:
+		p.column(a)
+	case meta.InAttrs:
+		p.keys[a.Place.Column] = a
+	case meta.InLinks:
+		p.forward[a.Place.Code] = a
+	case meta.InLinksBack:
+		p.back[a.Place.Code] = a
+	case meta.InValues:
+		p.values[a.Place.Code] = a
+	default: // derived from the others, or secret
+	}
+}
+
+// column lets the attribute that can be written stand for a column that
+// several read: Scope rather than SecurityScope.
+func (p *places) column(a *meta.Attr) {
+	if a.Place.Slot < 0 {
+		if a.Place.Column == "state" {
+			p.state = a
+		}
+		return
+	}
+	if a.Name == "SecurityScope" {
+		return
+	}
+	if old := p.columns[a.Place.Slot]; old == nil || old.ReadOnly && !a.ReadOnly {
+		p.columns[a.Place.Slot] = a
+	}
+}
+
+// Diff returns what the step changed, in the order in which the type declares
+// its attributes; of one relation first what was added, then what was removed.
+// Values no attribute stands for are left out. An answer without entries means
+// that nothing a client can see changed.
+func (d *Differ) Diff(s *Step) ([]Change, error) {
+	p := d.types[s.Now.Type]
+	before := s.Before
+	if before == nil {
+		before = &Version{Columns: make([]any, len(s.Now.Columns)), State: -1}
+	}
+	changes := p.diffColumns(before, &s.Now)
+	fromAttrs, err := p.diffAttrs(before, &s.Now)
+	if err != nil {
+		return nil, err
+	}
+	changes = append(changes, fromAttrs...)
+	changes = append(changes, diffEdges(s.Edges)...)
+	slices.SortStableFunc(changes, func(a, b Change) int { return p.rank[a.Attr] - p.rank[b.Attr] })
+	return changes, nil
+}
+
+func (p *places) diffColumns(before, now *Version) []Change {
+	var changes []Change
+	for slot, a := range p.columns {
+		if a != nil && before.Columns[slot] != now.Columns[slot] {
+			changes = append(changes, Change{Attr: a, Act: Set, Old: before.Columns[slot], New: now.Columns[slot]})
+		}
+	}
+	if p.state != nil && before.State != now.State {
+		c := Change{Attr: p.state, Act: Set, New: now.State}
+		if before.State >= 0 {
+			c.Old = before.State
+		}
+		changes = append(changes, c)
+	}
+	return changes
+}
+
+func (p *places) diffAttrs(before, now *Version) ([]Change, error) {
+	if before.Attrs == now.Attrs {
+		return nil, nil
+	}
+	was, err := object(before)
+	if err != nil {
+		return nil, err
+	}
+	is, err := object(now)
+	if err != nil {
+		return nil, err
+	}
+	var changes []Change
+	for key, a := range p.keys {
+		if was[key] != is[key] {
+			changes = append(changes, Change{Attr: a, Act: Set, Old: was[key], New: is[key]})
+		}
+	}
+	return changes, nil
+}
+
+// object reads the scalars of a version's JSON object; numbers stay text, so
+// that nothing is rounded.
+func object(v *Version) (map[string]any, error) {
+	if v.Attrs == "" {
+		return nil, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(v.Attrs)))
+	dec.UseNumber()
+	var all map[string]any
+	if err := dec.Decode(&all); err != nil {
+		return nil, fmt.Errorf("attributes of asset %d at moment %d: %w", v.ID, v.Moment, err)
+	}
+	for key, value := range all {
+		switch value.(type) {
+		case string, bool, json.Number, nil:
+		default:
+			return nil, fmt.Errorf("attributes of asset %d at moment %d: %s is no scalar", v.ID, v.Moment, key)
+		}
+	}
+	return all, nil
+}
+
+// diffEdges pairs what ended with what began for relations to at most one
+// asset, and lists one entry per value for the others.
+func diffEdges(edges []Edge) []Change {
+	var changes []Change
+	single := map[*meta.Attr]int{}
+	for _, ended := range []bool{false, true} {
+		for _, e := range edges {
+			if e.Ended != ended {
+				continue
+			}
+			if !e.Attr.ToOne() {
+				changes = append(changes, valueChange(e))
+				continue
+			}
+			i, known := single[e.Attr]
+			if !known {
+				i = len(changes)
+				single[e.Attr] = i
+				changes = append(changes, Change{Attr: e.Attr, Act: Set})
+			}
+			if ended {
+				changes[i].Old = e.Value
+			} else {
+				changes[i].New = e.Value
+			}
+		}
+	}
+	return changes
+}
+
+func valueChange(e Edge) Change {
+	if e.Ended {
+		return Change{Attr: e.Attr, Act: Removed, Old: e.Value}
+	}
+	return Change{Attr: e.Attr, Act: Added, New: e.Value}
+}

@@ -1,0 +1,93 @@
+package change
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// during keeps the rows that began or ended while the steps were made.
+const during = " AND (since_moment BETWEEN ? AND ? OR until_moment BETWEEN ? AND ?)"
+
+// edges adds to the linked steps what their writes began and ended: at most
+// three statements per type, however many steps there are.
+func (l *Loader) edges(ctx context.Context, q db.Querier, steps []Step, at map[key]*Step) error {
+	ids := map[*meta.Type][]int64{}
+	var first, last int64
+	for i := range steps {
+		v := &steps[i].Now
+		if !v.Linked {
+			continue
+		}
+		if first == 0 || v.Moment < first {
+			first = v.Moment
+		}
+		last = max(last, v.Moment)
+		ids[v.Type] = append(ids[v.Type], v.ID)
+	}
+	for t, of := range ids {
+		for len(of) > 0 {
+			n := min(len(of), ChunkSize)
+			if err := l.edgesOf(ctx, q, t, of[:n], [4]any{first, last, first, last}, at); err != nil {
+				return err
+			}
+			of = of[n:]
+		}
+	}
+	return nil
+}
+
+func (l *Loader) edgesOf(ctx context.Context, q db.Querier, t *meta.Type, ids []int64, span [4]any, at map[key]*Step) error {
+	p := l.differ.types[t]
+	in, args := db.InArgs(ids)
+	args = append(args, span[:]...)
+	own := " AND from_type = " + strconv.Itoa(t.Code) + " AND from_id IN " + in + during
+	if len(p.forward) > 0 {
+		query := "SELECT relation, from_id, since_moment, until_moment, to_id FROM asset_link WHERE relation IN (" +
+			codes(p.forward) + ")" + own
+		if err := collect[int64](ctx, q, query, args, p.forward, at); err != nil {
+			return err
+		}
+	}
+	if len(p.values) > 0 {
+		query := "SELECT attribute, from_id, since_moment, until_moment, value FROM asset_value WHERE attribute IN (" +
+			codes(p.values) + ")" + own
+		if err := collect[string](ctx, q, query, args, p.values, at); err != nil {
+			return err
+		}
+	}
+	if len(p.back) == 0 {
+		return nil
+	}
+	query := "SELECT relation, to_id, since_moment, until_moment, from_id FROM asset_link WHERE relation IN (" +
+		codes(p.back) + ") AND to_id IN " + in + during
+	return collect[int64](ctx, q, query, args, p.back, at)
+}
+
+// collect hands every row to the steps at whose moment it began or ended.
+func collect[V int64 | string](ctx context.Context, q db.Querier, query string, args []any,
+	attrs map[int]*meta.Attr, at map[key]*Step,
+) error {
+	rows, err := q.Query(ctx, query+" ORDER BY 1, 2, 5", args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var code int
+		var id, since, until int64
+		var value V
+		if err := rows.Scan(&code, &id, &since, &until, &value); err != nil {
+			return err
+		}
+		if s := at[key{id, since}]; s != nil {
+			s.Edges = append(s.Edges, Edge{Attr: attrs[code], Value: value})
+		}
+		if s := at[key{id, until}]; s != nil {
+			s.Edges = append(s.Edges, Edge{Attr: attrs[code], Value: value, Ended: true})
+		}
+	}
+	return rows.Err()
+}

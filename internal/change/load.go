@@ -1,0 +1,224 @@
+package change
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// ChunkSize bounds the versions read and worked on at once.
+const ChunkSize = 500
+
+// Loader reads versions. It is immutable and safe for concurrent use.
+type Loader struct {
+	differ  *Differ
+	columns string // of one version, every name prefixed with v.
+	width   int
+}
+
+// NewLoader returns a loader for the differ's model.
+func NewLoader(d *Differ) *Loader {
+	names := []string{"id", "type", "state", "moment", "audit_id", "created_moment", "linked"}
+	for _, c := range d.model.Columns {
+		names = append(names, c.Name)
+	}
+	names = append(names, "attrs")
+	return &Loader{differ: d, columns: "v." + strings.Join(names, ", v."), width: len(names)}
+}
+
+// Versions reads the first limit versions the audits made at their moments, by
+// moment.
+func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, limit int) ([]Version, error) {
+	if len(audits) == 0 {
+		return nil, nil
+	}
+	first, last := audits[0].First, audits[0].Last
+	ids := make([]int64, 0, len(audits))
+	for _, a := range audits {
+		first, last = min(first, a.First), max(last, a.Last)
+		ids = append(ids, a.ID)
+	}
+	in, args := db.InArgs(ids)
+	args = append(args, first, last, limit)
+	all, err := l.read(ctx, q, "SELECT "+l.columns+" FROM asset_version v WHERE v.audit_id IN "+in+
+		" AND v.moment BETWEEN ? AND ? ORDER BY v.moment, v.id LIMIT ?", args)
+	if err != nil {
+		return nil, err
+	}
+	return wanted(all, audits), nil
+}
+
+// wanted drops versions outside their own audit's moments.
+func wanted(all []Version, audits []Audit) []Version {
+	by := map[int64]Audit{}
+	for _, a := range audits {
+		by[a.ID] = a
+	}
+	return slices.DeleteFunc(all, func(v Version) bool {
+		a := by[v.Audit]
+		return v.Moment < a.First || v.Moment > a.Last
+	})
+}
+
+// Steps completes versions: with the version before each, and with the edges
+// of those that have any. It keeps the order.
+func (l *Loader) Steps(ctx context.Context, q db.Querier, versions []Version) ([]Step, error) {
+	steps := make([]Step, len(versions))
+	at := map[key]*Step{}
+	for i, v := range versions {
+		steps[i].Now = v
+		at[key{v.ID, v.Moment}] = &steps[i]
+	}
+	if err := l.before(ctx, q, steps, at); err != nil {
+		return nil, err
+	}
+	if err := l.edges(ctx, q, steps, at); err != nil {
+		return nil, err
+	}
+	return steps, nil
+}
+
+type key struct{ id, moment int64 }
+
+// before finds the version that each changed one replaced: the one whose time
+// ended at the moment of the change.
+func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[key]*Step) error {
+	var ids, moments []int64
+	for i := range steps {
+		if v := &steps[i].Now; v.Created != v.Moment {
+			ids = append(ids, v.ID)
+			moments = append(moments, v.Moment)
+		}
+	}
+	for len(ids) > 0 {
+		n := min(len(ids), ChunkSize)
+		if err := l.beforeOf(ctx, q, ids[:n], moments[:n], at); err != nil {
+			return err
+		}
+		ids, moments = ids[n:], moments[n:]
+	}
+	for i := range steps {
+		if v := &steps[i].Now; v.Created != v.Moment && steps[i].Before == nil {
+			return fmt.Errorf("asset %d at moment %d has no version before it", v.ID, v.Moment)
+		}
+	}
+	return nil
+}
+
+func (l *Loader) beforeOf(ctx context.Context, q db.Querier, ids, moments []int64, at map[key]*Step) error {
+	in, args := db.InArgs(ids)
+	args = append(args, slices.Min(moments), slices.Max(moments))
+	rows, err := q.Query(ctx, "SELECT v.until_moment, "+l.columns+" FROM asset_version v WHERE v.id IN "+in+
+		" AND v.until_moment BETWEEN ? AND ?", args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var until int64
+		v, err := l.scan(rows, &until)
+		if err != nil {
+			return err
+		}
+		if s := at[key{v.ID, until}]; s != nil {
+			s.Before = &v
+		}
+	}
+	return rows.Err()
+}
+
+func (l *Loader) read(ctx context.Context, q db.Querier, query string, args []any) ([]Version, error) {
+	rows, err := q.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []Version
+	for rows.Next() {
+		v, err := l.scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
+}
+
+// scan reads one row: the given first columns, then those of a version.
+func (l *Loader) scan(rows *sql.Rows, first ...any) (Version, error) {
+	var v Version
+	var code, linked int
+	var attrs sql.NullString
+	cells := make([]any, len(l.differ.model.Columns))
+	dest := append(make([]any, 0, len(first)+l.width), first...)
+	dest = append(dest, &v.ID, &code, &v.State, &v.Moment, &v.Audit, &v.Created, &linked)
+	for i, c := range l.differ.model.Columns {
+		cells[i] = cell(c.Kind)
+		dest = append(dest, cells[i])
+	}
+	if err := rows.Scan(append(dest, &attrs)...); err != nil {
+		return v, err
+	}
+	t, ok := l.differ.model.TypeByCode(code)
+	if !ok {
+		return v, fmt.Errorf("asset %d at moment %d has the unknown type code %d", v.ID, v.Moment, code)
+	}
+	v.Type, v.Linked, v.Attrs = t, linked != 0, attrs.String
+	v.Columns = make([]any, len(cells))
+	for i := range cells {
+		v.Columns[i] = plain(cells[i])
+	}
+	return v, nil
+}
+
+func cell(k meta.ColumnKind) any {
+	switch k {
+	case meta.Str, meta.Long:
+		return new(sql.NullString)
+	case meta.Number:
+		return new(sql.NullFloat64)
+	default:
+		return new(sql.NullInt64)
+	}
+}
+
+func plain(cell any) any {
+	switch c := cell.(type) {
+	case *sql.NullString:
+		if c.Valid {
+			return c.String
+		}
+	case *sql.NullFloat64:
+		if c.Valid {
+			return c.Float64
+		}
+	case *sql.NullInt64:
+		if c.Valid {
+			return c.Int64
+		}
+	}
+	return nil
+}
+
+// codes lists relation codes for a statement; they come from the model alone.
+func codes(of map[int]*meta.Attr) string {
+	var all []int
+	for c := range of {
+		all = append(all, c)
+	}
+	slices.Sort(all)
+	var b strings.Builder
+	for i, c := range all {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(c))
+	}
+	return b.String()
+}

@@ -1,0 +1,143 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// shape is where the attributes of a type lie in a row.
+type shape struct {
+	slots    []bool                // columns that may have a value
+	keys     map[string]*meta.Attr // of the JSON
+	required []*meta.Attr          // in columns or in the JSON
+}
+
+func (c *checker) shapes() map[*meta.Type]*shape {
+	all := map[*meta.Type]*shape{}
+	_ = c.types(func(t *meta.Type) error {
+		s := &shape{slots: make([]bool, len(c.m.Columns)), keys: map[string]*meta.Attr{}}
+		for i, col := range c.m.Columns {
+			s.slots[i] = col.Name == "scope_id" && t.Secured != (meta.Secured{})
+		}
+		for _, a := range t.Attrs {
+			switch {
+			case a.Place.Kind == meta.InColumn && a.Place.Slot >= 0:
+				s.slots[a.Place.Slot] = true
+			case a.Place.Kind == meta.InAttrs:
+				s.keys[a.Place.Column] = a
+			default:
+				continue
+			}
+			if a.Required {
+				s.required = append(s.required, a)
+			}
+		}
+		all[t] = s
+		return nil
+	})
+	return all
+}
+
+// attributes expects every version to have values only where its type has
+// attributes, of the right kind, and those that its type requires.
+func (c *checker) attributes(ctx context.Context) error {
+	shapes := c.shapes()
+	names := []string{"id", "moment", "type"}
+	for _, col := range c.m.Columns {
+		names = append(names, col.Name)
+	}
+	var id, moment int64
+	var code int
+	slots := make([]sql.RawBytes, len(c.m.Columns))
+	var attrs sql.RawBytes
+	into := []any{&id, &moment, &code}
+	for i := range slots {
+		into = append(into, &slots[i])
+	}
+	into = append(into, &attrs)
+	return c.each(ctx, func(scan row) error {
+		if err := scan(into...); err != nil {
+			return err
+		}
+		t := c.concrete(code)
+		if t == nil {
+			return nil // reported as a version
+		}
+		s := shapes[t]
+		for i, v := range slots {
+			if v != nil && !s.slots[i] {
+				if err := c.report("asset_version", id, "moment %d has %s, which no attribute of %s has", moment, c.m.Columns[i].Name, t.Name); err != nil {
+					return err
+				}
+			}
+		}
+		given, wrong := readAttrs(s, attrs)
+		if wrong != "" {
+			return c.report("asset_version", id, "moment %d: attrs: %s", moment, wrong)
+		}
+		for _, a := range s.required {
+			has := given[a.Place.Column]
+			if a.Place.Kind == meta.InColumn {
+				has = len(slots[a.Place.Slot]) > 0
+			}
+			if !has && !c.seeds[id] {
+				return c.report("asset_version", id, "moment %d has no %s", moment, a.Token())
+			}
+		}
+		return nil
+	}, `SELECT `+strings.Join(names, ", ")+`, attrs FROM asset_version ORDER BY id, moment`)
+}
+
+// readAttrs reads the JSON of a row and returns which keys have a value, or
+// what is wrong.
+func readAttrs(s *shape, text []byte) (given map[string]bool, wrong string) {
+	given = map[string]bool{}
+	if text == nil {
+		return given, ""
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(text))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return nil, "not an object"
+	}
+	for d.PeekKind() == '"' {
+		key, err := d.ReadToken()
+		if err != nil {
+			return nil, err.Error()
+		}
+		name := key.String()
+		v, err := d.ReadToken()
+		if err != nil {
+			return nil, err.Error()
+		}
+		a, ok := s.keys[name]
+		switch {
+		case !ok:
+			return nil, fmt.Sprintf("no attribute lies under %q", name)
+		case v.Kind() != kindOf(a) && (kindOf(a) != 't' || v.Kind() != 'f'):
+			return nil, fmt.Sprintf("%s, a %s, is a JSON %s", a.Token(), a.Kind, v.Kind())
+		}
+		given[name] = v.Kind() != '"' || v.String() != ""
+	}
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '}' {
+		return nil, "it does not end"
+	}
+	return given, ""
+}
+
+// kindOf is the JSON kind of an attribute's values; 't' stands for both truths.
+func kindOf(a *meta.Attr) jsontext.Kind {
+	switch a.Kind {
+	case meta.Boolean:
+		return 't'
+	case meta.Numeric, meta.Rank, meta.State, meta.LongInt, meta.Date:
+		return '0'
+	}
+	return '"'
+}

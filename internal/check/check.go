@@ -1,0 +1,149 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// forever is the until of what is current.
+const forever = db.Forever
+
+// Most is how many findings one check reports before it stops.
+const Most = 20
+
+// Finding is one thing that disagrees.
+type Finding struct {
+	Check string // the rule that is broken
+	Table string
+	ID    int64  // stored id of the row: an asset, an audit; 0 where a row has none
+	Text  string // what disagrees with what
+}
+
+// String is the finding as one line.
+func (f Finding) String() string {
+	return fmt.Sprintf("%s: %s %d: %s", f.Check, f.Table, f.ID, f.Text)
+}
+
+// checks are all rules, in the order in which they run: what others build on
+// comes first.
+var checks = []struct {
+	name string
+	run  func(*checker, context.Context) error
+}{
+	{"current version", (*checker).current},
+	{"versions", (*checker).versions},
+	{"moments", (*checker).moments},
+	{"audit of a version", (*checker).auditOfVersion},
+	{"ends of an audit", (*checker).endsOfAudit},
+	{"attributes", (*checker).attributes},
+	{"references", (*checker).references},
+	{"links", (*checker).links},
+	{"required links", (*checker).requiredLinks},
+	{"values", (*checker).values},
+	{"cycles", (*checker).cycles},
+	{"project tree", (*checker).projectTree},
+	{"memberships", (*checker).memberships},
+	{"followers", (*checker).followers},
+	{"own scope", (*checker).ownScope},
+	{"states", (*checker).states},
+	{"numbers", (*checker).numbers},
+	{"ranks", (*checker).ranks},
+	{"sequences", (*checker).sequences},
+	{"moment stamps", (*checker).stamps},
+	{"logins", (*checker).logins},
+}
+
+// Run reads the whole database in one snapshot and returns what disagrees, at
+// most Most findings of each check.
+// Errors: only that the database could not be read.
+func Run(ctx context.Context, d *db.DB, m *meta.Model) ([]Finding, error) {
+	var found []Finding
+	err := d.Read(ctx, func(tx *db.Tx) error {
+		var err error
+		found, err = in(ctx, tx, m)
+		return err
+	})
+	return found, err
+}
+
+// in is Run inside a transaction.
+func in(ctx context.Context, tx *db.Tx, m *meta.Model) ([]Finding, error) {
+	c := &checker{tx: tx, m: m, seeds: map[int64]bool{}}
+	for _, i := range m.Instances {
+		c.seeds[i.Type.Stored(i.ID)] = true
+	}
+	for _, check := range checks {
+		c.name, c.left = check.name, Most
+		if err := check.run(c, ctx); err != nil && !errors.Is(err, errEnough) {
+			return nil, fmt.Errorf("check %s: %w", check.name, err)
+		}
+	}
+	return c.found, nil
+}
+
+// checker is one reading of a database.
+type checker struct {
+	tx    *db.Tx
+	m     *meta.Model
+	seeds map[int64]bool // well-known assets: they may lack what users must give
+
+	name  string // of the check under way
+	left  int    // findings it may still report
+	found []Finding
+}
+
+// errEnough ends a check that has reported enough.
+var errEnough = errors.New("enough findings")
+
+// report notes a finding. Its error ends the check.
+func (c *checker) report(table string, id int64, format string, args ...any) error {
+	c.found = append(c.found, Finding{c.name, table, id, fmt.Sprintf(format, args...)})
+	if c.left--; c.left == 0 {
+		return errEnough
+	}
+	return nil
+}
+
+// row scans the row at hand.
+type row func(into ...any) error
+
+// each calls fn for every row of a query, one at a time.
+func (c *checker) each(ctx context.Context, fn func(scan row) error, query string, args ...any) error {
+	rows, err := c.tx.Query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := fn(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// concrete returns the type of a row, nil when there is none that has rows.
+func (c *checker) concrete(code int) *meta.Type {
+	t, ok := c.m.TypeByCode(code)
+	if !ok || t.Abstract || t.Virtual {
+		return nil
+	}
+	return t
+}
+
+// types calls fn for every type that has rows.
+func (c *checker) types(fn func(t *meta.Type) error) error {
+	for _, t := range c.m.Types {
+		if t.Abstract || t.Virtual {
+			continue
+		}
+		if err := fn(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}

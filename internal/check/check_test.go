@@ -1,0 +1,213 @@
+package check_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/check"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+var model = meta.Default()
+
+// logins keeps usernames without passwords.
+type logins struct{}
+
+func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *string) error {
+	if username == nil {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO credential (member_id, username, version, disabled) VALUES (?, ?, 1, 0)`, member, *username)
+	return err
+}
+
+// history makes some of everything that is checked. Its ids are 1001 to 1011.
+var history = []string{
+	`[{"@p": {"AssetType": "Scope", "Name": "P", "Parent": "Scope:0", "BeginDate": "2026-01-01"}},
+	  {"AssetType": "Scope", "Name": "Q", "Parent": "@p", "BeginDate": "2026-01-01"},
+	  {"AssetType": "Epic", "Name": "E", "Scope": "@p", "Subs": [
+	   {"AssetType": "Epic", "Name": "Sub", "Subs": [
+	    {"AssetType": "Story", "Name": "S", "Reference": "r", "Estimate": 1, "Owners": "Member:20", "TaggedWith": ["a", "b"], "Children": [{"AssetType": "Task", "Name": "T"}]}]}]},
+	  {"AssetType": "Member", "Name": "M", "Nickname": "m", "Username": "m", "DefaultRole": "Role:4"},
+	  {"AssetType": "Note", "Name": "N", "Content": "c", "Asset": "Story:1005"},
+	  {"AssetType": "Schedule", "Name": "H"},
+	  {"AssetType": "Timebox", "Name": "B", "Schedule": "Schedule:1009", "State": "State:100", "BeginDate": "2026-01-01", "EndDate": "2026-01-15"},
+	  {"AssetType": "Story", "Name": "S2", "Scope": "Scope:1002", "Dependencies": "Story:1005"}]`,
+	`[{"from": "Scope:1002", "update": {"Parent": "Scope:0", "Members": "Member:1007"}},
+	  {"from": "Story:1005", "update": {"Name": "S!", "Owners": {"remove": "Member:20"}, "TaggedWith": {"remove": "a"}}},
+	  {"from": "Story:1005", "update": {"Scope": "Scope:1002", "Owners": ["Member:20"], "TaggedWith": "a", "Customer": "Member:20"}},
+	  {"from": "Story:1005", "update": {"Customer": "Member:1007"}},
+	  {"from": "Timebox:1010", "execute": "Activate"},
+	  {"from": "Scope:1002", "update": {"Parent": "Scope:1001"}},
+	  {"from": "Scope:1002", "execute": {"op": "AssignMemberWithRole", "args": {"Member": "Member:1007", "Role": "Role:8"}}},
+	  {"from": "Member:1007", "update": {"Scopes": {"remove": "Scope:1002"}}}]`,
+}
+
+func build(t *testing.T, d *db.DB) {
+	t.Helper()
+	if err := asset.Seed(t.Context(), d, model); err != nil {
+		t.Fatal(err)
+	}
+	e := bulk.New(asset.New(d, model, logins{}, nil, nil), find.New(d, model))
+	for _, body := range history {
+		got, err := e.Run(t.Context(), auth.System, []byte(body), false, bulk.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(got), `"commandFailures":{"commands":[],`) {
+			t.Fatalf("%s", got)
+		}
+	}
+}
+
+// corruptions are statements, each with what the checker must say about it: a
+// check, a table and an id.
+var corruptions = []struct{ why, sql, want string }{
+	{"an asset that differs from its current version", `UPDATE asset SET name = 's' WHERE id = 1005`, "current version: asset 1005"},
+	{"an asset that differs in case alone", `UPDATE asset SET attrs = '{"Reference":"R"}' WHERE id = 1005`, "current version: asset 1005"},
+	{"an asset without a version", `DELETE FROM asset_version WHERE id = 1011`, "current version: asset 1011"},
+	{"an asset whose current version has ended", `UPDATE asset_version SET until_moment = moment + 1 WHERE id = 1011`, "current version: asset 1011"},
+	{"versions without their asset", `DELETE FROM asset WHERE id = 1011`, "versions: asset_version 1011"},
+	{"a gap between versions", `UPDATE asset_version SET until_moment = until_moment - 1 WHERE id = 1005 AND moment = created_moment`, "versions: asset_version 1005"},
+	{"a version missing in the middle", `DELETE FROM asset_version WHERE id = 1005 AND moment > created_moment AND until_moment < 1100`, "versions: asset_version 1005"},
+	{"a first version missing", `DELETE FROM asset_version WHERE id = 1005 AND moment = created_moment`, "versions: asset_version 1005"},
+	{"a last version that ended", `UPDATE asset_version SET until_moment = 5000 WHERE id = 1011`, "versions: asset_version 1011"},
+	{"a creator that changed", `UPDATE asset_version SET created_by = 1007 WHERE id = 1005 AND moment > created_moment`, "versions: asset_version 1005"},
+	{"a type that changed", `UPDATE asset_version SET type = 5 WHERE id = 1005 AND moment > created_moment`, "versions: asset_version 1005"},
+	{"a type that nothing has", `UPDATE asset_version SET type = 999 WHERE id = 1011`, "versions: asset_version 1011"},
+	{"a state out of range", `UPDATE asset_version SET state = 256 WHERE id = 1011`, "versions: asset_version 1011"},
+	{"changes in the wrong order", `UPDATE asset_version SET changed_at = 1 WHERE id = 1005 AND moment > created_moment`, "versions: asset_version 1005"},
+	{"a moment used twice", `UPDATE asset_version SET moment = (SELECT moment FROM (SELECT moment FROM asset_version WHERE id = 1011) x) WHERE id = 1009`, "moments: asset_version 1009"},
+	{"a version without an audit", `UPDATE asset_version SET audit_id = 999 WHERE id = 1011`, "audit of a version: asset_version 1011"},
+	{"a moment outside of its audit", `UPDATE asset_version SET audit_id = 2 WHERE id = 1011`, "audit of a version: asset_version 1011"},
+	{"an author who is not the audit's", `UPDATE asset_version SET changed_by = 1007 WHERE id = 1011`, "audit of a version: asset_version 1011"},
+	{"an audit that claims a moment nobody has", `UPDATE audit SET last_moment = last_moment + 100 WHERE id = 2`, "ends of an audit: audit 2"},
+	{"a fan-out beyond the audit", `UPDATE audit SET fan_moment = 99999 WHERE id = 1`, "ends of an audit: audit 1"},
+	{"a column that the type does not have", `UPDATE asset_version SET end_date = 1 WHERE id = 1011`, "attributes: asset_version 1011"},
+	{"a required name missing", `UPDATE asset_version SET name = NULL WHERE id = 1011`, "attributes: asset_version 1011"},
+	{"a required name empty", `UPDATE asset_version SET name = '' WHERE id = 1011`, "attributes: asset_version 1011"},
+	{"a required attribute in the JSON missing", `UPDATE asset_version SET attrs = '{"Personal":false}' WHERE id = 1008`, "attributes: asset_version 1008"},
+	{"a key that no attribute has", `UPDATE asset_version SET attrs = '{"Nonsense":"x"}' WHERE id = 1011`, "attributes: asset_version 1011"},
+	{"a value of the wrong JSON type", `UPDATE asset_version SET attrs = '{"Reference":1}' WHERE id = 1011`, "attributes: asset_version 1011"},
+	{"a null in the JSON", `UPDATE asset_version SET attrs = '{"Reference":null}' WHERE id = 1011`, "attributes: asset_version 1011"},
+	{"a reference to nothing", `UPDATE asset_version SET team_id = 4711 WHERE id = 1011`, "references: asset_version 1011"},
+	{"a reference to a wrong type", `UPDATE asset_version SET super_id = 1005 WHERE id = 1011`, "references: asset_version 1011"},
+	{"a scope that is none", `UPDATE asset_version SET scope_id = 20 WHERE id = 1011`, "references: asset_version 1011"},
+	{"a link to nothing", `UPDATE asset_link SET to_id = 4711 WHERE from_id = 1011 AND relation = 5`, "links: asset_link 1011"},
+	{"a link to a wrong type", `UPDATE asset_link SET to_id = 20 WHERE from_id = 1011 AND relation = 5`, "links: asset_link 1011"},
+	{"a link from nothing", `UPDATE asset_link SET from_id = 4711 WHERE from_id = 1011 AND relation = 5`, "links: asset_link 4711"},
+	{"a link with another type than its asset", `UPDATE asset_link SET from_type = 5 WHERE from_id = 1005 AND relation = 1`, "links: asset_link 1005"},
+	{"a relation that the type does not have", `UPDATE asset_link SET relation = 18 WHERE from_id = 1011 AND relation = 5`, "links: asset_link 1011"},
+	{"two values of a to-one relation", `INSERT INTO asset_link VALUES (4, 4, 1005, 1011, 1010, 9223372036854775807)`, "links: asset_link 1005"},
+	{"a link that is there twice", `UPDATE asset_link SET until_moment = 9223372036854775807 WHERE from_id = 1005 AND relation = 1`, "links: asset_link 1005"},
+	{"a link that ended before it began", `UPDATE asset_link SET until_moment = since_moment WHERE from_id = 1011`, "links: asset_link 1011"},
+	{"a link that no version tells of", `UPDATE asset_version SET linked = 0 WHERE id = 1011`, "links: asset_link 1011"},
+	{"a required relation without a value", `DELETE FROM asset_link WHERE from_id = 1008 AND relation = 81`, "required links: asset 1008"},
+	{"a tag of an asset that is not there", `UPDATE asset_value SET from_id = 4711`, "values: asset_value 4711"},
+	{"a tag of an attribute that is not there", `UPDATE asset_value SET attribute = 9`, "values: asset_value 1005"},
+	{"a tag that is there twice", `UPDATE asset_value SET until_moment = 9223372036854775807`, "values: asset_value 1005"},
+	{"a tag that no version tells of", `UPDATE asset_value SET since_moment = since_moment + 1 WHERE value = 'b'`, "values: asset_value 1005"},
+	{"a circle of two epics", `UPDATE asset SET super_id = 1004 WHERE id = 1003`, "cycles: asset 1003"},
+	{"an epic that is its own parent", `UPDATE asset SET super_id = 1003 WHERE id = 1003`, "cycles: asset 1003"},
+	{"a missing row of the project tree", `DELETE FROM scope_closure WHERE ancestor_id = 0 AND descendant_id = 1001`, "project tree: scope_closure 1001"},
+	{"a row of the project tree too many", `INSERT INTO scope_closure VALUES (1002, 1001, 1001, 9223372036854775807, 1)`, "project tree: scope_closure 1001"},
+	{"a wrong depth in the project tree", `UPDATE scope_closure SET depth = 7 WHERE ancestor_id = 0 AND descendant_id = 1001`, "project tree: scope_closure 1001"},
+	{"a wrong past of the project tree", `UPDATE scope_closure SET until_moment = until_moment + 1 WHERE ancestor_id = 1001 AND descendant_id = 1002 AND until_moment < 9999`, "project tree: scope_closure 1002"},
+	{"a member without a role", `DELETE FROM scope_member WHERE scope_id = 1001`, "memberships: scope_member 1001"},
+	{"a role without a membership", `UPDATE scope_member SET until_moment = 9223372036854775807 WHERE scope_id = 1002 AND role_id = -992`, "memberships: scope_member 1002"},
+	{"a role that is none", `UPDATE scope_member SET role_id = 20 WHERE scope_id = 1001`, "memberships: scope_member 1001"},
+	{"a task in another project than its story", `UPDATE asset SET scope_id = 0 WHERE id = 1006`, "followers: asset 1006"},
+	{"a note in another project than its asset", `UPDATE asset SET scope_id = 0 WHERE id = 1008`, "followers: asset 1008"},
+	{"a task in another team than its story", `UPDATE asset SET team_id = 1 WHERE id = 1006`, "followers: asset 1006"},
+	{"a project in another project's scope", `UPDATE asset SET scope_id = 0 WHERE id = 1001`, "own scope: asset 1001"},
+	{"a state that the attribute does not say", `UPDATE asset SET state = 128 WHERE id = 1010`, "states: asset 1010"},
+	{"a Number twice", `UPDATE asset SET number = 'S-01001' WHERE id = 1011`, "numbers: asset 1005"},
+	{"a Number of another type", `UPDATE asset SET number = 'D-01001' WHERE id = 1011`, "numbers: asset 1011"},
+	{"no Number", `UPDATE asset SET number = NULL WHERE id = 1011`, "numbers: asset 1011"},
+	{"a Number above the sequence", `UPDATE asset SET number = 'S-01999' WHERE id = 1011`, "numbers: sequence 1002"},
+	{"a rank twice", `UPDATE asset SET order_key = 1 WHERE id IN (1005, 1011)`, "ranks: asset 1011"},
+	{"no rank", `UPDATE asset SET order_key = NULL WHERE id = 1011`, "ranks: asset 1011"},
+	{"ids that will be given again", `UPDATE sequence SET value = 1010 WHERE name = 'id'`, "sequences: sequence 1010"},
+	{"audits that will be given again", `UPDATE sequence SET value = 1 WHERE name = 'audit'`, "sequences: sequence 1"},
+	{"moments that will be given again", `UPDATE sequence SET value = 1005 WHERE name = 'moment'`, "sequences: sequence 1005"},
+	{"a generation from the future", `UPDATE audit SET generation = 5 WHERE id = 1`, "sequences: sequence 0"},
+	{"stamps that go backwards", `INSERT INTO moment_stamp VALUES (999999, 1)`, "moment stamps: moment_stamp 999999"},
+	{"moments without a stamp", `DELETE FROM moment_stamp`, "moment stamps: asset_version 1001"},
+	{"a login under another name", `UPDATE credential SET username = 'other' WHERE member_id = 1007`, "logins: credential 1007"},
+	{"a login of nobody", `UPDATE credential SET member_id = 4711 WHERE member_id = 1007`, "logins: credential 4711"},
+}
+
+// TestCorruptions makes each kind of damage and expects it to be found, and
+// nothing where there is none.
+func TestCorruptions(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		build(t, d)
+		for _, f := range must(check.Run(t.Context(), d, model)) {
+			t.Errorf("in a sound database: %s", f)
+		}
+		for _, c := range corruptions {
+			found := damaged(t, d, c.sql)
+			if c.want != "" && !strings.Contains(found, c.want+": ") {
+				t.Errorf("%s: want %s, got:\n%s", c.why, c.want, found)
+			}
+		}
+	})
+}
+
+// TestBounded damages everything at once.
+func TestBounded(t *testing.T) {
+	d := testdb.SQLite(t)
+	build(t, d)
+	found := damaged(t, d, `UPDATE asset_version SET audit_id = 999`)
+	if n := strings.Count(found, "audit of a version: "); n != check.Most {
+		t.Errorf("%d findings of one check; want %d", n, check.Most)
+	}
+}
+
+func must(found []check.Finding, err error) []check.Finding {
+	if err != nil {
+		panic(err)
+	}
+	return found
+}
+
+var errUndo = errors.New("undo")
+
+// damaged returns the findings after a statement that is undone.
+func damaged(t *testing.T, d *db.DB, statement string) string {
+	t.Helper()
+	var b strings.Builder
+	err := d.Write(t.Context(), func(tx *db.Tx) error {
+		b.Reset()
+		r, err := tx.Exec(t.Context(), statement)
+		if err != nil {
+			return err
+		}
+		if n, _ := r.RowsAffected(); n == 0 {
+			t.Errorf("%s changes nothing", statement)
+		}
+		found, err := check.In(t.Context(), tx, model)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			fmt.Fprintln(&b, f)
+		}
+		return errUndo
+	})
+	if !errors.Is(err, errUndo) {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	return b.String()
+}

@@ -1,0 +1,13 @@
+// Package check reads a whole database and says where what it holds disagrees
+// with itself: versions, links, values, the project tree, memberships,
+// counters and audits. It trusts nothing but the model, and repairs nothing.
+//
+//	findings, err := check.Run(ctx, d, model)
+//
+// Everything is read in one snapshot, row after row, so a running service does
+// not disturb it. Only the project tree and the inner nodes of the other trees
+// are held in memory. Each check is a function of its own; checks lists them.
+//
+// It never writes, and does not share code with the write engine: the rules
+// are told here a second time, on purpose.
+package check

@@ -1,0 +1,4 @@
+package check
+
+// In is Run inside a transaction that the test rolls back.
+var In = in

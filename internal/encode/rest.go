@@ -1,0 +1,117 @@
+package encode
+
+import (
+	"strconv"
+
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// Rest writes assets as the data path shows them.
+//
+// Shape: {"_type":"Asset","href":"/alds/rest-1.v1/Data/Story/1001","id":"Story:1001",
+// "Attributes":{"Name":{"_type":"Attribute","name":"Name","value":"x"}}}
+//
+// Spec: interface 4.1.
+type Rest struct {
+	Model   *meta.Model
+	Base    string // the path before the type in every href
+	Moments bool   // hrefs and ids of the assets themselves carry their moment
+}
+
+// Asset appends one row of a set.
+func (e Rest) Asset(w []byte, s *Set, row int32) []byte {
+	cells := s.Cells[int(row)*s.Width : int(row+1)*s.Width]
+	w = append(w, `{"_type":"Asset","href":`...)
+	w = String(w, e.self(cells))
+	w = append(w, `,"id":"`...)
+	w = Rows{Model: e.Model, Moments: e.Moments}.self(w, cells)
+	w = append(w, `","Attributes":{`...)
+	first := true
+	for _, c := range s.Body.Columns {
+		if !shows(c, cells[query.CellType]) {
+			continue
+		}
+		if !first {
+			w = append(w, ',')
+		}
+		first = false
+		w = String(w, c.Name)
+		w = append(w, ':')
+		w = e.member(w, s, row, c)
+		w = append(w, '}')
+	}
+	return append(w, "}}"...)
+}
+
+// Attribute appends one column of a row as an answer of its own, with the
+// addresses of itself and of its asset.
+func (e Rest) Attribute(w []byte, s *Set, row int32, c query.Column) []byte {
+	cells := s.Cells[int(row)*s.Width : int(row+1)*s.Width]
+	of := e.self(cells)
+	w = e.member(w, s, row, c)
+	w = append(w, `,"href":`...)
+	w = String(w, of+"/"+c.Name)
+	w = append(w, `,"of":`...)
+	w = String(w, of)
+	return append(w, '}')
+}
+
+// member appends an attribute or relation up to its closing brace.
+func (e Rest) member(w []byte, s *Set, row int32, c query.Column) []byte {
+	kind := "Attribute"
+	if c.Kind == meta.Relation {
+		kind = "Relation"
+	}
+	w = append(w, `{"_type":"`...)
+	w = append(w, kind...)
+	w = append(w, `","name":`...)
+	w = String(w, c.Name)
+	w = append(w, `,"value":`...)
+	if !c.Many() {
+		return e.value(w, s.Cells[int(row)*s.Width:], c)
+	}
+	l := s.Lists[c.Branch]
+	w = append(w, '[')
+	for i, r := range l.Rows[row] {
+		if i > 0 {
+			w = append(w, ',')
+		}
+		w = e.value(w, l.Set.Cells[int(r)*l.Set.Width:], l.Set.Body.Columns[c.Item])
+	}
+	return append(w, ']')
+}
+
+func (e Rest) value(w []byte, row []Cell, c query.Column) []byte {
+	v := row[c.Cell]
+	if v.Kind == Null {
+		return append(w, "null"...)
+	}
+	switch c.Kind {
+	case meta.Relation:
+		o := oidOf(e.Model, row, c)
+		w = append(w, `{"_type":"Asset","href":`...)
+		w = String(w, e.href(o))
+		w = append(w, `,"idref":"`...)
+		w = o.Append(w)
+		return append(w, `"}`...)
+	case meta.Numeric, meta.Rank, meta.LongInt, meta.Opaque, meta.State:
+		return number(w, v)
+	}
+	return shared(w, e.Model, v, c)
+}
+
+// self returns the address of a row.
+func (e Rest) self(cells []Cell) string {
+	href := e.href(selfOf(e.Model, cells))
+	if e.Moments {
+		href += "/" + strconv.FormatInt(cells[query.CellMoment].N, 10)
+	}
+	return href
+}
+
+// href returns the address of an asset.
+func (e Rest) href(o oid.OID) string {
+	return e.Base + "/" + o.Type + "/" + strconv.FormatInt(o.ID, 10)
+}

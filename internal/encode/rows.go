@@ -1,0 +1,145 @@
+package encode
+
+import (
+	"strconv"
+
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// Rows writes the rows of queries.
+//
+// Shape: {"_oid":"Story:1001","Estimate":"3","Scope":{"_oid":"Scope:0"},"Owners":[{"_oid":"Member:20"}]}
+// Numbers are strings, a missing asset is {"_oid":"NULL"}.
+type Rows struct {
+	Model   *meta.Model
+	Moments bool // the Oid of a row carries its moment
+}
+
+// Row appends one row of a set.
+func (e Rows) Row(w []byte, s *Set, row int32) []byte {
+	cells := s.Cells[int(row)*s.Width : int(row+1)*s.Width]
+	w = append(w, `{"_oid":"`...)
+	w = e.self(w, cells)
+	w = append(w, '"')
+	for _, c := range s.Body.Columns {
+		if !shows(c, cells[query.CellType]) {
+			continue
+		}
+		w = append(w, ',')
+		w = String(w, c.Name)
+		w = append(w, ':')
+		if c.Many() {
+			w = e.list(w, s.Lists[c.Branch], c, row)
+		} else {
+			w = e.value(w, cells, c)
+		}
+	}
+	return append(w, '}')
+}
+
+// self appends the Oid of a row. What came with the installation has moment 0,
+// which is shown like any other.
+func (e Rows) self(w []byte, cells []Cell) []byte {
+	w = selfOf(e.Model, cells).Append(w)
+	if e.Moments {
+		w = append(w, ':')
+		w = strconv.AppendInt(w, cells[query.CellMoment].N, 10)
+	}
+	return w
+}
+
+// selfOf returns the Oid of a row, without its moment.
+func selfOf(m *meta.Model, cells []Cell) oid.OID {
+	return oidOf(m, cells, query.Column{Cell: query.CellID, Typed: query.CellType})
+}
+
+// list appends the rows of a branch that belong to a row: whole rows of a
+// nested select, or the values of one column.
+func (e Rows) list(w []byte, l List, c query.Column, row int32) []byte {
+	w = append(w, '[')
+	for i, r := range l.Rows[row] {
+		if i > 0 {
+			w = append(w, ',')
+		}
+		if c.Item < 0 {
+			w = e.Row(w, l.Set, r)
+			continue
+		}
+		w = e.value(w, l.Set.Cells[int(r)*l.Set.Width:], l.Set.Body.Columns[c.Item])
+	}
+	return append(w, ']')
+}
+
+// Nothing appends what stands where there is no asset to show the columns of.
+func (e Rows) Nothing(w []byte, b *query.Body) []byte {
+	w = append(w, `{"_oid":"NULL"`...)
+	for _, c := range b.Columns {
+		if c.Only != nil {
+			continue
+		}
+		w = append(w, ',')
+		w = String(w, c.Name)
+		switch {
+		case c.Many():
+			w = append(w, ":[]"...)
+		case c.Kind == meta.Relation:
+			w = append(w, `:{"_oid":"NULL"}`...)
+		default:
+			w = append(w, ":null"...)
+		}
+	}
+	return append(w, '}')
+}
+
+func (e Rows) value(w []byte, row []Cell, c query.Column) []byte {
+	v := row[c.Cell]
+	if c.Kind == meta.Relation {
+		w = append(w, `{"_oid":"`...)
+		w = oidOf(e.Model, row, c).Append(w)
+		return append(w, `"}`...)
+	}
+	if v.Kind == Null {
+		return append(w, "null"...)
+	}
+	switch c.Kind {
+	case meta.Numeric, meta.Rank, meta.LongInt, meta.Opaque:
+		w = append(w, '"')
+		w = number(w, v)
+		return append(w, '"')
+	case meta.State:
+		return state(w, v)
+	}
+	return shared(w, e.Model, v, c)
+}
+
+// shared appends the values that all forms write alike.
+func shared(w []byte, m *meta.Model, v Cell, c query.Column) []byte {
+	switch c.Kind {
+	case meta.Boolean:
+		return truth(w, v)
+	case meta.Date:
+		return date(w, v, c.Attr)
+	case meta.AssetType:
+		name, _ := typeName(m, v)
+		return String(w, name)
+	}
+	if v.Kind != Text {
+		w = append(w, '"')
+		w = number(w, v)
+		return append(w, '"')
+	}
+	return String(w, v.T)
+}
+
+// state appends the name of an asset state, or its number when it has none.
+func state(w []byte, v Cell) []byte {
+	n, _ := v.Int64()
+	if name, ok := query.StateNames[n]; ok {
+		return String(w, name)
+	}
+	w = append(w, '"')
+	w = number(w, v)
+	return append(w, '"')
+}

@@ -1,0 +1,13 @@
+// Package find runs queries and hands their rows to an encoder. It is the one
+// reader of assets: bulk queries, query.v1, the data path, snapshots and
+// filters of webhooks all end here.
+//
+// A query becomes one statement per result set and one per to-many column, or
+// nested select, and block of up to 500 parents. A result without a limit reads
+// its ids first, then rows and children block by block in one snapshot, so
+// memory is bounded by ids. No map is made per row.
+//
+// Visibility is part of every statement, never a filter afterwards.
+//
+// Spec: interface 4.1, 4.3 (queries), 6 (filters and snapshots).
+package find

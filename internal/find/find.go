@@ -1,0 +1,257 @@
+package find
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/encode"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/sqlgen"
+)
+
+// Finder runs queries. It holds no state of its own and is safe for concurrent
+// use.
+type Finder struct {
+	d     *db.DB
+	m     *meta.Model
+	blind []int64 // stored ids of the roles that read nothing
+}
+
+// New returns a Finder over a database and the model its rows were written by.
+func New(d *db.DB, m *meta.Model) *Finder {
+	f := &Finder{d: d, m: m}
+	if role, ok := m.Type("Role"); ok {
+		f.blind = []int64{role.Stored(roleNoAccess), role.Stored(roleInheritor)}
+	}
+	return f
+}
+
+// The roles that see nothing of a project, by the number in their Oid.
+const (
+	roleNoAccess  = 0
+	roleInheritor = 10
+)
+
+// Rest is what the rest-1 form needs beside the request.
+type Rest struct {
+	Base string // the path before the type in every href, such as /alds/rest-1.v1/Data
+}
+
+// Rows runs r as who and appends the JSON array of its rows to w.
+//
+// With q nil it reads in a snapshot of its own; a *db.Tx given as q must be a
+// snapshot itself, or the writing transaction whose changes are to be seen.
+// Shape: [{"_oid":"Story:1001","Name":"x","Owners":[{"_oid":"Member:20"}]}]
+// Errors: fault.Invalid with the interface's messages; NotFound when r.One and
+// there is no such asset.
+func (f *Finder) Rows(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) ([]byte, error) {
+	w, _, err := f.Answer(ctx, q, who, r, w)
+	return w, err
+}
+
+// rows appends the JSON array of the rows.
+func (run *run) rows(w []byte) ([]byte, error) {
+	e := encode.Rows{Model: run.f.m, Moments: run.moments}
+	if len(run.plan.Groups) > 0 {
+		return run.grouped(e, w)
+	}
+	first := true
+	w = append(w, '[')
+	err := run.each(func(s *encode.Set, row int32) error {
+		if !first {
+			w = append(w, ',')
+		}
+		first = false
+		w = e.Row(w, s, row)
+		return nil
+	})
+	return append(w, ']'), err
+}
+
+// Assets runs r as who and appends the rest-1 JSON to w: an Assets collection,
+// with r.One a single Asset, with r.Plain one Attribute or Relation of it, with
+// r.History a History collection of versions.
+// Errors: as Rows.
+func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, rest Rest, w []byte) ([]byte, error) {
+	err := f.run(ctx, q, who, r, func(run *run) error {
+		e := encode.Rest{Model: f.m, Base: rest.Base, Moments: run.moments}
+		if r.One && !r.History {
+			return run.each(func(s *encode.Set, row int32) error {
+				if r.Plain {
+					w = e.Attribute(w, s, row, s.Body.Columns[0])
+				} else {
+					w = e.Asset(w, s, row)
+				}
+				return nil
+			})
+		}
+		var err error
+		w, err = run.collection(e, r, w)
+		return err
+	})
+	return w, err
+}
+
+// collection appends the Assets answer, or that of History. The total counts
+// before paging.
+func (run *run) collection(e encode.Rest, r query.Request, w []byte) ([]byte, error) {
+	page := query.Page{Size: query.WholePage}
+	if p := run.plan.Page; p != nil {
+		page = *p
+	}
+	total, err := run.total()
+	if err != nil {
+		return w, err
+	}
+	if total == 0 && r.One && r.AsOf.Text == "" && len(r.Filter) == 0 && r.Find == "" {
+		return w, fault.NotFoundf("Not Found")
+	}
+	if r.History {
+		w = append(w, `{"_type":"History","total":`...)
+	} else {
+		w = append(w, `{"_type":"Assets","total":`...)
+	}
+	w = strconv.AppendInt(w, total, 10)
+	w = append(w, `,"pageSize":`...)
+	w = strconv.AppendInt(w, page.Size, 10)
+	w = append(w, `,"pageStart":`...)
+	w = strconv.AppendInt(w, page.Start, 10)
+	w = append(w, `,"Assets":[`...)
+	first := true
+	err = run.each(func(s *encode.Set, row int32) error {
+		if !first {
+			w = append(w, ',')
+		}
+		first = false
+		w = e.Asset(w, s, row)
+		return nil
+	})
+	return append(w, "]}"...), err
+}
+
+// IDs runs r as who and returns the Oids of its rows in order.
+// Errors: as Rows.
+func (f *Finder) IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error) {
+	r.Select, r.Basic = nil, false
+	var all []oid.OID
+	err := f.run(ctx, q, who, r, func(run *run) error {
+		s, err := run.read(run.w.IDs(run.plan), &query.Body{}, query.CellMoment+1)
+		if err != nil {
+			return err
+		}
+		if run.cut(s.Len()) {
+			s.Keep(int(run.plan.Page.Size))
+		}
+		all = make([]oid.OID, 0, s.Len())
+		for i := range s.Len() {
+			all = append(all, f.oid(s, int32(i), run.moments))
+		}
+		return nil
+	})
+	return all, err
+}
+
+// oid returns the Oid of a row.
+func (f *Finder) oid(s *encode.Set, row int32, moments bool) oid.OID {
+	t, ok := f.m.TypeByCode(int(s.Cell(row, query.CellType).N))
+	if !ok {
+		return oid.OID{}
+	}
+	o := oid.OID{Type: t.Name, ID: t.Shown(s.ID(row))}
+	if moments {
+		o.Moment = s.Cell(row, query.CellMoment).N
+	}
+	return o
+}
+
+// run binds and plans r and hands it to do. With q nil it reads in a snapshot,
+// which a query of one statement needs no transaction for.
+func (f *Finder) run(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, do func(*run) error) error {
+	bound, err := query.Bind(f.m, r)
+	if err != nil {
+		return err
+	}
+	if q != nil {
+		return f.planned(ctx, q, who, bound, do)
+	}
+	if oneStatement(r, bound) {
+		return f.planned(ctx, f.d, who, bound, do)
+	}
+	return f.d.Read(ctx, func(tx *db.Tx) error { return f.planned(ctx, tx, who, bound, do) })
+}
+
+// oneStatement reports whether a query is answered by one statement.
+func oneStatement(r query.Request, b query.Bound) bool {
+	if b.AsOf.Text != "" || b.History || b.Lists() || r.Total || r.Explain {
+		return false
+	}
+	return b.ID != nil || !r.Rest && isSmall(b.Page)
+}
+
+func (f *Finder) planned(ctx context.Context, q db.Querier, who auth.Actor, b query.Bound, do func(*run) error) error {
+	when, err := f.when(ctx, q, b)
+	if err != nil {
+		return err
+	}
+	plan, err := query.NewPlan(b, query.Options{All: who.All, When: when})
+	if err != nil {
+		return err
+	}
+	if plan.NeedsMoment {
+		return fault.Invalidf(fault.NoPlace, "this query cannot be asked of all versions at once")
+	}
+	r := &run{f: f, ctx: ctx, q: q, plan: plan, w: f.writer(who), moments: when.Mode != query.Now, one: b.ID != nil}
+	if len(plan.Lookups) == 0 {
+		return do(r)
+	}
+	if q != db.Querier(f.d) {
+		return r.lookThen(do)
+	}
+	return f.d.Read(ctx, func(tx *db.Tx) error {
+		r.q = tx
+		return r.lookThen(do)
+	})
+}
+
+func (run *run) lookThen(do func(*run) error) error {
+	if err := run.look(); err != nil {
+		return err
+	}
+	return do(run)
+}
+
+func (f *Finder) writer(who auth.Actor) sqlgen.Writer {
+	return sqlgen.Writer{
+		Dialect: f.d.Dialect,
+		Sight:   sqlgen.Sight{Member: who.Member, All: who.All, Scopes: who.Scopes, Blind: f.blind},
+	}
+}
+
+// when finds the time a query asks for. An instant means the highest moment
+// stamped at or before it.
+func (f *Finder) when(ctx context.Context, q db.Querier, b query.Bound) (query.When, error) {
+	switch {
+	case b.Moment != nil, b.AsOf.Text == "All", b.History && b.AsOf.Text == "":
+		return query.When{Mode: query.Version}, nil
+	case b.AsOf.Text == "":
+		return query.When{}, nil
+	}
+	at, ok := query.ParseInstant(b.AsOf.Text)
+	if !ok {
+		return query.When{}, fault.Invalidf(b.AsOf.At, "asof is no date: %s", b.AsOf.Text)
+	}
+	var moment *int64
+	if err := q.QueryRow(ctx, "SELECT MAX(last_moment) FROM moment_stamp WHERE at <= ?", at).Scan(&moment); err != nil {
+		return query.When{}, err
+	}
+	w := query.When{Mode: query.At}
+	if moment != nil {
+		w.Moment = *moment
+	}
+	return w, nil
+}

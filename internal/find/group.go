@@ -1,0 +1,111 @@
+package find
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/encode"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// group is one asset with the rows, or groups, that stand below it.
+type group struct {
+	of       version
+	head     []byte // the asset's own row up to its closing brace
+	kids     map[version]*group
+	nothing  *group // the kid for rows without an asset
+	children []byte // rows with commas between them, at the last level
+}
+
+// grouped appends the JSON array of the groups: those without an asset first,
+// then by id; the rows below stand in the order of the query. A row that leads
+// to several assets stands below each. Unlike rows, groups are collected before
+// the first is written.
+// Shape: [{"_oid":"NULL","Name":null,"_children":[{"_oid":"Story:1001"}]}].
+func (run *run) grouped(e encode.Rows, w []byte) ([]byte, error) {
+	top := &group{}
+	err := run.each(func(s *encode.Set, row int32) error {
+		below := []*group{top}
+		for _, branch := range run.plan.Groups {
+			var next []*group
+			for _, g := range below {
+				next = run.kidsOf(e, g, s, row, branch, next)
+			}
+			below = next
+		}
+		text := e.Row(nil, s, row)
+		for _, g := range below {
+			if len(g.children) > 0 {
+				g.children = append(g.children, ',')
+			}
+			g.children = append(g.children, text...)
+		}
+		return nil
+	})
+	return top.list(w), err
+}
+
+// kidsOf appends the kids of g that a row belongs to by one branch.
+func (run *run) kidsOf(e encode.Rows, g *group, s *encode.Set, row int32, branch int, kids []*group) []*group {
+	l := s.Lists[branch]
+	from := len(kids)
+	for _, r := range l.Rows[row] {
+		of := run.version(l.Set, r, query.CellID, query.CellMoment, run.moments)
+		k := g.kid(of)
+		if k.head == nil {
+			k.head = open(e.Row(nil, l.Set, r))
+		}
+		if !slices.Contains(kids[from:], k) {
+			kids = append(kids, k)
+		}
+	}
+	if len(l.Rows[row]) > 0 {
+		return kids
+	}
+	if g.nothing == nil {
+		g.nothing = &group{head: open(e.Nothing(nil, &run.plan.Branches[branch].Body))}
+	}
+	return append(kids, g.nothing)
+}
+
+// open is a row without its closing brace.
+func open(row []byte) []byte { return row[:len(row)-1] }
+
+func (g *group) kid(of version) *group {
+	k := g.kids[of]
+	if k == nil {
+		k = &group{of: of}
+		if g.kids == nil {
+			g.kids = map[version]*group{}
+		}
+		g.kids[of] = k
+	}
+	return k
+}
+
+// list appends what stands below g as a JSON array.
+func (g *group) list(w []byte) []byte {
+	w = append(w, '[')
+	if g.kids == nil && g.nothing == nil {
+		return append(append(w, g.children...), ']')
+	}
+	var kids []*group
+	if g.nothing != nil {
+		kids = append(kids, g.nothing)
+	}
+	first := len(kids)
+	for _, k := range g.kids {
+		kids = append(kids, k)
+	}
+	slices.SortFunc(kids[first:], func(a, b *group) int {
+		return cmp.Or(cmp.Compare(a.of.id, b.of.id), cmp.Compare(a.of.moment, b.of.moment))
+	})
+	for i, k := range kids {
+		if i > 0 {
+			w = append(w, ',')
+		}
+		w = append(append(w, k.head...), `,"_children":`...)
+		w = append(k.list(w), '}')
+	}
+	return append(w, ']')
+}

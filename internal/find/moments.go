@@ -1,0 +1,179 @@
+package find
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/encode"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// Snapshot returns one row per asset version of at, in the same order, as the
+// data was at that version's moment; nil for a version that is not of type typ
+// or that who does not see.
+// Errors: fault.Invalid for names the model does not have.
+func (f *Finder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ string, sel []string, at []oid.OID) ([]json.RawMessage, error) {
+	r := definition(typ, nil, nil, sel)
+	rows := make([]json.RawMessage, len(at))
+	e := encode.Rows{Model: f.m}
+	err := f.atMoments(ctx, q, who, r, at, func(run *run, ids, moments []int64, places map[version][]int) error {
+		s, err := run.read(run.w.Block(&run.plan.Select, ids, moments), &run.plan.Body, len(run.plan.Cells))
+		if err != nil {
+			return err
+		}
+		return run.hand(s, inOrder(s.Len()), func(s *encode.Set, row int32) error {
+			for _, i := range places[run.place(s, row, moments)] {
+				rows[i] = e.Row(nil, s, row)
+			}
+			return nil
+		})
+	})
+	return rows, err
+}
+
+// Matching tells which asset versions of at are of type typ, are visible to
+// who, and satisfy all filters as the data was at their moments. Deleted
+// assets are not hidden.
+// Errors: fault.Invalid for filters that are not valid.
+func (f *Finder) Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string, with map[string][]string, at []oid.OID) ([]bool, error) {
+	r := definition(typ, filters, with, nil)
+	match := make([]bool, len(at))
+	err := f.atMoments(ctx, q, who, r, at, func(run *run, ids, moments []int64, places map[version][]int) error {
+		s, err := run.read(run.w.Among(run.plan, ids, moments), &query.Body{}, query.CellMoment+1)
+		if err != nil {
+			return err
+		}
+		for i := range int32(s.Len()) {
+			for _, k := range places[run.place(s, i, moments)] {
+				match[k] = true
+			}
+		}
+		return nil
+	})
+	return match, err
+}
+
+// CheckDefinition reports what is wrong with the names of an event definition.
+// Errors: fault.Invalid with the interface's messages.
+func (f *Finder) CheckDefinition(typ string, filters []string, with map[string][]string, sel, attributes []string) error {
+	b, err := query.Bind(f.m, definition(typ, filters, with, sel))
+	if err != nil {
+		return err
+	}
+	for _, name := range attributes {
+		if _, ok := b.Type.Attr(name); !ok {
+			return query.UnknownAttribute(typ, name)
+		}
+	}
+	for _, mode := range []query.Mode{query.Version, query.At} {
+		if _, err := query.NewPlan(b, query.Options{When: query.When{Mode: mode}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// definition is the request an event definition stands for.
+func definition(typ string, filters []string, with map[string][]string, sel []string) query.Request {
+	r := query.Request{From: query.Text{Text: typ}, With: with}
+	for _, f := range filters {
+		r.Filter = append(r.Filter, query.Text{Text: f})
+	}
+	for _, s := range sel {
+		r.Select = append(r.Select, query.Item{Text: query.Text{Text: s}})
+	}
+	return r
+}
+
+// momentsRun works one block of versions. Moments is nil when all rows are
+// read at one moment; places tells where each version stands in the answer.
+type momentsRun func(run *run, ids, moments []int64, places map[version][]int) error
+
+// atMoments plans r for the versions of at and works them block by block.
+// What cannot be asked for many moments at once is asked moment by moment.
+func (f *Finder) atMoments(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, at []oid.OID, do momentsRun) error {
+	if q == nil {
+		return f.d.Read(ctx, func(tx *db.Tx) error { return f.atMoments(ctx, tx, who, r, at, do) })
+	}
+	b, err := query.Bind(f.m, r)
+	if err != nil {
+		return err
+	}
+	b.Deleted = true
+	versions, err := f.stored(at)
+	if err != nil {
+		return err
+	}
+	plan, err := query.NewPlan(b, query.Options{All: who.All, When: query.When{Mode: query.Version}})
+	if err != nil {
+		return err
+	}
+	base := run{f: f, ctx: ctx, q: q, plan: plan, w: f.writer(who)}
+	if plan.NeedsMoment {
+		return base.oneByOne(b, who, versions, do)
+	}
+	for from := 0; from < len(versions); from += db.MaxIn {
+		ids, moments, places := blockOf(versions, from, min(from+db.MaxIn, len(versions)), true)
+		if err := do(&base, ids, moments, places); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oneByOne reads each version as the data was at its moment, in a plan for
+// that moment alone.
+func (run *run) oneByOne(b query.Bound, who auth.Actor, versions []version, do momentsRun) error {
+	for i, v := range versions {
+		plan, err := query.NewPlan(b, query.Options{All: who.All, When: query.When{Mode: query.At, Moment: v.moment}})
+		if err != nil {
+			return err
+		}
+		run.plan = plan
+		ids, _, places := blockOf(versions, i, i+1, false)
+		if err := do(run, ids, nil, places); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stored turns Oids into versions.
+func (f *Finder) stored(at []oid.OID) ([]version, error) {
+	list := make([]version, len(at))
+	for i, o := range at {
+		t, ok := f.m.Type(o.Type)
+		if !ok {
+			return nil, fault.Invalidf(fault.NoPlace, "Invalid OID token: %s", o)
+		}
+		list[i] = version{id: t.Stored(o.ID), moment: o.Moment}
+	}
+	return list, nil
+}
+
+// blockOf lists a part of versions, each id and moment once.
+func blockOf(versions []version, from, to int, withMoment bool) (ids, moments []int64, places map[version][]int) {
+	places = make(map[version][]int, to-from)
+	for i := from; i < to; i++ {
+		v := versions[i]
+		if !withMoment {
+			v.moment = 0
+		}
+		places[v] = append(places[v], i)
+		ids = append(ids, v.id)
+		moments = append(moments, v.moment)
+	}
+	slices.Sort(ids)
+	slices.Sort(moments)
+	return slices.Compact(ids), slices.Compact(moments), places
+}
+
+// place names a row as places does.
+func (run *run) place(s *encode.Set, row int32, moments []int64) version {
+	return run.version(s, row, query.CellID, query.CellMoment, moments != nil)
+}

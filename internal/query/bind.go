@@ -1,0 +1,294 @@
+package query
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/token"
+)
+
+// The bounds of one query, beside those of token.
+const (
+	MaxColumns = 500 // selected tokens of one level
+	MaxNested  = 8   // selects inside each other
+	MaxTerms   = 200 // comparisons of where, filter and find together, those of nested selects included
+	maxCalc    = 8   // derived attributes inside each other: more is a defect of the model
+)
+
+// Bind finds the names of r in the model and types its values. It is pure: the
+// same request and model always give the same result.
+// Errors: fault.Invalid with the interface's messages and the place in the
+// client's input.
+func Bind(m *meta.Model, r Request) (Bound, error) {
+	b := binder{m: m, with: variables(r.With), rest: r.Rest, terms: new(int)}
+	q, err := b.source(r.From)
+	if err != nil {
+		return Bound{}, err
+	}
+	q.One, q.Page, q.AsOf, q.History = r.One && !r.History, r.Page, r.AsOf, r.History
+	if err := b.fill(&q, r); err != nil {
+		return Bound{}, err
+	}
+	return q, b.groups(&q, r)
+}
+
+// variables takes the "$" from names that came with it.
+func variables(with map[string][]string) map[string][]string {
+	named := make(map[string][]string, len(with))
+	for _, name := range slices.Sorted(maps.Keys(with)) {
+		named[strings.TrimPrefix(name, "$")] = with[name]
+	}
+	return named
+}
+
+// binder binds one request. lifted and row belong to the level being bound.
+type binder struct {
+	m      *meta.Model
+	with   map[string][]string
+	rest   bool
+	nested int
+	terms  *int
+	calcs  int
+	row    *meta.Type // the type of the rows of this level
+	lifted bool       // the filter being bound mentions IsDeleted or AssetState
+}
+
+// source binds the outermost from: a type, a type with a filter, or an Oid.
+func (b *binder) source(from Text) (Bound, error) {
+	if o, err := oid.Parse(from.Text); err == nil && !o.IsNull() {
+		t, ok := b.m.Type(o.Type)
+		if !ok && b.rest {
+			return Bound{}, unknownType(0, o.Type)
+		}
+		if !ok || t.Virtual {
+			return Bound{}, invalidOID(from.At, from.Text)
+		}
+		id := t.Stored(o.ID)
+		q := Bound{Type: t, Only: t.Concrete, ID: &id}
+		if strings.Count(from.Text, ":") > 1 {
+			q.Moment = &o.Moment
+		}
+		return q, nil
+	}
+	if strings.HasPrefix(from.Text, "@") || from.Text == oid.Null {
+		return Bound{}, invalidOID(from.At, from.Text)
+	}
+	p, err := token.Parse(from.Text)
+	if err != nil || len(p.Hops) != 1 || p.Agg != "" || p.Hops[0].Now {
+		if _, _, colon := strings.Cut(from.Text, ":"); colon && !strings.Contains(from.Text, "[") {
+			return Bound{}, invalidOID(from.At, from.Text)
+		}
+		return Bound{}, unknownType(from.At, from.Text)
+	}
+	h := p.Hops[0]
+	t, err := b.typeNamed(h.Name, h.At)
+	if err != nil {
+		return Bound{}, shift(err, from.At)
+	}
+	q := Bound{Type: t, Only: t.Concrete}
+	if h.Down != "" {
+		if _, known := b.m.Type(h.Down); !known {
+			return Bound{}, invalidOID(from.At, from.Text)
+		}
+		if q.Type, q.Only, err = b.downcast(t, h, from.Text); err != nil {
+			return Bound{}, shift(err, from.At)
+		}
+	}
+	if h.Filter != nil {
+		b.row = q.Type
+		c, err := b.cond(q.Type, *h.Filter)
+		if err != nil {
+			return Bound{}, shift(err, from.At)
+		}
+		q.Filter = &c
+	}
+	return q, nil
+}
+
+func (b *binder) typeNamed(name string, at int) (*meta.Type, error) {
+	t, ok := b.m.Type(name)
+	if !ok {
+		return nil, unknownType(at, name)
+	}
+	if t.Virtual {
+		return nil, fault.Invalidf(at, "%s is described by meta.v1 and cannot be queried", name)
+	}
+	return t, nil
+}
+
+// fill binds everything but from, for the outermost query and nested selects.
+func (b *binder) fill(q *Bound, r Request) error {
+	b.row = q.Type
+	for _, bind := range []func(*Bound, Request) error{b.conditions, b.search, b.order, b.columns} {
+		if err := bind(q, r); err != nil {
+			return err
+		}
+	}
+	q.Deleted = b.lifted
+	return nil
+}
+
+// conditions binds where and filter, all of which must hold.
+func (b *binder) conditions(q *Bound, r Request) error {
+	var all []Cond
+	if q.Filter != nil {
+		all = append(all, *q.Filter)
+	}
+	for _, p := range r.Where {
+		c, err := b.pair(q.Type, p)
+		if err != nil {
+			return err
+		}
+		all = append(all, c)
+	}
+	for _, f := range r.Filter {
+		parsed, err := token.ParseFilter(f.Text)
+		if err != nil {
+			return shift(err, f.At)
+		}
+		c, err := b.cond(q.Type, parsed)
+		if err != nil {
+			return shift(err, f.At)
+		}
+		all = append(all, c)
+	}
+	q.Filter = conjunction(all)
+	return nil
+}
+
+func conjunction(all []Cond) *Cond {
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return &all[0]
+	}
+	return &Cond{Op: token.And, Kids: all}
+}
+
+// pair binds one entry of where, which is an equality.
+func (b *binder) pair(on *meta.Type, p Pair) (Cond, error) {
+	t := token.Term{Test: token.Eq, Values: []token.Value{{Text: p.Value.Text}}}
+	if name, ok := strings.CutPrefix(p.Value.Text, "$"); ok {
+		if _, known := b.with[name]; known {
+			t.Values[0] = token.Value{Kind: token.Var, Text: name}
+		}
+	}
+	var err error
+	if t.Path, err = token.Parse(p.Token.Text); err != nil {
+		return Cond{}, token.BadFilter(p.Token.Text+"='"+p.Value.Text+"'", p.Value.At, err)
+	}
+	c, err := b.cond(on, token.Filter{Term: t})
+	return c, placed(err, p.Value.At)
+}
+
+// search binds find and findin: one of the attributes must contain the text.
+func (b *binder) search(q *Bound, r Request) error {
+	text := searchText(r.Find)
+	if text == "" {
+		return nil
+	}
+	any := Cond{Op: token.Or}
+	add := func(p Path) {
+		any.Kids = append(any.Kids, Cond{Term: Term{Path: p, Test: token.Like, Values: []Value{{Kind: TextOf, Text: likeContains(text)}}}})
+	}
+	if len(r.FindIn) > MaxTerms {
+		return tooMany(r.FindIn[MaxTerms].At, "attributes in findin", MaxTerms)
+	}
+	for _, t := range r.FindIn {
+		p, err := b.token(q.Type, t)
+		if err != nil {
+			return err
+		}
+		if !isText(p.Kind()) || p.Agg != None {
+			return badToken(t.At, t.Text, "only text can be searched")
+		}
+		add(p)
+	}
+	if len(r.FindIn) == 0 {
+		for _, name := range []string{"Name", "Description", "Number"} {
+			if a, ok := q.Type.Attr(name); ok {
+				add(Path{Text: name, On: q.Type, Leaf: Leaf{Attr: a}})
+			}
+		}
+	}
+	q.Search = true
+	switch len(any.Kids) {
+	case 0:
+		return badToken(fault.NoPlace, q.Type.Name, "it has nothing to search in; name attributes in findin")
+	case 1:
+		any = any.Kids[0]
+	}
+	if q.Filter != nil {
+		any = Cond{Op: token.And, Kids: []Cond{*q.Filter, any}}
+	}
+	q.Filter = &any
+	return nil
+}
+
+// searchText is the text that find means: without one pair of outer quotes and
+// without the asterisk that clients put at the end.
+func searchText(s string) string {
+	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
+		s = s[1 : n-1]
+	}
+	return strings.TrimSuffix(s, "*")
+}
+
+// order binds sort. A relation sorts by the default order of its type.
+func (b *binder) order(q *Bound, r Request) error {
+	for _, t := range r.Sort {
+		terms, err := token.ParseSort(t.Text)
+		if err != nil {
+			return b.param("SORT", shift(err, t.At))
+		}
+		for _, s := range terms {
+			p, err := b.path(q.Type, s.Path)
+			if err == nil && p.Many() {
+				err = badToken(s.Path.At, s.Path.String(), "it has more than one value to sort by")
+			}
+			if err != nil {
+				return b.param("SORT", shift(err, t.At))
+			}
+			if p.IsRelation() {
+				p.Leaf.Attr = orderAttr(p.To())
+			}
+			if len(q.Sort) == MaxColumns {
+				return tooMany(t.At, "terms to sort by", MaxColumns)
+			}
+			q.Sort = append(q.Sort, BoundSort{Path: p, Desc: s.Desc})
+		}
+	}
+	return nil
+}
+
+// orderAttr is what assets of a type sort by: a stored value, else the id.
+func orderAttr(t *meta.Type) *meta.Attr {
+	if a, ok := t.Attr(t.OrderBy); ok && a.Kind != meta.Relation && !a.Multi {
+		return a
+	}
+	a, _ := t.Attr("Key")
+	return a
+}
+
+// token parses and binds one token of the client.
+func (b *binder) token(on *meta.Type, t Text) (Path, error) {
+	parsed, err := token.Parse(t.Text)
+	if err != nil {
+		return Path{}, shift(err, t.At)
+	}
+	p, err := b.path(on, parsed)
+	return p, shift(err, t.At)
+}
+
+// param prefixes a message with the parameter it is about, in the rest-1 form.
+func (b *binder) param(name string, err error) error {
+	if b.rest {
+		return inParam(name, err)
+	}
+	return err
+}

@@ -1,0 +1,236 @@
+package query
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/token"
+)
+
+// The asset states that conditions name. Spec: interface 3.
+const (
+	stateClosed  = 128
+	stateDead    = 200 // this and above: never worked on again
+	stateDeleted = 255
+)
+
+// StateNames are the names of states in filters and rows.
+var StateNames = map[int64]string{
+	0: "Future", 64: "Active", 128: "Closed", 200: "Template", 208: "Broken Down", 255: "Deleted",
+}
+
+// cond binds a filter over an asset of type on.
+func (b *binder) cond(on *meta.Type, f token.Filter) (Cond, error) {
+	if f.Op == token.Leaf {
+		t, err := b.term(on, f.Term)
+		return Cond{Term: t}, badTerm(f.Term, err)
+	}
+	c := Cond{Op: f.Op}
+	for _, k := range f.Kids {
+		kid, err := b.cond(on, k)
+		if err != nil {
+			return Cond{}, err
+		}
+		c.Kids = append(c.Kids, kid)
+	}
+	return c, nil
+}
+
+// badTerm says of a term that it is not valid. Where a term stands in the
+// brackets of another, the inner one is named.
+func badTerm(t token.Term, err error) error {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || e.Kind != fault.Invalid || isLimit(e) || strings.HasPrefix(e.Msg, token.BadFilterPrefix) {
+		return err
+	}
+	return token.BadFilter(t.String(), e.At, err)
+}
+
+func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
+	if b.calcs == 0 {
+		if *b.terms++; *b.terms > MaxTerms {
+			return Term{}, tooMany(src.At, "comparisons in one query", MaxTerms)
+		}
+	}
+	p, err := b.path(on, src.Path)
+	if err != nil {
+		return Term{}, err
+	}
+	if last := src.Path.Hops[len(src.Path.Hops)-1].Name; p.Agg == None && (last == "IsDeleted" || last == "AssetState") && len(p.Steps) == 0 {
+		b.lifted = true
+	}
+	t := Term{Path: p, Test: src.Test}
+	if !testFits(t.Test, p) && !testsNull(src) {
+		return Term{}, badToken(src.At, src.Path.String(), t.Test.String()+" does not apply to "+string(p.Kind()))
+	}
+	for _, v := range src.Values {
+		for _, text := range b.expand(v) {
+			bound, err := b.value(p, t.Test, text)
+			if err != nil {
+				return Term{}, err
+			}
+			t.Values = append(t.Values, bound)
+		}
+	}
+	if len(src.Values) > 0 && len(t.Values) == 0 {
+		return Term{}, badToken(src.Values[0].At, src.Path.String(), "$"+src.Values[0].Text+" has no value")
+	}
+	if len(t.Values) > token.MaxValues {
+		return Term{}, tooMany(src.At, "values in a list", token.MaxValues)
+	}
+	return t, nil
+}
+
+// testsNull reports whether a comparison only asks for no value, which every
+// attribute can be asked.
+func testsNull(t token.Term) bool {
+	return (t.Test == token.Eq || t.Test == token.Ne) &&
+		!slices.ContainsFunc(t.Values, func(v token.Value) bool { return v.Kind != token.Text || v.Text != "" })
+}
+
+// testFits reports whether a comparison makes sense for what p gives.
+func testFits(test token.Test, p Path) bool {
+	k := p.Kind()
+	switch test {
+	case token.Holds, token.Has, token.Lacks, token.Eq, token.Ne:
+		return k != meta.Blob || test <= token.Lacks
+	case token.Like:
+		return isText(k)
+	}
+	return isNumber(k) || isText(k) || k == meta.Date || k == meta.State || k == meta.Opaque
+}
+
+// expand replaces a variable by the values given for it.
+func (b *binder) expand(v token.Value) []token.Value {
+	if v.Kind != token.Var {
+		return []token.Value{v}
+	}
+	var list []token.Value
+	for _, text := range b.with[v.Text] {
+		list = append(list, token.Value{Text: text, At: v.At})
+	}
+	return list
+}
+
+// value types one value by what it is compared with.
+func (b *binder) value(p Path, test token.Test, v token.Value) (Value, error) {
+	k := p.Kind()
+	if v.Kind == token.Context {
+		if k != meta.Relation {
+			return Value{}, badToken(v.At, p.Text, "$ is an asset")
+		}
+		return Value{Kind: SelfOf, Type: b.row}, nil
+	}
+	if v.Text == "" && test != token.Like {
+		if test != token.Eq && test != token.Ne {
+			return Value{}, badToken(v.At, p.Text, "nothing to compare with")
+		}
+		return Value{Kind: NoValue}, nil
+	}
+	switch {
+	case test == token.Like:
+		return Value{Kind: TextOf, Text: likePattern(v.Text)}, nil
+	case k == meta.Relation:
+		return b.reference(p, v)
+	case k == meta.AssetType:
+		return b.typeValue(v)
+	}
+	bound, ok := scalar(k, v.Text)
+	if !ok {
+		return Value{}, badToken(v.At, p.Text, v.Text+" is no "+string(k))
+	}
+	return bound, nil
+}
+
+// scalar reads text as a value of a kind. It reports false when it is none.
+func scalar(k meta.Kind, text string) (Value, bool) {
+	switch k {
+	case meta.Boolean:
+		return boolean(text)
+	case meta.Numeric:
+		n, err := strconv.ParseFloat(text, 64)
+		return Value{Kind: NumOf, Num: n}, err == nil && n-n == 0
+	case meta.Rank, meta.LongInt, meta.Opaque:
+		n, err := strconv.ParseInt(text, 10, 64)
+		return Value{Kind: IntOf, Int: n}, err == nil
+	case meta.Date:
+		at, ok := ParseInstant(text)
+		return Value{Kind: IntOf, Int: at}, ok
+	case meta.State:
+		return state(text)
+	}
+	return Value{Kind: TextOf, Text: text}, true
+}
+
+func boolean(text string) (Value, bool) {
+	switch {
+	case strings.EqualFold(text, "true"):
+		return Value{Kind: BoolOf, Int: 1}, true
+	case strings.EqualFold(text, "false"):
+		return Value{Kind: BoolOf}, true
+	}
+	return Value{}, false
+}
+
+// state reads an asset state by name or number; Dead is every state from 200.
+func state(text string) (Value, bool) {
+	if strings.EqualFold(text, "Dead") {
+		return Value{Kind: DeadOf}, true
+	}
+	for n, name := range StateNames {
+		if strings.EqualFold(text, name) {
+			return Value{Kind: IntOf, Int: n}, true
+		}
+	}
+	n, err := strconv.ParseUint(text, 10, 8)
+	return Value{Kind: IntOf, Int: int64(n)}, err == nil
+}
+
+// reference reads an Oid token; its moment does not count.
+func (b *binder) reference(p Path, v token.Value) (Value, error) {
+	o, err := oid.Parse(v.Text)
+	if err != nil {
+		return Value{}, invalidOID(v.At, v.Text)
+	}
+	if o.IsNull() {
+		return Value{Kind: NoValue}, nil
+	}
+	t, ok := b.m.Type(o.Type)
+	if !ok {
+		return Value{}, invalidOID(v.At, v.Text)
+	}
+	if to := p.To(); !t.IsA(to) && !to.IsA(t) {
+		return Value{}, badToken(v.At, p.Text, t.Name+" is no kind of "+to.Name)
+	}
+	return Value{Kind: RefOf, Type: t, Int: t.Stored(o.ID)}, nil
+}
+
+func (b *binder) typeValue(v token.Value) (Value, error) {
+	t, ok := b.m.Type(v.Text)
+	if !ok {
+		return Value{}, unknownType(v.At, v.Text)
+	}
+	return Value{Kind: TypeOf, Type: t}, nil
+}
+
+// likePattern makes the pattern that ~= means: "%" and "*" stand for any text,
+// and text without either may stand anywhere.
+func likePattern(text string) string {
+	if !strings.ContainsAny(text, "%*") {
+		return likeContains(text)
+	}
+	return likeEscape.Replace(strings.ReplaceAll(text, "*", "%"))
+}
+
+func likeContains(text string) string {
+	return "%" + strings.ReplaceAll(likeEscape.Replace(text), "%", "|%") + "%"
+}
+
+// likeEscape protects what LIKE would read as a wildcard; "|" is its escape
+// character in every statement.
+var likeEscape = strings.NewReplacer("|", "||", "_", "|_")

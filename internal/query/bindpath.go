@@ -1,0 +1,210 @@
+package query
+
+import (
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/token"
+)
+
+// path binds a parsed token that starts at an asset of type on.
+func (b *binder) path(on *meta.Type, src token.Path) (Path, error) {
+	p := Path{Text: src.String(), On: on}
+	hops := src.Hops
+	if t := b.prefix(on, hops); t != nil {
+		hops = hops[1:]
+		p.Text = token.Path{Hops: hops, Agg: src.Agg}.String()
+		if t != on && t.IsA(on) {
+			p.On, p.Only = t, t.Concrete
+		}
+	}
+	cur := p.On
+	for i, h := range hops {
+		if p.Leaf != (Leaf{}) {
+			return Path{}, unknownAttr(h.At, p.On.Name, token.Path{Hops: hops[:i+1]}.String())
+		}
+		if err := b.hop(&p, cur, h, src); err != nil {
+			return Path{}, err
+		}
+		cur = p.To()
+	}
+	return p, b.aggregate(&p, src)
+}
+
+// prefix returns the type that a token begins with, as in Story.Name: the type
+// itself, one above or one below. An attribute of that name goes first.
+func (b *binder) prefix(on *meta.Type, hops []token.Hop) *meta.Type {
+	h := hops[0]
+	if len(hops) < 2 || h.Down != "" || h.Filter != nil || h.Now {
+		return nil
+	}
+	if _, isAttr := on.Attr(h.Name); isAttr {
+		return nil
+	}
+	if t, ok := b.m.Type(h.Name); ok && (t.IsA(on) || on.IsA(t)) {
+		return t
+	}
+	return nil
+}
+
+// hop adds one part of a token to p: a step, or the leaf.
+func (b *binder) hop(p *Path, cur *meta.Type, h token.Hop, src token.Path) error {
+	a, ok := cur.Attr(h.Name)
+	if !ok {
+		return unknownAttr(h.At, cur.Name, h.Name)
+	}
+	if a.Place.Kind == meta.Secret {
+		return badToken(h.At, src.String(), "a password cannot be read")
+	}
+	switch {
+	case a.Place.Kind == meta.Calc || a.Place.Kind == meta.Validator:
+		if err := b.derived(p, cur, a); err != nil {
+			return err
+		}
+	case a.Kind == meta.Relation && a.Related.Virtual:
+		return notBuilt(h.At, a.Token())
+	case a.Kind == meta.Relation:
+		p.Steps = append(p.Steps, Step{Attr: a, To: a.Related})
+	default:
+		p.Leaf.Attr = a
+	}
+	if h.Down == "" && h.Filter == nil && !h.Now {
+		return nil
+	}
+	if p.Leaf != (Leaf{}) || len(p.Steps) == 0 {
+		return badToken(h.At, src.String(), h.Name+" is no relation")
+	}
+	return b.narrow(&p.Steps[len(p.Steps)-1], h, src)
+}
+
+// narrow applies what stands after the name of a relation: #, downcast, filter.
+func (b *binder) narrow(s *Step, h token.Hop, src token.Path) error {
+	s.Now = h.Now
+	if h.Down != "" {
+		var err error
+		if s.To, s.Only, err = b.downcast(s.To, h, src.String()); err != nil {
+			return err
+		}
+	}
+	if h.Filter == nil {
+		return nil
+	}
+	outer := b.lifted
+	b.lifted = false
+	c, err := b.cond(s.To, *h.Filter)
+	s.Filter, s.Deleted = &c, b.lifted
+	b.lifted = outer
+	return err
+}
+
+// downcast finds the type after the colon and the concrete types it leaves.
+func (b *binder) downcast(from *meta.Type, h token.Hop, text string) (*meta.Type, []*meta.Type, error) {
+	t, err := b.typeNamed(h.Down, h.DownAt)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case t.IsA(from):
+		return t, t.Concrete, nil
+	case from.IsA(t):
+		return from, nil, nil
+	}
+	return nil, nil, badToken(h.DownAt, text, t.Name+" is no kind of "+from.Name)
+}
+
+// derived adds an attribute that the model defines by a token or a filter.
+func (b *binder) derived(p *Path, cur *meta.Type, a *meta.Attr) error {
+	if b.calcs++; b.calcs > maxCalc {
+		return fault.Invalidf(fault.NoPlace, "%s is defined by itself", a.Token())
+	}
+	defer func(lifted bool) { b.calcs--; b.lifted = lifted }(b.lifted)
+	if a.Place.Kind == meta.Validator {
+		c, err := b.mayRun(cur, a)
+		p.Leaf.Cond = &c
+		return err
+	}
+	if a.Kind == meta.Boolean {
+		f, err := token.ParseFilter(a.Place.Expr)
+		if err != nil {
+			return err
+		}
+		c, err := b.cond(cur, f)
+		p.Leaf.Cond = &c
+		return err
+	}
+	parsed, err := token.Parse(a.Place.Expr)
+	if err != nil {
+		return err
+	}
+	q, err := b.path(cur, parsed)
+	if err != nil {
+		return err
+	}
+	if q.Agg != None {
+		p.Leaf.Path = &q
+		return nil
+	}
+	p.Steps = append(p.Steps, q.Steps...)
+	p.Leaf = q.Leaf
+	return nil
+}
+
+// mayRun is the condition under which an operation may run: the states it
+// starts from.
+func (b *binder) mayRun(cur *meta.Type, a *meta.Attr) (Cond, error) {
+	state, ok := cur.Attr("AssetState")
+	op, known := cur.Op(a.Place.Expr)
+	if !ok || !known {
+		return Cond{}, notBuilt(fault.NoPlace, a.Token())
+	}
+	t := Term{Path: Path{Text: "AssetState", On: cur, Leaf: Leaf{Attr: state}}, Test: token.Eq}
+	for _, s := range op.Effect.From {
+		t.Values = append(t.Values, Value{Kind: IntOf, Int: int64(s)})
+	}
+	if len(t.Values) == 0 {
+		t.Test, t.Values = token.Ne, []Value{{Kind: IntOf, Int: stateDeleted}}
+	}
+	return Cond{Term: t}, nil
+}
+
+// aggregate checks that the aggregate exists and fits the kind of value.
+func (b *binder) aggregate(p *Path, src token.Path) error {
+	if src.Agg == "" {
+		return nil
+	}
+	fits, ok := aggregates[Agg(src.Agg)]
+	if !ok {
+		return badToken(src.AggAt, src.String(), "unknown aggregate "+src.Agg)
+	}
+	if kind := p.Kind(); !fits(kind) {
+		return badToken(src.AggAt, src.String(), "@"+src.Agg+" does not apply to "+string(kind))
+	}
+	p.Agg = Agg(src.Agg)
+	return nil
+}
+
+// aggregates says which kinds of value each aggregate takes.
+var aggregates = map[Agg]func(meta.Kind) bool{
+	Sum: isNumber, Min: isNumber, Max: isNumber,
+	Count: anyKind, DistinctCount: anyKind,
+	MinDate: isKind(meta.Date), MaxDate: isKind(meta.Date),
+	AllOf: isKind(meta.Boolean), AnyOf: isKind(meta.Boolean),
+	MaxState: isKind(meta.State),
+}
+
+func anyKind(meta.Kind) bool { return true }
+
+func isKind(want meta.Kind) func(meta.Kind) bool {
+	return func(k meta.Kind) bool { return k == want }
+}
+
+func isNumber(k meta.Kind) bool {
+	return k == meta.Numeric || k == meta.Rank || k == meta.LongInt
+}
+
+func isText(k meta.Kind) bool {
+	switch k {
+	case meta.Text, meta.LongText, meta.LocalizerTag, meta.GUID, meta.Duration:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,156 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/token"
+)
+
+// columns binds select. The rest-1 form brings the default attributes when
+// nothing is selected, the names of related assets, and an order of its own.
+func (b *binder) columns(q *Bound, r Request) error {
+	if len(r.Select) > MaxColumns {
+		return tooMany(r.Select[MaxColumns].At, "selected tokens", MaxColumns)
+	}
+	if r.Basic {
+		for _, a := range q.Type.Basic {
+			p, err := b.path(q.Type, token.Path{Hops: []token.Hop{{Name: a.Name}}})
+			if err != nil {
+				return err
+			}
+			q.Columns = append(q.Columns, BoundColumn{Name: a.Name, Path: p})
+		}
+	}
+	named := map[string]*Bound{}
+	for _, item := range r.Select {
+		c, err := b.column(q.Type, item)
+		if err != nil {
+			return b.param("SEL", err)
+		}
+		sub, twice := named[c.Name]
+		if twice && (sub != nil || c.Sub != nil) {
+			return badToken(item.place(), c.Name, "it is selected twice")
+		}
+		if !twice {
+			named[c.Name] = c.Sub
+			q.Columns = append(q.Columns, c)
+		}
+	}
+	if b.rest && !r.Plain {
+		q.Columns = restColumns(q.Columns)
+	}
+	return nil
+}
+
+// place is where an item of select stands.
+func (i Item) place() int {
+	if i.Sub != nil {
+		return i.Sub.From.At
+	}
+	return i.At
+}
+
+func (b *binder) column(on *meta.Type, item Item) (BoundColumn, error) {
+	if item.Sub != nil {
+		return b.nestedSelect(on, *item.Sub)
+	}
+	p, err := b.token(on, item.Text)
+	name := item.Text.Text
+	if b.rest {
+		name = p.Text
+	}
+	return BoundColumn{Name: name, Path: p}, err
+}
+
+// nestedSelect binds a select inside a select: rows reached by a relation.
+func (b *binder) nestedSelect(on *meta.Type, r Request) (BoundColumn, error) {
+	if r.Page != nil || r.AsOf.Text != "" {
+		return BoundColumn{}, fault.Invalidf(r.From.At, "page and asof apply to the outermost query only")
+	}
+	if b.nested == MaxNested {
+		return BoundColumn{}, tooMany(r.From.At, "selects inside each other", MaxNested)
+	}
+	via, err := b.token(on, r.From)
+	if err != nil {
+		return BoundColumn{}, err
+	}
+	if !via.IsRelation() || len(via.Steps) == 0 {
+		return BoundColumn{}, badToken(r.From.At, r.From.Text, "a nested select needs a relation")
+	}
+	last := &via.Steps[len(via.Steps)-1]
+	sub := Bound{Type: last.To, Only: last.Only, Via: via}
+	inner := binder{m: b.m, with: b.with, nested: b.nested + 1, terms: b.terms}
+	if err := inner.fill(&sub, r); err != nil {
+		return BoundColumn{}, err
+	}
+	last.Deleted = last.Deleted || sub.Deleted
+	return BoundColumn{Name: r.From.Text, Path: via, Sub: &sub}, nil
+}
+
+// groups binds group: every entry is a nested select whose rows stand around
+// those of the query.
+func (b *binder) groups(q *Bound, r Request) error {
+	for _, g := range r.Group {
+		via, err := b.token(q.Type, g.From)
+		if err != nil {
+			return err
+		}
+		if !via.IsRelation() || len(via.Steps) == 0 || via.Only != nil {
+			return badToken(g.From.At, g.From.Text, "a group needs a relation")
+		}
+		c, err := b.nestedSelect(q.Type, g)
+		if err != nil {
+			return err
+		}
+		q.Groups = append(q.Groups, c)
+	}
+	return nil
+}
+
+// restColumns adds R.Name and R.ShortName for every relation R and puts the
+// columns in the order clients see: single values, names of single relations,
+// to-many relations each with its names, multi-value scalars.
+func restColumns(columns []BoundColumn) []BoundColumn {
+	have := map[string]bool{}
+	for _, c := range columns {
+		have[c.Path.Text] = true
+	}
+	var single, names, many, values []BoundColumn
+	for _, c := range columns {
+		added := namesOf(c.Path, have)
+		switch {
+		case !c.Path.Many():
+			single = append(single, c)
+			names = append(names, added...)
+		case c.Path.Leaf.Attr != nil && c.Path.Leaf.Attr.Multi:
+			values = append(values, c)
+		default:
+			many = append(append(many, c), added...)
+		}
+	}
+	return slices.Concat(single, names, many, values)
+}
+
+// namesOf returns the columns that come with a relation and are not selected
+// already.
+func namesOf(p Path, have map[string]bool) []BoundColumn {
+	if !p.IsRelation() || len(p.Steps) == 0 || p.Steps[len(p.Steps)-1].Attr.Name == "ID" {
+		return nil
+	}
+	to := p.To()
+	var all []BoundColumn
+	for _, name := range []string{to.NameAttr, to.ShortName} {
+		text := p.Text + "." + name
+		a, ok := to.Attr(name)
+		if !ok || have[text] {
+			continue
+		}
+		have[text] = true
+		named := p
+		named.Text, named.Leaf = text, Leaf{Attr: a}
+		all = append(all, BoundColumn{Name: text, Path: named})
+	}
+	return all
+}

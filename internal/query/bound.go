@@ -1,0 +1,188 @@
+package query
+
+import (
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/token"
+)
+
+// Bound is a request whose names are found in the model and whose values are
+// typed. It says what is wanted, not how to get it.
+type Bound struct {
+	Type    *meta.Type   // the rows' type, which may be abstract
+	Only    []*meta.Type // the concrete types they may have
+	Via     Path         // nested select: the relation from the outer row
+	ID      *int64       // the stored id, when one asset is addressed
+	Moment  *int64       // its version, nil for the current one
+	Columns []BoundColumn
+	Filter  *Cond         // nil when nothing is asked
+	Groups  []BoundColumn // nested selects whose rows stand around these
+	Sort    []BoundSort
+	Page    *Page
+	AsOf    Text
+	Deleted bool // the filter itself says which deleted assets are wanted
+	One     bool
+	Search  bool // find is part of Filter
+	History bool // all versions are rows, or with AsOf the one of that time
+}
+
+// BoundColumn is one selected token, or a nested select.
+type BoundColumn struct {
+	Name string // the key of the row, as the client wrote it
+	Path Path
+	Sub  *Bound
+}
+
+// BoundSort is one term of the order.
+type BoundSort struct {
+	Path Path
+	Desc bool
+}
+
+// Path is a bound attribute token: relations followed from On, then what is
+// read there.
+type Path struct {
+	Text  string
+	On    *meta.Type   // the type it starts at; below the row's type when the token was prefixed
+	Only  []*meta.Type // the row types it has a value on; nil for all
+	Steps []Step
+	Leaf  Leaf
+	Agg   Agg
+}
+
+// Step follows one relation.
+type Step struct {
+	Attr    *meta.Attr
+	To      *meta.Type   // the type of the related asset
+	Only    []*meta.Type // the concrete types wanted, nil when the relation allows no others
+	Now     bool         // the related asset as it is now
+	Filter  *Cond        // what the related assets must satisfy
+	Deleted bool         // deleted assets are not hidden
+}
+
+// Leaf is what a path reads where its steps end. The zero Leaf is the related
+// asset itself.
+type Leaf struct {
+	Attr *meta.Attr // a stored or system value
+	Cond *Cond      // a Boolean that a condition computes
+	Path *Path      // an aggregate of its own, over what the asset leads to
+}
+
+// Agg is an aggregate, as written after ".@".
+type Agg string
+
+// The aggregates. None is no aggregate.
+const (
+	None          Agg = ""
+	Sum           Agg = "Sum"
+	Count         Agg = "Count"
+	DistinctCount Agg = "DistinctCount"
+	Min           Agg = "Min"
+	Max           Agg = "Max"
+	MinDate       Agg = "MinDate"
+	MaxDate       Agg = "MaxDate"
+	AllOf         Agg = "And"
+	AnyOf         Agg = "Or"
+	MaxState      Agg = "MaxState"
+)
+
+// Cond is a bound filter.
+type Cond struct {
+	Op   token.Op
+	Kids []Cond
+	Term Term
+}
+
+// Term is one comparison of a path with typed values.
+type Term struct {
+	Path   Path
+	Test   token.Test
+	Values []Value
+}
+
+// Value is one typed value of a comparison.
+type Value struct {
+	Kind ValueKind
+	Text string
+	Num  float64
+	Int  int64      // Int, Micros, State; Ref: the stored id
+	Type *meta.Type // Ref, TypeName
+}
+
+// ValueKind says which field of a Value counts.
+type ValueKind uint8
+
+// The kinds of value.
+const (
+	NoValue ValueKind = iota // '' : null or empty
+	TextOf                   // Text
+	NumOf                    // Num
+	IntOf                    // Int: a whole number, UTC microseconds or a state
+	BoolOf                   // Int 0 or 1
+	DeadOf                   // any state of 200 or more
+	RefOf                    // Type and Int
+	TypeOf                   // Type
+	SelfOf                   // the asset around the brackets
+)
+
+// Lists reports whether a column has more than one value, so that it takes a
+// statement of its own.
+func (q Bound) Lists() bool {
+	if len(q.Groups) > 0 {
+		return true
+	}
+	for _, c := range q.Columns {
+		if c.Sub != nil || c.Path.Many() {
+			return true
+		}
+	}
+	return false
+}
+
+// Many reports whether the path can lead to more than one value.
+func (p Path) Many() bool {
+	if p.Agg != None {
+		return false
+	}
+	for _, s := range p.Steps {
+		if s.Attr.Multi {
+			return true
+		}
+	}
+	return p.Leaf.Attr != nil && p.Leaf.Attr.Multi
+}
+
+// IsRelation reports whether the path ends in an asset.
+func (p Path) IsRelation() bool {
+	return p.Agg == None && p.Leaf == Leaf{}
+}
+
+// To returns the type at the end of the steps.
+func (p Path) To() *meta.Type {
+	if len(p.Steps) == 0 {
+		return p.On
+	}
+	return p.Steps[len(p.Steps)-1].To
+}
+
+// Kind returns the kind of the value the path gives.
+func (p Path) Kind() meta.Kind {
+	switch p.Agg {
+	case Sum, Count, DistinctCount, Min, Max:
+		return meta.Numeric
+	case MinDate, MaxDate:
+		return meta.Date
+	case AllOf, AnyOf:
+		return meta.Boolean
+	case MaxState:
+		return meta.State
+	}
+	switch {
+	case p.Leaf.Cond != nil:
+		return meta.Boolean
+	case p.Leaf.Path != nil:
+		return p.Leaf.Path.Kind()
+	case p.Leaf.Attr != nil:
+		return p.Leaf.Attr.Kind
+	}
+	return meta.Relation
+}

@@ -1,0 +1,166 @@
+package query
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// A cursor names the last row of a page by what the rows sort by, so that the
+// next page begins behind it however many rows came before and whatever is
+// written meanwhile. It is the base64 of a JSON list: a mark of the query it
+// belongs to, and one key for each term of the order.
+//
+//	["9c0f…", "i3", "n", "tLogin", "i1020"]   3, null, "Login", 1020
+//
+// The letters are those of keyText.
+
+// Cursor makes the cursor of a row from its keys: int64, float64, string or nil.
+func (p *Plan) Cursor(keys []any) string {
+	list := []string{p.mark}
+	for _, k := range keys {
+		list = append(list, keyText(k))
+	}
+	text, _ := json.Marshal(list) // strings always encode
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func keyText(k any) string {
+	switch k := k.(type) {
+	case int64:
+		return "i" + strconv.FormatInt(k, 10)
+	case float64:
+		return "f" + strconv.FormatFloat(k, 'x', -1, 64)
+	case string:
+		return "t" + k
+	}
+	return "n"
+}
+
+func keyOf(text string) (any, bool) {
+	if text == "" {
+		return nil, false
+	}
+	rest := text[1:]
+	switch text[0] {
+	case 'i':
+		n, err := strconv.ParseInt(rest, 10, 64)
+		return n, err == nil
+	case 'f':
+		f, err := strconv.ParseFloat(rest, 64)
+		return f, err == nil && f-f == 0
+	case 't':
+		return rest, true
+	}
+	return nil, text == "n"
+}
+
+// resume makes the plan one that is read page by page: its rows bring their
+// keys, and begin behind the cursor's row when there is a cursor.
+// Errors: fault.Invalid for a cursor that is not one of this query.
+func (p *Plan) resume(q Bound) error {
+	p.mark = q.mark()
+	p.Keys = len(p.Cells)
+	for _, o := range p.Order {
+		p.Cells = append(p.Cells, o.X)
+	}
+	after := q.Page.After
+	if after.Text == "" {
+		return nil
+	}
+	keys, ok := p.keys(after.Text)
+	if !ok {
+		return badPage(after.At, "after "+after.Text)
+	}
+	p.Resume = behind(p.Order, keys)
+	return nil
+}
+
+// mark tells queries apart whose cursors differ.
+func (q Bound) mark() string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %q %v", q.Type.Name, q.AsOf.Text, q.History)
+	for _, s := range q.Sort {
+		fmt.Fprintf(h, " %v %s %s", s.Desc, s.Path.On.Name, s.Path.Text)
+	}
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+// keys reads a cursor. It reports false for one of another query.
+func (p *Plan) keys(cursor string) ([]any, bool) {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return nil, false
+	}
+	var list []string
+	if json.Unmarshal(text, &list) != nil || len(list) != len(p.Order)+1 || list[0] != p.mark {
+		return nil, false
+	}
+	keys := make([]any, len(p.Order))
+	for i := range keys {
+		var ok bool
+		if keys[i], ok = keyOf(list[i+1]); !ok {
+			return nil, false
+		}
+	}
+	return keys, true
+}
+
+// behind is the condition that a row comes after the one with the given keys:
+// at the first key that differs it is greater, or less where the order falls.
+// Null comes before every value. That the first key is no less stands once more
+// on its own: a key of the database can begin there.
+func behind(order []Order, keys []any) []Expr {
+	var any Any
+	var equal All
+	for i, o := range order {
+		if x := past(o, keys[i]); x != nil {
+			any = append(any, append(append(All{}, equal...), x))
+		}
+		equal = append(equal, same(o.X, keys[i]))
+	}
+	all := []Expr{any}
+	if len(order) > 1 && keys[0] != nil && !order[0].Desc {
+		all = append(all, Compare{">=", order[0].X, Arg{keys[0]}})
+	}
+	return all
+}
+
+func same(x Expr, key any) Expr {
+	if key == nil {
+		return IsNull{x, false}
+	}
+	return Compare{"=", x, Arg{key}}
+}
+
+// past is the condition that x comes after key; nil when nothing does.
+func past(o Order, key any) Expr {
+	switch {
+	case key == nil && o.Desc:
+		return nil
+	case key == nil:
+		return IsNull{o.X, true}
+	case !o.Desc:
+		return Compare{">", o.X, Arg{key}}
+	case isNeverNull(o.X):
+		return Compare{"<", o.X, Arg{key}}
+	}
+	return Any{Compare{"<", o.X, Arg{key}}, IsNull{o.X, false}}
+}
+
+// decodeAfter reads the cursor of a page.
+func decodeAfter(p *Page, t Text, isText bool) error {
+	if !isText {
+		return badPage(t.At, "after "+t.Text)
+	}
+	p.After = &t
+	return nil
+}
+
+func bothStarts(at int) error {
+	return fault.Invalidf(at, "page: start and after exclude each other")
+}

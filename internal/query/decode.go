@@ -1,0 +1,327 @@
+package query
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// WholePage is the page size that means everything; rest-1 answers show it.
+const WholePage = math.MaxInt32
+
+// FromDocs reads a body of query.v1: one query, a list of queries, or several
+// documents.
+// Errors: fault.Invalid with the place in the body.
+func FromDocs(nodes []doc.Node) ([]Request, error) {
+	var all []Request
+	for i := range nodes {
+		list := nodes[i : i+1]
+		if nodes[i].Kind == doc.List {
+			list = nodes[i].Items
+		}
+		for k := range list {
+			r, err := FromDoc(&list[k])
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}
+
+// FromDoc reads one query from a map. The keys named by also belong to the
+// caller and are left to it; any other unknown key is refused.
+// Errors: fault.Invalid with the place in the body.
+// Spec: interface 4.3, query keys.
+func FromDoc(n *doc.Node, also ...string) (Request, error) {
+	d := decoder{also: also}
+	return d.request(n, "root", 0)
+}
+
+// WithFromDoc reads the variables of a query: a list is taken as it is, a
+// string splits at commas.
+func WithFromDoc(n *doc.Node) (map[string][]string, error) {
+	var r Request
+	err := decodeWith(&r, n)
+	return r.With, err
+}
+
+type decoder struct {
+	also []string
+}
+
+// keys decodes the keys of a query.
+var keys = map[string]func(*Request, *doc.Node) error{
+	"where":   decodeWhere,
+	"filter":  func(r *Request, n *doc.Node) (err error) { r.Filter, err = texts(n, "filter"); return err },
+	"with":    decodeWith,
+	"sort":    func(r *Request, n *doc.Node) (err error) { r.Sort, err = texts(n, "sort"); return err },
+	"find":    decodeFind,
+	"findin":  func(r *Request, n *doc.Node) (err error) { r.FindIn, err = texts(n, "findin"); return err },
+	"page":    decodePage,
+	"asof":    decodeAsOf,
+	"total":   func(r *Request, n *doc.Node) (err error) { r.Total, err = yes(n, "total"); return err },
+	"explain": func(r *Request, n *doc.Node) (err error) { r.Explain, err = yes(n, "explain"); return err },
+}
+
+func (d decoder) request(n *doc.Node, path string, depth int) (Request, error) {
+	if n.Kind != doc.Map {
+		return Request{}, badForm(n.At, path, "an object with the keys of a query")
+	}
+	if depth > MaxNested {
+		return Request{}, tooMany(n.At, "selects inside each other", MaxNested)
+	}
+	var r Request
+	from, ok := n.Get("from")
+	if !ok {
+		return Request{}, badForm(n.At, "from", "given")
+	}
+	var err error
+	if r.From, err = text(from, "from"); err != nil {
+		return Request{}, err
+	}
+	for i, key := range n.Keys {
+		v := &n.Items[i]
+		switch decode := keys[key]; {
+		case key == "from":
+		case key == "select":
+			r.Select, err = d.items(v, path+"->select", depth)
+		case depth > 0 && (key == "with" || key == "total" || key == "explain" || key == "group"):
+			err = invalidKey(v.At, path, key)
+		case key == "group":
+			r.Group, err = d.groups(v)
+		case decode != nil:
+			err = decode(&r, v)
+		case depth == 0 && slices.Contains(d.also, key):
+		default:
+			err = invalidKey(v.At, path, key)
+		}
+		if err != nil {
+			return Request{}, err
+		}
+	}
+	return r, nil
+}
+
+func (d decoder) items(n *doc.Node, path string, depth int) ([]Item, error) {
+	if n.Kind == doc.String {
+		return []Item{{Text: Text{n.Text, n.At}}}, nil
+	}
+	if n.Kind != doc.List {
+		return nil, badForm(n.At, "select", "a list of tokens")
+	}
+	list := make([]Item, 0, len(n.Items))
+	for i := range n.Items {
+		v := &n.Items[i]
+		if v.Kind != doc.Map {
+			t, err := text(v, "select")
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, Item{Text: t})
+			continue
+		}
+		sub, err := d.request(v, path, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Item{Sub: &sub})
+	}
+	return list, nil
+}
+
+// groups reads the list of group.
+func (d decoder) groups(n *doc.Node) ([]Request, error) {
+	if n.Kind == doc.Map {
+		n = &doc.Node{Kind: doc.List, Items: []doc.Node{*n}, At: n.At}
+	}
+	if n.Kind != doc.List {
+		return nil, badForm(n.At, "group", "a list of objects with from and select")
+	}
+	if len(n.Items) > MaxNested {
+		return nil, tooMany(n.Items[MaxNested].At, "groups inside each other", MaxNested)
+	}
+	list := make([]Request, 0, len(n.Items))
+	for i := range n.Items {
+		v := &n.Items[i]
+		if v.Kind != doc.Map {
+			return nil, badForm(v.At, "group", "a list of objects with from and select")
+		}
+		for k, key := range v.Keys {
+			if key != "from" && key != "select" {
+				return nil, invalidKey(v.Items[k].At, "root->group", key)
+			}
+		}
+		r, err := d.request(v, "root->group", 1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+func yes(n *doc.Node, key string) (bool, error) {
+	if n.Kind != doc.Bool {
+		return false, badForm(n.At, key, "true or false")
+	}
+	return n.Text == "true", nil
+}
+
+func text(n *doc.Node, key string) (Text, error) {
+	if n.Kind != doc.String {
+		return Text{}, badForm(n.At, key, "text")
+	}
+	return Text{n.Text, n.At}, nil
+}
+
+// texts reads a list of texts, or one.
+func texts(n *doc.Node, key string) ([]Text, error) {
+	if n.Kind != doc.List {
+		t, err := text(n, key)
+		return []Text{t}, err
+	}
+	list := make([]Text, 0, len(n.Items))
+	for i := range n.Items {
+		t, err := text(&n.Items[i], key)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+func decodeWhere(r *Request, n *doc.Node) error {
+	if n.Kind != doc.Map {
+		return badForm(n.At, "where", "an object of attributes and values")
+	}
+	for i, key := range n.Keys {
+		v := &n.Items[i]
+		if !v.IsScalar() {
+			return notScalar(v.At, key)
+		}
+		r.Where = append(r.Where, Pair{Token: Text{key, fault.NoPlace}, Value: Text{v.Text, v.At}})
+	}
+	return nil
+}
+
+func decodeWith(r *Request, n *doc.Node) error {
+	if n.Kind != doc.Map {
+		return badForm(n.At, "with", "an object of variables and values")
+	}
+	r.With = make(map[string][]string, len(n.Keys))
+	for i, key := range n.Keys {
+		v := &n.Items[i]
+		name := strings.TrimPrefix(key, "$")
+		if _, twice := r.With[name]; twice {
+			return invalidKey(v.At, "root->with", key)
+		}
+		switch {
+		case v.Kind == doc.String:
+			r.With[name] = strings.Split(v.Text, ",")
+		case v.IsScalar():
+			r.With[name] = []string{v.Text}
+		case v.Kind == doc.List:
+			for k := range v.Items {
+				if !v.Items[k].IsScalar() {
+					return notScalar(v.Items[k].At, key)
+				}
+				r.With[name] = append(r.With[name], v.Items[k].Text)
+			}
+		default:
+			return notScalar(v.At, key)
+		}
+	}
+	return nil
+}
+
+func decodeFind(r *Request, n *doc.Node) error {
+	if n.Kind == doc.List && len(n.Items) == 1 {
+		n = &n.Items[0]
+	}
+	if !n.IsScalar() {
+		return badForm(n.At, "find", "text")
+	}
+	r.Find = n.Text
+	return nil
+}
+
+func decodeAsOf(r *Request, n *doc.Node) (err error) {
+	r.AsOf, err = text(n, "asof")
+	if err == nil && r.AsOf.Text == "" {
+		err = noDate(r.AsOf)
+	}
+	return err
+}
+
+// decodePage reads {start, size}, or the form "size,start" of a URL.
+func decodePage(r *Request, n *doc.Node) error {
+	if n.Kind == doc.String || n.Kind == doc.Number {
+		p, ok := pageText(n.Text)
+		if !ok {
+			return badPage(n.At, n.Text)
+		}
+		r.Page = p
+		return nil
+	}
+	if n.Kind != doc.Map {
+		return badForm(n.At, "page", "an object with start and size")
+	}
+	r.Page = &Page{Size: WholePage}
+	for i, key := range n.Keys {
+		v := &n.Items[i]
+		var to *int64
+		switch key {
+		case "start":
+			to = &r.Page.Start
+		case "size":
+			to = &r.Page.Size
+		case "after":
+			if err := decodeAfter(r.Page, Text{v.Text, v.At}, v.Kind == doc.String); err != nil {
+				return err
+			}
+		default:
+			return invalidKey(v.At, "root->page", key)
+		}
+		if i > 0 && (key == "start" && r.Page.After != nil || key == "after" && slices.Contains(n.Keys[:i], "start")) {
+			return bothStarts(v.At)
+		}
+		if to == nil {
+			continue
+		}
+		n, ok := natural(v.Text)
+		if !ok || !v.IsScalar() {
+			return badPage(v.At, key+" "+v.Text)
+		}
+		*to = n
+	}
+	if r.Page.After != nil && r.Page.Size == 0 {
+		return badPage(n.At, "size 0")
+	}
+	return nil
+}
+
+// pageText reads "size" or "size,start".
+func pageText(s string) (*Page, bool) {
+	size, start, hasStart := strings.Cut(s, ",")
+	p := &Page{}
+	var ok bool
+	if p.Size, ok = natural(strings.TrimSpace(size)); !ok {
+		return nil, false
+	}
+	if hasStart {
+		p.Start, ok = natural(strings.TrimSpace(start))
+	}
+	return p, ok
+}
+
+func natural(s string) (int64, bool) {
+	n, err := strconv.ParseUint(s, 10, 62)
+	return int64(n), err == nil
+}

@@ -1,0 +1,92 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// The messages of this package. Those of the interface are wire contract.
+// Spec: interface 7.2.
+
+func unknownType(at int, name string) error {
+	return fault.Invalidf(at, "Unknown AssetType: %s", name)
+}
+
+func unknownAttr(at int, typ, name string) error {
+	return fault.Invalidf(at, "Unknown AttributeDefinition: %s.%s", typ, name)
+}
+
+// UnknownAttribute is the interface's answer to a name that a type does not have.
+func UnknownAttribute(typ, name string) error { return unknownAttr(fault.NoPlace, typ, name) }
+
+func invalidOID(at int, text string) error {
+	return fault.Invalidf(at, "Invalid OID token: %s", text)
+}
+
+func invalidKey(at int, path, key string) error {
+	return fault.Invalidf(at, "Invalid key at node(s): %s->%s", path, key)
+}
+
+func notScalar(at int, key string) error {
+	return fault.Invalidf(at, "Key %q must have corresponding scalar value\r\nParameter name: %s", key, key)
+}
+
+func badToken(at int, token, why string) error {
+	return fault.Invalidf(at, "Invalid attribute token %s: %s", token, why)
+}
+
+func badForm(at int, key, want string) error {
+	return fault.Invalidf(at, "%s must be %s", key, want)
+}
+
+func badPage(at int, text string) error {
+	return fault.Invalidf(at, "Invalid page: %s", text)
+}
+
+func noDate(t Text) error { return fault.Invalidf(t.At, "asof is no date: %s", t.Text) }
+
+func notBuilt(at int, what string) error {
+	return fault.Invalidf(at, "%s is not supported", what)
+}
+
+func tooMany(at int, what string, limit int) error {
+	return &fault.Error{Kind: fault.Invalid, Msg: fmt.Sprintf("too many %s: the limit is %d", what, limit), At: at, Err: errLimit}
+}
+
+// errLimit marks the messages about limits, which stand as they are wherever
+// they come up.
+var errLimit = errors.New("limit")
+
+func isLimit(e *fault.Error) bool { return errors.Is(e, errLimit) }
+
+// placed gives an error the place of the text it is about.
+func placed(err error, at int) error {
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		return &fault.Error{Kind: e.Kind, Msg: e.Msg, At: at, Err: e.Err}
+	}
+	return err
+}
+
+// inParam prefixes a message with the URL parameter it is about.
+func inParam(param string, err error) error {
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Kind == fault.Invalid {
+		return &fault.Error{Kind: e.Kind, Msg: "Invalid " + param + " parameter: " + e.Msg, At: e.At, Err: e.Err}
+	}
+	return err
+}
+
+// shift moves the place of an error from inside a text to the whole input,
+// where the text stands at base.
+func shift(err error, base int) error {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || base == 0 {
+		return err
+	}
+	at := fault.NoPlace
+	if base > 0 && e.At >= 0 {
+		at = base + e.At
+	}
+	return &fault.Error{Kind: e.Kind, Msg: e.Msg, At: at, Err: e.Err}
+}

@@ -1,0 +1,167 @@
+package query
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/token"
+)
+
+// Address is what the path of the data interface names.
+//
+//	Data/Story                 {Type: "Story"}
+//	Data/Story/1001/5/Owners   {Type: "Story", ID: "1001", Moment: "5", Attr: "Owners"}
+//	Data/Story:1001            {Type: "Story", ID: "1001"}
+//
+// Spec: interface 4.1.
+type Address struct {
+	Type, ID, Moment, Attr string
+}
+
+// AddressOf reads the path after Data/, already decoded and split at slashes:
+// a number in third place is a moment. It reports false when there are too many
+// parts, or none.
+func AddressOf(parts ...string) (Address, bool) {
+	var a Address
+	if len(parts) == 0 || parts[0] == "" {
+		return a, false
+	}
+	a.Type = parts[0]
+	rest := parts[1:]
+	if strings.Contains(a.Type, ":") {
+		a.Type, a.ID, _ = strings.Cut(a.Type, ":")
+		a.ID, a.Moment, _ = strings.Cut(a.ID, ":")
+	} else if len(rest) > 0 {
+		a.ID, rest = rest[0], rest[1:]
+	}
+	if len(rest) > 0 && a.Moment == "" {
+		if _, ok := natural(rest[0]); ok {
+			a.Moment, rest = rest[0], rest[1:]
+		}
+	}
+	if len(rest) > 0 {
+		a.Attr, rest = rest[0], rest[1:]
+	}
+	return a, len(rest) == 0
+}
+
+// FromParams reads a query of the data interface. Names of parameters are
+// compared without regard to case, unknown ones are ignored.
+// Errors: fault.Invalid; its place is the byte offset in the parameter's value.
+func FromParams(a Address, values url.Values) (Request, error) {
+	r := Request{Rest: true, From: Text{Text: a.Type}}
+	if a.ID != "" {
+		r.From.Text += ":" + a.ID
+	}
+	if a.Moment != "" {
+		r.From.Text += ":" + a.Moment
+	}
+	r.One = a.ID != ""
+	params := fold(values)
+	if err := restSelect(&r, a, params); err != nil {
+		return Request{}, err
+	}
+	if v := params["where"]; v != "" {
+		r.Filter = []Text{{Text: v}}
+	}
+	if v := params["sort"]; v != "" {
+		r.Sort = []Text{{Text: v}}
+	}
+	if v := params["page"]; v != "" {
+		page, ok := pageText(v)
+		if !ok {
+			return Request{}, badPage(0, v)
+		}
+		r.Page = page
+	}
+	r.Find = params["find"]
+	r.FindIn = listed(params["findin"])
+	r.AsOf = Text{Text: params["asof"]}
+	r.With = withParam(params["with"])
+	return r, nil
+}
+
+// listed splits at commas; every part knows its place.
+func listed(s string) []Text {
+	var list []Text
+	at := 0
+	for part := range strings.SplitSeq(s, ",") {
+		if name := strings.TrimSpace(part); name != "" {
+			list = append(list, Text{Text: name, At: at + strings.Index(part, name)})
+		}
+		at += len(part) + 1
+	}
+	return list
+}
+
+// fold makes the names of parameters lower case; the first value counts.
+func fold(values url.Values) map[string]string {
+	params := make(map[string]string, len(values))
+	for name, list := range values {
+		low := strings.ToLower(name)
+		if _, twice := params[low]; len(list) > 0 && (!twice || name == low) {
+			params[low] = list[0]
+		}
+	}
+	return params
+}
+
+// restSelect reads sel, or select. Absent, it asks for the default attributes;
+// empty, for none.
+func restSelect(r *Request, a Address, params map[string]string) error {
+	if a.Attr != "" {
+		r.Plain = true
+		r.Select = []Item{{Text: Text{Text: a.Attr}}}
+		return nil
+	}
+	sel, ok := params["sel"]
+	if !ok {
+		sel, ok = params["select"]
+	}
+	if !ok {
+		r.Basic = true
+		return nil
+	}
+	list, err := token.ParseList(sel)
+	if err != nil {
+		return inParam("SEL", err)
+	}
+	for _, p := range list {
+		r.Select = append(r.Select, Item{Text: Text{Text: sel[p.At:p.End], At: p.At}})
+	}
+	return nil
+}
+
+// withParam reads "$A=v1,v2;$B=v3". A separator counts only before another
+// variable, so that values may hold it.
+func withParam(s string) map[string][]string {
+	if s == "" {
+		return nil
+	}
+	with := map[string][]string{}
+	for s != "" {
+		name, rest, ok := strings.Cut(strings.TrimPrefix(s, "$"), "=")
+		if !ok {
+			break
+		}
+		value := rest
+		s = ""
+		for i := range rest {
+			if (rest[i] == ';' || rest[i] == '|') && startsVariable(rest[i+1:]) {
+				value, s = rest[:i], rest[i+1:]
+				break
+			}
+		}
+		with[name] = strings.Split(value, ",")
+	}
+	return with
+}
+
+func startsVariable(s string) bool {
+	name, _, ok := strings.Cut(s, "=")
+	if !ok || !strings.HasPrefix(name, "$") {
+		return false
+	}
+	p, err := token.Parse(name[1:])
+	return err == nil && len(p.Hops) == 1
+}

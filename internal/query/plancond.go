@@ -1,0 +1,365 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/token"
+)
+
+// cond lays out a condition on a row of t.
+func (l *level) cond(t *Table, c Cond) Expr {
+	switch c.Op {
+	case token.And:
+		var all All
+		for _, k := range c.Kids {
+			all = append(all, l.cond(t, k))
+		}
+		return all
+	case token.Or:
+		var any Any
+		for _, k := range c.Kids {
+			any = append(any, l.cond(t, k))
+		}
+		return any
+	}
+	return l.term(t, c.Term)
+}
+
+// term lays out one comparison. != is the negation of =, so it holds where
+// there is no value.
+func (l *level) term(t *Table, tm Term) Expr {
+	var not bool
+	switch tm.Test {
+	case token.Ne:
+		tm.Test, not = token.Eq, true
+	case token.Lacks:
+		tm.Test, not = token.Has, true
+	}
+	x := l.test(t, tm, tm.Path.Steps)
+	if tm.Path.Only != nil {
+		is := In{X: ColumnOf{t, "type"}, List: typeCodes(tm.Path.Only)}
+		if tm.Test == token.Eq && hasNoValue(tm.Values) {
+			x = Any{negate(is), x}
+		} else {
+			x = All{is, x}
+		}
+	}
+	if not {
+		return negate(x)
+	}
+	return x
+}
+
+func hasNoValue(values []Value) bool {
+	return slices.ContainsFunc(values, func(v Value) bool { return v.Kind == NoValue })
+}
+
+// test lays out a positive comparison along the steps that are left.
+func (l *level) test(t *Table, tm Term, steps []Step) Expr {
+	if tm.Path.Agg != None {
+		return l.aggregateTest(t, tm)
+	}
+	if len(steps) == 0 {
+		return l.leafTest(t, tm)
+	}
+	s, rest := steps[0], steps[1:]
+	if isSelfStep(s) {
+		return l.test(t, tm, rest)
+	}
+	if len(rest) == 0 && tm.Path.IsRelation() {
+		if x := l.directly(t, s); x != nil {
+			return l.assetTest(x, s.To, tm)
+		}
+	}
+	if by := l.lookup(t, tm, steps); by != nil {
+		return Looked{ColumnOf{t, s.Attr.Place.Column}, by, l.test(l.join(t, s), tm, rest)}
+	}
+	if !s.Attr.Multi && !l.flat {
+		return l.test(l.join(t, s), tm, rest)
+	}
+	return l.someRelated(t, tm, s, rest)
+}
+
+// lookup recognizes the condition that a row lies in a scope below given ones,
+// such as Scope.ParentMeAndUp='Scope:0', and makes the statement for the scopes
+// meant; else nil.
+func (l *level) lookup(t *Table, tm Term, steps []Step) *Lookup {
+	if t != l.top || tm.Test != token.Eq || len(steps) != 2 || !tm.Path.IsRelation() || hasNoValue(tm.Values) {
+		return nil
+	}
+	to, up := steps[0], steps[1]
+	of := up.Attr.Place
+	isScope := to.Attr.Place.Kind == meta.InColumn && to.Attr.Place.Column == "scope_id" && to.Only == nil && to.Filter == nil
+	if !isScope || of.Kind != meta.Closure || of.Closure.Up.On.Name != "Scope" || up.Only != nil || up.Filter != nil || condUsesSelf(Cond{Term: tm}) {
+		return nil
+	}
+	by := &Lookup{}
+	inner := l.inner()
+	by.From = &Table{Kind: Asset, Of: to.To.Concrete, Typed: true}
+	l.visible(by.From)
+	by.Cells = fixedCells(by.From)
+	by.Parent = ColumnOf{by.From, "id"}
+	by.Where = []Expr{inner.someRelated(by.From, tm, up, nil)}
+	l.lookups = append(l.lookups, by)
+	return by
+}
+
+// someRelated holds when one of the related assets satisfies the rest of the
+// comparison. "No value" is also having no related asset.
+func (l *level) someRelated(t *Table, tm Term, s Step, rest []Step) Expr {
+	none := func() Expr {
+		sel := &Select{Cells: []Expr{Num{1}}}
+		l.inner().extend(sel, t, s, true)
+		return Exists{sel, true}
+	}
+	wantsNone := tm.Test == token.Eq && hasNoValue(tm.Values)
+	if wantsNone && len(rest) == 0 && tm.Path.IsRelation() {
+		tm.Values = slices.DeleteFunc(slices.Clone(tm.Values), func(v Value) bool { return v.Kind == NoValue })
+		if len(tm.Values) == 0 {
+			return none()
+		}
+	}
+	sel := &Select{Cells: []Expr{Num{1}}}
+	inner := l.inner()
+	last := inner.extend(sel, t, s, true)
+	if sel.From.Kind == Tree && sel.From.When.Mode != Each && len(rest) == 0 {
+		sel.From.Ends = givenIDs(tm)
+	}
+	if tm.Test != token.Has && tm.Test != token.Holds || len(rest) > 0 || !tm.Path.IsRelation() {
+		sel.Where = append(sel.Where, inner.test(last, tm, rest))
+	}
+	if wantsNone {
+		return Any{Exists{sel, false}, none()}
+	}
+	return Exists{sel, false}
+}
+
+// givenIDs are the assets that a comparison names; nil when it asks for more
+// than to be one of them.
+func givenIDs(tm Term) []int64 {
+	var ids []int64
+	if tm.Test != token.Eq || !tm.Path.IsRelation() {
+		return nil
+	}
+	for _, v := range tm.Values {
+		if v.Kind != RefOf {
+			return nil
+		}
+		ids = append(ids, v.Int)
+	}
+	return ids
+}
+
+// aggregateTest compares an aggregate. Asking whether there is any is cheaper
+// than counting.
+func (l *level) aggregateTest(t *Table, tm Term) Expr {
+	if some, ok := asksForAny(tm); ok {
+		if s, ok := l.value(t, tm.Path, false).(Scalar); ok {
+			s.S.Cells = []Expr{Num{1}}
+			return Exists{s.S, !some}
+		}
+	}
+	return compare(l.value(t, tm.Path, false), tm.Path.Kind(), tm)
+}
+
+// asksForAny recognizes comparisons of @Count that mean some, or none.
+func asksForAny(tm Term) (some, ok bool) {
+	if tm.Path.Agg != Count || !tm.Path.countsAssets() || len(tm.Values) != 1 || tm.Values[0].Kind != NumOf {
+		return false, false
+	}
+	switch n := tm.Values[0].Num; {
+	case tm.Test == token.Gt && n == 0, tm.Test == token.Ge && n == 1:
+		return true, true
+	case tm.Test == token.Eq && n == 0, tm.Test == token.Lt && n == 1, tm.Test == token.Le && n == 0:
+		return false, true
+	}
+	return false, false
+}
+
+// countsAssets reports whether the path ends in the assets of a to-many
+// relation, so that its count is the number of rows.
+func (p Path) countsAssets() bool {
+	n := len(p.Steps)
+	return p.Leaf == Leaf{} && n > 0 && p.Steps[n-1].Attr.Multi
+}
+
+// leafTest compares what is read at t itself.
+func (l *level) leafTest(t *Table, tm Term) Expr {
+	leaf := tm.Path.Leaf
+	switch {
+	case leaf.Cond != nil:
+		return l.truthTest(t, tm)
+	case leaf == Leaf{}:
+		return l.assetTest(ColumnOf{t, "id"}, tm.Path.To(), tm)
+	case leaf.Attr != nil && leaf.Attr.Multi:
+		return l.valuesTest(t, tm)
+	}
+	return compare(l.leaf(t, leaf, false), tm.Path.Kind(), tm)
+}
+
+// truthTest compares a Boolean that a condition computes; it is null only
+// where there is no asset.
+func (l *level) truthTest(t *Table, tm Term) Expr {
+	there := All{}
+	if t.Left {
+		there = All{IsNull{ColumnOf{t, "id"}, true}}
+	}
+	holds := func() Expr { return append(slices.Clone(there), l.cond(t, *tm.Path.Leaf.Cond)) }
+	switch tm.Test {
+	case token.Has:
+		return there
+	case token.Holds:
+		return holds()
+	}
+	var any Any
+	for _, v := range tm.Values {
+		switch {
+		case v.Kind == BoolOf && v.Int == 1:
+			any = append(any, holds())
+		case v.Kind == BoolOf:
+			any = append(any, append(slices.Clone(there), negate(l.cond(t, *tm.Path.Leaf.Cond))))
+		case v.Kind == NoValue && t.Left:
+			any = append(any, negate(there[0]))
+		}
+	}
+	return oneOrAny(any)
+}
+
+// valuesTest compares a multi-value scalar: one of its values must fit.
+func (l *level) valuesTest(t *Table, tm Term) Expr {
+	some := func(test bool) *Select {
+		v := l.valuesTable(t, tm.Path.Leaf.Attr)
+		sel := &Select{From: v, Cells: []Expr{Num{1}}}
+		if test {
+			sel.Where = []Expr{compare(valueOf(v, tm.Path.Kind()), tm.Path.Kind(), tm)}
+		}
+		return sel
+	}
+	if tm.Test == token.Has || tm.Test == token.Holds {
+		return Exists{some(false), false}
+	}
+	if tm.Test == token.Eq && hasNoValue(tm.Values) {
+		return Any{Exists{some(true), false}, Exists{some(false), true}}
+	}
+	return Exists{some(true), false}
+}
+
+// assetTest compares the id x of an asset of type to.
+func (l *level) assetTest(x Expr, to *meta.Type, tm Term) Expr {
+	if tm.Test == token.Has || tm.Test == token.Holds {
+		return IsNull{x, true}
+	}
+	var any Any
+	var ids []Expr
+	for _, v := range tm.Values {
+		switch {
+		case v.Kind == NoValue:
+			any = append(any, IsNull{x, false})
+		case v.Kind == SelfOf:
+			any = append(any, Compare{"=", x, ColumnOf{l.row, "id"}})
+		case len(to.Concrete) == 1:
+			ids = append(ids, Arg{v.Int})
+		default:
+			ids = append(ids, Stored{v.Int, v.Type.Concrete})
+		}
+	}
+	return oneOrAny(append(oneOf(x, ids), any...))
+}
+
+// oneOf is the condition that x is one of list, as few terms as possible.
+func oneOf(x Expr, list []Expr) Any {
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return Any{Compare{"=", x, list[0]}}
+	}
+	return Any{In{X: x, List: list}}
+}
+
+func oneOrAny(any Any) Expr {
+	if len(any) == 1 {
+		return any[0]
+	}
+	return any
+}
+
+var sqlOps = map[token.Test]string{token.Lt: "<", token.Le: "<=", token.Gt: ">", token.Ge: ">="}
+
+// compare compares a scalar x with the values of a term, any of which may fit.
+func compare(x Expr, kind meta.Kind, tm Term) Expr {
+	x = folded(x, kind)
+	switch tm.Test {
+	case token.Holds:
+		if kind == meta.Boolean {
+			return Compare{"=", x, Num{1}}
+		}
+		return present(x, kind)
+	case token.Has:
+		return present(x, kind)
+	}
+	var any Any
+	var equal []Expr
+	for _, v := range tm.Values {
+		switch {
+		case tm.Test == token.Like:
+			any = append(any, LikeText{x, v.Text})
+		case v.Kind == NoValue:
+			any = append(any, negate(present(x, kind)))
+		case v.Kind == DeadOf:
+			any = append(any, deadTest(x, tm.Test))
+		case v.Kind == TypeOf:
+			if len(v.Type.Children) == 0 {
+				equal = append(equal, Num{int64(v.Type.Code)})
+			}
+		case tm.Test == token.Eq:
+			equal = append(equal, v.arg())
+		default:
+			any = append(any, Compare{sqlOps[tm.Test], x, v.arg()})
+		}
+	}
+	return oneOrAny(append(oneOf(x, equal), any...))
+}
+
+// folded makes text that is computed compare like a column.
+func folded(x Expr, kind meta.Kind) Expr {
+	switch x.(type) {
+	case Scalar, Given:
+		if isText(kind) {
+			return Folded{x}
+		}
+	}
+	return x
+}
+
+// deadTest compares a state with Dead, which stands for all from 200.
+func deadTest(x Expr, test token.Test) Expr {
+	switch test {
+	case token.Lt:
+		return Compare{"<", x, Num{stateDead}}
+	case token.Le:
+		return IsNull{x, true}
+	case token.Gt:
+		return Any{}
+	}
+	return Compare{">=", x, Num{stateDead}}
+}
+
+// present holds when x is neither null nor empty text.
+func present(x Expr, kind meta.Kind) Expr {
+	if isText(kind) {
+		return Compare{"<>", x, Arg{""}}
+	}
+	return IsNull{x, true}
+}
+
+func (v Value) arg() Expr {
+	switch v.Kind {
+	case NumOf:
+		return Arg{v.Num}
+	case TextOf:
+		return Arg{v.Text}
+	}
+	return Arg{v.Int}
+}

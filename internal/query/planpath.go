@@ -1,0 +1,361 @@
+package query
+
+import "github.com/alds-dev/alds/internal/meta"
+
+// chain is the line of tables from a parent to what a branch fetches.
+type chain struct {
+	parent Expr
+	moment Expr
+	last   *Table
+	joins  *joins
+}
+
+// chain starts a branch: sel gets the tables that lead from the parent, which
+// is a row of l, along steps. The parent's own table is left out where the
+// first step's table holds its id.
+func (l *level) chain(sel *Select, steps []Step) chain {
+	par := &Table{Kind: Asset, Of: l.row.Of, When: l.row.When}
+	if par.When.Mode != Version && par.When.Mode != Each {
+		par.gone = len(steps) == 0 || holdsParent(steps[0]) && !usesSelf(steps)
+	} else {
+		if par.When.Mode == Each {
+			l.eachApart()
+		}
+		par.When = When{Mode: Version}
+	}
+	inner := &level{planner: l.planner, row: par, joins: newJoins()}
+	c := chain{parent: ColumnOf{par, "id"}, last: par, joins: inner.joins}
+	if par.When.Mode == Version {
+		c.moment = ColumnOf{par, "moment"}
+	}
+	if !par.gone {
+		sel.From = par
+	}
+	for _, s := range steps {
+		c.last = inner.extend(sel, c.last, s, true)
+		if s.Attr.Multi {
+			sel.Order = append(sel.Order, byID(c.last)...)
+		}
+	}
+	if len(sel.Order) == 0 && len(steps) > 0 {
+		sel.Order = byID(c.last)
+	}
+	if par.gone && sel.From != nil {
+		c.parent = sel.From.unhook()
+	}
+	sel.Parent, sel.Moment = c.parent, c.moment
+	return c
+}
+
+// byID is the order of related assets; versions of one come in the order they
+// were made.
+func byID(t *Table) []Order {
+	order := []Order{{X: ColumnOf{t, "id"}}}
+	if t.When.Mode == Version {
+		order = append(order, Order{X: ColumnOf{t, "moment"}})
+	}
+	return order
+}
+
+// unhook frees the first table of a branch from its parent and returns the
+// column that holds the parent's id.
+func (t *Table) unhook() Expr {
+	key := t.Key.(Compare)
+	t.Key = nil
+	return key.L
+}
+
+// attach adds a table of values to a chain.
+func (c *chain) attach(sel *Select, t *Table) *Table {
+	if sel.From == nil {
+		sel.From = t
+		c.parent = t.unhook()
+		sel.Parent = c.parent
+		return t
+	}
+	c.last.Joins = append(c.last.Joins, t)
+	return t
+}
+
+func (c *chain) cells() []Expr {
+	if c.moment != nil {
+		return []Expr{c.parent, c.moment}
+	}
+	return []Expr{c.parent}
+}
+
+// holdsParent reports whether the table of a step has a column with the id of
+// the asset it is followed from.
+func holdsParent(s Step) bool {
+	switch s.Attr.Place.Kind {
+	case meta.InLinks, meta.InLinksBack, meta.Reverse, meta.Closure:
+		return true
+	}
+	return false
+}
+
+// usesSelf reports whether a filter of the steps names the asset around it.
+func usesSelf(steps []Step) bool {
+	for _, s := range steps {
+		if s.Filter != nil && condUsesSelf(*s.Filter) {
+			return true
+		}
+	}
+	return false
+}
+
+func condUsesSelf(c Cond) bool {
+	for _, k := range c.Kids {
+		if condUsesSelf(k) {
+			return true
+		}
+	}
+	for _, v := range c.Term.Values {
+		if v.Kind == SelfOf {
+			return true
+		}
+	}
+	return usesSelf(c.Term.Path.Steps)
+}
+
+// extend follows a step inside a sub-select or branch and returns the table of
+// the related assets. To-one relations keep their place when they are empty.
+func (l *level) extend(sel *Select, from *Table, s Step, list bool) *Table {
+	if !s.Attr.Multi && sel.From != nil && !list {
+		return l.join(from, s)
+	}
+	first, last := l.hop(from, s, list)
+	l.count(first)
+	if sel.From == nil {
+		sel.From = first
+	} else {
+		from.Joins = append(from.Joins, first)
+	}
+	if s.Filter != nil {
+		sel.Where = append(sel.Where, l.cond(last, *s.Filter))
+	}
+	return last
+}
+
+// steps joins along to-one relations and returns the last table.
+func (l *level) steps(t *Table, steps []Step) *Table {
+	for _, s := range steps {
+		t = l.join(t, s)
+	}
+	return t
+}
+
+// join returns the table of a to-one relation, joined once per level.
+func (l *level) join(from *Table, s Step) *Table {
+	if isSelfStep(s) {
+		return from
+	}
+	key := hopKey{from, s.Attr, s.To, s.Now}
+	if t, ok := l.joins.made[key]; ok && s.Filter == nil {
+		return t
+	}
+	first, last := l.hop(from, s, false)
+	l.count(first)
+	for t := first; ; t = t.Joins[0] {
+		t.Left = true
+		if t == last {
+			break
+		}
+	}
+	from.Joins = append(from.Joins, first)
+	if s.Filter != nil {
+		flat := *l
+		flat.flat = true
+		last.On = append(last.On, flat.cond(last, *s.Filter))
+		return last
+	}
+	l.joins.made[key] = last
+	return last
+}
+
+// isSelfStep reports whether a step stays where it is.
+func isSelfStep(s Step) bool {
+	return s.Attr.Place.Kind == meta.System && s.Attr.Name == "ID" && s.Only == nil && s.Filter == nil && !s.Now
+}
+
+// hop makes the tables of one step; they are not joined to anything yet. With
+// list, deleted assets of a to-many relation are left out unless asked for.
+func (l *level) hop(from *Table, s Step, list bool) (first, last *Table) {
+	last = &Table{Kind: Asset, Of: s.To.Concrete, When: when(from, s.Now)}
+	if s.Only != nil {
+		last.Of, last.Typed = s.Only, true
+	}
+	first = l.connect(from, last, s)
+	l.visible(last)
+	if list && s.Attr.Multi && !s.Deleted {
+		last.On = append(last.On, alive(last))
+	}
+	return first, last
+}
+
+// when is the time of a table reached from another.
+func when(from *Table, now bool) When {
+	switch {
+	case now:
+		return When{}
+	case from.When.Mode == Version:
+		return When{Mode: Each, Base: from}
+	}
+	return from.When
+}
+
+// connect puts the key of a step between from and last and returns the first
+// table of the step.
+func (l *level) connect(from, last *Table, s Step) *Table {
+	at := s.Attr.Place
+	id, then := from.id(), when(from, false)
+	switch at.Kind {
+	case meta.InColumn:
+		last.Key = Compare{"=", ColumnOf{last, "id"}, ColumnOf{from, at.Column}}
+		return last
+	case meta.Reverse:
+		return l.reverse(from, last, s)
+	case meta.InLinks:
+		return through(last, &Table{Kind: Link, When: then}, "from_id", id, "to_id", fromType(from), code("relation", at.Code))
+	case meta.InLinksBack:
+		return through(last, &Table{Kind: Link, When: then}, "to_id", id, "from_id", nil, code("relation", at.Code))
+	case meta.Closure:
+		return l.closure(from, last, at.Closure)
+	case meta.System:
+		return l.systemStep(from, last, s)
+	}
+	l.fail("%s cannot be followed", s.Attr.Token())
+	last.Key = Compare{"=", ColumnOf{last, "id"}, id}
+	return last
+}
+
+// reverse follows a to-one relation back. The relation is that of the time of
+// from, whatever the time the related asset is read at.
+func (l *level) reverse(from, last *Table, s Step) *Table {
+	column, then := s.Attr.Back.Place.Column, when(from, false)
+	if last.When == then {
+		last.Typed = true
+		last.Key = Compare{"=", ColumnOf{last, column}, from.id()}
+		return last
+	}
+	return through(last, &Table{Kind: Asset, Of: last.Of, Typed: true, When: then}, column, from.id(), "id")
+}
+
+// id is the expression for the id of a row of t. Where t is only joined by its
+// id, the column it is joined by serves, and the join can be left out.
+func (t *Table) id() Expr {
+	if key, ok := t.Key.(Compare); ok && t.Left && len(t.On) == 0 && !t.Typed && key.L == (ColumnOf{t, "id"}) {
+		if r, isColumn := key.R.(ColumnOf); isColumn {
+			return r
+		}
+	}
+	return ColumnOf{t, "id"}
+}
+
+// code is a condition that a column has a number of the model.
+func code(column string, n int) func(*Table) Expr {
+	return func(t *Table) Expr { return Compare{"=", ColumnOf{t, column}, Num{int64(n)}} }
+}
+
+// through puts a table of pairs before last.
+func through(last, pairs *Table, near string, id Expr, far string, conds ...func(*Table) Expr) *Table {
+	pairs.Key = Compare{"=", ColumnOf{pairs, near}, id}
+	for _, c := range conds {
+		if c != nil {
+			pairs.On = append(pairs.On, c(pairs))
+		}
+	}
+	last.Key = Compare{"=", ColumnOf{last, "id"}, ColumnOf{pairs, far}}
+	pairs.Joins = []*Table{last}
+	return pairs
+}
+
+// fromType is the condition on from_type, which stands before from_id in the
+// key of links and values.
+func fromType(from *Table) func(*Table) Expr {
+	return func(t *Table) Expr {
+		x := ColumnOf{t, "from_type"}
+		if len(from.Of) == 1 {
+			return Compare{"=", x, Num{int64(from.Of[0].Code)}}
+		}
+		if !from.gone {
+			return Compare{"=", x, ColumnOf{from, "type"}}
+		}
+		return In{X: x, List: typeCodes(from.Of)}
+	}
+}
+
+func typeCodes(types []*meta.Type) []Expr {
+	var list []Expr
+	for _, t := range types {
+		list = append(list, Num{int64(t.Code)})
+	}
+	return list
+}
+
+// valuesTable is the table of a multi-value scalar of from.
+func (l *level) valuesTable(from *Table, a *meta.Attr) *Table {
+	v := &Table{Kind: Values, When: when(from, false)}
+	v.Key = Compare{"=", ColumnOf{v, "from_id"}, from.id()}
+	v.On = []Expr{code("attribute", a.Place.Code)(v), fromType(from)(v)}
+	return v
+}
+
+// closure follows a hierarchy: that of scopes by its stored pairs, any other
+// by recursion.
+func (l *level) closure(from, last *Table, c meta.ClosureOf) *Table {
+	id, then := from.id(), when(from, false)
+	if c.Up.On.Name != "Scope" {
+		pairs := through(last, &Table{Kind: Tree, When: then, Tree: &c}, "root", id, "id")
+		switch {
+		case then.Mode == Each && then.Base == from:
+			pairs.On = append(pairs.On, Compare{"=", ColumnOf{pairs, "moment"}, ColumnOf{from, "moment"}})
+		case then.Mode == Each: // its roots are no versions of their own
+			l.eachApart()
+		}
+		return pairs
+	}
+	near, far := "descendant_id", "ancestor_id"
+	if c.Down {
+		near, far = far, near
+	}
+	return through(last, &Table{Kind: ScopeTree, When: then}, near, id, far, func(t *Table) Expr {
+		return depthOf(ColumnOf{t, "depth"}, c)
+	})
+}
+
+func depthOf(depth Expr, c meta.ClosureOf) Expr {
+	all := All{}
+	if !c.Me {
+		all = append(all, Compare{">=", depth, Num{1}})
+	}
+	if !c.Transitive {
+		all = append(all, Compare{"<=", depth, Num{1}})
+	}
+	return all
+}
+
+// systemStep follows a relation that the engines compute.
+func (l *level) systemStep(from, last *Table, s Step) *Table {
+	by := func(x Expr) { last.Key = Compare{"=", ColumnOf{last, "id"}, x} }
+	by(from.id())
+	switch s.Attr.Name {
+	case "ID":
+	case "Now":
+		last.When = When{}
+	case "CreatedBy", "ChangedBy":
+		by(ColumnOf{from, systemRefs[s.Attr.Name]})
+	case "ClosedBy":
+		by(closing(from, "changed_by"))
+	case "RetiredBy":
+		by(next(from, "changed_by"))
+	case "History":
+		last.When = When{Mode: Version}
+	case "Prior":
+		last.When = When{Mode: Version}
+		last.On = append(last.On, Compare{"=", ColumnOf{last, "until_moment"}, ColumnOf{from, "moment"}})
+	default:
+		l.fail("%s is not supported", s.Attr.Token())
+	}
+	return last
+}

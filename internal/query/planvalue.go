@@ -1,0 +1,231 @@
+package query
+
+import "github.com/alds-dev/alds/internal/meta"
+
+// value is the value a path has on a row of t. For printing, what lies in the
+// JSON of an asset is read as text.
+func (l *level) value(t *Table, p Path, print bool) Expr {
+	if p.Agg != None {
+		return l.aggregate(t, p)
+	}
+	if l.flat && len(p.Steps) > 0 {
+		s := &Select{}
+		inner := l.inner()
+		for _, st := range p.Steps {
+			t = inner.extend(s, t, st, false)
+		}
+		s.Cells = []Expr{inner.leaf(t, p.Leaf, print)}
+		return Scalar{s}
+	}
+	return l.leaf(l.steps(t, p.Steps), p.Leaf, print)
+}
+
+// inner is the level of a sub-select: "$" stays what it is.
+func (l *level) inner() *level {
+	return &level{planner: l.planner, row: l.row, joins: newJoins()}
+}
+
+// leaf is what is read at t itself.
+func (l *level) leaf(t *Table, leaf Leaf, print bool) Expr {
+	switch {
+	case leaf.Cond != nil:
+		return ifThere(t, Truth{l.cond(t, *leaf.Cond)})
+	case leaf.Path != nil:
+		return ifThere(t, l.value(t, *leaf.Path, false))
+	case leaf.Attr == nil:
+		return ColumnOf{t, "id"}
+	}
+	a := leaf.Attr
+	switch a.Place.Kind {
+	case meta.InColumn:
+		return ColumnOf{t, a.Place.Column}
+	case meta.InAttrs:
+		if print {
+			return Raw{t, a.Place.Column}
+		}
+		return JSON{t, a.Place.Column, a.Kind}
+	case meta.System:
+		return l.system(t, a)
+	}
+	return l.fail("%s is not supported", a.Token())
+}
+
+// ifThere is x, which is computed, where t has a row.
+func ifThere(t *Table, x Expr) Expr {
+	if !t.Left {
+		return x
+	}
+	return Given{IsNull{ColumnOf{t, "id"}, true}, x}
+}
+
+// system is a value the engines compute.
+func (l *level) system(t *Table, a *meta.Attr) Expr {
+	if c, ok := systemColumns[a.Name]; ok {
+		return ColumnOf{t, c}
+	}
+	switch a.Name {
+	case "Key":
+		if base := a.On.IDBase; base != 0 {
+			return Minus{ColumnOf{t, "id"}, Num{base}}
+		}
+		return ColumnOf{t, "id"}
+	case "IsSelf":
+		return ifThere(t, Truth{Compare{"=", ColumnOf{t, "id"}, Self{}}})
+	case "Is":
+		if t.When.Mode == Now {
+			return ifThere(t, Num{1})
+		}
+		return ifThere(t, Truth{Compare{"=", ColumnOf{t, "until_moment"}, Num{forever}}})
+	case "ChangeComment", "MyLastChangeComment":
+		return comment(ColumnOf{t, "audit_id"})
+	case "CreateComment":
+		v := versionOf(t, "moment", ColumnOf{t, "created_moment"})
+		return comment(Scalar{&Select{From: v, Cells: []Expr{ColumnOf{v, "audit_id"}}}})
+	case "RetireComment":
+		return comment(next(t, "audit_id"))
+	case "RetireDate", "RetireDateUTC":
+		return next(t, "changed_at")
+	case "ClosedDate":
+		return closing(t, "changed_at")
+	case "CreateReason", "ChangeReason", "MyLastChangeReason", "RetireReason":
+		return Nothing{} // a reason is never recorded
+	case "Days":
+		var end Expr = Clock{} // what is current lasts
+		if t.When.Mode != Now {
+			end = Or{next(t, "changed_at"), end}
+		}
+		return Days{From: ColumnOf{t, "changed_at"}, To: end}
+	case "Duration":
+		begin, end := ColumnOf{t, "begin_date"}, ColumnOf{t, "end_date"}
+		return Given{All{IsNull{begin, true}, IsNull{end, true}}, Days{From: begin, To: end, Written: true}}
+	case "EstimatedDone":
+		return Minus{ColumnOf{t, "detail_estimate"}, ColumnOf{t, "todo"}}
+	}
+	return l.fail("%s is not supported", a.Token())
+}
+
+// forever is the until_moment of what is current; it is db.Forever.
+const forever = 9223372036854775807
+
+// systemColumns are the fixed columns that hold system values.
+var systemColumns = map[string]string{
+	"Moment": "moment", "MyLastChangeMoment": "moment",
+	"CreateDate": "created_at", "CreateDateUTC": "created_at",
+	"ChangeDate": "changed_at", "ChangeDateUTC": "changed_at",
+	"MyLastChangeDate": "changed_at", "MyLastChangeDateUTC": "changed_at",
+}
+
+// versionOf is the table of the version of t's asset whose column has a value.
+func versionOf(t *Table, column string, x Expr) *Table {
+	v := &Table{Kind: Asset, When: When{Mode: Version}}
+	v.Key = Compare{"=", ColumnOf{v, "id"}, ColumnOf{t, "id"}}
+	v.On = []Expr{Compare{"=", ColumnOf{v, column}, x}}
+	return v
+}
+
+// next is a column of the version that followed the one in t, NULL when it is
+// current.
+func next(t *Table, column string) Expr {
+	if t.When.Mode == Now {
+		return Nothing{}
+	}
+	v := versionOf(t, "moment", ColumnOf{t, "until_moment"})
+	return Scalar{&Select{From: v, Cells: []Expr{ColumnOf{v, column}}}}
+}
+
+// closing is a column of the version that closed the asset in t, NULL while it
+// is open: a closed version that follows none that is, with no open one after it.
+func closing(t *Table, column string) Expr {
+	moment := func(v *Table) Expr { return ColumnOf{v, "moment"} }
+	state := func(v *Table, op string) Expr { return Compare{op, ColumnOf{v, "state"}, Num{stateClosed}} }
+	v := versionOf(t, "state", Num{stateClosed})
+	before := versionOf(v, "until_moment", moment(v))
+	after := &Table{Kind: Asset, When: When{Mode: Version}}
+	after.Key = Compare{"=", ColumnOf{after, "id"}, ColumnOf{v, "id"}}
+	return Scalar{&Select{
+		From:  v,
+		Cells: []Expr{ColumnOf{v, column}},
+		Where: []Expr{
+			state(t, "="),
+			Compare{"<=", moment(v), moment(t)},
+			Exists{&Select{From: before, Cells: []Expr{Num{1}}, Where: []Expr{state(before, "=")}}, true},
+			Exists{&Select{From: after, Cells: []Expr{Num{1}}, Where: []Expr{
+				state(after, "<>"),
+				Compare{">", moment(after), moment(v)},
+				Compare{"<=", moment(after), moment(t)},
+			}}, true},
+		},
+	}}
+}
+
+func comment(audit Expr) Expr {
+	a := &Table{Kind: Audit}
+	a.Key = Compare{"=", ColumnOf{a, "id"}, audit}
+	return Scalar{&Select{From: a, Cells: []Expr{ColumnOf{a, "comment"}}}}
+}
+
+// aggregate is one value over everything a path leads to. Deleted assets
+// count unless a filter says otherwise.
+func (l *level) aggregate(t *Table, p Path) Expr {
+	s := &Select{}
+	inner := l.inner()
+	cur := t
+	for _, st := range p.Steps {
+		if s.From == nil && !st.Attr.Multi && !l.flat {
+			cur = l.join(cur, st)
+			continue
+		}
+		cur = inner.extend(s, cur, st, false)
+	}
+	if p.Leaf.Attr != nil && p.Leaf.Attr.Multi {
+		v := inner.valuesTable(cur, p.Leaf.Attr)
+		if s.From == nil {
+			s.From = v
+		} else {
+			cur.Joins = append(cur.Joins, v)
+		}
+		s.Cells = []Expr{function(p.Agg, valueOf(v, p.Leaf.Attr.Kind))}
+		return Scalar{s}
+	}
+	if s.From == nil {
+		return ofOne(p.Agg, l.leaf(cur, p.Leaf, false))
+	}
+	leaf := p
+	leaf.Agg = None
+	s.Cells = []Expr{function(p.Agg, folded(inner.leaf(cur, p.Leaf, false), leaf.Kind()))}
+	return Scalar{s}
+}
+
+// valueOf is one value of a multi-value scalar; they are kept as text.
+func valueOf(v *Table, kind meta.Kind) Expr {
+	if isNumber(kind) {
+		return Number{ColumnOf{v, "value"}, kind}
+	}
+	return ColumnOf{v, "value"}
+}
+
+// ofOne is an aggregate over at most one value.
+func ofOne(agg Agg, x Expr) Expr {
+	if agg == Count || agg == DistinctCount {
+		return Truth{IsNull{x, true}}
+	}
+	return x
+}
+
+func function(agg Agg, x Expr) Expr {
+	f := Func{X: x}
+	switch agg {
+	case Sum:
+		f.Name = "SUM"
+	case Count, DistinctCount:
+		f.Name, f.Distinct = "COUNT", agg == DistinctCount
+		if c, ok := x.(ColumnOf); ok && !f.Distinct && !c.T.Left && c.Name == "id" {
+			f.X = nil
+		}
+	case Min, MinDate, AllOf:
+		f.Name = "MIN"
+	default:
+		f.Name = "MAX"
+	}
+	return f
+}

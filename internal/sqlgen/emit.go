@@ -1,0 +1,351 @@
+package sqlgen
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// Statement is SQL text with as many arguments as it has placeholders.
+type Statement struct {
+	SQL  string
+	Args []any
+}
+
+// Sight is what the member who asks may see.
+type Sight struct {
+	Member int64   // stored id
+	All    bool    // everything
+	Scopes []int64 // readable scopes, when not All
+	Blind  []int64 // roles that do not read, when the scopes have to be looked up
+}
+
+// Writer writes the statements of plans for one dialect and one member.
+type Writer struct {
+	Dialect *db.Dialect
+	Sight   Sight
+}
+
+// Page writes the statement for the rows of a plan with all their cells, its
+// page applied.
+func (w Writer) Page(p *query.Plan) Statement {
+	e := w.emitter()
+	e.statement(&p.Select, p.Cells, slices.Concat(p.Where, p.Resume), p.Order)
+	e.limit(p.Page)
+	return e.done()
+}
+
+// Narrow writes what Page does so that the database finds and sorts ids alone
+// and reads whole rows only for those of the page.
+func (w Writer) Narrow(p *query.Plan) Statement {
+	e := w.emitter()
+	used := e.used(&p.Select, p.Cells, nil, p.Order)
+	e.name(p.From, used)
+	e.put("SELECT ")
+	e.list(p.Cells)
+	e.put(" FROM (")
+	outer := maps.Clone(e.alias)
+	e.statement(&p.Select, p.Cells[:query.CellID+1], slices.Concat(p.Where, p.Resume), p.Order)
+	e.limit(p.Page)
+	e.alias = outer
+	e.put(") p JOIN ")
+	e.table(p.From)
+	e.put(" ON ", e.aliasOf(p.From), ".id = p.id")
+	e.joins(p.From, used)
+	e.order(p.Order)
+	return e.done()
+}
+
+// Lookup writes the statement of a lookup, for one more than it may bring.
+func (w Writer) Lookup(l *query.Lookup) Statement {
+	e := w.emitter()
+	e.statement(&l.Select, l.Cells, l.Where, nil)
+	e.put(" LIMIT ")
+	e.arg(query.MaxLookup + 1)
+	return e.done()
+}
+
+// IDs writes the statement for only the id, type and moment of the rows of a
+// plan, in order, its page applied.
+func (w Writer) IDs(p *query.Plan) Statement {
+	e := w.emitter()
+	e.statement(&p.Select, p.Cells[:query.CellMoment+1], slices.Concat(p.Where, p.Resume), p.Order)
+	e.limit(p.Page)
+	return e.done()
+}
+
+// Total writes the statement that counts the rows of a plan, page or not.
+func (w Writer) Total(p *query.Plan) Statement {
+	e := w.emitter()
+	e.statement(&p.Select, []query.Expr{query.Func{Name: "COUNT"}}, p.Where, nil)
+	return e.done()
+}
+
+// Block writes the statement for the rows of a plan with the given ids, at most
+// db.MaxIn, whatever its condition says. Where every row has its own moment,
+// moments are those of the ids.
+func (w Writer) Block(s *query.Select, ids, moments []int64) Statement {
+	e := w.emitter()
+	e.seeds, e.root = ids, s.Parent
+	e.statement(s, s.Cells, e.among(s, nil, ids, moments), nil)
+	return e.done()
+}
+
+// Children writes the statement of a branch for a block of parents: the rows
+// that fit its condition, in its order.
+func (w Writer) Children(b *query.Branch, ids, moments []int64) Statement {
+	e := w.emitter()
+	e.seeds, e.root = ids, b.Parent
+	e.statement(&b.Select, b.Cells, e.among(&b.Select, b.Where, ids, moments), b.Order)
+	return e.done()
+}
+
+// Among writes IDs restricted to the given versions.
+func (w Writer) Among(p *query.Plan, ids, moments []int64) Statement {
+	e := w.emitter()
+	e.statement(&p.Select, p.Cells[:query.CellMoment+1], e.among(&p.Select, p.Where, ids, moments), nil)
+	return e.done()
+}
+
+// among adds to where the condition that a row, or a branch's parent, is one
+// of a block.
+func (e *emitter) among(s *query.Select, where []query.Expr, ids, moments []int64) []query.Expr {
+	all := append([]query.Expr{block{s.Parent, ids}}, where...)
+	if s.Moment != nil {
+		all = append(all, block{s.Moment, moments})
+	}
+	return all
+}
+
+func (w Writer) emitter() *emitter {
+	return &emitter{Writer: w, alias: map[*query.Table]int{}}
+}
+
+// emitter writes one statement from left to right, so that arguments come in
+// the order of their placeholders.
+type emitter struct {
+	Writer
+	b     strings.Builder
+	args  []any
+	alias map[*query.Table]int
+	seeds []int64    // the parents a hierarchy starts from, nil for all
+	root  query.Expr // the id of those parents
+
+	existences int
+	tables     int // named so far; a statement written twice is named twice
+}
+
+// block holds when X is one of a block of ids.
+type block struct {
+	query.Expr
+	ids []int64
+}
+
+func (e *emitter) done() Statement { return Statement{e.b.String(), e.args} }
+
+func (e *emitter) put(parts ...string) {
+	for _, p := range parts {
+		e.b.WriteString(p)
+	}
+}
+
+func (e *emitter) arg(v any) {
+	e.b.WriteByte('?')
+	e.args = append(e.args, v)
+}
+
+// statement writes one SELECT, outermost or inside another.
+func (e *emitter) statement(s *query.Select, cells, where []query.Expr, order []query.Order) {
+	used := e.used(s, cells, where, order)
+	e.name(s.From, used)
+	e.put("SELECT ")
+	e.list(cells)
+	e.put(" FROM ")
+	e.table(s.From)
+	e.joins(s.From, used)
+	e.where(s.From, where)
+	e.order(order)
+}
+
+func (e *emitter) order(order []query.Order) {
+	for i, o := range order {
+		if i == 0 {
+			e.put(" ORDER BY ")
+		} else {
+			e.put(", ")
+		}
+		e.expr(o.X)
+		if o.Desc {
+			e.put(" DESC")
+		}
+	}
+}
+
+func (e *emitter) list(cells []query.Expr) {
+	for i, c := range cells {
+		if i > 0 {
+			e.put(", ")
+		}
+		e.expr(c)
+	}
+}
+
+func (e *emitter) limit(p *query.Page) {
+	if p == nil {
+		return
+	}
+	size := p.Size
+	if p.After != nil {
+		size++ // one more tells whether there is a next page
+	}
+	e.put(" LIMIT ")
+	e.arg(size)
+	e.put(" OFFSET ")
+	e.arg(p.Start)
+}
+
+// name gives aliases to a table and what is joined to it, in tree order.
+func (e *emitter) name(t *query.Table, used map[*query.Table]bool) {
+	e.alias[t] = e.tables
+	e.tables++
+	for _, j := range t.Joins {
+		if used[j] {
+			e.name(j, used)
+		}
+	}
+}
+
+func (e *emitter) aliasOf(t *query.Table) string {
+	n, ok := e.alias[t]
+	if !ok {
+		panic(fmt.Sprintf("sqlgen: a %d table is read before it is named", t.Kind))
+	}
+	return "t" + strconv.Itoa(n)
+}
+
+// table writes a table and its alias.
+func (e *emitter) table(t *query.Table) {
+	switch {
+	case t.Kind == query.Tree:
+		e.tree(t)
+	case t.Kind == query.Asset && t.When.Mode != query.Now:
+		e.put("asset_version")
+	default:
+		e.put(tableNames[t.Kind])
+	}
+	e.put(" ", e.aliasOf(t))
+}
+
+var tableNames = map[query.TableKind]string{
+	query.Asset: "asset", query.Link: "asset_link", query.Values: "asset_value",
+	query.ScopeTree: "scope_closure", query.Audit: "audit",
+}
+
+func (e *emitter) joins(t *query.Table, used map[*query.Table]bool) {
+	for _, j := range t.Joins {
+		if !used[j] {
+			continue
+		}
+		if j.Left {
+			e.put(" LEFT")
+		}
+		e.put(" JOIN ")
+		e.table(j)
+		e.put(" ON ")
+		e.conds(e.conditions(j))
+		e.joins(j, used)
+	}
+}
+
+func (e *emitter) where(from *query.Table, where []query.Expr) {
+	all := append(e.conditions(from), where...)
+	all = flatten(all)
+	if len(all) > 0 {
+		e.put(" WHERE ")
+		e.conds(all)
+	}
+}
+
+// flatten dissolves conjunctions inside a conjunction, and what always holds.
+func flatten(list []query.Expr) []query.Expr {
+	var flat []query.Expr
+	for _, x := range list {
+		if all, ok := x.(query.All); ok {
+			flat = append(flat, flatten(all)...)
+			continue
+		}
+		flat = append(flat, x)
+	}
+	return flat
+}
+
+func (e *emitter) conds(list []query.Expr) {
+	for i, x := range flatten(list) {
+		if i > 0 {
+			e.put(" AND ")
+		}
+		e.cond(x)
+	}
+}
+
+// conditions are all the conditions a table brings itself.
+func (e *emitter) conditions(t *query.Table) []query.Expr {
+	var all []query.Expr
+	if t.Key != nil {
+		all = append(all, t.Key)
+	}
+	if t.Typed {
+		all = append(all, typeTest(t))
+	}
+	all = append(all, e.time(t)...)
+	for _, x := range t.On {
+		if v, ok := x.(query.Visible); ok && (e.Sight.All || v.T != t) {
+			continue
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+func typeTest(t *query.Table) query.Expr {
+	x := query.ColumnOf{T: t, Name: "type"}
+	in := query.In{X: x}
+	for _, typ := range t.Of {
+		in.List = append(in.List, query.Num{N: int64(typ.Code)})
+	}
+	if len(in.List) == 1 {
+		return query.Compare{Op: "=", L: x, R: in.List[0]}
+	}
+	return in
+}
+
+// time is the condition that rows of t are those of its time.
+func (e *emitter) time(t *query.Table) []query.Expr {
+	if t.Kind == query.Audit || t.Kind == query.Tree {
+		return nil
+	}
+	since, until := query.ColumnOf{T: t, Name: "since_moment"}, query.ColumnOf{T: t, Name: "until_moment"}
+	if t.Kind == query.Asset {
+		since.Name = "moment"
+	}
+	var moment query.Expr
+	switch t.When.Mode {
+	case query.Version:
+		return nil
+	case query.Now:
+		if t.Kind == query.Asset {
+			return nil
+		}
+		return []query.Expr{query.Compare{Op: "=", L: until, R: query.Num{N: db.Forever}}}
+	case query.At:
+		moment = query.Arg{V: t.When.Moment}
+	case query.Each:
+		moment = query.ColumnOf{T: t.When.Base, Name: "moment"}
+	}
+	return []query.Expr{query.Compare{Op: "<=", L: since, R: moment}, query.Compare{Op: ">", L: until, R: moment}}
+}

@@ -1,0 +1,295 @@
+package sqlgen
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// expr writes an expression that gives a value.
+func (e *emitter) expr(x query.Expr) {
+	switch x := x.(type) {
+	case query.ColumnOf:
+		e.put(e.aliasOf(x.T), ".", x.Name)
+	case query.Raw:
+		e.put(e.raw(x))
+	case query.JSON:
+		e.put(e.json(x))
+	case query.Arg:
+		e.arg(x.V)
+	case query.Num:
+		e.put(strconv.FormatInt(x.N, 10))
+	case query.Nothing:
+		e.put("NULL")
+	case query.Self:
+		e.arg(e.Sight.Member)
+	case query.Minus:
+		e.put("(")
+		e.expr(x.L)
+		e.put(" - ")
+		e.expr(x.R)
+		e.put(")")
+	case query.Clock:
+		e.put(e.Dialect.NowMicros)
+	case query.Or:
+		e.put("COALESCE(")
+		e.expr(x.X)
+		e.put(", ")
+		e.expr(x.Else)
+		e.put(")")
+	case query.Days:
+		e.days(x)
+	case query.Number:
+		e.put("CAST(")
+		e.expr(x.X)
+		if x.Kind == meta.Numeric {
+			e.put(" AS DOUBLE)")
+		} else {
+			e.put(" AS SIGNED)")
+		}
+	case query.Given:
+		e.put("CASE WHEN ")
+		e.cond(x.If)
+		e.put(" THEN ")
+		e.expr(x.X)
+		e.put(" END")
+	case query.Truth:
+		e.put("CASE WHEN ")
+		e.cond(x.X)
+		e.put(" THEN 1 ELSE 0 END")
+	case query.Scalar:
+		e.put("(")
+		e.statement(x.S, x.S.Cells, x.S.Where, nil)
+		e.put(")")
+	case query.Folded:
+		e.expr(x.X)
+		e.put(e.Dialect.Collate)
+	case query.Func:
+		e.function(x)
+	case query.TypeOrder:
+		e.typeOrder(x)
+	case query.Stored:
+		e.stored(x)
+	default:
+		panic(fmt.Sprintf("sqlgen: %T gives no value", x))
+	}
+}
+
+// cond writes an expression that holds or does not.
+func (e *emitter) cond(x query.Expr) {
+	switch x := x.(type) {
+	case query.Compare:
+		e.expr(x.L)
+		e.put(" ", x.Op, " ")
+		e.expr(x.R)
+	case query.In:
+		e.in(x)
+	case query.IsNull:
+		e.expr(x.X)
+		e.put(" IS ")
+		if x.Not {
+			e.put("NOT ")
+		}
+		e.put("NULL")
+	case query.LikeText:
+		e.expr(x.X)
+		e.put(" LIKE ")
+		e.arg(x.Pattern)
+		e.put(" ESCAPE '|'")
+	case query.All:
+		e.joined(x, " AND ", "1 = 1")
+	case query.Any:
+		e.joined(x, " OR ", "1 = 0")
+	case query.Not:
+		e.put("(")
+		e.cond(x.X)
+		e.put(") IS NOT TRUE")
+	case query.Exists:
+		e.exists(x)
+	case query.Visible:
+		e.visible(x)
+	case query.Looked:
+		if !x.By.Known {
+			e.cond(x.Else)
+			break
+		}
+		e.expr(x.X)
+		e.put(" IN ")
+		e.ids(x.By.Found)
+	case block:
+		e.expr(x.Expr)
+		e.put(" IN ")
+		e.ids(x.ids)
+	default:
+		panic(fmt.Sprintf("sqlgen: %T is no condition", x))
+	}
+}
+
+// maxSemiJoins is how many existences of a statement a server may turn into
+// joins. With many, MariaDB weighs their orders until the connection times out.
+const maxSemiJoins = 2
+
+func (e *emitter) exists(x query.Exists) {
+	e.existences++
+	guard := e.existences > maxSemiJoins || hangsOnSelect(x.S.From)
+	switch {
+	case x.Not:
+		e.put("NOT ")
+	case guard:
+		e.put("(")
+	}
+	e.put("EXISTS (")
+	e.statement(x.S, x.S.Cells, x.S.Where, nil)
+	e.put(")")
+	if guard && !x.Not {
+		e.put(") IS TRUE")
+	}
+}
+
+// hangsOnSelect reports whether a table is found by a sub-select, which MariaDB
+// does not take into a semi-join.
+func hangsOnSelect(t *query.Table) bool {
+	key, _ := t.Key.(query.Compare)
+	_, isSelect := key.R.(query.Scalar)
+	return isSelect
+}
+
+func (e *emitter) joined(list []query.Expr, sign, empty string) {
+	switch len(list) {
+	case 0:
+		e.put(empty)
+		return
+	case 1:
+		e.cond(list[0])
+		return
+	}
+	e.put("(")
+	for i, x := range list {
+		if i > 0 {
+			e.put(sign)
+		}
+		e.cond(x)
+	}
+	e.put(")")
+}
+
+// in writes a list; one of arguments is padded, so that few texts exist.
+func (e *emitter) in(x query.In) {
+	e.expr(x.X)
+	if x.Not {
+		e.put(" NOT")
+	}
+	e.put(" IN (")
+	if len(x.List) == 0 {
+		e.put("NULL")
+	}
+	for i, v := range x.List {
+		if i > 0 {
+			e.put(", ")
+		}
+		e.expr(v)
+	}
+	if last, ok := lastArg(x.List); ok && len(x.List) <= db.MaxIn {
+		for range db.InSize(len(x.List)) - len(x.List) {
+			e.put(", ")
+			e.arg(last)
+		}
+	}
+	e.put(")")
+}
+
+func lastArg(list []query.Expr) (any, bool) {
+	if len(list) == 0 {
+		return nil, false
+	}
+	a, ok := list[len(list)-1].(query.Arg)
+	return a.V, ok
+}
+
+func (e *emitter) ids(ids []int64) {
+	text, args := db.InArgs(ids)
+	e.put(text)
+	e.args = append(e.args, args...)
+}
+
+// raw reads a key of attrs as text, for printing.
+func (e *emitter) raw(x query.Raw) string {
+	return e.Dialect.JSONText(e.aliasOf(x.T)+".attrs", x.Key)
+}
+
+// json reads a key of attrs in the type comparisons need.
+func (e *emitter) json(x query.JSON) string {
+	col := e.aliasOf(x.T) + ".attrs"
+	switch x.Kind {
+	case meta.Numeric:
+		return e.Dialect.JSONNumber(col, x.Key)
+	case meta.Rank, meta.LongInt, meta.State, meta.Date, meta.Opaque:
+		return e.Dialect.JSONInt(col, x.Key)
+	case meta.Boolean:
+		return e.Dialect.JSONBool(col, x.Key)
+	}
+	return e.Dialect.JSONText(col, x.Key)
+}
+
+// days writes a span of time. Dates have no time of day, so that the whole
+// number of a written span is exact.
+func (e *emitter) days(x query.Days) {
+	const day = 24 * 60 * 60 * 1e6
+	if x.Written {
+		e.put("CONCAT(CAST(")
+	}
+	e.put("(")
+	e.expr(x.To)
+	e.put(" - ")
+	e.expr(x.From)
+	e.put(") / ")
+	if x.Written {
+		e.put(strconv.Itoa(day), " AS SIGNED), ' Days')")
+	} else {
+		e.put(strconv.Itoa(day), "e0")
+	}
+}
+
+func (e *emitter) function(x query.Func) {
+	e.put(x.Name, "(")
+	if x.Distinct {
+		e.put("DISTINCT ")
+	}
+	if x.X == nil {
+		e.put("*")
+	} else {
+		e.expr(x.X)
+	}
+	e.put(")")
+}
+
+// typeOrder writes the place of the row's type among the names of all types
+// the table can have.
+func (e *emitter) typeOrder(x query.TypeOrder) {
+	types := slices.SortedFunc(slices.Values(x.T.Of), func(a, b *meta.Type) int { return strings.Compare(a.Name, b.Name) })
+	e.put("CASE ", e.aliasOf(x.T), ".type")
+	for i, t := range types {
+		e.put(" WHEN ", strconv.Itoa(t.Code), " THEN ", strconv.Itoa(i))
+	}
+	e.put(" END")
+}
+
+// stored writes the id of an asset if it has one of the types; the type of an
+// asset never changes, so the current row answers for every time.
+func (e *emitter) stored(x query.Stored) {
+	e.put("(SELECT id FROM asset WHERE id = ")
+	e.arg(x.ID)
+	e.put(" AND type IN (")
+	for i, t := range x.Types {
+		if i > 0 {
+			e.put(", ")
+		}
+		e.put(strconv.Itoa(t.Code))
+	}
+	e.put("))")
+}

@@ -1,0 +1,258 @@
+package sqlgen_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/sqlgen"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+var update = flag.Bool("update", false, "rewrite the stages in testdata")
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+// sights are who a case may be planned for, by the word in its "as" section.
+var sights = map[string]sqlgen.Sight{
+	"admin":  {Member: 20, All: true},
+	"member": {Member: 1003, Scopes: []int64{1000, 1001, 1002}, Blind: []int64{-1000, -990}},
+	"many":   {Member: 1003, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), Blind: []int64{-1000, -990}},
+}
+
+var whens = map[string]query.When{
+	"":     {},
+	"at":   {Mode: query.At, Moment: 5000},
+	"each": {Mode: query.Version},
+}
+
+// golden is one case: a request, and how it is planned.
+type golden struct {
+	ar    *txtar.Archive
+	as    string
+	when  string
+	body  []byte
+	path  string
+	plan  *query.Plan
+	bound query.Bound
+	err   error
+}
+
+// TestStages runs every testdata/*.txtar. A case gives request.json or get, the
+// words as and when where they matter, and pins the stages it names: bound,
+// plan, mysql, sqlite; or error.
+func TestStages(t *testing.T) {
+	for name, g := range load(t) {
+		t.Run(name, func(t *testing.T) {
+			for i, f := range g.ar.Files {
+				got, ok := g.stage(f.Name)
+				if !ok {
+					continue
+				}
+				if *update {
+					g.ar.Files[i].Data = []byte(got)
+				} else if diff := cmp.Diff(string(f.Data), got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", f.Name, diff)
+				}
+			}
+			if *update {
+				if err := os.WriteFile(filepath.Join("testdata", name+".txtar"), txtar.Format(g.ar), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func load(t *testing.T) map[string]*golden {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases found: %v", err)
+	}
+	m := meta.Default()
+	all := map[string]*golden{}
+	for _, file := range files {
+		ar, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := &golden{ar: ar, as: "admin"}
+		for _, f := range ar.Files {
+			text := strings.TrimSpace(string(f.Data))
+			switch f.Name {
+			case "as":
+				g.as = text
+			case "when":
+				g.when = text
+			case "request.json":
+				g.body = f.Data
+			case "get":
+				g.path = text
+			}
+		}
+		g.compile(m)
+		all[strings.TrimSuffix(filepath.Base(file), ".txtar")] = g
+	}
+	return all
+}
+
+func (g *golden) compile(m *meta.Model) {
+	r, err := g.request()
+	if err == nil {
+		g.bound, err = query.Bind(m, r)
+	}
+	if err == nil {
+		g.plan, err = query.NewPlan(g.bound, query.Options{All: sights[g.as].All, When: whens[g.when]})
+	}
+	g.err = err
+}
+
+func (g *golden) request() (query.Request, error) {
+	if g.path != "" {
+		path, params, _ := strings.Cut(g.path, "?")
+		values, err := url.ParseQuery(params)
+		if err != nil {
+			return query.Request{}, err
+		}
+		a, _ := query.AddressOf(strings.SplitN(path, "/", 4)...)
+		return query.FromParams(a, values)
+	}
+	nodes, err := doc.Parse(g.body, false)
+	if err != nil {
+		return query.Request{}, err
+	}
+	return query.FromDoc(&nodes[0])
+}
+
+// stage prints one stage; false for the sections that are input.
+func (g *golden) stage(name string) (string, bool) {
+	if g.err != nil {
+		if name != "error" {
+			return "error: " + g.err.Error() + "\n", name == "bound" || name == "plan" || name == "mysql" || name == "sqlite"
+		}
+		return fmt.Sprintf("%s at %d: %s\n", fault.KindOf(g.err), fault.Place(g.err), fault.Public(g.err)), true
+	}
+	switch name {
+	case "bound":
+		return g.bound.String(), true
+	case "plan":
+		return g.plan.String(), true
+	case "mysql", "sqlite":
+		return g.sql(name), true
+	case "error":
+		return "none\n", true
+	}
+	return "", false
+}
+
+// statements are those that find would run, with ids made up.
+func (g *golden) statements(dialect string) []sqlgen.Statement {
+	w := sqlgen.Writer{Dialect: db.DialectNamed(dialect), Sight: sights[g.as]}
+	ids, moments := []int64{1001, 1002, 1003}, []int64(nil)
+	if g.plan.Moment != nil {
+		moments = []int64{2001, 2002, 2003}
+	}
+	var all []sqlgen.Statement
+	switch {
+	case g.when == "each":
+		all = append(all, w.Among(g.plan, ids, moments), w.Block(&g.plan.Select, ids, moments))
+	case g.plan.Page != nil:
+		all = append(all, w.Page(g.plan))
+	default:
+		all = append(all, w.IDs(g.plan), w.Block(&g.plan.Select, ids, moments))
+	}
+	var children func(branches []*query.Branch)
+	children = func(branches []*query.Branch) {
+		for _, b := range branches {
+			all = append(all, w.Children(b, ids, moments))
+			children(b.Branches)
+		}
+	}
+	children(g.plan.Branches)
+	return all
+}
+
+func (g *golden) sql(dialect string) string {
+	var b strings.Builder
+	for _, s := range g.statements(dialect) {
+		b.WriteString(pretty(s.SQL))
+		for _, a := range s.Args {
+			fmt.Fprintf(&b, "  %#v", a)
+		}
+		b.WriteString("\n\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// pretty breaks a statement before its clauses, not inside parentheses.
+func pretty(s string) string {
+	var b strings.Builder
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ' ':
+			if depth == 0 && startsClause(s[i+1:], s[:i]) {
+				b.WriteString("\n  ")
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String() + "\n"
+}
+
+func startsClause(rest, before string) bool {
+	for _, clause := range []string{"FROM ", "LEFT JOIN ", "WHERE ", "ORDER BY ", "LIMIT "} {
+		if strings.HasPrefix(rest, clause) {
+			return true
+		}
+	}
+	return strings.HasPrefix(rest, "JOIN ") && !strings.HasSuffix(before, "LEFT")
+}
+
+// TestStatementsRun runs every statement of the cases on the real schema of
+// both databases, and counts arguments.
+func TestStatementsRun(t *testing.T) {
+	cases := load(t)
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		for name, g := range cases {
+			if g.err != nil {
+				continue
+			}
+			for _, s := range g.statements(d.Dialect.Name) {
+				if n := strings.Count(s.SQL, "?"); n != len(s.Args) {
+					t.Errorf("%s: %d placeholders, %d arguments: %s", name, n, len(s.Args), s.SQL)
+				}
+				rows, err := d.Query(context.Background(), s.SQL, s.Args...)
+				if err != nil {
+					t.Errorf("%s: %v\n%s", name, err, s.SQL)
+					continue
+				}
+				for rows.Next() {
+					t.Errorf("%s: a row of an empty database", name)
+				}
+				if err := rows.Close(); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		}
+	})
+}

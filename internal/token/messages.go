@@ -1,0 +1,29 @@
+package token
+
+import (
+	"fmt"
+
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// BadFilterPrefix is how every message about a filter begins.
+const BadFilterPrefix = "Invalid QueryFilter2 token "
+
+// BadFilter is the interface's answer to a filter, or a term of one, that is
+// not valid. The cause is for logs: the message is fixed.
+// Spec: interface 7.2.
+func BadFilter(text string, at int, cause error) error {
+	return &fault.Error{Kind: fault.Invalid, Msg: BadFilterPrefix + text, At: at, Err: cause}
+}
+
+func badFilter(src string, at int, want string) error {
+	return BadFilter(src, at, fmt.Errorf("expected %s at %d", want, at))
+}
+
+func badPath(src string, at int, want string) error {
+	return fault.Invalidf(at, "Invalid attribute token %s: expected %s", src, want)
+}
+
+func tooMany(at int, what string, limit int) error {
+	return fault.Invalidf(at, "too many %s: the limit is %d", what, limit)
+}

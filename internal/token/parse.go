@@ -1,0 +1,334 @@
+package token
+
+import "strings"
+
+// The bounds of what one token or filter may ask. Exceeding one is an error
+// that names it.
+const (
+	MaxHops   = 16  // parts of one path
+	MaxTerms  = 200 // comparisons in one filter, those in its brackets included
+	MaxDepth  = 8   // brackets and parentheses inside each other
+	MaxValues = 500 // values of one comparison
+	MaxList   = 500 // tokens in one list
+)
+
+// Parse reads one attribute token. Errors: fault.Invalid with the place in src.
+func Parse(src string) (Path, error) {
+	p := parser{src: src, bad: badPath}
+	path, err := p.path()
+	if err == nil {
+		err = p.end()
+	}
+	return path, err
+}
+
+// ParseList reads tokens separated by commas; empty text is an empty list.
+// Errors: fault.Invalid with the place in src.
+func ParseList(src string) ([]Path, error) {
+	p := parser{src: src, bad: badPath}
+	var list []Path
+	for p.space(); p.pos < len(src); p.space() {
+		if len(list) > 0 && !p.accept(",") {
+			return nil, p.fail("a comma")
+		}
+		if len(list) == MaxList {
+			return nil, p.over("tokens in a list", MaxList)
+		}
+		p.space()
+		path, err := p.path()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, path)
+	}
+	return list, nil
+}
+
+// ParseSort reads a sort list. A leading space is a "+" that URL decoding took.
+// Errors: fault.Invalid with the place in src.
+func ParseSort(src string) ([]Sort, error) {
+	p := parser{src: src, bad: badPath}
+	var list []Sort
+	for p.space(); p.pos < len(src); p.space() {
+		if len(list) > 0 && !p.accept(",") {
+			return nil, p.fail("a comma")
+		}
+		if len(list) == MaxList {
+			return nil, p.over("tokens in a list", MaxList)
+		}
+		p.space()
+		s := Sort{Desc: p.accept("-")}
+		if !s.Desc {
+			p.accept("+")
+		}
+		p.space()
+		var err error
+		if s.Path, err = p.path(); err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// ParseFilter reads one filter. Errors: fault.Invalid with the place in src.
+func ParseFilter(src string) (Filter, error) {
+	p := parser{src: src, bad: badFilter}
+	f, err := p.filter()
+	if err == nil {
+		err = p.end()
+	}
+	return f, err
+}
+
+// parser walks src once, left to right.
+type parser struct {
+	src   string
+	pos   int
+	depth int
+	terms int
+	bad   func(src string, at int, want string) error
+}
+
+func (p *parser) path() (Path, error) {
+	path := Path{At: p.pos}
+	for {
+		if len(path.Hops) == MaxHops {
+			return Path{}, p.over("hops", MaxHops)
+		}
+		h, err := p.hop()
+		if err != nil {
+			return Path{}, err
+		}
+		path.Hops = append(path.Hops, h)
+		if p.accept(".@") {
+			path.AggAt = p.pos
+			path.Agg, err = p.name("an aggregate")
+			path.End = p.pos
+			return path, err
+		}
+		if !p.accept(".") {
+			path.End = p.pos
+			return path, nil
+		}
+	}
+}
+
+func (p *parser) hop() (Hop, error) {
+	h := Hop{At: p.pos}
+	var err error
+	if h.Name, err = p.name("an attribute name"); err != nil {
+		return Hop{}, err
+	}
+	h.Now = p.accept("#")
+	if p.accept(":") {
+		h.DownAt = p.pos
+		if h.Down, err = p.name("an asset type"); err != nil {
+			return Hop{}, err
+		}
+	}
+	if p.accept("[") {
+		f, err := p.nested("]")
+		if err != nil {
+			return Hop{}, err
+		}
+		h.Filter = &f
+	}
+	return h, nil
+}
+
+// nested reads a filter up to closing, which it takes too.
+func (p *parser) nested(closing string) (Filter, error) {
+	if p.depth == MaxDepth {
+		return Filter{}, p.over("levels of brackets", MaxDepth)
+	}
+	p.depth++
+	f, err := p.filter()
+	if err != nil {
+		return Filter{}, err
+	}
+	p.depth--
+	if !p.accept(closing) {
+		return Filter{}, p.fail(closing)
+	}
+	return f, nil
+}
+
+func (p *parser) filter() (Filter, error) {
+	return p.joined(Or, p.all, "|")
+}
+
+func (p *parser) all() (Filter, error) {
+	return p.joined(And, p.simple, ";", "&")
+}
+
+// joined reads one or more filters separated by any of signs.
+func (p *parser) joined(op Op, next func() (Filter, error), signs ...string) (Filter, error) {
+	f := Filter{Op: op}
+	for {
+		k, err := next()
+		if err != nil {
+			return Filter{}, err
+		}
+		f.Kids = append(f.Kids, k)
+		p.space()
+		if !p.acceptAny(signs) {
+			break
+		}
+	}
+	if len(f.Kids) == 1 {
+		return f.Kids[0], nil
+	}
+	return f, nil
+}
+
+func (p *parser) simple() (Filter, error) {
+	p.space()
+	if p.accept("(") {
+		return p.nested(")")
+	}
+	if p.terms == MaxTerms {
+		return Filter{}, p.over("terms", MaxTerms)
+	}
+	p.terms++
+	t := Term{At: p.pos}
+	switch {
+	case p.accept("+"):
+		t.Test = Has
+	case p.accept("-"):
+		t.Test = Lacks
+	}
+	var err error
+	if t.Path, err = p.path(); err != nil {
+		return Filter{}, err
+	}
+	p.space()
+	if t.Test == Holds {
+		if t.Test = p.test(); t.Test != Holds {
+			t.Values, err = p.values()
+		}
+	}
+	return Filter{Term: t}, err
+}
+
+// test takes a comparison sign, or leaves Holds. Longer signs are tried first.
+func (p *parser) test() Test {
+	for _, t := range []Test{Ne, Le, Ge, Like, Eq, Lt, Gt} {
+		if p.accept(t.String()) {
+			return t
+		}
+	}
+	return Holds
+}
+
+func (p *parser) values() ([]Value, error) {
+	p.space()
+	v := Value{At: p.pos}
+	if p.accept("$") {
+		v.Kind = Context
+		if n := p.word(); n != "" {
+			v.Kind, v.Text = Var, n
+		}
+		return []Value{v}, nil
+	}
+	if w := p.word(); strings.EqualFold(w, "true") || strings.EqualFold(w, "false") {
+		v.Text = w
+		return []Value{v}, nil
+	}
+	p.pos = v.At
+	var list []Value
+	for {
+		if len(list) == MaxValues {
+			return nil, p.over("values in a list", MaxValues)
+		}
+		p.space()
+		v := Value{At: p.pos}
+		var err error
+		if v.Text, err = p.quoted(); err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+		p.space()
+		if !p.accept(",") {
+			return list, nil
+		}
+	}
+}
+
+// quoted reads a text in quotes. Either quote character is undoubled.
+func (p *parser) quoted() (string, error) {
+	if p.pos == len(p.src) || p.src[p.pos] != '\'' && p.src[p.pos] != '"' {
+		return "", p.fail("a quoted value")
+	}
+	open := p.src[p.pos]
+	var b strings.Builder
+	for i := p.pos + 1; i < len(p.src); i++ {
+		c := p.src[i]
+		isQuote := c == '\'' || c == '"'
+		twice := isQuote && i+1 < len(p.src) && p.src[i+1] == c
+		switch {
+		case twice:
+			i++
+		case c == open:
+			p.pos = i + 1
+			return b.String(), nil
+		}
+		b.WriteByte(c)
+	}
+	return "", p.fail("a closing quote")
+}
+
+// name reads a NAME; want says in the error what stands there.
+func (p *parser) name(want string) (string, error) {
+	if w := p.word(); w != "" {
+		return w, nil
+	}
+	return "", p.fail(want)
+}
+
+func (p *parser) word() string {
+	from := p.pos
+	for p.pos < len(p.src) && isNameByte(p.src[p.pos]) {
+		p.pos++
+	}
+	return p.src[from:p.pos]
+}
+
+func isNameByte(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+}
+
+func (p *parser) accept(s string) bool {
+	if strings.HasPrefix(p.src[p.pos:], s) {
+		p.pos += len(s)
+		return true
+	}
+	return false
+}
+
+func (p *parser) acceptAny(signs []string) bool {
+	for _, s := range signs {
+		if p.accept(s) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *parser) space() {
+	for p.pos < len(p.src) && (p.src[p.pos] == ' ' || p.src[p.pos] == '\t' || p.src[p.pos] == '\n' || p.src[p.pos] == '\r') {
+		p.pos++
+	}
+}
+
+func (p *parser) end() error {
+	if p.space(); p.pos < len(p.src) {
+		return p.fail("the end")
+	}
+	return nil
+}
+
+func (p *parser) fail(want string) error { return p.bad(p.src, p.pos, want) }
+func (p *parser) over(what string, limit int) error {
+	return tooMany(p.pos, what, limit)
+}
