@@ -1,0 +1,387 @@
+package asset
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// Asset states that the engine knows by name. Spec: interface 3.
+const (
+	stateActive  = 64
+	stateClosed  = 128
+	stateDeleted = 255
+)
+
+// create makes one asset.
+func (r *run) create(ctx context.Context, c *Command) Outcome {
+	t, tr := c.Type, r.e.layout.types[c.Type]
+	if tr == nil {
+		return Outcome{Err: AbstractType(t.Name)}
+	}
+	w := r.spawn(t, r.nextID)
+	r.nextID++
+	c.Self.Type, c.Self.ID = t, w.id
+	out := Outcome{OID: w.oid(), about: w}
+	from, err := r.context(ctx, c)
+	if err == nil {
+		err = r.changes(ctx, w, c.Changes)
+	}
+	if err == nil && from.typ != nil {
+		err = r.fromContext(ctx, w, c, from)
+	}
+	if err == nil {
+		err = r.defaults(ctx, w, c)
+	}
+	if err == nil {
+		err = r.settleRow(ctx, w)
+	}
+	if err == nil {
+		err = r.checkRequired(w, tr)
+	}
+	if err == nil && t.Secured.Self {
+		err = r.plantScope(ctx, w)
+	}
+	out.Err = err
+	return out
+}
+
+// spawn begins a new asset without any values.
+func (r *run) spawn(t *meta.Type, id int64) *row {
+	w := &row{id: id, typ: t, fresh: true, dirty: true, cur: &state{
+		code: stateActive, until: forever, slots: make([]any, len(r.e.layout.slots)),
+	}}
+	w.before = w.cur
+	r.rows[w.id] = w
+	r.holders[w.id] = &holder{typ: t.Code, fresh: true}
+	r.touched = append(r.touched, w)
+	return w
+}
+
+// context finds the asset whose values are the defaults of a new one.
+func (r *run) context(ctx context.Context, c *Command) (target, error) {
+	if c.Context.IsZero() {
+		return target{}, nil
+	}
+	t, ok, err := r.refer(ctx, c.Context)
+	if err == nil && !ok {
+		err = badToken(c.Context)
+	}
+	return t, err
+}
+
+// refer finds what a Ref names, whether it was there or is made in the request.
+func (r *run) refer(ctx context.Context, ref Ref) (target, bool, error) {
+	if ref.Handle != nil {
+		if !ref.Handle.Made {
+			return target{}, false, nil
+		}
+		return r.find(ctx, ref.Handle.ID)
+	}
+	if ref.OID.IsNull() {
+		return target{}, false, nil
+	}
+	typ, ok := r.e.model.Type(ref.OID.Type)
+	if !ok || typ.Virtual {
+		return target{}, false, nil
+	}
+	t, ok, err := r.find(ctx, typ.Stored(ref.OID.ID))
+	return t, ok && t.typ.IsA(typ), err
+}
+
+// update changes one asset.
+func (r *run) update(ctx context.Context, c *Command) Outcome {
+	w, out := r.addressed(ctx, c)
+	if w == nil {
+		return out
+	}
+	r.touch(w)
+	if out.Err = r.changes(ctx, w, c.Changes); out.Err == nil {
+		out.Err = r.settleRow(ctx, w)
+	}
+	return out
+}
+
+// addressed locks the asset of an update or operation. No row comes back when
+// there is nothing to do: it does not exist, or was deleted earlier in the
+// request under the alias that the command names.
+func (r *run) addressed(ctx context.Context, c *Command) (*row, Outcome) {
+	t, ok, err := r.refer(ctx, c.Target)
+	if err == nil && !ok {
+		err = badToken(c.Target)
+	}
+	if err != nil {
+		return nil, Outcome{Err: err}
+	}
+	out := Outcome{OID: oid.OID{Type: t.typ.Name, ID: t.typ.Shown(t.id)}}
+	if t.code == stateDeleted && c.Target.Handle != nil {
+		out.Skipped = true
+		return nil, out
+	}
+	if t.code == stateDeleted && c.Verb == Update && !c.Dead {
+		out.Err = badToken(c.Target) // an earlier command of the request deleted it
+		return nil, out
+	}
+	w, ok, err := r.lock(ctx, t.id)
+	if err == nil && !ok {
+		err = badToken(c.Target)
+	}
+	if err == nil && c.IfMoment != 0 && w.cur.moment != c.IfMoment {
+		err = stale(out.OID)
+	}
+	out.Err, out.about = err, w
+	if err != nil {
+		return nil, out
+	}
+	return w, out
+}
+
+// changes carries out the changes of a command in its order.
+func (r *run) changes(ctx context.Context, w *row, all []Change) error {
+	for i := range all {
+		ch := &all[i]
+		a, ok := w.typ.Attr(ch.Name)
+		if !ok {
+			return unknownAttr(w.typ, ch.Name)
+		}
+		switch {
+		case ch.Bad == ErrForm: //nolint:errorlint // the very value
+			return invalid(a)
+		case ch.Bad != nil:
+			return ch.Bad
+		}
+		if err := r.change(ctx, w, a, ch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) change(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
+	if a.ReadOnly && !heldByOther(a) {
+		return readOnly(a)
+	}
+	if ch.Near != nil {
+		return r.place(ctx, w, a, ch)
+	}
+	switch a.Place.Kind {
+	case meta.InColumn, meta.InAttrs:
+		if a.Kind == meta.Relation {
+			return r.toOne(ctx, w, a, ch)
+		}
+		return r.plain(w, a, ch)
+	case meta.InLinks:
+		if a.Multi {
+			return r.toMany(ctx, w, a, ch)
+		}
+		return r.toOne(ctx, w, a, ch)
+	case meta.InLinksBack, meta.Reverse:
+		return r.toMany(ctx, w, a, ch)
+	case meta.InValues:
+		return r.multi(ctx, w, a, ch)
+	case meta.Secret:
+		return r.secret(w, a, ch)
+	}
+	return readOnly(a)
+}
+
+// plain sets a scalar.
+func (r *run) plain(w *row, a *meta.Attr, ch *Change) error {
+	if ch.Find != nil {
+		return r.replaceText(w, a, ch)
+	}
+	said, ok := ch.single()
+	if !ok {
+		return invalid(a)
+	}
+	v, err := scalar(a, said)
+	if err != nil {
+		return err
+	}
+	if a.Required && (v == nil || v == "") && !w.making() {
+		return required(a)
+	}
+	return r.setPlain(w, a, v)
+}
+
+func (r *run) setPlain(w *row, a *meta.Attr, v any) error {
+	w.set(a, v)
+	if a.Place.Kind == meta.InAttrs && v != nil && w.cur.attrs.size() > maxColumn {
+		return tooLong(a)
+	}
+	if tr := r.e.layout.types[w.typ]; tr.username == a && w.dirty {
+		name, _ := v.(string)
+		r.credSteps = append(r.credSteps, cred{member: w.id, typ: w.typ.Name, username: &name})
+	}
+	return nil
+}
+
+// replaceText replaces every occurrence of an exact piece of text.
+func (r *run) replaceText(w *row, a *meta.Attr, ch *Change) error {
+	if a.Kind != meta.Text && a.Kind != meta.LongText || ch.Find.Text == "" {
+		return invalid(a)
+	}
+	old, _ := w.get(a).(string)
+	v, err := text(a, Value{Kind: Text, Text: strings.ReplaceAll(old, ch.Find.Text, ch.Replace.Text)})
+	if err != nil {
+		return err
+	}
+	if a.Required && v == "" {
+		return required(a)
+	}
+	if old == "" {
+		return nil
+	}
+	return r.setPlain(w, a, v)
+}
+
+func (r *run) secret(w *row, a *meta.Attr, ch *Change) error {
+	said, ok := ch.single()
+	if !ok || said.isEmpty() {
+		return invalid(a)
+	}
+	word := said.Text
+	r.credSteps = append(r.credSteps, cred{member: w.id, typ: w.typ.Name, password: &word})
+	w.dirty, w.forced = true, true
+	return nil
+}
+
+// multi adds and removes values of a multi-value scalar.
+func (r *run) multi(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
+	if ch.Find != nil {
+		return invalid(a)
+	}
+	h, err := r.valuesOf(ctx, w.typ, w.id, a.Place.Code)
+	if err != nil {
+		return err
+	}
+	for _, v := range ch.Remove {
+		if old := h.value(a.Place.Code, v.Text); old != nil {
+			r.endValue(old, w)
+		}
+	}
+	for _, v := range append(ch.Set[:len(ch.Set):len(ch.Set)], ch.Add...) {
+		if v.isEmpty() {
+			continue
+		}
+		if len([]rune(v.Text)) > maxMulti {
+			return tooLong(a)
+		}
+		if a.Kind == meta.LongInt && parseInt(v) == nil {
+			return invalid(a)
+		}
+		if h.value(a.Place.Code, v.Text) == nil {
+			r.addValue(h, a.Place.Code, v.Text, w)
+		}
+	}
+	return nil
+}
+
+// defaults fills what a new asset does not say and the model does.
+func (r *run) defaults(ctx context.Context, w *row, c *Command) error {
+	for _, a := range r.e.layout.types[w.typ].defaults {
+		if named := slices.ContainsFunc(c.Changes, func(ch Change) bool { return ch.Name == a.Name }); named || !r.isEmpty(w, a) {
+			continue
+		}
+		if err := r.setDefault(ctx, w, a, a.Default); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) setDefault(ctx context.Context, w *row, a *meta.Attr, text string) error {
+	switch {
+	case text == "@caller":
+		t, ok, err := r.find(ctx, r.s.who.Member)
+		if err != nil || !ok {
+			return err
+		}
+		return r.setRef(ctx, w, a, &t)
+	case text == "@now":
+		return r.setPlain(w, a, time.Now().UTC().Truncate(time.Millisecond).UnixMicro())
+	case a.Kind == meta.Relation:
+		t, null, err := r.resolve(ctx, a, Value{Kind: Text, Text: text})
+		if err != nil || null {
+			return err
+		}
+		return r.setRef(ctx, w, a, &t)
+	}
+	v, err := scalar(a, Value{Kind: Text, Text: text})
+	if err != nil {
+		return err
+	}
+	return r.setPlain(w, a, v)
+}
+
+// isEmpty reports whether a stored attribute has no value; an empty text is
+// none.
+func (r *run) isEmpty(w *row, a *meta.Attr) bool {
+	switch a.Place.Kind {
+	case meta.InLinks:
+		h := r.holders[w.id]
+		return h == nil || h.one(a.Place.Code) == nil
+	case meta.InValues:
+		return false
+	}
+	v := w.get(a)
+	return v == nil || v == ""
+}
+
+func (r *run) checkRequired(w *row, tr *typeRules) error {
+	for _, a := range tr.required {
+		if r.isEmpty(w, a) {
+			return required(a)
+		}
+	}
+	return nil
+}
+
+// settleRow keeps what follows from the row's own values: the AssetState that
+// goes with an attribute, and a personal note's owner.
+func (r *run) settleRow(ctx context.Context, w *row) error {
+	tr := r.e.layout.types[w.typ]
+	if tr.stateAttr != nil && (w.dirty || w.linked) {
+		if h := r.holders[w.id]; h != nil && h.has(tr.stateAttr.Place.Code) {
+			if l := h.one(tr.stateAttr.Place.Code); l != nil {
+				if code, ok := tr.states[l.to]; ok && w.cur.code < 200 {
+					w.setState(code)
+				}
+			}
+		}
+	}
+	return r.personal(ctx, w)
+}
+
+// personal keeps Note.PersonalTo: the author while the note is personal.
+func (r *run) personal(ctx context.Context, w *row) error {
+	to, ok := w.typ.Attr("PersonalTo")
+	if !ok || !w.dirty || to.Place.Kind != meta.InLinks {
+		return nil
+	}
+	flag, _ := w.typ.Attr("Personal")
+	author, ok := w.typ.Attr("Author")
+	if flag == nil || !ok {
+		return nil
+	}
+	if w.get(flag) != true {
+		return r.setRef(ctx, w, to, nil)
+	}
+	h, err := r.linksOf(ctx, w.typ, w.id, author.Place.Code)
+	if err != nil {
+		return err
+	}
+	l := h.one(author.Place.Code)
+	if l == nil {
+		return nil
+	}
+	t, ok, err := r.find(ctx, l.to)
+	if err != nil || !ok {
+		return err
+	}
+	return r.setRef(ctx, w, to, &t)
+}

@@ -1,0 +1,143 @@
+package asset
+
+import (
+	"strings"
+
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// Verb says what a command does.
+type Verb uint8
+
+// The verbs.
+const (
+	Create Verb = iota + 1
+	Update
+	Operate
+)
+
+// Command is one change to one asset, ready to be carried out: queries are
+// answered and nesting is flattened before it gets here.
+type Command struct {
+	Verb     Verb
+	Type     *meta.Type // Create: the concrete type
+	Self     *Handle    // Create: told the identity of the new asset
+	Context  Ref        // Create: the asset whose scope and parents are the defaults; zero when there is none
+	Target   Ref        // Update, Operate
+	Dead     bool       // Update: the target was found deleted, and is meant all the same
+	IfMoment int64      // Update, Operate: refuse an asset that has another moment; 0: any
+	Changes  []Change   // Create, Update
+	Within   *Command   // Create: the update it was nested in, without which it is not carried out
+	Op       string     // Operate: operation name
+	Args     []Change   // Operate: arguments by name, in Set
+
+	fate Outcome // what became of it, for those within
+}
+
+// Change is what a command says about one attribute. Exactly one of the forms
+// is used: Set, or Add and Remove, or Find and Replace, or Near.
+type Change struct {
+	Name    string
+	Set     []Value // one value; several only for a multi-value attribute, where it means Add
+	Add     []Value
+	Remove  []Value
+	Find    *Value // with Replace: exact text, or one member of a relation
+	Replace Value
+	Near    *Value // a rank: just before this asset, or with After just behind it
+	After   bool
+	Bad     error // the value has a form that no attribute takes; it fails the command when its turn comes
+}
+
+// single returns what a change says about an attribute that holds one value:
+// the projected form {add: [x], remove: []} means set, {remove: [x]} clear.
+func (ch *Change) single() (Value, bool) {
+	switch {
+	case len(ch.Set) == 1:
+		return ch.Set[0], true
+	case len(ch.Set) > 1 || len(ch.Add) > 1:
+		return Value{}, false
+	case len(ch.Add) == 1:
+		return ch.Add[0], true
+	}
+	return Value{}, len(ch.Remove) > 0
+}
+
+// ValueKind is the kind of a Value.
+type ValueKind uint8
+
+// The kinds of values. Null is the zero Kind.
+const (
+	Null ValueKind = iota
+	Text
+	Number
+	Bool
+)
+
+// Value is one scalar as the client wrote it. A relation takes text: an Oid
+// token, an @alias or a name.
+type Value struct {
+	Kind ValueKind
+	Text string // the text, the number's literal, or true or false
+}
+
+// isEmpty reports whether v says "nothing" for everything but text.
+func (v Value) isEmpty() bool {
+	return v.Kind == Null || v.Kind == Text && v.Text == ""
+}
+
+// isAlias reports whether v names an asset made in the same request.
+func (v Value) isAlias() bool { return v.Kind == Text && strings.HasPrefix(v.Text, "@") }
+
+// Handle stands for an asset that a command of the request makes. It is
+// pending until the command has been carried out, and stays so if that fails.
+type Handle struct {
+	Alias string // with its @; what failures of dependants name
+	Name  func() string
+	Type  *meta.Type
+	ID    int64 // stored id
+	Made  bool
+}
+
+// alias returns the name that messages use, made on demand for automatic ones.
+func (h *Handle) alias() string {
+	if h.Alias == "" && h.Name != nil {
+		h.Alias = h.Name()
+	}
+	return h.Alias
+}
+
+// OID returns the identity of the asset made.
+func (h *Handle) OID() oid.OID { return oid.OID{Type: h.Type.Name, ID: h.Type.Shown(h.ID)} }
+
+// Ref addresses an existing asset, or one made by an earlier command.
+type Ref struct {
+	Handle *Handle
+	OID    oid.OID
+	Token  string // as written, for messages; may be empty with a Handle or OID
+}
+
+// IsZero reports whether r addresses nothing.
+func (r Ref) IsZero() bool { return r.Handle == nil && r.OID.IsNull() && r.Token == "" }
+
+// token returns what a message calls r.
+func (r Ref) token() string {
+	switch {
+	case r.Token != "":
+		return r.Token
+	case r.Handle != nil:
+		return r.Handle.alias()
+	}
+	return r.OID.String()
+}
+
+// Outcome is what became of one command.
+type Outcome struct {
+	OID     oid.OID // the asset created, updated or operated on
+	Result  oid.OID // the asset the command answers with, with its moment: the new one of a Copy, else that of OID
+	Skipped bool    // the target is deleted, so the command matched nothing
+	Err     error   // why the command failed, a fault; nil otherwise
+
+	about *row   // what Result is made from
+	as    *state // about, as the command left it
+}

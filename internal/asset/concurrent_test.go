@@ -1,0 +1,172 @@
+package asset_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// consistent checks what must hold of all versions, whoever wrote them.
+func (w *world) consistent() {
+	w.t.Helper()
+	w.expect("0\n", `SELECT COUNT(*) FROM asset a LEFT JOIN asset_version v ON v.id = a.id AND v.moment = a.moment AND v.until_moment = 9223372036854775807
+ WHERE v.id IS NULL OR v.state <> a.state OR v.audit_id <> a.audit_id`)
+	w.expect("0\n", `SELECT COUNT(*) FROM asset_version v WHERE v.until_moment < 9223372036854775807
+ AND NOT EXISTS (SELECT 1 FROM asset_version n WHERE n.id = v.id AND n.moment = v.until_moment)`)
+	w.expect("0\n", `SELECT COUNT(*) FROM (SELECT id FROM asset_version WHERE until_moment = 9223372036854775807 GROUP BY id HAVING COUNT(*) > 1) x`)
+	w.expect("0\n", `SELECT COUNT(*) FROM (SELECT moment FROM asset_version WHERE moment > 0 GROUP BY moment HAVING COUNT(*) > 1) x`)
+	w.expect("0\n", `SELECT COUNT(*) FROM (SELECT number, type FROM asset WHERE number IS NOT NULL GROUP BY number, type HAVING COUNT(*) > 1) x`)
+	w.expect("0\n", `SELECT COUNT(*) FROM asset_version v WHERE v.moment > 0 AND NOT EXISTS
+ (SELECT 1 FROM audit a WHERE a.id = v.audit_id AND v.moment BETWEEN a.first_moment AND a.last_moment)`)
+}
+
+// together runs n requests at once.
+func (w *world) together(n int, request func(i int) []*asset.Command) {
+	var wait sync.WaitGroup
+	errs := make([]error, n)
+	for i := range n {
+		wait.Go(func() {
+			errs[i] = w.e.Write(context.Background(), auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+				commands := request(i)
+				for _, c := range commands {
+					if c.Self != nil {
+						s.Define(c.Self.Alias, c.Self)
+					}
+				}
+				got, err := s.Run(context.Background(), commands)
+				for _, o := range got {
+					if err == nil {
+						err = o.Err
+					}
+				}
+				return err
+			})
+		})
+	}
+	wait.Wait()
+	for i, err := range errs {
+		if err != nil {
+			w.t.Errorf("request %d: %v", i, err)
+		}
+	}
+}
+
+func TestConcurrentRequestsOnOneAsset(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0"))[0]
+		const n = 16
+		w.together(n, func(i int) []*asset.Command {
+			return []*asset.Command{update(s, "Name", fmt.Sprint("S", i)), create("Story", "@n", "Name", "N", "Scope", "Scope:0")}
+		})
+		w.expect(fmt.Sprintf("%d\n", n+1), `SELECT COUNT(*) FROM asset_version WHERE id = ?`, id(s))
+		w.consistent()
+	})
+}
+
+// Two requests that lock the same assets in opposite orders end in a deadlock;
+// one of them is run again, from its start.
+func TestDeadlockIsRunAgain(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		got := w.must(create("Story", "@a", "Name", "A", "Scope", "Scope:0"), create("Story", "@b", "Name", "B", "Scope", "Scope:0"))
+		met := make(chan struct{}, 2)
+		both := make(chan struct{})
+		go func() { <-met; <-met; close(both) }()
+		var wait sync.WaitGroup
+		for i := range 2 {
+			wait.Go(func() {
+				first := true
+				err := w.e.Write(context.Background(), auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+					for k := range 2 {
+						o, err := s.Run(context.Background(), []*asset.Command{update(got[(i+k)%2], "Reference", fmt.Sprint(i))})
+						if err != nil || o[0].Err != nil {
+							return fmt.Errorf("%w %v", err, o)
+						}
+						if k == 0 && first && w.d.Dialect.SmallInside {
+							first = false
+							met <- struct{}{}
+							<-both
+						}
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		w.expect("3\n3\n", `SELECT COUNT(*) FROM asset_version WHERE id > 1000 GROUP BY id`)
+		w.consistent()
+	})
+}
+
+func TestConcurrentMovesMakeNoCycle(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for range 5 {
+			got := w.must(
+				create("Scope", "@a", "Name", "A", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
+				create("Scope", "@b", "Name", "B", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
+			)
+			var wait sync.WaitGroup
+			failed := make([]error, 2)
+			for i := range 2 {
+				wait.Go(func() {
+					err := w.e.Write(context.Background(), auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+						o, err := s.Run(context.Background(), []*asset.Command{update(got[i], "Parent", got[1-i])})
+						if err == nil {
+							failed[i] = o[0].Err
+						}
+						return err
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wait.Wait()
+			if (failed[0] == nil) == (failed[1] == nil) {
+				t.Errorf("both or none of two moves failed: %v", failed)
+			}
+		}
+		w.consistent()
+	})
+}
+
+func TestRequestIDIsUsedOnce(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		req := asset.Request{ID: uuid.NewString()}
+		nothing := func(*asset.Session) error { return nil }
+		if err := w.e.Write(t.Context(), auth.System, req, nothing); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.e.Write(t.Context(), auth.System, req, nothing); fault.KindOf(err) != fault.Conflict {
+			t.Errorf("a second request with the same id: %v", err)
+		}
+	})
+}
+
+// After a commit without an answer the audit tells whether it happened.
+func TestLostAnswer(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		lost := errors.New("connection lost")
+		written := asset.Request{ID: uuid.NewString()}
+		if err := w.e.Write(t.Context(), auth.System, written, func(*asset.Session) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.e.Settle(t.Context(), written.ID, lost); err != nil {
+			t.Errorf("a request that was committed: %v", err)
+		}
+		err := w.e.Settle(t.Context(), uuid.NewString(), lost)
+		if fault.KindOf(err) != fault.Transient || !errors.Is(err, lost) {
+			t.Errorf("a request that was not: %v", err)
+		}
+	})
+}

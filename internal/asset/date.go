@@ -1,0 +1,38 @@
+package asset
+
+import "time"
+
+// dateForms are the accepted spellings of a date. Without a zone it is UTC.
+var dateForms = [...]string{
+	"2006-01-02",
+	time.RFC3339Nano,
+	"2006-01-02T15:04:05.999999999",
+	"2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04",
+	"2006-01-02 15:04:05.999999999",
+	"2006-01-02 15:04",
+	"1/2/2006",
+	"1/2/2006 15:04",
+	"1/2/2006 15:04:05",
+	"1/2/2006 3:04 PM",
+	"1/2/2006 3:04:05 PM",
+}
+
+// parseDate reads an ISO or US date into UTC microseconds. A day without a
+// time keeps the calendar date as it was written, whatever zone came with it.
+func parseDate(s string, dayOnly bool) (micros int64, ok bool) {
+	for _, form := range dateForms {
+		t, err := time.Parse(form, s)
+		if err != nil {
+			continue
+		}
+		if dayOnly {
+			t = time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+		}
+		if y := t.UTC().Year(); y < 1 || y > 9999 {
+			return 0, false
+		}
+		return t.UnixMicro(), true
+	}
+	return 0, false
+}

@@ -1,0 +1,319 @@
+package asset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// Credentials keeps what members log in with. A nil pointer leaves that part
+// as it is. A username that another member has is a fault.Conflict.
+type Credentials interface {
+	Set(ctx context.Context, tx *db.Tx, member int64, username, password *string) error
+}
+
+// Changes is told of every committed write that made versions.
+type Changes interface {
+	Committed(auditID int64)
+}
+
+// Engine carries out commands. It is safe for concurrent use.
+type Engine struct {
+	KeepAnswers time.Duration // how long the answer to an Idempotency-Key is kept; 24 h to begin with
+
+	db      *db.DB
+	model   *meta.Model
+	layout  *layout
+	creds   Credentials
+	changes Changes
+	log     *slog.Logger
+	ids     block // of asset ids
+	audits  block
+	takes   taker
+	running running
+}
+
+// New returns the write engine on d. creds and changes may be nil: then
+// members have no logins, and nobody is told.
+func New(d *db.DB, m *meta.Model, creds Credentials, changes Changes, log *slog.Logger) *Engine {
+	return &Engine{
+		KeepAnswers: keepAnswers,
+
+		db: d, model: m, layout: newLayout(m), creds: creds, changes: changes, log: log,
+		ids:    block{sequence: "id", size: 1000},
+		audits: block{sequence: "audit", size: 100},
+		takes:  taker{db: d},
+	}
+}
+
+// Model returns the model the engine works by.
+func (e *Engine) Model() *meta.Model { return e.model }
+
+// DB returns the database the engine writes to.
+func (e *Engine) DB() *db.DB { return e.db }
+
+// Known is what Lookup tells of an asset.
+type Known struct {
+	OID     oid.OID // of its concrete type
+	Deleted bool
+}
+
+// Lookup finds which of the assets named exist and are visible to who; others
+// are absent from the answer.
+func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all []oid.OID) (map[oid.OID]Known, error) {
+	wanted := make(map[int64][]oid.OID, len(all))
+	ids := make([]int64, 0, len(all))
+	for _, o := range all {
+		if t, ok := e.model.Type(o.Type); ok && !t.Virtual {
+			id := t.Stored(o.ID)
+			wanted[id] = append(wanted[id], o)
+			ids = append(ids, id)
+		}
+	}
+	found := make(map[oid.OID]Known, len(all))
+	for len(ids) > 0 {
+		n := min(len(ids), db.MaxIn)
+		in, args := db.InArgs(ids[:n])
+		ids = ids[n:]
+		rows, err := q.Query(ctx, `SELECT id, type, state, scope_id FROM asset WHERE id IN `+in, args...)
+		if err != nil {
+			return nil, fmt.Errorf("look up assets: %w", err)
+		}
+		err = each(rows, func() error { return e.scanKnown(rows, who, wanted, found) })
+		if err != nil {
+			return nil, fmt.Errorf("look up assets: %w", err)
+		}
+	}
+	return found, nil
+}
+
+func (e *Engine) scanKnown(rows *db.Rows, who auth.Actor, wanted map[int64][]oid.OID, found map[oid.OID]Known) error {
+	var id int64
+	var code, state int
+	var scope *int64
+	if err := rows.Scan(&id, &code, &state, &scope); err != nil {
+		return err
+	}
+	t, ok := e.model.TypeByCode(code)
+	if !ok || !sees(who, scope) {
+		return nil
+	}
+	for _, o := range wanted[id] {
+		if as, _ := e.model.Type(o.Type); t.IsA(as) {
+			found[o] = Known{OID: oid.OID{Type: t.Name, ID: t.Shown(id)}, Deleted: state == stateDeleted}
+		}
+	}
+	return nil
+}
+
+// sees reports whether an actor may read what lies in a security scope.
+func sees(who auth.Actor, scope *int64) bool {
+	if who.All || scope == nil {
+		return true
+	}
+	_, ok := slices.BinarySearch(who.Scopes, *scope)
+	return ok
+}
+
+// Request is what the audit keeps of a write.
+type Request struct {
+	ID      string // UUID, unique for ever: a repeated one is a conflict
+	Comment string // ChangeComment; may be empty
+}
+
+// Write runs fn in the transaction of one request and leaves an audit behind.
+// fn may run several times, each time from the start, when the database asks
+// for a retry. When the connection is lost during commit, the audit tells
+// whether the write happened.
+// Errors: what fn returns; fault.Transient when the database is not to be had.
+func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func(*Session) error) error {
+	var s *Session
+	err := e.db.Write(ctx, func(tx *db.Tx) error {
+		s = &Session{e: e, tx: tx, who: who, req: req, aliases: map[string]*Handle{}}
+		if err := s.begin(ctx); err != nil {
+			return err
+		}
+		if err := fn(s); err != nil {
+			return err
+		}
+		return s.end(ctx)
+	})
+	if errors.Is(err, db.ErrUnknownOutcome) {
+		err = e.settle(ctx, req.ID, err)
+	}
+	if err == nil && s.last > 0 && e.changes != nil {
+		e.changes.Committed(s.audit)
+	}
+	return err
+}
+
+// settleTries and settlePause bound the wait for a database that went away
+// between our commit and its answer.
+const (
+	settleTries = 20
+	settlePause = 250 * time.Millisecond
+)
+
+// settle finds out whether a commit without an answer happened. The locking
+// read waits for the lost transaction if the server has not given it up yet.
+func (e *Engine) settle(ctx context.Context, request string, lost error) error {
+	for range settleTries {
+		var id int64
+		err := e.db.Small(ctx, func(tx *db.Tx) error {
+			return tx.QueryRow(ctx, `SELECT id FROM audit WHERE request_id = ?`+e.db.Dialect.ForShare, request).Scan(&id)
+		})
+		switch fault.KindOf(err) {
+		case fault.NotFound:
+			return fault.Transientf(lost, "the connection to the database was lost, and nothing was changed")
+		case fault.Transient:
+		default:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return lost
+		case <-time.After(settlePause):
+		}
+	}
+	return lost
+}
+
+// Session is the transaction of one request. It is used by one goroutine.
+type Session struct {
+	e       *Engine
+	tx      *db.Tx
+	who     auth.Actor
+	req     Request
+	audit   int64
+	first   int64 // moments taken so far; 0 when none
+	last    int64
+	aliases map[string]*Handle
+}
+
+// Tx returns the transaction, for queries between commands.
+func (s *Session) Tx() *db.Tx { return s.tx }
+
+// Audit returns the id of the audit row.
+func (s *Session) Audit() int64 { return s.audit }
+
+// Define gives an asset that a command will make a name for later values.
+// It reports false when the name is taken.
+func (s *Session) Define(alias string, h *Handle) bool {
+	if _, taken := s.aliases[alias]; taken {
+		return false
+	}
+	s.aliases[alias] = h
+	return true
+}
+
+// Handle returns what a name was given to, made yet or not.
+func (s *Session) Handle(alias string) (*Handle, bool) {
+	h, ok := s.aliases[alias]
+	return h, ok
+}
+
+// Alias returns the asset made under a name, if it has been made.
+func (s *Session) Alias(name string) (*Handle, bool) {
+	h, ok := s.aliases[name]
+	return h, ok && h.Made
+}
+
+// begin writes the audit row: the first statement, so that a second request
+// with the same id is refused before it does anything.
+func (s *Session) begin(ctx context.Context) error {
+	var err error
+	if s.audit, err = s.e.nextAudit(ctx, s.tx); err != nil {
+		return err
+	}
+	var comment any
+	if s.req.Comment != "" {
+		comment = s.req.Comment
+	}
+	_, err = s.tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, first_moment, last_moment, generation)`+
+		` VALUES (?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, 0, 0, 0)`,
+		s.audit, s.req.ID, s.who.Member, comment)
+	return err
+}
+
+// end completes the audit row. A request that changed nothing needs no
+// fan-out. The shared lock on the generation orders this write against every
+// change of a webhook subscription.
+func (s *Session) end(ctx context.Context) error {
+	if s.last == 0 {
+		_, err := s.tx.Exec(ctx, `UPDATE audit SET fan_state = 1 WHERE id = ?`, s.audit)
+		return err
+	}
+	_, err := s.tx.Exec(ctx, `UPDATE audit SET first_moment = ?, last_moment = ?, generation = (SELECT value FROM sequence WHERE name = 'webhook'`+
+		s.e.db.Dialect.ForShare+`) WHERE id = ?`, s.first, s.last, s.audit)
+	if err != nil {
+		return fmt.Errorf("complete the audit: %w", err)
+	}
+	return nil
+}
+
+// block hands out ids from a stretch taken from a sequence, per process.
+type block struct {
+	sequence string
+	size     int64
+	mu       sync.Mutex
+	next     int64
+	end      int64 // exclusive
+}
+
+// take returns the first of n consecutive ids.
+func (b *block) take(ctx context.Context, d *db.DB, n int64) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.end-b.next < n {
+		size := max(b.size, n)
+		err := d.Small(ctx, func(tx *db.Tx) error {
+			first, err := advance(ctx, tx, b.sequence, size)
+			b.next, b.end = first, first+size
+			return err
+		})
+		if err != nil {
+			b.next, b.end = 0, 0
+			return 0, fmt.Errorf("take %s: %w", b.sequence, err)
+		}
+	}
+	first := b.next
+	b.next += n
+	return first, nil
+}
+
+// advance moves a sequence by n and returns the first value passed.
+func advance(ctx context.Context, tx *db.Tx, name string, n int64) (int64, error) {
+	if _, err := tx.Exec(ctx, `UPDATE sequence SET value = value + ? WHERE name = ?`, n, name); err != nil {
+		return 0, err
+	}
+	var value int64
+	err := tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = ?`, name).Scan(&value)
+	return value - n + 1, err
+}
+
+// nextAudit returns an audit id. Where the small pool must not be used inside
+// a transaction the id comes from the transaction itself: a block would
+// outlive its rollback.
+func (e *Engine) nextAudit(ctx context.Context, tx *db.Tx) (int64, error) {
+	if !e.db.Dialect.SmallInside {
+		return advance(ctx, tx, e.audits.sequence, 1)
+	}
+	return e.audits.take(ctx, e.db, 1)
+}
+
+func (e *Engine) nextIDs(ctx context.Context, tx *db.Tx, n int64) (int64, error) {
+	if !e.db.Dialect.SmallInside {
+		return advance(ctx, tx, e.ids.sequence, n)
+	}
+	return e.ids.take(ctx, e.db, n)
+}

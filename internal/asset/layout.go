@@ -1,0 +1,203 @@
+package asset
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// layout is the model as the write engine needs it: columns, and per type what
+// must hold. It is made once and never changes.
+type layout struct {
+	columns   []string // of asset: fixed, slots, attrs
+	versioned []string // of asset_version
+	slots     []meta.Column
+	scope     int // slot of scope_id
+	followed  []int
+	types     map[*meta.Type]*typeRules
+	rules     []followRule
+}
+
+// typeRules is what must hold for the assets of one concrete type.
+type typeRules struct {
+	code      any // boxed once: it goes into every row
+	required  []*meta.Attr
+	defaults  []*meta.Attr
+	order     int // slot of the rank, -1
+	number    int // slot of the Number, -1
+	scopeAttr *meta.Attr
+	sources   []source
+	states    map[int64]int // AssetState by stored id of the value of stateAttr
+	stateAttr *meta.Attr
+	username  *meta.Attr
+}
+
+// source says that slots are copied from the asset that relation names.
+type source struct {
+	relation *meta.Attr
+	slots    []int
+}
+
+// followRule is a source seen from the asset that is followed.
+type followRule struct {
+	follower *meta.Type
+	source
+}
+
+var fixedColumns = []string{
+	"id", "type", "state", "moment", "audit_id", "created_moment", "created_at", "created_by", "changed_at", "changed_by",
+}
+
+func newLayout(m *meta.Model) *layout {
+	l := &layout{slots: m.Columns, scope: -1, types: map[*meta.Type]*typeRules{}}
+	l.columns = append(l.columns, fixedColumns...)
+	for i, c := range m.Columns {
+		l.columns = append(l.columns, c.Name)
+		if c.Name == "scope_id" {
+			l.scope = i
+		}
+	}
+	l.columns = append(l.columns, "attrs")
+	l.versioned = append(slices.Clone(l.columns), "until_moment", "linked")
+	for _, t := range m.Types {
+		if !t.Abstract && !t.Virtual {
+			l.types[t] = l.rulesOf(m, t)
+		}
+	}
+	for _, t := range m.Types {
+		if tr := l.types[t]; tr != nil {
+			l.index(t, tr)
+		}
+	}
+	return l
+}
+
+// index notes who follows whom.
+func (l *layout) index(t *meta.Type, tr *typeRules) {
+	for _, s := range tr.sources {
+		l.rules = append(l.rules, followRule{t, s})
+		for _, slot := range s.slots {
+			if !slices.Contains(l.followed, slot) {
+				l.followed = append(l.followed, slot)
+			}
+		}
+	}
+}
+
+func (l *layout) rulesOf(m *meta.Model, t *meta.Type) *typeRules {
+	tr := &typeRules{code: int64(t.Code), order: -1, number: -1}
+	for _, a := range t.Attrs {
+		stored := isStored(a)
+		if a.Required && stored {
+			tr.required = append(tr.required, a)
+		}
+		if a.Default != "" && stored {
+			tr.defaults = append(tr.defaults, a)
+		}
+		if a.Kind == meta.Rank && a.Place.Kind == meta.InColumn {
+			tr.order = a.Place.Slot
+		}
+		if a.Place.Kind == meta.Secret {
+			tr.username, _ = t.Attr("Username")
+		}
+	}
+	if a, ok := t.Attr("Number"); ok && t.NumberPrefix != "" && a.Place.Kind == meta.InColumn {
+		tr.number = a.Place.Slot
+	}
+	if a, ok := t.Attr("Scope"); ok && a.Place.Kind == meta.InColumn && !a.ReadOnly {
+		tr.scopeAttr = a
+	}
+	tr.sources = l.sourcesOf(t)
+	l.stateRules(m, t, tr)
+	return tr
+}
+
+func isStored(a *meta.Attr) bool {
+	switch a.Place.Kind {
+	case meta.InColumn, meta.InAttrs, meta.InLinks, meta.InValues:
+		return true
+	}
+	return false
+}
+
+// sourcesOf finds what is copied into assets of a type: the attributes it
+// follows, and its security scope when that comes over a relation.
+func (l *layout) sourcesOf(t *meta.Type) []source {
+	var all []source
+	add := func(name string, slot int) {
+		a, ok := t.Attr(name)
+		if !ok || slot < 0 || a.Place.Kind == meta.InColumn && a.Place.Slot == slot {
+			return
+		}
+		for i := range all {
+			if all[i].relation == a {
+				if !slices.Contains(all[i].slots, slot) {
+					all[i].slots = append(all[i].slots, slot)
+				}
+				return
+			}
+		}
+		all = append(all, source{a, []int{slot}})
+	}
+	if t.Secured.Via != "" {
+		add(t.Secured.Via, l.scope)
+	}
+	for _, name := range t.Follows.Attributes {
+		if a, ok := t.Attr(name); ok && a.Place.Kind == meta.InColumn {
+			add(t.Follows.Relation, a.Place.Slot)
+		}
+	}
+	return all
+}
+
+func (l *layout) stateRules(m *meta.Model, t *meta.Type, tr *typeRules) {
+	a, ok := t.Attr(t.StateFrom.Attribute)
+	if !ok {
+		return
+	}
+	tr.stateAttr, tr.states = a, map[int64]int{}
+	for token, code := range t.StateFrom.States {
+		if id, ok := storedID(m, token); ok {
+			tr.states[id] = code
+		}
+	}
+}
+
+// sourceOf returns the rule that relation a of type t feeds, if any.
+func (tr *typeRules) sourceOf(name string) (source, bool) {
+	for _, s := range tr.sources {
+		if s.relation.Name == name {
+			return s, true
+		}
+	}
+	return source{}, false
+}
+
+// upTree returns the name of the tree that a to-one attribute makes, which is
+// also the row of tree_lock; empty when it makes none.
+func upTree(t *meta.Type, name string) string {
+	for _, h := range t.Hierarchies {
+		if h.Up.Name != name {
+			continue
+		}
+		if h.Up.On.Name == "Story" {
+			return "Story.Split"
+		}
+		return h.Up.On.Name
+	}
+	return ""
+}
+
+// names joins column names for a statement.
+func names(columns []string, prefix string) string {
+	var b strings.Builder
+	for i, c := range columns {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(prefix)
+		b.WriteString(c)
+	}
+	return b.String()
+}

@@ -1,0 +1,157 @@
+package asset
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// nameKey is a name looked up among the assets of a type.
+type nameKey struct {
+	typ  *meta.Type
+	name string
+}
+
+// byName returns the asset that a name means: the only live one of that type
+// with it, in the first of the type's lookup attributes that has any.
+func (r *run) byName(ctx context.Context, t *meta.Type, name string) (target, bool, error) {
+	key := nameKey{t, name}
+	meant, done := r.named[key]
+	if !done {
+		if err := r.lookup(ctx, t, []string{name}); err != nil {
+			return target{}, false, err
+		}
+		meant = r.named[key]
+	}
+	if !meant.one {
+		return target{}, false, nil
+	}
+	return r.find(ctx, meant.id)
+}
+
+// named is what a name means: one asset, or nothing for sure.
+type named struct {
+	id  int64
+	one bool
+}
+
+// lookup resolves names among the assets of a type, attribute by attribute.
+func (r *run) lookup(ctx context.Context, t *meta.Type, all []string) error {
+	left := all
+	for _, a := range lookupAttrs(t) {
+		found, err := r.holdersOf(ctx, t, a, left)
+		if err != nil {
+			return fmt.Errorf("look up %s: %w", a.Token(), err)
+		}
+		var next []string
+		for _, name := range left {
+			ids := matching(found, name, a)
+			switch len(ids) {
+			case 0:
+				next = append(next, name)
+			case 1:
+				r.named[nameKey{t, name}] = named{ids[0], true}
+			default: // several: nobody is meant for sure
+				r.named[nameKey{t, name}] = named{}
+			}
+		}
+		if left = next; len(left) == 0 {
+			return nil
+		}
+	}
+	for _, name := range left {
+		r.named[nameKey{t, name}] = named{}
+	}
+	return nil
+}
+
+// lookupAttrs returns the attributes that a name is looked up in.
+func lookupAttrs(t *meta.Type) []*meta.Attr {
+	var all []*meta.Attr
+	for _, name := range t.ResolveBy {
+		if a, ok := t.Attr(name); ok && (a.Place.Kind == meta.InColumn || a.Place.Kind == meta.InAttrs) {
+			all = append(all, a)
+		}
+	}
+	if len(all) == 0 {
+		if a, ok := t.Attr("Name"); ok && a.Place.Kind == meta.InColumn {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+type nameHit struct {
+	id   int64
+	text string
+}
+
+// matching picks the hits that a name means: those spelled exactly like it,
+// else those that compare equal.
+func matching(found []nameHit, name string, a *meta.Attr) []int64 {
+	var exact, alike []int64
+	for _, h := range found {
+		switch {
+		case h.text == name || h.text == tag(a, name):
+			exact = append(exact, h.id)
+		case db.Compare(h.text, name) == 0 || db.Compare(h.text, tag(a, name)) == 0:
+			alike = append(alike, h.id)
+		}
+	}
+	if len(exact) > 0 {
+		return exact
+	}
+	return alike
+}
+
+// tag is the localization tag that a plain name stands for: Role.Name'Observer
+// for Observer. Attributes of other kinds hold the name itself.
+func tag(a *meta.Attr, name string) string {
+	if a.Kind == meta.LocalizerTag {
+		return a.Token() + "'" + name
+	}
+	return name
+}
+
+// holdersOf finds the live assets of a type whose attribute has one of the names.
+func (r *run) holdersOf(ctx context.Context, t *meta.Type, a *meta.Attr, names []string) ([]nameHit, error) {
+	expr := a.Place.Column
+	if a.Place.Kind == meta.InAttrs {
+		expr = r.e.db.Dialect.JSONText("attrs", a.Place.Column)
+	}
+	codes := make([]int64, 0, len(t.Concrete))
+	for _, c := range t.Concrete {
+		codes = append(codes, int64(c.Code))
+	}
+	typeIn, typeArgs := db.InArgs(codes)
+	wanted := make([]string, 0, 2*len(names))
+	for _, name := range names {
+		wanted = append(wanted, name)
+		if full := tag(a, name); full != name {
+			wanted = append(wanted, full)
+		}
+	}
+	var found []nameHit
+	for len(wanted) > 0 {
+		n := min(len(wanted), db.MaxIn)
+		in, args := db.InArgsOf(wanted[:n])
+		wanted = wanted[n:]
+		rows, err := r.s.tx.Query(ctx, `SELECT id, `+expr+` FROM asset WHERE type IN `+typeIn+
+			` AND state < 255 AND `+expr+` IN `+in+` ORDER BY id`, append(typeArgs[:len(typeArgs):len(typeArgs)], args...)...)
+		if err != nil {
+			return nil, err
+		}
+		err = each(rows, func() error {
+			var h nameHit
+			err := rows.Scan(&h.id, &h.text)
+			found = append(found, h)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,211 @@
+package asset
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// opCode carries out an operation that is more than a change of state. It
+// returns the asset the operation answers with where that is a new one.
+type opCode func(r *run, ctx context.Context, w *row, op *meta.Op, args []Change) (*row, error)
+
+// opCodes are the operations with code of their own, by Effect.Code.
+var opCodes = map[string]opCode{
+	"AssignMemberWithRole":                   (*run).assignMember,
+	"AssignToScopeWithRole":                  (*run).assignToScope,
+	"Breakdown":                              (*run).breakDown,
+	"ConvertToDefect":                        (*run).convertToDefect,
+	"ConvertToTeam":                          (*run).convertToTeam,
+	"Copy":                                   (*run).copyWhole,
+	"CopyAcceptanceTestsFromRegressionSuite": (*run).copyRegressionTests,
+	"DeepCopy":                               (*run).copyWhole,
+	"EpicToStory":                            (*run).epicToStory,
+	"GenerateSubEpic":                        (*run).generateSub,
+	"GenerateSubStory":                       (*run).generateSub,
+	"QuickClose":                             (*run).quickClose,
+	"QuickSignup":                            (*run).quickSignup,
+	"Send":                                   (*run).send,
+	"ShallowCopy":                            (*run).copyAlone,
+	"Split":                                  (*run).split,
+	"StoryToEpic":                            (*run).breakDown,
+}
+
+// lonely are the operations that look into the database for more than their
+// asset: what stands before them has to be there.
+var lonely = map[string]bool{"CopyAcceptanceTestsFromRegressionSuite": true, "EpicToStory": true, "Send": true}
+
+// operate runs an operation on one asset: it checks the state it may run in,
+// then does what the model says, then what its code adds.
+func (r *run) operate(ctx context.Context, c *Command) Outcome {
+	w, out := r.addressed(ctx, c)
+	if w == nil {
+		return out
+	}
+	op, ok := w.typ.Op(c.Op)
+	if !ok {
+		out.Err = UnknownOp(w.typ.Name, c.Op)
+		return out
+	}
+	code := opCodes[op.Effect.Code]
+	switch {
+	case op.Effect.Code != "" && code == nil:
+		out.Err = notAvailable(w.typ.Name, c.Op)
+		return out
+	case !mayRun(op, w.cur.code) || op.Effect.To == stateDeleted && indispensable(w):
+		out.Err = notNow(w.typ.Name, c.Op)
+		return out
+	}
+	r.touch(w)
+	var made *row
+	if out.Err = r.effect(ctx, w, op); out.Err == nil && code != nil {
+		made, out.Err = code(r, ctx, w, op, c.Args)
+	}
+	if made != nil {
+		out.about = made
+	}
+	return out
+}
+
+// indispensable reports whether an asset must stay: everything stands below
+// the root project, and the server acts as its first member.
+func indispensable(w *row) bool {
+	return w.id == auth.SystemMember || w.id == 0 && w.typ.Secured.Self
+}
+
+func mayRun(op *meta.Op, code int) bool {
+	if len(op.Effect.From) == 0 {
+		return code != stateDeleted
+	}
+	return slices.Contains(op.Effect.From, code)
+}
+
+// effect does what the model says an operation does.
+func (r *run) effect(ctx context.Context, w *row, op *meta.Op) error {
+	for _, name := range slices.Sorted(maps.Keys(op.Effect.Set)) {
+		a, ok := w.typ.Attr(name)
+		if !ok {
+			return unknownAttr(w.typ, name)
+		}
+		if err := r.setDefault(ctx, w, a, op.Effect.Set[name]); err != nil {
+			return err
+		}
+	}
+	if op.Effect.To >= 0 {
+		r.revive(w, op.Effect.To)
+		w.setState(op.Effect.To)
+	}
+	return nil
+}
+
+// revive takes the username of a deleted member again, which may have been
+// given to another one meanwhile: the operation fails then.
+func (r *run) revive(w *row, to int) {
+	a := r.e.layout.types[w.typ].username
+	if a == nil || w.cur.code != stateDeleted || to == stateDeleted {
+		return
+	}
+	if name, _ := w.get(a).(string); name != "" {
+		r.credSteps = append(r.credSteps, cred{member: w.id, typ: w.typ.Name, username: &name})
+	}
+}
+
+// quickClose leaves nothing to do: the asset is closed by the model's effect,
+// its open tasks and tests here, and none of them has effort left.
+func (r *run) quickClose(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
+	below, err := r.childrenOf(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	r.finish(w)
+	for _, f := range below {
+		if mayRun(op, f.cur.code) {
+			r.touch(f)
+			f.setState(op.Effect.To)
+			r.finish(f)
+		}
+	}
+	return nil, nil
+}
+
+// finish sets the effort left of a workitem that has any to nothing.
+func (r *run) finish(w *row) {
+	if a, ok := w.typ.Attr("ToDo"); ok && w.get(a) != nil {
+		w.set(a, 0.0)
+	}
+}
+
+// quickSignup makes the acting member an owner.
+func (r *run) quickSignup(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
+	a, ok := w.typ.Attr("Owners")
+	if !ok {
+		return nil, unknownAttr(w.typ, "Owners")
+	}
+	me, ok, err := r.find(ctx, r.s.who.Member)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return nil, r.putIn(ctx, w, a, me)
+}
+
+// argument finds an argument of an operation; names ignore case.
+func argument(args []Change, name string) (Value, bool) {
+	for _, a := range args {
+		if strings.EqualFold(a.Name, name) && len(a.Set) > 0 {
+			return a.Set[0], true
+		}
+	}
+	return Value{}, false
+}
+
+// related resolves an argument that names an asset of a type.
+func (r *run) related(ctx context.Context, w *row, args []Change, name, typ string) (target, error) {
+	t, ok := r.e.model.Type(typ)
+	if !ok {
+		return target{}, UnknownType(typ)
+	}
+	a := &meta.Attr{Name: name, On: w.typ, Declared: w.typ, Kind: meta.Relation, Related: t}
+	v, ok := argument(args, name)
+	if !ok {
+		return target{}, required(a)
+	}
+	found, null, err := r.resolve(ctx, a, v)
+	if err == nil && null {
+		err = required(a)
+	}
+	return found, err
+}
+
+func (r *run) assignMember(ctx context.Context, w *row, _ *meta.Op, args []Change) (*row, error) {
+	member, err := r.related(ctx, w, args, "Member", "Member")
+	if err != nil {
+		return nil, err
+	}
+	return nil, r.assignRole(ctx, w, args, w.id, member.id)
+}
+
+func (r *run) assignToScope(ctx context.Context, w *row, _ *meta.Op, args []Change) (*row, error) {
+	scope, err := r.related(ctx, w, args, "Scope", "Scope")
+	if err != nil {
+		return nil, err
+	}
+	return nil, r.assignRole(ctx, w, args, scope.id, w.id)
+}
+
+func (r *run) assignRole(ctx context.Context, w *row, args []Change, scope, member int64) error {
+	to, err := r.related(ctx, w, args, "Role", "Role")
+	if err != nil {
+		return err
+	}
+	owner := false
+	if v, ok := argument(args, "IsOwner"); ok && !v.isEmpty() {
+		if owner, ok = parseBool(v).(bool); !ok {
+			return invalid(&meta.Attr{Name: "IsOwner", On: w.typ})
+		}
+	}
+	return r.assign(ctx, w, scope, member, to.id, owner)
+}

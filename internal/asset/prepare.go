@@ -1,0 +1,318 @@
+package asset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// wants is everything a stretch must know before its first command is checked.
+type wants struct {
+	locks, shares, lights []int64
+	names                 map[*meta.Type][]string
+	seenNames             map[nameKey]bool
+	links                 map[linkGroup][]int64
+	backs                 map[int][]int64 // by relation: the ids at the other end
+	trees                 map[string]bool
+	movers                []int64
+	creates               int64
+}
+
+// linkGroup is a relation (or, below zero, a multi-value scalar) from one type.
+type linkGroup struct{ code, fromType int }
+
+// prepare resolves all references of a stretch at once, locks what it changes
+// in id order, and loads what the checks need. What it overlooks is loaded
+// when a check asks for it.
+func (r *run) prepare(ctx context.Context, commands []*Command) error {
+	w := &wants{
+		names: map[*meta.Type][]string{}, seenNames: map[nameKey]bool{}, links: map[linkGroup][]int64{},
+		backs: map[int][]int64{}, trees: map[string]bool{},
+	}
+	for _, c := range commands {
+		r.collect(w, c)
+	}
+	if w.creates > 0 {
+		first, err := r.e.nextIDs(ctx, r.s.tx, w.creates)
+		if err != nil {
+			return err
+		}
+		r.nextID = first
+	}
+	if err := r.lockTrees(ctx, w.trees); err != nil {
+		return err
+	}
+	if err := r.loadRows(ctx, w.locks); err != nil {
+		return err
+	}
+	if err := r.resolveNames(ctx, w); err != nil {
+		return err
+	}
+	if err := r.loadLight(ctx, r.unknown(w.shares), r.e.db.Dialect.ForShare); err != nil {
+		return err
+	}
+	if err := r.loadLight(ctx, r.unknown(w.lights), ""); err != nil {
+		return err
+	}
+	if err := r.loadGroups(ctx, w); err != nil {
+		return err
+	}
+	return r.loadBehind(ctx, w.movers)
+}
+
+// collect notes what one command needs.
+func (r *run) collect(w *wants, c *Command) {
+	t := r.s.typeOf(c)
+	id, existing := r.s.idOf(c.Target)
+	switch {
+	case c.Verb == Create:
+		w.creates++
+		if t.Secured.Self {
+			w.trees[t.Name] = true
+		}
+		if ctx, ok := r.s.idOf(c.Context); ok {
+			tr := r.e.layout.types[t]
+			w.refer(ctx, tr != nil && len(tr.sources) > 0)
+		}
+	case existing:
+		w.locks = append(w.locks, id)
+	}
+	if t == nil {
+		return
+	}
+	for i := range c.Changes {
+		if a, ok := t.Attr(c.Changes[i].Name); ok {
+			r.collectChange(w, c, t, a, &c.Changes[i], id, existing)
+		}
+	}
+	if c.Verb == Operate && existing {
+		r.collectOp(w, t, c, id)
+	}
+}
+
+func (w *wants) refer(id int64, share bool) {
+	if share {
+		w.shares = append(w.shares, id)
+		return
+	}
+	w.lights = append(w.lights, id)
+}
+
+// collectChange notes what one change needs: the assets its values name, and
+// the links and followers of an asset that is there already.
+func (r *run) collectChange(w *wants, c *Command, t *meta.Type, a *meta.Attr, ch *Change, id int64, existing bool) {
+	switch a.Place.Kind {
+	case meta.InLinks:
+		if existing {
+			w.group(a.Place.Code, t, id)
+		}
+	case meta.InValues:
+		if existing {
+			w.group(-a.Place.Code, t, id)
+		}
+	}
+	if existing && r.moves(t, a) {
+		w.movers = append(w.movers, id)
+	}
+	if a.Kind != meta.Relation {
+		return
+	}
+	if tree := treeOf(t, a); tree != "" && (c.Verb != Create || a.Multi) {
+		w.trees[tree] = true
+	}
+	ch.each(func(v Value) { r.collectValue(w, t, a, v) })
+}
+
+func (r *run) collectValue(w *wants, t *meta.Type, a *meta.Attr, v Value) {
+	if isName(v) {
+		key := nameKey{a.Related, v.Text}
+		if !w.seenNames[key] {
+			w.seenNames[key] = true
+			w.names[a.Related] = append(w.names[a.Related], v.Text)
+		}
+		return
+	}
+	id, ok := r.s.valueID(v)
+	if !ok {
+		return
+	}
+	if heldByOther(a) {
+		w.locks = append(w.locks, id)
+		if r.moves(a.Related, a.Back) {
+			w.movers = append(w.movers, id)
+		}
+		return
+	}
+	tr := r.e.layout.types[t]
+	share := false
+	if tr != nil {
+		_, share = tr.sourceOf(a.Name)
+	}
+	w.refer(id, share)
+	if a.Place.Kind == meta.InLinksBack {
+		w.backs[a.Place.Code] = append(w.backs[a.Place.Code], id)
+	}
+}
+
+// collectOp notes the links that an operation sets.
+func (r *run) collectOp(w *wants, t *meta.Type, c *Command, id int64) {
+	op, ok := t.Op(c.Op)
+	if !ok {
+		return
+	}
+	if op.Effect.Code != "" && !t.Secured.Self && t.Name != "Member" {
+		w.movers = append(w.movers, id)
+	}
+	for name := range op.Effect.Set {
+		if a, ok := t.Attr(name); ok && a.Place.Kind == meta.InLinks {
+			w.group(a.Place.Code, t, id)
+		}
+	}
+}
+
+func (w *wants) group(code int, t *meta.Type, id int64) {
+	g := linkGroup{code, t.Code}
+	w.links[g] = append(w.links[g], id)
+}
+
+// heldByOther reports whether a relation is kept by the asset at its other
+// end, which therefore changes with it.
+func heldByOther(a *meta.Attr) bool {
+	return a.Place.Kind == meta.Reverse || a.Place.Kind == meta.InLinksBack && a.Back != nil && a.Back.ToOne()
+}
+
+// moves reports whether assets may have to follow when a changes on a t.
+func (r *run) moves(t *meta.Type, a *meta.Attr) bool {
+	if a == nil || !a.ToOne() {
+		return false
+	}
+	if a.Place.Kind == meta.InColumn && slices.Contains(r.e.layout.followed, a.Place.Slot) {
+		return true
+	}
+	for _, c := range t.Concrete {
+		if tr := r.e.layout.types[c]; tr != nil {
+			if _, ok := tr.sourceOf(a.Name); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// treeOf returns the tree that a change of a may reorder: a is the upward
+// attribute, or its back side.
+func treeOf(t *meta.Type, a *meta.Attr) string {
+	if a.Place.Kind == meta.Reverse && a.Back != nil {
+		return upTree(a.Back.On, a.Back.Name)
+	}
+	if a.ToOne() {
+		return upTree(t, a.Name)
+	}
+	return ""
+}
+
+// idOf returns the stored id of what a command addresses, if it exists before
+// the stretch.
+func (s *Session) idOf(ref Ref) (int64, bool) {
+	if ref.Handle != nil {
+		return ref.Handle.ID, ref.Handle.Made
+	}
+	if ref.OID.IsNull() {
+		return 0, false
+	}
+	t, ok := s.e.model.Type(ref.OID.Type)
+	if !ok {
+		return 0, false
+	}
+	return t.Stored(ref.OID.ID), true
+}
+
+func (s *Session) valueID(v Value) (int64, bool) {
+	if v.Kind != Text || v.Text == "" {
+		return 0, false
+	}
+	if v.isAlias() {
+		h, ok := s.Alias(v.Text)
+		if !ok {
+			return 0, false
+		}
+		return h.ID, true
+	}
+	return storedID(s.e.model, v.Text)
+}
+
+// unknown leaves out what is loaded already, and doubles.
+func (r *run) unknown(ids []int64) []int64 {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	left := ids[:0:0]
+	for _, id := range ids {
+		if _, ok := r.known(id); !ok {
+			left = append(left, id)
+		}
+	}
+	return left
+}
+
+// resolveNames looks up all names of a stretch, one query per type and
+// attribute, and what they mean.
+func (r *run) resolveNames(ctx context.Context, w *wants) error {
+	for _, t := range r.e.model.Types {
+		if len(w.names[t]) == 0 {
+			continue
+		}
+		if err := r.lookup(ctx, t, w.names[t]); err != nil {
+			return err
+		}
+		for _, name := range w.names[t] {
+			if meant := r.named[nameKey{t, name}]; meant.one {
+				w.lights = append(w.lights, meant.id)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *run) loadGroups(ctx context.Context, w *wants) error {
+	for relation, ids := range w.backs {
+		for _, id := range ids {
+			if t, ok := r.known(id); ok {
+				w.group(relation, t.typ, id)
+			}
+		}
+	}
+	for g, ids := range w.links {
+		var err error
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+		if g.code < 0 {
+			err = r.loadValues(ctx, -g.code, g.fromType, ids)
+		} else {
+			err = r.loadLinks(ctx, g.code, g.fromType, ids)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockTrees takes the locks of the trees that a stretch reorders, so that two
+// moves at once cannot make a cycle.
+func (r *run) lockTrees(ctx context.Context, trees map[string]bool) error {
+	all := make([]string, 0, len(trees))
+	for tree := range trees {
+		all = append(all, tree)
+	}
+	slices.Sort(all)
+	for _, tree := range all {
+		var name string
+		err := r.s.tx.QueryRow(ctx, `SELECT name FROM tree_lock WHERE name = ?`+r.e.db.Dialect.ForUpdate, tree).Scan(&name)
+		if err != nil {
+			return fmt.Errorf("lock tree %s: %w", tree, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package asset
+
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// forever is the until of what is current.
+const forever int64 = 1<<63 - 1
+
+// A moment that a run has handed out but not yet taken from the sequence is
+// negative: -1 is the run's first. run.real turns it into the true one.
+
+// state is one version of an asset. It is never changed once its command has
+// succeeded: a later change works on a copy.
+type state struct {
+	code          int   // AssetState
+	moment        int64 // negative until the run is written
+	audit         int64
+	createdMoment int64 // negative until the run is written
+	createdAt     int64 // ours: stamped when the run is written
+	createdBy     int64
+	changedAt     int64 // likewise
+	changedBy     int64
+	slots         []any // by meta.Place.Slot; nil is null
+	attrs         attrs
+	attrsJSON     any   // attrs as the column holds it, made on demand
+	linked        bool  // links or values began or ended with this version
+	until         int64 // negative until the run is written
+}
+
+// ours in createdAt and changedAt stands for the instant stamped for this run.
+const ours int64 = -1
+
+// ranked stands in a slot for the order key of the run's moment it holds.
+type ranked int64
+
+// numbered stands in a slot for the nth Number that the run takes for a type.
+type numbered struct {
+	typ *meta.Type
+	nth int64
+}
+
+// row is an asset that the run has loaded for change, or made.
+type row struct {
+	id     int64
+	typ    *meta.Type
+	cur    *state
+	before *state // while a command works on it: what it was
+	fresh  bool   // made in this run
+	dirty  bool   // the command changed something
+	linked bool   // the command began or ended links or values
+	forced bool   // the command did what no column shows
+
+	loaded int64 // moment it had when it was loaded; 0 for fresh ones
+	latest *version
+}
+
+// making reports whether the current command makes the asset.
+func (w *row) making() bool { return w.fresh && w.latest == nil }
+
+// oid returns the asset's identity.
+func (w *row) oid() oid.OID { return oid.OID{Type: w.typ.Name, ID: w.typ.Shown(w.id)} }
+
+// version is a row of asset_version to be written.
+type version struct {
+	row *row
+	*state
+}
+
+// clone copies what a command may change in place.
+func (s *state) clone() *state {
+	c := *s
+	c.slots = append([]any(nil), s.slots...)
+	c.linked, c.until, c.attrsJSON = false, forever, nil
+	return &c
+}
+
+// same reports whether two states hold the same values.
+func (s *state) same(as *state) bool {
+	if s.code != as.code || len(s.attrs) != len(as.attrs) || !slices.Equal(s.slots, as.slots) {
+		return false
+	}
+	for _, x := range s.attrs {
+		if !slices.Contains(as.attrs, x) {
+			return false
+		}
+	}
+	return true
+}
+
+// ref returns the id in a relation's slot.
+func (s *state) ref(slot int) (int64, bool) {
+	id, ok := s.slots[slot].(int64)
+	return id, ok
+}
+
+// set puts a stored value where a says, marking the row when it differs.
+func (w *row) set(a *meta.Attr, v any) {
+	switch a.Place.Kind {
+	case meta.InColumn:
+		w.setSlot(a.Place.Slot, v)
+	case meta.InAttrs:
+		if w.cur.attrs.set(a.Place.Column, v) {
+			w.dirty = true
+		}
+	}
+}
+
+func (w *row) setSlot(slot int, v any) {
+	if w.cur.slots[slot] != v {
+		w.cur.slots[slot] = v
+		w.dirty = true
+	}
+}
+
+func (w *row) setState(code int) {
+	if w.cur.code != code {
+		w.cur.code = code
+		w.dirty = true
+	}
+}
+
+// get reads the stored value of a scalar or of a relation that has a column.
+func (w *row) get(a *meta.Attr) any {
+	switch a.Place.Kind {
+	case meta.InColumn:
+		if a.Place.Slot >= 0 {
+			return w.cur.slots[a.Place.Slot]
+		}
+	case meta.InAttrs:
+		return w.cur.attrs.get(a)
+	}
+	return nil
+}

@@ -1,0 +1,307 @@
+package asset
+
+import (
+	"context"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// run is one stretch of commands in the making: what it has loaded, what it
+// changed in memory, and what is to be written. It is a pure function of the
+// commands and the database, so it can be dropped and done again.
+type run struct {
+	s *Session
+	e *Engine
+
+	rows    map[int64]*row
+	lights  map[int64]*light
+	missing map[int64]bool
+	holders map[int64]*holder
+	named   map[nameKey]named
+	behind  map[int64][]*row // followers by the asset they follow
+	looked  map[int64]bool   // behind is loaded for it
+	ups     map[upKey]int64
+
+	nextID int64
+
+	// What the current command has done so far.
+	touched    []*row
+	linkSteps  []linkStep
+	valueSteps []valueStep
+	ends       int // steps that end something
+	credSteps  []cred
+	roleSteps  []roleStep
+	planted    []*row
+	replanted  []*row
+
+	// What the run has done for good.
+	moments     int64
+	numbers     map[*meta.Type]int64
+	made        []*row
+	changed     []*row
+	versions    []*version
+	closings    []closing
+	newLinks    []*link
+	endedLinks  []*link
+	newValues   []*value
+	endedValues []*value
+	creds       []cred
+	closure     []ancestry
+	relocated   []*row // projects that got another parent
+	roles       []*role
+	above       map[int64][]ancestry // the ancestors of projects made in this run
+}
+
+// closing ends the version that was current before the run.
+type closing struct {
+	id, moment, until int64
+}
+
+// cred is a login to be set when the run is written.
+type cred struct {
+	member             int64
+	typ                string
+	username, password *string
+}
+
+func (s *Session) newRun() *run {
+	return &run{
+		s: s, e: s.e,
+		rows: map[int64]*row{}, lights: map[int64]*light{}, missing: map[int64]bool{},
+		holders: map[int64]*holder{}, named: map[nameKey]named{},
+		behind: map[int64][]*row{}, looked: map[int64]bool{},
+		numbers: map[*meta.Type]int64{}, ups: map[upKey]int64{}, above: map[int64][]ancestry{},
+	}
+}
+
+// Run carries out commands in order and writes what they did. Outcomes stand
+// in the order of the commands; a failing command fails alone.
+// Errors: only what ends the whole request.
+func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, error) {
+	outcomes := make([]Outcome, 0, len(commands))
+	for len(commands) > 0 {
+		n := s.stretch(commands)
+		done, err := s.runStretch(ctx, commands[:n])
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, done...)
+		commands = commands[n:]
+	}
+	return outcomes, nil
+}
+
+// runStretch runs commands together; when the database refuses what only it
+// can refuse, it runs them again one by one, so that only the culprit fails.
+func (s *Session) runStretch(ctx context.Context, commands []*Command) ([]Outcome, error) {
+	outcomes, guarded, err := s.attempt(ctx, commands)
+	if !guarded || !isCommands(err) && fault.KindOf(err) != fault.Conflict {
+		return outcomes, err
+	}
+	if len(commands) == 1 {
+		unmake(commands)
+		commands[0].fate = Outcome{Err: s.refusal(commands[0], err)}
+		return []Outcome{commands[0].fate}, nil
+	}
+	unmake(commands)
+	outcomes = outcomes[:0]
+	for i := range commands {
+		one, err := s.runStretch(ctx, commands[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, one...)
+	}
+	return outcomes, nil
+}
+
+// attempt runs commands once, under a savepoint when the database may refuse
+// something that memory cannot know.
+func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []Outcome, guarded bool, err error) {
+	unmake(commands)
+	r := s.newRun()
+	if err := r.prepare(ctx, commands); err != nil {
+		return nil, false, err
+	}
+	if outcomes, err = r.carryOut(ctx, commands); err != nil {
+		return nil, false, err
+	}
+	if guarded = len(r.creds) > 0 || len(r.newValues) > 0; guarded {
+		err = s.tx.Savepoint(ctx, func() error { return r.write(ctx) })
+	} else {
+		err = r.write(ctx)
+	}
+	for i := range outcomes {
+		if o := &outcomes[i]; o.as != nil {
+			o.Result = o.about.oid()
+			o.Result.Moment = o.as.moment
+			o.about, o.as = nil, nil
+		}
+	}
+	return outcomes, guarded, err
+}
+
+// unmake forgets what an attempt that was undone told the handles.
+func unmake(commands []*Command) {
+	for _, c := range commands {
+		if c.Self != nil {
+			c.Self.Made = false
+		}
+	}
+}
+
+// refusal is what a command answers that the database refused: the keeper of
+// logins says it itself, otherwise a value is there twice.
+func (s *Session) refusal(c *Command, err error) error {
+	if strings.HasPrefix(fault.Public(err), "Violation'") {
+		return fault.Invalidf(fault.NoPlace, "%s", fault.Public(err))
+	}
+	t := s.typeOf(c)
+	if t == nil {
+		return err
+	}
+	for _, ch := range c.Changes {
+		if a, ok := t.Attr(ch.Name); ok && (a.Place.Kind == meta.InValues || ch.Name == "Username") {
+			return notUnique(t.Name, ch.Name)
+		}
+	}
+	return err
+}
+
+// carryOut checks and does every command in memory.
+func (r *run) carryOut(ctx context.Context, commands []*Command) ([]Outcome, error) {
+	outcomes := make([]Outcome, len(commands))
+	for i, c := range commands {
+		o := r.one(ctx, c)
+		if o.Err == nil && !o.Skipped {
+			o.Err = r.cascade(ctx)
+		}
+		if o.Err != nil && !isCommands(o.Err) {
+			return nil, o.Err
+		}
+		if o.Err == nil {
+			r.keep(c)
+			if o.about != nil {
+				o.as = o.about.cur
+			}
+		} else {
+			r.drop()
+		}
+		outcomes[i], c.fate = o, o
+	}
+	return outcomes, nil
+}
+
+// isCommands reports whether an error is a command's own failure, not the
+// request's.
+func isCommands(err error) bool {
+	switch fault.KindOf(err) {
+	case fault.Invalid, fault.Denied, fault.NotFound:
+		return true
+	}
+	return false
+}
+
+func (r *run) one(ctx context.Context, c *Command) Outcome {
+	if c.Within != nil && c.Within.fate.Skipped {
+		return Outcome{Skipped: true}
+	}
+	if c.Within != nil && c.Within.fate.Err != nil {
+		return Outcome{Err: badToken(c.Context)}
+	}
+	switch c.Verb {
+	case Create:
+		return r.create(ctx, c)
+	case Update:
+		return r.update(ctx, c)
+	}
+	return r.operate(ctx, c)
+}
+
+// touch makes a row ready for change by the current command.
+func (r *run) touch(w *row) {
+	if w.before != nil {
+		return
+	}
+	w.before = w.cur
+	w.cur = w.cur.clone()
+	w.dirty, w.linked, w.forced = false, false, false
+	r.touched = append(r.touched, w)
+}
+
+// keep makes what the command did final: one version, with a moment of its
+// own, per asset that it made or altered.
+func (r *run) keep(c *Command) {
+	for _, w := range r.touched {
+		if w.dirty && !w.forced && !w.making() && w.cur.same(w.before) {
+			w.dirty = false // changed there and back
+		}
+		if !w.dirty && !w.linked {
+			w.cur, w.before = w.before, nil
+			continue
+		}
+		r.version(w)
+		w.before, w.dirty = nil, false
+	}
+	r.keepLinks()
+	for _, w := range r.touched {
+		w.linked = false
+	}
+	r.creds = append(r.creds, r.credSteps...)
+	r.keepRoles()
+	r.keepScopes()
+	r.touched, r.credSteps = r.touched[:0], r.credSteps[:0]
+	if c.Self != nil && c.Verb == Create {
+		c.Self.Made = true
+	}
+}
+
+// version gives the row's new state a moment and closes the one before.
+func (r *run) version(w *row) {
+	r.moments++
+	st := w.cur
+	st.moment, st.linked, st.until = -r.moments, w.linked, forever
+	st.changedAt, st.changedBy, st.audit = ours, r.s.who.Member, r.s.audit
+	switch {
+	case w.latest != nil:
+		w.latest.until = st.moment
+	case w.fresh:
+		st.createdMoment, st.createdAt, st.createdBy = st.moment, ours, r.s.who.Member
+		r.number(w)
+		r.made = append(r.made, w)
+	default:
+		r.closings = append(r.closings, closing{w.id, w.loaded, st.moment})
+		r.changed = append(r.changed, w)
+	}
+	w.latest = &version{row: w, state: st}
+	r.versions = append(r.versions, w.latest)
+}
+
+// number reserves the Number and the rank of a new asset.
+func (r *run) number(w *row) {
+	tr := r.e.layout.types[w.typ]
+	if tr.number >= 0 {
+		w.cur.slots[tr.number] = numbered{w.typ, r.numbers[w.typ]}
+		r.numbers[w.typ]++
+	}
+	if tr.order >= 0 && w.cur.slots[tr.order] == nil {
+		w.cur.slots[tr.order] = ranked(w.cur.moment)
+	}
+}
+
+// drop undoes what a failed command did in memory.
+func (r *run) drop() {
+	r.dropLinks()
+	for _, w := range r.touched {
+		if w.before == nil || w.fresh && w.latest == nil {
+			delete(r.rows, w.id)
+			delete(r.holders, w.id)
+			continue
+		}
+		w.cur, w.before, w.dirty, w.linked = w.before, nil, false, false
+	}
+	r.touched, r.credSteps, r.roleSteps = r.touched[:0], r.credSteps[:0], r.roleSteps[:0]
+	r.planted, r.replanted = r.planted[:0], r.replanted[:0]
+}

@@ -1,0 +1,278 @@
+package asset
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// roleSystemAdmin is what the creator of a project becomes in it, and
+// roleTeamMember what a member without a default role does. Shown ids.
+const (
+	roleSystemAdmin = 1
+	roleTeamMember  = 4
+)
+
+// ancestry is a row of scope_closure to be written.
+type ancestry struct {
+	ancestor, descendant int64
+	depth                int
+	since                int64 // negative until the run is written
+}
+
+// role is a row of scope_member to be written, or to be ended.
+type role struct {
+	scope, member, role int64
+	owner               bool
+	since               int64
+	end                 bool // ends the current row instead
+}
+
+// roleStep is a role that the current command gave or ended; by tells the moment.
+type roleStep struct {
+	*role
+	by *row
+}
+
+// plantScope gives a new project its place: it is its own security scope, and
+// its creator is its first member.
+func (r *run) plantScope(ctx context.Context, w *row) error {
+	w.setSlot(r.e.layout.scope, w.id)
+	r.planted = append(r.planted, w)
+	if up, ok := w.typ.Attr("Parent"); ok {
+		if id, ok := w.cur.ref(up.Place.Slot); ok {
+			if _, err := r.ancestorsOf(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+	a, ok := w.typ.Attr("Members")
+	if !ok {
+		return nil
+	}
+	h := r.holders[w.id]
+	who := r.s.who.Member
+	if h.find(a.Place.Code, who) != nil {
+		return nil // named among its members: join has made it a member already
+	}
+	r.addLink(h, a.Place.Code, w.id, who, w)
+	r.roleSteps = append(r.roleSteps, roleStep{&role{scope: w.id, member: who, role: r.roleID(roleSystemAdmin), owner: true}, w})
+	return nil
+}
+
+func (r *run) roleID(shown int64) int64 {
+	if t, ok := r.e.model.Type("Role"); ok {
+		return t.Stored(shown)
+	}
+	return shown
+}
+
+// moveScope notes that a project has another parent now.
+func (r *run) moveScope(w *row) { r.replanted = append(r.replanted, w) }
+
+// membership returns the relation of projects to their members.
+func (r *run) membership() (*meta.Attr, bool) {
+	t, ok := r.e.model.Type("Scope")
+	if !ok {
+		return nil, false
+	}
+	return t.Attr("Members")
+}
+
+// joined gives a member who joins a project the default role there.
+func (r *run) joined(ctx context.Context, w *row, relation int, scope, member int64) error {
+	if a, ok := r.membership(); !ok || a.Place.Code != relation {
+		return nil
+	}
+	id, err := r.defaultRole(ctx, member)
+	if err != nil {
+		return err
+	}
+	r.roleSteps = append(r.roleSteps, roleStep{&role{scope: scope, member: member, role: id}, w})
+	return nil
+}
+
+func (r *run) defaultRole(ctx context.Context, member int64) (int64, error) {
+	t, ok := r.e.model.Type("Member")
+	if !ok {
+		return r.roleID(roleTeamMember), nil
+	}
+	a, ok := t.Attr("DefaultRole")
+	if !ok {
+		return r.roleID(roleTeamMember), nil
+	}
+	h, err := r.linksOf(ctx, t, member, a.Place.Code)
+	if err != nil {
+		return 0, err
+	}
+	if l := h.one(a.Place.Code); l != nil {
+		return l.to, nil
+	}
+	return r.roleID(roleTeamMember), nil
+}
+
+// left ends the role of a member who leaves a project.
+func (r *run) left(w *row, relation int, scope, member int64) {
+	if a, ok := r.membership(); ok && a.Place.Code == relation {
+		r.roleSteps = append(r.roleSteps, roleStep{&role{scope: scope, member: member, end: true}, w})
+	}
+}
+
+// assign makes a member's role in a project the given one, joining it if need be.
+func (r *run) assign(ctx context.Context, w *row, scope, member, to int64, owner bool) error {
+	a, ok := r.membership()
+	if !ok {
+		return nil
+	}
+	t, _ := r.e.model.Type("Scope")
+	h, err := r.linksOf(ctx, t, scope, a.Place.Code)
+	if err != nil {
+		return err
+	}
+	if h.find(a.Place.Code, member) == nil {
+		r.addLink(h, a.Place.Code, scope, member, w)
+	} else {
+		r.roleSteps = append(r.roleSteps, roleStep{&role{scope: scope, member: member, end: true}, w})
+	}
+	w.dirty, w.forced = true, true
+	r.roleSteps = append(r.roleSteps, roleStep{&role{scope: scope, member: member, role: to, owner: owner}, w})
+	return nil
+}
+
+func (r *run) keepRoles() {
+	for _, s := range r.roleSteps {
+		s.since = s.by.cur.moment
+		r.roles = append(r.roles, s.role)
+	}
+	r.roleSteps = r.roleSteps[:0]
+}
+
+// keepScopes notes what the command did to the project tree.
+func (r *run) keepScopes() {
+	for _, w := range r.planted {
+		own := []ancestry{{w.id, w.id, 0, w.cur.moment}}
+		if a, ok := w.typ.Attr("Parent"); ok {
+			if id, ok := w.cur.ref(a.Place.Slot); ok {
+				for _, up := range r.above[id] {
+					own = append(own, ancestry{up.ancestor, w.id, up.depth + 1, w.cur.moment})
+				}
+			}
+		}
+		r.above[w.id] = own
+		r.closure = append(r.closure, own...)
+	}
+	r.relocated = append(r.relocated, r.replanted...)
+	r.planted, r.replanted = r.planted[:0], r.replanted[:0]
+}
+
+// ancestorsOf returns a project and all above it.
+func (r *run) ancestorsOf(ctx context.Context, id int64) ([]ancestry, error) {
+	if own, ok := r.above[id]; ok {
+		return own, nil
+	}
+	rows, err := r.s.tx.Query(ctx, `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ?`, id, forever)
+	if err != nil {
+		return nil, fmt.Errorf("scope ancestors: %w", err)
+	}
+	var own []ancestry
+	err = each(rows, func() error {
+		up := ancestry{descendant: id}
+		err := rows.Scan(&up.ancestor, &up.depth)
+		own = append(own, up)
+		return err
+	})
+	r.above[id] = own
+	return own, err
+}
+
+// writeMove ends what a moved project's tree hung on before and hangs it on
+// its new ancestors.
+func (r *run) writeMove(ctx context.Context, w *row, moment int64) error {
+	below, err := r.closureIDs(ctx, `SELECT descendant_id, depth FROM scope_closure WHERE ancestor_id = ? AND until_moment = ?`, w.id)
+	if err != nil {
+		return err
+	}
+	old, err := r.closureIDs(ctx, `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ? AND depth > 0`, w.id)
+	if err != nil {
+		return err
+	}
+	for _, up := range old {
+		if err := r.endAncestry(ctx, up.id, below, moment); err != nil {
+			return err
+		}
+	}
+	parent, ok := w.typ.Attr("Parent")
+	if !ok {
+		return nil
+	}
+	id, ok := w.cur.ref(parent.Place.Slot)
+	if !ok {
+		return nil
+	}
+	above, err := r.closureIDs(ctx, `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ?`, id)
+	if err != nil {
+		return err
+	}
+	var fresh []ancestry
+	for _, up := range above {
+		for _, down := range below {
+			fresh = append(fresh, ancestry{up.id, down.id, up.depth + 1 + down.depth, moment})
+		}
+	}
+	return r.writeAncestry(ctx, fresh)
+}
+
+type depthOf struct {
+	id    int64
+	depth int
+}
+
+func (r *run) closureIDs(ctx context.Context, query string, id int64) ([]depthOf, error) {
+	rows, err := r.s.tx.Query(ctx, query, id, forever)
+	if err != nil {
+		return nil, fmt.Errorf("scope closure: %w", err)
+	}
+	var all []depthOf
+	err = each(rows, func() error {
+		var d depthOf
+		err := rows.Scan(&d.id, &d.depth)
+		all = append(all, d)
+		return err
+	})
+	return all, err
+}
+
+func (r *run) endAncestry(ctx context.Context, ancestor int64, below []depthOf, moment int64) error {
+	for len(below) > 0 {
+		n := min(len(below), db.MaxIn)
+		ids := make([]int64, n)
+		for i := range ids {
+			ids[i] = below[i].id
+		}
+		below = below[n:]
+		in, args := db.InArgs(ids)
+		_, err := r.s.tx.Exec(ctx, `UPDATE scope_closure SET until_moment = ? WHERE ancestor_id = ? AND until_moment = ? AND descendant_id IN `+in,
+			append([]any{moment, ancestor, forever}, args...)...)
+		if err != nil {
+			return fmt.Errorf("end scope closure: %w", err)
+		}
+	}
+	return nil
+}
+
+var closureColumns = []string{"ancestor_id", "descendant_id", "since_moment", "until_moment", "depth"}
+
+func (r *run) writeAncestry(ctx context.Context, all []ancestry) error {
+	args := make([]any, len(closureColumns))
+	err := db.InsertN(ctx, r.s.tx, "scope_closure", closureColumns, len(all), func(i int) []any {
+		a := all[i]
+		args[0], args[1], args[2], args[3], args[4] = a.ancestor, a.descendant, a.since, forever, a.depth
+		return args
+	})
+	if err != nil {
+		return fmt.Errorf("write scope closure: %w", err)
+	}
+	return nil
+}

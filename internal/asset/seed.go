@@ -1,0 +1,127 @@
+package asset
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// seedRequest is the request id of the audit that well-known assets belong to.
+const seedRequest = "00000000-0000-0000-0000-000000000000"
+
+// Seed inserts the model's well-known assets that the database does not have
+// yet, at moment 0. Running it again does nothing.
+func Seed(ctx context.Context, d *db.DB, m *meta.Model) error {
+	return d.Write(ctx, func(tx *db.Tx) error {
+		e := &Engine{db: d, model: m, layout: newLayout(m)}
+		s := &Session{e: e, tx: tx, who: auth.System, aliases: map[string]*Handle{}}
+		r := s.newRun()
+		missing, err := r.notThere(ctx, m.Instances)
+		if err != nil || len(missing) == 0 {
+			return err
+		}
+		if err := seedAudit(ctx, tx); err != nil {
+			return err
+		}
+		for _, in := range missing { // first all rows, so that they can name each other
+			r.plant(in)
+		}
+		for _, in := range missing {
+			if err := r.fill(ctx, in); err != nil {
+				return fmt.Errorf("%s:%d: %w", in.Type.Name, in.ID, err)
+			}
+		}
+		return r.writeSeed(ctx)
+	})
+}
+
+// notThere returns the instances that have no row yet.
+func (r *run) notThere(ctx context.Context, all []meta.Instance) ([]meta.Instance, error) {
+	ids := make([]int64, 0, len(all))
+	for _, in := range all {
+		ids = append(ids, in.Type.Stored(in.ID))
+	}
+	if err := r.loadLight(ctx, r.unknown(ids), ""); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(in meta.Instance) bool {
+		_, there := r.lights[in.Type.Stored(in.ID)]
+		return there
+	}), nil
+}
+
+// seedAudit makes the audit of moment 0, done with from the start.
+func seedAudit(ctx context.Context, tx *db.Tx) error {
+	var id int64
+	err := tx.QueryRow(ctx, `SELECT id FROM audit WHERE id = 0`).Scan(&id)
+	if fault.KindOf(err) != fault.NotFound {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, first_moment, last_moment, generation, fan_state)`+
+		` VALUES (0, ?, ?, `+tx.Dialect().NowMicros+`, 0, 0, 0, 1)`, seedRequest, auth.SystemMember)
+	return err
+}
+
+// plant makes the row of an instance, still without values.
+func (r *run) plant(in meta.Instance) {
+	id := in.Type.Stored(in.ID)
+	w := &row{id: id, typ: in.Type, fresh: true, cur: &state{
+		code: stateActive, until: forever, slots: make([]any, len(r.e.layout.slots)), linked: false,
+	}}
+	w.before = w.cur
+	r.rows[id], r.holders[id] = w, &holder{typ: in.Type.Code, fresh: true}
+	r.made = append(r.made, w)
+	r.touched = append(r.touched, w)
+	delete(r.missing, id)
+	w.latest = &version{row: w, state: w.cur}
+	r.versions = append(r.versions, w.latest)
+}
+
+// fill gives an instance its values.
+func (r *run) fill(ctx context.Context, in meta.Instance) error {
+	w := r.rows[in.Type.Stored(in.ID)]
+	for _, name := range slices.Sorted(maps.Keys(in.Attrs)) {
+		a, ok := in.Type.Attr(name)
+		if !ok {
+			return unknownAttr(in.Type, name)
+		}
+		if err := r.setDefault(ctx, w, a, in.Attrs[name]); err != nil {
+			return err
+		}
+	}
+	if w.typ.Secured.Self {
+		if err := r.plantScope(ctx, w); err != nil {
+			return err
+		}
+	}
+	return r.settleRow(ctx, w)
+}
+
+// writeSeed writes everything at moment 0.
+func (r *run) writeSeed(ctx context.Context) error {
+	r.credSteps = nil
+	r.keepLinks()
+	r.keepRoles()
+	r.keepScopes()
+	var at int64
+	if err := r.s.tx.QueryRow(ctx, `SELECT `+r.e.db.Dialect.NowMicros).Scan(&at); err != nil {
+		return err
+	}
+	at -= at % 1000
+	for _, w := range r.made {
+		w.cur.createdAt, w.cur.createdBy, w.cur.linked = at, auth.SystemMember, w.linked
+	}
+	w := &writer{run: r, at: at, audit: int64(0), who: auth.SystemMember}
+	for _, step := range []func(context.Context) error{w.inserts, w.versions, w.links, w.values, w.scopes, w.roles} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package asset
+
+import (
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// maxStretch bounds how many commands are held in memory between two writes.
+const maxStretch = 5000
+
+// stretch returns how many of the commands can be run together: up to the
+// first that needs to see in the database what one before it did.
+func (s *Session) stretch(commands []*Command) int {
+	changed := map[*meta.Type]bool{}
+	for i, c := range commands {
+		t := s.typeOf(c)
+		if i == maxStretch || i > 0 && (alone(t, c) || namesAny(t, c, changed)) {
+			return i
+		}
+		if alone(t, c) {
+			return 1
+		}
+		changed[t] = true
+	}
+	return len(commands)
+}
+
+// typeOf returns the type of a command's asset as far as it is known before
+// the asset is loaded; nil when it is not.
+func (s *Session) typeOf(c *Command) *meta.Type {
+	if c.Type != nil {
+		return c.Type
+	}
+	if c.Target.Handle != nil {
+		return c.Target.Handle.Type
+	}
+	t, _ := s.e.model.Type(c.Target.OID.Type)
+	return t
+}
+
+// alone reports whether a command moves a project in the tree, or an asset in
+// its rank space: what follows has to see the order it leaves. An operation
+// that looks around has to see what stands before it.
+func alone(t *meta.Type, c *Command) bool {
+	if t != nil && c.Verb == Operate {
+		op, ok := t.Op(c.Op)
+		return ok && lonely[op.Effect.Code]
+	}
+	for i := range c.Changes {
+		if c.Changes[i].Near != nil {
+			return true
+		}
+	}
+	if t == nil || t.Name != "Scope" {
+		return false
+	}
+	for _, ch := range c.Changes {
+		if ch.Name == "Children" || ch.Name == "Parent" && c.Verb != Create {
+			return true
+		}
+	}
+	return false
+}
+
+// namesAny reports whether a value is a name that one of the assets changed
+// so far could have.
+func namesAny(t *meta.Type, c *Command, changed map[*meta.Type]bool) bool {
+	if t == nil {
+		return false
+	}
+	for i := range c.Changes {
+		a, ok := t.Attr(c.Changes[i].Name)
+		if !ok || a.Kind != meta.Relation {
+			continue
+		}
+		found := false
+		c.Changes[i].each(func(v Value) { found = found || isName(v) })
+		if !found {
+			continue
+		}
+		for other := range changed {
+			if other == nil || other.IsA(a.Related) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isName(v Value) bool {
+	return v.Kind == Text && v.Text != "" && v.Text != oid.Null && !v.isAlias() && !oid.Looks(v.Text)
+}
+
+// each calls fn for every value of a change.
+func (ch *Change) each(fn func(Value)) {
+	for _, v := range ch.Set {
+		fn(v)
+	}
+	for _, v := range ch.Add {
+		fn(v)
+	}
+	for _, v := range ch.Remove {
+		fn(v)
+	}
+	if ch.Find != nil {
+		fn(*ch.Find)
+		fn(ch.Replace)
+	}
+}

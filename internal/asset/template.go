@@ -1,0 +1,112 @@
+package asset
+
+import (
+	"context"
+	"errors"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// Given is what a new asset gets from its context or the model, for one attribute.
+type Given struct {
+	Attr  *meta.Attr
+	Value any       // of a scalar: string, int64, float64 or bool; dates are UTC microseconds
+	OIDs  []oid.OID // of a relation
+}
+
+// Template returns what a new asset of a type would get in a context, without
+// making it, in the order of the model. The context may be zero.
+// Errors: fault.Invalid.
+func (e *Engine) Template(ctx context.Context, who auth.Actor, t *meta.Type, context Ref) ([]Given, error) {
+	if e.layout.types[t] == nil {
+		return nil, AbstractType(t.Name)
+	}
+	var all []Given
+	err := e.db.Write(ctx, func(tx *db.Tx) error {
+		r := (&Session{e: e, tx: tx, who: who, aliases: map[string]*Handle{}}).newRun()
+		c := &Command{Verb: Create, Type: t, Context: context}
+		w := r.spawn(t, nobody)
+		from, err := r.context(ctx, c)
+		if err == nil && from.typ != nil {
+			err = r.fromContext(ctx, w, c, from)
+		}
+		if err == nil {
+			err = r.defaults(ctx, w, c)
+		}
+		if err == nil {
+			all, err = r.given(ctx, w)
+		}
+		if err != nil {
+			return err
+		}
+		return ErrUndo
+	})
+	if errors.Is(err, ErrUndo) {
+		err = nil
+	}
+	return all, err
+}
+
+func (r *run) given(ctx context.Context, w *row) ([]Given, error) {
+	var all []Given
+	for _, a := range w.typ.Attrs {
+		if a.ReadOnly || !isStored(a) && a.Place.Kind != meta.InLinksBack {
+			continue
+		}
+		g := Given{Attr: a}
+		if a.Kind != meta.Relation {
+			if g.Value = w.get(a); g.Value != nil && g.Value != "" && a.Kind != meta.Rank {
+				all = append(all, g)
+			}
+			continue
+		}
+		ids, err := r.heldBy(ctx, w, a)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			t, ok, err := r.find(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				g.OIDs = append(g.OIDs, oid.OID{Type: t.typ.Name, ID: t.typ.Shown(t.id)})
+			}
+		}
+		if len(g.OIDs) > 0 {
+			all = append(all, g)
+		}
+	}
+	return all, nil
+}
+
+// heldBy returns the ids that a relation of a new asset names.
+func (r *run) heldBy(ctx context.Context, w *row, a *meta.Attr) ([]int64, error) {
+	var ids []int64
+	switch {
+	case a.Place.Kind == meta.InLinksBack:
+		for _, s := range r.linkSteps {
+			if s.l.relation == a.Place.Code && s.l.to == w.id && !s.l.ended {
+				ids = append(ids, s.l.from)
+			}
+		}
+	case a.Multi:
+		for _, l := range r.holders[w.id].links {
+			if l.relation == a.Place.Code && !l.ended {
+				ids = append(ids, l.to)
+			}
+		}
+	default:
+		id, err := r.pointsTo(ctx, w, a)
+		if err != nil {
+			return nil, err
+		}
+		if id != nobody {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}

@@ -1,0 +1,186 @@
+package bulk
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// command is one object of the payload.
+type command struct {
+	index int
+	alias string    // from the wrapper {"@x": command}; empty when there is none
+	node  *doc.Node // the command itself
+	kind  kind
+	err   error // it is no command at all
+}
+
+// config is what config documents say about the whole request.
+type config struct {
+	countsOnly  bool
+	atomic      bool
+	maxAffected int // assets one command by query may affect; 0: any number
+}
+
+// decode finds the commands of a body: one object, a list of them, or several
+// documents of either.
+// Errors: fault.Invalid when the body holds something else.
+func decode(docs []doc.Node, most int) ([]command, config, error) {
+	var all []command
+	var cfg config
+	for i := range docs {
+		list := docs[i : i+1]
+		switch docs[i].Kind {
+		case doc.List:
+			list = docs[i].Items
+		case doc.Map:
+		default:
+			return nil, cfg, notACommand(&docs[i])
+		}
+		if len(all)+len(list) > most {
+			return nil, cfg, tooManyCommands(most)
+		}
+		for k := range list {
+			c := read(&list[k])
+			c.index = len(all)
+			if c.kind == kindConfig && c.err == nil {
+				c.err = cfg.read(c.node)
+			}
+			all = append(all, c)
+		}
+	}
+	return all, cfg, nil
+}
+
+// read tells what kind of command an object is, and takes off its alias.
+func read(n *doc.Node) command {
+	if n.Kind != doc.Map {
+		return command{node: n, kind: kindQuery, err: notACommand(n)}
+	}
+	if alias, inner, ok := wrapped(n); ok {
+		c := read(inner)
+		if c.alias != "" {
+			return command{node: n, kind: kindQuery, err: unknownKey(inner.At, "root->"+alias, c.alias)}
+		}
+		c.alias = alias
+		return c
+	}
+	c := command{node: n}
+	c.kind, c.err = kindOf(n)
+	return c
+}
+
+// wrapped takes apart {"@x": command}; the error of a failure that is sent
+// again stands beside the alias and is ignored.
+func wrapped(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
+	for i, k := range n.Keys {
+		switch {
+		case strings.HasPrefix(k, "@") && inner == nil && n.Items[i].Kind == doc.Map:
+			alias, inner = k, &n.Items[i]
+		case k == "error":
+		default:
+			return "", nil, false
+		}
+	}
+	return alias, inner, inner != nil
+}
+
+func kindOf(n *doc.Node) (kind, error) {
+	has := func(k string) bool { _, ok := n.Get(k); return ok }
+	switch {
+	case has("AssetType"):
+		return kindCreate, nil
+	case (has("from") || has("oid")) && has("update"):
+		return kindUpdate, nil
+	case (has("from") || has("oid")) && has("execute"):
+		return kindExecute, nil
+	case has("from"):
+		return kindQuery, nil
+	case has("config"):
+		return kindConfig, nil
+	}
+	return kindQuery, noCommand(n.At)
+}
+
+// read takes in a config document: a word, a list of words, or a map.
+func (c *config) read(n *doc.Node) error {
+	for i, k := range n.Keys {
+		if k != "config" {
+			return unknownKey(n.Items[i].At, "root", k)
+		}
+	}
+	v, _ := n.Get("config")
+	switch v.Kind {
+	case doc.List:
+		for i := range v.Items {
+			if err := c.set(v.Items[i].Text, &yes); err != nil {
+				return err
+			}
+		}
+		return nil
+	case doc.Map:
+		for i, k := range v.Keys {
+			if err := c.set(k, &v.Items[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c.set(v.Text, &yes)
+}
+
+// yes is what a word alone says.
+var yes = doc.Node{Kind: doc.Bool, Text: "true", At: fault.NoPlace}
+
+func (c *config) set(name string, v *doc.Node) error {
+	switch name {
+	case "counts-only":
+		return flag(&c.countsOnly, name, v)
+	case "atomic":
+		return flag(&c.atomic, name, v)
+	case "maxAffected":
+		n, err := strconv.Atoi(v.Text)
+		if err != nil || n < 1 {
+			return badSetting(v.At, name)
+		}
+		c.maxAffected = n
+		return nil
+	}
+	return unknownSetting(v.At, name)
+}
+
+func flag(to *bool, name string, v *doc.Node) error {
+	if v.Kind != doc.Bool {
+		return badSetting(v.At, name)
+	}
+	*to = v.Text == "true"
+	return nil
+}
+
+// aliasesOf collects the aliases that a payload's commands define, nested ones
+// included.
+func aliasesOf(all []command) map[string]bool {
+	found := map[string]bool{}
+	for i := range all {
+		if all[i].alias != "" {
+			found[all[i].alias] = true
+		}
+		collectAliases(all[i].node, found)
+	}
+	return found
+}
+
+func collectAliases(n *doc.Node, found map[string]bool) {
+	for i := range n.Items {
+		v := &n.Items[i]
+		if v.IsScalar() {
+			continue
+		}
+		if n.Kind == doc.Map && strings.HasPrefix(n.Keys[i], "@") && v.Kind == doc.Map {
+			found[n.Keys[i]] = true
+		}
+		collectAliases(v, found)
+	}
+}

@@ -1,0 +1,217 @@
+package bulk
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// Finder answers queries.
+type Finder interface {
+	// Answer appends the rows of a query as a JSON array and returns what was
+	// asked beside them.
+	Answer(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) (rows, beside []byte, err error)
+	// IDs returns the Oids of the rows, in order.
+	IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error)
+}
+
+// Limits of one request. Exceeding one is fault.Invalid.
+const (
+	maxCommands = 100_000
+	maxAssets   = 100_000
+)
+
+// Engine carries out bulk requests. It is safe for concurrent use.
+type Engine struct {
+	MaxCommands int // commands of one payload
+	MaxAssets   int // assets one request creates or changes
+
+	assets *asset.Engine
+	finder Finder
+	now    func() time.Time
+
+	metrics *metrics
+}
+
+// New returns the bulk engine over the write engine and a reader.
+func New(assets *asset.Engine, finder Finder) *Engine {
+	return &Engine{MaxCommands: maxCommands, MaxAssets: maxAssets, assets: assets, finder: finder, now: time.Now, metrics: newMetrics()}
+}
+
+// Options of one request.
+type Options struct {
+	Preview bool   // answer with the projection and change nothing
+	Comment string // kept as ChangeComment
+	Atomic  bool   // all or nothing
+	Key     string // the request is carried out once under it; empty: every time
+	// IfMoment refuses the one asset that the one command of the request changes
+	// when its moment is another. 0: any.
+	IfMoment int64
+}
+
+// Run carries out a payload in JSON, or in YAML, and returns the response
+// object, or with Preview the projected commands. A request whose commands
+// fail is no error.
+// Errors: fault.Invalid when the body is no payload; fault.Transient when the
+// database is not to be had.
+// Spec: interface 2.5, 4.3.
+func (e *Engine) Run(ctx context.Context, who auth.Actor, body []byte, yaml bool, o Options) ([]byte, error) {
+	if !yaml && doc.Sniff(body) {
+		yaml = true
+	}
+	docs, err := doc.Parse(body, yaml)
+	if err != nil {
+		return nil, err
+	}
+	commands, cfg, err := decode(docs, e.MaxCommands)
+	if err != nil {
+		return nil, err
+	}
+	cfg.atomic = cfg.atomic || o.Atomic
+	if o.Preview {
+		return e.preview(ctx, who, commands, cfg)
+	}
+	if o.IfMoment != 0 && !single(commands) {
+		return nil, notSingle()
+	}
+	res := newResult(uuid.NewString(), e.now(), cfg)
+	var answer []byte
+	if writes(commands) {
+		sum := sha256.Sum256(body)
+		answer, err = e.write(ctx, who, commands, res, o, asset.Once{Key: o.Key, Hash: hex.EncodeToString(sum[:])})
+	} else {
+		answer, err = e.read(ctx, who, commands, res)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.metrics.count(res, e.now().Sub(res.began))
+	return answer, nil
+}
+
+// single reports whether a payload has one command, and that is a change of
+// what is there.
+func single(commands []command) bool {
+	n := 0
+	for i := range commands {
+		switch commands[i].kind {
+		case kindConfig:
+		case kindUpdate, kindExecute:
+			n++
+		default:
+			return false
+		}
+	}
+	return n == 1
+}
+
+// writes reports whether any command changes something.
+func writes(commands []command) bool {
+	for i := range commands {
+		switch commands[i].kind {
+		case kindCreate, kindUpdate, kindExecute:
+			if commands[i].err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// write runs both phases in one transaction. The database may ask for all of
+// it again, so everything starts anew each time.
+func (e *Engine) write(ctx context.Context, who auth.Actor, commands []command, res *result, o Options, once asset.Once) ([]byte, error) {
+	req := asset.Request{ID: res.id, Comment: o.Comment}
+	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
+		res.reset()
+		steps, err := e.project(ctx, s.Tx(), who, commands, res.cfg)
+		if err == nil && o.IfMoment != 0 {
+			err = guard(steps, o.IfMoment)
+		}
+		if err != nil {
+			return nil, err
+		}
+		p := &processing{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(commands)}
+		if err := p.all(ctx, steps); err != nil {
+			return nil, err
+		}
+		if res.cfg.atomic && res.failed > 0 {
+			res.undo()
+			return res.append(nil, e.now()), asset.ErrUndo
+		}
+		return res.append(nil, e.now()), nil
+	})
+}
+
+// guard makes the first step refuse an asset that has another moment, if all
+// steps are about one.
+func guard(steps []*step, moment int64) error {
+	for i, s := range steps {
+		if s.deferred || s.kind != kindCreate && s.from != steps[0].from {
+			return notSingle()
+		}
+		if i == 0 {
+			s.ifMoment = moment
+		}
+	}
+	return nil
+}
+
+// read answers a payload of queries in one snapshot, without a write
+// transaction.
+func (e *Engine) read(ctx context.Context, who auth.Actor, commands []command, res *result) ([]byte, error) {
+	var answer []byte
+	err := e.assets.DB().Read(ctx, func(tx *db.Tx) error {
+		steps, err := e.project(ctx, tx, who, commands, res.cfg)
+		if err != nil {
+			return err
+		}
+		p := &processing{Engine: e, q: tx, who: who, res: res}
+		err = p.all(ctx, steps)
+		answer = res.append(nil, e.now())
+		return err
+	})
+	return answer, err
+}
+
+// preview answers with the projection, a list of objects with one key each:
+//
+//	[{"@x": command}, ...]
+func (e *Engine) preview(ctx context.Context, who auth.Actor, commands []command, cfg config) ([]byte, error) {
+	var b []byte
+	err := e.assets.DB().Read(ctx, func(tx *db.Tx) error {
+		steps, err := e.project(ctx, tx, who, commands, cfg)
+		if err != nil {
+			return err
+		}
+		b = append(b[:0], '[')
+		for _, s := range steps {
+			if s.gone || s.inside {
+				continue
+			}
+			if len(b) > 1 {
+				b = append(b, ',')
+			}
+			b = key(append(b, '{'), s.label())
+			if s.whole {
+				b = appendNode(b, s.node)
+			} else {
+				b = appendStep(b, s)
+			}
+			b = append(b, '}')
+		}
+		b = append(b, ']')
+		return nil
+	})
+	return b, err
+}

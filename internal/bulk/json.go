@@ -1,0 +1,137 @@
+package bulk
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/alds-dev/alds/internal/doc"
+)
+
+// quote appends a JSON string.
+func quote(b []byte, s string) []byte {
+	out, err := jsontext.AppendQuote(b, s)
+	if err != nil {
+		out, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(s, "\uFFFD"))
+	}
+	return out
+}
+
+// key appends a member's name, after a comma unless it is the first.
+func key(b []byte, name string) []byte {
+	if n := len(b); n > 0 && b[n-1] != '{' {
+		b = append(b, ',')
+	}
+	return append(quote(b, name), ':')
+}
+
+// appendNode appends a document as JSON.
+func appendNode(b []byte, n *doc.Node) []byte {
+	switch n.Kind {
+	case doc.Null:
+		return append(b, "null"...)
+	case doc.Bool:
+		return append(b, n.Text...)
+	case doc.Number:
+		if jsontext.Value(n.Text).IsValid() {
+			return append(b, n.Text...)
+		}
+		return quote(b, n.Text)
+	case doc.List:
+		b = append(b, '[')
+		for i := range n.Items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendNode(b, &n.Items[i])
+		}
+		return append(b, ']')
+	case doc.Map:
+		b = append(b, '{')
+		for i, name := range n.Keys {
+			b = appendNode(key(b, name), &n.Items[i])
+		}
+		return append(b, '}')
+	}
+	return quote(b, n.Text)
+}
+
+// appendStep appends the projected command without its alias.
+func appendStep(b []byte, s *step) []byte {
+	switch {
+	case s.kind == kindCreate:
+		return appendCreate(b, s)
+	case s.deferred || s.from.IsNull():
+		return appendNode(b, s.node)
+	case s.kind == kindUpdate:
+		b = quote(append(b, `{"oid":`...), s.from.String())
+		b = append(b, `,"update":{`...)
+		for _, f := range s.fields {
+			b = appendAct(key(b, f.name), f.node)
+		}
+		return append(b, '}', '}')
+	}
+	b = quote(append(b, `{"oid":`...), s.from.String())
+	b = quote(append(b, `,"execute":{"op":`...), s.op)
+	b = append(b, `,"args":{`...)
+	for _, f := range s.args {
+		b = appendNode(key(b, f.name), f.node)
+	}
+	return append(b, '}', '}', '}')
+}
+
+func appendCreate(b []byte, s *step) []byte {
+	b = quote(append(b, `{"AssetType":`...), s.name)
+	if !s.context.IsZero() {
+		b = quote(append(b, `,"#ContextOid":`...), contextToken(s))
+	}
+	for _, f := range s.fields {
+		b = appendNode(key(b, f.name), f.node)
+	}
+	return append(b, '}')
+}
+
+func contextToken(s *step) string {
+	switch {
+	case s.context.Token != "":
+		return s.context.Token
+	case s.context.Handle != nil:
+		if s.context.Handle.Alias == "" && s.context.Handle.Name != nil {
+			s.context.Handle.Alias = s.context.Handle.Name()
+		}
+		return s.context.Handle.Alias
+	}
+	return s.context.OID.String()
+}
+
+// appendAct appends a value of an update as {add, remove}; forms that say more
+// stay as they are.
+func appendAct(b []byte, n *doc.Node) []byte {
+	if n.Kind == doc.Map {
+		if add, remove, ok := addRemove(n); ok {
+			b = appendList(append(b, `{"add":`...), add)
+			b = appendList(append(b, `,"remove":`...), remove)
+			return append(b, '}')
+		}
+		return appendNode(b, n)
+	}
+	b = append(b, `{"add":`...)
+	b = appendList(b, listOf(n))
+	return append(b, `,"remove":[]}`...)
+}
+
+func appendList(b []byte, all []doc.Node) []byte {
+	return appendNode(b, &doc.Node{Kind: doc.List, Items: all})
+}
+
+// listOf returns a list's items, or the one value.
+func listOf(n *doc.Node) []doc.Node {
+	if n.Kind == doc.List {
+		return n.Items
+	}
+	return []doc.Node{*n}
+}
+
+// appendInt appends a number.
+func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }

@@ -1,0 +1,52 @@
+package bulk
+
+import (
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// Every text of this package that a caller can see. Spec: interface 7.2.
+
+func notACommand(n *doc.Node) error {
+	return fault.Invalidf(n.At, "A command must be an object, not a %s.", n.Kind)
+}
+
+func unknownKey(at int, path, key string) error {
+	return fault.Invalidf(at, "Invalid key at node(s): %s->%s", path, key)
+}
+
+func noCommand(at int) error {
+	return fault.Invalidf(at, "The object holds no command: it has none of AssetType, from, oid, config.")
+}
+
+func aliasTaken(alias string) error {
+	return fault.Invalidf(fault.NoPlace, "Duplicate alias: %s", alias)
+}
+
+func badForm(at int, key, want string) error {
+	return fault.Invalidf(at, "Key %q must have %s.", key, want)
+}
+
+func unknownSetting(at int, name string) error {
+	return fault.Invalidf(at, "Unknown config: %s", name)
+}
+
+func badSetting(at int, name string) error {
+	return fault.Invalidf(at, "Invalid config: %s", name)
+}
+
+func affectsTooMany(n, most int) error {
+	return fault.Invalidf(fault.NoPlace, "The command affects %d assets, more than maxAffected: %d.", n, most)
+}
+
+func tooManyCommands(most int) error {
+	return fault.Invalidf(fault.NoPlace, "The request holds more than %d commands.", most)
+}
+
+func tooManyAssets(most int) error {
+	return fault.Invalidf(fault.NoPlace, "The request touches more than %d assets.", most)
+}
+
+func notSingle() error {
+	return fault.Invalidf(fault.NoPlace, "If-Match is for a request with one command on one asset")
+}

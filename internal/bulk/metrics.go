@@ -1,0 +1,47 @@
+package bulk
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Registerer is where the metrics of this package are registered.
+type Registerer = prometheus.Registerer
+
+type metrics struct {
+	commands *prometheus.CounterVec
+	requests prometheus.Histogram
+}
+
+func newMetrics() *metrics {
+	return &metrics{
+		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "alds_bulk_commands_total",
+			Help: "Projected commands carried out, by what they do and how they ended.",
+		}, []string{"verb", "result"}),
+		requests: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "alds_bulk_request_seconds",
+			Help:    "Time from a parsed bulk request to its response.",
+			Buckets: []float64{.002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60},
+		}),
+	}
+}
+
+// Register registers the engine's metrics.
+func (e *Engine) Register(r Registerer) {
+	r.MustRegister(e.metrics.commands, e.metrics.requests)
+}
+
+// count adds up one finished request.
+func (m *metrics) count(r *result, took time.Duration) {
+	for verb, n := range map[string]int{
+		"create": r.created.count, "update": r.changed.count, "execute": r.ran.count, "query": r.queries,
+	} {
+		m.commands.WithLabelValues(verb, "done").Add(float64(n))
+	}
+	for verb, n := range r.failedBy {
+		m.commands.WithLabelValues(verb, "failed").Add(float64(n))
+	}
+	m.requests.Observe(took.Seconds())
+}

@@ -1,0 +1,378 @@
+package bulk
+
+import (
+	"context"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// processing carries steps out strictly in order. Steps that need no answer
+// from the database wait in pending and go to the write engine together.
+type processing struct {
+	*Engine
+	s       *asset.Session // nil in a request that only reads
+	q       db.Querier
+	who     auth.Actor
+	res     *result
+	aliases map[string]bool
+
+	pending  []*step
+	commands []*asset.Command // of the pending steps that have not failed yet
+	touched  int
+}
+
+// all is the second phase.
+func (p *processing) all(ctx context.Context, steps []*step) error {
+	p.define(steps)
+	for _, s := range steps {
+		if err := p.step(ctx, s); err != nil {
+			return err
+		}
+	}
+	return p.flush(ctx)
+}
+
+// define makes the aliases of creates known to the write engine.
+func (p *processing) define(steps []*step) {
+	for _, s := range steps {
+		if s.kind == kindCreate && s.alias != "" && !p.s.Define(s.alias, s.handle) {
+			s.err = aliasTaken(s.alias)
+		}
+	}
+}
+
+func (p *processing) step(ctx context.Context, s *step) error {
+	switch {
+	case s.gone:
+		return nil
+	case s.err != nil:
+		p.pending = append(p.pending, s)
+		return nil
+	case s.kind == kindQuery:
+		return p.query(ctx, s)
+	case s.deferred:
+		return p.later(ctx, s)
+	}
+	return p.queue(ctx, s)
+}
+
+// queue adds a step to those that wait. One whose values are queries has to
+// see what the steps before it did.
+func (p *processing) queue(ctx context.Context, s *step) error {
+	if p.touched++; p.touched > p.MaxAssets {
+		return tooManyAssets(p.MaxAssets)
+	}
+	for _, f := range append(s.fields[:len(s.fields):len(s.fields)], s.args...) {
+		if !f.node.IsScalar() && asks(f.node) {
+			if err := p.flush(ctx); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	c, err := p.build(ctx, s)
+	if err != nil {
+		if !isCommands(err) {
+			return err
+		}
+		s.err = err
+	} else {
+		p.commands = append(p.commands, c)
+	}
+	p.pending = append(p.pending, s)
+	return nil
+}
+
+// build makes the write engine's command of a step.
+func (p *processing) build(ctx context.Context, s *step) (*asset.Command, error) {
+	c := &asset.Command{Type: s.typ, Self: s.handle, Context: s.context, Op: s.op}
+	switch s.kind {
+	case kindCreate:
+		c.Verb = asset.Create
+	case kindUpdate:
+		c.Verb = asset.Update
+	default:
+		c.Verb = asset.Operate
+	}
+	if s.kind != kindCreate {
+		c.Type, c.Self = nil, nil
+		c.Target, c.Dead = asset.Ref{OID: s.from, Handle: s.handle}, s.dead
+		c.IfMoment = s.ifMoment
+	}
+	if s.context.Token != "" && strings.HasPrefix(s.context.Token, "@") {
+		c.Context.Handle, _ = p.s.Handle(s.context.Token)
+	}
+	if s.parent != nil && s.parent.kind == kindUpdate {
+		if c.Within = s.parent.command; s.parent.err != nil {
+			return nil, oid.Invalid(contextToken(s))
+		}
+	}
+	s.command = c
+	ask := func(n *doc.Node, one bool) ([]asset.Value, error) { return p.ask(ctx, n, one) }
+	var err error
+	if c.Changes, err = changes(s, s.fields, ask); err == nil {
+		c.Args, err = changes(s, s.args, ask)
+	}
+	return c, err
+}
+
+func changes(s *step, fields []field, ask subquery) ([]asset.Change, error) {
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	all := make([]asset.Change, len(fields))
+	scalars := make([]asset.Value, len(fields))
+	for i, f := range fields {
+		if f.node.IsScalar() {
+			scalars[i] = value(f.node)
+			all[i].Name, all[i].Set = f.name, scalars[i:i+1:i+1]
+			continue
+		}
+		multi := false
+		if s.typ != nil && s.kind != kindExecute {
+			a, ok := s.typ.Attr(f.name)
+			multi = ok && a.Multi
+		}
+		var err error
+		if all[i], err = change(f, multi, ask); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// flush carries out what waits and accounts for it in order.
+func (p *processing) flush(ctx context.Context) error {
+	if len(p.pending) == 0 {
+		return nil
+	}
+	var outcomes []asset.Outcome
+	if len(p.commands) > 0 {
+		var err error
+		if outcomes, err = p.s.Run(ctx, p.commands); err != nil {
+			return err
+		}
+	}
+	for _, s := range p.pending {
+		if s.err != nil {
+			p.res.fail(s, s.err)
+			continue
+		}
+		p.account(s, outcomes[0])
+		outcomes = outcomes[1:]
+	}
+	p.pending, p.commands = p.pending[:0], p.commands[:0]
+	return nil
+}
+
+func (p *processing) account(s *step, o asset.Outcome) {
+	switch {
+	case o.Err != nil:
+		p.res.fail(s, o.Err)
+	case o.Skipped:
+	case s.kind == kindCreate:
+		p.res.add(&p.res.created, o.OID)
+	case s.kind == kindUpdate:
+		p.res.add(&p.res.changed, o.OID)
+	default:
+		p.res.add(&p.res.ran, o.OID)
+	}
+}
+
+// later resolves an update or operation whose turn has come.
+func (p *processing) later(ctx context.Context, s *step) error {
+	s.deferred = false
+	written := s.node
+	pr := &projection{Engine: p.Engine, q: p.q, who: p.who, aliases: p.aliases, most: p.res.cfg.maxAffected}
+	c := &command{index: s.index, alias: s.alias, node: s.node, kind: s.kind}
+	from, ok := s.node.Get("from")
+	if !ok {
+		from, _ = s.node.Get("oid")
+	}
+	if strings.HasPrefix(from.Text, "@") && plain(s.node) {
+		h, ok := p.s.Handle(from.Text)
+		if !ok {
+			s.err, s.deferred = oid.Invalid(from.Text), true
+			return p.step(ctx, s)
+		}
+		s.handle, s.typ = h, h.Type
+		pr.expand(c, s, oid.OID{})
+	} else {
+		if err := p.flush(ctx); err != nil {
+			return err
+		}
+		if err := p.find(ctx, pr, c, s, from.Text); err != nil {
+			return err
+		}
+	}
+	p.define(pr.steps)
+	for _, each := range pr.steps {
+		if each.node == c.node {
+			each.node = written
+		}
+		if err := p.step(ctx, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find projects a deferred command against the data as it is now.
+func (p *processing) find(ctx context.Context, pr *projection, c *command, s *step, from string) error {
+	node, err := p.substitute(s.node)
+	if err != nil {
+		s.err, s.deferred = err, true
+		pr.steps = append(pr.steps, s)
+		return nil
+	}
+	if plain(s.node) && strings.Contains(from, ":") {
+		if err := pr.one(c, s, from); err != nil {
+			return err
+		}
+		return pr.lookUp(ctx)
+	}
+	s.node, c.node = node, node
+	if err := pr.many(ctx, c, s); err != nil {
+		return err
+	}
+	return pr.lookUp(ctx)
+}
+
+// query answers a query where it stands among the other commands. A query that
+// fails adds no result set.
+func (p *processing) query(ctx context.Context, s *step) error {
+	if err := p.flush(ctx); err != nil {
+		return err
+	}
+	n, err := p.substitute(s.node)
+	var r query.Request
+	if err == nil {
+		r, err = query.FromDoc(n)
+	}
+	var beside []byte
+	before := len(p.res.rows)
+	if err == nil {
+		if p.res.queries > 0 {
+			p.res.rows = append(p.res.rows, ',')
+		}
+		p.res.rows, beside, err = p.finder.Answer(ctx, p.q, p.who, r, p.res.rows)
+	}
+	switch {
+	case err == nil:
+		p.res.queries++
+		p.res.beside = append(p.res.beside, beside)
+	case isCommands(err):
+		p.res.rows = p.res.rows[:before]
+		p.res.fail(s, err)
+	default:
+		return err
+	}
+	return nil
+}
+
+// ask answers a query that stands for a value.
+func (p *processing) ask(ctx context.Context, n *doc.Node, one bool) ([]asset.Value, error) {
+	n, err := p.substitute(n)
+	if err != nil {
+		return nil, err
+	}
+	r, err := query.FromDoc(n)
+	if err != nil {
+		return nil, err
+	}
+	if one && r.Page == nil {
+		r.Page = &query.Page{Size: 1}
+	}
+	found, err := p.finder.IDs(ctx, p.q, p.who, r)
+	if err != nil {
+		return nil, err
+	}
+	if one && len(found) == 0 {
+		return nil, errForm
+	}
+	if one {
+		found = found[:1]
+	}
+	all := make([]asset.Value, len(found))
+	for i, o := range found {
+		all[i] = asset.Value{Kind: asset.Text, Text: o.String()}
+	}
+	return all, nil
+}
+
+// substitute puts Oid tokens in the place of aliases in the from, where and
+// with of a query and of those nested in it.
+func (p *processing) substitute(n *doc.Node) (*doc.Node, error) {
+	from, ok := n.Get("from")
+	named := ok && from.Kind == doc.String && strings.HasPrefix(from.Text, "@")
+	if !named && !mentions(n, p.aliases) {
+		return n, nil
+	}
+	c := &doc.Node{Kind: n.Kind, Keys: n.Keys, Items: append([]doc.Node(nil), n.Items...), At: n.At}
+	for i, k := range c.Keys {
+		v := &c.Items[i]
+		var err error
+		switch {
+		case k == "from" && named:
+			err = p.token(v)
+		case k == "where" || k == "with":
+			*v, err = p.tokens(v)
+		case k == "select" && v.Kind == doc.List:
+			v.Items = append([]doc.Node(nil), v.Items...)
+			for j := range v.Items {
+				if v.Items[j].Kind != doc.Map {
+					continue
+				}
+				sub, serr := p.substitute(&v.Items[j])
+				if serr != nil {
+					return nil, serr
+				}
+				v.Items[j] = *sub
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// tokens replaces the aliases among a node's values.
+func (p *processing) tokens(n *doc.Node) (doc.Node, error) {
+	c := doc.Node{Kind: n.Kind, Text: n.Text, Keys: n.Keys, Items: append([]doc.Node(nil), n.Items...), At: n.At}
+	for i := range c.Items {
+		v := &c.Items[i]
+		switch {
+		case v.Kind == doc.List || v.Kind == doc.Map:
+			sub, err := p.tokens(v)
+			if err != nil {
+				return c, err
+			}
+			*v = sub
+		case v.Kind == doc.String && p.aliases[v.Text]:
+			if err := p.token(v); err != nil {
+				return c, err
+			}
+		}
+	}
+	return c, nil
+}
+
+// token replaces one alias.
+func (p *processing) token(v *doc.Node) error {
+	if p.s == nil {
+		return oid.Invalid(v.Text)
+	}
+	h, ok := p.s.Alias(v.Text)
+	if !ok {
+		return oid.Invalid(v.Text)
+	}
+	v.Text = h.OID().String()
+	return nil
+}

@@ -1,0 +1,339 @@
+package bulk
+
+import (
+	"context"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// projection turns commands into steps against the data as it is before the
+// first of them runs.
+type projection struct {
+	*Engine
+	q       db.Querier
+	who     auth.Actor
+	aliases map[string]bool // every alias the payload defines
+	most    int             // assets one command may affect; 0: any number
+	steps   []*step
+}
+
+// project is the first phase. Steps come in the order they are to run.
+func (e *Engine) project(ctx context.Context, q db.Querier, who auth.Actor, commands []command, cfg config) ([]*step, error) {
+	p := &projection{Engine: e, q: q, who: who, aliases: aliasesOf(commands), most: cfg.maxAffected, steps: make([]*step, 0, len(commands))}
+	for i := range commands {
+		if err := p.command(ctx, &commands[i]); err != nil {
+			return nil, err
+		}
+		if len(p.steps) > e.MaxAssets {
+			return nil, tooManyAssets(e.MaxAssets)
+		}
+	}
+	if err := p.lookUp(ctx); err != nil {
+		return nil, err
+	}
+	return p.steps, nil
+}
+
+func (p *projection) command(ctx context.Context, c *command) error {
+	switch {
+	case c.err != nil:
+		p.steps = append(p.steps, &step{index: c.index, kind: c.kind, alias: c.alias, node: c.node, deferred: true, err: c.err})
+	case c.kind == kindConfig:
+	case c.kind == kindCreate:
+		s := p.create(c, c.node, c.alias, asset.Ref{}, false)
+		if c.alias != "" && p.steps[len(p.steps)-1] != s {
+			s.whole = true
+		}
+	case c.kind == kindQuery:
+		p.steps = append(p.steps, &step{index: c.index, kind: kindQuery, alias: c.alias, node: c.node, deferred: true})
+	default:
+		return p.change(ctx, c)
+	}
+	return nil
+}
+
+// create lays a create flat: itself, then what is nested in it, depth first.
+// What is nested in a relation to at most one asset has to be there before.
+func (p *projection) create(c *command, n *doc.Node, alias string, context asset.Ref, inside bool) *step {
+	s := &step{index: c.index, kind: kindCreate, alias: alias, node: n, context: context, inside: inside, suffix: autoSuffix}
+	s.handle = &asset.Handle{Alias: alias, Name: s.label}
+	p.typeOf(s)
+	s.handle.Type = s.typ
+	s.fields = make([]field, 0, len(n.Keys))
+	var below []nested
+	for i, name := range n.Keys {
+		switch name {
+		case "AssetType":
+		case "#ContextOid":
+			s.context = p.contextOf(&n.Items[i])
+		default:
+			f, more := p.split(s, field{name, &n.Items[i]}, c, inside || c.alias != "")
+			below = append(below, more...)
+			if f.node != nil {
+				s.fields = append(s.fields, f)
+			}
+		}
+	}
+	p.steps = append(p.steps, s)
+	for _, b := range below {
+		p.nested(c, s, b, inside || c.alias != "")
+	}
+	return s
+}
+
+func (p *projection) typeOf(s *step) {
+	n, _ := s.node.Get("AssetType")
+	s.name = n.Text
+	t, ok := p.assets.Model().Type(n.Text)
+	switch {
+	case n.Kind != doc.String || !ok:
+		s.err = asset.UnknownType(n.Text)
+	case t.Abstract || t.Virtual:
+		s.err = asset.AbstractType(t.Name)
+	default:
+		s.typ = t
+	}
+}
+
+// contextOf reads the "#ContextOid" of a failed command that is sent again.
+func (p *projection) contextOf(n *doc.Node) asset.Ref {
+	ref := asset.Ref{Token: n.Text}
+	if o, err := oid.Parse(n.Text); err == nil {
+		ref.OID = o
+	}
+	return ref
+}
+
+// change projects an update or an operation.
+func (p *projection) change(ctx context.Context, c *command) error {
+	s := &step{index: c.index, kind: c.kind, alias: c.alias, node: c.node}
+	from, direct := c.node.Get("oid")
+	if !direct {
+		from, _ = c.node.Get("from")
+	}
+	switch {
+	case from.Kind != doc.String:
+		s.err, s.deferred = badForm(from.At, "from", "text"), true
+	case c.alias != "" && !direct || strings.HasPrefix(from.Text, "@") || mentions(c.node, p.aliases):
+		s.deferred = true
+	case plain(c.node) && strings.Contains(from.Text, ":"):
+		return p.one(c, s, from.Text)
+	default:
+		return p.many(ctx, c, s)
+	}
+	p.steps = append(p.steps, s)
+	return nil
+}
+
+// plain reports whether a command addresses by from or oid alone.
+func plain(n *doc.Node) bool {
+	for _, k := range n.Keys {
+		if k != "from" && k != "oid" && k != "update" && k != "execute" {
+			return false
+		}
+	}
+	return true
+}
+
+// direct reports whether a command is in the projected form, which names one
+// asset, deleted or not.
+func direct(n *doc.Node) bool {
+	_, ok := n.Get("oid")
+	return ok
+}
+
+// one projects a command on the asset that an Oid token names. Whether it
+// exists is looked up for all such commands together.
+func (p *projection) one(c *command, s *step, token string) error {
+	o, err := oid.Parse(token)
+	if err != nil {
+		s.err, s.deferred = err, true
+		p.steps = append(p.steps, s)
+		return nil
+	}
+	p.expand(c, s, o.Now())
+	return nil
+}
+
+// many projects a command on all assets that a query finds.
+func (p *projection) many(ctx context.Context, c *command, s *step) error {
+	r, err := query.FromDoc(c.node, "update", "execute")
+	var found []oid.OID
+	if err == nil {
+		found, err = p.finder.IDs(ctx, p.q, p.who, r)
+	}
+	if err == nil && p.most > 0 && len(found) > p.most {
+		err = affectsTooMany(len(found), p.most)
+	}
+	if err != nil {
+		if !isCommands(err) {
+			return err
+		}
+		s.err, s.deferred = err, true
+		p.steps = append(p.steps, s)
+		return nil
+	}
+	if len(p.steps)+len(found) > p.MaxAssets {
+		return tooManyAssets(p.MaxAssets)
+	}
+	for i, o := range found {
+		each := s
+		if i > 0 {
+			each = &step{index: s.index, kind: s.kind, node: s.node}
+		}
+		p.expand(c, each, o)
+	}
+	return nil
+}
+
+// expand makes the steps of a command on one asset: one per item of an
+// operation's list, and what is nested in an update behind it.
+func (p *projection) expand(c *command, s *step, o oid.OID) {
+	if s.from = o; !o.IsNull() {
+		s.typ, _ = p.assets.Model().Type(o.Type)
+	}
+	if s.kind == kindExecute {
+		p.operation(s)
+		return
+	}
+	n, _ := s.node.Get("update")
+	if n.Kind != doc.Map {
+		s.err, s.from, s.deferred = badForm(n.At, "update", "an object of attributes and values"), oid.OID{}, true
+		p.steps = append(p.steps, s)
+		return
+	}
+	var below []nested
+	for i, name := range n.Keys {
+		f, more := p.split(s, field{name, &n.Items[i]}, c, false)
+		below = append(below, more...)
+		if f.node != nil {
+			s.fields = append(s.fields, f)
+		}
+	}
+	p.steps = append(p.steps, s)
+	for _, b := range below {
+		p.nested(c, s, b, false)
+	}
+}
+
+// operation reads what is to be executed.
+func (p *projection) operation(s *step) {
+	n, _ := s.node.Get("execute")
+	lists, err := readOperation(s, n)
+	if err != nil {
+		s.err, s.from, s.deferred = err, oid.OID{}, true
+		p.steps = append(p.steps, s)
+		return
+	}
+	for i, args := range lists {
+		each := s
+		if i > 0 {
+			each = &step{index: s.index, kind: s.kind, node: s.node, from: s.from, handle: s.handle, typ: s.typ, op: s.op}
+		}
+		each.args = args
+		p.steps = append(p.steps, each)
+	}
+}
+
+// readOperation reads "Delete", {op, args} or {op, list}, and returns the
+// arguments of each time it is to run.
+func readOperation(s *step, n *doc.Node) ([][]field, error) {
+	if n.Kind == doc.String {
+		s.op = n.Text
+		return [][]field{nil}, nil
+	}
+	if n.Kind != doc.Map {
+		return nil, badForm(n.At, "execute", "the name of an operation, or op with args or list")
+	}
+	var lists [][]field
+	for i, k := range n.Keys {
+		v := &n.Items[i]
+		switch {
+		case k == "op" && v.Kind == doc.String:
+			s.op = v.Text
+		case k == "args" && v.Kind == doc.Map:
+			lists = append(lists, fieldsOf(v))
+		case k == "args" && v.Kind == doc.Null:
+		case k == "list" && v.Kind == doc.List:
+			for j := range v.Items {
+				if v.Items[j].Kind != doc.Map {
+					return nil, badForm(v.Items[j].At, "list", "objects of arguments")
+				}
+				lists = append(lists, fieldsOf(&v.Items[j]))
+			}
+			if len(v.Items) == 0 {
+				return lists, nil
+			}
+		case k == "op" || k == "args" || k == "list":
+			return nil, badForm(v.At, k, "its own form")
+		default:
+			return nil, unknownKey(v.At, "root->execute", k)
+		}
+	}
+	if s.op == "" {
+		return nil, badForm(n.At, "op", "the name of an operation")
+	}
+	if lists == nil {
+		lists = [][]field{nil}
+	}
+	return lists, nil
+}
+
+func fieldsOf(n *doc.Node) []field {
+	all := make([]field, len(n.Keys))
+	for i, k := range n.Keys {
+		all[i] = field{k, &n.Items[i]}
+	}
+	return all
+}
+
+// lookUp checks all assets that commands named by their Oid tokens at once:
+// what does not exist fails, what is deleted matches nothing.
+func (p *projection) lookUp(ctx context.Context) error {
+	var all []oid.OID
+	for _, s := range p.steps {
+		if !s.from.IsNull() {
+			all = append(all, s.from)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	known, err := p.assets.Lookup(ctx, p.q, p.who, all)
+	if err != nil {
+		return err
+	}
+	for _, s := range p.steps {
+		if s.from.IsNull() {
+			s.gone = s.parent != nil && s.parent.gone
+			continue
+		}
+		k, ok := known[s.from]
+		switch {
+		case !ok:
+			s.err = oid.Invalid(s.from.String())
+		case k.Deleted && plain(s.node) && !direct(s.node):
+			s.gone = true
+		default:
+			s.from, s.dead = k.OID, k.Deleted
+			s.typ, _ = p.assets.Model().Type(k.OID.Type)
+		}
+	}
+	return nil
+}
+
+// isCommands reports whether an error is the failure of one command.
+func isCommands(err error) bool {
+	switch fault.KindOf(err) {
+	case fault.Invalid, fault.NotFound, fault.Denied:
+		return true
+	}
+	return false
+}

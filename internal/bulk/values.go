@@ -1,0 +1,174 @@
+package bulk
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// subquery answers a query that stands for a value. one asks for the first
+// row only.
+type subquery func(n *doc.Node, one bool) ([]asset.Value, error)
+
+// value turns a scalar node into what the write engine takes.
+func value(n *doc.Node) asset.Value {
+	switch n.Kind {
+	case doc.Bool:
+		return asset.Value{Kind: asset.Bool, Text: n.Text}
+	case doc.Number:
+		return asset.Value{Kind: asset.Number, Text: n.Text}
+	case doc.String:
+		return asset.Value{Kind: asset.Text, Text: n.Text}
+	}
+	return asset.Value{}
+}
+
+// change turns one attribute's node into a change. multi tells whether the
+// attribute takes several values; ask answers subqueries.
+func change(f field, multi bool, ask subquery) (asset.Change, error) {
+	ch := asset.Change{Name: f.name}
+	n := f.node
+	var err error
+	switch {
+	case n.IsScalar():
+		ch.Set = []asset.Value{value(n)}
+	case n.Kind == doc.List && len(n.Items) == 0 && !multi:
+		ch.Bad = asset.ErrForm
+	case n.Kind == doc.List:
+		ch.Set, err = values(n.Items, multi, ask)
+	case isSubquery(n):
+		ch.Set, err = ask(n, !multi)
+	default:
+		err = changeMap(&ch, n, multi, ask)
+	}
+	if errors.Is(err, errForm) {
+		ch.Bad, err = asset.ErrForm, nil
+	}
+	return ch, err
+}
+
+// errForm is asset.ErrForm on its way out of the functions of this file.
+var errForm = asset.ErrForm
+
+// changeMap reads the forms of a change that are objects.
+func changeMap(ch *asset.Change, n *doc.Node, multi bool, ask subquery) error {
+	if add, remove, ok := addRemove(n); ok {
+		var err error
+		if ch.Add, err = values(add, multi, ask); err == nil {
+			ch.Remove, err = values(remove, multi, ask)
+		}
+		return err
+	}
+	if len(n.Keys) == 1 && n.Items[0].IsScalar() && (n.Keys[0] == "Before" || n.Keys[0] == "After") {
+		v := value(&n.Items[0])
+		ch.Near, ch.After = &v, n.Keys[0] == "After"
+		return nil
+	}
+	find, replace, ok := findReplace(n)
+	if !ok {
+		return errForm
+	}
+	v := value(find)
+	ch.Find, ch.Replace = &v, value(replace)
+	return nil
+}
+
+// values reads the values of a list, subqueries among them.
+func values(list []doc.Node, multi bool, ask subquery) ([]asset.Value, error) {
+	all := make([]asset.Value, 0, len(list))
+	for i := range list {
+		n := &list[i]
+		switch {
+		case n.IsScalar():
+			all = append(all, value(n))
+		case isSubquery(n):
+			found, err := ask(n, !multi)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, found...)
+		default:
+			return nil, errForm
+		}
+	}
+	return all, nil
+}
+
+// addRemove reads {add, remove} and {"Member:20": "add", "@x": "remove"}.
+func addRemove(n *doc.Node) (add, remove []doc.Node, ok bool) {
+	if n.Kind != doc.Map || len(n.Keys) == 0 {
+		return nil, nil, false
+	}
+	for i, name := range n.Keys {
+		v := &n.Items[i]
+		switch {
+		case name == "add":
+			add = append(add, listOf(v)...)
+		case name == "remove":
+			remove = append(remove, listOf(v)...)
+		case v.Kind == doc.String && (v.Text == "add" || v.Text == "remove") && (oid.Looks(name) || strings.HasPrefix(name, "@")):
+			member := doc.Node{Kind: doc.String, Text: name, At: v.At}
+			if v.Text == "add" {
+				add = append(add, member)
+			} else {
+				remove = append(remove, member)
+			}
+		default:
+			return nil, nil, false
+		}
+	}
+	return add, remove, true
+}
+
+// findReplace reads {find, replace} of scalars.
+func findReplace(n *doc.Node) (find, replace *doc.Node, ok bool) {
+	find, has := n.Get("find")
+	replace, also := n.Get("replace")
+	if !has || !also || len(n.Keys) != 2 || !find.IsScalar() || !replace.IsScalar() {
+		return nil, nil, false
+	}
+	return find, replace, true
+}
+
+func isSubquery(n *doc.Node) bool {
+	if n.Kind != doc.Map {
+		return false
+	}
+	_, ok := n.Get("from")
+	return ok
+}
+
+// asks reports whether a value holds a subquery, so that its turn has to come
+// before it is known.
+func asks(n *doc.Node) bool {
+	if isSubquery(n) {
+		return true
+	}
+	for i := range n.Items {
+		if !n.Items[i].IsScalar() && asks(&n.Items[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// mentions reports whether one of the aliases is named anywhere in a node.
+func mentions(n *doc.Node, aliases map[string]bool) bool {
+	if n.Kind == doc.String {
+		return strings.HasPrefix(n.Text, "@") && aliases[n.Text]
+	}
+	for i := range n.Items {
+		if mentions(&n.Items[i], aliases) {
+			return true
+		}
+	}
+	for _, k := range n.Keys {
+		if strings.HasPrefix(k, "@") && aliases[k] {
+			return true
+		}
+	}
+	return false
+}

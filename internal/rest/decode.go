@@ -1,0 +1,137 @@
+package rest
+
+import (
+	"bytes"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// decode reads the attributes of a body, in their order. A body that is empty
+// or null holds none.
+// Errors: fault.Invalid.
+func decode(body []byte) ([]asset.Change, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, nil
+	}
+	docs, err := doc.Parse(body, false)
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) != 1 || docs[0].Kind != doc.Map && docs[0].Kind != doc.Null {
+		return nil, fault.Invalidf(0, "The body must be an object with Attributes")
+	}
+	n := &docs[0]
+	var attributes *doc.Node
+	for i, key := range n.Keys {
+		switch key {
+		case "Attributes":
+			attributes = &n.Items[i]
+		case "_type", "id", "href": // an asset as it was read; the path says which one is meant
+		default:
+			return nil, fault.Invalidf(n.Items[i].At, "Invalid key at node(s): root->%s", key)
+		}
+	}
+	if attributes == nil || attributes.Kind == doc.Null {
+		return nil, nil
+	}
+	if attributes.Kind != doc.Map {
+		return nil, fault.Invalidf(attributes.At, "Attributes must be an object of names and values")
+	}
+	changes := make([]asset.Change, len(attributes.Keys))
+	for i, name := range attributes.Keys {
+		changes[i] = asset.Change{Name: name}
+		read(&changes[i], &attributes.Items[i])
+	}
+	return changes, nil
+}
+
+// The words of act.
+const (
+	actSet    = "set"
+	actAdd    = "add"
+	actRemove = "remove"
+)
+
+// read reads one attribute in any of its spellings:
+//
+//	{"value": "x", "act": "set"}   {"value": [item, ...]}   [item, ...]   "x"
+//
+// where an item is {"idref": "Member:20", "act": "add"}, {"value": "tag"} or
+// the plain value.
+func read(ch *asset.Change, n *doc.Node) {
+	act := ""
+	if n.Kind == doc.Map {
+		if a, ok := n.Get("act"); ok {
+			act = a.Text
+		}
+		inner, ok := n.Get("value")
+		if !ok {
+			if inner, ok = n.Get("idref"); !ok {
+				ch.Bad = asset.ErrForm
+				return
+			}
+		}
+		n = inner
+	}
+	if n.Kind != doc.List {
+		put(ch, n, act, actSet)
+		return
+	}
+	for i := range n.Items {
+		put(ch, &n.Items[i], act, actAdd)
+	}
+	if len(n.Items) == 0 {
+		ch.Add = []asset.Value{}
+	}
+}
+
+// put adds one value to a change. What it says itself counts before what
+// stands around it.
+func put(ch *asset.Change, n *doc.Node, act, otherwise string) {
+	if n.Kind == doc.Map {
+		if a, ok := n.Get("act"); ok {
+			act = a.Text
+		}
+		inner, ok := n.Get("idref")
+		if !ok {
+			inner, ok = n.Get("value")
+		}
+		if !ok {
+			ch.Bad = asset.ErrForm
+			return
+		}
+		n = inner
+	}
+	if act == "" || act == actSet && otherwise == actAdd {
+		act = otherwise
+	}
+	v, ok := scalar(n)
+	switch {
+	case !ok:
+		ch.Bad = asset.ErrForm
+	case act == actSet:
+		ch.Set = append(ch.Set, v)
+	case act == actAdd:
+		ch.Add = append(ch.Add, v)
+	case act == actRemove:
+		ch.Remove = append(ch.Remove, v)
+	default:
+		ch.Bad = fault.Invalidf(n.At, "Unknown act: %s", act)
+	}
+}
+
+func scalar(n *doc.Node) (asset.Value, bool) {
+	switch n.Kind {
+	case doc.Null:
+		return asset.Value{}, true
+	case doc.Bool:
+		return asset.Value{Kind: asset.Bool, Text: n.Text}, true
+	case doc.Number:
+		return asset.Value{Kind: asset.Number, Text: n.Text}, true
+	case doc.String:
+		return asset.Value{Kind: asset.Text, Text: n.Text}, true
+	}
+	return asset.Value{}, false
+}

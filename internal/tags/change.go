@@ -1,0 +1,190 @@
+package tags
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// Merge gives every visible asset that has one of the tags MergeFrom the tag
+// MergeTo instead, and tells of that one.
+// Shape: {"mergeTo":"UX","mergeFrom":["ux design","usability"]}, names in any case
+// Errors: fault.Invalid; fault.Denied for who administers no project.
+func (s *Service) Merge(ctx context.Context, who auth.Actor, body []byte) ([]byte, error) {
+	said, err := fields(body, "mergeto", "mergefrom")
+	if err != nil {
+		return nil, err
+	}
+	to := said["mergeto"]
+	if len(to) != 1 || len(said["mergefrom"]) == 0 {
+		return nil, fault.Invalidf(fault.NoPlace, "mergeTo must be a tag and mergeFrom a list of tags")
+	}
+	from := said["mergefrom"][:0:0]
+	for _, tag := range said["mergefrom"] {
+		if tag != to[0] {
+			from = append(from, tag)
+		}
+	}
+	if err := s.change(ctx, who, from, to); err != nil {
+		return nil, err
+	}
+	t, err := s.one(ctx, who, to[0])
+	if err != nil {
+		return nil, err
+	}
+	return encode(t)
+}
+
+// Remove takes tags off every visible asset, and tells what is left of them.
+// Shape: {"removeFrom":["ux"]} gives [{"tag":"ux","count":0,"visibleCount":0}]
+// Errors: as Merge.
+func (s *Service) Remove(ctx context.Context, who auth.Actor, body []byte) ([]byte, error) {
+	said, err := fields(body, "removefrom")
+	if err != nil {
+		return nil, err
+	}
+	from := said["removefrom"]
+	if len(from) == 0 {
+		return nil, fault.Invalidf(fault.NoPlace, "removeFrom must be a list of tags")
+	}
+	if err := s.change(ctx, who, from, nil); err != nil {
+		return nil, err
+	}
+	left := make([]Tag, len(from))
+	for i, tag := range from {
+		if left[i], err = s.one(ctx, who, tag); err != nil {
+			return nil, err
+		}
+	}
+	return encode(left)
+}
+
+// maxTags is how many tags one command names.
+const maxTags = db.MaxIn
+
+// fields reads an object of lists of tags; a single one needs no list. Keys
+// are compared without regard to case.
+func fields(body []byte, known ...string) (map[string][]string, error) {
+	docs, err := doc.Parse(body, false)
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) != 1 || docs[0].Kind != doc.Map {
+		return nil, fault.Invalidf(0, "The body must be an object")
+	}
+	said := map[string][]string{}
+	for i, key := range docs[0].Keys {
+		n, low := docs[0].Items[i], strings.ToLower(key)
+		wanted := false
+		for _, k := range known {
+			wanted = wanted || k == low
+		}
+		if !wanted {
+			return nil, fault.Invalidf(n.At, "Invalid key at node(s): root->%s", key)
+		}
+		list := []doc.Node{n}
+		if n.Kind == doc.List {
+			list = n.Items
+		}
+		for _, item := range list {
+			if item.Kind != doc.String || item.Text == "" {
+				return nil, fault.Invalidf(item.At, "A tag must be a text that is not empty")
+			}
+			said[low] = append(said[low], item.Text)
+		}
+		if len(said[low]) > maxTags {
+			return nil, fault.Invalidf(n.At, "%s names more than %d tags", key, maxTags)
+		}
+	}
+	return said, nil
+}
+
+// change takes tags off the assets that have them and puts others on.
+func (s *Service) change(ctx context.Context, who auth.Actor, from, to []string) error {
+	if err := s.mayChange(ctx, who); err != nil || len(from) == 0 {
+		return err
+	}
+	what := asset.Change{Name: attribute, Remove: values(from), Add: values(to)}
+	return s.assets.Write(ctx, who, asset.Request{ID: uuid.NewString()}, func(w *asset.Session) error {
+		found, err := s.tagged(ctx, w.Tx(), who, from)
+		if err != nil {
+			return err
+		}
+		commands := make([]*asset.Command, len(found))
+		for i, o := range found {
+			commands[i] = &asset.Command{Verb: asset.Update, Target: asset.Ref{OID: o}, Changes: []asset.Change{what}}
+		}
+		done, err := w.Run(ctx, commands)
+		for _, o := range done {
+			if err == nil && o.Err != nil {
+				err = o.Err
+			}
+		}
+		return err
+	})
+}
+
+func values(tags []string) []asset.Value {
+	all := make([]asset.Value, len(tags))
+	for i, tag := range tags {
+		all[i] = asset.Value{Kind: asset.Text, Text: tag}
+	}
+	return all
+}
+
+// tagged finds the visible assets that have one of the tags.
+func (s *Service) tagged(ctx context.Context, tx *db.Tx, who auth.Actor, tags []string) ([]oid.OID, error) {
+	in, args := db.InArgs(s.codes)
+	tagIn, tagArgs := db.InArgsOf(tags)
+	args = append(append(args, db.Forever, deleted), tagArgs...)
+	rows, err := tx.Query(ctx, `SELECT DISTINCT a.id, a.type, a.scope_id FROM asset_value v JOIN asset a ON a.id = v.from_id`+
+		` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND v.value IN `+tagIn+` ORDER BY a.id`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("find tagged assets: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var found []oid.OID
+	for rows.Next() {
+		var id int64
+		var code int
+		var scope *int64
+		if err := rows.Scan(&id, &code, &scope); err != nil {
+			return nil, db.Fault(err)
+		}
+		if t, ok := s.model.TypeByCode(code); ok && sees(who, scope) {
+			found = append(found, oid.OID{Type: t.Name, ID: t.Shown(id)})
+		}
+	}
+	return found, db.Fault(rows.Err())
+}
+
+// The roles that may change tags everywhere, by the number in their Oid:
+// System Admin and Project Admin.
+var adminRoles = [...]int64{1, 2}
+
+// mayChange refuses who administers neither the system nor any project.
+func (s *Service) mayChange(ctx context.Context, who auth.Actor) error {
+	if who.Admin {
+		return nil
+	}
+	role, ok := s.model.Type("Role")
+	if !ok {
+		return fmt.Errorf("the model has no type Role")
+	}
+	var n int
+	err := s.db.QueryRow(ctx, `SELECT COUNT(*) FROM scope_member WHERE member_id = ? AND until_moment = ? AND role_id IN (?, ?)`,
+		who.Member, db.Forever, role.Stored(adminRoles[0]), role.Stored(adminRoles[1])).Scan(&n)
+	if err == nil && n == 0 {
+		err = fault.Deniedf("Tags are changed by project administrators")
+	}
+	return err
+}

@@ -1,0 +1,148 @@
+package tags
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// attribute is what tags are kept in.
+const attribute = "TaggedWith"
+
+// deleted is the AssetState of assets whose tags do not count. Spec: interface 3.
+const deleted = 255
+
+// Service answers questions about tags. It is safe for concurrent use.
+type Service struct {
+	assets *asset.Engine
+	model  *meta.Model
+	db     *db.DB
+	codes  []int64 // attribute codes of TaggedWith on all types
+}
+
+// New returns the service over the write engine.
+func New(assets *asset.Engine) *Service {
+	s := &Service{assets: assets, model: assets.Model(), db: assets.DB()}
+	for _, t := range s.model.Types {
+		a, ok := t.Attr(attribute)
+		if ok && a.Place.Kind == meta.InValues && !slices.Contains(s.codes, int64(a.Place.Code)) {
+			s.codes = append(s.codes, int64(a.Place.Code))
+		}
+	}
+	return s
+}
+
+// Tag is one tag and how often it is used.
+type Tag struct {
+	Tag     string `json:"tag"`
+	Count   int    `json:"count"`        // assets, deleted ones aside
+	Visible int    `json:"visibleCount"` // of those, in projects the caller sees
+}
+
+// One tells of one tag; one that nobody uses has counts of 0.
+// Shape: {"tag":"UX","count":3,"visibleCount":2}.
+func (s *Service) One(ctx context.Context, who auth.Actor, tag string) ([]byte, error) {
+	t, err := s.one(ctx, who, tag)
+	if err != nil {
+		return nil, err
+	}
+	return encode(t)
+}
+
+func (s *Service) one(ctx context.Context, who auth.Actor, tag string) (Tag, error) {
+	found, err := s.read(ctx, who, ` AND v.value = ?`, tag)
+	if err != nil || len(found) == 0 {
+		return Tag{Tag: tag}, err
+	}
+	return found[0], nil
+}
+
+// All tells of all tags, under their names with a small first letter.
+// Shape: {"uX":{"tag":"UX","count":3,"visibleCount":2}}.
+func (s *Service) All(ctx context.Context, who auth.Actor) ([]byte, error) {
+	found, err := s.read(ctx, who, "")
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]Tag, len(found))
+	for _, t := range found {
+		first, size := utf8.DecodeRuneInString(t.Tag)
+		all[string(unicode.ToLower(first))+t.Tag[size:]] = t
+	}
+	return encode(all)
+}
+
+// Search returns the visible tags that a term is part of, in their order.
+// Shape: ["Test","Testing"].
+func (s *Service) Search(ctx context.Context, who auth.Actor, term string) ([]byte, error) {
+	found, err := s.read(ctx, who, "")
+	if err != nil {
+		return nil, err
+	}
+	names := []string{}
+	for _, t := range found {
+		if t.Visible > 0 && strings.Contains(strings.ToLower(t.Tag), strings.ToLower(term)) {
+			names = append(names, t.Tag)
+		}
+	}
+	return encode(names)
+}
+
+// read counts tags in their order. Tags that differ only in case are one,
+// spelled as the first of them.
+func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...any) ([]Tag, error) {
+	in, args := db.InArgs(s.codes)
+	args = append(append(args, db.Forever, deleted), more...)
+	rows, err := s.db.Query(ctx, `SELECT MIN(v.value), a.scope_id, COUNT(*) FROM asset_value v JOIN asset a ON a.id = v.from_id`+
+		` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ?`+and+` GROUP BY v.value, a.scope_id ORDER BY v.value, a.scope_id`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read tags: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var all []Tag
+	for rows.Next() {
+		var tag string
+		var scope *int64
+		var n int
+		if err := rows.Scan(&tag, &scope, &n); err != nil {
+			return nil, db.Fault(err)
+		}
+		if last := len(all) - 1; last < 0 || db.Compare(all[last].Tag, tag) != 0 {
+			all = append(all, Tag{Tag: tag})
+		}
+		t := &all[len(all)-1]
+		if t.Count += n; sees(who, scope) {
+			t.Visible += n
+		}
+	}
+	return all, db.Fault(rows.Err())
+}
+
+func sees(who auth.Actor, scope *int64) bool {
+	if who.All || scope == nil {
+		return true
+	}
+	_, ok := slices.BinarySearch(who.Scopes, *scope)
+	return ok
+}
+
+// encode is v as JSON, with &, < and > as they are.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode tags: %w", err)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
