@@ -1,0 +1,116 @@
+package delivery
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+func TestADeadSendersDeliveriesAreTakenOver(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		s := newSink(t, nil)
+		dead := f.still() // what it claims stays claimed
+		sub := f.subscribe(s.URL)
+		f.give(dead, sub, 1)
+		if all, _ := f.claimed(dead, sub); len(all) != 1 {
+			t.Fatalf("%d claimed", len(all))
+		}
+		n := f.sender(Options{})
+		if err := n.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if all, _ := f.claimed(n, sub); len(all) != 0 {
+			t.Fatalf("%d deliveries of a living lease were taken", len(all))
+		}
+		f.expire()
+		f.eventually(n, "the delivery", func() bool { return s.requests() == 1 })
+	})
+}
+
+func TestASenderThatLostItsClaimChangesNothing(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		slow, quick := f.still(), f.still()
+		sub := f.subscribe("http://127.0.0.1:1")
+		f.give(slow, sub, 1)
+		first, r := f.claimed(slow, sub)
+		f.expire()
+		second, _ := f.claimed(quick, sub)
+		if len(first) != 1 || len(second) != 1 {
+			t.Fatalf("%d and %d claimed", len(first), len(second))
+		}
+		f.store(slow, &result{d: first[0], receiver: r, outcome: Exhausted, status: 500})
+		if n := f.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 0 AND owner = ?", quick.owner); n != 1 {
+			t.Error("the late result changed the delivery")
+		}
+		if n := f.count("SELECT COUNT(*) FROM webhook_receipt"); n != 1 {
+			t.Errorf("%d receipts: the attempt was made and must be seen", n)
+		}
+	})
+}
+
+func TestADeliveryThatKillsItsSenderIsSetAsideAlone(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		sub := f.subscribe("http://127.0.0.1:1")
+		f.give(f.still(), sub, 40)
+		poison := f.moment - 20
+		for range 60 { // senders die as long as they get the poison
+			n := f.still()
+			all, r := f.claimed(n, sub)
+			if len(all) == 0 {
+				break
+			}
+			if !slices.ContainsFunc(all, func(d *Delivery) bool { return d.First == poison }) {
+				var done []*result
+				for _, d := range all {
+					done = append(done, &result{d: d, receiver: r, outcome: Delivered, status: 200})
+				}
+				f.store(n, done...)
+			}
+			f.expire()
+		}
+		if n := f.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 4"); n != 1 {
+			t.Errorf("%d deliveries set aside", n)
+		}
+		if n := f.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 4 AND first_moment = ?", poison); n != 1 {
+			t.Error("the poison was not set aside")
+		}
+		if n := f.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 1"); n != 39 {
+			t.Errorf("%d deliveries delivered", n)
+		}
+	})
+}
+
+func TestLeasesAreRenewedWhileWorkGoesOn(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		n := f.still()
+		sub := f.subscribe("http://127.0.0.1:1")
+		f.give(n, sub, 2)
+		all, r := f.claimed(n, sub)
+		if len(all) != 2 {
+			t.Fatalf("%d claimed", len(all))
+		}
+		lane := &lane{id: sub, receiver: r}
+		n.lanes.open[sub] = lane
+		for _, d := range all {
+			n.lanes.push(lane, d)
+		}
+		f.exec("UPDATE webhook_delivery SET lease = 1, owner = CASE WHEN first_moment = ? THEN 'other' ELSE owner END", f.moment)
+		if err := n.lanes.renew(t.Context(), n.lanes.ids()); err != nil {
+			t.Fatal(err)
+		}
+		renewed := f.count("SELECT COUNT(*) FROM webhook_delivery WHERE owner = ? AND lease > ?", n.owner, time.Now().UnixMicro())
+		if renewed != 1 {
+			t.Errorf("%d leases renewed", renewed)
+		}
+		if len(lane.queue) != 1 || len(n.lanes.held) != 1 {
+			t.Errorf("%d queued and %d held after one claim was lost", len(lane.queue), len(n.lanes.held))
+		}
+	})
+}

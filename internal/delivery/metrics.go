@@ -1,0 +1,80 @@
+package delivery
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Registerer is where the package's metrics go.
+type Registerer = prometheus.Registerer
+
+// metrics of everything in this package; every process has them, so that one
+// dashboard serves all.
+type metrics struct {
+	due          prometheus.Gauge
+	deliveries   *prometheus.CounterVec
+	events       prometheus.Counter
+	attempts     *prometheus.CounterVec
+	attemptTime  *prometheus.HistogramVec
+	latency      prometheus.Histogram
+	lanes        prometheus.Gauge
+	breakers     *prometheus.GaugeVec
+	failing      *prometheus.GaugeVec
+	waiting      *prometheus.GaugeVec
+	waitingAge   *prometheus.GaugeVec
+	lost         prometheus.Counter
+	pruned       *prometheus.CounterVec
+	recordErrors prometheus.Counter
+}
+
+func newMetrics(r Registerer) *metrics {
+	m := &metrics{
+		due:          gauge("due_subscriptions", "Subscriptions with deliveries that are due and not taken."),
+		deliveries:   counters("deliveries_total", "Deliveries that ended, by outcome.", "outcome"),
+		events:       counter("events_delivered_total", "Events a receiver took."),
+		attempts:     counters("attempts_total", "Requests sent to receivers, by outcome.", "outcome"),
+		attemptTime:  histograms("attempt_duration_seconds", "Duration of requests to receivers, by outcome.", "outcome"),
+		latency:      histogram("latency_seconds", "From the commit of a change to the answer of the receiver, first attempts only."),
+		lanes:        gauge("lanes", "Subscriptions this process is delivering to."),
+		breakers:     gauges("breakers", "Subscriptions whose receiver is given a rest (open) or is being probed (half_open).", "state"),
+		failing:      gauges("failing_subscriptions", "Failed attempts in a row of the subscriptions that fail most.", "subscription"),
+		waiting:      gauges("waiting_deliveries", "Deliveries that wait, by reason: turn, retry, resting, paused.", "why"),
+		waitingAge:   gauges("waiting_age_seconds", "Age of the oldest change in what waits, by reason.", "why"),
+		lost:         counter("leases_lost_total", "Claims that ended before their work did."),
+		pruned:       counters("pruned_total", "Rows removed because they had aged out, by table.", "table"),
+		recordErrors: counter("record_errors_total", "Groups of results that could not be written at once."),
+	}
+	if r != nil {
+		r.MustRegister(m.due, m.deliveries, m.events,
+			m.attempts, m.attemptTime, m.latency, m.lanes, m.breakers, m.failing, m.waiting, m.waitingAge,
+			m.lost, m.pruned, m.recordErrors)
+	}
+	return m
+}
+
+const namespace, subsystem = "alds", "delivery"
+
+// buckets reach from a quarter of a millisecond to the timeout of a request
+// and beyond.
+var buckets = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+
+func gauge(name, help string) prometheus.Gauge {
+	return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help})
+}
+
+func gauges(name, help, label string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, []string{label})
+}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help})
+}
+
+func counters(name, help, label string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, []string{label})
+}
+
+func histogram(name, help string) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets})
+}
+
+func histograms(name, help, label string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets}, []string{label})
+}

@@ -1,0 +1,104 @@
+package delivery
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+)
+
+func TestJudge(t *testing.T) {
+	schedule := []time.Duration{5 * time.Second, 30 * time.Second}
+	tests := []struct {
+		name     string
+		status   int
+		attempts int
+		asked    time.Duration
+		chance   float64
+		want     Outcome
+		wait     time.Duration
+	}{
+		{"any 2xx is success", 204, 1, 0, .5, Delivered, 0},
+		{"no answer is tried again", 0, 1, 0, .5, Again, 5 * time.Second},
+		{"the second wait", 500, 2, 0, .5, Again, 30 * time.Second},
+		{"the schedule has ended", 500, 3, 0, .5, Exhausted, 0},
+		{"a redirect is a failure", 302, 1, 0, .5, Again, 5 * time.Second},
+		{"a wait is a fifth shorter at most", 500, 1, 0, 0, Again, 4 * time.Second},
+		{"and a fifth longer", 500, 1, 0, 1, Again, 6 * time.Second},
+		{"gone, even at the last attempt", 410, 3, 0, .5, Gone, 0},
+		{"the receiver asks for less", 429, 2, 2 * time.Second, 0, Again, 2 * time.Second},
+		{"never before the time it asks for", 503, 1, time.Minute, 1, Again, 72 * time.Second},
+		{"it asks for more than the bound", 503, 1, 240 * time.Hour, 0, Again, retryAfterMost},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, wait := judge(tt.status, tt.attempts, schedule, tt.asked, tt.chance)
+			if got != tt.want || wait != tt.wait {
+				t.Errorf("%s after %s, want %s after %s", got, wait, tt.want, tt.wait)
+			}
+		})
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for header, want := range map[string]time.Duration{
+		"":                              0,
+		"7":                             7 * time.Second,
+		"-7":                            0,
+		"soon":                          0,
+		"99999999999999999999":          0,
+		"Sun, 01 Mar 2026 12:01:00 GMT": time.Minute,
+		"Sun, 01 Mar 2026 11:00:00 GMT": 0,
+	} {
+		if got := retryAfter(header, now); got != want {
+			t.Errorf("%q: %s, want %s", header, got, want)
+		}
+	}
+}
+
+func TestIsPublic(t *testing.T) {
+	for addr, want := range map[string]bool{
+		"8.8.8.8":                true,
+		"172.15.255.255":         true,
+		"172.32.0.0":             true,
+		"2606:4700:4700::1111":   true,
+		"0.0.0.0":                false,
+		"10.1.2.3":               false,
+		"100.64.0.1":             false,
+		"127.0.0.1":              false,
+		"127.255.255.254":        false,
+		"169.254.169.254":        false,
+		"172.16.0.1":             false,
+		"192.168.1.1":            false,
+		"192.0.0.192":            false,
+		"198.18.0.1":             false,
+		"203.0.113.9":            false,
+		"224.0.0.1":              false,
+		"255.255.255.255":        false,
+		"::":                     false,
+		"::1":                    false,
+		"::127.0.0.1":            false,
+		"::ffff:127.0.0.1":       false,
+		"::ffff:8.8.8.8":         true,
+		"64:ff9b::7f00:1":        false,
+		"64:ff9b:1::a00:1":       false,
+		"2001:0:7f00:1::":        false,
+		"2001:db8::1":            false,
+		"2002:7f00:1::":          false,
+		"fc00::1":                false,
+		"fd00:ec2::254":          false,
+		"fe80::1":                false,
+		"fe80::1%eth0":           false,
+		"ff02::1":                false,
+		"100::1":                 false,
+		"5f00::1":                false,
+		"3fff::1":                false,
+		"2620:4f:8000::1":        false,
+		"fec0::1":                false,
+		"2a00:1450:4001:81c::64": true,
+	} {
+		if got := isPublic(netip.MustParseAddr(addr)); got != want {
+			t.Errorf("%s: public %t, want %t", addr, got, want)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package delivery
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Options is the policy of delivery. Zero values stand for the defaults.
+type Options struct {
+	Schedule     []time.Duration // waits between attempts; one more attempt than entries
+	Slots        int             // requests in the air at once
+	InFlight     int             // requests in the air per subscription; 1 keeps the order
+	AllowPrivate bool            // loopback and private addresses may be called
+	Timeout      time.Duration   // of one request, answer included
+	Connect      time.Duration   // of making a connection
+	// WakeAt is called when a subscription has something to do at a later time.
+	// It must not block; what it forgets, the next Sweep finds.
+	WakeAt func(subscription string, at time.Time)
+}
+
+// DefaultSchedule is the waits between attempts: ten attempts in about two days.
+var DefaultSchedule = []time.Duration{
+	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute,
+	2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
+}
+
+func (o Options) filled() Options {
+	if o.Schedule == nil {
+		o.Schedule = DefaultSchedule
+	}
+	if o.Slots == 0 {
+		o.Slots = 256
+	}
+	if o.InFlight == 0 {
+		o.InFlight = 1
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if o.Connect == 0 {
+		o.Connect = 3 * time.Second
+	}
+	if o.WakeAt == nil {
+		o.WakeAt = func(string, time.Time) {}
+	}
+	return o
+}
+
+// Sender delivers what is due. It is safe for concurrent use; Run must be
+// running while the others are called.
+type Sender struct {
+	*Store
+	o      Options
+	owner  string // names this sender's claims; used once
+	client *http.Client
+	lanes  *lanes
+	record *recorder
+}
+
+// NewSender returns a sender that owns nothing yet.
+func (s *Store) NewSender(o Options) *Sender {
+	o = o.filled()
+	n := &Sender{Store: s, o: o, owner: uuid.NewString(), client: newClient(o)}
+	n.lanes = newLanes(n)
+	n.record = newRecorder(n)
+	return n
+}
+
+// Run delivers what is given and what it finds, until ctx ends; then it waits for
+// the requests in the air, gives back what it holds, and returns.
+func (s *Sender) Run(ctx context.Context) error {
+	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var recorder sync.WaitGroup
+	recorder.Go(func() { s.record.run(recording) })
+	renewing, stopRenewing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopRenewing()
+	recorder.Go(func() { s.lanes.keep(renewing) })
+
+	<-ctx.Done()
+	s.lanes.close()
+	stopRenewing()
+	stop()
+	recorder.Wait()
+	s.client.CloseIdleConnections()
+	return nil
+}

@@ -1,0 +1,75 @@
+package delivery
+
+import (
+	"fmt"
+	"net/netip"
+	"syscall"
+)
+
+// targetError says that an address must not be called. It reaches receipts.
+type targetError struct{ addr string }
+
+func (e targetError) Error() string {
+	return fmt.Sprintf("the target's address %s is not a public one", e.addr)
+}
+
+// refuseSpecial is a dialer's Control function: it sees the address after
+// resolution, so that a name cannot point elsewhere when it is called than when
+// it was checked.
+func refuseSpecial(_, address string, _ syscall.RawConn) error {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil || !isPublic(a.Addr()) {
+		return targetError{addr: address}
+	}
+	return nil
+}
+
+// isPublic reports whether an address is one of the public internet: no
+// loopback, private, link-local, metadata, shared, reserved, documentation or
+// multicast range, and no form that carries another address within.
+func isPublic(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	if !a.Is4() && !globalUnicast.Contains(a) {
+		return false
+	}
+	for _, p := range special {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return a.IsValid()
+}
+
+var globalUnicast = netip.MustParsePrefix("2000::/3")
+
+var special = prefixes(
+	"0.0.0.0/8",         // this network
+	"10.0.0.0/8",        // private
+	"100.64.0.0/10",     // shared between carrier and customer
+	"127.0.0.0/8",       // loopback
+	"168.63.129.16/32",  // host services of a cloud
+	"169.254.0.0/16",    // link-local, metadata services
+	"172.16.0.0/12",     // private
+	"192.0.0.0/24",      // protocol assignments
+	"192.0.2.0/24",      // documentation
+	"192.88.99.0/24",    // 6to4 relays
+	"192.168.0.0/16",    // private
+	"198.18.0.0/15",     // benchmarks
+	"198.51.100.0/24",   // documentation
+	"203.0.113.0/24",    // documentation
+	"224.0.0.0/4",       // multicast
+	"240.0.0.0/4",       // reserved, broadcast
+	"2001::/23",         // protocol assignments: Teredo, ORCHID, benchmarks
+	"2001:db8::/32",     // documentation
+	"2002::/16",         // 6to4: carries an IPv4 address
+	"2620:4f:8000::/48", // AS112
+	"3fff::/20",         // documentation
+)
+
+func prefixes(all ...string) []netip.Prefix {
+	parsed := make([]netip.Prefix, len(all))
+	for i, s := range all {
+		parsed[i] = netip.MustParsePrefix(s)
+	}
+	return parsed
+}

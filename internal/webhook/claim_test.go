@@ -1,0 +1,136 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+func TestTwoWorkersDeliverEverythingOnceAndInOrder(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		s := newSink(t, nil)
+		one, two := f.worker(delivery.Options{}), f.worker(delivery.Options{})
+		f.subscribe(s.URL, map[string]any{"maxBatch": 3})
+		id := f.story("a")
+		var want []int64
+		for i := range 100 {
+			f.rename(id, fmt.Sprint(i))
+			want = append(want, f.moment)
+			if i%7 == 0 {
+				var both sync.WaitGroup
+				both.Go(func() { _ = one.FanOut(context.Background()) })
+				both.Go(func() { _ = two.Sweep(context.Background()) })
+				both.Wait()
+			}
+		}
+		f.fanOut(two)
+		f.eventually(one, "settled", f.settledAll)
+		if got := s.sequence(); !slices.Equal(got, want) {
+			t.Errorf("%d events came, in this order: %v", len(got), got)
+		}
+	})
+}
+
+// Whatever the moment at which two workers meet, one of them takes what is
+// new; nothing is left to the sweep.
+func TestTwoWorkersLeaveNothingToTheSweep(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		s := newSink(t, nil)
+		workers := []*Worker{f.worker(delivery.Options{}), f.worker(delivery.Options{})}
+		f.subscribe(s.URL, nil)
+		id := f.story("a")
+		f.fanOut(workers[0])
+		for i := range 100 {
+			f.rename(id, fmt.Sprint(i))
+			f.fanOut(workers[i%2])
+			if i%3 == 0 { // sometimes the first is long done, mostly it is still writing what came of it
+				f.eventually(nil, "the event without a sweep", func() bool { return len(s.sequence()) == i+1 })
+			}
+		}
+		f.eventually(nil, "all events without a sweep", func() bool { return len(s.sequence()) == 100 })
+		f.eventually(nil, "settled", f.settledAll)
+	})
+}
+
+func TestALargeWriteIsFannedOutInChunks(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		s := newSink(t, nil)
+		w := f.worker(delivery.Options{})
+		f.subscribe(s.URL, map[string]any{"eventTypes": []any{map[string]any{"type": "AssetCreated", "from": "Story"}}})
+		var edits []edit
+		for i := range 1203 {
+			edits = append(edits, edit{asset: int64(9000 + i), typ: "Story", set: map[string]any{"name": fmt.Sprint(i)}})
+		}
+		f.write(20, edits...)
+		f.fanOut(w)
+		f.eventually(w, "settled", f.settledAll)
+		got := s.sequence()
+		if len(got) != 1203 || !slices.IsSorted(got) {
+			t.Errorf("%d events came, in order: %t", len(got), slices.IsSorted(got))
+		}
+		if n := s.requests(); n > 15 {
+			t.Errorf("%d requests for 1203 events", n)
+		}
+	})
+}
+
+func TestAFanOutThatLostItsClaimWritesNothing(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		s := newSink(t, nil)
+		slow := f.worker(delivery.Options{})
+		f.subscribe(s.URL, nil)
+		f.rename(f.story("a"), "b")
+		audits, gen, err := slow.claimAudits(t.Context())
+		if err != nil || len(audits) != 2 {
+			t.Fatal(len(audits), err)
+		}
+		f.expire("audit", "fan_lease")
+		quick := f.worker(delivery.Options{})
+		f.fanOut(quick)
+		f.eventually(quick, "the event", func() bool { return len(s.sequence()) == 1 })
+		if err := slow.fanOut(t.Context(), audits, gen); err != nil {
+			t.Fatal(err)
+		}
+		f.eventually(slow, "settled", f.settledAll)
+		if n := s.requests(); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+func TestWhatCannotBeFannedOutIsSetAside(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		s := newSink(t, nil)
+		w := f.worker(delivery.Options{})
+		f.subscribe(s.URL, map[string]any{"eventTypes": []any{
+			map[string]any{"type": "AssetChanged", "from": "Story", "filter": []any{"Name='good'"}},
+		}})
+		id := f.story("a")
+		f.rename(id, "good")
+		f.rename(id, "poison!")
+		f.rename(id, "good")
+		f.eventually(w, "the good ones", func() bool { return len(s.sequence()) == 2 })
+		f.eventually(w, "set aside", func() bool {
+			f.expire("audit", "fan_lease")
+			return f.count("SELECT COUNT(*) FROM audit WHERE fan_state = 2 AND fan_error LIKE '%cannot be evaluated%'") == 1
+		})
+		f.eventually(w, "settled", f.settledAll)
+	})
+}
+
+// expire lets leases end.
+func (f *fixture) expire(table, column string) {
+	f.Helper()
+	f.exec("UPDATE " + table + " SET " + column + " = 0")
+}

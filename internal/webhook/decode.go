@@ -1,0 +1,344 @@
+package webhook
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// Bounds of what a subscription may hold.
+const (
+	maxURL         = 2000
+	maxHeader      = 4000
+	maxDescription = 4000
+	maxWebhookID   = 255
+	maxDefinitions = 100
+	maxTokens      = 200 // of one list
+)
+
+// parseBody reads the request body of a creation or update.
+func parseBody(body []byte) (*doc.Node, error) {
+	nodes, err := doc.Parse(body, false)
+	if err != nil {
+		return nil, err
+	}
+	if len(nodes) != 1 || nodes[0].Kind != doc.Map {
+		return nil, errNotAMap(0)
+	}
+	return &nodes[0], nil
+}
+
+// shown are keys of a subscription that the service fills in: accepted, so that
+// what was read can be sent back, and ignored.
+var shown = []string{"id", "lastResponseAt", "retryCount", "createdAt", "updatedAt", "createdBy", "hasSecret", "disabledReason", "_type"}
+
+// apply puts what the client sent over the record: an absent key keeps, null
+// clears. Spec: compat 9.23.
+func (s *Service) apply(r *record, n *doc.Node) error {
+	for i, key := range n.Keys {
+		v := &n.Items[i]
+		set, known := setters[key]
+		switch {
+		case known:
+			if err := set(s, r, v); err != nil {
+				return err
+			}
+		case !slices.Contains(shown, key):
+			return errUnknownKey(v.At, key)
+		}
+	}
+	return nil
+}
+
+var setters = map[string]func(*Service, *record, *doc.Node) error{
+	"url": (*Service).setURL,
+	"webhookId": func(_ *Service, r *record, v *doc.Node) error {
+		return text(v, "webhookId", maxWebhookID, &r.webhookID)
+	},
+	"description": func(_ *Service, r *record, v *doc.Node) error {
+		return text(v, "description", maxDescription, &r.description)
+	},
+	"enabled":             func(_ *Service, r *record, v *doc.Node) error { return boolean(v, "enabled", &r.enabled) },
+	"paused":              func(_ *Service, r *record, v *doc.Node) error { return boolean(v, "paused", &r.paused) },
+	"maxBatch":            (*Service).setMaxBatch,
+	"authorizationHeader": (*Service).setAuthorization,
+	"secret":              (*Service).setSecret,
+
+	"previousSecretValidFor": (*Service).setPreviousValid,
+	"eventTypes":             (*Service).setDefinitions,
+}
+
+func (*Service) setURL(r *record, v *doc.Node) error {
+	var raw string
+	if err := text(v, "url", maxURL, &raw); err != nil {
+		return err
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case raw == "":
+		return errMissing("url")
+	case err != nil || strings.ContainsFunc(raw, func(c rune) bool { return c <= ' ' || c == 0x7f }):
+		return errURL(v.At, "it cannot be read")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return errURL(v.At, "the scheme is "+strconv.Quote(u.Scheme))
+	case u.Hostname() == "":
+		return errURL(v.At, "it names no host")
+	}
+	r.url = raw
+	return nil
+}
+
+func (*Service) setMaxBatch(r *record, v *doc.Node) error {
+	r.maxBatch = 0
+	if v.Kind == doc.Null {
+		return nil
+	}
+	n, err := strconv.Atoi(v.Text)
+	if v.Kind != doc.Number || err != nil || n < 1 || n > maxEvents {
+		return errWants(v.At, "maxBatch", "a number from 1 to "+strconv.Itoa(maxEvents))
+	}
+	r.maxBatch = n
+	return nil
+}
+
+func (s *Service) setAuthorization(r *record, v *doc.Node) error {
+	var header string
+	if err := text(v, "authorizationHeader", maxHeader, &header); err != nil {
+		return err
+	}
+	if strings.ContainsFunc(header, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+		return errHeader(v.At)
+	}
+	r.authorization = ""
+	if header != "" {
+		r.authorization = s.box.Seal([]byte(header))
+	}
+	return nil
+}
+
+func (s *Service) setDefinitions(r *record, v *doc.Node) error {
+	if v.Kind != doc.List {
+		return errWants(v.At, "eventTypes", "a list of event definitions")
+	}
+	if len(v.Items) == 0 || len(v.Items) > maxDefinitions {
+		return errWants(v.At, "eventTypes", "a list of 1 to "+strconv.Itoa(maxDefinitions)+" event definitions")
+	}
+	r.definitions = make([]Definition, len(v.Items))
+	for i := range v.Items {
+		d, err := s.definition(&v.Items[i], "eventTypes["+strconv.Itoa(i)+"]")
+		if err != nil {
+			return err
+		}
+		r.definitions[i] = d
+	}
+	return nil
+}
+
+// definition reads and checks one event definition.
+func (s *Service) definition(n *doc.Node, path string) (Definition, error) {
+	var d Definition
+	if n.Kind != doc.Map {
+		return d, errWants(n.At, path, "an event definition")
+	}
+	for i, key := range n.Keys {
+		v := &n.Items[i]
+		var err error
+		switch key {
+		case "type":
+			err = s.eventType(&d, v)
+		case "from":
+			err = s.from(&d, v)
+		case "attributes":
+			d.Attributes, err = tokens(v, key)
+		case "filter":
+			d.Filter, err = tokens(v, key)
+		case "select":
+			d.Select, err = tokens(v, key)
+		case "with":
+			d.With, err = variables(v)
+		case "userContext":
+			err = s.userContext(&d, v)
+		default:
+			err = errUnknownKey(v.At, path, key)
+		}
+		if err != nil {
+			return d, err
+		}
+	}
+	if d.Type == "" {
+		return d, fault.Invalidf(n.At, "%s: type is required", path)
+	}
+	if d.From == "" {
+		return d, fault.Invalidf(n.At, "%s: from is required", path)
+	}
+	return d, s.checkTokens(&d, n)
+}
+
+func (*Service) eventType(d *Definition, v *doc.Node) error {
+	switch d.Type = EventType(v.Text); d.Type {
+	case AssetCreated, AssetChanged:
+		return nil
+	}
+	return errWants(v.At, "type", "AssetCreated or AssetChanged")
+}
+
+func (s *Service) from(d *Definition, v *doc.Node) error {
+	t, ok := s.model.Type(v.Text)
+	if v.Kind != doc.String || !ok || len(t.Concrete) == 0 {
+		return errUnknownType(v.At, v.Text)
+	}
+	d.From = t.Name
+	return nil
+}
+
+func (*Service) userContext(d *Definition, v *doc.Node) error {
+	if v.Kind == doc.Null {
+		return nil
+	}
+	o, err := oid.Parse(v.Text)
+	if err != nil || v.Kind != doc.String || o.Type != "Member" || o.Moment != 0 {
+		return errMember(v.At, v.Text)
+	}
+	d.UserContext = v.Text
+	return nil
+}
+
+// checkTokens checks the tokens one by one, so that a fault points at the one
+// that is wrong.
+func (s *Service) checkTokens(d *Definition, n *doc.Node) error {
+	with := d.variables()
+	for _, key := range []string{"attributes", "filter", "select"} {
+		v, ok := n.Get(key)
+		if !ok {
+			continue
+		}
+		for _, item := range items(v) {
+			var err error
+			one := []string{item.Text}
+			switch key {
+			case "attributes":
+				err = s.find.CheckDefinition(d.From, nil, nil, nil, one)
+			case "filter":
+				err = s.find.CheckDefinition(d.From, one, with, nil, nil)
+			case "select":
+				err = s.find.CheckDefinition(d.From, nil, nil, one, nil)
+			}
+			if err != nil {
+				return at(item.At, err)
+			}
+		}
+	}
+	return nil
+}
+
+// at moves the place of a fault from the token to the body.
+func at(offset int, err error) error {
+	if fault.KindOf(err) != fault.Invalid {
+		return err
+	}
+	return fault.Invalidf(offset+max(0, fault.Place(err)), "%s", fault.Public(err))
+}
+
+// variables returns With in the form find wants.
+func (d *Definition) variables() map[string][]string {
+	with := make(map[string][]string, len(d.With))
+	for name, values := range d.With {
+		with[name] = values
+	}
+	return with
+}
+
+// items is a list's entries; a scalar counts as a list of itself.
+func items(v *doc.Node) []doc.Node {
+	switch v.Kind {
+	case doc.List:
+		return v.Items
+	case doc.Null:
+		return nil
+	default:
+		return []doc.Node{*v}
+	}
+}
+
+func tokens(v *doc.Node, key string) ([]string, error) {
+	all := items(v)
+	if len(all) > maxTokens {
+		return nil, errWants(v.At, key, "a list of up to "+strconv.Itoa(maxTokens)+" tokens")
+	}
+	var texts []string
+	for _, item := range all {
+		if item.Kind != doc.String || item.Text == "" {
+			return nil, errWants(item.At, key, "a list of tokens")
+		}
+		texts = append(texts, item.Text)
+	}
+	return texts, nil
+}
+
+func variables(v *doc.Node) (map[string]Values, error) {
+	if v.Kind == doc.Null {
+		return nil, nil //nolint:nilnil // no variables is a value here
+	}
+	if v.Kind != doc.Map {
+		return nil, errWants(v.At, "with", "a map of $variable to value")
+	}
+	with := make(map[string]Values, len(v.Keys))
+	for i, name := range v.Keys {
+		value := &v.Items[i]
+		if !strings.HasPrefix(name, "$") {
+			return nil, errUnknownKey(value.At, "with", name)
+		}
+		values, err := valuesOf(value, name)
+		if err != nil {
+			return nil, err
+		}
+		with[name] = values
+	}
+	return with, nil
+}
+
+func valuesOf(v *doc.Node, name string) (Values, error) {
+	if v.Kind == doc.String {
+		return strings.Split(v.Text, ","), nil
+	}
+	var values Values
+	for _, item := range items(v) {
+		if item.Kind == doc.List || item.Kind == doc.Map {
+			return nil, errWants(item.At, name, "a value or a list of values")
+		}
+		values = append(values, item.Text)
+	}
+	return values, nil
+}
+
+func text(v *doc.Node, key string, most int, to *string) error {
+	switch {
+	case v.Kind == doc.Null:
+		*to = ""
+	case v.Kind != doc.String:
+		return errWants(v.At, key, "text")
+	case utf8.RuneCountInString(v.Text) > most:
+		return errTooLong(v.At, key, most)
+	default:
+		*to = v.Text
+	}
+	return nil
+}
+
+func boolean(v *doc.Node, key string, to *bool) error {
+	switch v.Kind {
+	case doc.Null:
+		*to = false
+	case doc.Bool:
+		*to = v.Text == "true"
+	default:
+		return errWants(v.At, key, "true or false")
+	}
+	return nil
+}

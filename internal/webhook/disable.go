@@ -1,0 +1,85 @@
+package webhook
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// Prune removes receipts and deliveries that have aged out and secrets that no
+// longer sign, and disables subscriptions that failed too often. Running twice
+// does no harm.
+func (s *Service) Prune(ctx context.Context) error {
+	if err := s.deliveries.Prune(ctx); err != nil {
+		return err
+	}
+	_, err := s.db.Exec(ctx, `UPDATE webhook_subscription SET previous_secret = NULL, previous_until = 0
+		WHERE previous_until > 0 AND previous_until <= `+s.db.Dialect.NowMicros)
+	if err != nil {
+		return err
+	}
+	all, err := s.failing(ctx)
+	for _, id := range all {
+		if err == nil {
+			err = s.Failed(ctx, id, false)
+		}
+	}
+	return err
+}
+
+func (s *Service) failing(ctx context.Context) (ids []string, err error) {
+	rows, err := s.db.Query(ctx, "SELECT id FROM webhook_subscription WHERE enabled = 1 AND exhausted_in_row >= ?", s.failures)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// Failed switches a subscription off when its receiver is gone or has failed
+// too often, and leaves the reason.
+func (s *Service) Failed(ctx context.Context, id string, gone bool) error {
+	var failed int
+	err := s.db.QueryRow(ctx, "SELECT exhausted_in_row FROM webhook_subscription WHERE id = ? AND enabled = 1", id).Scan(&failed)
+	if fault.KindOf(err) == fault.NotFound || err == nil && !gone && failed < s.failures {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	reason := "the receiver answered 410"
+	if !gone {
+		reason = strconv.Itoa(failed) + " deliveries in a row failed in every attempt"
+	}
+	done := false
+	err = s.db.Write(ctx, func(tx *db.Tx) error {
+		gen, err := bumpGeneration(ctx, tx)
+		if err != nil {
+			return err
+		}
+		res, err := tx.Exec(ctx, `UPDATE webhook_subscription SET enabled = 0, disabled_reason = ?, generation = ?
+			WHERE id = ? AND enabled = 1 AND exhausted_in_row >= ?`, reason, gen, id, min(failed, s.failures))
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		done = true
+		return s.deliveries.DropWaiting(ctx, tx, id)
+	})
+	if err == nil && done {
+		s.metrics.disabled.Inc()
+		s.log.Warn("subscription disabled", "subscription", id, "reason", reason)
+	}
+	return err
+}

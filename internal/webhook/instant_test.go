@@ -1,0 +1,16 @@
+package webhook
+
+import (
+	"testing"
+	"time"
+)
+
+func TestInstant(t *testing.T) {
+	at := time.Date(2017, 9, 6, 15, 6, 26, 753000000, time.UTC).UnixMicro()
+	if got := instant(at); got != "2017-09-06T15:06:26.7530000Z" {
+		t.Error(got)
+	}
+	if got := instant(0); got != noTime {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,393 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/change"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// match finds out who wants what of a chunk and builds the deliveries.
+func (w *Worker) match(ctx context.Context, idx *index, c *chunk) error {
+	w.metrics.versions.Add(float64(len(c.versions)))
+	events, err := w.events(ctx, idx, c)
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	m := &matching{w: w, ctx: ctx, actors: map[int64][]auth.Actor{}, rows: map[string]map[*event]json.RawMessage{}}
+	if err := m.filter(events); err != nil {
+		return err
+	}
+	if err := m.snapshots(events); err != nil {
+		return err
+	}
+	p, err := w.printer(ctx, events)
+	if err != nil {
+		return err
+	}
+	c.deliveries, err = m.deliveries(p, events)
+	return err
+}
+
+// events computes the differences of the versions that some subscription may
+// want and keeps those that one does, filters aside.
+func (w *Worker) events(ctx context.Context, idx *index, c *chunk) ([]*event, error) {
+	audits := map[int64]*claimed{}
+	for _, a := range c.audits {
+		audits[a.id] = a
+	}
+	var possible []change.Version
+	var wishes [][]*wish
+	for i := range c.versions {
+		v := &c.versions[i]
+		if ws := possibleFor(idx, v, audits[v.Audit].generation); len(ws) > 0 {
+			possible = append(possible, *v)
+			wishes = append(wishes, ws)
+		}
+	}
+	steps, err := w.loader.Steps(ctx, w.db, possible)
+	if err != nil {
+		return nil, err
+	}
+	var events []*event
+	for i := range steps {
+		changes, err := w.differ.Diff(&steps[i])
+		if err != nil {
+			return nil, err
+		}
+		if len(changes) == 0 {
+			continue
+		}
+		ws := slices.DeleteFunc(wishes[i], func(x *wish) bool { return !x.wants(changes) })
+		if len(ws) > 0 {
+			events = append(events, &event{step: steps[i], changes: changes, audit: audits[steps[i].Now.Audit], wishes: ws})
+		}
+	}
+	return events, nil
+}
+
+// possibleFor lists the wishes that a version may be for, as far as the version
+// alone tells; generation is that of its write.
+func possibleFor(idx *index, v *change.Version, generation int64) (possible []*wish) {
+	for _, x := range idx.of(v) {
+		if generation >= x.target.since && (x.memory == nil || decide(x.memory, v) != no) {
+			possible = append(possible, x)
+		}
+	}
+	return possible
+}
+
+// matching is the work on one chunk's events.
+type matching struct {
+	w      *Worker
+	ctx    context.Context //nolint:containedctx // lives as long as one call of match
+	actors map[int64][]auth.Actor
+	rows   map[string]map[*event]json.RawMessage // by wish.rowKey
+}
+
+// asked is a question that several wishes share, and the events it is about.
+type asked struct {
+	wish   *wish
+	events []*event
+}
+
+// gather groups events by a key of their wishes; an empty key asks nothing.
+func gather(events []*event, key func(*wish) string) map[string]*asked {
+	by := map[string]*asked{}
+	for _, e := range events {
+		for _, x := range e.wishes {
+			k := key(x)
+			if k == "" {
+				continue
+			}
+			g := by[k]
+			if g == nil {
+				g = &asked{wish: x}
+				by[k] = g
+			}
+			if n := len(g.events); n == 0 || g.events[n-1] != e {
+				g.events = append(g.events, e)
+			}
+		}
+	}
+	return by
+}
+
+// filter drops the wishes whose filters or userContext do not hold.
+func (m *matching) filter(events []*event) error {
+	matched := map[string]map[*event]bool{}
+	for key, g := range gather(events, func(x *wish) string { return x.filterKey }) {
+		matched[key] = map[*event]bool{}
+		m.decide(g, matched[key])
+		if len(g.events) == 0 {
+			continue
+		}
+		err := m.each(g, func(who auth.Actor, part []*event) error {
+			yes, err := m.w.find.Matching(m.ctx, m.w.db, who, g.wish.from, g.wish.filter, g.wish.with, oids(part))
+			for i := range yes {
+				matched[key][part[i]] = yes[i]
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, e := range events {
+		e.wishes = slices.DeleteFunc(e.wishes, func(x *wish) bool {
+			return x.filterKey != "" && !matched[x.filterKey][e]
+		})
+	}
+	return nil
+}
+
+// decide answers in memory what can be answered there (a plain no has dropped
+// the wish before), and leaves the other
+// events to be asked about.
+func (m *matching) decide(g *asked, matched map[*event]bool) {
+	if g.wish.memory == nil {
+		return
+	}
+	all := len(g.events)
+	g.events = slices.DeleteFunc(g.events, func(e *event) bool {
+		known := decide(g.wish.memory, &e.step.Now)
+		matched[e] = known == yes
+		return known != unsure
+	})
+	m.w.metrics.decided.WithLabelValues("memory").Add(float64(all - len(g.events)))
+	m.w.metrics.decided.WithLabelValues("sql").Add(float64(len(g.events)))
+}
+
+// snapshots reads the rows that the remaining wishes select.
+func (m *matching) snapshots(events []*event) error {
+	for key, g := range gather(events, func(x *wish) string { return x.rowKey }) {
+		rows := map[*event]json.RawMessage{}
+		m.rows[key] = rows
+		if len(g.wish.sel) == 0 {
+			for _, e := range g.events {
+				rows[e] = append(e.oid().Now().Append([]byte(`{"_oid":"`)), `"}`...)
+			}
+			continue
+		}
+		err := m.each(g, func(who auth.Actor, part []*event) error {
+			found, err := m.w.find.Snapshot(m.ctx, m.w.db, who, g.wish.from, g.wish.sel, oids(part))
+			for i := range found {
+				rows[part[i]] = found[i]
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each asks on behalf of the wish's userContext, with the rights it had at the
+// moments of the changes: at once when they were the same at the first and at
+// the last, else moment by moment. A member that was not there matches nothing.
+func (m *matching) each(g *asked, ask func(auth.Actor, []*event) error) error {
+	if !g.wish.hasContext {
+		return ask(auth.System, g.events)
+	}
+	first, err := m.actor(g.wish.member, g.events[0])
+	if err != nil {
+		return err
+	}
+	last, err := m.actor(g.wish.member, g.events[len(g.events)-1])
+	if err != nil {
+		return err
+	}
+	if first != nil && last != nil && same(*first, *last) {
+		return ask(*first, g.events)
+	}
+	for _, e := range g.events {
+		who, err := m.actor(g.wish.member, e)
+		if err != nil {
+			return err
+		}
+		if who == nil {
+			continue
+		}
+		if err := ask(*who, []*event{e}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// actor is what a member was allowed at an event's moment; nil when there was
+// no such member.
+func (m *matching) actor(member int64, e *event) (*auth.Actor, error) {
+	who, err := m.w.actors.ActorAt(m.ctx, member, e.step.Now.Moment)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil //nolint:nilnil // the caller takes nil for nobody
+	}
+	return &who, err
+}
+
+func same(a, b auth.Actor) bool {
+	return a.Member == b.Member && a.Admin == b.Admin && a.All == b.All && slices.Equal(a.Scopes, b.Scopes)
+}
+
+func oids(events []*event) []oid.OID {
+	at := make([]oid.OID, len(events))
+	for i, e := range events {
+		at[i] = e.oid()
+	}
+	return at
+}
+
+// printer looks up what events mention besides their own asset.
+func (w *Worker) printer(ctx context.Context, events []*event) (*printer, error) {
+	p := &printer{public: w.public, types: map[int64]*meta.Type{}, members: map[int64][]byte{}}
+	var others, actors []int64
+	for _, e := range events {
+		if p.members[e.audit.actor] == nil {
+			p.members[e.audit.actor] = []byte("null")
+			actors = append(actors, e.audit.actor)
+		}
+		for i := range e.changes {
+			others = p.mentions(&e.changes[i], others)
+		}
+	}
+	for len(others) > 0 {
+		n := min(len(others), db.MaxIn)
+		if err := w.types(ctx, p, others[:n]); err != nil {
+			return nil, err
+		}
+		others = others[n:]
+	}
+	return p, w.instigators(ctx, p, actors)
+}
+
+// mentions notes the types of the assets a relation's values name, and appends
+// those that must be looked up.
+func (p *printer) mentions(c *change.Change, others []int64) []int64 {
+	if c.Attr.Kind != meta.Relation {
+		return others
+	}
+	for _, v := range []any{c.Old, c.New} {
+		id, ok := v.(int64)
+		if !ok {
+			continue
+		}
+		if _, known := p.types[id]; known {
+			continue
+		}
+		if leaves := c.Attr.Related.Concrete; len(leaves) == 1 {
+			p.types[id] = leaves[0]
+			continue
+		}
+		p.types[id] = nil
+		others = append(others, id)
+	}
+	return others
+}
+
+func (w *Worker) types(ctx context.Context, p *printer, ids []int64) error {
+	in, args := db.InArgs(ids)
+	rows, err := w.db.Query(ctx, "SELECT id, type FROM asset WHERE id IN "+in, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var code int
+		if err := rows.Scan(&id, &code); err != nil {
+			return err
+		}
+		p.types[id], _ = w.model.TypeByCode(code)
+	}
+	return rows.Err()
+}
+
+// deliveries batches the events per subscription, in the order of their
+// moments: one event per change and subscription, with one snapshot row per
+// definition that asks for another one.
+func (m *matching) deliveries(p *printer, events []*event) ([]*delivery.Delivery, error) {
+	var all []*delivery.Delivery
+	open := map[*target]*delivery.Delivery{}
+	for _, e := range events {
+		if len(e.wishes) == 0 {
+			continue
+		}
+		middle, err := p.middle(nil, e)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortStableFunc(e.wishes, func(a, b *wish) int { return a.order - b.order })
+		for _, t := range targets(e.wishes) {
+			text := m.text(t, e, middle)
+			if text == nil {
+				continue
+			}
+			d := open[t]
+			if d == nil || d.Events >= t.maxEvents || len(d.Payload)+len(text) > maxBytes {
+				d = &delivery.Delivery{
+					Subscription: t.id, Audit: e.audit.id, First: e.step.Now.Moment, Payload: []byte(`{"events":[`),
+				}
+				open[t] = d
+				all = append(all, d)
+			} else {
+				d.Payload = append(d.Payload, ',')
+			}
+			d.Payload = append(d.Payload, text...)
+			d.Events++
+			d.Last, d.Committed = e.step.Now.Moment, max(d.Committed, e.audit.at)
+			m.w.metrics.matched.Inc()
+		}
+	}
+	for _, d := range all {
+		d.Payload = append(d.Payload, "]}"...)
+		d.ID = delivery.NewID()
+	}
+	return all, nil
+}
+
+func targets(wishes []*wish) []*target {
+	var all []*target
+	for _, x := range wishes {
+		if !slices.Contains(all, x.target) {
+			all = append(all, x.target)
+		}
+	}
+	return all
+}
+
+// text is an event as one subscription gets it; nil when the member it is
+// evaluated for may see none of its rows.
+func (m *matching) text(t *target, e *event, middle []byte) []byte {
+	b := append(make([]byte, 0, len(middle)+256), `{"webhookId":`...)
+	b = append(b, t.webhookID...)
+	b = append(b, ',')
+	b = append(b, middle...)
+	b = append(b, `,"snapshot":[`...)
+	var seen []string
+	for _, x := range e.wishes {
+		if x.target != t || slices.Contains(seen, x.rowKey) {
+			continue
+		}
+		row := m.rows[x.rowKey][e]
+		if row == nil {
+			continue
+		}
+		if len(seen) > 0 {
+			b = append(b, ',')
+		}
+		seen = append(seen, x.rowKey)
+		b = append(b, row...)
+	}
+	if len(seen) == 0 {
+		return nil
+	}
+	return append(b, "]}"...)
+}

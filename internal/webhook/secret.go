@@ -1,0 +1,87 @@
+package webhook
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"strconv"
+	"time"
+
+	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/doc"
+)
+
+// How long the secret before the present one signs too. Units: seconds.
+const (
+	overlap     = 24 * 60 * 60 // when a rotation does not say
+	mostOverlap = 30 * overlap
+)
+
+// rotation is what a request does to the signing secrets.
+type rotation struct {
+	replaced bool   // there is another secret than before
+	before   string // sealed: the one it replaces; empty for none
+	validFor *int64 // seconds that the request names
+}
+
+// setSecret replaces the signing secret; null takes it away. The one that is
+// sent again stays.
+func (s *Service) setSecret(r *record, v *doc.Node) error {
+	var secret string
+	if err := text(v, "secret", 200, &secret); err != nil {
+		return err
+	}
+	if secret == "" {
+		r.secret, r.rotation.replaced, r.rotation.before = "", true, ""
+		return nil
+	}
+	if secret == "generate" {
+		var key [32]byte
+		_, _ = rand.Read(key[:]) // never fails
+		secret = delivery.SecretPrefix + base64.StdEncoding.EncodeToString(key[:])
+		r.newSecret = secret
+	}
+	if _, ok := delivery.SecretKey(secret); !ok {
+		return errWants(v.At, "secret", `"generate", or whsec_ followed by base64 of 24 to 64 bytes`)
+	}
+	if plain, err := s.box.Open(r.secret); r.secret != "" && err == nil && string(plain) == secret {
+		return nil
+	}
+	r.rotation.replaced, r.rotation.before = true, r.secret
+	r.secret = s.box.Seal([]byte(secret))
+	return nil
+}
+
+// setPreviousValid says how long the replaced secret signs too; 0 ends it.
+func (*Service) setPreviousValid(r *record, v *doc.Node) error {
+	if v.Kind == doc.Null {
+		r.rotation.validFor = new(int64)
+		return nil
+	}
+	n, err := strconv.ParseInt(v.Text, 10, 64)
+	if v.Kind != doc.Number || err != nil || n < 0 || n > mostOverlap {
+		return errWants(v.At, "previousSecretValidFor", "a number of seconds from 0 to "+strconv.Itoa(mostOverlap))
+	}
+	r.rotation.validFor = &n
+	return nil
+}
+
+// rotate makes the rotation of this request last, as of r.updatedAt. Without a
+// new secret it only changes how long the replaced one is valid.
+func (r *record) rotate() {
+	c := r.rotation
+	if c.replaced {
+		r.previousSecret = c.before
+		r.previousUntil = r.updatedAt + overlap*1e6
+	}
+	if c.validFor != nil {
+		r.previousUntil = r.updatedAt + *c.validFor*1e6
+	}
+	if r.previousSecret == "" || r.previousUntil <= r.updatedAt {
+		r.previousSecret, r.previousUntil = "", 0
+	}
+}
+
+// previousValid is how long the replaced secret signs from now on. Units: seconds.
+func (r *record) previousValid() int64 {
+	return max(0, (r.previousUntil-time.Now().UnixMicro()+999_999)/1_000_000)
+}

@@ -1,0 +1,305 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/change"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/secret"
+)
+
+// Finder reads assets as they were at a moment.
+type Finder interface {
+	// Matching tells which of the assets, each at its moment, who may see and
+	// satisfy all filters.
+	Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string,
+		with map[string][]string, at []oid.OID) ([]bool, error)
+	// Snapshot returns one row per asset, as it was at its moment; nil where who
+	// may not see it.
+	Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ string, sel []string,
+		at []oid.OID) ([]json.RawMessage, error)
+	// CheckDefinition reports the first token that the model does not know.
+	CheckDefinition(typ string, filters []string, with map[string][]string, sel, attributes []string) error
+}
+
+// Actors resolves the member of a userContext to what it was allowed to see.
+type Actors interface {
+	ActorAt(ctx context.Context, member, moment int64) (auth.Actor, error)
+}
+
+// Options is what a Service needs besides the database and the model.
+type Options struct {
+	Find       Finder
+	Actors     Actors
+	Box        *secret.Box // seals authorization headers and signing secrets
+	Public     string      // base URL as others see it, no slash at the end
+	MaxEnabled int         // enabled subscriptions allowed; 0: no bound
+	// DisableAfter is how many exhausted deliveries in a row disable a
+	// subscription; 0 stands for 5.
+	DisableAfter int
+	// Keep is how long a settled delivery can be sent again; 0 stands for 72 h.
+	Keep    time.Duration
+	Log     *slog.Logger
+	Metrics Registerer // may be nil
+}
+
+// Service manages subscriptions and makes workers.
+type Service struct {
+	db         *db.DB
+	model      *meta.Model
+	differ     *change.Differ
+	loader     *change.Loader
+	find       Finder
+	actors     Actors
+	box        *secret.Box
+	public     string
+	maxEnabled int
+	failures   int // exhausted deliveries in a row that disable a subscription
+	deliveries *delivery.Store
+	log        *slog.Logger
+	metrics    *metrics
+}
+
+// New returns a service on d.
+func New(d *db.DB, m *meta.Model, o Options) *Service {
+	differ := change.NewDiffer(m)
+	if o.DisableAfter == 0 {
+		o.DisableAfter = 5
+	}
+	if o.Keep == 0 {
+		o.Keep = 72 * time.Hour
+	}
+	log := o.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{
+		db: d, model: m, differ: differ, loader: change.NewLoader(differ),
+		find: o.Find, actors: o.Actors, box: o.Box, public: strings.TrimSuffix(o.Public, "/"),
+		maxEnabled: o.MaxEnabled, failures: o.DisableAfter, log: log, metrics: newMetrics(o.Metrics),
+	}
+	s.deliveries = delivery.New(d, delivery.Config{Subscriptions: s, Box: o.Box, Keep: o.Keep, Log: log, Metrics: o.Metrics})
+	return s
+}
+
+// Create makes a subscription. It matches every change committed after the
+// answer and none committed before.
+// Errors: fault.Invalid with the place in the body, fault.Denied.
+// Spec: interface 4.4; compat 9.21.
+func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subscription, error) {
+	if !who.Admin {
+		return Subscription{}, errNotAdmin()
+	}
+	n, err := parseBody(body)
+	if err != nil {
+		return Subscription{}, err
+	}
+	for _, key := range []string{"url", "eventTypes"} {
+		if v, ok := n.Get(key); !ok || v.Kind == doc.Null {
+			return Subscription{}, errMissing(key)
+		}
+	}
+	r := record{id: uuid.NewString(), enabled: true, createdBy: who.Member}
+	if err := s.apply(&r, n); err != nil {
+		return Subscription{}, err
+	}
+	if r.webhookID == "" {
+		r.webhookID = r.id
+	}
+	err = s.db.Write(ctx, func(tx *db.Tx) error {
+		if err := s.stamp(ctx, tx, &r); err != nil {
+			return err
+		}
+		r.createdAt, r.since = r.updatedAt, r.generation
+		r.rotate()
+		if err := s.checkEnabled(ctx, tx, &r); err != nil {
+			return err
+		}
+		return insertRecord(ctx, tx, &r)
+	})
+	return s.shown(&r), err
+}
+
+// stamp takes the next generation and the database's time for a write of r.
+func (s *Service) stamp(ctx context.Context, tx *db.Tx, r *record) (err error) {
+	if r.generation, err = bumpGeneration(ctx, tx); err != nil {
+		return err
+	}
+	r.updatedAt, err = clock(ctx, tx, s.db.Dialect)
+	return err
+}
+
+// checkEnabled holds the bound on enabled subscriptions; the generation's lock
+// makes it exact.
+func (s *Service) checkEnabled(ctx context.Context, tx *db.Tx, r *record) error {
+	if !r.enabled || s.maxEnabled == 0 {
+		return nil
+	}
+	var others int
+	err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM webhook_subscription WHERE enabled = 1 AND id <> ?", r.id).Scan(&others)
+	if err == nil && others >= s.maxEnabled {
+		err = errTooManyEnabled(s.maxEnabled)
+	}
+	return err
+}
+
+// Update changes what the body names: an absent key keeps, null clears.
+// Disabling drops what is waiting; pausing keeps it; enabling forgets past
+// failures. Errors: fault.Invalid with the place in the body, fault.Denied,
+// fault.NotFound.
+// Spec: interface 4.4; compat 9.23.
+func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []byte) (Subscription, error) {
+	if !who.Admin {
+		return Subscription{}, errNotAdmin()
+	}
+	n, err := parseBody(body)
+	if err != nil {
+		return Subscription{}, err
+	}
+	var r record
+	err = s.db.Write(ctx, func(tx *db.Tx) error {
+		gen, err := bumpGeneration(ctx, tx) // first, as everywhere: the generation's lock comes before a row's
+		if err != nil {
+			return err
+		}
+		if r, err = findRecord(ctx, tx, id, s.db.Dialect.ForUpdate); err != nil {
+			return err
+		}
+		was := r.enabled
+		if err := s.apply(&r, n); err != nil {
+			return err
+		}
+		if r.generation = gen; r.webhookID == "" {
+			r.webhookID = r.id
+		}
+		if r.updatedAt, err = clock(ctx, tx, s.db.Dialect); err != nil {
+			return err
+		}
+		r.rotate()
+		return s.write(ctx, tx, &r, was)
+	})
+	return s.shown(&r), err
+}
+
+// write stores an updated subscription and what follows from switching it.
+func (s *Service) write(ctx context.Context, tx *db.Tx, r *record, wasEnabled bool) error {
+	if err := s.checkEnabled(ctx, tx, r); err != nil {
+		return err
+	}
+	switch {
+	case r.enabled && !wasEnabled:
+		r.since, r.disabledReason = r.generation, ""
+		if err := forgive(ctx, tx, r.id); err != nil {
+			return err
+		}
+	case !r.enabled && wasEnabled:
+		if err := s.deliveries.DropWaiting(ctx, tx, r.id); err != nil {
+			return err
+		}
+	}
+	return updateRecord(ctx, tx, r)
+}
+
+// forgive forgets the failures of a subscription.
+func forgive(ctx context.Context, tx *db.Tx, id string) error {
+	_, err := tx.Exec(ctx, `UPDATE webhook_subscription SET exhausted_in_row = 0, failures_in_row = 0,
+		breaker_state = 0, breaker_until = 0 WHERE id = ?`, id)
+	return err
+}
+
+// Delete removes a subscription and returns it as it was. What is waiting for
+// it is dropped.
+// Errors: fault.Denied, fault.NotFound.
+func (s *Service) Delete(ctx context.Context, who auth.Actor, id string) (Subscription, error) {
+	if !who.Admin {
+		return Subscription{}, errNotAdmin()
+	}
+	var r record
+	err := s.db.Write(ctx, func(tx *db.Tx) error {
+		if _, err := bumpGeneration(ctx, tx); err != nil {
+			return err
+		}
+		var err error
+		if r, err = findRecord(ctx, tx, id, s.db.Dialect.ForUpdate); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "DELETE FROM webhook_subscription WHERE id = ?", id)
+		return err
+	})
+	return s.shown(&r), err
+}
+
+// pageSize is the page of a list that names none. Spec: interface 8.
+const pageSize = 25
+
+// pageOf reads "size,start".
+func pageOf(page string) (size, start int, err error) {
+	if page == "" {
+		return pageSize, 0, nil
+	}
+	first, second, both := strings.Cut(page, ",")
+	size, err = strconv.Atoi(strings.TrimSpace(first))
+	if err == nil && both {
+		start, err = strconv.Atoi(strings.TrimSpace(second))
+	}
+	if err != nil || size < 0 || start < 0 {
+		return 0, 0, errPage(page)
+	}
+	return size, start, nil
+}
+
+// List returns one page of subscriptions, oldest first. page is "size,start"
+// or empty. Errors: fault.Invalid, fault.Denied.
+// Spec: interface 4.4.
+func (s *Service) List(ctx context.Context, who auth.Actor, page string) (List, error) {
+	l := List{PageSize: pageSize, Type: "WebhookSubscription", Results: []Subscription{}}
+	if !who.Admin {
+		return l, errNotAdmin()
+	}
+	var err error
+	if l.PageSize, l.PageStart, err = pageOf(page); err != nil {
+		return l, err
+	}
+	err = s.db.Read(ctx, func(tx *db.Tx) error {
+		if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM webhook_subscription").Scan(&l.Total); err != nil {
+			return err
+		}
+		all, err := records(ctx, tx, "ORDER BY created_at, id LIMIT ? OFFSET ?", l.PageSize, l.PageStart)
+		for i := range all {
+			l.Results = append(l.Results, s.shown(&all[i]))
+		}
+		return err
+	})
+	return l, err
+}
+
+// shown is what clients may read of a record.
+func (s *Service) shown(r *record) Subscription {
+	return Subscription{
+		ID: r.id, WebhookID: r.webhookID, URL: r.url, Description: r.description,
+		Enabled: r.enabled, Paused: r.paused, MaxBatch: r.maxBatch,
+		HasSecret: r.secret != "", Secret: r.newSecret, PreviousSecretValidFor: r.previousValid(), DisabledReason: r.disabledReason,
+		EventTypes: r.definitions, LastResponseAt: instant(r.lastResponseAt), RetryCount: r.retryCount,
+		CreatedAt: instant(r.createdAt), UpdatedAt: instant(r.updatedAt), CreatedBy: s.member(r.createdBy),
+	}
+}
+
+// member prints the stored id of a member as an Oid.
+func (s *Service) member(id int64) string {
+	if t, ok := s.model.Type("Member"); ok {
+		id = t.Shown(id)
+	}
+	return oid.OID{Type: "Member", ID: id}.String()
+}

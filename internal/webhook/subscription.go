@@ -1,0 +1,154 @@
+package webhook
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Subscription is what clients read of a subscription.
+// Spec: interface 2.6.
+type Subscription struct {
+	ID          string `json:"id"`
+	WebhookID   string `json:"webhookId"`
+	URL         string `json:"url"`
+	Description string `json:"description"`
+	Enabled     bool   `json:"enabled"`
+	Paused      bool   `json:"paused"`
+	MaxBatch    int    `json:"maxBatch,omitempty"` // 0: the service's bound
+	HasSecret   bool   `json:"hasSecret"`
+	Secret      string `json:"secret,omitempty"` // in the answer that made it, never again
+	// PreviousSecretValidFor is how long deliveries carry a second signature, by
+	// the secret before the present one. Units: seconds.
+	PreviousSecretValidFor int64 `json:"previousSecretValidFor,omitempty"`
+
+	DisabledReason string       `json:"disabledReason,omitempty"`
+	EventTypes     []Definition `json:"eventTypes"`
+	LastResponseAt string       `json:"lastResponseAt"`
+	RetryCount     int64        `json:"retryCount"`
+	CreatedAt      string       `json:"createdAt"`
+	UpdatedAt      string       `json:"updatedAt"`
+	CreatedBy      string       `json:"createdBy"`
+}
+
+// Definition is one event definition of a subscription.
+// Spec: interface 6.1.
+type Definition struct {
+	Type        EventType         `json:"type"`
+	From        string            `json:"from"`
+	Attributes  []string          `json:"attributes,omitempty"`
+	Filter      []string          `json:"filter,omitempty"`
+	With        map[string]Values `json:"with,omitempty"`
+	UserContext string            `json:"userContext,omitempty"`
+	Select      []string          `json:"select,omitempty"`
+}
+
+// EventType is the kind of an event, as the interface spells it.
+type EventType string
+
+// The event types.
+const (
+	AssetCreated EventType = "AssetCreated"
+	AssetChanged EventType = "AssetChanged"
+)
+
+// Test is the eventType of an event that somebody asked for to try the way. No
+// definition can name it.
+const Test = "Test"
+
+// Values is what a variable stands for: any of these.
+//
+// Shape: in JSON a string, split at commas, or a list taken verbatim.
+type Values []string
+
+// MarshalJSON writes a single value without commas as a string.
+func (v Values) MarshalJSON() ([]byte, error) {
+	if len(v) == 1 && !strings.Contains(v[0], ",") {
+		return json.Marshal(v[0])
+	}
+	return json.Marshal([]string(v))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (v *Values) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		*v = Values{""}
+		return json.Unmarshal(text, &(*v)[0])
+	}
+	return json.Unmarshal(text, (*[]string)(v))
+}
+
+// List is one page of subscriptions, oldest first.
+// Spec: interface 4.4.
+type List struct {
+	Total     int64          `json:"total"`
+	PageSize  int            `json:"pageSize"`
+	PageStart int            `json:"pageStart"`
+	Type      string         `json:"_type"`
+	Results   []Subscription `json:"results"`
+}
+
+// Queued is the answer to a test and to a redelivery.
+type Queued struct {
+	Deliveries int64  `json:"deliveries"`           // waiting to be sent because of the request
+	DeliveryID string `json:"deliveryId,omitempty"` // when it is one
+}
+
+// DeliveryList is one page of a subscription's deliveries.
+type DeliveryList struct {
+	Total     int64      `json:"total"`
+	PageSize  int        `json:"pageSize"`
+	PageStart int        `json:"pageStart"`
+	Type      string     `json:"_type"`
+	Results   []Delivery `json:"results"`
+}
+
+// Delivery tells of one POST and, while it waits, why it does.
+type Delivery struct {
+	ID          string `json:"id"`
+	State       string `json:"state"`         // waiting, delivered, exhausted, dropped, setAside
+	Why         string `json:"why,omitempty"` // of a waiting one, see reason
+	Due         string `json:"due,omitempty"` // of a waiting one
+	Test        bool   `json:"test,omitempty"`
+	Events      int    `json:"events"`
+	First       int64  `json:"firstSequenceId"`
+	Last        int64  `json:"lastSequenceId"`
+	Attempts    int    `json:"attempts"`
+	LastStatus  int    `json:"lastStatus,omitempty"`
+	LastError   string `json:"lastError,omitempty"`
+	CommittedAt string `json:"committedAt"`
+	SettledAt   string `json:"settledAt,omitempty"`
+}
+
+// Receipt tells of one attempt to deliver.
+// Spec: interface 2.7.
+type Receipt struct {
+	ID               string            `json:"id"`
+	DeliveryID       string            `json:"deliveryId"`
+	SubscriptionID   string            `json:"subscriptionId"`
+	HasAuthorization bool              `json:"hasAuthorizationHeader"`
+	URL              string            `json:"url"`
+	Response         string            `json:"response,omitempty"`
+	Headers          map[string]string `json:"headers"`
+	Status           int               `json:"status"` // 0: no answer
+	TimeStamp        string            `json:"timeStamp"`
+	RetryCount       int               `json:"retryCount"`
+	WasReceived      bool              `json:"wasReceived"` // some answer came
+}
+
+// noTime is how a time that never was is shown.
+const noTime = "0001-01-01T00:00:00Z"
+
+// instant prints UTC microseconds with seven digits, as existing clients know
+// them; 0 is the time that never was.
+func instant(micros int64) string {
+	if micros == 0 {
+		return noTime
+	}
+	return string(appendInstant(nil, micros))
+}
+
+func appendInstant(b []byte, micros int64) []byte {
+	b = time.UnixMicro(micros).UTC().AppendFormat(b, "2006-01-02T15:04:05.000000")
+	return append(b, "0Z"...)
+}
