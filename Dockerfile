@@ -1,0 +1,15 @@
+# One static binary per role; the role is the command: /api, /worker,
+# /scheduler or /standalone.
+FROM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /out/ ./cmd/...
+
+FROM gcr.io/distroless/static-debian12:nonroot
+COPY --from=build /out/ /
+ENV ALDS_ADDR=:8080 \
+    ALDS_ADMIN_ADDR=:9090
+EXPOSE 8080 9090
+CMD ["/api"]

@@ -1,0 +1,359 @@
+package app
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+const testKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+// running is a service in this process.
+type running struct {
+	t     *testing.T
+	base  string // base URL of the interface
+	admin string // of the admin listener
+	stop  func() error
+	lines *lines
+}
+
+// lines keeps what a service wrote and hands each line to a channel.
+type lines struct {
+	w    *io.PipeWriter
+	all  chan string
+	seen bytes.Buffer
+}
+
+func newLines() *lines {
+	r, w := io.Pipe()
+	l := &lines{w: w, all: make(chan string, 10_000)}
+	go func() {
+		s := bufio.NewScanner(r)
+		s.Buffer(nil, 1<<20)
+		for s.Scan() {
+			l.all <- s.Text()
+		}
+		close(l.all)
+	}()
+	return l
+}
+
+// startLine is what the tests read of it.
+type startLine struct {
+	Msg, Admin string
+	BaseURL    string `json:"base_url"`
+}
+
+// started waits for the start line.
+func (l *lines) started(t *testing.T, ended <-chan error) (line startLine) {
+	t.Helper()
+	timeout := time.After(time.Minute)
+	for {
+		select {
+		case text := <-l.all:
+			l.seen.WriteString(text + "\n")
+			if json.Unmarshal([]byte(text), &line) == nil && line.Msg == "started" {
+				return line
+			}
+		case err := <-ended:
+			t.Fatalf("ended before it started: %v\n%s", err, l.seen.String())
+		case <-timeout:
+			t.Fatalf("did not start\n%s", l.seen.String())
+		}
+	}
+}
+
+// start runs roles with these settings until the test ends or stop is called.
+func start(t *testing.T, settings map[string]string, roles ...Role) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	l := newLines()
+	ended := make(chan error, 1)
+	go func() {
+		err := Run(ctx, func(k string) string { return settings[k] }, l.w, roles...)
+		l.w.Close()
+		ended <- err
+	}()
+	line := l.started(t, ended)
+	r := &running{t: t, base: line.BaseURL, admin: "http://" + line.Admin, lines: l}
+	r.stop = func() error {
+		cancel()
+		if ended == nil {
+			return nil
+		}
+		err := <-ended
+		ended = nil
+		return err
+	}
+	t.Cleanup(func() {
+		if err := r.stop(); err != nil {
+			t.Errorf("stopping: %v", err)
+		}
+		if t.Failed() {
+			for text := range l.all {
+				t.Log(text)
+			}
+		}
+	})
+	return r
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// do sends a request as admin and decodes the answer into out.
+func (r *running) do(method, path, body string, out any) {
+	r.t.Helper()
+	req, err := http.NewRequest(method, r.base+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.SetBasicAuth("admin", "admin")
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		r.t.Fatalf("%s %s: %d %s", method, path, resp.StatusCode, b)
+	}
+	if err := json.Unmarshal(b, out); err != nil {
+		r.t.Fatalf("%s %s: %v\n%s", method, path, err, b)
+	}
+}
+
+type bulkAnswer struct {
+	AssetsCreated, AssetsModified struct {
+		OidTokens []string
+		Count     int
+	}
+	CommandFailures struct {
+		Count    int
+		Commands json.RawMessage
+	}
+}
+
+// bulk runs commands that must not fail.
+func (r *running) bulk(commands string) bulkAnswer {
+	r.t.Helper()
+	var a bulkAnswer
+	r.do("POST", "/api/asset", commands, &a)
+	if a.CommandFailures.Count != 0 {
+		r.t.Fatalf("%s: %s", commands, a.CommandFailures.Commands)
+	}
+	return a
+}
+
+// received is the body of a delivery.
+type received struct {
+	Events []struct {
+		WebhookID, EventType string
+		TargetAsset          struct {
+			OID string `json:"_oid"`
+		}
+		Snapshot []map[string]any
+	}
+}
+
+func receiver(t *testing.T) (url string, events <-chan received) {
+	t.Helper()
+	ch := make(chan received, 100)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		var e received
+		if err := json.NewDecoder(req.Body).Decode(&e); err != nil {
+			t.Errorf("a delivery is no JSON: %v", err)
+		}
+		ch <- e
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, ch
+}
+
+// round creates, reads, subscribes, changes and receives.
+func round(t *testing.T, r *running) {
+	t.Helper()
+	made := r.bulk(`{"AssetType": "Scope", "Name": "Garden", "Parent": "Scope:0", "BeginDate": "2026-01-01",
+		"Workitems": [{"AssetType": "Story", "Name": "Dig"}, {"AssetType": "Story", "Name": "Sow"}]}`)
+	if len(made.AssetsCreated.OidTokens) != 3 {
+		t.Fatalf("created %v", made.AssetsCreated)
+	}
+	scope, story := momentless(made.AssetsCreated.OidTokens[0]), momentless(made.AssetsCreated.OidTokens[1])
+	var rows [][]map[string]any
+	r.do("POST", "/query.v1", fmt.Sprintf(`{"from": "Story", "select": ["Name", "Scope.Name"], "where": {"Scope": %q}, "sort": ["Name"]}`, scope), &rows)
+	if len(rows) != 1 || len(rows[0]) != 2 || rows[0][0]["Name"] != "Dig" || rows[0][1]["Scope.Name"] != "Garden" {
+		t.Fatalf("rows %v", rows)
+	}
+	url, events := receiver(t)
+	var sub struct{ ID string }
+	r.do("POST", "/api/webhook", fmt.Sprintf(`{"url": %q, "webhookId": "smoke", "description": "x", "enabled": true,
+		"eventTypes": [{"type": "AssetChanged", "from": "Story", "select": ["Name"]}]}`, url), &sub)
+	r.bulk(fmt.Sprintf(`{"from": %q, "update": {"Name": "Dig deeper"}}`, story))
+	select {
+	case got := <-events:
+		e := got.Events[0]
+		if len(got.Events) != 1 || e.WebhookID != "smoke" || e.EventType != "AssetChanged" ||
+			!strings.HasPrefix(e.TargetAsset.OID, story+":") || e.Snapshot[0]["Name"] != "Dig deeper" {
+			t.Fatalf("received %+v", got)
+		}
+	case <-time.After(40 * time.Second):
+		t.Fatal("no event arrived")
+	}
+	var receipts []struct{ WasReceived bool }
+	for len(receipts) == 0 {
+		r.do("GET", "/api/webhook/status/"+sub.ID, "", &receipts)
+	}
+	if !receipts[0].WasReceived {
+		t.Errorf("receipts %+v", receipts)
+	}
+}
+
+// momentless cuts a version off an Oid token.
+func momentless(token string) string {
+	parts := strings.Split(token, ":")
+	return strings.Join(parts[:min(2, len(parts))], ":")
+}
+
+func TestStandaloneSmoke(t *testing.T) {
+	settings := map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": freeAddr(t)}
+	r := start(t, settings, Standalone)
+	round(t, r)
+	resp, err := http.Get(r.admin + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("readyz: %d", resp.StatusCode)
+	}
+	if err := r.stop(); err != nil {
+		t.Fatalf("stopping: %v", err)
+	}
+	again := start(t, settings, Standalone)
+	var rows [][]map[string]any
+	again.do("POST", "/query.v1", `{"from": "Story", "select": ["Name"], "sort": ["Name"]}`, &rows)
+	if len(rows) != 1 || len(rows[0]) != 2 || rows[0][0]["Name"] != "Dig deeper" {
+		t.Errorf("after a restart: %v", rows)
+	}
+}
+
+func TestThreeProcesses(t *testing.T) {
+	settings := map[string]string{
+		"ALDS_ADDR": freeAddr(t), "DATABASE_URL": testdb.EmptyURL(t, "mysql"), "REDIS_URL": testdb.Redis(t),
+		"ALDS_SECRET_KEY": testKey, "ALDS_WEBHOOK_ALLOW_PRIVATE": "1",
+	}
+	getenv := func(k string) string { return settings[k] }
+	ctx := t.Context()
+	if err := Run(ctx, getenv, io.Discard, API); err == nil || !strings.Contains(err.Error(), "the database is not ready") {
+		t.Fatalf("on an empty database: %v", err)
+	}
+	for range 2 { // the second changes nothing
+		if err := Migrate(ctx, getenv, io.Discard, API); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var token bytes.Buffer
+	if err := command(ctx, []string{"token", "create", "--member", "admin", "--name", "test"}, getenv, &token, io.Discard, API); err != nil {
+		t.Fatal(err)
+	}
+	api := start(t, settings, API)
+	start(t, settings, Worker)
+	start(t, settings, Scheduler)
+	round(t, api)
+	req, _ := http.NewRequest(http.MethodGet, api.base+"/rest-1.v1/Data/Member?where=IsSelf=true&sel=Username", nil)
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token.String()))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, _ := io.ReadAll(resp.Body)
+	if resp.StatusCode != http.StatusOK || !strings.Contains(string(b), `"admin"`) {
+		t.Errorf("the token check: %d %s", resp.StatusCode, b)
+	}
+}
+
+func TestRefusesToStart(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, c := range []struct {
+		why      string
+		role     Role
+		settings map[string]string
+		want     []string // parts of the message
+	}{
+		{"nothing is set", API, nil, []string{"DATABASE_URL", "REDIS_URL", "ALDS_SECRET_KEY"}},
+		{
+			"several settings are wrong", Standalone,
+			map[string]string{"ALDS_WEBHOOK_RETRY_SCHEDULE": "soon", "ALDS_MAX_BODY": "big"},
+			[]string{"ALDS_WEBHOOK_RETRY_SCHEDULE", "ALDS_MAX_BODY"},
+		},
+		{"nobody answers at the database", API, map[string]string{
+			"DATABASE_URL": "mysql://root:hush@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey,
+		}, []string{"open the database"}},
+		{"the port is taken", Standalone, map[string]string{"ALDS_ADDR": taken.Addr().String()}, []string{"already in use", "PORT or ALDS_ADDR"}},
+		{"others could reach the default password", Standalone, map[string]string{"ALDS_ADDR": "0.0.0.0:0"}, []string{"refusing to listen", "admin"}},
+		{"others could reach it through the admin listener", Standalone, map[string]string{"ALDS_ADDR": "127.0.0.1:0", "ALDS_ADMIN_ADDR": "0.0.0.0:0"}, []string{"refusing to listen"}},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			dir := t.TempDir()
+			getenv := func(k string) string {
+				if k == "ALDS_DATA_DIR" {
+					return dir
+				}
+				return c.settings[k]
+			}
+			err := Run(t.Context(), getenv, io.Discard, c.role)
+			if err == nil {
+				t.Fatal("it ran")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
+					t.Errorf("message lacks %q, or tells a secret: %v", want, err)
+				}
+			}
+		})
+	}
+}
+
+func TestCommandsRefuse(t *testing.T) {
+	for why, args := range map[string][]string{
+		"an unknown command":       {"frobnicate"},
+		"half a command":           {"token"},
+		"an argument too many":     {"migrate", "now"},
+		"a flag nobody knows":      {"token", "create", "--shout"},
+		"a token for no one":       {"token", "create", "--name", "x"},
+		"a token without a reason": {"token", "create", "--member", "admin"},
+	} {
+		if err := command(t.Context(), args, func(string) string { return "" }, io.Discard, io.Discard, API); err == nil {
+			t.Errorf("%s: accepted", why)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package app
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+func TestCheckCommand(t *testing.T) {
+	for _, dialect := range []string{"mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			url := testdb.EmptyURL(t, dialect)
+			settings := map[string]string{"DATABASE_URL": url, "REDIS_URL": "redis://127.0.0.1:6379", "ALDS_SECRET_KEY": testKey}
+			getenv := func(k string) string { return settings[k] }
+			if err := Migrate(t.Context(), getenv, io.Discard, API); err != nil {
+				t.Fatal(err)
+			}
+			run := func() (string, error) {
+				var out bytes.Buffer
+				err := command(t.Context(), []string{"check"}, getenv, &out, io.Discard, API)
+				return out.String(), err
+			}
+			if out, err := run(); err != nil {
+				t.Fatalf("a new database: %v\n%s", err, out)
+			}
+			d, err := db.Open(t.Context(), url, db.Options{MaxConns: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = d.Close() }()
+			if _, err := d.Exec(t.Context(), "UPDATE asset SET name = 'altered by hand' WHERE id = 20"); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := run(); err == nil || !strings.Contains(out, "20") {
+				t.Errorf("an asset that is not its current version: %v\n%s", err, out)
+			}
+		})
+	}
+}

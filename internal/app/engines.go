@@ -1,0 +1,155 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/httpapi"
+	"github.com/alds-dev/alds/internal/jobs"
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/webhook"
+)
+
+// reader answers httpapi.Queries: documents and paths to requests, requests to
+// rows, all of one call in one snapshot.
+type reader struct {
+	db   *db.DB
+	find *find.Finder
+}
+
+// Rows answers query.v1. Shape: [[row, …], …], one list per query; beside it
+// [{"next": …, "total": …, "explain": …}, …] when a query asks for any of that.
+func (r reader) Rows(ctx context.Context, who auth.Actor, d httpapi.Doc) (httpapi.QueryAnswer, error) {
+	nodes, err := doc.Parse(d.Body, d.YAML)
+	if err != nil {
+		return httpapi.QueryAnswer{}, err
+	}
+	requests, err := query.FromDocs(nodes)
+	if err != nil {
+		return httpapi.QueryAnswer{}, err
+	}
+	if len(requests) == 1 { // which needs no snapshot when it is one statement
+		out, facts, err := r.find.Answer(ctx, nil, who, requests[0], []byte{'['})
+		return httpapi.QueryAnswer{Body: append(out, ']'), Result: find.Beside([][]byte{facts})}, err
+	}
+	var out []byte
+	var beside [][]byte
+	err = r.db.Read(ctx, func(tx *db.Tx) error {
+		out, beside = append(out[:0], '['), nil
+		for i, q := range requests {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			var facts []byte
+			var err error
+			if out, facts, err = r.find.Answer(ctx, tx, who, q, out); err != nil {
+				return err
+			}
+			beside = append(beside, facts)
+		}
+		out = append(out, ']')
+		return nil
+	})
+	return httpapi.QueryAnswer{Body: out, Result: find.Beside(beside)}, err
+}
+
+// Assets answers a read by path.
+func (r reader) Assets(ctx context.Context, who auth.Actor, p httpapi.PathRead) ([]byte, error) {
+	params := make(url.Values, len(p.Params))
+	for name, value := range p.Params {
+		params[name] = []string{value}
+	}
+	q, err := query.FromParams(query.Address{Type: p.Type, ID: p.ID, Moment: p.Moment, Attr: p.Attr}, params)
+	if err != nil {
+		return nil, err
+	}
+	q.History = p.Hist
+	return r.find.Assets(ctx, nil, who, q, find.Rest{Base: p.Base}, nil)
+}
+
+// committed is told of every committed write that made versions.
+type committed struct {
+	auth *auth.Service
+	jobs *jobs.Client
+}
+
+// Committed lets new rights count and wakes the workers.
+func (c committed) Committed(auditID int64) {
+	c.auth.Written()
+	c.jobs.Committed(auditID)
+}
+
+// bulkEngine answers httpapi.Bulk.
+type bulkEngine struct{ *bulk.Engine }
+
+// Run answers POST api/asset.
+func (b bulkEngine) Run(ctx context.Context, who auth.Actor, r httpapi.BulkRequest) ([]byte, error) {
+	return b.Engine.Run(ctx, who, r.Body, r.YAML, bulk.Options{
+		Preview: r.Preview, Atomic: r.Atomic, Comment: r.Comment, Key: r.Key, IfMoment: r.IfMoment,
+	})
+}
+
+// webhooks answers httpapi.Webhooks.
+type webhooks struct{ *webhook.Service }
+
+// Create answers POST api/webhook.
+func (w webhooks) Create(ctx context.Context, who auth.Actor, body []byte) ([]byte, error) {
+	return encoded(w.Service.Create(ctx, who, body))
+}
+
+// Update answers POST api/webhook/<id>.
+func (w webhooks) Update(ctx context.Context, who auth.Actor, id string, body []byte) ([]byte, error) {
+	return encoded(w.Service.Update(ctx, who, id, body))
+}
+
+// Delete answers POST api/webhook/delete/<id>.
+func (w webhooks) Delete(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
+	return encoded(w.Service.Delete(ctx, who, id))
+}
+
+// List answers GET api/webhook.
+func (w webhooks) List(ctx context.Context, who auth.Actor, page string) ([]byte, error) {
+	return encoded(w.Service.List(ctx, who, page))
+}
+
+// Status answers GET api/webhook/status/<id>.
+func (w webhooks) Status(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
+	return encoded(w.Service.Status(ctx, who, id))
+}
+
+// Test answers POST api/webhook/test/<id>.
+func (w webhooks) Test(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
+	return encoded(w.Service.Test(ctx, who, id))
+}
+
+// Redeliver answers POST api/webhook/redeliver/<id>.
+func (w webhooks) Redeliver(ctx context.Context, who auth.Actor, id string, body []byte) ([]byte, error) {
+	return encoded(w.Service.Redeliver(ctx, who, id, body))
+}
+
+// Deliveries answers GET api/webhook/deliveries/<id>.
+func (w webhooks) Deliveries(ctx context.Context, who auth.Actor, id, state, page string) ([]byte, error) {
+	return encoded(w.Service.Deliveries(ctx, who, id, state, page))
+}
+
+// encoded is v as JSON, with &, < and > as they are.
+func encoded[T any](v T, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode the answer: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,125 @@
+package app
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/jobs"
+)
+
+// Role is what a process is started for.
+type Role struct {
+	name       string
+	http       bool // listens for the interface
+	works      bool // fans out changes and delivers events
+	schedules  bool
+	standalone bool // on embedded parts
+}
+
+// The roles. Standalone is the three others in one process, on SQLite and an
+// embedded queue.
+var (
+	API        = Role{name: "api", http: true}
+	Worker     = Role{name: "worker", works: true}
+	Scheduler  = Role{name: "scheduler", schedules: true}
+	Standalone = Role{name: "standalone", http: true, works: true, schedules: true, standalone: true}
+)
+
+// merge is one role that does what all of roles do.
+func merge(roles []Role) Role {
+	var all Role
+	for _, r := range roles {
+		if all.name != "" {
+			all.name += "+"
+		}
+		all.name += r.name
+		all.http = all.http || r.http
+		all.works = all.works || r.works
+		all.schedules = all.schedules || r.schedules
+		all.standalone = all.standalone || r.standalone
+	}
+	return all
+}
+
+// The periods of what the scheduler does.
+const (
+	prunePeriod  = 10 * time.Second // receipts are cut to the latest twenty
+	forgetPeriod = 10 * time.Minute // answers to idempotency keys that are over are deleted
+)
+
+// parts lists what runs for the service's role.
+func (s *service) parts(l listeners) []part {
+	parts := []part{{name: "admin", step: stepAdmin, run: func(ctx context.Context) error { return s.serveAdmin(ctx, l.admin) }}}
+	if s.embed != nil {
+		parts = append(parts, part{name: "embedded queue", step: stepAdmin, run: s.embed.Run})
+	}
+	if s.role.http || s.role.works {
+		parts = append(parts, part{name: "hints", step: stepHints, run: s.client.Run})
+	}
+	if s.role.http {
+		parts = append(parts, part{name: "api", run: func(ctx context.Context) error { return s.serveAPI(ctx, l.http) }})
+	}
+	if s.role.works {
+		parts = append(parts, s.worker()...)
+	}
+	if s.role.schedules {
+		parts = append(parts, part{name: "scheduler", run: s.scheduler().Run})
+	}
+	return parts
+}
+
+func (s *service) worker() []part {
+	w := s.hooks.NewWorker(delivery.Options{
+		Schedule:     s.cfg.WebhookRetrySchedule,
+		Slots:        s.cfg.WorkerConcurrency,
+		InFlight:     s.cfg.WebhookInFlight,
+		AllowPrivate: s.cfg.WebhookAllowPrivate,
+		Timeout:      s.cfg.WebhookTimeout,
+		Connect:      s.cfg.WebhookConnectTimeout,
+		WakeAt:       s.client.WakeAt,
+	})
+	j := jobs.NewWorker(s.queue, w)
+	if s.role.standalone {
+		s.client.Attach(j)
+	}
+	return []part{{name: "deliveries", run: w.Run}, {name: "worker", run: j.Run}}
+}
+
+func (s *service) scheduler() *jobs.Scheduler {
+	return jobs.NewScheduler(s.component("scheduler"), s.metrics,
+		jobs.Periodic{Name: "webhook:prune", Every: prunePeriod, Run: s.hooks.Prune},
+		jobs.Periodic{Name: "bulk:forget", Every: forgetPeriod, Run: func(ctx context.Context) error { return asset.Forget(ctx, s.db) }},
+	)
+}
+
+// serveAPI answers requests until ctx ends, then lets the running ones finish.
+func (s *service) serveAPI(ctx context.Context, l net.Listener) error {
+	return serve(ctx, func() error { return s.api.Serve(l) }, func(ctx context.Context) error {
+		s.admin.Drain()
+		return s.api.Shutdown(ctx)
+	}, s.cfg.ShutdownGrace)
+}
+
+func (s *service) serveAdmin(ctx context.Context, l net.Listener) error {
+	return serve(ctx, func() error { return s.admin.Serve(l) }, s.admin.Shutdown, time.Second)
+}
+
+// serve runs a server until ctx ends and shuts it down within grace.
+func serve(ctx context.Context, run func() error, shutdown func(context.Context) error, grace time.Duration) error {
+	ended := make(chan error, 1)
+	go func() { ended <- run() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if err := shutdown(within); err != nil {
+		return err
+	}
+	return <-ended
+}

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/auth"
+)
+
+// Run builds the service from the settings getenv knows and runs the roles
+// until ctx ends; logs and what people are told go to stderr.
+func Run(ctx context.Context, getenv func(string) string, stderr io.Writer, roles ...Role) error {
+	s, err := open(ctx, getenv, stderr, merge(roles))
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	l, err := listen(s.role, s.cfg.Addr, s.cfg.AdminAddr)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	if err := s.refuseDefaultPassword(ctx, l.exposed()); err != nil {
+		return err
+	}
+	if err := s.build(l); err != nil {
+		return err
+	}
+	s.announce(l, stderr)
+	err = runParts(ctx, s.parts(l), s.cfg.ShutdownGrace, s.log)
+	s.log.Info("stopped")
+	return err
+}
+
+// Migrate brings the schema up to date and fills a new database: the
+// well-known assets and the login of the administrator. Running it again
+// changes nothing.
+func Migrate(ctx context.Context, getenv func(string) string, stderr io.Writer, roles ...Role) error {
+	s, err := open(ctx, getenv, stderr, merge(roles))
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.migrate(ctx); err != nil {
+		return err
+	}
+	s.log.Info("schema is up to date")
+	return nil
+}
+
+// prepare makes sure that the schema is the one this program works with:
+// standalone brings it up to date, the other roles never do.
+func (s *service) prepare(ctx context.Context) error {
+	if s.role.standalone {
+		return s.migrate(ctx)
+	}
+	return s.ready(ctx)
+}
+
+func (s *service) ready(ctx context.Context) error {
+	if err := s.db.SchemaIsCurrent(ctx); err != nil {
+		return fmt.Errorf("the database is not ready: %w", err)
+	}
+	return nil
+}
+
+// refuseDefaultPassword keeps a service that others can reach from running
+// with the password everybody knows.
+func (s *service) refuseDefaultPassword(ctx context.Context, exposed []string) error {
+	if len(exposed) == 0 {
+		return nil
+	}
+	isDefault, err := s.auth.HasPassword(ctx, auth.SystemMember, defaultPassword)
+	if err != nil {
+		return fmt.Errorf("look at the administrator's password: %w", err)
+	}
+	if isDefault {
+		return errors.New("refusing to listen on " + strings.Join(exposed, ", ") + " while the password of admin is " +
+			`"` + defaultPassword + `": change it, or listen on 127.0.0.1 only`)
+	}
+	return nil
+}
+
+// announce says once what runs here: one line for machines, and for people who
+// start standalone, the first request to try.
+func (s *service) announce(l listeners, stderr io.Writer) {
+	facts := []any{"role", s.role.name, "version", version(), "admin", l.admin.Addr().String()}
+	if l.http != nil {
+		facts = append(facts, "listen", l.http.Addr().String(), "base_url", s.public)
+	}
+	s.log.Info("started", append(facts, slog.Any("uses", s.uses()))...)
+	if s.role.standalone {
+		local := s.cfg
+		local.PublicURL = ""
+		fmt.Fprint(stderr, s.welcome(local.BaseURL(l.http.Addr().String())))
+	}
+}
+
+// uses tells the parts in use, secrets redacted, without what the line's own
+// facts tell better.
+func (s *service) uses() []string {
+	return slices.DeleteFunc(s.cfg.Describe(), func(fact string) bool {
+		return strings.HasPrefix(fact, "listens on ") || strings.HasPrefix(fact, "base URL ")
+	})
+}
+
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "unknown"
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,24 @@
+package app
+
+import "fmt"
+
+// welcome is what a person who starts standalone reads: the first request,
+// ready to be copied.
+func (s *service) welcome(base string) string {
+	login := adminUsername + ":" + defaultPassword
+	if !s.cfg.HasDefaultPassword() {
+		login = adminUsername + ":$ALDS_ADMIN_PASSWORD"
+	}
+	return fmt.Sprintf(`
+alds runs at %[1]s and keeps its data in %[2]s. Try it in another terminal:
+
+  curl -u %[3]s %[1]s/api/asset -H 'Content-Type: application/json' -d '
+    {"AssetType": "Scope", "Name": "My project", "Parent": "Scope:0", "BeginDate": "2026-01-01",
+     "Workitems": [{"AssetType": "Story", "Name": "My first story", "Estimate": 3}]}'
+
+  curl -u %[3]s %[1]s/query.v1 -d '{"from": "Story", "select": ["Name", "Number", "Scope.Name"]}'
+
+Stop it with Ctrl-C; started again it finds its data.
+
+`, base, s.cfg.DataDir, login)
+}

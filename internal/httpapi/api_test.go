@@ -1,0 +1,423 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// engines is a hand-written stand-in for every engine. It answers with what it
+// was asked, or with err, or panics.
+type engines struct {
+	err     error
+	panics  bool
+	entered chan struct{} // when set: told of a call, which then waits for leave
+	leave   chan struct{}
+}
+
+func (e engines) say(format string, args ...any) ([]byte, error) {
+	if e.entered != nil {
+		close(e.entered)
+		<-e.leave
+	}
+	if e.panics {
+		panic("the engine broke")
+	}
+	if e.err != nil {
+		return nil, e.err
+	}
+	return json.Marshal(fmt.Sprintf(format, args...))
+}
+
+func (e engines) Basic(_ context.Context, user, password, _ string) (auth.Actor, error) {
+	switch {
+	case user == "slow":
+		return auth.Actor{}, &auth.SlowDownError{After: 1500 * time.Millisecond}
+	case user == "admin" && password == "a:b":
+		return auth.System, nil
+	}
+	return auth.Actor{}, fault.Unprovenf("Unknown username or wrong password")
+}
+
+func (e engines) Bearer(_ context.Context, token string) (auth.Actor, error) {
+	if token == "1.good" {
+		return auth.System, nil
+	}
+	return auth.Actor{}, fault.Unprovenf("The access token is not valid")
+}
+
+func (e engines) Run(_ context.Context, _ auth.Actor, r BulkRequest) ([]byte, error) {
+	if r.Atomic || r.Comment != "" {
+		return e.say("bulk atomic=%v comment=%s", r.Atomic, r.Comment)
+	}
+	return e.say("bulk yaml=%v preview=%v %s", r.YAML, r.Preview, r.Body)
+}
+
+func (e engines) Rows(_ context.Context, _ auth.Actor, d Doc) (QueryAnswer, error) {
+	b, err := e.say("rows yaml=%v %s", d.YAML, d.Body)
+	return QueryAnswer{Body: b}, err
+}
+
+func (e engines) Assets(_ context.Context, _ auth.Actor, r PathRead) ([]byte, error) {
+	return e.say("assets %s type=%s id=%s moment=%s attr=%s where=%s", r.Base, r.Type, r.ID, r.Moment, r.Attr, r.Params["where"])
+}
+
+func (e engines) Create(_ context.Context, _ auth.Actor, body []byte) ([]byte, error) {
+	return e.say("create %s", body)
+}
+
+func (e engines) Update(_ context.Context, _ auth.Actor, id string, body []byte) ([]byte, error) {
+	return e.say("update %s %s", id, body)
+}
+
+func (e engines) Delete(_ context.Context, _ auth.Actor, id string) ([]byte, error) {
+	return e.say("delete %s", id)
+}
+
+func (e engines) List(_ context.Context, _ auth.Actor, page string) ([]byte, error) {
+	return e.say("list %s", page)
+}
+
+func (e engines) Status(_ context.Context, _ auth.Actor, id string) ([]byte, error) {
+	return e.say("status %s", id)
+}
+
+func (e engines) Test(_ context.Context, _ auth.Actor, id string) ([]byte, error) {
+	return e.say("test %s", id)
+}
+
+func (e engines) Redeliver(_ context.Context, _ auth.Actor, id string, body []byte) ([]byte, error) {
+	return e.say("redeliver %s %s", id, body)
+}
+
+func (e engines) Deliveries(_ context.Context, _ auth.Actor, id, state, page string) ([]byte, error) {
+	return e.say("deliveries %s %s %s", id, state, page)
+}
+
+const maxBody = 1 << 10
+
+func newAPI(e engines, log io.Writer) *API {
+	return New(Engines{Credentials: e, Bulk: e, Queries: e, Webhooks: e}, Options{
+		Instance: "alds", MaxBody: maxBody, Log: slog.New(slog.NewJSONHandler(log, nil)),
+	})
+}
+
+// call sends one request, authenticated unless header says otherwise.
+func call(t *testing.T, a *API, method, path, body string, header ...string) (*http.Response, string) {
+	t.Helper()
+	r := httptest.NewRequest(method, "http://x/", strings.NewReader(body))
+	r.RequestURI = path // exactly as written
+	r.SetBasicAuth("admin", "a:b")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	resp, err := a.app.Test(r, -1)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(b)
+}
+
+func TestRoutes(t *testing.T) {
+	a := newAPI(engines{}, io.Discard)
+	for _, c := range []struct{ method, path, body, want string }{
+		{"POST", "/alds/api/asset", "{}", `bulk yaml=false preview=false {}`},
+		{"POST", "/alds/api/asset/", "[]", `bulk yaml=false preview=false []`},
+		{"POST", "/ALDS//Api//Asset", "[]", `bulk yaml=false preview=false []`},
+		{"POST", "/alds/api/asset?previewOnly=True", "{}", `bulk yaml=false preview=true {}`},
+		{"POST", "/alds/api/asset?atomic=true&Comment='spring+clean'", "{}", `bulk atomic=true comment=spring clean`},
+		{"POST", "/alds/api/asset", "from: Story", `bulk yaml=true preview=false from: Story`},
+		{"POST", "/alds/query.v1", "{}", `rows yaml=false {}`},
+		{"POST", "/alds/query.v1/", "{}", `rows yaml=false {}`},
+		{"GET", "/alds/query.v1", "{}", `rows yaml=false {}`},
+		{"GET", "/alds/rest-1.v1/Hist/Story/7", "", `assets /alds/rest-1.v1/Data type=Story id=7 moment= attr= where=`},
+		{"SEARCH", "/alds/query.v1", "{}", `rows yaml=false {}`},
+		{"POST", "/alds/query.legacy.v1", "{}", `rows yaml=false {}`},
+		{"GET", "/alds/rest-1.v1/Data/Story", "", `assets /alds/rest-1.v1/Data type=Story id= moment= attr= where=`},
+		{"GET", "/alds/rest-1.v1/data/Epic", "", `assets /alds/rest-1.v1/Data type=Epic id= moment= attr= where=`},
+		{"GET", "/alds/rest-1.v1/Data//Story", "", `assets /alds/rest-1.v1/Data type=Story id= moment= attr= where=`},
+		{"GET", "//alds/rest-1.v1/Data/Story", "", `assets /alds/rest-1.v1/Data type=Story id= moment= attr= where=`},
+		{"GET", "/alds/rest-1.oauth.v1/Data/Story/12", "", `assets /alds/rest-1.oauth.v1/Data type=Story id=12 moment= attr= where=`},
+		{"GET", "/alds/rest-1.v1/Data/Story/12/99", "", `assets /alds/rest-1.v1/Data type=Story id=12 moment=99 attr= where=`},
+		{"GET", "/alds/rest-1.v1/Data/Story/12/Owners", "", `assets /alds/rest-1.v1/Data type=Story id=12 moment= attr=Owners where=`},
+		{"GET", "/alds/rest-1.v1/Data/Story/12/99/Owners.Name", "", `assets /alds/rest-1.v1/Data type=Story id=12 moment=99 attr=Owners.Name where=`},
+		{"GET", "/alds/rest-1.v1/Data/Story:12", "", `assets /alds/rest-1.v1/Data type=Story id=12 moment= attr= where=`},
+		{"GET", "/alds/rest-1.v1/Data/Story:12:99/Name", "", `assets /alds/rest-1.v1/Data type=Story id=12 moment=99 attr=Name where=`},
+		{"GET", "/alds/rest-1.v1/Data/Story%2F12%2FName", "", `assets /alds/rest-1.v1/Data type=Story id=12 moment= attr=Name where=`},
+		{"GET", "/alds/rest-1.v1/Data/Scope/0/Workitems:Story%5BName='a/b'%5D.@Count", "", `assets /alds/rest-1.v1/Data type=Scope id=0 moment= attr=Workitems:Story[Name='a/b'].@Count where=`},
+		{"GET", "/alds/rest-1.v1/Data/Story?WHERE=A='1';B='2'&where=late", "", `assets /alds/rest-1.v1/Data type=Story id= moment= attr= where=A='1';B='2'`},
+		{"GET", "/alds/api/webhook?page=5,10", "", `list 5,10`},
+		{"POST", "/alds/api/webhook", "{}", `create {}`},
+		{"POST", "/alds/api/webhook/7", "{}", `update 7 {}`},
+		{"POST", "/alds/api/webhook/delete/7", "", `delete 7`},
+		{"GET", "/alds/api/webhook/status/7", "", `status 7`},
+		{"POST", "/alds/api/webhook/test/7", "", `test 7`},
+		{"POST", "/alds/api/webhook/redeliver/7", "{}", `redeliver 7 {}`},
+		{"GET", "/alds/api/webhook/deliveries/7?state=dropped&page=5", "", `deliveries 7 dropped 5`},
+	} {
+		resp, got := call(t, a, c.method, c.path, c.body)
+		want, _ := json.Marshal(c.want)
+		if resp.StatusCode != http.StatusOK || got != string(want) {
+			t.Errorf("%s %s: %d %s\nwant %s", c.method, c.path, resp.StatusCode, got, want)
+		}
+		if ct := resp.Header.Get("Content-Type"); ct != "application/json" {
+			t.Errorf("%s %s: Content-Type %q", c.method, c.path, ct)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	a := newAPI(engines{}, io.Discard)
+	for _, c := range []struct {
+		why, method, path, body string
+		status                  int
+		allow                   string
+	}{
+		{"a path nobody serves", "GET", "/alds/nothing", "", 404, ""},
+		{"a path below one that is served", "POST", "/alds/api/asset/1", "{}", 404, ""},
+		{"the instance alone", "GET", "/alds", "", 404, ""},
+		{"another instance", "GET", "/other/api/webhook", "", 404, ""},
+		{"the root", "GET", "/", "", 404, ""},
+		{"PUT where POST is served", "PUT", "/alds/api/asset", "{}", 405, "POST"},
+		{"DELETE of an asset", "DELETE", "/alds/rest-1.v1/Data/Story/1", "", 405, "GET, POST"},
+		{"HEAD", "HEAD", "/alds/api/webhook", "", 405, "GET, POST"},
+		{"OPTIONS anywhere", "OPTIONS", "/alds/nothing", "", 405, "GET, POST"},
+		{"PATCH outside the instance", "PATCH", "/", "", 405, "GET, POST"},
+		{"a method nobody knows", "BREW", "/alds/api/asset", "", 405, "POST"},
+		{"SEARCH on anything but query.v1", "SEARCH", "/alds/api/asset", "{}", 405, "POST"},
+		{"GET where only POST is served", "GET", "/alds/api/asset", "", 405, "POST"},
+		{"POST where nothing can be updated", "POST", "/alds/api/webhook/status/7", "{}", 405, "GET"},
+		{"no body", "POST", "/alds/api/asset", "", 400, ""},
+		{"a body of spaces", "POST", "/alds/query.v1", " \n", 400, ""},
+		{"a path that is not properly encoded", "GET", "/alds/rest-1.v1/Data/%zz", "", 400, ""},
+	} {
+		resp, body := call(t, a, c.method, c.path, c.body)
+		if resp.StatusCode != c.status || resp.Header.Get("Allow") != c.allow {
+			t.Errorf("%s: %d Allow %q, want %d Allow %q", c.why, resp.StatusCode, resp.Header.Get("Allow"), c.status, c.allow)
+		}
+		if c.method != "HEAD" {
+			wantFailure(t, c.why, body)
+		}
+	}
+}
+
+// wantFailure checks the form every error body has.
+func wantFailure(t *testing.T, why, body string) {
+	t.Helper()
+	var f struct {
+		Error      string
+		Exceptions []struct{ Message string }
+	}
+	if err := json.Unmarshal([]byte(body), &f); err != nil || f.Error == "" || len(f.Exceptions) != 1 || f.Exceptions[0].Message != f.Error {
+		t.Errorf("%s: body %s", why, body)
+	}
+}
+
+func TestLogin(t *testing.T) {
+	a := newAPI(engines{}, io.Discard)
+	for _, c := range []struct {
+		why, path, header string
+		status            int
+	}{
+		{"a password with a colon", "/alds/api/webhook", "Basic YWRtaW46YTpi", 200},
+		{"the scheme in lower case", "/alds/api/webhook", "basic YWRtaW46YTpi", 200},
+		{"a good token", "/alds/api/webhook", "Bearer 1.good", 200},
+		{"no header", "/alds/api/webhook", "", 401},
+		{"no header on an unknown path", "/alds/nothing", "", 401},
+		{"a scheme nobody serves", "/alds/api/webhook", "Negotiate abc", 401},
+		{"Basic without a colon", "/alds/api/webhook", "Basic YWRtaW4=", 401},
+		{"Basic that is no base64", "/alds/api/webhook", "Basic !!", 401},
+		{"a wrong password", "/alds/api/webhook", "Basic YWRtaW46eA==", 401},
+		{"a wrong token", "/alds/api/webhook", "Bearer 1.bad", 401},
+	} {
+		resp, body := call(t, a, "GET", c.path, "", "Authorization", c.header)
+		if resp.StatusCode != c.status {
+			t.Errorf("%s: %d %s", c.why, resp.StatusCode, body)
+		}
+		if got := resp.Header.Get("WWW-Authenticate"); c.status == 401 && got != `Basic realm="alds"` {
+			t.Errorf("%s: WWW-Authenticate %q", c.why, got)
+		}
+	}
+	resp, _ := call(t, a, "GET", "/alds/api/webhook", "", "Authorization", "Basic c2xvdzp4")
+	if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "2" {
+		t.Errorf("too many wrong logins: %d Retry-After %q", resp.StatusCode, resp.Header.Get("Retry-After"))
+	}
+}
+
+func TestStatusOfFaults(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		status int
+		body   string
+	}{
+		{fault.Invalidf(12, "Unknown AssetType: Storry"), 400, `{"error":"Unknown AssetType: Storry","exceptions":[{"message":"Unknown AssetType: Storry","position":12}]}`},
+		{fault.Invalidf(fault.NoPlace, "bad"), 400, `{"error":"bad","exceptions":[{"message":"bad"}]}`},
+		{fault.Deniedf("no"), 403, `{"error":"no","exceptions":[{"message":"no"}]}`},
+		{fault.NotFoundf("gone"), 404, `{"error":"gone","exceptions":[{"message":"gone"}]}`},
+		{fault.Conflictf(nil, "raced"), 409, `{"error":"raced","exceptions":[{"message":"raced"}]}`},
+		{fault.Transientf(nil, "later"), 503, `{"error":"later","exceptions":[{"message":"later"}]}`},
+		{fmt.Errorf("load: %w", context.DeadlineExceeded), 503, `{"error":"the request took too long","exceptions":[{"message":"the request took too long"}]}`},
+		{errors.New("password hunter2 leaked"), 500, `{"error":"internal error","exceptions":[{"message":"internal error"}]}`},
+	} {
+		resp, body := call(t, newAPI(engines{err: c.err}, io.Discard), "POST", "/alds/query.v1", "{}")
+		if resp.StatusCode != c.status || body != c.body {
+			t.Errorf("%v: %d %s", c.err, resp.StatusCode, body)
+		}
+		if got := resp.Header.Get("Retry-After"); (got != "") != (c.status == 503) {
+			t.Errorf("%v: Retry-After %q", c.err, got)
+		}
+	}
+}
+
+func TestAPanicIsAnswered(t *testing.T) {
+	var log bytes.Buffer
+	a := newAPI(engines{panics: true}, &log)
+	resp, body := call(t, a, "POST", "/alds/query.v1", "{}", "X-Request-Id", "abc-1")
+	if resp.StatusCode != http.StatusInternalServerError || !strings.Contains(body, `"internal error"`) {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if resp.Header.Get("X-Request-Id") != "abc-1" {
+		t.Errorf("X-Request-Id %q", resp.Header.Get("X-Request-Id"))
+	}
+	if !strings.Contains(log.String(), "the engine broke") || !strings.Contains(log.String(), `"request":"abc-1"`) {
+		t.Errorf("log lacks the cause or the id: %s", log.String())
+	}
+}
+
+func TestOneLinePerRequest(t *testing.T) {
+	var log bytes.Buffer
+	a := newAPI(engines{}, &log)
+	call(t, a, "GET", "/alds/rest-1.v1/Data/Story/12?where=secret", "", "X-Request-Id", "not a plain id")
+	var line struct {
+		Msg, Route, Path, Request string
+		Status, Member            int
+	}
+	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+		t.Fatalf("not one line: %v\n%s", err, log.String())
+	}
+	if line.Msg != "request" || line.Route != "rest-1.v1/Data/:type/:id" || line.Status != 200 || line.Member != 20 ||
+		line.Path != "/alds/rest-1.v1/Data/Story/12" || len(line.Request) != 36 {
+		t.Errorf("line %+v", line)
+	}
+}
+
+func TestPackedBodies(t *testing.T) {
+	pack := func(s string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, _ = z.Write([]byte(s))
+		_ = z.Close()
+		return b.String()
+	}
+	a := newAPI(engines{}, io.Discard)
+	for _, c := range []struct {
+		why, body, encoding string
+		status              int
+	}{
+		{"gzip", pack("{}"), "gzip", 200},
+		{"a small body that unpacks beyond the limit", pack(strings.Repeat(" ", 10*maxBody)), "gzip", 413},
+		{"what is no gzip", "{}", "gzip", 400},
+		{"a packing nobody knows", "{}", "br", 400},
+	} {
+		resp, body := call(t, a, "POST", "/alds/query.v1", c.body, "Content-Encoding", c.encoding)
+		if resp.StatusCode != c.status {
+			t.Errorf("%s: %d %s", c.why, resp.StatusCode, body)
+		}
+	}
+}
+
+// listening serves a over a real connection and returns its URL and where the
+// end of serving is told.
+func listening(t *testing.T, a *API) (url string, served <-chan error) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- a.Serve(l) }()
+	return "http://" + l.Addr().String(), ended
+}
+
+func TestShutdownLetsTheRunningRequestFinish(t *testing.T) {
+	e := engines{entered: make(chan struct{}), leave: make(chan struct{})}
+	a := newAPI(e, io.Discard)
+	url, served := listening(t, a)
+	status := make(chan int, 1)
+	go func() {
+		req, _ := http.NewRequest(http.MethodGet, url+"/alds/api/webhook", http.NoBody)
+		req.SetBasicAuth("admin", "a:b")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			status <- 0
+			return
+		}
+		_ = resp.Body.Close()
+		status <- resp.StatusCode
+	}()
+	<-e.entered
+	down := make(chan error, 1)
+	go func() { down <- a.Shutdown(t.Context()) }()
+	if err := <-served; err != nil { // no longer accepting, and the request still runs
+		t.Error(err)
+	}
+	close(e.leave)
+	if got := <-status; got != http.StatusOK {
+		t.Errorf("the running request got %d", got)
+	}
+	if err := <-down; err != nil {
+		t.Error(err)
+	}
+}
+
+// The answer to a body that is too large must arrive over a real connection.
+func TestTooLargeIsAnswered(t *testing.T) {
+	a := newAPI(engines{}, io.Discard)
+	url, served := listening(t, a)
+	resp, err := http.Post(url+"/alds/api/asset", "application/json", strings.NewReader(strings.Repeat(" ", 4*maxBody)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("too large: %d %v", resp.StatusCode, err)
+	}
+	wantFailure(t, "a body over the limit", string(b))
+	long, err := http.Get(url + "/alds/rest-1.v1/Data/Story?where=" + strings.Repeat("x", maxHeader))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer long.Body.Close()
+	if b, err = io.ReadAll(long.Body); err != nil || long.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("too long a URL: %d %v", long.StatusCode, err)
+	}
+	wantFailure(t, "a URL over the limit", string(b))
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := a.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,72 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/auth"
+)
+
+// Roles tells who has which role where. Every answer is the JSON to send.
+type Roles interface {
+	ByProject(ctx context.Context, who auth.Actor, where string) ([]byte, error)
+	ByMember(ctx context.Context, who auth.Actor, where string) ([]byte, error)
+}
+
+// Tags tells of tags and changes them everywhere. Every answer is the JSON to send.
+type Tags interface {
+	One(ctx context.Context, who auth.Actor, tag string) ([]byte, error)
+	All(ctx context.Context, who auth.Actor) ([]byte, error)
+	Search(ctx context.Context, who auth.Actor, term string) ([]byte, error)
+	Merge(ctx context.Context, who auth.Actor, body []byte) ([]byte, error)
+	Remove(ctx context.Context, who auth.Actor, body []byte) ([]byte, error)
+}
+
+// listRoutes are the routes of roles and tags.
+func (a *API) listRoutes() []route {
+	return []route{
+		{methods: get, path: "api/ProjectRoles/ByProject", run: a.rolesByProject},
+		{methods: get, path: "api/ProjectRoles/ByMember", run: a.rolesByMember},
+		{methods: get, path: "api/tags", run: a.tag},
+		{methods: get, path: "api/tags/all", run: a.allTags},
+		{methods: get, path: "api/tags/command/search", run: a.searchTags},
+		{methods: post, path: "api/tags/command/merge", run: a.mergeTags},
+		{methods: post, path: "api/tags/command/remove", run: a.removeTags},
+	}
+}
+
+func (a *API) rolesByProject(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return a.roles.ByProject(ctx, who, r.params["where"])
+}
+
+func (a *API) rolesByMember(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return a.roles.ByMember(ctx, who, r.params["where"])
+}
+
+// tag serves GET api/tags?tag=UX; some clients quote the tag.
+func (a *API) tag(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return a.tags.One(ctx, who, unquoted(r.params["tag"]))
+}
+
+func (a *API) allTags(ctx context.Context, who auth.Actor, _ *request) ([]byte, error) {
+	return a.tags.All(ctx, who)
+}
+
+func (a *API) searchTags(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return a.tags.Search(ctx, who, unquoted(r.params["term"]))
+}
+
+func (a *API) mergeTags(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	body, err := r.body()
+	if err != nil {
+		return nil, err
+	}
+	return a.tags.Merge(ctx, who, body)
+}
+
+func (a *API) removeTags(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	body, err := r.body()
+	if err != nil {
+		return nil, err
+	}
+	return a.tags.Remove(ctx, who, body)
+}

@@ -1,0 +1,48 @@
+package httpapi
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Registerer is where the metrics of this package are registered.
+type Registerer = prometheus.Registerer
+
+type metrics struct {
+	duration *prometheus.HistogramVec
+	inFlight prometheus.Gauge
+	panics   prometheus.Counter
+	received prometheus.Counter
+	sent     prometheus.Counter
+}
+
+// unrouted is the route label of a request whose path has no route.
+const unrouted = "none"
+
+// newMetrics registers the metrics with r; with nil they are kept for nobody.
+func newMetrics(r Registerer) *metrics {
+	m := &metrics{
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "alds_httpapi_request_duration_seconds",
+			Help:    "Time from the read request to the written answer, by route and status.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}, []string{"method", "route", "status"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "alds_httpapi_requests_in_flight",
+			Help: "Requests being answered now.",
+		}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "alds_httpapi_panics_total",
+			Help: "Handlers that panicked; each was answered with 500.",
+		}),
+		received: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "alds_httpapi_received_bytes_total",
+			Help: "Bytes of request bodies.",
+		}),
+		sent: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "alds_httpapi_sent_bytes_total",
+			Help: "Bytes of answer bodies.",
+		}),
+	}
+	if r != nil {
+		r.MustRegister(m.duration, m.inFlight, m.panics, m.received, m.sent)
+	}
+	return m
+}

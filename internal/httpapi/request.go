@@ -1,0 +1,110 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// Params are query parameters by lower-case name. Of a repeated one the first
+// counts.
+type Params map[string]string
+
+// Is reports whether the parameter is there and says true.
+func (p Params) Is(name string) bool { return strings.EqualFold(p[name], "true") }
+
+// request is what handlers see of an HTTP request.
+type request struct {
+	base     string // what hrefs start with, such as /alds/rest-1.v1/Data
+	taken    map[string]string
+	params   Params
+	yamlType bool
+	raw      []byte // as received
+	encoding string
+	maxBody  int
+	ifMatch  string
+	said     [][2]string // headers of the answer
+	key      string      // Idempotency-Key
+}
+
+func (a *API) newRequest(c *fiber.Ctx, r *route, taken map[string]string) *request {
+	h := &c.Request().Header
+	return &request{
+		base: a.base(r), taken: taken, params: paramsOf(c.Request().URI().QueryArgs()),
+		yamlType: strings.Contains(strings.ToLower(string(h.ContentType())), "yaml"),
+		raw:      c.Request().Body(),
+		encoding: strings.ToLower(strings.TrimSpace(string(h.ContentEncoding()))),
+		maxBody:  a.maxBody,
+		ifMatch:  string(h.Peek("If-Match")),
+		key:      strings.TrimSpace(string(h.Peek("Idempotency-Key"))),
+	}
+}
+
+func paramsOf(args *fasthttp.Args) Params {
+	p := make(Params, args.Len())
+	args.VisitAll(func(k, v []byte) {
+		name := strings.ToLower(string(k))
+		if _, again := p[name]; !again {
+			p[name] = string(v)
+		}
+	})
+	return p
+}
+
+// unpacked returns the request's body. Errors: fault.Invalid; errTooLarge.
+func (r *request) unpacked() ([]byte, error) {
+	switch r.encoding {
+	case "", "identity":
+		return r.raw, nil
+	case "gzip", "x-gzip":
+		return unpack(r.raw, r.maxBody)
+	}
+	return nil, fault.Invalidf(fault.NoPlace, "Content-Encoding %q is not supported", r.encoding)
+}
+
+// body is unpacked for a request that needs one. Errors: also fault.Invalid.
+func (r *request) body() ([]byte, error) {
+	b, err := r.unpacked()
+	if err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(b)) == 0 {
+		return nil, fault.Invalidf(0, "The request needs a body")
+	}
+	return b, nil
+}
+
+// doc returns the body as JSON or YAML. The Content-Type is no reliable sign:
+// unless it says YAML, what does not begin like JSON is YAML.
+func (r *request) doc() (Doc, error) {
+	b, err := r.body()
+	if err != nil {
+		return Doc{}, err
+	}
+	return Doc{Body: b, YAML: r.yamlType || doc.Sniff(b)}, nil
+}
+
+var errTooLarge = errors.New("the body is larger than this server accepts")
+
+func unpack(packed []byte, limit int) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fault.Invalidf(fault.NoPlace, "The body is not gzip")
+	}
+	b, err := io.ReadAll(io.LimitReader(z, int64(limit)+1))
+	if err != nil {
+		return nil, fault.Invalidf(fault.NoPlace, "The body is not gzip")
+	}
+	if len(b) > limit {
+		return nil, errTooLarge
+	}
+	return b, nil
+}

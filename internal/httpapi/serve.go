@@ -1,0 +1,189 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+const headerRequestID = "X-Request-Id"
+
+// visit is what the log line of a request tells.
+type visit struct {
+	id    string
+	route string
+	who   auth.Actor
+	known bool // who is proven
+	began time.Time
+}
+
+// serve answers every request that fiber could read: it routes, answers, logs
+// one line and counts. It returns no error, since it writes failures itself.
+func (a *API) serve(c *fiber.Ctx) error {
+	v := &visit{id: requestID(c), route: unrouted, began: time.Now()}
+	a.m.inFlight.Inc()
+	defer a.m.inFlight.Dec()
+	c.Set(headerRequestID, v.id)
+	c.Set("X-Content-Type-Options", "nosniff")
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	body, err := a.answer(c, v)
+	if err == nil {
+		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+		c.Response().SetBodyRaw(body)
+	} else if werr := a.fail(c, err); werr != nil {
+		err = fmt.Errorf("write the failure: %w", werr)
+	}
+	a.record(c, v, err)
+	return nil
+}
+
+// answer finds the route, proves the caller and runs the handler. Spec:
+// interface 7.1 and compat 9.1 for the order of 405, 401 and 404.
+func (a *API) answer(c *fiber.Ctx, v *visit) (body []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.m.panics.Inc()
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	whole, ok := parsePath(string(c.Request().URI().PathOriginal()))
+	if !ok {
+		return nil, fault.Invalidf(fault.NoPlace, "The path is not properly encoded")
+	}
+	below, inside := whole.below(a.instance)
+	r, taken, allowed := find(a.table, c.Method(), below)
+	if err := refuseMethod(c.Method(), inside, allowed); err != nil {
+		return nil, err
+	}
+	if !inside {
+		return nil, errNoSuchURL()
+	}
+	ctx, cancel := context.WithTimeout(c.UserContext(), a.timeout)
+	defer cancel()
+	if v.who, err = a.login(ctx, c.Get(fiber.HeaderAuthorization), c.IP()); err != nil {
+		return nil, err
+	}
+	v.known = true
+	if r == nil && len(allowed) > 0 {
+		return nil, methodError{allow: strings.Join(allowed, ", ")}
+	}
+	if r == nil {
+		return nil, errNoSuchURL()
+	}
+	v.route = r.path
+	req := a.newRequest(c, r, taken)
+	if body, err = r.run(ctx, v.who, req); err != nil {
+		return nil, err
+	}
+	for _, h := range req.said {
+		c.Set(h[0], h[1])
+	}
+	return body, nil
+}
+
+// refuseMethod refuses what is never allowed, before anybody is proven.
+func refuseMethod(method string, inside bool, allowed []string) error {
+	switch method {
+	case methodGet, methodPost:
+		return nil
+	case methodSearch:
+		for _, m := range allowed {
+			if inside && m == methodSearch {
+				return nil
+			}
+		}
+	}
+	if !inside || len(allowed) == 0 {
+		allowed = []string{methodGet, methodPost}
+	}
+	return methodError{allow: strings.Join(allowed, ", ")}
+}
+
+// base is what hrefs start with: the instance and the route's own two segments,
+// so that who comes by an alias stays on it.
+func (a *API) base(r *route) string {
+	b := ""
+	if a.instance != "" {
+		b = "/" + a.instance
+	}
+	return b + "/" + strings.Join(r.parts[:min(2, len(r.parts))], "/")
+}
+
+func errNoSuchURL() error { return fault.NotFoundf("Not Found") }
+
+// reject is fiber's error handler: the request could not be read.
+func (a *API) reject(c *fiber.Ctx, err error) error {
+	v := &visit{id: requestID(c), route: unrouted, began: time.Now()}
+	c.Set(headerRequestID, v.id)
+	werr := a.fail(c, err)
+	a.record(c, v, err)
+	return werr
+}
+
+// record writes the one line of a request and, when the failure is ours, one
+// more with its cause.
+func (a *API) record(c *fiber.Ctx, v *visit, err error) {
+	took := time.Since(v.began)
+	status := c.Response().StatusCode()
+	in, out := len(c.Request().Body()), len(c.Response().Body())
+	a.m.duration.WithLabelValues(methodLabel(c.Method()), v.route, strconv.Itoa(status)).Observe(took.Seconds())
+	a.m.received.Add(float64(in))
+	a.m.sent.Add(float64(out))
+	facts := []slog.Attr{
+		slog.String("request", v.id), slog.String("method", strings.Clone(c.Method())), slog.String("route", v.route),
+		slog.String("path", clip(string(c.Request().URI().PathOriginal()))), slog.Int("status", status),
+		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
+		slog.Int("received_bytes", in), slog.Int("sent_bytes", out), slog.String("address", c.IP()),
+	}
+	if v.known {
+		facts = append(facts, slog.Int64("member", v.who.Member))
+	}
+	if err != nil && status < 500 {
+		_, msg := judge(err)
+		facts = append(facts, slog.String("refused", clip(msg)))
+	}
+	a.log.LogAttrs(c.UserContext(), slog.LevelInfo, "request", facts...)
+	if status >= 500 {
+		a.log.LogAttrs(c.UserContext(), slog.LevelError, "request failed",
+			slog.String("request", v.id), slog.String("route", v.route), slog.Any("err", err))
+	}
+}
+
+// requestID returns the caller's id for the request when it is a plain one,
+// else a new one.
+func requestID(c *fiber.Ctx) string {
+	given := c.Get(headerRequestID)
+	if given == "" || len(given) > 64 || strings.ContainsFunc(given, func(r rune) bool {
+		return r != '-' && r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		return uuid.NewString()
+	}
+	return strings.Clone(given)
+}
+
+// methodLabel keeps the metric's label a closed set.
+func methodLabel(m string) string {
+	switch m {
+	case methodGet, methodPost, methodSearch:
+		return strings.Clone(m)
+	}
+	return "other"
+}
+
+// clip bounds what a caller can put into the log.
+func clip(s string) string {
+	if len(s) > 300 {
+		return strings.ToValidUTF8(s[:300], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/auth"
+)
+
+// createWebhook serves POST api/webhook. Spec: interface 4.4.
+func (a *API) createWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	b, err := r.body()
+	if err != nil {
+		return nil, err
+	}
+	return a.webhooks.Create(ctx, who, b)
+}
+
+// updateWebhook serves POST api/webhook/<id>. Spec: interface 4.4.
+func (a *API) updateWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	b, err := r.body()
+	if err != nil {
+		return nil, err
+	}
+	return a.webhooks.Update(ctx, who, r.taken["id"], b)
+}
+
+// deleteWebhook serves POST api/webhook/delete/<id>. Spec: interface 4.4.
+func (a *API) deleteWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return a.webhooks.Delete(ctx, who, r.taken["id"])
+}
+
+// listWebhooks serves GET api/webhook. Spec: interface 4.4.
+func (a *API) listWebhooks(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return a.webhooks.List(ctx, who, r.params["page"])
+}
+
+// webhookStatus serves GET api/webhook/status/<id>. Spec: interface 4.4.
+func (a *API) webhookStatus(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return a.webhooks.Status(ctx, who, r.taken["id"])
+}
+
+// testWebhook serves POST api/webhook/test/<id>. Spec: compat 9.24.
+func (a *API) testWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return a.webhooks.Test(ctx, who, r.taken["id"])
+}
+
+// redeliverWebhook serves POST api/webhook/redeliver/<id>. Spec: compat 9.24.
+func (a *API) redeliverWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	b, err := r.body()
+	if err != nil {
+		return nil, err
+	}
+	return a.webhooks.Redeliver(ctx, who, r.taken["id"], b)
+}
+
+// webhookDeliveries serves GET api/webhook/deliveries/<id>. Spec: compat 9.24.
+func (a *API) webhookDeliveries(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return a.webhooks.Deliveries(ctx, who, r.taken["id"], r.params["state"], r.params["page"])
+}

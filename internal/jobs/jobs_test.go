@@ -1,0 +1,195 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+const patience = 20 * time.Second
+
+// fakeWork signals what it is woken for.
+type fakeWork struct {
+	fanOuts, sweeps chan struct{}
+	pulls           chan string
+	err             error
+}
+
+func newFakeWork() *fakeWork {
+	return &fakeWork{fanOuts: make(chan struct{}, 100), sweeps: make(chan struct{}, 100), pulls: make(chan string, 100)}
+}
+
+func (w *fakeWork) FanOut(context.Context) error {
+	w.fanOuts <- struct{}{}
+	return w.err
+}
+
+func (w *fakeWork) Sweep(context.Context) error {
+	w.sweeps <- struct{}{}
+	return w.err
+}
+
+func (w *fakeWork) Pull(_ context.Context, subscription string) error {
+	w.pulls <- subscription
+	return w.err
+}
+
+func take[T any](t *testing.T, from chan T, what string) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(patience):
+		t.Fatalf("%s: not within %s", what, patience)
+		panic("unreachable")
+	}
+}
+
+// start runs a role until the test ends and checks that it then ends too.
+func start(t *testing.T, run func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := take(t, done, "the role's end"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func open(t *testing.T, url string) *Queue {
+	t.Helper()
+	q, err := Open(url, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = q.Close() })
+	return q
+}
+
+// eachRedis runs test on a real server and on the embedded one.
+func eachRedis(t *testing.T, test func(t *testing.T, url string)) {
+	t.Run("server", func(t *testing.T) { test(t, testdb.Redis(t)) })
+	t.Run("embedded", func(t *testing.T) {
+		e, err := Embedded()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(e.Close)
+		start(t, e.Run)
+		test(t, e.URL())
+	})
+}
+
+func TestACommitWakesAWorker(t *testing.T) {
+	eachRedis(t, func(t *testing.T, url string) {
+		q := open(t, url)
+		work := newFakeWork()
+		c := NewClient(q)
+		start(t, c.Run)
+		start(t, NewWorker(q, work).Run)
+		take(t, work.sweeps, "the first sweep")
+		c.Committed(1)
+		take(t, work.fanOuts, "a fan-out by the hint")
+		take(t, work.fanOuts, "a fan-out by the backup task")
+		c.WakeAt("s1", time.Now())
+		if got := take(t, work.pulls, "a pull"); got != "s1" {
+			t.Errorf("pulled %s", got)
+		}
+	})
+}
+
+func TestAnAttachedWorkerIsWokenWithoutRedis(t *testing.T) {
+	q := open(t, "redis://127.0.0.1:1")
+	work := newFakeWork()
+	w := NewWorker(q, work)
+	c := NewClient(q)
+	c.Attach(w)
+	start(t, w.Run)
+	c.Committed(1)
+	take(t, work.fanOuts, "a fan-out")
+}
+
+func TestWithoutRedisNothingBlocksAndTheSweepGoesOn(t *testing.T) {
+	q := open(t, "redis://127.0.0.1:1")
+	work := newFakeWork()
+	work.err = errors.New("failing work ends nothing")
+	c := NewClient(q)
+	start(t, c.Run)
+	start(t, NewWorker(q, work).Run)
+	began := time.Now()
+	for i := range 10_000 {
+		c.Committed(int64(i))
+		c.WakeAt("s", time.Now())
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("10,000 commits took %s", took)
+	}
+	take(t, work.sweeps, "a sweep")
+	take(t, work.sweeps, "another sweep")
+}
+
+func TestHintsDoNotPileUp(t *testing.T) {
+	q := open(t, testdb.Redis(t))
+	c := NewClient(q)
+	for i := range 200 {
+		c.Committed(int64(i))
+		c.hint(t.Context())
+	}
+	if n := q.redis.LLen(t.Context(), hintList).Val(); n != keptHints {
+		t.Errorf("%d hints kept", n)
+	}
+}
+
+func TestTheSchedulerGoesOnAfterFailures(t *testing.T) {
+	var runs atomic.Int32
+	again := make(chan struct{}, 100)
+	s := NewScheduler(nil, nil, Periodic{Name: "x", Every: time.Millisecond, Run: func(context.Context) error {
+		defer func() { again <- struct{}{} }()
+		switch runs.Add(1) {
+		case 1:
+			return errors.New("no")
+		case 2:
+			panic("worse")
+		}
+		return nil
+	}})
+	start(t, s.Run)
+	for range 5 {
+		take(t, again, "a run")
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"redis://127.0.0.1:6379":                    true,
+		"redis://localhost":                         true,
+		"rediss://user:secret@redis.test:6380/3":    true,
+		"redis+sentinel://:pw@a:26379,b:26379/main": true,
+		"redis-sentinel://a:26379?master=main&db=2": true,
+		"redis+cluster://a:7000,b:7001":             true,
+		"redis+sentinel://a:26379":                  false,
+		"redis://127.0.0.1:6379/first":              false,
+		"redis+sentinel://a:26379/main?db=-1":       false,
+		"http://127.0.0.1":                          false,
+		"127.0.0.1:6379":                            false,
+		"redis://user:pa%ss@127.0.0.1":              false,
+		"":                                          false,
+	} {
+		q, err := Open(address, nil, nil)
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", address, err)
+		}
+		if q != nil {
+			_ = q.Close()
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Registerer is where the package's metrics go.
+type Registerer = prometheus.Registerer
+
+type metrics struct {
+	sent       *prometheus.CounterVec
+	unsent     *prometheus.CounterVec
+	dropped    prometheus.Counter
+	hints      prometheus.Counter
+	hintErrors prometheus.Counter
+	work       *prometheus.HistogramVec
+	failures   *prometheus.CounterVec
+	tasks      *prometheus.GaugeVec
+}
+
+func newMetrics(r Registerer) *metrics {
+	m := &metrics{
+		sent:       counters("sent_total", "Hints and tasks sent to the queue."),
+		unsent:     counters("unsent_total", "Hints and tasks the queue did not take."),
+		dropped:    counter("dropped_total", "Wake-ups not sent because too many waited."),
+		hints:      counter("hints_total", "Hints that woke this process."),
+		hintErrors: counter("hint_errors_total", "Failed reads of the hint list."),
+		work: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "work_duration_seconds",
+			Help: "Duration of what a hint, task or sweep caused.", Buckets: buckets,
+		}, []string{"task"}),
+		failures: counters("work_failures_total", "Work that failed and is tried again."),
+		tasks: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "queue_tasks", Help: "Tasks in the queue, by state.",
+		}, []string{"state"}),
+	}
+	if r != nil {
+		r.MustRegister(m.sent, m.unsent, m.dropped, m.hints, m.hintErrors, m.work, m.failures, m.tasks)
+	}
+	return m
+}
+
+func (m *metrics) runs(name string, err error, took time.Duration) {
+	m.work.WithLabelValues(name).Observe(took.Seconds())
+	if err != nil {
+		m.failures.WithLabelValues(name).Inc()
+	}
+}
+
+// measureEvery is how old the gauges of the queue may be.
+const measureEvery = 10 * time.Second
+
+// measure keeps the gauges of the queue's depth.
+func (w *Worker) measure(ctx context.Context) {
+	inspector := asynq.NewInspectorFromRedisClient(w.q.redis)
+	for {
+		if info, err := inspector.GetQueueInfo(queueName); err == nil {
+			for state, n := range map[string]int{
+				"pending": info.Pending, "active": info.Active, "scheduled": info.Scheduled,
+				"retry": info.Retry, "archived": info.Archived,
+			} {
+				w.q.metrics.tasks.WithLabelValues(state).Set(float64(n))
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(measureEvery):
+		}
+	}
+}
+
+type periodicMetrics struct {
+	last     *prometheus.GaugeVec
+	duration *prometheus.HistogramVec
+	failures *prometheus.CounterVec
+}
+
+func newPeriodicMetrics(r Registerer) *periodicMetrics {
+	m := &periodicMetrics{
+		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "periodic_last_success_timestamp_seconds",
+			Help: "When periodic work last ended well, by task.",
+		}, []string{"task"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "periodic_duration_seconds",
+			Help: "Duration of periodic work, by task.", Buckets: buckets,
+		}, []string{"task"}),
+		failures: counters("periodic_failures_total", "Periodic work that failed, by task."),
+	}
+	if r != nil {
+		r.MustRegister(m.last, m.duration, m.failures)
+	}
+	return m
+}
+
+func (m *periodicMetrics) ran(name string, err error, took time.Duration) {
+	m.duration.WithLabelValues(name).Observe(took.Seconds())
+	if err != nil {
+		m.failures.WithLabelValues(name).Inc()
+		return
+	}
+	m.last.WithLabelValues(name).SetToCurrentTime()
+}
+
+const namespace, subsystem = "alds", "jobs"
+
+var buckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help})
+}
+
+// counters are counted by task.
+func counters(name, help string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, []string{"task"})
+}
