@@ -1,0 +1,254 @@
+package archtest
+
+import (
+	"bytes"
+	"go/ast"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/alds-dev/alds/internal/config"
+)
+
+// compose is as much of docker-compose.yml as is checked here.
+type compose struct {
+	Services map[string]struct {
+		Image       string
+		Build       string
+		Command     []string
+		Environment map[string]string
+		Volumes     []string
+		DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
+	}
+	Volumes map[string]any
+}
+
+func readCompose(t *testing.T) compose {
+	t.Helper()
+	var c compose
+	if err := yaml.Unmarshal(read(t, "docker-compose.yml"), &c); err != nil {
+		t.Fatalf("docker-compose.yml: %v", err)
+	}
+	return c
+}
+
+// TestCompose: the services the documents promise, on the servers the project
+// supports, each role by a command that exists.
+func TestCompose(t *testing.T) {
+	c := readCompose(t)
+	for name, image := range map[string]string{
+		"mysql": "mysql:8.4", "redis": "redis:7", "prometheus": "prom/prometheus:", "grafana": "grafana/grafana:",
+	} {
+		if !strings.HasPrefix(c.Services[name].Image, image) {
+			t.Errorf("service %s runs %q, want %s", name, c.Services[name].Image, image)
+		}
+	}
+	for _, role := range []string{"migrate", "api", "worker", "scheduler"} {
+		s, ok := c.Services[role]
+		if !ok || s.Build != "." || len(s.Command) == 0 {
+			t.Errorf("service %s: want one built here that runs a command, got %+v", role, s)
+			continue
+		}
+		if !isCommand(strings.TrimPrefix(s.Command[0], "/")) {
+			t.Errorf("service %s runs %q, which is no command of this module", role, s.Command[0])
+		}
+	}
+	for name, s := range c.Services {
+		for on := range s.DependsOn {
+			if _, ok := c.Services[on]; !ok {
+				t.Errorf("service %s depends on %s, which is none", name, on)
+			}
+		}
+		for _, mount := range s.Volumes {
+			checkMount(t, name, mount, c.Volumes)
+		}
+	}
+}
+
+func checkMount(t *testing.T, service, mount string, volumes map[string]any) {
+	t.Helper()
+	source, _, _ := strings.Cut(mount, ":")
+	if local, ok := strings.CutPrefix(source, "./"); ok {
+		if _, err := os.Stat(filepath.Join(root, local)); err != nil {
+			t.Errorf("service %s mounts %s: %v", service, source, err)
+		}
+	} else if _, ok := volumes[source]; !ok {
+		t.Errorf("service %s mounts the volume %s, which is not declared", service, source)
+	}
+}
+
+// TestComposeSettings: what the roles are given are settings there are.
+func TestComposeSettings(t *testing.T) {
+	known := map[string]bool{}
+	for _, s := range config.Settings() {
+		known[s.Name] = true
+	}
+	for name, s := range readCompose(t).Services {
+		if s.Build == "" {
+			continue
+		}
+		for setting := range s.Environment {
+			if !known[setting] {
+				t.Errorf("service %s sets %s, which is no setting", name, setting)
+			}
+		}
+	}
+}
+
+func TestProcfile(t *testing.T) {
+	want := map[string]string{"web": "bin/api", "worker": "bin/worker", "scheduler": "bin/scheduler", "release": "bin/api migrate"}
+	got := map[string]string{}
+	for line := range strings.Lines(string(read(t, "Procfile"))) {
+		process, command, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if !ok {
+			t.Errorf("Procfile: %q is not process: command", line)
+			continue
+		}
+		got[process] = command
+		program, _, _ := strings.Cut(command, " ")
+		if path.Dir(program) != "bin" || !isCommand(path.Base(program)) {
+			t.Errorf("Procfile: %s runs %q, which is no command of this module", process, program)
+		}
+	}
+	for process, command := range want {
+		if got[process] != command {
+			t.Errorf("Procfile: %s runs %q, want %q", process, got[process], command)
+		}
+	}
+}
+
+// TestDashboards: panels and alerts name only metrics that some metrics.go
+// registers.
+func TestDashboards(t *testing.T) {
+	known := registered(t)
+	named := 0
+	for _, file := range glob(t, "dashboards/*.json", "dashboards/alerts.yml") {
+		for _, word := range metricWord.FindAllString(string(read(t, file)), -1) {
+			named++
+			if !isMetric(known, word) {
+				t.Errorf("%s names %s, which no %s registers", file, word, metricsFile)
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("the dashboards name no metric at all")
+	}
+}
+
+// registered collects the names in the metrics files: whole ones, and those
+// put together from the file's constants namespace and subsystem.
+func registered(t *testing.T) map[string]bool {
+	t.Helper()
+	known := map[string]bool{}
+	sources(t, func(file string, parsed *ast.File) {
+		if path.Base(file) != metricsFile {
+			return
+		}
+		prefix := "alds_" + path.Base(path.Dir(file)) + "_"
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				if name, err := strconv.Unquote(lit.Value); err == nil && metricName.MatchString(name) {
+					known[name], known[prefix+name] = true, true
+				}
+			}
+			return true
+		})
+	})
+	return known
+}
+
+var (
+	metricName = regexp.MustCompile(`^[a-z][a-z0-9_]*[a-z0-9]$`)
+	metricWord = regexp.MustCompile(`\balds_[a-z0-9_]+`)
+)
+
+// isMetric accepts the series a histogram is stored as.
+func isMetric(known map[string]bool, word string) bool {
+	for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {
+		if base, ok := strings.CutSuffix(word, suffix); ok && known[base] {
+			return true
+		}
+	}
+	return false
+}
+
+// TestProvisioning: Prometheus asks every role, and Grafana's panels use the
+// data source that is provisioned.
+func TestProvisioning(t *testing.T) {
+	var prometheus struct {
+		ScrapeConfigs []struct {
+			StaticConfigs []struct{ Targets []string } `yaml:"static_configs"`
+		} `yaml:"scrape_configs"`
+	}
+	var source struct {
+		Datasources []struct{ UID, URL string }
+	}
+	for file, into := range map[string]any{
+		"dashboards/prometheus.yml": &prometheus, "dashboards/grafana/datasources.yml": &source,
+		"dashboards/alerts.yml": new(any), "dashboards/grafana/dashboards.yml": new(any),
+	} {
+		if err := yaml.Unmarshal(read(t, file), into); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	var targets []string
+	for _, s := range prometheus.ScrapeConfigs {
+		for _, c := range s.StaticConfigs {
+			targets = append(targets, c.Targets...)
+		}
+	}
+	if want := []string{"api:9090", "scheduler:9090", "worker:9090"}; !slices.Equal(sorted(targets), want) {
+		t.Errorf("prometheus asks %v, want %v", targets, want)
+	}
+	for _, d := range source.Datasources {
+		if !bytes.Contains(read(t, "dashboards/alds.json"), []byte(`"uid": "`+d.UID+`"`)) {
+			t.Errorf("no panel uses the data source %s", d.UID)
+		}
+	}
+}
+
+func isCommand(name string) bool {
+	_, err := os.Stat(filepath.Join(root, "cmd", name, "main.go"))
+	return err == nil
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func glob(t *testing.T, patterns ...string) []string {
+	t.Helper()
+	var all []string
+	for _, p := range patterns {
+		names, err := filepath.Glob(filepath.Join(root, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(names) == 0 {
+			t.Errorf("no file is called %s", p)
+		}
+		for _, n := range names {
+			all = append(all, strings.TrimPrefix(filepath.ToSlash(n), root+"/"))
+		}
+	}
+	return all
+}
+
+func sorted(s []string) []string {
+	s = slices.Clone(s)
+	slices.Sort(s)
+	return s
+}

@@ -1,0 +1,215 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// root is the repository as seen from this package.
+const root = "../.."
+
+const module = "github.com/alds-dev/alds/"
+
+// floors is the import rule: a package may import only packages on a lower
+// floor. Packages on the same floor do not know each other.
+var floors = [][]string{
+	0: {"internal/fault", "sql"},
+	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc"},
+	2: {"internal/token", "internal/meta", "internal/db"},
+	3: {"internal/query", "internal/change", "internal/check"},
+	4: {"internal/sqlgen", "internal/auth", "internal/encode"},
+	5: {"internal/find", "internal/delivery"},
+	6: {"internal/roles", "internal/asset", "internal/check", "internal/webhook"},
+	7: {"internal/bulk", "internal/rest", "internal/tags"},
+	8: {"internal/httpapi", "internal/jobs", "internal/admin"},
+	9: {"internal/app"},
+	10: {
+		"cmd/api", "cmd/worker", "cmd/scheduler", "cmd/standalone", "bench/load", "bench/receiver", "bench/storage", "bench/read", "bench/hooks",
+		"internal/testdb",
+	},
+	11: {
+		"internal/archtest", "internal/spectest", "internal/faulttest",
+		"internal/difftest", "internal/modeltest", "internal/testall",
+	},
+}
+
+// keepers names the only packages that may import a library, or a package of
+// ours that must not spread. A name that ends in a slash covers all below it.
+var keepers = map[string][]string{
+	"github.com/gofiber/":                   {"internal/httpapi", "bench/read"},
+	"github.com/valyala/":                   {"internal/httpapi"},
+	"github.com/hibiken/asynq":              {"internal/jobs", "bench/hooks"},
+	"github.com/redis/":                     {"internal/jobs", "internal/testdb"},
+	"github.com/alicebob/":                  {"internal/jobs"},
+	"gorm.io/":                              {"internal/db", "internal/auth", "internal/webhook"},
+	"github.com/go-sql-driver/":             {"internal/db", "internal/testdb"},
+	"modernc.org/":                          {"internal/db"},
+	"github.com/prometheus/":                {"internal/admin", "internal/app"},
+	"go.yaml.in/":                           {"internal/meta", "internal/doc"},
+	"golang.org/x/crypto/argon2":            {"internal/auth", "internal/secret"},
+	module + "internal/config":              {"internal/app"},
+	module + "internal/testdb":              {"internal/testall"},
+	module + "sql":                          {"internal/db", "internal/testdb"},
+	"github.com/standard-webhooks/":         {"internal/webhook"},
+	"github.com/stretchr/":                  {},
+	"github.com/golang/mock":                {},
+	"go.uber.org/mock":                      {},
+	"github.com/prometheus/client_golang/x": {},
+}
+
+// metricsFile is where any package may know the metrics library.
+const metricsFile = "metrics.go"
+
+func TestImports(t *testing.T) {
+	floor := map[string]int{}
+	for n, pkgs := range floors {
+		for _, p := range pkgs {
+			floor[p] = n
+		}
+	}
+	sources(t, func(file string, parsed *ast.File) {
+		pkg := path.Dir(file)
+		at, known := floor[pkg]
+		if !known {
+			t.Errorf("%s is on no floor: add it to floors", pkg)
+			return
+		}
+		for _, spec := range parsed.Imports {
+			imp, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Errorf("%s: import %s: %v", file, spec.Path.Value, err)
+				continue
+			}
+			checkFloor(t, floor, pkg, at, imp)
+			checkKeeper(t, file, pkg, imp)
+		}
+	})
+}
+
+func checkFloor(t *testing.T, floor map[string]int, pkg string, at int, imp string) {
+	t.Helper()
+	dep, ours := strings.CutPrefix(imp, module)
+	if !ours {
+		return
+	}
+	under, known := floor[dep]
+	if !known {
+		t.Errorf("%s imports %s, which is on no floor", pkg, dep)
+	} else if under >= at {
+		t.Errorf("%s (floor %d) must not import %s (floor %d)", pkg, at, dep, under)
+	}
+}
+
+func checkKeeper(t *testing.T, file, pkg, imp string) {
+	t.Helper()
+	for lib, may := range keepers {
+		if !covers(lib, imp) || slices.Contains(may, pkg) {
+			continue
+		}
+		if strings.HasPrefix(lib, "github.com/prometheus/") && path.Base(file) == metricsFile {
+			continue
+		}
+		t.Errorf("%s must not import %s: only %v may", file, imp, may)
+	}
+}
+
+// covers reports whether the keeper's name stands for the import.
+func covers(lib, imp string) bool {
+	if strings.HasSuffix(lib, "/") {
+		return strings.HasPrefix(imp, lib)
+	}
+	return imp == lib || strings.HasPrefix(imp, lib+"/")
+}
+
+// TestFloorsAreLived fails when a package named here has gone.
+func TestFloorsAreLived(t *testing.T) {
+	lived := map[string]bool{}
+	sources(t, func(file string, _ *ast.File) { lived[path.Dir(file)] = true })
+	for n, pkgs := range floors {
+		for _, p := range pkgs {
+			if !lived[p] {
+				t.Errorf("floor %d names %s, which has no sources", n, p)
+			}
+		}
+	}
+}
+
+// TestPackageDocs: every package says what it is for, in doc.go; a command
+// says it in main.go.
+func TestPackageDocs(t *testing.T) {
+	documented := map[string]bool{}
+	sources(t, func(file string, parsed *ast.File) {
+		pkg := path.Dir(file)
+		documented[pkg] = documented[pkg] || false
+		if parsed.Doc == nil {
+			return
+		}
+		want, in := "Package "+parsed.Name.Name+" ", "doc.go"
+		if parsed.Name.Name == "main" {
+			want, in = "Command "+path.Base(pkg)+" ", "main.go"
+		}
+		if path.Base(file) != in {
+			t.Errorf("%s carries the package's comment: it belongs in %s", file, in)
+		}
+		if !strings.HasPrefix(parsed.Doc.Text(), want) {
+			t.Errorf("%s: the package's comment starts with %q", file, want)
+		}
+		documented[pkg] = true
+	})
+	for pkg, ok := range documented {
+		if !ok {
+			t.Errorf("%s says nowhere what it is for", pkg)
+		}
+	}
+}
+
+// sources calls visit for every Go source of the repository that is not a
+// test, with its path below the root, slashes forward.
+func sources(t *testing.T, visit func(file string, parsed *ast.File)) {
+	t.Helper()
+	files(t, func(file string) {
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.ParseComments)
+		if err != nil {
+			t.Errorf("parse %s: %v", file, err)
+			return
+		}
+		visit(file, parsed)
+	})
+}
+
+// files calls visit for every file of the repository, version control and
+// local data left out.
+func files(t *testing.T, visit func(file string)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if base := d.Name(); base == ".git" || base == "alds-data" || base == "bin" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		visit(filepath.ToSlash(rel))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,326 @@
+package difftest
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+var (
+	seedFlag    = flag.Uint64("difftest.seed", 0, "repeat the run of this seed; 0 takes a new one")
+	queriesFlag = flag.Int("difftest.queries", 600, "how many queries to ask")
+)
+
+// perWorld is how many queries are asked of one world.
+const perWorld = 200
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+func TestDifference(t *testing.T) {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
+	}
+	for n := 0; n*perWorld < *queriesFlag; n++ {
+		seed := seed + uint64(n)
+		name := fmt.Sprintf("seed %d", seed)
+		if !t.Run(name, func(t *testing.T) { oneWorld(t, seed) }) {
+			t.Fatalf("repeat with -difftest.seed %d -difftest.queries %d", seed, perWorld)
+		}
+	}
+}
+
+// run is one world on both databases.
+type run struct {
+	*testing.T
+	*rand.Rand
+	m       *meta.Model
+	servers []*server
+	grow    *grower
+	w       *world
+	failed  int
+
+	commands, refused, asked, empty int // what was done
+}
+
+// kept is an answer that must not change.
+type kept struct {
+	ask    ask
+	who    auth.Actor
+	answer string
+}
+
+func oneWorld(t *testing.T, seed uint64) {
+	m := meta.Default()
+	r := &run{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), m: m}
+	r.grow = newGrower(r.Rand, m)
+	r.servers = []*server{serve(t, testdb.MySQL(t), m), serve(t, testdb.SQLite(t), m)}
+	r.write(r.founding())
+	var keep []kept
+	for range 3 {
+		for range 2 + r.IntN(4) {
+			r.write(r.grow.request(5 + r.IntN(25)))
+		}
+		r.look()
+		keep = append(keep, r.record(10)...)
+	}
+	for range perWorld {
+		r.compare(r.question())
+	}
+	for range perWorld / 20 {
+		r.moments()
+	}
+	for _, k := range keep {
+		r.askAgain(k)
+	}
+	r.Logf("%d assets, %d of %d commands failed, %d of %d answers are empty", len(r.w.versions), r.refused, r.commands, r.empty, r.asked)
+}
+
+// founding is the first payload: one command for each founder.
+func (r *run) founding() []byte {
+	var commands []map[string]any
+	for _, name := range founders {
+		c := r.grow.birth(name)
+		if o, ok := c["Scope"]; ok && o != nil {
+			c["Scope"] = "Scope:0"
+		}
+		commands = append(commands, c)
+	}
+	b, err := json.Marshal(commands)
+	must(err)
+	return b
+}
+
+// write sends a payload to both databases, which must answer alike.
+func (r *run) write(body []byte) {
+	r.Helper()
+	comment := []string{"", "first", "First", "fïrst ", "Second one"}[r.IntN(5)]
+	var commands []json.RawMessage
+	must(json.Unmarshal(body, &commands))
+	r.commands += len(commands)
+	var answers []map[string]any
+	for _, s := range r.servers {
+		b, err := s.bulk.Run(context.Background(), auth.System, body, false, bulk.Options{Comment: comment})
+		if err != nil {
+			r.Fatalf("%s: %v\n%s", s.name, err, smallerPayload(s, body))
+		}
+		var a map[string]any
+		must(json.Unmarshal(b, &a))
+		for _, varies := range []string{"requestId", "createdDate", "completedDate", "duration", "durationSeconds"} {
+			delete(a, varies)
+		}
+		if f, ok := a["commandFailures"].(map[string]any); ok {
+			for i, c := range f["commands"].([]any) {
+				f["commands"].([]any)[i] = c.(map[string]any)["error"]
+			}
+		}
+		answers = append(answers, a)
+	}
+	if d := cmp.Diff(answers[0], answers[1]); d != "" {
+		r.Fatalf("the databases answer a payload differently:\n%s\n%s", body, d)
+	}
+	for _, o := range answers[0]["assetsCreated"].(map[string]any)["oidTokens"].([]any) {
+		r.grow.learn([]string{o.(string)})
+	}
+	r.refused += int(answers[0]["commandFailures"].(map[string]any)["count"].(float64))
+}
+
+// epoch is the instant of moment 0 after align.
+const epoch = "2026-01-01T00:00:00Z"
+
+// align gives both databases the same instants: one second a moment.
+func (r *run) align(d *db.DB) {
+	r.Helper()
+	zero := instant(epoch)
+	for _, sql := range []string{
+		"UPDATE asset SET created_at = ? + created_moment * 1000000, changed_at = ? + moment * 1000000",
+		"UPDATE asset_version SET created_at = ? + created_moment * 1000000, changed_at = ? + moment * 1000000",
+	} {
+		if _, err := d.Exec(context.Background(), sql, zero, zero); err != nil {
+			r.Fatal(err)
+		}
+	}
+	if _, err := d.Exec(context.Background(), "UPDATE moment_stamp SET at = ? + last_moment * 1000000", zero); err != nil {
+		r.Fatal(err)
+	}
+}
+
+func instantOf(moment int64) string {
+	return time.UnixMicro(instant(epoch) + moment*1_000_000).UTC().Format(time.RFC3339)
+}
+
+// look loads the world, which must be the same on both databases.
+func (r *run) look() {
+	r.Helper()
+	var both []*world
+	for _, s := range r.servers {
+		r.align(s.d)
+		both = append(both, load(r, s.d, r.m))
+		if d := closureDiff(r, s.d, both[0]); d != "" {
+			r.Fatalf("%s: %s", s.name, d)
+		}
+	}
+	if d := cmp.Diff(strings.Split(both[0].dump(), "\n"), strings.Split(both[1].dump(), "\n")); d != "" {
+		r.Fatalf("the databases hold different rows:\n%s", d)
+	}
+	r.w = both[0]
+}
+
+// member is one who sees everything, or only some scopes.
+func (r *run) member() auth.Actor {
+	if r.IntN(100) < 60 {
+		return auth.System
+	}
+	who := auth.Actor{Member: 20, Scopes: []int64{}}
+	for _, x := range r.w.at(current).order {
+		if x.typ.Name == "Scope" && r.IntN(2) == 0 {
+			who.Scopes = append(who.Scopes, x.id)
+		}
+		if x.typ.Name == "Member" && r.IntN(3) == 0 {
+			who.Member = x.id
+		}
+	}
+	return who
+}
+
+func (r *run) questioner() *questioner {
+	return newQuestioner(r.Rand, r.w, &evaluator{w: r.w, who: auth.System})
+}
+
+// question is an ask of any time.
+func (r *run) question() (*ask, auth.Actor) {
+	a := r.questioner().ask()
+	switch n := r.IntN(100); {
+	case n < 15:
+		first := r.w.stamps[0][0]
+		a.AsOf = instantOf(first - 3 + r.Int64N(r.w.last()-first+6))
+	case n < 20:
+		a.AsOf = "All"
+	}
+	return a, r.member()
+}
+
+// compare asks both engines and the evaluator; a difference is reported with
+// the smallest question that shows it.
+func (r *run) compare(a *ask, who auth.Actor) {
+	r.Helper()
+	if r.asked++; answer(r.w, who, a) == "[]" {
+		r.empty++
+	}
+	if r.differs(a, who) == "" {
+		return
+	}
+	small := shrink(a, func(b *ask) bool { return r.differs(b, who) != "" })
+	r.Errorf("%s\nas member %d, all %v, scopes %v: %s", small, who.Member, who.All, who.Scopes, r.differs(small, who))
+	if r.failed++; r.failed >= maxFailures {
+		r.Fatal("enough")
+	}
+}
+
+// maxFailures is how many differences of one world are reported.
+const maxFailures = 5
+
+// differs returns the three answers when they are not the same, each from
+// shortly before the first difference on.
+func (r *run) differs(a *ask, who auth.Actor) string {
+	body := a.String()
+	names, answers := []string{"want"}, []string{answer(r.w, who, a)}
+	for _, s := range r.servers {
+		got, err := s.rows(who, body)
+		if refused(a, err) {
+			return ""
+		}
+		if err != nil {
+			got = err.Error()
+		}
+		names, answers = append(names, s.name), append(answers, got)
+	}
+	at := min(same(answers[0], answers[1]), same(answers[0], answers[2]))
+	if at == len(answers[0]) && at == len(answers[1]) && at == len(answers[2]) {
+		return ""
+	}
+	at = max(0, at-200)
+	all := fmt.Sprintf("\nfrom byte %d on", at)
+	for i, name := range names {
+		all += fmt.Sprintf("\n%-6s %.600s", name, answers[i][min(at, len(answers[i])):])
+	}
+	return all
+}
+
+// same returns how many bytes two texts begin with in common.
+func same(a, b string) int {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	return i
+}
+
+// versions finds in a question what is about versions of many moments.
+var versions = regexp.MustCompile(`"asof":"All"|Prior|History`)
+
+// refused reports whether the engine says that it cannot answer: hierarchies
+// and nested lists of many moments at once. It says so, too, when a question
+// was made smaller than it can be, and a variable has gone.
+func refused(a *ask, err error) bool {
+	if fault.KindOf(err) != fault.Invalid {
+		return false
+	}
+	atOnce := strings.Contains(err.Error(), "all versions at once") && versions.MatchString(a.String())
+	return atOnce || strings.Contains(err.Error(), "has no value")
+}
+
+// record keeps answers of now, with no write under way.
+func (r *run) record(n int) []kept {
+	var all []kept
+	for range n {
+		a, who := r.questioner().ask(), r.member()
+		if later.MatchString(a.String()) {
+			continue
+		}
+		r.compare(a, who)
+		got, err := r.servers[0].rows(who, a.String())
+		if err != nil {
+			continue // compare has said so
+		}
+		a.AsOf = instantOf(r.w.last())
+		all = append(all, kept{*a, who, got})
+	}
+	return all
+}
+
+// later finds in a question what depends on what came after: versions that
+// followed, and "#".
+var later = regexp.MustCompile(`\b(Is|Now|History)\b|Retire|#`)
+
+// momentInOid is what the answer to a question with asof has more.
+var momentInOid = regexp.MustCompile(`("_oid":"\w+:\d+):\d+"`)
+
+// askAgain asks a kept question with asof: nothing may have changed.
+func (r *run) askAgain(k kept) {
+	r.Helper()
+	for _, s := range r.servers {
+		got, err := s.rows(k.who, k.ask.String())
+		if err != nil {
+			got = err.Error()
+		}
+		if got = momentInOid.ReplaceAllString(got, `$1"`); got != k.answer {
+			r.Fatalf("%s: asked again, the past has changed:\n%s\nthen %s\nnow  %s", s.name, &k.ask, k.answer, got)
+		}
+	}
+}

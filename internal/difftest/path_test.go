@@ -1,0 +1,363 @@
+package difftest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/token"
+)
+
+// path is a token whose names are found in the model.
+type path struct {
+	text  string
+	on    *meta.Type // set when the token is prefixed with a type: only rows of it have the value
+	steps []step
+	leaf  leaf
+	agg   string
+	kind  meta.Kind
+	to    *meta.Type // the type at the end of the steps
+}
+
+// step is one relation followed.
+type step struct {
+	attr   *meta.Attr
+	to     *meta.Type
+	now    bool
+	filter *token.Filter
+	dead   bool // deleted assets are not hidden
+}
+
+// leaf is what is read at the end; the zero leaf is the asset itself.
+type leaf struct {
+	attr *meta.Attr
+	cond *token.Filter // a Boolean computed by a filter
+	may  *meta.Op      // a Boolean: may this operation run
+	calc *path         // an aggregate of its own
+}
+
+// bind finds the names of a token. The evaluator is asked valid questions only.
+func bind(m *meta.Model, on *meta.Type, src token.Path) path {
+	p := path{text: src.String(), to: on}
+	hops := src.Hops
+	if _, isAttr := on.Attr(hops[0].Name); !isAttr && len(hops) > 1 {
+		if t, ok := m.Type(hops[0].Name); ok {
+			hops = hops[1:]
+			if t != on && t.IsA(on) {
+				p.on, p.to = t, t
+			}
+		}
+	}
+	for _, h := range hops {
+		p.hop(m, h)
+	}
+	p.agg = src.Agg
+	p.kind = p.kindOf()
+	return p
+}
+
+func bindText(m *meta.Model, on *meta.Type, s string) path {
+	src, err := token.Parse(s)
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", s, err))
+	}
+	return bind(m, on, src)
+}
+
+func (p *path) hop(m *meta.Model, h token.Hop) {
+	a, ok := p.to.Attr(h.Name)
+	if !ok {
+		panic("unknown " + p.to.Name + "." + h.Name)
+	}
+	switch {
+	case a.Place.Kind == meta.Validator:
+		p.leaf.may, _ = p.to.Op(a.Place.Expr)
+	case a.Place.Kind == meta.Calc && a.Kind == meta.Boolean:
+		f, err := token.ParseFilter(a.Place.Expr)
+		if err != nil {
+			panic(err)
+		}
+		p.leaf.cond = &f
+	case a.Place.Kind == meta.Calc:
+		q := bindText(m, p.to, a.Place.Expr)
+		if q.agg != "" {
+			p.leaf.calc = &q
+			return
+		}
+		p.steps, p.leaf, p.to = append(p.steps, q.steps...), q.leaf, q.to
+	case a.Kind == meta.Relation:
+		s := step{attr: a, to: a.Related, now: h.Now, filter: h.Filter}
+		if h.Down != "" {
+			down, _ := m.Type(h.Down)
+			if down.IsA(s.to) {
+				s.to = down
+			}
+		}
+		s.dead = h.Filter != nil && lifts(m, s.to, *h.Filter)
+		p.steps, p.to = append(p.steps, s), s.to
+	default:
+		p.leaf.attr = a
+	}
+}
+
+func (p *path) kindOf() meta.Kind {
+	switch p.agg {
+	case "Sum", "Count", "DistinctCount", "Min", "Max":
+		return meta.Numeric
+	case "MinDate", "MaxDate":
+		return meta.Date
+	case "And", "Or":
+		return meta.Boolean
+	case "MaxState":
+		return meta.State
+	}
+	switch {
+	case p.leaf.attr != nil:
+		return p.leaf.attr.Kind
+	case p.leaf.cond != nil || p.leaf.may != nil:
+		return meta.Boolean
+	case p.leaf.calc != nil:
+		return p.leaf.calc.kind
+	}
+	return meta.Relation
+}
+
+// many reports whether a path has a list of values.
+func (p path) many() bool {
+	if p.agg != "" {
+		return false
+	}
+	return manySteps(p.steps) || p.leaf.attr != nil && p.leaf.attr.Multi
+}
+
+func manySteps(steps []step) bool {
+	return slices.ContainsFunc(steps, func(s step) bool { return s.attr.Multi })
+}
+
+// purpose says what a path is followed for.
+type purpose int
+
+const (
+	toList   purpose = iota // deleted assets hidden; null where a to-one relation ends a list
+	toTest                  // deleted assets hidden; null wherever there is nothing
+	toGather                // for an aggregate: deleted assets count
+)
+
+// follow returns the assets at the end of the steps. ctx is the asset that $
+// means.
+func (e *evaluator) follow(ctx, n node, steps []step, why purpose) []node {
+	if len(steps) == 0 {
+		return []node{n}
+	}
+	s, rest := steps[0], steps[1:]
+	next := e.hop(ctx, n, s, why)
+	var all []node
+	for _, x := range next {
+		all = append(all, e.follow(ctx, x, rest, why)...)
+	}
+	if len(next) > 0 {
+		return all
+	}
+	if why == toTest || why == toList && !manySteps(steps) {
+		return []node{{}}
+	}
+	return nil
+}
+
+// hop follows one relation: what is stored, less what the member may not see,
+// what is deleted, and what the brackets leave out.
+func (e *evaluator) hop(ctx, n node, s step, why purpose) []node {
+	if n.none() {
+		return nil
+	}
+	hide := why != toGather && s.attr.Multi && !s.dead
+	var all []node
+	for _, x := range n.related(s.attr) {
+		if s.now {
+			x = e.w.at(current).get(x.id)
+		}
+		if x.none() || !x.typ.IsA(s.to) || !e.sees(x) || hide && x.state == deleted {
+			continue
+		}
+		if s.filter != nil && !e.holds(ctx, x, s.to, *s.filter) {
+			continue
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+const deleted = 255
+
+// lifts reports whether a filter over assets of type on says itself which
+// deleted assets it wants: it names their own IsDeleted or AssetState.
+func lifts(m *meta.Model, on *meta.Type, f token.Filter) bool {
+	if f.Op != token.Leaf {
+		return slices.ContainsFunc(f.Kids, func(k token.Filter) bool { return lifts(m, on, k) })
+	}
+	h := f.Term.Path.Hops
+	last := h[len(h)-1].Name
+	own := f.Term.Path.Agg == "" && (last == "IsDeleted" || last == "AssetState")
+	return own && len(bind(m, on, f.Term.Path).steps) == 0
+}
+
+// sees reports whether the member may see an asset: one without a scope, or in
+// a scope the member reads.
+func (e *evaluator) sees(n node) bool {
+	if e.who.All || n.typ.Secured == (meta.Secured{}) {
+		return true
+	}
+	slot := slices.IndexFunc(e.w.m.Columns, func(c meta.Column) bool { return c.Name == "scope_id" })
+	scope, ok := n.columns[slot].(int64)
+	return !ok || slices.Contains(e.who.Scopes, scope)
+}
+
+// values returns the values of a path that does not aggregate, null as nil.
+func (e *evaluator) values(ctx, n node, p path, why purpose) []any {
+	if p.on != nil && !n.typ.IsA(p.on) {
+		return []any{nil}
+	}
+	if p.agg != "" {
+		return []any{e.aggregate(ctx, n, p)}
+	}
+	var all []any
+	for _, x := range e.follow(ctx, n, p.steps, why) {
+		if p.leaf.attr != nil && p.leaf.attr.Multi {
+			list := x.multi(p.leaf.attr)
+			if len(list) == 0 && why == toTest {
+				list = []any{nil}
+			}
+			all = append(all, list...)
+			continue
+		}
+		all = append(all, e.read(ctx, x, p.leaf))
+	}
+	return all
+}
+
+// read returns the single value of a leaf.
+func (e *evaluator) read(ctx, n node, l leaf) any {
+	switch {
+	case n.none():
+		return nil
+	case l.cond != nil:
+		return e.holds(ctx, n, n.typ, *l.cond)
+	case l.may != nil:
+		if len(l.may.Effect.From) == 0 {
+			return n.state < deleted
+		}
+		return slices.Contains(l.may.Effect.From, int(n.state))
+	case l.calc != nil:
+		return e.aggregate(ctx, n, *l.calc)
+	case l.attr == nil:
+		return n
+	}
+	a := l.attr
+	switch a.Place.Kind {
+	case meta.InColumn:
+		return n.column(a)
+	case meta.InAttrs:
+		return n.attr(a)
+	case meta.System:
+		return e.system(n, a)
+	}
+	panic("cannot read " + a.Token())
+}
+
+// multi returns the values of a multi-value scalar, in their order.
+func (n node) multi(a *meta.Attr) []any {
+	if n.none() {
+		return nil
+	}
+	var found []string
+	for _, p := range n.in.w.values {
+		if p.code == a.Place.Code && p.from == n.id && p.holds(n.in.moment) {
+			found = append(found, p.value)
+		}
+	}
+	slices.SortStableFunc(found, db.Compare)
+	var all []any
+	for _, s := range found {
+		all = append(all, typed(a.Kind, s))
+	}
+	return all
+}
+
+func (n node) column(a *meta.Attr) any {
+	switch a.Place.Column {
+	case "type":
+		return n.typ
+	case "state":
+		return n.state
+	}
+	v := n.columns[a.Place.Slot]
+	if f, ok := v.(int64); ok && a.Kind == meta.Numeric {
+		return float64(f)
+	}
+	return v
+}
+
+func (n node) attr(a *meta.Attr) any {
+	switch v := n.attrs[a.Place.Column].(type) {
+	case nil:
+		return nil
+	case bool:
+		return v
+	case string:
+		return v
+	default:
+		return typed(a.Kind, fmt.Sprint(v))
+	}
+}
+
+// system returns a value that is computed.
+func (e *evaluator) system(n node, a *meta.Attr) any {
+	switch a.Name {
+	case "Key":
+		return n.typ.Shown(n.id)
+	case "Moment", "MyLastChangeMoment":
+		return n.moment
+	case "Is":
+		return n.until == db.Forever
+	case "IsSelf":
+		return n.id == e.who.Member
+	case "CreateDate", "CreateDateUTC":
+		return n.createdAt
+	case "ChangeDate", "ChangeDateUTC", "MyLastChangeDate", "MyLastChangeDateUTC":
+		return n.changedAt
+	case "ChangeComment", "MyLastChangeComment":
+		return e.w.comments[n.audit]
+	case "CreateComment":
+		return e.w.comments[e.w.versions[n.id][0].audit]
+	case "CreateReason", "ChangeReason", "MyLastChangeReason", "RetireReason":
+		return nil
+	case "RetireDate", "RetireDateUTC":
+		if x := n.next(); x != nil {
+			return x.changedAt
+		}
+		return nil
+	case "RetireComment":
+		if x := n.next(); x != nil {
+			return e.w.comments[x.audit]
+		}
+		return nil
+	case "ClosedDate":
+		if c := n.closing(); c != nil {
+			return c.changedAt
+		}
+		return nil
+	case "EstimatedDone":
+		detail, todo := n.named("DetailEstimate"), n.named("ToDo")
+		if detail == nil || todo == nil {
+			return nil
+		}
+		return detail.(float64) - todo.(float64)
+	}
+	panic("cannot read " + a.Token())
+}
+
+func (n node) named(name string) any {
+	a, _ := n.typ.Attr(name)
+	return n.column(a)
+}

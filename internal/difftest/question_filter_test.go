@@ -1,0 +1,206 @@
+package difftest
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// filter makes a filter over t, of some terms, with parentheses to a depth.
+func (q *questioner) filter(t *meta.Type, terms, depth int) string {
+	var b strings.Builder
+	for i := range 1 + q.IntN(terms) {
+		if i > 0 {
+			b.WriteString([]string{";", "|", "&"}[q.IntN(3)])
+		}
+		if depth > 0 && q.chance(15) {
+			b.WriteString("(" + q.filter(t, terms, depth-1) + ")")
+			continue
+		}
+		b.WriteString(q.term(t, depth))
+	}
+	return b.String()
+}
+
+// term is one comparison, or a test whether there is a value.
+func (q *questioner) term(t *meta.Type, depth int) string {
+	p := q.path(t, min(1+depth, 3), tested)
+	switch q.IntN(12) {
+	case 0:
+		return "+" + p.text
+	case 1:
+		return "-" + p.text
+	case 2:
+		return p.text
+	}
+	op := q.operator(p.kind)
+	if p.kind == meta.Relation && q.chance(15) && q.brackets < 2 {
+		return p.text + op + "$"
+	}
+	if q.chance(15) {
+		return p.text + op + q.variable(p, t, op)
+	}
+	var list []string
+	for range 1 + q.IntN(2)*q.IntN(3) {
+		v, ok := q.literal(p, t, op == "=" || op == "!=")
+		if ok || len(list) == 0 {
+			list = append(list, q.quote(v))
+		}
+	}
+	return p.text + op + strings.Join(list, ",")
+}
+
+// variable is one to compare a path with, given beside the query.
+func (q *questioner) variable(p path, t *meta.Type, op string) string {
+	name := "v" + strconv.Itoa(len(q.with))
+	v, _ := q.literal(p, t, op == "=" || op == "!=")
+	w, _ := q.literal(p, t, op == "=" || op == "!=")
+	switch {
+	case q.chance(50) || strings.Contains(v, ","):
+		q.with["$"+name] = []string{v, w}
+	default:
+		q.with["$"+name] = v
+	}
+	return "$" + name
+}
+
+// operator is a sign that fits a kind.
+func (q *questioner) operator(k meta.Kind) string {
+	ops := []string{"=", "=", "!="}
+	switch {
+	case isText(k):
+		ops = append(ops, "~=", "~=", "<", ">", "<=", ">=")
+	case k == meta.Numeric || k == meta.Rank || k == meta.LongInt || k == meta.Date || k == meta.State || k == meta.Opaque:
+		ops = append(ops, "<", ">", "<=", ">=")
+	}
+	return ops[q.IntN(len(ops))]
+}
+
+func isText(k meta.Kind) bool {
+	switch k {
+	case meta.Text, meta.LongText, meta.LocalizerTag, meta.GUID, meta.Duration:
+		return true
+	}
+	return false
+}
+
+// quote writes a value between quotes of either kind, those inside doubled.
+func (q *questioner) quote(s string) string {
+	s = strings.NewReplacer(`'`, `''`, `"`, `""`).Replace(s)
+	if q.chance(30) {
+		return `"` + s + `"`
+	}
+	return "'" + s + "'"
+}
+
+// literal is a value to compare a path with: mostly one that it has somewhere.
+// It reports whether it is one.
+func (q *questioner) literal(p path, t *meta.Type, equality bool) (string, bool) {
+	if equality && q.chance(10) {
+		return "", true
+	}
+	if q.chance(80) {
+		if s, ok := q.present(p, t); ok {
+			return s, true
+		}
+	}
+	return q.made(p), true
+}
+
+// present is the value of the path on some asset.
+func (q *questioner) present(p path, t *meta.Type) (string, bool) {
+	var all []node
+	for _, x := range q.w.at(current).order {
+		if x.typ.IsA(t) {
+			all = append(all, node{x, q.w.at(current)})
+		}
+	}
+	for range min(len(all), 4) {
+		n := all[q.IntN(len(all))]
+		for _, v := range q.e.values(n, n, p, toTest) {
+			if !missing(v) {
+				return q.written(v, p.kind), true
+			}
+		}
+	}
+	return "", false
+}
+
+// written is a value as a client writes it, texts now and then changed a little.
+func (q *questioner) written(v any, k meta.Kind) string {
+	switch v := v.(type) {
+	case string:
+		switch q.IntN(5) {
+		case 0:
+			return strings.ToUpper(v)
+		case 1:
+			if r := []rune(v); len(r) > 1 {
+				return string(r[:len(r)-1])
+			}
+		case 2:
+			return v + " "
+		}
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	case *meta.Type:
+		return v.Name
+	case node:
+		return v.shown(q.chance(10))
+	}
+	n := v.(int64)
+	if k == meta.Date {
+		return time.UnixMicro(n).UTC().Format(time.RFC3339Nano)
+	}
+	if name, ok := stateNames[n]; ok && k == meta.State && q.chance(60) {
+		return name
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// made is a value of the kind, seldom found.
+func (q *questioner) made(p path) string {
+	g := grower{Rand: q.Rand}
+	switch p.kind {
+	case meta.Relation:
+		if o := q.oidOf(p.to); o != "" {
+			return o
+		}
+		return p.to.Concrete[0].Name + ":4711"
+	case meta.AssetType:
+		return q.w.m.Types[q.IntN(20)].Name
+	case meta.State:
+		return []string{"0", "64", "128", "200", "255", "Active", "closed", "Deleted", "Dead"}[q.IntN(8)]
+	case meta.Numeric:
+		return []string{"0", "1", "2", "3", "0.5", "-1", "1e1", "100"}[q.IntN(8)]
+	case meta.Rank, meta.LongInt, meta.Opaque:
+		return strconv.Itoa(q.IntN(1200))
+	case meta.Date:
+		return days[q.IntN(len(days))]
+	case meta.Boolean:
+		return []string{"true", "false", "True", "FALSE"}[q.IntN(4)]
+	}
+	s := g.text()
+	if q.chance(20) {
+		s += "%" + g.text()
+	}
+	return s
+}
+
+// oidOf is the Oid of some asset of a type.
+func (q *questioner) oidOf(t *meta.Type) string {
+	var all []string
+	for _, x := range q.w.at(current).order {
+		if x.typ.IsA(t) {
+			all = append(all, node{x, nil}.shown(false))
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return all[q.IntN(len(all))]
+}

@@ -1,0 +1,130 @@
+package difftest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// shape says which paths are wanted.
+type shape int
+
+const (
+	anything shape = iota // for select: values, a list of them, or an aggregate
+	tested                // for a filter: the same
+	plain                 // no aggregate
+	single                // for sort: one value, or an aggregate
+	relation              // for a nested select: ends in a relation
+)
+
+// path walks relations at random until it has the shape.
+func (q *questioner) path(t *meta.Type, depth int, want shape) path {
+	for {
+		s := q.walk(t, depth, want)
+		p := bindText(q.w.m, t, s)
+		if want == single && p.many() || want == relation && (p.kind != meta.Relation || len(p.steps) == 0) {
+			continue
+		}
+		p.text = s
+		return p
+	}
+}
+
+// unasked are attributes that alds describes and does not answer.
+var unasked = strings.Fields("Days CanUpdate Viewers Duration EstimatedAllocatedDone")
+
+// attrs are the attributes of a type that can be asked for.
+func (q *questioner) attrs(t *meta.Type) []*meta.Attr {
+	return slices.DeleteFunc(slices.Clone(t.Attrs), func(a *meta.Attr) bool {
+		return a.Kind == meta.Blob || a.Kind == meta.Password || a.Related != nil && a.Related.Virtual ||
+			slices.Contains(unasked, a.Name) && a.Place.Kind == meta.System
+	})
+}
+
+// liked are the attributes taken more often than others.
+var liked = strings.Fields(`Name Scope Super Parent Owners Children Subs Estimate ToDo Status Order AssetState IsDeleted Workitems
+	OwnedWorkitems ParentMeAndUp ChildrenMeAndDown SubsMeAndDown SuperAndUp TaggedWith Members Ideas AssetType ID DetailEstimate Number`)
+
+// attr is one of them, often a liked one.
+func (q *questioner) attr(t *meta.Type) *meta.Attr {
+	if q.chance(60) {
+		if a, ok := t.Attr(liked[q.IntN(len(liked))]); ok {
+			return a
+		}
+	}
+	all := q.attrs(t)
+	return all[q.IntN(len(all))]
+}
+
+// walk makes a token: now and then the prefix of a subtype, some relations,
+// what they end in, and an aggregate of it.
+func (q *questioner) walk(t *meta.Type, depth int, want shape) string {
+	var b strings.Builder
+	aggregates := want != plain && want != relation
+	if sub := t.Concrete[q.IntN(len(t.Concrete))]; sub != t && q.chance(25) {
+		if _, taken := t.Attr(sub.Name); !taken {
+			b.WriteString(sub.Name + ".")
+			t = sub
+		}
+	}
+	for {
+		a := q.attr(t)
+		b.WriteString(a.Name)
+		if a.Kind != meta.Relation {
+			if aggregates && (q.chance(25) || want == single && a.Multi) {
+				b.WriteString(q.aggregate(a.Kind))
+			}
+			return b.String()
+		}
+		var narrow string
+		narrow, t = q.narrow(a)
+		b.WriteString(narrow)
+		if depth--; depth > 0 && q.chance(75) {
+			b.WriteByte('.')
+			continue
+		}
+		if aggregates && q.chance(40) {
+			b.WriteString(q.aggregate(meta.Relation))
+		}
+		return b.String()
+	}
+}
+
+// narrow makes what may stand after a relation, and the type it leaves.
+func (q *questioner) narrow(a *meta.Attr) (string, *meta.Type) {
+	t := a.Related
+	if a.Place.Kind == meta.Calc {
+		return "", t
+	}
+	s := ""
+	if q.chance(4) && a.Place.Kind != meta.System {
+		s += "#"
+	}
+	if len(t.Children) > 0 && q.chance(25) {
+		t = t.Concrete[q.IntN(len(t.Concrete))]
+		s += ":" + t.Name
+	}
+	if q.chance(15) && a.Name != "ID" && q.brackets < 3 {
+		q.brackets++
+		s += "[" + q.filter(t, 2, 1) + "]"
+		q.brackets--
+	}
+	return s, t
+}
+
+// aggregate is one that fits a kind.
+func (q *questioner) aggregate(k meta.Kind) string {
+	fit := []string{"Count", "DistinctCount"}
+	switch k {
+	case meta.Numeric, meta.Rank, meta.LongInt:
+		fit = append(fit, "Sum", "Min", "Max", "Sum")
+	case meta.Date:
+		fit = []string{"MinDate", "MaxDate", "Count"}
+	case meta.Boolean:
+		fit = []string{"And", "Or", "Count"}
+	case meta.State:
+		fit = []string{"MaxState", "MaxState", "Count"}
+	}
+	return ".@" + fit[q.IntN(len(fit))]
+}

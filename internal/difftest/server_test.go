@@ -1,0 +1,63 @@
+package difftest
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// server is one database with its engines.
+type server struct {
+	name   string
+	d      *db.DB
+	bulk   *bulk.Engine
+	finder *find.Finder
+}
+
+func serve(t *testing.T, d *db.DB, m *meta.Model) *server {
+	t.Helper()
+	if err := asset.Seed(t.Context(), d, m); err != nil {
+		t.Fatal(err)
+	}
+	s := &server{name: d.Dialect.Name, d: d, finder: find.New(d, m)}
+	s.bulk = bulk.New(asset.New(d, m, nil, nil, nil), s.finder)
+	return s
+}
+
+// rows asks the engine.
+func (s *server) rows(who auth.Actor, body string) (string, error) {
+	nodes, err := doc.Parse([]byte(body), false)
+	if err != nil {
+		return "", err
+	}
+	r, err := query.FromDoc(&nodes[0])
+	if err != nil {
+		return "", err
+	}
+	b, err := s.finder.Rows(context.Background(), nil, who, r, nil)
+	return string(b), err
+}
+
+// smallerPayload leaves out the commands that a payload fails without, too. A
+// failed request changes nothing, so it can be tried again.
+func smallerPayload(s *server, body []byte) []byte {
+	var commands []json.RawMessage
+	must(json.Unmarshal(body, &commands))
+	for i := len(commands) - 1; i >= 0; i-- {
+		fewer, err := json.Marshal(without(commands, i))
+		must(err)
+		if _, err := s.bulk.Run(context.Background(), auth.System, fewer, false, bulk.Options{}); err != nil {
+			commands, body = without(commands, i), fewer
+		}
+	}
+	return body
+}

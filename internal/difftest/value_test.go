@@ -1,0 +1,137 @@
+package difftest
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// Values are nil, string, float64 (Numeric), int64 (Rank, LongInt, State,
+// Opaque, and Date as UTC microseconds), bool, *meta.Type and node.
+
+// typed reads stored or written text as a value of a kind.
+func typed(k meta.Kind, s string) any {
+	switch k {
+	case meta.Numeric:
+		f, err := strconv.ParseFloat(s, 64)
+		must(err)
+		return f
+	case meta.Rank, meta.LongInt, meta.Opaque:
+		n, err := strconv.ParseInt(s, 10, 64)
+		must(err)
+		return n
+	case meta.State:
+		for n, name := range stateNames {
+			if strings.EqualFold(s, name) {
+				return n
+			}
+		}
+		n, err := strconv.ParseInt(s, 10, 64)
+		must(err)
+		return n
+	case meta.Date:
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return n
+		}
+		return instant(s)
+	case meta.Boolean:
+		return strings.EqualFold(s, "true")
+	}
+	return s
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func instant(s string) int64 {
+	for _, form := range []string{"2006-01-02", time.RFC3339Nano} {
+		if t, err := time.Parse(form, s); err == nil {
+			return t.UnixMicro()
+		}
+	}
+	panic("no date: " + s)
+}
+
+var stateNames = map[int64]string{0: "Future", 64: "Active", 128: "Closed", 200: "Template", 208: "Broken Down", 255: "Deleted"}
+
+// order compares two values of one kind, null first.
+func order(a, b any) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	}
+	switch x := a.(type) {
+	case string:
+		return db.Compare(x, b.(string))
+	case float64:
+		return cmp.Compare(x, b.(float64))
+	case int64:
+		return cmp.Compare(x, b.(int64))
+	case bool:
+		return cmp.Compare(number(x), number(b.(bool)))
+	case *meta.Type:
+		return cmp.Compare(x.Name, b.(*meta.Type).Name)
+	case node:
+		return cmp.Compare(x.id, b.(node).id)
+	}
+	panic(fmt.Sprintf("%T has no order", a))
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// missing reports whether a value counts as no value: null, no asset, or empty
+// text.
+func missing(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return db.Compare(v, "") == 0
+	case node:
+		return v.none()
+	}
+	return false
+}
+
+// contains is what ~= and find mean: "%" and "*" stand for any text in a
+// pattern, any other text may stand anywhere.
+func contains(s, what string, pattern bool) bool {
+	escape := strings.NewReplacer("\\", "\\\\", "_", "\\_")
+	switch {
+	case pattern && strings.ContainsAny(what, "%*"):
+		what = strings.ReplaceAll(escape.Replace(what), "*", "%")
+	default:
+		what = "%" + strings.ReplaceAll(escape.Replace(what), "%", "\\%") + "%"
+	}
+	return db.Like(s, what, '\\')
+}
+
+// shown is the Oid of an asset.
+func (n node) shown(moment bool) string {
+	if n.none() {
+		return oid.Null
+	}
+	s := n.typ.Name + ":" + strconv.FormatInt(n.typ.Shown(n.id), 10)
+	if moment {
+		s += ":" + strconv.FormatInt(n.moment, 10)
+	}
+	return s
+}

@@ -1,0 +1,224 @@
+package difftest
+
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// current is the moment of the view of what is current.
+const current = db.Forever - 1
+
+// view is a world as it was at one moment.
+type view struct {
+	w      *world
+	moment int64
+	assets map[int64]*version
+	order  []*version // by id
+}
+
+// node is one version of an asset, seen in a view. The zero node is no asset.
+type node struct {
+	*version
+	in *view
+}
+
+// at returns the view of a moment.
+func (w *world) at(moment int64) *view {
+	if v, ok := w.views[moment]; ok {
+		return v
+	}
+	v := &view{w: w, moment: moment, assets: map[int64]*version{}}
+	for id, all := range w.versions {
+		for _, x := range all {
+			if x.moment <= moment && moment < x.until {
+				v.assets[id] = x
+				v.order = append(v.order, x)
+			}
+		}
+	}
+	slices.SortFunc(v.order, func(a, b *version) int { return int(a.id - b.id) })
+	w.views[moment] = v
+	return v
+}
+
+// get returns the asset with an id, the zero node when there was none.
+func (v *view) get(id any) node {
+	if n, ok := id.(int64); ok {
+		if x := v.assets[n]; x != nil {
+			return node{x, v}
+		}
+	}
+	return node{}
+}
+
+// nodes returns all assets, by id.
+func (v *view) nodes() []node {
+	all := make([]node, len(v.order))
+	for i, x := range v.order {
+		all[i] = node{x, v}
+	}
+	return all
+}
+
+func (n node) none() bool { return n.version == nil }
+
+// some returns the assets with a value in a column, by id.
+func (v *view) some(slot int, value int64) []node {
+	var all []node
+	for _, x := range v.order {
+		if x.columns[slot] == any(value) {
+			all = append(all, node{x, v})
+		}
+	}
+	return all
+}
+
+// related follows a relation by what is stored, one level, and returns the
+// assets by id.
+func (n node) related(a *meta.Attr) []node {
+	v := n.in
+	var all []node
+	add := func(x node) {
+		if !x.none() {
+			all = append(all, x)
+		}
+	}
+	switch a.Place.Kind {
+	case meta.InColumn:
+		add(v.get(n.columns[a.Place.Slot]))
+	case meta.Reverse:
+		for _, x := range v.some(a.Back.Place.Slot, n.id) {
+			if x.typ.IsA(a.Related) {
+				add(x)
+			}
+		}
+	case meta.InLinks, meta.InLinksBack:
+		for _, p := range v.w.links {
+			if p.code != a.Place.Code || !p.holds(v.moment) {
+				continue
+			}
+			if a.Place.Kind == meta.InLinks && p.from == n.id {
+				add(v.get(p.to))
+			} else if a.Place.Kind == meta.InLinksBack && p.to == n.id {
+				add(v.get(p.from))
+			}
+		}
+	case meta.Closure:
+		all = n.closure(a.Place.Closure)
+	case meta.System:
+		all = n.system(a.Name)
+	default:
+		panic("no relation: " + a.Token())
+	}
+	slices.SortStableFunc(all, func(a, b node) int { return int(a.id - b.id) })
+	return all
+}
+
+// closure walks a hierarchy, one level or all.
+func (n node) closure(c meta.ClosureOf) []node {
+	seen := map[int64]bool{n.id: true}
+	var all []node
+	if c.Me {
+		all = append(all, n)
+	}
+	for level := []node{n}; len(level) > 0; {
+		var next []node
+		for _, x := range level {
+			for _, y := range x.step(c) {
+				if !seen[y.id] {
+					seen[y.id] = true
+					next = append(next, y)
+				}
+			}
+		}
+		all = append(all, next...)
+		level = next
+		if !c.Transitive {
+			break
+		}
+	}
+	return all
+}
+
+// step goes one level up or down a hierarchy.
+func (n node) step(c meta.ClosureOf) []node {
+	if !c.Down {
+		return n.related(c.Up)
+	}
+	return n.related(c.Up.Back)
+}
+
+// system follows a relation that is computed.
+func (n node) system(name string) []node {
+	one := func(x node) []node {
+		if x.none() {
+			return nil
+		}
+		return []node{x}
+	}
+	switch name {
+	case "ID":
+		return one(n)
+	case "Now":
+		return one(n.in.w.at(current).get(n.id))
+	case "CreatedBy":
+		return one(n.in.get(n.createdBy))
+	case "ChangedBy":
+		return one(n.in.get(n.changedBy))
+	case "ClosedBy":
+		if c := n.closing(); c != nil {
+			return one(n.in.get(c.changedBy))
+		}
+	case "RetiredBy":
+		if x := n.next(); x != nil {
+			return one(n.in.get(x.changedBy))
+		}
+	case "Prior":
+		return one(n.prior())
+	case "History":
+		var all []node
+		for _, x := range n.in.w.versions[n.id] {
+			all = append(all, node{x, n.in.w.at(x.moment)})
+		}
+		return all
+	default:
+		panic("no relation: " + name)
+	}
+	return nil
+}
+
+// next is the version that followed; what is current has none.
+func (n node) next() *version {
+	for _, x := range n.in.w.versions[n.id] {
+		if x.moment == n.until {
+			return x
+		}
+	}
+	return nil
+}
+
+func (n node) prior() node {
+	for _, x := range n.in.w.versions[n.id] {
+		if x.until == n.moment {
+			return node{x, n.in.w.at(x.moment)}
+		}
+	}
+	return node{}
+}
+
+// closing is the version that closed the asset, nil while it is open.
+func (n node) closing() *version {
+	var since *version
+	for _, x := range n.in.w.versions[n.id] {
+		switch {
+		case x.moment > n.moment:
+		case x.state != 128:
+			since = nil
+		case since == nil:
+			since = x
+		}
+	}
+	return since
+}

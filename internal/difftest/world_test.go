@@ -1,0 +1,242 @@
+package difftest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// world is everything a database holds about assets.
+type world struct {
+	m        *meta.Model
+	versions map[int64][]*version // by asset, oldest first
+	links    []pair
+	values   []pair
+	comments map[int64]any   // by audit
+	stamps   [][2]int64      // last moment of a take, and its instant
+	views    map[int64]*view // by moment
+}
+
+// version is one row of asset_version.
+type version struct {
+	typ           *meta.Type
+	id            int64
+	state         int64
+	moment, until int64
+	audit         int64
+	created       int64 // the moment of the first version
+	createdAt     int64
+	createdBy     int64
+	changedAt     int64
+	changedBy     int64
+	columns       []any // by meta.Place.Slot
+	attrs         map[string]any
+}
+
+// pair is one row of asset_link or asset_value.
+type pair struct {
+	code         int
+	from, to     int64
+	value        string
+	since, until int64
+}
+
+func (p pair) holds(moment int64) bool { return p.since <= moment && moment < p.until }
+
+var fixedColumns = []string{
+	"id", "type", "state", "moment", "until_moment", "audit_id",
+	"created_moment", "created_at", "created_by", "changed_at", "changed_by", "attrs",
+}
+
+// load reads a world by plain SQL.
+func load(t testing.TB, d *db.DB, m *meta.Model) *world {
+	t.Helper()
+	w := &world{m: m, versions: map[int64][]*version{}, comments: map[int64]any{}, views: map[int64]*view{}}
+	columns := slices.Clone(fixedColumns)
+	for _, c := range m.Columns {
+		columns = append(columns, c.Name)
+	}
+	for _, r := range rows(t, d, "SELECT "+strings.Join(columns, ", ")+" FROM asset_version ORDER BY id, moment", len(columns)) {
+		typ, _ := m.TypeByCode(int(whole(r[1])))
+		v := &version{
+			id: whole(r[0]), typ: typ, state: whole(r[2]), moment: whole(r[3]), until: whole(r[4]), audit: whole(r[5]),
+			created: whole(r[6]), createdAt: whole(r[7]), createdBy: whole(r[8]), changedAt: whole(r[9]), changedBy: whole(r[10]),
+		}
+		if r[11] != nil {
+			dec := json.NewDecoder(strings.NewReader(text(r[11])))
+			dec.UseNumber()
+			if err := dec.Decode(&v.attrs); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, c := range m.Columns {
+			v.columns = append(v.columns, cell(c.Kind, r[len(fixedColumns)+i]))
+		}
+		w.versions[v.id] = append(w.versions[v.id], v)
+	}
+	for _, r := range rows(t, d, "SELECT relation, from_id, to_id, since_moment, until_moment FROM asset_link ORDER BY 1, 2, 3, 4", 5) {
+		w.links = append(w.links, pair{code: int(whole(r[0])), from: whole(r[1]), to: whole(r[2]), since: whole(r[3]), until: whole(r[4])})
+	}
+	for _, r := range rows(t, d, "SELECT attribute, from_id, value, since_moment, until_moment FROM asset_value ORDER BY 1, 2, 4, 3", 5) {
+		w.values = append(w.values, pair{code: int(whole(r[0])), from: whole(r[1]), value: text(r[2]), since: whole(r[3]), until: whole(r[4])})
+	}
+	for _, r := range rows(t, d, "SELECT id, comment FROM audit", 2) {
+		if r[1] != nil {
+			w.comments[whole(r[0])] = text(r[1])
+		}
+	}
+	for _, r := range rows(t, d, "SELECT last_moment, at FROM moment_stamp ORDER BY 1", 2) {
+		w.stamps = append(w.stamps, [2]int64{whole(r[0]), whole(r[1])})
+	}
+	return w
+}
+
+func rows(t testing.TB, d *db.DB, sql string, width int) [][]any {
+	t.Helper()
+	found, err := d.Query(context.Background(), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = found.Close() }()
+	var all [][]any
+	for found.Next() {
+		row, at := make([]any, width), make([]any, width)
+		for i := range row {
+			at[i] = &row[i]
+		}
+		if err := found.Scan(at...); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range row {
+			if b, ok := v.([]byte); ok {
+				row[i] = string(bytes.Clone(b))
+			}
+		}
+		all = append(all, row)
+	}
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func whole(v any) int64 {
+	switch v := v.(type) {
+	case int64:
+		return v
+	case string:
+		var n int64
+		_, _ = fmt.Sscan(v, &n)
+		return n
+	}
+	panic(fmt.Sprintf("%T is no whole number", v))
+}
+
+func text(v any) string { return v.(string) }
+
+// cell is the value of a typed column.
+func cell(kind meta.ColumnKind, v any) any {
+	switch {
+	case v == nil:
+		return nil
+	case kind == meta.Str || kind == meta.Long:
+		return text(v)
+	case kind == meta.Number:
+		switch v := v.(type) {
+		case float64:
+			return v
+		case int64:
+			return float64(v)
+		}
+		var f float64
+		_, _ = fmt.Sscan(text(v), &f)
+		return f
+	}
+	return whole(v)
+}
+
+// dump prints a world, so that two can be compared.
+func (w *world) dump() string {
+	var b strings.Builder
+	ids := make([]int64, 0, len(w.versions))
+	for id := range w.versions {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		for _, v := range w.versions[id] {
+			attrs, _ := json.Marshal(v.attrs)
+			fmt.Fprintf(&b, "%s:%d state %d moments %d-%d of %d by %d %d, %q %s\n",
+				v.typ.Name, v.id, v.state, v.moment, v.until, v.created, v.createdBy, v.changedBy, v.columns, attrs)
+		}
+	}
+	slices.SortFunc(w.values, func(a, b pair) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	fmt.Fprintln(&b, "links", w.links)
+	fmt.Fprintln(&b, "values", w.values)
+	for _, s := range w.stamps {
+		fmt.Fprint(&b, " ", s[0])
+	}
+	return b.String()
+}
+
+// last returns the highest moment there is.
+func (w *world) last() int64 {
+	if len(w.stamps) == 0 {
+		return 0
+	}
+	return w.stamps[len(w.stamps)-1][0]
+}
+
+// momentOf returns the moment that an instant means: the highest one stamped
+// at or before it.
+func (w *world) momentOf(at int64) int64 {
+	var m int64
+	for _, s := range w.stamps {
+		if s[1] <= at {
+			m = max(m, s[0])
+		}
+	}
+	return m
+}
+
+// closureDiff compares scope_closure, which is kept, with the tree of projects
+// at every moment.
+func closureDiff(t testing.TB, d *db.DB, w *world) string {
+	t.Helper()
+	up, _ := w.m.Type("Scope")
+	all, _ := up.Attr("ParentMeAndUp")
+	kept := rows(t, d, "SELECT ancestor_id, descendant_id, since_moment, until_moment FROM scope_closure", 4)
+	moments := []int64{current}
+	for _, s := range w.stamps {
+		moments = append(moments, s[0])
+	}
+	for _, m := range moments {
+		have, want := map[[2]int64]int{}, map[[2]int64]int{}
+		for _, k := range kept {
+			if whole(k[2]) <= m && m < whole(k[3]) {
+				have[[2]int64{whole(k[0]), whole(k[1])}]++
+			}
+		}
+		for _, x := range w.at(m).order {
+			if x.typ == up {
+				n := node{x, w.at(m)}
+				for _, a := range n.related(all) {
+					want[[2]int64{a.id, x.id}]++
+				}
+			}
+		}
+		if d := cmp.Diff(want, have); d != "" {
+			return fmt.Sprintf("scope_closure at moment %d, want - and have +:\n%s", m, d)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,25 @@
+// Package modeltest compares the bulk interface with a plain model of its
+// rules: random sequences of requests go to the engine and to the model, and
+// after each one the responses must be equal, and so must what the database
+// holds. The model was written from the documents, not from the engine.
+//
+//	go test ./internal/modeltest -modeltest.sequences 2000 -modeltest.seed 1
+//
+// Words: a thing is an asset of the model, known by its label; a world is all
+// there is at one time. The parts:
+//
+//	rules_test.go       the attributes and operations of the types that take part
+//	world_test.go       things, and the rules for their values
+//	relations_test.go   the rules for relations between them
+//	operations_test.go  operations; copies_test.go: those that make things
+//	request_test.go     a request, and its first phase: projection
+//	process_test.go     its second phase
+//	payload_test.go     requests as data, and their text
+//	generate_test.go    random requests; values_test.go: what they say
+//	dump_test.go        the database in the model's words
+//	compare_test.go     what must be equal
+//	shrink_test.go      how a failing sequence is made small
+//	limits_test.go      where the engine differs, until it does not
+//
+// Spec: interface 2.5, 3, 4.3, 7.2.
+package modeltest

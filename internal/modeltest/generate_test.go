@@ -1,0 +1,307 @@
+package modeltest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// sequence is requests, one after the other on a database that starts anew.
+type sequence []*request
+
+// generate makes the sequence of a seed. The model runs along, so that later
+// requests can name what earlier ones made.
+func generate(seed uint64, start *world) sequence {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), world: start.clone()}
+	var all sequence
+	if g.chance(85) {
+		all = append(all, setting())
+		g.run(all[0])
+	}
+	for range 1 + g.IntN(6) {
+		r := g.request()
+		g.run(r)
+		all = append(all, r)
+	}
+	return all
+}
+
+// setting is a request that makes something of everything.
+func setting() *request {
+	n := 0
+	thing := func(typ, name string, attrs ...pair) *create {
+		n++
+		return &create{label: fmt.Sprintf("%s#s%d", typ, n), typ: typ, attrs: append(obj{{key: "Name", val: name}}, attrs...)}
+	}
+	in := func(key string, v ...any) pair {
+		if len(v) == 1 {
+			return pair{key: key, val: v[0]}
+		}
+		return pair{key: key, val: v}
+	}
+	root, role := in("Scope", ref{"Scope:0", "Scope"}), in("DefaultRole", "Tester")
+	days := []pair{in("BeginDate", "2026-01-01"), in("EndDate", "2026-01-15")}
+	scope := thing("Scope", "p", in("Parent", ref{"Scope:0", "Scope"}), days[0])
+	scope.alias = "@p"
+	r := &request{}
+	for _, c := range []*create{
+		scope,
+		thing("Scope", "q", in("Parent", alias("@p")), days[0]),
+		thing("Member", "a", in("Nickname", "x"), role), thing("Member", "b", in("Nickname", "y"), role, in("Username", "u1")),
+		thing("Schedule", "s", in("Timeboxes", thing("Timebox", "a", days...), thing("Timebox", "b", append(days, in("State", "Active"))...))),
+		thing("Theme", "t", root), thing("Epic", "c", root),
+		thing("Epic", "e", in("Scope", alias("@p")), in("Subs", thing("Epic", "b"),
+			thing("Story", "a", in("ToDo", 2.0), in("Children", thing("Task", "a", in("ToDo", 1.0)), thing("Task", "d"))), thing("Story", "b"))),
+		thing("Story", "c", root, in("Notes", thing("Note", "n", in("Content", "text")))),
+	} {
+		r.commands = append(r.commands, &command{create: c})
+	}
+	return r
+}
+
+// generator makes requests at random.
+type generator struct {
+	*rand.Rand
+	*world
+	n       int              // labels given
+	defined map[string][]any // aliases of the payload so far, by type
+}
+
+// chance is true in so many of a hundred cases.
+func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
+
+func one[T any](g *generator, all ...T) T { return all[g.IntN(len(all))] }
+
+func (g *generator) request() *request {
+	g.defined = map[string][]any{}
+	r := &request{atomic: g.chance(5), counts: g.chance(5), yaml: g.chance(10), preview: g.chance(15)}
+	if g.chance(6) {
+		r.most = 1 + g.IntN(3)
+	}
+	r.preview = r.preview && !r.config()
+	if g.chance(15) { // alone: what operations make has ids that no order ties to the rest
+		r.commands = append(r.commands, g.copying())
+		r.preview = false
+		return r
+	}
+	for range 1 + g.IntN(8) {
+		c := g.command()
+		r.commands = append(r.commands, c)
+		r.preview = r.preview && c.junk == "" && (projectionsReachDeleted || !hasKey(c.where, "IsDeleted")) && !c.nests()
+	}
+	return r
+}
+
+func (g *generator) command() *command {
+	switch n := g.IntN(100); {
+	case n < 40:
+		return &command{create: g.create(one(g, "Scope", "Theme", "Epic", "Epic", "Story", "Story", "Story", "Task", "Task", "Member", "Note", "Schedule", "Timebox"), 2, nil)}
+	case n < 68:
+		return g.update()
+	case n < 84:
+		return g.operation()
+	case n < 94:
+		return g.query()
+	}
+	return one(g, junk...)
+}
+
+// nests reports whether creates are nested in an update. Its projection names
+// the asset as their context, so they no longer hang on the update.
+func (c *command) nests() bool {
+	for _, p := range c.update {
+		for _, v := range list(p.val) {
+			if _, ok := v.(*create); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// junk fails whatever the database holds, with the documents' messages.
+var junk = []*command{
+	{junk: `{"AssetType": "Nonsense", "Name": "x"}`, want: "Unknown AssetType: Nonsense"},
+	{junk: `{"AssetType": "Workitem", "Name": "x", "Scope": "Scope:0"}`, want: "Abstract AssetType: Workitem"},
+	{junk: `{"from": "Nonsense", "update": {"Name": "x"}}`, want: "Unknown AssetType: Nonsense"},
+	{junk: `{"from": "Nonsense", "select": ["Name"]}`, want: "Unknown AssetType: Nonsense"},
+	{junk: `{"from": "Story:12x", "execute": "Delete"}`, want: "Invalid OID token: Story:12x"},
+	{junk: `{"from": "@nowhere", "update": {"Name": "x"}}`, want: "Invalid OID token: @nowhere"},
+	{junk: `{"@later": {"from": "@nowhere", "execute": "Delete"}}`, want: "Invalid OID token: @nowhere"},
+	{junk: `{"AssetType": "Story", "Name": "x", "Scope": "@nowhere"}`, want: "Invalid OID token: @nowhere"},
+	{junk: `{"from": "Story", "select": ["Nonsense"]}`, want: "Unknown AttributeDefinition: Story.Nonsense"},
+	{junk: `{"from": "Story", "select": ["Name"], "filter": ["Nonsense='x'"]}`, want: "Invalid QueryFilter2 token Nonsense='x'"},
+	{junk: `{"from": "Scope:0", "execute": "Explode"}`, want: "Unknown Operation 'Scope.Explode'"},
+	{junk: `{"from": "Scope:0", "update": {"Nonsense": 1}}`, want: "Unknown AttributeDefinition: Scope.Nonsense"},
+	{junk: `{"from": "Scope:0", "update": {"Name": ""}}`, want: "Violation'Required'Scope.Name"},
+	{junk: `{"from": "Scope:0", "update": {"BeginDate": "2026-02-30"}}`, want: "Violation'Invalid'Scope.BeginDate"},
+	{junk: `{"wolf": 1}`, want: "The object holds no command: it has none of AssetType, from, oid, config."},
+	{junk: `5`, want: "A command must be an object, not a number."},
+}
+
+// label names what a create will make.
+func (g *generator) label(typ string) string {
+	g.n++
+	return fmt.Sprintf("%s#%d", typ, g.n)
+}
+
+// create makes a create command; what is nested is in the context of up.
+func (g *generator) create(typ string, depth int, up []string) *create {
+	c := &create{label: g.label(typ), typ: typ}
+	var named string
+	if g.chance(35) {
+		c.alias = "@" + strings.ReplaceAll(c.label, "#", "")
+		named = c.alias
+	}
+	if g.chance(2) && len(g.defined[typ]) > 0 && up == nil {
+		c.alias, named = string(one(g, g.defined[typ]...).(alias)), ""
+	}
+	skip := ""
+	if g.chance(2) { // something required is not there
+		skip = one(g, "Name", "Scope", "Parent", "Schedule", "Asset", "Nickname")
+	}
+	for _, a := range attrs[typ] {
+		switch {
+		case a.readOnly || a.name == skip && (typ != "Timebox" || len(up) == 0): // a schedule suggests a name
+		case a.required && len(up) > 0 && implied(typ, up[0], a.name) && g.chance(80):
+		case a.required && a.name == "Scope" && len(up) > 0 && g.chance(60):
+		case a.required && a.name == "Asset" && len(up) > 0:
+		case a.required && a.name == "Personal":
+			if g.chance(40) {
+				c.attrs = append(c.attrs, pair{key: a.name, val: g.chance(50)})
+			}
+		case a.required || g.chance(22):
+			c.attrs = append(c.attrs, pair{key: a.name, val: g.value(typ, a, depth, true)})
+		}
+	}
+	if g.chance(3) {
+		f := g.fault(typ)
+		c.attrs = append(without(c.attrs, f.key), f)
+	}
+	if typ == "Timebox" && len(up) > 0 && g.chance(50) {
+		c.attrs = without(c.attrs, "State")
+	}
+	if named != "" {
+		g.defined[typ] = append(g.defined[typ], alias(named))
+	}
+	return c
+}
+
+// wellKnown things are never deleted or renamed, so that junk stays junk.
+func wellKnown(r ref) bool { return r.label == "Scope:0" || r.label == "Member:20" }
+
+// target is what a command is from, and which type of thing that is; no type
+// for a well-known one.
+func (g *generator) target() (from any, where obj, typ string) {
+	typ = one(g, "Scope", "Theme", "Epic", "Epic", "Story", "Story", "Story", "Task", "Task", "Member", "Note", "Timebox")
+	switch n := g.IntN(100); {
+	case n < 50:
+		for range 5 {
+			v := g.pick(typ)
+			switch x := v.(type) {
+			case ref:
+				if isA(x.typ, typ) && !wellKnown(x) {
+					if g.chance(15) {
+						where = g.where(typ)
+					}
+					return v, where, typ
+				}
+			case alias:
+				return v, nil, typ
+			}
+		}
+	case n < 54:
+		return one(g, ref{"Scope:0", "Scope"}, ref{"Member:20", "Member"}), nil, ""
+	case n < 62 && len(g.defined[typ]) > 0:
+		return one(g, g.defined[typ]...), nil, typ
+	}
+	return typ, g.where(typ), typ
+}
+
+func (g *generator) update() *command {
+	c := &command{}
+	var typ string
+	c.from, c.where, typ = g.target()
+	c.update = obj{}
+	known := typ == ""
+	if known {
+		typ = c.from.(ref).typ
+	}
+	for _, a := range attrs[typ] {
+		if known && a.name == "Name" || a.readOnly || !g.chance(18) || a.name == "Username" && c.where != nil {
+			continue
+		}
+		_, byRef := c.from.(ref)
+		c.update = append(c.update, pair{key: a.name, val: g.said(typ, a, byRef)})
+	}
+	if rankSpace[typ] != "" && g.chance(8) {
+		c.update = append(c.update, pair{key: "Order", val: obj{{key: one(g, "Before", "After"), val: g.pick(typ)}}})
+	}
+	if g.chance(4) {
+		f := g.fault(typ)
+		c.update = append(without(c.update, f.key), f)
+	}
+	if c.where != nil && g.chance(10) {
+		c.alias = "@" + strings.ReplaceAll(g.label("later"), "#", "")
+	}
+	return c
+}
+
+func (g *generator) operation() *command {
+	c := &command{}
+	var typ string
+	for typ == "" {
+		c.from, c.where, typ = g.target()
+	}
+	var all []string
+	for _, name := range []string{"Delete", "Delete", "Undelete", "Inactivate", "Reactivate", "Close", "QuickClose", "QuickSignup", "MakeTemplate", "Activate", "MakeFuture", "AssignMemberWithRole", "AssignToScopeWithRole"} {
+		if _, ok := operations[typ][name]; ok || g.chance(4) && !strings.HasPrefix(name, "Assign") {
+			all = append(all, name)
+		}
+	}
+	c.op = one(g, all...)
+	if strings.HasPrefix(c.op, "Assign") {
+		other := "Member"
+		if typ == "Member" {
+			other = "Scope"
+		}
+		for range 1 + g.IntN(2) {
+			c.args = append(c.args, obj{{key: other, val: g.pick(other)}, {key: "Role", val: g.pick("Role")}, {key: "IsOwner", val: g.chance(50)}})
+		}
+	}
+	if c.where != nil && g.chance(10) {
+		c.alias = "@" + strings.ReplaceAll(g.label("later"), "#", "")
+	}
+	return c
+}
+
+// copying is an operation that makes things, on one or some.
+func (g *generator) copying() *command {
+	c := &command{from: "Task", op: "DeepCopy", where: obj{{key: "Name", val: one(g, "a", "d")}}}
+	if g.chance(80) {
+		c = &command{from: "Story", op: one(g, "Copy", "DeepCopy", "ShallowCopy", "Split", "Breakdown"), where: g.where("Story")}
+		if r, ok := g.pick("Story").(ref); ok && r.typ == "Story" {
+			c.from, c.where = r, nil
+		}
+	}
+	return c
+}
+
+func (g *generator) query() *command {
+	typ := one(g, "Scope", "Epic", "Story", "Story", "Task", "Workitem", "Member")
+	c := &command{from: typ, sel: []string{"Name", "Reference"}}
+	switch typ {
+	case "Member":
+		c.sel = []string{"Name", "Nickname"}
+	case "Scope":
+	default:
+		c.sel = append(c.sel, "Scope", "Owners")
+	}
+	if all := g.defined[typ]; len(all) > 0 && g.chance(20) {
+		c.from = one(g, all...)
+	}
+	if tables[typ] != "" && g.chance(50) {
+		c.where = g.where(typ)
+	}
+	return c
+}

@@ -1,0 +1,190 @@
+package modeltest
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/check"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+var (
+	sequences = flag.Int("modeltest.sequences", 0, "sequences to run on each database; 0: as many as fit into a few seconds")
+	firstSeed = flag.Uint64("modeltest.seed", 1, "seed of the first sequence")
+)
+
+// brief is how long the test runs on each database when no number is given.
+const brief = 6 * time.Second
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+var model = meta.Default()
+
+// logins keeps user names without passwords.
+type logins struct{}
+
+func (logins) Set(ctx context.Context, tx *db.Tx, member int64, name, _ *string) error {
+	if name == nil {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM credential WHERE member_id = ?`, member); err != nil || *name == "" {
+		return err
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO credential (member_id, username, version, disabled) VALUES (?, ?, 1, 0)`, member, *name)
+	return err
+}
+
+func lower(s string) string { return strings.ToLower(s) }
+
+// open is an empty database of a dialect.
+var open = map[string]func(testing.TB) *db.DB{"mysql": testdb.MySQL, "sqlite": testdb.SQLite}
+
+// TestModel runs random sequences against the engine and the model.
+func TestModel(t *testing.T) {
+	for _, dialect := range []string{"sqlite", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			start, until := beginning(t, dialect), time.Now().Add(brief)
+			n := 0
+			for ; *sequences > n || *sequences == 0 && time.Now().Before(until); n++ {
+				seed := *firstSeed + uint64(n)
+				all := generate(seed, start)
+				why := attempt(t, dialect, all)
+				if why == "" {
+					continue
+				}
+				small, why := shrink(t, dialect, all, why)
+				t.Fatalf("seed %d: %s\n%s", seed, why, show(small))
+			}
+			t.Logf("%d sequences from seed %d", n, *firstSeed)
+		})
+	}
+}
+
+// beginning is the world of a new database.
+func beginning(t *testing.T, dialect string) *world {
+	var w *world
+	t.Run("new", func(t *testing.T) {
+		b := &database{d: open[dialect](t), m: model, labels: map[int64]string{}, ids: map[string]int64{}}
+		if err := asset.Seed(t.Context(), b.d, model); err != nil {
+			t.Fatal(err)
+		}
+		w = b.mustDump(t)
+	})
+	return w
+}
+
+func (b *database) mustDump(t *testing.T) *world {
+	t.Helper()
+	if _, err := b.dump(t.Context()); err != nil { // gives labels
+		t.Fatal(err)
+	}
+	w, err := b.dump(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range w.things {
+		x.nr -= 1 << 30
+	}
+	return w
+}
+
+// attempt runs a sequence on a new database; it returns what differs.
+func attempt(t *testing.T, dialect string, all sequence) (why string) {
+	t.Run("sequence", func(t *testing.T) {
+		b := &database{d: open[dialect](t), m: model, labels: map[int64]string{}, ids: map[string]int64{}}
+		if err := asset.Seed(t.Context(), b.d, model); err != nil {
+			t.Fatal(err)
+		}
+		e := bulk.New(asset.New(b.d, model, logins{}, nil, nil), find.New(b.d, model))
+		w := b.mustDump(t)
+		for i, r := range all {
+			why = b.step(t.Context(), e, w, r)
+			if why == known {
+				why = ""
+				return
+			}
+			if why != "" {
+				why = fmt.Sprintf("request %d: %s", i+1, why)
+				return
+			}
+		}
+	})
+	return why
+}
+
+// known ends a sequence where the engine is known to go wrong.
+const known = "known"
+
+// step runs one request on both sides and compares.
+func (b *database) step(ctx context.Context, e *bulk.Engine, w *world, r *request) string {
+	body := r.text(b.oid)
+	if r.preview {
+		projection, err := e.Run(ctx, auth.System, []byte(body), r.yaml, bulk.Options{Preview: true})
+		if err != nil {
+			return fmt.Sprintf("the preview fails: %v\n%s", err, body)
+		}
+		has, err := b.dump(ctx)
+		if err != nil {
+			return err.Error()
+		}
+		if diff := differ(w, has); diff != "" {
+			return "the preview changed something:\n" + diff
+		}
+		body = string(projection)
+	}
+	raw, err := e.Run(ctx, auth.System, []byte(body), r.yaml, bulk.Options{})
+	if err != nil {
+		return fmt.Sprintf("the engine fails: %v\n%s", err, body)
+	}
+	var got response
+	if err := json.Unmarshal(raw, &got); err != nil {
+		return fmt.Sprintf("%v: %s", err, raw)
+	}
+	want := w.run(r)
+	if want.unsure {
+		return known
+	}
+	if diff := b.compare(want, got, r); diff != "" {
+		return diff + "\nrequest: " + body
+	}
+	if err := b.adopt(ctx, w); err != nil {
+		return err.Error()
+	}
+	has, err := b.dump(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	if diff := differ(w, has); diff != "" {
+		return "the database differs (-model +database):\n" + diff + "\nrequest: " + body
+	}
+	found, err := check.Run(ctx, b.d, model)
+	if err != nil {
+		return err.Error()
+	}
+	if len(found) > 0 {
+		return fmt.Sprintf("the checker says %s\nrequest: %s", found[0], body)
+	}
+	return ""
+}
+
+// oid is the token that a payload names an asset by.
+func (b *database) oid(r ref) string {
+	id, ok := b.ids[r.label]
+	if !ok {
+		return nobody(r)
+	}
+	return b.token(b.typ(typeOf(r.label)), id)
+}
+
+func typeOf(label string) string { return label[:strings.IndexAny(label, "#:")] }

@@ -1,0 +1,100 @@
+package modeltest
+
+import (
+	"fmt"
+	"slices"
+)
+
+func (k *work) operate(c *change, s *step) (skip bool, err error) {
+	if skip, err = k.reach(c, s); skip || err != nil {
+		return skip, err
+	}
+	t := c.me
+	op, ok := operations[t.typ][s.cmd.op]
+	makes, copies := copying[t.typ][s.cmd.op]
+	if copies {
+		op, ok = makes, true
+	}
+	if !ok {
+		return false, fmt.Errorf("Unknown Operation '%s.%s'", t.typ, s.cmd.op)
+	}
+	if len(op.from) > 0 && !slices.Contains(op.from, t.state) || len(op.from) == 0 && t.state == 255 {
+		return false, fmt.Errorf("Invalid Operation '%s.%s'", t.typ, s.cmd.op)
+	}
+	if op.set != "" {
+		t.one["State"] = op.set
+	}
+	if op.to >= 0 {
+		t.state = op.to
+	}
+	if copies {
+		return false, k.copies(c, s.cmd.op)
+	}
+	switch s.cmd.op {
+	case "QuickClose":
+		k.quickClose(t)
+	case "QuickSignup":
+		return false, c.set("Owners", ref{label: "Member:20"})
+	case "AssignMemberWithRole", "AssignToScopeWithRole":
+		return false, k.assign(c, s.args)
+	}
+	return false, nil
+}
+
+func (k *work) quickClose(t *thing) {
+	finish := func(t *thing) {
+		if _, has := t.val["ToDo"]; has {
+			t.val["ToDo"] = "0"
+		}
+	}
+	finish(t)
+	for _, child := range k.things {
+		if child.typ == "Task" && child.one["Parent"] == t.label && child.state == 64 {
+			child.state = 128
+			finish(child)
+		}
+	}
+}
+
+// assign gives a member a role in a project, joining it if need be.
+func (k *work) assign(c *change, args obj) error {
+	var member, scope, role *thing
+	owner := ""
+	for _, p := range args {
+		if p.key == "IsOwner" {
+			if p.val == true {
+				owner = "*"
+			}
+			continue
+		}
+		v := p.val
+		if q, ok := v.(query); ok {
+			v = nil
+			if found, _ := k.find(q.typ, q.where); len(found) > 0 {
+				v = ref{label: found[0].label}
+			}
+		}
+		t, err := c.resolve(attr{name: p.key, to: p.key, says: p.key}, v)
+		switch {
+		case err != nil:
+			return err
+		case t == nil:
+			return violation("Required", c.me.typ, p.key)
+		case p.key == "Member":
+			member = t
+		case p.key == "Scope":
+			scope = t
+		default:
+			role = t
+		}
+	}
+	if c.me.typ == "Scope" {
+		scope = c.me
+	} else {
+		member = c.me
+	}
+	k.links[link{"Members", scope.label, member.label}] = true
+	k.roles[[2]string{scope.label, member.label}] = role.label + owner
+	c.touched = true
+	return nil
+}

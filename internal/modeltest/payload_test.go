@@ -1,0 +1,256 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+)
+
+// The values of a payload: nil, bool, float64, string, []any, and these.
+type (
+	// obj is an object; its keys keep their order.
+	obj []pair
+	// pair is a member of an object. With of, the key is that asset's token.
+	pair struct {
+		key string
+		of  *ref
+		val any
+	}
+	// ref names an asset that an earlier request made, by its Oid token; one
+	// that does not exist by a token that nothing has.
+	ref struct{ label, typ string }
+	// name of an asset that the same request makes, with its @.
+	alias string
+	// create is a create command, nested or not.
+	create struct {
+		label string // what the model calls the asset
+		alias string // of the payload; empty when it has none
+		typ   string
+		attrs obj
+	}
+	// query is one where a value stands, or an address.
+	query struct {
+		typ   string
+		where obj
+	}
+)
+
+// command is one of a payload. Exactly one of create, update, op, sel and junk
+// is set.
+type command struct {
+	alias  string
+	create *create
+	from   any // ref, alias, or the name of a type
+	where  obj
+	update obj
+	op     string
+	args   []obj // of the operation; several: a list
+	sel    []string
+	junk   string // text that fails whatever the database holds
+	want   string // with this message
+}
+
+// request is one payload.
+type request struct {
+	atomic   bool
+	counts   bool // answers with counts only
+	most     int  // maxAffected; 0: none
+	yaml     bool
+	preview  bool // its projection is posted in its place
+	commands []*command
+}
+
+// config tells whether a config document stands before the commands.
+func (r *request) config() bool { return r.atomic || r.counts || r.most > 0 }
+
+// nobody is the token of an asset that is not there.
+func nobody(r ref) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(r.label))
+	return fmt.Sprintf("%s:%d", r.typ, 1<<40+int64(h.Sum32()))
+}
+
+// writer writes payloads as text.
+type writer struct {
+	strings.Builder
+	token func(r ref) string
+}
+
+func (r *request) text(token func(ref) string) string {
+	w := &writer{token: token}
+	w.WriteString("[")
+	if r.config() {
+		fmt.Fprintf(w, `{"config": {"atomic": %v, "counts-only": %v`, r.atomic, r.counts)
+		if r.most > 0 {
+			fmt.Fprintf(w, `, "maxAffected": %d`, r.most)
+		}
+		w.WriteString("}}")
+	}
+	for i, c := range r.commands {
+		if i > 0 || r.config() {
+			w.WriteString(",\n ")
+		}
+		w.command(c)
+	}
+	w.WriteString("]")
+	return w.String()
+}
+
+func (w *writer) command(c *command) {
+	if c.junk != "" {
+		w.WriteString(c.junk)
+		return
+	}
+	if c.create != nil {
+		w.value(c.create)
+		return
+	}
+	if c.alias != "" {
+		fmt.Fprintf(w, "{%q: ", c.alias)
+	}
+	w.WriteString(`{"from": `)
+	w.value(c.from)
+	if c.where != nil {
+		w.WriteString(`, "where": `)
+		w.value(c.where)
+	}
+	switch {
+	case c.update != nil:
+		w.WriteString(`, "update": `)
+		w.value(c.update)
+	case c.sel != nil:
+		w.WriteString(`, "select": `)
+		b, _ := json.Marshal(c.sel)
+		w.Write(b)
+	case c.args == nil:
+		fmt.Fprintf(w, `, "execute": %q`, c.op)
+	case len(c.args) == 1:
+		fmt.Fprintf(w, `, "execute": {"op": %q, "args": `, c.op)
+		w.value(c.args[0])
+		w.WriteString("}")
+	default:
+		fmt.Fprintf(w, `, "execute": {"op": %q, "list": [`, c.op)
+		for i, a := range c.args {
+			if i > 0 {
+				w.WriteString(", ")
+			}
+			w.value(a)
+		}
+		w.WriteString("]}")
+	}
+	w.WriteString("}")
+	if c.alias != "" {
+		w.WriteString("}")
+	}
+}
+
+func (w *writer) value(v any) {
+	switch x := v.(type) {
+	case ref:
+		w.WriteString(strconv.Quote(w.token(x)))
+	case alias:
+		w.WriteString(strconv.Quote(string(x)))
+	case obj:
+		w.object(x)
+	case []any:
+		w.WriteString("[")
+		for i, item := range x {
+			if i > 0 {
+				w.WriteString(", ")
+			}
+			w.value(item)
+		}
+		w.WriteString("]")
+	case *create:
+		if x.alias != "" {
+			fmt.Fprintf(w, "{%q: ", x.alias)
+		}
+		w.object(append(obj{{key: "AssetType", val: x.typ}}, x.attrs...))
+		if x.alias != "" {
+			w.WriteString("}")
+		}
+	case query:
+		w.object(obj{{key: "from", val: x.typ}, {key: "where", val: x.where}})
+	default:
+		b, err := json.Marshal(v)
+		if err != nil {
+			panic(err)
+		}
+		w.Write(b)
+	}
+}
+
+func (w *writer) object(o obj) {
+	w.WriteString("{")
+	for i, p := range o {
+		if i > 0 {
+			w.WriteString(", ")
+		}
+		key := p.key
+		if p.of != nil {
+			key = w.token(*p.of)
+		}
+		fmt.Fprintf(w, "%q: ", key)
+		w.value(p.val)
+	}
+	w.WriteString("}")
+}
+
+// aliases are all that the creates of a payload define.
+func (r *request) aliases() map[alias]bool {
+	all := map[alias]bool{}
+	for _, c := range r.commands {
+		if c.create != nil {
+			c.create.define(all)
+		}
+	}
+	return all
+}
+
+func (c *create) define(all map[alias]bool) {
+	if c.alias != "" {
+		all[alias(c.alias)] = true
+	}
+	for _, p := range c.attrs {
+		for _, v := range list(p.val) {
+			if inner, ok := v.(*create); ok {
+				inner.define(all)
+			}
+		}
+	}
+}
+
+// list is a value as a list.
+func list(v any) []any {
+	if l, ok := v.([]any); ok {
+		return l
+	}
+	return []any{v}
+}
+
+// names reports whether a value names one of the aliases.
+func names(v any, all map[alias]bool) bool {
+	switch x := v.(type) {
+	case alias:
+		return all[x]
+	case obj:
+		for _, p := range x {
+			if names(p.val, all) || all[alias(p.key)] {
+				return true
+			}
+		}
+	case []any:
+		for _, item := range x {
+			if names(item, all) {
+				return true
+			}
+		}
+	case *create:
+		return names(x.attrs, all)
+	case query:
+		return names(x.where, all)
+	}
+	return false
+}

@@ -1,0 +1,365 @@
+package modeltest
+
+import (
+	"fmt"
+	"slices"
+)
+
+// process is the second phase for one step.
+func (k *work) process(s *step) {
+	switch {
+	case s.fail != "":
+		k.failures = append(k.failures, failure{step: s, message: s.fail})
+	case s.cmd != nil && s.cmd.sel != nil:
+		k.query(s)
+	case s.later:
+		s.later = false
+		for _, each := range k.expand(s) {
+			each.viaTag = s.viaTag
+			k.process(each)
+		}
+	default:
+		k.carryOut(s)
+	}
+}
+
+// orphan says that a command hangs on another that failed.
+type orphan struct{ parent *step }
+
+func (o orphan) Error() string { return "Invalid OID token: of the parent" }
+
+// carryOut does a step, wholly or not at all, and counts versions.
+func (k *work) carryOut(s *step) {
+	before := k.clone()
+	skip := false
+	c := &change{world: k.world, before: before, made: k.made, moved: map[string]bool{}, since: k.since, unsure: &k.unsure}
+	var err error
+	switch {
+	case s.create != nil:
+		err = k.make(c, s)
+	case s.cmd.update != nil:
+		skip, err = k.update(c, s)
+	default:
+		skip, err = k.operate(c, s)
+	}
+	if err == nil {
+		err = c.login()
+	}
+	if err != nil {
+		*k.world = *before
+		f := failure{step: s, message: err.Error()}
+		if o, ok := err.(orphan); ok { //nolint:errorlint // never wrapped
+			f.orphan = o.parent
+		}
+		k.failures = append(k.failures, f)
+		return
+	}
+	s.done = true
+	if skip {
+		return
+	}
+	k.settle()
+	for _, t := range k.things {
+		if c.altered(t) {
+			t.versions++
+		}
+	}
+	switch {
+	case s.create != nil:
+		k.created = append(k.created, s.label)
+		if s.alias != "" {
+			k.made[s.alias] = s.label
+		}
+	case s.cmd.update != nil:
+		k.modified = append(k.modified, s.target)
+	default:
+		k.operated = append(k.operated, s.target)
+	}
+}
+
+// value puts the parent's identity where a nested create names it.
+func value(v any) (any, error) {
+	switch x := v.(type) {
+	case *step:
+		if !x.done && (x.create != nil || x.target == "" || updatesHaveOrphans) {
+			return nil, orphan{x}
+		}
+		if x.create == nil {
+			return ref{label: x.target}, nil
+		}
+		return ref{label: x.label}, nil
+	case []any:
+		all := make([]any, len(x))
+		for i := range x {
+			var err error
+			if all[i], err = value(x[i]); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	}
+	return v, nil
+}
+
+// make creates.
+func (k *work) make(c *change, s *step) error {
+	var context *thing
+	if s.parent != nil {
+		v, err := value(s.parent)
+		if err != nil {
+			return err
+		}
+		context = k.things[v.(ref).label]
+	}
+	var own obj
+	for _, p := range s.create.attrs {
+		v, err := value(p.val)
+		if err != nil {
+			return err
+		}
+		own = append(own, pair{key: p.key, val: v})
+	}
+	asked := k.askAll(s.create.typ, own)
+	t := &thing{label: s.create.label, typ: s.create.typ, nr: len(k.things), state: 64, val: map[string]string{}, one: map[string]string{}}
+	for k.things[t.label] != nil { // a create that is carried out once for each of many
+		t.label += "'"
+	}
+	k.things[t.label] = t
+	c.me, c.fresh, s.label = t, true, t.label
+	if space := rankSpace[t.typ]; space != "" {
+		k.ranks[space] = append(k.ranks[space], t.label)
+	}
+	said := map[string]bool{}
+	for _, p := range asked {
+		said[p.key] = true
+		if err := c.set(p.key, p.val); err != nil {
+			return err
+		}
+	}
+	if err := k.fromContext(c, context, said); err != nil {
+		return err
+	}
+	k.defaults(t, said)
+	k.ownState(t)
+	return k.found(t)
+}
+
+// found checks what a new thing must have; a project has its maker as a member.
+func (k *work) found(t *thing) error {
+	for _, a := range attrs[t.typ] {
+		_, one := t.one[a.name]
+		if a.required && t.val[a.name] == "" && !one {
+			return violation("Required", t.typ, a.name)
+		}
+	}
+	l := link{"Members", t.label, "Member:20"}
+	if t.typ == "Scope" && !k.links[l] {
+		k.links[l] = true
+		k.roles[[2]string{t.label, "Member:20"}] = "Role:1*"
+	}
+	return nil
+}
+
+func (k *work) fromContext(c *change, context *thing, said map[string]bool) error {
+	if context == nil {
+		return nil
+	}
+	for _, name := range []string{"Super", "Parent", "Schedule", "Scope"} {
+		a, ok := attrOf(c.me.typ, name)
+		if !ok || a.readOnly || said[name] {
+			continue
+		}
+		up := context
+		if !implied(c.me.typ, context.typ, name) {
+			if up = k.things[context.one["Scope"]]; name != "Scope" || up == nil {
+				continue
+			}
+		}
+		if err := c.point(c.me, a, up, true); err != nil {
+			return err
+		}
+	}
+	if c.me.typ == "Timebox" && context.typ == "Schedule" && !said["State"] {
+		c.me.one["State"] = "State:100"
+	}
+	return nil
+}
+
+func (k *work) defaults(t *thing, said map[string]bool) {
+	fill := func(attr, v string) {
+		if t.val[attr] == "" && !said[attr] {
+			t.val[attr] = v
+		}
+	}
+	switch t.typ {
+	case "Note":
+		fill("Personal", "false")
+		t.one["Author"] = "Member:20"
+	case "Schedule":
+		fill("TimeboxLength", "2 Weeks")
+		fill("TimeboxGap", "0 Days")
+	}
+}
+
+// ownState keeps what follows from a thing's own attributes.
+func (k *work) ownState(t *thing) {
+	if state, ok := stateOf[t.one["State"]]; ok && t.typ == "Timebox" && t.state < 200 {
+		t.state = state
+	}
+	if t.typ == "Note" {
+		delete(t.one, "PersonalTo")
+		if t.val["Personal"] == "true" {
+			t.one["PersonalTo"] = t.one["Author"]
+		}
+	}
+}
+
+// askAll answers the queries of a command, which see what was there before it.
+// One that finds nothing fails when its attribute's turn comes.
+func (k *work) askAll(typ string, all obj) obj {
+	asked := slices.Clone(all)
+	for i, p := range all {
+		var err error
+		if asked[i].val, err = k.ask(typ, p.key, p.val); err != nil {
+			asked[i].val = err
+		}
+	}
+	return asked
+}
+
+// ask answers the queries among the values of an attribute.
+func (k *work) ask(typ, name string, v any) (any, error) {
+	switch x := v.(type) {
+	case query:
+		found, err := k.find(x.typ, x.where)
+		if err != nil {
+			return nil, err
+		}
+		a, _ := attrOf(typ, name)
+		if a.kind == ">" {
+			if len(found) == 0 {
+				return nil, violation("Invalid", typ, name)
+			}
+			return ref{label: found[0].label}, nil
+		}
+		all := []any{}
+		for _, t := range found {
+			all = append(all, ref{label: t.label})
+		}
+		return all, nil
+	case []any:
+		all := []any{}
+		for _, item := range x {
+			got, err := k.ask(typ, name, item)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, list(got)...)
+		}
+		return all, nil
+	case obj:
+		all := slices.Clone(x)
+		for i, p := range x {
+			if p.key == "add" || p.key == "remove" {
+				got, err := k.ask(typ, name, p.val)
+				if err != nil {
+					return nil, err
+				}
+				all[i].val = got
+			}
+		}
+		return all, nil
+	}
+	return v, nil
+}
+
+// reach finds the target of a step as it is now.
+func (k *work) reach(c *change, s *step) (skip bool, err error) {
+	c.me = k.things[s.target]
+	if c.me.state == 255 && s.viaTag {
+		return true, nil
+	}
+	if c.me.state == 255 && s.cmd.update != nil && !s.dead {
+		return false, fmt.Errorf("Invalid OID token: %s", tokenMark+s.target)
+	}
+	return false, nil
+}
+
+// tokenMark in a message stands before a label whose token belongs there.
+const tokenMark = "\x00"
+
+func (k *work) update(c *change, s *step) (skip bool, err error) {
+	if skip, err = k.reach(c, s); skip || err != nil {
+		return skip, err
+	}
+	args := slices.Clone(s.args)
+	for i, p := range args {
+		if args[i].val, err = value(p.val); err != nil {
+			return false, err
+		}
+	}
+	for _, p := range k.askAll(c.me.typ, args) {
+		if err := c.set(p.key, p.val); err != nil {
+			return false, err
+		}
+	}
+	k.ownState(c.me)
+	return false, nil
+}
+
+// query answers a query where it stands.
+func (k *work) query(s *step) {
+	c := s.cmd
+	found, _, err := k.address(c)
+	if err == nil {
+		for _, name := range c.sel {
+			if name == "Nonsense" {
+				typ, _ := c.from.(string)
+				err = fmt.Errorf("Unknown AttributeDefinition: %s.Nonsense", typ)
+			}
+		}
+	}
+	if err != nil {
+		k.failures = append(k.failures, failure{step: s, message: err.Error()})
+		return
+	}
+	rows := []map[string]any{}
+	for _, t := range found {
+		if t.state == 255 && !hasKey(c.where, "IsDeleted") {
+			continue
+		}
+		row := map[string]any{"_oid": t.label}
+		for _, name := range c.sel {
+			row[name] = k.cell(t, name)
+		}
+		rows = append(rows, row)
+	}
+	k.results = append(k.results, rows)
+}
+
+func hasKey(o obj, key string) bool {
+	return slices.ContainsFunc(o, func(p pair) bool { return p.key == key })
+}
+
+// cell is one value of a row, in labels.
+func (k *work) cell(t *thing, name string) any {
+	switch name {
+	case "Scope":
+		if l := t.one[name]; l != "" {
+			return map[string]any{"_oid": l}
+		}
+		return nil
+	case "Owners":
+		all := []any{}
+		for _, m := range k.sorted("Member") {
+			if k.links[link{"Owners", t.label, m.label}] && m.state != 255 {
+				all = append(all, map[string]any{"_oid": m.label})
+			}
+		}
+		return all
+	}
+	if v, has := t.val[name]; has {
+		return v
+	}
+	return nil
+}

@@ -1,0 +1,299 @@
+package modeltest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// resolve finds what a value names: an Oid token, an alias, or a name. Nothing
+// comes back for no value.
+func (c *change) resolve(a attr, v any) (*thing, error) {
+	var t *thing
+	switch x := v.(type) {
+	case nil:
+		return nil, nil
+	case alias:
+		label, ok := c.made[x]
+		if !ok {
+			return nil, fmt.Errorf("Invalid OID token: %s", x)
+		}
+		t = c.things[label]
+	case ref:
+		if t = c.things[x.label]; t == nil {
+			return nil, violation("Invalid", c.me.typ, a.name)
+		}
+	case string:
+		if x == "" {
+			return nil, nil
+		}
+		if t = c.byName(a.to, x); t == nil {
+			return nil, fmt.Errorf("Resolution'Unresolved'%s.%s'%s", c.me.typ, a.name, a.says)
+		}
+	default:
+		return nil, fmt.Errorf("Resolution'Unresolved'%s.%s'%s", c.me.typ, a.name, a.says)
+	}
+	if !isA(t.typ, a.to) || t.state == 255 {
+		return t, violation("Invalid", c.me.typ, a.name)
+	}
+	return t, nil
+}
+
+// byName is the only live thing with a name; case does not count.
+func (c *change) byName(typ, name string) *thing {
+	attrs := []string{"Name"}
+	if typ == "Member" {
+		attrs = []string{"Name", "Nickname", "Username"}
+	}
+	for _, attr := range attrs {
+		var exact, alike []*thing
+		for _, t := range c.before.sorted(typ) {
+			v, has := t.val[attr]
+			switch {
+			case t.state == 255 || !has:
+			case v == name || v == typ+".Name'"+name:
+				exact = append(exact, t)
+			case strings.EqualFold(v, name):
+				alike = append(alike, t)
+			}
+		}
+		if len(exact) == 0 {
+			exact = alike
+		}
+		switch len(exact) {
+		case 0:
+		case 1:
+			return c.things[exact[0].label]
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+func (c *change) toOne(a attr, v any) error {
+	_, _, replace := findReplace(v)
+	v, ok := single(v)
+	if !ok || replace {
+		return violation("Invalid", c.me.typ, a.name)
+	}
+	t, err := c.resolve(a, v)
+	if err != nil {
+		return err
+	}
+	return c.point(c.me, a, t, c.fresh)
+}
+
+// point sets a to-one relation of a thing.
+func (c *change) point(who *thing, a attr, t *thing, fresh bool) error {
+	if t == nil {
+		if a.required && !fresh {
+			return c.mayNot(who, a)
+		}
+		c.moved[who.label] = c.moved[who.label] || who.one[a.name] != ""
+		delete(who.one, a.name)
+		return nil
+	}
+	if !isA(t.typ, a.to) {
+		return violation("Invalid", who.typ, a.name)
+	}
+	if trees[a.name] {
+		for at := t; at != nil; at = c.things[at.one[a.name]] {
+			if at == who {
+				return violation("Invalid", who.typ, a.name)
+			}
+		}
+	}
+	c.moved[who.label] = c.moved[who.label] || who.one[a.name] != t.label
+	who.one[a.name] = t.label
+	return nil
+}
+
+// mayNot says that a thing must keep a value.
+func (c *change) mayNot(who *thing, a attr) error {
+	*c.unsure = *c.unsure || !requiredAtOnce && who.nr >= c.since
+	return violation("Required", who.typ, a.name)
+}
+
+func (c *change) toMany(a attr, v any) error {
+	if find, replace, ok := findReplace(v); ok {
+		return c.swap(a, find, replace)
+	}
+	var add, remove []any
+	switch x := v.(type) {
+	case obj:
+		var ok bool
+		if add, remove, ok = addRemove(x); !ok {
+			return violation("Invalid", c.me.typ, a.name)
+		}
+	default:
+		add = list(v)
+	}
+	for _, v := range remove {
+		t, err := c.resolveOut(a, v)
+		if err == nil && t != nil {
+			err = c.takeOut(a, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, v := range add {
+		t, err := c.resolve(a, v)
+		if err == nil && t != nil {
+			err = c.putIn(a, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resolveOut is resolve for what is to go: it may be deleted.
+func (c *change) resolveOut(a attr, v any) (*thing, error) {
+	t, err := c.resolve(a, v)
+	if t != nil && isA(t.typ, a.to) {
+		err = nil
+	}
+	return t, err
+}
+
+// swap puts one member in the place of another, where that one is.
+func (c *change) swap(a attr, find, replace any) error {
+	old, err := c.resolveOut(a, find)
+	if err != nil || old == nil {
+		return err
+	}
+	next, err := c.resolve(a, replace)
+	if err != nil || !c.isIn(a, old) {
+		return err
+	}
+	if err := c.takeOut(a, old); err != nil || next == nil {
+		return err
+	}
+	return c.putIn(a, next)
+}
+
+func (c *change) isIn(a attr, t *thing) bool {
+	if a.kind == "<" {
+		return t.one[a.back] == c.me.label
+	}
+	return c.links[c.link(a, t)]
+}
+
+// other is the attribute at the other end of a to-one relation seen from here.
+func (c *change) other(a attr, t *thing) (attr, error) {
+	b, ok := attrOf(t.typ, a.back)
+	if !ok || b.readOnly {
+		return b, violation("ReadOnly", c.me.typ, a.name)
+	}
+	return b, nil
+}
+
+func (c *change) putIn(a attr, t *thing) error {
+	if a.kind == "<" {
+		b, err := c.other(a, t)
+		if err != nil {
+			return err
+		}
+		return c.point(t, b, c.me, false)
+	}
+	l := c.link(a, t)
+	if c.links[l] {
+		return nil
+	}
+	c.links[l], c.touched = true, true
+	if l.attr == "Members" {
+		c.roles[[2]string{l.from, l.to}] = c.things[l.to].one["DefaultRole"]
+	}
+	return nil
+}
+
+func (c *change) takeOut(a attr, t *thing) error {
+	if !c.isIn(a, t) {
+		return nil
+	}
+	if a.kind == "<" {
+		b, err := c.other(a, t)
+		if err != nil {
+			return err
+		}
+		return c.point(t, b, nil, false)
+	}
+	l := c.link(a, t)
+	delete(c.links, l)
+	c.touched = true
+	if l.attr == "Members" {
+		delete(c.roles, [2]string{l.from, l.to})
+	}
+	return nil
+}
+
+// place ranks a thing just before or after another.
+func (c *change) place(a attr, v any, after bool) error {
+	t, err := c.resolve(a, v)
+	if err != nil {
+		return err
+	}
+	space := rankSpace[c.me.typ]
+	if t == nil || rankSpace[t.typ] != space {
+		return violation("Invalid", c.me.typ, a.name)
+	}
+	if t == c.me {
+		return nil
+	}
+	order := slices.DeleteFunc(slices.Clone(c.ranks[space]), func(l string) bool { return l == c.me.label })
+	at := slices.Index(order, t.label)
+	if after {
+		at++
+	}
+	order = slices.Insert(order, at, c.me.label)
+	if slices.Equal(order, c.ranks[space]) { // its rank may or may not be another number now
+		c.me.versions = uncounted
+	}
+	c.ranks[space] = order
+	c.touched = true
+	return nil
+}
+
+// altered reports whether a thing gets a version: it, its own links, its rank
+// or its role are not what they were.
+func (c *change) altered(t *thing) bool {
+	old, was := c.before.things[t.label]
+	if !was || !t.equal(old) {
+		return true
+	}
+	if !onlyNet {
+		return t == c.me && c.touched || c.moved[t.label]
+	}
+	space := rankSpace[t.typ]
+	same := maps.Equal(c.links, c.before.links) && maps.Equal(c.roles, c.before.roles) && slices.Equal(c.ranks[space], c.before.ranks[space])
+	return t == c.me && c.touched && !same
+}
+
+// settle keeps what follows from the rest, for all things.
+func (w *world) settle() {
+	follow := func(t, up *thing, mine, theirs string) {
+		delete(t.one, mine)
+		if up != nil && up.one[theirs] != "" {
+			t.one[mine] = up.one[theirs]
+		}
+	}
+	for _, t := range w.things {
+		if t.typ == "Task" {
+			follow(t, w.things[t.one["Parent"]], "Scope", "Scope")
+			follow(t, w.things[t.one["Parent"]], "Timebox", "Timebox")
+		}
+	}
+	for _, t := range w.things { // which may hang on a task
+		if t.typ == "Note" {
+			on := w.things[t.one["Asset"]]
+			follow(t, on, "SecurityScope", "Scope")
+			if on != nil && on.typ == "Scope" {
+				t.one["SecurityScope"] = on.label
+			}
+		}
+	}
+}

@@ -1,0 +1,334 @@
+package modeltest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// step is one projected command.
+type step struct {
+	index  int
+	cmd    *command
+	create *create // with its own attributes only; what was nested follows
+	parent *step   // of a nested create
+	alias  alias
+	target string // the thing of an update or operation
+	dead   bool   // it was deleted when it was found, and meant
+	later  bool   // the target is found when its turn comes
+	viaTag bool   // addressed by an alias: nothing happens when it is deleted
+	args   obj
+	fail   string
+
+	done  bool
+	label string // of what a create made
+}
+
+// failure is a command that failed.
+type failure struct {
+	step    *step
+	message string
+	orphan  *step // the message names the alias of this step
+}
+
+// answer is the response, in labels.
+type answer struct {
+	created, modified, operated []string
+	failures                    []failure
+	results                     [][]map[string]any
+	unsure                      bool // the engine is known to go wrong here
+}
+
+// work is one request on a world.
+type work struct {
+	*world
+	most    int // maxAffected
+	since   int // things that were there before
+	defined map[alias]bool
+	taken   map[alias]bool // defined by a step before
+	made    map[alias]string
+	answer
+}
+
+// run is a request on the world, which it changes.
+func (w *world) run(r *request) answer {
+	before := w.clone()
+	k := &work{world: w, most: r.most, since: len(w.things), defined: r.aliases(), taken: map[alias]bool{}, made: map[alias]string{}}
+	var steps []*step
+	for i, c := range r.commands {
+		if r.config() {
+			i++ // the config document is a command, too
+		}
+		steps = append(steps, k.project(i, c)...)
+	}
+	for _, s := range steps {
+		if s.create != nil && s.alias != "" && s.fail == "" {
+			if k.taken[s.alias] {
+				s.fail = "Duplicate alias: " + string(s.alias)
+			}
+			k.taken[s.alias] = true
+		}
+	}
+	for _, s := range steps {
+		k.process(s)
+	}
+	if r.atomic && len(k.failures) > 0 {
+		*w = *before
+		return answer{failures: k.failures, unsure: k.unsure}
+	}
+	return k.answer
+}
+
+// project is the first phase for one command.
+func (k *work) project(index int, c *command) []*step {
+	s := &step{index: index, cmd: c}
+	from, tagged := c.from.(alias)
+	switch {
+	case c.junk != "":
+		s.fail = c.want
+		return []*step{s}
+	case c.create != nil:
+		return k.flatten(index, c.create, nil, "")
+	case c.sel != nil:
+		return []*step{s}
+	case c.alias != "" || tagged || names(c.where, k.defined) || names(c.update, k.defined) || slices.ContainsFunc(c.args, func(o obj) bool { return names(o, k.defined) }):
+		s.later = true
+		s.viaTag = tagged && c.where == nil
+		s.alias = from
+		return []*step{s}
+	}
+	return k.expand(s)
+}
+
+// flatten lays a create flat: itself, then what is nested in it, depth first.
+func (k *work) flatten(index int, c *create, parent *step, back string) []*step {
+	s := &step{index: index, parent: parent, alias: alias(c.alias)}
+	own := &create{label: c.label, alias: c.alias, typ: c.typ}
+	s.create = own
+	switch {
+	case len(above[c.typ]) == 0 && tables[c.typ] == "" && c.typ != "Workitem":
+		s.fail = "Unknown AssetType: " + c.typ
+	case tables[c.typ] == "":
+		s.fail = "Abstract AssetType: " + c.typ
+	}
+	var ahead, behind []*step
+	for _, p := range c.attrs {
+		rest, before, below := k.split(index, c.typ, s, p)
+		if rest.key != "" {
+			own.attrs = append(own.attrs, rest)
+		}
+		ahead, behind = append(ahead, before...), append(behind, below...)
+	}
+	if parent != nil && back != "" {
+		s.nameParent(parent, back)
+	}
+	return append(append(ahead, s), behind...)
+}
+
+// split takes nested creates out of an attribute: that of a relation to one
+// comes before what names it, the others behind it.
+func (k *work) split(index int, typ string, parent *step, p pair) (own pair, ahead, below []*step) {
+	if inner, ok := p.val.(*create); ok {
+		if a, _ := attrOf(typ, p.key); a.kind == ">" {
+			ahead = k.flatten(index, inner, nil, "")
+			made := ahead[slices.IndexFunc(ahead, func(s *step) bool { return s.create.label == inner.label })]
+			return pair{key: p.key, val: made}, ahead, nil
+		}
+	}
+	var rest []any
+	for _, v := range list(p.val) {
+		inner, ok := v.(*create)
+		if !ok {
+			rest = append(rest, v)
+			continue
+		}
+		a, _ := attrOf(typ, p.key)
+		below = append(below, k.flatten(index, inner, parent, reciprocal(typ, a))...)
+	}
+	switch {
+	case below == nil:
+		return p, nil, nil
+	case rest == nil:
+		return pair{}, nil, below
+	}
+	return pair{key: p.key, val: rest}, nil, below
+}
+
+// reciprocal is the name of the other end of a relation.
+func reciprocal(typ string, a attr) string {
+	if a.back != "" {
+		return a.back
+	}
+	for _, b := range attrs[a.to] {
+		if b.kind == "<<" && b.back == a.name && isA(typ, b.to) {
+			return b.name
+		}
+	}
+	return ""
+}
+
+// implied reports whether the context of a new thing says its attribute.
+func implied(child, parent, name string) bool {
+	a, ok := attrOf(child, name)
+	if !ok || a.kind != ">" || a.readOnly || !isA(parent, a.to) {
+		return false
+	}
+	return name == "Super" || name == "Schedule" || name == "Scope" || name == "Parent" && a.required
+}
+
+// nameParent lets a nested create name its parent itself where the context
+// does not imply it.
+func (s *step) nameParent(parent *step, back string) {
+	typ := ""
+	if parent.create != nil {
+		typ = parent.create.typ
+	} else {
+		typ = parent.label
+	}
+	if implied(s.create.typ, typ, back) {
+		return
+	}
+	for i, p := range s.create.attrs {
+		if p.key == back {
+			if a, _ := attrOf(s.create.typ, back); a.kind != ">" {
+				s.create.attrs[i].val = append([]any{parent}, list(p.val)...)
+			}
+			return
+		}
+	}
+	s.create.attrs = append(s.create.attrs, pair{key: back, val: parent})
+}
+
+// expand finds the things of an update or operation, and what is nested.
+func (k *work) expand(s *step) []*step {
+	c := s.cmd
+	targets, plain, err := k.address(c)
+	if n := len(targets); err == nil && k.most > 0 && n > k.most && !plain {
+		err = fmt.Errorf("The command affects %d assets, more than maxAffected: %d.", n, k.most)
+	}
+	if err != nil {
+		s.fail = err.Error()
+		steps := []*step{s}
+		if r, ok := c.from.(ref); ok && plain {
+			for i := 1; i < len(c.args); i++ { // each item of the list fails
+				steps = append(steps, &step{index: s.index, cmd: c, fail: s.fail})
+			}
+			for _, p := range c.update {
+				_, ahead, below := k.split(s.index, r.typ, s, p)
+				steps = append(append(ahead, steps...), below...)
+			}
+		}
+		return steps
+	}
+	var steps []*step
+	for _, t := range targets {
+		if plain && t.state == 255 {
+			continue
+		}
+		if c.update == nil {
+			calls := c.args
+			if calls == nil {
+				calls = []obj{nil}
+			}
+			for _, args := range calls {
+				steps = append(steps, &step{index: s.index, cmd: c, target: t.label, dead: t.state == 255, args: args})
+			}
+			continue
+		}
+		each := &step{index: s.index, cmd: c, target: t.label, dead: t.state == 255, label: t.typ}
+		var below []*step
+		for _, p := range c.update {
+			rest, ahead, more := k.split(s.index, t.typ, each, p)
+			if rest.key != "" {
+				each.args = append(each.args, rest)
+			}
+			steps, below = append(steps, ahead...), append(below, more...)
+		}
+		steps = append(append(steps, each), below...)
+	}
+	return steps
+}
+
+// address finds what a command or query is from. plain: by identity alone.
+func (k *work) address(c *command) (found []*thing, plain bool, err error) {
+	typ := ""
+	switch x := c.from.(type) {
+	case ref:
+		t := k.things[x.label]
+		if t == nil && c.where == nil {
+			return nil, true, fmt.Errorf("Invalid OID token: %s", nobody(x))
+		}
+		if t == nil {
+			_, err := k.find(x.typ, c.where)
+			return nil, false, err
+		}
+		if c.where == nil {
+			return []*thing{t}, true, nil
+		}
+		typ = t.typ
+		found, err = k.find(typ, c.where)
+		return slices.DeleteFunc(found, func(o *thing) bool { return o != t }), false, err
+	case alias:
+		label, ok := k.made[x]
+		if !ok {
+			return nil, true, fmt.Errorf("Invalid OID token: %s", x)
+		}
+		t := k.things[label]
+		if c.where == nil {
+			return []*thing{t}, true, nil
+		}
+		found, err = k.find(t.typ, c.where)
+		return slices.DeleteFunc(found, func(o *thing) bool { return o != t }), false, err
+	case string:
+		typ = x
+	}
+	if tables[typ] == "" && typ != "Workitem" && typ != "PrimaryWorkitem" {
+		return nil, false, fmt.Errorf("Unknown AssetType: %s", typ)
+	}
+	found, err = k.find(typ, c.where)
+	return found, false, err
+}
+
+// find is a query: all that is live, or with IsDeleted what it says, and fits.
+func (k *work) find(typ string, where obj) ([]*thing, error) {
+	for _, p := range where {
+		if p.key == "Nonsense" {
+			return nil, fmt.Errorf("Invalid QueryFilter2 token Nonsense='%v'", p.val)
+		}
+		if r, ok := p.val.(ref); ok && r.typ != "Scope" {
+			return nil, fmt.Errorf("Invalid QueryFilter2 token %s='%s'", p.key, r.label)
+		}
+		if a, ok := p.val.(alias); ok {
+			if !k.defined[a] { // no alias at all, so a value that is none
+				return nil, fmt.Errorf("Invalid QueryFilter2 token %s='%s'", p.key, a)
+			}
+			if _, made := k.made[a]; !made {
+				return nil, fmt.Errorf("Invalid OID token: %s", a)
+			}
+		}
+	}
+	var found []*thing
+	for _, t := range k.sorted(typ) {
+		fits, dead := true, false
+		for _, p := range where {
+			if p.key == "IsDeleted" {
+				dead = true
+				fits = fits && (t.state == 255) == p.val.(bool)
+				continue
+			}
+			switch v := p.val.(type) {
+			case alias:
+				fits = fits && t.one[p.key] == k.made[v]
+			case ref:
+				fits = fits && k.things[v.label] != nil && t.one[p.key] == v.label
+			case string:
+				got, has := t.val[p.key]
+				fits = fits && has && strings.EqualFold(got, v)
+			}
+		}
+		if fits && (dead || t.state != 255) {
+			found = append(found, t)
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,300 @@
+package modeltest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// thing is an asset as far as the documents tell of it.
+type thing struct {
+	label, typ string
+	nr         int // order of creation; that of well-known ones is below 0
+	state      int
+	val        map[string]string // what is not null, as text
+	one        map[string]string // to-one relations: label
+	tags       []string
+	versions   int // below 0: not counted any more
+}
+
+const uncounted = -1 << 20
+
+func (t *thing) clone() *thing {
+	c := *t
+	c.val, c.one, c.tags = maps.Clone(t.val), maps.Clone(t.one), slices.Clone(t.tags)
+	return &c
+}
+
+func (t *thing) equal(o *thing) bool {
+	return t.state == o.state && maps.Equal(t.val, o.val) && maps.Equal(t.one, o.one) && slices.Equal(t.tags, o.tags)
+}
+
+// link is one row of a to-many relation, by its forward attribute.
+type link struct{ attr, from, to string }
+
+// world is all there is.
+type world struct {
+	things map[string]*thing
+	links  map[link]bool
+	roles  map[[2]string]string // of a member in a project: role, and * for an owner
+	ranks  map[string][]string  // by rank space, first the highest
+	logins map[string]string    // label by user name in lower case
+}
+
+func (w *world) clone() *world {
+	c := &world{map[string]*thing{}, maps.Clone(w.links), maps.Clone(w.roles), map[string][]string{}, maps.Clone(w.logins)}
+	for l, t := range w.things {
+		c.things[l] = t.clone()
+	}
+	for s, r := range w.ranks {
+		c.ranks[s] = slices.Clone(r)
+	}
+	return c
+}
+
+// sorted are the things of a type, or below it, in order of creation.
+func (w *world) sorted(typ string) []*thing {
+	var all []*thing
+	for _, t := range w.things {
+		if isA(t.typ, typ) {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b *thing) int { return a.nr - b.nr })
+	return all
+}
+
+// change is one command at work on one thing.
+type change struct {
+	*world
+	before  *world           // where names are looked up
+	made    map[alias]string // aliases of the payload whose asset is there
+	me      *thing
+	fresh   bool
+	moved   map[string]bool // things whose to-one relations changed, maybe back again
+	names   []string        // the user name before and after, when it changes
+	since   int             // things from here on were made by the same request
+	unsure  *bool           // what the engine does next is known to be wrong
+	touched bool            // its own links, values or role changed: it gets a version
+}
+
+func violation(what, typ, attr string) error {
+	return fmt.Errorf("Violation'%s'%s.%s", what, typ, attr)
+}
+
+// set carries out one attribute of a create or an update.
+func (c *change) set(name string, v any) error {
+	if o, ok := v.(obj); ok && name == "Order" && rankSpace[c.me.typ] != "" {
+		return c.place(attr{name: name, to: "BaseAsset", says: "BaseAsset"}, o[0].val, o[0].key == "After")
+	}
+	a, ok := attrOf(c.me.typ, name)
+	if !ok {
+		return fmt.Errorf("Unknown AttributeDefinition: %s.%s", c.me.typ, name)
+	}
+	if a.readOnly {
+		return violation("ReadOnly", c.me.typ, name)
+	}
+	if err, bad := v.(error); bad {
+		return err
+	}
+	switch a.kind {
+	case ">":
+		return c.toOne(a, v)
+	case ">>", "<<", "<":
+		return c.toMany(a, v)
+	case "*":
+		return c.tag(v)
+	}
+	return c.plain(a, v)
+}
+
+// single is the value that a form says for an attribute with one value.
+func single(v any) (any, bool) {
+	switch x := v.(type) {
+	case []any:
+		if len(x) == 1 {
+			return x[0], true
+		}
+		return nil, false
+	case obj:
+		add, remove, ok := addRemove(x)
+		switch {
+		case !ok || len(add) > 1 || len(add)+len(remove) == 0:
+			return nil, false
+		case len(add) == 1:
+			return add[0], true
+		}
+		return nil, true
+	}
+	return v, true
+}
+
+// addRemove reads {add, remove} and {"Member:20": "add"}.
+func addRemove(o obj) (add, remove []any, ok bool) {
+	for _, p := range o {
+		switch {
+		case p.of != nil && p.val == "add":
+			add = append(add, *p.of)
+		case p.of != nil && p.val == "remove":
+			remove = append(remove, *p.of)
+		case strings.HasPrefix(p.key, "@") && p.val == "add":
+			add = append(add, alias(p.key))
+		case strings.HasPrefix(p.key, "@") && p.val == "remove":
+			remove = append(remove, alias(p.key))
+		case p.key == "add":
+			add = append(add, list(p.val)...)
+		case p.key == "remove":
+			remove = append(remove, list(p.val)...)
+		default:
+			return nil, nil, false
+		}
+	}
+	return add, remove, true
+}
+
+// findReplace reads {find, replace}.
+func findReplace(v any) (find, replace any, ok bool) {
+	o, is := v.(obj)
+	if !is || len(o) != 2 || o[0].key != "find" || o[1].key != "replace" {
+		return nil, nil, false
+	}
+	return o[0].val, o[1].val, true
+}
+
+// plain sets a scalar.
+func (c *change) plain(a attr, v any) error {
+	old := c.me.val[a.name]
+	if find, replace, ok := findReplace(v); ok {
+		if a.kind != "text" || find == "" {
+			return violation("Invalid", c.me.typ, a.name)
+		}
+		v = strings.ReplaceAll(old, find.(string), replace.(string))
+		if old == "" && !a.required {
+			return nil
+		}
+	}
+	v, ok := single(v)
+	if !ok {
+		return violation("Invalid", c.me.typ, a.name)
+	}
+	text, null, err := scalar(a, v)
+	if err != "" {
+		return violation(err, c.me.typ, a.name)
+	}
+	if a.required && (null || text == "") && !c.fresh {
+		return c.mayNot(c.me, a)
+	}
+	if a.name == "Username" && text != old {
+		c.names = []string{old, text}
+	}
+	if null {
+		delete(c.me.val, a.name)
+	} else {
+		c.me.val[a.name] = text
+	}
+	return nil
+}
+
+// login keeps user names unique, last of all that a command does.
+func (c *change) login() error {
+	if c.names == nil {
+		return nil
+	}
+	old, name := c.names[0], c.names[1]
+	key := strings.ToLower(name)
+	if by, taken := c.logins[key]; taken && by != c.me.label && name != "" {
+		return violation("NotUnique", c.me.typ, "Username")
+	}
+	delete(c.logins, strings.ToLower(old))
+	if name != "" {
+		c.logins[key] = c.me.label
+	}
+	return nil
+}
+
+// scalar is a value as it is kept, or the word that refuses it.
+func scalar(a attr, v any) (text string, null bool, wrong string) {
+	switch x := v.(type) {
+	case nil:
+		return "", true, ""
+	case string:
+		text = x
+	case float64:
+		text = strconv.FormatFloat(x, 'g', -1, 64)
+	case bool:
+		text = strconv.FormatBool(x)
+	default:
+		return "", false, "Invalid"
+	}
+	if a.kind == "text" {
+		if len([]rune(text)) > 4000 && a.name != "Description" && a.name != "Content" {
+			return "", false, "TooLong"
+		}
+		return text, false, ""
+	}
+	if text == "" {
+		return "", true, ""
+	}
+	switch a.kind {
+	case "#":
+		f, err := strconv.ParseFloat(text, 64)
+		if _, is := v.(bool); err != nil || is {
+			return "", false, "Invalid"
+		}
+		return strconv.FormatFloat(f, 'g', -1, 64), false, ""
+	case "?":
+		if t := strings.ToLower(text); t == "true" || t == "false" {
+			return t, false, ""
+		}
+	case "~":
+		if number, unit, _ := strings.Cut(text, " "); strings.Trim(number, "0123456789") == "" && slices.Contains([]string{"Days", "Weeks", "Months"}, unit) {
+			return text, false, ""
+		}
+	case "@":
+		if day, err := time.Parse(time.DateOnly, text); err == nil {
+			return strconv.FormatInt(day.UnixMicro(), 10), false, ""
+		}
+	}
+	return "", false, "Invalid"
+}
+
+// tag adds and removes texts; case does not tell them apart.
+func (c *change) tag(v any) error {
+	var add, remove []any
+	switch x := v.(type) {
+	case obj:
+		var ok bool
+		if add, remove, ok = addRemove(x); !ok {
+			return violation("Invalid", c.me.typ, "TaggedWith")
+		}
+	default:
+		add = list(v)
+	}
+	same := func(text string) func(string) bool {
+		return func(old string) bool { return strings.EqualFold(old, text) }
+	}
+	for _, v := range remove {
+		n := len(c.me.tags)
+		c.me.tags = slices.DeleteFunc(c.me.tags, same(v.(string)))
+		c.touched = c.touched || len(c.me.tags) != n
+	}
+	for _, v := range add {
+		text, _ := v.(string)
+		if text != "" && !slices.ContainsFunc(c.me.tags, same(text)) {
+			c.me.tags = append(c.me.tags, text)
+			c.touched = true
+		}
+	}
+	slices.Sort(c.me.tags)
+	return nil
+}
+
+func (c *change) link(a attr, t *thing) link {
+	if a.kind == "<<" {
+		return link{a.back, t.label, c.me.label}
+	}
+	return link{a.name, c.me.label, t.label}
+}

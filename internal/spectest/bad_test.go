@@ -1,0 +1,321 @@
+package spectest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// badTable is one file testdata/*/*.bad: requests that must be refused, one to
+// a line. It opens like a case; the sections then say how its lines are sent:
+//
+//	-- filter of Story --      a filter, on query.v1, api/asset (query and update) and rest-1
+//	-- where of Story --       the entry of a where map, on query.v1 and api/asset
+//	-- select of Story --      a token, on query.v1, api/asset and rest-1
+//	-- sort of Story --        a term, on query.v1, api/asset and rest-1
+//	-- query --                a whole query, on query.v1 and api/asset
+//	-- request --              a body of query.v1
+//	-- command --              a command of api/asset
+//	-- get --                  a path with parameters in plain text
+//	-- yaml --                 a query in YAML, with \n between its lines
+//
+// A line is
+//
+//	what is bad about it | what is sent | the message
+//
+// and get has the status before the message. "^" marks the place the answer
+// must name and is not sent; without it the answer must name none. "{}" in the
+// message stands for what is sent, {{3*x}} for xxx.
+type badTable struct {
+	file, spec, source string
+	rows               []badRow
+}
+
+// badRow is one line of a table.
+type badRow struct {
+	how, typ      string // the section: "filter", "Story"
+	what          string
+	sent, message string
+	place         int // of the mark in sent, -1 without one
+	status        int
+	line          int
+}
+
+// TestBad sends every line of every table to the service on every database.
+func TestBad(t *testing.T) {
+	tables := loadBad(t)
+	for _, dialect := range []string{"mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			base, _ := startService(t, dialect)
+			for _, table := range tables {
+				for _, row := range table.rows {
+					t.Run(table.file+"/"+row.what, func(t *testing.T) {
+						for _, way := range ways[row.how] {
+							askBad(t, base, table, row, way)
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
+// way is one manner to send a row.
+type way struct {
+	name    string
+	request func(r badRow) (request string, place int)
+	prefix  string // of the message
+	bulk    bool   // the command fails and the request does not
+}
+
+// ways lists, by section, how its lines are sent.
+var ways = map[string][]way{
+	"filter": {
+		inBody("query.v1", `{"from": "%t", "filter": ["`, `"]}`),
+		inCommand("api/asset", `{"from": "%t", "filter": ["`, `"]}`),
+		inCommand("api/asset, update", `{"from": "%t", "update": {"Description": "x"}, "filter": ["`, `"]}`),
+		inParam("where", ""),
+	},
+	"where": {
+		inBody("query.v1", `{"from": "%t", "where": {`, `}}`),
+		inCommand("api/asset", `{"from": "%t", "where": {`, `}}`),
+	},
+	"select": {
+		inBody("query.v1", `{"from": "%t", "select": ["`, `"]}`),
+		inCommand("api/asset", `{"from": "%t", "select": ["`, `"]}`),
+		inParam("sel", "Invalid SEL parameter: "),
+	},
+	"sort": {
+		inBody("query.v1", `{"from": "%t", "sort": ["`, `"]}`),
+		inCommand("api/asset", `{"from": "%t", "sort": ["`, `"]}`),
+		inParam("sort", "Invalid SORT parameter: "),
+	},
+	"query":   {inBody("query.v1", "", ""), inCommand("api/asset", "", "")},
+	"request": {inBody("query.v1", "", "")},
+	"command": {inCommand("api/asset", "", "")},
+	"get":     {{name: "rest-1", request: asGet}},
+	"yaml":    {inYAML("query.v1", false), inYAML("api/asset", true)},
+}
+
+// inBody sends a row between two pieces of JSON. Between quotes it is escaped.
+func inBody(name, before, after string) way {
+	return way{name: name, request: func(r badRow) (string, int) {
+		open := strings.ReplaceAll(before, "%t", r.typ)
+		sent, place := r.sent, r.place
+		if strings.HasPrefix(after, `"`) {
+			sent = escape(r.sent)
+			if place >= 0 {
+				place = len(escape(r.sent[:r.place]))
+			}
+		}
+		if place >= 0 {
+			place += len(open)
+		}
+		return "POST /" + strings.Split(name, ",")[0] + "\n\n" + open + sent + after, place
+	}}
+}
+
+func inCommand(name, before, after string) way {
+	w := inBody(name, before, after)
+	w.bulk = true
+	return w
+}
+
+// inYAML sends a row as YAML on several lines.
+func inYAML(name string, bulk bool) way {
+	lines := strings.NewReplacer(`\n`, "\n")
+	return way{name: name, bulk: bulk, request: func(r badRow) (string, int) {
+		place := r.place
+		if place >= 0 {
+			place = len(lines.Replace(r.sent[:place]))
+		}
+		return "POST /" + name + "\nContent-Type: text/yaml\n\n" + lines.Replace(r.sent), place
+	}}
+}
+
+// inParam sends a row as a parameter of the type's path. Places are counted in
+// the parameter's value.
+func inParam(param, prefix string) way {
+	return way{name: "rest-1", prefix: prefix, request: func(r badRow) (string, int) {
+		return "GET /rest-1.v1/Data/" + r.typ + "?" + param + "=" + url.QueryEscape(r.sent), r.place
+	}}
+}
+
+// asGet escapes the values of the parameters. Places are counted in the value
+// of the parameter, or in the part of the path.
+func asGet(r badRow) (string, int) {
+	path, params, _ := strings.Cut(r.sent, "?")
+	at, place := len(path)+1, r.place
+	if place >= 0 && place <= len(path) {
+		place -= strings.LastIndexByte(path[:place], '/') + 1
+	}
+	for i, pair := range strings.Split(params, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		from := at + len(name) + 1
+		if r.place >= from && r.place <= from+len(value) {
+			place = r.place - from
+		}
+		at = from + len(value) + 1
+		sign := "&"
+		if i == 0 {
+			sign = "?"
+		}
+		if params != "" {
+			path += sign + name + "=" + url.QueryEscape(value)
+		}
+	}
+	return "GET " + path, place
+}
+
+func escape(s string) string {
+	b, _ := json.Marshal(s) // a string always marshals
+	s = string(b[1 : len(b)-1])
+	return strings.NewReplacer(`\u0026`, "&", `\u003c`, "<", `\u003e`, ">").Replace(s)
+}
+
+// askBad sends one row one way and checks the answer.
+func askBad(t *testing.T, base string, table badTable, row badRow, w way) {
+	t.Helper()
+	r := &run{t: t, base: base}
+	text, place := w.request(row)
+	problem := r.ask(text)
+	if problem == "" {
+		problem = r.isRefused(row, w, place)
+	}
+	if problem != "" {
+		t.Errorf("%s.bad:%d: %s, on %s: %s\nsent:   %s\nanswer: %d %s", table.file, row.line, row.what, w.name, problem, shorten([]byte(text)), r.status, shorten(r.body))
+	}
+}
+
+func (r *run) isRefused(row badRow, w way, place int) string {
+	got, err := decode(r.body)
+	if err != nil {
+		return "the answer is not JSON"
+	}
+	message := w.prefix + strings.ReplaceAll(row.message, "{}", row.sent)
+	status, at := row.status, []string{"exceptions", "0"}
+	if w.bulk {
+		status, at = http.StatusOK, []string{"commandFailures", "commands", "0", "error"}
+	}
+	if r.status != status {
+		return fmt.Sprintf("want status %d", status)
+	}
+	if m, err := follow(got, append(at, "message")); err != nil || m != message {
+		return fmt.Sprintf("want the message %q, got %q", message, m)
+	}
+	want := "null"
+	if place >= 0 {
+		want = strconv.Itoa(place)
+	}
+	if p, err := follow(got, append(at, "position")); err != nil || p != want {
+		return fmt.Sprintf("want the position %s, got %s", want, p)
+	}
+	if !w.bulk {
+		return r.expectJSON(fmt.Sprintf(`{"error": %s}`, quote(message)), true)
+	}
+	return r.expectJSON(`{"assetsModified": {"oidTokens": [], "count": 0}, "commandFailures": {"count": 1, "commands": [{"error": {"sourceCommandIndex": 0}}]},
+		"queryResult": {"results": [], "count": -1}}`, true)
+}
+
+func quote(s string) string { return `"` + escape(s) + `"` }
+
+// loadBad reads all tables, ordered by file name.
+func loadBad(t *testing.T) []badTable {
+	t.Helper()
+	names, err := filepath.Glob("testdata/*/*.bad")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tables []badTable
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := parseBad(text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		table.file = strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(name), "testdata/"), ".bad")
+		tables = append(tables, table)
+	}
+	return tables
+}
+
+func parseBad(text []byte) (badTable, error) {
+	archive := txtar.Parse(text)
+	var table badTable
+	for line := range strings.Lines(string(archive.Comment)) {
+		line = strings.TrimSpace(line)
+		if v, ok := strings.CutPrefix(line, "spec:"); ok {
+			table.spec = strings.TrimSpace(v)
+		} else if v, ok := strings.CutPrefix(line, "source:"); ok {
+			table.source = strings.TrimSpace(v)
+		}
+	}
+	if table.spec == "" || table.source == "" {
+		return table, fmt.Errorf("a table opens with a sentence, spec: and source:")
+	}
+	at := strings.Count(string(archive.Comment), "\n") + 1
+	for _, f := range archive.Files {
+		how, typ, _ := strings.Cut(f.Name, " of ")
+		if ways[how] == nil {
+			return table, fmt.Errorf("line %d: nothing is sent as %q", at, f.Name)
+		}
+		for line := range strings.Lines(string(f.Data)) {
+			at++
+			if strings.TrimSpace(line) == "" {
+				continue
+			}
+			row, err := parseBadRow(how, line)
+			if err != nil {
+				return table, fmt.Errorf("line %d: %w", at, err)
+			}
+			row.typ, row.line = typ, at
+			table.rows = append(table.rows, row)
+		}
+		at++
+	}
+	return table, nil
+}
+
+var repeated = regexp.MustCompile(`\{\{(\d+)\*(.*?)\}\}`)
+
+func parseBadRow(how, line string) (badRow, error) {
+	cells := strings.Split(strings.TrimSpace(line), " | ")
+	row := badRow{how: how, status: http.StatusBadRequest}
+	if how == "get" && len(cells) == 4 {
+		status, err := strconv.Atoi(cells[2])
+		if err != nil {
+			return row, err
+		}
+		row.status = status
+		cells = append(cells[:2], cells[3])
+	}
+	if len(cells) != 3 {
+		return row, fmt.Errorf("%d cells: %s", len(cells), line)
+	}
+	for i := range cells {
+		cells[i] = repeated.ReplaceAllStringFunc(strings.TrimSpace(cells[i]), func(s string) string {
+			m := repeated.FindStringSubmatch(s)
+			n, _ := strconv.Atoi(m[1]) // the form has digits only
+			return strings.Repeat(m[2], n)
+		})
+	}
+	row.what, row.sent, row.message = cells[0], cells[1], strings.ReplaceAll(cells[2], `\r\n`, "\r\n")
+	row.place = strings.Index(row.sent, "^")
+	if row.place >= 0 {
+		row.sent = row.sent[:row.place] + row.sent[row.place+1:]
+	}
+	return row, nil
+}

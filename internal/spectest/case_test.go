@@ -1,0 +1,136 @@
+package spectest
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// specCase is one file of testdata.
+type specCase struct {
+	file   string // below testdata, slashes forward
+	what   string // the sentence
+	spec   string
+	source string
+	steps  []step
+}
+
+// step is one section of a case.
+type step struct {
+	kind string
+	text string
+	line int // of the section's header in the file, one-based
+}
+
+// kinds are the sections a case may have.
+var kinds = []string{"request", "response", "body", "body contains", "body becomes", "body text", "capture", "later", "received", "deliveries"}
+
+// loadCases reads all of testdata, ordered by file name.
+func loadCases(t *testing.T) []specCase {
+	t.Helper()
+	names, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := make([]specCase, 0, len(names))
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := parseCase(text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		c.file = strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(name), "testdata/"), ".txtar")
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+// parseCase reads one case file. The first lines are the sentence, up to the
+// line that starts with "spec:".
+func parseCase(text []byte) (specCase, error) {
+	archive := txtar.Parse(text)
+	var c specCase
+	var sentence []string
+	for line := range strings.Lines(string(archive.Comment)) {
+		line = strings.TrimSpace(line)
+		if v, ok := strings.CutPrefix(line, "spec:"); ok {
+			c.spec = strings.TrimSpace(v)
+		} else if v, ok := strings.CutPrefix(line, "source:"); ok {
+			c.source = strings.TrimSpace(v)
+		} else if line != "" {
+			sentence = append(sentence, line)
+		}
+	}
+	c.what = strings.Join(sentence, " ")
+	if c.what == "" || c.spec == "" || c.source == "" {
+		return c, fmt.Errorf("a case opens with a sentence, spec: and source:")
+	}
+	at := strings.Count(string(archive.Comment), "\n") + 1
+	for _, f := range archive.Files {
+		if !slices.Contains(kinds, f.Name) {
+			return c, fmt.Errorf("line %d: no section is called %q", at, f.Name)
+		}
+		c.steps = append(c.steps, step{kind: f.Name, text: string(f.Data), line: at})
+		at += strings.Count(string(f.Data), "\n") + 1
+	}
+	if len(c.steps) < 2 || c.steps[0].kind != "request" {
+		return c, fmt.Errorf("a case asks first and then says what it expects")
+	}
+	return c, nil
+}
+
+// request is the text of a request section, taken apart.
+type request struct {
+	method, path string
+	header       http.Header
+	body         string
+}
+
+func parseRequest(text string) (request, error) {
+	head, body, _ := strings.Cut(text, "\n\n")
+	first, headers, _ := strings.Cut(head, "\n")
+	method, path, ok := strings.Cut(strings.TrimSpace(first), " ")
+	if !ok {
+		return request{}, fmt.Errorf("%q is no request line", first)
+	}
+	h, err := parseHeaders(headers)
+	return request{method: method, path: path, header: h, body: strings.TrimSuffix(body, "\n")}, err
+}
+
+// response is the text of a response section, taken apart.
+type response struct {
+	status int
+	header http.Header
+}
+
+func parseResponse(text string) (response, error) {
+	first, headers, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	status, err := strconv.Atoi(strings.TrimSpace(first))
+	if err != nil {
+		return response{}, fmt.Errorf("a response starts with its status: %w", err)
+	}
+	h, err := parseHeaders(headers)
+	return response{status: status, header: h}, err
+}
+
+func parseHeaders(text string) (http.Header, error) {
+	if strings.TrimSpace(text) == "" {
+		return http.Header{}, nil
+	}
+	r := textproto.NewReader(bufio.NewReader(strings.NewReader(strings.TrimRight(text, "\n") + "\n\n")))
+	h, err := r.ReadMIMEHeader()
+	return http.Header(h), err
+}

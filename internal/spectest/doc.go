@@ -1,0 +1,48 @@
+// Package spectest runs the specification: every documented behaviour is a
+// text case under testdata/<section>/*.txtar, and every case runs against the
+// whole service in this process, once on MariaDB with Redis and once on the
+// embedded parts.
+//
+// A case opens with its sentence and two header lines, then steps:
+//
+//	An unknown attribute fails its own command; the request still answers 200.
+//	spec: bulk / failures
+//	source: interface 7.2
+//	-- request --
+//	POST /api/asset
+//
+//	{"from": "Scope", "select": ["MuddleBubble"]}
+//	-- response --
+//	200
+//	-- body contains --
+//	{"queryResult": {"results": [], "count": -1}}
+//
+// Sections:
+//
+//	request        method and path below the instance, headers, blank line, body
+//	response       status, then headers that must be there
+//	body           the whole answer as JSON
+//	body contains  members the answer must have; lists have the same length,
+//	               unless they end in "<rest>"; "<absent>" forbids a member
+//	body becomes   like body contains; the request is sent again until it holds
+//	body text      the answer's text, white space at the ends aside
+//	capture        lines "name = path.to.0.value" from the last answer
+//	later          nothing; the instants before and after are told apart, which
+//	               changes of one millisecond are not
+//	received       the events this case's receiver got so far, in the order of
+//	               their sequenceId; waits for as many as are listed
+//	deliveries     the HTTP requests the receiver got, as
+//	               {method, headers, body}; waits likewise
+//
+// {{name}} stands for a captured value, {{name.id}} for the number in a
+// captured Oid. Each case starts with {{scope}}, a project of its own;
+// {{receiver}}, the URL of its receiver; {{word}}, a word no other case has;
+// {{basic}}, the Authorization of a member called {{word}} whose password is
+// pass-{{word}}; and {{token}}, an access token of Member:20. In what is expected, <uuid>,
+// <time>, <id> and <any> stand for text of that form; a string that is only
+// "<any>" or "<number>" stands for any value or number.
+//
+// Requests that must be refused are lines of tables, testdata/<section>/*.bad,
+// each sent every way it can be: see badTable. TestCoverage and TestRows print
+// which parts of the interface have how many cases.
+package spectest

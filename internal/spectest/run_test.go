@@ -1,0 +1,254 @@
+package spectest
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// run is one case on its way.
+type run struct {
+	t        *testing.T
+	base     string // http://host:port/instance
+	vars     map[string]string
+	receiver *receiver
+	last     string // the last request's text
+	status   int
+	header   http.Header
+	body     []byte
+}
+
+// serial makes the words no other case has.
+var serial atomic.Int64
+
+func runCase(t *testing.T, base, token string, c specCase) {
+	t.Helper()
+	r := &run{t: t, base: base, receiver: newReceiver(t)}
+	r.vars = map[string]string{
+		"receiver": r.receiver.URL,
+		"word":     fmt.Sprintf("word%d", serial.Add(1)),
+		"token":    token,
+	}
+	word := r.vars["word"]
+	r.vars["basic"] = "Basic " + base64.StdEncoding.EncodeToString([]byte(word+":pass-"+word))
+	r.makeScope()
+	for _, s := range c.steps {
+		text := r.fill(s.text)
+		if problem := r.step(s.kind, text); problem != "" {
+			t.Fatalf("%s\n%s.txtar:%d: %s\nlast answer: %d %s", c.what, c.file, s.line, problem, r.status, shorten(r.body))
+		}
+	}
+}
+
+// makeScope creates the case's own project.
+func (r *run) makeScope() {
+	r.t.Helper()
+	problem := r.ask(fmt.Sprintf("POST /api/asset\n\n"+
+		`{"AssetType": "Scope", "Name": "%s", "Parent": "Scope:0", "BeginDate": "2026-01-01"}`, r.vars["word"]))
+	if problem == "" {
+		problem = r.capture("scope = assetsCreated.oidTokens.0")
+	}
+	if problem != "" {
+		r.t.Fatalf("create the case's project: %s\nlast answer: %d %s", problem, r.status, shorten(r.body))
+	}
+}
+
+// step does one section and says what is wrong, or nothing.
+func (r *run) step(kind, text string) string {
+	switch kind {
+	case "request":
+		return r.ask(text)
+	case "response":
+		return r.expectResponse(text)
+	case "body":
+		return r.expectJSON(text, false)
+	case "body contains":
+		return r.expectJSON(text, true)
+	case "body text":
+		if got := strings.TrimSpace(string(r.body)); !textMatches(strings.TrimSpace(text), got) {
+			return fmt.Sprintf("want %q, got %q", strings.TrimSpace(text), got)
+		}
+	case "body becomes":
+		return r.expectSoon(text)
+	case "capture":
+		return r.capture(text)
+	case "later":
+		time.Sleep(2 * time.Millisecond)
+	case "received":
+		return r.expectReceived(text, &r.receiver.events)
+	case "deliveries":
+		return r.expectReceived(text, &r.receiver.deliveries)
+	}
+	return ""
+}
+
+// ask sends a request with the headers every client sends, unless it says
+// otherwise; "Authorization: none" sends none.
+func (r *run) ask(text string) string {
+	r.last = text
+	q, err := parseRequest(text)
+	if err != nil {
+		return err.Error()
+	}
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, q.method, r.base+q.path, strings.NewReader(q.body))
+	if err != nil {
+		return err.Error()
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Content-Type", "application/json")
+	req.SetBasicAuth("admin", adminPassword)
+	for name, values := range q.header {
+		req.Header[name] = values
+	}
+	if req.Header.Get("Authorization") == "none" {
+		req.Header.Del("Authorization")
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err.Error()
+	}
+	defer res.Body.Close()
+	r.status, r.header = res.StatusCode, res.Header
+	if r.body, err = io.ReadAll(res.Body); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func (r *run) expectResponse(text string) string {
+	want, err := parseResponse(text)
+	if err != nil {
+		return err.Error()
+	}
+	if r.status != want.status {
+		return fmt.Sprintf("want status %d, got %d", want.status, r.status)
+	}
+	for name := range want.header {
+		if w, g := want.header.Get(name), r.header.Get(name); !textMatches(w, g) {
+			return fmt.Sprintf("want the header %s: %s, got %q", name, w, g)
+		}
+	}
+	return ""
+}
+
+func (r *run) expectJSON(text string, part bool) string {
+	want, err := decode([]byte(text))
+	if err != nil {
+		return fmt.Sprintf("the case's own JSON: %v", err)
+	}
+	got, err := decode(r.body)
+	if err != nil {
+		return fmt.Sprintf("the answer is not JSON: %v", err)
+	}
+	return match("$", want, got, part)
+}
+
+// expectSoon asks the last question again until the answer is as expected.
+func (r *run) expectSoon(text string) string {
+	end := time.Now().Add(patience)
+	for {
+		problem := r.expectJSON(text, true)
+		if problem == "" || time.Now().After(end) {
+			return problem
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-r.t.Context().Done():
+		}
+		if failed := r.ask(r.last); failed != "" {
+			return failed
+		}
+	}
+}
+
+func (r *run) expectReceived(text string, from *[]any) string {
+	want, err := decode([]byte(text))
+	if err != nil {
+		return fmt.Sprintf("the case's own JSON: %v", err)
+	}
+	list, ok := want.([]any)
+	if !ok {
+		return "what is received is a list"
+	}
+	n := len(list)
+	if n > 0 && list[n-1] == rest {
+		n--
+	}
+	return match("$", list, any(r.receiver.wait(n, from)), true)
+}
+
+// capture keeps values of the last answer: lines "name = path".
+func (r *run) capture(text string) string {
+	got, err := decode(r.body)
+	if err != nil {
+		return fmt.Sprintf("the answer is not JSON: %v", err)
+	}
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		name, path, ok := strings.Cut(line, "=")
+		if !ok {
+			return fmt.Sprintf("%q is not name = path", line)
+		}
+		value, err := follow(got, strings.Split(strings.TrimSpace(path), "."))
+		if err != nil {
+			return err.Error()
+		}
+		name = strings.TrimSpace(name)
+		r.vars[name] = value
+		if parts := strings.Split(value, ":"); len(parts) > 1 {
+			r.vars[name+".id"] = parts[1]
+		}
+	}
+	return ""
+}
+
+func follow(v any, path []string) (string, error) {
+	for _, key := range path {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(x) {
+				return "", fmt.Errorf("no element %q in %s", key, show(v))
+			}
+			v = x[i]
+		default:
+			return "", fmt.Errorf("no %q in %s", key, show(v))
+		}
+	}
+	if s, ok := v.(string); ok {
+		return s, nil
+	}
+	return show(v), nil
+}
+
+var variable = regexp.MustCompile(`\{\{([a-zA-Z0-9_.]+)\}\}`)
+
+// fill puts captured values in; a name nobody captured fails the case.
+func (r *run) fill(text string) string {
+	r.t.Helper()
+	return variable.ReplaceAllStringFunc(text, func(found string) string {
+		value, ok := r.vars[found[2:len(found)-2]]
+		if !ok {
+			r.t.Fatalf("nothing is captured as %s", found)
+		}
+		return value
+	})
+}
+
+func shorten(b []byte) string {
+	if len(b) > 2000 {
+		return string(b[:2000]) + "..."
+	}
+	return string(b)
+}
