@@ -1,0 +1,100 @@
+// Command hooks measures how changes reach receivers, with real processes on
+// MariaDB and Redis, against floors taken in the same run: a bare client that
+// posts the same bodies, and asynq with a POST in each task.
+//
+//	go run ./bench/hooks                 everything, about two minutes
+//	go run ./bench/hooks -only batch,isolation
+//
+// It makes a database and uses a Redis database of its own, and drops both at
+// the end. Figures of a machine that others use at the same time say so little
+// that only the ratios should be read.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	mysql, redis, only string
+	changes, singles   int
+	rate               int
+	steady             time.Duration
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "hooks:", err)
+		os.Exit(1)
+	}
+}
+
+func parseFlags(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("hooks", flag.ContinueOnError)
+	f.StringVar(&o.mysql, "mysql", "mysql://root@127.0.0.1:3306", "server to make a database on")
+	f.StringVar(&o.redis, "redis", "redis://127.0.0.1:6379/14", "Redis database, emptied")
+	f.StringVar(&o.only, "only", "batch,single,latency,unmatched,workers,isolation", "what to measure")
+	f.IntVar(&o.changes, "changes", 10_000, "changes of one bulk request, delivered in batches")
+	f.IntVar(&o.singles, "singles", 5_000, "changes of one bulk request, delivered one by one")
+	f.IntVar(&o.rate, "rate", 50, "changes a second for latencies")
+	f.DurationVar(&o.steady, "steady", 10*time.Second, "duration of each run at that rate")
+	return o, f.Parse(args)
+}
+
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	o, err := parseFlags(args)
+	if err != nil {
+		return err
+	}
+	s, err := newSite(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := s.close(); err == nil {
+			err = closed
+		}
+	}()
+	b := &bench{o: o, s: s, out: out}
+	b.say("%d processors, %s, load %s", runtime.NumCPU(), runtime.Version(), load())
+	for _, step := range []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"batch", b.batches},
+		{"single", b.singles},
+		{"latency", b.latency},
+		{"unmatched", b.unmatched},
+		{"workers", b.workers},
+		{"isolation", b.isolation},
+	} {
+		if !strings.Contains(","+o.only+",", ","+step.name+",") {
+			continue
+		}
+		if err := step.run(ctx); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return nil
+}
+
+// load is what the machine is busy with besides.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Join(strings.Fields(string(text))[:3], " ")
+}

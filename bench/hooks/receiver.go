@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// receiver counts the events that come, answers 200, and remembers bodies and
+// when named changes came.
+type receiver struct {
+	url    string
+	server *http.Server
+	events atomic.Int64
+	posts  atomic.Int64
+	last   atomic.Int64 // when the newest came, since 1970 in ns
+
+	mu     sync.Mutex
+	bodies [][]byte // as many as keep says
+	keep   int
+	came   map[string]time.Time // by name of the story, first arrival
+}
+
+var (
+	eventMark = []byte(`"sequenceId":`)
+	nameMark  = regexp.MustCompile(`"new":"(at \d+)"`)
+)
+
+// newReceiver listens; answer replaces the 200 where it is given.
+func newReceiver(answer http.HandlerFunc) (*receiver, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	r := &receiver{url: "http://" + l.Addr().String(), came: map[string]time.Time{}}
+	if answer == nil {
+		answer = r.take
+	}
+	r.server = &http.Server{Handler: answer, ReadHeaderTimeout: time.Minute}
+	go func() { _ = r.server.Serve(l) }()
+	return r, nil
+}
+
+func (r *receiver) take(_ http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return
+	}
+	now := time.Now()
+	r.mu.Lock()
+	if len(r.bodies) < r.keep {
+		r.bodies = append(r.bodies, body)
+	}
+	for _, m := range nameMark.FindAllSubmatch(body, -1) {
+		if _, again := r.came[string(m[1])]; !again {
+			r.came[string(m[1])] = now
+		}
+	}
+	r.mu.Unlock()
+	r.posts.Add(1)
+	r.last.Store(now.UnixNano())
+	r.events.Add(int64(bytes.Count(body, eventMark)))
+}
+
+// reset forgets what came and keeps as many bodies as asked.
+func (r *receiver) reset(keep int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bodies, r.keep, r.came = nil, keep, map[string]time.Time{}
+	r.events.Store(0)
+	r.posts.Store(0)
+}
+
+// await waits for as many events and returns when the last of them came.
+func (r *receiver) await(events int64) (time.Time, bool) {
+	for end := time.Now().Add(2 * time.Minute); r.events.Load() < events; {
+		if time.Now().After(end) {
+			return time.Time{}, false
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return time.Unix(0, r.last.Load()), true
+}

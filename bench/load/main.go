@@ -1,0 +1,103 @@
+// Command load puts a backlog into alds by bulk requests and reads it back.
+//
+// The backlog is a gzipped CSV with the columns project, key, title,
+// description and points. Each project becomes a Scope, each row a Story with
+// the title as Name, the key as Reference and the points as Estimate, 1,000
+// stories per POST api/asset. With -verify everything is read back through
+// query.v1 and compared byte for byte.
+//
+//	go run ./bench/load -file backlog.csv.gz -verify
+//
+// What happened to each request is kept in a journal. A request that was not
+// answered 200 does not stop the load: it is reported, the load waits for the
+// service and goes on, and verification says of each request whether it is
+// wholly there or wholly absent. -resume sends what the journal lacks, looking
+// first whether an unanswered request was carried out after all.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	file, url, user, password, token, parent, journal string
+
+	perRequest, maxBytes int
+	wait                 time.Duration
+	load, verify, resume bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "load:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	o, err := parseFlags(args)
+	if err != nil {
+		return err
+	}
+	stories, err := readBacklog(o.file)
+	if err != nil {
+		return err
+	}
+	batches := split(stories, o.perRequest, o.maxBytes)
+	j, err := openJournal(o.journal, o.load && !o.resume)
+	if err != nil {
+		return err
+	}
+	defer j.close()
+	c := newClient(o)
+	if o.load {
+		l := loader{client: c, journal: j, options: o, out: out}
+		if err := l.run(ctx, batches); err != nil {
+			return err
+		}
+		report(out, batches, j)
+	}
+	if o.verify {
+		return verify(ctx, c, j, batches, out)
+	}
+	return nil
+}
+
+func parseFlags(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("load", flag.ContinueOnError)
+	f.StringVar(&o.file, "file", "", "gzipped CSV: project,key,title,description,points")
+	f.StringVar(&o.url, "url", "http://127.0.0.1:8080/alds", "base URL of the service")
+	f.StringVar(&o.user, "user", "admin", "user name")
+	f.StringVar(&o.password, "password", "admin", "password")
+	f.StringVar(&o.token, "token", "", "access token, in place of user and password")
+	f.StringVar(&o.parent, "parent", "Scope:0", "project the new projects are put below")
+	f.StringVar(&o.journal, "journal", filepath.Join(os.TempDir(), "alds-load.jsonl"), "where it is kept what happened to each request")
+	f.IntVar(&o.perRequest, "per-request", 1000, "stories per request at most")
+	f.IntVar(&o.maxBytes, "max-bytes", 16<<20, "bytes per request at most")
+	f.DurationVar(&o.wait, "wait", 30*time.Second, "how long to wait for the service after a failed request")
+	f.BoolVar(&o.load, "load", true, "send the backlog")
+	f.BoolVar(&o.verify, "verify", false, "read everything back and compare")
+	f.BoolVar(&o.resume, "resume", false, "go on with the load the journal tells of")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if o.file == "" {
+		return o, fmt.Errorf("-file names the backlog")
+	}
+	if o.perRequest < 1 || o.maxBytes < 1 {
+		return o, fmt.Errorf("-per-request and -max-bytes are at least 1")
+	}
+	return o, nil
+}

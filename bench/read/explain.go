@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// explainer passes statements on and keeps them.
+type explainer struct {
+	db.Querier
+	asked []statement
+}
+
+type statement struct {
+	sql  string
+	args []any
+}
+
+// Query notes a statement and runs it.
+func (e *explainer) Query(ctx context.Context, query string, args ...any) (*db.Rows, error) {
+	e.asked = append(e.asked, statement{query, args})
+	return e.Querier.Query(ctx, query, args...)
+}
+
+// QueryRow notes a statement and runs it.
+func (e *explainer) QueryRow(ctx context.Context, query string, args ...any) *db.Row {
+	e.asked = append(e.asked, statement{query, args})
+	return e.Querier.QueryRow(ctx, query, args...)
+}
+
+// explain prints the statements of both sides and the server's plans for them.
+func explain(ctx context.Context, d *db.DB, rows []work, out io.Writer) error {
+	finder := find.New(d, meta.Default())
+	for _, w := range rows {
+		fmt.Fprintf(out, "\n## %s\n", w.name)
+		e := &explainer{Querier: d}
+		if err := w.find(ctx, finder, e); err != nil {
+			return err
+		}
+		if err := e.print(ctx, out, "alds"); err != nil {
+			return err
+		}
+		if w.floor == nil {
+			continue
+		}
+		e = &explainer{Querier: d}
+		if _, err := w.floor(ctx, e, 0, nil); err != nil {
+			return err
+		}
+		if err := e.print(ctx, out, "floor"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find runs the first variant as the service does.
+func (w work) find(ctx context.Context, f *find.Finder, q db.Querier) error {
+	who := auth.System
+	if w.reader {
+		who = auth.Actor{Member: firstMember, Scopes: readable()}
+	}
+	if w.path != nil {
+		path, params, _ := strings.Cut(w.path(0), "?")
+		values, err := url.ParseQuery(params)
+		if err != nil {
+			return err
+		}
+		address, _ := query.AddressOf(strings.Split(path, "/")...)
+		r, err := query.FromParams(address, values)
+		if err != nil {
+			return err
+		}
+		_, err = f.Assets(ctx, q, who, r, find.Rest{}, nil)
+		return err
+	}
+	nodes, err := doc.Parse([]byte(w.body(0)), false)
+	if err != nil {
+		return err
+	}
+	requests, err := query.FromDocs(nodes)
+	if err != nil {
+		return err
+	}
+	_, err = f.Rows(ctx, q, who, requests[0], nil)
+	return err
+}
+
+func (e *explainer) print(ctx context.Context, out io.Writer, who string) error {
+	for _, s := range e.asked {
+		fmt.Fprintf(out, "\n%s: %s\n    %v\n", who, strings.Join(strings.Fields(s.sql), " "), s.args[:min(len(s.args), 12)])
+		if err := e.plan(ctx, out, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plan prints the rows of EXPLAIN, columns that are NULL left out.
+func (e *explainer) plan(ctx context.Context, out io.Writer, s statement) error {
+	rows, err := e.Querier.Query(ctx, "EXPLAIN "+s.sql, s.args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	values, into := make([]*string, len(names)), make([]any, len(names))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		fmt.Fprint(out, "    ")
+		for i, v := range values {
+			if v != nil && *v != "" && names[i] != "possible_keys" {
+				fmt.Fprintf(out, "%s=%s ", names[i], *v)
+			}
+		}
+		fmt.Fprintln(out)
+	}
+	return rows.Err()
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+)
+
+// filledAudit is the audit written last, so that a kept database is known to
+// be whole.
+const filledAudit = 1000
+
+var assetColumns = strings.Fields(`id type state moment audit_id created_moment created_at created_by changed_at changed_by
+	name number description scope_id parent_id super_id timebox_id status_id priority_id order_key estimate begin_date end_date attrs`)
+
+var description = strings.Repeat("as a member I want to know what was changed ", 5)
+
+// fill writes all rows and lets the server count them, unless that is done.
+func (s *store) fill(ctx context.Context, l *layout, out io.Writer) error {
+	done, err := s.filled(ctx)
+	if err != nil || done {
+		return err
+	}
+	start := time.Now()
+	steps := []func(context.Context, *layout) error{
+		s.people, s.reader, s.tree, s.calendar, s.work, s.links, s.versions, s.stamps, s.analyze, s.mark,
+	}
+	for _, step := range steps {
+		if err := step(ctx, l); err != nil {
+			return fmt.Errorf("fill the database: %w", err)
+		}
+	}
+	fmt.Fprintf(out, "filled with %d assets of %d versions in %v\n", l.assets, l.versions, time.Since(start).Round(time.Second))
+	return nil
+}
+
+// insert writes n rows in transactions of a bounded size.
+func (s *store) insert(ctx context.Context, table string, columns []string, n int, row func(int) []any) error {
+	const most = 20_000
+	for from := 0; from < n; from += most {
+		err := s.db.Write(ctx, func(tx *db.Tx) error {
+			return db.InsertN(ctx, tx, table, columns, min(most, n-from), func(i int) []any { return row(from + i) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asset is a row of the asset table: what every asset has, then values in
+// the order of the columns from name.
+func (l *layout) asset(id int64, typ, state int, values ...any) []any {
+	made := began.UnixMicro()
+	changed := at(l.versions - 1).UnixMicro()
+	row := []any{
+		id, typ, state, l.moment(id, l.versions-1), filledAudit, l.moment(id, 0), made, admin, changed, admin,
+	}
+	return append(row, values...)
+}
+
+func (s *store) people(ctx context.Context, l *layout) error {
+	return s.insert(ctx, "asset", assetColumns, members, func(i int) []any {
+		id := firstMember + int64(i)
+		return l.asset(id, typeMember, active, fmt.Sprintf("Member %d", i), nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil,
+			fmt.Sprintf(`{"Nickname": "m%d", "Email": "m%d@example.com"}`, i, i))
+	})
+}
+
+// roleTeamMember is the stored id of Role:4, which reads.
+const roleTeamMember = 4 - 1000
+
+// reader lets the first member log in and see a branch of the tree.
+func (s *store) reader(ctx context.Context, l *layout) error {
+	_, err := s.db.Exec(ctx, "INSERT INTO credential (member_id, username, version, disabled) VALUES (?, ?, 1, 0)", firstMember, readerName)
+	if err != nil {
+		return err
+	}
+	_, err = s.db.Exec(ctx, `INSERT INTO scope_member (scope_id, member_id, role_id, is_owner, since_moment, until_moment)
+		VALUES (?, ?, ?, 0, ?, ?)`, branchScope(2), firstMember, roleTeamMember, l.moment(firstMember, 0), db.Forever)
+	return err
+}
+
+func (s *store) tree(ctx context.Context, l *layout) error {
+	err := s.insert(ctx, "asset", assetColumns, scopes, func(i int) []any {
+		id := firstScope + int64(i)
+		return l.asset(id, typeScope, active, fmt.Sprintf("Project %d", i), nil, description, id, scopeParent(i), nil, nil, nil, nil, nil, nil,
+			began.UnixMicro(), nil, nil)
+	})
+	if err != nil {
+		return err
+	}
+	var pairs [][]any
+	for i := range scopes {
+		id := firstScope + int64(i)
+		pairs = append(pairs, []any{id, id, l.moment(id, 0), db.Forever, 0})
+		depth := 1
+		for up := scopeParent(i); ; up = scopeParent(int(up - firstScope)) {
+			pairs = append(pairs, []any{up, id, l.moment(id, 0), db.Forever, depth})
+			if up == 0 {
+				break
+			}
+			depth++
+		}
+	}
+	columns := []string{"ancestor_id", "descendant_id", "since_moment", "until_moment", "depth"}
+	return s.insert(ctx, "scope_closure", columns, len(pairs), func(i int) []any { return pairs[i] })
+}
+
+func (s *store) calendar(ctx context.Context, l *layout) error {
+	return s.insert(ctx, "asset", assetColumns, timeboxes, func(i int) []any {
+		first := began.AddDate(0, 0, i%365)
+		return l.asset(firstTimebox+int64(i), typeTimebox, active, fmt.Sprintf("Sprint %d", i), nil, nil, nil, nil, nil, nil, nil, nil, nil, nil,
+			first.UnixMicro(), first.AddDate(0, 0, 14).UnixMicro(), nil)
+	})
+}
+
+var prefixes = map[int]string{typeStory: "S", typeDefect: "D", typeTask: "TK", typeTest: "AT", typeEpic: "E"}
+
+// rare stands in the name of one item in needle.
+const (
+	rare   = "zeppelin"
+	needle = 1999
+)
+
+func (s *store) work(ctx context.Context, l *layout) error {
+	statuses, priorities := []int64{133, 134, 135, 137}, []int64{138, 139, 140}
+	return s.insert(ctx, "asset", assetColumns, len(l.items), func(i int) []any {
+		it, id := l.items[i], l.id(i)
+		var status, priority any
+		if it.typ == typeStory || it.typ == typeDefect {
+			status, priority = statuses[i%4], priorities[i%3]
+		}
+		name := fmt.Sprintf("Let the gardener order seeds of kind %d", i)
+		if i%needle == 0 {
+			name += " by " + rare
+		}
+		return l.asset(id, it.typ, it.state, name, fmt.Sprintf("%s-%05d", prefixes[it.typ], i), description,
+			it.scope, null(it.parent), null(it.super), null(it.timebox), status, priority, it.order, it.estimate, nil, nil,
+			fmt.Sprintf(`{"Reference": "REF-%d"}`, i))
+	})
+}
+
+func null(id int64) any {
+	if id == 0 {
+		return nil
+	}
+	return id
+}
+
+func (s *store) links(ctx context.Context, l *layout) error {
+	var rows [][]any
+	for i, it := range l.items {
+		id := l.id(i)
+		for _, m := range it.owners {
+			rows = append(rows, []any{ownersRelation, it.typ, id, m, l.moment(id, 0), db.Forever})
+		}
+		for _, m := range it.former {
+			rows = append(rows, []any{ownersRelation, it.typ, id, m, l.moment(id, 0), l.moment(id, l.versions/2)})
+		}
+	}
+	columns := []string{"relation", "from_type", "from_id", "to_id", "since_moment", "until_moment"}
+	return s.insert(ctx, "asset_link", columns, len(rows), func(i int) []any { return rows[i] })
+}
+
+// versions copies the assets into their versions: the server is faster at
+// that than a client. Older ones differ in name and estimate.
+func (s *store) versions(ctx context.Context, l *layout) error {
+	const most = 5_000
+	step := int64(l.assets + firstItem)
+	copied := `state, audit_id, created_moment, created_at, created_by, changed_at, changed_by, number, description,
+		scope_id, parent_id, super_id, timebox_id, team_id, status_id, priority_id, source_id, category_id, order_key,
+		todo, detail_estimate, value, begin_date, end_date, attrs`
+	waves := "SELECT 0 AS n"
+	for v := 1; v < l.versions; v++ {
+		waves += fmt.Sprintf(" UNION ALL SELECT %d", v)
+	}
+	insert := `INSERT INTO asset_version (id, type, moment, until_moment, name, estimate, linked, ` + copied + `)
+		SELECT STRAIGHT_JOIN a.id, a.type, ? + v.n * ? + a.id, IF(v.n = ?, ?, ? + (v.n + 1) * ? + a.id),
+			IF(v.n = ?, a.name, CONCAT(a.name, ', draft ', v.n)), a.estimate + ? - v.n, 1, ` + "a." + strings.Join(strings.Fields(copied), " a.") + `
+		FROM asset a JOIN (` + waves + `) v WHERE a.id >= ? AND a.id < ?`
+	last := l.versions - 1
+	for from := int64(firstMember); from < l.id(len(l.items)); from += most {
+		_, err := s.db.Exec(ctx, insert, firstMoment, step, last, db.Forever, firstMoment, step, last, last, from, from+most)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stamps says when each wave was over.
+func (s *store) stamps(ctx context.Context, l *layout) error {
+	return s.insert(ctx, "moment_stamp", []string{"last_moment", "at"}, l.versions, func(v int) []any {
+		return []any{l.wave(v+1) - 1, at(v).UnixMicro()}
+	})
+}
+
+func (s *store) analyze(ctx context.Context, _ *layout) error {
+	for _, table := range []string{"asset", "asset_version", "asset_link", "scope_closure", "moment_stamp"} {
+		if _, err := s.db.Exec(ctx, "ANALYZE TABLE "+table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *store) mark(ctx context.Context, _ *layout) error {
+	_, err := s.db.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, first_moment, last_moment, generation, fan_state)
+		VALUES (?, 'bench', ?, 0, 0, 0, 0, 1)`, filledAudit, admin)
+	return err
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Type codes and relations of the model that the data is made of.
+const (
+	typeStory, typeDefect, typeTask, typeTest, typeEpic = 4, 5, 7, 8, 9
+	typeScope, typeTimebox, typeMember                  = 11, 12, 14
+
+	ownersRelation = 1
+	admin          = 20
+)
+
+// Asset states.
+const (
+	active, closed, deleted = 64, 128, 255
+)
+
+const (
+	members   = 1000
+	scopes    = 3000
+	busy      = 300 // scopes that hold most of the work
+	timeboxes = 3000
+
+	firstMember  = 1001
+	firstScope   = firstMember + members
+	firstTimebox = firstScope + scopes
+	firstItem    = 10_000
+
+	bigScope = firstScope // holds a twentieth of all work
+)
+
+// layout says what the database holds. All of it follows from the flags, so
+// that a kept database fits.
+type layout struct {
+	assets, versions int
+	items            []item // work, by id from firstItem
+}
+
+// item is one asset of work. References that are zero are null.
+type item struct {
+	typ, state                    int
+	scope, parent, super, timebox int64
+	owners, former                []int64
+	order                         int64
+	estimate                      float64
+}
+
+func (l *layout) id(i int) int64 { return firstItem + int64(i) }
+
+// shares are how many of a thousand items are of a type.
+var shares = []struct{ typ, upTo int }{
+	{typeStory, 350}, {typeDefect, 500}, {typeTask, 805}, {typeTest, 970}, {typeEpic, 1000},
+}
+
+// newLayout draws the assets, the same ones every time.
+func newLayout(o options) *layout {
+	l := &layout{assets: o.assets, versions: o.versions}
+	n := o.assets - members - scopes - timeboxes
+	l.items = make([]item, 0, n)
+	r := rand.New(rand.NewPCG(1, 2))
+	above := map[int64]*branch{}
+	for i := range n {
+		scope := drawScope(r)
+		if above[scope] == nil {
+			above[scope] = &branch{}
+		}
+		l.items = append(l.items, above[scope].draw(r, l.id(i), scope, n))
+	}
+	return l
+}
+
+// drawScope gives a twentieth of the work to one scope, most to the busy ones.
+func drawScope(r *rand.Rand) int64 {
+	switch n := r.IntN(100); {
+	case n < 5:
+		return bigScope
+	case n < 92:
+		return bigScope + 1 + r.Int64N(busy)
+	}
+	return bigScope + 1 + busy + r.Int64N(scopes-busy-1)
+}
+
+// branch is what new work of a scope may hang below.
+type branch struct {
+	epics, backlog []int64
+	timebox        map[int64]int64
+}
+
+func (b *branch) draw(r *rand.Rand, id, scope int64, n int) item {
+	it := item{scope: scope, state: active, estimate: float64(1 + r.IntN(13))}
+	share := r.IntN(1000)
+	for _, s := range shares {
+		if share < s.upTo {
+			it.typ = s.typ
+			break
+		}
+	}
+	if (it.typ == typeTask || it.typ == typeTest) && len(b.backlog) == 0 {
+		it.typ = typeStory
+	}
+	switch s := r.IntN(100); {
+	case s < 3:
+		it.state = deleted
+	case s < 15:
+		it.state = closed
+	}
+	it.order = (id*7_919%int64(n))<<20 + id
+	b.hang(r, id, &it)
+	it.own(r)
+	return it
+}
+
+// hang gives an item its place in the trees.
+func (b *branch) hang(r *rand.Rand, id int64, it *item) {
+	switch it.typ {
+	case typeEpic:
+		b.epics = append(b.epics, id)
+	case typeTask, typeTest:
+		it.parent = b.backlog[r.IntN(len(b.backlog))]
+		it.timebox = b.timebox[it.parent]
+	default:
+		if len(b.epics) > 0 && r.IntN(100) < 80 {
+			it.super = b.epics[r.IntN(len(b.epics))]
+		}
+		if r.IntN(100) < 70 {
+			it.timebox = firstTimebox + r.Int64N(timeboxes)
+		}
+		if b.timebox == nil {
+			b.timebox = map[int64]int64{}
+		}
+		b.timebox[id] = it.timebox
+		b.backlog = append(b.backlog, id)
+	}
+}
+
+// own draws owners: three quarters have one or two, a quarter had another.
+func (it *item) own(r *rand.Rand) {
+	member := firstMember + r.Int64N(members-5)
+	switch n := r.IntN(100); {
+	case n < 40:
+		it.owners = []int64{member}
+	case n < 60:
+		it.owners = []int64{member, member + 1}
+	}
+	if r.IntN(100) < 25 {
+		it.former = []int64{member + 2}
+	}
+}
+
+// Moments: every asset is made in the first wave and changed once in each
+// later one, in the order of the ids.
+const firstMoment = 2000
+
+func (l *layout) wave(version int) int64 {
+	return firstMoment + int64(version)*int64(l.assets+firstItem)
+}
+
+// moment is that of one version of an asset.
+func (l *layout) moment(id int64, version int) int64 { return l.wave(version) + id }
+
+var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// at is the instant that ends a wave.
+func at(version int) time.Time { return began.AddDate(0, 0, version) }
+
+// asOf is an instant at which every asset has the version before its last.
+func (l *layout) asOf() time.Time { return at(max(0, l.versions-2)).Add(time.Hour) }
+
+// asOfMoment is the moment asOf stands for.
+func (l *layout) asOfMoment() int64 { return l.wave(max(0, l.versions-2)+1) - 1 }
+
+// busyScope is a scope with much work, another one for each n.
+func busyScope(n int) int64 { return bigScope + 1 + int64(n%busy) }
+
+// scopeParent makes a tree of some four levels.
+func scopeParent(i int) int64 {
+	if i < 30 {
+		return 0
+	}
+	return firstScope + int64((i-30)/10)
+}
+
+// readable are the scopes that the reader, the first member, has a role in:
+// a branch of the tree.
+func readable() []int64 {
+	var ids []int64
+	for i := range scopes {
+		id := firstScope + int64(i)
+		for up := id; up != 0; up = scopeParent(int(up - firstScope)) {
+			if up == branchScope(2) {
+				ids = append(ids, id)
+				break
+			}
+		}
+	}
+	return ids
+}

@@ -1,0 +1,116 @@
+// Command read measures the reads of alds against a floor written by hand.
+//
+//	go run ./bench/read                     100,000 assets, five versions each
+//	go run ./bench/read -assets 1000000     the same at ten times the size
+//	go run ./bench/read -only page -explain the statements of one row, and their plans
+//
+// It makes a database on MariaDB or MySQL and fills its tables directly. Each
+// row of the table is one piece of work done twice on the same data: through
+// the whole service over HTTP, and through the floor, which is hand-written SQL
+// and hand-appended JSON in a bare fiber handler. Both sides answer the same
+// bytes, which is checked before anything is measured. They run in one process,
+// are asked by one client in turn, and so share whatever else the machine does.
+//
+// At one client, requests go to one side and the other alternately; with eight
+// clients each side has the machine to itself in windows that alternate, and
+// the median window counts.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	mysql, redis, only, profile string
+
+	assets, versions, rounds int
+	pool                     int64 // innodb_buffer_pool_size in MB while it runs; 0 leaves it
+	budget, window           time.Duration
+	keep, explain            bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "read:", err)
+		os.Exit(1)
+	}
+}
+
+func parseFlags(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("read", flag.ContinueOnError)
+	f.StringVar(&o.mysql, "mysql", "mysql://root@127.0.0.1:3306", "server the database is made on")
+	f.StringVar(&o.redis, "redis", "redis://127.0.0.1:6379/0", "queue of the service; reads do not use it")
+	f.StringVar(&o.only, "only", "", "measure only the rows whose name holds this text")
+	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the service under eight clients to this file")
+	f.IntVar(&o.assets, "assets", 100_000, "assets in the database")
+	f.IntVar(&o.versions, "versions", 5, "versions of each asset")
+	f.IntVar(&o.rounds, "rounds", 5, "windows of each side with eight clients")
+	f.Int64Var(&o.pool, "pool", 0, "set innodb_buffer_pool_size to this many MB while it runs")
+	f.DurationVar(&o.budget, "budget", 3*time.Second, "time for each row with one client")
+	f.DurationVar(&o.window, "window", 500*time.Millisecond, "time of one window with eight clients")
+	f.BoolVar(&o.keep, "keep", false, "leave the database for another run")
+	f.BoolVar(&o.explain, "explain", false, "print statements and their plans in place of times")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if o.assets < 20_000 || o.versions < 1 || o.rounds < 1 {
+		return o, fmt.Errorf("-assets is at least 20000, -versions and -rounds at least 1")
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	o, err := parseFlags(args)
+	if err != nil {
+		return err
+	}
+	d, err := openStore(ctx, o, out)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := d.close(out); err == nil {
+			err = cerr
+		}
+	}()
+	l := newLayout(o)
+	if err := d.fill(ctx, l, out); err != nil {
+		return err
+	}
+	rows := selected(works(l), o.only)
+	if o.explain {
+		return explain(ctx, d.db, rows, out)
+	}
+	s, err := serve(ctx, d, rows)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	if err := agree(s, rows); err != nil {
+		return err
+	}
+	return measure(ctx, o, s, rows, out)
+}
+
+// selected keeps the rows whose name holds text.
+func selected(all []work, text string) []work {
+	var some []work
+	for _, w := range all {
+		if strings.Contains(w.name, text) {
+			some = append(some, w)
+		}
+	}
+	return some
+}

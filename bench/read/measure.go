@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime/pprof"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// agree makes sure that both sides answer the same bytes.
+func agree(s *sides, rows []work) error {
+	service, floor, err := dialBoth(s, false)
+	if err != nil {
+		return err
+	}
+	defer closeAll(service, floor)
+	for _, w := range rows {
+		for n := 0; n < w.variants && w.other == nil; n += 1 + w.variants/10 {
+			ask, by := w.requests(s, n)
+			got, err := service.ask(ask)
+			if err != nil {
+				return fmt.Errorf("%s: %w", w.name, err)
+			}
+			want, err := floor.ask(by)
+			if err != nil {
+				return fmt.Errorf("%s, floor: %w", w.name, err)
+			}
+			if !bytes.Equal(got, want) {
+				return fmt.Errorf("%s, variant %d: the sides differ\nservice: %s\nfloor:   %s", w.name, n, around(got, want), around(want, got))
+			}
+			if n == 0 && len(got) < 40 {
+				return fmt.Errorf("%s: an empty answer proves nothing: %s", w.name, got)
+			}
+		}
+	}
+	return nil
+}
+
+// around is where text begins to differ from other.
+func around(text, other []byte) []byte {
+	i := 0
+	for i < len(text) && i < len(other) && text[i] == other[i] {
+		i++
+	}
+	return text[max(0, i-100):min(len(text), i+100)]
+}
+
+func dialBoth(s *sides, same bool) (service, floor *conn, err error) {
+	if service, err = dial(s.service); err != nil {
+		return nil, nil, err
+	}
+	addr := s.floor
+	if same {
+		addr = s.service
+	}
+	if floor, err = dial(addr); err != nil {
+		closeAll(service)
+	}
+	return service, floor, err
+}
+
+func closeAll(conns ...*conn) {
+	for _, c := range conns {
+		_ = c.Close()
+	}
+}
+
+// result is what one row took.
+type result struct {
+	bytes          int
+	service, floor side
+}
+
+// side is one side's sorted times at one client and requests per second at
+// eight, one figure for each window.
+type side struct {
+	times []time.Duration
+	rates []float64
+}
+
+func (s side) at(percent int) time.Duration {
+	return s.times[max(0, (len(s.times)*percent+99)/100-1)]
+}
+
+func (s side) rate() float64 { return s.rates[len(s.rates)/2] }
+
+// measure measures and prints row by row.
+func measure(ctx context.Context, o options, s *sides, rows []work, out io.Writer) error {
+	fmt.Fprintf(out, "\n%d assets, %d versions each; milliseconds at one client, requests per second at eight\n\n", o.assets, o.versions)
+	fmt.Fprintln(out, "| Work | bytes | alds p50 | p99 | floor p50 | p99 | ratio p50 | alds req/s | floor req/s | ratio |")
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|---|")
+	for _, w := range rows {
+		r := result{}
+		if err := alone(ctx, o, s, w, &r); err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+		if err := crowd(ctx, o, s, w, &r); err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+		a, f := r.service, r.floor
+		fmt.Fprintf(out, "| %s | %d | %s | %s | %s | %s | %.2f | %.0f | %.0f | %.2f |\n", w.name, r.bytes,
+			ms(a.at(50)), ms(a.at(99)), ms(f.at(50)), ms(f.at(99)), float64(a.at(50))/float64(f.at(50)), a.rate(), f.rate(), a.rate()/f.rate())
+	}
+	return nil
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }
+
+// least is how many times a row takes at least, however slow it is.
+const least = 7
+
+// alone asks both sides in turn; who is first alternates, since the second
+// finds the pages of the first in memory.
+func alone(ctx context.Context, o options, s *sides, w work, r *result) error {
+	service, floor, err := dialBoth(s, w.other != nil)
+	if err != nil {
+		return err
+	}
+	defer closeAll(service, floor)
+	start := time.Now()
+	for i := 0; ; i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, took := len(r.floor.times), time.Since(start)
+		if n >= least && took >= o.budget {
+			break
+		}
+		warm := i >= 20 || took >= o.budget/4
+		ask, by := w.requests(s, i%w.variants)
+		turns := [2]func() error{
+			func() error { return r.service.time(service, ask, warm, &r.bytes) },
+			func() error { return r.floor.time(floor, by, warm, nil) },
+		}
+		for k := range turns {
+			if err := turns[(k+i)%2](); err != nil {
+				return err
+			}
+		}
+	}
+	slices.Sort(r.service.times)
+	slices.Sort(r.floor.times)
+	return nil
+}
+
+func (s *side) time(c *conn, request []byte, keep bool, size *int) error {
+	start := time.Now()
+	body, err := c.ask(request)
+	took := time.Since(start)
+	if err != nil {
+		return err
+	}
+	if size != nil {
+		*size = len(body)
+	}
+	if keep {
+		s.times = append(s.times, took)
+	}
+	return nil
+}
+
+const clients = 8
+
+// crowd lets eight clients ask one side, then the other, in alternating windows.
+func crowd(ctx context.Context, o options, s *sides, w work, r *result) error {
+	if o.profile != "" {
+		f, err := os.Create(o.profile)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	for i := range 2 * o.rounds {
+		if i%2 == 1 && o.profile != "" {
+			continue
+		}
+		rate, err := window(ctx, o.window, s, w, i%2 == 0)
+		if err != nil {
+			return err
+		}
+		if i%2 == 0 {
+			r.service.rates = append(r.service.rates, rate)
+		} else {
+			r.floor.rates = append(r.floor.rates, rate)
+		}
+	}
+	if o.profile != "" {
+		r.floor.rates = r.service.rates
+	}
+	slices.Sort(r.service.rates)
+	slices.Sort(r.floor.rates)
+	return nil
+}
+
+// window returns the requests per second of eight clients on one side.
+func window(ctx context.Context, length time.Duration, s *sides, w work, service bool) (float64, error) {
+	var done atomic.Int64
+	var failed atomic.Pointer[error]
+	var all sync.WaitGroup
+	start := time.Now()
+	for k := range clients {
+		all.Go(func() {
+			first, second, err := dialBoth(s, w.other != nil)
+			if err != nil {
+				failed.Store(&err)
+				return
+			}
+			defer closeAll(first, second)
+			for i := k * 31; time.Since(start) < length && ctx.Err() == nil; i++ {
+				ask, by := w.requests(s, i%w.variants)
+				c, r := first, ask
+				if !service {
+					c, r = second, by
+				}
+				if _, err := c.ask(r); err != nil {
+					failed.Store(&err)
+					return
+				}
+				done.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if err := failed.Load(); err != nil {
+		return 0, *err
+	}
+	return float64(done.Load()) / time.Since(start).Seconds(), nil
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"github.com/alds-dev/alds/internal/db"
+)
+
+// work is one row of the table: the same work in two hands, in variants that
+// differ in the assets they ask for.
+type work struct {
+	name     string
+	variants int
+	reader   bool // asked as the member who sees a part of the scopes
+
+	path  func(n int) string // what is asked of rest-1.v1/Data, or
+	body  func(n int) string // of query.v1
+	floor answer             // the same by hand, or
+	other func(n int) string // another body of query.v1 to compare with
+}
+
+// answer appends what a variant of some work answers.
+type answer func(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error)
+
+const pageSelect = `"select": ["Name", "Estimate", "Status.Name", "Timebox.Name", "Owners.Name"]`
+
+// works lists the table.
+func works(l *layout) []work {
+	stories := l.stories()
+	page := func(more string) func(n int) string {
+		return func(n int) string {
+			return fmt.Sprintf(`{"from": "Story", %s, "where": {"Scope": "Scope:%d"}, "sort": ["Order"], "page": {"start": 0, "size": 50}%s}`,
+				pageSelect, busyScope(n), more)
+		}
+	}
+	asOf := l.asOf().Format("2006-01-02T15:04:05")
+	list := []work{
+		{name: "page of 50", variants: busy, body: page(""), floor: floorPage},
+		{name: "point, rest-1", variants: len(stories), floor: func(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error) {
+			return floorPoint(ctx, q, stories[n], w)
+		}, path: func(n int) string {
+			return "Story/" + strconv.FormatInt(stories[n], 10) + "?sel=Name,Number,Estimate,Scope.Name,Status.Name"
+		}},
+		{name: "point with owners, query.v1", variants: len(stories), floor: func(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error) {
+			return floorPointOwners(ctx, q, stories[n], w)
+		}, body: func(n int) string { return fmt.Sprintf(`{"from": "Story:%d", %s}`, stories[n], pageSelect) }},
+		{name: "count in a scope, rest-1 page=1", variants: busy, floor: floorCount, path: func(n int) string {
+			return fmt.Sprintf("Story?page=1&sel=Name&where=%s", url.QueryEscape(fmt.Sprintf("Scope='Scope:%d'", busyScope(n))))
+		}},
+		{name: "Workitems:Story.@Count of a scope", variants: busy, floor: floorWorkitems, body: func(n int) string {
+			return fmt.Sprintf(`{"from": "Scope:%d", "select": ["Workitems:Story.@Count"]}`, busyScope(n))
+		}},
+		{name: "stories with Owners.@Count>'0', counted", variants: 1, floor: floorOwned, path: func(int) string {
+			return "Story?page=1&sel=Name&where=" + url.QueryEscape("Owners.@Count>'0'")
+		}},
+		{name: "nested select, three deep", variants: busy, floor: floorNested, body: func(n int) string {
+			return fmt.Sprintf(`{"from": "Epic", "select": ["Name", {"from": "Subs:Story", "sort": ["Order"], "select": ["Name",
+				{"from": "Children:Task", "sort": ["Order"], "select": ["Name", {"from": "Owners", "sort": ["Name"], "select": ["Name"]}]}]}],
+				"where": {"Scope": "Scope:%d"}, "sort": ["Order"], "page": {"start": 0, "size": 10}}`, busyScope(n))
+		}},
+		{name: "Scope.ParentMeAndUp='Scope:0', page of 50", variants: 1, floor: floorTree, body: treeBody(func(int) int64 { return 0 })},
+		{name: "Scope.ParentMeAndUp of a branch, page of 50", variants: 20, floor: floorBranch, body: treeBody(branchScope)},
+		{name: "page of 50 of all a member sees", variants: 1, reader: true, floor: floorReader(readable()), body: func(int) string {
+			return `{"from": "Story", "select": ["Name", "Scope.Name"], "sort": ["Order"], "page": {"start": 0, "size": 50}}`
+		}},
+		{name: "find on Name, rare word", variants: 1, floor: floorFind, body: func(int) string {
+			return `{"from": "Story", "select": ["Name"], "find": "` + rare + `", "findin": ["Name"], "sort": ["Order"], "page": {"start": 0, "size": 50}}`
+		}},
+	}
+	if l.versions > 1 {
+		list = append(list,
+			work{name: "as-of page of 50", variants: busy, body: page(`, "asof": "` + asOf + `"`), floor: floorAsOf(l.asOfMoment())},
+			work{name: "as-of page against itself now", variants: busy, body: page(`, "asof": "` + asOf + `"`), other: page("")},
+		)
+	}
+	return list
+}
+
+// branchScope is a scope with some hundred below it, one of the thirty at the
+// top of the tree.
+func branchScope(n int) int64 { return firstScope + int64(n) }
+
+func treeBody(scope func(int) int64) func(int) string {
+	return func(n int) string {
+		return fmt.Sprintf(`{"from": "Story", "select": ["Name", "Scope.Name"], "filter": ["Scope.ParentMeAndUp='Scope:%d'"], "sort": ["Order"],
+			"page": {"start": 0, "size": 50}}`, scope(n))
+	}
+}
+
+// stories are the ids of some stories that are not deleted.
+func (l *layout) stories() []int64 {
+	var ids []int64
+	for i := 0; i < len(l.items) && len(ids) < 1000; i += 37 {
+		if it := l.items[i]; it.typ == typeStory && it.state != deleted {
+			ids = append(ids, l.id(i))
+		}
+	}
+	return ids
+}
+
+// requests are those of a variant for both sides.
+func (w work) requests(s *sides, n int) (service, floor []byte) {
+	token := s.token
+	if w.reader {
+		token = s.reader
+	}
+	if w.path != nil {
+		service = get("/alds/rest-1.v1/Data/"+w.path(n), token)
+	} else {
+		service = post("/alds/query.v1", token, w.body(n))
+	}
+	if w.other != nil {
+		return service, post("/alds/query.v1", token, w.other(n))
+	}
+	return service, get("/"+url.PathEscape(w.name)+"/"+strconv.Itoa(n), "")
+}
