@@ -42,7 +42,7 @@ func (s *store) fill(ctx context.Context, l *layout, out io.Writer) error {
 func (s *store) insert(ctx context.Context, table string, columns []string, n int, row func(int) []any) error {
 	const most = 20_000
 	for from := 0; from < n; from += most {
-		err := s.db.Write(ctx, func(tx *db.Tx) error {
+		err := s.DB.Write(ctx, func(tx *db.Tx) error {
 			return db.InsertN(ctx, tx, table, columns, min(most, n-from), func(i int) []any { return row(from + i) })
 		})
 		if err != nil {
@@ -76,11 +76,11 @@ const roleTeamMember = 4 - 1000
 
 // reader lets the first member log in and see a branch of the tree.
 func (s *store) reader(ctx context.Context, l *layout) error {
-	_, err := s.db.Exec(ctx, "INSERT INTO credential (member_id, username, version, disabled) VALUES (?, ?, 1, 0)", firstMember, readerName)
+	_, err := s.DB.Exec(ctx, "INSERT INTO credential (member_id, username, version, disabled) VALUES (?, ?, 1, 0)", firstMember, readerName)
 	if err != nil {
 		return err
 	}
-	_, err = s.db.Exec(ctx, `INSERT INTO scope_member (scope_id, member_id, role_id, is_owner, since_moment, until_moment)
+	_, err = s.DB.Exec(ctx, `INSERT INTO scope_member (scope_id, member_id, role_id, is_owner, since_moment, until_moment)
 		VALUES (?, ?, ?, 0, ?, ?)`, branchScope(2), firstMember, roleTeamMember, l.moment(firstMember, 0), db.Forever)
 	return err
 }
@@ -185,7 +185,7 @@ func (s *store) versions(ctx context.Context, l *layout) error {
 		FROM asset a JOIN (` + waves + `) v WHERE a.id >= ? AND a.id < ?`
 	last := l.versions - 1
 	for from := int64(firstMember); from < l.id(len(l.items)); from += most {
-		_, err := s.db.Exec(ctx, insert, firstMoment, step, last, db.Forever, firstMoment, step, last, last, from, from+most)
+		_, err := s.DB.Exec(ctx, insert, firstMoment, step, last, db.Forever, firstMoment, step, last, last, from, from+most)
 		if err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func (s *store) stamps(ctx context.Context, l *layout) error {
 
 func (s *store) analyze(ctx context.Context, _ *layout) error {
 	for _, table := range []string{"asset", "asset_version", "asset_link", "scope_closure", "moment_stamp"} {
-		if _, err := s.db.Exec(ctx, "ANALYZE TABLE "+table); err != nil {
+		if _, err := s.DB.Exec(ctx, "ANALYZE TABLE "+table); err != nil {
 			return err
 		}
 	}
@@ -210,7 +210,7 @@ func (s *store) analyze(ctx context.Context, _ *layout) error {
 }
 
 func (s *store) mark(ctx context.Context, _ *layout) error {
-	_, err := s.db.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, first_moment, last_moment, generation, fan_state)
+	_, err := s.DB.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, first_moment, last_moment, generation, fan_state)
 		VALUES (?, 'bench', ?, 0, 0, 0, 0, 1)`, filledAudit, admin)
 	return err
 }

@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	rows := selected(works(l), o.only)
 	if o.explain {
-		return explain(ctx, d.db, rows, out)
+		return explain(ctx, d.DB, rows, out)
 	}
 	s, err := serve(ctx, d, rows)
 	if err != nil {

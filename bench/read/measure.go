@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
 )
 
 // agree makes sure that both sides answer the same bytes.
@@ -23,11 +25,11 @@ func agree(s *sides, rows []work) error {
 	for _, w := range rows {
 		for n := 0; n < w.variants && w.other == nil; n += 1 + w.variants/10 {
 			ask, by := w.requests(s, n)
-			got, err := service.ask(ask)
+			got, err := service.Ask(ask)
 			if err != nil {
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
-			want, err := floor.ask(by)
+			want, err := floor.Ask(by)
 			if err != nil {
 				return fmt.Errorf("%s, floor: %w", w.name, err)
 			}
@@ -51,21 +53,21 @@ func around(text, other []byte) []byte {
 	return text[max(0, i-100):min(len(text), i+100)]
 }
 
-func dialBoth(s *sides, same bool) (service, floor *conn, err error) {
-	if service, err = dial(s.service); err != nil {
+func dialBoth(s *sides, same bool) (service, floor *rig.Conn, err error) {
+	if service, err = rig.Dial(s.service); err != nil {
 		return nil, nil, err
 	}
 	addr := s.floor
 	if same {
 		addr = s.service
 	}
-	if floor, err = dial(addr); err != nil {
+	if floor, err = rig.Dial(addr); err != nil {
 		closeAll(service)
 	}
 	return service, floor, err
 }
 
-func closeAll(conns ...*conn) {
+func closeAll(conns ...*rig.Conn) {
 	for _, c := range conns {
 		_ = c.Close()
 	}
@@ -149,9 +151,9 @@ func alone(ctx context.Context, o options, s *sides, w work, r *result) error {
 	return nil
 }
 
-func (s *side) time(c *conn, request []byte, keep bool, size *int) error {
+func (s *side) time(c *rig.Conn, request []byte, keep bool, size *int) error {
 	start := time.Now()
-	body, err := c.ask(request)
+	body, err := c.Ask(request)
 	took := time.Since(start)
 	if err != nil {
 		return err
@@ -222,7 +224,7 @@ func window(ctx context.Context, length time.Duration, s *sides, w work, service
 				if !service {
 					c, r = second, by
 				}
-				if _, err := c.ask(r); err != nil {
+				if _, err := c.Ask(r); err != nil {
 					failed.Store(&err)
 					return
 				}

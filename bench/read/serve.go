@@ -2,15 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"net"
-	"os"
-	"time"
 
-	"github.com/alds-dev/alds/internal/app"
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/bench/rig"
 )
 
 // readerName is the login of the member who sees a part of the scopes only.
@@ -23,65 +16,27 @@ type sides struct {
 	stop           func()
 }
 
-// serve starts the service, as its own program would, and the floor.
-func serve(ctx context.Context, s *store, rows []work) (*sides, error) {
-	logins, err := auth.New(s.db, meta.Default(), auth.Options{})
+// serve starts the service and the floor.
+func serve(ctx context.Context, d *store, rows []work) (*sides, error) {
+	token, err := d.Token(ctx, "admin")
 	if err != nil {
 		return nil, err
 	}
-	token, err := logins.CreateToken(ctx, "admin", "bench")
+	reader, err := d.Token(ctx, readerName)
 	if err != nil {
 		return nil, err
 	}
-	reader, err := logins.CreateToken(ctx, readerName, "bench")
+	service, err := rig.Serve(ctx, d.Database)
 	if err != nil {
 		return nil, err
 	}
-	addr, err := freeAddr()
+	floor, err := serveFloor(d.DB, rows)
 	if err != nil {
+		service.Stop()
 		return nil, err
 	}
-	running, cancel := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- app.Run(running, s.getenv(addr), io.Discard, app.API) }()
-	floor, err := serveFloor(s.db, rows)
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	stop := func() {
+	return &sides{service: service.Addr, floor: floor.addr, token: token, reader: reader, stop: func() {
 		floor.stop()
-		cancel()
-		if err := <-ended; err != nil {
-			fmt.Fprintln(os.Stderr, "the service ended:", err)
-		}
-	}
-	both := &sides{service: addr, floor: floor.addr, token: token, reader: reader, stop: stop}
-	return both, both.await(ended)
-}
-
-// await waits until the service listens.
-func (s *sides) await(ended <-chan error) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case err := <-ended:
-			return fmt.Errorf("the service ended: %w", err)
-		case <-tick.C:
-			c, err := net.Dial("tcp", s.service)
-			if err == nil {
-				return c.Close()
-			}
-		}
-	}
-}
-
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String(), nil
+		service.Stop()
+	}}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/alds-dev/alds/bench/rig"
 	"github.com/alds-dev/alds/internal/db"
 )
 
@@ -108,12 +109,12 @@ func (w work) requests(s *sides, n int) (service, floor []byte) {
 		token = s.reader
 	}
 	if w.path != nil {
-		service = get("/alds/rest-1.v1/Data/"+w.path(n), token)
+		service = rig.Get("/alds/rest-1.v1/Data/"+w.path(n), token)
 	} else {
-		service = post("/alds/query.v1", token, w.body(n))
+		service = rig.Post("/alds/query.v1", token, w.body(n))
 	}
 	if w.other != nil {
-		return service, post("/alds/query.v1", token, w.other(n))
+		return service, rig.Post("/alds/query.v1", token, w.other(n))
 	}
-	return service, get("/"+url.PathEscape(w.name)+"/"+strconv.Itoa(n), "")
+	return service, rig.Get("/"+url.PathEscape(w.name)+"/"+strconv.Itoa(n), "")
 }

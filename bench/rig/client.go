@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"bufio"
@@ -10,26 +10,28 @@ import (
 	"strconv"
 )
 
-// conn is one keep-alive connection. It does little more than move bytes, so
+// Conn is one keep-alive connection. It does little more than move bytes, so
 // that its own cost does not blur the difference between the sides.
-type conn struct {
+type Conn struct {
 	net.Conn
 	in   *bufio.Reader
 	body []byte
 }
 
-func dial(addr string) (*conn, error) {
+// Dial connects to a server.
+func Dial(addr string) (*Conn, error) {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c, in: bufio.NewReaderSize(c, 64<<10)}, nil
+	return &Conn{Conn: c, in: bufio.NewReaderSize(c, 64<<10)}, nil
 }
 
 var errNoLength = errors.New("the answer has no Content-Length")
 
-// ask sends a request and returns the body of the answer, good until the next.
-func (c *conn) ask(request []byte) ([]byte, error) {
+// Ask sends a request and returns the body of the answer, good until the next.
+// An answer other than 200 is an error.
+func (c *Conn) Ask(request []byte) ([]byte, error) {
 	if _, err := c.Write(request); err != nil {
 		return nil, err
 	}
@@ -69,11 +71,11 @@ func (c *conn) ask(request []byte) ([]byte, error) {
 	return c.body, nil
 }
 
-// get is a GET request.
-func get(path, token string) []byte { return request("GET", path, token, "") }
+// Get is a GET request with a bearer token.
+func Get(path, token string) []byte { return request("GET", path, token, "") }
 
-// post is a POST request with a JSON body.
-func post(path, token, body string) []byte { return request("POST", path, token, body) }
+// Post is a POST request with a bearer token and a JSON body.
+func Post(path, token, body string) []byte { return request("POST", path, token, body) }
 
 func request(method, path, token, body string) []byte {
 	text := method + " " + path + " HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n"

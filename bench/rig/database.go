@@ -1,0 +1,78 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/alds-dev/alds/internal/app"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// Database is the database of a run on a MariaDB or MySQL server.
+type Database struct {
+	Admin *db.DB // the server
+	DB    *db.DB
+
+	name, url, redis string
+	keep             bool
+}
+
+// Open makes a migrated database, or takes up one that an earlier run kept.
+// redis is the queue of the service.
+func Open(ctx context.Context, server, redis, name string, keep bool) (*Database, error) {
+	d := &Database{name: name, url: server + "/" + name, redis: redis, keep: keep}
+	var err error
+	if d.Admin, err = db.Open(ctx, server+"/information_schema", db.Options{MaxConns: 2}); err != nil {
+		return nil, err
+	}
+	if err := d.prepare(ctx); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func (d *Database) prepare(ctx context.Context) error {
+	_, err := d.Admin.Exec(ctx, "CREATE DATABASE IF NOT EXISTS `"+d.name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci")
+	if err != nil {
+		return err
+	}
+	if err := app.Migrate(ctx, d.getenv(""), io.Discard, app.API); err != nil {
+		return err
+	}
+	d.DB, err = db.Open(ctx, d.url, db.Options{MaxConns: 16})
+	return err
+}
+
+// getenv gives the settings of the service.
+func (d *Database) getenv(addr string) func(string) string {
+	settings := map[string]string{
+		"DATABASE_URL": d.url, "REDIS_URL": d.redis, "ALDS_ADDR": addr,
+		"ALDS_SECRET_KEY": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+	}
+	return func(name string) string { return settings[name] }
+}
+
+// Token makes an access token of a member.
+func (d *Database) Token(ctx context.Context, username string) (string, error) {
+	logins, err := auth.New(d.DB, meta.Default(), auth.Options{})
+	if err != nil {
+		return "", err
+	}
+	return logins.CreateToken(ctx, username, "bench")
+}
+
+// Close drops the database unless it is to be kept.
+func (d *Database) Close() error {
+	var errs []error
+	if d.DB != nil {
+		errs = append(errs, d.DB.Close())
+	}
+	if !d.keep {
+		_, err := d.Admin.Exec(context.Background(), "DROP DATABASE IF EXISTS `"+d.name+"`")
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, d.Admin.Close())...)
+}

@@ -1,0 +1,73 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/internal/app"
+)
+
+// Service is the api running in this process, as its own program would.
+type Service struct {
+	Addr string
+	Stop func()
+}
+
+// Serve starts the service on a database and waits until it listens.
+func Serve(ctx context.Context, d *Database) (*Service, error) {
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	running, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(running, d.getenv(addr), io.Discard, app.API) }()
+	s := &Service{Addr: addr, Stop: func() {
+		cancel()
+		if err := <-ended; err != nil {
+			fmt.Fprintln(os.Stderr, "the service ended:", err)
+		}
+	}}
+	return s, s.await(ended)
+}
+
+// await waits until the service listens.
+func (s *Service) await(ended <-chan error) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return fmt.Errorf("the service ended: %w", err)
+		case <-tick.C:
+			c, err := net.Dial("tcp", s.Addr)
+			if err == nil {
+				return c.Close()
+			}
+		}
+	}
+}
+
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String(), nil
+}
+
+// Load is the machine's load average over the last minute, where it tells.
+func Load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
+}

@@ -1,0 +1,105 @@
+// Command write measures the writes of alds against a floor written by hand.
+//
+//	go run ./bench/write                 every row, five goes each
+//	go run ./bench/write -only creates   the rows whose name holds this text
+//
+// It makes a database on MariaDB or MySQL. Each row of the table is one piece
+// of work done in turn by both sides in the same tables: by POST api/asset to
+// the whole service, which listens in this process, and by the floor: the
+// multi-row or set-based statements that a person would write for this work
+// alone, sent from Go without HTTP, JSON or a single check. Both leave the same
+// rows in the same tables with the same durability, which is checked before
+// anything is measured. The median counts.
+//
+// A moment may not be held until the commit of a write, or all writers would
+// wait for one another's disk; so single writes have two floors: with the
+// moment taken in a short transaction of its own, as alds does, and with all in
+// one transaction, which is less than what must hold.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
+)
+
+// options are the flags.
+type options struct {
+	mysql, redis, only, profile string
+
+	goes, singles, scale int
+	window               time.Duration
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "write:", err)
+		os.Exit(1)
+	}
+}
+
+func parseFlags(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("write", flag.ContinueOnError)
+	f.StringVar(&o.mysql, "mysql", "mysql://root@127.0.0.1:3306", "server the database is made on")
+	f.StringVar(&o.redis, "redis", "redis://127.0.0.1:6379/0", "queue of the service")
+	f.StringVar(&o.only, "only", "", "measure only the rows whose name holds this text")
+	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the service's side to this file")
+	f.IntVar(&o.goes, "goes", 5, "how often each side does each large piece of work, and windows of each side for many writers")
+	f.IntVar(&o.singles, "singles", 300, "how often each side does each small piece of work")
+	f.IntVar(&o.scale, "scale", 1000, "stories of an update or a delete; a creation makes ten times as many")
+	f.DurationVar(&o.window, "window", time.Second, "time of one window of many writers")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if o.goes < 1 || o.singles < 1 || o.scale < 10 {
+		return o, fmt.Errorf("-goes and -singles are at least 1, -scale at least 10")
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	o, err := parseFlags(args)
+	if err != nil {
+		return err
+	}
+	d, err := rig.Open(ctx, o.mysql, o.redis, fmt.Sprintf("alds_bench_write_%d", os.Getpid()), false)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := d.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	service, err := rig.Serve(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer service.Stop()
+	s, err := newSides(ctx, d, service.Addr)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	var rows []work
+	for _, w := range works(o) {
+		if strings.Contains(w.name, o.only) {
+			rows = append(rows, w)
+		}
+	}
+	if err := agree(ctx, s, rows); err != nil {
+		return err
+	}
+	return measure(ctx, o, s, rows, out)
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+// TestSmallRun measures for a moment only: it shows that both sides still leave
+// the same rows behind and that every row comes out.
+func TestSmallRun(t *testing.T) {
+	u, err := url.Parse(testdb.EmptyURL(t, "mysql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = ""
+	var out bytes.Buffer
+	args := []string{"-mysql", u.String(), "-redis", testdb.Redis(t), "-goes", "1", "-singles", "2", "-scale", "10", "-window", "10ms"}
+	if err := run(t.Context(), args, &out); err != nil {
+		t.Fatal(err)
+	}
+	o, err := parseFlags(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range works(o) {
+		if !strings.Contains(out.String(), "| "+w.name+" |") {
+			t.Errorf("no row %q in\n%s", w.name, out.String())
+		}
+	}
+	if got := strings.Count(out.String(), "writers of alds"); got != 2 {
+		t.Errorf("%d lines about many writers, want 2, in\n%s", got, out.String())
+	}
+}
+
+// TestTraceSeesWhatIsMissing takes one version away from what a floor wrote.
+func TestTraceSeesWhatIsMissing(t *testing.T) {
+	d := testdb.MySQL(t)
+	s, h := &sides{db: d}, &hand{db: d}
+	if _, err := d.Exec(t.Context(), `INSERT INTO sequence (name, value) VALUES ('number:Story', 1000)`); err != nil {
+		t.Fatal(err)
+	}
+	trace := func(write func() error) string {
+		text, err := s.trace(t.Context(), write)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	whole := trace(func() error { return h.create(t.Context(), 3, nil) })
+	again := trace(func() error { return h.create(t.Context(), 3, nil) })
+	if whole != again {
+		t.Errorf("the same twice differs:\n%s%s", whole, again)
+	}
+	less := trace(func() error {
+		if err := h.create(t.Context(), 3, nil); err != nil {
+			return err
+		}
+		_, err := d.Exec(t.Context(), `DELETE FROM asset_version ORDER BY moment DESC LIMIT 1`)
+		return err
+	})
+	if less == whole {
+		t.Errorf("a missing version is not seen:\n%s", less)
+	}
+}
