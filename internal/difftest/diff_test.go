@@ -242,7 +242,7 @@ func (r *run) differs(a *ask, who auth.Actor) string {
 	names, answers := []string{"want"}, []string{answer(r.w, who, a)}
 	for _, s := range r.servers {
 		got, err := s.rows(who, body)
-		if refused(a, err) {
+		if refused(err) {
 			return ""
 		}
 		if err != nil {
@@ -271,18 +271,10 @@ func same(a, b string) int {
 	return i
 }
 
-// versions finds in a question what is about versions of many moments.
-var versions = regexp.MustCompile(`"asof":"All"|Prior|History`)
-
-// refused reports whether the engine says that it cannot answer: hierarchies
-// and nested lists of many moments at once. It says so, too, when a question
-// was made smaller than it can be, and a variable has gone.
-func refused(a *ask, err error) bool {
-	if fault.KindOf(err) != fault.Invalid {
-		return false
-	}
-	atOnce := strings.Contains(err.Error(), "all versions at once") && versions.MatchString(a.String())
-	return atOnce || strings.Contains(err.Error(), "has no value")
+// refused reports whether the engine says so because a question was made
+// smaller than it can be, and a variable has gone.
+func refused(err error) bool {
+	return fault.KindOf(err) == fault.Invalid && strings.Contains(err.Error(), "has no value")
 }
 
 // record keeps answers of now, with no write under way.

@@ -57,7 +57,7 @@ func (r *run) differsAt(a *ask, f from, who auth.Actor, at []node) string {
 	for _, s := range r.servers {
 		got, err := s.at(who, f.typ.Name, a, oids)
 		if err != nil {
-			if refused(a, err) {
+			if refused(err) {
 				return ""
 			}
 			return fmt.Sprintf("\n%s: %v", s.name, err)

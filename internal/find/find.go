@@ -202,9 +202,6 @@ func (f *Finder) planned(ctx context.Context, q db.Querier, who auth.Actor, b qu
 	if err != nil {
 		return err
 	}
-	if plan.NeedsMoment {
-		return fault.Invalidf(fault.NoPlace, "this query cannot be asked of all versions at once")
-	}
 	r := &run{f: f, ctx: ctx, q: q, plan: plan, w: f.writer(who), moments: when.Mode != query.Now, one: b.ID != nil}
 	if len(plan.Lookups) == 0 {
 		return do(r)

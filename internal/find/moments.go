@@ -27,7 +27,7 @@ func (f *Finder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ
 			return err
 		}
 		return run.hand(s, inOrder(s.Len()), func(s *encode.Set, row int32) error {
-			for _, i := range places[run.place(s, row, moments)] {
+			for _, i := range places[run.place(s, row)] {
 				rows[i] = e.Row(nil, s, row)
 			}
 			return nil
@@ -49,7 +49,7 @@ func (f *Finder) Matching(ctx context.Context, q db.Querier, who auth.Actor, typ
 			return err
 		}
 		for i := range int32(s.Len()) {
-			for _, k := range places[run.place(s, i, moments)] {
+			for _, k := range places[run.place(s, i)] {
 				match[k] = true
 			}
 		}
@@ -70,12 +70,8 @@ func (f *Finder) CheckDefinition(typ string, filters []string, with map[string][
 			return query.UnknownAttribute(typ, name)
 		}
 	}
-	for _, mode := range []query.Mode{query.Version, query.At} {
-		if _, err := query.NewPlan(b, query.Options{When: query.When{Mode: mode}}); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = query.NewPlan(b, query.Options{When: query.When{Mode: query.Version}})
+	return err
 }
 
 // definition is the request an event definition stands for.
@@ -90,12 +86,11 @@ func definition(typ string, filters []string, with map[string][]string, sel []st
 	return r
 }
 
-// momentsRun works one block of versions. Moments is nil when all rows are
-// read at one moment; places tells where each version stands in the answer.
+// momentsRun works one block of versions; places tells where each version
+// stands in the answer.
 type momentsRun func(run *run, ids, moments []int64, places map[version][]int) error
 
 // atMoments plans r for the versions of at and works them block by block.
-// What cannot be asked for many moments at once is asked moment by moment.
 func (f *Finder) atMoments(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, at []oid.OID, do momentsRun) error {
 	if q == nil {
 		return f.d.Read(ctx, func(tx *db.Tx) error { return f.atMoments(ctx, tx, who, r, at, do) })
@@ -114,29 +109,9 @@ func (f *Finder) atMoments(ctx context.Context, q db.Querier, who auth.Actor, r 
 		return err
 	}
 	base := run{f: f, ctx: ctx, q: q, plan: plan, w: f.writer(who)}
-	if plan.NeedsMoment {
-		return base.oneByOne(b, who, versions, do)
-	}
 	for from := 0; from < len(versions); from += db.MaxIn {
-		ids, moments, places := blockOf(versions, from, min(from+db.MaxIn, len(versions)), true)
+		ids, moments, places := blockOf(versions, from, min(from+db.MaxIn, len(versions)))
 		if err := do(&base, ids, moments, places); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// oneByOne reads each version as the data was at its moment, in a plan for
-// that moment alone.
-func (run *run) oneByOne(b query.Bound, who auth.Actor, versions []version, do momentsRun) error {
-	for i, v := range versions {
-		plan, err := query.NewPlan(b, query.Options{All: who.All, When: query.When{Mode: query.At, Moment: v.moment}})
-		if err != nil {
-			return err
-		}
-		run.plan = plan
-		ids, _, places := blockOf(versions, i, i+1, false)
-		if err := do(run, ids, nil, places); err != nil {
 			return err
 		}
 	}
@@ -157,13 +132,10 @@ func (f *Finder) stored(at []oid.OID) ([]version, error) {
 }
 
 // blockOf lists a part of versions, each id and moment once.
-func blockOf(versions []version, from, to int, withMoment bool) (ids, moments []int64, places map[version][]int) {
+func blockOf(versions []version, from, to int) (ids, moments []int64, places map[version][]int) {
 	places = make(map[version][]int, to-from)
 	for i := from; i < to; i++ {
 		v := versions[i]
-		if !withMoment {
-			v.moment = 0
-		}
 		places[v] = append(places[v], i)
 		ids = append(ids, v.id)
 		moments = append(moments, v.moment)
@@ -174,6 +146,6 @@ func blockOf(versions []version, from, to int, withMoment bool) (ids, moments []
 }
 
 // place names a row as places does.
-func (run *run) place(s *encode.Set, row int32, moments []int64) version {
-	return run.version(s, row, query.CellID, query.CellMoment, moments != nil)
+func (run *run) place(s *encode.Set, row int32) version {
+	return run.version(s, row, query.CellID, query.CellMoment, true)
 }

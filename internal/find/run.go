@@ -237,16 +237,17 @@ func (run *run) assign(l encode.List, s *encode.Set, each bool) {
 		of[v] = append(of[v], i)
 	}
 	for i := range int32(s.Len()) {
-		l.Rows[i] = of[run.version(s, i, query.CellID, query.CellMoment, each)]
+		l.Rows[i] = of[run.version(s, i, query.CellID, s.Body.AtCell, each)]
 	}
 }
 
-// distinct returns the versions of a set, each once.
+// distinct returns the assets of a set, each once, or once for every moment it
+// is read at.
 func (run *run) distinct(s *encode.Set, each bool) []version {
 	seen := make(map[version]bool, s.Len())
 	list := make([]version, 0, s.Len())
 	for i := range int32(s.Len()) {
-		v := run.version(s, i, query.CellID, query.CellMoment, each)
+		v := run.version(s, i, query.CellID, s.Body.AtCell, each)
 		if !seen[v] {
 			seen[v] = true
 			list = append(list, v)

@@ -9,13 +9,12 @@ type Plan struct {
 	Page *Page
 	One  bool
 	Body
-	Groups      []int  // the branches whose rows stand around these, outermost first
-	Keys        int    // the first cell of what rows sort by, where Page.After asks for it
-	Resume      []Expr // the rows of this page come after those before
-	mark        string
-	Lookups     []*Lookup // asked before the rows
-	Narrow      bool      // a page is found sooner by ids alone than with whole rows
-	NeedsMoment bool      // it cannot be asked for rows of many moments at once
+	Groups  []int  // the branches whose rows stand around these, outermost first
+	Keys    int    // the first cell of what rows sort by, where Page.After asks for it
+	Resume  []Expr // the rows of this page come after those before
+	mark    string
+	Lookups []*Lookup // asked before the rows
+	Narrow  bool      // a page is found sooner by ids alone than with whole rows
 }
 
 // Body is one statement and how its cells make rows.
@@ -23,6 +22,7 @@ type Body struct {
 	Select
 	Columns  []Column
 	Branches []*Branch
+	AtCell   int // the cell with the moment that branches read a row's surroundings at
 }
 
 // Branch is the further statement that fetches a to-many column, or a nested
@@ -115,6 +115,7 @@ const (
 	ScopeTree                  // scope_closure
 	Tree                       // pairs (root, id) of another hierarchy, by recursion
 	Audit                      // audit
+	Pairs                      // the block of parents of a branch: id and moment
 )
 
 // When is the time a table is read at.

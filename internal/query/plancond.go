@@ -123,7 +123,7 @@ func (l *level) someRelated(t *Table, tm Term, s Step, rest []Step) Expr {
 	sel := &Select{Cells: []Expr{Num{1}}}
 	inner := l.inner()
 	last := inner.extend(sel, t, s, true)
-	if sel.From.Kind == Tree && sel.From.When.Mode != Each && len(rest) == 0 {
+	if sel.From.Kind == Tree && len(rest) == 0 {
 		sel.From.Ends = givenIDs(tm)
 	}
 	if tm.Test != token.Has && tm.Test != token.Holds || len(rest) > 0 || !tm.Path.IsRelation() {

@@ -20,7 +20,7 @@ type Options struct {
 // give the same plan.
 // Errors: fault.Invalid for what cannot be carried out, naming it.
 func NewPlan(q Bound, o Options) (*Plan, error) {
-	p := &planner{all: o.All, versions: o.When.Mode == Version}
+	p := &planner{all: o.All}
 	row := &Table{Kind: Asset, Of: q.Only, Typed: true, When: o.When}
 	plan := &Plan{Type: q.Type, Page: q.Page, One: q.One}
 	plan.From = row
@@ -33,7 +33,7 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 	if o.When.Mode == Now {
 		l.top = row
 	}
-	plan.Cells = fixedCells(row)
+	plan.Cells, plan.AtCell = fixedCells(row), CellMoment
 	if q.ID != nil {
 		plan.Where = append(plan.Where, Compare{"=", ColumnOf{row, "id"}, Arg{*q.ID}})
 	}
@@ -59,7 +59,6 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 	if o.When.Mode == Now {
 		plan.walk(q, o)
 	}
-	plan.NeedsMoment = p.apart && p.versions
 	return plan, p.err
 }
 
@@ -96,21 +95,9 @@ func byRank(o Order) bool {
 
 // planner keeps what all levels of one plan share.
 type planner struct {
-	all      bool
-	versions bool // the outermost rows are versions, each of its own moment
-	lookups  []*Lookup
-	apart    bool // something has to be read moment by moment
-	err      error
-}
-
-// eachApart says that something can only be read for one moment at a time.
-// Where the outermost rows are of one moment and come to others on the way,
-// that is no help.
-func (p *planner) eachApart() {
-	p.apart = true
-	if !p.versions {
-		p.fail("this query cannot be asked of all versions at once")
-	}
+	all     bool
+	lookups []*Lookup
+	err     error
 }
 
 // fail keeps the first error; planning goes on with a value that is never run.
@@ -372,10 +359,26 @@ func (l *level) nested(c BoundColumn) *Branch {
 	ch := l.chain(&br.Select, c.Path.Steps)
 	br.rowTable, br.joins = ch.last, ch.joins
 	br.Cells = append(fixedCells(ch.last), ch.cells()...)
+	br.readAt(ch)
 	byID := br.Order
 	br.Order = nil
 	inner := br.level(l)
 	inner.rows(&br.Body, *c.Sub)
 	br.Order = append(br.Order, byID...)
 	return br
+}
+
+// readAt finds, or adds, the cell with the moment that what hangs on the rows
+// is read at: that of the row where it is a version of its own, else that of
+// the version which led to it.
+func (br *Branch) readAt(c chain) {
+	br.AtCell = CellMoment
+	if c.last.When.Mode != Each {
+		return
+	}
+	x := ColumnOf{c.last.When.Base, "moment"}
+	if br.AtCell = CellParentMoment; c.moment != Expr(x) {
+		br.AtCell = len(br.Cells)
+		br.Cells = append(br.Cells, x)
+	}
 }

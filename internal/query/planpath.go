@@ -12,25 +12,27 @@ type chain struct {
 
 // chain starts a branch: sel gets the tables that lead from the parent, which
 // is a row of l, along steps. The parent's own table is left out where the
-// first step's table holds its id.
+// first step's table holds its id. Where rows have their own moments, a parent
+// is a version; one that was itself reached from a version is the row that was
+// current at that version's moment.
 func (l *level) chain(sel *Select, steps []Step) chain {
 	par := &Table{Kind: Asset, Of: l.row.Of, When: l.row.When}
-	if par.When.Mode != Version && par.When.Mode != Each {
-		par.gone = len(steps) == 0 || holdsParent(steps[0]) && !usesSelf(steps)
-	} else {
-		if par.When.Mode == Each {
-			l.eachApart()
+	var moment Expr
+	switch par.When.Mode {
+	case Version:
+		sel.From, moment = par, ColumnOf{par, "moment"}
+	case Each:
+		pairs := &Table{Kind: Pairs, Joins: []*Table{par}}
+		par.Key = Compare{"=", ColumnOf{par, "id"}, ColumnOf{pairs, "id"}}
+		par.When.Base = pairs
+		sel.From, moment = pairs, ColumnOf{pairs, "moment"}
+	default:
+		if par.gone = len(steps) == 0 || holdsParent(steps[0]) && !usesSelf(steps); !par.gone {
+			sel.From = par
 		}
-		par.When = When{Mode: Version}
 	}
 	inner := &level{planner: l.planner, row: par, joins: newJoins()}
-	c := chain{parent: ColumnOf{par, "id"}, last: par, joins: inner.joins}
-	if par.When.Mode == Version {
-		c.moment = ColumnOf{par, "moment"}
-	}
-	if !par.gone {
-		sel.From = par
-	}
+	c := chain{parent: ColumnOf{par, "id"}, moment: moment, last: par, joins: inner.joins}
 	for _, s := range steps {
 		c.last = inner.extend(sel, c.last, s, true)
 		if s.Attr.Multi {
@@ -306,14 +308,7 @@ func (l *level) valuesTable(from *Table, a *meta.Attr) *Table {
 func (l *level) closure(from, last *Table, c meta.ClosureOf) *Table {
 	id, then := from.id(), when(from, false)
 	if c.Up.On.Name != "Scope" {
-		pairs := through(last, &Table{Kind: Tree, When: then, Tree: &c}, "root", id, "id")
-		switch {
-		case then.Mode == Each && then.Base == from:
-			pairs.On = append(pairs.On, Compare{"=", ColumnOf{pairs, "moment"}, ColumnOf{from, "moment"}})
-		case then.Mode == Each: // its roots are no versions of their own
-			l.eachApart()
-		}
-		return pairs
+		return through(last, &Table{Kind: Tree, When: then, Tree: &c}, "root", id, "id")
 	}
 	near, far := "descendant_id", "ancestor_id"
 	if c.Down {

@@ -192,7 +192,7 @@ func (c Column) String() string {
 	return fmt.Sprintf("%s: %s in cell %d", c.Name, c.Kind, c.Cell)
 }
 
-var kindWords = [...]string{Asset: "assets", Link: "links", Values: "values", ScopeTree: "scope tree", Tree: "tree", Audit: "audit"}
+var kindWords = [...]string{Asset: "assets", Link: "links", Values: "values", ScopeTree: "scope tree", Tree: "tree", Audit: "audit", Pairs: "parents"}
 
 var modeWords = [...]string{Now: "", At: " at one moment", Each: " at each moment", Version: " of every moment"}
 

@@ -97,17 +97,23 @@ func (w Writer) Block(s *query.Select, ids, moments []int64) Statement {
 }
 
 // Children writes the statement of a branch for a block of parents: the rows
-// that fit its condition, in its order.
+// that fit its condition, in its order. Where parents have moments, moments are
+// those of ids, one by one.
 func (w Writer) Children(b *query.Branch, ids, moments []int64) Statement {
 	e := w.emitter()
 	e.seeds, e.root = ids, b.Parent
-	e.statement(&b.Select, b.Cells, e.among(&b.Select, b.Where, ids, moments), b.Order)
+	where := b.Where
+	if e.moments = moments; b.From.Kind != query.Pairs {
+		where = e.among(&b.Select, where, ids, moments)
+	}
+	e.statement(&b.Select, b.Cells, where, b.Order)
 	return e.done()
 }
 
 // Among writes IDs restricted to the given versions.
 func (w Writer) Among(p *query.Plan, ids, moments []int64) Statement {
 	e := w.emitter()
+	e.seeds, e.root = ids, p.Parent
 	e.statement(&p.Select, p.Cells[:query.CellMoment+1], e.among(&p.Select, p.Where, ids, moments), nil)
 	return e.done()
 }
@@ -135,6 +141,8 @@ type emitter struct {
 	alias map[*query.Table]int
 	seeds []int64    // the parents a hierarchy starts from, nil for all
 	root  query.Expr // the id of those parents
+
+	moments []int64 // of seeds, for a branch
 
 	existences int
 	tables     int // named so far; a statement written twice is named twice
@@ -233,6 +241,8 @@ func (e *emitter) table(t *query.Table) {
 	switch {
 	case t.Kind == query.Tree:
 		e.tree(t)
+	case t.Kind == query.Pairs:
+		e.pairs()
 	case t.Kind == query.Asset && t.When.Mode != query.Now:
 		e.put("asset_version")
 	default:
@@ -326,7 +336,7 @@ func typeTest(t *query.Table) query.Expr {
 
 // time is the condition that rows of t are those of its time.
 func (e *emitter) time(t *query.Table) []query.Expr {
-	if t.Kind == query.Audit || t.Kind == query.Tree {
+	if t.Kind == query.Audit || t.Kind == query.Pairs || t.Kind == query.Tree && t.When.Mode != query.Each {
 		return nil
 	}
 	since, until := query.ColumnOf{T: t, Name: "since_moment"}, query.ColumnOf{T: t, Name: "until_moment"}

@@ -187,140 +187,128 @@ func (u *usage) inside(t *query.Table) {
 	}
 }
 
-// tree writes the pairs (root, id) of a hierarchy: id is reached from root by
-// one or more steps, or is root itself where the closure says so. The pairs
-// start from the statement's block of parents when it has one and the
-// hierarchy hangs on them.
-func (e *emitter) tree(t *query.Table) {
-	edge := e.edge(t)
-	if t.When.Mode == query.Each {
-		e.treeOfVersions(t, edge)
-		return
+// pairs writes the parents of a branch as a table, padded with parents that
+// are none, so that few texts exist.
+func (e *emitter) pairs() {
+	e.put("(SELECT ")
+	for i := range db.InSize(len(e.seeds)) {
+		var id, moment any
+		if i < len(e.seeds) {
+			id, moment = e.seeds[i], e.moments[i]
+		}
+		if i > 0 {
+			e.put(" UNION ALL SELECT ")
+		}
+		e.arg(id)
+		if i == 0 {
+			e.put(" AS id")
+		}
+		e.put(", ")
+		e.arg(moment)
+		if i == 0 {
+			e.put(" AS moment")
+		}
 	}
-	if len(t.Ends) > 0 {
-		e.treeBack(t, edge)
-		return
-	}
-	e.put("(WITH RECURSIVE r(root, id) AS (SELECT ")
-	start, next := edge.child, edge.parent
-	if t.Tree.Down {
-		start, next = next, start
-	}
-	seeded := e.seeded(t)
-	if t.Tree.Me {
-		e.put("a.id, a.id FROM ", edge.assets, " WHERE ")
-		e.treeTypes(t.Tree.Up)
-		e.seed(seeded, "a.id")
-		e.put(" UNION SELECT ")
-	}
-	e.put(start, ", ", next, " FROM ", edge.from, " WHERE ")
-	e.treeEdges(edge)
-	e.seed(seeded, start)
-	if t.Tree.Transitive {
-		e.put(" UNION SELECT r.root, ", next, " FROM r JOIN ", edge.from, " ON ", start, " = r.id WHERE ")
-		e.treeEdges(edge)
-	}
-	e.put(") SELECT root, id FROM r)")
+	e.put(")")
 }
 
-// treeBack writes the pairs (root, id) whose id is one of few, walking from
-// those to the roots.
-func (e *emitter) treeBack(t *query.Table, g edge) {
-	start, next := g.child, g.parent
-	if t.Tree.Down {
-		start, next = next, start
+// tree writes the pairs (root, id) of a hierarchy: id is reached from root by
+// one or more steps, or is root itself where the closure says so. They are
+// followed from the statement's block of parents when it has one and the
+// hierarchy hangs on them; back from the only ids that matter where there are
+// such; else from everywhere. For rows of many moments each pair says from when
+// to when it held: as long as all steps of its way did.
+func (e *emitter) tree(t *query.Table) {
+	g := e.edge(t)
+	near, far, back := g.start, g.next, len(t.Ends) > 0
+	limit := func(column string) {
+		if back {
+			e.put(" AND ", column, " IN ")
+			e.ids(t.Ends)
+		} else {
+			e.seed(e.seeded(t), column)
+		}
 	}
-	e.put("(WITH RECURSIVE r(root, id) AS (SELECT ")
+	first := near
+	if back {
+		first = far
+	}
+	e.put("(WITH RECURSIVE r(", g.columns, ") AS (SELECT ")
 	if t.Tree.Me {
-		e.put("a.id, a.id FROM ", g.assets, " WHERE ")
-		e.treeTypes(t.Tree.Up)
-		e.put(" AND a.id IN ")
-		e.ids(t.Ends)
+		e.put("a.id, a.id", g.always, " FROM asset a WHERE a.type IN ", codes(t.Tree.Up.Declared))
+		limit("a.id")
 		e.put(" UNION SELECT ")
 	}
-	e.put(start, ", ", next, " FROM ", g.from, " WHERE ")
+	e.put(near, ", ", far, g.span, " FROM ", g.from, " WHERE ")
 	e.treeEdges(g)
-	e.put(" AND ", next, " IN ")
-	e.ids(t.Ends)
+	limit(first)
 	if t.Tree.Transitive {
-		e.put(" UNION SELECT ", start, ", r.id FROM r JOIN ", g.from, " ON ", next, " = r.root WHERE ")
+		if back {
+			e.put(" UNION SELECT ", near, ", r.id", g.both, " FROM r JOIN ", g.from, " ON ", far, " = r.root")
+		} else {
+			e.put(" UNION SELECT r.root, ", far, g.both, " FROM r JOIN ", g.from, " ON ", near, " = r.id")
+		}
+		e.put(g.meets, " WHERE ")
 		e.treeEdges(g)
 	}
-	e.put(") SELECT root, id FROM r)")
+	e.put(") SELECT ", g.columns, " FROM r)")
 }
 
-// treeOfVersions writes the triples (root, moment, id): what is reached from
-// the version of root that was made at a moment, as things were then.
-func (e *emitter) treeOfVersions(t *query.Table, g edge) {
-	start, next := g.child, g.parent
-	if t.Tree.Down {
-		start, next = next, start
-	}
-	seeded := e.seeded(t)
-	e.put("(WITH RECURSIVE r(root, moment, id) AS (SELECT ")
-	if t.Tree.Me {
-		e.put("a.id, a.moment, a.id FROM asset_version a WHERE ")
-		e.treeTypes(t.Tree.Up)
-		e.seed(seeded, "a.id")
-		e.put(" UNION SELECT ")
-	}
-	e.put("a.id, a.moment, ", next, " FROM asset_version a JOIN ", g.from, " ON ", start, " = a.id AND ", g.during("a.moment"), " WHERE ", g.conds, " AND ")
-	e.treeTypes(t.Tree.Up)
-	e.seed(seeded, "a.id")
-	if t.Tree.Transitive {
-		e.put(" UNION SELECT r.root, r.moment, ", next, " FROM r JOIN ", g.from, " ON ", start, " = r.id AND ", g.during("r.moment"), " WHERE ", g.conds)
-	}
-	e.put(") SELECT root, moment, id FROM r)")
-}
-
-// during is the condition that an edge was there at a moment.
-func (g edge) during(moment string) string {
-	return g.since + " <= " + moment + " AND e.until_moment > " + moment
-}
-
-// edge is how a hierarchy's tables give the pairs of child and parent.
+// edge is how a hierarchy's tables give the pairs of start and next, one step
+// apart, with the moments they hold at or the span of time they held.
 type edge struct {
-	from, assets  string
-	child, parent string
-	conds, when   string
-	since         string // the column with the moment an edge began
-	moment        []any
+	from        string
+	start, next string
+	conds, when string
+	moment      []any
+
+	columns string // of a pair
+	always  string // the span of an asset itself
+	span    string // that of an edge
+	both    string // the part of it that falls into the way r
+	meets   string // the condition that there is such a part
 }
 
 func (e *emitter) edge(t *query.Table) edge {
 	up := t.Tree.Up
+	g := edge{columns: "root, id"}
+	since := "e.moment"
 	if up.Place.Kind == meta.InLinks {
-		g := edge{from: "asset_link e", assets: "asset a", child: "e.from_id", parent: "e.to_id"}
-		g.since = "e.since_moment"
+		since = "e.since_moment"
+		g.from, g.start, g.next = "asset_link e", "e.from_id", "e.to_id"
 		g.conds = "e.relation = " + strconv.Itoa(up.Place.Code)
 		g.when = " AND e.until_moment = " + forever
-		if t.When.Mode == query.At {
-			g.when = " AND e.since_moment <= ? AND e.until_moment > ?"
-			g.moment = []any{t.When.Moment, t.When.Moment}
-		}
+	} else {
+		g.from, g.start, g.next = "asset e", "e.id", "e."+up.Place.Column
+		g.conds = "e." + up.Place.Column + " IS NOT NULL AND e.type IN " + codes(up.Declared)
+	}
+	if t.Tree.Down {
+		g.start, g.next = g.next, g.start
+	}
+	if t.When.Mode == query.Now {
 		return g
 	}
-	g := edge{from: "asset e", assets: "asset a", child: "e.id", parent: "e." + up.Place.Column}
-	g.conds = "e." + up.Place.Column + " IS NOT NULL AND e.type IN " + codes(up.Declared)
-	g.since = "e.moment"
-	if t.When.Mode == query.Each {
+	if up.Place.Kind != meta.InLinks {
 		g.from = "asset_version e"
 	}
 	if t.When.Mode == query.At {
-		g.from = "asset_version e"
-		g.when = " AND e.moment <= ? AND e.until_moment > ?"
+		g.when = " AND " + since + " <= ? AND e.until_moment > ?"
 		g.moment = []any{t.When.Moment, t.When.Moment}
+		return g
 	}
+	g.when = ""
+	g.columns += ", since_moment, until_moment"
+	g.always = ", a.created_moment, " + forever
+	g.span = ", " + since + ", e.until_moment"
+	g.both = ", CASE WHEN r.since_moment > " + since + " THEN r.since_moment ELSE " + since +
+		" END, CASE WHEN r.until_moment < e.until_moment THEN r.until_moment ELSE e.until_moment END"
+	g.meets = " AND " + since + " < r.until_moment AND e.until_moment > r.since_moment"
 	return g
 }
 
 func (e *emitter) treeEdges(g edge) {
 	e.put(g.conds, g.when)
 	e.args = append(e.args, g.moment...)
-}
-
-func (e *emitter) treeTypes(up *meta.Attr) {
-	e.put("a.type IN ", codes(up.Declared))
 }
 
 // codes lists the codes of the types that share a hierarchy.
