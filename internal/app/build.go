@@ -42,6 +42,7 @@ type service struct {
 	queue  *jobs.Queue
 	client *jobs.Client
 	hooks  *webhook.Service
+	async  *bulk.Async // of the roles that write
 	api    *httpapi.API
 	admin  *admin.Server
 
@@ -102,27 +103,37 @@ func (s *service) build(l listeners) error {
 		DisableAfter: s.cfg.WebhookDisableAfter, Keep: s.cfg.WebhookKeep,
 		Log: s.component("webhook"), Metrics: s.metrics,
 	})
-	if s.role.http {
-		assets := asset.New(s.db, s.model, s.auth, committed{s.auth, s.client}, s.component("asset"))
-		assets.KeepAnswers = s.cfg.IdempotencyKeep
-		commands := bulk.New(assets, finder)
-		commands.MaxCommands, commands.MaxAssets = s.cfg.MaxCommands, s.cfg.MaxAssets
-		commands.Register(s.metrics)
-		s.api = httpapi.New(httpapi.Engines{
-			Credentials: s.auth,
-			Bulk:        bulkEngine{commands},
-			Queries:     reader{s.db, finder},
-			Writes:      writes{rest.New(assets, finder)},
-			Roles:       roles.New(s.db, s.model, finder),
-			Tags:        tags.New(assets),
-			Webhooks:    webhooks{s.hooks},
-		}, httpapi.Options{
-			Instance: s.cfg.Instance, MaxBody: s.cfg.MaxBody, Timeout: s.cfg.RequestTimeout,
-			Log: s.component("httpapi"), Metrics: s.metrics,
-		})
+	if s.role.http || s.role.works {
+		s.buildWrites(finder)
 	}
 	s.admin = admin.New(s.checks(), s.metrics, s.component("admin"))
 	return nil
+}
+
+// buildWrites makes what changes assets: the worker's part of it carries out
+// accepted requests, and the api is what clients speak to.
+func (s *service) buildWrites(finder *find.Finder) {
+	assets := asset.New(s.db, s.model, s.auth, committed{s.auth, s.client}, s.component("asset"))
+	assets.Ledger.Keep = s.cfg.IdempotencyKeep
+	engine := bulk.New(assets, finder)
+	engine.MaxCommands, engine.MaxAssets = s.cfg.MaxCommands, s.cfg.MaxAssets
+	engine.Register(s.metrics)
+	s.async = bulk.NewAsync(engine, s.auth, s.client.Accepted, s.component("bulk"))
+	if !s.role.http {
+		return
+	}
+	s.api = httpapi.New(httpapi.Engines{
+		Credentials: s.auth,
+		Bulk:        commands{engine, s.async},
+		Queries:     reader{s.db, finder},
+		Writes:      writes{rest.New(assets, finder)},
+		Roles:       roles.New(s.db, s.model, finder),
+		Tags:        tags.New(assets),
+		Webhooks:    webhooks{s.hooks},
+	}, httpapi.Options{
+		Instance: s.cfg.Instance, MaxBody: s.cfg.MaxBody, Timeout: s.cfg.RequestTimeout,
+		Log: s.component("httpapi"), Metrics: s.metrics,
+	})
 }
 
 // openQueue opens the queue, embedded when no address is given.

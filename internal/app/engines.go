@@ -87,14 +87,32 @@ func (c committed) Committed(auditID int64) {
 	c.jobs.Committed(auditID)
 }
 
-// bulkEngine answers httpapi.Bulk.
-type bulkEngine struct{ *bulk.Engine }
+// commands answers httpapi.Bulk.
+type commands struct {
+	*bulk.Engine
+	*bulk.Async
+}
 
 // Run answers POST api/asset.
-func (b bulkEngine) Run(ctx context.Context, who auth.Actor, r httpapi.BulkRequest) ([]byte, error) {
-	return b.Engine.Run(ctx, who, r.Body, r.YAML, bulk.Options{
-		Preview: r.Preview, Atomic: r.Atomic, Comment: r.Comment, Key: r.Key, IfMoment: r.IfMoment,
-	})
+func (c commands) Run(ctx context.Context, who auth.Actor, r httpapi.BulkRequest) ([]byte, error) {
+	return c.Engine.Run(ctx, who, r.Body, r.YAML, options(r))
+}
+
+// Accept answers POST api/asset that is to be carried out later.
+func (c commands) Accept(ctx context.Context, who auth.Actor, r httpapi.BulkRequest) (httpapi.Accepted, error) {
+	a, err := c.Async.Accept(ctx, who, r.Body, r.YAML, options(r))
+	return httpapi.Accepted(a), err
+}
+
+func options(r httpapi.BulkRequest) bulk.Options {
+	return bulk.Options{Preview: r.Preview, Atomic: r.Atomic, Comment: r.Comment, Key: r.Key, IfMoment: r.IfMoment}
+}
+
+// chores is what a worker does: changes become deliveries, and requests that
+// were accepted are carried out.
+type chores struct {
+	*webhook.Worker
+	*bulk.Async
 }
 
 // webhooks answers httpapi.Webhooks.

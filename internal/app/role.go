@@ -5,9 +5,9 @@ import (
 	"net"
 	"time"
 
-	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/jobs"
+	"github.com/alds-dev/alds/internal/ledger"
 )
 
 // Role is what a process is started for.
@@ -81,7 +81,7 @@ func (s *service) worker() []part {
 		Connect:      s.cfg.WebhookConnectTimeout,
 		WakeAt:       s.client.WakeAt,
 	})
-	j := jobs.NewWorker(s.queue, w)
+	j := jobs.NewWorker(s.queue, chores{w, s.async})
 	if s.role.standalone {
 		s.client.Attach(j)
 	}
@@ -91,7 +91,7 @@ func (s *service) worker() []part {
 func (s *service) scheduler() *jobs.Scheduler {
 	return jobs.NewScheduler(s.component("scheduler"), s.metrics,
 		jobs.Periodic{Name: "webhook:prune", Every: prunePeriod, Run: s.hooks.Prune},
-		jobs.Periodic{Name: "bulk:forget", Every: forgetPeriod, Run: func(ctx context.Context) error { return asset.Forget(ctx, s.db) }},
+		jobs.Periodic{Name: "bulk:forget", Every: forgetPeriod, Run: func(ctx context.Context) error { return ledger.Forget(ctx, s.db) }},
 	)
 }
 

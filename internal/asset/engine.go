@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/ledger"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 )
@@ -29,7 +30,7 @@ type Changes interface {
 
 // Engine carries out commands. It is safe for concurrent use.
 type Engine struct {
-	KeepAnswers time.Duration // how long the answer to an Idempotency-Key is kept; 24 h to begin with
+	Ledger *ledger.Book // of the requests that are carried out once
 
 	db      *db.DB
 	model   *meta.Model
@@ -40,14 +41,13 @@ type Engine struct {
 	ids     block // of asset ids
 	audits  block
 	takes   taker
-	running running
 }
 
 // New returns the write engine on d. creds and changes may be nil: then
 // members have no logins, and nobody is told.
 func New(d *db.DB, m *meta.Model, creds Credentials, changes Changes, log *slog.Logger) *Engine {
 	return &Engine{
-		KeepAnswers: keepAnswers,
+		Ledger: ledger.New(d),
 
 		db: d, model: m, layout: newLayout(m), creds: creds, changes: changes, log: log,
 		ids:    block{sequence: "id", size: 1000},

@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/ledger"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 )
@@ -66,36 +67,64 @@ type Options struct {
 // database is not to be had.
 // Spec: interface 2.5, 4.3.
 func (e *Engine) Run(ctx context.Context, who auth.Actor, body []byte, yaml bool, o Options) ([]byte, error) {
+	p, err := e.parse(body, yaml, o)
+	if err != nil {
+		return nil, err
+	}
+	return e.carry(ctx, who, p, newResult(uuid.NewString(), e.now(), p.cfg), ledger.Once{Key: o.Key, Hash: p.hash})
+}
+
+// payload is a body that has been read.
+type payload struct {
+	commands []command
+	cfg      config
+	hash     string // of the body
+	Options
+}
+
+// parse reads a body. Errors: fault.Invalid.
+func (e *Engine) parse(body []byte, yaml bool, o Options) (payload, error) {
 	if !yaml && doc.Sniff(body) {
 		yaml = true
 	}
 	docs, err := doc.Parse(body, yaml)
 	if err != nil {
-		return nil, err
+		return payload{}, err
 	}
-	commands, cfg, err := decode(docs, e.MaxCommands)
+	p := payload{Options: o}
+	if p.commands, p.cfg, err = decode(docs, e.MaxCommands); err != nil {
+		return payload{}, err
+	}
+	p.cfg.atomic = p.cfg.atomic || o.Atomic
+	if !o.Preview && o.IfMoment != 0 && !single(p.commands) {
+		return payload{}, notSingle()
+	}
+	sum := sha256.Sum256(body)
+	p.hash = hex.EncodeToString(sum[:])
+	return p, nil
+}
+
+// carry does what a payload asks for. What it answers is kept for whoever sends
+// the request again, or for the claim under which it is carried out.
+func (e *Engine) carry(ctx context.Context, who auth.Actor, p payload, res *result, once ledger.Once) (answer []byte, err error) {
+	switch {
+	case p.Preview:
+		answer, err = e.preview(ctx, who, p.commands, p.cfg)
+	case writes(p.commands):
+		answer, err = e.write(ctx, who, p, res, once)
+		once.Claim = nil
+	default:
+		answer, err = e.read(ctx, who, p.commands, res)
+	}
+	if err == nil && once.Claim != nil { // nothing has been written yet
+		err = once.Claim.Answer(ctx, answer)
+	}
 	if err != nil {
 		return nil, err
 	}
-	cfg.atomic = cfg.atomic || o.Atomic
-	if o.Preview {
-		return e.preview(ctx, who, commands, cfg)
+	if !p.Preview {
+		e.metrics.count(res, e.now().Sub(res.began))
 	}
-	if o.IfMoment != 0 && !single(commands) {
-		return nil, notSingle()
-	}
-	res := newResult(uuid.NewString(), e.now(), cfg)
-	var answer []byte
-	if writes(commands) {
-		sum := sha256.Sum256(body)
-		answer, err = e.write(ctx, who, commands, res, o, asset.Once{Key: o.Key, Hash: hex.EncodeToString(sum[:])})
-	} else {
-		answer, err = e.read(ctx, who, commands, res)
-	}
-	if err != nil {
-		return nil, err
-	}
-	e.metrics.count(res, e.now().Sub(res.began))
 	return answer, nil
 }
 
@@ -130,18 +159,18 @@ func writes(commands []command) bool {
 
 // write runs both phases in one transaction. The database may ask for all of
 // it again, so everything starts anew each time.
-func (e *Engine) write(ctx context.Context, who auth.Actor, commands []command, res *result, o Options, once asset.Once) ([]byte, error) {
-	req := asset.Request{ID: res.id, Comment: o.Comment}
+func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *result, once ledger.Once) ([]byte, error) {
+	req := asset.Request{ID: res.id, Comment: pl.Comment}
 	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
 		res.reset()
-		steps, err := e.project(ctx, s.Tx(), who, commands, res.cfg)
-		if err == nil && o.IfMoment != 0 {
-			err = guard(steps, o.IfMoment)
+		steps, err := e.project(ctx, s.Tx(), who, pl.commands, res.cfg)
+		if err == nil && pl.IfMoment != 0 {
+			err = guard(steps, pl.IfMoment)
 		}
 		if err != nil {
 			return nil, err
 		}
-		p := &processing{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(commands)}
+		p := &processing{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(pl.commands)}
 		if err := p.all(ctx, steps); err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ type Registerer = prometheus.Registerer
 type metrics struct {
 	commands *prometheus.CounterVec
 	requests prometheus.Histogram
+	async    *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -25,12 +26,16 @@ func newMetrics() *metrics {
 			Help:    "Time from a parsed bulk request to its response.",
 			Buckets: []float64{.002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60},
 		}),
+		async: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "alds_bulk_async_total",
+			Help: "Turns of requests carried out later, by how they ended: done, refused, again, handed_back or lost.",
+		}, []string{"outcome"}),
 	}
 }
 
 // Register registers the engine's metrics.
 func (e *Engine) Register(r Registerer) {
-	r.MustRegister(e.metrics.commands, e.metrics.requests)
+	r.MustRegister(e.metrics.commands, e.metrics.requests, e.metrics.async)
 }
 
 // count adds up one finished request.

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"net/http"
+	"strings"
 
 	"github.com/alds-dev/alds/internal/auth"
 )
@@ -16,14 +18,48 @@ func (a *API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	return a.bulk.Run(ctx, who, BulkRequest{
+	b := BulkRequest{
 		Doc:      d,
 		Preview:  r.params.Is("previewonly"),
 		Atomic:   r.params.Is("atomic"),
 		Comment:  unquoted(r.params["comment"]),
 		Key:      r.key,
 		IfMoment: moment,
-	})
+	}
+	if !r.later {
+		return a.bulk.Run(ctx, who, b)
+	}
+	done, err := a.bulk.Accept(ctx, who, b)
+	if err != nil {
+		return nil, err
+	}
+	if !done.Done {
+		r.status = http.StatusAccepted
+	}
+	r.said = append(r.said, [2]string{"Preference-Applied", respondAsync}, [2]string{"Location", r.base + "/" + done.ID})
+	return done.Body, nil
+}
+
+// bulkProgress serves GET api/asset/<requestId>. Spec: interface 2.5.
+func (a *API) bulkProgress(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return a.bulk.Progress(ctx, who, r.taken["requestId"])
+}
+
+// respondAsync is the preference that asks for an answer before the work is done.
+const respondAsync = "respond-async"
+
+// prefers reports whether one of the preferences of the headers is name. What
+// else is preferred means nothing here.
+func prefers(headers [][]byte, name string) bool {
+	for _, h := range headers {
+		for one := range strings.SplitSeq(string(h), ",") {
+			token, _, _ := strings.Cut(one, ";")
+			if strings.EqualFold(strings.TrimSpace(token), name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unquoted strips the one pair of quotes that some clients put around a comment.

@@ -15,6 +15,17 @@ type Credentials interface {
 // Bulk runs the commands of one request and answers with the response object.
 type Bulk interface {
 	Run(ctx context.Context, who auth.Actor, r BulkRequest) ([]byte, error)
+	// Accept keeps the request to be carried out later.
+	Accept(ctx context.Context, who auth.Actor, r BulkRequest) (Accepted, error)
+	// Progress answers how far an accepted request is.
+	Progress(ctx context.Context, who auth.Actor, id string) ([]byte, error)
+}
+
+// Accepted is the answer to a request that asked to be carried out later.
+type Accepted struct {
+	ID   string
+	Body []byte
+	Done bool // it was carried out before, under the same Idempotency-Key
 }
 
 // BulkRequest is the body of POST api/asset and what stands beside it.

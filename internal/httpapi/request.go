@@ -33,6 +33,8 @@ type request struct {
 	ifMatch  string
 	said     [][2]string // headers of the answer
 	key      string      // Idempotency-Key
+	later    bool        // Prefer: respond-async
+	status   int         // of the answer; 0: 200
 }
 
 func (a *API) newRequest(c *fiber.Ctx, r *route, taken map[string]string) *request {
@@ -45,6 +47,7 @@ func (a *API) newRequest(c *fiber.Ctx, r *route, taken map[string]string) *reque
 		maxBody:  a.maxBody,
 		ifMatch:  string(h.Peek("If-Match")),
 		key:      strings.TrimSpace(string(h.Peek("Idempotency-Key"))),
+		later:    prefers(h.PeekAll("Prefer"), respondAsync),
 	}
 }
 

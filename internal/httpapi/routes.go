@@ -37,6 +37,7 @@ var (
 func (a *API) routes() []route {
 	table := []route{
 		{methods: post, path: "api/asset", run: a.runBulk},
+		{methods: get, path: "api/asset/:requestId", run: a.bulkProgress},
 		{methods: query, path: "query.v1", run: a.runQuery},
 		{methods: query, path: "query.legacy.v1", run: a.runQuery},
 

@@ -85,6 +85,9 @@ func (a *API) answer(c *fiber.Ctx, v *visit) (body []byte, err error) {
 	if body, err = r.run(ctx, v.who, req); err != nil {
 		return nil, err
 	}
+	if req.status != 0 {
+		c.Status(req.status)
+	}
 	for _, h := range req.said {
 		c.Set(h[0], h[1])
 	}

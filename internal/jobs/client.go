@@ -18,6 +18,7 @@ type Client struct {
 	tasks    *asynq.Client
 	kick     chan struct{} // holds one signal: something was committed
 	last     atomic.Int64  // newest audit told of
+	accepted chan struct{} // holds one signal: a request is to be carried out
 	wakes    chan wake
 	local    atomic.Pointer[Worker]
 	backedUp int64 // second of the last backup task; Run only
@@ -37,7 +38,7 @@ type wakePayload struct {
 func NewClient(q *Queue) *Client {
 	return &Client{
 		q: q, tasks: asynq.NewClientFromRedisClient(q.redis),
-		kick: make(chan struct{}, 1), wakes: make(chan wake, 1000),
+		kick: make(chan struct{}, 1), accepted: make(chan struct{}, 1), wakes: make(chan wake, 1000),
 	}
 }
 
@@ -51,10 +52,24 @@ func (c *Client) Committed(auditID int64) {
 		return
 	}
 	c.last.Store(auditID)
+	signal(c.kick)
+}
+
+// signal leaves a signal; one that is not yet taken tells of this one too.
+func signal(to chan struct{}) {
 	select {
-	case c.kick <- struct{}{}:
-	default: // a signal that is not yet sent will tell of this one too
+	case to <- struct{}{}:
+	default:
 	}
+}
+
+// Accepted tells that a request is to be carried out by a worker.
+func (c *Client) Accepted() {
+	if w := c.local.Load(); w != nil {
+		w.Carry()
+		return
+	}
+	signal(c.accepted)
 }
 
 // WakeAt tells that a subscription has a delivery due at a later time.
@@ -74,6 +89,8 @@ func (c *Client) Run(ctx context.Context) error {
 			return nil
 		case <-c.kick:
 			c.hint(ctx)
+		case <-c.accepted:
+			_ = c.push(ctx, "request", requestHint) // counted there; the sweep makes it good
 		case w := <-c.wakes:
 			c.wake(ctx, w)
 		}
@@ -82,15 +99,21 @@ func (c *Client) Run(ctx context.Context) error {
 
 // hint wakes one worker now and, at most once a second, leaves a backup task.
 func (c *Client) hint(ctx context.Context) {
-	pipe := c.q.redis.Pipeline()
-	pipe.RPush(ctx, hintList, c.last.Load())
-	pipe.LTrim(ctx, hintList, -keptHints, -1)
-	_, err := pipe.Exec(ctx)
-	c.sent(ctx, "hint", err)
+	err := c.push(ctx, "hint", c.last.Load())
 	if now := time.Now().Unix(); err == nil && now != c.backedUp {
 		c.backedUp = now
 		c.enqueue(ctx, asynq.NewTask(taskFanOut, nil), taskFanOut+":"+strconv.FormatInt(now, 10), time.Now().Add(backupDelay))
 	}
+}
+
+// push leaves a hint in the list.
+func (c *Client) push(ctx context.Context, what string, hint any) error {
+	pipe := c.q.redis.Pipeline()
+	pipe.RPush(ctx, hintList, hint)
+	pipe.LTrim(ctx, hintList, -keptHints, -1)
+	_, err := pipe.Exec(ctx)
+	c.sent(ctx, what, err)
+	return err
 }
 
 func (c *Client) wake(ctx context.Context, w wake) {

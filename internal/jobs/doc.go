@@ -7,6 +7,7 @@
 // Redis, finds the work within seconds, and no write of a client waits for it.
 //
 //	hint   RPUSH alds:{hints} <audit>     a commit happened; every worker blocks on the list
+//	hint   RPUSH alds:{hints} request     a request was accepted, to be carried out by a worker
 //	task   changes:fanout                 the same, as a backup, at most one a second
 //	task   webhook:wake {subscription}    a delivery's next attempt is due
 //

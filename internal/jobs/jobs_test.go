@@ -16,13 +16,13 @@ const patience = 20 * time.Second
 
 // fakeWork signals what it is woken for.
 type fakeWork struct {
-	fanOuts, sweeps chan struct{}
-	pulls           chan string
-	err             error
+	fanOuts, sweeps, carries chan struct{}
+	pulls                    chan string
+	err                      error
 }
 
 func newFakeWork() *fakeWork {
-	return &fakeWork{fanOuts: make(chan struct{}, 100), sweeps: make(chan struct{}, 100), pulls: make(chan string, 100)}
+	return &fakeWork{fanOuts: make(chan struct{}, 100), sweeps: make(chan struct{}, 100), carries: make(chan struct{}, 100), pulls: make(chan string, 100)}
 }
 
 func (w *fakeWork) FanOut(context.Context) error {
@@ -32,6 +32,11 @@ func (w *fakeWork) FanOut(context.Context) error {
 
 func (w *fakeWork) Sweep(context.Context) error {
 	w.sweeps <- struct{}{}
+	return w.err
+}
+
+func (w *fakeWork) CarryOut(context.Context) error {
+	w.carries <- struct{}{}
 	return w.err
 }
 
@@ -107,6 +112,40 @@ func TestACommitWakesAWorker(t *testing.T) {
 	})
 }
 
+// drain takes what the first sweeps have left.
+func drain(from chan struct{}) {
+	for {
+		select {
+		case <-from:
+		default:
+			return
+		}
+	}
+}
+
+// One hint may be answered by a sweep that came by, which leaves a signal too:
+// so there are more hints than sweeps within the time.
+func TestAnAcceptedRequestWakesAWorker(t *testing.T) {
+	eachRedis(t, func(t *testing.T, url string) {
+		q := open(t, url)
+		work := newFakeWork()
+		c := NewClient(q)
+		start(t, c.Run)
+		start(t, NewWorker(q, work).Run)
+		take(t, work.sweeps, "the first sweep")
+		take(t, work.carries, "the requests that the sweep looks for")
+		drain(work.carries)
+		drain(work.sweeps)
+		for range 20 {
+			c.Accepted()
+			take(t, work.carries, "a request carried out by the hint")
+		}
+		if n := len(work.sweeps); n > 10 {
+			t.Errorf("%d sweeps, which may have done it", n)
+		}
+	})
+}
+
 func TestAnAttachedWorkerIsWokenWithoutRedis(t *testing.T) {
 	q := open(t, "redis://127.0.0.1:1")
 	work := newFakeWork()
@@ -116,6 +155,9 @@ func TestAnAttachedWorkerIsWokenWithoutRedis(t *testing.T) {
 	start(t, w.Run)
 	c.Committed(1)
 	take(t, work.fanOuts, "a fan-out")
+	take(t, work.carries, "the first look")
+	c.Accepted()
+	take(t, work.carries, "a request carried out")
 }
 
 func TestWithoutRedisNothingBlocksAndTheSweepGoesOn(t *testing.T) {
@@ -128,6 +170,7 @@ func TestWithoutRedisNothingBlocksAndTheSweepGoesOn(t *testing.T) {
 	began := time.Now()
 	for i := range 10_000 {
 		c.Committed(int64(i))
+		c.Accepted()
 		c.WakeAt("s", time.Now())
 	}
 	if took := time.Since(began); took > time.Second {
@@ -135,6 +178,7 @@ func TestWithoutRedisNothingBlocksAndTheSweepGoesOn(t *testing.T) {
 	}
 	take(t, work.sweeps, "a sweep")
 	take(t, work.sweeps, "another sweep")
+	take(t, work.carries, "requests carried out")
 }
 
 func TestHintsDoNotPileUp(t *testing.T) {

@@ -7,6 +7,8 @@ const (
 	queueName = "alds"
 	hintList  = "alds:{hints}"
 
+	requestHint = "request" // in the list: a request is to be carried out; everything else is an audit
+
 	taskFanOut = "changes:fanout"
 	taskWake   = "webhook:wake"
 )

@@ -19,6 +19,8 @@ type Work interface {
 	FanOut(ctx context.Context) error
 	Pull(ctx context.Context, subscription string) error
 	Sweep(ctx context.Context) error
+	// CarryOut carries out the requests that wait; it may take minutes.
+	CarryOut(ctx context.Context) error
 }
 
 // Worker wakes Work: by hints, by tasks, and every two seconds by itself.
@@ -26,20 +28,20 @@ type Worker struct {
 	q    *Queue
 	work Work
 	kick chan struct{} // holds one signal from this process
+	load chan struct{} // holds one signal: requests may wait to be carried out
 }
 
 // NewWorker returns a worker; Run does the work.
 func NewWorker(q *Queue, work Work) *Worker {
-	return &Worker{q: q, work: work, kick: make(chan struct{}, 1)}
+	return &Worker{q: q, work: work, kick: make(chan struct{}, 1), load: make(chan struct{}, 1)}
 }
 
 // Wake is a hint from within the process. It never blocks.
-func (w *Worker) Wake() {
-	select {
-	case w.kick <- struct{}{}:
-	default:
-	}
-}
+func (w *Worker) Wake() { signal(w.kick) }
+
+// Carry is the hint from within the process that a request waits. It never
+// blocks.
+func (w *Worker) Carry() { signal(w.load) }
 
 // Run works until ctx ends.
 func (w *Worker) Run(ctx context.Context) error {
@@ -48,7 +50,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return fmt.Errorf("start the task server: %w", err)
 	}
 	var parts sync.WaitGroup
-	for _, part := range []func(context.Context){w.hints, w.kicks, w.sweeps, w.measure} {
+	for _, part := range []func(context.Context){w.hints, w.kicks, w.carries, w.sweeps, w.measure} {
 		parts.Go(func() { part(ctx) })
 	}
 	<-ctx.Done()
@@ -93,11 +95,14 @@ func (w *Worker) mux() *asynq.ServeMux {
 // to others.
 func (w *Worker) hints(ctx context.Context) {
 	for ctx.Err() == nil {
-		_, err := w.q.redis.BLPop(ctx, hintWait, hintList).Result()
+		hint, err := w.q.redis.BLPop(ctx, hintWait, hintList).Result()
 		switch {
 		case errors.Is(err, redis.Nil):
 		case err != nil: // logged by the task server; the pause hook has waited
 			w.q.metrics.hintErrors.Inc()
+		case hint[1] == requestHint:
+			w.q.metrics.hints.Inc()
+			w.Carry()
 		default:
 			w.q.metrics.hints.Inc()
 			w.run(ctx, "hint", w.work.FanOut)
@@ -117,9 +122,23 @@ func (w *Worker) kicks(ctx context.Context) {
 	}
 }
 
+// carries carries requests out one after the other, beside everything else:
+// each may take as long as a write may take. Every sweep makes it look.
+func (w *Worker) carries(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.load:
+			w.run(ctx, "carry_out", w.work.CarryOut)
+		}
+	}
+}
+
 // sweeps needs nothing but the database.
 func (w *Worker) sweeps(ctx context.Context) {
 	for {
+		w.Carry()
 		w.run(ctx, "sweep", w.work.Sweep)
 		select {
 		case <-ctx.Done():

@@ -1,0 +1,178 @@
+package bulk
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/ledger"
+)
+
+// Actors resolves a member, by stored id, to what they may see now.
+// Errors: fault.NotFound.
+type Actors interface {
+	ActorOf(ctx context.Context, member int64) (auth.Actor, error)
+}
+
+// Async accepts requests to be carried out later, carries them out, and tells
+// how far they are. It is safe for concurrent use, in any number of processes.
+type Async struct {
+	e      *Engine
+	book   *ledger.Book
+	actors Actors
+	told   func()
+	log    *slog.Logger
+}
+
+// NewAsync returns the asynchronous side of an engine. told is called when a
+// request was accepted; it may be nil, and then somebody has to look.
+func NewAsync(e *Engine, actors Actors, told func(), log *slog.Logger) *Async {
+	if told == nil {
+		told = func() {}
+	}
+	return &Async{e: e, book: e.assets.Ledger, actors: actors, told: told, log: log}
+}
+
+// Accepted is the answer to a request that asked to be carried out later.
+type Accepted struct {
+	ID   string // of the request
+	Body []byte // the response object, complete or not
+	Done bool   // the Idempotency-Key named a request that has its answer
+}
+
+// said is what is kept of a request beside its body: the first line of what the
+// ledger keeps, the body being the rest.
+type said struct {
+	YAML bool `json:"yaml"`
+	Options
+}
+
+// Accept keeps a payload to be carried out later. It is read once, so that a
+// body that is no payload is refused at once.
+// Errors: fault.Invalid; fault.Conflict as Run, with the Idempotency-Key of a
+// request that is done also what that was refused with.
+func (a *Async) Accept(ctx context.Context, who auth.Actor, body []byte, yaml bool, o Options) (Accepted, error) {
+	p, err := a.e.parse(body, yaml, o)
+	if err != nil {
+		return Accepted{}, err
+	}
+	head, err := json.Marshal(said{YAML: yaml, Options: o})
+	if err != nil {
+		return Accepted{}, fmt.Errorf("encode the options of a request: %w", err)
+	}
+	kept := make([]byte, 0, len(head)+1+len(body))
+	kept = append(append(append(kept, head...), '\n'), body...)
+	s, err := a.book.Accept(ctx, who.Member, ledger.Once{Key: o.Key, Hash: p.hash}, kept, len(p.commands))
+	if err != nil {
+		return Accepted{}, err
+	}
+	if !s.Done {
+		a.told()
+	}
+	answer, err := shown(s)
+	return Accepted{ID: s.ID, Body: answer, Done: s.Done}, err
+}
+
+// Progress answers how far a request is: its response object, once it has one.
+// Errors: fault.NotFound for a request that somebody else sent, unless who is a
+// system administrator; what the whole request was refused with.
+func (a *Async) Progress(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
+	s, err := a.book.Find(ctx, id)
+	if fault.KindOf(err) == fault.NotFound || err == nil && s.Member != who.Member && !who.Admin {
+		return nil, fault.NotFoundf("Not Found")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return shown(s)
+}
+
+// shown is the response object of a request as it stands.
+//
+//	{"requestId": "…", "createdDate": "…", "complete": false, "processing": true,
+//	 "progress": {"state": "waiting", "commands": 3}}
+func shown(s ledger.State) ([]byte, error) {
+	if s.Done {
+		return s.Answer, s.Err
+	}
+	state := "waiting"
+	if s.Processing {
+		state = "processing"
+	}
+	return fmt.Appendf(nil, `{"requestId":"%s","createdDate":"%s","complete":false,"processing":true,"progress":{"state":"%s","commands":%d}}`,
+		s.ID, s.Created.UTC().Format(stamp), state, s.Commands), nil
+}
+
+// CarryOut carries out every request that waits, one after the other.
+// Errors: fault.Transient when the database is away.
+func (a *Async) CarryOut(ctx context.Context) error {
+	for ctx.Err() == nil {
+		c, err := a.book.Claim(ctx)
+		if err != nil || c == nil {
+			return err
+		}
+		if err := a.settle(ctx, c, a.carryOut(ctx, c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carryOut runs one request under its claim, with the rights its member has now.
+func (a *Async) carryOut(ctx context.Context, c *ledger.Claim) error {
+	ctx, stop := c.Hold(ctx)
+	defer stop()
+	who, err := a.actors.ActorOf(ctx, c.Member)
+	if fault.KindOf(err) == fault.NotFound {
+		return fault.Unprovenf("The member no longer exists")
+	}
+	if err != nil {
+		return err
+	}
+	head, body, _ := bytes.Cut(c.Request, []byte{'\n'})
+	var o said
+	if err := json.Unmarshal(head, &o); err != nil {
+		return fmt.Errorf("the options of request %s: %w", c.ID, err)
+	}
+	p, err := a.e.parse(body, o.YAML, o.Options)
+	if err != nil {
+		return err
+	}
+	_, err = a.e.carry(ctx, who, p, newResult(c.ID, c.Created, p.cfg), ledger.Once{Claim: c})
+	if err != nil && context.Cause(ctx) == ledger.ErrLost { //nolint:errorlint // the very cause
+		return ledger.ErrLost
+	}
+	return err
+}
+
+// settle says how a request's turn ended. The answer is written already when
+// there is no error; what failed for lack of a database is tried again.
+func (a *Async) settle(ctx context.Context, c *ledger.Claim, err error) error {
+	outcome := "done"
+	var failed error
+	switch {
+	case err == nil:
+	case errors.Is(err, ledger.ErrLost):
+		outcome = "lost"
+	case ctx.Err() != nil:
+		outcome, failed = "handed_back", c.Release(ctx)
+	case fault.KindOf(err) == fault.Transient:
+		outcome, failed = "again", c.Later(ctx)
+	default:
+		outcome, failed = "refused", c.Refuse(ctx, err)
+	}
+	if fault.KindOf(err) == fault.Internal && outcome == "refused" {
+		a.log.Error("asynchronous request failed", "request", c.ID, "err", err)
+	}
+	a.e.metrics.async.WithLabelValues(outcome).Inc()
+	a.log.Info("asynchronous request", "request", c.ID, "member", c.Member, "outcome", outcome)
+	if errors.Is(failed, ledger.ErrLost) {
+		return nil
+	}
+	return failed
+}

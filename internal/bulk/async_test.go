@@ -1,0 +1,354 @@
+package bulk_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// members resolves everybody to the system member, but those who are gone.
+type members struct{ gone bool }
+
+func (m members) ActorOf(context.Context, int64) (auth.Actor, error) {
+	if m.gone {
+		return auth.Actor{}, fault.NotFoundf("no such member")
+	}
+	return auth.System, nil
+}
+
+// desk is one process: an engine with its asynchronous side.
+type desk struct {
+	t testing.TB
+	d *db.DB
+	*bulk.Async
+	told int
+}
+
+func newDesk(t testing.TB, d *db.DB) *desk {
+	k := &desk{t: t, d: d}
+	k.Async = bulk.NewAsync(engine(t, d), members{}, func() { k.told++ }, slog.New(slog.DiscardHandler))
+	return k
+}
+
+func (k *desk) accept(body string, o bulk.Options) bulk.Accepted {
+	k.t.Helper()
+	a, err := k.Accept(k.t.Context(), auth.System, []byte(body), false, o)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return a
+}
+
+func (k *desk) carryOut() {
+	k.t.Helper()
+	if err := k.CarryOut(k.t.Context()); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// response is what the tests look at in a response object.
+type response struct {
+	RequestID            string
+	Complete, Processing bool
+	Progress             struct {
+		State    string
+		Commands int
+	}
+	AssetsCreated   struct{ Count int }
+	CommandFailures struct{ Count int }
+}
+
+func (k *desk) progress(id string) (r response) {
+	k.t.Helper()
+	b, err := k.Progress(k.t.Context(), auth.System, id)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return parsed(k.t, b)
+}
+
+func parsed(t testing.TB, b []byte) (r response) {
+	t.Helper()
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatalf("%v: %s", err, b)
+	}
+	return r
+}
+
+func (k *desk) count(statement string, args ...any) (n int) {
+	k.t.Helper()
+	if err := k.d.QueryRow(k.t.Context(), statement, args...).Scan(&n); err != nil {
+		k.t.Fatal(err)
+	}
+	return n
+}
+
+func (k *desk) stories() int {
+	return k.count(`SELECT COUNT(*) FROM asset WHERE name = 'S'`)
+}
+
+const story = `{"AssetType":"Story","Name":"S","Scope":"Scope:0"}`
+
+func TestAcceptedRequestIsCarriedOutOnce(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		k := newDesk(t, d)
+		a := k.accept("["+story+","+story+`,{"from":"Story","select":["Name"]}]`, bulk.Options{Comment: "spring"})
+		if r := parsed(t, a.Body); a.Done || r.RequestID != a.ID || r.Complete || !r.Processing || r.Progress.State != "waiting" || r.Progress.Commands != 3 {
+			t.Errorf("accepted with %s", a.Body)
+		}
+		if k.told != 1 || k.stories() != 0 {
+			t.Errorf("told %d times, %d stories before anybody works", k.told, k.stories())
+		}
+		other := newDesk(t, d) // another process
+		other.carryOut()
+		k.carryOut()
+		if r := k.progress(a.ID); !r.Complete || r.Processing || r.AssetsCreated.Count != 2 || r.RequestID != a.ID {
+			t.Errorf("the result: %+v", r)
+		}
+		if k.stories() != 2 || k.count(`SELECT COUNT(*) FROM audit WHERE request_id = ? AND comment = 'spring'`, a.ID) != 1 {
+			t.Errorf("%d stories", k.stories())
+		}
+	})
+}
+
+func TestProgressIsForWhoSentIt(t *testing.T) {
+	k := newDesk(t, testdb.SQLite(t))
+	id := k.accept(story, bulk.Options{}).ID
+	for who, want := range map[*auth.Actor]fault.Kind{
+		{Member: 4711, All: true}:   fault.NotFound,
+		{Member: 4711, Admin: true}: fault.Internal,
+	} {
+		if _, err := k.Progress(t.Context(), *who, id); fault.KindOf(err) != want && (err != nil || want != fault.Internal) {
+			t.Errorf("%+v: %v", who, err)
+		}
+	}
+	for _, unknown := range []string{"", "x", "00000000-0000-0000-0000-000000000000", id + "'"} {
+		if _, err := k.Progress(t.Context(), auth.System, unknown); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("%q: %v", unknown, err)
+		}
+	}
+}
+
+// Whatever a request asks for beside its commands holds later as well.
+func TestAcceptedOptionsHold(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		k := newDesk(t, d)
+		preview := k.accept(story, bulk.Options{Preview: true})
+		reads := k.accept(`{"from":"Story"}`, bulk.Options{Key: "reads"})
+		atomic := k.accept("["+story+`,{"AssetType":"Story"}]`, bulk.Options{Atomic: true})
+		yaml, err := k.Accept(t.Context(), auth.System, []byte("AssetType: Story\nName: Y\nScope: Scope:0\n"), true, bulk.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.carryOut()
+		b, err := k.Progress(t.Context(), auth.System, preview.ID)
+		if err != nil || b[0] != '[' {
+			t.Errorf("preview: %s, %v", b, err)
+		}
+		if r := k.progress(reads.ID); !r.Complete {
+			t.Errorf("a query: %+v", r)
+		}
+		if r := k.progress(atomic.ID); r.AssetsCreated.Count != 0 || r.CommandFailures.Count != 1 {
+			t.Errorf("atomic: %+v", r)
+		}
+		if r := k.progress(yaml.ID); r.AssetsCreated.Count != 1 {
+			t.Errorf("YAML: %+v", r)
+		}
+		if k.stories() != 0 {
+			t.Errorf("%d stories of a preview and an atomic request that failed", k.stories())
+		}
+	})
+}
+
+func TestAcceptedUnderAKey(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		k := newDesk(t, d)
+		first := k.accept(story, bulk.Options{Key: "k"})
+		if again := k.accept(story, bulk.Options{Key: "k"}); again.ID != first.ID || again.Done {
+			t.Errorf("the same key: %+v", again)
+		}
+		if _, err := k.Accept(t.Context(), auth.System, []byte("["+story+"]"), false, bulk.Options{Key: "k"}); fault.KindOf(err) != fault.Conflict {
+			t.Errorf("another body: %v", err)
+		}
+		k.carryOut()
+		again := k.accept(story, bulk.Options{Key: "k"})
+		if r := parsed(t, again.Body); !again.Done || !r.Complete || r.RequestID != first.ID {
+			t.Errorf("the same key when it is done: %s", again.Body)
+		}
+		e := engine(t, d)
+		b, err := e.Run(t.Context(), auth.System, []byte(story), false, bulk.Options{Key: "k"})
+		if err != nil || parsed(t, b).RequestID != first.ID {
+			t.Errorf("sent again without respond-async: %s, %v", b, err)
+		}
+		k.carryOut()
+		if k.stories() != 1 {
+			t.Errorf("%d stories", k.stories())
+		}
+	})
+}
+
+// What is wrong with a whole request is told at once where reading shows it,
+// else by asking for it.
+func TestAcceptedRequestIsRefused(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		k := newDesk(t, d)
+		for body, o := range map[string]bulk.Options{"7": {}, "{": {}, "[" + story + "]": {IfMoment: 7}} {
+			if _, err := k.Accept(t.Context(), auth.System, []byte(body), false, o); fault.KindOf(err) != fault.Invalid {
+				t.Errorf("%s: %v", body, err)
+			}
+		}
+		e := engine(t, d)
+		e.MaxAssets = 2
+		small := bulk.NewAsync(e, members{}, nil, slog.New(slog.DiscardHandler))
+		many := k.accept("["+story+","+story+","+story+"]", bulk.Options{})
+		if err := small.CarryOut(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, err := k.Progress(t.Context(), auth.System, many.ID)
+		if fault.KindOf(err) != fault.Invalid || fault.Public(err) != "The request touches more than 2 assets." {
+			t.Errorf("more than it may: %v", err)
+		}
+		left := k.accept(story, bulk.Options{})
+		gone := bulk.NewAsync(engine(t, d), members{gone: true}, nil, slog.New(slog.DiscardHandler))
+		if err := gone.CarryOut(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Progress(t.Context(), auth.System, left.ID); fault.KindOf(err) != fault.Unproven {
+			t.Errorf("of a member who is gone: %v", err)
+		}
+		if k.stories() != 0 {
+			t.Errorf("%d stories", k.stories())
+		}
+	})
+}
+
+// stall is a finder that stops in the middle of a request until it is let go.
+type stall struct {
+	*find.Finder
+	reached, goOn chan struct{}
+}
+
+func (s stall) Answer(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) (rows, beside []byte, err error) {
+	s.reached <- struct{}{}
+	<-s.goOn
+	return s.Finder.Answer(ctx, q, who, r, w)
+}
+
+func newStall(t testing.TB, d *db.DB) (stall, *bulk.Async) {
+	t.Helper()
+	model := meta.Default()
+	s := stall{find.New(d, model), make(chan struct{}, 1), make(chan struct{})}
+	e := bulk.New(asset.New(d, model, nil, nil, nil), s)
+	return s, bulk.NewAsync(e, members{}, nil, slog.New(slog.DiscardHandler))
+}
+
+// A worker that stalls in the middle loses its lease; what it does then has no
+// effect, and who took over does it once.
+func TestTakenOverInTheMiddle(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		k := newDesk(t, d)
+		a := k.accept("["+story+`,{"from":"Story"},`+story+"]", bulk.Options{})
+		s, slow := newStall(t, d)
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			if err := slow.CarryOut(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		<-s.reached
+		if r := k.progress(a.ID); r.Progress.State != "processing" {
+			t.Errorf("in the middle: %+v", r)
+		}
+		takeOver(t, d)
+		var took sync.WaitGroup
+		took.Go(k.carryOut) // waits for the locks of the first, or for its turn to write
+		close(s.goOn)
+		wait.Wait()
+		took.Wait()
+		k.carryOut()
+		if r := k.progress(a.ID); !r.Complete || r.AssetsCreated.Count != 2 {
+			t.Errorf("the result: %+v", r)
+		}
+		if n := k.stories(); n != 2 {
+			t.Errorf("%d stories: done %d times", n, n/2)
+		}
+	})
+}
+
+// A worker that is told to stop hands back what it works on.
+func TestHandedBackAtTheEnd(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		k := newDesk(t, d)
+		a := k.accept("["+story+`,{"from":"Story"}]`, bulk.Options{})
+		s, slow := newStall(t, d)
+		ctx, stop := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			if err := slow.CarryOut(ctx); err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+		<-s.reached
+		stop()
+		close(s.goOn)
+		wait.Wait()
+		if k.stories() != 0 || k.progress(a.ID).Progress.State != "waiting" {
+			t.Errorf("after the stop: %d stories, %+v", k.stories(), k.progress(a.ID))
+		}
+		k.carryOut()
+		if k.stories() != 1 || !k.progress(a.ID).Complete {
+			t.Errorf("carried out by the next: %d stories", k.stories())
+		}
+	})
+}
+
+// Many workers and many requests: each is done once.
+func TestManyWorkers(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		const requests, workers = 20, 4
+		k := newDesk(t, d)
+		ids := make([]string, requests)
+		for i := range ids {
+			ids[i] = k.accept(fmt.Sprintf("[%s,%s]", story, story), bulk.Options{}).ID
+		}
+		var wait sync.WaitGroup
+		for range workers {
+			w := newDesk(t, d)
+			wait.Go(w.carryOut)
+		}
+		wait.Wait()
+		k.carryOut()
+		for _, id := range ids {
+			if r := k.progress(id); !r.Complete || r.AssetsCreated.Count != 2 {
+				t.Errorf("%+v", r)
+			}
+		}
+		if k.stories() != 2*requests {
+			t.Errorf("%d stories", k.stories())
+		}
+	})
+}
+
+// takeOver ends the lease that is held, as time does when its worker is dead.
+func takeOver(t *testing.T, d *db.DB) {
+	t.Helper()
+	if d.Dialect.SmallInside { // else the one writer is at work, and the lease ends with it
+		if _, err := d.Exec(t.Context(), `UPDATE bulk_request SET lease = 0 WHERE status = 0`); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

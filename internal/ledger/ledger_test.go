@@ -1,0 +1,270 @@
+package ledger_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/ledger"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+const (
+	member = 20
+	hash   = "0000000000000000000000000000000000000000000000000000000000000000"
+)
+
+func accept(t *testing.T, b *ledger.Book, key, request string) ledger.State {
+	t.Helper()
+	s, err := b.Accept(t.Context(), member, ledger.Once{Key: key, Hash: hash}, []byte(request), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func claim(t *testing.T, b *ledger.Book) *ledger.Claim {
+	t.Helper()
+	c, err := b.Claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// expire ends the lease of every claim, as time does when nobody renews it.
+func expire(t *testing.T, d *db.DB) {
+	t.Helper()
+	if _, err := d.Exec(t.Context(), `UPDATE bulk_request SET lease = 0 WHERE status = 0`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func state(t *testing.T, b *ledger.Book, id string) ledger.State {
+	t.Helper()
+	s, err := b.Find(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestARequestWaitsIsClaimedAndAnswered(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		b := ledger.New(d)
+		first, second := accept(t, b, "", "one"), accept(t, b, "", "two")
+		if first.Done || first.Processing || first.Commands != 3 || first.Member != member {
+			t.Errorf("accepted as %+v", first)
+		}
+		c := claim(t, b)
+		if c == nil || c.ID != first.ID || string(c.Request) != "one" || c.Member != member {
+			t.Fatalf("claimed %+v, want the one that waits longest", c)
+		}
+		if !state(t, b, first.ID).Processing || state(t, b, second.ID).Processing {
+			t.Error("only what is claimed is processing")
+		}
+		other := claim(t, ledger.New(d)) // another process
+		if other == nil || other.ID != second.ID {
+			t.Fatalf("another process claimed %+v", other)
+		}
+		if more := claim(t, b); more != nil {
+			t.Errorf("claimed %+v, which is claimed", more)
+		}
+		if err := c.Answer(t.Context(), []byte(`{"a":1}`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Refuse(t.Context(), fault.Invalidf(7, "No")); err != nil {
+			t.Fatal(err)
+		}
+		if s := state(t, b, first.ID); !s.Done || string(s.Answer) != `{"a":1}` || s.Err != nil {
+			t.Errorf("the answer: %+v", s)
+		}
+		if s := state(t, b, second.ID); !s.Done || fault.KindOf(s.Err) != fault.Invalid || fault.Public(s.Err) != "No" || fault.Place(s.Err) != 7 {
+			t.Errorf("the refusal: %+v", s)
+		}
+		expire(t, d)
+		if more := claim(t, b); more != nil {
+			t.Errorf("claimed %+v, which is done", more)
+		}
+	})
+}
+
+// The fence: whoever lost a claim can write nothing, whatever they come with.
+func TestALostClaimWritesNothing(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		b := ledger.New(d)
+		id := accept(t, b, "", "x").ID
+		lost := claim(t, b)
+		expire(t, d)
+		holds := claim(t, b)
+		if holds == nil || holds.ID != id {
+			t.Fatalf("a claim whose lease is over was not taken over: %+v", holds)
+		}
+		for what, do := range map[string]func() error{
+			"answers":  func() error { return lost.Answer(t.Context(), []byte("late")) },
+			"refuses":  func() error { return lost.Refuse(t.Context(), errors.New("late")) },
+			"releases": func() error { return lost.Release(t.Context()) },
+			"pauses":   func() error { return lost.Later(t.Context()) },
+		} {
+			if err := do(); !errors.Is(err, ledger.ErrLost) {
+				t.Errorf("who lost the claim %s: %v", what, err)
+			}
+		}
+		if err := holds.Answer(t.Context(), []byte("in time")); err != nil {
+			t.Fatal(err)
+		}
+		if s := state(t, b, id); string(s.Answer) != "in time" {
+			t.Errorf("the answer is %q", s.Answer)
+		}
+	})
+}
+
+func TestGivenBackAndGivenUp(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		b := ledger.New(d)
+		id := accept(t, b, "k", "x").ID
+		for range 10 { // a stop of the process costs nothing
+			if err := claim(t, b).Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := claim(t, b).Later(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if c := claim(t, b); c != nil {
+			t.Error("claimed again without the pause")
+		}
+		for range 4 { // and this is a death of the process
+			expire(t, d)
+			if claim(t, b) == nil {
+				t.Fatal("not claimed")
+			}
+		}
+		expire(t, d)
+		if c := claim(t, b); c != nil {
+			t.Errorf("claimed a sixth time")
+		}
+		const want = "The request was begun 5 times and never ended; send it in smaller parts."
+		if s := state(t, b, id); fault.Public(s.Err) != want {
+			t.Errorf("given up with %v", s.Err)
+		}
+		if _, _, err := b.Enter(t.Context(), member, "new", ledger.Once{Key: "k", Hash: hash}); fault.Public(err) != want {
+			t.Errorf("the same key again: %v", err)
+		}
+	})
+}
+
+// A claim is renewed while its work goes on, and the work hears of its loss.
+func TestHoldTellsOfTheLoss(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		b := ledger.New(d)
+		accept(t, b, "", "x")
+		held, stop := claim(t, b).Hold(t.Context())
+		defer stop()
+		expire(t, d)
+		if claim(t, b) == nil {
+			t.Fatal("not taken over")
+		}
+		select {
+		case <-held.Done():
+		case <-time.After(time.Minute):
+			t.Fatal("the loss is not told")
+		}
+		if err := context.Cause(held); !errors.Is(err, ledger.ErrLost) {
+			t.Errorf("the cause is %v", err)
+		}
+	})
+}
+
+func TestOneKeyOneEntry(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		b := ledger.New(d)
+		id := accept(t, b, "k", "x").ID
+		if again := accept(t, b, "k", "x"); again.ID != id {
+			t.Errorf("the same key gave %s and %s", id, again.ID)
+		}
+		if other, err := b.Accept(t.Context(), member+1, ledger.Once{Key: "k", Hash: hash}, nil, 1); err != nil || other.ID == id {
+			t.Errorf("another member's key: %v, %v", other.ID, err)
+		}
+		another := ledger.Once{Key: "k", Hash: strings.Repeat("1", 64)}
+		if _, err := b.Accept(t.Context(), member, another, nil, 1); fault.KindOf(err) != fault.Conflict {
+			t.Errorf("another body: %v", err)
+		}
+		long := ledger.Once{Key: strings.Repeat("k", 256), Hash: hash}
+		if _, err := b.Accept(t.Context(), member, long, nil, 1); fault.KindOf(err) != fault.Invalid {
+			t.Errorf("a key of 256 bytes: %v", err)
+		}
+		_, _, err := b.Enter(t.Context(), member, "new", ledger.Once{Key: "k", Hash: hash})
+		if fault.KindOf(err) != fault.Conflict || !strings.Contains(fault.Public(err), "still running") {
+			t.Errorf("sent again without respond-async while it waits: %v", err)
+		}
+	})
+}
+
+// What servers take at once bounds what is kept; what compresses fits.
+func TestLargeRequests(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		b := ledger.New(d)
+		plain := strings.Repeat(`{"AssetType":"Story"},`, 1<<20)
+		accept(t, b, "", plain)
+		c := claim(t, b)
+		if string(c.Request) != plain {
+			t.Errorf("%d bytes came back of %d", len(c.Request), len(plain))
+		}
+		noise := make([]byte, 16<<20)
+		var seed [32]byte
+		if _, err := rand.NewChaCha8(seed).Read(noise); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Answer(t.Context(), noise); fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "too large to be kept") {
+			t.Errorf("an answer that does not fit: %v", err)
+		}
+		if _, err := b.Accept(t.Context(), member, ledger.Once{Hash: hash}, noise, 1); fault.KindOf(err) != fault.Invalid {
+			t.Errorf("a request that does not fit: %v", err)
+		}
+		like := []byte{0x1f, 0x8b, 'x'}
+		if err := c.Answer(t.Context(), like); err != nil {
+			t.Fatal(err)
+		}
+		if s := state(t, b, c.ID); !bytes.Equal(s.Answer, like) {
+			t.Errorf("what looks packed came back as %q", s.Answer)
+		}
+	})
+}
+
+// An answer is kept for its time and no longer; what waits is never forgotten.
+func TestForget(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		b := ledger.New(d)
+		kept := accept(t, b, "kept", "x")
+		if err := claim(t, b).Answer(t.Context(), []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		b.Keep = -time.Second // over as soon as it is written
+		over := accept(t, b, "over", "x")
+		if err := claim(t, b).Answer(t.Context(), []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		waits := accept(t, b, "waits", "x")
+		if err := ledger.Forget(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[string]fault.Kind{kept.ID: fault.Internal, waits.ID: fault.Internal, over.ID: fault.NotFound} {
+			if _, err := b.Find(t.Context(), id); err == nil && want == fault.NotFound || err != nil && fault.KindOf(err) != want {
+				t.Errorf("%s: %v", id, err)
+			}
+		}
+		b.Keep = time.Hour
+		if again := accept(t, b, "over", "x"); again.ID == over.ID || again.Done {
+			t.Errorf("a key whose time is over: %+v", again)
+		}
+	})
+}
