@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/bulk"
@@ -27,52 +28,76 @@ type reader struct {
 
 // Rows answers query.v1. Shape: [[row, …], …], one list per query; beside it
 // [{"next": …, "total": …, "explain": …}, …] when a query asks for any of that.
-func (r reader) Rows(ctx context.Context, who auth.Actor, d httpapi.Doc) (httpapi.QueryAnswer, error) {
+// What nothing bounds is streamed, unless something is asked beside the rows,
+// which goes into the header before them.
+func (r reader) Rows(ctx context.Context, who auth.Actor, d httpapi.Doc) (httpapi.Answer, error) {
 	nodes, err := doc.Parse(d.Body, d.YAML)
 	if err != nil {
-		return httpapi.QueryAnswer{}, err
+		return httpapi.Answer{}, err
 	}
 	requests, err := query.FromDocs(nodes)
 	if err != nil {
-		return httpapi.QueryAnswer{}, err
+		return httpapi.Answer{}, err
 	}
-	if len(requests) == 1 { // which needs no snapshot when it is one statement
-		out, facts, err := r.find.Answer(ctx, nil, who, requests[0], []byte{'['})
-		return httpapi.QueryAnswer{Body: append(out, ']'), Result: find.Beside([][]byte{facts})}, err
+	if !slices.ContainsFunc(requests, unbounded) || slices.ContainsFunc(requests, find.HasBeside) {
+		body, beside, err := r.results(ctx, r.find, who, requests)
+		return httpapi.Answer{Body: body, Result: find.Beside(beside)}, err
 	}
-	var out []byte
-	var beside [][]byte
-	err = r.db.Read(ctx, func(tx *db.Tx) error {
-		out, beside = append(out[:0], '['), nil
+	for _, q := range requests { // while an error still has its status
+		if err := r.find.Check(q); err != nil {
+			return httpapi.Answer{}, err
+		}
+	}
+	return httpapi.Answer{Stream: func(ctx context.Context, flush httpapi.Flush) ([]byte, error) {
+		body, _, err := r.results(ctx, r.find.Into(find.Flush(flush)), who, requests)
+		return body, err
+	}}, nil
+}
+
+func unbounded(q query.Request) bool { return !find.Bounded(q) }
+
+// results appends all result sets, read in one snapshot. One query needs none
+// when it is one statement.
+func (r reader) results(ctx context.Context, f *find.Finder, who auth.Actor, requests []query.Request) (body []byte, beside [][]byte, err error) {
+	body = []byte{'['}
+	beside = make([][]byte, len(requests))
+	if len(requests) == 1 {
+		body, beside[0], err = f.Answer(ctx, nil, who, requests[0], body)
+		return append(body, ']'), beside, err
+	}
+	err = r.db.Read(ctx, func(tx *db.Tx) (err error) {
 		for i, q := range requests {
 			if i > 0 {
-				out = append(out, ',')
+				body = append(body, ',')
 			}
-			var facts []byte
-			var err error
-			if out, facts, err = r.find.Answer(ctx, tx, who, q, out); err != nil {
+			if body, beside[i], err = f.Answer(ctx, tx, who, q, body); err != nil {
 				return err
 			}
-			beside = append(beside, facts)
 		}
-		out = append(out, ']')
 		return nil
 	})
-	return httpapi.QueryAnswer{Body: out, Result: find.Beside(beside)}, err
+	return append(body, ']'), beside, err
 }
 
 // Assets answers a read by path.
-func (r reader) Assets(ctx context.Context, who auth.Actor, p httpapi.PathRead) ([]byte, error) {
+func (r reader) Assets(ctx context.Context, who auth.Actor, p httpapi.PathRead) (httpapi.Answer, error) {
 	params := make(url.Values, len(p.Params))
 	for name, value := range p.Params {
 		params[name] = []string{value}
 	}
 	q, err := query.FromParams(query.Address{Type: p.Type, ID: p.ID, Moment: p.Moment, Attr: p.Attr}, params)
 	if err != nil {
-		return nil, err
+		return httpapi.Answer{}, err
 	}
 	q.History = p.Hist
-	return r.find.Assets(ctx, nil, who, q, find.Rest{Base: p.Base}, nil)
+	shape := find.Rest{Base: p.Base}
+	if find.Bounded(q) {
+		body, err := r.find.Assets(ctx, nil, who, q, shape, nil)
+		return httpapi.Answer{Body: body}, err
+	}
+	return httpapi.Answer{Stream: func(ctx context.Context, flush httpapi.Flush) ([]byte, error) {
+		return r.find.Into(find.Flush(flush)).Assets(ctx, nil, who, q, shape, nil)
+	}}, nil
 }
 
 // committed is told of every committed write that made versions.

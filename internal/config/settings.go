@@ -22,7 +22,7 @@ func Settings() []Setting {
 		{"ALDS_SECRET_KEY", "", "Base64 of 32 bytes; encrypts stored secrets. Required; standalone makes `secret.key` in ALDS_DATA_DIR."},
 		{"ALDS_DATA_DIR", "alds-data", "Folder of standalone."},
 		{"ALDS_LOG_LEVEL", "info", "debug, info, warn or error."},
-		{"ALDS_REQUEST_TIMEOUT", "90s", "Longest time one request is worked on."},
+		{"ALDS_REQUEST_TIMEOUT", "90s", "Longest time one request is worked on, the sending of a large answer included."},
 		{"ALDS_SHUTDOWN_GRACE", "20s", "Time to finish or hand back work after a signal to stop."},
 		{"ALDS_DB_CONNS", "40", "Database connections of one process, at most."},
 		{"ALDS_DB_WRITE_LIMIT", "60s", "Longest time of one write transaction."},

@@ -56,10 +56,10 @@ func Beside(results [][]byte) []byte {
 
 // beside answers what is asked beside the rows, which are read already.
 func (run *run) beside(r query.Request) ([]byte, error) {
-	cursor := r.Page != nil && r.Page.After != nil
-	if !cursor && !r.Total && !r.Explain {
+	if !HasBeside(r) {
 		return nil, nil
 	}
+	cursor := r.Page != nil && r.Page.After != nil
 	b := []byte{'{'}
 	name := func(s string) {
 		if len(b) > 1 {

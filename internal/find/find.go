@@ -20,6 +20,7 @@ type Finder struct {
 	d     *db.DB
 	m     *meta.Model
 	blind []int64 // stored ids of the roles that read nothing
+	flush Flush   // nil: an answer is kept whole
 }
 
 // New returns a Finder over a database and the model its rows were written by.
@@ -60,16 +61,7 @@ func (run *run) rows(w []byte) ([]byte, error) {
 	if len(run.plan.Groups) > 0 {
 		return run.grouped(e, w)
 	}
-	first := true
-	w = append(w, '[')
-	err := run.each(func(s *encode.Set, row int32) error {
-		if !first {
-			w = append(w, ',')
-		}
-		first = false
-		w = e.Row(w, s, row)
-		return nil
-	})
+	w, err := run.list(append(w, '['), e.Row)
 	return append(w, ']'), err
 }
 
@@ -122,15 +114,7 @@ func (run *run) collection(e encode.Rest, r query.Request, w []byte) ([]byte, er
 	w = append(w, `,"pageStart":`...)
 	w = strconv.AppendInt(w, page.Start, 10)
 	w = append(w, `,"Assets":[`...)
-	first := true
-	err = run.each(func(s *encode.Set, row int32) error {
-		if !first {
-			w = append(w, ',')
-		}
-		first = false
-		w = e.Asset(w, s, row)
-		return nil
-	})
+	w, err = run.list(w, e.Asset)
 	return append(w, "]}"...), err
 }
 
@@ -229,24 +213,32 @@ func (f *Finder) writer(who auth.Actor) sqlgen.Writer {
 	}
 }
 
-// when finds the time a query asks for. An instant means the highest moment
-// stamped at or before it.
-func (f *Finder) when(ctx context.Context, q db.Querier, b query.Bound) (query.When, error) {
+// mode is the time a query asks for, without the moment that an instant means.
+func mode(b query.Bound) (when query.When, instant int64, err error) {
 	switch {
 	case b.Moment != nil, b.AsOf.Text == "All", b.History && b.AsOf.Text == "":
-		return query.When{Mode: query.Version}, nil
+		return query.When{Mode: query.Version}, 0, nil
 	case b.AsOf.Text == "":
-		return query.When{}, nil
+		return query.When{}, 0, nil
 	}
 	at, ok := query.ParseInstant(b.AsOf.Text)
 	if !ok {
-		return query.When{}, fault.Invalidf(b.AsOf.At, "asof is no date: %s", b.AsOf.Text)
+		return query.When{}, 0, fault.Invalidf(b.AsOf.At, "asof is no date: %s", b.AsOf.Text)
+	}
+	return query.When{Mode: query.At}, at, nil
+}
+
+// when finds the time a query asks for. An instant means the highest moment
+// stamped at or before it.
+func (f *Finder) when(ctx context.Context, q db.Querier, b query.Bound) (query.When, error) {
+	w, at, err := mode(b)
+	if err != nil || w.Mode != query.At {
+		return w, err
 	}
 	var moment *int64
 	if err := q.QueryRow(ctx, "SELECT MAX(last_moment) FROM moment_stamp WHERE at <= ?", at).Scan(&moment); err != nil {
 		return query.When{}, err
 	}
-	w := query.When{Mode: query.At}
 	if moment != nil {
 		w.Moment = *moment
 	}

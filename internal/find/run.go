@@ -128,25 +128,19 @@ func (run *run) readIDs() error {
 	if run.haveIDs {
 		return nil
 	}
-	s, err := run.read(run.w.IDs(run.plan), &query.Body{}, query.CellMoment+1)
-	if err != nil {
-		return err
-	}
-	if run.cut(s.Len()) {
-		s.Keep(int(run.plan.Page.Size))
-	}
 	run.haveIDs = true
-	run.ids = make([]int64, s.Len())
-	if run.plan.Moment != nil {
-		run.at = make([]int64, s.Len())
-	}
-	for i := range run.ids {
-		run.ids[i] = s.ID(int32(i))
-		if run.at != nil {
-			run.at[i] = s.Cell(int32(i), query.CellMoment).N
+	s := &encode.Set{Body: &query.Body{}, Width: query.CellMoment + 1}
+	err := run.scan(s, run.w.IDs(run.plan), func() {
+		run.ids = append(run.ids, s.ID(0))
+		if run.plan.Moment != nil {
+			run.at = append(run.at, s.Cell(0, query.CellMoment).N)
 		}
+		s.Keep(0)
+	})
+	if err == nil && run.cut(len(run.ids)) {
+		run.ids = run.ids[:run.plan.Page.Size]
 	}
-	return nil
+	return err
 }
 
 // block reads the rows of some ids and hands them over in the order of the ids.
@@ -287,6 +281,11 @@ func (run *run) read(st sqlgen.Statement, body *query.Body, width int) (*encode.
 }
 
 func (run *run) readInto(s *encode.Set, st sqlgen.Statement) error {
+	return run.scan(s, st, func() {})
+}
+
+// scan runs a statement, adds each of its rows to s and tells row of it.
+func (run *run) scan(s *encode.Set, st sqlgen.Statement, row func()) error {
 	if len(st.Args) > maxArgs {
 		return fault.Invalidf(fault.NoPlace, "too many values in one query: the limit is %d", maxArgs)
 	}
@@ -300,6 +299,7 @@ func (run *run) readInto(s *encode.Set, st sqlgen.Statement) error {
 		if err := rows.Scan(cells...); err != nil {
 			return err
 		}
+		row()
 	}
 	return rows.Err()
 }

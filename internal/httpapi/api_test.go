@@ -29,6 +29,7 @@ type engines struct {
 	panics  bool
 	entered chan struct{} // when set: told of a call, which then waits for leave
 	leave   chan struct{}
+	stream  Stream // answers reads by path
 }
 
 func (e engines) say(format string, args ...any) ([]byte, error) {
@@ -78,13 +79,17 @@ func (e engines) Progress(_ context.Context, _ auth.Actor, id string) ([]byte, e
 	return e.say("progress %s", id)
 }
 
-func (e engines) Rows(_ context.Context, _ auth.Actor, d Doc) (QueryAnswer, error) {
+func (e engines) Rows(_ context.Context, _ auth.Actor, d Doc) (Answer, error) {
 	b, err := e.say("rows yaml=%v %s", d.YAML, d.Body)
-	return QueryAnswer{Body: b}, err
+	return Answer{Body: b}, err
 }
 
-func (e engines) Assets(_ context.Context, _ auth.Actor, r PathRead) ([]byte, error) {
-	return e.say("assets %s type=%s id=%s moment=%s attr=%s where=%s", r.Base, r.Type, r.ID, r.Moment, r.Attr, r.Params["where"])
+func (e engines) Assets(_ context.Context, _ auth.Actor, r PathRead) (Answer, error) {
+	if e.stream != nil {
+		return Answer{Stream: e.stream}, nil
+	}
+	b, err := e.say("assets %s type=%s id=%s moment=%s attr=%s where=%s", r.Base, r.Type, r.ID, r.Moment, r.Attr, r.Params["where"])
+	return Answer{Body: b}, err
 }
 
 func (e engines) Create(_ context.Context, _ auth.Actor, body []byte) ([]byte, error) {

@@ -64,17 +64,25 @@ type PathWrite struct {
 // Queries answers reads.
 type Queries interface {
 	// Rows answers query.v1: an array of result sets.
-	Rows(ctx context.Context, who auth.Actor, d Doc) (QueryAnswer, error)
+	Rows(ctx context.Context, who auth.Actor, d Doc) (Answer, error)
 	// Assets answers a read by path.
-	Assets(ctx context.Context, who auth.Actor, r PathRead) ([]byte, error)
+	Assets(ctx context.Context, who auth.Actor, r PathRead) (Answer, error)
 }
 
-// QueryAnswer is what query.v1 answers with: the body, and in the header
-// Alds-Result what was asked about the result sets beside their rows.
-type QueryAnswer struct {
+// Answer is what a read answers with.
+type Answer struct {
 	Body   []byte
-	Result []byte // JSON; empty when nothing was asked
+	Result []byte // JSON for the header Alds-Result; empty when nothing was asked beside the rows
+	Stream Stream // when set it makes the body, which may be of any size
 }
+
+// Stream makes the body of an answer: it hands what it has made so far to flush
+// and goes on with the buffer that returns; what is left it returns. What it
+// was called with is valid until it returns, the body of the request is not.
+type Stream func(ctx context.Context, flush Flush) ([]byte, error)
+
+// Flush takes a part of an answer. An error says that nobody wants the rest.
+type Flush func(w []byte) ([]byte, error)
 
 // Doc is a body in JSON, or in YAML when YAML says so. It is valid until the
 // call it is handed to returns.

@@ -11,6 +11,7 @@ type metrics struct {
 	panics   prometheus.Counter
 	received prometheus.Counter
 	sent     prometheus.Counter
+	broken   *prometheus.CounterVec
 }
 
 // unrouted is the route label of a request whose path has no route.
@@ -40,9 +41,16 @@ func newMetrics(r Registerer) *metrics {
 			Name: "alds_httpapi_sent_bytes_total",
 			Help: "Bytes of answer bodies.",
 		}),
+		broken: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "alds_httpapi_broken_answers_total",
+			Help: "Streamed answers that ended before their last byte, by who ended them: the client, the time limit of a request, or a failure of the server.",
+		}, []string{"by"}),
+	}
+	for _, by := range []string{"client", "time", "server"} {
+		m.broken.WithLabelValues(by)
 	}
 	if r != nil {
-		r.MustRegister(m.duration, m.inFlight, m.panics, m.received, m.sent)
+		r.MustRegister(m.duration, m.inFlight, m.panics, m.received, m.sent, m.broken)
 	}
 	return m
 }

@@ -20,5 +20,6 @@ func (a *API) runQuery(ctx context.Context, who auth.Actor, r *request) ([]byte,
 	if len(answer.Result) > 0 && err == nil {
 		r.said = append(r.said, [2]string{headerResult, string(answer.Result)})
 	}
+	r.stream = answer.Stream
 	return answer.Body, err
 }

@@ -32,6 +32,7 @@ type request struct {
 	maxBody  int
 	ifMatch  string
 	said     [][2]string // headers of the answer
+	stream   Stream      // makes the answer, when set
 	key      string      // Idempotency-Key
 	later    bool        // Prefer: respond-async
 	status   int         // of the answer; 0: 200

@@ -10,7 +10,13 @@ import (
 // readPath serves GET rest-1.v1/Data/<Type>[/<id>[/<moment>][/<attribute token>]],
 // where an Oid token may stand for type and id. Spec: interface 4.1.
 func (a *API) readPath(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return a.queries.Assets(ctx, who, pathRead(r))
+	return a.readAssets(ctx, who, r, pathRead(r))
+}
+
+func (a *API) readAssets(ctx context.Context, who auth.Actor, r *request, p PathRead) ([]byte, error) {
+	answer, err := a.queries.Assets(ctx, who, p)
+	r.stream = answer.Stream
+	return answer.Body, err
 }
 
 // readHistory serves GET rest-1.v1/Hist/<Type>[/<id>]: one row per version. The
@@ -19,7 +25,7 @@ func (a *API) readHistory(ctx context.Context, who auth.Actor, r *request) ([]by
 	p := pathRead(r)
 	p.Base = strings.TrimSuffix(p.Base, "Hist") + "Data"
 	p.Hist, p.Moment = true, ""
-	return a.queries.Assets(ctx, who, p)
+	return a.readAssets(ctx, who, r, p)
 }
 
 func pathRead(r *request) PathRead {

@@ -20,11 +20,16 @@ const headerRequestID = "X-Request-Id"
 
 // visit is what the log line of a request tells.
 type visit struct {
-	id    string
-	route string
-	who   auth.Actor
-	known bool // who is proven
-	began time.Time
+	id     string
+	route  string
+	who    auth.Actor
+	known  bool // who is proven
+	began  time.Time
+	stream *streamed // the answer goes on while it is sent
+	broken string    // who broke a streamed answer off; empty: nobody
+
+	method, path, address  string
+	status, received, sent int
 }
 
 // serve answers every request that fiber could read: it routes, answers, logs
@@ -32,18 +37,27 @@ type visit struct {
 func (a *API) serve(c *fiber.Ctx) error {
 	v := &visit{id: requestID(c), route: unrouted, began: time.Now()}
 	a.m.inFlight.Inc()
-	defer a.m.inFlight.Dec()
 	c.Set(headerRequestID, v.id)
 	c.Set("X-Content-Type-Options", "nosniff")
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	body, err := a.answer(c, v)
-	if err == nil {
+	switch {
+	case err != nil:
+		if werr := a.fail(c, err); werr != nil {
+			err = fmt.Errorf("write the failure: %w", werr)
+		}
+	case v.stream != nil:
+		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+		v.note(c)
+		c.Response().SetBodyStream(v.stream, -1) // which records the request in the end
+		return nil
+	default:
 		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 		c.Response().SetBodyRaw(body)
-	} else if werr := a.fail(c, err); werr != nil {
-		err = fmt.Errorf("write the failure: %w", werr)
 	}
-	a.record(c, v, err)
+	v.note(c)
+	v.sent = len(c.Response().Body())
+	a.record(v, err)
 	return nil
 }
 
@@ -69,7 +83,11 @@ func (a *API) answer(c *fiber.Ctx, v *visit) (body []byte, err error) {
 		return nil, errNoSuchURL()
 	}
 	ctx, cancel := context.WithTimeout(c.UserContext(), a.timeout)
-	defer cancel()
+	defer func() {
+		if v.stream == nil {
+			cancel()
+		}
+	}()
 	if v.who, err = a.login(ctx, c.Get(fiber.HeaderAuthorization), c.IP()); err != nil {
 		return nil, err
 	}
@@ -90,6 +108,9 @@ func (a *API) answer(c *fiber.Ctx, v *visit) (body []byte, err error) {
 	}
 	for _, h := range req.said {
 		c.Set(h[0], h[1])
+	}
+	if req.stream != nil {
+		return a.begin(ctx, cancel, c, v, req.stream)
 	}
 	return body, nil
 }
@@ -127,37 +148,51 @@ func errNoSuchURL() error { return fault.NotFoundf("Not Found") }
 // reject is fiber's error handler: the request could not be read.
 func (a *API) reject(c *fiber.Ctx, err error) error {
 	v := &visit{id: requestID(c), route: unrouted, began: time.Now()}
+	a.m.inFlight.Inc()
 	c.Set(headerRequestID, v.id)
 	werr := a.fail(c, err)
-	a.record(c, v, err)
+	v.note(c)
+	v.sent = len(c.Response().Body())
+	a.record(v, err)
 	return werr
+}
+
+// note keeps what the request itself tells; nothing of c may be used later.
+func (v *visit) note(c *fiber.Ctx) {
+	v.method, v.address = strings.Clone(c.Method()), strings.Clone(c.IP())
+	v.path = clip(string(c.Request().URI().PathOriginal()))
+	v.status, v.received = c.Response().StatusCode(), len(c.Request().Body())
 }
 
 // record writes the one line of a request and, when the failure is ours, one
 // more with its cause.
-func (a *API) record(c *fiber.Ctx, v *visit, err error) {
+func (a *API) record(v *visit, err error) {
 	took := time.Since(v.began)
-	status := c.Response().StatusCode()
-	in, out := len(c.Request().Body()), len(c.Response().Body())
-	a.m.duration.WithLabelValues(methodLabel(c.Method()), v.route, strconv.Itoa(status)).Observe(took.Seconds())
-	a.m.received.Add(float64(in))
-	a.m.sent.Add(float64(out))
+	a.m.inFlight.Dec()
+	a.m.duration.WithLabelValues(methodLabel(v.method), v.route, strconv.Itoa(v.status)).Observe(took.Seconds())
+	a.m.received.Add(float64(v.received))
+	a.m.sent.Add(float64(v.sent))
 	facts := []slog.Attr{
-		slog.String("request", v.id), slog.String("method", strings.Clone(c.Method())), slog.String("route", v.route),
-		slog.String("path", clip(string(c.Request().URI().PathOriginal()))), slog.Int("status", status),
+		slog.String("request", v.id), slog.String("method", v.method), slog.String("route", v.route),
+		slog.String("path", v.path), slog.Int("status", v.status),
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
-		slog.Int("received_bytes", in), slog.Int("sent_bytes", out), slog.String("address", c.IP()),
+		slog.Int("received_bytes", v.received), slog.Int("sent_bytes", v.sent), slog.String("address", v.address),
 	}
 	if v.known {
 		facts = append(facts, slog.Int64("member", v.who.Member))
 	}
-	if err != nil && status < 500 {
+	if err != nil && v.status < 500 && v.broken == "" {
 		_, msg := judge(err)
 		facts = append(facts, slog.String("refused", clip(msg)))
 	}
-	a.log.LogAttrs(c.UserContext(), slog.LevelInfo, "request", facts...)
-	if status >= 500 {
-		a.log.LogAttrs(c.UserContext(), slog.LevelError, "request failed",
+	if v.broken != "" {
+		a.m.broken.WithLabelValues(v.broken).Inc()
+		facts = append(facts, slog.String("broken_by", v.broken))
+	}
+	ctx := context.Background()
+	a.log.LogAttrs(ctx, slog.LevelInfo, "request", facts...)
+	if v.status >= 500 || v.broken == "server" {
+		a.log.LogAttrs(ctx, slog.LevelError, "request failed",
 			slog.String("request", v.id), slog.String("route", v.route), slog.Any("err", err))
 	}
 }

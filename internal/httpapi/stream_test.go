@@ -1,0 +1,218 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// part is what the streams of these tests hand over at a time.
+var part = bytes.Repeat([]byte("x"), 100<<10)
+
+// parts is a stream of n parts that then ends with err.
+func parts(n int, err error) Stream {
+	return func(_ context.Context, flush Flush) ([]byte, error) {
+		var w []byte
+		for range n {
+			var gone error
+			if w, gone = flush(append(w, part...)); gone != nil {
+				return nil, gone
+			}
+		}
+		return append(w, "end"...), err
+	}
+}
+
+// streaming is an API whose reads by path are answered by a stream.
+type streaming struct {
+	*API
+	t       *testing.T
+	url     string
+	served  <-chan error
+	log     bytes.Buffer
+	metrics *prometheus.Registry
+}
+
+func newStreaming(t *testing.T, s Stream, limit time.Duration) *streaming {
+	t.Helper()
+	st := &streaming{t: t, metrics: prometheus.NewRegistry()}
+	st.API = New(Engines{Credentials: engines{}, Queries: engines{stream: s}}, Options{
+		Timeout: limit, Log: slog.New(slog.NewJSONHandler(&st.log, nil)), Metrics: st.metrics,
+	})
+	st.url, st.served = listening(t, st.API)
+	return st
+}
+
+func (s *streaming) get() *http.Response {
+	s.t.Helper()
+	req, _ := http.NewRequest(http.MethodGet, s.url+"/rest-1.v1/Data/Story", http.NoBody)
+	req.SetBasicAuth("admin", "a:b")
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp
+}
+
+// ended waits until every request is recorded, and checks who broke them off
+// and that none is counted as running.
+func (s *streaming) ended(by string) {
+	s.t.Helper()
+	if err := errors.Join(s.Shutdown(s.t.Context()), <-s.served); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, who := range []string{"client", "time", "server"} {
+		want := 0.0
+		if who == by {
+			want = 1
+		}
+		if got := testutil.ToFloat64(s.m.broken.WithLabelValues(who)); got != want {
+			s.t.Errorf("broken by %s: %v, want %v\n%s", who, got, want, s.log.String())
+		}
+	}
+	if n := testutil.ToFloat64(s.m.inFlight); n != 0 {
+		s.t.Errorf("%v requests are still counted as running", n)
+	}
+	if lines := strings.Count(s.log.String(), `"msg":"request"`); lines != 1 {
+		s.t.Errorf("%d lines about one request:\n%s", lines, s.log.String())
+	}
+}
+
+func TestAStreamIsSentWhole(t *testing.T) {
+	for _, n := range []int{0, 1, 40} {
+		s := newStreaming(t, parts(n, nil), 0)
+		resp := s.get()
+		got, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if want := strings.Repeat(string(part), n) + "end"; err != nil || string(got) != want {
+			t.Errorf("%d parts: %d bytes, %v; want %d bytes", n, len(got), err, len(want))
+		}
+		if chunked := resp.ContentLength < 0; chunked != (n > 0) {
+			t.Errorf("%d parts: Content-Length %d", n, resp.ContentLength)
+		}
+		s.ended("")
+		if !strings.Contains(s.log.String(), fmt.Sprintf(`"sent_bytes":%d`, len(got))) {
+			t.Errorf("%d parts: the line does not tell the size: %s", n, s.log.String())
+		}
+	}
+}
+
+func TestAStreamThatFailsAtOnceHasItsStatus(t *testing.T) {
+	s := newStreaming(t, parts(0, fault.Invalidf(3, "Unknown AttributeDefinition: Story.X")), 0)
+	resp := s.get()
+	body, _ := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	wantFailure(t, "an error before the first part", string(body))
+	s.ended("")
+}
+
+// A client must not take a part for the whole.
+func TestAStreamThatFailsLaterBreaksTheConnection(t *testing.T) {
+	for by, end := range map[string]Stream{
+		"server": parts(3, errors.New("the database went away")),
+		"time": func(ctx context.Context, flush Flush) ([]byte, error) {
+			if _, err := flush(part); err != nil {
+				return nil, err
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	} {
+		limit := time.Minute
+		if by == "time" {
+			limit = 50 * time.Millisecond
+		}
+		s := newStreaming(t, end, limit)
+		resp := s.get()
+		got, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK || !errors.Is(err, io.ErrUnexpectedEOF) || len(got) < len(part) {
+			t.Errorf("broken by %s: status %d, %d bytes, then %v", by, resp.StatusCode, len(got), err)
+		}
+		s.ended(by)
+		if by == "server" && !strings.Contains(s.log.String(), "the database went away") {
+			t.Errorf("the log lacks the cause: %s", s.log.String())
+		}
+	}
+}
+
+func TestAPanicInAStreamBreaksTheConnection(t *testing.T) {
+	s := newStreaming(t, func(_ context.Context, flush Flush) ([]byte, error) {
+		_, _ = flush(part)
+		panic("the engine broke")
+	}, 0)
+	resp := s.get()
+	_, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("ended with %v", err)
+	}
+	s.ended("server")
+	if n := testutil.ToFloat64(s.m.panics); n != 1 {
+		t.Errorf("%v panics counted", n)
+	}
+}
+
+// The engine ends, by an error of flush, when the client goes away: this one
+// would go on for ever.
+func TestAStreamEndsWhenTheClientGoes(t *testing.T) {
+	left := make(chan error, 1)
+	s := newStreaming(t, func(_ context.Context, flush Flush) ([]byte, error) {
+		w, err := flush(part)
+		for err == nil {
+			w, err = flush(append(w, part...))
+		}
+		left <- err
+		return nil, err
+	}, time.Hour)
+	resp := s.get()
+	if _, err := io.ReadFull(resp.Body, make([]byte, 2*len(part))); err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if err := <-left; !errors.Is(err, errGone) {
+		t.Errorf("the engine ended with %v", err)
+	}
+	s.ended("client")
+}
+
+// HTTP/1.0 knows no chunks.
+func TestAStreamForAnOldClientHasALength(t *testing.T) {
+	s := newStreaming(t, parts(3, nil), 0)
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = fmt.Fprintf(c, "GET /rest-1.v1/Data/Story HTTP/1.0\r\nAuthorization: Bearer 1.good\r\n\r\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(resp.Body)
+	if want := int64(3*len(part) + 3); err != nil || resp.ContentLength != want || int64(len(got)) != want {
+		t.Errorf("%d bytes of %d, %v; want %d", len(got), resp.ContentLength, err, want)
+	}
+	s.ended("")
+}
