@@ -115,14 +115,28 @@ func (b *Book) insert(ctx context.Context, tx *db.Tx, r row) error {
 	var key any
 	if r.once.Key != "" {
 		key = r.once.Key
-		_, err := tx.Exec(ctx, `DELETE FROM bulk_request WHERE actor_id = ? AND idem_key = ? AND expires_at <= ? AND status <> 0`,
-			r.member, r.once.Key, now.UnixMicro())
-		if err != nil {
+		if err := makeRoom(ctx, tx, r, now); err != nil {
 			return fmt.Errorf("forget an old key: %w", err)
 		}
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO bulk_request (id, actor_id, idem_key, body_hash, status, request, commands, created_at, expires_at)`+
 		` VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.id, r.member, key, r.once.Hash, r.status, r.request, r.commands, now.UnixMicro(), now.Add(b.Keep).UnixMicro())
+	return err
+}
+
+// makeRoom deletes an entry that is over. It is looked for without a lock and
+// deleted by its id: a delete by the key may look at rows that others are
+// writing under keys of their own, and would wait for them.
+func makeRoom(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
+	var id string
+	err := tx.QueryRow(ctx, `SELECT id FROM bulk_request WHERE actor_id = ? AND idem_key = ? AND expires_at <= ? AND status <> 0`,
+		r.member, r.once.Key, now.UnixMicro()).Scan(&id)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, `DELETE FROM bulk_request WHERE id = ?`, id)
+	}
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/ledger"
@@ -207,6 +209,35 @@ func TestOneKeyOneEntry(t *testing.T) {
 			t.Errorf("sent again without respond-async while it waits: %v", err)
 		}
 	})
+}
+
+// A request under a key does not wait for one under another key that has not
+// ended. On SQLite all writes take turns, so there is nothing to see.
+func TestKeysDoNotWaitForEachOther(t *testing.T) {
+	d := testdb.MySQL(t)
+	b := ledger.New(d)
+	begin := func(ctx context.Context, key string, then func(context.Context) error) error {
+		id := uuid.NewString()
+		e, _, err := b.Enter(ctx, member, id, ledger.Once{Key: key, Hash: hash})
+		if err != nil {
+			return err
+		}
+		defer e.Leave()
+		return d.Write(ctx, func(tx *db.Tx) error {
+			if err := e.Begin(ctx, tx); err != nil {
+				return err
+			}
+			return then(ctx)
+		})
+	}
+	err := begin(t.Context(), "one", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // less than the server waits for a lock
+		defer cancel()
+		return begin(ctx, "another", func(context.Context) error { return nil })
+	})
+	if err != nil {
+		t.Errorf("a key beside another one that is being written: %v", err)
+	}
 }
 
 // What servers take at once bounds what is kept; what compresses fits.
