@@ -373,6 +373,6 @@ func (p *processing) token(v *doc.Node) error {
 	if !ok {
 		return oid.Invalid(v.Text)
 	}
-	v.Text = h.OID().String()
+	v.Text, v.Written = h.OID().String(), &doc.Written{} // the alias stands in the body, not the token
 	return nil
 }

@@ -113,7 +113,11 @@ func (p *jsonParser) scalar() (Node, error) {
 		return Node{Kind: Bool, Text: p.text[at : at+len(raw)], At: at}, nil
 	case '"':
 		text, err := p.unquote(raw)
-		return Node{Kind: String, Text: text, At: at + 1}, err
+		n := Node{Kind: String, Text: text, At: at + 1}
+		if len(text) != len(raw)-2 {
+			n.Written = &Written{p.text[at+1 : at+len(raw)-1], '"'}
+		}
+		return n, err
 	default:
 		return Node{Kind: Number, Text: p.text[at : at+len(raw)], At: at}, nil
 	}

@@ -25,6 +25,8 @@ type Node struct {
 	Items []Node   // items of a List, values of a Map
 	Keys  []string // keys of a Map, as many as Items, in the order of the text
 	At    int      // byte offset of the value; of a quoted string, the byte after the quote
+
+	Written *Written // of a String that the body has in other bytes; nil else
 }
 
 // Limits of one body. Exceeding one is fault.Invalid with a message that names it.

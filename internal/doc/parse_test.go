@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"golang.org/x/tools/txtar"
 
@@ -170,24 +171,39 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-// check walks a tree: offsets lie inside the body, maps are well formed.
-func check(t *testing.T, n Node, size int) {
+// check walks a tree: offsets lie inside the body, bytes of strings are found
+// there, maps are well formed.
+func check(t *testing.T, n Node, body []byte) {
 	t.Helper()
-	if n.At < 0 || n.At > size {
-		t.Fatalf("offset %d of %d", n.At, size)
+	if n.At < 0 || n.At > len(body) {
+		t.Fatalf("offset %d of %d", n.At, len(body))
+	}
+	last := 0
+	for k := range min(len(n.Text), 300) {
+		off := n.Written.Offset(k)
+		if off < last || n.At+off >= len(body) {
+			t.Fatalf("byte %d of %q at %d: offset %d after %d of %d", k, n.Text, n.At, off, last, len(body))
+		}
+		last = off
+		if n.Written != nil && n.Written.raw == "" || n.Kind != String || n.Text[k] >= utf8.RuneSelf {
+			continue
+		}
+		if c := body[n.At+off]; c != n.Text[k] && c != '\\' {
+			t.Fatalf("byte %d of %q at %d: offset %d holds %q", k, n.Text, n.At, off, c)
+		}
 	}
 	if n.Kind == Map && len(n.Keys) != len(n.Items) || n.Kind != Map && len(n.Keys) > 0 || n.IsScalar() && len(n.Items) > 0 {
 		t.Fatalf("malformed node %+v", n)
 	}
 	for _, item := range n.Items {
-		check(t, item, size)
+		check(t, item, body)
 	}
 }
 
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{"a": [1, "x\n", null, true, {}]}`, "a: 1\nb: [x, 'y', \"z\"]\n---\n- &x {k: v}\n- <<: *x\n", "[1", "\xef\xbb\xbf{}",
-		"a: |\n  text\n  more\n", "? k\n: v\n", "!!int 5", "a:\r\n  b\u0085c: d", `"\ud83d\ude00"`, "%YAML 1.1\n---\na", "- - - x",
+		"a: |\n  text\n  more\n", "? k\n: v\n", "!!int 5", "a:\r\n  b\u0085c: d", `"\ud83d\ude00"`, `["a\"b\\c\u00e9\/d"]`, "a: 'it''s'\nb: \"\\x41\\N\\_\\L\\\"\"", "%YAML 1.1\n---\na", "- - - x",
 	} {
 		f.Add([]byte(s), true)
 		f.Add([]byte(s), false)
@@ -201,7 +217,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, d := range docs {
-			check(t, d, len(body))
+			check(t, d, body)
 		}
 	})
 }

@@ -82,7 +82,7 @@ func (p *yamlParser) value(y *yaml.Node, depth, at int) (Node, error) {
 		}
 		return p.value(y.Alias, depth+1, place)
 	case yaml.ScalarNode:
-		return scalarOf(y, place, at == ownPlace), nil
+		return p.scalar(y, place, at == ownPlace), nil
 	}
 	if depth == MaxDepth {
 		return Node{}, tooDeep(place)
@@ -175,9 +175,10 @@ func (p *yamlParser) here(y *yaml.Node, at int) int {
 	return p.places.of(y)
 }
 
-// scalarOf converts a scalar; own tells that at is its own place, no alias's.
-func scalarOf(y *yaml.Node, at int, own bool) Node {
-	if own && y.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+// scalar converts a scalar; own tells that at is its own place, no alias's.
+func (p *yamlParser) scalar(y *yaml.Node, at int, own bool) Node {
+	quote := quoteOf(y)
+	if own && quote != 0 {
 		at++
 	}
 	switch y.ShortTag() {
@@ -192,7 +193,22 @@ func scalarOf(y *yaml.Node, at int, own bool) Node {
 			return Node{Kind: Number, Text: y.Value, At: at}
 		}
 	}
-	return Node{Kind: String, Text: y.Value, At: at}
+	n := Node{Kind: String, Text: y.Value, At: at, Written: &Written{}}
+	if own {
+		n.Written = writtenYAML(p.places.body, at, quote, y.Value)
+	}
+	return n
+}
+
+// quoteOf returns the quote that a scalar stands in, or 0.
+func quoteOf(y *yaml.Node) byte {
+	switch {
+	case y.Style&yaml.DoubleQuotedStyle != 0:
+		return '"'
+	case y.Style&yaml.SingleQuotedStyle != 0:
+		return '\''
+	}
+	return 0
 }
 
 // isJSONNumber: -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?

@@ -87,7 +87,7 @@ func (b *binder) source(from Text) (Bound, error) {
 	h := p.Hops[0]
 	t, err := b.typeNamed(h.Name, h.At)
 	if err != nil {
-		return Bound{}, shift(err, from.At)
+		return Bound{}, shift(err, from)
 	}
 	q := Bound{Type: t, Only: t.Concrete}
 	if h.Down != "" {
@@ -95,14 +95,14 @@ func (b *binder) source(from Text) (Bound, error) {
 			return Bound{}, invalidOID(from.At, from.Text)
 		}
 		if q.Type, q.Only, err = b.downcast(t, h, from.Text); err != nil {
-			return Bound{}, shift(err, from.At)
+			return Bound{}, shift(err, from)
 		}
 	}
 	if h.Filter != nil {
 		b.row = q.Type
 		c, err := b.cond(q.Type, *h.Filter)
 		if err != nil {
-			return Bound{}, shift(err, from.At)
+			return Bound{}, shift(err, from)
 		}
 		q.Filter = &c
 	}
@@ -148,11 +148,11 @@ func (b *binder) conditions(q *Bound, r Request) error {
 	for _, f := range r.Filter {
 		parsed, err := token.ParseFilter(f.Text)
 		if err != nil {
-			return shift(err, f.At)
+			return shift(err, f)
 		}
 		c, err := b.cond(q.Type, parsed)
 		if err != nil {
-			return shift(err, f.At)
+			return shift(err, f)
 		}
 		all = append(all, c)
 	}
@@ -244,7 +244,7 @@ func (b *binder) order(q *Bound, r Request) error {
 	for _, t := range r.Sort {
 		terms, err := token.ParseSort(t.Text)
 		if err != nil {
-			return b.param("SORT", shift(err, t.At))
+			return b.param("SORT", shift(err, t))
 		}
 		for _, s := range terms {
 			p, err := b.path(q.Type, s.Path)
@@ -252,7 +252,7 @@ func (b *binder) order(q *Bound, r Request) error {
 				err = badToken(s.Path.At, s.Path.String(), "it has more than one value to sort by")
 			}
 			if err != nil {
-				return b.param("SORT", shift(err, t.At))
+				return b.param("SORT", shift(err, t))
 			}
 			if p.IsRelation() {
 				p.Leaf.Attr = orderAttr(p.To())
@@ -279,10 +279,10 @@ func orderAttr(t *meta.Type) *meta.Attr {
 func (b *binder) token(on *meta.Type, t Text) (Path, error) {
 	parsed, err := token.Parse(t.Text)
 	if err != nil {
-		return Path{}, shift(err, t.At)
+		return Path{}, shift(err, t)
 	}
 	p, err := b.path(on, parsed)
-	return p, shift(err, t.At)
+	return p, shift(err, t)
 }
 
 // param prefixes a message with the parameter it is about, in the rest-1 form.

@@ -110,7 +110,7 @@ func (d decoder) request(n *doc.Node, path string, depth int) (Request, error) {
 
 func (d decoder) items(n *doc.Node, path string, depth int) ([]Item, error) {
 	if n.Kind == doc.String {
-		return []Item{{Text: Text{n.Text, n.At}}}, nil
+		return []Item{{Text: textOf(n)}}, nil
 	}
 	if n.Kind != doc.List {
 		return nil, badForm(n.At, "select", "a list of tokens")
@@ -177,8 +177,10 @@ func text(n *doc.Node, key string) (Text, error) {
 	if n.Kind != doc.String {
 		return Text{}, badForm(n.At, key, "text")
 	}
-	return Text{n.Text, n.At}, nil
+	return textOf(n), nil
 }
+
+func textOf(n *doc.Node) Text { return Text{n.Text, n.At, n.Written} }
 
 // texts reads a list of texts, or one.
 func texts(n *doc.Node, key string) ([]Text, error) {
@@ -206,7 +208,7 @@ func decodeWhere(r *Request, n *doc.Node) error {
 		if !v.IsScalar() {
 			return notScalar(v.At, key)
 		}
-		r.Where = append(r.Where, Pair{Token: Text{key, fault.NoPlace}, Value: Text{v.Text, v.At}})
+		r.Where = append(r.Where, Pair{Token: Text{Text: key, At: fault.NoPlace}, Value: textOf(v)})
 	}
 	return nil
 }
@@ -283,7 +285,7 @@ func decodePage(r *Request, n *doc.Node) error {
 		case "size":
 			to = &r.Page.Size
 		case "after":
-			if err := decodeAfter(r.Page, Text{v.Text, v.At}, v.Kind == doc.String); err != nil {
+			if err := decodeAfter(r.Page, textOf(v), v.Kind == doc.String); err != nil {
 				return err
 			}
 		default:

@@ -77,16 +77,15 @@ func inParam(param string, err error) error {
 	return err
 }
 
-// shift moves the place of an error from inside a text to the whole input,
-// where the text stands at base.
-func shift(err error, base int) error {
+// shift moves the place of an error from inside a text to the whole input.
+func shift(err error, in Text) error {
 	e, ok := errors.AsType[*fault.Error](err)
-	if !ok || base == 0 {
+	if !ok {
 		return err
 	}
 	at := fault.NoPlace
-	if base > 0 && e.At >= 0 {
-		at = base + e.At
+	if in.At >= 0 && e.At >= 0 {
+		at = in.At + in.Written.Offset(e.At)
 	}
 	return &fault.Error{Kind: e.Kind, Msg: e.Msg, At: at, Err: e.Err}
 }

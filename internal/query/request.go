@@ -1,5 +1,7 @@
 package query
 
+import "github.com/alds-dev/alds/internal/doc"
+
 // Request is one query as the client wrote it. Nothing in it is checked beyond
 // its form. Aliases are already replaced by Oid tokens.
 //
@@ -34,8 +36,9 @@ type Request struct {
 
 // Text is a piece of the client's text and where it stands in the input.
 type Text struct {
-	Text string
-	At   int // byte offset, fault.NoPlace when none applies
+	Text    string
+	At      int          // byte offset, fault.NoPlace when none applies
+	Written *doc.Written // how the input has it, nil where byte for byte the same
 }
 
 // Item is one entry of select: a token, or a nested select.
