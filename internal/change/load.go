@@ -19,17 +19,27 @@ const ChunkSize = 500
 type Loader struct {
 	differ  *Differ
 	columns string // of one version, every name prefixed with v.
+	slim    string // the same without what may be long
 	width   int
 }
 
 // NewLoader returns a loader for the differ's model.
 func NewLoader(d *Differ) *Loader {
-	names := []string{"id", "type", "state", "moment", "audit_id", "created_moment", "linked"}
+	names := []string{"id", "type", "state", "moment", "until_moment", "audit_id", "created_moment", "linked"}
 	for _, c := range d.model.Columns {
 		names = append(names, c.Name)
 	}
 	names = append(names, "attrs")
-	return &Loader{differ: d, columns: "v." + strings.Join(names, ", v."), width: len(names)}
+	all, slim := make([]string, len(names)), make([]string, len(names))
+	fixed := len(names) - len(d.model.Columns) - 1
+	for i, name := range names {
+		all[i] = "v." + name
+		slim[i] = all[i]
+		if n := i - fixed; n == len(d.model.Columns) || n >= 0 && d.model.Columns[n].Kind == meta.Long {
+			slim[i] = "NULL"
+		}
+	}
+	return &Loader{differ: d, columns: strings.Join(all, ", "), slim: strings.Join(slim, ", "), width: len(names)}
 }
 
 // Versions reads the first limit versions the audits made at their moments, by
@@ -52,6 +62,14 @@ func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, lim
 		return nil, err
 	}
 	return wanted(all, audits), nil
+}
+
+// During reads up to limit versions that assets had at some moment from first
+// to last, without their long texts and Attrs.
+func (l *Loader) During(ctx context.Context, q db.Querier, ids []int64, first, last int64, limit int) ([]Version, error) {
+	in, args := db.InArgs(ids)
+	return l.read(ctx, q, "SELECT "+l.slim+" FROM asset_version v WHERE v.id IN "+in+
+		" AND v.moment <= ? AND v.until_moment > ? LIMIT ?", append(args, last, first, limit))
 }
 
 // wanted drops versions outside their own audit's moments.
@@ -157,7 +175,7 @@ func (l *Loader) scan(rows *sql.Rows, first ...any) (Version, error) {
 	var attrs sql.NullString
 	cells := make([]any, len(l.differ.model.Columns))
 	dest := append(make([]any, 0, len(first)+l.width), first...)
-	dest = append(dest, &v.ID, &code, &v.State, &v.Moment, &v.Audit, &v.Created, &linked)
+	dest = append(dest, &v.ID, &code, &v.State, &v.Moment, &v.Until, &v.Audit, &v.Created, &linked)
 	for i, c := range l.differ.model.Columns {
 		cells[i] = cell(c.Kind)
 		dest = append(dest, cells[i])

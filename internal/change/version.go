@@ -8,6 +8,7 @@ type Version struct {
 	Type    *meta.Type
 	State   int64
 	Moment  int64
+	Until   int64 // moment of the next version; db.Forever while there is none
 	Audit   int64 // the write that made it
 	Created int64 // moment of the asset's first version
 	Linked  bool  // the write began or ended relation or multi-value rows

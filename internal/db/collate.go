@@ -2,6 +2,7 @@ package db
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	_ "embed"
 	"encoding/binary"
@@ -142,6 +143,11 @@ func Compare(a, b string) int {
 	w := weightTable()
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] && a[0] < utf8.RuneSelf {
 		a, b = a[1:], b[1:]
+	}
+	if len(a) > 0 && len(b) > 0 && a[0] < utf8.RuneSelf && b[0] < utf8.RuneSelf { // most texts differ here
+		if p, q := w.one[a[0]], w.one[b[0]]; p > implicit && q > implicit && p != q {
+			return cmp.Compare(p, q)
+		}
 	}
 	x, y := scanner{w: w, s: a}, scanner{w: w, s: b}
 	for {

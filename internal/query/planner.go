@@ -160,14 +160,15 @@ func (p *planner) visible(t *Table) {
 	if p.all {
 		return
 	}
-	if some, every := secured(t.Of); some {
+	if some, every := Secured(t.Of); some {
 		t.On = append(t.On, Visible{t, every})
 	}
 }
 
-// secured reports whether some and whether all of the types always have a
-// scope that decides who sees their assets.
-func secured(types []*meta.Type) (some, every bool) {
+// Secured reports whether some and whether all of the types always have a
+// scope that decides who sees their assets. Of the former, assets in scopes the
+// member does not read are hidden; of the latter, assets without a scope too.
+func Secured(types []*meta.Type) (some, every bool) {
 	every = true
 	for _, t := range types {
 		s := t.Secured != meta.Secured{}
@@ -267,7 +268,7 @@ func (l *level) directly(t *Table, s Step) Expr {
 	if s.Only != nil || s.Filter != nil {
 		return nil
 	}
-	if some, _ := secured(s.To.Concrete); some && !l.all {
+	if some, _ := Secured(s.To.Concrete); some && !l.all {
 		return nil
 	}
 	switch s.Attr.Place.Kind {

@@ -114,7 +114,7 @@ func TestWhatCannotBeFannedOutIsSetAside(t *testing.T) {
 		s := newSink(t, nil)
 		w := f.worker(delivery.Options{})
 		f.subscribe(s.URL, map[string]any{"eventTypes": []any{
-			map[string]any{"type": "AssetChanged", "from": "Story", "filter": []any{"Name='good'"}},
+			map[string]any{"type": "AssetChanged", "from": "Story", "filter": []any{"Reference='r'"}},
 		}})
 		id := f.story("a")
 		f.rename(id, "good")

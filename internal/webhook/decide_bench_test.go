@@ -3,19 +3,30 @@ package webhook
 import (
 	"testing"
 
+	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/change"
+	"github.com/alds-dev/alds/internal/db"
 )
 
 // BenchmarkDecide is the cost of one filter that does not match.
 func BenchmarkDecide(b *testing.B) {
-	c := memoryFilter(model, "Story", []string{"Estimate>'100'"}, nil)
 	story, _ := model.Type("Story")
+	status, _ := story.Attr("Status")
+	estimate, _ := story.Attr("Estimate")
+	done := change.Version{ID: 1501, Until: db.Forever, Columns: make([]any, len(model.Columns))}
+	name, _ := status.Related.Attr("Name")
+	done.Type, done.Columns[name.Place.Slot] = status.Related, "Done"
 	v := &change.Version{Type: story, Columns: make([]any, len(model.Columns))}
-	a, _ := story.Attr("Estimate")
-	v.Columns[a.Place.Slot] = 3.0
-	for b.Loop() {
-		if decide(c, v) != no {
-			b.Fatal("it matches")
-		}
+	v.Columns[estimate.Place.Slot], v.Columns[status.Place.Slot] = 3.0, int64(1501)
+	for name, filter := range map[string]string{"own": "Estimate>'100'", "related": "Status.Name='In Work'"} {
+		b.Run(name, func(b *testing.B) {
+			y := newMemory(model, story, []string{filter}, nil, false)
+			around := near{versions: map[int64][]change.Version{1501: {done}}}
+			for b.Loop() {
+				if y.decide(view{now: v, near: around, who: &auth.System}) != no {
+					b.Fatal("it matches")
+				}
+			}
+		})
 	}
 }

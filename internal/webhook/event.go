@@ -25,7 +25,8 @@ type event struct {
 	step    change.Step
 	changes []change.Change
 	audit   *claimed
-	wishes  []*wish // those it is for, filters aside
+	wishes  []*wish // those it is for
+	open    []*wish // and those whose filter or userContext is still to be asked
 }
 
 // oid names the asset at the moment of the change.

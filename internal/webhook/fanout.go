@@ -238,6 +238,7 @@ func (w *Worker) fanGroup(ctx context.Context, idx *index, group []*claimed) err
 type chunk struct {
 	audits     []*claimed
 	versions   []change.Version
+	near       near
 	upTo       int64 // a chunk of one audit that is not its last: fanned out up to here
 	last       bool  // nothing of these audits remains after it
 	deliveries []*delivery.Delivery

@@ -174,7 +174,7 @@ func (f *fixture) version(tx *db.Tx, moment int64, c edit) error {
 func (f *fixture) story(name string) int64 {
 	f.Helper()
 	id := 2000 + f.moment
-	f.write(20, edit{asset: id, typ: "Story", set: map[string]any{"name": name}})
+	f.write(20, edit{asset: id, typ: "Story", set: map[string]any{"name": name, "scope_id": 0}})
 	return id
 }
 
@@ -357,7 +357,8 @@ func (s *sink) sequence() []int64 {
 	return all
 }
 
-// fakeFinder knows the filter Name='<value>' and selects names.
+// fakeFinder knows the filter Name='<value>', lets every other one hold, and
+// selects names.
 type fakeFinder struct{ d *db.DB }
 
 func (f fakeFinder) name(ctx context.Context, q db.Querier, o oid.OID) (string, error) {
@@ -377,14 +378,15 @@ func (f fakeFinder) Matching(ctx context.Context, q db.Querier, who auth.Actor, 
 		}
 		yes[i] = who.All || !strings.HasPrefix(name, "secret")
 		for _, filter := range filters {
-			want := strings.Trim(strings.TrimPrefix(filter, "Name="), "'")
+			want, isName := strings.CutPrefix(filter, "Name=")
+			want = strings.Trim(want, "'")
 			if values, ok := with[want]; ok {
 				want = values[0]
 			}
 			if name == "poison!" {
 				return nil, fmt.Errorf("cannot be evaluated")
 			}
-			yes[i] = yes[i] && name == want
+			yes[i] = yes[i] && (name == want || !isName)
 		}
 	}
 	return yes, nil
@@ -422,12 +424,13 @@ func (fakeFinder) CheckDefinition(typ string, filters []string, with map[string]
 	return nil
 }
 
-// fakeActors lets Member:20 see everything and others see what is not secret.
+// fakeActors lets Member:20 see everything and others one project. The finder
+// hides from them what is called secret.
 type fakeActors struct{}
 
 func (fakeActors) ActorAt(_ context.Context, member, _ int64) (auth.Actor, error) {
 	if member == 999 {
 		return auth.Actor{}, fault.NotFoundf("no such member")
 	}
-	return auth.Actor{Member: member, All: member == 20}, nil
+	return auth.Actor{Member: member, All: member == 20, Scopes: []int64{0}}, nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
-	"github.com/alds-dev/alds/internal/query"
 )
 
 // target is an enabled subscription as fan-out sees it.
@@ -31,9 +30,9 @@ type wish struct {
 	member     int64 // stored id of userContext
 	hasContext bool  // evaluated as member sees the data
 	sel        []string
-	memory     *query.Cond // the filter, as far as memory can decide it; nil: not at all
-	filterKey  string      // wishes with the same one match the same assets; empty: all match
-	rowKey     string      // wishes with the same one share their snapshots
+	memory     *memory // the filter and userContext, as far as memory can decide them; nil: not at all
+	filterKey  string  // wishes with the same one match the same assets; empty: all match
+	rowKey     string  // wishes with the same one share their snapshots
 }
 
 // index holds the wishes by what they can match. It is immutable.
@@ -42,6 +41,7 @@ type index struct {
 	targets    int
 	created    map[*meta.Type][]*wish // by concrete type
 	changed    map[*meta.Type][]*wish
+	hops       map[*meta.Type][]int // slots of relations whose assets some filter looks at
 }
 
 // newIndex compiles subscriptions. A definition the model no longer knows is
@@ -50,6 +50,7 @@ func newIndex(m *meta.Model, generation int64, subscriptions []record, broken fu
 	x := &index{
 		generation: generation, targets: len(subscriptions),
 		created: map[*meta.Type][]*wish{}, changed: map[*meta.Type][]*wish{},
+		hops: map[*meta.Type][]int{},
 	}
 	for i := range subscriptions {
 		r := &subscriptions[i]
@@ -89,10 +90,8 @@ func (x *index) add(m *meta.Model, t *target, order int, d *Definition) error {
 			w.member, w.hasContext = member.Stored(o.ID), true
 		}
 	}
-	if len(w.filter) > 0 && !w.hasContext {
-		w.memory = memoryFilter(m, d.From, d.Filter, w.with)
-	}
 	if len(w.filter) > 0 || w.hasContext {
+		w.memory = newMemory(m, from, d.Filter, w.with, w.hasContext)
 		w.filterKey = keyOf(d.From, d.Filter, d.With, d.UserContext)
 	}
 	w.rowKey = keyOf(d.Select, d.UserContext)
@@ -111,6 +110,9 @@ func (x *index) add(m *meta.Model, t *target, order int, d *Definition) error {
 	}
 	for _, leaf := range from.Concrete {
 		by[leaf] = append(by[leaf], w)
+		if w.memory != nil {
+			hopsOf(x.hops, leaf, w.memory.hops)
+		}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (w *Worker) match(ctx context.Context, idx *index, c *chunk) error {
 	if err != nil || len(events) == 0 {
 		return err
 	}
-	m := &matching{w: w, ctx: ctx, actors: map[int64][]auth.Actor{}, rows: map[string]map[*event]json.RawMessage{}}
+	m := &matching{w: w, ctx: ctx, near: c.near, rows: map[string]map[*event]json.RawMessage{}}
 	if err := m.filter(events); err != nil {
 		return err
 	}
@@ -43,15 +43,21 @@ func (w *Worker) events(ctx context.Context, idx *index, c *chunk) ([]*event, er
 	for _, a := range c.audits {
 		audits[a.id] = a
 	}
+	var err error
+	if c.near, err = w.near(ctx, idx, c.versions); err != nil {
+		return nil, err
+	}
 	var possible []change.Version
-	var wishes [][]*wish
+	var wishes []wishes
+	count := [...]int{unsure: 0, no: 0, yes: 0}
 	for i := range c.versions {
 		v := &c.versions[i]
-		if ws := possibleFor(idx, v, audits[v.Audit].generation); len(ws) > 0 {
+		if ws := possibleFor(idx, view{now: v, near: c.near}, audits[v.Audit].generation, &count); ws.some() {
 			possible = append(possible, *v)
 			wishes = append(wishes, ws)
 		}
 	}
+	w.metrics.decided.WithLabelValues("memory").Add(float64(count[yes] + count[no]))
 	steps, err := w.loader.Steps(ctx, w.db, possible)
 	if err != nil {
 		return nil, err
@@ -65,31 +71,58 @@ func (w *Worker) events(ctx context.Context, idx *index, c *chunk) ([]*event, er
 		if len(changes) == 0 {
 			continue
 		}
-		ws := slices.DeleteFunc(wishes[i], func(x *wish) bool { return !x.wants(changes) })
-		if len(ws) > 0 {
-			events = append(events, &event{step: steps[i], changes: changes, audit: audits[steps[i].Now.Audit], wishes: ws})
+		ws := wishes[i]
+		idle := func(x *wish) bool { return !x.wants(changes) }
+		ws.sure, ws.open = slices.DeleteFunc(ws.sure, idle), slices.DeleteFunc(ws.open, idle)
+		if ws.some() {
+			events = append(events, &event{step: steps[i], changes: changes, audit: audits[steps[i].Now.Audit], wishes: ws.sure, open: ws.open})
 		}
 	}
 	return events, nil
 }
 
-// possibleFor lists the wishes that a version may be for, as far as the version
-// alone tells; generation is that of its write.
-func possibleFor(idx *index, v *change.Version, generation int64) (possible []*wish) {
-	for _, x := range idx.of(v) {
-		if generation >= x.target.since && (x.memory == nil || decide(x.memory, v) != no) {
-			possible = append(possible, x)
+// wishes are those that a version may be for: surely, or if a filter or a
+// userContext says so.
+type wishes struct{ sure, open []*wish }
+
+func (w *wishes) some() bool { return len(w.sure)+len(w.open) > 0 }
+
+// possibleFor lists the wishes that a version may be for, as far as memory
+// tells; generation is that of its write. Answers are counted.
+func possibleFor(idx *index, v view, generation int64, count *[yes + 1]int) (ws wishes) {
+	for _, x := range idx.of(v.now) {
+		if generation < x.target.since {
+			continue
+		}
+		if x.filterKey == "" {
+			ws.sure = append(ws.sure, x)
+			continue
+		}
+		got := unsure
+		if x.memory != nil {
+			if v.who = nil; !x.hasContext {
+				v.who = &auth.System
+			}
+			got = x.memory.decide(v)
+			count[got]++
+		}
+		switch {
+		case got == no:
+		case got == yes && !x.hasContext:
+			ws.sure = append(ws.sure, x)
+		default:
+			ws.open = append(ws.open, x)
 		}
 	}
-	return possible
+	return ws
 }
 
 // matching is the work on one chunk's events.
 type matching struct {
-	w      *Worker
-	ctx    context.Context //nolint:containedctx // lives as long as one call of match
-	actors map[int64][]auth.Actor
-	rows   map[string]map[*event]json.RawMessage // by wish.rowKey
+	w    *Worker
+	ctx  context.Context //nolint:containedctx // lives as long as one call of match
+	near near
+	rows map[string]map[*event]json.RawMessage // by wish.rowKey
 }
 
 // asked is a question that several wishes share, and the events it is about.
@@ -98,15 +131,12 @@ type asked struct {
 	events []*event
 }
 
-// gather groups events by a key of their wishes; an empty key asks nothing.
-func gather(events []*event, key func(*wish) string) map[string]*asked {
+// gather groups events by a key of some of their wishes.
+func gather(events []*event, of func(*event) []*wish, key func(*wish) string) map[string]*asked {
 	by := map[string]*asked{}
 	for _, e := range events {
-		for _, x := range e.wishes {
+		for _, x := range of(e) {
 			k := key(x)
-			if k == "" {
-				continue
-			}
 			g := by[k]
 			if g == nil {
 				g = &asked{wish: x}
@@ -120,54 +150,57 @@ func gather(events []*event, key func(*wish) string) map[string]*asked {
 	return by
 }
 
-// filter drops the wishes whose filters or userContext do not hold.
+// filter decides about the wishes that are open: those whose filter and
+// userContext hold join the others.
 func (m *matching) filter(events []*event) error {
 	matched := map[string]map[*event]bool{}
-	for key, g := range gather(events, func(x *wish) string { return x.filterKey }) {
+	open := func(e *event) []*wish { return e.open }
+	for key, g := range gather(events, open, func(x *wish) string { return x.filterKey }) {
 		matched[key] = map[*event]bool{}
-		m.decide(g, matched[key])
-		if len(g.events) == 0 {
-			continue
-		}
-		err := m.each(g, func(who auth.Actor, part []*event) error {
-			yes, err := m.w.find.Matching(m.ctx, m.w.db, who, g.wish.from, g.wish.filter, g.wish.with, oids(part))
-			for i := range yes {
-				matched[key][part[i]] = yes[i]
-			}
-			return err
-		})
+		err := m.each(g, func(who auth.Actor, part []*event) error { return m.ask(g.wish, who, part, matched[key]) })
 		if err != nil {
 			return err
 		}
 	}
 	for _, e := range events {
-		e.wishes = slices.DeleteFunc(e.wishes, func(x *wish) bool {
-			return x.filterKey != "" && !matched[x.filterKey][e]
-		})
+		for _, x := range e.open {
+			if matched[x.filterKey][e] {
+				e.wishes = append(e.wishes, x)
+			}
+		}
+		e.open = nil
 	}
 	return nil
 }
 
-// decide answers in memory what can be answered there (a plain no has dropped
-// the wish before), and leaves the other
-// events to be asked about.
-func (m *matching) decide(g *asked, matched map[*event]bool) {
-	if g.wish.memory == nil {
-		return
+// ask notes for which events a wish's filter holds as who sees the data; what
+// memory cannot tell is asked by one statement.
+func (m *matching) ask(x *wish, who auth.Actor, events []*event, matched map[*event]bool) error {
+	var rest []*event
+	for _, e := range events {
+		got := unsure
+		if x.memory != nil && x.hasContext { // without, it has been asked before
+			got = x.memory.decide(view{now: &e.step.Now, near: m.near, who: &who})
+		}
+		if matched[e] = got == yes; got == unsure {
+			rest = append(rest, e)
+		}
 	}
-	all := len(g.events)
-	g.events = slices.DeleteFunc(g.events, func(e *event) bool {
-		known := decide(g.wish.memory, &e.step.Now)
-		matched[e] = known == yes
-		return known != unsure
-	})
-	m.w.metrics.decided.WithLabelValues("memory").Add(float64(all - len(g.events)))
-	m.w.metrics.decided.WithLabelValues("sql").Add(float64(len(g.events)))
+	m.w.metrics.decided.WithLabelValues("memory").Add(float64(len(events) - len(rest)))
+	m.w.metrics.decided.WithLabelValues("sql").Add(float64(len(rest)))
+	if len(rest) == 0 {
+		return nil
+	}
+	found, err := m.w.find.Matching(m.ctx, m.w.db, who, x.from, x.filter, x.with, oids(rest))
+	for i := range found {
+		matched[rest[i]] = found[i]
+	}
+	return err
 }
 
 // snapshots reads the rows that the remaining wishes select.
 func (m *matching) snapshots(events []*event) error {
-	for key, g := range gather(events, func(x *wish) string { return x.rowKey }) {
+	for key, g := range gather(events, func(e *event) []*wish { return e.wishes }, func(x *wish) string { return x.rowKey }) {
 		rows := map[*event]json.RawMessage{}
 		m.rows[key] = rows
 		if len(g.wish.sel) == 0 {

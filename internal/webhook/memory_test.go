@@ -3,6 +3,7 @@ package webhook
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,8 +11,10 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/testdb"
 )
@@ -25,26 +28,27 @@ func (g someFilters) term() string {
 	sign := g.one("=", "!=", "<", "<=", ">", ">=")
 	equal := g.one("=", "!=")
 	text := func() string {
-		return g.one("'a'", "'A'", "'b'", "''", "'ä'", "'a b'", "'a '", "' '", "'1'", "'a','B'", "'é',''", "'*'", "'#-'")
+		return g.one("'a'", "'A'", "'b'", "'ä'", "'a b'", "'a '", "' '", "'1'", "'a','B'", "'*'", "'#-'", "'ß'", "'ss'")
 	}
-	switch g.IntN(9) {
+	hop := func() string { return g.one("", "", "Super.", "Scope.", "Parent.", "Super:Epic.", "Status.") }
+	switch g.IntN(10) {
 	case 0, 1:
-		return g.one("Name", "Number") + equal + text()
+		return hop() + g.one("Name", "Number") + g.one(equal+g.one(text(), "''", "'é',''"), sign+text())
 	case 2:
-		return g.one("Estimate", "ToDo", "Value") + sign + g.one("'0'", "'1'", "'0.1'", "'-3'", "'1e3'")
+		return g.one("", "", "Super:Epic.") + g.one("Estimate", "ToDo", "Value", "Swag") + sign + g.one("'0'", "'1'", "'0.1'", "'-3'", "'1e3'")
 	case 3:
 		return "Estimate" + equal + g.one("''", "'0','1'", "'','1'")
-	case 4:
-		return g.one("Scope", "Super", "Status", "Parent") + equal +
-			g.one("'Scope:0'", "'Epic:1500'", "'StoryStatus:1501'", "''", "'StoryStatus:1501',''", "'Theme:1500'", "'NULL'")
-	case 5:
-		return "AssetState" + sign + g.one("'64'", "'Closed'", "'Dead'", "'Active'", "'255'", "'Active','Closed'")
+	case 4, 5:
+		return g.one("Scope", "Super", "Status", "Parent", "Super.Scope", "Scope.Parent", "Super.Super", "Super:Epic", "SecurityScope") + equal +
+			g.one("'Scope:0'", "'Scope:1600'", "'Epic:1500'", "'StoryStatus:1501'", "''", "'StoryStatus:1501',''", "'Theme:1500'", "'Theme:1502'", "'Epic:1500','Scope:0'", "'NULL'")
 	case 6:
-		return g.one("+", "-", "") + g.one("Name", "Estimate", "Status", "Scope", "Super", "Description", "Owners", "Reference")
+		return hop() + "AssetState" + sign + g.one("'64'", "'Closed'", "'Dead'", "'Active'", "'255'", "'Active','Closed'")
 	case 7:
-		return "Name~=" + g.one("'a'", "'a*'", "'%b'")
+		return g.one("+", "-", "") + hop() + g.one("Name", "Estimate", "Status", "Scope", "Super", "Description", "Owners", "Reference")
+	case 8:
+		return hop() + "Name~=" + g.one("'a'", "'a*'", "'%b'", "'A%'", "'ss'")
 	default: // memory cannot tell
-		return g.one("Status.Name='Done'", "Scope.Name!='All'", "Owners='Member:20'", "Children.@Count='0'", "Reference='r'", "Description='x'")
+		return g.one("Owners='Member:20'", "Children.@Count='0'", "Reference='r'", "Description='x'", "Super.Scope.Name='a'", "Super.Description=''", "CreatedBy='Member:20'")
 	}
 }
 
@@ -59,82 +63,115 @@ func (g someFilters) filter(depth int) string {
 	return "(" + strings.Join(parts, g.one(";", "|")) + ")"
 }
 
-// What memory decides of a filter is what the database says.
+// someActors are members who see everything, one project, another, none.
+var someActors = []auth.Actor{
+	auth.System, auth.System, {Member: 21, Scopes: []int64{0}}, {Member: 21, Scopes: []int64{0, 1600}}, {Member: 22, Scopes: []int64{1600}}, {Member: 23},
+}
+
+// What memory decides is what the database says: of filters over the asset and
+// over what its relations led to at the time, and of who sees all that.
 func TestMemoryAndSQLAgree(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		finder := find.New(d, model)
 		g := someFilters{rand.New(rand.NewPCG(seed, 2))}
-		f.write(20,
-			edit{asset: 0, typ: "Scope", set: map[string]any{"name": "All", "scope_id": 0}},
-			edit{asset: 1500, typ: "Epic", set: map[string]any{"name": "E", "scope_id": 0}},
-			edit{asset: 1501, typ: "StoryStatus", set: map[string]any{"name": "Done"}},
-		)
 		versions := f.someVersions(g)
 		at := make([]oid.OID, len(versions))
 		for i, v := range versions {
 			at[i] = oid.OID{Type: v.Type.Name, ID: v.Type.Shown(v.ID), Moment: v.Moment}
 		}
-		asked, decided, agreed := 0, 0, 0
-		for asked < 400 {
-			filter, from := g.filter(2), g.one("Story", "Defect", "PrimaryWorkitem", "Workitem")
-			if finder.CheckDefinition(from, []string{filter}, nil, nil, nil) != nil {
+		asked, decided, agreed, hops := 0, 0, 0, 0
+		for asked < 600 {
+			from, who := g.one("Story", "Defect", "PrimaryWorkitem", "Workitem"), someActors[g.IntN(len(someActors))]
+			var filters []string
+			if filter := g.filter(2); who.All || g.IntN(8) > 0 {
+				filters = append(filters, filter)
+			}
+			if finder.CheckDefinition(from, filters, nil, nil, nil) != nil {
 				continue
 			}
 			asked++
-			c := memoryFilter(model, from, []string{filter}, nil)
-			if c == nil {
+			top, _ := model.Type(from)
+			y := newMemory(model, top, filters, nil, !who.All)
+			if y == nil {
 				continue
 			}
 			decided++
-			want, err := finder.Matching(t.Context(), d, auth.System, from, []string{filter}, nil, at)
-			if err != nil {
-				t.Fatalf("seed %d: %s: %v (%v)", seed, filter, err, fault.KindOf(err))
+			x := &index{hops: map[*meta.Type][]int{}}
+			for _, leaf := range top.Concrete {
+				hopsOf(x.hops, leaf, y.hops)
 			}
-			top, _ := model.Type(from)
+			around, err := f.s.NewWorker(delivery.Options{}).near(t.Context(), x, versions)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := finder.Matching(t.Context(), d, who, from, filters, nil, at)
+			if err != nil {
+				t.Fatalf("seed %d: %s: %v (%v)", seed, filters, err, fault.KindOf(err))
+			}
 			for i := range versions {
 				if !versions[i].Type.IsA(top) {
 					continue
 				}
-				got := decide(c, &versions[i])
-				if got == unsure {
-					continue
-				}
-				agreed++
-				if (got == yes) != want[i] {
-					t.Errorf("seed %d: %s on %s %s: memory says %t, the database %t", seed, from, filter,
-						fmt.Sprint(f.assets[versions[i].ID]), got == yes, want[i])
+				for _, v := range []view{{now: &versions[i], near: around, who: &who}, {now: &versions[i], near: around}, {now: &versions[i], who: &who}} {
+					got := y.decide(v)
+					if got == unsure {
+						continue
+					}
+					agreed++
+					if v.near.versions != nil && len(y.hops) > 0 {
+						hops++
+					}
+					if (got == yes) != want[i] {
+						t.Errorf("seed %d: %s where %s for %v, rights known %t, around known %t: on %s at %d memory says %t, the database %t", seed, from, filters,
+							who.Scopes, v.who != nil, v.near.versions != nil, fmt.Sprint(versions[i]), versions[i].Moment, got == yes, want[i])
+					}
 				}
 			}
 			if t.Failed() {
 				return
 			}
 		}
-		if decided < asked/3 || agreed < 10*decided {
-			t.Errorf("memory decided %d answers of %d of %d filters", agreed, decided, asked)
+		if decided < asked/2 || agreed < 30*decided || hops < 10*decided {
+			t.Errorf("memory decided %d answers, %d of them after following relations, of %d of %d filters", agreed, hops, decided, asked)
 		}
 	})
 }
 
-// someVersions writes stories and defects with some of everything and reads
-// them as fan-out does.
+// someVersions writes stories and defects with some of everything, in between
+// changes what they lead to, and reads them as fan-out does.
 func (f *fixture) someVersions(g someFilters) []change.Version {
 	f.Helper()
 	pick := func(of ...any) any { return of[g.IntN(len(of))] }
+	name := func() any { return pick(nil, "", "a", "A", "b", "ä", "a b", "a ", " ", "1", "é", "#-", "ss", "ß") }
+	scope := func() any { return pick(nil, 0, 1600) }
+	f.write(20,
+		edit{asset: 0, typ: "Scope", set: map[string]any{"name": "All", "scope_id": 0}},
+		edit{asset: 1600, typ: "Scope", set: map[string]any{"name": "a", "parent_id": 0, "scope_id": 1600}},
+		edit{asset: 1601, typ: "StoryStatus", set: map[string]any{"name": "Other"}},
+		edit{asset: 1500, typ: "Epic", set: map[string]any{"name": "E", "scope_id": 0}},
+		edit{asset: 1502, typ: "Theme", set: map[string]any{"name": "a", "scope_id": 1600}},
+		edit{asset: 1501, typ: "StoryStatus", set: map[string]any{"name": "Done"}},
+	)
 	var edits []edit
 	for i := range 60 {
 		edits = append(edits, edit{asset: int64(3000 + i), typ: g.one("Story", "Defect"), set: map[string]any{
-			"name": pick(nil, "", "a", "A", "b", "ä", "a b", "a ", " ", "1", "é", "#-"), "number": pick(nil, "a", "B"),
+			"name": name(), "number": pick(nil, "a", "B"),
 			"estimate": pick(nil, 0.0, 1.0, 0.1, -3.0), "todo": pick(nil, 1.0), "value": pick(nil, 1000.0),
-			"scope_id": pick(nil, 0), "super_id": pick(nil, 1500), "status_id": pick(nil, 1501),
+			"scope_id": scope(), "super_id": pick(nil, 1500), "parent_id": pick(nil, 1502), "status_id": pick(nil, 1501, 1601),
 			"state": pick(0, 64, 128, 200, 208, 255), "attrs": pick(nil, `{"Reference":"r"}`),
 		}})
+		edits = append(edits, []edit{
+			{asset: 1500, set: map[string]any{"name": name(), "state": pick(64, 128, 255), "scope_id": scope(), "value": pick(nil, 0.0, 1.0), "super_id": pick(nil, 1500)}},
+			{asset: 1501, set: map[string]any{"name": name()}},
+			{asset: 1502, set: map[string]any{"name": name(), "scope_id": scope()}},
+		}[g.IntN(3)])
 	}
 	f.write(20, edits...)
-	all, err := f.s.loader.Versions(f.Context(), f.d, []change.Audit{{ID: f.audit, First: f.moment - 59, Last: f.moment}}, 100)
-	if err != nil || len(all) != 60 {
+	all, err := f.s.loader.Versions(f.Context(), f.d, []change.Audit{{ID: f.audit, First: f.moment - 119, Last: f.moment}}, 200)
+	if err != nil || len(all) != 120 {
 		f.Fatal(len(all), err)
 	}
-	return all
+	return slices.DeleteFunc(all, func(v change.Version) bool { return v.ID < 3000 })
 }

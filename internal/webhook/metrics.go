@@ -25,7 +25,7 @@ func newMetrics(r Registerer) *metrics {
 		backlog:    gauge("backlog_audits", "Writes waiting to be fanned out."),
 		audits:     counters("audits_total", "Writes fanned out, by outcome.", "outcome"),
 		versions:   counter("versions_total", "Changes looked at."),
-		decided:    counters("filters_total", "Filters that memory could look at, by who answered.", "by"),
+		decided:    counters("filters_total", "Questions whether a change fits a filter or a userContext, by who answered.", "by"),
 		matched:    counter("events_matched_total", "Events made: one per change and subscription."),
 		fanOutTime: histogram("fanout_duration_seconds", "Duration of one fan-out."),
 		lost:       counter("leases_lost_total", "Claims that ended before their work did."),

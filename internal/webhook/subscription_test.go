@@ -195,7 +195,7 @@ func TestFiltersContextsAndSeveralDefinitions(t *testing.T) {
 		)
 		f.rename(id, "b")
 		f.rename(id, "c")
-		f.rename(id, "secret")
+		f.write(20, edit{asset: id, set: map[string]any{"name": "secret", "scope_id": 1}})
 		f.fanOut(w)
 		f.eventually(w, "settled", f.settledAll)
 		got := map[string][]string{}
