@@ -20,6 +20,7 @@ func TestProjectionPostedBack(t *testing.T) {
 		`{"AssetType":"Epic","Name":"E","Scope":"Scope:0","Subs":[{"AssetType":"Story","Name":"S","Children":[{"AssetType":"Task","Name":"T"}]},"Story:1001"]}`,
 		`[{"@e":{"AssetType":"Epic","Name":"E","Scope":"Scope:0","Subs":[{"@s":{"AssetType":"Story","Name":"S"}}]}},{"from":"@s","update":{"Name":"S2"}},{"from":"Story","where":{"Super":"@e"},"execute":"Delete"}]`,
 		`{"AssetType":"Story","Name":"Hub","Scope":"Scope:0","Dependants":[{"AssetType":"Story","Name":"Spoke"},"Story:1002"],"Super":{"AssetType":"Epic","Name":"Above","Scope":"Scope:0"}}`,
+		`{"@t":{"AssetType":"Theme","Name":"T","Scope":"Scope:0","Parent":{"AssetType":"Theme","Name":"Above","Scope":"Scope:0"}}}`,
 		`{"from":"Story","where":{"Status":"StoryStatus:135"},"update":{"Status":null,"Estimate":3,"Owners":{"remove":"Member:20"},"Name":{"find":"A","replace":"Alpha"},"TaggedWith":"z","Subs":[]}}`,
 		`{"from":"Story:1001","update":{"Children":[{"AssetType":"Task","Name":"T"}],"Order":{"After":"Story:1002"},"Dependencies":{"Story:1002":"add"}}}`,
 		`[{"from":"Story:1002","execute":{"op":"Inactivate"}},{"from":"Scope:0","execute":{"op":"AssignMemberWithRole","list":[{"Member":"Member:20","Role":"Role:2","IsOwner":false},{"Member":{"from":"Member"},"Role":"Tester"}]}}]`,

@@ -47,10 +47,9 @@ func (p *projection) command(ctx context.Context, c *command) error {
 		p.steps = append(p.steps, &step{index: c.index, kind: c.kind, alias: c.alias, node: c.node, deferred: true, err: c.err})
 	case c.kind == kindConfig:
 	case c.kind == kindCreate:
+		before := len(p.steps)
 		s := p.create(c, c.node, c.alias, asset.Ref{}, false)
-		if c.alias != "" && p.steps[len(p.steps)-1] != s {
-			s.whole = true
-		}
+		s.whole = c.alias != "" && len(p.steps) > before+1
 	case c.kind == kindQuery:
 		p.steps = append(p.steps, &step{index: c.index, kind: kindQuery, alias: c.alias, node: c.node, deferred: true})
 	default:

@@ -19,7 +19,6 @@
 //	dump_test.go        the database in the model's words
 //	compare_test.go     what must be equal
 //	shrink_test.go      how a failing sequence is made small
-//	limits_test.go      where the engine differs, until it does not
 //
 // Spec: interface 2.5, 3, 4.3, 7.2.
 package modeltest

@@ -87,7 +87,7 @@ func (g *generator) request() *request {
 	for range 1 + g.IntN(8) {
 		c := g.command()
 		r.commands = append(r.commands, c)
-		r.preview = r.preview && c.junk == "" && (projectionsReachDeleted || !hasKey(c.where, "IsDeleted")) && !c.nests()
+		r.preview = r.preview && c.junk == "" && !c.nests()
 	}
 	return r
 }

@@ -32,7 +32,7 @@ func (o orphan) Error() string { return "Invalid OID token: of the parent" }
 func (k *work) carryOut(s *step) {
 	before := k.clone()
 	skip := false
-	c := &change{world: k.world, before: before, made: k.made, moved: map[string]bool{}, since: k.since, unsure: &k.unsure}
+	c := &change{world: k.world, before: before, made: k.made}
 	var err error
 	switch {
 	case s.create != nil:
@@ -81,7 +81,7 @@ func (k *work) carryOut(s *step) {
 func value(v any) (any, error) {
 	switch x := v.(type) {
 	case *step:
-		if !x.done && (x.create != nil || x.target == "" || updatesHaveOrphans) {
+		if !x.done {
 			return nil, orphan{x}
 		}
 		if x.create == nil {

@@ -89,9 +89,8 @@ func (c *change) toOne(a attr, v any) error {
 func (c *change) point(who *thing, a attr, t *thing, fresh bool) error {
 	if t == nil {
 		if a.required && !fresh {
-			return c.mayNot(who, a)
+			return violation("Required", who.typ, a.name)
 		}
-		c.moved[who.label] = c.moved[who.label] || who.one[a.name] != ""
 		delete(who.one, a.name)
 		return nil
 	}
@@ -105,15 +104,8 @@ func (c *change) point(who *thing, a attr, t *thing, fresh bool) error {
 			}
 		}
 	}
-	c.moved[who.label] = c.moved[who.label] || who.one[a.name] != t.label
 	who.one[a.name] = t.label
 	return nil
-}
-
-// mayNot says that a thing must keep a value.
-func (c *change) mayNot(who *thing, a attr) error {
-	*c.unsure = *c.unsure || !requiredAtOnce && who.nr >= c.since
-	return violation("Required", who.typ, a.name)
 }
 
 func (c *change) toMany(a attr, v any) error {
@@ -264,9 +256,6 @@ func (c *change) altered(t *thing) bool {
 	old, was := c.before.things[t.label]
 	if !was || !t.equal(old) {
 		return true
-	}
-	if !onlyNet {
-		return t == c.me && c.touched || c.moved[t.label]
 	}
 	space := rankSpace[t.typ]
 	same := maps.Equal(c.links, c.before.links) && maps.Equal(c.roles, c.before.roles) && slices.Equal(c.ranks[space], c.before.ranks[space])

@@ -36,14 +36,12 @@ type answer struct {
 	created, modified, operated []string
 	failures                    []failure
 	results                     [][]map[string]any
-	unsure                      bool // the engine is known to go wrong here
 }
 
 // work is one request on a world.
 type work struct {
 	*world
 	most    int // maxAffected
-	since   int // things that were there before
 	defined map[alias]bool
 	taken   map[alias]bool // defined by a step before
 	made    map[alias]string
@@ -53,7 +51,7 @@ type work struct {
 // run is a request on the world, which it changes.
 func (w *world) run(r *request) answer {
 	before := w.clone()
-	k := &work{world: w, most: r.most, since: len(w.things), defined: r.aliases(), taken: map[alias]bool{}, made: map[alias]string{}}
+	k := &work{world: w, most: r.most, defined: r.aliases(), taken: map[alias]bool{}, made: map[alias]string{}}
 	var steps []*step
 	for i, c := range r.commands {
 		if r.config() {
@@ -74,7 +72,7 @@ func (w *world) run(r *request) answer {
 	}
 	if r.atomic && len(k.failures) > 0 {
 		*w = *before
-		return answer{failures: k.failures, unsure: k.unsure}
+		return answer{failures: k.failures}
 	}
 	return k.answer
 }

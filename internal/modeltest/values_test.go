@@ -216,7 +216,7 @@ func (g *generator) said(typ string, a attr, nest bool) any {
 				return o
 			}
 		}
-		if nest && nests[a.name] && nestInUpdates {
+		if nest && nests[a.name] {
 			return []any{g.create(g.below(typ, a), 0, []string{typ}), member()}
 		}
 		return member()

@@ -74,11 +74,8 @@ type change struct {
 	made    map[alias]string // aliases of the payload whose asset is there
 	me      *thing
 	fresh   bool
-	moved   map[string]bool // things whose to-one relations changed, maybe back again
-	names   []string        // the user name before and after, when it changes
-	since   int             // things from here on were made by the same request
-	unsure  *bool           // what the engine does next is known to be wrong
-	touched bool            // its own links, values or role changed: it gets a version
+	names   []string // the user name before and after, when it changes
+	touched bool     // its own links, values or role changed: it gets a version
 }
 
 func violation(what, typ, attr string) error {
@@ -185,7 +182,7 @@ func (c *change) plain(a attr, v any) error {
 		return violation(err, c.me.typ, a.name)
 	}
 	if a.required && (null || text == "") && !c.fresh {
-		return c.mayNot(c.me, a)
+		return violation("Required", c.me.typ, a.name)
 	}
 	if a.name == "Username" && text != old {
 		c.names = []string{old, text}
