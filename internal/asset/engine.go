@@ -228,35 +228,31 @@ func (s *Session) Alias(name string) (*Handle, bool) {
 	return h, ok && h.Made
 }
 
-// begin writes the audit row: the first statement, so that a second request
-// with the same id is refused before it does anything.
-func (s *Session) begin(ctx context.Context) error {
-	var err error
-	if s.audit, err = s.e.nextAudit(ctx, s.tx); err != nil {
-		return err
-	}
+// begin takes the id of the audit.
+func (s *Session) begin(ctx context.Context) (err error) {
+	s.audit, err = s.e.nextAudit(ctx, s.tx)
+	return err
+}
+
+// end writes the audit row, whose request id refuses a second request with the
+// same one. A request that changed nothing needs no fan-out. The shared lock on
+// the generation orders this write against every change of a webhook
+// subscription.
+func (s *Session) end(ctx context.Context) error {
 	var comment any
 	if s.req.Comment != "" {
 		comment = s.req.Comment
 	}
-	_, err = s.tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, first_moment, last_moment, generation)`+
-		` VALUES (?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, 0, 0, 0)`,
-		s.audit, s.req.ID, s.who.Member, comment)
-	return err
-}
-
-// end completes the audit row. A request that changed nothing needs no
-// fan-out. The shared lock on the generation orders this write against every
-// change of a webhook subscription.
-func (s *Session) end(ctx context.Context) error {
+	generation, fanState := `value`, int64(0)
+	from := ` FROM sequence WHERE name = 'webhook'` + s.e.db.Dialect.ForShare
 	if s.last == 0 {
-		_, err := s.tx.Exec(ctx, `UPDATE audit SET fan_state = 1 WHERE id = ?`, s.audit)
-		return err
+		generation, fanState, from = `0`, 1, ``
 	}
-	_, err := s.tx.Exec(ctx, `UPDATE audit SET first_moment = ?, last_moment = ?, generation = (SELECT value FROM sequence WHERE name = 'webhook'`+
-		s.e.db.Dialect.ForShare+`) WHERE id = ?`, s.first, s.last, s.audit)
+	_, err := s.tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, first_moment, last_moment, generation, fan_state)`+
+		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, `+generation+`, ?`+from,
+		s.audit, s.req.ID, s.who.Member, comment, s.first, s.last, fanState)
 	if err != nil {
-		return fmt.Errorf("complete the audit: %w", err)
+		return fmt.Errorf("write the audit: %w", err)
 	}
 	return nil
 }

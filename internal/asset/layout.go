@@ -10,13 +10,12 @@ import (
 // layout is the model as the write engine needs it: columns, and per type what
 // must hold. It is made once and never changes.
 type layout struct {
-	columns   []string // of asset: fixed, slots, attrs
-	versioned []string // of asset_version
-	slots     []meta.Column
-	scope     int // slot of scope_id
-	followed  []int
-	types     map[*meta.Type]*typeRules
-	rules     []followRule
+	columns  []string // of asset: fixed, slots, attrs
+	slots    []meta.Column
+	scope    int // slot of scope_id
+	followed []int
+	types    map[*meta.Type]*typeRules
+	rules    []followRule
 }
 
 // typeRules is what must hold for the assets of one concrete type.
@@ -49,6 +48,9 @@ var fixedColumns = []string{
 	"id", "type", "state", "moment", "audit_id", "created_moment", "created_at", "created_by", "changed_at", "changed_by",
 }
 
+// changingColumns are those of the fixed columns that a change changes.
+var changingColumns = []string{"state", "moment", "audit_id", "changed_at", "changed_by"}
+
 func newLayout(m *meta.Model) *layout {
 	l := &layout{slots: m.Columns, scope: -1, types: map[*meta.Type]*typeRules{}}
 	l.columns = append(l.columns, fixedColumns...)
@@ -59,7 +61,6 @@ func newLayout(m *meta.Model) *layout {
 		}
 	}
 	l.columns = append(l.columns, "attrs")
-	l.versioned = append(slices.Clone(l.columns), "until_moment", "linked")
 	for _, t := range m.Types {
 		if !t.Abstract && !t.Virtual {
 			l.types[t] = l.rulesOf(m, t)

@@ -196,7 +196,7 @@ func (r *run) scanRow(rows *db.Rows) error {
 		return fmt.Errorf("asset %d has the unknown type %d", w.id, typ)
 	}
 	if r.rows[w.id] == nil {
-		w.typ, w.cur, w.loaded = t, st, st.moment
+		w.typ, w.cur, w.stored = t, st, st
 		r.rows[w.id] = w
 	}
 	return nil

@@ -26,7 +26,6 @@ type state struct {
 	changedBy     int64
 	slots         []any // by meta.Place.Slot; nil is null
 	attrs         attrs
-	attrsJSON     any   // attrs as the column holds it, made on demand
 	linked        bool  // links or values began or ended with this version
 	until         int64 // negative until the run is written
 }
@@ -54,7 +53,7 @@ type row struct {
 	linked bool   // the command began or ended links or values
 	forced bool   // the command did what no column shows
 
-	loaded int64 // moment it had when it was loaded; 0 for fresh ones
+	stored *state // as it was loaded; nil for fresh ones
 	latest *version
 }
 
@@ -74,7 +73,7 @@ type version struct {
 func (s *state) clone() *state {
 	c := *s
 	c.slots = append([]any(nil), s.slots...)
-	c.linked, c.until, c.attrsJSON = false, forever, nil
+	c.linked, c.until = false, forever
 	return &c
 }
 

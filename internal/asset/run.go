@@ -272,7 +272,7 @@ func (r *run) version(w *row) {
 		r.number(w)
 		r.made = append(r.made, w)
 	default:
-		r.closings = append(r.closings, closing{w.id, w.loaded, st.moment})
+		r.closings = append(r.closings, closing{w.id, w.stored.moment, st.moment})
 		r.changed = append(r.changed, w)
 	}
 	w.latest = &version{row: w, state: st}

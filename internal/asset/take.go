@@ -2,13 +2,14 @@ package asset
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/fault"
 )
 
 // need is what one run takes from the sequences once its assets are locked:
@@ -50,7 +51,7 @@ const takeLimit = 15 * time.Second
 func (k *taker) take(ctx context.Context, tx *db.Tx, n need) (taken, error) {
 	if !k.db.Dialect.SmallInside {
 		t := &ticket{need: n}
-		err := takeAll(ctx, tx, []*ticket{t})
+		err := inTransaction(ctx, tx, []*ticket{t})
 		return t.got, err
 	}
 	t := &ticket{need: n, done: make(chan struct{})}
@@ -89,82 +90,125 @@ func (k *taker) serve(ctx context.Context) {
 func (k *taker) once(ctx context.Context, batch []*ticket) {
 	ctx, cancel := context.WithTimeout(ctx, takeLimit)
 	defer cancel()
-	err := k.db.Small(ctx, func(tx *db.Tx) error { return takeAll(ctx, tx, batch) })
+	take := func() error {
+		return k.db.Small(ctx, func(tx *db.Tx) error { return takeAll(ctx, tx, batch) })
+	}
+	err := take()
+	if errors.Is(err, errNoSequence) {
+		err = k.db.Small(ctx, func(tx *db.Tx) error { return beginNumbers(ctx, tx, batch) })
+		if err == nil {
+			err = take()
+		}
+	}
 	for _, t := range batch {
 		t.err = err
 		close(t.done)
 	}
 }
 
-// takeAll moves the sequences once for all tickets. Numbers first and in name
-// order: every process locks the rows in the same order.
-func takeAll(ctx context.Context, tx *db.Tx, batch []*ticket) error {
-	total := map[string]int64{}
-	var moments int64
-	for _, t := range batch {
-		moments += t.need.moments
-		t.got.numbers = make(map[string]int64, len(t.need.numbers))
-		for typ, n := range t.need.numbers {
-			total[typ] += n
-		}
+// inTransaction takes within the transaction that writes.
+func inTransaction(ctx context.Context, tx *db.Tx, batch []*ticket) error {
+	err := tx.Savepoint(ctx, func() error { return takeAll(ctx, tx, batch) })
+	if !errors.Is(err, errNoSequence) {
+		return err
 	}
-	types := make([]string, 0, len(total))
-	for typ := range total {
-		types = append(types, typ)
+	if err := beginNumbers(ctx, tx, batch); err != nil {
+		return err
 	}
-	slices.Sort(types)
-	for _, typ := range types {
-		first, err := nextNumber(ctx, tx, typ, total[typ])
-		if err != nil {
-			return fmt.Errorf("take numbers of %s: %w", typ, err)
-		}
-		for _, t := range batch {
-			t.got.numbers[typ] = first
-			first += t.need.numbers[typ]
-		}
-	}
-	first, at, err := nextMoment(ctx, tx, moments)
-	if err != nil {
-		return fmt.Errorf("take moments: %w", err)
-	}
-	for _, t := range batch {
-		t.got.moment, t.got.at = first, at
-		first += t.need.moments
-	}
-	return nil
+	return takeAll(ctx, tx, batch)
 }
+
+// errNoSequence says that a type has no sequence of Numbers yet.
+var errNoSequence = errors.New("a sequence of numbers is missing")
 
 // firstNumber is where the Numbers of a type start.
 const firstNumber = 1001
 
-func nextNumber(ctx context.Context, tx *db.Tx, typ string, n int64) (int64, error) {
-	name := "number:" + typ
-	first, err := advance(ctx, tx, name, n)
-	if fault.KindOf(err) != fault.NotFound {
-		return first, err
+// beginNumbers makes the sequences of Numbers that are missing.
+func beginNumbers(ctx context.Context, tx *db.Tx, batch []*ticket) error {
+	names, _ := sequencesOf(batch)
+	row := []any{nil, int64(firstNumber - 1), int64(0)}
+	err := db.UpsertN(ctx, tx, "sequence", []string{"name", "value", "stamped_at"}, []string{"name"}, nil, len(names), func(i int) []any {
+		row[0] = names[i]
+		return row
+	})
+	if err != nil {
+		return fmt.Errorf("begin numbers: %w", err)
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO sequence (name, value, stamped_at) VALUES (?, ?, 0)`, name, firstNumber-1+n)
-	if fault.KindOf(err) == fault.Conflict { // another process made it meanwhile
-		return advance(ctx, tx, name, n)
-	}
-	return firstNumber, err
+	return nil
 }
 
-// nextMoment takes n moments and stamps them with the database's clock, which
-// never goes backwards here. No moments wanted: only the time.
-func nextMoment(ctx context.Context, tx *db.Tx, n int64) (first, at int64, err error) {
-	now := `(` + tx.Dialect().NowMicros + `)`
-	_, err = tx.Exec(ctx, `UPDATE sequence SET value = value + ?, stamped_at = CASE WHEN `+
-		now+` - `+now+` % 1000 > stamped_at THEN `+now+` - `+now+` % 1000 ELSE stamped_at END WHERE name = 'moment'`, n)
+// numberSequence is the sequence of a type's Numbers.
+func numberSequence(typ string) string { return "number:" + typ }
+
+// sequencesOf returns the sequences of Numbers that the tickets need, in order,
+// and how far each moves.
+func sequencesOf(batch []*ticket) (names []string, by map[string]int64) {
+	by = map[string]int64{}
+	for _, t := range batch {
+		for typ, n := range t.need.numbers {
+			by[numberSequence(typ)] += n
+		}
+	}
+	return slices.Sorted(maps.Keys(by)), by
+}
+
+// takeAll moves the sequences once for all tickets, by one statement: the
+// server locks its rows in the order of their key, in every process the same.
+// The moments are stamped with the database's clock, which never goes
+// backwards here.
+func takeAll(ctx context.Context, tx *db.Tx, batch []*ticket) error {
+	var moments int64
+	for _, t := range batch {
+		moments += t.need.moments
+	}
+	names, by := sequencesOf(batch)
+	in, args := db.InArgsOf(append([]string{"moment"}, names...))
+	set, steps := `CASE name WHEN 'moment' THEN ?`, []any{moments}
+	for _, name := range args[1:] { // those that fill the list, too: few statements
+		set += ` WHEN ? THEN ?`
+		steps = append(steps, name, by[name.(string)])
+	}
+	r, err := tx.Exec(ctx, `UPDATE sequence SET value = value + `+set+` END, stamped_at = CASE name WHEN 'moment' THEN `+
+		tx.Dialect().Greatest+`(stamped_at, `+tx.Dialect().NowMillis+`) ELSE stamped_at END WHERE name IN `+in, append(steps, args...)...)
 	if err != nil {
-		return 0, 0, err
+		return fmt.Errorf("take moments and numbers: %w", err)
 	}
-	var last int64
-	if err := tx.QueryRow(ctx, `SELECT value, stamped_at FROM sequence WHERE name = 'moment'`).Scan(&last, &at); err != nil {
-		return 0, 0, err
+	if moved, err := r.RowsAffected(); err != nil || moved < int64(1+len(names)) {
+		return errors.Join(err, errNoSequence)
 	}
-	if n > 0 {
-		_, err = tx.Exec(ctx, `INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, last, at)
+	return handOut(ctx, tx, batch, in, args)
+}
+
+// handOut gives each ticket its part of what was taken.
+func handOut(ctx context.Context, tx *db.Tx, batch []*ticket, in string, args []any) error {
+	rows, err := tx.Query(ctx, `SELECT name, value, stamped_at FROM sequence WHERE name IN `+in, args...)
+	if err != nil {
+		return fmt.Errorf("read what was taken: %w", err)
 	}
-	return last - n + 1, at, err
+	last, at := map[string]int64{}, int64(0)
+	err = each(rows, func() error {
+		var name string
+		var value, stamped int64
+		if err := rows.Scan(&name, &value, &stamped); err != nil {
+			return err
+		}
+		last[name], at = value, max(at, stamped)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read what was taken: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, last["moment"], at); err != nil {
+		return fmt.Errorf("stamp moments: %w", err)
+	}
+	for _, t := range slices.Backward(batch) {
+		t.got = taken{moment: last["moment"] - t.need.moments + 1, at: at, numbers: make(map[string]int64, len(t.need.numbers))}
+		last["moment"] -= t.need.moments
+		for typ, n := range t.need.numbers {
+			last[numberSequence(typ)] -= n
+			t.got.numbers[typ] = last[numberSequence(typ)] + 1
+		}
+	}
+	return nil
 }

@@ -3,8 +3,8 @@ package asset
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/alds-dev/alds/internal/db"
 )
@@ -88,30 +88,76 @@ func numberText(prefix string, n int64) string {
 	return string(strconv.AppendInt(b, n, 10))
 }
 
-// row appends the columns of asset.
-func (w *writer) row(args []any, a *row, st *state) []any {
+// shape is the columns of a statement about assets: the fixed ones, and of the
+// others those that any of its rows needs.
+type shape struct {
+	slots []int
+	attrs bool
+}
+
+// fewRows is up to how many rows a statement has all columns: leaving some out
+// saves less there than it costs to prepare another statement.
+const fewRows = 16
+
+// shapeOf returns the shape for n rows that need what needs says.
+func (w *writer) shapeOf(n int, needs func(i, slot int) bool, attrs func(i int) bool) shape {
+	var sh shape
+	for slot := range w.e.layout.slots {
+		needed := n <= fewRows
+		for i := 0; i < n && !needed; i++ {
+			needed = needs(i, slot)
+		}
+		if needed {
+			sh.slots = append(sh.slots, slot)
+		}
+	}
+	sh.attrs = n <= fewRows
+	for i := 0; i < n && !sh.attrs; i++ {
+		sh.attrs = attrs(i)
+	}
+	return sh
+}
+
+// filled is the shape that holds all values of some states.
+func (w *writer) filled(n int, st func(i int) *state) shape {
+	return w.shapeOf(n, func(i, slot int) bool { return st(i).slots[slot] != nil }, func(i int) bool { return len(st(i).attrs) > 0 })
+}
+
+// columnsOf appends the names of a shape's columns to the fixed ones.
+func (l *layout) columnsOf(sh shape, fixed []string) []string {
+	all := slices.Clone(fixed)
+	for _, slot := range sh.slots {
+		all = append(all, l.slots[slot].Name)
+	}
+	if sh.attrs {
+		all = append(all, "attrs")
+	}
+	return all
+}
+
+// row appends the columns of a shape.
+func (w *writer) row(args []any, sh shape, a *row, st *state) []any {
 	createdAt, createdBy := any(st.createdAt), any(st.createdBy)
 	if st.createdAt == ours {
 		createdAt, createdBy = w.at, w.who
 	}
 	args = append(args, a.id, w.e.layout.types[a.typ].code, int64(st.code), st.moment, w.audit, st.createdMoment,
 		createdAt, createdBy, w.at, w.who)
-	args = append(args, st.slots...)
-	return append(args, st.attrsText())
-}
-
-// attrsText renders the JSON once for both tables.
-func (s *state) attrsText() any {
-	if s.attrsJSON == nil && len(s.attrs) > 0 {
-		s.attrsJSON = s.attrs.text()
+	for _, slot := range sh.slots {
+		args = append(args, st.slots[slot])
 	}
-	return s.attrsJSON
+	if sh.attrs {
+		args = append(args, st.attrs.text())
+	}
+	return args
 }
 
 func (w *writer) inserts(ctx context.Context) error {
-	args := make([]any, 0, len(w.e.layout.columns))
-	err := db.InsertN(ctx, w.s.tx, "asset", w.e.layout.columns, len(w.made), func(i int) []any {
-		return w.row(args[:0], w.made[i], w.made[i].cur)
+	sh := w.filled(len(w.made), func(i int) *state { return w.made[i].cur })
+	var args []any
+	err := db.InsertN(ctx, w.s.tx, "asset", w.e.layout.columnsOf(sh, fixedColumns), len(w.made), func(i int) []any {
+		args = w.row(args[:0], sh, w.made[i], w.made[i].cur)
+		return args
 	})
 	if err != nil {
 		return fmt.Errorf("insert assets: %w", err)
@@ -119,13 +165,19 @@ func (w *writer) inserts(ctx context.Context) error {
 	return nil
 }
 
-// updates writes the changed assets whole, as upserts on their ids.
+// updates writes what any of the changed assets has changed, as upserts on
+// their ids.
 func (w *writer) updates(ctx context.Context) error {
-	columns := w.e.layout.columns
-	suffix := w.s.tx.Dialect().Upsert(columns[:1], columns[2:])
-	args := make([]any, 0, len(columns))
-	err := w.put(ctx, "asset", columns, suffix, len(w.changed), func(i int) []any {
-		return w.row(args[:0], w.changed[i], w.changed[i].cur)
+	sh := w.shapeOf(len(w.changed), func(i, slot int) bool {
+		return w.changed[i].cur.slots[slot] != w.changed[i].stored.slots[slot]
+	}, func(i int) bool {
+		return !slices.Equal(w.changed[i].cur.attrs, w.changed[i].stored.attrs)
+	})
+	columns, update := w.e.layout.columnsOf(sh, fixedColumns), w.e.layout.columnsOf(sh, changingColumns)
+	var args []any
+	err := db.UpsertN(ctx, w.s.tx, "asset", columns, fixedColumns[:1], update, len(w.changed), func(i int) []any {
+		args = w.row(args[:0], sh, w.changed[i], w.changed[i].cur)
+		return args
 	})
 	if err != nil {
 		return fmt.Errorf("update assets: %w", err)
@@ -133,51 +185,86 @@ func (w *writer) updates(ctx context.Context) error {
 	return nil
 }
 
-// closings ends the versions that were current before the run.
+// closings ends the versions that were current before the run: at the moment
+// that the asset has by now, or at another where it was changed twice.
 func (w *writer) closings(ctx context.Context) error {
-	all := w.run.closings
-	for len(all) > 0 {
-		n := db.InSize(min(len(all), db.MaxIn))
-		if err := w.closeSome(ctx, all[:min(n, len(all))], n); err != nil {
+	var ids []int64
+	var from int64
+	for _, c := range w.run.closings {
+		if until := w.real(c.until); until != w.rows[c.id].cur.moment {
+			_, err := w.s.tx.Exec(ctx, `UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, until, c.id, c.moment)
+			if err != nil {
+				return fmt.Errorf("close version: %w", err)
+			}
+			continue
+		}
+		if ids = append(ids, c.id); len(ids) == 1 {
+			from = c.moment
+		}
+		from = min(from, c.moment)
+	}
+	for len(ids) > 0 {
+		n := min(len(ids), db.MaxIn)
+		in, args := db.InArgs(ids[:n])
+		ids = ids[n:]
+		_, err := w.s.tx.Exec(ctx, `UPDATE asset_version SET until_moment = (SELECT asset.moment FROM asset WHERE asset.id = asset_version.id)`+
+			` WHERE id IN `+in+` AND moment >= ? AND until_moment = ?`, append(args, from, forever)...)
+		if err != nil {
 			return fmt.Errorf("close versions: %w", err)
 		}
-		all = all[min(n, len(all)):]
 	}
 	return nil
 }
 
-// closeSome closes up to n versions; the last one repeats to fill the statement.
-func (w *writer) closeSome(ctx context.Context, some []closing, n int) error {
-	var b strings.Builder
-	b.WriteString(`UPDATE asset_version SET until_moment = CASE id`)
-	args := make([]any, 0, 3*n+2)
-	ids := make([]any, 0, n)
-	from := some[0].moment
-	for i := range n {
-		c := some[min(i, len(some)-1)]
-		b.WriteString(` WHEN ? THEN ?`)
-		args = append(args, c.id, w.real(c.until))
-		ids = append(ids, c.id)
-		from = min(from, c.moment)
-	}
-	b.WriteString(` ELSE until_moment END WHERE moment >= ? AND until_moment = ? AND id IN ` + db.In(n))
-	args = append(append(args, from, forever), ids...)
-	_, err := w.s.tx.Exec(ctx, b.String(), args...)
-	return err
-}
-
+// versions writes a version of every change. What the assets are now is copied
+// on the server; only what they were in between is sent.
 func (w *writer) versions(ctx context.Context) error {
-	args := make([]any, 0, len(w.e.layout.versioned))
-	err := db.InsertN(ctx, w.s.tx, "asset_version", w.e.layout.versioned, len(w.run.versions), func(i int) []any {
-		v := w.run.versions[i]
+	var now [2][]int64 // ids, by linked
+	var between []*version
+	for _, v := range w.run.versions {
+		switch {
+		case v != v.row.latest:
+			between = append(between, v)
+		case v.linked:
+			now[1] = append(now[1], v.row.id)
+		default:
+			now[0] = append(now[0], v.row.id)
+		}
+	}
+	for linked, ids := range now {
+		if err := w.copyVersions(ctx, ids, linked); err != nil {
+			return fmt.Errorf("insert versions: %w", err)
+		}
+	}
+	sh := w.filled(len(between), func(i int) *state { return between[i].state })
+	columns := append(w.e.layout.columnsOf(sh, fixedColumns), "until_moment", "linked")
+	var args []any
+	err := db.InsertN(ctx, w.s.tx, "asset_version", columns, len(between), func(i int) []any {
 		linked := int64(0)
-		if v.linked {
+		if between[i].linked {
 			linked = 1
 		}
-		return append(w.row(args[:0], v.row, v.state), v.until, linked)
+		args = append(w.row(args[:0], sh, between[i].row, between[i].state), between[i].until, linked)
+		return args
 	})
 	if err != nil {
-		return fmt.Errorf("insert versions: %w", err)
+		return fmt.Errorf("insert versions in between: %w", err)
+	}
+	return nil
+}
+
+// copyVersions makes what assets are now their current versions.
+func (w *writer) copyVersions(ctx context.Context, ids []int64, linked int) error {
+	columns := names(w.e.layout.columns, "")
+	for len(ids) > 0 {
+		n := min(len(ids), db.MaxIn)
+		in, args := db.InArgs(ids[:n])
+		ids = ids[n:]
+		_, err := w.s.tx.Exec(ctx, `INSERT INTO asset_version (`+columns+`, until_moment, linked) SELECT `+columns+`, ?, ?`+
+			` FROM asset WHERE id IN `+in, append([]any{forever, linked}, args...)...)
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -194,8 +281,8 @@ func (w *writer) links(ctx context.Context) error {
 			return args
 		}
 	}
-	suffix := w.s.tx.Dialect().Upsert(linkColumns[:5], linkColumns[5:])
-	if err := w.put(ctx, "asset_link", linkColumns, suffix, len(w.endedLinks), row(w.endedLinks)); err != nil {
+	err := db.UpsertN(ctx, w.s.tx, "asset_link", linkColumns, linkColumns[:5], linkColumns[5:], len(w.endedLinks), row(w.endedLinks))
+	if err != nil {
 		return fmt.Errorf("end links: %w", err)
 	}
 	begun := w.newLinks[:0]
@@ -222,8 +309,8 @@ func (w *writer) values(ctx context.Context) error {
 			return args
 		}
 	}
-	suffix := w.s.tx.Dialect().Upsert(valueColumns[:5], valueColumns[5:])
-	if err := w.put(ctx, "asset_value", valueColumns, suffix, len(w.endedValues), row(w.endedValues)); err != nil {
+	err := db.UpsertN(ctx, w.s.tx, "asset_value", valueColumns, valueColumns[:5], valueColumns[5:], len(w.endedValues), row(w.endedValues))
+	if err != nil {
 		return fmt.Errorf("end values: %w", err)
 	}
 	begun := w.newValues[:0]
@@ -312,60 +399,4 @@ func (w *writer) credentials(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// put writes rows with a clause behind them, in statements of a few sizes.
-func (w *writer) put(ctx context.Context, table string, columns []string, suffix string, n int, row func(int) []any) error {
-	head := `INSERT INTO ` + table + ` (` + names(columns, "") + `) VALUES `
-	one := "(" + strings.Repeat("?,", len(columns)-1) + "?)"
-	for i := 0; i < n; {
-		size := sizeOf(n-i, w.s.tx.Dialect().InsertRows)
-		args := make([]any, 0, size*len(columns))
-		for range size {
-			args = append(args, row(i)...)
-			i++
-		}
-		if err := w.putAll(ctx, head, one, suffix, len(columns), args); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// maxBytes is how much text one statement carries: less than the packet of a
-// server with default settings.
-const maxBytes = 8 << 20
-
-// putAll writes the rows in args with one statement, or half by half where
-// they have too many bytes.
-func (w *writer) putAll(ctx context.Context, head, one, suffix string, columns int, args []any) error {
-	rows := len(args) / columns
-	if rows > 1 && weight(args) > maxBytes {
-		half := rows / 2 * columns
-		if err := w.putAll(ctx, head, one, suffix, columns, args[:half]); err != nil {
-			return err
-		}
-		return w.putAll(ctx, head, one, suffix, columns, args[half:])
-	}
-	_, err := w.s.tx.Exec(ctx, head+strings.Repeat(one+",", rows-1)+one+suffix, args...)
-	return err
-}
-
-func weight(args []any) int {
-	n := 8 * len(args)
-	for _, a := range args {
-		if text, ok := a.(string); ok {
-			n += len(text)
-		}
-	}
-	return n
-}
-
-func sizeOf(n, most int) int {
-	for size := most; size > 1; size /= 5 {
-		if n >= size {
-			return size
-		}
-	}
-	return 1
 }

@@ -15,6 +15,8 @@ type Dialect struct {
 	ForUpdate   string // " FOR UPDATE", or empty where the write transaction is alone anyway
 	ForShare    string // " LOCK IN SHARE MODE", or empty
 	NowMicros   string // expression: the database's clock, UTC microseconds, one value per statement on MySQL
+	NowMillis   string // the same in whole milliseconds
+	Greatest    string // function: the greatest of its arguments
 	Collate     string // " COLLATE ..." that gives an expression the folding of the text columns
 	SmallInside bool   // Small may be called while a Write is open
 	quote       string
@@ -28,6 +30,8 @@ func mysqlDialect() *Dialect {
 		ForUpdate:   " FOR UPDATE",
 		ForShare:    " LOCK IN SHARE MODE",
 		NowMicros:   "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
+		NowMillis:   "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000000 AS SIGNED)",
+		Greatest:    "GREATEST",
 		Collate:     " COLLATE utf8mb4_unicode_ci",
 		SmallInside: true,
 		quote:       "`",
@@ -40,6 +44,8 @@ func sqliteDialect() *Dialect {
 		Name:       "sqlite",
 		InsertRows: 50,
 		NowMicros:  "alds_now()",
+		NowMillis:  "alds_now() / 1000 * 1000",
+		Greatest:   "MAX",
 		Collate:    " COLLATE ALDS",
 		quote:      `"`,
 	}

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"math/bits"
 	"strings"
 )
 
@@ -20,8 +21,7 @@ type Execer interface {
 }
 
 // Insert writes rows into table with prepared multi-row INSERT statements. Each
-// row holds one value per column. The rows are split into a few fixed chunk
-// sizes, so that few statement shapes exist.
+// row holds one value per column.
 // Errors: fault.Conflict on a duplicate key; rows of earlier chunks are written
 // by then, so call it within a transaction.
 func Insert(ctx context.Context, tx Execer, table string, columns []string, rows [][]any) error {
@@ -31,19 +31,37 @@ func Insert(ctx context.Context, tx Execer, table string, columns []string, rows
 // InsertN is Insert with the rows made by row(0) to row(n-1); each result is
 // used up before the next call, so one slice may serve all.
 func InsertN(ctx context.Context, tx Execer, table string, columns []string, n int, row func(i int) []any) error {
-	d := tx.dialect()
+	return insertN(ctx, tx, target{table: table, columns: columns}, n, row)
+}
+
+// UpsertN is InsertN where a row that is there already, by its keys, takes the
+// values of the columns in update. All columns without a default must be given,
+// although a row that is there does not take them.
+func UpsertN(ctx context.Context, tx Execer, table string, columns, keys, update []string, n int, row func(i int) []any) error {
+	return insertN(ctx, tx, target{table, columns, tx.dialect().Upsert(keys, update)}, n, row)
+}
+
+// target is where rows go.
+type target struct {
+	table   string
+	columns []string
+	clause  string // behind the values
+}
+
+func insertN(ctx context.Context, tx Execer, to target, n int, row func(i int) []any) error {
+	d, width := tx.dialect(), len(to.columns)
 	var args []any
 	for i := 0; i < n; {
-		size := chunk(n-i, d.InsertRows, len(columns))
-		if cap(args) < size*len(columns) {
-			args = make([]any, 0, size*len(columns))
+		size := chunk(n-i, d.InsertRows, width)
+		if cap(args) < size*width {
+			args = make([]any, 0, size*width)
 		}
 		args = args[:0]
 		for range size {
 			args = append(args, row(i)...)
 			i++
 		}
-		if err := insertAll(ctx, tx, table, columns, args); err != nil {
+		if err := insertAll(ctx, tx, to, args); err != nil {
 			return err
 		}
 	}
@@ -52,16 +70,16 @@ func InsertN(ctx context.Context, tx Execer, table string, columns []string, n i
 
 // insertAll writes the rows in args with one statement, or where they have more
 // bytes than a server takes at once, half by half.
-func insertAll(ctx context.Context, tx Execer, table string, columns []string, args []any) error {
-	rows := len(args) / len(columns)
+func insertAll(ctx context.Context, tx Execer, to target, args []any) error {
+	rows := len(args) / len(to.columns)
 	if rows > 1 && weigh(args) > maxBytes {
-		half := rows / 2 * len(columns)
-		if err := insertAll(ctx, tx, table, columns, args[:half]); err != nil {
+		half := rows / 2 * len(to.columns)
+		if err := insertAll(ctx, tx, to, args[:half]); err != nil {
 			return err
 		}
-		return insertAll(ctx, tx, table, columns, args[half:])
+		return insertAll(ctx, tx, to, args[half:])
 	}
-	_, err := tx.Exec(ctx, tx.dialect().insertSQL(table, columns, rows), args...)
+	_, err := tx.Exec(ctx, tx.dialect().insertSQL(to, rows), args...)
 	return err
 }
 
@@ -85,27 +103,28 @@ func weigh(args []any) int {
 	return n
 }
 
-// chunk returns how many of the n rows left go into the next statement.
+// chunk returns how many of the n rows left go into the next statement: as many
+// as one takes, else a power of two, so that few statement shapes exist and few
+// statements are needed.
 func chunk(n, most, columns int) int {
 	most = max(1, min(most, maxArgs/max(columns, 1)))
-	for size := most; size > 1; size /= 5 {
-		if n >= size {
-			return size
-		}
+	if n >= most {
+		return most
 	}
-	return 1
+	return 1 << (bits.Len(uint(n)) - 1)
 }
 
-func (d *Dialect) insertSQL(table string, columns []string, rows int) string {
-	one := "(" + strings.Repeat("?,", len(columns)-1) + "?)"
+func (d *Dialect) insertSQL(to target, rows int) string {
+	one := "(" + strings.Repeat("?,", len(to.columns)-1) + "?)"
 	var b strings.Builder
-	b.Grow(64 + 16*len(columns) + rows*(len(one)+1))
-	b.WriteString("INSERT INTO " + d.Quote(table) + " (" + d.list(columns) + ") VALUES ")
+	b.Grow(64 + 16*len(to.columns) + rows*(len(one)+1) + len(to.clause))
+	b.WriteString("INSERT INTO " + d.Quote(to.table) + " (" + d.list(to.columns) + ") VALUES ")
 	for i := range rows {
 		if i > 0 {
 			b.WriteByte(',')
 		}
 		b.WriteString(one)
 	}
+	b.WriteString(to.clause)
 	return b.String()
 }

@@ -110,6 +110,23 @@ func TestNowIsUTCMicroseconds(t *testing.T) {
 	})
 }
 
+// TestNowMillisIsOneLook: an expression that looks at the clock twice is not
+// whole, and goes backwards, where a millisecond ends between the two.
+func TestNowMillisIsOneLook(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		var broken int
+		err := d.QueryRow(context.Background(), "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200),"+
+			" t(at) AS (SELECT "+d.Dialect.NowMillis+" FROM n JOIN n m) SELECT COUNT(*) FROM t WHERE at % 1000 <> 0").Scan(&broken)
+		if err != nil || broken > 0 {
+			t.Errorf("%d of 40,000 are no whole milliseconds, %v", broken, err)
+		}
+		var apart int64
+		if err := d.QueryRow(context.Background(), "SELECT "+d.Dialect.NowMicros+" - ("+d.Dialect.NowMillis+")").Scan(&apart); err != nil || apart < -10_000_000 || apart > 10_000_000 {
+			t.Errorf("it is %d microseconds from the clock, %v", apart, err)
+		}
+	})
+}
+
 func TestIn(t *testing.T) {
 	if got := db.In(3); got != "(?,?,?,?)" {
 		t.Error(got)
