@@ -8,6 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 )
@@ -191,14 +192,11 @@ func (p *processing) later(ctx context.Context, s *step) error {
 	written := s.node
 	pr := &projection{Engine: p.Engine, q: p.q, who: p.who, aliases: p.aliases, most: p.res.cfg.maxAffected}
 	c := &command{index: s.index, alias: s.alias, node: s.node, kind: s.kind}
-	from, ok := s.node.Get("from")
-	if !ok {
-		from, _ = s.node.Get("oid")
-	}
+	from, _ := target(s.node)
 	if strings.HasPrefix(from.Text, "@") && plain(s.node) {
 		h, ok := p.s.Handle(from.Text)
 		if !ok {
-			s.err, s.deferred = oid.Invalid(from.Text), true
+			s.err, s.deferred = fault.Placed(oid.Invalid(from.Text), from.At), true
 			return p.step(ctx, s)
 		}
 		s.handle, s.typ = h, h.Type
@@ -207,7 +205,7 @@ func (p *processing) later(ctx context.Context, s *step) error {
 		if err := p.flush(ctx); err != nil {
 			return err
 		}
-		if err := p.find(ctx, pr, c, s, from.Text); err != nil {
+		if err := p.find(ctx, pr, c, s, from); err != nil {
 			return err
 		}
 	}
@@ -224,14 +222,14 @@ func (p *processing) later(ctx context.Context, s *step) error {
 }
 
 // find projects a deferred command against the data as it is now.
-func (p *processing) find(ctx context.Context, pr *projection, c *command, s *step, from string) error {
+func (p *processing) find(ctx context.Context, pr *projection, c *command, s *step, from *doc.Node) error {
 	node, err := p.substitute(s.node)
 	if err != nil {
 		s.err, s.deferred = err, true
 		pr.steps = append(pr.steps, s)
 		return nil
 	}
-	if plain(s.node) && strings.Contains(from, ":") {
+	if plain(s.node) && strings.Contains(from.Text, ":") {
 		if err := pr.one(c, s, from); err != nil {
 			return err
 		}
@@ -367,11 +365,11 @@ func (p *processing) tokens(n *doc.Node) (doc.Node, error) {
 // token replaces one alias.
 func (p *processing) token(v *doc.Node) error {
 	if p.s == nil {
-		return oid.Invalid(v.Text)
+		return fault.Placed(oid.Invalid(v.Text), v.At)
 	}
 	h, ok := p.s.Alias(v.Text)
 	if !ok {
-		return oid.Invalid(v.Text)
+		return fault.Placed(oid.Invalid(v.Text), v.At)
 	}
 	v.Text, v.Written = h.OID().String(), &doc.Written{} // the alias stands in the body, not the token
 	return nil

@@ -93,9 +93,9 @@ func (p *projection) typeOf(s *step) {
 	t, ok := p.assets.Model().Type(n.Text)
 	switch {
 	case n.Kind != doc.String || !ok:
-		s.err = asset.UnknownType(n.Text)
+		s.err = fault.Placed(asset.UnknownType(n.Text), n.At)
 	case t.Abstract || t.Virtual:
-		s.err = asset.AbstractType(t.Name)
+		s.err = fault.Placed(asset.AbstractType(t.Name), n.At)
 	default:
 		s.typ = t
 	}
@@ -113,17 +113,14 @@ func (p *projection) contextOf(n *doc.Node) asset.Ref {
 // change projects an update or an operation.
 func (p *projection) change(ctx context.Context, c *command) error {
 	s := &step{index: c.index, kind: c.kind, alias: c.alias, node: c.node}
-	from, direct := c.node.Get("oid")
-	if !direct {
-		from, _ = c.node.Get("from")
-	}
+	from, direct := target(c.node)
 	switch {
 	case from.Kind != doc.String:
 		s.err, s.deferred = badForm(from.At, "from", "text"), true
 	case c.alias != "" && !direct || strings.HasPrefix(from.Text, "@") || mentions(c.node, p.aliases):
 		s.deferred = true
 	case plain(c.node) && strings.Contains(from.Text, ":"):
-		return p.one(c, s, from.Text)
+		return p.one(c, s, from)
 	default:
 		return p.many(ctx, c, s)
 	}
@@ -141,19 +138,21 @@ func plain(n *doc.Node) bool {
 	return true
 }
 
-// direct reports whether a command is in the projected form, which names one
-// asset, deleted or not.
-func direct(n *doc.Node) bool {
-	_, ok := n.Get("oid")
-	return ok
+// target is what a command addresses. It is direct in the projected form, which
+// names one asset, deleted or not.
+func target(n *doc.Node) (from *doc.Node, direct bool) {
+	if from, direct = n.Get("oid"); !direct {
+		from, _ = n.Get("from")
+	}
+	return from, direct
 }
 
 // one projects a command on the asset that an Oid token names. Whether it
 // exists is looked up for all such commands together.
-func (p *projection) one(c *command, s *step, token string) error {
-	o, err := oid.Parse(token)
+func (p *projection) one(c *command, s *step, from *doc.Node) error {
+	o, err := oid.Parse(from.Text)
 	if err != nil {
-		s.err, s.deferred = err, true
+		s.err, s.deferred = fault.Placed(err, from.At), true
 		p.steps = append(p.steps, s)
 		return nil
 	}
@@ -315,10 +314,11 @@ func (p *projection) lookUp(ctx context.Context) error {
 			continue
 		}
 		k, ok := known[s.from]
+		from, direct := target(s.node)
 		switch {
 		case !ok:
-			s.err = oid.Invalid(s.from.String())
-		case k.Deleted && plain(s.node) && !direct(s.node):
+			s.err = fault.Placed(oid.Invalid(s.from.String()), from.At)
+		case k.Deleted && plain(s.node) && !direct:
 			s.gone = true
 		default:
 			s.from, s.dead = k.OID, k.Deleted

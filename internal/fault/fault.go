@@ -99,6 +99,15 @@ func Public(err error) string {
 	return "internal error"
 }
 
+// Placed returns err pointing at a byte of the caller's input; what is no *Error
+// stays as it is.
+func Placed(err error, at int) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return &Error{Kind: e.Kind, Msg: e.Msg, At: at, Err: e.Err}
+	}
+	return err
+}
+
 // Place returns the byte offset err points at, or NoPlace.
 func Place(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {

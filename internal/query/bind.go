@@ -183,7 +183,7 @@ func (b *binder) pair(on *meta.Type, p Pair) (Cond, error) {
 		return Cond{}, token.BadFilter(p.Token.Text+"='"+p.Value.Text+"'", p.Value.At, err)
 	}
 	c, err := b.cond(on, token.Filter{Term: t})
-	return c, placed(err, p.Value.At)
+	return c, fault.Placed(err, p.Value.At)
 }
 
 // search binds find and findin: one of the attributes must contain the text.

@@ -61,14 +61,6 @@ var errLimit = errors.New("limit")
 
 func isLimit(e *fault.Error) bool { return errors.Is(e, errLimit) }
 
-// placed gives an error the place of the text it is about.
-func placed(err error, at int) error {
-	if e, ok := errors.AsType[*fault.Error](err); ok {
-		return &fault.Error{Kind: e.Kind, Msg: e.Msg, At: at, Err: e.Err}
-	}
-	return err
-}
-
 // inParam prefixes a message with the URL parameter it is about.
 func inParam(param string, err error) error {
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Kind == fault.Invalid {
