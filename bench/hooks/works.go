@@ -158,6 +158,9 @@ func (b *bench) unmatched(context.Context) error {
 		{"with a filter memory decides", func(i int) map[string]any {
 			return map[string]any{"type": "AssetCreated", "from": "Story", "filter": []any{"Estimate>'" + strconv.Itoa(100+i) + "'"}}
 		}},
+		{"with a filter over a relation", func(i int) map[string]any {
+			return map[string]any{"type": "AssetCreated", "from": "Story", "filter": []any{"Scope.Name='Project " + strconv.Itoa(i) + "'"}}
+		}},
 	} {
 		for i := range 999 { // the bound on enabled ones leaves room for one more
 			remove, err := b.s.subscribe("http://127.0.0.1:9", 0, kind.definition(i))

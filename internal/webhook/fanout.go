@@ -12,7 +12,6 @@ import (
 
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/fault"
 )
 
@@ -212,66 +211,6 @@ func together(audits []*claimed) int {
 		}
 	}
 	return len(audits)
-}
-
-// fanGroup fans out a group that fits into one chunk, or one larger audit
-// chunk by chunk.
-func (w *Worker) fanGroup(ctx context.Context, idx *index, group []*claimed) error {
-	for {
-		c, err := w.loadChunk(ctx, group)
-		if err != nil {
-			return err
-		}
-		if err := w.match(ctx, idx, c); err != nil {
-			return err
-		}
-		if err := w.persist(ctx, c); err != nil {
-			return err
-		}
-		if c.last {
-			return nil
-		}
-	}
-}
-
-// chunk is what is worked on and persisted together.
-type chunk struct {
-	audits     []*claimed
-	versions   []change.Version
-	near       near
-	upTo       int64 // a chunk of one audit that is not its last: fanned out up to here
-	last       bool  // nothing of these audits remains after it
-	deliveries []*delivery.Delivery
-}
-
-// loadChunk reads the next versions of the audits.
-func (w *Worker) loadChunk(ctx context.Context, group []*claimed) (*chunk, error) {
-	c := &chunk{audits: group, last: true}
-	var parts []change.Audit
-	for _, a := range group {
-		if first := max(a.fanned+1, a.first); first <= a.last {
-			parts = append(parts, change.Audit{ID: a.id, First: first, Last: a.last})
-		}
-	}
-	limit := change.ChunkSize + 1
-	if len(group) > 1 {
-		limit = 100 * change.ChunkSize // bounded by their moments already
-	}
-	var err error
-	if c.versions, err = w.loader.Versions(ctx, w.db, parts, limit); err != nil || len(c.versions) < limit {
-		return c, err
-	}
-	// What comes at the moment of the surplus version waits with it.
-	c.last = false
-	cut := c.versions[len(c.versions)-1].Moment
-	for len(c.versions) > 0 && c.versions[len(c.versions)-1].Moment == cut {
-		c.versions = c.versions[:len(c.versions)-1]
-	}
-	if len(c.versions) == 0 {
-		return nil, errors.New("too many versions at one moment")
-	}
-	c.upTo = cut - 1
-	return c, nil
 }
 
 // skip marks audits as done that nobody subscribes to.

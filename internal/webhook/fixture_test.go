@@ -432,5 +432,8 @@ func (fakeActors) ActorAt(_ context.Context, member, _ int64) (auth.Actor, error
 	if member == 999 {
 		return auth.Actor{}, fault.NotFoundf("no such member")
 	}
-	return auth.Actor{Member: member, All: member == 20, Scopes: []int64{0}}, nil
+	if member == 20 {
+		return auth.System, nil
+	}
+	return auth.Actor{Member: member, Scopes: []int64{0}}, nil
 }

@@ -349,25 +349,25 @@ func (w *Worker) types(ctx context.Context, p *printer, ids []int64) error {
 func (m *matching) deliveries(p *printer, events []*event) ([]*delivery.Delivery, error) {
 	var all []*delivery.Delivery
 	open := map[*target]*delivery.Delivery{}
-	for _, e := range events {
+	var middle, text []byte
+	for i, e := range events {
 		if len(e.wishes) == 0 {
 			continue
 		}
-		middle, err := p.middle(nil, e)
-		if err != nil {
+		var err error
+		if middle, err = p.middle(middle[:0], e); err != nil {
 			return nil, err
 		}
 		slices.SortStableFunc(e.wishes, func(a, b *wish) int { return a.order - b.order })
 		for _, t := range targets(e.wishes) {
-			text := m.text(t, e, middle)
-			if text == nil {
+			text = m.text(text[:0], t, e, middle)
+			if len(text) == 0 {
 				continue
 			}
 			d := open[t]
 			if d == nil || d.Events >= t.maxEvents || len(d.Payload)+len(text) > maxBytes {
-				d = &delivery.Delivery{
-					Subscription: t.id, Audit: e.audit.id, First: e.step.Now.Moment, Payload: []byte(`{"events":[`),
-				}
+				d = &delivery.Delivery{Subscription: t.id, Audit: e.audit.id, First: e.step.Now.Moment}
+				d.Payload = append(payload(len(text), min(t.maxEvents, len(events)-i)), `{"events":[`...)
 				open[t] = d
 				all = append(all, d)
 			} else {
@@ -386,6 +386,11 @@ func (m *matching) deliveries(p *printer, events []*event) ([]*delivery.Delivery
 	return all, nil
 }
 
+// payload makes room for so many events of about that size.
+func payload(size, events int) []byte {
+	return make([]byte, 0, min((size+size/32+1)*events, maxBytes)+32)
+}
+
 func targets(wishes []*wish) []*target {
 	var all []*target
 	for _, x := range wishes {
@@ -396,10 +401,10 @@ func targets(wishes []*wish) []*target {
 	return all
 }
 
-// text is an event as one subscription gets it; nil when the member it is
-// evaluated for may see none of its rows.
-func (m *matching) text(t *target, e *event, middle []byte) []byte {
-	b := append(make([]byte, 0, len(middle)+256), `{"webhookId":`...)
+// text appends an event as one subscription gets it; nothing when the member it
+// is evaluated for may see none of its rows.
+func (m *matching) text(b []byte, t *target, e *event, middle []byte) []byte {
+	b = append(b, `{"webhookId":`...)
 	b = append(b, t.webhookID...)
 	b = append(b, ',')
 	b = append(b, middle...)
