@@ -1,18 +1,21 @@
 // Package faulttest kills what can be killed. It builds the real commands,
-// runs them as processes on MySQL or MariaDB and Redis, and takes parts away
-// while work is going on:
+// runs them as processes on a MariaDB and a Redis that belong to the test, and
+// takes parts away while work is going on:
 //
-//   - the worker by SIGKILL and all of Redis's content, while events are on
-//     their way: every event arrives all the same;
-//   - the api by SIGKILL, while bulk requests are running: every request is
-//     wholly there or wholly absent, and there when it was answered 200;
-//   - anything at random instants, processes, Redis's content and the
-//     connections to the database, under a stream of writes: every version
-//     there is arrives, and nothing is left waiting (-faults 100 for long).
+//   - bulk requests are whole or absent, and there when they were answered
+//     200, while the api is killed, transactions meet deadlocks, connections
+//     are cut and MariaDB is killed and restarted;
+//   - every change arrives that a subscription wants, while processes are
+//     killed, Redis is emptied (FLUSHALL) and goes away, and MariaDB restarts;
+//   - a killed worker's deliveries are taken over, and a Redis that comes back
+//     is used again; how long that takes is logged.
 //
-// Afterwards the database is read as a whole and must agree with itself.
+// Afterwards api check reads the whole database, which must agree with itself.
 //
-// Each test has a database and a Redis database of its own. It empties that
-// one (FLUSHDB) and not the server (FLUSHALL): to the service the loss is the
-// same, and other tests on the server keep what they have.
+// Faults come at random instants, by a seed that is printed:
+//
+//	go test ./internal/faulttest -v -faults 100 -faultseed 7
+//
+// The programs mariadbd, mariadb-install-db and redis-server must be
+// installed: a server that runs elsewhere cannot be killed.
 package faulttest

@@ -1,15 +1,8 @@
 package faulttest
 
 import (
-	"encoding/json"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
-	"net/url"
-	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,258 +10,216 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-var (
-	randomFaults = flag.Int("faults", 10, "random faults of TestRandomFaults")
-	faultSeed    = flag.Uint64("faultseed", 0, "seed of the random faults; 0: another one every time")
-)
-
 // quietIn is how long after the last fault everything must have arrived.
-const quietIn = 60 * time.Second
+const quietIn = 90 * time.Second
 
-// book is a receiver that notes what it is told of each asset.
-type book struct {
-	mu    sync.Mutex
-	times map[string]map[int64]int // by asset, then sequenceId: how often it came
+// fleet is the processes of an installation.
+type fleet struct {
+	s    *site
+	runs map[string]*process
 }
 
-func (b *book) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	var body struct {
-		Events []struct {
-			SequenceID  int64 `json:"sequenceId"`
-			TargetAsset struct {
-				OID string `json:"_oid"`
-			} `json:"targetAsset"`
-		} `json:"events"`
+// commands are the processes of a fleet, by name.
+var commands = map[string]string{"api": "api", "worker": "worker", "second worker": "worker", "scheduler": "scheduler"}
+
+func (s *site) startAll() *fleet {
+	s.t.Helper()
+	f := &fleet{s: s, runs: map[string]*process{}}
+	for name := range commands {
+		f.start(name)
 	}
-	if err := json.NewDecoder(req.Body).Decode(&body); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+	return f
+}
+
+// start starts a process and waits until it runs: one that finds no database
+// at its start ends, for those who supervise it to start it again.
+func (f *fleet) start(name string) {
+	f.s.t.Helper()
+	if name == "api" {
+		f.runs[name] = f.s.startAPI()
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, e := range body.Events {
-		asset := e.TargetAsset.OID[:strings.LastIndexByte(e.TargetAsset.OID, ':')]
-		if b.times[asset] == nil {
-			b.times[asset] = map[int64]int{}
-		}
-		b.times[asset][e.SequenceID]++
+	admin := freeAddr(f.s.t)
+	f.runs[name] = f.s.startAt(admin, commands[name])
+	if !answers(f.s.t.Context(), "http://"+admin+"/healthz") {
+		f.s.t.Fatalf("%s does not run", name)
 	}
 }
 
-// missing compares what came with the versions that there are.
-func (b *book) missing(versions map[string][]int64) (missing, surplus, again int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	known := 0
-	for asset, moments := range versions {
-		for _, m := range moments {
-			known++
-			switch n := b.times[asset][m]; n {
-			case 0:
-				missing++
-			default:
-				again += n - 1
-			}
-		}
-	}
-	for _, came := range b.times {
-		surplus += len(came)
-	}
-	return missing, surplus - known + missing, again
+// again ends a process and starts it anew.
+func (f *fleet) again(name string, end func(*process)) {
+	f.s.t.Helper()
+	f.runs[name].mustRun()
+	end(f.runs[name])
+	f.start(name)
 }
 
 // TestRandomFaults writes steadily while faults strike at random instants:
-// processes are killed or told to stop, Redis is emptied, and the connections
-// to the database are cut (other tests use the same server, so it is not
-// restarted). Then every version there is has arrived at every receiver that
-// wants it, and nothing waits. -faults 100 makes it long.
+// processes are killed or told to stop, Redis is emptied, killed and comes back
+// later, MariaDB is killed and restarted, connections are cut. Then every
+// change that a subscription wants has arrived there, and nothing waits.
 func TestRandomFaults(t *testing.T) {
-	seed := *faultSeed
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d", seed)
-	g := rand.New(rand.NewPCG(seed, 3))
+	g, _ := chance(t)
 	s := newSite(t)
-	running := map[string]*process{"api": s.startAPI(), "worker": s.start("worker"), "second worker": s.start("worker"), "scheduler": s.start("scheduler")}
+	f := s.startAll()
 	project := s.project("random faults")
-	books := []*book{{times: map[string]map[int64]int{}}, {times: map[string]map[int64]int{}}}
-	for i, b := range books {
-		server := httptest.NewServer(b)
-		t.Cleanup(server.Close)
-		filter := []string{"Scope='" + project + "'"}
-		s.mustPost("/api/webhook", map[string]any{"url": server.URL, "enabled": true, "maxBatch": 1 + 99*i, "eventTypes": []any{
-			map[string]any{"type": "AssetCreated", "from": "Story", "filter": filter},
-			map[string]any{"type": "AssetChanged", "from": "Story", "filter": filter},
-		}}, &struct{}{})
-	}
-	d, err := db.Open(t.Context(), s.mysql, db.Options{MaxConns: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close() })
+	books := s.subscribeAll(project)
 
-	done := make(chan struct{})
-	var writers sync.WaitGroup
-	failed := make([]int, 3)
-	for i := range failed {
-		writers.Go(func() { failed[i] = s.writeUntil(done, project, i) })
+	ended := make(chan struct{})
+	var writing sync.WaitGroup
+	sent, failed := make([]int, 3), make([]int, 3)
+	for i := range sent {
+		writing.Go(func() { sent[i], failed[i] = s.writeUntil(ended, project, i) })
 	}
-	struck := map[string]int{}
-	for range *randomFaults {
-		time.Sleep(time.Duration(50+g.IntN(400)) * time.Millisecond)
-		struck[s.strike(g, d, running)]++
-	}
-	close(done)
-	writers.Wait()
-	t.Logf("faults: %v; requests that failed: %v", struck, failed)
-
-	end := time.Now().Add(quietIn)
-	for !s.quiet(d, books) && time.Now().Before(end) {
-		time.Sleep(100 * time.Millisecond)
-	}
-	versions := s.versions(d)
-	for i, b := range books {
-		missing, surplus, again := b.missing(versions)
-		t.Logf("receiver %d: %d assets, %d duplicates", i, len(versions), again)
-		if missing != 0 || surplus != 0 {
-			t.Errorf("seed %d: receiver %d: %d events are missing, %d tell of what never was", seed, i, missing, surplus)
+	away := false // Redis
+	back := func() {
+		if away {
+			s.redis.Start()
+			away = false
 		}
 	}
-	for _, query := range []string{
-		"SELECT COUNT(*) FROM audit WHERE fan_state <> 1", "SELECT COUNT(*) FROM webhook_delivery WHERE state <> 1",
-	} {
-		if n := s.count(d, query); n != 0 {
-			t.Errorf("seed %d: %s: %d", seed, query, n)
+	kill, stop := (*process).kill, (*process).stop
+	began := time.Now()
+	struck := strikeAll(g, *faults, 400*time.Millisecond, append(s.databaseFaults(),
+		fault{"api killed", 3, func() { f.again("api", kill) }},
+		fault{"worker killed", 3, func() { f.again("worker", kill) }},
+		fault{"second worker killed", 2, func() { f.again("second worker", kill) }},
+		fault{"worker stopped", 1, func() { f.again("worker", stop) }},
+		fault{"scheduler killed", 2, func() { f.again("scheduler", kill) }},
+		fault{"Redis emptied", 3, func() { back(); s.emptyRedis() }},
+		fault{"Redis killed, back later", 2, func() { back(); s.redis.Kill(); away = true }},
+		fault{"Redis restarted", 1, func() { back(); s.redis.Stop(); s.redis.Start() }},
+	))
+	back()
+	last := time.Now()
+	close(ended)
+	writing.Wait()
+	t.Logf("faults in %s: %v", last.Sub(began).Round(time.Millisecond), struck)
+	t.Logf("requests %v, not answered 200: %v", sent, failed)
+
+	s.awaitQuiet(books)
+	for _, b := range books {
+		missing, surplus, again := b.compare(b.wanted())
+		t.Logf("%s: %d events, %d of them came again, %d after a newer one; the last %s after the last fault",
+			b.name, b.distinct(), again, b.late, b.lastNew().Sub(last).Round(time.Millisecond))
+		if missing != 0 || surplus != 0 || b.distinct() == 0 {
+			t.Errorf("%s: %d events are missing, %d tell of what it does not want", b.name, missing, surplus)
 		}
+	}
+	if n := s.waiting() + s.count("SELECT COUNT(*) FROM audit WHERE fan_state <> 1") +
+		s.count("SELECT COUNT(*) FROM webhook_delivery WHERE state <> 1"); n != 0 {
+		t.Errorf("%d changes or deliveries are waiting or set aside", n)
+	}
+	for _, p := range f.runs {
+		p.mustRun()
 	}
 	s.sound()
 }
 
-// strike does one fault and says which.
-func (s *site) strike(g *rand.Rand, d *db.DB, running map[string]*process) string {
-	s.t.Helper()
-	switch n := g.IntN(10); {
-	case n < 2:
-		running["api"].kill()
-		running["api"] = s.startAPI()
-		return "api killed"
-	case n < 6:
-		name := []string{"worker", "second worker"}[g.IntN(2)]
-		if n < 5 {
-			running[name].kill()
-			running[name] = s.start("worker")
-			return "worker killed"
-		}
-		_ = running[name].cmd.Process.Signal(os.Interrupt)
-		<-running[name].ended
-		running[name] = s.start("worker")
-		return "worker restarted"
-	case n < 7:
-		running["scheduler"].kill()
-		running["scheduler"] = s.start("scheduler")
-		return "scheduler killed"
-	case n < 9:
-		s.emptyRedis()
-		return "Redis emptied"
-	default:
-		s.cut(d)
-		return "connections cut"
-	}
+// wish is a book and the changes its subscription wants.
+type wish struct {
+	*book
+	name   string
+	wanted func() changes
 }
 
-// cut kills the connections that processes have to this installation's
-// database.
-func (s *site) cut(d *db.DB) {
+// subscribeAll subscribes to every change one by one, to every change in
+// batches, and to those of one attribute.
+func (s *site) subscribeAll(project string) []wish {
 	s.t.Helper()
-	at, err := url.Parse(s.mysql)
-	if err != nil {
-		s.t.Fatal(err)
+	filter := []string{"Scope='" + project + "'"}
+	all := []map[string]any{
+		{"type": "AssetCreated", "from": "Story", "filter": filter},
+		{"type": "AssetChanged", "from": "Story", "filter": filter},
 	}
-	rows, err := d.Query(s.t.Context(), "SELECT id FROM information_schema.processlist WHERE db = ? AND id <> CONNECTION_ID()",
-		strings.TrimPrefix(at.Path, "/"))
-	if err != nil {
-		s.t.Fatal(err)
+	estimated := map[string]any{"type": "AssetChanged", "from": "Story", "filter": filter, "attributes": []string{"Estimate"}, "select": []string{"Name"}}
+	wishes := []wish{
+		{newBook(s.t), "every change, one by one", func() changes { return s.versions(false) }},
+		{newBook(s.t), "every change, in batches", func() changes { return s.versions(false) }},
+		{newBook(s.t), "changes of Estimate", func() changes { return s.versions(true) }},
 	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			s.t.Fatal(err)
-		}
-		ids = append(ids, id)
-	}
-	rows.Close()
-	for _, id := range ids {
-		_, _ = d.Exec(s.t.Context(), fmt.Sprintf("KILL %d", id)) // it may have gone
-	}
+	s.subscribe(wishes[0].url, 1, all...)
+	s.subscribe(wishes[1].url, 100, all...)
+	s.subscribe(wishes[2].url, 10, estimated)
+	return wishes
 }
 
-// writeUntil makes stories and renames them until done, and returns how many
-// requests failed: what became of those is for the database to say.
-func (s *site) writeUntil(done chan struct{}, project string, writer int) (failed int) {
-	story := ""
-	for i := 0; ; i++ {
+// writeUntil makes stories and changes them until told to end. Whether a
+// request that was not answered was done is for the database to say.
+func (s *site) writeUntil(ended chan struct{}, project string, writer int) (sent, failed int) {
+	own := ""
+	g := rand.New(rand.NewPCG(uint64(writer), 5))
+	for ; ; sent++ {
 		select {
-		case <-done:
-			return failed
+		case <-ended:
+			return sent, failed
 		case <-time.After(10 * time.Millisecond):
 		}
-		var b bulk
-		command := map[string]any{"from": story, "update": map[string]any{"Name": fmt.Sprintf("story %d of %d", i, writer)}}
-		if story == "" || i%20 == 0 {
-			command = map[string]any{"AssetType": "Story", "Name": fmt.Sprintf("story %d of %d", i, writer), "Scope": project}
+		command := story(project, fmt.Sprintf("story %d of %d", sent, writer))
+		if own != "" && sent%20 != 0 {
+			change := map[string]any{"Name": fmt.Sprintf("name %d", sent)}
+			if g.IntN(3) == 0 {
+				change = map[string]any{"Estimate": sent}
+			}
+			command = map[string]any{"from": own, "update": change}
 		}
+		var b bulk
 		if err := s.post(s.t.Context(), "/api/asset", command, &b); err != nil {
 			failed++
 			continue
 		}
 		if len(b.AssetsCreated.OIDTokens) == 1 {
-			story = b.AssetsCreated.OIDTokens[0]
+			own = b.AssetsCreated.OIDTokens[0]
 		}
 	}
 }
 
-// versions lists the moments of all stories.
-func (s *site) versions(d *db.DB) map[string][]int64 {
+// versions are the changes that stories have seen: all of them, or those that
+// gave a story another estimate.
+func (s *site) versions(estimate bool) changes {
 	s.t.Helper()
-	rows, err := d.Query(s.t.Context(), "SELECT id, moment FROM asset_version WHERE number LIKE 'S-%' ORDER BY id, moment")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer rows.Close()
-	all := map[string][]int64{}
-	for rows.Next() {
+	all := changes{}
+	var before int64
+	value := 0.0
+	s.each("SELECT id, moment, COALESCE(estimate, -1) FROM asset_version WHERE number LIKE 'S-%' ORDER BY id, moment", func(rows *db.Rows) error {
 		var id, moment int64
-		if err := rows.Scan(&id, &moment); err != nil {
-			s.t.Fatal(err)
+		var is float64
+		if err := rows.Scan(&id, &moment, &is); err != nil {
+			return err
 		}
 		asset := fmt.Sprintf("Story:%d", id)
-		all[asset] = append(all[asset], moment)
-	}
+		if all[asset] == nil {
+			all[asset] = map[int64]bool{}
+		}
+		if !estimate || id == before && is != value {
+			all[asset][moment] = true
+		}
+		before, value = id, is
+		return nil
+	})
 	return all
 }
 
-func (s *site) count(d *db.DB, query string) (n int) {
+// waiting is how many changes and deliveries are to be worked on.
+func (s *site) waiting() int {
 	s.t.Helper()
-	if err := d.QueryRow(s.t.Context(), query).Scan(&n); err != nil {
-		s.t.Fatalf("%s: %v", query, err)
-	}
-	return n
+	return s.count("SELECT COUNT(*) FROM audit WHERE fan_state = 0") + s.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 0")
 }
 
-// quiet reports whether nothing waits and everything has come.
-func (s *site) quiet(d *db.DB, books []*book) bool {
+// awaitQuiet waits until nothing waits and everything wanted has come.
+func (s *site) awaitQuiet(wishes []wish) {
 	s.t.Helper()
-	if s.count(d, "SELECT COUNT(*) FROM audit WHERE fan_state = 0")+s.count(d, "SELECT COUNT(*) FROM webhook_delivery WHERE state = 0") != 0 {
-		return false
-	}
-	versions := s.versions(d)
-	for _, b := range books {
-		if missing, _, _ := b.missing(versions); missing != 0 {
-			return false
+	for end := time.Now().Add(quietIn); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if s.waiting() != 0 {
+			continue
+		}
+		come := true
+		for _, w := range wishes {
+			missing, _, _ := w.compare(w.wanted())
+			come = come && missing == 0
+		}
+		if come {
+			return
 		}
 	}
-	return true
 }

@@ -13,4 +13,7 @@
 // test binary (one more for each test that runs in parallel), emptied before it
 // is handed out again, and dropped by Main. What a killed run left behind on
 // the local server, the next one drops.
+//
+// OwnMySQL and OwnRedis start servers that belong to one test, which may kill
+// them and start them again.
 package testdb

@@ -23,7 +23,8 @@ func Redis(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := dialRedis(u)
+	password, _ := u.User.Password()
+	c, err := dialRedis(u.Host, password)
 	if err != nil {
 		missing(t, "Redis", err)
 	}
@@ -50,13 +51,13 @@ type redisConn struct {
 	in   *bufio.Reader
 }
 
-func dialRedis(u *url.URL) (*redisConn, error) {
-	conn, err := net.DialTimeout("tcp", u.Host, 2*time.Second)
+func dialRedis(host, password string) (*redisConn, error) {
+	conn, err := net.DialTimeout("tcp", host, 2*time.Second)
 	if err != nil {
 		return nil, err
 	}
 	c := &redisConn{conn: conn, in: bufio.NewReader(conn)}
-	if password, ok := u.User.Password(); ok {
+	if password != "" {
 		c.do("AUTH", password)
 	}
 	if answer := c.do("PING"); answer != "+PONG" {

@@ -56,19 +56,24 @@ func findServer() (*server, error) {
 	if address == "" {
 		address = "mysql://root@127.0.0.1:3306"
 	}
+	s, err := openServer(address)
+	if err != nil {
+		return nil, err
+	}
+	if ip := net.ParseIP(s.base.Hostname()); s.base.Hostname() == "localhost" || ip.IsLoopback() {
+		s.sweep()
+	}
+	return s, nil
+}
+
+func openServer(address string) (*server, error) {
 	base, err := url.Parse(address)
 	if err != nil {
 		return nil, err
 	}
 	s := &server{base: base}
 	s.admin, err = db.Open(context.Background(), s.url("information_schema"), db.Options{MaxConns: 2})
-	if err != nil {
-		return nil, err
-	}
-	if ip := net.ParseIP(base.Hostname()); base.Hostname() == "localhost" || ip.IsLoopback() {
-		s.sweep()
-	}
-	return s, nil
+	return s, err
 }
 
 func (s *server) url(name string) string {

@@ -29,8 +29,9 @@ func Servers() []Server {
 	u, err := url.Parse(redisAddress())
 	if err == nil {
 		redis.Name = "Redis at " + u.Host
+		password, _ := u.User.Password()
 		var c *redisConn
-		if c, err = dialRedis(u); err == nil {
+		if c, err = dialRedis(u.Host, password); err == nil {
 			_ = c.conn.Close()
 		}
 	}

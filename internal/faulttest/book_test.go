@@ -1,0 +1,154 @@
+package faulttest
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// changes are moments by asset.
+type changes map[string]map[int64]bool
+
+// book is a receiver that notes what it is told of each asset.
+type book struct {
+	url string
+
+	mu    sync.Mutex
+	times map[string]map[int64]int // by asset, then sequenceId: how often it came
+	last  time.Time                // when something came that had not come before
+	came  int                      // different events
+	late  int                      // first came after a newer one of their asset
+	held  chan struct{}            // while it is there, requests are not answered before it is closed
+	begun chan struct{}            // tells of every request
+}
+
+func newBook(t *testing.T) *book {
+	t.Helper()
+	b := &book{times: map[string]map[int64]int{}, begun: make(chan struct{}, 1000)}
+	server := httptest.NewServer(b)
+	t.Cleanup(server.Close)
+	b.url = server.URL
+	return b
+}
+
+// hold lets requests wait until the returned function is called.
+func (b *book) hold() (release func()) {
+	held := make(chan struct{})
+	b.mu.Lock()
+	b.held = held
+	b.mu.Unlock()
+	return func() {
+		b.mu.Lock()
+		b.held = nil
+		b.mu.Unlock()
+		close(held)
+	}
+}
+
+// ServeHTTP takes a delivery.
+func (b *book) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	var body struct {
+		Events []struct {
+			SequenceID  int64 `json:"sequenceId"`
+			TargetAsset struct {
+				OID string `json:"_oid"`
+			} `json:"targetAsset"`
+		} `json:"events"`
+	}
+	if err := json.NewDecoder(req.Body).Decode(&body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	b.mu.Lock()
+	held := b.held
+	b.mu.Unlock()
+	select {
+	case b.begun <- struct{}{}:
+	default:
+	}
+	if held != nil {
+		select {
+		case <-held:
+		case <-req.Context().Done():
+			return
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range body.Events {
+		asset := e.TargetAsset.OID[:strings.LastIndexByte(e.TargetAsset.OID, ':')]
+		b.note(asset, e.SequenceID)
+	}
+}
+
+func (b *book) note(asset string, moment int64) {
+	of := b.times[asset]
+	if of == nil {
+		of = map[int64]int{}
+		b.times[asset] = of
+	}
+	if of[moment]++; of[moment] > 1 {
+		return
+	}
+	b.came++
+	b.last = time.Now()
+	for other := range of {
+		if other > moment {
+			b.late++
+			return
+		}
+	}
+}
+
+// distinct is how many different events came.
+func (b *book) distinct() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.came
+}
+
+// await waits until n different events have come, and reports whether they have.
+func (b *book) await(n int, within time.Duration) bool {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(within); b.distinct() < n; <-tick.C {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
+// lastNew is when the last event came that had not come before.
+func (b *book) lastNew() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last
+}
+
+// compare holds what came against the changes that are wanted: how many did
+// not come, how many came that are none of them, how many came again.
+func (b *book) compare(wanted changes) (missing, surplus, again int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for asset, moments := range wanted {
+		for m := range moments {
+			if b.times[asset][m] == 0 {
+				missing++
+			}
+		}
+	}
+	for asset, came := range b.times {
+		for m, n := range came {
+			if !wanted[asset][m] {
+				surplus++
+			}
+			again += n - 1
+		}
+	}
+	return missing, surplus, again
+}

@@ -1,0 +1,87 @@
+package faulttest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// bulk is the part of a bulk answer that is looked at.
+type bulk struct {
+	AssetsCreated struct {
+		OIDTokens []string `json:"oidTokens"`
+	} `json:"assetsCreated"`
+	CommandFailures struct {
+		Count int `json:"count"`
+	} `json:"commandFailures"`
+}
+
+// send posts a body and returns the status and text of the answer; an error
+// says that there was none.
+func (s *site) send(ctx context.Context, path, key string, body any) (status int, text []byte, err error) {
+	if text, err = json.Marshal(body); err != nil {
+		return 0, nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+path, bytes.NewReader(text))
+	if err != nil {
+		return 0, nil, err
+	}
+	req.SetBasicAuth("admin", adminPassword)
+	req.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer res.Body.Close()
+	text, err = io.ReadAll(res.Body)
+	return res.StatusCode, text, err
+}
+
+// post sends a request and decodes what it is answered with; any status but
+// 200 is an error.
+func (s *site) post(ctx context.Context, path string, body, into any) error {
+	status, text, err := s.send(ctx, path, "", body)
+	if err != nil {
+		return err
+	}
+	if status != http.StatusOK {
+		return fmt.Errorf("%s answered %d: %.300s", path, status, text)
+	}
+	return json.Unmarshal(text, into)
+}
+
+// mustPost is post for what must succeed.
+func (s *site) mustPost(path string, body, into any) {
+	s.t.Helper()
+	if err := s.post(s.t.Context(), path, body, into); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// project makes a Scope and returns its Oid.
+func (s *site) project(name string) string {
+	s.t.Helper()
+	var b bulk
+	s.mustPost("/api/asset", map[string]any{"AssetType": "Scope", "Name": name, "Parent": "Scope:0", "BeginDate": "2026-01-01"}, &b)
+	if len(b.AssetsCreated.OIDTokens) != 1 {
+		s.t.Fatalf("the project was not created: %+v", b)
+	}
+	return b.AssetsCreated.OIDTokens[0]
+}
+
+// subscribe makes a subscription.
+func (s *site) subscribe(url string, maxBatch int, definitions ...map[string]any) {
+	s.t.Helper()
+	s.mustPost("/api/webhook", map[string]any{"url": url, "enabled": true, "maxBatch": maxBatch, "eventTypes": definitions}, &struct{}{})
+}
+
+// story is a command that creates one.
+func story(project, name string) map[string]any {
+	return map[string]any{"AssetType": "Story", "Name": name, "Scope": project}
+}

@@ -1,0 +1,139 @@
+package faulttest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/db"
+)
+
+// left is what a request left in the database.
+type left struct{ audits, versions int }
+
+// judge finds out what became of every request, holds it against its answer,
+// and holds what clients read against what was done.
+func judge(t *testing.T, s *site, authors []*author) {
+	t.Helper()
+	of := map[string]left{}
+	s.each(`SELECT a.comment, COUNT(DISTINCT a.id), COUNT(v.id) FROM audit a LEFT JOIN asset_version v ON v.audit_id = a.id
+		WHERE a.comment IS NOT NULL GROUP BY a.comment`, func(rows *db.Rows) error {
+		var mark string
+		var l left
+		err := rows.Scan(&mark, &l.audits, &l.versions)
+		of[mark] = l
+		return err
+	})
+	tally, again := map[string]int{}, 0
+	for _, a := range authors {
+		for _, bad := range a.bad {
+			t.Errorf("%s", bad)
+		}
+		for _, r := range a.requests {
+			r.weigh(t, of[r.mark])
+			what := "absent"
+			switch {
+			case r.whole:
+				what = "whole"
+			case r.kind == atomicFails && r.outcome == done:
+				what = "absent, as an atomic one with a failed command is"
+			}
+			tally[fmt.Sprintf("%s and %s", r.outcome, what)]++
+			if r.sent > 1 {
+				again++
+			}
+		}
+		a.compare(t)
+	}
+	for _, what := range slices.Sorted(maps.Keys(tally)) {
+		t.Logf("%5d requests %s", tally[what], what)
+	}
+	t.Logf("%5d of them were sent more than once under one key", again)
+}
+
+// weigh says whether a request is whole or absent, and fails when it is
+// neither or not what its answer says.
+func (r *request) weigh(t *testing.T, l left) {
+	t.Helper()
+	want := map[string]int{create: 3 * perBlock, update: perBlock, remove: perBlock, atomic: 4 * perBlock}[r.kind]
+	switch {
+	case l.audits > 1:
+		t.Errorf("%s (%s) was done %d times", r.mark, r.kind, l.audits)
+	case l.versions != 0 && l.versions != want:
+		t.Errorf("%s (%s) is half done: %d of %d versions", r.mark, r.kind, l.versions, want)
+	}
+	r.whole = l.versions != 0
+	if r.outcome == done && !r.whole && r.kind != atomicFails || r.outcome == nothing && r.whole {
+		t.Errorf("%s (%s) was %s and left %d versions", r.mark, r.kind, r.outcome, l.versions)
+	}
+}
+
+// seen is a story as a client reads it.
+type seen struct {
+	Reference, Estimate string
+	Owners, Children    []struct{}
+}
+
+// compare reads what an author's requests made as a client does, and fails
+// where it is not what the whole ones of them come to.
+func (a *author) compare(t *testing.T) {
+	t.Helper()
+	var sets [][]seen
+	a.s.mustPost("/query.v1", map[string]any{
+		"from": "Story", "where": map[string]any{"Scope": a.project}, "select": []string{"Reference", "Estimate", "Owners", "Children"},
+	}, &sets)
+	of := map[string][]seen{}
+	for _, row := range sets[0] {
+		of[row.Reference] = append(of[row.Reference], row)
+	}
+	for _, b := range a.blocks {
+		b.expect(t, of)
+	}
+	for mark, rows := range of {
+		t.Errorf("there are %d stories of %q, which nobody made", len(rows), mark)
+	}
+}
+
+// expect takes what the block's requests should have made out of what is there.
+func (b *block) expect(t *testing.T, of map[string][]seen) {
+	t.Helper()
+	stories, value := 0, 0
+	for _, r := range b.requests {
+		switch {
+		case !r.whole:
+		case r.kind == create:
+			stories, value = perBlock, r.value
+		case r.kind == remove:
+			stories = 0
+		case r.kind == atomic:
+			value = r.value
+			same(t, r.mark, of[r.mark], perBlock, r.value)
+			delete(of, r.mark)
+		default:
+			value = r.value
+		}
+	}
+	same(t, b.mark, of[b.mark], stories, value)
+	delete(of, b.mark)
+}
+
+func same(t *testing.T, mark string, rows []seen, stories, value int) {
+	t.Helper()
+	var wrong []string
+	for _, row := range rows {
+		if len(row.Owners) != 1 || len(row.Children) != 2 || !is(row.Estimate, value) {
+			wrong = append(wrong, fmt.Sprintf("%+v", row))
+		}
+	}
+	if len(rows) != stories || wrong != nil {
+		t.Errorf("of %s there are %d stories, want %d with Estimate %d; wrong: %.300s", mark, len(rows), stories, value, strings.Join(wrong, " "))
+	}
+}
+
+func is(text string, value int) bool {
+	f, err := strconv.ParseFloat(text, 64)
+	return err == nil && f == float64(value)
+}

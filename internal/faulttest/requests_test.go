@@ -1,0 +1,251 @@
+package faulttest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+)
+
+const (
+	perBlock = 150 // stories that one request makes, each with an owner and two tasks
+	writers  = 3
+)
+
+// The kinds of requests.
+const (
+	create      = "create"
+	update      = "update by query"
+	remove      = "delete by query"
+	atomic      = "atomic"
+	atomicFails = "atomic, one command fails"
+)
+
+// outcome is what an answer says of its request.
+type outcome string
+
+const (
+	unknown outcome = "unanswered"
+	done    outcome = "answered 200"
+	nothing outcome = "answered that nothing was changed"
+)
+
+// request is one bulk request and what is known of it.
+type request struct {
+	kind    string
+	mark    string // its comment, and Reference of the stories it makes
+	key     string // Idempotency-Key; empty for none
+	block   *block // that it makes or changes
+	value   int    // the Estimate it sets
+	sent    int
+	outcome outcome
+	whole   bool // found out at the end
+}
+
+// block is the stories that one request made, and what became of them since.
+type block struct {
+	project  string
+	mark     string
+	requests []*request // in order; the first made it
+	lost     bool       // what became of a request about it is not known
+}
+
+// author sends requests about blocks of its own, one after the other.
+type author struct {
+	s        *site
+	g        *rand.Rand
+	name     string
+	project  string
+	blocks   []*block
+	requests []*request
+	bad      []string // answers that should not be
+}
+
+// TestRequestsAreWholeOrAbsent kills the api at random instants of large
+// requests, ends their transactions by deadlocks, cuts their connections and
+// restarts MariaDB under them. Every request is then wholly done or wholly
+// absent, as its answer says; one without an answer is one of the two, and one
+// that is sent again under its key is done once.
+func TestRequestsAreWholeOrAbsent(t *testing.T) {
+	g, seed := chance(t)
+	s := newSite(t)
+	if _, err := s.db.Exec(t.Context(), "CREATE TABLE ballast (n BIGINT PRIMARY KEY)"); err != nil {
+		t.Fatal(err)
+	}
+	api := s.startAPI()
+	authors := make([]*author, writers+1)
+	for i := range authors {
+		name := fmt.Sprintf("author-%d", i)
+		authors[i] = &author{s: s, g: rand.New(rand.NewPCG(seed, uint64(i))), name: name, project: s.project(name)}
+	}
+	crossed := authors[writers] // writes only to be crossed
+	crossed.do(t.Context(), crossed.making())
+
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan struct{}, writers)
+	for _, a := range authors[:writers] {
+		go func() {
+			for ctx.Err() == nil {
+				a.do(t.Context(), a.next())
+			}
+			ended <- struct{}{}
+		}()
+	}
+	began := time.Now()
+	struck := strikeAll(g, *faults, 500*time.Millisecond, append(s.databaseFaults(),
+		fault{"api killed", 12, func() { api.mustRun(); api.kill(); api = s.startAPI() }},
+		fault{"deadlock", 3, crossed.cross},
+	))
+	took := time.Since(began)
+	stop()
+	for range writers {
+		<-ended
+	}
+	t.Logf("faults in %s: %v", took.Round(time.Millisecond), struck)
+	judge(t, s, authors)
+	s.sound()
+}
+
+// next chooses a request: one that makes a block, or one about a block.
+func (a *author) next() *request {
+	var known []*block
+	for _, b := range a.blocks {
+		if !b.lost && b.requests[len(b.requests)-1].kind != remove {
+			known = append(known, b)
+		}
+	}
+	if len(known) == 0 || a.g.IntN(10) < 4 {
+		return a.making()
+	}
+	kinds := []string{update, update, update, remove, atomic, atomicFails}
+	return a.about(known[a.g.IntN(len(known))], kinds[a.g.IntN(len(kinds))])
+}
+
+func (a *author) making() *request {
+	r := a.about(&block{project: a.project}, create)
+	r.block.mark = r.mark
+	a.blocks = append(a.blocks, r.block)
+	return r
+}
+
+func (a *author) about(b *block, kind string) *request {
+	n := len(a.requests) + 1
+	r := &request{kind: kind, mark: fmt.Sprintf("%s-request-%d", a.name, n), block: b, value: n, outcome: unknown}
+	if a.g.IntN(2) == 0 {
+		r.key = r.mark
+	}
+	a.requests = append(a.requests, r)
+	b.requests = append(b.requests, r)
+	return r
+}
+
+// body is the request's commands.
+func (r *request) body() any {
+	mine := map[string]any{"Scope": r.block.project, "Reference": r.block.mark}
+	change := map[string]any{"from": "Story", "where": mine, "update": map[string]any{"Estimate": r.value}}
+	switch r.kind {
+	case create:
+		return r.stories()
+	case update:
+		return change
+	case remove:
+		return map[string]any{"from": "Story", "where": mine, "execute": "Delete"}
+	}
+	all := append([]any{map[string]any{"config": "atomic"}, change}, r.stories()...)
+	if r.kind == atomicFails {
+		all = append(all, map[string]any{"AssetType": "Story", "Scope": r.block.project}) // without a name
+	}
+	return all
+}
+
+func (r *request) stories() []any {
+	all := make([]any, perBlock)
+	for i := range all {
+		s := story(r.block.project, fmt.Sprintf("%s, story %d", r.mark, i))
+		s["Reference"], s["Owners"], s["Estimate"] = r.mark, "Member:20", r.value
+		s["Children"] = []any{
+			map[string]any{"AssetType": "Task", "Name": "first"}, map[string]any{"AssetType": "Task", "Name": "second"},
+		}
+		all[i] = s
+	}
+	return all
+}
+
+// do sends a request, and sends it again until there is an answer when it has
+// a key. Without one, a request that was not answered is left as it is.
+func (a *author) do(ctx context.Context, r *request) {
+	for until := time.Now().Add(2 * answersIn); ctx.Err() == nil && time.Now().Before(until); {
+		r.sent++
+		status, text, err := a.s.send(ctx, "/api/asset?comment="+url.QueryEscape(r.mark), r.key, r.body())
+		r.outcome = a.read(r, status, text, err)
+		if r.outcome == done || r.key == "" {
+			break
+		}
+		if err != nil {
+			answers(ctx, a.s.base)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	r.block.lost = r.block.lost || r.outcome == unknown || r.kind == create && r.outcome != done
+}
+
+// read tells what an answer says.
+func (a *author) read(r *request, status int, text []byte, err error) outcome {
+	switch {
+	case err != nil:
+		answers(context.Background(), a.s.base)
+		return unknown
+	case status == http.StatusServiceUnavailable && bytes.Contains(text, []byte("outcome of the request is not known")):
+		return unknown
+	case status == http.StatusServiceUnavailable:
+		return nothing
+	case status == http.StatusConflict && r.sent > 1: // an earlier sending is still at it
+		return unknown
+	}
+	var b bulk
+	failures := 0
+	if r.kind == atomicFails {
+		failures = 1
+	}
+	if err := json.Unmarshal(text, &b); status != http.StatusOK || err != nil || b.CommandFailures.Count != failures {
+		a.bad = append(a.bad, fmt.Sprintf("%s (%s) was answered %d: %.400s", r.mark, r.kind, status, text))
+	}
+	return done
+}
+
+// cross lets a request run into a deadlock.
+func (a *author) cross() {
+	a.s.t.Helper()
+	b := a.blocks[0]
+	var c crossing
+	c.s = a.s
+	a.s.each("SELECT MIN(id), MAX(id) FROM asset WHERE name LIKE ?", func(rows *db.Rows) error {
+		return rows.Scan(&c.first, &c.last)
+	}, b.mark+", story %")
+	ended := make(chan struct{})
+	before := a.s.count(deadlocks)
+	r := a.about(b, update)
+	c.other = func() {
+		go func() {
+			a.do(a.s.t.Context(), r)
+			close(ended)
+		}()
+	}
+	err := c.deadlock(a.s.t.Context())
+	if err == nil {
+		<-ended
+	}
+	if err != nil || r.outcome != done || a.s.count(deadlocks) == before {
+		a.s.t.Errorf("a request that met a deadlock: %s; %d deadlocks; the other side: %v", r.outcome, a.s.count(deadlocks)-before, err)
+	}
+}
+
+const deadlocks = "SELECT CAST(variable_value AS SIGNED) FROM information_schema.global_status WHERE variable_name = 'Innodb_deadlocks'"

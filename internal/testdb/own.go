@@ -1,0 +1,186 @@
+package testdb
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Own is a server that belongs to one test, which may kill it and start it
+// again on the same data. It ends with the test.
+type Own struct {
+	URL string // its address; for MariaDB without a database
+
+	t     testing.TB
+	name  string
+	args  []string
+	log   string // file that it writes to
+	ready func() error
+	cmd   *exec.Cmd
+	ended chan struct{}
+}
+
+// ownStart is how long a server may take until it answers; one that was killed
+// recovers first.
+const ownStart = time.Minute
+
+// OwnMySQL installs and starts a MariaDB on scratch data. It fails the test
+// where the server's programs are missing: a server that merely answers cannot
+// be restarted.
+func OwnMySQL(t testing.TB) *Own {
+	t.Helper()
+	daemon, install := program(t, "mariadbd", "mariadb-server"), program(t, "mariadb-install-db", "mariadb-server")
+	dir := scratch(t)
+	data, user := filepath.Join(dir, "data"), fmt.Sprintf("--user=%d", os.Getuid())
+	out, err := exec.CommandContext(t.Context(), install, "--no-defaults", user, "--datadir="+data,
+		"--auth-root-authentication-method=normal", "--skip-test-db").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", install, err, out)
+	}
+	port := freePort(t)
+	o := &Own{
+		URL: "mysql://root@127.0.0.1:" + port, t: t, name: "MariaDB", log: filepath.Join(dir, "log"),
+		args: []string{
+			daemon, "--no-defaults", user, "--datadir=" + data, "--bind-address=127.0.0.1", "--port=" + port,
+			"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
+		},
+	}
+	o.ready = func() error {
+		s, err := openServer(o.URL)
+		if err == nil {
+			err = s.admin.Close()
+		}
+		return err
+	}
+	o.begin()
+	return o
+}
+
+// OwnRedis starts a Redis that keeps nothing: killed, it forgets all it had.
+func OwnRedis(t testing.TB) *Own {
+	t.Helper()
+	dir, port := scratch(t), freePort(t)
+	o := &Own{
+		URL: "redis://127.0.0.1:" + port, t: t, name: "Redis", log: filepath.Join(dir, "log"),
+		args: []string{
+			program(t, "redis-server", "redis-server"), "--port", port, "--bind", "127.0.0.1",
+			"--save", "", "--appendonly", "no", "--dir", dir,
+		},
+	}
+	o.ready = func() error {
+		c, err := dialRedis("127.0.0.1:"+port, "")
+		if err == nil {
+			_ = c.conn.Close()
+		}
+		return err
+	}
+	o.begin()
+	return o
+}
+
+func (o *Own) begin() {
+	o.t.Helper()
+	o.Start()
+	o.t.Cleanup(func() {
+		if o.t.Failed() {
+			text, _ := os.ReadFile(o.log)
+			o.t.Logf("the end of %s's log:\n%s", o.name, text[max(0, len(text)-3000):])
+		}
+		o.Kill()
+	})
+}
+
+// Start starts the server and waits until it answers.
+func (o *Own) Start() {
+	o.t.Helper()
+	log, err := os.OpenFile(o.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer log.Close()
+	o.cmd, o.ended = exec.Command(o.args[0], o.args[1:]...), make(chan struct{}) //nolint:gosec // a test's own server
+	o.cmd.Stdout, o.cmd.Stderr, o.cmd.SysProcAttr = log, log, WithParent()
+	if err := o.cmd.Start(); err != nil {
+		o.t.Fatal(err)
+	}
+	go func(cmd *exec.Cmd, ended chan struct{}) {
+		_ = cmd.Wait() // how it ended is what the test did
+		close(ended)
+	}(o.cmd, o.ended)
+	for until := time.Now().Add(ownStart); ; {
+		if err = o.ready(); err == nil {
+			return
+		}
+		select {
+		case <-o.ended:
+			o.t.Fatalf("%s ended at its start", o.name)
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(until) {
+			o.t.Fatalf("%s does not answer within %s: %v", o.name, ownStart, err)
+		}
+	}
+}
+
+// Kill is kill -9; it returns when the server is gone.
+func (o *Own) Kill() { o.end(syscall.SIGKILL) }
+
+// Stop tells the server to stop in order and waits until it has.
+func (o *Own) Stop() { o.end(syscall.SIGTERM) }
+
+func (o *Own) end(s syscall.Signal) {
+	o.t.Helper()
+	_ = o.cmd.Process.Signal(s) // it may be gone already
+	select {
+	case <-o.ended:
+	case <-time.After(ownStart):
+		o.t.Errorf("%s did not end within %s of %s", o.name, ownStart, s)
+		_ = o.cmd.Process.Kill()
+		<-o.ended
+	}
+}
+
+// program finds a program of a server, which Debian keeps outside of a user's
+// path.
+func program(t testing.TB, name, pkg string) string {
+	t.Helper()
+	for _, at := range []string{name, "/usr/sbin/" + name, "/usr/local/sbin/" + name} {
+		if found, err := exec.LookPath(at); err == nil {
+			return found
+		}
+	}
+	t.Fatalf("%s is not installed: this test kills and restarts servers of its own and needs their programs"+
+		" (Debian: apt-get install %s); one that runs elsewhere does not do", name, pkg)
+	return ""
+}
+
+// scratch is a folder with a short path: sockets lie in it, and the path of
+// one has 107 bytes at most.
+func scratch(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "alds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
