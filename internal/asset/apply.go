@@ -184,7 +184,7 @@ func (r *run) change(ctx context.Context, w *row, a *meta.Attr, ch *Change) erro
 	case meta.InValues:
 		return r.multi(ctx, w, a, ch)
 	case meta.Secret:
-		return r.secret(w, a, ch)
+		return r.secret(ctx, w, a, ch)
 	}
 	return readOnly(a)
 }
@@ -237,17 +237,6 @@ func (r *run) replaceText(w *row, a *meta.Attr, ch *Change) error {
 		return nil
 	}
 	return r.setPlain(w, a, v)
-}
-
-func (r *run) secret(w *row, a *meta.Attr, ch *Change) error {
-	said, ok := ch.single()
-	if !ok || said.isEmpty() {
-		return invalid(a)
-	}
-	word := said.Text
-	r.credSteps = append(r.credSteps, cred{member: w.id, typ: w.typ.Name, password: &word})
-	w.dirty, w.forced = true, true
-	return nil
 }
 
 // multi adds and removes values of a multi-value scalar.

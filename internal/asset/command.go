@@ -39,6 +39,7 @@ type Command struct {
 // is used: Set, or Add and Remove, or Find and Replace, or Near.
 type Change struct {
 	Name    string
+	Sealed  string  // of a secret: what is kept of Set; empty: not made yet
 	Set     []Value // one value; several only for a multi-value attribute, where it means Add
 	Add     []Value
 	Remove  []Value

@@ -20,7 +20,10 @@ import (
 // Credentials keeps what members log in with. A nil pointer leaves that part
 // as it is. A username that another member has is a fault.Conflict.
 type Credentials interface {
-	Set(ctx context.Context, tx *db.Tx, member int64, username, password *string) error
+	// Seal makes what Set takes of a password, which takes long.
+	// Errors: fault.Invalid for one that is no good.
+	Seal(ctx context.Context, password string) (string, error)
+	Set(ctx context.Context, tx *db.Tx, member int64, username, sealed *string) error
 }
 
 // Changes is told of every committed write that made versions.
@@ -35,6 +38,7 @@ type Engine struct {
 	db      *db.DB
 	model   *meta.Model
 	layout  *layout
+	secrets map[string]bool // names of attributes
 	creds   Credentials
 	changes Changes
 	log     *slog.Logger
@@ -49,7 +53,7 @@ func New(d *db.DB, m *meta.Model, creds Credentials, changes Changes, log *slog.
 	return &Engine{
 		Ledger: ledger.New(d),
 
-		db: d, model: m, layout: newLayout(m), creds: creds, changes: changes, log: log,
+		db: d, model: m, layout: newLayout(m), secrets: secretNames(m), creds: creds, changes: changes, log: log,
 		ids:    block{sequence: "id", size: 1000},
 		audits: block{sequence: "audit", size: 100},
 		takes:  taker{db: d},

@@ -84,14 +84,18 @@ func (w *world) role(shown int64) int64 {
 }
 
 func (w *world) set(member int64, username, password string) error {
+	var u, p *string
+	if username != "" {
+		u = &username
+	}
+	if password != "" {
+		sealed, err := w.s.Seal(w.Context(), password)
+		if err != nil {
+			return err
+		}
+		p = &sealed
+	}
 	return w.d.Write(w.Context(), func(tx *db.Tx) error {
-		var u, p *string
-		if username != "" {
-			u = &username
-		}
-		if password != "" {
-			p = &password
-		}
 		return w.s.Set(w.Context(), tx, member, u, p)
 	})
 }

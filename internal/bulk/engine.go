@@ -78,7 +78,8 @@ func (e *Engine) Run(ctx context.Context, who auth.Actor, body []byte, yaml bool
 type payload struct {
 	commands []command
 	cfg      config
-	hash     string // of the body
+	hash     string               // of the body
+	sealed   map[*doc.Node]string // what is kept of the secrets among the values
 	Options
 }
 
@@ -160,6 +161,10 @@ func writes(commands []command) bool {
 // write runs both phases in one transaction. The database may ask for all of
 // it again, so everything starts anew each time.
 func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *result, once ledger.Once) ([]byte, error) {
+	var err error
+	if pl.sealed, err = e.seal(ctx, pl.commands); err != nil {
+		return nil, err
+	}
 	req := asset.Request{ID: res.id, Comment: pl.Comment}
 	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
 		res.reset()
@@ -170,7 +175,7 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *res
 		if err != nil {
 			return nil, err
 		}
-		p := &processing{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(pl.commands)}
+		p := &processing{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(pl.commands), sealed: pl.sealed}
 		if err := p.all(ctx, steps); err != nil {
 			return nil, err
 		}

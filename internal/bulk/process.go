@@ -22,6 +22,7 @@ type processing struct {
 	who     auth.Actor
 	res     *result
 	aliases map[string]bool
+	sealed  map[*doc.Node]string
 
 	pending  []*step
 	commands []*asset.Command // of the pending steps that have not failed yet
@@ -119,6 +120,11 @@ func (p *processing) build(ctx context.Context, s *step) (*asset.Command, error)
 	var err error
 	if c.Changes, err = changes(s, s.fields, ask); err == nil {
 		c.Args, err = changes(s, s.args, ask)
+	}
+	if len(p.sealed) > 0 && err == nil {
+		for i, f := range s.fields {
+			c.Changes[i].Sealed = p.sealed[f.node]
+		}
 	}
 	return c, err
 }

@@ -24,6 +24,9 @@ var model = meta.Default()
 // logins keeps usernames without passwords.
 type logins struct{}
 
+// Seal keeps nothing of a password.
+func (logins) Seal(context.Context, string) (string, error) { return "", nil }
+
 func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *string) error {
 	if username == nil {
 		return nil

@@ -34,6 +34,9 @@ var model = meta.Default()
 // logins keeps user names without passwords.
 type logins struct{}
 
+// Seal keeps nothing of a password.
+func (logins) Seal(context.Context, string) (string, error) { return "", nil }
+
 func (logins) Set(ctx context.Context, tx *db.Tx, member int64, name, _ *string) error {
 	if name == nil {
 		return nil

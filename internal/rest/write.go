@@ -66,6 +66,16 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 			return nil, err
 		}
 	}
+	for i := range c.Changes {
+		ch := &c.Changes[i]
+		if len(ch.Set) != 1 {
+			continue
+		}
+		var err error
+		if ch.Sealed, err = e.assets.Seal(ctx, ch.Name, ch.Set[0]); err != nil {
+			return nil, err
+		}
+	}
 	if w.Context != "" {
 		o, err := oid.Parse(w.Context)
 		if err != nil {

@@ -1,0 +1,78 @@
+package bulk_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// vault seals passwords and notes what is stored. While a transaction is open
+// on the one write connection of SQLite, sealing fails.
+type vault struct {
+	d      *db.DB
+	sealed int
+	stored map[int64]string
+}
+
+var errInside = errors.New("sealed while the transaction is open")
+
+func (v *vault) Seal(ctx context.Context, password string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if _, err := v.d.Exec(ctx, `UPDATE sequence SET value = value WHERE name = 'none'`); err != nil {
+		return "", errInside
+	}
+	if password == "" || password == "bad" {
+		return "", fault.Invalidf(fault.NoPlace, "Violation'Invalid'Member.Password")
+	}
+	v.sealed++
+	return "sealed " + password, nil
+}
+
+func (v *vault) Set(_ context.Context, _ *db.Tx, member int64, _, sealed *string) error {
+	if sealed != nil {
+		v.stored[member] = *sealed
+	}
+	return nil
+}
+
+// However a password is written, what is kept of it is made before the
+// transaction that holds locks; a bad one fails its command only.
+func TestPasswordsAreSealedBeforeTheTransaction(t *testing.T) {
+	d := testdb.SQLite(t)
+	model := meta.Default()
+	if err := asset.Seed(t.Context(), d, model); err != nil {
+		t.Fatal(err)
+	}
+	v := &vault{d: d, stored: map[int64]string{}}
+	assets := asset.New(d, model, v, nil, nil)
+	e := bulk.New(assets, find.New(d, model))
+	const who = `"AssetType":"Member","Name":"N","Nickname":"N","DefaultRole":"Role:4"`
+	run(t, e, `{`+who+`,"Username":"a","Password":"one"}`, false)
+	run(t, e, `{"@m":{`+who+`,"Username":"b","Password":"two"}}`, false)
+	run(t, e, `[{"@w":{`+who+`,"Username":"c"}},{"from":"@w","update":{"Password":"three"}},{"from":"Member","where":{"Username":"@none"},"update":{"Password":"x"}}]`, false)
+	run(t, e, `{"AssetType":"Story","Name":"S","Scope":"Scope:0","Owners":[{`+who+`,"Username":"d","Password":"four"}]}`, false)
+	run(t, e, `{"from":"Member:20","update":{"Password":7}}`, false)
+	run(t, e, `{`+who+`,"Password":"preview"}`, true)
+	for _, want := range []string{"sealed one", "sealed two", "sealed three", "sealed four"} {
+		found := false
+		for _, s := range v.stored {
+			found = found || s == want
+		}
+		if !found {
+			t.Errorf("%q is not stored: %v", want, v.stored)
+		}
+	}
+	if v.sealed != 6 { // "x" too: whom it meets is not known before
+		t.Errorf("%d passwords sealed", v.sealed)
+	}
+}
