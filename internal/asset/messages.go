@@ -56,6 +56,10 @@ func UnknownOp(typ, op string) error {
 	return fault.Invalidf(fault.NoPlace, "Unknown Operation '%s.%s'", typ, op)
 }
 
+func unknownArgument(typ, op, name string) error {
+	return fault.Invalidf(fault.NoPlace, "Unknown Argument '%s.%s.%s'", typ, op, name)
+}
+
 func notNow(typ, op string) error {
 	return fault.Invalidf(fault.NoPlace, "Invalid Operation '%s.%s'", typ, op)
 }

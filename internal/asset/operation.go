@@ -52,6 +52,9 @@ func (r *run) operate(ctx context.Context, c *Command) Outcome {
 		return out
 	}
 	code := opCodes[op.Effect.Code]
+	if out.Err = checkArgs(w.typ, op, c.Args); out.Err != nil {
+		return out
+	}
 	switch {
 	case op.Effect.Code != "" && code == nil:
 		out.Err = notAvailable(w.typ.Name, c.Op)
@@ -150,6 +153,22 @@ func (r *run) quickSignup(ctx context.Context, w *row, _ *meta.Op, _ []Change) (
 		return nil, err
 	}
 	return nil, r.putIn(ctx, w, a, me)
+}
+
+// checkArgs refuses arguments that the operation does not take, and values of a
+// form that none takes.
+func checkArgs(t *meta.Type, op *meta.Op, args []Change) error {
+	for i := range args {
+		a := &args[i]
+		known := slices.ContainsFunc(op.Effect.Args, func(name string) bool { return strings.EqualFold(name, a.Name) })
+		switch {
+		case !known:
+			return unknownArgument(t.Name, op.Name, a.Name)
+		case a.Bad != nil || len(a.Set) != 1:
+			return invalid(&meta.Attr{Name: a.Name, On: t, Declared: t})
+		}
+	}
+	return nil
 }
 
 // argument finds an argument of an operation; names ignore case.

@@ -45,9 +45,9 @@ type Accepted struct {
 	Done bool   // the Idempotency-Key named a request that has its answer
 }
 
-// said is what is kept of a request beside its body: the first line of what the
+// asked is what is kept of a request beside its body: the first line of what the
 // ledger keeps, the body being the rest.
-type said struct {
+type asked struct {
 	YAML bool `json:"yaml"`
 	Options
 }
@@ -61,7 +61,7 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, body []byte, yaml bo
 	if err != nil {
 		return Accepted{}, err
 	}
-	head, err := json.Marshal(said{YAML: yaml, Options: o})
+	head, err := json.Marshal(asked{YAML: yaml, Options: o})
 	if err != nil {
 		return Accepted{}, fmt.Errorf("encode the options of a request: %w", err)
 	}
@@ -135,7 +135,7 @@ func (a *Async) carryOut(ctx context.Context, c *ledger.Claim) error {
 		return err
 	}
 	head, body, _ := bytes.Cut(c.Request, []byte{'\n'})
-	var o said
+	var o asked
 	if err := json.Unmarshal(head, &o); err != nil {
 		return fmt.Errorf("the options of request %s: %w", c.ID, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/doc"
-	"github.com/alds-dev/alds/internal/fault"
 )
 
 // command is one object of the payload.
@@ -87,8 +86,16 @@ func wrapped(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
 	return alias, inner, inner != nil
 }
 
+// exclusive are keys of which a command has one: the second would be lost.
+var exclusive = [][2]string{{"update", "execute"}, {"oid", "from"}, {"config", "from"}, {"config", "oid"}}
+
 func kindOf(n *doc.Node) (kind, error) {
 	has := func(k string) bool { _, ok := n.Get(k); return ok }
+	for _, pair := range exclusive {
+		if n, ok := n.Get(pair[1]); ok && has(pair[0]) && !has("AssetType") {
+			return kindQuery, unknownKey(n.At, "root", pair[1])
+		}
+	}
 	switch {
 	case has("AssetType"):
 		return kindCreate, nil
@@ -115,7 +122,7 @@ func (c *config) read(n *doc.Node) error {
 	switch v.Kind {
 	case doc.List:
 		for i := range v.Items {
-			if err := c.set(v.Items[i].Text, &yes); err != nil {
+			if err := c.set(v.Items[i].Text, said(&v.Items[i])); err != nil {
 				return err
 			}
 		}
@@ -128,11 +135,13 @@ func (c *config) read(n *doc.Node) error {
 		}
 		return nil
 	}
-	return c.set(v.Text, &yes)
+	return c.set(v.Text, said(v))
 }
 
-// yes is what a word alone says.
-var yes = doc.Node{Kind: doc.Bool, Text: "true", At: fault.NoPlace}
+// said is what a word alone says: yes, in its place.
+func said(word *doc.Node) *doc.Node {
+	return &doc.Node{Kind: doc.Bool, Text: "true", At: word.At}
+}
 
 func (c *config) set(name string, v *doc.Node) error {
 	switch name {

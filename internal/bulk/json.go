@@ -82,7 +82,8 @@ func appendStep(b []byte, s *step) []byte {
 }
 
 func appendCreate(b []byte, s *step) []byte {
-	b = quote(append(b, `{"AssetType":`...), s.name)
+	typ, _ := s.node.Get("AssetType")
+	b = appendNode(append(b, `{"AssetType":`...), typ)
 	if !s.context.IsZero() {
 		b = quote(append(b, `,"#ContextOid":`...), contextToken(s))
 	}

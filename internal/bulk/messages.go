@@ -8,7 +8,11 @@ import (
 // Every text of this package that a caller can see. Spec: interface 7.2.
 
 func notACommand(n *doc.Node) error {
-	return fault.Invalidf(n.At, "A command must be an object, not a %s.", n.Kind)
+	article := "a"
+	if n.Kind == doc.List {
+		article = "an"
+	}
+	return fault.Invalidf(n.At, "A command must be an object, not %s %s.", article, n.Kind)
 }
 
 func unknownKey(at int, path, key string) error {

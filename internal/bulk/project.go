@@ -250,6 +250,11 @@ func readOperation(s *step, n *doc.Node) ([][]field, error) {
 	if n.Kind != doc.Map {
 		return nil, badForm(n.At, "execute", "the name of an operation, or op with args or list")
 	}
+	if list, ok := n.Get("list"); ok {
+		if _, both := n.Get("args"); both {
+			return nil, unknownKey(list.At, "root->execute", "list")
+		}
+	}
 	var lists [][]field
 	for i, k := range n.Keys {
 		v := &n.Items[i]

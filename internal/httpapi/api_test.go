@@ -224,6 +224,8 @@ func TestRefusals(t *testing.T) {
 		{"SEARCH on anything but query.v1", "SEARCH", "/alds/api/asset", "{}", 405, "POST"},
 		{"GET where only POST is served", "GET", "/alds/api/asset", "", 405, "POST"},
 		{"POST where nothing can be updated", "POST", "/alds/api/webhook/status/7", "{}", 405, "GET"},
+		{"a preview in another word", "POST", "/alds/api/asset?previewOnly=1", "{}", 400, ""},
+		{"an atomic in another word", "POST", "/alds/api/asset?atomic=yes", "{}", 400, ""},
 		{"no body", "POST", "/alds/api/asset", "", 400, ""},
 		{"a body of spaces", "POST", "/alds/query.v1", " \n", 400, ""},
 		{"a path that is not properly encoded", "GET", "/alds/rest-1.v1/Data/%zz", "", 400, ""},

@@ -18,10 +18,18 @@ func (a *API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
+	preview, err := r.params.flag("previewOnly")
+	if err != nil {
+		return nil, err
+	}
+	atomic, err := r.params.flag("atomic")
+	if err != nil {
+		return nil, err
+	}
 	b := BulkRequest{
 		Doc:      d,
-		Preview:  r.params.Is("previewonly"),
-		Atomic:   r.params.Is("atomic"),
+		Preview:  preview,
+		Atomic:   atomic,
 		Comment:  unquoted(r.params["comment"]),
 		Key:      r.key,
 		IfMoment: moment,

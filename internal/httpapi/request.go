@@ -18,8 +18,18 @@ import (
 // counts.
 type Params map[string]string
 
-// Is reports whether the parameter is there and says true.
-func (p Params) Is(name string) bool { return strings.EqualFold(p[name], "true") }
+// flag reports whether the parameter is there and says true. Whoever asks for a
+// preview in another word must not get a change.
+// Errors: fault.Invalid.
+func (p Params) flag(name string) (bool, error) {
+	switch said := p[strings.ToLower(name)]; strings.ToLower(said) {
+	case "true":
+		return true, nil
+	case "", "false":
+		return false, nil
+	}
+	return false, fault.Invalidf(fault.NoPlace, "%s must be true or false", name)
+}
 
 // request is what handlers see of an HTTP request.
 type request struct {

@@ -26,6 +26,8 @@ import (
 //	-- request --              a body of query.v1
 //	-- command --              a command of api/asset
 //	-- get --                  a path with parameters in plain text
+//	-- payload --              a body of api/asset that is refused as a whole
+//	-- payload yaml --         the same in YAML
 //	-- yaml --                 a query in YAML, with \n between its lines
 //
 // A line is
@@ -34,7 +36,8 @@ import (
 //
 // and get has the status before the message. "^" marks the place the answer
 // must name and is not sent; without it the answer must name none. "{}" in the
-// message stands for what is sent, {{3*x}} for xxx.
+// message stands for what is sent, {{3*x}} for xxx, {{xff}} for the byte 0xff.
+// After the last line of a table the database holds no more than before.
 type badTable struct {
 	file, spec, source string
 	rows               []badRow
@@ -56,6 +59,8 @@ func TestBad(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
 			base, _ := startService(t, dialect)
+			r := &run{t: t, base: base}
+			before := r.everything()
 			for _, table := range tables {
 				for _, row := range table.rows {
 					t.Run(table.file+"/"+row.what, func(t *testing.T) {
@@ -64,9 +69,22 @@ func TestBad(t *testing.T) {
 						}
 					})
 				}
+				if now := r.everything(); now != before {
+					t.Errorf("%s.bad left something behind: %s, before %s", table.file, now, before)
+					before = now
+				}
 			}
 		})
 	}
+}
+
+// everything is how many versions the database has.
+func (r *run) everything() string {
+	r.t.Helper()
+	if problem := r.ask(`POST /query.v1` + "\n\n" + `{"from": "BaseAsset", "asof": "All", "page": {"size": 0}, "total": true}`); problem != "" || r.status != http.StatusOK {
+		r.t.Fatalf("count the versions: %s %d %s", problem, r.status, shorten(r.body))
+	}
+	return r.header.Get("Alds-Result")
 }
 
 // way is one manner to send a row.
@@ -102,8 +120,9 @@ var ways = map[string][]way{
 	"query":   {inBody("query.v1", "", ""), inCommand("api/asset", "", "")},
 	"request": {inBody("query.v1", "", "")},
 	"command": {inCommand("api/asset", "", "")},
-	"get":     {{name: "rest-1", request: asGet}},
-	"yaml":    {inYAML("query.v1", false), inYAML("api/asset", true)},
+	"payload": {inBody("api/asset", "", "")}, "payload yaml": {inYAML("api/asset", false)},
+	"get":  {{name: "rest-1", request: asGet}},
+	"yaml": {inYAML("query.v1", false), inYAML("api/asset", true)},
 }
 
 // inBody sends a row between two pieces of JSON. Between quotes it is escaped.
@@ -222,7 +241,8 @@ func (r *run) isRefused(row badRow, w way, place int) string {
 	if !w.bulk {
 		return r.expectJSON(fmt.Sprintf(`{"error": %s}`, quote(message)), true)
 	}
-	return r.expectJSON(`{"assetsModified": {"oidTokens": [], "count": 0}, "commandFailures": {"count": 1, "commands": [{"error": {"sourceCommandIndex": 0}}]},
+	return r.expectJSON(`{"assetsCreated": {"oidTokens": [], "count": 0}, "assetsModified": {"oidTokens": [], "count": 0},
+		"assetsOperatedOn": {"oidTokens": [], "count": 0}, "commandFailures": {"count": 1, "commands": [{"error": {"sourceCommandIndex": 0}}]},
 		"queryResult": {"results": [], "count": -1}}`, true)
 }
 
@@ -311,6 +331,7 @@ func parseBadRow(how, line string) (badRow, error) {
 			n, _ := strconv.Atoi(m[1]) // the form has digits only
 			return strings.Repeat(m[2], n)
 		})
+		cells[i] = strings.ReplaceAll(cells[i], "{{xff}}", "\xff")
 	}
 	row.what, row.sent, row.message = cells[0], cells[1], strings.ReplaceAll(cells[2], `\r\n`, "\r\n")
 	row.place = strings.Index(row.sent, "^")
