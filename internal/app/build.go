@@ -98,6 +98,7 @@ func (s *service) build(l listeners) error {
 		return err
 	}
 	finder := find.New(s.db, s.model)
+	finder.Register(s.metrics)
 	s.hooks = webhook.New(s.db, s.model, webhook.Options{
 		Find: finder, Actors: s.auth, Box: box, Public: s.public, MaxEnabled: s.cfg.WebhookMaxEnabled,
 		DisableAfter: s.cfg.WebhookDisableAfter, Keep: s.cfg.WebhookKeep,

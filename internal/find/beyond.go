@@ -135,7 +135,7 @@ func (run *run) explain() ([]explained, error) {
 }
 
 func (run *run) explainOne(st sqlgen.Statement) ([]map[string]any, error) {
-	rows, err := run.q.Query(run.ctx, explainVerbs[run.f.d.Dialect.Name]+st.SQL, st.Args...)
+	rows, err := run.q.Query(run.ctx, explainVerbs[run.f.d.Dialect.Name]+st.SQL, run.filled(st.Args)...)
 	if err != nil {
 		return nil, err
 	}

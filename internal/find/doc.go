@@ -8,6 +8,8 @@
 // memory is bounded by ids. No map is made per row. With Into, the answer is
 // handed over in pieces while it is read.
 //
+// Plans are kept by the shape of a request, which is all of it but its values.
+//
 // Visibility is part of every statement, never a filter afterwards.
 //
 // Spec: interface 4.1, 4.3 (queries), 6 (filters and snapshots).

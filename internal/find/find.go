@@ -3,6 +3,7 @@ package find
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
@@ -14,18 +15,20 @@ import (
 	"github.com/alds-dev/alds/internal/sqlgen"
 )
 
-// Finder runs queries. It holds no state of its own and is safe for concurrent
-// use.
+// Finder runs queries. It is safe for concurrent use; all it remembers is the
+// plans of the shapes asked last.
 type Finder struct {
-	d     *db.DB
-	m     *meta.Model
-	blind []int64 // stored ids of the roles that read nothing
-	flush Flush   // nil: an answer is kept whole
+	d       *db.DB
+	m       *meta.Model
+	blind   []int64 // stored ids of the roles that read nothing
+	flush   Flush   // nil: an answer is kept whole
+	plans   *plans
+	metrics *metrics
 }
 
 // New returns a Finder over a database and the model its rows were written by.
 func New(d *db.DB, m *meta.Model) *Finder {
-	f := &Finder{d: d, m: m}
+	f := &Finder{d: d, m: m, plans: newPlans(), metrics: newMetrics()}
 	if role, ok := m.Type("Role"); ok {
 		f.blind = []int64{role.Stored(roleNoAccess), role.Stored(roleInheritor)}
 	}
@@ -153,57 +156,43 @@ func (f *Finder) oid(s *encode.Set, row int32, moments bool) oid.OID {
 	return o
 }
 
-// run binds and plans r and hands it to do. With q nil it reads in a snapshot,
-// which a query of one statement needs no transaction for.
+// run prepares r and hands it to do. With q nil it reads in a snapshot, which a
+// query of one statement needs no transaction for.
 func (f *Finder) run(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, do func(*run) error) error {
-	bound, err := query.Bind(f.m, r)
+	began := time.Now()
+	p, err := f.prepare(r, who.All)
 	if err != nil {
 		return err
+	}
+	since(f.metrics.compile, began)
+	if q == nil && p.single(r) {
+		q = f.d
 	}
 	if q != nil {
-		return f.planned(ctx, q, who, bound, do)
+		return f.carryOut(ctx, q, who, p, do)
 	}
-	if oneStatement(r, bound) {
-		return f.planned(ctx, f.d, who, bound, do)
-	}
-	return f.d.Read(ctx, func(tx *db.Tx) error { return f.planned(ctx, tx, who, bound, do) })
+	return f.d.Read(ctx, func(tx *db.Tx) error { return f.carryOut(ctx, tx, who, p, do) })
 }
 
-// oneStatement reports whether a query is answered by one statement.
-func oneStatement(r query.Request, b query.Bound) bool {
-	if b.AsOf.Text != "" || b.History || b.Lists() || r.Total || r.Explain {
-		return false
+// carryOut runs what is prepared. It asks first for the moment of an instant,
+// and what the plan wants to look up.
+func (f *Finder) carryOut(ctx context.Context, q db.Querier, who auth.Actor, p prepared, do func(*run) error) (err error) {
+	defer since(f.metrics.read, time.Now())
+	if p.plan == nil {
+		moment, err := momentOf(ctx, q, p.at)
+		if err != nil {
+			return err
+		}
+		p.plan, err = query.NewPlan(p.bound, query.Options{All: who.All, When: query.When{Mode: query.At, Moment: moment}})
+		if err != nil {
+			return err
+		}
 	}
-	return b.ID != nil || !r.Rest && isSmall(b.Page)
-}
-
-func (f *Finder) planned(ctx context.Context, q db.Querier, who auth.Actor, b query.Bound, do func(*run) error) error {
-	when, err := f.when(ctx, q, b)
-	if err != nil {
+	r := &run{f: f, ctx: ctx, q: q, prepared: p, w: f.writer(who)}
+	if err := r.look(); err != nil {
 		return err
 	}
-	plan, err := query.NewPlan(b, query.Options{All: who.All, When: when})
-	if err != nil {
-		return err
-	}
-	r := &run{f: f, ctx: ctx, q: q, plan: plan, w: f.writer(who), moments: when.Mode != query.Now, one: b.ID != nil}
-	if len(plan.Lookups) == 0 {
-		return do(r)
-	}
-	if q != db.Querier(f.d) {
-		return r.lookThen(do)
-	}
-	return f.d.Read(ctx, func(tx *db.Tx) error {
-		r.q = tx
-		return r.lookThen(do)
-	})
-}
-
-func (run *run) lookThen(do func(*run) error) error {
-	if err := run.look(); err != nil {
-		return err
-	}
-	return do(run)
+	return do(r)
 }
 
 func (f *Finder) writer(who auth.Actor) sqlgen.Writer {
@@ -228,19 +217,12 @@ func mode(b query.Bound) (when query.When, instant int64, err error) {
 	return query.When{Mode: query.At}, at, nil
 }
 
-// when finds the time a query asks for. An instant means the highest moment
-// stamped at or before it.
-func (f *Finder) when(ctx context.Context, q db.Querier, b query.Bound) (query.When, error) {
-	w, at, err := mode(b)
-	if err != nil || w.Mode != query.At {
-		return w, err
-	}
+// momentOf returns the highest moment stamped at or before an instant.
+func momentOf(ctx context.Context, q db.Querier, at int64) (int64, error) {
 	var moment *int64
-	if err := q.QueryRow(ctx, "SELECT MAX(last_moment) FROM moment_stamp WHERE at <= ?", at).Scan(&moment); err != nil {
-		return query.When{}, err
+	err := q.QueryRow(ctx, "SELECT MAX(last_moment) FROM moment_stamp WHERE at <= ?", at).Scan(&moment)
+	if err != nil || moment == nil {
+		return 0, err
 	}
-	if moment != nil {
-		w.Moment = *moment
-	}
-	return w, nil
+	return *moment, nil
 }

@@ -108,7 +108,7 @@ func (f *Finder) atMoments(ctx context.Context, q db.Querier, who auth.Actor, r 
 	if err != nil {
 		return err
 	}
-	base := run{f: f, ctx: ctx, q: q, plan: plan, w: f.writer(who)}
+	base := run{prepared: prepared{plan: plan}, f: f, ctx: ctx, q: q, w: f.writer(who)}
 	for from := 0; from < len(versions); from += db.MaxIn {
 		ids, moments, places := blockOf(versions, from, min(from+db.MaxIn, len(versions)))
 		if err := do(&base, ids, moments, places); err != nil {

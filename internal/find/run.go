@@ -20,13 +20,11 @@ const maxArgs = 32_000
 
 // run is one plan being carried out.
 type run struct {
-	f       *Finder
-	ctx     context.Context
-	q       db.Querier
-	plan    *query.Plan
-	w       sqlgen.Writer
-	moments bool // rows are not, or not only, those that are current
-	one     bool // the query is about one asset
+	prepared
+	f   *Finder
+	ctx context.Context
+	q   db.Querier
+	w   sqlgen.Writer
 
 	more bool  // there are rows after this page
 	last []any // keys of its last row, where cursors are asked for
@@ -61,14 +59,6 @@ func (run *run) each(row func(*encode.Set, int32) error) error {
 		}
 	}
 	return nil
-}
-
-// page is the statement of a page with all its cells.
-func (run *run) page() sqlgen.Statement {
-	if run.plan.Narrow && !run.one && run.plan.Page != nil && run.looked() {
-		return run.w.Narrow(run.plan)
-	}
-	return run.w.Page(run.plan)
 }
 
 // looked reports whether every lookup of the plan brought its ids.
@@ -191,6 +181,7 @@ func (run *run) hand(s *encode.Set, order []int32, row func(*encode.Set, int32) 
 			return err
 		}
 	}
+	run.f.metrics.rows.Add(float64(len(order)))
 	if n := len(order); n > 0 && run.plan.Keys > 0 {
 		run.keep(s, order[n-1])
 	}
@@ -289,7 +280,7 @@ func (run *run) scan(s *encode.Set, st sqlgen.Statement, row func()) error {
 	if len(st.Args) > maxArgs {
 		return fault.Invalidf(fault.NoPlace, "too many values in one query: the limit is %d", maxArgs)
 	}
-	rows, err := run.q.Query(run.ctx, st.SQL, st.Args...)
+	rows, err := run.q.Query(run.ctx, st.SQL, run.filled(st.Args)...)
 	if err != nil {
 		return err
 	}

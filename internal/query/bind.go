@@ -24,12 +24,18 @@ const (
 // Errors: fault.Invalid with the interface's messages and the place in the
 // client's input.
 func Bind(m *meta.Model, r Request) (Bound, error) {
-	b := binder{m: m, with: variables(r.With), rest: r.Rest, terms: new(int)}
+	return bind(m, r, nil)
+}
+
+// bind does what Bind does; with slots, the values of r that may differ become
+// slots.
+func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
+	b := binder{m: m, with: variables(r.With), rest: r.Rest, terms: new(int), slots: slots}
 	q, err := b.source(r.From)
 	if err != nil {
 		return Bound{}, err
 	}
-	q.One, q.Page, q.AsOf, q.History = r.One && !r.History, r.Page, r.AsOf, r.History
+	q.One, q.Page, q.AsOf, q.History, q.shared = r.One && !r.History, r.Page, r.AsOf, r.History, slots != nil
 	if err := b.fill(&q, r); err != nil {
 		return Bound{}, err
 	}
@@ -53,8 +59,10 @@ type binder struct {
 	nested int
 	terms  *int
 	calcs  int
-	row    *meta.Type // the type of the rows of this level
-	lifted bool       // the filter being bound mentions IsDeleted or AssetState
+	row    *meta.Type  // the type of the rows of this level
+	lifted bool        // the filter being bound mentions IsDeleted or AssetState
+	slots  *slots      // nil: values are bound as they are
+	places map[int]int // where the values of the text being bound stand, to which they are
 }
 
 // source binds the outermost from: a type, a type with a filter, or an Oid.
@@ -138,14 +146,17 @@ func (b *binder) conditions(q *Bound, r Request) error {
 	if q.Filter != nil {
 		all = append(all, *q.Filter)
 	}
-	for _, p := range r.Where {
+	defer func() { b.places = nil }()
+	for i, p := range r.Where {
+		b.places = b.slots.ofPair(&r.Where[i].Value)
 		c, err := b.pair(q.Type, p)
 		if err != nil {
 			return err
 		}
 		all = append(all, c)
 	}
-	for _, f := range r.Filter {
+	for i, f := range r.Filter {
+		b.places = b.slots.ofFilter(&r.Filter[i])
 		parsed, err := token.ParseFilter(f.Text)
 		if err != nil {
 			return shift(err, f)

@@ -69,11 +69,12 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 		return Term{}, badToken(src.At, src.Path.String(), t.Test.String()+" does not apply to "+string(p.Kind()))
 	}
 	for _, v := range src.Values {
-		for _, text := range b.expand(v) {
+		for i, text := range b.expand(v) {
 			bound, err := b.value(p, t.Test, text)
 			if err != nil {
 				return Term{}, err
 			}
+			bound.slot = b.slotOf(p, t.Test, v, i, bound)
 			t.Values = append(t.Values, bound)
 		}
 	}

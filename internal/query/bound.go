@@ -23,6 +23,7 @@ type Bound struct {
 	One     bool
 	Search  bool // find is part of Filter
 	History bool // all versions are rows, or with AsOf the one of that time
+	shared  bool // bound for all requests of one shape: values are slots
 }
 
 // BoundColumn is one selected token, or a nested select.
@@ -106,6 +107,7 @@ type Value struct {
 	Num  float64
 	Int  int64      // Int, Micros, State; Ref: the stored id
 	Type *meta.Type // Ref, TypeName
+	slot Slot       // where requests of one shape differ in the value; 0: nowhere
 }
 
 // ValueKind says which field of a Value counts.

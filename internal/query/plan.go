@@ -157,7 +157,7 @@ type (
 		T   *Table
 		Key string
 	}
-	// Arg is a value of the client. It never becomes SQL text.
+	// Arg is a value of the client, or the Slot of one. It never becomes SQL text.
 	Arg struct{ V any }
 	// Num is a whole number of the model.
 	Num struct{ N int64 }
@@ -186,7 +186,7 @@ type (
 	// LikeText holds when X fits the pattern.
 	LikeText struct {
 		X       Expr
-		Pattern string
+		Pattern Arg
 	}
 	// All holds when every condition does; empty, it holds.
 	All []Expr
@@ -240,7 +240,7 @@ type (
 	TypeOrder struct{ T *Table }
 	// Stored is the id of an asset when it has one of the types, else NULL.
 	Stored struct {
-		ID    int64
+		ID    Arg
 		Types []*meta.Type
 	}
 	// Visible holds when the member who asks may see the row. Strict leaves

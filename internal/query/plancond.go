@@ -259,9 +259,9 @@ func (l *level) assetTest(x Expr, to *meta.Type, tm Term) Expr {
 		case v.Kind == SelfOf:
 			any = append(any, Compare{"=", x, ColumnOf{l.row, "id"}})
 		case len(to.Concrete) == 1:
-			ids = append(ids, Arg{v.Int})
+			ids = append(ids, v.arg())
 		default:
-			ids = append(ids, Stored{v.Int, v.Type.Concrete})
+			ids = append(ids, Stored{v.arg(), v.Type.Concrete})
 		}
 	}
 	return oneOrAny(append(oneOf(x, ids), any...))
@@ -304,7 +304,7 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 	for _, v := range tm.Values {
 		switch {
 		case tm.Test == token.Like:
-			any = append(any, LikeText{x, v.Text})
+			any = append(any, LikeText{x, v.arg()})
 		case v.Kind == NoValue:
 			any = append(any, negate(present(x, kind)))
 		case v.Kind == DeadOf:
@@ -354,12 +354,20 @@ func present(x Expr, kind meta.Kind) Expr {
 	return IsNull{x, true}
 }
 
-func (v Value) arg() Expr {
+func (v Value) arg() Arg {
+	if v.slot != 0 {
+		return Arg{v.slot}
+	}
+	return Arg{v.plain()}
+}
+
+// plain is the value as an argument of SQL.
+func (v Value) plain() any {
 	switch v.Kind {
 	case NumOf:
-		return Arg{v.Num}
+		return v.Num
 	case TextOf:
-		return Arg{v.Text}
+		return v.Text
 	}
-	return Arg{v.Int}
+	return v.Int
 }

@@ -35,10 +35,10 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 	}
 	plan.Cells, plan.AtCell = fixedCells(row), CellMoment
 	if q.ID != nil {
-		plan.Where = append(plan.Where, Compare{"=", ColumnOf{row, "id"}, Arg{*q.ID}})
+		plan.Where = append(plan.Where, Compare{"=", ColumnOf{row, "id"}, q.argOf(*q.ID, slotID)})
 	}
 	if q.Moment != nil {
-		plan.Where = append(plan.Where, Compare{"=", ColumnOf{row, "moment"}, Arg{*q.Moment}})
+		plan.Where = append(plan.Where, Compare{"=", ColumnOf{row, "moment"}, q.argOf(*q.Moment, slotMoment)})
 	}
 	if !q.Deleted {
 		plan.Where = append(plan.Where, alive(row))

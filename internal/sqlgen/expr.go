@@ -99,7 +99,7 @@ func (e *emitter) cond(x query.Expr) {
 	case query.LikeText:
 		e.expr(x.X)
 		e.put(" LIKE ")
-		e.arg(x.Pattern)
+		e.arg(x.Pattern.V)
 		e.put(" ESCAPE '|'")
 	case query.All:
 		e.joined(x, " AND ", "1 = 1")
@@ -283,7 +283,7 @@ func (e *emitter) typeOrder(x query.TypeOrder) {
 // asset never changes, so the current row answers for every time.
 func (e *emitter) stored(x query.Stored) {
 	e.put("(SELECT id FROM asset WHERE id = ")
-	e.arg(x.ID)
+	e.arg(x.ID.V)
 	e.put(" AND type IN (")
 	for i, t := range x.Types {
 		if i > 0 {

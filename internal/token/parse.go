@@ -255,27 +255,42 @@ func (p *parser) values() ([]Value, error) {
 	}
 }
 
-// quoted reads a text in quotes. Either quote character is undoubled.
+// quoted reads a text in quotes.
 func (p *parser) quoted() (string, error) {
 	if p.pos == len(p.src) || p.src[p.pos] != '\'' && p.src[p.pos] != '"' {
 		return "", p.fail("a quoted value")
 	}
-	open := p.src[p.pos]
-	var b strings.Builder
-	for i := p.pos + 1; i < len(p.src); i++ {
-		c := p.src[i]
+	text, end := Quoted(p.src, p.pos)
+	if end < 0 {
+		return "", p.fail("a closing quote")
+	}
+	p.pos = end
+	return text, nil
+}
+
+// Quoted reads the text in quotes that begins at src[at], and says where it
+// ends: behind the closing quote, -1 when there is none. Either quote character
+// is undoubled.
+func Quoted(src string, at int) (text string, end int) {
+	open := src[at]
+	var b []byte
+	from := at + 1 // what is not in b yet
+	for i := at + 1; i < len(src); i++ {
+		c := src[i]
 		isQuote := c == '\'' || c == '"'
-		twice := isQuote && i+1 < len(p.src) && p.src[i+1] == c
+		twice := isQuote && i+1 < len(src) && src[i+1] == c
 		switch {
 		case twice:
+			b = append(b, src[from:i]...)
 			i++
+			from = i
+		case c == open && b == nil:
+			return src[from:i], i + 1
 		case c == open:
-			p.pos = i + 1
-			return b.String(), nil
+			return string(append(b, src[from:i]...)), i + 1
 		}
-		b.WriteByte(c)
 	}
-	return "", p.fail("a closing quote")
+	return "", -1
 }
 
 // name reads a NAME; want says in the error what stands there.

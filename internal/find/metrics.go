@@ -1,0 +1,47 @@
+package find
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Registerer is where the metrics of this package are registered.
+type Registerer = prometheus.Registerer
+
+type metrics struct {
+	duration      *prometheus.HistogramVec
+	compile, read prometheus.Observer
+	rows          prometheus.Counter
+	planned       *prometheus.CounterVec
+	plans         struct{ kept, made, single prometheus.Counter }
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "alds_find_duration_seconds",
+			Help:    "Time of queries: to bind and plan one, and to read and hand over its rows, which a slow client of a large answer prolongs.",
+			Buckets: []float64{.00001, .00005, .0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}, []string{"stage"}),
+		rows: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "alds_find_rows_total",
+			Help: "Rows that queries answered, those of nested selects not counted.",
+		}),
+		planned: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "alds_find_plans_total",
+			Help: "Queries by where their plan came from: kept from one of the same shape, made to be kept, or made for the one query alone.",
+		}, []string{"from"}),
+	}
+	m.compile, m.read = m.duration.WithLabelValues("plan"), m.duration.WithLabelValues("read")
+	m.plans.kept, m.plans.made, m.plans.single = m.planned.WithLabelValues("kept"), m.planned.WithLabelValues("made"), m.planned.WithLabelValues("single")
+	return m
+}
+
+// Register registers the metrics of f.
+func (f *Finder) Register(r Registerer) {
+	r.MustRegister(f.metrics.duration, f.metrics.rows, f.metrics.planned)
+}
+
+// since observes the time of a stage.
+func since(o prometheus.Observer, began time.Time) { o.Observe(time.Since(began).Seconds()) }

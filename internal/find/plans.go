@@ -1,0 +1,195 @@
+package find
+
+import (
+	"container/list"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/sqlgen"
+)
+
+// maxPlans is how many plans are kept. A plan takes some ten kilobytes.
+const maxPlans = 500
+
+// plans keeps the plans of the shapes asked last.
+type plans struct {
+	mu    sync.Mutex
+	byKey map[string]*list.Element // of a *kept
+	order *list.List               // asked last first
+}
+
+// kept is a plan with the statement it was last written as. Plans say what is
+// read and know no member; a statement is written for one.
+type kept struct {
+	key string
+	*query.Shared
+	page atomic.Pointer[written]
+}
+
+// written is the statement of a page, and all that it was made of.
+type written struct {
+	sight     sqlgen.Sight
+	page      query.Page
+	statement sqlgen.Statement
+}
+
+func newPlans() *plans { return &plans{byKey: map[string]*list.Element{}, order: list.New()} }
+
+func (p *plans) get(key []byte) *kept {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e, ok := p.byKey[string(key)]
+	if !ok {
+		return nil
+	}
+	p.order.MoveToFront(e)
+	return e.Value.(*kept)
+}
+
+// put keeps a plan in place of one of the same shape and, when there are too
+// many, of the one that was not asked for longest.
+func (p *plans) put(k *kept) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e, ok := p.byKey[k.key]; ok {
+		e.Value = k
+		p.order.MoveToFront(e)
+		return
+	}
+	p.byKey[k.key] = p.order.PushFront(k)
+	if p.order.Len() > maxPlans {
+		delete(p.byKey, p.order.Remove(p.order.Back()).(*kept).key)
+	}
+}
+
+// prepared is a request ready to be carried out.
+type prepared struct {
+	plan    *query.Plan
+	kept    *kept // where plan comes from; nil when it is for this request alone
+	args    []any // what stands in the slots of plan
+	moments bool  // rows are not, or not only, those that are current
+	one     bool  // the query is about one asset
+
+	bound query.Bound // while plan waits for the moment of an instant
+	at    int64       // the instant
+}
+
+// prepare binds and plans r, or finds the plan of a request of its shape. What
+// asks for an instant stays without a plan until its moment is read.
+func (f *Finder) prepare(r query.Request, all bool) (prepared, error) {
+	shape, ok := query.ShapeOf(r, all)
+	if !ok {
+		return f.bind(r, all)
+	}
+	k := f.plans.get(shape.Key)
+	if k != nil {
+		if args, ok := k.Fill(shape); ok {
+			f.metrics.plans.kept.Inc()
+			return k.prepared(r, args), nil
+		}
+	}
+	shared, err := query.NewShared(f.m, r, all)
+	if err != nil {
+		return prepared{}, err
+	}
+	args, ok := shared.Fill(shape)
+	if !ok || shared.Once {
+		return f.bind(r, all)
+	}
+	f.metrics.plans.made.Inc()
+	k = &kept{key: string(shape.Key), Shared: shared}
+	f.plans.put(k)
+	return k.prepared(r, args), nil
+}
+
+// prepared is what k says about r: the plan but for the page, which is no part
+// of it.
+func (k *kept) prepared(r query.Request, args []any) prepared {
+	plan := *k.Plan
+	plan.Page = r.Page
+	return prepared{plan: &plan, kept: k, args: args, moments: k.Mode != query.Now, one: k.One}
+}
+
+// bind prepares r for itself alone.
+func (f *Finder) bind(r query.Request, all bool) (p prepared, err error) {
+	f.metrics.plans.single.Inc()
+	b, err := query.Bind(f.m, r)
+	if err != nil {
+		return p, err
+	}
+	when, at, err := mode(b)
+	if err != nil {
+		return p, err
+	}
+	p = prepared{moments: when.Mode != query.Now, one: b.ID != nil}
+	if when.Mode == query.At {
+		p.bound, p.at = b, at
+		return p, nil
+	}
+	p.plan, err = query.NewPlan(b, query.Options{All: all, When: when})
+	return p, err
+}
+
+// single reports whether one statement answers r, so that it needs no snapshot.
+func (p prepared) single(r query.Request) bool {
+	if p.plan == nil || len(p.plan.Lookups) > 0 || len(p.plan.Branches) > 0 || r.Total || r.Explain {
+		return false
+	}
+	if r.Rest {
+		return r.One && !r.History
+	}
+	return p.one || isSmall(p.plan.Page)
+}
+
+// page is the statement of a page with all its cells. It is written once for
+// all requests of a shape by who sees the same and asks for the same page.
+func (run *run) page() sqlgen.Statement {
+	k, page := run.kept, query.Page{}
+	if run.plan.Page != nil {
+		page = *run.plan.Page
+	}
+	if k != nil {
+		if w := k.page.Load(); w != nil && w.page == page && sameSight(w.sight, run.w.Sight) {
+			return w.statement
+		}
+	}
+	st := run.write()
+	if k != nil {
+		k.page.Store(&written{run.w.Sight, page, st})
+	}
+	return st
+}
+
+func sameSight(a, b sqlgen.Sight) bool {
+	return a.Member == b.Member && a.All == b.All && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.Blind, b.Blind)
+}
+
+// write writes the statement of a page.
+func (run *run) write() sqlgen.Statement {
+	if run.plan.Narrow && !run.one && run.plan.Page != nil && run.looked() {
+		return run.w.Narrow(run.plan)
+	}
+	return run.w.Page(run.plan)
+}
+
+// filled are the arguments of a statement with the request's own in the slots.
+func (run *run) filled(args []any) []any {
+	at := slices.IndexFunc(args, isSlot)
+	if at < 0 {
+		return args
+	}
+	args = slices.Clone(args)
+	for i, a := range args[at:] {
+		if s, ok := a.(query.Slot); ok {
+			args[at+i] = run.args[s]
+		}
+	}
+	return args
+}
+
+func isSlot(a any) bool {
+	_, ok := a.(query.Slot)
+	return ok
+}

@@ -1,0 +1,261 @@
+package query
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/token"
+)
+
+// Shape is a request without its values, so that one plan serves all requests
+// that differ in nothing else.
+//
+// Taken out are the number of an Oid in from, what entries of where are compared
+// with, the quoted texts of filters, and the values of variables. Everything else
+// stays in the key, word for word.
+type Shape struct {
+	Key    []byte   // the same for requests of one shape, and for no others
+	id     int64    // of the asset that from names
+	moment int64    // its version
+	values []string // the others, in the order they stand
+}
+
+// MaxShape is the most bytes of a key: a longer request is not worth keeping.
+const MaxShape = 4 << 10
+
+// ShapeOf takes the values out of r, asked by a member who sees everything or
+// not. It reports false for a request whose plan depends on more: one that is
+// too long, goes on behind a cursor, or asks for an instant.
+func ShapeOf(r Request, all bool) (Shape, bool) {
+	if r.Page != nil && r.Page.After != nil || r.AsOf.Text != "" && r.AsOf.Text != "All" {
+		return Shape{}, false
+	}
+	s := shaper{key: make([]byte, 0, 256)}
+	s.flags(all)
+	if o, err := oid.Parse(r.From.Text); err == nil && !o.IsNull() {
+		s.id, s.moment = o.ID, o.Moment
+		s.flags(true, strings.Count(r.From.Text, ":") > 1)
+		s.text(o.Type)
+	} else {
+		s.flags(false)
+		s.text(r.From.Text)
+	}
+	s.request(&r)
+	return Shape{Key: s.key, id: s.id, moment: s.moment, values: s.values}, len(s.key) <= MaxShape
+}
+
+// shaper writes a key. Every text is written with its length and every list
+// with its own before it, so that no two requests run together.
+type shaper struct {
+	key        []byte
+	id, moment int64
+	values     []string
+	first      map[*Text]int  // when set: which is the first value of each text
+	with       map[string]int // and of each variable
+}
+
+func (s *shaper) number(n int) { s.key = binary.AppendUvarint(s.key, uint64(n)) }
+
+func (s *shaper) text(t string) {
+	s.number(len(t))
+	s.key = append(s.key, t...)
+}
+
+func (s *shaper) texts(list []Text) {
+	s.number(len(list))
+	for _, t := range list {
+		s.text(t.Text)
+	}
+}
+
+func (s *shaper) flags(list ...bool) {
+	for _, f := range list {
+		if f {
+			s.key = append(s.key, 1)
+		} else {
+			s.key = append(s.key, 0)
+		}
+	}
+}
+
+// request writes all of r but from. Page, Total and Explain have no part in a
+// plan; that a nested select has none is checked by Bind.
+func (s *shaper) request(r *Request) {
+	s.flags(r.Basic, r.One, r.History, r.Plain, r.Rest, r.Page != nil)
+	s.text(r.AsOf.Text)
+	s.text(r.Find)
+	s.texts(r.FindIn)
+	s.texts(r.Sort)
+	s.number(len(r.Select))
+	for _, item := range r.Select {
+		s.flags(item.Sub != nil)
+		if item.Sub == nil {
+			s.text(item.Text.Text)
+			continue
+		}
+		s.text(item.Sub.From.Text)
+		s.request(item.Sub)
+	}
+	s.number(len(r.Group))
+	for i := range r.Group {
+		s.text(r.Group[i].From.Text)
+		s.request(&r.Group[i])
+	}
+	s.number(len(r.Where))
+	for i := range r.Where {
+		s.pair(&r.Where[i])
+	}
+	s.number(len(r.Filter))
+	for i := range r.Filter {
+		s.filter(&r.Filter[i])
+	}
+	s.variables(r.With)
+}
+
+// pair writes one entry of where. What may name a variable stays.
+func (s *shaper) pair(p *Pair) {
+	s.text(p.Token.Text)
+	isVar := strings.HasPrefix(p.Value.Text, "$")
+	s.flags(isVar)
+	if isVar {
+		s.text(p.Value.Text)
+		return
+	}
+	s.mark(&p.Value)
+	s.values = append(s.values, p.Value.Text)
+}
+
+// filter writes what stands around the quoted texts. Nothing else of the
+// language has quotes.
+func (s *shaper) filter(t *Text) {
+	s.mark(t)
+	rest := t.Text
+	for _, q := range quotes(t.Text) {
+		s.flags(true)
+		s.text(t.Text[len(t.Text)-len(rest) : q.at])
+		s.values = append(s.values, q.text)
+		rest = t.Text[q.end:]
+	}
+	s.flags(false)
+	s.text(rest)
+}
+
+// quote is a text in quotes.
+type quote struct {
+	text    string
+	at, end int
+}
+
+func quotes(text string) []quote {
+	var list []quote
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\'' && text[i] != '"' {
+			continue
+		}
+		q := quote{at: i}
+		if q.text, q.end = token.Quoted(text, i); q.end < 0 {
+			break
+		}
+		list = append(list, q)
+		i = q.end - 1
+	}
+	return list
+}
+
+// variables writes the names and how many values each has, in the order in
+// which Bind reads them.
+func (s *shaper) variables(with map[string][]string) {
+	s.number(len(with))
+	if len(with) == 0 {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(with)) {
+		s.text(name)
+		s.number(len(with[name]))
+		if s.with != nil {
+			s.with[strings.TrimPrefix(name, "$")] = len(s.values)
+		}
+		s.values = append(s.values, with[name]...)
+	}
+}
+
+func (s *shaper) mark(t *Text) {
+	if s.first != nil {
+		s.first[t] = len(s.values)
+	}
+}
+
+// slots says, while a request is bound for all of its shape, which value stands
+// where, and keeps what became of each. A nil *slots knows no value.
+type slots struct {
+	first map[*Text]int
+	with  map[string]int
+	uses  []use
+}
+
+// use is a value typed for one comparison.
+type use struct {
+	value int // which of the shape's
+	path  Path
+	test  token.Test
+	was   Value
+	free  bool // another value of the same kind may stand there
+}
+
+func (s *slots) ofPair(t *Text) map[int]int {
+	if s == nil {
+		return nil
+	}
+	if n, ok := s.first[t]; ok {
+		return map[int]int{0: n} // pair gives the value no place of its own
+	}
+	return nil
+}
+
+func (s *slots) ofFilter(t *Text) map[int]int {
+	if s == nil {
+		return nil
+	}
+	places := map[int]int{}
+	for i, q := range quotes(t.Text) {
+		places[q.at] = s.first[t] + i
+	}
+	return places
+}
+
+// slotOf notes the use of a value, the nth that v stands for, and returns its
+// slot; 0 when it stays as it is.
+func (b *binder) slotOf(p Path, test token.Test, v token.Value, nth int, bound Value) Slot {
+	if b.slots == nil || b.calcs > 0 {
+		return 0
+	}
+	n, ok := b.places[v.At]
+	if v.Kind == token.Var {
+		n, ok = b.slots.with[v.Text]
+		n += nth
+	}
+	if !ok || v.Kind == token.Context {
+		return 0
+	}
+	u := use{value: n, path: p, test: test, was: bound, free: isFree(p, bound)}
+	b.slots.uses = append(b.slots.uses, u)
+	if !u.free {
+		return 0
+	}
+	return slotFirst + Slot(len(b.slots.uses)-1)
+}
+
+// isFree reports whether planning never looks at a value itself: it does at
+// what a count is compared with, at where a hierarchy ends, and at values that
+// are no argument.
+func isFree(p Path, v Value) bool {
+	switch v.Kind {
+	case TextOf, NumOf, IntOf, RefOf:
+		return p.Agg == None && !slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Attr.Place.Kind == meta.Closure })
+	}
+	return false
+}
