@@ -205,6 +205,7 @@ func (r *request) aliases() map[alias]bool {
 		if c.create != nil {
 			c.create.define(all)
 		}
+		c.update.define(all)
 	}
 	return all
 }
@@ -213,7 +214,12 @@ func (c *create) define(all map[alias]bool) {
 	if c.alias != "" {
 		all[alias(c.alias)] = true
 	}
-	for _, p := range c.attrs {
+	c.attrs.define(all)
+}
+
+// define adds what the creates nested in values define.
+func (o obj) define(all map[alias]bool) {
+	for _, p := range o {
 		for _, v := range list(p.val) {
 			if inner, ok := v.(*create); ok {
 				inner.define(all)

@@ -77,47 +77,40 @@ func (k *work) carryOut(s *step) {
 	}
 }
 
-// value puts the parent's identity where a nested create names it.
-func value(v any) (any, error) {
+// value puts the identity of what another step made in the place of the step;
+// where that failed, its attribute fails when its turn comes.
+func value(v any) any {
 	switch x := v.(type) {
 	case *step:
 		if !x.done {
-			return nil, orphan{x}
+			return orphan{x}
 		}
 		if x.create == nil {
-			return ref{label: x.target}, nil
+			return ref{label: x.target}
 		}
-		return ref{label: x.label}, nil
+		return ref{label: x.label}
 	case []any:
 		all := make([]any, len(x))
 		for i := range x {
-			var err error
-			if all[i], err = value(x[i]); err != nil {
-				return nil, err
-			}
+			all[i] = value(x[i])
 		}
-		return all, nil
+		return all
 	}
-	return v, nil
+	return v
 }
 
 // make creates.
 func (k *work) make(c *change, s *step) error {
 	var context *thing
 	if s.parent != nil {
-		v, err := value(s.parent)
-		if err != nil {
-			return err
+		if !s.parent.done {
+			return orphan{s.parent}
 		}
-		context = k.things[v.(ref).label]
+		context = k.things[value(s.parent).(ref).label]
 	}
 	var own obj
 	for _, p := range s.create.attrs {
-		v, err := value(p.val)
-		if err != nil {
-			return err
-		}
-		own = append(own, pair{key: p.key, val: v})
+		own = append(own, pair{key: p.key, val: value(p.val)})
 	}
 	asked := k.askAll(s.create.typ, own)
 	t := &thing{label: s.create.label, typ: s.create.typ, nr: len(k.things), state: 64, val: map[string]string{}, one: map[string]string{}}
@@ -294,9 +287,7 @@ func (k *work) update(c *change, s *step) (skip bool, err error) {
 	}
 	args := slices.Clone(s.args)
 	for i, p := range args {
-		if args[i].val, err = value(p.val); err != nil {
-			return false, err
-		}
+		args[i].val = value(p.val)
 	}
 	for _, p := range k.askAll(c.me.typ, args) {
 		if err := c.set(p.key, p.val); err != nil {

@@ -14,6 +14,8 @@ func (c *change) resolve(a attr, v any) (*thing, error) {
 	switch x := v.(type) {
 	case nil:
 		return nil, nil
+	case error:
+		return nil, x
 	case alias:
 		label, ok := c.made[x]
 		if !ok {
