@@ -4,6 +4,7 @@
 //
 //	go run ./bench/hooks                 everything, about two minutes
 //	go run ./bench/hooks -only batch,isolation
+//	go run ./bench/hooks -soak 15m       only that: does anything grow that must not
 //
 // It makes a database and uses a Redis database of its own, and drops both at
 // the end. Figures of a machine that others use at the same time say so little
@@ -27,7 +28,7 @@ type options struct {
 	mysql, redis, only string
 	changes, singles   int
 	rate               int
-	steady             time.Duration
+	steady, soak       time.Duration
 }
 
 func main() {
@@ -50,6 +51,7 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.singles, "singles", 5_000, "changes of one bulk request, delivered one by one")
 	f.IntVar(&o.rate, "rate", 50, "changes a second for latencies")
 	f.DurationVar(&o.steady, "steady", 10*time.Second, "duration of each run at that rate")
+	f.DurationVar(&o.soak, "soak", 0, "instead of measuring, make changes at that rate for so long and watch what grows")
 	return o, f.Parse(args)
 }
 
@@ -58,7 +60,11 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := newSite(ctx, o)
+	var settings []string
+	if o.soak > 0 {
+		settings = soakSettings
+	}
+	s, err := newSite(ctx, o, settings...)
 	if err != nil {
 		return err
 	}
@@ -69,6 +75,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}()
 	b := &bench{o: o, s: s, out: out}
 	b.say("%d processors, %s, load %s", runtime.NumCPU(), runtime.Version(), load())
+	if o.soak > 0 {
+		return b.soak(ctx)
+	}
 	for _, step := range []struct {
 		name string
 		run  func(context.Context) error

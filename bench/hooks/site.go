@@ -31,13 +31,14 @@ type site struct {
 	env     []string
 	base    string
 	running map[string]*exec.Cmd
+	watched map[string]string // addresses of their metrics
 	client  *http.Client
 }
 
-func newSite(ctx context.Context, o options) (s *site, err error) {
+func newSite(ctx context.Context, o options, settings ...string) (s *site, err error) {
 	s = &site{
 		name: "alds_bench_hooks_" + strconv.Itoa(os.Getpid()), running: map[string]*exec.Cmd{},
-		client: &http.Client{Timeout: time.Minute},
+		watched: map[string]string{}, client: &http.Client{Timeout: time.Minute},
 	}
 	if s.admin, err = db.Open(ctx, o.mysql+"/mysql", db.Options{}); err != nil {
 		return nil, err
@@ -57,16 +58,15 @@ func newSite(ctx context.Context, o options) (s *site, err error) {
 	if text, err := build.CombinedOutput(); err != nil {
 		return s, fmt.Errorf("build the commands: %w\n%s", err, text)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := freeAddr()
 	if err != nil {
 		return s, err
 	}
-	addr := l.Addr().String()
-	_ = l.Close()
 	s.base = "http://" + addr + "/alds"
 	s.env = append(os.Environ(), "ALDS_ADDR="+addr, "DATABASE_URL="+o.mysql+"/"+s.name, "REDIS_URL="+o.redis,
 		"ALDS_ADMIN_PASSWORD="+password, "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=", "ALDS_WEBHOOK_ALLOW_PRIVATE=1",
 		"ALDS_LOG_LEVEL=error")
+	s.env = append(s.env, settings...)
 	migrate := exec.CommandContext(ctx, filepath.Join(s.dir, "api"), "migrate")
 	migrate.Env = s.env
 	if text, err := migrate.CombinedOutput(); err != nil {
@@ -82,11 +82,25 @@ func newSite(ctx context.Context, o options) (s *site, err error) {
 
 // start starts a command under a name of its own.
 func (s *site) start(name, command string) error {
+	addr, err := freeAddr()
+	if err != nil {
+		return err
+	}
+	s.watched[name] = addr
 	cmd := exec.Command(filepath.Join(s.dir, command))
-	cmd.Env = slices.Concat(s.env, []string{"ALDS_ADMIN_ADDR=127.0.0.1:0"})
+	cmd.Env = slices.Concat(s.env, []string{"ALDS_ADMIN_ADDR=" + addr})
 	cmd.Stderr = os.Stderr
 	s.running[name] = cmd
 	return cmd.Start()
+}
+
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
 }
 
 func (s *site) stop(name string) {
@@ -163,9 +177,9 @@ func (s *site) post(path string, body, into any) error {
 }
 
 // subscribe makes a subscription to url and returns what removes it.
-func (s *site) subscribe(url string, maxBatch int, definition map[string]any) (remove func() error, err error) {
+func (s *site) subscribe(url string, maxBatch int, definitions ...map[string]any) (remove func() error, err error) {
 	var made struct{ ID string }
-	body := map[string]any{"url": url, "enabled": true, "eventTypes": []any{definition}}
+	body := map[string]any{"url": url, "enabled": true, "eventTypes": definitions}
 	if maxBatch > 0 {
 		body["maxBatch"] = maxBatch
 	}

@@ -48,7 +48,7 @@ var keepers = map[string][]string{
 	"github.com/gofiber/":                   {"internal/httpapi", "bench/read"},
 	"github.com/valyala/":                   {"internal/httpapi"},
 	"github.com/hibiken/asynq":              {"internal/jobs", "bench/hooks"},
-	"github.com/redis/":                     {"internal/jobs", "internal/testdb"},
+	"github.com/redis/":                     {"internal/jobs", "bench/hooks"},
 	"github.com/alicebob/":                  {"internal/jobs"},
 	"gorm.io/":                              {"internal/db", "internal/auth", "internal/webhook"},
 	"github.com/go-sql-driver/":             {"internal/db", "internal/testdb"},

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// soakSettings let everything that ages do so within minutes, and keep the
+// failing receivers subscribed.
+var soakSettings = []string{
+	"ALDS_WEBHOOK_KEEP=1m", "ALDS_WEBHOOK_RETRY_SCHEDULE=1s,2s,4s", "ALDS_WEBHOOK_DISABLE_AFTER=1000000",
+}
+
+// flapping is how long the receiver that comes and goes takes for both.
+const flapping = 20 * time.Second
+
+// definitions are what every soak subscription asks for.
+var definitions = []map[string]any{created, {"type": "AssetChanged", "from": "Story", "select": []any{"Name", "Estimate"}}}
+
+// soak makes changes at a fixed rate and watches what must not grow.
+func (b *bench) soak(ctx context.Context) error {
+	healthy, err := b.soakReceivers()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, r := range healthy {
+			_ = r.server.Close()
+		}
+	}()
+	w, err := newWatch(b)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	every := min(15*time.Second, b.o.soak/24)
+	b.say("soak: %d changes/s for %s to two healthy receivers, one that answers 500 for %s of every %s, and one that always does; a sample every %s; load %s",
+		b.o.rate, b.o.soak, flapping/2, flapping, every, load())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	began := time.Now()
+	written := make(chan error, 1)
+	go func() { written <- b.write(ctx, w, began.Add(b.o.soak)) }()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-written:
+			if err != nil {
+				return err
+			}
+			return b.soaked(w, healthy)
+		case <-tick.C:
+			if err := w.sample(ctx, time.Since(began)); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// soaked waits for the last events and judges.
+func (b *bench) soaked(w *watch, healthy []*receiver) error {
+	changes := w.changes.Load()
+	for _, r := range healthy {
+		if _, ok := r.await(changes); !ok {
+			return fmt.Errorf("%d of %d events came", r.events.Load(), changes)
+		}
+		b.say("a healthy receiver got %d events of %d changes", r.events.Load(), changes)
+	}
+	b.say("load %s", load())
+	return w.judge()
+}
+
+// soakReceivers subscribes two receivers that answer 200, one by one and in
+// batches, and two that fail at times and always. It returns the first two.
+func (b *bench) soakReceivers() ([]*receiver, error) {
+	fails := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
+	flaps := func(w http.ResponseWriter, r *http.Request) {
+		if time.Now().UnixMilli()%flapping.Milliseconds() < flapping.Milliseconds()/2 {
+			fails(w, r)
+		}
+	}
+	var healthy []*receiver
+	for _, of := range []struct {
+		answer http.HandlerFunc
+		batch  int
+	}{{nil, 1}, {nil, 100}, {flaps, 100}, {fails, 100}} {
+		r, err := newReceiver(of.answer)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := b.s.subscribe(r.url, of.batch, definitions...); err != nil {
+			return nil, err
+		}
+		if of.answer == nil {
+			healthy = append(healthy, r)
+		}
+	}
+	return healthy, nil
+}
+
+// write makes changes at the rate until the time is over: one in ten makes a
+// story, the others change one of the newest.
+func (b *bench) write(ctx context.Context, w *watch, until time.Time) error {
+	var newest []string
+	tick := time.NewTicker(time.Second / time.Duration(b.o.rate))
+	defer tick.Stop()
+	for i := 0; time.Now().Before(until); i++ {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		command := story("Soak " + strconv.Itoa(i))
+		if len(newest) > 0 && i%10 != 0 {
+			command = map[string]any{"from": newest[rand.N(len(newest))], "update": map[string]any{"Name": "Soaked " + strconv.Itoa(i), "Estimate": i}}
+		}
+		var answer struct {
+			AssetsCreated   struct{ OIDTokens []string } `json:"assetsCreated"`
+			CommandFailures struct{ Count int }          `json:"commandFailures"`
+		}
+		if err := b.s.post("/api/asset", command, &answer); err != nil {
+			return err
+		}
+		if answer.CommandFailures.Count != 0 {
+			return fmt.Errorf("change %d failed", i)
+		}
+		newest = append(newest, answer.AssetsCreated.OIDTokens...)
+		newest = newest[max(0, len(newest)-500):]
+		w.changes.Add(1)
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/alds-dev/alds/internal/db"
+)
+
+// history are the tables that grow with every change, by design: they hold
+// what was, for ever.
+var history = []string{"asset", "asset_version", "asset_link", "asset_value", "audit", "moment_stamp"}
+
+// watch samples what an installation uses.
+type watch struct {
+	b       *bench
+	redis   *redis.Client
+	tables  []string
+	names   []string // what is measured, in the order it is shown
+	samples []sample
+	changes atomic.Int64 // made so far
+}
+
+// sample is one look at everything.
+type sample struct {
+	at      time.Duration
+	changes float64
+	values  map[string]float64
+}
+
+func newWatch(b *bench) (*watch, error) {
+	options, err := redis.ParseURL(b.o.redis)
+	if err != nil {
+		return nil, err
+	}
+	w := &watch{b: b, redis: redis.NewClient(options)}
+	rows, err := b.s.admin.Query(context.Background(), "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", b.s.name)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		w.tables = append(w.tables, name)
+	}
+	return w, rows.Err()
+}
+
+func (w *watch) close() { _ = w.redis.Close() }
+
+// told are the metrics of each process that are watched, and their units.
+var told = []struct {
+	metric, name string
+	unit         float64
+}{
+	{"process_resident_memory_bytes", "resident MB", 1 << 20},
+	{"go_goroutines", "goroutines", 1},
+	{"process_open_fds", "open files", 1},
+}
+
+// sample looks at everything once and prints the short of it.
+func (w *watch) sample(ctx context.Context, at time.Duration) error {
+	s := sample{at: at, changes: float64(w.changes.Load()), values: map[string]float64{}}
+	put := func(name string, value float64) {
+		if len(w.samples) == 0 {
+			w.names = append(w.names, name)
+		}
+		s.values[name] = value
+	}
+	for _, process := range []string{"api", "worker", "scheduler"} {
+		metrics, err := w.metrics(process)
+		if err != nil {
+			return err
+		}
+		for _, m := range told {
+			put(process+" "+m.name, metrics[m.metric]/m.unit)
+		}
+	}
+	keys, err := w.redis.DBSize(ctx).Result()
+	if err != nil {
+		return err
+	}
+	put("Redis keys", float64(keys))
+	var n float64
+	if err := w.b.s.admin.QueryRow(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = ?", w.b.s.name).Scan(&n); err != nil {
+		return err
+	}
+	put("database connections", n)
+	if err := w.sampleTables(ctx, put); err != nil {
+		return err
+	}
+	w.samples = append(w.samples, s)
+	w.b.say("%5.0fs %6.0f changes, api %.0f MB, worker %.0f MB, scheduler %.0f MB, %.0f keys, %.0f deliveries, %.0f receipts", at.Seconds(), s.changes,
+		s.values["api resident MB"], s.values["worker resident MB"], s.values["scheduler resident MB"], s.values["Redis keys"],
+		s.values["webhook_delivery rows"], s.values["webhook_receipt rows"])
+	return nil
+}
+
+// sampleTables counts the rows of every table and takes the sizes of their
+// files, which the server never makes smaller.
+func (w *watch) sampleTables(ctx context.Context, put func(string, float64)) error {
+	for _, table := range w.tables {
+		var n float64
+		if err := w.b.s.admin.QueryRow(ctx, "SELECT COUNT(*) FROM `"+w.b.s.name+"`.`"+table+"`").Scan(&n); err != nil {
+			return err
+		}
+		put(table+" rows", n)
+	}
+	rows, err := w.b.s.admin.Query(ctx, "SELECT name, file_size / 1048576 FROM information_schema.innodb_sys_tablespaces WHERE name LIKE ? ORDER BY name", w.b.s.name+"/%")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var size float64
+		if err := rows.Scan(&name, &size); err != nil {
+			return db.Fault(err)
+		}
+		put(strings.TrimPrefix(name, w.b.s.name+"/")+" MB", size)
+	}
+	return db.Fault(rows.Err())
+}
+
+// metrics reads what a process tells, without labels.
+func (w *watch) metrics(process string) (map[string]float64, error) {
+	res, err := http.Get("http://" + w.b.s.watched[process] + "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	all := map[string]float64{}
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() {
+		if name, value, ok := strings.Cut(lines.Text(), " "); ok {
+			if n, err := strconv.ParseFloat(value, 64); err == nil {
+				all[name] = n
+			}
+		}
+	}
+	return all, lines.Err()
+}
+
+// third is what one third of the samples comes to.
+type third struct {
+	mean      float64 // of the values
+	perChange float64 // growth from the first to the last sample
+}
+
+func (w *watch) third(n int, name string) third {
+	k := len(w.samples) / 3
+	part := w.samples[len(w.samples)-(3-n)*k:][:k]
+	var t third
+	for _, s := range part {
+		t.mean += s.values[name] / float64(k)
+	}
+	first, last := part[0], part[k-1]
+	if made := last.changes - first.changes; made > 0 {
+		t.perChange = (last.values[name] - first.values[name]) / made
+	}
+	return t
+}
+
+// slack is how much more the last third may have than the second: a part of
+// it and something on top, for what is small and moves.
+var slack = []struct {
+	suffix string
+	part   float64
+	more   float64
+}{
+	{"resident MB", .10, 8},
+	{"goroutines", .20, 10},
+	{"open files", .20, 10},
+	{"connections", .20, 5},
+	{"keys", .20, 20},
+	{" rows", .20, 50},
+	{" MB", .20, 2}, // of a table's file
+}
+
+// growing is how much more per change the tables of history may take in the
+// last third than in the second: rows, and files, which grow in steps.
+const (
+	rowsGrowing  = .05
+	filesGrowing = .50
+)
+
+// verdict says what is wrong with one measure; empty when nothing is.
+func (w *watch) verdict(name string, second, last third) string {
+	table, what, _ := strings.Cut(name, " ")
+	if slices.Contains(history, table) {
+		limit := second.perChange*(1+rowsGrowing) + .01
+		if what == "MB" {
+			limit = second.perChange*(1+filesGrowing) + 8/w.samples[len(w.samples)-1].changes*3
+		}
+		if last.perChange > limit {
+			return "GROWS FASTER"
+		}
+		return ""
+	}
+	for _, s := range slack {
+		if strings.HasSuffix(name, s.suffix) {
+			if last.mean > second.mean*(1+s.part)+s.more {
+				return "GROWS"
+			}
+			return ""
+		}
+	}
+	return "HAS NO MARGIN"
+}
+
+// judge prints the table and fails when something grows that must not.
+func (w *watch) judge() error {
+	if len(w.samples) < 6 {
+		return fmt.Errorf("%d samples are too few", len(w.samples))
+	}
+	w.b.say("%-34s %12s %12s %12s %14s", "mean of each third", "first", "second", "last", "per change")
+	var grown []string
+	for _, name := range w.names {
+		first, second, last := w.third(0, name), w.third(1, name), w.third(2, name)
+		perChange := ""
+		if table, _, _ := strings.Cut(name, " "); slices.Contains(history, table) {
+			perChange = fmt.Sprintf("%.4f %.4f", second.perChange, last.perChange)
+		}
+		verdict := w.verdict(name, second, last)
+		if verdict != "" {
+			grown = append(grown, name)
+		}
+		w.b.say("%-34s %12.1f %12.1f %12.1f %14s %s", name, first.mean, second.mean, last.mean, perChange, verdict)
+	}
+	w.b.say("per change: growth in the second and in the last third, of tables that keep history by design")
+	if grown != nil {
+		return fmt.Errorf("more in the last third than in the second: %s", strings.Join(grown, ", "))
+	}
+	w.b.say("flat: nothing else grew beyond its margin between the second and the last third")
+	return nil
+}
