@@ -242,12 +242,13 @@ func (b *binder) search(q *Bound, r Request) error {
 }
 
 // searchText is the text that find means: without one pair of outer quotes and
-// without the asterisk that clients put at the end.
+// without the asterisk that clients put at the end, inside the quotes or behind.
 func searchText(s string) string {
+	s = strings.TrimSuffix(s, "*")
 	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
-		s = s[1 : n-1]
+		s = strings.TrimSuffix(s[1:n-1], "*")
 	}
-	return strings.TrimSuffix(s, "*")
+	return s
 }
 
 // order binds sort. A relation sorts by the default order of its type.

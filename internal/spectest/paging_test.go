@@ -1,0 +1,194 @@
+package spectest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// The rows of TestPagesUnderWrites.
+const (
+	steadyRows = 240
+	movingRows = 60
+	walks      = 2 // through the result, for each order
+)
+
+// orders are what pages are sorted by. Moving rows change the value of every one.
+var orders = []string{`[]`, `["Name"]`, `["-Estimate", "Name"]`, `["Status.Order", "-Order"]`}
+
+// TestPagesUnderWrites reads a large result page by page with the cursor, while
+// somebody else makes, deletes, renames and reorders rows around those that
+// stay: each of these comes exactly once.
+func TestPagesUnderWrites(t *testing.T) {
+	for _, dialect := range []string{"mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			base, _ := startService(t, dialect)
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			p := &pager{run: run{t: t, base: base}, rnd: rand.New(rand.NewPCG(seed, 1))}
+			w := &mover{run: run{t: t, base: base}, rnd: rand.New(rand.NewPCG(seed, 2))}
+			w.fill()
+			p.scope, p.steady = w.scope, w.steady
+			turns, ended := make(chan bool), make(chan string, 1)
+			go func() {
+				for range turns {
+					if problem := w.write(); problem != "" {
+						ended <- problem
+						return
+					}
+				}
+				ended <- ""
+			}()
+			problem := p.walkAll(turns, ended)
+			close(turns)
+			if problem != "" {
+				t.Fatal(problem)
+			}
+			if problem := <-ended; problem != "" {
+				t.Fatal(problem)
+			}
+		})
+	}
+}
+
+// command sends a body to the bulk interface and returns the answer.
+func (r *run) command(body string) (bulkAnswer, string) {
+	var a bulkAnswer
+	if problem := r.ask("POST /api/asset\n\n" + body); problem != "" {
+		return a, problem
+	}
+	if err := json.Unmarshal(r.body, &a); err != nil {
+		return a, fmt.Sprintf("%d %.300s", r.status, r.body)
+	}
+	if a.Failures.Count > 0 {
+		return a, fmt.Sprintf("%.300s: %.600s", body, r.body)
+	}
+	return a, ""
+}
+
+// bulkAnswer is what these tests read of a bulk response.
+type bulkAnswer struct {
+	Created  struct{ OidTokens []string } `json:"assetsCreated"`
+	Failures struct{ Count int }          `json:"commandFailures"`
+	Query    struct {
+		Results [][]map[string]any
+		Pages   []struct{ Next *string }
+	} `json:"queryResult"`
+}
+
+// mover keeps writing.
+type mover struct {
+	run
+	rnd            *rand.Rand
+	scope          string
+	steady, moving []string
+	made           int
+}
+
+// fill makes the project and its rows, those that stay and those that move
+// mixed.
+func (w *mover) fill() {
+	w.t.Helper()
+	a, problem := w.command(`{"AssetType": "Scope", "Name": "pages", "Parent": "Scope:0", "BeginDate": "2026-01-01"}`)
+	if problem != "" {
+		w.t.Fatal(problem)
+	}
+	w.scope = a.Created.OidTokens[0]
+	var stories []string
+	for range steadyRows + movingRows {
+		stories = append(stories, w.story())
+	}
+	if a, problem = w.command("[" + strings.Join(stories, ",") + "]"); problem != "" {
+		w.t.Fatal(problem)
+	}
+	w.rnd.Shuffle(len(a.Created.OidTokens), func(i, k int) {
+		all := a.Created.OidTokens
+		all[i], all[k] = all[k], all[i]
+	})
+	w.moving, w.steady = a.Created.OidTokens[:movingRows], a.Created.OidTokens[movingRows:]
+}
+
+// values are random ones for what pages are sorted by; many rows share them.
+func (w *mover) values() string {
+	status := []string{`null`, `"StoryStatus:133"`, `"StoryStatus:134"`}[w.rnd.IntN(3)]
+	estimate := []string{`null`, `1`, `2.5`, `8`}[w.rnd.IntN(4)]
+	return fmt.Sprintf(`"Name": "name %d", "Status": %s, "Estimate": %s`, w.rnd.IntN(40), status, estimate)
+}
+
+func (w *mover) story() string {
+	return fmt.Sprintf(`{"AssetType": "Story", "Scope": %q, %s}`, w.scope, w.values())
+}
+
+// write makes three rows, deletes three, and changes and reorders some.
+func (w *mover) write() string {
+	var all []string
+	for range 3 {
+		gone := w.rnd.IntN(len(w.moving))
+		all = append(all, w.story(), fmt.Sprintf(`{"from": %q, "execute": "Delete"}`, w.moving[gone]))
+		w.moving = append(w.moving[:gone], w.moving[gone+1:]...)
+	}
+	for range 6 {
+		one, near := w.moving[w.rnd.IntN(len(w.moving))], w.steady[w.rnd.IntN(len(w.steady))]
+		all = append(all, fmt.Sprintf(`{"from": %q, "update": {"Order": {"Before": %q}, %s}}`, one, near, w.values()))
+	}
+	a, problem := w.command("[" + strings.Join(all, ",") + "]")
+	w.moving = append(w.moving, a.Created.OidTokens...)
+	return problem
+}
+
+// pager keeps reading.
+type pager struct {
+	run
+	rnd    *rand.Rand
+	scope  string
+	steady []string
+}
+
+func (p *pager) walkAll(turns chan<- bool, ended <-chan string) string {
+	for _, order := range orders {
+		for range walks {
+			if problem := p.walk(order, turns, ended); problem != "" {
+				return "sorted by " + order + ": " + problem
+			}
+		}
+	}
+	return ""
+}
+
+// walk reads all pages. After each the writer gets its turn, and it is at work
+// while the next is read.
+func (p *pager) walk(order string, turns chan<- bool, ended <-chan string) string {
+	seen := map[string]int{}
+	after, size := "", 5+p.rnd.IntN(60)
+	for pages := 1; ; pages++ {
+		a, problem := p.command(fmt.Sprintf(`{"from": "Story", "select": ["Name"], "where": {"Scope": %q}, "sort": %s, "page": {"size": %d, "after": %q}}`,
+			p.scope, order, size, after))
+		if problem != "" {
+			return problem
+		}
+		rows, next := a.Query.Results[0], a.Query.Pages[0].Next
+		for _, row := range rows {
+			seen[row["_oid"].(string)]++
+		}
+		if next != nil && len(rows) != size {
+			return fmt.Sprintf("page %d has %d rows of %d, and is not the last", pages, len(rows), size)
+		}
+		if next == nil {
+			break
+		}
+		after = *next
+		select {
+		case turns <- true:
+		case problem := <-ended:
+			return "the writer ended: " + problem
+		}
+	}
+	for _, oid := range p.steady {
+		if seen[oid] != 1 {
+			return fmt.Sprintf("%s came %d times in pages of %d", oid, seen[oid], size)
+		}
+	}
+	return ""
+}
