@@ -30,6 +30,7 @@ type Body struct {
 type Branch struct {
 	Body
 	rowTable *Table // whose rows are the values or the nested rows
+	outer    *Table // the row that a list hangs on
 	joins    *joins
 }
 

@@ -296,6 +296,9 @@ func (l *level) list(b *Body, branches map[string]int, c BoundColumn) (branch, i
 	if isMultiValue(c.Path) {
 		key += "=" + c.Path.Leaf.Attr.Token()
 	}
+	if usesSelf(c.Path.Steps[n:]) {
+		key += "$"
+	}
 	i, ok := branches[key]
 	if !ok {
 		i = len(b.Branches)
@@ -306,6 +309,7 @@ func (l *level) list(b *Body, branches map[string]int, c BoundColumn) (branch, i
 	br := b.Branches[i]
 	col := Column{Name: c.Name, Attr: c.Path.Leaf.Attr, Kind: c.Path.Kind(), Typed: -1, Branch: -1, Item: -1}
 	inner := br.level(l)
+	inner.row = br.outer
 	switch {
 	case isMultiValue(c.Path):
 		col.Cell = len(br.Cells)
@@ -342,8 +346,8 @@ func (br *Branch) last() *Table { return br.rowTable }
 // startList makes the statement of a to-many column: its rows are the related
 // assets, or the values of a multi-value scalar.
 func (l *level) startList(br *Branch, p Path, n int) {
-	c := l.chain(&br.Select, p.Steps[:n])
-	br.rowTable, br.joins = c.last, c.joins
+	c := l.chain(&br.Select, p.Steps[:n], usesSelf(p.Steps[n:]))
+	br.rowTable, br.outer, br.joins = c.last, c.row, c.joins
 	if !isMultiValue(p) {
 		br.Cells = append(fixedCells(c.last), c.cells()...)
 		return
@@ -357,7 +361,7 @@ func (l *level) startList(br *Branch, p Path, n int) {
 // nested makes the statement of a nested select.
 func (l *level) nested(c BoundColumn) *Branch {
 	br := &Branch{}
-	ch := l.chain(&br.Select, c.Path.Steps)
+	ch := l.chain(&br.Select, c.Path.Steps, false)
 	br.rowTable, br.joins = ch.last, ch.joins
 	br.Cells = append(fixedCells(ch.last), ch.cells()...)
 	br.readAt(ch)

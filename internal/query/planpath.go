@@ -6,6 +6,7 @@ import "github.com/alds-dev/alds/internal/meta"
 type chain struct {
 	parent Expr
 	moment Expr
+	row    *Table // the parent
 	last   *Table
 	joins  *joins
 }
@@ -14,8 +15,9 @@ type chain struct {
 // is a row of l, along steps. The parent's own table is left out where the
 // first step's table holds its id. Where rows have their own moments, a parent
 // is a version; one that was itself reached from a version is the row that was
-// current at that version's moment.
-func (l *level) chain(sel *Select, steps []Step) chain {
+// current at that version's moment. Self tells that what hangs on the chain
+// names the parent.
+func (l *level) chain(sel *Select, steps []Step, self bool) chain {
 	par := &Table{Kind: Asset, Of: l.row.Of, When: l.row.When}
 	var moment Expr
 	switch par.When.Mode {
@@ -27,12 +29,12 @@ func (l *level) chain(sel *Select, steps []Step) chain {
 		par.When.Base = pairs
 		sel.From, moment = pairs, ColumnOf{pairs, "moment"}
 	default:
-		if par.gone = len(steps) == 0 || holdsParent(steps[0]) && !usesSelf(steps); !par.gone {
+		if par.gone = len(steps) == 0 || holdsParent(steps[0]) && !self && !usesSelf(steps); !par.gone {
 			sel.From = par
 		}
 	}
 	inner := &level{planner: l.planner, row: par, joins: newJoins()}
-	c := chain{parent: ColumnOf{par, "id"}, moment: moment, last: par, joins: inner.joins}
+	c := chain{parent: ColumnOf{par, "id"}, moment: moment, row: par, last: par, joins: inner.joins}
 	for _, s := range steps {
 		c.last = inner.extend(sel, c.last, s, true)
 		if s.Attr.Multi {

@@ -84,7 +84,6 @@ type mover struct {
 	rnd            *rand.Rand
 	scope          string
 	steady, moving []string
-	made           int
 }
 
 // fill makes the project and its rows, those that stay and those that move
