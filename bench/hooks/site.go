@@ -151,6 +151,9 @@ func (s *site) cpu() time.Duration {
 	return time.Duration(ticks) * time.Second / 100
 }
 
+// errBusy is a 503: nothing was done, and the request may be sent again.
+var errBusy = errors.New("answered 503")
+
 // post sends a request and decodes the answer.
 func (s *site) post(path string, body, into any) error {
 	text, err := json.Marshal(body)
@@ -169,6 +172,9 @@ func (s *site) post(path string, body, into any) error {
 	defer res.Body.Close()
 	if text, err = io.ReadAll(res.Body); err != nil {
 		return err
+	}
+	if res.StatusCode == http.StatusServiceUnavailable {
+		return fmt.Errorf("%s: %w: %.300s", path, errBusy, text)
 	}
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s answered %d: %.300s", path, res.StatusCode, text)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -71,7 +72,7 @@ func (b *bench) soaked(w *watch, healthy []*receiver) error {
 		}
 		b.say("a healthy receiver got %d events of %d changes", r.events.Load(), changes)
 	}
-	b.say("load %s", load())
+	b.say("%d requests were answered 503; load %s", w.refused.Load(), load())
 	return w.judge()
 }
 
@@ -103,35 +104,58 @@ func (b *bench) soakReceivers() ([]*receiver, error) {
 	return healthy, nil
 }
 
-// write makes changes at the rate until the time is over: one in ten makes a
-// story, the others change one of the newest.
+// soakWriters share the rate, so that a slow answer does not lower it.
+const soakWriters = 4
+
+// write makes changes at the rate until the time is over.
 func (b *bench) write(ctx context.Context, w *watch, until time.Time) error {
-	var newest []string
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
 	tick := time.NewTicker(time.Second / time.Duration(b.o.rate))
 	defer tick.Stop()
-	for i := 0; time.Now().Before(until); i++ {
+	ended := make(chan error, soakWriters)
+	for range soakWriters {
+		go func() { ended <- b.writeOn(ctx, w, tick.C) }()
+	}
+	var errs []error
+	for range soakWriters {
+		errs = append(errs, <-ended)
+	}
+	return errors.Join(errs...)
+}
+
+// writeOn makes one change per tick: one in ten makes a story, the others
+// change one of the newest.
+func (b *bench) writeOn(ctx context.Context, w *watch, tick <-chan time.Time) error {
+	var newest []string
+	for i := 0; ; i++ {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
+			return nil
+		case <-tick:
 		}
-		command := story("Soak " + strconv.Itoa(i))
+		name := "Soak " + strconv.Itoa(i)
+		command := story(name)
 		if len(newest) > 0 && i%10 != 0 {
-			command = map[string]any{"from": newest[rand.N(len(newest))], "update": map[string]any{"Name": "Soaked " + strconv.Itoa(i), "Estimate": i}}
+			command = map[string]any{"from": newest[rand.N(len(newest))], "update": map[string]any{"Name": name + " again", "Estimate": i}}
 		}
 		var answer struct {
 			AssetsCreated   struct{ OIDTokens []string } `json:"assetsCreated"`
 			CommandFailures struct{ Count int }          `json:"commandFailures"`
 		}
-		if err := b.s.post("/api/asset", command, &answer); err != nil {
+		err := b.s.post("/api/asset", command, &answer)
+		if errors.Is(err, errBusy) {
+			w.refused.Add(1)
+			continue
+		}
+		if err == nil && answer.CommandFailures.Count != 0 {
+			err = fmt.Errorf("change %q failed", name)
+		}
+		if err != nil {
 			return err
 		}
-		if answer.CommandFailures.Count != 0 {
-			return fmt.Errorf("change %d failed", i)
-		}
 		newest = append(newest, answer.AssetsCreated.OIDTokens...)
-		newest = newest[max(0, len(newest)-500):]
+		newest = newest[max(0, len(newest)-100):]
 		w.changes.Add(1)
 	}
-	return nil
 }

@@ -28,6 +28,7 @@ type watch struct {
 	names   []string // what is measured, in the order it is shown
 	samples []sample
 	changes atomic.Int64 // made so far
+	refused atomic.Int64 // requests answered 503
 }
 
 // sample is one look at everything.

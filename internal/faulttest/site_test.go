@@ -3,6 +3,7 @@ package faulttest
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -18,7 +19,38 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestMain(m *testing.M) { testdb.Main(m) }
+func TestMain(m *testing.M) {
+	code := testdb.Run(m)
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// built are the commands, once for all tests.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// build builds the commands and returns their folder.
+func build(t *testing.T) string {
+	t.Helper()
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "alds"); built.err != nil {
+			return
+		}
+		out, err := exec.Command("go", "build", "-o", built.dir+"/", "../../cmd/api", "../../cmd/worker", "../../cmd/scheduler").CombinedOutput()
+		if err != nil {
+			built.err = fmt.Errorf("build the commands: %w\n%s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.dir
+}
 
 const (
 	adminPassword = "a password for faults"
@@ -68,17 +100,6 @@ func newSite(t *testing.T, settings ...string) *site {
 	}
 	t.Cleanup(func() { _ = s.db.Close() })
 	return s
-}
-
-// build builds the commands into a folder of the test's own.
-func build(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", dir+"/", "../../cmd/api", "../../cmd/worker", "../../cmd/scheduler").CombinedOutput()
-	if err != nil {
-		t.Fatalf("build the commands: %v\n%s", err, out)
-	}
-	return dir
 }
 
 func (s *site) createDatabase() {

@@ -143,10 +143,18 @@ func empty(d *db.DB) error {
 
 // Main runs the tests of a package and drops the databases they made; call it
 // from TestMain.
-func Main(m *testing.M) {
-	code := m.Run()
-	dropAll()
-	os.Exit(code)
+func Main(m *testing.M) { os.Exit(Run(m)) }
+
+// Run is Main for a TestMain that has something to clear away itself, and
+// exits with the code returned.
+func Run(m *testing.M) int {
+	defer func() {
+		dropAll()
+		if installed.dir != "" {
+			_ = os.RemoveAll(installed.dir)
+		}
+	}()
+	return m.Run()
 }
 
 func dropAll() {
