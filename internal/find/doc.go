@@ -5,8 +5,8 @@
 // A query becomes one statement per result set and one per to-many column, or
 // nested select, and block of up to 500 parents. A result without a limit reads
 // its ids first, then rows and children block by block in one snapshot, so
-// memory is bounded by ids. No map is made per row. With Into, the answer is
-// handed over in pieces while it is read.
+// memory is bounded by ids and by what hangs on the rows of a block. No map is
+// made per row. With Into, the answer is handed over in pieces while it is read.
 //
 // Plans are kept by the shape of a request, which is all of it but its values.
 //
