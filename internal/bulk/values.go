@@ -155,7 +155,8 @@ func asks(n *doc.Node) bool {
 	return false
 }
 
-// mentions reports whether one of the aliases is named anywhere in a node.
+// mentions reports whether one of the aliases is named anywhere in a node. A
+// nested create that is given an alias does not name it.
 func mentions(n *doc.Node, aliases map[string]bool) bool {
 	if n.Kind == doc.String {
 		return strings.HasPrefix(n.Text, "@") && aliases[n.Text]
@@ -165,8 +166,8 @@ func mentions(n *doc.Node, aliases map[string]bool) bool {
 			return true
 		}
 	}
-	for _, k := range n.Keys {
-		if strings.HasPrefix(k, "@") && aliases[k] {
+	for i, k := range n.Keys {
+		if strings.HasPrefix(k, "@") && aliases[k] && n.Items[i].IsScalar() {
 			return true
 		}
 	}

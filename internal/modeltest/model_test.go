@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,21 +58,56 @@ var open = map[string]func(testing.TB) *db.DB{"mysql": testdb.MySQL, "sqlite": t
 func TestModel(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
-			start, until := beginning(t, dialect), time.Now().Add(brief)
-			n := 0
-			for ; *sequences > n || *sequences == 0 && time.Now().Before(until); n++ {
-				seed := *firstSeed + uint64(n)
-				all := generate(seed, start)
-				why := attempt(t, dialect, all)
-				if why == "" {
-					continue
-				}
-				small, why := shrink(t, dialect, all, why)
-				t.Fatalf("seed %d: %s\n%s", seed, why, show(small))
+			start := beginning(t, dialect)
+			n, failed := search(t, dialect, start)
+			if failed == nil {
+				t.Logf("%d sequences from seed %d", n, *firstSeed)
+				return
 			}
-			t.Logf("%d sequences from seed %d", n, *firstSeed)
+			small, why := shrink(t, dialect, generate(failed.seed, start), failed.why)
+			t.Fatalf("seed %d: %s\n%s", failed.seed, why, show(small))
 		})
 	}
+}
+
+// atOnce is how many sequences run at the same time, each on a database of its
+// own: most of the time they wait for it.
+const atOnce = 4
+
+// finding is a sequence after which the sides differ.
+type finding struct {
+	seed uint64
+	why  string
+}
+
+// search runs sequences until one differs, or enough of them did not.
+func search(t *testing.T, dialect string, start *world) (n int, first *finding) {
+	until := time.Now().Add(brief)
+	var mu sync.Mutex
+	next := func() (seed uint64, more bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if first != nil || *sequences <= n && (*sequences > 0 || time.Now().After(until)) {
+			return 0, false
+		}
+		n++
+		return *firstSeed + uint64(n-1), true
+	}
+	var all sync.WaitGroup
+	for range atOnce {
+		all.Go(func() {
+			for seed, more := next(); more; seed, more = next() {
+				why := attempt(t, dialect, generate(seed, start))
+				mu.Lock()
+				if why != "" && (first == nil || seed < first.seed) {
+					first = &finding{seed, why}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return n, first
 }
 
 // beginning is the world of a new database.

@@ -37,17 +37,14 @@ type database struct {
 func MySQL(t testing.TB) *db.DB {
 	t.Helper()
 	server := mysqlServer(t)
-	pool.Lock()
-	defer pool.Unlock()
-	var d *database
-	if n := len(pool.free); n > 0 {
-		d, pool.free = pool.free[n-1], pool.free[:n-1]
-		if err := empty(d.db); err != nil {
-			t.Fatalf("empty the test database: %v", err)
-		}
-	} else {
+	d := unused()
+	if d == nil {
 		d = create(t, server)
+		pool.Lock()
 		pool.all = append(pool.all, d)
+		pool.Unlock()
+	} else if err := empty(d.db); err != nil {
+		t.Fatalf("empty the test database: %v", err)
 	}
 	t.Cleanup(func() {
 		pool.Lock()
@@ -55,6 +52,19 @@ func MySQL(t testing.TB) *db.DB {
 		pool.free = append(pool.free, d)
 	})
 	return d.db
+}
+
+// unused takes a database that no test uses any more, nil when there is none.
+func unused() *database {
+	pool.Lock()
+	defer pool.Unlock()
+	n := len(pool.free)
+	if n == 0 {
+		return nil
+	}
+	d := pool.free[n-1]
+	pool.free = pool.free[:n-1]
+	return d
 }
 
 // SQLite returns an empty migrated SQLite database in a file of its own.
@@ -124,21 +134,23 @@ func empty(d *db.DB) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range steps {
-		text := s.Text
-		if table, ok := strings.CutPrefix(text, "CREATE TABLE IF NOT EXISTS "); ok {
-			if table, _, _ = strings.Cut(table, " "); strings.Contains(table, "schema_migration") {
+	return d.Write(ctx, func(tx *db.Tx) error {
+		for _, s := range steps {
+			text := s.Text
+			if table, ok := strings.CutPrefix(text, "CREATE TABLE IF NOT EXISTS "); ok {
+				if table, _, _ = strings.Cut(table, " "); strings.Contains(table, "schema_migration") {
+					continue
+				}
+				text = "DELETE FROM " + table
+			} else if !strings.HasPrefix(text, "INSERT ") {
 				continue
 			}
-			text = "DELETE FROM " + table
-		} else if !strings.HasPrefix(text, "INSERT ") {
-			continue
+			if _, err := tx.Exec(ctx, text); err != nil {
+				return fmt.Errorf("%04d_%s: %w", s.Version, s.Name, err)
+			}
 		}
-		if _, err := d.Exec(ctx, text); err != nil {
-			return fmt.Errorf("%04d_%s: %w", s.Version, s.Name, err)
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Main runs the tests of a package and drops the databases they made; call it
