@@ -19,9 +19,12 @@ type bulk struct {
 	} `json:"commandFailures"`
 }
 
+// headers of a request beside the usual ones.
+type headers map[string]string
+
 // send posts a body and returns the status and text of the answer; an error
 // says that there was none.
-func (s *site) send(ctx context.Context, path, key string, body any) (status int, text []byte, err error) {
+func (s *site) send(ctx context.Context, path string, with headers, body any) (status int, text []byte, err error) {
 	if text, err = json.Marshal(body); err != nil {
 		return 0, nil, err
 	}
@@ -31,8 +34,8 @@ func (s *site) send(ctx context.Context, path, key string, body any) (status int
 	}
 	req.SetBasicAuth("admin", adminPassword)
 	req.Header.Set("Content-Type", "application/json")
-	if key != "" {
-		req.Header.Set("Idempotency-Key", key)
+	for name, value := range with {
+		req.Header.Set(name, value)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -46,7 +49,7 @@ func (s *site) send(ctx context.Context, path, key string, body any) (status int
 // post sends a request and decodes what it is answered with; any status but
 // 200 is an error.
 func (s *site) post(ctx context.Context, path string, body, into any) error {
-	status, text, err := s.send(ctx, path, "", body)
+	status, text, err := s.send(ctx, path, nil, body)
 	if err != nil {
 		return err
 	}

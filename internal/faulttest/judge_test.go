@@ -27,7 +27,7 @@ func judge(t *testing.T, s *site, authors []*author) {
 		of[mark] = l
 		return err
 	})
-	tally, again := map[string]int{}, 0
+	tally, again, later := map[string]int{}, 0, 0
 	for _, a := range authors {
 		for _, bad := range a.bad {
 			t.Errorf("%s", bad)
@@ -42,7 +42,10 @@ func judge(t *testing.T, s *site, authors []*author) {
 				what = "absent, as an atomic one with a failed command is"
 			}
 			tally[fmt.Sprintf("%s and %s", r.outcome, what)]++
-			if r.sent > 1 {
+			switch {
+			case r.with["Prefer"] != "":
+				later++
+			case r.sent > 1:
 				again++
 			}
 		}
@@ -51,7 +54,7 @@ func judge(t *testing.T, s *site, authors []*author) {
 	for _, what := range slices.Sorted(maps.Keys(tally)) {
 		t.Logf("%5d requests %s", tally[what], what)
 	}
-	t.Logf("%5d of them were sent more than once under one key", again)
+	t.Logf("%5d of them were sent more than once under one key, %d carried out by the worker", again, later)
 }
 
 // weigh says whether a request is whole or absent, and fails when it is
@@ -66,7 +69,7 @@ func (r *request) weigh(t *testing.T, l left) {
 		t.Errorf("%s (%s) is half done: %d of %d versions", r.mark, r.kind, l.versions, want)
 	}
 	r.whole = l.versions != 0
-	if r.outcome == done && !r.whole && r.kind != atomicFails || r.outcome == nothing && r.whole {
+	if r.outcome == done && !r.whole && r.kind != atomicFails || (r.outcome == nothing || r.outcome == refused) && r.whole {
 		t.Errorf("%s (%s) was %s and left %d versions", r.mark, r.kind, r.outcome, l.versions)
 	}
 }

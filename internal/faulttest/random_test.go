@@ -31,19 +31,13 @@ func (s *site) startAll() *fleet {
 	return f
 }
 
-// start starts a process and waits until it runs: one that finds no database
-// at its start ends, for those who supervise it to start it again.
 func (f *fleet) start(name string) {
 	f.s.t.Helper()
 	if name == "api" {
 		f.runs[name] = f.s.startAPI()
 		return
 	}
-	admin := freeAddr(f.s.t)
-	f.runs[name] = f.s.startAt(admin, commands[name])
-	if !answers(f.s.t.Context(), "http://"+admin+"/healthz") {
-		f.s.t.Fatalf("%s does not run", name)
-	}
+	f.runs[name] = f.s.startBeside(commands[name])
 }
 
 // again ends a process and starts it anew.

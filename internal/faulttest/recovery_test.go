@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -108,15 +107,6 @@ func (s *site) make(project, name string, n int) {
 	if len(b.AssetsCreated.OIDTokens) != n {
 		s.t.Fatalf("%d of %d stories were made", len(b.AssetsCreated.OIDTokens), n)
 	}
-}
-
-// startAt starts a command whose metrics can be read at an address.
-func (s *site) startAt(admin, name string) *process {
-	s.t.Helper()
-	env := s.env
-	s.env = slices.Concat(env, []string{"ALDS_ADMIN_ADDR=" + admin})
-	defer func() { s.env = env }()
-	return s.start(name)
 }
 
 // metric reads one number; 0 while the process does not tell it.

@@ -35,13 +35,14 @@ const (
 	unknown outcome = "unanswered"
 	done    outcome = "answered 200"
 	nothing outcome = "answered that nothing was changed"
+	refused outcome = "given up by the workers"
 )
 
 // request is one bulk request and what is known of it.
 type request struct {
 	kind    string
 	mark    string // its comment, and Reference of the stories it makes
-	key     string // Idempotency-Key; empty for none
+	with    headers
 	block   *block // that it makes or changes
 	value   int    // the Estimate it sets
 	sent    int
@@ -70,7 +71,8 @@ type author struct {
 
 // TestRequestsAreWholeOrAbsent kills the api at random instants of large
 // requests, ends their transactions by deadlocks, cuts their connections and
-// restarts MariaDB under them. Every request is then wholly done or wholly
+// restarts MariaDB under them; those that prefer respond-async lose the worker,
+// too. Every request is then wholly done or wholly
 // absent, as its answer says; one without an answer is one of the two, and one
 // that is sent again under its key is done once.
 func TestRequestsAreWholeOrAbsent(t *testing.T) {
@@ -79,7 +81,7 @@ func TestRequestsAreWholeOrAbsent(t *testing.T) {
 	if _, err := s.db.Exec(t.Context(), "CREATE TABLE ballast (n BIGINT PRIMARY KEY)"); err != nil {
 		t.Fatal(err)
 	}
-	api := s.startAPI()
+	api, worker := s.startAPI(), s.startBeside("worker")
 	authors := make([]*author, writers+1)
 	for i := range authors {
 		name := fmt.Sprintf("author-%d", i)
@@ -102,6 +104,7 @@ func TestRequestsAreWholeOrAbsent(t *testing.T) {
 	began := time.Now()
 	struck := strikeAll(g, *faults, 500*time.Millisecond, append(s.databaseFaults(),
 		fault{"api killed", 12, func() { api.mustRun(); api.kill(); api = s.startAPI() }},
+		fault{"worker killed", 3, func() { worker.mustRun(); worker.kill(); worker = s.startBeside("worker") }},
 		fault{"deadlock", 3, crossed.cross},
 	))
 	took := time.Since(began)
@@ -139,8 +142,11 @@ func (a *author) making() *request {
 func (a *author) about(b *block, kind string) *request {
 	n := len(a.requests) + 1
 	r := &request{kind: kind, mark: fmt.Sprintf("%s-request-%d", a.name, n), block: b, value: n, outcome: unknown}
-	if a.g.IntN(2) == 0 {
-		r.key = r.mark
+	switch a.g.IntN(5) {
+	case 0, 1:
+		r.with = headers{"Idempotency-Key": r.mark}
+	case 2:
+		r.with = headers{"Idempotency-Key": r.mark, "Prefer": "respond-async"}
 	}
 	a.requests = append(a.requests, r)
 	b.requests = append(b.requests, r)
@@ -184,15 +190,12 @@ func (r *request) stories() []any {
 func (a *author) do(ctx context.Context, r *request) {
 	for until := time.Now().Add(2 * answersIn); ctx.Err() == nil && time.Now().Before(until); {
 		r.sent++
-		status, text, err := a.s.send(ctx, "/api/asset?comment="+url.QueryEscape(r.mark), r.key, r.body())
+		status, text, err := a.s.send(ctx, "/api/asset?comment="+url.QueryEscape(r.mark), r.with, r.body())
 		r.outcome = a.read(r, status, text, err)
-		if r.outcome == done || r.key == "" {
+		if r.outcome == done || r.outcome == refused || r.with == nil {
 			break
 		}
-		if err != nil {
-			answers(ctx, a.s.base)
-		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 	r.block.lost = r.block.lost || r.outcome == unknown || r.kind == create && r.outcome != done
 }
@@ -207,8 +210,10 @@ func (a *author) read(r *request, status int, text []byte, err error) outcome {
 		return unknown
 	case status == http.StatusServiceUnavailable:
 		return nothing
-	case status == http.StatusConflict && r.sent > 1: // an earlier sending is still at it
+	case status == http.StatusConflict && r.sent > 1, status == http.StatusAccepted: // somebody is at it
 		return unknown
+	case status == http.StatusBadRequest && bytes.Contains(text, []byte("never ended")): // it killed five workers, so to say
+		return refused
 	}
 	var b bulk
 	failures := 0
@@ -233,6 +238,7 @@ func (a *author) cross() {
 	ended := make(chan struct{})
 	before := a.s.count(deadlocks)
 	r := a.about(b, update)
+	delete(r.with, "Prefer") // a worker may take its time
 	c.other = func() {
 		go func() {
 			a.do(a.s.t.Context(), r)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -184,6 +185,29 @@ func (s *site) startAPI() *process {
 		s.t.Fatal("the api does not answer")
 	}
 	return p
+}
+
+// startBeside starts a worker or scheduler and waits until it runs: one that
+// finds no database at its start ends, for those who supervise it to start it
+// again.
+func (s *site) startBeside(name string) *process {
+	s.t.Helper()
+	admin := freeAddr(s.t)
+	p := s.startAt(admin, name)
+	if !answers(s.t.Context(), "http://"+admin+"/healthz") {
+		s.t.Fatalf("%s does not run", name)
+	}
+	return p
+}
+
+// startAt starts a command whose metrics and health can be asked for at an
+// address.
+func (s *site) startAt(admin, name string) *process {
+	s.t.Helper()
+	env := s.env
+	s.env = slices.Concat(env, []string{"ALDS_ADMIN_ADDR=" + admin})
+	defer func() { s.env = env }()
+	return s.start(name)
 }
 
 // answers waits until somebody answers at all.
