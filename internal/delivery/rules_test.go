@@ -1,7 +1,9 @@
 package delivery
 
 import (
+	"net"
 	"net/netip"
+	"net/url"
 	"testing"
 	"time"
 )
@@ -100,5 +102,14 @@ func TestIsPublic(t *testing.T) {
 		if got := isPublic(netip.MustParseAddr(addr)); got != want {
 			t.Errorf("%s: public %t, want %t", addr, got, want)
 		}
+	}
+}
+
+func TestReasonsNameNoServerOfOurs(t *testing.T) {
+	err := &url.Error{Op: "Post", URL: "http://a.test/?token=1", Err: &net.OpError{Op: "dial", Err: &net.DNSError{
+		Err: "no such host", Name: "a.test", Server: "10.1.2.3:53",
+	}}}
+	if got, want := reason(err), "lookup a.test: no such host"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -171,6 +171,9 @@ func reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer in time"
 	}
+	if lookup, ok := errors.AsType[*net.DNSError](err); ok { // without the server that was asked
+		return "lookup " + lookup.Name + ": " + lookup.Err
+	}
 	if inner := errors.Unwrap(err); inner != nil { // url.Error
 		return inner.Error()
 	}

@@ -1,12 +1,14 @@
 package webhook
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/oid"
@@ -89,9 +91,17 @@ func (*Service) setURL(r *record, v *doc.Node) error {
 		return errURL(v.At, "the scheme is "+strconv.Quote(u.Scheme))
 	case u.Hostname() == "":
 		return errURL(v.At, "it names no host")
+	case !isPort(u.Port()):
+		return errURL(v.At, "the port is no number from 1 to 65535")
 	}
 	r.url = raw
 	return nil
+}
+
+// isPort reports whether there is no port or one that can be called.
+func isPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
 }
 
 func (*Service) setMaxBatch(r *record, v *doc.Node) error {
@@ -208,6 +218,41 @@ func (*Service) userContext(d *Definition, v *doc.Node) error {
 	d.UserContext = v.Text
 	return nil
 }
+
+// checkMembers refuses a userContext that no member has: it would match nothing
+// and say nothing.
+func (s *Service) checkMembers(ctx context.Context, q db.Querier, n *doc.Node) error {
+	definitions, ok := n.Get("eventTypes")
+	if !ok {
+		return nil
+	}
+	var ids []int64
+	var named []*doc.Node
+	for i := range definitions.Items {
+		v, ok := definitions.Items[i].Get("userContext")
+		if !ok || v.Kind == doc.Null {
+			continue
+		}
+		o, err := oid.Parse(v.Text)
+		if err != nil {
+			return errMember(v.At, v.Text)
+		}
+		ids, named = append(ids, s.stored(o)), append(named, v)
+	}
+	found, err := s.loader.Current(ctx, q, ids)
+	if err != nil {
+		return err
+	}
+	for i, v := range named {
+		if m := found[ids[i]]; m == nil || m.Type.Name != "Member" || m.State >= stateDeleted {
+			return errMember(v.At, v.Text)
+		}
+	}
+	return nil
+}
+
+// stateDeleted is the state of deleted assets.
+const stateDeleted = 255
 
 // checkTokens checks the tokens one by one, so that a fault points at the one
 // that is wrong.

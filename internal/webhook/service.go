@@ -119,6 +119,9 @@ func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subs
 		r.webhookID = r.id
 	}
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
+		if err := s.checkMembers(ctx, tx, n); err != nil {
+			return err
+		}
 		if err := s.stamp(ctx, tx, &r); err != nil {
 			return err
 		}
@@ -179,6 +182,9 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 		}
 		was := r.enabled
 		if err := s.apply(&r, n); err != nil {
+			return err
+		}
+		if err := s.checkMembers(ctx, tx, n); err != nil {
 			return err
 		}
 		if r.generation = gen; r.webhookID == "" {
@@ -294,6 +300,14 @@ func (s *Service) shown(r *record) Subscription {
 		EventTypes: r.definitions, LastResponseAt: instant(r.lastResponseAt), RetryCount: r.retryCount,
 		CreatedAt: instant(r.createdAt), UpdatedAt: instant(r.updatedAt), CreatedBy: s.member(r.createdBy),
 	}
+}
+
+// stored is the stored id of a member.
+func (s *Service) stored(member oid.OID) int64 {
+	if t, ok := s.model.Type(member.Type); ok {
+		return t.Stored(member.ID)
+	}
+	return member.ID
 }
 
 // member prints the stored id of a member as an Oid.

@@ -33,6 +33,7 @@ func TestWhatASubscriptionMustNotBe(t *testing.T) {
 			"a header with a line break", `{"url":"http://a.test","authorizationHeader":"a\r\nX: y",` + events + `}`,
 			"authorizationHeader must be one line", `a\r`,
 		},
+		{"a url with a port that is none", `{"url":"http://a.test:99999/",` + events + `}`, "the port is no number from 1 to 65535", "http"},
 		{"enabled as text", `{"url":"http://a.test","enabled":"yes",` + events + `}`, "enabled must be true or false", "yes"},
 		{"a batch of none", `{"url":"http://a.test","maxBatch":0,` + events + `}`, "maxBatch must be a number from 1 to 100", "0"},
 		{"a short secret", `{"url":"http://a.test","secret":"whsec_YWJj",` + events + `}`, "secret must be", "whsec"},
@@ -72,8 +73,21 @@ func TestWhatASubscriptionMustNotBe(t *testing.T) {
 			"a context that is no member", `{"url":"http://a.test","eventTypes":[{"type":"AssetChanged","from":"Story","userContext":"Story:1"}]}`,
 			"Invalid OID token: Story:1", "Story:1",
 		},
+		{
+			"a context that names nobody", `{"url":"http://a.test","eventTypes":[{"type":"AssetChanged","from":"Story","userContext":"Member:4711"}]}`,
+			"Invalid OID token: Member:4711", "Member:4711",
+		},
+		{
+			"a context that names another asset", `{"url":"http://a.test","eventTypes":[{"type":"AssetChanged","from":"Story"},{"type":"AssetChanged","from":"Story","userContext":"Member:4712"}]}`,
+			"Invalid OID token: Member:4712", "Member:4712",
+		},
+		{
+			"a context that names a deleted member", `{"url":"http://a.test","eventTypes":[{"type":"AssetChanged","from":"Story","userContext":"Member:4713"}]}`,
+			"Invalid OID token: Member:4713", "Member:4713",
+		},
 	}
 	f := newFixture(t, testdb.SQLite(t))
+	f.write(20, edit{asset: 4712, typ: "Story"}, edit{asset: 4713, typ: "Member", set: map[string]any{"state": 255}})
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
 			_, err := f.s.Create(t.Context(), f.who, []byte(tt.body))
@@ -180,6 +194,7 @@ func TestFiltersContextsAndSeveralDefinitions(t *testing.T) {
 		s := newSink(t, nil)
 		w := f.worker(delivery.Options{})
 		id := f.story("a")
+		f.write(20, edit{asset: 21, typ: "Member"}, edit{asset: 999, typ: "Member"})
 		sub := func(name string, definitions ...any) {
 			f.subscribe(s.URL, map[string]any{"webhookId": name, "eventTypes": definitions})
 		}
