@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/recall"
 )
 
 // match finds out who wants what of a chunk and builds the deliveries.
@@ -44,20 +45,20 @@ func (w *Worker) events(ctx context.Context, idx *index, c *chunk) ([]*event, er
 		audits[a.id] = a
 	}
 	var err error
-	if c.near, err = w.near(ctx, idx, c.versions); err != nil {
+	if c.near, err = recall.Load(ctx, w.db, w.loader, idx.hops, c.versions); err != nil {
 		return nil, err
 	}
 	var possible []change.Version
 	var wishes []wishes
-	count := [...]int{unsure: 0, no: 0, yes: 0}
+	var count [recall.Yes + 1]int
 	for i := range c.versions {
 		v := &c.versions[i]
-		if ws := possibleFor(idx, view{now: v, near: c.near}, audits[v.Audit].generation, &count); ws.some() {
+		if ws := possibleFor(idx, recall.View{Now: v, Near: c.near}, audits[v.Audit].generation, &count); ws.some() {
 			possible = append(possible, *v)
 			wishes = append(wishes, ws)
 		}
 	}
-	w.metrics.decided.WithLabelValues("memory").Add(float64(count[yes] + count[no]))
+	w.metrics.decided.WithLabelValues("memory").Add(float64(count[recall.Yes] + count[recall.No]))
 	steps, err := w.loader.Steps(ctx, w.db, possible)
 	if err != nil {
 		return nil, err
@@ -89,8 +90,8 @@ func (w *wishes) some() bool { return len(w.sure)+len(w.open) > 0 }
 
 // possibleFor lists the wishes that a version may be for, as far as memory
 // tells; generation is that of its write. Answers are counted.
-func possibleFor(idx *index, v view, generation int64, count *[yes + 1]int) (ws wishes) {
-	for _, x := range idx.of(v.now) {
+func possibleFor(idx *index, v recall.View, generation int64, count *[recall.Yes + 1]int) (ws wishes) {
+	for _, x := range idx.of(v.Now) {
 		if generation < x.target.since {
 			continue
 		}
@@ -98,17 +99,17 @@ func possibleFor(idx *index, v view, generation int64, count *[yes + 1]int) (ws 
 			ws.sure = append(ws.sure, x)
 			continue
 		}
-		got := unsure
+		got := recall.Unsure
 		if x.memory != nil {
-			if v.who = nil; !x.hasContext {
-				v.who = &auth.System
+			if v.Who = nil; !x.hasContext {
+				v.Who = &auth.System
 			}
-			got = x.memory.decide(v)
+			got = x.memory.Decide(v)
 			count[got]++
 		}
 		switch {
-		case got == no:
-		case got == yes && !x.hasContext:
+		case got == recall.No:
+		case got == recall.Yes && !x.hasContext:
 			ws.sure = append(ws.sure, x)
 		default:
 			ws.open = append(ws.open, x)
@@ -121,7 +122,7 @@ func possibleFor(idx *index, v view, generation int64, count *[yes + 1]int) (ws 
 type matching struct {
 	w    *Worker
 	ctx  context.Context //nolint:containedctx // lives as long as one call of match
-	near near
+	near recall.Near
 	rows map[string]map[*event]json.RawMessage // by wish.rowKey
 }
 
@@ -178,11 +179,11 @@ func (m *matching) filter(events []*event) error {
 func (m *matching) ask(x *wish, who auth.Actor, events []*event, matched map[*event]bool) error {
 	var rest []*event
 	for _, e := range events {
-		got := unsure
+		got := recall.Unsure
 		if x.memory != nil && x.hasContext { // without, it has been asked before
-			got = x.memory.decide(view{now: &e.step.Now, near: m.near, who: &who})
+			got = x.memory.Decide(recall.View{Now: &e.step.Now, Near: m.near, Who: &who})
 		}
-		if matched[e] = got == yes; got == unsure {
+		if matched[e] = got == recall.Yes; got == recall.Unsure {
 			rest = append(rest, e)
 		}
 	}

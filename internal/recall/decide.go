@@ -1,4 +1,4 @@
-package webhook
+package recall
 
 import (
 	"slices"
@@ -11,61 +11,62 @@ import (
 	"github.com/alds-dev/alds/internal/token"
 )
 
-// answer is what memory knows of a filter: yes, no, or that SQL must say.
-type answer uint8
+// Answer is what memory knows of a filter: yes, no, or that SQL must say.
+type Answer uint8
 
+// The answers.
 const (
-	unsure answer = iota
-	no
-	yes
+	Unsure Answer = iota
+	No
+	Yes
 )
 
-func answerOf(b bool) answer {
+func answerOf(b bool) Answer {
 	if b {
-		return yes
+		return Yes
 	}
-	return no
+	return No
 }
 
-func (a answer) not() answer {
+func (a Answer) not() Answer {
 	switch a {
-	case yes:
-		return no
-	case no:
-		return yes
+	case Yes:
+		return No
+	case No:
+		return Yes
 	default:
-		return unsure
+		return Unsure
 	}
 }
 
-// view is what memory looks at to decide.
-type view struct {
-	now  *change.Version
-	near near        // the assets around it
-	who  *auth.Actor // nil: whose rights count is not known yet
+// View is what memory looks at to decide.
+type View struct {
+	Now  *change.Version // with all its columns
+	Near Near            // the assets around it
+	Who  *auth.Actor     // nil: whose rights count is not known yet
 }
 
-// decide says whether the member sees the asset and the filter holds.
-func (y *memory) decide(v view) answer {
-	seen := y.self.sees(v.who, v.now)
-	if y.root == nil || seen == no {
+// Decide says whether the member sees the asset and the filter holds.
+func (y *Filter) Decide(v View) Answer {
+	seen := y.self.sees(v.Who, v.Now)
+	if y.root == nil || seen == No {
 		return seen
 	}
-	if got := y.root.holds(v); got != yes {
+	if got := y.root.holds(v); got != Yes {
 		return got
 	}
 	return seen
 }
 
 // sees says whether a member sees a version that the link leads to.
-func (l *link) sees(who *auth.Actor, v *change.Version) answer {
+func (l *link) sees(who *auth.Actor, v *change.Version) Answer {
 	switch {
 	case !l.secured:
-		return yes
+		return Yes
 	case who == nil:
-		return unsure
+		return Unsure
 	case who.All:
-		return yes
+		return Yes
 	}
 	id, ok := v.Columns[l.scope].(int64)
 	if !ok {
@@ -76,18 +77,18 @@ func (l *link) sees(who *auth.Actor, v *change.Version) answer {
 }
 
 // holds evaluates a condition.
-func (n *node) holds(v view) answer {
+func (n *node) holds(v View) Answer {
 	switch {
 	case n.op == token.And:
-		return join(n.kids, v, no)
+		return join(n.kids, v, No)
 	case n.op == token.Or:
-		return join(n.kids, v, yes)
+		return join(n.kids, v, Yes)
 	case n.leaf == nil:
-		return unsure
+		return Unsure
 	}
 	f := n.leaf
-	got := unsure
-	if f.only != nil && !slices.Contains(f.only, v.now.Type) { // the attribute is not of this type
+	got := Unsure
+	if f.only != nil && !slices.Contains(f.only, v.Now.Type) { // the attribute is not of this type
 		got = answerOf(f.test == token.Eq && slices.ContainsFunc(f.term.Values, isNothing))
 	} else {
 		got = f.holds(v)
@@ -100,26 +101,26 @@ func (n *node) holds(v view) answer {
 
 // join joins what is known of conditions; end is the answer of one that answers
 // for all.
-func join(kids []node, v view, end answer) answer {
+func join(kids []node, v View, end Answer) Answer {
 	got := end.not()
 	for i := range kids {
 		switch kids[i].holds(v) {
 		case end:
 			return end
-		case unsure:
-			got = unsure
+		case Unsure:
+			got = Unsure
 		}
 	}
 	return got
 }
 
 // holds answers the positive term.
-func (f *leaf) holds(v view) answer {
-	row := v.now
+func (f *leaf) holds(v View) Answer {
+	row := v.Now
 	if f.hop != nil {
 		var known bool
 		if row, known = f.hop.follow(row, v); !known {
-			return unsure
+			return Unsure
 		}
 	}
 	var value any
@@ -131,14 +132,14 @@ func (f *leaf) holds(v view) answer {
 		value = row.Columns[f.slot]
 	}
 	var to *meta.Type
-	if f.to != nil && value != nil && (f.looks || f.to.secured && (v.who == nil || !v.who.All)) {
+	if f.to != nil && value != nil && (f.looks || f.to.secured && (v.Who == nil || !v.Who.All)) {
 		if f.hop != nil { // a second relation on
-			return unsure
+			return Unsure
 		}
 		related, known := f.to.follow(row, v)
 		switch {
 		case !known:
-			return unsure
+			return Unsure
 		case related == nil:
 			value = nil
 		default:
@@ -150,22 +151,22 @@ func (f *leaf) holds(v view) answer {
 
 // follow returns the asset that a relation of a version names, as it was at the
 // moment looked at and as the member sees it: nil for none.
-func (l *link) follow(from *change.Version, v view) (to *change.Version, known bool) {
+func (l *link) follow(from *change.Version, v View) (to *change.Version, known bool) {
 	id, ok := from.Columns[l.slot].(int64)
 	if !ok {
 		return nil, true
 	}
-	to, known = v.near.at(id, v.now.Moment)
+	to, known = v.Near.at(id, v.Now.Moment)
 	switch {
 	case !known || to == nil:
 		return nil, known
 	case l.only != nil && !slices.Contains(l.only, to.Type):
 		return nil, true
 	}
-	switch l.sees(v.who, to) {
-	case no:
+	switch l.sees(v.Who, to) {
+	case No:
 		return nil, true
-	case unsure:
+	case Unsure:
 		return nil, false
 	default:
 		return to, true
@@ -176,23 +177,23 @@ func isNothing(v query.Value) bool { return v.Kind == query.NoValue }
 
 // compare compares a value: any of the term's values may fit. to is the type of
 // the asset that a relation names, where it is known.
-func (f *leaf) compare(value any, to *meta.Type) answer {
+func (f *leaf) compare(value any, to *meta.Type) Answer {
 	switch f.test {
 	case token.Has:
 		return present(value)
 	case token.Holds:
 		if f.flag {
-			return unsure
+			return Unsure
 		}
 		return present(value)
 	}
-	got := no
+	got := No
 	for i := range f.term.Values {
 		switch f.fits(value, to, &f.term.Values[i]) {
-		case yes:
-			return yes
-		case unsure:
-			got = unsure
+		case Yes:
+			return Yes
+		case Unsure:
+			got = Unsure
 		}
 	}
 	return got
@@ -200,19 +201,19 @@ func (f *leaf) compare(value any, to *meta.Type) answer {
 
 // present answers whether there is a value: empty text is none, and so is text
 // that sorts like it.
-func present(value any) answer {
+func present(value any) Answer {
 	if text, ok := value.(string); ok {
 		return answerOf(db.Compare(text, "") != 0)
 	}
 	return answerOf(value != nil)
 }
 
-func (f *leaf) fits(value any, to *meta.Type, want *query.Value) answer {
+func (f *leaf) fits(value any, to *meta.Type, want *query.Value) Answer {
 	if want.Kind == query.NoValue && f.test == token.Eq {
 		return present(value).not()
 	}
 	if value == nil {
-		return no
+		return No
 	}
 	switch have := value.(type) {
 	case string:
@@ -227,45 +228,45 @@ func (f *leaf) fits(value any, to *meta.Type, want *query.Value) answer {
 			return ordered(f.test, have, float64(want.Int))
 		}
 	}
-	return unsure
+	return Unsure
 }
 
 // fitsText compares as the databases do.
-func (f *leaf) fitsText(have string, want *query.Value) answer {
+func (f *leaf) fitsText(have string, want *query.Value) Answer {
 	switch {
 	case want.Kind != query.TextOf:
-		return unsure
+		return Unsure
 	case f.test == token.Like:
 		return answerOf(db.Like(have, want.Text, '|'))
 	case f.test == token.Eq && have == want.Text:
-		return yes
+		return Yes
 	}
 	return ordered(f.test, db.Compare(have, want.Text), 0)
 }
 
-func (f *leaf) fitsInt(have int64, to *meta.Type, want *query.Value) answer {
+func (f *leaf) fitsInt(have int64, to *meta.Type, want *query.Value) Answer {
 	switch want.Kind {
 	case query.RefOf:
 		switch {
 		case f.test != token.Eq:
-			return unsure
+			return Unsure
 		case have != want.Int:
-			return no
+			return No
 		case to != nil:
 			return answerOf(slices.Contains(want.Type.Concrete, to))
 		case f.looks:
-			return unsure
+			return Unsure
 		}
-		return yes
+		return Yes
 	case query.IntOf:
 		return ordered(f.test, have, want.Int)
 	case query.NumOf:
 		return ordered(f.test, float64(have), want.Num)
 	}
-	return unsure
+	return Unsure
 }
 
-func ordered[T int | int64 | float64](test token.Test, have, want T) answer {
+func ordered[T int | int64 | float64](test token.Test, have, want T) Answer {
 	switch test {
 	case token.Eq:
 		return answerOf(have == want)
@@ -278,5 +279,5 @@ func ordered[T int | int64 | float64](test token.Test, have, want T) answer {
 	case token.Ge:
 		return answerOf(have >= want)
 	}
-	return unsure
+	return Unsure
 }

@@ -1,4 +1,4 @@
-package webhook
+package recall
 
 import (
 	"context"
@@ -9,19 +9,19 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// nearMost bounds the versions of related assets that are kept for a chunk;
+// nearMost bounds the versions of related assets that are kept;
 // with more of them SQL answers.
 const nearMost = 4000
 
-// near holds the assets that a chunk's versions name, as they were during it.
-// The zero value knows nothing.
-type near struct {
+// Near holds the assets that versions name, as they were during those. The zero
+// value knows nothing.
+type Near struct {
 	versions map[int64][]change.Version // by stored id; none for an asset that was not there
 }
 
-// at returns an asset as it was at a moment of the chunk; nil when it was not
-// there.
-func (n near) at(id, moment int64) (v *change.Version, known bool) {
+// at returns an asset as it was at a moment of those versions; nil when it was
+// not there.
+func (n Near) at(id, moment int64) (v *change.Version, known bool) {
 	all, known := n.versions[id]
 	for i := range all {
 		if all[i].Moment <= moment && all[i].Until > moment {
@@ -31,11 +31,26 @@ func (n near) at(id, moment int64) (v *change.Version, known bool) {
 	return nil, known
 }
 
-// near reads what the versions' relations lead to, as far as definitions of
-// their types look at it.
-func (w *Worker) near(ctx context.Context, idx *index, versions []change.Version) (near, error) {
-	n := near{}
-	if len(idx.hops) == 0 || len(versions) == 0 {
+// Hops are slots of relations, by the concrete type that has them.
+type Hops map[*meta.Type][]int
+
+// Add adds the relations that a filter of from follows.
+func (h Hops) Add(from *meta.Type, f *Filter) {
+	for _, t := range from.Concrete {
+		for _, s := range f.hops {
+			if !slices.Contains(h[t], s) {
+				h[t] = append(h[t], s)
+			}
+		}
+	}
+}
+
+// Load reads what the versions' relations lead to, as far as hops names them:
+// one statement per db.MaxIn assets. Where that would be too much, the answer
+// knows nothing.
+func Load(ctx context.Context, q db.Querier, l *change.Loader, hops Hops, versions []change.Version) (Near, error) {
+	n := Near{}
+	if len(hops) == 0 || len(versions) == 0 {
 		return n, nil
 	}
 	first, last := versions[0].Moment, versions[0].Moment
@@ -43,7 +58,7 @@ func (w *Worker) near(ctx context.Context, idx *index, versions []change.Version
 	for i := range versions {
 		v := &versions[i]
 		first, last = min(first, v.Moment), max(last, v.Moment)
-		for _, slot := range idx.hops[v.Type] {
+		for _, slot := range hops[v.Type] {
 			if id, ok := v.Columns[slot].(int64); ok {
 				ids = append(ids, id)
 			}
@@ -54,7 +69,7 @@ func (w *Worker) near(ctx context.Context, idx *index, versions []change.Version
 	found := map[int64][]change.Version{}
 	room := nearMost
 	for part := range slices.Chunk(ids, db.MaxIn) {
-		all, err := w.loader.During(ctx, w.db, part, first, last, room+1)
+		all, err := l.During(ctx, q, part, first, last, room+1)
 		if err != nil {
 			return n, err
 		}
@@ -70,13 +85,4 @@ func (w *Worker) near(ctx context.Context, idx *index, versions []change.Version
 	}
 	n.versions = found
 	return n, nil
-}
-
-// hopsOf adds slots to those of a type.
-func hopsOf(hops map[*meta.Type][]int, t *meta.Type, slots []int) {
-	for _, s := range slots {
-		if !slices.Contains(hops[t], s) {
-			hops[t] = append(hops[t], s)
-		}
-	}
 }

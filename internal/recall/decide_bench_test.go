@@ -1,4 +1,4 @@
-package webhook
+package recall
 
 import (
 	"testing"
@@ -20,10 +20,10 @@ func BenchmarkDecide(b *testing.B) {
 	v.Columns[estimate.Place.Slot], v.Columns[status.Place.Slot] = 3.0, int64(1501)
 	for name, filter := range map[string]string{"own": "Estimate>'100'", "related": "Status.Name='In Work'"} {
 		b.Run(name, func(b *testing.B) {
-			y := newMemory(model, story, []string{filter}, nil, false)
-			around := near{versions: map[int64][]change.Version{1501: {done}}}
+			y := New(model, story, []string{filter}, nil, false)
+			around := Near{versions: map[int64][]change.Version{1501: {done}}}
 			for b.Loop() {
-				if y.decide(view{now: v, near: around, who: &auth.System}) != no {
+				if y.Decide(View{Now: v, Near: around, Who: &auth.System}) != No {
 					b.Fatal("it matches")
 				}
 			}

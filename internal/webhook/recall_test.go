@@ -11,11 +11,10 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
-	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/recall"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -81,7 +80,7 @@ func TestMemoryAndSQLAgree(t *testing.T) {
 		for i, v := range versions {
 			at[i] = oid.OID{Type: v.Type.Name, ID: v.Type.Shown(v.ID), Moment: v.Moment}
 		}
-		asked, decided, agreed, hops := 0, 0, 0, 0
+		asked, decided, agreed, followed := 0, 0, 0, 0
 		for asked < 600 {
 			from, who := g.one("Story", "Defect", "PrimaryWorkitem", "Workitem"), someActors[g.IntN(len(someActors))]
 			var filters []string
@@ -93,16 +92,14 @@ func TestMemoryAndSQLAgree(t *testing.T) {
 			}
 			asked++
 			top, _ := model.Type(from)
-			y := newMemory(model, top, filters, nil, !who.All)
+			y := recall.New(model, top, filters, nil, !who.All)
 			if y == nil {
 				continue
 			}
 			decided++
-			x := &index{hops: map[*meta.Type][]int{}}
-			for _, leaf := range top.Concrete {
-				hopsOf(x.hops, leaf, y.hops)
-			}
-			around, err := f.s.NewWorker(delivery.Options{}).near(t.Context(), x, versions)
+			hops := recall.Hops{}
+			hops.Add(top, y)
+			around, err := recall.Load(t.Context(), d, f.s.loader, hops, versions)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,18 +111,18 @@ func TestMemoryAndSQLAgree(t *testing.T) {
 				if !versions[i].Type.IsA(top) {
 					continue
 				}
-				for _, v := range []view{{now: &versions[i], near: around, who: &who}, {now: &versions[i], near: around}, {now: &versions[i], who: &who}} {
-					got := y.decide(v)
-					if got == unsure {
+				for k, v := range []recall.View{{Now: &versions[i], Near: around, Who: &who}, {Now: &versions[i], Near: around}, {Now: &versions[i], Who: &who}} {
+					got := y.Decide(v)
+					if got == recall.Unsure {
 						continue
 					}
 					agreed++
-					if v.near.versions != nil && len(y.hops) > 0 {
-						hops++
+					if k < 2 && len(hops) > 0 {
+						followed++
 					}
-					if (got == yes) != want[i] {
+					if (got == recall.Yes) != want[i] {
 						t.Errorf("seed %d: %s where %s for %v, rights known %t, around known %t: on %s at %d memory says %t, the database %t", seed, from, filters,
-							who.Scopes, v.who != nil, v.near.versions != nil, fmt.Sprint(versions[i]), versions[i].Moment, got == yes, want[i])
+							who.Scopes, v.Who != nil, k < 2, fmt.Sprint(versions[i]), versions[i].Moment, got == recall.Yes, want[i])
 					}
 				}
 			}
@@ -133,8 +130,8 @@ func TestMemoryAndSQLAgree(t *testing.T) {
 				return
 			}
 		}
-		if decided < asked/2 || agreed < 30*decided || hops < 10*decided {
-			t.Errorf("memory decided %d answers, %d of them after following relations, of %d of %d filters", agreed, hops, decided, asked)
+		if decided < asked/2 || agreed < 30*decided || followed < 10*decided {
+			t.Errorf("memory decided %d answers, %d of them after following relations, of %d of %d filters", agreed, followed, decided, asked)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package webhook
+package recall
 
 import (
 	"slices"
@@ -8,11 +8,11 @@ import (
 	"github.com/alds-dev/alds/internal/token"
 )
 
-// memory is what a definition asks of an asset, prepared for an answer from
+// Filter is what a definition asks of an asset, prepared for an answer from
 // versions in memory: those of the asset and of the assets its columns name.
 // What cannot be answered there is left to SQL; what is answered is what SQL
 // would say.
-type memory struct {
+type Filter struct {
 	root *node // nil: no filter
 	self link  // who sees the asset itself
 	hops []int // slots of the relations whose assets it looks at
@@ -48,9 +48,9 @@ type link struct {
 	strict  bool         // and so are those without a scope
 }
 
-// newMemory prepares a definition; nil when memory cannot answer any part of it.
+// New prepares the filters and variables of a definition over assets of from; nil when memory cannot answer any part of it.
 // context tells that it is evaluated as a member sees the data.
-func newMemory(m *meta.Model, from *meta.Type, filters []string, with map[string][]string, context bool) *memory {
+func New(m *meta.Model, from *meta.Type, filters []string, with map[string][]string, context bool) *Filter {
 	r := query.Request{From: query.Text{Text: from.Name}, With: with}
 	for _, f := range filters {
 		r.Filter = append(r.Filter, query.Text{Text: f})
@@ -59,7 +59,7 @@ func newMemory(m *meta.Model, from *meta.Type, filters []string, with map[string
 	if err != nil {
 		return nil
 	}
-	y := &memory{self: linkOf(m, from.Concrete)}
+	y := &Filter{self: linkOf(m, from.Concrete)}
 	some := context && y.self.secured
 	if b.Filter != nil {
 		y.root = &node{}
@@ -74,7 +74,7 @@ func newMemory(m *meta.Model, from *meta.Type, filters []string, with map[string
 }
 
 // node prepares a condition and reports whether memory can answer some term.
-func (y *memory) node(m *meta.Model, n *node, c *query.Cond, context bool) (some bool) {
+func (y *Filter) node(m *meta.Model, n *node, c *query.Cond, context bool) (some bool) {
 	n.op = c.Op
 	if c.Op == token.Leaf {
 		n.leaf = newLeaf(m, &c.Term)
