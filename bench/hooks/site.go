@@ -183,14 +183,20 @@ func (s *site) post(path string, body, into any) error {
 }
 
 // subscribe makes a subscription to url and returns what removes it.
-func (s *site) subscribe(url string, maxBatch int, definitions ...map[string]any) (remove func() error, err error) {
+func (s *site) subscribe(url string, maxBatch int, definition map[string]any) (remove func() error, err error) {
+	id, err := s.subscription(url, maxBatch, definition)
+	return func() error { return s.post("/api/webhook/delete/"+id, map[string]any{}, &struct{}{}) }, err
+}
+
+// subscription is subscribe for one that stays; it returns its id.
+func (s *site) subscription(url string, maxBatch int, definitions ...map[string]any) (id string, err error) {
 	var made struct{ ID string }
 	body := map[string]any{"url": url, "enabled": true, "eventTypes": definitions}
 	if maxBatch > 0 {
 		body["maxBatch"] = maxBatch
 	}
 	err = s.post("/api/webhook", body, &made)
-	return func() error { return s.post("/api/webhook/delete/"+made.ID, map[string]any{}, &struct{}{}) }, err
+	return made.ID, err
 }
 
 // story is a creation as the benches ask for it.

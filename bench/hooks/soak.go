@@ -10,10 +10,12 @@ import (
 	"time"
 )
 
-// soakSettings let everything that ages do so within minutes, and keep the
-// failing receivers subscribed.
+// soakSettings let everything that ages do so within minutes. What waits for
+// a receiver that never answers 200 is kept until its subscription is disabled:
+// here after one delivery that failed in every attempt, which takes longer than
+// the receiver that comes and goes is away.
 var soakSettings = []string{
-	"ALDS_WEBHOOK_KEEP=1m", "ALDS_WEBHOOK_RETRY_SCHEDULE=1s,2s,4s", "ALDS_WEBHOOK_DISABLE_AFTER=1000000",
+	"ALDS_WEBHOOK_KEEP=1m", "ALDS_WEBHOOK_RETRY_SCHEDULE=2s,4s,8s", "ALDS_WEBHOOK_DISABLE_AFTER=1",
 }
 
 // flapping is how long the receiver that comes and goes takes for both.
@@ -24,7 +26,7 @@ var definitions = []map[string]any{created, {"type": "AssetChanged", "from": "St
 
 // soak makes changes at a fixed rate and watches what must not grow.
 func (b *bench) soak(ctx context.Context) error {
-	healthy, err := b.soakReceivers()
+	healthy, failing, err := b.soakReceivers()
 	if err != nil {
 		return err
 	}
@@ -39,7 +41,7 @@ func (b *bench) soak(ctx context.Context) error {
 	}
 	defer w.close()
 	every := min(15*time.Second, b.o.soak/24)
-	b.say("soak: %d changes/s for %s to two healthy receivers, one that answers 500 for %s of every %s, and one that always does; a sample every %s; load %s",
+	b.say("soak: %d changes/s for %s to two healthy receivers, one that answers 500 for %s of every %s, and one that always does and is enabled again with each sample; a sample every %s; load %s",
 		b.o.rate, b.o.soak, flapping/2, flapping, every, load())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -57,6 +59,9 @@ func (b *bench) soak(ctx context.Context) error {
 			return b.soaked(w, healthy)
 		case <-tick.C:
 			if err := w.sample(ctx, time.Since(began)); err != nil {
+				return err
+			}
+			if err := b.s.post("/api/webhook/"+failing, map[string]any{"enabled": true}, &struct{}{}); err != nil && !errors.Is(err, errBusy) {
 				return err
 			}
 		}
@@ -77,31 +82,31 @@ func (b *bench) soaked(w *watch, healthy []*receiver) error {
 }
 
 // soakReceivers subscribes two receivers that answer 200, one by one and in
-// batches, and two that fail at times and always. It returns the first two.
-func (b *bench) soakReceivers() ([]*receiver, error) {
+// batches, and two that fail at times and always. It returns the first two, and
+// the subscription of the last.
+func (b *bench) soakReceivers() (healthy []*receiver, failing string, err error) {
 	fails := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
 	flaps := func(w http.ResponseWriter, r *http.Request) {
 		if time.Now().UnixMilli()%flapping.Milliseconds() < flapping.Milliseconds()/2 {
 			fails(w, r)
 		}
 	}
-	var healthy []*receiver
 	for _, of := range []struct {
 		answer http.HandlerFunc
 		batch  int
 	}{{nil, 1}, {nil, 100}, {flaps, 100}, {fails, 100}} {
 		r, err := newReceiver(of.answer)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		if _, err := b.s.subscribe(r.url, of.batch, definitions...); err != nil {
-			return nil, err
+		if failing, err = b.s.subscription(r.url, of.batch, definitions...); err != nil {
+			return nil, "", err
 		}
 		if of.answer == nil {
 			healthy = append(healthy, r)
 		}
 	}
-	return healthy, nil
+	return healthy, failing, nil
 }
 
 // soakWriters share the rate, so that a slow answer does not lower it.

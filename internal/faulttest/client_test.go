@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"github.com/alds-dev/alds/internal/fault"
 )
 
 // bulk is the part of a bulk answer that is looked at.
@@ -53,6 +55,9 @@ func (s *site) post(ctx context.Context, path string, body, into any) error {
 	if err != nil {
 		return err
 	}
+	if status == http.StatusServiceUnavailable {
+		return fault.Transientf(nil, "%s answered 503: %.300s", path, text)
+	}
 	if status != http.StatusOK {
 		return fmt.Errorf("%s answered %d: %.300s", path, status, text)
 	}
@@ -62,9 +67,7 @@ func (s *site) post(ctx context.Context, path string, body, into any) error {
 // mustPost is post for what must succeed.
 func (s *site) mustPost(path string, body, into any) {
 	s.t.Helper()
-	if err := s.post(s.t.Context(), path, body, into); err != nil {
-		s.t.Fatal(err)
-	}
+	s.patiently(path, func() error { return s.post(s.t.Context(), path, body, into) })
 }
 
 // project makes a Scope and returns its Oid.

@@ -31,8 +31,8 @@ func chance(t *testing.T) (*rand.Rand, uint64) {
 	return rand.New(rand.NewPCG(seed, 3)), seed
 }
 
-// fault is one way to break something.
-type fault struct {
+// breakage is one way to break something.
+type breakage struct {
 	name   string
 	weight int
 	strike func()
@@ -40,10 +40,10 @@ type fault struct {
 
 // strikeAll strikes n times, in random order and at random instants. Each
 // fault comes about as often as its weight says, and if n allows at least once.
-func strikeAll(g *rand.Rand, n int, pause time.Duration, all []fault) map[string]int {
-	var deck []fault
+func strikeAll(g *rand.Rand, n int, pause time.Duration, all []breakage) map[string]int {
+	var deck []breakage
 	for len(deck) < n {
-		var once, more []fault
+		var once, more []breakage
 		for _, f := range all {
 			once = append(once, f)
 			for range f.weight - 1 {
@@ -66,8 +66,8 @@ func strikeAll(g *rand.Rand, n int, pause time.Duration, all []fault) map[string
 }
 
 // databaseFaults take the database away in every way that is not a deadlock.
-func (s *site) databaseFaults() []fault {
-	return []fault{
+func (s *site) databaseFaults() []breakage {
+	return []breakage{
 		{"connections killed", 2, s.cut},
 		{"MariaDB killed", 2, func() { s.mariadb.Kill(); s.mariadb.Start() }},
 		{"MariaDB restarted", 1, func() { s.mariadb.Stop(); s.mariadb.Start() }},
@@ -78,7 +78,7 @@ func (s *site) databaseFaults() []fault {
 func (s *site) cut() {
 	s.t.Helper()
 	var ids []int64
-	s.each("SELECT id FROM information_schema.processlist WHERE db = ? AND id <> CONNECTION_ID()", func(rows *db.Rows) error {
+	s.each("SELECT id FROM information_schema.processlist WHERE db = ? AND id <> CONNECTION_ID()", func() { ids = nil }, func(rows *db.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		ids = append(ids, id)

@@ -18,9 +18,9 @@ type left struct{ audits, versions int }
 // and holds what clients read against what was done.
 func judge(t *testing.T, s *site, authors []*author) {
 	t.Helper()
-	of := map[string]left{}
+	var of map[string]left
 	s.each(`SELECT a.comment, COUNT(DISTINCT a.id), COUNT(v.id) FROM audit a LEFT JOIN asset_version v ON v.audit_id = a.id
-		WHERE a.comment IS NOT NULL GROUP BY a.comment`, func(rows *db.Rows) error {
+		WHERE a.comment IS NOT NULL GROUP BY a.comment`, func() { of = map[string]left{} }, func(rows *db.Rows) error {
 		var mark string
 		var l left
 		err := rows.Scan(&mark, &l.audits, &l.versions)

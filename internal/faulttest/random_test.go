@@ -75,14 +75,14 @@ func TestRandomFaults(t *testing.T) {
 	kill, stop := (*process).kill, (*process).stop
 	began := time.Now()
 	struck := strikeAll(g, *faults, 400*time.Millisecond, append(s.databaseFaults(),
-		fault{"api killed", 3, func() { f.again("api", kill) }},
-		fault{"worker killed", 3, func() { f.again("worker", kill) }},
-		fault{"second worker killed", 2, func() { f.again("second worker", kill) }},
-		fault{"worker stopped", 1, func() { f.again("worker", stop) }},
-		fault{"scheduler killed", 2, func() { f.again("scheduler", kill) }},
-		fault{"Redis emptied", 3, func() { back(); s.emptyRedis() }},
-		fault{"Redis killed, back later", 2, func() { back(); s.redis.Kill(); away = true }},
-		fault{"Redis restarted", 1, func() { back(); s.redis.Stop(); s.redis.Start() }},
+		breakage{"api killed", 3, func() { f.again("api", kill) }},
+		breakage{"worker killed", 3, func() { f.again("worker", kill) }},
+		breakage{"second worker killed", 2, func() { f.again("second worker", kill) }},
+		breakage{"worker stopped", 1, func() { f.again("worker", stop) }},
+		breakage{"scheduler killed", 2, func() { f.again("scheduler", kill) }},
+		breakage{"Redis emptied", 3, func() { back(); s.emptyRedis() }},
+		breakage{"Redis killed, back later", 2, func() { back(); s.redis.Kill(); away = true }},
+		breakage{"Redis restarted", 1, func() { back(); s.redis.Stop(); s.redis.Start() }},
 	))
 	back()
 	last := time.Now()
@@ -172,10 +172,11 @@ func (s *site) writeUntil(ended chan struct{}, project string, writer int) (sent
 // gave a story another estimate.
 func (s *site) versions(estimate bool) changes {
 	s.t.Helper()
-	all := changes{}
+	var all changes
 	var before int64
 	value := 0.0
-	s.each("SELECT id, moment, COALESCE(estimate, -1) FROM asset_version WHERE number LIKE 'S-%' ORDER BY id, moment", func(rows *db.Rows) error {
+	begin := func() { all, before = changes{}, 0 }
+	s.each("SELECT id, moment, COALESCE(estimate, -1) FROM asset_version WHERE number LIKE 'S-%' ORDER BY id, moment", begin, func(rows *db.Rows) error {
 		var id, moment int64
 		var is float64
 		if err := rows.Scan(&id, &moment, &is); err != nil {

@@ -10,8 +10,6 @@ import (
 	"net/url"
 	"testing"
 	"time"
-
-	"github.com/alds-dev/alds/internal/db"
 )
 
 const (
@@ -103,9 +101,9 @@ func TestRequestsAreWholeOrAbsent(t *testing.T) {
 	}
 	began := time.Now()
 	struck := strikeAll(g, *faults, 500*time.Millisecond, append(s.databaseFaults(),
-		fault{"api killed", 12, func() { api.mustRun(); api.kill(); api = s.startAPI() }},
-		fault{"worker killed", 3, func() { worker.mustRun(); worker.kill(); worker = s.startBeside("worker") }},
-		fault{"deadlock", 3, crossed.cross},
+		breakage{"api killed", 12, func() { api.mustRun(); api.kill(); api = s.startAPI() }},
+		breakage{"worker killed", 3, func() { worker.mustRun(); worker.kill(); worker = s.startBeside("worker") }},
+		breakage{"deadlock", 3, crossed.cross},
 	))
 	took := time.Since(began)
 	stop()
@@ -230,15 +228,16 @@ func (a *author) read(r *request, status int, text []byte, err error) outcome {
 func (a *author) cross() {
 	a.s.t.Helper()
 	b := a.blocks[0]
-	var c crossing
-	c.s = a.s
-	a.s.each("SELECT MIN(id), MAX(id) FROM asset WHERE name LIKE ?", func(rows *db.Rows) error {
-		return rows.Scan(&c.first, &c.last)
-	}, b.mark+", story %")
+	like := b.mark + ", story %"
+	c := crossing{
+		s:     a.s,
+		first: int64(a.s.count("SELECT MIN(id) FROM asset WHERE name LIKE ?", like)),
+		last:  int64(a.s.count("SELECT MAX(id) FROM asset WHERE name LIKE ?", like)),
+	}
 	ended := make(chan struct{})
 	before := a.s.count(deadlocks)
 	r := a.about(b, update)
-	delete(r.with, "Prefer") // a worker may take its time
+	r.with = headers{"Idempotency-Key": r.mark} // sent until it is done
 	c.other = func() {
 		go func() {
 			a.do(a.s.t.Context(), r)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -230,31 +231,45 @@ func (s *site) sound() {
 	s.start("api", "check").wait()
 }
 
+// patiently tries something that a server which has just come back may refuse
+// for the moment.
+func (s *site) patiently(what string, try func() error) {
+	s.t.Helper()
+	for until := time.Now().Add(answersIn); ; time.Sleep(50 * time.Millisecond) {
+		err := try()
+		if err == nil {
+			return
+		}
+		if fault.KindOf(err) != fault.Transient || time.Now().After(until) {
+			s.t.Fatalf("%s: %v", what, err)
+		}
+	}
+}
+
 // count asks the database for one number.
 func (s *site) count(query string, args ...any) (n int) {
 	s.t.Helper()
-	if err := s.db.QueryRow(s.t.Context(), query, args...).Scan(&n); err != nil {
-		s.t.Fatalf("%s: %v", query, err)
-	}
+	s.patiently(query, func() error { return s.db.QueryRow(s.t.Context(), query, args...).Scan(&n) })
 	return n
 }
 
-// each scans the rows of a query.
-func (s *site) each(query string, scan func(rows *db.Rows) error, args ...any) {
+// each scans the rows of a query; scan starts anew when begin is called.
+func (s *site) each(query string, begin func(), scan func(rows *db.Rows) error, args ...any) {
 	s.t.Helper()
-	rows, err := s.db.Query(s.t.Context(), query, args...)
-	if err != nil {
-		s.t.Fatalf("%s: %v", query, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			s.t.Fatalf("%s: %v", query, err)
+	s.patiently(query, func() error {
+		begin()
+		rows, err := s.db.Query(s.t.Context(), query, args...)
+		if err != nil {
+			return err
 		}
-	}
-	if err := rows.Err(); err != nil {
-		s.t.Fatalf("%s: %v", query, err)
-	}
+		defer rows.Close()
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return db.Fault(err)
+			}
+		}
+		return db.Fault(rows.Err())
+	})
 }
 
 func freeAddr(t *testing.T) string {
