@@ -201,3 +201,13 @@ func TestSplitBoundsBytes(t *testing.T) {
 		t.Errorf("want one story per request, got %d requests", len(batches))
 	}
 }
+
+func TestKibibytes(t *testing.T) {
+	const status = "Name:\tapi\nVmHWM:\t  263168 kB\nVmRSS:\t     128 kB\n"
+	if n, err := kibibytes(status, "VmHWM"); err != nil || n != 263168 {
+		t.Errorf("the peak is %d, %v", n, err)
+	}
+	if _, err := kibibytes(status, "VmPeak"); err == nil {
+		t.Error("a line that is not there was found")
+	}
+}

@@ -13,6 +13,12 @@
 // service and goes on, and verification says of each request whether it is
 // wholly there or wholly absent. -resume sends what the journal lacks, looking
 // first whether an unanswered request was carried out after all.
+//
+// In place of a backlog, -commands sends one request of so many creates and one
+// of so many updates, and -memory tells the peak of the api's memory, given its
+// process id on this machine:
+//
+//	go run ./bench/load -commands 50000 -memory $(pidof api)
 package main
 
 import (
@@ -31,6 +37,7 @@ type options struct {
 	file, url, user, password, token, parent, journal string
 
 	perRequest, maxBytes int
+	commands, memory     int
 	wait                 time.Duration
 	load, verify, resume bool
 }
@@ -49,6 +56,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	o, err := parseFlags(args)
 	if err != nil {
 		return err
+	}
+	if o.commands > 0 {
+		return large{client: newClient(o), commands: o.commands, pid: o.memory, out: out}.run(ctx, o.parent)
 	}
 	stories, err := readBacklog(o.file)
 	if err != nil {
@@ -86,6 +96,8 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.journal, "journal", filepath.Join(os.TempDir(), "alds-load.jsonl"), "where it is kept what happened to each request")
 	f.IntVar(&o.perRequest, "per-request", 1000, "stories per request at most")
 	f.IntVar(&o.maxBytes, "max-bytes", 16<<20, "bytes per request at most")
+	f.IntVar(&o.commands, "commands", 0, "in place of a backlog, requests of so many commands")
+	f.IntVar(&o.memory, "memory", 0, "with -commands: process id of the api, to tell its peak memory")
 	f.DurationVar(&o.wait, "wait", 30*time.Second, "how long to wait for the service after a failed request")
 	f.BoolVar(&o.load, "load", true, "send the backlog")
 	f.BoolVar(&o.verify, "verify", false, "read everything back and compare")
@@ -93,8 +105,8 @@ func parseFlags(args []string) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if o.file == "" {
-		return o, fmt.Errorf("-file names the backlog")
+	if o.file == "" && o.commands < 1 {
+		return o, fmt.Errorf("-file names the backlog, or -commands says how many commands")
 	}
 	if o.perRequest < 1 || o.maxBytes < 1 {
 		return o, fmt.Errorf("-per-request and -max-bytes are at least 1")

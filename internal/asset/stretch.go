@@ -5,8 +5,8 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// maxStretch bounds how many commands are held in memory between two writes.
-const maxStretch = 5000
+// MaxStretch bounds how many commands are held in memory between two writes.
+const MaxStretch = 5000
 
 // stretch returns how many of the commands can be run together: up to the
 // first that needs to see in the database what one before it did.
@@ -14,7 +14,7 @@ func (s *Session) stretch(commands []*Command) int {
 	changed := map[*meta.Type]bool{}
 	for i, c := range commands {
 		t := s.typeOf(c)
-		if i == maxStretch || i > 0 && (alone(t, c) || namesAny(t, c, changed)) {
+		if i == MaxStretch || i > 0 && (alone(t, c) || namesAny(t, c, changed)) {
 			return i
 		}
 		if alone(t, c) {

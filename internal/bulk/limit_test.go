@@ -1,9 +1,13 @@
 package bulk_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/bulk"
 	"github.com/alds-dev/alds/internal/db"
@@ -34,6 +38,53 @@ func TestLimits(t *testing.T) {
 			}
 			if fault.KindOf(err) != fault.Invalid || fault.Public(err) != c.want {
 				t.Errorf("%s: %v", what, err)
+			}
+		}
+	})
+}
+
+// Commands are written in stretches. What hangs on a command of the stretch
+// before still learns what became of it.
+func TestAcrossStretches(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		e := engine(t, d)
+		const good = `{"AssetType":"Theme","Name":"T","Scope":"Scope:0"},`
+		fill := strings.Repeat(good, asset.MaxStretch-1)
+		for what, c := range map[string]struct {
+			last string
+			want []string // messages
+		}{
+			"creates in a create that fails": {
+				`{"@e":{"AssetType":"Epic","Name":"E","Subs":[{"AssetType":"Story","Name":"S"},{"AssetType":"Story","Name":"S"}]}}`,
+				[]string{"Violation'Required'Epic.Scope", "Invalid OID token: @e", "Invalid OID token: @e"},
+			},
+			"creates in an update that fails": {
+				`{"from":"Scope:0","update":{"Name":"","Workitems":[{"AssetType":"Story","Name":"S"}]}}`,
+				[]string{"Violation'Required'Scope.Name", "Invalid OID token: Scope:0"},
+			},
+			"creates in an update that matches nothing": {`{"from":"Theme","where":{"Name":"none"},"update":{"Name":"x"}}`, nil},
+			"creates in a create that is good": {
+				`{"AssetType":"Epic","Name":"E","Scope":"Scope:0","Subs":[{"AssetType":"Story","Name":"S"},{"AssetType":"Story","Name":"S"}]}`, nil,
+			},
+		} {
+			out, err := e.Run(t.Context(), auth.System, []byte("["+fill+c.last+"]"), false, bulk.Options{Atomic: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var r struct {
+				CommandFailures struct {
+					Commands []struct{ Error struct{ Message string } }
+				}
+			}
+			if err := json.Unmarshal(out, &r); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range r.CommandFailures.Commands {
+				got = append(got, f.Error.Message)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s:\n%s", what, diff)
 			}
 		}
 	})

@@ -88,6 +88,9 @@ func (p *processing) queue(ctx context.Context, s *step) error {
 		p.commands = append(p.commands, c)
 	}
 	p.pending = append(p.pending, s)
+	if len(p.pending) >= asset.MaxStretch { // more would not be written together, and would only take memory
+		return p.flush(ctx)
+	}
 	return nil
 }
 
@@ -173,6 +176,9 @@ func (p *processing) flush(ctx context.Context) error {
 		}
 		p.account(s, outcomes[0])
 		outcomes = outcomes[1:]
+	}
+	for _, s := range p.pending {
+		s.done()
 	}
 	p.pending, p.commands = p.pending[:0], p.commands[:0]
 	return nil

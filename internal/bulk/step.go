@@ -66,6 +66,19 @@ type step struct {
 	gone bool  // matched nothing: no step at all
 }
 
+// done lets go of what only carrying the step out and telling of its failure
+// need: a request has very many steps. What is nested in an update still asks
+// its command what became of it.
+func (s *step) done() {
+	s.fields, s.args = nil, nil
+	if s.command != nil {
+		s.command.Changes, s.command.Args = nil, nil
+	}
+	if s.kind == kindCreate {
+		s.command = nil
+	}
+}
+
 // field is one attribute or argument and its value as written.
 type field struct {
 	name string

@@ -1,0 +1,163 @@
+package tags_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/tags"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+// world is a database with tagged stories in two projects.
+type world struct {
+	t *testing.T
+	d *db.DB
+	*tags.Service
+}
+
+func newWorld(t *testing.T, d *db.DB) *world {
+	t.Helper()
+	model := meta.Default()
+	if err := asset.Seed(t.Context(), d, model); err != nil {
+		t.Fatal(err)
+	}
+	e := asset.New(d, model, nil, nil, nil)
+	text := func(all ...string) (values []asset.Value) {
+		for _, s := range all {
+			values = append(values, asset.Value{Kind: asset.Text, Text: s})
+		}
+		return values
+	}
+	create := func(typ string, set map[string][]string) *asset.Command {
+		c := &asset.Command{Verb: asset.Create, Self: &asset.Handle{}}
+		c.Type, _ = model.Type(typ)
+		for name, values := range set {
+			c.Changes = append(c.Changes, asset.Change{Name: name, Set: text(values...)})
+		}
+		return c
+	}
+	commands := []*asset.Command{
+		create("Scope", map[string][]string{"Name": {"A"}, "Parent": {"Scope:0"}, "BeginDate": {"2026-01-01"}}),
+		create("Scope", map[string][]string{"Name": {"B"}, "Parent": {"Scope:0"}, "BeginDate": {"2026-01-01"}}),
+	}
+	stories := []*asset.Command{
+		create("Story", map[string][]string{"Name": {"1"}, "Scope": {"Scope:1001"}, "TaggedWith": {"UX", "a <b> & 'c'"}}),
+		create("Story", map[string][]string{"Name": {"2"}, "Scope": {"Scope:1002"}, "TaggedWith": {"ux", "Old"}}),
+		create("Story", map[string][]string{"Name": {"3"}, "Scope": {"Scope:1002"}, "TaggedWith": {"Straße"}}),
+	}
+	err := e.Write(t.Context(), auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+		for _, part := range [][]*asset.Command{commands, stories} {
+			done, err := s.Run(t.Context(), part)
+			for _, o := range done {
+				if err == nil && o.Err != nil {
+					err = o.Err
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{t: t, d: d, Service: tags.New(e)}
+}
+
+// say is the answer, or what was wrong.
+func say(b []byte, err error) string {
+	if err != nil {
+		return fault.KindOf(err).String() + ": " + fault.Public(err)
+	}
+	return string(b)
+}
+
+func (w *world) expect(what, want, got string) {
+	w.t.Helper()
+	if got != want {
+		w.t.Errorf("%s: %s, want %s", what, got, want)
+	}
+}
+
+func TestTagsAreCounted(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		w := newWorld(t, d)
+		one := func(who auth.Actor, tag string) string { return say(w.One(t.Context(), who, tag)) }
+		w.expect("in any case", `{"tag":"UX","count":2,"visibleCount":2}`, one(auth.System, "Ux"))
+		some := auth.Actor{Member: 4711, Scopes: []int64{1002}}
+		w.expect("seen in part", `{"tag":"UX","count":2,"visibleCount":1}`, one(some, "UX"))
+		w.expect("nobody uses it", `{"tag":"none","count":0,"visibleCount":0}`, one(auth.System, "none"))
+		w.expect("an empty one", `{"tag":"","count":0,"visibleCount":0}`, one(auth.System, ""))
+		w.expect("as it is written", `{"tag":"a <b> & 'c'","count":1,"visibleCount":1}`, one(auth.System, "a <b> & 'c'"))
+		w.expect("a pattern is text", `{"tag":"%","count":0,"visibleCount":0}`, one(auth.System, "%"))
+		w.expect("all", `{"a <b> & 'c'":{"tag":"a <b> & 'c'","count":1,"visibleCount":0},"old":{"tag":"Old","count":1,"visibleCount":1},`+
+			`"straße":{"tag":"Straße","count":1,"visibleCount":1},"uX":{"tag":"UX","count":2,"visibleCount":1}}`, say(w.All(t.Context(), some)))
+		w.expect("found", `["UX"]`, say(w.Search(t.Context(), auth.System, "uX")))
+		w.expect("found by a letter beyond ASCII", `["Straße"]`, say(w.Search(t.Context(), some, "AßE")))
+		w.expect("hidden ones are not found", `[]`, say(w.Search(t.Context(), some, "<b>")))
+		w.expect("nothing is found", `[]`, say(w.Search(t.Context(), auth.System, "%")))
+	})
+}
+
+func TestBadCommands(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		w := newWorld(t, d)
+		versions := func() (n int) {
+			if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM asset_version`).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		before := versions()
+		const pair = "invalid: mergeTo must be a tag and mergeFrom a list of tags"
+		for what, c := range map[string]struct{ body, merge, remove string }{
+			"no JSON":             {`{`, "invalid: Invalid JSON at byte 1: it ends too early.", "invalid: Invalid JSON at byte 1: it ends too early."},
+			"a list":              {`["ux"]`, "invalid: The body must be an object", "invalid: The body must be an object"},
+			"an empty object":     {`{}`, pair, "invalid: removeFrom must be a list of tags"},
+			"two to merge to":     {`{"mergeTo":["a","b"],"mergeFrom":["ux"]}`, pair, "invalid: Invalid key at node(s): root->mergeTo"},
+			"nothing to merge":    {`{"mergeTo":"a","mergeFrom":[]}`, pair, "invalid: Invalid key at node(s): root->mergeTo"},
+			"nothing to merge to": {`{"mergeFrom":["ux"]}`, pair, "invalid: Invalid key at node(s): root->mergeFrom"},
+			"nothing to remove":   {`{"REMOVEFROM":[]}`, "invalid: Invalid key at node(s): root->REMOVEFROM", "invalid: removeFrom must be a list of tags"},
+			"an unknown key":      {`{"tags":["ux"]}`, "invalid: Invalid key at node(s): root->tags", "invalid: Invalid key at node(s): root->tags"},
+			"a number for a tag":  {`{"mergeTo":7,"mergeFrom":"ux"}`, "invalid: A tag must be a text that is not empty", "invalid: Invalid key at node(s): root->mergeTo"},
+			"an empty tag":        {`{"removeFrom":["ux",""]}`, "invalid: Invalid key at node(s): root->removeFrom", "invalid: A tag must be a text that is not empty"},
+			"too many tags": {
+				`{"removeFrom":[` + strings.Repeat(`"x",`, 500) + `"x"]}`,
+				"invalid: Invalid key at node(s): root->removeFrom", "invalid: removeFrom names more than 500 tags",
+			},
+		} {
+			w.expect(what+", merged", c.merge, say(w.Merge(t.Context(), auth.System, []byte(c.body))))
+			w.expect(what+", removed", c.remove, say(w.Remove(t.Context(), auth.System, []byte(c.body))))
+		}
+		reader := auth.Actor{Member: 4711, All: true}
+		const denied = "denied: Tags are changed by project administrators"
+		w.expect("who administers nothing, merging", denied, say(w.Merge(t.Context(), reader, []byte(`{"mergeTo":"a","mergeFrom":"ux"}`))))
+		w.expect("who administers nothing, removing", denied, say(w.Remove(t.Context(), reader, []byte(`{"removeFrom":"ux"}`))))
+		w.expect("a tag of nobody", `[{"tag":"none","count":0,"visibleCount":0}]`, say(w.Remove(t.Context(), auth.System, []byte(`{"removeFrom":"none"}`))))
+		w.expect("a tag into itself", `{"tag":"UX","count":2,"visibleCount":2}`, say(w.Merge(t.Context(), auth.System, []byte(`{"mergeTo":"UX","mergeFrom":"UX"}`))))
+		if n := versions(); n != before {
+			t.Errorf("%d versions after commands that change nothing, %d before", n, before)
+		}
+	})
+}
+
+func TestChangesAreWhereTheCallerSees(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		w := newWorld(t, d)
+		admin := auth.Actor{Member: 4711, Admin: true, Scopes: []int64{1002}}
+		w.expect("merged in one project", `{"tag":"New","count":1,"visibleCount":1}`, say(w.Merge(t.Context(), admin, []byte(`{"MergeTo":"New","MergeFrom":["ux","Old"]}`))))
+		w.expect("left in the other", `{"tag":"UX","count":1,"visibleCount":1}`, say(w.One(t.Context(), auth.System, "ux")))
+		w.expect("removed", `[{"tag":"New","count":0,"visibleCount":0},{"tag":"ux","count":0,"visibleCount":0}]`,
+			say(w.Remove(t.Context(), auth.System, []byte(`{"removeFrom":["New","ux"]}`))))
+	})
+}
