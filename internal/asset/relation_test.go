@@ -133,3 +133,22 @@ func TestExistingChildrenOfANewParent(t *testing.T) {
 		w.consistent()
 	})
 }
+
+// TestSameRoleAgain: a role that a member has already changes nothing, whether
+// it was given before the request or by the same one.
+func TestSameRoleAgain(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		got := w.must(create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Role:4"))
+		give := func(role, owner string) *asset.Command {
+			return operate(got[0], "AssignToScopeWithRole", "Scope", "Scope:0", "Role", role, "IsOwner", owner)
+		}
+		versions := `SELECT COUNT(*) FROM asset_version WHERE id = 1001`
+		w.must(give("Observer", "true"), give("Role:8", "true"))
+		w.expect("2\n", versions)
+		w.must(give("Role:8", "true"))
+		w.expect("2\n", versions)
+		w.must(give("Role:8", "false"), give("Tester", "false"))
+		w.expect("4\n", versions)
+		w.expect("1\n", `SELECT COUNT(*) FROM scope_member WHERE member_id = 1001 AND until_moment = 9223372036854775807`)
+	})
+}

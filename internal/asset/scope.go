@@ -3,8 +3,10 @@ package asset
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -134,12 +136,40 @@ func (r *run) assign(ctx context.Context, w *row, scope, member, to int64, owner
 	if h.find(a.Place.Code, member) == nil {
 		r.addLink(h, a.Place.Code, scope, member, w)
 	} else {
+		same, err := r.hasRole(ctx, role{scope: scope, member: member, role: to, owner: owner})
+		if err != nil || same {
+			return err
+		}
 		r.roleSteps = append(r.roleSteps, roleStep{&role{scope: scope, member: member, end: true}, w})
 	}
 	w.dirty, w.forced = true, true
 	r.roleSteps = append(r.roleSteps, roleStep{&role{scope: scope, member: member, role: to, owner: owner}, w})
 	return nil
 }
+
+// hasRole reports whether a member has the very role in a project already: by
+// what the run did, else by what is stored.
+func (r *run) hasRole(ctx context.Context, want role) (bool, error) {
+	for _, s := range slices.Backward(r.roleSteps) {
+		if s.scope == want.scope && s.member == want.member {
+			return s.gives(want), nil
+		}
+	}
+	for _, done := range slices.Backward(r.roles) {
+		if done.scope == want.scope && done.member == want.member {
+			return done.gives(want), nil
+		}
+	}
+	var now role
+	err := r.s.tx.QueryRow(ctx, `SELECT role_id, is_owner FROM scope_member WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
+		want.scope, want.member, forever).Scan(&now.role, &now.owner)
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil
+	}
+	return now.gives(want), err
+}
+
+func (o *role) gives(want role) bool { return !o.end && o.role == want.role && o.owner == want.owner }
 
 func (r *run) keepRoles() {
 	for _, s := range r.roleSteps {
