@@ -51,7 +51,7 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.singles, "singles", 5_000, "changes of one bulk request, delivered one by one")
 	f.IntVar(&o.rate, "rate", 50, "changes a second for latencies")
 	f.DurationVar(&o.steady, "steady", 10*time.Second, "duration of each run at that rate")
-	f.DurationVar(&o.soak, "soak", 0, "instead of measuring, make changes at that rate for so long and watch what grows")
+	f.DurationVar(&o.soak, "soak", 0, "instead of measuring, make changes at that rate for so long, five minutes or more, and watch what grows")
 	return o, f.Parse(args)
 }
 

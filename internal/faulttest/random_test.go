@@ -79,6 +79,7 @@ func TestRandomFaults(t *testing.T) {
 		breakage{"worker killed", 3, func() { f.again("worker", kill) }},
 		breakage{"second worker killed", 2, func() { f.again("second worker", kill) }},
 		breakage{"worker stopped", 1, func() { f.again("worker", stop) }},
+		breakage{"api stopped", 1, func() { f.again("api", stop) }},
 		breakage{"scheduler killed", 2, func() { f.again("scheduler", kill) }},
 		breakage{"Redis emptied", 3, func() { back(); s.emptyRedis() }},
 		breakage{"Redis killed, back later", 2, func() { back(); s.redis.Kill(); away = true }},

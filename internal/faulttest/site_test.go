@@ -153,6 +153,9 @@ func (p *process) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself
 	select {
 	case <-p.ended:
+		if p.err != nil {
+			p.site.t.Errorf("%s, told to end: %v", p.cmd.Args[0], p.err)
+		}
 	case <-time.After(answersIn):
 		p.site.t.Errorf("%s did not end within %s of SIGTERM", p.cmd.Args[0], answersIn)
 		p.kill()
