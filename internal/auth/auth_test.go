@@ -72,8 +72,9 @@ func (w *world) exec(query string, args ...any) {
 func (w *world) member(id int64, state int, role int64) {
 	w.Helper()
 	typ, _ := w.model.Type("Member")
-	w.exec(`INSERT INTO asset (id, type, state, moment, audit_id, created_moment, created_at, created_by, changed_at, changed_by)
-VALUES (?, ?, ?, 1, 1, 1, 0, 20, 0, 20)`, id, typ.Code, state)
+	const columns = "id, type, state, moment, audit_id, created_moment, created_at, created_by, changed_at, changed_by"
+	w.exec("INSERT INTO asset ("+columns+") VALUES (?, ?, ?, 1, 1, 1, 0, 20, 0, 20)", id, typ.Code, state)
+	w.exec("INSERT INTO asset_version ("+columns+", until_moment, linked) VALUES (?, ?, ?, 1, 1, 1, 0, 20, 0, 20, ?, 0)", id, typ.Code, state, db.Forever)
 	w.exec("INSERT INTO asset_link (relation, from_type, from_id, to_id, since_moment, until_moment) VALUES (?, ?, ?, ?, 1, ?)",
 		w.s.roles.relation, typ.Code, id, w.role(role), db.Forever)
 }

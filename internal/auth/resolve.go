@@ -43,7 +43,7 @@ func (s *Service) proven(ctx context.Context, member int64) (Actor, error) {
 func (s *Service) Written() { s.written.Add(1) }
 
 // ActorAt resolves a member to what they were allowed to see at a moment.
-// Errors: fault.NotFound.
+// Errors: fault.NotFound when there was no such member then.
 func (s *Service) ActorAt(ctx context.Context, member, moment int64) (Actor, error) {
 	var has rights
 	err := s.db.Read(ctx, func(tx *db.Tx) error {
@@ -58,4 +58,14 @@ func (s *Service) ActorAt(ctx context.Context, member, moment int64) (Actor, err
 		return Actor{}, fault.NotFoundf("no such member")
 	}
 	return s.roles.actor(member, has), nil
+}
+
+// Steady reports whether a member's rights were the same at every moment from
+// one to another: nothing they are read from began or ended between.
+func (s *Service) Steady(ctx context.Context, member, from, to int64) (bool, error) {
+	if from >= to {
+		return true, nil
+	}
+	changed, err := rightsChanged(ctx, s.db, member, from, to)
+	return !changed, err
 }

@@ -137,12 +137,12 @@ func dropCredential(ctx context.Context, tx *db.Tx, member int64) error {
 func (s *Service) readRights(ctx context.Context, q db.Querier, member, moment int64) (rights, error) {
 	var state int
 	var role sql.NullInt64
-	err := q.QueryRow(ctx, `SELECT a.state,
+	err := q.QueryRow(ctx, `SELECT v.state,
        (SELECT MAX(l.to_id) FROM asset_link l
-         WHERE l.relation = ? AND l.from_type = a.type AND l.from_id = a.id
+         WHERE l.relation = ? AND l.from_type = v.type AND l.from_id = v.id
            AND l.since_moment <= ? AND l.until_moment > ?)
-  FROM asset a WHERE a.id = ? AND a.type = ?`,
-		s.roles.relation, moment, moment, member, s.roles.memberType).Scan(&state, &role)
+  FROM asset_version v WHERE v.id = ? AND v.type = ? AND v.moment <= ? AND v.until_moment > ?`,
+		s.roles.relation, moment, moment, member, s.roles.memberType, moment, moment).Scan(&state, &role)
 	if err != nil {
 		return rights{}, err
 	}
@@ -164,6 +164,21 @@ func (s *Service) readRights(ctx context.Context, q db.Querier, member, moment i
 		r.grants = append(r.grants, g)
 	}
 	return r, db.Fault(rows.Err())
+}
+
+// rightsChanged reports whether something that a member's rights are read from
+// began or ended after one moment and up to another. The default role is a link
+// of the member, whose version tells.
+func rightsChanged(ctx context.Context, q db.Querier, member, from, to int64) (bool, error) {
+	var changes int
+	err := q.QueryRow(ctx, `SELECT
+  (SELECT COUNT(*) FROM asset_version WHERE id = ? AND moment > ? AND moment <= ?) +
+  (SELECT COUNT(*) FROM scope_member WHERE member_id = ?
+    AND (since_moment > ? AND since_moment <= ? OR until_moment > ? AND until_moment <= ?)) +
+  (SELECT COUNT(*) FROM scope_closure WHERE ancestor_id IN (SELECT scope_id FROM scope_member WHERE member_id = ?)
+    AND (since_moment > ? AND since_moment <= ? OR until_moment > ? AND until_moment <= ?))`,
+		member, from, to, member, from, to, from, to, member, from, to, from, to).Scan(&changes)
+	return changes > 0, err
 }
 
 // readHash returns the stored password hash of a member, empty for none.

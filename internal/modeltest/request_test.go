@@ -207,10 +207,10 @@ func (k *work) expand(s *step) []*step {
 	if err != nil {
 		s.fail = err.Error()
 		steps := []*step{s}
+		for i := 1; plain && i < len(c.args); i++ { // each item of the list fails
+			steps = append(steps, &step{index: s.index, cmd: c, fail: s.fail})
+		}
 		if r, ok := c.from.(ref); ok && plain {
-			for i := 1; i < len(c.args); i++ { // each item of the list fails
-				steps = append(steps, &step{index: s.index, cmd: c, fail: s.fail})
-			}
 			for _, p := range c.update {
 				_, ahead, below := k.split(s.index, r.typ, s, p)
 				steps = append(append(ahead, steps...), below...)

@@ -428,6 +428,8 @@ func (fakeFinder) CheckDefinition(typ string, filters []string, with map[string]
 // hides from them what is called secret.
 type fakeActors struct{}
 
+func (fakeActors) Steady(context.Context, int64, int64, int64) (bool, error) { return true, nil }
+
 func (fakeActors) ActorAt(_ context.Context, member, _ int64) (auth.Actor, error) {
 	if member == 999 {
 		return auth.Actor{}, fault.NotFoundf("no such member")

@@ -9,7 +9,6 @@ import (
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/delivery"
-	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/recall"
@@ -222,53 +221,6 @@ func (m *matching) snapshots(events []*event) error {
 		}
 	}
 	return nil
-}
-
-// each asks on behalf of the wish's userContext, with the rights it had at the
-// moments of the changes: at once when they were the same at the first and at
-// the last, else moment by moment. A member that was not there matches nothing.
-func (m *matching) each(g *asked, ask func(auth.Actor, []*event) error) error {
-	if !g.wish.hasContext {
-		return ask(auth.System, g.events)
-	}
-	first, err := m.actor(g.wish.member, g.events[0])
-	if err != nil {
-		return err
-	}
-	last, err := m.actor(g.wish.member, g.events[len(g.events)-1])
-	if err != nil {
-		return err
-	}
-	if first != nil && last != nil && same(*first, *last) {
-		return ask(*first, g.events)
-	}
-	for _, e := range g.events {
-		who, err := m.actor(g.wish.member, e)
-		if err != nil {
-			return err
-		}
-		if who == nil {
-			continue
-		}
-		if err := ask(*who, []*event{e}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// actor is what a member was allowed at an event's moment; nil when there was
-// no such member.
-func (m *matching) actor(member int64, e *event) (*auth.Actor, error) {
-	who, err := m.w.actors.ActorAt(m.ctx, member, e.step.Now.Moment)
-	if fault.KindOf(err) == fault.NotFound {
-		return nil, nil //nolint:nilnil // the caller takes nil for nobody
-	}
-	return &who, err
-}
-
-func same(a, b auth.Actor) bool {
-	return a.Member == b.Member && a.Admin == b.Admin && a.All == b.All && slices.Equal(a.Scopes, b.Scopes)
 }
 
 func oids(events []*event) []oid.OID {

@@ -37,6 +37,8 @@ type Finder interface {
 // Actors resolves the member of a userContext to what it was allowed to see.
 type Actors interface {
 	ActorAt(ctx context.Context, member, moment int64) (auth.Actor, error)
+	// Steady reports whether that was the same from one moment to another.
+	Steady(ctx context.Context, member, from, to int64) (bool, error)
 }
 
 // Options is what a Service needs besides the database and the model.
