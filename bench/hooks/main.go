@@ -17,10 +17,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
 )
 
 // options are the flags.
@@ -31,15 +32,7 @@ type options struct {
 	steady, soak       time.Duration
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "hooks:", err)
-		os.Exit(1)
-	}
-}
+func main() { rig.Main("hooks", run) }
 
 func parseFlags(args []string) (options, error) {
 	var o options

@@ -27,9 +27,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
 )
 
 // options are the flags.
@@ -42,15 +43,7 @@ type options struct {
 	load, verify, resume bool
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "load:", err)
-		os.Exit(1)
-	}
-}
+func main() { rig.Main("load", run) }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	o, err := parseFlags(args)

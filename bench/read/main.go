@@ -21,10 +21,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
 	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
 )
 
 // options are the flags.
@@ -37,15 +37,7 @@ type options struct {
 	keep, explain            bool
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "read:", err)
-		os.Exit(1)
-	}
-}
+func main() { rig.Main("read", run) }
 
 func parseFlags(args []string) (options, error) {
 	var o options

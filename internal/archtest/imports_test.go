@@ -32,11 +32,11 @@ var floors = [][]string{
 	8: {"internal/httpapi", "internal/jobs", "internal/admin"},
 	9: {"internal/app"},
 	10: {
-		"cmd/api", "cmd/worker", "cmd/scheduler", "cmd/standalone", "bench/load", "bench/receiver", "bench/storage", "bench/hooks",
+		"cmd/api", "cmd/worker", "cmd/scheduler", "cmd/standalone", "bench/receiver", "bench/storage",
 		"bench/rig", "internal/testdb",
 	},
 	11: {
-		"bench/read", "bench/write",
+		"bench/load", "bench/hooks", "bench/read", "bench/write",
 		"internal/archtest", "internal/spectest", "internal/faulttest",
 		"internal/difftest", "internal/modeltest", "internal/testall",
 	},
