@@ -69,10 +69,11 @@ func (k *work) assign(c *change, args obj) error {
 		}
 		v := p.val
 		if q, ok := v.(query); ok {
-			v = nil
-			if found, _ := k.find(q.typ, q.where); len(found) > 0 {
-				v = ref{label: found[0].label}
+			found, _ := k.find(q.typ, q.where)
+			if len(found) == 0 {
+				return violation("Invalid", c.me.typ, p.key)
 			}
+			v = ref{label: found[0].label}
 		}
 		t, err := c.resolve(attr{name: p.key, to: p.key, says: p.key}, v)
 		switch {
