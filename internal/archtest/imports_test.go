@@ -59,7 +59,7 @@ var keepers = map[string][]string{
 	module + "internal/config":              {"internal/app"},
 	module + "internal/testdb":              {"internal/testall"},
 	module + "sql":                          {"internal/db", "internal/testdb"},
-	"github.com/standard-webhooks/":         {"internal/webhook"},
+	"github.com/standard-webhooks/":         {"internal/webhook", "internal/spectest"},
 	"github.com/stretchr/":                  {},
 	"github.com/golang/mock":                {},
 	"go.uber.org/mock":                      {},

@@ -32,7 +32,7 @@ type step struct {
 }
 
 // kinds are the sections a case may have.
-var kinds = []string{"request", "response", "body", "body contains", "body becomes", "body text", "capture", "later", "received", "deliveries"}
+var kinds = []string{"request", "response", "body", "body contains", "body becomes", "body text", "capture", "later", "received", "deliveries", "signed"}
 
 // loadCases reads all of testdata, ordered by file name.
 func loadCases(t *testing.T) []specCase {

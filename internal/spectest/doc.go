@@ -32,11 +32,14 @@
 //	received       the events this case's receiver got so far, in the order of
 //	               their sequenceId; waits for as many as are listed
 //	deliveries     the HTTP requests the receiver got, as
-//	               {method, headers, body}; waits likewise
+//	               {method, path, headers, body}; waits likewise
+//	signed         a list of the secrets of each delivery so far; the library
+//	               published for receivers verifies one signature by each
 //
 // {{name}} stands for a captured value, {{name.id}} for the number in a
 // captured Oid. Each case starts with {{scope}}, a project of its own;
-// {{receiver}}, the URL of its receiver; {{word}}, a word no other case has;
+// {{receiver}}, the URL of its receiver, which answers 200, and under
+// /answers/500,410 the first request 500 and all others 410; {{word}}, a word no other case has;
 // {{basic}}, the Authorization of a member called {{word}} whose password is
 // pass-{{word}}; and {{token}}, an access token of Member:20. In what is expected, <uuid>,
 // <time>, <id> and <any> stand for text of that form; a string that is only

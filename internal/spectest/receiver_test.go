@@ -2,14 +2,18 @@ package spectest
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
 // patience is how long a case waits for events.
@@ -19,15 +23,23 @@ const patience = 20 * time.Second
 type receiver struct {
 	*httptest.Server
 	mu         sync.Mutex
-	deliveries []any // {method, headers, body}, as they came
+	deliveries []any // {method, path, headers, body}, as they came
+	raw        []signed
+	asked      map[string]int // how often, by path
 	events     []any
 	seen       map[string]bool // by sequenceId and type: a repeated delivery counts once
 	arrived    chan struct{}   // holds one signal when something came
 }
 
+// signed is a delivery as it came, for those who check its signature.
+type signed struct {
+	header http.Header
+	body   []byte
+}
+
 func newReceiver(t *testing.T) *receiver {
 	t.Helper()
-	r := &receiver{seen: map[string]bool{}, arrived: make(chan struct{}, 1)}
+	r := &receiver{asked: map[string]int{}, seen: map[string]bool{}, arrived: make(chan struct{}, 1)}
 	r.Server = httptest.NewServer(r)
 	t.Cleanup(r.Close)
 	return r
@@ -47,17 +59,29 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	for name, values := range req.Header {
 		headers[name] = strings.Join(values, ", ")
 	}
-	r.record(map[string]any{"method": req.Method, "headers": headers, "body": body}, body)
+	status := r.record(req, map[string]any{"method": req.Method, "path": req.URL.Path, "headers": headers, "body": body}, text, body)
+	if status != http.StatusOK {
+		w.Header().Set("X-Answer", strconv.Itoa(status))
+		w.Header().Set("Location", r.URL+"/elsewhere")
+		w.WriteHeader(status)
+		if status != http.StatusNoContent {
+			_, _ = w.Write([]byte("answer " + strconv.Itoa(status))) // a sender that has gone away fails its case elsewhere
+		}
+	}
 	select {
 	case r.arrived <- struct{}{}:
 	default:
 	}
 }
 
-func (r *receiver) record(delivery, body any) {
+// record keeps a delivery and returns the status it is answered with.
+func (r *receiver) record(req *http.Request, delivery any, text []byte, body any) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.deliveries = append(r.deliveries, delivery)
+	r.raw = append(r.raw, signed{req.Header, text})
+	status := answerTo(req.URL.Path, r.asked[req.URL.Path])
+	r.asked[req.URL.Path]++
 	object, _ := body.(map[string]any)
 	events, _ := object["events"].([]any)
 	for _, e := range events {
@@ -69,6 +93,59 @@ func (r *receiver) record(delivery, body any) {
 		}
 	}
 	slices.SortStableFunc(r.events, func(a, b any) int { return sequence(a) - sequence(b) })
+	return status
+}
+
+// answerTo is the status for the n-th request to a path, from 0: that of the
+// path /answers/500,410, whose last is for all that follow; 200 elsewhere.
+func answerTo(path string, n int) int {
+	list, ok := strings.CutPrefix(path, "/answers/")
+	if !ok {
+		return http.StatusOK
+	}
+	all := strings.Split(list, ",")
+	status, err := strconv.Atoi(all[min(n, len(all)-1)])
+	if err != nil {
+		return http.StatusNotFound
+	}
+	return status
+}
+
+// expectSigned checks the signatures of the deliveries so far with the library
+// that is published for receivers. The text is a list of the secrets of each
+// delivery: it has one signature by each of them and no other.
+func (r *receiver) expectSigned(text string) string {
+	var want [][]string
+	if err := json.Unmarshal([]byte(text), &want); err != nil {
+		return fmt.Sprintf("the case's own JSON: %v", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(want) != len(r.raw) {
+		return fmt.Sprintf("want %d deliveries, got %d", len(want), len(r.raw))
+	}
+	for i, secrets := range want {
+		got := r.raw[i]
+		signatures := strings.Fields(got.header.Get("Webhook-Signature"))
+		if len(signatures) != len(secrets) {
+			return fmt.Sprintf("delivery %d: want %d signatures, got %q", i, len(secrets), signatures)
+		}
+		for k, secret := range secrets {
+			hook, err := standardwebhooks.NewWebhook(secret)
+			if err != nil {
+				return fmt.Sprintf("the case's own secret: %v", err)
+			}
+			alone := got.header.Clone()
+			alone.Set("Webhook-Signature", signatures[k])
+			if err := hook.Verify(got.body, alone); err != nil {
+				return fmt.Sprintf("delivery %d, signature %d: %v", i, k, err)
+			}
+			if hook.Verify(append([]byte(" "), got.body...), alone) == nil {
+				return fmt.Sprintf("delivery %d, signature %d: it is good for another body", i, k)
+			}
+		}
+	}
+	return ""
 }
 
 func sequence(event any) int {

@@ -86,6 +86,8 @@ func (r *run) step(kind, text string) string {
 		return r.expectReceived(text, &r.receiver.events)
 	case "deliveries":
 		return r.expectReceived(text, &r.receiver.deliveries)
+	case "signed":
+		return r.receiver.expectSigned(text)
 	}
 	return ""
 }

@@ -40,12 +40,13 @@ func startService(t *testing.T, dialect string) (base, token string) {
 	t.Helper()
 	addr := freeAddr(t)
 	env := map[string]string{
-		"ALDS_ADDR":                  addr,
-		"ALDS_ADMIN_PASSWORD":        adminPassword,
-		"ALDS_SECRET_KEY":            strings.Repeat("A", 43) + "=",
-		"ALDS_WEBHOOK_ALLOW_PRIVATE": "1",
-		"ALDS_DATA_DIR":              t.TempDir(),
-		"DATABASE_URL":               testdb.EmptyURL(t, dialect),
+		"ALDS_ADDR":                   addr,
+		"ALDS_ADMIN_PASSWORD":         adminPassword,
+		"ALDS_SECRET_KEY":             strings.Repeat("A", 43) + "=",
+		"ALDS_WEBHOOK_ALLOW_PRIVATE":  "1",
+		"ALDS_WEBHOOK_RETRY_SCHEDULE": "5ms,5ms",
+		"ALDS_DATA_DIR":               t.TempDir(),
+		"DATABASE_URL":                testdb.EmptyURL(t, dialect),
 	}
 	roles := []app.Role{app.Standalone}
 	if dialect == "mysql" {

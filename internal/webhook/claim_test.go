@@ -3,7 +3,9 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -79,6 +81,39 @@ func TestALargeWriteIsFannedOutInChunks(t *testing.T) {
 		}
 		if n := s.requests(); n > 15 {
 			t.Errorf("%d requests for 1203 events", n)
+		}
+	})
+}
+
+func TestADeliveryIsBounded(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		s := newSink(t, nil)
+		w := f.worker(delivery.Options{})
+		f.subscribe(s.URL, map[string]any{"eventTypes": []any{map[string]any{"type": "AssetCreated", "from": "Story"}}})
+		made := int64(9000)
+		write := func(n int, description string) {
+			edits := make([]edit, 0, n)
+			for range n {
+				made++
+				edits = append(edits, edit{asset: made, typ: "Story", set: map[string]any{"name": "s", "description": description}})
+			}
+			f.write(20, edits...)
+			f.fanOut(w)
+			f.eventually(w, "settled", f.settledAll)
+		}
+		write(101, "short")
+		write(3, strings.Repeat("x", 100<<10))
+		sizes := map[int]int{} // deliveries by their number of events
+		for _, body := range s.bodies {
+			sizes[strings.Count(body, `"sequenceId"`)]++
+			if len(body) > maxBytes {
+				t.Errorf("a body of %d bytes", len(body))
+			}
+		}
+		want := map[int]int{100: 1, 2: 1, 1: 2}
+		if !maps.Equal(sizes, want) {
+			t.Errorf("deliveries by their number of events: %v, want %v", sizes, want)
 		}
 	})
 }
