@@ -33,6 +33,8 @@ func newPlaces(body []byte, skip int) places {
 // parser's sense, or 0.
 func lineBreak(b []byte) int {
 	switch {
+	case len(b) == 0:
+		return 0
 	case b[0] == '\n':
 		return 1
 	case b[0] == '\r' && len(b) > 1 && b[1] == '\n':

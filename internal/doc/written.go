@@ -80,9 +80,9 @@ func writtenYAML(body []byte, at int, quote byte, text string) *Written {
 	if bytes.HasPrefix(body, []byte(text)) && (quote == 0 || len(body) > len(text) && body[len(text)] == quote) {
 		return nil
 	}
-	for i := 0; quote != 0 && i < len(body) && body[i] != '\n' && body[i] != '\r'; i++ {
+	for i := 0; quote != 0 && i < len(body) && lineBreak(body[i:]) == 0; i++ {
 		switch {
-		case quote == '"' && body[i] == '\\', quote == '\'' && bytes.HasPrefix(body[i:], []byte("''")):
+		case quote == '"' && body[i] == '\\' && lineBreak(body[i+1:]) == 0, quote == '\'' && bytes.HasPrefix(body[i:], []byte("''")):
 			i++
 		case body[i] == quote:
 			return &Written{string(body[:i]), quote}

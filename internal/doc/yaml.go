@@ -178,8 +178,11 @@ func (p *yamlParser) here(y *yaml.Node, at int) int {
 // scalar converts a scalar; own tells that at is its own place, no alias's.
 func (p *yamlParser) scalar(y *yaml.Node, at int, own bool) Node {
 	quote := quoteOf(y)
-	if own && quote != 0 {
-		at++
+	if quote != 0 && own {
+		// behind a tag or an anchor the parser does not say where the quote stands
+		if own = at < len(p.places.body) && p.places.body[at] == quote; own {
+			at++
+		}
 	}
 	switch y.ShortTag() {
 	case "!!null":
