@@ -46,8 +46,10 @@ func install(program, user string) (dir string, err error) {
 		if installed.dir, installed.err = os.MkdirTemp("", "alds"); installed.err != nil {
 			return
 		}
-		out, err := exec.Command(program, "--no-defaults", user, "--datadir="+installed.dir, redoLog, //nolint:gosec // found in the usual places
-			"--auth-root-authentication-method=normal", "--skip-test-db").CombinedOutput()
+		cmd := exec.Command(program, "--no-defaults", user, "--datadir="+installed.dir, redoLog, //nolint:gosec // found in the usual places
+			"--auth-root-authentication-method=normal", "--skip-test-db")
+		cmd.Env = append(os.Environ(), "TMPDIR="+installed.dir)
+		out, err := cmd.CombinedOutput()
 		if err != nil {
 			installed.err = fmt.Errorf("%s: %w\n%s", program, err, out)
 		}
@@ -76,6 +78,8 @@ func OwnMySQL(t testing.TB) *Own {
 		args: []string{
 			daemon, "--no-defaults", user, "--datadir=" + data, redoLog, "--bind-address=127.0.0.1", "--port=" + port,
 			"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
+			// a server that starts removes the temporary tables it finds, those of another one in a shared folder too
+			"--tmpdir=" + dir,
 		},
 	}
 	o.ready = func() error {
