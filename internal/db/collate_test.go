@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/alds-dev/alds/internal/db"
@@ -21,9 +22,16 @@ var update = flag.Bool("update", false, "rewrite weights.gz from the MariaDB ser
 // plane with MariaDB's; MySQL has the same, without a way to list them at once.
 func TestWeightsAreTheServers(t *testing.T) {
 	d := testdb.MySQL(t)
+	var version string
+	if err := d.QueryRow(context.Background(), "SELECT VERSION()").Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(version, "MariaDB") {
+		t.Skipf("%s has no sequence tables to list characters with", version)
+	}
 	rows, err := d.Query(context.Background(), "SELECT seq, HEX(WEIGHT_STRING(CONVERT(CHAR(seq USING utf32) USING utf8mb4) COLLATE utf8mb4_unicode_ci)) FROM seq_0_to_65535")
 	if err != nil {
-		t.Skipf("the server has no sequence tables, so it is not MariaDB: %v", err)
+		t.Fatal(err)
 	}
 	defer func() { _ = rows.Close() }()
 	differ, last := 0, rune(-1)
