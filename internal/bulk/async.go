@@ -143,7 +143,7 @@ func (a *Async) carryOut(ctx context.Context, c *ledger.Claim) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.e.carry(ctx, who, p, newResult(c.ID, c.Created, p.cfg), ledger.Once{Claim: c})
+	_, err = a.e.carry(ctx, who, p, newResult(c.ID, c.Created, p), ledger.Once{Claim: c})
 	if err != nil && context.Cause(ctx) == ledger.ErrLost { //nolint:errorlint // the very cause
 		return ledger.ErrLost
 	}

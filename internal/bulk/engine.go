@@ -71,11 +71,12 @@ func (e *Engine) Run(ctx context.Context, who auth.Actor, body []byte, yaml bool
 	if err != nil {
 		return nil, err
 	}
-	return e.carry(ctx, who, p, newResult(uuid.NewString(), e.now(), p.cfg), ledger.Once{Key: o.Key, Hash: p.hash})
+	return e.carry(ctx, who, p, newResult(uuid.NewString(), e.now(), p), ledger.Once{Key: o.Key, Hash: p.hash})
 }
 
 // payload is a body that has been read.
 type payload struct {
+	body     []byte
 	commands []command
 	cfg      config
 	hash     string               // of the body
@@ -92,7 +93,7 @@ func (e *Engine) parse(body []byte, yaml bool, o Options) (payload, error) {
 	if err != nil {
 		return payload{}, err
 	}
-	p := payload{Options: o}
+	p := payload{body: body, Options: o}
 	if p.commands, p.cfg, err = decode(docs, e.MaxCommands); err != nil {
 		return payload{}, err
 	}

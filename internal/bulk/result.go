@@ -1,10 +1,13 @@
 package bulk
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
+	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/oid"
@@ -22,20 +25,22 @@ type result struct {
 	id      string
 	began   time.Time
 	cfg     config
+	body    []byte // as sent: the places of failures are in it
 	created tokens
 	changed tokens
 	ran     tokens
 
 	failures []byte
 	failed   int
+	places   []place
 	failedBy map[string]int // by verb, for the metrics
 	rows     []byte
 	queries  int
 	beside   [][]byte // what each query asked beside its rows
 }
 
-func newResult(id string, began time.Time, cfg config) *result {
-	return &result{id: id, began: began, cfg: cfg, failedBy: map[string]int{}}
+func newResult(id string, began time.Time, p payload) *result {
+	return &result{id: id, began: began, cfg: p.cfg, body: p.body, failedBy: map[string]int{}}
 }
 
 // reset forgets what an attempt that was undone has collected.
@@ -44,15 +49,15 @@ func (r *result) reset() {
 		t.list, t.count = t.list[:0], 0
 	}
 	r.failures, r.failed, r.rows, r.queries = r.failures[:0], 0, r.rows[:0], 0
-	r.beside = nil
+	r.places, r.beside = r.places[:0], nil
 	clear(r.failedBy)
 }
 
 // undo leaves only the failures of an atomic request that was rolled back.
 func (r *result) undo() {
-	failures, failed, by := r.failures, r.failed, maps.Clone(r.failedBy)
+	failures, failed, places, by := r.failures, r.failed, r.places, maps.Clone(r.failedBy)
 	r.reset()
-	r.failures, r.failed, r.failedBy = failures, failed, by
+	r.failures, r.failed, r.places, r.failedBy = failures, failed, places, by
 }
 
 func (r *result) add(t *tokens, o oid.OID) {
@@ -68,7 +73,8 @@ func (r *result) add(t *tokens, o oid.OID) {
 	t.list = append(t.list, '"')
 }
 
-// fail lists a step that failed: the projected command, and why.
+// fail lists a step that failed: the projected command, and why. Clients compare
+// the error as a whole, so where it arose is told beside the failures.
 //
 //	{"@x": {...}, "error": {"message": "...", "sourceCommandIndex": 0}}
 func (r *result) fail(s *step, err error) {
@@ -85,8 +91,7 @@ func (r *result) fail(s *step, err error) {
 	b = append(b, `,"sourceCommandIndex":`...)
 	b = appendInt(b, int64(s.index))
 	if at := fault.Place(err); at >= 0 {
-		b = append(b, `,"position":`...)
-		b = appendInt(b, int64(at))
+		r.places = append(r.places, place{failure: r.failed - 1, at: at})
 	}
 	b = append(b, '}', '}')
 	r.failures = b
@@ -106,7 +111,9 @@ func (r *result) append(b []byte, now time.Time) []byte {
 	b = r.appendTokens(b, "assetsOperatedOn", r.ran)
 	b = append(append(b, `,"commandFailures":{"commands":[`...), r.failures...)
 	b = appendInt(append(b, `],"count":`...), int64(r.failed))
-	b = append(append(b, `},"queryResult":{"results":[`...), r.rows...)
+	b = append(b, '}')
+	b = r.appendDiagnostics(b)
+	b = append(append(b, `,"queryResult":{"results":[`...), r.rows...)
 	count := int64(r.queries)
 	if count == 0 {
 		count = -1
@@ -116,6 +123,40 @@ func (r *result) append(b []byte, now time.Time) []byte {
 		b = append(append(b, `,"pages":`...), pages...)
 	}
 	return append(b, '}', '}')
+}
+
+// place is where in the body a failure arose.
+type place struct {
+	failure int // index in commandFailures.commands
+	at      int // byte offset
+}
+
+// appendDiagnostics writes where failures arose, for those that have a place.
+//
+//	,"diagnostics":[{"failure":0,"position":34,"line":2,"column":11}]
+func (r *result) appendDiagnostics(b []byte) []byte {
+	if len(r.places) == 0 {
+		return b
+	}
+	ascending := slices.Clone(r.places)
+	slices.SortFunc(ascending, func(a, b place) int { return cmp.Compare(a.at, b.at) })
+	at := make([]int, len(ascending))
+	for i, p := range ascending {
+		at[i] = p.at
+	}
+	spots := make(map[int]doc.Spot, len(at))
+	for i, s := range doc.Spots(r.body, at) {
+		spots[ascending[i].failure] = s
+	}
+	b = append(key(b, "diagnostics"), '[')
+	for i, p := range r.places {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		s := spots[p.failure]
+		b = fmt.Appendf(b, `{"failure":%d,"position":%d,"line":%d,"column":%d}`, p.failure, p.at, s.Line, s.Column)
+	}
+	return append(b, ']')
 }
 
 func (r *result) appendTokens(b []byte, name string, t tokens) []byte {

@@ -184,7 +184,11 @@ func readFailure(m map[string]json.RawMessage) failed {
 			Message            string
 			SourceCommandIndex int
 		}
-		_ = json.Unmarshal(v, &e)
+		d := json.NewDecoder(bytes.NewReader(v))
+		d.DisallowUnknownFields() // clients compare the error as a whole
+		if err := d.Decode(&e); err != nil {
+			e.Message = err.Error()
+		}
 		f.message, f.index = e.Message, e.SourceCommandIndex
 	}
 	return f

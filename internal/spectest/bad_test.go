@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"golang.org/x/tools/txtar"
 )
@@ -208,14 +209,14 @@ func askBad(t *testing.T, base string, table badTable, row badRow, w way) {
 	text, place := w.request(row)
 	problem := r.ask(text)
 	if problem == "" {
-		problem = r.isRefused(row, w, place)
+		problem = r.isRefused(row, w, text, place)
 	}
 	if problem != "" {
 		t.Errorf("%s.bad:%d: %s, on %s: %s\nsent:   %s\nanswer: %d %s", table.file, row.line, row.what, w.name, problem, shorten([]byte(text)), r.status, shorten(r.body))
 	}
 }
 
-func (r *run) isRefused(row badRow, w way, place int) string {
+func (r *run) isRefused(row badRow, w way, sent string, place int) string {
 	got, err := decode(r.body)
 	if err != nil {
 		return "the answer is not JSON"
@@ -231,19 +232,29 @@ func (r *run) isRefused(row badRow, w way, place int) string {
 	if m, err := follow(got, append(at, "message")); err != nil || m != message {
 		return fmt.Sprintf("want the message %q, got %q", message, m)
 	}
-	want := "null"
-	if place >= 0 {
-		want = strconv.Itoa(place)
-	}
-	if p, err := follow(got, append(at, "position")); err != nil || p != want {
-		return fmt.Sprintf("want the position %s, got %s", want, p)
-	}
 	if !w.bulk {
-		return r.expectJSON(fmt.Sprintf(`{"error": %s}`, quote(message)), true)
+		if place < 0 {
+			return r.expectJSON(fmt.Sprintf(`{"error": %s, "exceptions": [{"position": "<absent>"}]}`, quote(message)), true)
+		}
+		return r.expectJSON(fmt.Sprintf(`{"error": %s, "exceptions": [{"position": %d}]}`, quote(message), place), true)
+	}
+	if problem := r.expectJSON(fmt.Sprintf(`{"diagnostics": %s}`, diagnostics(sent, place)), true); problem != "" {
+		return problem
 	}
 	return r.expectJSON(`{"assetsCreated": {"oidTokens": [], "count": 0}, "assetsModified": {"oidTokens": [], "count": 0},
 		"assetsOperatedOn": {"oidTokens": [], "count": 0}, "commandFailures": {"count": 1, "commands": [{"error": {"sourceCommandIndex": 0}}]},
 		"queryResult": {"results": [], "count": -1}}`, true)
+}
+
+// diagnostics is what is told of the place of a request's one failure.
+func diagnostics(sent string, place int) string {
+	if place < 0 {
+		return quote(absent)
+	}
+	_, body, _ := strings.Cut(sent, "\n\n")
+	lines := strings.Split(body[:place], "\n")
+	column := utf8.RuneCountInString(lines[len(lines)-1]) + 1
+	return fmt.Sprintf(`[{"failure": 0, "position": %d, "line": %d, "column": %d}]`, place, len(lines), column)
 }
 
 func quote(s string) string { return `"` + escape(s) + `"` }

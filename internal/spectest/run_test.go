@@ -3,6 +3,7 @@ package spectest
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -123,6 +124,40 @@ func (r *run) ask(text string) string {
 	r.status, r.header = res.StatusCode, res.Header
 	if r.body, err = io.ReadAll(res.Body); err != nil {
 		return err.Error()
+	}
+	return failuresAreExact(r.body)
+}
+
+// failuresAreExact looks at every answer of every case: the error of a failed
+// command is compared as a whole by clients, and places stand beside the
+// failures, in their order, or not at all.
+func failuresAreExact(body []byte) string {
+	var a struct {
+		CommandFailures struct{ Commands []map[string]json.RawMessage }
+		Diagnostics     *[]map[string]int
+	}
+	if json.Unmarshal(body, &a) != nil {
+		return "" // no answer of api/asset
+	}
+	for i, c := range a.CommandFailures.Commands {
+		var e map[string]any
+		if err := json.Unmarshal(c["error"], &e); err != nil || len(e) != 2 || e["message"] == nil || e["sourceCommandIndex"] == nil {
+			return fmt.Sprintf("failure %d: the error is %s, want message and sourceCommandIndex alone", i, c["error"])
+		}
+	}
+	if a.Diagnostics == nil {
+		return ""
+	}
+	before := -1
+	for _, d := range *a.Diagnostics {
+		_, placed := d["position"]
+		if len(d) != 4 || !placed || d["line"] < 1 || d["column"] < 1 || d["failure"] <= before || d["failure"] >= len(a.CommandFailures.Commands) {
+			return fmt.Sprintf("%v is no place of one of %d failures, in their order", d, len(a.CommandFailures.Commands))
+		}
+		before = d["failure"]
+	}
+	if before < 0 {
+		return "diagnostics without any place"
 	}
 	return ""
 }
