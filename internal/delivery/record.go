@@ -253,17 +253,17 @@ func (r *recorder) countFailures(ctx context.Context, tx *db.Tx, id string, t *t
 // settle stores what became of the deliveries, as far as they are still this
 // worker's.
 func (r *recorder) settle(ctx context.Context, tx *db.Tx, all []*result, now int64) error {
-	var ids []string
+	delivered := map[int][]string{} // by what the receiver answered
 	for _, res := range all {
 		if res.outcome == Delivered {
-			ids = append(ids, res.d.ID)
+			delivered[res.status] = append(delivered[res.status], res.d.ID)
 		}
 	}
-	if len(ids) > 0 {
-		in, args := db.InArgsOf(ids)
-		args = append([]any{now + r.s.keep.Microseconds(), now}, args...)
+	for _, status := range slices.Sorted(maps.Keys(delivered)) {
+		in, args := db.InArgsOf(delivered[status])
+		args = append([]any{now + r.s.keep.Microseconds(), now, status}, args...)
 		_, err := tx.Exec(ctx, `UPDATE webhook_delivery SET state = 1, attempts = attempts + 1, claims = 0, due = ?,
-			settled_at = ?, owner = NULL, lease = 0, last_status = 200, last_error = NULL WHERE id IN `+in+
+			settled_at = ?, owner = NULL, lease = 0, last_status = ?, last_error = NULL WHERE id IN `+in+
 			" AND owner = ? AND state = 0", append(args, r.s.owner)...)
 		if err != nil {
 			return err
