@@ -5,7 +5,10 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
@@ -17,6 +20,23 @@ import (
 // Params are query parameters by lower-case name. Of a repeated one the first
 // counts.
 type Params map[string]string
+
+// valid refuses a value that is no UTF-8, which the databases would take in
+// different ways. One that nobody reads is refused as well: the URL is in another
+// encoding then.
+// Errors: fault.Invalid.
+func (p Params) valid() error {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		if !utf8.ValidString(p[name]) {
+			return notUTF8(strings.ToValidUTF8(name, "\ufffd"))
+		}
+	}
+	return nil
+}
+
+func notUTF8(name string) error {
+	return fault.Invalidf(fault.NoPlace, "%s is not valid UTF-8", name)
+}
 
 // flag reports whether the parameter is there and says true. Whoever asks for a
 // preview in another word must not get a change.
@@ -48,9 +68,11 @@ type request struct {
 	status   int         // of the answer; 0: 200
 }
 
-func (a *API) newRequest(c *fiber.Ctx, r *route, taken map[string]string) *request {
+// newRequest takes a request apart. Errors: fault.Invalid for a parameter or a
+// key that is no text.
+func (a *API) newRequest(c *fiber.Ctx, r *route, taken map[string]string) (*request, error) {
 	h := &c.Request().Header
-	return &request{
+	req := &request{
 		base: a.base(r), taken: taken, params: paramsOf(c.Request().URI().QueryArgs()),
 		yamlType: strings.Contains(strings.ToLower(string(h.ContentType())), "yaml"),
 		raw:      c.Request().Body(),
@@ -60,6 +82,10 @@ func (a *API) newRequest(c *fiber.Ctx, r *route, taken map[string]string) *reque
 		key:      strings.TrimSpace(string(h.Peek("Idempotency-Key"))),
 		later:    prefers(h.PeekAll("Prefer"), respondAsync),
 	}
+	if !utf8.ValidString(req.key) {
+		return nil, notUTF8("Idempotency-Key")
+	}
+	return req, req.params.valid()
 }
 
 func paramsOf(args *fasthttp.Args) Params {

@@ -98,9 +98,19 @@ func (a *API) answer(c *fiber.Ctx, v *visit) (body []byte, err error) {
 	if r == nil {
 		return nil, errNoSuchURL()
 	}
+	return a.carryOut(ctx, cancel, c, v, r, taken)
+}
+
+// carryOut runs the handler of a proven caller's route and sets the headers
+// that it asks for. What is streamed ends the context itself.
+func (a *API) carryOut(ctx context.Context, cancel context.CancelFunc, c *fiber.Ctx, v *visit, r *route, taken map[string]string) ([]byte, error) {
 	v.route = r.path
-	req := a.newRequest(c, r, taken)
-	if body, err = r.run(ctx, v.who, req); err != nil {
+	req, err := a.newRequest(c, r, taken)
+	if err != nil {
+		return nil, err
+	}
+	body, err := r.run(ctx, v.who, req)
+	if err != nil {
 		return nil, err
 	}
 	if req.status != 0 {

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 )
@@ -66,9 +68,13 @@ type State struct {
 
 const stateColumns = `id, actor_id, created_at, commands, status, lease, answer, body_hash`
 
-// Find returns the entry of a request. Errors: fault.NotFound when there is
-// none, or its time is over.
+// Find returns the entry of a request. What has not the form of an id names
+// none, and is not asked for: servers refuse to compare other characters with a
+// column of ASCII. Errors: fault.NotFound when there is none, or its time is over.
 func (b *Book) Find(ctx context.Context, id string) (State, error) {
+	if uuid.Validate(id) != nil {
+		return State{}, fault.NotFoundf("not found")
+	}
 	return b.find(ctx, `id = ?`, id)
 }
 
