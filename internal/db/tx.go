@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,7 +35,17 @@ func (d *DB) Read(ctx context.Context, fn func(*Tx) error) error {
 	if err := fn(t); err != nil {
 		return Fault(err)
 	}
-	return Fault(stx.Commit())
+	return Fault(rolledBack(ctx, stx.Commit()))
+}
+
+// rolledBack is err, or why a transaction is over that nobody ended: when its
+// context ends between two statements it is rolled back, and the next one only
+// hears that it has been.
+func rolledBack(ctx context.Context, err error) error {
+	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
 }
 
 func (t *Tx) dialect() *Dialect { return t.d.Dialect }
@@ -57,6 +68,7 @@ func (t *Tx) seen(err error) error {
 	if err == nil {
 		return nil
 	}
+	err = rolledBack(t.ctx, err)
 	kinded := Fault(err)
 	switch classOf(err) {
 	case again, lost, away, ended:

@@ -89,7 +89,7 @@ func (d *DB) commit(ctx context.Context, stx *sql.Tx) (err error, mayRepeat bool
 	if err := ctx.Err(); err != nil {
 		return err, false
 	}
-	err = stx.Commit()
+	err = rolledBack(ctx, stx.Commit())
 	switch {
 	case err == nil:
 		return nil, false

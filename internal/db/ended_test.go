@@ -1,0 +1,48 @@
+package db_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// TestATransactionOfAnEndedContext: when the context of a transaction ends
+// between its statements, it is rolled back behind their backs. What comes then
+// is the end of the request and no failure of the service, whichever statement
+// meets it, COMMIT included.
+func TestATransactionOfAnEndedContext(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		for name, begin := range map[string]func(context.Context, func(*db.Tx) error) error{"read": d.Read, "write": d.Write} {
+			var inside error
+			ctx, end := context.WithCancel(t.Context())
+			err := begin(ctx, func(tx *db.Tx) error {
+				end()
+				inside = untilRolledBack(t, tx)
+				return nil
+			})
+			if fault.KindOf(inside) != fault.Transient {
+				t.Errorf("%s, a statement: %v", name, inside)
+			}
+			if fault.KindOf(err) != fault.Transient {
+				t.Errorf("%s, as a whole: %v", name, err)
+			}
+		}
+	})
+}
+
+// untilRolledBack asks with a context that has time left until the transaction
+// answers no more.
+func untilRolledBack(t *testing.T, tx *db.Tx) error {
+	mine, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		var n int
+		if err := tx.QueryRow(mine, "SELECT COUNT(*) FROM sequence").Scan(&n); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package find
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// TestARequestWhoseTimeIsUp ends a query of several statements at every stage:
+// the answer is all of it, or that the time is up.
+func TestARequestWhoseTimeIsUp(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := seed(t)
+		f.write(d)
+		r, err := fromJSON([]byte(`{"from": "Scope", "select": ["Name", {"from": "Workitems", "select": ["Name", {"from": "Owners", "select": ["Name", "Username"]}]}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		finder := New(d, f.m)
+		began := time.Now()
+		if _, err := finder.Rows(t.Context(), nil, auth.System, r, nil); err != nil {
+			t.Fatal(err)
+		}
+		whole := time.Since(began)
+		for i := range 300 {
+			ctx, cancel := context.WithTimeout(t.Context(), whole*time.Duration(i)/200)
+			_, err := finder.Rows(ctx, nil, auth.System, r, nil)
+			cancel()
+			if err != nil && fault.KindOf(err) != fault.Transient {
+				t.Errorf("ended after %v: %v", whole*time.Duration(i)/200, err)
+			}
+		}
+	})
+}
