@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"regexp"
 	"syscall"
 
 	"github.com/go-sql-driver/mysql"
@@ -32,6 +33,7 @@ const (
 	lost            // the connection or the server went away
 	away            // the server refuses work for now
 	ended           // the caller's context ended, or the time limit did
+	full            // there is no room on the server's disk, or within its limits
 )
 
 // MySQL, MariaDB and TiDB error numbers; nothing outside of db knows them.
@@ -40,7 +42,8 @@ var mysqlClasses = map[uint16]class{
 	1205: again, 1213: again, 1020: again, 1206: again, // lock wait, deadlock, changed since last read, lock table full
 	8002: again, 8022: again, 9007: again, // TiDB: write conflicts
 	1927: lost, 1053: lost, 4031: lost, // killed, shutting down, idle too long
-	1040: away, 1203: away, 1290: away, 1792: away, 1836: away, 1317: away, 1969: away, 3024: away, // 1969, 3024: the statement took too long
+	1037: away, 1041: away, 1040: away, 1203: away, 1290: away, 1792: away, 1836: away, 1317: away, 1969: away, 3024: away, // 1037, 1041: out of memory; 1969, 3024: the statement took too long
+	1021: full, 1026: full, 1114: full, 1878: full, 3: full, // disk full, error writing, table full, error writing a temporary file, error writing
 	9001: away, 9002: away, 9003: away, 9005: away, // TiDB: a part does not answer
 }
 
@@ -53,9 +56,21 @@ const (
 	mysqlNothingToDrop = 1091
 )
 
+// noSpace is how a storage engine's own error (1030, or one while a file is
+// written) names the lack of room: by the number of the operating system.
+var noSpace = regexp.MustCompile(`(?i)(error|errcode:|errno:)\s*(28|122)\b`)
+
+func mysqlClass(err *mysql.MySQLError) class {
+	c := mysqlClasses[err.Number]
+	if c == other && noSpace.MatchString(err.Message) {
+		return full
+	}
+	return c
+}
+
 func classOf(err error) class {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return mysqlClasses[my.Number]
+		return mysqlClass(my)
 	}
 	if c := sqliteClass(err); c != other {
 		return c
@@ -77,7 +92,8 @@ func classOf(err error) class {
 }
 
 // Fault gives a driver or gorm error its kind: a duplicate key is Conflict, no
-// rows NotFound, a deadlock, a lost connection or an ended context Transient.
+// rows NotFound, a deadlock, a lost connection, a full disk or an ended context
+// Transient.
 // An error that has a kind, or that is none of these, comes back unchanged. Tx
 // and DB methods have done it already; it is for errors of *sql.Rows.
 func Fault(err error) error {
@@ -96,6 +112,8 @@ func Fault(err error) error {
 		return fault.Transientf(err, "the request raced with others; try again")
 	case lost, away:
 		return fault.Transientf(err, "the database is not available; try again")
+	case full:
+		return fault.Transientf(err, "the database has no room left; try again later")
 	case ended:
 		return fault.Transientf(err, "the request took too long or was given up")
 	}

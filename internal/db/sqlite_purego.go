@@ -77,8 +77,12 @@ func sqliteClass(err error) class {
 	switch e.Code() {
 	case lib.SQLITE_CONSTRAINT_UNIQUE, lib.SQLITE_CONSTRAINT_PRIMARYKEY, lib.SQLITE_CONSTRAINT_ROWID:
 		return duplicate
+	case lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_TRUNCATE, lib.SQLITE_IOERR_SHMSIZE:
+		return full
 	}
 	switch e.Code() & 0xff {
+	case lib.SQLITE_FULL:
+		return full
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		return again
 	case lib.SQLITE_INTERRUPT:

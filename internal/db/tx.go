@@ -71,7 +71,7 @@ func (t *Tx) seen(err error) error {
 	err = rolledBack(t.ctx, err)
 	kinded := Fault(err)
 	switch classOf(err) {
-	case again, lost, away, ended:
+	case again, lost, away, ended, full:
 		if t.doomed == nil {
 			t.doomed = kinded
 		}

@@ -27,12 +27,18 @@ type headers map[string]string
 // send posts a body and returns the status and text of the answer; an error
 // says that there was none.
 func (s *site) send(ctx context.Context, path string, with headers, body any) (status int, text []byte, err error) {
+	status, _, text, err = s.do(ctx, path, with, body)
+	return status, text, err
+}
+
+// do is send with the headers of the answer.
+func (s *site) do(ctx context.Context, path string, with headers, body any) (status int, said http.Header, text []byte, err error) {
 	if text, err = json.Marshal(body); err != nil {
-		return 0, nil, err
+		return 0, nil, nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+path, bytes.NewReader(text))
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, nil, err
 	}
 	req.SetBasicAuth("admin", adminPassword)
 	req.Header.Set("Content-Type", "application/json")
@@ -41,17 +47,22 @@ func (s *site) send(ctx context.Context, path string, with headers, body any) (s
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, nil, err
 	}
 	defer res.Body.Close()
 	text, err = io.ReadAll(res.Body)
-	return res.StatusCode, text, err
+	return res.StatusCode, res.Header, text, err
 }
 
 // post sends a request and decodes what it is answered with; any status but
 // 200 is an error.
 func (s *site) post(ctx context.Context, path string, body, into any) error {
-	status, text, err := s.send(ctx, path, nil, body)
+	return s.postWith(ctx, path, nil, body, into)
+}
+
+// postWith is post with further headers.
+func (s *site) postWith(ctx context.Context, path string, with headers, body, into any) error {
+	status, text, err := s.send(ctx, path, with, body)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@
 //     are cut and MariaDB is killed and restarted;
 //   - every change arrives that a subscription wants, while processes are
 //     killed, Redis is emptied (FLUSHALL) and goes away, and MariaDB restarts;
+//   - what a full disk or tablespace refuses is 503 and not there, and is carried
+//     out once there is room;
 //   - a killed worker's deliveries are taken over, and a Redis that comes back
 //     is used again; how long that takes is logged.
 //

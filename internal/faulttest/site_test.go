@@ -43,7 +43,7 @@ func build(t *testing.T) string {
 		if built.dir, built.err = os.MkdirTemp("", "alds"); built.err != nil {
 			return
 		}
-		out, err := exec.Command("go", "build", "-o", built.dir+"/", "../../cmd/api", "../../cmd/worker", "../../cmd/scheduler").CombinedOutput()
+		out, err := exec.Command("go", "build", "-o", built.dir+"/", "../../cmd/api", "../../cmd/worker", "../../cmd/scheduler", "../../cmd/standalone").CombinedOutput()
 		if err != nil {
 			built.err = fmt.Errorf("build the commands: %w\n%s", err, out)
 		}

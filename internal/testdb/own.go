@@ -159,6 +159,10 @@ func (o *Own) Start() {
 	}
 }
 
+// With gives the server further options from its next start on; a later one
+// outranks an earlier one of the same name.
+func (o *Own) With(options ...string) { o.args = append(o.args, options...) }
+
 // Kill is kill -9; it returns when the server is gone.
 func (o *Own) Kill() { o.end(syscall.SIGKILL) }
 

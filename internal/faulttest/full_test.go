@@ -1,0 +1,151 @@
+package faulttest
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/db"
+)
+
+// filling is how many requests are sent at most until there is no room.
+const filling = 400
+
+// TestAFullTablespace bounds what MariaDB may keep: it refuses for lack of room
+// with the request half done.
+func TestAFullTablespace(t *testing.T) {
+	s := newSite(t)
+	s.bound("100M")
+	if _, err := s.db.Exec(t.Context(), "DROP DATABASE "+database); err != nil {
+		t.Fatal(err)
+	}
+	s.createDatabase() // whose tables lie in the one tablespace now
+	s.start("api", "migrate").wait()
+	s.startAPI()
+	s.startBeside("worker")
+	s.fill(func() {
+		s.bound("400M")
+	})
+}
+
+// bound restarts MariaDB with one tablespace of a greatest size.
+func (s *site) bound(most string) {
+	s.t.Helper()
+	s.mariadb.Stop()
+	s.mariadb.With("--innodb-file-per-table=0", "--innodb-data-file-path=ibdata1:12M:autoextend:max:"+most, "--innodb-autoextend-increment=1")
+	s.mariadb.Start()
+}
+
+// TestAFullDisk keeps the data of standalone on a file system of a few MiB.
+func TestAFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	mount := func(options string) error {
+		return exec.Command("mount", "-t", "tmpfs", "-o", options, "none", dir).Run() //nolint:gosec // the test's own folder
+	}
+	if err := mount("size=12m"); err != nil {
+		t.Skipf("no file system can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() }) //nolint:gosec // as above
+	addr := freeAddr(t)
+	s := &site{t: t, dir: build(t), base: "http://" + addr + "/alds", logs: &logs{}}
+	s.env = append(os.Environ(), "ALDS_ADDR="+addr, "ALDS_DATA_DIR="+dir, "ALDS_ADMIN_PASSWORD="+adminPassword, "ALDS_LOG_LEVEL=warn",
+		"DATABASE_URL=sqlite:"+dir+"/alds.db", "TMPDIR="+dir)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the ends of the logs:\n%s", s.logs)
+		}
+	})
+	s.start("standalone")
+	if !answers(t.Context(), s.base) {
+		t.Fatal("standalone does not answer")
+	}
+	var err error
+	if s.db, err = db.Open(t.Context(), "sqlite:"+dir+"/alds.db", db.Options{MaxConns: 5}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.db.Close() })
+	s.fill(func() {
+		if err := mount("remount,size=200m"); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// fill writes until there is no room. What was refused is 503 and not there;
+// with room again the same requests are carried out, once.
+func (s *site) fill(giveRoom func()) {
+	s.t.Helper()
+	project, answered, refused := s.project("full"), 0, -1
+	for n := range filling {
+		status, header, body := s.large(project, n)
+		if status == http.StatusOK {
+			answered++
+			continue
+		}
+		refused = n
+		if status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" || !strings.Contains(body, "no room") {
+			s.t.Fatalf("without room: %d, Retry-After %q, %s", status, header.Get("Retry-After"), body)
+		}
+		break
+	}
+	if refused < 1 {
+		s.t.Fatalf("the disk was not full after %d requests", answered)
+	}
+	s.t.Logf("no room after %d requests", answered)
+	s.holds(answered)
+	for again := range 3 {
+		if status, _, body := s.large(project, refused); status != http.StatusServiceUnavailable {
+			s.t.Errorf("the same request, time %d: %d %s", again, status, body)
+		}
+	}
+	s.holds(answered)
+	giveRoom()
+	for n := range refused + 5 {
+		s.patiently("a request with room again", func() error {
+			return s.postWith(s.t.Context(), "/api/asset", headers{"Idempotency-Key": fmt.Sprint("request ", n)}, large(project, n), &bulk{})
+		})
+	}
+	s.holds(refused + 5)
+	name := "api"
+	if s.mariadb == nil {
+		name = "standalone"
+	}
+	s.start(name, "check").wait()
+}
+
+// inLarge is how many stories a large request makes, each of 50 KB.
+const inLarge = 10
+
+func large(project string, n int) []any {
+	commands := make([]any, inLarge)
+	for i := range commands {
+		commands[i] = map[string]any{
+			"AssetType": "Story", "Scope": project, "Name": fmt.Sprintf("full %d %d", n, i),
+			"Description": strings.Repeat(fmt.Sprint(n, i, " "), 50_000/len(fmt.Sprint(n, i, " "))),
+		}
+	}
+	return commands
+}
+
+func (s *site) large(project string, n int) (status int, header http.Header, body string) {
+	s.t.Helper()
+	status, header, text, err := s.do(s.t.Context(), "/api/asset", headers{"Idempotency-Key": fmt.Sprint("request ", n)}, large(project, n))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return status, header, string(text)
+}
+
+// holds compares what is there with what was answered: whole requests.
+func (s *site) holds(requests int) {
+	s.t.Helper()
+	if n := s.count("SELECT COUNT(*) FROM asset WHERE name LIKE 'full % %'"); n != requests*inLarge {
+		s.t.Errorf("%d stories are there, want those of %d requests: %d", n, requests, requests*inLarge)
+	}
+	if n := s.count("SELECT COUNT(*) FROM bulk_request"); n != requests {
+		s.t.Errorf("%d answers are kept, want %d", n, requests)
+	}
+}
