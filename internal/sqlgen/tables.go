@@ -199,17 +199,26 @@ func (e *emitter) pairs() {
 		if i > 0 {
 			e.put(" UNION ALL SELECT ")
 		}
-		e.arg(id)
+		e.integer(id)
 		if i == 0 {
 			e.put(" AS id")
 		}
 		e.put(", ")
-		e.arg(moment)
+		e.integer(moment)
 		if i == 0 {
 			e.put(" AS moment")
 		}
 	}
 	e.put(")")
+}
+
+// integer writes an argument that makes a column of a table: MySQL takes the
+// column for text otherwise, compares it with numbers as doubles, and finds no
+// key for it.
+func (e *emitter) integer(v any) {
+	e.put("CAST(")
+	e.arg(v)
+	e.put(" AS SIGNED)")
 }
 
 // tree writes the pairs (root, id) of a hierarchy: id is reached from root by
