@@ -101,7 +101,7 @@ func TestWidestQueriesRun(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)
 		f.write(d)
-		var wide, exists, equal []string
+		var wide, exists, equal, absent []string
 		for _, via := range []string{"", "Dependencies.", "SplitFrom.", "DuplicateOf."} {
 			for _, a := range []string{"Risk", "Customer", "IdentifiedIn", "DeliveryCategory", "Scope", "Super", "Status", "Priority"} {
 				if via != "DuplicateOf." {
@@ -113,11 +113,15 @@ func TestWidestQueriesRun(t *testing.T) {
 			exists = append(exists, fmt.Sprintf("Owners.Nickname!='%d'", i))
 			equal = append(equal, "Owners.Nickname='Zoe'")
 		}
+		for i := range query.MaxTerms / 2 { // the comparison in brackets counts
+			absent = append(absent, fmt.Sprintf("Children[Name='%d'].@Count='0'", i))
+		}
 		for what, r := range map[string]query.Request{
 			"many relations":    {Select: items(wide), Sort: []query.Text{{Text: strings.Join(wide[:8], ",")}}},
 			"many existences":   {Filter: []query.Text{{Text: strings.Join(exists, ";")}}},
 			"many alternatives": {Filter: []query.Text{{Text: strings.Join(exists, "|")}}},
 			"many semi-joins":   {Filter: []query.Text{{Text: strings.Join(equal, ";")}}},
+			"many anti-joins":   {Filter: []query.Text{{Text: strings.Join(absent, ";")}}},
 			"both":              {Select: items(wide), Filter: []query.Text{{Text: strings.Join(exists[:60], ";")}}},
 		} {
 			r.From.Text = "Story"

@@ -147,7 +147,7 @@ func (e *emitter) exists(x query.Exists) {
 	e.statement(x.S, x.S.Cells, x.S.Where, nil)
 	e.put(")")
 	if guard && !x.Not {
-		e.put(") IS TRUE")
+		e.put(") = 1")
 	}
 }
 
