@@ -322,15 +322,29 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 	return oneOrAny(append(oneOf(x, equal), any...))
 }
 
-// folded makes text that is computed compare like a column.
+// folded makes text that is computed compare like a column. What is never more
+// than NULL is no text, and MySQL takes no collation for it.
 func folded(x Expr, kind meta.Kind) Expr {
 	switch x.(type) {
 	case Scalar, Given:
-		if isText(kind) {
+		if isText(kind) && !isNothing(x) {
 			return Folded{x}
 		}
 	}
 	return x
+}
+
+// isNothing reports whether an expression has no other value than NULL.
+func isNothing(x Expr) bool {
+	switch x := x.(type) {
+	case Nothing:
+		return true
+	case Given:
+		return isNothing(x.X)
+	case Scalar:
+		return len(x.S.Cells) == 1 && isNothing(x.S.Cells[0])
+	}
+	return false
 }
 
 // deadTest compares a state with Dead, which stands for all from 200.
