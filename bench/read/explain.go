@@ -106,9 +106,10 @@ func (e *explainer) print(ctx context.Context, out io.Writer, who string) error 
 	return nil
 }
 
-// plan prints the rows of EXPLAIN, columns that are NULL left out.
+// plan prints the rows of EXPLAIN, which MySQL gives only when told to; columns
+// that are NULL are left out.
 func (e *explainer) plan(ctx context.Context, out io.Writer, s statement) error {
-	rows, err := e.Querier.Query(ctx, "EXPLAIN "+s.sql, s.args...)
+	rows, err := e.Querier.Query(ctx, "EXPLAIN FORMAT=TRADITIONAL "+s.sql, s.args...)
 	if err != nil {
 		return err
 	}

@@ -104,8 +104,9 @@ type explained struct {
 	Plan []map[string]any `json:"plan"` // one for each table, in the database's own words
 }
 
-// explainVerbs ask each dialect for a plan.
-var explainVerbs = map[string]string{"mysql": "EXPLAIN ", "sqlite": "EXPLAIN QUERY PLAN "}
+// explainVerbs ask each dialect for a plan; MySQL answers a bare EXPLAIN with a
+// drawing, MariaDB with the table that both give when told to.
+var explainVerbs = map[string]string{"mysql": "EXPLAIN FORMAT=TRADITIONAL ", "sqlite": "EXPLAIN QUERY PLAN "}
 
 // explain asks how the statement of the rows and those of the branches are
 // carried out; the branches for a block of one parent.

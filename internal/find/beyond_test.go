@@ -134,6 +134,14 @@ func TestTotalAndExplain(t *testing.T) {
 		if len(b.Explain) != 2 || len(b.Explain[0].Plan) == 0 {
 			t.Errorf("explain %+v, want the rows and one branch", b.Explain)
 		}
+		step := map[string]string{"mysql": "table", "sqlite": "detail"}[d.Dialect.Name]
+		for _, e := range b.Explain {
+			for _, s := range e.Plan {
+				if s[step] == nil {
+					t.Errorf("a step of %s without %q, the form the database's plans have: %v", e.SQL, step, s)
+				}
+			}
+		}
 		if _, _, err := ask(t, finder, "andre", `{"from":"Story","explain":true}`); fault.KindOf(err) != fault.Denied {
 			t.Errorf("a member who is no administrator: got %v, want it denied", err)
 		}
