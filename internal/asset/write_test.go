@@ -50,7 +50,7 @@ func TestCreateWritesRowVersionAndLinks(t *testing.T) {
 		w.expect("0 1001 1001 on 1\n1001 1001 1001 on 0\n",
 			`SELECT ancestor_id, descendant_id, since_moment, until_moment, depth FROM scope_closure WHERE descendant_id = 1001 ORDER BY ancestor_id`)
 		w.expect("1001 20 -999 1 1001 on\n", `SELECT scope_id, member_id, role_id, is_owner, since_moment, until_moment FROM scope_member WHERE scope_id = 1001`)
-		w.expect(`Browse |{"Reference":"a\r\nb\"\\"}`+"\n", `SELECT CONCAT(name, '|', attrs) FROM asset WHERE id = 1002`)
+		w.expect("Browse |a\r\nb\"\\\n", `SELECT CONCAT(name, '|', `+w.d.Dialect.JSONText("attrs", "Reference")+`) FROM asset WHERE id = 1002`)
 		w.expect("1001 1003 0 0\n", `SELECT first_moment, last_moment, generation, fan_state FROM audit WHERE id > 0`)
 		w.expect("1003\n", `SELECT last_moment FROM moment_stamp`)
 		w.expect("1\n", `SELECT COUNT(*) FROM asset a JOIN moment_stamp m ON m.at = a.changed_at AND a.created_at = a.changed_at WHERE a.id = 1002`)
