@@ -2,9 +2,9 @@ package testdb
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"os"
+	"strings"
 )
 
 // Server is one of the databases that tests want.
@@ -22,7 +22,7 @@ func Servers() []Server {
 	} else {
 		var version string
 		mysql.Err = s.admin.QueryRow(context.Background(), "SELECT VERSION()").Scan(&version)
-		mysql.Name = fmt.Sprintf("MySQL or MariaDB %s at %s", version, s.base.Host)
+		mysql.Name = product(version) + " at " + s.base.Host
 		_ = s.admin.Close()
 	}
 	redis := Server{Name: "Redis"}
@@ -37,6 +37,16 @@ func Servers() []Server {
 	}
 	redis.Err = err
 	return []Server{{Name: "SQLite, built in"}, mysql, redis}
+}
+
+// product names a server by what it says of its version: 9.7.4-2 is MySQL's
+// way, 10.11.19-MariaDB-0+deb12u1 MariaDB's.
+func product(version string) string {
+	number, more, _ := strings.Cut(version, "-")
+	if strings.HasPrefix(more, "MariaDB") {
+		return "MariaDB " + number
+	}
+	return "MySQL " + number
 }
 
 // redisAddress is the server that tests use.

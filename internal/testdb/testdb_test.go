@@ -49,3 +49,16 @@ func TestURLIsMigrated(t *testing.T) {
 		})
 	}
 }
+
+func TestServersAreNamedByTheirVersions(t *testing.T) {
+	for version, want := range map[string]string{
+		"9.7.4-2":                      "MySQL 9.7.4",
+		"8.4.6":                        "MySQL 8.4.6",
+		"10.11.19-MariaDB-0+deb12u1":   "MariaDB 10.11.19",
+		"11.8.9-MariaDB-4 from Debian": "MariaDB 11.8.9",
+	} {
+		if got := product(version); got != want {
+			t.Errorf("%s: got %s, want %s", version, got, want)
+		}
+	}
+}
