@@ -96,11 +96,16 @@ func TestReadableScopesLookedUp(t *testing.T) {
 	})
 }
 
-// TestWidestQueriesRun asks for as much as the limits allow in one statement.
+// TestWidestQueriesRun asks for as much as the limits allow in one statement,
+// of a server whose statistics are those of almost empty tables: then all orders
+// of joins look alike, and it weighs the most.
 func TestWidestQueriesRun(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)
 		f.write(d)
+		if d.Dialect.Name == "mysql" {
+			forgetStatistics(t, d)
+		}
 		var wide, exists, equal, absent []string
 		for _, via := range []string{"", "Dependencies.", "SplitFrom.", "DuplicateOf."} {
 			for _, a := range []string{"Risk", "Customer", "IdentifiedIn", "DeliveryCategory", "Scope", "Super", "Status", "Priority"} {
@@ -130,6 +135,19 @@ func TestWidestQueriesRun(t *testing.T) {
 			}
 		}
 	})
+}
+
+func forgetStatistics(t *testing.T, d *db.DB) {
+	t.Helper()
+	for _, s := range []string{
+		"UPDATE mysql.innodb_table_stats SET n_rows = 4 WHERE database_name = DATABASE()",
+		"UPDATE mysql.innodb_index_stats SET stat_value = 0 WHERE database_name = DATABASE() AND stat_name LIKE 'n\\_diff%'",
+		"FLUSH TABLES asset, asset_link",
+	} {
+		if _, err := d.Exec(context.Background(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func items(tokens []string) []query.Item {

@@ -130,23 +130,28 @@ func (e *emitter) cond(x query.Expr) {
 	}
 }
 
-// maxSemiJoins is how many existences of a statement a server may turn into
-// joins. With many, MariaDB weighs their orders until the connection times out.
-const maxSemiJoins = 2
+// maxJoined is how many existences of a statement a server may turn into joins.
+// With many, MariaDB and MySQL weigh their orders until the connection times out.
+const maxJoined = 2
 
+// exists writes an existence test. Compared with a number it stays a test: MySQL
+// sees through IS TRUE, and makes joins of NOT EXISTS too.
 func (e *emitter) exists(x query.Exists) {
 	e.existences++
-	guard := e.existences > maxSemiJoins || hangsOnSelect(x.S.From)
+	guard := e.existences > maxJoined || !x.Not && hangsOnSelect(x.S.From)
 	switch {
-	case x.Not:
-		e.put("NOT ")
 	case guard:
 		e.put("(")
+	case x.Not:
+		e.put("NOT ")
 	}
 	e.put("EXISTS (")
 	e.statement(x.S, x.S.Cells, x.S.Where, nil)
 	e.put(")")
-	if guard && !x.Not {
+	switch {
+	case guard && x.Not:
+		e.put(") = 0")
+	case guard:
 		e.put(") = 1")
 	}
 }
