@@ -11,6 +11,11 @@ GOLANGCI := bin/golangci-lint-$(GOLANGCI_VERSION)
 RACE := ./internal/webhook/... ./internal/jobs/... ./internal/app/... ./internal/db/... \
 	./internal/asset/... ./internal/auth/... ./internal/bulk/...
 
+# Packages whose answers depend on the database server: .ci/run tests these on
+# every server that is supported.
+ON_EACH := ./internal/db ./internal/sqlgen ./internal/find ./internal/asset ./internal/ledger \
+	./internal/webhook ./internal/spectest ./internal/difftest ./internal/modeltest
+
 FUZZTIME ?= 30s
 URL ?= http://127.0.0.1:8080/alds
 
