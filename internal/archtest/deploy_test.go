@@ -45,7 +45,7 @@ func readCompose(t *testing.T) compose {
 func TestCompose(t *testing.T) {
 	c := readCompose(t)
 	for name, image := range map[string]string{
-		"mysql": "mysql:8.4", "redis": "redis:7", "prometheus": "prom/prometheus:", "grafana": "grafana/grafana:",
+		"mysql": "mysql:9.7", "redis": "redis:7", "prometheus": "prom/prometheus:", "grafana": "grafana/grafana:",
 	} {
 		if !strings.HasPrefix(c.Services[name].Image, image) {
 			t.Errorf("service %s runs %q, want %s", name, c.Services[name].Image, image)
