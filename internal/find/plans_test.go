@@ -144,7 +144,7 @@ func statements(f *Finder, p prepared, who auth.Actor) []sqlgen.Statement {
 // from kept plans is what would be prepared for each alone, down to every
 // argument; what is not valid is refused in the same words.
 func TestKeptPlansAreThoseOfTheRequest(t *testing.T) {
-	const requests, least = 6000, 500
+	const requests, least = 6000, 300
 	seed := uint64(time.Now().UnixNano())
 	if s, err := strconv.ParseUint(os.Getenv("ALDS_TEST_SEED"), 10, 64); err == nil {
 		seed = s
