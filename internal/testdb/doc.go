@@ -8,7 +8,8 @@
 //	}
 //
 // ALDS_TEST_MYSQL and ALDS_TEST_REDIS name the servers; without them the local
-// ones are tried. Where no server answers, the subtest is skipped with a line
+// ones are tried. The script .ci/mysql starts a MySQL, or a newer MariaDB, and
+// prints the address to name. Where no server answers, the subtest is skipped with a line
 // that says so, or fails when REQUIRE_SERVICES=1. A database is made once per
 // test binary (one more for each test that runs in parallel), emptied before it
 // is handed out again, and dropped by Main. What a killed run left behind on
