@@ -165,8 +165,11 @@ func (r *run) change(ctx context.Context, w *row, a *meta.Attr, ch *Change) erro
 	if a.ReadOnly && !heldByOther(a) {
 		return readOnly(a)
 	}
+	if a.Kind == meta.Rank {
+		return r.rank(ctx, w, a, ch)
+	}
 	if ch.Near != nil {
-		return r.place(ctx, w, a, ch)
+		return invalid(a)
 	}
 	switch a.Place.Kind {
 	case meta.InColumn, meta.InAttrs:

@@ -50,13 +50,14 @@ type Engine struct {
 // New returns the write engine on d. creds and changes may be nil: then
 // members have no logins, and nobody is told.
 func New(d *db.DB, m *meta.Model, creds Credentials, changes Changes, log *slog.Logger) *Engine {
+	l := newLayout(m)
 	return &Engine{
 		Ledger: ledger.New(d),
 
-		db: d, model: m, layout: newLayout(m), secrets: secretNames(m), creds: creds, changes: changes, log: log,
+		db: d, model: m, layout: l, secrets: secretNames(m), creds: creds, changes: changes, log: log,
 		ids:    block{sequence: "id", size: 1000},
 		audits: block{sequence: "audit", size: 100},
-		takes:  taker{db: d},
+		takes:  taker{db: d, ranked: l.ranked},
 	}
 }
 

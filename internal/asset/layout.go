@@ -16,6 +16,8 @@ type layout struct {
 	followed []int
 	types    map[*meta.Type]*typeRules
 	rules    []followRule
+	ranked   map[string][]int64 // by sequence of ranks: the codes of the types that share it
+	ranks    map[string]bool    // names of attributes
 }
 
 // typeRules is what must hold for the assets of one concrete type.
@@ -52,7 +54,7 @@ var fixedColumns = []string{
 var changingColumns = []string{"state", "moment", "audit_id", "changed_at", "changed_by"}
 
 func newLayout(m *meta.Model) *layout {
-	l := &layout{slots: m.Columns, scope: -1, types: map[*meta.Type]*typeRules{}}
+	l := &layout{slots: m.Columns, scope: -1, types: map[*meta.Type]*typeRules{}, ranked: map[string][]int64{}, ranks: map[string]bool{}}
 	l.columns = append(l.columns, fixedColumns...)
 	for i, c := range m.Columns {
 		l.columns = append(l.columns, c.Name)
@@ -69,6 +71,9 @@ func newLayout(m *meta.Model) *layout {
 	for _, t := range m.Types {
 		if tr := l.types[t]; tr != nil {
 			l.index(t, tr)
+			if tr.order >= 0 {
+				l.ranked[rankSequence(t)] = append(l.ranked[rankSequence(t)], int64(t.Code))
+			}
 		}
 	}
 	return l
@@ -98,6 +103,7 @@ func (l *layout) rulesOf(m *meta.Model, t *meta.Type) *typeRules {
 		}
 		if a.Kind == meta.Rank && a.Place.Kind == meta.InColumn {
 			tr.order = a.Place.Slot
+			l.ranks[a.Name] = true
 		}
 		if a.Place.Kind == meta.Secret {
 			tr.username, _ = t.Attr("Username")

@@ -3,8 +3,11 @@ package asset
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -112,6 +115,9 @@ func (r *run) collectChange(w *wants, c *Command, t *meta.Type, a *meta.Attr, ch
 		if existing {
 			w.group(-a.Place.Code, t, id)
 		}
+	}
+	if a.Kind == meta.Rank {
+		w.trees[rankSequence(t)] = true
 	}
 	if existing && r.moves(t, a) {
 		w.movers = append(w.movers, id)
@@ -299,20 +305,27 @@ func (r *run) loadGroups(ctx context.Context, w *wants) error {
 	return nil
 }
 
-// lockTrees takes the locks of the trees that a stretch reorders, so that two
-// moves at once cannot make a cycle.
+// lockTrees takes the locks of the trees and rank spaces that a stretch
+// reorders, so that two moves at once cannot make a cycle or come to the same
+// place.
 func (r *run) lockTrees(ctx context.Context, trees map[string]bool) error {
-	all := make([]string, 0, len(trees))
-	for tree := range trees {
-		all = append(all, tree)
-	}
-	slices.Sort(all)
-	for _, tree := range all {
-		var name string
-		err := r.s.tx.QueryRow(ctx, `SELECT name FROM tree_lock WHERE name = ?`+r.e.db.Dialect.ForUpdate, tree).Scan(&name)
+	for _, tree := range slices.Sorted(maps.Keys(trees)) {
+		if r.locked[tree] {
+			continue
+		}
+		err := r.lockTree(ctx, tree)
+		if fault.KindOf(err) == fault.NotFound { // a rank space is ranked in for the first time
+			err = db.UpsertN(ctx, r.s.tx, "tree_lock", []string{"name"}, []string{"name"}, nil, 1, func(int) []any { return []any{tree} })
+		}
 		if err != nil {
 			return fmt.Errorf("lock tree %s: %w", tree, err)
 		}
+		r.locked[tree] = true
 	}
 	return nil
+}
+
+func (r *run) lockTree(ctx context.Context, tree string) error {
+	var name string
+	return r.s.tx.QueryRow(ctx, `SELECT name FROM tree_lock WHERE name = ?`+r.e.db.Dialect.ForUpdate, tree).Scan(&name)
 }

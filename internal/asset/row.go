@@ -33,8 +33,12 @@ type state struct {
 // ours in createdAt and changedAt stands for the instant stamped for this run.
 const ours int64 = -1
 
-// ranked stands in a slot for the order key of the run's moment it holds.
-type ranked int64
+// ranked stands in a slot for the nth rank, from 1, that the run takes from a
+// sequence.
+type ranked struct {
+	sequence string
+	nth      int64
+}
 
 // numbered stands in a slot for the nth Number that the run takes for a type.
 type numbered struct {

@@ -23,6 +23,7 @@ type run struct {
 	behind  map[int64][]*row // followers by the asset they follow
 	looked  map[int64]bool   // behind is loaded for it
 	ups     map[upKey]int64
+	locked  map[string]bool // rows of tree_lock
 
 	nextID int64
 
@@ -39,6 +40,7 @@ type run struct {
 	// What the run has done for good.
 	moments     int64
 	numbers     map[*meta.Type]int64
+	ranks       map[string]int64 // ranks taken, by sequence
 	made        []*row
 	changed     []*row
 	versions    []*version
@@ -72,7 +74,7 @@ func (s *Session) newRun() *run {
 		rows: map[int64]*row{}, lights: map[int64]*light{}, missing: map[int64]bool{},
 		holders: map[int64]*holder{}, named: map[nameKey]named{},
 		behind: map[int64][]*row{}, looked: map[int64]bool{},
-		numbers: map[*meta.Type]int64{}, ups: map[upKey]int64{}, above: map[int64][]ancestry{},
+		numbers: map[*meta.Type]int64{}, ranks: map[string]int64{}, locked: map[string]bool{}, ups: map[upKey]int64{}, above: map[int64][]ancestry{},
 	}
 }
 
@@ -287,8 +289,15 @@ func (r *run) number(w *row) {
 		r.numbers[w.typ]++
 	}
 	if tr.order >= 0 && w.cur.slots[tr.order] == nil {
-		w.cur.slots[tr.order] = ranked(w.cur.moment)
+		w.cur.slots[tr.order] = r.nextRank(w.typ)
 	}
+}
+
+// nextRank reserves a rank behind all others of a type's rank space.
+func (r *run) nextRank(t *meta.Type) ranked {
+	sequence := rankSequence(t)
+	r.ranks[sequence]++
+	return ranked{sequence, r.ranks[sequence]}
 }
 
 // drop undoes what a failed command did in memory.

@@ -14,10 +14,10 @@ func (s *Session) stretch(commands []*Command) int {
 	changed := map[*meta.Type]bool{}
 	for i, c := range commands {
 		t := s.typeOf(c)
-		if i == MaxStretch || i > 0 && (alone(t, c) || namesAny(t, c, changed)) {
+		if i == MaxStretch || i > 0 && (s.alone(t, c) || namesAny(t, c, changed)) {
 			return i
 		}
-		if alone(t, c) {
+		if s.alone(t, c) {
 			return 1
 		}
 		changed[t] = true
@@ -41,13 +41,13 @@ func (s *Session) typeOf(c *Command) *meta.Type {
 // alone reports whether a command moves a project in the tree, or an asset in
 // its rank space: what follows has to see the order it leaves. An operation
 // that looks around has to see what stands before it.
-func alone(t *meta.Type, c *Command) bool {
+func (s *Session) alone(t *meta.Type, c *Command) bool {
 	if t != nil && c.Verb == Operate {
 		op, ok := t.Op(c.Op)
 		return ok && lonely[op.Effect.Code]
 	}
 	for i := range c.Changes {
-		if c.Changes[i].Near != nil {
+		if c.Changes[i].Near != nil || s.e.layout.ranks[c.Changes[i].Name] {
 			return true
 		}
 	}

@@ -10,30 +10,32 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
 )
 
 // need is what one run takes from the sequences once its assets are locked:
-// exactly as many moments and Numbers as it uses.
+// exactly as many moments, Numbers and ranks as it uses.
 type need struct {
 	moments int64
-	numbers map[string]int64 // by asset type
+	others  map[string]int64 // how far the sequences of Numbers and ranks move, by name
 }
 
 // taken is the answer: the first of each, and the instant stamped for them.
 type taken struct {
-	moment  int64
-	at      int64 // UTC microseconds, whole milliseconds: what ChangeDate prints is exact
-	numbers map[string]int64
+	moment int64
+	at     int64 // UTC microseconds, whole milliseconds: what ChangeDate prints is exact
+	first  map[string]int64
 }
 
 // taker lets concurrent runs of this process share one short transaction:
 // whoever comes while a take is under way waits for the next, which takes for
 // all who wait.
 type taker struct {
-	db   *db.DB
-	mu   sync.Mutex
-	busy bool
-	wait []*ticket
+	db     *db.DB
+	ranked map[string][]int64 // by sequence of ranks: the codes of the types that share it
+	mu     sync.Mutex
+	busy   bool
+	wait   []*ticket
 }
 
 type ticket struct {
@@ -46,12 +48,12 @@ type ticket struct {
 // takeLimit bounds one take; it is not the caller's context, since others share it.
 const takeLimit = 15 * time.Second
 
-// take returns moments and Numbers. Where the small pool must not be used
+// take returns moments, Numbers and ranks. Where the small pool must not be used
 // inside a transaction they come from tx.
 func (k *taker) take(ctx context.Context, tx *db.Tx, n need) (taken, error) {
 	if !k.db.Dialect.SmallInside {
 		t := &ticket{need: n}
-		err := inTransaction(ctx, tx, []*ticket{t})
+		err := k.inTransaction(ctx, tx, []*ticket{t})
 		return t.got, err
 	}
 	t := &ticket{need: n, done: make(chan struct{})}
@@ -95,7 +97,7 @@ func (k *taker) once(ctx context.Context, batch []*ticket) {
 	}
 	err := take()
 	if errors.Is(err, errNoSequence) {
-		err = k.db.Small(ctx, func(tx *db.Tx) error { return beginNumbers(ctx, tx, batch) })
+		err = k.db.Small(ctx, func(tx *db.Tx) error { return k.begin(ctx, tx, batch) })
 		if err == nil {
 			err = take()
 		}
@@ -107,47 +109,74 @@ func (k *taker) once(ctx context.Context, batch []*ticket) {
 }
 
 // inTransaction takes within the transaction that writes.
-func inTransaction(ctx context.Context, tx *db.Tx, batch []*ticket) error {
+func (k *taker) inTransaction(ctx context.Context, tx *db.Tx, batch []*ticket) error {
 	err := tx.Savepoint(ctx, func() error { return takeAll(ctx, tx, batch) })
 	if !errors.Is(err, errNoSequence) {
 		return err
 	}
-	if err := beginNumbers(ctx, tx, batch); err != nil {
+	if err := k.begin(ctx, tx, batch); err != nil {
 		return err
 	}
 	return takeAll(ctx, tx, batch)
 }
 
-// errNoSequence says that a type has no sequence of Numbers yet.
-var errNoSequence = errors.New("a sequence of numbers is missing")
+// errNoSequence says that a sequence of Numbers or ranks is not there yet.
+var errNoSequence = errors.New("a sequence is missing")
 
 // firstNumber is where the Numbers of a type start.
 const firstNumber = 1001
 
-// beginNumbers makes the sequences of Numbers that are missing.
-func beginNumbers(ctx context.Context, tx *db.Tx, batch []*ticket) error {
+// begin makes the sequences that are missing: Numbers from the first on, ranks
+// behind those in use. Where another process was faster, its row stays.
+func (k *taker) begin(ctx context.Context, tx *db.Tx, batch []*ticket) error {
 	names, _ := sequencesOf(batch)
-	row := []any{nil, int64(firstNumber - 1), int64(0)}
+	values := make([]int64, len(names))
+	for i, name := range names {
+		types, ranks := k.ranked[name]
+		if !ranks {
+			values[i] = firstNumber - 1
+			continue
+		}
+		var err error
+		if values[i], err = rankBegun(ctx, tx, types); err != nil {
+			return err
+		}
+	}
+	row := []any{nil, nil, int64(0)}
 	err := db.UpsertN(ctx, tx, "sequence", []string{"name", "value", "stamped_at"}, []string{"name"}, nil, len(names), func(i int) []any {
-		row[0] = names[i]
+		row[0], row[1] = names[i], values[i]
 		return row
 	})
 	if err != nil {
-		return fmt.Errorf("begin numbers: %w", err)
+		return fmt.Errorf("begin sequences: %w", err)
 	}
 	return nil
 }
 
-// numberSequence is the sequence of a type's Numbers.
-func numberSequence(typ string) string { return "number:" + typ }
+// rankBegun is the value with which the sequence of ranks begins that some
+// types share.
+func rankBegun(ctx context.Context, tx *db.Tx, types []int64) (int64, error) {
+	in, args := db.InArgs(types)
+	var used *int64
+	if err := tx.QueryRow(ctx, `SELECT MAX(order_key) FROM asset WHERE type IN `+in, args...).Scan(&used); err != nil {
+		return 0, fmt.Errorf("greatest rank: %w", err)
+	}
+	if used == nil {
+		return rankBegin, nil
+	}
+	return rankValue(*used), nil
+}
 
-// sequencesOf returns the sequences of Numbers that the tickets need, in order,
-// and how far each moves.
+// numberSequence is the sequence of a type's Numbers.
+func numberSequence(t *meta.Type) string { return "number:" + t.Name }
+
+// sequencesOf returns the sequences that the tickets need beside the moments, in
+// order, and how far each moves.
 func sequencesOf(batch []*ticket) (names []string, by map[string]int64) {
 	by = map[string]int64{}
 	for _, t := range batch {
-		for typ, n := range t.need.numbers {
-			by[numberSequence(typ)] += n
+		for name, n := range t.need.others {
+			by[name] += n
 		}
 	}
 	return slices.Sorted(maps.Keys(by)), by
@@ -203,11 +232,11 @@ func handOut(ctx context.Context, tx *db.Tx, batch []*ticket, in string, args []
 		return fmt.Errorf("stamp moments: %w", err)
 	}
 	for _, t := range slices.Backward(batch) {
-		t.got = taken{moment: last["moment"] - t.need.moments + 1, at: at, numbers: make(map[string]int64, len(t.need.numbers))}
+		t.got = taken{moment: last["moment"] - t.need.moments + 1, at: at, first: make(map[string]int64, len(t.need.others))}
 		last["moment"] -= t.need.moments
-		for typ, n := range t.need.numbers {
-			last[numberSequence(typ)] -= n
-			t.got.numbers[typ] = last[numberSequence(typ)] + 1
+		for name, n := range t.need.others {
+			last[name] -= n
+			t.got.first[name] = last[name] + 1
 		}
 	}
 	return nil

@@ -7,9 +7,10 @@ import (
 	"strconv"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
 )
 
-// write takes the moments and Numbers of the run and writes what it did.
+// write takes the moments, Numbers and ranks of the run and writes what it did.
 func (r *run) write(ctx context.Context) error {
 	if r.moments == 0 {
 		return nil
@@ -35,12 +36,23 @@ func (r *run) write(ctx context.Context) error {
 	return nil
 }
 
+// takeAll takes what the run needs. Errors: fault.Invalid where a rank space
+// has no ranks left.
 func (r *run) takeAll(ctx context.Context) (taken, error) {
-	n := need{moments: r.moments, numbers: make(map[string]int64, len(r.numbers))}
+	n := need{moments: r.moments, others: make(map[string]int64, len(r.numbers)+len(r.ranks))}
 	for t, count := range r.numbers {
-		n.numbers[t.Name] = count
+		n.others[numberSequence(t)] = count
 	}
-	return r.e.takes.take(ctx, r.s.tx, n)
+	for sequence, count := range r.ranks {
+		n.others[sequence] = count * rankStep
+	}
+	got, err := r.e.takes.take(ctx, r.s.tx, n)
+	for sequence, count := range r.ranks {
+		if err == nil && rankAt(got.first[sequence]-1+count*rankStep) > MaxRank {
+			err = fault.Invalidf(fault.NoPlace, "the ranks are used up, %s", sequence)
+		}
+	}
+	return got, err
 }
 
 // writer writes one run, its moments taken.
@@ -64,20 +76,17 @@ func (r *run) date(w *writer) {
 		v.moment, v.createdMoment, v.until = w.real(v.moment), w.real(v.createdMoment), w.real(v.until)
 		tr := r.e.layout.types[v.row.typ]
 		if tr.order >= 0 {
-			if at, ok := v.slots[tr.order].(ranked); ok {
-				v.slots[tr.order] = w.real(int64(at)) << rankBits
+			if n, ok := v.slots[tr.order].(ranked); ok {
+				v.slots[tr.order] = rankAt(w.got.first[n.sequence] - 1 + n.nth*rankStep)
 			}
 		}
 		if tr.number >= 0 {
 			if n, ok := v.slots[tr.number].(numbered); ok {
-				v.slots[tr.number] = numberText(n.typ.NumberPrefix, w.got.numbers[n.typ.Name]+n.nth)
+				v.slots[tr.number] = numberText(n.typ.NumberPrefix, w.got.first[numberSequence(n.typ)]+n.nth)
 			}
 		}
 	}
 }
-
-// rankBits leaves room for ranks between those of neighbours in creation order.
-const rankBits = 20
 
 // numberText spells a Number: the prefix and at least five digits.
 func numberText(prefix string, n int64) string {

@@ -13,7 +13,7 @@ var bulkRows = []rowGroup{
 	{"subquery", "queries as values (interface 4.3)", `for one value, for many values, sorted`},
 	{"alias", "aliases (interface 4.3, decision 10)", `as value, as from, in where, at any depth, from defers, before its command, of itself, twice, in a circle`},
 	{"update", "updates (interface 4.3, decision 11)", `one, many by where, many by filter, where on an Oid, nothing matches, nested creates, alters nothing, versions only of what is named`},
-	{"change", "changes of one value (interface 4.3)", `scalar, null clears, find and replace in a text, Order Before, Order After, many scalar`},
+	{"change", "changes of one value (interface 4.3)", `scalar, null clears, find and replace in a text, Order Before, Order After, Order beside a rank, many scalar`},
 	{"multi relation", "changes of a multi relation (interface 4.3, decisions 8, 47)", `scalar adds, list adds, add and remove, scalar in add, act per Oid, subqueries, list of subqueries, find and replace,
 		to-many side of a to-one, same member added and removed`},
 	{"execute", "operations in a request (interface 4.3, decision 91)", `on one, on an alias, on many by where, on many by filter, where IsDeleted, args, alias as argument, subquery as argument, list, new assets not listed`},
