@@ -1,0 +1,1 @@
+DROP TABLE IF EXISTS "rank_carried";
