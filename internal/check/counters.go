@@ -88,44 +88,6 @@ func (c *checker) sequences(ctx context.Context) error {
 	return nil
 }
 
-// ranks expects no two assets of a rank space to have the same rank, and every
-// ranked asset to have one.
-func (c *checker) ranks(ctx context.Context) error {
-	ranked := map[*meta.Type]bool{}
-	_ = c.types(func(t *meta.Type) error {
-		for _, a := range t.Attrs {
-			ranked[t] = ranked[t] || a.Kind == meta.Rank && a.Place.Kind == meta.InColumn
-		}
-		return nil
-	})
-	var last sql.NullInt64
-	spaces := map[string]int64{} // with the rank last
-	return c.each(ctx, func(scan row) error {
-		var id int64
-		var code int
-		var rank sql.NullInt64
-		if err := scan(&id, &code, &rank); err != nil {
-			return err
-		}
-		t := c.concrete(code)
-		if t == nil || !ranked[t] || c.seeds[id] {
-			return nil
-		}
-		if !rank.Valid {
-			return c.report("asset", id, "a %s without a rank", t.Name)
-		}
-		if rank != last {
-			last = rank
-			clear(spaces)
-		}
-		if other, taken := spaces[t.RankSpace]; taken {
-			return c.report("asset", id, "it has the rank of %d, %d", other, rank.Int64)
-		}
-		spaces[t.RankSpace] = id
-		return nil
-	}, `SELECT id, type, order_key FROM asset ORDER BY order_key, id`)
-}
-
 // stamps expects later moments to be stamped later, and every moment to be
 // stamped.
 func (c *checker) stamps(ctx context.Context) error {

@@ -1,0 +1,85 @@
+package check
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// maxRank is the greatest rank that clients can keep.
+const maxRank = 1<<31 - 1
+
+// ranks expects every ranked asset to have a rank that clients can keep, no two
+// of a rank space to have the same, and versions to have none but such.
+func (c *checker) ranks(ctx context.Context) error {
+	ranked := map[*meta.Type]bool{}
+	_ = c.types(func(t *meta.Type) error {
+		for _, a := range t.Attrs {
+			ranked[t] = ranked[t] || a.Kind == meta.Rank && a.Place.Kind == meta.InColumn
+		}
+		return nil
+	})
+	var last sql.NullInt64
+	highest := map[string]int64{}
+	spaces := map[string]int64{} // with the rank last
+	err := c.each(ctx, func(scan row) error {
+		var id int64
+		var code int
+		var rank sql.NullInt64
+		if err := scan(&id, &code, &rank); err != nil {
+			return err
+		}
+		t := c.concrete(code)
+		if t == nil || !ranked[t] || c.seeds[id] {
+			return nil
+		}
+		if !rank.Valid {
+			return c.report("asset", id, "a %s without a rank", t.Name)
+		}
+		if rank.Int64 < 1 || rank.Int64 > maxRank {
+			return c.report("asset", id, "its rank %d is none from 1 to %d", rank.Int64, maxRank)
+		}
+		if rank != last {
+			last = rank
+			clear(spaces)
+		}
+		if other, taken := spaces[t.RankSpace]; taken {
+			return c.report("asset", id, "it has the rank of %d, %d", other, rank.Int64)
+		}
+		spaces[t.RankSpace], highest[t.RankSpace] = id, rank.Int64
+		return nil
+	}, `SELECT id, type, order_key FROM asset ORDER BY order_key, id`)
+	if err != nil {
+		return err
+	}
+	for space, rank := range highest {
+		if err := c.ranksAhead(ctx, "rank:"+space, rank); err != nil {
+			return err
+		}
+	}
+	return c.each(ctx, func(scan row) error {
+		var id, moment, rank int64
+		if err := scan(&id, &moment, &rank); err != nil {
+			return err
+		}
+		return c.report("asset_version", id, "its rank at moment %d, %d, is none from 1 to %d", moment, rank, maxRank)
+	}, `SELECT id, moment, order_key FROM asset_version WHERE order_key < 1 OR order_key > ? ORDER BY id, moment`, maxRank)
+}
+
+// ranksAhead expects the next rank that a sequence gives out to be above the
+// highest in use. A sequence begins when it is first asked.
+func (c *checker) ranksAhead(ctx context.Context, name string, highest int64) error {
+	var value sql.NullInt64
+	if err := c.each(ctx, func(scan row) error { return scan(&value) }, `SELECT MAX(value) FROM sequence WHERE name = ?`, name); err != nil {
+		return err
+	}
+	next := value.Int64 + 32
+	if next > 1<<30 { // every fourth number from here on
+		next = 1<<30 + (next-1<<30)/8
+	}
+	if value.Valid && next <= highest {
+		return c.report("sequence", value.Int64, "%s goes on with %d, in use is %d", name, next, highest)
+	}
+	return nil
+}
