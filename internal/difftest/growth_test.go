@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/meta"
@@ -174,7 +175,7 @@ func (g *grower) value(a *meta.Attr) any {
 		return o
 	case a.Multi:
 		return []any{g.scalar(a), g.scalar(a)}
-	case !a.Required && a.Default == "" && g.IntN(6) == 0:
+	case !a.Required && a.Default == "" && a.Kind != meta.Rank && g.IntN(6) == 0:
 		return nil
 	}
 	return g.scalar(a)
@@ -189,7 +190,7 @@ func (g *grower) scalar(a *meta.Attr) any {
 	case meta.LongInt:
 		return g.IntN(12)
 	case meta.Rank:
-		return 1 + g.IntN(1000)
+		return rank(g.Rand) + []string{"+", "-"}[g.IntN(2)]
 	case meta.State:
 		return []int{0, 64, 128}[g.IntN(3)]
 	case meta.Date:
@@ -201,6 +202,9 @@ func (g *grower) scalar(a *meta.Attr) any {
 	}
 	return g.text()
 }
+
+// rank is one of those that assets have, or close to it.
+func rank(g *rand.Rand) string { return strconv.Itoa(1<<24 + g.IntN(3000)) }
 
 var days = strings.Fields("2025-12-31 2026-01-01 2026-01-02 2026-02-28 2026-03-01 2027-01-01")
 

@@ -177,7 +177,9 @@ func (q *questioner) made(p path) string {
 		return []string{"0", "64", "128", "200", "255", "Active", "closed", "Deleted", "Dead"}[q.IntN(8)]
 	case meta.Numeric:
 		return []string{"0", "1", "2", "3", "0.5", "-1", "1e1", "100"}[q.IntN(8)]
-	case meta.Rank, meta.LongInt, meta.Opaque:
+	case meta.Rank:
+		return rank(q.Rand)
+	case meta.LongInt, meta.Opaque:
 		return strconv.Itoa(q.IntN(1200))
 	case meta.Date:
 		return days[q.IntN(len(days))]

@@ -64,6 +64,7 @@ type generator struct {
 	*rand.Rand
 	*world
 	n       int              // labels given
+	ranked  bool             // the payload ranks something
 	defined map[string][]any // aliases of the payload so far, by type
 }
 
@@ -73,7 +74,7 @@ func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 func one[T any](g *generator, all ...T) T { return all[g.IntN(len(all))] }
 
 func (g *generator) request() *request {
-	g.defined = map[string][]any{}
+	g.defined, g.ranked = map[string][]any{}, false
 	r := &request{atomic: g.chance(5), counts: g.chance(5), yaml: g.chance(10), preview: g.chance(15)}
 	if g.chance(6) {
 		r.most = 1 + g.IntN(3)
@@ -235,7 +236,8 @@ func (g *generator) update() *command {
 		c.update = append(c.update, pair{key: a.name, val: g.said(typ, a, byRef)})
 	}
 	if rankSpace[typ] != "" && g.chance(8) {
-		c.update = append(c.update, pair{key: "Order", val: obj{{key: one(g, "Before", "After"), val: g.pick(typ)}}})
+		_, byRef := c.from.(ref)
+		c.update = append(c.update, pair{key: "Order", val: g.order(typ, byRef)})
 	}
 	if g.chance(4) {
 		f := g.fault(typ)
@@ -245,6 +247,20 @@ func (g *generator) update() *command {
 		c.alias = "@" + strings.ReplaceAll(g.label("later"), "#", "")
 	}
 	return c
+}
+
+// order says where something is ranked. One asset may be ranked beside the rank
+// that another had before the request.
+func (g *generator) order(typ string, single bool) any {
+	if g.chance(8) {
+		return one[any](g, "+", "none-", "0+", "99999999999+", "-5-", 5.0, true, "")
+	}
+	first := !g.ranked
+	g.ranked = true
+	if there := g.ranks[rankSpace[typ]]; first && single && len(there) > 0 && g.chance(50) {
+		return stood{ref{label: one(g, there...)}, g.chance(50)}
+	}
+	return obj{{key: one(g, "Before", "After"), val: g.pick(typ)}}
 }
 
 func (g *generator) operation() *command {

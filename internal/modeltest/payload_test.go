@@ -21,6 +21,12 @@ type (
 	// ref names an asset that an earlier request made, by its Oid token; one
 	// that does not exist by a token that nothing has.
 	ref struct{ label, typ string }
+	// stood is the rank that an asset had before the request, with a plus or a
+	// minus.
+	stood struct {
+		of    ref
+		after bool
+	}
 	// name of an asset that the same request makes, with its @.
 	alias string
 	// create is a create command, nested or not.
@@ -36,6 +42,9 @@ type (
 		where obj
 	}
 )
+
+// rankOf in place of a ref's type asks for the rank of the asset.
+const rankOf = "rank"
 
 // command is one of a payload. Exactly one of create, update, op, sel and junk
 // is set.
@@ -152,6 +161,8 @@ func (w *writer) value(v any) {
 		w.WriteString(strconv.Quote(w.token(x)))
 	case alias:
 		w.WriteString(strconv.Quote(string(x)))
+	case stood:
+		w.WriteString(strconv.Quote(w.token(ref{x.of.label, rankOf}) + map[bool]string{true: "+", false: "-"}[x.after]))
 	case obj:
 		w.object(x)
 	case []any:

@@ -225,6 +225,26 @@ func (c *change) takeOut(a attr, t *thing) error {
 	return nil
 }
 
+// order carries out what is said about a rank. A rank that an asset had is the
+// place of that asset: the generator says one only where nothing was ranked
+// before in the same request.
+func (c *change) order(v any) error {
+	a := attr{name: "Order", to: "BaseAsset", says: "BaseAsset"}
+	switch x := v.(type) {
+	case obj:
+		return c.place(a, x[0].val, x[0].key == "After")
+	case stood:
+		if c.things[x.of.label] != nil {
+			return c.place(a, x.of, x.after)
+		}
+	}
+	return violation("Invalid", c.me.typ, a.name)
+}
+
+// roomy is how many things may be ranked in a space until there may be no room
+// between two any more.
+const roomy = 5
+
 // place ranks a thing just before or after another.
 func (c *change) place(a attr, v any, after bool) error {
 	t, err := c.resolve(a, v)
@@ -244,11 +264,18 @@ func (c *change) place(a attr, v any, after bool) error {
 		at++
 	}
 	order = slices.Insert(order, at, c.me.label)
-	if slices.Equal(order, c.ranks[space]) { // its rank may or may not be another number now
-		c.me.versions = uncounted
+	if slices.Equal(order, c.ranks[space]) { // it stands there already
+		return nil
 	}
 	c.ranks[space] = order
 	c.touched = true
+	if c.places[space]++; c.places[space] > roomy {
+		for _, l := range order { // which may have been ranked anew beside it
+			if l != c.me.label {
+				c.things[l].versions = uncounted
+			}
+		}
+	}
 	return nil
 }
 

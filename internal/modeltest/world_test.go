@@ -42,10 +42,11 @@ type world struct {
 	roles  map[[2]string]string // of a member in a project: role, and * for an owner
 	ranks  map[string][]string  // by rank space, first the highest
 	logins map[string]string    // label by user name in lower case
+	places map[string]int       // by rank space: how often something was ranked
 }
 
 func (w *world) clone() *world {
-	c := &world{map[string]*thing{}, maps.Clone(w.links), maps.Clone(w.roles), map[string][]string{}, maps.Clone(w.logins)}
+	c := &world{map[string]*thing{}, maps.Clone(w.links), maps.Clone(w.roles), map[string][]string{}, maps.Clone(w.logins), maps.Clone(w.places)}
 	for l, t := range w.things {
 		c.things[l] = t.clone()
 	}
@@ -84,8 +85,8 @@ func violation(what, typ, attr string) error {
 
 // set carries out one attribute of a create or an update.
 func (c *change) set(name string, v any) error {
-	if o, ok := v.(obj); ok && name == "Order" && rankSpace[c.me.typ] != "" {
-		return c.place(attr{name: name, to: "BaseAsset", says: "BaseAsset"}, o[0].val, o[0].key == "After")
+	if name == "Order" && rankSpace[c.me.typ] != "" {
+		return c.order(v)
 	}
 	a, ok := attrOf(c.me.typ, name)
 	if !ok {
