@@ -31,7 +31,7 @@ func row(id, moment int64) []any {
 	return []any{
 		id, story, 64, moment, 1, moment, moment, 20, moment, 20,
 		fmt.Sprintf("Story number %d", id), fmt.Sprintf("S-%05d", id), description,
-		2000 + id%scopes, id << 20, 133, 3.0,
+		2000 + id%scopes, id << 5, 133, 3.0,
 	}
 }
 

@@ -172,7 +172,7 @@ func storyRow(row []any, s stamp, audit, id int64, i int) {
 	row[0], row[1], row[2], row[3], row[4], row[5] = id+int64(i), typeStory, 64, moment, audit, moment
 	row[6], row[7], row[8], row[9] = s.at, admin, s.at, admin
 	row[10], row[11], row[12] = "Story "+strconv.Itoa(i), fmt.Sprintf("S-%05d", s.number+int64(i)), text
-	row[13], row[14], row[15], row[16] = 0, nil, moment<<20, 3
+	row[13], row[14], row[15], row[16] = 0, nil, 1<<24+moment<<5, 3
 }
 
 // insert writes assets and their versions.

@@ -54,7 +54,7 @@ func TestCreateWritesRowVersionAndLinks(t *testing.T) {
 		w.expect("1001 1003 0 0\n", `SELECT first_moment, last_moment, generation, fan_state FROM audit WHERE id > 0`)
 		w.expect("1003\n", `SELECT last_moment FROM moment_stamp`)
 		w.expect("1\n", `SELECT COUNT(*) FROM asset a JOIN moment_stamp m ON m.at = a.changed_at AND a.created_at = a.changed_at WHERE a.id = 1002`)
-		w.expect("1\n", `SELECT COUNT(*) FROM asset WHERE id = 1002 AND order_key = 1002 * 1048576`)
+		w.expect("1\n", `SELECT COUNT(*) FROM asset WHERE id = 1002 AND order_key = 16777216 + 32`)
 	})
 }
 
