@@ -31,6 +31,8 @@ type typeRules struct {
 	sources   []source
 	states    map[int64]int // AssetState by stored id of the value of stateAttr
 	stateAttr *meta.Attr
+	begin     *meta.Attr // with end: the dates that stand in order; nil
+	end       *meta.Attr
 	username  *meta.Attr
 }
 
@@ -115,9 +117,18 @@ func (l *layout) rulesOf(m *meta.Model, t *meta.Type) *typeRules {
 	if a, ok := t.Attr("Scope"); ok && a.Place.Kind == meta.InColumn && !a.ReadOnly {
 		tr.scopeAttr = a
 	}
+	tr.begin, tr.end = columnAttr(t, t.Period.Begin), columnAttr(t, t.Period.End)
 	tr.sources = l.sourcesOf(t)
 	l.stateRules(m, t, tr)
 	return tr
+}
+
+// columnAttr returns an attribute that lies in a column; nil when there is none.
+func columnAttr(t *meta.Type, name string) *meta.Attr {
+	if a, ok := t.Attr(name); ok && a.Place.Kind == meta.InColumn {
+		return a
+	}
+	return nil
 }
 
 func isStored(a *meta.Attr) bool {

@@ -13,6 +13,7 @@ type decl struct {
 	back     string
 	self     bool      // related to whatever type it is on
 	override *fileAttr // not a new attribute but a change of an inherited one
+	only     []*Type   // the concrete types at both ends; nil: all
 	up       string    // closures: the attribute that makes the hierarchy
 	made     bool      // a reciprocal, not written
 	line     int
@@ -92,6 +93,9 @@ func (l *loader) declared(t *Type, name string, fa fileAttr) (*decl, error) {
 			return nil, fmt.Errorf("no type %s", fa.To)
 		}
 		d.attr.Related = related
+		if err := l.targets(d, fa); err != nil {
+			return nil, err
+		}
 	}
 	if fa.Override {
 		d.override = &fa
@@ -107,6 +111,29 @@ func (l *loader) declared(t *Type, name string, fa fileAttr) (*decl, error) {
 	var err error
 	d.attr.Place, err = l.place(&d.attr, fa)
 	return d, err
+}
+
+// targets reads which types a relation takes where those are not simply the
+// related ones: only some of them, at both ends, or others beside them.
+func (l *loader) targets(d *decl, fa fileAttr) error {
+	named := make([]*Type, 0, len(fa.Only)+len(fa.Also))
+	for _, name := range slices.Concat(fa.Only, fa.Also) {
+		t, ok := l.m.types[name]
+		if !ok || t.Abstract {
+			return fmt.Errorf("no type %s that has assets", name)
+		}
+		named = append(named, t)
+	}
+	switch {
+	case len(named) == 0:
+	case fa.Override || d.self || len(fa.Only) > 0 && len(fa.Also) > 0:
+		return fmt.Errorf("only and also are for new relations, and not for one and the same")
+	case len(fa.Only) > 0:
+		d.only, d.attr.Targets = named, named
+	default:
+		d.attr.Targets = slices.Concat(d.attr.Related.Concrete, named)
+	}
+	return nil
 }
 
 // place decides where the value of a written attribute lies.
@@ -158,11 +185,18 @@ func (l *loader) reciprocal(t *Type, d *decl) {
 	case System:
 		place = Place{Kind: System, Expr: d.back}
 	}
-	related := d.attr.Related
-	l.own[related] = append(l.own[related], &decl{made: true, line: d.line, back: d.attr.Name, attr: Attr{
-		Name: d.back, Declared: related, Kind: Relation, Related: t, Multi: true,
-		ReadOnly: !d.attr.Multi, Canned: true, Place: place,
-	}})
+	ends := []*Type{d.attr.Related}
+	for _, other := range d.attr.Targets {
+		if !other.IsA(d.attr.Related) {
+			ends = append(ends, other)
+		}
+	}
+	for _, related := range ends {
+		l.own[related] = append(l.own[related], &decl{made: true, line: d.line, back: d.attr.Name, only: d.only, attr: Attr{
+			Name: d.back, Declared: related, Kind: Relation, Related: t, Targets: d.only, Multi: true,
+			ReadOnly: !d.attr.Multi, Canned: true, Place: place,
+		}})
+	}
 }
 
 // closures declares the generated relations of the hierarchies of t.

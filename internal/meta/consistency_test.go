@@ -49,7 +49,7 @@ func TestReciprocals(t *testing.T) {
 			return // the version relations: Now leads to ID, not to History
 		}
 		there := a.Back.Back
-		if there == nil || there.Name != a.Name || !typ.IsA(there.On) {
+		if there == nil || there.Name != a.Name || !typ.IsA(there.On) && !a.Back.Reaches(typ) {
 			t.Errorf("%s: %s leads back elsewhere", a.Token(), a.Back.Token())
 		}
 		pairs := map[PlaceKind]PlaceKind{
@@ -58,6 +58,45 @@ func TestReciprocals(t *testing.T) {
 		}
 		if pairs[a.Place.Kind] != a.Back.Place.Kind || a.Place.Code != a.Back.Place.Code {
 			t.Errorf("%s and %s do not share a place", a.Token(), a.Back.Token())
+		}
+	})
+}
+
+// A relation takes the types it says, and no other, at both of its ends.
+func TestTargets(t *testing.T) {
+	m := Default()
+	for token, want := range map[string]string{
+		"Story.Dependencies": "Story Defect Epic", "Epic.Dependants": "Story Defect Epic", "Workitem.Dependencies": "Story Defect Epic",
+		"Task.Parent": "Story Defect TestSet",
+	} {
+		typeName, name, _ := strings.Cut(token, ".")
+		typ, _ := m.Type(typeName)
+		a, _ := typ.Attr(name)
+		var got []string
+		for _, other := range m.Types {
+			if !other.Abstract && a.Takes(other) {
+				got = append(got, other.Name)
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s takes %s, want %s", token, s, want)
+		}
+	}
+	attachment, _ := m.Type("Attachment")
+	asset, _ := attachment.Attr("Asset")
+	for name, want := range map[string]bool{"Story": true, "Expression": true, "BaseAsset": true, "Conversation": false, "Note": false, "List": false} {
+		if typ, _ := m.Type(name); asset.Reaches(typ) != want {
+			t.Errorf("an attachment on a %s: %v", name, !want)
+		}
+	}
+	every(m, func(_ *Type, a *Attr) {
+		for _, target := range a.Targets {
+			if target.Abstract || a.Back == nil {
+				t.Errorf("%s leads to %s", a.Token(), target.Name)
+			}
+			if back, ok := target.Attr(a.Back.Name); !ok || back.Place.Code != a.Place.Code || !back.Takes(a.On) && !a.On.Abstract {
+				t.Errorf("%s has no way back from %s", a.Token(), target.Name)
+			}
 		}
 	})
 }

@@ -27,6 +27,7 @@ type fileType struct {
 	Secured     string          `yaml:"secured"`
 	Follows     fileFollows     `yaml:"follows"`
 	StateFrom   fileStates      `yaml:"stateFrom"`
+	Period      filePeriod      `yaml:"period"`
 	Defaults    fileDefaults    `yaml:"defaults"`
 	Resolve     []string        `yaml:"resolve"`
 	Basic       []string        `yaml:"basic"`
@@ -48,6 +49,11 @@ type fileStates struct {
 	States    map[string]int `yaml:"states"`
 }
 
+type filePeriod struct {
+	Begin string `yaml:"begin"`
+	End   string `yaml:"end"`
+}
+
 type fileDefaults struct {
 	OrderBy     string `yaml:"orderBy"`
 	DisplayBy   string `yaml:"displayBy"`
@@ -63,21 +69,23 @@ type fileHierarchy struct {
 
 // fileAttr is one entry of attributes; a nil flag is one that is not given.
 type fileAttr struct {
-	Is       Kind   `yaml:"is"`
-	To       string `yaml:"to"`
-	Many     bool   `yaml:"many"`
-	Back     string `yaml:"back"`
-	Column   string `yaml:"column"`
-	Link     int    `yaml:"link"`
-	Values   int    `yaml:"values"`
-	Calc     string `yaml:"calc"`
-	System   bool   `yaml:"system"`
-	Override bool   `yaml:"override"`
-	DateOnly bool   `yaml:"dateOnly"`
-	UTC      bool   `yaml:"utc"`
-	ReadOnly *bool  `yaml:"readonly"`
-	Required *bool  `yaml:"required"`
-	Default  string `yaml:"default"`
+	Is       Kind     `yaml:"is"`
+	To       string   `yaml:"to"`
+	Only     []string `yaml:"only"`
+	Also     []string `yaml:"also"`
+	Many     bool     `yaml:"many"`
+	Back     string   `yaml:"back"`
+	Column   string   `yaml:"column"`
+	Link     int      `yaml:"link"`
+	Values   int      `yaml:"values"`
+	Calc     string   `yaml:"calc"`
+	System   bool     `yaml:"system"`
+	Override bool     `yaml:"override"`
+	DateOnly bool     `yaml:"dateOnly"`
+	UTC      bool     `yaml:"utc"`
+	ReadOnly *bool    `yaml:"readonly"`
+	Required *bool    `yaml:"required"`
+	Default  string   `yaml:"default"`
 }
 
 // fileOp is one entry of operations.

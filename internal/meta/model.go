@@ -1,5 +1,7 @@
 package meta
 
+import "slices"
+
 // Model is all of model.yaml, resolved. It is immutable and safe for
 // concurrent use.
 type Model struct {
@@ -30,6 +32,7 @@ type Type struct {
 	Secured   Secured   // where the SecurityScope of its assets comes from
 	Follows   Follows   // attributes kept equal to those of a related asset
 	StateFrom StateFrom // AssetState that goes with the value of an attribute
+	Period    Period    // two days in order
 
 	Attrs       []*Attr     // own and inherited, in order of declaration from the root down
 	Ops         []*Op       // own and inherited
@@ -63,6 +66,10 @@ type StateFrom struct {
 	Attribute string
 	States    map[string]int
 }
+
+// Period names the two dates of a type of which the second is never before the
+// first. The zero value: it has none.
+type Period struct{ Begin, End string }
 
 // Hierarchy is a tree that a to-one attribute makes, as its declaring type
 // sees it. Six closures follow from it.
@@ -102,8 +109,12 @@ type Attr struct {
 	Kind     Kind
 	DateOnly bool  // Kind Date without a time of day: printed 2016-06-19
 	UTC      bool  // Kind Date printed with seven digits and Z
-	Related  *Type // Kind Relation: the type it points to
+	Related  *Type // Kind Relation: the type it points to; what metadata says
 	Multi    bool
+
+	// Targets are the concrete types that a value may have, where those are not
+	// all of Related and nothing else; see Takes.
+	Targets []*Type
 
 	ReadOnly, Required, Canned, Custom bool
 
@@ -115,6 +126,27 @@ type Attr struct {
 
 // Token returns the definition's token, such as "Story.Name".
 func (a *Attr) Token() string { return a.On.Name + "." + a.Name }
+
+// Takes reports whether an asset of the concrete type t may be a value of the
+// relation.
+func (a *Attr) Takes(t *Type) bool {
+	if a.Targets != nil {
+		return slices.Contains(a.Targets, t)
+	}
+	return t.IsA(a.Related)
+}
+
+// Reaches reports whether a value of the relation may be a t, or an asset of a
+// type below it.
+func (a *Attr) Reaches(t *Type) bool { return slices.ContainsFunc(t.Concrete, a.Takes) }
+
+// TargetTypes returns the concrete types a value of the relation may have.
+func (a *Attr) TargetTypes() []*Type {
+	if a.Targets != nil {
+		return a.Targets
+	}
+	return a.Related.Concrete
+}
 
 // ToOne reports whether the attribute is a relation to at most one asset.
 func (a *Attr) ToOne() bool { return a.Kind == Relation && !a.Multi }

@@ -1,5 +1,7 @@
 package meta
 
+import "slices"
+
 // operationsOf adds the operations t lists, and declares their validators
 // where no other operation did.
 func (l *loader) operationsOf(t *Type) {
@@ -53,7 +55,9 @@ func (l *loader) inherit(file) {
 	for _, t := range l.m.Types {
 		if t.Parent != nil {
 			for _, a := range t.Parent.Attrs {
-				l.add(t, *a, l.from[a])
+				if d := l.from[a]; d.concerns(t) {
+					l.add(t, *a, d)
+				}
 			}
 			t.Hierarchies = append(t.Hierarchies, t.Parent.Hierarchies...)
 		}
@@ -72,6 +76,12 @@ func (l *loader) inherit(file) {
 		l.hierarchies(t)
 		l.inheritOps(t)
 	}
+}
+
+// concerns reports whether t has an attribute that a type above it declares: a
+// relation between some types only is one of those and of the types over them.
+func (d *decl) concerns(t *Type) bool {
+	return d.only == nil || slices.ContainsFunc(t.Concrete, func(c *Type) bool { return slices.Contains(d.only, c) })
 }
 
 // add puts a copy of an attribute on t.

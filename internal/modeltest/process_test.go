@@ -3,6 +3,7 @@ package modeltest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // process is the second phase for one step.
@@ -134,6 +135,9 @@ func (k *work) make(c *change, s *step) error {
 	}
 	k.defaults(t, said)
 	k.ownState(t)
+	if err := c.period(); err != nil {
+		return err
+	}
 	return k.found(t)
 }
 
@@ -295,7 +299,21 @@ func (k *work) update(c *change, s *step) (skip bool, err error) {
 		}
 	}
 	k.ownState(c.me)
-	return false, nil
+	return false, c.period()
+}
+
+// period expects the end not to come before the beginning where either is new.
+func (c *change) period() error {
+	begin, end := c.me.val["BeginDate"], c.me.val["EndDate"]
+	if old := c.before.things[c.me.label]; old != nil && old.val["BeginDate"] == begin && old.val["EndDate"] == end {
+		return nil
+	}
+	from, _ := strconv.ParseInt(begin, 10, 64)
+	to, _ := strconv.ParseInt(end, 10, 64)
+	if begin != "" && end != "" && to < from {
+		return violation("Invalid", c.me.typ, "EndDate")
+	}
+	return nil
 }
 
 // query answers a query where it stands.

@@ -1,0 +1,74 @@
+package asset
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// settleRow keeps what follows from the row's own values: the AssetState that
+// goes with an attribute, and a personal note's owner.
+func (r *run) settleRow(ctx context.Context, w *row) error {
+	tr := r.e.layout.types[w.typ]
+	if tr.stateAttr != nil && (w.dirty || w.linked) {
+		if h := r.holders[w.id]; h != nil && h.has(tr.stateAttr.Place.Code) {
+			if l := h.one(tr.stateAttr.Place.Code); l != nil {
+				if code, ok := tr.states[l.to]; ok && w.cur.code < 200 {
+					w.setState(code)
+				}
+			}
+		}
+	}
+	if err := inOrder(w, tr); err != nil {
+		return err
+	}
+	return r.personal(ctx, w)
+}
+
+// inOrder refuses an end before the beginning where the command sets one of
+// the two: what is out of order already may be changed in everything else.
+func inOrder(w *row, tr *typeRules) error {
+	if tr.begin == nil || tr.end == nil {
+		return nil
+	}
+	begin, hasBegin := w.get(tr.begin).(int64)
+	end, hasEnd := w.get(tr.end).(int64)
+	if !hasBegin || !hasEnd || end >= begin {
+		return nil
+	}
+	for _, a := range [...]*meta.Attr{tr.begin, tr.end} {
+		if w.making() || w.cur.slots[a.Place.Slot] != w.before.slots[a.Place.Slot] {
+			return invalid(tr.end)
+		}
+	}
+	return nil
+}
+
+// personal keeps Note.PersonalTo: the author while the note is personal.
+func (r *run) personal(ctx context.Context, w *row) error {
+	to, ok := w.typ.Attr("PersonalTo")
+	if !ok || !w.dirty || to.Place.Kind != meta.InLinks {
+		return nil
+	}
+	flag, _ := w.typ.Attr("Personal")
+	author, ok := w.typ.Attr("Author")
+	if flag == nil || !ok {
+		return nil
+	}
+	if w.get(flag) != true {
+		return r.setRef(ctx, w, to, nil)
+	}
+	h, err := r.linksOf(ctx, w.typ, w.id, author.Place.Code)
+	if err != nil {
+		return err
+	}
+	l := h.one(author.Place.Code)
+	if l == nil {
+		return nil
+	}
+	t, ok, err := r.find(ctx, l.to)
+	if err != nil || !ok {
+		return err
+	}
+	return r.setRef(ctx, w, to, &t)
+}
