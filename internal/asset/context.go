@@ -24,7 +24,7 @@ func Implied(child, parent *meta.Type, name string) bool {
 		return false
 	}
 	a, ok := child.Attr(name)
-	if !ok || !a.ToOne() || a.ReadOnly || a.Related == nil || !parent.IsA(a.Related) {
+	if !ok || !a.ToOne() || a.ReadOnly || a.Related == nil || !a.Reaches(parent) {
 		return false
 	}
 	if name == "Parent" {

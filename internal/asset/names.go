@@ -8,19 +8,41 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// nameKey is a name looked up among the assets of a type.
+// nameKey is a name looked up among the assets that a relation may lead to.
 type nameKey struct {
-	typ  *meta.Type
+	in   namespace
 	name string
 }
 
-// byName returns the asset that a name means: the only live one of that type
+// namespace is a type whose assets are looked up by name, or the relation that
+// says which ones where those are not simply all of a type.
+type namespace struct {
+	typ *meta.Type
+	of  *meta.Attr // nil: all of typ
+}
+
+func namespaceOf(a *meta.Attr) namespace {
+	if a.Targets != nil {
+		return namespace{a.Related, a}
+	}
+	return namespace{typ: a.Related}
+}
+
+// concrete returns the types of the assets in the namespace.
+func (n namespace) concrete() []*meta.Type {
+	if n.of != nil {
+		return n.of.Targets
+	}
+	return n.typ.Concrete
+}
+
+// byName returns the asset that a name means as a value of a: the only live one
 // with it, in the first of the type's lookup attributes that has any.
-func (r *run) byName(ctx context.Context, t *meta.Type, name string) (target, bool, error) {
-	key := nameKey{t, name}
+func (r *run) byName(ctx context.Context, a *meta.Attr, name string) (target, bool, error) {
+	key := nameKey{namespaceOf(a), name}
 	meant, done := r.named[key]
 	if !done {
-		if err := r.lookup(ctx, t, []string{name}); err != nil {
+		if err := r.lookup(ctx, key.in, []string{name}); err != nil {
 			return target{}, false, err
 		}
 		meant = r.named[key]
@@ -37,11 +59,11 @@ type named struct {
 	one bool
 }
 
-// lookup resolves names among the assets of a type, attribute by attribute.
-func (r *run) lookup(ctx context.Context, t *meta.Type, all []string) error {
+// lookup resolves names in a namespace, attribute by attribute.
+func (r *run) lookup(ctx context.Context, in namespace, all []string) error {
 	left := all
-	for _, a := range lookupAttrs(t) {
-		found, err := r.holdersOf(ctx, t, a, left)
+	for _, a := range lookupAttrs(in.typ) {
+		found, err := r.holdersOf(ctx, in.concrete(), a, left)
 		if err != nil {
 			return fmt.Errorf("look up %s: %w", a.Token(), err)
 		}
@@ -52,9 +74,9 @@ func (r *run) lookup(ctx context.Context, t *meta.Type, all []string) error {
 			case 0:
 				next = append(next, name)
 			case 1:
-				r.named[nameKey{t, name}] = named{ids[0], true}
+				r.named[nameKey{in, name}] = named{ids[0], true}
 			default: // several: nobody is meant for sure
-				r.named[nameKey{t, name}] = named{}
+				r.named[nameKey{in, name}] = named{}
 			}
 		}
 		if left = next; len(left) == 0 {
@@ -62,7 +84,7 @@ func (r *run) lookup(ctx context.Context, t *meta.Type, all []string) error {
 		}
 	}
 	for _, name := range left {
-		r.named[nameKey{t, name}] = named{}
+		r.named[nameKey{in, name}] = named{}
 	}
 	return nil
 }
@@ -115,14 +137,14 @@ func tag(a *meta.Attr, name string) string {
 	return name
 }
 
-// holdersOf finds the live assets of a type whose attribute has one of the names.
-func (r *run) holdersOf(ctx context.Context, t *meta.Type, a *meta.Attr, names []string) ([]nameHit, error) {
+// holdersOf finds the live assets of some types whose attribute has one of the names.
+func (r *run) holdersOf(ctx context.Context, types []*meta.Type, a *meta.Attr, names []string) ([]nameHit, error) {
 	expr := a.Place.Column
 	if a.Place.Kind == meta.InAttrs {
 		expr = r.e.db.Dialect.JSONText("attrs", a.Place.Column)
 	}
-	codes := make([]int64, 0, len(t.Concrete))
-	for _, c := range t.Concrete {
+	codes := make([]int64, 0, len(types))
+	for _, c := range types {
 		codes = append(codes, int64(c.Code))
 	}
 	typeIn, typeArgs := db.InArgs(codes)

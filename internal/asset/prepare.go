@@ -14,7 +14,8 @@ import (
 // wants is everything a stretch must know before its first command is checked.
 type wants struct {
 	locks, shares, lights []int64
-	names                 map[*meta.Type][]string
+	names                 map[namespace][]string
+	spaces                []namespace // of names, in the order met
 	seenNames             map[nameKey]bool
 	links                 map[linkGroup][]int64
 	backs                 map[int][]int64 // by relation: the ids at the other end
@@ -31,7 +32,7 @@ type linkGroup struct{ code, fromType int }
 // when a check asks for it.
 func (r *run) prepare(ctx context.Context, commands []*Command) error {
 	w := &wants{
-		names: map[*meta.Type][]string{}, seenNames: map[nameKey]bool{}, links: map[linkGroup][]int64{},
+		names: map[namespace][]string{}, seenNames: map[nameKey]bool{}, links: map[linkGroup][]int64{},
 		backs: map[int][]int64{}, trees: map[string]bool{},
 	}
 	for _, c := range commands {
@@ -133,11 +134,7 @@ func (r *run) collectChange(w *wants, c *Command, t *meta.Type, a *meta.Attr, ch
 
 func (r *run) collectValue(w *wants, t *meta.Type, a *meta.Attr, v Value) {
 	if isName(v) {
-		key := nameKey{a.Related, v.Text}
-		if !w.seenNames[key] {
-			w.seenNames[key] = true
-			w.names[a.Related] = append(w.names[a.Related], v.Text)
-		}
+		w.name(nameKey{namespaceOf(a), v.Text})
 		return
 	}
 	id, ok := r.s.valueID(v)
@@ -160,6 +157,18 @@ func (r *run) collectValue(w *wants, t *meta.Type, a *meta.Attr, v Value) {
 	if a.Place.Kind == meta.InLinksBack {
 		w.backs[a.Place.Code] = append(w.backs[a.Place.Code], id)
 	}
+}
+
+// name notes a name to be looked up.
+func (w *wants) name(key nameKey) {
+	if w.seenNames[key] {
+		return
+	}
+	w.seenNames[key] = true
+	if w.names[key.in] == nil {
+		w.spaces = append(w.spaces, key.in)
+	}
+	w.names[key.in] = append(w.names[key.in], key.name)
 }
 
 // collectOp notes the links that an operation sets.
@@ -262,18 +271,15 @@ func (r *run) unknown(ids []int64) []int64 {
 	return left
 }
 
-// resolveNames looks up all names of a stretch, one query per type and
-// attribute, and what they mean.
+// resolveNames looks up all names of a stretch, one query per namespace
+// and attribute, and what they mean.
 func (r *run) resolveNames(ctx context.Context, w *wants) error {
-	for _, t := range r.e.model.Types {
-		if len(w.names[t]) == 0 {
-			continue
-		}
-		if err := r.lookup(ctx, t, w.names[t]); err != nil {
+	for _, in := range w.spaces {
+		if err := r.lookup(ctx, in, w.names[in]); err != nil {
 			return err
 		}
-		for _, name := range w.names[t] {
-			if meant := r.named[nameKey{t, name}]; meant.one {
+		for _, name := range w.names[in] {
+			if meant := r.named[nameKey{in, name}]; meant.one {
 				w.lights = append(w.lights, meant.id)
 			}
 		}

@@ -28,10 +28,10 @@ func (r *run) resolve(ctx context.Context, a *meta.Attr, v Value) (t target, nul
 		if err == nil && !ok {
 			err = invalid(a)
 		}
-	} else if t, ok, err = r.byName(ctx, a.Related, v.Text); err == nil && !ok {
+	} else if t, ok, err = r.byName(ctx, a, v.Text); err == nil && !ok {
 		err = unresolved(a)
 	}
-	if err == nil && (!t.typ.IsA(a.Related) || t.code == stateDeleted) {
+	if err == nil && (!a.Takes(t.typ) || t.code == stateDeleted) {
 		err = invalid(a)
 	}
 	return t, false, err
@@ -43,7 +43,7 @@ func (r *run) resolveAlias(ctx context.Context, a *meta.Attr, v Value) (target, 
 		return target{}, false, oid.Invalid(v.Text)
 	}
 	t, ok, err := r.find(ctx, h.ID)
-	if err == nil && (!ok || !t.typ.IsA(a.Related) || t.code == stateDeleted) {
+	if err == nil && (!ok || !a.Takes(t.typ) || t.code == stateDeleted) {
 		err = invalid(a)
 	}
 	return t, false, err
@@ -156,7 +156,7 @@ func (r *run) toMany(ctx context.Context, w *row, a *meta.Attr, ch *Change) erro
 // resolveRemoved is resolve for a member that is to go: it may be deleted.
 func (r *run) resolveRemoved(ctx context.Context, a *meta.Attr, v Value) (target, bool, error) {
 	t, null, err := r.resolve(ctx, a, v)
-	if err != nil && fault.KindOf(err) == fault.Invalid && t.typ != nil && t.typ.IsA(a.Related) {
+	if err != nil && fault.KindOf(err) == fault.Invalid && t.typ != nil && a.Takes(t.typ) {
 		err = nil
 	}
 	return t, null, err
@@ -266,7 +266,7 @@ func (r *run) otherSide(ctx context.Context, a *meta.Attr, t target) (*row, *met
 // checkTree refuses a value of an upward relation that would close a circle,
 // and one that the concrete type does not take.
 func (r *run) checkTree(ctx context.Context, w *row, a *meta.Attr, t *target) error {
-	if !t.typ.IsA(a.Related) {
+	if !a.Takes(t.typ) {
 		return invalid(a)
 	}
 	if a.Place.Kind != meta.InColumn || upTree(w.typ, a.Name) == "" {

@@ -79,7 +79,7 @@ func namesAny(t *meta.Type, c *Command, changed map[*meta.Type]bool) bool {
 			continue
 		}
 		for other := range changed {
-			if other == nil || other.IsA(a.Related) {
+			if other == nil || a.Reaches(other) {
 				return true
 			}
 		}

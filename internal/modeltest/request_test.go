@@ -157,7 +157,11 @@ func reciprocal(typ string, a attr) string {
 	if a.back != "" {
 		return a.back
 	}
-	for _, b := range attrs[a.to] {
+	to := a.to
+	if to == "Dependent" {
+		to = "Story" // like any other of them
+	}
+	for _, b := range attrs[to] {
 		if b.kind == "<<" && b.back == a.name && isA(typ, b.to) {
 			return b.name
 		}

@@ -16,10 +16,10 @@ import (
 // A leading - says read-only, a trailing ! required. >Epic/Workitem names the
 // type that messages name, where that is another.
 var tables = map[string]string{
-	"Scope":    `Name! Parent>Scope! BeginDate@! Owner>Member Reference Members>>Member Workitems<Scope=Workitem Children<Parent=Scope`,
+	"Scope":    `Name! Parent>Scope! BeginDate@! EndDate@ Owner>Member Reference Members>>Member Workitems<Scope=Workitem Children<Parent=Scope`,
 	"Theme":    `Name! -Number Scope>Scope! Parent>Theme/Workitem Owners>>Member Reference Estimate# Children<Parent=Workitem`,
-	"Epic":     `Name! -Number Scope>Scope! Parent>Theme/Workitem Owners>>Member Reference Super>Epic/Workitem Swag# Dependencies>>Epic Dependants<<Dependencies=Epic Subs<Super=Workitem Notes<Asset=Note`,
-	"Story":    `Name! Description TaggedWith* -Number Scope>Scope! Parent>Theme/Workitem Timebox>Timebox Owners>>Member Reference ToDo# Estimate# Status>StoryStatus Super>Epic/Workitem Customer>Member Dependencies>>Story Dependants<<Dependencies=Story Children<Parent=Workitem Notes<Asset=Note`,
+	"Epic":     `Name! -Number Scope>Scope! Parent>Theme/Workitem Owners>>Member Reference Super>Epic/Workitem Swag# Dependencies>>Dependent/Workitem Dependants<<Dependencies=Dependent/Workitem Subs<Super=Workitem Notes<Asset=Note`,
+	"Story":    `Name! Description TaggedWith* -Number Scope>Scope! Parent>Theme/Workitem Timebox>Timebox Owners>>Member Reference ToDo# Estimate# Status>StoryStatus Super>Epic/Workitem Customer>Member Dependencies>>Dependent/Workitem Dependants<<Dependencies=Dependent/Workitem Children<Parent=Workitem Notes<Asset=Note`,
 	"Task":     `Name! TaggedWith* -Number -Scope>Scope Parent>PrimaryWorkitem/Workitem! -Timebox>Timebox Owners>>Member Reference ToDo# Estimate# Status>TaskStatus`,
 	"Member":   `Name! Nickname! DefaultRole>Role! Username Email OwnedWorkitems<<Owners=Workitem Scopes<<Members=Scope`,
 	"Note":     `Asset>BaseAsset! Name! Content! Personal?! -PersonalTo>Member -Author>Member`,
@@ -27,10 +27,11 @@ var tables = map[string]string{
 	"Timebox":  `Name! Schedule>Schedule! BeginDate@! EndDate@! State>State! Workitems<Timebox=Workitem`,
 }
 
-// above are the abstract types over those in tables.
+// above are the abstract types over those in tables. Dependent is none of the
+// interface's: it stands for the types that may depend on each other.
 var above = map[string][]string{
-	"Scope": {"BaseAsset"}, "Theme": {"Workitem", "BaseAsset"}, "Epic": {"Workitem", "BaseAsset"},
-	"Story": {"PrimaryWorkitem", "Workitem", "BaseAsset"}, "Task": {"Workitem", "BaseAsset"},
+	"Scope": {"BaseAsset"}, "Theme": {"Workitem", "BaseAsset"}, "Epic": {"Workitem", "BaseAsset", "Dependent"},
+	"Story": {"PrimaryWorkitem", "Workitem", "BaseAsset", "Dependent"}, "Task": {"Workitem", "BaseAsset"},
 	"Member": {"BaseAsset"}, "Schedule": {"BaseAsset"}, "Timebox": {"BaseAsset"},
 }
 

@@ -92,6 +92,8 @@ var nests = map[string]bool{"Subs": true, "Children": true, "Workitems": true, "
 // below is a type that a relation to many takes.
 func (g *generator) below(typ string, a attr) string {
 	switch {
+	case a.to == "Dependent":
+		return one(g, "Story", "Story", "Story", "Epic", "Epic", "Theme", "Task")
 	case a.name == "Children" && typ == "Story":
 		return "Task"
 	case a.name == "Children" && typ == "Theme":

@@ -102,7 +102,7 @@ func (b *binder) source(from Text) (Bound, error) {
 		if _, known := b.m.Type(h.Down); !known {
 			return Bound{}, invalidOID(from.At, from.Text)
 		}
-		if q.Type, q.Only, err = b.downcast(t, h, from.Text); err != nil {
+		if q.Type, q.Only, err = b.downcast(t, nil, h, from.Text); err != nil {
 			return Bound{}, shift(err, from)
 		}
 	}

@@ -205,7 +205,7 @@ func (b *binder) reference(p Path, v token.Value) (Value, error) {
 	if !ok {
 		return Value{}, invalidOID(v.At, v.Text)
 	}
-	if to := p.To(); !t.IsA(to) && !to.IsA(t) {
+	if to := p.To(); !t.IsA(to) && !to.IsA(t) && !p.reaches(t) {
 		return Value{}, badToken(v.At, p.Text, t.Name+" is no kind of "+to.Name)
 	}
 	return Value{Kind: RefOf, Type: t, Int: t.Stored(o.ID)}, nil

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/token"
@@ -50,6 +52,9 @@ func (b *binder) prefix(on *meta.Type, hops []token.Hop) *meta.Type {
 func (b *binder) hop(p *Path, cur *meta.Type, h token.Hop, src token.Path) error {
 	a, ok := cur.Attr(h.Name)
 	if !ok {
+		a, ok = p.sameKind(h.Name)
+	}
+	if !ok {
 		return unknownAttr(h.At, cur.Name, h.Name)
 	}
 	if a.Place.Kind == meta.Secret {
@@ -76,12 +81,31 @@ func (b *binder) hop(p *Path, cur *meta.Type, h token.Hop, src token.Path) error
 	return b.narrow(&p.Steps[len(p.Steps)-1], h, src)
 }
 
+// sameKind looks an attribute up on the type a relation starts from, where that
+// is one of those it leads to: the Risk of a story's Dependencies is that of the
+// stories among them. The last step then leads to those alone.
+func (p *Path) sameKind(name string) (*meta.Attr, bool) {
+	if len(p.Steps) == 0 {
+		return nil, false
+	}
+	s := &p.Steps[len(p.Steps)-1]
+	own := s.Attr.On
+	if s.Only != nil || !slices.Contains(s.Attr.Targets, own) {
+		return nil, false
+	}
+	a, ok := own.Attr(name)
+	if ok {
+		s.To, s.Only = own, []*meta.Type{own}
+	}
+	return a, ok
+}
+
 // narrow applies what stands after the name of a relation: #, downcast, filter.
 func (b *binder) narrow(s *Step, h token.Hop, src token.Path) error {
 	s.Now = h.Now
 	if h.Down != "" {
 		var err error
-		if s.To, s.Only, err = b.downcast(s.To, h, src.String()); err != nil {
+		if s.To, s.Only, err = b.downcast(s.To, s.Attr, h, src.String()); err != nil {
 			return err
 		}
 	}
@@ -97,13 +121,14 @@ func (b *binder) narrow(s *Step, h token.Hop, src token.Path) error {
 }
 
 // downcast finds the type after the colon and the concrete types it leaves.
-func (b *binder) downcast(from *meta.Type, h token.Hop, text string) (*meta.Type, []*meta.Type, error) {
+// via is the relation it narrows; nil when there is none.
+func (b *binder) downcast(from *meta.Type, via *meta.Attr, h token.Hop, text string) (*meta.Type, []*meta.Type, error) {
 	t, err := b.typeNamed(h.Down, h.DownAt)
 	if err != nil {
 		return nil, nil, err
 	}
 	switch {
-	case t.IsA(from):
+	case t.IsA(from), via != nil && via.Reaches(t) && !from.IsA(t):
 		return t, t.Concrete, nil
 	case from.IsA(t):
 		return from, nil, nil

@@ -166,6 +166,15 @@ func (p Path) To() *meta.Type {
 	return p.Steps[len(p.Steps)-1].To
 }
 
+// reaches reports whether the path ends with a relation that may lead to a t.
+func (p Path) reaches(t *meta.Type) bool {
+	if len(p.Steps) == 0 {
+		return false
+	}
+	last := p.Steps[len(p.Steps)-1]
+	return last.Only == nil && last.Attr.Reaches(t)
+}
+
 // Kind returns the kind of the value the path gives.
 func (p Path) Kind() meta.Kind {
 	switch p.Agg {

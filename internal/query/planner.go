@@ -188,7 +188,7 @@ func alwaysScoped(t *meta.Type, depth int) bool {
 	if !ok || !via.Required || depth > MaxNested {
 		return false
 	}
-	return !slices.ContainsFunc(via.Related.Concrete, func(r *meta.Type) bool { return !alwaysScoped(r, depth+1) })
+	return !slices.ContainsFunc(via.TargetTypes(), func(r *meta.Type) bool { return !alwaysScoped(r, depth+1) })
 }
 
 // rows lays out the columns, condition and order of a level into b.

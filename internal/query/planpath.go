@@ -185,16 +185,24 @@ func isSelfStep(s Step) bool {
 // hop makes the tables of one step; they are not joined to anything yet. With
 // list, deleted assets of a to-many relation are left out unless asked for.
 func (l *level) hop(from *Table, s Step, list bool) (first, last *Table) {
-	last = &Table{Kind: Asset, Of: s.To.Concrete, When: when(from, s.Now)}
-	if s.Only != nil {
-		last.Of, last.Typed = s.Only, true
-	}
+	last = &Table{Kind: Asset, Of: s.types(), Typed: s.Only != nil, When: when(from, s.Now)}
 	first = l.connect(from, last, s)
 	l.visible(last)
 	if list && s.Attr.Multi && !s.Deleted {
 		last.On = append(last.On, alive(last))
 	}
 	return first, last
+}
+
+// types returns the concrete types of the assets a step leads to.
+func (s Step) types() []*meta.Type {
+	switch {
+	case s.Only != nil:
+		return s.Only
+	case s.To == s.Attr.Related:
+		return s.Attr.TargetTypes()
+	}
+	return s.To.Concrete
 }
 
 // when is the time of a table reached from another.

@@ -1,0 +1,1 @@
+UPDATE "asset_link" SET "relation" = 5 WHERE "relation" IN (18, 24);
