@@ -15,14 +15,27 @@ import (
 // seedRequest is the request id of the audit that well-known assets belong to.
 const seedRequest = "00000000-0000-0000-0000-000000000000"
 
-// Seed inserts the model's well-known assets that the database does not have
-// yet, at moment 0. Running it again does nothing.
+// Seed gives a database what it lacks of the model's well-known assets: those
+// that are not there, at moment 0, and the attributes that those which are there
+// have never had, as a change of its own. What anybody has changed, deleted or
+// put in their place stays. Running it again does nothing.
 func Seed(ctx context.Context, d *db.DB, m *meta.Model) error {
+	if err := plantMissing(ctx, d, m); err != nil {
+		return err
+	}
+	return complete(ctx, d, m)
+}
+
+// plantMissing inserts the well-known assets that have no row.
+func plantMissing(ctx context.Context, d *db.DB, m *meta.Model) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
 		e := &Engine{db: d, model: m, layout: newLayout(m)}
 		s := &Session{e: e, tx: tx, who: auth.System, aliases: map[string]*Handle{}}
 		r := s.newRun()
 		missing, err := r.notThere(ctx, m.Instances)
+		if err == nil {
+			missing, err = r.notNamed(ctx, missing)
+		}
 		if err != nil || len(missing) == 0 {
 			return err
 		}

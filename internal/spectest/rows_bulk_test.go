@@ -33,7 +33,7 @@ var bulkRows = []rowGroup{
 	{"rule", "rules of writes (decision 13)", `required, read-only, length, kinds of values, numbers, forms of dates, dates that do not exist, targets of the right type, no cycles, usernames unique, no defaults, Number assigned,
 		project of the parent, changed and deleted at once, what cannot be deleted`},
 	{"yaml", "requests in YAML", `documents, config, create, create with descendants, alias, update one, update many, multi relation, subquery, execute, execute with arguments, execute with list, query, failure, preview, bounded`},
-	{"model", "what the types have and hold (interface 3, decisions 140 to 144)", `times of day, days, ends in order, Reference, Description, Dependencies, attachments of expressions`},
+	{"model", "what the types have and hold (interface 3, decisions 140 to 144)", `times of day, days, ends in order, Reference, Description, Dependencies, attachments of expressions, lists, RollupState`},
 	{"beyond", "beyond the interface (decisions 7, 93, 108)", `atomic as parameter, Idempotency-Key, respond-async, If-Match, comment`},
 	{"tags", "tags (interface 4.6, decision 98)", `TaggedWith, added by path, removed by path, in bulk, count, visibleCount, all, search, merge, remove, administrators only, keys in any case`},
 	{"project roles", "who has which role", `ByProject, ByMember, where, order, creator, no email is empty`},

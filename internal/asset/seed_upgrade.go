@@ -1,0 +1,160 @@
+package asset
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// completedComment is the ChangeComment of attributes that an upgrade fills.
+const completedComment = "Set by an upgrade: the attribute had never had a value"
+
+// notNamed leaves out the list values whose name the list has already, live or
+// deleted: whoever made one of that name, or took it away, needs no second.
+func (r *run) notNamed(ctx context.Context, missing []meta.Instance) ([]meta.Instance, error) {
+	list, ok := r.e.model.Type("List")
+	if !ok {
+		return missing, nil
+	}
+	names := map[int][]string{}
+	for _, in := range missing {
+		if in.Type.IsA(list) {
+			names[in.Type.Code] = nil
+		}
+	}
+	if len(names) == 0 {
+		return missing, nil
+	}
+	codes, args := db.InArgs(int64s(slices.Sorted(maps.Keys(names))))
+	rows, err := r.s.tx.Query(ctx, `SELECT type, name FROM asset WHERE name IS NOT NULL AND type IN `+codes, args...)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		var code int
+		var name string
+		err := rows.Scan(&code, &name)
+		names[code] = append(names[code], name)
+		return err
+	})
+	return slices.DeleteFunc(missing, func(in meta.Instance) bool {
+		return slices.ContainsFunc(names[in.Type.Code], func(name string) bool {
+			return strings.EqualFold(strings.TrimSpace(name), in.Attrs["Name"])
+		})
+	}), err
+}
+
+func int64s(all []int) []int64 {
+	wide := make([]int64, len(all))
+	for i, n := range all {
+		wide[i] = int64(n)
+	}
+	return wide
+}
+
+// complete gives well-known assets the attributes that no version of them has:
+// those the model got after the database was made.
+func complete(ctx context.Context, d *db.DB, m *meta.Model) error {
+	var lacking []*Command
+	err := d.Read(ctx, func(tx *db.Tx) (err error) {
+		lacking, err = incomplete(ctx, tx, m, "")
+		return err
+	})
+	if err != nil || len(lacking) == 0 {
+		return err
+	}
+	e := New(d, m, nil, nil, nil)
+	return e.Write(ctx, auth.System, Request{ID: uuid.NewString(), Comment: completedComment}, func(s *Session) error {
+		lacking, err := incomplete(ctx, s.Tx(), m, d.Dialect.ForUpdate)
+		if err != nil {
+			return err
+		}
+		outcomes, err := s.Run(ctx, lacking)
+		for _, o := range outcomes {
+			if err == nil {
+				err = o.Err
+			}
+		}
+		return err
+	})
+}
+
+// incomplete returns the updates that complete the well-known assets. It looks at
+// attributes in the JSON object only: columns are as old as the assets.
+func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*Command, error) {
+	all, ids := map[int64]*Command{}, []int64(nil)
+	for _, in := range m.Instances {
+		id := in.Type.Stored(in.ID)
+		if c := completion(in); len(c.Changes) > 0 {
+			all[id] = c
+			ids = append(ids, id)
+		}
+	}
+	live := map[int64]bool{}
+	lacks := func(id int64, has attrs) {
+		live[id] = true
+		c := all[id]
+		c.Changes = slices.DeleteFunc(c.Changes, func(ch Change) bool {
+			return slices.ContainsFunc(has, func(x attrValue) bool { return x.key == ch.Name })
+		})
+	}
+	left := func(id int64) bool { return live[id] && len(all[id].Changes) > 0 }
+	if err := attrsOf(ctx, tx, `asset WHERE state < 255 AND id IN `, ids, lock, lacks); err != nil {
+		return nil, err
+	}
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return !left(id) })
+	if err := attrsOf(ctx, tx, `asset_version WHERE id IN `, ids, "", lacks); err != nil {
+		return nil, err
+	}
+	var commands []*Command
+	for _, id := range ids {
+		if left(id) {
+			commands = append(commands, all[id])
+		}
+	}
+	return commands, nil
+}
+
+// completion is an update that sets all that the model says of an asset and that
+// lies in its JSON object.
+func completion(in meta.Instance) *Command {
+	c := &Command{Verb: Update, Target: Ref{OID: oid.OID{Type: in.Type.Name, ID: in.ID}}}
+	for _, name := range slices.Sorted(maps.Keys(in.Attrs)) {
+		if a, ok := in.Type.Attr(name); ok && a.Place.Kind == meta.InAttrs {
+			c.Changes = append(c.Changes, Change{Name: name, Set: []Value{{Kind: Text, Text: in.Attrs[name]}}})
+		}
+	}
+	return c
+}
+
+// attrsOf calls fn with the JSON object of every row of some assets.
+func attrsOf(ctx context.Context, tx *db.Tx, from string, ids []int64, lock string, fn func(int64, attrs)) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	in, args := db.InArgs(ids)
+	rows, err := tx.Query(ctx, `SELECT id, attrs FROM `+from+in+` ORDER BY id`+lock, args...)
+	if err != nil {
+		return err
+	}
+	return each(rows, func() error {
+		var id int64
+		var text any
+		if err := rows.Scan(&id, &text); err != nil {
+			return err
+		}
+		has, err := parseAttrs(textOf(text))
+		if err == nil {
+			fn(id, has)
+		}
+		return err
+	})
+}
