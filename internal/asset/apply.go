@@ -41,6 +41,9 @@ func (r *run) create(ctx context.Context, c *Command) Outcome {
 		err = r.settleRow(ctx, w)
 	}
 	if err == nil {
+		err = r.checkGiven(ctx, w)
+	}
+	if err == nil {
 		err = r.checkRequired(w, tr)
 	}
 	if err == nil && t.Secured.Self {
@@ -162,6 +165,9 @@ func (r *run) changes(ctx context.Context, w *row, all []Change) error {
 }
 
 func (r *run) change(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
+	if r.imports(w, a) {
+		return r.importOne(ctx, w, a, ch)
+	}
 	if a.ReadOnly && !heldByOther(a) {
 		return readOnly(a)
 	}
@@ -289,11 +295,13 @@ func (r *run) defaults(ctx context.Context, w *row, c *Command) error {
 func (r *run) setDefault(ctx context.Context, w *row, a *meta.Attr, text string) error {
 	switch {
 	case text == "@caller":
-		t, ok, err := r.find(ctx, r.s.who.Member)
+		t, ok, err := r.find(ctx, r.caller(w))
 		if err != nil || !ok {
 			return err
 		}
 		return r.setRef(ctx, w, a, &t)
+	case text == "@now" && w.given.createdAt != nil:
+		return r.setPlain(w, a, *w.given.createdAt)
 	case text == "@now":
 		return r.setPlain(w, a, time.Now().UTC().Truncate(time.Millisecond).UnixMicro())
 	case a.Kind == meta.Relation:

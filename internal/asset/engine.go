@@ -134,6 +134,7 @@ func sees(who auth.Actor, scope *int64) bool {
 type Request struct {
 	ID      string // UUID, unique for ever: a repeated one is a conflict
 	Comment string // ChangeComment; may be empty
+	Import  bool   // creates may say who made an asset and changed it last, and when
 }
 
 // Write runs fn in the transaction of one request and leaves an audit behind.
@@ -202,6 +203,7 @@ type Session struct {
 	audit   int64
 	first   int64 // moments taken so far; 0 when none
 	last    int64
+	now     int64 // UTC microseconds of the database's clock; 0: not asked yet
 	aliases map[string]*Handle
 }
 
@@ -248,14 +250,18 @@ func (s *Session) end(ctx context.Context) error {
 	if s.req.Comment != "" {
 		comment = s.req.Comment
 	}
+	imported := int64(0)
+	if s.req.Import {
+		imported = 1
+	}
 	generation, fanState := `value`, int64(0)
 	from := ` FROM sequence WHERE name = 'webhook'` + s.e.db.Dialect.ForShare
 	if s.last == 0 {
 		generation, fanState, from = `0`, 1, ``
 	}
-	_, err := s.tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, first_moment, last_moment, generation, fan_state)`+
-		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, `+generation+`, ?`+from,
-		s.audit, s.req.ID, s.who.Member, comment, s.first, s.last, fanState)
+	_, err := s.tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, first_moment, last_moment, generation, fan_state, imported)`+
+		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, `+generation+`, ?, ?`+from,
+		s.audit, s.req.ID, s.who.Member, comment, s.first, s.last, fanState, imported)
 	if err != nil {
 		return fmt.Errorf("write the audit: %w", err)
 	}

@@ -57,6 +57,7 @@ type row struct {
 	linked bool   // the command began or ended links or values
 	forced bool   // the command did what no column shows
 
+	given  given  // of a fresh one, by an import
 	stored *state // as it was loaded; nil for fresh ones
 	latest *version
 }

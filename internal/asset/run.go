@@ -271,6 +271,7 @@ func (r *run) version(w *row) {
 		w.latest.until = st.moment
 	case w.fresh:
 		st.createdMoment, st.createdAt, st.createdBy = st.moment, ours, r.s.who.Member
+		w.given.put(st)
 		r.number(w)
 		r.made = append(r.made, w)
 	default:

@@ -129,6 +129,7 @@ func (r *run) writeSeed(ctx context.Context) error {
 	at -= at % 1000
 	for _, w := range r.made {
 		w.cur.createdAt, w.cur.createdBy, w.cur.linked = at, auth.SystemMember, w.linked
+		w.cur.changedAt, w.cur.changedBy = at, auth.SystemMember
 	}
 	w := &writer{run: r, at: at, audit: int64(0), who: auth.SystemMember}
 	for _, step := range []func(context.Context) error{w.inserts, w.versions, w.links, w.values, w.scopes, w.roles} {

@@ -146,12 +146,8 @@ func (l *layout) columnsOf(sh shape, fixed []string) []string {
 
 // row appends the columns of a shape.
 func (w *writer) row(args []any, sh shape, a *row, st *state) []any {
-	createdAt, createdBy := any(st.createdAt), any(st.createdBy)
-	if st.createdAt == ours {
-		createdAt, createdBy = w.at, w.who
-	}
 	args = append(args, a.id, w.e.layout.types[a.typ].code, int64(st.code), st.moment, w.audit, st.createdMoment,
-		createdAt, createdBy, w.at, w.who)
+		w.instant(st.createdAt), w.member(st.createdBy), w.instant(st.changedAt), w.member(st.changedBy))
 	for _, slot := range sh.slots {
 		args = append(args, st.slots[slot])
 	}

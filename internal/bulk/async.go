@@ -54,10 +54,10 @@ type asked struct {
 
 // Accept keeps a payload to be carried out later. It is read once, so that a
 // body that is no payload is refused at once.
-// Errors: fault.Invalid; fault.Conflict as Run, with the Idempotency-Key of a
+// Errors: fault.Invalid, fault.Denied; fault.Conflict as Run, with the Idempotency-Key of a
 // request that is done also what that was refused with.
 func (a *Async) Accept(ctx context.Context, who auth.Actor, body []byte, yaml bool, o Options) (Accepted, error) {
-	p, err := a.e.parse(body, yaml, o)
+	p, err := a.e.parse(who, body, yaml, o)
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -139,7 +139,7 @@ func (a *Async) carryOut(ctx context.Context, c *ledger.Claim) error {
 	if err := json.Unmarshal(head, &o); err != nil {
 		return fmt.Errorf("the options of request %s: %w", c.ID, err)
 	}
-	p, err := a.e.parse(body, o.YAML, o.Options)
+	p, err := a.e.parse(who, body, o.YAML, o.Options)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,8 @@ type command struct {
 type config struct {
 	countsOnly  bool
 	atomic      bool
-	maxAffected int // assets one command by query may affect; 0: any number
+	imports     bool // creates may say who made an asset, and when
+	maxAffected int  // assets one command by query may affect; 0: any number
 }
 
 // decode finds the commands of a body: one object, a list of them, or several
@@ -149,6 +150,8 @@ func (c *config) set(name string, v *doc.Node) error {
 		return flag(&c.countsOnly, name, v)
 	case "atomic":
 		return flag(&c.atomic, name, v)
+	case "import":
+		return flag(&c.imports, name, v)
 	case "maxAffected":
 		n, err := strconv.Atoi(v.Text)
 		if err != nil || n < 1 {

@@ -63,11 +63,12 @@ type Options struct {
 // Run carries out a payload in JSON, or in YAML, and returns the response
 // object, or with Preview the projected commands. A request whose commands
 // fail is no error.
-// Errors: fault.Invalid when the body is no payload; fault.Transient when the
-// database is not to be had.
+// Errors: fault.Invalid when the body is no payload; fault.Denied when it asks
+// for what the member may not do; fault.Transient when the database is not to be
+// had.
 // Spec: interface 2.5, 4.3.
 func (e *Engine) Run(ctx context.Context, who auth.Actor, body []byte, yaml bool, o Options) ([]byte, error) {
-	p, err := e.parse(body, yaml, o)
+	p, err := e.parse(who, body, yaml, o)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +85,9 @@ type payload struct {
 	Options
 }
 
-// parse reads a body. Errors: fault.Invalid.
-func (e *Engine) parse(body []byte, yaml bool, o Options) (payload, error) {
+// parse reads a body. Errors: fault.Invalid; fault.Denied for an import by who is
+// no system administrator.
+func (e *Engine) parse(who auth.Actor, body []byte, yaml bool, o Options) (payload, error) {
 	if !yaml && doc.Sniff(body) {
 		yaml = true
 	}
@@ -96,6 +98,9 @@ func (e *Engine) parse(body []byte, yaml bool, o Options) (payload, error) {
 	p := payload{body: body, Options: o}
 	if p.commands, p.cfg, err = decode(docs, e.MaxCommands); err != nil {
 		return payload{}, err
+	}
+	if p.cfg.imports && !who.Admin {
+		return payload{}, importDenied()
 	}
 	p.cfg.atomic = p.cfg.atomic || o.Atomic
 	if !o.Preview && o.IfMoment != 0 && !single(p.commands) {
@@ -166,7 +171,7 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *res
 	if pl.sealed, err = e.seal(ctx, pl.commands); err != nil {
 		return nil, err
 	}
-	req := asset.Request{ID: res.id, Comment: pl.Comment}
+	req := asset.Request{ID: res.id, Comment: pl.Comment, Import: pl.cfg.imports}
 	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
 		res.reset()
 		steps, err := e.project(ctx, s.Tx(), who, pl.commands, res.cfg)

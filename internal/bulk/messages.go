@@ -39,6 +39,10 @@ func badSetting(at int, name string) error {
 	return fault.Invalidf(at, "Invalid config: %s", name)
 }
 
+func importDenied() error {
+	return fault.Deniedf("import is for system administrators")
+}
+
 func affectsTooMany(n, most int) error {
 	return fault.Invalidf(fault.NoPlace, "The command affects %d assets, more than maxAffected: %d.", n, most)
 }

@@ -146,7 +146,7 @@ func (c *checker) moments(ctx context.Context) error {
 }
 
 // auditOfVersion expects every version to have an audit that its moment and
-// its author fit.
+// its author fit. What an import made may be by somebody else.
 func (c *checker) auditOfVersion(ctx context.Context) error {
 	return c.each(ctx, func(scan row) error {
 		var id, moment, audit, by int64
@@ -163,7 +163,7 @@ func (c *checker) auditOfVersion(ctx context.Context) error {
 		return c.report("asset_version", id, "moment %d was changed by %d, its audit %d is of %d", moment, by, audit, actor.Int64)
 	}, `SELECT v.id, v.moment, v.audit_id, v.changed_by, a.first_moment, a.last_moment, a.actor_id FROM asset_version v`+
 		` LEFT JOIN audit a ON a.id = v.audit_id`+
-		` WHERE a.id IS NULL OR v.moment < a.first_moment OR v.moment > a.last_moment OR v.changed_by <> a.actor_id`)
+		` WHERE a.id IS NULL OR v.moment < a.first_moment OR v.moment > a.last_moment OR v.changed_by <> a.actor_id AND NOT (a.imported = 1 AND v.moment = v.created_moment)`)
 }
 
 // endsOfAudit expects the first and the last moment of an audit to be versions

@@ -62,11 +62,11 @@ func each(ctx context.Context, tx *db.Tx, fn func(scan func(...any) error) error
 }
 
 func (b *database) assets(ctx context.Context, tx *db.Tx, w *world) error {
-	var id int64
+	var id, by int64
 	var code, state, versions int
 	var attrs sql.NullString
 	slots := make([]sql.NullString, len(b.m.Columns))
-	into := []any{&id, &code, &state, &versions, &attrs}
+	into := []any{&id, &code, &state, &versions, &by, &attrs}
 	columns := ""
 	for i, c := range b.m.Columns {
 		into = append(into, &slots[i])
@@ -82,6 +82,9 @@ func (b *database) assets(ctx context.Context, tx *db.Tx, w *world) error {
 		}
 		x := &thing{label: b.labels[id], typ: t.Name, nr: int(id), state: state, val: map[string]string{}, one: map[string]string{}, versions: versions}
 		w.things[x.label] = x
+		if by != 20 {
+			x.one["CreatedBy"] = b.label(by, b.typ("Member"))
+		}
 		var object map[string]any
 		if attrs.Valid {
 			if err := json.Unmarshal([]byte(attrs.String), &object); err != nil {
@@ -95,7 +98,7 @@ func (b *database) assets(ctx context.Context, tx *db.Tx, w *world) error {
 			w.ranks[t.RankSpace] = append(w.ranks[t.RankSpace], x.label)
 		}
 		return nil
-	}, `SELECT id, type, state, (SELECT COUNT(*) FROM asset_version v WHERE v.id = asset.id), attrs`+columns+` FROM asset ORDER BY order_key, id`)
+	}, `SELECT id, type, state, (SELECT COUNT(*) FROM asset_version v WHERE v.id = asset.id), created_by, attrs`+columns+` FROM asset ORDER BY order_key, id`)
 }
 
 func (b *database) typ(name string) *meta.Type {

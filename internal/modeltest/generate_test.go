@@ -79,6 +79,7 @@ func (g *generator) request() *request {
 	if g.chance(6) {
 		r.most = 1 + g.IntN(3)
 	}
+	r.imports = g.chance(15)
 	r.preview = r.preview && !r.config()
 	if g.chance(15) { // alone: what operations make has ids that no order ties to the rest
 		r.commands = append(r.commands, g.copying())
@@ -174,6 +175,9 @@ func (g *generator) create(typ string, depth int, up []string) *create {
 		case a.required || g.chance(22):
 			c.attrs = append(c.attrs, pair{key: a.name, val: g.value(typ, a, depth, true)})
 		}
+	}
+	if g.chance(4) {
+		c.attrs = append(c.attrs, pair{key: "CreatedBy", val: g.pick("Member")})
 	}
 	if g.chance(3) {
 		f := g.fault(typ)

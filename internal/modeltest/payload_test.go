@@ -66,13 +66,14 @@ type request struct {
 	atomic   bool
 	counts   bool // answers with counts only
 	most     int  // maxAffected; 0: none
+	imports  bool // creates may name who made them
 	yaml     bool
 	preview  bool // its projection is posted in its place
 	commands []*command
 }
 
 // config tells whether a config document stands before the commands.
-func (r *request) config() bool { return r.atomic || r.counts || r.most > 0 }
+func (r *request) config() bool { return r.atomic || r.counts || r.most > 0 || r.imports }
 
 // nobody is the token of an asset that is not there.
 func nobody(r ref) string {
@@ -94,6 +95,9 @@ func (r *request) text(token func(ref) string) string {
 		fmt.Fprintf(w, `{"config": {"atomic": %v, "counts-only": %v`, r.atomic, r.counts)
 		if r.most > 0 {
 			fmt.Fprintf(w, `, "maxAffected": %d`, r.most)
+		}
+		if r.imports {
+			w.WriteString(`, "import": true`)
 		}
 		w.WriteString("}}")
 	}

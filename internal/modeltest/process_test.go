@@ -33,7 +33,7 @@ func (o orphan) Error() string { return "Invalid OID token: of the parent" }
 func (k *work) carryOut(s *step) {
 	before := k.clone()
 	skip := false
-	c := &change{world: k.world, before: before, made: k.made}
+	c := &change{world: k.world, before: before, made: k.made, imports: k.imports}
 	var err error
 	switch {
 	case s.create != nil:
@@ -134,6 +134,9 @@ func (k *work) make(c *change, s *step) error {
 		return err
 	}
 	k.defaults(t, said)
+	if by := t.one["CreatedBy"]; by != "" && t.typ == "Note" {
+		t.one["Author"] = by
+	}
 	k.ownState(t)
 	if err := c.period(); err != nil {
 		return err
@@ -233,7 +236,7 @@ func (k *work) ask(typ, name string, v any) (any, error) {
 			return nil, err
 		}
 		a, _ := attrOf(typ, name)
-		if a.kind == ">" {
+		if a.kind == ">" || name == "CreatedBy" {
 			if len(found) == 0 {
 				return nil, violation("Invalid", typ, name)
 			}

@@ -42,6 +42,7 @@ type answer struct {
 type work struct {
 	*world
 	most    int // maxAffected
+	imports bool
 	defined map[alias]bool
 	taken   map[alias]bool // defined by a step before
 	made    map[alias]string
@@ -51,7 +52,7 @@ type work struct {
 // run is a request on the world, which it changes.
 func (w *world) run(r *request) answer {
 	before := w.clone()
-	k := &work{world: w, most: r.most, defined: r.aliases(), taken: map[alias]bool{}, made: map[alias]string{}}
+	k := &work{world: w, most: r.most, imports: r.imports, defined: r.aliases(), taken: map[alias]bool{}, made: map[alias]string{}}
 	var steps []*step
 	for i, c := range r.commands {
 		if r.config() {

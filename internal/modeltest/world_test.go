@@ -75,6 +75,7 @@ type change struct {
 	made    map[alias]string // aliases of the payload whose asset is there
 	me      *thing
 	fresh   bool
+	imports bool
 	names   []string // the user name before and after, when it changes
 	touched bool     // its own links, values or role changed: it gets a version
 }
@@ -87,6 +88,9 @@ func violation(what, typ, attr string) error {
 func (c *change) set(name string, v any) error {
 	if name == "Order" && rankSpace[c.me.typ] != "" {
 		return c.order(v)
+	}
+	if name == "CreatedBy" {
+		return c.createdBy(v)
 	}
 	a, ok := attrOf(c.me.typ, name)
 	if !ok {
@@ -107,6 +111,34 @@ func (c *change) set(name string, v any) error {
 		return c.tag(v)
 	}
 	return c.plain(a, v)
+}
+
+// createdBy names who made a thing, which an import may when it makes it. The
+// caller is nobody special.
+func (c *change) createdBy(v any) error {
+	a := attr{name: "CreatedBy", kind: ">", to: "Member", says: "Member"}
+	if err, bad := v.(error); bad {
+		return err
+	}
+	if !c.imports || !c.fresh {
+		return violation("ReadOnly", c.me.typ, a.name)
+	}
+	v, ok := single(v)
+	if !ok {
+		return violation("Invalid", c.me.typ, a.name)
+	}
+	t, err := c.resolve(a, v)
+	switch {
+	case err != nil:
+		return err
+	case t == nil:
+		return violation("Required", c.me.typ, a.name)
+	case t.label == "Member:20":
+		delete(c.me.one, a.name)
+	default:
+		c.me.one[a.name] = t.label
+	}
+	return nil
 }
 
 // single is the value that a form says for an attribute with one value.

@@ -24,7 +24,7 @@ var bulkRows = []rowGroup{
 	{"two phases", "projection and processing (decision 10)", `found before the first command, processed in order`},
 	{"preview", "previews (interface 4.3)", `create, automatic alias, nested creates flattened, aliased create stays whole, update, execute, one per asset, query, deferred stays as written, find and replace,
 		posted back, changes nothing, previewOnly in any case`},
-	{"config", "config documents (decisions 6, 7)", `word, list of words, map, counts-only, atomic, maxAffected`},
+	{"config", "config documents (decisions 6, 7, 144)", `word, list of words, map, counts-only, atomic, maxAffected, import`},
 	{"failure", "failures (interface 2.5 and 7.2, decisions 3, 6, 96)", `status 200, complete command, projected command, exact error, position, diagnostics, lists stay empty, others stand, cascades, #ContextOid of descendants,
 		one index for what is nested, nested in an update, config counts, index over documents`},
 	{"message", "messages of failures (interface 7.2, decisions 5, 41)", `Violation'Required', Violation'Invalid', Violation'ReadOnly', Violation'TooLong', Violation'NotUnique', Resolution'Unresolved', Invalid OID token,
