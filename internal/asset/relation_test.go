@@ -1,9 +1,12 @@
 package asset_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/check"
 )
 
 const current = ` AND until_moment = 9223372036854775807`
@@ -150,5 +153,31 @@ func TestSameRoleAgain(t *testing.T) {
 		w.must(give("Role:8", "false"), give("Tester", "false"))
 		w.expect("4\n", versions)
 		w.expect("1\n", `SELECT COUNT(*) FROM scope_member WHERE member_id = 1001 AND until_moment = 9223372036854775807`)
+	})
+}
+
+// A relation that leads to some types only, or to others as well, is sound with
+// each of these and with no other.
+func TestTargetsOfRelations(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		got := w.must(
+			create("Expression", "@x", "Content", "x"),
+			create("Attachment", "@a", "Name", "A", "Asset", "@x"),
+			create("Story", "@s", "Name", "S", "Scope", "Scope:0"),
+			create("Epic", "@e", "Name", "E", "Scope", "Scope:0", "Dependencies", "@s"),
+			create("Theme", "@t", "Name", "T", "Scope", "Scope:0"),
+		)
+		if message := w.fails(update(got[3], "Dependants", got[4])); message != "Violation'Invalid'Epic.Dependants" {
+			t.Error(message)
+		}
+		w.must(update(got[1], "Asset", got[2]), operate(got[0], "Delete"))
+		w.sound()
+		if _, err := w.d.Exec(t.Context(), `UPDATE asset_link SET to_id = 1005 WHERE relation = 5`); err != nil {
+			t.Fatal(err)
+		}
+		found, err := check.Run(t.Context(), w.d, model)
+		if err != nil || !slices.ContainsFunc(found, func(f check.Finding) bool { return strings.Contains(f.Text, "a Theme, to which it does not lead") }) {
+			t.Error(found, err)
+		}
 	})
 }

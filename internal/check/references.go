@@ -54,6 +54,19 @@ func (c *checker) reference(table string, id, moment int64, what string, related
 	return nil
 }
 
+// target is reference for a link, which may lead to some types only, or to
+// others beside those of its attribute's.
+func (c *checker) target(l edge, a *meta.Attr) error {
+	t := c.concrete(int(l.toCode.Int32))
+	switch {
+	case a.Targets == nil, !l.toCode.Valid, t == nil:
+		return c.reference("asset_link", l.from, l.since, a.Token(), a.Related, l.to, l.toCode)
+	case !a.Takes(t):
+		return c.report("asset_link", l.from, "%s at moment %d is %d, a %s, to which it does not lead", a.Token(), l.since, l.to, t.Name)
+	}
+	return nil
+}
+
 // edge is a row of asset_link, or of asset_value with a value instead of to.
 type edge struct {
 	code, fromType int
@@ -135,7 +148,7 @@ func (c *checker) link(l edge, a *meta.Attr) error {
 	case int(l.fromCode.Int32) != l.fromType:
 		return c.report(table, l.from, "%s: from_type is %d, the asset's type %d", a.Token(), l.fromType, l.fromCode.Int32)
 	}
-	if err := c.reference(table, l.from, l.since, a.Token(), a.Related, l.to, l.toCode); err != nil {
+	if err := c.target(l, a); err != nil {
 		return err
 	}
 	return c.spanOf(table, l, a)
