@@ -21,11 +21,20 @@ type namespace struct {
 	of  *meta.Attr // nil: all of typ
 }
 
-func namespaceOf(a *meta.Attr) namespace {
-	if a.Targets != nil {
-		return namespace{a.Related, a}
+// namespacesOf returns where a value of a relation is looked up by name, one
+// after another.
+func namespacesOf(a *meta.Attr) []namespace {
+	switch {
+	case a.Among != nil:
+		all := make([]namespace, len(a.Among))
+		for i, t := range a.Among {
+			all[i].typ = t
+		}
+		return all
+	case a.Targets != nil:
+		return []namespace{{a.Related, a}}
 	}
-	return namespace{typ: a.Related}
+	return []namespace{{typ: a.Related}}
 }
 
 // concrete returns the types of the assets in the namespace.
@@ -37,26 +46,33 @@ func (n namespace) concrete() []*meta.Type {
 }
 
 // byName returns the asset that a name means as a value of a: the only live one
-// with it, in the first of the type's lookup attributes that has any.
+// with it, in the first of the namespaces, and of their types' lookup
+// attributes, that has any.
 func (r *run) byName(ctx context.Context, a *meta.Attr, name string) (target, bool, error) {
-	key := nameKey{namespaceOf(a), name}
-	meant, done := r.named[key]
-	if !done {
-		if err := r.lookup(ctx, key.in, []string{name}); err != nil {
-			return target{}, false, err
+	for _, in := range namespacesOf(a) {
+		key := nameKey{in, name}
+		meant, done := r.named[key]
+		if !done {
+			if err := r.lookup(ctx, in, []string{name}); err != nil {
+				return target{}, false, err
+			}
+			meant = r.named[key]
 		}
-		meant = r.named[key]
+		switch {
+		case meant.one:
+			return r.find(ctx, meant.id)
+		case meant.several:
+			return target{}, false, nil
+		}
 	}
-	if !meant.one {
-		return target{}, false, nil
-	}
-	return r.find(ctx, meant.id)
+	return target{}, false, nil
 }
 
-// named is what a name means: one asset, or nothing for sure.
+// named is what a name means: one asset, or nobody for sure because several or
+// none have it.
 type named struct {
-	id  int64
-	one bool
+	id           int64
+	one, several bool
 }
 
 // lookup resolves names in a namespace, attribute by attribute.
@@ -74,9 +90,9 @@ func (r *run) lookup(ctx context.Context, in namespace, all []string) error {
 			case 0:
 				next = append(next, name)
 			case 1:
-				r.named[nameKey{in, name}] = named{ids[0], true}
+				r.named[nameKey{in, name}] = named{id: ids[0], one: true}
 			default: // several: nobody is meant for sure
-				r.named[nameKey{in, name}] = named{}
+				r.named[nameKey{in, name}] = named{several: true}
 			}
 		}
 		if left = next; len(left) == 0 {

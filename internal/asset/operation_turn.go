@@ -57,8 +57,8 @@ func (r *run) epicToStory(ctx context.Context, w *row, op *meta.Op, _ []Change) 
 	if err != nil || !ok {
 		return nil, err
 	}
-	below, err := r.hasSubs(ctx, epic)
-	if err == nil && below && epic.cur.code != stateDeleted {
+	above, err := r.isAbove(ctx, epic)
+	if err == nil && above && epic.cur.code != stateDeleted {
 		err = notNow(w.typ.Name, op.Name)
 	}
 	if err != nil {
@@ -69,16 +69,21 @@ func (r *run) epicToStory(ctx context.Context, w *row, op *meta.Op, _ []Change) 
 	return nil, r.setRef(ctx, w, into, nil)
 }
 
-// hasSubs reports whether anything living hangs below an epic. Its command
-// runs alone, so the database knows.
-func (r *run) hasSubs(ctx context.Context, epic *row) (bool, error) {
-	a, ok := epic.typ.Attr("Super")
-	if !ok {
-		return false, nil
+// isAbove reports whether anything living hangs below an epic: what it is the
+// Super of, and its tests. Its command runs alone, so the database knows.
+func (r *run) isAbove(ctx context.Context, epic *row) (bool, error) {
+	for _, name := range [...]string{"Super", "Parent"} {
+		a, ok := epic.typ.Attr(name)
+		if !ok {
+			continue
+		}
+		var n int
+		err := r.s.tx.QueryRow(ctx, `SELECT COUNT(*) FROM asset WHERE `+a.Place.Column+` = ? AND state < 255`, epic.id).Scan(&n)
+		if err != nil || n > 0 {
+			return n > 0, err
+		}
 	}
-	var n int
-	err := r.s.tx.QueryRow(ctx, `SELECT COUNT(*) FROM asset WHERE `+a.Place.Column+` = ? AND state < 255`, epic.id).Scan(&n)
-	return n > 0, err
+	return false, nil
 }
 
 // generateSub makes a story or an epic below an epic, called like it. A story
@@ -90,7 +95,7 @@ func (r *run) generateSub(ctx context.Context, w *row, op *meta.Op, _ []Change) 
 	}
 	names := []string{"Name", "Scope", "Parent", "Team", "Super"}
 	super, ok := sub.typ.Attr("Super")
-	under := ok && w.typ.IsA(super.Related)
+	under := ok && super.Takes(w.typ)
 	if under {
 		names = names[:4]
 	}

@@ -134,7 +134,9 @@ func (r *run) collectChange(w *wants, c *Command, t *meta.Type, a *meta.Attr, ch
 
 func (r *run) collectValue(w *wants, t *meta.Type, a *meta.Attr, v Value) {
 	if isName(v) {
-		w.name(nameKey{namespaceOf(a), v.Text})
+		for _, in := range namespacesOf(a) {
+			w.name(nameKey{in, v.Text})
+		}
 		return
 	}
 	id, ok := r.s.valueID(v)

@@ -15,14 +15,15 @@ func (c *checker) references(ctx context.Context) error {
 		if col.Kind != meta.Ref {
 			continue
 		}
-		related := map[*meta.Type]*meta.Type{}
+		related := map[*meta.Type]*meta.Attr{}
 		_ = c.types(func(t *meta.Type) error {
 			if col.Name == "scope_id" {
-				related[t], _ = c.m.Type("Scope")
+				scope, _ := c.m.Type("Scope")
+				related[t], _ = scope.Attr("SecurityScope")
 			}
 			for _, a := range t.Attrs {
 				if a.Place.Kind == meta.InColumn && a.Place.Slot == slot {
-					related[t] = a.Related
+					related[t] = a
 				}
 			}
 			return nil
@@ -44,27 +45,17 @@ func (c *checker) references(ctx context.Context) error {
 	return nil
 }
 
-func (c *checker) reference(table string, id, moment int64, what string, related *meta.Type, to int64, code sql.NullInt32) error {
-	if !code.Valid {
-		return c.report(table, id, "%s at moment %d is %d, which does not exist", what, moment, to)
-	}
-	if t := c.concrete(int(code.Int32)); related != nil && t != nil && !t.IsA(related) {
-		return c.report(table, id, "%s at moment %d is %d, a %s instead of a %s", what, moment, to, t.Name, related.Name)
-	}
-	return nil
-}
-
-// target is reference for a link, which may lead to some types only, or to
-// others beside those of its attribute's.
-func (c *checker) target(l edge, a *meta.Attr) error {
-	t := c.concrete(int(l.toCode.Int32))
+func (c *checker) reference(table string, id, moment int64, what string, a *meta.Attr, to int64, code sql.NullInt32) error {
+	t := c.concrete(int(code.Int32))
 	switch {
-	case a.Targets == nil, !l.toCode.Valid, t == nil:
-		return c.reference("asset_link", l.from, l.since, a.Token(), a.Related, l.to, l.toCode)
-	case !a.Takes(t):
-		return c.report("asset_link", l.from, "%s at moment %d is %d, a %s, to which it does not lead", a.Token(), l.since, l.to, t.Name)
+	case !code.Valid:
+		return c.report(table, id, "%s at moment %d is %d, which does not exist", what, moment, to)
+	case a == nil || t == nil || a.Takes(t):
+		return nil
+	case a.Targets != nil:
+		return c.report(table, id, "%s at moment %d is %d, a %s, to which it does not lead", what, moment, to, t.Name)
 	}
-	return nil
+	return c.report(table, id, "%s at moment %d is %d, a %s instead of a %s", what, moment, to, t.Name, a.Related.Name)
 }
 
 // edge is a row of asset_link, or of asset_value with a value instead of to.
@@ -148,7 +139,7 @@ func (c *checker) link(l edge, a *meta.Attr) error {
 	case int(l.fromCode.Int32) != l.fromType:
 		return c.report(table, l.from, "%s: from_type is %d, the asset's type %d", a.Token(), l.fromType, l.fromCode.Int32)
 	}
-	if err := c.target(l, a); err != nil {
+	if err := c.reference(table, l.from, l.since, a.Token(), a, l.to, l.toCode); err != nil {
 		return err
 	}
 	return c.spanOf(table, l, a)

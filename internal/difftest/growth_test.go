@@ -156,19 +156,27 @@ func (g *grower) asset(typ string) string {
 	return fit[g.IntN(len(fit))]
 }
 
+// taken is a type that a relation takes.
+func (g *grower) taken(a *meta.Attr) string {
+	if len(a.Among) > 0 {
+		return a.Among[g.IntN(len(a.Among))].Name
+	}
+	return a.Related.Name
+}
+
 // value makes a value of an attribute as a payload has it; nil is null.
 func (g *grower) value(a *meta.Attr) any {
 	switch {
 	case a.Kind == meta.Relation && a.Multi:
 		list := make([]string, 1+g.IntN(3))
 		for i := range list {
-			if list[i] = g.asset(a.Related.Name); list[i] == "" {
+			if list[i] = g.asset(g.taken(a)); list[i] == "" {
 				return nil
 			}
 		}
 		return list
 	case a.Kind == meta.Relation:
-		o := g.asset(a.Related.Name)
+		o := g.asset(g.taken(a))
 		if o == "" {
 			return nil
 		}

@@ -67,6 +67,9 @@ func bindText(m *meta.Model, on *meta.Type, s string) path {
 
 func (p *path) hop(m *meta.Model, h token.Hop) {
 	a, ok := p.to.Attr(h.Name)
+	if !ok && len(p.steps) > 0 {
+		a, ok = p.union(h.Name)
+	}
 	if !ok {
 		panic("unknown " + p.to.Name + "." + h.Name)
 	}
@@ -99,6 +102,19 @@ func (p *path) hop(m *meta.Model, h token.Hop) {
 	default:
 		p.leaf.attr = a
 	}
+}
+
+// union finds an attribute that only some of the types have which the relation
+// before it takes; it leads to those alone.
+func (p *path) union(name string) (*meta.Attr, bool) {
+	last := &p.steps[len(p.steps)-1]
+	for _, t := range last.attr.Among {
+		if a, ok := t.Attr(name); ok {
+			last.to, p.to = t, t
+			return a, true
+		}
+	}
+	return nil, false
 }
 
 func (p *path) kindOf() meta.Kind {

@@ -110,6 +110,9 @@ func (q *questioner) narrow(a *meta.Attr) (string, *meta.Type) {
 		s += "[" + q.filter(t, 2, 1) + "]"
 		q.brackets--
 	}
+	if s == "" && len(a.Among) > 0 && q.chance(50) {
+		t = a.Among[0]
+	}
 	return s, t
 }
 

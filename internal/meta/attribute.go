@@ -97,6 +97,13 @@ func (l *loader) declared(t *Type, name string, fa fileAttr) (*decl, error) {
 			return nil, err
 		}
 	}
+	for _, taken := range fa.Takes {
+		some, ok := l.m.types[taken]
+		if !ok {
+			return nil, fmt.Errorf("no type %s", taken)
+		}
+		d.attr.Among, d.attr.Targets = append(d.attr.Among, some), append(d.attr.Targets, some.Concrete...)
+	}
 	if fa.Override {
 		d.override = &fa
 		return d, nil

@@ -18,6 +18,10 @@ func say(a *Attr) string {
 	if a.Related != nil {
 		add(true, a.Related.Name)
 	}
+	for i, t := range a.Among {
+		add(i == 0, "taking")
+		add(true, t.Name)
+	}
 	add(a.Multi, "many")
 	add(a.ReadOnly, "read-only")
 	add(a.Required, "required")
@@ -74,6 +78,7 @@ func TestAttributes(t *testing.T) {
 		"Story.CanConvertToDefect":     "Boolean read-only ConvertToDefect",
 		"Story.IsDead":                 "Boolean read-only AssetState='Dead' by BaseAsset",
 		"Story.SplitToMeAndDown":       "Relation Story many read-only back Story.SplitFromMeAndUp",
+		"Test.Parent":                  "Relation Workitem taking PrimaryWorkitem Epic required in parent_id back Workitem.Children",
 		"Task.Parent":                  "Relation PrimaryWorkitem required in parent_id back PrimaryWorkitem.Children",
 		"Task.Scope":                   "Relation Scope read-only in scope_id back Scope.Workitems",
 		"Task.Timebox":                 "Relation Timebox read-only in timebox_id back Timebox.Workitems",

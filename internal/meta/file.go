@@ -73,6 +73,7 @@ type fileAttr struct {
 	To       string   `yaml:"to"`
 	Only     []string `yaml:"only"`
 	Also     []string `yaml:"also"`
+	Takes    []string `yaml:"takes"`
 	Many     bool     `yaml:"many"`
 	Back     string   `yaml:"back"`
 	Column   string   `yaml:"column"`

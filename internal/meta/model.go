@@ -115,6 +115,9 @@ type Attr struct {
 	// Targets are the concrete types that a value may have, where those are not
 	// all of Related and nothing else; see Takes.
 	Targets []*Type
+	// Among are the types that give Targets, in the order in which a name is
+	// looked up in them; nil where that is Related alone.
+	Among []*Type
 
 	ReadOnly, Required, Canned, Custom bool
 

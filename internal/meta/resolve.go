@@ -103,6 +103,9 @@ func change(a *Attr, d *decl) {
 	if d.attr.Related != nil {
 		a.Related = d.attr.Related
 	}
+	if d.attr.Among != nil {
+		a.Among, a.Targets = d.attr.Among, d.attr.Targets
+	}
 }
 
 func (l *loader) hierarchies(t *Type) {
@@ -159,6 +162,11 @@ func (l *loader) resolve(file) {
 			}
 			if a.Place.Kind == Closure {
 				a.Place.Closure.Up = d.attr.Declared.attrs[d.up]
+			}
+			for _, some := range a.Among {
+				if a.Related == nil || !some.IsA(a.Related) {
+					l.fail(at(d.line, "%s: takes %s, which is not of its related type", a.Token(), some.Name))
+				}
 			}
 			if t != d.attr.Declared {
 				continue

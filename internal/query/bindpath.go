@@ -24,6 +24,7 @@ func (b *binder) path(on *meta.Type, src token.Path) (Path, error) {
 		if p.Leaf != (Leaf{}) {
 			return Path{}, unknownAttr(h.At, p.On.Name, token.Path{Hops: hops[:i+1]}.String())
 		}
+		cur = taken(&p, cur, h)
 		if err := b.hop(&p, cur, h, src); err != nil {
 			return Path{}, err
 		}
@@ -48,12 +49,34 @@ func (b *binder) prefix(on *meta.Type, hops []token.Hop) *meta.Type {
 	return nil
 }
 
+// taken narrows a relation that takes several types to the one of them that
+// has the attribute named next, where their common type has none: the Status of
+// a test's Parent is that of a backlog item, the Risk of a story's Dependencies
+// that of the stories among them. Of the others the attribute is null.
+func taken(p *Path, cur *meta.Type, next token.Hop) *meta.Type {
+	if _, ok := cur.Attr(next.Name); ok || len(p.Steps) == 0 {
+		return cur
+	}
+	s := &p.Steps[len(p.Steps)-1]
+	if s.Only != nil || s.To != s.Attr.Related {
+		return cur
+	}
+	among := s.Attr.Among
+	if own := s.Attr.On; slices.Contains(s.Attr.Targets, own) {
+		among = []*meta.Type{own}
+	}
+	for _, t := range among {
+		if _, ok := t.Attr(next.Name); ok {
+			s.To, s.Only = t, t.Concrete
+			return t
+		}
+	}
+	return cur
+}
+
 // hop adds one part of a token to p: a step, or the leaf.
 func (b *binder) hop(p *Path, cur *meta.Type, h token.Hop, src token.Path) error {
 	a, ok := cur.Attr(h.Name)
-	if !ok {
-		a, ok = p.sameKind(h.Name)
-	}
 	if !ok {
 		return unknownAttr(h.At, cur.Name, h.Name)
 	}
@@ -79,25 +102,6 @@ func (b *binder) hop(p *Path, cur *meta.Type, h token.Hop, src token.Path) error
 		return badToken(h.At, src.String(), h.Name+" is no relation")
 	}
 	return b.narrow(&p.Steps[len(p.Steps)-1], h, src)
-}
-
-// sameKind looks an attribute up on the type a relation starts from, where that
-// is one of those it leads to: the Risk of a story's Dependencies is that of the
-// stories among them. The last step then leads to those alone.
-func (p *Path) sameKind(name string) (*meta.Attr, bool) {
-	if len(p.Steps) == 0 {
-		return nil, false
-	}
-	s := &p.Steps[len(p.Steps)-1]
-	own := s.Attr.On
-	if s.Only != nil || !slices.Contains(s.Attr.Targets, own) {
-		return nil, false
-	}
-	a, ok := own.Attr(name)
-	if ok {
-		s.To, s.Only = own, []*meta.Type{own}
-	}
-	return a, ok
 }
 
 // narrow applies what stands after the name of a relation: #, downcast, filter.
