@@ -13,6 +13,10 @@ var notCopied = [...]string{
 	"Order", "ActualResults", "ChangeSets", "CompletedInBuildRuns", "FoundInBuildRuns", "DuplicateOf", "IdentifiedIn",
 }
 
+// dropped are attributes that copies of one type start without: a test that
+// is copied has not been run.
+var dropped = map[string]string{"Test": "Status"}
+
 // copyWhole makes a copy of an asset with its tasks and tests.
 func (r *run) copyWhole(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	made, err := r.duplicate(ctx, w)
@@ -153,7 +157,7 @@ func (r *run) inherit(ctx context.Context, w, src *row, meant func(string) bool)
 	for _, a := range w.typ.Attrs {
 		from, ok := src.typ.Attr(a.Name)
 		if !ok || a.ReadOnly || from.Kind != a.Kind || from.Multi != a.Multi || !isStored(a) || !isStored(from) ||
-			!meant(a.Name) || slices.Contains(notCopied[:], a.Name) {
+			!meant(a.Name) || slices.Contains(notCopied[:], a.Name) || dropped[w.typ.Name] == a.Name {
 			continue
 		}
 		if err := r.inheritOne(ctx, w, a, src, from); err != nil {
