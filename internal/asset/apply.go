@@ -248,37 +248,6 @@ func (r *run) replaceText(w *row, a *meta.Attr, ch *Change) error {
 	return r.setPlain(w, a, v)
 }
 
-// multi adds and removes values of a multi-value scalar.
-func (r *run) multi(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
-	if ch.Find != nil {
-		return invalid(a)
-	}
-	h, err := r.valuesOf(ctx, w.typ, w.id, a.Place.Code)
-	if err != nil {
-		return err
-	}
-	for _, v := range ch.Remove {
-		if old := h.value(a.Place.Code, v.Text); old != nil {
-			r.endValue(old, w)
-		}
-	}
-	for _, v := range append(ch.Set[:len(ch.Set):len(ch.Set)], ch.Add...) {
-		if v.isEmpty() {
-			continue
-		}
-		if len([]rune(v.Text)) > maxMulti {
-			return tooLong(a)
-		}
-		if a.Kind == meta.LongInt && parseInt(v) == nil {
-			return invalid(a)
-		}
-		if h.value(a.Place.Code, v.Text) == nil {
-			r.addValue(h, a.Place.Code, v.Text, w)
-		}
-	}
-	return nil
-}
-
 // defaults fills what a new asset does not say and the model does.
 func (r *run) defaults(ctx context.Context, w *row, c *Command) error {
 	for _, a := range r.e.layout.types[w.typ].defaults {

@@ -40,10 +40,10 @@ type Command struct {
 type Change struct {
 	Name    string
 	Sealed  string  // of a secret: what is kept of Set; empty: not made yet
-	Set     []Value // one value; several only for a multi-value attribute, where it means Add
-	Add     []Value
+	Set     []Value // one value; for a multi-value attribute it means Add, and an empty one changes nothing
+	Add     []Value // of a list; no value in it may be empty, nor in Remove, where the attribute takes several
 	Remove  []Value
-	Find    *Value // with Replace: exact text, or one member of a relation
+	Find    *Value // with Replace: exact text, or one of several values
 	Replace Value
 	Near    *Value // a rank: just before this asset, or with After just behind it
 	After   bool
@@ -63,6 +63,10 @@ func (ch *Change) single() (Value, bool) {
 	}
 	return Value{}, len(ch.Remove) > 0
 }
+
+// isNothing reports whether a change of an attribute with several values says
+// one empty value and no list, which leaves them as they are.
+func (ch *Change) isNothing() bool { return len(ch.Set) == 1 && ch.Set[0].isEmpty() }
 
 // ValueKind is the kind of a Value.
 type ValueKind uint8

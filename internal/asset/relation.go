@@ -125,29 +125,37 @@ func (r *run) moved(ctx context.Context, w *row, a *meta.Attr, t *target) error 
 }
 
 // toMany adds to and removes from a relation to any number of assets. A plain
-// value or list means add.
+// value or list means add; nothing in a list is an error, and alone it leaves
+// everything as it is.
 func (r *run) toMany(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	if ch.Find != nil {
 		return r.swap(ctx, w, a, ch)
 	}
 	for _, v := range ch.Remove {
 		t, null, err := r.resolveRemoved(ctx, a, v)
-		if err == nil && !null {
+		if null {
+			err = invalid(a)
+		}
+		if err == nil {
 			err = r.takeOut(ctx, w, a, t)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	for _, list := range [...][]Value{ch.Set, ch.Add} {
-		for _, v := range list {
-			t, null, err := r.resolve(ctx, a, v)
-			if err == nil && !null {
-				err = r.putIn(ctx, w, a, t)
-			}
-			if err != nil {
-				return err
-			}
+	for i, v := range append(ch.Set[:len(ch.Set):len(ch.Set)], ch.Add...) {
+		t, null, err := r.resolve(ctx, a, v)
+		if null && i < len(ch.Set) {
+			continue
+		}
+		if null {
+			err = invalid(a)
+		}
+		if err == nil {
+			err = r.putIn(ctx, w, a, t)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

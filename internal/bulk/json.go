@@ -68,7 +68,7 @@ func appendStep(b []byte, s *step) []byte {
 		b = quote(append(b, `{"oid":`...), s.from.String())
 		b = append(b, `,"update":{`...)
 		for _, f := range s.fields {
-			b = appendAct(key(b, f.name), f.node)
+			b = appendAct(key(b, f.name), f.node, s.takesSeveral(f.name))
 		}
 		return append(b, '}', '}')
 	}
@@ -108,9 +108,9 @@ func contextToken(s *step) string {
 
 // appendAct appends a value of an update as {add, remove}; forms that say more
 // stay as they are.
-func appendAct(b []byte, n *doc.Node) []byte {
+func appendAct(b []byte, n *doc.Node, multi bool) []byte {
 	if n.Kind == doc.Map {
-		if add, remove, ok := addRemove(n); ok {
+		if add, remove, ok := addRemove(n, multi); ok {
 			b = appendList(append(b, `{"add":`...), add)
 			b = appendList(append(b, `,"remove":`...), remove)
 			return append(b, '}')
@@ -118,7 +118,7 @@ func appendAct(b []byte, n *doc.Node) []byte {
 		return appendNode(b, n)
 	}
 	b = append(b, `{"add":`...)
-	b = appendList(b, listOf(n))
+	b = appendList(b, membersOf(n, multi))
 	return append(b, `,"remove":[]}`...)
 }
 
@@ -126,10 +126,14 @@ func appendList(b []byte, all []doc.Node) []byte {
 	return appendNode(b, &doc.Node{Kind: doc.List, Items: all})
 }
 
-// listOf returns a list's items, or the one value.
-func listOf(n *doc.Node) []doc.Node {
-	if n.Kind == doc.List {
+// membersOf returns a list's items, or the one value, which says nothing of an
+// attribute that takes several when it is empty.
+func membersOf(n *doc.Node, multi bool) []doc.Node {
+	switch {
+	case n.Kind == doc.List:
 		return n.Items
+	case multi && (n.Kind == doc.Null || n.Kind == doc.String && n.Text == ""):
+		return nil
 	}
 	return []doc.Node{*n}
 }

@@ -130,7 +130,7 @@ func (p *projection) nested(c *command, parent *step, b nested, inside bool) {
 			continue
 		}
 		if own.Multi {
-			list := append([]doc.Node{token}, listOf(s.fields[i].node)...)
+			list := append([]doc.Node{token}, membersOf(s.fields[i].node, true)...)
 			s.fields[i].node = &doc.Node{Kind: doc.List, Items: list}
 		}
 		return

@@ -144,13 +144,8 @@ func changes(s *step, fields []field, ask subquery) ([]asset.Change, error) {
 			all[i].Name, all[i].Set = f.name, scalars[i:i+1:i+1]
 			continue
 		}
-		multi := false
-		if s.typ != nil && s.kind != kindExecute {
-			a, ok := s.typ.Attr(f.name)
-			multi = ok && a.Multi
-		}
 		var err error
-		if all[i], err = change(f, multi, ask); err != nil {
+		if all[i], err = change(f, s.takesSeveral(f.name), ask); err != nil {
 			return nil, err
 		}
 	}

@@ -79,6 +79,16 @@ func (s *step) done() {
 	}
 }
 
+// takesSeveral reports whether an attribute of the step's asset, as far as its
+// type is known, takes several values.
+func (s *step) takesSeveral(name string) bool {
+	if s.typ == nil || s.kind == kindExecute {
+		return false
+	}
+	a, ok := s.typ.Attr(name)
+	return ok && a.Multi
+}
+
 // field is one attribute or argument and its value as written.
 type field struct {
 	name string

@@ -37,10 +37,14 @@ func change(f field, multi bool, ask subquery) (asset.Change, error) {
 		ch.Set = []asset.Value{value(n)}
 	case n.Kind == doc.List && len(n.Items) == 0 && !multi:
 		ch.Bad = asset.ErrForm
+	case n.Kind == doc.List && multi:
+		ch.Add, err = values(n.Items, multi, ask)
 	case n.Kind == doc.List:
 		ch.Set, err = values(n.Items, multi, ask)
+	case isSubquery(n) && multi:
+		ch.Add, err = ask(n, false)
 	case isSubquery(n):
-		ch.Set, err = ask(n, !multi)
+		ch.Set, err = ask(n, true)
 	default:
 		err = changeMap(&ch, n, multi, ask)
 	}
@@ -55,7 +59,7 @@ var errForm = asset.ErrForm
 
 // changeMap reads the forms of a change that are objects.
 func changeMap(ch *asset.Change, n *doc.Node, multi bool, ask subquery) error {
-	if add, remove, ok := addRemove(n); ok {
+	if add, remove, ok := addRemove(n, multi); ok {
 		var err error
 		if ch.Add, err = values(add, multi, ask); err == nil {
 			ch.Remove, err = values(remove, multi, ask)
@@ -97,8 +101,9 @@ func values(list []doc.Node, multi bool, ask subquery) ([]asset.Value, error) {
 	return all, nil
 }
 
-// addRemove reads {add, remove} and {"Member:20": "add", "@x": "remove"}.
-func addRemove(n *doc.Node) (add, remove []doc.Node, ok bool) {
+// addRemove reads {add, remove} and {"Member:20": "add", "@x": "remove"}. multi
+// tells whether the attribute takes several values.
+func addRemove(n *doc.Node, multi bool) (add, remove []doc.Node, ok bool) {
 	if n.Kind != doc.Map || len(n.Keys) == 0 {
 		return nil, nil, false
 	}
@@ -106,9 +111,9 @@ func addRemove(n *doc.Node) (add, remove []doc.Node, ok bool) {
 		v := &n.Items[i]
 		switch {
 		case name == "add":
-			add = append(add, listOf(v)...)
+			add = append(add, membersOf(v, multi)...)
 		case name == "remove":
-			remove = append(remove, listOf(v)...)
+			remove = append(remove, membersOf(v, multi)...)
 		case v.Kind == doc.String && (v.Text == "add" || v.Text == "remove") && (oid.Looks(name) || strings.HasPrefix(name, "@")):
 			member := doc.Node{Kind: doc.String, Text: name, At: v.At}
 			if v.Text == "add" {

@@ -111,6 +111,9 @@ func (c *change) point(who *thing, a attr, t *thing, fresh bool) error {
 }
 
 func (c *change) toMany(a attr, v any) error {
+	if nothing(v) {
+		return nil
+	}
 	if find, replace, ok := findReplace(v); ok {
 		return c.swap(a, find, replace)
 	}
@@ -118,7 +121,7 @@ func (c *change) toMany(a attr, v any) error {
 	switch x := v.(type) {
 	case obj:
 		var ok bool
-		if add, remove, ok = addRemove(x); !ok {
+		if add, remove, ok = addRemove(x, true); !ok {
 			return violation("Invalid", c.me.typ, a.name)
 		}
 	default:
@@ -126,7 +129,10 @@ func (c *change) toMany(a attr, v any) error {
 	}
 	for _, v := range remove {
 		t, err := c.resolveOut(a, v)
-		if err == nil && t != nil {
+		if err == nil && t == nil {
+			err = violation("Invalid", c.me.typ, a.name)
+		}
+		if err == nil {
 			err = c.takeOut(a, t)
 		}
 		if err != nil {
@@ -135,7 +141,10 @@ func (c *change) toMany(a attr, v any) error {
 	}
 	for _, v := range add {
 		t, err := c.resolve(a, v)
-		if err == nil && t != nil {
+		if err == nil && t == nil {
+			err = violation("Invalid", c.me.typ, a.name)
+		}
+		if err == nil {
 			err = c.putIn(a, t)
 		}
 		if err != nil {
@@ -144,6 +153,9 @@ func (c *change) toMany(a attr, v any) error {
 	}
 	return nil
 }
+
+// nothing is no value, which alone changes no list.
+func nothing(v any) bool { return v == nil || v == "" }
 
 // resolveOut is resolve for what is to go: it may be deleted.
 func (c *change) resolveOut(a attr, v any) (*thing, error) {

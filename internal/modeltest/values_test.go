@@ -34,7 +34,10 @@ func (g *generator) value(typ string, a attr, depth int, creating bool) any {
 	case "~":
 		return one[any](g, "5 Days", "3 Weeks", "1 Months", "", nil)
 	case "*":
-		return one[any](g, "red", []any{"red", "blue"}, []any{"Red", "green", ""})
+		if !creating && g.chance(30) {
+			return obj{{key: "find", val: one[any](g, "red", "blue", "Green", nil)}, {key: "replace", val: one[any](g, "green", "RED", "pink", "", nil)}}
+		}
+		return one[any](g, "red", []any{"red", "blue"}, []any{"Red", "green"}, nil, "", []any{"red", ""})
 	case "text":
 		if a.name == "Username" {
 			return one[any](g, "u1", "u2", "U3", "u4", "u5", "u6")

@@ -150,7 +150,7 @@ func single(v any) (any, bool) {
 		}
 		return nil, false
 	case obj:
-		add, remove, ok := addRemove(x)
+		add, remove, ok := addRemove(x, false)
 		switch {
 		case !ok || len(add) > 1 || len(add)+len(remove) == 0:
 			return nil, false
@@ -162,10 +162,12 @@ func single(v any) (any, bool) {
 	return v, true
 }
 
-// addRemove reads {add, remove} and {"Member:20": "add"}.
-func addRemove(o obj) (add, remove []any, ok bool) {
+// addRemove reads {add, remove} and {"Member:20": "add"}. Nothing instead of a
+// list is an empty one where several values are kept.
+func addRemove(o obj, several bool) (add, remove []any, ok bool) {
 	for _, p := range o {
 		switch {
+		case several && nothing(p.val) && (p.key == "add" || p.key == "remove"):
 		case p.of != nil && p.val == "add":
 			add = append(add, *p.of)
 		case p.of != nil && p.val == "remove":
@@ -291,35 +293,48 @@ func scalar(a attr, v any) (text string, null bool, wrong string) {
 	return "", false, "Invalid"
 }
 
-// tag adds and removes texts; case does not tell them apart.
+// tag adds and removes texts, or puts one in the place of another; case does
+// not tell them apart.
 func (c *change) tag(v any) error {
+	if nothing(v) {
+		return nil
+	}
 	var add, remove []any
-	switch x := v.(type) {
-	case obj:
-		var ok bool
-		if add, remove, ok = addRemove(x); !ok {
+	if find, replace, ok := findReplace(v); ok {
+		if nothing(find) || !c.tagged(find.(string)) {
+			return nil
+		}
+		remove = []any{find}
+		if !nothing(replace) {
+			add = []any{replace}
+		}
+	} else if o, is := v.(obj); is {
+		if add, remove, ok = addRemove(o, true); !ok {
 			return violation("Invalid", c.me.typ, "TaggedWith")
 		}
-	default:
+	} else {
 		add = list(v)
 	}
-	same := func(text string) func(string) bool {
-		return func(old string) bool { return strings.EqualFold(old, text) }
+	if slices.ContainsFunc(add, nothing) || slices.ContainsFunc(remove, nothing) {
+		return violation("Invalid", c.me.typ, "TaggedWith")
 	}
 	for _, v := range remove {
 		n := len(c.me.tags)
-		c.me.tags = slices.DeleteFunc(c.me.tags, same(v.(string)))
+		c.me.tags = slices.DeleteFunc(c.me.tags, func(old string) bool { return strings.EqualFold(old, v.(string)) })
 		c.touched = c.touched || len(c.me.tags) != n
 	}
 	for _, v := range add {
-		text, _ := v.(string)
-		if text != "" && !slices.ContainsFunc(c.me.tags, same(text)) {
+		if text := v.(string); !c.tagged(text) {
 			c.me.tags = append(c.me.tags, text)
 			c.touched = true
 		}
 	}
 	slices.Sort(c.me.tags)
 	return nil
+}
+
+func (c *change) tagged(text string) bool {
+	return slices.ContainsFunc(c.me.tags, func(old string) bool { return strings.EqualFold(old, text) })
 }
 
 func (c *change) link(a attr, t *thing) link {

@@ -108,10 +108,11 @@ func put(ch *asset.Change, n *doc.Node, act, otherwise string) {
 		act = otherwise
 	}
 	v, ok := scalar(n)
+	nothing := v.Kind == asset.Null || v.Kind == asset.Text && v.Text == ""
 	switch {
 	case !ok:
 		ch.Bad = asset.ErrForm
-	case act == actSet:
+	case act == actSet, nothing && otherwise == actSet && (act == actAdd || act == actRemove):
 		ch.Set = append(ch.Set, v)
 	case act == actAdd:
 		ch.Add = append(ch.Add, v)

@@ -1,0 +1,78 @@
+package asset
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// multi adds and removes values of a multi-value scalar.
+func (r *run) multi(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
+	h, err := r.valuesOf(ctx, w.typ, w.id, a.Place.Code)
+	if err != nil || ch.isNothing() {
+		return err
+	}
+	if ch.Find != nil {
+		return r.swapValue(w, h, a, ch)
+	}
+	for _, v := range ch.Remove {
+		if v.isEmpty() {
+			return invalid(a)
+		}
+		if old := h.value(a.Place.Code, v.Text); old != nil {
+			r.endValue(old, w)
+		}
+	}
+	for _, list := range [...][]Value{ch.Set, ch.Add} {
+		for _, v := range list {
+			if err := r.include(w, h, a, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// include adds one value of a multi-value scalar, unless it is there.
+func (r *run) include(w *row, h *holder, a *meta.Attr, v Value) error {
+	if v.isEmpty() {
+		return invalid(a)
+	}
+	if err := checkMember(a, v); err != nil {
+		return err
+	}
+	if h.value(a.Place.Code, v.Text) == nil {
+		r.addValue(h, a.Place.Code, v.Text, w)
+	}
+	return nil
+}
+
+func checkMember(a *meta.Attr, v Value) error {
+	switch {
+	case len([]rune(v.Text)) > maxMulti:
+		return tooLong(a)
+	case a.Kind == meta.LongInt && !v.isEmpty() && parseInt(v) == nil:
+		return invalid(a)
+	}
+	return nil
+}
+
+// swapValue puts one value in the place of another, where that one is; an empty
+// one in its place takes it away.
+func (r *run) swapValue(w *row, h *holder, a *meta.Attr, ch *Change) error {
+	if ch.Find.isEmpty() {
+		return nil
+	}
+	if err := checkMember(a, ch.Replace); err != nil {
+		return err
+	}
+	old := h.value(a.Place.Code, ch.Find.Text)
+	if old == nil {
+		return nil
+	}
+	r.endValue(old, w)
+	if ch.Replace.isEmpty() {
+		return nil
+	}
+	return r.include(w, h, a, ch.Replace)
+}
