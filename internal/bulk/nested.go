@@ -1,6 +1,8 @@
 package bulk
 
 import (
+	"slices"
+
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/meta"
@@ -110,14 +112,24 @@ func (p *projection) before(c *command, alias string, n *doc.Node, inside bool) 
 	return doc.Node{Kind: doc.String, Text: s.label(), At: n.At}
 }
 
+// mayName reports whether a create says a relation, other than the one called
+// but, that takes an asset of type t.
+func (s *step) mayName(t *meta.Type, but string) bool {
+	return slices.ContainsFunc(s.fields, func(f field) bool {
+		a, ok := s.typ.Attr(f.name)
+		return ok && a.Kind == meta.Relation && a.Name != but && a.Reaches(t)
+	})
+}
+
 // nested makes the create behind its parent, in its context. Where the context
-// does not imply the relation the child names its parent itself.
+// does not imply the relation the child names its parent itself, and also where
+// it may name it in another one: it would then be taken to be made for that.
 func (p *projection) nested(c *command, parent *step, b nested, inside bool) {
 	ref := asset.Ref{Handle: parent.handle, OID: parent.from}
 	s := p.create(c, b.node, b.alias, ref, inside)
 	s.parent = parent
 	back := b.attr.Back
-	if s.typ == nil || parent.typ == nil || asset.Implied(s.typ, parent.typ, back.Name) {
+	if s.typ == nil || parent.typ == nil || asset.Implied(s.typ, parent.typ, back.Name) && !s.mayName(parent.typ, back.Name) {
 		return
 	}
 	own, ok := s.typ.Attr(back.Name)
