@@ -65,16 +65,28 @@ func (r *run) spawn(t *meta.Type, id int64) *row {
 	return w
 }
 
-// context finds the asset whose values are the defaults of a new one.
+// context finds the asset whose values are the defaults of a new one. One that
+// the caller names has to be one that the caller sees.
 func (r *run) context(ctx context.Context, c *Command) (target, error) {
 	if c.Context.IsZero() {
 		return target{}, nil
 	}
 	t, ok, err := r.refer(ctx, c.Context)
+	if err == nil && ok && c.Context.Handle == nil && c.Within == nil {
+		ok = r.visible(t)
+	}
 	if err == nil && !ok {
 		err = badToken(c.Context)
 	}
 	return t, err
+}
+
+// visible reports whether the caller may read an asset.
+func (r *run) visible(t target) bool {
+	if scope, ok := t.slot(r.e.layout, r.e.layout.scope).(int64); ok {
+		return sees(r.s.who, &scope)
+	}
+	return true
 }
 
 // refer finds what a Ref names, whether it was there or is made in the request.

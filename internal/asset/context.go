@@ -2,201 +2,160 @@ package asset
 
 import (
 	"context"
+	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// contextUp are the upward relations that a new asset takes from the asset it
-// is made in the context of, when the types fit.
-var contextUp = [...]string{"Super", "Parent", "Schedule", "Scope"}
-
-// Implied reports whether a new asset of type child, made in the context of an
-// asset of type parent, gets its attribute called name from that context
-// alone: a Task its Parent, a Story below an Epic its Super, a workitem in a
-// project its Scope.
-func Implied(child, parent *meta.Type, name string) bool {
-	if !slices.Contains(contextUp[:], name) {
-		return false
-	}
-	a, ok := child.Attr(name)
-	if !ok || !a.ToOne() || a.ReadOnly || a.Related == nil || !a.Reaches(parent) {
-		return false
-	}
-	if name == "Parent" {
-		return a.Required // Task, Test and Scope; a Theme is not the parent of what is made near it
-	}
-	return true
+// filling is a new asset about to be filled from its context.
+type filling struct {
+	*run
+	w    *row
+	c    *Command
+	from target
+	next *slot // in its schedule; nil until a row asks for it
 }
 
 // fromContext fills what a new asset does not say from the asset it is made in
 // the context of.
 func (r *run) fromContext(ctx context.Context, w *row, c *Command, from target) error {
-	for _, name := range contextUp {
-		a, ok := w.typ.Attr(name)
-		if !ok || a.ReadOnly || said(c, name) {
+	m := &filling{run: r, w: w, c: c, from: from}
+	for i := range supplies {
+		s := &supplies[i]
+		a, ok := s.attrOn(w.typ, from.typ)
+		if !ok || said(c, a.Name) {
 			continue
 		}
-		t, ok, err := r.contextValue(ctx, w, a, from)
-		if err != nil {
-			return err
-		}
-		if ok {
-			if err := r.setRef(ctx, w, a, &t); err != nil {
+		if s.beneath != "" {
+			var err error
+			if ok, err = m.holds(ctx, s.beneath); err != nil {
 				return err
 			}
 		}
+		if !ok {
+			continue
+		}
+		if err := m.fill(ctx, a, s.from); err != nil {
+			return err
+		}
 	}
-	if err := r.fromRequest(ctx, w, c, from); err != nil {
-		return err
-	}
-	return r.fromSchedule(ctx, w, c, from)
+	return nil
 }
 
 func said(c *Command, name string) bool {
 	return slices.ContainsFunc(c.Changes, func(ch Change) bool { return ch.Name == name })
 }
 
-// contextValue returns what relation a of a new asset is in a context: the
-// context itself where the types fit, else the context's scope.
-func (r *run) contextValue(ctx context.Context, w *row, a *meta.Attr, from target) (target, bool, error) {
-	if Implied(w.typ, from.typ, a.Name) {
-		return from, true, nil
+// fill gives the new asset one attribute.
+func (m *filling) fill(ctx context.Context, a *meta.Attr, from origin) error {
+	switch from {
+	case theContext:
+		return m.itself(ctx, a)
+	case itsProject:
+		return m.point(ctx, a, m.from.slot(m.e.layout, m.e.layout.scope))
+	case itsOwn:
+		return m.same(ctx, a)
+	case theCaller:
+		return m.point(ctx, a, m.s.who.Member)
+	case today:
+		return m.setPlain(m.w, a, startOfToday().UnixMicro())
+	case future:
+		return m.future(ctx, a)
 	}
-	if a.Name != "Scope" || a.Place.Kind != meta.InColumn {
-		return target{}, false, nil
-	}
-	scope, ok := from.slot(r.e.layout, r.e.layout.scope).(int64)
-	if !ok {
-		return target{}, false, nil
-	}
-	return r.find(ctx, scope)
+	return m.suggest(ctx, a, from)
 }
 
-// copied are the attributes a backlog item takes from the request or issue it
-// is made for.
-var copied = [...]string{"Name", "Description", "RequestedBy"}
+// startOfToday is the day of the write.
+func startOfToday() time.Time { return time.Now().UTC().Truncate(24 * time.Hour) }
 
-func (r *run) fromRequest(ctx context.Context, w *row, c *Command, from target) error {
-	back := map[string]string{"Request": "Requests", "Issue": "Issues"}[from.typ.Name]
-	a, ok := w.typ.Attr(back)
-	if !ok || !a.ToMany() {
-		return nil
-	}
-	src, ok, err := r.lock(ctx, from.id)
-	if err != nil || !ok {
-		return err
-	}
-	for _, name := range copied {
-		to, ok := w.typ.Attr(name)
-		at, has := src.typ.Attr(name)
-		if ok && has && !said(c, name) {
-			w.set(to, src.get(at))
-		}
-	}
-	if said(c, back) {
-		return nil
-	}
-	return r.putIn(ctx, w, a, from)
-}
-
-// fromSchedule suggests the next timebox of a schedule: it begins when the
-// last one has ended and the gap is over, and is Future.
-func (r *run) fromSchedule(ctx context.Context, w *row, c *Command, from target) error {
-	tr := r.e.layout.types[w.typ]
-	if from.typ.Name != "Schedule" || tr.stateAttr == nil {
-		return nil
-	}
-	if err := r.suggest(ctx, w, c, from); err != nil || said(c, tr.stateAttr.Name) {
-		return err
-	}
-	for id, code := range tr.states {
-		if code != 0 {
-			continue
-		}
-		t, ok, err := r.find(ctx, id)
-		if err != nil || !ok {
+// itself puts the context into a relation of the new asset, unless the command
+// has put it into one: then that is what it is made for.
+func (m *filling) itself(ctx context.Context, a *meta.Attr) error {
+	for i := range m.c.Changes {
+		if named, err := m.holds(ctx, m.c.Changes[i].Name); named || err != nil {
 			return err
 		}
-		return r.setRef(ctx, w, tr.stateAttr, &t)
 	}
-	return nil
+	if a.Multi {
+		return m.putIn(ctx, m.w, a, m.from)
+	}
+	return m.setRef(ctx, m.w, a, &m.from)
 }
 
-// suggest fills the name and the days of a timebox that says none of them.
-func (r *run) suggest(ctx context.Context, w *row, c *Command, from target) error {
-	name, okName := w.typ.Attr("Name")
-	begin, okBegin := w.typ.Attr("BeginDate")
-	end, okEnd := w.typ.Attr("EndDate")
-	schedule, ok, err := r.lock(ctx, from.id)
-	if err != nil || !ok || !okName || !okBegin || !okEnd {
+// holds reports whether a relation of the new asset names the context.
+func (m *filling) holds(ctx context.Context, name string) (bool, error) {
+	a, ok := m.w.typ.Attr(name)
+	if !ok || a.Kind != meta.Relation || !isStored(a) && a.Place.Kind != meta.InLinksBack {
+		return false, nil
+	}
+	ids, err := m.heldBy(ctx, m.w, a)
+	return slices.Contains(ids, m.from.id), err
+}
+
+// point points a relation of the new asset to what a slot holds. Nothing, when
+// that is nobody or deleted; only the project of what is deleted with it stays
+// its project.
+func (m *filling) point(ctx context.Context, a *meta.Attr, boxed any) error {
+	id, ok := boxed.(int64)
+	if !ok {
+		return nil
+	}
+	t, ok, err := m.find(ctx, id)
+	if err != nil || !ok || t.code == stateDeleted && a.Name != "Scope" {
 		return err
 	}
-	n, last, err := r.timeboxes(ctx, from.id, end)
+	return m.setRef(ctx, m.w, a, &t)
+}
+
+// same copies what the context has under the name of an attribute.
+func (m *filling) same(ctx context.Context, a *meta.Attr) error {
+	at, _ := m.from.typ.Attr(a.Name)
+	switch {
+	case at.Place.Kind == meta.InLinks:
+		h, err := m.linksOf(ctx, m.from.typ, m.from.id, at.Place.Code)
+		if err != nil {
+			return err
+		}
+		if l := h.one(at.Place.Code); l != nil {
+			return m.point(ctx, a, l.to)
+		}
+		return nil
+	case a.Kind == meta.Relation && slices.Contains(m.e.layout.followed, at.Place.Slot):
+		return m.point(ctx, a, m.from.slot(m.e.layout, at.Place.Slot))
+	}
+	src, err := m.read(ctx, m.from)
 	if err != nil {
 		return err
 	}
-	if !said(c, "Name") {
-		at, _ := schedule.typ.Attr("Name")
-		called, _ := schedule.get(at).(string)
-		w.set(name, called+" "+strconv.Itoa(n+1))
+	if a.Kind == meta.Relation {
+		return m.point(ctx, a, src.get(at))
 	}
-	if said(c, "BeginDate") || said(c, "EndDate") {
-		return nil
+	if v := src.get(at); v != nil && v != "" {
+		return m.setPlain(m.w, a, v)
 	}
-	start := time.Now().UTC().Truncate(24 * time.Hour)
-	if n > 0 {
-		start = later(time.UnixMicro(last).UTC(), schedule, "TimeboxGap")
-	}
-	w.set(begin, start.UnixMicro())
-	w.set(end, later(start, schedule, "TimeboxLength").UnixMicro())
 	return nil
 }
 
-// timeboxes counts those of a schedule, and tells when the last one ends.
-func (r *run) timeboxes(ctx context.Context, schedule int64, end *meta.Attr) (n int, last int64, err error) {
-	ids, err := r.linkedTo(ctx, end.On.Name, "Schedule", schedule)
-	if err != nil || len(ids) == 0 {
-		return 0, 0, err
+// read returns an asset with its values: as the run changes it, else as it is
+// stored. It is not locked.
+func (r *run) read(ctx context.Context, t target) (*row, error) {
+	if t.row != nil {
+		return t.row, nil
 	}
-	for len(ids) > 0 {
-		size := min(len(ids), db.MaxIn)
-		in, args := db.InArgs(ids[:size])
-		ids = ids[size:]
-		var some int
-		var at *int64
-		err := r.s.tx.QueryRow(ctx, `SELECT COUNT(*), MAX(`+end.Place.Column+`) FROM asset WHERE state < 255 AND id IN `+in, args...).Scan(&some, &at)
-		if err != nil {
-			return 0, 0, err
-		}
-		if n += some; at != nil {
-			last = max(last, *at)
-		}
+	if w := r.seen[t.id]; w != nil {
+		return w, nil
 	}
-	return n, last, nil
-}
-
-// later adds a duration that a schedule holds, such as "2 Weeks".
-func later(t time.Time, schedule *row, name string) time.Time {
-	a, ok := schedule.typ.Attr(name)
-	if !ok {
-		return t
+	rows, err := r.s.tx.Query(ctx, `SELECT `+names(r.e.layout.columns, "")+` FROM asset WHERE id = ?`, t.id)
+	if err != nil {
+		return nil, fmt.Errorf("read asset: %w", err)
 	}
-	text, _ := schedule.get(a).(string)
-	count, unit, _ := strings.Cut(text, " ")
-	n, err := strconv.Atoi(count)
-	if err != nil || n > 1000 {
-		return t
-	}
-	switch unit {
-	case "Weeks":
-		return t.AddDate(0, 0, 7*n)
-	case "Months":
-		return t.AddDate(0, n, 0)
-	}
-	return t.AddDate(0, 0, n)
+	w := &row{id: t.id, typ: t.typ, cur: &state{slots: make([]any, len(r.e.layout.slots))}}
+	err = each(rows, func() (err error) {
+		w, err = r.scanRow(rows)
+		return err
+	})
+	r.seen[t.id] = w
+	return w, err
 }

@@ -162,14 +162,22 @@ func (r *run) loadRows(ctx context.Context, ids []int64) error {
 		if err != nil {
 			return fmt.Errorf("lock assets: %w", err)
 		}
-		if err := each(rows, func() error { return r.scanRow(rows) }); err != nil {
+		err = each(rows, func() error {
+			w, err := r.scanRow(rows)
+			if err == nil && r.rows[w.id] == nil {
+				r.rows[w.id] = w
+			}
+			return err
+		})
+		if err != nil {
 			return fmt.Errorf("lock assets: %w", err)
 		}
 	}
 	return nil
 }
 
-func (r *run) scanRow(rows *db.Rows) error {
+// scanRow reads an asset with all its columns.
+func (r *run) scanRow(rows *db.Rows) (*row, error) {
 	l := r.e.layout
 	w, st := &row{}, &state{until: forever}
 	st.slots = make([]any, len(l.slots))
@@ -182,24 +190,21 @@ func (r *run) scanRow(rows *db.Rows) error {
 	}
 	into = append(into, &attrs)
 	if err := rows.Scan(into...); err != nil {
-		return err
+		return nil, err
 	}
 	for i := range st.slots {
 		st.slots[i] = column(l.slots[i].Kind, st.slots[i])
 	}
 	var err error
 	if st.attrs, err = parseAttrs(textOf(attrs)); err != nil {
-		return fmt.Errorf("asset %d: %w", w.id, err)
+		return nil, fmt.Errorf("asset %d: %w", w.id, err)
 	}
 	t, ok := r.e.model.TypeByCode(typ)
 	if !ok {
-		return fmt.Errorf("asset %d has the unknown type %d", w.id, typ)
+		return nil, fmt.Errorf("asset %d has the unknown type %d", w.id, typ)
 	}
-	if r.rows[w.id] == nil {
-		w.typ, w.cur, w.stored = t, st, st
-		r.rows[w.id] = w
-	}
-	return nil
+	w.typ, w.cur, w.stored = t, st, st
+	return w, nil
 }
 
 func textOf(v any) string {

@@ -18,6 +18,7 @@ type run struct {
 	rows    map[int64]*row
 	lights  map[int64]*light
 	missing map[int64]bool
+	seen    map[int64]*row // read without a lock
 	holders map[int64]*holder
 	named   map[nameKey]named
 	behind  map[int64][]*row // followers by the asset they follow
@@ -71,7 +72,7 @@ type cred struct {
 func (s *Session) newRun() *run {
 	return &run{
 		s: s, e: s.e,
-		rows: map[int64]*row{}, lights: map[int64]*light{}, missing: map[int64]bool{},
+		rows: map[int64]*row{}, lights: map[int64]*light{}, missing: map[int64]bool{}, seen: map[int64]*row{},
 		holders: map[int64]*holder{}, named: map[nameKey]named{},
 		behind: map[int64][]*row{}, looked: map[int64]bool{},
 		numbers: map[*meta.Type]int64{}, ranks: map[string]int64{}, locked: map[string]bool{}, ups: map[upKey]int64{}, above: map[int64][]ancestry{},

@@ -141,6 +141,12 @@ var junk = []*command{
 	{junk: `5`, want: "A command must be an object, not a number."},
 }
 
+// suggested is what a parent suggests beside itself.
+var suggested = map[string]map[string]bool{
+	"Story in Epic": {"Name": true, "Description": true}, "Epic in Epic": {"Name": true, "Description": true}, "Scope in Scope": {"BeginDate": true},
+	"Timebox in Schedule": {"Name": true, "BeginDate": true, "EndDate": true, "State": true},
+}
+
 // label names what a create will make.
 func (g *generator) label(typ string) string {
 	g.n++
@@ -164,7 +170,8 @@ func (g *generator) create(typ string, depth int, up []string) *create {
 	}
 	for _, a := range attrs[typ] {
 		switch {
-		case a.readOnly || a.name == skip && (typ != "Timebox" || len(up) == 0): // a schedule suggests a name
+		case a.readOnly || a.name == skip:
+		case len(up) > 0 && suggested[typ+" in "+up[0]][a.name] && g.chance(60):
 		case a.required && len(up) > 0 && implied(typ, up[0], a.name) && g.chance(80):
 		case a.required && a.name == "Scope" && len(up) > 0 && g.chance(60):
 		case a.required && a.name == "Asset" && len(up) > 0:
@@ -182,9 +189,6 @@ func (g *generator) create(typ string, depth int, up []string) *create {
 	if g.chance(3) {
 		f := g.fault(typ)
 		c.attrs = append(without(c.attrs, f.key), f)
-	}
-	if typ == "Timebox" && len(up) > 0 && g.chance(50) {
-		c.attrs = without(c.attrs, "State")
 	}
 	if named != "" {
 		g.defined[typ] = append(g.defined[typ], alias(named))

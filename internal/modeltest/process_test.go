@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // process is the second phase for one step.
@@ -130,8 +131,10 @@ func (k *work) make(c *change, s *step) error {
 			return err
 		}
 	}
-	if err := k.fromContext(c, context, said); err != nil {
-		return err
+	if context != nil {
+		if err := k.fromContext(c, context, s.back, said); err != nil {
+			return err
+		}
 	}
 	k.defaults(t, said)
 	if by := t.one["CreatedBy"]; by != "" && t.typ == "Note" {
@@ -160,29 +163,82 @@ func (k *work) found(t *thing) error {
 	return nil
 }
 
-func (k *work) fromContext(c *change, context *thing, said map[string]bool) error {
-	if context == nil {
-		return nil
+// fromContext fills what a nested create does not say: the relation it is
+// nested in, its project, and words and days that its parent suggests.
+func (k *work) fromContext(c *change, context *thing, back string, said map[string]bool) error {
+	up := context
+	if context.typ != "Scope" {
+		up = k.things[context.one["Scope"]]
 	}
-	for _, name := range []string{"Super", "Parent", "Schedule", "Scope"} {
-		a, ok := attrOf(c.me.typ, name)
-		if !ok || a.readOnly || said[name] {
+	for _, x := range []struct {
+		name string
+		up   *thing
+	}{{back, context}, {"Scope", up}} {
+		a, ok := attrOf(c.me.typ, x.name)
+		if !ok || a.kind != ">" || a.readOnly || said[x.name] || x.up == nil {
 			continue
 		}
-		up := context
-		if !implied(c.me.typ, context.typ, name) {
-			if up = k.things[context.one["Scope"]]; name != "Scope" || up == nil {
-				continue
-			}
-		}
-		if err := c.point(c.me, a, up, true); err != nil {
+		if err := c.point(c.me, a, x.up, true); err != nil {
 			return err
 		}
 	}
-	if c.me.typ == "Timebox" && context.typ == "Schedule" && !said["State"] {
-		c.me.one["State"] = "State:100"
+	suggest := func(name, v string) {
+		if !said[name] && v != "" {
+			c.me.val[name] = v
+		}
+	}
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	switch {
+	case context.typ == "Epic" && c.me.one["Super"] == context.label:
+		suggest("Name", context.val["Name"])
+		suggest("Description", context.val["Description"])
+	case context.typ == "Scope" && c.me.typ == "Scope":
+		suggest("BeginDate", day(today))
+	case context.typ == "Schedule" && c.me.typ == "Timebox":
+		if !said["State"] {
+			c.me.one["State"] = "State:100"
+		}
+		if schedule := k.things[c.me.one["Schedule"]]; schedule != nil {
+			name, begin, end := k.next(c.me, schedule, today)
+			suggest("Name", name)
+			if !said["BeginDate"] && !said["EndDate"] {
+				suggest("BeginDate", day(begin))
+				suggest("EndDate", day(end))
+			}
+		}
 	}
 	return nil
+}
+
+func day(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
+
+// next is what comes next in a schedule: behind the last timebox and the gap.
+func (k *work) next(but, schedule *thing, today time.Time) (name string, begin, end time.Time) {
+	n, last := 0, int64(0)
+	for _, t := range k.sorted("Timebox") {
+		if t != but && t.one["Schedule"] == schedule.label && t.state != 255 {
+			n++
+			at, _ := strconv.ParseInt(t.val["EndDate"], 10, 64)
+			last = max(last, at)
+		}
+	}
+	if begin = today; n > 0 {
+		begin = after(time.UnixMicro(last).UTC(), schedule.val["TimeboxGap"])
+	}
+	return fmt.Sprintf("%s %d", schedule.val["Name"], n+1), begin, after(begin, schedule.val["TimeboxLength"])
+}
+
+func after(t time.Time, duration string) time.Time {
+	var n int
+	var unit string
+	_, _ = fmt.Sscan(duration, &n, &unit) // none says no time
+	switch unit {
+	case "Weeks":
+		return t.AddDate(0, 0, 7*n)
+	case "Months":
+		return t.AddDate(0, n, 0)
+	}
+	return t.AddDate(0, 0, n)
 }
 
 func (k *work) defaults(t *thing, said map[string]bool) {

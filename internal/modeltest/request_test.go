@@ -12,6 +12,7 @@ type step struct {
 	cmd    *command
 	create *create // with its own attributes only; what was nested follows
 	parent *step   // of a nested create
+	back   string  // the relation of a nested create that names its parent
 	alias  alias
 	target string // the thing of an update or operation
 	dead   bool   // it was deleted when it was found, and meant
@@ -101,7 +102,7 @@ func (k *work) project(index int, c *command) []*step {
 
 // flatten lays a create flat: itself, then what is nested in it, depth first.
 func (k *work) flatten(index int, c *create, parent *step, back string) []*step {
-	s := &step{index: index, parent: parent, alias: alias(c.alias)}
+	s := &step{index: index, parent: parent, back: back, alias: alias(c.alias)}
 	own := &create{label: c.label, alias: c.alias, typ: c.typ}
 	s.create = own
 	switch {
@@ -176,7 +177,7 @@ func implied(child, parent, name string) bool {
 	if !ok || a.kind != ">" || a.readOnly || !isA(parent, a.to) {
 		return false
 	}
-	return name == "Super" || name == "Schedule" || name == "Scope" || name == "Parent" && a.required
+	return name == "Super" || name == "Schedule" || name == "Scope" || name == "Asset" || name == "Parent" && a.required
 }
 
 // nameParent lets a nested create name its parent itself where the context
@@ -194,7 +195,10 @@ func (s *step) nameParent(parent *step, back string) {
 	for i, p := range s.create.attrs {
 		if p.key == back {
 			if a, _ := attrOf(s.create.typ, back); a.kind != ">" {
-				s.create.attrs[i].val = append([]any{parent}, list(p.val)...)
+				s.create.attrs[i].val = []any{parent}
+				if !nothing(p.val) {
+					s.create.attrs[i].val = append([]any{parent}, list(p.val)...)
+				}
 			}
 			return
 		}

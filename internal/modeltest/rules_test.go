@@ -18,7 +18,7 @@ import (
 var tables = map[string]string{
 	"Scope":    `Name! Parent>Scope! BeginDate@! EndDate@ Owner>Member Reference Members>>Member Workitems<Scope=Workitem Children<Parent=Scope`,
 	"Theme":    `Name! -Number Scope>Scope! Parent>Theme/Workitem Owners>>Member Reference Estimate# Children<Parent=Workitem`,
-	"Epic":     `Name! -Number Scope>Scope! Parent>Theme/Workitem Owners>>Member Reference Super>Epic/Workitem Swag# Dependencies>>Dependent/Workitem Dependants<<Dependencies=Dependent/Workitem Subs<Super=Workitem Notes<Asset=Note`,
+	"Epic":     `Name! Description -Number Scope>Scope! Parent>Theme/Workitem Owners>>Member Reference Super>Epic/Workitem Swag# Dependencies>>Dependent/Workitem Dependants<<Dependencies=Dependent/Workitem Subs<Super=Workitem Notes<Asset=Note`,
 	"Story":    `Name! Description TaggedWith* -Number Scope>Scope! Parent>Theme/Workitem Timebox>Timebox Owners>>Member Reference ToDo# Estimate# Status>StoryStatus Super>Epic/Workitem Customer>Member Dependencies>>Dependent/Workitem Dependants<<Dependencies=Dependent/Workitem Children<Parent=Workitem Notes<Asset=Note`,
 	"Task":     `Name! TaggedWith* -Number -Scope>Scope Parent>PrimaryWorkitem/Workitem! -Timebox>Timebox Owners>>Member Reference ToDo# Estimate# Status>TaskStatus`,
 	"Member":   `Name! Nickname! DefaultRole>Role! Username Email OwnedWorkitems<<Owners=Workitem Scopes<<Members=Scope`,

@@ -8,6 +8,7 @@ var bulkRows = []rowGroup{
 		nested select, no query is -1, failed query adds no result set, pages`},
 	{"command", "the kinds of commands (interface 4.3)", `object, array, none, kinds mixed, query, projected update, projected execute, deleted asset by its Oid`},
 	{"create", "creates (interface 4.3, decisions 8, 9, 12)", `one, order, Subs and Children, descendants in any relation, descendants mixed with Oids, descendants name their parent, context defaults,
+		words of the epic, one relation to the context,
 		scalar for a multi relation, list for a multi relation, ranks last`},
 	{"value written", "values of attributes (interface 4.3)", `Oid, alias, name, localization tag, text`},
 	{"subquery", "queries as values (interface 4.3)", `for one value, for many values, sorted`},
@@ -39,5 +40,5 @@ var bulkRows = []rowGroup{
 	{"project roles", "who has which role", `ByProject, ByMember, where, order, creator, no email is empty`},
 	{"rest write", "writes by path (interface 4.1)", `create, ctx, comment, values with act, list with acts, plain values, list of changes alone, update, null and empty text clear, id and href ignored, moment of an idref ignored, op,
 		read-only, refused, where nothing can be written`},
-	{"new", "templates", `in a project, without context, of a request, of a schedule, refused`},
+	{"new", "templates", `in a project, without context, of a request, of a schedule, in an epic, timebox of a project, actual of a workitem, what attaches, project in a project, refused`},
 }

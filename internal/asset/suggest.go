@@ -1,0 +1,156 @@
+package asset
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// slot is the next place in a schedule.
+type slot struct {
+	name       string
+	begin, end time.Time // UTC, days
+}
+
+// suggest gives a new timebox one of what comes next in its schedule; nothing
+// when it has none. A timebox that says one of its days says both.
+func (m *filling) suggest(ctx context.Context, a *meta.Attr, from origin) error {
+	if from != nextName && (said(m.c, "BeginDate") || said(m.c, "EndDate")) {
+		return nil
+	}
+	if m.next == nil {
+		var err error
+		if m.next, err = m.nextSlot(ctx); err != nil {
+			return err
+		}
+	}
+	switch {
+	case m.next.name == "":
+		return nil
+	case from == nextName:
+		return m.setPlain(m.w, a, m.next.name)
+	case from == nextBegin:
+		return m.setPlain(m.w, a, m.next.begin.UnixMicro())
+	}
+	return m.setPlain(m.w, a, m.next.end.UnixMicro())
+}
+
+// nextSlot is what comes next in the schedule of the new timebox: it begins
+// when the last one has ended and the gap is over. Without a schedule it has no
+// name.
+func (m *filling) nextSlot(ctx context.Context) (*slot, error) {
+	a, ok := m.w.typ.Attr("Schedule")
+	if !ok {
+		return &slot{}, nil
+	}
+	id, err := m.pointsTo(ctx, m.w, a)
+	if err != nil || id == nobody {
+		return &slot{}, err
+	}
+	schedule, ok, err := m.lock(ctx, id)
+	if err != nil || !ok {
+		return &slot{}, err
+	}
+	n, last, err := m.timeboxes(ctx, a, id)
+	if err != nil {
+		return nil, err
+	}
+	next := &slot{begin: startOfToday()}
+	if n > 0 {
+		next.begin = later(time.UnixMicro(last).UTC(), schedule, "TimeboxGap")
+	}
+	next.end = later(next.begin, schedule, "TimeboxLength")
+	at, _ := schedule.typ.Attr("Name")
+	called, _ := schedule.get(at).(string)
+	next.name = called + " " + strconv.Itoa(n+1)
+	return next, nil
+}
+
+// timeboxes counts those of a schedule that are there, as the run has left them
+// so far, and tells when the last one ends.
+func (m *filling) timeboxes(ctx context.Context, schedule *meta.Attr, id int64) (n int, last int64, err error) {
+	end, ok := m.w.typ.Attr("EndDate")
+	if !ok {
+		return 0, 0, nil
+	}
+	ids, err := m.linkedTo(ctx, end.On.Name, schedule.Name, id)
+	if err != nil {
+		return 0, 0, err
+	}
+	ids = slices.DeleteFunc(m.overlaid(ids, schedule.Place.Code, id), func(timebox int64) bool {
+		w := m.rows[timebox]
+		if w != nil && w.cur.code < stateDeleted {
+			at, _ := w.get(end).(int64)
+			n, last = n+1, max(last, at)
+		}
+		return w != nil
+	})
+	for len(ids) > 0 {
+		size := min(len(ids), db.MaxIn)
+		in, args := db.InArgs(ids[:size])
+		ids = ids[size:]
+		var some int
+		var at *int64
+		err := m.s.tx.QueryRow(ctx, `SELECT COUNT(*), MAX(`+end.Place.Column+`) FROM asset WHERE state < 255 AND id IN `+in, args...).Scan(&some, &at)
+		if err != nil {
+			return 0, 0, err
+		}
+		if n += some; at != nil {
+			last = max(last, *at)
+		}
+	}
+	return n, last, nil
+}
+
+// overlaid are the ids linked to an asset after what the run has done for good:
+// those that the database holds, without the links that ended and with the new.
+func (r *run) overlaid(ids []int64, relation int, to int64) []int64 {
+	for _, l := range r.endedLinks {
+		if l.relation == relation && l.to == to {
+			ids = slices.DeleteFunc(ids, func(id int64) bool { return id == l.from })
+		}
+	}
+	for _, l := range r.newLinks {
+		if l.relation == relation && l.to == to && !l.ended {
+			ids = append(ids, l.from)
+		}
+	}
+	return ids
+}
+
+// later adds a duration that a schedule holds, such as "2 Weeks".
+func later(t time.Time, schedule *row, name string) time.Time {
+	a, ok := schedule.typ.Attr(name)
+	if !ok {
+		return t
+	}
+	text, _ := schedule.get(a).(string)
+	count, unit, _ := strings.Cut(text, " ")
+	n, err := strconv.Atoi(count)
+	if err != nil || n > 1000 {
+		return t
+	}
+	switch unit {
+	case "Weeks":
+		return t.AddDate(0, 0, 7*n)
+	case "Months":
+		return t.AddDate(0, n, 0)
+	}
+	return t.AddDate(0, 0, n)
+}
+
+// future gives a new asset the value of the attribute that its AssetState goes
+// by, for an asset whose time is still to come.
+func (m *filling) future(ctx context.Context, a *meta.Attr) error {
+	for id, code := range m.e.layout.types[m.w.typ].states {
+		if code == 0 {
+			return m.point(ctx, a, id)
+		}
+	}
+	return nil
+}
