@@ -158,7 +158,12 @@ func closing(t *Table, column string) Expr {
 	}}
 }
 
+// comment is that of an audit. Without an audit it is not looked for: MySQL
+// counts a sub-select that finds nothing for any row as one distinct value.
 func comment(audit Expr) Expr {
+	if isNothing(audit) {
+		return Nothing{}
+	}
 	a := &Table{Kind: Audit}
 	a.Key = Compare{"=", ColumnOf{a, "id"}, audit}
 	return Scalar{&Select{From: a, Cells: []Expr{ColumnOf{a, "comment"}}}}
