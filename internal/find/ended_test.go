@@ -22,11 +22,14 @@ func TestARequestWhoseTimeIsUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		finder := New(d, f.m)
-		began := time.Now()
-		if _, err := finder.Rows(t.Context(), nil, auth.System, r, nil); err != nil {
-			t.Fatal(err)
+		whole := 20 * time.Millisecond
+		for range 5 { // the first one plans
+			began := time.Now()
+			if _, err := finder.Rows(t.Context(), nil, auth.System, r, nil); err != nil {
+				t.Fatal(err)
+			}
+			whole = min(whole, time.Since(began))
 		}
-		whole := time.Since(began)
 		for i := range 300 {
 			ctx, cancel := context.WithTimeout(t.Context(), whole*time.Duration(i)/200)
 			_, err := finder.Rows(ctx, nil, auth.System, r, nil)
