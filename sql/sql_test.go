@@ -35,9 +35,11 @@ func TestMySQLFilesHoldOneStatementThatMayRunAgain(t *testing.T) {
 			t.Errorf("%04d_%s holds more than one statement", m.Version, m.Name)
 		}
 		repeatable := false
-		for _, start := range []string{"CREATE TABLE IF NOT EXISTS", "INSERT IGNORE", "ALTER TABLE", "DROP TABLE IF EXISTS", "CREATE INDEX",
+		for _, start := range []string{
+			"CREATE TABLE IF NOT EXISTS", "INSERT IGNORE", "ALTER TABLE", "DROP TABLE IF EXISTS", "CREATE INDEX",
 			"UPDATE `asset_version` v JOIN `rank_carried`", "UPDATE `asset` a JOIN `rank_carried`",
-			"UPDATE `asset_link` SET `relation` = 5 "} {
+			"UPDATE `asset_link` SET `relation` = 5 ",
+		} {
 			repeatable = repeatable || strings.HasPrefix(m.Text, start)
 		}
 		if !repeatable {
