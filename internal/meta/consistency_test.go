@@ -195,7 +195,7 @@ func TestValidators(t *testing.T) {
 			if found, ok := typ.Op(op.Name); !ok || found != op || op.On != typ {
 				t.Errorf("%s.%s is lost", typ.Name, op.Name)
 			}
-			if op.Effect.To < 0 && len(op.Effect.Set) == 0 && op.Effect.Code == "" {
+			if op.Effect.To < 0 && !op.Effect.Back && len(op.Effect.Set) == 0 && op.Effect.Code == "" {
 				t.Errorf("%s.%s does nothing", typ.Name, op.Name)
 			}
 			if op.Validator == "" {

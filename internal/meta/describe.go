@@ -33,6 +33,7 @@ func (l *loader) describe(file) {
 		t.Follows = Follows(ft.Follows)
 		t.StateFrom = StateFrom(ft.StateFrom)
 		t.Period = Period(ft.Period)
+		t.PartOf = PartOf(ft.PartOf)
 		l.checkNames(t)
 		t.Basic = basic(t, ft.Basic)
 	}
@@ -63,7 +64,7 @@ func (l *loader) displayNames(t *Type, n *yaml.Node) map[string]string {
 func (l *loader) checkNames(t *Type) {
 	names := slices.Concat(
 		[]string{t.OrderBy, t.DisplayBy, t.ShortName, t.NameAttr, t.Description},
-		[]string{t.Secured.Via, t.Follows.Relation, t.StateFrom.Attribute, t.Period.Begin, t.Period.End},
+		[]string{t.Secured.Via, t.Follows.Relation, t.StateFrom.Attribute, t.Period.Begin, t.Period.End, t.PartOf.Relation},
 		t.Follows.Attributes, t.ResolveBy, l.files[t].Basic,
 	)
 	for _, op := range t.Ops {

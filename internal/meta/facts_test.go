@@ -157,7 +157,7 @@ func TestOperations(t *testing.T) {
 	for token, want := range map[string]string{
 		"Story.Delete":                 "IsDeletable []->255 ",
 		"Note.Delete":                  "IsDeletable []->255 ",
-		"Story.Undelete":               "IsUndeletable [255]->64 ",
+		"Story.Undelete":               "IsUndeletable [255]->-1 ",
 		"Story.Inactivate":             "CheckInactivate [64]->128 ",
 		"Story.Close":                  "CheckInactivate [64]->128 ",
 		"Story.Reactivate":             "CheckReactivate [128]->64 ",

@@ -28,6 +28,8 @@ type fileType struct {
 	Follows     fileFollows     `yaml:"follows"`
 	StateFrom   fileStates      `yaml:"stateFrom"`
 	Period      filePeriod      `yaml:"period"`
+	Keep        *[]string       `yaml:"keep"`
+	PartOf      filePartOf      `yaml:"partOf"`
 	Defaults    fileDefaults    `yaml:"defaults"`
 	Resolve     []string        `yaml:"resolve"`
 	Basic       []string        `yaml:"basic"`
@@ -52,6 +54,11 @@ type fileStates struct {
 type filePeriod struct {
 	Begin string `yaml:"begin"`
 	End   string `yaml:"end"`
+}
+
+type filePartOf struct {
+	Relation string   `yaml:"relation"`
+	Ops      []string `yaml:"ops"`
 }
 
 type fileDefaults struct {
@@ -94,6 +101,8 @@ type fileOp struct {
 	Validator *string           `yaml:"validator"`
 	From      []int             `yaml:"from"`
 	To        *int              `yaml:"to"`
+	Back      bool              `yaml:"back"`
+	When      string            `yaml:"when"`
 	Set       map[string]string `yaml:"set"`
 	Code      string            `yaml:"code"`
 	Result    string            `yaml:"result"`

@@ -33,6 +33,8 @@ type Type struct {
 	Follows   Follows   // attributes kept equal to those of a related asset
 	StateFrom StateFrom // AssetState that goes with the value of an attribute
 	Period    Period    // two days in order
+	Keep      *Keep     // what must stay of its well-known assets; nil: nothing
+	PartOf    PartOf    // the asset that each of its assets belongs to
 
 	Attrs       []*Attr     // own and inherited, in order of declaration from the root down
 	Ops         []*Op       // own and inherited
@@ -70,6 +72,30 @@ type StateFrom struct {
 // Period names the two dates of a type of which the second is never before the
 // first. The zero value: it has none.
 type Period struct{ Begin, End string }
+
+// Keep says what stays of the well-known assets of a type: they are never
+// retired, and keep the values of Attributes.
+type Keep struct {
+	Attributes []string
+	IDs        []int64 // stored ids, ascending
+}
+
+// Keeps reports whether the asset stored as id must stay.
+func (t *Type) Keeps(id int64) bool {
+	if t.Keep == nil {
+		return false
+	}
+	_, found := slices.BinarySearch(t.Keep.IDs, id)
+	return found
+}
+
+// PartOf says that assets belong to the one that the to-one attribute Relation
+// names, and that the operations Ops on that one run on them, too. The zero
+// value: they belong to none.
+type PartOf struct {
+	Relation string
+	Ops      []string
+}
 
 // Hierarchy is a tree that a to-one attribute makes, as its declaring type
 // sees it. Six closures follow from it.
@@ -238,13 +264,24 @@ type Op struct {
 	On        *Type
 	Validator string // attribute that says whether it may run, such as IsDeletable; may be empty
 	Effect    Effect
+	// Needs are the relations to one asset that the asset it makes must have,
+	// too: on none of them may the asset be deleted, or lie in a deleted project.
+	Needs []*Attr
 }
+
+// retired is the lowest state of assets that nobody works on any more.
+const retired = 128
+
+// Retires reports whether the operation takes an asset out of use.
+func (o *Op) Retires() bool { return o.Effect.To >= retired }
 
 // Effect is what an operation does, as data. An operation with only Name set
 // is carried out by code of that name in the write engine.
 type Effect struct {
 	From   []int             // states it may run in; empty: any state below 255
-	To     int               // the new AssetState; -1 when it does not change it
+	To     int               // the new AssetState; -1 when it does not change it, or Back says which
+	Back   bool              // the new AssetState is the one before the asset was deleted
+	When   string            // a filter that the asset must satisfy, whoever asks; empty: none
 	Set    map[string]string // attributes set, such as State: "State:101"
 	Code   string            // name of the Go implementation, empty for a pure state change
 	Result string            // asset type of the new asset the operation answers with, empty: the asset itself

@@ -1,0 +1,115 @@
+package meta
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// lifecycle finds what must stay of the well-known assets, and what operations
+// that make assets need.
+func (l *loader) lifecycle(file) {
+	for _, t := range l.m.Types {
+		if keep := l.files[t].Keep; keep != nil {
+			l.keep(t, *keep)
+		}
+		for _, name := range l.files[t].PartOf.Ops {
+			owner := t.attrs[t.PartOf.Relation].Related
+			if !slices.ContainsFunc(owner.Concrete, func(o *Type) bool { return o.ops[name] != nil }) {
+				l.fail(at(l.files[t].line, "%s: %s has no operation %s", t.Name, owner.Name, name))
+			}
+		}
+		for _, op := range t.Ops {
+			l.needs(op)
+		}
+	}
+}
+
+func (l *loader) keep(t *Type, attributes []string) {
+	t.Keep = &Keep{Attributes: attributes}
+	for _, name := range attributes {
+		if a := t.attrs[name]; a == nil || a.Kind == Relation || a.Place.Kind != InColumn && a.Place.Kind != InAttrs {
+			l.fail(at(l.files[t].line, "%s: no plain attribute %s to keep", t.Name, name))
+		}
+	}
+	var tokens []string
+	for _, in := range l.m.Instances {
+		if in.Type == t {
+			t.Keep.IDs = append(t.Keep.IDs, t.Stored(in.ID))
+			tokens = append(tokens, "'"+t.Name+":"+strconv.FormatInt(in.ID, 10)+"'")
+		}
+	}
+	slices.Sort(t.Keep.IDs)
+	if a := t.attrs["IsReadOnly"]; a != nil && !t.changeable() && len(tokens) > 0 {
+		a.Place.Expr += "|ID=" + strings.Join(tokens, ",")
+	}
+}
+
+// changeable reports whether anything of a well-known asset of t may be written.
+func (t *Type) changeable() bool {
+	return slices.ContainsFunc(t.Attrs, func(a *Attr) bool {
+		switch a.Place.Kind {
+		case InColumn, InAttrs, InValues, InLinks, Secret:
+			return !a.ReadOnly && !slices.Contains(t.Keep.Attributes, a.Name)
+		}
+		return false
+	})
+}
+
+// needs finds which of the required relations of the asset that an operation
+// makes come from the asset it runs on.
+func (l *loader) needs(op *Op) {
+	result := l.m.types[op.Effect.Result]
+	if result == nil {
+		return
+	}
+	for _, a := range result.Attrs {
+		from := op.On.attrs[a.Name]
+		if a.Required && a.ToOne() && from != nil && from.ToOne() {
+			op.Needs = append(op.Needs, from)
+		}
+	}
+}
+
+// Condition is the filter that says of an asset whether the operation may run,
+// by its state, its identity and what it hangs on. It is to be asked for
+// everybody, whatever the caller sees.
+func (o *Op) Condition() string {
+	var all []string
+	if len(o.Effect.From) == 0 {
+		all = append(all, "AssetState!='255'")
+	} else {
+		var states []string
+		for _, s := range o.Effect.From {
+			states = append(states, "'"+strconv.Itoa(s)+"'")
+		}
+		all = append(all, "AssetState="+strings.Join(states, ","))
+	}
+	if kept := o.kept(); kept != nil && o.Retires() {
+		all = append(all, "ID!="+strings.Join(kept, ","))
+	}
+	for _, a := range o.Needs {
+		all = append(all, a.Name, a.Name+".AssetState!='255'")
+		if _, scoped := a.Related.attrs["SecurityScope"]; scoped {
+			all = append(all, a.Name+".SecurityScope.ParentMeAndUp[AssetState='255'].@Count='0'")
+		}
+	}
+	if o.Effect.When != "" {
+		all = append(all, "("+o.Effect.When+")")
+	}
+	return strings.Join(all, ";")
+}
+
+// kept are the quoted Oid tokens of the assets that the operation must leave.
+func (o *Op) kept() []string {
+	var tokens []string
+	for _, t := range o.On.Concrete {
+		if t.Keep == nil {
+			continue
+		}
+		for _, id := range t.Keep.IDs {
+			tokens = append(tokens, "'"+t.Name+":"+strconv.FormatInt(t.Shown(id), 10)+"'")
+		}
+	}
+	return tokens
+}
