@@ -177,22 +177,43 @@ func (b *binder) derived(p *Path, cur *meta.Type, a *meta.Attr) error {
 	return nil
 }
 
-// mayRun is the condition under which an operation may run: the states it
-// starts from.
+// mayRun is the condition under which an operation may run, which is the same
+// for everybody who asks.
 func (b *binder) mayRun(cur *meta.Type, a *meta.Attr) (Cond, error) {
-	state, ok := cur.Attr("AssetState")
 	op, known := cur.Op(a.Place.Expr)
-	if !ok || !known {
+	if _, ok := cur.Attr("AssetState"); !ok || !known {
 		return Cond{}, notBuilt(fault.NoPlace, a.Token())
 	}
-	t := Term{Path: Path{Text: "AssetState", On: cur, Leaf: Leaf{Attr: state}}, Test: token.Eq}
-	for _, s := range op.Effect.From {
-		t.Values = append(t.Values, Value{Kind: IntOf, Int: int64(s)})
+	f, err := token.ParseFilter(op.Condition())
+	if err != nil {
+		return Cond{}, err
 	}
-	if len(t.Values) == 0 {
-		t.Test, t.Values = token.Ne, []Value{{Kind: IntOf, Int: stateDeleted}}
+	c, err := b.cond(cur, f)
+	c.forAll()
+	return c, err
+}
+
+// forAll makes a condition the same for everybody who asks.
+func (c *Cond) forAll() {
+	for i := range c.Kids {
+		c.Kids[i].forAll()
 	}
-	return Cond{Term: t}, nil
+	c.Term.Path.forAll()
+}
+
+func (p *Path) forAll() {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.All = true; s.Filter != nil {
+			s.Filter.forAll()
+		}
+	}
+	if p.Leaf.Cond != nil {
+		p.Leaf.Cond.forAll()
+	}
+	if p.Leaf.Path != nil {
+		p.Leaf.Path.forAll()
+	}
 }
 
 // aggregate checks that the aggregate exists and fits the kind of value.

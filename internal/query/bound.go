@@ -58,6 +58,7 @@ type Step struct {
 	Now     bool         // the related asset as it is now
 	Filter  *Cond        // what the related assets must satisfy
 	Deleted bool         // deleted assets are not hidden
+	All     bool         // nothing is hidden from the member who asks
 }
 
 // Leaf is what a path reads where its steps end. The zero Leaf is the related

@@ -250,8 +250,16 @@ type (
 		T      *Table
 		Strict bool
 	}
+	// Shown holds when the row lies in no project that is deleted, or below one
+	// that is, at the time the row is read at. Strict says that every row has a
+	// scope.
+	Shown struct {
+		T      *Table
+		Strict bool
+	}
 )
 
+func (Shown) isExpr()     {}
 func (ColumnOf) isExpr()  {}
 func (JSON) isExpr()      {}
 func (Raw) isExpr()       {}

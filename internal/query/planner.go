@@ -41,7 +41,7 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 		plan.Where = append(plan.Where, Compare{"=", ColumnOf{row, "moment"}, q.argOf(*q.Moment, slotMoment)})
 	}
 	if !q.Deleted {
-		plan.Where = append(plan.Where, alive(row))
+		plan.Where = append(plan.Where, alive(row)...)
 	}
 	l.rows(&plan.Body, q)
 	plan.Order = append(plan.Order, Order{X: ColumnOf{row, "id"}})
@@ -147,13 +147,22 @@ type hopKey struct {
 	attr *meta.Attr
 	to   *meta.Type
 	now  bool
+	all  bool
 }
 
 func fixedCells(t *Table) []Expr {
 	return []Expr{ColumnOf{t, "id"}, ColumnOf{t, "type"}, ColumnOf{t, "moment"}}
 }
 
-func alive(t *Table) Expr { return Compare{"<", ColumnOf{t, "state"}, Num{stateDeleted}} }
+// alive is the condition that the asset of t is not deleted, nor a project that
+// it lies in.
+func alive(t *Table) []Expr {
+	all := []Expr{Compare{"<", ColumnOf{t, "state"}, Num{stateDeleted}}}
+	if some, every := Secured(t.Of); some {
+		all = append(all, Shown{t, every})
+	}
+	return all
+}
 
 // visible adds the condition on scopes that rows of t need.
 func (p *planner) visible(t *Table) {
@@ -268,7 +277,7 @@ func (l *level) directly(t *Table, s Step) Expr {
 	if s.Only != nil || s.Filter != nil {
 		return nil
 	}
-	if some, _ := Secured(s.To.Concrete); some && !l.all {
+	if some, _ := Secured(s.To.Concrete); some && !l.all && !s.All {
 		return nil
 	}
 	switch s.Attr.Place.Kind {

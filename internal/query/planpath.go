@@ -154,7 +154,7 @@ func (l *level) join(from *Table, s Step) *Table {
 	if isSelfStep(s) {
 		return from
 	}
-	key := hopKey{from, s.Attr, s.To, s.Now}
+	key := hopKey{from, s.Attr, s.To, s.Now, s.All}
 	if t, ok := l.joins.made[key]; ok && s.Filter == nil {
 		return t
 	}
@@ -187,9 +187,11 @@ func isSelfStep(s Step) bool {
 func (l *level) hop(from *Table, s Step, list bool) (first, last *Table) {
 	last = &Table{Kind: Asset, Of: s.types(), Typed: s.Only != nil, When: when(from, s.Now)}
 	first = l.connect(from, last, s)
-	l.visible(last)
+	if !s.All {
+		l.visible(last)
+	}
 	if list && s.Attr.Multi && !s.Deleted {
-		last.On = append(last.On, alive(last))
+		last.On = append(last.On, alive(last)...)
 	}
 	return first, last
 }

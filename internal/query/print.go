@@ -97,6 +97,9 @@ func (s Step) String() string {
 	if s.Deleted {
 		b.WriteString("!")
 	}
+	if s.All {
+		b.WriteString("~")
+	}
 	return b.String()
 }
 

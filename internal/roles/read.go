@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/sqlgen"
 )
 
 // deleted is the AssetState of what is not listed. Spec: interface 3.
@@ -105,7 +106,7 @@ func (s *Service) load(ctx context.Context, tx *db.Tx, ids []int64, known map[in
 		ids = ids[n:]
 		rows, err := tx.Query(ctx, `SELECT a.id, a.type, a.name, `+tx.Dialect().JSONText("a.attrs", email.Place.Column)+`, l.to_id FROM asset a`+
 			` LEFT JOIN asset_link l ON l.relation = ? AND l.from_type = a.type AND l.from_id = a.id AND l.until_moment = ?`+
-			` WHERE a.state < ? AND a.id IN `+in, append([]any{role.Place.Code, db.Forever, deleted}, args...)...)
+			` WHERE a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+` AND a.id IN `+in, append([]any{role.Place.Code, db.Forever, deleted}, args...)...)
 		if err != nil {
 			return nil, fmt.Errorf("read names: %w", err)
 		}

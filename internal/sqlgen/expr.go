@@ -113,6 +113,8 @@ func (e *emitter) cond(x query.Expr) {
 		e.exists(x)
 	case query.Visible:
 		e.visible(x)
+	case query.Shown:
+		e.shown(x)
 	case query.Looked:
 		if !x.By.Known {
 			e.cond(x.Else)

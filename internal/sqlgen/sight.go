@@ -38,3 +38,53 @@ func (e *emitter) readable() {
 	e.ids(e.Sight.Blind)
 	e.put("))")
 }
+
+// shown writes the condition that a row lies in no project that is deleted, or
+// below one that is. Of what is current, or was at one moment, the server finds
+// the hidden projects once, and mostly there are none.
+func (e *emitter) shown(x query.Shown) {
+	scope, when := e.aliasOf(x.T)+".scope_id", x.T.When
+	var moment query.Expr
+	switch when.Mode {
+	case query.Now:
+	case query.At:
+		moment = query.Arg{V: when.Moment}
+	case query.Each:
+		moment = query.ColumnOf{T: when.Base, Name: "moment"}
+	case query.Version:
+		moment = query.ColumnOf{T: x.T, Name: "moment"}
+	}
+	if when.Mode == query.Each || when.Mode == query.Version {
+		e.put("NOT EXISTS (SELECT 1 FROM scope_hidden h WHERE h.scope_id = ", scope, " AND ")
+		e.hiddenAt(moment)
+		e.put(")")
+		return
+	}
+	if !x.Strict {
+		e.put("(", scope, " IS NULL OR ")
+	}
+	e.put(scope, " NOT IN (SELECT h.scope_id FROM scope_hidden h WHERE ")
+	e.hiddenAt(moment)
+	e.put(")")
+	if !x.Strict {
+		e.put(")")
+	}
+}
+
+// hiddenAt writes that a row of scope_hidden holds at a moment; nil: now.
+func (e *emitter) hiddenAt(moment query.Expr) {
+	if moment == nil {
+		e.put("h.until_moment = ", forever)
+		return
+	}
+	e.put("h.since_moment <= ")
+	e.expr(moment)
+	e.put(" AND h.until_moment > ")
+	e.expr(moment)
+}
+
+// InHidden is the condition that the project in a column is hidden now: deleted,
+// or below a project that is. A null is in none.
+func InHidden(column string) string {
+	return "(" + column + " IS NOT NULL AND " + column + " IN (SELECT h.scope_id FROM scope_hidden h WHERE h.until_moment = " + forever + "))"
+}

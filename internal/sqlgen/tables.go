@@ -119,6 +119,8 @@ func (u *usage) expr(x query.Expr) {
 		if !u.sight.All {
 			u.table(x.T)
 		}
+	case query.Shown:
+		u.table(x.T)
 	case query.Minus:
 		u.expr(x.L)
 		u.expr(x.R)

@@ -13,6 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/sqlgen"
 )
 
 // Merge gives every visible asset that has one of the tags MergeFrom the tag
@@ -147,7 +148,7 @@ func (s *Service) tagged(ctx context.Context, tx *db.Tx, who auth.Actor, tags []
 	tagIn, tagArgs := db.InArgsOf(tags)
 	args = append(append(args, db.Forever, deleted), tagArgs...)
 	rows, err := tx.Query(ctx, `SELECT DISTINCT a.id, a.type, a.scope_id FROM asset_value v JOIN asset a ON a.id = v.from_id`+
-		` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND v.value IN `+tagIn+` ORDER BY a.id`, args...)
+		` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+` AND v.value IN `+tagIn+` ORDER BY a.id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("find tagged assets: %w", err)
 	}

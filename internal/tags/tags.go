@@ -14,6 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/sqlgen"
 )
 
 // attribute is what tags are kept in.
@@ -104,7 +105,7 @@ func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...
 	in, args := db.InArgs(s.codes)
 	args = append(append(args, db.Forever, deleted), more...)
 	rows, err := s.db.Query(ctx, `SELECT MIN(v.value), a.scope_id, COUNT(*) FROM asset_value v JOIN asset a ON a.id = v.from_id`+
-		` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ?`+and+` GROUP BY v.value, a.scope_id ORDER BY v.value, a.scope_id`, args...)
+		` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+and+` GROUP BY v.value, a.scope_id ORDER BY v.value, a.scope_id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read tags: %w", err)
 	}
