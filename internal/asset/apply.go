@@ -133,11 +133,11 @@ func (r *run) addressed(ctx context.Context, c *Command) (*row, Outcome) {
 		return nil, Outcome{Err: err}
 	}
 	out := Outcome{OID: oid.OID{Type: t.typ.Name, ID: t.typ.Shown(t.id)}}
-	if t.code == stateDeleted && c.Target.Handle != nil {
+	if t.gone() && c.Target.Handle != nil {
 		out.Skipped = true
 		return nil, out
 	}
-	if t.code == stateDeleted && c.Verb == Update && !c.Dead {
+	if t.gone() && c.Verb == Update && !c.Dead {
 		out.Err = badToken(c.Target) // an earlier command of the request deleted it
 		return nil, out
 	}
@@ -169,7 +169,11 @@ func (r *run) changes(ctx context.Context, w *row, all []Change) error {
 		case ch.Bad != nil:
 			return ch.Bad
 		}
+		was := w.get(a)
 		if err := r.change(ctx, w, a, ch); err != nil {
+			return err
+		}
+		if err := r.keeps(w, a, was); err != nil {
 			return err
 		}
 	}

@@ -103,7 +103,7 @@ func (m *filling) point(ctx context.Context, a *meta.Attr, boxed any) error {
 		return nil
 	}
 	t, ok, err := m.find(ctx, id)
-	if err != nil || !ok || t.code == stateDeleted && a.Name != "Scope" {
+	if err != nil || !ok || t.gone() && a.Name != "Scope" {
 		return err
 	}
 	return m.setRef(ctx, m.w, a, &t)
@@ -147,7 +147,7 @@ func (r *run) read(ctx context.Context, t target) (*row, error) {
 	if w := r.seen[t.id]; w != nil {
 		return w, nil
 	}
-	rows, err := r.s.tx.Query(ctx, `SELECT `+names(r.e.layout.columns, "")+` FROM asset WHERE id = ?`, t.id)
+	rows, err := r.s.tx.Query(ctx, `SELECT `+names(r.e.layout.columns, "")+`, `+isHidden+` FROM asset WHERE id = ?`, t.id)
 	if err != nil {
 		return nil, fmt.Errorf("read asset: %w", err)
 	}

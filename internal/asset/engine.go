@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/ledger"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
@@ -33,7 +34,8 @@ type Changes interface {
 
 // Engine carries out commands. It is safe for concurrent use.
 type Engine struct {
-	Ledger *ledger.Book // of the requests that are carried out once
+	Ledger    *ledger.Book // of the requests that are carried out once
+	MaxAssets int          // most assets one request changes, where operations reach more than it names; 0: no bound
 
 	db      *db.DB
 	model   *meta.Model
@@ -45,6 +47,7 @@ type Engine struct {
 	ids     block // of asset ids
 	audits  block
 	takes   taker
+	finder  *find.Finder // answers the filters of operations
 }
 
 // New returns the write engine on d. creds and changes may be nil: then
@@ -58,6 +61,7 @@ func New(d *db.DB, m *meta.Model, creds Credentials, changes Changes, log *slog.
 		ids:    block{sequence: "id", size: 1000},
 		audits: block{sequence: "audit", size: 100},
 		takes:  taker{db: d, ranked: l.ranked},
+		finder: find.New(d, m),
 	}
 }
 
@@ -70,7 +74,7 @@ func (e *Engine) DB() *db.DB { return e.db }
 // Known is what Lookup tells of an asset.
 type Known struct {
 	OID     oid.OID // of its concrete type
-	Deleted bool
+	Deleted bool    // it is, or a project that it lies in
 }
 
 // Lookup finds which of the assets named exist and are visible to who; others
@@ -90,7 +94,7 @@ func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all [
 		n := min(len(ids), db.MaxIn)
 		in, args := db.InArgs(ids[:n])
 		ids = ids[n:]
-		rows, err := q.Query(ctx, `SELECT id, type, state, scope_id FROM asset WHERE id IN `+in, args...)
+		rows, err := q.Query(ctx, `SELECT id, type, state, scope_id, `+isHidden+` FROM asset WHERE id IN `+in, args...)
 		if err != nil {
 			return nil, fmt.Errorf("look up assets: %w", err)
 		}
@@ -106,7 +110,8 @@ func (e *Engine) scanKnown(rows *db.Rows, who auth.Actor, wanted map[int64][]oid
 	var id int64
 	var code, state int
 	var scope *int64
-	if err := rows.Scan(&id, &code, &state, &scope); err != nil {
+	var hidden bool
+	if err := rows.Scan(&id, &code, &state, &scope, &hidden); err != nil {
 		return err
 	}
 	t, ok := e.model.TypeByCode(code)
@@ -115,7 +120,7 @@ func (e *Engine) scanKnown(rows *db.Rows, who auth.Actor, wanted map[int64][]oid
 	}
 	for _, o := range wanted[id] {
 		if as, _ := e.model.Type(o.Type); t.IsA(as) {
-			found[o] = Known{OID: oid.OID{Type: t.Name, ID: t.Shown(id)}, Deleted: state == stateDeleted}
+			found[o] = Known{OID: oid.OID{Type: t.Name, ID: t.Shown(id)}, Deleted: state == stateDeleted || hidden}
 		}
 	}
 	return nil
@@ -205,7 +210,15 @@ type Session struct {
 	last    int64
 	now     int64 // UTC microseconds of the database's clock; 0: not asked yet
 	aliases map[string]*Handle
+
+	counted int              // assets that the request changes by its commands
+	aside   int              // assets that their operations reached beside those
+	reached map[int64]string // the operation that reached an asset last
 }
+
+// Count tells how many assets the request has named so far; those that its
+// operations reach count on top of them.
+func (s *Session) Count(n int) { s.counted = n }
 
 // Tx returns the transaction, for queries between commands.
 func (s *Session) Tx() *db.Tx { return s.tx }

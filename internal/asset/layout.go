@@ -18,6 +18,7 @@ type layout struct {
 	rules    []followRule
 	ranked   map[string][]int64 // by sequence of ranks: the codes of the types that share it
 	ranks    map[string]bool    // names of attributes
+	parts    []partRule
 }
 
 // typeRules is what must hold for the assets of one concrete type.
@@ -75,6 +76,9 @@ func newLayout(m *meta.Model) *layout {
 			l.index(t, tr)
 			if tr.order >= 0 {
 				l.ranked[rankSequence(t)] = append(l.ranked[rankSequence(t)], int64(t.Code))
+			}
+			if a, ok := t.Attr(t.PartOf.Relation); ok {
+				l.parts = append(l.parts, partRule{t, a, t.PartOf.Ops})
 			}
 		}
 	}

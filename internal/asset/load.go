@@ -16,6 +16,7 @@ type light struct {
 	boxed  any // id, boxed once: a scope goes into thousands of rows
 	typ    *meta.Type
 	code   int
+	hidden bool  // it lies in a deleted project
 	follow []any // the followed slots, in the order of layout.followed
 	held   bool  // locked against change for the rest of the transaction
 }
@@ -28,6 +29,12 @@ type target struct {
 	code  int
 	row   *row   // loaded for change or made in this run
 	light *light // otherwise
+}
+
+// gone reports whether nothing may refer to the asset: it is deleted, or a
+// project that it lies in.
+func (t target) gone() bool {
+	return t.code == stateDeleted || t.row != nil && t.row.hidden || t.light != nil && t.light.hidden
 }
 
 // slot reads a followed slot of the asset.
@@ -92,7 +99,7 @@ func (r *run) known(id int64) (target, bool) {
 // move meanwhile.
 func (r *run) loadLight(ctx context.Context, ids []int64, lock string) error {
 	l := r.e.layout
-	columns := `id, type, state`
+	columns := `id, type, state, ` + isHidden
 	for _, slot := range l.followed {
 		columns += ", " + l.slots[slot].Name
 	}
@@ -117,7 +124,7 @@ func (r *run) loadLight(ctx context.Context, ids []int64, lock string) error {
 func (r *run) scanLight(rows *db.Rows, held bool) error {
 	a := &light{held: held, follow: make([]any, len(r.e.layout.followed))}
 	var typ int
-	into := []any{&a.id, &typ, &a.code}
+	into := []any{&a.id, &typ, &a.code, &a.hidden}
 	for i := range a.follow {
 		into = append(into, &a.follow[i])
 	}
@@ -153,7 +160,7 @@ func (r *run) lock(ctx context.Context, id int64) (*row, bool, error) {
 func (r *run) loadRows(ctx context.Context, ids []int64) error {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	columns := names(r.e.layout.columns, "")
+	columns := names(r.e.layout.columns, "") + ", " + isHidden
 	for len(ids) > 0 {
 		n := min(len(ids), db.MaxIn)
 		in, args := db.InArgs(ids[:n])
@@ -188,7 +195,7 @@ func (r *run) scanRow(rows *db.Rows) (*row, error) {
 	for i := range st.slots {
 		into = append(into, &st.slots[i])
 	}
-	into = append(into, &attrs)
+	into = append(into, &attrs, &w.hidden)
 	if err := rows.Scan(into...); err != nil {
 		return nil, err
 	}
@@ -203,6 +210,7 @@ func (r *run) scanRow(rows *db.Rows) (*row, error) {
 	if !ok {
 		return nil, fmt.Errorf("asset %d has the unknown type %d", w.id, typ)
 	}
+	st.reached = r.s.reached[w.id]
 	w.typ, w.cur, w.stored = t, st, st
 	return w, nil
 }

@@ -68,6 +68,11 @@ func notAvailable(typ, op string) error {
 	return fault.Invalidf(fault.NoPlace, "Unavailable Operation '%s.%s'", typ, op)
 }
 
+// TooManyAssets ends a request that changes more assets than one may.
+func TooManyAssets(most int) error {
+	return fault.Invalidf(fault.NoPlace, "The request touches more than %d assets.", most)
+}
+
 // stale ends the whole request: somebody else was faster.
 func stale(o oid.OID) error {
 	return fault.Conflictf(nil, "%s has changed since the moment of If-Match", o)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -59,25 +58,25 @@ func (r *run) operate(ctx context.Context, c *Command) Outcome {
 	case op.Effect.Code != "" && code == nil:
 		out.Err = notAvailable(w.typ.Name, c.Op)
 		return out
-	case !mayRun(op, w.cur.code) || op.Effect.To == stateDeleted && indispensable(w):
-		out.Err = notNow(w.typ.Name, c.Op)
+	case r.reachedBy(w, op):
+		return out
+	}
+	if out.Err = r.allowed(ctx, w, op); out.Err != nil {
 		return out
 	}
 	r.touch(w)
+	w.cur.reached = ""
 	var made *row
 	if out.Err = r.effect(ctx, w, op); out.Err == nil && code != nil {
 		made, out.Err = code(r, ctx, w, op, c.Args)
+	}
+	if out.Err == nil {
+		out.Err = r.reach(ctx, w, op)
 	}
 	if made != nil {
 		out.about = made
 	}
 	return out
-}
-
-// indispensable reports whether an asset must stay: everything stands below
-// the root project, and the server acts as its first member.
-func indispensable(w *row) bool {
-	return w.id == auth.SystemMember || w.id == 0 && w.typ.Secured.Self
 }
 
 func mayRun(op *meta.Op, code int) bool {
@@ -97,6 +96,9 @@ func (r *run) effect(ctx context.Context, w *row, op *meta.Op) error {
 		if err := r.setDefault(ctx, w, a, op.Effect.Set[name]); err != nil {
 			return err
 		}
+	}
+	if op.Effect.Back {
+		return r.restore(ctx, w)
 	}
 	if op.Effect.To >= 0 {
 		r.revive(w, op.Effect.To)

@@ -200,7 +200,7 @@ func (r *run) inheritOne(ctx context.Context, w *row, a *meta.Attr, src *row, fr
 // another type.
 func (r *run) inheritRef(ctx context.Context, w *row, a *meta.Attr, id int64) error {
 	t, ok, err := r.find(ctx, id)
-	if err != nil || !ok || t.code == stateDeleted || !a.Takes(t.typ) {
+	if err != nil || !ok || t.gone() || !a.Takes(t.typ) {
 		return err
 	}
 	if a.Multi {

@@ -37,8 +37,8 @@ func (r *run) breakDown(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*r
 }
 
 // epicToStory takes a story back from the epic it was turned into, which is
-// deleted. An epic that has something below it stays, and the operation fails.
-func (r *run) epicToStory(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
+// deleted. The model's filter keeps an epic that has something below it.
+func (r *run) epicToStory(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	into, ok := w.typ.Attr("MorphedInto")
 	if !ok {
 		return nil, unknownAttr(w.typ, "MorphedInto")
@@ -57,33 +57,9 @@ func (r *run) epicToStory(ctx context.Context, w *row, op *meta.Op, _ []Change) 
 	if err != nil || !ok {
 		return nil, err
 	}
-	above, err := r.isAbove(ctx, epic)
-	if err == nil && above && epic.cur.code != stateDeleted {
-		err = notNow(w.typ.Name, op.Name)
-	}
-	if err != nil {
-		return nil, err
-	}
 	r.touch(epic)
 	epic.setState(stateDeleted)
 	return nil, r.setRef(ctx, w, into, nil)
-}
-
-// isAbove reports whether anything living hangs below an epic: what it is the
-// Super of, and its tests. Its command runs alone, so the database knows.
-func (r *run) isAbove(ctx context.Context, epic *row) (bool, error) {
-	for _, name := range [...]string{"Super", "Parent"} {
-		a, ok := epic.typ.Attr(name)
-		if !ok {
-			continue
-		}
-		var n int
-		err := r.s.tx.QueryRow(ctx, `SELECT COUNT(*) FROM asset WHERE `+a.Place.Column+` = ? AND state < 255`, epic.id).Scan(&n)
-		if err != nil || n > 0 {
-			return n > 0, err
-		}
-	}
-	return false, nil
 }
 
 // generateSub makes a story or an epic below an epic, called like it. A story

@@ -21,6 +21,8 @@ type wants struct {
 	backs                 map[int][]int64 // by relation: the ids at the other end
 	trees                 map[string]bool
 	movers                []int64
+	owners                []int64 // of parts that operations reach
+	deleted               []int64 // assets to be brought back
 	creates               int64
 }
 
@@ -62,6 +64,14 @@ func (r *run) prepare(ctx context.Context, commands []*Command) error {
 	}
 	if err := r.loadGroups(ctx, w); err != nil {
 		return err
+	}
+	if err := r.loadParts(ctx, w.owners, len(commands) > 1); err != nil {
+		return err
+	}
+	if len(w.deleted) > 0 {
+		if err := r.loadEndings(ctx, append(w.deleted, r.deletedParts(w.deleted)...)); err != nil {
+			return err
+		}
 	}
 	return r.loadBehind(ctx, w.movers)
 }
@@ -173,7 +183,7 @@ func (w *wants) name(key nameKey) {
 	w.names[key.in] = append(w.names[key.in], key.name)
 }
 
-// collectOp notes the links that an operation sets.
+// collectOp notes the links that an operation sets, and what it reaches.
 func (r *run) collectOp(w *wants, t *meta.Type, c *Command, id int64) {
 	op, ok := t.Op(c.Op)
 	if !ok {
@@ -186,6 +196,23 @@ func (r *run) collectOp(w *wants, t *meta.Type, c *Command, id int64) {
 		if a, ok := t.Attr(name); ok && a.Place.Kind == meta.InLinks {
 			w.group(a.Place.Code, t, id)
 		}
+	}
+	for _, a := range op.Needs {
+		if a.Place.Kind == meta.InLinks {
+			w.group(a.Place.Code, t, id)
+		}
+	}
+	if len(r.e.layout.partRules(t, op.Name)) > 0 {
+		w.owners = append(w.owners, id)
+	}
+	if op.Effect.Back {
+		w.deleted = append(w.deleted, id)
+		if tr := r.e.layout.types[t]; tr != nil && tr.stateAttr != nil {
+			w.group(tr.stateAttr.Place.Code, t, id)
+		}
+	}
+	if t.Secured.Self && hides(op) {
+		w.trees[t.Name] = true
 	}
 }
 

@@ -31,7 +31,7 @@ func (r *run) resolve(ctx context.Context, a *meta.Attr, v Value) (t target, nul
 	} else if t, ok, err = r.byName(ctx, a, v.Text); err == nil && !ok {
 		err = unresolved(a)
 	}
-	if err == nil && (!a.Takes(t.typ) || t.code == stateDeleted) {
+	if err == nil && (!a.Takes(t.typ) || t.gone()) {
 		err = invalid(a)
 	}
 	return t, false, err
@@ -43,7 +43,7 @@ func (r *run) resolveAlias(ctx context.Context, a *meta.Attr, v Value) (target, 
 		return target{}, false, oid.Invalid(v.Text)
 	}
 	t, ok, err := r.find(ctx, h.ID)
-	if err == nil && (!ok || !a.Takes(t.typ) || t.code == stateDeleted) {
+	if err == nil && (!ok || !a.Takes(t.typ) || t.gone()) {
 		err = invalid(a)
 	}
 	return t, false, err
@@ -87,6 +87,9 @@ func (r *run) setRef(ctx context.Context, w *row, a *meta.Attr, t *target) error
 		}
 	} else if err := r.setLink(ctx, w, a, t); err != nil {
 		return err
+	}
+	if t != nil {
+		r.belongs(w, a, t.id)
 	}
 	return nil
 }

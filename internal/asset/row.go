@@ -26,8 +26,9 @@ type state struct {
 	changedBy     int64
 	slots         []any // by meta.Place.Slot; nil is null
 	attrs         attrs
-	linked        bool  // links or values began or ended with this version
-	until         int64 // negative until the run is written
+	linked        bool   // links or values began or ended with this version
+	until         int64  // negative until the run is written
+	reached       string // the operation on what it belongs to that changed it last, in this request
 }
 
 // ours in createdAt and changedAt stands for the instant stamped for this run.
@@ -56,6 +57,7 @@ type row struct {
 	dirty  bool   // the command changed something
 	linked bool   // the command began or ended links or values
 	forced bool   // the command did what no column shows
+	hidden bool   // it lay in a deleted project when it was loaded
 
 	given  given  // of a fresh one, by an import
 	stored *state // as it was loaded; nil for fresh ones

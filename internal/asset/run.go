@@ -2,6 +2,7 @@ package asset
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/fault"
@@ -26,6 +27,11 @@ type run struct {
 	ups     map[upKey]int64
 	locked  map[string]bool // rows of tree_lock
 
+	parts     map[int64][]*row  // by owner; only a hint: a part may have moved on
+	withParts map[int64]bool    // parts is loaded for it
+	endings   map[int64]*ending // of deleted assets; nil for one without
+	over      bool              // the request reaches more assets than one may
+
 	nextID int64
 
 	// What the current command has done so far.
@@ -37,6 +43,7 @@ type run struct {
 	roleSteps  []roleStep
 	planted    []*row
 	replanted  []*row
+	carried    int // parts that its operation reached
 
 	// What the run has done for good.
 	moments     int64
@@ -55,6 +62,7 @@ type run struct {
 	relocated   []*row // projects that got another parent
 	roles       []*role
 	above       map[int64][]ancestry // the ancestors of projects made in this run
+	aside       int                  // parts that operations reached
 }
 
 // closing ends the version that was current before the run.
@@ -76,6 +84,7 @@ func (s *Session) newRun() *run {
 		holders: map[int64]*holder{}, named: map[nameKey]named{},
 		behind: map[int64][]*row{}, looked: map[int64]bool{},
 		numbers: map[*meta.Type]int64{}, ranks: map[string]int64{}, locked: map[string]bool{}, ups: map[upKey]int64{}, above: map[int64][]ancestry{},
+		parts: map[int64][]*row{}, withParts: map[int64]bool{}, endings: map[int64]*ending{},
 	}
 }
 
@@ -100,6 +109,9 @@ func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, erro
 // can refuse, it runs them again one by one, so that only the culprit fails.
 func (s *Session) runStretch(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	outcomes, guarded, err := s.attempt(ctx, commands)
+	if errors.Is(err, errSplit) {
+		return s.halves(ctx, commands)
+	}
 	if !guarded || !isCommands(err) && fault.KindOf(err) != fault.Conflict {
 		return outcomes, err
 	}
@@ -120,6 +132,17 @@ func (s *Session) runStretch(ctx context.Context, commands []*Command) ([]Outcom
 	return outcomes, nil
 }
 
+// halves runs commands that reach too much in two stretches.
+func (s *Session) halves(ctx context.Context, commands []*Command) ([]Outcome, error) {
+	half := len(commands) / 2
+	outcomes, err := s.runStretch(ctx, commands[:half])
+	if err != nil {
+		return nil, err
+	}
+	rest, err := s.runStretch(ctx, commands[half:])
+	return append(outcomes, rest...), err
+}
+
 // attempt runs commands once, under a savepoint when the database may refuse
 // something that memory cannot know.
 func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []Outcome, guarded bool, err error) {
@@ -135,6 +158,9 @@ func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []
 		err = s.tx.Savepoint(ctx, func() error { return r.write(ctx) })
 	} else {
 		err = r.write(ctx)
+	}
+	if err == nil {
+		r.keepReached()
 	}
 	for i := range outcomes {
 		if o := &outcomes[i]; o.as != nil {
@@ -191,6 +217,9 @@ func (r *run) carryOut(ctx context.Context, commands []*Command) ([]Outcome, err
 			}
 		} else {
 			r.drop()
+		}
+		if err := r.tooMany(); err != nil {
+			return nil, err
 		}
 		outcomes[i], c.fate = o, o
 	}
@@ -255,7 +284,8 @@ func (r *run) keep(c *Command) {
 	r.creds = append(r.creds, r.credSteps...)
 	r.keepRoles()
 	r.keepScopes()
-	r.touched, r.credSteps = r.touched[:0], r.credSteps[:0]
+	r.aside += r.carried
+	r.touched, r.credSteps, r.carried = r.touched[:0], r.credSteps[:0], 0
 	if c.Self != nil && c.Verb == Create {
 		c.Self.Made = true
 	}
@@ -314,5 +344,5 @@ func (r *run) drop() {
 		w.cur, w.before, w.dirty, w.linked = w.before, nil, false, false
 	}
 	r.touched, r.credSteps, r.roleSteps = r.touched[:0], r.credSteps[:0], r.roleSteps[:0]
-	r.planted, r.replanted = r.planted[:0], r.replanted[:0]
+	r.planted, r.replanted, r.carried = r.planted[:0], r.replanted[:0], 0
 }

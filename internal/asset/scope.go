@@ -251,7 +251,10 @@ func (r *run) writeMove(ctx context.Context, w *row, moment int64) error {
 			fresh = append(fresh, ancestry{up.id, down.id, up.depth + 1 + down.depth, moment})
 		}
 	}
-	return r.writeAncestry(ctx, fresh)
+	if err := r.writeAncestry(ctx, fresh); err != nil {
+		return err
+	}
+	return r.rehide(ctx, below, moment)
 }
 
 type depthOf struct {
@@ -287,6 +290,9 @@ func (r *run) endAncestry(ctx context.Context, ancestor int64, below []depthOf, 
 			append([]any{moment, ancestor, forever}, args...)...)
 		if err != nil {
 			return fmt.Errorf("end scope closure: %w", err)
+		}
+		if err := r.unhide(ctx, ancestor, in, args, moment); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -12,9 +12,10 @@ const MaxStretch = 5000
 // first that needs to see in the database what one before it did.
 func (s *Session) stretch(commands []*Command) int {
 	changed := map[*meta.Type]bool{}
+	first := apart(s.typeOf(commands[0]), commands[0])
 	for i, c := range commands {
 		t := s.typeOf(c)
-		if i == MaxStretch || i > 0 && (s.alone(t, c) || namesAny(t, c, changed)) {
+		if i == MaxStretch || i > 0 && (s.alone(t, c) || apart(t, c) != first || namesAny(t, c, changed)) {
 			return i
 		}
 		if s.alone(t, c) {
@@ -23,6 +24,23 @@ func (s *Session) stretch(commands []*Command) int {
 		changed[t] = true
 	}
 	return len(commands)
+}
+
+// apart names the operation of a command that runs in a stretch with its like
+// only: what comes back has to see in the database how it was deleted, and all
+// others have to see there which projects are.
+func apart(t *meta.Type, c *Command) string {
+	if t == nil || c.Verb != Operate {
+		return ""
+	}
+	op, ok := t.Op(c.Op)
+	if !ok || !op.Effect.Back && (!t.Secured.Self || !hides(op)) {
+		return ""
+	}
+	if t.Secured.Self {
+		return op.Name + " " + t.Name
+	}
+	return op.Name
 }
 
 // typeOf returns the type of a command's asset as far as it is known before
@@ -44,7 +62,7 @@ func (s *Session) typeOf(c *Command) *meta.Type {
 func (s *Session) alone(t *meta.Type, c *Command) bool {
 	if t != nil && c.Verb == Operate {
 		op, ok := t.Op(c.Op)
-		return ok && lonely[op.Effect.Code]
+		return ok && (lonely[op.Effect.Code] || op.Effect.When != "")
 	}
 	for i := range c.Changes {
 		if c.Changes[i].Near != nil || s.e.layout.ranks[c.Changes[i].Name] {

@@ -22,7 +22,7 @@ func (r *run) write(ctx context.Context) error {
 	w := &writer{run: r, got: got, at: got.at, audit: r.s.audit, who: r.s.who.Member}
 	r.date(w)
 	steps := []func(context.Context) error{
-		w.credentials, w.inserts, w.updates, w.closings, w.versions, w.links, w.values, w.scopes, w.roles,
+		w.credentials, w.inserts, w.updates, w.closings, w.versions, w.links, w.values, w.scopes, w.hidden, w.roles,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

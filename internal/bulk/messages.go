@@ -51,10 +51,6 @@ func tooManyCommands(most int) error {
 	return fault.Invalidf(fault.NoPlace, "The request holds more than %d commands.", most)
 }
 
-func tooManyAssets(most int) error {
-	return fault.Invalidf(fault.NoPlace, "The request touches more than %d assets.", most)
-}
-
 func notSingle() error {
 	return fault.Invalidf(fault.NoPlace, "If-Match is for a request with one command on one asset")
 }

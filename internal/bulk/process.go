@@ -68,7 +68,7 @@ func (p *processing) step(ctx context.Context, s *step) error {
 // see what the steps before it did.
 func (p *processing) queue(ctx context.Context, s *step) error {
 	if p.touched++; p.touched > p.MaxAssets {
-		return tooManyAssets(p.MaxAssets)
+		return asset.TooManyAssets(p.MaxAssets)
 	}
 	for _, f := range append(s.fields[:len(s.fields):len(s.fields)], s.args...) {
 		if !f.node.IsScalar() && asks(f.node) {
@@ -159,6 +159,7 @@ func (p *processing) flush(ctx context.Context) error {
 	}
 	var outcomes []asset.Outcome
 	if len(p.commands) > 0 {
+		p.s.Count(p.touched)
 		var err error
 		if outcomes, err = p.s.Run(ctx, p.commands); err != nil {
 			return err

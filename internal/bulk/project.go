@@ -32,7 +32,7 @@ func (e *Engine) project(ctx context.Context, q db.Querier, who auth.Actor, comm
 			return nil, err
 		}
 		if len(p.steps) > e.MaxAssets {
-			return nil, tooManyAssets(e.MaxAssets)
+			return nil, asset.TooManyAssets(e.MaxAssets)
 		}
 	}
 	if err := p.lookUp(ctx); err != nil {
@@ -179,7 +179,7 @@ func (p *projection) many(ctx context.Context, c *command, s *step) error {
 		return nil
 	}
 	if len(p.steps)+len(found) > p.MaxAssets {
-		return tooManyAssets(p.MaxAssets)
+		return asset.TooManyAssets(p.MaxAssets)
 	}
 	for i, o := range found {
 		each := s

@@ -1,0 +1,80 @@
+package asset
+
+import (
+	"context"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// allowed refuses an operation that may not run on an asset now, by the same
+// words of the model that its validator is computed from: the states it starts
+// from, what must stay, what it needs, and its filter.
+func (r *run) allowed(ctx context.Context, w *row, op *meta.Op) error {
+	if !mayRun(op, w.cur.code) || op.Retires() && w.typ.Keeps(w.id) {
+		return notNow(w.typ.Name, op.Name)
+	}
+	for _, a := range op.Needs {
+		id, err := r.pointsTo(ctx, w, a)
+		if err != nil {
+			return err
+		}
+		t, ok, err := r.find(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !ok || t.gone() {
+			return notNow(w.typ.Name, op.Name)
+		}
+	}
+	if op.Effect.When == "" {
+		return nil
+	}
+	ok, err := r.satisfies(ctx, w, op.Effect.When)
+	if err == nil && !ok {
+		err = notNow(w.typ.Name, op.Name)
+	}
+	return err
+}
+
+// satisfies asks the database whether an asset satisfies a filter. The command
+// runs alone, so the database knows.
+func (r *run) satisfies(ctx context.Context, w *row, filter string) (bool, error) {
+	found, err := r.e.finder.IDs(ctx, r.s.tx, auth.System, query.Request{
+		From:   query.Text{Text: w.oid().String()},
+		Filter: []query.Text{{Text: filter}, {Text: "IsDeleted='true','false'"}},
+	})
+	return len(found) > 0, err
+}
+
+// keeps refuses another value of what a well-known asset must keep.
+func (r *run) keeps(w *row, a *meta.Attr, was any) error {
+	if !w.typ.Keeps(w.id) || w.get(a) == was || !slices.Contains(w.typ.Keep.Attributes, a.Name) {
+		return nil
+	}
+	return readOnly(a)
+}
+
+// restore takes a deleted asset back to the state it was deleted in, or to the
+// one that goes with its attributes meanwhile.
+func (r *run) restore(ctx context.Context, w *row) error {
+	if err := r.loadEndings(ctx, []int64{w.id}); err != nil {
+		return err
+	}
+	to := stateActive
+	if e := r.endings[w.id]; e != nil {
+		to = e.state
+	}
+	r.revive(w, to)
+	w.setState(to)
+	tr := r.e.layout.types[w.typ]
+	if tr.stateAttr == nil {
+		return nil
+	}
+	if _, err := r.linksOf(ctx, w.typ, w.id, tr.stateAttr.Place.Code); err != nil {
+		return err
+	}
+	return r.settleRow(ctx, w)
+}

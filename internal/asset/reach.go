@@ -1,0 +1,259 @@
+package asset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// ending is how the life of a deleted asset ended: its last version that was
+// not deleted, and the first of those that are.
+type ending struct {
+	state       int   // before
+	last, since int64 // moments of the two versions
+	audit       int64 // of the deletion
+}
+
+// endedWith reports whether a part was deleted with its owner: by the same
+// command, so in the same request and at a later moment, and not brought back
+// since. Deleted on its own before, it has an earlier moment; brought back and
+// deleted again, it lived at a later one.
+func (e *ending) endedWith(owner *ending) bool {
+	return e != nil && owner != nil && e.audit == owner.audit && e.last < owner.since && owner.since < e.since
+}
+
+// loadEndings reads how assets were deleted that are.
+func (r *run) loadEndings(ctx context.Context, ids []int64) error {
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id int64) bool {
+		_, known := r.endings[id]
+		return known
+	})
+	for len(ids) > 0 {
+		n := min(len(ids), db.MaxIn)
+		for _, id := range ids[:n] {
+			r.endings[id] = nil
+		}
+		in, args := db.InArgs(ids[:n])
+		ids = ids[n:]
+		rows, err := r.s.tx.Query(ctx, `SELECT v.id, v.state, v.moment, d.moment, d.audit_id FROM asset_version v`+
+			` JOIN asset_version d ON d.id = v.id AND d.moment = v.until_moment`+
+			` WHERE v.id IN `+in+` AND v.state < ? AND d.state = ?`, append(args, stateDeleted, stateDeleted)...)
+		if err != nil {
+			return fmt.Errorf("load deletions: %w", err)
+		}
+		err = each(rows, func() error {
+			var id int64
+			e := &ending{}
+			if err := rows.Scan(&id, &e.state, &e.last, &e.since, &e.audit); err != nil {
+				return err
+			}
+			if old := r.endings[id]; old == nil || old.since < e.since {
+				r.endings[id] = e
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("load deletions: %w", err)
+		}
+	}
+	return nil
+}
+
+// partRule is a PartOf as the owner sees it.
+type partRule struct {
+	part     *meta.Type
+	relation *meta.Attr
+	ops      []string
+}
+
+// partRules returns the rules by which an operation on assets of a type reaches
+// what belongs to them.
+func (l *layout) partRules(t *meta.Type, op string) []partRule {
+	var all []partRule
+	for _, p := range l.parts {
+		if p.relation.Reaches(t) && slices.Contains(p.ops, op) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// errSplit says that the commands of a stretch reach more assets than are held
+// in memory at once.
+var errSplit = fault.Transientf(nil, "the commands reach too many assets at once")
+
+// loadParts locks and loads what belongs to assets on which operations run that
+// reach it; more than one command reaches no more than a stretch holds.
+func (r *run) loadParts(ctx context.Context, owners []int64, several bool) error {
+	owners = slices.DeleteFunc(slices.Clone(owners), func(id int64) bool {
+		done := r.withParts[id]
+		r.withParts[id] = true
+		return done
+	})
+	var pairs []following
+	for len(owners) > 0 {
+		n := min(len(owners), db.MaxIn)
+		for _, p := range r.e.layout.parts {
+			found, err := r.partsBy(ctx, p, owners[:n])
+			if err != nil {
+				return fmt.Errorf("load what belongs: %w", err)
+			}
+			pairs = append(pairs, found...)
+		}
+		owners = owners[n:]
+		switch {
+		case several && len(pairs) > MaxStretch:
+			return errSplit
+		case r.e.MaxAssets > 0 && len(pairs) > r.e.MaxAssets:
+			r.over = true
+			return TooManyAssets(r.e.MaxAssets)
+		}
+	}
+	ids := make([]int64, len(pairs))
+	for i, p := range pairs {
+		ids[i] = p.follower
+	}
+	if err := r.loadRows(ctx, slices.DeleteFunc(ids, func(id int64) bool { return r.rows[id] != nil })); err != nil {
+		return err
+	}
+	for _, p := range pairs {
+		if f := r.rows[p.follower]; f != nil {
+			r.parts[p.followed] = append(r.parts[p.followed], f)
+		}
+	}
+	return nil
+}
+
+// partsBy finds what belongs to owners by one rule, in id order.
+func (r *run) partsBy(ctx context.Context, p partRule, owners []int64) ([]following, error) {
+	in, args := db.InArgs(owners)
+	at := p.relation.Place
+	query := `SELECT ` + at.Column + `, id FROM asset WHERE ` + at.Column + ` IN ` + in + ` AND type = ? ORDER BY id`
+	args = append(args, p.part.Code)
+	if at.Kind == meta.InLinks {
+		query = `SELECT to_id, from_id FROM asset_link WHERE to_id IN ` + in + ` AND from_type = ? AND relation = ? AND until_moment = ? ORDER BY from_id`
+		args = append(args, at.Code, forever)
+	}
+	rows, err := r.s.tx.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	var all []following
+	err = each(rows, func() error { return scanFollowing(rows, &all) })
+	return all, err
+}
+
+// reach runs an operation on what belongs to an asset, each as a change of its
+// own, where its state fits; Undelete where it was deleted with the asset.
+func (r *run) reach(ctx context.Context, w *row, op *meta.Op) error {
+	rules := r.e.layout.partRules(w.typ, op.Name)
+	if len(rules) == 0 {
+		return nil
+	}
+	if !w.fresh {
+		if err := r.loadParts(ctx, []int64{w.id}, false); err != nil {
+			return err
+		}
+	}
+	if op.Effect.Back {
+		if err := r.loadEndings(ctx, r.deletedParts([]int64{w.id})); err != nil {
+			return err
+		}
+	}
+	for _, rule := range rules {
+		for _, f := range r.parts[w.id] {
+			if f.typ != rule.part || r.rows[f.id] != f {
+				continue
+			}
+			at, err := r.pointsTo(ctx, f, rule.relation)
+			if err != nil {
+				return err
+			}
+			if at != w.id || !r.goesWith(w, f, op) {
+				continue
+			}
+			if err := r.carry(ctx, f, op); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// goesWith reports whether an operation on w runs on its part f, too.
+func (r *run) goesWith(w, f *row, op *meta.Op) bool {
+	if !mayRun(op, f.cur.code) {
+		return false
+	}
+	return !op.Effect.Back || r.endings[f.id].endedWith(r.endings[w.id])
+}
+
+// carry does to a part what an operation does to its owner.
+func (r *run) carry(ctx context.Context, f *row, op *meta.Op) error {
+	r.touch(f)
+	r.carried++
+	if op.Effect.Back {
+		if err := r.restore(ctx, f); err != nil {
+			return err
+		}
+	} else {
+		f.setState(op.Effect.To)
+	}
+	f.cur.reached = op.Name
+	return r.reach(ctx, f, op)
+}
+
+// reachedBy reports whether an operation has been run on an asset in this
+// request already, with what it belongs to.
+func (r *run) reachedBy(w *row, op *meta.Op) bool {
+	return w.cur.reached == op.Name && !mayRun(op, w.cur.code)
+}
+
+// deletedParts returns those of the loaded parts of owners that are deleted.
+func (r *run) deletedParts(owners []int64) []int64 {
+	var ids []int64
+	for _, id := range owners {
+		for _, f := range r.parts[id] {
+			if f.cur.code == stateDeleted && !f.fresh {
+				ids = append(ids, f.id)
+			}
+		}
+	}
+	return ids
+}
+
+// tooMany reports whether the request has changed more assets than one may,
+// those its operations reached included.
+func (r *run) tooMany() error {
+	most, aside := r.e.MaxAssets, r.s.aside+r.aside
+	if r.over || most > 0 && aside > 0 && r.s.counted+aside > most {
+		return TooManyAssets(most)
+	}
+	return nil
+}
+
+// keepReached tells the session what the run's operations reached.
+func (r *run) keepReached() {
+	r.s.aside += r.aside
+	for _, w := range r.changed {
+		if by := w.cur.reached; by != "" {
+			if r.s.reached == nil {
+				r.s.reached = map[int64]string{}
+			}
+			r.s.reached[w.id] = by
+		} else {
+			delete(r.s.reached, w.id)
+		}
+	}
+}
+
+// belongs notes that an asset has come to belong to another.
+func (r *run) belongs(w *row, a *meta.Attr, to int64) {
+	if p := w.typ.PartOf; p.Relation == a.Name {
+		r.parts[to] = append(r.parts[to], w)
+	}
+}
