@@ -20,7 +20,7 @@ var bulkRows = []rowGroup{
 	{"execute", "operations in a request (interface 4.3, decision 91)", `on one, on an alias, on many by where, on many by filter, where IsDeleted, args, alias as argument, subquery as argument, list, new assets not listed`},
 	{"operation", "each operation (interface 3 and 4.3, decisions 88 to 91)", `Delete, Undelete, Inactivate, Reactivate, Activate, Close, Timebox Activate, Timebox Close, Timebox MakeFuture, Timebox Reactivate,
 		QuickClose, QuickSignup, Copy, DeepCopy, ShallowCopy, Split, MakeTemplate, StoryToEpic, EpicToStory, GenerateSubStory, GenerateSubEpic, Breakdown, ConvertToDefect, ConvertToTeam,
-		CopyAcceptanceTestsFromRegressionSuite, AssignMemberWithRole, AssignToScopeWithRole, Send, MarkAsRead, MarkAsUnread, MarkAsArchived, MarkAsUnarchived`},
+		CopyAcceptanceTestsFromRegressionSuite, AssignMemberWithRole, AssignToScopeWithRole, Send, MarkAsRead, MarkAsUnread, MarkAsArchived, MarkAsUnarchived, returns to its state, reaches what belongs to it`},
 	{"validator", "validators of operations", `attribute, refuses`},
 	{"two phases", "projection and processing (decision 10)", `found before the first command, processed in order`},
 	{"preview", "previews (interface 4.3)", `create, automatic alias, nested creates flattened, aliased create stays whole, update, execute, one per asset, query, deferred stays as written, find and replace,

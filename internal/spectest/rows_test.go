@@ -19,7 +19,7 @@ var queryRows = []rowGroup{
 		null, to-many relation, relation value, Boolean, asset state, asset type, date, list of scalars`},
 	{"aggregate", "aggregates (interface 2.3, decisions 16, 18)", `Sum, Count, DistinctCount, Min, Max, MinDate, MaxDate, And, Or, MaxState, in filters, deleted counted`},
 	{"visibility", "what is visible (interface 3 and 5, decision 16)", `deleted hidden, closed and templates shown, lifted by IsDeleted, lifted by AssetState, lifted inside brackets, not lifted by others,
-		scopes of the caller`},
+		scopes of the caller, in a deleted project`},
 	{"key", "the keys of a query (interface 4.3, decisions 14, 15, 17, 18)", `endpoints, body, response, in bulk, from, select, nested select, nested where, nested filter, nested sort, where, filter, with,
 		sort, sort by an aggregate, default order, find, findin, page, asof, asof All, group, unknown key`},
 	{"row", "the values of a row (interface 2.5)", `_oid, key, text, number, Boolean, null, relation, to-many, ID, projection through many, nested select, group, asset state, asset type, date,
