@@ -194,62 +194,6 @@ func (p *processing) account(s *step, o asset.Outcome) {
 	}
 }
 
-// later resolves an update or operation whose turn has come.
-func (p *processing) later(ctx context.Context, s *step) error {
-	s.deferred = false
-	written := s.node
-	pr := &projection{Engine: p.Engine, q: p.q, who: p.who, aliases: p.aliases, most: p.res.cfg.maxAffected}
-	c := &command{index: s.index, alias: s.alias, node: s.node, kind: s.kind}
-	from, _ := target(s.node)
-	if strings.HasPrefix(from.Text, "@") && plain(s.node) {
-		h, ok := p.s.Handle(from.Text)
-		if !ok {
-			s.err, s.deferred = fault.Placed(oid.Invalid(from.Text), from.At), true
-			return p.step(ctx, s)
-		}
-		s.handle, s.typ = h, h.Type
-		pr.expand(c, s, oid.OID{})
-	} else {
-		if err := p.flush(ctx); err != nil {
-			return err
-		}
-		if err := p.find(ctx, pr, c, s, from); err != nil {
-			return err
-		}
-	}
-	p.define(pr.steps)
-	for _, each := range pr.steps {
-		if each.node == c.node {
-			each.node = written
-		}
-		if err := p.step(ctx, each); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// find projects a deferred command against the data as it is now.
-func (p *processing) find(ctx context.Context, pr *projection, c *command, s *step, from *doc.Node) error {
-	node, err := p.substitute(s.node)
-	if err != nil {
-		s.err, s.deferred = err, true
-		pr.steps = append(pr.steps, s)
-		return nil
-	}
-	if plain(s.node) && strings.Contains(from.Text, ":") {
-		if err := pr.one(c, s, from); err != nil {
-			return err
-		}
-		return pr.lookUp(ctx)
-	}
-	s.node, c.node = node, node
-	if err := pr.many(ctx, c, s); err != nil {
-		return err
-	}
-	return pr.lookUp(ctx)
-}
-
 // query answers a query where it stands among the other commands. A query that
 // fails adds no result set.
 func (p *processing) query(ctx context.Context, s *step) error {
