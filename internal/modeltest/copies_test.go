@@ -70,7 +70,7 @@ func (k *work) spawn(typ string) *thing {
 func (k *work) inherit(t, src *thing) error {
 	alive := func(label, typ string) bool {
 		x := k.things[label]
-		return x != nil && x.state != 255 && isA(x.typ, typ)
+		return x != nil && !k.gone(x) && isA(x.typ, typ)
 	}
 	for _, a := range attrs[t.typ] {
 		from, has := attrOf(src.typ, a.name)

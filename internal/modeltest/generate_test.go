@@ -100,8 +100,10 @@ func (g *generator) command() *command {
 		return &command{create: g.create(one(g, "Scope", "Theme", "Epic", "Epic", "Story", "Story", "Story", "Task", "Task", "Member", "Note", "Schedule", "Timebox"), 2, nil)}
 	case n < 68:
 		return g.update()
-	case n < 84:
+	case n < 80:
 		return g.operation()
+	case n < 84:
+		return g.burial()
 	case n < 94:
 		return g.query()
 	}
@@ -295,6 +297,18 @@ func (g *generator) operation() *command {
 	}
 	if c.where != nil && g.chance(10) {
 		c.alias = "@" + strings.ReplaceAll(g.label("later"), "#", "")
+	}
+	return c
+}
+
+// burial deletes or brings back what belongs to something, or what it belongs to.
+func (g *generator) burial() *command {
+	c := &command{op: one(g, "Delete", "Undelete")}
+	names := map[string][]string{"Scope": {"p", "q"}, "Story": {"a"}, "Task": {"a", "d"}, "PrimaryWorkitem": {"a"}, "Workitem": {"a", "d"}}
+	typ := one(g, "Scope", "Story", "Story", "Task", "PrimaryWorkitem", "Workitem")
+	c.from, c.where = typ, obj{{key: "Name", val: one(g, names[typ]...)}}
+	if c.op == "Undelete" || g.chance(20) {
+		c.where = append(c.where, pair{key: "IsDeleted", val: c.op == "Undelete" || g.chance(20)})
 	}
 	return c
 }

@@ -18,14 +18,24 @@ func (k *work) operate(c *change, s *step) (skip bool, err error) {
 	if !ok {
 		return false, fmt.Errorf("Unknown Operation '%s.%s'", t.typ, s.cmd.op)
 	}
-	if len(op.from) > 0 && !slices.Contains(op.from, t.state) || len(op.from) == 0 && t.state == 255 {
+	if !op.fits(t.state) && k.reached[t.label] == s.cmd.op {
+		return false, nil // done already, with its story
+	}
+	if !op.fits(t.state) || k.mustStay(t) && op.to >= 128 || copies && k.misses(t) {
 		return false, fmt.Errorf("Invalid Operation '%s.%s'", t.typ, s.cmd.op)
 	}
 	if op.set != "" {
 		t.one["State"] = op.set
 	}
-	if op.to >= 0 {
-		t.state = op.to
+	switch s.cmd.op {
+	case "Delete":
+		k.remove(t)
+	case "Undelete":
+		k.bringBack(t)
+	default:
+		if op.to >= 0 {
+			t.state = op.to
+		}
 	}
 	if copies {
 		return false, k.copies(c, s.cmd.op)
@@ -98,4 +108,47 @@ func (k *work) assign(c *change, args obj) error {
 	k.roles[[2]string{scope.label, member.label}] = role.label + owner
 	c.touched = true
 	return nil
+}
+
+func (o operation) fits(state int) bool {
+	if len(o.from) == 0 {
+		return state != 255
+	}
+	return slices.Contains(o.from, state)
+}
+
+// mustStay reports whether nothing may end a thing.
+func (k *work) mustStay(t *thing) bool { return t.label == "Scope:0" || t.label == "Member:20" }
+
+// misses reports whether a copy of a thing would lack what it must have.
+func (k *work) misses(t *thing) bool {
+	up := k.things[t.one["Scope"]]
+	if t.typ == "Task" {
+		up = k.things[t.one["Parent"]]
+	}
+	return up == nil || k.gone(up)
+}
+
+// remove deletes a thing, and the tasks of a story.
+func (k *work) remove(t *thing) {
+	k.deletions++
+	t.was, t.state, t.by = t.state, 255, k.deletions
+	for _, task := range k.things {
+		if task.typ == "Task" && task.one["Parent"] == t.label && task.state != 255 {
+			task.was, task.state, task.by = task.state, 255, t.by
+			k.reached[task.label] = "Delete"
+		}
+	}
+}
+
+// bringBack undeletes a thing, and the tasks that were deleted with it.
+func (k *work) bringBack(t *thing) {
+	for _, task := range k.things {
+		if task.typ == "Task" && task.one["Parent"] == t.label && task.state == 255 && task.by == t.by {
+			task.state, task.by = task.was, 0
+			k.reached[task.label] = "Undelete"
+		}
+	}
+	t.state, t.by = t.was, 0
+	k.ownState(t)
 }

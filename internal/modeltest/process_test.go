@@ -76,6 +76,9 @@ func (k *work) carryOut(s *step) {
 		k.modified = append(k.modified, s.target)
 	default:
 		k.operated = append(k.operated, s.target)
+		if old := before.things[s.target]; !old.equal(k.things[s.target]) {
+			delete(k.reached, s.target)
+		}
 	}
 }
 
@@ -332,10 +335,10 @@ func (k *work) ask(typ, name string, v any) (any, error) {
 // reach finds the target of a step as it is now.
 func (k *work) reach(c *change, s *step) (skip bool, err error) {
 	c.me = k.things[s.target]
-	if c.me.state == 255 && s.viaTag {
+	if k.gone(c.me) && s.viaTag {
 		return true, nil
 	}
-	if c.me.state == 255 && s.cmd.update != nil && !s.dead {
+	if k.gone(c.me) && s.cmd.update != nil && !s.dead {
 		return false, fmt.Errorf("Invalid OID token: %s", tokenMark+s.target)
 	}
 	return false, nil
@@ -393,7 +396,7 @@ func (k *work) query(s *step) {
 	}
 	rows := []map[string]any{}
 	for _, t := range found {
-		if t.state == 255 && !hasKey(c.where, "IsDeleted") {
+		if k.gone(t) && !hasKey(c.where, "IsDeleted") {
 			continue
 		}
 		row := map[string]any{"_oid": t.label}

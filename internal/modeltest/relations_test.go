@@ -36,7 +36,7 @@ func (c *change) resolve(a attr, v any) (*thing, error) {
 	default:
 		return nil, fmt.Errorf("Resolution'Unresolved'%s.%s'%s", c.me.typ, a.name, a.says)
 	}
-	if !isA(t.typ, a.to) || t.state == 255 {
+	if !isA(t.typ, a.to) || c.gone(t) {
 		return t, violation("Invalid", c.me.typ, a.name)
 	}
 	return t, nil
@@ -53,7 +53,7 @@ func (c *change) byName(typ, name string) *thing {
 		for _, t := range c.before.sorted(typ) {
 			v, has := t.val[attr]
 			switch {
-			case t.state == 255 || !has:
+			case c.before.gone(t) || !has:
 			case v == name || v == typ+".Name'"+name:
 				exact = append(exact, t)
 			case strings.EqualFold(v, name):

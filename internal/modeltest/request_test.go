@@ -47,13 +47,14 @@ type work struct {
 	defined map[alias]bool
 	taken   map[alias]bool // defined by a step before
 	made    map[alias]string
+	reached map[string]string // the operation on its story that a task was last reached by
 	answer
 }
 
 // run is a request on the world, which it changes.
 func (w *world) run(r *request) answer {
 	before := w.clone()
-	k := &work{world: w, most: r.most, imports: r.imports, defined: r.aliases(), taken: map[alias]bool{}, made: map[alias]string{}}
+	k := &work{world: w, most: r.most, imports: r.imports, defined: r.aliases(), taken: map[alias]bool{}, made: map[alias]string{}, reached: map[string]string{}}
 	var steps []*step
 	for i, c := range r.commands {
 		if r.config() {
@@ -229,7 +230,7 @@ func (k *work) expand(s *step) []*step {
 	}
 	var steps []*step
 	for _, t := range targets {
-		if plain && t.state == 255 {
+		if plain && k.gone(t) {
 			continue
 		}
 		if c.update == nil {
@@ -238,11 +239,11 @@ func (k *work) expand(s *step) []*step {
 				calls = []obj{nil}
 			}
 			for _, args := range calls {
-				steps = append(steps, &step{index: s.index, cmd: c, target: t.label, dead: t.state == 255, args: args})
+				steps = append(steps, &step{index: s.index, cmd: c, target: t.label, dead: k.gone(t), args: args})
 			}
 			continue
 		}
-		each := &step{index: s.index, cmd: c, target: t.label, dead: t.state == 255, label: t.typ}
+		each := &step{index: s.index, cmd: c, target: t.label, dead: k.gone(t), label: t.typ}
 		var below []*step
 		for _, p := range c.update {
 			rest, ahead, more := k.split(s.index, t.typ, each, p)
@@ -333,7 +334,7 @@ func (k *work) find(typ string, where obj) ([]*thing, error) {
 				fits = fits && has && strings.EqualFold(got, v)
 			}
 		}
-		if fits && (dead || t.state != 255) {
+		if fits && (dead || !k.gone(t)) {
 			found = append(found, t)
 		}
 	}

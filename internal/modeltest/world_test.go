@@ -18,6 +18,8 @@ type thing struct {
 	one        map[string]string // to-one relations: label
 	tags       []string
 	versions   int // below 0: not counted any more
+	was        int // the state it was deleted in
+	by         int // which deletion it was; tasks share that of their story
 }
 
 const uncounted = -1 << 20
@@ -43,10 +45,12 @@ type world struct {
 	ranks  map[string][]string  // by rank space, first the highest
 	logins map[string]string    // label by user name in lower case
 	places map[string]int       // by rank space: how often something was ranked
+
+	deletions int // so far
 }
 
 func (w *world) clone() *world {
-	c := &world{map[string]*thing{}, maps.Clone(w.links), maps.Clone(w.roles), map[string][]string{}, maps.Clone(w.logins), maps.Clone(w.places)}
+	c := &world{map[string]*thing{}, maps.Clone(w.links), maps.Clone(w.roles), map[string][]string{}, maps.Clone(w.logins), maps.Clone(w.places), w.deletions}
 	for l, t := range w.things {
 		c.things[l] = t.clone()
 	}
@@ -54,6 +58,26 @@ func (w *world) clone() *world {
 		c.ranks[s] = slices.Clone(r)
 	}
 	return c
+}
+
+// gone reports whether a thing is deleted, or a project that it lies in.
+func (w *world) gone(t *thing) bool {
+	if t.state == 255 {
+		return true
+	}
+	at := w.things[t.one["Scope"]]
+	switch t.typ {
+	case "Scope":
+		at = t
+	case "Note":
+		at = w.things[t.one["SecurityScope"]]
+	}
+	for ; at != nil; at = w.things[at.one["Parent"]] {
+		if at.state == 255 {
+			return true
+		}
+	}
+	return false
 }
 
 // sorted are the things of a type, or below it, in order of creation.
