@@ -150,7 +150,7 @@ func parse(s string) token.Filter {
 func (e *evaluator) choose(f from, a *ask, candidates []node, withDeleted bool) []node {
 	var kept []node
 	for _, n := range candidates {
-		if (withDeleted || n.state != deleted) && e.fits(f, a, n) {
+		if (withDeleted || !n.gone()) && e.fits(f, a, n) {
 			kept = append(kept, n)
 		}
 	}

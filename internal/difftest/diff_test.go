@@ -171,8 +171,10 @@ func (r *run) look() {
 	for _, s := range r.servers {
 		r.align(s.d)
 		both = append(both, load(r, s.d, r.m))
-		if d := closureDiff(r, s.d, both[0]); d != "" {
-			r.Fatalf("%s: %s", s.name, d)
+		for _, diff := range []func(testing.TB, *db.DB, *world) string{closureDiff, hiddenDiff} {
+			if d := diff(r, s.d, both[0]); d != "" {
+				r.Fatalf("%s: %s", s.name, d)
+			}
 		}
 	}
 	if d := cmp.Diff(strings.Split(both[0].dump(), "\n"), strings.Split(both[1].dump(), "\n")); d != "" {

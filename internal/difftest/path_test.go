@@ -193,7 +193,7 @@ func (e *evaluator) hop(ctx, n node, s step, why purpose) []node {
 		if s.now {
 			x = e.w.at(current).get(x.id)
 		}
-		if x.none() || !x.typ.IsA(s.to) || !e.sees(x) || hide && x.state == deleted {
+		if x.none() || !x.typ.IsA(s.to) || !e.sees(x) || hide && x.gone() {
 			continue
 		}
 		if s.filter != nil && !e.holds(ctx, x, s.to, *s.filter) {
@@ -260,10 +260,7 @@ func (e *evaluator) read(ctx, n node, l leaf) any {
 	case l.cond != nil:
 		return e.holds(ctx, n, n.typ, *l.cond)
 	case l.may != nil:
-		if len(l.may.Effect.From) == 0 {
-			return n.state < deleted
-		}
-		return slices.Contains(l.may.Effect.From, int(n.state))
+		return e.mayRun(n, l.may.Name)
 	case l.calc != nil:
 		return e.aggregate(ctx, n, *l.calc)
 	case l.attr == nil:

@@ -1,0 +1,95 @@
+package difftest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// ref returns the id in a column, nil when there is none.
+func (n node) ref(column string) any {
+	if n.none() {
+		return nil
+	}
+	return n.columns[slices.IndexFunc(n.in.w.m.Columns, func(c meta.Column) bool { return c.Name == column })]
+}
+
+// gone reports whether an asset is deleted, or the project it lies in, or one
+// above that.
+func (n node) gone() bool {
+	if n.state == deleted {
+		return true
+	}
+	if n.typ.Secured == (meta.Secured{}) {
+		return false
+	}
+	seen := map[int64]bool{}
+	for at := n.in.get(n.ref("scope_id")); !at.none() && !seen[at.id]; at = at.in.get(at.ref("parent_id")) {
+		if at.state == deleted {
+			return true
+		}
+		seen[at.id] = true
+	}
+	return false
+}
+
+// mayRun reports whether an operation may run on an asset, whoever asks.
+func (e *evaluator) mayRun(n node, name string) bool {
+	op, ok := n.typ.Op(name)
+	if !ok || n.state == deleted && len(op.Effect.From) == 0 ||
+		len(op.Effect.From) > 0 && !slices.Contains(op.Effect.From, int(n.state)) {
+		return false
+	}
+	if op.Effect.To >= 128 && slices.ContainsFunc(e.w.m.Instances, func(in meta.Instance) bool {
+		return in.Type == n.typ && n.typ.Keep != nil && in.Type.Stored(in.ID) == n.id
+	}) {
+		return false
+	}
+	if result, ok := e.w.m.Type(op.Effect.Result); ok {
+		for _, a := range result.Attrs {
+			from, has := n.typ.Attr(a.Name)
+			if !a.Required || !a.ToOne() || !has {
+				continue
+			}
+			if to := n.related(from); len(to) == 0 || to[0].gone() {
+				return false
+			}
+		}
+	}
+	all := &evaluator{w: e.w, who: auth.System}
+	return op.Effect.When == "" || all.holds(n, n, n.typ, parse(op.Effect.When))
+}
+
+// hiddenDiff compares scope_hidden, which is kept, with the projects that are
+// deleted or below a deleted one at every moment.
+func hiddenDiff(t testing.TB, d *db.DB, w *world) string {
+	t.Helper()
+	kept := rows(t, d, "SELECT scope_id, since_moment, until_moment FROM scope_hidden", 3)
+	moments := []int64{current}
+	for _, s := range w.stamps {
+		moments = append(moments, s[0])
+	}
+	for _, m := range moments {
+		have, want := map[int64]bool{}, map[int64]bool{}
+		for _, k := range kept {
+			if whole(k[1]) <= m && m < whole(k[2]) {
+				have[whole(k[0])] = true
+			}
+		}
+		for _, n := range w.at(m).nodes() {
+			if n.typ.Secured.Self && n.gone() {
+				want[n.id] = true
+			}
+		}
+		if d := cmp.Diff(want, have); d != "" {
+			return fmt.Sprintf("scope_hidden at moment %d, want - and have +:\n%s", m, d)
+		}
+	}
+	return ""
+}
