@@ -46,6 +46,7 @@ var checks = []struct {
 	{"values", (*checker).values},
 	{"cycles", (*checker).cycles},
 	{"project tree", (*checker).projectTree},
+	{"hidden projects", (*checker).hiddenProjects},
 	{"memberships", (*checker).memberships},
 	{"followers", (*checker).followers},
 	{"own scope", (*checker).ownScope},

@@ -55,6 +55,10 @@ var history = []string{
 	  {"from": "Scope:1002", "update": {"Parent": "Scope:1001"}},
 	  {"from": "Scope:1002", "execute": {"op": "AssignMemberWithRole", "args": {"Member": "Member:1007", "Role": "Role:8"}}},
 	  {"from": "Member:1007", "update": {"Scopes": {"remove": "Scope:1002"}}}]`,
+	`{"from": "Scope:1001", "execute": "Delete"}`,
+	`[{"oid": "Scope:1002", "update": {"Parent": "Scope:0"}}, {"oid": "Scope:1001", "update": {"Reference": "r"}}]`,
+	`[{"oid": "Scope:1001", "execute": "Undelete"}, {"oid": "Scope:1002", "update": {"Parent": "Scope:1001"}}, {"oid": "Scope:1001", "execute": "Delete"}]`,
+	`[{"oid": "Scope:1001", "execute": "Undelete"}, {"oid": "Scope:1002", "execute": "Delete"}]`,
 }
 
 func build(t *testing.T, d *db.DB) {
@@ -133,6 +137,10 @@ var corruptions = []struct{ why, sql, want string }{
 	{"a task in another project than its story", `UPDATE asset SET scope_id = 0 WHERE id = 1006`, "followers: asset 1006"},
 	{"a note in another project than its asset", `UPDATE asset SET scope_id = 0 WHERE id = 1008`, "followers: asset 1008"},
 	{"a task in another team than its story", `UPDATE asset SET team_id = 1 WHERE id = 1006`, "followers: asset 1006"},
+	{"a project hidden that is not", `INSERT INTO scope_hidden VALUES (1001, 1001, 1001, 9223372036854775807)`, "hidden projects: scope_hidden 1001"},
+	{"a project hidden twice", `INSERT INTO scope_hidden SELECT scope_id, by_id, since_moment + 1, until_moment FROM scope_hidden WHERE until_moment > 99999`, "hidden projects: scope_hidden 1002"},
+	{"a deleted project not hidden", `DELETE FROM scope_hidden WHERE until_moment > 99999`, "hidden projects: scope_hidden 1002"},
+	{"a wrong past of a hidden project", `UPDATE scope_hidden SET until_moment = until_moment + 1 WHERE by_id = 1001 AND scope_id = 1002`, "hidden projects: scope_hidden 1002"},
 	{"a project in another project's scope", `UPDATE asset SET scope_id = 0 WHERE id = 1001`, "own scope: asset 1001"},
 	{"a state that the attribute does not say", `UPDATE asset SET state = 128 WHERE id = 1010`, "states: asset 1010"},
 	{"a Number twice", `UPDATE asset SET number = 'S-01001' WHERE id = 1011`, "numbers: asset 1005"},
