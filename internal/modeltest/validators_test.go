@@ -1,0 +1,322 @@
+package modeltest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// prepared makes an asset of every type that others need, and of Story and Task
+// more than one, so that what operations need is there, deleted, or in a deleted
+// project.
+var prepared = []string{
+	`[{"AssetType": "Scope", "Name": "kept", "Parent": "Scope:0", "BeginDate": "2026-01-01"},
+	  {"AssetType": "Scope", "Name": "hidden", "Parent": "Scope:0", "BeginDate": "2026-01-01"},
+	  {"AssetType": "Schedule", "Name": "H"},
+	  {"AssetType": "RegressionPlan", "Name": "P", "Scope": "Scope:1001"},
+	  {"AssetType": "RegressionSuite", "Name": "R", "RegressionPlan": "RegressionPlan:1004"},
+	  {"AssetType": "RegressionSuite", "Name": "R2", "RegressionPlan": "RegressionPlan:1004"},
+	  {"AssetType": "Story", "Name": "plain", "Scope": "Scope:1001", "Children": [{"AssetType": "Task", "Name": "T"}, {"AssetType": "Test", "Name": "A"}]},
+	  {"AssetType": "Story", "Name": "parent", "Scope": "Scope:1001", "Children": [{"AssetType": "Task", "Name": "T of a deleted one"}]},
+	  {"AssetType": "Story", "Name": "hidden", "Scope": "Scope:1002", "Children": [{"AssetType": "Task", "Name": "T hidden"}]},
+	  {"AssetType": "Epic", "Name": "E", "Scope": "Scope:1001"},
+	  {"AssetType": "Epic", "Name": "E", "Scope": "Scope:1002"},
+	  {"AssetType": "TestSet", "Name": "set", "Scope": "Scope:1001", "RegressionSuite": "RegressionSuite:1005"},
+	  {"AssetType": "TestSet", "Name": "without", "Scope": "Scope:1001", "RegressionSuite": "RegressionSuite:1006"},
+	  {"AssetType": "Story", "Name": "to epic", "Scope": "Scope:1001"},
+	  {"AssetType": "Story", "Name": "to an epic with more", "Scope": "Scope:1001"},
+	  {"AssetType": "Story", "Name": "to a deleted epic", "Scope": "Scope:1001"}]`,
+	`[{"oid": "RegressionSuite:1006", "execute": "Delete"}, {"oid": "Story:1010", "execute": "Delete"},
+	  {"oid": "Story:1018", "execute": "Breakdown"}, {"oid": "Story:1019", "execute": "Breakdown"}, {"oid": "Story:1020", "execute": "Breakdown"}]`,
+	`[{"oid": "Task:1011", "execute": "Undelete"},
+	  {"AssetType": "Story", "Name": "below", "Scope": "Scope:1001", "Super": {"from": "Epic", "where": {"Name": "to an epic with more"}}},
+	  {"from": "Epic", "where": {"Name": "to a deleted epic"}, "execute": "Delete"},
+	  {"oid": "Scope:1002", "execute": "Delete"}]`,
+}
+
+// states are all that an asset can be in.
+var states = []int{0, 64, 128, 200, 208, 255}
+
+// TestValidators walks the model: of every asset, in every state, the validator
+// of each operation says what happens when it is run, and it says the same in
+// select, where and sort. Whoever asks, it says the same.
+func TestValidators(t *testing.T) {
+	for _, dialect := range []string{"sqlite", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			v := newValidation(t, open[dialect](t))
+			if v.tried = 0; testing.Short() {
+				t.Skip("walks every type")
+			}
+			for _, o := range v.everything() {
+				v.asset(o)
+			}
+			for _, typ := range []string{"Scope", "Member", "Story", "Task", "TestSet", "State"} {
+				v.sorted(typ)
+			}
+			if v.tried < 1000 {
+				t.Errorf("only %d operations were tried", v.tried)
+			}
+			t.Logf("%d operations, %d of them ran", v.tried, v.ran)
+		})
+	}
+}
+
+type validation struct {
+	*testing.T
+	d          *db.DB
+	assets     *asset.Engine
+	finder     *find.Finder
+	tried, ran int
+}
+
+func newValidation(t *testing.T, d *db.DB) *validation {
+	if err := asset.Seed(t.Context(), d, model); err != nil {
+		t.Fatal(err)
+	}
+	v := &validation{T: t, d: d, assets: asset.New(d, model, logins{}, nil, nil), finder: find.New(d, model)}
+	e := bulk.New(v.assets, v.finder)
+	for _, body := range append(slices.Clone(prepared), v.oneOfEach()) {
+		got, err := e.Run(t.Context(), auth.System, []byte(body), false, bulk.Options{})
+		if err != nil || !strings.Contains(string(got), `"commandFailures":{"commands":[],`) {
+			t.Fatalf("%v\n%s", err, got)
+		}
+	}
+	return v
+}
+
+// oneOfEach creates an asset of every type, with what it requires.
+func (v *validation) oneOfEach() string {
+	given := map[string]string{"Scope": "Scope:1001", "Schedule": "Schedule:1003", "Parent": "Story:1007", "RegressionPlan": "RegressionPlan:1004",
+		"RegressionSuite": "RegressionSuite:1005", "Asset": "Story:1007", "Workitem": "Story:1007", "Member": "Member:20", "DefaultRole": "Role:4", "State": "State:101"}
+	var all []map[string]any
+	for _, t := range model.Types {
+		if t.Abstract || t.Virtual {
+			continue
+		}
+		c := map[string]any{"AssetType": t.Name}
+		for _, a := range t.Attrs {
+			switch {
+			case !a.Required || a.ReadOnly || a.Default != "":
+			case t.Name == "Scope" && a.Name == "Parent":
+				c[a.Name] = "Scope:1001"
+			case a.Kind == meta.Relation:
+				c[a.Name] = given[a.Name]
+			case a.Name == "EndDate":
+				c[a.Name] = "2026-02-01"
+			case a.Kind == meta.Date:
+				c[a.Name] = "2026-01-01"
+			case a.Kind == meta.Numeric:
+				c[a.Name] = 1
+			default:
+				c[a.Name] = "one " + t.Name
+			}
+		}
+		all = append(all, c)
+	}
+	b, err := json.Marshal(all)
+	if err != nil {
+		v.Fatal(err)
+	}
+	return string(b)
+}
+
+// everything returns all assets there are but most of the list values.
+func (v *validation) everything() []oid.OID {
+	rows, err := v.d.Query(v.Context(), `SELECT id, type FROM asset ORDER BY id`)
+	if err != nil {
+		v.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	list, _ := model.Type("List")
+	seen := map[*meta.Type]bool{}
+	var all []oid.OID
+	for rows.Next() {
+		var id int64
+		var code int
+		if err := rows.Scan(&id, &code); err != nil {
+			v.Fatal(err)
+		}
+		t, _ := model.TypeByCode(code)
+		if t.IsA(list) && seen[t] {
+			continue
+		}
+		seen[t] = true
+		all = append(all, oid.OID{Type: t.Name, ID: t.Shown(id)})
+	}
+	if err := rows.Err(); err != nil {
+		v.Fatal(err)
+	}
+	return all
+}
+
+// asset tries all operations on an asset, in each state.
+func (v *validation) asset(o oid.OID) {
+	t, _ := model.Type(o.Type)
+	var was int
+	if err := v.d.QueryRow(v.Context(), `SELECT state FROM asset WHERE id = ?`, t.Stored(o.ID)).Scan(&was); err != nil {
+		v.Fatal(err)
+	}
+	for _, state := range states {
+		v.set(t.Stored(o.ID), state)
+		for _, op := range t.Ops {
+			if op.Validator != "" {
+				v.operation(o, state, op)
+			}
+		}
+		v.update(o, t, state)
+	}
+	v.set(t.Stored(o.ID), was)
+}
+
+// set changes the state of an asset, whatever the rules say. What is hidden
+// follows no state but that of the projects made for it.
+func (v *validation) set(id int64, state int) {
+	for _, query := range []string{`UPDATE asset SET state = ? WHERE id = ?`, `UPDATE asset_version SET state = ? WHERE id = ? AND until_moment = 9223372036854775807`} {
+		if _, err := v.d.Exec(v.Context(), query, state, id); err != nil {
+			v.Fatal(err)
+		}
+	}
+}
+
+// operation holds what the validator says against what happens.
+func (v *validation) operation(o oid.OID, state int, op *meta.Op) {
+	err := v.try(&asset.Command{Verb: asset.Operate, Target: asset.Ref{OID: o}, Op: op.Name})
+	v.tried++
+	if err == nil {
+		v.ran++
+	}
+	blind := auth.Actor{Member: auth.SystemMember, Scopes: []int64{1001, 1002}}
+	for _, who := range []auth.Actor{auth.System, blind} {
+		if says, seen := v.says(who, o, op.Validator); seen && says != (err == nil) {
+			v.Errorf("%s in state %d: %s says %v to %v, but %s answers %v", o, state, op.Validator, says, who.All, op.Name, err)
+		}
+	}
+}
+
+// update holds IsReadOnly against what happens to an ordinary update of each
+// attribute: of a read-only asset none succeeds.
+func (v *validation) update(o oid.OID, t *meta.Type, state int) {
+	says, _ := v.says(auth.System, o, "IsReadOnly")
+	can := false
+	for _, a := range t.Attrs {
+		if a.ReadOnly || a.Multi || a.Kind == meta.Relation || a.Kind == meta.Password || a.Kind == meta.Rank || a.Name == "Username" ||
+			a.Place.Kind != meta.InColumn && a.Place.Kind != meta.InAttrs || can {
+			continue
+		}
+		text := map[meta.Kind]string{meta.Boolean: "true", meta.Numeric: "7", meta.Date: "2026-01-20", meta.Duration: "3 Days", meta.LongInt: "7",
+			meta.GUID: "00000000-0000-4000-8000-000000000001", meta.State: "64", meta.Blob: "AAAA"}[a.Kind]
+		if text == "" {
+			text = "another"
+		}
+		change := asset.Change{Name: a.Name, Set: []asset.Value{{Kind: asset.Text, Text: text}}}
+		can = v.try(&asset.Command{Verb: asset.Update, Target: asset.Ref{OID: o}, Changes: []asset.Change{change}}) == nil
+	}
+	if hidden := v.hidden(o); !hidden && says == can && v.hasPlain(t) {
+		v.Errorf("%s in state %d: IsReadOnly says %v, and an update succeeds: %v", o, state, says, can)
+	}
+}
+
+// hasPlain reports whether a type has attributes of its own to change.
+func (v *validation) hasPlain(t *meta.Type) bool {
+	return slices.ContainsFunc(t.Attrs, func(a *meta.Attr) bool {
+		return !a.ReadOnly && !a.Multi && a.Kind != meta.Relation && a.Kind != meta.Rank && (a.Place.Kind == meta.InColumn || a.Place.Kind == meta.InAttrs)
+	})
+}
+
+// hidden reports whether an asset lies in a deleted project, where an ordinary
+// update does not find it.
+func (v *validation) hidden(o oid.OID) bool {
+	known, err := v.assets.Lookup(v.Context(), v.d, auth.System, []oid.OID{o})
+	if err != nil {
+		v.Fatal(err)
+	}
+	t, _ := model.Type(o.Type)
+	var state int
+	if err := v.d.QueryRow(v.Context(), `SELECT state FROM asset WHERE id = ?`, t.Stored(o.ID)).Scan(&state); err != nil {
+		v.Fatal(err)
+	}
+	return known[o].Deleted && state != 255
+}
+
+var errUndo = errors.New("only a try")
+
+// try runs a command and undoes it.
+func (v *validation) try(c *asset.Command) error {
+	var got error
+	err := v.assets.Write(v.Context(), auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+		done, err := s.Run(v.Context(), []*asset.Command{c})
+		if err != nil {
+			return err
+		}
+		got = done[0].Err
+		return errUndo
+	})
+	if !errors.Is(err, errUndo) {
+		v.Fatal(err)
+	}
+	return got
+}
+
+// says reads a Boolean of an asset as a member, by select, by where and by the
+// order it gives; seen is false where the member does not see the asset.
+func (v *validation) says(who auth.Actor, o oid.OID, name string) (says, seen bool) {
+	ask := func(more string) string {
+		body := fmt.Sprintf(`{"from": "%s", "filter": ["IsDeleted='true','false'"%s`, o, more)
+		return v.answer(who, body)
+	}
+	selected := ask(fmt.Sprintf(`], "select": ["%s"], "sort": ["%s"]}`, name, name))
+	if selected == "[]" {
+		return false, false
+	}
+	says = strings.Contains(selected, `"`+name+`":true`)
+	for _, want := range []bool{true, false} {
+		if found := ask(fmt.Sprintf(`, "%s='%v'"]}`, name, want)) != "[]"; found != (says == want) {
+			v.Errorf("%s: %s is %v when selected, and a filter for %v finds it: %v", o, name, says, want, found)
+		}
+	}
+	return says, true
+}
+
+// sorted expects assets in the order of each validator, where it is false first.
+func (v *validation) sorted(typ string) {
+	t, _ := model.Type(typ)
+	for _, op := range t.Ops {
+		if op.Validator == "" {
+			continue
+		}
+		rows := v.answer(auth.System, fmt.Sprintf(`{"from": "%s", "filter": ["IsDeleted='true','false'"], "select": ["%s"], "sort": ["%[2]s"]}`, typ, op.Validator))
+		last, first := strings.LastIndex(rows, ":false}"), strings.Index(rows, ":true}")
+		if first >= 0 && last > first {
+			v.Errorf("%s by %s: %s", typ, op.Validator, rows)
+		}
+	}
+}
+
+func (v *validation) answer(who auth.Actor, body string) string {
+	e := bulk.New(v.assets, v.finder)
+	got, err := e.Run(context.Background(), who, []byte(body), false, bulk.Options{})
+	if err != nil {
+		v.Fatal(err)
+	}
+	var r struct {
+		QueryResult struct{ Results []json.RawMessage }
+	}
+	if err := json.Unmarshal(got, &r); err != nil || len(r.QueryResult.Results) != 1 {
+		v.Fatalf("%s: %v %s", body, err, got)
+	}
+	return string(r.QueryResult.Results[0])
+}
