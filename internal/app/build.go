@@ -116,7 +116,7 @@ func (s *service) build(l listeners) error {
 func (s *service) buildWrites(finder *find.Finder) {
 	assets := asset.New(s.db, s.model, s.auth, committed{s.auth, s.client}, s.component("asset"))
 	assets.Ledger.Keep = s.cfg.IdempotencyKeep
-	assets.MaxAssets = s.cfg.MaxAssets
+	assets.MaxAssets, assets.Hid = s.cfg.MaxAssets, s.auth.Hid
 	engine := bulk.New(assets, finder)
 	engine.MaxCommands, engine.MaxAssets = s.cfg.MaxCommands, s.cfg.MaxAssets
 	engine.Register(s.metrics)

@@ -35,6 +35,7 @@ type Changes interface {
 // Engine carries out commands. It is safe for concurrent use.
 type Engine struct {
 	Ledger    *ledger.Book // of the requests that are carried out once
+	Hid       func()       // told of every committed write that hid projects or showed them; may be nil
 	MaxAssets int          // most assets one request changes, where operations reach more than it names; 0: no bound
 
 	db      *db.DB
@@ -162,6 +163,9 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func
 	if errors.Is(err, db.ErrUnknownOutcome) {
 		err = e.settle(ctx, req.ID, err)
 	}
+	if err == nil && s.hid && e.Hid != nil {
+		e.Hid()
+	}
 	if err == nil && s.last > 0 && e.changes != nil {
 		e.changes.Committed(s.audit)
 	}
@@ -212,6 +216,7 @@ type Session struct {
 	aliases map[string]*Handle
 
 	counted int              // assets that the request changes by its commands
+	hid     bool             // projects were hidden, or shown again
 	aside   int              // assets that their operations reached beside those
 	reached map[int64]string // the operation that reached an asset last
 }

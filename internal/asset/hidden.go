@@ -67,6 +67,7 @@ const hide = `INSERT INTO scope_hidden (scope_id, by_id, since_moment, until_mom
 // current.
 func (r *run) inParts(ctx context.Context, ids []int64, query string) error {
 	for len(ids) > 0 {
+		r.s.hid = true
 		n := min(len(ids), db.MaxIn)
 		in, args := db.InArgs(ids[:n])
 		ids = ids[n:]

@@ -19,12 +19,14 @@ type resolved struct {
 func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
 	written := s.written.Load()
 	if a, ok := s.actors.get(member); ok && (a.All || a.written == written) {
+		a.Hidden = s.hidden(ctx)
 		return a.Actor, nil
 	}
 	began := s.now()
 	a, err := s.ActorAt(ctx, member, db.Forever-1)
 	if err == nil {
 		s.actors.put(member, resolved{a, written}, began)
+		a.Hidden = s.hidden(ctx)
 	}
 	return a, err
 }

@@ -47,8 +47,12 @@ type Service struct {
 	tokens   *recent[string, int64]
 	actors   *recent[int64, resolved]
 	written  atomic.Int64 // writes of this process
-	byUser   *slowdown
-	byAddr   *slowdown
+	hid      atomic.Int64 // of those, the ones that hid projects or showed them
+
+	hiddenNow atomic.Pointer[knownHidden]
+
+	byUser *slowdown
+	byAddr *slowdown
 }
 
 // Options are the parts of a Service that have a default.

@@ -186,9 +186,11 @@ func (r *run) look() {
 // member is one who sees everything, or only some scopes.
 func (r *run) member() auth.Actor {
 	if r.IntN(100) < 60 {
-		return auth.System
+		who := auth.System
+		who.Hidden = r.hidden()
+		return who
 	}
-	who := auth.Actor{Member: 20, Scopes: []int64{}}
+	who := auth.Actor{Member: 20, Scopes: []int64{}, Hidden: r.hidden()}
 	for _, x := range r.w.at(current).order {
 		if x.typ.Name == "Scope" && r.IntN(2) == 0 {
 			who.Scopes = append(who.Scopes, x.id)

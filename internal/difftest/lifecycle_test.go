@@ -93,3 +93,25 @@ func hiddenDiff(t testing.TB, d *db.DB, w *world) string {
 	}
 	return ""
 }
+
+// hidden is what the service knows beforehand of hidden projects, half of the
+// time nothing.
+func (r *run) hidden() *auth.Hidden {
+	if r.IntN(2) == 0 {
+		return nil
+	}
+	h := &auth.Hidden{}
+	for _, versions := range r.w.versions {
+		for _, x := range versions {
+			if x.typ.Secured.Self {
+				h.Ever = h.Ever || x.state == deleted
+			}
+		}
+	}
+	for _, n := range r.w.at(current).nodes() {
+		if n.typ.Secured.Self && n.gone() {
+			h.Now = append(h.Now, n.id)
+		}
+	}
+	return h
+}

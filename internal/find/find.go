@@ -196,10 +196,11 @@ func (f *Finder) carryOut(ctx context.Context, q db.Querier, who auth.Actor, p p
 }
 
 func (f *Finder) writer(who auth.Actor) sqlgen.Writer {
-	return sqlgen.Writer{
-		Dialect: f.d.Dialect,
-		Sight:   sqlgen.Sight{Member: who.Member, All: who.All, Scopes: who.Scopes, Blind: f.blind},
+	sight := sqlgen.Sight{Member: who.Member, All: who.All, Scopes: who.Scopes, Blind: f.blind}
+	if h := who.Hidden; h != nil {
+		sight.Hidden = &sqlgen.Hidden{Now: h.Now, Ever: h.Ever}
 	}
+	return sqlgen.Writer{Dialect: f.d.Dialect, Sight: sight}
 }
 
 // mode is the time a query asks for, without the moment that an instant means.

@@ -85,6 +85,7 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 	}
 	sum := sha256.Sum256([]byte(w.Type + "/" + w.ID + "?" + w.Op + "&" + w.Context + "\n" + string(w.Body)))
 	once := ledger.Once{Key: w.Key, Hash: hex.EncodeToString(sum[:])}
+	who.Hidden = nil // the request may hide projects itself
 	req := asset.Request{ID: uuid.NewString(), Comment: w.Comment}
 	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
 		if w.ID != "" {

@@ -23,6 +23,25 @@ type Sight struct {
 	All    bool    // everything
 	Scopes []int64 // readable scopes, when not All
 	Blind  []int64 // roles that do not read, when the scopes have to be looked up
+	Hidden *Hidden // the projects that are hidden; nil: the statement looks for them
+}
+
+// Hidden is what is known of the projects that are deleted or below a deleted
+// one, so that a statement need not look.
+type Hidden struct {
+	Now  []int64 // stored ids of those that are
+	Ever bool    // there may have been some, at some time
+}
+
+// none reports whether no row of t can lie in a hidden project.
+func (h *Hidden) none(t *query.Table) bool {
+	if h == nil {
+		return false
+	}
+	if t.When.Mode == query.Now {
+		return len(h.Now) == 0
+	}
+	return !h.Ever
 }
 
 // Writer writes the statements of plans for one dialect and one member.
@@ -274,7 +293,7 @@ func (e *emitter) joins(t *query.Table, used map[*query.Table]bool) {
 
 func (e *emitter) where(from *query.Table, where []query.Expr) {
 	all := append(e.conditions(from), where...)
-	all = flatten(all)
+	all = e.flatten(all)
 	if len(all) > 0 {
 		e.put(" WHERE ")
 		e.conds(all)
@@ -282,12 +301,17 @@ func (e *emitter) where(from *query.Table, where []query.Expr) {
 }
 
 // flatten dissolves conjunctions inside a conjunction, and what always holds.
-func flatten(list []query.Expr) []query.Expr {
+func (e *emitter) flatten(list []query.Expr) []query.Expr {
 	var flat []query.Expr
 	for _, x := range list {
-		if all, ok := x.(query.All); ok {
-			flat = append(flat, flatten(all)...)
+		switch x := x.(type) {
+		case query.All:
+			flat = append(flat, e.flatten(x)...)
 			continue
+		case query.Shown:
+			if e.Sight.Hidden.none(x.T) {
+				continue
+			}
 		}
 		flat = append(flat, x)
 	}
@@ -295,7 +319,7 @@ func flatten(list []query.Expr) []query.Expr {
 }
 
 func (e *emitter) conds(list []query.Expr) {
-	for i, x := range flatten(list) {
+	for i, x := range e.flatten(list) {
 		if i > 0 {
 			e.put(" AND ")
 		}

@@ -28,9 +28,11 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 
 // sights are who a case may be planned for, by the word in its "as" section.
 var sights = map[string]sqlgen.Sight{
-	"admin":  {Member: 20, All: true},
-	"member": {Member: 1003, Scopes: []int64{1000, 1001, 1002}, Blind: []int64{-1000, -990}},
-	"many":   {Member: 1003, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), Blind: []int64{-1000, -990}},
+	"admin":         {Member: 20, All: true},
+	"member":        {Member: 1003, Scopes: []int64{1000, 1001, 1002}, Blind: []int64{-1000, -990}},
+	"nobody hidden": {Member: 20, All: true, Hidden: &sqlgen.Hidden{}},
+	"some hidden":   {Member: 20, All: true, Hidden: &sqlgen.Hidden{Now: []int64{1005, 1006, 1007}, Ever: true}},
+	"many":          {Member: 1003, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), Blind: []int64{-1000, -990}},
 }
 
 var whens = map[string]query.When{

@@ -40,8 +40,8 @@ func (e *emitter) readable() {
 }
 
 // shown writes the condition that a row lies in no project that is deleted, or
-// below one that is. Of what is current, or was at one moment, the server finds
-// the hidden projects once, and mostly there are none.
+// below one that is: in none of those listed, or, where they are not known or
+// the row is of another time, in none of those that the statement finds.
 func (e *emitter) shown(x query.Shown) {
 	scope, when := e.aliasOf(x.T)+".scope_id", x.T.When
 	var moment query.Expr
@@ -63,9 +63,14 @@ func (e *emitter) shown(x query.Shown) {
 	if !x.Strict {
 		e.put("(", scope, " IS NULL OR ")
 	}
-	e.put(scope, " NOT IN (SELECT h.scope_id FROM scope_hidden h WHERE ")
-	e.hiddenAt(moment)
-	e.put(")")
+	e.put(scope, " NOT IN ")
+	if h := e.Sight.Hidden; h != nil && when.Mode == query.Now {
+		e.ids(h.Now)
+	} else {
+		e.put("(SELECT h.scope_id FROM scope_hidden h WHERE ")
+		e.hiddenAt(moment)
+		e.put(")")
+	}
 	if !x.Strict {
 		e.put(")")
 	}

@@ -63,7 +63,9 @@ func (u *usage) restricts(t *query.Table) bool {
 		return true
 	}
 	for _, x := range t.On {
-		if _, isVisible := x.(query.Visible); !isVisible || !u.sight.All {
+		_, isVisible := x.(query.Visible)
+		_, isShown := x.(query.Shown)
+		if !isVisible && !isShown || isVisible && !u.sight.All || isShown && !u.sight.Hidden.none(t) {
 			return true
 		}
 	}
@@ -120,7 +122,9 @@ func (u *usage) expr(x query.Expr) {
 			u.table(x.T)
 		}
 	case query.Shown:
-		u.table(x.T)
+		if !u.sight.Hidden.none(x.T) {
+			u.table(x.T)
+		}
 	case query.Minus:
 		u.expr(x.L)
 		u.expr(x.R)
