@@ -21,8 +21,8 @@ const module = "github.com/alds-dev/alds/"
 // floors is the import rule: a package may import only packages on a lower
 // floor. Packages on the same floor do not know each other.
 var floors = [][]string{
-	0: {"internal/fault", "sql"},
-	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc"},
+	0: {"internal/fault", "internal/folding"},
+	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc", "sql"},
 	2: {"internal/token", "internal/meta", "internal/db"},
 	3: {"internal/query", "internal/change", "internal/check"},
 	4: {"internal/sqlgen", "internal/auth", "internal/encode"},
@@ -56,6 +56,7 @@ var keepers = map[string][]string{
 	"github.com/prometheus/":                {"internal/admin", "internal/app"},
 	"go.yaml.in/":                           {"internal/meta", "internal/doc"},
 	"golang.org/x/crypto/argon2":            {"internal/auth", "internal/secret"},
+	"golang.org/x/text/":                    {"internal/folding"},
 	module + "internal/config":              {"internal/app"},
 	module + "internal/testdb":              {"internal/testall"},
 	module + "sql":                          {"internal/db", "internal/testdb"},

@@ -1,0 +1,54 @@
+package folding
+
+import (
+	"sync"
+	"unicode"
+)
+
+// pages holds the characters that stand for others, 256 to a page; most pages
+// have none.
+type pages [0x200]*[256]rune
+
+// cases is made once: which character stands for each that has another case.
+var cases = sync.OnceValue(func() *pages {
+	p := &pages{}
+	for r := range rune(len(p) << 8) {
+		to := standsFor(r)
+		if to == r {
+			continue
+		}
+		page := p[r>>8]
+		if page == nil {
+			page = &[256]rune{}
+			p[r>>8] = page
+		}
+		page[r&0xff] = to
+	}
+	return p
+})
+
+// one returns the character that stands for all cases of r.
+func one(r rune) rune {
+	p := cases()
+	if r < 0 || int(r>>8) >= len(p) || p[r>>8] == nil {
+		return r
+	}
+	if to := p[r>>8][r&0xff]; to != 0 {
+		return to
+	}
+	return r
+}
+
+// standsFor finds one of the characters that differ from r in case alone, the
+// same for all of them and a small letter where there is one: k for the Kelvin
+// sign, s for the long s, σ for the final sigma.
+func standsFor(r rune) rune {
+	if unicode.SimpleFold(r) == r {
+		return r
+	}
+	first := r
+	for o := unicode.SimpleFold(r); o != r; o = unicode.SimpleFold(o) {
+		first = min(first, o)
+	}
+	return unicode.ToLower(unicode.ToUpper(first))
+}

@@ -1,0 +1,79 @@
+package folding
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// joiner is what the library puts into a run of more than thirty marks, so that
+// streams of text need bounded memory. NFC has none.
+const joiner = "\u034f"
+
+// composed returns the NFC form of a text.
+func composed(s string) string {
+	c := norm.NFC.String(s)
+	if strings.Count(c, joiner) == strings.Count(s, joiner) {
+		return c
+	}
+	return string(compose(decompose(s)))
+}
+
+// mark is a character and its canonical combining class.
+type mark struct {
+	r     rune
+	class uint8
+}
+
+// decompose returns the characters of the NFD form: each run of marks in the
+// order of their classes.
+func decompose(s string) []mark {
+	var all []mark
+	begin := 0 // of the run of marks at the end
+	order := func() {
+		slices.SortStableFunc(all[begin:], func(a, b mark) int { return cmp.Compare(a.class, b.class) })
+	}
+	for _, r := range s {
+		for _, d := range norm.NFD.String(string(r)) {
+			m := mark{d, norm.NFD.PropertiesString(string(d)).CCC()}
+			if m.class == 0 {
+				order()
+				begin = len(all) + 1
+			}
+			all = append(all, m)
+		}
+	}
+	if begin < len(all) {
+		order()
+	}
+	return all
+}
+
+// compose joins each character with the one before it that no other mark
+// separates it from, where there is a character for both.
+func compose(all []mark) []rune {
+	var out []rune
+	base, last := -1, uint8(0) // the character to join with, and the class of the one before
+	for _, m := range all {
+		if base >= 0 && (len(out) == base+1 || last < m.class && last > 0) {
+			if r, ok := pair(out[base], m.r); ok {
+				out[base] = r
+				continue
+			}
+		}
+		if m.class == 0 {
+			base = len(out)
+		}
+		last = m.class
+		out = append(out, m.r)
+	}
+	return out
+}
+
+// pair returns the character that two make together.
+func pair(a, b rune) (rune, bool) {
+	both := []rune(norm.NFC.String(string([]rune{a, b})))
+	return both[0], len(both) == 1
+}

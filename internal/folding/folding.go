@@ -1,0 +1,74 @@
+package folding
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Of returns the folded form of a text: its NFC form, each character replaced
+// by the one that stands for all its cases. It is at most three times as long.
+// Bytes that are not UTF-8 become U+FFFD.
+func Of(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s)
+	}
+	return strings.Map(one, composed(s))
+}
+
+// Equal reports whether two texts are equal.
+func Equal(a, b string) bool { return a == b || Of(a) == Of(b) }
+
+// Is reports whether a text has the given folded form, without a copy where it
+// has only ASCII characters.
+func Is(s, folded string) bool {
+	if !isASCII(s) {
+		return Of(s) == folded
+	}
+	if len(s) != len(folded) {
+		return false
+	}
+	for i := range len(s) {
+		if lower(s[i]) != folded[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Contains reports whether part is equal to a piece of s.
+func Contains(s, part string) bool { return strings.Contains(Of(s), Of(part)) }
+
+// IsPlain reports whether the folded form of a text is its lower case as every
+// server computes it: none of its characters but those of ASCII has another
+// case, and it is in NFC. It makes no copy.
+func IsPlain(s string) bool {
+	at := strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+	if at < 0 {
+		return true
+	}
+	for _, r := range s[at:] {
+		if r >= utf8.RuneSelf && (r == utf8.RuneError || one(r) != r || unicode.ToLower(r) != r) {
+			return false
+		}
+	}
+	return norm.NFC.QuickSpanString(s) == len(s) || norm.NFC.IsNormalString(s)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + ('a' - 'A')
+	}
+	return c
+}
