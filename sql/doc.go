@@ -13,4 +13,7 @@
 // fails with "already there", which package db accepts when the file had been
 // begun. SQLite rolls back a whole migration, so its file may hold a table
 // together with its indexes.
+//
+// What SQL cannot compute is a program with a number among those of the files,
+// the same for both: 0065 stores the folded forms of texts.
 package sql

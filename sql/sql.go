@@ -1,11 +1,14 @@
 package sql
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,8 +20,10 @@ var files embed.FS
 type Migration struct {
 	Version  int    // from 1, without gaps being required
 	Name     string // the words of the file name, such as "asset_version"
-	Text     string // the SQL, without the closing semicolon
+	Text     string // the SQL, without the closing semicolon; empty for a program
 	Checksum string // SHA-256 of the file, in hex
+	// Run does the step where it is a program; it may be run again after a crash.
+	Run func(ctx context.Context, r Runner) error
 }
 
 // Migrations returns the steps for a dialect, "mysql" or "sqlite", in order.
@@ -34,10 +39,14 @@ func Migrations(dialect string) ([]Migration, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n := len(all); n > 0 && all[n-1].Version >= m.Version {
-			return nil, fmt.Errorf("migration %s/%s: number %d is used twice", dialect, e.Name(), m.Version)
-		}
 		all = append(all, m)
+	}
+	all = append(all, programs(dialect)...)
+	slices.SortFunc(all, func(a, b Migration) int { return cmp.Compare(a.Version, b.Version) })
+	for i := range all[1:] {
+		if all[i].Version == all[i+1].Version {
+			return nil, fmt.Errorf("migration %04d_%s of %s: the number is used twice", all[i].Version, all[i].Name, dialect)
+		}
 	}
 	return all, nil
 }

@@ -31,6 +31,9 @@ func TestMySQLFilesHoldOneStatementThatMayRunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range steps {
+		if m.Run != nil {
+			continue
+		}
 		if strings.Contains(m.Text, ";") {
 			t.Errorf("%04d_%s holds more than one statement", m.Version, m.Name)
 		}

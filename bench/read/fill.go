@@ -76,7 +76,7 @@ const roleTeamMember = 4 - 1000
 
 // reader lets the first member log in and see a branch of the tree.
 func (s *store) reader(ctx context.Context, l *layout) error {
-	_, err := s.DB.Exec(ctx, "INSERT INTO credential (member_id, username, version, disabled) VALUES (?, ?, 1, 0)", firstMember, readerName)
+	_, err := s.DB.Exec(ctx, "INSERT INTO credential (member_id, username, folded, version, disabled) VALUES (?, ?, ?, 1, 0)", firstMember, readerName, readerName)
 	if err != nil {
 		return err
 	}

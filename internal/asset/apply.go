@@ -238,6 +238,9 @@ func (r *run) setPlain(w *row, a *meta.Attr, v any) error {
 	if a.Place.Kind == meta.InAttrs && v != nil && w.cur.attrs.size() > maxColumn {
 		return tooLong(a)
 	}
+	if _, isText := v.(string); isText && !r.e.layout.fits(w.cur) {
+		return tooLong(a)
+	}
 	if tr := r.e.layout.types[w.typ]; tr.username == a && w.dirty {
 		name, _ := v.(string)
 		r.credSteps = append(r.credSteps, cred{member: w.id, typ: w.typ.Name, username: &name})

@@ -13,6 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/testdb"
@@ -39,7 +40,7 @@ func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *str
 	if username == nil {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO credential (member_id, username, version, disabled) VALUES (?, ?, 1, 0)`, member, *username)
+	_, err := tx.Exec(ctx, `INSERT INTO credential (member_id, username, folded, version, disabled) VALUES (?, ?, ?, 1, 0)`, member, *username, folding.Of(*username))
 	return err
 }
 

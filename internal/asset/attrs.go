@@ -59,11 +59,7 @@ func (as attrs) get(a *meta.Attr) any {
 
 func fromJSON(a *meta.Attr, text string) any {
 	if strings.HasPrefix(text, `"`) {
-		b, err := jsontext.AppendUnquote(nil, text)
-		if err != nil {
-			return nil
-		}
-		return string(b)
+		return unquoted(text)
 	}
 	switch a.Kind {
 	case meta.Boolean:
@@ -72,6 +68,15 @@ func fromJSON(a *meta.Attr, text string) any {
 		return parseFloat(Value{Kind: Number, Text: text})
 	}
 	return parseInt(Value{Kind: Number, Text: text})
+}
+
+// unquoted is the text that a JSON string of ours holds.
+func unquoted(json string) string {
+	b, err := jsontext.AppendUnquote(nil, json)
+	if err != nil {
+		return "" // jsonScalar makes no such string
+	}
+	return string(b)
 }
 
 func jsonScalar(v any) string {

@@ -13,6 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/ledger"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
@@ -264,9 +265,12 @@ func (s *Session) begin(ctx context.Context) (err error) {
 // the generation orders this write against every change of a webhook
 // subscription.
 func (s *Session) end(ctx context.Context) error {
-	var comment any
+	var comment, folded any
 	if s.req.Comment != "" {
 		comment = s.req.Comment
+	}
+	if !folding.IsPlain(s.req.Comment) {
+		folded = folding.Of(s.req.Comment)
 	}
 	imported := int64(0)
 	if s.req.Import {
@@ -277,9 +281,9 @@ func (s *Session) end(ctx context.Context) error {
 	if s.last == 0 {
 		generation, fanState, from = `0`, 1, ``
 	}
-	_, err := s.tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, first_moment, last_moment, generation, fan_state, imported)`+
-		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, `+generation+`, ?, ?`+from,
-		s.audit, s.req.ID, s.who.Member, comment, s.first, s.last, fanState, imported)
+	_, err := s.tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, generation, fan_state, imported)`+
+		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, ?, `+generation+`, ?, ?`+from,
+		s.audit, s.req.ID, s.who.Member, comment, folded, s.first, s.last, fanState, imported)
 	if err != nil {
 		return fmt.Errorf("write the audit: %w", err)
 	}

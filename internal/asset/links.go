@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -71,7 +72,7 @@ func (h *holder) one(relation int) *link {
 
 func (h *holder) value(attribute int, text string) *value {
 	for _, v := range h.values {
-		if v.attribute == attribute && !v.ended && db.Compare(v.text, text) == 0 {
+		if v.attribute == attribute && !v.ended && folding.Equal(v.text, text) {
 			return v
 		}
 	}

@@ -3,6 +3,7 @@ package asset
 import (
 	"context"
 
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -51,7 +52,7 @@ func checkMember(a *meta.Attr, v Value) error {
 	switch {
 	case len([]rune(v.Text)) > maxMulti:
 		return tooLong(a)
-	case a.Kind == meta.LongInt && !v.isEmpty() && parseInt(v) == nil:
+	case a.Kind == meta.LongInt && !v.isEmpty() && parseInt(v) == nil, len(folding.Of(v.Text)) > maxKey:
 		return invalid(a)
 	}
 	return nil

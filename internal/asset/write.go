@@ -8,6 +8,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/folding"
 )
 
 // write takes the moments, Numbers and ranks of the run and writes what it did.
@@ -97,53 +98,6 @@ func numberText(prefix string, n int64) string {
 	return string(strconv.AppendInt(b, n, 10))
 }
 
-// shape is the columns of a statement about assets: the fixed ones, and of the
-// others those that any of its rows needs.
-type shape struct {
-	slots []int
-	attrs bool
-}
-
-// fewRows is up to how many rows a statement has all columns: leaving some out
-// saves less there than it costs to prepare another statement.
-const fewRows = 16
-
-// shapeOf returns the shape for n rows that need what needs says.
-func (w *writer) shapeOf(n int, needs func(i, slot int) bool, attrs func(i int) bool) shape {
-	var sh shape
-	for slot := range w.e.layout.slots {
-		needed := n <= fewRows
-		for i := 0; i < n && !needed; i++ {
-			needed = needs(i, slot)
-		}
-		if needed {
-			sh.slots = append(sh.slots, slot)
-		}
-	}
-	sh.attrs = n <= fewRows
-	for i := 0; i < n && !sh.attrs; i++ {
-		sh.attrs = attrs(i)
-	}
-	return sh
-}
-
-// filled is the shape that holds all values of some states.
-func (w *writer) filled(n int, st func(i int) *state) shape {
-	return w.shapeOf(n, func(i, slot int) bool { return st(i).slots[slot] != nil }, func(i int) bool { return len(st(i).attrs) > 0 })
-}
-
-// columnsOf appends the names of a shape's columns to the fixed ones.
-func (l *layout) columnsOf(sh shape, fixed []string) []string {
-	all := slices.Clone(fixed)
-	for _, slot := range sh.slots {
-		all = append(all, l.slots[slot].Name)
-	}
-	if sh.attrs {
-		all = append(all, "attrs")
-	}
-	return all
-}
-
 // row appends the columns of a shape.
 func (w *writer) row(args []any, sh shape, a *row, st *state) []any {
 	args = append(args, a.id, w.e.layout.types[a.typ].code, int64(st.code), st.moment, w.audit, st.createdMoment,
@@ -153,6 +107,9 @@ func (w *writer) row(args []any, sh shape, a *row, st *state) []any {
 	}
 	if sh.attrs {
 		args = append(args, st.attrs.text())
+	}
+	if sh.folded {
+		args = append(args, w.e.layout.folded(st).text())
 	}
 	return args
 }
@@ -260,7 +217,7 @@ func (w *writer) versions(ctx context.Context) error {
 
 // copyVersions makes what assets are now their current versions.
 func (w *writer) copyVersions(ctx context.Context, ids []int64, linked int) error {
-	columns := names(w.e.layout.columns, "")
+	columns := names(w.e.layout.columns, "") + ", folded"
 	for len(ids) > 0 {
 		n := min(len(ids), db.MaxIn)
 		in, args := db.InArgs(ids[:n])
@@ -302,7 +259,7 @@ func (w *writer) links(ctx context.Context) error {
 	return nil
 }
 
-var valueColumns = []string{"attribute", "from_type", "from_id", "value", "since_moment", "until_moment"}
+var valueColumns = []string{"attribute", "from_type", "from_id", "folded", "since_moment", "until_moment", "value"}
 
 func (w *writer) values(ctx context.Context) error {
 	row := func(all []*value) func(int) []any {
@@ -310,11 +267,12 @@ func (w *writer) values(ctx context.Context) error {
 		return func(i int) []any {
 			v := all[i]
 			args[0], args[1], args[2] = int64(v.attribute), int64(v.fromType), v.from
-			args[3], args[4], args[5] = v.text, w.real(v.since), w.real(v.until)
+			args[3], args[4], args[5] = folding.Of(v.text), w.real(v.since), w.real(v.until)
+			args[6] = v.text
 			return args
 		}
 	}
-	err := db.UpsertN(ctx, w.s.tx, "asset_value", valueColumns, valueColumns[:5], valueColumns[5:], len(w.endedValues), row(w.endedValues))
+	err := db.UpsertN(ctx, w.s.tx, "asset_value", valueColumns, valueColumns[:5], valueColumns[5:6], len(w.endedValues), row(w.endedValues))
 	if err != nil {
 		return fmt.Errorf("end values: %w", err)
 	}

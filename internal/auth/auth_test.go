@@ -132,6 +132,9 @@ func TestBasic(t *testing.T) {
 		w.wantLogin("the right password", "admin", "secret", 20)
 		w.wantLogin("again, remembered", "admin", "secret", 20)
 		w.wantLogin("the name in another case", "Admin", "secret", 20)
+		w.wantLogin("the name with an accent", "ádmin", "secret", 0)
+		w.wantLogin("the name with a space of no width", "admin\u200b", "secret", 0)
+		w.wantLogin("the name with a space behind it", "admin ", "secret", 0)
 		w.wantLogin("a wrong password", "admin", "Secret", 0)
 		w.wantLogin("no password", "admin", "", 0)
 		w.wantLogin("a name nobody has", "ghost", "secret", 0)
@@ -140,8 +143,8 @@ func TestBasic(t *testing.T) {
 		w.wantLogin("a name that is no UTF-8", "adm\xffin", "secret", 0)
 		w.wantLogin("a password that is no UTF-8", "admin", "secret\xff", 0)
 		w.wantLogin("a password longer than any", "admin", strings.Repeat("x", maxPassword+1), 0)
-		if n := testutil.ToFloat64(w.s.m.logins.WithLabelValues("basic", remembered)); n != 1 {
-			t.Errorf("%v logins were remembered; want the repeated one", n)
+		if n := testutil.ToFloat64(w.s.m.logins.WithLabelValues("basic", remembered)); n != 2 {
+			t.Errorf("%v logins were remembered; want the repeated one, and the one in another case", n)
 		}
 		a, _ := w.s.Basic(t.Context(), "admin", "secret", "192.0.2.1")
 		if !a.Admin || !a.All || a.Scopes != nil {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/folding"
 )
 
 // verifyTimeout bounds one password check, the wait for its turn included.
@@ -29,7 +30,7 @@ func (s *Service) Basic(ctx context.Context, username, password, addr string) (A
 	if len(username) > 4*maxUsername || len(password) > maxPassword || !utf8.ValidString(username) {
 		return Actor{}, s.refuse("basic", refused, errWrongPassword())
 	}
-	username = strings.Clone(username)
+	username = folding.Of(strings.Clone(username))
 	c, err := s.credential(ctx, username)
 	if err != nil {
 		return Actor{}, s.refuse("basic", failed, err)
@@ -46,7 +47,7 @@ func (s *Service) Basic(ctx context.Context, username, password, addr string) (A
 	return s.proven(ctx, member)
 }
 
-// login is what a caller brings.
+// login is what a caller brings, the username folded.
 type login struct{ username, password, addr string }
 
 // proveOnce proves a login once for all callers that bring it at the same time.
@@ -70,7 +71,7 @@ func (s *Service) proveOnce(ctx context.Context, key [sha256.Size]byte, l login)
 // prove does the slow work. It reads the credential anew, so that a password
 // counts from the moment it is set.
 func (s *Service) prove(ctx context.Context, key [sha256.Size]byte, l login) (int64, error) {
-	user := strings.ToLower(l.username)
+	user := l.username
 	if err := s.attempt(user, l.addr); err != nil {
 		return 0, s.refuse("basic", slowed, err)
 	}
@@ -120,7 +121,7 @@ func (s *Service) check(ctx context.Context, c credential, password string) (boo
 	return matches(c.hash, password), nil
 }
 
-// credential reads a username, at most once a second.
+// credential reads a folded username, at most once a second.
 func (s *Service) credential(ctx context.Context, username string) (credential, error) {
 	if c, ok := s.creds.get(username); ok {
 		return c, nil
@@ -128,7 +129,7 @@ func (s *Service) credential(ctx context.Context, username string) (credential, 
 	return s.readCredential(ctx, username)
 }
 
-// readCredential reads a username and remembers what it found. A username
+// readCredential reads a folded username and remembers what it found. A username
 // nobody has is the zero credential, and remembered like any other.
 func (s *Service) readCredential(ctx context.Context, username string) (credential, error) {
 	began := s.now()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/folding"
 )
 
 // firstClosed is the first AssetState in which a member may no longer log in.
@@ -21,14 +22,14 @@ type credential struct {
 	usable  bool   // neither disabled nor of a closed member
 }
 
-// findCredential finds a username. Errors: fault.NotFound.
-func (s *Service) findCredential(ctx context.Context, username string) (credential, error) {
+// findCredential finds the folded form of a username. Errors: fault.NotFound.
+func (s *Service) findCredential(ctx context.Context, folded string) (credential, error) {
 	var c credential
 	var hash sql.NullString
 	var usable int
 	err := s.db.QueryRow(ctx, `SELECT c.member_id, c.password_hash, c.version, CASE WHEN `+s.mayLogin+` THEN 1 ELSE 0 END
   FROM credential c JOIN asset a ON a.id = c.member_id
- WHERE c.username = ?`, username).Scan(&c.member, &hash, &c.version, &usable)
+ WHERE c.folded = ?`, folded).Scan(&c.member, &hash, &c.version, &usable)
 	if err != nil {
 		return credential{}, err
 	}
@@ -93,20 +94,25 @@ func storeCredential(ctx context.Context, tx *db.Tx, member int64, username, has
 }
 
 func putCredential(ctx context.Context, tx *db.Tx, member int64, username, hash *string) error {
+	var folded *string
+	if username != nil {
+		form := folding.Of(*username)
+		folded = &form
+	}
 	var version int64
 	err := tx.QueryRow(ctx, "SELECT version FROM credential WHERE member_id = ?"+tx.Dialect().ForUpdate, member).Scan(&version)
 	switch {
 	case fault.KindOf(err) == fault.NotFound && username == nil:
 		return fault.Invalidf(fault.NoPlace, "Violation'Required'Member.Username")
 	case fault.KindOf(err) == fault.NotFound:
-		_, err = tx.Exec(ctx, "INSERT INTO credential (member_id, username, password_hash, version, disabled) VALUES (?, ?, ?, 1, 0)",
-			member, username, hash)
+		_, err = tx.Exec(ctx, "INSERT INTO credential (member_id, username, folded, password_hash, version, disabled) VALUES (?, ?, ?, ?, 1, 0)",
+			member, username, folded, hash)
 	case err != nil:
 		return err
 	default:
 		_, err = tx.Exec(ctx, `UPDATE credential
-   SET username = COALESCE(?, username), password_hash = COALESCE(?, password_hash), version = ?
- WHERE member_id = ?`, username, hash, version+1, member)
+   SET username = COALESCE(?, username), folded = COALESCE(?, folded), password_hash = COALESCE(?, password_hash), version = ?
+ WHERE member_id = ?`, username, folded, hash, version+1, member)
 	}
 	return err
 }
@@ -116,8 +122,8 @@ func putCredential(ctx context.Context, tx *db.Tx, member int64, username, hash 
 func freeUsername(ctx context.Context, tx *db.Tx, username string) (bool, error) {
 	var holder int64
 	var state int
-	err := tx.QueryRow(ctx, `SELECT c.member_id, a.state FROM credential c JOIN asset a ON a.id = c.member_id WHERE c.username = ?`+
-		tx.Dialect().ForUpdate, username).Scan(&holder, &state)
+	err := tx.QueryRow(ctx, `SELECT c.member_id, a.state FROM credential c JOIN asset a ON a.id = c.member_id WHERE c.folded = ?`+
+		tx.Dialect().ForUpdate, folding.Of(username)).Scan(&holder, &state)
 	if fault.KindOf(err) == fault.NotFound {
 		return true, nil // given up meanwhile
 	}

@@ -65,7 +65,7 @@ func TestLoadedStepsGiveTheirDifferences(t *testing.T) {
 			link(owners.Place.Code, story.Code, 1005, 30, 1005, db.Forever),
 		)
 		insert(t, d, "asset_value", map[string]any{
-			"attribute": tags.Place.Code, "from_type": story.Code, "from_id": 1005, "value": "red",
+			"attribute": tags.Place.Code, "from_type": story.Code, "from_id": 1005, "value": "red", "folded": "red",
 			"since_moment": 1003, "until_moment": db.Forever,
 		})
 		differ := NewDiffer(model)

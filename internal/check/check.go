@@ -40,6 +40,8 @@ var checks = []struct {
 	{"audit of a version", (*checker).auditOfVersion},
 	{"ends of an audit", (*checker).endsOfAudit},
 	{"attributes", (*checker).attributes},
+	{"folded texts", (*checker).folded},
+	{"folded comments", (*checker).comments},
 	{"references", (*checker).references},
 	{"links", (*checker).links},
 	{"required links", (*checker).requiredLinks},

@@ -13,6 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/check"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/testdb"
 )
@@ -31,7 +32,7 @@ func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *str
 	if username == nil {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO credential (member_id, username, version, disabled) VALUES (?, ?, 1, 0)`, member, *username)
+	_, err := tx.Exec(ctx, `INSERT INTO credential (member_id, username, folded, version, disabled) VALUES (?, ?, ?, 1, 0)`, member, *username, folding.Of(*username))
 	return err
 }
 
@@ -43,7 +44,7 @@ var history = []string{
 	   {"AssetType": "Epic", "Name": "Sub", "Subs": [
 	    {"AssetType": "Story", "Name": "S", "Reference": "r", "Estimate": 1, "Owners": "Member:20", "TaggedWith": ["a", "b"], "Children": [{"AssetType": "Task", "Name": "T"}]}]}]},
 	  {"AssetType": "Member", "Name": "M", "Nickname": "m", "Username": "m", "DefaultRole": "Role:4"},
-	  {"AssetType": "Note", "Name": "N", "Content": "c", "Asset": "Story:1005"},
+	  {"AssetType": "Note", "Name": "N", "Content": "ÄNDERUNG", "Asset": "Story:1005"},
 	  {"AssetType": "Schedule", "Name": "H"},
 	  {"AssetType": "Timebox", "Name": "B", "Schedule": "Schedule:1009", "State": "State:100", "BeginDate": "2026-01-01", "EndDate": "2026-01-15"},
 	  {"AssetType": "Story", "Name": "S2", "Scope": "Scope:1002", "Dependencies": "Story:1005"}]`,
@@ -125,6 +126,11 @@ var corruptions = []struct{ why, sql, want string }{
 	{"a tag of an attribute that is not there", `UPDATE asset_value SET attribute = 9`, "values: asset_value 1005"},
 	{"a tag that is there twice", `UPDATE asset_value SET until_moment = 9223372036854775807`, "values: asset_value 1005"},
 	{"a tag that no version tells of", `UPDATE asset_value SET since_moment = since_moment + 1 WHERE value = 'b'`, "values: asset_value 1005"},
+	{"a tag that is found under another", `UPDATE asset_value SET folded = 'c' WHERE value = 'b'`, "values: asset_value 1005"},
+	{"a folded form that is missing", `UPDATE asset_version SET folded = NULL WHERE id = 1008`, "folded texts: asset_version 1008"},
+	{"a folded form of another text", `UPDATE asset_version SET folded = '{"Content":"ä"}' WHERE id = 1008`, "folded texts: asset_version 1008"},
+	{"a folded form of a text without need", `UPDATE asset_version SET folded = '{"name":"s2"}' WHERE id = 1011`, "folded texts: asset_version 1011"},
+	{"a comment that is found under another", `UPDATE audit SET folded = 'x' WHERE id = 1`, "folded comments: audit 1"},
 	{"a circle of two epics", `UPDATE asset SET super_id = 1004 WHERE id = 1003`, "cycles: asset 1003"},
 	{"an epic that is its own parent", `UPDATE asset SET super_id = 1003 WHERE id = 1003`, "cycles: asset 1003"},
 	{"a missing row of the project tree", `DELETE FROM scope_closure WHERE ancestor_id = 0 AND descendant_id = 1001`, "project tree: scope_closure 1001"},
@@ -160,6 +166,7 @@ var corruptions = []struct{ why, sql, want string }{
 	{"stamps that go backwards", `INSERT INTO moment_stamp VALUES (999999, 1)`, "moment stamps: moment_stamp 999999"},
 	{"moments without a stamp", `DELETE FROM moment_stamp`, "moment stamps: asset_version 1001"},
 	{"a login under another name", `UPDATE credential SET username = 'other' WHERE member_id = 1007`, "logins: credential 1007"},
+	{"a login that is found under another name", `UPDATE credential SET folded = 'other' WHERE member_id = 1007`, "logins: credential 1007"},
 	{"a login of nobody", `UPDATE credential SET member_id = 4711 WHERE member_id = 1007`, "logins: credential 4711"},
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -127,10 +128,10 @@ func (c *checker) logins(ctx context.Context) error {
 	}
 	return c.each(ctx, func(scan row) error {
 		var id int64
-		var login string
+		var login, folded string
 		var code sql.NullInt32
 		var attrs sql.RawBytes
-		if err := scan(&id, &login, &code, &attrs); err != nil {
+		if err := scan(&id, &login, &folded, &code, &attrs); err != nil {
 			return err
 		}
 		if int(code.Int32) != member.Code {
@@ -139,8 +140,11 @@ func (c *checker) logins(ctx context.Context) error {
 		if has := textAt(attrs, name.Place.Column); has != login {
 			return c.report("credential", id, "the login is %q, the member's Username %q", login, has)
 		}
+		if folded != folding.Of(login) {
+			return c.report("credential", id, "the login %q is kept as %q: nobody can use it until the member's Username is changed", login, folded)
+		}
 		return nil
-	}, `SELECT c.member_id, c.username, a.type, a.attrs FROM credential c LEFT JOIN asset a ON a.id = c.member_id`)
+	}, `SELECT c.member_id, c.username, c.folded, a.type, a.attrs FROM credential c LEFT JOIN asset a ON a.id = c.member_id`)
 }
 
 // textAt returns the text under a key of a JSON object.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -62,7 +62,7 @@ func (c *checker) reference(table string, id, moment int64, what string, a *meta
 type edge struct {
 	code, fromType int
 	from, to       int64
-	value          string
+	value, folded  string
 	since, until   int64
 	fromCode       sql.NullInt32
 	toCode         sql.NullInt32
@@ -112,7 +112,7 @@ func (c *checker) links(ctx context.Context) error {
 }
 
 func (e edge) sameRow(o edge) bool {
-	return e.code == o.code && e.fromType == o.fromType && e.from == o.from && e.to == o.to && db.Compare(e.value, o.value) == 0
+	return e.code == o.code && e.fromType == o.fromType && e.from == o.from && e.to == o.to && e.folded == o.folded
 }
 
 // linkAttr is the attribute a link belongs to, as its holder's type sees it.
@@ -191,7 +191,7 @@ func (c *checker) values(ctx context.Context) error {
 	var last edge
 	return c.each(ctx, func(scan row) error {
 		var v edge
-		err := scan(&v.code, &v.fromType, &v.from, &v.value, &v.since, &v.until, &v.fromCode, &v.began, &v.ended)
+		err := scan(&v.code, &v.fromType, &v.from, &v.value, &v.folded, &v.since, &v.until, &v.fromCode, &v.began, &v.ended)
 		if err != nil {
 			return err
 		}
@@ -202,15 +202,17 @@ func (c *checker) values(ctx context.Context) error {
 			return c.report("asset_value", v.from, "type %d has no multi-value attribute %d", v.fromType, v.code)
 		case int(v.fromCode.Int32) != v.fromType || !v.fromCode.Valid:
 			return c.report("asset_value", v.from, "%s: from_type is %d, the asset's type %d", a.Token(), v.fromType, v.fromCode.Int32)
+		case v.folded != folding.Of(v.value):
+			return c.report("asset_value", v.from, "%s %q is kept as %q", a.Token(), v.value, v.folded)
 		case v.sameRow(last) && v.since < last.until:
 			return c.report("asset_value", v.from, "%s %q: since %d overlaps since %d", a.Token(), v.value, v.since, last.since)
 		}
 		return c.spanOf("asset_value", v, a)
-	}, `SELECT l.attribute, l.from_type, l.from_id, l.value, l.since_moment, l.until_moment, f.type,`+
+	}, `SELECT l.attribute, l.from_type, l.from_id, l.value, l.folded, l.since_moment, l.until_moment, f.type,`+
 		` EXISTS (SELECT 1 FROM asset_version v WHERE v.id = l.from_id AND v.moment = l.since_moment AND v.linked = 1),`+
 		` l.until_moment = ? OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id = l.from_id AND v.moment = l.until_moment AND v.linked = 1)`+
 		` FROM asset_value l LEFT JOIN asset f ON f.id = l.from_id`+
-		` ORDER BY l.attribute, l.from_type, l.from_id, l.value, l.since_moment`, forever)
+		` ORDER BY l.attribute, l.from_type, l.from_id, l.folded, l.since_moment`, forever)
 }
 
 func (c *checker) valueAttr(v edge) *meta.Attr {

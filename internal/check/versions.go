@@ -18,7 +18,7 @@ func (c *checker) columns() []string {
 	for _, col := range c.m.Columns {
 		all = append(all, col.Name)
 	}
-	return append(all, "attrs")
+	return append(all, "attrs", "folded")
 }
 
 func prefixed(prefix string, columns []string) string {

@@ -18,12 +18,6 @@ import (
 // migrateWait is how long Migrate waits for another one to finish.
 const migrateWait = 10 * time.Minute
 
-// runner is what applying migrations needs of a connection or transaction.
-type runner interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // Migrate brings the schema up to date, under a lock, so that two at once do
 // the work once. It refuses a database that a newer alds has migrated, and one
 // where an applied migration is not the one of this build.
@@ -77,7 +71,7 @@ func (d *DB) migrateMySQL(ctx context.Context) error {
 }
 
 // apply runs the steps that are missing.
-func (d *DB) apply(ctx context.Context, r runner) error {
+func (d *DB) apply(ctx context.Context, r schema.Runner) error {
 	if _, err := r.ExecContext(ctx, d.steps[0].Text); err != nil { // the table of migrations itself
 		return fmt.Errorf("migration table: %w", Fault(err))
 	}
@@ -106,7 +100,7 @@ func (d *DB) apply(ctx context.Context, r runner) error {
 }
 
 // step runs one migration and records it: applied_at is 0 while it is begun.
-func (d *DB) step(ctx context.Context, r runner, s schema.Migration, begun bool) error {
+func (d *DB) step(ctx context.Context, r schema.Runner, s schema.Migration, begun bool) error {
 	if !begun {
 		_, err := r.ExecContext(ctx, "INSERT INTO schema_migration (version, name, checksum, applied_at) VALUES (?, ?, ?, 0)",
 			s.Version, s.Name, s.Checksum)
@@ -114,7 +108,7 @@ func (d *DB) step(ctx context.Context, r runner, s schema.Migration, begun bool)
 			return err
 		}
 	}
-	if _, err := r.ExecContext(ctx, s.Text); err != nil && (!begun || !alreadyThere(err)) {
+	if err := do(ctx, r, s); err != nil && (!begun || !alreadyThere(s, err)) {
 		return err
 	}
 	_, err := r.ExecContext(ctx, "UPDATE schema_migration SET applied_at = ?, checksum = ?, name = ? WHERE version = ?",
@@ -122,11 +116,23 @@ func (d *DB) step(ctx context.Context, r runner, s schema.Migration, begun bool)
 	return err
 }
 
-// alreadyThere: a step that was begun before had done its work.
-func alreadyThere(err error) bool {
+func do(ctx context.Context, r schema.Runner, s schema.Migration) error {
+	if s.Run != nil {
+		return s.Run(ctx, r)
+	}
+	_, err := r.ExecContext(ctx, s.Text)
+	return err
+}
+
+// alreadyThere: a step that was begun before had done its work. A table that is
+// to be renamed has its new name by then.
+func alreadyThere(s schema.Migration, err error) bool {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	if !ok {
 		return false
+	}
+	if my.Number == mysqlNoTable {
+		return strings.Contains(s.Text, " RENAME TO ")
 	}
 	switch my.Number {
 	case mysqlTableExists, mysqlColumnExists, mysqlKeyExists, mysqlNothingToDrop:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -100,7 +101,7 @@ func TestErrorsHaveTheirKinds(t *testing.T) {
 		if err := d.QueryRow(ctx, "SELECT value FROM sequence WHERE name = ?", "no such").Scan(&v); fault.KindOf(err) != fault.NotFound {
 			t.Errorf("no rows: %v", err)
 		}
-		insert := "INSERT INTO credential (member_id, username, version, disabled) VALUES (?, ?, 1, 0)"
+		insert := "INSERT INTO credential (member_id, username, folded, version, disabled) VALUES (?, ?, 'andré', 1, 0)"
 		err := d.Write(ctx, func(tx *db.Tx) error {
 			if _, err := tx.Exec(ctx, insert, 1, "andré"); err != nil {
 				return err
@@ -109,13 +110,13 @@ func TestErrorsHaveTheirKinds(t *testing.T) {
 				if err := add(ctx, tx, "id"); err != nil {
 					return err
 				}
-				_, err := tx.Exec(ctx, insert, 2, "ANDRE")
+				_, err := tx.Exec(ctx, insert, 2, "ANDRÉ")
 				return err
 			})
 			if fault.KindOf(err) != fault.Conflict {
 				t.Errorf("the same username in other letters: %v", err)
 			}
-			_, err = tx.Exec(ctx, insert, 3, "anders")
+			_, err = tx.Exec(ctx, strings.Replace(insert, "andré", "anders", 1), 3, "anders")
 			return err
 		})
 		if err != nil || value(t, d, "id") != 1000 {

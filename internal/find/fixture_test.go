@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
@@ -216,6 +217,10 @@ func (f *fixture) write(d *db.DB) {
 		}
 		return rows
 	}
+	values := pairs(f.values)
+	for i, p := range f.values {
+		values[i] = append(values[i], folding.Of(p.to.(string)))
+	}
 	var tree [][]any
 	for _, p := range f.tree {
 		tree = append(tree, []any{p.from, p.to, p.since, p.until, p.n})
@@ -229,7 +234,7 @@ func (f *fixture) write(d *db.DB) {
 			{"asset", fixed, current},
 			{"asset_version", append(slices.Clone(fixed), "until_moment", "linked"), versions},
 			{"asset_link", []string{"relation", "from_type", "from_id", "to_id", "since_moment", "until_moment"}, pairs(f.links)},
-			{"asset_value", []string{"attribute", "from_type", "from_id", "value", "since_moment", "until_moment"}, pairs(f.values)},
+			{"asset_value", []string{"attribute", "from_type", "from_id", "value", "since_moment", "until_moment", "folded"}, values},
 			{"scope_closure", []string{"ancestor_id", "descendant_id", "since_moment", "until_moment", "depth"}, tree},
 			{"moment_stamp", []string{"last_moment", "at"}, stamps},
 			{"audit", auditColumns, [][]any{{1, "00000000-0000-0000-0000-000000000001", 20, 1, "seeded", 1, f.moment, 0, 1, 0, 0, 0, 0}}},

@@ -135,7 +135,7 @@ func fill(t *testing.T, d *db.DB, m *meta.Model) {
 	}
 	statements = append(statements,
 		fmt.Sprintf("INSERT INTO asset_link SELECT %d, type, id, 1100 + id MOD 100, moment, 9223372036854775807 FROM asset WHERE type = %d", owners.Place.Code, story.Code),
-		fmt.Sprintf("INSERT INTO asset_value SELECT %d, type, id, IF(id MOD 2000 = 10, 'rare', 'often'), moment, 9223372036854775807 FROM asset WHERE type = %d", tagged.Place.Code, story.Code),
+		fmt.Sprintf("INSERT INTO asset_value SELECT %d, type, id, IF(id MOD 2000 = 10, 'rare', 'often'), moment, 9223372036854775807, IF(id MOD 2000 = 10, 'rare', 'often') FROM asset WHERE type = %d", tagged.Place.Code, story.Code),
 		"INSERT INTO moment_stamp (last_moment, at) VALUES (100000, 1)",
 	)
 	err := d.Write(context.Background(), func(tx *db.Tx) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/sqlgen"
 )
@@ -145,10 +146,14 @@ func values(tags []string) []asset.Value {
 // tagged finds the visible assets that have one of the tags.
 func (s *Service) tagged(ctx context.Context, tx *db.Tx, who auth.Actor, tags []string) ([]oid.OID, error) {
 	in, args := db.InArgs(s.codes)
-	tagIn, tagArgs := db.InArgsOf(tags)
+	folded := make([]string, len(tags))
+	for i, tag := range tags {
+		folded[i] = folding.Of(tag)
+	}
+	tagIn, tagArgs := db.InArgsOf(folded)
 	args = append(append(args, db.Forever, deleted), tagArgs...)
 	rows, err := tx.Query(ctx, `SELECT DISTINCT a.id, a.type, a.scope_id FROM asset_value v JOIN asset a ON a.id = v.from_id`+
-		` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+` AND v.value IN `+tagIn+` ORDER BY a.id`, args...)
+		` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+` AND v.folded IN `+tagIn+` ORDER BY a.id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("find tagged assets: %w", err)
 	}

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/sqlgen"
 )
@@ -61,7 +61,7 @@ func (s *Service) One(ctx context.Context, who auth.Actor, tag string) ([]byte, 
 }
 
 func (s *Service) one(ctx context.Context, who auth.Actor, tag string) (Tag, error) {
-	found, err := s.read(ctx, who, ` AND v.value = ?`, tag)
+	found, err := s.read(ctx, who, ` AND v.folded = ?`, folding.Of(tag))
 	if err != nil || len(found) == 0 {
 		return Tag{Tag: tag}, err
 	}
@@ -77,10 +77,18 @@ func (s *Service) All(ctx context.Context, who auth.Actor) ([]byte, error) {
 	}
 	all := make(map[string]Tag, len(found))
 	for _, t := range found {
-		first, size := utf8.DecodeRuneInString(t.Tag)
-		all[string(unicode.ToLower(first))+t.Tag[size:]] = t
+		all[withSmallFirst(t.Tag)] = t
 	}
 	return encode(all)
+}
+
+// withSmallFirst is a tag with a small first letter, so that it is still equal.
+func withSmallFirst(tag string) string {
+	first, size := utf8.DecodeRuneInString(tag)
+	if small := string(unicode.ToLower(first)); folding.Equal(small, tag[:size]) {
+		return small + tag[size:]
+	}
+	return tag
 }
 
 // Search returns the visible tags that a term is part of, in their order.
@@ -92,33 +100,35 @@ func (s *Service) Search(ctx context.Context, who auth.Actor, term string) ([]by
 	}
 	names := []string{}
 	for _, t := range found {
-		if t.Visible > 0 && strings.Contains(strings.ToLower(t.Tag), strings.ToLower(term)) {
+		if t.Visible > 0 && folding.Contains(t.Tag, term) {
 			names = append(names, t.Tag)
 		}
 	}
 	return encode(names)
 }
 
-// read counts tags in their order. Tags that differ only in case are one,
-// spelled as the first of them.
+// read counts tags in their order. Tags that are equal are one, spelled as the
+// first of them.
 func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...any) ([]Tag, error) {
 	in, args := db.InArgs(s.codes)
 	args = append(append(args, db.Forever, deleted), more...)
-	rows, err := s.db.Query(ctx, `SELECT MIN(v.value), a.scope_id, COUNT(*) FROM asset_value v JOIN asset a ON a.id = v.from_id`+
-		` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+and+` GROUP BY v.value, a.scope_id ORDER BY v.value, a.scope_id`, args...)
+	rows, err := s.db.Query(ctx, `SELECT v.folded, MIN(v.value), a.scope_id, COUNT(*) FROM asset_value v JOIN asset a ON a.id = v.from_id`+
+		` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+and+` GROUP BY v.folded, a.scope_id ORDER BY v.folded, a.scope_id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read tags: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
 	var all []Tag
+	last := ""
 	for rows.Next() {
-		var tag string
+		var folded, tag string
 		var scope *int64
 		var n int
-		if err := rows.Scan(&tag, &scope, &n); err != nil {
+		if err := rows.Scan(&folded, &tag, &scope, &n); err != nil {
 			return nil, db.Fault(err)
 		}
-		if last := len(all) - 1; last < 0 || db.Compare(all[last].Tag, tag) != 0 {
+		if len(all) == 0 || last != folded {
+			last = folded
 			all = append(all, Tag{Tag: tag})
 		}
 		t := &all[len(all)-1]
@@ -126,6 +136,7 @@ func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...
 			t.Visible += n
 		}
 	}
+	slices.SortStableFunc(all, func(a, b Tag) int { return db.Compare(a.Tag, b.Tag) })
 	return all, db.Fault(rows.Err())
 }
 

@@ -135,34 +135,46 @@ func empty(d *db.DB) error {
 	if err != nil {
 		return err
 	}
+	var all []string
+	left := tables(steps)
+	for _, table := range left {
+		all = append(all, "DELETE FROM "+table)
+	}
+	for _, s := range steps {
+		if _, into, ok := strings.Cut(s.Text, "INTO "); ok && strings.HasPrefix(s.Text, "INSERT ") {
+			if table, _, _ := strings.Cut(into, " "); slices.Contains(left, table) {
+				all = append(all, s.Text)
+			}
+		}
+	}
 	return d.Write(ctx, func(tx *db.Tx) error {
-		for _, s := range steps {
-			text := s.Text
-			if helps(steps, text) {
-				continue
-			}
-			if table, ok := strings.CutPrefix(text, "CREATE TABLE IF NOT EXISTS "); ok {
-				if table, _, _ = strings.Cut(table, " "); strings.Contains(table, "schema_migration") {
-					continue
-				}
-				text = "DELETE FROM " + table
-			} else if !strings.HasPrefix(text, "INSERT ") {
-				continue
-			}
+		for _, text := range all {
 			if _, err := tx.Exec(ctx, text); err != nil {
-				return fmt.Errorf("%04d_%s: %w", s.Version, s.Name, err)
+				return fmt.Errorf("%.60s: %w", text, err)
 			}
 		}
 		return nil
 	})
 }
 
-// helps reports whether a statement is about a table that a later step drops.
-func helps(steps []schema.Migration, text string) bool {
-	return slices.ContainsFunc(steps, func(s schema.Migration) bool {
-		table, ok := strings.CutPrefix(s.Text, "DROP TABLE IF EXISTS ")
-		return ok && strings.Contains(text, table)
-	})
+// tables are those that the steps leave behind, in quotes, but for their own.
+func tables(steps []schema.Migration) []string {
+	var all []string
+	for _, s := range steps {
+		text := strings.TrimSuffix(s.Text, ";")
+		if table, ok := strings.CutPrefix(text, "CREATE TABLE IF NOT EXISTS "); ok {
+			if table, _, _ = strings.Cut(table, " "); !strings.Contains(table, "schema_migration") {
+				all = append(all, table)
+			}
+		}
+		if table, ok := strings.CutPrefix(text, "DROP TABLE IF EXISTS "); ok {
+			all = slices.DeleteFunc(all, func(t string) bool { return t == table })
+		}
+		if was, is, ok := strings.Cut(strings.TrimPrefix(text, "ALTER TABLE "), " RENAME TO "); ok {
+			all[slices.Index(all, was)] = is
+		}
+	}
+	return all
 }
 
 // Main runs the tests of a package and drops the databases they made; call it

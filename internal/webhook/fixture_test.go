@@ -19,6 +19,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/secret"
@@ -147,6 +148,10 @@ func (f *fixture) version(tx *db.Tx, moment int64, c edit) error {
 	for k, v := range row {
 		columns = append(columns, k)
 		values = append(values, v)
+	}
+	if name, ok := row["name"].(string); ok && !folding.IsPlain(name) {
+		columns = append(columns, "folded")
+		values = append(values, fmt.Sprintf(`{"name":%q}`, folding.Of(name)))
 	}
 	if _, err := tx.Exec(f.Context(), "UPDATE asset_version SET until_moment = ? WHERE id = ? AND until_moment = ?",
 		moment, c.asset, db.Forever); err != nil {

@@ -1,0 +1,61 @@
+package asset
+
+import "slices"
+
+// shape is the columns of a statement about assets: the fixed ones, and of the
+// others those that any of its rows needs. Where a text may change, its folded
+// form does.
+type shape struct {
+	slots  []int
+	attrs  bool
+	folded bool
+}
+
+// fewRows is up to how many rows a statement has all columns: leaving some out
+// saves less there than it costs to prepare another statement.
+const fewRows = 16
+
+// shapeOf returns the shape for n rows that need what needs says.
+func (w *writer) shapeOf(n int, needs func(i, slot int) bool, attrs func(i int) bool) shape {
+	var sh shape
+	for slot := range w.e.layout.slots {
+		needed := n <= fewRows
+		for i := 0; i < n && !needed; i++ {
+			needed = needs(i, slot)
+		}
+		if needed {
+			sh.slots = append(sh.slots, slot)
+		}
+	}
+	sh.attrs = n <= fewRows
+	for i := 0; i < n && !sh.attrs; i++ {
+		sh.attrs = attrs(i)
+	}
+	sh.folded = sh.attrs || slices.ContainsFunc(sh.slots, w.e.layout.isText)
+	return sh
+}
+
+// filled is the shape that holds all values of some states.
+func (w *writer) filled(n int, st func(i int) *state) shape {
+	sh := w.shapeOf(n, func(i, slot int) bool { return st(i).slots[slot] != nil }, func(i int) bool { return len(st(i).attrs) > 0 })
+	sh.folded = n <= fewRows
+	for i := 0; i < n && !sh.folded; i++ {
+		sh.folded = !w.e.layout.isPlain(st(i))
+	}
+	return sh
+}
+
+// columnsOf appends the names of a shape's columns to the fixed ones.
+func (l *layout) columnsOf(sh shape, fixed []string) []string {
+	all := slices.Clone(fixed)
+	for _, slot := range sh.slots {
+		all = append(all, l.slots[slot].Name)
+	}
+	if sh.attrs {
+		all = append(all, "attrs")
+	}
+	if sh.folded {
+		all = append(all, "folded")
+	}
+	return all
+}

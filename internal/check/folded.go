@@ -1,0 +1,96 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/alds-dev/alds/internal/folding"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// folded expects beside every version the folded forms of its texts, of those
+// that need one, and nothing else. What assets have is compared with their
+// current versions.
+func (c *checker) folded(ctx context.Context) error {
+	var names []string
+	query := "SELECT id, moment, attrs, folded"
+	for _, col := range c.m.Columns {
+		if col.Kind == meta.Str || col.Kind == meta.Long {
+			names = append(names, col.Name)
+			query += ", " + col.Name
+		}
+	}
+	var id, moment int64
+	var attrs, kept sql.RawBytes
+	texts := make([]sql.NullString, len(names))
+	into := []any{&id, &moment, &attrs, &kept}
+	for i := range texts {
+		into = append(into, &texts[i])
+	}
+	return c.each(ctx, func(scan row) error {
+		if err := scan(into...); err != nil {
+			return err
+		}
+		want, got := textsIn(attrs), textsIn(kept)
+		for i, name := range names {
+			want[name] = texts[i].String
+		}
+		maps.DeleteFunc(want, func(_, text string) bool { return folding.IsPlain(text) })
+		for key, text := range want {
+			want[key] = folding.Of(text)
+		}
+		if !maps.Equal(want, got) {
+			return c.report("asset_version", id, "moment %d keeps folded forms of %q that are not those of %q",
+				moment, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+		}
+		return nil
+	}, query+" FROM asset_version ORDER BY id, moment")
+}
+
+// comments expects the same beside the comments of audits.
+func (c *checker) comments(ctx context.Context) error {
+	return c.each(ctx, func(scan row) error {
+		var id int64
+		var comment, kept sql.NullString
+		if err := scan(&id, &comment, &kept); err != nil {
+			return err
+		}
+		want := ""
+		if !folding.IsPlain(comment.String) {
+			want = folding.Of(comment.String)
+		}
+		if kept.String != want {
+			return c.report("audit", id, "its comment %.60q is kept as %.60q", comment.String, kept.String)
+		}
+		return nil
+	}, "SELECT id, comment, folded FROM audit ORDER BY id")
+}
+
+// textsIn reads the texts of a JSON object by their keys.
+func textsIn(object []byte) map[string]string {
+	all := map[string]string{}
+	d := jsontext.NewDecoder(bytes.NewReader(object))
+	if _, err := d.ReadToken(); err != nil {
+		return all
+	}
+	for d.PeekKind() == '"' {
+		key, err := d.ReadToken()
+		if err != nil {
+			break
+		}
+		name := key.String()
+		v, err := d.ReadToken()
+		if err != nil {
+			break // the attributes' own check says so
+		}
+		if v.Kind() == '"' {
+			all[name] = v.String()
+		}
+	}
+	return all
+}

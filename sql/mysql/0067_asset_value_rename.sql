@@ -1,0 +1,1 @@
+ALTER TABLE `asset_value_folded` RENAME TO `asset_value`;

@@ -1,0 +1,1 @@
+ALTER TABLE `credential_folded` RENAME TO `credential`;
