@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -127,14 +128,16 @@ type nameHit struct {
 }
 
 // matching picks the hits that a name means: those spelled exactly like it,
-// else those that compare equal.
+// else those that are equal.
 func matching(found []nameHit, name string, a *meta.Attr) []int64 {
+	full := tag(a, name)
+	folded, foldedFull := folding.Of(name), folding.Of(full)
 	var exact, alike []int64
 	for _, h := range found {
 		switch {
-		case h.text == name || h.text == tag(a, name):
+		case h.text == name || h.text == full:
 			exact = append(exact, h.id)
-		case db.Compare(h.text, name) == 0 || db.Compare(h.text, tag(a, name)) == 0:
+		case folding.Is(h.text, folded) || folding.Is(h.text, foldedFull):
 			alike = append(alike, h.id)
 		}
 	}
@@ -155,10 +158,11 @@ func tag(a *meta.Attr, name string) string {
 
 // holdersOf finds the live assets of some types whose attribute has one of the names.
 func (r *run) holdersOf(ctx context.Context, types []*meta.Type, a *meta.Attr, names []string) ([]nameHit, error) {
-	expr := a.Place.Column
+	expr, dialect := a.Place.Column, r.e.db.Dialect
 	if a.Place.Kind == meta.InAttrs {
-		expr = r.e.db.Dialect.JSONText("attrs", a.Place.Column)
+		expr = dialect.JSONText("attrs", a.Place.Column)
 	}
+	before, behind := dialect.Folded(dialect.JSONText("folded", a.Place.Column))
 	codes := make([]int64, 0, len(types))
 	for _, c := range types {
 		codes = append(codes, int64(c.Code))
@@ -166,9 +170,9 @@ func (r *run) holdersOf(ctx context.Context, types []*meta.Type, a *meta.Attr, n
 	typeIn, typeArgs := db.InArgs(codes)
 	wanted := make([]string, 0, 2*len(names))
 	for _, name := range names {
-		wanted = append(wanted, name)
+		wanted = append(wanted, folding.Of(name))
 		if full := tag(a, name); full != name {
-			wanted = append(wanted, full)
+			wanted = append(wanted, folding.Of(full))
 		}
 	}
 	var found []nameHit
@@ -177,7 +181,7 @@ func (r *run) holdersOf(ctx context.Context, types []*meta.Type, a *meta.Attr, n
 		in, args := db.InArgsOf(wanted[:n])
 		wanted = wanted[n:]
 		rows, err := r.s.tx.Query(ctx, `SELECT id, `+expr+` FROM asset WHERE type IN `+typeIn+
-			` AND state < 255 AND NOT `+isHidden+` AND `+expr+` IN `+in+` ORDER BY id`, append(typeArgs[:len(typeArgs):len(typeArgs)], args...)...)
+			` AND state < 255 AND NOT `+isHidden+` AND `+before+expr+behind+` IN `+in+` ORDER BY id`, append(typeArgs[:len(typeArgs):len(typeArgs)], args...)...)
 		if err != nil {
 			return nil, err
 		}

@@ -138,7 +138,8 @@ func (sc *scanner) next() uint16 {
 }
 
 // Compare orders two texts as the text columns do: without regard to case and
-// accents, trailing spaces not counting. It returns -1, 0 or 1.
+// accents, trailing spaces not counting. It returns -1, 0 or 1. Texts that have
+// one place in the order need not be equal.
 func Compare(a, b string) int {
 	w := weightTable()
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] && a[0] < utf8.RuneSelf {
@@ -183,26 +184,4 @@ func padded(p uint16, rest *scanner, sign int) int {
 		}
 	}
 	return 0
-}
-
-// sameRune reports whether two characters have the same weights.
-func sameRune(a, b rune) bool {
-	if a > 0xFFFF || b > 0xFFFF {
-		return a == b
-	}
-	w := weightTable()
-	if x, y := w.one[a], w.one[b]; x != y || x > implicit || x == 0 {
-		return x == y
-	}
-	var p, q [2]uint16
-	x, y := w.of(a, &p), w.of(b, &q)
-	if len(x) != len(y) {
-		return false
-	}
-	for i := range x {
-		if x[i] != y[i] {
-			return false
-		}
-	}
-	return true
 }

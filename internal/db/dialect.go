@@ -17,7 +17,7 @@ type Dialect struct {
 	NowMicros   string // expression: the database's clock, UTC microseconds, one value per statement on MySQL
 	NowMillis   string // the same in whole milliseconds
 	Greatest    string // function: the greatest of its arguments
-	Collate     string // " COLLATE ..." that gives an expression the folding of the text columns
+	Collate     string // " COLLATE ..." that gives an expression the order of the text columns
 	SmallInside bool   // Small may be called while a Write is open
 	quote       string
 	mysql       bool
@@ -69,13 +69,34 @@ func (d *Dialect) Quote(ident string) string {
 }
 
 // JSONText returns the expression for a string kept under key in the JSON
-// column col (SQL text, already quoted and qualified); it compares like a text
+// column col (SQL text, already quoted and qualified); it sorts like a text
 // column and is NULL when the key is absent.
 func (d *Dialect) JSONText(col, key string) string {
 	if d.mysql {
 		return "JSON_UNQUOTE(" + d.extract(col, key) + ")" + d.Collate
 	}
 	return d.extract(col, key) + d.Collate
+}
+
+// Bytes returns what stands before and behind an expression of text so that it
+// compares byte by byte, spaces at the end included.
+func (d *Dialect) Bytes() (before, behind string) {
+	if d.mysql {
+		return "CAST(", " AS BINARY)"
+	}
+	return "", " COLLATE BINARY"
+}
+
+// Folded returns what stands before and behind an expression of text to give
+// its folded form (package folding), which compares byte by byte. kept is the
+// expression of the form where it is stored, NULL where lower case is it; empty
+// for text that is always plain.
+func (d *Dialect) Folded(kept string) (before, behind string) {
+	before, behind = d.Bytes()
+	if kept == "" {
+		return before + "LOWER(", ")" + behind
+	}
+	return before + "COALESCE(" + kept + ", LOWER(", "))" + behind
 }
 
 // JSONNumber returns the expression for a number kept under key, as a double.

@@ -14,9 +14,10 @@
 //   - RowsAffected counts the rows a statement matched, changed or not, on
 //     every server (clientFoundRows on MySQL; SQLite always does), so a
 //     conditional UPDATE that matched is told from one that did not.
-//   - Text compares without regard to case and accents, and trailing spaces do
-//     not count, alike on every server: SQLite gets a collation and a LIKE with
-//     the weights of utf8mb4_unicode_ci.
+//   - Text sorts without regard to case and accents, alike on every server:
+//     SQLite gets a collation with the weights of utf8mb4_unicode_ci. What is
+//     equal is another matter: Folded gives the form that is compared byte by
+//     byte, in LIKE too.
 //   - Every statement with arguments is prepared on the server and kept in a
 //     bounded cache per connection; values are never put into SQL text.
 //

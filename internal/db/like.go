@@ -6,11 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Like reports whether text matches an SQL pattern, character by character,
-// with the folding of Compare: % any run, _ one character, escape takes the
-// next character as it is. Other than in Compare no two characters stand for
-// one, trailing spaces count, and characters outside of the basic plane equal
-// only themselves; all as utf8mb4_unicode_ci does.
+// Like reports whether text matches an SQL pattern, character by character:
+// % any run, _ one character, escape takes the next character as it is. Nothing
+// is folded: both are folded already where case must not count.
 func Like(text, pattern string, escape rune) bool {
 	t, p := 0, 0
 	star, mark := -1, 0 // where the last % continues in the pattern, and in the text
@@ -52,7 +50,7 @@ func likeOne(text, pattern string, escape rune) (tn, pn int, ok bool) {
 	case b == '_':
 		return tn, pn, true
 	}
-	return tn, pn, a == b || sameRune(a, b)
+	return tn, pn, a == b
 }
 
 // textOf returns an SQL value as text; false for NULL.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/token"
@@ -205,7 +206,7 @@ func (b *binder) search(q *Bound, r Request) error {
 	}
 	any := Cond{Op: token.Or}
 	add := func(p Path) {
-		any.Kids = append(any.Kids, Cond{Term: Term{Path: p, Test: token.Like, Values: []Value{{Kind: TextOf, Text: likeContains(text)}}}})
+		any.Kids = append(any.Kids, Cond{Term: Term{Path: p, Test: token.Like, Values: []Value{{Kind: TextOf, Text: likeContains(folding.Of(text))}}}})
 	}
 	if len(r.FindIn) > MaxTerms {
 		return tooMany(r.FindIn[MaxTerms].At, "attributes in findin", MaxTerms)

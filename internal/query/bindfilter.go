@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/token"
@@ -135,7 +136,7 @@ func (b *binder) value(p Path, test token.Test, v token.Value) (Value, error) {
 	}
 	switch {
 	case test == token.Like:
-		return Value{Kind: TextOf, Text: likePattern(v.Text)}, nil
+		return Value{Kind: TextOf, Text: likePattern(folding.Of(v.Text))}, nil
 	case k == meta.Relation:
 		return b.reference(p, v)
 	case k == meta.AssetType:
@@ -144,6 +145,9 @@ func (b *binder) value(p Path, test token.Test, v token.Value) (Value, error) {
 	bound, ok := scalar(k, v.Text)
 	if !ok {
 		return Value{}, badToken(v.At, p.Text, v.Text+" is no "+string(k))
+	}
+	if isText(k) && (test == token.Eq || test == token.Ne) {
+		bound.Text = folding.Of(bound.Text)
 	}
 	return bound, nil
 }

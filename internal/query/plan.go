@@ -228,9 +228,19 @@ type (
 	}
 	// Scalar is the one cell of a statement.
 	Scalar struct{ S *Select }
-	// Folded is text that compares as the text columns do; a sub-select has lost
-	// how its column compares.
-	Folded struct{ X Expr }
+	// Collated is text that sorts as the text columns do; a sub-select has lost
+	// how its column sorts.
+	Collated struct{ X Expr }
+	// Bytes is text that compares byte by byte.
+	Bytes struct{ X Expr }
+	// Folded is the folded form of text (package folding): texts are equal when
+	// theirs are. T is the table that keeps the form of texts that need it, nil
+	// for text that is always plain; Key the place of this text in it.
+	Folded struct {
+		X   Expr
+		T   *Table
+		Key string
+	}
 	// Func is an aggregate function; X nil counts rows.
 	Func struct {
 		Name     string
@@ -284,6 +294,8 @@ func (Number) isExpr()    {}
 func (Exists) isExpr()    {}
 func (Scalar) isExpr()    {}
 func (Looked) isExpr()    {}
+func (Collated) isExpr()  {}
+func (Bytes) isExpr()     {}
 func (Folded) isExpr()    {}
 func (Func) isExpr()      {}
 func (TypeOrder) isExpr() {}

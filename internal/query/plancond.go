@@ -289,7 +289,7 @@ var sqlOps = map[token.Test]string{token.Lt: "<", token.Le: "<=", token.Gt: ">",
 
 // compare compares a scalar x with the values of a term, any of which may fit.
 func compare(x Expr, kind meta.Kind, tm Term) Expr {
-	x = folded(x, kind)
+	x = collated(x, kind)
 	switch tm.Test {
 	case token.Holds:
 		if kind == meta.Boolean {
@@ -304,7 +304,7 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 	for _, v := range tm.Values {
 		switch {
 		case tm.Test == token.Like:
-			any = append(any, LikeText{x, v.arg()})
+			any = append(any, LikeText{folded(x), v.arg()})
 		case v.Kind == NoValue:
 			any = append(any, negate(present(x, kind)))
 		case v.Kind == DeadOf:
@@ -319,32 +319,11 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 			any = append(any, Compare{sqlOps[tm.Test], x, v.arg()})
 		}
 	}
-	return oneOrAny(append(oneOf(x, equal), any...))
-}
-
-// folded makes text that is computed compare like a column. What is never more
-// than NULL is no text, and MySQL takes no collation for it.
-func folded(x Expr, kind meta.Kind) Expr {
-	switch x.(type) {
-	case Scalar, Given:
-		if isText(kind) && !isNothing(x) {
-			return Folded{x}
-		}
+	same := oneOf(x, equal)
+	if isText(kind) && len(equal) > 0 {
+		same = equalTexts(x, equal, tm.Values)
 	}
-	return x
-}
-
-// isNothing reports whether an expression has no other value than NULL.
-func isNothing(x Expr) bool {
-	switch x := x.(type) {
-	case Nothing:
-		return true
-	case Given:
-		return isNothing(x.X)
-	case Scalar:
-		return len(x.S.Cells) == 1 && isNothing(x.S.Cells[0])
-	}
-	return false
+	return oneOrAny(append(same, any...))
 }
 
 // deadTest compares a state with Dead, which stands for all from 200.
@@ -363,7 +342,7 @@ func deadTest(x Expr, test token.Test) Expr {
 // present holds when x is neither null nor empty text.
 func present(x Expr, kind meta.Kind) Expr {
 	if isText(kind) {
-		return Compare{"<>", x, Arg{""}}
+		return Compare{"<>", Bytes{x}, Arg{""}}
 	}
 	return IsNull{x, true}
 }

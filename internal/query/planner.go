@@ -224,12 +224,12 @@ func (l *level) sortKey(p Path) Expr {
 	if p.Only != nil {
 		is := In{X: ColumnOf{l.row, "type"}, List: typeCodes(p.Only)}
 		p.Only = nil
-		return folded(Given{is, l.sortKey(p)}, p.Kind())
+		return collated(Given{is, l.sortKey(p)}, p.Kind())
 	}
 	if p.Kind() == meta.AssetType {
 		return TypeOrder{l.steps(l.row, p.Steps)}
 	}
-	return folded(l.value(l.row, p, false), p.Kind())
+	return collated(l.value(l.row, p, false), p.Kind())
 }
 
 // column lays out one column: cells of this statement, or a branch.
@@ -364,7 +364,7 @@ func (l *level) startList(br *Branch, p Path, n int) {
 	v := c.attach(&br.Select, l.valuesTable(c.last, p.Leaf.Attr))
 	br.rowTable = v
 	br.Cells = append([]Expr{Num{0}, Num{0}, Num{0}}, c.cells()...)
-	br.Order = append(br.Order, Order{X: ColumnOf{v, "value"}})
+	br.Order = append(br.Order, Order{X: ColumnOf{v, "value"}}, Order{X: Bytes{ColumnOf{v, "value"}}})
 }
 
 // nested makes the statement of a nested select.

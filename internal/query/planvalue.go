@@ -189,7 +189,7 @@ func (l *level) aggregate(t *Table, p Path) Expr {
 		} else {
 			cur.Joins = append(cur.Joins, v)
 		}
-		s.Cells = []Expr{function(p.Agg, valueOf(v, p.Leaf.Attr.Kind))}
+		s.Cells = []Expr{function(p.Agg, counted(p.Agg, valueOf(v, p.Leaf.Attr.Kind), p.Leaf.Attr.Kind))}
 		return Scalar{s}
 	}
 	if s.From == nil {
@@ -197,8 +197,16 @@ func (l *level) aggregate(t *Table, p Path) Expr {
 	}
 	leaf := p
 	leaf.Agg = None
-	s.Cells = []Expr{function(p.Agg, folded(inner.leaf(cur, p.Leaf, false), leaf.Kind()))}
+	s.Cells = []Expr{function(p.Agg, counted(p.Agg, inner.leaf(cur, p.Leaf, false), leaf.Kind()))}
 	return Scalar{s}
+}
+
+// counted is what an aggregate sees of x: of texts that are equal, one.
+func counted(agg Agg, x Expr, kind meta.Kind) Expr {
+	if agg == DistinctCount && isText(kind) {
+		return folded(x)
+	}
+	return collated(x, kind)
 }
 
 // valueOf is one value of a multi-value scalar; they are kept as text.

@@ -89,7 +89,7 @@ func (sh *Shared) Fill(s Shape) ([]any, bool) {
 	b := binder{m: sh.m}
 	for i, u := range sh.uses {
 		v, err := b.value(u.path, u.test, token.Value{Text: s.values[u.value]})
-		if err != nil || v.Kind != u.was.Kind || v.Type != u.was.Type || !u.free && v != u.was {
+		if err != nil || v.Kind != u.was.Kind || v.Type != u.was.Type || !u.free && v != u.was || !plansAlike(u.path, u.test, v, u.was) {
 			return nil, false
 		}
 		args[slotFirst+Slot(i)] = v.plain()

@@ -6,6 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/token"
@@ -199,11 +200,10 @@ func (f *leaf) compare(value any, to *meta.Type) Answer {
 	return got
 }
 
-// present answers whether there is a value: empty text is none, and so is text
-// that sorts like it.
+// present answers whether there is a value: empty text is none.
 func present(value any) Answer {
 	if text, ok := value.(string); ok {
-		return answerOf(db.Compare(text, "") != 0)
+		return answerOf(text != "")
 	}
 	return answerOf(value != nil)
 }
@@ -231,15 +231,16 @@ func (f *leaf) fits(value any, to *meta.Type, want *query.Value) Answer {
 	return Unsure
 }
 
-// fitsText compares as the databases do.
+// fitsText compares as the databases do; what is wanted is folded where case
+// does not count.
 func (f *leaf) fitsText(have string, want *query.Value) Answer {
 	switch {
 	case want.Kind != query.TextOf:
 		return Unsure
 	case f.test == token.Like:
-		return answerOf(db.Like(have, want.Text, '|'))
-	case f.test == token.Eq && have == want.Text:
-		return Yes
+		return answerOf(db.Like(folding.Of(have), want.Text, '|'))
+	case f.test == token.Eq:
+		return answerOf(folding.Is(have, want.Text))
 	}
 	return ordered(f.test, db.Compare(have, want.Text), 0)
 }

@@ -66,9 +66,15 @@ func (e *emitter) expr(x query.Expr) {
 		e.put("(")
 		e.statement(x.S, x.S.Cells, x.S.Where, nil)
 		e.put(")")
-	case query.Folded:
+	case query.Collated:
 		e.expr(x.X)
 		e.put(e.Dialect.Collate)
+	case query.Bytes:
+		before, behind := e.Dialect.Bytes()
+		e.around(before, x.X, behind)
+	case query.Folded:
+		before, behind := e.Dialect.Folded(e.kept(x))
+		e.around(before, x.X, behind)
 	case query.Func:
 		e.function(x)
 	case query.TypeOrder:
@@ -222,6 +228,23 @@ func (e *emitter) ids(ids []int64) {
 	text, args := db.InArgs(ids)
 	e.put(text)
 	e.args = append(e.args, args...)
+}
+
+func (e *emitter) around(before string, x query.Expr, behind string) {
+	e.put(before)
+	e.expr(x)
+	e.put(behind)
+}
+
+// kept reads the folded form of a text where its table keeps one.
+func (e *emitter) kept(x query.Folded) string {
+	switch {
+	case x.T == nil:
+		return ""
+	case x.Key == "":
+		return e.aliasOf(x.T) + ".folded"
+	}
+	return e.Dialect.JSONText(e.aliasOf(x.T)+".folded", x.Key)
 }
 
 // raw reads a key of attrs as text, for printing.

@@ -157,6 +157,10 @@ func (u *usage) expr(x query.Expr) {
 	case query.Given:
 		u.expr(x.If)
 		u.expr(x.X)
+	case query.Collated:
+		u.expr(x.X)
+	case query.Bytes:
+		u.expr(x.X)
 	case query.Folded:
 		u.expr(x.X)
 	case query.Func:

@@ -1,0 +1,100 @@
+package query
+
+import (
+	"unicode/utf8"
+
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/token"
+)
+
+// collated makes text that is computed sort like a column. What is never more
+// than NULL is no text, and MySQL takes no collation for it.
+func collated(x Expr, kind meta.Kind) Expr {
+	switch x.(type) {
+	case Scalar, Given:
+		if isText(kind) && !isNothing(x) {
+			return Collated{x}
+		}
+	}
+	return x
+}
+
+// isNothing reports whether an expression has no other value than NULL.
+func isNothing(x Expr) bool {
+	switch x := x.(type) {
+	case Nothing:
+		return true
+	case Given:
+		return isNothing(x.X)
+	case Scalar:
+		return len(x.S.Cells) == 1 && isNothing(x.S.Cells[0])
+	}
+	return false
+}
+
+// folded is the folded form of a text.
+func folded(x Expr) Expr {
+	switch x := x.(type) {
+	case Collated:
+		return folded(x.X)
+	case Nothing:
+		return x
+	case Given:
+		return Given{x.If, folded(x.X)}
+	case Scalar:
+		s := *x.S
+		s.Cells = []Expr{folded(s.Cells[0])}
+		return Scalar{&s}
+	case JSON:
+		return Folded{x, x.T, x.Key}
+	case ColumnOf:
+		switch x.T.Kind {
+		case Values:
+			return ColumnOf{x.T, "folded"}
+		case Audit:
+			return Folded{x, x.T, ""}
+		}
+		return Folded{x, x.T, x.Name}
+	}
+	return Folded{X: x}
+}
+
+// equalTexts is the condition that x is one of the given texts, which are in
+// their folded form. Where a key of the database is in the order of x, the place
+// in that order stands before it: equal texts have one.
+func equalTexts(x Expr, equal []Expr, values []Value) Any {
+	same := oneOf(folded(x), equal)
+	c, ok := x.(ColumnOf)
+	if !ok || c.T.Kind != Asset || c.Name != keyedText {
+		return same
+	}
+	for _, v := range values {
+		if !hasOnePlace(v) {
+			return same
+		}
+	}
+	return Any{All{oneOf(x, equal)[0], same[0]}}
+}
+
+// keyedText is the only column of text that begins a key.
+const keyedText = "number"
+
+// hasOnePlace reports whether all texts that are equal to a value have its place
+// in the order of the database. It is known of ASCII texts.
+func hasOnePlace(v Value) bool {
+	for i := range len(v.Text) {
+		if v.Text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// plansAlike reports whether a condition on p is laid out the same for both
+// values.
+func plansAlike(p Path, test token.Test, a, b Value) bool {
+	if test != token.Eq && test != token.Ne || p.Leaf.Attr == nil || p.Leaf.Attr.Place.Column != keyedText {
+		return true
+	}
+	return hasOnePlace(a) == hasOnePlace(b)
+}
