@@ -5,7 +5,8 @@
 // loads the raw tables into memory and walks assets one by one, with no plan,
 // no join and no index. Where it looks clumsy it does so in order to be
 // obviously right. It shares with the engine the parser of tokens, the model,
-// and the collation of texts; all three are tested apart.
+// and the order of texts; all three are tested apart. Which texts are equal it
+// says by itself.
 //
 //	world      the raw rows of a database, every version of them
 //	view       the world as it was at one moment

@@ -84,10 +84,11 @@ func (e *evaluator) compares(v any, p path, test token.Test, s string) bool {
 			return v.(int64) >= 200
 		}
 	}
+	if test == token.Eq {
+		return alike(v, typed(p.kind, s))
+	}
 	c := order(v, typed(p.kind, s))
 	switch test {
-	case token.Eq:
-		return c == 0
 	case token.Lt:
 		return c < 0
 	case token.Le:
@@ -120,7 +121,7 @@ func (e *evaluator) aggregate(ctx, n node, p path) any {
 	case "Count":
 		return float64(len(all))
 	case "DistinctCount":
-		return float64(len(slices.CompactFunc(all, func(a, b any) bool { return order(a, b) == 0 })))
+		return float64(len(distinct(all)))
 	}
 	if len(all) == 0 {
 		return nil
@@ -142,6 +143,15 @@ func (e *evaluator) aggregate(ctx, n node, p path) any {
 		return all[len(all)-1]
 	}
 	panic("no aggregate " + p.agg)
+}
+
+func distinct(all []any) (found []any) {
+	for _, v := range all {
+		if !slices.ContainsFunc(found, func(f any) bool { return alike(f, v) }) {
+			found = append(found, v)
+		}
+	}
+	return found
 }
 
 func float(v any) float64 {

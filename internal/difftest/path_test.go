@@ -1,8 +1,10 @@
 package difftest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
@@ -289,7 +291,7 @@ func (n node) multi(a *meta.Attr) []any {
 			found = append(found, p.value)
 		}
 	}
-	slices.SortStableFunc(found, db.Compare)
+	slices.SortFunc(found, func(a, b string) int { return cmp.Or(db.Compare(a, b), strings.Compare(a, b)) })
 	var all []any
 	for _, s := range found {
 		all = append(all, typed(a.Kind, s))

@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
@@ -104,24 +107,57 @@ func missing(v any) bool {
 	case nil:
 		return true
 	case string:
-		return db.Compare(v, "") == 0
+		return v == ""
 	case node:
 		return v.none()
 	}
 	return false
 }
 
+// alike reports whether two values of one kind are equal. Texts are when their
+// NFC forms differ in case alone; what sorts alike need not be equal.
+func alike(a, b any) bool {
+	x, isText := a.(string)
+	if !isText {
+		return order(a, b) == 0
+	}
+	y, isText := b.(string)
+	return isText && strings.EqualFold(norm.NFC.String(x), norm.NFC.String(y))
+}
+
+// caseless is the NFC form of a text with each character replaced by the first
+// of those that differ from it in case alone.
+func caseless(s string) string {
+	return strings.Map(func(r rune) rune {
+		first := r
+		for o := unicode.SimpleFold(r); o != r; o = unicode.SimpleFold(o) {
+			first = min(first, o)
+		}
+		return first
+	}, norm.NFC.String(s))
+}
+
 // contains is what ~= and find mean: "%" and "*" stand for any text in a
 // pattern, any other text may stand anywhere.
 func contains(s, what string, pattern bool) bool {
-	escape := strings.NewReplacer("\\", "\\\\", "_", "\\_")
-	switch {
-	case pattern && strings.ContainsAny(what, "%*"):
-		what = strings.ReplaceAll(escape.Replace(what), "*", "%")
-	default:
-		what = "%" + strings.ReplaceAll(escape.Replace(what), "%", "\\%") + "%"
+	s, what = caseless(s), caseless(what)
+	if !pattern || !strings.ContainsAny(what, "%*") {
+		return strings.Contains(s, what)
 	}
-	return db.Like(s, what, '\\')
+	parts := strings.Split(strings.ReplaceAll(what, "*", "%"), "%")
+	last := len(parts) - 1
+	if !strings.HasPrefix(s, parts[0]) {
+		return false
+	}
+	s = s[len(parts[0]):]
+	for _, part := range parts[1:last] {
+		at := strings.Index(s, part)
+		if at < 0 {
+			return false
+		}
+		s = s[at+len(part):]
+	}
+	return strings.HasSuffix(s, parts[last])
 }
 
 // shown is the Oid of an asset.

@@ -196,7 +196,7 @@ func (b *database) logins(ctx context.Context, tx *db.Tx, w *world) error {
 		if err := scan(&id, &name); err != nil {
 			return err
 		}
-		w.logins[lower(name)] = b.labels[id]
+		w.logins[caseless(name)] = b.labels[id]
 		return nil
 	}, `SELECT member_id, username FROM credential`)
 }

@@ -9,6 +9,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
@@ -16,6 +19,7 @@ import (
 	"github.com/alds-dev/alds/internal/check"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/testdb"
 )
@@ -45,11 +49,23 @@ func (logins) Set(ctx context.Context, tx *db.Tx, member int64, name, _ *string)
 	if _, err := tx.Exec(ctx, `DELETE FROM credential WHERE member_id = ?`, member); err != nil || *name == "" {
 		return err
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO credential (member_id, username, version, disabled) VALUES (?, ?, 1, 0)`, member, *name)
+	_, err := tx.Exec(ctx, `INSERT INTO credential (member_id, username, folded, version, disabled) VALUES (?, ?, ?, 1, 0)`, member, *name, folding.Of(*name))
 	return err
 }
 
-func lower(s string) string { return strings.ToLower(s) }
+// sameText reports whether texts are equal: their NFC forms differ in case alone.
+func sameText(a, b string) bool { return strings.EqualFold(norm.NFC.String(a), norm.NFC.String(b)) }
+
+// caseless is the same for all texts that are equal.
+func caseless(s string) string {
+	return strings.Map(func(r rune) rune {
+		first := r
+		for o := unicode.SimpleFold(r); o != r; o = unicode.SimpleFold(o) {
+			first = min(first, o)
+		}
+		return first
+	}, norm.NFC.String(s))
+}
 
 // open is an empty database of a dialect.
 var open = map[string]func(testing.TB) *db.DB{"mysql": testdb.MySQL, "sqlite": testdb.SQLite}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // resolve finds what a value names: an Oid token, an alias, or a name. Nothing
@@ -42,7 +41,8 @@ func (c *change) resolve(a attr, v any) (*thing, error) {
 	return t, nil
 }
 
-// byName is the only live thing with a name; case does not count.
+// byName is the only live thing with a name; case does not count, nor does the form
+// of composed characters.
 func (c *change) byName(typ, name string) *thing {
 	attrs := []string{"Name"}
 	if typ == "Member" {
@@ -56,7 +56,7 @@ func (c *change) byName(typ, name string) *thing {
 			case c.before.gone(t) || !has:
 			case v == name || v == typ+".Name'"+name:
 				exact = append(exact, t)
-			case strings.EqualFold(v, name):
+			case sameText(v, name):
 				alike = append(alike, t)
 			}
 		}

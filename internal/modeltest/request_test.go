@@ -3,7 +3,6 @@ package modeltest
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // step is one projected command.
@@ -331,7 +330,7 @@ func (k *work) find(typ string, where obj) ([]*thing, error) {
 				fits = fits && k.things[v.label] != nil && t.one[p.key] == v.label
 			case string:
 				got, has := t.val[p.key]
-				fits = fits && has && strings.EqualFold(got, v)
+				fits = fits && has && sameText(got, v)
 			}
 		}
 		if fits && (dead || !k.gone(t)) {

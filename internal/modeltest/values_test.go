@@ -35,15 +35,16 @@ func (g *generator) value(typ string, a attr, depth int, creating bool) any {
 		return one[any](g, "5 Days", "3 Weeks", "1 Months", "", nil)
 	case "*":
 		if !creating && g.chance(30) {
-			return obj{{key: "find", val: one[any](g, "red", "blue", "Green", nil)}, {key: "replace", val: one[any](g, "green", "RED", "pink", "", nil)}}
+			return obj{{key: "find", val: one[any](g, "red", "blue", "Green", "RÉD", "😁", "fi", nil)}, {key: "replace", val: one[any](g, "green", "RED", "pink", "", nil)}}
 		}
-		return one[any](g, "red", []any{"red", "blue"}, []any{"Red", "green"}, nil, "", []any{"red", ""})
+		return one[any](g, "red", []any{"red", "blue"}, []any{"Red", "green"}, nil, "", []any{"red", ""},
+			[]any{"😀", "😁"}, []any{"réd", "re\u0301d", "ﬁ"}, []any{"fi", "red ", "RED\u200b"}, "RÉD", []any{"Straße", "STRASSE", "STRAßE"})
 	case "text":
 		if a.name == "Username" {
-			return one[any](g, "u1", "u2", "U3", "u4", "u5", "u6")
+			return one[any](g, "u1", "u2", "U3", "u4", "u5", "u6", "😀", "🚀", "é", "e\u0301", "É", "e", "ς", "Σ", "u1\u200b", "u1 ", "K", "k", "ß", "ss")
 		}
 		if a.required {
-			return one[any](g, "a", "b", "c", "d", "B", 7.0)
+			return one[any](g, "a", "b", "c", "d", "B", 7.0, "á", "a\u0301", "a ", "🍎", "🍌", "Ꭰ", "ꭰ")
 		}
 		return one[any](g, "a", "some text", "", nil, 5.0, true)
 	case ">":
@@ -141,7 +142,7 @@ func (g *generator) pick(typ string) any {
 	case n < 3:
 		return alias("@undefined")
 	case n < 7 && concrete != "Note":
-		return one(g, "a", "b", "System (All Projects)", "Administrator")
+		return one(g, "a", "b", "A\u0301", "á", "A ", "🍎", "🍌", "Ꭰ", "System (All Projects)", "Administrator")
 	case n < 10 && concrete == "Member":
 		return query{"Member", obj{{key: "Name", val: one(g, "a", "b", "c")}}}
 	}

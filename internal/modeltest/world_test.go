@@ -43,7 +43,7 @@ type world struct {
 	links  map[link]bool
 	roles  map[[2]string]string // of a member in a project: role, and * for an owner
 	ranks  map[string][]string  // by rank space, first the highest
-	logins map[string]string    // label by user name in lower case
+	logins map[string]string    // label by user name without its case
 	places map[string]int       // by rank space: how often something was ranked
 
 	deletions int // so far
@@ -260,11 +260,11 @@ func (c *change) login() error {
 		return nil
 	}
 	old, name := c.names[0], c.names[1]
-	key := strings.ToLower(name)
+	key := caseless(name)
 	if by, taken := c.logins[key]; taken && by != c.me.label && name != "" {
 		return violation("NotUnique", c.me.typ, "Username")
 	}
-	delete(c.logins, strings.ToLower(old))
+	delete(c.logins, caseless(old))
 	if name != "" {
 		c.logins[key] = c.me.label
 	}
@@ -344,7 +344,7 @@ func (c *change) tag(v any) error {
 	}
 	for _, v := range remove {
 		n := len(c.me.tags)
-		c.me.tags = slices.DeleteFunc(c.me.tags, func(old string) bool { return strings.EqualFold(old, v.(string)) })
+		c.me.tags = slices.DeleteFunc(c.me.tags, func(old string) bool { return sameText(old, v.(string)) })
 		c.touched = c.touched || len(c.me.tags) != n
 	}
 	for _, v := range add {
@@ -358,7 +358,7 @@ func (c *change) tag(v any) error {
 }
 
 func (c *change) tagged(text string) bool {
-	return slices.ContainsFunc(c.me.tags, func(old string) bool { return strings.EqualFold(old, text) })
+	return slices.ContainsFunc(c.me.tags, func(old string) bool { return sameText(old, text) })
 }
 
 func (c *change) link(a attr, t *thing) link {

@@ -141,7 +141,9 @@ func TestMemoryAndSQLAgree(t *testing.T) {
 func (f *fixture) someVersions(g someFilters) []change.Version {
 	f.Helper()
 	pick := func(of ...any) any { return of[g.IntN(len(of))] }
-	name := func() any { return pick(nil, "", "a", "A", "b", "ä", "a b", "a ", " ", "1", "é", "#-", "ss", "ß") }
+	name := func() any {
+		return pick(nil, "", "a", "A", "b", "ä", "a b", "a ", " ", "1", "é", "e\u0301", "É", "#-", "ss", "ß", "ẞ", "😀", "😁", "\u200b", "K", "k", "ς", "Σ", "Ꭰ", "ꭰ")
+	}
 	scope := func() any { return pick(nil, 0, 1600) }
 	f.write(20,
 		edit{asset: 0, typ: "Scope", set: map[string]any{"name": "All", "scope_id": 0}},
