@@ -22,8 +22,8 @@ const module = "github.com/alds-dev/alds/"
 // floor. Packages on the same floor do not know each other.
 var floors = [][]string{
 	0: {"internal/fault", "internal/folding"},
-	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc", "sql"},
-	2: {"internal/token", "internal/meta", "internal/db"},
+	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc", "internal/meta", "sql"},
+	2: {"internal/token", "internal/literal", "internal/db"},
 	3: {"internal/query", "internal/change", "internal/check"},
 	4: {"internal/sqlgen", "internal/auth", "internal/encode"},
 	5: {"internal/find", "internal/recall", "internal/delivery", "internal/ledger"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -65,9 +66,17 @@ func fromJSON(a *meta.Attr, text string) any {
 	case meta.Boolean:
 		return text == "true"
 	case meta.Numeric:
-		return parseFloat(Value{Kind: Number, Text: text})
+		return storedNumber(meta.Numeric, text)
 	}
-	return parseInt(Value{Kind: Number, Text: text})
+	return storedNumber(meta.LongInt, text)
+}
+
+// storedNumber reads a number back, a Numeric or a whole one; nil for none.
+func storedNumber(k meta.Kind, text string) any {
+	if x, ok := literal.Parse(k, false, text); ok {
+		return x
+	}
+	return nil
 }
 
 // unquoted is the text that a JSON string of ours holds.

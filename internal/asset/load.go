@@ -233,9 +233,9 @@ func column(kind meta.ColumnKind, v any) any {
 			return string(x)
 		}
 		if kind == meta.Number {
-			return parseFloat(Value{Kind: Number, Text: string(x)})
+			return storedNumber(meta.Numeric, string(x))
 		}
-		return parseInt(Value{Kind: Number, Text: string(x)})
+		return storedNumber(meta.LongInt, string(x))
 	case int64:
 		if kind == meta.Number {
 			return float64(x)

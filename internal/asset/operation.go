@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -224,7 +225,8 @@ func (r *run) assignRole(ctx context.Context, w *row, args []Change, scope, memb
 	}
 	owner := false
 	if v, ok := argument(args, "IsOwner"); ok && !v.isEmpty() {
-		if owner, ok = parseBool(v).(bool); !ok {
+		x, ok := literal.Parse(meta.Boolean, false, v.Text)
+		if owner, _ = x.(bool); !ok {
 			return invalid(&meta.Attr{Name: "IsOwner", On: w.typ})
 		}
 	}

@@ -33,7 +33,7 @@ func (r *run) rank(ctx context.Context, w *row, a *meta.Attr, ch *Change) error 
 		return invalid(a)
 	case said.isEmpty() && w.making():
 		return nil // as if it were not said: it ranks last
-	case own != 0 && parseInt(said) == own:
+	case own != 0 && storedNumber(a.Kind, said.Text) == own:
 		return nil // what was read is sent back
 	}
 	at, after, ok := besideRank(said)

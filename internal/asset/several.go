@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/alds-dev/alds/internal/folding"
+	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -49,10 +50,10 @@ func (r *run) include(w *row, h *holder, a *meta.Attr, v Value) error {
 }
 
 func checkMember(a *meta.Attr, v Value) error {
-	switch {
-	case len([]rune(v.Text)) > maxMulti:
+	if len([]rune(v.Text)) > maxMulti {
 		return tooLong(a)
-	case a.Kind == meta.LongInt && !v.isEmpty() && parseInt(v) == nil, len(folding.Of(v.Text)) > maxKey:
+	}
+	if _, ok := literal.Parse(a.Kind, a.DateOnly, v.Text); !ok && !v.isEmpty() || len(folding.Of(v.Text)) > maxKey {
 		return invalid(a)
 	}
 	return nil

@@ -84,10 +84,14 @@ func (e *evaluator) compares(v any, p path, test token.Test, s string) bool {
 			return v.(int64) >= 200
 		}
 	}
-	if test == token.Eq {
-		return alike(v, typed(p.kind, s))
+	want := typed(p.kind, s)
+	if a := p.leaf.attr; p.kind == meta.Date && a != nil && a.DateOnly {
+		want = day(s)
 	}
-	c := order(v, typed(p.kind, s))
+	if test == token.Eq {
+		return alike(v, want)
+	}
+	c := order(v, want)
 	switch test {
 	case token.Lt:
 		return c < 0

@@ -132,6 +132,12 @@ func (q *questioner) present(p path, t *meta.Type) (string, bool) {
 func (q *questioner) written(v any, k meta.Kind) string {
 	switch v := v.(type) {
 	case string:
+		if k == meta.GUID {
+			return []string{v, strings.ToUpper(v), "{" + v + "}", "urn:uuid:" + v}[q.IntN(4)]
+		}
+		if k == meta.Duration {
+			return v
+		}
 		switch q.IntN(5) {
 		case 0:
 			return strings.ToUpper(v)
@@ -154,7 +160,11 @@ func (q *questioner) written(v any, k meta.Kind) string {
 	}
 	n := v.(int64)
 	if k == meta.Date {
-		return time.UnixMicro(n).UTC().Format(time.RFC3339Nano)
+		at := time.UnixMicro(n).UTC()
+		return []string{
+			at.Format(time.RFC3339Nano), at.Format("1/2/2006 3:04:05.999999 PM"), at.Format("2006-01-02 15:04:05.999999"),
+			at.In(time.FixedZone("", -5*60*60)).Format(time.RFC3339Nano),
+		}[q.IntN(4)]
 	}
 	if name, ok := stateNames[n]; ok && k == meta.State && q.chance(60) {
 		return name
@@ -176,7 +186,7 @@ func (q *questioner) made(p path) string {
 	case meta.State:
 		return []string{"0", "64", "128", "200", "255", "Active", "closed", "Deleted", "Dead"}[q.IntN(8)]
 	case meta.Numeric:
-		return []string{"0", "1", "2", "3", "0.5", "-1", "1e1", "100"}[q.IntN(8)]
+		return []string{"0", "1", "2", "3", "0.5", "-1", "1e1", "+2.50"}[q.IntN(8)]
 	case meta.Rank:
 		return rank(q.Rand)
 	case meta.LongInt, meta.Opaque:
@@ -185,6 +195,8 @@ func (q *questioner) made(p path) string {
 		return days[q.IntN(len(days))]
 	case meta.Boolean:
 		return []string{"true", "false", "True", "FALSE"}[q.IntN(4)]
+	case meta.Duration, meta.GUID:
+		return g.scalar(&meta.Attr{Kind: p.kind}).(string)
 	}
 	s := g.text()
 	if q.chance(20) {

@@ -45,6 +45,8 @@ func typed(k meta.Kind, s string) any {
 		return instant(s)
 	case meta.Boolean:
 		return strings.EqualFold(s, "true")
+	case meta.GUID: // one number in many spellings
+		s = strings.Trim(strings.TrimPrefix(strings.ToLower(s), "urn:uuid:"), "{}")
 	}
 	return s
 }
@@ -56,9 +58,19 @@ func must(err error) {
 }
 
 func instant(s string) int64 {
-	for _, form := range []string{"2006-01-02", time.RFC3339Nano} {
+	return when(s).UnixMicro()
+}
+
+// day is the calendar day of a date as it is written.
+func day(s string) int64 {
+	y, m, d := when(s).Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC).UnixMicro()
+}
+
+func when(s string) time.Time {
+	for _, form := range []string{"2006-01-02", time.RFC3339Nano, "1/2/2006", "1/2/2006 3:04:05.999999 PM", "2006-01-02 15:04:05.999999"} {
 		if t, err := time.Parse(form, s); err == nil {
-			return t.UnixMicro()
+			return t
 		}
 	}
 	panic("no date: " + s)

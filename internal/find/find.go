@@ -9,6 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
@@ -211,7 +212,7 @@ func mode(b query.Bound) (when query.When, instant int64, err error) {
 	case b.AsOf.Text == "":
 		return query.When{}, 0, nil
 	}
-	at, ok := query.ParseInstant(b.AsOf.Text)
+	at, ok := literal.Instant(b.AsOf.Text)
 	if !ok {
 		return query.When{}, 0, fault.Invalidf(b.AsOf.At, "asof is no date: %s", b.AsOf.Text)
 	}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/folding"
+	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
-	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -96,7 +96,7 @@ func (f *fixture) set(token, attrs string) {
 
 // at is the instant stamped on a moment: one second each from 2026-01-01.
 func at(moment int64) int64 {
-	start, _ := query.ParseInstant("2026-01-01")
+	start, _ := literal.Instant("2026-01-01")
 	return start + (moment-1000)*1_000_000
 }
 
@@ -135,7 +135,7 @@ func (f *fixture) scalar(a *meta.Attr, value string) any {
 	case a.Kind == meta.Boolean:
 		return value == "true"
 	case a.Kind == meta.Date:
-		n, _ := query.ParseInstant(value)
+		n, _ := literal.Instant(value)
 		return n
 	}
 	return value

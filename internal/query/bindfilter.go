@@ -3,11 +3,11 @@ package query
 import (
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/folding"
+	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/token"
@@ -19,11 +19,6 @@ const (
 	stateDead    = 200 // this and above: never worked on again
 	stateDeleted = 255
 )
-
-// StateNames are the names of states in filters and rows.
-var StateNames = map[int64]string{
-	0: "Future", 64: "Active", 128: "Closed", 200: "Template", 208: "Broken Down", 255: "Deleted",
-}
 
 // cond binds a filter over an asset of type on.
 func (b *binder) cond(on *meta.Type, f token.Filter) (Cond, error) {
@@ -142,7 +137,7 @@ func (b *binder) value(p Path, test token.Test, v token.Value) (Value, error) {
 	case k == meta.AssetType:
 		return b.typeValue(v)
 	}
-	bound, ok := scalar(k, v.Text)
+	bound, ok := scalar(k, p.dayOnly(), v.Text)
 	if !ok {
 		return Value{}, badToken(v.At, p.Text, v.Text+" is no "+string(k))
 	}
@@ -152,48 +147,27 @@ func (b *binder) value(p Path, test token.Test, v token.Value) (Value, error) {
 	return bound, nil
 }
 
-// scalar reads text as a value of a kind. It reports false when it is none.
-func scalar(k meta.Kind, text string) (Value, bool) {
-	switch k {
-	case meta.Boolean:
-		return boolean(text)
-	case meta.Numeric:
-		n, err := strconv.ParseFloat(text, 64)
-		return Value{Kind: NumOf, Num: n}, err == nil && n-n == 0
-	case meta.Rank, meta.LongInt, meta.Opaque:
-		n, err := strconv.ParseInt(text, 10, 64)
-		return Value{Kind: IntOf, Int: n}, err == nil
-	case meta.Date:
-		at, ok := ParseInstant(text)
-		return Value{Kind: IntOf, Int: at}, ok
-	case meta.State:
-		return state(text)
-	}
-	return Value{Kind: TextOf, Text: text}, true
-}
-
-func boolean(text string) (Value, bool) {
-	switch {
-	case strings.EqualFold(text, "true"):
-		return Value{Kind: BoolOf, Int: 1}, true
-	case strings.EqualFold(text, "false"):
-		return Value{Kind: BoolOf}, true
-	}
-	return Value{}, false
-}
-
-// state reads an asset state by name or number; Dead is every state from 200.
-func state(text string) (Value, bool) {
-	if strings.EqualFold(text, "Dead") {
+// scalar reads text as a value of a kind, as a write does; a state may also be
+// Dead, every one from 200. It reports false when it is none.
+func scalar(k meta.Kind, dayOnly bool, text string) (Value, bool) {
+	if k == meta.State && strings.EqualFold(text, "Dead") {
 		return Value{Kind: DeadOf}, true
 	}
-	for n, name := range StateNames {
-		if strings.EqualFold(text, name) {
-			return Value{Kind: IntOf, Int: n}, true
+	x, ok := literal.Parse(k, dayOnly, text)
+	switch x := x.(type) {
+	case bool:
+		if x {
+			return Value{Kind: BoolOf, Int: 1}, ok
 		}
+		return Value{Kind: BoolOf}, ok
+	case float64:
+		return Value{Kind: NumOf, Num: x}, ok
+	case int64:
+		return Value{Kind: IntOf, Int: x}, ok
+	case string:
+		return Value{Kind: TextOf, Text: x}, ok
 	}
-	n, err := strconv.ParseUint(text, 10, 8)
-	return Value{Kind: IntOf, Int: int64(n)}, err == nil
+	return Value{}, false
 }
 
 // reference reads an Oid token; its moment does not count.

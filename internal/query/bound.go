@@ -198,3 +198,9 @@ func (p Path) Kind() meta.Kind {
 	}
 	return meta.Relation
 }
+
+// dayOnly reports whether the values of the path are days without a time.
+func (p Path) dayOnly() bool {
+	a := p.Leaf.Attr
+	return a != nil && a.DateOnly
+}

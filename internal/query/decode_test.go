@@ -155,24 +155,3 @@ func TestAddressOf(t *testing.T) {
 		}
 	}
 }
-
-func TestParseInstant(t *testing.T) {
-	for text, want := range map[string]int64{
-		"1970-01-02":                  86400_000_000,
-		"1/2/1970":                    86400_000_000,
-		"12/31/1969":                  -86400_000_000,
-		"1970-01-01T00:00:01Z":        1_000_000,
-		"1970-01-01T01:00:01+01:00":   1_000_000,
-		"1970-01-01T00:00:01.5":       1_500_000,
-		"1970-01-01T00:00:00.0000010": 1,
-	} {
-		if got, ok := ParseInstant(text); !ok || got != want {
-			t.Errorf("%s: got %d, %v; want %d", text, got, ok, want)
-		}
-	}
-	for _, text := range []string{"", "yesterday", "2026-13-01", "2026-02-30", "2026", "20260101"} {
-		if _, ok := ParseInstant(text); ok {
-			t.Errorf("%q is taken for a date", text)
-		}
-	}
-}

@@ -1,0 +1,45 @@
+package literal
+
+import "time"
+
+// dateForms are the accepted spellings of a date or time. Without a zone it is
+// UTC.
+var dateForms = [...]string{
+	"2006-01-02",
+	time.RFC3339Nano,
+	"2006-01-02T15:04:05.999999999",
+	"2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04",
+	"2006-01-02 15:04:05.999999999",
+	"2006-01-02 15:04",
+	"1/2/2006",
+	"1/2/2006 15:04",
+	"1/2/2006 15:04:05",
+	"1/2/2006 3:04 PM",
+	"1/2/2006 3:04:05 PM",
+}
+
+// Instant reads a date or a time as UTC microseconds.
+// Shape: 2019-11-21T16:45:34.822Z, 2016-06-19, 12/31/2019, 1/2/2026 3:04 PM.
+func Instant(text string) (micros int64, ok bool) { return instant(text, false) }
+
+func date(text string, dayOnly bool) (any, bool) { return instant(text, dayOnly) }
+
+// instant reads an ISO or US date. A day without a time keeps the calendar date
+// as it was written, whatever zone came with it.
+func instant(text string, dayOnly bool) (micros int64, ok bool) {
+	for _, form := range dateForms {
+		t, err := time.Parse(form, text)
+		if err != nil {
+			continue
+		}
+		if dayOnly {
+			t = time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+		}
+		if y := t.UTC().Year(); y < 1 || y > 9999 {
+			return 0, false
+		}
+		return t.UnixMicro(), true
+	}
+	return 0, false
+}
