@@ -109,10 +109,21 @@ func (w *row) set(a *meta.Attr, v any) {
 	case meta.InColumn:
 		w.setSlot(a.Place.Slot, v)
 	case meta.InAttrs:
+		if a.Kind == meta.Boolean && !w.making() && truth(a, w.cur.attrs.get(a)) == truth(a, v) {
+			return
+		}
 		if w.cur.attrs.set(a.Place.Column, v) {
 			w.dirty = true
 		}
 	}
+}
+
+// truth is a Boolean as it reads, written or not.
+func truth(a *meta.Attr, v any) any {
+	if v == nil {
+		return a.Unset()
+	}
+	return v
 }
 
 func (w *row) setSlot(slot int, v any) {

@@ -137,12 +137,25 @@ func (p *places) diffAttrs(before, now *Version) ([]Change, error) {
 		return nil, err
 	}
 	var changes []Change
+	created := before.State < 0
 	for key, a := range p.keys {
-		if was[key] != is[key] {
-			changes = append(changes, Change{Attr: a, Act: Set, Old: was[key], New: is[key]})
+		from, to := was[key], is[key]
+		if a.Kind == meta.Boolean && !created {
+			from, to = truth(a, from), truth(a, to)
+		}
+		if from != to {
+			changes = append(changes, Change{Attr: a, Act: Set, Old: from, New: to})
 		}
 	}
 	return changes, nil
+}
+
+// truth is a Boolean as it reads: one that was never written has a value, too.
+func truth(a *meta.Attr, v any) any {
+	if v == nil {
+		return a.Unset()
+	}
+	return v
 }
 
 // object reads the scalars of a version's JSON object; numbers stay text, so

@@ -316,6 +316,9 @@ func (n node) column(a *meta.Attr) any {
 func (n node) attr(a *meta.Attr) any {
 	switch v := n.attrs[a.Place.Column].(type) {
 	case nil:
+		if a.Kind == meta.Boolean {
+			return a.Default == "true" // one that was never written is false, or what the model says
+		}
 		return nil
 	case bool:
 		return v

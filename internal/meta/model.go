@@ -177,6 +177,9 @@ func (a *Attr) TargetTypes() []*Type {
 	return a.Related.Concrete
 }
 
+// Unset is what a Boolean reads as where nothing was written.
+func (a *Attr) Unset() bool { return a.Default == "true" }
+
 // ToOne reports whether the attribute is a relation to at most one asset.
 func (a *Attr) ToOne() bool { return a.Kind == Relation && !a.Multi }
 

@@ -21,7 +21,7 @@ var tables = map[string]string{
 	"Epic":     `Name! Description -Number Scope>Scope! Parent>Theme/Workitem Owners>>Member Reference Super>Epic/Workitem Swag# Dependencies>>Dependent/Workitem Dependants<<Dependencies=Dependent/Workitem Subs<Super=Workitem Notes<Asset=Note`,
 	"Story":    `Name! Description TaggedWith* -Number Scope>Scope! Parent>Theme/Workitem Timebox>Timebox Owners>>Member Reference ToDo# Estimate# Status>StoryStatus Super>Epic/Workitem Customer>Member Dependencies>>Dependent/Workitem Dependants<<Dependencies=Dependent/Workitem Children<Parent=Workitem Notes<Asset=Note`,
 	"Task":     `Name! TaggedWith* -Number -Scope>Scope Parent>PrimaryWorkitem/Workitem! -Timebox>Timebox Owners>>Member Reference ToDo# Estimate# Status>TaskStatus`,
-	"Member":   `Name! Nickname! DefaultRole>Role! Username Email OwnedWorkitems<<Owners=Workitem Scopes<<Members=Scope`,
+	"Member":   `Name! Nickname! DefaultRole>Role! Username Email UsesLicense? OwnedWorkitems<<Owners=Workitem Scopes<<Members=Scope`,
 	"Note":     `Asset>BaseAsset! Name! Content! Personal?! -PersonalTo>Member -Author>Member`,
 	"Schedule": `Name! TimeboxLength~ TimeboxGap~ Timeboxes<Schedule=Timebox`,
 	"Timebox":  `Name! Schedule>Schedule! BeginDate@! EndDate@! State>State! Workitems<Timebox=Workitem`,

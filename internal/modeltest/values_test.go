@@ -30,6 +30,9 @@ func (g *generator) value(typ string, a attr, depth int, creating bool) any {
 	case "@":
 		return one[any](g, "2026-01-01", "2026-02-03")
 	case "?":
+		if !a.required {
+			return one[any](g, true, false, "True", "", nil)
+		}
 		return one[any](g, true, false, "True")
 	case "~":
 		return one[any](g, "5 Days", "3 Weeks", "1 Months", "", nil)

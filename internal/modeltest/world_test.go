@@ -246,6 +246,9 @@ func (c *change) plain(a attr, v any) error {
 	if a.name == "Username" && text != old {
 		c.names = []string{old, text}
 	}
+	if a.kind == "?" && !c.fresh && (text == "true") == (old == "true") { // one never written is false
+		return nil
+	}
 	if null {
 		delete(c.me.val, a.name)
 	} else {

@@ -40,6 +40,9 @@ func (l *level) leaf(t *Table, leaf Leaf, print bool) Expr {
 	case meta.InColumn:
 		return ColumnOf{t, a.Place.Column}
 	case meta.InAttrs:
+		if a.Kind == meta.Boolean {
+			return ifThere(t, Or{JSON{t, a.Place.Column, a.Kind}, unset(a)})
+		}
 		if print {
 			return Raw{t, a.Place.Column}
 		}
@@ -48,6 +51,14 @@ func (l *level) leaf(t *Table, leaf Leaf, print bool) Expr {
 		return l.system(t, a)
 	}
 	return l.fail("%s is not supported", a.Token())
+}
+
+// unset is the truth of a Boolean that was never written.
+func unset(a *meta.Attr) Expr {
+	if a.Unset() {
+		return Num{1}
+	}
+	return Num{0}
 }
 
 // ifThere is x, which is computed, where t has a row.
