@@ -212,7 +212,8 @@ func (e *evaluator) found(f from, a *ask, n node) bool {
 	in := a.FindIn
 	if len(in) == 0 {
 		for _, name := range []string{"Name", "Description", "Number"} {
-			if _, ok := f.typ.Attr(name); ok {
+			has := func(t *meta.Type) bool { _, ok := t.Attr(name); return ok }
+			if has(f.typ) || slices.ContainsFunc(f.typ.Concrete, has) {
 				in = append(in, name)
 			}
 		}

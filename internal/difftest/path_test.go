@@ -25,6 +25,7 @@ type path struct {
 // step is one relation followed.
 type step struct {
 	attr   *meta.Attr
+	each   bool // every asset follows the relation of this name that its own type has, if any
 	to     *meta.Type
 	now    bool
 	filter *token.Filter
@@ -37,14 +38,16 @@ type leaf struct {
 	cond *token.Filter // a Boolean computed by a filter
 	may  *meta.Op      // a Boolean: may this operation run
 	calc *path         // an aggregate of its own
+	each bool          // attr stands for what each asset's own type has under its name, if anything
 }
 
 // bind finds the names of a token. The evaluator is asked valid questions only.
 func bind(m *meta.Model, on *meta.Type, src token.Path) path {
 	p := path{text: src.String(), to: on}
 	hops := src.Hops
-	if _, isAttr := on.Attr(hops[0].Name); !isAttr && len(hops) > 1 {
-		if t, ok := m.Type(hops[0].Name); ok {
+	plain := hops[0].Down == "" && hops[0].Filter == nil && !hops[0].Now
+	if _, isAttr := on.Attr(hops[0].Name); !isAttr && plain && len(hops) > 1 {
+		if t, ok := m.Type(hops[0].Name); ok && (t.IsA(on) || on.IsA(t)) {
 			hops = hops[1:]
 			if t != on && t.IsA(on) {
 				p.on, p.to = t, t
@@ -69,13 +72,18 @@ func bindText(m *meta.Model, on *meta.Type, s string) path {
 
 func (p *path) hop(m *meta.Model, h token.Hop) {
 	a, ok := p.to.Attr(h.Name)
-	if !ok && len(p.steps) > 0 {
-		a, ok = p.union(h.Name)
-	}
+	each := false
 	if !ok {
-		panic("unknown " + p.to.Name + "." + h.Name)
+		part, some := p.to.Partial(h.Name)
+		if each = some && part.Clash == ""; each {
+			a = common(p.to, h.Name)
+		} else if a, ok = p.union(h.Name); !ok {
+			panic("unknown " + p.to.Name + "." + h.Name)
+		}
 	}
 	switch {
+	case each && a.Kind != meta.Relation:
+		p.leaf.attr, p.leaf.each = a, true
 	case a.Place.Kind == meta.Validator:
 		p.leaf.may, _ = p.to.Op(a.Place.Expr)
 	case a.Place.Kind == meta.Calc && a.Kind == meta.Boolean:
@@ -92,7 +100,7 @@ func (p *path) hop(m *meta.Model, h token.Hop) {
 		}
 		p.steps, p.leaf, p.to = append(p.steps, q.steps...), q.leaf, q.to
 	case a.Kind == meta.Relation:
-		s := step{attr: a, to: a.Related, now: h.Now, filter: h.Filter}
+		s := step{attr: a, each: each, to: a.Related, now: h.Now, filter: h.Filter}
 		if h.Down != "" {
 			down, _ := m.Type(h.Down)
 			if down.IsA(s.to) {
@@ -107,8 +115,11 @@ func (p *path) hop(m *meta.Model, h token.Hop) {
 }
 
 // union finds an attribute that only some of the types have which the relation
-// before it takes; it leads to those alone.
+// before it takes, where it is not the same on all; it leads to those alone.
 func (p *path) union(name string) (*meta.Attr, bool) {
+	if len(p.steps) == 0 {
+		return nil, false
+	}
 	last := &p.steps[len(p.steps)-1]
 	for _, t := range last.attr.Among {
 		if a, ok := t.Attr(name); ok {
@@ -117,6 +128,34 @@ func (p *path) union(name string) (*meta.Attr, bool) {
 		}
 	}
 	return nil, false
+}
+
+// common is what the types below an abstract one have in common under a name:
+// the kind, the nearest type above all that a relation leads to, and the form of
+// a date, which is a day only where all are.
+func common(on *meta.Type, name string) *meta.Attr {
+	var c *meta.Attr
+	for _, t := range on.Concrete {
+		a, ok := t.Attr(name)
+		switch {
+		case !ok:
+		case c == nil:
+			first := *a
+			c = &first
+		default:
+			c.DateOnly, c.UTC = c.DateOnly && a.DateOnly, c.UTC && a.UTC
+			if a.Kind == meta.LongText {
+				c.Kind = a.Kind
+			}
+			for c.Related != nil && !a.Related.IsA(c.Related) {
+				c.Related = c.Related.Parent
+			}
+		}
+	}
+	if c == nil {
+		panic("unknown " + on.Name + "." + name)
+	}
+	return c
 }
 
 func (p *path) kindOf() meta.Kind {
@@ -190,8 +229,14 @@ func (e *evaluator) hop(ctx, n node, s step, why purpose) []node {
 		return nil
 	}
 	hide := why != toGather && s.attr.Multi && !s.dead
+	a, has := s.attr, true
+	if s.each {
+		if a, has = n.typ.Attr(a.Name); !has {
+			return nil
+		}
+	}
 	var all []node
-	for _, x := range n.related(s.attr) {
+	for _, x := range n.related(a) {
 		if s.now {
 			x = e.w.at(current).get(x.id)
 		}
@@ -259,6 +304,11 @@ func (e *evaluator) read(ctx, n node, l leaf) any {
 	switch {
 	case n.none():
 		return nil
+	case l.each:
+		if _, has := n.typ.Attr(l.attr.Name); !has {
+			return nil
+		}
+		return e.values(ctx, n, bindText(e.w.m, n.typ, l.attr.Name), toList)[0]
 	case l.cond != nil:
 		return e.holds(ctx, n, n.typ, *l.cond)
 	case l.may != nil:

@@ -36,7 +36,17 @@ var unasked = strings.Fields("Days CanUpdate Viewers Duration EstimatedAllocated
 
 // attrs are the attributes of a type that can be asked for.
 func (q *questioner) attrs(t *meta.Type) []*meta.Attr {
-	return slices.DeleteFunc(slices.Clone(t.Attrs), func(a *meta.Attr) bool {
+	all := slices.Clone(t.Attrs)
+	seen := map[string]bool{}
+	for _, c := range t.Concrete {
+		for _, a := range c.Attrs { // what only some of the types below have
+			if p, some := t.Partial(a.Name); some && p.Clash == "" && !seen[a.Name] {
+				seen[a.Name] = true
+				all = append(all, p.Attr)
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(a *meta.Attr) bool {
 		return a.Kind == meta.Blob || a.Kind == meta.Password || a.Related != nil && a.Related.Virtual ||
 			slices.Contains(unasked, a.Name) && a.Place.Kind == meta.System
 	})
@@ -44,13 +54,17 @@ func (q *questioner) attrs(t *meta.Type) []*meta.Attr {
 
 // liked are the attributes taken more often than others.
 var liked = strings.Fields(`Name Scope Super Parent Owners Children Subs Estimate ToDo Status Order AssetState IsDeleted Workitems
-	OwnedWorkitems ParentMeAndUp ChildrenMeAndDown SubsMeAndDown SuperAndUp TaggedWith Members Ideas AssetType ID DetailEstimate Number`)
+	OwnedWorkitems Category Dependencies Customer IsLoginDisabled CheckCopy Value Source ParentMeAndUp ChildrenMeAndDown SubsMeAndDown SuperAndUp TaggedWith Members Ideas AssetType ID DetailEstimate Number`)
 
 // attr is one of them, often a liked one.
 func (q *questioner) attr(t *meta.Type) *meta.Attr {
 	if q.chance(60) {
-		if a, ok := t.Attr(liked[q.IntN(len(liked))]); ok {
+		name := liked[q.IntN(len(liked))]
+		if a, ok := t.Attr(name); ok {
 			return a
+		}
+		if p, some := t.Partial(name); some && p.Clash == "" {
+			return p.Attr
 		}
 	}
 	all := q.attrs(t)

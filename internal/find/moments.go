@@ -66,7 +66,8 @@ func (f *Finder) CheckDefinition(typ string, filters []string, with map[string][
 		return err
 	}
 	for _, name := range attributes {
-		if _, ok := b.Type.Attr(name); !ok {
+		_, has := b.Type.Attr(name)
+		if _, some := b.Type.Partial(name); !has && !some {
 			return query.UnknownAttribute(typ, name)
 		}
 	}

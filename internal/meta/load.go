@@ -47,7 +47,7 @@ func Load(data []byte) (*Model, error) {
 		from:  map[*Attr]*decl{},
 		ops:   map[string]fileOp{},
 	}
-	for _, step := range []func(file){l.columns, l.operations, l.types, l.declare, l.inherit, l.resolve, l.describe, l.instances, l.lifecycle} {
+	for _, step := range []func(file){l.columns, l.operations, l.types, l.declare, l.inherit, l.resolve, l.describe, l.partial, l.instances, l.lifecycle} {
 		if step(f); len(l.errs) > 0 {
 			return nil, errors.Join(l.errs...)
 		}

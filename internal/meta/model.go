@@ -44,8 +44,9 @@ type Type struct {
 	ResolveBy                                            []string // attributes a name is looked up in, such as Name, Number
 	Basic                                                []*Attr  // what a read without sel returns (domain: default attribute sets)
 
-	attrs map[string]*Attr
-	ops   map[string]*Op
+	attrs    map[string]*Attr
+	partials map[string]*Partial
+	ops      map[string]*Op
 }
 
 // Secured tells where the SecurityScope (column scope_id) of an asset comes

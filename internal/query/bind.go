@@ -223,8 +223,9 @@ func (b *binder) search(q *Bound, r Request) error {
 	}
 	if len(r.FindIn) == 0 {
 		for _, name := range []string{"Name", "Description", "Number"} {
-			if a, ok := q.Type.Attr(name); ok {
-				add(Path{Text: name, On: q.Type, Leaf: Leaf{Attr: a}})
+			p, err := b.path(q.Type, token.Path{Hops: []token.Hop{{Name: name}}})
+			if err == nil && isText(p.Kind()) {
+				add(p)
 			}
 		}
 	}

@@ -50,11 +50,14 @@ func (b *binder) prefix(on *meta.Type, hops []token.Hop) *meta.Type {
 }
 
 // taken narrows a relation that takes several types to the one of them that
-// has the attribute named next, where their common type has none: the Status of
-// a test's Parent is that of a backlog item, the Risk of a story's Dependencies
-// that of the stories among them. Of the others the attribute is null.
+// has the attribute named next, where it is not one attribute on all: the Risk of
+// a story's Dependencies is that of the stories among them. Of the others the
+// attribute is null.
 func taken(p *Path, cur *meta.Type, next token.Hop) *meta.Type {
 	if _, ok := cur.Attr(next.Name); ok || len(p.Steps) == 0 {
+		return cur
+	}
+	if part, some := cur.Partial(next.Name); some && part.Clash == "" {
 		return cur
 	}
 	s := &p.Steps[len(p.Steps)-1]
@@ -76,24 +79,8 @@ func taken(p *Path, cur *meta.Type, next token.Hop) *meta.Type {
 
 // hop adds one part of a token to p: a step, or the leaf.
 func (b *binder) hop(p *Path, cur *meta.Type, h token.Hop, src token.Path) error {
-	a, ok := cur.Attr(h.Name)
-	if !ok {
-		return unknownAttr(h.At, cur.Name, h.Name)
-	}
-	if a.Place.Kind == meta.Secret {
-		return badToken(h.At, src.String(), "a password cannot be read")
-	}
-	switch {
-	case a.Place.Kind == meta.Calc || a.Place.Kind == meta.Validator:
-		if err := b.derived(p, cur, a); err != nil {
-			return err
-		}
-	case a.Kind == meta.Relation && a.Related.Virtual:
-		return notBuilt(h.At, a.Token())
-	case a.Kind == meta.Relation:
-		p.Steps = append(p.Steps, Step{Attr: a, To: a.Related})
-	default:
-		p.Leaf.Attr = a
+	if err := b.attribute(p, cur, h, src); err != nil {
+		return err
 	}
 	if h.Down == "" && h.Filter == nil && !h.Now {
 		return nil
@@ -102,6 +89,31 @@ func (b *binder) hop(p *Path, cur *meta.Type, h token.Hop, src token.Path) error
 		return badToken(h.At, src.String(), h.Name+" is no relation")
 	}
 	return b.narrow(&p.Steps[len(p.Steps)-1], h, src)
+}
+
+// attribute adds the attribute that a part of a token names.
+func (b *binder) attribute(p *Path, cur *meta.Type, h token.Hop, src token.Path) error {
+	a, ok := cur.Attr(h.Name)
+	if !ok {
+		part, some := cur.Partial(h.Name)
+		if !some {
+			return unknownAttr(h.At, cur.Name, h.Name)
+		}
+		return b.partial(p, part, h, src)
+	}
+	switch {
+	case a.Place.Kind == meta.Secret:
+		return badToken(h.At, src.String(), "a password cannot be read")
+	case a.Place.Kind == meta.Calc || a.Place.Kind == meta.Validator:
+		return b.derived(p, cur, a)
+	case a.Kind == meta.Relation && a.Related.Virtual:
+		return notBuilt(h.At, a.Token())
+	case a.Kind == meta.Relation:
+		p.Steps = append(p.Steps, Step{Attr: a, To: a.Related})
+	default:
+		p.Leaf.Attr = a
+	}
+	return nil
 }
 
 // narrow applies what stands after the name of a relation: #, downcast, filter.

@@ -53,6 +53,8 @@ type Path struct {
 // Step follows one relation.
 type Step struct {
 	Attr    *meta.Attr
+	Of      []*meta.Attr // partial attribute: those it stands for
+	Types   []*meta.Type // the types that have it, where the others must be kept off; else nil
 	To      *meta.Type   // the type of the related asset
 	Only    []*meta.Type // the concrete types wanted, nil when the relation allows no others
 	Now     bool         // the related asset as it is now
@@ -66,7 +68,32 @@ type Step struct {
 type Leaf struct {
 	Attr *meta.Attr // a stored or system value
 	Cond *Cond      // a Boolean that a condition computes
-	Path *Path      // an aggregate of its own, over what the asset leads to
+	Path *Path      // a value of its own: an aggregate over what the asset leads to, or one of a related asset
+
+	Union *Union // a value that each type has somewhere else
+}
+
+// Union is a value that lies somewhere else, or is computed in another way,
+// depending on the type of the asset. Types in no case have none.
+type Union struct {
+	Attr  *meta.Attr // what the cases have in common
+	Cases []Case
+}
+
+// Case is where a value lies for some types.
+type Case struct {
+	Types []*meta.Type
+	Leaf  Leaf
+	of    *meta.Attr // the attribute of the first of them
+}
+
+// attr describes the value of the leaf; nil for what a condition computes, an
+// aggregate or an asset.
+func (l Leaf) attr() *meta.Attr {
+	if l.Union != nil {
+		return l.Union.Attr
+	}
+	return l.Attr
 }
 
 // Agg is an aggregate, as written after ".@".
@@ -193,14 +220,14 @@ func (p Path) Kind() meta.Kind {
 		return meta.Boolean
 	case p.Leaf.Path != nil:
 		return p.Leaf.Path.Kind()
-	case p.Leaf.Attr != nil:
-		return p.Leaf.Attr.Kind
+	case p.Leaf.attr() != nil:
+		return p.Leaf.attr().Kind
 	}
 	return meta.Relation
 }
 
 // dayOnly reports whether the values of the path are days without a time.
 func (p Path) dayOnly() bool {
-	a := p.Leaf.Attr
+	a := p.Leaf.attr()
 	return a != nil && a.DateOnly
 }

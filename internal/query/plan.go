@@ -197,6 +197,8 @@ type (
 	Not struct{ X Expr }
 	// Given is X where a condition holds, else NULL.
 	Given struct{ If, X Expr }
+	// Switch is X of the first whose condition holds, else NULL.
+	Switch []Given
 	// Number is text that is a number, read as one of Kind.
 	Number struct {
 		X    Expr
@@ -290,6 +292,7 @@ func (Clock) isExpr()     {}
 func (Or) isExpr()        {}
 func (Days) isExpr()      {}
 func (Given) isExpr()     {}
+func (Switch) isExpr()    {}
 func (Number) isExpr()    {}
 func (Exists) isExpr()    {}
 func (Scalar) isExpr()    {}

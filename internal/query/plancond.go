@@ -38,7 +38,7 @@ func (l *level) term(t *Table, tm Term) Expr {
 	}
 	x := l.test(t, tm, tm.Path.Steps)
 	if tm.Path.Only != nil {
-		is := In{X: ColumnOf{t, "type"}, List: typeCodes(tm.Path.Only)}
+		is := isOf(t, tm.Path.Only)
 		if tm.Test == token.Eq && hasNoValue(tm.Values) {
 			x = Any{negate(is), x}
 		} else {
@@ -90,7 +90,7 @@ func (l *level) lookup(t *Table, tm Term, steps []Step) *Lookup {
 	}
 	to, up := steps[0], steps[1]
 	of := up.Attr.Place
-	isScope := to.Attr.Place.Kind == meta.InColumn && to.Attr.Place.Column == "scope_id" && to.Only == nil && to.Filter == nil
+	isScope := to.Attr.Place.Kind == meta.InColumn && to.Attr.Place.Column == "scope_id" && to.Only == nil && to.Types == nil && to.Filter == nil
 	if !isScope || of.Kind != meta.Closure || of.Closure.Up.On.Name != "Scope" || up.Only != nil || up.Filter != nil || condUsesSelf(Cond{Term: tm}) {
 		return nil
 	}

@@ -222,7 +222,7 @@ func (l *level) rows(b *Body, q Bound) {
 // no value.
 func (l *level) sortKey(p Path) Expr {
 	if p.Only != nil {
-		is := In{X: ColumnOf{l.row, "type"}, List: typeCodes(p.Only)}
+		is := isOf(l.row, p.Only)
 		p.Only = nil
 		return collated(Given{is, l.sortKey(p)}, p.Kind())
 	}
@@ -234,7 +234,7 @@ func (l *level) sortKey(p Path) Expr {
 
 // column lays out one column: cells of this statement, or a branch.
 func (l *level) column(b *Body, branches map[string]int, c BoundColumn) Column {
-	col := Column{Name: c.Name, Attr: c.Path.Leaf.Attr, Kind: c.Path.Kind(), Only: c.Path.Only, Typed: -1, Branch: -1, Item: -1}
+	col := Column{Name: c.Name, Attr: c.Path.Leaf.attr(), Kind: c.Path.Kind(), Only: c.Path.Only, Typed: -1, Branch: -1, Item: -1}
 	if c.Path.Agg != None && col.Kind != meta.Date {
 		col.Attr = nil
 	}
@@ -282,13 +282,26 @@ func (l *level) directly(t *Table, s Step) Expr {
 	}
 	switch s.Attr.Place.Kind {
 	case meta.InColumn:
-		return ColumnOf{t, s.Attr.Place.Column}
+		return s.guarded(t, ColumnOf{t, s.Attr.Place.Column})
 	case meta.System:
 		if c, ok := systemRefs[s.Attr.Name]; ok {
-			return ColumnOf{t, c}
+			return s.guarded(t, ColumnOf{t, c})
 		}
 	}
 	return nil
+}
+
+// guarded is x on rows of the types that have the relation, else NULL.
+func (s Step) guarded(t *Table, x Expr) Expr {
+	if s.Types == nil {
+		return x
+	}
+	return Given{isOf(t, s.Types), x}
+}
+
+// isOf is the condition that a row of t has one of the types.
+func isOf(t *Table, types []*meta.Type) Expr {
+	return In{X: ColumnOf{t, "type"}, List: typeCodes(types)}
 }
 
 // systemRefs are the to-one relations that fixed columns hold.
@@ -316,7 +329,7 @@ func (l *level) list(b *Body, branches map[string]int, c BoundColumn) (branch, i
 		l.startList(b.Branches[i], c.Path, n)
 	}
 	br := b.Branches[i]
-	col := Column{Name: c.Name, Attr: c.Path.Leaf.Attr, Kind: c.Path.Kind(), Typed: -1, Branch: -1, Item: -1}
+	col := Column{Name: c.Name, Attr: c.Path.Leaf.attr(), Kind: c.Path.Kind(), Typed: -1, Branch: -1, Item: -1}
 	inner := br.level(l)
 	inner.row = br.outer
 	switch {

@@ -1,6 +1,11 @@
 package query
 
-import "github.com/alds-dev/alds/internal/meta"
+import (
+	"maps"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
 
 // chain is the line of tables from a parent to what a branch fetches.
 type chain struct {
@@ -187,6 +192,9 @@ func isSelfStep(s Step) bool {
 func (l *level) hop(from *Table, s Step, list bool) (first, last *Table) {
 	last = &Table{Kind: Asset, Of: s.types(), Typed: s.Only != nil, When: when(from, s.Now)}
 	first = l.connect(from, last, s)
+	if s.Types != nil {
+		first.On = append(first.On, isOf(from, s.Types))
+	}
 	if !s.All {
 		l.visible(last)
 	}
@@ -230,9 +238,9 @@ func (l *level) connect(from, last *Table, s Step) *Table {
 	case meta.Reverse:
 		return l.reverse(from, last, s)
 	case meta.InLinks:
-		return through(last, &Table{Kind: Link, When: then}, "from_id", id, "to_id", fromType(from), code("relation", at.Code))
+		return through(last, &Table{Kind: Link, When: then}, "from_id", id, "to_id", fromType(from), s.codes())
 	case meta.InLinksBack:
-		return through(last, &Table{Kind: Link, When: then}, "to_id", id, "from_id", nil, code("relation", at.Code))
+		return through(last, &Table{Kind: Link, When: then}, "to_id", id, "from_id", nil, s.codes())
 	case meta.Closure:
 		return l.closure(from, last, at.Closure)
 	case meta.System:
@@ -269,6 +277,22 @@ func (t *Table) id() Expr {
 // code is a condition that a column has a number of the model.
 func code(column string, n int) func(*Table) Expr {
 	return func(t *Table) Expr { return Compare{"=", ColumnOf{t, column}, Num{int64(n)}} }
+}
+
+// codes is the condition that a link is one of the relation.
+func (s Step) codes() func(*Table) Expr {
+	all := map[int]bool{s.Attr.Place.Code: true}
+	for _, a := range s.Of {
+		all[a.Place.Code] = true
+	}
+	if len(all) == 1 {
+		return code("relation", s.Attr.Place.Code)
+	}
+	in := In{}
+	for _, c := range slices.Sorted(maps.Keys(all)) {
+		in.List = append(in.List, Num{int64(c)})
+	}
+	return func(t *Table) Expr { return In{X: ColumnOf{t, "relation"}, List: in.List} }
 }
 
 // through puts a table of pairs before last.

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/alds-dev/alds/internal/meta"
@@ -11,7 +12,7 @@ import (
 // than NULL is no text, and MySQL takes no collation for it.
 func collated(x Expr, kind meta.Kind) Expr {
 	switch x.(type) {
-	case Scalar, Given:
+	case Scalar, Given, Switch:
 		if isText(kind) && !isNothing(x) {
 			return Collated{x}
 		}
@@ -26,6 +27,8 @@ func isNothing(x Expr) bool {
 		return true
 	case Given:
 		return isNothing(x.X)
+	case Switch:
+		return !slices.ContainsFunc(x, func(g Given) bool { return !isNothing(g.X) })
 	case Scalar:
 		return len(x.S.Cells) == 1 && isNothing(x.S.Cells[0])
 	}
@@ -41,6 +44,12 @@ func folded(x Expr) Expr {
 		return x
 	case Given:
 		return Given{x.If, folded(x.X)}
+	case Switch:
+		by := make(Switch, len(x))
+		for i, g := range x {
+			by[i] = Given{g.If, folded(g.X)}
+		}
+		return by
 	case Scalar:
 		s := *x.S
 		s.Cells = []Expr{folded(s.Cells[0])}

@@ -32,6 +32,8 @@ func (l *level) leaf(t *Table, leaf Leaf, print bool) Expr {
 		return ifThere(t, Truth{l.cond(t, *leaf.Cond)})
 	case leaf.Path != nil:
 		return ifThere(t, l.value(t, *leaf.Path, false))
+	case leaf.Union != nil:
+		return l.union(t, leaf.Union)
 	case leaf.Attr == nil:
 		return ColumnOf{t, "id"}
 	}
@@ -59,6 +61,15 @@ func unset(a *meta.Attr) Expr {
 		return Num{1}
 	}
 	return Num{0}
+}
+
+// union is a value that each type has somewhere else.
+func (l *level) union(t *Table, u *Union) Expr {
+	by := make(Switch, len(u.Cases))
+	for i, c := range u.Cases {
+		by[i] = Given{isOf(t, c.Types), l.leaf(t, c.Leaf, false)}
+	}
+	return by
 }
 
 // ifThere is x, which is computed, where t has a row.

@@ -64,6 +64,8 @@ func (p Path) String() string {
 		fmt.Fprintf(&b, " ? %s", *p.Leaf.Cond)
 	case p.Leaf.Path != nil:
 		fmt.Fprintf(&b, " = (%s)", *p.Leaf.Path)
+	case p.Leaf.Union != nil:
+		fmt.Fprintf(&b, " . %s by type", p.Leaf.Union.Attr.Name)
 	case p.Leaf.Attr != nil:
 		fmt.Fprintf(&b, " . %s", p.Leaf.Attr.Name)
 		if p.Leaf.Attr.Multi {

@@ -129,7 +129,7 @@ func newLeaf(m *meta.Model, t *query.Term) *leaf {
 // newLink prepares a relation; nil when it is not one column of a row.
 func newLink(m *meta.Model, s *query.Step) *link {
 	a := s.Attr
-	if a.Multi || a.Place.Kind != meta.InColumn || a.Place.Slot < 0 || s.Filter != nil || s.Now {
+	if a.Multi || a.Place.Kind != meta.InColumn || a.Place.Slot < 0 || s.Filter != nil || s.Now || s.Types != nil {
 		return nil
 	}
 	types := s.To.Concrete

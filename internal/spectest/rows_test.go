@@ -14,7 +14,7 @@ type rowGroup struct{ prefix, about, rows string }
 // clients and docs/decisions.md add to it, in the words that cases name them by
 // in their "spec:" line.
 var queryRows = []rowGroup{
-	{"token", "the forms of a token (interface 2.3)", `projection, downcast, filter, filter in a filter, aggregate, chain, type prefix, now only, closures, derived attributes, history`},
+	{"token", "the forms of a token (interface 2.3)", `projection, downcast, filter, filter in a filter, aggregate, chain, type prefix, of some types, now only, closures, derived attributes, history`},
 	{"filter", "filters (interface 2.3, decisions 15, 18, 19, 125)", `comparisons, equality of texts, value list, not equal, and, or, parentheses, precedence, quotes, variable, context, exists, bare attribute,
 		null, to-many relation, relation value, Boolean, asset state, asset type, date, list of scalars, as written`},
 	{"aggregate", "aggregates (interface 2.3, decisions 16, 18)", `Sum, Count, DistinctCount, Min, Max, MinDate, MaxDate, And, Or, MaxState, in filters, deleted counted`},

@@ -58,6 +58,15 @@ func (e *emitter) expr(x query.Expr) {
 		e.put(" THEN ")
 		e.expr(x.X)
 		e.put(" END")
+	case query.Switch:
+		e.put("CASE")
+		for _, g := range x {
+			e.put(" WHEN ")
+			e.cond(g.If)
+			e.put(" THEN ")
+			e.expr(g.X)
+		}
+		e.put(" END")
 	case query.Truth:
 		e.put("CASE WHEN ")
 		e.cond(x.X)

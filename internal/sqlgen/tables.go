@@ -154,6 +154,10 @@ func (u *usage) expr(x query.Expr) {
 		u.expr(x.To)
 	case query.Number:
 		u.expr(x.X)
+	case query.Switch:
+		for _, g := range x {
+			u.expr(g)
+		}
 	case query.Given:
 		u.expr(x.If)
 		u.expr(x.X)
