@@ -13,7 +13,7 @@ import (
 func (p *processing) later(ctx context.Context, s *step) error {
 	s.deferred = false
 	written := s.node
-	pr := &projection{Engine: p.Engine, q: p.q, who: p.who, aliases: p.aliases, most: p.res.cfg.maxAffected}
+	pr := &projection{Engine: p.Engine, q: p.q, who: p.who, aliases: p.aliases, alias: p.alias, most: p.res.cfg.maxAffected}
 	c := &command{index: s.index, alias: s.alias, node: s.node, kind: s.kind}
 	from, _ := target(s.node)
 	if strings.HasPrefix(from.Text, "@") && plain(s.node) {
@@ -65,7 +65,7 @@ func (p *processing) unknown(ctx context.Context, pr *projection, s *step, from 
 
 // find projects a deferred command against the data as it is now.
 func (p *processing) find(ctx context.Context, pr *projection, c *command, s *step, from *doc.Node) error {
-	node, err := p.substitute(s.node)
+	node, err := p.addressed(s.node)
 	if err != nil {
 		s.err, s.deferred = err, true
 		pr.steps = append(pr.steps, s)

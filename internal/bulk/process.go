@@ -71,7 +71,7 @@ func (p *processing) queue(ctx context.Context, s *step) error {
 		return asset.TooManyAssets(p.MaxAssets)
 	}
 	for _, f := range append(s.fields[:len(s.fields):len(s.fields)], s.args...) {
-		if !f.node.IsScalar() && asks(f.node) {
+		if !f.node.IsScalar() && hasSubquery(f.node) {
 			if err := p.flush(ctx); err != nil {
 				return err
 			}
@@ -200,11 +200,7 @@ func (p *processing) query(ctx context.Context, s *step) error {
 	if err := p.flush(ctx); err != nil {
 		return err
 	}
-	n, err := p.substitute(s.node)
-	var r query.Request
-	if err == nil {
-		r, err = query.FromDoc(n)
-	}
+	r, err := p.request(s.node)
 	var beside []byte
 	before := len(p.res.rows)
 	if err == nil {
@@ -228,11 +224,7 @@ func (p *processing) query(ctx context.Context, s *step) error {
 
 // ask answers a query that stands for a value.
 func (p *processing) ask(ctx context.Context, n *doc.Node, one bool) ([]asset.Value, error) {
-	n, err := p.substitute(n)
-	if err != nil {
-		return nil, err
-	}
-	r, err := query.FromDoc(n)
+	r, err := p.request(n)
 	if err != nil {
 		return nil, err
 	}
@@ -256,73 +248,48 @@ func (p *processing) ask(ctx context.Context, n *doc.Node, one bool) ([]asset.Va
 	return all, nil
 }
 
-// substitute puts Oid tokens in the place of aliases in the from, where and
-// with of a query and of those nested in it.
-func (p *processing) substitute(n *doc.Node) (*doc.Node, error) {
+// request reads a query; aliases in it are looked up when they are compared with
+// an asset.
+func (p *processing) request(n *doc.Node) (query.Request, error) {
+	n, err := p.addressed(n)
+	if err != nil {
+		return query.Request{}, err
+	}
+	r, err := query.FromDoc(n)
+	if asks(n, p.aliases) {
+		r.Alias = p.alias
+	}
+	return r, err
+}
+
+// addressed puts the Oid token in the place of an alias in from.
+func (p *processing) addressed(n *doc.Node) (*doc.Node, error) {
 	from, ok := n.Get("from")
-	named := ok && from.Kind == doc.String && strings.HasPrefix(from.Text, "@")
-	if !named && !mentions(n, p.aliases) {
+	if !ok || from.Kind != doc.String || !strings.HasPrefix(from.Text, "@") {
 		return n, nil
 	}
 	c := &doc.Node{Kind: n.Kind, Keys: n.Keys, Items: append([]doc.Node(nil), n.Items...), At: n.At}
 	for i, k := range c.Keys {
+		if k != "from" {
+			continue
+		}
 		v := &c.Items[i]
-		var err error
-		switch {
-		case k == "from" && named:
-			err = p.token(v)
-		case k == "where" || k == "with":
-			*v, err = p.tokens(v)
-		case k == "select" && v.Kind == doc.List:
-			v.Items = append([]doc.Node(nil), v.Items...)
-			for j := range v.Items {
-				if v.Items[j].Kind != doc.Map {
-					continue
-				}
-				sub, serr := p.substitute(&v.Items[j])
-				if serr != nil {
-					return nil, serr
-				}
-				v.Items[j] = *sub
-			}
+		stands, _ := p.alias(v.Text)
+		if stands == "" {
+			return nil, fault.Placed(oid.Invalid(v.Text), v.At)
 		}
-		if err != nil {
-			return nil, err
-		}
+		v.Text, v.Written = stands, &doc.Written{} // the alias stands in the body, not the token
 	}
 	return c, nil
 }
 
-// tokens replaces the aliases among a node's values.
-func (p *processing) tokens(n *doc.Node) (doc.Node, error) {
-	c := doc.Node{Kind: n.Kind, Text: n.Text, Keys: n.Keys, Items: append([]doc.Node(nil), n.Items...), At: n.At}
-	for i := range c.Items {
-		v := &c.Items[i]
-		switch {
-		case v.Kind == doc.List || v.Kind == doc.Map:
-			sub, err := p.tokens(v)
-			if err != nil {
-				return c, err
-			}
-			*v = sub
-		case v.Kind == doc.String && p.aliases[v.Text]:
-			if err := p.token(v); err != nil {
-				return c, err
-			}
+// alias is the Oid token that an alias stands for, empty when it stands for none
+// or none yet. It reports whether the payload defines it.
+func (p *processing) alias(name string) (stands string, known bool) {
+	if p.s != nil {
+		if h, ok := p.s.Alias(name); ok {
+			return h.OID().String(), true
 		}
 	}
-	return c, nil
-}
-
-// token replaces one alias.
-func (p *processing) token(v *doc.Node) error {
-	if p.s == nil {
-		return fault.Placed(oid.Invalid(v.Text), v.At)
-	}
-	h, ok := p.s.Alias(v.Text)
-	if !ok {
-		return fault.Placed(oid.Invalid(v.Text), v.At)
-	}
-	v.Text, v.Written = h.OID().String(), &doc.Written{} // the alias stands in the body, not the token
-	return nil
+	return "", p.aliases[name]
 }

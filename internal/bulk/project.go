@@ -20,6 +20,7 @@ type projection struct {
 	q       db.Querier
 	who     auth.Actor
 	aliases map[string]bool // every alias the payload defines
+	alias   func(name string) (oid string, known bool)
 	most    int             // assets one command may affect; 0: any number
 	steps   []*step
 }
@@ -117,7 +118,7 @@ func (p *projection) change(ctx context.Context, c *command) error {
 	switch {
 	case from.Kind != doc.String:
 		s.err, s.deferred = badForm(from.At, "from", "text"), true
-	case c.alias != "" && !direct || strings.HasPrefix(from.Text, "@") || mentions(c.node, p.aliases):
+	case c.alias != "" && !direct || strings.HasPrefix(from.Text, "@") || mentions(c.node, p.aliases) || asks(c.node, p.aliases):
 		s.deferred = true
 	case plain(c.node) && strings.Contains(from.Text, ":"):
 		return p.one(c, s, from)
@@ -163,6 +164,7 @@ func (p *projection) one(c *command, s *step, from *doc.Node) error {
 // many projects a command on all assets that a query finds.
 func (p *projection) many(ctx context.Context, c *command, s *step) error {
 	r, err := query.FromDoc(c.node, "update", "execute")
+	r.Alias = p.alias
 	var found []oid.OID
 	if err == nil {
 		found, err = p.finder.IDs(ctx, p.q, p.who, r)

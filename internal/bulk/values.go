@@ -2,11 +2,13 @@ package bulk
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/token"
 )
 
 // subquery answers a query that stands for a value. one asks for the first
@@ -146,14 +148,14 @@ func isSubquery(n *doc.Node) bool {
 	return ok
 }
 
-// asks reports whether a value holds a subquery, so that its turn has to come
-// before it is known.
-func asks(n *doc.Node) bool {
+// hasSubquery reports whether a value holds a subquery, so that its turn has to
+// come before it is known.
+func hasSubquery(n *doc.Node) bool {
 	if isSubquery(n) {
 		return true
 	}
 	for i := range n.Items {
-		if !n.Items[i].IsScalar() && asks(&n.Items[i]) {
+		if !n.Items[i].IsScalar() && hasSubquery(&n.Items[i]) {
 			return true
 		}
 	}
@@ -175,6 +177,56 @@ func mentions(n *doc.Node, aliases map[string]bool) bool {
 		if strings.HasPrefix(k, "@") && aliases[k] && n.Items[i].IsScalar() {
 			return true
 		}
+	}
+	return false
+}
+
+// asks reports whether one of the aliases is compared with something in the
+// query that a command is or addresses by: as a value of where or with, or in
+// the quotes of a token.
+func asks(n *doc.Node, aliases map[string]bool) bool {
+	if len(aliases) == 0 {
+		return false
+	}
+	for i, k := range n.Keys {
+		if k != "update" && k != "execute" && (inToken(k, aliases) || compares(&n.Items[i], aliases)) {
+			return true
+		}
+	}
+	return false
+}
+
+// compares does what asks does, for one part of a query.
+func compares(n *doc.Node, aliases map[string]bool) bool {
+	if n.Kind == doc.String {
+		list := strings.Split(n.Text, ",") // a variable
+		return slices.ContainsFunc(list, func(s string) bool { return aliases[s] }) || inToken(n.Text, aliases)
+	}
+	for i := range n.Items {
+		if n.Kind == doc.Map && inToken(n.Keys[i], aliases) || compares(&n.Items[i], aliases) {
+			return true
+		}
+	}
+	return false
+}
+
+// inToken reports whether one of the aliases stands in quotes in a text.
+func inToken(text string, aliases map[string]bool) bool {
+	if !strings.Contains(text, "'@") && !strings.Contains(text, `"@`) {
+		return false
+	}
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\'' && text[i] != '"' {
+			continue
+		}
+		name, end := token.Quoted(text, i)
+		if end < 0 {
+			return false
+		}
+		if aliases[name] {
+			return true
+		}
+		i = end - 1
 	}
 	return false
 }

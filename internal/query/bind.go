@@ -31,7 +31,7 @@ func Bind(m *meta.Model, r Request) (Bound, error) {
 // bind does what Bind does; with slots, the values of r that may differ become
 // slots.
 func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
-	b := binder{m: m, with: variables(r.With), rest: r.Rest, terms: new(int), slots: slots}
+	b := binder{m: m, with: variables(r.With), alias: r.Alias, rest: r.Rest, terms: new(int), slots: slots}
 	q, err := b.source(r.From)
 	if err != nil {
 		return Bound{}, err
@@ -56,6 +56,7 @@ func variables(with map[string][]string) map[string][]string {
 type binder struct {
 	m      *meta.Model
 	with   map[string][]string
+	alias  func(string) (string, bool)
 	rest   bool
 	nested int
 	terms  *int

@@ -41,7 +41,7 @@ func (b *binder) cond(on *meta.Type, f token.Filter) (Cond, error) {
 // brackets of another, the inner one is named.
 func badTerm(t token.Term, err error) error {
 	e, ok := errors.AsType[*fault.Error](err)
-	if !ok || e.Kind != fault.Invalid || isLimit(e) || strings.HasPrefix(e.Msg, token.BadFilterPrefix) {
+	if !ok || e.Kind != fault.Invalid || isLimit(e) || errors.Is(e, errAlias) || strings.HasPrefix(e.Msg, token.BadFilterPrefix) {
 		return err
 	}
 	return token.BadFilter(t.String(), e.At, err)
@@ -170,9 +170,17 @@ func scalar(k meta.Kind, dayOnly bool, text string) (Value, bool) {
 	return Value{}, false
 }
 
-// reference reads an Oid token; its moment does not count.
+// reference reads an Oid token, or the alias of one; its moment does not count.
 func (b *binder) reference(p Path, v token.Value) (Value, error) {
-	o, err := oid.Parse(v.Text)
+	text := v.Text
+	if b.alias != nil && strings.HasPrefix(text, "@") {
+		if stands, known := b.alias(text); known && stands == "" {
+			return Value{}, unresolved(v.At, text)
+		} else if known {
+			text = stands
+		}
+	}
+	o, err := oid.Parse(text)
 	if err != nil {
 		return Value{}, invalidOID(v.At, v.Text)
 	}

@@ -59,6 +59,14 @@ func tooMany(at int, what string, limit int) error {
 // they come up.
 var errLimit = errors.New("limit")
 
+// errAlias marks the message about an alias that stands for no asset, which
+// stands as it is, too.
+var errAlias = errors.New("alias")
+
+func unresolved(at int, alias string) error {
+	return &fault.Error{Kind: fault.Invalid, Msg: "Invalid OID token: " + alias, At: at, Err: errAlias}
+}
+
 func isLimit(e *fault.Error) bool { return errors.Is(e, errLimit) }
 
 // inParam prefixes a message with the URL parameter it is about.

@@ -3,7 +3,7 @@ package query
 import "github.com/alds-dev/alds/internal/doc"
 
 // Request is one query as the client wrote it. Nothing in it is checked beyond
-// its form. Aliases are already replaced by Oid tokens.
+// its form.
 //
 // Shape: the JSON document
 //
@@ -24,6 +24,11 @@ type Request struct {
 	Page   *Page     // nil: everything
 	AsOf   Text      // an instant, or All; empty: now
 	Group  []Request // From is a relation, Select what is shown of its assets; the rows stand below
+
+	// Alias is asked for texts that begin with "@" and are compared with an asset:
+	// whether they are an alias, and the Oid token it stands for, empty when it
+	// stands for none. nil: there are no aliases. In from they are replaced already.
+	Alias func(name string) (oid string, known bool)
 
 	Total   bool // how many rows there are, page or not, is asked
 	Explain bool // how the database carries it out is asked

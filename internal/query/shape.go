@@ -29,9 +29,9 @@ const MaxShape = 4 << 10
 
 // ShapeOf takes the values out of r, asked by a member who sees everything or
 // not. It reports false for a request whose plan depends on more: one that is
-// too long, goes on behind a cursor, or asks for an instant.
+// too long, goes on behind a cursor, asks for an instant, or names aliases.
 func ShapeOf(r Request, all bool) (Shape, bool) {
-	if r.Page != nil && r.Page.After != nil || r.AsOf.Text != "" && r.AsOf.Text != "All" {
+	if r.Page != nil && r.Page.After != nil || r.AsOf.Text != "" && r.AsOf.Text != "All" || r.Alias != nil {
 		return Shape{}, false
 	}
 	s := shaper{key: make([]byte, 0, 256)}

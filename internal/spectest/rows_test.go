@@ -16,7 +16,7 @@ type rowGroup struct{ prefix, about, rows string }
 var queryRows = []rowGroup{
 	{"token", "the forms of a token (interface 2.3)", `projection, downcast, filter, filter in a filter, aggregate, chain, type prefix, of some types, now only, closures, derived attributes, history`},
 	{"filter", "filters (interface 2.3, decisions 15, 18, 19, 125)", `comparisons, equality of texts, value list, not equal, and, or, parentheses, precedence, quotes, variable, context, exists, bare attribute,
-		null, to-many relation, relation value, Boolean, asset state, asset type, date, list of scalars, as written`},
+		null, to-many relation, relation value, Boolean, asset state, asset type, date, list of scalars, as written, alias`},
 	{"aggregate", "aggregates (interface 2.3, decisions 16, 18)", `Sum, Count, DistinctCount, Min, Max, MinDate, MaxDate, And, Or, MaxState, in filters, deleted counted`},
 	{"visibility", "what is visible (interface 3 and 5, decision 16)", `deleted hidden, closed and templates shown, lifted by IsDeleted, lifted by AssetState, lifted inside brackets, not lifted by others,
 		scopes of the caller, in a deleted project`},
