@@ -14,10 +14,11 @@ import (
 
 // The bounds of one query, beside those of token.
 const (
-	MaxColumns = 500 // selected tokens of one level
-	MaxNested  = 8   // selects inside each other
-	MaxTerms   = 200 // comparisons of where, filter and find together, those of nested selects included
-	maxCalc    = 8   // derived attributes inside each other: more is a defect of the model
+	MaxColumns = 500     // selected tokens of one level
+	MaxNested  = 8       // selects inside each other
+	MaxTerms   = 200     // comparisons of where, filter and find together, those of nested selects included
+	MaxText    = 8 << 20 // bytes of all texts that are compared with
+	maxCalc    = 8       // derived attributes inside each other: more is a defect of the model
 )
 
 // Bind finds the names of r in the model and types its values. It is pure: the
@@ -31,7 +32,7 @@ func Bind(m *meta.Model, r Request) (Bound, error) {
 // bind does what Bind does; with slots, the values of r that may differ become
 // slots.
 func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
-	b := binder{m: m, with: variables(r.With), alias: r.Alias, rest: r.Rest, terms: new(int), slots: slots}
+	b := binder{m: m, with: variables(r.With), alias: r.Alias, rest: r.Rest, terms: new(int), text: new(int), slots: slots}
 	q, err := b.source(r.From)
 	if err != nil {
 		return Bound{}, err
@@ -60,6 +61,7 @@ type binder struct {
 	rest   bool
 	nested int
 	terms  *int
+	text   *int // bytes of values bound so far
 	calcs  int
 	row    *meta.Type  // the type of the rows of this level
 	lifted bool        // the filter being bound mentions IsDeleted or AssetState

@@ -66,6 +66,9 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 	}
 	for _, v := range src.Values {
 		for i, text := range b.expand(v) {
+			if len(t.Values) == token.MaxValues {
+				return Term{}, tooMany(src.At, "values in a list", token.MaxValues)
+			}
 			bound, err := b.value(p, t.Test, text)
 			if err != nil {
 				return Term{}, err
@@ -77,10 +80,32 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 	if len(src.Values) > 0 && len(t.Values) == 0 {
 		return Term{}, badToken(src.Values[0].At, src.Path.String(), "$"+src.Values[0].Text+" has no value")
 	}
-	if len(t.Values) > token.MaxValues {
-		return Term{}, tooMany(src.At, "values in a list", token.MaxValues)
+	if len(t.Values) > manyValues {
+		t.Values = distinct(t.Values)
 	}
-	return t, nil
+	return t, b.room(src.At, t.Values)
+}
+
+// distinct are values, each once, in their order.
+func distinct(values []Value) []Value {
+	seen := make(map[Value]bool, len(values))
+	return slices.DeleteFunc(values, func(v Value) bool {
+		twice := seen[v]
+		seen[v] = true
+		return twice
+	})
+}
+
+// room counts the text of values: a statement has to fit into what a server
+// takes at once.
+func (b *binder) room(at int, values []Value) error {
+	for _, v := range values {
+		*b.text += len(v.Text)
+	}
+	if *b.text > MaxText {
+		return tooMany(at, "bytes of text to compare with", MaxText)
+	}
+	return nil
 }
 
 // testsNull reports whether a comparison only asks for no value, which every

@@ -30,14 +30,15 @@ func TestLimitsAreNamed(t *testing.T) {
 		}
 	}
 	for what, c := range map[string]Request{
-		"too many selected tokens: the limit is 500":            {Select: items(strings.Split(strings.Repeat("Name,", MaxColumns)+"ID", ",")...)},
-		"too many comparisons in one query: the limit is 200":   {Filter: many(MaxTerms+1, "+Name")},
-		"too many terms to sort by: the limit is 500":           {Sort: many(MaxColumns+1, "Name")},
-		"too many attributes in findin: the limit is 200":       {Find: "x", FindIn: many(MaxTerms+1, "Name")},
-		"too many relations in one query: the limit is 60":      {Select: items(wide...)},
-		"too many hops: the limit is 16":                        {Select: items(strings.Repeat("SplitFrom.", 17) + "Name")},
-		"too many values in a list: the limit is 500":           {Filter: many(1, "Name=$x"), With: map[string][]string{"x": make([]string, 501)}},
-		"Unknown AttributeDefinition: Story.AllocatedToDo.Name": {Select: items("AllocatedToDo.Name")},
+		"too many selected tokens: the limit is 500":                   {Select: items(strings.Split(strings.Repeat("Name,", MaxColumns)+"ID", ",")...)},
+		"too many comparisons in one query: the limit is 200":          {Filter: many(MaxTerms+1, "+Name")},
+		"too many terms to sort by: the limit is 500":                  {Sort: many(MaxColumns+1, "Name")},
+		"too many attributes in findin: the limit is 200":              {Find: "x", FindIn: many(MaxTerms+1, "Name")},
+		"too many relations in one query: the limit is 60":             {Select: items(wide...)},
+		"too many hops: the limit is 16":                               {Select: items(strings.Repeat("SplitFrom.", 17) + "Name")},
+		"too many values in a list: the limit is 10000":                {Filter: many(1, "Name=$x"), With: map[string][]string{"x": make([]string, 10_001)}},
+		"too many bytes of text to compare with: the limit is 8388608": {Filter: many(1, "Name=$x"), With: map[string][]string{"x": {strings.Repeat("x", MaxText+1)}}},
+		"Unknown AttributeDefinition: Story.AllocatedToDo.Name":        {Select: items("AllocatedToDo.Name")},
 	} {
 		c.From.Text = "Story"
 		b, err := Bind(meta.Default(), c)

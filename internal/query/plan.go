@@ -1,6 +1,10 @@
 package query
 
-import "github.com/alds-dev/alds/internal/meta"
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
 
 // Plan is a bound query as tables, conditions and cells: one statement, and
 // one more for each branch. Package sqlgen writes the statements.
@@ -137,6 +141,9 @@ const (
 	Version             // every version, on its own
 )
 
+// LikeOp is the operator of SomeOf that fits patterns.
+const LikeOp = "LIKE"
+
 // Expr is one SQL expression or condition. The set is closed.
 type Expr interface{ isExpr() }
 
@@ -173,11 +180,26 @@ type (
 		Op   string
 		L, R Expr
 	}
-	// In holds when X is one of List.
+	// In holds when X is one of List. Bytes says that they are texts that compare
+	// byte by byte.
 	In struct {
+		X     Expr
+		List  []Expr
+		Not   bool
+		Bytes bool
+	}
+	// StoredIn holds when X is one of IDs and the id of an asset of one of the types.
+	StoredIn struct {
+		X     Expr
+		IDs   []Expr
+		Types []*meta.Type
+	}
+	// SomeOf holds when X compares with one of List by an SQL operator, which
+	// may be LikeOp.
+	SomeOf struct {
 		X    Expr
+		Op   string
 		List []Expr
-		Not  bool
 	}
 	// IsNull holds when X is NULL.
 	IsNull struct {
@@ -283,6 +305,8 @@ func (Minus) isExpr()     {}
 func (Compare) isExpr()   {}
 func (In) isExpr()        {}
 func (IsNull) isExpr()    {}
+func (StoredIn) isExpr()  {}
+func (SomeOf) isExpr()    {}
 func (LikeText) isExpr()  {}
 func (All) isExpr()       {}
 func (Any) isExpr()       {}
@@ -326,7 +350,7 @@ func negate(x Expr) Expr {
 			return All{}
 		}
 	case In:
-		if isNeverNull(x.X) {
+		if isNeverNull(x.X) && !slices.ContainsFunc(x.List, func(v Expr) bool { return !isNeverNull(v) }) {
 			x.Not = !x.Not
 			return x
 		}

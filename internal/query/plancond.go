@@ -252,8 +252,18 @@ func (l *level) assetTest(x Expr, to *meta.Type, tm Term) Expr {
 	}
 	var any Any
 	var ids []Expr
+	stored := map[*meta.Type]int{} // where in any the ids of a type stand
 	for _, v := range tm.Values {
 		switch {
+		case v.Kind == RefOf && len(to.Concrete) > 1 && len(tm.Values) > manyValues:
+			at, ok := stored[v.Type]
+			if !ok {
+				at, stored[v.Type] = len(any), len(any)
+				any = append(any, StoredIn{X: x, Types: v.Type.Concrete})
+			}
+			of := any[at].(StoredIn)
+			of.IDs = append(of.IDs, v.arg())
+			any[at] = of
 		case v.Kind == NoValue:
 			any = append(any, IsNull{x, false})
 		case v.Kind == SelfOf:
@@ -301,6 +311,13 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 	}
 	var any Any
 	var equal []Expr
+	switch op := someOp(tm); op {
+	case "":
+	case LikeOp:
+		return SomeOf{folded(x), op, args(tm.Values)}
+	default:
+		return SomeOf{x, op, args(tm.Values)}
+	}
 	for _, v := range tm.Values {
 		switch {
 		case tm.Test == token.Like:
@@ -324,6 +341,30 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 		same = equalTexts(x, equal, tm.Values)
 	}
 	return oneOrAny(append(same, any...))
+}
+
+// manyValues is the most values that stand in a condition one by one.
+const manyValues = 500
+
+// someOp is the operator by which a comparison with very many values is made at
+// once; empty where it is not, which equality never is: it has a list.
+func someOp(tm Term) string {
+	plain := func(v Value) bool { return v.Kind == NumOf || v.Kind == IntOf || v.Kind == TextOf }
+	switch {
+	case len(tm.Values) <= manyValues || slices.ContainsFunc(tm.Values, func(v Value) bool { return !plain(v) }):
+		return ""
+	case tm.Test == token.Like:
+		return LikeOp
+	}
+	return sqlOps[tm.Test]
+}
+
+func args(values []Value) []Expr {
+	list := make([]Expr, len(values))
+	for i, v := range values {
+		list[i] = v.arg()
+	}
+	return list
 }
 
 // deadTest compares a state with Dead, which stands for all from 200.

@@ -73,6 +73,10 @@ func folded(x Expr) Expr {
 // in that order stands before it: equal texts have one.
 func equalTexts(x Expr, equal []Expr, values []Value) Any {
 	same := oneOf(folded(x), equal)
+	if in, many := same[0].(In); many {
+		in.Bytes = true
+		same[0] = in
+	}
 	c, ok := x.(ColumnOf)
 	if !ok || c.T.Kind != Asset || c.Name != keyedText {
 		return same

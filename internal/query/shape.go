@@ -24,7 +24,8 @@ type Shape struct {
 	values []string // the others, in the order they stand
 }
 
-// MaxShape is the most bytes of a key: a longer request is not worth keeping.
+// MaxShape is the most bytes of a key: a longer request is not worth keeping,
+// nor is one with very many values, which has as many shapes as numbers of them.
 const MaxShape = 4 << 10
 
 // ShapeOf takes the values out of r, asked by a member who sees everything or
@@ -45,7 +46,7 @@ func ShapeOf(r Request, all bool) (Shape, bool) {
 		s.text(r.From.Text)
 	}
 	s.request(&r)
-	return Shape{Key: s.key, id: s.id, moment: s.moment, values: s.values}, len(s.key) <= MaxShape
+	return Shape{Key: s.key, id: s.id, moment: s.moment, values: s.values}, len(s.key) <= MaxShape && len(s.values) <= manyValues
 }
 
 // shaper writes a key. Every text is written with its length and every list

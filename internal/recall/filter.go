@@ -93,6 +93,10 @@ func (y *Filter) node(m *meta.Model, n *node, c *query.Cond, context bool) (some
 	return some
 }
 
+// mostValues is how many values a term may have that is compared with one after
+// the other; a database searches more of them sooner.
+const mostValues = 500
+
 func newLeaf(m *meta.Model, t *query.Term) *leaf {
 	f := &leaf{term: t, test: t.Test, only: t.Path.Only}
 	switch t.Test {
@@ -100,6 +104,9 @@ func newLeaf(m *meta.Model, t *query.Term) *leaf {
 		f.test, f.negated = token.Eq, true
 	case token.Lacks:
 		f.test, f.negated = token.Has, true
+	}
+	if len(t.Values) > mostValues {
+		return nil
 	}
 	steps, a := t.Path.Steps, t.Path.Leaf.Attr
 	if t.Path.IsRelation() && len(steps) > 0 {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/query"
 )
@@ -104,6 +103,13 @@ func (e *emitter) cond(x query.Expr) {
 		e.expr(x.R)
 	case query.In:
 		e.in(x)
+	case query.StoredIn:
+		e.expr(x.X)
+		e.put(" IN (SELECT id FROM asset WHERE type IN ", codesOf(x.Types), " AND ")
+		e.oneOf(func() { e.put("id") }, query.In{List: x.IDs})
+		e.put(")")
+	case query.SomeOf:
+		e.someOf(x)
 	case query.IsNull:
 		e.expr(x.X)
 		e.put(" IS ")
@@ -200,43 +206,8 @@ func (e *emitter) joined(list []query.Expr, sign, empty string) {
 	e.put(")")
 }
 
-// in writes a list; one of arguments is padded, so that few texts exist.
 func (e *emitter) in(x query.In) {
-	e.expr(x.X)
-	if x.Not {
-		e.put(" NOT")
-	}
-	e.put(" IN (")
-	if len(x.List) == 0 {
-		e.put("NULL")
-	}
-	for i, v := range x.List {
-		if i > 0 {
-			e.put(", ")
-		}
-		e.expr(v)
-	}
-	if last, ok := lastArg(x.List); ok && len(x.List) <= db.MaxIn {
-		for range db.InSize(len(x.List)) - len(x.List) {
-			e.put(", ")
-			e.arg(last)
-		}
-	}
-	e.put(")")
-}
-
-func lastArg(list []query.Expr) (any, bool) {
-	if len(list) == 0 {
-		return nil, false
-	}
-	a, ok := list[len(list)-1].(query.Arg)
-	return a.V, ok
-}
-
-func (e *emitter) ids(ids []int64) {
-	text, args := db.InArgs(ids)
-	e.put(text)
-	e.args = append(e.args, args...)
+	e.oneOf(func() { e.expr(x.X) }, x)
 }
 
 func (e *emitter) around(before string, x query.Expr, behind string) {
@@ -323,12 +294,5 @@ func (e *emitter) typeOrder(x query.TypeOrder) {
 func (e *emitter) stored(x query.Stored) {
 	e.put("(SELECT id FROM asset WHERE id = ")
 	e.arg(x.ID.V)
-	e.put(" AND type IN (")
-	for i, t := range x.Types {
-		if i > 0 {
-			e.put(", ")
-		}
-		e.put(strconv.Itoa(t.Code))
-	}
-	e.put("))")
+	e.put(" AND type IN ", codesOf(x.Types), ")")
 }

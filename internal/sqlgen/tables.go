@@ -134,6 +134,12 @@ func (u *usage) expr(x query.Expr) {
 	case query.In:
 		u.expr(x.X)
 		u.exprs(x.List)
+	case query.StoredIn:
+		u.expr(x.X)
+		u.exprs(x.IDs)
+	case query.SomeOf:
+		u.expr(x.X)
+		u.exprs(x.List)
 	case query.IsNull:
 		u.expr(x.X)
 	case query.LikeText:
@@ -335,9 +341,11 @@ func (e *emitter) treeEdges(g edge) {
 }
 
 // codes lists the codes of the types that share a hierarchy.
-func codes(t *meta.Type) string {
-	parts := make([]string, len(t.Concrete))
-	for i, c := range t.Concrete {
+func codes(t *meta.Type) string { return codesOf(t.Concrete) }
+
+func codesOf(types []*meta.Type) string {
+	parts := make([]string, len(types))
+	for i, c := range types {
 		parts[i] = strconv.Itoa(c.Code)
 	}
 	return "(" + strings.Join(parts, ", ") + ")"

@@ -5,11 +5,11 @@ import "strings"
 // The bounds of what one token or filter may ask. Exceeding one is an error
 // that names it.
 const (
-	MaxHops   = 16  // parts of one path
-	MaxTerms  = 200 // comparisons in one filter, those in its brackets included
-	MaxDepth  = 8   // brackets and parentheses inside each other
-	MaxValues = 500 // values of one comparison
-	MaxList   = 500 // tokens in one list
+	MaxHops   = 16     // parts of one path
+	MaxTerms  = 200    // comparisons in one filter, those in its brackets included
+	MaxDepth  = 8      // brackets and parentheses inside each other
+	MaxValues = 10_000 // values of one comparison
+	MaxList   = 500    // tokens in one list
 )
 
 // Parse reads one attribute token. Errors: fault.Invalid with the place in src.

@@ -1,0 +1,48 @@
+package db
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxListed is how many characters a text of a List may have on MySQL: a longer
+// column is not kept in a table that can be searched.
+const maxListed = 400
+
+// List returns a sub-select of one column called v with the values, and its one
+// argument, so that its text is the same for any number of them. MariaDB
+// rewrites longer lists of placeholders, drivers and servers take only so many,
+// and each length would be a statement of its own.
+// Shape: []int64, []float64, or []string of which each is Listable; with bytes
+// the texts compare byte by byte.
+func (d *Dialect) List(values any, bytes bool) (sql string, arg any) {
+	kind, before, behind := "", "", ""
+	switch values.(type) {
+	case []int64:
+		kind = "BIGINT"
+	case []float64:
+		kind = "DOUBLE"
+	case []string:
+		if bytes {
+			before, behind = d.Bytes()
+		}
+		kind = fmt.Sprintf("VARCHAR(%d) CHARACTER SET utf8mb4%s", maxListed, d.Collate)
+	default:
+		panic(fmt.Sprintf("db: no list of %T", values))
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		panic(err) // numbers are finite, and strings always have a form
+	}
+	if d.mysql {
+		return "(SELECT " + before + "v" + behind + " AS v FROM JSON_TABLE(?, '$[*]' COLUMNS(v " + kind + " PATH '$')) l)", string(text)
+	}
+	return "(SELECT " + before + "value" + behind + " AS v FROM json_each(?))", string(text)
+}
+
+// Listable reports whether a text may stand in a List as it is.
+func (d *Dialect) Listable(s string) bool {
+	return utf8.ValidString(s) && !strings.Contains(s, "\x00") && (!d.mysql || len(s) <= maxListed || utf8.RuneCountInString(s) <= maxListed)
+}
