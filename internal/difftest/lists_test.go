@@ -59,7 +59,7 @@ func (l *lists) fill() {
 	for range 60 {
 		c := map[string]any{
 			"AssetType": "Story", "Name": g.text(), "Scope": "Scope:0", "Reference": g.text() + strings.Repeat("x", l.r.IntN(2)*500),
-			"Description": g.text() + []string{"", "\x01", "\t", "\u2028"}[l.r.IntN(4)], "TaggedWith": []string{g.text(), g.text()}, "Ideas": []int{l.r.IntN(100)},
+			"Description": g.text() + []string{"", "\t", "\u2028"}[l.r.IntN(3)], "TaggedWith": []string{g.text(), g.text()}, "Ideas": []int{l.r.IntN(100)},
 		}
 		if l.r.IntN(4) > 0 {
 			c["Super"], c["Estimate"], c["OriginalEstimate"] = l.epics[l.r.IntN(20)], l.r.NormFloat64()*1e6, l.r.ExpFloat64()*1e-7
