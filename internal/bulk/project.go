@@ -21,7 +21,7 @@ type projection struct {
 	who     auth.Actor
 	aliases map[string]bool // every alias the payload defines
 	alias   func(name string) (oid string, known bool)
-	most    int             // assets one command may affect; 0: any number
+	most    int // assets one command may affect; 0: any number
 	steps   []*step
 }
 

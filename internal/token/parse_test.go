@@ -104,9 +104,9 @@ func TestParseFilterRefuses(t *testing.T) {
 
 func TestLimitsAreNamed(t *testing.T) {
 	for what, src := range map[string]string{
-		"too many terms: the limit is 200":            strings.Repeat("A;", MaxTerms) + "A",
+		"too many terms: the limit is 200":              strings.Repeat("A;", MaxTerms) + "A",
 		"too many values in a list: the limit is 10000": "A='1'" + strings.Repeat(",'1'", MaxValues),
-		"too many levels of brackets: the limit is 8": strings.Repeat("(", MaxDepth+1),
+		"too many levels of brackets: the limit is 8":   strings.Repeat("(", MaxDepth+1),
 	} {
 		if _, err := ParseFilter(src); fault.Public(err) != what {
 			t.Errorf("got %v, want %s", err, what)
