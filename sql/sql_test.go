@@ -42,6 +42,7 @@ func TestMySQLFilesHoldOneStatementThatMayRunAgain(t *testing.T) {
 			"CREATE TABLE IF NOT EXISTS", "INSERT IGNORE", "ALTER TABLE", "DROP TABLE IF EXISTS", "CREATE INDEX",
 			"UPDATE `asset_version` v JOIN `rank_carried`", "UPDATE `asset` a JOIN `rank_carried`",
 			"UPDATE `asset_link` SET `relation` = 5 ",
+			"UPDATE `asset_version` SET `state` = COALESCE((", "UPDATE `asset` SET `state` = COALESCE((",
 		} {
 			repeatable = repeatable || strings.HasPrefix(m.Text, start)
 		}

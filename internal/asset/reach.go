@@ -90,7 +90,7 @@ var errSplit = fault.Transientf(nil, "the commands reach too many assets at once
 // reach it; more than one command reaches no more than a stretch holds.
 func (r *run) loadParts(ctx context.Context, owners []int64, several bool) error {
 	owners = slices.DeleteFunc(slices.Clone(owners), func(id int64) bool {
-		done := r.withParts[id]
+		done := r.withParts[id] || r.rows[id] != nil && r.rows[id].fresh
 		r.withParts[id] = true
 		return done
 	})
@@ -154,16 +154,15 @@ func (r *run) reach(ctx context.Context, w *row, op *meta.Op) error {
 	if len(rules) == 0 {
 		return nil
 	}
-	if !w.fresh {
-		if err := r.loadParts(ctx, []int64{w.id}, false); err != nil {
-			return err
-		}
+	if err := r.loadParts(ctx, []int64{w.id}, false); err != nil {
+		return err
 	}
 	if op.Effect.Back {
 		if err := r.loadEndings(ctx, r.deletedParts([]int64{w.id})); err != nil {
 			return err
 		}
 	}
+	var further []*row // parts that have parts
 	for _, rule := range rules {
 		for _, f := range r.parts[w.id] {
 			if f.typ != rule.part || r.rows[f.id] != f {
@@ -179,6 +178,26 @@ func (r *run) reach(ctx context.Context, w *row, op *meta.Op) error {
 			if err := r.carry(ctx, f, op); err != nil {
 				return err
 			}
+			if len(r.e.layout.partRules(f.typ, op.Name)) > 0 {
+				further = append(further, f)
+			}
+		}
+	}
+	return r.reachOn(ctx, further, op)
+}
+
+// reachOn runs an operation on what belongs to assets that it has reached.
+func (r *run) reachOn(ctx context.Context, owners []*row, op *meta.Op) error {
+	ids := make([]int64, len(owners))
+	for i, f := range owners {
+		ids[i] = f.id
+	}
+	if err := r.loadParts(ctx, ids, false); err != nil {
+		return err
+	}
+	for _, f := range owners {
+		if err := r.reach(ctx, f, op); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -204,7 +223,7 @@ func (r *run) carry(ctx context.Context, f *row, op *meta.Op) error {
 		f.setState(op.Effect.To)
 	}
 	f.cur.reached = op.Name
-	return r.reach(ctx, f, op)
+	return nil
 }
 
 // reachedBy reports whether an operation has been run on an asset in this
