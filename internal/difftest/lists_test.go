@@ -46,7 +46,6 @@ type lists struct {
 	r     *rand.Rand
 	s     *server
 	epics []string
-	texts []string
 }
 
 func (l *lists) fill() {

@@ -229,11 +229,13 @@ func (e *evaluator) hop(ctx, n node, s step, why purpose) []node {
 		return nil
 	}
 	hide := why != toGather && s.attr.Multi && !s.dead
-	a, has := s.attr, true
+	a := s.attr
 	if s.each {
-		if a, has = n.typ.Attr(a.Name); !has {
+		own, has := n.typ.Attr(a.Name)
+		if !has {
 			return nil
 		}
+		a = own
 	}
 	var all []node
 	for _, x := range n.related(a) {
