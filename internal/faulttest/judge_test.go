@@ -61,7 +61,7 @@ func judge(t *testing.T, s *site, authors []*author) {
 // neither or not what its answer says.
 func (r *request) weigh(t *testing.T, l left) {
 	t.Helper()
-	want := map[string]int{create: 3 * perBlock, update: perBlock, remove: perBlock, atomic: 4 * perBlock}[r.kind]
+	want := map[string]int{create: 3 * perBlock, update: perBlock, remove: 3 * perBlock, atomic: 4 * perBlock}[r.kind]
 	switch {
 	case l.audits > 1:
 		t.Errorf("%s (%s) was done %d times", r.mark, r.kind, l.audits)
