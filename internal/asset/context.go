@@ -147,7 +147,7 @@ func (r *run) read(ctx context.Context, t target) (*row, error) {
 	if w := r.seen[t.id]; w != nil {
 		return w, nil
 	}
-	rows, err := r.s.tx.Query(ctx, `SELECT `+names(r.e.layout.columns, "")+`, `+isHidden+` FROM asset WHERE id = ?`, t.id)
+	rows, err := r.s.tx.Query(ctx, `SELECT `+names(r.e.layout.columns, "")+`, `+isHidden(r.s.Who())+` FROM asset WHERE id = ?`, t.id)
 	if err != nil {
 		return nil, fmt.Errorf("read asset: %w", err)
 	}

@@ -96,7 +96,7 @@ func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all [
 		n := min(len(ids), db.MaxIn)
 		in, args := db.InArgs(ids[:n])
 		ids = ids[n:]
-		rows, err := q.Query(ctx, `SELECT id, type, state, scope_id, `+isHidden+` FROM asset WHERE id IN `+in, args...)
+		rows, err := q.Query(ctx, `SELECT id, type, state, scope_id, `+isHidden(who)+` FROM asset WHERE id IN `+in, args...)
 		if err != nil {
 			return nil, fmt.Errorf("look up assets: %w", err)
 		}
@@ -225,6 +225,16 @@ type Session struct {
 // Count tells how many assets the request has named so far; those that its
 // operations reach count on top of them.
 func (s *Session) Count(n int) { s.counted = n }
+
+// Who returns on whose behalf the request is carried out. What was known before
+// of hidden projects holds until the request has hidden some, or shown.
+func (s *Session) Who() auth.Actor {
+	who := s.who
+	if s.hid {
+		who.Hidden = nil
+	}
+	return who
+}
 
 // Tx returns the transaction, for queries between commands.
 func (s *Session) Tx() *db.Tx { return s.tx }

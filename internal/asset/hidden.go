@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
+	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/sqlgen"
@@ -14,8 +16,22 @@ import (
 // written. scope_hidden says of each project from which moment to which it was,
 // by which deleted project: the project itself, or one above it.
 
-// isHidden is the condition that a row of asset lies in a hidden project.
-var isHidden = sqlgen.InHidden("asset.scope_id")
+// isHidden is the condition that a row of asset lies in a hidden project, as far
+// as who asks knows.
+func isHidden(who auth.Actor) string {
+	const scope = "asset.scope_id"
+	if who.Hidden == nil {
+		return sqlgen.InHidden(scope)
+	}
+	if len(who.Hidden.Now) == 0 {
+		return "0"
+	}
+	ids := make([]string, len(who.Hidden.Now))
+	for i, id := range who.Hidden.Now {
+		ids[i] = strconv.FormatInt(id, 10)
+	}
+	return "(" + scope + " IS NOT NULL AND " + scope + " IN (" + strings.Join(ids, ", ") + "))"
+}
 
 // hides reports whether an operation on a project hides what is in it, or may
 // show it again.

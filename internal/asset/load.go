@@ -99,7 +99,7 @@ func (r *run) known(id int64) (target, bool) {
 // move meanwhile.
 func (r *run) loadLight(ctx context.Context, ids []int64, lock string) error {
 	l := r.e.layout
-	columns := `id, type, state, ` + isHidden
+	columns := `id, type, state, ` + isHidden(r.s.Who())
 	for _, slot := range l.followed {
 		columns += ", " + l.slots[slot].Name
 	}
@@ -160,7 +160,7 @@ func (r *run) lock(ctx context.Context, id int64) (*row, bool, error) {
 func (r *run) loadRows(ctx context.Context, ids []int64) error {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	columns := names(r.e.layout.columns, "") + ", " + isHidden
+	columns := names(r.e.layout.columns, "") + ", " + isHidden(r.s.Who())
 	for len(ids) > 0 {
 		n := min(len(ids), db.MaxIn)
 		in, args := db.InArgs(ids[:n])

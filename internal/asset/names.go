@@ -181,7 +181,7 @@ func (r *run) holdersOf(ctx context.Context, types []*meta.Type, a *meta.Attr, n
 		in, args := db.InArgsOf(wanted[:n])
 		wanted = wanted[n:]
 		rows, err := r.s.tx.Query(ctx, `SELECT id, `+expr+` FROM asset WHERE type IN `+typeIn+
-			` AND state < 255 AND NOT `+isHidden+` AND `+before+expr+behind+` IN `+in+` ORDER BY id`, append(typeArgs[:len(typeArgs):len(typeArgs)], args...)...)
+			` AND state < 255 AND NOT `+isHidden(r.s.Who())+` AND `+before+expr+behind+` IN `+in+` ORDER BY id`, append(typeArgs[:len(typeArgs):len(typeArgs)], args...)...)
 		if err != nil {
 			return nil, err
 		}

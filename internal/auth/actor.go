@@ -16,7 +16,7 @@ type Actor struct {
 	// reached by inheritance down the scope tree included.
 	Scopes []int64
 	// Hidden says which projects are hidden from everybody. Nil: whoever needs
-	// it asks the database, as one does inside a transaction that writes.
+	// it asks the database.
 	Hidden *Hidden
 }
 

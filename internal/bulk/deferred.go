@@ -13,7 +13,7 @@ import (
 func (p *processing) later(ctx context.Context, s *step) error {
 	s.deferred = false
 	written := s.node
-	pr := &projection{Engine: p.Engine, q: p.q, who: p.who, aliases: p.aliases, alias: p.alias, most: p.res.cfg.maxAffected}
+	pr := &projection{Engine: p.Engine, q: p.q, who: p.actor(), aliases: p.aliases, alias: p.alias, most: p.res.cfg.maxAffected}
 	c := &command{index: s.index, alias: s.alias, node: s.node, kind: s.kind}
 	from, _ := target(s.node)
 	if strings.HasPrefix(from.Text, "@") && plain(s.node) {

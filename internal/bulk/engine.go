@@ -171,7 +171,6 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *res
 	if pl.sealed, err = e.seal(ctx, pl.commands); err != nil {
 		return nil, err
 	}
-	who.Hidden = nil // the request may hide projects itself
 	req := asset.Request{ID: res.id, Comment: pl.Comment, Import: pl.cfg.imports}
 	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
 		res.reset()

@@ -29,6 +29,14 @@ type processing struct {
 	touched  int
 }
 
+// actor is on whose behalf queries are answered now.
+func (p *processing) actor() auth.Actor {
+	if p.s == nil {
+		return p.who
+	}
+	return p.s.Who()
+}
+
 // all is the second phase.
 func (p *processing) all(ctx context.Context, steps []*step) error {
 	p.define(steps)
@@ -207,7 +215,7 @@ func (p *processing) query(ctx context.Context, s *step) error {
 		if p.res.queries > 0 {
 			p.res.rows = append(p.res.rows, ',')
 		}
-		p.res.rows, beside, err = p.finder.Answer(ctx, p.q, p.who, r, p.res.rows)
+		p.res.rows, beside, err = p.finder.Answer(ctx, p.q, p.actor(), r, p.res.rows)
 	}
 	switch {
 	case err == nil:
@@ -231,7 +239,7 @@ func (p *processing) ask(ctx context.Context, n *doc.Node, one bool) ([]asset.Va
 	if one && r.Page == nil {
 		r.Page = &query.Page{Size: 1}
 	}
-	found, err := p.finder.IDs(ctx, p.q, p.who, r)
+	found, err := p.finder.IDs(ctx, p.q, p.actor(), r)
 	if err != nil {
 		return nil, err
 	}

@@ -100,8 +100,10 @@ func newValidation(t *testing.T, d *db.DB) *validation {
 
 // oneOfEach creates an asset of every type, with what it requires.
 func (v *validation) oneOfEach() string {
-	given := map[string]string{"Scope": "Scope:1001", "Schedule": "Schedule:1003", "Parent": "Story:1007", "RegressionPlan": "RegressionPlan:1004",
-		"RegressionSuite": "RegressionSuite:1005", "Asset": "Story:1007", "Workitem": "Story:1007", "Member": "Member:20", "DefaultRole": "Role:4", "State": "State:101"}
+	given := map[string]string{
+		"Scope": "Scope:1001", "Schedule": "Schedule:1003", "Parent": "Story:1007", "RegressionPlan": "RegressionPlan:1004",
+		"RegressionSuite": "RegressionSuite:1005", "Asset": "Story:1007", "Workitem": "Story:1007", "Member": "Member:20", "DefaultRole": "Role:4", "State": "State:101",
+	}
 	var all []map[string]any
 	for _, t := range model.Types {
 		if t.Abstract || t.Virtual {
@@ -217,8 +219,10 @@ func (v *validation) update(o oid.OID, t *meta.Type, state int) {
 			a.Place.Kind != meta.InColumn && a.Place.Kind != meta.InAttrs || can {
 			continue
 		}
-		text := map[meta.Kind]string{meta.Boolean: "true", meta.Numeric: "7", meta.Date: "2026-01-20", meta.Duration: "3 Days", meta.LongInt: "7",
-			meta.GUID: "00000000-0000-4000-8000-000000000001", meta.State: "64", meta.Blob: "AAAA"}[a.Kind]
+		text := map[meta.Kind]string{
+			meta.Boolean: "true", meta.Numeric: "7", meta.Date: "2026-01-20", meta.Duration: "3 Days", meta.LongInt: "7",
+			meta.GUID: "00000000-0000-4000-8000-000000000001", meta.State: "64", meta.Blob: "AAAA",
+		}[a.Kind]
 		if text == "" {
 			text = "another"
 		}

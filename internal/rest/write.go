@@ -85,7 +85,6 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 	}
 	sum := sha256.Sum256([]byte(w.Type + "/" + w.ID + "?" + w.Op + "&" + w.Context + "\n" + string(w.Body)))
 	once := ledger.Once{Key: w.Key, Hash: hex.EncodeToString(sum[:])}
-	who.Hidden = nil // the request may hide projects itself
 	req := asset.Request{ID: uuid.NewString(), Comment: w.Comment}
 	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
 		if w.ID != "" {
@@ -102,7 +101,7 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 		case done[0].Skipped:
 			return nil, notFound()
 		}
-		return e.shown(ctx, s.Tx(), who, w.Base, done[0].Result, c.Changes)
+		return e.shown(ctx, s.Tx(), s.Who(), w.Base, done[0].Result, c.Changes)
 	})
 }
 
