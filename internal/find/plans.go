@@ -163,7 +163,15 @@ func (run *run) page() sqlgen.Statement {
 }
 
 func sameSight(a, b sqlgen.Sight) bool {
-	return a.Member == b.Member && a.All == b.All && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.Blind, b.Blind)
+	return a.Member == b.Member && a.All == b.All && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.Blind, b.Blind) &&
+		sameHidden(a.Hidden, b.Hidden)
+}
+
+func sameHidden(a, b *sqlgen.Hidden) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Ever == b.Ever && slices.Equal(a.Now, b.Now)
 }
 
 // write writes the statement of a page.

@@ -152,7 +152,12 @@ func TestKeptPlansAreThoseOfTheRequest(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(seed, 2)), meta.Default()}
 	d := testdb.SQLite(t)
 	f := New(d, g.m)
-	whos := []auth.Actor{auth.System, {Member: 7, All: true}, actors["andre"], actors["none"], {Member: 9, Scopes: []int64{1000, 1001}}}
+	whos := []auth.Actor{
+		auth.System, {Member: 7, All: true}, actors["andre"], actors["none"], {Member: 9, Scopes: []int64{1000, 1001}},
+		{Member: 20, All: true, Hidden: &auth.Hidden{}},
+		{Member: 20, All: true, Hidden: &auth.Hidden{Ever: true}},
+		{Member: 20, All: true, Hidden: &auth.Hidden{Now: []int64{1002}, Ever: true}},
+	}
 	valid := 0
 	for range requests {
 		r := g.shaped()
