@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -92,7 +93,11 @@ func TestDeadlockIsRunAgain(t *testing.T) {
 						if k == 0 && first && w.d.Dialect.SmallInside {
 							first = false
 							met <- struct{}{}
-							<-both
+							select {
+							case <-both:
+							case <-time.After(20 * time.Second):
+								return errors.New("the other write waits for rows that it does not write")
+							}
 						}
 					}
 					return nil

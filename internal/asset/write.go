@@ -148,12 +148,14 @@ func (w *writer) updates(ctx context.Context) error {
 }
 
 // closings ends the versions that were current before the run: at the moment
-// that the asset has by now, or at another where it was changed twice.
+// that the asset has by now, or at another where it was changed twice. One alone
+// is named by its whole key: a range locks the row behind it as well, which may
+// be that of an asset somebody else is writing.
 func (w *writer) closings(ctx context.Context) error {
 	var ids []int64
 	var from int64
 	for _, c := range w.run.closings {
-		if until := w.real(c.until); until != w.rows[c.id].cur.moment {
+		if until := w.real(c.until); len(w.run.closings) == 1 || until != w.rows[c.id].cur.moment {
 			_, err := w.s.tx.Exec(ctx, `UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, until, c.id, c.moment)
 			if err != nil {
 				return fmt.Errorf("close version: %w", err)
@@ -169,7 +171,8 @@ func (w *writer) closings(ctx context.Context) error {
 		n := min(len(ids), db.MaxIn)
 		in, args := db.InArgs(ids[:n])
 		ids = ids[n:]
-		_, err := w.s.tx.Exec(ctx, `UPDATE asset_version SET until_moment = (SELECT asset.moment FROM asset WHERE asset.id = asset_version.id)`+
+		_, err := w.s.tx.Exec(ctx, `UPDATE asset_version`+w.s.e.db.Dialect.ByPrimary+
+			` SET until_moment = (SELECT asset.moment FROM asset WHERE asset.id = asset_version.id)`+
 			` WHERE id IN `+in+` AND moment >= ? AND until_moment = ?`, append(args, from, forever)...)
 		if err != nil {
 			return fmt.Errorf("close versions: %w", err)

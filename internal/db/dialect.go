@@ -14,6 +14,7 @@ type Dialect struct {
 	InsertRows  int    // rows of one multi-row INSERT
 	ForUpdate   string // " FOR UPDATE", or empty where the write transaction is alone anyway
 	ForShare    string // " LOCK IN SHARE MODE", or empty
+	ByPrimary   string // behind the table of an UPDATE: find its rows by the primary key, and so lock no others
 	NowMicros   string // expression: the database's clock, UTC microseconds, one value per statement on MySQL
 	NowMillis   string // the same in whole milliseconds
 	Greatest    string // function: the greatest of its arguments
@@ -29,6 +30,7 @@ func mysqlDialect() *Dialect {
 		InsertRows:  500,
 		ForUpdate:   " FOR UPDATE",
 		ForShare:    " LOCK IN SHARE MODE",
+		ByPrimary:   " FORCE INDEX (PRIMARY)",
 		NowMicros:   "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 		NowMillis:   "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000000 AS SIGNED)",
 		Greatest:    "GREATEST",
