@@ -82,12 +82,16 @@ func (k *work) carryOut(s *step) {
 	}
 }
 
-// value puts the identity of what another step made in the place of the step;
-// where that failed, its attribute fails when its turn comes.
+// value puts the identity of what another step made in the place of the step.
+// Where that failed its alias stays, which may be that of an earlier one, and
+// what has none fails its attribute when its turn comes.
 func value(v any) any {
 	switch x := v.(type) {
 	case *step:
-		if !x.done {
+		switch {
+		case !x.done && x.create != nil && x.alias != "":
+			return x.alias
+		case !x.done:
 			return orphan{x}
 		}
 		if x.create == nil {
