@@ -153,7 +153,10 @@ func TestKeptPlansAreThoseOfTheRequest(t *testing.T) {
 	d := testdb.SQLite(t)
 	f := New(d, g.m)
 	whos := []auth.Actor{
-		auth.System, {Member: 7, All: true}, actors["andre"], actors["none"], {Member: 9, Scopes: []int64{1000, 1001}},
+		auth.System,
+		{Member: 7, All: true},
+		actors["andre"], actors["none"],
+		{Member: 9, Scopes: []int64{1000, 1001}},
 		{Member: 20, All: true, Hidden: &auth.Hidden{}},
 		{Member: 20, All: true, Hidden: &auth.Hidden{Ever: true}},
 		{Member: 20, All: true, Hidden: &auth.Hidden{Now: []int64{1002}, Ever: true}},
