@@ -244,11 +244,13 @@ func (c *change) order(v any) error {
 	a := attr{name: "Order", to: "BaseAsset", says: "BaseAsset"}
 	switch x := v.(type) {
 	case obj:
-		return c.place(a, x[0].val, x[0].key == "After")
-	case stood:
-		if c.things[x.of.label] != nil {
-			return c.place(a, x.of, x.after)
+		t, err := c.resolve(a, x[0].val)
+		if err != nil {
+			return err
 		}
+		return c.place(a, t, x[0].key == "After")
+	case stood: // a deleted asset has its place still
+		return c.place(a, c.things[x.of.label], x.after)
 	}
 	return violation("Invalid", c.me.typ, a.name)
 }
@@ -258,11 +260,7 @@ func (c *change) order(v any) error {
 const roomy = 5
 
 // place ranks a thing just before or after another.
-func (c *change) place(a attr, v any, after bool) error {
-	t, err := c.resolve(a, v)
-	if err != nil {
-		return err
-	}
+func (c *change) place(a attr, t *thing, after bool) error {
 	space := rankSpace[c.me.typ]
 	if t == nil || rankSpace[t.typ] != space {
 		return violation("Invalid", c.me.typ, a.name)

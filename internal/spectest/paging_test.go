@@ -159,6 +159,10 @@ func (p *pager) walkAll(turns chan<- bool, ended <-chan string) string {
 // walk reads all pages. After each the writer gets its turn, and it is at work
 // while the next is read.
 func (p *pager) walk(order string, turns chan<- bool, ended <-chan string) string {
+	before, problem := p.ranks()
+	if problem != "" {
+		return problem
+	}
 	seen := map[string]int{}
 	after, size := "", 5+p.rnd.IntN(60)
 	for pages := 1; ; pages++ {
@@ -184,10 +188,27 @@ func (p *pager) walk(order string, turns chan<- bool, ended <-chan string) strin
 			return "the writer ended: " + problem
 		}
 	}
+	now, problem := p.ranks()
+	if problem != "" {
+		return problem
+	}
 	for _, oid := range p.steady {
-		if seen[oid] != 1 {
+		if seen[oid] != 1 && now[oid] == before[oid] { // else it made room for one that was ranked beside it
 			return fmt.Sprintf("%s came %d times in pages of %d", oid, seen[oid], size)
 		}
 	}
 	return ""
+}
+
+// ranks reads the rank that each row has now.
+func (p *pager) ranks() (map[any]any, string) {
+	a, problem := p.command(fmt.Sprintf(`{"from": "Story", "select": ["Order"], "where": {"Scope": %q}}`, p.scope))
+	if problem != "" {
+		return nil, problem
+	}
+	ranks := map[any]any{}
+	for _, row := range a.Query.Results[0] {
+		ranks[row["_oid"]] = row["Order"]
+	}
+	return ranks, ""
 }
