@@ -39,14 +39,18 @@ func (d *DB) Read(ctx context.Context, fn func(*Tx) error) error {
 }
 
 // rolledBack is err, or why a transaction is over that nobody ended: when its
-// context ends between two statements it is rolled back, and the next one only
-// hears that it has been.
+// context ends it is rolled back at once, and a statement only hears that it has
+// been, or that its rows are closed.
 func rolledBack(ctx context.Context, err error) error {
-	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+	if (errors.Is(err, sql.ErrTxDone) || isClosed(err)) && ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return err
 }
+
+// isClosed reports whether rows were closed under who reads them, an error that
+// database/sql has no name for.
+func isClosed(err error) bool { return err != nil && err.Error() == "sql: Rows are closed" }
 
 func (t *Tx) dialect() *Dialect { return t.d.Dialect }
 
