@@ -97,8 +97,12 @@ func (s *site) fill(giveRoom func()) {
 	s.t.Logf("no room after %d requests", answered)
 	s.holds(answered)
 	for again := range 3 {
-		if status, _, body := s.large(project, refused); status != http.StatusServiceUnavailable {
-			s.t.Errorf("the same request, time %d: %d %s", again, status, body)
+		switch status, _, body := s.large(project, refused); status {
+		case http.StatusServiceUnavailable:
+		case http.StatusOK: // what was undone has been cleared away meanwhile
+			answered, refused = answered+1, refused+1
+		default:
+			s.t.Errorf("without room, time %d: %d %s", again, status, body)
 		}
 	}
 	s.holds(answered)
