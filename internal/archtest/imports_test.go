@@ -22,7 +22,7 @@ const module = "github.com/alds-dev/alds/"
 // floor. Packages on the same floor do not know each other.
 var floors = [][]string{
 	0: {"internal/fault", "internal/folding"},
-	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc", "internal/meta", "sql"},
+	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc", "internal/meta", "internal/memory", "internal/admission", "internal/inbound", "sql"},
 	2: {"internal/token", "internal/literal", "internal/db"},
 	3: {"internal/query", "internal/change", "internal/check"},
 	4: {"internal/sqlgen", "internal/auth", "internal/encode"},

@@ -1,0 +1,129 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// enter enters and fails the test where it must not wait.
+func enter(t *testing.T, q *Queue, key any) func() {
+	t.Helper()
+	leave, err := q.Enter(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leave
+}
+
+func TestLinesTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Bounds{Running: 1, PerKey: 1, Line: 10})
+		leave := enter(t, q, "first")
+		var mu sync.Mutex
+		var order []string
+		for _, key := range []string{"greedy", "greedy", "greedy", "modest"} {
+			go func() {
+				leave, err := q.Enter(t.Context(), key)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				order = append(order, key)
+				mu.Unlock()
+				leave()
+			}()
+			synctest.Wait()
+		}
+		leave()
+		synctest.Wait()
+		if len(order) != 4 || order[0] != "greedy" || order[1] != "modest" {
+			t.Errorf("order %v", order)
+		}
+		if running, waiting := q.Load(); running != 0 || waiting != 0 || len(q.keys) != 0 || len(q.turns) != 0 {
+			t.Errorf("%d running, %d waiting, %d keys, %d turns are left", running, waiting, len(q.keys), len(q.turns))
+		}
+	})
+}
+
+func TestOneKeyLeavesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Bounds{Running: 3, PerKey: 2, Line: 1})
+		first, _ := enter(t, q, "greedy"), enter(t, q, "greedy")
+		admitted := make(chan struct{})
+		go func() {
+			enter(t, q, "greedy")
+			close(admitted)
+		}()
+		synctest.Wait()
+		if _, err := q.Enter(t.Context(), "greedy"); fault.KindOf(err) != fault.Transient {
+			t.Errorf("beyond its line: %v", err)
+		}
+		enter(t, q, "modest") // which does not wait
+		first()
+		<-admitted
+	})
+}
+
+func TestWaitsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Bounds{Running: 1, PerKey: 1, Line: 2, Wait: time.Second})
+		leave := enter(t, q, "a")
+		began := time.Now()
+		if _, err := q.Enter(t.Context(), "b"); fault.KindOf(err) != fault.Transient || time.Since(began) != time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := q.Enter(ctx, "b"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("with its context: %v", err)
+		}
+		leave()
+		leave() // which changes nothing
+		enter(t, q, "b")()
+		if len(q.keys) != 0 || len(q.turns) != 0 {
+			t.Errorf("%d keys, %d turns are left", len(q.keys), len(q.turns))
+		}
+	})
+}
+
+// TestBoundsHold lets many requests of many keys come and go, some giving up.
+func TestBoundsHold(t *testing.T) {
+	q := New(Bounds{Running: 8, PerKey: 3, Line: 50, Wait: 5 * time.Millisecond})
+	var mu sync.Mutex
+	now, of, most := 0, map[int]int{}, 0
+	var all sync.WaitGroup
+	for i := range 2000 {
+		all.Go(func() {
+			key := i % 7
+			leave, err := q.Enter(t.Context(), key)
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			now++
+			of[key]++
+			most = max(most, now)
+			if now > 8 || of[key] > 3 {
+				t.Errorf("%d run, %d of one key", now, of[key])
+			}
+			mu.Unlock()
+			time.Sleep(100 * time.Microsecond)
+			mu.Lock()
+			now--
+			of[key]--
+			mu.Unlock()
+			leave()
+		})
+	}
+	all.Wait()
+	if running, waiting := q.Load(); running != 0 || waiting != 0 || len(q.keys) != 0 || len(q.turns) != 0 || most < 8 {
+		t.Errorf("%d running, %d waiting, %d keys, %d turns; at most %d ran", running, waiting, len(q.keys), len(q.turns), most)
+	}
+}

@@ -1,0 +1,194 @@
+package inbound
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Bounds are the most connections there may be.
+type Bounds struct {
+	Conns      int // in all
+	PerAddress int // of one address that is no trusted proxy; of IPv6, of one /64
+}
+
+// The pauses after an Accept that failed for lack of something.
+const (
+	firstPause = 5 * time.Millisecond
+	mostPause  = time.Second
+)
+
+// refusal is sent to a connection there is no room for.
+const refusal = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Type: application/json\r\n" +
+	"Content-Length: 82\r\n\r\n" + `{"error":"too many connections","exceptions":[{"message":"too many connections"}]}`
+
+// Listener accepts connections within bounds; make it with Listen.
+type Listener struct {
+	net.Listener
+	bounds  Bounds
+	proxies Proxies
+	log     *slog.Logger
+	m       *metrics
+
+	mu     sync.Mutex
+	conns  map[*Conn]struct{}
+	byAddr map[string]int
+	closed chan struct{}
+	once   sync.Once
+}
+
+// Options are what a Listener may be told beside its bounds.
+type Options struct {
+	Proxies Proxies // whose connections are bounded in all only
+	Log     *slog.Logger
+	Metrics Registerer // may be nil
+}
+
+// Listen returns a listener over another one.
+func Listen(l net.Listener, b Bounds, o Options) *Listener {
+	in := &Listener{
+		Listener: l, bounds: b, proxies: o.Proxies, log: o.Log,
+		conns: map[*Conn]struct{}{}, byAddr: map[string]int{}, closed: make(chan struct{}),
+	}
+	in.m = newMetrics(o.Metrics, in.Open)
+	return in
+}
+
+// Open returns how many connections there are.
+func (l *Listener) Open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.conns)
+}
+
+// Accept waits for a connection that there is room for. It fails only when the
+// listener is closed, or broken for good.
+func (l *Listener) Accept() (net.Conn, error) {
+	pause := firstPause
+	for {
+		inner, err := l.Listener.Accept()
+		switch {
+		case err == nil:
+			pause = firstPause
+			if c := l.admit(inner); c != nil {
+				return c, nil
+			}
+		case !shortage(err):
+			return nil, err
+		default:
+			l.log.Warn("no connection can be accepted", "err", err, "pause_ms", pause.Milliseconds())
+			l.m.refused.WithLabelValues("shortage").Inc()
+			l.evict("") // which gives a descriptor back
+			select {
+			case <-l.closed:
+				return nil, net.ErrClosed
+			case <-time.After(pause):
+			}
+			pause = min(2*pause, mostPause)
+		}
+	}
+}
+
+// Close stops accepting; connections that were accepted stay.
+func (l *Listener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// shortage reports whether accepting may succeed a little later: the process or
+// the machine has no descriptor or memory left, or the client was gone before
+// it was accepted.
+func shortage(err error) bool {
+	for _, e := range []syscall.Errno{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR, syscall.EAGAIN,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// admit takes a connection in, if need be in the place of one that is idle; nil
+// when it was refused.
+func (l *Listener) admit(inner net.Conn) *Conn {
+	c := &Conn{Conn: inner, l: l}
+	c.since.Store(time.Now().UnixNano())
+	if ip := hostOf(inner.RemoteAddr()); !l.proxies.Trusted(ip) {
+		c.addr = Network(ip)
+	}
+	if c.addr != "" && l.count(c.addr) >= l.bounds.PerAddress && !l.evict(c.addr) {
+		return l.refuse(inner, "address")
+	}
+	if l.Open() >= l.bounds.Conns && !l.evict("") {
+		return l.refuse(inner, "all")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conns[c] = struct{}{}
+	l.byAddr[c.addr]++
+	l.m.accepted.Inc()
+	return c
+}
+
+func (l *Listener) count(addr string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.byAddr[addr]
+}
+
+// refuse says why, as far as the empty buffer of a new connection takes it
+// without waiting, and closes.
+func (l *Listener) refuse(inner net.Conn, bound string) *Conn {
+	l.m.refused.WithLabelValues(bound).Inc()
+	_ = inner.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
+	_, _ = inner.Write([]byte(refusal))
+	_ = inner.Close()
+	return nil
+}
+
+// evict closes the connection that has been idle longest, of an address or, for
+// the empty one, of the address that has the most. It reports whether there was
+// an idle one.
+func (l *Listener) evict(addr string) bool {
+	l.mu.Lock()
+	var oldest *Conn
+	for c := range l.conns {
+		if addr != "" && c.addr != addr || !c.Idle() {
+			continue
+		}
+		if oldest == nil || l.rather(c, oldest) {
+			oldest = c
+		}
+	}
+	l.mu.Unlock()
+	if oldest == nil {
+		return false
+	}
+	l.m.evicted.Inc()
+	_ = oldest.abort()
+	return true
+}
+
+// rather reports whether c is to be closed rather than d.
+func (l *Listener) rather(c, d *Conn) bool {
+	if of, than := l.byAddr[c.addr], l.byAddr[d.addr]; of != than {
+		return of > than
+	}
+	return c.since.Load() < d.since.Load()
+}
+
+func (l *Listener) drop(c *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, here := l.conns[c]; !here {
+		return
+	}
+	delete(l.conns, c)
+	if l.byAddr[c.addr]--; l.byAddr[c.addr] == 0 {
+		delete(l.byAddr, c.addr)
+	}
+}

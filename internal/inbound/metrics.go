@@ -1,0 +1,40 @@
+package inbound
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Registerer is where the metrics of this package are registered.
+type Registerer = prometheus.Registerer
+
+type metrics struct {
+	accepted prometheus.Counter
+	evicted  prometheus.Counter
+	refused  *prometheus.CounterVec
+}
+
+// newMetrics registers the metrics with r; with nil they are kept for nobody.
+func newMetrics(r Registerer, open func() int) *metrics {
+	m := &metrics{
+		accepted: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "alds_inbound_connections_total",
+			Help: "Connections of clients that were accepted.",
+		}),
+		evicted: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "alds_inbound_evicted_total",
+			Help: "Idle connections of clients that were closed to make room for others.",
+		}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "alds_inbound_refused_total",
+			Help: "Connections of clients that were not taken, by the bound they met: of all connections, of their address, or a shortage of descriptors or memory.",
+		}, []string{"bound"}),
+	}
+	for _, bound := range []string{"all", "address", "shortage"} {
+		m.refused.WithLabelValues(bound)
+	}
+	if r != nil {
+		r.MustRegister(m.accepted, m.evicted, m.refused, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "alds_inbound_connections",
+			Help: "Connections of clients there are now.",
+		}, func() float64 { return float64(open()) }))
+	}
+	return m
+}

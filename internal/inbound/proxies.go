@@ -1,0 +1,77 @@
+package inbound
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+)
+
+// Proxies are the addresses whose word for a client's address is taken.
+type Proxies []netip.Prefix
+
+// Trusted reports whether an address is one of a proxy.
+func (p Proxies) Trusted(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	for _, one := range p {
+		if one.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+// TrustedAddr is Trusted for the end of a connection.
+func (p Proxies) TrustedAddr(addr net.Addr) bool { return p.Trusted(hostOf(addr)) }
+
+// Client returns the address of a client whose connection comes from addr: that
+// address, unless it is a trusted proxy's; then the last address of the headers
+// X-Forwarded-For, taken together, that is none. What stands before it may be
+// made up. When a forwarded address makes no sense, the proxy itself counts.
+func (p Proxies) Client(addr net.Addr, forwarded []string) netip.Addr {
+	ip := hostOf(addr)
+	if !p.Trusted(ip) {
+		return ip
+	}
+	for i := len(forwarded) - 1; i >= 0; i-- {
+		list := strings.Split(forwarded[i], ",")
+		for j := len(list) - 1; j >= 0; j-- {
+			next, err := netip.ParseAddr(strings.Trim(hostPart(strings.TrimSpace(list[j])), "[]"))
+			if err != nil {
+				return ip
+			}
+			if ip = next.Unmap().WithZone(""); !p.Trusted(ip) {
+				return ip
+			}
+		}
+	}
+	return ip
+}
+
+// hostPart cuts the port off that some proxies add.
+func hostPart(s string) string {
+	if host, _, err := net.SplitHostPort(s); err == nil {
+		return host
+	}
+	return s
+}
+
+// Network returns what an address is counted under: itself, or its /64 for
+// IPv6, of which one client has all addresses.
+func Network(ip netip.Addr) string {
+	ip = ip.Unmap().WithZone("")
+	if ip.Is6() {
+		if net, err := ip.Prefix(64); err == nil {
+			return net.String()
+		}
+	}
+	return ip.String()
+}
+
+// hostOf is the IP of a connection's end; the zero Addr where it has none.
+func hostOf(addr net.Addr) netip.Addr {
+	if a, ok := addr.(*net.TCPAddr); ok {
+		ip, _ := netip.AddrFromSlice(a.IP)
+		return ip.Unmap()
+	}
+	return netip.Addr{}
+}

@@ -1,0 +1,91 @@
+package memory
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestLimit(t *testing.T) {
+	groups, info := controlGroups, machine
+	t.Cleanup(func() { controlGroups, machine = groups, info })
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	host := file("meminfo", "MemFree: 1 kB\nMemTotal:        2048 kB\n")
+	for _, c := range []struct {
+		what, group, machine string
+		want                 int64
+	}{
+		{"the machine", filepath.Join(dir, "none"), host, 2 << 20},
+		{"a control group", file("group", "1048576\n"), host, 1 << 20},
+		{"a control group without a limit", file("max", "max\n"), host, 2 << 20},
+		{"the old way to say none", file("old", "9223372036854771712\n"), host, 2 << 20},
+		{"nobody says", filepath.Join(dir, "none"), filepath.Join(dir, "none"), unknownLimit},
+	} {
+		controlGroups, machine = []string{c.group}, c.machine
+		if got := Limit(); got != c.want {
+			t.Errorf("%s: %d, want %d", c.what, got, c.want)
+		}
+	}
+}
+
+func TestSetLimit(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	debug.SetMemoryLimit(math.MaxInt64)
+	SetLimit(1000 << 20)
+	if got := debug.SetMemoryLimit(-1); got != 900<<20 {
+		t.Errorf("%d", got)
+	}
+	SetLimit(1) // the one that is set stays
+	if got := debug.SetMemoryLimit(-1); got != 900<<20 {
+		t.Errorf("%d", got)
+	}
+}
+
+// held is how much of the heap the system has given.
+func held() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapSys - m.HeapReleased
+}
+
+func TestKeepGivesBack(t *testing.T) {
+	func() {
+		load := make([]byte, 256<<20)
+		for i := range load {
+			load[i] = 1
+		}
+		runtime.KeepAlive(load)
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var isBusy atomic.Bool
+		isBusy.Store(true)
+		go func() { _ = Keep(ctx, isBusy.Load) }()
+		time.Sleep(10*keepEvery + 1)
+		if held() < 256<<20 {
+			t.Error("memory was given back under load")
+		}
+		isBusy.Store(false)
+		time.Sleep(keepEvery)
+		synctest.Wait()
+		cancel()
+	})
+	if got := held(); got > 64<<20 {
+		t.Errorf("%d bytes are held", got)
+	}
+}
