@@ -42,7 +42,7 @@ func (d *Database) prepare(ctx context.Context) error {
 	if err := app.Migrate(ctx, d.getenv(""), io.Discard, app.API); err != nil {
 		return err
 	}
-	d.DB, err = db.Open(ctx, d.url, db.Options{MaxConns: 16})
+	d.DB, err = db.Open(ctx, d.url, db.Options{MaxConns: 80}) // 8 of them for the single statements of a floor
 	return err
 }
 

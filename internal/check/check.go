@@ -65,7 +65,7 @@ var checks = []struct {
 // Errors: only that the database could not be read.
 func Run(ctx context.Context, d *db.DB, m *meta.Model) ([]Finding, error) {
 	var found []Finding
-	err := d.Read(ctx, func(tx *db.Tx) error {
+	err := d.ReadLong(ctx, func(tx *db.Tx) error {
 		var err error
 		found, err = in(ctx, tx, m)
 		return err

@@ -15,8 +15,9 @@ import (
 // new connection and gives it a statement cache.
 type connector struct {
 	driver.Connector
-	start []string
-	stmts int // cached statements per connection
+	start  []string
+	stmts  int     // cached statements per connection
+	killer *killer // of a server; nil where the database is in this process
 }
 
 // Connect opens one connection, ready for use.
@@ -32,6 +33,15 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 			return nil, err
 		}
 	}
+	if c.killer == nil {
+		cn.interrupt = sqliteInterrupt(inner)
+		return cn, nil
+	}
+	if cn.id, err = connectionID(ctx, inner.(driver.QueryerContext)); err != nil {
+		_ = inner.Close()
+		return nil, err
+	}
+	cn.killer = c.killer
 	return cn, nil
 }
 
@@ -44,6 +54,11 @@ type conn struct {
 	max   int
 	cache map[string]*list.Element // query to an element holding *cached
 	order *list.List               // most recently used first
+
+	killer    *killer
+	id        int64  // the server's number of the connection
+	abandoned bool   // a context ended while a statement ran
+	interrupt func() // stops the running statement of a database in this process; nil for a server
 }
 
 type cached struct {
@@ -54,6 +69,19 @@ type cached struct {
 
 // ExecContext runs a statement; without arguments it goes out as text.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	r, err := c.exec(ctx, query, args)
+	c.left(ctx, err)
+	return r, err
+}
+
+// left notes when a statement was given up because its context ended.
+func (c *conn) left(ctx context.Context, err error) {
+	if err != nil && ctx.Err() != nil {
+		c.abandoned = true
+	}
+}
+
+func (c *conn) exec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if len(args) == 0 {
 		return c.execText(ctx, query, args)
 	}
@@ -74,23 +102,37 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 
 // QueryContext is ExecContext for statements that answer rows.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	rows, s, err := c.query(ctx, query, args)
+	if err != nil {
+		c.left(ctx, err)
+		return nil, err
+	}
+	return newOpenRows(ctx, c, rows, s), nil
+}
+
+// query returns rows, and the statement that is busy until they are closed; nil
+// for one that went out as text.
+func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, *cached, error) {
+	text := c.Conn.(driver.QueryerContext)
 	if len(args) == 0 {
-		return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+		rows, err := text.QueryContext(ctx, query, args)
+		return rows, nil, err
 	}
 	s, err := c.statement(ctx, query)
 	if tooManyStatements(err) {
-		return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, asText(args))
+		rows, err := text.QueryContext(ctx, query, asText(args))
+		return rows, nil, err
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.busy = true
 	rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
 	if err != nil {
 		c.release(s)
-		return nil, err
+		return nil, nil, err
 	}
-	return &openRows{Rows: rows, done: func() { c.release(s) }}, nil
+	return rows, s, nil
 }
 
 // drain runs a SELECT whose rows nobody wants, such as one that only locks: the
@@ -156,24 +198,12 @@ func (c *conn) release(s *cached) {
 	}
 }
 
-// openRows tells the cache when the rows of a statement are closed.
-type openRows struct {
-	driver.Rows
-	done func()
-}
-
-// Close closes the rows and frees their statement.
-func (r *openRows) Close() error {
-	err := r.Rows.Close()
-	if r.done != nil {
-		r.done()
-		r.done = nil
-	}
-	return err
-}
-
-// Close closes the cached statements with the connection.
+// Close closes the cached statements with the connection. What still runs on it
+// at the server is ended there: nobody uses the connection after this.
 func (c *conn) Close() error {
+	if c.abandoned && c.killer != nil {
+		defer c.killer.kill(c.id)
+	}
 	if _, isMySQL := c.Conn.(driver.NamedValueChecker); !isMySQL {
 		for e := c.order.Front(); e != nil; e = e.Next() {
 			_ = e.Value.(*cached).stmt.Close()
@@ -197,6 +227,7 @@ func (c *conn) Ping(ctx context.Context) error { return c.Conn.(driver.Pinger).P
 
 // ResetSession lets the driver find a dead connection before it is used.
 func (c *conn) ResetSession(ctx context.Context) error {
+	c.abandoned = false
 	return c.Conn.(driver.SessionResetter).ResetSession(ctx)
 }
 

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"runtime"
 	"strings"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"gorm.io/gorm"
 
 	"github.com/alds-dev/alds/internal/fault"
@@ -47,13 +49,19 @@ type DB struct {
 	// Dialect is what this server does differently.
 	Dialect *Dialect
 
-	reader, writer, small *sql.DB
-	limit                 time.Duration
-	log                   *slog.Logger
-	gorm                  *gorm.DB
-	steps                 []schema.Migration
-	admin                 func() (*sql.DB, error) // a pool of one without an answer limit, for Migrate
-	name                  string                  // of the database, for the migration lock
+	reader  *sql.DB  // statements on their own
+	lookups *sql.DB  // what every request needs; see Lookup
+	reads   *reading // what Read runs on; nil: reader
+	writer  *sql.DB
+	small   *sql.DB
+	killer  *killer // nil on SQLite
+
+	limit time.Duration
+	log   *slog.Logger
+	gorm  *gorm.DB
+	steps []schema.Migration
+	admin func() (*sql.DB, error) // a pool of one without an answer limit, for Migrate
+	name  string                  // of the database, for the migration lock
 }
 
 // Open connects to address, mysql://user:pass@host:3306/name or sqlite:path,
@@ -81,6 +89,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 		err = errors.New("want mysql://user:pass@host:3306/name or sqlite:path")
 	}
 	if err != nil {
+		_ = d.Close()
 		return nil, fault.Invalidf(fault.NoPlace, "database address: %v", err)
 	}
 	if err := d.start(ctx); err != nil {
@@ -116,30 +125,75 @@ func (d *DB) openMySQL(address string, conns int) error {
 	}
 	answer := d.limit + 30*time.Second
 	d.Dialect, d.name = mysqlDialect(), c.DBName
+	inner, err := mysql.NewConnector(killConfig(c))
+	if err != nil {
+		return err
+	}
+	d.killer = newKiller(inner)
 	half := max(1, conns/2)
-	if d.reader, err = mysqlPool(c, "REPEATABLE READ", half, answer, statementLimit(d.limit)); err != nil {
+	read := func(conns int, limit time.Duration) *sql.DB {
+		if err != nil {
+			return nil
+		}
+		var pool *sql.DB
+		pool, err = d.mysqlPool(c, "REPEATABLE READ", conns, answer, statementLimit(limit))
+		return pool
+	}
+	n := split(half)
+	d.reader, d.lookups = read(n.reader, d.limit), read(n.lookups, d.limit)
+	d.reads = newReading(read(n.quick, QuickLimit), read(n.long, d.limit), n)
+	if err != nil {
 		return err
 	}
-	if d.writer, err = mysqlPool(c, "READ COMMITTED", half, answer); err != nil {
+	if d.writer, err = d.mysqlPool(c, "READ COMMITTED", half, answer); err != nil {
 		return err
 	}
-	d.small, err = mysqlPool(c, "READ COMMITTED", min(smallConns, half), answer)
-	d.admin = func() (*sql.DB, error) { return mysqlPool(c, "READ COMMITTED", 1, 0) }
+	d.small, err = d.mysqlPool(c, "READ COMMITTED", min(smallConns, half), answer)
+	d.admin = func() (*sql.DB, error) { return d.mysqlPool(c, "READ COMMITTED", 1, 0) }
 	return err
 }
 
-func (d *DB) openSQLite(path string, conns int) error {
-	var err error
+func (d *DB) openSQLite(path string, conns int) (err error) {
 	d.Dialect, d.name = sqliteDialect(), path
-	d.writer, d.reader, err = sqlitePools(path, max(1, conns/5))
+	n := split(max(1, conns/5))
+	n.work = max(2, min(n.work, runtime.GOMAXPROCS(0))) // statements run on the processors of this process
+	var readers []*sql.DB
+	d.writer, readers, err = sqlitePools(path, n.reader, n.lookups, n.quick, n.long)
+	if err != nil {
+		_ = closeAll(readers...)
+		return err
+	}
+	d.reader, d.lookups = readers[0], readers[1]
+	d.reads = newReading(readers[2], readers[3], n)
 	d.small = d.writer
-	return err
+	return nil
+}
+
+// Lookup returns a view of d whose reads have a few connections of their own: for
+// what every request needs first, such as logins and rights, so that no query can
+// take them. Its reads are short and never start over; it is closed with d.
+func (d *DB) Lookup() *DB {
+	v := *d
+	v.reader, v.reads = d.lookups, nil
+	return &v
 }
 
 // Close ends all connections; it waits for nothing.
 func (d *DB) Close() error {
+	pools := []*sql.DB{d.reader, d.lookups, d.small, d.writer}
+	if d.reads != nil {
+		pools = append(pools, d.reads.quick, d.reads.long)
+	}
+	err := closeAll(pools...)
+	if d.killer != nil {
+		err = errors.Join(err, d.killer.close())
+	}
+	return err
+}
+
+func closeAll(pools ...*sql.DB) error {
 	var errs []error
-	for _, pool := range []*sql.DB{d.reader, d.small, d.writer} {
+	for _, pool := range pools {
 		if pool != nil {
 			errs = append(errs, pool.Close())
 		}
@@ -149,15 +203,17 @@ func (d *DB) Close() error {
 
 // Ping asks the server whether it answers; for readiness.
 // Errors: fault.Transient.
-func (d *DB) Ping(ctx context.Context) error { return Fault(d.writer.PingContext(ctx)) }
+func (d *DB) Ping(ctx context.Context) error { return Fault(d.lookups.PingContext(ctx)) }
 
-// InUse returns how many connections are in use and how many there may be.
-func (d *DB) InUse() (used, limit int) {
-	for _, pool := range []*sql.DB{d.reader, d.writer} {
-		s := pool.Stats()
-		used, limit = used+s.InUse, limit+s.MaxOpenConnections
+// Readers returns how many connections that read there may be, of all kinds.
+func (d *DB) Readers() int {
+	n := 0
+	for _, p := range d.Pools() {
+		if p.Name != poolOfWrites {
+			n += p.Limit
+		}
 	}
-	return used, limit
+	return n
 }
 
 func (d *DB) dialect() *Dialect { return d.Dialect }

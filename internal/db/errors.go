@@ -54,6 +54,8 @@ const (
 	mysqlColumnExists  = 1060
 	mysqlKeyExists     = 1061
 	mysqlNothingToDrop = 1091
+	mysqlStatementTime = 1969 // MariaDB: the statement took too long
+	mysqlExecutionTime = 3024 // MySQL: likewise
 )
 
 // noSpace is how a storage engine's own error (1030, or one while a file is

@@ -193,7 +193,7 @@ func missing(steps []schema.Migration, done map[int]applied) ([]schema.Migration
 // SchemaIsCurrent returns nil when every migration of this build, and no other,
 // has been applied; else an error that says what to do. It changes nothing.
 func (d *DB) SchemaIsCurrent(ctx context.Context) error {
-	rows, err := d.writer.QueryContext(ctx, historyQuery)
+	rows, err := d.lookups.QueryContext(ctx, historyQuery)
 	done := map[int]applied{}
 	switch {
 	case err != nil && noTable(err):

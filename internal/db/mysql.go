@@ -35,7 +35,7 @@ func mysqlConfig(u *url.URL) (*mysql.Config, error) {
 		case key == "tls" && (values[0] == "true" || values[0] == "skip-verify" || values[0] == "preferred" || values[0] == "false"):
 			c.TLSConfig = values[0]
 		default:
-			return nil, fmt.Errorf("unknown parameter %s=%s (only tls=true, skip-verify, preferred or false)", key, values[0])
+			return nil, fmt.Errorf("unknown parameter %q, or value of it (only tls=true, skip-verify, preferred or false)", key) // the value may be a secret
 		}
 	}
 	if c.TLSConfig == "true" {
@@ -50,16 +50,23 @@ func mysqlConfig(u *url.URL) (*mysql.Config, error) {
 	return c, nil
 }
 
+// killConfig is c for connections that only end statements.
+func killConfig(c *mysql.Config) *mysql.Config {
+	c = c.Clone()
+	c.ReadTimeout, c.WriteTimeout = killTimeout, killTimeout
+	return c
+}
+
 // statementLimit ends statements on the server's side, so that none burns on
 // after its client has gone. MariaDB and MySQL each take their own part: what is
 // the other's is a comment to them.
 func statementLimit(d time.Duration) string {
-	return fmt.Sprintf("SET SESSION sql_select_limit = DEFAULT /*M!100101 , max_statement_time = %d */ /*!50708 , max_execution_time = %d */",
-		int64(d/time.Second), d.Milliseconds())
+	return fmt.Sprintf("SET SESSION sql_select_limit = DEFAULT /*M!100101 , max_statement_time = %.3f */ /*!50708 , max_execution_time = %d */",
+		d.Seconds(), d.Milliseconds())
 }
 
 // mysqlPool opens a pool whose sessions are strict, in UTC, and isolated as told.
-func mysqlPool(base *mysql.Config, isolation string, conns int, answer time.Duration, start ...string) (*sql.DB, error) {
+func (d *DB) mysqlPool(base *mysql.Config, isolation string, conns int, answer time.Duration, start ...string) (*sql.DB, error) {
 	c := base.Clone()
 	c.ReadTimeout, c.WriteTimeout = answer, answer
 	inner, err := mysql.NewConnector(c)
@@ -69,6 +76,7 @@ func mysqlPool(base *mysql.Config, isolation string, conns int, answer time.Dura
 	pool := sql.OpenDB(connector{
 		Connector: inner,
 		stmts:     mysqlStmts,
+		killer:    d.killer,
 		start: append([]string{
 			"SET SESSION TRANSACTION ISOLATION LEVEL " + isolation,
 			fmt.Sprintf("SET SESSION sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"+

@@ -3,34 +3,74 @@ package db
 import (
 	"database/sql"
 	"errors"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
-const sqliteStmts = 300 // per connection
+const (
+	sqliteStmts = 300   // per connection
+	ownerMode   = 0o600 // of the files of a database
+)
 
-// sqlitePools opens the one write connection and the read pool of a file.
-func sqlitePools(path string, readers int) (writer, reader *sql.DB, err error) {
+// sqlitePools opens the one write connection of a file, and read pools of so
+// many connections.
+func sqlitePools(path string, sizes ...int) (writer *sql.DB, readers []*sql.DB, err error) {
 	if path == "" || strings.Contains(path, ":memory:") {
 		return nil, nil, errors.New("want sqlite:path, a file")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, nil, err
 	}
+	if err := ownersOnly(path); err != nil {
+		return nil, nil, err
+	}
 	common := []string{
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)",
-		"cache_size(-65536)", "temp_store(MEMORY)",
+		"cache_size(-65536)", "temp_store(MEMORY)", "secure_delete(1)",
 	}
 	if writer, err = sqlitePool(path, "immediate", common, 1); err != nil {
 		return nil, nil, err
 	}
-	if reader, err = sqlitePool(path, "deferred", append(common, "query_only(1)"), readers); err != nil {
-		_ = writer.Close()
-		return nil, nil, err
+	for _, size := range sizes {
+		reader, err := sqlitePool(path, "deferred", append(common, "query_only(1)"), size)
+		if err != nil {
+			return writer, readers, err // who closes them
+		}
+		readers = append(readers, reader)
 	}
-	return writer, reader, nil
+	return writer, readers, nil
+}
+
+// ownersOnly makes the file of a database, and what SQLite keeps beside it, one
+// that only its owner reads and writes, whatever the folder and the umask allow.
+// What SQLite makes beside it later has the mode of the database.
+// Errors: a file whose mode may not be changed, which belongs to somebody else.
+func ownersOnly(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, ownerMode)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		info, err := os.Stat(path + suffix)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		case info.Mode().Perm() == ownerMode:
+			continue
+		}
+		if err := os.Chmod(path+suffix, ownerMode); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 func sqlitePool(path, lock string, pragmas []string, conns int) (*sql.DB, error) {

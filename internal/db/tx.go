@@ -19,23 +19,8 @@ type Tx struct {
 	until  time.Time       // the time limit; zero for none
 	doomed error           // the server has rolled everything back; nothing more may run
 	points int             // savepoints open
-}
-
-// Read runs fn in one read-only transaction that sees one snapshot. An error of
-// fn is returned with its kind.
-func (d *DB) Read(ctx context.Context, fn func(*Tx) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stx, err := d.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return Fault(err)
-	}
-	defer func() { _ = stx.Rollback() }()
-	t := &Tx{d: d, tx: stx, ctx: ctx}
-	if err := fn(t); err != nil {
-		return Fault(err)
-	}
-	return Fault(rolledBack(ctx, stx.Commit()))
+	pace   *pace           // of a quick read; nil else
+	work   *work           // of a long read; nil else
 }
 
 // rolledBack is err, or why a transaction is over that nobody ended: when its
@@ -72,6 +57,7 @@ func (t *Tx) seen(err error) error {
 	if err == nil {
 		return nil
 	}
+	t.pace.seen(t.ctx, err)
 	err = rolledBack(t.ctx, err)
 	kinded := Fault(err)
 	switch classOf(err) {
@@ -89,7 +75,11 @@ func (t *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, e
 	if t.doomed != nil {
 		return nil, t.doomed
 	}
-	rows, err := t.tx.QueryContext(t.run(ctx), query, args...)
+	run, err := t.pace.statement(t.run(ctx))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := t.tx.QueryContext(run, query, args...)
 	return rows, t.seen(err)
 }
 
@@ -98,7 +88,11 @@ func (t *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
 	if t.doomed != nil {
 		return &Row{err: t.doomed}
 	}
-	return &Row{row: t.tx.QueryRowContext(t.run(ctx), query, args...), tx: t}
+	run, err := t.pace.statement(t.run(ctx))
+	if err != nil {
+		return &Row{err: err}
+	}
+	return &Row{row: t.tx.QueryRowContext(run, query, args...), tx: t}
 }
 
 // Exec runs a writing statement. Errors: fault.Conflict on a duplicate key; the

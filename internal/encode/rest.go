@@ -18,6 +18,7 @@ type Rest struct {
 	Model   *meta.Model
 	Base    string // the path before the type in every href
 	Moments bool   // hrefs and ids of the assets themselves carry their moment
+	Sink    *Sink
 }
 
 // Asset appends one row of a set.
@@ -74,11 +75,14 @@ func (e Rest) member(w []byte, s *Set, row int32, c query.Column) []byte {
 	}
 	l := s.Lists[c.Branch]
 	w = append(w, '[')
-	for i, r := range l.Rows[row] {
+	for i, r := range l.Rows(row) {
 		if i > 0 {
 			w = append(w, ',')
 		}
 		w = e.value(w, l.Set.Cells[int(r)*l.Set.Width:], l.Set.Body.Columns[c.Item])
+		if w, _ = e.Sink.Take(w); e.Sink.Err() != nil {
+			return w
+		}
 	}
 	return append(w, ']')
 }

@@ -16,6 +16,7 @@ import (
 type Rows struct {
 	Model   *meta.Model
 	Moments bool // the Oid of a row carries its moment
+	Sink    *Sink
 }
 
 // Row appends one row of a set.
@@ -59,18 +60,44 @@ func selfOf(m *meta.Model, cells []Cell) oid.OID {
 // list appends the rows of a branch that belong to a row: whole rows of a
 // nested select, or the values of one column.
 func (e Rows) list(w []byte, l List, c query.Column, row int32) []byte {
+	g := l.group(row)
 	w = append(w, '[')
-	for i, r := range l.Rows[row] {
+	switch {
+	case len(g.Rows) == 0:
+	case c.Item >= 0:
+		for i, r := range g.Rows {
+			if i > 0 {
+				w = append(w, ',')
+			}
+			w = e.value(w, l.Set.Cells[int(r)*l.Set.Width:], l.Set.Body.Columns[c.Item])
+			if w, _ = e.Sink.Take(w); e.Sink.Err() != nil {
+				return w
+			}
+		}
+	case g.text != nil:
+		w = append(w, g.text...)
+		w, _ = e.Sink.Take(w)
+	default:
+		w = e.nested(w, l.Set, g)
+	}
+	return append(w, ']')
+}
+
+// nested appends the rows of a nested select. Those that stand in several places
+// are made twice and copied from then on.
+func (e Rows) nested(w []byte, s *Set, g *Group) []byte {
+	start, calls := len(w), e.Sink.calls()
+	for i, r := range g.Rows {
 		if i > 0 {
 			w = append(w, ',')
 		}
-		if c.Item < 0 {
-			w = e.Row(w, l.Set, r)
-			continue
+		w = e.Row(w, s, r)
+		if w, _ = e.Sink.Take(w); e.Sink.Err() != nil {
+			return w
 		}
-		w = e.value(w, l.Set.Cells[int(r)*l.Set.Width:], l.Set.Body.Columns[c.Item])
 	}
-	return append(w, ']')
+	e.Sink.keep(g, w, start, calls)
+	return w
 }
 
 // Nothing appends what stands where there is no asset to show the columns of.

@@ -3,6 +3,7 @@ package encode
 import (
 	"fmt"
 	"strconv"
+	"unsafe"
 
 	"github.com/alds-dev/alds/internal/query"
 )
@@ -51,14 +52,35 @@ type Set struct {
 	Cells []Cell // row by row
 	Lists []List // one for each branch of Body
 	arena []byte
+	texts int64 // bytes of all arenas
 }
 
 // List is the rows of a branch, and which of them belong to each row of the
-// set above it.
+// set above it. Rows of one asset share a group.
 type List struct {
-	Set  *Set
-	Rows [][]int32
+	Set    *Set
+	Of     []int32 // the group of each row above
+	Groups []Group
 }
+
+// Group is the rows of a branch that belong to one asset.
+type Group struct {
+	Rows []int32
+	text []byte // of the rows, once it is known to be wanted again
+	used bool
+}
+
+// group returns the rows that belong to a row above.
+func (l List) group(row int32) *Group { return &l.Groups[l.Of[row]] }
+
+// Rows returns the rows that belong to a row above.
+func (l List) Rows(row int32) []int32 { return l.group(row).Rows }
+
+// cellSize is the bytes of a Cell.
+const cellSize = int64(unsafe.Sizeof(Cell{}))
+
+// Size returns how many bytes the rows take, those of lists not counted.
+func (s *Set) Size() int64 { return int64(cap(s.Cells))*cellSize + s.texts }
 
 // Len returns how many rows the set has.
 func (s *Set) Len() int {
@@ -134,6 +156,7 @@ func text[T string | []byte](s *Set, v T) Cell {
 	const least, most = 512, 64 << 10
 	if cap(s.arena)-len(s.arena) < len(v) {
 		s.arena = make([]byte, 0, max(min(2*cap(s.arena), most), least, len(v)))
+		s.texts += int64(cap(s.arena))
 	}
 	start := len(s.arena)
 	s.arena = append(s.arena, v...)

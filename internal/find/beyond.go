@@ -25,8 +25,9 @@ func (f *Finder) Answer(ctx context.Context, q db.Querier, who auth.Actor, r que
 	if r.Explain && !who.Admin {
 		return w, nil, fault.Deniedf("explain is for system administrators")
 	}
+	start := len(w)
 	err = f.run(ctx, q, who, r, func(run *run) (err error) {
-		if w, err = run.rows(w); err != nil {
+		if w, err = run.rows(w[:start]); err != nil {
 			return err
 		}
 		beside, err = run.beside(r)

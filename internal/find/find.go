@@ -10,6 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/literal"
+	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
@@ -19,10 +20,13 @@ import (
 // Finder runs queries. It is safe for concurrent use; all it remembers is the
 // plans of the shapes asked last.
 type Finder struct {
+	// MaxAnswer is how many bytes one answer may have; 0 for any number.
+	MaxAnswer int64
+
 	d       *db.DB
 	m       *meta.Model
 	blind   []int64 // stored ids of the roles that read nothing
-	flush   Flush   // nil: an answer is kept whole
+	out     *output // of the answer that is made; nil: each query has its own, kept whole
 	plans   *plans
 	metrics *metrics
 }
@@ -65,7 +69,8 @@ func (run *run) rows(w []byte) ([]byte, error) {
 	if len(run.plan.Groups) > 0 {
 		return run.grouped(e, w)
 	}
-	w, err := run.list(append(w, '['), e.Row)
+	e.Sink = run.sink()
+	w, err := run.list(append(w, '['), e.Sink, e.Row)
 	return append(w, ']'), err
 }
 
@@ -74,8 +79,10 @@ func (run *run) rows(w []byte) ([]byte, error) {
 // r.History a History collection of versions.
 // Errors: as Rows.
 func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, rest Rest, w []byte) ([]byte, error) {
+	start := len(w)
 	err := f.run(ctx, q, who, r, func(run *run) error {
-		e := encode.Rest{Model: f.m, Base: rest.Base, Moments: run.moments}
+		w = w[:start]
+		e := encode.Rest{Model: f.m, Base: rest.Base, Moments: run.moments, Sink: run.sink()}
 		if r.One && !r.History {
 			return run.each(func(s *encode.Set, row int32) error {
 				if r.Plain {
@@ -83,7 +90,7 @@ func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r que
 				} else {
 					w = e.Asset(w, s, row)
 				}
-				return nil
+				return e.Sink.Err()
 			})
 		}
 		var err error
@@ -118,7 +125,7 @@ func (run *run) collection(e encode.Rest, r query.Request, w []byte) ([]byte, er
 	w = append(w, `,"pageStart":`...)
 	w = strconv.AppendInt(w, page.Start, 10)
 	w = append(w, `,"Assets":[`...)
-	w, err = run.list(w, e.Asset)
+	w, err = run.list(w, e.Sink, e.Asset)
 	return append(w, "]}"...), err
 }
 
@@ -157,8 +164,9 @@ func (f *Finder) oid(s *encode.Set, row int32, moments bool) oid.OID {
 	return o
 }
 
-// run prepares r and hands it to do. With q nil it reads in a snapshot, which a
-// query of one statement needs no transaction for.
+// run prepares r and hands it to do, which may run a second time from its
+// beginning. With q nil it reads in a snapshot, which a query of one statement
+// needs no transaction for.
 func (f *Finder) run(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, do func(*run) error) error {
 	began := time.Now()
 	p, err := f.prepare(r, who.All)
@@ -166,19 +174,32 @@ func (f *Finder) run(ctx context.Context, q db.Querier, who auth.Actor, r query.
 		return err
 	}
 	since(f.metrics.compile, began)
-	if q == nil && p.single(r) {
-		q = f.d
+	ctx = db.WithMember(ctx, who.Member)
+	read := func(q db.Querier) error { return f.carryOut(ctx, q, who, p, do) }
+	slow := p.kept.slow(began)
+	switch {
+	case q != nil:
+		return read(q)
+	case slow && p.single(r):
+		return f.d.OneLong(ctx, read)
+	case slow:
+		return f.d.ReadLong(ctx, func(tx *db.Tx) error { return read(tx) })
+	case p.single(r):
+		return f.d.One(ctx, read)
 	}
-	if q != nil {
-		return f.carryOut(ctx, q, who, p, do)
-	}
-	return f.d.Read(ctx, func(tx *db.Tx) error { return f.carryOut(ctx, tx, who, p, do) })
+	return f.d.Read(ctx, func(tx *db.Tx) error { return read(tx) })
 }
 
 // carryOut runs what is prepared. It asks first for the moment of an instant,
 // and what the plan wants to look up.
 func (f *Finder) carryOut(ctx context.Context, q db.Querier, who auth.Actor, p prepared, do func(*run) error) (err error) {
-	defer since(f.metrics.read, time.Now())
+	began := time.Now()
+	defer since(f.metrics.read, began)
+	if p.kept.slow(began) {
+		if err := db.Lengthen(q); err != nil {
+			return err
+		}
+	}
 	if p.plan == nil {
 		moment, err := momentOf(ctx, q, p.at)
 		if err != nil {
@@ -189,11 +210,26 @@ func (f *Finder) carryOut(ctx context.Context, q db.Querier, who auth.Actor, p p
 			return err
 		}
 	}
-	r := &run{f: f, ctx: ctx, q: q, prepared: p, w: f.writer(who)}
-	if err := r.look(); err != nil {
-		return err
+	r := f.newRun(ctx, q, who, p)
+	defer r.room.end()
+	if err = r.look(); err == nil {
+		err = do(r)
 	}
-	return do(r)
+	if err != nil {
+		r.answer.end()
+	}
+	r.remember(began, err)
+	return err
+}
+
+func (f *Finder) newRun(ctx context.Context, q db.Querier, who auth.Actor, p prepared) *run {
+	r := &run{f: f, ctx: ctx, q: q, prepared: p, w: f.writer(who), out: f.out}
+	if r.out == nil {
+		r.out = &output{limit: f.MaxAnswer}
+	}
+	r.room.hold = memory.From(ctx)
+	r.answer.hold = r.room.hold
+	return r
 }
 
 func (f *Finder) writer(who auth.Actor) sqlgen.Writer {

@@ -24,6 +24,8 @@ type group struct {
 // Shape: [{"_oid":"NULL","Name":null,"_children":[{"_oid":"Story:1001"}]}].
 func (run *run) grouped(e encode.Rows, w []byte) ([]byte, error) {
 	top := &group{}
+	run.made = int64(len(w))
+	e.Sink = run.counted(&run.made)
 	err := run.each(func(s *encode.Set, row int32) error {
 		below := []*group{top}
 		for _, branch := range run.plan.Groups {
@@ -33,7 +35,11 @@ func (run *run) grouped(e encode.Rows, w []byte) ([]byte, error) {
 			}
 			below = next
 		}
+		e.Sink.Next = Piece // of this row
 		text := e.Row(nil, s, row)
+		if err := run.makes(e.Sink, len(text)*len(below)); err != nil {
+			return err
+		}
 		for _, g := range below {
 			if len(g.children) > 0 {
 				g.children = append(g.children, ',')
@@ -42,24 +48,46 @@ func (run *run) grouped(e encode.Rows, w []byte) ([]byte, error) {
 		}
 		return nil
 	})
-	return top.list(w), err
+	if err == nil {
+		err = run.answer.grow(2 * run.made) // the groups, and the answer made of them
+	}
+	if err != nil {
+		return w, err
+	}
+	w = top.list(w)
+	return w, run.goesOn(int64(len(w)))
+}
+
+// makes counts n bytes more of groups. Errors: that of the sink, which saw the
+// row they are of; as goesOn, and memory.Hold.Take.
+func (run *run) makes(sink *encode.Sink, n int) error {
+	if err := sink.Err(); err != nil {
+		return err
+	}
+	run.made += int64(n)
+	if err := run.goesOn(run.made); err != nil {
+		return err
+	}
+	return run.answer.grow(run.made)
 }
 
 // kidsOf appends the kids of g that a row belongs to by one branch.
 func (run *run) kidsOf(e encode.Rows, g *group, s *encode.Set, row int32, branch int, kids []*group) []*group {
 	l := s.Lists[branch]
 	from := len(kids)
-	for _, r := range l.Rows[row] {
+	for _, r := range l.Rows(row) {
+		e.Sink.Next = Piece
 		of := run.version(l.Set, r, query.CellID, query.CellMoment, run.moments)
 		k := g.kid(of)
 		if k.head == nil {
 			k.head = open(e.Row(nil, l.Set, r))
+			run.made += int64(len(k.head))
 		}
 		if !slices.Contains(kids[from:], k) {
 			kids = append(kids, k)
 		}
 	}
-	if len(l.Rows[row]) > 0 {
+	if len(l.Rows(row)) > 0 {
 		return kids
 	}
 	if g.nothing == nil {

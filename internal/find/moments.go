@@ -109,12 +109,14 @@ func (f *Finder) atMoments(ctx context.Context, q db.Querier, who auth.Actor, r 
 	if err != nil {
 		return err
 	}
-	base := run{prepared: prepared{plan: plan}, f: f, ctx: ctx, q: q, w: f.writer(who)}
+	base := f.newRun(ctx, q, who, prepared{plan: plan})
+	defer base.room.end()
 	for from := 0; from < len(versions); from += db.MaxIn {
 		ids, moments, places := blockOf(versions, from, min(from+db.MaxIn, len(versions)))
-		if err := do(&base, ids, moments, places); err != nil {
+		if err := do(base, ids, moments, places); err != nil {
 			return err
 		}
+		base.room.back(0)
 	}
 	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/sqlgen"
 )
@@ -25,7 +27,29 @@ type plans struct {
 type kept struct {
 	key string
 	*query.Shared
-	page atomic.Pointer[written]
+	page      atomic.Pointer[written]
+	slowUntil atomic.Int64 // Unix nanoseconds; 0: it is not known to last
+}
+
+// slowFor is how long it is remembered that queries of a shape last.
+const slowFor = 5 * time.Minute
+
+// slow reports whether queries of the shape are known to last. A nil kept, of a
+// query without one, knows nothing.
+func (k *kept) slow(now time.Time) bool { return k != nil && now.UnixNano() < k.slowUntil.Load() }
+
+// remember notes whether queries of this shape last: those that were stopped as
+// quick ones, or whose answer is too large for that.
+func (run *run) remember(began time.Time, err error) {
+	if run.kept == nil {
+		return
+	}
+	switch took := time.Since(began); {
+	case run.large, err != nil && db.Quick(run.q) && took > db.QuickLimit*3/4:
+		run.kept.slowUntil.Store(began.Add(slowFor).UnixNano())
+	case err == nil && took < db.QuickLimit/4:
+		run.kept.slowUntil.Store(0)
+	}
 }
 
 // written is the statement of a page, and all that it was made of.

@@ -18,6 +18,10 @@ const deepStart = 100
 // maxArgs bounds the values of one statement: SQLite takes 32,766.
 const maxArgs = 32_000
 
+// idSize is the bytes counted for each id of a large result, slices that have
+// grown too large and moments included.
+const idSize = 24
+
 // run is one plan being carried out.
 type run struct {
 	prepared
@@ -25,6 +29,12 @@ type run struct {
 	ctx context.Context
 	q   db.Querier
 	w   sqlgen.Writer
+	out *output
+
+	room   room  // of the sets that are read
+	answer lease // of the answer, where it is kept whole
+	large  bool  // the answer has been handed on, or was to be
+	made   int64 // bytes of groups
 
 	more bool  // there are rows after this page
 	last []any // keys of its last row, where cursors are asked for
@@ -53,10 +63,11 @@ func (run *run) each(row func(*encode.Set, int32) error) error {
 		return err
 	}
 	for from := 0; from < len(run.ids); from += db.MaxIn {
-		to := min(from+db.MaxIn, len(run.ids))
+		to, before := min(from+db.MaxIn, len(run.ids)), run.room.used
 		if err := run.block(from, to, row); err != nil {
 			return err
 		}
+		run.room.back(before)
 	}
 	return nil
 }
@@ -120,12 +131,13 @@ func (run *run) readIDs() error {
 	}
 	run.haveIDs = true
 	s := &encode.Set{Body: &query.Body{}, Width: query.CellMoment + 1}
-	err := run.scan(s, run.w.IDs(run.plan), func() {
+	err := run.scan(s, run.w.IDs(run.plan), func() error {
 		run.ids = append(run.ids, s.ID(0))
 		if run.plan.Moment != nil {
 			run.at = append(run.at, s.Cell(0, query.CellMoment).N)
 		}
 		s.Keep(0)
+		return run.room.add(idSize)
 	})
 	if err == nil && run.cut(len(run.ids)) {
 		run.ids = run.ids[:run.plan.Page.Size]
@@ -176,6 +188,9 @@ func (run *run) hand(s *encode.Set, order []int32, row func(*encode.Set, int32) 
 	if err := run.branches(s); err != nil {
 		return err
 	}
+	if err := run.foresee(s, order); err != nil {
+		return err
+	}
 	for _, r := range order {
 		if err := row(s, r); err != nil {
 			return err
@@ -188,17 +203,29 @@ func (run *run) hand(s *encode.Set, order []int32, row func(*encode.Set, int32) 
 	return nil
 }
 
+// foresee returns an error when the rows cannot but be too many bytes. Rows that
+// are read once may stand in an answer many times, where selects nest.
+func (run *run) foresee(s *encode.Set, order []int32) error {
+	if run.out.limit == 0 || !slices.ContainsFunc(s.Body.Branches, func(b *query.Branch) bool { return len(b.Branches) > 0 }) {
+		return nil
+	}
+	rows, sum := encode.Least(s), int64(0)
+	for _, r := range order {
+		sum = encode.Add(sum, rows[r])
+	}
+	return run.out.fits(sum)
+}
+
 // branches reads what hangs on the rows of a set: one statement per branch and
 // block of distinct parents.
 func (run *run) branches(s *encode.Set) error {
 	for _, b := range s.Body.Branches {
-		l := encode.List{Set: &encode.Set{Body: &b.Body, Width: len(b.Cells)}, Rows: make([][]int32, s.Len())}
-		s.Lists = append(s.Lists, l)
-		if s.Len() == 0 {
-			continue
-		}
+		l := encode.List{Set: &encode.Set{Body: &b.Body, Width: len(b.Cells)}, Of: make([]int32, s.Len())}
 		each := b.Moment != nil
-		parents := run.distinct(s, each)
+		parents, err := run.parents(&l, s, each)
+		if err != nil {
+			return err
+		}
 		for from := 0; from < len(parents); from += db.MaxIn {
 			block := parents[from:min(from+db.MaxIn, len(parents))]
 			ids, moments := split(block, each)
@@ -206,7 +233,10 @@ func (run *run) branches(s *encode.Set) error {
 				return err
 			}
 		}
-		run.assign(l, s, each)
+		if err := run.assign(l, parents, each); err != nil {
+			return err
+		}
+		s.Lists = append(s.Lists, l)
 		if err := run.branches(l.Set); err != nil {
 			return err
 		}
@@ -214,31 +244,59 @@ func (run *run) branches(s *encode.Set) error {
 	return nil
 }
 
-// assign sorts the rows of a branch to their parents, keeping their order.
-func (run *run) assign(l encode.List, s *encode.Set, each bool) {
-	of := make(map[version][]int32, s.Len())
-	for i := range int32(l.Set.Len()) {
-		v := run.version(l.Set, i, query.CellParent, query.CellParentMoment, each)
-		of[v] = append(of[v], i)
-	}
-	for i := range int32(s.Len()) {
-		l.Rows[i] = of[run.version(s, i, query.CellID, s.Body.AtCell, each)]
-	}
-}
+// The bytes counted for an asset whose rows are sorted, and for a row.
+const (
+	groupSize = 160
+	rowSize   = 12
+)
 
-// distinct returns the assets of a set, each once, or once for every moment it
-// is read at.
-func (run *run) distinct(s *encode.Set, each bool) []version {
-	seen := make(map[version]bool, s.Len())
-	list := make([]version, 0, s.Len())
-	for i := range int32(s.Len()) {
-		v := run.version(s, i, query.CellID, s.Body.AtCell, each)
-		if !seen[v] {
-			seen[v] = true
-			list = append(list, v)
+// assign sorts the rows of a branch to the groups of their parents, keeping
+// their order.
+func (run *run) assign(l encode.List, parents []version, each bool) error {
+	if err := run.room.add(int64(l.Set.Len()) * rowSize); err != nil {
+		return err
+	}
+	group := make(map[version]int32, len(parents))
+	for i, v := range parents {
+		group[v] = int32(i)
+	}
+	for i := range int32(l.Set.Len()) {
+		if err := alive(run.ctx, int(i)); err != nil {
+			return err
+		}
+		if n, ok := group[run.version(l.Set, i, query.CellParent, query.CellParentMoment, each)]; ok {
+			l.Groups[n].Rows = append(l.Groups[n].Rows, i)
 		}
 	}
-	return list
+	return nil
+}
+
+// parents returns the assets of a set, each once, or once for every moment it is
+// read at, and makes a group of l for each.
+func (run *run) parents(l *encode.List, s *encode.Set, each bool) ([]version, error) {
+	if err := run.room.add(int64(s.Len()) * rowSize); err != nil {
+		return nil, err
+	}
+	group := map[version]int32{}
+	var list []version
+	for i := range int32(s.Len()) {
+		if err := alive(run.ctx, int(i)); err != nil {
+			return nil, err
+		}
+		v := run.version(s, i, query.CellID, s.Body.AtCell, each)
+		n, ok := group[v]
+		if !ok {
+			n = int32(len(list))
+			group[v] = n
+			list = append(list, v)
+			if err := run.room.add(groupSize); err != nil {
+				return nil, err
+			}
+		}
+		l.Of[i] = n
+	}
+	l.Groups = make([]encode.Group, len(list))
+	return list, nil
 }
 
 func split(block []version, each bool) (ids, moments []int64) {
@@ -272,11 +330,11 @@ func (run *run) read(st sqlgen.Statement, body *query.Body, width int) (*encode.
 }
 
 func (run *run) readInto(s *encode.Set, st sqlgen.Statement) error {
-	return run.scan(s, st, func() {})
+	return run.scan(s, st, func() error { return nil })
 }
 
 // scan runs a statement, adds each of its rows to s and tells row of it.
-func (run *run) scan(s *encode.Set, st sqlgen.Statement, row func()) error {
+func (run *run) scan(s *encode.Set, st sqlgen.Statement, row func() error) error {
 	if len(st.Args) > maxArgs {
 		return fault.Invalidf(fault.NoPlace, "too many values in one query: the limit is %d", maxArgs)
 	}
@@ -286,11 +344,20 @@ func (run *run) scan(s *encode.Set, st sqlgen.Statement, row func()) error {
 	}
 	defer func() { _ = rows.Close() }()
 	cells := s.Scanners()
+	size := s.Size()
 	for rows.Next() {
 		if err := rows.Scan(cells...); err != nil {
 			return err
 		}
-		row()
+		if n := s.Size(); n != size {
+			if err := run.room.add(n - size); err != nil {
+				return err
+			}
+			size = n
+		}
+		if err := row(); err != nil {
+			return err
+		}
 	}
 	return rows.Err()
 }

@@ -14,12 +14,14 @@ const Piece = 256 << 10
 // buffer to append the next ones to. An error ends the reading.
 type Flush func(w []byte) ([]byte, error)
 
-// Into returns a Finder that hands what it appends to flush, piece by piece.
-// What is left in the end is returned as ever. Groups are one piece, since they
-// are collected before the first is written.
+// Into returns a Finder for one answer, be it that of several queries: all its
+// bytes count for MaxAnswer, and it hands what it appends to flush, piece by
+// piece, in the middle of a long row too. What is left in the end is returned as
+// ever. Groups are one piece, since they are collected before the first is
+// written. With flush nil the answer is kept whole.
 func (f *Finder) Into(flush Flush) *Finder {
 	g := *f
-	g.flush = flush
+	g.out = &output{limit: f.MaxAnswer, flush: flush}
 	return &g
 }
 
@@ -39,20 +41,20 @@ func HasBeside(r query.Request) bool {
 	return r.Total || r.Explain || r.Page != nil && r.Page.After != nil
 }
 
-// list appends all rows with commas between them.
-func (run *run) list(w []byte, one func([]byte, *encode.Set, int32) []byte) ([]byte, error) {
+// list appends all rows with commas between them, which sink takes.
+func (run *run) list(w []byte, sink *encode.Sink, one func([]byte, *encode.Set, int32) []byte) ([]byte, error) {
 	first := true
 	err := run.each(func(s *encode.Set, row int32) (err error) {
 		if !first {
 			w = append(w, ',')
 		}
 		first = false
-		w = one(w, s, row)
-		if run.f.flush != nil && len(w) >= Piece {
-			w, err = run.f.flush(w)
-		}
+		w, err = sink.Take(one(w, s, row))
 		return err
 	})
+	if err == nil {
+		err = run.goesOn(int64(len(w)))
+	}
 	return w, err
 }
 

@@ -83,7 +83,7 @@ func (s *Service) list(ctx context.Context, who auth.Actor, typ, where string) (
 		return nil, err
 	}
 	var out answer
-	err = s.db.Read(ctx, func(tx *db.Tx) error {
+	err = s.db.Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
 		found, err := s.finder.IDs(ctx, tx, who, r)
 		if err != nil {
 			return err

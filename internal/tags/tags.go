@@ -46,11 +46,12 @@ func New(assets *asset.Engine) *Service {
 // Tag is one tag and how often it is used.
 type Tag struct {
 	Tag     string `json:"tag"`
-	Count   int    `json:"count"`        // assets, deleted ones aside
+	Count   int    `json:"count"`        // assets in all projects, deleted ones aside; 0 while Visible is
 	Visible int    `json:"visibleCount"` // of those, in projects the caller sees
 }
 
-// One tells of one tag; one that nobody uses has counts of 0.
+// One tells of one tag; one that nobody uses where the caller looks has counts
+// of 0.
 // Shape: {"tag":"UX","count":3,"visibleCount":2}.
 func (s *Service) One(ctx context.Context, who auth.Actor, tag string) ([]byte, error) {
 	t, err := s.one(ctx, who, tag)
@@ -68,7 +69,7 @@ func (s *Service) one(ctx context.Context, who auth.Actor, tag string) (Tag, err
 	return found[0], nil
 }
 
-// All tells of all tags, under their names with a small first letter.
+// All tells of all tags that the caller sees, under their names with a small first letter.
 // Shape: {"uX":{"tag":"UX","count":3,"visibleCount":2}}.
 func (s *Service) All(ctx context.Context, who auth.Actor) ([]byte, error) {
 	found, err := s.read(ctx, who, "")
@@ -100,22 +101,39 @@ func (s *Service) Search(ctx context.Context, who auth.Actor, term string) ([]by
 	}
 	names := []string{}
 	for _, t := range found {
-		if t.Visible > 0 && folding.Contains(t.Tag, term) {
+		if folding.Contains(t.Tag, term) {
 			names = append(names, t.Tag)
 		}
 	}
 	return encode(names)
 }
 
-// read counts tags in their order. Tags that are equal are one, spelled as the
-// first of them.
+// read counts the tags that the caller sees, in their order. Tags that are equal
+// are one, spelled as the first of them that the caller sees. One that is used
+// only where the caller does not look is left out: its name is not to be told.
 func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...any) ([]Tag, error) {
 	in, args := db.InArgs(s.codes)
 	args = append(append(args, db.Forever, deleted), more...)
-	rows, err := s.db.Query(ctx, `SELECT v.folded, MIN(v.value), a.scope_id, COUNT(*) FROM asset_value v JOIN asset a ON a.id = v.from_id`+
-		` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+and+` GROUP BY v.folded, a.scope_id ORDER BY v.folded, a.scope_id`, args...)
+	var all []Tag
+	err := s.db.One(db.WithMember(ctx, who.Member), func(q db.Querier) (err error) {
+		all, err = counted(ctx, q, who, `SELECT v.folded, MIN(v.value), a.scope_id, COUNT(*) FROM asset_value v JOIN asset a ON a.id = v.from_id`+
+			` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+and+` GROUP BY v.folded, a.scope_id ORDER BY v.folded, a.scope_id`, args)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read tags: %w", err)
+	}
+	all = slices.DeleteFunc(all, func(t Tag) bool { return t.Visible == 0 })
+	slices.SortStableFunc(all, func(a, b Tag) int { return db.Compare(a.Tag, b.Tag) })
+	return all, nil
+}
+
+// counted reads tags with the numbers of their uses, and of those that the
+// caller sees.
+func counted(ctx context.Context, q db.Querier, who auth.Actor, statement string, args []any) ([]Tag, error) {
+	rows, err := q.Query(ctx, statement, args...)
+	if err != nil {
+		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	var all []Tag
@@ -129,14 +147,16 @@ func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...
 		}
 		if len(all) == 0 || last != folded {
 			last = folded
-			all = append(all, Tag{Tag: tag})
+			all = append(all, Tag{})
 		}
 		t := &all[len(all)-1]
 		if t.Count += n; sees(who, scope) {
+			if t.Visible == 0 {
+				t.Tag = tag
+			}
 			t.Visible += n
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Tag) int { return db.Compare(a.Tag, b.Tag) })
 	return all, db.Fault(rows.Err())
 }
 

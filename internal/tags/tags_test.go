@@ -95,13 +95,15 @@ func TestTagsAreCounted(t *testing.T) {
 		one := func(who auth.Actor, tag string) string { return say(w.One(t.Context(), who, tag)) }
 		w.expect("in any case", `{"tag":"UX","count":2,"visibleCount":2}`, one(auth.System, "Ux"))
 		some := auth.Actor{Member: 4711, Scopes: []int64{1002}}
-		w.expect("seen in part", `{"tag":"UX","count":2,"visibleCount":1}`, one(some, "UX"))
+		w.expect("seen in part, as it is spelled there", `{"tag":"ux","count":2,"visibleCount":1}`, one(some, "UX"))
 		w.expect("nobody uses it", `{"tag":"none","count":0,"visibleCount":0}`, one(auth.System, "none"))
 		w.expect("an empty one", `{"tag":"","count":0,"visibleCount":0}`, one(auth.System, ""))
 		w.expect("as it is written", `{"tag":"a <b> & 'c'","count":1,"visibleCount":1}`, one(auth.System, "a <b> & 'c'"))
 		w.expect("a pattern is text", `{"tag":"%","count":0,"visibleCount":0}`, one(auth.System, "%"))
-		w.expect("all", `{"a <b> & 'c'":{"tag":"a <b> & 'c'","count":1,"visibleCount":0},"old":{"tag":"Old","count":1,"visibleCount":1},`+
-			`"straße":{"tag":"Straße","count":1,"visibleCount":1},"uX":{"tag":"UX","count":2,"visibleCount":1}}`, say(w.All(t.Context(), some)))
+		w.expect("all", `{"old":{"tag":"Old","count":1,"visibleCount":1},`+
+			`"straße":{"tag":"Straße","count":1,"visibleCount":1},"ux":{"tag":"ux","count":2,"visibleCount":1}}`, say(w.All(t.Context(), some)))
+		w.expect("used elsewhere only, like one that nobody uses", `{"tag":"a <B> & 'c'","count":0,"visibleCount":0}`, one(some, "a <B> & 'c'"))
+		w.expect("of nobody's projects", `{}`, say(w.All(t.Context(), auth.Actor{Member: 4712})))
 		w.expect("found", `["UX"]`, say(w.Search(t.Context(), auth.System, "uX")))
 		w.expect("found by a letter beyond ASCII", `["Straße"]`, say(w.Search(t.Context(), some, "AßE")))
 		w.expect("hidden ones are not found", `[]`, say(w.Search(t.Context(), some, "<b>")))
@@ -157,6 +159,9 @@ func TestChangesAreWhereTheCallerSees(t *testing.T) {
 		admin := auth.Actor{Member: 4711, Admin: true, Scopes: []int64{1002}}
 		w.expect("merged in one project", `{"tag":"New","count":1,"visibleCount":1}`, say(w.Merge(t.Context(), admin, []byte(`{"MergeTo":"New","MergeFrom":["ux","Old"]}`))))
 		w.expect("left in the other", `{"tag":"UX","count":1,"visibleCount":1}`, say(w.One(t.Context(), auth.System, "ux")))
+		w.expect("what is merged into nothing seen", `{"tag":"UX","count":0,"visibleCount":0}`, say(w.Merge(t.Context(), admin, []byte(`{"MergeTo":"UX","MergeFrom":["a <b> & 'c'"]}`))))
+		w.expect("removed where it is not seen", `[{"tag":"a <b> & 'c'","count":0,"visibleCount":0}]`, say(w.Remove(t.Context(), admin, []byte(`{"removeFrom":["a <b> & 'c'"]}`))))
+		w.expect("still there", `{"tag":"a <b> & 'c'","count":1,"visibleCount":1}`, say(w.One(t.Context(), auth.System, "a <b> & 'c'")))
 		w.expect("removed", `[{"tag":"New","count":0,"visibleCount":0},{"tag":"ux","count":0,"visibleCount":0}]`,
 			say(w.Remove(t.Context(), auth.System, []byte(`{"removeFrom":["New","ux"]}`))))
 	})

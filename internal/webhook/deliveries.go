@@ -24,8 +24,9 @@ func (s *Service) Status(ctx context.Context, who auth.Actor, id string) ([]Rece
 	if !who.Admin {
 		return nil, errNotAdmin()
 	}
-	receipts := []Receipt{}
+	var receipts []Receipt
 	err := s.db.Read(ctx, func(tx *db.Tx) error {
+		receipts = []Receipt{}
 		if _, err := findRecord(ctx, tx, id, ""); err != nil {
 			return err
 		}

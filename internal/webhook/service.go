@@ -281,6 +281,7 @@ func (s *Service) List(ctx context.Context, who auth.Actor, page string) (List, 
 		return l, err
 	}
 	err = s.db.Read(ctx, func(tx *db.Tx) error {
+		l.Results = []Subscription{}
 		if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM webhook_subscription").Scan(&l.Total); err != nil {
 			return err
 		}

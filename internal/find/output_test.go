@@ -1,0 +1,213 @@
+package find
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/memory"
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// crossed is two members who own the same stories, so that selects inside each
+// other grow by the number of stories with every second level.
+func crossed(t *testing.T, d *db.DB, stories int) *Finder {
+	t.Helper()
+	f := newFixture(t)
+	f.set("Scope:0", "Name=System")
+	f.set("Member:20", "Name=Administrator")
+	f.set("Member:1000", "Name=Other")
+	for i := range stories {
+		f.set(fmt.Sprintf("Story:%d", 2000+i), fmt.Sprintf("Name=Story %d; Scope=Scope:0; Owners=Member:20,Member:1000", i))
+	}
+	f.write(d)
+	return New(d, f.m)
+}
+
+// nest selects the stories of a member, their owners, the stories of these, and
+// so on: one row, however deep.
+func nest(levels int) query.Request {
+	r := query.Request{Select: items([]string{"Name"})}
+	for range levels {
+		r.From = query.Text{Text: "OwnedWorkitems:Story"}
+		sub := r
+		owners := query.Request{From: query.Text{Text: "Owners"}, Select: []query.Item{{Sub: &sub}}}
+		r = query.Request{Select: []query.Item{{Sub: &owners}}}
+	}
+	inner := r.Select[0].Sub.Select[0] // a member has no owners
+	return query.Request{From: query.Text{Text: "Member:20"}, Select: []query.Item{inner}}
+}
+
+// taker gathers what is handed on.
+type taker struct {
+	all     bytes.Buffer
+	pieces  int
+	longest int
+}
+
+func (t *taker) take(w []byte) ([]byte, error) {
+	t.pieces++
+	t.longest = max(t.longest, len(w))
+	t.all.Write(w)
+	return w[:0], nil
+}
+
+// TestALongRowIsStreamed: one row of some megabytes is handed on in pieces, and
+// is the same as when it is kept whole. Its shape is known to last from then on.
+func TestALongRowIsStreamed(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := crossed(t, d, 40)
+		ctx := context.Background()
+		whole, err := f.Rows(ctx, nil, auth.System, nest(3), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(whole) < 10*Piece {
+			t.Fatalf("a row of %d bytes proves nothing", len(whole))
+		}
+		for i, restarts := range []int64{1, 0} {
+			before := d.Counts().Restarts
+			var got taker
+			last, err := f.Into(got.take).Rows(ctx, nil, auth.System, nest(3), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.all.Write(last)
+			if !bytes.Equal(got.all.Bytes(), whole) {
+				t.Errorf("what is streamed has %d bytes and is not the %d that are kept whole", got.all.Len(), len(whole))
+			}
+			if got.longest > Piece+keptMost {
+				t.Errorf("a piece has %d bytes", got.longest)
+			}
+			if n := d.Counts().Restarts - before; n > restarts { // the first may be known from the answer kept whole
+				t.Errorf("run %d started over %d times", i, n)
+			}
+		}
+	})
+}
+
+// keptMost is what a piece may be longer by: a list that is copied.
+const keptMost = 64<<10 + 1<<10
+
+// TestAnswersHaveABound: what cannot but be too large is refused before its
+// first byte, anything else where it gets too large.
+func TestAnswersHaveABound(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := crossed(t, d, 40)
+		ctx := context.Background()
+		f.MaxAnswer = 3 << 20
+		for _, levels := range []int{3, 4, 5, 6} { // 6: some 10^16 bytes
+			if len(nest(levels).Select) == 0 || 2*levels > query.MaxNested {
+				continue
+			}
+			var got taker
+			_, err := f.Into(got.take).Rows(ctx, nil, auth.System, nest(levels), nil)
+			if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "3145728") || got.pieces > 0 {
+				t.Errorf("%d levels: %v after %d pieces", levels, err, got.pieces)
+			}
+			if _, err = f.Rows(ctx, nil, auth.System, nest(levels), nil); fault.KindOf(err) != fault.Invalid {
+				t.Errorf("%d levels, kept whole: %v", levels, err)
+			}
+		}
+		f.MaxAnswer = 0
+		large, err := f.Rows(ctx, nil, auth.System, nest(3), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.MaxAnswer = int64(len(large)) - 10
+		var got taker
+		_, err = f.Into(got.take).Rows(ctx, nil, auth.System, nest(3), nil)
+		if fault.KindOf(err) != fault.Invalid || got.pieces == 0 {
+			t.Errorf("some bytes too many: %v after %d pieces", err, got.pieces)
+		}
+		f.MaxAnswer += 10
+		if _, err = f.Into(got.take).Rows(ctx, nil, auth.System, nest(3), nil); err != nil {
+			t.Errorf("just as many: %v", err)
+		}
+		two := f.Into(nil) // of which each may have half
+		first, err := two.Rows(ctx, nil, auth.System, nest(3), nil)
+		if err == nil {
+			_, err = two.Rows(ctx, nil, auth.System, nest(1), first)
+		}
+		if fault.KindOf(err) != fault.Invalid {
+			t.Errorf("two queries of one answer: %v", err)
+		}
+	})
+}
+
+// TestMemoryIsTaken: an answer kept whole takes its memory of the request's, and
+// a refusal ends the query and leaves nothing taken; what is streamed and what is
+// small needs little or none.
+func TestMemoryIsTaken(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := crossed(t, d, 40)
+		whole := func(b *memory.Budget, r query.Request) (int64, error) {
+			h := b.Hold("m")
+			defer h.Release()
+			_, err := f.Rows(memory.With(context.Background(), h), nil, auth.System, r, nil)
+			used, _ := b.Used()
+			return used, err
+		}
+		if used, err := whole(memory.NewBudget(1<<30), nest(3)); err != nil || used < 10*Piece {
+			t.Errorf("a large answer took %d bytes: %v", used, err)
+		}
+		if used, err := whole(memory.NewBudget(1<<30), nest(1)); err != nil || used > 1<<20 {
+			t.Errorf("a small answer took %d bytes: %v", used, err)
+		}
+		if used, err := whole(memory.NewBudget(4<<20), nest(3)); err == nil || used != 0 {
+			t.Errorf("%d bytes are taken after %v", used, err)
+		}
+		grouped := query.Request{From: query.Text{Text: "Story"}, Select: []query.Item{{Sub: nest(3).Select[0].Sub.Select[0].Sub}}, Group: []query.Request{{From: query.Text{Text: "Owners"}}}}
+		if used, err := whole(memory.NewBudget(4<<20), grouped); err == nil || used != 0 {
+			t.Errorf("groups: %d bytes are taken after %v", used, err)
+		}
+		h := memory.NewBudget(6 << 20).Hold("m")
+		defer h.Release()
+		var got taker
+		if _, err := f.Into(got.take).Rows(memory.With(context.Background(), h), nil, auth.System, nest(3), nil); err != nil {
+			t.Errorf("streamed: %v", err)
+		}
+	})
+}
+
+// TestStreamEndsWithinARow: the error of who takes the pieces ends the making of
+// a row at once.
+func TestStreamEndsWithinARow(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := crossed(t, d, 40)
+		gone := errors.New("nobody takes it")
+		pieces := 0
+		_, err := f.Into(func([]byte) ([]byte, error) { pieces++; return nil, gone }).Rows(context.Background(), nil, auth.System, nest(3), nil)
+		if !errors.Is(err, gone) || pieces != 1 {
+			t.Errorf("ended with %v after %d pieces", err, pieces)
+		}
+	})
+}
+
+// TestTimeEndsTheMakingOfAnAnswer: the time of a request ends also what reads
+// nothing any more and hands nothing on.
+func TestTimeEndsTheMakingOfAnAnswer(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := crossed(t, d, 40)
+		for name, r := range map[string]query.Request{
+			"rows":   nest(4),
+			"groups": {From: query.Text{Text: "Story"}, Select: []query.Item{{Sub: nest(4).Select[0].Sub.Select[0].Sub}}, Group: []query.Request{{From: query.Text{Text: "Owners"}}}},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			began := time.Now()
+			_, err := f.Rows(ctx, nil, auth.System, r, nil)
+			cancel()
+			if took := time.Since(began); fault.KindOf(err) != fault.Transient || took > 2*time.Second {
+				t.Errorf("%s: ended after %s with %v", name, took, err)
+			}
+		}
+	})
+}
