@@ -84,9 +84,20 @@ func (r *run) context(ctx context.Context, c *Command) (target, error) {
 // visible reports whether the caller may read an asset.
 func (r *run) visible(t target) bool {
 	if scope, ok := t.slot(r.e.layout, r.e.layout.scope).(int64); ok {
-		return sees(r.s.who, &scope)
+		return r.seesScope(&scope)
 	}
 	return true
+}
+
+// seesScope reports whether the caller may read what lies in a project: also in
+// one that the request itself has made, which what is known of the caller's
+// rights does not tell yet.
+func (r *run) seesScope(scope *int64) bool {
+	if sees(r.s.who, scope) || r.s.planted[*scope] {
+		return true
+	}
+	w := r.rows[*scope]
+	return w != nil && w.fresh
 }
 
 // refer finds what a Ref names, whether it was there or is made in the request.

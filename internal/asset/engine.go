@@ -220,6 +220,7 @@ type Session struct {
 	hid     bool             // projects were hidden, or shown again
 	aside   int              // assets that their operations reached beside those
 	reached map[int64]string // the operation that reached an asset last
+	planted map[int64]bool   // projects that the request has made
 }
 
 // Count tells how many assets the request has named so far; those that its

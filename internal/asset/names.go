@@ -47,7 +47,7 @@ func (n namespace) concrete() []*meta.Type {
 }
 
 // byName returns the asset that a name means as a value of a: the only live one
-// with it, in the first of the namespaces, and of their types' lookup
+// with it that the caller sees, in the first of the namespaces, and of their types' lookup
 // attributes, that has any.
 func (r *run) byName(ctx context.Context, a *meta.Attr, name string) (target, bool, error) {
 	for _, in := range namespacesOf(a) {
@@ -156,7 +156,8 @@ func tag(a *meta.Attr, name string) string {
 	return name
 }
 
-// holdersOf finds the live assets of some types whose attribute has one of the names.
+// holdersOf finds the live assets of some types that the caller sees and whose
+// attribute has one of the names.
 func (r *run) holdersOf(ctx context.Context, types []*meta.Type, a *meta.Attr, names []string) ([]nameHit, error) {
 	expr, dialect := a.Place.Column, r.e.db.Dialect
 	if a.Place.Kind == meta.InAttrs {
@@ -180,15 +181,18 @@ func (r *run) holdersOf(ctx context.Context, types []*meta.Type, a *meta.Attr, n
 		n := min(len(wanted), db.MaxIn)
 		in, args := db.InArgsOf(wanted[:n])
 		wanted = wanted[n:]
-		rows, err := r.s.tx.Query(ctx, `SELECT id, `+expr+` FROM asset WHERE type IN `+typeIn+
+		rows, err := r.s.tx.Query(ctx, `SELECT id, scope_id, `+expr+` FROM asset WHERE type IN `+typeIn+
 			` AND state < 255 AND NOT `+isHidden(r.s.Who())+` AND `+before+expr+behind+` IN `+in+` ORDER BY id`, append(typeArgs[:len(typeArgs):len(typeArgs)], args...)...)
 		if err != nil {
 			return nil, err
 		}
 		err = each(rows, func() error {
 			var h nameHit
-			err := rows.Scan(&h.id, &h.text)
-			found = append(found, h)
+			var scope *int64
+			err := rows.Scan(&h.id, &scope, &h.text)
+			if err == nil && (scope == nil || r.seesScope(scope)) {
+				found = append(found, h)
+			}
 			return err
 		})
 		if err != nil {

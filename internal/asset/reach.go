@@ -255,8 +255,18 @@ func (r *run) tooMany() error {
 	return nil
 }
 
-// keepReached tells the session what the run's operations reached.
+// keepReached tells the session what the run's operations reached, and which
+// projects it made.
 func (r *run) keepReached() {
+	for _, w := range r.made {
+		if !w.typ.Secured.Self {
+			continue
+		}
+		if r.s.planted == nil {
+			r.s.planted = map[int64]bool{}
+		}
+		r.s.planted[w.id] = true
+	}
 	r.s.aside += r.aside
 	for _, w := range r.changed {
 		if by := w.cur.reached; by != "" {

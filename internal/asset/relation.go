@@ -10,7 +10,8 @@ import (
 )
 
 // resolve finds the asset that a relation's value names: an Oid token, an
-// @alias or a name. null is true when the value says none.
+// @alias or a name. null is true when the value says none. What the caller does
+// not see is not found, by any of them.
 // Errors: fault.Invalid with the interface's messages.
 func (r *run) resolve(ctx context.Context, a *meta.Attr, v Value) (t target, null bool, err error) {
 	if v.isEmpty() || v.Kind == Text && v.Text == oid.Null {
@@ -25,6 +26,9 @@ func (r *run) resolve(ctx context.Context, a *meta.Attr, v Value) (t target, nul
 	var ok bool
 	if o, perr := oid.Parse(v.Text); perr == nil {
 		t, ok, err = r.refer(ctx, Ref{OID: o})
+		if err == nil && t.typ != nil && !r.visible(t) {
+			t, ok = target{}, false
+		}
 		if err == nil && !ok {
 			err = invalid(a)
 		}

@@ -19,6 +19,9 @@ func secretNames(m *meta.Model) map[string]bool {
 	return names
 }
 
+// IsSecret reports whether of an attribute with this name only a hash is kept.
+func (e *Engine) IsSecret(attr string) bool { return e.secrets[attr] }
+
 // Seal returns what is to be kept of a value for an attribute, for
 // Change.Sealed, when the attribute is a secret. Making it takes long, so it is
 // called before Write, which holds locks. What is no good as a secret is not

@@ -72,7 +72,7 @@ func (r *run) given(ctx context.Context, w *row) ([]Given, error) {
 			if err != nil {
 				return nil, err
 			}
-			if ok {
+			if ok && r.visible(t) {
 				g.OIDs = append(g.OIDs, oid.OID{Type: t.typ.Name, ID: t.typ.Shown(t.id)})
 			}
 		}

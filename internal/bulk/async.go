@@ -13,10 +13,12 @@ import (
 	"github.com/alds-dev/alds/internal/ledger"
 )
 
-// Actors resolves a member, by stored id, to what they may see now.
-// Errors: fault.NotFound.
+// Actors knows members by their stored id.
 type Actors interface {
+	// ActorOf resolves a member to what they may see now. Errors: fault.NotFound.
 	ActorOf(ctx context.Context, member int64) (auth.Actor, error)
+	// MayLogin reports whether a member could still send a request.
+	MayLogin(ctx context.Context, member int64) (bool, error)
 }
 
 // Async accepts requests to be carried out later, carries them out, and tells
@@ -123,14 +125,28 @@ func (a *Async) CarryOut(ctx context.Context) error {
 	return nil
 }
 
+// actor is who a request is carried out for. Errors: fault.Unproven when the
+// member could not send it any more.
+func (a *Async) actor(ctx context.Context, member int64) (auth.Actor, error) {
+	who, err := a.actors.ActorOf(ctx, member)
+	if fault.KindOf(err) == fault.NotFound {
+		return auth.Actor{}, fault.Unprovenf("The member no longer exists")
+	}
+	if err != nil {
+		return auth.Actor{}, err
+	}
+	may, err := a.actors.MayLogin(ctx, member)
+	if err == nil && !may {
+		err = fault.Unprovenf("The member may no longer log in")
+	}
+	return who, err
+}
+
 // carryOut runs one request under its claim, with the rights its member has now.
 func (a *Async) carryOut(ctx context.Context, c *ledger.Claim) error {
 	ctx, stop := c.Hold(ctx)
 	defer stop()
-	who, err := a.actors.ActorOf(ctx, c.Member)
-	if fault.KindOf(err) == fault.NotFound {
-		return fault.Unprovenf("The member no longer exists")
-	}
+	who, err := a.actor(ctx, c.Member)
 	if err != nil {
 		return err
 	}

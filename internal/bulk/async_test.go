@@ -21,7 +21,9 @@ import (
 )
 
 // members resolves everybody to the system member, but those who are gone.
-type members struct{ gone bool }
+type members struct{ gone, barred bool }
+
+func (m members) MayLogin(context.Context, int64) (bool, error) { return !m.barred, nil }
 
 func (m members) ActorOf(context.Context, int64) (auth.Actor, error) {
 	if m.gone {
@@ -229,6 +231,14 @@ func TestAcceptedRequestIsRefused(t *testing.T) {
 		}
 		if _, err := k.Progress(t.Context(), auth.System, left.ID); fault.KindOf(err) != fault.Unproven {
 			t.Errorf("of a member who is gone: %v", err)
+		}
+		left = k.accept(story, bulk.Options{})
+		barred := bulk.NewAsync(engine(t, d), members{barred: true}, nil, slog.New(slog.DiscardHandler))
+		if err := barred.CarryOut(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Progress(t.Context(), auth.System, left.ID); fault.KindOf(err) != fault.Unproven || fault.Public(err) != "The member may no longer log in" {
+			t.Errorf("of a member who may not log in any more: %v", err)
 		}
 		if k.stories() != 0 {
 			t.Errorf("%d stories", k.stories())

@@ -114,6 +114,7 @@ func (e *Engine) parse(who auth.Actor, body []byte, yaml bool, o Options) (paylo
 // carry does what a payload asks for. What it answers is kept for whoever sends
 // the request again, or for the claim under which it is carried out.
 func (e *Engine) carry(ctx context.Context, who auth.Actor, p payload, res *result, once ledger.Once) (answer []byte, err error) {
+	res.kept, res.isSecret = once.Key != "" || once.Claim != nil, e.assets.IsSecret
 	switch {
 	case p.Preview:
 		answer, err = e.preview(ctx, who, p.commands, p.cfg)
@@ -211,7 +212,8 @@ func guard(steps []*step, moment int64) error {
 // transaction.
 func (e *Engine) read(ctx context.Context, who auth.Actor, commands []command, res *result) ([]byte, error) {
 	var answer []byte
-	err := e.assets.DB().Read(ctx, func(tx *db.Tx) error {
+	err := e.assets.DB().Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
+		res.reset()
 		steps, err := e.project(ctx, tx, who, commands, res.cfg)
 		if err != nil {
 			return err
@@ -229,7 +231,7 @@ func (e *Engine) read(ctx context.Context, who auth.Actor, commands []command, r
 //	[{"@x": command}, ...]
 func (e *Engine) preview(ctx context.Context, who auth.Actor, commands []command, cfg config) ([]byte, error) {
 	var b []byte
-	err := e.assets.DB().Read(ctx, func(tx *db.Tx) error {
+	err := e.assets.DB().Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
 		steps, err := e.project(ctx, tx, who, commands, cfg)
 		if err != nil {
 			return err

@@ -26,6 +26,7 @@ type result struct {
 	began   time.Time
 	cfg     config
 	body    []byte // as sent: the places of failures are in it
+	kept    bool   // the answer is stored, so it shows no secrets
 	created tokens
 	changed tokens
 	ran     tokens
@@ -34,6 +35,7 @@ type result struct {
 	failed   int
 	places   []place
 	failedBy map[string]int // by verb, for the metrics
+	isSecret func(attr string) bool
 	rows     []byte
 	queries  int
 	beside   [][]byte // what each query asked beside its rows
@@ -78,6 +80,9 @@ func (r *result) add(t *tokens, o oid.OID) {
 //
 //	{"@x": {...}, "error": {"message": "...", "sourceCommandIndex": 0}}
 func (r *result) fail(s *step, err error) {
+	if r.kept {
+		s = withoutSecrets(s, r.isSecret)
+	}
 	b := r.failures
 	if r.failed > 0 {
 		b = append(b, ',')

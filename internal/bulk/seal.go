@@ -25,6 +25,39 @@ func (e *Engine) seal(ctx context.Context, commands []command) (map[*doc.Node]st
 	return sealed, nil
 }
 
+// withoutSecrets is a step with null in the place of every secret. Sent again as
+// it is, its command fails for the secret that it lacks.
+func withoutSecrets(s *step, isSecret func(attr string) bool) *step {
+	shown := *s
+	shown.node = hidden(s.node, isSecret)
+	shown.fields = make([]field, len(s.fields))
+	for i, f := range s.fields {
+		if shown.fields[i] = f; isSecret(f.name) {
+			shown.fields[i].node = &doc.Node{Kind: doc.Null, At: f.node.At}
+		} else {
+			shown.fields[i].node = hidden(f.node, isSecret)
+		}
+	}
+	return &shown
+}
+
+// hidden is a document with null in the place of every secret in it.
+func hidden(n *doc.Node, isSecret func(attr string) bool) *doc.Node {
+	if n == nil || n.IsScalar() {
+		return n
+	}
+	shown := *n
+	shown.Items = make([]doc.Node, len(n.Items))
+	for i := range n.Items {
+		if n.Kind == doc.Map && isSecret(n.Keys[i]) {
+			shown.Items[i] = doc.Node{Kind: doc.Null, At: n.Items[i].At}
+			continue
+		}
+		shown.Items[i] = *hidden(&n.Items[i], isSecret)
+	}
+	return &shown
+}
+
 func (e *Engine) sealNode(ctx context.Context, n *doc.Node, sealed map[*doc.Node]string) error {
 	for i := range n.Items {
 		v := &n.Items[i]

@@ -3,7 +3,6 @@ package delivery
 import (
 	"context"
 	"database/sql"
-	"net/url"
 
 	"github.com/alds-dev/alds/internal/db"
 )
@@ -55,13 +54,4 @@ func (s *Sender) readReceivers(ctx context.Context, q db.Querier, rest string, a
 		found[r.id] = &r
 	}
 	return rows.Err()
-}
-
-// shownURL is the target without what must not be logged or kept.
-func shownURL(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return ""
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

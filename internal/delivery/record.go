@@ -292,7 +292,7 @@ func (r *recorder) settleFailed(ctx context.Context, tx *db.Tx, res *result, now
 
 func why(res *result) string {
 	if res.err != nil {
-		return res.answer
+		return res.failure
 	}
 	return fmt.Sprintf("the receiver answered %d", res.status)
 }
@@ -320,7 +320,7 @@ func (r *recorder) after(ctx context.Context, all []*result) {
 		}
 		r.s.log.Info("delivery attempt failed", "delivery", res.d.ID, "subscription", res.d.Subscription,
 			"url", shownURL(res.receiver.url), "attempt", res.d.attempts+1, "status", res.status,
-			"outcome", res.outcome.String(), "duration_ms", res.took.Milliseconds(), "err", res.err)
+			"outcome", res.outcome.String(), "duration_ms", res.took.Milliseconds(), "err", res.failure)
 	}
 }
 

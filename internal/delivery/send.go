@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -61,7 +62,10 @@ type result struct {
 	headers    string // JSON object
 	authorized bool
 	took       time.Duration
-	err        error // why there was no answer
+	err        error  // why there was no answer; it may show secrets, see failure
+	failure    string // the same as it may be read; empty when there was an answer
+
+	secrets secretTexts // of the request
 }
 
 // send makes one attempt.
@@ -97,33 +101,38 @@ func (s *Sender) post(ctx context.Context, res *result) time.Duration {
 	defer cancel()
 	req, err := s.request(ctx, res)
 	if err != nil {
-		res.err = err
-		res.answer = brief(err.Error())
+		res.failed(err)
 		return 0
 	}
 	answer, err := s.client.Do(req)
 	if err != nil {
-		res.err = err
-		res.answer = brief(reason(err))
+		res.failed(err)
 		return 0
 	}
 	defer answer.Body.Close()
 	res.status = answer.StatusCode
-	res.headers = keptHeaders(answer.Header)
+	res.headers = keptHeaders(answer.Header, res.secrets)
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // what came before a failure is kept
-	res.answer = strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "\uFFFD")
+	res.answer = res.secrets.scrub(strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "\uFFFD"))
 	if len(res.answer) > maxAnswer {
 		res.answer = strings.ToValidUTF8(res.answer[:maxAnswer], "")
 	}
 	return retryAfter(answer.Header.Get("Retry-After"), time.Now())
 }
 
+// failed notes why there was no answer.
+func (r *result) failed(err error) {
+	r.err, r.failure = err, brief(r.secrets.scrub(reason(err)))
+	r.answer = r.failure
+}
+
 func (s *Sender) request(ctx context.Context, res *result) (*http.Request, error) {
 	d, r := res.d, res.receiver
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, bytes.NewReader(d.Payload))
 	if err != nil {
-		return nil, err
+		return nil, errors.New("the url of the subscription cannot be read") // the cause would show it
 	}
+	res.secrets = secretsOf(req.URL, "")
 	at := time.Now().Unix()
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", userAgent)
@@ -135,7 +144,7 @@ func (s *Sender) request(ctx context.Context, res *result) (*http.Request, error
 			return nil, errors.New("the authorization header cannot be decrypted")
 		}
 		req.Header.Set("Authorization", string(plain))
-		res.authorized = true
+		res.authorized, res.secrets = true, secretsOf(req.URL, string(plain))
 	}
 	return req, s.addSignature(req, res, at)
 }
@@ -169,7 +178,8 @@ func (s *Sender) addSignature(req *http.Request, res *result, at int64) error {
 	return nil
 }
 
-// reason is a failure without the target's address, which may hold secrets.
+// reason is a failure without the addresses that net/http puts into it, which
+// may hold secrets: the receiver's own, and the one a redirect points to.
 func reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer in time"
@@ -177,17 +187,20 @@ func reason(err error) string {
 	if lookup, ok := errors.AsType[*net.DNSError](err); ok { // without the server that was asked
 		return "lookup " + lookup.Name + ": " + lookup.Err
 	}
-	if inner := errors.Unwrap(err); inner != nil { // url.Error
-		return inner.Error()
+	if asked, ok := errors.AsType[*url.Error](err); ok {
+		err = asked.Err
 	}
-	return err.Error()
+	if text := err.Error(); !strings.HasPrefix(text, "failed to parse Location header") {
+		return text
+	}
+	return "the address of its redirect cannot be read"
 }
 
-func keptHeaders(h http.Header) string {
+func keptHeaders(h http.Header, secrets secretTexts) string {
 	kept := map[string]string{}
 	size := 0
 	for name, values := range h {
-		value := strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
+		value := secrets.header(name, strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD"))
 		if size += len(name) + len(value); size <= maxHeaders {
 			kept[name] = value
 		}

@@ -1,0 +1,76 @@
+package ledger_test
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/ledger"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// However a request that was accepted for later ends, its body is gone with the
+// statement that ends it: from the row, and from the file of SQLite.
+func TestTheBodyOfAFinishedRequestIsGone(t *testing.T) {
+	const body = "a body that nobody needs any more"
+	endings := map[string]func(t *testing.T, b *ledger.Book, d *db.DB, c *ledger.Claim) error{
+		"answered": func(t *testing.T, _ *ledger.Book, _ *db.DB, c *ledger.Claim) error {
+			return c.Answer(t.Context(), []byte("{}"))
+		},
+		"refused": func(t *testing.T, _ *ledger.Book, _ *db.DB, c *ledger.Claim) error {
+			return c.Refuse(t.Context(), fault.Invalidf(0, "No"))
+		},
+		"answered with its change": func(t *testing.T, b *ledger.Book, d *db.DB, c *ledger.Claim) error {
+			e, _, err := b.Enter(t.Context(), member, c.ID, ledger.Once{Hash: hash, Claim: c})
+			if err != nil {
+				return err
+			}
+			defer e.Leave()
+			return d.Write(t.Context(), func(tx *db.Tx) error { return e.Keep(t.Context(), tx, []byte("{}")) })
+		},
+		"given up": func(t *testing.T, b *ledger.Book, d *db.DB, _ *ledger.Claim) error {
+			for range 4 {
+				expire(t, d)
+				claim(t, b)
+			}
+			expire(t, d)
+			if c := claim(t, b); c != nil {
+				t.Errorf("claimed a sixth time")
+			}
+			return nil
+		},
+	}
+	for _, dialect := range []string{"mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			url := testdb.URL(t, dialect)
+			d, err := db.Open(t.Context(), url, db.Options{MaxConns: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = d.Close() }()
+			b := ledger.New(d)
+			for what, end := range endings {
+				accept(t, b, "", strings.Repeat(body+" ", 500))
+				if err := end(t, b, d, claim(t, b)); err != nil {
+					t.Fatalf("%s: %v", what, err)
+				}
+			}
+			var left, done int
+			err = d.QueryRow(t.Context(), `SELECT COUNT(request), COUNT(*) FROM bulk_request WHERE status <> 0`).Scan(&left, &done)
+			if err != nil || left != 0 || done != len(endings) {
+				t.Errorf("%d bodies left of %d finished requests, %v", left, done, err)
+			}
+			if err := d.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if file, ok := strings.CutPrefix(url, "sqlite:"); ok {
+				if b, err := os.ReadFile(file); err != nil || bytes.Contains(b, []byte(body)) {
+					t.Errorf("the file still has the body, %v", err)
+				}
+			}
+		})
+	}
+}

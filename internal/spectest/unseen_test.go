@@ -1,0 +1,215 @@
+package spectest
+
+import (
+	"encoding/base64"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// unseenRequests are sent once about what the caller does not see and once
+// about what does not exist. {name} and {number} stand for those of an epic,
+// {epic}, {story} and {project} for Oids, {called} for the name of a project,
+// {epic.id} for a number in a path, {tag} for a tag; {mine} is a project,
+// {seen} a story and {above} an epic that the caller does see.
+var unseenRequests = []string{
+	// Values of relations: by Oid, by name, by number.
+	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Super": "{epic}"}]`,
+	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Super": "{epic}:1234567"}]`,
+	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Super": "{name}"}]`,
+	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Super": "{number}"}]`,
+	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{project}"}]`,
+	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{called}"}]`,
+	`POST /api/asset [{"AssetType": "Scope", "Name": "x", "Parent": "{called}", "BeginDate": "2026-01-01"}]`,
+	`POST /api/asset [{"AssetType": "Scope", "Name": "x", "Parent": "{project}", "BeginDate": "2026-01-01"}]`,
+	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Dependencies": ["{seen}", "{story}"]}]`,
+	`POST /api/asset [{"AssetType": "Epic", "Name": "x", "Scope": "{mine}", "Subs": ["{name}"]}]`,
+	`POST /api/asset [{"AssetType": "Epic", "Name": "x", "Scope": "{mine}", "Subs": ["{epic}", {"AssetType": "Story", "Name": "y"}]}]`,
+	`POST /api/asset [{"AssetType": "Epic", "Name": "x", "Scope": "{mine}", "Subs": [{"AssetType": "Story", "Name": "y", "Dependencies": "{name}"}]}]`,
+	`POST /api/asset [{"AssetType": "Task", "Name": "x", "Parent": "{story}"}]`,
+	`POST /api/asset [{"AssetType": "Test", "Name": "x", "Parent": "{number}"}]`,
+	`POST /api/asset [{"AssetType": "Note", "Name": "x", "Asset": "{epic}"}]`,
+	`POST /api/asset [{"from": "{seen}", "update": {"Super": "{epic}"}}]`,
+	`POST /api/asset [{"from": "{seen}", "update": {"Super": "{name}"}}]`,
+	`POST /api/asset [{"from": "{seen}", "update": {"Scope": "{project}"}}]`,
+	`POST /api/asset [{"from": "{above}", "update": {"Subs": ["{story}"]}}]`,
+	`POST /api/asset [{"from": "{seen}", "update": {"Dependencies": {"add": ["{name}"]}}}]`,
+	`POST /api/asset [{"from": "{seen}", "update": {"Dependencies": {"remove": ["{story}"]}}}]`,
+	`POST /api/asset [{"from": "{seen}", "update": {"Dependencies": {"remove": ["{name}"]}}}]`,
+	`POST /api/asset [{"from": "{seen}", "update": {"Dependencies": {"find": "{story}", "replace": "{seen}"}}}]`,
+	`POST /api/asset [{"from": "{seen}", "update": {"Dependencies": {"find": "{seen}", "replace": "{story}"}}}]`,
+	`POST /api/asset [{"from": "{seen}", "update": {"Order": {"Before": "{story}"}}}]`,
+	`POST /api/asset [{"from": "{seen}", "update": {"Order": {"After": "{number}"}}}]`,
+	`POST /api/asset [{"oid": "{seen}", "update": {"Super": {"add": ["{epic}"], "remove": []}}}]`,
+	`POST /api/asset [{"@a": {"AssetType": "Story", "Name": "x", "Scope": "{called}"}}, {"from": "@a", "update": {"Name": "y"}}]`,
+	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Super": {"from": "Epic", "where": {"Name": "{name}"}}}]`,
+	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Super": {"from": "{epic}"}}]`,
+	`POST /api/asset [{"AssetType": "Story", "Name": "x", "#ContextOid": "{epic}"}]`,
+	`POST /api/asset?previewOnly=true [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Super": "{name}"}]`,
+	`POST /api/asset?atomic=true [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Super": "{epic}"}]`,
+	`POST /rest-1.v1/Data/Story {"Attributes": {"Name": "x", "Scope": "{called}"}}`,
+	`POST /rest-1.v1/Data/Story {"Attributes": {"Name": "x", "Scope": "{mine}", "Super": "{epic}"}}`,
+	`POST /rest-1.v1/Data/Story {"Attributes": {"Name": "x", "Scope": "{mine}", "Super": "{name}"}}`,
+	`POST /rest-1.v1/Data/Story?ctx={epic} {"Attributes": {"Name": "x"}}`,
+	`POST /rest-1.v1/Data/Story/{seen.id} {"Attributes": {"Super": {"value": "{number}", "act": "set"}}}`,
+	`POST /rest-1.v1/Data/Story/{seen.id} {"Attributes": {"Dependencies": {"value": [{"idref": "{story}", "act": "remove"}]}}}`,
+	// Arguments of operations.
+	`POST /api/asset [{"from": "{me}", "execute": {"op": "AssignToScopeWithRole", "args": {"Scope": "{project}", "Role": "Role:4", "IsOwner": false}}}]`,
+	`POST /api/asset [{"from": "{me}", "execute": {"op": "AssignToScopeWithRole", "args": {"Scope": "{called}", "Role": "Role:4", "IsOwner": false}}}]`,
+	// The asset that a request is about.
+	`POST /api/asset [{"from": "{epic}", "update": {"Name": "y"}}]`,
+	`POST /api/asset [{"oid": "{epic}", "update": {"Name": "y"}}]`,
+	`POST /api/asset [{"from": "{epic}", "execute": "Delete"}]`,
+	`POST /api/asset [{"from": "{project}", "execute": {"op": "AssignMemberWithRole", "args": {"Member": "{me}", "Role": "Role:4", "IsOwner": false}}}]`,
+	`POST /api/asset [{"from": "Epic", "where": {"Name": "{name}"}, "update": {"Name": "y"}}]`,
+	`POST /api/asset [{"from": "{epic}", "where": {"IsDeleted": false}, "update": {"Name": "y"}}]`,
+	`POST /api/asset [{"from": "{epic}", "select": ["Name", "Subs.@Count"]}]`,
+	`POST /rest-1.v1/Data/Epic/{epic.id} {"Attributes": {"Name": "y"}}`,
+	`POST /rest-1.v1/Data/Epic/{epic.id}?op=Delete `,
+	`GET /rest-1.v1/Data/Epic/{epic.id}`,
+	`GET /rest-1.v1/Data/Epic/{epic.id}/1234567`,
+	`GET /rest-1.v1/Data/Epic/{epic.id}/Name`,
+	`GET /rest-1.v1/Hist/Epic/{epic.id}`,
+	`GET /rest-1.v1/New/Story?ctx={epic}`,
+	`GET /rest-1.v1/Data/Story?where=Super='{epic}'`,
+	`GET /rest-1.v1/Data/Epic?find={name}&findin=Name`,
+	// Queries.
+	`POST /query.v1 {"from": "{epic}", "select": ["Name"]}`,
+	`POST /query.v1 {"from": "{epic}", "select": ["Name"], "asof": "All"}`,
+	`POST /query.v1 {"from": "Story", "where": {"Super": "{epic}"}, "select": ["Name"]}`,
+	`POST /query.v1 {"from": "Story", "filter": ["Super!='{epic}'"], "select": ["Name"]}`,
+	`POST /query.v1 {"from": "Story", "filter": ["Super.Name='{name}'"], "select": ["Name"]}`,
+	`POST /query.v1 {"from": "Story", "filter": ["SuperMeAndUp='{epic}'"], "select": ["Name"]}`,
+	`POST /query.v1 {"from": "Story", "filter": ["Dependants='{story}'"], "select": ["Name"]}`,
+	`POST /query.v1 {"from": "Story", "filter": ["Dependants.@Count='1'"], "select": ["Name"]}`,
+	`POST /query.v1 {"from": "Story", "select": ["Dependants[ID='{story}'].@Count", "Dependants[Number='{number}'].@Count"]}`,
+	`POST /query.v1 {"from": "Story", "filter": ["Scope='{project}'"], "select": ["Name"]}`,
+	`POST /query.v1 {"from": "Story", "filter": ["Scope.ParentMeAndUp='{project}'"], "select": ["Name"]}`,
+	`POST /query.v1 {"from": "Workitem", "find": "{name}", "select": ["Name"]}`,
+	`POST /query.v1 {"from": "Workitem", "find": "{number}", "findin": ["Number"], "select": ["Name"], "total": true}`,
+	`POST /query.v1 {"from": "Member", "where": {"IsSelf": true}, "select": ["Name", "OwnedWorkitems[ID='{story}'].@Count"]}`,
+	`POST /query.v1 {"from": "Story", "select": ["Name"], "sort": ["Super.Name"], "group": [{"from": "Super", "select": ["Name"]}]}`,
+	// Everything else.
+	`GET /api/tags?tag={tag}`,
+	`GET /api/tags/command/search?term={tag}`,
+	`GET /ui.v1/DTO/MemberScopeRoles/ByProject?where=ID='{project}'`,
+}
+
+// What differs between two answers to the same request: ids of requests, times,
+// and assets that were made.
+var (
+	madeUp  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[0-9:.]+Z?|"duration":"[^"]*"|"durationSeconds":[0-9.e-]+`)
+	newOids = regexp.MustCompile(`[A-Z][A-Za-z]+:\d{4,}(:\d+)?`)
+)
+
+// TestWhatIsUnseenIsAsUnknown: a caller gets the same answer, to the letter,
+// about what lies in a project that is hidden from him and about what does not
+// exist.
+func TestWhatIsUnseenIsAsUnknown(t *testing.T) {
+	for _, dialect := range []string{"mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			base, _ := startService(t, dialect)
+			u := newUnseen(t, base)
+			before := u.everything()
+			for _, request := range unseenRequests {
+				unseen, unknown := u.answer(t, request, u.hidden), u.answer(t, request, u.nobody)
+				if unseen != unknown {
+					t.Errorf("%s\nunseen:  %s\nunknown: %s", request, unseen, unknown)
+				}
+			}
+			if now := u.everything(); now != before {
+				t.Errorf("something hidden was written: %s, before %s", now, before)
+			}
+		})
+	}
+}
+
+// unseen is a service with a member who sees one of two projects.
+type unseen struct {
+	*run
+	common, hidden, nobody map[string]string
+	login                  string
+}
+
+func newUnseen(t *testing.T, base string) *unseen {
+	t.Helper()
+	u := &unseen{run: &run{t: t, base: base, vars: map[string]string{"word": "hush"}}}
+	u.login = "Basic " + base64.StdEncoding.EncodeToString([]byte("hush:pass-hush"))
+	u.makeScope()
+	made := `POST /api/asset
+
+[
+  {"@m": {"AssetType": "Member", "Name": "hush", "Nickname": "hush", "Username": "hush", "Password": "pass-hush", "DefaultRole": "Role:4"}},
+  {"@mine": {"AssetType": "Scope", "Name": "mine", "Parent": "{{scope}}", "BeginDate": "2026-01-01"}},
+  {"@hidden": {"AssetType": "Scope", "Name": "PROJECTSECRET", "Parent": "{{scope}}", "BeginDate": "2026-01-01"}},
+  {"@e": {"AssetType": "Epic", "Name": "EPICSECRET", "Scope": "@hidden"}},
+  {"@above": {"AssetType": "Epic", "Name": "above", "Scope": "@mine", "Super": "@e"}},
+  {"@seen": {"AssetType": "Story", "Name": "seen", "Scope": "@mine", "Super": "@e", "Owners": "@m"}},
+  {"AssetType": "Story", "Name": "STORYSECRET", "Scope": "@hidden", "Super": "@above", "Owners": "@m", "Dependencies": "@seen", "TaggedWith": ["TAGSECRET"]},
+  {"from": "@mine", "execute": {"op": "AssignMemberWithRole", "args": {"Member": "@m", "Role": "Role:4", "IsOwner": false}}}
+]`
+	for _, step := range [][2]string{
+		{u.fill(made), "me = assetsCreated.oidTokens.0\nmine = assetsCreated.oidTokens.1\nproject = assetsCreated.oidTokens.2\n" +
+			"epic = assetsCreated.oidTokens.3\nabove = assetsCreated.oidTokens.4\nseen = assetsCreated.oidTokens.5\nstory = assetsCreated.oidTokens.6"},
+	} {
+		if problem := u.ask(step[0]) + u.capture(step[1]); problem != "" {
+			t.Fatalf("%s\n%s", problem, u.body)
+		}
+	}
+	if problem := u.ask(u.fill(`POST /query.v1`+"\n\n"+`{"from": "{{epic}}", "select": ["Number"]}`)) + u.capture("number = 0.0.Number"); problem != "" {
+		t.Fatalf("%s\n%s", problem, u.body)
+	}
+	v := u.vars
+	u.common = map[string]string{"mine": v["mine"], "seen": v["seen"], "seen.id": v["seen.id"], "above": v["above"], "me": v["me"]}
+	u.hidden = map[string]string{
+		"epic": v["epic"], "epic.id": v["epic.id"], "story": v["story"], "project": v["project"],
+		"name": "EPICSECRET", "number": v["number"], "called": "PROJECTSECRET", "tag": "TAGSECRET",
+	}
+	u.nobody = map[string]string{
+		"epic": "Epic:9991", "epic.id": "9991", "story": "Story:9992", "project": "Scope:9993",
+		"name": "EPICNOBODY", "number": v["number"][:len(v["number"])-3] + "999", "called": "PROJECTNOBODY", "tag": "TAGNOBODY",
+	}
+	return u
+}
+
+// answer sends a request about certain things and returns what came, the
+// things' names and what is made up aside.
+func (u *unseen) answer(t *testing.T, request string, about map[string]string) string {
+	t.Helper()
+	method, rest, _ := strings.Cut(request, " ")
+	path, body, _ := strings.Cut(rest, " ")
+	text := method + " " + path + "\nAuthorization: " + u.login + "\n\n" + body
+	for name, value := range u.common {
+		text = strings.ReplaceAll(text, "{"+name+"}", value)
+	}
+	for name, value := range about {
+		text = strings.ReplaceAll(text, "{"+name+"}", value)
+	}
+	if problem := u.ask(text); problem != "" {
+		t.Fatalf("%s: %s", text, problem)
+	}
+	answer := fmt.Sprintf("%d %s", u.status, madeUp.ReplaceAllString(string(u.body), "…"))
+	for _, names := range []map[string]string{about, u.common} {
+		for _, name := range []string{"epic", "story", "project", "name", "number", "called", "tag", "epic.id", "mine", "seen", "above", "me"} {
+			if value := names[name]; value != "" {
+				answer = strings.ReplaceAll(answer, value, "{"+name+"}")
+			}
+		}
+	}
+	return newOids.ReplaceAllString(answer, "…")
+}
+
+// everything tells of all that is hidden from the member, as an administrator
+// reads it.
+func (u *unseen) everything() string {
+	u.t.Helper()
+	problem := u.ask(u.fill("POST /query.v1\n\n" + `[
+		{"from": "Workitem", "where": {"Scope": "{{project}}"}, "select": ["Name", "Moment", "Super", "Subs", "Dependants", "Dependencies", "TaggedWith"]},
+		{"from": "{{project}}", "select": ["Name", "Moment", "Members", "Workitems", "Children"]}
+	]`))
+	if problem != "" {
+		u.t.Fatal(problem)
+	}
+	return string(u.body)
+}

@@ -1,0 +1,1 @@
+ALTER TABLE `access_token` ADD COLUMN `ends_with_password` TINYINT UNSIGNED NOT NULL DEFAULT 0;

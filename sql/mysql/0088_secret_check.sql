@@ -1,0 +1,5 @@
+CREATE TABLE IF NOT EXISTS `secret_check` (
+  `id` SMALLINT NOT NULL,
+  `sealed` VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  PRIMARY KEY (`id`)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci;

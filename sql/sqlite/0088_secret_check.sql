@@ -1,0 +1,4 @@
+CREATE TABLE IF NOT EXISTS "secret_check" (
+  "id" INTEGER NOT NULL PRIMARY KEY,
+  "sealed" TEXT NOT NULL
+);
