@@ -61,7 +61,7 @@ func (d *Database) Token(ctx context.Context, username string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return logins.CreateToken(ctx, username, "bench")
+	return logins.CreateToken(ctx, username, auth.TokenOptions{Name: "bench"})
 }
 
 // Close drops the database unless it is to be kept.

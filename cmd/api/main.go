@@ -1,5 +1,5 @@
 // Command api serves the HTTP interface. `api migrate` brings the schema up to date,
-// `api token create` makes an access token.
+// `api token create|list|revoke` makes, lists and ends access tokens.
 package main
 
 import (

@@ -32,15 +32,17 @@ const checkTimeout = 2 * time.Second
 
 // Server answers the three paths; make it with New.
 type Server struct {
-	checks   []Check
+	checks   atomic.Pointer[[]Check]
 	log      *slog.Logger
 	draining atomic.Bool
 	http     *http.Server
 }
 
-// New builds a Server that is not serving yet.
+// New builds a Server that is not serving yet. checks are what readiness needs,
+// until Watch says otherwise.
 func New(checks []Check, metrics prometheus.Gatherer, log *slog.Logger) *Server {
-	s := &Server{checks: checks, log: log}
+	s := &Server{log: log}
+	s.Watch(checks)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, report{Status: "ok"}) })
 	mux.HandleFunc("GET /readyz", s.ready)
@@ -54,6 +56,9 @@ func New(checks []Check, metrics prometheus.Gatherer, log *slog.Logger) *Server 
 	}
 	return s
 }
+
+// Watch makes readiness depend on checks from now on, and on no others.
+func (s *Server) Watch(checks []Check) { s.checks.Store(&checks) }
 
 // Serve answers requests from l until Shutdown.
 func (s *Server) Serve(l net.Listener) error {
@@ -83,9 +88,10 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
 	defer cancel()
-	rep, status := report{Status: "ok", Checks: make(map[string]string, len(s.checks))}, http.StatusOK
-	for i, err := range s.runAll(ctx) {
-		c := s.checks[i]
+	checks := *s.checks.Load()
+	rep, status := report{Status: "ok", Checks: make(map[string]string, len(checks))}, http.StatusOK
+	for i, err := range runAll(ctx, checks) {
+		c := checks[i]
 		if err == nil {
 			rep.Checks[c.Name] = "ok"
 			continue
@@ -101,10 +107,10 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	answer(w, status, rep)
 }
 
-func (s *Server) runAll(ctx context.Context) []error {
-	errs := make([]error, len(s.checks))
+func runAll(ctx context.Context, checks []Check) []error {
+	errs := make([]error, len(checks))
 	var wg sync.WaitGroup
-	for i, c := range s.checks {
+	for i, c := range checks {
 		wg.Go(func() { errs[i] = c.Run(ctx) })
 	}
 	wg.Wait()

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -315,9 +316,15 @@ func TestRefusesToStart(t *testing.T) {
 			map[string]string{"ALDS_WEBHOOK_RETRY_SCHEDULE": "soon", "ALDS_MAX_BODY": "big"},
 			[]string{"ALDS_WEBHOOK_RETRY_SCHEDULE", "ALDS_MAX_BODY"},
 		},
-		{"nobody answers at the database", API, map[string]string{
-			"DATABASE_URL": "mysql://root:hush@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey,
-		}, []string{"open the database"}},
+		{"nobody may log in to the database so", API, map[string]string{
+			"DATABASE_URL": strings.Replace(testdb.EmptyURL(t, "mysql"), "//root@", "//nobody:hush@", 1), "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey,
+		}, []string{"open the database", "Access denied"}},
+		{"there is no such database", Worker, map[string]string{
+			"DATABASE_URL": testdb.EmptyURL(t, "mysql") + "_none", "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey,
+		}, []string{"open the database", "Unknown database"}},
+		{"the schema is old", Scheduler, map[string]string{
+			"DATABASE_URL": testdb.EmptyURL(t, "mysql"), "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey,
+		}, []string{"the database is not ready", "run `api migrate`"}},
 		{"the port is taken", Standalone, map[string]string{"ALDS_ADDR": taken.Addr().String()}, []string{"already in use", "PORT or ALDS_ADDR"}},
 		{"others could reach the default password", Standalone, map[string]string{"ALDS_ADDR": "0.0.0.0:0"}, []string{"refusing to listen", "admin"}},
 		{"others could reach it through the admin listener", Standalone, map[string]string{"ALDS_ADDR": "127.0.0.1:0", "ALDS_ADMIN_ADDR": "0.0.0.0:0"}, []string{"refusing to listen"}},
@@ -351,9 +358,16 @@ func TestCommandsRefuse(t *testing.T) {
 		"a flag nobody knows":      {"token", "create", "--shout"},
 		"a token for no one":       {"token", "create", "--name", "x"},
 		"a token without a reason": {"token", "create", "--member", "admin"},
+		"a token that is over":     {"token", "create", "--member", "admin", "--name", "x", "--expires", "2020-01-01"},
+		"a token until some day":   {"token", "create", "--member", "admin", "--name", "x", "--expires", "soon"},
+		"a token until now":        {"token", "create", "--member", "admin", "--name", "x", "--expires", "0s"},
+		"a list of what":           {"token", "list", "admin"},
+		"revoking nothing":         {"token", "revoke"},
+		"revoking two":             {"token", "revoke", "a", "b"},
+		"an unknown token command": {"token", "destroy"},
 	} {
-		if err := command(t.Context(), args, func(string) string { return "" }, io.Discard, io.Discard, API); err == nil {
-			t.Errorf("%s: accepted", why)
+		if err := command(t.Context(), args, func(string) string { return "" }, io.Discard, io.Discard, API); !errors.Is(err, errUsage) {
+			t.Errorf("%s: %v", why, err)
 		}
 	}
 }

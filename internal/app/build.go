@@ -2,10 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -19,6 +21,7 @@ import (
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/httpapi"
 	"github.com/alds-dev/alds/internal/jobs"
+	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/rest"
 	"github.com/alds-dev/alds/internal/roles"
@@ -35,7 +38,10 @@ type service struct {
 	metrics *prometheus.Registry
 	public  string // base URL as others see it
 
+	memory *memory.Budget
+
 	db     *db.DB
+	box    *secret.Box // of the roles, and of what migrates
 	model  *meta.Model
 	auth   *auth.Service
 	embed  *jobs.Embed // nil unless the queue is embedded
@@ -46,25 +52,43 @@ type service struct {
 	api    *httpapi.API
 	admin  *admin.Server
 
+	waiting    atomic.Pointer[error] // why the database is not ready yet
+	adminEnded chan error
+
 	closers []func() error // in the order of opening
 }
 
 // open reads the settings and opens what every command needs: the database,
-// the model and the logins.
+// the model and the logins. It does not wait for a database that is away.
 func open(ctx context.Context, getenv func(string) string, stderr io.Writer, role Role) (*service, error) {
-	cfg, err := config.FromEnv(getenv, role.standalone)
+	s, err := load(getenv, stderr, role)
 	if err != nil {
-		return nil, fmt.Errorf("settings:\n%w", err)
-	}
-	s := &service{role: role, cfg: cfg, log: newLogger(stderr, cfg.LogLevel), metrics: newRegistry(), model: meta.Default()}
-	if err := s.openDB(ctx); err != nil {
 		return nil, err
 	}
-	if s.auth, err = auth.New(s.db, s.model, auth.Options{Metrics: s.metrics}); err != nil {
+	if err := s.connect(ctx); err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// load reads the settings and makes what needs no database.
+func load(getenv func(string) string, stderr io.Writer, role Role) (*service, error) {
+	cfg, err := config.FromEnv(getenv, role.standalone)
+	if err != nil {
+		return nil, fmt.Errorf("settings:\n%w", err)
+	}
+	return &service{role: role, cfg: cfg, log: newLogger(stderr, cfg.LogLevel), metrics: newRegistry(), model: meta.Default(), memory: newBudget(cfg.BodyMemory)}, nil
+}
+
+// connect opens the database and the logins in it.
+// Errors: fault.Transient when the database does not answer.
+func (s *service) connect(ctx context.Context) (err error) {
+	if err := s.openDB(ctx); err != nil {
+		return err
+	}
+	s.auth, err = auth.New(s.db.Lookup(), s.model, auth.Options{Metrics: s.metrics})
+	return err
 }
 
 func (s *service) openDB(ctx context.Context) (err error) {
@@ -90,24 +114,20 @@ func (s *service) build(l listeners) error {
 	if l.http != nil {
 		s.public = s.cfg.BaseURL(l.http.Addr().String())
 	}
-	box, err := s.box()
-	if err != nil {
-		return err
-	}
 	if err := s.openQueue(); err != nil {
 		return err
 	}
 	finder := find.New(s.db, s.model)
+	finder.MaxAnswer = int64(s.cfg.MaxAnswer)
 	finder.Register(s.metrics)
 	s.hooks = webhook.New(s.db, s.model, webhook.Options{
-		Find: finder, Actors: s.auth, Box: box, Public: s.public, MaxEnabled: s.cfg.WebhookMaxEnabled,
+		Find: finder, Actors: s.auth, Box: s.box, Public: s.public, MaxEnabled: s.cfg.WebhookMaxEnabled,
 		DisableAfter: s.cfg.WebhookDisableAfter, Keep: s.cfg.WebhookKeep,
 		Log: s.component("webhook"), Metrics: s.metrics,
 	})
 	if s.role.http || s.role.works {
 		s.buildWrites(finder)
 	}
-	s.admin = admin.New(s.checks(), s.metrics, s.component("admin"))
 	return nil
 }
 
@@ -124,6 +144,11 @@ func (s *service) buildWrites(finder *find.Finder) {
 	if !s.role.http {
 		return
 	}
+	o := httpapi.Options{
+		Instance: s.cfg.Instance, MaxBody: s.cfg.MaxBody, Timeout: s.cfg.RequestTimeout, Public: s.public,
+		Log: s.component("httpapi"), Metrics: s.metrics,
+	}
+	s.bounds(&o)
 	s.api = httpapi.New(httpapi.Engines{
 		Credentials: s.auth,
 		Bulk:        commands{engine, s.async},
@@ -132,10 +157,7 @@ func (s *service) buildWrites(finder *find.Finder) {
 		Roles:       roles.New(s.db, s.model, finder),
 		Tags:        tags.New(assets),
 		Webhooks:    webhooks{s.hooks},
-	}, httpapi.Options{
-		Instance: s.cfg.Instance, MaxBody: s.cfg.MaxBody, Timeout: s.cfg.RequestTimeout,
-		Log: s.component("httpapi"), Metrics: s.metrics,
-	})
+	}, o)
 }
 
 // openQueue opens the queue, embedded when no address is given.
@@ -156,16 +178,32 @@ func (s *service) openQueue() (err error) {
 	return nil
 }
 
-// box seals what is stored encrypted; standalone makes its own key.
-func (s *service) box() (*secret.Box, error) {
-	if s.cfg.SecretKeyFile == "" {
-		return secret.New([]byte(s.cfg.SecretKey.Reveal()))
+// openBox makes what seals stored secrets; standalone makes its own key.
+func (s *service) openBox() (err error) {
+	key := []byte(s.cfg.SecretKey.Reveal())
+	if s.cfg.SecretKeyFile != "" {
+		if key, err = secret.KeyFile(s.cfg.SecretKeyFile); err != nil {
+			return fmt.Errorf("the key for stored secrets: %w", err)
+		}
 	}
-	key, err := secret.KeyFile(s.cfg.SecretKeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("the key for stored secrets: %w", err)
+	s.box, err = secret.New(key)
+	return err
+}
+
+// checkKey refuses a key that is not the one with which this database's secrets
+// are sealed, and says what to do.
+func (s *service) checkKey(ctx context.Context) error {
+	err := webhook.CheckKey(ctx, s.db, s.box, s.component("webhook"))
+	if !errors.Is(err, webhook.ErrKey) {
+		return err
 	}
-	return secret.New(key)
+	is, where := "ALDS_SECRET_KEY", "in ALDS_SECRET_KEY"
+	if s.cfg.SecretKeyFile != "" {
+		is, where = "the key in "+s.cfg.SecretKeyFile, "in that file"
+	}
+	return fmt.Errorf("%s is not the key with which the secrets in this database are sealed "+
+		"(authorization headers and signing secrets of webhook subscriptions): put the key that was used before %s; "+
+		"docs/operations.md says what to do when it is lost", is, where)
 }
 
 func (s *service) checks() []admin.Check {

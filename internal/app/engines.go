@@ -28,8 +28,8 @@ type reader struct {
 
 // Rows answers query.v1. Shape: [[row, …], …], one list per query; beside it
 // [{"next": …, "total": …, "explain": …}, …] when a query asks for any of that.
-// What nothing bounds is streamed, unless something is asked beside the rows,
-// which goes into the header before them.
+// The answer is streamed, unless something is asked beside the rows, which goes
+// into the header before them.
 func (r reader) Rows(ctx context.Context, who auth.Actor, d httpapi.Doc) (httpapi.Answer, error) {
 	nodes, err := doc.Parse(d.Body, d.YAML)
 	if err != nil {
@@ -39,17 +39,32 @@ func (r reader) Rows(ctx context.Context, who auth.Actor, d httpapi.Doc) (httpap
 	if err != nil {
 		return httpapi.Answer{}, err
 	}
-	if !slices.ContainsFunc(requests, unbounded) || slices.ContainsFunc(requests, find.HasBeside) {
-		body, beside, err := r.results(ctx, r.find, who, requests)
+	if slices.ContainsFunc(requests, find.HasBeside) {
+		body, beside, err := r.results(ctx, r.find.Into(nil), who, requests)
 		return httpapi.Answer{Body: body, Result: find.Beside(beside)}, err
 	}
-	for _, q := range requests { // while an error still has its status
-		if err := r.find.Check(q); err != nil {
+	checked := len(requests) == 1 // which finds its errors before it hands anything on
+	check := func() error {
+		for i := 0; i < len(requests) && !checked; i++ {
+			if err := r.find.Check(requests[i]); err != nil {
+				return err
+			}
+		}
+		checked = true
+		return nil
+	}
+	if slices.ContainsFunc(requests, unbounded) {
+		if err := check(); err != nil {
 			return httpapi.Answer{}, err
 		}
 	}
 	return httpapi.Answer{Stream: func(ctx context.Context, flush httpapi.Flush) ([]byte, error) {
-		body, _, err := r.results(ctx, r.find.Into(find.Flush(flush)), who, requests)
+		body, _, err := r.results(ctx, r.find.Into(func(w []byte) ([]byte, error) {
+			if err := check(); err != nil { // while an error still has its status
+				return nil, err
+			}
+			return flush(w)
+		}), who, requests)
 		return body, err
 	}}, nil
 }
@@ -65,7 +80,8 @@ func (r reader) results(ctx context.Context, f *find.Finder, who auth.Actor, req
 		body, beside[0], err = f.Answer(ctx, nil, who, requests[0], body)
 		return append(body, ']'), beside, err
 	}
-	err = r.db.Read(ctx, func(tx *db.Tx) (err error) {
+	err = r.db.Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) (err error) {
+		body = append(body[:0], '[')
 		for i, q := range requests {
 			if i > 0 {
 				body = append(body, ',')
@@ -80,7 +96,7 @@ func (r reader) results(ctx context.Context, f *find.Finder, who auth.Actor, req
 }
 
 // Assets answers a read by path.
-func (r reader) Assets(ctx context.Context, who auth.Actor, p httpapi.PathRead) (httpapi.Answer, error) {
+func (r reader) Assets(_ context.Context, who auth.Actor, p httpapi.PathRead) (httpapi.Answer, error) {
 	params := make(url.Values, len(p.Params))
 	for name, value := range p.Params {
 		params[name] = []string{value}
@@ -91,10 +107,6 @@ func (r reader) Assets(ctx context.Context, who auth.Actor, p httpapi.PathRead) 
 	}
 	q.History = p.Hist
 	shape := find.Rest{Base: p.Base}
-	if find.Bounded(q) {
-		body, err := r.find.Assets(ctx, nil, who, q, shape, nil)
-		return httpapi.Answer{Body: body}, err
-	}
 	return httpapi.Answer{Stream: func(ctx context.Context, flush httpapi.Flush) ([]byte, error) {
 		return r.find.Into(find.Flush(flush)).Assets(ctx, nil, who, q, shape, nil)
 	}}, nil

@@ -12,22 +12,28 @@ type listeners struct {
 	http, admin net.Listener
 }
 
-// listen opens the role's listeners, so that a taken port is known before
-// anything else is opened.
-func listen(role Role, httpAddr, adminAddr string) (l listeners, err error) {
-	if role.http {
-		if l.http, err = listenOn(httpAddr, "PORT or ALDS_ADDR"); err != nil {
-			return listeners{}, err
-		}
+// listenAdmin opens the admin listener, before anything else is opened. A port
+// of the interface that is taken is told then, too.
+func listenAdmin(role Role, httpAddr, adminAddr string) (net.Listener, error) {
+	var probe listeners
+	if err := probe.listen(role, httpAddr); err != nil {
+		return nil, err
 	}
+	probe.close()
 	if adminAddr == "" {
 		adminAddr = "127.0.0.1:0"
 	}
-	if l.admin, err = listenOn(adminAddr, "ALDS_ADMIN_ADDR"); err != nil {
-		l.close()
-		return listeners{}, err
+	return listenOn(adminAddr, "ALDS_ADMIN_ADDR")
+}
+
+// listen opens the listener of the interface if the role has one. Nobody listens
+// there before the process can answer: clients and balancers see a refused
+// connection, and not one that says nothing.
+func (l *listeners) listen(role Role, addr string) (err error) {
+	if role.http {
+		l.http, err = listenOn(addr, "PORT or ALDS_ADDR")
 	}
-	return l, nil
+	return err
 }
 
 func listenOn(addr, setting string) (net.Listener, error) {

@@ -3,19 +3,21 @@ package app
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 )
 
 const usage = `usage:
   %[1]s                                        run
   %[1]s migrate                                bring the schema up to date, fill a new database, and exit
-  %[1]s token create --member NAME --name TEXT make an access token for the member with that username
+  %[1]s token create --member NAME --name TEXT make an access token for the member with that username and print it, once
+      --expires 720h                           it ends then: a time from now, a day (2027-01-31, at 00:00 UTC) or an instant
+      --ends-with-password                     it is revoked when the member's password changes
+  %[1]s token list [--member NAME]             list access tokens, never the tokens themselves; times are UTC
+  %[1]s token revoke ID                        end an access token, by the ID of the list; it is refused within a second
   %[1]s check                                  read the whole database and list what disagrees with itself
 Settings come from the environment; see the README.
 `
@@ -32,6 +34,7 @@ func Main(roles ...Role) int {
 	case err == nil:
 		return 0
 	case errors.Is(err, errUsage):
+		fmt.Fprintf(os.Stderr, "alds: %v\n", err)
 		fmt.Fprintf(os.Stderr, usage, merge(roles).name)
 		return 2
 	}
@@ -39,7 +42,19 @@ func Main(roles ...Role) int {
 	return 1
 }
 
+// errUsage is a command that is not written as usage says; the exit status is 2.
 var errUsage = errors.New("unknown command")
+
+// usageError is an errUsage that says what is wrong.
+type usageError struct{ msg string }
+
+// Error says what is wrong.
+func (e usageError) Error() string { return e.msg }
+
+// Unwrap makes it an errUsage.
+func (usageError) Unwrap() error { return errUsage }
+
+func wrongUsage(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
 
 // command does what the arguments ask for.
 func command(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer, roles ...Role) error {
@@ -50,36 +65,8 @@ func command(ctx context.Context, args []string, getenv func(string) string, std
 		return Migrate(ctx, getenv, stderr, roles...)
 	case len(args) == 1 && args[0] == "check":
 		return checkAll(ctx, getenv, stdout, stderr, roles...)
-	case len(args) >= 2 && args[0] == "token" && args[1] == "create":
-		return createToken(ctx, args[2:], getenv, stdout, stderr, roles...)
+	case args[0] == "token":
+		return tokenCommand(ctx, args[1:], getenv, stdout, stderr, roles...)
 	}
 	return errUsage
-}
-
-// createToken prints a new access token, and nothing else, on stdout.
-func createToken(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer, roles ...Role) error {
-	flags := flag.NewFlagSet("token create", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	member := flags.String("member", "", "username of the member the token acts for")
-	name := flags.String("name", "", "what the token is for")
-	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
-		return errUsage
-	}
-	if *member == "" || strings.TrimSpace(*name) == "" {
-		return errors.New("token create needs --member and --name")
-	}
-	s, err := open(ctx, getenv, stderr, merge(roles))
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	if err := s.ready(ctx); err != nil {
-		return err
-	}
-	token, err := s.auth.CreateToken(ctx, *member, *name)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(stdout, token)
-	return err
 }

@@ -30,5 +30,41 @@ func registerDB(r *prometheus.Registry, d *db.DB) {
 			Name: "alds_app_db_connections_limit",
 			Help: "Database connections there may be.",
 		}, func() float64 { _, limit := d.InUse(); return float64(limit) }),
+		pools{d},
 	)
+}
+
+// pools reads the database's own counts when they are asked for.
+type pools struct{ d *db.DB }
+
+var (
+	poolUsed = prometheus.NewDesc("alds_app_db_pool_in_use",
+		"Database connections in use, by what they are for: quick and long reads, other statements, lookups and writes.", []string{"pool"}, nil)
+	poolLimit = prometheus.NewDesc("alds_app_db_pool_limit",
+		"Database connections there may be, by what they are for.", []string{"pool"}, nil)
+	longWaiting = prometheus.NewDesc("alds_app_db_long_reads_waiting",
+		"Long reads that wait for others, of the same member or of all.", nil, nil)
+	restarted = prometheus.NewDesc("alds_app_db_reads_restarted_total",
+		"Reads that began as quick ones, lasted, and started over as long ones.", nil, nil)
+	killed = prometheus.NewDesc("alds_app_db_statements_killed_total",
+		"Statements that were given up, by a client or for their time, and ended at the database server.", nil, nil)
+)
+
+// Describe names the metrics.
+func (pools) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{poolUsed, poolLimit, longWaiting, restarted, killed} {
+		to <- d
+	}
+}
+
+// Collect reads the metrics.
+func (p pools) Collect(to chan<- prometheus.Metric) {
+	for _, pool := range p.d.Pools() {
+		to <- prometheus.MustNewConstMetric(poolUsed, prometheus.GaugeValue, float64(pool.Used), pool.Name)
+		to <- prometheus.MustNewConstMetric(poolLimit, prometheus.GaugeValue, float64(pool.Limit), pool.Name)
+	}
+	c := p.d.Counts()
+	to <- prometheus.MustNewConstMetric(longWaiting, prometheus.GaugeValue, float64(c.Waiting))
+	to <- prometheus.MustNewConstMetric(restarted, prometheus.CounterValue, float64(c.Restarts))
+	to <- prometheus.MustNewConstMetric(killed, prometheus.CounterValue, float64(c.Kills))
 }

@@ -5,7 +5,9 @@ import (
 	"net"
 	"time"
 
+	"github.com/alds-dev/alds/internal/admin"
 	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/jobs"
 	"github.com/alds-dev/alds/internal/ledger"
 )
@@ -52,13 +54,14 @@ const (
 
 // parts lists what runs for the service's role.
 func (s *service) parts(l listeners) []part {
-	parts := []part{{name: "admin", step: stepAdmin, run: func(ctx context.Context) error { return s.serveAdmin(ctx, l.admin) }}}
+	parts := []part{{name: "admin", step: stepAdmin, run: s.serveAdmin}}
 	if s.embed != nil {
 		parts = append(parts, part{name: "embedded queue", step: stepAdmin, run: s.embed.Run})
 	}
 	if s.role.http || s.role.works {
 		parts = append(parts, part{name: "hints", step: stepHints, run: s.client.Run})
 	}
+	parts = append(parts, part{name: "memory", step: stepAdmin, run: s.keepMemory})
 	if s.role.http {
 		parts = append(parts, part{name: "api", run: func(ctx context.Context) error { return s.serveAPI(ctx, l.http) }})
 	}
@@ -99,12 +102,24 @@ func (s *service) scheduler() *jobs.Scheduler {
 func (s *service) serveAPI(ctx context.Context, l net.Listener) error {
 	return serve(ctx, func() error { return s.api.Serve(l) }, func(ctx context.Context) error {
 		s.admin.Drain()
-		return s.api.Shutdown(ctx)
+		err := s.api.Shutdown(ctx)
+		_ = l.Close() // told to stop before it has begun, the server would go on
+		return err
 	}, s.cfg.ShutdownGrace)
 }
 
-func (s *service) serveAdmin(ctx context.Context, l net.Listener) error {
-	return serve(ctx, func() error { return s.admin.Serve(l) }, s.admin.Shutdown, time.Second)
+// startAdmin serves the admin listener from now on: health, and that the process
+// is not ready.
+func (s *service) startAdmin(l net.Listener) {
+	s.note(fault.Transientf(nil, "the database has not been asked yet"))
+	s.admin = admin.New([]admin.Check{{Name: "database", Run: s.reached}}, s.metrics, s.component("admin"))
+	s.adminEnded = make(chan error, 1)
+	go func() { s.adminEnded <- s.admin.Serve(l) }()
+}
+
+// serveAdmin keeps the admin listener, which serves already, until ctx ends.
+func (s *service) serveAdmin(ctx context.Context) error {
+	return serve(ctx, func() error { return <-s.adminEnded }, s.admin.Shutdown, time.Second)
 }
 
 // serve runs a server until ctx ends and shuts it down within grace.

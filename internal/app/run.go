@@ -16,17 +16,21 @@ import (
 // Run builds the service from the settings getenv knows and runs the roles
 // until ctx ends; logs and what people are told go to stderr.
 func Run(ctx context.Context, getenv func(string) string, stderr io.Writer, roles ...Role) error {
-	s, err := open(ctx, getenv, stderr, merge(roles))
+	s, err := load(getenv, stderr, merge(roles))
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	l, err := listen(s.role, s.cfg.Addr, s.cfg.AdminAddr)
-	if err != nil {
+	var l listeners
+	defer func() { l.close() }()
+	if l.admin, err = listenAdmin(s.role, s.cfg.Addr, s.cfg.AdminAddr); err != nil {
 		return err
 	}
-	defer l.close()
-	if err := s.prepare(ctx); err != nil {
+	s.startAdmin(l.admin)
+	if err := s.reach(ctx); err != nil {
+		return s.unreached(ctx, err)
+	}
+	if err := l.listen(s.role, s.cfg.Addr); err != nil {
 		return err
 	}
 	if err := s.refuseDefaultPassword(ctx, l.exposed()); err != nil {
@@ -35,6 +39,7 @@ func Run(ctx context.Context, getenv func(string) string, stderr io.Writer, role
 	if err := s.build(l); err != nil {
 		return err
 	}
+	s.admin.Watch(s.checks())
 	s.announce(l, stderr)
 	err = runParts(ctx, s.parts(l), s.cfg.ShutdownGrace, s.log)
 	s.log.Info("stopped")
@@ -50,6 +55,9 @@ func Migrate(ctx context.Context, getenv func(string) string, stderr io.Writer, 
 		return err
 	}
 	defer s.close()
+	if err := s.openBox(); err != nil {
+		return err
+	}
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
@@ -57,13 +65,17 @@ func Migrate(ctx context.Context, getenv func(string) string, stderr io.Writer, 
 	return nil
 }
 
-// prepare makes sure that the schema is the one this program works with:
-// standalone brings it up to date, the other roles never do.
+// prepare makes sure that the schema is the one this program works with, and
+// the key the one of the database: standalone brings the schema up to date, the
+// other roles never do.
 func (s *service) prepare(ctx context.Context) error {
 	if s.role.standalone {
 		return s.migrate(ctx)
 	}
-	return s.ready(ctx)
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	return s.checkKey(ctx)
 }
 
 func (s *service) ready(ctx context.Context) error {

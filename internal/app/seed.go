@@ -14,7 +14,8 @@ const (
 	defaultPassword = "admin"
 )
 
-// migrate brings the schema up to date and fills what a new database needs.
+// migrate brings the schema up to date and fills what a new database needs. It
+// refuses a key that is not the one of the database.
 func (s *service) migrate(ctx context.Context) error {
 	if err := s.db.Migrate(ctx); err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -25,5 +26,5 @@ func (s *service) migrate(ctx context.Context) error {
 	if err := s.auth.Ensure(ctx, auth.SystemMember, adminUsername, s.cfg.AdminPassword.Reveal()); err != nil {
 		return fmt.Errorf("make the administrator's login: %w", err)
 	}
-	return nil
+	return s.checkKey(ctx)
 }

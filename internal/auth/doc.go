@@ -8,9 +8,14 @@
 // random bits, so neither can be read back. Because argon2id is slow on
 // purpose, a password that was verified once is remembered under a keyed hash;
 // what is remembered counts only for the version of the credential that stands
-// in the database, and that version is read at most a second ago. Wrong
-// passwords are answered ever more slowly, by username and by address. Every
-// table this package keeps in memory is bounded.
+// in the database, and that version is read at most a second ago. Every table
+// this package keeps in memory is bounded.
+//
+// A password that is not remembered passes two places. At the first, slowdown,
+// it waits for wrong ones of the same pair of member and network. At the second,
+// turns, it waits for its check, in a line that strangers cannot fill:
+//
+//	Basic -> slowdown (by pair) -> turns (members | strangers | new passwords) -> argon2id
 //
 // Rights: a role that reads, held in a scope, reads that scope and those below
 // it, until a nearer role says otherwise. System Admin reads everything.

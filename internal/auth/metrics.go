@@ -8,6 +8,7 @@ type Registerer = prometheus.Registerer
 type metrics struct {
 	logins *prometheus.CounterVec
 	hashes prometheus.Histogram
+	waits  prometheus.Histogram
 }
 
 // Outcomes of a login, the closed set of the label.
@@ -15,7 +16,8 @@ const (
 	remembered = "remembered"
 	verified   = "verified"
 	refused    = "refused"
-	slowed     = "slowed"
+	unknown    = "unknown" // refused, because nobody has the name
+	slowed     = "slowed"  // refused without a check, because too many wait
 	failed     = "failed"
 )
 
@@ -31,9 +33,14 @@ func newMetrics(r Registerer) *metrics {
 			Help:    "Time to verify one password that was not remembered.",
 			Buckets: []float64{.01, .02, .05, .1, .2, .5, 1, 2, 5},
 		}),
+		waits: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "alds_auth_login_wait_seconds",
+			Help:    "Time that one login waited before its password was verified: for its turn, and after wrong ones.",
+			Buckets: []float64{.01, .05, .1, .2, .5, 1, 2, 5, 10},
+		}),
 	}
 	if r != nil {
-		r.MustRegister(m.logins, m.hashes)
+		r.MustRegister(m.logins, m.hashes, m.waits)
 	}
 	return m
 }

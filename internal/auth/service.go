@@ -4,12 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"runtime"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/semaphore"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
@@ -24,13 +22,21 @@ const (
 	maxVerified    = 10_000
 	maxCredentials = 10_000
 	maxActors      = 10_000
-	maxSlowed      = 10_000
+	maxSlowed      = 10_000 // pairs of members, and as many of names that nobody has
+	maxDelayed     = 500    // logins that wait because of wrong ones before, of each of the two
 )
+
+// reader is what logins read the database through.
+type reader interface {
+	db.Querier
+	Read(ctx context.Context, fn func(*db.Tx) error) error
+}
 
 // Service proves credentials and resolves actors. It is safe for concurrent
 // use; make it with New.
 type Service struct {
-	db    *db.DB
+	db    reader // of everything that logins and rights are read from
+	store *db.DB // what is written goes here
 	roles roles
 
 	mayLogin string // SQL condition, see mayLogin
@@ -38,21 +44,24 @@ type Service struct {
 	now      func() time.Time
 
 	key   []byte // of the hash under which verified passwords are remembered; new in every process
+	cost  cost   // of new passwords
 	dummy string // what the password of an unknown user is compared with
 
-	turns    *semaphore.Weighted // password checks at a time: each takes 19 MiB
-	flights  singleflight.Group
-	verified *recent[[sha256.Size]byte, proof]
+	turns    *turns       // password checks at a time
+	checked  atomic.Int64 // how long a member's last one took with the wait for its turn, in nanoseconds
+	flights  flights
+	verified *recent[key, proof]
 	creds    *recent[string, credential]
-	tokens   *recent[string, int64]
+	tokens   *recent[string, knownToken]
+	uses     *uses // of tokens
 	actors   *recent[int64, resolved]
 	written  atomic.Int64 // writes of this process
 	hid      atomic.Int64 // of those, the ones that hid projects or showed them
 
 	hiddenNow atomic.Pointer[knownHidden]
 
-	byUser *slowdown
-	byAddr *slowdown
+	members   *slowdown // logins of members
+	strangers *slowdown // logins with names that nobody has
 }
 
 // Options are the parts of a Service that have a default.
@@ -70,34 +79,42 @@ func New(d *db.DB, m *meta.Model, o Options) (*Service, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	key := make([]byte, sha256.Size)
-	_, _ = rand.Read(key)
-	return &Service{
-		db: d, roles: r, mayLogin: mayLogin(d.Dialect, r.disabledKey), m: newMetrics(o.Metrics), now: o.Now,
-		key: key, dummy: hashPassword(newToken(), standard),
-		turns:    semaphore.NewWeighted(int64(max(2, runtime.GOMAXPROCS(0)))),
-		verified: newRecent[[sha256.Size]byte, proof](maxVerified, 0, o.Now),
+	secret := make([]byte, sha256.Size)
+	_, _ = rand.Read(secret)
+	began := time.Now()
+	dummy := hashPassword(newToken(), standard)
+	took := time.Since(began)
+	s := &Service{
+		db: d, store: d, roles: r, mayLogin: mayLogin(d.Dialect, r.disabledKey), m: newMetrics(o.Metrics), now: o.Now,
+		key: secret, cost: standard, dummy: dummy,
+		turns:    newTurns(max(2, runtime.GOMAXPROCS(0)), o.Now),
+		verified: newRecent[key, proof](maxVerified, 0, o.Now),
 		creds:    newRecent[string, credential](maxCredentials, fresh, o.Now),
-		tokens:   newRecent[string, int64](maxCredentials, fresh, o.Now),
+		tokens:   newRecent[string, knownToken](maxCredentials, fresh, o.Now),
+		uses:     newUses(d, o.Now),
 		actors:   newRecent[int64, resolved](maxActors, fresh, o.Now),
-		byUser:   newSlowdown(userPace, maxSlowed, o.Now),
-		byAddr:   newSlowdown(addressPace, maxSlowed, o.Now),
-	}, nil
+
+		members:   newSlowdown(pairPace, maxSlowed, maxDelayed, o.Now),
+		strangers: newSlowdown(pairPace, maxSlowed, maxDelayed, o.Now),
+	}
+	s.checked.Store(int64(took))
+	return s, nil
 }
 
 // Seal makes what is stored of a password. It takes tens of milliseconds and
-// 19 MiB, so it is done before anything is locked, as many at a time as logins.
+// 19 MiB, so it is done before anything is locked, in turns with logins.
 // Errors: fault.Invalid for one that is empty or too long; fault.Transient when
 // ctx ends.
 func (s *Service) Seal(ctx context.Context, password string) (string, error) {
 	if err := checkPassword(password); err != nil {
 		return "", err
 	}
-	if err := s.turns.Acquire(ctx, 1); err != nil {
-		return "", fault.Transientf(err, "too many passwords at once")
+	w := &waiter{line: sealLine}
+	if err := s.turns.take(ctx, w); err != nil {
+		return "", err
 	}
-	defer s.turns.Release(1)
-	return hashPassword(password, standard), nil
+	defer s.turns.give(w)
+	return hashPassword(password, s.cost), nil
 }
 
 // Set stores the username and the sealed password of a member, each only when
@@ -135,7 +152,14 @@ func (s *Service) HasPassword(ctx context.Context, member int64, password string
 	return matches(hash, password), nil
 }
 
-func (s *Service) refuse(scheme, outcome string, err error) error {
+// refuse counts a login that was not proven and returns err as callers get it.
+func (s *Service) refuse(scheme string, err error) error {
+	outcome := failed
+	if r, ok := errors.AsType[refusal](err); ok {
+		outcome, err = r.outcome, r.error
+	} else if _, ok := errors.AsType[*SlowDownError](err); ok {
+		outcome = slowed
+	}
 	s.m.logins.WithLabelValues(scheme, outcome).Inc()
 	return err
 }
@@ -146,7 +170,7 @@ func (s *Service) Ensure(ctx context.Context, member int64, username, password s
 	if err != nil {
 		return err
 	}
-	return s.db.Write(ctx, func(tx *db.Tx) error {
+	return s.store.Write(ctx, func(tx *db.Tx) error {
 		hash, err := readHash(ctx, tx, member)
 		if err != nil && fault.KindOf(err) != fault.NotFound {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
@@ -44,38 +45,69 @@ func mayLogin(d *db.Dialect, disabledKey string) string {
 		firstClosed, d.JSONBool("a.attrs", disabledKey))
 }
 
-// tokenRow is one row of access_token.
+// tokenRow is one row of access_token; instants are UTC microseconds.
 type tokenRow struct {
-	id, name, hash string
-	member         int64
-	createdAt      int64 // UTC microseconds
+	id, name, hash   string
+	member           int64
+	createdAt        int64
+	expiresAt        *int64 // nil: never
+	endsWithPassword bool
 }
 
 func insertToken(ctx context.Context, d *db.DB, t tokenRow) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO access_token (id, member_id, name, token_hash, created_at)
-VALUES (?, ?, ?, ?, ?)`, t.id, t.member, t.name, t.hash, t.createdAt)
+		_, err := tx.Exec(ctx, `INSERT INTO access_token (id, member_id, name, token_hash, created_at, expires_at, ends_with_password)
+VALUES (?, ?, ?, ?, ?, ?, ?)`, t.id, t.member, t.name, t.hash, t.createdAt, t.expiresAt, t.endsWithPassword)
 		return err
 	})
 }
 
-// findToken returns the member a token acts for. Errors: fault.NotFound for a
-// token that is unknown, expired or revoked, or whose member may not log in.
-func (s *Service) findToken(ctx context.Context, hash string, now int64) (int64, error) {
-	var member int64
-	err := s.db.QueryRow(ctx, `SELECT t.member_id
+// findToken reads a token, an expired one too. Errors: fault.NotFound for one
+// that is unknown or revoked, or whose member may not log in.
+func (s *Service) findToken(ctx context.Context, hash string) (t knownToken, err error) {
+	var expires, used sql.NullInt64
+	err = s.db.QueryRow(ctx, `SELECT t.id, t.member_id, t.expires_at, t.last_used_at
   FROM access_token t
   JOIN asset a ON a.id = t.member_id
   LEFT JOIN credential c ON c.member_id = t.member_id
- WHERE t.token_hash = ? AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > ?)
-   AND `+s.mayLogin, hash, now).Scan(&member)
-	return member, err
+ WHERE t.token_hash = ? AND t.revoked_at IS NULL AND `+s.mayLogin, hash).Scan(&t.id, &t.member, &expires, &used)
+	t.expires, t.lastUsed = instant(expires), instant(used)
+	return t, err
+}
+
+// endTokens revokes the tokens of a member that end with the password.
+func endTokens(ctx context.Context, tx *db.Tx, member int64) error {
+	_, err := tx.Exec(ctx, "UPDATE access_token SET revoked_at = "+tx.Dialect().NowMicros+
+		" WHERE member_id = ? AND ends_with_password = 1 AND revoked_at IS NULL", member)
+	return err
+}
+
+// MayLogin reports whether a member, by stored id, could prove who they are now:
+// they are neither closed nor disabled, and have a password or a token that has
+// not ended.
+func (s *Service) MayLogin(ctx context.Context, member int64) (bool, error) {
+	var may bool
+	err := s.db.QueryRow(ctx, `SELECT CASE WHEN `+s.mayLogin+` AND (c.password_hash IS NOT NULL OR EXISTS
+       (SELECT 1 FROM access_token t WHERE t.member_id = a.id AND t.revoked_at IS NULL AND COALESCE(t.expires_at, ?) > ?))
+       THEN 1 ELSE 0 END
+  FROM asset a LEFT JOIN credential c ON c.member_id = a.id
+ WHERE a.id = ?`, int64(math.MaxInt64), s.now().UnixMicro(), member).Scan(&may)
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil
+	}
+	return may, err
 }
 
 // storeCredential writes what is given of a member's credential. A username
-// that only a deleted member has is free.
+// that only a deleted member has is free. With the password end the tokens that
+// are to.
 // Errors: fault.Conflict when another member has the username.
 func storeCredential(ctx context.Context, tx *db.Tx, member int64, username, hash *string) error {
+	if hash != nil {
+		if err := endTokens(ctx, tx, member); err != nil {
+			return err
+		}
+	}
 	err := putCredential(ctx, tx, member, username, hash)
 	if username == nil || fault.KindOf(err) != fault.Conflict {
 		return err
@@ -134,6 +166,9 @@ func freeUsername(ctx context.Context, tx *db.Tx, username string) (bool, error)
 }
 
 func dropCredential(ctx context.Context, tx *db.Tx, member int64) error {
+	if err := endTokens(ctx, tx, member); err != nil {
+		return err
+	}
 	_, err := tx.Exec(ctx, "DELETE FROM credential WHERE member_id = ?", member)
 	return err
 }

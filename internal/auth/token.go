@@ -6,10 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/alds-dev/alds/internal/fault"
 )
@@ -37,47 +34,48 @@ func hashToken(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CreateToken makes an access token for the member with that username, who
-// acts through it. The token is returned here and can never be read again.
-// Errors: fault.NotFound for an unknown username, fault.Invalid for a name
-// that is empty or too long.
-func (s *Service) CreateToken(ctx context.Context, username, name string) (string, error) {
-	if name == "" || len([]rune(name)) > maxName {
-		return "", fault.Invalidf(fault.NoPlace, "a token needs a name of 1 to %d characters", maxName)
-	}
-	c, err := s.findCredential(ctx, username)
-	if err != nil {
-		return "", fmt.Errorf("find the member %q: %w", username, err)
-	}
-	token := newToken()
-	return token, insertToken(ctx, s.db, tokenRow{
-		id: uuid.NewString(), member: c.member, name: name, hash: hashToken(token), createdAt: time.Now().UnixMicro(),
-	})
+// knownToken is what was read of an access token whose member may log in.
+type knownToken struct {
+	id       string
+	member   int64
+	expires  time.Time // zero: never
+	lastUsed time.Time // zero: never
 }
 
-// Bearer proves an access token. Errors: fault.Unproven. Spec: interface 5.3.
+func (t knownToken) hasExpired(now time.Time) bool {
+	return !t.expires.IsZero() && !now.Before(t.expires)
+}
+
+// Bearer proves an access token. One that was revoked is refused within a
+// second, one that expires from that instant on.
+// Errors: fault.Unproven. Spec: interface 5.3.
 func (s *Service) Bearer(ctx context.Context, token string) (Actor, error) {
 	if token == "" || len(token) > maxToken {
-		return Actor{}, s.refuse("bearer", refused, errWrongToken())
+		return Actor{}, s.refuse("bearer", errWrongToken())
 	}
+	now, outcome := s.now(), remembered
 	hash := hashToken(token)
-	member, ok := s.tokens.get(hash)
-	outcome := remembered
+	t, ok := s.tokens.get(hash)
 	if !ok {
 		var err error
-		now := s.now()
-		member, err = s.findToken(ctx, hash, now.UnixMicro())
+		t, err = s.findToken(ctx, hash)
 		if fault.KindOf(err) == fault.NotFound {
-			return Actor{}, s.refuse("bearer", refused, errWrongToken())
+			return Actor{}, s.refuse("bearer", errWrongToken())
 		}
 		if err != nil {
-			return Actor{}, s.refuse("bearer", failed, err)
+			return Actor{}, s.refuse("bearer", err)
 		}
-		s.tokens.put(hash, member, now)
+		s.tokens.put(hash, t, now)
 		outcome = verified
 	}
+	if t.hasExpired(s.now()) {
+		return Actor{}, s.refuse("bearer", errWrongToken())
+	}
+	s.uses.note(t.id, t.lastUsed, now)
 	s.m.logins.WithLabelValues("bearer", outcome).Inc()
-	return s.proven(ctx, member)
+	return s.proven(ctx, t.member)
 }
 
-func errWrongToken() error { return fault.Unprovenf("The access token is not valid") }
+func errWrongToken() error {
+	return refusal{fault.Unprovenf("The access token is not valid"), refused}
+}

@@ -67,7 +67,8 @@ func TestAllProblemsAreToldAtOnce(t *testing.T) {
 		"PORT": "99999", "ALDS_ADDR": "nowhere", "DATABASE_URL": "postgres://u:hunter2@h/d", "REDIS_URL": "http://x:hunter2@y", "ALDS_INSTANCE": "a/b",
 		"ALDS_PUBLIC_URL": "ftp://hunter2@x", "ALDS_ADMIN_ADDR": "x", "ALDS_SECRET_KEY": "hunter2",
 		"ALDS_LOG_LEVEL": "loud", "ALDS_REQUEST_TIMEOUT": "5", "ALDS_SHUTDOWN_GRACE": "-1s", "ALDS_DB_CONNS": "0", "ALDS_DB_WRITE_LIMIT": "x",
-		"ALDS_MAX_BODY": "64 parsecs", "ALDS_MAX_COMMANDS": "many", "ALDS_MAX_ASSETS": "0", "ALDS_IDEMPOTENCY_KEEP": "1s",
+		"ALDS_MAX_BODY": "64 parsecs", "ALDS_BODY_MEMORY": "some", "ALDS_MAX_CONNS": "1", "ALDS_MAX_CONNS_PER_ADDRESS": "0", "ALDS_TRUSTED_PROXIES": "10.0.0.0/8,example.org",
+		"ALDS_MEMBER_REQUESTS": "0", "ALDS_MAX_COMMANDS": "many", "ALDS_MAX_ASSETS": "0", "ALDS_IDEMPOTENCY_KEEP": "1s",
 		"ALDS_WORKER_CONCURRENCY": "0", "ALDS_WEBHOOK_ALLOW_PRIVATE": "perhaps", "ALDS_WEBHOOK_RETRY_SCHEDULE": "5s,soon",
 		"ALDS_WEBHOOK_MAX_ENABLED": "-1", "ALDS_WEBHOOK_TIMEOUT": "1h", "ALDS_WEBHOOK_CONNECT_TIMEOUT": "0", "ALDS_WEBHOOK_IN_FLIGHT": "0",
 		"ALDS_WEBHOOK_DISABLE_AFTER": "0", "ALDS_WEBHOOK_KEEP": "0s",
@@ -89,6 +90,17 @@ func TestAllProblemsAreToldAtOnce(t *testing.T) {
 	}
 }
 
+func TestBoundsThatDependOnTheMachine(t *testing.T) {
+	c, err := FromEnv(env(), true)
+	if err != nil || c.BodyMemory != 0 || c.MaxConns != 0 || c.ConnsPerAddress != 0 || c.MemberRequests != 0 || c.TrustedProxies != nil {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	c, err = FromEnv(env("ALDS_BODY_MEMORY", "8GiB", "ALDS_MAX_CONNS", "100", "ALDS_TRUSTED_PROXIES", "10.1.2.3/8, 192.0.2.1,2001:db8::1"), true)
+	if err != nil || c.BodyMemory != 8<<30 || c.MaxConns != 100 || fmt.Sprint(c.TrustedProxies) != "[10.0.0.0/8 192.0.2.1/32 2001:db8::1/128]" {
+		t.Errorf("got %+v, %v", c, err)
+	}
+}
+
 func TestSecretsDoNotShow(t *testing.T) {
 	c, err := FromEnv(env("DATABASE_URL", "mysql://alds:hunter2@db/alds", "REDIS_URL", "redis://:hunter2@cache:6379/0?x=hunter2",
 		"ALDS_SECRET_KEY", key, "ALDS_ADMIN_PASSWORD", "hunter2"), false)
@@ -106,6 +118,29 @@ func TestSecretsDoNotShow(t *testing.T) {
 		if strings.Contains(s, "hunter2") {
 			t.Errorf("shown: %s", s)
 		}
+	}
+}
+
+func TestAPasswordThatIsNotEscapedDoesNotShow(t *testing.T) {
+	for _, c := range [][2]string{
+		{"DATABASE_URL", "mysql://alds:12/hunter2@db:3306/alds"},
+		{"DATABASE_URL", "mysql://alds:12?hunter2@db:3306/alds"},
+		{"DATABASE_URL", "mysql://alds:12#hunter2@db:3306/alds"},
+		{"DATABASE_URL", "mysql://alds:x/hunter2@db:3306/alds"},
+		{"DATABASE_URL", "mysql://alds:12/x?hunter2@db:3306/alds"},
+		{"REDIS_URL", "redis://:12/hunter2@cache:6379/0"},
+		{"REDIS_URL", "redis://cache:12/0#hunter2@cache:6379/0"},
+		{"REDIS_URL", "redis://cache:12?hunter2@cache:6379/0"},
+		{"REDIS_URL", "redis://:%hunter2@cache:6379/0"},
+	} {
+		got, err := FromEnv(env("DATABASE_URL", "mysql://a@b/c", "REDIS_URL", "redis://d", "ALDS_SECRET_KEY", key, c[0], c[1]), false)
+		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "%2F") || !strings.Contains(err.Error(), c[0]) {
+			t.Errorf("%s: %v; %v", c[1], err, got.Describe())
+		}
+	}
+	_, err := FromEnv(env("DATABASE_URL", "mysql://a:12%2Fhunter2%40%23@b/c", "REDIS_URL", "redis://:12%2Fhunter2@d", "ALDS_SECRET_KEY", key), false)
+	if err != nil {
+		t.Errorf("escaped: %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -51,6 +52,38 @@ func (r *reader) number(name string, low, high int) int {
 		r.problem(name, "is %q; want a number from %d to %d", v, low, high)
 	}
 	return n
+}
+
+// unsetOr is 0 for a setting that is unset, else what read makes of it.
+func (r *reader) unsetOr(name string, read func() int) int {
+	if r.text(name) == "" {
+		return 0
+	}
+	return read()
+}
+
+// networks reads addresses and networks in CIDR form, with commas between.
+func (r *reader) networks(name string) (all []netip.Prefix) {
+	v := r.text(name)
+	if v == "" {
+		return nil
+	}
+	for one := range strings.SplitSeq(v, ",") {
+		one = strings.TrimSpace(one)
+		network, err := netip.ParsePrefix(one)
+		if err != nil {
+			var ip netip.Addr
+			if ip, err = netip.ParseAddr(one); err == nil {
+				network = netip.PrefixFrom(ip, ip.BitLen())
+			}
+		}
+		if err != nil {
+			r.problem(name, "is %q; want addresses and networks with commas between, such as 10.0.0.0/8,192.0.2.1", v)
+			return nil
+		}
+		all = append(all, network.Masked())
+	}
+	return all
 }
 
 var units = []struct {
@@ -170,8 +203,8 @@ func (r *reader) database(name string) string {
 		return v
 	}
 	u, err := url.Parse(v)
-	if err != nil || u.Scheme != "mysql" || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" {
-		r.problem(name, "is not mysql://user:pass@host:3306/name or sqlite:path")
+	if err != nil || u.Scheme != "mysql" || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || splitPassword(u) {
+		r.problem(name, "is not mysql://user:pass@host:3306/name or sqlite:path"+escapes)
 	}
 	return v
 }
@@ -182,10 +215,20 @@ func (r *reader) redis(name string) string {
 		return ""
 	}
 	u, err := url.Parse(v)
-	if err != nil || u.Host == "" || !slices.Contains([]string{"redis", "rediss", "redis+sentinel", "redis+cluster"}, u.Scheme) {
-		r.problem(name, "is not a redis://, rediss://, redis+sentinel:// or redis+cluster:// URL")
+	if err != nil || u.Host == "" || splitPassword(u) || !slices.Contains([]string{"redis", "rediss", "redis+sentinel", "redis+cluster"}, u.Scheme) {
+		r.problem(name, "is not a redis://, rediss://, redis+sentinel:// or redis+cluster:// URL"+escapes)
 	}
 	return v
+}
+
+// escapes follows what is said of an address that cannot be read.
+const escapes = "; in a password / # ? @ and %% are written %%2F %%23 %%3F %%40 and %%25"
+
+// splitPassword reports whether a password holds a character that ends a part of
+// a URL and is not escaped: what follows it would be taken for a path, a query or
+// a fragment, and shown as such.
+func splitPassword(u *url.URL) bool {
+	return strings.Contains(u.Path, "@") || strings.Contains(u.RawQuery, "@") || u.Fragment != ""
 }
 
 func (r *reader) key(name string) Secret {

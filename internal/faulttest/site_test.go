@@ -191,15 +191,14 @@ func (s *site) startAPI() *process {
 	return p
 }
 
-// startBeside starts a worker or scheduler and waits until it runs: one that
-// finds no database at its start ends, for those who supervise it to start it
-// again.
+// startBeside starts a worker or scheduler and waits until it is ready: one that
+// finds no database at its start waits for it.
 func (s *site) startBeside(name string) *process {
 	s.t.Helper()
 	admin := freeAddr(s.t)
 	p := s.startAt(admin, name)
-	if !answers(s.t.Context(), "http://"+admin+"/healthz") {
-		s.t.Fatalf("%s does not run", name)
+	if !becomes(s.t.Context(), "http://"+admin+"/readyz", http.StatusOK) {
+		s.t.Fatalf("%s does not become ready", name)
 	}
 	return p
 }
@@ -215,13 +214,18 @@ func (s *site) startAt(admin, name string) *process {
 }
 
 // answers waits until somebody answers at all.
-func answers(ctx context.Context, url string) bool {
+func answers(ctx context.Context, url string) bool { return becomes(ctx, url, 0) }
+
+// becomes waits until somebody answers with a status; 0 stands for any.
+func becomes(ctx context.Context, url string, status int) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(answersIn); time.Now().Before(end) && ctx.Err() == nil; <-tick.C {
 		if res, err := http.Get(url); err == nil {
 			res.Body.Close()
-			return true
+			if status == 0 || res.StatusCode == status {
+				return true
+			}
 		}
 	}
 	return false

@@ -12,6 +12,10 @@ import (
 	"github.com/gofiber/fiber/v2"
 	fiberlog "github.com/gofiber/fiber/v2/log"
 	"github.com/valyala/fasthttp"
+
+	"github.com/alds-dev/alds/internal/admission"
+	"github.com/alds-dev/alds/internal/inbound"
+	"github.com/alds-dev/alds/internal/memory"
 )
 
 // Engines are what the routes call.
@@ -30,16 +34,32 @@ type Options struct {
 	Instance string        // first path segment; empty: paths start at the root
 	MaxBody  int           // bytes, 413 beyond; 0 means 64 MiB
 	Timeout  time.Duration // bound on one request's engine work; 0 means one minute
-	Log      *slog.Logger
-	Metrics  Registerer // may be nil
+	Public   string        // the base URL as others see it; its origin may write from a browser
+
+	Memory         *memory.Budget  // what requests need together; nil means 1 GiB
+	Running        int             // requests worked on at the same time; 0 means 256
+	MemberRequests int             // of those, of one member; 0 means 64
+	Conns          inbound.Bounds  // zero: 4096, a quarter of one address
+	Proxies        inbound.Proxies // whose X-Forwarded-For counts
+
+	Log     *slog.Logger
+	Metrics Registerer // may be nil
 }
 
 // Limits that are no settings: they protect against slow and odd clients.
 const (
-	readTimeout  = 2 * time.Minute // a whole request, its body included
-	writeTimeout = 5 * time.Minute // a whole answer
-	idleTimeout  = 2 * time.Minute // between requests on a connection
-	maxHeader    = 32 << 10        // bytes; filters make long request lines
+	headTimeout  = 10 * time.Second // the request line and headers, or the first byte
+	writeTimeout = 5 * time.Minute  // a whole answer
+	idleTimeout  = 2 * time.Minute  // between requests on a connection
+	maxHeader    = 32 << 10         // bytes; filters make long request lines
+
+	defaultMemory  = 1 << 30
+	defaultRunning = 256
+	defaultMember  = 64
+	defaultConns   = 4096
+
+	lineOfMember = 256             // requests that wait, of one member
+	longestWait  = 5 * time.Second // for a turn; who waits longer had better come back
 )
 
 // API serves the HTTP interface; make it with New.
@@ -52,11 +72,20 @@ type API struct {
 	tags        Tags
 	webhooks    Webhooks
 
+	memory    *memory.Budget
+	members   *admission.Queue // who may work, by member
+	addresses *admission.Queue // whose requests are looked at, by address behind a trusted proxy
+	proxies   inbound.Proxies
+	bounds    inbound.Bounds
+	origin    string // scheme and host of the public URL
+
 	instance string
 	maxBody  int
 	timeout  time.Duration
+	patience time.Duration
 	log      *slog.Logger
 	m        *metrics
+	metrics  Registerer
 	table    []route
 	app      *fiber.App
 }
@@ -69,13 +98,36 @@ func New(e Engines, o Options) *API {
 	if o.Timeout == 0 {
 		o.Timeout = time.Minute
 	}
+	o.fill()
 	a := &API{
 		credentials: e.Credentials, bulk: e.Bulk, queries: e.Queries, writes: e.Writes, roles: e.Roles, tags: e.Tags, webhooks: e.Webhooks,
-		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, log: o.Log, m: newMetrics(o.Metrics),
+		memory:    o.Memory,
+		members:   admission.New(admission.Bounds{Running: o.Running, PerKey: o.MemberRequests, Line: lineOfMember, Wait: longestWait}),
+		addresses: admission.New(admission.Bounds{Running: o.Conns.Conns, PerKey: o.Conns.PerAddress, Line: o.Conns.PerAddress, Wait: longestWait}),
+		proxies:   o.Proxies, bounds: o.Conns, origin: originOf(o.Public),
+		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, patience: bodyPatience, log: o.Log, m: newMetrics(o.Metrics),
 	}
+	a.m.watch(o.Metrics, a)
+	a.metrics = o.Metrics
 	a.table = a.routes()
 	a.app = a.fiber()
 	return a
+}
+
+// fill sets what was left open.
+func (o *Options) fill() {
+	if o.Memory == nil {
+		o.Memory = memory.NewBudget(defaultMemory)
+	}
+	if o.Running == 0 {
+		o.Running = defaultRunning
+	}
+	if o.MemberRequests == 0 {
+		o.MemberRequests = defaultMember
+	}
+	if o.Conns == (inbound.Bounds{}) {
+		o.Conns = inbound.Bounds{Conns: defaultConns, PerAddress: defaultConns / 4}
+	}
 }
 
 // fiber makes the server. Routing is the table's: fiber hands every request to
@@ -85,16 +137,29 @@ func (a *API) fiber() *fiber.App {
 	app := fiber.New(fiber.Config{
 		BodyLimit:             a.maxBody,
 		ReadBufferSize:        maxHeader,
-		ReadTimeout:           readTimeout,
+		ReadTimeout:           headTimeout,
 		WriteTimeout:          writeTimeout,
 		IdleTimeout:           idleTimeout,
 		DisableStartupMessage: true,
-		ErrorHandler:          a.reject,
-		RequestMethods:        append(slices.Clone(fiber.DefaultMethods), methodSearch),
+		// A form would be written to files before anybody is proven.
+		DisablePreParseMultipartForm: true,
+		StreamRequestBody:            true, // who may not send one is refused before it is read
+		ErrorHandler:                 a.reject,
+		RequestMethods:               append(slices.Clone(fiber.DefaultMethods), methodSearch),
 	})
 	app.Use(a.serve)
 	// fiber answers a method it does not know with 400 before any handler runs.
 	server := app.Server()
+	server.SecureErrorLogMessage = true // no part of a request in what the library says
+	server.Logger = noLog{}
+	server.HeaderReceived = func(*fasthttp.RequestHeader) fasthttp.RequestConfig {
+		return fasthttp.RequestConfig{ReadTimeout: bodyPatience}
+	}
+	server.ConnState = func(c net.Conn, state fasthttp.ConnState) {
+		if in, ok := c.(*inbound.Conn); ok && state == fasthttp.StateIdle {
+			in.SetIdle()
+		}
+	}
 	known, next := app.Config().RequestMethods, server.Handler
 	server.Handler = func(f *fasthttp.RequestCtx) {
 		if slices.Contains(known, string(f.Method())) {
@@ -110,7 +175,8 @@ func (a *API) fiber() *fiber.App {
 
 // Serve answers requests from l until Shutdown.
 func (a *API) Serve(l net.Listener) error {
-	if err := a.app.Listener(l); err != nil {
+	in := inbound.Listen(l, a.bounds, inbound.Options{Proxies: a.proxies, Log: a.log, Metrics: a.metrics})
+	if err := a.app.Listener(in); err != nil {
 		return fmt.Errorf("serve http: %w", err)
 	}
 	return nil
@@ -119,3 +185,9 @@ func (a *API) Serve(l net.Listener) error {
 // Shutdown stops accepting and waits for the requests being answered, until
 // ctx ends.
 func (a *API) Shutdown(ctx context.Context) error { return a.app.ShutdownWithContext(ctx) }
+
+// noLog drops what the HTTP library says of single connections.
+type noLog struct{}
+
+// Printf does nothing.
+func (noLog) Printf(string, ...any) {}

@@ -81,14 +81,31 @@ func judge(err error) (int, string) {
 	if errors.Is(err, errTooLarge) {
 		return http.StatusRequestEntityTooLarge, errTooLarge.Error()
 	}
+	if errors.Is(err, errTooSlow) {
+		return http.StatusRequestTimeout, errTooSlow.Error()
+	}
+	if errors.Is(err, errCutOff) {
+		return http.StatusBadRequest, errCutOff.Error()
+	}
 	if f, ok := errors.AsType[*fiber.Error](err); ok {
-		if f.Code == http.StatusRequestEntityTooLarge {
-			return f.Code, errTooLarge.Error()
-		}
-		return f.Code, f.Message
+		return unread(f.Code)
 	}
 	if fault.KindOf(err) == fault.Internal && errors.Is(err, context.DeadlineExceeded) {
 		return http.StatusServiceUnavailable, "the request took too long"
 	}
 	return statusOf[fault.KindOf(err)], fault.Public(err)
+}
+
+// unread is the answer to a request that the HTTP library could not read. What
+// the library says of it may show the request itself, credentials included.
+func unread(status int) (int, string) {
+	switch status {
+	case http.StatusRequestEntityTooLarge:
+		return status, errTooLarge.Error()
+	case http.StatusRequestHeaderFieldsTooLarge:
+		return status, "the request line and headers are larger than this server accepts"
+	case http.StatusRequestTimeout:
+		return status, "the request came too slowly"
+	}
+	return http.StatusBadRequest, "the request could not be read"
 }

@@ -43,14 +43,28 @@ func newMetrics(r Registerer) *metrics {
 		}),
 		broken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "alds_httpapi_broken_answers_total",
-			Help: "Streamed answers that ended before their last byte, by who ended them: the client, the time limit of a request, or a failure of the server.",
+			Help: "Streamed answers that ended before their last byte, by who ended them: the client, the time limit of a request, the limit of an answer, or a failure of the server.",
 		}, []string{"by"}),
 	}
-	for _, by := range []string{"client", "time", "server"} {
+	for _, by := range []string{"client", "time", "limit", "server"} {
 		m.broken.WithLabelValues(by)
 	}
 	if r != nil {
 		r.MustRegister(m.duration, m.inFlight, m.panics, m.received, m.sent, m.broken)
 	}
 	return m
+}
+
+// watch registers what is measured when it is asked for.
+func (*metrics) watch(r Registerer, a *API) {
+	if r == nil {
+		return
+	}
+	gauge := func(name, help string, value func() int64) {
+		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
+	}
+	gauge("alds_httpapi_requests_running", "Requests that engines work on.", func() int64 { n, _ := a.members.Load(); return int64(n) })
+	gauge("alds_httpapi_requests_waiting", "Requests that wait for their member's turn.", func() int64 { _, n := a.members.Load(); return int64(n) })
+	gauge("alds_httpapi_memory_bytes", "Bytes that requests have taken for bodies and answers.", func() int64 { n, _ := a.memory.Used(); return n })
+	gauge("alds_httpapi_memory_limit_bytes", "Bytes that requests may take (ALDS_BODY_MEMORY).", func() int64 { _, n := a.memory.Used(); return n })
 }

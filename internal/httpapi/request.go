@@ -2,9 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"compress/gzip"
-	"errors"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +12,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/memory"
 )
 
 // Params are query parameters by lower-case name. Of a repeated one the first
@@ -60,6 +58,7 @@ type request struct {
 	raw      []byte // as received
 	encoding string
 	maxBody  int
+	hold     *memory.Hold
 	ifMatch  string
 	said     [][2]string // headers of the answer
 	stream   Stream      // makes the answer, when set
@@ -68,14 +67,13 @@ type request struct {
 	status   int         // of the answer; 0: 200
 }
 
-// newRequest takes a request apart. Errors: fault.Invalid for a parameter or a
-// key that is no text.
+// newRequest takes a request apart, but for its body. Errors: fault.Invalid for
+// a parameter or a key that is no text.
 func (a *API) newRequest(c *fiber.Ctx, r *route, taken map[string]string) (*request, error) {
 	h := &c.Request().Header
 	req := &request{
 		base: a.base(r), taken: taken, params: paramsOf(c.Request().URI().QueryArgs()),
 		yamlType: strings.Contains(strings.ToLower(string(h.ContentType())), "yaml"),
-		raw:      c.Request().Body(),
 		encoding: strings.ToLower(strings.TrimSpace(string(h.ContentEncoding()))),
 		maxBody:  a.maxBody,
 		ifMatch:  string(h.Peek("If-Match")),
@@ -90,25 +88,35 @@ func (a *API) newRequest(c *fiber.Ctx, r *route, taken map[string]string) (*requ
 
 func paramsOf(args *fasthttp.Args) Params {
 	p := make(Params, args.Len())
-	args.VisitAll(func(k, v []byte) {
+	for k, v := range args.All() {
 		name := strings.ToLower(string(k))
 		if _, again := p[name]; !again {
 			p[name] = string(v)
 		}
-	})
+	}
 	return p
 }
 
-// unpacked returns the request's body. Errors: fault.Invalid; errTooLarge.
+// unpacked returns the request's body and takes the memory that reading it
+// needs. Errors: fault.Invalid; errTooLarge; those of the hold.
 func (r *request) unpacked() ([]byte, error) {
+	b := r.raw
 	switch r.encoding {
 	case "", "identity":
-		return r.raw, nil
 	case "gzip", "x-gzip":
-		return unpack(r.raw, r.maxBody)
+		var err error
+		if b, err = unpack(r.raw, r.maxBody, r.hold); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fault.Invalidf(fault.NoPlace, "Content-Encoding %q is not supported", r.encoding)
 	}
-	return nil, fault.Invalidf(fault.NoPlace, "Content-Encoding %q is not supported", r.encoding)
+	return b, r.hold.Take(doc.Need(b, r.isYAML(b)))
 }
+
+// isYAML reports whether a body is YAML. The Content-Type is no reliable sign:
+// unless it says YAML, what does not begin like JSON is YAML.
+func (r *request) isYAML(b []byte) bool { return r.yamlType || doc.Sniff(b) }
 
 // body is unpacked for a request that needs one. Errors: also fault.Invalid.
 func (r *request) body() ([]byte, error) {
@@ -122,29 +130,11 @@ func (r *request) body() ([]byte, error) {
 	return b, nil
 }
 
-// doc returns the body as JSON or YAML. The Content-Type is no reliable sign:
-// unless it says YAML, what does not begin like JSON is YAML.
+// doc returns the body as JSON or YAML.
 func (r *request) doc() (Doc, error) {
 	b, err := r.body()
 	if err != nil {
 		return Doc{}, err
 	}
-	return Doc{Body: b, YAML: r.yamlType || doc.Sniff(b)}, nil
-}
-
-var errTooLarge = errors.New("the body is larger than this server accepts")
-
-func unpack(packed []byte, limit int) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, fault.Invalidf(fault.NoPlace, "The body is not gzip")
-	}
-	b, err := io.ReadAll(io.LimitReader(z, int64(limit)+1))
-	if err != nil {
-		return nil, fault.Invalidf(fault.NoPlace, "The body is not gzip")
-	}
-	if len(b) > limit {
-		return nil, errTooLarge
-	}
-	return b, nil
+	return Doc{Body: b, YAML: r.isYAML(b)}, nil
 }

@@ -76,6 +76,9 @@ func (a *API) routes() []route {
 	return table
 }
 
+// writes reports whether the route changes anything.
+func (r *route) writes() bool { return slices.Equal(r.methods, post) }
+
 // find returns the route for method and path with what its path took, and all
 // methods that path has: none when the path is unknown.
 func find(table []route, method string, p path) (*route, map[string]string, []string) {

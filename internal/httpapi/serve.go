@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -25,40 +26,61 @@ type visit struct {
 	who    auth.Actor
 	known  bool // who is proven
 	began  time.Time
+	work   *work
+	body   *incoming
 	stream *streamed // the answer goes on while it is sent
-	broken string    // who broke a streamed answer off; empty: nobody
+	broken string    // who broke an answer off; empty: nobody
 
-	method, path, address  string
+	client  string // address
+	proxied bool   // the connection is a trusted proxy's
+
+	method, path           string
 	status, received, sent int
 }
 
 // serve answers every request that fiber could read: it routes, answers, logs
 // one line and counts. It returns no error, since it writes failures itself.
 func (a *API) serve(c *fiber.Ctx) error {
-	v := &visit{id: requestID(c), route: unrouted, began: time.Now()}
+	v := &visit{id: requestID(c), route: unrouted, began: time.Now(), work: a.start(c), body: a.incoming(c)}
+	v.client, v.proxied = a.client(c), a.proxies.TrustedAddr(c.Context().RemoteAddr())
 	a.m.inFlight.Inc()
 	c.Set(headerRequestID, v.id)
 	c.Set("X-Content-Type-Options", "nosniff")
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	body, err := a.answer(c, v)
-	switch {
-	case err != nil:
+	v.body.skip(c)
+	if err != nil {
+		v.clientGone(err)
 		if werr := a.fail(c, err); werr != nil {
 			err = fmt.Errorf("write the failure: %w", werr)
 		}
-	case v.stream != nil:
-		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 		v.note(c)
-		c.Response().SetBodyStream(v.stream, -1) // which records the request in the end
+		v.sent = len(c.Response().Body())
+		v.work.end()
+		a.record(v, err)
 		return nil
-	default:
-		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-		c.Response().SetBodyRaw(body)
 	}
+	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 	v.note(c)
-	v.sent = len(c.Response().Body())
-	a.record(v, err)
+	switch { // which records the request in the end, where it is a stream
+	case v.stream != nil:
+		c.Response().SetBodyStream(v.stream, -1)
+	case len(body) >= largeBody:
+		c.Response().SetBodyStream(a.sending(v, body), len(body))
+	default:
+		c.Response().SetBodyRaw(body)
+		v.sent = len(body)
+		v.work.end()
+		a.record(v, nil)
+	}
 	return nil
+}
+
+// clientGone notes when a request failed because nobody waits for its answer.
+func (v *visit) clientGone(err error) {
+	if v.work.clientGone() && (errors.Is(err, context.Canceled) || fault.KindOf(err) == fault.Transient) {
+		v.broken = "client"
+	}
 }
 
 // answer finds the route, proves the caller and runs the handler. Spec:
@@ -70,6 +92,10 @@ func (a *API) answer(c *fiber.Ctx, v *visit) (body []byte, err error) {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
+	if err := wellFormed(c); err != nil {
+		closeAfter(c)
+		return nil, err
+	}
 	whole, ok := parsePath(string(c.Request().URI().PathOriginal()))
 	if !ok {
 		return nil, fault.Invalidf(fault.NoPlace, "The path is not properly encoded")
@@ -82,34 +108,61 @@ func (a *API) answer(c *fiber.Ctx, v *visit) (body []byte, err error) {
 	if !inside {
 		return nil, errNoSuchURL()
 	}
-	ctx, cancel := context.WithTimeout(c.UserContext(), a.timeout)
-	defer func() {
-		if v.stream == nil {
-			cancel()
-		}
-	}()
-	if v.who, err = a.login(ctx, c.Get(fiber.HeaderAuthorization), c.IP()); err != nil {
+	if err := a.prove(c, v); err != nil {
 		return nil, err
 	}
-	v.known = true
 	if r == nil && len(allowed) > 0 {
 		return nil, methodError{allow: strings.Join(allowed, ", ")}
 	}
 	if r == nil {
 		return nil, errNoSuchURL()
 	}
-	return a.carryOut(ctx, cancel, c, v, r, taken)
+	return a.carryOut(c, v, r, taken)
 }
 
-// carryOut runs the handler of a proven caller's route and sets the headers
-// that it asks for. What is streamed ends the context itself.
-func (a *API) carryOut(ctx context.Context, cancel context.CancelFunc, c *fiber.Ctx, v *visit, r *route, taken map[string]string) ([]byte, error) {
+// prove proves the caller. Behind a trusted proxy, where connections say nothing
+// of who is there, it first waits until the client's address may have one more
+// request worked on.
+func (a *API) prove(c *fiber.Ctx, v *visit) (err error) {
+	if v.proxied {
+		leave, err := a.addresses.Enter(v.work.ctx, v.client)
+		if err != nil {
+			return err
+		}
+		v.work.atEnd(leave)
+	}
+	if v.who, err = a.login(v.work.ctx, c.Get(fiber.HeaderAuthorization), v.client); err != nil {
+		return err
+	}
+	v.known = true
+	return nil
+}
+
+// carryOut reads the body of a proven caller's request, waits for its turn, runs
+// the handler of the route and sets the headers that it asks for.
+func (a *API) carryOut(c *fiber.Ctx, v *visit, r *route, taken map[string]string) ([]byte, error) {
 	v.route = r.path
+	if r.writes() {
+		if err := a.fromBrowser(c); err != nil {
+			return nil, err
+		}
+	}
 	req, err := a.newRequest(c, r, taken)
 	if err != nil {
 		return nil, err
 	}
-	body, err := r.run(ctx, v.who, req)
+	v.work.belongsTo(a.memory, v.who.Member)
+	req.hold = v.work.hold
+	if req.raw, err = v.body.read(a.maxBody, req.hold); err != nil {
+		return nil, err
+	}
+	v.received = len(req.raw)
+	leave, err := a.members.Enter(v.work.ctx, v.who.Member)
+	if err != nil {
+		return nil, err
+	}
+	v.work.atEnd(leave)
+	body, err := r.run(v.work.ctx, v.who, req)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +173,7 @@ func (a *API) carryOut(ctx context.Context, cancel context.CancelFunc, c *fiber.
 		c.Set(h[0], h[1])
 	}
 	if req.stream != nil {
-		return a.begin(ctx, cancel, c, v, req.stream)
+		return a.begin(c, v, req.stream)
 	}
 	return body, nil
 }
@@ -157,9 +210,10 @@ func errNoSuchURL() error { return fault.NotFoundf("Not Found") }
 
 // reject is fiber's error handler: the request could not be read.
 func (a *API) reject(c *fiber.Ctx, err error) error {
-	v := &visit{id: requestID(c), route: unrouted, began: time.Now()}
+	v := &visit{id: requestID(c), route: unrouted, began: time.Now(), client: a.client(c)}
 	a.m.inFlight.Inc()
 	c.Set(headerRequestID, v.id)
+	closeAfter(c)
 	werr := a.fail(c, err)
 	v.note(c)
 	v.sent = len(c.Response().Body())
@@ -169,9 +223,9 @@ func (a *API) reject(c *fiber.Ctx, err error) error {
 
 // note keeps what the request itself tells; nothing of c may be used later.
 func (v *visit) note(c *fiber.Ctx) {
-	v.method, v.address = strings.Clone(c.Method()), strings.Clone(c.IP())
+	v.method = strings.Clone(c.Method())
 	v.path = clip(string(c.Request().URI().PathOriginal()))
-	v.status, v.received = c.Response().StatusCode(), len(c.Request().Body())
+	v.status = c.Response().StatusCode()
 }
 
 // record writes the one line of a request and, when the failure is ours, one
@@ -186,14 +240,14 @@ func (a *API) record(v *visit, err error) {
 		slog.String("request", v.id), slog.String("method", v.method), slog.String("route", v.route),
 		slog.String("path", v.path), slog.Int("status", v.status),
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
-		slog.Int("received_bytes", v.received), slog.Int("sent_bytes", v.sent), slog.String("address", v.address),
+		slog.Int("received_bytes", v.received), slog.Int("sent_bytes", v.sent), slog.String("address", v.client),
 	}
 	if v.known {
 		facts = append(facts, slog.Int64("member", v.who.Member))
 	}
-	if err != nil && v.status < 500 && v.broken == "" {
+	if err != nil && (v.status < 500 || explained(err)) && v.broken == "" {
 		_, msg := judge(err)
-		facts = append(facts, slog.String("refused", clip(msg)))
+		facts = append(facts, slog.String("refused", clip(withoutValues(msg))))
 	}
 	if v.broken != "" {
 		a.m.broken.WithLabelValues(v.broken).Inc()
@@ -201,10 +255,27 @@ func (a *API) record(v *visit, err error) {
 	}
 	ctx := context.Background()
 	a.log.LogAttrs(ctx, slog.LevelInfo, "request", facts...)
-	if v.status >= 500 || v.broken == "server" {
+	if v.status >= 500 && v.broken == "" && !explained(err) || v.broken == "server" {
 		a.log.LogAttrs(ctx, slog.LevelError, "request failed",
 			slog.String("request", v.id), slog.String("route", v.route), slog.Any("err", err))
 	}
+}
+
+// explained reports whether a failure needs no line of its own, since its message
+// says all: under overload there are many.
+func explained(err error) bool {
+	f, ok := errors.AsType[*fault.Error](err)
+	return ok && f.Kind == fault.Transient && f.Err == nil
+}
+
+// client is the address of the client, as text.
+func (a *API) client(c *fiber.Ctx) string {
+	h := &c.Request().Header
+	var forwarded []string
+	for _, one := range h.PeekAll(fiber.HeaderXForwardedFor) {
+		forwarded = append(forwarded, string(one))
+	}
+	return a.proxies.Client(c.Context().RemoteAddr(), forwarded).String()
 }
 
 // requestID returns the caller's id for the request when it is a plain one,

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"runtime/debug"
 
 	"github.com/gofiber/fiber/v2"
+
+	"github.com/alds-dev/alds/internal/fault"
 )
 
 // piece is a part of a streamed answer.
@@ -50,15 +53,14 @@ type streamed struct {
 	now    piece
 	next   func() (piece, bool)
 	stop   func()
-	cancel context.CancelFunc
 	sent   int
 	closed bool
 }
 
 // begin runs s up to its first piece. When that is all, it is the answer like
 // any other; else the rest follows while it is sent.
-func (a *API) begin(ctx context.Context, cancel context.CancelFunc, c *fiber.Ctx, v *visit, s Stream) (body []byte, err error) {
-	next, stop := iter.Pull(pieces(ctx, s))
+func (a *API) begin(c *fiber.Ctx, v *visit, s Stream) (body []byte, err error) {
+	next, stop := iter.Pull(pieces(v.work.ctx, s))
 	going := false
 	defer func() {
 		if !going {
@@ -73,7 +75,7 @@ func (a *API) begin(ctx context.Context, cancel context.CancelFunc, c *fiber.Ctx
 		return a.gather(first, next)
 	}
 	going = true
-	v.stream = &streamed{api: a, visit: v, now: first, next: next, stop: stop, cancel: cancel}
+	v.stream = &streamed{api: a, visit: v, now: first, next: next, stop: stop}
 	return nil, nil
 }
 
@@ -128,17 +130,56 @@ func (s *streamed) Close() error {
 	}
 	s.closed = true
 	s.stop()
-	s.cancel()
 	s.visit.sent = s.sent
 	switch {
+	case s.visit.work.clientGone():
+		s.visit.broken = "client"
 	case s.now.err != nil:
 		s.visit.broken = "server"
-		if errors.Is(s.now.err, context.DeadlineExceeded) {
+		switch {
+		case errors.Is(s.now.err, context.DeadlineExceeded):
 			s.visit.broken = "time"
+		case fault.KindOf(s.now.err) == fault.Invalid: // larger than an answer may be
+			s.visit.broken = "limit"
 		}
 	case !s.now.last || len(s.now.body) > 0:
 		s.visit.broken = "client"
 	}
+	s.visit.work.end()
 	s.api.record(s.visit, s.now.err)
+	return nil
+}
+
+// largeBody is the size from which an answer counts as held until it is sent.
+const largeBody = 64 << 10
+
+// sending is the body of a large answer that is there whole. What the request
+// holds is given back when its client has taken it.
+type sending struct {
+	bytes.Reader
+	api    *API
+	visit  *visit
+	closed bool
+}
+
+func (a *API) sending(v *visit, body []byte) *sending {
+	s := &sending{api: a, visit: v}
+	s.Reset(body)
+	return s
+}
+
+// Close records the request. The server calls it when the answer is sent, or
+// cannot be.
+func (s *sending) Close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	if s.Len() > 0 {
+		s.visit.broken = "client"
+	}
+	s.visit.sent = int(s.Size()) - s.Len()
+	s.visit.work.end()
+	s.api.record(s.visit, nil)
 	return nil
 }

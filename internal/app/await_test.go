@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// waiting starts a role whose database does not answer, and returns the first
+// line that says so.
+func waiting(t *testing.T, ctx context.Context, admin string, role Role) (line map[string]any, ended <-chan error) { //nolint:revive // it is the test's
+	t.Helper()
+	settings := map[string]string{
+		"DATABASE_URL": "mysql://root:hush@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey,
+		"ALDS_ADDR": freeAddr(t), "ALDS_ADMIN_ADDR": admin,
+	}
+	l, end := newLines(), make(chan error, 1)
+	go func() {
+		end <- Run(ctx, func(k string) string { return settings[k] }, l.w, role)
+		l.w.Close()
+	}()
+	select {
+	case text := <-l.all:
+		if err := json.Unmarshal([]byte(text), &line); err != nil || strings.Contains(text, "hush") {
+			t.Fatalf("%v: %s", err, text)
+		}
+	case err := <-end:
+		t.Fatalf("it ended: %v", err)
+	case <-time.After(time.Minute):
+		t.Fatal("it says nothing")
+	}
+	if line["msg"] != "the database does not answer, trying again" {
+		t.Errorf("it says %v", line)
+	}
+	if pause, _ := line["pause_ms"].(float64); pause < 400 || pause > 600 {
+		t.Errorf("the first pause: %v ms", line["pause_ms"])
+	}
+	return line, end
+}
+
+func TestRolesWaitForADatabaseThatDoesNotAnswer(t *testing.T) {
+	for _, role := range []Role{API, Worker, Scheduler} {
+		t.Run(role.name, func(t *testing.T) {
+			admin := freeAddr(t)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			_, ended := waiting(t, ctx, admin, role)
+			for path, want := range map[string]struct {
+				status int
+				body   string
+			}{"/healthz": {200, "ok"}, "/readyz": {503, "the database does not answer"}, "/metrics": {200, "alds_app_build_info"}} {
+				res, err := http.Get("http://" + admin + path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := io.ReadAll(res.Body)
+				res.Body.Close()
+				if err != nil || res.StatusCode != want.status || !strings.Contains(string(body), want.body) {
+					t.Errorf("%s: %d %s %v", path, res.StatusCode, body, err)
+				}
+			}
+			stop()
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Errorf("told to stop: %v", err)
+				}
+			case <-time.After(time.Second):
+				t.Error("it does not stop")
+			}
+		})
+	}
+}
+
+func TestCommandsDoNotWaitForTheDatabase(t *testing.T) {
+	settings := map[string]string{
+		"DATABASE_URL": "mysql://root:hush@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey,
+	}
+	for _, args := range [][]string{{"migrate"}, {"check"}, {"token", "create", "--member", "admin", "--name", "x"}} {
+		began := time.Now()
+		err := command(t.Context(), args, func(k string) string { return settings[k] }, io.Discard, io.Discard, API)
+		if err == nil || !strings.Contains(err.Error(), "open the database") || strings.Contains(err.Error(), "hush") || time.Since(began) > 20*time.Second {
+			t.Errorf("%v: %v after %s", args, err, time.Since(began))
+		}
+	}
+}
+
+func TestPausesVaryALittle(t *testing.T) {
+	for range 1000 {
+		if d := spread(time.Second); d < 800*time.Millisecond || d > 1200*time.Millisecond {
+			t.Fatalf("a pause of a second lasts %s", d)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// hashing is what a turn takes in these tests.
+const hashing = 10 * time.Millisecond
+
+// desk serves turns in a bubble and writes down who had one, in order.
+type desk struct {
+	*turns
+	wg sync.WaitGroup
+
+	mu    sync.Mutex
+	order []int
+}
+
+func newDesk(n int) *desk { return &desk{turns: newTurns(n, time.Now)} }
+
+// come lets a waiter come, hash and go; it has come when come returns.
+func (d *desk) come(n int, w *waiter) {
+	d.wg.Go(func() {
+		if err := d.take(context.Background(), w); err != nil {
+			return
+		}
+		d.mu.Lock()
+		d.order = append(d.order, n)
+		d.mu.Unlock()
+		time.Sleep(hashing)
+		d.give(w)
+	})
+	synctest.Wait()
+}
+
+func TestTurns(t *testing.T) {
+	member := func(who, rank int) *waiter { return &waiter{line: memberLine, rank: rank, who: pairOf(who)} }
+	stranger := func() *waiter { return &waiter{line: strangerLine} }
+	seal := func() *waiter { return &waiter{line: sealLine} }
+	for _, c := range []struct {
+		why   string
+		turns int
+		come  []*waiter
+		want  []int // in the order in which they had their turn
+	}{
+		{"strangers leave half of the turns to members", 2, []*waiter{stranger(), stranger(), stranger(), member(1, 0), member(2, 0)}, []int{0, 3, 4, 1, 2}},
+		{"new passwords and strangers take turns in one half", 2, []*waiter{seal(), seal(), seal(), stranger(), stranger(), member(1, 0)}, []int{0, 5, 3, 1, 4, 2}},
+		{"members leave a turn in four", 2, []*waiter{member(1, 0), member(2, 0), member(3, 0), member(4, 0), member(5, 0), member(6, 0), seal()}, []int{0, 1, 2, 6, 3, 4, 5}},
+		{"who has had fewer wrong ones goes first", 2, []*waiter{member(1, 0), member(2, 0), member(3, 4), member(4, 4), member(5, 0), member(6, -1)}, []int{0, 1, 5, 4, 2, 3}},
+		{"one name does not take all turns", 2, []*waiter{member(1, 0), member(1, 0), member(1, 0), member(2, 0)}, []int{0, 3, 1, 2}},
+		{"with eight, four", 8, []*waiter{stranger(), stranger(), stranger(), seal(), seal(), seal(), member(1, 0), member(1, 0), member(1, 0), member(1, 0), member(1, 0)}, []int{0, 1, 2, 3, 6, 7, 8, 9, 4, 5, 10}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(c.turns)
+			for i, w := range c.come {
+				d.come(i, w)
+			}
+			d.wg.Wait()
+			// Who has a turn at the same time writes in any order.
+			if len(d.order) != len(c.want) || !sameSets(d.order, c.want, c.turns) {
+				t.Errorf("%s: %v, want %v", c.why, d.order, c.want)
+			}
+			if len(d.queued)+len(d.busy) != 0 || d.running != [lines]int{} {
+				t.Errorf("%s: left over: %v, %v, %v", c.why, d.queued, d.busy, d.running)
+			}
+		})
+	}
+}
+
+// sameSets compares what had its turn within each stretch of n, the first apart.
+func sameSets(got, want []int, n int) bool {
+	for i := 0; i < len(want); i += n {
+		end := min(i+n, len(want))
+		a, b := slices.Clone(got[i:end]), slices.Clone(want[i:end])
+		slices.Sort(a)
+		slices.Sort(b)
+		if !slices.Equal(a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestLinesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(2)
+		ctx, leave := context.WithCancel(t.Context())
+		full, left := 0, 0
+		come := func(n int, w func(i int) *waiter) {
+			for i := range n {
+				d.wg.Go(func() {
+					v := w(i)
+					switch err := d.take(ctx, v); {
+					case err == nil:
+						<-ctx.Done()
+						d.give(v)
+					case fault.KindOf(err) == fault.Transient:
+						d.mu.Lock()
+						left++
+						d.mu.Unlock()
+					default:
+						if _, ok := errors.AsType[*SlowDownError](err); ok {
+							d.mu.Lock()
+							full++
+							d.mu.Unlock()
+						}
+					}
+				})
+			}
+			synctest.Wait()
+		}
+		come(1000, func(int) *waiter { return &waiter{line: strangerLine} })
+		if full != 1000-1-maxStrangersInLine || d.decoy() != nil {
+			t.Errorf("%d strangers refused", full)
+		}
+		full = 0
+		come(100, func(int) *waiter { return &waiter{line: memberLine, who: pairOf(1)} })
+		if full != 100-1-maxNameInLine {
+			t.Errorf("%d logins of one member refused", full)
+		}
+		full = 0
+		come(1000, func(i int) *waiter { return &waiter{line: memberLine, who: pairOf(i + 2)} })
+		if full != 1000-(maxMembersInLine-maxNameInLine) {
+			t.Errorf("%d members refused", full)
+		}
+		leave()
+		d.wg.Wait()
+		// Who is granted a turn and sees its end at once gives it back.
+		if left == 0 || len(d.queued)+len(d.busy) != 0 || d.running != [lines]int{} {
+			t.Errorf("%d left; left over: %v, %v, %v", left, d.queued, d.busy, d.running)
+		}
+	})
+}
+
+// Under a flood of names that nobody has, a wrong password is answered as late
+// as if nobody had the name either.
+func TestAWrongPasswordIsAnsweredLikeAnUnknownName(t *testing.T) {
+	w := worldAt(t, testdb.SQLite(t), time.Now)
+	w.member(20, 64, 1)
+	w.mustSet(20, "admin", "secret")
+	// The half of the strangers is taken.
+	first := &waiter{line: strangerLine}
+	if err := w.s.turns.take(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	w.wantLogin("a right password does not wait", "admin", "secret", 20)
+	w.s.checked.Store(0)
+	answered := make(chan error)
+	go func() {
+		_, err := w.s.Basic(t.Context(), "admin", "wrong", "192.0.2.9")
+		answered <- err
+	}()
+	for w.s.checked.Load() == 0 {
+		runtime.Gosched()
+	}
+	select {
+	case err := <-answered:
+		t.Fatalf("answered before the strangers in front: %v", err)
+	default:
+	}
+	w.s.turns.give(first)
+	if err := <-answered; fault.Public(err) != "Unknown username or wrong password" {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,49 @@
+package doc
+
+// What one value costs in memory, in bytes: its node, its key, and what an
+// engine makes of it until the request ends. Measured with bodies of commands
+// that are previewed, and of numbers.
+const (
+	costJSON = 512
+	costYAML = 768
+)
+
+// Need estimates how many bytes it takes to read a body and to work on it,
+// beside the body itself: its texts once more, and a cost for each value. It
+// counts what separates values, in YAML inside of texts as well, so that it is
+// never far below what is needed; it costs little beside reading the body.
+func Need(body []byte, yaml bool) int64 {
+	if yaml {
+		return int64(len(body)) + int64(separatorsYAML(body))*costYAML
+	}
+	return int64(len(body)) + int64(separators(body))*costJSON
+}
+
+// separators counts what begins or separates values outside of texts.
+func separators(body []byte) int {
+	n := 1
+	for i := 0; i < len(body); i++ {
+		switch body[i] {
+		case ',', '[', '{':
+			n++
+		case '"':
+			for i++; i < len(body) && body[i] != '"'; i++ {
+				if body[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return n
+}
+
+func separatorsYAML(body []byte) int {
+	n := 1
+	for _, c := range body {
+		switch c {
+		case ',', '[', '{', ':', '\n', '\r', '*':
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,71 @@
+package faulttest
+
+import (
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestProcessesWaitForTheirDatabase starts every role while MariaDB is down.
+// They stay, say that they wait and answer for their health; one that is told to
+// stop does so at once, and the others are ready soon after MariaDB is back.
+func TestProcessesWaitForTheirDatabase(t *testing.T) {
+	addr := quietAddr(t)
+	s := newSite(t, "ALDS_ADDR="+addr)
+	s.base = "http://" + addr + "/alds"
+	s.mariadb.Kill()
+	health := map[string]string{}
+	runs := map[string]*process{}
+	for _, name := range []string{"api", "worker", "scheduler"} {
+		health[name] = freeAddr(t)
+		runs[name] = s.startAt(health[name], name)
+	}
+	for name, at := range health {
+		if !becomes(t.Context(), "http://"+at+"/healthz", http.StatusOK) || !becomes(t.Context(), "http://"+at+"/readyz", http.StatusServiceUnavailable) {
+			t.Errorf("the %s does not say that it runs and waits", name)
+		}
+	}
+	if c, err := net.Dial("tcp", addr); err == nil {
+		_ = c.Close()
+		t.Error("the api listens before it can answer")
+	}
+	for until := time.Now().Add(answersIn); strings.Count(s.logs.String(), "the database does not answer, trying again") < 6; <-time.After(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("they do not try again")
+		}
+	}
+	began := time.Now()
+	runs["scheduler"].stop() // with status 0
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("told to stop while it waits, the scheduler took %s", took)
+	}
+	s.mariadb.Start()
+	for _, name := range []string{"api", "worker"} {
+		if !becomes(t.Context(), "http://"+health[name]+"/readyz", http.StatusOK) {
+			t.Errorf("the %s is not ready", name)
+		}
+		runs[name].mustRun()
+	}
+	if !answers(t.Context(), s.base) {
+		t.Error("the api does not answer")
+	}
+}
+
+// quietAddr is a free address that no client's connection gets: nobody listens
+// there while the api waits.
+func quietAddr(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(20_000+rand.IntN(10_000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}

@@ -1,0 +1,278 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/admission"
+	"github.com/alds-dev/alds/internal/inbound"
+	"github.com/alds-dev/alds/internal/memory"
+)
+
+// TestByTheBook sends requests that servers on a way may read in two ways, as
+// they stand. Each is answered and ends its connection, and nobody is told what
+// it held. Source: RFC 9112, sections 2 to 7; RFC 9110, sections 5 and 7.
+func TestByTheBook(t *testing.T) {
+	const marker = "c2VjcmV0LW1hcmtlcg=="
+	head := "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: Basic " + marker + "\r\n"
+	for name, c := range map[string]struct {
+		raw  string
+		want int
+	}{
+		"two lengths":                {head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400},
+		"two equal lengths":          {head + "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", 400},
+		"a list of lengths":          {head + "Content-Length: 2, 2\r\n\r\n{}", 400},
+		"a length and chunks":        {head + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
+		"chunks and a length":        {head + "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n", 400},
+		"an unknown encoding":        {head + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 400},
+		"two encodings":              {head + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n", 400},
+		"a list of encodings":        {head + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400},
+		"a folded encoding":          {head + "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n", 400},
+		"a folded header":            {head + "X-A: 1\r\n 2\r\n\r\n", 400},
+		"NUL in a header":            {head + "X-A: 1\x002\r\n\r\n", 400},
+		"CR in a header":             {head + "X-A: 1\r2\r\n\r\n", 400},
+		"NUL in credentials":         {"GET /alds/query.v1 HTTP/1.1\r\nHost: x\r\nAuthorization: Basic " + marker + "\x00\r\n\r\n", 400},
+		"a line without a colon":     {head + "nonsense\r\n\r\n", 400},
+		"a space before the colon":   {head + "Content-Length : 2\r\n\r\n{}", 400},
+		"no name":                    {head + ": 2\r\n\r\n", 400},
+		"LF in a chunk's extension":  {"POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46YTpi\r\nTransfer-Encoding: chunked\r\n\r\n2;x\n{}\r\n0\r\n\r\n", 400},
+		"a chunk longer than said":   {"POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46YTpi\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{}\r\n0\r\n\r\n", 400},
+		"a chunk size that is none":  {"POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46YTpi\r\nTransfer-Encoding: chunked\r\n\r\n0x2\r\n{}\r\n0\r\n\r\n", 400},
+		"chunks in HTTP/1.0":         {"POST /alds/api/asset HTTP/1.0\r\nHost: x\r\nAuthorization: Basic " + marker + "\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
+		"a negative length":          {head + "Content-Length: -1\r\n\r\n", 400},
+		"a length with a sign":       {head + "Content-Length: +2\r\n\r\n{}", 400},
+		"a length that is too large": {head + "Content-Length: 99999999999999999999\r\n\r\n{}", 400},
+		"no host":                    {"GET /alds/query.v1 HTTP/1.1\r\nAuthorization: Basic " + marker + "\r\n\r\n", 400},
+		"two hosts":                  {head + "Host: y\r\n\r\n", 400},
+		"no version":                 {"GET /alds/query.v1\r\nAuthorization: Basic " + marker + "\r\n\r\n", 400},
+		"another protocol":           {"GET /alds/query.v1 HTTPS/9.1\r\nHost: x\r\nAuthorization: Basic " + marker + "\r\n\r\n", 400},
+		"a long line":                {"GET /alds/query.v1?" + strings.Repeat("x", maxHeader) + " HTTP/1.1\r\nHost: x\r\nAuthorization: Basic " + marker + "\r\n\r\n", 431},
+		"many headers":               {head + strings.Repeat("X-A: 1\r\n", maxHeader/8) + "\r\n", 431},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			a := newAPI(engines{}, &log)
+			url, served := listening(t, a)
+			answer, status := sendRaw(t, url, c.raw)
+			if status != c.want {
+				t.Errorf("status %d, want %d: %s", status, c.want, answer)
+			}
+			if err := a.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-served; err != nil {
+				t.Error(err)
+			}
+			for where, text := range map[string]string{"answer": answer, "log": log.String()} {
+				if strings.Contains(text, marker) || strings.Contains(text, "YWRtaW46YTpi") {
+					t.Errorf("the %s shows the credentials: %s", where, text)
+				}
+			}
+		})
+	}
+}
+
+// sendRaw sends text as it stands and reads until the connection ends, which it
+// must within seconds.
+func sendRaw(t *testing.T, url, text string) (answer string, status int) {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(c)
+	if err != nil {
+		t.Errorf("the connection does not end: %v", err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(all)), nil)
+	if err != nil {
+		t.Fatalf("no answer: %q", all)
+	}
+	defer resp.Body.Close()
+	return string(all), resp.StatusCode
+}
+
+// TestPagesOfOthersWriteNothing sends what a browser sends for a page.
+func TestPagesOfOthersWriteNothing(t *testing.T) {
+	a := New(Engines{Credentials: engines{}, Bulk: engines{}, Queries: engines{}, Webhooks: engines{}},
+		Options{Public: "https://alds.example.org/alds", Log: newAPI(engines{}, io.Discard).log})
+	const js, text, form = "application/json", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded"
+	for _, c := range []struct {
+		path, media, origin, site string
+		want                      int
+	}{
+		{"api/asset", js, "", "", 200},
+		{"api/asset", "", "", "", 200},
+		{"api/asset", form, "", "", 200}, // curl -d
+		{"api/asset", js, "https://evil.example.com", "cross-site", 403},
+		{"api/asset", js, "https://evil.example.com", "", 403},
+		{"api/asset", js, "null", "", 403},
+		{"api/asset", js, "", "cross-site", 403},
+		{"api/asset", js, "https://other.example.org", "same-site", 403},
+		{"api/asset", js, "http://example.com", "same-origin", 200}, // the Host of the request
+		{"api/asset", js, "https://alds.example.org", "same-origin", 200},
+		{"api/asset", js, "http://alds.example.org", "", 403},
+		{"api/asset", js, "", "none", 200},
+		{"api/asset", text, "https://alds.example.org", "same-origin", 403},
+		{"api/asset", form, "", "same-origin", 403},
+		{"api/asset", "multipart/form-data; boundary=x", "http://example.com", "", 403},
+		{"api/asset", "", "http://example.com", "", 403},
+		{"rest-1.v1/Data/Story", js, "https://evil.example.com", "", 403},
+		{"api/webhook", js, "https://evil.example.com", "", 403},
+		{"api/webhook/delete/x", "", "https://evil.example.com", "", 403},
+		{"query.v1", js, "https://evil.example.com", "cross-site", 200}, // which reads
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://example.com/alds/"+c.path, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.instance = "alds"
+		req.SetBasicAuth("admin", "a:b")
+		for name, value := range map[string]string{"Content-Type": c.media, "Origin": c.origin, "Sec-Fetch-Site": c.site} {
+			if value != "" {
+				req.Header.Set(name, value)
+			}
+		}
+		resp, err := a.app.Test(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Body.Close(); resp.StatusCode != c.want && (c.want == http.StatusForbidden || resp.StatusCode == http.StatusForbidden) {
+			t.Errorf("%+v: %d", c, resp.StatusCode)
+		}
+	}
+}
+
+// TestSlowBodies sends a body that never ends.
+func TestSlowBodies(t *testing.T) {
+	a := newAPI(engines{}, io.Discard)
+	a.patience = 100 * time.Millisecond
+	url, _ := listening(t, a)
+	answer, status := sendRaw(t, url, "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46YTpi\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n{")
+	if status != http.StatusRequestTimeout {
+		t.Errorf("status %d: %s", status, answer)
+	}
+}
+
+// TestMemoryIsTakenAndGivenBack lets requests need more than there is.
+func TestMemoryIsTakenAndGivenBack(t *testing.T) {
+	e := engines{entered: make(chan struct{}), leave: make(chan struct{})}
+	a := newAPI(e, io.Discard)
+	a.maxBody = 1 << 20
+	url, _ := listening(t, a)
+	send := func(body string) int {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/alds/api/asset", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.SetBasicAuth("admin", "a:b")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") == "" {
+			t.Error("503 without Retry-After")
+		}
+		return resp.StatusCode
+	}
+	a.memory = memory.NewBudget(512 << 10)
+	if got := send("[" + strings.Repeat("1,", 2000) + "1]"); got != http.StatusBadRequest {
+		t.Errorf("many values: %d", got)
+	}
+	first := make(chan int)
+	go func() { first <- send("[" + strings.Repeat("1,", 300) + "1]") }()
+	<-e.entered
+	if got := send("[" + strings.Repeat("1,", 300) + "1]"); got != http.StatusServiceUnavailable {
+		t.Errorf("beside another: %d", got)
+	}
+	close(e.leave)
+	if got := <-first; got != http.StatusOK {
+		t.Errorf("the first: %d", got)
+	}
+	if used, _ := a.memory.Used(); used != 0 {
+		t.Errorf("%d bytes were not given back", used)
+	}
+}
+
+// TestMembersTakeTurns fills a member's share of what runs.
+func TestMembersTakeTurns(t *testing.T) {
+	e := engines{entered: make(chan struct{}), leave: make(chan struct{})}
+	a := newAPI(e, io.Discard)
+	a.members = admission.New(admission.Bounds{Running: 2, PerKey: 1})
+	ask := func() int {
+		req := httptest.NewRequest(http.MethodGet, "/alds/rest-1.v1/Data/Story", http.NoBody)
+		req.SetBasicAuth("admin", "a:b")
+		resp, err := a.app.Test(req, -1)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode
+	}
+	first := make(chan int)
+	go func() { first <- ask() }()
+	<-e.entered
+	if got := ask(); got != http.StatusServiceUnavailable {
+		t.Errorf("beyond the member's share: %d", got)
+	}
+	close(e.leave)
+	if got := <-first; got != http.StatusOK {
+		t.Errorf("the first: %d", got)
+	}
+	if running, waiting := a.members.Load(); running != 0 || waiting != 0 {
+		t.Errorf("%d run, %d wait", running, waiting)
+	}
+}
+
+// TestClientsBehindAProxy tells them apart by what the proxy says, and nobody
+// else.
+func TestClientsBehindAProxy(t *testing.T) {
+	for _, c := range []struct {
+		trusted bool
+		want    string
+	}{{true, "203.0.113.9"}, {false, "127.0.0.1"}} {
+		var log bytes.Buffer
+		a := newAPI(engines{}, &log)
+		if c.trusted {
+			a.proxies = inbound.Proxies{netip.MustParsePrefix("127.0.0.1/32")}
+		}
+		url, served := listening(t, a)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/alds/rest-1.v1/Data/Story", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.SetBasicAuth("admin", "a:b")
+		req.Header.Set("X-Forwarded-For", "6.6.6.6, 203.0.113.9")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		http.DefaultClient.CloseIdleConnections()
+		if err := a.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(log.String(), `"address":"`+c.want+`"`) {
+			t.Errorf("want %s: %s", c.want, &log)
+		}
+	}
+}
