@@ -35,7 +35,8 @@ var floors = [][]string{
 		"cmd/api", "cmd/worker", "cmd/scheduler", "cmd/standalone", "bench/receiver", "bench/storage",
 		"bench/rig", "internal/testdb",
 	},
-	11: {
+	11: {"internal/testproc"},
+	12: {
 		"bench/load", "bench/hooks", "bench/read", "bench/write",
 		"internal/archtest", "internal/spectest", "internal/faulttest",
 		"internal/difftest", "internal/modeltest", "internal/testall",
@@ -58,7 +59,7 @@ var keepers = map[string][]string{
 	"golang.org/x/crypto/argon2":            {"internal/auth", "internal/secret"},
 	"golang.org/x/text/":                    {"internal/folding"},
 	module + "internal/config":              {"internal/app"},
-	module + "internal/testdb":              {"internal/testall"},
+	module + "internal/testdb":              {"internal/testall", "internal/testproc"},
 	module + "sql":                          {"internal/db", "internal/testdb"},
 	"github.com/standard-webhooks/":         {"internal/webhook", "internal/spectest"},
 	"github.com/stretchr/":                  {},

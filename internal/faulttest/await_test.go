@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/alds-dev/alds/internal/testproc"
 )
 
 // TestProcessesWaitForTheirDatabase starts every role while MariaDB is down.
@@ -19,13 +21,13 @@ func TestProcessesWaitForTheirDatabase(t *testing.T) {
 	s.base = "http://" + addr + "/alds"
 	s.mariadb.Kill()
 	health := map[string]string{}
-	runs := map[string]*process{}
+	runs := map[string]*testproc.Process{}
 	for _, name := range []string{"api", "worker", "scheduler"} {
-		health[name] = freeAddr(t)
+		health[name] = testproc.FreeAddr(t)
 		runs[name] = s.startAt(health[name], name)
 	}
 	for name, at := range health {
-		if !becomes(t.Context(), "http://"+at+"/healthz", http.StatusOK) || !becomes(t.Context(), "http://"+at+"/readyz", http.StatusServiceUnavailable) {
+		if !testproc.Becomes(t.Context(), "http://"+at+"/healthz", http.StatusOK) || !testproc.Becomes(t.Context(), "http://"+at+"/readyz", http.StatusServiceUnavailable) {
 			t.Errorf("the %s does not say that it runs and waits", name)
 		}
 	}
@@ -33,24 +35,24 @@ func TestProcessesWaitForTheirDatabase(t *testing.T) {
 		_ = c.Close()
 		t.Error("the api listens before it can answer")
 	}
-	for until := time.Now().Add(answersIn); strings.Count(s.logs.String(), "the database does not answer, trying again") < 6; <-time.After(20 * time.Millisecond) {
+	for until := time.Now().Add(testproc.AnswersIn); strings.Count(s.logs.String(), "the database does not answer, trying again") < 6; <-time.After(20 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("they do not try again")
 		}
 	}
 	began := time.Now()
-	runs["scheduler"].stop() // with status 0
+	runs["scheduler"].Stop() // with status 0
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("told to stop while it waits, the scheduler took %s", took)
 	}
 	s.mariadb.Start()
 	for _, name := range []string{"api", "worker"} {
-		if !becomes(t.Context(), "http://"+health[name]+"/readyz", http.StatusOK) {
+		if !testproc.Becomes(t.Context(), "http://"+health[name]+"/readyz", http.StatusOK) {
 			t.Errorf("the %s is not ready", name)
 		}
-		runs[name].mustRun()
+		runs[name].MustRun()
 	}
-	if !answers(t.Context(), s.base) {
+	if !testproc.Becomes(t.Context(), s.base, 0) {
 		t.Error("the api does not answer")
 	}
 }

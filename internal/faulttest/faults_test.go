@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testproc"
 )
 
 var (
@@ -148,7 +149,7 @@ var errDone = errors.New("done")
 // awaited waits until somebody waits for the transaction. The server renews
 // what it tells of that only when nobody has asked for 100 ms.
 func (c crossing) awaited(ctx context.Context, tx *db.Tx) error {
-	for until := time.Now().Add(answersIn); time.Now().Before(until); time.Sleep(150 * time.Millisecond) {
+	for until := time.Now().Add(testproc.AnswersIn); time.Now().Before(until); time.Sleep(150 * time.Millisecond) {
 		var n int
 		err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM information_schema.innodb_lock_waits w
 			JOIN information_schema.innodb_trx t ON t.trx_id = w.blocking_trx_id WHERE t.trx_mysql_thread_id = CONNECTION_ID()`).Scan(&n)
@@ -156,5 +157,5 @@ func (c crossing) awaited(ctx context.Context, tx *db.Tx) error {
 			return err
 		}
 	}
-	return fmt.Errorf("nobody came to wait for the row within %s", answersIn)
+	return fmt.Errorf("nobody came to wait for the row within %s", testproc.AnswersIn)
 }

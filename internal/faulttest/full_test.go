@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testproc"
 )
 
 // filling is how many requests are sent at most until there is no room.
@@ -23,7 +24,7 @@ func TestAFullTablespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.createDatabase() // whose tables lie in the one tablespace now
-	s.start("api", "migrate").wait()
+	s.start("api", "migrate").Wait()
 	s.startAPI()
 	s.startBeside("worker")
 	s.fill(func() {
@@ -49,8 +50,8 @@ func TestAFullDisk(t *testing.T) {
 		t.Skipf("no file system can be mounted here: %v", err)
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() }) //nolint:gosec // as above
-	addr := freeAddr(t)
-	s := &site{t: t, dir: build(t), base: "http://" + addr + "/alds", logs: &logs{}}
+	addr := testproc.FreeAddr(t)
+	s := &site{t: t, base: "http://" + addr + "/alds", logs: &testproc.Log{}}
 	s.env = append(os.Environ(), "ALDS_ADDR="+addr, "ALDS_DATA_DIR="+dir, "ALDS_ADMIN_PASSWORD="+adminPassword, "ALDS_LOG_LEVEL=warn",
 		"DATABASE_URL=sqlite:"+dir+"/alds.db", "TMPDIR="+dir)
 	t.Cleanup(func() {
@@ -59,7 +60,7 @@ func TestAFullDisk(t *testing.T) {
 		}
 	})
 	s.start("standalone")
-	if !answers(t.Context(), s.base) {
+	if !testproc.Becomes(t.Context(), s.base, 0) {
 		t.Fatal("standalone does not answer")
 	}
 	var err error
@@ -117,7 +118,7 @@ func (s *site) fill(giveRoom func()) {
 	if s.mariadb == nil {
 		name = "standalone"
 	}
-	s.start(name, "check").wait()
+	s.start(name, "check").Wait()
 }
 
 // inLarge is how many stories a large request makes, each of 50 KB.

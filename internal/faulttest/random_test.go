@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testproc"
 )
 
 // quietIn is how long after the last fault everything must have arrived.
@@ -16,7 +17,7 @@ const quietIn = 90 * time.Second
 // fleet is the processes of an installation.
 type fleet struct {
 	s    *site
-	runs map[string]*process
+	runs map[string]*testproc.Process
 }
 
 // commands are the processes of a fleet, by name.
@@ -24,7 +25,7 @@ var commands = map[string]string{"api": "api", "worker": "worker", "second worke
 
 func (s *site) startAll() *fleet {
 	s.t.Helper()
-	f := &fleet{s: s, runs: map[string]*process{}}
+	f := &fleet{s: s, runs: map[string]*testproc.Process{}}
 	for name := range commands {
 		f.start(name)
 	}
@@ -41,9 +42,9 @@ func (f *fleet) start(name string) {
 }
 
 // again ends a process and starts it anew.
-func (f *fleet) again(name string, end func(*process)) {
+func (f *fleet) again(name string, end func(*testproc.Process)) {
 	f.s.t.Helper()
-	f.runs[name].mustRun()
+	f.runs[name].MustRun()
 	end(f.runs[name])
 	f.start(name)
 }
@@ -72,7 +73,7 @@ func TestRandomFaults(t *testing.T) {
 			away = false
 		}
 	}
-	kill, stop := (*process).kill, (*process).stop
+	kill, stop := (*testproc.Process).Kill, (*testproc.Process).Stop
 	began := time.Now()
 	struck := strikeAll(g, *faults, 400*time.Millisecond, append(s.databaseFaults(),
 		breakage{"api killed", 3, func() { f.again("api", kill) }},
@@ -106,7 +107,7 @@ func TestRandomFaults(t *testing.T) {
 		t.Errorf("%d changes or deliveries are waiting or set aside", n)
 	}
 	for _, p := range f.runs {
-		p.mustRun()
+		p.MustRun()
 	}
 	s.sound()
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/alds-dev/alds/internal/testproc"
 )
 
 // goneIn is generous: what is aimed at is logged beside what was measured.
@@ -32,15 +34,15 @@ func TestAKilledWorkersDeliveriesAreTakenOver(t *testing.T) {
 		t.Fatal("the worker sends nothing")
 	}
 	other := s.start("worker")
-	worker.mustRun()
-	worker.kill()
+	worker.MustRun()
+	worker.Kill()
 	killed := time.Now()
 	release()
 	if !b.await(stories, goneIn) {
 		t.Errorf("%d of %d events arrived within %s of the worker's end", b.distinct(), stories, goneIn)
 	}
 	t.Logf("all %d events had come %s after the worker was killed (aim: 15 s)", b.distinct(), b.lastNew().Sub(killed).Round(time.Millisecond))
-	other.mustRun()
+	other.MustRun()
 	s.sound()
 }
 
@@ -48,7 +50,7 @@ func TestAKilledWorkersDeliveriesAreTakenOver(t *testing.T) {
 // events arrive meanwhile, and hints are used again once it is back.
 func TestRedisComesBack(t *testing.T) {
 	const stories = 20
-	admin := freeAddr(t)
+	admin := testproc.FreeAddr(t)
 	s := newSite(t)
 	s.startAPI()
 	s.start("scheduler")
@@ -91,7 +93,7 @@ func TestRedisComesBack(t *testing.T) {
 	s.make(project, "lost with their hints", stories)
 	s.emptyRedis()
 	arrived(n+stories, "after Redis was emptied")
-	worker.mustRun()
+	worker.MustRun()
 	s.sound()
 }
 

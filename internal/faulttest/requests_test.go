@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"testing"
 	"time"
+
+	"github.com/alds-dev/alds/internal/testproc"
 )
 
 const (
@@ -101,8 +103,8 @@ func TestRequestsAreWholeOrAbsent(t *testing.T) {
 	}
 	began := time.Now()
 	struck := strikeAll(g, *faults, 500*time.Millisecond, append(s.databaseFaults(),
-		breakage{"api killed", 12, func() { api.mustRun(); api.kill(); api = s.startAPI() }},
-		breakage{"worker killed", 3, func() { worker.mustRun(); worker.kill(); worker = s.startBeside("worker") }},
+		breakage{"api killed", 12, func() { api.MustRun(); api.Kill(); api = s.startAPI() }},
+		breakage{"worker killed", 3, func() { worker.MustRun(); worker.Kill(); worker = s.startBeside("worker") }},
 		breakage{"deadlock", 3, crossed.cross},
 	))
 	took := time.Since(began)
@@ -186,7 +188,7 @@ func (r *request) stories() []any {
 // do sends a request, and sends it again until there is an answer when it has
 // a key. Without one, a request that was not answered is left as it is.
 func (a *author) do(ctx context.Context, r *request) {
-	for until := time.Now().Add(2 * answersIn); ctx.Err() == nil && time.Now().Before(until); {
+	for until := time.Now().Add(2 * testproc.AnswersIn); ctx.Err() == nil && time.Now().Before(until); {
 		r.sent++
 		status, text, err := a.s.send(ctx, "/api/asset?comment="+url.QueryEscape(r.mark), r.with, r.body())
 		r.outcome = a.read(r, status, text, err)
@@ -202,7 +204,7 @@ func (a *author) do(ctx context.Context, r *request) {
 func (a *author) read(r *request, status int, text []byte, err error) outcome {
 	switch {
 	case err != nil:
-		answers(context.Background(), a.s.base)
+		testproc.Becomes(context.Background(), a.s.base, 0)
 		return unknown
 	case status == http.StatusServiceUnavailable && bytes.Contains(text, []byte("outcome of the request is not known")):
 		return unknown

@@ -1,0 +1,61 @@
+package testproc
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Becomes waits until somebody answers with a status; 0 stands for any.
+func Becomes(ctx context.Context, url string, status int) bool {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(AnswersIn); time.Now().Before(end) && ctx.Err() == nil; <-tick.C {
+		if res, err := http.Get(url); err == nil { //nolint:gosec,noctx // the test's own service
+			res.Body.Close()
+			if status == 0 || res.StatusCode == status {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// FreeAddr is an address of this machine at which nobody listens.
+func FreeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// Log keeps the last lines that processes wrote.
+type Log struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+const keptLines = 80
+
+// Write takes one line, as the logger writes them.
+func (l *Log) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, string(b))
+	l.lines = l.lines[max(0, len(l.lines)-keptLines):]
+	return len(b), nil
+}
+
+// String is the lines kept.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "")
+}

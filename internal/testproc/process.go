@@ -1,0 +1,158 @@
+package testproc
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// AnswersIn is how long a process may take until it answers or ends.
+const AnswersIn = 30 * time.Second
+
+// Main is main of a test binary that starts commands; it does what testdb.Main
+// does, too.
+func Main(m *testing.M) {
+	code := testdb.Run(m)
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// built are the commands, once for all tests.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// build builds the commands and returns their folder.
+func build(t testing.TB) string {
+	t.Helper()
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "alds"); built.err != nil {
+			return
+		}
+		out, err := exec.Command("go", "build", "-o", built.dir+"/", "../../cmd/api", "../../cmd/worker", "../../cmd/scheduler", "../../cmd/standalone").CombinedOutput() //nolint:gosec // the test's own folder
+		if err != nil {
+			built.err = fmt.Errorf("build the commands: %w\n%s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.dir
+}
+
+// Options are how a command is started.
+type Options struct {
+	Env   []string  // all of it, as os.Environ gives it
+	Log   io.Writer // what it says on stderr; nil for nowhere
+	Files int       // the descriptors it may have; 0 for as many as the test
+}
+
+// Process is a started command.
+type Process struct {
+	Out bytes.Buffer // what it printed; to be read once it has ended
+
+	t     testing.TB
+	cmd   *exec.Cmd
+	name  string
+	ended chan struct{} // closed when it has ended
+	err   error         // how; to be read once it has ended
+}
+
+// Start starts a command until the test ends or it is killed.
+func Start(t testing.TB, o Options, name string, args ...string) *Process {
+	t.Helper()
+	program := filepath.Join(build(t), name)
+	cmd := exec.Command(program, args...) //nolint:gosec // a command of this repository
+	if o.Files > 0 {
+		cmd = exec.Command("sh", append([]string{"-c", "ulimit -n " + strconv.Itoa(o.Files) + ` && exec "$0" "$@"`, program}, args...)...) //nolint:gosec // as above
+	}
+	p := &Process{t: t, cmd: cmd, name: strings.Join(append([]string{name}, args...), " "), ended: make(chan struct{})}
+	cmd.Env, cmd.Stderr, cmd.Stdout, cmd.SysProcAttr = o.Env, o.Log, &p.Out, testdb.WithParent()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.ended)
+	}()
+	t.Cleanup(p.Kill)
+	return p
+}
+
+// Kill is kill -9.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may have ended by itself
+	<-p.ended
+}
+
+// Stop tells a process to end in order, and waits until it has.
+func (p *Process) Stop() {
+	p.t.Helper()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself
+	select {
+	case <-p.ended:
+		if p.err != nil {
+			p.t.Errorf("%s, told to end: %v", p.name, p.err)
+		}
+	case <-time.After(AnswersIn):
+		p.t.Errorf("%s did not end within %s of SIGTERM", p.name, AnswersIn)
+		p.Kill()
+	}
+}
+
+// MustRun fails the test when a process has ended that nobody ended.
+func (p *Process) MustRun() {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+		p.t.Fatalf("%s ended by itself: %v", p.name, p.err)
+	default:
+	}
+}
+
+// Wait waits until a command that ends by itself has done its work.
+func (p *Process) Wait() {
+	p.t.Helper()
+	<-p.ended
+	if p.err != nil {
+		p.t.Errorf("%s: %v\n%.3000s", p.name, p.err, &p.Out)
+	}
+}
+
+// Memory is what a process holds of the machine's memory, and the most that it
+// held so far, in bytes; 0 where the system does not tell.
+func (p *Process) Memory() (now, most int64) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/status")
+	if err != nil {
+		return 0, 0
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		kib, _ := strconv.ParseInt(fields[1], 10, 64)
+		switch fields[0] {
+		case "VmRSS:":
+			now = kib << 10
+		case "VmHWM:":
+			most = kib << 10
+		}
+	}
+	return now, most
+}
