@@ -38,7 +38,7 @@ var floors = [][]string{
 	11: {"internal/testproc"},
 	12: {
 		"bench/load", "bench/hooks", "bench/read", "bench/write",
-		"internal/archtest", "internal/spectest", "internal/faulttest",
+		"internal/archtest", "internal/spectest", "internal/faulttest", "internal/attack",
 		"internal/difftest", "internal/modeltest", "internal/testall",
 	},
 }

@@ -1,0 +1,123 @@
+package attack
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// open makes connections of the attacker and says on each what greet writes. It
+// keeps them until the test ends, and returns those that were taken.
+func (s *site) open(n int, greet func(i int) string) []net.Conn {
+	s.t.Helper()
+	var all []net.Conn
+	s.t.Cleanup(func() {
+		for _, c := range all {
+			_ = c.Close()
+		}
+	})
+	for i := range n {
+		c, err := s.dial()
+		if err != nil {
+			continue // which a bound may do
+		}
+		all = append(all, c)
+		_, _ = io.WriteString(c, greet(i)) // it may be closed already
+	}
+	if len(all) < n/2 {
+		s.t.Fatalf("only %d of %d connections", len(all), n)
+	}
+	return all
+}
+
+// TestConnectionFlood holds more connections than the process has descriptors:
+// silent ones, some whose request line or headers come by the byte, some that
+// are idle after a request. Issue: descriptors; slow headers.
+func TestConnectionFlood(t *testing.T) {
+	onEach(t, setup{files: 200}, func(t *testing.T, s *site) {
+		made := s.stories(200, nil)
+		o := s.watch(made[0])
+		all := s.open(300, func(i int) string {
+			return []string{
+				"",
+				"GET /alds/query.v1 HT",
+				"GET /alds/query.v1 HTTP/1.1\r\nHost: x\r\nX-Slow: ",
+				"GET /alds/nothing HTTP/1.1\r\nHost: x\r\n\r\n",
+			}[i%4]
+		})
+		for range 15 { // 6 s of slow headers
+			for i, c := range all {
+				if i%4 == 2 {
+					_, _ = io.WriteString(c, "x") // it may be closed already
+				}
+			}
+			time.Sleep(400 * time.Millisecond)
+		}
+		o.judge(200 * mib)
+	})
+}
+
+// TestDescriptorsRunOut lets connections take every descriptor, by a bound that
+// is set too high. The process goes on, and answers again once they are closed.
+func TestDescriptorsRunOut(t *testing.T) {
+	onEach(t, setup{files: 120, settings: []string{"ALDS_MAX_CONNS=4000", "ALDS_MAX_CONNS_PER_ADDRESS=4000"}}, func(t *testing.T, s *site) {
+		all := s.open(300, func(int) string { return "" })
+		time.Sleep(2 * time.Second)
+		s.proc.MustRun()
+		for _, c := range all {
+			_ = c.Close()
+		}
+		began := time.Now()
+		c := &http.Client{Timeout: healthWithin, Transport: &http.Transport{DisableKeepAlives: true}}
+		for {
+			status, _, err := s.ask(t.Context(), c, "admin:"+adminPassword, http.MethodPost, "/query.v1", []byte(`{"from":"Scope","select":["Name"]}`))
+			if err == nil && status == http.StatusOK {
+				break
+			}
+			if time.Since(began) > 5*time.Second {
+				t.Fatalf("it does not answer again: %d %v", status, err)
+			}
+		}
+		t.Logf("answered %s after the connections were closed", time.Since(began).Round(time.Millisecond))
+		s.proc.MustRun()
+	})
+}
+
+// TestSlowHeadersEnd says that a request line must come within its time,
+// whatever the attacker does to keep it going.
+func TestSlowHeadersEnd(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "sqlite", setup{})
+	c, err := s.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	began := time.Now()
+	ended := make(chan string, 1)
+	go func() {
+		_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			ended <- err.Error()
+			return
+		}
+		res.Body.Close()
+		ended <- fmt.Sprint(res.StatusCode)
+	}()
+	for text := "GET /alds/query.v1 HTTP/1.1\r\nHost: x\r\nX-Slow: "; ; text = "x" {
+		_, _ = io.WriteString(c, text) // it may be closed already
+		select {
+		case how := <-ended:
+			if took := time.Since(began); how != "408" || took > 15*time.Second {
+				t.Errorf("answered %s after %s", how, took)
+			}
+			return
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}

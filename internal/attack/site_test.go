@@ -1,0 +1,202 @@
+package attack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+func TestMain(m *testing.M) { testproc.Main(m) }
+
+const (
+	adminPassword = "a password for attacks"
+	attacker      = "127.0.0.2" // where the attacker comes from
+	mib           = 1 << 20
+)
+
+// site is one installation that is attacked.
+type site struct {
+	t       *testing.T
+	proc    *testproc.Process
+	addr    string // of the interface
+	health  string // URL of /healthz
+	command string // that runs, and knows check
+	env     []string
+	temp    string // the folder for temporary files
+	log     *wholeLog
+	client  *http.Client // of the administrator, who is nobody's neighbour
+}
+
+// setup is how a site is started.
+type setup struct {
+	settings []string
+	files    int // descriptors; 0 for as many as the test
+}
+
+// onEach runs a test on standalone with SQLite and on an api with MySQL.
+func onEach(t *testing.T, o setup, test func(t *testing.T, s *site)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { test(t, newSite(t, "sqlite", o)) })
+	t.Run("mysql", func(t *testing.T) { test(t, newSite(t, "mysql", o)) })
+}
+
+// newSite starts an installation on an empty database of the dialect.
+func newSite(t *testing.T, dialect string, o setup) *site {
+	t.Helper()
+	health := testproc.FreeAddr(t)
+	s := &site{
+		t: t, addr: testproc.FreeAddr(t), health: "http://" + health + "/healthz", command: "standalone",
+		log: &wholeLog{}, temp: t.TempDir(), client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{}},
+	}
+	dir := t.TempDir()
+	s.env = append(os.Environ(), "ALDS_ADDR="+s.addr, "ALDS_ADMIN_ADDR="+health, "ALDS_ADMIN_PASSWORD="+adminPassword,
+		"ALDS_DATA_DIR="+dir, "TMPDIR="+s.temp, "ALDS_REQUEST_TIMEOUT=5s")
+	if dialect == "sqlite" {
+		s.env = append(s.env, "DATABASE_URL=sqlite:"+filepath.Join(dir, "alds.db"))
+	} else {
+		s.command = "api"
+		s.env = append(s.env, "DATABASE_URL="+testdb.EmptyURL(t, dialect), "REDIS_URL="+testdb.Redis(t), "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=")
+	}
+	s.env = append(s.env, o.settings...)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the end of the log:\n%s", s.log.end())
+		}
+	})
+	if s.command == "api" {
+		testproc.Start(t, testproc.Options{Env: s.env, Log: s.log}, "api", "migrate").Wait()
+	}
+	s.proc = testproc.Start(t, testproc.Options{Env: s.env, Log: s.log, Files: o.files}, s.command)
+	if !testproc.Becomes(t.Context(), s.url(""), 0) {
+		t.Fatal("it does not answer")
+	}
+	return s
+}
+
+func (s *site) url(path string) string { return "http://" + s.addr + "/alds" + path }
+
+// sound runs check, which reads the whole database and fails where it disagrees
+// with itself.
+func (s *site) sound() {
+	s.t.Helper()
+	testproc.Start(s.t, testproc.Options{Env: s.env, Log: s.log}, s.command, "check").Wait()
+}
+
+// post sends what must succeed as the administrator; it returns the Oids made.
+func (s *site) post(path string, body any) []string {
+	s.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	status, answer, err := s.ask(s.t.Context(), s.client, "admin:"+adminPassword, http.MethodPost, path, text)
+	if err != nil || status != http.StatusOK {
+		s.t.Fatalf("POST %s: %d %.500s %v", path, status, answer, err)
+	}
+	var made struct {
+		AssetsCreated struct {
+			OIDTokens []string `json:"oidTokens"`
+		} `json:"assetsCreated"`
+		CommandFailures struct{ Count int } `json:"commandFailures"`
+	}
+	if err := json.Unmarshal(answer, &made); err != nil || made.CommandFailures.Count != 0 {
+		s.t.Fatalf("POST %s: %.500s %v", path, answer, err)
+	}
+	return made.AssetsCreated.OIDTokens
+}
+
+// ask sends a request of who, written "name:password", and returns the answer.
+func (s *site) ask(ctx context.Context, c *http.Client, who, method, path string, body []byte) (status int, answer []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, s.url(path), bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	name, password, _ := strings.Cut(who, ":")
+	req.SetBasicAuth(name, password)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := c.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer res.Body.Close()
+	answer, err = io.ReadAll(res.Body)
+	return res.StatusCode, answer, err
+}
+
+// from is a client whose connections come from an address of this machine.
+func from(address string) *http.Client {
+	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	return &http.Client{Transport: &http.Transport{DialContext: d.DialContext, MaxIdleConnsPerHost: 1000}}
+}
+
+// dial opens a connection of the attacker.
+func (s *site) dial() (net.Conn, error) {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(attacker)}, Timeout: 5 * time.Second}
+	return d.DialContext(s.t.Context(), "tcp", s.addr)
+}
+
+// member makes a member who sees everything and returns "name:password".
+func (s *site) member(name string) string {
+	s.t.Helper()
+	s.post("/api/asset", []any{person(name)})
+	return name + ":" + passwordOf(name)
+}
+
+func passwordOf(name string) string { return "the password of " + name }
+
+func person(name string) map[string]any {
+	return map[string]any{"AssetType": "Member", "Name": name, "Nickname": name, "Username": name, "Password": passwordOf(name), "DefaultRole": "Role:1"}
+}
+
+// stories makes stories in Scope:0, each with the owners that owners names.
+func (s *site) stories(n int, owners func(i int) []string) (made []string) {
+	s.t.Helper()
+	for begin := 0; begin < n; begin += 1000 {
+		var all []any
+		for i := begin; i < min(begin+1000, n); i++ {
+			story := map[string]any{"AssetType": "Story", "Name": fmt.Sprintf("Story %d", i), "Scope": "Scope:0", "Estimate": i % 13}
+			if owners != nil {
+				story["Owners"] = owners(i)
+			}
+			all = append(all, story)
+		}
+		made = append(made, s.post("/api/asset", all)...)
+	}
+	return made
+}
+
+// wholeLog keeps what the process wrote.
+type wholeLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *wholeLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *wholeLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *wholeLog) end() string {
+	all := l.String()
+	return all[max(0, len(all)-5000):]
+}
