@@ -41,24 +41,28 @@ func TestConnectionFlood(t *testing.T) {
 	onEach(t, setup{files: 200}, func(t *testing.T, s *site) {
 		made := s.stories(200, nil)
 		o := s.watch(made[0])
-		all := s.open(300, func(i int) string {
-			return []string{
-				"",
-				"GET /alds/query.v1 HT",
-				"GET /alds/query.v1 HTTP/1.1\r\nHost: x\r\nX-Slow: ",
-				"GET /alds/nothing HTTP/1.1\r\nHost: x\r\n\r\n",
-			}[i%4]
-		})
-		for range 15 { // 6 s of slow headers
-			for i, c := range all {
-				if i%4 == 2 {
-					_, _ = io.WriteString(c, "x") // it may be closed already
-				}
-			}
-			time.Sleep(400 * time.Millisecond)
-		}
-		o.judge(200 * mib)
+		o.during(t, 200*mib, func() { s.flood() })
 	})
+}
+
+// flood opens 300 connections and keeps some of them busy for six seconds.
+func (s *site) flood() {
+	all := s.open(300, func(i int) string {
+		return []string{
+			"",
+			"GET /alds/query.v1 HT",
+			"GET /alds/query.v1 HTTP/1.1\r\nHost: x\r\nX-Slow: ",
+			"GET /alds/nothing HTTP/1.1\r\nHost: x\r\n\r\n",
+		}[i%4]
+	})
+	for range 15 { // 6 s of slow headers
+		for i, c := range all {
+			if i%4 == 2 {
+				_, _ = io.WriteString(c, "x") // it may be closed already
+			}
+		}
+		time.Sleep(400 * time.Millisecond)
+	}
 }
 
 // TestDescriptorsRunOut lets connections take every descriptor, by a bound that

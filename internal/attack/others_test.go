@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -12,7 +13,7 @@ const (
 	// floor is within what a read always may be during an attack: attacker,
 	// service and database share the cores with the second member, and three
 	// times of a millisecond is less than one turn of the scheduler.
-	floor = 150 * time.Millisecond
+	floor = 100 * time.Millisecond
 
 	healthWithin = time.Second
 	quietTime    = 2 * time.Second
@@ -28,7 +29,6 @@ type others struct {
 
 	quiet, most   time.Duration // 99 of 100 reads in quiet; the limit that follows
 	before        int64         // bytes that the process held
-	stop          context.CancelFunc
 	running       sync.WaitGroup
 	mu            sync.Mutex
 	took          []time.Duration
@@ -38,8 +38,8 @@ type others struct {
 
 type read struct{ method, path, body string }
 
-// watch lets a second member read in quiet, and then goes on reading until
-// judge: what comes between is the attack. There must be stories.
+// watch lets a second member read, until the test ends, and measures it in quiet.
+// There must be stories.
 func (s *site) watch(oneStory string) *others {
 	s.t.Helper()
 	o := &others{s: s, who: s.member("second"), client: from("127.0.0.1"), reads: []read{
@@ -55,13 +55,11 @@ func (s *site) watch(oneStory string) *others {
 	o.mu.Unlock()
 	o.most = max(floor, 3*o.quiet)
 	o.before, _ = s.proc.Memory()
-	o.forget()
 	return o
 }
 
 func (o *others) begin() {
 	ctx, stop := context.WithCancel(o.s.t.Context())
-	o.stop = stop
 	o.running.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
 			o.read(ctx, o.reads[i%len(o.reads)])
@@ -124,16 +122,17 @@ func (o *others) forget() {
 	o.took, o.wrong, o.slowestHealth = nil, nil, 0
 }
 
-// judge ends the watch and fails the test for what the others should not have
-// seen. The most memory that the process may have held is in bytes.
-func (o *others) judge(mostMemory int64) {
-	t := o.s.t
+// during carries out an attack and fails the test for what the others should not
+// have seen meanwhile. The most memory that the process may have held is in bytes.
+func (o *others) during(t *testing.T, mostMemory int64, attack func()) {
 	t.Helper()
-	o.stop()
-	o.running.Wait()
+	o.forget()
+	attack()
 	o.s.proc.MustRun()
-	slow := percentile99(o.took)
 	_, most := o.s.proc.Memory()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	slow := percentile99(o.took)
 	t.Logf("the second member: 99 of 100 of %d reads within %s, in quiet %s; /healthz within %s; the process held %d MiB before, %d MiB at most",
 		len(o.took), slow.Round(time.Millisecond/10), o.quiet.Round(time.Millisecond/10), o.slowestHealth.Round(time.Millisecond/10), o.before/mib, most/mib)
 	if len(o.took) < 20 {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -63,7 +64,7 @@ func newSite(t *testing.T, dialect string, o setup) *site {
 	}
 	dir := t.TempDir()
 	s.env = append(os.Environ(), "ALDS_ADDR="+s.addr, "ALDS_ADMIN_ADDR="+health, "ALDS_ADMIN_PASSWORD="+adminPassword,
-		"ALDS_DATA_DIR="+dir, "TMPDIR="+s.temp, "ALDS_REQUEST_TIMEOUT=5s")
+		"ALDS_DATA_DIR="+dir, "TMPDIR="+s.temp, "ALDS_REQUEST_TIMEOUT=5s", "ALDS_LOG_LEVEL=warn")
 	if dialect == "sqlite" {
 		s.env = append(s.env, "DATABASE_URL=sqlite:"+filepath.Join(dir, "alds.db"))
 	} else {
@@ -199,4 +200,32 @@ func (l *wholeLog) String() string {
 func (l *wholeLog) end() string {
 	all := l.String()
 	return all[max(0, len(all)-5000):]
+}
+
+// tally counts what attackers were answered.
+type tally struct {
+	mu    sync.Mutex
+	count map[int]int
+}
+
+func (c *tally) add(status int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.count == nil {
+		c.count = map[int]int{}
+	}
+	c.count[status]++
+}
+
+// only fails the test for another status than these.
+func (c *tally) only(t *testing.T, allowed ...int) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.Logf("answered %v", c.count)
+	for status, n := range c.count {
+		if !slices.Contains(allowed, status) {
+			t.Errorf("%d requests were answered %d", n, status)
+		}
+	}
 }

@@ -8,11 +8,21 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 const (
 	sqliteStmts = 300   // per connection
 	ownerMode   = 0o600 // of the files of a database
+
+	// The pages that a connection keeps, in KiB. Those of readers add up, and the
+	// system keeps the file's pages too.
+	writerCache = "cache_size(-32768)"
+	readerCache = "cache_size(-8192)"
+
+	// sqliteIdle is when a connection is closed that nobody used, with the pages
+	// that it keeps: a load leaves many.
+	sqliteIdle = 10 * time.Second
 )
 
 // sqlitePools opens the one write connection of a file, and read pools of so
@@ -29,13 +39,13 @@ func sqlitePools(path string, sizes ...int) (writer *sql.DB, readers []*sql.DB, 
 	}
 	common := []string{
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)",
-		"cache_size(-65536)", "temp_store(MEMORY)", "secure_delete(1)",
+		"temp_store(MEMORY)", "secure_delete(1)",
 	}
-	if writer, err = sqlitePool(path, "immediate", common, 1); err != nil {
+	if writer, err = sqlitePool(path, "immediate", append(common, writerCache), 1); err != nil {
 		return nil, nil, err
 	}
 	for _, size := range sizes {
-		reader, err := sqlitePool(path, "deferred", append(common, "query_only(1)"), size)
+		reader, err := sqlitePool(path, "deferred", append(common, readerCache, "query_only(1)"), size)
 		if err != nil {
 			return writer, readers, err // who closes them
 		}
@@ -81,5 +91,6 @@ func sqlitePool(path, lock string, pragmas []string, conns int) (*sql.DB, error)
 	pool := sql.OpenDB(connector{Connector: inner, stmts: sqliteStmts})
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
+	pool.SetConnMaxIdleTime(sqliteIdle)
 	return pool, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime"
 	"slices"
 	"time"
 
@@ -74,6 +75,7 @@ type API struct {
 
 	memory    *memory.Budget
 	members   *admission.Queue // who may work, by member
+	large     *admission.Queue // of those with large bodies, which may work
 	addresses *admission.Queue // whose requests are looked at, by address behind a trusted proxy
 	proxies   inbound.Proxies
 	bounds    inbound.Bounds
@@ -103,6 +105,7 @@ func New(e Engines, o Options) *API {
 		credentials: e.Credentials, bulk: e.Bulk, queries: e.Queries, writes: e.Writes, roles: e.Roles, tags: e.Tags, webhooks: e.Webhooks,
 		memory:    o.Memory,
 		members:   admission.New(admission.Bounds{Running: o.Running, PerKey: o.MemberRequests, Line: lineOfMember, Wait: longestWait}),
+		large:     admission.New(largeAtATime()),
 		addresses: admission.New(admission.Bounds{Running: o.Conns.Conns, PerKey: o.Conns.PerAddress, Line: o.Conns.PerAddress, Wait: longestWait}),
 		proxies:   o.Proxies, bounds: o.Conns, origin: originOf(o.Public),
 		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, patience: bodyPatience, log: o.Log, m: newMetrics(o.Metrics),
@@ -112,6 +115,15 @@ func New(e Engines, o Options) *API {
 	a.table = a.routes()
 	a.app = a.fiber()
 	return a
+}
+
+// largeAtATime are half of the cores, of one member half of that: what reads and
+// writes large bodies keeps a core busy, and small requests need one now and
+// then. It is waited for as long as the request may last: whoever sends much
+// knows that it takes long.
+func largeAtATime() admission.Bounds {
+	cores := runtime.GOMAXPROCS(0)
+	return admission.Bounds{Running: max(1, cores/2), PerKey: max(1, cores/4), Line: lineOfMember}
 }
 
 // fill sets what was left open.

@@ -276,3 +276,53 @@ func TestClientsBehindAProxy(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeBodiesTakeTurns takes the place of large bodies: another one waits,
+// here in no line, and small ones go on.
+func TestLargeBodiesTakeTurns(t *testing.T) {
+	a := newAPI(engines{}, io.Discard)
+	a.maxBody = 2 * largeRequest
+	a.large = admission.New(admission.Bounds{Running: 1, PerKey: 1})
+	leave, err := a.large.Enter(t.Context(), "another")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies := map[string]struct {
+		body, encoding string
+		large          bool
+	}{
+		"small":            {`{"from":"Story"}`, "", false},
+		"large":            {`{"from":"` + strings.Repeat("a", largeRequest) + `"}`, "", true},
+		"packed":           {"\x1f\x8b", "gzip", true},
+		"YAML":             {"from: Story", "", false},
+		"YAML and aliases": {"from: &a Story\nselect: [*a]", "", true},
+		"no aliases":       {`{"from":"Story & *"}`, "", false},
+	}
+	ask := func(body, encoding string) int {
+		req := httptest.NewRequest(http.MethodPost, "/alds/query.v1", strings.NewReader(body))
+		req.SetBasicAuth("admin", "a:b")
+		if encoding != "" {
+			req.Header.Set("Content-Encoding", encoding)
+		}
+		resp, err := a.app.Test(req, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode
+	}
+	for name, c := range bodies {
+		if got := ask(c.body, c.encoding); (got == http.StatusServiceUnavailable) != c.large {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	leave()
+	for name, c := range bodies {
+		if got := ask(c.body, c.encoding); got == http.StatusServiceUnavailable {
+			t.Errorf("%s, when nobody is there: %d", name, got)
+		}
+	}
+	if running, _ := a.large.Load(); running != 0 {
+		t.Errorf("%d places are still taken", running)
+	}
+}

@@ -64,7 +64,11 @@ func (*metrics) watch(r Registerer, a *API) {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
 	}
 	gauge("alds_httpapi_requests_running", "Requests that engines work on.", func() int64 { n, _ := a.members.Load(); return int64(n) })
-	gauge("alds_httpapi_requests_waiting", "Requests that wait for their member's turn.", func() int64 { _, n := a.members.Load(); return int64(n) })
+	gauge("alds_httpapi_requests_waiting", "Requests that wait for their member's turn, those with large bodies included.", func() int64 {
+		_, n := a.members.Load()
+		_, large := a.large.Load()
+		return int64(n + large)
+	})
 	gauge("alds_httpapi_memory_bytes", "Bytes that requests have taken for bodies and answers.", func() int64 { n, _ := a.memory.Used(); return n })
 	gauge("alds_httpapi_memory_limit_bytes", "Bytes that requests may take (ALDS_BODY_MEMORY).", func() int64 { _, n := a.memory.Used(); return n })
 }

@@ -114,6 +114,19 @@ func (r *request) unpacked() ([]byte, error) {
 	return b, r.hold.Take(doc.Need(b, r.isYAML(b)))
 }
 
+// largeRequest is the size from which on a body is large, in bytes: reading it
+// and carrying out what it asks keeps a core busy for more than a moment.
+const largeRequest = 64 << 10
+
+// large reports whether the body is large, or may be when it is unpacked or its
+// aliases are followed.
+func (r *request) large() bool {
+	if len(r.raw) > largeRequest || r.encoding != "" && len(r.raw) > 0 {
+		return true
+	}
+	return bytes.IndexByte(r.raw, '&') >= 0 && bytes.IndexByte(r.raw, '*') >= 0 && r.isYAML(r.raw)
+}
+
 // isYAML reports whether a body is YAML. The Content-Type is no reliable sign:
 // unless it says YAML, what does not begin like JSON is YAML.
 func (r *request) isYAML(b []byte) bool { return r.yamlType || doc.Sniff(b) }

@@ -13,6 +13,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"github.com/alds-dev/alds/internal/admission"
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/fault"
 )
@@ -157,11 +158,9 @@ func (a *API) carryOut(c *fiber.Ctx, v *visit, r *route, taken map[string]string
 		return nil, err
 	}
 	v.received = len(req.raw)
-	leave, err := a.members.Enter(v.work.ctx, v.who.Member)
-	if err != nil {
+	if err := a.admit(v, req); err != nil {
 		return nil, err
 	}
-	v.work.atEnd(leave)
 	body, err := r.run(v.work.ctx, v.who, req)
 	if err != nil {
 		return nil, err
@@ -176,6 +175,23 @@ func (a *API) carryOut(c *fiber.Ctx, v *visit, r *route, taken map[string]string
 		return a.begin(c, v, req.stream)
 	}
 	return body, nil
+}
+
+// admit waits until the request may be worked on: one with a large body for its
+// turn among those first, so that it takes no place while it waits.
+func (a *API) admit(v *visit, req *request) error {
+	queues := []*admission.Queue{a.members}
+	if req.large() {
+		queues = []*admission.Queue{a.large, a.members}
+	}
+	for _, q := range queues {
+		leave, err := q.Enter(v.work.ctx, v.who.Member)
+		if err != nil {
+			return err
+		}
+		v.work.atEnd(leave)
+	}
+	return nil
 }
 
 // refuseMethod refuses what is never allowed, before anybody is proven.
