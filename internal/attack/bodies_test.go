@@ -39,7 +39,7 @@ func TestSlowBodies(t *testing.T) {
 	})
 }
 
-// drip sends 16 bodies of 59 MiB at once, each at 3 MiB a second, for six seconds.
+// drip sends 16 bodies of 59 MiB at once, each at 3 MiB a second, for four seconds.
 func (s *site) drip(who string) {
 	all := s.open(16, func(int) string {
 		return "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: " + basic(who) +
@@ -49,7 +49,7 @@ func (s *site) drip(who string) {
 	var sending sync.WaitGroup
 	for _, c := range all {
 		sending.Go(func() {
-			for end := time.Now().Add(6 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 				_ = c.SetWriteDeadline(end)
 				if _, err := io.WriteString(c, part); err != nil {
 					return // refused for its memory

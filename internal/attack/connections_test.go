@@ -45,7 +45,7 @@ func TestConnectionFlood(t *testing.T) {
 	})
 }
 
-// flood opens 300 connections and keeps some of them busy for six seconds.
+// flood opens 300 connections and keeps some of them busy for four seconds.
 func (s *site) flood() {
 	all := s.open(300, func(i int) string {
 		return []string{
@@ -55,7 +55,7 @@ func (s *site) flood() {
 			"GET /alds/nothing HTTP/1.1\r\nHost: x\r\n\r\n",
 		}[i%4]
 	})
-	for range 15 { // 6 s of slow headers
+	for range 10 { // of slow headers
 		for i, c := range all {
 			if i%4 == 2 {
 				_, _ = io.WriteString(c, "x") // it may be closed already

@@ -30,15 +30,16 @@ const (
 
 // site is one installation that is attacked.
 type site struct {
-	t       *testing.T
-	proc    *testproc.Process
-	addr    string // of the interface
-	health  string // URL of /healthz
-	command string // that runs, and knows check
-	env     []string
-	temp    string // the folder for temporary files
-	log     *wholeLog
-	client  *http.Client // of the administrator, who is nobody's neighbour
+	t        *testing.T
+	proc     *testproc.Process
+	addr     string // of the interface
+	health   string // URL of /healthz
+	command  string // that runs, and knows check
+	env      []string
+	database string // DATABASE_URL
+	temp     string // the folder for temporary files
+	log      *wholeLog
+	client   *http.Client // of the administrator, who is nobody's neighbour
 }
 
 // setup is how a site is started.
@@ -66,11 +67,12 @@ func newSite(t *testing.T, dialect string, o setup) *site {
 	s.env = append(os.Environ(), "ALDS_ADDR="+s.addr, "ALDS_ADMIN_ADDR="+health, "ALDS_ADMIN_PASSWORD="+adminPassword,
 		"ALDS_DATA_DIR="+dir, "TMPDIR="+s.temp, "ALDS_REQUEST_TIMEOUT=5s", "ALDS_LOG_LEVEL=warn")
 	if dialect == "sqlite" {
-		s.env = append(s.env, "DATABASE_URL=sqlite:"+filepath.Join(dir, "alds.db"))
+		s.database = "sqlite:" + filepath.Join(dir, "alds.db")
 	} else {
-		s.command = "api"
-		s.env = append(s.env, "DATABASE_URL="+testdb.EmptyURL(t, dialect), "REDIS_URL="+testdb.Redis(t), "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=")
+		s.command, s.database = "api", testdb.EmptyURL(t, dialect)
+		s.env = append(s.env, "REDIS_URL="+testdb.Redis(t), "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=")
 	}
+	s.env = append(s.env, "DATABASE_URL="+s.database)
 	s.env = append(s.env, o.settings...)
 	t.Cleanup(func() {
 		if t.Failed() {
