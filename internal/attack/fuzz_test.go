@@ -1,0 +1,267 @@
+package attack
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+var (
+	fuzzFor  = flag.Duration("attack.fuzz", 8*time.Second, "how long requests are fuzzed on each database")
+	fuzzSeed = flag.Uint64("attack.seed", 0, "seed of the fuzzing; 0: by the time")
+)
+
+const (
+	fuzzers = 4
+	hangs   = 20 * time.Second // no answer for as long is a hang; a head may take 10 s and a request 5
+)
+
+// TestFuzzRequests sends mutations of the requests of the specification. None is
+// answered 500 or not at all, the process lives, says of no panic, and afterwards
+// the database agrees with itself.
+func TestFuzzRequests(t *testing.T) {
+	seed := *fuzzSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
+	}
+	// Nothing is delivered: a mutated address may be anybody's.
+	onEach(t, setup{settings: []string{"ALDS_WEBHOOK_MAX_ENABLED=0"}}, func(t *testing.T, s *site) {
+		f := &fuzzing{s: s, token: s.token(), seeds: seeds(t)}
+		t.Logf("%d requests to begin with, -attack.seed %d", len(f.seeds), seed)
+		s.stories(20, nil)
+		end := time.Now().Add(*fuzzFor)
+		var working sync.WaitGroup
+		for i := range fuzzers {
+			working.Go(func() { f.work(rand.New(rand.NewPCG(seed, uint64(i))), end) }) //nolint:gosec // repeatable on purpose
+		}
+		working.Wait()
+		t.Logf("%d requests", f.sent.Load())
+		f.seen.only(t, 200, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 429, 431, 501, 503, noAnswer, 202)
+		s.proc.MustRun()
+		for line := range strings.Lines(s.log.String()) {
+			if strings.Contains(line, "panic") || strings.Contains(line, `"level":"ERROR"`) && !strings.Contains(line, "context ") {
+				t.Errorf("logged: %.2000s", line)
+				break
+			}
+		}
+		s.sound()
+	})
+}
+
+// token makes an access token of the administrator, which no mutated request
+// changes.
+func (s *site) token() string {
+	s.t.Helper()
+	p := testproc.Start(s.t, testproc.Options{Env: s.env, Log: s.log}, s.command, "token", "create", "--member", "admin", "--name", "fuzz")
+	p.Wait()
+	return strings.TrimSpace(p.Out.String())
+}
+
+// message is a request as it stands in the specification's cases.
+type message struct {
+	line    string // method and path
+	headers []string
+	body    []byte
+}
+
+var (
+	request  = regexp.MustCompile(`(?ms)^-- request --\n(.*?)(?:^-- |\z)`)
+	captured = regexp.MustCompile(`\{\{([^}]*)\}\}`)
+)
+
+// seeds are the requests of all cases.
+func seeds(t *testing.T) (all []message) {
+	t.Helper()
+	files, err := filepath.Glob("../spectest/testdata/*/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range request.FindAllSubmatch(text, -1) {
+			head, body, _ := bytes.Cut(m[1], []byte("\n\n"))
+			lines := strings.Split(known(string(head)), "\n")
+			all = append(all, message{line: lines[0], headers: lines[1:], body: []byte(known(string(body)))})
+		}
+	}
+	return all
+}
+
+// known fills in what a case would have captured.
+func known(text string) string {
+	return captured.ReplaceAllStringFunc(text, func(name string) string {
+		switch name = strings.Trim(name, "{}"); {
+		case name == "scope", name == "project":
+			return "Scope:0"
+		case strings.HasSuffix(name, ".id"):
+			return "1001"
+		case name == "receiver":
+			return "http://127.0.0.1:9/"
+		case name == "member":
+			return "Member:20"
+		case name == "moment":
+			return "1"
+		case len(name) <= 2, name == "story":
+			return "Story:1001"
+		}
+		return name
+	})
+}
+
+// fuzzing sends requests until its time is over.
+type fuzzing struct {
+	s     *site
+	token string
+	seeds []message
+	seen  tally
+	sent  atomic.Int64
+}
+
+func (f *fuzzing) work(r *rand.Rand, end time.Time) {
+	for time.Now().Before(end) && !f.s.t.Failed() {
+		text, odd := f.mutated(r)
+		status, answer := f.send(text, odd)
+		f.sent.Add(1)
+		f.seen.add(status)
+		if status == http.StatusInternalServerError {
+			f.s.t.Errorf("answered 500: %.2000q\n%.1000s", text, answer)
+		}
+	}
+}
+
+// mutated is one request with a change or a few: mostly of what a client says,
+// now and then of how it is sent, which odd says.
+func (f *fuzzing) mutated(r *rand.Rand) (whole []byte, odd bool) {
+	m := f.seeds[r.IntN(len(f.seeds))]
+	body, line := bytes.Clone(m.body), []byte(m.line)
+	for range 1 + r.IntN(1+r.IntN(3)) {
+		switch r.IntN(8) {
+		case 0:
+			line = mutate(r, line)
+		case 1:
+			other := f.seeds[r.IntN(len(f.seeds))]
+			body = splice(r, body, other.body)
+		default:
+			body = mutate(r, body)
+		}
+	}
+	method, path, _ := bytes.Cut(line, []byte(" "))
+	head := fmt.Sprintf("%s /alds%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n", method, path)
+	for _, h := range append([]string{"Content-Type: application/json"}, m.headers...) {
+		if name, _, ok := strings.Cut(h, ":"); ok && !strings.EqualFold(name, "Authorization") {
+			head += h + "\r\n"
+		}
+	}
+	head += "Authorization: Bearer " + f.token + "\r\n"
+	if r.IntN(20) == 0 {
+		head, body = head+"Content-Encoding: gzip\r\n", zipped(string(body))
+	}
+	whole = append([]byte(head+fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))), body...)
+	if r.IntN(10) == 0 {
+		return mutate(r, whole), true
+	}
+	return whole, false
+}
+
+// send sends a text as it stands and returns what is answered. No answer at all
+// within the time is an error of the test; a connection that ends is none. After
+// an odd text nothing more comes, so that a body that is shorter than said is not
+// waited for.
+func (f *fuzzing) send(text []byte, odd bool) (status int, answer []byte) {
+	c, err := f.s.dial()
+	if err != nil {
+		return noAnswer, nil
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(hangs))
+	_, _ = c.Write(text) // it may be refused before it is all there
+	if tcp, ok := c.(*net.TCPConn); ok && odd {
+		_ = tcp.CloseWrite()
+	}
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err == nil {
+		defer res.Body.Close()
+		answer, err = io.ReadAll(res.Body)
+		status = res.StatusCode
+	}
+	if timeout, ok := err.(net.Error); ok && timeout.Timeout() { //nolint:errorlint // net.Conn gives it as it is
+		f.s.t.Errorf("no answer within %s: %.2000q", hangs, text)
+	}
+	return status, answer
+}
+
+// tokens are put in where they may hurt.
+var tokens = []string{
+	"null", "true", "0", "-1", "1e400", "9223372036854775808", `""`, "[]", "{}", `"\u0000"`, `"\ud800"`, "\x00", "\xff", "'", `"`, "\\", "%", "_", ";", "--", "|", "&", ".", "@",
+	"Story:0", "Story:99999999999999999999", "Scope:0", "Member:20", "NULL", "$var", "$", "@MyName", "+", ":", ",", "(", ")", "[", "]", "{", "}", "<", ">", "=", "!=", "~",
+	"2026-02-30", "0000-00-00T00:00:00", "9999-12-31T23:59:59.999Z", "asof", "from", "select", "where", "filter", "sort", "page", "group", "find", "findin", "with", "update", "execute",
+	"Workitems", "Owners", "Scope.ParentMeAndUp", "Children[Name='x']", "@Count", "@Sum", "@Max", "AssetState", "Moment", "Order", "Status.Name", "ChangeDate", "Super", "Subs", "AssetType",
+	"&a", "*a", "- ", "? ", "!!binary", "|\n", "# ", "\r\n", "\n", "\t", "\u00df", "\u0130", "\U0001f600", "\u202e",
+}
+
+// mutate changes some bytes of a text.
+func mutate(r *rand.Rand, b []byte) []byte {
+	if len(b) == 0 {
+		return []byte(tokens[r.IntN(len(tokens))])
+	}
+	at := r.IntN(len(b))
+	till := min(len(b), at+1+r.IntN(12))
+	switch r.IntN(7) {
+	case 0:
+		return append(b[:at:at], b[till:]...)
+	case 1: // again, perhaps often
+		part := bytes.Repeat(b[at:till], 1+r.IntN(2+r.IntN(200)))
+		return append(append(b[:at:at], part...), b[at:]...)
+	case 2:
+		b[at] ^= 1 << r.IntN(8)
+		return b
+	case 3:
+		return append(append(b[:at:at], tokens[r.IntN(len(tokens))]...), b[till:]...)
+	case 4:
+		return b[:at]
+	default:
+		return words(r, b)
+	}
+}
+
+var word = regexp.MustCompile(`[A-Za-z0-9_.:@$-]+`)
+
+// words puts a token in the place of a word.
+func words(r *rand.Rand, b []byte) []byte {
+	all := word.FindAllIndex(b, -1)
+	if len(all) == 0 {
+		return append(b, tokens[r.IntN(len(tokens))]...)
+	}
+	at := all[r.IntN(len(all))]
+	with := []byte(tokens[r.IntN(len(tokens))])
+	if other := all[r.IntN(len(all))]; r.IntN(2) == 0 {
+		with = bytes.Clone(b[other[0]:other[1]])
+	}
+	return append(append(b[:at[0]:at[0]], with...), b[at[1]:]...)
+}
+
+// splice is the beginning of one text and the end of another.
+func splice(r *rand.Rand, a, b []byte) []byte {
+	if len(a) == 0 || len(b) == 0 {
+		return append(a, b...)
+	}
+	return append(bytes.Clone(a[:r.IntN(len(a))]), b[r.IntN(len(b)):]...)
+}
