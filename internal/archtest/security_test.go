@@ -1,0 +1,48 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	testName = regexp.MustCompile(`Test[A-Za-z0-9]+`)
+	declared = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9]+)\(`)
+
+	// named are a package and the tests of it in a cell of docs/security.md.
+	named = regexp.MustCompile("`([a-z]+)`((?:,? Test[A-Za-z0-9]+(?: \\([^)]*\\))?)+)")
+)
+
+// TestSecurityNamesTests: every test that docs/security.md names is there, in the
+// package that it says.
+func TestSecurityNamesTests(t *testing.T) {
+	files, err := filepath.Glob(root + "/internal/*/*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file) //nolint:gosec // a file of this repository
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range declared.FindAllSubmatch(text, -1) {
+			tests[filepath.Base(filepath.Dir(file))+"."+string(m[1])] = true
+		}
+	}
+	text := string(read(t, "docs/security.md"))
+	seen := 0
+	for _, m := range named.FindAllStringSubmatch(text, -1) {
+		for _, name := range testName.FindAllString(m[2], -1) {
+			if seen++; !tests[m[1]+"."+name] {
+				t.Errorf("docs/security.md names %s of %s, which is not there", name, m[1])
+			}
+		}
+	}
+	if all := len(testName.FindAllString(text, -1)) - strings.Count(text, "-run Test"); seen != all || all == 0 {
+		t.Errorf("%d of %d tests stand behind the name of their package", seen, all)
+	}
+}
