@@ -16,7 +16,7 @@ func Becomes(ctx context.Context, url string, status int) bool {
 	defer tick.Stop()
 	for end := time.Now().Add(AnswersIn); time.Now().Before(end) && ctx.Err() == nil; <-tick.C {
 		if res, err := http.Get(url); err == nil { //nolint:gosec,noctx // the test's own service
-			res.Body.Close()
+			_ = res.Body.Close()
 			if status == 0 || res.StatusCode == status {
 				return true
 			}
