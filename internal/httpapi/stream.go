@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"runtime/debug"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/memory"
 )
 
 // piece is a part of a streamed answer.
@@ -72,21 +74,29 @@ func (a *API) begin(c *fiber.Ctx, v *visit, s Stream) (body []byte, err error) {
 		return first.body, first.err
 	}
 	if !c.Request().Header.IsHTTP11() { // which knows no chunks
-		return a.gather(first, next)
+		return gather(v.work.hold, first, next)
 	}
 	going = true
 	v.stream = &streamed{api: a, visit: v, now: first, next: next, stop: stop}
 	return nil, nil
 }
 
-// gather makes one body of all pieces.
-func (*API) gather(p piece, next func() (piece, bool)) (body []byte, err error) {
-	for body = append(body, p.body...); !p.last; body = append(body, p.body...) {
+// gather makes one body of all pieces, and takes the memory for it.
+// Errors: those of the engine and of the hold.
+func gather(hold *memory.Hold, p piece, next func() (piece, bool)) (body []byte, err error) {
+	for {
+		for cap(body)-len(body) < len(p.body) {
+			if body, err = grow(body, math.MaxInt, hold); err != nil {
+				return nil, err
+			}
+		}
+		if body = append(body, p.body...); p.last {
+			return body, nil
+		}
 		if p, _ = next(); p.err != nil {
 			return nil, p.err
 		}
 	}
-	return body, nil
 }
 
 // Read gives the next bytes of the answer; the server calls it as the client

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/memory"
 )
 
 // part is what the streams of these tests hand over at a time.
@@ -195,6 +196,30 @@ func TestAStreamEndsWhenTheClientGoes(t *testing.T) {
 }
 
 // HTTP/1.0 knows no chunks.
+// TestAStreamForAnOldClientTakesMemory: it lies in memory whole, so it must fit
+// into what a request may have.
+func TestAStreamForAnOldClientTakesMemory(t *testing.T) {
+	s := newStreaming(t, parts(64, nil), 0)
+	s.memory = memory.NewBudget(int64(32 * len(part)))
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err = fmt.Fprintf(c, "GET /rest-1.v1/Data/Story HTTP/1.0\r\nAuthorization: Bearer 1.good\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if used, _ := s.memory.Used(); resp.StatusCode != http.StatusBadRequest || used != 0 {
+		t.Errorf("answered %d, %d bytes are still taken", resp.StatusCode, used)
+	}
+	s.ended("")
+}
+
 func TestAStreamForAnOldClientHasALength(t *testing.T) {
 	s := newStreaming(t, parts(3, nil), 0)
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
