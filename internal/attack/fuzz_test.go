@@ -33,34 +33,51 @@ const (
 
 // TestFuzzRequests sends mutations of the requests of the specification. None is
 // answered 500 or not at all, the process lives, says of no panic, and afterwards
-// the database agrees with itself.
+// the database agrees with itself. When requests have locked out who sends them,
+// which an administrator may, it goes on with an empty installation.
 func TestFuzzRequests(t *testing.T) {
 	seed := *fuzzSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
 	}
-	// Nothing is delivered: a mutated address may be anybody's.
-	onEach(t, setup{settings: []string{"ALDS_WEBHOOK_MAX_ENABLED=0"}}, func(t *testing.T, s *site) {
-		f := &fuzzing{s: s, token: s.token(), seeds: seeds(t)}
-		t.Logf("%d requests to begin with, -attack.seed %d", len(f.seeds), seed)
-		s.stories(20, nil)
-		end := time.Now().Add(*fuzzFor)
-		var working sync.WaitGroup
-		for i := range fuzzers {
-			working.Go(func() { f.work(rand.New(rand.NewPCG(seed, uint64(i))), end) }) //nolint:gosec // repeatable on purpose
-		}
-		working.Wait()
-		t.Logf("%d requests", f.sent.Load())
-		f.seen.only(t, 200, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 429, 431, 501, 503, noAnswer, 202)
-		s.proc.MustRun()
-		for line := range strings.Lines(s.log.String()) {
-			if strings.Contains(line, "panic") || strings.Contains(line, `"level":"ERROR"`) && !strings.Contains(line, "context ") {
-				t.Errorf("logged: %.2000s", line)
-				break
+	all := seeds(t)
+	t.Logf("%d requests to begin with, -attack.seed %d", len(all), seed)
+	for _, dialect := range []string{"sqlite", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			f := &fuzzing{seeds: all}
+			sites := uint64(0)
+			for end := time.Now().Add(*fuzzFor); time.Now().Before(end) && !t.Failed(); sites++ {
+				f.on(t, dialect, seed+sites, end)
 			}
+			t.Logf("%d requests to %d installations", f.sent.Load(), sites)
+			f.seen.only(t, 200, 202, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 429, 431, 501, 503, noAnswer)
+		})
+	}
+}
+
+// on sends requests to a new installation until the time is over or nobody may
+// log in any more.
+func (f *fuzzing) on(t *testing.T, dialect string, seed uint64, end time.Time) {
+	t.Helper()
+	// Nothing is delivered: a mutated address may be anybody's.
+	s := newSite(t, dialect, setup{settings: []string{"ALDS_WEBHOOK_MAX_ENABLED=0"}})
+	s.stories(20, nil)
+	f.s, f.token = s, s.token()
+	f.lockedOut.Store(false)
+	var working sync.WaitGroup
+	for i := range fuzzers {
+		working.Go(func() { f.work(rand.New(rand.NewPCG(seed, uint64(i))), end) }) //nolint:gosec // repeatable on purpose
+	}
+	working.Wait()
+	s.proc.MustRun()
+	for line := range strings.Lines(s.log.String()) {
+		if strings.Contains(line, "panic") || strings.Contains(line, `"level":"ERROR"`) && !strings.Contains(line, "context ") {
+			t.Errorf("logged: %.2000s", line)
+			break
 		}
-		s.sound()
-	})
+	}
+	s.sound()
+	s.proc.Stop()
 }
 
 // token makes an access token of the administrator, which no mutated request
@@ -133,16 +150,23 @@ type fuzzing struct {
 	seeds []message
 	seen  tally
 	sent  atomic.Int64
+
+	lockedOut atomic.Bool
 }
 
 func (f *fuzzing) work(r *rand.Rand, end time.Time) {
-	for time.Now().Before(end) && !f.s.t.Failed() {
+	for time.Now().Before(end) && !f.s.t.Failed() && !f.lockedOut.Load() {
 		text, odd := f.mutated(r)
 		status, answer := f.send(text, odd)
 		f.sent.Add(1)
 		f.seen.add(status)
 		if status == http.StatusInternalServerError {
 			f.s.t.Errorf("answered 500: %.2000q\n%.1000s", text, answer)
+		}
+		if status == http.StatusUnauthorized {
+			plain := fmt.Sprintf("GET /alds/rest-1.v1/Data/Scope/0 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer %s\r\n\r\n", f.token)
+			status, _ = f.send([]byte(plain), false)
+			f.lockedOut.Store(status == http.StatusUnauthorized)
 		}
 	}
 }
