@@ -9,7 +9,8 @@ GOLANGCI := bin/golangci-lint-$(GOLANGCI_VERSION)
 
 # Packages where goroutines meet: the race detector looks at these.
 RACE := ./internal/webhook/... ./internal/jobs/... ./internal/app/... ./internal/db/... \
-	./internal/asset/... ./internal/auth/... ./internal/bulk/...
+	./internal/asset/... ./internal/auth/... ./internal/bulk/... ./internal/httpapi/... \
+	./internal/inbound/... ./internal/admission/... ./internal/memory/...
 
 # Packages whose answers depend on the database server: .ci/run tests these on
 # every server that is supported.
