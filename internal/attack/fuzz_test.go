@@ -28,13 +28,15 @@ var (
 
 const (
 	fuzzers = 4
+	perSite = 30 * time.Second
 	hangs   = 20 * time.Second // no answer for as long is a hang; a head may take 10 s and a request 5
 )
 
 // TestFuzzRequests sends mutations of the requests of the specification. None is
 // answered 500 or not at all, the process lives, says of no panic, and afterwards
 // the database agrees with itself. When requests have locked out who sends them,
-// which an administrator may, it goes on with an empty installation.
+// which an administrator may, it goes on with an empty installation, and every
+// half minute anyway: what requests have made, later ones change, all at once.
 func TestFuzzRequests(t *testing.T) {
 	seed := *fuzzSeed
 	if seed == 0 {
@@ -47,7 +49,7 @@ func TestFuzzRequests(t *testing.T) {
 			f := &fuzzing{seeds: all}
 			sites := uint64(0)
 			for end := time.Now().Add(*fuzzFor); time.Now().Before(end) && !t.Failed(); sites++ {
-				f.on(t, dialect, seed+sites, end)
+				f.on(t, dialect, seed+sites, min(perSite, time.Until(end)))
 			}
 			t.Logf("%d requests to %d installations", f.sent.Load(), sites)
 			f.seen.only(t, 200, 202, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 429, 431, 501, 503, noAnswer)
@@ -55,15 +57,16 @@ func TestFuzzRequests(t *testing.T) {
 	}
 }
 
-// on sends requests to a new installation until the time is over or nobody may
-// log in any more.
-func (f *fuzzing) on(t *testing.T, dialect string, seed uint64, end time.Time) {
+// on sends requests to a new installation for a time, or until nobody may log in
+// any more.
+func (f *fuzzing) on(t *testing.T, dialect string, seed uint64, lasting time.Duration) {
 	t.Helper()
 	// Nothing is delivered: a mutated address may be anybody's.
 	s := newSite(t, dialect, setup{settings: []string{"ALDS_WEBHOOK_MAX_ENABLED=0"}})
 	s.stories(20, nil)
 	f.s, f.token = s, s.token()
 	f.lockedOut.Store(false)
+	end := time.Now().Add(lasting)
 	var working sync.WaitGroup
 	for i := range fuzzers {
 		working.Go(func() { f.work(rand.New(rand.NewPCG(seed, uint64(i))), end) }) //nolint:gosec // repeatable on purpose
