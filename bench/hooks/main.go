@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() {
-		if closed := s.close(); err == nil {
+		if closed := s.Close(); err == nil {
 			err = closed
 		}
 	}()

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
 )
 
 // soakSettings let everything that ages do so within minutes. What waits for
@@ -61,7 +63,7 @@ func (b *bench) soak(ctx context.Context) error {
 			if err := w.sample(ctx, time.Since(began)); err != nil {
 				return err
 			}
-			if err := b.s.post("/api/webhook/"+failing, map[string]any{"enabled": true}, &struct{}{}); err != nil && !errors.Is(err, errBusy) {
+			if err := b.s.Post("/api/webhook/"+failing, map[string]any{"enabled": true}, &struct{}{}); err != nil && !errors.Is(err, rig.ErrBusy) {
 				return err
 			}
 		}
@@ -148,8 +150,8 @@ func (b *bench) writeOn(ctx context.Context, w *watch, tick <-chan time.Time) er
 			AssetsCreated   struct{ OIDTokens []string } `json:"assetsCreated"`
 			CommandFailures struct{ Count int }          `json:"commandFailures"`
 		}
-		err := b.s.post("/api/asset", command, &answer)
-		if errors.Is(err, errBusy) {
+		err := b.s.Post("/api/asset", command, &answer)
+		if errors.Is(err, rig.ErrBusy) {
 			w.refused.Add(1)
 			continue
 		}

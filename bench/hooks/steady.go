@@ -22,7 +22,7 @@ func (b *bench) steadily(ctx context.Context, to []*receiver) ([]time.Duration, 
 		case <-tick.C:
 		}
 		name := "at " + strconv.Itoa(i)
-		if err := b.s.post("/api/asset", story(name), &struct{}{}); err != nil {
+		if err := b.s.Post("/api/asset", story(name), &struct{}{}); err != nil {
 			return nil, err
 		}
 		answered[name] = time.Now()
@@ -52,13 +52,13 @@ func (b *bench) latency(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = remove() }()
-	used := b.s.cpu()
+	used := b.s.CPU()
 	all, err := b.steadily(ctx, []*receiver{to})
 	if err != nil {
 		return err
 	}
 	b.say("latency: %d changes/s for %s, answer to receipt: p50 %.1f ms, p99 %.1f ms, most %.1f ms; %.2f ms CPU per change, the request included; load %s",
-		b.o.rate, b.o.steady, ms(at(all, .5)), ms(at(all, .99)), ms(at(all, 1)), ms((b.s.cpu()-used)/time.Duration(len(all))), load())
+		b.o.rate, b.o.steady, ms(at(all, .5)), ms(at(all, .99)), ms(at(all, 1)), ms((b.s.CPU()-used)/time.Duration(len(all))), load())
 	return nil
 }
 

@@ -44,7 +44,7 @@ func newWatch(b *bench) (*watch, error) {
 		return nil, err
 	}
 	w := &watch{b: b, redis: redis.NewClient(options)}
-	rows, err := b.s.admin.Query(context.Background(), "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", b.s.name)
+	rows, err := b.s.Admin.Query(context.Background(), "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", b.s.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (w *watch) sample(ctx context.Context, at time.Duration) error {
 	}
 	put("Redis keys", float64(keys))
 	var n float64
-	if err := w.b.s.admin.QueryRow(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = ?", w.b.s.name).Scan(&n); err != nil {
+	if err := w.b.s.Admin.QueryRow(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = ?", w.b.s.Name).Scan(&n); err != nil {
 		return err
 	}
 	put("database connections", n)
@@ -114,12 +114,12 @@ func (w *watch) sample(ctx context.Context, at time.Duration) error {
 func (w *watch) sampleTables(ctx context.Context, put func(string, float64)) error {
 	for _, table := range w.tables {
 		var n float64
-		if err := w.b.s.admin.QueryRow(ctx, "SELECT COUNT(*) FROM `"+w.b.s.name+"`.`"+table+"`").Scan(&n); err != nil {
+		if err := w.b.s.Admin.QueryRow(ctx, "SELECT COUNT(*) FROM `"+w.b.s.Name+"`.`"+table+"`").Scan(&n); err != nil {
 			return err
 		}
 		put(table+" rows", n)
 	}
-	rows, err := w.b.s.admin.Query(ctx, "SELECT name, file_size / 1048576 FROM information_schema.innodb_sys_tablespaces WHERE name LIKE ? ORDER BY name", w.b.s.name+"/%")
+	rows, err := w.b.s.Admin.Query(ctx, "SELECT name, file_size / 1048576 FROM information_schema.innodb_sys_tablespaces WHERE name LIKE ? ORDER BY name", w.b.s.Name+"/%")
 	if err != nil {
 		return err
 	}
@@ -130,14 +130,14 @@ func (w *watch) sampleTables(ctx context.Context, put func(string, float64)) err
 		if err := rows.Scan(&name, &size); err != nil {
 			return db.Fault(err)
 		}
-		put(strings.TrimPrefix(name, w.b.s.name+"/")+" MB", size)
+		put(strings.TrimPrefix(name, w.b.s.Name+"/")+" MB", size)
 	}
 	return db.Fault(rows.Err())
 }
 
 // metrics reads what a process tells, without labels.
 func (w *watch) metrics(process string) (map[string]float64, error) {
-	res, err := http.Get("http://" + w.b.s.watched[process] + "/metrics")
+	res, err := http.Get("http://" + w.b.s.AdminAddr(process) + "/metrics")
 	if err != nil {
 		return nil, err
 	}

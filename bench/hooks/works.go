@@ -60,7 +60,7 @@ func (b *bench) send(n, subs, maxBatch int) (round, error) {
 	}
 	time.Sleep(200 * time.Millisecond)
 	to.reset(n)
-	used, began := b.s.cpu(), time.Now()
+	used, began := b.s.CPU(), time.Now()
 	if err := b.s.create(n); err != nil {
 		return r, err
 	}
@@ -72,7 +72,7 @@ func (b *bench) send(n, subs, maxBatch int) (round, error) {
 	time.Sleep(300 * time.Millisecond) // receipts
 	r.events, r.posts, r.bodies = to.events.Load(), to.posts.Load(), to.bodies
 	r.took, r.whole = max(last.Sub(answered), time.Millisecond), last.Sub(began)
-	r.perEvent = (b.s.cpu() - used) / time.Duration(r.events)
+	r.perEvent = (b.s.CPU() - used) / time.Duration(r.events)
 	return r, nil
 }
 
@@ -176,7 +176,7 @@ func (b *bench) unmatched(context.Context) error {
 		b.say("unmatched: 999 subscriptions %s: %s against %s from the answer, %s against %s from the request: ratio %.2f",
 			kind.name, with.took.Round(time.Millisecond), without.took.Round(time.Millisecond), with.whole.Round(time.Millisecond),
 			without.whole.Round(time.Millisecond), with.whole.Seconds()/without.whole.Seconds())
-		if _, err := b.s.admin.Exec(context.Background(), "DELETE FROM "+b.s.name+".webhook_subscription"); err != nil {
+		if _, err := b.s.Admin.Exec(context.Background(), "DELETE FROM "+b.s.Name+".webhook_subscription"); err != nil {
 			return err
 		}
 		if err := b.touch(); err != nil {
@@ -204,10 +204,10 @@ func (b *bench) workers(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.s.start("second worker", "worker"); err != nil {
+	if err := b.s.Start("second worker", "worker"); err != nil {
 		return err
 	}
-	defer b.s.stop("second worker")
+	defer b.s.Stop("second worker")
 	time.Sleep(3 * time.Second)
 	two, err := b.send(b.o.changes, 10, 0)
 	if err != nil {

@@ -1,0 +1,261 @@
+package rig
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+)
+
+// Password is that of the administrator of a Site.
+const Password = "a password for benches"
+
+// Site is an installation of its own: a database, the built commands, and the
+// processes started on them.
+type Site struct {
+	Admin *db.DB // the database server; nil on SQLite
+	Name  string // of the database
+	Addr  string // the api's
+	Base  string // URL of the instance
+	URL   string // of the database
+
+	dir     string
+	env     []string
+	running map[string]*exec.Cmd
+	watched map[string]string // addresses of their metrics
+	client  *http.Client
+}
+
+// SiteOptions say what a Site consists of.
+type SiteOptions struct {
+	Name     string   // of the bench
+	MySQL    string   // URL of the server; empty: standalone on SQLite
+	Redis    string   // URL of the queue
+	Commands []string // below cmd, to be started
+	Settings []string // NAME=value
+}
+
+// NewSite builds the commands, makes a database and starts each command under
+// its own name. The caller closes it.
+func NewSite(ctx context.Context, o SiteOptions) (s *Site, err error) {
+	s = &Site{
+		Name: "alds_bench_" + o.Name + "_" + strconv.Itoa(os.Getpid()), running: map[string]*exec.Cmd{},
+		watched: map[string]string{}, client: &http.Client{Timeout: time.Minute},
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if s.dir, err = os.MkdirTemp("", "alds-bench"); err != nil {
+		return s, err
+	}
+	if s.Addr, err = freeAddr(); err != nil {
+		return s, err
+	}
+	s.Base = "http://" + s.Addr + "/alds"
+	if err = s.build(ctx, o.Commands); err != nil {
+		return s, err
+	}
+	s.env = append(os.Environ(), "ALDS_ADDR="+s.Addr, "ALDS_ADMIN_PASSWORD="+Password, "ALDS_WEBHOOK_ALLOW_PRIVATE=1",
+		"ALDS_LOG_LEVEL=error")
+	if err = s.prepare(ctx, o); err != nil {
+		return s, err
+	}
+	for _, name := range o.Commands {
+		if err = s.Start(name, name); err != nil {
+			return s, err
+		}
+	}
+	return s, s.Await(ctx)
+}
+
+func (s *Site) build(ctx context.Context, commands []string) error {
+	args := []string{"build", "-o", s.dir + "/"}
+	for _, name := range commands {
+		args = append(args, "github.com/alds-dev/alds/cmd/"+name)
+	}
+	if text, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("build the commands: %w\n%s", err, text)
+	}
+	return nil
+}
+
+// prepare makes the database. Standalone makes its own in its folder.
+func (s *Site) prepare(ctx context.Context, o SiteOptions) (err error) {
+	if o.MySQL == "" {
+		s.URL = "sqlite:" + filepath.Join(s.dir, "data", "alds.db")
+		s.env = append(s.env, "ALDS_DATA_DIR="+filepath.Join(s.dir, "data"))
+		s.env = append(s.env, o.Settings...)
+		return nil
+	}
+	if s.Admin, err = db.Open(ctx, o.MySQL+"/mysql", db.Options{}); err != nil {
+		return err
+	}
+	if _, err = s.Admin.Exec(ctx, "CREATE DATABASE "+s.Name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
+		return err
+	}
+	s.URL = o.MySQL + "/" + s.Name
+	s.env = append(s.env, "DATABASE_URL="+s.URL, "REDIS_URL="+o.Redis, "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=")
+	s.env = append(s.env, o.Settings...)
+	migrate := exec.CommandContext(ctx, filepath.Join(s.dir, "api"), "migrate")
+	migrate.Env = s.env
+	if text, err := migrate.CombinedOutput(); err != nil {
+		return fmt.Errorf("migrate: %w\n%s", err, text)
+	}
+	return nil
+}
+
+// Start starts a command under a name of its own.
+func (s *Site) Start(name, command string) error {
+	addr, err := freeAddr()
+	if err != nil {
+		return err
+	}
+	s.watched[name] = addr
+	cmd := exec.Command(filepath.Join(s.dir, command))
+	cmd.Env = slices.Concat(s.env, []string{"ALDS_ADMIN_ADDR=" + addr})
+	cmd.Stderr = os.Stderr
+	s.running[name] = cmd
+	return cmd.Start()
+}
+
+// Stop ends what was started under a name.
+func (s *Site) Stop(name string) {
+	cmd := s.running[name]
+	delete(s.running, name)
+	_ = cmd.Process.Signal(os.Interrupt)
+	_ = cmd.Wait()
+}
+
+// Close ends everything and drops the database.
+func (s *Site) Close() error {
+	for name := range s.running {
+		s.Stop(name)
+	}
+	_ = os.RemoveAll(s.dir)
+	if s.Admin == nil {
+		return nil
+	}
+	_, err := s.Admin.Exec(context.Background(), "DROP DATABASE IF EXISTS "+s.Name)
+	return errors.Join(err, s.Admin.Close())
+}
+
+// Await waits until the api answers.
+func (s *Site) Await(ctx context.Context) error {
+	for range 500 {
+		if res, err := s.client.Get(s.Base); err == nil {
+			return res.Body.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return errors.New("the api does not answer")
+}
+
+// AdminAddr is where a process that was started under a name serves its metrics.
+func (s *Site) AdminAddr(name string) string { return s.watched[name] }
+
+// CPU is what all processes have used so far.
+func (s *Site) CPU() time.Duration {
+	var all time.Duration
+	for _, cmd := range s.running {
+		all += CPU(cmd.Process.Pid)
+	}
+	return all
+}
+
+// CPU is what a process of this machine has used so far, 0 where that cannot be
+// told.
+func CPU(pid int) time.Duration {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(after)
+	ticks := 0
+	for _, f := range fields[11:13] { // utime, stime
+		n, _ := strconv.Atoi(f)
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / 100
+}
+
+// Memory is a line of /proc/PID/status of a process that was started under a
+// name, such as VmRSS or VmHWM, in bytes; 0 where that cannot be told.
+func (s *Site) Memory(name, line string) int64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(s.running[name].Process.Pid) + "/status")
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(text), line+":")
+	value, _, _ := strings.Cut(strings.TrimSpace(after), " ")
+	kib, _ := strconv.ParseInt(value, 10, 64)
+	return kib << 10
+}
+
+// ErrBusy is a 503: nothing was done, and the request may be sent again.
+var ErrBusy = errors.New("answered 503")
+
+// Post sends a request as the administrator and decodes the answer.
+func (s *Site) Post(path string, body, into any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequest(http.MethodPost, s.Base+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	req.SetBasicAuth("admin", Password)
+	res, err := s.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if text, err = io.ReadAll(res.Body); err != nil {
+		return err
+	}
+	if res.StatusCode == http.StatusServiceUnavailable {
+		return fmt.Errorf("%s: %w: %.300s", path, ErrBusy, text)
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answered %d: %.300s", path, res.StatusCode, text)
+	}
+	return json.Unmarshal(text, into)
+}
+
+// Bulk sends commands as the administrator and returns the Oid tokens of what
+// was created. A command that failed is an error.
+func (s *Site) Bulk(commands any) ([]string, error) {
+	var answer struct {
+		AssetsCreated   struct{ OIDTokens []string } `json:"assetsCreated"`
+		CommandFailures struct {
+			Count    int
+			Commands []json.RawMessage
+		} `json:"commandFailures"`
+	}
+	if err := s.Post("/api/asset", commands, &answer); err != nil {
+		return nil, err
+	}
+	if f := answer.CommandFailures; f.Count != 0 {
+		return nil, fmt.Errorf("%d commands failed, such as %.300s", f.Count, f.Commands)
+	}
+	return answer.AssetsCreated.OIDTokens, nil
+}
