@@ -3,10 +3,13 @@ package rig
 import (
 	"bufio"
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httputil"
 	"strconv"
 )
 
@@ -14,73 +17,135 @@ import (
 // that its own cost does not blur the difference between the sides.
 type Conn struct {
 	net.Conn
+	Ended bool // the other side ends it after the last answer
+
 	in   *bufio.Reader
 	body []byte
 }
 
 // Dial connects to a server.
-func Dial(addr string) (*Conn, error) {
-	c, err := net.Dial("tcp", addr)
+func Dial(addr string) (*Conn, error) { return DialFrom("", addr) }
+
+// DialFrom connects to a server from an address of this machine; empty: any.
+func DialFrom(from, addr string) (*Conn, error) {
+	var d net.Dialer
+	if from != "" {
+		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
+	}
+	c, err := d.Dial("tcp", addr)
 	if err != nil {
 		return nil, err
 	}
 	return &Conn{Conn: c, in: bufio.NewReaderSize(c, 64<<10)}, nil
 }
 
-var errNoLength = errors.New("the answer has no Content-Length")
+var (
+	errNoLength = errors.New("the answer has no length")
+	errNoStatus = errors.New("the answer has no status line")
+)
 
 // Ask sends a request and returns the body of the answer, good until the next.
 // An answer other than 200 is an error.
 func (c *Conn) Ask(request []byte) ([]byte, error) {
-	if _, err := c.Write(request); err != nil {
-		return nil, err
-	}
-	status, err := c.in.ReadSlice('\n')
+	status, body, err := c.Do(request)
 	if err != nil {
 		return nil, err
 	}
-	ok := bytes.HasPrefix(status, []byte("HTTP/1.1 200 "))
-	size := -1
-	for {
+	if status != http.StatusOK {
+		return nil, fmt.Errorf("answered: %.300s", body)
+	}
+	return body, nil
+}
+
+// Do sends a request and returns status and body of the answer, the body good
+// until the next.
+func (c *Conn) Do(request []byte) (status int, body []byte, err error) {
+	if _, err := c.Write(request); err != nil {
+		return 0, nil, err
+	}
+	line, err := c.in.ReadSlice('\n')
+	if err != nil {
+		return 0, nil, err
+	}
+	if len(line) < len("HTTP/1.1 200") {
+		return 0, nil, errNoStatus
+	}
+	if status, err = strconv.Atoi(string(line[len("HTTP/1.1 "):len("HTTP/1.1 200")])); err != nil {
+		return 0, nil, errNoStatus
+	}
+	size, chunked, err := c.headers()
+	switch {
+	case err != nil:
+	case chunked:
+		body, err = c.chunks()
+	case size < 0:
+		err = errNoLength
+	default:
+		if cap(c.body) < size {
+			c.body = make([]byte, size)
+		}
+		body = c.body[:size]
+		_, err = io.ReadFull(c.in, body)
+	}
+	return status, body, err
+}
+
+// headers reads up to the body, whose size is -1 if it is not told.
+func (c *Conn) headers() (size int, chunked bool, err error) {
+	for size = -1; ; {
 		line, err := c.in.ReadSlice('\n')
 		if err != nil {
-			return nil, err
+			return 0, false, err
 		}
 		if line = bytes.TrimRight(line, "\r\n"); len(line) == 0 {
-			break
+			return size, chunked, nil
 		}
-		if value, is := bytes.CutPrefix(line, []byte("Content-Length: ")); is {
+		switch name, value, _ := bytes.Cut(line, []byte(": ")); string(name) {
+		case "Content-Length":
 			if size, err = strconv.Atoi(string(value)); err != nil {
-				return nil, err
+				return 0, false, err
 			}
+		case "Transfer-Encoding":
+			chunked = true
+		case "Connection":
+			c.Ended = string(value) == "close"
 		}
 	}
-	if size < 0 {
-		return nil, errNoLength
+}
+
+// chunks reads a body that comes in chunks.
+func (c *Conn) chunks() ([]byte, error) {
+	b := bytes.NewBuffer(c.body[:0])
+	_, err := b.ReadFrom(httputil.NewChunkedReader(c.in))
+	if err == nil {
+		_, err = c.in.Discard(len("\r\n"))
 	}
-	if cap(c.body) < size {
-		c.body = make([]byte, size)
-	}
-	c.body = c.body[:size]
-	if _, err := io.ReadFull(c.in, c.body); err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, fmt.Errorf("answered: %.300s", c.body)
-	}
-	return c.body, nil
+	c.body = b.Bytes()
+	return c.body, err
 }
 
 // Get is a GET request with a bearer token.
-func Get(path, token string) []byte { return request("GET", path, token, "") }
+func Get(path, token string) []byte { return request("GET", path, bearer(token), "") }
+
+// GetAs is a GET request with a username and password.
+func GetAs(path, username, password string) []byte {
+	return request("GET", path, "Basic "+base64.StdEncoding.EncodeToString([]byte(username+":"+password)), "")
+}
 
 // Post is a POST request with a bearer token and a JSON body.
-func Post(path, token, body string) []byte { return request("POST", path, token, body) }
+func Post(path, token, body string) []byte { return request("POST", path, bearer(token), body) }
 
-func request(method, path, token, body string) []byte {
+func bearer(token string) string {
+	if token == "" {
+		return ""
+	}
+	return "Bearer " + token
+}
+
+func request(method, path, authorization, body string) []byte {
 	text := method + " " + path + " HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n"
-	if token != "" {
-		text += "Authorization: Bearer " + token + "\r\n"
+	if authorization != "" {
+		text += "Authorization: " + authorization + "\r\n"
 	}
 	if body != "" {
 		text += "Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n"

@@ -33,6 +33,7 @@ type Site struct {
 
 	dir     string
 	env     []string
+	stderr  io.Writer
 	running map[string]*exec.Cmd
 	watched map[string]string // addresses of their metrics
 	client  *http.Client
@@ -40,11 +41,12 @@ type Site struct {
 
 // SiteOptions say what a Site consists of.
 type SiteOptions struct {
-	Name     string   // of the bench
-	MySQL    string   // URL of the server; empty: standalone on SQLite
-	Redis    string   // URL of the queue
-	Commands []string // below cmd, to be started
-	Settings []string // NAME=value
+	Name     string    // of the bench
+	MySQL    string    // URL of the server; empty: standalone on SQLite
+	Redis    string    // URL of the queue
+	Commands []string  // below cmd, to be started
+	Settings []string  // NAME=value
+	Stderr   io.Writer // of the commands; nil: that of the bench
 }
 
 // NewSite builds the commands, makes a database and starts each command under
@@ -52,7 +54,10 @@ type SiteOptions struct {
 func NewSite(ctx context.Context, o SiteOptions) (s *Site, err error) {
 	s = &Site{
 		Name: "alds_bench_" + o.Name + "_" + strconv.Itoa(os.Getpid()), running: map[string]*exec.Cmd{},
-		watched: map[string]string{}, client: &http.Client{Timeout: time.Minute},
+		watched: map[string]string{}, client: &http.Client{Timeout: time.Minute}, stderr: o.Stderr,
+	}
+	if s.stderr == nil {
+		s.stderr = os.Stderr
 	}
 	defer func() {
 		if err != nil {
@@ -127,7 +132,7 @@ func (s *Site) Start(name, command string) error {
 	s.watched[name] = addr
 	cmd := exec.Command(filepath.Join(s.dir, command))
 	cmd.Env = slices.Concat(s.env, []string{"ALDS_ADMIN_ADDR=" + addr})
-	cmd.Stderr = os.Stderr
+	cmd.Stderr = s.stderr
 	s.running[name] = cmd
 	return cmd.Start()
 }

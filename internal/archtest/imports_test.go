@@ -37,7 +37,7 @@ var floors = [][]string{
 	},
 	11: {"internal/testproc"},
 	12: {
-		"bench/load", "bench/hooks", "bench/read", "bench/write",
+		"bench/load", "bench/hooks", "bench/read", "bench/write", "bench/overload",
 		"internal/archtest", "internal/spectest", "internal/faulttest", "internal/attack",
 		"internal/difftest", "internal/modeltest", "internal/testall",
 	},

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
+)
+
+// bench is one run.
+type bench struct {
+	o    options
+	s    *site
+	load *load
+	out  io.Writer
+
+	best float64 // goodput of any step
+}
+
+func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.out, format+"\n", args...) }
+
+// growth is from one rate to the next, while the service keeps up.
+const growth = 1.5
+
+// halvings is how often the span between the last rate that it kept up with and
+// the first that it did not is halved.
+const halvings = 2
+
+// pause lets the service rest between two rates.
+const pause = 2 * time.Second
+
+func (b *bench) run(ctx context.Context) error {
+	if err := b.load.offer(ctx, b.o.from, b.o.step/2); err != nil { // everything is warm afterwards
+		return err
+	}
+	b.load.settle()
+	b.load.take()
+	sustainable, err := b.climb(ctx)
+	if err != nil {
+		return err
+	}
+	quiet, err := b.offer(ctx, sustainable/2, b.o.step)
+	if err != nil {
+		return err
+	}
+	before := b.s.Memory(b.s.command, "VmRSS")
+	b.say("sustainable: %.0f requests/s; best goodput %.0f/s; at half of it p50 %.1f ms, p99 %.1f ms, %d MiB", sustainable, b.best,
+		ms(at(quiet.good, .5)), ms(at(quiet.good, .99)), before>>20)
+	return b.overload(ctx, sustainable, quiet, before)
+}
+
+// climb finds the sustainable rate.
+func (b *bench) climb(ctx context.Context) (float64, error) {
+	low, high, rate := 0., 0., b.o.from
+	for halved := 0; halved <= halvings; {
+		r, err := b.offer(ctx, rate, b.o.step)
+		if err != nil {
+			return 0, err
+		}
+		b.best = max(b.best, r.goodput())
+		if r.share() >= .99 && at(r.good, .99) <= b.o.bound {
+			low = rate
+		} else {
+			high = rate
+		}
+		switch {
+		case low == 0:
+			return 0, fmt.Errorf("%.0f requests a second are too many to begin with", rate)
+		case high == 0:
+			rate *= growth
+		default:
+			rate = math.Sqrt(low * high)
+			halved++
+		}
+	}
+	return low, nil
+}
+
+// offer offers a rate for a while and shows what became of it.
+func (b *bench) offer(ctx context.Context, rate float64, d time.Duration) (result, error) {
+	used := b.used()
+	if err := b.load.offer(ctx, rate, d); err != nil {
+		return result{}, err
+	}
+	used = b.used().since(used)
+	b.load.settle()
+	r := summed(b.load.take(), d)
+	b.say("%6.0f/s: %s; %s", rate, r, used.per(d))
+	time.Sleep(pause)
+	return r, nil
+}
+
+func (r result) String() string {
+	return fmt.Sprintf("%.2f %% right, goodput %.0f/s, p50 %.1f ms, p99 %.1f ms; %d refused (p50 %.1f ms, p99 %.1f ms), %d broken, %d answered otherwise, %d not sent",
+		100*r.share(), r.goodput(), ms(at(r.good, .5)), ms(at(r.good, .99)), r.refused, ms(at(r.turned, .5)), ms(at(r.turned, .99)),
+		r.broken, r.unlike, r.offered-r.sent)
+}
+
+// overload offers many times the sustainable rate, and half of it afterwards.
+func (b *bench) overload(ctx context.Context, sustainable float64, quiet result, before int64) error {
+	used := b.used()
+	peak := b.watchMemory()
+	if err := b.load.offer(ctx, b.o.factor*sustainable, b.o.time); err != nil {
+		return err
+	}
+	used = b.used().since(used)
+	began := time.Now()
+	if err := b.load.offer(ctx, sustainable/2, b.o.after); err != nil {
+		return err
+	}
+	after := b.s.Memory(b.s.command, "VmRSS")
+	b.load.settle()
+	all := b.load.take()
+	recovered, steady, ok := recovery(all, began, b.o.after, 2*at(quiet.good, .99))
+	r := summed(between(all, time.Time{}, began), b.o.time)
+	b.say("overload: %s; %s", r, used.per(b.o.time))
+	b.sorts(between(all, time.Time{}, began))
+	back := "not within " + b.o.after.String()
+	if ok {
+		back = fmt.Sprintf("after %.1f s, and so in %.0f %% of the seconds from then on", recovered.Seconds(), 100*steady)
+	}
+	rows := [][2]string{
+		{"sustainable rate", fmt.Sprintf("%.0f requests/s", sustainable)},
+		{"best goodput", fmt.Sprintf("%.0f/s", b.best)},
+		{"offered", fmt.Sprintf("%.0f requests/s for %s, %.0f/s of them sent over %d connections", r.rate(), b.o.time, float64(r.sent)/r.took.Seconds(), b.o.conns)},
+		{"goodput", fmt.Sprintf("%.0f/s, %.2f of the best", r.goodput(), r.goodput()/b.best)},
+		{"what was answered 200", fmt.Sprintf("median %.0f ms, 99 of 100 within %.0f ms", ms(at(r.good, .5)), ms(at(r.good, .99)))},
+		{"refused (503, 429)", fmt.Sprintf("%.0f/s, median %.0f ms, 99 of 100 within %.0f ms", float64(r.refused)/r.took.Seconds(), ms(at(r.turned, .5)), ms(at(r.turned, .99)))},
+		{"broken or not answered in " + b.o.timeout.String(), fmt.Sprint(r.broken)},
+		{"answered otherwise", fmt.Sprint(r.unlike)},
+		{"processors used", used.per(b.o.time)},
+		{"memory of the process", fmt.Sprintf("%d MiB before, %d MiB at most, %d MiB %s after", before>>20, peak()>>20, after>>20, b.o.after)},
+		{"itself again", back},
+	}
+	b.say("\n| Overload | Measured |\n|---|---|")
+	for _, row := range rows {
+		b.say("| %s | %s |", row[0], row[1])
+	}
+	b.say("load %s", rig.Load())
+	return nil
+}
+
+// sorts shows what became of each sort of request.
+func (b *bench) sorts(all []outcome) {
+	for i := range mix {
+		var of []outcome
+		for _, o := range all {
+			if o.sort == i {
+				of = append(of, o)
+			}
+		}
+		b.say("  %s: %s", mix[i].name, summed(of, b.o.time))
+	}
+}
+
+// watchMemory watches the memory of the process; what it returns ends that and
+// tells the most that was seen.
+func (b *bench) watchMemory() (peak func() int64) {
+	ended, told := make(chan struct{}), make(chan int64)
+	go func() {
+		most := int64(0)
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			most = max(most, b.s.Memory(b.s.command, "VmRSS"))
+			select {
+			case <-ended:
+				told <- most
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() int64 {
+		close(ended)
+		return <-told
+	}
+}
+
+// use is processor time.
+type use struct{ service, client, machine time.Duration }
+
+func (b *bench) used() use {
+	return use{service: b.s.CPU(), client: rig.CPU(os.Getpid()), machine: machineCPU()}
+}
+
+func (u use) since(v use) use {
+	return use{u.service - v.service, u.client - v.client, u.machine - v.machine}
+}
+
+// per tells how many processors were busy, and with what.
+func (u use) per(d time.Duration) string {
+	s := d.Seconds()
+	return fmt.Sprintf("service %.2f, client %.2f, database and all else %.2f", u.service.Seconds()/s, u.client.Seconds()/s,
+		(u.machine-u.service-u.client).Seconds()/s)
+}
+
+// machineCPU is what all processes and the system have used so far, 0 where that
+// cannot be told.
+func machineCPU() time.Duration {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	var user, nice, system, idle, wait, irq, soft int64
+	first, _, _ := strings.Cut(string(text), "\n")
+	if _, err := fmt.Sscanf(first, "cpu %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &wait, &irq, &soft); err != nil {
+		return 0
+	}
+	return time.Duration(user+nice+system+irq+soft) * time.Second / 100
+}

@@ -1,0 +1,84 @@
+// Command overload measures what is left of the service when it is asked for
+// ten times what it can do, with the real api on MariaDB and Redis.
+//
+//	go run ./bench/overload                  about five minutes
+//	go run ./bench/overload -sqlite          standalone on SQLite
+//
+// It makes an installation of its own, with projects, members with different
+// rights and stories, and drops it at the end. Requests come as life sends them
+// (see mix), each at its own time whatever became of those before it, from many
+// connections. The rate rises until the service no longer answers 99 of 100
+// rightly with a 99th percentile under a bound; the rate before is the
+// sustainable one. Then ten times that rate is offered for a minute, and half of
+// it afterwards, which tells how soon the service is itself again.
+//
+// An arrival for which all connections are busy is not sent and counts as not
+// answered. Client, service and database share the machine; the table tells what
+// each of them used.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
+)
+
+// options are the flags.
+type options struct {
+	mysql, redis           string
+	sqlite                 bool
+	stories, logins, conns int
+	from, factor           float64
+	step, time, after      time.Duration
+	bound, timeout         time.Duration
+}
+
+func main() { rig.Main("overload", run) }
+
+func parseFlags(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("overload", flag.ContinueOnError)
+	f.StringVar(&o.mysql, "mysql", "mysql://root@127.0.0.1:3306", "server to make a database on")
+	f.StringVar(&o.redis, "redis", "redis://127.0.0.1:6379/13", "Redis database")
+	f.BoolVar(&o.sqlite, "sqlite", false, "measure standalone on SQLite")
+	f.IntVar(&o.stories, "stories", 20_000, "stories that are there")
+	f.IntVar(&o.logins, "logins", 20_000, "members whose password the process has not verified, taken one after the other")
+	f.IntVar(&o.conns, "conns", 2_000, "connections")
+	f.Float64Var(&o.from, "from", 100, "first rate, in requests a second")
+	f.Float64Var(&o.factor, "factor", 10, "overload, as a multiple of the sustainable rate")
+	f.DurationVar(&o.step, "step", 10*time.Second, "how long a rate is offered to see whether it is sustainable")
+	f.DurationVar(&o.time, "time", time.Minute, "how long the overload lasts")
+	f.DurationVar(&o.after, "after", 20*time.Second, "how long the service is watched afterwards")
+	f.DurationVar(&o.bound, "bound", time.Second, "99th percentile of a sustainable rate, at most")
+	f.DurationVar(&o.timeout, "timeout", 10*time.Second, "how long a client waits for an answer")
+	return o, f.Parse(args)
+}
+
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	o, err := parseFlags(args)
+	if err != nil {
+		return err
+	}
+	s, err := newSite(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := s.Close(); err == nil {
+			err = closed
+		}
+	}()
+	fmt.Fprintf(out, "%d processors, %s, load %s\n", runtime.NumCPU(), runtime.Version(), rig.Load())
+	m, err := s.fill(ctx)
+	if err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	b := &bench{o: o, s: s, out: out, load: newLoad(m, s.Addr, o)}
+	defer b.load.close()
+	return b.run(ctx)
+}
