@@ -43,7 +43,7 @@ func (s *sort) isRight(status int, body []byte) bool {
 
 func page(w *world, p person) []byte {
 	return rig.Post("/alds/query.v1", p.token, fmt.Sprintf(
-		`{"from":"Story","select":["Name","Number","Estimate","Scope.Name","Owners.Name"],"where":{"Scope":"%s"},"filter":["Estimate>'%d'"],"sort":["-Estimate","Number"],"page":{"start":0,"size":50}}`,
+		`{"from":"Story","select":["Name","Number","Estimate","Scope.Name","Owners.Name"],"where":{"Scope":"%s"},"filter":["Estimate>'%d'"],"sort":["Order"],"page":{"start":0,"size":50}}`,
 		w.scopes[p.project], rand.N(6)))
 }
 

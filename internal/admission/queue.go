@@ -13,6 +13,7 @@ type Bounds struct {
 	Running int           // at the same time, in all
 	PerKey  int           // of those, of one key; of the key nil any number
 	Line    int           // waiting, of one key
+	Waiting int           // in all; 0: any number
 	Wait    time.Duration // the longest wait; 0: until the context ends
 }
 
@@ -35,8 +36,9 @@ type line struct {
 }
 
 type ticket struct {
-	admitted chan struct{}
-	done     bool // admitted, or given up; under Queue.mu
+	decided  chan struct{} // closed when it is admitted, or has to make room
+	admitted bool          // set before that
+	done     bool          // decided, or given up; under Queue.mu
 }
 
 // New returns a queue with nobody in it.
@@ -51,8 +53,8 @@ func (q *Queue) Load() (running, waiting int) {
 
 // Enter waits until a request of a comparable key may run. The caller calls
 // leave, once, when it has run.
-// Errors: fault.Transient when the line of the key is full, when the wait was
-// too long, and when ctx ends.
+// Errors: fault.Transient when the line of the key is full, when too many wait
+// in all, when the wait was too long, and when ctx ends.
 func (q *Queue) Enter(ctx context.Context, key any) (leave func(), err error) {
 	l, t, err := q.join(key)
 	if err != nil {
@@ -81,16 +83,43 @@ func (q *Queue) join(key any) (*line, *ticket, error) {
 		q.admit(l)
 		return l, nil, nil
 	}
-	if len(l.waiting) >= q.bounds.Line {
+	if len(l.waiting) >= q.bounds.Line || !q.hasRoom(l) {
 		q.forget(l)
-		return nil, nil, fault.Transientf(nil, "too many requests are waiting")
+		return nil, nil, errFull()
 	}
-	t := &ticket{admitted: make(chan struct{})}
+	t := &ticket{decided: make(chan struct{})}
 	if l.waiting = append(l.waiting, t); len(l.waiting) == 1 {
 		q.turns = append(q.turns, l)
 	}
 	q.waiting++
 	return l, t, nil
+}
+
+func errFull() error { return fault.Transientf(nil, "too many requests are waiting") }
+
+// hasRoom reports whether one more may wait in a line. Where too many wait
+// already, the last one of the longest line makes room for the first of a
+// shorter one, so that those who ask for little are refused last.
+func (q *Queue) hasRoom(l *line) bool {
+	if q.bounds.Waiting == 0 || q.waiting < q.bounds.Waiting {
+		return true
+	}
+	longest := l
+	for _, other := range q.turns {
+		if len(other.waiting) > len(longest.waiting) {
+			longest = other
+		}
+	}
+	n := len(longest.waiting)
+	if n <= len(l.waiting)+1 {
+		return false
+	}
+	last := longest.waiting[n-1]
+	longest.waiting = longest.waiting[:n-1] // not the only one: its line stays in turn
+	q.waiting--
+	last.done = true
+	close(last.decided)
+	return true
 }
 
 func (q *Queue) free(l *line) bool {
@@ -111,18 +140,24 @@ func (q *Queue) await(ctx context.Context, l *line, t *ticket) error {
 		late = timer.C
 	}
 	select {
-	case <-t.admitted:
+	case <-t.decided:
+		if !t.admitted {
+			return errFull()
+		}
 		return nil
 	case <-late:
 	case <-ctx.Done():
 	}
 	if !q.giveUp(l, t) {
+		if !t.admitted {
+			return errFull()
+		}
 		return nil // admitted meanwhile
 	}
 	return fault.Transientf(ctx.Err(), "the server is busy")
 }
 
-// giveUp takes a ticket out of its line. It reports false when it was admitted.
+// giveUp takes a ticket out of its line. It reports false when it was decided.
 func (q *Queue) giveUp(l *line, t *ticket) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -168,9 +203,9 @@ func (q *Queue) next() {
 		t := l.waiting[0]
 		l.waiting = l.waiting[1:]
 		q.waiting--
-		t.done = true
+		t.done, t.admitted = true, true
 		q.admit(l)
-		close(t.admitted)
+		close(t.decided)
 		if len(l.waiting) > 0 {
 			q.turns = append(q.turns, l)
 		}

@@ -71,6 +71,49 @@ func TestOneKeyLeavesRoom(t *testing.T) {
 	})
 }
 
+// TestWhoAsksForLittleIsRefusedLast: where too many wait, the longest line makes
+// room for the first of another, and for nobody of its own.
+func TestWhoAsksForLittleIsRefusedLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Bounds{Running: 1, PerKey: 1, Line: 10, Waiting: 3})
+		leave := enter(t, q, "first")
+		var mu sync.Mutex
+		became := map[string]string{}
+		for _, one := range []struct{ name, key string }{
+			{"greedy 1", "greedy"}, {"greedy 2", "greedy"}, {"greedy 3", "greedy"}, {"greedy 4", "greedy"},
+			{"modest 1", "modest"}, {"modest 2", "modest"}, {"other 1", "other"}, {"last 1", "last"},
+		} {
+			go func() {
+				leave, err := q.Enter(t.Context(), one.key)
+				mu.Lock()
+				defer mu.Unlock()
+				if became[one.name] = "admitted"; err != nil {
+					became[one.name] = fault.KindOf(err).String()
+					return
+				}
+				leave()
+			}()
+			synctest.Wait()
+		}
+		leave()
+		synctest.Wait()
+		for _, name := range []string{"greedy 1", "modest 1", "other 1"} {
+			if became[name] != "admitted" {
+				t.Errorf("%s: %q", name, became[name])
+			}
+			delete(became, name)
+		}
+		for name, how := range became {
+			if how == "admitted" {
+				t.Errorf("%s was admitted, too", name)
+			}
+		}
+		if running, waiting := q.Load(); len(became) != 5 || running != 0 || waiting != 0 || len(q.keys) != 0 || len(q.turns) != 0 {
+			t.Errorf("%d running, %d waiting, %d keys, %d turns are left; refused %v", running, waiting, len(q.keys), len(q.turns), became)
+		}
+	})
+}
+
 func TestWaitsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(Bounds{Running: 1, PerKey: 1, Line: 2, Wait: time.Second})
@@ -95,7 +138,7 @@ func TestWaitsEnd(t *testing.T) {
 
 // TestBoundsHold lets many requests of many keys come and go, some giving up.
 func TestBoundsHold(t *testing.T) {
-	q := New(Bounds{Running: 8, PerKey: 3, Line: 50, Wait: 5 * time.Millisecond})
+	q := New(Bounds{Running: 8, PerKey: 3, Line: 50, Waiting: 60, Wait: 5 * time.Millisecond})
 	var mu sync.Mutex
 	now, of, most := 0, map[int]int{}, 0
 	var all sync.WaitGroup

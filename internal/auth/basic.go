@@ -25,34 +25,30 @@ type proof struct {
 	network         string // from which they came the last time
 }
 
-// Basic proves a username and password; addr is the caller's address as text.
+// Basic proves a username and password and returns whose they are; addr is the caller's address as text.
 // A password that was not proven before waits for its turn, and after wrong
 // ones of the same member and address longer; the wait ends with ctx. The
 // strings may alias a buffer that is reused later.
 // Errors: fault.Unproven; *SlowDownError when too many wait already;
 // fault.Transient when ctx ends or the database is away.
 // Spec: interface 5.2.
-func (s *Service) Basic(ctx context.Context, username, password, addr string) (Actor, error) {
+func (s *Service) Basic(ctx context.Context, username, password, addr string) (member int64, err error) {
 	if len(username) > 4*maxUsername || len(password) > maxPassword || !utf8.ValidString(username) {
-		return Actor{}, s.refuse("basic", errWrongPassword())
+		return 0, s.refuse("basic", errWrongPassword())
 	}
 	username = folding.Of(strings.Clone(username))
 	c, err := s.credential(ctx, username)
 	if err != nil {
-		return Actor{}, s.refuse("basic", err)
+		return 0, s.refuse("basic", err)
 	}
 	l := login{username: username, password: password, secret: s.keyed(username, password), network: network(addr)}
 	if s.isVerified(c, l) {
 		s.m.logins.WithLabelValues("basic", remembered).Inc()
-		return s.proven(ctx, c.member)
+		return c.member, nil
 	}
 	l.password, l.network = strings.Clone(password), strings.Clone(l.network)
 	s.placeOf(c, &l)
-	member, err := s.flights.do(ctx, s.keyed(string(l.secret[:]), string(l.pair[:])), func(ctx context.Context) (int64, error) { return s.prove(ctx, l) })
-	if err != nil {
-		return Actor{}, err
-	}
-	return s.proven(ctx, member)
+	return s.flights.do(ctx, s.keyed(string(l.secret[:]), string(l.pair[:])), func(ctx context.Context) (int64, error) { return s.prove(ctx, l) })
 }
 
 // login is what a caller brings.

@@ -31,8 +31,9 @@ func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
 	return a, err
 }
 
-// proven is ActorOf for who has just proven to be this member.
-func (s *Service) proven(ctx context.Context, member int64) (Actor, error) {
+// Proven is ActorOf for who has just proven to be this member.
+// Errors: fault.Unproven when the member has gone meanwhile.
+func (s *Service) Proven(ctx context.Context, member int64) (Actor, error) {
 	a, err := s.ActorOf(ctx, member)
 	if fault.KindOf(err) == fault.NotFound {
 		return Actor{}, fault.Unprovenf("The member no longer exists")

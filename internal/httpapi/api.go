@@ -60,6 +60,7 @@ const (
 	defaultConns   = 4096
 
 	lineOfMember = 256             // requests that wait, of one member
+	mostWaiting  = 512             // requests that wait, in all
 	longestWait  = 5 * time.Second // for a turn; who waits longer had better come back
 )
 
@@ -104,7 +105,7 @@ func New(e Engines, o Options) *API {
 	a := &API{
 		credentials: e.Credentials, bulk: e.Bulk, queries: e.Queries, writes: e.Writes, roles: e.Roles, tags: e.Tags, webhooks: e.Webhooks,
 		memory:    o.Memory,
-		members:   admission.New(admission.Bounds{Running: o.Running, PerKey: o.MemberRequests, Line: lineOfMember, Wait: longestWait}),
+		members:   admission.New(admission.Bounds{Running: o.Running, PerKey: o.MemberRequests, Line: lineOfMember, Waiting: mostWaiting, Wait: longestWait}),
 		large:     admission.New(largeAtATime()),
 		addresses: admission.New(admission.Bounds{Running: o.Conns.Conns, PerKey: o.Conns.PerAddress, Line: o.Conns.PerAddress, Wait: longestWait}),
 		proxies:   o.Proxies, bounds: o.Conns, origin: originOf(o.Public),

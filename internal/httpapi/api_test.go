@@ -45,21 +45,28 @@ func (e engines) say(format string, args ...any) ([]byte, error) {
 	return json.Marshal(fmt.Sprintf(format, args...))
 }
 
-func (e engines) Basic(_ context.Context, user, password, _ string) (auth.Actor, error) {
+func (e engines) Basic(_ context.Context, user, password, _ string) (int64, error) {
 	switch {
 	case user == "slow":
-		return auth.Actor{}, &auth.SlowDownError{After: 1500 * time.Millisecond}
+		return 0, &auth.SlowDownError{After: 1500 * time.Millisecond}
 	case user == "admin" && password == "a:b":
-		return auth.System, nil
+		return auth.SystemMember, nil
 	}
-	return auth.Actor{}, fault.Unprovenf("Unknown username or wrong password")
+	return 0, fault.Unprovenf("Unknown username or wrong password")
 }
 
-func (e engines) Bearer(_ context.Context, token string) (auth.Actor, error) {
+func (e engines) Bearer(_ context.Context, token string) (int64, error) {
 	if token == "1.good" {
-		return auth.System, nil
+		return auth.SystemMember, nil
 	}
-	return auth.Actor{}, fault.Unprovenf("The access token is not valid")
+	return 0, fault.Unprovenf("The access token is not valid")
+}
+
+func (e engines) Proven(_ context.Context, member int64) (auth.Actor, error) {
+	if member != auth.SystemMember {
+		return auth.Actor{}, fault.Unprovenf("The member no longer exists")
+	}
+	return auth.System, nil
 }
 
 func (e engines) Run(_ context.Context, _ auth.Actor, r BulkRequest) ([]byte, error) {

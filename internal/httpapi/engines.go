@@ -6,10 +6,12 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 )
 
-// Credentials proves who calls.
+// Credentials proves who calls. What a member may see is read apart from that,
+// so that it is not read for requests that are refused.
 type Credentials interface {
-	Basic(ctx context.Context, username, password, addr string) (auth.Actor, error)
-	Bearer(ctx context.Context, token string) (auth.Actor, error)
+	Basic(ctx context.Context, username, password, addr string) (member int64, err error)
+	Bearer(ctx context.Context, token string) (member int64, err error)
+	Proven(ctx context.Context, member int64) (auth.Actor, error)
 }
 
 // Bulk runs the commands of one request and answers with the response object.

@@ -5,29 +5,28 @@ import (
 	"encoding/base64"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/fault"
 )
 
 // challenge is sent with every 401: some clients send credentials only after it.
 const challenge = `Basic realm="alds"`
 
-// login proves the Authorization header. Errors: fault.Unproven.
+// login proves the Authorization header and returns whose it is. Errors: fault.Unproven.
 // Spec: interface 5.
-func (a *API) login(ctx context.Context, header, addr string) (auth.Actor, error) {
+func (a *API) login(ctx context.Context, header, addr string) (member int64, err error) {
 	scheme, value, _ := strings.Cut(strings.TrimSpace(header), " ")
 	value = strings.TrimSpace(value)
 	switch {
 	case strings.EqualFold(scheme, "Basic"):
 		user, password, ok := basic(value)
 		if !ok {
-			return auth.Actor{}, fault.Unprovenf("The Authorization header is malformed")
+			return 0, fault.Unprovenf("The Authorization header is malformed")
 		}
 		return a.credentials.Basic(ctx, user, password, addr)
 	case strings.EqualFold(scheme, "Bearer"):
 		return a.credentials.Bearer(ctx, value)
 	}
-	return auth.Actor{}, fault.Unprovenf("Authentication is required")
+	return 0, fault.Unprovenf("Authentication is required")
 }
 
 func basic(value string) (user, password string, ok bool) {

@@ -24,8 +24,8 @@ const headerRequestID = "X-Request-Id"
 type visit struct {
 	id     string
 	route  string
-	who    auth.Actor
-	known  bool // who is proven
+	who    auth.Actor // only the member until it is the request's turn
+	known  bool       // who is proven
 	began  time.Time
 	work   *work
 	body   *incoming
@@ -132,15 +132,16 @@ func (a *API) prove(c *fiber.Ctx, v *visit) (err error) {
 		}
 		v.work.atEnd(leave)
 	}
-	if v.who, err = a.login(v.work.ctx, c.Get(fiber.HeaderAuthorization), v.client); err != nil {
+	if v.who.Member, err = a.login(v.work.ctx, c.Get(fiber.HeaderAuthorization), v.client); err != nil {
 		return err
 	}
 	v.known = true
 	return nil
 }
 
-// carryOut reads the body of a proven caller's request, waits for its turn, runs
-// the handler of the route and sets the headers that it asks for.
+// carryOut reads the body of a proven caller's request, waits for its turn, reads
+// the caller's rights, runs the handler of the route and sets the headers that
+// it asks for.
 func (a *API) carryOut(c *fiber.Ctx, v *visit, r *route, taken map[string]string) ([]byte, error) {
 	v.route = r.path
 	if r.writes() {
@@ -161,6 +162,11 @@ func (a *API) carryOut(c *fiber.Ctx, v *visit, r *route, taken map[string]string
 	if err := a.admit(v, req); err != nil {
 		return nil, err
 	}
+	who, err := a.credentials.Proven(v.work.ctx, v.who.Member)
+	if err != nil {
+		return nil, err
+	}
+	v.who = who
 	body, err := r.run(v.work.ctx, v.who, req)
 	if err != nil {
 		return nil, err
