@@ -48,7 +48,7 @@ func (s *Service) Basic(ctx context.Context, username, password, addr string) (m
 	}
 	l.password, l.network = strings.Clone(password), strings.Clone(l.network)
 	s.placeOf(c, &l)
-	return s.flights.do(ctx, s.keyed(string(l.secret[:]), string(l.pair[:])), func(ctx context.Context) (int64, error) { return s.prove(ctx, l) })
+	return s.proofs.do(ctx, s.keyed(string(l.secret[:]), string(l.pair[:])), func(ctx context.Context) (int64, error) { return s.prove(ctx, l) })
 }
 
 // login is what a caller brings.
@@ -133,7 +133,8 @@ func (s *Service) admit(ctx context.Context, l login) (attempt, error) {
 type result struct {
 	credential
 	right bool
-	decoy *waiter // for a wrong password of a member: where a stranger's login would stand now
+	decoy *waiter   // for a wrong password of a member: where a stranger's login would stand now
+	since time.Time // in line
 	took  time.Duration
 }
 
@@ -161,9 +162,9 @@ func (s *Service) check(ctx context.Context, l login, a attempt, began time.Time
 	if (err != nil || r.right) && decoy != nil {
 		s.turns.leave(decoy)
 	}
-	r.decoy = decoy
+	r.decoy, r.since = decoy, inLine
 	if err != nil {
-		return r, s.unchecked(ctx, l, err)
+		return r, s.unchecked(ctx, l, inLine, err)
 	}
 	return r, nil
 }
@@ -189,13 +190,13 @@ func (s *Service) compare(ctx context.Context, w *waiter, l login) (r result, er
 // unchecked is the answer to a login whose password could not be verified. One
 // with a name that nobody has counts all the same, and is told that its line is
 // full about when a wrong password of a member would be.
-func (s *Service) unchecked(ctx context.Context, l login, err error) error {
+func (s *Service) unchecked(ctx context.Context, l login, inLine time.Time, err error) error {
 	if l.line == memberLine {
 		l.slow.takeBack(l.pair)
 		return err
 	}
 	if _, full := errors.AsType[*SlowDownError](err); full {
-		_ = l.slow.hold(ctx, time.Duration(s.checked.Load()))
+		_ = l.slow.hold(ctx, time.Duration(s.checked.Load())-s.now().Sub(inLine))
 	}
 	return err
 }
@@ -220,11 +221,17 @@ func (s *Service) wrong(ctx context.Context, l login, a attempt, r result) error
 	return errWrongPassword()
 }
 
+// asStranger waits until the login of a stranger would be answered.
 func (s *Service) asStranger(ctx context.Context, l login, r result) error {
 	if r.decoy == nil {
 		return &SlowDownError{After: lineRetry}
 	}
+	late := time.NewTimer(r.since.Add(longestTurn).Sub(s.now()))
+	defer late.Stop()
 	select {
+	case <-late.C:
+		s.turns.leave(r.decoy)
+		return &SlowDownError{After: lineRetry}
 	case <-r.decoy.ready:
 		return l.slow.hold(ctx, r.decoy.at.Add(r.took).Sub(s.now()))
 	case <-ctx.Done():
@@ -233,12 +240,13 @@ func (s *Service) asStranger(ctx context.Context, l login, r result) error {
 	}
 }
 
-// credential reads a folded username, at most once a second.
+// credential reads a folded username, at most once a second, whoever else asks
+// for it meanwhile: else many would, and each wait for all the others.
 func (s *Service) credential(ctx context.Context, username string) (credential, error) {
 	if c, ok := s.creds.get(username); ok {
 		return c, nil
 	}
-	return s.readCredential(ctx, username)
+	return s.reading.do(ctx, username, func(ctx context.Context) (credential, error) { return s.readCredential(ctx, username) })
 }
 
 // readCredential reads a folded username and remembers what it found. A username

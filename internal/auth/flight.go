@@ -14,25 +14,25 @@ const proveTimeout = 20 * time.Second
 // flights does once what several callers ask for at the same time. It is done
 // as long as one of them waits for it. It is safe for concurrent use; the zero
 // value is ready.
-type flights struct {
+type flights[K comparable, V any] struct {
 	mu sync.Mutex
-	m  map[key]*flight
+	m  map[K]*flight[V]
 }
 
-type flight struct {
+type flight[V any] struct {
 	callers int
 	cancel  context.CancelFunc
 	done    chan struct{}
-	member  int64 // with err, once done is closed
+	v       V // with err, once done is closed
 	err     error
 }
 
-// do returns what prove does for k, or fault.Transient when ctx ends before.
-func (f *flights) do(ctx context.Context, k key, prove func(context.Context) (int64, error)) (int64, error) {
-	fl := f.join(ctx, k, prove)
+// do returns what find finds for k, or fault.Transient when ctx ends before.
+func (f *flights[K, V]) do(ctx context.Context, k K, find func(context.Context) (V, error)) (V, error) {
+	fl := f.join(ctx, k, find)
 	select {
 	case <-fl.done:
-		return fl.member, fl.err
+		return fl.v, fl.err
 	case <-ctx.Done():
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -40,11 +40,12 @@ func (f *flights) do(ctx context.Context, k key, prove func(context.Context) (in
 			fl.cancel()
 			f.forget(k, fl)
 		}
-		return 0, fault.Transientf(ctx.Err(), "the login took too long")
+		var none V
+		return none, fault.Transientf(ctx.Err(), "the login took too long")
 	}
 }
 
-func (f *flights) join(ctx context.Context, k key, prove func(context.Context) (int64, error)) *flight {
+func (f *flights[K, V]) join(ctx context.Context, k K, find func(context.Context) (V, error)) *flight[V] {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if fl, ok := f.m[k]; ok {
@@ -52,14 +53,14 @@ func (f *flights) join(ctx context.Context, k key, prove func(context.Context) (
 		return fl
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), proveTimeout)
-	fl := &flight{callers: 1, cancel: cancel, done: make(chan struct{})}
+	fl := &flight[V]{callers: 1, cancel: cancel, done: make(chan struct{})}
 	if f.m == nil {
-		f.m = make(map[key]*flight)
+		f.m = make(map[K]*flight[V])
 	}
 	f.m[k] = fl
 	go func() {
 		defer cancel()
-		fl.member, fl.err = prove(within)
+		fl.v, fl.err = find(within)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.forget(k, fl)
@@ -69,7 +70,7 @@ func (f *flights) join(ctx context.Context, k key, prove func(context.Context) (
 }
 
 // forget lets the next caller begin anew.
-func (f *flights) forget(k key, fl *flight) {
+func (f *flights[K, V]) forget(k K, fl *flight[V]) {
 	if f.m[k] == fl {
 		delete(f.m, k)
 	}

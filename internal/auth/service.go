@@ -47,13 +47,15 @@ type Service struct {
 	cost  cost   // of new passwords
 	dummy string // what the password of an unknown user is compared with
 
-	turns    *turns       // password checks at a time
-	checked  atomic.Int64 // how long a member's last one took with the wait for its turn, in nanoseconds
-	flights  flights
+	turns    *turns              // password checks at a time
+	checked  atomic.Int64        // how long a member's last one took with the wait for its turn, in nanoseconds
+	proofs   flights[key, int64] // of passwords, by all that was brought
 	verified *recent[key, proof]
 	creds    *recent[string, credential]
 	tokens   *recent[string, knownToken]
-	uses     *uses // of tokens
+	reading  flights[string, credential] // what is not in creds, by folded username
+	finding  flights[string, knownToken] // what is not in tokens, by hash
+	uses     *uses                       // of tokens
 	actors   *recent[int64, resolved]
 	written  atomic.Int64 // writes of this process
 	hid      atomic.Int64 // of those, the ones that hid projects or showed them

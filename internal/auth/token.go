@@ -53,26 +53,35 @@ func (s *Service) Bearer(ctx context.Context, token string) (member int64, err e
 	if token == "" || len(token) > maxToken {
 		return 0, s.refuse("bearer", errWrongToken())
 	}
-	now, outcome := s.now(), remembered
-	hash := hashToken(token)
+	hash, outcome := hashToken(token), remembered
 	t, ok := s.tokens.get(hash)
 	if !ok {
-		t, err = s.findToken(ctx, hash)
+		t, err = s.finding.do(ctx, hash, func(ctx context.Context) (knownToken, error) { return s.readToken(ctx, hash) })
 		if fault.KindOf(err) == fault.NotFound {
 			return 0, s.refuse("bearer", errWrongToken())
 		}
 		if err != nil {
 			return 0, s.refuse("bearer", err)
 		}
-		s.tokens.put(hash, t, now)
 		outcome = verified
 	}
-	if t.hasExpired(s.now()) {
+	now := s.now()
+	if t.hasExpired(now) {
 		return 0, s.refuse("bearer", errWrongToken())
 	}
 	s.uses.note(t.id, t.lastUsed, now)
 	s.m.logins.WithLabelValues("bearer", outcome).Inc()
 	return t.member, nil
+}
+
+// readToken reads a token by its hash and remembers it.
+func (s *Service) readToken(ctx context.Context, hash string) (knownToken, error) {
+	began := s.now()
+	t, err := s.findToken(ctx, hash)
+	if err == nil {
+		s.tokens.put(hash, t, began)
+	}
+	return t, err
 }
 
 func errWrongToken() error {

@@ -24,10 +24,11 @@ const (
 
 // Bounds of the lines.
 const (
-	maxMembersInLine   = 256 // logins of members that wait for a turn
-	maxStrangersInLine = 64  // logins with names that nobody has
-	maxNameInLine      = 64  // logins of one name
-	membersInRow       = 3   // turns that members take while somebody else waits
+	maxMembersInLine   = 256             // logins of members that wait for a turn
+	maxStrangersInLine = 64              // logins with names that nobody has
+	maxNameInLine      = 64              // logins of one name
+	membersInRow       = 3               // turns that members take while somebody else waits
+	longestTurn        = 3 * time.Second // that a login waits for its turn; who waits longer had better come back
 	lineRetry          = 2 * time.Second
 )
 
@@ -62,14 +63,23 @@ func newTurns(n int, now func() time.Time) *turns {
 }
 
 // take waits for a turn, which give ends. Errors: *SlowDownError when the line
-// is full; fault.Transient when ctx ends.
+// is full, and when a login has waited too long; fault.Transient when ctx ends.
 func (t *turns) take(ctx context.Context, w *waiter) error {
 	if !t.enter(w) {
 		return &SlowDownError{After: lineRetry}
 	}
+	var late <-chan time.Time
+	if w.line != sealLine {
+		timer := time.NewTimer(longestTurn)
+		defer timer.Stop()
+		late = timer.C
+	}
 	select {
 	case <-w.ready:
 		return nil
+	case <-late:
+		t.leave(w)
+		return &SlowDownError{After: lineRetry}
 	case <-ctx.Done():
 		t.leave(w)
 		return fault.Transientf(ctx.Err(), "too many logins at once")
