@@ -49,7 +49,7 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.stories, "stories", 20_000, "stories that are there")
 	f.IntVar(&o.logins, "logins", 20_000, "members whose password the process has not verified, taken one after the other")
 	f.IntVar(&o.conns, "conns", 2_000, "connections")
-	f.Float64Var(&o.from, "from", 100, "first rate, in requests a second")
+	f.Float64Var(&o.from, "from", 200, "first rate, in requests a second")
 	f.Float64Var(&o.factor, "factor", 10, "overload, as a multiple of the sustainable rate")
 	f.DurationVar(&o.step, "step", 10*time.Second, "how long a rate is offered to see whether it is sustainable")
 	f.DurationVar(&o.time, "time", time.Minute, "how long the overload lasts")

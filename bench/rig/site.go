@@ -33,7 +33,7 @@ type Site struct {
 
 	dir     string
 	env     []string
-	stderr  io.Writer
+	stderr  *os.File
 	running map[string]*exec.Cmd
 	watched map[string]string // addresses of their metrics
 	client  *http.Client
@@ -41,12 +41,12 @@ type Site struct {
 
 // SiteOptions say what a Site consists of.
 type SiteOptions struct {
-	Name     string    // of the bench
-	MySQL    string    // URL of the server; empty: standalone on SQLite
-	Redis    string    // URL of the queue
-	Commands []string  // below cmd, to be started
-	Settings []string  // NAME=value
-	Stderr   io.Writer // of the commands; nil: that of the bench
+	Name     string   // of the bench
+	MySQL    string   // URL of the server; empty: standalone on SQLite
+	Redis    string   // URL of the queue
+	Commands []string // below cmd, to be started
+	Settings []string // NAME=value
+	Silent   bool     // what the commands log is made and dropped
 }
 
 // NewSite builds the commands, makes a database and starts each command under
@@ -54,16 +54,18 @@ type SiteOptions struct {
 func NewSite(ctx context.Context, o SiteOptions) (s *Site, err error) {
 	s = &Site{
 		Name: "alds_bench_" + o.Name + "_" + strconv.Itoa(os.Getpid()), running: map[string]*exec.Cmd{},
-		watched: map[string]string{}, client: &http.Client{Timeout: time.Minute}, stderr: o.Stderr,
-	}
-	if s.stderr == nil {
-		s.stderr = os.Stderr
+		watched: map[string]string{}, client: &http.Client{Timeout: time.Minute}, stderr: os.Stderr,
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
 		}
 	}()
+	if o.Silent {
+		if s.stderr, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
+			return s, err
+		}
+	}
 	if s.dir, err = os.MkdirTemp("", "alds-bench"); err != nil {
 		return s, err
 	}
@@ -183,6 +185,24 @@ func (s *Site) CPU() time.Duration {
 		all += CPU(cmd.Process.Pid)
 	}
 	return all
+}
+
+// DatabaseCPU is what the database server has used so far, 0 where that cannot
+// be told.
+func (s *Site) DatabaseCPU(ctx context.Context) time.Duration {
+	var file string
+	if s.Admin == nil || s.Admin.QueryRow(ctx, "SELECT @@pid_file").Scan(&file) != nil {
+		return 0
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	return CPU(pid)
 }
 
 // CPU is what a process of this machine has used so far, 0 where that cannot be
