@@ -80,6 +80,7 @@ type API struct {
 	addresses *admission.Queue // whose requests are looked at, by address behind a trusted proxy
 	proxies   inbound.Proxies
 	bounds    inbound.Bounds
+	refusals  refusals
 	origin    string // scheme and host of the public URL
 
 	instance string

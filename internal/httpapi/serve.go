@@ -258,6 +258,13 @@ func (a *API) record(v *visit, err error) {
 	a.m.duration.WithLabelValues(methodLabel(v.method), v.route, strconv.Itoa(v.status)).Observe(took.Seconds())
 	a.m.received.Add(float64(v.received))
 	a.m.sent.Add(float64(v.sent))
+	unlogged := 0
+	if err != nil && v.broken == "" && forLoad(v.status, err) {
+		var ok bool
+		if unlogged, ok = a.refusals.next(time.Now()); !ok {
+			return
+		}
+	}
 	facts := []slog.Attr{
 		slog.String("request", v.id), slog.String("method", v.method), slog.String("route", v.route),
 		slog.String("path", v.path), slog.Int("status", v.status),
@@ -270,6 +277,9 @@ func (a *API) record(v *visit, err error) {
 	if err != nil && (v.status < 500 || explained(err)) && v.broken == "" {
 		_, msg := judge(err)
 		facts = append(facts, slog.String("refused", clip(withoutValues(msg))))
+	}
+	if unlogged > 0 {
+		facts = append(facts, slog.Int("unlogged", unlogged))
 	}
 	if v.broken != "" {
 		a.m.broken.WithLabelValues(v.broken).Inc()

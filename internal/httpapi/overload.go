@@ -1,0 +1,42 @@
+package httpapi
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// refusalLines is how many refusals for too much load are logged in a second.
+// There are thousands then, and each line costs a fifth of what refusing does.
+const refusalLines = 100
+
+// refusals bounds the lines that tell of refusals. It is safe for concurrent
+// use; the zero value is ready.
+type refusals struct {
+	mu       sync.Mutex
+	second   int64
+	told     int // in that second
+	unlogged int // since the last line
+}
+
+// next reports whether a refusal at an instant is logged, and how many before it
+// were not.
+func (r *refusals) next(now time.Time) (unlogged int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := now.Unix(); s != r.second {
+		r.second, r.told = s, 0
+	}
+	if r.told == refusalLines {
+		r.unlogged++
+		return 0, false
+	}
+	r.told++
+	unlogged, r.unlogged = r.unlogged, 0
+	return unlogged, true
+}
+
+// forLoad reports whether a request was refused because there are too many.
+func forLoad(status int, err error) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && explained(err)
+}

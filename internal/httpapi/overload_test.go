@@ -1,0 +1,28 @@
+package httpapi
+
+import (
+	"testing"
+	"time"
+)
+
+// TestRefusalsAreNotAllLogged: what is left out of a second is counted in the
+// next one's first line.
+func TestRefusalsAreNotAllLogged(t *testing.T) {
+	var r refusals
+	at := time.Unix(1_000_000, 0)
+	for i := range refusalLines {
+		if n, ok := r.next(at); !ok || n != 0 {
+			t.Fatalf("the %dth: %d unlogged, %v", i+1, n, ok)
+		}
+	}
+	for range 7 {
+		if _, ok := r.next(at.Add(time.Second / 2)); ok {
+			t.Fatal("more were logged")
+		}
+	}
+	for _, want := range []int{7, 0} {
+		if n, ok := r.next(at.Add(time.Second)); !ok || n != want {
+			t.Errorf("in the next second: %d unlogged, %v; want %d", n, ok, want)
+		}
+	}
+}
