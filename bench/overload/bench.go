@@ -31,20 +31,29 @@ const growth = 1.5
 // the first that it did not is halved.
 const halvings = 2
 
-// pause lets the service rest between two rates.
+// pause lets the service rest between two rates; no longer than one was offered.
 const pause = 2 * time.Second
 
 func (b *bench) run(ctx context.Context) error {
 	if _, err := b.offer(ctx, b.o.from, b.o.step); err != nil { // everything is warm afterwards
 		return err
 	}
-	sustainable, err := b.climb(ctx)
+	sustainable, err := b.o.rate, error(nil)
+	if sustainable == 0 {
+		sustainable, err = b.climb(ctx)
+	}
 	if err != nil {
 		return err
 	}
 	if _, err := b.offer(ctx, 2*sustainable, b.o.step); err != nil { // which may give the best goodput
 		return err
 	}
+	best := b.best
+	floor, err := b.floor(ctx, sustainable)
+	if err != nil {
+		return err
+	}
+	b.best = best
 	quiet, err := b.offer(ctx, sustainable/2, b.o.step)
 	if err != nil {
 		return err
@@ -52,7 +61,7 @@ func (b *bench) run(ctx context.Context) error {
 	before := b.s.Memory(b.s.command, "VmRSS")
 	b.say("sustainable: %.0f requests/s; best goodput %.0f/s; at half of it p50 %.1f ms, p99 %.1f ms, %d MiB", sustainable, b.best,
 		ms(at(quiet.good, .5)), ms(at(quiet.good, .99)), before>>20)
-	return b.overload(ctx, sustainable, quiet, before)
+	return b.overload(ctx, base{sustainable, floor, quiet, before})
 }
 
 // climb finds the sustainable rate.
@@ -107,7 +116,7 @@ func (b *bench) offer(ctx context.Context, rate float64, d time.Duration) (resul
 	r := summed(b.load.take(), d)
 	b.best = max(b.best, r.goodput())
 	b.say("%6.0f/s: %s; %s", rate, r, used.per(d))
-	time.Sleep(pause)
+	time.Sleep(min(pause, d))
 	return r, nil
 }
 
@@ -117,22 +126,30 @@ func (r result) String() string {
 		r.broken, r.unlike, r.offered-r.sent)
 }
 
+// base is what the overload is held against.
+type base struct {
+	sustainable float64 // requests a second
+	floor       float64 // goodput beside the flood
+	quiet       result  // of half the sustainable rate
+	memory      int64   // bytes, before
+}
+
 // overload offers many times the sustainable rate, and half of it afterwards.
-func (b *bench) overload(ctx context.Context, sustainable float64, quiet result, before int64) error {
+func (b *bench) overload(ctx context.Context, was base) error {
 	used := b.used(ctx)
 	peak := b.watchMemory()
-	if err := b.load.offer(ctx, b.o.factor*sustainable, b.o.time); err != nil {
+	if err := b.load.offer(ctx, b.o.factor*was.sustainable, b.o.time); err != nil {
 		return err
 	}
 	used = b.used(ctx).since(used)
 	began := time.Now()
-	if err := b.load.offer(ctx, sustainable/2, b.o.after); err != nil {
+	if err := b.load.offer(ctx, was.sustainable/2, b.o.after); err != nil {
 		return err
 	}
 	after := b.s.Memory(b.s.command, "VmRSS")
 	b.load.settle()
 	all := b.load.take()
-	recovered, steady, ok := recovery(all, began, b.o.after, 2*at(quiet.good, .99))
+	recovered, steady, ok := recovery(all, began, b.o.after, 2*at(was.quiet.good, .99))
 	r := summed(between(all, time.Time{}, began), b.o.time)
 	b.say("overload: %s; %s", r, used.per(b.o.time))
 	b.sorts(between(all, time.Time{}, began))
@@ -141,16 +158,17 @@ func (b *bench) overload(ctx context.Context, sustainable float64, quiet result,
 		back = fmt.Sprintf("after %.1f s, and so in %.0f %% of the seconds from then on", recovered.Seconds(), 100*steady)
 	}
 	rows := [][2]string{
-		{"sustainable rate", fmt.Sprintf("%.0f requests/s", sustainable)},
+		{"sustainable rate", fmt.Sprintf("%.0f requests/s", was.sustainable)},
 		{"best goodput", fmt.Sprintf("%.0f/s", b.best)},
+		{"goodput beside the flood, which a bare server refuses", fmt.Sprintf("%.0f/s, %.2f of the best", was.floor, was.floor/b.best)},
 		{"offered", fmt.Sprintf("%.0f requests/s for %s, %.0f/s of them sent over %d connections", r.rate(), b.o.time, float64(r.sent)/r.took.Seconds(), b.o.conns)},
-		{"goodput", fmt.Sprintf("%.0f/s, %.2f of the best", r.goodput(), r.goodput()/b.best)},
+		{"goodput", fmt.Sprintf("%.0f/s, %.2f of the best, %.2f of that beside the flood", r.goodput(), r.goodput()/b.best, r.goodput()/was.floor)},
 		{"what was answered 200", fmt.Sprintf("median %.0f ms, 99 of 100 within %.0f ms", ms(at(r.good, .5)), ms(at(r.good, .99)))},
 		{"refused (503, 429)", fmt.Sprintf("%.0f/s, median %.0f ms, 99 of 100 within %.0f ms", float64(r.refused)/r.took.Seconds(), ms(at(r.turned, .5)), ms(at(r.turned, .99)))},
 		{"broken or not answered in " + b.o.timeout.String(), fmt.Sprint(r.broken)},
 		{"answered otherwise", fmt.Sprint(r.unlike)},
 		{"processors used", used.per(b.o.time)},
-		{"memory of the process", fmt.Sprintf("%d MiB before, %d MiB at most, %d MiB %s after", before>>20, peak()>>20, after>>20, b.o.after)},
+		{"memory of the process", fmt.Sprintf("%d MiB before, %d MiB at most, %d MiB %s after", was.memory>>20, peak()>>20, after>>20, b.o.after)},
 		{"itself again", back},
 	}
 	b.say("\n| Overload | Measured |\n|---|---|")

@@ -52,8 +52,8 @@ type load struct {
 	all []outcome
 }
 
-func newLoad(w *world, addr string, o options) *load {
-	l := &load{o: o, addr: addr, requests: newRequests(w), due: make(chan sending, o.conns)}
+func newLoad(r *requests, addr string, o options) *load {
+	l := &load{o: o, addr: addr, requests: r, due: make(chan sending, o.conns)}
 	l.idle.Store(int64(o.conns))
 	for i := range o.conns {
 		l.lanes.Go(func() { l.lane("127.0.0." + strconv.Itoa(1+i%clients)) })

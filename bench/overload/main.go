@@ -12,6 +12,10 @@
 // sustainable one. Then ten times that rate is offered for a minute, and half of
 // it afterwards, which tells how soon the service is itself again.
 //
+// What the flood costs a machine whoever refuses it is taken in the same run: the
+// service is offered twice the sustainable rate while a bare server that answers
+// 503 gets the rest.
+//
 // An arrival for which all connections are busy is not sent and counts as not
 // answered. Client, service and database share the machine; the table tells what
 // each of them used.
@@ -33,7 +37,7 @@ type options struct {
 	mysql, redis           string
 	sqlite                 bool
 	stories, logins, conns int
-	from, factor           float64
+	from, rate, factor     float64
 	step, time, after      time.Duration
 	bound, timeout         time.Duration
 }
@@ -50,6 +54,7 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.logins, "logins", 20_000, "members whose password the process has not verified, taken one after the other")
 	f.IntVar(&o.conns, "conns", 2_000, "connections")
 	f.Float64Var(&o.from, "from", 200, "first rate, in requests a second")
+	f.Float64Var(&o.rate, "rate", 0, "the sustainable rate where it is known; 0: it is looked for")
 	f.Float64Var(&o.factor, "factor", 10, "overload, as a multiple of the sustainable rate")
 	f.DurationVar(&o.step, "step", 10*time.Second, "how long a rate is offered to see whether it is sustainable")
 	f.DurationVar(&o.time, "time", time.Minute, "how long the overload lasts")
@@ -78,7 +83,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}
-	b := &bench{o: o, s: s, out: out, load: newLoad(m, s.Addr, o)}
+	b := &bench{o: o, s: s, out: out, load: newLoad(newRequests(m), s.Addr, o)}
 	defer b.load.close()
 	return b.run(ctx)
 }
