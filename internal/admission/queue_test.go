@@ -80,8 +80,14 @@ func TestWhoAsksForLittleIsRefusedLast(t *testing.T) {
 		var mu sync.Mutex
 		became := map[string]string{}
 		for _, one := range []struct{ name, key string }{
-			{"greedy 1", "greedy"}, {"greedy 2", "greedy"}, {"greedy 3", "greedy"}, {"greedy 4", "greedy"},
-			{"modest 1", "modest"}, {"modest 2", "modest"}, {"other 1", "other"}, {"last 1", "last"},
+			{"greedy 1", "greedy"},
+			{"greedy 2", "greedy"},
+			{"greedy 3", "greedy"},
+			{"greedy 4", "greedy"},
+			{"modest 1", "modest"},
+			{"modest 2", "modest"},
+			{"other 1", "other"},
+			{"last 1", "last"},
 		} {
 			go func() {
 				leave, err := q.Enter(t.Context(), one.key)
