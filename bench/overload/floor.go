@@ -55,7 +55,7 @@ func (b *bench) floor(ctx context.Context, sustainable float64) (float64, error)
 	flood := newLoad(b.load.requests, server.Addr().String(), b.o)
 	defer flood.close()
 	flooded := make(chan error, 1)
-	go func() { flooded <- flood.offer(ctx, (b.o.factor-2)*sustainable, b.o.step) }()
+	go func() { flooded <- flood.offer(ctx, max(1, b.o.factor-2)*sustainable, b.o.step) }()
 	r, err := b.offer(ctx, 2*sustainable, b.o.step)
 	if ferr := <-flooded; err == nil {
 		err = ferr
