@@ -87,6 +87,7 @@ type API struct {
 	maxBody  int
 	timeout  time.Duration
 	patience time.Duration
+	pause    time.Duration
 	log      *slog.Logger
 	m        *metrics
 	metrics  Registerer
@@ -110,7 +111,7 @@ func New(e Engines, o Options) *API {
 		large:     admission.New(largeAtATime()),
 		addresses: admission.New(admission.Bounds{Running: o.Conns.Conns, PerKey: o.Conns.PerAddress, Line: o.Conns.PerAddress, Wait: longestWait}),
 		proxies:   o.Proxies, bounds: o.Conns, origin: originOf(o.Public),
-		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, patience: bodyPatience, log: o.Log, m: newMetrics(o.Metrics),
+		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, patience: bodyPatience, pause: refusalPause, log: o.Log, m: newMetrics(o.Metrics),
 	}
 	a.m.watch(o.Metrics, a)
 	a.metrics = o.Metrics

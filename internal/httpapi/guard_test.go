@@ -214,6 +214,7 @@ func TestMembersTakeTurns(t *testing.T) {
 	e := engines{entered: make(chan struct{}), leave: make(chan struct{})}
 	a := newAPI(e, io.Discard)
 	a.members = admission.New(admission.Bounds{Running: 2, PerKey: 1})
+	a.pause = 50 * time.Millisecond
 	ask := func() int {
 		req := httptest.NewRequest(http.MethodGet, "/alds/rest-1.v1/Data/Story", http.NoBody)
 		req.SetBasicAuth("admin", "a:b")
@@ -228,8 +229,12 @@ func TestMembersTakeTurns(t *testing.T) {
 	first := make(chan int)
 	go func() { first <- ask() }()
 	<-e.entered
+	began := time.Now()
 	if got := ask(); got != http.StatusServiceUnavailable {
 		t.Errorf("beyond the member's share: %d", got)
+	}
+	if took := time.Since(began); took < a.pause {
+		t.Errorf("refused after %s, want a pause of %s", took, a.pause)
 	}
 	close(e.leave)
 	if got := <-first; got != http.StatusOK {
@@ -281,7 +286,7 @@ func TestClientsBehindAProxy(t *testing.T) {
 // here in no line, and small ones go on.
 func TestLargeBodiesTakeTurns(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
-	a.maxBody = 2 * largeRequest
+	a.maxBody, a.pause = 2*largeRequest, 0
 	a.large = admission.New(admission.Bounds{Running: 1, PerKey: 1})
 	leave, err := a.large.Enter(t.Context(), "another")
 	if err != nil {

@@ -4,7 +4,32 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/alds-dev/alds/internal/inbound"
 )
+
+// refusalPause is how long the answer to a request is kept back that is refused
+// because there are too many. Most programs that are refused ask again at once;
+// refusing thousands a second takes from those who are served.
+const refusalPause = time.Second
+
+// holdBack waits with an answer that refuses a request, which holds nothing
+// meanwhile: its connection may be closed to make room for another.
+func (a *API) holdBack(c *fiber.Ctx, w *work) {
+	w.hold.Release()
+	if conn, ok := c.Context().Conn().(*inbound.Conn); ok {
+		conn.SetIdle()
+		defer conn.SetBusy()
+	}
+	timer := time.NewTimer(a.pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.ctx.Done():
+	}
+}
 
 // refusalLines is how many refusals for too much load are logged in a second.
 // There are thousands then, and each line costs a fifth of what refusing does.

@@ -57,6 +57,9 @@ func (a *API) serve(c *fiber.Ctx) error {
 		}
 		v.note(c)
 		v.sent = len(c.Response().Body())
+		if forLoad(v.status, err) && v.broken == "" {
+			a.holdBack(c, v.work)
+		}
 		v.work.end()
 		a.record(v, err)
 		return nil
