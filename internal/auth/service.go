@@ -89,7 +89,7 @@ func New(d *db.DB, m *meta.Model, o Options) (*Service, error) {
 	s := &Service{
 		db: d, store: d, roles: r, mayLogin: mayLogin(d.Dialect, r.disabledKey), m: newMetrics(o.Metrics), now: o.Now,
 		key: secret, cost: standard, dummy: dummy,
-		turns:    newTurns(max(2, runtime.GOMAXPROCS(0)), o.Now),
+		turns:    newTurns(max(1, runtime.GOMAXPROCS(0)/2), o.Now),
 		verified: newRecent[key, proof](maxVerified, 0, o.Now),
 		creds:    newRecent[string, credential](maxCredentials, fresh, o.Now),
 		tokens:   newRecent[string, knownToken](maxCredentials, fresh, o.Now),

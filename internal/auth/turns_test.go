@@ -148,6 +148,7 @@ func TestAWrongPasswordIsAnsweredLikeAnUnknownName(t *testing.T) {
 	w := worldAt(t, testdb.SQLite(t), time.Now)
 	w.member(20, 64, 1)
 	w.mustSet(20, "admin", "secret")
+	w.s.turns = newTurns(2, time.Now)
 	// The half of the strangers is taken.
 	first := &waiter{line: strangerLine}
 	if err := w.s.turns.take(t.Context(), first); err != nil {
