@@ -56,6 +56,7 @@ func TestTurns(t *testing.T) {
 		{"strangers leave half of the turns to members", 2, []*waiter{stranger(), stranger(), stranger(), member(1, 0), member(2, 0)}, []int{0, 3, 4, 1, 2}},
 		{"new passwords and strangers take turns in one half", 2, []*waiter{seal(), seal(), seal(), stranger(), stranger(), member(1, 0)}, []int{0, 5, 3, 1, 4, 2}},
 		{"members leave a turn in four", 2, []*waiter{member(1, 0), member(2, 0), member(3, 0), member(4, 0), member(5, 0), member(6, 0), seal()}, []int{0, 1, 2, 6, 3, 4, 5}},
+		{"so they do where one runs at a time", 1, []*waiter{stranger(), stranger(), member(1, 0), member(2, 0), member(3, 0), member(4, 0)}, []int{0, 2, 3, 4, 1, 5}},
 		{"who has had fewer wrong ones goes first", 2, []*waiter{member(1, 0), member(2, 0), member(3, 4), member(4, 4), member(5, 0), member(6, -1)}, []int{0, 1, 5, 4, 2, 3}},
 		{"one name does not take all turns", 2, []*waiter{member(1, 0), member(1, 0), member(1, 0), member(2, 0)}, []int{0, 3, 1, 2}},
 		{"with eight, four", 8, []*waiter{stranger(), stranger(), stranger(), seal(), seal(), seal(), member(1, 0), member(1, 0), member(1, 0), member(1, 0), member(1, 0)}, []int{0, 1, 2, 3, 6, 7, 8, 9, 4, 5, 10}},
@@ -173,4 +174,33 @@ func TestAWrongPasswordIsAnsweredLikeAnUnknownName(t *testing.T) {
 	if err := <-answered; fault.Public(err) != "Unknown username or wrong password" {
 		t.Error(err)
 	}
+}
+
+// A login waits for its turn no longer than it may; a new password waits on.
+func TestALoginThatWaitsTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(1, time.Now)
+		first := &waiter{line: memberLine, who: pairOf(1)}
+		if err := turns.take(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		sealed := make(chan error)
+		seal := &waiter{line: sealLine}
+		go func() { sealed <- turns.take(t.Context(), seal) }()
+		for _, l := range []line{memberLine, strangerLine} {
+			began := time.Now()
+			err := turns.take(t.Context(), &waiter{line: l, who: pairOf(2)})
+			if _, slow := errors.AsType[*SlowDownError](err); !slow || time.Since(began) != longestTurn {
+				t.Errorf("line %d: %v after %s", l, err, time.Since(began))
+			}
+		}
+		turns.give(first)
+		if err := <-sealed; err != nil {
+			t.Error(err)
+		}
+		turns.give(seal)
+		if turns.running != [lines]int{} || len(turns.queued)+len(turns.busy) != 0 {
+			t.Errorf("left over: %v, %v, %v", turns.running, turns.queued, turns.busy)
+		}
+	})
 }
