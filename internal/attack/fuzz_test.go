@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,7 +50,7 @@ func TestFuzzRequests(t *testing.T) {
 			f := &fuzzing{seeds: all}
 			sites := uint64(0)
 			for end := time.Now().Add(*fuzzFor); time.Now().Before(end) && !t.Failed(); sites++ {
-				f.on(t, dialect, seed+sites, min(perSite, time.Until(end)))
+				t.Run(strconv.FormatUint(sites, 10), func(t *testing.T) { f.on(t, dialect, seed+sites, min(perSite, time.Until(end))) })
 			}
 			t.Logf("%d requests to %d installations", f.sent.Load(), sites)
 			f.seen.only(t, 200, 202, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 429, 431, 501, 503, noAnswer)
