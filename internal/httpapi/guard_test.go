@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -329,5 +330,35 @@ func TestLargeBodiesTakeTurns(t *testing.T) {
 	}
 	if running, _ := a.large.Load(); running != 0 {
 		t.Errorf("%d places are still taken", running)
+	}
+}
+
+// TestRefusalsHoldNothing refuses two requests that had their turn among large
+// bodies by then: the second one's does not wait until the first is answered.
+func TestRefusalsHoldNothing(t *testing.T) {
+	a := newAPI(engines{}, io.Discard)
+	a.maxBody, a.pause = 2*largeRequest, 500*time.Millisecond
+	a.large = admission.New(admission.Bounds{Running: 1, PerKey: 1, Line: 1})
+	a.members = admission.New(admission.Bounds{})
+	began := time.Now()
+	var asking sync.WaitGroup
+	for range 2 {
+		asking.Go(func() {
+			req := httptest.NewRequest(http.MethodPost, "/alds/query.v1", strings.NewReader(strings.Repeat(" ", largeRequest+1)))
+			req.SetBasicAuth("admin", "a:b")
+			resp, err := a.app.Test(req, -1)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			if resp.StatusCode != http.StatusServiceUnavailable {
+				t.Errorf("answered %d", resp.StatusCode)
+			}
+		})
+	}
+	asking.Wait()
+	if took := time.Since(began); took < a.pause || took >= 2*a.pause {
+		t.Errorf("both were answered after %s, each is held back for %s", took, a.pause)
 	}
 }

@@ -15,20 +15,16 @@ import (
 // refusing thousands a second takes from those who are served.
 const refusalPause = time.Second
 
-// holdBack waits with an answer that refuses a request, which holds nothing
-// meanwhile: its connection may be closed to make room for another.
+// holdBack ends the work of a request that is refused and waits with the answer.
+// Meanwhile the request holds nothing, and its connection may be closed to make
+// room for another.
 func (a *API) holdBack(c *fiber.Ctx, w *work) {
-	w.hold.Release()
+	w.end()
 	if conn, ok := c.Context().Conn().(*inbound.Conn); ok {
 		conn.SetIdle()
 		defer conn.SetBusy()
 	}
-	timer := time.NewTimer(a.pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-w.ctx.Done():
-	}
+	time.Sleep(a.pause)
 }
 
 // refusalLines is how many refusals for too much load are logged in a second.
