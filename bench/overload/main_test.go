@@ -16,6 +16,7 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 // TestSmallRun offers little for a moment: it shows that every sort of request
 // is answered as it should be, and that every row comes out.
 func TestSmallRun(t *testing.T) {
+	testdb.Address(t, "127.0.0.8")
 	u, err := url.Parse(testdb.EmptyURL(t, "mysql"))
 	if err != nil {
 		t.Fatal(err)

@@ -58,6 +58,7 @@ func onEach(t *testing.T, o setup, test func(t *testing.T, s *site)) {
 // newSite starts an installation on an empty database of the dialect.
 func newSite(t *testing.T, dialect string, o setup) *site {
 	t.Helper()
+	testdb.Address(t, attacker)
 	health := testproc.FreeAddr(t)
 	s := &site{
 		t: t, addr: testproc.FreeAddr(t), health: "http://" + health + "/healthz", command: "standalone",

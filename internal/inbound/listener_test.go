@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/alds-dev/alds/internal/testdb"
 )
 
 // listen opens a listener whose connections are handed to the test.
@@ -39,6 +41,7 @@ func listen(t *testing.T, b Bounds, p Proxies) (l *Listener, accepted chan *Conn
 // dial connects from an address of this machine.
 func dial(t *testing.T, l *Listener, from string) net.Conn {
 	t.Helper()
+	testdb.Address(t, from)
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 5 * time.Second}
 	c, err := d.Dial("tcp", l.Addr().String())
 	if err != nil {

@@ -3,7 +3,6 @@ package spectest
 import (
 	"bytes"
 	"context"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/testproc"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -38,7 +38,7 @@ func TestSpec(t *testing.T) {
 // returns the base URL and an access token of Member:20.
 func startService(t *testing.T, dialect string) (base, token string) {
 	t.Helper()
-	addr := freeAddr(t)
+	addr := testproc.FreeAddr(t)
 	env := map[string]string{
 		"ALDS_ADDR":                   addr,
 		"ALDS_ADMIN_PASSWORD":         adminPassword,
@@ -85,16 +85,6 @@ func startService(t *testing.T, dialect string) (base, token string) {
 		t.Fatalf("token create: %v", err)
 	}
 	return base, strings.TrimSpace(string(out))
-}
-
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func waitUntilAnswering(t *testing.T, base string, ended chan error) {

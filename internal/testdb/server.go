@@ -51,6 +51,19 @@ func missing(t testing.TB, what string, err error) {
 	t.Skipf("%s does not answer, so this is not tested here: %v", what, err)
 }
 
+// Address makes sure that connections may come from an address of this machine.
+// On Linux all of 127.0.0.0/8 may, elsewhere what was set up. Where it may not,
+// the test is skipped, or fails with REQUIRE_SERVICES=1.
+func Address(t testing.TB, address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		missing(t, address+", as an address of this machine,", err)
+		return
+	}
+	_ = l.Close()
+}
+
 func findServer() (*server, error) {
 	address := os.Getenv("ALDS_TEST_MYSQL")
 	if address == "" {
