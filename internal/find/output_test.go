@@ -205,7 +205,7 @@ func TestTimeEndsTheMakingOfAnAnswer(t *testing.T) {
 			began := time.Now()
 			_, err := f.Rows(ctx, nil, auth.System, r, nil)
 			cancel()
-			if took := time.Since(began); fault.KindOf(err) != fault.Transient || took > 2*time.Second {
+			if took := time.Since(began); fault.KindOf(err) != fault.Transient || took > 5*time.Second { // other tests take the cores meanwhile
 				t.Errorf("%s: ended after %s with %v", name, took, err)
 			}
 		}

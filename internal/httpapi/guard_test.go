@@ -361,4 +361,26 @@ func TestRefusalsHoldNothing(t *testing.T) {
 	if took := time.Since(began); took < a.pause || took >= 2*a.pause {
 		t.Errorf("both were answered after %s, each is held back for %s", took, a.pause)
 	}
+	if running, waiting := a.large.Load(); running != 0 || waiting != 0 {
+		t.Errorf("%d run, %d wait", running, waiting)
+	}
+}
+
+// TestWhoHasWaitedIsNotHeldBack: a request that is refused after it has waited for
+// its turn is answered then.
+func TestWhoHasWaitedIsNotHeldBack(t *testing.T) {
+	a := newAPI(engines{}, io.Discard)
+	a.pause = 500 * time.Millisecond
+	a.members = admission.New(admission.Bounds{Line: 1, Wait: a.pause})
+	req := httptest.NewRequest(http.MethodGet, "/alds/rest-1.v1/Data/Story", http.NoBody)
+	req.SetBasicAuth("admin", "a:b")
+	began := time.Now()
+	resp, err := a.app.Test(req, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if took := time.Since(began); resp.StatusCode != http.StatusServiceUnavailable || took < a.pause || took >= 2*a.pause {
+		t.Errorf("answered %d after %s", resp.StatusCode, took)
+	}
 }

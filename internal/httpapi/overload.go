@@ -10,21 +10,21 @@ import (
 	"github.com/alds-dev/alds/internal/inbound"
 )
 
-// refusalPause is how long the answer to a request is kept back that is refused
-// because there are too many. Most programs that are refused ask again at once;
+// refusalPause is how long a request takes at least that is refused because there
+// are too many. Most programs that are refused ask again at once;
 // refusing thousands a second takes from those who are served.
 const refusalPause = time.Second
 
-// holdBack ends the work of a request that is refused and waits with the answer.
-// Meanwhile the request holds nothing, and its connection may be closed to make
-// room for another.
-func (a *API) holdBack(c *fiber.Ctx, w *work) {
-	w.end()
+// holdBack ends the work of a request that is refused and waits with the answer,
+// unless the request has waited long enough. Meanwhile it holds nothing, and its
+// connection may be closed to make room for another.
+func (a *API) holdBack(c *fiber.Ctx, v *visit) {
+	v.work.end()
 	if conn, ok := c.Context().Conn().(*inbound.Conn); ok {
 		conn.SetIdle()
 		defer conn.SetBusy()
 	}
-	time.Sleep(a.pause)
+	time.Sleep(a.pause - time.Since(v.began))
 }
 
 // refusalLines is how many refusals for too much load are logged in a second.

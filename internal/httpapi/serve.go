@@ -58,7 +58,7 @@ func (a *API) serve(c *fiber.Ctx) error {
 		v.note(c)
 		v.sent = len(c.Response().Body())
 		if forLoad(v.status, err) && v.broken == "" {
-			a.holdBack(c, v.work)
+			a.holdBack(c, v)
 		}
 		v.work.end()
 		a.record(v, err)
