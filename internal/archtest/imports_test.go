@@ -23,7 +23,7 @@ const module = "github.com/alds-dev/alds/"
 var floors = [][]string{
 	0: {"internal/fault", "internal/folding"},
 	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc", "internal/meta", "internal/memory", "internal/admission", "internal/inbound", "sql"},
-	2: {"internal/token", "internal/literal", "internal/db"},
+	2: {"internal/token", "internal/value", "internal/db"},
 	3: {"internal/query", "internal/change", "internal/check"},
 	4: {"internal/sqlgen", "internal/auth", "internal/encode"},
 	5: {"internal/find", "internal/recall", "internal/delivery", "internal/ledger"},

@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/meta"
+	literal "github.com/alds-dev/alds/internal/value"
 )
 
 // attrs is the JSON object asset.attrs: scalars by key, each as JSON text.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/meta"
+	literal "github.com/alds-dev/alds/internal/value"
 )
 
 // opCode carries out an operation that is more than a change of state. It

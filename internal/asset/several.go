@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/alds-dev/alds/internal/folding"
-	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/meta"
+	literal "github.com/alds-dev/alds/internal/value"
 )
 
 // multi adds and removes values of a multi-value scalar.

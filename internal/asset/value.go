@@ -3,8 +3,8 @@ package asset
 import (
 	"unicode/utf8"
 
-	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/meta"
+	literal "github.com/alds-dev/alds/internal/value"
 )
 
 // maxText is how many characters an attribute of kind Text holds.

@@ -3,10 +3,10 @@ package encode
 import (
 	"strconv"
 
-	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // Rows writes the rows of queries.
@@ -164,7 +164,7 @@ func shared(w []byte, m *meta.Model, v Cell, c query.Column) []byte {
 // state appends the name of an asset state, or its number when it has none.
 func state(w []byte, v Cell) []byte {
 	n, _ := v.Int64()
-	if name, ok := literal.StateNames[n]; ok {
+	if name, ok := value.StateNames[n]; ok {
 		return String(w, name)
 	}
 	w = append(w, '"')

@@ -9,12 +9,12 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/sqlgen"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // Finder runs queries. It is safe for concurrent use; all it remembers is the
@@ -248,7 +248,7 @@ func mode(b query.Bound) (when query.When, instant int64, err error) {
 	case b.AsOf.Text == "":
 		return query.When{}, 0, nil
 	}
-	at, ok := literal.Instant(b.AsOf.Text)
+	at, ok := value.Instant(b.AsOf.Text)
 	if !ok {
 		return query.When{}, 0, fault.Invalidf(b.AsOf.At, "asof is no date: %s", b.AsOf.Text)
 	}

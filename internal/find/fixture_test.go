@@ -11,10 +11,10 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/folding"
-	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -96,7 +96,7 @@ func (f *fixture) set(token, attrs string) {
 
 // at is the instant stamped on a moment: one second each from 2026-01-01.
 func at(moment int64) int64 {
-	start, _ := literal.Instant("2026-01-01")
+	start, _ := value.Instant("2026-01-01")
 	return start + (moment-1000)*1_000_000
 }
 
@@ -124,21 +124,21 @@ func (f *fixture) attr(r *record, row map[string]any, name, value string) {
 	}
 }
 
-func (f *fixture) scalar(a *meta.Attr, value string) any {
+func (f *fixture) scalar(a *meta.Attr, text string) any {
 	switch {
-	case value == "":
+	case text == "":
 		return nil
 	case a.Kind == meta.Relation:
-		return f.ref(value)
+		return f.ref(text)
 	case a.Kind == meta.Numeric || a.Kind == meta.Rank:
-		return f.number(value)
+		return f.number(text)
 	case a.Kind == meta.Boolean:
-		return value == "true"
+		return text == "true"
 	case a.Kind == meta.Date:
-		n, _ := literal.Instant(value)
+		n, _ := value.Instant(text)
 		return n
 	}
-	return value
+	return text
 }
 
 func (f *fixture) number(s string) float64 {

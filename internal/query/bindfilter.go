@@ -7,10 +7,10 @@ import (
 
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/folding"
-	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // The asset states that conditions name. Spec: interface 3.
@@ -178,7 +178,7 @@ func scalar(k meta.Kind, dayOnly bool, text string) (Value, bool) {
 	if k == meta.State && strings.EqualFold(text, "Dead") {
 		return Value{Kind: DeadOf}, true
 	}
-	x, ok := literal.Parse(k, dayOnly, text)
+	x, ok := value.Parse(k, dayOnly, text)
 	switch x := x.(type) {
 	case bool:
 		if x {

@@ -14,9 +14,9 @@ import (
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/encode"
-	"github.com/alds-dev/alds/internal/literal"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // maxEvents and maxBytes bound one delivery; a single event may be larger.
@@ -158,7 +158,7 @@ func (p *printer) value(b []byte, a *meta.Attr, v any) ([]byte, error) {
 func integer(b []byte, a *meta.Attr, n int64) []byte {
 	switch a.Kind {
 	case meta.State:
-		if name, ok := literal.StateNames[n]; ok {
+		if name, ok := value.StateNames[n]; ok {
 			return encode.String(b, name)
 		}
 	case meta.Date:

@@ -1,4 +1,4 @@
-package literal
+package value
 
 import (
 	"encoding/base64"

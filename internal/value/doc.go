@@ -1,4 +1,4 @@
-// Package literal reads what clients write as values of an attribute's kind. A
+// Package value reads what clients write as values of an attribute's kind. A
 // write, a filter, a variable and an instant are read by the same functions, so
 // that what can be written can be found by the same spelling:
 //
@@ -10,4 +10,4 @@
 // type) nor where it is kept; those who resolve such names read them themselves.
 //
 // Spec: interface 2.2, 3; domain facts about attribute types and accepted dates.
-package literal
+package value
