@@ -2,66 +2,136 @@ package spectest
 
 import (
 	"fmt"
-	"slices"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// rowGroup is a group of rows; cases name one as "prefix / row".
-type rowGroup struct{ prefix, about, rows string }
-
-// queryRows are the rows of the interface about queries, and of what existing
-// clients and docs/decisions.md add to it, in the words that cases name them by
-// in their "spec:" line.
-var queryRows = []rowGroup{
-	{"token", "the forms of a token (interface 2.3)", `projection, downcast, filter, filter in a filter, aggregate, chain, type prefix, of some types, now only, closures, derived attributes, history`},
-	{"filter", "filters (interface 2.3, decisions 15, 18, 19, 125)", `comparisons, equality of texts, value list, not equal, and, or, parentheses, precedence, quotes, variable, context, exists, bare attribute,
-		null, to-many relation, relation value, Boolean, asset state, asset type, date, list of scalars, as written, alias`},
-	{"aggregate", "aggregates (interface 2.3, decisions 16, 18)", `Sum, Count, DistinctCount, Min, Max, MinDate, MaxDate, And, Or, MaxState, in filters, deleted counted`},
-	{"visibility", "what is visible (interface 3 and 5, decision 16)", `deleted hidden, closed and templates shown, lifted by IsDeleted, lifted by AssetState, lifted inside brackets, not lifted by others,
-		scopes of the caller, in a deleted project`},
-	{"key", "the keys of a query (interface 4.3, decisions 14, 15, 17, 18)", `endpoints, body, response, in bulk, from, select, nested select, nested where, nested filter, nested sort, where, filter, with,
-		sort, sort by an aggregate, default order, find, findin, page, asof, asof All, group, unknown key`},
-	{"row", "the values of a row (interface 2.5)", `_oid, key, text, number, Boolean, null, relation, to-many, ID, projection through many, nested select, group, asset state, asset type, date,
-		UTC date, duration, Blob, tag`},
-	{"data", "the data path (interface 4.1 and 8)", `collection, asset, version, attribute, attribute path, paths, errors, default attributes, default page size, accept`},
-	{"data", "its parameters (interface 4.1)", `sel, sel with a subtype, where, sort, page, find, findin, asof, with, needTotal, unknown parameters`},
-	{"value", "the values of its answers (interface 4.1)", `text, number, Boolean, null, date, state, rank, asset type, many scalar, relation, null relation, to-many relation, projection,
-		projection through many, relation through a relation, order, name, Blob`},
-	{"history", "versions by path", `versions, ids, abstract type, where, sort, page, asof, seeded`},
-	{"beyond", "beyond the interface (decision 14)", `cursor, total, explain`},
-	{"message", "messages (interface 7.2)", `type, attribute, filter, OID, key`},
-	{"bad input", "bad input (interface 7.1 and 7.2, decision 3)", `filter that cannot be read, filter that means nothing, select, sort, query keys, body, path and parameters, bulk command, limits, beyond, group`},
+// rowGroup is a group of rows of the interface; the "spec:" line of a case
+// names one as "prefix / row".
+type rowGroup struct {
+	prefix, about string
+	rows          []string
 }
 
-// TestRows prints how many cases each row has; one without is a gap.
+// loadRows reads testdata/rows: a line "# prefix: about" begins a group, each
+// line below it is a row.
+func loadRows(t *testing.T) []rowGroup {
+	t.Helper()
+	var groups []rowGroup
+	for _, area := range []string{"query", "bulk", "webhook"} {
+		for _, line := range lines(t, "testdata/rows/"+area+".txt") {
+			if heading, ok := strings.CutPrefix(line, "# "); ok {
+				prefix, about, _ := strings.Cut(heading, ": ")
+				groups = append(groups, rowGroup{prefix: prefix, about: about})
+				continue
+			}
+			if len(groups) == 0 {
+				t.Fatalf("rows/%s.txt: %q stands in no group", area, line)
+			}
+			last := &groups[len(groups)-1]
+			last.rows = append(last.rows, line)
+		}
+	}
+	return groups
+}
+
+// lines returns the lines of a file that are not empty.
+func lines(t *testing.T, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' })
+}
+
+// TestRows prints how many cases each row has. A row without a case fails, and
+// so does one that stands twice.
 func TestRows(t *testing.T) {
-	count := map[string]int{}
-	for _, c := range loadCases(t) {
-		for name := range strings.SplitSeq(c.spec, ",") {
-			count[strings.TrimSpace(name)]++
-		}
-	}
-	bad := 0
-	for _, table := range loadBad(t) {
-		for name := range strings.SplitSeq(table.spec, ",") {
-			count[strings.TrimSpace(name)] += len(table.rows)
-		}
-		bad += len(table.rows)
-	}
-	rows, gaps := 0, 0
-	for _, group := range slices.Concat(queryRows, bulkRows, webhookRows) {
-		var line []string
-		for row := range strings.SplitSeq(group.rows, ",") {
-			name := group.prefix + " / " + strings.Join(strings.Fields(row), " ")
-			rows++
+	count, bad := countCases(t)
+	seen := map[string]bool{}
+	gaps := 0
+	for _, group := range loadRows(t) {
+		var counts []string
+		for _, row := range group.rows {
+			name := group.prefix + " / " + row
+			if seen[name] {
+				t.Errorf("%q stands twice", name)
+			}
+			seen[name] = true
 			if count[name] == 0 {
 				gaps++
 				t.Errorf("%s: %q has no case", group.about, name)
 			}
-			line = append(line, fmt.Sprintf("%s %d", strings.Join(strings.Fields(row), " "), count[name]))
+			counts = append(counts, fmt.Sprintf("%s %d", row, count[name]))
 		}
-		t.Logf("%s: %s", group.about, strings.Join(line, ", "))
+		t.Logf("%s: %s", group.about, strings.Join(counts, ", "))
 	}
-	t.Logf("%d rows, %d gaps; %d bad inputs", rows, gaps, bad)
+	t.Logf("%d rows, %d gaps; %d bad inputs", len(seen), gaps, bad)
+}
+
+// countCases returns how many cases name each row, and how many bad inputs
+// there are.
+func countCases(t *testing.T) (count map[string]int, bad int) {
+	t.Helper()
+	count = map[string]int{}
+	add := func(spec string, n int) {
+		for name := range strings.SplitSeq(spec, ",") {
+			count[strings.TrimSpace(name)] += n
+		}
+	}
+	for _, c := range loadCases(t) {
+		add(c.spec, 1)
+	}
+	for _, table := range loadBad(t) {
+		add(table.spec, len(table.rows))
+		bad += len(table.rows)
+	}
+	return count, bad
+}
+
+// TestRowsInGo holds that the tests named in rows/tests.txt exist. They show
+// what a case cannot, since it needs time, a setting or the database:
+// "package.Test: row".
+func TestRowsInGo(t *testing.T) {
+	found := map[string]map[string]bool{}
+	rows := lines(t, "testdata/rows/tests.txt")
+	for _, line := range rows {
+		test, row, _ := strings.Cut(line, ": ")
+		pkg, name, _ := strings.Cut(test, ".")
+		if found[pkg] == nil {
+			found[pkg] = testsOf(t, pkg)
+		}
+		if !found[pkg][name] {
+			t.Errorf("%s: internal/%s has no %s", row, pkg, name)
+		}
+	}
+	t.Logf("%d rows are shown by tests of packages", len(rows))
+}
+
+// testsOf are the names of the test functions of a package.
+func testsOf(t *testing.T, pkg string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob("../" + pkg + "/*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
+				names[f.Name.Name] = true
+			}
+		}
+	}
+	return names
 }
