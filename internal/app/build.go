@@ -135,7 +135,7 @@ func (s *service) build(l listeners) error {
 // accepted requests, and the api is what clients speak to.
 func (s *service) buildWrites(finder *find.Finder) {
 	assets := asset.New(s.db, s.model, s.auth, committed{s.auth, s.client}, s.component("asset"))
-	assets.Ledger.Keep = s.cfg.IdempotencyKeep
+	assets.Requests.Retention = s.cfg.IdempotencyKeep
 	assets.MaxAssets, assets.Hid = s.cfg.MaxAssets, s.auth.Hid
 	engine := bulk.New(assets, finder)
 	engine.MaxCommands, engine.MaxAssets = s.cfg.MaxCommands, s.cfg.MaxAssets

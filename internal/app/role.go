@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/jobs"
-	"github.com/alds-dev/alds/internal/ledger"
+	"github.com/alds-dev/alds/internal/requests"
 )
 
 // Role is what a process is started for.
@@ -94,7 +94,7 @@ func (s *service) worker() []part {
 func (s *service) scheduler() *jobs.Scheduler {
 	return jobs.NewScheduler(s.component("scheduler"), s.metrics,
 		jobs.Periodic{Name: "webhook:prune", Every: prunePeriod, Run: s.hooks.Prune},
-		jobs.Periodic{Name: "bulk:forget", Every: forgetPeriod, Run: func(ctx context.Context) error { return ledger.Forget(ctx, s.db) }},
+		jobs.Periodic{Name: "bulk:forget", Every: forgetPeriod, Run: func(ctx context.Context) error { return requests.DeleteExpired(ctx, s.db) }},
 	)
 }
 

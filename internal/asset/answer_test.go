@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/ledger"
+	"github.com/alds-dev/alds/internal/requests"
 )
 
 // reply is how one of two requests under the same key ended.
@@ -22,7 +22,7 @@ type reply struct {
 // ask makes a story under a key. It tells when it is in the middle, and waits
 // there.
 func (w *world) ask(e *asset.Engine, answer string, reached chan<- struct{}, goOn <-chan struct{}) reply {
-	once := ledger.Once{Key: "k", Hash: strings.Repeat("0", 64)}
+	once := requests.Identity{Key: "k", Hash: strings.Repeat("0", 64)}
 	b, err := e.Answer(context.Background(), auth.System, asset.Request{ID: uuid.NewString()}, once, func(s *asset.Session) ([]byte, error) {
 		c := create("Story", "@s", "Name", "S", "Scope", "Scope:0")
 		s.Define(c.Self.Alias, c.Self)
@@ -71,7 +71,7 @@ func TestAnswerOfWhatWasUndone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		runs := 0
 		for range 2 {
-			once := ledger.Once{Key: "k", Hash: strings.Repeat("0", 64)}
+			once := requests.Identity{Key: "k", Hash: strings.Repeat("0", 64)}
 			b, err := w.e.Answer(t.Context(), auth.System, asset.Request{ID: uuid.NewString()}, once, func(*asset.Session) ([]byte, error) {
 				runs++
 				return []byte("failed"), asset.ErrUndo

@@ -14,9 +14,9 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/folding"
-	"github.com/alds-dev/alds/internal/ledger"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/requests"
 )
 
 // Credentials keeps what members log in with. A nil pointer leaves that part
@@ -35,9 +35,9 @@ type Changes interface {
 
 // Engine carries out commands. It is safe for concurrent use.
 type Engine struct {
-	Ledger    *ledger.Book // of the requests that are carried out once
-	Hid       func()       // told of every committed write that hid projects or showed them; may be nil
-	MaxAssets int          // most assets one request changes, where operations reach more than it names; 0: no bound
+	Requests  *requests.Store // of the requests that are carried out once
+	Hid       func()          // told of every committed write that hid projects or showed them; may be nil
+	MaxAssets int             // most assets one request changes, where operations reach more than it names; 0: no bound
 
 	db      *db.DB
 	model   *meta.Model
@@ -57,7 +57,7 @@ type Engine struct {
 func New(d *db.DB, m *meta.Model, creds Credentials, changes Changes, log *slog.Logger) *Engine {
 	l := newLayout(m)
 	return &Engine{
-		Ledger: ledger.New(d),
+		Requests: requests.New(d),
 
 		db: d, model: m, layout: l, secrets: secretNames(m), creds: creds, changes: changes, log: log,
 		ids:    block{sequence: "id", size: 1000},

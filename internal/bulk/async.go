@@ -10,7 +10,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/ledger"
+	"github.com/alds-dev/alds/internal/requests"
 )
 
 // Actors knows members by their stored id.
@@ -25,7 +25,7 @@ type Actors interface {
 // how far they are. It is safe for concurrent use, in any number of processes.
 type Async struct {
 	e      *Engine
-	book   *ledger.Book
+	store  *requests.Store
 	actors Actors
 	told   func()
 	log    *slog.Logger
@@ -37,7 +37,7 @@ func NewAsync(e *Engine, actors Actors, told func(), log *slog.Logger) *Async {
 	if told == nil {
 		told = func() {}
 	}
-	return &Async{e: e, book: e.assets.Ledger, actors: actors, told: told, log: log}
+	return &Async{e: e, store: e.assets.Requests, actors: actors, told: told, log: log}
 }
 
 // Accepted is the answer to a request that asked to be carried out later.
@@ -48,7 +48,7 @@ type Accepted struct {
 }
 
 // asked is what is kept of a request beside its body: the first line of what the
-// ledger keeps, the body being the rest.
+// store holds, the body being the rest.
 type asked struct {
 	YAML bool `json:"yaml"`
 	Options
@@ -69,7 +69,7 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, body []byte, yaml bo
 	}
 	kept := make([]byte, 0, len(head)+1+len(body))
 	kept = append(append(append(kept, head...), '\n'), body...)
-	s, err := a.book.Accept(ctx, who.Member, ledger.Once{Key: o.Key, Hash: p.hash}, kept, len(p.commands))
+	s, err := a.store.Accept(ctx, who.Member, requests.Identity{Key: o.Key, Hash: p.hash}, kept, len(p.commands))
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -84,7 +84,7 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, body []byte, yaml bo
 // Errors: fault.NotFound for a request that somebody else sent, unless who is a
 // system administrator; what the whole request was refused with.
 func (a *Async) Progress(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
-	s, err := a.book.Find(ctx, id)
+	s, err := a.store.Find(ctx, id)
 	if fault.KindOf(err) == fault.NotFound || err == nil && s.Member != who.Member && !who.Admin {
 		return nil, fault.NotFoundf("Not Found")
 	}
@@ -98,7 +98,7 @@ func (a *Async) Progress(ctx context.Context, who auth.Actor, id string) ([]byte
 //
 //	{"requestId": "…", "createdDate": "…", "complete": false, "processing": true,
 //	 "progress": {"state": "waiting", "commands": 3}}
-func shown(s ledger.State) ([]byte, error) {
+func shown(s requests.State) ([]byte, error) {
 	if s.Done {
 		return s.Answer, s.Err
 	}
@@ -114,7 +114,7 @@ func shown(s ledger.State) ([]byte, error) {
 // Errors: fault.Transient when the database is away.
 func (a *Async) CarryOut(ctx context.Context) error {
 	for ctx.Err() == nil {
-		c, err := a.book.Claim(ctx)
+		c, err := a.store.Claim(ctx)
 		if err != nil || c == nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (a *Async) actor(ctx context.Context, member int64) (auth.Actor, error) {
 }
 
 // carryOut runs one request under its claim, with the rights its member has now.
-func (a *Async) carryOut(ctx context.Context, c *ledger.Claim) error {
+func (a *Async) carryOut(ctx context.Context, c *requests.Claim) error {
 	ctx, stop := c.Hold(ctx)
 	defer stop()
 	who, err := a.actor(ctx, c.Member)
@@ -159,26 +159,26 @@ func (a *Async) carryOut(ctx context.Context, c *ledger.Claim) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.e.carry(ctx, who, p, newResult(c.ID, c.Created, p), ledger.Once{Claim: c})
-	if err != nil && context.Cause(ctx) == ledger.ErrLost { //nolint:errorlint // the very cause
-		return ledger.ErrLost
+	_, err = a.e.carry(ctx, who, p, newResult(c.ID, c.Created, p), requests.Identity{Claim: c})
+	if err != nil && context.Cause(ctx) == requests.ErrLeaseLost { //nolint:errorlint // the very cause
+		return requests.ErrLeaseLost
 	}
 	return err
 }
 
 // settle says how a request's turn ended. The answer is written already when
 // there is no error; what failed for lack of a database is tried again.
-func (a *Async) settle(ctx context.Context, c *ledger.Claim, err error) error {
+func (a *Async) settle(ctx context.Context, c *requests.Claim, err error) error {
 	outcome := "done"
 	var failed error
 	switch {
 	case err == nil:
-	case errors.Is(err, ledger.ErrLost):
+	case errors.Is(err, requests.ErrLeaseLost):
 		outcome = "lost"
 	case ctx.Err() != nil:
 		outcome, failed = "handed_back", c.Release(ctx)
 	case fault.KindOf(err) == fault.Transient:
-		outcome, failed = "again", c.Later(ctx)
+		outcome, failed = "again", c.Retry(ctx)
 	default:
 		outcome, failed = "refused", c.Refuse(ctx, err)
 	}
@@ -187,7 +187,7 @@ func (a *Async) settle(ctx context.Context, c *ledger.Claim, err error) error {
 	}
 	a.e.metrics.async.WithLabelValues(outcome).Inc()
 	a.log.Info("asynchronous request", "request", c.ID, "member", c.Member, "outcome", outcome)
-	if errors.Is(failed, ledger.ErrLost) {
+	if errors.Is(failed, requests.ErrLeaseLost) {
 		return nil
 	}
 	return failed

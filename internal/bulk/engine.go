@@ -12,9 +12,9 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/doc"
-	"github.com/alds-dev/alds/internal/ledger"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/requests"
 )
 
 // Finder answers queries.
@@ -72,7 +72,7 @@ func (e *Engine) Run(ctx context.Context, who auth.Actor, body []byte, yaml bool
 	if err != nil {
 		return nil, err
 	}
-	return e.carry(ctx, who, p, newResult(uuid.NewString(), e.now(), p), ledger.Once{Key: o.Key, Hash: p.hash})
+	return e.carry(ctx, who, p, newResult(uuid.NewString(), e.now(), p), requests.Identity{Key: o.Key, Hash: p.hash})
 }
 
 // payload is a body that has been read.
@@ -113,7 +113,7 @@ func (e *Engine) parse(who auth.Actor, body []byte, yaml bool, o Options) (paylo
 
 // carry does what a payload asks for. What it answers is kept for whoever sends
 // the request again, or for the claim under which it is carried out.
-func (e *Engine) carry(ctx context.Context, who auth.Actor, p payload, res *result, once ledger.Once) (answer []byte, err error) {
+func (e *Engine) carry(ctx context.Context, who auth.Actor, p payload, res *result, once requests.Identity) (answer []byte, err error) {
 	res.kept, res.isSecret = once.Key != "" || once.Claim != nil, e.assets.IsSecret
 	switch {
 	case p.Preview:
@@ -125,7 +125,7 @@ func (e *Engine) carry(ctx context.Context, who auth.Actor, p payload, res *resu
 		answer, err = e.read(ctx, who, p.commands, res)
 	}
 	if err == nil && once.Claim != nil { // nothing has been written yet
-		err = once.Claim.Answer(ctx, answer)
+		err = once.Claim.Complete(ctx, answer)
 	}
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func writes(commands []command) bool {
 
 // write runs both phases in one transaction. The database may ask for all of
 // it again, so everything starts anew each time.
-func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *result, once ledger.Once) ([]byte, error) {
+func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *result, once requests.Identity) ([]byte, error) {
 	var err error
 	if pl.sealed, err = e.seal(ctx, pl.commands); err != nil {
 		return nil, err

@@ -14,10 +14,10 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
-	"github.com/alds-dev/alds/internal/ledger"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/requests"
 )
 
 // Finder reads assets back.
@@ -84,7 +84,7 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 		c.Context = asset.Ref{OID: o, Token: w.Context}
 	}
 	sum := sha256.Sum256([]byte(w.Type + "/" + w.ID + "?" + w.Op + "&" + w.Context + "\n" + string(w.Body)))
-	once := ledger.Once{Key: w.Key, Hash: hex.EncodeToString(sum[:])}
+	once := requests.Identity{Key: w.Key, Hash: hex.EncodeToString(sum[:])}
 	req := asset.Request{ID: uuid.NewString(), Comment: w.Comment}
 	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
 		if w.ID != "" {

@@ -1,4 +1,4 @@
-package ledger_test
+package requests_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/ledger"
+	"github.com/alds-dev/alds/internal/requests"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -16,22 +16,22 @@ import (
 // statement that ends it: from the row, and from the file of SQLite.
 func TestTheBodyOfAFinishedRequestIsGone(t *testing.T) {
 	const body = "a body that nobody needs any more"
-	endings := map[string]func(t *testing.T, b *ledger.Book, d *db.DB, c *ledger.Claim) error{
-		"answered": func(t *testing.T, _ *ledger.Book, _ *db.DB, c *ledger.Claim) error {
-			return c.Answer(t.Context(), []byte("{}"))
+	endings := map[string]func(t *testing.T, b *requests.Store, d *db.DB, c *requests.Claim) error{
+		"answered": func(t *testing.T, _ *requests.Store, _ *db.DB, c *requests.Claim) error {
+			return c.Complete(t.Context(), []byte("{}"))
 		},
-		"refused": func(t *testing.T, _ *ledger.Book, _ *db.DB, c *ledger.Claim) error {
+		"refused": func(t *testing.T, _ *requests.Store, _ *db.DB, c *requests.Claim) error {
 			return c.Refuse(t.Context(), fault.Invalidf(0, "No"))
 		},
-		"answered with its change": func(t *testing.T, b *ledger.Book, d *db.DB, c *ledger.Claim) error {
-			e, _, err := b.Enter(t.Context(), member, c.ID, ledger.Once{Hash: hash, Claim: c})
+		"answered with its change": func(t *testing.T, b *requests.Store, d *db.DB, c *requests.Claim) error {
+			e, _, err := b.Begin(t.Context(), member, c.ID, requests.Identity{Hash: hash, Claim: c})
 			if err != nil {
 				return err
 			}
-			defer e.Leave()
-			return d.Write(t.Context(), func(tx *db.Tx) error { return e.Keep(t.Context(), tx, []byte("{}")) })
+			defer e.End()
+			return d.Write(t.Context(), func(tx *db.Tx) error { return e.StoreAnswer(t.Context(), tx, []byte("{}")) })
 		},
-		"given up": func(t *testing.T, b *ledger.Book, d *db.DB, _ *ledger.Claim) error {
+		"given up": func(t *testing.T, b *requests.Store, d *db.DB, _ *requests.Claim) error {
 			for range 4 {
 				expire(t, d)
 				claim(t, b)
@@ -51,7 +51,7 @@ func TestTheBodyOfAFinishedRequestIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = d.Close() }()
-			b := ledger.New(d)
+			b := requests.New(d)
 			for what, end := range endings {
 				accept(t, b, "", strings.Repeat(body+" ", 500))
 				if err := end(t, b, d, claim(t, b)); err != nil {

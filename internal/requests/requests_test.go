@@ -1,4 +1,4 @@
-package ledger_test
+package requests_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/ledger"
+	"github.com/alds-dev/alds/internal/requests"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -24,16 +24,16 @@ const (
 	hash   = "0000000000000000000000000000000000000000000000000000000000000000"
 )
 
-func accept(t *testing.T, b *ledger.Book, key, request string) ledger.State {
+func accept(t *testing.T, b *requests.Store, key, request string) requests.State {
 	t.Helper()
-	s, err := b.Accept(t.Context(), member, ledger.Once{Key: key, Hash: hash}, []byte(request), 3)
+	s, err := b.Accept(t.Context(), member, requests.Identity{Key: key, Hash: hash}, []byte(request), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func claim(t *testing.T, b *ledger.Book) *ledger.Claim {
+func claim(t *testing.T, b *requests.Store) *requests.Claim {
 	t.Helper()
 	c, err := b.Claim(t.Context())
 	if err != nil {
@@ -50,7 +50,7 @@ func expire(t *testing.T, d *db.DB) {
 	}
 }
 
-func state(t *testing.T, b *ledger.Book, id string) ledger.State {
+func state(t *testing.T, b *requests.Store, id string) requests.State {
 	t.Helper()
 	s, err := b.Find(t.Context(), id)
 	if err != nil {
@@ -61,7 +61,7 @@ func state(t *testing.T, b *ledger.Book, id string) ledger.State {
 
 func TestARequestWaitsIsClaimedAndAnswered(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		b := ledger.New(d)
+		b := requests.New(d)
 		first, second := accept(t, b, "", "one"), accept(t, b, "", "two")
 		if first.Done || first.Processing || first.Commands != 3 || first.Member != member {
 			t.Errorf("accepted as %+v", first)
@@ -73,14 +73,14 @@ func TestARequestWaitsIsClaimedAndAnswered(t *testing.T) {
 		if !state(t, b, first.ID).Processing || state(t, b, second.ID).Processing {
 			t.Error("only what is claimed is processing")
 		}
-		other := claim(t, ledger.New(d)) // another process
+		other := claim(t, requests.New(d)) // another process
 		if other == nil || other.ID != second.ID {
 			t.Fatalf("another process claimed %+v", other)
 		}
 		if more := claim(t, b); more != nil {
 			t.Errorf("claimed %+v, which is claimed", more)
 		}
-		if err := c.Answer(t.Context(), []byte(`{"a":1}`)); err != nil {
+		if err := c.Complete(t.Context(), []byte(`{"a":1}`)); err != nil {
 			t.Fatal(err)
 		}
 		if err := other.Refuse(t.Context(), fault.Invalidf(7, "No")); err != nil {
@@ -102,7 +102,7 @@ func TestARequestWaitsIsClaimedAndAnswered(t *testing.T) {
 // The fence: whoever lost a claim can write nothing, whatever they come with.
 func TestALostClaimWritesNothing(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		b := ledger.New(d)
+		b := requests.New(d)
 		id := accept(t, b, "", "x").ID
 		lost := claim(t, b)
 		expire(t, d)
@@ -111,16 +111,16 @@ func TestALostClaimWritesNothing(t *testing.T) {
 			t.Fatalf("a claim whose lease is over was not taken over: %+v", holds)
 		}
 		for what, do := range map[string]func() error{
-			"answers":  func() error { return lost.Answer(t.Context(), []byte("late")) },
+			"answers":  func() error { return lost.Complete(t.Context(), []byte("late")) },
 			"refuses":  func() error { return lost.Refuse(t.Context(), errors.New("late")) },
 			"releases": func() error { return lost.Release(t.Context()) },
-			"pauses":   func() error { return lost.Later(t.Context()) },
+			"pauses":   func() error { return lost.Retry(t.Context()) },
 		} {
-			if err := do(); !errors.Is(err, ledger.ErrLost) {
+			if err := do(); !errors.Is(err, requests.ErrLeaseLost) {
 				t.Errorf("who lost the claim %s: %v", what, err)
 			}
 		}
-		if err := holds.Answer(t.Context(), []byte("in time")); err != nil {
+		if err := holds.Complete(t.Context(), []byte("in time")); err != nil {
 			t.Fatal(err)
 		}
 		if s := state(t, b, id); string(s.Answer) != "in time" {
@@ -131,14 +131,14 @@ func TestALostClaimWritesNothing(t *testing.T) {
 
 func TestGivenBackAndGivenUp(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		b := ledger.New(d)
+		b := requests.New(d)
 		id := accept(t, b, "k", "x").ID
 		for range 10 { // a stop of the process costs nothing
 			if err := claim(t, b).Release(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := claim(t, b).Later(t.Context()); err != nil {
+		if err := claim(t, b).Retry(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if c := claim(t, b); c != nil {
@@ -158,7 +158,7 @@ func TestGivenBackAndGivenUp(t *testing.T) {
 		if s := state(t, b, id); fault.Public(s.Err) != want {
 			t.Errorf("given up with %v", s.Err)
 		}
-		if _, _, err := b.Enter(t.Context(), member, "new", ledger.Once{Key: "k", Hash: hash}); fault.Public(err) != want {
+		if _, _, err := b.Begin(t.Context(), member, "new", requests.Identity{Key: "k", Hash: hash}); fault.Public(err) != want {
 			t.Errorf("the same key again: %v", err)
 		}
 	})
@@ -167,7 +167,7 @@ func TestGivenBackAndGivenUp(t *testing.T) {
 // A claim is renewed while its work goes on, and the work hears of its loss.
 func TestHoldTellsOfTheLoss(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		b := ledger.New(d)
+		b := requests.New(d)
 		accept(t, b, "", "x")
 		held, stop := claim(t, b).Hold(t.Context())
 		defer stop()
@@ -180,7 +180,7 @@ func TestHoldTellsOfTheLoss(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatal("the loss is not told")
 		}
-		if err := context.Cause(held); !errors.Is(err, ledger.ErrLost) {
+		if err := context.Cause(held); !errors.Is(err, requests.ErrLeaseLost) {
 			t.Errorf("the cause is %v", err)
 		}
 	})
@@ -188,23 +188,23 @@ func TestHoldTellsOfTheLoss(t *testing.T) {
 
 func TestOneKeyOneEntry(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		b := ledger.New(d)
+		b := requests.New(d)
 		id := accept(t, b, "k", "x").ID
 		if again := accept(t, b, "k", "x"); again.ID != id {
 			t.Errorf("the same key gave %s and %s", id, again.ID)
 		}
-		if other, err := b.Accept(t.Context(), member+1, ledger.Once{Key: "k", Hash: hash}, nil, 1); err != nil || other.ID == id {
+		if other, err := b.Accept(t.Context(), member+1, requests.Identity{Key: "k", Hash: hash}, nil, 1); err != nil || other.ID == id {
 			t.Errorf("another member's key: %v, %v", other.ID, err)
 		}
-		another := ledger.Once{Key: "k", Hash: strings.Repeat("1", 64)}
+		another := requests.Identity{Key: "k", Hash: strings.Repeat("1", 64)}
 		if _, err := b.Accept(t.Context(), member, another, nil, 1); fault.KindOf(err) != fault.Conflict {
 			t.Errorf("another body: %v", err)
 		}
-		long := ledger.Once{Key: strings.Repeat("k", 256), Hash: hash}
+		long := requests.Identity{Key: strings.Repeat("k", 256), Hash: hash}
 		if _, err := b.Accept(t.Context(), member, long, nil, 1); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("a key of 256 bytes: %v", err)
 		}
-		_, _, err := b.Enter(t.Context(), member, "new", ledger.Once{Key: "k", Hash: hash})
+		_, _, err := b.Begin(t.Context(), member, "new", requests.Identity{Key: "k", Hash: hash})
 		if fault.KindOf(err) != fault.Conflict || !strings.Contains(fault.Public(err), "still running") {
 			t.Errorf("sent again without respond-async while it waits: %v", err)
 		}
@@ -215,16 +215,16 @@ func TestOneKeyOneEntry(t *testing.T) {
 // ended. On SQLite all writes take turns, so there is nothing to see.
 func TestKeysDoNotWaitForEachOther(t *testing.T) {
 	d := testdb.MySQL(t)
-	b := ledger.New(d)
+	b := requests.New(d)
 	begin := func(ctx context.Context, key string, then func(context.Context) error) error {
 		id := uuid.NewString()
-		e, _, err := b.Enter(ctx, member, id, ledger.Once{Key: key, Hash: hash})
+		e, _, err := b.Begin(ctx, member, id, requests.Identity{Key: key, Hash: hash})
 		if err != nil {
 			return err
 		}
-		defer e.Leave()
+		defer e.End()
 		return d.Write(ctx, func(tx *db.Tx) error {
-			if err := e.Begin(ctx, tx); err != nil {
+			if err := e.Insert(ctx, tx); err != nil {
 				return err
 			}
 			return then(ctx)
@@ -243,7 +243,7 @@ func TestKeysDoNotWaitForEachOther(t *testing.T) {
 // What servers take at once bounds what is kept; what compresses fits.
 func TestLargeRequests(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		b := ledger.New(d)
+		b := requests.New(d)
 		plain := strings.Repeat(`{"AssetType":"Story"},`, 1<<20)
 		accept(t, b, "", plain)
 		c := claim(t, b)
@@ -255,14 +255,14 @@ func TestLargeRequests(t *testing.T) {
 		if _, err := rand.NewChaCha8(seed).Read(noise); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Answer(t.Context(), noise); fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "too large to be kept") {
+		if err := c.Complete(t.Context(), noise); fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "too large to be kept") {
 			t.Errorf("an answer that does not fit: %v", err)
 		}
-		if _, err := b.Accept(t.Context(), member, ledger.Once{Hash: hash}, noise, 1); fault.KindOf(err) != fault.Invalid {
+		if _, err := b.Accept(t.Context(), member, requests.Identity{Hash: hash}, noise, 1); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("a request that does not fit: %v", err)
 		}
 		like := []byte{0x1f, 0x8b, 'x'}
-		if err := c.Answer(t.Context(), like); err != nil {
+		if err := c.Complete(t.Context(), like); err != nil {
 			t.Fatal(err)
 		}
 		if s := state(t, b, c.ID); !bytes.Equal(s.Answer, like) {
@@ -272,20 +272,20 @@ func TestLargeRequests(t *testing.T) {
 }
 
 // An answer is kept for its time and no longer; what waits is never forgotten.
-func TestForget(t *testing.T) {
+func TestDeleteExpired(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		b := ledger.New(d)
+		b := requests.New(d)
 		kept := accept(t, b, "kept", "x")
-		if err := claim(t, b).Answer(t.Context(), []byte("{}")); err != nil {
+		if err := claim(t, b).Complete(t.Context(), []byte("{}")); err != nil {
 			t.Fatal(err)
 		}
-		b.Keep = -time.Second // over as soon as it is written
+		b.Retention = -time.Second // over as soon as it is written
 		over := accept(t, b, "over", "x")
-		if err := claim(t, b).Answer(t.Context(), []byte("{}")); err != nil {
+		if err := claim(t, b).Complete(t.Context(), []byte("{}")); err != nil {
 			t.Fatal(err)
 		}
 		waits := accept(t, b, "waits", "x")
-		if err := ledger.Forget(t.Context(), d); err != nil {
+		if err := requests.DeleteExpired(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 		for id, want := range map[string]fault.Kind{kept.ID: fault.Internal, waits.ID: fault.Internal, over.ID: fault.NotFound} {
@@ -293,7 +293,7 @@ func TestForget(t *testing.T) {
 				t.Errorf("%s: %v", id, err)
 			}
 		}
-		b.Keep = time.Hour
+		b.Retention = time.Hour
 		if again := accept(t, b, "over", "x"); again.ID == over.ID || again.Done {
 			t.Errorf("a key whose time is over: %+v", again)
 		}

@@ -1,0 +1,74 @@
+package requests
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+const (
+	compressFrom = 1 << 20  // bytes from which on requests and answers are stored compressed
+	maxStored    = 15 << 20 // bytes of one column: servers with default settings take 16 MiB at once
+)
+
+// compress returns the stored form of b: gzip from compressFrom bytes on. Neither
+// JSON nor YAML begins like gzip, so decompress recognizes it.
+// Errors: fault.Invalid when the stored form is too large.
+func compress(b []byte) ([]byte, error) {
+	if len(b) >= compressFrom || isCompressed(b) {
+		var out bytes.Buffer
+		z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+		if err != nil {
+			return nil, err
+		}
+		if _, err = z.Write(b); err == nil {
+			err = z.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		b = out.Bytes()
+	}
+	if len(b) > maxStored {
+		return nil, fault.Invalidf(fault.NoPlace,
+			"The request or its answer is too large to be kept: %d bytes when compressed, more than %d. Send it in smaller parts.", len(b), maxStored)
+	}
+	return b, nil
+}
+
+func decompress(b []byte) ([]byte, error) {
+	if !isCompressed(b) {
+		return b, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+func isCompressed(b []byte) bool { return len(b) > 1 && b[0] == 0x1f && b[1] == 0x8b }
+
+// storedFault is the stored form of a fault.
+type storedFault struct {
+	Kind    fault.Kind `json:"kind"`
+	Message string     `json:"message"`
+	At      int        `json:"at"`
+}
+
+func encodeFault(err error) []byte {
+	b, _ := json.Marshal(storedFault{fault.KindOf(err), fault.Public(err), fault.Place(err)}) // cannot fail
+	return b
+}
+
+func decodeFault(b []byte) error {
+	var f storedFault
+	if err := json.Unmarshal(b, &f); err != nil {
+		return fmt.Errorf("decode a stored fault: %w", err)
+	}
+	return &fault.Error{Kind: f.Kind, Msg: f.Message, At: f.At}
+}

@@ -1,0 +1,141 @@
+package requests
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// ErrDuplicate says that another process has written a request under the same
+// key first; Execution.First returns its answer.
+var ErrDuplicate = errors.New("another process has used the key")
+
+// Execution is a request that is being executed.
+type Execution struct {
+	store    *Store
+	member   int64
+	id       string
+	identity Identity
+	release  func()
+}
+
+// Begin starts the execution of a request, or returns the answer of an earlier
+// one under the same key. Exactly one of the three results is set: the
+// execution, which the caller ends, the answer, or the error.
+// Errors: fault.Conflict when the key was used for another body, or the first
+// request is still running; the error the first request was refused with.
+func (s *Store) Begin(ctx context.Context, member int64, id string, identity Identity) (*Execution, []byte, error) {
+	e := &Execution{store: s, member: member, id: id, identity: identity, release: func() {}}
+	if !e.hasKey() {
+		return e, nil, nil
+	}
+	var err error
+	if e.release, err = s.reserve(memberKey{member, identity.Key}); err != nil {
+		return nil, nil, err
+	}
+	answer, err := e.First(ctx)
+	if fault.KindOf(err) == fault.NotFound {
+		return e, nil, nil
+	}
+	e.End()
+	return nil, answer, err
+}
+
+// hasKey reports whether the request is stored under a key of its own. One with
+// a claim is stored already.
+func (e *Execution) hasKey() bool { return e.identity.Key != "" && e.identity.Claim == nil }
+
+// First returns the answer of the first request under the key.
+// Errors: the error it was refused with; fault.Conflict when it had another body
+// or has no answer yet; fault.NotFound when there was none.
+func (e *Execution) First(ctx context.Context) ([]byte, error) {
+	s, err := e.store.findByKey(ctx, e.member, e.identity)
+	switch {
+	case err != nil:
+		return nil, err
+	case !s.Done:
+		return nil, stillRunning()
+	}
+	return s.Answer, s.Err
+}
+
+// End allows other requests under the key. It is called once the transaction has
+// ended.
+func (e *Execution) End() { e.release() }
+
+// Insert stores the request, as the first statement of the transaction.
+// Errors: ErrDuplicate.
+func (e *Execution) Insert(ctx context.Context, tx *db.Tx) error {
+	if !e.hasKey() {
+		return nil
+	}
+	err := e.store.insert(ctx, tx, row{id: e.id, member: e.member, identity: e.identity, status: answered})
+	if fault.KindOf(err) == fault.Conflict {
+		return ErrDuplicate
+	}
+	return err
+}
+
+// StoreAnswer stores the answer, as the last statement of the transaction.
+// Errors: ErrLeaseLost when the claim has ended meanwhile.
+func (e *Execution) StoreAnswer(ctx context.Context, tx *db.Tx, answer []byte) error {
+	if e.identity.Claim != nil {
+		return e.identity.Claim.finish(ctx, tx, answered, answer)
+	}
+	if e.identity.Key == "" {
+		return nil
+	}
+	stored, err := compress(answer)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE bulk_request SET answer = ? WHERE id = ?`, stored, e.id)
+	return err
+}
+
+// row is a new row of bulk_request.
+type row struct {
+	id       string
+	member   int64
+	identity Identity
+	status   int
+	request  []byte
+	commands int
+}
+
+// insert writes a row and deletes an expired one under the same key.
+// Errors: fault.Conflict when the key is in use.
+func (s *Store) insert(ctx context.Context, tx *db.Tx, r row) error {
+	now := time.Now()
+	var key any
+	if r.identity.Key != "" {
+		key = r.identity.Key
+		if err := deleteExpiredKey(ctx, tx, r, now); err != nil {
+			return fmt.Errorf("delete an expired key: %w", err)
+		}
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO bulk_request (id, actor_id, idem_key, body_hash, status, request, commands, created_at, expires_at)`+
+		` VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.id, r.member, key, r.identity.Hash, r.status, r.request, r.commands, now.UnixMicro(), now.Add(s.Retention).UnixMicro())
+	return err
+}
+
+// deleteExpiredKey deletes an expired request with the key of r. It reads the id
+// without a lock and deletes by it: a delete by the key may lock rows that others
+// are writing under keys of their own.
+func deleteExpiredKey(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
+	var id string
+	err := tx.QueryRow(ctx, `SELECT id FROM bulk_request WHERE actor_id = ? AND idem_key = ? AND expires_at <= ? AND status <> 0`,
+		r.member, r.identity.Key, now.UnixMicro()).Scan(&id)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, `DELETE FROM bulk_request WHERE id = ?`, id)
+	}
+	return err
+}
