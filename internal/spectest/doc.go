@@ -45,6 +45,12 @@
 // <time>, <id> and <any> stand for text of that form; a string that is only
 // "<any>" or "<number>" stands for any value or number.
 //
+// The examples of README.md and docs/interface.md are executed too, by
+// TestExamples: fenced blocks whose first line says "http request", "http
+// answer" (the whole answer; "http answer later" asks until it is so), "json
+// events" or "json deliveries", and curl commands, which must succeed. In
+// them <name> keeps what first stands there and stands for it from then on.
+//
 // Requests that must be refused are lines of tables, testdata/<section>/*.bad,
 // each sent every way it can be: see badTable. TestCoverage and TestRows print
 // which parts of the interface have how many cases.

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	rest   = "<rest>"   // as the last element of an expected list lets the list go on
+	rest   = "<rest>"   // as the last element of an expected list, or as the name of a member, lets it go on
 	absent = "<absent>" // as the value of a member: the answer must not have it
 )
 
@@ -57,6 +57,10 @@ func matchObject(at string, want map[string]any, got any, part bool) string {
 		left[key] = true
 	}
 	for key, w := range want {
+		if key == rest {
+			clear(left)
+			continue
+		}
 		found, value := member(g, key)
 		if w == absent {
 			if found != "" {
@@ -184,6 +188,7 @@ func TestMatch(t *testing.T) {
 		{"a member that is there and must not", `{"a":"<absent>"}`, `{"a":1}`, true, false},
 		{"a longer list", `[1]`, `[1,2]`, true, false},
 		{"a list that may go on", `[1,"<rest>"]`, `[1,2]`, true, true},
+		{"members that may go on", `{"a":1,"<rest>":"<any>"}`, `{"a":1,"b":2}`, false, true},
 		{"a form", `"Story:<id>"`, `"Story:1234"`, false, true},
 		{"not of the form", `"Story:<id>"`, `"Story:x"`, false, false},
 		{"a form as a name", `{"@<uuid>":1}`, `{"@0f8fad5b-d9cb-469f-a165-70867728950e":1}`, false, true},

@@ -78,7 +78,7 @@ func (r *run) step(kind, text string) string {
 			return fmt.Sprintf("want %q, got %q", strings.TrimSpace(text), got)
 		}
 	case "body becomes":
-		return r.expectSoon(text)
+		return r.soon(func() string { return r.expectJSON(text, true) })
 	case "capture":
 		return r.capture(text)
 	case "later":
@@ -188,24 +188,6 @@ func (r *run) expectJSON(text string, part bool) string {
 		return fmt.Sprintf("the answer is not JSON: %v", err)
 	}
 	return match("$", want, got, part)
-}
-
-// expectSoon asks the last question again until the answer is as expected.
-func (r *run) expectSoon(text string) string {
-	end := time.Now().Add(patience)
-	for {
-		problem := r.expectJSON(text, true)
-		if problem == "" || time.Now().After(end) {
-			return problem
-		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-r.t.Context().Done():
-		}
-		if failed := r.ask(r.last); failed != "" {
-			return failed
-		}
-	}
 }
 
 func (r *run) expectReceived(text string, from *[]any) string {
