@@ -9,9 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/requests"
 )
 
-// ErrUndo is what the function of Answer returns beside an answer that stands
+// ErrRollback is what the function of Answer returns beside an answer that stands
 // although the request is rolled back.
-var ErrUndo = errors.New("a command of an atomic request failed")
+var ErrRollback = errors.New("a command of an atomic request failed")
 
 // Answer is Write for a request that has an answer. Under a key, or a claim,
 // the answer is kept in the same transaction, and whoever sends the request
@@ -35,7 +35,7 @@ func (e *Engine) Answer(ctx context.Context, who auth.Actor, req Request, once r
 		}
 		return entry.StoreAnswer(ctx, s.tx, answer)
 	})
-	if errors.Is(err, ErrUndo) {
+	if errors.Is(err, ErrRollback) {
 		err = e.db.Write(ctx, func(tx *db.Tx) error {
 			if err := entry.Insert(ctx, tx); err != nil {
 				return err

@@ -74,7 +74,7 @@ func TestAnswerOfWhatWasUndone(t *testing.T) {
 			once := requests.Identity{Key: "k", Hash: strings.Repeat("0", 64)}
 			b, err := w.e.Answer(t.Context(), auth.System, asset.Request{ID: uuid.NewString()}, once, func(*asset.Session) ([]byte, error) {
 				runs++
-				return []byte("failed"), asset.ErrUndo
+				return []byte("failed"), asset.ErrRollback
 			})
 			if err != nil || string(b) != "failed" {
 				t.Errorf("%s, %v", b, err)

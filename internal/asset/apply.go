@@ -23,55 +23,55 @@ func (r *run) create(ctx context.Context, c *Command) Outcome {
 	if tr == nil {
 		return Outcome{Err: AbstractType(t.Name)}
 	}
-	w := r.spawn(t, r.nextID)
+	w := r.newRow(t, r.nextID)
 	r.nextID++
 	c.Self.Type, c.Self.ID = t, w.id
 	out := Outcome{OID: w.oid(), about: w}
-	from, err := r.context(ctx, c)
+	from, err := r.resolveContext(ctx, c)
 	if err == nil {
-		err = r.changes(ctx, w, c.Changes)
+		err = r.applyChanges(ctx, w, c.Changes)
 	}
 	if err == nil && from.typ != nil {
-		err = r.fromContext(ctx, w, c, from)
+		err = r.fillFromContext(ctx, w, c, from)
 	}
 	if err == nil {
-		err = r.defaults(ctx, w, c)
+		err = r.setDefaults(ctx, w, c)
 	}
 	if err == nil {
-		err = r.settleRow(ctx, w)
+		err = r.deriveValues(ctx, w)
 	}
 	if err == nil {
-		err = r.checkGiven(ctx, w)
+		err = r.checkImported(ctx, w)
 	}
 	if err == nil {
 		err = r.checkRequired(w, tr)
 	}
 	if err == nil && t.Secured.Self {
-		err = r.plantScope(ctx, w)
+		err = r.addScope(ctx, w)
 	}
 	out.Err = err
 	return out
 }
 
-// spawn begins a new asset without any values.
-func (r *run) spawn(t *meta.Type, id int64) *row {
-	w := &row{id: id, typ: t, fresh: true, dirty: true, cur: &state{
+// newRow begins a new asset without any values.
+func (r *run) newRow(t *meta.Type, id int64) *row {
+	w := &row{id: id, typ: t, isNew: true, dirty: true, cur: &state{
 		code: stateActive, until: forever, slots: make([]any, len(r.e.layout.slots)),
 	}}
 	w.before = w.cur
 	r.rows[w.id] = w
-	r.holders[w.id] = &holder{typ: t.Code, fresh: true}
+	r.edgeSets[w.id] = &edgeSet{typ: t.Code, isNew: true}
 	r.touched = append(r.touched, w)
 	return w
 }
 
-// context finds the asset whose values are the defaults of a new one. One that
+// resolveContext finds the asset whose values are the defaults of a new one. One that
 // the caller names has to be one that the caller sees.
-func (r *run) context(ctx context.Context, c *Command) (target, error) {
+func (r *run) resolveContext(ctx context.Context, c *Command) (target, error) {
 	if c.Context.IsZero() {
 		return target{}, nil
 	}
-	t, ok, err := r.refer(ctx, c.Context)
+	t, ok, err := r.resolveRef(ctx, c.Context)
 	if err == nil && ok && c.Context.Handle == nil && c.Within == nil {
 		ok = r.visible(t)
 	}
@@ -93,15 +93,15 @@ func (r *run) visible(t target) bool {
 // one that the request itself has made, which what is known of the caller's
 // rights does not tell yet.
 func (r *run) seesScope(scope *int64) bool {
-	if sees(r.s.who, scope) || r.s.planted[*scope] {
+	if sees(r.s.who, scope) || r.s.createdScopes[*scope] {
 		return true
 	}
 	w := r.rows[*scope]
-	return w != nil && w.fresh
+	return w != nil && w.isNew
 }
 
-// refer finds what a Ref names, whether it was there or is made in the request.
-func (r *run) refer(ctx context.Context, ref Ref) (target, bool, error) {
+// resolveRef finds what a Ref names, whether it was there or is made in the request.
+func (r *run) resolveRef(ctx context.Context, ref Ref) (target, bool, error) {
 	if ref.Handle != nil {
 		if !ref.Handle.Made {
 			return target{}, false, nil
@@ -121,22 +121,22 @@ func (r *run) refer(ctx context.Context, ref Ref) (target, bool, error) {
 
 // update changes one asset.
 func (r *run) update(ctx context.Context, c *Command) Outcome {
-	w, out := r.addressed(ctx, c)
+	w, out := r.lockTarget(ctx, c)
 	if w == nil {
 		return out
 	}
 	r.touch(w)
-	if out.Err = r.changes(ctx, w, c.Changes); out.Err == nil {
-		out.Err = r.settleRow(ctx, w)
+	if out.Err = r.applyChanges(ctx, w, c.Changes); out.Err == nil {
+		out.Err = r.deriveValues(ctx, w)
 	}
 	return out
 }
 
-// addressed locks the asset of an update or operation. No row comes back when
+// lockTarget locks the asset of an update or operation. No row comes back when
 // there is nothing to do: it does not exist, or was deleted earlier in the
 // request under the alias that the command names.
-func (r *run) addressed(ctx context.Context, c *Command) (*row, Outcome) {
-	t, ok, err := r.refer(ctx, c.Target)
+func (r *run) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
+	t, ok, err := r.resolveRef(ctx, c.Target)
 	if err == nil && !ok {
 		err = badToken(c.Target)
 	}
@@ -144,11 +144,11 @@ func (r *run) addressed(ctx context.Context, c *Command) (*row, Outcome) {
 		return nil, Outcome{Err: err}
 	}
 	out := Outcome{OID: oid.OID{Type: t.typ.Name, ID: t.typ.Shown(t.id)}}
-	if t.gone() && c.Target.Handle != nil {
+	if t.isDeleted() && c.Target.Handle != nil {
 		out.Skipped = true
 		return nil, out
 	}
-	if t.gone() && c.Verb == Update && !c.Dead {
+	if t.isDeleted() && c.Verb == Update && !c.TargetDeleted {
 		out.Err = badToken(c.Target) // an earlier command of the request deleted it
 		return nil, out
 	}
@@ -166,8 +166,8 @@ func (r *run) addressed(ctx context.Context, c *Command) (*row, Outcome) {
 	return w, out
 }
 
-// changes carries out the changes of a command in its order.
-func (r *run) changes(ctx context.Context, w *row, all []Change) error {
+// applyChanges carries out the changes of a command in its order.
+func (r *run) applyChanges(ctx context.Context, w *row, all []Change) error {
 	for i := range all {
 		ch := &all[i]
 		a, ok := w.typ.Attr(ch.Name)
@@ -181,27 +181,27 @@ func (r *run) changes(ctx context.Context, w *row, all []Change) error {
 			return ch.Bad
 		}
 		was := w.get(a)
-		if err := r.change(ctx, w, a, ch); err != nil {
+		if err := r.applyChange(ctx, w, a, ch); err != nil {
 			return err
 		}
-		if err := r.keeps(w, a, was); err != nil {
+		if err := r.checkKept(w, a, was); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) change(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
-	if r.imports(w, a) {
-		return r.importOne(ctx, w, a, ch)
+func (r *run) applyChange(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
+	if r.canImport(w, a) {
+		return r.setImported(ctx, w, a, ch)
 	}
-	if a.ReadOnly && !heldByOther(a) {
+	if a.ReadOnly && !storedAtOtherEnd(a) {
 		return readOnly(a)
 	}
 	if a.Kind == meta.Rank {
-		return r.rank(ctx, w, a, ch)
+		return r.setRank(ctx, w, a, ch)
 	}
-	if ch.Near != nil {
+	if ch.Neighbour != nil {
 		return invalid(a)
 	}
 	switch a.Place.Kind {
@@ -209,7 +209,7 @@ func (r *run) change(ctx context.Context, w *row, a *meta.Attr, ch *Change) erro
 		if a.Kind == meta.Relation {
 			return r.toOne(ctx, w, a, ch)
 		}
-		return r.plain(w, a, ch)
+		return r.setScalar(w, a, ch)
 	case meta.InLinks:
 		if a.Multi {
 			return r.toMany(ctx, w, a, ch)
@@ -218,33 +218,33 @@ func (r *run) change(ctx context.Context, w *row, a *meta.Attr, ch *Change) erro
 	case meta.InLinksBack, meta.Reverse:
 		return r.toMany(ctx, w, a, ch)
 	case meta.InValues:
-		return r.multi(ctx, w, a, ch)
+		return r.setValues(ctx, w, a, ch)
 	case meta.Secret:
 		return r.secret(ctx, w, a, ch)
 	}
 	return readOnly(a)
 }
 
-// plain sets a scalar.
-func (r *run) plain(w *row, a *meta.Attr, ch *Change) error {
+// setScalar sets a scalar.
+func (r *run) setScalar(w *row, a *meta.Attr, ch *Change) error {
 	if ch.Find != nil {
-		return r.replaceText(w, a, ch)
+		return r.replaceInText(w, a, ch)
 	}
-	said, ok := ch.single()
+	written, ok := ch.single()
 	if !ok {
 		return invalid(a)
 	}
-	v, err := scalar(a, said)
+	v, err := scalar(a, written)
 	if err != nil {
 		return err
 	}
-	if a.Required && (v == nil || v == "") && !w.making() {
+	if a.Required && (v == nil || v == "") && !w.creating() {
 		return required(a)
 	}
-	return r.setPlain(w, a, v)
+	return r.storeScalar(w, a, v)
 }
 
-func (r *run) setPlain(w *row, a *meta.Attr, v any) error {
+func (r *run) storeScalar(w *row, a *meta.Attr, v any) error {
 	w.set(a, v)
 	if a.Place.Kind == meta.InAttrs && v != nil && w.cur.attrs.size() > maxColumn {
 		return tooLong(a)
@@ -254,13 +254,13 @@ func (r *run) setPlain(w *row, a *meta.Attr, v any) error {
 	}
 	if tr := r.e.layout.types[w.typ]; tr.username == a && w.dirty {
 		name, _ := v.(string)
-		r.credSteps = append(r.credSteps, cred{member: w.id, typ: w.typ.Name, username: &name})
+		r.loginSteps = append(r.loginSteps, login{member: w.id, typ: w.typ.Name, username: &name})
 	}
 	return nil
 }
 
-// replaceText replaces every occurrence of an exact piece of text.
-func (r *run) replaceText(w *row, a *meta.Attr, ch *Change) error {
+// replaceInText replaces every occurrence of an exact piece of text.
+func (r *run) replaceInText(w *row, a *meta.Attr, ch *Change) error {
 	if a.Kind != meta.Text && a.Kind != meta.LongText || ch.Find.Text == "" {
 		return invalid(a)
 	}
@@ -275,11 +275,11 @@ func (r *run) replaceText(w *row, a *meta.Attr, ch *Change) error {
 	if old == "" {
 		return nil
 	}
-	return r.setPlain(w, a, v)
+	return r.storeScalar(w, a, v)
 }
 
-// defaults fills what a new asset does not say and the model does.
-func (r *run) defaults(ctx context.Context, w *row, c *Command) error {
+// setDefaults fills what a new asset does not say and the model does.
+func (r *run) setDefaults(ctx context.Context, w *row, c *Command) error {
 	for _, a := range r.e.layout.types[w.typ].defaults {
 		if named := slices.ContainsFunc(c.Changes, func(ch Change) bool { return ch.Name == a.Name }); named || !r.isEmpty(w, a) {
 			continue
@@ -294,15 +294,15 @@ func (r *run) defaults(ctx context.Context, w *row, c *Command) error {
 func (r *run) setDefault(ctx context.Context, w *row, a *meta.Attr, text string) error {
 	switch {
 	case text == "@caller":
-		t, ok, err := r.find(ctx, r.caller(w))
+		t, ok, err := r.find(ctx, r.creator(w))
 		if err != nil || !ok {
 			return err
 		}
 		return r.setRef(ctx, w, a, &t)
-	case text == "@now" && w.given.createdAt != nil:
-		return r.setPlain(w, a, *w.given.createdAt)
+	case text == "@now" && w.imported.createdAt != nil:
+		return r.storeScalar(w, a, *w.imported.createdAt)
 	case text == "@now":
-		return r.setPlain(w, a, time.Now().UTC().Truncate(time.Millisecond).UnixMicro())
+		return r.storeScalar(w, a, time.Now().UTC().Truncate(time.Millisecond).UnixMicro())
 	case a.Kind == meta.Relation:
 		t, null, err := r.resolve(ctx, a, Value{Kind: Text, Text: text})
 		if err != nil || null {
@@ -314,7 +314,7 @@ func (r *run) setDefault(ctx context.Context, w *row, a *meta.Attr, text string)
 	if err != nil {
 		return err
 	}
-	return r.setPlain(w, a, v)
+	return r.storeScalar(w, a, v)
 }
 
 // isEmpty reports whether a stored attribute has no value; an empty text is
@@ -322,7 +322,7 @@ func (r *run) setDefault(ctx context.Context, w *row, a *meta.Attr, text string)
 func (r *run) isEmpty(w *row, a *meta.Attr) bool {
 	switch a.Place.Kind {
 	case meta.InLinks:
-		h := r.holders[w.id]
+		h := r.edgeSets[w.id]
 		return h == nil || h.one(a.Place.Code) == nil
 	case meta.InValues:
 		return false

@@ -20,34 +20,34 @@ const (
 // Command is one change to one asset, ready to be carried out: queries are
 // answered and nesting is flattened before it gets here.
 type Command struct {
-	Verb     Verb
-	Type     *meta.Type // Create: the concrete type
-	Self     *Handle    // Create: told the identity of the new asset
-	Context  Ref        // Create: the asset whose scope and parents are the defaults; zero when there is none
-	Target   Ref        // Update, Operate
-	Dead     bool       // Update: the target was found deleted, and is meant all the same
-	IfMoment int64      // Update, Operate: refuse an asset that has another moment; 0: any
-	Changes  []Change   // Create, Update
-	Within   *Command   // Create: the update it was nested in, without which it is not carried out
-	Op       string     // Operate: operation name
-	Args     []Change   // Operate: arguments by name, in Set
+	Verb          Verb
+	Type          *meta.Type // Create: the concrete type
+	Self          *Handle    // Create: told the identity of the new asset
+	Context       Ref        // Create: the asset whose scope and parents are the defaults; zero when there is none
+	Target        Ref        // Update, Operate
+	TargetDeleted bool       // Update: the target was found deleted, and is meant all the same
+	IfMoment      int64      // Update, Operate: refuse an asset that has another moment; 0: any
+	Changes       []Change   // Create, Update
+	Within        *Command   // Create: the update it was nested in, without which it is not carried out
+	Op            string     // Operate: operation name
+	Args          []Change   // Operate: arguments by name, in Set
 
-	fate Outcome // what became of it, for those within
+	outcome Outcome // what became of it, for those within
 }
 
 // Change is what a command says about one attribute. Exactly one of the forms
 // is used: Set, or Add and Remove, or Find and Replace, or Near.
 type Change struct {
-	Name    string
-	Sealed  string  // of a secret: what is kept of Set; empty: not made yet
-	Set     []Value // one value; for a multi-value attribute it means Add, and an empty one changes nothing
-	Add     []Value // of a list; no value in it may be empty, nor in Remove, where the attribute takes several
-	Remove  []Value
-	Find    *Value // with Replace: exact text, or one of several values
-	Replace Value
-	Near    *Value // a rank: just before this asset, or with After just behind it
-	After   bool
-	Bad     error // the value has a form that no attribute takes; it fails the command when its turn comes
+	Name      string
+	Sealed    string  // of a secret: what is kept of Set; empty: not made yet
+	Set       []Value // one value; for a multi-value attribute it means Add, and an empty one changes nothing
+	Add       []Value // of a list; no value in it may be empty, nor in Remove, where the attribute takes several
+	Remove    []Value
+	Find      *Value // with Replace: exact text, or one of several values
+	Replace   Value
+	Neighbour *Value // a rank: just before this asset, or with After just behind it
+	After     bool
+	Bad       error // the value has a form that no attribute takes; it fails the command when its turn comes
 }
 
 // single returns what a change says about an attribute that holds one value:

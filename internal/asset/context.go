@@ -9,28 +9,28 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// filling is a new asset about to be filled from its context.
-type filling struct {
+// contextFill is a new asset about to be filled from its context.
+type contextFill struct {
 	*run
 	w    *row
 	c    *Command
 	from target
-	next *slot // in its schedule; nil until a row asks for it
+	slot *scheduleSlot // in its schedule; nil until a row asks for it
 }
 
-// fromContext fills what a new asset does not say from the asset it is made in
+// fillFromContext fills what a new asset does not say from the asset it is made in
 // the context of.
-func (r *run) fromContext(ctx context.Context, w *row, c *Command, from target) error {
-	m := &filling{run: r, w: w, c: c, from: from}
-	for i := range supplies {
-		s := &supplies[i]
+func (r *run) fillFromContext(ctx context.Context, w *row, c *Command, from target) error {
+	m := &contextFill{run: r, w: w, c: c, from: from}
+	for i := range contextDefaults {
+		s := &contextDefaults[i]
 		a, ok := s.attrOn(w.typ, from.typ)
-		if !ok || said(c, a.Name) {
+		if !ok || isSet(c, a.Name) {
 			continue
 		}
-		if s.beneath != "" {
+		if s.onlyIf != "" {
 			var err error
-			if ok, err = m.holds(ctx, s.beneath); err != nil {
+			if ok, err = m.namesContext(ctx, s.onlyIf); err != nil {
 				return err
 			}
 		}
@@ -44,73 +44,73 @@ func (r *run) fromContext(ctx context.Context, w *row, c *Command, from target) 
 	return nil
 }
 
-func said(c *Command, name string) bool {
+func isSet(c *Command, name string) bool {
 	return slices.ContainsFunc(c.Changes, func(ch Change) bool { return ch.Name == name })
 }
 
 // fill gives the new asset one attribute.
-func (m *filling) fill(ctx context.Context, a *meta.Attr, from origin) error {
+func (m *contextFill) fill(ctx context.Context, a *meta.Attr, from origin) error {
 	switch from {
-	case theContext:
-		return m.itself(ctx, a)
-	case itsProject:
-		return m.point(ctx, a, m.from.slot(m.e.layout, m.e.layout.scope))
-	case itsOwn:
-		return m.same(ctx, a)
-	case theCaller:
-		return m.point(ctx, a, m.s.who.Member)
+	case contextItself:
+		return m.setContext(ctx, a)
+	case contextScope:
+		return m.setTo(ctx, a, m.from.slot(m.e.layout, m.e.layout.scope))
+	case sameAttribute:
+		return m.copySame(ctx, a)
+	case actingMember:
+		return m.setTo(ctx, a, m.s.who.Member)
 	case today:
-		return m.setPlain(m.w, a, startOfToday().UnixMicro())
-	case future:
-		return m.future(ctx, a)
+		return m.storeScalar(m.w, a, startOfToday().UnixMicro())
+	case futureState:
+		return m.setFutureState(ctx, a)
 	}
-	return m.suggest(ctx, a, from)
+	return m.setFromSchedule(ctx, a, from)
 }
 
 // startOfToday is the day of the write.
 func startOfToday() time.Time { return time.Now().UTC().Truncate(24 * time.Hour) }
 
-// itself puts the context into a relation of the new asset, unless the command
+// setContext puts the context into a relation of the new asset, unless the command
 // has put it into one: then that is what it is made for.
-func (m *filling) itself(ctx context.Context, a *meta.Attr) error {
+func (m *contextFill) setContext(ctx context.Context, a *meta.Attr) error {
 	for i := range m.c.Changes {
-		if named, err := m.holds(ctx, m.c.Changes[i].Name); named || err != nil {
+		if named, err := m.namesContext(ctx, m.c.Changes[i].Name); named || err != nil {
 			return err
 		}
 	}
 	if a.Multi {
-		return m.putIn(ctx, m.w, a, m.from)
+		return m.addMember(ctx, m.w, a, m.from)
 	}
 	return m.setRef(ctx, m.w, a, &m.from)
 }
 
-// holds reports whether a relation of the new asset names the context.
-func (m *filling) holds(ctx context.Context, name string) (bool, error) {
+// namesContext reports whether a relation of the new asset names the context.
+func (m *contextFill) namesContext(ctx context.Context, name string) (bool, error) {
 	a, ok := m.w.typ.Attr(name)
 	if !ok || a.Kind != meta.Relation || !isStored(a) && a.Place.Kind != meta.InLinksBack {
 		return false, nil
 	}
-	ids, err := m.heldBy(ctx, m.w, a)
+	ids, err := m.relatedIDs(ctx, m.w, a)
 	return slices.Contains(ids, m.from.id), err
 }
 
-// point points a relation of the new asset to what a slot holds. Nothing, when
+// setTo points a relation of the new asset to what a slot holds. Nothing, when
 // that is nobody or deleted; only the project of what is deleted with it stays
 // its project.
-func (m *filling) point(ctx context.Context, a *meta.Attr, boxed any) error {
+func (m *contextFill) setTo(ctx context.Context, a *meta.Attr, boxed any) error {
 	id, ok := boxed.(int64)
 	if !ok {
 		return nil
 	}
 	t, ok, err := m.find(ctx, id)
-	if err != nil || !ok || t.gone() && a.Name != "Scope" {
+	if err != nil || !ok || t.isDeleted() && a.Name != "Scope" {
 		return err
 	}
 	return m.setRef(ctx, m.w, a, &t)
 }
 
-// same copies what the context has under the name of an attribute.
-func (m *filling) same(ctx context.Context, a *meta.Attr) error {
+// copySame copies what the context has under the name of an attribute.
+func (m *contextFill) copySame(ctx context.Context, a *meta.Attr) error {
 	at, _ := m.from.typ.Attr(a.Name)
 	switch {
 	case at.Place.Kind == meta.InLinks:
@@ -119,21 +119,21 @@ func (m *filling) same(ctx context.Context, a *meta.Attr) error {
 			return err
 		}
 		if l := h.one(at.Place.Code); l != nil {
-			return m.point(ctx, a, l.to)
+			return m.setTo(ctx, a, l.to)
 		}
 		return nil
-	case a.Kind == meta.Relation && slices.Contains(m.e.layout.followed, at.Place.Slot):
-		return m.point(ctx, a, m.from.slot(m.e.layout, at.Place.Slot))
+	case a.Kind == meta.Relation && slices.Contains(m.e.layout.copiedSlots, at.Place.Slot):
+		return m.setTo(ctx, a, m.from.slot(m.e.layout, at.Place.Slot))
 	}
 	src, err := m.read(ctx, m.from)
 	if err != nil {
 		return err
 	}
 	if a.Kind == meta.Relation {
-		return m.point(ctx, a, src.get(at))
+		return m.setTo(ctx, a, src.get(at))
 	}
 	if v := src.get(at); v != nil && v != "" {
-		return m.setPlain(m.w, a, v)
+		return m.storeScalar(m.w, a, v)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (r *run) read(ctx context.Context, t target) (*row, error) {
 	if t.row != nil {
 		return t.row, nil
 	}
-	if w := r.seen[t.id]; w != nil {
+	if w := r.reads[t.id]; w != nil {
 		return w, nil
 	}
 	rows, err := r.s.tx.Query(ctx, `SELECT `+names(r.e.layout.columns, "")+`, `+isHidden(r.s.Who())+` FROM asset WHERE id = ?`, t.id)
@@ -156,6 +156,6 @@ func (r *run) read(ctx context.Context, t target) (*row, error) {
 		w, err = r.scanRow(rows)
 		return err
 	})
-	r.seen[t.id] = w
+	r.reads[t.id] = w
 	return w, err
 }

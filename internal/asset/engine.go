@@ -28,42 +28,42 @@ type Credentials interface {
 	Set(ctx context.Context, tx *db.Tx, member int64, username, sealed *string) error
 }
 
-// Changes is told of every committed write that made versions.
-type Changes interface {
+// CommitListener is told of every committed write that made versions.
+type CommitListener interface {
 	Committed(auditID int64)
 }
 
 // Engine carries out commands. It is safe for concurrent use.
 type Engine struct {
-	Requests  *requests.Store // of the requests that are carried out once
-	Hid       func()          // told of every committed write that hid projects or showed them; may be nil
-	MaxAssets int             // most assets one request changes, where operations reach more than it names; 0: no bound
+	Requests       *requests.Store // idempotency keys and accepted requests
+	OnScopesHidden func()          // called after every commit that hid projects or showed them again; may be nil
+	MaxAssets      int             // most assets one request changes, those that its operations reach included; 0: no limit
 
-	db      *db.DB
-	model   *meta.Model
-	layout  *layout
-	secrets map[string]bool // names of attributes
-	creds   Credentials
-	changes Changes
-	log     *slog.Logger
-	ids     block // of asset ids
-	audits  block
-	takes   taker
-	finder  *find.Finder // answers the filters of operations
+	db        *db.DB
+	model     *meta.Model
+	layout    *layout
+	secrets   map[string]bool // names of attributes
+	creds     Credentials
+	listener  CommitListener
+	log       *slog.Logger
+	ids       block // of asset ids
+	audits    block
+	allocator allocator
+	finder    *find.Finder // answers the filters of operations
 }
 
 // New returns the write engine on d. creds and changes may be nil: then
 // members have no logins, and nobody is told.
-func New(d *db.DB, m *meta.Model, creds Credentials, changes Changes, log *slog.Logger) *Engine {
+func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener, log *slog.Logger) *Engine {
 	l := newLayout(m)
 	return &Engine{
 		Requests: requests.New(d),
 
-		db: d, model: m, layout: l, secrets: secretNames(m), creds: creds, changes: changes, log: log,
-		ids:    block{sequence: "id", size: 1000},
-		audits: block{sequence: "audit", size: 100},
-		takes:  taker{db: d, ranked: l.ranked},
-		finder: find.New(d, m),
+		db: d, model: m, layout: l, secrets: secretNames(m), creds: creds, listener: changes, log: log,
+		ids:       block{sequence: "id", size: 1000},
+		audits:    block{sequence: "audit", size: 100},
+		allocator: allocator{db: d, ranked: l.ranked},
+		finder:    find.New(d, m),
 	}
 }
 
@@ -162,28 +162,28 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func
 		return s.end(ctx)
 	})
 	if errors.Is(err, db.ErrUnknownOutcome) {
-		err = e.settle(ctx, req.ID, err)
+		err = e.findOutcome(ctx, req.ID, err)
 	}
-	if err == nil && s.hid && e.Hid != nil {
-		e.Hid()
+	if err == nil && s.scopesHidden && e.OnScopesHidden != nil {
+		e.OnScopesHidden()
 	}
-	if err == nil && s.last > 0 && e.changes != nil {
-		e.changes.Committed(s.audit)
+	if err == nil && s.last > 0 && e.listener != nil {
+		e.listener.Committed(s.audit)
 	}
 	return err
 }
 
-// settleTries and settlePause bound the wait for a database that went away
+// outcomeTries and settlePause bound the wait for a database that went away
 // between our commit and its answer.
 const (
-	settleTries = 20
-	settlePause = 250 * time.Millisecond
+	outcomeTries = 20
+	outcomePause = 250 * time.Millisecond
 )
 
-// settle finds out whether a commit without an answer happened. The locking
+// findOutcome finds out whether a commit without an answer happened. The locking
 // read waits for the lost transaction if the server has not given it up yet.
-func (e *Engine) settle(ctx context.Context, request string, lost error) error {
-	for range settleTries {
+func (e *Engine) findOutcome(ctx context.Context, request string, lost error) error {
+	for range outcomeTries {
 		var id int64
 		err := e.db.Small(ctx, func(tx *db.Tx) error {
 			return tx.QueryRow(ctx, `SELECT id FROM audit WHERE request_id = ?`+e.db.Dialect.ForShare, request).Scan(&id)
@@ -198,7 +198,7 @@ func (e *Engine) settle(ctx context.Context, request string, lost error) error {
 		select {
 		case <-ctx.Done():
 			return lost
-		case <-time.After(settlePause):
+		case <-time.After(outcomePause):
 		}
 	}
 	return lost
@@ -216,22 +216,22 @@ type Session struct {
 	now     int64 // UTC microseconds of the database's clock; 0: not asked yet
 	aliases map[string]*Handle
 
-	counted int              // assets that the request changes by its commands
-	hid     bool             // projects were hidden, or shown again
-	aside   int              // assets that their operations reached beside those
-	reached map[int64]string // the operation that reached an asset last
-	planted map[int64]bool   // projects that the request has made
+	named         int              // assets that the request changes by its commands
+	scopesHidden  bool             // projects were hidden, or shown again
+	partsChanged  int              // assets that their operations reached beside those
+	partOps       map[int64]string // the operation that reached an asset last
+	createdScopes map[int64]bool   // projects that the request has made
 }
 
 // Count tells how many assets the request has named so far; those that its
 // operations reach count on top of them.
-func (s *Session) Count(n int) { s.counted = n }
+func (s *Session) Count(n int) { s.named = n }
 
 // Who returns on whose behalf the request is carried out. What was known before
 // of hidden projects holds until the request has hidden some, or shown.
 func (s *Session) Who() auth.Actor {
 	who := s.who
-	if s.hid {
+	if s.scopesHidden {
 		who.Hidden = nil
 	}
 	return who
@@ -310,14 +310,14 @@ type block struct {
 	end      int64 // exclusive
 }
 
-// take returns the first of n consecutive ids.
-func (b *block) take(ctx context.Context, d *db.DB, n int64) (int64, error) {
+// allocate returns the first of n consecutive ids.
+func (b *block) allocate(ctx context.Context, d *db.DB, n int64) (int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.end-b.next < n {
 		size := max(b.size, n)
 		err := d.Small(ctx, func(tx *db.Tx) error {
-			first, err := advance(ctx, tx, b.sequence, size)
+			first, err := advanceSequence(ctx, tx, b.sequence, size)
 			b.next, b.end = first, first+size
 			return err
 		})
@@ -331,8 +331,8 @@ func (b *block) take(ctx context.Context, d *db.DB, n int64) (int64, error) {
 	return first, nil
 }
 
-// advance moves a sequence by n and returns the first value passed.
-func advance(ctx context.Context, tx *db.Tx, name string, n int64) (int64, error) {
+// advanceSequence moves a sequence by n and returns the first value passed.
+func advanceSequence(ctx context.Context, tx *db.Tx, name string, n int64) (int64, error) {
 	if _, err := tx.Exec(ctx, `UPDATE sequence SET value = value + ? WHERE name = ?`, n, name); err != nil {
 		return 0, err
 	}
@@ -346,14 +346,14 @@ func advance(ctx context.Context, tx *db.Tx, name string, n int64) (int64, error
 // outlive its rollback.
 func (e *Engine) nextAudit(ctx context.Context, tx *db.Tx) (int64, error) {
 	if !e.db.Dialect.SmallInside {
-		return advance(ctx, tx, e.audits.sequence, 1)
+		return advanceSequence(ctx, tx, e.audits.sequence, 1)
 	}
-	return e.audits.take(ctx, e.db, 1)
+	return e.audits.allocate(ctx, e.db, 1)
 }
 
 func (e *Engine) nextIDs(ctx context.Context, tx *db.Tx, n int64) (int64, error) {
 	if !e.db.Dialect.SmallInside {
-		return advance(ctx, tx, e.ids.sequence, n)
+		return advanceSequence(ctx, tx, e.ids.sequence, n)
 	}
-	return e.ids.take(ctx, e.db, n)
+	return e.ids.allocate(ctx, e.db, n)
 }

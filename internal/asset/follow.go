@@ -9,46 +9,46 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// copyFrom gives a row the values that it copies from the asset a relation
+// copySlots gives a row the values that it copies from the asset a relation
 // names.
-func (r *run) copyFrom(ctx context.Context, w *row, s source, t *target) error {
+func (r *run) copySlots(ctx context.Context, w *row, s source, t *target) error {
 	if t == nil {
 		for _, slot := range s.slots {
 			w.setSlot(slot, nil)
 		}
 		return nil
 	}
-	if t.light != nil && !t.light.held {
-		if err := r.loadLight(ctx, []int64{t.id}, r.e.db.Dialect.ForShare); err != nil {
+	if t.reference != nil && !t.reference.locked {
+		if err := r.loadReferences(ctx, []int64{t.id}, r.e.db.Dialect.ForShare); err != nil {
 			return err
 		}
-		t.light = r.lights[t.id]
+		t.reference = r.references[t.id]
 	}
 	for _, slot := range s.slots {
 		w.setSlot(slot, t.slot(r.e.layout, slot))
 	}
-	r.behind[t.id] = append(r.behind[t.id], w)
+	r.dependents[t.id] = append(r.dependents[t.id], w)
 	return nil
 }
 
-// cascade lets followers follow: what a touched asset's followers copy from it
+// propagate lets followers follow: what a touched asset's followers copy from it
 // is copied again, and so on for what follows them.
-func (r *run) cascade(ctx context.Context) error {
+func (r *run) propagate(ctx context.Context) error {
 	for i := 0; i < len(r.touched); i++ { // grows
 		w := r.touched[i]
-		if !w.making() {
-			if !r.shifted(w) {
+		if !w.creating() {
+			if !r.sourceChanged(w) {
 				continue
 			}
-			if err := r.loadBehind(ctx, []int64{w.id}); err != nil {
+			if err := r.loadDependents(ctx, []int64{w.id}); err != nil {
 				return err
 			}
 		}
-		for _, f := range r.behind[w.id] {
+		for _, f := range r.dependents[w.id] {
 			if r.rows[f.id] != f { // its own command failed
 				continue
 			}
-			if err := r.followUp(ctx, w, f); err != nil {
+			if err := r.updateDependent(ctx, w, f); err != nil {
 				return err
 			}
 		}
@@ -56,9 +56,9 @@ func (r *run) cascade(ctx context.Context) error {
 	return nil
 }
 
-// shifted reports whether something others copy has changed on w.
-func (r *run) shifted(w *row) bool {
-	for _, slot := range r.e.layout.followed {
+// sourceChanged reports whether something others copy has changed on w.
+func (r *run) sourceChanged(w *row) bool {
+	for _, slot := range r.e.layout.copiedSlots {
 		if w.cur.slots[slot] != w.before.slots[slot] {
 			return true
 		}
@@ -66,8 +66,8 @@ func (r *run) shifted(w *row) bool {
 	return false
 }
 
-// followUp copies to f what it follows on w, if it still does.
-func (r *run) followUp(ctx context.Context, w, f *row) error {
+// updateDependent copies to f what it follows on w, if it still does.
+func (r *run) updateDependent(ctx context.Context, w, f *row) error {
 	for _, s := range r.e.layout.types[f.typ].sources {
 		at, err := r.pointsTo(ctx, f, s.relation)
 		if err != nil {
@@ -86,8 +86,8 @@ func (r *run) followUp(ctx context.Context, w, f *row) error {
 	return nil
 }
 
-// nobody stands for an id where there is none; Scope:0 is stored as 0.
-const nobody int64 = -1 << 62
+// noID stands for an id where there is none; Scope:0 is stored as 0.
+const noID int64 = -1 << 62
 
 // pointsTo returns the id a to-one relation of a row holds, or nobody.
 func (r *run) pointsTo(ctx context.Context, f *row, a *meta.Attr) (int64, error) {
@@ -95,32 +95,32 @@ func (r *run) pointsTo(ctx context.Context, f *row, a *meta.Attr) (int64, error)
 		if id, ok := f.cur.ref(a.Place.Slot); ok {
 			return id, nil
 		}
-		return nobody, nil
+		return noID, nil
 	}
 	h, err := r.linksOf(ctx, f.typ, f.id, a.Place.Code)
 	if err != nil {
-		return nobody, err
+		return noID, err
 	}
 	if l := h.one(a.Place.Code); l != nil {
 		return l.to, nil
 	}
-	return nobody, nil
+	return noID, nil
 }
 
-// loadBehind locks and loads the followers of assets, and theirs.
-func (r *run) loadBehind(ctx context.Context, ids []int64) error {
+// loadDependents locks and loads the followers of assets, and theirs.
+func (r *run) loadDependents(ctx context.Context, ids []int64) error {
 	for len(ids) > 0 {
 		var todo []int64
 		for _, id := range ids {
-			if !r.looked[id] {
-				r.looked[id] = true
+			if !r.dependentsLoaded[id] {
+				r.dependentsLoaded[id] = true
 				todo = append(todo, id)
 			}
 		}
 		var next []int64
 		for len(todo) > 0 {
 			n := min(len(todo), db.MaxIn)
-			found, err := r.followersOf(ctx, todo[:n])
+			found, err := r.dependentsOf(ctx, todo[:n])
 			if err != nil {
 				return fmt.Errorf("load followers: %w", err)
 			}
@@ -131,20 +131,20 @@ func (r *run) loadBehind(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// followersOf loads the assets that copy from those with the given ids.
-func (r *run) followersOf(ctx context.Context, ids []int64) ([]int64, error) {
-	pairs, err := r.followersByColumn(ctx, ids)
+// dependentsOf loads the assets that copy from those with the given ids.
+func (r *run) dependentsOf(ctx context.Context, ids []int64) ([]int64, error) {
+	pairs, err := r.dependentsByColumn(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	linked, err := r.followersByLink(ctx, ids)
+	linked, err := r.dependentsByLink(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	pairs = append(pairs, linked...)
 	followers := make([]int64, 0, len(pairs))
 	for _, p := range pairs {
-		followers = append(followers, p.follower)
+		followers = append(followers, p.dependent)
 	}
 	load := followers[:0:0]
 	for _, id := range followers {
@@ -156,25 +156,25 @@ func (r *run) followersOf(ctx context.Context, ids []int64) ([]int64, error) {
 		return nil, err
 	}
 	for _, p := range pairs {
-		if f := r.rows[p.follower]; f != nil && !slices.Contains(r.behind[p.followed], f) {
-			r.behind[p.followed] = append(r.behind[p.followed], f)
+		if f := r.rows[p.dependent]; f != nil && !slices.Contains(r.dependents[p.source], f) {
+			r.dependents[p.source] = append(r.dependents[p.source], f)
 		}
 	}
 	return followers, nil
 }
 
-type following struct{ followed, follower int64 }
+type dependency struct{ source, dependent int64 }
 
-// followersByColumn finds followers whose relation has a column of its own.
-func (r *run) followersByColumn(ctx context.Context, ids []int64) ([]following, error) {
+// dependentsByColumn finds followers whose relation has a column of its own.
+func (r *run) dependentsByColumn(ctx context.Context, ids []int64) ([]dependency, error) {
 	types := map[int][]int64{} // by slot
-	for _, rule := range r.e.layout.rules {
+	for _, rule := range r.e.layout.dependentRules {
 		if p := rule.relation.Place; p.Kind == meta.InColumn {
-			types[p.Slot] = append(types[p.Slot], int64(rule.follower.Code))
+			types[p.Slot] = append(types[p.Slot], int64(rule.dependent.Code))
 		}
 	}
 	in, args := db.InArgs(ids)
-	var all []following
+	var all []dependency
 	for slot, codes := range types {
 		name := r.e.layout.slots[slot].Name
 		typeIn, typeArgs := db.InArgs(codes)
@@ -183,18 +183,18 @@ func (r *run) followersByColumn(ctx context.Context, ids []int64) ([]following, 
 		if err != nil {
 			return nil, err
 		}
-		if err := each(rows, func() error { return scanFollowing(rows, &all) }); err != nil {
+		if err := each(rows, func() error { return scanDependency(rows, &all) }); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// followersByLink finds followers whose relation lies in asset_link.
-func (r *run) followersByLink(ctx context.Context, ids []int64) ([]following, error) {
+// dependentsByLink finds followers whose relation lies in asset_link.
+func (r *run) dependentsByLink(ctx context.Context, ids []int64) ([]dependency, error) {
 	seen := map[int64]bool{}
 	var codes []int64
-	for _, rule := range r.e.layout.rules {
+	for _, rule := range r.e.layout.dependentRules {
 		if p := rule.relation.Place; p.Kind == meta.InLinks && !seen[int64(p.Code)] {
 			seen[int64(p.Code)] = true
 			codes = append(codes, int64(p.Code))
@@ -208,14 +208,14 @@ func (r *run) followersByLink(ctx context.Context, ids []int64) ([]following, er
 	if err != nil {
 		return nil, err
 	}
-	var all []following
-	err = each(rows, func() error { return scanFollowing(rows, &all) })
+	var all []dependency
+	err = each(rows, func() error { return scanDependency(rows, &all) })
 	return all, err
 }
 
-func scanFollowing(rows *db.Rows, all *[]following) error {
-	var p following
-	err := rows.Scan(&p.followed, &p.follower)
+func scanDependency(rows *db.Rows, all *[]dependency) error {
+	var p dependency
+	err := rows.Scan(&p.source, &p.dependent)
 	*all = append(*all, p)
 	return err
 }

@@ -33,9 +33,9 @@ func isHidden(who auth.Actor) string {
 	return "(" + scope + " IS NOT NULL AND " + scope + " IN (" + strings.Join(ids, ", ") + "))"
 }
 
-// hides reports whether an operation on a project hides what is in it, or may
+// hidesScopes reports whether an operation on a project hides what is in it, or may
 // show it again.
-func hides(op *meta.Op) bool { return op.Effect.To == stateDeleted || op.Effect.Back }
+func hidesScopes(op *meta.Op) bool { return op.Effect.To == stateDeleted || op.Effect.Back }
 
 // hidden brings scope_hidden up to date with the projects that the run deleted,
 // brought back, made or moved. The tree of projects is locked.
@@ -66,7 +66,7 @@ func (w *writer) hidden(ctx context.Context) error {
 		{gone, false, hide + ` c.ancestor_id IN `},
 		{placed, false, hide + ` c.descendant_id IN `},
 	} {
-		if err := w.inParts(ctx, one.ids, one.sql); err != nil {
+		if err := w.execIn(ctx, one.ids, one.sql); err != nil {
 			return fmt.Errorf("keep hidden projects: %w", err)
 		}
 	}
@@ -79,11 +79,11 @@ const hide = `INSERT INTO scope_hidden (scope_id, by_id, since_moment, until_mom
 	` SELECT c.descendant_id, a.id, CASE WHEN c.since_moment > a.moment THEN c.since_moment ELSE a.moment END, c.until_moment` +
 	` FROM scope_closure c JOIN asset a ON a.id = c.ancestor_id AND a.state = 255 WHERE c.until_moment = ? AND`
 
-// inParts runs a statement that ends in a list of ids and begins with what is
+// execIn runs a statement that ends in a list of ids and begins with what is
 // current.
-func (r *run) inParts(ctx context.Context, ids []int64, query string) error {
+func (r *run) execIn(ctx context.Context, ids []int64, query string) error {
 	for len(ids) > 0 {
-		r.s.hid = true
+		r.s.scopesHidden = true
 		n := min(len(ids), db.MaxIn)
 		in, args := db.InArgs(ids[:n])
 		ids = ids[n:]
@@ -94,8 +94,8 @@ func (r *run) inParts(ctx context.Context, ids []int64, query string) error {
 	return nil
 }
 
-// unhide shows what a moved project takes along out of a deleted one.
-func (r *run) unhide(ctx context.Context, by int64, below string, args []any, moment int64) error {
+// showMoved shows what a moved project takes along out of a deleted one.
+func (r *run) showMoved(ctx context.Context, by int64, below string, args []any, moment int64) error {
 	_, err := r.s.tx.Exec(ctx, `UPDATE scope_hidden SET until_moment = ? WHERE by_id = ? AND until_moment = ? AND scope_id IN `+below,
 		append([]any{moment, by, forever}, args...)...)
 	if err != nil {
@@ -104,13 +104,13 @@ func (r *run) unhide(ctx context.Context, by int64, below string, args []any, mo
 	return nil
 }
 
-// rehide hides what a moved project takes along below deleted ones.
-func (r *run) rehide(ctx context.Context, below []depthOf, moment int64) error {
+// hideMoved hides what a moved project takes along below deleted ones.
+func (r *run) hideMoved(ctx context.Context, below []depthOf, moment int64) error {
 	ids := make([]int64, len(below))
 	for i := range below {
 		ids[i] = below[i].id
 	}
-	err := r.inParts(ctx, ids, hide+` c.since_moment = `+strconv.FormatInt(moment, 10)+` AND c.descendant_id IN `)
+	err := r.execIn(ctx, ids, hide+` c.since_moment = `+strconv.FormatInt(moment, 10)+` AND c.descendant_id IN `)
 	if err != nil {
 		return fmt.Errorf("hide moved projects: %w", err)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// given is what an import says about who made an asset and who changed it last,
+// imported is what an import says about who made an asset and who changed it last,
 // and when. What is nil is as for any other new asset: the caller, and now.
-type given struct {
+type imported struct {
 	createdAt, changedAt *int64 // UTC microseconds, whole milliseconds
 	createdBy, changedBy *int64 // stored ids of members
 	last                 *meta.Attr
@@ -22,46 +22,46 @@ var importable = map[string]bool{
 	"ChangeDate": true, "ChangeDateUTC": true, "ChangedBy": true,
 }
 
-// imports reports whether a may be given for an asset: by an import that makes it.
-func (r *run) imports(w *row, a *meta.Attr) bool {
-	return r.s.req.Import && w.making() && a.Place.Kind == meta.System && importable[a.Name]
+// canImport reports whether a may be given for an asset: by an import that makes it.
+func (r *run) canImport(w *row, a *meta.Attr) bool {
+	return r.s.req.Import && w.creating() && a.Place.Kind == meta.System && importable[a.Name]
 }
 
-// importOne keeps what an import says of a.
-func (r *run) importOne(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
-	said, ok := ch.single()
+// setImported keeps what an import says of a.
+func (r *run) setImported(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
+	written, ok := ch.single()
 	if ch.Find != nil || !ok {
 		return invalid(a)
 	}
 	if a.Kind == meta.Relation {
-		t, null, err := r.resolve(ctx, a, said)
+		t, null, err := r.resolve(ctx, a, written)
 		switch {
 		case err != nil:
 			return err
 		case null:
 			return required(a)
 		case a.Name == "CreatedBy":
-			w.given.createdBy = &t.id
+			w.imported.createdBy = &t.id
 		default:
-			w.given.changedBy = &t.id
+			w.imported.changedBy = &t.id
 		}
 		return nil
 	}
-	at, err := r.past(ctx, a, said)
+	at, err := r.pastDate(ctx, a, written)
 	if err != nil {
 		return err
 	}
 	if a.Name == "CreateDate" || a.Name == "CreateDateUTC" {
-		w.given.createdAt = &at
+		w.imported.createdAt = &at
 	} else {
-		w.given.changedAt, w.given.last = &at, a
+		w.imported.changedAt, w.imported.last = &at, a
 	}
 	return nil
 }
 
-// past reads a date of the past.
-func (r *run) past(ctx context.Context, a *meta.Attr, said Value) (int64, error) {
-	v, err := scalar(a, said)
+// pastDate reads a date of the past.
+func (r *run) pastDate(ctx context.Context, a *meta.Attr, written Value) (int64, error) {
+	v, err := scalar(a, written)
 	if err != nil {
 		return 0, err
 	}
@@ -88,23 +88,23 @@ func (s *Session) clock(ctx context.Context) (int64, error) {
 	return s.now, nil
 }
 
-// checkGiven refuses an asset changed before it was made.
-func (r *run) checkGiven(ctx context.Context, w *row) error {
-	if w.given.changedAt == nil {
+// checkImported refuses an asset changed before it was made.
+func (r *run) checkImported(ctx context.Context, w *row) error {
+	if w.imported.changedAt == nil {
 		return nil
 	}
 	made, err := r.s.clock(ctx)
-	if w.given.createdAt != nil {
-		made = *w.given.createdAt
+	if w.imported.createdAt != nil {
+		made = *w.imported.createdAt
 	}
-	if err == nil && *w.given.changedAt < made {
-		err = invalid(w.given.last)
+	if err == nil && *w.imported.changedAt < made {
+		err = invalid(w.imported.last)
 	}
 	return err
 }
 
-// put gives the first version of an asset what was said about it.
-func (g *given) put(st *state) {
+// applyTo gives the first version of an asset what was said about it.
+func (g *imported) applyTo(st *state) {
 	for _, x := range [...]struct{ from, to *int64 }{
 		{g.createdAt, &st.createdAt}, {g.createdBy, &st.createdBy}, {g.changedAt, &st.changedAt}, {g.changedBy, &st.changedBy},
 	} {
@@ -114,18 +114,18 @@ func (g *given) put(st *state) {
 	}
 }
 
-// caller is the member that new assets name as their author: who sent the
+// creator is the member that new assets name as their author: who sent the
 // request, or whom an import says to have made the asset.
-func (r *run) caller(w *row) int64 {
-	if w.given.createdBy != nil {
-		return *w.given.createdBy
+func (r *run) creator(w *row) int64 {
+	if w.imported.createdBy != nil {
+		return *w.imported.createdBy
 	}
 	return r.s.who.Member
 }
 
 // instant is an instant as it is written; that of the run is boxed already.
 func (w *writer) instant(at int64) any {
-	if at == ours {
+	if at == batchTime {
 		return w.at
 	}
 	return at

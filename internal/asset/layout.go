@@ -10,15 +10,15 @@ import (
 // layout is the model as the write engine needs it: columns, and per type what
 // must hold. It is made once and never changes.
 type layout struct {
-	columns  []string // of asset: fixed, slots, attrs
-	slots    []meta.Column
-	scope    int // slot of scope_id
-	followed []int
-	types    map[*meta.Type]*typeRules
-	rules    []followRule
-	ranked   map[string][]int64 // by sequence of ranks: the codes of the types that share it
-	ranks    map[string]bool    // names of attributes
-	parts    []partRule
+	columns        []string // of asset: fixed, slots, attrs
+	slots          []meta.Column
+	scope          int // slot of scope_id
+	copiedSlots    []int
+	types          map[*meta.Type]*typeRules
+	dependentRules []dependentRule
+	ranked         map[string][]int64 // by sequence of ranks: the codes of the types that share it
+	ranks          map[string]bool    // names of attributes
+	parts          []partRule
 }
 
 // typeRules is what must hold for the assets of one concrete type.
@@ -43,9 +43,9 @@ type source struct {
 	slots    []int
 }
 
-// followRule is a source seen from the asset that is followed.
-type followRule struct {
-	follower *meta.Type
+// dependentRule is a source seen from the asset that is followed.
+type dependentRule struct {
+	dependent *meta.Type
 	source
 }
 
@@ -88,10 +88,10 @@ func newLayout(m *meta.Model) *layout {
 // index notes who follows whom.
 func (l *layout) index(t *meta.Type, tr *typeRules) {
 	for _, s := range tr.sources {
-		l.rules = append(l.rules, followRule{t, s})
+		l.dependentRules = append(l.dependentRules, dependentRule{t, s})
 		for _, slot := range s.slots {
-			if !slices.Contains(l.followed, slot) {
-				l.followed = append(l.followed, slot)
+			if !slices.Contains(l.copiedSlots, slot) {
+				l.copiedSlots = append(l.copiedSlots, slot)
 			}
 		}
 	}

@@ -28,18 +28,18 @@ type value struct {
 	stored, ended       bool
 }
 
-// holder is what hangs on one asset: the current links from it and its values,
+// edgeSet is what hangs on one asset: the current links from it and its values,
 // of those relations that the run has looked at.
-type holder struct {
+type edgeSet struct {
 	typ    int
 	links  []*link
 	values []*value
 	loaded []int // relation codes, and attribute codes below zero
-	fresh  bool  // made in this run: there is nothing to load
+	isNew  bool  // made in this run: there is nothing to load
 }
 
-func (h *holder) has(code int) bool {
-	if h.fresh {
+func (h *edgeSet) has(code int) bool {
+	if h.isNew {
 		return true
 	}
 	for _, c := range h.loaded {
@@ -51,7 +51,7 @@ func (h *holder) has(code int) bool {
 }
 
 // find returns the current link to an asset.
-func (h *holder) find(relation int, to int64) *link {
+func (h *edgeSet) find(relation int, to int64) *link {
 	for _, l := range h.links {
 		if l.relation == relation && l.to == to && !l.ended {
 			return l
@@ -61,7 +61,7 @@ func (h *holder) find(relation int, to int64) *link {
 }
 
 // one returns the current link of a to-one relation.
-func (h *holder) one(relation int) *link {
+func (h *edgeSet) one(relation int) *link {
 	for _, l := range h.links {
 		if l.relation == relation && !l.ended {
 			return l
@@ -70,7 +70,7 @@ func (h *holder) one(relation int) *link {
 	return nil
 }
 
-func (h *holder) value(attribute int, text string) *value {
+func (h *edgeSet) value(attribute int, text string) *value {
 	for _, v := range h.values {
 		if v.attribute == attribute && !v.ended && folding.Equal(v.text, text) {
 			return v
@@ -80,27 +80,27 @@ func (h *holder) value(attribute int, text string) *value {
 }
 
 // linksOf returns the holder of an asset with the links of a relation loaded.
-func (r *run) linksOf(ctx context.Context, t *meta.Type, id int64, relation int) (*holder, error) {
-	h := r.holder(t, id)
+func (r *run) linksOf(ctx context.Context, t *meta.Type, id int64, relation int) (*edgeSet, error) {
+	h := r.edgesFrom(t, id)
 	if h.has(relation) {
 		return h, nil
 	}
 	return h, r.loadLinks(ctx, relation, t.Code, []int64{id})
 }
 
-func (r *run) valuesOf(ctx context.Context, t *meta.Type, id int64, attribute int) (*holder, error) {
-	h := r.holder(t, id)
+func (r *run) valuesOf(ctx context.Context, t *meta.Type, id int64, attribute int) (*edgeSet, error) {
+	h := r.edgesFrom(t, id)
 	if h.has(-attribute) {
 		return h, nil
 	}
 	return h, r.loadValues(ctx, attribute, t.Code, []int64{id})
 }
 
-func (r *run) holder(t *meta.Type, id int64) *holder {
-	h := r.holders[id]
+func (r *run) edgesFrom(t *meta.Type, id int64) *edgeSet {
+	h := r.edgeSets[id]
 	if h == nil {
-		h = &holder{typ: t.Code}
-		r.holders[id] = h
+		h = &edgeSet{typ: t.Code}
+		r.edgeSets[id] = h
 	}
 	return h
 }
@@ -123,7 +123,7 @@ func (r *run) loadLinks(ctx context.Context, relation, fromType int, ids []int64
 			if err := rows.Scan(&l.from, &l.to, &l.since); err != nil {
 				return err
 			}
-			h := r.holders[l.from]
+			h := r.edgeSets[l.from]
 			h.links = append(h.links, l)
 			return nil
 		})
@@ -151,7 +151,7 @@ func (r *run) loadValues(ctx context.Context, attribute, fromType int, ids []int
 			if err := rows.Scan(&v.from, &v.text, &v.since); err != nil {
 				return err
 			}
-			h := r.holders[v.from]
+			h := r.edgeSets[v.from]
 			h.values = append(h.values, v)
 			return nil
 		})
@@ -167,10 +167,10 @@ func (r *run) loadValues(ctx context.Context, attribute, fromType int, ids []int
 func (r *run) unloaded(code, fromType int, ids []int64) []int64 {
 	var left []int64
 	for _, id := range ids {
-		h := r.holders[id]
+		h := r.edgeSets[id]
 		if h == nil {
-			h = &holder{typ: fromType}
-			r.holders[id] = h
+			h = &edgeSet{typ: fromType}
+			r.edgeSets[id] = h
 		}
 		if !h.has(code) {
 			h.loaded = append(h.loaded, code)
@@ -181,8 +181,8 @@ func (r *run) unloaded(code, fromType int, ids []int64) []int64 {
 }
 
 // addLink begins a link; owner is the asset whose version tells of it.
-func (r *run) addLink(h *holder, relation int, from, to int64, owner *row) {
-	if r.takeBack(relation, from, to, owner) {
+func (r *run) addLink(h *edgeSet, relation int, from, to int64, owner *row) {
+	if r.cancelEnd(relation, from, to, owner) {
 		return
 	}
 	l := &link{relation: relation, fromType: h.typ, from: from, to: to, until: forever}
@@ -191,9 +191,9 @@ func (r *run) addLink(h *holder, relation int, from, to int64, owner *row) {
 	owner.linked = true
 }
 
-// takeBack lets a link stand that the current command has just ended. A
+// cancelEnd lets a link stand that the current command has just ended. A
 // member's link to a project is ended for good: the role went with it.
-func (r *run) takeBack(relation int, from, to int64, owner *row) bool {
+func (r *run) cancelEnd(relation int, from, to int64, owner *row) bool {
 	if a, ok := r.membership(); r.ends == 0 || ok && a.Place.Code == relation {
 		return false
 	}
@@ -222,7 +222,7 @@ func (r *run) endLink(l *link, owner *row) {
 	owner.linked = true
 }
 
-func (r *run) addValue(h *holder, attribute int, text string, owner *row) {
+func (r *run) addValue(h *edgeSet, attribute int, text string, owner *row) {
 	for i, s := range r.valueSteps {
 		if r.ends == 0 {
 			break
@@ -251,18 +251,18 @@ func (r *run) endValue(v *value, owner *row) {
 // ended otherwise.
 type linkStep struct {
 	l     *link
-	h     *holder
+	h     *edgeSet
 	owner *row
 }
 
 type valueStep struct {
 	v     *value
-	h     *holder
+	h     *edgeSet
 	owner *row
 }
 
-// keepLinks dates what the command did by the versions it made.
-func (r *run) keepLinks() {
+// commitEdges dates what the command did by the versions it made.
+func (r *run) commitEdges() {
 	for _, s := range r.linkSteps {
 		if s.h != nil {
 			s.l.since = s.owner.cur.moment
@@ -288,8 +288,8 @@ func (r *run) keepLinks() {
 	r.linkSteps, r.valueSteps, r.ends = r.linkSteps[:0], r.valueSteps[:0], 0
 }
 
-// dropLinks undoes what a failed command did.
-func (r *run) dropLinks() {
+// rollbackEdges undoes what a failed command did.
+func (r *run) rollbackEdges() {
 	for i := len(r.linkSteps) - 1; i >= 0; i-- {
 		if s := r.linkSteps[i]; s.h != nil {
 			s.h.links = s.h.links[:len(s.h.links)-1]

@@ -10,31 +10,31 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// light is what a run knows of an asset that it only refers to.
-type light struct {
+// reference is what a run knows of an asset that it only refers to.
+type reference struct {
 	id     int64
 	boxed  any // id, boxed once: a scope goes into thousands of rows
 	typ    *meta.Type
 	code   int
 	hidden bool  // it lies in a deleted project
-	follow []any // the followed slots, in the order of layout.followed
-	held   bool  // locked against change for the rest of the transaction
+	copied []any // the followed slots, in the order of layout.followed
+	locked bool  // locked against change for the rest of the transaction
 }
 
 // target is an asset that a value, a context or a command names.
 type target struct {
-	id    int64
-	boxed any
-	typ   *meta.Type
-	code  int
-	row   *row   // loaded for change or made in this run
-	light *light // otherwise
+	id        int64
+	boxed     any
+	typ       *meta.Type
+	code      int
+	row       *row       // loaded for change or made in this run
+	reference *reference // otherwise
 }
 
-// gone reports whether nothing may refer to the asset: it is deleted, or a
+// isDeleted reports whether nothing may refer to the asset: it is deleted, or a
 // project that it lies in.
-func (t target) gone() bool {
-	return t.code == stateDeleted || t.row != nil && t.row.hidden || t.light != nil && t.light.hidden
+func (t target) isDeleted() bool {
+	return t.code == stateDeleted || t.row != nil && t.row.hidden || t.reference != nil && t.reference.hidden
 }
 
 // slot reads a followed slot of the asset.
@@ -42,7 +42,7 @@ func (t target) slot(l *layout, slot int) any {
 	if t.row != nil {
 		return t.row.cur.slots[slot]
 	}
-	return t.light.follow[slices.Index(l.followed, slot)]
+	return t.reference.copied[slices.Index(l.copiedSlots, slot)]
 }
 
 // each reads a result set to its end and closes it.
@@ -71,36 +71,36 @@ func storedID(m *meta.Model, token string) (int64, bool) {
 
 // find returns the asset stored as id, ok false when there is none.
 func (r *run) find(ctx context.Context, id int64) (target, bool, error) {
-	if t, ok := r.known(id); ok {
+	if t, ok := r.cached(id); ok {
 		return t, true, nil
 	}
 	if r.missing[id] {
 		return target{}, false, nil
 	}
-	if err := r.loadLight(ctx, []int64{id}, ""); err != nil {
+	if err := r.loadReferences(ctx, []int64{id}, ""); err != nil {
 		return target{}, false, err
 	}
-	t, ok := r.known(id)
+	t, ok := r.cached(id)
 	return t, ok, nil
 }
 
-func (r *run) known(id int64) (target, bool) {
+func (r *run) cached(id int64) (target, bool) {
 	if w := r.rows[id]; w != nil {
 		return target{id: id, boxed: id, typ: w.typ, code: w.cur.code, row: w}, true
 	}
-	if l := r.lights[id]; l != nil {
-		return target{id: id, boxed: l.boxed, typ: l.typ, code: l.code, light: l}, true
+	if l := r.references[id]; l != nil {
+		return target{id: id, boxed: l.boxed, typ: l.typ, code: l.code, reference: l}, true
 	}
 	return target{}, false
 }
 
-// loadLight reads what a run must know of assets it refers to. lock is empty,
+// loadReferences reads what a run must know of assets it refers to. lock is empty,
 // or the dialect's share lock for assets that others copy from: they must not
 // move meanwhile.
-func (r *run) loadLight(ctx context.Context, ids []int64, lock string) error {
+func (r *run) loadReferences(ctx context.Context, ids []int64, lock string) error {
 	l := r.e.layout
 	columns := `id, type, state, ` + isHidden(r.s.Who())
-	for _, slot := range l.followed {
+	for _, slot := range l.copiedSlots {
 		columns += ", " + l.slots[slot].Name
 	}
 	for len(ids) > 0 {
@@ -114,32 +114,32 @@ func (r *run) loadLight(ctx context.Context, ids []int64, lock string) error {
 		if err != nil {
 			return fmt.Errorf("load references: %w", err)
 		}
-		if err := each(rows, func() error { return r.scanLight(rows, lock != "") }); err != nil {
+		if err := each(rows, func() error { return r.scanReference(rows, lock != "") }); err != nil {
 			return fmt.Errorf("load references: %w", err)
 		}
 	}
 	return nil
 }
 
-func (r *run) scanLight(rows *db.Rows, held bool) error {
-	a := &light{held: held, follow: make([]any, len(r.e.layout.followed))}
+func (r *run) scanReference(rows *db.Rows, held bool) error {
+	a := &reference{locked: held, copied: make([]any, len(r.e.layout.copiedSlots))}
 	var typ int
 	into := []any{&a.id, &typ, &a.code, &a.hidden}
-	for i := range a.follow {
-		into = append(into, &a.follow[i])
+	for i := range a.copied {
+		into = append(into, &a.copied[i])
 	}
 	if err := rows.Scan(into...); err != nil {
 		return err
 	}
-	for i, slot := range r.e.layout.followed {
-		a.follow[i] = column(r.e.layout.slots[slot].Kind, a.follow[i])
+	for i, slot := range r.e.layout.copiedSlots {
+		a.copied[i] = column(r.e.layout.slots[slot].Kind, a.copied[i])
 	}
 	t, ok := r.e.model.TypeByCode(typ)
 	if !ok {
 		return fmt.Errorf("asset %d has the unknown type %d", a.id, typ)
 	}
 	a.typ, a.boxed = t, a.id
-	r.lights[a.id] = a
+	r.references[a.id] = a
 	delete(r.missing, a.id)
 	return nil
 }
@@ -210,7 +210,7 @@ func (r *run) scanRow(rows *db.Rows) (*row, error) {
 	if !ok {
 		return nil, fmt.Errorf("asset %d has the unknown type %d", w.id, typ)
 	}
-	st.reached = r.s.reached[w.id]
+	st.partOp = r.s.partOps[w.id]
 	w.typ, w.cur, w.stored = t, st, st
 	return w, nil
 }

@@ -54,7 +54,7 @@ func (r *run) byName(ctx context.Context, a *meta.Attr, name string) (target, bo
 		key := nameKey{in, name}
 		meant, done := r.named[key]
 		if !done {
-			if err := r.lookup(ctx, in, []string{name}); err != nil {
+			if err := r.lookupNames(ctx, in, []string{name}); err != nil {
 				return target{}, false, err
 			}
 			meant = r.named[key]
@@ -76,11 +76,11 @@ type named struct {
 	one, several bool
 }
 
-// lookup resolves names in a namespace, attribute by attribute.
-func (r *run) lookup(ctx context.Context, in namespace, all []string) error {
+// lookupNames resolves names in a namespace, attribute by attribute.
+func (r *run) lookupNames(ctx context.Context, in namespace, all []string) error {
 	left := all
 	for _, a := range lookupAttrs(in.typ) {
-		found, err := r.holdersOf(ctx, in.concrete(), a, left)
+		found, err := r.assetsNamed(ctx, in.concrete(), a, left)
 		if err != nil {
 			return fmt.Errorf("look up %s: %w", a.Token(), err)
 		}
@@ -156,9 +156,9 @@ func tag(a *meta.Attr, name string) string {
 	return name
 }
 
-// holdersOf finds the live assets of some types that the caller sees and whose
+// assetsNamed finds the live assets of some types that the caller sees and whose
 // attribute has one of the names.
-func (r *run) holdersOf(ctx context.Context, types []*meta.Type, a *meta.Attr, names []string) ([]nameHit, error) {
+func (r *run) assetsNamed(ctx context.Context, types []*meta.Type, a *meta.Attr, names []string) ([]nameHit, error) {
 	expr, dialect := a.Place.Column, r.e.db.Dialect
 	if a.Place.Kind == meta.InAttrs {
 		expr = dialect.JSONText("attrs", a.Place.Column)

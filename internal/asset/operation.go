@@ -30,19 +30,19 @@ var opCodes = map[string]opCode{
 	"QuickClose":                             (*run).quickClose,
 	"QuickSignup":                            (*run).quickSignup,
 	"Send":                                   (*run).send,
-	"ShallowCopy":                            (*run).copyAlone,
+	"ShallowCopy":                            (*run).copyShallow,
 	"Split":                                  (*run).split,
 	"StoryToEpic":                            (*run).breakDown,
 }
 
-// lonely are the operations that look into the database for more than their
+// needsQueries are the operations that look into the database for more than their
 // asset: what stands before them has to be there.
-var lonely = map[string]bool{"CopyAcceptanceTestsFromRegressionSuite": true, "EpicToStory": true, "Send": true}
+var needsQueries = map[string]bool{"CopyAcceptanceTestsFromRegressionSuite": true, "EpicToStory": true, "Send": true}
 
 // operate runs an operation on one asset: it checks the state it may run in,
 // then does what the model says, then what its code adds.
 func (r *run) operate(ctx context.Context, c *Command) Outcome {
-	w, out := r.addressed(ctx, c)
+	w, out := r.lockTarget(ctx, c)
 	if w == nil {
 		return out
 	}
@@ -59,20 +59,20 @@ func (r *run) operate(ctx context.Context, c *Command) Outcome {
 	case op.Effect.Code != "" && code == nil:
 		out.Err = notAvailable(w.typ.Name, c.Op)
 		return out
-	case r.reachedBy(w, op):
+	case r.alreadyApplied(w, op):
 		return out
 	}
-	if out.Err = r.allowed(ctx, w, op); out.Err != nil {
+	if out.Err = r.checkOperation(ctx, w, op); out.Err != nil {
 		return out
 	}
 	r.touch(w)
-	w.cur.reached = ""
+	w.cur.partOp = ""
 	var made *row
-	if out.Err = r.effect(ctx, w, op); out.Err == nil && code != nil {
+	if out.Err = r.applyEffect(ctx, w, op); out.Err == nil && code != nil {
 		made, out.Err = code(r, ctx, w, op, c.Args)
 	}
 	if out.Err == nil {
-		out.Err = r.reach(ctx, w, op)
+		out.Err = r.operateOnParts(ctx, w, op)
 	}
 	if made != nil {
 		out.about = made
@@ -80,15 +80,15 @@ func (r *run) operate(ctx context.Context, c *Command) Outcome {
 	return out
 }
 
-func mayRun(op *meta.Op, code int) bool {
+func runsInState(op *meta.Op, code int) bool {
 	if len(op.Effect.From) == 0 {
 		return code != stateDeleted
 	}
 	return slices.Contains(op.Effect.From, code)
 }
 
-// effect does what the model says an operation does.
-func (r *run) effect(ctx context.Context, w *row, op *meta.Op) error {
+// applyEffect does what the model says an operation does.
+func (r *run) applyEffect(ctx context.Context, w *row, op *meta.Op) error {
 	for _, name := range slices.Sorted(maps.Keys(op.Effect.Set)) {
 		a, ok := w.typ.Attr(name)
 		if !ok {
@@ -102,21 +102,21 @@ func (r *run) effect(ctx context.Context, w *row, op *meta.Op) error {
 		return r.restore(ctx, w)
 	}
 	if op.Effect.To >= 0 {
-		r.revive(w, op.Effect.To)
+		r.claimUsername(w, op.Effect.To)
 		w.setState(op.Effect.To)
 	}
 	return nil
 }
 
-// revive takes the username of a deleted member again, which may have been
+// claimUsername takes the username of a deleted member again, which may have been
 // given to another one meanwhile: the operation fails then.
-func (r *run) revive(w *row, to int) {
+func (r *run) claimUsername(w *row, to int) {
 	a := r.e.layout.types[w.typ].username
 	if a == nil || w.cur.code != stateDeleted || to == stateDeleted {
 		return
 	}
 	if name, _ := w.get(a).(string); name != "" {
-		r.credSteps = append(r.credSteps, cred{member: w.id, typ: w.typ.Name, username: &name})
+		r.loginSteps = append(r.loginSteps, login{member: w.id, typ: w.typ.Name, username: &name})
 	}
 }
 
@@ -127,19 +127,19 @@ func (r *run) quickClose(ctx context.Context, w *row, op *meta.Op, _ []Change) (
 	if err != nil {
 		return nil, err
 	}
-	r.finish(w)
+	r.clearToDo(w)
 	for _, f := range below {
-		if mayRun(op, f.cur.code) {
+		if runsInState(op, f.cur.code) {
 			r.touch(f)
 			f.setState(op.Effect.To)
-			r.finish(f)
+			r.clearToDo(f)
 		}
 	}
 	return nil, nil
 }
 
-// finish sets the effort left of a workitem that has any to nothing.
-func (r *run) finish(w *row) {
+// clearToDo sets the effort left of a workitem that has any to nothing.
+func (r *run) clearToDo(w *row) {
 	if a, ok := w.typ.Attr("ToDo"); ok && w.get(a) != nil {
 		w.set(a, 0.0)
 	}
@@ -155,7 +155,7 @@ func (r *run) quickSignup(ctx context.Context, w *row, _ *meta.Op, _ []Change) (
 	if err != nil || !ok {
 		return nil, err
 	}
-	return nil, r.putIn(ctx, w, a, me)
+	return nil, r.addMember(ctx, w, a, me)
 }
 
 // checkArgs refuses arguments that the operation does not take, and values of a
@@ -184,8 +184,8 @@ func argument(args []Change, name string) (Value, bool) {
 	return Value{}, false
 }
 
-// related resolves an argument that names an asset of a type.
-func (r *run) related(ctx context.Context, w *row, args []Change, name, typ string) (target, error) {
+// argumentAsset resolves an argument that names an asset of a type.
+func (r *run) argumentAsset(ctx context.Context, w *row, args []Change, name, typ string) (target, error) {
 	t, ok := r.e.model.Type(typ)
 	if !ok {
 		return target{}, UnknownType(typ)
@@ -203,7 +203,7 @@ func (r *run) related(ctx context.Context, w *row, args []Change, name, typ stri
 }
 
 func (r *run) assignMember(ctx context.Context, w *row, _ *meta.Op, args []Change) (*row, error) {
-	member, err := r.related(ctx, w, args, "Member", "Member")
+	member, err := r.argumentAsset(ctx, w, args, "Member", "Member")
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (r *run) assignMember(ctx context.Context, w *row, _ *meta.Op, args []Chang
 }
 
 func (r *run) assignToScope(ctx context.Context, w *row, _ *meta.Op, args []Change) (*row, error) {
-	scope, err := r.related(ctx, w, args, "Scope", "Scope")
+	scope, err := r.argumentAsset(ctx, w, args, "Scope", "Scope")
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func (r *run) assignToScope(ctx context.Context, w *row, _ *meta.Op, args []Chan
 }
 
 func (r *run) assignRole(ctx context.Context, w *row, args []Change, scope, member int64) error {
-	to, err := r.related(ctx, w, args, "Role", "Role")
+	to, err := r.argumentAsset(ctx, w, args, "Role", "Role")
 	if err != nil {
 		return err
 	}
@@ -230,5 +230,5 @@ func (r *run) assignRole(ctx context.Context, w *row, args []Change, scope, memb
 			return invalid(&meta.Attr{Name: "IsOwner", On: w.typ})
 		}
 	}
-	return r.assign(ctx, w, scope, member, to.id, owner)
+	return r.setRole(ctx, w, scope, member, to.id, owner)
 }

@@ -13,13 +13,13 @@ var notCopied = [...]string{
 	"Order", "ActualResults", "ChangeSets", "CompletedInBuildRuns", "FoundInBuildRuns", "DuplicateOf", "IdentifiedIn",
 }
 
-// dropped are attributes that copies of one type start without: a test that
+// notCopiedByType are attributes that copies of one type start without: a test that
 // is copied has not been run.
-var dropped = map[string]string{"Test": "Status"}
+var notCopiedByType = map[string]string{"Test": "Status"}
 
 // copyWhole makes a copy of an asset with its tasks and tests.
 func (r *run) copyWhole(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	made, err := r.duplicate(ctx, w)
+	made, err := r.copyRow(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -28,35 +28,35 @@ func (r *run) copyWhole(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*r
 		return nil, err
 	}
 	for _, child := range below {
-		if _, err := r.duplicateBelow(ctx, child, made); err != nil {
+		if _, err := r.copyChild(ctx, child, made); err != nil {
 			return nil, err
 		}
 	}
 	return made, nil
 }
 
-// copyAlone makes a copy of an asset without what hangs on it.
-func (r *run) copyAlone(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	return r.duplicate(ctx, w)
+// copyShallow makes a copy of an asset without what hangs on it.
+func (r *run) copyShallow(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
+	return r.copyRow(ctx, w)
 }
 
 // split makes a copy that takes over the tasks and tests still open.
 func (r *run) split(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	made, err := r.duplicate(ctx, w)
+	made, err := r.copyRow(ctx, w)
 	if err != nil {
 		return nil, err
 	}
 	if a, ok := made.typ.Attr("SplitFrom"); ok {
-		if err := r.refTo(ctx, made, a, w); err != nil {
+		if err := r.setRefToRow(ctx, made, a, w); err != nil {
 			return nil, err
 		}
 	}
 	open := func(c *row) bool { return c.cur.code < stateClosed }
-	return made, r.handOver(ctx, w, made, open)
+	return made, r.moveChildren(ctx, w, made, open)
 }
 
-// handOver moves those of an asset's tasks and tests that are meant to another.
-func (r *run) handOver(ctx context.Context, from, to *row, meant func(*row) bool) error {
+// moveChildren moves those of an asset's tasks and tests that are meant to another.
+func (r *run) moveChildren(ctx context.Context, from, to *row, meant func(*row) bool) error {
 	below, err := r.childrenOf(ctx, from)
 	if err != nil {
 		return err
@@ -66,78 +66,78 @@ func (r *run) handOver(ctx context.Context, from, to *row, meant func(*row) bool
 			continue
 		}
 		r.touch(child)
-		if err := r.hang(ctx, child, to); err != nil {
+		if err := r.setParent(ctx, child, to); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// hang makes one asset the Parent of another.
-func (r *run) hang(ctx context.Context, child, parent *row) error {
+// setParent makes one asset the Parent of another.
+func (r *run) setParent(ctx context.Context, child, parent *row) error {
 	up, ok := child.typ.Attr("Parent")
 	if !ok {
 		return unknownAttr(child.typ, "Parent")
 	}
-	return r.refTo(ctx, child, up, parent)
+	return r.setRefToRow(ctx, child, up, parent)
 }
 
-// refTo points a to-one relation to a row of this run.
-func (r *run) refTo(ctx context.Context, w *row, a *meta.Attr, to *row) error {
+// setRefToRow points a to-one relation to a row of this run.
+func (r *run) setRefToRow(ctx context.Context, w *row, a *meta.Attr, to *row) error {
 	return r.setRef(ctx, w, a, &target{id: to.id, boxed: to.id, typ: to.typ, code: to.cur.code, row: to})
 }
 
-// duplicate makes an asset like another one.
-func (r *run) duplicate(ctx context.Context, src *row) (*row, error) {
-	made, err := r.spawnNext(ctx, src.typ)
+// copyRow makes an asset like another one.
+func (r *run) copyRow(ctx context.Context, src *row) (*row, error) {
+	made, err := r.newRowWithID(ctx, src.typ)
 	if err == nil {
-		err = r.inherit(ctx, made, src, everything)
+		err = r.copyAttributes(ctx, made, src, everything)
 	}
 	if err == nil {
-		err = r.finishNew(ctx, made)
-	}
-	return made, err
-}
-
-// duplicateBelow makes a task or test like another one, below another parent.
-func (r *run) duplicateBelow(ctx context.Context, src, parent *row) (*row, error) {
-	made, err := r.spawnNext(ctx, src.typ)
-	if err == nil {
-		err = r.hang(ctx, made, parent)
-	}
-	if err == nil {
-		err = r.inherit(ctx, made, src, func(name string) bool { return name != "Parent" })
-	}
-	if err == nil {
-		err = r.finishNew(ctx, made)
+		err = r.completeNew(ctx, made)
 	}
 	return made, err
 }
 
-// spawnNext begins an asset that an operation makes, with an id of its own.
-func (r *run) spawnNext(ctx context.Context, t *meta.Type) (*row, error) {
+// copyChild makes a task or test like another one, below another parent.
+func (r *run) copyChild(ctx context.Context, src, parent *row) (*row, error) {
+	made, err := r.newRowWithID(ctx, src.typ)
+	if err == nil {
+		err = r.setParent(ctx, made, parent)
+	}
+	if err == nil {
+		err = r.copyAttributes(ctx, made, src, func(name string) bool { return name != "Parent" })
+	}
+	if err == nil {
+		err = r.completeNew(ctx, made)
+	}
+	return made, err
+}
+
+// newRowWithID begins an asset that an operation makes, with an id of its own.
+func (r *run) newRowWithID(ctx context.Context, t *meta.Type) (*row, error) {
 	id, err := r.e.nextIDs(ctx, r.s.tx, 1)
 	if err != nil {
 		return nil, err
 	}
-	return r.spawn(t, id), nil
+	return r.newRow(t, id), nil
 }
 
-// spawnOf is spawnNext for a type known by name.
-func (r *run) spawnOf(ctx context.Context, typ string) (*row, error) {
+// newRowOf is spawnNext for a type known by name.
+func (r *run) newRowOf(ctx context.Context, typ string) (*row, error) {
 	t, ok := r.e.model.Type(typ)
 	if !ok {
 		return nil, UnknownType(typ)
 	}
-	return r.spawnNext(ctx, t)
+	return r.newRowWithID(ctx, t)
 }
 
-// finishNew gives a new asset what the model says, and checks it.
-func (r *run) finishNew(ctx context.Context, w *row) error {
-	if err := r.defaults(ctx, w, &Command{}); err != nil {
+// completeNew gives a new asset what the model says, and checks it.
+func (r *run) completeNew(ctx context.Context, w *row) error {
+	if err := r.setDefaults(ctx, w, &Command{}); err != nil {
 		return err
 	}
-	if err := r.settleRow(ctx, w); err != nil {
+	if err := r.deriveValues(ctx, w); err != nil {
 		return err
 	}
 	return r.checkRequired(w, r.e.layout.types[w.typ])
@@ -150,27 +150,27 @@ func only(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// inherit gives w the values that src holds itself under the same names, where
+// copyAttributes gives w the values that src holds itself under the same names, where
 // they fit: relations as far as they point to living assets of the right type.
 // What other assets hold about src stays with src.
-func (r *run) inherit(ctx context.Context, w, src *row, meant func(string) bool) error {
+func (r *run) copyAttributes(ctx context.Context, w, src *row, meant func(string) bool) error {
 	for _, a := range w.typ.Attrs {
 		from, ok := src.typ.Attr(a.Name)
 		if !ok || a.ReadOnly || from.Kind != a.Kind || from.Multi != a.Multi || !isStored(a) || !isStored(from) ||
-			!meant(a.Name) || slices.Contains(notCopied[:], a.Name) || dropped[w.typ.Name] == a.Name {
+			!meant(a.Name) || slices.Contains(notCopied[:], a.Name) || notCopiedByType[w.typ.Name] == a.Name {
 			continue
 		}
-		if err := r.inheritOne(ctx, w, a, src, from); err != nil {
+		if err := r.copyAttribute(ctx, w, a, src, from); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) inheritOne(ctx context.Context, w *row, a *meta.Attr, src *row, from *meta.Attr) error {
+func (r *run) copyAttribute(ctx context.Context, w *row, a *meta.Attr, src *row, from *meta.Attr) error {
 	switch {
 	case a.Place.Kind == meta.InValues:
-		return r.inheritValues(ctx, w, a, src, from)
+		return r.copyValues(ctx, w, a, src, from)
 	case a.Kind != meta.Relation:
 		w.set(a, src.get(from))
 		return nil
@@ -183,38 +183,38 @@ func (r *run) inheritOne(ctx context.Context, w *row, a *meta.Attr, src *row, fr
 			if l.relation != from.Place.Code || l.ended {
 				continue
 			}
-			if err := r.inheritRef(ctx, w, a, l.to); err != nil {
+			if err := r.copyRef(ctx, w, a, l.to); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	id, err := r.pointsTo(ctx, src, from)
-	if err != nil || id == nobody {
+	if err != nil || id == noID {
 		return err
 	}
-	return r.inheritRef(ctx, w, a, id)
+	return r.copyRef(ctx, w, a, id)
 }
 
-// inheritRef sets or adds one relation, unless the asset is deleted or of
+// copyRef sets or adds one relation, unless the asset is deleted or of
 // another type.
-func (r *run) inheritRef(ctx context.Context, w *row, a *meta.Attr, id int64) error {
+func (r *run) copyRef(ctx context.Context, w *row, a *meta.Attr, id int64) error {
 	t, ok, err := r.find(ctx, id)
-	if err != nil || !ok || t.gone() || !a.Takes(t.typ) {
+	if err != nil || !ok || t.isDeleted() || !a.Takes(t.typ) {
 		return err
 	}
 	if a.Multi {
-		return r.putIn(ctx, w, a, t)
+		return r.addMember(ctx, w, a, t)
 	}
 	return r.setRef(ctx, w, a, &t)
 }
 
-func (r *run) inheritValues(ctx context.Context, w *row, a *meta.Attr, src *row, from *meta.Attr) error {
+func (r *run) copyValues(ctx context.Context, w *row, a *meta.Attr, src *row, from *meta.Attr) error {
 	has, err := r.valuesOf(ctx, src.typ, src.id, from.Place.Code)
 	if err != nil {
 		return err
 	}
-	h := r.holders[w.id]
+	h := r.edgeSets[w.id]
 	for _, v := range has.values {
 		if v.attribute == from.Place.Code && !v.ended {
 			r.addValue(h, a.Place.Code, v.text, w)
@@ -226,11 +226,11 @@ func (r *run) inheritValues(ctx context.Context, w *row, a *meta.Attr, src *row,
 // childrenOf returns the tasks and tests of an asset that are not deleted,
 // locked for change.
 func (r *run) childrenOf(ctx context.Context, w *row) ([]*row, error) {
-	if err := r.loadBehind(ctx, []int64{w.id}); err != nil {
+	if err := r.loadDependents(ctx, []int64{w.id}); err != nil {
 		return nil, err
 	}
 	var below []*row
-	for _, f := range r.behind[w.id] {
+	for _, f := range r.dependents[w.id] {
 		up, ok := f.typ.Attr("Parent")
 		if !ok || r.rows[f.id] != f || f.cur.code == stateDeleted || slices.Contains(below, f) {
 			continue

@@ -16,9 +16,9 @@ func notOfEpics(name string) bool {
 // breakDown turns a story into an epic, which takes its place; the story stays
 // behind as the model's effect leaves it.
 func (r *run) breakDown(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	epic, err := r.spawnOf(ctx, "Epic")
+	epic, err := r.newRowOf(ctx, "Epic")
 	if err == nil {
-		err = r.inherit(ctx, epic, w, notOfEpics)
+		err = r.copyAttributes(ctx, epic, w, notOfEpics)
 	}
 	if err != nil {
 		return nil, err
@@ -27,11 +27,11 @@ func (r *run) breakDown(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*r
 	if to, ok := epic.typ.Attr("Swag"); ok && has {
 		epic.set(to, w.get(from))
 	}
-	if err := r.finishNew(ctx, epic); err != nil {
+	if err := r.completeNew(ctx, epic); err != nil {
 		return nil, err
 	}
 	if a, ok := w.typ.Attr("MorphedInto"); ok {
-		err = r.refTo(ctx, w, a, epic)
+		err = r.setRefToRow(ctx, w, a, epic)
 	}
 	return epic, err
 }
@@ -50,7 +50,7 @@ func (r *run) epicToStory(ctx context.Context, w *row, _ *meta.Op, _ []Change) (
 	if was, ok := w.typ.Attr("WasAnEpic"); ok {
 		w.set(was, true)
 	}
-	if id == nobody {
+	if id == noID {
 		return nil, nil
 	}
 	epic, ok, err := r.lock(ctx, id)
@@ -65,7 +65,7 @@ func (r *run) epicToStory(ctx context.Context, w *row, _ *meta.Op, _ []Change) (
 // generateSub makes a story or an epic below an epic, called like it. A story
 // has nothing below it: what it generates comes to stand beside it.
 func (r *run) generateSub(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
-	sub, err := r.spawnOf(ctx, op.Effect.Result)
+	sub, err := r.newRowOf(ctx, op.Effect.Result)
 	if err != nil {
 		return nil, err
 	}
@@ -75,41 +75,41 @@ func (r *run) generateSub(ctx context.Context, w *row, op *meta.Op, _ []Change) 
 	if under {
 		names = names[:4]
 	}
-	if err := r.inherit(ctx, sub, w, only(names...)); err != nil {
+	if err := r.copyAttributes(ctx, sub, w, only(names...)); err != nil {
 		return nil, err
 	}
 	if under {
-		if err := r.refTo(ctx, sub, super, w); err != nil {
+		if err := r.setRefToRow(ctx, sub, super, w); err != nil {
 			return nil, err
 		}
 	}
-	return sub, r.finishNew(ctx, sub)
+	return sub, r.completeNew(ctx, sub)
 }
 
 // convertToDefect makes a defect of a story, with its tasks and tests; the
 // model's effect deletes the story.
 func (r *run) convertToDefect(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	defect, err := r.spawnOf(ctx, "Defect")
+	defect, err := r.newRowOf(ctx, "Defect")
 	if err == nil {
-		err = r.inherit(ctx, defect, w, everything)
+		err = r.copyAttributes(ctx, defect, w, everything)
 	}
 	if err == nil {
-		err = r.finishNew(ctx, defect)
+		err = r.completeNew(ctx, defect)
 	}
 	if err == nil {
-		err = r.handOver(ctx, w, defect, func(*row) bool { return true })
+		err = r.moveChildren(ctx, w, defect, func(*row) bool { return true })
 	}
 	return defect, err
 }
 
 // convertToTeam makes a team called like a project.
 func (r *run) convertToTeam(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	team, err := r.spawnOf(ctx, "Team")
+	team, err := r.newRowOf(ctx, "Team")
 	if err == nil {
-		err = r.inherit(ctx, team, w, only("Name", "Description"))
+		err = r.copyAttributes(ctx, team, w, only("Name", "Description"))
 	}
 	if err == nil {
-		err = r.finishNew(ctx, team)
+		err = r.completeNew(ctx, team)
 	}
 	return team, err
 }
@@ -122,7 +122,7 @@ func (r *run) copyRegressionTests(ctx context.Context, w *row, _ *meta.Op, _ []C
 		return nil, unknownAttr(w.typ, "RegressionSuite")
 	}
 	suite, err := r.pointsTo(ctx, w, suiteAttr)
-	if err != nil || suite == nobody {
+	if err != nil || suite == noID {
 		return nil, err
 	}
 	ids, err := r.linkedTo(ctx, "RegressionTest", "RegressionSuites", suite)
@@ -137,31 +137,31 @@ func (r *run) copyRegressionTests(ctx context.Context, w *row, _ *meta.Op, _ []C
 		if src == nil || src.cur.code == stateDeleted {
 			continue
 		}
-		if err := r.testFrom(ctx, w, src); err != nil {
+		if err := r.copyTest(ctx, w, src); err != nil {
 			return nil, err
 		}
 	}
 	return nil, nil
 }
 
-// testFrom makes a test below a test set from a regression test.
-func (r *run) testFrom(ctx context.Context, set, src *row) error {
-	test, err := r.spawnOf(ctx, "Test")
+// copyTest makes a test below a test set from a regression test.
+func (r *run) copyTest(ctx context.Context, set, src *row) error {
+	test, err := r.newRowOf(ctx, "Test")
 	if err == nil {
-		err = r.hang(ctx, test, set)
+		err = r.setParent(ctx, test, set)
 	}
 	if err == nil {
-		err = r.inherit(ctx, test, src, func(name string) bool { return name != "Parent" && name != "Scope" })
+		err = r.copyAttributes(ctx, test, src, func(name string) bool { return name != "Parent" && name != "Scope" })
 	}
 	if err != nil {
 		return err
 	}
 	if a, ok := test.typ.Attr("GeneratedFrom"); ok {
-		if err := r.refTo(ctx, test, a, src); err != nil {
+		if err := r.setRefToRow(ctx, test, a, src); err != nil {
 			return err
 		}
 	}
-	return r.finishNew(ctx, test)
+	return r.completeNew(ctx, test)
 }
 
 // linkedTo returns the assets of a type whose relation names an asset, in id order.
@@ -203,12 +203,12 @@ func (r *run) send(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, e
 	if err != nil {
 		return nil, err
 	}
-	told, err := r.toldOf(ctx, w)
+	done, err := r.withReceipt(ctx, w)
 	if err != nil {
 		return nil, err
 	}
 	for _, l := range h.links {
-		if l.relation != a.Place.Code || l.ended || told[l.to] {
+		if l.relation != a.Place.Code || l.ended || done[l.to] {
 			continue
 		}
 		if err := r.receipt(ctx, w, l.to); err != nil {
@@ -218,8 +218,8 @@ func (r *run) send(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, e
 	return nil, nil
 }
 
-// toldOf returns the members who have a receipt of a message.
-func (r *run) toldOf(ctx context.Context, w *row) (map[int64]bool, error) {
+// withReceipt returns the members who have a receipt of a message.
+func (r *run) withReceipt(ctx context.Context, w *row) (map[int64]bool, error) {
 	ids, err := r.linkedTo(ctx, "MessageReceipt", "Message", w.id)
 	if err == nil {
 		err = r.loadRows(ctx, append([]int64(nil), ids...))
@@ -227,7 +227,7 @@ func (r *run) toldOf(ctx context.Context, w *row) (map[int64]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	told := map[int64]bool{}
+	done := map[int64]bool{}
 	for _, id := range ids {
 		src := r.rows[id]
 		if src == nil || src.cur.code == stateDeleted {
@@ -238,14 +238,14 @@ func (r *run) toldOf(ctx context.Context, w *row) (map[int64]bool, error) {
 			if err != nil {
 				return nil, err
 			}
-			told[to] = true
+			done[to] = true
 		}
 	}
-	return told, nil
+	return done, nil
 }
 
 func (r *run) receipt(ctx context.Context, w *row, member int64) error {
-	made, err := r.spawnOf(ctx, "MessageReceipt")
+	made, err := r.newRowOf(ctx, "MessageReceipt")
 	if err != nil {
 		return err
 	}
@@ -253,14 +253,14 @@ func (r *run) receipt(ctx context.Context, w *row, member int64) error {
 	if !ok {
 		return unknownAttr(made.typ, "Message")
 	}
-	if err := r.refTo(ctx, made, of, w); err != nil {
+	if err := r.setRefToRow(ctx, made, of, w); err != nil {
 		return err
 	}
 	to, ok := made.typ.Attr("Recipient")
 	if !ok {
 		return unknownAttr(made.typ, "Recipient")
 	}
-	if err := r.inheritRef(ctx, made, to, member); err != nil {
+	if err := r.copyRef(ctx, made, to, member); err != nil {
 		return err
 	}
 	for _, name := range [...]string{"IsRead", "IsArchived"} {
@@ -268,5 +268,5 @@ func (r *run) receipt(ctx context.Context, w *row, member int64) error {
 			made.set(a, false)
 		}
 	}
-	return r.finishNew(ctx, made)
+	return r.completeNew(ctx, made)
 }

@@ -9,46 +9,46 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// space is the rank space of an asset as a command sees it that holds the
+// rankSpace is the rank space of an asset as a command sees it that holds the
 // space's lock. Others may be adding new assets meanwhile, with ranks of the
 // sequence, which are not handed out here.
-type space struct {
-	run   *run
-	w     *row
-	slot  int
-	name  string // of the column
-	where string // all of the space but the asset itself
-	args  []any
-	end   int64 // above every rank in use
-	last  bool  // the sequence has room to spare for assets that are ranked last
+type rankSpace struct {
+	run        *run
+	w          *row
+	slot       int
+	name       string // of the column
+	where      string // all of the space but the asset itself
+	args       []any
+	limit      int64 // above every rank in use
+	appendable bool  // the sequence has room to spare for assets that are ranked last
 }
 
-func (r *run) spaceOf(ctx context.Context, w *row, slot int) (*space, error) {
-	s := &space{run: r, w: w, slot: slot, name: r.e.layout.slots[slot].Name}
+func (r *run) rankSpaceOf(ctx context.Context, w *row, slot int) (*rankSpace, error) {
+	s := &rankSpace{run: r, w: w, slot: slot, name: r.e.layout.slots[slot].Name}
 	types := r.e.layout.ranked[rankSequence(w.typ)]
 	in, args := db.InArgs(types)
 	s.where, s.args = ` FROM asset WHERE id <> ? AND type IN `+in, append([]any{w.id}, args...)
 	var value int64
 	err := r.s.tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = ?`, rankSequence(w.typ)).Scan(&value)
 	if fault.KindOf(err) == fault.NotFound {
-		value, err = rankBegun(ctx, r.s.tx, types)
+		value, err = firstRankValue(ctx, r.s.tx, types)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sequence of ranks: %w", err)
 	}
 	top := rankAt(value)
-	s.last, s.end = top < rankHalf, min(ceiling(top), MaxRank+1)
+	s.appendable, s.limit = top < rankHalf, min(ceiling(top), MaxRank+1)
 	return s, nil
 }
 
-// place ranks an asset just before or after a rank, whether another asset has
+// placeRank ranks an asset just before or after a rank, whether another asset has
 // it or not. An asset that stands there already stays as it is.
-func (r *run) place(ctx context.Context, w *row, a *meta.Attr, at int64, after bool) error {
-	s, err := r.spaceOf(ctx, w, a.Place.Slot)
+func (r *run) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, after bool) error {
+	s, err := r.rankSpaceOf(ctx, w, a.Place.Slot)
 	if err != nil {
 		return err
 	}
-	lower, upper, err := s.around(ctx, at, after)
+	lower, upper, err := s.neighbourRanks(ctx, at, after)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (r *run) place(ctx context.Context, w *row, a *meta.Attr, at int64, after b
 	}
 	last := upper == 0
 	if last {
-		if s.last {
+		if s.appendable {
 			w.setSlot(s.slot, r.nextRank(w.typ))
 			return nil
 		}
@@ -67,7 +67,7 @@ func (r *run) place(ctx context.Context, w *row, a *meta.Attr, at int64, after b
 		w.setSlot(s.slot, rank)
 		return nil
 	}
-	if done, err := s.spread(ctx, lower, upper); done || err != nil {
+	if done, err := s.rebalance(ctx, lower, upper); done || err != nil {
 		return err
 	}
 	if !last {
@@ -77,23 +77,23 @@ func (r *run) place(ctx context.Context, w *row, a *meta.Attr, at int64, after b
 	return nil
 }
 
-// around returns the ranks of the assets between which one comes to stand just
+// neighbourRanks returns the ranks of the assets between which one comes to stand just
 // before or after a rank: lower is 0 where nothing is before it, upper 0 where
 // nothing is behind.
-func (s *space) around(ctx context.Context, at int64, after bool) (lower, upper int64, err error) {
+func (s *rankSpace) neighbourRanks(ctx context.Context, at int64, after bool) (lower, upper int64, err error) {
 	below, above := ` < ?`, ` >= ?`
 	if after {
 		below, above = ` <= ?`, ` > ?`
 	}
-	lower, err = s.nearest(ctx, below+` ORDER BY `+s.name+` DESC LIMIT 1`, min(at, s.end))
-	if err == nil && at < s.end {
-		upper, err = s.nearest(ctx, above+` AND `+s.name+` < ? ORDER BY `+s.name+` LIMIT 1`, at, s.end)
+	lower, err = s.nearest(ctx, below+` ORDER BY `+s.name+` DESC LIMIT 1`, min(at, s.limit))
+	if err == nil && at < s.limit {
+		upper, err = s.nearest(ctx, above+` AND `+s.name+` < ? ORDER BY `+s.name+` LIMIT 1`, at, s.limit)
 	}
 	return lower, upper, err
 }
 
 // nearest returns a rank of the space, 0 when there is none.
-func (s *space) nearest(ctx context.Context, rest string, bounds ...any) (rank int64, err error) {
+func (s *rankSpace) nearest(ctx context.Context, rest string, bounds ...any) (rank int64, err error) {
 	err = s.run.s.tx.QueryRow(ctx, `SELECT `+s.name+s.where+` AND `+s.name+rest, append(s.args[:len(s.args):len(s.args)], bounds...)...).Scan(&rank)
 	if fault.KindOf(err) == fault.NotFound {
 		return 0, nil
@@ -104,18 +104,18 @@ func (s *space) nearest(ctx context.Context, rest string, bounds ...any) (rank i
 	return rank, nil
 }
 
-// spreads are how many neighbours on one side are ranked anew when there is no
+// rebalanceSizes are how many neighbours on one side are ranked anew when there is no
 // room between two; the next one is tried where the one before is not enough.
-var spreads = [...]int{32, 1024, 32768}
+var rebalanceSizes = [...]int{32, 1024, 32768}
 
 // minRoom is the least distance that a spread leaves between neighbours.
 const minRoom = 4
 
-// spread makes room between two ranks by ranking those behind it anew, or
+// rebalance makes room between two ranks by ranking those behind it anew, or
 // those before it: a quarter of the room they have is for the place itself,
 // the rest is shared evenly. It reports false where all stand too close.
-func (s *space) spread(ctx context.Context, lower, upper int64) (bool, error) {
-	for _, n := range spreads {
+func (s *rankSpace) rebalance(ctx context.Context, lower, upper int64) (bool, error) {
+	for _, n := range rebalanceSizes {
 		for _, up := range [...]bool{true, false} {
 			from := lower
 			if up {
@@ -145,16 +145,16 @@ func (s *space) spread(ctx context.Context, lower, upper int64) (bool, error) {
 
 // shift ranks the asset in the middle of the stretch from start to start+hot,
 // and its neighbours behind that.
-func (s *space) shift(ctx context.Context, ids []int64, start, hot, step int64) error {
+func (s *rankSpace) shift(ctx context.Context, ids []int64, start, hot, step int64) error {
 	r := s.run
 	if err := r.loadRows(ctx, append([]int64(nil), ids...)); err != nil {
 		return err
 	}
-	s.w.setSlot(s.slot, beside(start+hot/2))
+	s.w.setSlot(s.slot, offSequence(start+hot/2))
 	for i, id := range ids {
 		if m := r.rows[id]; m != nil {
 			r.touch(m)
-			m.setSlot(s.slot, beside(start+hot+step*int64(i)))
+			m.setSlot(s.slot, offSequence(start+hot+step*int64(i)))
 		}
 	}
 	return nil
@@ -162,13 +162,13 @@ func (s *space) shift(ctx context.Context, ids []int64, start, hot, step int64) 
 
 // neighbours returns the first n assets from a rank up or down, and the rank
 // of the one beyond them or of the end of the space.
-func (s *space) neighbours(ctx context.Context, from int64, n int, up bool) (ids []int64, end int64, err error) {
+func (s *rankSpace) neighbours(ctx context.Context, from int64, n int, up bool) (ids []int64, end int64, err error) {
 	where, order := ` >= ?`, ``
 	if !up {
 		where, order = ` <= ?`, ` DESC`
 	}
 	rows, err := s.run.s.tx.Query(ctx, fmt.Sprintf(`SELECT id, %s%s AND %s%s AND %s < ? ORDER BY %s%s, id LIMIT %d`,
-		s.name, s.where, s.name, where, s.name, s.name, order, n+1), append(s.args[:len(s.args):len(s.args)], from, s.end)...)
+		s.name, s.where, s.name, where, s.name, s.name, order, n+1), append(s.args[:len(s.args):len(s.args)], from, s.limit)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("ranks: %w", err)
 	}

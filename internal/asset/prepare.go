@@ -11,31 +11,31 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// wants is everything a stretch must know before its first command is checked.
-type wants struct {
-	locks, shares, lights []int64
-	names                 map[namespace][]string
-	spaces                []namespace // of names, in the order met
-	seenNames             map[nameKey]bool
-	links                 map[linkGroup][]int64
-	backs                 map[int][]int64 // by relation: the ids at the other end
-	trees                 map[string]bool
-	movers                []int64
-	owners                []int64 // of parts that operations reach
-	deleted               []int64 // assets to be brought back
-	creates               int64
+// prefetch is everything a stretch must know before its first command is checked.
+type prefetch struct {
+	locks, shares, references []int64
+	names                     map[namespace][]string
+	namespaces                []namespace // of names, in the order met
+	seenNames                 map[nameKey]bool
+	edges                     map[edgeGroup][]int64
+	reverseLinks              map[int][]int64 // by relation: the ids at the other end
+	trees                     map[string]bool
+	sources                   []int64
+	owners                    []int64 // of parts that operations reach
+	deleted                   []int64 // assets to be brought back
+	creates                   int64
 }
 
-// linkGroup is a relation (or, below zero, a multi-value scalar) from one type.
-type linkGroup struct{ code, fromType int }
+// edgeGroup is a relation (or, below zero, a multi-value scalar) from one type.
+type edgeGroup struct{ code, fromType int }
 
 // prepare resolves all references of a stretch at once, locks what it changes
 // in id order, and loads what the checks need. What it overlooks is loaded
 // when a check asks for it.
 func (r *run) prepare(ctx context.Context, commands []*Command) error {
-	w := &wants{
-		names: map[namespace][]string{}, seenNames: map[nameKey]bool{}, links: map[linkGroup][]int64{},
-		backs: map[int][]int64{}, trees: map[string]bool{},
+	w := &prefetch{
+		names: map[namespace][]string{}, seenNames: map[nameKey]bool{}, edges: map[edgeGroup][]int64{},
+		reverseLinks: map[int][]int64{}, trees: map[string]bool{},
 	}
 	for _, c := range commands {
 		r.collect(w, c)
@@ -56,28 +56,28 @@ func (r *run) prepare(ctx context.Context, commands []*Command) error {
 	if err := r.resolveNames(ctx, w); err != nil {
 		return err
 	}
-	if err := r.loadLight(ctx, r.unknown(w.shares), r.e.db.Dialect.ForShare); err != nil {
+	if err := r.loadReferences(ctx, r.unknown(w.shares), r.e.db.Dialect.ForShare); err != nil {
 		return err
 	}
-	if err := r.loadLight(ctx, r.unknown(w.lights), ""); err != nil {
+	if err := r.loadReferences(ctx, r.unknown(w.references), ""); err != nil {
 		return err
 	}
-	if err := r.loadGroups(ctx, w); err != nil {
+	if err := r.loadEdges(ctx, w); err != nil {
 		return err
 	}
 	if err := r.loadParts(ctx, w.owners, len(commands) > 1); err != nil {
 		return err
 	}
 	if len(w.deleted) > 0 {
-		if err := r.loadEndings(ctx, append(w.deleted, r.deletedParts(w.deleted)...)); err != nil {
+		if err := r.loadDeletions(ctx, append(w.deleted, r.deletedParts(w.deleted)...)); err != nil {
 			return err
 		}
 	}
-	return r.loadBehind(ctx, w.movers)
+	return r.loadDependents(ctx, w.sources)
 }
 
 // collect notes what one command needs.
-func (r *run) collect(w *wants, c *Command) {
+func (r *run) collect(w *prefetch, c *Command) {
 	t := r.s.typeOf(c)
 	id, existing := r.s.idOf(c.Target)
 	switch {
@@ -88,7 +88,7 @@ func (r *run) collect(w *wants, c *Command) {
 		}
 		if ctx, ok := r.s.idOf(c.Context); ok {
 			tr := r.e.layout.types[t]
-			w.refer(ctx, tr != nil && len(tr.sources) > 0)
+			w.addReference(ctx, tr != nil && len(tr.sources) > 0)
 		}
 	case existing:
 		w.locks = append(w.locks, id)
@@ -106,32 +106,32 @@ func (r *run) collect(w *wants, c *Command) {
 	}
 }
 
-func (w *wants) refer(id int64, share bool) {
+func (w *prefetch) addReference(id int64, share bool) {
 	if share {
 		w.shares = append(w.shares, id)
 		return
 	}
-	w.lights = append(w.lights, id)
+	w.references = append(w.references, id)
 }
 
 // collectChange notes what one change needs: the assets its values name, and
 // the links and followers of an asset that is there already.
-func (r *run) collectChange(w *wants, c *Command, t *meta.Type, a *meta.Attr, ch *Change, id int64, existing bool) {
+func (r *run) collectChange(w *prefetch, c *Command, t *meta.Type, a *meta.Attr, ch *Change, id int64, existing bool) {
 	switch a.Place.Kind {
 	case meta.InLinks:
 		if existing {
-			w.group(a.Place.Code, t, id)
+			w.addEdges(a.Place.Code, t, id)
 		}
 	case meta.InValues:
 		if existing {
-			w.group(-a.Place.Code, t, id)
+			w.addEdges(-a.Place.Code, t, id)
 		}
 	}
 	if a.Kind == meta.Rank {
 		w.trees[rankSequence(t)] = true
 	}
-	if existing && r.moves(t, a) {
-		w.movers = append(w.movers, id)
+	if existing && r.hasDependents(t, a) {
+		w.sources = append(w.sources, id)
 	}
 	if a.Kind != meta.Relation {
 		return
@@ -142,10 +142,10 @@ func (r *run) collectChange(w *wants, c *Command, t *meta.Type, a *meta.Attr, ch
 	ch.each(func(v Value) { r.collectValue(w, t, a, v) })
 }
 
-func (r *run) collectValue(w *wants, t *meta.Type, a *meta.Attr, v Value) {
+func (r *run) collectValue(w *prefetch, t *meta.Type, a *meta.Attr, v Value) {
 	if isName(v) {
 		for _, in := range namespacesOf(a) {
-			w.name(nameKey{in, v.Text})
+			w.addName(nameKey{in, v.Text})
 		}
 		return
 	}
@@ -153,10 +153,10 @@ func (r *run) collectValue(w *wants, t *meta.Type, a *meta.Attr, v Value) {
 	if !ok {
 		return
 	}
-	if heldByOther(a) {
+	if storedAtOtherEnd(a) {
 		w.locks = append(w.locks, id)
-		if r.moves(a.Related, a.Back) {
-			w.movers = append(w.movers, id)
+		if r.hasDependents(a.Related, a.Back) {
+			w.sources = append(w.sources, id)
 		}
 		return
 	}
@@ -165,41 +165,41 @@ func (r *run) collectValue(w *wants, t *meta.Type, a *meta.Attr, v Value) {
 	if tr != nil {
 		_, share = tr.sourceOf(a.Name)
 	}
-	w.refer(id, share)
+	w.addReference(id, share)
 	if a.Place.Kind == meta.InLinksBack {
-		w.backs[a.Place.Code] = append(w.backs[a.Place.Code], id)
+		w.reverseLinks[a.Place.Code] = append(w.reverseLinks[a.Place.Code], id)
 	}
 }
 
-// name notes a name to be looked up.
-func (w *wants) name(key nameKey) {
+// addName notes a name to be looked up.
+func (w *prefetch) addName(key nameKey) {
 	if w.seenNames[key] {
 		return
 	}
 	w.seenNames[key] = true
 	if w.names[key.in] == nil {
-		w.spaces = append(w.spaces, key.in)
+		w.namespaces = append(w.namespaces, key.in)
 	}
 	w.names[key.in] = append(w.names[key.in], key.name)
 }
 
 // collectOp notes the links that an operation sets, and what it reaches.
-func (r *run) collectOp(w *wants, t *meta.Type, c *Command, id int64) {
+func (r *run) collectOp(w *prefetch, t *meta.Type, c *Command, id int64) {
 	op, ok := t.Op(c.Op)
 	if !ok {
 		return
 	}
 	if op.Effect.Code != "" && !t.Secured.Self && t.Name != "Member" {
-		w.movers = append(w.movers, id)
+		w.sources = append(w.sources, id)
 	}
 	for name := range op.Effect.Set {
 		if a, ok := t.Attr(name); ok && a.Place.Kind == meta.InLinks {
-			w.group(a.Place.Code, t, id)
+			w.addEdges(a.Place.Code, t, id)
 		}
 	}
 	for _, a := range op.Needs {
 		if a.Place.Kind == meta.InLinks {
-			w.group(a.Place.Code, t, id)
+			w.addEdges(a.Place.Code, t, id)
 		}
 	}
 	if len(r.e.layout.partRules(t, op.Name)) > 0 {
@@ -208,31 +208,31 @@ func (r *run) collectOp(w *wants, t *meta.Type, c *Command, id int64) {
 	if op.Effect.Back {
 		w.deleted = append(w.deleted, id)
 		if tr := r.e.layout.types[t]; tr != nil && tr.stateAttr != nil {
-			w.group(tr.stateAttr.Place.Code, t, id)
+			w.addEdges(tr.stateAttr.Place.Code, t, id)
 		}
 	}
-	if t.Secured.Self && hides(op) {
+	if t.Secured.Self && hidesScopes(op) {
 		w.trees[t.Name] = true
 	}
 }
 
-func (w *wants) group(code int, t *meta.Type, id int64) {
-	g := linkGroup{code, t.Code}
-	w.links[g] = append(w.links[g], id)
+func (w *prefetch) addEdges(code int, t *meta.Type, id int64) {
+	g := edgeGroup{code, t.Code}
+	w.edges[g] = append(w.edges[g], id)
 }
 
-// heldByOther reports whether a relation is kept by the asset at its other
+// storedAtOtherEnd reports whether a relation is kept by the asset at its other
 // end, which therefore changes with it.
-func heldByOther(a *meta.Attr) bool {
+func storedAtOtherEnd(a *meta.Attr) bool {
 	return a.Place.Kind == meta.Reverse || a.Place.Kind == meta.InLinksBack && a.Back != nil && a.Back.ToOne()
 }
 
-// moves reports whether assets may have to follow when a changes on a t.
-func (r *run) moves(t *meta.Type, a *meta.Attr) bool {
+// hasDependents reports whether assets may have to follow when a changes on a t.
+func (r *run) hasDependents(t *meta.Type, a *meta.Attr) bool {
 	if a == nil || !a.ToOne() {
 		return false
 	}
-	if a.Place.Kind == meta.InColumn && slices.Contains(r.e.layout.followed, a.Place.Slot) {
+	if a.Place.Kind == meta.InColumn && slices.Contains(r.e.layout.copiedSlots, a.Place.Slot) {
 		return true
 	}
 	for _, c := range t.Concrete {
@@ -293,7 +293,7 @@ func (r *run) unknown(ids []int64) []int64 {
 	ids = slices.Compact(ids)
 	left := ids[:0:0]
 	for _, id := range ids {
-		if _, ok := r.known(id); !ok {
+		if _, ok := r.cached(id); !ok {
 			left = append(left, id)
 		}
 	}
@@ -302,29 +302,29 @@ func (r *run) unknown(ids []int64) []int64 {
 
 // resolveNames looks up all names of a stretch, one query per namespace
 // and attribute, and what they mean.
-func (r *run) resolveNames(ctx context.Context, w *wants) error {
-	for _, in := range w.spaces {
-		if err := r.lookup(ctx, in, w.names[in]); err != nil {
+func (r *run) resolveNames(ctx context.Context, w *prefetch) error {
+	for _, in := range w.namespaces {
+		if err := r.lookupNames(ctx, in, w.names[in]); err != nil {
 			return err
 		}
 		for _, name := range w.names[in] {
 			if meant := r.named[nameKey{in, name}]; meant.one {
-				w.lights = append(w.lights, meant.id)
+				w.references = append(w.references, meant.id)
 			}
 		}
 	}
 	return nil
 }
 
-func (r *run) loadGroups(ctx context.Context, w *wants) error {
-	for relation, ids := range w.backs {
+func (r *run) loadEdges(ctx context.Context, w *prefetch) error {
+	for relation, ids := range w.reverseLinks {
 		for _, id := range ids {
-			if t, ok := r.known(id); ok {
-				w.group(relation, t.typ, id)
+			if t, ok := r.cached(id); ok {
+				w.addEdges(relation, t.typ, id)
 			}
 		}
 	}
-	for g, ids := range w.links {
+	for g, ids := range w.edges {
 		var err error
 		slices.Sort(ids)
 		ids = slices.Compact(ids)

@@ -8,10 +8,10 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// rank carries out a change of an asset's rank: just before or after another
+// setRank carries out a change of an asset's rank: just before or after another
 // asset of its rank space, or just beside the number that one was read with.
 // The number it has already changes nothing; no other can be set.
-func (r *run) rank(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
+func (r *run) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	if a.Place.Kind != meta.InColumn {
 		return invalid(a)
 	}
@@ -19,38 +19,38 @@ func (r *run) rank(ctx context.Context, w *row, a *meta.Attr, ch *Change) error 
 		return err
 	}
 	own, _ := w.cur.slots[a.Place.Slot].(int64)
-	if ch.Near != nil {
-		near, err := r.neighbour(ctx, w, a, *ch.Near)
+	if ch.Neighbour != nil {
+		near, err := r.rankNeighbour(ctx, w, a, *ch.Neighbour)
 		if err != nil || near == w {
 			return err
 		}
 		at, _ := near.cur.slots[a.Place.Slot].(int64)
-		return r.place(ctx, w, a, at, ch.After)
+		return r.placeRank(ctx, w, a, at, ch.After)
 	}
-	said, ok := ch.single()
+	written, ok := ch.single()
 	switch {
 	case !ok || ch.Find != nil:
 		return invalid(a)
-	case said.isEmpty() && w.making():
+	case written.isEmpty() && w.creating():
 		return nil // as if it were not said: it ranks last
-	case own != 0 && storedNumber(a.Kind, said.Text) == own:
+	case own != 0 && storedNumber(a.Kind, written.Text) == own:
 		return nil // what was read is sent back
 	}
-	at, after, ok := besideRank(said)
+	at, after, ok := parseRelativeRank(written)
 	if !ok {
 		return invalid(a)
 	}
 	if at == own {
 		return nil
 	}
-	return r.place(ctx, w, a, at, after)
+	return r.placeRank(ctx, w, a, at, after)
 }
 
-var besideForm = regexp.MustCompile(`^[0-9]{1,10}[+-]$`)
+var relativeRankForm = regexp.MustCompile(`^[0-9]{1,10}[+-]$`)
 
-// besideRank reads "<rank>+", just after, and "<rank>-", just before.
-func besideRank(v Value) (at int64, after, ok bool) {
-	if v.Kind != Text || !besideForm.MatchString(v.Text) {
+// parseRelativeRank reads "<rank>+", just after, and "<rank>-", just before.
+func parseRelativeRank(v Value) (at int64, after, ok bool) {
+	if v.Kind != Text || !relativeRankForm.MatchString(v.Text) {
 		return 0, false, false
 	}
 	last := len(v.Text) - 1
@@ -58,8 +58,8 @@ func besideRank(v Value) (at int64, after, ok bool) {
 	return at, v.Text[last] == '+', err == nil && at >= 1 && at <= MaxRank
 }
 
-// neighbour finds the asset that a rank is relative to.
-func (r *run) neighbour(ctx context.Context, w *row, a *meta.Attr, v Value) (*row, error) {
+// rankNeighbour finds the asset that a rank is relative to.
+func (r *run) rankNeighbour(ctx context.Context, w *row, a *meta.Attr, v Value) (*row, error) {
 	up := w.typ.Ancestors()
 	like := &meta.Attr{Name: a.Name, On: w.typ, Declared: w.typ, Kind: meta.Relation, Related: up[len(up)-1]}
 	t, null, err := r.resolve(ctx, like, v)

@@ -15,7 +15,7 @@ import (
 
 func near(token, other string, after bool) *asset.Command {
 	c := update(token)
-	c.Changes = []asset.Change{{Name: "Order", Near: &asset.Value{Kind: asset.Text, Text: other}, After: after}}
+	c.Changes = []asset.Change{{Name: "Order", Neighbour: &asset.Value{Kind: asset.Text, Text: other}, After: after}}
 	return c
 }
 

@@ -69,13 +69,13 @@ func middle(lower, upper int64) (int64, bool) {
 // room.
 func between(lower, upper int64) (int64, bool) {
 	if lower == 0 && upper > 2*rankStep {
-		return beside(upper - rankStep), true
+		return offSequence(upper - rankStep), true
 	}
 	return middle(lower, upper)
 }
 
-// beside returns rank, or the next one when that is the sequence's.
-func beside(rank int64) int64 {
+// offSequence returns rank, or the next one when that is the sequence's.
+func offSequence(rank int64) int64 {
 	if isSequences(rank) {
 		return rank + 1
 	}

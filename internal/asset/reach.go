@@ -10,32 +10,32 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// ending is how the life of a deleted asset ended: its last version that was
+// deletion is how the life of a deleted asset ended: its last version that was
 // not deleted, and the first of those that are.
-type ending struct {
-	state       int   // before
-	last, since int64 // moments of the two versions
-	audit       int64 // of the deletion
+type deletion struct {
+	state           int   // before
+	lastLive, since int64 // moments of the two versions
+	audit           int64 // of the deletion
 }
 
-// endedWith reports whether a part was deleted with its owner: by the same
+// deletedWith reports whether a part was deleted with its owner: by the same
 // command, so in the same request and at a later moment, and not brought back
 // since. Deleted on its own before, it has an earlier moment; brought back and
 // deleted again, it lived at a later one.
-func (e *ending) endedWith(owner *ending) bool {
-	return e != nil && owner != nil && e.audit == owner.audit && e.last < owner.since && owner.since < e.since
+func (e *deletion) deletedWith(owner *deletion) bool {
+	return e != nil && owner != nil && e.audit == owner.audit && e.lastLive < owner.since && owner.since < e.since
 }
 
-// loadEndings reads how assets were deleted that are.
-func (r *run) loadEndings(ctx context.Context, ids []int64) error {
+// loadDeletions reads how assets were deleted that are.
+func (r *run) loadDeletions(ctx context.Context, ids []int64) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id int64) bool {
-		_, known := r.endings[id]
+		_, known := r.deletions[id]
 		return known
 	})
 	for len(ids) > 0 {
 		n := min(len(ids), db.MaxIn)
 		for _, id := range ids[:n] {
-			r.endings[id] = nil
+			r.deletions[id] = nil
 		}
 		in, args := db.InArgs(ids[:n])
 		ids = ids[n:]
@@ -47,12 +47,12 @@ func (r *run) loadEndings(ctx context.Context, ids []int64) error {
 		}
 		err = each(rows, func() error {
 			var id int64
-			e := &ending{}
-			if err := rows.Scan(&id, &e.state, &e.last, &e.since, &e.audit); err != nil {
+			e := &deletion{}
+			if err := rows.Scan(&id, &e.state, &e.lastLive, &e.since, &e.audit); err != nil {
 				return err
 			}
-			if old := r.endings[id]; old == nil || old.since < e.since {
-				r.endings[id] = e
+			if old := r.deletions[id]; old == nil || old.since < e.since {
+				r.deletions[id] = e
 			}
 			return nil
 		})
@@ -90,11 +90,11 @@ var errSplit = fault.Transientf(nil, "the commands reach too many assets at once
 // reach it; more than one command reaches no more than a stretch holds.
 func (r *run) loadParts(ctx context.Context, owners []int64, several bool) error {
 	owners = slices.DeleteFunc(slices.Clone(owners), func(id int64) bool {
-		done := r.withParts[id] || r.rows[id] != nil && r.rows[id].fresh
-		r.withParts[id] = true
+		done := r.partsLoaded[id] || r.rows[id] != nil && r.rows[id].isNew
+		r.partsLoaded[id] = true
 		return done
 	})
-	var pairs []following
+	var pairs []dependency
 	for len(owners) > 0 {
 		n := min(len(owners), db.MaxIn)
 		for _, p := range r.e.layout.parts {
@@ -106,30 +106,30 @@ func (r *run) loadParts(ctx context.Context, owners []int64, several bool) error
 		}
 		owners = owners[n:]
 		switch {
-		case several && len(pairs) > MaxStretch:
+		case several && len(pairs) > MaxBatch:
 			return errSplit
 		case r.e.MaxAssets > 0 && len(pairs) > r.e.MaxAssets:
-			r.over = true
+			r.overLimit = true
 			return TooManyAssets(r.e.MaxAssets)
 		}
 	}
 	ids := make([]int64, len(pairs))
 	for i, p := range pairs {
-		ids[i] = p.follower
+		ids[i] = p.dependent
 	}
 	if err := r.loadRows(ctx, slices.DeleteFunc(ids, func(id int64) bool { return r.rows[id] != nil })); err != nil {
 		return err
 	}
 	for _, p := range pairs {
-		if f := r.rows[p.follower]; f != nil {
-			r.parts[p.followed] = append(r.parts[p.followed], f)
+		if f := r.rows[p.dependent]; f != nil {
+			r.parts[p.source] = append(r.parts[p.source], f)
 		}
 	}
 	return nil
 }
 
 // partsBy finds what belongs to owners by one rule, in id order.
-func (r *run) partsBy(ctx context.Context, p partRule, owners []int64) ([]following, error) {
+func (r *run) partsBy(ctx context.Context, p partRule, owners []int64) ([]dependency, error) {
 	in, args := db.InArgs(owners)
 	at := p.relation.Place
 	query := `SELECT ` + at.Column + `, id FROM asset WHERE ` + at.Column + ` IN ` + in + ` AND type = ? ORDER BY id`
@@ -142,14 +142,14 @@ func (r *run) partsBy(ctx context.Context, p partRule, owners []int64) ([]follow
 	if err != nil {
 		return nil, err
 	}
-	var all []following
-	err = each(rows, func() error { return scanFollowing(rows, &all) })
+	var all []dependency
+	err = each(rows, func() error { return scanDependency(rows, &all) })
 	return all, err
 }
 
-// reach runs an operation on what belongs to an asset, each as a change of its
+// operateOnParts runs an operation on what belongs to an asset, each as a change of its
 // own, where its state fits; Undelete where it was deleted with the asset.
-func (r *run) reach(ctx context.Context, w *row, op *meta.Op) error {
+func (r *run) operateOnParts(ctx context.Context, w *row, op *meta.Op) error {
 	rules := r.e.layout.partRules(w.typ, op.Name)
 	if len(rules) == 0 {
 		return nil
@@ -158,7 +158,7 @@ func (r *run) reach(ctx context.Context, w *row, op *meta.Op) error {
 		return err
 	}
 	if op.Effect.Back {
-		if err := r.loadEndings(ctx, r.deletedParts([]int64{w.id})); err != nil {
+		if err := r.loadDeletions(ctx, r.deletedParts([]int64{w.id})); err != nil {
 			return err
 		}
 	}
@@ -172,10 +172,10 @@ func (r *run) reach(ctx context.Context, w *row, op *meta.Op) error {
 			if err != nil {
 				return err
 			}
-			if at != w.id || !r.goesWith(w, f, op) {
+			if at != w.id || !r.appliesToPart(w, f, op) {
 				continue
 			}
-			if err := r.carry(ctx, f, op); err != nil {
+			if err := r.operateOnPart(ctx, f, op); err != nil {
 				return err
 			}
 			if len(r.e.layout.partRules(f.typ, op.Name)) > 0 {
@@ -183,11 +183,11 @@ func (r *run) reach(ctx context.Context, w *row, op *meta.Op) error {
 			}
 		}
 	}
-	return r.reachOn(ctx, further, op)
+	return r.operateOnPartsOf(ctx, further, op)
 }
 
-// reachOn runs an operation on what belongs to assets that it has reached.
-func (r *run) reachOn(ctx context.Context, owners []*row, op *meta.Op) error {
+// operateOnPartsOf runs an operation on what belongs to assets that it has reached.
+func (r *run) operateOnPartsOf(ctx context.Context, owners []*row, op *meta.Op) error {
 	ids := make([]int64, len(owners))
 	for i, f := range owners {
 		ids[i] = f.id
@@ -196,25 +196,25 @@ func (r *run) reachOn(ctx context.Context, owners []*row, op *meta.Op) error {
 		return err
 	}
 	for _, f := range owners {
-		if err := r.reach(ctx, f, op); err != nil {
+		if err := r.operateOnParts(ctx, f, op); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// goesWith reports whether an operation on w runs on its part f, too.
-func (r *run) goesWith(w, f *row, op *meta.Op) bool {
-	if !mayRun(op, f.cur.code) {
+// appliesToPart reports whether an operation on w runs on its part f, too.
+func (r *run) appliesToPart(w, f *row, op *meta.Op) bool {
+	if !runsInState(op, f.cur.code) {
 		return false
 	}
-	return !op.Effect.Back || r.endings[f.id].endedWith(r.endings[w.id])
+	return !op.Effect.Back || r.deletions[f.id].deletedWith(r.deletions[w.id])
 }
 
-// carry does to a part what an operation does to its owner.
-func (r *run) carry(ctx context.Context, f *row, op *meta.Op) error {
+// operateOnPart does to a part what an operation does to its owner.
+func (r *run) operateOnPart(ctx context.Context, f *row, op *meta.Op) error {
 	r.touch(f)
-	r.carried++
+	r.partsTouched++
 	if op.Effect.Back {
 		if err := r.restore(ctx, f); err != nil {
 			return err
@@ -222,14 +222,14 @@ func (r *run) carry(ctx context.Context, f *row, op *meta.Op) error {
 	} else {
 		f.setState(op.Effect.To)
 	}
-	f.cur.reached = op.Name
+	f.cur.partOp = op.Name
 	return nil
 }
 
-// reachedBy reports whether an operation has been run on an asset in this
+// alreadyApplied reports whether an operation has been run on an asset in this
 // request already, with what it belongs to.
-func (r *run) reachedBy(w *row, op *meta.Op) bool {
-	return w.cur.reached == op.Name && !mayRun(op, w.cur.code)
+func (r *run) alreadyApplied(w *row, op *meta.Op) bool {
+	return w.cur.partOp == op.Name && !runsInState(op, w.cur.code)
 }
 
 // deletedParts returns those of the loaded parts of owners that are deleted.
@@ -237,7 +237,7 @@ func (r *run) deletedParts(owners []int64) []int64 {
 	var ids []int64
 	for _, id := range owners {
 		for _, f := range r.parts[id] {
-			if f.cur.code == stateDeleted && !f.fresh {
+			if f.cur.code == stateDeleted && !f.isNew {
 				ids = append(ids, f.id)
 			}
 		}
@@ -245,43 +245,43 @@ func (r *run) deletedParts(owners []int64) []int64 {
 	return ids
 }
 
-// tooMany reports whether the request has changed more assets than one may,
+// checkLimit reports whether the request has changed more assets than one may,
 // those its operations reached included.
-func (r *run) tooMany() error {
-	most, aside := r.e.MaxAssets, r.s.aside+r.aside
-	if r.over || most > 0 && aside > 0 && r.s.counted+aside > most {
+func (r *run) checkLimit() error {
+	most, aside := r.e.MaxAssets, r.s.partsChanged+r.partsChanged
+	if r.overLimit || most > 0 && aside > 0 && r.s.named+aside > most {
 		return TooManyAssets(most)
 	}
 	return nil
 }
 
-// keepReached tells the session what the run's operations reached, and which
+// recordInSession tells the session what the run's operations reached, and which
 // projects it made.
-func (r *run) keepReached() {
+func (r *run) recordInSession() {
 	for _, w := range r.made {
 		if !w.typ.Secured.Self {
 			continue
 		}
-		if r.s.planted == nil {
-			r.s.planted = map[int64]bool{}
+		if r.s.createdScopes == nil {
+			r.s.createdScopes = map[int64]bool{}
 		}
-		r.s.planted[w.id] = true
+		r.s.createdScopes[w.id] = true
 	}
-	r.s.aside += r.aside
+	r.s.partsChanged += r.partsChanged
 	for _, w := range r.changed {
-		if by := w.cur.reached; by != "" {
-			if r.s.reached == nil {
-				r.s.reached = map[int64]string{}
+		if by := w.cur.partOp; by != "" {
+			if r.s.partOps == nil {
+				r.s.partOps = map[int64]string{}
 			}
-			r.s.reached[w.id] = by
+			r.s.partOps[w.id] = by
 		} else {
-			delete(r.s.reached, w.id)
+			delete(r.s.partOps, w.id)
 		}
 	}
 }
 
-// belongs notes that an asset has come to belong to another.
-func (r *run) belongs(w *row, a *meta.Attr, to int64) {
+// notePart notes that an asset has come to belong to another.
+func (r *run) notePart(w *row, a *meta.Attr, to int64) {
 	if p := w.typ.PartOf; p.Relation == a.Name {
 		r.parts[to] = append(r.parts[to], w)
 	}

@@ -25,7 +25,7 @@ func (r *run) resolve(ctx context.Context, a *meta.Attr, v Value) (t target, nul
 	}
 	var ok bool
 	if o, perr := oid.Parse(v.Text); perr == nil {
-		t, ok, err = r.refer(ctx, Ref{OID: o})
+		t, ok, err = r.resolveRef(ctx, Ref{OID: o})
 		if err == nil && t.typ != nil && !r.visible(t) {
 			t, ok = target{}, false
 		}
@@ -35,7 +35,7 @@ func (r *run) resolve(ctx context.Context, a *meta.Attr, v Value) (t target, nul
 	} else if t, ok, err = r.byName(ctx, a, v.Text); err == nil && !ok {
 		err = unresolved(a)
 	}
-	if err == nil && (!a.Takes(t.typ) || t.gone()) {
+	if err == nil && (!a.Takes(t.typ) || t.isDeleted()) {
 		err = invalid(a)
 	}
 	return t, false, err
@@ -47,7 +47,7 @@ func (r *run) resolveAlias(ctx context.Context, a *meta.Attr, v Value) (target, 
 		return target{}, false, oid.Invalid(v.Text)
 	}
 	t, ok, err := r.find(ctx, h.ID)
-	if err == nil && (!ok || !a.Takes(t.typ) || t.gone()) {
+	if err == nil && (!ok || !a.Takes(t.typ) || t.isDeleted()) {
 		err = invalid(a)
 	}
 	return t, false, err
@@ -55,11 +55,11 @@ func (r *run) resolveAlias(ctx context.Context, a *meta.Attr, v Value) (target, 
 
 // toOne sets or clears a relation to at most one asset.
 func (r *run) toOne(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
-	said, ok := ch.single()
+	written, ok := ch.single()
 	if ch.Find != nil || !ok {
 		return invalid(a)
 	}
-	t, null, err := r.resolve(ctx, a, said)
+	t, null, err := r.resolve(ctx, a, written)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (r *run) toOne(ctx context.Context, w *row, a *meta.Attr, ch *Change) error
 // setRef points a to-one relation of a row to t, or to nothing.
 func (r *run) setRef(ctx context.Context, w *row, a *meta.Attr, t *target) error {
 	if t == nil {
-		if a.Required && !w.making() {
+		if a.Required && !w.creating() {
 			return required(a)
 		}
 	} else if err := r.checkTree(ctx, w, a, t); err != nil {
@@ -85,7 +85,7 @@ func (r *run) setRef(ctx context.Context, w *row, a *meta.Attr, t *target) error
 		}
 		if w.cur.slots[a.Place.Slot] != boxed {
 			w.setSlot(a.Place.Slot, boxed)
-			if err := r.moved(ctx, w, a, t); err != nil {
+			if err := r.refChanged(ctx, w, a, t); err != nil {
 				return err
 			}
 		}
@@ -93,7 +93,7 @@ func (r *run) setRef(ctx context.Context, w *row, a *meta.Attr, t *target) error
 		return err
 	}
 	if t != nil {
-		r.belongs(w, a, t.id)
+		r.notePart(w, a, t.id)
 	}
 	return nil
 }
@@ -114,19 +114,19 @@ func (r *run) setLink(ctx context.Context, w *row, a *meta.Attr, t *target) erro
 	if t != nil {
 		r.addLink(h, a.Place.Code, w.id, t.id, w)
 	}
-	return r.moved(ctx, w, a, t)
+	return r.refChanged(ctx, w, a, t)
 }
 
-// moved keeps what hangs on a relation that has changed: values copied over
+// refChanged keeps what hangs on a relation that has changed: values copied over
 // it, and the project tree.
-func (r *run) moved(ctx context.Context, w *row, a *meta.Attr, t *target) error {
+func (r *run) refChanged(ctx context.Context, w *row, a *meta.Attr, t *target) error {
 	if s, ok := r.e.layout.types[w.typ].sourceOf(a.Name); ok {
-		if err := r.copyFrom(ctx, w, s, t); err != nil {
+		if err := r.copySlots(ctx, w, s, t); err != nil {
 			return err
 		}
 	}
-	if w.typ.Secured.Self && a.Name == "Parent" && !w.fresh {
-		r.moveScope(w)
+	if w.typ.Secured.Self && a.Name == "Parent" && !w.isNew {
+		r.noteMovedScope(w)
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (r *run) moved(ctx context.Context, w *row, a *meta.Attr, t *target) error 
 // everything as it is.
 func (r *run) toMany(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	if ch.Find != nil {
-		return r.swap(ctx, w, a, ch)
+		return r.replaceMember(ctx, w, a, ch)
 	}
 	for _, v := range ch.Remove {
 		t, null, err := r.resolveRemoved(ctx, a, v)
@@ -144,7 +144,7 @@ func (r *run) toMany(ctx context.Context, w *row, a *meta.Attr, ch *Change) erro
 			err = invalid(a)
 		}
 		if err == nil {
-			err = r.takeOut(ctx, w, a, t)
+			err = r.removeMember(ctx, w, a, t)
 		}
 		if err != nil {
 			return err
@@ -159,7 +159,7 @@ func (r *run) toMany(ctx context.Context, w *row, a *meta.Attr, ch *Change) erro
 			err = invalid(a)
 		}
 		if err == nil {
-			err = r.putIn(ctx, w, a, t)
+			err = r.addMember(ctx, w, a, t)
 		}
 		if err != nil {
 			return err
@@ -177,8 +177,8 @@ func (r *run) resolveRemoved(ctx context.Context, a *meta.Attr, v Value) (target
 	return t, null, err
 }
 
-// swap puts one member in the place of another, where that one is a member.
-func (r *run) swap(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
+// replaceMember puts one member in the place of another, where that one is a member.
+func (r *run) replaceMember(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	old, null, err := r.resolveRemoved(ctx, a, *ch.Find)
 	if err != nil || null {
 		return err
@@ -187,18 +187,18 @@ func (r *run) swap(ctx context.Context, w *row, a *meta.Attr, ch *Change) error 
 	if err != nil {
 		return err
 	}
-	is, err := r.isIn(ctx, w, a, old)
+	is, err := r.isMember(ctx, w, a, old)
 	if err != nil || !is {
 		return err
 	}
-	if err := r.takeOut(ctx, w, a, old); err != nil || null {
+	if err := r.removeMember(ctx, w, a, old); err != nil || null {
 		return err
 	}
-	return r.putIn(ctx, w, a, next)
+	return r.addMember(ctx, w, a, next)
 }
 
-// isIn reports whether t is a member of a to-many relation of w.
-func (r *run) isIn(ctx context.Context, w *row, a *meta.Attr, t target) (bool, error) {
+// isMember reports whether t is a member of a to-many relation of w.
+func (r *run) isMember(ctx context.Context, w *row, a *meta.Attr, t target) (bool, error) {
 	switch a.Place.Kind {
 	case meta.InLinks:
 		h, err := r.linksOf(ctx, w.typ, w.id, a.Place.Code)
@@ -215,9 +215,9 @@ func (r *run) isIn(ctx context.Context, w *row, a *meta.Attr, t target) (bool, e
 	return ok && m.cur.slots[back.Place.Slot] == any(w.id), nil
 }
 
-// putIn makes t a member of a to-many relation of w.
-func (r *run) putIn(ctx context.Context, w *row, a *meta.Attr, t target) error {
-	if heldByOther(a) {
+// addMember makes t a member of a to-many relation of w.
+func (r *run) addMember(ctx context.Context, w *row, a *meta.Attr, t target) error {
+	if storedAtOtherEnd(a) {
 		m, back, err := r.otherSide(ctx, a, t)
 		if err != nil {
 			return err
@@ -235,16 +235,16 @@ func (r *run) putIn(ctx context.Context, w *row, a *meta.Attr, t target) error {
 		return err
 	}
 	r.addLink(h, relation, from, to, w)
-	return r.joined(ctx, w, relation, from, to)
+	return r.memberAdded(ctx, w, relation, from, to)
 }
 
-// takeOut ends t's membership in a to-many relation of w, if it is a member.
-func (r *run) takeOut(ctx context.Context, w *row, a *meta.Attr, t target) error {
-	is, err := r.isIn(ctx, w, a, t)
+// removeMember ends t's membership in a to-many relation of w, if it is a member.
+func (r *run) removeMember(ctx context.Context, w *row, a *meta.Attr, t target) error {
+	is, err := r.isMember(ctx, w, a, t)
 	if err != nil || !is {
 		return err
 	}
-	if heldByOther(a) {
+	if storedAtOtherEnd(a) {
 		m, back, err := r.otherSide(ctx, a, t)
 		if err != nil {
 			return err
@@ -257,8 +257,8 @@ func (r *run) takeOut(ctx context.Context, w *row, a *meta.Attr, t target) error
 	if a.Place.Kind == meta.InLinksBack {
 		from, to = t.id, w.id
 	}
-	r.endLink(r.holders[from].find(relation, to), w)
-	r.left(w, relation, from, to)
+	r.endLink(r.edgeSets[from].find(relation, to), w)
+	r.memberRemoved(w, relation, from, to)
 	return nil
 }
 
@@ -287,14 +287,14 @@ func (r *run) checkTree(ctx context.Context, w *row, a *meta.Attr, t *target) er
 	if a.Place.Kind != meta.InColumn || upTree(w.typ, a.Name) == "" {
 		return nil
 	}
-	if w.making() && !r.hasBelow(w) {
+	if w.creating() && !r.hasOtherChanges(w) {
 		return nil
 	}
-	for id := t.id; id != nobody; {
+	for id := t.id; id != noID; {
 		if id == w.id {
 			return invalid(a)
 		}
-		up, err := r.up(ctx, id, a.Place.Slot)
+		up, err := r.parentOf(ctx, id, a.Place.Slot)
 		if err != nil {
 			return err
 		}
@@ -303,22 +303,22 @@ func (r *run) checkTree(ctx context.Context, w *row, a *meta.Attr, t *target) er
 	return nil
 }
 
-// hasBelow reports whether the current command has put other assets below a
+// hasOtherChanges reports whether the current command has put other assets below a
 // row it is making.
-func (r *run) hasBelow(w *row) bool {
+func (r *run) hasOtherChanges(w *row) bool {
 	return slices.ContainsFunc(r.touched, func(o *row) bool { return o != w })
 }
 
-// up returns the id in an upward column of an asset.
-func (r *run) up(ctx context.Context, id int64, slot int) (int64, error) {
+// parentOf returns the id in an upward column of an asset.
+func (r *run) parentOf(ctx context.Context, id int64, slot int) (int64, error) {
 	if w := r.rows[id]; w != nil {
 		if up, ok := w.cur.ref(slot); ok {
 			return up, nil
 		}
-		return nobody, nil
+		return noID, nil
 	}
-	key := upKey{id, slot}
-	if up, ok := r.ups[key]; ok {
+	key := parentKey{id, slot}
+	if up, ok := r.parents[key]; ok {
 		return up, nil
 	}
 	var up *int64
@@ -327,14 +327,14 @@ func (r *run) up(ctx context.Context, id int64, slot int) (int64, error) {
 		return 0, err
 	}
 	if up != nil {
-		r.ups[key] = *up
+		r.parents[key] = *up
 		return *up, nil
 	}
-	r.ups[key] = nobody
-	return nobody, nil
+	r.parents[key] = noID
+	return noID, nil
 }
 
-type upKey struct {
+type parentKey struct {
 	id   int64
 	slot int
 }

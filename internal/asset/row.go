@@ -28,11 +28,11 @@ type state struct {
 	attrs         attrs
 	linked        bool   // links or values began or ended with this version
 	until         int64  // negative until the run is written
-	reached       string // the operation on what it belongs to that changed it last, in this request
+	partOp        string // the operation on what it belongs to that changed it last, in this request
 }
 
-// ours in createdAt and changedAt stands for the instant stamped for this run.
-const ours int64 = -1
+// batchTime in createdAt and changedAt stands for the instant stamped for this run.
+const batchTime int64 = -1
 
 // ranked stands in a slot for the nth rank, from 1, that the run takes from a
 // sequence.
@@ -53,19 +53,19 @@ type row struct {
 	typ    *meta.Type
 	cur    *state
 	before *state // while a command works on it: what it was
-	fresh  bool   // made in this run
+	isNew  bool   // made in this run
 	dirty  bool   // the command changed something
 	linked bool   // the command began or ended links or values
 	forced bool   // the command did what no column shows
 	hidden bool   // it lay in a deleted project when it was loaded
 
-	given  given  // of a fresh one, by an import
-	stored *state // as it was loaded; nil for fresh ones
-	latest *version
+	imported imported // of a fresh one, by an import
+	stored   *state   // as it was loaded; nil for fresh ones
+	latest   *version
 }
 
-// making reports whether the current command makes the asset.
-func (w *row) making() bool { return w.fresh && w.latest == nil }
+// creating reports whether the current command makes the asset.
+func (w *row) creating() bool { return w.isNew && w.latest == nil }
 
 // oid returns the asset's identity.
 func (w *row) oid() oid.OID { return oid.OID{Type: w.typ.Name, ID: w.typ.Shown(w.id)} }
@@ -109,7 +109,7 @@ func (w *row) set(a *meta.Attr, v any) {
 	case meta.InColumn:
 		w.setSlot(a.Place.Slot, v)
 	case meta.InAttrs:
-		if a.Kind == meta.Boolean && !w.making() && truth(a, w.cur.attrs.get(a)) == truth(a, v) {
+		if a.Kind == meta.Boolean && !w.creating() && truth(a, w.cur.attrs.get(a)) == truth(a, v) {
 			return
 		}
 		if w.cur.attrs.set(a.Place.Column, v) {

@@ -16,53 +16,53 @@ type run struct {
 	s *Session
 	e *Engine
 
-	rows    map[int64]*row
-	lights  map[int64]*light
-	missing map[int64]bool
-	seen    map[int64]*row // read without a lock
-	holders map[int64]*holder
-	named   map[nameKey]named
-	behind  map[int64][]*row // followers by the asset they follow
-	looked  map[int64]bool   // behind is loaded for it
-	ups     map[upKey]int64
-	locked  map[string]bool // rows of tree_lock
+	rows             map[int64]*row
+	references       map[int64]*reference
+	missing          map[int64]bool
+	reads            map[int64]*row // read without a lock
+	edgeSets         map[int64]*edgeSet
+	named            map[nameKey]named
+	dependents       map[int64][]*row // followers by the asset they follow
+	dependentsLoaded map[int64]bool   // behind is loaded for it
+	parents          map[parentKey]int64
+	locked           map[string]bool // rows of tree_lock
 
-	parts     map[int64][]*row  // by owner; only a hint: a part may have moved on
-	withParts map[int64]bool    // parts is loaded for it
-	endings   map[int64]*ending // of deleted assets; nil for one without
-	over      bool              // the request reaches more assets than one may
+	parts       map[int64][]*row    // by owner; only a hint: a part may have moved on
+	partsLoaded map[int64]bool      // parts is loaded for it
+	deletions   map[int64]*deletion // of deleted assets; nil for one without
+	overLimit   bool                // the request reaches more assets than one may
 
 	nextID int64
 
 	// What the current command has done so far.
-	touched    []*row
-	linkSteps  []linkStep
-	valueSteps []valueStep
-	ends       int // steps that end something
-	credSteps  []cred
-	roleSteps  []roleStep
-	planted    []*row
-	replanted  []*row
-	carried    int // parts that its operation reached
+	touched      []*row
+	linkSteps    []linkStep
+	valueSteps   []valueStep
+	ends         int // steps that end something
+	loginSteps   []login
+	roleSteps    []roleStep
+	newScopes    []*row
+	movedScopes  []*row
+	partsTouched int // parts that its operation reached
 
 	// What the run has done for good.
-	moments     int64
-	numbers     map[*meta.Type]int64
-	ranks       map[string]int64 // ranks taken, by sequence
-	made        []*row
-	changed     []*row
-	versions    []*version
-	closings    []closing
-	newLinks    []*link
-	endedLinks  []*link
-	newValues   []*value
-	endedValues []*value
-	creds       []cred
-	closure     []ancestry
-	relocated   []*row // projects that got another parent
-	roles       []*role
-	above       map[int64][]ancestry // the ancestors of projects made in this run
-	aside       int                  // parts that operations reached
+	moments      int64
+	numbers      map[*meta.Type]int64
+	ranks        map[string]int64 // ranks taken, by sequence
+	made         []*row
+	changed      []*row
+	versions     []*version
+	closings     []closing
+	newLinks     []*link
+	endedLinks   []*link
+	newValues    []*value
+	endedValues  []*value
+	logins       []login
+	closure      []ancestry
+	scopesMoved  []*row // projects that got another parent
+	roles        []*role
+	ancestors    map[int64][]ancestry // the ancestors of projects made in this run
+	partsChanged int                  // parts that operations reached
 }
 
 // closing ends the version that was current before the run.
@@ -70,8 +70,8 @@ type closing struct {
 	id, moment, until int64
 }
 
-// cred is a login to be set when the run is written.
-type cred struct {
+// login is a login to be set when the run is written.
+type login struct {
 	member             int64
 	typ                string
 	username, password *string
@@ -80,11 +80,11 @@ type cred struct {
 func (s *Session) newRun() *run {
 	return &run{
 		s: s, e: s.e,
-		rows: map[int64]*row{}, lights: map[int64]*light{}, missing: map[int64]bool{}, seen: map[int64]*row{},
-		holders: map[int64]*holder{}, named: map[nameKey]named{},
-		behind: map[int64][]*row{}, looked: map[int64]bool{},
-		numbers: map[*meta.Type]int64{}, ranks: map[string]int64{}, locked: map[string]bool{}, ups: map[upKey]int64{}, above: map[int64][]ancestry{},
-		parts: map[int64][]*row{}, withParts: map[int64]bool{}, endings: map[int64]*ending{},
+		rows: map[int64]*row{}, references: map[int64]*reference{}, missing: map[int64]bool{}, reads: map[int64]*row{},
+		edgeSets: map[int64]*edgeSet{}, named: map[nameKey]named{},
+		dependents: map[int64][]*row{}, dependentsLoaded: map[int64]bool{},
+		numbers: map[*meta.Type]int64{}, ranks: map[string]int64{}, locked: map[string]bool{}, parents: map[parentKey]int64{}, ancestors: map[int64][]ancestry{},
+		parts: map[int64][]*row{}, partsLoaded: map[int64]bool{}, deletions: map[int64]*deletion{},
 	}
 }
 
@@ -94,8 +94,8 @@ func (s *Session) newRun() *run {
 func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	outcomes := make([]Outcome, 0, len(commands))
 	for len(commands) > 0 {
-		n := s.stretch(commands)
-		done, err := s.runStretch(ctx, commands[:n])
+		n := s.batchLen(commands)
+		done, err := s.runBatch(ctx, commands[:n])
 		if err != nil {
 			return nil, err
 		}
@@ -105,9 +105,9 @@ func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, erro
 	return outcomes, nil
 }
 
-// runStretch runs commands together; when the database refuses what only it
+// runBatch runs commands together; when the database refuses what only it
 // can refuse, it runs them again one by one, so that only the culprit fails.
-func (s *Session) runStretch(ctx context.Context, commands []*Command) ([]Outcome, error) {
+func (s *Session) runBatch(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	outcomes, guarded, err := s.attempt(ctx, commands)
 	if errors.Is(err, errSplit) {
 		return s.halves(ctx, commands)
@@ -116,14 +116,14 @@ func (s *Session) runStretch(ctx context.Context, commands []*Command) ([]Outcom
 		return outcomes, err
 	}
 	if len(commands) == 1 {
-		unmake(commands)
-		commands[0].fate = Outcome{Err: s.refusal(commands[0], err)}
-		return []Outcome{commands[0].fate}, nil
+		resetHandles(commands)
+		commands[0].outcome = Outcome{Err: s.refusal(commands[0], err)}
+		return []Outcome{commands[0].outcome}, nil
 	}
-	unmake(commands)
+	resetHandles(commands)
 	outcomes = outcomes[:0]
 	for i := range commands {
-		one, err := s.runStretch(ctx, commands[i:i+1])
+		one, err := s.runBatch(ctx, commands[i:i+1])
 		if err != nil {
 			return nil, err
 		}
@@ -135,32 +135,32 @@ func (s *Session) runStretch(ctx context.Context, commands []*Command) ([]Outcom
 // halves runs commands that reach too much in two stretches.
 func (s *Session) halves(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	half := len(commands) / 2
-	outcomes, err := s.runStretch(ctx, commands[:half])
+	outcomes, err := s.runBatch(ctx, commands[:half])
 	if err != nil {
 		return nil, err
 	}
-	rest, err := s.runStretch(ctx, commands[half:])
+	rest, err := s.runBatch(ctx, commands[half:])
 	return append(outcomes, rest...), err
 }
 
 // attempt runs commands once, under a savepoint when the database may refuse
 // something that memory cannot know.
 func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []Outcome, guarded bool, err error) {
-	unmake(commands)
+	resetHandles(commands)
 	r := s.newRun()
 	if err := r.prepare(ctx, commands); err != nil {
 		return nil, false, err
 	}
-	if outcomes, err = r.carryOut(ctx, commands); err != nil {
+	if outcomes, err = r.execute(ctx, commands); err != nil {
 		return nil, false, err
 	}
-	if guarded = len(r.creds) > 0 || len(r.newValues) > 0; guarded {
+	if guarded = len(r.logins) > 0 || len(r.newValues) > 0; guarded {
 		err = s.tx.Savepoint(ctx, func() error { return r.write(ctx) })
 	} else {
 		err = r.write(ctx)
 	}
 	if err == nil {
-		r.keepReached()
+		r.recordInSession()
 	}
 	for i := range outcomes {
 		if o := &outcomes[i]; o.as != nil {
@@ -172,8 +172,8 @@ func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []
 	return outcomes, guarded, err
 }
 
-// unmake forgets what an attempt that was undone told the handles.
-func unmake(commands []*Command) {
+// resetHandles forgets what an attempt that was undone told the handles.
+func resetHandles(commands []*Command) {
 	for _, c := range commands {
 		if c.Self != nil {
 			c.Self.Made = false
@@ -199,29 +199,29 @@ func (s *Session) refusal(c *Command, err error) error {
 	return err
 }
 
-// carryOut checks and does every command in memory.
-func (r *run) carryOut(ctx context.Context, commands []*Command) ([]Outcome, error) {
+// execute checks and does every command in memory.
+func (r *run) execute(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(commands))
 	for i, c := range commands {
-		o := r.one(ctx, c)
+		o := r.apply(ctx, c)
 		if o.Err == nil && !o.Skipped {
-			o.Err = r.cascade(ctx)
+			o.Err = r.propagate(ctx)
 		}
 		if o.Err != nil && !isCommands(o.Err) {
 			return nil, o.Err
 		}
 		if o.Err == nil {
-			r.keep(c)
+			r.commit(c)
 			if o.about != nil {
 				o.as = o.about.cur
 			}
 		} else {
-			r.drop()
+			r.rollback()
 		}
-		if err := r.tooMany(); err != nil {
+		if err := r.checkLimit(); err != nil {
 			return nil, err
 		}
-		outcomes[i], c.fate = o, o
+		outcomes[i], c.outcome = o, o
 	}
 	return outcomes, nil
 }
@@ -236,11 +236,11 @@ func isCommands(err error) bool {
 	return false
 }
 
-func (r *run) one(ctx context.Context, c *Command) Outcome {
-	if c.Within != nil && c.Within.fate.Skipped {
+func (r *run) apply(ctx context.Context, c *Command) Outcome {
+	if c.Within != nil && c.Within.outcome.Skipped {
 		return Outcome{Skipped: true}
 	}
-	if c.Within != nil && c.Within.fate.Err != nil {
+	if c.Within != nil && c.Within.outcome.Err != nil {
 		return Outcome{Err: badToken(c.Context)}
 	}
 	switch c.Verb {
@@ -263,11 +263,11 @@ func (r *run) touch(w *row) {
 	r.touched = append(r.touched, w)
 }
 
-// keep makes what the command did final: one version, with a moment of its
+// commit makes what the command did final: one version, with a moment of its
 // own, per asset that it made or altered.
-func (r *run) keep(c *Command) {
+func (r *run) commit(c *Command) {
 	for _, w := range r.touched {
-		if w.dirty && !w.forced && !w.making() && w.cur.same(w.before) {
+		if w.dirty && !w.forced && !w.creating() && w.cur.same(w.before) {
 			w.dirty = false // changed there and back
 		}
 		if !w.dirty && !w.linked {
@@ -277,15 +277,15 @@ func (r *run) keep(c *Command) {
 		r.version(w)
 		w.before, w.dirty = nil, false
 	}
-	r.keepLinks()
+	r.commitEdges()
 	for _, w := range r.touched {
 		w.linked = false
 	}
-	r.creds = append(r.creds, r.credSteps...)
-	r.keepRoles()
-	r.keepScopes()
-	r.aside += r.carried
-	r.touched, r.credSteps, r.carried = r.touched[:0], r.credSteps[:0], 0
+	r.logins = append(r.logins, r.loginSteps...)
+	r.commitRoles()
+	r.commitScopes()
+	r.partsChanged += r.partsTouched
+	r.touched, r.loginSteps, r.partsTouched = r.touched[:0], r.loginSteps[:0], 0
 	if c.Self != nil && c.Verb == Create {
 		c.Self.Made = true
 	}
@@ -296,13 +296,13 @@ func (r *run) version(w *row) {
 	r.moments++
 	st := w.cur
 	st.moment, st.linked, st.until = -r.moments, w.linked, forever
-	st.changedAt, st.changedBy, st.audit = ours, r.s.who.Member, r.s.audit
+	st.changedAt, st.changedBy, st.audit = batchTime, r.s.who.Member, r.s.audit
 	switch {
 	case w.latest != nil:
 		w.latest.until = st.moment
-	case w.fresh:
-		st.createdMoment, st.createdAt, st.createdBy = st.moment, ours, r.s.who.Member
-		w.given.put(st)
+	case w.isNew:
+		st.createdMoment, st.createdAt, st.createdBy = st.moment, batchTime, r.s.who.Member
+		w.imported.applyTo(st)
 		r.number(w)
 		r.made = append(r.made, w)
 	default:
@@ -332,17 +332,17 @@ func (r *run) nextRank(t *meta.Type) ranked {
 	return ranked{sequence, r.ranks[sequence]}
 }
 
-// drop undoes what a failed command did in memory.
-func (r *run) drop() {
-	r.dropLinks()
+// rollback undoes what a failed command did in memory.
+func (r *run) rollback() {
+	r.rollbackEdges()
 	for _, w := range r.touched {
-		if w.before == nil || w.fresh && w.latest == nil {
+		if w.before == nil || w.isNew && w.latest == nil {
 			delete(r.rows, w.id)
-			delete(r.holders, w.id)
+			delete(r.edgeSets, w.id)
 			continue
 		}
 		w.cur, w.before, w.dirty, w.linked = w.before, nil, false, false
 	}
-	r.touched, r.credSteps, r.roleSteps = r.touched[:0], r.credSteps[:0], r.roleSteps[:0]
-	r.planted, r.replanted, r.carried = r.planted[:0], r.replanted[:0], 0
+	r.touched, r.loginSteps, r.roleSteps = r.touched[:0], r.loginSteps[:0], r.roleSteps[:0]
+	r.newScopes, r.movedScopes, r.partsTouched = r.newScopes[:0], r.movedScopes[:0], 0
 }

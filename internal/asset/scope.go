@@ -38,11 +38,11 @@ type roleStep struct {
 	by *row
 }
 
-// plantScope gives a new project its place: it is its own security scope, and
+// addScope gives a new project its place: it is its own security scope, and
 // its creator is its first member.
-func (r *run) plantScope(ctx context.Context, w *row) error {
+func (r *run) addScope(ctx context.Context, w *row) error {
 	w.setSlot(r.e.layout.scope, w.id)
-	r.planted = append(r.planted, w)
+	r.newScopes = append(r.newScopes, w)
 	if up, ok := w.typ.Attr("Parent"); ok {
 		if id, ok := w.cur.ref(up.Place.Slot); ok {
 			if _, err := r.ancestorsOf(ctx, id); err != nil {
@@ -54,7 +54,7 @@ func (r *run) plantScope(ctx context.Context, w *row) error {
 	if !ok {
 		return nil
 	}
-	h := r.holders[w.id]
+	h := r.edgeSets[w.id]
 	who := r.s.who.Member
 	if h.find(a.Place.Code, who) != nil {
 		return nil // named among its members: join has made it a member already
@@ -71,8 +71,8 @@ func (r *run) roleID(shown int64) int64 {
 	return shown
 }
 
-// moveScope notes that a project has another parent now.
-func (r *run) moveScope(w *row) { r.replanted = append(r.replanted, w) }
+// noteMovedScope notes that a project has another parent now.
+func (r *run) noteMovedScope(w *row) { r.movedScopes = append(r.movedScopes, w) }
 
 // membership returns the relation of projects to their members.
 func (r *run) membership() (*meta.Attr, bool) {
@@ -83,8 +83,8 @@ func (r *run) membership() (*meta.Attr, bool) {
 	return t.Attr("Members")
 }
 
-// joined gives a member who joins a project the default role there.
-func (r *run) joined(ctx context.Context, w *row, relation int, scope, member int64) error {
+// memberAdded gives a member who joins a project the default role there.
+func (r *run) memberAdded(ctx context.Context, w *row, relation int, scope, member int64) error {
 	if a, ok := r.membership(); !ok || a.Place.Code != relation {
 		return nil
 	}
@@ -115,15 +115,15 @@ func (r *run) defaultRole(ctx context.Context, member int64) (int64, error) {
 	return r.roleID(roleTeamMember), nil
 }
 
-// left ends the role of a member who leaves a project.
-func (r *run) left(w *row, relation int, scope, member int64) {
+// memberRemoved ends the role of a member who leaves a project.
+func (r *run) memberRemoved(w *row, relation int, scope, member int64) {
 	if a, ok := r.membership(); ok && a.Place.Code == relation {
 		r.roleSteps = append(r.roleSteps, roleStep{&role{scope: scope, member: member, end: true}, w})
 	}
 }
 
-// assign makes a member's role in a project the given one, joining it if need be.
-func (r *run) assign(ctx context.Context, w *row, scope, member, to int64, owner bool) error {
+// setRole makes a member's role in a project the given one, joining it if need be.
+func (r *run) setRole(ctx context.Context, w *row, scope, member, to int64, owner bool) error {
 	a, ok := r.membership()
 	if !ok {
 		return nil
@@ -171,7 +171,7 @@ func (r *run) hasRole(ctx context.Context, want role) (bool, error) {
 
 func (o *role) gives(want role) bool { return !o.end && o.role == want.role && o.owner == want.owner }
 
-func (r *run) keepRoles() {
+func (r *run) commitRoles() {
 	for _, s := range r.roleSteps {
 		s.since = s.by.cur.moment
 		r.roles = append(r.roles, s.role)
@@ -179,27 +179,27 @@ func (r *run) keepRoles() {
 	r.roleSteps = r.roleSteps[:0]
 }
 
-// keepScopes notes what the command did to the project tree.
-func (r *run) keepScopes() {
-	for _, w := range r.planted {
+// commitScopes notes what the command did to the project tree.
+func (r *run) commitScopes() {
+	for _, w := range r.newScopes {
 		own := []ancestry{{w.id, w.id, 0, w.cur.moment}}
 		if a, ok := w.typ.Attr("Parent"); ok {
 			if id, ok := w.cur.ref(a.Place.Slot); ok {
-				for _, up := range r.above[id] {
+				for _, up := range r.ancestors[id] {
 					own = append(own, ancestry{up.ancestor, w.id, up.depth + 1, w.cur.moment})
 				}
 			}
 		}
-		r.above[w.id] = own
+		r.ancestors[w.id] = own
 		r.closure = append(r.closure, own...)
 	}
-	r.relocated = append(r.relocated, r.replanted...)
-	r.planted, r.replanted = r.planted[:0], r.replanted[:0]
+	r.scopesMoved = append(r.scopesMoved, r.movedScopes...)
+	r.newScopes, r.movedScopes = r.newScopes[:0], r.movedScopes[:0]
 }
 
 // ancestorsOf returns a project and all above it.
 func (r *run) ancestorsOf(ctx context.Context, id int64) ([]ancestry, error) {
-	if own, ok := r.above[id]; ok {
+	if own, ok := r.ancestors[id]; ok {
 		return own, nil
 	}
 	rows, err := r.s.tx.Query(ctx, `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ?`, id, forever)
@@ -213,7 +213,7 @@ func (r *run) ancestorsOf(ctx context.Context, id int64) ([]ancestry, error) {
 		own = append(own, up)
 		return err
 	})
-	r.above[id] = own
+	r.ancestors[id] = own
 	return own, err
 }
 
@@ -254,7 +254,7 @@ func (r *run) writeMove(ctx context.Context, w *row, moment int64) error {
 	if err := r.writeAncestry(ctx, fresh); err != nil {
 		return err
 	}
-	return r.rehide(ctx, below, moment)
+	return r.hideMoved(ctx, below, moment)
 }
 
 type depthOf struct {
@@ -291,7 +291,7 @@ func (r *run) endAncestry(ctx context.Context, ancestor int64, below []depthOf, 
 		if err != nil {
 			return fmt.Errorf("end scope closure: %w", err)
 		}
-		if err := r.unhide(ctx, ancestor, in, args, moment); err != nil {
+		if err := r.showMoved(ctx, ancestor, in, args, moment); err != nil {
 			return err
 		}
 	}

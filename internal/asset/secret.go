@@ -40,18 +40,18 @@ func (e *Engine) Seal(ctx context.Context, attr string, v Value) (string, error)
 
 // secret changes a secret. It is sealed here only if that was not done before.
 func (r *run) secret(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
-	said, ok := ch.single()
-	if !ok || said.isEmpty() {
+	written, ok := ch.single()
+	if !ok || written.isEmpty() {
 		return invalid(a)
 	}
 	sealed := ch.Sealed
 	if sealed == "" && r.e.creds != nil {
 		var err error
-		if sealed, err = r.e.creds.Seal(ctx, said.Text); err != nil {
+		if sealed, err = r.e.creds.Seal(ctx, written.Text); err != nil {
 			return err
 		}
 	}
-	r.credSteps = append(r.credSteps, cred{member: w.id, typ: w.typ.Name, password: &sealed})
+	r.loginSteps = append(r.loginSteps, login{member: w.id, typ: w.typ.Name, password: &sealed})
 	w.dirty, w.forced = true, true
 	return nil
 }

@@ -20,21 +20,21 @@ const seedRequest = "00000000-0000-0000-0000-000000000000"
 // have never had, as a change of its own. What anybody has changed, deleted or
 // put in their place stays. Running it again does nothing.
 func Seed(ctx context.Context, d *db.DB, m *meta.Model) error {
-	if err := plantMissing(ctx, d, m); err != nil {
+	if err := insertMissing(ctx, d, m); err != nil {
 		return err
 	}
-	return complete(ctx, d, m)
+	return completeInstances(ctx, d, m)
 }
 
-// plantMissing inserts the well-known assets that have no row.
-func plantMissing(ctx context.Context, d *db.DB, m *meta.Model) error {
+// insertMissing inserts the well-known assets that have no row.
+func insertMissing(ctx context.Context, d *db.DB, m *meta.Model) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
 		e := &Engine{db: d, model: m, layout: newLayout(m)}
 		s := &Session{e: e, tx: tx, who: auth.System, aliases: map[string]*Handle{}}
 		r := s.newRun()
-		missing, err := r.notThere(ctx, m.Instances)
+		missing, err := r.withoutRow(ctx, m.Instances)
 		if err == nil {
-			missing, err = r.notNamed(ctx, missing)
+			missing, err = r.withoutName(ctx, missing)
 		}
 		if err != nil || len(missing) == 0 {
 			return err
@@ -43,10 +43,10 @@ func plantMissing(ctx context.Context, d *db.DB, m *meta.Model) error {
 			return err
 		}
 		for _, in := range missing { // first all rows, so that they can name each other
-			r.plant(in)
+			r.seedRow(in)
 		}
 		for _, in := range missing {
-			if err := r.fill(ctx, in); err != nil {
+			if err := r.fillInstance(ctx, in); err != nil {
 				return fmt.Errorf("%s:%d: %w", in.Type.Name, in.ID, err)
 			}
 		}
@@ -54,17 +54,17 @@ func plantMissing(ctx context.Context, d *db.DB, m *meta.Model) error {
 	})
 }
 
-// notThere returns the instances that have no row yet.
-func (r *run) notThere(ctx context.Context, all []meta.Instance) ([]meta.Instance, error) {
+// withoutRow returns the instances that have no row yet.
+func (r *run) withoutRow(ctx context.Context, all []meta.Instance) ([]meta.Instance, error) {
 	ids := make([]int64, 0, len(all))
 	for _, in := range all {
 		ids = append(ids, in.Type.Stored(in.ID))
 	}
-	if err := r.loadLight(ctx, r.unknown(ids), ""); err != nil {
+	if err := r.loadReferences(ctx, r.unknown(ids), ""); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(in meta.Instance) bool {
-		_, there := r.lights[in.Type.Stored(in.ID)]
+		_, there := r.references[in.Type.Stored(in.ID)]
 		return there
 	}), nil
 }
@@ -81,14 +81,14 @@ func seedAudit(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// plant makes the row of an instance, still without values.
-func (r *run) plant(in meta.Instance) {
+// seedRow makes the row of an instance, still without values.
+func (r *run) seedRow(in meta.Instance) {
 	id := in.Type.Stored(in.ID)
-	w := &row{id: id, typ: in.Type, fresh: true, cur: &state{
+	w := &row{id: id, typ: in.Type, isNew: true, cur: &state{
 		code: stateActive, until: forever, slots: make([]any, len(r.e.layout.slots)), linked: false,
 	}}
 	w.before = w.cur
-	r.rows[id], r.holders[id] = w, &holder{typ: in.Type.Code, fresh: true}
+	r.rows[id], r.edgeSets[id] = w, &edgeSet{typ: in.Type.Code, isNew: true}
 	r.made = append(r.made, w)
 	r.touched = append(r.touched, w)
 	delete(r.missing, id)
@@ -96,8 +96,8 @@ func (r *run) plant(in meta.Instance) {
 	r.versions = append(r.versions, w.latest)
 }
 
-// fill gives an instance its values.
-func (r *run) fill(ctx context.Context, in meta.Instance) error {
+// fillInstance gives an instance its values.
+func (r *run) fillInstance(ctx context.Context, in meta.Instance) error {
 	w := r.rows[in.Type.Stored(in.ID)]
 	for _, name := range slices.Sorted(maps.Keys(in.Attrs)) {
 		a, ok := in.Type.Attr(name)
@@ -109,19 +109,19 @@ func (r *run) fill(ctx context.Context, in meta.Instance) error {
 		}
 	}
 	if w.typ.Secured.Self {
-		if err := r.plantScope(ctx, w); err != nil {
+		if err := r.addScope(ctx, w); err != nil {
 			return err
 		}
 	}
-	return r.settleRow(ctx, w)
+	return r.deriveValues(ctx, w)
 }
 
 // writeSeed writes everything at moment 0.
 func (r *run) writeSeed(ctx context.Context) error {
-	r.credSteps = nil
-	r.keepLinks()
-	r.keepRoles()
-	r.keepScopes()
+	r.loginSteps = nil
+	r.commitEdges()
+	r.commitRoles()
+	r.commitScopes()
 	var at int64
 	if err := r.s.tx.QueryRow(ctx, `SELECT `+r.e.db.Dialect.NowMicros).Scan(&at); err != nil {
 		return err

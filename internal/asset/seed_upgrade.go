@@ -17,9 +17,9 @@ import (
 // completedComment is the ChangeComment of attributes that an upgrade fills.
 const completedComment = "Set by an upgrade: the attribute had never had a value"
 
-// notNamed leaves out the list values whose name the list has already, live or
+// withoutName leaves out the list values whose name the list has already, live or
 // deleted: whoever made one of that name, or took it away, needs no second.
-func (r *run) notNamed(ctx context.Context, missing []meta.Instance) ([]meta.Instance, error) {
+func (r *run) withoutName(ctx context.Context, missing []meta.Instance) ([]meta.Instance, error) {
 	list, ok := r.e.model.Type("List")
 	if !ok {
 		return missing, nil
@@ -60,9 +60,9 @@ func int64s(all []int) []int64 {
 	return wide
 }
 
-// complete gives well-known assets the attributes that no version of them has:
+// completeInstances gives well-known assets the attributes that no version of them has:
 // those the model got after the database was made.
-func complete(ctx context.Context, d *db.DB, m *meta.Model) error {
+func completeInstances(ctx context.Context, d *db.DB, m *meta.Model) error {
 	var lacking []*Command
 	err := d.Read(ctx, func(tx *db.Tx) (err error) {
 		lacking, err = incomplete(ctx, tx, m, "")
@@ -93,7 +93,7 @@ func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*
 	all, ids := map[int64]*Command{}, []int64(nil)
 	for _, in := range m.Instances {
 		id := in.Type.Stored(in.ID)
-		if c := completion(in); len(c.Changes) > 0 {
+		if c := completingUpdate(in); len(c.Changes) > 0 {
 			all[id] = c
 			ids = append(ids, id)
 		}
@@ -123,9 +123,9 @@ func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*
 	return commands, nil
 }
 
-// completion is an update that sets all that the model says of an asset and that
+// completingUpdate is an update that sets all that the model says of an asset and that
 // lies in its JSON object.
-func completion(in meta.Instance) *Command {
+func completingUpdate(in meta.Instance) *Command {
 	c := &Command{Verb: Update, Target: Ref{OID: oid.OID{Type: in.Type.Name, ID: in.ID}}}
 	for _, name := range slices.Sorted(maps.Keys(in.Attrs)) {
 		if a, ok := in.Type.Attr(name); ok && a.Place.Kind == meta.InAttrs {

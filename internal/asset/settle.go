@@ -6,12 +6,12 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// settleRow keeps what follows from the row's own values: the AssetState that
+// deriveValues keeps what follows from the row's own values: the AssetState that
 // goes with an attribute, and a personal note's owner.
-func (r *run) settleRow(ctx context.Context, w *row) error {
+func (r *run) deriveValues(ctx context.Context, w *row) error {
 	tr := r.e.layout.types[w.typ]
 	if tr.stateAttr != nil && (w.dirty || w.linked) {
-		if h := r.holders[w.id]; h != nil && h.has(tr.stateAttr.Place.Code) {
+		if h := r.edgeSets[w.id]; h != nil && h.has(tr.stateAttr.Place.Code) {
 			if l := h.one(tr.stateAttr.Place.Code); l != nil {
 				if code, ok := tr.states[l.to]; ok && w.cur.code < 200 {
 					w.setState(code)
@@ -19,15 +19,15 @@ func (r *run) settleRow(ctx context.Context, w *row) error {
 			}
 		}
 	}
-	if err := inOrder(w, tr); err != nil {
+	if err := checkPeriod(w, tr); err != nil {
 		return err
 	}
-	return r.personal(ctx, w)
+	return r.setPersonalTo(ctx, w)
 }
 
-// inOrder refuses an end before the beginning where the command sets one of
+// checkPeriod refuses an end before the beginning where the command sets one of
 // the two: what is out of order already may be changed in everything else.
-func inOrder(w *row, tr *typeRules) error {
+func checkPeriod(w *row, tr *typeRules) error {
 	if tr.begin == nil || tr.end == nil {
 		return nil
 	}
@@ -37,15 +37,15 @@ func inOrder(w *row, tr *typeRules) error {
 		return nil
 	}
 	for _, a := range [...]*meta.Attr{tr.begin, tr.end} {
-		if w.making() || w.cur.slots[a.Place.Slot] != w.before.slots[a.Place.Slot] {
+		if w.creating() || w.cur.slots[a.Place.Slot] != w.before.slots[a.Place.Slot] {
 			return invalid(tr.end)
 		}
 	}
 	return nil
 }
 
-// personal keeps Note.PersonalTo: the author while the note is personal.
-func (r *run) personal(ctx context.Context, w *row) error {
+// setPersonalTo keeps Note.PersonalTo: the author while the note is personal.
+func (r *run) setPersonalTo(ctx context.Context, w *row) error {
 	to, ok := w.typ.Attr("PersonalTo")
 	if !ok || !w.dirty || to.Place.Kind != meta.InLinks {
 		return nil

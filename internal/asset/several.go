@@ -8,14 +8,14 @@ import (
 	literal "github.com/alds-dev/alds/internal/value"
 )
 
-// multi adds and removes values of a multi-value scalar.
-func (r *run) multi(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
+// setValues adds and removes values of a multi-value scalar.
+func (r *run) setValues(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	h, err := r.valuesOf(ctx, w.typ, w.id, a.Place.Code)
 	if err != nil || ch.isNothing() {
 		return err
 	}
 	if ch.Find != nil {
-		return r.swapValue(w, h, a, ch)
+		return r.replaceValue(w, h, a, ch)
 	}
 	for _, v := range ch.Remove {
 		if v.isEmpty() {
@@ -27,7 +27,7 @@ func (r *run) multi(ctx context.Context, w *row, a *meta.Attr, ch *Change) error
 	}
 	for _, list := range [...][]Value{ch.Set, ch.Add} {
 		for _, v := range list {
-			if err := r.include(w, h, a, v); err != nil {
+			if err := r.addValueOnce(w, h, a, v); err != nil {
 				return err
 			}
 		}
@@ -35,8 +35,8 @@ func (r *run) multi(ctx context.Context, w *row, a *meta.Attr, ch *Change) error
 	return nil
 }
 
-// include adds one value of a multi-value scalar, unless it is there.
-func (r *run) include(w *row, h *holder, a *meta.Attr, v Value) error {
+// addValueOnce adds one value of a multi-value scalar, unless it is there.
+func (r *run) addValueOnce(w *row, h *edgeSet, a *meta.Attr, v Value) error {
 	if v.isEmpty() {
 		return invalid(a)
 	}
@@ -59,9 +59,9 @@ func checkMember(a *meta.Attr, v Value) error {
 	return nil
 }
 
-// swapValue puts one value in the place of another, where that one is; an empty
+// replaceValue puts one value in the place of another, where that one is; an empty
 // one in its place takes it away.
-func (r *run) swapValue(w *row, h *holder, a *meta.Attr, ch *Change) error {
+func (r *run) replaceValue(w *row, h *edgeSet, a *meta.Attr, ch *Change) error {
 	if ch.Find.isEmpty() {
 		return nil
 	}
@@ -76,5 +76,5 @@ func (r *run) swapValue(w *row, h *holder, a *meta.Attr, ch *Change) error {
 	if ch.Replace.isEmpty() {
 		return nil
 	}
-	return r.include(w, h, a, ch.Replace)
+	return r.addValueOnce(w, h, a, ch.Replace)
 }

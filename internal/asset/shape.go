@@ -2,10 +2,10 @@ package asset
 
 import "slices"
 
-// shape is the columns of a statement about assets: the fixed ones, and of the
+// columnSet is the columns of a statement about assets: the fixed ones, and of the
 // others those that any of its rows needs. Where a text may change, its folded
 // form does.
-type shape struct {
+type columnSet struct {
 	slots  []int
 	attrs  bool
 	folded bool
@@ -15,9 +15,9 @@ type shape struct {
 // saves less there than it costs to prepare another statement.
 const fewRows = 16
 
-// shapeOf returns the shape for n rows that need what needs says.
-func (w *writer) shapeOf(n int, needs func(i, slot int) bool, attrs func(i int) bool) shape {
-	var sh shape
+// columnsNeeded returns the shape for n rows that need what needs says.
+func (w *writer) columnsNeeded(n int, needs func(i, slot int) bool, attrs func(i int) bool) columnSet {
+	var sh columnSet
 	for slot := range w.e.layout.slots {
 		needed := n <= fewRows
 		for i := 0; i < n && !needed; i++ {
@@ -35,9 +35,9 @@ func (w *writer) shapeOf(n int, needs func(i, slot int) bool, attrs func(i int) 
 	return sh
 }
 
-// filled is the shape that holds all values of some states.
-func (w *writer) filled(n int, st func(i int) *state) shape {
-	sh := w.shapeOf(n, func(i, slot int) bool { return st(i).slots[slot] != nil }, func(i int) bool { return len(st(i).attrs) > 0 })
+// columnsFilled is the shape that holds all values of some states.
+func (w *writer) columnsFilled(n int, st func(i int) *state) columnSet {
+	sh := w.columnsNeeded(n, func(i, slot int) bool { return st(i).slots[slot] != nil }, func(i int) bool { return len(st(i).attrs) > 0 })
 	sh.folded = n <= fewRows
 	for i := 0; i < n && !sh.folded; i++ {
 		sh.folded = !w.e.layout.isPlain(st(i))
@@ -46,7 +46,7 @@ func (w *writer) filled(n int, st func(i int) *state) shape {
 }
 
 // columnsOf appends the names of a shape's columns to the fixed ones.
-func (l *layout) columnsOf(sh shape, fixed []string) []string {
+func (l *layout) columnsOf(sh columnSet, fixed []string) []string {
 	all := slices.Clone(fixed)
 	for _, slot := range sh.slots {
 		all = append(all, l.slots[slot].Name)

@@ -5,20 +5,20 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// MaxStretch bounds how many commands are held in memory between two writes.
-const MaxStretch = 5000
+// MaxBatch bounds how many commands are held in memory between two writes.
+const MaxBatch = 5000
 
-// stretch returns how many of the commands can be run together: up to the
+// batchLen returns how many of the commands can be run together: up to the
 // first that needs to see in the database what one before it did.
-func (s *Session) stretch(commands []*Command) int {
+func (s *Session) batchLen(commands []*Command) int {
 	changed := map[*meta.Type]bool{}
-	first := apart(s.typeOf(commands[0]), commands[0])
+	first := batchKey(s.typeOf(commands[0]), commands[0])
 	for i, c := range commands {
 		t := s.typeOf(c)
-		if i == MaxStretch || i > 0 && (s.alone(t, c) || apart(t, c) != first || namesAny(t, c, changed)) {
+		if i == MaxBatch || i > 0 && (s.runsAlone(t, c) || batchKey(t, c) != first || namesChanged(t, c, changed)) {
 			return i
 		}
-		if s.alone(t, c) {
+		if s.runsAlone(t, c) {
 			return 1
 		}
 		changed[t] = true
@@ -26,15 +26,15 @@ func (s *Session) stretch(commands []*Command) int {
 	return len(commands)
 }
 
-// apart names the operation of a command that runs in a stretch with its like
+// batchKey names the operation of a command that runs in a stretch with its like
 // only: what comes back has to see in the database how it was deleted, and all
 // others have to see there which projects are.
-func apart(t *meta.Type, c *Command) string {
+func batchKey(t *meta.Type, c *Command) string {
 	if t == nil || c.Verb != Operate {
 		return ""
 	}
 	op, ok := t.Op(c.Op)
-	if !ok || !op.Effect.Back && (!t.Secured.Self || !hides(op)) {
+	if !ok || !op.Effect.Back && (!t.Secured.Self || !hidesScopes(op)) {
 		return ""
 	}
 	if t.Secured.Self {
@@ -56,16 +56,16 @@ func (s *Session) typeOf(c *Command) *meta.Type {
 	return t
 }
 
-// alone reports whether a command moves a project in the tree, or an asset in
+// runsAlone reports whether a command moves a project in the tree, or an asset in
 // its rank space: what follows has to see the order it leaves. An operation
 // that looks around has to see what stands before it.
-func (s *Session) alone(t *meta.Type, c *Command) bool {
+func (s *Session) runsAlone(t *meta.Type, c *Command) bool {
 	if t != nil && c.Verb == Operate {
 		op, ok := t.Op(c.Op)
-		return ok && (lonely[op.Effect.Code] || op.Effect.When != "")
+		return ok && (needsQueries[op.Effect.Code] || op.Effect.When != "")
 	}
 	for i := range c.Changes {
-		if c.Changes[i].Near != nil || s.e.layout.ranks[c.Changes[i].Name] {
+		if c.Changes[i].Neighbour != nil || s.e.layout.ranks[c.Changes[i].Name] {
 			return true
 		}
 	}
@@ -80,9 +80,9 @@ func (s *Session) alone(t *meta.Type, c *Command) bool {
 	return false
 }
 
-// namesAny reports whether a value is a name that one of the assets changed
+// namesChanged reports whether a value is a name that one of the assets changed
 // so far could have.
-func namesAny(t *meta.Type, c *Command, changed map[*meta.Type]bool) bool {
+func namesChanged(t *meta.Type, c *Command, changed map[*meta.Type]bool) bool {
 	if t == nil {
 		return false
 	}

@@ -11,69 +11,69 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// slot is the next place in a schedule.
-type slot struct {
+// scheduleSlot is the next place in a schedule.
+type scheduleSlot struct {
 	name       string
 	begin, end time.Time // UTC, days
 }
 
-// suggest gives a new timebox one of what comes next in its schedule; nothing
+// setFromSchedule gives a new timebox one of what comes next in its schedule; nothing
 // when it has none. A timebox that says one of its days says both.
-func (m *filling) suggest(ctx context.Context, a *meta.Attr, from origin) error {
-	if from != nextName && (said(m.c, "BeginDate") || said(m.c, "EndDate")) {
+func (m *contextFill) setFromSchedule(ctx context.Context, a *meta.Attr, from origin) error {
+	if from != scheduleName && (isSet(m.c, "BeginDate") || isSet(m.c, "EndDate")) {
 		return nil
 	}
-	if m.next == nil {
+	if m.slot == nil {
 		var err error
-		if m.next, err = m.nextSlot(ctx); err != nil {
+		if m.slot, err = m.nextInSchedule(ctx); err != nil {
 			return err
 		}
 	}
 	switch {
-	case m.next.name == "":
+	case m.slot.name == "":
 		return nil
-	case from == nextName:
-		return m.setPlain(m.w, a, m.next.name)
-	case from == nextBegin:
-		return m.setPlain(m.w, a, m.next.begin.UnixMicro())
+	case from == scheduleName:
+		return m.storeScalar(m.w, a, m.slot.name)
+	case from == scheduleBegin:
+		return m.storeScalar(m.w, a, m.slot.begin.UnixMicro())
 	}
-	return m.setPlain(m.w, a, m.next.end.UnixMicro())
+	return m.storeScalar(m.w, a, m.slot.end.UnixMicro())
 }
 
-// nextSlot is what comes next in the schedule of the new timebox: it begins
+// nextInSchedule is what comes next in the schedule of the new timebox: it begins
 // when the last one has ended and the gap is over. Without a schedule it has no
 // name.
-func (m *filling) nextSlot(ctx context.Context) (*slot, error) {
+func (m *contextFill) nextInSchedule(ctx context.Context) (*scheduleSlot, error) {
 	a, ok := m.w.typ.Attr("Schedule")
 	if !ok {
-		return &slot{}, nil
+		return &scheduleSlot{}, nil
 	}
 	id, err := m.pointsTo(ctx, m.w, a)
-	if err != nil || id == nobody {
-		return &slot{}, err
+	if err != nil || id == noID {
+		return &scheduleSlot{}, err
 	}
 	schedule, ok, err := m.lock(ctx, id)
 	if err != nil || !ok {
-		return &slot{}, err
+		return &scheduleSlot{}, err
 	}
-	n, last, err := m.timeboxes(ctx, a, id)
+	n, last, err := m.countTimeboxes(ctx, a, id)
 	if err != nil {
 		return nil, err
 	}
-	next := &slot{begin: startOfToday()}
+	next := &scheduleSlot{begin: startOfToday()}
 	if n > 0 {
-		next.begin = later(time.UnixMicro(last).UTC(), schedule, "TimeboxGap")
+		next.begin = addDuration(time.UnixMicro(last).UTC(), schedule, "TimeboxGap")
 	}
-	next.end = later(next.begin, schedule, "TimeboxLength")
+	next.end = addDuration(next.begin, schedule, "TimeboxLength")
 	at, _ := schedule.typ.Attr("Name")
 	called, _ := schedule.get(at).(string)
 	next.name = called + " " + strconv.Itoa(n+1)
 	return next, nil
 }
 
-// timeboxes counts those of a schedule that are there, as the run has left them
+// countTimeboxes counts those of a schedule that are there, as the run has left them
 // so far, and tells when the last one ends.
-func (m *filling) timeboxes(ctx context.Context, schedule *meta.Attr, id int64) (n int, last int64, err error) {
+func (m *contextFill) countTimeboxes(ctx context.Context, schedule *meta.Attr, id int64) (n int, last int64, err error) {
 	end, ok := m.w.typ.Attr("EndDate")
 	if !ok {
 		return 0, 0, nil
@@ -82,7 +82,7 @@ func (m *filling) timeboxes(ctx context.Context, schedule *meta.Attr, id int64) 
 	if err != nil {
 		return 0, 0, err
 	}
-	ids = slices.DeleteFunc(m.overlaid(ids, schedule.Place.Code, id), func(timebox int64) bool {
+	ids = slices.DeleteFunc(m.withChanges(ids, schedule.Place.Code, id), func(timebox int64) bool {
 		w := m.rows[timebox]
 		if w != nil && w.cur.code < stateDeleted {
 			at, _ := w.get(end).(int64)
@@ -107,9 +107,9 @@ func (m *filling) timeboxes(ctx context.Context, schedule *meta.Attr, id int64) 
 	return n, last, nil
 }
 
-// overlaid are the ids linked to an asset after what the run has done for good:
+// withChanges are the ids linked to an asset after what the run has done for good:
 // those that the database holds, without the links that ended and with the new.
-func (r *run) overlaid(ids []int64, relation int, to int64) []int64 {
+func (r *run) withChanges(ids []int64, relation int, to int64) []int64 {
 	for _, l := range r.endedLinks {
 		if l.relation == relation && l.to == to {
 			ids = slices.DeleteFunc(ids, func(id int64) bool { return id == l.from })
@@ -123,8 +123,8 @@ func (r *run) overlaid(ids []int64, relation int, to int64) []int64 {
 	return ids
 }
 
-// later adds a duration that a schedule holds, such as "2 Weeks".
-func later(t time.Time, schedule *row, name string) time.Time {
+// addDuration adds a duration that a schedule holds, such as "2 Weeks".
+func addDuration(t time.Time, schedule *row, name string) time.Time {
 	a, ok := schedule.typ.Attr(name)
 	if !ok {
 		return t
@@ -144,12 +144,12 @@ func later(t time.Time, schedule *row, name string) time.Time {
 	return t.AddDate(0, 0, n)
 }
 
-// future gives a new asset the value of the attribute that its AssetState goes
+// setFutureState gives a new asset the value of the attribute that its AssetState goes
 // by, for an asset whose time is still to come.
-func (m *filling) future(ctx context.Context, a *meta.Attr) error {
+func (m *contextFill) setFutureState(ctx context.Context, a *meta.Attr) error {
 	for id, code := range m.e.layout.types[m.w.typ].states {
 		if code == 0 {
-			return m.point(ctx, a, id)
+			return m.setTo(ctx, a, id)
 		}
 	}
 	return nil

@@ -10,25 +10,25 @@ import (
 type origin uint8
 
 const (
-	theContext origin = iota + 1 // the context itself, in a relation
-	itsProject                   // the project the context belongs to, which a project is itself
-	itsOwn                       // what the context has under the same name
-	theCaller                    // the acting member
-	today                        // the day of the write, in UTC
-	future                       // the value that goes with AssetState Future
-	nextName                     // of the timebox's schedule: its name and the next number
-	nextBegin                    // of it: where the last timebox ended and the gap is over, else today
-	nextEnd                      // of it: its length behind nextBegin
+	contextItself origin = iota + 1 // the context itself, in a relation
+	contextScope                    // the project the context belongs to, which a project is itself
+	sameAttribute                   // what the context has under the same name
+	actingMember                    // the acting member
+	today                           // the day of the write, in UTC
+	futureState                     // the value that goes with AssetState Future
+	scheduleName                    // of the timebox's schedule: its name and the next number
+	scheduleBegin                   // of it: where the last timebox ended and the gap is over, else today
+	scheduleEnd                     // of it: its length behind nextBegin
 )
 
-// supply is one attribute that new assets get from their context when their
+// contextDefault is one attribute that new assets get from their context when their
 // command does not say it. docs/contexts.md shows the rows as a table.
-type supply struct {
-	made    []string // types of new assets, with those below them; none: every type that can have the attribute
-	in      []string // types of contexts, likewise; none: every type that fits
-	attr    string
-	from    origin
-	beneath string // only where this relation of the new asset names the context
+type contextDefault struct {
+	newTypes     []string // types of new assets, with those below them; none: every type that can have the attribute
+	contextTypes []string // types of contexts, likewise; none: every type that fits
+	attr         string
+	from         origin
+	onlyIf       string // only where this relation of the new asset names the context
 }
 
 var (
@@ -39,52 +39,52 @@ var (
 	calendars = []string{"Schedule", "Scope"}
 )
 
-// supplies are carried out in this order: what a row looks at stands above it.
+// contextDefaults are carried out in this order: what a row looks at stands above it.
 // A Theme is not the Parent of what is made near it.
-var supplies = []supply{
-	{made: planned, in: []string{"Epic"}, attr: "Super", from: theContext},
-	{made: planned, in: []string{"Epic"}, attr: "Name", from: itsOwn, beneath: "Super"},
-	{made: planned, in: []string{"Epic"}, attr: "Description", from: itsOwn, beneath: "Super"},
-	{made: []string{"Task"}, in: []string{"PrimaryWorkitem"}, attr: "Parent", from: theContext},
-	{made: []string{"Test"}, in: planned, attr: "Parent", from: theContext},
-	{made: []string{"Scope"}, in: []string{"Scope"}, attr: "Parent", from: theContext},
-	{made: []string{"Scope"}, in: []string{"Scope"}, attr: "BeginDate", from: today},
-	{attr: "Schedule", in: []string{"Schedule"}, from: theContext},
-	{made: []string{"Timebox"}, in: []string{"Scope"}, attr: "Schedule", from: itsOwn},
-	{made: []string{"Timebox"}, in: calendars, attr: "Name", from: nextName},
-	{made: []string{"Timebox"}, in: calendars, attr: "BeginDate", from: nextBegin},
-	{made: []string{"Timebox"}, in: calendars, attr: "EndDate", from: nextEnd},
-	{made: []string{"Timebox"}, in: calendars, attr: "State", from: future},
-	{made: wished, in: []string{"Request"}, attr: "Requests", from: theContext},
-	{made: wished, in: []string{"Request"}, attr: "Name", from: itsOwn},
-	{made: wished, in: []string{"Request"}, attr: "Description", from: itsOwn},
-	{made: wished, in: []string{"Request"}, attr: "RequestedBy", from: itsOwn},
-	{made: raised, in: []string{"Issue"}, attr: "Issues", from: theContext},
-	{made: raised, in: []string{"Issue"}, attr: "Name", from: itsOwn},
-	{made: raised, in: []string{"Issue"}, attr: "Description", from: itsOwn},
-	{made: []string{"Actual"}, in: []string{"Workitem"}, attr: "Workitem", from: theContext},
-	{made: []string{"Actual"}, in: []string{"Workitem"}, attr: "Team", from: itsOwn},
-	{made: []string{"Actual"}, in: []string{"Workitem"}, attr: "Timebox", from: itsOwn},
-	{made: []string{"Actual"}, in: []string{"Workitem"}, attr: "Member", from: theCaller},
-	{made: []string{"Actual"}, in: []string{"Workitem"}, attr: "Date", from: today},
-	{made: attached, attr: "Asset", from: theContext},
-	{attr: "Scope", in: []string{"Scope"}, from: theContext},
-	{attr: "Scope", from: itsProject},
+var contextDefaults = []contextDefault{
+	{newTypes: planned, contextTypes: []string{"Epic"}, attr: "Super", from: contextItself},
+	{newTypes: planned, contextTypes: []string{"Epic"}, attr: "Name", from: sameAttribute, onlyIf: "Super"},
+	{newTypes: planned, contextTypes: []string{"Epic"}, attr: "Description", from: sameAttribute, onlyIf: "Super"},
+	{newTypes: []string{"Task"}, contextTypes: []string{"PrimaryWorkitem"}, attr: "Parent", from: contextItself},
+	{newTypes: []string{"Test"}, contextTypes: planned, attr: "Parent", from: contextItself},
+	{newTypes: []string{"Scope"}, contextTypes: []string{"Scope"}, attr: "Parent", from: contextItself},
+	{newTypes: []string{"Scope"}, contextTypes: []string{"Scope"}, attr: "BeginDate", from: today},
+	{attr: "Schedule", contextTypes: []string{"Schedule"}, from: contextItself},
+	{newTypes: []string{"Timebox"}, contextTypes: []string{"Scope"}, attr: "Schedule", from: sameAttribute},
+	{newTypes: []string{"Timebox"}, contextTypes: calendars, attr: "Name", from: scheduleName},
+	{newTypes: []string{"Timebox"}, contextTypes: calendars, attr: "BeginDate", from: scheduleBegin},
+	{newTypes: []string{"Timebox"}, contextTypes: calendars, attr: "EndDate", from: scheduleEnd},
+	{newTypes: []string{"Timebox"}, contextTypes: calendars, attr: "State", from: futureState},
+	{newTypes: wished, contextTypes: []string{"Request"}, attr: "Requests", from: contextItself},
+	{newTypes: wished, contextTypes: []string{"Request"}, attr: "Name", from: sameAttribute},
+	{newTypes: wished, contextTypes: []string{"Request"}, attr: "Description", from: sameAttribute},
+	{newTypes: wished, contextTypes: []string{"Request"}, attr: "RequestedBy", from: sameAttribute},
+	{newTypes: raised, contextTypes: []string{"Issue"}, attr: "Issues", from: contextItself},
+	{newTypes: raised, contextTypes: []string{"Issue"}, attr: "Name", from: sameAttribute},
+	{newTypes: raised, contextTypes: []string{"Issue"}, attr: "Description", from: sameAttribute},
+	{newTypes: []string{"Actual"}, contextTypes: []string{"Workitem"}, attr: "Workitem", from: contextItself},
+	{newTypes: []string{"Actual"}, contextTypes: []string{"Workitem"}, attr: "Team", from: sameAttribute},
+	{newTypes: []string{"Actual"}, contextTypes: []string{"Workitem"}, attr: "Timebox", from: sameAttribute},
+	{newTypes: []string{"Actual"}, contextTypes: []string{"Workitem"}, attr: "Member", from: actingMember},
+	{newTypes: []string{"Actual"}, contextTypes: []string{"Workitem"}, attr: "Date", from: today},
+	{newTypes: attached, attr: "Asset", from: contextItself},
+	{attr: "Scope", contextTypes: []string{"Scope"}, from: contextItself},
+	{attr: "Scope", from: contextScope},
 }
 
 // attrOn returns the attribute that a row fills on a new asset of one type in
 // a context of another; false when the row is not about these types.
-func (s *supply) attrOn(made, in *meta.Type) (*meta.Attr, bool) {
+func (s *contextDefault) attrOn(made, in *meta.Type) (*meta.Attr, bool) {
 	a, ok := made.Attr(s.attr)
-	if !ok || a.ReadOnly || !amongTypes(made, s.made) || !amongTypes(in, s.in) {
+	if !ok || a.ReadOnly || !amongTypes(made, s.newTypes) || !amongTypes(in, s.contextTypes) {
 		return nil, false
 	}
 	switch s.from {
-	case theContext:
+	case contextItself:
 		return a, a.Kind == meta.Relation && a.Reaches(in)
-	case itsProject:
+	case contextScope:
 		return a, a.Place.Kind == meta.InColumn
-	case itsOwn:
+	case sameAttribute:
 		at, has := in.Attr(s.attr)
 		return a, has && at.Kind == a.Kind
 	}
@@ -107,8 +107,8 @@ func amongTypes(t *meta.Type, names []string) bool {
 // context alone: a Task its Parent, a Story below an Epic its Super, a workitem
 // in a project its Scope.
 func Implied(child, parent *meta.Type, name string) bool {
-	return slices.ContainsFunc(supplies, func(s supply) bool {
+	return slices.ContainsFunc(contextDefaults, func(s contextDefault) bool {
 		a, ok := s.attrOn(child, parent)
-		return ok && s.from == theContext && a.Name == name && a.ToOne()
+		return ok && s.from == contextItself && a.Name == name && a.ToOne()
 	})
 }

@@ -13,54 +13,54 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// need is what one run takes from the sequences once its assets are locked:
+// demand is what one run takes from the sequences once its assets are locked:
 // exactly as many moments, Numbers and ranks as it uses.
-type need struct {
+type demand struct {
 	moments int64
 	others  map[string]int64 // how far the sequences of Numbers and ranks move, by name
 }
 
-// taken is the answer: the first of each, and the instant stamped for them.
-type taken struct {
+// allocation is the answer: the first of each, and the instant stamped for them.
+type allocation struct {
 	moment int64
 	at     int64 // UTC microseconds, whole milliseconds: what ChangeDate prints is exact
 	first  map[string]int64
 }
 
-// taker lets concurrent runs of this process share one short transaction:
+// allocator lets concurrent runs of this process share one short transaction:
 // whoever comes while a take is under way waits for the next, which takes for
 // all who wait.
-type taker struct {
-	db     *db.DB
-	ranked map[string][]int64 // by sequence of ranks: the codes of the types that share it
-	mu     sync.Mutex
-	busy   bool
-	wait   []*ticket
+type allocator struct {
+	db      *db.DB
+	ranked  map[string][]int64 // by sequence of ranks: the codes of the types that share it
+	mu      sync.Mutex
+	running bool
+	waiting []*waiter
 }
 
-type ticket struct {
-	need need
-	got  taken
-	err  error
-	done chan struct{}
+type waiter struct {
+	demand demand
+	got    allocation
+	err    error
+	done   chan struct{}
 }
 
-// takeLimit bounds one take; it is not the caller's context, since others share it.
-const takeLimit = 15 * time.Second
+// allocateTimeout bounds one take; it is not the caller's context, since others share it.
+const allocateTimeout = 15 * time.Second
 
-// take returns moments, Numbers and ranks. Where the small pool must not be used
+// allocate returns moments, Numbers and ranks. Where the small pool must not be used
 // inside a transaction they come from tx.
-func (k *taker) take(ctx context.Context, tx *db.Tx, n need) (taken, error) {
+func (k *allocator) allocate(ctx context.Context, tx *db.Tx, n demand) (allocation, error) {
 	if !k.db.Dialect.SmallInside {
-		t := &ticket{need: n}
-		err := k.inTransaction(ctx, tx, []*ticket{t})
+		t := &waiter{demand: n}
+		err := k.inTransaction(ctx, tx, []*waiter{t})
 		return t.got, err
 	}
-	t := &ticket{need: n, done: make(chan struct{})}
+	t := &waiter{demand: n, done: make(chan struct{})}
 	k.mu.Lock()
-	k.wait = append(k.wait, t)
-	lead := !k.busy
-	k.busy = true
+	k.waiting = append(k.waiting, t)
+	lead := !k.running
+	k.running = true
 	k.mu.Unlock()
 	if lead {
 		go k.serve(context.WithoutCancel(ctx))
@@ -69,18 +69,18 @@ func (k *taker) take(ctx context.Context, tx *db.Tx, n need) (taken, error) {
 	case <-t.done:
 		return t.got, t.err
 	case <-ctx.Done(): // what is taken for it is left unused
-		return taken{}, db.Fault(ctx.Err())
+		return allocation{}, db.Fault(ctx.Err())
 	}
 }
 
 // serve works for all who wait until nobody does.
-func (k *taker) serve(ctx context.Context) {
+func (k *allocator) serve(ctx context.Context) {
 	for {
 		k.mu.Lock()
-		batch := k.wait
-		k.wait = nil
+		batch := k.waiting
+		k.waiting = nil
 		if len(batch) == 0 {
-			k.busy = false
+			k.running = false
 			k.mu.Unlock()
 			return
 		}
@@ -89,15 +89,15 @@ func (k *taker) serve(ctx context.Context) {
 	}
 }
 
-func (k *taker) once(ctx context.Context, batch []*ticket) {
-	ctx, cancel := context.WithTimeout(ctx, takeLimit)
+func (k *allocator) once(ctx context.Context, batch []*waiter) {
+	ctx, cancel := context.WithTimeout(ctx, allocateTimeout)
 	defer cancel()
 	take := func() error {
-		return k.db.Small(ctx, func(tx *db.Tx) error { return takeAll(ctx, tx, batch) })
+		return k.db.Small(ctx, func(tx *db.Tx) error { return advanceAll(ctx, tx, batch) })
 	}
 	err := take()
 	if errors.Is(err, errNoSequence) {
-		err = k.db.Small(ctx, func(tx *db.Tx) error { return k.begin(ctx, tx, batch) })
+		err = k.db.Small(ctx, func(tx *db.Tx) error { return k.createSequences(ctx, tx, batch) })
 		if err == nil {
 			err = take()
 		}
@@ -109,15 +109,15 @@ func (k *taker) once(ctx context.Context, batch []*ticket) {
 }
 
 // inTransaction takes within the transaction that writes.
-func (k *taker) inTransaction(ctx context.Context, tx *db.Tx, batch []*ticket) error {
-	err := tx.Savepoint(ctx, func() error { return takeAll(ctx, tx, batch) })
+func (k *allocator) inTransaction(ctx context.Context, tx *db.Tx, batch []*waiter) error {
+	err := tx.Savepoint(ctx, func() error { return advanceAll(ctx, tx, batch) })
 	if !errors.Is(err, errNoSequence) {
 		return err
 	}
-	if err := k.begin(ctx, tx, batch); err != nil {
+	if err := k.createSequences(ctx, tx, batch); err != nil {
 		return err
 	}
-	return takeAll(ctx, tx, batch)
+	return advanceAll(ctx, tx, batch)
 }
 
 // errNoSequence says that a sequence of Numbers or ranks is not there yet.
@@ -126,9 +126,9 @@ var errNoSequence = errors.New("a sequence is missing")
 // firstNumber is where the Numbers of a type start.
 const firstNumber = 1001
 
-// begin makes the sequences that are missing: Numbers from the first on, ranks
+// createSequences makes the sequences that are missing: Numbers from the first on, ranks
 // behind those in use. Where another process was faster, its row stays.
-func (k *taker) begin(ctx context.Context, tx *db.Tx, batch []*ticket) error {
+func (k *allocator) createSequences(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 	names, _ := sequencesOf(batch)
 	values := make([]int64, len(names))
 	for i, name := range names {
@@ -138,7 +138,7 @@ func (k *taker) begin(ctx context.Context, tx *db.Tx, batch []*ticket) error {
 			continue
 		}
 		var err error
-		if values[i], err = rankBegun(ctx, tx, types); err != nil {
+		if values[i], err = firstRankValue(ctx, tx, types); err != nil {
 			return err
 		}
 	}
@@ -153,9 +153,9 @@ func (k *taker) begin(ctx context.Context, tx *db.Tx, batch []*ticket) error {
 	return nil
 }
 
-// rankBegun is the value with which the sequence of ranks begins that some
+// firstRankValue is the value with which the sequence of ranks begins that some
 // types share.
-func rankBegun(ctx context.Context, tx *db.Tx, types []int64) (int64, error) {
+func firstRankValue(ctx context.Context, tx *db.Tx, types []int64) (int64, error) {
 	in, args := db.InArgs(types)
 	var used *int64
 	if err := tx.QueryRow(ctx, `SELECT MAX(order_key) FROM asset WHERE type IN `+in, args...).Scan(&used); err != nil {
@@ -172,24 +172,24 @@ func numberSequence(t *meta.Type) string { return "number:" + t.Name }
 
 // sequencesOf returns the sequences that the tickets need beside the moments, in
 // order, and how far each moves.
-func sequencesOf(batch []*ticket) (names []string, by map[string]int64) {
+func sequencesOf(batch []*waiter) (names []string, by map[string]int64) {
 	by = map[string]int64{}
 	for _, t := range batch {
-		for name, n := range t.need.others {
+		for name, n := range t.demand.others {
 			by[name] += n
 		}
 	}
 	return slices.Sorted(maps.Keys(by)), by
 }
 
-// takeAll moves the sequences once for all tickets, by one statement: the
+// advanceAll moves the sequences once for all tickets, by one statement: the
 // server locks its rows in the order of their key, in every process the same.
 // The moments are stamped with the database's clock, which never goes
 // backwards here.
-func takeAll(ctx context.Context, tx *db.Tx, batch []*ticket) error {
+func advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 	var moments int64
 	for _, t := range batch {
-		moments += t.need.moments
+		moments += t.demand.moments
 	}
 	names, by := sequencesOf(batch)
 	in, args := db.InArgsOf(append([]string{"moment"}, names...))
@@ -210,7 +210,7 @@ func takeAll(ctx context.Context, tx *db.Tx, batch []*ticket) error {
 }
 
 // handOut gives each ticket its part of what was taken.
-func handOut(ctx context.Context, tx *db.Tx, batch []*ticket, in string, args []any) error {
+func handOut(ctx context.Context, tx *db.Tx, batch []*waiter, in string, args []any) error {
 	rows, err := tx.Query(ctx, `SELECT name, value, stamped_at FROM sequence WHERE name IN `+in, args...)
 	if err != nil {
 		return fmt.Errorf("read what was taken: %w", err)
@@ -232,9 +232,9 @@ func handOut(ctx context.Context, tx *db.Tx, batch []*ticket, in string, args []
 		return fmt.Errorf("stamp moments: %w", err)
 	}
 	for _, t := range slices.Backward(batch) {
-		t.got = taken{moment: last["moment"] - t.need.moments + 1, at: at, first: make(map[string]int64, len(t.need.others))}
-		last["moment"] -= t.need.moments
-		for name, n := range t.need.others {
+		t.got = allocation{moment: last["moment"] - t.demand.moments + 1, at: at, first: make(map[string]int64, len(t.demand.others))}
+		last["moment"] -= t.demand.moments
+		for name, n := range t.demand.others {
 			last[name] -= n
 			t.got.first[name] = last[name] + 1
 		}

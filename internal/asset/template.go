@@ -28,29 +28,29 @@ func (e *Engine) Template(ctx context.Context, who auth.Actor, t *meta.Type, con
 	err := e.db.Write(ctx, func(tx *db.Tx) error {
 		r := (&Session{e: e, tx: tx, who: who, aliases: map[string]*Handle{}}).newRun()
 		c := &Command{Verb: Create, Type: t, Context: context}
-		w := r.spawn(t, nobody)
-		from, err := r.context(ctx, c)
+		w := r.newRow(t, noID)
+		from, err := r.resolveContext(ctx, c)
 		if err == nil && from.typ != nil {
-			err = r.fromContext(ctx, w, c, from)
+			err = r.fillFromContext(ctx, w, c, from)
 		}
 		if err == nil {
-			err = r.defaults(ctx, w, c)
+			err = r.setDefaults(ctx, w, c)
 		}
 		if err == nil {
-			all, err = r.given(ctx, w)
+			all, err = r.contextValues(ctx, w)
 		}
 		if err != nil {
 			return err
 		}
-		return ErrUndo
+		return ErrRollback
 	})
-	if errors.Is(err, ErrUndo) {
+	if errors.Is(err, ErrRollback) {
 		err = nil
 	}
 	return all, err
 }
 
-func (r *run) given(ctx context.Context, w *row) ([]Given, error) {
+func (r *run) contextValues(ctx context.Context, w *row) ([]Given, error) {
 	var all []Given
 	for _, a := range w.typ.Attrs {
 		if a.ReadOnly || !isStored(a) && a.Place.Kind != meta.InLinksBack {
@@ -63,7 +63,7 @@ func (r *run) given(ctx context.Context, w *row) ([]Given, error) {
 			}
 			continue
 		}
-		ids, err := r.heldBy(ctx, w, a)
+		ids, err := r.relatedIDs(ctx, w, a)
 		if err != nil {
 			return nil, err
 		}
@@ -83,8 +83,8 @@ func (r *run) given(ctx context.Context, w *row) ([]Given, error) {
 	return all, nil
 }
 
-// heldBy returns the ids that a relation of a new asset names.
-func (r *run) heldBy(ctx context.Context, w *row, a *meta.Attr) ([]int64, error) {
+// relatedIDs returns the ids that a relation of a new asset names.
+func (r *run) relatedIDs(ctx context.Context, w *row, a *meta.Attr) ([]int64, error) {
 	var ids []int64
 	switch {
 	case a.Place.Kind == meta.InLinksBack:
@@ -94,7 +94,7 @@ func (r *run) heldBy(ctx context.Context, w *row, a *meta.Attr) ([]int64, error)
 			}
 		}
 	case a.Multi:
-		for _, l := range r.holders[w.id].links {
+		for _, l := range r.edgeSets[w.id].links {
 			if l.relation == a.Place.Code && !l.ended {
 				ids = append(ids, l.to)
 			}
@@ -104,7 +104,7 @@ func (r *run) heldBy(ctx context.Context, w *row, a *meta.Attr) ([]int64, error)
 		if err != nil {
 			return nil, err
 		}
-		if id != nobody {
+		if id != noID {
 			ids = append(ids, id)
 		}
 	}

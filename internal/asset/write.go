@@ -16,12 +16,12 @@ func (r *run) write(ctx context.Context) error {
 	if r.moments == 0 {
 		return nil
 	}
-	got, err := r.takeAll(ctx)
+	got, err := r.allocate(ctx)
 	if err != nil {
 		return err
 	}
 	w := &writer{run: r, got: got, at: got.at, audit: r.s.audit, who: r.s.who.Member}
-	r.date(w)
+	r.stampVersions(w)
 	steps := []func(context.Context) error{
 		w.credentials, w.inserts, w.updates, w.closings, w.versions, w.links, w.values, w.scopes, w.hidden, w.roles,
 	}
@@ -37,17 +37,17 @@ func (r *run) write(ctx context.Context) error {
 	return nil
 }
 
-// takeAll takes what the run needs. Errors: fault.Invalid where a rank space
+// allocate takes what the run needs. Errors: fault.Invalid where a rank space
 // has no ranks left.
-func (r *run) takeAll(ctx context.Context) (taken, error) {
-	n := need{moments: r.moments, others: make(map[string]int64, len(r.numbers)+len(r.ranks))}
+func (r *run) allocate(ctx context.Context) (allocation, error) {
+	n := demand{moments: r.moments, others: make(map[string]int64, len(r.numbers)+len(r.ranks))}
 	for t, count := range r.numbers {
 		n.others[numberSequence(t)] = count
 	}
 	for sequence, count := range r.ranks {
 		n.others[sequence] = count * rankStep
 	}
-	got, err := r.e.takes.take(ctx, r.s.tx, n)
+	got, err := r.e.allocator.allocate(ctx, r.s.tx, n)
 	for sequence, count := range r.ranks {
 		if err == nil && rankAt(got.first[sequence]-1+count*rankStep) > MaxRank {
 			err = fault.Invalidf(fault.NoPlace, "the ranks are used up, %s", sequence)
@@ -59,22 +59,22 @@ func (r *run) takeAll(ctx context.Context) (taken, error) {
 // writer writes one run, its moments taken.
 type writer struct {
 	*run
-	got            taken
+	got            allocation
 	at, audit, who any // boxed once for all rows
 }
 
-// real is the moment that a run's negative one stands for.
-func (w *writer) real(moment int64) int64 {
+// moment is the moment that a run's negative one stands for.
+func (w *writer) moment(moment int64) int64 {
 	if moment < 0 {
 		return w.got.moment - moment - 1
 	}
 	return moment
 }
 
-// date gives every version of the run its true moment, Number and rank.
-func (r *run) date(w *writer) {
+// stampVersions gives every version of the run its true moment, Number and rank.
+func (r *run) stampVersions(w *writer) {
 	for _, v := range r.versions {
-		v.moment, v.createdMoment, v.until = w.real(v.moment), w.real(v.createdMoment), w.real(v.until)
+		v.moment, v.createdMoment, v.until = w.moment(v.moment), w.moment(v.createdMoment), w.moment(v.until)
 		tr := r.e.layout.types[v.row.typ]
 		if tr.order >= 0 {
 			if n, ok := v.slots[tr.order].(ranked); ok {
@@ -99,7 +99,7 @@ func numberText(prefix string, n int64) string {
 }
 
 // row appends the columns of a shape.
-func (w *writer) row(args []any, sh shape, a *row, st *state) []any {
+func (w *writer) row(args []any, sh columnSet, a *row, st *state) []any {
 	args = append(args, a.id, w.e.layout.types[a.typ].code, int64(st.code), st.moment, w.audit, st.createdMoment,
 		w.instant(st.createdAt), w.member(st.createdBy), w.instant(st.changedAt), w.member(st.changedBy))
 	for _, slot := range sh.slots {
@@ -115,7 +115,7 @@ func (w *writer) row(args []any, sh shape, a *row, st *state) []any {
 }
 
 func (w *writer) inserts(ctx context.Context) error {
-	sh := w.filled(len(w.made), func(i int) *state { return w.made[i].cur })
+	sh := w.columnsFilled(len(w.made), func(i int) *state { return w.made[i].cur })
 	var args []any
 	err := db.InsertN(ctx, w.s.tx, "asset", w.e.layout.columnsOf(sh, fixedColumns), len(w.made), func(i int) []any {
 		args = w.row(args[:0], sh, w.made[i], w.made[i].cur)
@@ -130,7 +130,7 @@ func (w *writer) inserts(ctx context.Context) error {
 // updates writes what any of the changed assets has changed, as upserts on
 // their ids.
 func (w *writer) updates(ctx context.Context) error {
-	sh := w.shapeOf(len(w.changed), func(i, slot int) bool {
+	sh := w.columnsNeeded(len(w.changed), func(i, slot int) bool {
 		return w.changed[i].cur.slots[slot] != w.changed[i].stored.slots[slot]
 	}, func(i int) bool {
 		return !slices.Equal(w.changed[i].cur.attrs, w.changed[i].stored.attrs)
@@ -155,7 +155,7 @@ func (w *writer) closings(ctx context.Context) error {
 	var ids []int64
 	var from int64
 	for _, c := range w.run.closings {
-		if until := w.real(c.until); len(w.run.closings) == 1 || until != w.rows[c.id].cur.moment {
+		if until := w.moment(c.until); len(w.run.closings) == 1 || until != w.rows[c.id].cur.moment {
 			_, err := w.s.tx.Exec(ctx, `UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, until, c.id, c.moment)
 			if err != nil {
 				return fmt.Errorf("close version: %w", err)
@@ -201,7 +201,7 @@ func (w *writer) versions(ctx context.Context) error {
 			return fmt.Errorf("insert versions: %w", err)
 		}
 	}
-	sh := w.filled(len(between), func(i int) *state { return between[i].state })
+	sh := w.columnsFilled(len(between), func(i int) *state { return between[i].state })
 	columns := append(w.e.layout.columnsOf(sh, fixedColumns), "until_moment", "linked")
 	var args []any
 	err := db.InsertN(ctx, w.s.tx, "asset_version", columns, len(between), func(i int) []any {
@@ -242,7 +242,7 @@ func (w *writer) links(ctx context.Context) error {
 		return func(i int) []any {
 			l := all[i]
 			args[0], args[1], args[2] = int64(l.relation), int64(l.fromType), l.from
-			args[3], args[4], args[5] = l.to, w.real(l.since), w.real(l.until)
+			args[3], args[4], args[5] = l.to, w.moment(l.since), w.moment(l.until)
 			return args
 		}
 	}
@@ -270,7 +270,7 @@ func (w *writer) values(ctx context.Context) error {
 		return func(i int) []any {
 			v := all[i]
 			args[0], args[1], args[2] = int64(v.attribute), int64(v.fromType), v.from
-			args[3], args[4], args[5] = folding.Of(v.text), w.real(v.since), w.real(v.until)
+			args[3], args[4], args[5] = folding.Of(v.text), w.moment(v.since), w.moment(v.until)
 			args[6] = v.text
 			return args
 		}
@@ -294,12 +294,12 @@ func (w *writer) values(ctx context.Context) error {
 // scopes writes the project tree: new projects, then moves, which have to see them.
 func (w *writer) scopes(ctx context.Context) error {
 	for i := range w.closure {
-		w.closure[i].since = w.real(w.closure[i].since)
+		w.closure[i].since = w.moment(w.closure[i].since)
 	}
 	if err := w.writeAncestry(ctx, w.closure); err != nil {
 		return err
 	}
-	for _, row := range w.relocated {
+	for _, row := range w.scopesMoved {
 		if err := w.writeMove(ctx, row, row.cur.moment); err != nil {
 			return err
 		}
@@ -316,7 +316,7 @@ func (w *writer) roles(ctx context.Context) error {
 	for all := w.run.roles; len(all) > 0; {
 		if all[0].end {
 			_, err := w.s.tx.Exec(ctx, `UPDATE scope_member SET until_moment = ? WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
-				w.real(all[0].since), all[0].scope, all[0].member, forever)
+				w.moment(all[0].since), all[0].scope, all[0].member, forever)
 			if err != nil {
 				return fmt.Errorf("end role: %w", err)
 			}
@@ -333,7 +333,7 @@ func (w *writer) roles(ctx context.Context) error {
 			if x.owner {
 				owner = 1
 			}
-			args[0], args[1], args[2], args[3], args[4], args[5] = x.scope, x.member, x.role, owner, w.real(x.since), forever
+			args[0], args[1], args[2], args[3], args[4], args[5] = x.scope, x.member, x.role, owner, w.moment(x.since), forever
 			return args
 		})
 		if err != nil {
@@ -347,14 +347,14 @@ func (w *writer) roles(ctx context.Context) error {
 // credentials sets logins, all of one member together, in order. They come
 // first: they are what the database may refuse.
 func (w *writer) credentials(ctx context.Context) error {
-	for i := 0; i < len(w.creds); {
-		c := w.creds[i]
-		for i++; i < len(w.creds) && w.creds[i].member == c.member; i++ {
-			if w.creds[i].username != nil {
-				c.username = w.creds[i].username
+	for i := 0; i < len(w.logins); {
+		c := w.logins[i]
+		for i++; i < len(w.logins) && w.logins[i].member == c.member; i++ {
+			if w.logins[i].username != nil {
+				c.username = w.logins[i].username
 			}
-			if w.creds[i].password != nil {
-				c.password = w.creds[i].password
+			if w.logins[i].password != nil {
+				c.password = w.logins[i].password
 			}
 		}
 		if w.e.creds == nil {

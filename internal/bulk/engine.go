@@ -188,7 +188,7 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *res
 		}
 		if res.cfg.atomic && res.failed > 0 {
 			res.undo()
-			return res.append(nil, e.now()), asset.ErrUndo
+			return res.append(nil, e.now()), asset.ErrRollback
 		}
 		return res.append(nil, e.now()), nil
 	})

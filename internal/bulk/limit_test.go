@@ -49,7 +49,7 @@ func TestAcrossStretches(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		e := engine(t, d)
 		const good = `{"AssetType":"Theme","Name":"T","Scope":"Scope:0"},`
-		fill := strings.Repeat(good, asset.MaxStretch-1)
+		fill := strings.Repeat(good, asset.MaxBatch-1)
 		for what, c := range map[string]struct {
 			last string
 			want []string // messages

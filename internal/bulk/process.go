@@ -96,7 +96,7 @@ func (p *processing) queue(ctx context.Context, s *step) error {
 		p.commands = append(p.commands, c)
 	}
 	p.pending = append(p.pending, s)
-	if len(p.pending) >= asset.MaxStretch { // more would not be written together, and would only take memory
+	if len(p.pending) >= asset.MaxBatch { // more would not be written together, and would only take memory
 		return p.flush(ctx)
 	}
 	return nil
@@ -115,7 +115,7 @@ func (p *processing) build(ctx context.Context, s *step) (*asset.Command, error)
 	}
 	if s.kind != kindCreate {
 		c.Type, c.Self = nil, nil
-		c.Target, c.Dead = asset.Ref{OID: s.from, Handle: s.handle}, s.dead
+		c.Target, c.TargetDeleted = asset.Ref{OID: s.from, Handle: s.handle}, s.dead
 		c.IfMoment = s.ifMoment
 	}
 	if s.context.Token != "" && strings.HasPrefix(s.context.Token, "@") {

@@ -70,7 +70,7 @@ func TestReachOfMany(t *testing.T) {
 			}
 			return string(out)
 		}
-		const tasks = asset.MaxStretch/2 + 100
+		const tasks = asset.MaxBatch/2 + 100
 		var b strings.Builder
 		for n := range 3 {
 			fmt.Fprintf(&b, `{"AssetType":"Story","Name":"S%d","Scope":"Scope:0","Children":[`, n)

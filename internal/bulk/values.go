@@ -70,7 +70,7 @@ func changeMap(ch *asset.Change, n *doc.Node, multi bool, ask subquery) error {
 	}
 	if len(n.Keys) == 1 && n.Items[0].IsScalar() && (n.Keys[0] == "Before" || n.Keys[0] == "After") {
 		v := value(&n.Items[0])
-		ch.Near, ch.After = &v, n.Keys[0] == "After"
+		ch.Neighbour, ch.After = &v, n.Keys[0] == "After"
 		return nil
 	}
 	find, replace, ok := findReplace(n)
