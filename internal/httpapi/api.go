@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	fiberlog "github.com/gofiber/fiber/v2/log"
+	"github.com/gofiber/fiber/v2/middleware/recover"
 	"github.com/valyala/fasthttp"
 
 	"github.com/alds-dev/alds/internal/admission"
@@ -91,7 +92,6 @@ type API struct {
 	log      *slog.Logger
 	m        *metrics
 	metrics  Registerer
-	table    []route
 	app      *fiber.App
 }
 
@@ -115,7 +115,6 @@ func New(e Engines, o Options) *API {
 	}
 	a.m.watch(o.Metrics, a)
 	a.metrics = o.Metrics
-	a.table = a.routes()
 	a.app = a.fiber()
 	return a
 }
@@ -145,8 +144,7 @@ func (o *Options) fill() {
 	}
 }
 
-// fiber makes the server. Routing is the table's: fiber hands every request to
-// serve.
+// fiber makes the server and its router.
 func (a *API) fiber() *fiber.App {
 	fiberlog.SetOutput(io.Discard)
 	app := fiber.New(fiber.Config{
@@ -160,10 +158,11 @@ func (a *API) fiber() *fiber.App {
 		DisablePreParseMultipartForm: true,
 		StreamRequestBody:            true, // who may not send one is refused before it is read
 		ErrorHandler:                 a.reject,
-		RequestMethods:               append(slices.Clone(fiber.DefaultMethods), methodSearch),
+		RequestMethods:               methods,
 	})
-	app.Use(a.serve)
-	// fiber answers a method it does not know with 400 before any handler runs.
+	recovering := recover.New(recover.Config{EnableStackTrace: true, StackTraceHandler: a.panicked})
+	app.Use(a.observe, recovering, wellFormed, a.normalizePath)
+	a.register(app)
 	server := app.Server()
 	server.SecureErrorLogMessage = true // no part of a request in what the library says
 	server.Logger = noLog{}
@@ -175,17 +174,23 @@ func (a *API) fiber() *fiber.App {
 			in.SetIdle()
 		}
 	}
-	known, next := app.Config().RequestMethods, server.Handler
-	server.Handler = func(f *fasthttp.RequestCtx) {
-		if slices.Contains(known, string(f.Method())) {
+	server.Handler = otherMethods(app, server.Handler)
+	return app
+}
+
+// otherMethods routes a method that fiber does not know, which it would answer
+// with 400 before any handler runs, as methodOther.
+func otherMethods(app *fiber.App, next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(f *fasthttp.RequestCtx) {
+		if slices.Contains(methods, string(f.Method())) {
 			next(f)
 			return
 		}
 		c := app.AcquireCtx(f)
 		defer app.ReleaseCtx(c)
-		_ = a.serve(c)
+		c.Method(methodOther)
+		_ = c.RestartRouting() // observe returns no error
 	}
-	return app
 }
 
 // Serve answers requests from l until Shutdown.

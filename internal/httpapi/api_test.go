@@ -130,10 +130,44 @@ func (e engines) Deliveries(_ context.Context, _ auth.Actor, id, state, page str
 	return e.say("deliveries %s %s %s", id, state, page)
 }
 
+func (e engines) ByProject(_ context.Context, _ auth.Actor, where string) ([]byte, error) {
+	return e.say("by project %s", where)
+}
+
+func (e engines) ByMember(_ context.Context, _ auth.Actor, where string) ([]byte, error) {
+	return e.say("by member %s", where)
+}
+
+func (e engines) One(_ context.Context, _ auth.Actor, tag string) ([]byte, error) {
+	return e.say("tag %s", tag)
+}
+
+func (e engines) All(context.Context, auth.Actor) ([]byte, error) { return e.say("all tags") }
+
+func (e engines) Search(_ context.Context, _ auth.Actor, term string) ([]byte, error) {
+	return e.say("search %s", term)
+}
+
+func (e engines) Merge(_ context.Context, _ auth.Actor, body []byte) ([]byte, error) {
+	return e.say("merge %s", body)
+}
+
+func (e engines) Remove(_ context.Context, _ auth.Actor, body []byte) ([]byte, error) {
+	return e.say("remove %s", body)
+}
+
+func (e engines) Template(_ context.Context, _ auth.Actor, base, typ, in string) ([]byte, error) {
+	return e.say("template %s type=%s ctx=%s", base, typ, in)
+}
+
+func (e engines) Write(_ context.Context, _ auth.Actor, w PathWrite) ([]byte, error) {
+	return e.say("write %s type=%s id=%s op=%s %s", w.Base, w.Type, w.ID, w.Op, w.Body)
+}
+
 const maxBody = 1 << 10
 
 func newAPI(e engines, log io.Writer) *API {
-	return New(Engines{Credentials: e, Bulk: e, Queries: e, Webhooks: e}, Options{
+	return New(Engines{Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Webhooks: e}, Options{
 		Instance: "alds", MaxBody: maxBody, Log: slog.New(slog.NewJSONHandler(log, nil)),
 	})
 }
@@ -159,8 +193,10 @@ func call(t *testing.T, a *API, method, path, body string, header ...string) (*h
 	return resp, string(b)
 }
 
+// TestRoutes has a case for every route, alias and method of the table.
 func TestRoutes(t *testing.T) {
-	a := newAPI(engines{}, io.Discard)
+	var log bytes.Buffer
+	a := newAPI(engines{}, &log)
 	for _, c := range []struct{ method, path, body, want string }{
 		{"POST", "/alds/api/asset", "{}", `bulk yaml=false preview=false {}`},
 		{"POST", "/alds/api/asset/", "[]", `bulk yaml=false preview=false []`},
@@ -188,6 +224,29 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/alds/rest-1.v1/Data/Story%2F12%2FName", "", `assets /alds/rest-1.v1/Data type=Story id=12 moment= attr=Name where=`},
 		{"GET", "/alds/rest-1.v1/Data/Scope/0/Workitems:Story%5BName='a/b'%5D.@Count", "", `assets /alds/rest-1.v1/Data type=Scope id=0 moment= attr=Workitems:Story[Name='a/b'].@Count where=`},
 		{"GET", "/alds/rest-1.v1/Data/Story?WHERE=A='1';B='2'&where=late", "", `assets /alds/rest-1.v1/Data type=Story id= moment= attr= where=A='1';B='2'`},
+		{"GET", "/alds/rest-1.v1/Data/Scope/0/Workitems:Story%5BName='a//b'%5D.@Count/", "", `assets /alds/rest-1.v1/Data type=Scope id=0 moment= attr=Workitems:Story[Name='a//b'].@Count where=`},
+		{"GET", "/alds/rest-1.v1/Hist/Story", "", `assets /alds/rest-1.v1/Data type=Story id= moment= attr= where=`},
+		{"GET", "/alds/rest-1.v1/New/Story?ctx=Scope:0", "", `template /alds/rest-1.v1/New type=Story ctx=Scope:0`},
+		{"POST", "/alds/rest-1.v1/Data/Story", "{}", `write /alds/rest-1.v1/Data type=Story id= op= {}`},
+		{"POST", "/alds/rest-1.v1/Data/Story/12?op=Copy", "", `write /alds/rest-1.v1/Data type=Story id=12 op=Copy `},
+		{"POST", "/alds/rest-1.v1/Data/Story/12/99", "{}", `write /alds/rest-1.v1/Data type=Story id=12 op= {}`},
+		{"GET", "/alds/rest-1.oauth.v1/Data/Story", "", `assets /alds/rest-1.oauth.v1/Data type=Story id= moment= attr= where=`},
+		{"GET", "/alds/rest-1.oauth.v1/Data/Story/12/Name", "", `assets /alds/rest-1.oauth.v1/Data type=Story id=12 moment= attr=Name where=`},
+		{"GET", "/alds/rest-1.oauth.v1/Hist/Story", "", `assets /alds/rest-1.oauth.v1/Data type=Story id= moment= attr= where=`},
+		{"GET", "/alds/rest-1.oauth.v1/Hist/Story/7", "", `assets /alds/rest-1.oauth.v1/Data type=Story id=7 moment= attr= where=`},
+		{"GET", "/alds/rest-1.oauth.v1/New/Story", "", `template /alds/rest-1.oauth.v1/New type=Story ctx=`},
+		{"POST", "/alds/rest-1.oauth.v1/Data/Story", "{}", `write /alds/rest-1.oauth.v1/Data type=Story id= op= {}`},
+		{"POST", "/alds/rest-1.oauth.v1/Data/Story/12", "{}", `write /alds/rest-1.oauth.v1/Data type=Story id=12 op= {}`},
+		{"POST", "/alds/rest-1.oauth.v1/Data/Story/12/99", "{}", `write /alds/rest-1.oauth.v1/Data type=Story id=12 op= {}`},
+		{"GET", "/alds/query.legacy.v1", "{}", `rows yaml=false {}`},
+		{"SEARCH", "/alds/query.legacy.v1", "{}", `rows yaml=false {}`},
+		{"GET", "/alds/api/projectroles/byproject?where=ID='Scope:0'", "", `by project ID='Scope:0'`},
+		{"GET", "/alds/api/ProjectRoles/ByMember?where=Name='x'", "", `by member Name='x'`},
+		{"GET", "/alds/api/tags?tag='UX'", "", `tag UX`},
+		{"GET", "/alds/api/tags/all", "", `all tags`},
+		{"GET", "/alds/api/tags/command/search?term=u", "", `search u`},
+		{"POST", "/alds/api/tags/command/merge", "{}", `merge {}`},
+		{"POST", "/alds/api/tags/command/remove", "{}", `remove {}`},
 		{"GET", "/alds/api/webhook?page=5,10", "", `list 5,10`},
 		{"POST", "/alds/api/webhook", "{}", `create {}`},
 		{"POST", "/alds/api/webhook/7", "{}", `update 7 {}`},
@@ -204,6 +263,24 @@ func TestRoutes(t *testing.T) {
 		}
 		if ct := resp.Header.Get("Content-Type"); ct != "application/json" {
 			t.Errorf("%s %s: Content-Type %q", c.method, c.path, ct)
+		}
+	}
+	for _, r := range Routes() {
+		for _, m := range r.Methods {
+			if !strings.Contains(log.String(), fmt.Sprintf(`"method":%q,"route":%q`, m, r.Path)) {
+				t.Errorf("%s %s has no case", m, r.Path)
+			}
+		}
+	}
+}
+
+// TestFixedSegments: normalizePath removes empty segments from all of a route
+// but its last parameter.
+func TestFixedSegments(t *testing.T) {
+	for _, r := range Routes() {
+		fixed, _, _ := strings.Cut(r.Path, "/*")
+		if n := strings.Count(fixed, "/") + 1; n > fixedSegments {
+			t.Errorf("%s has %d segments, more than %d", r.Path, n, fixedSegments)
 		}
 	}
 }

@@ -36,8 +36,8 @@ var (
 	errCutOff   = errors.New("the body could not be read")
 )
 
-// incoming is the body of a request while it comes in.
-type incoming struct {
+// requestBody is the body of a request while it comes in.
+type requestBody struct {
 	stream io.Reader // nil: there is none
 	conn   net.Conn
 	length int // announced; -1: unknown until its end
@@ -46,9 +46,9 @@ type incoming struct {
 	patience time.Duration
 }
 
-// incoming returns the body of a request, of which nothing is read yet.
-func (a *API) incoming(c *fiber.Ctx) *incoming {
-	in := &incoming{
+// requestBody returns the body of a request, of which nothing is read yet.
+func (a *API) requestBody(c *fiber.Ctx) *requestBody {
+	in := &requestBody{
 		stream: c.Context().RequestBodyStream(), conn: c.Context().Conn(), length: c.Request().Header.ContentLength(),
 		patience: a.patience,
 	}
@@ -58,7 +58,7 @@ func (a *API) incoming(c *fiber.Ctx) *incoming {
 
 // read reads the body, at most limit bytes, taking what it needs from hold.
 // Errors: errTooLarge, errTooSlow, errCutOff; those of the hold.
-func (in *incoming) read(limit int, hold *memory.Hold) ([]byte, error) {
+func (in *requestBody) read(limit int, hold *memory.Hold) ([]byte, error) {
 	if in.stream == nil {
 		return nil, nil
 	}
@@ -75,7 +75,7 @@ func (in *incoming) read(limit int, hold *memory.Hold) ([]byte, error) {
 
 // skip gets rid of a body that nobody reads. What has not come yet is not waited
 // for: the connection ends after the answer.
-func (in *incoming) skip(c *fiber.Ctx) {
+func (in *requestBody) skip(c *fiber.Ctx) {
 	if in.whole {
 		return
 	}
@@ -99,7 +99,7 @@ func closeAfter(c *fiber.Ctx) {
 
 // paced is a body that must not come too slowly.
 type paced struct {
-	in    *incoming
+	in    *requestBody
 	began time.Time
 	n     int
 }

@@ -44,13 +44,13 @@ func (a *API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, 
 	if !done.Done {
 		r.status = http.StatusAccepted
 	}
-	r.said = append(r.said, [2]string{"Preference-Applied", respondAsync}, [2]string{"Location", r.base + "/" + done.ID})
+	r.headers = append(r.headers, [2]string{"Preference-Applied", respondAsync}, [2]string{"Location", r.base + "/" + done.ID})
 	return done.Body, nil
 }
 
 // bulkProgress serves GET api/asset/<requestId>. Spec: interface 2.5.
 func (a *API) bulkProgress(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return a.bulk.Progress(ctx, who, r.taken["requestId"])
+	return a.bulk.Progress(ctx, who, r.param("requestId"))
 }
 
 // respondAsync is the preference that asks for an answer before the work is done.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"github.com/alds-dev/alds/internal/fault"
 )
@@ -13,7 +14,14 @@ import (
 // wellFormed refuses what the HTTP library takes and other servers on the way
 // may take in another way. Errors: fault.Invalid.
 func wellFormed(c *fiber.Ctx) error {
-	h := &c.Request().Header
+	if err := malformed(&c.Request().Header); err != nil {
+		closeAfter(c)
+		return err
+	}
+	return c.Next()
+}
+
+func malformed(h *fasthttp.RequestHeader) error {
 	switch {
 	case h.IsHTTP11() && len(h.Host()) == 0:
 		return fault.Invalidf(fault.NoPlace, "The request has no Host")

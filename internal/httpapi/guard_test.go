@@ -109,7 +109,7 @@ func sendRaw(t *testing.T, url, text string) (answer string, status int) {
 // TestPagesOfOthersWriteNothing sends what a browser sends for a page.
 func TestPagesOfOthersWriteNothing(t *testing.T) {
 	a := New(Engines{Credentials: engines{}, Bulk: engines{}, Queries: engines{}, Webhooks: engines{}},
-		Options{Public: "https://alds.example.org/alds", Log: newAPI(engines{}, io.Discard).log})
+		Options{Instance: "alds", Public: "https://alds.example.org/alds", Log: newAPI(engines{}, io.Discard).log})
 	const js, text, form = "application/json", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded"
 	for _, c := range []struct {
 		path, media, origin, site string
@@ -140,7 +140,6 @@ func TestPagesOfOthersWriteNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.instance = "alds"
 		req.SetBasicAuth("admin", "a:b")
 		for name, value := range map[string]string{"Content-Type": c.media, "Origin": c.origin, "Sec-Fetch-Site": c.site} {
 			if value != "" {

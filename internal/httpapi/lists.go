@@ -21,19 +21,6 @@ type Tags interface {
 	Remove(ctx context.Context, who auth.Actor, body []byte) ([]byte, error)
 }
 
-// listRoutes are the routes of roles and tags.
-func (a *API) listRoutes() []route {
-	return []route{
-		{methods: get, path: "api/ProjectRoles/ByProject", run: a.rolesByProject},
-		{methods: get, path: "api/ProjectRoles/ByMember", run: a.rolesByMember},
-		{methods: get, path: "api/tags", run: a.tag},
-		{methods: get, path: "api/tags/all", run: a.allTags},
-		{methods: get, path: "api/tags/command/search", run: a.searchTags},
-		{methods: post, path: "api/tags/command/merge", run: a.mergeTags},
-		{methods: post, path: "api/tags/command/remove", run: a.removeTags},
-	}
-}
-
 func (a *API) rolesByProject(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	return a.roles.ByProject(ctx, who, r.params["where"])
 }

@@ -18,13 +18,13 @@ const refusalPause = time.Second
 // holdBack ends the work of a request that is refused and waits with the answer,
 // unless the request has waited long enough. Meanwhile it holds nothing, and its
 // connection may be closed to make room for another.
-func (a *API) holdBack(c *fiber.Ctx, v *visit) {
-	v.work.end()
+func (a *API) holdBack(c *fiber.Ctx, x *exchange) {
+	x.release()
 	if conn, ok := c.Context().Conn().(*inbound.Conn); ok {
 		conn.SetIdle()
 		defer conn.SetBusy()
 	}
-	time.Sleep(a.pause - time.Since(v.began))
+	time.Sleep(a.pause - time.Since(x.began))
 }
 
 // refusalLines is how many refusals for too much load are logged in a second.

@@ -18,7 +18,7 @@ func (a *API) runQuery(ctx context.Context, who auth.Actor, r *request) ([]byte,
 	}
 	answer, err := a.queries.Rows(ctx, who, d)
 	if len(answer.Result) > 0 && err == nil {
-		r.said = append(r.said, [2]string{headerResult, string(answer.Result)})
+		r.headers = append(r.headers, [2]string{headerResult, string(answer.Result)})
 	}
 	r.stream = answer.Stream
 	return answer.Body, err

@@ -51,8 +51,8 @@ func (p Params) flag(name string) (bool, error) {
 
 // request is what handlers see of an HTTP request.
 type request struct {
-	base     string // what hrefs start with, such as /alds/rest-1.v1/Data
-	taken    map[string]string
+	base     string                   // what hrefs start with, such as /alds/rest-1.v1/Data
+	param    func(name string) string // of the path
 	params   Params
 	yamlType bool
 	raw      []byte // as received
@@ -60,7 +60,7 @@ type request struct {
 	maxBody  int
 	hold     *memory.Hold
 	ifMatch  string
-	said     [][2]string // headers of the answer
+	headers  [][2]string // of the answer
 	stream   Stream      // makes the answer, when set
 	key      string      // Idempotency-Key
 	later    bool        // Prefer: respond-async
@@ -69,10 +69,10 @@ type request struct {
 
 // newRequest takes a request apart, but for its body. Errors: fault.Invalid for
 // a parameter or a key that is no text.
-func (a *API) newRequest(c *fiber.Ctx, r *route, taken map[string]string) (*request, error) {
+func (a *API) newRequest(c *fiber.Ctx, base string) (*request, error) {
 	h := &c.Request().Header
 	req := &request{
-		base: a.base(r), taken: taken, params: paramsOf(c.Request().URI().QueryArgs()),
+		base: base, param: func(name string) string { return strings.Clone(c.Params(name)) }, params: paramsOf(c.Request().URI().QueryArgs()),
 		yamlType: strings.Contains(strings.ToLower(string(h.ContentType())), "yaml"),
 		encoding: strings.ToLower(strings.TrimSpace(string(h.ContentEncoding()))),
 		maxBody:  a.maxBody,

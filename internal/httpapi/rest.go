@@ -31,13 +31,13 @@ func (a *API) readHistory(ctx context.Context, who auth.Actor, r *request) ([]by
 func pathRead(r *request) PathRead {
 	p := PathRead{Base: r.base, Params: r.params}
 	rest := ""
-	if typ, oid, ok := strings.Cut(r.taken["type"], ":"); ok {
+	if typ, oid, ok := strings.Cut(r.param("type"), ":"); ok {
 		p.Type = typ
 		p.ID, p.Moment, _ = strings.Cut(oid, ":")
-		rest = joined(r.taken["id"], r.taken["attr"])
+		rest = joined(r.param("id"), r.param("+"))
 	} else {
-		p.Type, p.ID = r.taken["type"], r.taken["id"]
-		rest = r.taken["attr"]
+		p.Type, p.ID = r.param("type"), r.param("id")
+		rest = r.param("+")
 	}
 	if p.Moment == "" {
 		if first, more, _ := strings.Cut(rest, "/"); isDigits(first) {

@@ -3,165 +3,184 @@ package httpapi
 import (
 	"context"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
+	"github.com/gofiber/fiber/v2"
+
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/fault"
 )
 
 // handler makes one call to an engine and returns the JSON to answer with.
-type handler func(ctx context.Context, who auth.Actor, r *request) ([]byte, error)
+type handler func(a *API, ctx context.Context, who auth.Actor, r *request) ([]byte, error)
 
-// route is one line of the surface. In a path, :name takes one segment and
-// *name all that is left.
-type route struct {
-	methods []string
-	path    string
-	run     handler
-	parts   []string // path, split
+// Route is one line of the interface.
+type Route struct {
+	Methods []string
+	Path    string // below the instance; :name is one segment, *name all that is left
+	Alias   bool   // another spelling of a route above, for existing clients
+	handle  handler
 }
 
+// The methods that the router knows. methodOther stands for all others, none of
+// which any route has.
 const (
 	methodGet    = "GET"
 	methodPost   = "POST"
 	methodSearch = "SEARCH"
+	methodOther  = "OTHER"
 )
 
 var (
-	get   = []string{methodGet}
-	post  = []string{methodPost}
-	query = []string{methodPost, methodGet, methodSearch}
+	get     = []string{methodGet}
+	post    = []string{methodPost}
+	query   = []string{methodPost, methodGet, methodSearch}
+	anyPath = []string{methodGet, methodPost} // what a path without a route allows
+	methods = []string{methodGet, methodPost, methodSearch, methodOther}
 )
 
-// routes is the whole surface, below the instance segment.
-func (a *API) routes() []route {
-	table := []route{
-		{methods: post, path: "api/asset", run: a.runBulk},
-		{methods: get, path: "api/asset/:requestId", run: a.bulkProgress},
-		{methods: query, path: "query.v1", run: a.runQuery},
-		{methods: query, path: "query.legacy.v1", run: a.runQuery},
+// aliases are second spellings of a first segment.
+var aliases = map[string]string{"query.v1": "query.legacy.v1", "rest-1.v1": "rest-1.oauth.v1"}
 
-		{methods: get, path: "rest-1.v1/Data/:type", run: a.readPath},
-		{methods: get, path: "rest-1.v1/Data/:type/:id", run: a.readPath},
-		{methods: get, path: "rest-1.v1/Data/:type/:id/*attr", run: a.readPath},
-		{methods: post, path: "rest-1.v1/Data/:type", run: a.writePath},
-		{methods: post, path: "rest-1.v1/Data/:type/:id", run: a.writePath},
-		{methods: post, path: "rest-1.v1/Data/:type/:id/*attr", run: a.writePath},
-		{methods: get, path: "rest-1.v1/Hist/:type", run: a.readHistory},
-		{methods: get, path: "rest-1.v1/Hist/:type/:id", run: a.readHistory},
-		{methods: get, path: "rest-1.v1/New/:type", run: a.template},
-		{methods: get, path: "rest-1.oauth.v1/Data/:type", run: a.readPath},
-		{methods: get, path: "rest-1.oauth.v1/Data/:type/:id", run: a.readPath},
-		{methods: get, path: "rest-1.oauth.v1/Data/:type/:id/*attr", run: a.readPath},
-		{methods: post, path: "rest-1.oauth.v1/Data/:type", run: a.writePath},
-		{methods: post, path: "rest-1.oauth.v1/Data/:type/:id", run: a.writePath},
-		{methods: post, path: "rest-1.oauth.v1/Data/:type/:id/*attr", run: a.writePath},
-		{methods: get, path: "rest-1.oauth.v1/Hist/:type", run: a.readHistory},
-		{methods: get, path: "rest-1.oauth.v1/Hist/:type/:id", run: a.readHistory},
-		{methods: get, path: "rest-1.oauth.v1/New/:type", run: a.template},
+// Routes is the whole interface: the router, docs/openapi.yaml and the tests
+// follow this table.
+func Routes() []Route {
+	table := []Route{
+		{Methods: post, Path: "api/asset", handle: (*API).runBulk},
+		{Methods: get, Path: "api/asset/:requestId", handle: (*API).bulkProgress},
+		{Methods: query, Path: "query.v1", handle: (*API).runQuery},
 
-		{methods: get, path: "api/webhook", run: a.listWebhooks},
-		{methods: post, path: "api/webhook", run: a.createWebhook},
-		{methods: get, path: "api/webhook/status/:id", run: a.webhookStatus},
-		{methods: get, path: "api/webhook/deliveries/:id", run: a.webhookDeliveries},
-		{methods: post, path: "api/webhook/delete/:id", run: a.deleteWebhook},
-		{methods: post, path: "api/webhook/test/:id", run: a.testWebhook},
-		{methods: post, path: "api/webhook/redeliver/:id", run: a.redeliverWebhook},
-		{methods: post, path: "api/webhook/:id", run: a.updateWebhook},
+		{Methods: get, Path: "rest-1.v1/Data/:type", handle: (*API).readPath},
+		{Methods: get, Path: "rest-1.v1/Data/:type/:id", handle: (*API).readPath},
+		{Methods: get, Path: "rest-1.v1/Data/:type/:id/*attr", handle: (*API).readPath},
+		{Methods: post, Path: "rest-1.v1/Data/:type", handle: (*API).writePath},
+		{Methods: post, Path: "rest-1.v1/Data/:type/:id", handle: (*API).writePath},
+		{Methods: post, Path: "rest-1.v1/Data/:type/:id/*attr", handle: (*API).writePath},
+		{Methods: get, Path: "rest-1.v1/Hist/:type", handle: (*API).readHistory},
+		{Methods: get, Path: "rest-1.v1/Hist/:type/:id", handle: (*API).readHistory},
+		{Methods: get, Path: "rest-1.v1/New/:type", handle: (*API).template},
+
+		{Methods: get, Path: "api/webhook", handle: (*API).listWebhooks},
+		{Methods: post, Path: "api/webhook", handle: (*API).createWebhook},
+		{Methods: get, Path: "api/webhook/status/:id", handle: (*API).webhookStatus},
+		{Methods: get, Path: "api/webhook/deliveries/:id", handle: (*API).webhookDeliveries},
+		{Methods: post, Path: "api/webhook/delete/:id", handle: (*API).deleteWebhook},
+		{Methods: post, Path: "api/webhook/test/:id", handle: (*API).testWebhook},
+		{Methods: post, Path: "api/webhook/redeliver/:id", handle: (*API).redeliverWebhook},
+		{Methods: post, Path: "api/webhook/:id", handle: (*API).updateWebhook},
+
+		{Methods: get, Path: "api/ProjectRoles/ByProject", handle: (*API).rolesByProject},
+		{Methods: get, Path: "api/ProjectRoles/ByMember", handle: (*API).rolesByMember},
+		{Methods: get, Path: "api/tags", handle: (*API).tag},
+		{Methods: get, Path: "api/tags/all", handle: (*API).allTags},
+		{Methods: get, Path: "api/tags/command/search", handle: (*API).searchTags},
+		{Methods: post, Path: "api/tags/command/merge", handle: (*API).mergeTags},
+		{Methods: post, Path: "api/tags/command/remove", handle: (*API).removeTags},
 	}
-	table = append(table, a.listRoutes()...)
-	for i := range table {
-		table[i].parts = strings.Split(table[i].path, "/")
+	for _, r := range table {
+		first, below, _ := strings.Cut(r.Path, "/")
+		if alias, ok := aliases[first]; ok {
+			r.Path, r.Alias = strings.TrimSuffix(alias+"/"+below, "/"), true
+			table = append(table, r)
+		}
 	}
 	return table
 }
 
+// register gives the table to the router. A path that has a route answers every
+// method: those it does not have with 405. GET and POST are authenticated
+// before a missing route is reported, other methods are not.
+// Spec: interface 7.1 and compat 9.1 for the order of 405, 401 and 404.
+func (a *API) register(app *fiber.App) {
+	instance := app.Group("/" + a.instance)
+	table := Routes()
+	allowed := map[string][]string{}
+	for _, r := range table {
+		allowed[r.Path] = append(allowed[r.Path], r.Methods...)
+		for _, m := range r.Methods {
+			instance.Add(m, r.pattern(), a.authenticate, a.serve(r))
+		}
+	}
+	for _, r := range table {
+		refuse := methodNotAllowed(allowed[r.Path])
+		for _, m := range methods {
+			switch {
+			case slices.Contains(allowed[r.Path], m):
+			case slices.Contains(anyPath, m):
+				instance.Add(m, r.pattern(), a.authenticate, refuse)
+			default:
+				instance.Add(m, r.pattern(), refuse)
+			}
+		}
+	}
+	for _, m := range anyPath {
+		instance.Add(m, "/*", a.authenticate, notFound)
+		app.Add(m, "/*", notFound)
+	}
+	app.Use(methodNotAllowed(anyPath))
+}
+
+func methodNotAllowed(allowed []string) fiber.Handler {
+	err := methodError{allow: strings.Join(allowed, ", ")}
+	return func(*fiber.Ctx) error { return err }
+}
+
+func notFound(*fiber.Ctx) error { return fault.NotFoundf("Not Found") }
+
+// pattern is the path as the router writes it.
+func (r Route) pattern() string {
+	if i := strings.IndexByte(r.Path, '*'); i >= 0 {
+		return "/" + r.Path[:i] + "+"
+	}
+	return "/" + r.Path
+}
+
+// base is what hrefs start with: the instance and the first two segments of the
+// route, so that a client of an alias stays on it.
+func (a *API) base(r Route) string {
+	segments := strings.Split(r.Path, "/")
+	return path.Join("/", a.instance, path.Join(segments[:min(2, len(segments))]...))
+}
+
 // writes reports whether the route changes anything.
-func (r *route) writes() bool { return slices.Equal(r.methods, post) }
+func (r Route) writes() bool { return slices.Equal(r.Methods, post) }
 
-// find returns the route for method and path with what its path took, and all
-// methods that path has: none when the path is unknown.
-func find(table []route, method string, p path) (*route, map[string]string, []string) {
-	var allowed []string
-	for i := range table {
-		r := &table[i]
-		taken, ok := r.match(p)
-		if !ok {
-			continue
-		}
-		if slices.Contains(r.methods, method) {
-			return r, taken, r.methods
-		}
-		allowed = append(allowed, r.methods...)
-	}
-	return nil, nil, allowed
-}
+// fixedSegments is how many segments of a path, below the instance, may stand
+// before its last parameter. What follows may hold slashes that mean something.
+const fixedSegments = 4
 
-func (r *route) match(p path) (map[string]string, bool) {
-	var taken map[string]string
-	take := func(name, value string) {
-		if taken == nil {
-			taken = make(map[string]string, 3)
-		}
-		taken[name] = value
-	}
-	for i, part := range r.parts {
-		switch {
-		case i >= len(p.segments):
-			return nil, false
-		case part[0] == '*':
-			take(part[1:], p.from(i))
-			return taken, true
-		case part[0] == ':':
-			take(part[1:], p.segments[i])
-		case !strings.EqualFold(part, p.segments[i]):
-			return nil, false
-		}
-	}
-	return taken, len(r.parts) == len(p.segments)
-}
-
-// path is a decoded request path without its empty segments, so that doubled
-// slashes mean nothing.
-type path struct {
-	text     string
-	segments []string
-	starts   []int // where each segment starts in text
-}
-
-// maxSegments bounds the work on a hostile path; no route has more.
-const maxSegments = 32
-
-// parsePath decodes raw; an encoded slash counts as a slash.
-func parsePath(raw string) (path, bool) {
-	text, err := url.PathUnescape(raw)
+// normalizePath decodes the path before it is routed: an encoded slash counts as
+// a slash, and doubled slashes count once.
+// Errors: fault.Invalid.
+func (a *API) normalizePath(c *fiber.Ctx) error {
+	text, err := url.PathUnescape(string(c.Request().URI().PathOriginal()))
 	if err != nil {
-		return path{}, false
+		return fault.Invalidf(fault.NoPlace, "The path is not properly encoded")
 	}
-	p := path{text: text}
-	for i := 0; i < len(text) && len(p.segments) < maxSegments; {
-		end := strings.IndexByte(text[i:], '/')
-		if end < 0 {
-			end = len(text) - i
-		}
-		if end > 0 {
-			p.segments, p.starts = append(p.segments, text[i:i+end]), append(p.starts, i)
-		}
-		i += end + 1
+	n := fixedSegments
+	if a.instance != "" {
+		n++
 	}
-	return p, true
+	c.Path(singleSlashes(text, n))
+	return c.Next()
 }
 
-// from returns the text from segment i to the end.
-func (p path) from(i int) string { return strings.TrimRight(p.text[p.starts[i]:], "/") }
-
-// below returns p without its first segment when that is name.
-func (p path) below(name string) (path, bool) {
-	if name == "" {
-		return p, true
+// singleSlashes removes the empty segments before and between the first n
+// segments of a path, and those behind them.
+func singleSlashes(text string, n int) string {
+	if !strings.Contains(text, "//") {
+		return text
 	}
-	if len(p.segments) == 0 || !strings.EqualFold(p.segments[0], name) {
-		return path{}, false
+	var b strings.Builder
+	for ; n > 0 && text != ""; n-- {
+		var segment string
+		segment, text, _ = strings.Cut(strings.TrimLeft(text, "/"), "/")
+		b.WriteString("/" + segment)
 	}
-	return path{text: p.text, segments: p.segments[1:], starts: p.starts[1:]}, true
+	if text = strings.TrimLeft(text, "/"); text != "" {
+		b.WriteString("/" + text)
+	}
+	return b.String()
 }

@@ -51,7 +51,7 @@ func pieces(ctx context.Context, s Stream) iter.Seq[piece] {
 // body, so that no client takes a part for the whole.
 type streamed struct {
 	api    *API
-	visit  *visit
+	x      *exchange
 	now    piece
 	next   func() (piece, bool)
 	stop   func()
@@ -61,8 +61,8 @@ type streamed struct {
 
 // begin runs s up to its first piece. When that is all, it is the answer like
 // any other; else the rest follows while it is sent.
-func (a *API) begin(c *fiber.Ctx, v *visit, s Stream) (body []byte, err error) {
-	next, stop := iter.Pull(pieces(v.work.ctx, s))
+func (a *API) begin(c *fiber.Ctx, x *exchange, s Stream) (body []byte, err error) {
+	next, stop := iter.Pull(pieces(c.UserContext(), s))
 	going := false
 	defer func() {
 		if !going {
@@ -74,10 +74,10 @@ func (a *API) begin(c *fiber.Ctx, v *visit, s Stream) (body []byte, err error) {
 		return first.body, first.err
 	}
 	if !c.Request().Header.IsHTTP11() { // which knows no chunks
-		return gather(v.work.hold, first, next)
+		return gather(x.hold, first, next)
 	}
 	going = true
-	v.stream = &streamed{api: a, visit: v, now: first, next: next, stop: stop}
+	x.stream = &streamed{api: a, x: x, now: first, next: next, stop: stop}
 	return nil, nil
 }
 
@@ -140,23 +140,23 @@ func (s *streamed) Close() error {
 	}
 	s.closed = true
 	s.stop()
-	s.visit.sent = s.sent
+	s.x.sent = s.sent
 	switch {
-	case s.visit.work.clientGone():
-		s.visit.broken = "client"
+	case s.x.gone.Load():
+		s.x.broken = "client"
 	case s.now.err != nil:
-		s.visit.broken = "server"
+		s.x.broken = "server"
 		switch {
 		case errors.Is(s.now.err, context.DeadlineExceeded):
-			s.visit.broken = "time"
+			s.x.broken = "time"
 		case fault.KindOf(s.now.err) == fault.Invalid: // larger than an answer may be
-			s.visit.broken = "limit"
+			s.x.broken = "limit"
 		}
 	case !s.now.last || len(s.now.body) > 0:
-		s.visit.broken = "client"
+		s.x.broken = "client"
 	}
-	s.visit.work.end()
-	s.api.record(s.visit, s.now.err)
+	s.x.release()
+	s.api.record(s.x, s.now.err)
 	return nil
 }
 
@@ -168,13 +168,13 @@ const largeBody = 64 << 10
 type sending struct {
 	bytes.Reader
 	api    *API
-	visit  *visit
+	x      *exchange
 	closed bool
 }
 
-func (a *API) sending(v *visit, body []byte) *sending {
-	s := &sending{api: a, visit: v}
-	s.Reset(body)
+func (a *API) sending(x *exchange) *sending {
+	s := &sending{api: a, x: x}
+	s.Reset(x.answer)
 	return s
 }
 
@@ -186,10 +186,10 @@ func (s *sending) Close() error {
 	}
 	s.closed = true
 	if s.Len() > 0 {
-		s.visit.broken = "client"
+		s.x.broken = "client"
 	}
-	s.visit.sent = int(s.Size()) - s.Len()
-	s.visit.work.end()
-	s.api.record(s.visit, nil)
+	s.x.sent = int(s.Size()) - s.Len()
+	s.x.release()
+	s.api.record(s.x, nil)
 	return nil
 }

@@ -21,12 +21,12 @@ func (a *API) updateWebhook(ctx context.Context, who auth.Actor, r *request) ([]
 	if err != nil {
 		return nil, err
 	}
-	return a.webhooks.Update(ctx, who, r.taken["id"], b)
+	return a.webhooks.Update(ctx, who, r.param("id"), b)
 }
 
 // deleteWebhook serves POST api/webhook/delete/<id>. Spec: interface 4.4.
 func (a *API) deleteWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return a.webhooks.Delete(ctx, who, r.taken["id"])
+	return a.webhooks.Delete(ctx, who, r.param("id"))
 }
 
 // listWebhooks serves GET api/webhook. Spec: interface 4.4.
@@ -36,12 +36,12 @@ func (a *API) listWebhooks(ctx context.Context, who auth.Actor, r *request) ([]b
 
 // webhookStatus serves GET api/webhook/status/<id>. Spec: interface 4.4.
 func (a *API) webhookStatus(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return a.webhooks.Status(ctx, who, r.taken["id"])
+	return a.webhooks.Status(ctx, who, r.param("id"))
 }
 
 // testWebhook serves POST api/webhook/test/<id>. Spec: compat 9.24.
 func (a *API) testWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return a.webhooks.Test(ctx, who, r.taken["id"])
+	return a.webhooks.Test(ctx, who, r.param("id"))
 }
 
 // redeliverWebhook serves POST api/webhook/redeliver/<id>. Spec: compat 9.24.
@@ -50,10 +50,10 @@ func (a *API) redeliverWebhook(ctx context.Context, who auth.Actor, r *request) 
 	if err != nil {
 		return nil, err
 	}
-	return a.webhooks.Redeliver(ctx, who, r.taken["id"], b)
+	return a.webhooks.Redeliver(ctx, who, r.param("id"), b)
 }
 
 // webhookDeliveries serves GET api/webhook/deliveries/<id>. Spec: compat 9.24.
 func (a *API) webhookDeliveries(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return a.webhooks.Deliveries(ctx, who, r.taken["id"], r.params["state"], r.params["page"])
+	return a.webhooks.Deliveries(ctx, who, r.param("id"), r.params["state"], r.params["page"])
 }

@@ -35,7 +35,7 @@ func (a *API) writePath(ctx context.Context, who auth.Actor, r *request) ([]byte
 
 // template serves GET rest-1.v1/New/<Type>. Spec: interface 4.1.
 func (a *API) template(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return a.writes.Template(ctx, who, r.base, r.taken["type"], r.params["ctx"])
+	return a.writes.Template(ctx, who, r.base, r.param("type"), r.params["ctx"])
 }
 
 // ifMoment reads If-Match: a moment, or an Oid token with one, in quotes or
