@@ -26,7 +26,7 @@ var floors = [][]string{
 	2: {"internal/token", "internal/value", "internal/db"},
 	3: {"internal/query", "internal/change", "internal/check"},
 	4: {"internal/sqlgen", "internal/auth", "internal/encode"},
-	5: {"internal/find", "internal/recall", "internal/delivery", "internal/requests"},
+	5: {"internal/find", "internal/memfilter", "internal/delivery", "internal/requests"},
 	6: {"internal/roles", "internal/asset", "internal/check", "internal/webhook"},
 	7: {"internal/bulk", "internal/rest", "internal/tags"},
 	8: {"internal/httpapi", "internal/jobs", "internal/admin"},

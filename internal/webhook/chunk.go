@@ -7,14 +7,14 @@ import (
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/delivery"
-	"github.com/alds-dev/alds/internal/recall"
+	"github.com/alds-dev/alds/internal/memfilter"
 )
 
 // chunk is what is worked on and persisted together.
 type chunk struct {
 	audits     []*claimed
 	versions   []change.Version
-	near       recall.Near
+	near       memfilter.Near
 	upTo       int64 // a chunk of one audit that is not its last: fanned out up to here
 	last       bool  // nothing of these audits remains after it
 	deliveries []*delivery.Delivery

@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"github.com/alds-dev/alds/internal/change"
+	"github.com/alds-dev/alds/internal/memfilter"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
-	"github.com/alds-dev/alds/internal/recall"
 )
 
 // target is an enabled subscription as fan-out sees it.
@@ -31,9 +31,9 @@ type wish struct {
 	member     int64 // stored id of userContext
 	hasContext bool  // evaluated as member sees the data
 	sel        []string
-	memory     *recall.Filter // the filter and userContext, as far as memory can decide them; nil: not at all
-	filterKey  string         // wishes with the same one match the same assets; empty: all match
-	rowKey     string         // wishes with the same one share their snapshots
+	memory     *memfilter.Filter // the filter and userContext, as far as memory can decide them; nil: not at all
+	filterKey  string            // wishes with the same one match the same assets; empty: all match
+	rowKey     string            // wishes with the same one share their snapshots
 }
 
 // index holds the wishes by what they can match. It is immutable.
@@ -42,7 +42,7 @@ type index struct {
 	targets    int
 	created    map[*meta.Type][]*wish // by concrete type
 	changed    map[*meta.Type][]*wish
-	hops       recall.Hops // the relations that some filter follows
+	hops       memfilter.Hops // the relations that some filter follows
 }
 
 // newIndex compiles subscriptions. A definition the model no longer knows is
@@ -51,7 +51,7 @@ func newIndex(m *meta.Model, generation int64, subscriptions []record, broken fu
 	x := &index{
 		generation: generation, targets: len(subscriptions),
 		created: map[*meta.Type][]*wish{}, changed: map[*meta.Type][]*wish{},
-		hops: recall.Hops{},
+		hops: memfilter.Hops{},
 	}
 	for i := range subscriptions {
 		r := &subscriptions[i]
@@ -92,7 +92,7 @@ func (x *index) add(m *meta.Model, t *target, order int, d *Definition) error {
 		}
 	}
 	if len(w.filter) > 0 || w.hasContext {
-		w.memory = recall.New(m, from, d.Filter, w.with, w.hasContext)
+		w.memory = memfilter.New(m, from, d.Filter, w.with, w.hasContext)
 		w.filterKey = keyOf(d.From, d.Filter, d.With, d.UserContext)
 	}
 	w.rowKey = keyOf(d.Select, d.UserContext)

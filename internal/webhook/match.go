@@ -9,9 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/memfilter"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
-	"github.com/alds-dev/alds/internal/recall"
 )
 
 // match finds out who wants what of a chunk and builds the deliveries.
@@ -44,20 +44,20 @@ func (w *Worker) events(ctx context.Context, idx *index, c *chunk) ([]*event, er
 		audits[a.id] = a
 	}
 	var err error
-	if c.near, err = recall.Load(ctx, w.db, w.loader, idx.hops, c.versions); err != nil {
+	if c.near, err = memfilter.Load(ctx, w.db, w.loader, idx.hops, c.versions); err != nil {
 		return nil, err
 	}
 	var possible []change.Version
 	var wishes []wishes
-	var count [recall.Yes + 1]int
+	var count [memfilter.Yes + 1]int
 	for i := range c.versions {
 		v := &c.versions[i]
-		if ws := possibleFor(idx, recall.View{Now: v, Near: c.near}, audits[v.Audit].generation, &count); ws.some() {
+		if ws := possibleFor(idx, memfilter.View{Now: v, Near: c.near}, audits[v.Audit].generation, &count); ws.some() {
 			possible = append(possible, *v)
 			wishes = append(wishes, ws)
 		}
 	}
-	w.metrics.decided.WithLabelValues("memory").Add(float64(count[recall.Yes] + count[recall.No]))
+	w.metrics.decided.WithLabelValues("memory").Add(float64(count[memfilter.Yes] + count[memfilter.No]))
 	steps, err := w.loader.Steps(ctx, w.db, possible)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (w *wishes) some() bool { return len(w.sure)+len(w.open) > 0 }
 
 // possibleFor lists the wishes that a version may be for, as far as memory
 // tells; generation is that of its write. Answers are counted.
-func possibleFor(idx *index, v recall.View, generation int64, count *[recall.Yes + 1]int) (ws wishes) {
+func possibleFor(idx *index, v memfilter.View, generation int64, count *[memfilter.Yes + 1]int) (ws wishes) {
 	for _, x := range idx.of(v.Now) {
 		if generation < x.target.since {
 			continue
@@ -98,7 +98,7 @@ func possibleFor(idx *index, v recall.View, generation int64, count *[recall.Yes
 			ws.sure = append(ws.sure, x)
 			continue
 		}
-		got := recall.Unsure
+		got := memfilter.Unsure
 		if x.memory != nil {
 			if v.Who = nil; !x.hasContext {
 				v.Who = &auth.System
@@ -107,8 +107,8 @@ func possibleFor(idx *index, v recall.View, generation int64, count *[recall.Yes
 			count[got]++
 		}
 		switch {
-		case got == recall.No:
-		case got == recall.Yes && !x.hasContext:
+		case got == memfilter.No:
+		case got == memfilter.Yes && !x.hasContext:
 			ws.sure = append(ws.sure, x)
 		default:
 			ws.open = append(ws.open, x)
@@ -121,7 +121,7 @@ func possibleFor(idx *index, v recall.View, generation int64, count *[recall.Yes
 type matching struct {
 	w    *Worker
 	ctx  context.Context //nolint:containedctx // lives as long as one call of match
-	near recall.Near
+	near memfilter.Near
 	rows map[string]map[*event]json.RawMessage // by wish.rowKey
 }
 
@@ -178,11 +178,11 @@ func (m *matching) filter(events []*event) error {
 func (m *matching) ask(x *wish, who auth.Actor, events []*event, matched map[*event]bool) error {
 	var rest []*event
 	for _, e := range events {
-		got := recall.Unsure
+		got := memfilter.Unsure
 		if x.memory != nil && x.hasContext { // without, it has been asked before
-			got = x.memory.Decide(recall.View{Now: &e.step.Now, Near: m.near, Who: &who})
+			got = x.memory.Decide(memfilter.View{Now: &e.step.Now, Near: m.near, Who: &who})
 		}
-		if matched[e] = got == recall.Yes; got == recall.Unsure {
+		if matched[e] = got == memfilter.Yes; got == memfilter.Unsure {
 			rest = append(rest, e)
 		}
 	}

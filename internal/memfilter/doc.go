@@ -1,4 +1,4 @@
-// Package recall answers filters from versions that are in memory already, for
+// Package memfilter answers filters from versions that are in memory already, for
 // those who would otherwise ask the database one question per filter: a thousand
 // subscriptions, five hundred changes.
 //
@@ -13,4 +13,4 @@
 // holds the two together on both databases.
 //
 // Spec: interface 6.1 (filter, with, userContext).
-package recall
+package memfilter

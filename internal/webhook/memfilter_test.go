@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/memfilter"
 	"github.com/alds-dev/alds/internal/oid"
-	"github.com/alds-dev/alds/internal/recall"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -92,14 +92,14 @@ func TestMemoryAndSQLAgree(t *testing.T) {
 			}
 			asked++
 			top, _ := model.Type(from)
-			y := recall.New(model, top, filters, nil, !who.All)
+			y := memfilter.New(model, top, filters, nil, !who.All)
 			if y == nil {
 				continue
 			}
 			decided++
-			hops := recall.Hops{}
+			hops := memfilter.Hops{}
 			hops.Add(top, y)
-			around, err := recall.Load(t.Context(), d, f.s.loader, hops, versions)
+			around, err := memfilter.Load(t.Context(), d, f.s.loader, hops, versions)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,18 +111,18 @@ func TestMemoryAndSQLAgree(t *testing.T) {
 				if !versions[i].Type.IsA(top) {
 					continue
 				}
-				for k, v := range []recall.View{{Now: &versions[i], Near: around, Who: &who}, {Now: &versions[i], Near: around}, {Now: &versions[i], Who: &who}} {
+				for k, v := range []memfilter.View{{Now: &versions[i], Near: around, Who: &who}, {Now: &versions[i], Near: around}, {Now: &versions[i], Who: &who}} {
 					got := y.Decide(v)
-					if got == recall.Unsure {
+					if got == memfilter.Unsure {
 						continue
 					}
 					agreed++
 					if k < 2 && len(hops) > 0 {
 						followed++
 					}
-					if (got == recall.Yes) != want[i] {
+					if (got == memfilter.Yes) != want[i] {
 						t.Errorf("seed %d: %s where %s for %v, rights known %t, around known %t: on %s at %d memory says %t, the database %t", seed, from, filters,
-							who.Scopes, v.Who != nil, k < 2, fmt.Sprint(versions[i]), versions[i].Moment, got == recall.Yes, want[i])
+							who.Scopes, v.Who != nil, k < 2, fmt.Sprint(versions[i]), versions[i].Moment, got == memfilter.Yes, want[i])
 					}
 				}
 			}

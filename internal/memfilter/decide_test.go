@@ -1,4 +1,4 @@
-package recall
+package memfilter
 
 import (
 	"testing"
