@@ -132,17 +132,17 @@ type commands struct {
 
 // Run answers POST api/asset.
 func (c commands) Run(ctx context.Context, who auth.Actor, r httpapi.BulkRequest) ([]byte, error) {
-	return c.Engine.Run(ctx, who, r.Body, r.YAML, options(r))
+	return c.Engine.Run(ctx, who, bulkRequest(r))
 }
 
 // Accept answers POST api/asset that is to be carried out later.
 func (c commands) Accept(ctx context.Context, who auth.Actor, r httpapi.BulkRequest) (httpapi.Accepted, error) {
-	a, err := c.Async.Accept(ctx, who, r.Body, r.YAML, options(r))
+	a, err := c.Async.Accept(ctx, who, bulkRequest(r))
 	return httpapi.Accepted(a), err
 }
 
-func options(r httpapi.BulkRequest) bulk.Options {
-	return bulk.Options{Preview: r.Preview, Atomic: r.Atomic, Comment: r.Comment, Key: r.Key, IfMoment: r.IfMoment}
+func bulkRequest(r httpapi.BulkRequest) bulk.Request {
+	return bulk.Request{Body: r.Body, YAML: r.YAML, Preview: r.Preview, Atomic: r.Atomic, Comment: r.Comment, Key: r.Key, IfMoment: r.IfMoment}
 }
 
 // chores is what a worker does: changes become deliveries, and requests that

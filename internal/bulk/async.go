@@ -47,29 +47,22 @@ type Accepted struct {
 	Done bool   // the Idempotency-Key named a request that has its answer
 }
 
-// asked is what is kept of a request beside its body: the first line of what the
-// store holds, the body being the rest.
-type asked struct {
-	YAML bool `json:"yaml"`
-	Options
-}
-
 // Accept keeps a payload to be carried out later. It is read once, so that a
 // body that is no payload is refused at once.
 // Errors: fault.Invalid, fault.Denied; fault.Conflict as Run, with the Idempotency-Key of a
 // request that is done also what that was refused with.
-func (a *Async) Accept(ctx context.Context, who auth.Actor, body []byte, yaml bool, o Options) (Accepted, error) {
-	p, err := a.e.parse(who, body, yaml, o)
+func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted, error) {
+	p, err := a.e.parse(who, r)
 	if err != nil {
 		return Accepted{}, err
 	}
-	head, err := json.Marshal(asked{YAML: yaml, Options: o})
+	head, err := json.Marshal(r)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("encode the options of a request: %w", err)
 	}
-	kept := make([]byte, 0, len(head)+1+len(body))
-	kept = append(append(append(kept, head...), '\n'), body...)
-	s, err := a.store.Accept(ctx, who.Member, requests.Identity{Key: o.Key, Hash: p.hash}, kept, len(p.commands))
+	kept := make([]byte, 0, len(head)+1+len(r.Body))
+	kept = append(append(append(kept, head...), '\n'), r.Body...)
+	s, err := a.store.Accept(ctx, who.Member, requests.Identity{Key: r.Key, Hash: p.hash}, kept, len(p.commands))
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -151,11 +144,11 @@ func (a *Async) carryOut(ctx context.Context, c *requests.Claim) error {
 		return err
 	}
 	head, body, _ := bytes.Cut(c.Request, []byte{'\n'})
-	var o asked
-	if err := json.Unmarshal(head, &o); err != nil {
+	r := Request{Body: body}
+	if err := json.Unmarshal(head, &r); err != nil {
 		return fmt.Errorf("the options of request %s: %w", c.ID, err)
 	}
-	p, err := a.e.parse(who, body, o.YAML, o.Options)
+	p, err := a.e.parse(who, r)
 	if err != nil {
 		return err
 	}

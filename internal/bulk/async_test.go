@@ -46,9 +46,10 @@ func newDesk(t testing.TB, d *db.DB) *desk {
 	return k
 }
 
-func (k *desk) accept(body string, o bulk.Options) bulk.Accepted {
+func (k *desk) accept(body string, r bulk.Request) bulk.Accepted {
 	k.t.Helper()
-	a, err := k.Accept(k.t.Context(), auth.System, []byte(body), false, o)
+	r.Body = []byte(body)
+	a, err := k.Accept(k.t.Context(), auth.System, r)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ const story = `{"AssetType":"Story","Name":"S","Scope":"Scope:0"}`
 func TestAcceptedRequestIsCarriedOutOnce(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
-		a := k.accept("["+story+","+story+`,{"from":"Story","select":["Name"]}]`, bulk.Options{Comment: "spring"})
+		a := k.accept("["+story+","+story+`,{"from":"Story","select":["Name"]}]`, bulk.Request{Comment: "spring"})
 		if r := parsed(t, a.Body); a.Done || r.RequestID != a.ID || r.Complete || !r.Processing || r.Progress.State != "waiting" || r.Progress.Commands != 3 {
 			t.Errorf("accepted with %s", a.Body)
 		}
@@ -129,7 +130,7 @@ func TestAcceptedRequestIsCarriedOutOnce(t *testing.T) {
 
 func TestProgressIsForWhoSentIt(t *testing.T) {
 	k := newDesk(t, testdb.SQLite(t))
-	id := k.accept(story, bulk.Options{}).ID
+	id := k.accept(story, bulk.Request{}).ID
 	for who, want := range map[*auth.Actor]fault.Kind{
 		{Member: 4711, All: true}:   fault.NotFound,
 		{Member: 4711, Admin: true}: fault.Internal,
@@ -149,10 +150,10 @@ func TestProgressIsForWhoSentIt(t *testing.T) {
 func TestAcceptedOptionsHold(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
-		preview := k.accept(story, bulk.Options{Preview: true})
-		reads := k.accept(`{"from":"Story"}`, bulk.Options{Key: "reads"})
-		atomic := k.accept("["+story+`,{"AssetType":"Story"}]`, bulk.Options{Atomic: true})
-		yaml, err := k.Accept(t.Context(), auth.System, []byte("AssetType: Story\nName: Y\nScope: Scope:0\n"), true, bulk.Options{})
+		preview := k.accept(story, bulk.Request{Preview: true})
+		reads := k.accept(`{"from":"Story"}`, bulk.Request{Key: "reads"})
+		atomic := k.accept("["+story+`,{"AssetType":"Story"}]`, bulk.Request{Atomic: true})
+		yaml, err := k.Accept(t.Context(), auth.System, bulk.Request{Body: []byte("AssetType: Story\nName: Y\nScope: Scope:0\n"), YAML: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,20 +180,20 @@ func TestAcceptedOptionsHold(t *testing.T) {
 func TestAcceptedUnderAKey(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
-		first := k.accept(story, bulk.Options{Key: "k"})
-		if again := k.accept(story, bulk.Options{Key: "k"}); again.ID != first.ID || again.Done {
+		first := k.accept(story, bulk.Request{Key: "k"})
+		if again := k.accept(story, bulk.Request{Key: "k"}); again.ID != first.ID || again.Done {
 			t.Errorf("the same key: %+v", again)
 		}
-		if _, err := k.Accept(t.Context(), auth.System, []byte("["+story+"]"), false, bulk.Options{Key: "k"}); fault.KindOf(err) != fault.Conflict {
+		if _, err := k.Accept(t.Context(), auth.System, bulk.Request{Body: []byte("[" + story + "]"), Key: "k"}); fault.KindOf(err) != fault.Conflict {
 			t.Errorf("another body: %v", err)
 		}
 		k.carryOut()
-		again := k.accept(story, bulk.Options{Key: "k"})
+		again := k.accept(story, bulk.Request{Key: "k"})
 		if r := parsed(t, again.Body); !again.Done || !r.Complete || r.RequestID != first.ID {
 			t.Errorf("the same key when it is done: %s", again.Body)
 		}
 		e := engine(t, d)
-		b, err := e.Run(t.Context(), auth.System, []byte(story), false, bulk.Options{Key: "k"})
+		b, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(story), Key: "k"})
 		if err != nil || parsed(t, b).RequestID != first.ID {
 			t.Errorf("sent again without respond-async: %s, %v", b, err)
 		}
@@ -208,15 +209,15 @@ func TestAcceptedUnderAKey(t *testing.T) {
 func TestAcceptedRequestIsRefused(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
-		for body, o := range map[string]bulk.Options{"7": {}, "{": {}, "[" + story + "]": {IfMoment: 7}} {
-			if _, err := k.Accept(t.Context(), auth.System, []byte(body), false, o); fault.KindOf(err) != fault.Invalid {
+		for body, moment := range map[string]int64{"7": 0, "{": 0, "[" + story + "]": 7} {
+			if _, err := k.Accept(t.Context(), auth.System, bulk.Request{Body: []byte(body), IfMoment: moment}); fault.KindOf(err) != fault.Invalid {
 				t.Errorf("%s: %v", body, err)
 			}
 		}
 		e := engine(t, d)
 		e.MaxAssets = 2
 		small := bulk.NewAsync(e, members{}, nil, slog.New(slog.DiscardHandler))
-		many := k.accept("["+story+","+story+","+story+"]", bulk.Options{})
+		many := k.accept("["+story+","+story+","+story+"]", bulk.Request{})
 		if err := small.CarryOut(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +225,7 @@ func TestAcceptedRequestIsRefused(t *testing.T) {
 		if fault.KindOf(err) != fault.Invalid || fault.Public(err) != "The request touches more than 2 assets." {
 			t.Errorf("more than it may: %v", err)
 		}
-		left := k.accept(story, bulk.Options{})
+		left := k.accept(story, bulk.Request{})
 		gone := bulk.NewAsync(engine(t, d), members{gone: true}, nil, slog.New(slog.DiscardHandler))
 		if err := gone.CarryOut(t.Context()); err != nil {
 			t.Fatal(err)
@@ -232,7 +233,7 @@ func TestAcceptedRequestIsRefused(t *testing.T) {
 		if _, err := k.Progress(t.Context(), auth.System, left.ID); fault.KindOf(err) != fault.Unproven {
 			t.Errorf("of a member who is gone: %v", err)
 		}
-		left = k.accept(story, bulk.Options{})
+		left = k.accept(story, bulk.Request{})
 		barred := bulk.NewAsync(engine(t, d), members{barred: true}, nil, slog.New(slog.DiscardHandler))
 		if err := barred.CarryOut(t.Context()); err != nil {
 			t.Fatal(err)
@@ -271,7 +272,7 @@ func newStall(t testing.TB, d *db.DB) (stall, *bulk.Async) {
 func TestTakenOverInTheMiddle(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
-		a := k.accept("["+story+`,{"from":"Story"},`+story+"]", bulk.Options{})
+		a := k.accept("["+story+`,{"from":"Story"},`+story+"]", bulk.Request{})
 		s, slow := newStall(t, d)
 		var wait sync.WaitGroup
 		wait.Go(func() {
@@ -303,7 +304,7 @@ func TestTakenOverInTheMiddle(t *testing.T) {
 func TestHandedBackAtTheEnd(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
-		a := k.accept("["+story+`,{"from":"Story"}]`, bulk.Options{})
+		a := k.accept("["+story+`,{"from":"Story"}]`, bulk.Request{})
 		s, slow := newStall(t, d)
 		ctx, stop := context.WithCancel(t.Context())
 		var wait sync.WaitGroup
@@ -333,7 +334,7 @@ func TestManyWorkers(t *testing.T) {
 		k := newDesk(t, d)
 		ids := make([]string, requests)
 		for i := range ids {
-			ids[i] = k.accept(fmt.Sprintf("[%s,%s]", story, story), bulk.Options{}).ID
+			ids[i] = k.accept(fmt.Sprintf("[%s,%s]", story, story), bulk.Request{}).ID
 		}
 		var wait sync.WaitGroup
 		for range workers {

@@ -73,7 +73,7 @@ func runCase(t *testing.T, d *db.DB, file string) {
 	}
 	for i := 0; i+1 < len(a.Files); i += 2 {
 		in, want := a.Files[i], &a.Files[i+1]
-		got, err := e.Run(t.Context(), auth.System, in.Data, in.Name == "request yaml", bulk.Options{Preview: in.Name == "preview"})
+		got, err := e.Run(t.Context(), auth.System, bulk.Request{Body: in.Data, YAML: in.Name == "request yaml", Preview: in.Name == "preview"})
 		if err != nil {
 			got = []byte(fault.KindOf(err).String() + ": " + fault.Public(err))
 		}

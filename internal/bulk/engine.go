@@ -49,64 +49,62 @@ func New(assets *asset.Engine, finder Finder) *Engine {
 	return &Engine{MaxCommands: maxCommands, MaxAssets: maxAssets, assets: assets, finder: finder, now: time.Now, metrics: newMetrics()}
 }
 
-// Options of one request.
-type Options struct {
+// Request is the body of POST api/asset and the options beside it. Its JSON form
+// is stored with an accepted request.
+type Request struct {
+	Body    []byte `json:"-"`    // commands in JSON, or in YAML
+	YAML    bool   `json:"yaml"` // the body is YAML
 	Preview bool   // answer with the projection and change nothing
-	Comment string // kept as ChangeComment
+	Comment string // stored as ChangeComment
 	Atomic  bool   // all or nothing
-	Key     string // the request is carried out once under it; empty: every time
-	// IfMoment refuses the one asset that the one command of the request changes
-	// when its moment is another. 0: any.
+	Key     string // the Idempotency-Key; empty: none
+	// IfMoment fails the one command of the request unless its asset has this
+	// moment. 0: any.
 	IfMoment int64
 }
 
-// Run carries out a payload in JSON, or in YAML, and returns the response
-// object, or with Preview the projected commands. A request whose commands
-// fail is no error.
+// Run executes a request and returns the response object, or with Preview the
+// projected commands. A request whose commands fail is no error.
 // Errors: fault.Invalid when the body is no payload; fault.Denied when it asks
 // for what the member may not do; fault.Transient when the database is not to be
 // had.
 // Spec: interface 2.5, 4.3.
-func (e *Engine) Run(ctx context.Context, who auth.Actor, body []byte, yaml bool, o Options) ([]byte, error) {
-	p, err := e.parse(who, body, yaml, o)
+func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) ([]byte, error) {
+	p, err := e.parse(who, r)
 	if err != nil {
 		return nil, err
 	}
-	return e.carry(ctx, who, p, newResult(uuid.NewString(), e.now(), p), requests.Identity{Key: o.Key, Hash: p.hash})
+	return e.carry(ctx, who, p, newResult(uuid.NewString(), e.now(), p), requests.Identity{Key: r.Key, Hash: p.hash})
 }
 
 // payload is a body that has been read.
 type payload struct {
-	body     []byte
+	Request
 	commands []command
 	cfg      config
 	hash     string               // of the body
 	sealed   map[*doc.Node]string // what is kept of the secrets among the values
-	Options
 }
 
 // parse reads a body. Errors: fault.Invalid; fault.Denied for an import by who is
 // no system administrator.
-func (e *Engine) parse(who auth.Actor, body []byte, yaml bool, o Options) (payload, error) {
-	if !yaml && doc.Sniff(body) {
-		yaml = true
-	}
-	docs, err := doc.Parse(body, yaml)
+func (e *Engine) parse(who auth.Actor, r Request) (payload, error) {
+	docs, err := doc.Parse(r.Body, r.YAML || doc.Sniff(r.Body))
 	if err != nil {
 		return payload{}, err
 	}
-	p := payload{body: body, Options: o}
+	p := payload{Request: r}
 	if p.commands, p.cfg, err = decode(docs, e.MaxCommands); err != nil {
 		return payload{}, err
 	}
 	if p.cfg.imports && !who.Admin {
 		return payload{}, importDenied()
 	}
-	p.cfg.atomic = p.cfg.atomic || o.Atomic
-	if !o.Preview && o.IfMoment != 0 && !single(p.commands) {
+	p.cfg.atomic = p.cfg.atomic || r.Atomic
+	if !r.Preview && r.IfMoment != 0 && !single(p.commands) {
 		return payload{}, notSingle()
 	}
-	sum := sha256.Sum256(body)
+	sum := sha256.Sum256(r.Body)
 	p.hash = hex.EncodeToString(sum[:])
 	return p, nil
 }

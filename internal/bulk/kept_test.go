@@ -27,20 +27,20 @@ const failing = `[
 func TestKeptAnswersHoldNoPasswords(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		e := engine(t, d)
-		b, err := e.Run(t.Context(), auth.System, []byte(failing), false, bulk.Options{})
+		b, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(failing)})
 		if err != nil || strings.Count(string(b), "hush-") != 7 {
 			t.Fatalf("not kept: %v %s", err, b)
 		}
-		keyed, err := e.Run(t.Context(), auth.System, []byte(failing), false, bulk.Options{Key: "k"})
+		keyed, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(failing), Key: "k"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := e.Run(t.Context(), auth.System, []byte(failing), false, bulk.Options{Key: "k"})
+		again, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(failing), Key: "k"})
 		if err != nil || string(again) != string(keyed) {
 			t.Errorf("again: %v %s", err, again)
 		}
 		k := newDesk(t, d)
-		id := k.accept(failing, bulk.Options{}).ID
+		id := k.accept(failing, bulk.Request{}).ID
 		k.carryOut()
 		late, err := k.Progress(t.Context(), auth.System, id)
 		if err != nil {

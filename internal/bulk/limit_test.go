@@ -29,7 +29,7 @@ func TestLimits(t *testing.T) {
 			"assets found":   {`{"from":"StoryStatus","update":{"Description":"x"}}`, ""},
 			"too many found": {`{"from":"List","update":{"Description":"x"}}`, "The request touches more than 5 assets."},
 		} {
-			out, err := e.Run(t.Context(), auth.System, []byte(c.body), false, bulk.Options{})
+			out, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(c.body)})
 			if c.want == "" {
 				if err != nil || !strings.Contains(string(out), `"count":4}`) {
 					t.Errorf("%s: %v %s", what, err, out)
@@ -67,7 +67,7 @@ func TestAcrossStretches(t *testing.T) {
 				`{"AssetType":"Epic","Name":"E","Scope":"Scope:0","Subs":[{"AssetType":"Story","Name":"S"},{"AssetType":"Story","Name":"S"}]}`, nil,
 			},
 		} {
-			out, err := e.Run(t.Context(), auth.System, []byte("["+fill+c.last+"]"), false, bulk.Options{Atomic: true})
+			out, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte("[" + fill + c.last + "]"), Atomic: true})
 			if err != nil {
 				t.Fatal(err)
 			}

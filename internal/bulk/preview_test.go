@@ -50,7 +50,7 @@ func TestProjectionPostedBack(t *testing.T) {
 
 func run(t *testing.T, e *bulk.Engine, body string, preview bool) []byte {
 	t.Helper()
-	out, err := e.Run(t.Context(), auth.System, []byte(body), false, bulk.Options{Preview: preview})
+	out, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(body), Preview: preview})
 	if err != nil {
 		t.Fatal(err)
 	}

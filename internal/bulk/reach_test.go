@@ -29,7 +29,7 @@ func TestReachIsBounded(t *testing.T) {
 		}
 		run := func(body string) string {
 			t.Helper()
-			out, err := e.Run(t.Context(), auth.System, []byte(body), false, bulk.Options{})
+			out, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(body)})
 			if err != nil {
 				return fault.KindOf(err).String() + ": " + fault.Public(err)
 			}
@@ -64,7 +64,7 @@ func TestReachOfMany(t *testing.T) {
 		e := engine(t, d)
 		run := func(body string) string {
 			t.Helper()
-			out, err := e.Run(t.Context(), auth.System, []byte(body), false, bulk.Options{})
+			out, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(body)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -42,7 +42,7 @@ type result struct {
 }
 
 func newResult(id string, began time.Time, p payload) *result {
-	return &result{id: id, began: began, cfg: p.cfg, body: p.body, failedBy: map[string]int{}}
+	return &result{id: id, began: began, cfg: p.cfg, body: p.Body, failedBy: map[string]int{}}
 }
 
 // reset forgets what an attempt that was undone has collected.

@@ -31,7 +31,7 @@ func TestTextComesBackUnaltered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := e.Run(t.Context(), auth.System, body, false, bulk.Options{})
+			out, err := e.Run(t.Context(), auth.System, bulk.Request{Body: body})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func BenchmarkRun(b *testing.B) {
 	one := `{"AssetType":"Story","Name":"As a user I want to see my orders","Scope":"Scope:0","Description":"So that I know what comes","Estimate":3,"Owners":["Member:20"]}`
 	body := []byte("[" + strings.Repeat(one+",", 9_999) + one + "]")
 	for b.Loop() {
-		if _, err := e.Run(b.Context(), auth.System, body, false, bulk.Options{}); err != nil {
+		if _, err := e.Run(b.Context(), auth.System, bulk.Request{Body: body}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -69,7 +69,7 @@ func build(t *testing.T, d *db.DB) {
 	}
 	e := bulk.New(asset.New(d, model, logins{}, nil, nil), find.New(d, model))
 	for _, body := range history {
-		got, err := e.Run(t.Context(), auth.System, []byte(body), false, bulk.Options{})
+		got, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(body)})
 		if err != nil {
 			t.Fatal(err)
 		}

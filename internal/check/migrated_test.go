@@ -25,7 +25,7 @@ func TestMigratedFromBefore(t *testing.T) {
 			`{"from": "Timebox:1010", "execute": "Close"}`, `{"from": "Timebox:1010", "execute": "Delete"}`,
 			`{"oid": "Timebox:1010", "execute": "Undelete"}`, `{"from": "Timebox:1010", "update": {"Name": "later"}}`,
 		} {
-			if _, err := e.Run(t.Context(), auth.System, []byte(body), false, bulk.Options{}); err != nil {
+			if _, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(body)}); err != nil {
 				t.Fatal(err)
 			}
 		}

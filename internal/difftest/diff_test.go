@@ -115,7 +115,7 @@ func (r *run) write(body []byte) {
 	r.commands += len(commands)
 	var answers []map[string]any
 	for _, s := range r.servers {
-		b, err := s.bulk.Run(context.Background(), auth.System, body, false, bulk.Options{Comment: comment})
+		b, err := s.bulk.Run(context.Background(), auth.System, bulk.Request{Body: body, Comment: comment})
 		if err != nil {
 			r.Fatalf("%s: %v\n%s", s.name, err, smallerPayload(s, body))
 		}

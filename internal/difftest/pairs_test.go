@@ -91,7 +91,7 @@ func (s *server) family(t *testing.T, r *rand.Rand, n int) *family {
 	}
 	body, err := json.Marshal(commands)
 	must(err)
-	answer, err := s.bulk.Run(context.Background(), auth.System, body, false, bulk.Options{})
+	answer, err := s.bulk.Run(context.Background(), auth.System, bulk.Request{Body: body})
 	must(err)
 	var got struct{ AssetsCreated struct{ OIDTokens []string } }
 	must(json.Unmarshal(answer, &got))

@@ -55,7 +55,7 @@ func smallerPayload(s *server, body []byte) []byte {
 	for i := len(commands) - 1; i >= 0; i-- {
 		fewer, err := json.Marshal(without(commands, i))
 		must(err)
-		if _, err := s.bulk.Run(context.Background(), auth.System, fewer, false, bulk.Options{}); err != nil {
+		if _, err := s.bulk.Run(context.Background(), auth.System, bulk.Request{Body: fewer}); err != nil {
 			commands, body = without(commands, i), fewer
 		}
 	}

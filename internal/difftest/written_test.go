@@ -67,7 +67,7 @@ func TestWrittenIsFound(t *testing.T) {
 // create carries out one command and returns what it created, or its failure.
 func create(t *testing.T, s *server, command string) (created, failure string) {
 	t.Helper()
-	b, err := s.bulk.Run(t.Context(), auth.System, []byte(command), false, bulk.Options{})
+	b, err := s.bulk.Run(t.Context(), auth.System, bulk.Request{Body: []byte(command)})
 	if err != nil {
 		t.Fatalf("%s: %v", command, err)
 	}

@@ -178,7 +178,7 @@ func attempt(t *testing.T, dialect string, all sequence) (why string) {
 func (b *database) step(ctx context.Context, e *bulk.Engine, w *world, r *request) string {
 	body := r.text(b.oid)
 	if r.preview {
-		projection, err := e.Run(ctx, auth.System, []byte(body), r.yaml, bulk.Options{Preview: true})
+		projection, err := e.Run(ctx, auth.System, bulk.Request{Body: []byte(body), YAML: r.yaml, Preview: true})
 		if err != nil {
 			return fmt.Sprintf("the preview fails: %v\n%s", err, body)
 		}
@@ -191,7 +191,7 @@ func (b *database) step(ctx context.Context, e *bulk.Engine, w *world, r *reques
 		}
 		body = string(projection)
 	}
-	raw, err := e.Run(ctx, auth.System, []byte(body), r.yaml, bulk.Options{})
+	raw, err := e.Run(ctx, auth.System, bulk.Request{Body: []byte(body), YAML: r.yaml})
 	if err != nil {
 		return fmt.Sprintf("the engine fails: %v\n%s", err, body)
 	}

@@ -90,7 +90,7 @@ func newValidation(t *testing.T, d *db.DB) *validation {
 	v := &validation{T: t, d: d, assets: asset.New(d, model, logins{}, nil, nil), finder: find.New(d, model)}
 	e := bulk.New(v.assets, v.finder)
 	for _, body := range append(slices.Clone(prepared), v.oneOfEach()) {
-		got, err := e.Run(t.Context(), auth.System, []byte(body), false, bulk.Options{})
+		got, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(body)})
 		if err != nil || !strings.Contains(string(got), `"commandFailures":{"commands":[],`) {
 			t.Fatalf("%v\n%s", err, got)
 		}
@@ -312,7 +312,7 @@ func (v *validation) sorted(typ string) {
 
 func (v *validation) answer(who auth.Actor, body string) string {
 	e := bulk.New(v.assets, v.finder)
-	got, err := e.Run(context.Background(), who, []byte(body), false, bulk.Options{})
+	got, err := e.Run(context.Background(), who, bulk.Request{Body: []byte(body)})
 	if err != nil {
 		v.Fatal(err)
 	}
