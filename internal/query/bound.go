@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/token"
 )
@@ -224,6 +226,23 @@ func (p Path) Kind() meta.Kind {
 		return p.Leaf.attr().Kind
 	}
 	return meta.Relation
+}
+
+// isWhole reports whether the path gives a Numeric that is always a whole number.
+// It never equals a decimal, and is not compared with one: MySQL 9.7 rounds the
+// decimals of a list that an integer expression is compared with.
+func (p Path) isWhole() bool {
+	switch p.Agg {
+	case Count, DistinctCount:
+		return true
+	case Sum, Min, Max:
+		p.Agg = None
+		return p.isWhole() || p.Kind() != meta.Numeric
+	}
+	if u := p.Leaf.Union; u != nil {
+		return !slices.ContainsFunc(u.Cases, func(c Case) bool { return !Path{Leaf: c.Leaf}.isWhole() })
+	}
+	return p.Leaf.Path != nil && p.Leaf.Path.isWhole()
 }
 
 // dayOnly reports whether the values of the path are days without a time.

@@ -330,6 +330,10 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 			if len(v.Type.Children) == 0 {
 				equal = append(equal, Num{int64(v.Type.Code)})
 			}
+		case tm.Test == token.Eq && tm.Path.isWhole():
+			if n := int64(v.Num); float64(n) == v.Num {
+				equal = append(equal, Arg{n})
+			}
 		case tm.Test == token.Eq:
 			equal = append(equal, v.arg())
 		default:

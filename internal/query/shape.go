@@ -256,7 +256,7 @@ func (b *binder) slotOf(p Path, test token.Test, v token.Value, nth int, bound V
 func isFree(p Path, v Value) bool {
 	switch v.Kind {
 	case TextOf, NumOf, IntOf, RefOf:
-		return p.Agg == None && !slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Attr.Place.Kind == meta.Closure })
+		return p.Agg == None && !p.isWhole() && !slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Attr.Place.Kind == meta.Closure })
 	}
 	return false
 }
