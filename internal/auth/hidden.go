@@ -41,23 +41,18 @@ func (s *Service) Hid() { s.hid.Add(1) }
 
 // readHidden reads the hidden projects, those that are first; nil for too many.
 func readHidden(ctx context.Context, q db.Querier) (*Hidden, error) {
-	rows, err := q.Query(ctx, `SELECT scope_id, until_moment FROM scope_hidden ORDER BY until_moment DESC, scope_id LIMIT ?`, maxHidden+1)
+	h := &Hidden{}
+	err := db.Each(ctx, q, `SELECT scope_id, until_moment FROM scope_hidden ORDER BY until_moment DESC, scope_id LIMIT ?`,
+		[]any{maxHidden + 1}, func(row db.Scanner) error {
+			var scope, until int64
+			err := row.Scan(&scope, &until)
+			if h.Ever = true; until == db.Forever {
+				h.Now = append(h.Now, scope)
+			}
+			return err
+		})
 	if err != nil {
 		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	h := &Hidden{}
-	for rows.Next() {
-		var scope, until int64
-		if err := rows.Scan(&scope, &until); err != nil {
-			return nil, db.Fault(err)
-		}
-		if h.Ever = true; until == db.Forever {
-			h.Now = append(h.Now, scope)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, db.Fault(err)
 	}
 	if len(h.Now) > maxHidden {
 		return nil, nil //nolint:nilnil // too many to know is an answer

@@ -188,23 +188,15 @@ func (s *Service) readRights(ctx context.Context, q db.Querier, member, moment i
 		return rights{}, err
 	}
 	r := rights{gone: state == deletedState, defaultRole: role.Int64, hasDefault: role.Valid}
-	rows, err := q.Query(ctx, `SELECT c.descendant_id, c.depth, m.scope_id, m.role_id
+	r.grants, err = db.Collect(ctx, q, `SELECT c.descendant_id, c.depth, m.scope_id, m.role_id
   FROM scope_member m
   JOIN scope_closure c ON c.ancestor_id = m.scope_id AND c.since_moment <= ? AND c.until_moment > ?
  WHERE m.member_id = ? AND m.since_moment <= ? AND m.until_moment > ?`,
-		moment, moment, member, moment, moment)
-	if err != nil {
-		return rights{}, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var g grant
-		if err := rows.Scan(&g.scope, &g.depth, &g.held, &g.role); err != nil {
-			return rights{}, db.Fault(err)
-		}
-		r.grants = append(r.grants, g)
-	}
-	return r, db.Fault(rows.Err())
+		[]any{moment, moment, member, moment, moment}, func(row db.Scanner) (g grant, err error) {
+			err = row.Scan(&g.scope, &g.depth, &g.held, &g.role)
+			return g, err
+		})
+	return r, err
 }
 
 // rightsChanged reports whether something that a member's rights are read from

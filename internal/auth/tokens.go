@@ -78,34 +78,21 @@ func (s *Service) Tokens(ctx context.Context, username string) ([]Token, error) 
 		}
 		of = member
 	}
-	rows, err := s.db.Query(ctx, `SELECT t.id, t.member_id, COALESCE(c.username, ''), t.name, t.created_at, t.expires_at, t.last_used_at, t.revoked_at,
+	return db.Collect(ctx, s.db, `SELECT t.id, t.member_id, COALESCE(c.username, ''), t.name, t.created_at, t.expires_at, t.last_used_at, t.revoked_at,
        t.ends_with_password, CASE WHEN `+s.mayLogin+` THEN 1 ELSE 0 END
   FROM access_token t
   LEFT JOIN asset a ON a.id = t.member_id
   LEFT JOIN credential c ON c.member_id = t.member_id
  WHERE t.member_id = COALESCE(?, t.member_id)
- ORDER BY t.created_at, t.id`, of)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []Token
-	for rows.Next() {
-		t, err := scanToken(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, t)
-	}
-	return all, db.Fault(rows.Err())
+ ORDER BY t.created_at, t.id`, []any{of}, scanToken)
 }
 
-func scanToken(rows *db.Rows) (t Token, err error) {
+func scanToken(row db.Scanner) (t Token, err error) {
 	var created int64
 	var expires, used, revoked sql.NullInt64
-	err = rows.Scan(&t.ID, &t.Member, &t.Username, &t.Name, &created, &expires, &used, &revoked, &t.EndsWithPassword, &t.MayLogin)
+	err = row.Scan(&t.ID, &t.Member, &t.Username, &t.Name, &created, &expires, &used, &revoked, &t.EndsWithPassword, &t.MayLogin)
 	t.Created, t.Expires, t.LastUsed, t.Revoked = time.UnixMicro(created).UTC(), instant(expires), instant(used), instant(revoked)
-	return t, db.Fault(err)
+	return t, err
 }
 
 // RevokeToken ends an access token, by its id; every process refuses it within a

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"gorm.io/driver/mysql"
@@ -152,18 +153,12 @@ func (sqliteDialector) BindVarTo(w clause.Writer, _ *gorm.Statement, _ any) { _ 
 
 // QuoteTo writes an identifier, each part between dots in quotes.
 func (sqliteDialector) QuoteTo(w clause.Writer, ident string) {
-	_ = w.WriteByte('"')
-	for _, c := range []byte(ident) {
-		switch c {
-		case '"':
-			_, _ = w.WriteString(`""`)
-		case '.':
-			_, _ = w.WriteString(`"."`)
-		default:
-			_ = w.WriteByte(c)
+	for i, part := range strings.Split(ident, ".") {
+		if i > 0 {
+			_ = w.WriteByte('.')
 		}
+		_, _ = w.WriteString(sqliteDialect().Quote(part))
 	}
-	_ = w.WriteByte('"')
 }
 
 // Explain returns the statement without its values, which logs must not show.

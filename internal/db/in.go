@@ -1,6 +1,10 @@
 package db
 
-import "strings"
+import (
+	"iter"
+	"slices"
+	"strings"
+)
 
 // MaxIn is the most values of one IN list; above about a thousand MariaDB
 // rewrites the list into a join.
@@ -19,20 +23,10 @@ func InSize(n int) int {
 	panic("db: IN list longer than MaxIn")
 }
 
-// In returns the placeholders of an IN list for n values, padded: In(3) is
-// "(?,?,?,?)". The caller repeats its last value to fill it, as InArgs does.
-func In(n int) string {
-	return "(" + strings.Repeat("?,", InSize(n)-1) + "?)"
-}
-
-// InArgs returns the placeholders and arguments of an IN list of ids, padded by
-// repeating the last one. No ids give "(NULL)", which nothing is in.
-func InArgs(ids []int64) (placeholders string, args []any) {
-	return InArgsOf(ids)
-}
-
-// InArgsOf is InArgs for any type of value.
-func InArgsOf[T any](values []T) (placeholders string, args []any) {
+// InArgs returns the placeholders and arguments of an IN list, padded by
+// repeating the last value: three values give "(?,?,?,?)". No values give
+// "(NULL)", which nothing is in. It panics on more than MaxIn values.
+func InArgs[T any](values []T) (placeholders string, args []any) {
 	if len(values) == 0 {
 		return "(NULL)", nil
 	}
@@ -40,5 +34,20 @@ func InArgsOf[T any](values []T) (placeholders string, args []any) {
 	for i := range args {
 		args[i] = values[min(i, len(values)-1)]
 	}
-	return In(len(values)), args
+	return "(" + strings.Repeat("?,", len(args)-1) + "?)", args
 }
+
+// InChunks returns the IN lists of any number of values, at most MaxIn each, as
+// InArgs does; none for no values. The caller may append to the arguments.
+func InChunks[T any](values []T) iter.Seq2[string, []any] {
+	return func(yield func(string, []any) bool) {
+		for part := range slices.Chunk(values, MaxIn) {
+			if !yield(InArgs(part)) {
+				return
+			}
+		}
+	}
+}
+
+// InArgsOf is InArgs.
+func InArgsOf[T any](values []T) (placeholders string, args []any) { return InArgs(values) }

@@ -150,19 +150,17 @@ type applied struct {
 }
 
 func history(rows *sql.Rows) (map[int]applied, error) {
-	defer func() { _ = rows.Close() }()
 	done := map[int]applied{}
-	for rows.Next() {
+	err := eachRow(rows, func(row Scanner) error {
 		var version int
 		var at int64
 		var a applied
-		if err := rows.Scan(&version, &a.name, &a.checksum, &at); err != nil {
-			return nil, Fault(err)
-		}
+		err := row.Scan(&version, &a.name, &a.checksum, &at)
 		a.begun = at == 0
 		done[version] = a
-	}
-	return done, Fault(rows.Err())
+		return err
+	})
+	return done, err
 }
 
 // missing returns the steps a database with this history lacks, and refuses a

@@ -85,21 +85,8 @@ func (s *Store) Claim(ctx context.Context) (*Claim, error) {
 }
 
 func (s *Store) waiting(ctx context.Context) ([]string, error) {
-	rows, err := s.db.Query(ctx, `SELECT id FROM bulk_request WHERE status = 0 AND lease <= `+s.db.Dialect.NowMicros+
+	return db.Column[string](ctx, s.db, `SELECT id FROM bulk_request WHERE status = 0 AND lease <= `+s.db.Dialect.NowMicros+
 		` ORDER BY created_at, id LIMIT ?`, candidates)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var ids []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, db.Fault(err)
-		}
-		ids = append(ids, id)
-	}
-	return ids, db.Fault(rows.Err())
 }
 
 // claim claims one request; nil when another worker was faster, or the request
