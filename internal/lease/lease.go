@@ -1,0 +1,173 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+)
+
+// Bounds of a claim.
+const (
+	Duration   = 6 * time.Second // of a lease that is not renewed
+	RenewEvery = 2 * time.Second
+	MaxClaims  = 5 // claims without an end before GiveUp takes a row
+)
+
+// ErrLost says that a claim ended before its work did.
+var ErrLost = errors.New("the lease is lost")
+
+// Conn is a *db.DB or a *db.Tx.
+type Conn interface {
+	db.Querier
+	db.Execer
+}
+
+// Table is a table of work with the key id. It is safe for concurrent use.
+type Table[ID int64 | string] struct {
+	db                         *db.DB
+	name, owner, until, claims string
+	open                       string
+}
+
+// New returns a table of d. Its columns are prefix+"owner", prefix+"lease" and
+// prefix+"claims"; open is the condition of the rows that are not done.
+func New[ID int64 | string](d *db.DB, name, prefix, open string) *Table[ID] {
+	return &Table[ID]{db: d, name: name, owner: prefix + "owner", until: prefix + "lease", claims: prefix + "claims", open: open}
+}
+
+// Claim claims the open rows among ids that have no lease, and returns them.
+func (t *Table[ID]) Claim(ctx context.Context, c Conn, owner string, ids []ID) ([]ID, error) {
+	set := t.owner + " = ?, " + t.claims + " = " + t.claims + " + 1, " + t.until + " = " + t.db.Dialect.NowMicros + " + ?"
+	n, err := t.exec(ctx, c, set, []any{owner, Duration.Microseconds()}, ids, t.expired())
+	if err != nil || n == len(ids) {
+		return ids, err
+	}
+	return t.held(ctx, c, owner, ids)
+}
+
+// Renew extends the leases of the owner's rows among ids, and returns those rows.
+func (t *Table[ID]) Renew(ctx context.Context, owner string, ids []ID) (held []ID, err error) {
+	for part := range slices.Chunk(ids, db.MaxIn) {
+		some, failed := t.renew(ctx, owner, part)
+		held, err = append(held, some...), errors.Join(err, failed)
+	}
+	return held, err
+}
+
+func (t *Table[ID]) renew(ctx context.Context, owner string, ids []ID) ([]ID, error) {
+	ctx, cancel := context.WithTimeout(ctx, RenewEvery)
+	defer cancel()
+	err := t.Update(ctx, t.db, owner, ids, t.until+" = "+t.db.Dialect.NowMicros+" + ?", Duration.Microseconds())
+	if errors.Is(err, ErrLost) {
+		return t.held(ctx, t.db, owner, ids)
+	}
+	return ids, err
+}
+
+// Keep renews leases until stop is called or none is left. report is called
+// with each failure, and with ErrLost when none is left.
+func (t *Table[ID]) Keep(ctx context.Context, owner string, ids []ID, report func(error)) (stop func()) {
+	ctx, stop = context.WithCancel(ctx)
+	go func() {
+		tick := time.NewTicker(RenewEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			held, err := t.Renew(ctx, owner, ids)
+			switch {
+			case ctx.Err() != nil:
+				return
+			case err == nil && len(held) == 0:
+				report(ErrLost)
+				return
+			case err != nil:
+				report(err)
+			}
+		}
+	}()
+	return stop
+}
+
+// Update changes rows of the owner. Errors: ErrLost when it does not own all of
+// them; those it owns are changed.
+func (t *Table[ID]) Update(ctx context.Context, e db.Execer, owner string, ids []ID, set string, args ...any) error {
+	n, err := t.exec(ctx, e, set, args, ids, t.owner+" = ?", owner)
+	if err == nil && n < len(ids) {
+		err = ErrLost
+	}
+	return err
+}
+
+// Release ends claims at once, and does not count them. It works after ctx has ended.
+func (t *Table[ID]) Release(ctx context.Context, owner string, ids []ID) (err error) {
+	for part := range slices.Chunk(ids, db.MaxIn) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), RenewEvery)
+		err = errors.Join(err, t.Update(ctx, t.db, owner, part, t.owner+" = NULL, "+t.until+" = 0, "+t.claims+" = "+t.claims+" - 1"))
+		cancel()
+	}
+	return err
+}
+
+// Retry ends claims; the rows can be claimed again after the pause.
+func (t *Table[ID]) Retry(ctx context.Context, owner string, ids []ID, pause time.Duration) error {
+	return t.Update(ctx, t.db, owner, ids, t.owner+" = NULL, "+t.until+" = "+t.db.Dialect.NowMicros+" + ?", pause.Microseconds())
+}
+
+// GiveUp changes the open rows among ids that were claimed too often and have
+// no lease, and returns their number.
+func (t *Table[ID]) GiveUp(ctx context.Context, e db.Execer, ids []ID, set string, args ...any) (int, error) {
+	return t.exec(ctx, e, set, args, ids, t.claims+" >= ? AND "+t.expired(), MaxClaims)
+}
+
+func (t *Table[ID]) expired() string { return t.until + " <= " + t.db.Dialect.NowMicros }
+
+// exec updates the open rows among ids that meet a condition.
+func (t *Table[ID]) exec(ctx context.Context, e db.Execer, set string, values []any, ids []ID, where string, args ...any) (int, error) {
+	total := 0
+	for part := range slices.Chunk(ids, db.MaxIn) {
+		in, keys := db.InArgsOf(part)
+		all := slices.Concat(values, keys, args)
+		res, err := e.Exec(ctx, "UPDATE "+t.name+" SET "+set+" WHERE id IN "+in+" AND "+t.open+" AND "+where, all...)
+		if err != nil {
+			return total, err
+		}
+		n, err := res.RowsAffected()
+		if err != nil {
+			return total, err
+		}
+		total += int(n)
+	}
+	return total, nil
+}
+
+// held returns the open rows among ids that the owner has.
+func (t *Table[ID]) held(ctx context.Context, q db.Querier, owner string, ids []ID) ([]ID, error) {
+	var held []ID
+	for part := range slices.Chunk(ids, db.MaxIn) {
+		in, args := db.InArgsOf(part)
+		rows, err := q.Query(ctx, "SELECT id FROM "+t.name+" WHERE id IN "+in+" AND "+t.open+" AND "+t.owner+" = ?", append(args, owner)...)
+		if err != nil {
+			return nil, err
+		}
+		for rows.Next() {
+			var id ID
+			if err := rows.Scan(&id); err != nil {
+				_ = rows.Close()
+				return nil, db.Fault(err)
+			}
+			held = append(held, id)
+		}
+		_ = rows.Close()
+		if err := rows.Err(); err != nil {
+			return nil, db.Fault(err)
+		}
+	}
+	return held, nil
+}
