@@ -132,7 +132,7 @@ func (w *Worker) persist(ctx context.Context, c *chunk) error {
 	var batch *delivery.Batch
 	err := w.db.Write(ctx, func(tx *db.Tx) error {
 		batch = nil
-		err := mark(ctx, tx, c)
+		err := w.mark(ctx, tx, c)
 		if err == nil && len(c.deliveries) > 0 {
 			batch, err = w.sender.Insert(ctx, tx, c.deliveries)
 		}
@@ -153,21 +153,10 @@ func (w *Worker) persist(ctx context.Context, c *chunk) error {
 }
 
 // mark moves the fanned-out mark of the chunk's audits.
-func mark(ctx context.Context, tx *db.Tx, c *chunk) error {
-	in, args := db.InArgs(auditIDs(c.audits))
-	owner := c.audits[0].owner
-	set, first := "fan_state = 1, fan_moment = last_moment, fan_claims = 0, fan_error = NULL", []any(nil)
+func (w *Worker) mark(ctx context.Context, tx *db.Tx, c *chunk) error {
+	set, args := "fan_state = 1, fan_moment = last_moment, fan_claims = 0, fan_error = NULL", []any(nil)
 	if !c.last {
-		set, first = "fan_moment = ?", []any{c.upTo}
+		set, args = "fan_moment = ?", []any{c.upTo}
 	}
-	args = append(append(first, args...), owner)
-	res, err := tx.Exec(ctx, "UPDATE audit SET "+set+" WHERE id IN "+in+" AND fan_owner = ? AND fan_state = 0", args...)
-	if err != nil {
-		return err
-	}
-	n, err := res.RowsAffected()
-	if err == nil && int(n) != len(c.audits) {
-		err = errLost
-	}
-	return err
+	return w.leases.Update(ctx, tx, c.audits[0].owner, auditIDs(c.audits), set, args...)
 }

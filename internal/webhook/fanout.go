@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,18 +14,13 @@ import (
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/lease"
 )
 
 const (
-	claimSize  = 200             // audits claimed at once
-	auditLease = 6 * time.Second // how long a claim holds unless it is renewed
-	renewEvery = 2 * time.Second
-	maxClaims  = 5               // claims without an end before a row is set aside
-	faultPause = 5 * time.Second // before an audit that failed is tried again
+	claimSize    = 200             // audits claimed at once
+	retryFailure = 5 * time.Second // before an audit that failed is tried again
 )
-
-// errLost says that a claim ended before its work did; somebody else has it.
-var errLost = errors.New("claim lost")
 
 // claimed is an audit this worker fans out.
 type claimed struct {
@@ -84,22 +80,15 @@ func (w *Worker) claimAudits(ctx context.Context) (waiting []*claimed, gen int64
 		return nil, 0, err
 	}
 	waiting = alone(waiting)
-	if waiting[0].claims >= maxClaims {
-		return nil, 0, w.setAuditAside(ctx, waiting[0], "claimed "+strconv.Itoa(waiting[0].claims)+" times without an end")
+	if waiting[0].claims >= lease.MaxClaims {
+		return nil, 0, w.setAside(ctx, waiting[0])
 	}
 	owner := uuid.NewString()
-	in, args := db.InArgs(auditIDs(waiting))
-	res, err := w.db.Exec(ctx, `UPDATE audit SET fan_owner = ?, fan_fence = fan_fence + 1, fan_lease = `+now+` + ?,
-		fan_claims = fan_claims + 1 WHERE id IN `+in+` AND fan_state = 0 AND fan_lease <= `+now,
-		append([]any{owner, auditLease.Microseconds()}, args...)...)
+	held, err := w.leases.Claim(ctx, w.db, owner, auditIDs(waiting))
 	if err != nil {
 		return nil, 0, err
 	}
-	if n, err := res.RowsAffected(); err != nil || int(n) < len(waiting) {
-		if waiting, err = w.owned(ctx, waiting, owner); err != nil {
-			return nil, 0, err
-		}
-	}
+	waiting = slices.DeleteFunc(waiting, func(a *claimed) bool { return !slices.Contains(held, a.id) })
 	for _, a := range waiting {
 		a.owner = owner
 	}
@@ -130,32 +119,6 @@ func scanAudits(rows *db.Rows) (all []*claimed, gen int64, err error) {
 	return all, gen, rows.Err()
 }
 
-// owned keeps the audits that the owner's claim got: another worker was
-// quicker with the rest.
-func (w *Worker) owned(ctx context.Context, waiting []*claimed, owner string) ([]*claimed, error) {
-	in, args := db.InArgs(auditIDs(waiting))
-	rows, err := w.db.Query(ctx, "SELECT id FROM audit WHERE id IN "+in+" AND fan_owner = ?", append(args, owner)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	ours := map[int64]bool{}
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ours[id] = true
-	}
-	var kept []*claimed
-	for _, a := range waiting {
-		if ours[a.id] {
-			kept = append(kept, a)
-		}
-	}
-	return kept, rows.Err()
-}
-
 // fanOut works on claimed audits, many small ones together and a large one in
 // chunks. A failure holds up only the audits it concerns.
 func (w *Worker) fanOut(ctx context.Context, audits []*claimed, gen int64) error {
@@ -165,8 +128,11 @@ func (w *Worker) fanOut(ctx context.Context, audits []*claimed, gen int64) error
 		audits = nil
 	}
 	if err == nil && len(audits) > 0 {
-		stop := w.keepAudits(ctx, audits)
-		defer stop()
+		defer w.leases.Keep(ctx, audits[0].owner, auditIDs(audits), func(err error) {
+			if !errors.Is(err, lease.ErrLost) {
+				w.log.Warn("audit claims not renewed", "err", err)
+			}
+		})()
 	}
 	for err == nil && len(audits) > 0 {
 		n := together(audits)
@@ -215,11 +181,17 @@ func together(audits []*claimed) int {
 
 // skip marks audits as done that nobody subscribes to.
 func (w *Worker) skip(ctx context.Context, audits []*claimed) error {
-	in, args := db.InArgs(auditIDs(audits))
-	_, err := w.db.Exec(ctx, `UPDATE audit SET fan_state = 1, fan_moment = last_moment, fan_claims = 0
-		WHERE id IN `+in+` AND fan_owner = ? AND fan_state = 0`, append(args, audits[0].owner)...)
+	err := w.leases.Update(ctx, w.db, audits[0].owner, auditIDs(audits), "fan_state = 1, fan_moment = last_moment, fan_claims = 0")
 	if err == nil {
 		w.metrics.audits.WithLabelValues("unwanted").Add(float64(len(audits)))
+	}
+	return ignoreLost(err)
+}
+
+// ignoreLost drops the error of a lost lease where the new owner does the work.
+func ignoreLost(err error) error {
+	if errors.Is(err, lease.ErrLost) {
+		return nil
 	}
 	return err
 }
@@ -227,7 +199,7 @@ func (w *Worker) skip(ctx context.Context, audits []*claimed) error {
 // failed gives audits back after an error. An outage costs them nothing; any
 // other failure counts, and after maxClaims sets them aside.
 func (w *Worker) failed(ctx context.Context, audits []*claimed, cause error) {
-	if errors.Is(cause, errLost) {
+	if errors.Is(cause, lease.ErrLost) {
 		w.metrics.lost.Inc()
 		return
 	}
@@ -238,8 +210,10 @@ func (w *Worker) failed(ctx context.Context, audits []*claimed, cause error) {
 	for _, a := range audits {
 		w.log.Error("fan-out failed", "audit", a.id, "claims", a.claims+1, "err", cause)
 		w.metrics.audits.WithLabelValues("failed").Inc()
-		_, err := w.db.Exec(ctx, `UPDATE audit SET fan_lease = `+w.db.Dialect.NowMicros+` + ?, fan_error = ?
-			WHERE id = ? AND fan_owner = ? AND fan_state = 0`, faultPause.Microseconds(), brief(cause.Error()), a.id, a.owner)
+		err := w.leases.Update(ctx, w.db, a.owner, []int64{a.id}, "fan_error = ?", brief(cause.Error()))
+		if err == nil {
+			err = w.leases.Retry(ctx, a.owner, []int64{a.id}, retryFailure)
+		}
 		if err != nil {
 			w.log.Warn("audit not given back", "audit", a.id, "err", err)
 		}
@@ -251,53 +225,24 @@ func (w *Worker) release(ctx context.Context, audits []*claimed) {
 	if len(audits) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewEvery)
-	defer cancel()
-	in, args := db.InArgs(auditIDs(audits))
-	_, err := w.db.Exec(ctx, `UPDATE audit SET fan_lease = 0, fan_claims = fan_claims - 1
-		WHERE id IN `+in+` AND fan_owner = ? AND fan_state = 0`, append(args, audits[0].owner)...)
-	if err != nil {
+	if err := w.leases.Release(ctx, audits[0].owner, auditIDs(audits)); ignoreLost(err) != nil {
 		w.log.Warn("audits not given back", "err", err)
 	}
 }
 
-func (w *Worker) setAuditAside(ctx context.Context, a *claimed, why string) error {
-	res, err := w.db.Exec(ctx, `UPDATE audit SET fan_state = 2, fan_error = COALESCE(fan_error, ?)
-		WHERE id = ? AND fan_state = 0 AND fan_claims = ? AND fan_lease <= `+w.db.Dialect.NowMicros, why, a.id, a.claims)
+// setAside takes an audit out of the queue that was claimed too often.
+func (w *Worker) setAside(ctx context.Context, a *claimed) error {
+	why := "claimed " + strconv.Itoa(a.claims) + " times without an end"
+	n, err := w.leases.GiveUp(ctx, w.db, []int64{a.id}, "fan_state = 2, fan_error = COALESCE(fan_error, ?)", why)
 	if err != nil {
 		return err
 	}
-	if n, err := res.RowsAffected(); err == nil && n == 1 {
+	if n == 1 {
 		w.metrics.audits.WithLabelValues("set_aside").Inc()
 		w.log.Error("audit set aside", "audit", a.id, "claims", a.claims)
 	}
 	w.fan.again()
 	return nil
-}
-
-// keepAudits renews the claim until the returned function is called.
-func (w *Worker) keepAudits(ctx context.Context, audits []*claimed) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	in, args := db.InArgs(auditIDs(audits))
-	args = append(append([]any{auditLease.Microseconds()}, args...), audits[0].owner)
-	go func() {
-		tick := time.NewTicker(renewEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			now := w.db.Dialect.NowMicros
-			_, err := w.db.Exec(ctx, "UPDATE audit SET fan_lease = "+now+" + ? WHERE id IN "+in+
-				" AND fan_owner = ? AND fan_state = 0 AND fan_lease > "+now, args...)
-			if err != nil && ctx.Err() == nil {
-				w.log.Warn("audit claim not renewed", "err", err)
-			}
-		}
-	}()
-	return cancel
 }
 
 func auditIDs(audits []*claimed) []int64 {

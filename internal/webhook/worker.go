@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/lease"
 )
 
 // Worker fans changes out and delivers. It is safe for concurrent use; Run must
@@ -13,6 +14,7 @@ import (
 type Worker struct {
 	*Service
 	sender *delivery.Sender
+	leases *lease.Table[int64] // of audits
 
 	fan     gate
 	cache   cache
@@ -21,7 +23,10 @@ type Worker struct {
 
 // NewWorker returns a worker that owns nothing yet.
 func (s *Service) NewWorker(o delivery.Options) *Worker {
-	return &Worker{Service: s, sender: s.deliveries.NewSender(o)}
+	return &Worker{
+		Service: s, sender: s.deliveries.NewSender(o),
+		leases: lease.New[int64](s.db, "audit", "fan_", "fan_state = 0"),
+	}
 }
 
 // Run delivers what the other methods find, until ctx ends; then it waits for
