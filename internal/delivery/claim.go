@@ -2,12 +2,13 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/lease"
 )
 
 // Wake delivers what is due to one subscription.
@@ -82,9 +83,6 @@ func (s *Sender) open(ctx context.Context, ids []string) ([]string, error) {
 
 // Bounds of one claim.
 const (
-	lease       = 6 * time.Second // how long a claim holds unless it is renewed
-	renewEvery  = 2 * time.Second
-	maxClaims   = 5 // claims without an end before a row is set aside
 	claimRows   = 128
 	claimEvents = 500
 )
@@ -151,7 +149,7 @@ func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, most int) ([]s
 			continue
 		case until > r.now:
 			return nil, nil // another worker is at it, and goes on with what follows
-		case claims >= maxClaims:
+		case claims >= lease.MaxClaims:
 			poison = append(poison, id)
 			continue
 		case claims > 0:
@@ -167,7 +165,7 @@ func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, most int) ([]s
 		return nil, err
 	}
 	rows.Close()
-	return ids, s.setDeliveriesAside(ctx, tx, poison)
+	return ids, s.setAside(ctx, tx, poison)
 }
 
 func (l *lanes) holds(id string) bool {
@@ -188,35 +186,27 @@ func (l *lanes) heldOf(subscription string) int {
 	return n
 }
 
-func (s *Sender) setDeliveriesAside(ctx context.Context, tx *db.Tx, ids []string) error {
-	if len(ids) == 0 {
-		return nil
-	}
+// setAside takes deliveries out of the queue that were claimed too often.
+func (s *Sender) setAside(ctx context.Context, tx *db.Tx, ids []string) error {
 	now := s.db.Dialect.NowMicros
-	in, args := db.InArgsOf(ids)
-	_, err := tx.Exec(ctx, "UPDATE webhook_delivery SET state = 4, due = "+now+" + ?, settled_at = "+now+
-		", owner = NULL, lease = 0, last_error = ? WHERE id IN "+in+" AND state = 0",
-		append([]any{s.keep.Microseconds(), "claimed " + strconv.Itoa(maxClaims) + " times without an end"}, args...)...)
-	if err == nil {
-		s.metrics.deliveries.WithLabelValues("set_aside").Add(float64(len(ids)))
-		s.log.Error("deliveries set aside", "count", len(ids), "delivery", ids[0])
+	n, err := s.leases.GiveUp(ctx, tx, ids, "state = 4, due = "+now+" + ?, settled_at = "+now+
+		", owner = NULL, lease = 0, last_error = ?", s.keep.Microseconds(), "claimed "+strconv.Itoa(lease.MaxClaims)+" times without an end")
+	if err == nil && n > 0 {
+		s.metrics.deliveries.WithLabelValues("set_aside").Add(float64(n))
+		s.log.Error("deliveries set aside", "count", n, "delivery", ids[0])
 	}
 	return err
 }
 
 // take claims deliveries and reads them; the subscription is locked.
 func (s *Sender) take(ctx context.Context, tx *db.Tx, ids []string) ([]*Delivery, error) {
-	in, args := db.InArgsOf(ids)
-	now := s.db.Dialect.NowMicros
-	_, err := tx.Exec(ctx, "UPDATE webhook_delivery SET owner = ?, fence = fence + 1, claims = claims + 1, lease = "+now+
-		" + ? WHERE id IN "+in+" AND state = 0 AND lease <= "+now,
-		append([]any{s.owner, lease.Microseconds()}, args...)...)
+	ids, err := s.leases.Claim(ctx, tx, s.owner, ids)
 	if err != nil {
 		return nil, err
 	}
+	in, args := db.InArgsOf(ids)
 	rows, err := tx.Query(ctx, `SELECT id, subscription_id, first_moment, last_moment, events, payload, committed_at,
-		created_at, claims, attempts FROM webhook_delivery WHERE id IN `+in+` AND state = 0 AND owner = ? ORDER BY due, id`,
-		append(args, s.owner)...)
+		created_at, claims, attempts FROM webhook_delivery WHERE id IN `+in+` ORDER BY due, id`, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -234,14 +224,10 @@ func (s *Sender) take(ctx context.Context, tx *db.Tx, ids []string) ([]*Delivery
 	return all, rows.Err()
 }
 
-// unclaim gives back deliveries that were claimed and not sent.
-func (s *Sender) unclaim(ids []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), renewEvery)
-	defer cancel()
-	in, args := db.InArgsOf(ids)
-	_, err := s.db.Exec(ctx, "UPDATE webhook_delivery SET owner = NULL, lease = 0, claims = claims - 1 WHERE id IN "+in+
-		" AND owner = ? AND state = 0", append(args, s.owner)...)
-	if err != nil {
+// release gives back deliveries that were claimed and not sent.
+func (s *Sender) release(ids []string) {
+	err := s.leases.Release(context.Background(), s.owner, ids)
+	if err != nil && !errors.Is(err, lease.ErrLost) {
 		s.log.Warn("deliveries not given back", "count", len(ids), "err", err)
 	}
 }

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/lease"
 )
 
 // refresh gives lanes their subscriptions as they are now; what is queued for
 // one that is paused, disabled or gone goes back.
 func (l *lanes) refresh(ctx context.Context, ids []string) error {
-	ctx, cancel := context.WithTimeout(ctx, renewEvery)
+	ctx, cancel := context.WithTimeout(ctx, lease.RenewEvery)
 	defer cancel()
 	in, args := db.InArgsOf(ids)
 	found := map[string]*receiver{}
@@ -47,9 +48,7 @@ func (l *lanes) giveBack(id string) {
 		l.back(n)
 	}
 	l.mu.Unlock()
-	for part := range slices.Chunk(ids, db.MaxIn) {
-		l.s.unclaim(part)
-	}
+	l.s.release(ids)
 }
 
 // back gives up what a lane has queued; l.mu is held.
@@ -74,9 +73,7 @@ func (l *lanes) close() {
 	l.s.record.flush()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for ids := range slices.Chunk(l.ids(), db.MaxIn) {
-		l.s.unclaim(ids)
-	}
+	l.s.release(l.ids())
 	clear(l.held)
 }
 
@@ -91,7 +88,7 @@ func (l *lanes) ids() []string {
 // keep renews the claims of everything held, lets go of what was lost, and
 // takes up what has changed about the subscriptions.
 func (l *lanes) keep(ctx context.Context) {
-	tick := time.NewTicker(renewEvery)
+	tick := time.NewTicker(lease.RenewEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -107,37 +104,23 @@ func (l *lanes) keep(ctx context.Context) {
 				l.s.log.Warn("subscriptions not read", "count", len(part), "err", err)
 			}
 		}
-		for part := range slices.Chunk(ids, db.MaxIn) {
-			if err := l.renew(ctx, part); err != nil && ctx.Err() == nil {
-				l.s.log.Warn("claims not renewed", "count", len(part), "err", err)
-			}
+		if err := l.renew(ctx, ids); err != nil && ctx.Err() == nil {
+			l.s.log.Warn("claims not renewed", "count", len(ids), "err", err)
 		}
 	}
 }
 
+// renew renews claims and drops those that were lost.
 func (l *lanes) renew(ctx context.Context, ids []string) error {
-	ctx, cancel := context.WithTimeout(ctx, renewEvery)
-	defer cancel()
-	now := l.s.db.Dialect.NowMicros
-	in, args := db.InArgsOf(ids)
-	res, err := l.s.db.Exec(ctx, "UPDATE webhook_delivery SET lease = "+now+" + ? WHERE id IN "+in+
-		" AND owner = ? AND state = 0", append(append([]any{lease.Microseconds()}, args...), l.s.owner)...)
-	if err != nil {
+	held, err := l.s.leases.Renew(ctx, l.s.owner, ids)
+	if err != nil || len(held) == len(ids) {
 		return err
 	}
-	if n, err := res.RowsAffected(); err != nil || int(n) == len(ids) {
-		return err
+	owned := make(map[string]bool, len(held))
+	for _, id := range held {
+		owned[id] = true
 	}
-	rows, err := l.s.db.Query(ctx, "SELECT id FROM webhook_delivery WHERE id IN "+in+" AND owner = ? AND state = 0",
-		append(args, l.s.owner)...)
-	if err != nil {
-		return err
-	}
-	ours := map[string]bool{}
-	if err := each(rows, func(id string) { ours[id] = true }); err != nil {
-		return err
-	}
-	l.drop(slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return ours[id] }))
+	l.drop(slices.DeleteFunc(ids, func(id string) bool { return owned[id] }))
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/lease"
 )
 
 // insertBytes bounds the payloads of one INSERT.
@@ -101,11 +102,11 @@ func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receive
 		}
 		row := []any{
 			d.ID, d.Subscription, d.Audit, d.First, d.Last, d.Events, d.Payload, waiting, r.now,
-			nil, 0, 0, 0, d.Committed, r.now,
+			nil, 0, 0, d.Committed, r.now,
 		}
 		if !busy[d.Subscription] && r.isOpen() && r.failures == 0 && room.take(d) {
 			d.claims, d.created = 1, r.now
-			row[9], row[10], row[11], row[12] = s.owner, 1, r.now+lease.Microseconds(), 1
+			row[9], row[10], row[11] = s.owner, r.now+lease.Duration.Microseconds(), 1
 			taken = append(taken, d)
 		} else {
 			busy[d.Subscription] = true // what follows waits behind it
@@ -133,5 +134,5 @@ func (s *Store) PutTest(ctx context.Context, tx *db.Tx, d *Delivery) error {
 
 var deliveryColumns = []string{
 	"id", "subscription_id", "audit_id", "first_moment", "last_moment", "events", "payload", "state", "due",
-	"owner", "fence", "lease", "claims", "committed_at", "created_at",
+	"owner", "lease", "claims", "committed_at", "created_at",
 }

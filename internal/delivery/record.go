@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/lease"
 )
 
 // A group of results is written when it is this old or this large.
@@ -122,7 +124,7 @@ func (r *recorder) wait(ctx context.Context, pause time.Duration) bool {
 
 // store writes a group and returns the receivers that rest from now on.
 func (r *recorder) store(ctx context.Context, all []*result) (rests map[string]time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, lease)
+	ctx, cancel := context.WithTimeout(ctx, lease.Duration)
 	defer cancel()
 	err = r.s.db.Write(ctx, func(tx *db.Tx) error {
 		now, err := clock(ctx, tx, r.s.db.Dialect)
@@ -260,11 +262,8 @@ func (r *recorder) settle(ctx context.Context, tx *db.Tx, all []*result, now int
 		}
 	}
 	for _, status := range slices.Sorted(maps.Keys(delivered)) {
-		in, args := db.InArgsOf(delivered[status])
-		args = append([]any{now + r.s.keep.Microseconds(), now, status}, args...)
-		_, err := tx.Exec(ctx, `UPDATE webhook_delivery SET state = 1, attempts = attempts + 1, claims = 0, due = ?,
-			settled_at = ?, owner = NULL, lease = 0, last_status = ?, last_error = NULL WHERE id IN `+in+
-			" AND owner = ? AND state = 0", append(args, r.s.owner)...)
+		err := r.update(ctx, tx, delivered[status], `state = 1, attempts = attempts + 1, claims = 0, due = ?, settled_at = ?,
+			owner = NULL, lease = 0, last_status = ?, last_error = NULL`, now+r.s.keep.Microseconds(), now, status)
 		if err != nil {
 			return err
 		}
@@ -284,9 +283,17 @@ func (r *recorder) settleFailed(ctx context.Context, tx *db.Tx, res *result, now
 	if res.outcome != Again {
 		state, due, settled = exhausted, now+r.s.keep.Microseconds(), now
 	}
-	_, err := tx.Exec(ctx, `UPDATE webhook_delivery SET state = ?, attempts = attempts + 1, claims = 0, due = ?, settled_at = ?,
-		owner = NULL, lease = 0, last_status = ?, last_error = ? WHERE id = ? AND owner = ? AND state = 0`,
-		state, due, settled, res.status, brief(why(res)), res.d.ID, r.s.owner)
+	return r.update(ctx, tx, []string{res.d.ID}, `state = ?, attempts = attempts + 1, claims = 0, due = ?, settled_at = ?,
+		owner = NULL, lease = 0, last_status = ?, last_error = ?`, state, due, settled, res.status, brief(why(res)))
+}
+
+// update changes deliveries that this sender still owns.
+func (r *recorder) update(ctx context.Context, tx *db.Tx, ids []string, set string, args ...any) error {
+	err := r.s.leases.Update(ctx, tx, r.s.owner, ids, set, args...)
+	if errors.Is(err, lease.ErrLost) {
+		r.s.metrics.lost.Inc()
+		return nil
+	}
 	return err
 }
 

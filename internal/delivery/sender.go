@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/lease"
 )
 
 // Options is the policy of delivery. Zero values stand for the defaults.
@@ -55,7 +57,8 @@ func (o Options) filled() Options {
 type Sender struct {
 	*Store
 	o      Options
-	owner  string // names this sender's claims; used once
+	owner  string // of this sender's claims; used once
+	leases *lease.Table[string]
 	client *http.Client
 	lanes  *lanes
 	record *recorder
@@ -64,7 +67,8 @@ type Sender struct {
 // NewSender returns a sender that owns nothing yet.
 func (s *Store) NewSender(o Options) *Sender {
 	o = o.filled()
-	n := &Sender{Store: s, o: o, owner: uuid.NewString(), client: newClient(o)}
+	n := &Sender{Store: s, o: o, owner: uuid.NewString(), client: newClient(o),
+		leases: lease.New[string](s.db, "webhook_delivery", "", "state = 0")}
 	n.lanes = newLanes(n)
 	n.record = newRecorder(n)
 	return n
