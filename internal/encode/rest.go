@@ -6,6 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // Rest writes assets as the data path shows them.
@@ -25,7 +26,7 @@ type Rest struct {
 func (e Rest) Asset(w []byte, s *Set, row int32) []byte {
 	cells := s.Cells[int(row)*s.Width : int(row+1)*s.Width]
 	w = append(w, `{"_type":"Asset","href":`...)
-	w = String(w, e.self(cells))
+	w = value.AppendString(w, e.self(cells))
 	w = append(w, `,"id":"`...)
 	w = Rows{Model: e.Model, Moments: e.Moments}.self(w, cells)
 	w = append(w, `","Attributes":{`...)
@@ -38,7 +39,7 @@ func (e Rest) Asset(w []byte, s *Set, row int32) []byte {
 			w = append(w, ',')
 		}
 		first = false
-		w = String(w, c.Name)
+		w = value.AppendString(w, c.Name)
 		w = append(w, ':')
 		w = e.member(w, s, row, c)
 		w = append(w, '}')
@@ -53,9 +54,9 @@ func (e Rest) Attribute(w []byte, s *Set, row int32, c query.Column) []byte {
 	of := e.self(cells)
 	w = e.member(w, s, row, c)
 	w = append(w, `,"href":`...)
-	w = String(w, of+"/"+c.Name)
+	w = value.AppendString(w, of+"/"+c.Name)
 	w = append(w, `,"of":`...)
-	w = String(w, of)
+	w = value.AppendString(w, of)
 	return append(w, '}')
 }
 
@@ -68,7 +69,7 @@ func (e Rest) member(w []byte, s *Set, row int32, c query.Column) []byte {
 	w = append(w, `{"_type":"`...)
 	w = append(w, kind...)
 	w = append(w, `","name":`...)
-	w = String(w, c.Name)
+	w = value.AppendString(w, c.Name)
 	w = append(w, `,"value":`...)
 	if !c.Many() {
 		return e.value(w, s.Cells[int(row)*s.Width:], c)
@@ -87,27 +88,21 @@ func (e Rest) member(w []byte, s *Set, row int32, c query.Column) []byte {
 	return append(w, ']')
 }
 
-func (e Rest) value(w []byte, row []Cell, c query.Column) []byte {
+func (e Rest) value(w []byte, row []value.Scalar, c query.Column) []byte {
 	v := row[c.Cell]
-	if v.Kind == Null {
-		return append(w, "null"...)
+	if c.Kind != meta.Relation || v.Form == value.Null {
+		return scalar(w, e.Model, v, c, value.AppendData)
 	}
-	switch c.Kind {
-	case meta.Relation:
-		o := oidOf(e.Model, row, c)
-		w = append(w, `{"_type":"Asset","href":`...)
-		w = String(w, e.href(o))
-		w = append(w, `,"idref":"`...)
-		w = o.Append(w)
-		return append(w, `"}`...)
-	case meta.Numeric, meta.Rank, meta.LongInt, meta.Opaque, meta.State:
-		return number(w, v)
-	}
-	return shared(w, e.Model, v, c)
+	o := oidOf(e.Model, row, c)
+	w = append(w, `{"_type":"Asset","href":`...)
+	w = value.AppendString(w, e.href(o))
+	w = append(w, `,"idref":"`...)
+	w = o.Append(w)
+	return append(w, `"}`...)
 }
 
 // self returns the address of a row.
-func (e Rest) self(cells []Cell) string {
+func (e Rest) self(cells []value.Scalar) string {
 	href := e.href(selfOf(e.Model, cells))
 	if e.Moments {
 		href += "/" + strconv.FormatInt(cells[query.CellMoment].N, 10)

@@ -30,7 +30,7 @@ func (e Rows) Row(w []byte, s *Set, row int32) []byte {
 			continue
 		}
 		w = append(w, ',')
-		w = String(w, c.Name)
+		w = value.AppendString(w, c.Name)
 		w = append(w, ':')
 		if c.Many() {
 			w = e.list(w, s.Lists[c.Branch], c, row)
@@ -43,7 +43,7 @@ func (e Rows) Row(w []byte, s *Set, row int32) []byte {
 
 // self appends the Oid of a row. What came with the installation has moment 0,
 // which is shown like any other.
-func (e Rows) self(w []byte, cells []Cell) []byte {
+func (e Rows) self(w []byte, cells []value.Scalar) []byte {
 	w = selfOf(e.Model, cells).Append(w)
 	if e.Moments {
 		w = append(w, ':')
@@ -53,7 +53,7 @@ func (e Rows) self(w []byte, cells []Cell) []byte {
 }
 
 // selfOf returns the Oid of a row, without its moment.
-func selfOf(m *meta.Model, cells []Cell) oid.OID {
+func selfOf(m *meta.Model, cells []value.Scalar) oid.OID {
 	return oidOf(m, cells, query.Column{Cell: query.CellID, Typed: query.CellType})
 }
 
@@ -108,7 +108,7 @@ func (e Rows) Nothing(w []byte, b *query.Body) []byte {
 			continue
 		}
 		w = append(w, ',')
-		w = String(w, c.Name)
+		w = value.AppendString(w, c.Name)
 		switch {
 		case c.Many():
 			w = append(w, ":[]"...)
@@ -121,53 +121,11 @@ func (e Rows) Nothing(w []byte, b *query.Body) []byte {
 	return append(w, '}')
 }
 
-func (e Rows) value(w []byte, row []Cell, c query.Column) []byte {
-	v := row[c.Cell]
+func (e Rows) value(w []byte, row []value.Scalar, c query.Column) []byte {
 	if c.Kind == meta.Relation {
 		w = append(w, `{"_oid":"`...)
 		w = oidOf(e.Model, row, c).Append(w)
 		return append(w, `"}`...)
 	}
-	if v.Kind == Null {
-		return append(w, "null"...)
-	}
-	switch c.Kind {
-	case meta.Numeric, meta.Rank, meta.LongInt, meta.Opaque:
-		w = append(w, '"')
-		w = number(w, v)
-		return append(w, '"')
-	case meta.State:
-		return state(w, v)
-	}
-	return shared(w, e.Model, v, c)
-}
-
-// shared appends the values that all forms write alike.
-func shared(w []byte, m *meta.Model, v Cell, c query.Column) []byte {
-	switch c.Kind {
-	case meta.Boolean:
-		return truth(w, v)
-	case meta.Date:
-		return date(w, v, c.Attr)
-	case meta.AssetType:
-		name, _ := typeName(m, v)
-		return String(w, name)
-	}
-	if v.Kind != Text {
-		w = append(w, '"')
-		w = number(w, v)
-		return append(w, '"')
-	}
-	return String(w, v.T)
-}
-
-// state appends the name of an asset state, or its number when it has none.
-func state(w []byte, v Cell) []byte {
-	n, _ := v.Int64()
-	if name, ok := value.StateNames[n]; ok {
-		return String(w, name)
-	}
-	w = append(w, '"')
-	w = number(w, v)
-	return append(w, '"')
+	return scalar(w, e.Model, row[c.Cell], c, value.AppendRow)
 }

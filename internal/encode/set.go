@@ -2,55 +2,18 @@ package encode
 
 import (
 	"fmt"
-	"strconv"
 	"unsafe"
 
 	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/value"
 )
-
-// Cell is one value of a row.
-type Cell struct {
-	Kind CellKind
-	N    int64
-	F    float64
-	T    []byte // lies in the arena of the statement it came from
-}
-
-// CellKind says which field of a Cell counts.
-type CellKind uint8
-
-// The kinds of cell.
-const (
-	Null CellKind = iota
-	Int
-	Float
-	Text
-)
-
-// Int64 returns the cell as a whole number; false for NULL and anything else.
-func (c Cell) Int64() (int64, bool) {
-	switch c.Kind {
-	case Int:
-		return c.N, true
-	case Float:
-		return int64(c.F), float64(int64(c.F)) == c.F
-	case Text:
-		n, err := strconv.ParseInt(string(c.T), 10, 64)
-		if err != nil {
-			f, ferr := strconv.ParseFloat(string(c.T), 64)
-			return int64(f), ferr == nil && float64(int64(f)) == f
-		}
-		return n, true
-	}
-	return 0, false
-}
 
 // Set is the rows of one statement, in the order they came.
 type Set struct {
 	Body  *query.Body
-	Width int    // cells of a row
-	Cells []Cell // row by row
-	Lists []List // one for each branch of Body
+	Width int            // cells of a row
+	Cells []value.Scalar // row by row
+	Lists []List         // one for each branch of Body
 	arena []byte
 	texts int64 // bytes of all arenas
 }
@@ -76,8 +39,8 @@ func (l List) group(row int32) *Group { return &l.Groups[l.Of[row]] }
 // Rows returns the rows that belong to a row above.
 func (l List) Rows(row int32) []int32 { return l.group(row).Rows }
 
-// cellSize is the bytes of a Cell.
-const cellSize = int64(unsafe.Sizeof(Cell{}))
+// cellSize is the bytes of a cell.
+const cellSize = int64(unsafe.Sizeof(value.Scalar{}))
 
 // Size returns how many bytes the rows take, those of lists not counted.
 func (s *Set) Size() int64 { return int64(cap(s.Cells))*cellSize + s.texts }
@@ -91,23 +54,10 @@ func (s *Set) Len() int {
 }
 
 // Cell returns cell c of a row.
-func (s *Set) Cell(row int32, c int) Cell { return s.Cells[int(row)*s.Width+c] }
+func (s *Set) Cell(row int32, c int) value.Scalar { return s.Cells[int(row)*s.Width+c] }
 
 // Keep forgets the rows after the first n.
 func (s *Set) Keep(n int) { s.Cells = s.Cells[:min(n, s.Len())*s.Width] }
-
-// Value returns a cell as int64, float64, string or nil.
-func (c Cell) Value() any {
-	switch c.Kind {
-	case Int:
-		return c.N
-	case Float:
-		return c.F
-	case Text:
-		return string(c.T)
-	}
-	return nil
-}
 
 // ID returns the stored id of a row.
 func (s *Set) ID(row int32) int64 { return s.Cell(row, query.CellID).N }
@@ -127,32 +77,25 @@ func (s *Set) Scanners() []any {
 
 // Scan appends a value to the set. Text is copied.
 func (sc Scanner) Scan(v any) error {
-	c := Cell{}
+	var c value.Scalar
 	switch v := v.(type) {
-	case nil:
-	case int64:
-		c = Cell{Kind: Int, N: v}
-	case float64:
-		c = Cell{Kind: Float, F: v}
-	case bool:
-		c.Kind = Int
-		if v {
-			c.N = 1
-		}
 	case []byte:
 		c = text(sc.s, v)
 	case string:
 		c = text(sc.s, v)
 	default:
-		return fmt.Errorf("a %T in a row", v)
+		var ok bool
+		if c, ok = value.Of(v); !ok {
+			return fmt.Errorf("a %T in a row", v)
+		}
 	}
 	sc.s.Cells = append(sc.s.Cells, c)
 	return nil
 }
 
-// text keeps a text in the arena. Slices handed out before stay valid when the
-// arena moves, since a full one is left to them.
-func text[T string | []byte](s *Set, v T) Cell {
+// text copies a text into the arena. Slices handed out before stay valid when
+// the arena moves, since a full one is left to them.
+func text[T string | []byte](s *Set, v T) value.Scalar {
 	const least, most = 512, 64 << 10
 	if cap(s.arena)-len(s.arena) < len(v) {
 		s.arena = make([]byte, 0, max(min(2*cap(s.arena), most), least, len(v)))
@@ -160,5 +103,5 @@ func text[T string | []byte](s *Set, v T) Cell {
 	}
 	start := len(s.arena)
 	s.arena = append(s.arena, v...)
-	return Cell{Kind: Text, T: s.arena[start:len(s.arena):len(s.arena)]}
+	return value.Scalar{Form: value.Text, T: s.arena[start:len(s.arena):len(s.arena)]}
 }

@@ -8,10 +8,10 @@ import (
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/sqlgen"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // Answer does what Rows does and also returns what r asks about the result
@@ -71,7 +71,7 @@ func (run *run) beside(r query.Request) ([]byte, error) {
 	if cursor {
 		name("next")
 		if run.more && run.last != nil {
-			b = encode.String(b, run.plan.Cursor(run.last))
+			b = value.AppendString(b, run.plan.Cursor(run.last))
 		} else {
 			b = append(b, "null"...)
 		}

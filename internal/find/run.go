@@ -119,7 +119,7 @@ func (run *run) cut(n int) bool {
 func (run *run) keep(s *encode.Set, row int32) {
 	run.last = run.last[:0]
 	for i := run.plan.Keys; i < s.Width; i++ {
-		run.last = append(run.last, s.Cell(row, i).Value())
+		run.last = append(run.last, s.Cell(row, i).Any())
 	}
 }
 

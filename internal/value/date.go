@@ -1,11 +1,15 @@
 package value
 
-import "time"
+import (
+	"time"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
 
 // dateForms are the accepted spellings of a date or time. Without a zone it is
 // UTC.
 var dateForms = [...]string{
-	"2006-01-02",
+	time.DateOnly,
 	time.RFC3339Nano,
 	"2006-01-02T15:04:05.999999999",
 	"2006-01-02T15:04Z07:00",
@@ -19,11 +23,18 @@ var dateForms = [...]string{
 	"1/2/2006 3:04:05 PM",
 }
 
+// The printed forms: a time in the server's zone, which is UTC, and the seven
+// digits of UTC attributes. A date without a time of day is time.DateOnly.
+const (
+	dateTime = "2006-01-02T15:04:05.000"
+	dateUTC  = "2006-01-02T15:04:05.0000000Z"
+)
+
 // Instant reads a date or a time as UTC microseconds.
 // Shape: 2019-11-21T16:45:34.822Z, 2016-06-19, 12/31/2019, 1/2/2026 3:04 PM.
 func Instant(text string) (micros int64, ok bool) { return instant(text, false) }
 
-func date(text string, dayOnly bool) (any, bool) { return instant(text, dayOnly) }
+func parseDate(text string, dayOnly bool) (any, bool) { return instant(text, dayOnly) }
 
 // instant reads an ISO or US date. A day without a time keeps the calendar date
 // as it was written, whatever zone came with it.
@@ -42,4 +53,27 @@ func instant(text string, dayOnly bool) (micros int64, ok bool) {
 		return t.UnixMicro(), true
 	}
 	return 0, false
+}
+
+// AppendInstant appends UTC microseconds with seven digits of a second.
+// Shape: 2026-01-02T15:04:05.1234560Z, without quotes.
+func AppendInstant(w []byte, micros int64) []byte {
+	return time.UnixMicro(micros).UTC().AppendFormat(w, dateUTC)
+}
+
+// appendDate appends UTC microseconds in the form of the attribute.
+func appendDate(w []byte, v Scalar, a *meta.Attr) []byte {
+	micros, ok := v.Int64()
+	if !ok {
+		return append(w, "null"...)
+	}
+	form := dateTime
+	if a != nil && a.DateOnly {
+		form = time.DateOnly
+	} else if a != nil && a.UTC {
+		form = dateUTC
+	}
+	w = append(w, '"')
+	w = time.UnixMicro(micros).UTC().AppendFormat(w, form)
+	return append(w, '"')
 }

@@ -2,10 +2,8 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/value"
@@ -62,7 +59,7 @@ func (p *printer) middle(b []byte, e *event) ([]byte, error) {
 	b = append(b, `,"eventType":"`...)
 	b = append(b, kind...)
 	b = append(b, `","timestamp":"`...)
-	b = appendInstant(b, e.audit.at)
+	b = value.AppendInstant(b, e.audit.at)
 	b = append(b, `","instigator":`...)
 	b = append(b, p.members[e.audit.actor]...)
 	b = append(b, `,"targetAsset":{"_oid":"`...)
@@ -88,9 +85,9 @@ func (p *printer) middle(b []byte, e *event) ([]byte, error) {
 // its eventType says so, and nothing has changed.
 func (p *printer) test(b []byte, webhookID string, member oid.OID, stored, at int64) []byte {
 	b = append(b, `{"webhookId":`...)
-	b = encode.String(b, webhookID)
+	b = value.AppendString(b, webhookID)
 	b = append(b, `,"sequenceId":0,"eventType":"`+Test+`","timestamp":"`...)
-	b = appendInstant(b, at)
+	b = value.AppendInstant(b, at)
 	b = append(b, `","instigator":`...)
 	b = append(b, p.members[stored]...)
 	b = append(b, `,"targetAsset":{"_oid":"`...)
@@ -102,7 +99,7 @@ func (p *printer) test(b []byte, webhookID string, member oid.OID, stored, at in
 
 // href appends the address of an asset's page as a JSON string.
 func (p *printer) href(b []byte, o oid.OID) []byte {
-	return encode.String(b, p.public+"/assetdetail.v1?oid="+o.String())
+	return value.AppendString(b, p.public+"/assetdetail.v1?oid="+o.String())
 }
 
 func (p *printer) change(b []byte, c *change.Change) ([]byte, error) {
@@ -134,40 +131,11 @@ func (p *printer) value(b []byte, a *meta.Attr, v any) ([]byte, error) {
 	if a.Kind == meta.Relation {
 		return p.relation(b, a, v)
 	}
-	switch n := v.(type) {
-	case nil:
-		return append(b, "null"...), nil
-	case bool:
-		return strconv.AppendBool(b, n), nil
-	case string:
-		return encode.String(b, n), nil
-	case float64:
-		return encode.String(b, number(n)), nil
-	case int64:
-		return integer(b, a, n), nil
-	case json.Number:
-		if i, err := n.Int64(); err == nil {
-			return integer(b, a, i), nil
-		}
-		f, err := n.Float64()
-		return encode.String(b, number(f)), err
+	x, ok := value.Of(v)
+	if !ok {
+		return nil, fmt.Errorf("%s holds a %T", a.Token(), v)
 	}
-	return nil, fmt.Errorf("%s holds a %T", a.Token(), v)
-}
-
-func integer(b []byte, a *meta.Attr, n int64) []byte {
-	switch a.Kind {
-	case meta.State:
-		if name, ok := value.StateNames[n]; ok {
-			return encode.String(b, name)
-		}
-	case meta.Date:
-		return encode.String(b, date(a, n))
-	case meta.Boolean:
-		return strconv.AppendBool(b, n != 0)
-	default:
-	}
-	return encode.String(b, strconv.FormatInt(n, 10))
+	return value.AppendRow(b, x, a.Kind, a), nil
 }
 
 func (p *printer) relation(b []byte, a *meta.Attr, v any) ([]byte, error) {
@@ -185,27 +153,6 @@ func (p *printer) relation(b []byte, a *meta.Attr, v any) ([]byte, error) {
 	}
 	b = oid.OID{Type: t.Name, ID: t.Shown(id)}.Append(b)
 	return append(b, `"}`...), nil
-}
-
-// number prints a double as query rows do: without an exponent where that is
-// short.
-func number(f float64) string {
-	form := byte('f')
-	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
-		form = 'g'
-	}
-	return strconv.FormatFloat(f, form, -1, 64)
-}
-
-func date(a *meta.Attr, micros int64) string {
-	switch t := time.UnixMicro(micros).UTC(); {
-	case a.DateOnly:
-		return t.Format("2006-01-02")
-	case a.UTC:
-		return instant(micros)
-	default:
-		return t.Format("2006-01-02T15:04:05.000")
-	}
 }
 
 // membersKept is how long what is known of a member is used again.
@@ -293,13 +240,13 @@ func (s *Service) instigatorsOf(ctx context.Context, p *printer, t *meta.Type, i
 		}
 		b = append(b, `,"role":`...)
 		if to, ok := linked[role][id]; ok {
-			b = encode.String(b, oid.OID{Type: role.Related.Name, ID: role.Related.Shown(to)}.String())
+			b = value.AppendString(b, oid.OID{Type: role.Related.Name, ID: role.Related.Shown(to)}.String())
 		} else {
 			b = append(b, "null"...)
 		}
 		b = append(b, `,"avatar":`...)
 		if to, ok := linked[avatar][id]; ok {
-			b = encode.String(b, p.public+"/attachment.img/"+strconv.FormatInt(avatar.Related.Shown(to), 10))
+			b = value.AppendString(b, p.public+"/attachment.img/"+strconv.FormatInt(avatar.Related.Shown(to), 10))
 		} else {
 			b = append(b, "null"...)
 		}
@@ -313,12 +260,12 @@ func memberText(b []byte, v *change.Version, t *meta.Type, name string) ([]byte,
 	if v == nil || !ok {
 		return append(b, "null"...), nil
 	}
-	value, err := change.Value(v, a)
+	held, err := change.Value(v, a)
 	if err != nil {
 		return nil, err
 	}
-	if text, ok := value.(string); ok {
-		return encode.String(b, text), nil
+	if text, ok := held.(string); ok {
+		return value.AppendString(b, text), nil
 	}
 	return append(b, "null"...), nil
 }

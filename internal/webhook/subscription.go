@@ -3,7 +3,8 @@ package webhook
 import (
 	"encoding/json"
 	"strings"
-	"time"
+
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // Subscription is what clients read of a subscription.
@@ -145,10 +146,5 @@ func instant(micros int64) string {
 	if micros == 0 {
 		return noTime
 	}
-	return string(appendInstant(nil, micros))
-}
-
-func appendInstant(b []byte, micros int64) []byte {
-	b = time.UnixMicro(micros).UTC().AppendFormat(b, "2006-01-02T15:04:05.000000")
-	return append(b, "0Z"...)
+	return string(value.AppendInstant(nil, micros))
 }

@@ -1,0 +1,63 @@
+package value
+
+import "github.com/alds-dev/alds/internal/meta"
+
+// Form is how the values of a kind lie in Go, in SQL and in stored JSON.
+type Form uint8
+
+// The forms. Null is the form of a missing value and of no kind.
+const (
+	Null  Form = iota
+	Bool       // bool; 0 or 1 in SQL
+	Int        // int64
+	Float      // float64
+	Text       // string
+)
+
+// kind is what is known of the values of one kind.
+type kind struct {
+	form  Form
+	parse func(text string, dayOnly bool) (any, bool) // nil: any text is a value
+	row   printer                                     // in rows of queries and in events
+	data  printer                                     // on the data path
+
+	equalFolded bool // texts are equal when their folded forms are
+	summable    bool // @Sum, @Min and @Max apply
+	ordered     bool // <, <=, > and >= apply
+}
+
+// kinds is the table of kinds. Relations and types are printed by those who
+// know the model.
+var kinds = map[meta.Kind]*kind{
+	meta.Boolean: {form: Bool, parse: parseBool, row: appendBool, data: appendBool},
+	meta.Numeric: {form: Float, parse: parseFloat, row: appendQuotedNumber, data: appendNumber, summable: true, ordered: true},
+	meta.Rank:    {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, summable: true, ordered: true},
+	meta.LongInt: {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, summable: true, ordered: true},
+	meta.Opaque:  {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, ordered: true},
+	meta.State:   {form: Int, parse: parseState, row: appendState, data: appendNumber, ordered: true},
+	meta.Date:    {form: Int, parse: parseDate, row: appendDate, data: appendDate, ordered: true},
+
+	meta.Text:         {form: Text, row: appendText, data: appendText, equalFolded: true, ordered: true},
+	meta.LongText:     {form: Text, row: appendText, data: appendText, equalFolded: true, ordered: true},
+	meta.LocalizerTag: {form: Text, row: appendText, data: appendText, equalFolded: true, ordered: true},
+	meta.GUID:         {form: Text, parse: parseGUID, row: appendText, data: appendText, equalFolded: true, ordered: true},
+	meta.Duration:     {form: Text, parse: parseDuration, row: appendText, data: appendText, equalFolded: true, ordered: true},
+	meta.Blob:         {form: Text, parse: parseBlob, row: appendText, data: appendText},
+	meta.Password:     {form: Text, row: appendText, data: appendText},
+
+	meta.Relation:  {form: Int, row: appendText, data: appendText},
+	meta.AssetType: {form: Int, row: appendText, data: appendText},
+}
+
+// FormOf returns the form of the values of a kind.
+func FormOf(k meta.Kind) Form { return kinds[k].form }
+
+// IsNumber reports whether the values of a kind can be added.
+func IsNumber(k meta.Kind) bool { return kinds[k].summable }
+
+// IsText reports whether the values of a kind are texts to compare and search:
+// two are equal when their folded forms are, and an empty one is no value.
+func IsText(k meta.Kind) bool { return kinds[k].equalFolded }
+
+// IsOrdered reports whether one value of a kind can be less than another.
+func IsOrdered(k meta.Kind) bool { return kinds[k].ordered }
