@@ -23,7 +23,7 @@ func (r *run) create(ctx context.Context, c *Command) Outcome {
 	if tr == nil {
 		return Outcome{Err: AbstractType(t.Name)}
 	}
-	w := r.newRow(t, r.nextID)
+	w := r.changes.newRow(t, r.nextID)
 	r.nextID++
 	c.Self.Type, c.Self.ID = t, w.id
 	out := Outcome{OID: w.oid(), about: w}
@@ -51,18 +51,6 @@ func (r *run) create(ctx context.Context, c *Command) Outcome {
 	}
 	out.Err = err
 	return out
-}
-
-// newRow begins a new asset without any values.
-func (r *run) newRow(t *meta.Type, id int64) *row {
-	w := &row{id: id, typ: t, isNew: true, dirty: true, cur: &state{
-		code: stateActive, until: forever, slots: make([]any, len(r.e.layout.slots)),
-	}}
-	w.before = w.cur
-	r.rows[w.id] = w
-	r.edgeSets[w.id] = &edgeSet{typ: t.Code, isNew: true}
-	r.touched = append(r.touched, w)
-	return w
 }
 
 // resolveContext finds the asset whose values are the defaults of a new one. One that
@@ -125,7 +113,7 @@ func (r *run) update(ctx context.Context, c *Command) Outcome {
 	if w == nil {
 		return out
 	}
-	r.touch(w)
+	r.changes.touch(w)
 	if out.Err = r.applyChanges(ctx, w, c.Changes); out.Err == nil {
 		out.Err = r.deriveValues(ctx, w)
 	}
@@ -254,7 +242,7 @@ func (r *run) storeScalar(w *row, a *meta.Attr, v any) error {
 	}
 	if tr := r.e.layout.types[w.typ]; tr.username == a && w.dirty {
 		name, _ := v.(string)
-		r.loginSteps = append(r.loginSteps, login{member: w.id, typ: w.typ.Name, username: &name})
+		r.changes.logins = append(r.changes.logins, login{member: w.id, typ: w.typ.Name, username: &name})
 	}
 	return nil
 }

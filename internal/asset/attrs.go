@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/alds-dev/alds/internal/meta"
-	literal "github.com/alds-dev/alds/internal/value"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // attrs is the JSON object asset.attrs: scalars by key, each as JSON text.
@@ -73,7 +73,7 @@ func fromJSON(a *meta.Attr, text string) any {
 
 // storedNumber reads a number back, a Numeric or a whole one; nil for none.
 func storedNumber(k meta.Kind, text string) any {
-	if x, ok := literal.Parse(k, false, text); ok {
+	if x, ok := value.Parse(k, false, text); ok {
 		return x
 	}
 	return nil

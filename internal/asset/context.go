@@ -114,7 +114,7 @@ func (m *contextFill) copySame(ctx context.Context, a *meta.Attr) error {
 	at, _ := m.from.typ.Attr(a.Name)
 	switch {
 	case at.Place.Kind == meta.InLinks:
-		h, err := m.linksOf(ctx, m.from.typ, m.from.id, at.Place.Code)
+		h, err := m.edgesFrom(ctx, m.from.typ, m.from.id, at.Place.Code)
 		if err != nil {
 			return err
 		}

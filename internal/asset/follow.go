@@ -34,8 +34,8 @@ func (r *run) copySlots(ctx context.Context, w *row, s source, t *target) error 
 // propagate lets followers follow: what a touched asset's followers copy from it
 // is copied again, and so on for what follows them.
 func (r *run) propagate(ctx context.Context) error {
-	for i := 0; i < len(r.touched); i++ { // grows
-		w := r.touched[i]
+	for i := 0; i < len(r.changes.touched); i++ { // grows
+		w := r.changes.touched[i]
 		if !w.creating() {
 			if !r.sourceChanged(w) {
 				continue
@@ -78,7 +78,7 @@ func (r *run) updateDependent(ctx context.Context, w, f *row) error {
 		}
 		for _, slot := range s.slots {
 			if f.cur.slots[slot] != w.cur.slots[slot] {
-				r.touch(f)
+				r.changes.touch(f)
 				f.setSlot(slot, w.cur.slots[slot])
 			}
 		}
@@ -97,7 +97,7 @@ func (r *run) pointsTo(ctx context.Context, f *row, a *meta.Attr) (int64, error)
 		}
 		return noID, nil
 	}
-	h, err := r.linksOf(ctx, f.typ, f.id, a.Place.Code)
+	h, err := r.edgesFrom(ctx, f.typ, f.id, a.Place.Code)
 	if err != nil {
 		return noID, err
 	}

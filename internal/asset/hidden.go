@@ -41,7 +41,7 @@ func hidesScopes(op *meta.Op) bool { return op.Effect.To == stateDeleted || op.E
 // brought back, made or moved. The tree of projects is locked.
 func (w *writer) hidden(ctx context.Context) error {
 	var gone, back, placed []int64
-	for _, c := range w.changed {
+	for _, c := range w.changes.changed {
 		if !c.typ.Secured.Self {
 			continue
 		}
@@ -52,7 +52,7 @@ func (w *writer) hidden(ctx context.Context) error {
 			back = append(back, c.id)
 		}
 	}
-	for _, a := range w.closure {
+	for _, a := range w.changes.closure {
 		if a.depth == 0 {
 			placed = append(placed, a.descendant)
 		}
@@ -81,13 +81,13 @@ const hide = `INSERT INTO scope_hidden (scope_id, by_id, since_moment, until_mom
 
 // execIn runs a statement that ends in a list of ids and begins with what is
 // current.
-func (r *run) execIn(ctx context.Context, ids []int64, query string) error {
+func (w *writer) execIn(ctx context.Context, ids []int64, query string) error {
 	for len(ids) > 0 {
-		r.s.scopesHidden = true
+		w.s.scopesHidden = true
 		n := min(len(ids), db.MaxIn)
 		in, args := db.InArgs(ids[:n])
 		ids = ids[n:]
-		if _, err := r.s.tx.Exec(ctx, query+in, append([]any{forever}, args...)...); err != nil {
+		if _, err := w.tx.Exec(ctx, query+in, append([]any{forever}, args...)...); err != nil {
 			return err
 		}
 	}
@@ -95,8 +95,8 @@ func (r *run) execIn(ctx context.Context, ids []int64, query string) error {
 }
 
 // showMoved shows what a moved project takes along out of a deleted one.
-func (r *run) showMoved(ctx context.Context, by int64, below string, args []any, moment int64) error {
-	_, err := r.s.tx.Exec(ctx, `UPDATE scope_hidden SET until_moment = ? WHERE by_id = ? AND until_moment = ? AND scope_id IN `+below,
+func (w *writer) showMoved(ctx context.Context, by int64, below string, args []any, moment int64) error {
+	_, err := w.tx.Exec(ctx, `UPDATE scope_hidden SET until_moment = ? WHERE by_id = ? AND until_moment = ? AND scope_id IN `+below,
 		append([]any{moment, by, forever}, args...)...)
 	if err != nil {
 		return fmt.Errorf("show moved projects: %w", err)
@@ -105,12 +105,12 @@ func (r *run) showMoved(ctx context.Context, by int64, below string, args []any,
 }
 
 // hideMoved hides what a moved project takes along below deleted ones.
-func (r *run) hideMoved(ctx context.Context, below []depthOf, moment int64) error {
+func (w *writer) hideMoved(ctx context.Context, below []depthOf, moment int64) error {
 	ids := make([]int64, len(below))
 	for i := range below {
 		ids[i] = below[i].id
 	}
-	err := r.execIn(ctx, ids, hide+` c.since_moment = `+strconv.FormatInt(moment, 10)+` AND c.descendant_id IN `)
+	err := w.execIn(ctx, ids, hide+` c.since_moment = `+strconv.FormatInt(moment, 10)+` AND c.descendant_id IN `)
 	if err != nil {
 		return fmt.Errorf("hide moved projects: %w", err)
 	}

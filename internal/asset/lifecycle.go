@@ -73,7 +73,7 @@ func (r *run) restore(ctx context.Context, w *row) error {
 	if tr.stateAttr == nil {
 		return nil
 	}
-	if _, err := r.linksOf(ctx, w.typ, w.id, tr.stateAttr.Place.Code); err != nil {
+	if _, err := r.edgesFrom(ctx, w.typ, w.id, tr.stateAttr.Place.Code); err != nil {
 		return err
 	}
 	return r.deriveValues(ctx, w)

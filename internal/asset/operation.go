@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/meta"
-	literal "github.com/alds-dev/alds/internal/value"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // opCode carries out an operation that is more than a change of state. It
@@ -65,7 +65,7 @@ func (r *run) operate(ctx context.Context, c *Command) Outcome {
 	if out.Err = r.checkOperation(ctx, w, op); out.Err != nil {
 		return out
 	}
-	r.touch(w)
+	r.changes.touch(w)
 	w.cur.partOp = ""
 	var made *row
 	if out.Err = r.applyEffect(ctx, w, op); out.Err == nil && code != nil {
@@ -116,7 +116,7 @@ func (r *run) claimUsername(w *row, to int) {
 		return
 	}
 	if name, _ := w.get(a).(string); name != "" {
-		r.loginSteps = append(r.loginSteps, login{member: w.id, typ: w.typ.Name, username: &name})
+		r.changes.logins = append(r.changes.logins, login{member: w.id, typ: w.typ.Name, username: &name})
 	}
 }
 
@@ -130,7 +130,7 @@ func (r *run) quickClose(ctx context.Context, w *row, op *meta.Op, _ []Change) (
 	r.clearToDo(w)
 	for _, f := range below {
 		if runsInState(op, f.cur.code) {
-			r.touch(f)
+			r.changes.touch(f)
 			f.setState(op.Effect.To)
 			r.clearToDo(f)
 		}
@@ -225,7 +225,7 @@ func (r *run) assignRole(ctx context.Context, w *row, args []Change, scope, memb
 	}
 	owner := false
 	if v, ok := argument(args, "IsOwner"); ok && !v.isEmpty() {
-		x, ok := literal.Parse(meta.Boolean, false, v.Text)
+		x, ok := value.Parse(meta.Boolean, false, v.Text)
 		if owner, _ = x.(bool); !ok {
 			return invalid(&meta.Attr{Name: "IsOwner", On: w.typ})
 		}

@@ -65,7 +65,7 @@ func (r *run) moveChildren(ctx context.Context, from, to *row, meant func(*row) 
 		if !meant(child) {
 			continue
 		}
-		r.touch(child)
+		r.changes.touch(child)
 		if err := r.setParent(ctx, child, to); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (r *run) newRowWithID(ctx context.Context, t *meta.Type) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.newRow(t, id), nil
+	return r.changes.newRow(t, id), nil
 }
 
 // newRowOf is spawnNext for a type known by name.
@@ -175,14 +175,11 @@ func (r *run) copyAttribute(ctx context.Context, w *row, a *meta.Attr, src *row,
 		w.set(a, src.get(from))
 		return nil
 	case a.Multi:
-		h, err := r.linksOf(ctx, src.typ, src.id, from.Place.Code)
+		h, err := r.edgesFrom(ctx, src.typ, src.id, from.Place.Code)
 		if err != nil {
 			return err
 		}
-		for _, l := range slices.Clone(h.links) {
-			if l.relation != from.Place.Code || l.ended {
-				continue
-			}
+		for _, l := range h.current(from.Place.Code) {
 			if err := r.copyRef(ctx, w, a, l.to); err != nil {
 				return err
 			}
@@ -210,15 +207,13 @@ func (r *run) copyRef(ctx context.Context, w *row, a *meta.Attr, id int64) error
 }
 
 func (r *run) copyValues(ctx context.Context, w *row, a *meta.Attr, src *row, from *meta.Attr) error {
-	has, err := r.valuesOf(ctx, src.typ, src.id, from.Place.Code)
+	has, err := r.edgesFrom(ctx, src.typ, src.id, edgeCode(from))
 	if err != nil {
 		return err
 	}
 	h := r.edgeSets[w.id]
-	for _, v := range has.values {
-		if v.attribute == from.Place.Code && !v.ended {
-			r.addValue(h, a.Place.Code, v.text, w)
-		}
+	for _, v := range has.current(edgeCode(from)) {
+		r.changes.addEdge(h, edge{code: edgeCode(a), from: w.id, text: v.text}, w)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (r *run) epicToStory(ctx context.Context, w *row, _ *meta.Op, _ []Change) (
 	if err != nil || !ok {
 		return nil, err
 	}
-	r.touch(epic)
+	r.changes.touch(epic)
 	epic.setState(stateDeleted)
 	return nil, r.setRef(ctx, w, into, nil)
 }
@@ -199,7 +199,7 @@ func (r *run) send(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, e
 	if !ok {
 		return nil, unknownAttr(w.typ, "Recipients")
 	}
-	h, err := r.linksOf(ctx, w.typ, w.id, a.Place.Code)
+	h, err := r.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -207,8 +207,8 @@ func (r *run) send(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, e
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range h.links {
-		if l.relation != a.Place.Code || l.ended || done[l.to] {
+	for _, l := range h.current(a.Place.Code) {
+		if done[l.to] {
 			continue
 		}
 		if err := r.receipt(ctx, w, l.to); err != nil {

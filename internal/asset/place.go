@@ -58,7 +58,7 @@ func (r *run) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, aft
 	last := upper == 0
 	if last {
 		if s.appendable {
-			w.setSlot(s.slot, r.nextRank(w.typ))
+			w.setSlot(s.slot, r.changes.nextRank(w.typ))
 			return nil
 		}
 		upper = min(ceiling(lower), MaxRank+1)
@@ -73,7 +73,7 @@ func (r *run) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, aft
 	if !last {
 		return invalid(a)
 	}
-	w.setSlot(s.slot, r.nextRank(w.typ))
+	w.setSlot(s.slot, r.changes.nextRank(w.typ))
 	return nil
 }
 
@@ -153,7 +153,7 @@ func (s *rankSpace) shift(ctx context.Context, ids []int64, start, hot, step int
 	s.w.setSlot(s.slot, offSequence(start+hot/2))
 	for i, id := range ids {
 		if m := r.rows[id]; m != nil {
-			r.touch(m)
+			r.changes.touch(m)
 			m.setSlot(s.slot, offSequence(start+hot+step*int64(i)))
 		}
 	}

@@ -62,7 +62,7 @@ func (r *run) prepare(ctx context.Context, commands []*Command) error {
 	if err := r.loadReferences(ctx, r.unknown(w.references), ""); err != nil {
 		return err
 	}
-	if err := r.loadEdges(ctx, w); err != nil {
+	if err := r.loadCollected(ctx, w); err != nil {
 		return err
 	}
 	if err := r.loadParts(ctx, w.owners, len(commands) > 1); err != nil {
@@ -316,7 +316,8 @@ func (r *run) resolveNames(ctx context.Context, w *prefetch) error {
 	return nil
 }
 
-func (r *run) loadEdges(ctx context.Context, w *prefetch) error {
+// loadCollected reads the edges that the commands need.
+func (r *run) loadCollected(ctx context.Context, w *prefetch) error {
 	for relation, ids := range w.reverseLinks {
 		for _, id := range ids {
 			if t, ok := r.cached(id); ok {
@@ -325,14 +326,8 @@ func (r *run) loadEdges(ctx context.Context, w *prefetch) error {
 		}
 	}
 	for g, ids := range w.edges {
-		var err error
 		slices.Sort(ids)
-		ids = slices.Compact(ids)
-		if g.code < 0 {
-			err = r.loadValues(ctx, -g.code, g.fromType, ids)
-		} else {
-			err = r.loadLinks(ctx, g.code, g.fromType, ids)
-		}
+		err := r.loadEdges(ctx, g.code, g.fromType, slices.Compact(ids))
 		if err != nil {
 			return err
 		}

@@ -213,8 +213,8 @@ func (r *run) appliesToPart(w, f *row, op *meta.Op) bool {
 
 // operateOnPart does to a part what an operation does to its owner.
 func (r *run) operateOnPart(ctx context.Context, f *row, op *meta.Op) error {
-	r.touch(f)
-	r.partsTouched++
+	r.changes.touch(f)
+	r.changes.parts++
 	if op.Effect.Back {
 		if err := r.restore(ctx, f); err != nil {
 			return err
@@ -248,36 +248,11 @@ func (r *run) deletedParts(owners []int64) []int64 {
 // checkLimit reports whether the request has changed more assets than one may,
 // those its operations reached included.
 func (r *run) checkLimit() error {
-	most, aside := r.e.MaxAssets, r.s.partsChanged+r.partsChanged
+	most, aside := r.e.MaxAssets, r.s.partsChanged+r.changes.parts
 	if r.overLimit || most > 0 && aside > 0 && r.s.named+aside > most {
 		return TooManyAssets(most)
 	}
 	return nil
-}
-
-// recordInSession tells the session what the run's operations reached, and which
-// projects it made.
-func (r *run) recordInSession() {
-	for _, w := range r.made {
-		if !w.typ.Secured.Self {
-			continue
-		}
-		if r.s.createdScopes == nil {
-			r.s.createdScopes = map[int64]bool{}
-		}
-		r.s.createdScopes[w.id] = true
-	}
-	r.s.partsChanged += r.partsChanged
-	for _, w := range r.changed {
-		if by := w.cur.partOp; by != "" {
-			if r.s.partOps == nil {
-				r.s.partOps = map[int64]string{}
-			}
-			r.s.partOps[w.id] = by
-		} else {
-			delete(r.s.partOps, w.id)
-		}
-	}
 }
 
 // notePart notes that an asset has come to belong to another.

@@ -100,7 +100,7 @@ func (r *run) setRef(ctx context.Context, w *row, a *meta.Attr, t *target) error
 
 // setLink keeps a to-one relation that lies in asset_link.
 func (r *run) setLink(ctx context.Context, w *row, a *meta.Attr, t *target) error {
-	h, err := r.linksOf(ctx, w.typ, w.id, a.Place.Code)
+	h, err := r.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
 	if err != nil {
 		return err
 	}
@@ -109,10 +109,10 @@ func (r *run) setLink(ctx context.Context, w *row, a *meta.Attr, t *target) erro
 		return nil
 	}
 	if old != nil {
-		r.endLink(old, w)
+		r.changes.endEdge(old, w)
 	}
 	if t != nil {
-		r.addLink(h, a.Place.Code, w.id, t.id, w)
+		r.changes.addEdge(h, edge{code: a.Place.Code, from: w.id, to: t.id}, w)
 	}
 	return r.refChanged(ctx, w, a, t)
 }
@@ -126,7 +126,7 @@ func (r *run) refChanged(ctx context.Context, w *row, a *meta.Attr, t *target) e
 		}
 	}
 	if w.typ.Secured.Self && a.Name == "Parent" && !w.isNew {
-		r.noteMovedScope(w)
+		r.changes.movedScopes = append(r.changes.movedScopes, w)
 	}
 	return nil
 }
@@ -201,10 +201,10 @@ func (r *run) replaceMember(ctx context.Context, w *row, a *meta.Attr, ch *Chang
 func (r *run) isMember(ctx context.Context, w *row, a *meta.Attr, t target) (bool, error) {
 	switch a.Place.Kind {
 	case meta.InLinks:
-		h, err := r.linksOf(ctx, w.typ, w.id, a.Place.Code)
+		h, err := r.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
 		return err == nil && h.find(a.Place.Code, t.id) != nil, err
 	case meta.InLinksBack:
-		h, err := r.linksOf(ctx, t.typ, t.id, a.Place.Code)
+		h, err := r.edgesFrom(ctx, t.typ, t.id, a.Place.Code)
 		return err == nil && h.find(a.Place.Code, w.id) != nil, err
 	}
 	m, ok, err := r.lock(ctx, t.id)
@@ -222,7 +222,7 @@ func (r *run) addMember(ctx context.Context, w *row, a *meta.Attr, t target) err
 		if err != nil {
 			return err
 		}
-		r.touch(m)
+		r.changes.touch(m)
 		return r.setRef(ctx, m, back, &target{id: w.id, boxed: w.id, typ: w.typ, code: w.cur.code, row: w})
 	}
 	relation := a.Place.Code
@@ -230,11 +230,11 @@ func (r *run) addMember(ctx context.Context, w *row, a *meta.Attr, t target) err
 	if a.Place.Kind == meta.InLinksBack {
 		from, to, typ = t.id, w.id, t.typ
 	}
-	h, err := r.linksOf(ctx, typ, from, relation)
+	h, err := r.edgesFrom(ctx, typ, from, relation)
 	if err != nil || h.find(relation, to) != nil {
 		return err
 	}
-	r.addLink(h, relation, from, to, w)
+	r.changes.addEdge(h, edge{code: relation, from: from, to: to}, w)
 	return r.memberAdded(ctx, w, relation, from, to)
 }
 
@@ -249,7 +249,7 @@ func (r *run) removeMember(ctx context.Context, w *row, a *meta.Attr, t target) 
 		if err != nil {
 			return err
 		}
-		r.touch(m)
+		r.changes.touch(m)
 		return r.setRef(ctx, m, back, nil)
 	}
 	relation := a.Place.Code
@@ -257,7 +257,7 @@ func (r *run) removeMember(ctx context.Context, w *row, a *meta.Attr, t target) 
 	if a.Place.Kind == meta.InLinksBack {
 		from, to = t.id, w.id
 	}
-	r.endLink(r.edgeSets[from].find(relation, to), w)
+	r.changes.endEdge(r.edgeSets[from].find(relation, to), w)
 	r.memberRemoved(w, relation, from, to)
 	return nil
 }
@@ -306,7 +306,7 @@ func (r *run) checkTree(ctx context.Context, w *row, a *meta.Attr, t *target) er
 // hasOtherChanges reports whether the current command has put other assets below a
 // row it is making.
 func (r *run) hasOtherChanges(w *row) bool {
-	return slices.ContainsFunc(r.touched, func(o *row) bool { return o != w })
+	return slices.ContainsFunc(r.changes.touched, func(o *row) bool { return o != w })
 }
 
 // parentOf returns the id in an upward column of an asset.

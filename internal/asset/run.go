@@ -34,58 +34,21 @@ type run struct {
 
 	nextID int64
 
-	// What the current command has done so far.
-	touched      []*row
-	linkSteps    []linkStep
-	valueSteps   []valueStep
-	ends         int // steps that end something
-	loginSteps   []login
-	roleSteps    []roleStep
-	newScopes    []*row
-	movedScopes  []*row
-	partsTouched int // parts that its operation reached
+	ancestors map[int64][]ancestry
 
-	// What the run has done for good.
-	moments      int64
-	numbers      map[*meta.Type]int64
-	ranks        map[string]int64 // ranks taken, by sequence
-	made         []*row
-	changed      []*row
-	versions     []*version
-	closings     []closing
-	newLinks     []*link
-	endedLinks   []*link
-	newValues    []*value
-	endedValues  []*value
-	logins       []login
-	closure      []ancestry
-	scopesMoved  []*row // projects that got another parent
-	roles        []*role
-	ancestors    map[int64][]ancestry // the ancestors of projects made in this run
-	partsChanged int                  // parts that operations reached
-}
-
-// closing ends the version that was current before the run.
-type closing struct {
-	id, moment, until int64
-}
-
-// login is a login to be set when the run is written.
-type login struct {
-	member             int64
-	typ                string
-	username, password *string
+	changes *changes
 }
 
 func (s *Session) newRun() *run {
-	return &run{
+	r := &run{
 		s: s, e: s.e,
 		rows: map[int64]*row{}, references: map[int64]*reference{}, missing: map[int64]bool{}, reads: map[int64]*row{},
 		edgeSets: map[int64]*edgeSet{}, named: map[nameKey]named{},
-		dependents: map[int64][]*row{}, dependentsLoaded: map[int64]bool{},
-		numbers: map[*meta.Type]int64{}, ranks: map[string]int64{}, locked: map[string]bool{}, parents: map[parentKey]int64{}, ancestors: map[int64][]ancestry{},
-		parts: map[int64][]*row{}, partsLoaded: map[int64]bool{}, deletions: map[int64]*deletion{},
+		dependents: map[int64][]*row{}, dependentsLoaded: map[int64]bool{}, parents: map[parentKey]int64{}, locked: map[string]bool{},
+		parts: map[int64][]*row{}, partsLoaded: map[int64]bool{}, deletions: map[int64]*deletion{}, ancestors: map[int64][]ancestry{},
 	}
+	r.changes = &changes{s: s, loaded: r, numbers: map[*meta.Type]int64{}, ranks: map[string]int64{}}
+	return r
 }
 
 // Run carries out commands in order and writes what they did. Outcomes stand
@@ -154,13 +117,13 @@ func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []
 	if outcomes, err = r.execute(ctx, commands); err != nil {
 		return nil, false, err
 	}
-	if guarded = len(r.logins) > 0 || len(r.newValues) > 0; guarded {
+	if guarded = r.changes.mayBeRefused(); guarded {
 		err = s.tx.Savepoint(ctx, func() error { return r.write(ctx) })
 	} else {
 		err = r.write(ctx)
 	}
 	if err == nil {
-		r.recordInSession()
+		r.changes.recordInSession()
 	}
 	for i := range outcomes {
 		if o := &outcomes[i]; o.as != nil {
@@ -203,6 +166,7 @@ func (s *Session) refusal(c *Command, err error) error {
 func (r *run) execute(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(commands))
 	for i, c := range commands {
+		r.changes.begin()
 		o := r.apply(ctx, c)
 		if o.Err == nil && !o.Skipped {
 			o.Err = r.propagate(ctx)
@@ -211,12 +175,15 @@ func (r *run) execute(ctx context.Context, commands []*Command) ([]Outcome, erro
 			return nil, o.Err
 		}
 		if o.Err == nil {
-			r.commit(c)
+			r.changes.commit()
+			if c.Self != nil && c.Verb == Create {
+				c.Self.Made = true
+			}
 			if o.about != nil {
 				o.as = o.about.cur
 			}
 		} else {
-			r.rollback()
+			r.changes.rollback()
 		}
 		if err := r.checkLimit(); err != nil {
 			return nil, err
@@ -250,99 +217,4 @@ func (r *run) apply(ctx context.Context, c *Command) Outcome {
 		return r.update(ctx, c)
 	}
 	return r.operate(ctx, c)
-}
-
-// touch makes a row ready for change by the current command.
-func (r *run) touch(w *row) {
-	if w.before != nil {
-		return
-	}
-	w.before = w.cur
-	w.cur = w.cur.clone()
-	w.dirty, w.linked, w.forced = false, false, false
-	r.touched = append(r.touched, w)
-}
-
-// commit makes what the command did final: one version, with a moment of its
-// own, per asset that it made or altered.
-func (r *run) commit(c *Command) {
-	for _, w := range r.touched {
-		if w.dirty && !w.forced && !w.creating() && w.cur.same(w.before) {
-			w.dirty = false // changed there and back
-		}
-		if !w.dirty && !w.linked {
-			w.cur, w.before = w.before, nil
-			continue
-		}
-		r.version(w)
-		w.before, w.dirty = nil, false
-	}
-	r.commitEdges()
-	for _, w := range r.touched {
-		w.linked = false
-	}
-	r.logins = append(r.logins, r.loginSteps...)
-	r.commitRoles()
-	r.commitScopes()
-	r.partsChanged += r.partsTouched
-	r.touched, r.loginSteps, r.partsTouched = r.touched[:0], r.loginSteps[:0], 0
-	if c.Self != nil && c.Verb == Create {
-		c.Self.Made = true
-	}
-}
-
-// version gives the row's new state a moment and closes the one before.
-func (r *run) version(w *row) {
-	r.moments++
-	st := w.cur
-	st.moment, st.linked, st.until = -r.moments, w.linked, forever
-	st.changedAt, st.changedBy, st.audit = batchTime, r.s.who.Member, r.s.audit
-	switch {
-	case w.latest != nil:
-		w.latest.until = st.moment
-	case w.isNew:
-		st.createdMoment, st.createdAt, st.createdBy = st.moment, batchTime, r.s.who.Member
-		w.imported.applyTo(st)
-		r.number(w)
-		r.made = append(r.made, w)
-	default:
-		r.closings = append(r.closings, closing{w.id, w.stored.moment, st.moment})
-		r.changed = append(r.changed, w)
-	}
-	w.latest = &version{row: w, state: st}
-	r.versions = append(r.versions, w.latest)
-}
-
-// number reserves the Number and the rank of a new asset.
-func (r *run) number(w *row) {
-	tr := r.e.layout.types[w.typ]
-	if tr.number >= 0 {
-		w.cur.slots[tr.number] = numbered{w.typ, r.numbers[w.typ]}
-		r.numbers[w.typ]++
-	}
-	if tr.order >= 0 && w.cur.slots[tr.order] == nil {
-		w.cur.slots[tr.order] = r.nextRank(w.typ)
-	}
-}
-
-// nextRank reserves a rank behind all others of a type's rank space.
-func (r *run) nextRank(t *meta.Type) ranked {
-	sequence := rankSequence(t)
-	r.ranks[sequence]++
-	return ranked{sequence, r.ranks[sequence]}
-}
-
-// rollback undoes what a failed command did in memory.
-func (r *run) rollback() {
-	r.rollbackEdges()
-	for _, w := range r.touched {
-		if w.before == nil || w.isNew && w.latest == nil {
-			delete(r.rows, w.id)
-			delete(r.edgeSets, w.id)
-			continue
-		}
-		w.cur, w.before, w.dirty, w.linked = w.before, nil, false, false
-	}
-	r.touched, r.loginSteps, r.roleSteps = r.touched[:0], r.loginSteps[:0], r.roleSteps[:0]
-	r.newScopes, r.movedScopes, r.partsTouched = r.newScopes[:0], r.movedScopes[:0], 0
 }

@@ -24,25 +24,11 @@ type ancestry struct {
 	since                int64 // negative until the run is written
 }
 
-// role is a row of scope_member to be written, or to be ended.
-type role struct {
-	scope, member, role int64
-	owner               bool
-	since               int64
-	end                 bool // ends the current row instead
-}
-
-// roleStep is a role that the current command gave or ended; by tells the moment.
-type roleStep struct {
-	*role
-	by *row
-}
-
 // addScope gives a new project its place: it is its own security scope, and
 // its creator is its first member.
 func (r *run) addScope(ctx context.Context, w *row) error {
 	w.setSlot(r.e.layout.scope, w.id)
-	r.newScopes = append(r.newScopes, w)
+	r.changes.newScopes = append(r.changes.newScopes, w)
 	if up, ok := w.typ.Attr("Parent"); ok {
 		if id, ok := w.cur.ref(up.Place.Slot); ok {
 			if _, err := r.ancestorsOf(ctx, id); err != nil {
@@ -59,8 +45,8 @@ func (r *run) addScope(ctx context.Context, w *row) error {
 	if h.find(a.Place.Code, who) != nil {
 		return nil // named among its members: join has made it a member already
 	}
-	r.addLink(h, a.Place.Code, w.id, who, w)
-	r.roleSteps = append(r.roleSteps, roleStep{&role{scope: w.id, member: who, role: r.roleID(roleSystemAdmin), owner: true}, w})
+	r.changes.addEdge(h, edge{code: a.Place.Code, from: w.id, to: who}, w)
+	r.changes.roles = append(r.changes.roles, &role{scope: w.id, member: who, role: r.roleID(roleSystemAdmin), owner: true, by: w})
 	return nil
 }
 
@@ -70,9 +56,6 @@ func (r *run) roleID(shown int64) int64 {
 	}
 	return shown
 }
-
-// noteMovedScope notes that a project has another parent now.
-func (r *run) noteMovedScope(w *row) { r.movedScopes = append(r.movedScopes, w) }
 
 // membership returns the relation of projects to their members.
 func (r *run) membership() (*meta.Attr, bool) {
@@ -92,7 +75,7 @@ func (r *run) memberAdded(ctx context.Context, w *row, relation int, scope, memb
 	if err != nil {
 		return err
 	}
-	r.roleSteps = append(r.roleSteps, roleStep{&role{scope: scope, member: member, role: id}, w})
+	r.changes.roles = append(r.changes.roles, &role{scope: scope, member: member, role: id, by: w})
 	return nil
 }
 
@@ -105,7 +88,7 @@ func (r *run) defaultRole(ctx context.Context, member int64) (int64, error) {
 	if !ok {
 		return r.roleID(roleTeamMember), nil
 	}
-	h, err := r.linksOf(ctx, t, member, a.Place.Code)
+	h, err := r.edgesFrom(ctx, t, member, a.Place.Code)
 	if err != nil {
 		return 0, err
 	}
@@ -118,7 +101,7 @@ func (r *run) defaultRole(ctx context.Context, member int64) (int64, error) {
 // memberRemoved ends the role of a member who leaves a project.
 func (r *run) memberRemoved(w *row, relation int, scope, member int64) {
 	if a, ok := r.membership(); ok && a.Place.Code == relation {
-		r.roleSteps = append(r.roleSteps, roleStep{&role{scope: scope, member: member, end: true}, w})
+		r.changes.roles = append(r.changes.roles, &role{scope: scope, member: member, end: true, by: w})
 	}
 }
 
@@ -129,33 +112,28 @@ func (r *run) setRole(ctx context.Context, w *row, scope, member, to int64, owne
 		return nil
 	}
 	t, _ := r.e.model.Type("Scope")
-	h, err := r.linksOf(ctx, t, scope, a.Place.Code)
+	h, err := r.edgesFrom(ctx, t, scope, a.Place.Code)
 	if err != nil {
 		return err
 	}
 	if h.find(a.Place.Code, member) == nil {
-		r.addLink(h, a.Place.Code, scope, member, w)
+		r.changes.addEdge(h, edge{code: a.Place.Code, from: scope, to: member}, w)
 	} else {
 		same, err := r.hasRole(ctx, role{scope: scope, member: member, role: to, owner: owner})
 		if err != nil || same {
 			return err
 		}
-		r.roleSteps = append(r.roleSteps, roleStep{&role{scope: scope, member: member, end: true}, w})
+		r.changes.roles = append(r.changes.roles, &role{scope: scope, member: member, end: true, by: w})
 	}
 	w.dirty, w.forced = true, true
-	r.roleSteps = append(r.roleSteps, roleStep{&role{scope: scope, member: member, role: to, owner: owner}, w})
+	r.changes.roles = append(r.changes.roles, &role{scope: scope, member: member, role: to, owner: owner, by: w})
 	return nil
 }
 
 // hasRole reports whether a member has the very role in a project already: by
 // what the run did, else by what is stored.
 func (r *run) hasRole(ctx context.Context, want role) (bool, error) {
-	for _, s := range slices.Backward(r.roleSteps) {
-		if s.scope == want.scope && s.member == want.member {
-			return s.gives(want), nil
-		}
-	}
-	for _, done := range slices.Backward(r.roles) {
+	for _, done := range slices.Backward(r.changes.roles) {
 		if done.scope == want.scope && done.member == want.member {
 			return done.gives(want), nil
 		}
@@ -170,32 +148,6 @@ func (r *run) hasRole(ctx context.Context, want role) (bool, error) {
 }
 
 func (o *role) gives(want role) bool { return !o.end && o.role == want.role && o.owner == want.owner }
-
-func (r *run) commitRoles() {
-	for _, s := range r.roleSteps {
-		s.since = s.by.cur.moment
-		r.roles = append(r.roles, s.role)
-	}
-	r.roleSteps = r.roleSteps[:0]
-}
-
-// commitScopes notes what the command did to the project tree.
-func (r *run) commitScopes() {
-	for _, w := range r.newScopes {
-		own := []ancestry{{w.id, w.id, 0, w.cur.moment}}
-		if a, ok := w.typ.Attr("Parent"); ok {
-			if id, ok := w.cur.ref(a.Place.Slot); ok {
-				for _, up := range r.ancestors[id] {
-					own = append(own, ancestry{up.ancestor, w.id, up.depth + 1, w.cur.moment})
-				}
-			}
-		}
-		r.ancestors[w.id] = own
-		r.closure = append(r.closure, own...)
-	}
-	r.scopesMoved = append(r.scopesMoved, r.movedScopes...)
-	r.newScopes, r.movedScopes = r.newScopes[:0], r.movedScopes[:0]
-}
 
 // ancestorsOf returns a project and all above it.
 func (r *run) ancestorsOf(ctx context.Context, id int64) ([]ancestry, error) {
@@ -219,29 +171,29 @@ func (r *run) ancestorsOf(ctx context.Context, id int64) ([]ancestry, error) {
 
 // writeMove ends what a moved project's tree hung on before and hangs it on
 // its new ancestors.
-func (r *run) writeMove(ctx context.Context, w *row, moment int64) error {
-	below, err := r.closureIDs(ctx, `SELECT descendant_id, depth FROM scope_closure WHERE ancestor_id = ? AND until_moment = ?`, w.id)
+func (w *writer) writeMove(ctx context.Context, moved *row, moment int64) error {
+	below, err := w.closureIDs(ctx, `SELECT descendant_id, depth FROM scope_closure WHERE ancestor_id = ? AND until_moment = ?`, moved.id)
 	if err != nil {
 		return err
 	}
-	old, err := r.closureIDs(ctx, `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ? AND depth > 0`, w.id)
+	old, err := w.closureIDs(ctx, `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ? AND depth > 0`, moved.id)
 	if err != nil {
 		return err
 	}
 	for _, up := range old {
-		if err := r.endAncestry(ctx, up.id, below, moment); err != nil {
+		if err := w.endAncestry(ctx, up.id, below, moment); err != nil {
 			return err
 		}
 	}
-	parent, ok := w.typ.Attr("Parent")
+	parent, ok := moved.typ.Attr("Parent")
 	if !ok {
 		return nil
 	}
-	id, ok := w.cur.ref(parent.Place.Slot)
+	id, ok := moved.cur.ref(parent.Place.Slot)
 	if !ok {
 		return nil
 	}
-	above, err := r.closureIDs(ctx, `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ?`, id)
+	above, err := w.closureIDs(ctx, `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ?`, id)
 	if err != nil {
 		return err
 	}
@@ -251,10 +203,10 @@ func (r *run) writeMove(ctx context.Context, w *row, moment int64) error {
 			fresh = append(fresh, ancestry{up.id, down.id, up.depth + 1 + down.depth, moment})
 		}
 	}
-	if err := r.writeAncestry(ctx, fresh); err != nil {
+	if err := w.writeAncestry(ctx, fresh); err != nil {
 		return err
 	}
-	return r.hideMoved(ctx, below, moment)
+	return w.hideMoved(ctx, below, moment)
 }
 
 type depthOf struct {
@@ -262,8 +214,8 @@ type depthOf struct {
 	depth int
 }
 
-func (r *run) closureIDs(ctx context.Context, query string, id int64) ([]depthOf, error) {
-	rows, err := r.s.tx.Query(ctx, query, id, forever)
+func (w *writer) closureIDs(ctx context.Context, query string, id int64) ([]depthOf, error) {
+	rows, err := w.tx.Query(ctx, query, id, forever)
 	if err != nil {
 		return nil, fmt.Errorf("scope closure: %w", err)
 	}
@@ -277,7 +229,7 @@ func (r *run) closureIDs(ctx context.Context, query string, id int64) ([]depthOf
 	return all, err
 }
 
-func (r *run) endAncestry(ctx context.Context, ancestor int64, below []depthOf, moment int64) error {
+func (w *writer) endAncestry(ctx context.Context, ancestor int64, below []depthOf, moment int64) error {
 	for len(below) > 0 {
 		n := min(len(below), db.MaxIn)
 		ids := make([]int64, n)
@@ -286,12 +238,12 @@ func (r *run) endAncestry(ctx context.Context, ancestor int64, below []depthOf, 
 		}
 		below = below[n:]
 		in, args := db.InArgs(ids)
-		_, err := r.s.tx.Exec(ctx, `UPDATE scope_closure SET until_moment = ? WHERE ancestor_id = ? AND until_moment = ? AND descendant_id IN `+in,
+		_, err := w.tx.Exec(ctx, `UPDATE scope_closure SET until_moment = ? WHERE ancestor_id = ? AND until_moment = ? AND descendant_id IN `+in,
 			append([]any{moment, ancestor, forever}, args...)...)
 		if err != nil {
 			return fmt.Errorf("end scope closure: %w", err)
 		}
-		if err := r.showMoved(ctx, ancestor, in, args, moment); err != nil {
+		if err := w.showMoved(ctx, ancestor, in, args, moment); err != nil {
 			return err
 		}
 	}
@@ -300,9 +252,9 @@ func (r *run) endAncestry(ctx context.Context, ancestor int64, below []depthOf, 
 
 var closureColumns = []string{"ancestor_id", "descendant_id", "since_moment", "until_moment", "depth"}
 
-func (r *run) writeAncestry(ctx context.Context, all []ancestry) error {
+func (w *writer) writeAncestry(ctx context.Context, all []ancestry) error {
 	args := make([]any, len(closureColumns))
-	err := db.InsertN(ctx, r.s.tx, "scope_closure", closureColumns, len(all), func(i int) []any {
+	err := db.InsertN(ctx, w.tx, "scope_closure", closureColumns, len(all), func(i int) []any {
 		a := all[i]
 		args[0], args[1], args[2], args[3], args[4] = a.ancestor, a.descendant, a.since, forever, a.depth
 		return args

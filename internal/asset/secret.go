@@ -51,7 +51,7 @@ func (r *run) secret(ctx context.Context, w *row, a *meta.Attr, ch *Change) erro
 			return err
 		}
 	}
-	r.loginSteps = append(r.loginSteps, login{member: w.id, typ: w.typ.Name, password: &sealed})
+	r.changes.logins = append(r.changes.logins, login{member: w.id, typ: w.typ.Name, password: &sealed})
 	w.dirty, w.forced = true, true
 	return nil
 }

@@ -89,11 +89,11 @@ func (r *run) seedRow(in meta.Instance) {
 	}}
 	w.before = w.cur
 	r.rows[id], r.edgeSets[id] = w, &edgeSet{typ: in.Type.Code, isNew: true}
-	r.made = append(r.made, w)
-	r.touched = append(r.touched, w)
+	r.changes.made = append(r.changes.made, w)
+	r.changes.touched = append(r.changes.touched, w)
 	delete(r.missing, id)
 	w.latest = &version{row: w, state: w.cur}
-	r.versions = append(r.versions, w.latest)
+	r.changes.versions = append(r.changes.versions, w.latest)
 }
 
 // fillInstance gives an instance its values.
@@ -118,21 +118,19 @@ func (r *run) fillInstance(ctx context.Context, in meta.Instance) error {
 
 // writeSeed writes everything at moment 0.
 func (r *run) writeSeed(ctx context.Context) error {
-	r.loginSteps = nil
-	r.commitEdges()
-	r.commitRoles()
-	r.commitScopes()
+	r.changes.logins = nil
+	r.changes.dateChanges()
 	var at int64
 	if err := r.s.tx.QueryRow(ctx, `SELECT `+r.e.db.Dialect.NowMicros).Scan(&at); err != nil {
 		return err
 	}
 	at -= at % 1000
-	for _, w := range r.made {
+	for _, w := range r.changes.made {
 		w.cur.createdAt, w.cur.createdBy, w.cur.linked = at, auth.SystemMember, w.linked
 		w.cur.changedAt, w.cur.changedBy = at, auth.SystemMember
 	}
-	w := &writer{run: r, at: at, audit: int64(0), who: auth.SystemMember}
-	for _, step := range []func(context.Context) error{w.inserts, w.versions, w.links, w.values, w.scopes, w.roles} {
+	w := &writer{s: r.s, tx: r.s.tx, layout: r.e.layout, changes: r.changes, at: at, audit: int64(0), who: auth.SystemMember}
+	for _, step := range []func(context.Context) error{w.inserts, w.versions, w.edges, w.scopes, w.roles} {
 		if err := step(ctx); err != nil {
 			return err
 		}

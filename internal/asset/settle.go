@@ -58,7 +58,7 @@ func (r *run) setPersonalTo(ctx context.Context, w *row) error {
 	if w.get(flag) != true {
 		return r.setRef(ctx, w, to, nil)
 	}
-	h, err := r.linksOf(ctx, w.typ, w.id, author.Place.Code)
+	h, err := r.edgesFrom(ctx, w.typ, w.id, author.Place.Code)
 	if err != nil {
 		return err
 	}

@@ -5,12 +5,12 @@ import (
 
 	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
-	literal "github.com/alds-dev/alds/internal/value"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // setValues adds and removes values of a multi-value scalar.
 func (r *run) setValues(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
-	h, err := r.valuesOf(ctx, w.typ, w.id, a.Place.Code)
+	h, err := r.edgesFrom(ctx, w.typ, w.id, edgeCode(a))
 	if err != nil || ch.isNothing() {
 		return err
 	}
@@ -21,8 +21,8 @@ func (r *run) setValues(ctx context.Context, w *row, a *meta.Attr, ch *Change) e
 		if v.isEmpty() {
 			return invalid(a)
 		}
-		if old := h.value(a.Place.Code, v.Text); old != nil {
-			r.endValue(old, w)
+		if old := h.value(edgeCode(a), v.Text); old != nil {
+			r.changes.endEdge(old, w)
 		}
 	}
 	for _, list := range [...][]Value{ch.Set, ch.Add} {
@@ -43,8 +43,8 @@ func (r *run) addValueOnce(w *row, h *edgeSet, a *meta.Attr, v Value) error {
 	if err := checkMember(a, v); err != nil {
 		return err
 	}
-	if h.value(a.Place.Code, v.Text) == nil {
-		r.addValue(h, a.Place.Code, v.Text, w)
+	if h.value(edgeCode(a), v.Text) == nil {
+		r.changes.addEdge(h, edge{code: edgeCode(a), from: w.id, text: v.Text}, w)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func checkMember(a *meta.Attr, v Value) error {
 	if len([]rune(v.Text)) > maxMulti {
 		return tooLong(a)
 	}
-	if _, ok := literal.Parse(a.Kind, a.DateOnly, v.Text); !ok && !v.isEmpty() || len(folding.Of(v.Text)) > maxKey {
+	if _, ok := value.Parse(a.Kind, a.DateOnly, v.Text); !ok && !v.isEmpty() || len(folding.Of(v.Text)) > maxKey {
 		return invalid(a)
 	}
 	return nil
@@ -68,11 +68,11 @@ func (r *run) replaceValue(w *row, h *edgeSet, a *meta.Attr, ch *Change) error {
 	if err := checkMember(a, ch.Replace); err != nil {
 		return err
 	}
-	old := h.value(a.Place.Code, ch.Find.Text)
+	old := h.value(edgeCode(a), ch.Find.Text)
 	if old == nil {
 		return nil
 	}
-	r.endValue(old, w)
+	r.changes.endEdge(old, w)
 	if ch.Replace.isEmpty() {
 		return nil
 	}

@@ -18,7 +18,7 @@ const fewRows = 16
 // columnsNeeded returns the shape for n rows that need what needs says.
 func (w *writer) columnsNeeded(n int, needs func(i, slot int) bool, attrs func(i int) bool) columnSet {
 	var sh columnSet
-	for slot := range w.e.layout.slots {
+	for slot := range w.layout.slots {
 		needed := n <= fewRows
 		for i := 0; i < n && !needed; i++ {
 			needed = needs(i, slot)
@@ -31,7 +31,7 @@ func (w *writer) columnsNeeded(n int, needs func(i, slot int) bool, attrs func(i
 	for i := 0; i < n && !sh.attrs; i++ {
 		sh.attrs = attrs(i)
 	}
-	sh.folded = sh.attrs || slices.ContainsFunc(sh.slots, w.e.layout.isText)
+	sh.folded = sh.attrs || slices.ContainsFunc(sh.slots, w.layout.isText)
 	return sh
 }
 
@@ -40,7 +40,7 @@ func (w *writer) columnsFilled(n int, st func(i int) *state) columnSet {
 	sh := w.columnsNeeded(n, func(i, slot int) bool { return st(i).slots[slot] != nil }, func(i int) bool { return len(st(i).attrs) > 0 })
 	sh.folded = n <= fewRows
 	for i := 0; i < n && !sh.folded; i++ {
-		sh.folded = !w.e.layout.isPlain(st(i))
+		sh.folded = !w.layout.isPlain(st(i))
 	}
 	return sh
 }

@@ -82,7 +82,7 @@ func (m *contextFill) countTimeboxes(ctx context.Context, schedule *meta.Attr, i
 	if err != nil {
 		return 0, 0, err
 	}
-	ids = slices.DeleteFunc(m.withChanges(ids, schedule.Place.Code, id), func(timebox int64) bool {
+	ids = slices.DeleteFunc(m.changes.withCommitted(ids, schedule.Place.Code, id), func(timebox int64) bool {
 		w := m.rows[timebox]
 		if w != nil && w.cur.code < stateDeleted {
 			at, _ := w.get(end).(int64)
@@ -107,17 +107,16 @@ func (m *contextFill) countTimeboxes(ctx context.Context, schedule *meta.Attr, i
 	return n, last, nil
 }
 
-// withChanges are the ids linked to an asset after what the run has done for good:
-// those that the database holds, without the links that ended and with the new.
-func (r *run) withChanges(ids []int64, relation int, to int64) []int64 {
-	for _, l := range r.endedLinks {
-		if l.relation == relation && l.to == to {
-			ids = slices.DeleteFunc(ids, func(id int64) bool { return id == l.from })
-		}
-	}
-	for _, l := range r.newLinks {
-		if l.relation == relation && l.to == to && !l.ended {
-			ids = append(ids, l.from)
+// withCommitted applies what earlier commands of the batch did to the ids that
+// the database says are linked to an asset.
+func (c *changes) withCommitted(ids []int64, relation int, to int64) []int64 {
+	for _, ch := range c.edges[:c.start.edges] {
+		switch e := ch.edge; {
+		case e.code != relation || e.to != to:
+		case ch.set == nil && e.stored:
+			ids = slices.DeleteFunc(ids, func(id int64) bool { return id == e.from })
+		case ch.set != nil && !e.ended:
+			ids = append(ids, e.from)
 		}
 	}
 	return ids

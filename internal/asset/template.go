@@ -28,7 +28,7 @@ func (e *Engine) Template(ctx context.Context, who auth.Actor, t *meta.Type, con
 	err := e.db.Write(ctx, func(tx *db.Tx) error {
 		r := (&Session{e: e, tx: tx, who: who, aliases: map[string]*Handle{}}).newRun()
 		c := &Command{Verb: Create, Type: t, Context: context}
-		w := r.newRow(t, noID)
+		w := r.changes.newRow(t, noID)
 		from, err := r.resolveContext(ctx, c)
 		if err == nil && from.typ != nil {
 			err = r.fillFromContext(ctx, w, c, from)
@@ -88,16 +88,14 @@ func (r *run) relatedIDs(ctx context.Context, w *row, a *meta.Attr) ([]int64, er
 	var ids []int64
 	switch {
 	case a.Place.Kind == meta.InLinksBack:
-		for _, s := range r.linkSteps {
-			if s.l.relation == a.Place.Code && s.l.to == w.id && !s.l.ended {
-				ids = append(ids, s.l.from)
+		for _, ch := range r.changes.edges[r.changes.start.edges:] {
+			if e := ch.edge; e.code == a.Place.Code && e.to == w.id && !e.ended {
+				ids = append(ids, e.from)
 			}
 		}
 	case a.Multi:
-		for _, l := range r.edgeSets[w.id].links {
-			if l.relation == a.Place.Code && !l.ended {
-				ids = append(ids, l.to)
-			}
+		for _, e := range r.edgeSets[w.id].current(a.Place.Code) {
+			ids = append(ids, e.to)
 		}
 	default:
 		id, err := r.pointsTo(ctx, w, a)

@@ -4,7 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/alds-dev/alds/internal/meta"
-	literal "github.com/alds-dev/alds/internal/value"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // maxText is how many characters an attribute of kind Text holds.
@@ -31,7 +31,7 @@ func scalar(a *meta.Attr, v Value) (any, error) {
 	if v.isEmpty() {
 		return nil, nil
 	}
-	if x, ok := literal.Parse(a.Kind, a.DateOnly, v.Text); ok {
+	if x, ok := value.Parse(a.Kind, a.DateOnly, v.Text); ok {
 		return x, nil
 	}
 	return nil, invalid(a)

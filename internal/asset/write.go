@@ -13,17 +13,18 @@ import (
 
 // write takes the moments, Numbers and ranks of the run and writes what it did.
 func (r *run) write(ctx context.Context) error {
-	if r.moments == 0 {
+	c := r.changes
+	if c.moments == 0 {
 		return nil
 	}
 	got, err := r.allocate(ctx)
 	if err != nil {
 		return err
 	}
-	w := &writer{run: r, got: got, at: got.at, audit: r.s.audit, who: r.s.who.Member}
-	r.stampVersions(w)
+	w := &writer{s: r.s, tx: r.s.tx, layout: r.e.layout, changes: c, got: got, at: got.at, audit: r.s.audit, who: r.s.who.Member}
+	w.stampVersions()
 	steps := []func(context.Context) error{
-		w.credentials, w.inserts, w.updates, w.closings, w.versions, w.links, w.values, w.scopes, w.hidden, w.roles,
+		w.credentials, w.inserts, w.updates, w.closings, w.versions, w.edges, w.scopes, w.hidden, w.roles,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -33,22 +34,22 @@ func (r *run) write(ctx context.Context) error {
 	if r.s.first == 0 {
 		r.s.first = got.moment
 	}
-	r.s.last = got.moment + r.moments - 1
+	r.s.last = got.moment + c.moments - 1
 	return nil
 }
 
 // allocate takes what the run needs. Errors: fault.Invalid where a rank space
 // has no ranks left.
 func (r *run) allocate(ctx context.Context) (allocation, error) {
-	n := demand{moments: r.moments, others: make(map[string]int64, len(r.numbers)+len(r.ranks))}
-	for t, count := range r.numbers {
+	n := demand{moments: r.changes.moments, others: make(map[string]int64, len(r.changes.numbers)+len(r.changes.ranks))}
+	for t, count := range r.changes.numbers {
 		n.others[numberSequence(t)] = count
 	}
-	for sequence, count := range r.ranks {
+	for sequence, count := range r.changes.ranks {
 		n.others[sequence] = count * rankStep
 	}
 	got, err := r.e.allocator.allocate(ctx, r.s.tx, n)
-	for sequence, count := range r.ranks {
+	for sequence, count := range r.changes.ranks {
 		if err == nil && rankAt(got.first[sequence]-1+count*rankStep) > MaxRank {
 			err = fault.Invalidf(fault.NoPlace, "the ranks are used up, %s", sequence)
 		}
@@ -58,7 +59,10 @@ func (r *run) allocate(ctx context.Context) (allocation, error) {
 
 // writer writes one run, its moments taken.
 type writer struct {
-	*run
+	s              *Session
+	tx             *db.Tx
+	layout         *layout
+	changes        *changes
 	got            allocation
 	at, audit, who any // boxed once for all rows
 }
@@ -72,10 +76,10 @@ func (w *writer) moment(moment int64) int64 {
 }
 
 // stampVersions gives every version of the run its true moment, Number and rank.
-func (r *run) stampVersions(w *writer) {
-	for _, v := range r.versions {
+func (w *writer) stampVersions() {
+	for _, v := range w.changes.versions {
 		v.moment, v.createdMoment, v.until = w.moment(v.moment), w.moment(v.createdMoment), w.moment(v.until)
-		tr := r.e.layout.types[v.row.typ]
+		tr := w.layout.types[v.row.typ]
 		if tr.order >= 0 {
 			if n, ok := v.slots[tr.order].(ranked); ok {
 				v.slots[tr.order] = rankAt(w.got.first[n.sequence] - 1 + n.nth*rankStep)
@@ -100,7 +104,7 @@ func numberText(prefix string, n int64) string {
 
 // row appends the columns of a shape.
 func (w *writer) row(args []any, sh columnSet, a *row, st *state) []any {
-	args = append(args, a.id, w.e.layout.types[a.typ].code, int64(st.code), st.moment, w.audit, st.createdMoment,
+	args = append(args, a.id, w.layout.types[a.typ].code, int64(st.code), st.moment, w.audit, st.createdMoment,
 		w.instant(st.createdAt), w.member(st.createdBy), w.instant(st.changedAt), w.member(st.changedBy))
 	for _, slot := range sh.slots {
 		args = append(args, st.slots[slot])
@@ -109,16 +113,16 @@ func (w *writer) row(args []any, sh columnSet, a *row, st *state) []any {
 		args = append(args, st.attrs.text())
 	}
 	if sh.folded {
-		args = append(args, w.e.layout.folded(st).text())
+		args = append(args, w.layout.folded(st).text())
 	}
 	return args
 }
 
 func (w *writer) inserts(ctx context.Context) error {
-	sh := w.columnsFilled(len(w.made), func(i int) *state { return w.made[i].cur })
+	sh := w.columnsFilled(len(w.changes.made), func(i int) *state { return w.changes.made[i].cur })
 	var args []any
-	err := db.InsertN(ctx, w.s.tx, "asset", w.e.layout.columnsOf(sh, fixedColumns), len(w.made), func(i int) []any {
-		args = w.row(args[:0], sh, w.made[i], w.made[i].cur)
+	err := db.InsertN(ctx, w.tx, "asset", w.layout.columnsOf(sh, fixedColumns), len(w.changes.made), func(i int) []any {
+		args = w.row(args[:0], sh, w.changes.made[i], w.changes.made[i].cur)
 		return args
 	})
 	if err != nil {
@@ -130,15 +134,15 @@ func (w *writer) inserts(ctx context.Context) error {
 // updates writes what any of the changed assets has changed, as upserts on
 // their ids.
 func (w *writer) updates(ctx context.Context) error {
-	sh := w.columnsNeeded(len(w.changed), func(i, slot int) bool {
-		return w.changed[i].cur.slots[slot] != w.changed[i].stored.slots[slot]
+	sh := w.columnsNeeded(len(w.changes.changed), func(i, slot int) bool {
+		return w.changes.changed[i].cur.slots[slot] != w.changes.changed[i].stored.slots[slot]
 	}, func(i int) bool {
-		return !slices.Equal(w.changed[i].cur.attrs, w.changed[i].stored.attrs)
+		return !slices.Equal(w.changes.changed[i].cur.attrs, w.changes.changed[i].stored.attrs)
 	})
-	columns, update := w.e.layout.columnsOf(sh, fixedColumns), w.e.layout.columnsOf(sh, changingColumns)
+	columns, update := w.layout.columnsOf(sh, fixedColumns), w.layout.columnsOf(sh, changingColumns)
 	var args []any
-	err := db.UpsertN(ctx, w.s.tx, "asset", columns, fixedColumns[:1], update, len(w.changed), func(i int) []any {
-		args = w.row(args[:0], sh, w.changed[i], w.changed[i].cur)
+	err := db.UpsertN(ctx, w.tx, "asset", columns, fixedColumns[:1], update, len(w.changes.changed), func(i int) []any {
+		args = w.row(args[:0], sh, w.changes.changed[i], w.changes.changed[i].cur)
 		return args
 	})
 	if err != nil {
@@ -154,24 +158,24 @@ func (w *writer) updates(ctx context.Context) error {
 func (w *writer) closings(ctx context.Context) error {
 	var ids []int64
 	var from int64
-	for _, c := range w.run.closings {
-		if until := w.moment(c.until); len(w.run.closings) == 1 || until != w.rows[c.id].cur.moment {
-			_, err := w.s.tx.Exec(ctx, `UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, until, c.id, c.moment)
+	for _, c := range w.changes.closings {
+		if until := w.moment(c.until); len(w.changes.closings) == 1 || until != c.row.cur.moment {
+			_, err := w.tx.Exec(ctx, `UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, until, c.row.id, c.row.stored.moment)
 			if err != nil {
 				return fmt.Errorf("close version: %w", err)
 			}
 			continue
 		}
-		if ids = append(ids, c.id); len(ids) == 1 {
-			from = c.moment
+		if ids = append(ids, c.row.id); len(ids) == 1 {
+			from = c.row.stored.moment
 		}
-		from = min(from, c.moment)
+		from = min(from, c.row.stored.moment)
 	}
 	for len(ids) > 0 {
 		n := min(len(ids), db.MaxIn)
 		in, args := db.InArgs(ids[:n])
 		ids = ids[n:]
-		_, err := w.s.tx.Exec(ctx, `UPDATE asset_version`+w.s.e.db.Dialect.ByPrimary+
+		_, err := w.tx.Exec(ctx, `UPDATE asset_version`+w.tx.Dialect().ByPrimary+
 			` SET until_moment = (SELECT asset.moment FROM asset WHERE asset.id = asset_version.id)`+
 			` WHERE id IN `+in+` AND moment >= ? AND until_moment = ?`, append(args, from, forever)...)
 		if err != nil {
@@ -186,7 +190,7 @@ func (w *writer) closings(ctx context.Context) error {
 func (w *writer) versions(ctx context.Context) error {
 	var now [2][]int64 // ids, by linked
 	var between []*version
-	for _, v := range w.run.versions {
+	for _, v := range w.changes.versions {
 		switch {
 		case v != v.row.latest:
 			between = append(between, v)
@@ -202,9 +206,9 @@ func (w *writer) versions(ctx context.Context) error {
 		}
 	}
 	sh := w.columnsFilled(len(between), func(i int) *state { return between[i].state })
-	columns := append(w.e.layout.columnsOf(sh, fixedColumns), "until_moment", "linked")
+	columns := append(w.layout.columnsOf(sh, fixedColumns), "until_moment", "linked")
 	var args []any
-	err := db.InsertN(ctx, w.s.tx, "asset_version", columns, len(between), func(i int) []any {
+	err := db.InsertN(ctx, w.tx, "asset_version", columns, len(between), func(i int) []any {
 		linked := int64(0)
 		if between[i].linked {
 			linked = 1
@@ -220,12 +224,12 @@ func (w *writer) versions(ctx context.Context) error {
 
 // copyVersions makes what assets are now their current versions.
 func (w *writer) copyVersions(ctx context.Context, ids []int64, linked int) error {
-	columns := names(w.e.layout.columns, "") + ", folded"
+	columns := names(w.layout.columns, "") + ", folded"
 	for len(ids) > 0 {
 		n := min(len(ids), db.MaxIn)
 		in, args := db.InArgs(ids[:n])
 		ids = ids[n:]
-		_, err := w.s.tx.Exec(ctx, `INSERT INTO asset_version (`+columns+`, until_moment, linked) SELECT `+columns+`, ?, ?`+
+		_, err := w.tx.Exec(ctx, `INSERT INTO asset_version (`+columns+`, until_moment, linked) SELECT `+columns+`, ?, ?`+
 			` FROM asset WHERE id IN `+in, append([]any{forever, linked}, args...)...)
 		if err != nil {
 			return err
@@ -234,72 +238,60 @@ func (w *writer) copyVersions(ctx context.Context, ids []int64, linked int) erro
 	return nil
 }
 
-var linkColumns = []string{"relation", "from_type", "from_id", "to_id", "since_moment", "until_moment"}
+var (
+	linkColumns  = []string{"relation", "from_type", "from_id", "to_id", "since_moment", "until_moment"}
+	valueColumns = []string{"attribute", "from_type", "from_id", "folded", "since_moment", "until_moment", "value"}
+)
 
-func (w *writer) links(ctx context.Context) error {
-	row := func(all []*link) func(int) []any {
-		args := make([]any, len(linkColumns))
-		return func(i int) []any {
-			l := all[i]
-			args[0], args[1], args[2] = int64(l.relation), int64(l.fromType), l.from
-			args[3], args[4], args[5] = l.to, w.moment(l.since), w.moment(l.until)
-			return args
+// edges writes the links and values that ended, then those that began.
+func (w *writer) edges(ctx context.Context) error {
+	var ended, begun [2][]*edge // links, values
+	for _, ch := range w.changes.edges {
+		e, of := ch.edge, 0
+		if e.code < 0 {
+			of = 1
+		}
+		switch {
+		case ch.set == nil && e.stored:
+			ended[of] = append(ended[of], e)
+		case ch.set != nil && e.since != e.until:
+			begun[of] = append(begun[of], e)
 		}
 	}
-	err := db.UpsertN(ctx, w.s.tx, "asset_link", linkColumns, linkColumns[:5], linkColumns[5:], len(w.endedLinks), row(w.endedLinks))
-	if err != nil {
-		return fmt.Errorf("end links: %w", err)
-	}
-	begun := w.newLinks[:0]
-	for _, l := range w.newLinks {
-		if l.since != l.until {
-			begun = append(begun, l)
+	for of, columns := range [][]string{linkColumns, valueColumns} {
+		table := [...]string{"asset_link", "asset_value"}[of]
+		err := db.UpsertN(ctx, w.tx, table, columns, columns[:5], columns[5:6], len(ended[of]), w.edgeRows(ended[of]))
+		if err != nil {
+			return fmt.Errorf("end rows of %s: %w", table, err)
 		}
-	}
-	if err := db.InsertN(ctx, w.s.tx, "asset_link", linkColumns, len(begun), row(begun)); err != nil {
-		return fmt.Errorf("begin links: %w", err)
+		if err := db.InsertN(ctx, w.tx, table, columns, len(begun[of]), w.edgeRows(begun[of])); err != nil {
+			return fmt.Errorf("begin rows of %s: %w", table, err)
+		}
 	}
 	return nil
 }
 
-var valueColumns = []string{"attribute", "from_type", "from_id", "folded", "since_moment", "until_moment", "value"}
-
-func (w *writer) values(ctx context.Context) error {
-	row := func(all []*value) func(int) []any {
-		args := make([]any, len(valueColumns))
-		return func(i int) []any {
-			v := all[i]
-			args[0], args[1], args[2] = int64(v.attribute), int64(v.fromType), v.from
-			args[3], args[4], args[5] = folding.Of(v.text), w.moment(v.since), w.moment(v.until)
-			args[6] = v.text
-			return args
+// edgeRows returns the columns of each edge, in one slice that is used again.
+func (w *writer) edgeRows(all []*edge) func(int) []any {
+	args := make([]any, 0, len(valueColumns))
+	return func(i int) []any {
+		e := all[i]
+		if e.code > 0 {
+			return append(args, int64(e.code), int64(e.fromType), e.from, e.to, w.moment(e.since), w.moment(e.until))
 		}
+		return append(args, int64(-e.code), int64(e.fromType), e.from, folding.Of(e.text), w.moment(e.since), w.moment(e.until), e.text)
 	}
-	err := db.UpsertN(ctx, w.s.tx, "asset_value", valueColumns, valueColumns[:5], valueColumns[5:6], len(w.endedValues), row(w.endedValues))
-	if err != nil {
-		return fmt.Errorf("end values: %w", err)
-	}
-	begun := w.newValues[:0]
-	for _, v := range w.newValues {
-		if v.since != v.until {
-			begun = append(begun, v)
-		}
-	}
-	if err := db.InsertN(ctx, w.s.tx, "asset_value", valueColumns, len(begun), row(begun)); err != nil {
-		return fmt.Errorf("begin values: %w", err)
-	}
-	return nil
 }
 
 // scopes writes the project tree: new projects, then moves, which have to see them.
 func (w *writer) scopes(ctx context.Context) error {
-	for i := range w.closure {
-		w.closure[i].since = w.moment(w.closure[i].since)
+	for i := range w.changes.closure {
+		w.changes.closure[i].since = w.moment(w.changes.closure[i].since)
 	}
-	if err := w.writeAncestry(ctx, w.closure); err != nil {
+	if err := w.writeAncestry(ctx, w.changes.closure); err != nil {
 		return err
 	}
-	for _, row := range w.scopesMoved {
+	for _, row := range w.changes.movedScopes {
 		if err := w.writeMove(ctx, row, row.cur.moment); err != nil {
 			return err
 		}
@@ -313,9 +305,9 @@ var roleColumns = []string{"scope_id", "member_id", "role_id", "is_owner", "sinc
 // together.
 func (w *writer) roles(ctx context.Context) error {
 	args := make([]any, len(roleColumns))
-	for all := w.run.roles; len(all) > 0; {
+	for all := w.changes.roles; len(all) > 0; {
 		if all[0].end {
-			_, err := w.s.tx.Exec(ctx, `UPDATE scope_member SET until_moment = ? WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
+			_, err := w.tx.Exec(ctx, `UPDATE scope_member SET until_moment = ? WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
 				w.moment(all[0].since), all[0].scope, all[0].member, forever)
 			if err != nil {
 				return fmt.Errorf("end role: %w", err)
@@ -327,7 +319,7 @@ func (w *writer) roles(ctx context.Context) error {
 		for n < len(all) && !all[n].end {
 			n++
 		}
-		err := db.InsertN(ctx, w.s.tx, "scope_member", roleColumns, n, func(i int) []any {
+		err := db.InsertN(ctx, w.tx, "scope_member", roleColumns, n, func(i int) []any {
 			x := all[i]
 			owner := int64(0)
 			if x.owner {
@@ -347,20 +339,20 @@ func (w *writer) roles(ctx context.Context) error {
 // credentials sets logins, all of one member together, in order. They come
 // first: they are what the database may refuse.
 func (w *writer) credentials(ctx context.Context) error {
-	for i := 0; i < len(w.logins); {
-		c := w.logins[i]
-		for i++; i < len(w.logins) && w.logins[i].member == c.member; i++ {
-			if w.logins[i].username != nil {
-				c.username = w.logins[i].username
+	for i := 0; i < len(w.changes.logins); {
+		c := w.changes.logins[i]
+		for i++; i < len(w.changes.logins) && w.changes.logins[i].member == c.member; i++ {
+			if w.changes.logins[i].username != nil {
+				c.username = w.changes.logins[i].username
 			}
-			if w.logins[i].password != nil {
-				c.password = w.logins[i].password
+			if w.changes.logins[i].password != nil {
+				c.password = w.changes.logins[i].password
 			}
 		}
-		if w.e.creds == nil {
+		if w.s.e.creds == nil {
 			continue
 		}
-		if err := w.e.creds.Set(ctx, w.s.tx, c.member, c.username, c.password); err != nil {
+		if err := w.s.e.creds.Set(ctx, w.tx, c.member, c.username, c.password); err != nil {
 			return fmt.Errorf("set login of %s: %w", c.typ, err)
 		}
 	}

@@ -1,0 +1,276 @@
+package asset
+
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// changes is what a batch changes, held in memory until it is written. Each
+// command begins at a savepoint; commit makes what it did final, rollback
+// undoes it.
+type changes struct {
+	s      *Session
+	loaded *run
+
+	start   savepoint // of the current command
+	touched []*row    // that the current command changes
+	ends    int       // edges that the current command has ended
+
+	edges       []edgeChange // begun and ended, in order
+	logins      []login
+	roles       []*role
+	newScopes   []*row
+	movedScopes []*row // projects that got another parent
+	parts       int    // changed by operations on what they belong to
+
+	moments  int64
+	numbers  map[*meta.Type]int64
+	ranks    map[string]int64 // by sequence
+	made     []*row
+	changed  []*row
+	versions []*version
+	closings []closing
+	closure  []ancestry // of new projects
+}
+
+// savepoint is how long the lists of changes were when a command began.
+type savepoint struct{ edges, logins, roles, newScopes, movedScopes, parts int }
+
+// edgeChange is an edge that a command began, in set, or ended, where set is nil.
+type edgeChange struct {
+	edge  *edge
+	set   *edgeSet
+	owner *row // whose version records the change
+}
+
+// closing ends the version that was current before the batch.
+type closing struct {
+	row   *row
+	until int64
+}
+
+// login is a username or password to be set.
+type login struct {
+	member             int64
+	typ                string
+	username, password *string
+}
+
+// role is a row of scope_member to be written, or to be ended.
+type role struct {
+	scope, member, role int64
+	owner               bool
+	since               int64 // negative until the batch is written
+	end                 bool  // ends the current row instead
+	by                  *row  // whose version records the change
+}
+
+// begin sets the savepoint of a command.
+func (c *changes) begin() {
+	c.touched, c.ends = c.touched[:0], 0
+	c.start = savepoint{len(c.edges), len(c.logins), len(c.roles), len(c.newScopes), len(c.movedScopes), c.parts}
+}
+
+// rollback undoes what the current command did.
+func (c *changes) rollback() {
+	for _, ch := range slices.Backward(c.edges[c.start.edges:]) {
+		if ch.set != nil {
+			at := slices.Index(ch.set.edges, ch.edge)
+			ch.set.edges = slices.Delete(ch.set.edges, at, at+1)
+		} else {
+			ch.edge.ended = false
+		}
+	}
+	for _, w := range c.touched {
+		if w.creating() {
+			delete(c.loaded.rows, w.id)
+			delete(c.loaded.edgeSets, w.id)
+			continue
+		}
+		w.cur, w.before, w.dirty, w.linked = w.before, nil, false, false
+	}
+	c.edges, c.logins, c.roles = c.edges[:c.start.edges], c.logins[:c.start.logins], c.roles[:c.start.roles]
+	c.newScopes, c.movedScopes, c.parts = c.newScopes[:c.start.newScopes], c.movedScopes[:c.start.movedScopes], c.start.parts
+}
+
+// commit makes what the current command did final: one version, with a moment
+// of its own, for each asset that it made or altered.
+func (c *changes) commit() {
+	for _, w := range c.touched {
+		if w.dirty && !w.forced && !w.creating() && w.cur.same(w.before) {
+			w.dirty = false // changed there and back
+		}
+		if !w.dirty && !w.linked {
+			w.cur, w.before = w.before, nil
+			continue
+		}
+		c.addVersion(w)
+		w.before, w.dirty = nil, false
+	}
+	c.dateChanges()
+	for _, w := range c.touched {
+		w.linked = false
+	}
+}
+
+// addVersion gives the row's new state a moment and closes the one before.
+func (c *changes) addVersion(w *row) {
+	c.moments++
+	st := w.cur
+	st.moment, st.linked, st.until = -c.moments, w.linked, forever
+	st.changedAt, st.changedBy, st.audit = batchTime, c.s.who.Member, c.s.audit
+	switch {
+	case w.latest != nil:
+		w.latest.until = st.moment
+	case w.isNew:
+		st.createdMoment, st.createdAt, st.createdBy = st.moment, batchTime, c.s.who.Member
+		w.imported.applyTo(st)
+		c.addNumber(w)
+		c.made = append(c.made, w)
+	default:
+		c.closings = append(c.closings, closing{w, st.moment})
+		c.changed = append(c.changed, w)
+	}
+	w.latest = &version{row: w, state: st}
+	c.versions = append(c.versions, w.latest)
+}
+
+// addNumber reserves the Number and the rank of a new asset.
+func (c *changes) addNumber(w *row) {
+	tr := c.s.e.layout.types[w.typ]
+	if tr.number >= 0 {
+		w.cur.slots[tr.number] = numbered{w.typ, c.numbers[w.typ]}
+		c.numbers[w.typ]++
+	}
+	if tr.order >= 0 && w.cur.slots[tr.order] == nil {
+		w.cur.slots[tr.order] = c.nextRank(w.typ)
+	}
+}
+
+// nextRank reserves a rank after all others of a type's rank space.
+func (c *changes) nextRank(t *meta.Type) ranked {
+	sequence := rankSequence(t)
+	c.ranks[sequence]++
+	return ranked{sequence, c.ranks[sequence]}
+}
+
+// dateChanges gives the edges, roles and projects of the current command the
+// moments of the versions that record them.
+func (c *changes) dateChanges() {
+	for _, ch := range c.edges[c.start.edges:] {
+		if ch.set != nil {
+			ch.edge.since = ch.owner.cur.moment
+		} else {
+			ch.edge.until = ch.owner.cur.moment
+		}
+	}
+	for _, o := range c.roles[c.start.roles:] {
+		o.since = o.by.cur.moment
+	}
+	for _, w := range c.newScopes[c.start.newScopes:] {
+		own := []ancestry{{w.id, w.id, 0, w.cur.moment}}
+		if a, ok := w.typ.Attr("Parent"); ok {
+			if id, ok := w.cur.ref(a.Place.Slot); ok {
+				for _, up := range c.loaded.ancestors[id] {
+					own = append(own, ancestry{up.ancestor, w.id, up.depth + 1, w.cur.moment})
+				}
+			}
+		}
+		c.loaded.ancestors[w.id] = own
+		c.closure = append(c.closure, own...)
+	}
+}
+
+// newRow begins a new asset without any values.
+func (c *changes) newRow(t *meta.Type, id int64) *row {
+	w := &row{id: id, typ: t, isNew: true, dirty: true, cur: &state{
+		code: stateActive, until: forever, slots: make([]any, len(c.s.e.layout.slots)),
+	}}
+	w.before = w.cur
+	c.loaded.rows[id], c.loaded.edgeSets[id] = w, &edgeSet{typ: t.Code, isNew: true}
+	c.touched = append(c.touched, w)
+	return w
+}
+
+// touch makes a row ready for change by the current command.
+func (c *changes) touch(w *row) {
+	if w.before != nil {
+		return
+	}
+	w.before = w.cur
+	w.cur = w.cur.clone()
+	w.dirty, w.linked, w.forced = false, false, false
+	c.touched = append(c.touched, w)
+}
+
+// addEdge begins an edge, unless the same command has ended the same one: then
+// that one goes on. owner is the asset whose version records it.
+func (c *changes) addEdge(set *edgeSet, e edge, owner *row) {
+	if c.cancelEnd(&e, owner) {
+		return
+	}
+	e.fromType, e.until = set.typ, forever
+	set.edges = append(set.edges, &e)
+	c.edges = append(c.edges, edgeChange{&e, set, owner})
+	owner.linked = true
+}
+
+// cancelEnd takes back the end of an edge. A member's link to a project is
+// ended for good: the role went with it.
+func (c *changes) cancelEnd(e *edge, owner *row) bool {
+	if c.ends == 0 {
+		return false
+	}
+	if a, ok := c.loaded.membership(); ok && a.Place.Code == e.code {
+		return false
+	}
+	for i, ch := range c.edges[c.start.edges:] {
+		if ch.set != nil || ch.edge.code != e.code || ch.edge.from != e.from || ch.edge.to != e.to || ch.edge.text != e.text || ch.owner != owner {
+			continue
+		}
+		ch.edge.ended = false
+		at := c.start.edges + i
+		c.edges = slices.Delete(c.edges, at, at+1)
+		owner.linked = slices.ContainsFunc(c.edges[c.start.edges:], func(ch edgeChange) bool { return ch.owner == owner })
+		return true
+	}
+	return false
+}
+
+func (c *changes) endEdge(e *edge, owner *row) {
+	e.ended = true
+	c.ends++
+	c.edges = append(c.edges, edgeChange{edge: e, owner: owner})
+	owner.linked = true
+}
+
+// mayBeRefused reports whether the database may refuse what memory cannot
+// check: a username or a value that is there already.
+func (c *changes) mayBeRefused() bool {
+	return len(c.logins) > 0 || slices.ContainsFunc(c.edges, func(ch edgeChange) bool { return ch.set != nil && ch.edge.code < 0 })
+}
+
+// recordInSession notes in the session what later batches of the request must know.
+func (c *changes) recordInSession() {
+	for _, w := range c.made {
+		if !w.typ.Secured.Self {
+			continue
+		}
+		if c.s.createdScopes == nil {
+			c.s.createdScopes = map[int64]bool{}
+		}
+		c.s.createdScopes[w.id] = true
+	}
+	c.s.partsChanged += c.parts
+	for _, w := range c.changed {
+		if op := w.cur.partOp; op != "" {
+			if c.s.partOps == nil {
+				c.s.partOps = map[int64]string{}
+			}
+			c.s.partOps[w.id] = op
+		} else {
+			delete(c.s.partOps, w.id)
+		}
+	}
+}
