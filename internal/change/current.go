@@ -34,21 +34,17 @@ func (l *Loader) Linked(ctx context.Context, q db.Querier, t *meta.Type, ids []i
 	}
 	in, args := db.InArgs(ids)
 	args = append(args, db.Forever)
-	rows, err := q.Query(ctx, "SELECT relation, from_id, to_id FROM asset_link WHERE relation IN ("+codes(by)+
-		") AND from_type = "+strconv.Itoa(t.Code)+" AND from_id IN "+in+" AND until_moment = ?", args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err := db.Each(ctx, q, "SELECT relation, from_id, to_id FROM asset_link WHERE relation IN ("+codes(by)+
+		") AND from_type = "+strconv.Itoa(t.Code)+" AND from_id IN "+in+" AND until_moment = ?", args, func(row db.Scanner) error {
 		var code int
 		var from, to int64
-		if err := rows.Scan(&code, &from, &to); err != nil {
-			return nil, err
+		if err := row.Scan(&code, &from, &to); err != nil {
+			return err
 		}
 		found[by[code]][from] = to
-	}
-	return found, rows.Err()
+		return nil
+	})
+	return found, err
 }
 
 // Value returns the value an attribute that lies in a column or in the JSON

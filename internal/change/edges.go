@@ -2,6 +2,7 @@ package change
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/alds-dev/alds/internal/db"
@@ -28,12 +29,10 @@ func (l *Loader) edges(ctx context.Context, q db.Querier, steps []Step, at map[k
 		ids[v.Type] = append(ids[v.Type], v.ID)
 	}
 	for t, of := range ids {
-		for len(of) > 0 {
-			n := min(len(of), ChunkSize)
-			if err := l.edgesOf(ctx, q, t, of[:n], [4]any{first, last, first, last}, at); err != nil {
+		for part := range slices.Chunk(of, ChunkSize) {
+			if err := l.edgesOf(ctx, q, t, part, [4]any{first, last, first, last}, at); err != nil {
 				return err
 			}
-			of = of[n:]
 		}
 	}
 	return nil
@@ -70,16 +69,11 @@ func (l *Loader) edgesOf(ctx context.Context, q db.Querier, t *meta.Type, ids []
 func collect[V int64 | string](ctx context.Context, q db.Querier, query string, args []any,
 	attrs map[int]*meta.Attr, at map[key]*Step,
 ) error {
-	rows, err := q.Query(ctx, query+" ORDER BY 1, 2, 5", args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return db.Each(ctx, q, query+" ORDER BY 1, 2, 5", args, func(row db.Scanner) error {
 		var code int
 		var id, since, until int64
 		var value V
-		if err := rows.Scan(&code, &id, &since, &until, &value); err != nil {
+		if err := row.Scan(&code, &id, &since, &until, &value); err != nil {
 			return err
 		}
 		if s := at[key{id, since}]; s != nil {
@@ -88,6 +82,6 @@ func collect[V int64 | string](ctx context.Context, q db.Querier, query string, 
 		if s := at[key{id, until}]; s != nil {
 			s.Edges = append(s.Edges, Edge{Attr: attrs[code], Value: value, Ended: true})
 		}
-	}
-	return rows.Err()
+		return nil
+	})
 }

@@ -132,44 +132,26 @@ func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[
 func (l *Loader) beforeOf(ctx context.Context, q db.Querier, ids, moments []int64, at map[key]*Step) error {
 	in, args := db.InArgs(ids)
 	args = append(args, slices.Min(moments), slices.Max(moments))
-	rows, err := q.Query(ctx, "SELECT v.until_moment, "+l.columns+" FROM asset_version v WHERE v.id IN "+in+
-		" AND v.until_moment BETWEEN ? AND ?", args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return db.Each(ctx, q, "SELECT v.until_moment, "+l.columns+" FROM asset_version v WHERE v.id IN "+in+
+		" AND v.until_moment BETWEEN ? AND ?", args, func(row db.Scanner) error {
 		var until int64
-		v, err := l.scan(rows, &until)
+		v, err := l.scan(row, &until)
 		if err != nil {
 			return err
 		}
 		if s := at[key{v.ID, until}]; s != nil {
 			s.Before = &v
 		}
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 func (l *Loader) read(ctx context.Context, q db.Querier, query string, args []any) ([]Version, error) {
-	rows, err := q.Query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []Version
-	for rows.Next() {
-		v, err := l.scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	return all, rows.Err()
+	return db.Collect(ctx, q, query, args, func(row db.Scanner) (Version, error) { return l.scan(row) })
 }
 
 // scan reads one row: the given first columns, then those of a version.
-func (l *Loader) scan(rows *sql.Rows, first ...any) (Version, error) {
+func (l *Loader) scan(row db.Scanner, first ...any) (Version, error) {
 	var v Version
 	var code, linked int
 	var attrs sql.NullString
@@ -180,7 +162,7 @@ func (l *Loader) scan(rows *sql.Rows, first ...any) (Version, error) {
 		cells[i] = cell(c.Kind)
 		dest = append(dest, cells[i])
 	}
-	if err := rows.Scan(append(dest, &attrs)...); err != nil {
+	if err := row.Scan(append(dest, &attrs)...); err != nil {
 		return v, err
 	}
 	t, ok := l.differ.model.TypeByCode(code)

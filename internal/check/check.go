@@ -116,17 +116,7 @@ type row func(into ...any) error
 
 // each calls fn for every row of a query, one at a time.
 func (c *checker) each(ctx context.Context, fn func(scan row) error, query string, args ...any) error {
-	rows, err := c.tx.Query(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := fn(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return db.Each(ctx, c.tx, query, args, func(r db.Scanner) error { return fn(r.Scan) })
 }
 
 // concrete returns the type of a row, nil when there is none that has rows.

@@ -28,19 +28,12 @@ func (s *Service) grants(ctx context.Context, tx *db.Tx, projects bool, ids []in
 		column = "scope_id"
 	}
 	found := map[int64][]grant{}
-	for len(ids) > 0 {
-		n := min(len(ids), db.MaxIn)
-		in, args := db.InArgs(ids[:n])
-		ids = ids[n:]
-		rows, err := tx.Query(ctx, `SELECT scope_id, member_id, role_id, is_owner FROM scope_member WHERE until_moment = ? AND `+
-			column+` IN `+in+` ORDER BY since_moment, member_id, scope_id`, append([]any{db.Forever}, args...)...)
-		if err != nil {
-			return nil, fmt.Errorf("read roles: %w", err)
-		}
-		err = each(rows, func() error {
+	for in, args := range db.InChunks(ids) {
+		err := db.Each(ctx, tx, `SELECT scope_id, member_id, role_id, is_owner FROM scope_member WHERE `+
+			column+` IN `+in+` AND until_moment = ? ORDER BY since_moment, member_id, scope_id`, append(args, db.Forever), func(row db.Scanner) error {
 			var g grant
 			var owner int
-			if err := rows.Scan(&g.scope, &g.member, &g.role, &owner); err != nil {
+			if err := row.Scan(&g.scope, &g.member, &g.role, &owner); err != nil {
 				return err
 			}
 			g.owner = owner == 1
@@ -100,22 +93,15 @@ func (s *Service) load(ctx context.Context, tx *db.Tx, ids []int64, known map[in
 		return nil, fmt.Errorf("members have no Email or DefaultRole")
 	}
 	var roles []int64
-	for len(ids) > 0 {
-		n := min(len(ids), db.MaxIn)
-		in, args := db.InArgs(ids[:n])
-		ids = ids[n:]
-		rows, err := tx.Query(ctx, `SELECT a.id, a.type, a.name, `+tx.Dialect().JSONText("a.attrs", email.Place.Column)+`, l.to_id FROM asset a`+
+	for in, args := range db.InChunks(ids) {
+		err := db.Each(ctx, tx, `SELECT a.id, a.type, a.name, `+tx.Dialect().JSONText("a.attrs", email.Place.Column)+`, l.to_id FROM asset a`+
 			` LEFT JOIN asset_link l ON l.relation = ? AND l.from_type = a.type AND l.from_id = a.id AND l.until_moment = ?`+
-			` WHERE a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+` AND a.id IN `+in, append([]any{role.Place.Code, db.Forever, deleted}, args...)...)
-		if err != nil {
-			return nil, fmt.Errorf("read names: %w", err)
-		}
-		err = each(rows, func() error {
+			` WHERE a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+` AND a.id IN `+in, append([]any{role.Place.Code, db.Forever, deleted}, args...), func(row db.Scanner) error {
 			var id int64
 			var code int
 			var name, mail sql.NullString
 			var to sql.NullInt64
-			if err := rows.Scan(&id, &code, &name, &mail, &to); err != nil {
+			if err := row.Scan(&id, &code, &name, &mail, &to); err != nil {
 				return err
 			}
 			t, ok := s.model.TypeByCode(code)
@@ -141,13 +127,3 @@ func (s *Service) load(ctx context.Context, tx *db.Tx, ids []int64, known map[in
 // plain is the text that people read for a name kept as a localization tag:
 // Observer for Role.Name'Observer.
 func plain(name string) string { return strings.TrimPrefix(name, "Role.Name'") }
-
-func each(rows *db.Rows, one func() error) error {
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := one(); err != nil {
-			return db.Fault(err)
-		}
-	}
-	return db.Fault(rows.Err())
-}

@@ -150,27 +150,26 @@ func (s *Service) tagged(ctx context.Context, tx *db.Tx, who auth.Actor, tags []
 	for i, tag := range tags {
 		folded[i] = folding.Of(tag)
 	}
-	tagIn, tagArgs := db.InArgsOf(folded)
+	tagIn, tagArgs := db.InArgs(folded)
 	args = append(append(args, db.Forever, deleted), tagArgs...)
-	rows, err := tx.Query(ctx, `SELECT DISTINCT a.id, a.type, a.scope_id FROM asset_value v JOIN asset a ON a.id = v.from_id`+
-		` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+` AND v.folded IN `+tagIn+` ORDER BY a.id`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("find tagged assets: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
 	var found []oid.OID
-	for rows.Next() {
+	err := db.Each(ctx, tx, `SELECT DISTINCT a.id, a.type, a.scope_id FROM asset_value v JOIN asset a ON a.id = v.from_id`+
+		` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+` AND v.folded IN `+tagIn+` ORDER BY a.id`, args, func(row db.Scanner) error {
 		var id int64
 		var code int
 		var scope *int64
-		if err := rows.Scan(&id, &code, &scope); err != nil {
-			return nil, db.Fault(err)
+		if err := row.Scan(&id, &code, &scope); err != nil {
+			return err
 		}
 		if t, ok := s.model.TypeByCode(code); ok && sees(who, scope) {
 			found = append(found, oid.OID{Type: t.Name, ID: t.Shown(id)})
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find tagged assets: %w", err)
 	}
-	return found, db.Fault(rows.Err())
+	return found, nil
 }
 
 // The roles that may change tags everywhere, by the number in their Oid:

@@ -131,19 +131,14 @@ func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...
 // counted reads tags with the numbers of their uses, and of those that the
 // caller sees.
 func counted(ctx context.Context, q db.Querier, who auth.Actor, statement string, args []any) ([]Tag, error) {
-	rows, err := q.Query(ctx, statement, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	var all []Tag
 	last := ""
-	for rows.Next() {
+	err := db.Each(ctx, q, statement, args, func(row db.Scanner) error {
 		var folded, tag string
 		var scope *int64
 		var n int
-		if err := rows.Scan(&folded, &tag, &scope, &n); err != nil {
-			return nil, db.Fault(err)
+		if err := row.Scan(&folded, &tag, &scope, &n); err != nil {
+			return err
 		}
 		if len(all) == 0 || last != folded {
 			last = folded
@@ -156,8 +151,9 @@ func counted(ctx context.Context, q db.Querier, who auth.Actor, statement string
 			}
 			t.Visible += n
 		}
-	}
-	return all, db.Fault(rows.Err())
+		return nil
+	})
+	return all, err
 }
 
 func sees(who auth.Actor, scope *int64) bool {
