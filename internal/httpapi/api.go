@@ -34,24 +34,24 @@ type Engines struct {
 // Options are the settings of an API.
 type Options struct {
 	Instance string        // first path segment; empty: paths start at the root
-	MaxBody  int           // bytes, 413 beyond; 0 means 64 MiB
-	Timeout  time.Duration // bound on one request's engine work; 0 means one minute
-	Public   string        // the base URL as others see it; its origin may write from a browser
+	MaxBody  int           // bytes; larger ones are refused with 413; 0 means 64 MiB
+	Timeout  time.Duration // of one request; 0 means one minute
+	Public   string        // base URL as clients see it; browsers may write from its origin
 
-	Memory         *memory.Budget  // what requests need together; nil means 1 GiB
-	Running        int             // requests worked on at the same time; 0 means 256
+	Memory         *memory.Budget  // of all requests; nil means 1 GiB
+	Running        int             // requests executed at the same time; 0 means 256
 	MemberRequests int             // of those, of one member; 0 means 64
 	Conns          inbound.Bounds  // zero: 4096, a quarter of one address
-	Proxies        inbound.Proxies // whose X-Forwarded-For counts
+	Proxies        inbound.Proxies // whose X-Forwarded-For is trusted
 
 	Log     *slog.Logger
 	Metrics Registerer // may be nil
 }
 
-// Limits that are no settings: they protect against slow and odd clients.
+// Limits that are not settings. They protect against slow and odd clients.
 const (
-	headTimeout  = 10 * time.Second // the request line and headers, or the first byte
-	writeTimeout = 5 * time.Minute  // a whole answer
+	headTimeout  = 10 * time.Second // the request line and headers, or their first byte
+	writeTimeout = 5 * time.Minute  // the whole answer
 	idleTimeout  = 2 * time.Minute  // between requests on a connection
 	maxHeader    = 32 << 10         // bytes; filters make long request lines
 
@@ -60,9 +60,9 @@ const (
 	defaultMember  = 64
 	defaultConns   = 4096
 
-	lineOfMember = 256             // requests that wait, of one member
-	mostWaiting  = 512             // requests that wait, in all
-	longestWait  = 5 * time.Second // for a turn; who waits longer had better come back
+	maxQueued      = 256             // waiting requests of one member
+	maxQueuedInAll = 512             // waiting requests of all members
+	maxWait        = 5 * time.Second // for a slot
 )
 
 // API serves the HTTP interface; make it with New.
@@ -76,60 +76,58 @@ type API struct {
 	webhooks    Webhooks
 
 	memory    *memory.Budget
-	members   *admission.Queue // who may work, by member
-	large     *admission.Queue // of those with large bodies, which may work
-	addresses *admission.Queue // whose requests are looked at, by address behind a trusted proxy
+	members   *admission.Queue // requests being executed, by member
+	large     *admission.Queue // of those, the ones with large bodies, by member
+	addresses *admission.Queue // requests through trusted proxies, by client address
 	proxies   inbound.Proxies
 	bounds    inbound.Bounds
-	refusals  refusals
+	refusals  refusalLimiter
 	origin    string // scheme and host of the public URL
 
-	instance string
-	maxBody  int
-	timeout  time.Duration
-	patience time.Duration
-	pause    time.Duration
-	log      *slog.Logger
-	m        *metrics
-	metrics  Registerer
-	app      *fiber.App
+	instance     string
+	maxBody      int
+	timeout      time.Duration
+	bodyGrace    time.Duration
+	refusalDelay time.Duration
+	log          *slog.Logger
+	m            *metrics
+	metrics      Registerer
+	app          *fiber.App
 }
 
 // New builds an API that is not serving yet.
 func New(e Engines, o Options) *API {
+	o.setDefaults()
+	a := &API{
+		credentials: e.Credentials, bulk: e.Bulk, queries: e.Queries, writes: e.Writes, roles: e.Roles, tags: e.Tags, webhooks: e.Webhooks,
+		memory:    o.Memory,
+		members:   admission.New(admission.Bounds{Running: o.Running, PerKey: o.MemberRequests, Line: maxQueued, Waiting: maxQueuedInAll, Wait: maxWait}),
+		large:     admission.New(largeBounds()),
+		addresses: admission.New(admission.Bounds{Running: o.Conns.Conns, PerKey: o.Conns.PerAddress, Line: o.Conns.PerAddress, Wait: maxWait}),
+		proxies:   o.Proxies, bounds: o.Conns, origin: originOf(o.Public),
+		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, bodyGrace: bodyGrace, refusalDelay: refusalDelay,
+		log: o.Log, m: newMetrics(o.Metrics), metrics: o.Metrics,
+	}
+	a.m.watch(o.Metrics, a)
+	a.app = a.fiber()
+	return a
+}
+
+// largeBounds lets large bodies have half of the cores, and one member half of
+// those: each keeps a core busy that small requests need now and then. The wait
+// is bounded only by the request's time limit.
+func largeBounds() admission.Bounds {
+	cores := runtime.GOMAXPROCS(0)
+	return admission.Bounds{Running: max(1, cores/2), PerKey: max(1, cores/4), Line: maxQueued}
+}
+
+func (o *Options) setDefaults() {
 	if o.MaxBody == 0 {
 		o.MaxBody = 64 << 20
 	}
 	if o.Timeout == 0 {
 		o.Timeout = time.Minute
 	}
-	o.fill()
-	a := &API{
-		credentials: e.Credentials, bulk: e.Bulk, queries: e.Queries, writes: e.Writes, roles: e.Roles, tags: e.Tags, webhooks: e.Webhooks,
-		memory:    o.Memory,
-		members:   admission.New(admission.Bounds{Running: o.Running, PerKey: o.MemberRequests, Line: lineOfMember, Waiting: mostWaiting, Wait: longestWait}),
-		large:     admission.New(largeAtATime()),
-		addresses: admission.New(admission.Bounds{Running: o.Conns.Conns, PerKey: o.Conns.PerAddress, Line: o.Conns.PerAddress, Wait: longestWait}),
-		proxies:   o.Proxies, bounds: o.Conns, origin: originOf(o.Public),
-		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, patience: bodyPatience, pause: refusalPause, log: o.Log, m: newMetrics(o.Metrics),
-	}
-	a.m.watch(o.Metrics, a)
-	a.metrics = o.Metrics
-	a.app = a.fiber()
-	return a
-}
-
-// largeAtATime are half of the cores, of one member half of that: what reads and
-// writes large bodies keeps a core busy, and small requests need one now and
-// then. It is waited for as long as the request may last: whoever sends much
-// knows that it takes long.
-func largeAtATime() admission.Bounds {
-	cores := runtime.GOMAXPROCS(0)
-	return admission.Bounds{Running: max(1, cores/2), PerKey: max(1, cores/4), Line: lineOfMember}
-}
-
-// fill sets what was left open.
-func (o *Options) fill() {
 	if o.Memory == nil {
 		o.Memory = memory.NewBudget(defaultMemory)
 	}
@@ -154,20 +152,20 @@ func (a *API) fiber() *fiber.App {
 		WriteTimeout:          writeTimeout,
 		IdleTimeout:           idleTimeout,
 		DisableStartupMessage: true,
-		// A form would be written to files before anybody is proven.
+		// A form would be written to files before its sender is authenticated.
 		DisablePreParseMultipartForm: true,
-		StreamRequestBody:            true, // who may not send one is refused before it is read
+		StreamRequestBody:            true, // credentials are checked before the body is read
 		ErrorHandler:                 a.reject,
 		RequestMethods:               methods,
 	})
-	recovering := recover.New(recover.Config{EnableStackTrace: true, StackTraceHandler: a.panicked})
-	app.Use(a.observe, recovering, wellFormed, a.normalizePath)
+	recovery := recover.New(recover.Config{EnableStackTrace: true, StackTraceHandler: a.recovered})
+	app.Use(a.observe, recovery, wellFormed, a.normalizePath)
 	a.register(app)
 	server := app.Server()
-	server.SecureErrorLogMessage = true // no part of a request in what the library says
+	server.SecureErrorLogMessage = true // errors of the library show no part of a request
 	server.Logger = noLog{}
 	server.HeaderReceived = func(*fasthttp.RequestHeader) fasthttp.RequestConfig {
-		return fasthttp.RequestConfig{ReadTimeout: bodyPatience}
+		return fasthttp.RequestConfig{ReadTimeout: bodyGrace}
 	}
 	server.ConnState = func(c net.Conn, state fasthttp.ConnState) {
 		if in, ok := c.(*inbound.Conn); ok && state == fasthttp.StateIdle {
@@ -178,8 +176,8 @@ func (a *API) fiber() *fiber.App {
 	return app
 }
 
-// otherMethods routes a method that fiber does not know, which it would answer
-// with 400 before any handler runs, as methodOther.
+// otherMethods routes unknown methods as methodOther. fiber would answer 400
+// before any handler runs.
 func otherMethods(app *fiber.App, next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(f *fasthttp.RequestCtx) {
 		if slices.Contains(methods, string(f.Method())) {
@@ -193,7 +191,7 @@ func otherMethods(app *fiber.App, next fasthttp.RequestHandler) fasthttp.Request
 	}
 }
 
-// Serve answers requests from l until Shutdown.
+// Serve serves requests from l until Shutdown.
 func (a *API) Serve(l net.Listener) error {
 	in := inbound.Listen(l, a.bounds, inbound.Options{Proxies: a.proxies, Log: a.log, Metrics: a.metrics})
 	if err := a.app.Listener(in); err != nil {
@@ -202,11 +200,10 @@ func (a *API) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown stops accepting and waits for the requests being answered, until
-// ctx ends.
+// Shutdown stops accepting and waits for running requests until ctx ends.
 func (a *API) Shutdown(ctx context.Context) error { return a.app.ShutdownWithContext(ctx) }
 
-// noLog drops what the HTTP library says of single connections.
+// noLog drops the HTTP library's messages about single connections.
 type noLog struct{}
 
 // Printf does nothing.

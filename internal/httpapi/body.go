@@ -15,19 +15,19 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// How fast a body must come: bodyRate bytes a second, after bodyPatience. Who
-// sends slower holds memory that others need.
+// How fast a body must arrive: bodyRate bytes a second after bodyGrace. A slower
+// client holds memory that others need.
 const (
-	bodyPatience = 10 * time.Second
-	bodyRate     = 32 << 10
+	bodyGrace = 10 * time.Second
+	bodyRate  = 32 << 10
 )
 
-// prefetched is how much of a body the HTTP library reads before the handler
-// runs: a shorter one is all there.
+// prefetched is how many bytes of a body the HTTP library reads before the
+// handler runs.
 const prefetched = 8 << 10
 
-// firstBuffer is the size of the first buffer of a body whose length nobody
-// knows, or that is only announced.
+// firstBuffer is the size of the first buffer for a body, whose announced length
+// is not trusted.
 const firstBuffer = 16 << 10
 
 var (
@@ -36,60 +36,59 @@ var (
 	errCutOff   = errors.New("the body could not be read")
 )
 
-// requestBody is the body of a request while it comes in.
+// requestBody is the body of a request while it arrives.
 type requestBody struct {
 	stream io.Reader // nil: there is none
 	conn   net.Conn
 	length int // announced; -1: unknown until its end
-	whole  bool
-
-	patience time.Duration
+	done   bool
+	grace  time.Duration
 }
 
-// requestBody returns the body of a request, of which nothing is read yet.
+// requestBody returns the body of a request before any of it is read.
 func (a *API) requestBody(c *fiber.Ctx) *requestBody {
-	in := &requestBody{
+	b := &requestBody{
 		stream: c.Context().RequestBodyStream(), conn: c.Context().Conn(), length: c.Request().Header.ContentLength(),
-		patience: a.patience,
+		grace: a.bodyGrace,
 	}
-	in.whole = in.stream == nil
-	return in
+	b.done = b.stream == nil
+	return b
 }
 
-// read reads the body, at most limit bytes, taking what it needs from hold.
+// read reads the body, at most limit bytes, into memory of the hold.
 // Errors: errTooLarge, errTooSlow, errCutOff; those of the hold.
-func (in *requestBody) read(limit int, hold *memory.Hold) ([]byte, error) {
-	if in.stream == nil {
+func (b *requestBody) read(limit int, hold *memory.Hold) ([]byte, error) {
+	if b.stream == nil {
 		return nil, nil
 	}
-	if in.length > limit {
+	if b.length > limit {
 		return nil, errTooLarge
 	}
-	b, err := fill(&paced{in: in, began: time.Now()}, in.length, limit, hold)
-	if err == nil && in.length >= 0 && len(b) != in.length {
+	all, err := readAll(&timedReader{body: b, began: time.Now()}, b.length, limit, hold)
+	if err == nil && b.length >= 0 && len(all) != b.length {
 		err = errCutOff
 	}
-	in.whole = err == nil
-	return b, err
+	b.done = err == nil
+	return all, err
 }
 
-// skip gets rid of a body that nobody reads. What has not come yet is not waited
-// for: the connection ends after the answer.
-func (in *requestBody) skip(c *fiber.Ctx) {
-	if in.whole {
+// discard drops what is left of the body. When that has not arrived yet, the
+// connection closes after the answer instead.
+func (b *requestBody) discard(c *fiber.Ctx) {
+	if b.done {
 		return
 	}
-	if in.length >= 0 && in.length <= prefetched {
-		if _, err := io.Copy(io.Discard, in.stream); err == nil {
-			in.whole = true
+	if b.length >= 0 && b.length <= prefetched {
+		if _, err := io.Copy(io.Discard, b.stream); err == nil {
+			b.done = true
 			return
 		}
 	}
 	closeAfter(c)
 }
 
-// closeAfter ends the connection after the answer, which a client that is still
-// sending can read.
+// closeAfter closes the connection after the answer, such that a client that is
+// still sending can read it.
 func closeAfter(c *fiber.Ctx) {
 	c.Context().SetConnectionClose()
 	if conn, ok := c.Context().Conn().(*inbound.Conn); ok {
@@ -97,18 +96,18 @@ func closeAfter(c *fiber.Ctx) {
 	}
 }
 
-// paced is a body that must not come too slowly.
-type paced struct {
-	in    *requestBody
+// timedReader reads a body that must arrive at bodyRate.
+type timedReader struct {
+	body  *requestBody
 	began time.Time
 	n     int
 }
 
-// Read reads what has come. Errors: also errTooSlow, errCutOff.
-func (p *paced) Read(b []byte) (int, error) {
-	_ = p.in.conn.SetReadDeadline(p.began.Add(p.in.patience + time.Duration(p.n)*time.Second/bodyRate))
-	n, err := p.in.stream.Read(b)
-	p.n += n
+// Read reads what has arrived. Errors: also errTooSlow, errCutOff.
+func (r *timedReader) Read(b []byte) (int, error) {
+	_ = r.body.conn.SetReadDeadline(r.began.Add(r.body.grace + time.Duration(r.n)*time.Second/bodyRate))
+	n, err := r.body.stream.Read(b)
+	r.n += n
 	if err == nil || errors.Is(err, io.EOF) {
 		return n, err
 	}
@@ -118,10 +117,10 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, errCutOff
 }
 
-// fill reads all of r into a buffer that grows as bytes come, so that bytes that
-// were only announced cost nothing. length is what is expected, -1 for unknown.
+// readAll reads r into a buffer that grows as bytes arrive, so that an announced
+// length alone costs nothing. length is the expected one, -1 if unknown.
 // Errors: errTooLarge beyond limit; those of r and of the hold.
-func fill(r io.Reader, length, limit int, hold *memory.Hold) ([]byte, error) {
+func readAll(r io.Reader, length, limit int, hold *memory.Hold) ([]byte, error) {
 	most := limit + 1
 	if length >= 0 {
 		most = length + 1 // room to see its end
@@ -149,7 +148,7 @@ func fill(r io.Reader, length, limit int, hold *memory.Hold) ([]byte, error) {
 	}
 }
 
-// grow doubles a buffer, up to most bytes. While it is copied both are needed.
+// grow doubles a buffer, up to most bytes. Both count while one is copied.
 func grow(b []byte, most int, hold *memory.Hold) ([]byte, error) {
 	size := max(min(2*cap(b), most), cap(b)+1)
 	if err := hold.Take(int64(size)); err != nil {
@@ -160,13 +159,13 @@ func grow(b []byte, most int, hold *memory.Hold) ([]byte, error) {
 	return bigger, nil
 }
 
-// unpack undoes gzip. Errors: fault.Invalid; errTooLarge; those of the hold.
-func unpack(packed []byte, limit int, hold *memory.Hold) ([]byte, error) {
+// gunzip decompresses a body. Errors: fault.Invalid; errTooLarge; those of the hold.
+func gunzip(packed []byte, limit int, hold *memory.Hold) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, notGzip()
 	}
-	b, err := fill(z, -1, limit, hold)
+	b, err := readAll(z, -1, limit, hold)
 	if err == nil || errors.Is(err, errTooLarge) || fault.KindOf(err) != fault.Internal {
 		return b, err
 	}

@@ -34,7 +34,7 @@ func (a *API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, 
 		Key:      r.key,
 		IfMoment: moment,
 	}
-	if !r.later {
+	if !r.async {
 		return a.bulk.Run(ctx, who, b)
 	}
 	done, err := a.bulk.Accept(ctx, who, b)

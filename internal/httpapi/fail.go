@@ -13,8 +13,9 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// statusOf is the only place a fault becomes an HTTP status. Spec: interface 7.1.
-var statusOf = map[fault.Kind]int{
+// statuses is the only place where a fault becomes an HTTP status.
+// Spec: interface 7.1.
+var statuses = map[fault.Kind]int{
 	fault.Internal:  http.StatusInternalServerError,
 	fault.Invalid:   http.StatusBadRequest,
 	fault.Unproven:  http.StatusUnauthorized,
@@ -27,10 +28,10 @@ var statusOf = map[fault.Kind]int{
 // retryAfter is what a 503 asks for, in seconds.
 const retryAfter = "1"
 
-// methodError is a request whose path does not have its method.
+// methodError is a method that the path of the request does not allow.
 type methodError struct{ allow string }
 
-// Error names what is wrong, for the caller.
+// Error returns the message for the client.
 func (methodError) Error() string { return "Method Not Allowed" }
 
 // failure is the body of every error. Shape: {"error": "…", "exceptions":
@@ -45,10 +46,9 @@ type exception struct {
 	Position *int   `json:"position,omitempty"` // byte offset in the body
 }
 
-// fail answers with err. It is also fiber's error handler, for requests that
-// never reached a route: a body or header that is too large or malformed.
+// fail sends err.
 func (a *API) fail(c *fiber.Ctx, err error) error {
-	status, msg := judge(err)
+	status, msg := statusOf(err)
 	switch status {
 	case http.StatusUnauthorized:
 		c.Set(fiber.HeaderWWWAuthenticate, challenge)
@@ -70,8 +70,8 @@ func (a *API) fail(c *fiber.Ctx, err error) error {
 	return c.Status(status).JSON(body)
 }
 
-// judge returns the status and the message a caller may read.
-func judge(err error) (int, string) {
+// statusOf returns the status of a failure and the message that a client may read.
+func statusOf(err error) (int, string) {
 	if m, ok := errors.AsType[methodError](err); ok {
 		return http.StatusMethodNotAllowed, m.Error()
 	}
@@ -93,11 +93,11 @@ func judge(err error) (int, string) {
 	if fault.KindOf(err) == fault.Internal && errors.Is(err, context.DeadlineExceeded) {
 		return http.StatusServiceUnavailable, "the request took too long"
 	}
-	return statusOf[fault.KindOf(err)], fault.Public(err)
+	return statuses[fault.KindOf(err)], fault.Public(err)
 }
 
-// unread is the answer to a request that the HTTP library could not read. What
-// the library says of it may show the request itself, credentials included.
+// unread is the answer to a request that the HTTP library could not read. The
+// library's own message may show the request, credentials included.
 func unread(status int) (int, string) {
 	switch status {
 	case http.StatusRequestEntityTooLarge:

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// wellFormed refuses what the HTTP library takes and other servers on the way
-// may take in another way. Errors: fault.Invalid.
+// wellFormed refuses messages that the HTTP library accepts and proxies may read
+// differently. Errors: fault.Invalid.
 func wellFormed(c *fiber.Ctx) error {
 	if err := malformed(&c.Request().Header); err != nil {
 		closeAfter(c)
@@ -33,12 +33,12 @@ func malformed(h *fasthttp.RequestHeader) error {
 	return nil
 }
 
-// isFolded reports whether a line of the headers goes on with the one before.
+// isFolded reports whether a header continues on the next line.
 func isFolded(raw []byte) bool {
 	return bytes.Contains(raw, []byte("\n ")) || bytes.Contains(raw, []byte("\n\t")) || len(raw) > 0 && (raw[0] == ' ' || raw[0] == '\t')
 }
 
-// hasField reports whether a header is among the lines as they were received.
+// hasField reports whether the headers as received contain one.
 func hasField(raw []byte, name string) bool {
 	for line := range bytes.Lines(raw) {
 		if key, _, ok := bytes.Cut(line, []byte{':'}); ok && strings.EqualFold(string(bytes.TrimSpace(key)), name) {
@@ -48,14 +48,14 @@ func hasField(raw []byte, name string) bool {
 	return false
 }
 
-// fromBrowser refuses a write that a page of somebody else may have made a
-// browser send. A browser says where a request comes from; a form, or a script
-// that was not allowed to ask, can send no other types of content than these.
+// checkOrigin refuses a write that a page of another site may have made a browser
+// send. Browsers send the origin; a form, or a script without permission, can
+// send only the content types refused here.
 // Errors: fault.Denied.
-func (a *API) fromBrowser(c *fiber.Ctx) error {
+func (a *API) checkOrigin(c *fiber.Ctx) error {
 	origin, site := c.Get(fiber.HeaderOrigin), c.Get("Sec-Fetch-Site")
 	if origin == "" && site == "" {
-		return nil // no browser of the last years
+		return nil // not a browser
 	}
 	if site != "" && site != "same-origin" && site != "none" || origin != "" && !a.ownOrigin(c, origin) {
 		return fault.Deniedf("A page of another site must not write")
@@ -68,8 +68,8 @@ func (a *API) fromBrowser(c *fiber.Ctx) error {
 	return nil
 }
 
-// ownOrigin reports whether an Origin is this service, as the client or the
-// world addresses it.
+// ownOrigin reports whether an Origin is this service, by the request's Host or
+// by the public URL.
 func (a *API) ownOrigin(c *fiber.Ctx, origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" {
@@ -78,7 +78,7 @@ func (a *API) ownOrigin(c *fiber.Ctx, origin string) bool {
 	return strings.EqualFold(u.Host, string(c.Request().Header.Host())) || a.origin != "" && strings.EqualFold(origin, a.origin)
 }
 
-// originOf is scheme and host of a URL.
+// originOf returns the scheme and host of a URL.
 func originOf(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {

@@ -159,7 +159,7 @@ func TestPagesOfOthersWriteNothing(t *testing.T) {
 // TestSlowBodies sends a body that never ends.
 func TestSlowBodies(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
-	a.patience = 100 * time.Millisecond
+	a.bodyGrace = 100 * time.Millisecond
 	url, _ := listening(t, a)
 	answer, status := sendRaw(t, url, "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46YTpi\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n{")
 	if status != http.StatusRequestTimeout {
@@ -214,7 +214,7 @@ func TestMembersTakeTurns(t *testing.T) {
 	e := engines{entered: make(chan struct{}), leave: make(chan struct{})}
 	a := newAPI(e, io.Discard)
 	a.members = admission.New(admission.Bounds{Running: 2, PerKey: 1})
-	a.pause = 50 * time.Millisecond
+	a.refusalDelay = 50 * time.Millisecond
 	ask := func() int {
 		req := httptest.NewRequest(http.MethodGet, "/alds/rest-1.v1/Data/Story", http.NoBody)
 		req.SetBasicAuth("admin", "a:b")
@@ -233,8 +233,8 @@ func TestMembersTakeTurns(t *testing.T) {
 	if got := ask(); got != http.StatusServiceUnavailable {
 		t.Errorf("beyond the member's share: %d", got)
 	}
-	if took := time.Since(began); took < a.pause {
-		t.Errorf("refused after %s, want a pause of %s", took, a.pause)
+	if took := time.Since(began); took < a.refusalDelay {
+		t.Errorf("refused after %s, want a pause of %s", took, a.refusalDelay)
 	}
 	close(e.leave)
 	if got := <-first; got != http.StatusOK {
@@ -286,7 +286,7 @@ func TestClientsBehindAProxy(t *testing.T) {
 // here in no line, and small ones go on.
 func TestLargeBodiesTakeTurns(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
-	a.maxBody, a.pause = 2*largeRequest, 0
+	a.maxBody, a.refusalDelay = 2*largeRequest, 0
 	a.large = admission.New(admission.Bounds{Running: 1, PerKey: 1})
 	leave, err := a.large.Enter(t.Context(), "another")
 	if err != nil {
@@ -336,7 +336,7 @@ func TestLargeBodiesTakeTurns(t *testing.T) {
 // bodies by then: the second one's does not wait until the first is answered.
 func TestRefusalsHoldNothing(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
-	a.maxBody, a.pause = 2*largeRequest, 500*time.Millisecond
+	a.maxBody, a.refusalDelay = 2*largeRequest, 500*time.Millisecond
 	a.large = admission.New(admission.Bounds{Running: 1, PerKey: 1, Line: 1})
 	a.members = admission.New(admission.Bounds{})
 	began := time.Now()
@@ -357,8 +357,8 @@ func TestRefusalsHoldNothing(t *testing.T) {
 		})
 	}
 	asking.Wait()
-	if took := time.Since(began); took < a.pause || took >= 2*a.pause {
-		t.Errorf("both were answered after %s, each is held back for %s", took, a.pause)
+	if took := time.Since(began); took < a.refusalDelay || took >= 2*a.refusalDelay {
+		t.Errorf("both were answered after %s, each is held back for %s", took, a.refusalDelay)
 	}
 	if running, waiting := a.large.Load(); running != 0 || waiting != 0 {
 		t.Errorf("%d run, %d wait", running, waiting)
@@ -369,8 +369,8 @@ func TestRefusalsHoldNothing(t *testing.T) {
 // its turn is answered then.
 func TestWhoHasWaitedIsNotHeldBack(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
-	a.pause = 500 * time.Millisecond
-	a.members = admission.New(admission.Bounds{Line: 1, Wait: a.pause})
+	a.refusalDelay = 500 * time.Millisecond
+	a.members = admission.New(admission.Bounds{Line: 1, Wait: a.refusalDelay})
 	req := httptest.NewRequest(http.MethodGet, "/alds/rest-1.v1/Data/Story", http.NoBody)
 	req.SetBasicAuth("admin", "a:b")
 	began := time.Now()
@@ -379,7 +379,7 @@ func TestWhoHasWaitedIsNotHeldBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if took := time.Since(began); resp.StatusCode != http.StatusServiceUnavailable || took < a.pause || took >= 2*a.pause {
+	if took := time.Since(began); resp.StatusCode != http.StatusServiceUnavailable || took < a.refusalDelay || took >= 2*a.refusalDelay {
 		t.Errorf("answered %d after %s", resp.StatusCode, took)
 	}
 }

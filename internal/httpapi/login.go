@@ -8,10 +8,11 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// challenge is sent with every 401: some clients send credentials only after it.
+// challenge is sent with every 401: some clients wait for it before they send
+// credentials.
 const challenge = `Basic realm="alds"`
 
-// login proves the Authorization header and returns whose it is. Errors: fault.Unproven.
+// login returns the member of an Authorization header. Errors: fault.Unproven.
 // Spec: interface 5.
 func (a *API) login(ctx context.Context, header, addr string) (member int64, err error) {
 	scheme, value, _ := strings.Cut(strings.TrimSpace(header), " ")

@@ -8,7 +8,7 @@ import (
 // TestRefusalsAreNotAllLogged: what is left out of a second is counted in the
 // next one's first line.
 func TestRefusalsAreNotAllLogged(t *testing.T) {
-	var r refusals
+	var r refusalLimiter
 	at := time.Unix(1_000_000, 0)
 	for i := range refusalLines {
 		if n, ok := r.next(at); !ok || n != 0 {

@@ -15,13 +15,11 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// Params are query parameters by lower-case name. Of a repeated one the first
-// counts.
+// Params are the first values of query parameters by lower-case name.
 type Params map[string]string
 
-// valid refuses a value that is no UTF-8, which the databases would take in
-// different ways. One that nobody reads is refused as well: the URL is in another
-// encoding then.
+// valid refuses values that are not UTF-8, which databases treat differently,
+// unused ones too: the URL has another encoding then.
 // Errors: fault.Invalid.
 func (p Params) valid() error {
 	for _, name := range slices.Sorted(maps.Keys(p)) {
@@ -36,11 +34,11 @@ func notUTF8(name string) error {
 	return fault.Invalidf(fault.NoPlace, "%s is not valid UTF-8", name)
 }
 
-// flag reports whether the parameter is there and says true. Whoever asks for a
-// preview in another word must not get a change.
+// flag reads a boolean parameter, false if absent. Other words are refused: a
+// misspelled preview must not become a change.
 // Errors: fault.Invalid.
 func (p Params) flag(name string) (bool, error) {
-	switch said := p[strings.ToLower(name)]; strings.ToLower(said) {
+	switch strings.ToLower(p[strings.ToLower(name)]) {
 	case "true":
 		return true, nil
 	case "", "false":
@@ -49,36 +47,39 @@ func (p Params) flag(name string) (bool, error) {
 	return false, fault.Invalidf(fault.NoPlace, "%s must be true or false", name)
 }
 
-// request is what handlers see of an HTTP request.
+// request is what handlers read of a request and set for its answer.
 type request struct {
 	base     string                   // what hrefs start with, such as /alds/rest-1.v1/Data
 	param    func(name string) string // of the path
 	params   Params
-	yamlType bool
-	raw      []byte // as received
+	yamlType bool   // the Content-Type says YAML
+	raw      []byte // the body as received
 	encoding string
 	maxBody  int
 	hold     *memory.Hold
 	ifMatch  string
-	headers  [][2]string // of the answer
-	stream   Stream      // makes the answer, when set
-	key      string      // Idempotency-Key
-	later    bool        // Prefer: respond-async
-	status   int         // of the answer; 0: 200
+	key      string // Idempotency-Key
+	async    bool   // Prefer: respond-async
+
+	status  int // 0: 200
+	headers [][2]string
+	stream  Stream // makes the body, when set
 }
 
-// newRequest takes a request apart, but for its body. Errors: fault.Invalid for
-// a parameter or a key that is no text.
+// newRequest reads a request without its body. Errors: fault.Invalid for a
+// parameter or key that is not UTF-8.
 func (a *API) newRequest(c *fiber.Ctx, base string) (*request, error) {
 	h := &c.Request().Header
 	req := &request{
-		base: base, param: func(name string) string { return strings.Clone(c.Params(name)) }, params: paramsOf(c.Request().URI().QueryArgs()),
+		base:     base,
+		param:    func(name string) string { return strings.Clone(c.Params(name)) },
+		params:   paramsOf(c.Request().URI().QueryArgs()),
 		yamlType: strings.Contains(strings.ToLower(string(h.ContentType())), "yaml"),
 		encoding: strings.ToLower(strings.TrimSpace(string(h.ContentEncoding()))),
 		maxBody:  a.maxBody,
 		ifMatch:  string(h.Peek("If-Match")),
 		key:      strings.TrimSpace(string(h.Peek("Idempotency-Key"))),
-		later:    prefers(h.PeekAll("Prefer"), respondAsync),
+		async:    prefers(h.PeekAll("Prefer"), respondAsync),
 	}
 	if !utf8.ValidString(req.key) {
 		return nil, notUTF8("Idempotency-Key")
@@ -90,22 +91,22 @@ func paramsOf(args *fasthttp.Args) Params {
 	p := make(Params, args.Len())
 	for k, v := range args.All() {
 		name := strings.ToLower(string(k))
-		if _, again := p[name]; !again {
+		if _, known := p[name]; !known {
 			p[name] = string(v)
 		}
 	}
 	return p
 }
 
-// unpacked returns the request's body and takes the memory that reading it
-// needs. Errors: fault.Invalid; errTooLarge; those of the hold.
-func (r *request) unpacked() ([]byte, error) {
+// decoded returns the body without its Content-Encoding, and takes the memory
+// that parsing it needs. Errors: fault.Invalid; errTooLarge; those of the hold.
+func (r *request) decoded() ([]byte, error) {
 	b := r.raw
 	switch r.encoding {
 	case "", "identity":
 	case "gzip", "x-gzip":
 		var err error
-		if b, err = unpack(r.raw, r.maxBody, r.hold); err != nil {
+		if b, err = gunzip(r.raw, r.maxBody, r.hold); err != nil {
 			return nil, err
 		}
 	default:
@@ -114,12 +115,12 @@ func (r *request) unpacked() ([]byte, error) {
 	return b, r.hold.Take(doc.Need(b, r.isYAML(b)))
 }
 
-// largeRequest is the size from which on a body is large, in bytes: reading it
-// and carrying out what it asks keeps a core busy for more than a moment.
+// largeRequest is the size in bytes above which a body is large: parsing and
+// executing it keeps a core busy.
 const largeRequest = 64 << 10
 
-// large reports whether the body is large, or may be when it is unpacked or its
-// aliases are followed.
+// large reports whether the body is large, or may become so when it is
+// decompressed or its YAML aliases are expanded.
 func (r *request) large() bool {
 	if len(r.raw) > largeRequest || r.encoding != "" && len(r.raw) > 0 {
 		return true
@@ -127,13 +128,14 @@ func (r *request) large() bool {
 	return bytes.IndexByte(r.raw, '&') >= 0 && bytes.IndexByte(r.raw, '*') >= 0 && r.isYAML(r.raw)
 }
 
-// isYAML reports whether a body is YAML. The Content-Type is no reliable sign:
-// unless it says YAML, what does not begin like JSON is YAML.
+// isYAML reports whether a body is YAML: the Content-Type says so, or it does not
+// begin like JSON.
 func (r *request) isYAML(b []byte) bool { return r.yamlType || doc.Sniff(b) }
 
-// body is unpacked for a request that needs one. Errors: also fault.Invalid.
+// body returns the decoded body of a request that needs one.
+// Errors: fault.Invalid; errTooLarge; those of the hold.
 func (r *request) body() ([]byte, error) {
-	b, err := r.unpacked()
+	b, err := r.decoded()
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +145,7 @@ func (r *request) body() ([]byte, error) {
 	return b, nil
 }
 
-// doc returns the body as JSON or YAML.
+// doc returns the body of a request that needs one. Errors: as body.
 func (r *request) doc() (Doc, error) {
 	b, err := r.body()
 	if err != nil {

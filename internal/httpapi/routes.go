@@ -151,8 +151,8 @@ func (r Route) writes() bool { return slices.Equal(r.Methods, post) }
 // before its last parameter. What follows may hold slashes that mean something.
 const fixedSegments = 4
 
-// normalizePath decodes the path before it is routed: an encoded slash counts as
-// a slash, and doubled slashes count once.
+// normalizePath decodes the path before it is routed. An encoded slash counts as
+// a slash, doubled slashes count once.
 // Errors: fault.Invalid.
 func (a *API) normalizePath(c *fiber.Ctx) error {
 	text, err := url.PathUnescape(string(c.Request().URI().PathOriginal()))

@@ -9,9 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// authenticate proves the caller. Behind a trusted proxy, where connections say
-// nothing of who is there, it first waits until the client's address may have one
-// more request worked on.
+// authenticate is the middleware that proves the caller. Behind a trusted proxy,
+// where connections are not bounded by address, it first waits for a slot of the
+// client's address.
 func (a *API) authenticate(c *fiber.Ctx) (err error) {
 	x := exchangeOf(c)
 	if x.proxied {
@@ -19,7 +19,7 @@ func (a *API) authenticate(c *fiber.Ctx) (err error) {
 		if err != nil {
 			return err
 		}
-		x.atEnd(leave)
+		x.onRelease(leave)
 	}
 	if x.who.Member, err = a.login(c.UserContext(), c.Get(fiber.HeaderAuthorization), x.client); err != nil {
 		return err
@@ -28,16 +28,14 @@ func (a *API) authenticate(c *fiber.Ctx) (err error) {
 	return c.Next()
 }
 
-// serve is the handler of a route, once its caller is authenticated: it reads the
-// body, waits for the request's turn, reads the caller's rights, runs the
-// route's handler and sets the headers that it asks for.
+// serve returns the fiber handler of a route, for authenticated callers.
 func (a *API) serve(r Route) fiber.Handler {
 	base := a.base(r)
 	return func(c *fiber.Ctx) error {
 		x := exchangeOf(c)
 		x.route = r.Path
 		if r.writes() {
-			if err := a.fromBrowser(c); err != nil {
+			if err := a.checkOrigin(c); err != nil {
 				return err
 			}
 		}
@@ -58,17 +56,17 @@ func (a *API) serve(r Route) fiber.Handler {
 			c.Set(h[0], h[1])
 		}
 		if req.stream != nil {
-			x.answer, err = a.begin(c, x, req.stream)
+			x.answer, err = a.startStream(c, x, req.stream)
 		}
 		return err
 	}
 }
 
-// prepare reads the body, waits for the request's turn and reads the caller's
-// rights.
+// prepare reads the body, waits until the request is admitted and reads the
+// caller's permissions.
 func (a *API) prepare(c *fiber.Ctx, x *exchange, req *request) (err error) {
 	x.hold = a.memory.Hold(x.who.Member)
-	x.atEnd(x.hold.Release)
+	x.onRelease(x.hold.Release)
 	c.SetUserContext(memory.With(c.UserContext(), x.hold))
 	req.hold = x.hold
 	if req.raw, err = x.body.read(a.maxBody, req.hold); err != nil {
@@ -82,8 +80,8 @@ func (a *API) prepare(c *fiber.Ctx, x *exchange, req *request) (err error) {
 	return err
 }
 
-// admit waits until the request may be worked on: one with a large body for its
-// turn among those first, so that it takes no slot while it waits.
+// admit waits for a slot. A request with a large body first waits for a slot
+// among those, so that it occupies no other meanwhile.
 func (a *API) admit(ctx context.Context, x *exchange, req *request) error {
 	queues := []*admission.Queue{a.members}
 	if req.large() {
@@ -94,7 +92,7 @@ func (a *API) admit(ctx context.Context, x *exchange, req *request) error {
 		if err != nil {
 			return err
 		}
-		x.atEnd(leave)
+		x.onRelease(leave)
 	}
 	return nil
 }

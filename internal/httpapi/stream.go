@@ -16,56 +16,55 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// piece is a part of a streamed answer.
-type piece struct {
+// chunk is a part of a streamed answer.
+type chunk struct {
 	body []byte
 	last bool
 	err  error // the answer cannot go on; body does not count
 }
 
-// errGone ends a stream that nobody takes.
-var errGone = errors.New("nobody takes the rest of the answer")
+// errStopped ends a stream whose remaining chunks nobody reads.
+var errStopped = errors.New("the answer is not read to its end")
 
-// pieces runs s, which waits inside yield while a piece is being sent.
-func pieces(ctx context.Context, s Stream) iter.Seq[piece] {
-	return func(yield func(piece) bool) {
-		gone := false
+// chunks runs s, which is suspended inside yield while a chunk is sent.
+func chunks(ctx context.Context, s Stream) iter.Seq[chunk] {
+	return func(yield func(chunk) bool) {
+		stopped := false
 		body, err := s(ctx, func(w []byte) ([]byte, error) {
-			if gone = gone || !yield(piece{body: w}); gone {
-				return nil, errGone
+			if stopped = stopped || !yield(chunk{body: w}); stopped {
+				return nil, errStopped
 			}
 			return w[:0], nil
 		})
-		if !gone {
-			yield(piece{body: body, last: true, err: err})
+		if !stopped {
+			yield(chunk{body: body, last: true, err: err})
 		}
 	}
 }
 
-// streamed is the body of an answer that is made while it is sent: the engine
-// runs only inside Read, so no more than one piece lies in memory and a client
-// that takes nothing costs no work. The read transaction it holds ends with the
-// request's time limit, whether the client takes the rest or not.
+// streamedBody is the body of an answer that is made while it is sent: the engine
+// runs only inside Read, so that memory holds one chunk and a client that reads
+// nothing costs no work. The engine's read transaction ends with the request's
+// time limit at the latest.
 //
-// A body that cannot go on ends the connection without the end of the chunked
-// body, so that no client takes a part for the whole.
-type streamed struct {
-	api    *API
-	x      *exchange
-	now    piece
-	next   func() (piece, bool)
-	stop   func()
-	sent   int
-	closed bool
+// After an error the connection closes without the end of the chunked body, so
+// that no client takes a part for the whole.
+type streamedBody struct {
+	api     *API
+	x       *exchange
+	current chunk
+	next    func() (chunk, bool)
+	stop    func()
+	sent    int
+	closed  bool
 }
 
-// begin runs s up to its first piece. When that is all, it is the answer like
-// any other; else the rest follows while it is sent.
-func (a *API) begin(c *fiber.Ctx, x *exchange, s Stream) (body []byte, err error) {
-	next, stop := iter.Pull(pieces(c.UserContext(), s))
-	going := false
+// startStream runs s up to its first chunk. It returns the body when that is all
+// of it; else the exchange gets the stream.
+func (a *API) startStream(c *fiber.Ctx, x *exchange, s Stream) (body []byte, err error) {
+	next, stop := iter.Pull(chunks(c.UserContext(), s))
 	defer func() {
-		if !going {
+		if x.stream == nil {
 			stop()
 		}
 	}()
@@ -73,17 +72,16 @@ func (a *API) begin(c *fiber.Ctx, x *exchange, s Stream) (body []byte, err error
 	if first.err != nil || first.last {
 		return first.body, first.err
 	}
-	if !c.Request().Header.IsHTTP11() { // which knows no chunks
-		return gather(x.hold, first, next)
+	if !c.Request().Header.IsHTTP11() { // HTTP/1.0 has no chunked bodies
+		return collect(x.hold, first, next)
 	}
-	going = true
-	x.stream = &streamed{api: a, x: x, now: first, next: next, stop: stop}
+	x.stream = &streamedBody{api: a, x: x, current: first, next: next, stop: stop}
 	return nil, nil
 }
 
-// gather makes one body of all pieces, and takes the memory for it.
+// collect joins all chunks in memory of the hold.
 // Errors: those of the engine and of the hold.
-func gather(hold *memory.Hold, p piece, next func() (piece, bool)) (body []byte, err error) {
+func collect(hold *memory.Hold, p chunk, next func() (chunk, bool)) (body []byte, err error) {
 	for {
 		for cap(body)-len(body) < len(p.body) {
 			if body, err = grow(body, math.MaxInt, hold); err != nil {
@@ -99,94 +97,98 @@ func gather(hold *memory.Hold, p piece, next func() (piece, bool)) (body []byte,
 	}
 }
 
-// Read gives the next bytes of the answer; the server calls it as the client
-// takes them.
-func (s *streamed) Read(b []byte) (int, error) {
-	for len(s.now.body) == 0 {
+// Read returns the next bytes of the answer. The server calls it as fast as the
+// client reads.
+func (s *streamedBody) Read(b []byte) (int, error) {
+	for len(s.current.body) == 0 {
 		switch {
-		case s.now.err != nil:
+		case s.current.err != nil:
 			return 0, io.ErrUnexpectedEOF
-		case s.now.last:
+		case s.current.last:
 			return 0, io.EOF
 		}
-		s.now = s.more()
+		s.current = s.nextChunk()
 	}
-	n := copy(b, s.now.body)
-	s.now.body = s.now.body[n:]
+	n := copy(b, s.current.body)
+	s.current.body = s.current.body[n:]
 	s.sent += n
 	return n, nil
 }
 
-// more runs the engine up to the next piece.
-func (s *streamed) more() (p piece) {
+// nextChunk runs the engine up to its next chunk.
+func (s *streamedBody) nextChunk() (p chunk) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.api.m.panics.Inc()
-			p = piece{err: fmt.Errorf("panic: %v\n%s", r, debug.Stack())}
+			p = chunk{err: fmt.Errorf("panic: %v\n%s", r, debug.Stack())}
 		}
 	}()
-	p, _ = s.next()
-	if p.err != nil {
+	if p, _ = s.next(); p.err != nil {
 		p.body = nil
 	}
 	return p
 }
 
-// Close ends the work and records the request. The server calls it when the
-// answer is sent, or cannot be.
-func (s *streamed) Close() error {
+// Close releases and records the exchange. The server calls it when the answer
+// is sent or cannot be.
+func (s *streamedBody) Close() error {
 	if s.closed {
 		return nil
 	}
 	s.closed = true
 	s.stop()
-	s.x.sent = s.sent
-	switch {
-	case s.x.gone.Load():
-		s.x.broken = "client"
-	case s.now.err != nil:
-		s.x.broken = "server"
-		switch {
-		case errors.Is(s.now.err, context.DeadlineExceeded):
-			s.x.broken = "time"
-		case fault.KindOf(s.now.err) == fault.Invalid: // larger than an answer may be
-			s.x.broken = "limit"
-		}
-	case !s.now.last || len(s.now.body) > 0:
-		s.x.broken = "client"
-	}
+	s.x.sent, s.x.brokenBy = s.sent, s.brokenBy()
 	s.x.release()
-	s.api.record(s.x, s.now.err)
+	s.api.record(s.x, s.current.err)
 	return nil
 }
 
-// largeBody is the size from which an answer counts as held until it is sent.
-const largeBody = 64 << 10
+// brokenBy returns who ended the answer before its last byte; empty: nobody.
+func (s *streamedBody) brokenBy() string {
+	err := s.current.err
+	switch {
+	case s.x.clientGone.Load():
+		return "client"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "time"
+	case err != nil && fault.KindOf(err) == fault.Invalid: // larger than an answer may be
+		return "limit"
+	case err != nil:
+		return "server"
+	case !s.current.last || len(s.current.body) > 0:
+		return "client"
+	}
+	return ""
+}
 
-// sending is the body of a large answer that is there whole. What the request
-// holds is given back when its client has taken it.
-type sending struct {
+// largeAnswer is the size in bytes from which an answer counts as held until it
+// is sent.
+const largeAnswer = 64 << 10
+
+// largeBody is the body of a large answer that is complete. The exchange is
+// released when the client has read it.
+type largeBody struct {
 	bytes.Reader
 	api    *API
 	x      *exchange
 	closed bool
 }
 
-func (a *API) sending(x *exchange) *sending {
-	s := &sending{api: a, x: x}
+func (a *API) newLargeBody(x *exchange) *largeBody {
+	s := &largeBody{api: a, x: x}
 	s.Reset(x.answer)
 	return s
 }
 
-// Close records the request. The server calls it when the answer is sent, or
-// cannot be.
-func (s *sending) Close() error {
+// Close releases and records the exchange. The server calls it when the answer
+// is sent or cannot be.
+func (s *largeBody) Close() error {
 	if s.closed {
 		return nil
 	}
 	s.closed = true
 	if s.Len() > 0 {
-		s.x.broken = "client"
+		s.x.brokenBy = "client"
 	}
 	s.x.sent = int(s.Size()) - s.Len()
 	s.x.release()

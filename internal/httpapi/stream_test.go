@@ -189,7 +189,7 @@ func TestAStreamEndsWhenTheClientGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	if err := <-left; !errors.Is(err, errGone) {
+	if err := <-left; !errors.Is(err, errStopped) {
 		t.Errorf("the engine ended with %v", err)
 	}
 	s.ended("client")

@@ -19,7 +19,7 @@ func (a *API) writePath(ctx context.Context, who auth.Actor, r *request) ([]byte
 	var body []byte
 	if len(r.raw) > 0 {
 		var err error
-		if body, err = r.unpacked(); err != nil {
+		if body, err = r.decoded(); err != nil {
 			return nil, err
 		}
 	}

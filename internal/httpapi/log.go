@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// record counts an exchange and logs its line, and one more with the cause of a
+// failure that is the server's.
+func (a *API) record(x *exchange, err error) {
+	took := time.Since(x.began)
+	a.m.inFlight.Dec()
+	a.m.duration.WithLabelValues(methodLabel(x.method), x.route, strconv.Itoa(x.status)).Observe(took.Seconds())
+	a.m.received.Add(float64(x.received))
+	a.m.sent.Add(float64(x.sent))
+	unlogged := 0
+	if x.overloaded(err) {
+		var ok bool
+		if unlogged, ok = a.refusals.next(time.Now()); !ok {
+			return
+		}
+	}
+	attrs := []slog.Attr{
+		slog.String("request", x.id), slog.String("method", x.method), slog.String("route", x.route),
+		slog.String("path", x.path), slog.Int("status", x.status),
+		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
+		slog.Int("received_bytes", x.received), slog.Int("sent_bytes", x.sent), slog.String("address", x.client),
+	}
+	if x.authenticated {
+		attrs = append(attrs, slog.Int64("member", x.who.Member))
+	}
+	if err != nil && (x.status < 500 || selfExplaining(err)) && x.brokenBy == "" {
+		_, msg := statusOf(err)
+		attrs = append(attrs, slog.String("refused", clip(withoutValues(msg))))
+	}
+	if unlogged > 0 {
+		attrs = append(attrs, slog.Int("unlogged", unlogged))
+	}
+	if x.brokenBy != "" {
+		a.m.broken.WithLabelValues(x.brokenBy).Inc()
+		attrs = append(attrs, slog.String("broken_by", x.brokenBy))
+	}
+	ctx := context.Background()
+	a.log.LogAttrs(ctx, slog.LevelInfo, "request", attrs...)
+	if x.status >= 500 && x.brokenBy == "" && !selfExplaining(err) || x.brokenBy == "server" {
+		a.log.LogAttrs(ctx, slog.LevelError, "request failed",
+			slog.String("request", x.id), slog.String("route", x.route), slog.Any("err", err))
+	}
+}
+
+// selfExplaining reports whether the message of a failure says all there is to
+// log, which holds for refusals under overload.
+func selfExplaining(err error) bool {
+	f, ok := errors.AsType[*fault.Error](err)
+	return ok && f.Kind == fault.Transient && f.Err == nil
+}
+
+// methodLabel returns the method as a metric label, of which there are few.
+func methodLabel(m string) string {
+	switch m {
+	case methodGet, methodPost, methodSearch:
+		return m
+	}
+	return "other"
+}
+
+// clip bounds what a client can put into the log.
+func clip(s string) string {
+	if len(s) > 300 {
+		return strings.ToValidUTF8(s[:300], "") + "…"
+	}
+	return s
+}
+
+// quoted matches a quoted value of a filter, also one that lacks its closing
+// quote, and the name of an anchor, which is what YAML reads after a *.
+var quoted = regexp.MustCompile(`([=<>~,]\s*|anchor )(?:'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$))`)
+
+// withoutValues removes values that a client wrote from a message before it is
+// logged: one may be a password in the wrong place.
+func withoutValues(msg string) string { return quoted.ReplaceAllString(msg, "$1'…'") }
