@@ -153,10 +153,10 @@ func (s *service) buildWrites(finder *find.Finder) {
 		Credentials: s.auth,
 		Bulk:        commands{engine, s.async},
 		Queries:     reader{s.db, finder},
-		Writes:      writes{rest.New(assets, finder)},
+		Writes:      rest.New(assets, finder),
 		Roles:       roles.New(s.db, s.model, finder),
 		Tags:        tags.New(assets),
-		Webhooks:    webhooks{s.hooks},
+		Webhooks:    s.hooks,
 	}, o)
 }
 

@@ -1,10 +1,7 @@
 package app
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/url"
 	"slices"
 
@@ -124,87 +121,15 @@ func (c committed) Committed(auditID int64) {
 	c.jobs.Committed(auditID)
 }
 
-// commands answers httpapi.Bulk.
+// commands executes bulk requests, now or later.
 type commands struct {
 	*bulk.Engine
 	*bulk.Async
 }
 
-// Run answers POST api/asset.
-func (c commands) Run(ctx context.Context, who auth.Actor, r httpapi.BulkRequest) ([]byte, error) {
-	return c.Engine.Run(ctx, who, bulkRequest(r))
-}
-
-// Accept answers POST api/asset that is to be carried out later.
-func (c commands) Accept(ctx context.Context, who auth.Actor, r httpapi.BulkRequest) (httpapi.Accepted, error) {
-	a, err := c.Async.Accept(ctx, who, bulkRequest(r))
-	return httpapi.Accepted(a), err
-}
-
-func bulkRequest(r httpapi.BulkRequest) bulk.Request {
-	return bulk.Request{Body: r.Body, YAML: r.YAML, Preview: r.Preview, Atomic: r.Atomic, Comment: r.Comment, Key: r.Key, IfMoment: r.IfMoment}
-}
-
-// chores is what a worker does: changes become deliveries, and requests that
-// were accepted are carried out.
-type chores struct {
+// work is what a worker does: it turns changes into deliveries, and executes
+// accepted requests.
+type work struct {
 	*webhook.Worker
 	*bulk.Async
-}
-
-// webhooks answers httpapi.Webhooks.
-type webhooks struct{ *webhook.Service }
-
-// Create answers POST api/webhook.
-func (w webhooks) Create(ctx context.Context, who auth.Actor, body []byte) ([]byte, error) {
-	return encoded(w.Service.Create(ctx, who, body))
-}
-
-// Update answers POST api/webhook/<id>.
-func (w webhooks) Update(ctx context.Context, who auth.Actor, id string, body []byte) ([]byte, error) {
-	return encoded(w.Service.Update(ctx, who, id, body))
-}
-
-// Delete answers POST api/webhook/delete/<id>.
-func (w webhooks) Delete(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
-	return encoded(w.Service.Delete(ctx, who, id))
-}
-
-// List answers GET api/webhook.
-func (w webhooks) List(ctx context.Context, who auth.Actor, page string) ([]byte, error) {
-	return encoded(w.Service.List(ctx, who, page))
-}
-
-// Status answers GET api/webhook/status/<id>.
-func (w webhooks) Status(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
-	return encoded(w.Service.Status(ctx, who, id))
-}
-
-// Test answers POST api/webhook/test/<id>.
-func (w webhooks) Test(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
-	return encoded(w.Service.Test(ctx, who, id))
-}
-
-// Redeliver answers POST api/webhook/redeliver/<id>.
-func (w webhooks) Redeliver(ctx context.Context, who auth.Actor, id string, body []byte) ([]byte, error) {
-	return encoded(w.Service.Redeliver(ctx, who, id, body))
-}
-
-// Deliveries answers GET api/webhook/deliveries/<id>.
-func (w webhooks) Deliveries(ctx context.Context, who auth.Actor, id, state, page string) ([]byte, error) {
-	return encoded(w.Service.Deliveries(ctx, who, id, state, page))
-}
-
-// encoded is v as JSON, with &, < and > as they are.
-func encoded[T any](v T, err error) ([]byte, error) {
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode the answer: %w", err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -84,7 +84,7 @@ func (s *service) worker() []part {
 		Connect:      s.cfg.WebhookConnectTimeout,
 		WakeAt:       s.client.WakeAt,
 	})
-	j := jobs.NewWorker(s.queue, chores{w, s.async})
+	j := jobs.NewWorker(s.queue, work{w, s.async})
 	if s.role.standalone {
 		s.client.Attach(j)
 	}

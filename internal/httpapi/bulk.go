@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/bulk"
 )
 
 // runBulk serves POST api/asset. Spec: interface 4.3.
@@ -26,8 +27,9 @@ func (a *API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	b := BulkRequest{
-		Doc:      d,
+	b := bulk.Request{
+		Body:     d.Body,
+		YAML:     d.YAML,
 		Preview:  preview,
 		Atomic:   atomic,
 		Comment:  unquoted(r.params["comment"]),
@@ -37,15 +39,15 @@ func (a *API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, 
 	if !r.async {
 		return a.bulk.Run(ctx, who, b)
 	}
-	done, err := a.bulk.Accept(ctx, who, b)
+	accepted, err := a.bulk.Accept(ctx, who, b)
 	if err != nil {
 		return nil, err
 	}
-	if !done.Done {
+	if !accepted.Done {
 		r.status = http.StatusAccepted
 	}
-	r.headers = append(r.headers, [2]string{"Preference-Applied", respondAsync}, [2]string{"Location", r.base + "/" + done.ID})
-	return done.Body, nil
+	r.headers = append(r.headers, [2]string{"Preference-Applied", respondAsync}, [2]string{"Location", r.base + "/" + accepted.ID})
+	return accepted.Body, nil
 }
 
 // bulkProgress serves GET api/asset/<requestId>. Spec: interface 2.5.
@@ -53,15 +55,14 @@ func (a *API) bulkProgress(ctx context.Context, who auth.Actor, r *request) ([]b
 	return a.bulk.Progress(ctx, who, r.param("requestId"))
 }
 
-// respondAsync is the preference that asks for an answer before the work is done.
+// respondAsync is the preference for an answer before the request is executed.
 const respondAsync = "respond-async"
 
-// prefers reports whether one of the preferences of the headers is name. What
-// else is preferred means nothing here.
+// prefers reports whether one of the preferences of the headers is name.
 func prefers(headers [][]byte, name string) bool {
 	for _, h := range headers {
-		for one := range strings.SplitSeq(string(h), ",") {
-			token, _, _ := strings.Cut(one, ";")
+		for preference := range strings.SplitSeq(string(h), ",") {
+			token, _, _ := strings.Cut(preference, ";")
 			if strings.EqualFold(strings.TrimSpace(token), name) {
 				return true
 			}
@@ -70,7 +71,7 @@ func prefers(headers [][]byte, name string) bool {
 	return false
 }
 
-// unquoted strips the one pair of quotes that some clients put around a comment.
+// unquoted removes the quotes that some clients put around a parameter.
 func unquoted(s string) string {
 	if len(s) >= 2 && s[0] == '\'' && s[len(s)-1] == '\'' {
 		return s[1 : len(s)-1]

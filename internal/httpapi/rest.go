@@ -2,9 +2,12 @@ package httpapi
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/rest"
 )
 
 // readPath serves GET rest-1.v1/Data/<Type>[/<id>[/<moment>][/<attribute token>]],
@@ -28,23 +31,19 @@ func (a *API) readHistory(ctx context.Context, who auth.Actor, r *request) ([]by
 	return a.readAssets(ctx, who, r, p)
 }
 
+// pathRead reads the path of a request under Data or Hist.
 func pathRead(r *request) PathRead {
-	p := PathRead{Base: r.base, Params: r.params}
-	rest := ""
-	if typ, oid, ok := strings.Cut(r.param("type"), ":"); ok {
-		p.Type = typ
+	p := PathRead{Base: r.base, Params: r.params, ID: r.param("id"), Attr: r.param("+")}
+	typ, oid, isOID := strings.Cut(r.param("type"), ":")
+	if p.Type = typ; isOID {
+		p.Attr = joined(p.ID, p.Attr)
 		p.ID, p.Moment, _ = strings.Cut(oid, ":")
-		rest = joined(r.param("id"), r.param("+"))
-	} else {
-		p.Type, p.ID = r.param("type"), r.param("id")
-		rest = r.param("+")
 	}
 	if p.Moment == "" {
-		if first, more, _ := strings.Cut(rest, "/"); isDigits(first) {
-			p.Moment, rest = first, strings.TrimLeft(more, "/")
+		if first, more, _ := strings.Cut(p.Attr, "/"); isDigits(first) {
+			p.Moment, p.Attr = first, strings.TrimLeft(more, "/")
 		}
 	}
-	p.Attr = rest
 	return p
 }
 
@@ -62,4 +61,51 @@ func isDigits(s string) bool {
 		}
 	}
 	return s != ""
+}
+
+// writePath serves POST rest-1.v1/Data/<Type>[/<id>[/<moment>]], where an Oid
+// token may stand for type and id; the moment is ignored. Spec: interface 4.1.
+func (a *API) writePath(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	p := pathRead(r)
+	if p.Attr != "" || p.ID == "" && r.params["op"] != "" {
+		return nil, methodError{allow: methodGet}
+	}
+	var body []byte
+	if len(r.raw) > 0 {
+		var err error
+		if body, err = r.decoded(); err != nil {
+			return nil, err
+		}
+	}
+	moment, err := ifMoment(r.ifMatch)
+	if err != nil {
+		return nil, err
+	}
+	return a.writes.Write(ctx, who, rest.Write{
+		Base: r.base, Type: p.Type, ID: p.ID, Op: r.params["op"], Context: r.params["ctx"],
+		Comment: unquoted(r.params["comment"]), Key: r.key, IfMoment: moment, Body: body,
+	})
+}
+
+// template serves GET rest-1.v1/New/<Type>. Spec: interface 4.1.
+func (a *API) template(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return a.writes.Template(ctx, who, r.base, r.param("type"), r.params["ctx"])
+}
+
+// ifMoment reads If-Match: a moment, or an Oid token with one, quoted or not.
+// 0 stands for any moment. Errors: fault.Invalid.
+func ifMoment(header string) (int64, error) {
+	tag := strings.TrimSpace(header)
+	if tag == "" || tag == "*" {
+		return 0, nil
+	}
+	tag = strings.Trim(strings.TrimPrefix(tag, "W/"), `"`)
+	if i := strings.LastIndexByte(tag, ':'); i >= 0 {
+		tag = tag[i+1:]
+	}
+	n, err := strconv.ParseInt(tag, 10, 64)
+	if err != nil || n < 1 {
+		return 0, fault.Invalidf(fault.NoPlace, "If-Match must be a moment, or an Oid token with one")
+	}
+	return n, nil
 }

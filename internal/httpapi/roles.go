@@ -1,0 +1,17 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/auth"
+)
+
+// rolesByProject serves GET api/ProjectRoles/ByProject.
+func (a *API) rolesByProject(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return a.roles.ByProject(ctx, who, r.params["where"])
+}
+
+// rolesByMember serves GET api/ProjectRoles/ByMember.
+func (a *API) rolesByMember(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return a.roles.ByMember(ctx, who, r.params["where"])
+}
