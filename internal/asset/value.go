@@ -3,6 +3,7 @@ package asset
 import (
 	"unicode/utf8"
 
+	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/value"
 )
@@ -16,6 +17,19 @@ const maxColumn = 15 << 20
 
 // maxMulti is how many characters one value of a multi-value scalar holds.
 const maxMulti = 400
+
+// ValueOf returns what a client wrote as a scalar.
+func ValueOf(n *doc.Node) Value {
+	switch n.Kind {
+	case doc.Bool:
+		return Value{Kind: Bool, Text: n.Text}
+	case doc.Number:
+		return Value{Kind: Number, Text: n.Text}
+	case doc.String:
+		return Value{Kind: Text, Text: n.Text}
+	}
+	return Value{}
+}
 
 // scalar turns what the client wrote into what is stored: nil, string, int64,
 // float64 or bool. Dates become UTC microseconds.

@@ -2,28 +2,19 @@ package bulk
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/value"
 )
-
-// quote appends a JSON string.
-func quote(b []byte, s string) []byte {
-	out, err := jsontext.AppendQuote(b, s)
-	if err != nil {
-		out, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(s, "\uFFFD"))
-	}
-	return out
-}
 
 // key appends a member's name, after a comma unless it is the first.
 func key(b []byte, name string) []byte {
 	if n := len(b); n > 0 && b[n-1] != '{' {
 		b = append(b, ',')
 	}
-	return append(quote(b, name), ':')
+	return append(value.AppendString(b, name), ':')
 }
 
 // appendNode appends a document as JSON.
@@ -37,7 +28,7 @@ func appendNode(b []byte, n *doc.Node) []byte {
 		if jsontext.Value(n.Text).IsValid() {
 			return append(b, n.Text...)
 		}
-		return quote(b, n.Text)
+		return value.AppendString(b, n.Text)
 	case doc.List:
 		b = append(b, '[')
 		for i := range n.Items {
@@ -54,7 +45,7 @@ func appendNode(b []byte, n *doc.Node) []byte {
 		}
 		return append(b, '}')
 	}
-	return quote(b, n.Text)
+	return value.AppendString(b, n.Text)
 }
 
 // appendStep appends the projected command without its alias.
@@ -65,15 +56,15 @@ func appendStep(b []byte, s *step) []byte {
 	case s.deferred || s.from.IsNull():
 		return appendNode(b, s.node)
 	case s.kind == kindUpdate:
-		b = quote(append(b, `{"oid":`...), s.from.String())
+		b = value.AppendString(append(b, `{"oid":`...), s.from.String())
 		b = append(b, `,"update":{`...)
 		for _, f := range s.fields {
 			b = appendAct(key(b, f.name), f.node, s.takesSeveral(f.name))
 		}
 		return append(b, '}', '}')
 	}
-	b = quote(append(b, `{"oid":`...), s.from.String())
-	b = quote(append(b, `,"execute":{"op":`...), s.op)
+	b = value.AppendString(append(b, `{"oid":`...), s.from.String())
+	b = value.AppendString(append(b, `,"execute":{"op":`...), s.op)
 	b = append(b, `,"args":{`...)
 	for _, f := range s.args {
 		b = appendNode(key(b, f.name), f.node)
@@ -85,7 +76,7 @@ func appendCreate(b []byte, s *step) []byte {
 	typ, _ := s.node.Get("AssetType")
 	b = appendNode(append(b, `{"AssetType":`...), typ)
 	if !s.context.IsZero() {
-		b = quote(append(b, `,"#ContextOid":`...), contextToken(s))
+		b = value.AppendString(append(b, `,"#ContextOid":`...), contextToken(s))
 	}
 	for _, f := range s.fields {
 		b = appendNode(key(b, f.name), f.node)

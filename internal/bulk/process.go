@@ -148,7 +148,7 @@ func changes(s *step, fields []field, ask subquery) ([]asset.Change, error) {
 	scalars := make([]asset.Value, len(fields))
 	for i, f := range fields {
 		if f.node.IsScalar() {
-			scalars[i] = value(f.node)
+			scalars[i] = asset.ValueOf(f.node)
 			all[i].Name, all[i].Set = f.name, scalars[i:i+1:i+1]
 			continue
 		}

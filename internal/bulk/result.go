@@ -11,6 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // tokens is one of the three lists of the response.
@@ -92,7 +93,7 @@ func (r *result) fail(s *step, err error) {
 	b = key(append(b, '{'), s.label())
 	b = appendStep(b, s)
 	b = append(b, `,"error":{"message":`...)
-	b = quote(b, fault.Public(err))
+	b = value.AppendString(b, fault.Public(err))
 	b = append(b, `,"sourceCommandIndex":`...)
 	b = appendInt(b, int64(s.index))
 	if at := fault.Place(err); at >= 0 {

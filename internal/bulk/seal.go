@@ -3,6 +3,7 @@ package bulk
 import (
 	"context"
 
+	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/doc"
 )
 
@@ -70,7 +71,7 @@ func (e *Engine) sealNode(ctx context.Context, n *doc.Node, sealed map[*doc.Node
 		if n.Kind != doc.Map {
 			continue
 		}
-		s, err := e.assets.Seal(ctx, n.Keys[i], value(v))
+		s, err := e.assets.Seal(ctx, n.Keys[i], asset.ValueOf(v))
 		if err != nil {
 			return err
 		}

@@ -15,19 +15,6 @@ import (
 // row only.
 type subquery func(n *doc.Node, one bool) ([]asset.Value, error)
 
-// value turns a scalar node into what the write engine takes.
-func value(n *doc.Node) asset.Value {
-	switch n.Kind {
-	case doc.Bool:
-		return asset.Value{Kind: asset.Bool, Text: n.Text}
-	case doc.Number:
-		return asset.Value{Kind: asset.Number, Text: n.Text}
-	case doc.String:
-		return asset.Value{Kind: asset.Text, Text: n.Text}
-	}
-	return asset.Value{}
-}
-
 // change turns one attribute's node into a change. multi tells whether the
 // attribute takes several values; ask answers subqueries.
 func change(f field, multi bool, ask subquery) (asset.Change, error) {
@@ -36,7 +23,7 @@ func change(f field, multi bool, ask subquery) (asset.Change, error) {
 	var err error
 	switch {
 	case n.IsScalar():
-		ch.Set = []asset.Value{value(n)}
+		ch.Set = []asset.Value{asset.ValueOf(n)}
 	case n.Kind == doc.List && len(n.Items) == 0 && !multi:
 		ch.Bad = asset.ErrForm
 	case n.Kind == doc.List && multi:
@@ -69,7 +56,7 @@ func changeMap(ch *asset.Change, n *doc.Node, multi bool, ask subquery) error {
 		return err
 	}
 	if len(n.Keys) == 1 && n.Items[0].IsScalar() && (n.Keys[0] == "Before" || n.Keys[0] == "After") {
-		v := value(&n.Items[0])
+		v := asset.ValueOf(&n.Items[0])
 		ch.Neighbour, ch.After = &v, n.Keys[0] == "After"
 		return nil
 	}
@@ -77,8 +64,8 @@ func changeMap(ch *asset.Change, n *doc.Node, multi bool, ask subquery) error {
 	if !ok {
 		return errForm
 	}
-	v := value(find)
-	ch.Find, ch.Replace = &v, value(replace)
+	v := asset.ValueOf(find)
+	ch.Find, ch.Replace = &v, asset.ValueOf(replace)
 	return nil
 }
 
@@ -89,7 +76,7 @@ func values(list []doc.Node, multi bool, ask subquery) ([]asset.Value, error) {
 		n := &list[i]
 		switch {
 		case n.IsScalar():
-			all = append(all, value(n))
+			all = append(all, asset.ValueOf(n))
 		case isSubquery(n):
 			found, err := ask(n, !multi)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // Differ compares versions. It holds, per type, which attribute stands for
@@ -141,21 +142,13 @@ func (p *places) diffAttrs(before, now *Version) ([]Change, error) {
 	for key, a := range p.keys {
 		from, to := was[key], is[key]
 		if a.Kind == meta.Boolean && !created {
-			from, to = truth(a, from), truth(a, to)
+			from, to = value.OrUnset(a, from), value.OrUnset(a, to)
 		}
 		if from != to {
 			changes = append(changes, Change{Attr: a, Act: Set, Old: from, New: to})
 		}
 	}
 	return changes, nil
-}
-
-// truth is a Boolean as it reads: one that was never written has a value, too.
-func truth(a *meta.Attr, v any) any {
-	if v == nil {
-		return a.Unset()
-	}
-	return v
 }
 
 // object reads the scalars of a version's JSON object; numbers stay text, so
@@ -170,8 +163,8 @@ func object(v *Version) (map[string]any, error) {
 	if err := dec.Decode(&all); err != nil {
 		return nil, fmt.Errorf("attributes of asset %d at moment %d: %w", v.ID, v.Moment, err)
 	}
-	for key, value := range all {
-		switch value.(type) {
+	for key, x := range all {
+		switch x.(type) {
 		case string, bool, json.Number, nil:
 		default:
 			return nil, fmt.Errorf("attributes of asset %d at moment %d: %s is no scalar", v.ID, v.Moment, key)

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // shape is where the attributes of a type lie in a row.
@@ -133,10 +134,10 @@ func readAttrs(s *shape, text []byte) (given map[string]bool, wrong string) {
 
 // kindOf is the JSON kind of an attribute's values; 't' stands for both truths.
 func kindOf(a *meta.Attr) jsontext.Kind {
-	switch a.Kind {
-	case meta.Boolean:
+	switch value.FormOf(a.Kind) {
+	case value.Bool:
 		return 't'
-	case meta.Numeric, meta.Rank, meta.State, meta.LongInt, meta.Date:
+	case value.Int, value.Float:
 		return '0'
 	}
 	return '"'

@@ -10,6 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // The bounds of one query, beside those of token.
@@ -219,7 +220,7 @@ func (b *binder) search(q *Bound, r Request) error {
 		if err != nil {
 			return err
 		}
-		if !isText(p.Kind()) || p.Agg != None {
+		if !value.IsText(p.Kind()) || p.Agg != None {
 			return badToken(t.At, t.Text, "only text can be searched")
 		}
 		add(p)
@@ -227,7 +228,7 @@ func (b *binder) search(q *Bound, r Request) error {
 	if len(r.FindIn) == 0 {
 		for _, name := range []string{"Name", "Description", "Number"} {
 			p, err := b.path(q.Type, token.Path{Hops: []token.Hop{{Name: name}}})
-			if err == nil && isText(p.Kind()) {
+			if err == nil && value.IsText(p.Kind()) {
 				add(p)
 			}
 		}

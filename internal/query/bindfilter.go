@@ -122,9 +122,9 @@ func testFits(test token.Test, p Path) bool {
 	case token.Holds, token.Has, token.Lacks, token.Eq, token.Ne:
 		return k != meta.Blob || test <= token.Lacks
 	case token.Like:
-		return isText(k)
+		return value.IsText(k)
 	}
-	return isNumber(k) || isText(k) || k == meta.Date || k == meta.State || k == meta.Opaque
+	return value.IsOrdered(k)
 }
 
 // expand replaces a variable by the values given for it.
@@ -166,7 +166,7 @@ func (b *binder) value(p Path, test token.Test, v token.Value) (Value, error) {
 	if !ok {
 		return Value{}, badToken(v.At, p.Text, v.Text+" is no "+string(k))
 	}
-	if isText(k) && (test == token.Eq || test == token.Ne) {
+	if value.IsText(k) && (test == token.Eq || test == token.Ne) {
 		bound.Text = folding.Of(bound.Text)
 	}
 	return bound, nil

@@ -6,6 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // path binds a parsed token that starts at an asset of type on.
@@ -246,7 +247,7 @@ func (b *binder) aggregate(p *Path, src token.Path) error {
 
 // aggregates says which kinds of value each aggregate takes.
 var aggregates = map[Agg]func(meta.Kind) bool{
-	Sum: isNumber, Min: isNumber, Max: isNumber,
+	Sum: value.IsNumber, Min: value.IsNumber, Max: value.IsNumber,
 	Count: anyKind, DistinctCount: anyKind,
 	MinDate: isKind(meta.Date), MaxDate: isKind(meta.Date),
 	AllOf: isKind(meta.Boolean), AnyOf: isKind(meta.Boolean),
@@ -257,16 +258,4 @@ func anyKind(meta.Kind) bool { return true }
 
 func isKind(want meta.Kind) func(meta.Kind) bool {
 	return func(k meta.Kind) bool { return k == want }
-}
-
-func isNumber(k meta.Kind) bool {
-	return k == meta.Numeric || k == meta.Rank || k == meta.LongInt
-}
-
-func isText(k meta.Kind) bool {
-	switch k {
-	case meta.Text, meta.LongText, meta.LocalizerTag, meta.GUID, meta.Duration:
-		return true
-	}
-	return false
 }

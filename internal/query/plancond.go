@@ -5,6 +5,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // cond lays out a condition on a row of t.
@@ -341,7 +342,7 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 		}
 	}
 	same := oneOf(x, equal)
-	if isText(kind) && len(equal) > 0 {
+	if value.IsText(kind) && len(equal) > 0 {
 		same = equalTexts(x, equal, tm.Values)
 	}
 	return oneOrAny(append(same, any...))
@@ -386,7 +387,7 @@ func deadTest(x Expr, test token.Test) Expr {
 
 // present holds when x is neither null nor empty text.
 func present(x Expr, kind meta.Kind) Expr {
-	if isText(kind) {
+	if value.IsText(kind) {
 		return Compare{"<>", Bytes{x}, Arg{""}}
 	}
 	return IsNull{x, true}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // collated makes text that is computed sort like a column. What is never more
@@ -13,7 +14,7 @@ import (
 func collated(x Expr, kind meta.Kind) Expr {
 	switch x.(type) {
 	case Scalar, Given, Switch:
-		if isText(kind) && !isNothing(x) {
+		if value.IsText(kind) && !isNothing(x) {
 			return Collated{x}
 		}
 	}

@@ -1,6 +1,9 @@
 package query
 
-import "github.com/alds-dev/alds/internal/meta"
+import (
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/value"
+)
 
 // value is the value a path has on a row of t. For printing, what lies in the
 // JSON of an asset is read as text.
@@ -225,7 +228,7 @@ func (l *level) aggregate(t *Table, p Path) Expr {
 
 // counted is what an aggregate sees of x: of texts that are equal, one.
 func counted(agg Agg, x Expr, kind meta.Kind) Expr {
-	if agg == DistinctCount && isText(kind) {
+	if agg == DistinctCount && value.IsText(kind) {
 		return folded(x)
 	}
 	return collated(x, kind)
@@ -233,7 +236,7 @@ func counted(agg Agg, x Expr, kind meta.Kind) Expr {
 
 // valueOf is one value of a multi-value scalar; they are kept as text.
 func valueOf(v *Table, kind meta.Kind) Expr {
-	if isNumber(kind) {
+	if value.IsNumber(kind) {
 		return Number{ColumnOf{v, "value"}, kind}
 	}
 	return ColumnOf{v, "value"}

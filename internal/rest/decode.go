@@ -107,10 +107,10 @@ func put(ch *asset.Change, n *doc.Node, act, otherwise string) {
 	if act == "" || act == actSet && otherwise == actAdd {
 		act = otherwise
 	}
-	v, ok := scalar(n)
+	v := asset.ValueOf(n)
 	nothing := v.Kind == asset.Null || v.Kind == asset.Text && v.Text == ""
 	switch {
-	case !ok:
+	case !n.IsScalar():
 		ch.Bad = asset.ErrForm
 	case act == actSet, nothing && otherwise == actSet && (act == actAdd || act == actRemove):
 		ch.Set = append(ch.Set, v)
@@ -121,18 +121,4 @@ func put(ch *asset.Change, n *doc.Node, act, otherwise string) {
 	default:
 		ch.Bad = fault.Invalidf(n.At, "Unknown act: %s", act)
 	}
-}
-
-func scalar(n *doc.Node) (asset.Value, bool) {
-	switch n.Kind {
-	case doc.Null:
-		return asset.Value{}, true
-	case doc.Bool:
-		return asset.Value{Kind: asset.Bool, Text: n.Text}, true
-	case doc.Number:
-		return asset.Value{Kind: asset.Number, Text: n.Text}, true
-	case doc.String:
-		return asset.Value{Kind: asset.Text, Text: n.Text}, true
-	}
-	return asset.Value{}, false
 }

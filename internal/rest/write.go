@@ -18,6 +18,7 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/requests"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // Finder reads assets back.
@@ -158,7 +159,7 @@ func (e *Engine) shown(ctx context.Context, q db.Querier, who auth.Actor, base s
 			return answer, err
 		}
 	}
-	b := quote([]byte(`{"_type":"Asset","href":`), href(base, o))
+	b := value.AppendString([]byte(`{"_type":"Asset","href":`), href(base, o))
 	b = append(o.Append(append(b, `,"id":"`...)), '"')
 	return append(b, `,"Attributes":{}}`...), nil
 }

@@ -1,9 +1,7 @@
 package roles
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -13,6 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // Finder answers the query that chooses projects or members.
@@ -98,13 +97,7 @@ func (s *Service) list(ctx context.Context, who auth.Actor, typ, where string) (
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(out); err != nil {
-		return nil, fmt.Errorf("encode roles: %w", err)
-	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
+	return value.Marshal(out)
 }
 
 // entries makes the list for projects, or for members.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // expr writes an expression that gives a value.
@@ -46,7 +47,7 @@ func (e *emitter) expr(x query.Expr) {
 	case query.Number:
 		e.put("CAST(")
 		e.expr(x.X)
-		if x.Kind == meta.Numeric {
+		if value.FormOf(x.Kind) == value.Float {
 			e.put(" AS DOUBLE)")
 		} else {
 			e.put(" AS SIGNED)")
@@ -235,12 +236,12 @@ func (e *emitter) raw(x query.Raw) string {
 // json reads a key of attrs in the type comparisons need.
 func (e *emitter) json(x query.JSON) string {
 	col := e.aliasOf(x.T) + ".attrs"
-	switch x.Kind {
-	case meta.Numeric:
+	switch value.FormOf(x.Kind) {
+	case value.Float:
 		return e.Dialect.JSONNumber(col, x.Key)
-	case meta.Rank, meta.LongInt, meta.State, meta.Date, meta.Opaque:
+	case value.Int:
 		return e.Dialect.JSONInt(col, x.Key)
-	case meta.Boolean:
+	case value.Bool:
 		return e.Dialect.JSONBool(col, x.Key)
 	}
 	return e.Dialect.JSONText(col, x.Key)

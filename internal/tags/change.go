@@ -15,6 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/sqlgen"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // Merge gives every visible asset that has one of the tags MergeFrom the tag
@@ -43,7 +44,7 @@ func (s *Service) Merge(ctx context.Context, who auth.Actor, body []byte) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	return encode(t)
+	return value.Marshal(t)
 }
 
 // Remove takes tags off every visible asset, and tells what is left of them.
@@ -67,7 +68,7 @@ func (s *Service) Remove(ctx context.Context, who auth.Actor, body []byte) ([]by
 			return nil, err
 		}
 	}
-	return encode(left)
+	return value.Marshal(left)
 }
 
 // maxTags is how many tags one command names.

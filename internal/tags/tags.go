@@ -1,9 +1,7 @@
 package tags
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"unicode"
@@ -15,6 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/sqlgen"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // attribute is what tags are kept in.
@@ -58,7 +57,7 @@ func (s *Service) One(ctx context.Context, who auth.Actor, tag string) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	return encode(t)
+	return value.Marshal(t)
 }
 
 func (s *Service) one(ctx context.Context, who auth.Actor, tag string) (Tag, error) {
@@ -80,7 +79,7 @@ func (s *Service) All(ctx context.Context, who auth.Actor) ([]byte, error) {
 	for _, t := range found {
 		all[withSmallFirst(t.Tag)] = t
 	}
-	return encode(all)
+	return value.Marshal(all)
 }
 
 // withSmallFirst is a tag with a small first letter, so that it is still equal.
@@ -105,7 +104,7 @@ func (s *Service) Search(ctx context.Context, who auth.Actor, term string) ([]by
 			names = append(names, t.Tag)
 		}
 	}
-	return encode(names)
+	return value.Marshal(names)
 }
 
 // read counts the tags that the caller sees, in their order. Tags that are equal
@@ -162,15 +161,4 @@ func sees(who auth.Actor, scope *int64) bool {
 	}
 	_, ok := slices.BinarySearch(who.Scopes, *scope)
 	return ok
-}
-
-// encode is v as JSON, with &, < and > as they are.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode tags: %w", err)
-	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
