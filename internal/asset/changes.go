@@ -1,6 +1,7 @@
 package asset
 
 import (
+	"context"
 	"slices"
 
 	"github.com/alds-dev/alds/internal/meta"
@@ -11,7 +12,7 @@ import (
 // undoes it.
 type changes struct {
 	s      *Session
-	loaded *run
+	loaded *loaded
 
 	start   savepoint // of the current command
 	touched []*row    // that the current command changes
@@ -65,6 +66,8 @@ type role struct {
 	end                 bool  // ends the current row instead
 	by                  *row  // whose version records the change
 }
+
+func (o *role) gives(want role) bool { return !o.end && o.role == want.role && o.owner == want.owner }
 
 // begin sets the savepoint of a command.
 func (c *changes) begin() {
@@ -273,4 +276,45 @@ func (c *changes) recordInSession() {
 			delete(c.s.partOps, w.id)
 		}
 	}
+}
+
+// withCommitted applies what earlier commands of the batch did to the ids that
+// the database says are linked to an asset.
+func (c *changes) withCommitted(ids []int64, relation int, to int64) []int64 {
+	for _, ch := range c.edges[:c.start.edges] {
+		switch e := ch.edge; {
+		case e.code != relation || e.to != to:
+		case ch.set == nil && e.stored:
+			ids = slices.DeleteFunc(ids, func(id int64) bool { return id == e.from })
+		case ch.set != nil && !e.ended:
+			ids = append(ids, e.from)
+		}
+	}
+	return ids
+}
+
+// relatedIDs returns the ids that a relation of a new asset names.
+func (c *changes) relatedIDs(ctx context.Context, w *row, a *meta.Attr) ([]int64, error) {
+	var ids []int64
+	switch {
+	case a.Place.Kind == meta.InLinksBack:
+		for _, ch := range c.edges[c.start.edges:] {
+			if e := ch.edge; e.code == a.Place.Code && e.to == w.id && !e.ended {
+				ids = append(ids, e.from)
+			}
+		}
+	case a.Multi:
+		for _, e := range c.loaded.edgeSets[w.id].current(a.Place.Code) {
+			ids = append(ids, e.to)
+		}
+	default:
+		id, err := c.loaded.pointsTo(ctx, w, a)
+		if err != nil {
+			return nil, err
+		}
+		if id != noID {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
 }

@@ -68,6 +68,23 @@ func (ch *Change) single() (Value, bool) {
 // one empty value and no list, which leaves them as they are.
 func (ch *Change) isNothing() bool { return len(ch.Set) == 1 && ch.Set[0].isEmpty() }
 
+// each calls fn for every value of a change.
+func (ch *Change) each(fn func(Value)) {
+	for _, v := range ch.Set {
+		fn(v)
+	}
+	for _, v := range ch.Add {
+		fn(v)
+	}
+	for _, v := range ch.Remove {
+		fn(v)
+	}
+	if ch.Find != nil {
+		fn(*ch.Find)
+		fn(ch.Replace)
+	}
+}
+
 // ValueKind is the kind of a Value.
 type ValueKind uint8
 
@@ -93,6 +110,10 @@ func (v Value) isEmpty() bool {
 
 // isAlias reports whether v names an asset made in the same request.
 func (v Value) isAlias() bool { return v.Kind == Text && strings.HasPrefix(v.Text, "@") }
+
+func isName(v Value) bool {
+	return v.Kind == Text && v.Text != "" && v.Text != oid.Null && !v.isAlias() && !oid.Looks(v.Text)
+}
 
 // Handle stands for an asset that a command of the request makes. It is
 // pending until the command has been carried out, and stays so if that fails.
@@ -134,15 +155,4 @@ func (r Ref) token() string {
 		return r.Handle.alias()
 	}
 	return r.OID.String()
-}
-
-// Outcome is what became of one command.
-type Outcome struct {
-	OID     oid.OID // the asset created, updated or operated on
-	Result  oid.OID // the asset the command answers with, with its moment: the new one of a Copy, else that of OID
-	Skipped bool    // the target is deleted, so the command matched nothing
-	Err     error   // why the command failed, a fault; nil otherwise
-
-	about *row   // what Result is made from
-	as    *state // about, as the command left it
 }

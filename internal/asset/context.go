@@ -2,16 +2,14 @@ package asset
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/alds-dev/alds/internal/meta"
 )
 
 // contextFill is a new asset about to be filled from its context.
 type contextFill struct {
-	*run
+	set  *setter
 	w    *row
 	c    *Command
 	from target
@@ -20,8 +18,8 @@ type contextFill struct {
 
 // fillFromContext fills what a new asset does not say from the asset it is made in
 // the context of.
-func (r *run) fillFromContext(ctx context.Context, w *row, c *Command, from target) error {
-	m := &contextFill{run: r, w: w, c: c, from: from}
+func (set *setter) fillFromContext(ctx context.Context, w *row, c *Command, from target) error {
+	m := &contextFill{set: set, w: w, c: c, from: from}
 	for i := range contextDefaults {
 		s := &contextDefaults[i]
 		a, ok := s.attrOn(w.typ, from.typ)
@@ -54,21 +52,18 @@ func (m *contextFill) fill(ctx context.Context, a *meta.Attr, from origin) error
 	case contextItself:
 		return m.setContext(ctx, a)
 	case contextScope:
-		return m.setTo(ctx, a, m.from.slot(m.e.layout, m.e.layout.scope))
+		return m.setTo(ctx, a, m.from.slot(m.set.s.e.layout, m.set.s.e.layout.scope))
 	case sameAttribute:
 		return m.copySame(ctx, a)
 	case actingMember:
-		return m.setTo(ctx, a, m.s.who.Member)
+		return m.setTo(ctx, a, m.set.s.who.Member)
 	case today:
-		return m.storeScalar(m.w, a, startOfToday().UnixMicro())
+		return m.set.storeScalar(m.w, a, startOfToday().UnixMicro())
 	case futureState:
 		return m.setFutureState(ctx, a)
 	}
 	return m.setFromSchedule(ctx, a, from)
 }
-
-// startOfToday is the day of the write.
-func startOfToday() time.Time { return time.Now().UTC().Truncate(24 * time.Hour) }
 
 // setContext puts the context into a relation of the new asset, unless the command
 // has put it into one: then that is what it is made for.
@@ -79,9 +74,9 @@ func (m *contextFill) setContext(ctx context.Context, a *meta.Attr) error {
 		}
 	}
 	if a.Multi {
-		return m.addMember(ctx, m.w, a, m.from)
+		return m.set.addMember(ctx, m.w, a, m.from)
 	}
-	return m.setRef(ctx, m.w, a, &m.from)
+	return m.set.setRef(ctx, m.w, a, &m.from)
 }
 
 // namesContext reports whether a relation of the new asset names the context.
@@ -90,7 +85,7 @@ func (m *contextFill) namesContext(ctx context.Context, name string) (bool, erro
 	if !ok || a.Kind != meta.Relation || !isStored(a) && a.Place.Kind != meta.InLinksBack {
 		return false, nil
 	}
-	ids, err := m.relatedIDs(ctx, m.w, a)
+	ids, err := m.set.changes.relatedIDs(ctx, m.w, a)
 	return slices.Contains(ids, m.from.id), err
 }
 
@@ -102,11 +97,11 @@ func (m *contextFill) setTo(ctx context.Context, a *meta.Attr, boxed any) error 
 	if !ok {
 		return nil
 	}
-	t, ok, err := m.find(ctx, id)
+	t, ok, err := m.set.loaded.find(ctx, id)
 	if err != nil || !ok || t.isDeleted() && a.Name != "Scope" {
 		return err
 	}
-	return m.setRef(ctx, m.w, a, &t)
+	return m.set.setRef(ctx, m.w, a, &t)
 }
 
 // copySame copies what the context has under the name of an attribute.
@@ -114,7 +109,7 @@ func (m *contextFill) copySame(ctx context.Context, a *meta.Attr) error {
 	at, _ := m.from.typ.Attr(a.Name)
 	switch {
 	case at.Place.Kind == meta.InLinks:
-		h, err := m.edgesFrom(ctx, m.from.typ, m.from.id, at.Place.Code)
+		h, err := m.set.loaded.edgesFrom(ctx, m.from.typ, m.from.id, at.Place.Code)
 		if err != nil {
 			return err
 		}
@@ -122,10 +117,10 @@ func (m *contextFill) copySame(ctx context.Context, a *meta.Attr) error {
 			return m.setTo(ctx, a, l.to)
 		}
 		return nil
-	case a.Kind == meta.Relation && slices.Contains(m.e.layout.copiedSlots, at.Place.Slot):
-		return m.setTo(ctx, a, m.from.slot(m.e.layout, at.Place.Slot))
+	case a.Kind == meta.Relation && slices.Contains(m.set.s.e.layout.copiedSlots, at.Place.Slot):
+		return m.setTo(ctx, a, m.from.slot(m.set.s.e.layout, at.Place.Slot))
 	}
-	src, err := m.read(ctx, m.from)
+	src, err := m.set.loaded.read(ctx, m.from)
 	if err != nil {
 		return err
 	}
@@ -133,29 +128,41 @@ func (m *contextFill) copySame(ctx context.Context, a *meta.Attr) error {
 		return m.setTo(ctx, a, src.get(at))
 	}
 	if v := src.get(at); v != nil && v != "" {
-		return m.storeScalar(m.w, a, v)
+		return m.set.storeScalar(m.w, a, v)
 	}
 	return nil
 }
 
-// read returns an asset with its values: as the run changes it, else as it is
-// stored. It is not locked.
-func (r *run) read(ctx context.Context, t target) (*row, error) {
-	if t.row != nil {
-		return t.row, nil
+// setFromSchedule gives a new timebox one of what comes next in its schedule; nothing
+// when it has none. A timebox that says one of its days says both.
+func (m *contextFill) setFromSchedule(ctx context.Context, a *meta.Attr, from origin) error {
+	if from != scheduleName && (isSet(m.c, "BeginDate") || isSet(m.c, "EndDate")) {
+		return nil
 	}
-	if w := r.reads[t.id]; w != nil {
-		return w, nil
+	if m.slot == nil {
+		var err error
+		if m.slot, err = nextInSchedule(ctx, m.set.changes, m.w); err != nil {
+			return err
+		}
 	}
-	rows, err := r.s.tx.Query(ctx, `SELECT `+names(r.e.layout.columns, "")+`, `+isHidden(r.s.Who())+` FROM asset WHERE id = ?`, t.id)
-	if err != nil {
-		return nil, fmt.Errorf("read asset: %w", err)
+	switch {
+	case m.slot.name == "":
+		return nil
+	case from == scheduleName:
+		return m.set.storeScalar(m.w, a, m.slot.name)
+	case from == scheduleBegin:
+		return m.set.storeScalar(m.w, a, m.slot.begin.UnixMicro())
 	}
-	w := &row{id: t.id, typ: t.typ, cur: &state{slots: make([]any, len(r.e.layout.slots))}}
-	err = each(rows, func() (err error) {
-		w, err = r.scanRow(rows)
-		return err
-	})
-	r.reads[t.id] = w
-	return w, err
+	return m.set.storeScalar(m.w, a, m.slot.end.UnixMicro())
+}
+
+// setFutureState gives a new asset the value of the attribute that its AssetState goes
+// by, for an asset whose time is still to come.
+func (m *contextFill) setFutureState(ctx context.Context, a *meta.Attr) error {
+	for id, code := range m.set.s.e.layout.types[m.w.typ].states {
+		if code == 0 {
+			return m.setTo(ctx, a, id)
+		}
+	}
+	return nil
 }

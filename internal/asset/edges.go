@@ -82,27 +82,27 @@ func (s *edgeSet) current(code int) []*edge {
 }
 
 // edgesFrom returns the edges from an asset, those with a code loaded.
-func (r *run) edgesFrom(ctx context.Context, t *meta.Type, id int64, code int) (*edgeSet, error) {
-	s := r.edgeSet(t.Code, id)
+func (l *loaded) edgesFrom(ctx context.Context, t *meta.Type, id int64, code int) (*edgeSet, error) {
+	s := l.edgeSet(t.Code, id)
 	if s.has(code) {
 		return s, nil
 	}
-	return s, r.loadEdges(ctx, code, t.Code, []int64{id})
+	return s, l.loadEdges(ctx, code, t.Code, []int64{id})
 }
 
-func (r *run) edgeSet(typ int, id int64) *edgeSet {
-	s := r.edgeSets[id]
+func (l *loaded) edgeSet(typ int, id int64) *edgeSet {
+	s := l.edgeSets[id]
 	if s == nil {
 		s = &edgeSet{typ: typ}
-		r.edgeSets[id] = s
+		l.edgeSets[id] = s
 	}
 	return s
 }
 
 // loadEdges reads the current edges with one code from assets of one type.
-func (r *run) loadEdges(ctx context.Context, code, fromType int, ids []int64) error {
+func (l *loaded) loadEdges(ctx context.Context, code, fromType int, ids []int64) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id int64) bool {
-		s := r.edgeSet(fromType, id)
+		s := l.edgeSet(fromType, id)
 		known := s.has(code)
 		if !known {
 			s.loaded = append(s.loaded, code)
@@ -118,18 +118,18 @@ func (r *run) loadEdges(ctx context.Context, code, fromType int, ids []int64) er
 		in, args := db.InArgs(ids[:n])
 		ids = ids[n:]
 		args = append([]any{key, fromType, forever}, args...)
-		rows, err := r.s.tx.Query(ctx, query+` AND from_type = ? AND until_moment = ? AND from_id IN `+in, args...)
+		rows, err := l.s.tx.Query(ctx, query+` AND from_type = ? AND until_moment = ? AND from_id IN `+in, args...)
 		if err != nil {
 			return fmt.Errorf("load edges: %w", err)
 		}
-		if err := each(rows, func() error { return r.scanEdge(rows, code, fromType) }); err != nil {
+		if err := each(rows, func() error { return l.scanEdge(rows, code, fromType) }); err != nil {
 			return fmt.Errorf("load edges: %w", err)
 		}
 	}
 	return nil
 }
 
-func (r *run) scanEdge(rows *db.Rows, code, fromType int) error {
+func (l *loaded) scanEdge(rows *db.Rows, code, fromType int) error {
 	e := &edge{code: code, fromType: fromType, until: forever, stored: true}
 	end := any(&e.to)
 	if code < 0 {
@@ -138,7 +138,54 @@ func (r *run) scanEdge(rows *db.Rows, code, fromType int) error {
 	if err := rows.Scan(&e.from, end, &e.since); err != nil {
 		return err
 	}
-	s := r.edgeSets[e.from]
+	s := l.edgeSets[e.from]
 	s.edges = append(s.edges, e)
 	return nil
+}
+
+// pointsTo returns the id a to-one relation of a row holds, or nobody.
+func (l *loaded) pointsTo(ctx context.Context, f *row, a *meta.Attr) (int64, error) {
+	if a.Place.Kind == meta.InColumn {
+		if id, ok := f.cur.ref(a.Place.Slot); ok {
+			return id, nil
+		}
+		return noID, nil
+	}
+	h, err := l.edgesFrom(ctx, f.typ, f.id, a.Place.Code)
+	if err != nil {
+		return noID, err
+	}
+	if l := h.one(a.Place.Code); l != nil {
+		return l.to, nil
+	}
+	return noID, nil
+}
+
+// linkedTo returns the assets of a type whose relation names an asset, in id order.
+func (l *loaded) linkedTo(ctx context.Context, typ, relation string, to int64) ([]int64, error) {
+	t, ok := l.s.e.model.Type(typ)
+	if !ok {
+		return nil, UnknownType(typ)
+	}
+	a, ok := t.Attr(relation)
+	if !ok {
+		return nil, unknownAttr(t, relation)
+	}
+	rows, err := l.s.tx.Query(ctx, `SELECT from_id FROM asset_link WHERE relation = ? AND to_id = ? AND until_moment = ? ORDER BY from_id`,
+		a.Place.Code, to, forever)
+	if err != nil {
+		return nil, fmt.Errorf("find %s: %w", typ, err)
+	}
+	return idsOf(rows)
+}
+
+func idsOf(rows *db.Rows) ([]int64, error) {
+	var ids []int64
+	err := each(rows, func() error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
 }

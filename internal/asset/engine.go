@@ -2,20 +2,13 @@ package asset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"sync"
-	"time"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
-	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/requests"
 )
 
@@ -73,68 +66,53 @@ func (e *Engine) Model() *meta.Model { return e.model }
 // DB returns the database the engine writes to.
 func (e *Engine) DB() *db.DB { return e.db }
 
-// Known is what Lookup tells of an asset.
-type Known struct {
-	OID     oid.OID // of its concrete type
-	Deleted bool    // it is, or a project that it lies in
+// secretNames are the attributes of which only a hash is kept.
+func secretNames(m *meta.Model) map[string]bool {
+	names := map[string]bool{}
+	for _, t := range m.Types {
+		for _, a := range t.Attrs {
+			if a.Place.Kind == meta.Secret {
+				names[a.Name] = true
+			}
+		}
+	}
+	return names
 }
 
-// Lookup finds which of the assets named exist and are visible to who; others
-// are absent from the answer.
-func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all []oid.OID) (map[oid.OID]Known, error) {
-	wanted := make(map[int64][]oid.OID, len(all))
-	ids := make([]int64, 0, len(all))
-	for _, o := range all {
-		if t, ok := e.model.Type(o.Type); ok && !t.Virtual {
-			id := t.Stored(o.ID)
-			wanted[id] = append(wanted[id], o)
-			ids = append(ids, id)
-		}
+// IsSecret reports whether of an attribute with this name only a hash is kept.
+func (e *Engine) IsSecret(attr string) bool { return e.secrets[attr] }
+
+// Seal returns what is to be kept of a value for an attribute, for
+// Change.Sealed, when the attribute is a secret. Making it takes long, so it is
+// called before Write, which holds locks. What is no good as a secret is not
+// sealed: the command that says it will fail.
+// Errors: fault.Transient when ctx ends.
+func (e *Engine) Seal(ctx context.Context, attr string, v Value) (string, error) {
+	if e.creds == nil || !e.secrets[attr] || v.isEmpty() {
+		return "", nil
 	}
-	found := make(map[oid.OID]Known, len(all))
-	for len(ids) > 0 {
-		n := min(len(ids), db.MaxIn)
-		in, args := db.InArgs(ids[:n])
-		ids = ids[n:]
-		rows, err := q.Query(ctx, `SELECT id, type, state, scope_id, `+isHidden(who)+` FROM asset WHERE id IN `+in, args...)
-		if err != nil {
-			return nil, fmt.Errorf("look up assets: %w", err)
-		}
-		err = each(rows, func() error { return e.scanKnown(rows, who, wanted, found) })
-		if err != nil {
-			return nil, fmt.Errorf("look up assets: %w", err)
-		}
+	sealed, err := e.creds.Seal(ctx, v.Text)
+	if isCommands(err) {
+		return "", nil
 	}
-	return found, nil
+	return sealed, err
 }
 
-func (e *Engine) scanKnown(rows *db.Rows, who auth.Actor, wanted map[int64][]oid.OID, found map[oid.OID]Known) error {
-	var id int64
-	var code, state int
-	var scope *int64
-	var hidden bool
-	if err := rows.Scan(&id, &code, &state, &scope, &hidden); err != nil {
-		return err
+// nextAudit returns an audit id. Where the small pool must not be used inside
+// a transaction the id comes from the transaction itself: a block would
+// outlive its rollback.
+func (e *Engine) nextAudit(ctx context.Context, tx *db.Tx) (int64, error) {
+	if !e.db.Dialect.SmallInside {
+		return advanceSequence(ctx, tx, e.audits.sequence, 1)
 	}
-	t, ok := e.model.TypeByCode(code)
-	if !ok || !sees(who, scope) {
-		return nil
-	}
-	for _, o := range wanted[id] {
-		if as, _ := e.model.Type(o.Type); t.IsA(as) {
-			found[o] = Known{OID: oid.OID{Type: t.Name, ID: t.Shown(id)}, Deleted: state == stateDeleted || hidden}
-		}
-	}
-	return nil
+	return e.audits.allocate(ctx, e.db, 1)
 }
 
-// sees reports whether an actor may read what lies in a security scope.
-func sees(who auth.Actor, scope *int64) bool {
-	if who.All || scope == nil {
-		return true
+func (e *Engine) nextIDs(ctx context.Context, tx *db.Tx, n int64) (int64, error) {
+	if !e.db.Dialect.SmallInside {
+		return advanceSequence(ctx, tx, e.ids.sequence, n)
 	}
-	_, ok := slices.BinarySearch(who.Scopes, *scope)
-	return ok
+	return e.ids.allocate(ctx, e.db, n)
 }
 
 // Request is what the audit keeps of a write.
@@ -142,66 +120,6 @@ type Request struct {
 	ID      string // UUID, unique for ever: a repeated one is a conflict
 	Comment string // ChangeComment; may be empty
 	Import  bool   // creates may say who made an asset and changed it last, and when
-}
-
-// Write runs fn in the transaction of one request and leaves an audit behind.
-// fn may run several times, each time from the start, when the database asks
-// for a retry. When the connection is lost during commit, the audit tells
-// whether the write happened.
-// Errors: what fn returns; fault.Transient when the database is not to be had.
-func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func(*Session) error) error {
-	var s *Session
-	err := e.db.Write(ctx, func(tx *db.Tx) error {
-		s = &Session{e: e, tx: tx, who: who, req: req, aliases: map[string]*Handle{}}
-		if err := s.begin(ctx); err != nil {
-			return err
-		}
-		if err := fn(s); err != nil {
-			return err
-		}
-		return s.end(ctx)
-	})
-	if errors.Is(err, db.ErrUnknownOutcome) {
-		err = e.findOutcome(ctx, req.ID, err)
-	}
-	if err == nil && s.scopesHidden && e.OnScopesHidden != nil {
-		e.OnScopesHidden()
-	}
-	if err == nil && s.last > 0 && e.listener != nil {
-		e.listener.Committed(s.audit)
-	}
-	return err
-}
-
-// outcomeTries and settlePause bound the wait for a database that went away
-// between our commit and its answer.
-const (
-	outcomeTries = 20
-	outcomePause = 250 * time.Millisecond
-)
-
-// findOutcome finds out whether a commit without an answer happened. The locking
-// read waits for the lost transaction if the server has not given it up yet.
-func (e *Engine) findOutcome(ctx context.Context, request string, lost error) error {
-	for range outcomeTries {
-		var id int64
-		err := e.db.Small(ctx, func(tx *db.Tx) error {
-			return tx.QueryRow(ctx, `SELECT id FROM audit WHERE request_id = ?`+e.db.Dialect.ForShare, request).Scan(&id)
-		})
-		switch fault.KindOf(err) {
-		case fault.NotFound:
-			return fault.Transientf(lost, "the connection to the database was lost, and nothing was changed")
-		case fault.Transient:
-		default:
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return lost
-		case <-time.After(outcomePause):
-		}
-	}
-	return lost
 }
 
 // Session is the transaction of one request. It is used by one goroutine.
@@ -265,95 +183,56 @@ func (s *Session) Alias(name string) (*Handle, bool) {
 	return h, ok && h.Made
 }
 
-// begin takes the id of the audit.
-func (s *Session) begin(ctx context.Context) (err error) {
-	s.audit, err = s.e.nextAudit(ctx, s.tx)
-	return err
-}
-
-// end writes the audit row, whose request id refuses a second request with the
-// same one. A request that changed nothing needs no fan-out. The shared lock on
-// the generation orders this write against every change of a webhook
-// subscription.
-func (s *Session) end(ctx context.Context) error {
-	var comment, folded any
-	if s.req.Comment != "" {
-		comment = s.req.Comment
-	}
-	if !folding.IsPlain(s.req.Comment) {
-		folded = folding.Of(s.req.Comment)
-	}
-	imported := int64(0)
-	if s.req.Import {
-		imported = 1
-	}
-	generation, fanState := `value`, int64(0)
-	from := ` FROM sequence WHERE name = 'webhook'` + s.e.db.Dialect.ForShare
-	if s.last == 0 {
-		generation, fanState, from = `0`, 1, ``
-	}
-	_, err := s.tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, generation, fan_state, imported)`+
-		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, ?, `+generation+`, ?, ?`+from,
-		s.audit, s.req.ID, s.who.Member, comment, folded, s.first, s.last, fanState, imported)
-	if err != nil {
-		return fmt.Errorf("write the audit: %w", err)
-	}
-	return nil
-}
-
-// block hands out ids from a stretch taken from a sequence, per process.
-type block struct {
-	sequence string
-	size     int64
-	mu       sync.Mutex
-	next     int64
-	end      int64 // exclusive
-}
-
-// allocate returns the first of n consecutive ids.
-func (b *block) allocate(ctx context.Context, d *db.DB, n int64) (int64, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.end-b.next < n {
-		size := max(b.size, n)
-		err := d.Small(ctx, func(tx *db.Tx) error {
-			first, err := advanceSequence(ctx, tx, b.sequence, size)
-			b.next, b.end = first, first+size
-			return err
-		})
-		if err != nil {
-			b.next, b.end = 0, 0
-			return 0, fmt.Errorf("take %s: %w", b.sequence, err)
+// clock is the database's time when the request first asked: no moment that is
+// still to be taken is stamped earlier.
+func (s *Session) clock(ctx context.Context) (int64, error) {
+	if s.now == 0 {
+		if err := s.tx.QueryRow(ctx, `SELECT `+s.e.db.Dialect.NowMillis).Scan(&s.now); err != nil {
+			return 0, fmt.Errorf("read the clock: %w", err)
 		}
 	}
-	first := b.next
-	b.next += n
-	return first, nil
+	return s.now, nil
 }
 
-// advanceSequence moves a sequence by n and returns the first value passed.
-func advanceSequence(ctx context.Context, tx *db.Tx, name string, n int64) (int64, error) {
-	if _, err := tx.Exec(ctx, `UPDATE sequence SET value = value + ? WHERE name = ?`, n, name); err != nil {
-		return 0, err
+// idOf returns the stored id of what a command addresses, if it exists before
+// the stretch.
+func (s *Session) idOf(ref Ref) (int64, bool) {
+	if ref.Handle != nil {
+		return ref.Handle.ID, ref.Handle.Made
 	}
-	var value int64
-	err := tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = ?`, name).Scan(&value)
-	return value - n + 1, err
+	if ref.OID.IsNull() {
+		return 0, false
+	}
+	t, ok := s.e.model.Type(ref.OID.Type)
+	if !ok {
+		return 0, false
+	}
+	return t.Stored(ref.OID.ID), true
 }
 
-// nextAudit returns an audit id. Where the small pool must not be used inside
-// a transaction the id comes from the transaction itself: a block would
-// outlive its rollback.
-func (e *Engine) nextAudit(ctx context.Context, tx *db.Tx) (int64, error) {
-	if !e.db.Dialect.SmallInside {
-		return advanceSequence(ctx, tx, e.audits.sequence, 1)
+func (s *Session) valueID(v Value) (int64, bool) {
+	if v.Kind != Text || v.Text == "" {
+		return 0, false
 	}
-	return e.audits.allocate(ctx, e.db, 1)
+	if v.isAlias() {
+		h, ok := s.Alias(v.Text)
+		if !ok {
+			return 0, false
+		}
+		return h.ID, true
+	}
+	return storedID(s.e.model, v.Text)
 }
 
-func (e *Engine) nextIDs(ctx context.Context, tx *db.Tx, n int64) (int64, error) {
-	if !e.db.Dialect.SmallInside {
-		return advanceSequence(ctx, tx, e.ids.sequence, n)
+// typeOf returns the type of a command's asset as far as it is known before
+// the asset is loaded; nil when it is not.
+func (s *Session) typeOf(c *Command) *meta.Type {
+	if c.Type != nil {
+		return c.Type
 	}
-	return e.ids.allocate(ctx, e.db, n)
+	if c.Target.Handle != nil {
+		return c.Target.Handle.Type
+	}
+	t, _ := s.e.model.Type(c.Target.OID.Type)
+	return t
 }

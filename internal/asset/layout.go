@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
 )
 
 // layout is the model as the write engine needs it: columns, and per type what
@@ -47,6 +48,13 @@ type source struct {
 type dependentRule struct {
 	dependent *meta.Type
 	source
+}
+
+// partRule is a PartOf as the owner sees it.
+type partRule struct {
+	part     *meta.Type
+	relation *meta.Attr
+	ops      []string
 }
 
 var fixedColumns = []string{
@@ -196,6 +204,49 @@ func (tr *typeRules) sourceOf(name string) (source, bool) {
 	return source{}, false
 }
 
+// partRules returns the rules by which an operation on assets of a type reaches
+// what belongs to them.
+func (l *layout) partRules(t *meta.Type, op string) []partRule {
+	var all []partRule
+	for _, p := range l.parts {
+		if p.relation.Reaches(t) && slices.Contains(p.ops, op) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// hasDependents reports whether assets may have to follow when a changes on a t.
+func (l *layout) hasDependents(t *meta.Type, a *meta.Attr) bool {
+	if a == nil || !a.ToOne() {
+		return false
+	}
+	if a.Place.Kind == meta.InColumn && slices.Contains(l.copiedSlots, a.Place.Slot) {
+		return true
+	}
+	for _, c := range t.Concrete {
+		if tr := l.types[c]; tr != nil {
+			if _, ok := tr.sourceOf(a.Name); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// storedID reads an Oid token to a stored id.
+func storedID(m *meta.Model, token string) (int64, bool) {
+	o, err := oid.Parse(token)
+	if err != nil || o.IsNull() {
+		return 0, false
+	}
+	t, ok := m.Type(o.Type)
+	if !ok {
+		return 0, false
+	}
+	return t.Stored(o.ID), true
+}
+
 // upTree returns the name of the tree that a to-one attribute makes, which is
 // also the row of tree_lock; empty when it makes none.
 func upTree(t *meta.Type, name string) string {
@@ -209,6 +260,24 @@ func upTree(t *meta.Type, name string) string {
 		return h.Up.On.Name
 	}
 	return ""
+}
+
+// treeOf returns the tree that a change of a may reorder: a is the upward
+// attribute, or its back side.
+func treeOf(t *meta.Type, a *meta.Attr) string {
+	if a.Place.Kind == meta.Reverse && a.Back != nil {
+		return upTree(a.Back.On, a.Back.Name)
+	}
+	if a.ToOne() {
+		return upTree(t, a.Name)
+	}
+	return ""
+}
+
+// storedAtOtherEnd reports whether a relation is kept by the asset at its other
+// end, which therefore changes with it.
+func storedAtOtherEnd(a *meta.Attr) bool {
+	return a.Place.Kind == meta.Reverse || a.Place.Kind == meta.InLinksBack && a.Back != nil && a.Back.ToOne()
 }
 
 // names joins column names for a statement.

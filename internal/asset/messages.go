@@ -13,6 +13,16 @@ import (
 // command then fails with the attribute's own message.
 var ErrForm = fault.Invalidf(fault.NoPlace, "invalid form of a value")
 
+// isCommands reports whether an error is a command's own failure, not the
+// request's.
+func isCommands(err error) bool {
+	switch fault.KindOf(err) {
+	case fault.Invalid, fault.Denied, fault.NotFound:
+		return true
+	}
+	return false
+}
+
 func required(a *meta.Attr) error {
 	return fault.Invalidf(fault.NoPlace, "Violation'Required'%s", a.Token())
 }

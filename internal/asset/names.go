@@ -46,10 +46,17 @@ func (n namespace) concrete() []*meta.Type {
 	return n.typ.Concrete
 }
 
+// named is what a name means: one asset, or nobody for sure because several or
+// none have it.
+type named struct {
+	id           int64
+	one, several bool
+}
+
 // byName returns the asset that a name means as a value of a: the only live one
 // with it that the caller sees, in the first of the namespaces, and of their types' lookup
 // attributes, that has any.
-func (r *run) byName(ctx context.Context, a *meta.Attr, name string) (target, bool, error) {
+func (r *resolver) byName(ctx context.Context, a *meta.Attr, name string) (target, bool, error) {
 	for _, in := range namespacesOf(a) {
 		key := nameKey{in, name}
 		meant, done := r.named[key]
@@ -61,7 +68,7 @@ func (r *run) byName(ctx context.Context, a *meta.Attr, name string) (target, bo
 		}
 		switch {
 		case meant.one:
-			return r.find(ctx, meant.id)
+			return r.loaded.find(ctx, meant.id)
 		case meant.several:
 			return target{}, false, nil
 		}
@@ -69,15 +76,8 @@ func (r *run) byName(ctx context.Context, a *meta.Attr, name string) (target, bo
 	return target{}, false, nil
 }
 
-// named is what a name means: one asset, or nobody for sure because several or
-// none have it.
-type named struct {
-	id           int64
-	one, several bool
-}
-
 // lookupNames resolves names in a namespace, attribute by attribute.
-func (r *run) lookupNames(ctx context.Context, in namespace, all []string) error {
+func (r *resolver) lookupNames(ctx context.Context, in namespace, all []string) error {
 	left := all
 	for _, a := range lookupAttrs(in.typ) {
 		found, err := r.assetsNamed(ctx, in.concrete(), a, left)
@@ -158,8 +158,8 @@ func tag(a *meta.Attr, name string) string {
 
 // assetsNamed finds the live assets of some types that the caller sees and whose
 // attribute has one of the names.
-func (r *run) assetsNamed(ctx context.Context, types []*meta.Type, a *meta.Attr, names []string) ([]nameHit, error) {
-	expr, dialect := a.Place.Column, r.e.db.Dialect
+func (r *resolver) assetsNamed(ctx context.Context, types []*meta.Type, a *meta.Attr, names []string) ([]nameHit, error) {
+	expr, dialect := a.Place.Column, r.s.e.db.Dialect
 	if a.Place.Kind == meta.InAttrs {
 		expr = dialect.JSONText("attrs", a.Place.Column)
 	}
@@ -190,7 +190,7 @@ func (r *run) assetsNamed(ctx context.Context, types []*meta.Type, a *meta.Attr,
 			var h nameHit
 			var scope *int64
 			err := rows.Scan(&h.id, &scope, &h.text)
-			if err == nil && (scope == nil || r.seesScope(scope)) {
+			if err == nil && (scope == nil || r.rules.seesScope(scope)) {
 				found = append(found, h)
 			}
 			return err

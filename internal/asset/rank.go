@@ -8,24 +8,32 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
+// ranker changes the ranks of assets.
+type ranker struct {
+	s        *Session
+	loaded   *loaded
+	changes  *changes
+	resolver *resolver
+}
+
 // setRank carries out a change of an asset's rank: just before or after another
 // asset of its rank space, or just beside the number that one was read with.
 // The number it has already changes nothing; no other can be set.
-func (r *run) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
+func (k *ranker) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	if a.Place.Kind != meta.InColumn {
 		return invalid(a)
 	}
-	if err := r.lockTrees(ctx, map[string]bool{rankSequence(w.typ): true}); err != nil {
+	if err := k.loaded.lockTrees(ctx, map[string]bool{rankSequence(w.typ): true}); err != nil {
 		return err
 	}
 	own, _ := w.cur.slots[a.Place.Slot].(int64)
 	if ch.Neighbour != nil {
-		near, err := r.rankNeighbour(ctx, w, a, *ch.Neighbour)
+		near, err := k.rankNeighbour(ctx, w, a, *ch.Neighbour)
 		if err != nil || near == w {
 			return err
 		}
 		at, _ := near.cur.slots[a.Place.Slot].(int64)
-		return r.placeRank(ctx, w, a, at, ch.After)
+		return k.placeRank(ctx, w, a, at, ch.After)
 	}
 	written, ok := ch.single()
 	switch {
@@ -43,7 +51,7 @@ func (r *run) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) err
 	if at == own {
 		return nil
 	}
-	return r.placeRank(ctx, w, a, at, after)
+	return k.placeRank(ctx, w, a, at, after)
 }
 
 var relativeRankForm = regexp.MustCompile(`^[0-9]{1,10}[+-]$`)
@@ -59,19 +67,55 @@ func parseRelativeRank(v Value) (at int64, after, ok bool) {
 }
 
 // rankNeighbour finds the asset that a rank is relative to.
-func (r *run) rankNeighbour(ctx context.Context, w *row, a *meta.Attr, v Value) (*row, error) {
+func (k *ranker) rankNeighbour(ctx context.Context, w *row, a *meta.Attr, v Value) (*row, error) {
 	up := w.typ.Ancestors()
 	like := &meta.Attr{Name: a.Name, On: w.typ, Declared: w.typ, Kind: meta.Relation, Related: up[len(up)-1]}
-	t, null, err := r.resolve(ctx, like, v)
+	t, null, err := k.resolver.resolve(ctx, like, v)
 	if err != nil {
 		return nil, err
 	}
 	if null || t.typ.RankSpace != w.typ.RankSpace {
 		return nil, invalid(a)
 	}
-	near, ok, err := r.lock(ctx, t.id)
+	near, ok, err := k.loaded.lock(ctx, t.id)
 	if err == nil && !ok {
 		err = invalid(a)
 	}
 	return near, err
+}
+
+// placeRank ranks an asset just before or after a rank, whether another asset has
+// it or not. An asset that stands there already stays as it is.
+func (k *ranker) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, after bool) error {
+	s, err := newRankSpace(ctx, k.changes, w, a.Place.Slot)
+	if err != nil {
+		return err
+	}
+	lower, upper, err := s.neighbourRanks(ctx, at, after)
+	if err != nil {
+		return err
+	}
+	if own, ok := w.cur.slots[s.slot].(int64); ok && lower < own && (own < upper || upper == 0) {
+		return nil
+	}
+	last := upper == 0
+	if last {
+		if s.appendable {
+			w.setSlot(s.slot, k.changes.nextRank(w.typ))
+			return nil
+		}
+		upper = min(ceiling(lower), MaxRank+1)
+	}
+	if rank, ok := between(lower, upper); ok {
+		w.setSlot(s.slot, rank)
+		return nil
+	}
+	if done, err := s.rebalance(ctx, lower, upper); done || err != nil {
+		return err
+	}
+	if !last {
+		return invalid(a)
+	}
+	w.setSlot(s.slot, k.changes.nextRank(w.typ))
+	return nil
 }

@@ -10,6 +10,19 @@ import (
 // forever is the until of what is current.
 const forever int64 = 1<<63 - 1
 
+// noID stands for an id where there is none; Scope:0 is stored as 0.
+const noID int64 = -1 << 62
+
+// Asset states that the engine knows by name. Spec: interface 3.
+const (
+	stateActive  = 64
+	stateClosed  = 128
+	stateDeleted = 255
+)
+
+// batchTime in createdAt and changedAt stands for the instant stamped for this run.
+const batchTime int64 = -1
+
 // A moment that a run has handed out but not yet taken from the sequence is
 // negative: -1 is the run's first. run.real turns it into the true one.
 
@@ -30,9 +43,6 @@ type state struct {
 	until         int64  // negative until the run is written
 	partOp        string // the operation on what it belongs to that changed it last, in this request
 }
-
-// batchTime in createdAt and changedAt stands for the instant stamped for this run.
-const batchTime int64 = -1
 
 // ranked stands in a slot for the nth rank, from 1, that the run takes from a
 // sequence.
@@ -62,6 +72,25 @@ type row struct {
 	imported imported // of a fresh one, by an import
 	stored   *state   // as it was loaded; nil for fresh ones
 	latest   *version
+}
+
+// imported is what an import says about who made an asset and who changed it last,
+// and when. What is nil is as for any other new asset: the caller, and now.
+type imported struct {
+	createdAt, changedAt *int64 // UTC microseconds, whole milliseconds
+	createdBy, changedBy *int64 // stored ids of members
+	last                 *meta.Attr
+}
+
+// applyTo gives the first version of an asset what was said about it.
+func (g *imported) applyTo(st *state) {
+	for _, x := range [...]struct{ from, to *int64 }{
+		{g.createdAt, &st.createdAt}, {g.createdBy, &st.createdBy}, {g.changedAt, &st.changedAt}, {g.changedBy, &st.changedBy},
+	} {
+		if x.from != nil {
+			*x.to = *x.from
+		}
+	}
 }
 
 // creating reports whether the current command makes the asset.

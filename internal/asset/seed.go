@@ -31,10 +31,10 @@ func insertMissing(ctx context.Context, d *db.DB, m *meta.Model) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
 		e := &Engine{db: d, model: m, layout: newLayout(m)}
 		s := &Session{e: e, tx: tx, who: auth.System, aliases: map[string]*Handle{}}
-		r := s.newRun()
-		missing, err := r.withoutRow(ctx, m.Instances)
+		x := s.newExecutor()
+		missing, err := x.withoutRow(ctx, m.Instances)
 		if err == nil {
-			missing, err = r.withoutName(ctx, missing)
+			missing, err = x.withoutName(ctx, missing)
 		}
 		if err != nil || len(missing) == 0 {
 			return err
@@ -43,28 +43,28 @@ func insertMissing(ctx context.Context, d *db.DB, m *meta.Model) error {
 			return err
 		}
 		for _, in := range missing { // first all rows, so that they can name each other
-			r.seedRow(in)
+			x.seedRow(in)
 		}
 		for _, in := range missing {
-			if err := r.fillInstance(ctx, in); err != nil {
+			if err := x.fillInstance(ctx, in); err != nil {
 				return fmt.Errorf("%s:%d: %w", in.Type.Name, in.ID, err)
 			}
 		}
-		return r.writeSeed(ctx)
+		return x.writeSeed(ctx)
 	})
 }
 
 // withoutRow returns the instances that have no row yet.
-func (r *run) withoutRow(ctx context.Context, all []meta.Instance) ([]meta.Instance, error) {
+func (x *executor) withoutRow(ctx context.Context, all []meta.Instance) ([]meta.Instance, error) {
 	ids := make([]int64, 0, len(all))
 	for _, in := range all {
 		ids = append(ids, in.Type.Stored(in.ID))
 	}
-	if err := r.loadReferences(ctx, r.unknown(ids), ""); err != nil {
+	if err := x.loaded.loadReferences(ctx, x.loaded.unknown(ids), ""); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(in meta.Instance) bool {
-		_, there := r.references[in.Type.Stored(in.ID)]
+		_, there := x.loaded.references[in.Type.Stored(in.ID)]
 		return there
 	}), nil
 }
@@ -82,54 +82,54 @@ func seedAudit(ctx context.Context, tx *db.Tx) error {
 }
 
 // seedRow makes the row of an instance, still without values.
-func (r *run) seedRow(in meta.Instance) {
+func (x *executor) seedRow(in meta.Instance) {
 	id := in.Type.Stored(in.ID)
 	w := &row{id: id, typ: in.Type, isNew: true, cur: &state{
-		code: stateActive, until: forever, slots: make([]any, len(r.e.layout.slots)), linked: false,
+		code: stateActive, until: forever, slots: make([]any, len(x.s.e.layout.slots)), linked: false,
 	}}
 	w.before = w.cur
-	r.rows[id], r.edgeSets[id] = w, &edgeSet{typ: in.Type.Code, isNew: true}
-	r.changes.made = append(r.changes.made, w)
-	r.changes.touched = append(r.changes.touched, w)
-	delete(r.missing, id)
+	x.loaded.rows[id], x.loaded.edgeSets[id] = w, &edgeSet{typ: in.Type.Code, isNew: true}
+	x.changes.made = append(x.changes.made, w)
+	x.changes.touched = append(x.changes.touched, w)
+	delete(x.loaded.missing, id)
 	w.latest = &version{row: w, state: w.cur}
-	r.changes.versions = append(r.changes.versions, w.latest)
+	x.changes.versions = append(x.changes.versions, w.latest)
 }
 
 // fillInstance gives an instance its values.
-func (r *run) fillInstance(ctx context.Context, in meta.Instance) error {
-	w := r.rows[in.Type.Stored(in.ID)]
+func (x *executor) fillInstance(ctx context.Context, in meta.Instance) error {
+	w := x.loaded.rows[in.Type.Stored(in.ID)]
 	for _, name := range slices.Sorted(maps.Keys(in.Attrs)) {
 		a, ok := in.Type.Attr(name)
 		if !ok {
 			return unknownAttr(in.Type, name)
 		}
-		if err := r.setDefault(ctx, w, a, in.Attrs[name]); err != nil {
+		if err := x.set.setDefault(ctx, w, a, in.Attrs[name]); err != nil {
 			return err
 		}
 	}
 	if w.typ.Secured.Self {
-		if err := r.addScope(ctx, w); err != nil {
+		if err := x.set.members.addScope(ctx, w); err != nil {
 			return err
 		}
 	}
-	return r.deriveValues(ctx, w)
+	return x.set.deriveValues(ctx, w)
 }
 
 // writeSeed writes everything at moment 0.
-func (r *run) writeSeed(ctx context.Context) error {
-	r.changes.logins = nil
-	r.changes.dateChanges()
+func (x *executor) writeSeed(ctx context.Context) error {
+	x.changes.logins = nil
+	x.changes.dateChanges()
 	var at int64
-	if err := r.s.tx.QueryRow(ctx, `SELECT `+r.e.db.Dialect.NowMicros).Scan(&at); err != nil {
+	if err := x.s.tx.QueryRow(ctx, `SELECT `+x.s.e.db.Dialect.NowMicros).Scan(&at); err != nil {
 		return err
 	}
 	at -= at % 1000
-	for _, w := range r.changes.made {
+	for _, w := range x.changes.made {
 		w.cur.createdAt, w.cur.createdBy, w.cur.linked = at, auth.SystemMember, w.linked
 		w.cur.changedAt, w.cur.changedBy = at, auth.SystemMember
 	}
-	w := &writer{s: r.s, tx: r.s.tx, layout: r.e.layout, changes: r.changes, at: at, audit: int64(0), who: auth.SystemMember}
+	w := &writer{s: x.s, tx: x.s.tx, layout: x.s.e.layout, changes: x.changes, at: at, audit: int64(0), who: auth.SystemMember}
 	for _, step := range []func(context.Context) error{w.inserts, w.versions, w.edges, w.scopes, w.roles} {
 		if err := step(ctx); err != nil {
 			return err

@@ -19,8 +19,8 @@ const completedComment = "Set by an upgrade: the attribute had never had a value
 
 // withoutName leaves out the list values whose name the list has already, live or
 // deleted: whoever made one of that name, or took it away, needs no second.
-func (r *run) withoutName(ctx context.Context, missing []meta.Instance) ([]meta.Instance, error) {
-	list, ok := r.e.model.Type("List")
+func (x *executor) withoutName(ctx context.Context, missing []meta.Instance) ([]meta.Instance, error) {
+	list, ok := x.s.e.model.Type("List")
 	if !ok {
 		return missing, nil
 	}
@@ -34,7 +34,7 @@ func (r *run) withoutName(ctx context.Context, missing []meta.Instance) ([]meta.
 		return missing, nil
 	}
 	codes, args := db.InArgs(int64s(slices.Sorted(maps.Keys(names))))
-	rows, err := r.s.tx.Query(ctx, `SELECT type, name FROM asset WHERE name IS NOT NULL AND type IN `+codes, args...)
+	rows, err := x.s.tx.Query(ctx, `SELECT type, name FROM asset WHERE name IS NOT NULL AND type IN `+codes, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -26,18 +26,18 @@ func (e *Engine) Template(ctx context.Context, who auth.Actor, t *meta.Type, con
 	}
 	var all []Given
 	err := e.db.Write(ctx, func(tx *db.Tx) error {
-		r := (&Session{e: e, tx: tx, who: who, aliases: map[string]*Handle{}}).newRun()
+		x := (&Session{e: e, tx: tx, who: who, aliases: map[string]*Handle{}}).newExecutor()
 		c := &Command{Verb: Create, Type: t, Context: context}
-		w := r.changes.newRow(t, noID)
-		from, err := r.resolveContext(ctx, c)
+		w := x.changes.newRow(t, noID)
+		from, err := x.resolver.resolveContext(ctx, c)
 		if err == nil && from.typ != nil {
-			err = r.fillFromContext(ctx, w, c, from)
+			err = x.set.fillFromContext(ctx, w, c, from)
 		}
 		if err == nil {
-			err = r.setDefaults(ctx, w, c)
+			err = x.set.setDefaults(ctx, w, c)
 		}
 		if err == nil {
-			all, err = r.contextValues(ctx, w)
+			all, err = x.contextValues(ctx, w)
 		}
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func (e *Engine) Template(ctx context.Context, who auth.Actor, t *meta.Type, con
 	return all, err
 }
 
-func (r *run) contextValues(ctx context.Context, w *row) ([]Given, error) {
+func (x *executor) contextValues(ctx context.Context, w *row) ([]Given, error) {
 	var all []Given
 	for _, a := range w.typ.Attrs {
 		if a.ReadOnly || !isStored(a) && a.Place.Kind != meta.InLinksBack {
@@ -63,16 +63,16 @@ func (r *run) contextValues(ctx context.Context, w *row) ([]Given, error) {
 			}
 			continue
 		}
-		ids, err := r.relatedIDs(ctx, w, a)
+		ids, err := x.changes.relatedIDs(ctx, w, a)
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range ids {
-			t, ok, err := r.find(ctx, id)
+			t, ok, err := x.loaded.find(ctx, id)
 			if err != nil {
 				return nil, err
 			}
-			if ok && r.visible(t) {
+			if ok && x.rules.visible(t) {
 				g.OIDs = append(g.OIDs, oid.OID{Type: t.typ.Name, ID: t.typ.Shown(t.id)})
 			}
 		}
@@ -81,30 +81,4 @@ func (r *run) contextValues(ctx context.Context, w *row) ([]Given, error) {
 		}
 	}
 	return all, nil
-}
-
-// relatedIDs returns the ids that a relation of a new asset names.
-func (r *run) relatedIDs(ctx context.Context, w *row, a *meta.Attr) ([]int64, error) {
-	var ids []int64
-	switch {
-	case a.Place.Kind == meta.InLinksBack:
-		for _, ch := range r.changes.edges[r.changes.start.edges:] {
-			if e := ch.edge; e.code == a.Place.Code && e.to == w.id && !e.ended {
-				ids = append(ids, e.from)
-			}
-		}
-	case a.Multi:
-		for _, e := range r.edgeSets[w.id].current(a.Place.Code) {
-			ids = append(ids, e.to)
-		}
-	default:
-		id, err := r.pointsTo(ctx, w, a)
-		if err != nil {
-			return nil, err
-		}
-		if id != noID {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
 }

@@ -9,48 +9,6 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// run is one stretch of commands in the making: what it has loaded, what it
-// changed in memory, and what is to be written. It is a pure function of the
-// commands and the database, so it can be dropped and done again.
-type run struct {
-	s *Session
-	e *Engine
-
-	rows             map[int64]*row
-	references       map[int64]*reference
-	missing          map[int64]bool
-	reads            map[int64]*row // read without a lock
-	edgeSets         map[int64]*edgeSet
-	named            map[nameKey]named
-	dependents       map[int64][]*row // followers by the asset they follow
-	dependentsLoaded map[int64]bool   // behind is loaded for it
-	parents          map[parentKey]int64
-	locked           map[string]bool // rows of tree_lock
-
-	parts       map[int64][]*row    // by owner; only a hint: a part may have moved on
-	partsLoaded map[int64]bool      // parts is loaded for it
-	deletions   map[int64]*deletion // of deleted assets; nil for one without
-	overLimit   bool                // the request reaches more assets than one may
-
-	nextID int64
-
-	ancestors map[int64][]ancestry
-
-	changes *changes
-}
-
-func (s *Session) newRun() *run {
-	r := &run{
-		s: s, e: s.e,
-		rows: map[int64]*row{}, references: map[int64]*reference{}, missing: map[int64]bool{}, reads: map[int64]*row{},
-		edgeSets: map[int64]*edgeSet{}, named: map[nameKey]named{},
-		dependents: map[int64][]*row{}, dependentsLoaded: map[int64]bool{}, parents: map[parentKey]int64{}, locked: map[string]bool{},
-		parts: map[int64][]*row{}, partsLoaded: map[int64]bool{}, deletions: map[int64]*deletion{}, ancestors: map[int64][]ancestry{},
-	}
-	r.changes = &changes{s: s, loaded: r, numbers: map[*meta.Type]int64{}, ranks: map[string]int64{}}
-	return r
-}
-
 // Run carries out commands in order and writes what they did. Outcomes stand
 // in the order of the commands; a failing command fails alone.
 // Errors: only what ends the whole request.
@@ -110,20 +68,20 @@ func (s *Session) halves(ctx context.Context, commands []*Command) ([]Outcome, e
 // something that memory cannot know.
 func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []Outcome, guarded bool, err error) {
 	resetHandles(commands)
-	r := s.newRun()
-	if err := r.prepare(ctx, commands); err != nil {
+	x := s.newExecutor()
+	if err := x.prefetch(ctx, commands); err != nil {
 		return nil, false, err
 	}
-	if outcomes, err = r.execute(ctx, commands); err != nil {
+	if outcomes, err = x.execute(ctx, commands); err != nil {
 		return nil, false, err
 	}
-	if guarded = r.changes.mayBeRefused(); guarded {
-		err = s.tx.Savepoint(ctx, func() error { return r.write(ctx) })
+	if guarded = x.changes.mayBeRefused(); guarded {
+		err = s.tx.Savepoint(ctx, func() error { return x.write(ctx) })
 	} else {
-		err = r.write(ctx)
+		err = x.write(ctx)
 	}
 	if err == nil {
-		r.changes.recordInSession()
+		x.changes.recordInSession()
 	}
 	for i := range outcomes {
 		if o := &outcomes[i]; o.as != nil {
@@ -162,59 +120,86 @@ func (s *Session) refusal(c *Command, err error) error {
 	return err
 }
 
-// execute checks and does every command in memory.
-func (r *run) execute(ctx context.Context, commands []*Command) ([]Outcome, error) {
-	outcomes := make([]Outcome, len(commands))
+// batchLen returns how many of the commands can be run together: up to the
+// first that needs to see in the database what one before it did.
+func (s *Session) batchLen(commands []*Command) int {
+	changed := map[*meta.Type]bool{}
+	first := batchKey(s.typeOf(commands[0]), commands[0])
 	for i, c := range commands {
-		r.changes.begin()
-		o := r.apply(ctx, c)
-		if o.Err == nil && !o.Skipped {
-			o.Err = r.propagate(ctx)
+		t := s.typeOf(c)
+		if i == MaxBatch || i > 0 && (s.runsAlone(t, c) || batchKey(t, c) != first || namesChanged(t, c, changed)) {
+			return i
 		}
-		if o.Err != nil && !isCommands(o.Err) {
-			return nil, o.Err
+		if s.runsAlone(t, c) {
+			return 1
 		}
-		if o.Err == nil {
-			r.changes.commit()
-			if c.Self != nil && c.Verb == Create {
-				c.Self.Made = true
-			}
-			if o.about != nil {
-				o.as = o.about.cur
-			}
-		} else {
-			r.changes.rollback()
-		}
-		if err := r.checkLimit(); err != nil {
-			return nil, err
-		}
-		outcomes[i], c.outcome = o, o
+		changed[t] = true
 	}
-	return outcomes, nil
+	return len(commands)
 }
 
-// isCommands reports whether an error is a command's own failure, not the
-// request's.
-func isCommands(err error) bool {
-	switch fault.KindOf(err) {
-	case fault.Invalid, fault.Denied, fault.NotFound:
-		return true
+// batchKey names the operation of a command that runs in a stretch with its like
+// only: what comes back has to see in the database how it was deleted, and all
+// others have to see there which projects are.
+func batchKey(t *meta.Type, c *Command) string {
+	if t == nil || c.Verb != Operate {
+		return ""
+	}
+	op, ok := t.Op(c.Op)
+	if !ok || !op.Effect.Back && (!t.Secured.Self || !hidesScopes(op)) {
+		return ""
+	}
+	if t.Secured.Self {
+		return op.Name + " " + t.Name
+	}
+	return op.Name
+}
+
+// runsAlone reports whether a command moves a project in the tree, or an asset in
+// its rank space: what follows has to see the order it leaves. An operation
+// that looks around has to see what stands before it.
+func (s *Session) runsAlone(t *meta.Type, c *Command) bool {
+	if t != nil && c.Verb == Operate {
+		op, ok := t.Op(c.Op)
+		return ok && (needsQueries[op.Effect.Code] || op.Effect.When != "")
+	}
+	for i := range c.Changes {
+		if c.Changes[i].Neighbour != nil || s.e.layout.ranks[c.Changes[i].Name] {
+			return true
+		}
+	}
+	if t == nil || t.Name != "Scope" {
+		return false
+	}
+	for _, ch := range c.Changes {
+		if ch.Name == "Children" || ch.Name == "Parent" && c.Verb != Create {
+			return true
+		}
 	}
 	return false
 }
 
-func (r *run) apply(ctx context.Context, c *Command) Outcome {
-	if c.Within != nil && c.Within.outcome.Skipped {
-		return Outcome{Skipped: true}
+// namesChanged reports whether a value is a name that one of the assets changed
+// so far could have.
+func namesChanged(t *meta.Type, c *Command, changed map[*meta.Type]bool) bool {
+	if t == nil {
+		return false
 	}
-	if c.Within != nil && c.Within.outcome.Err != nil {
-		return Outcome{Err: badToken(c.Context)}
+	for i := range c.Changes {
+		a, ok := t.Attr(c.Changes[i].Name)
+		if !ok || a.Kind != meta.Relation {
+			continue
+		}
+		found := false
+		c.Changes[i].each(func(v Value) { found = found || isName(v) })
+		if !found {
+			continue
+		}
+		for other := range changed {
+			if other == nil || a.Reaches(other) {
+				return true
+			}
+		}
 	}
-	switch c.Verb {
-	case Create:
-		return r.create(ctx, c)
-	case Update:
-		return r.update(ctx, c)
-	}
-	return r.operate(ctx, c)
+	return false
 }

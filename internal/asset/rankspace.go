@@ -6,14 +6,14 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/meta"
 )
 
 // rankSpace is the rank space of an asset as a command sees it that holds the
 // space's lock. Others may be adding new assets meanwhile, with ranks of the
 // sequence, which are not handed out here.
 type rankSpace struct {
-	run        *run
+	loaded     *loaded
+	changes    *changes
 	w          *row
 	slot       int
 	name       string // of the column
@@ -23,15 +23,15 @@ type rankSpace struct {
 	appendable bool  // the sequence has room to spare for assets that are ranked last
 }
 
-func (r *run) rankSpaceOf(ctx context.Context, w *row, slot int) (*rankSpace, error) {
-	s := &rankSpace{run: r, w: w, slot: slot, name: r.e.layout.slots[slot].Name}
-	types := r.e.layout.ranked[rankSequence(w.typ)]
+func newRankSpace(ctx context.Context, c *changes, w *row, slot int) (*rankSpace, error) {
+	s := &rankSpace{loaded: c.loaded, changes: c, w: w, slot: slot, name: c.s.e.layout.slots[slot].Name}
+	types := c.s.e.layout.ranked[rankSequence(w.typ)]
 	in, args := db.InArgs(types)
 	s.where, s.args = ` FROM asset WHERE id <> ? AND type IN `+in, append([]any{w.id}, args...)
 	var value int64
-	err := r.s.tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = ?`, rankSequence(w.typ)).Scan(&value)
+	err := c.s.tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = ?`, rankSequence(w.typ)).Scan(&value)
 	if fault.KindOf(err) == fault.NotFound {
-		value, err = firstRankValue(ctx, r.s.tx, types)
+		value, err = firstRankValue(ctx, c.s.tx, types)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sequence of ranks: %w", err)
@@ -39,42 +39,6 @@ func (r *run) rankSpaceOf(ctx context.Context, w *row, slot int) (*rankSpace, er
 	top := rankAt(value)
 	s.appendable, s.limit = top < rankHalf, min(ceiling(top), MaxRank+1)
 	return s, nil
-}
-
-// placeRank ranks an asset just before or after a rank, whether another asset has
-// it or not. An asset that stands there already stays as it is.
-func (r *run) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, after bool) error {
-	s, err := r.rankSpaceOf(ctx, w, a.Place.Slot)
-	if err != nil {
-		return err
-	}
-	lower, upper, err := s.neighbourRanks(ctx, at, after)
-	if err != nil {
-		return err
-	}
-	if own, ok := w.cur.slots[s.slot].(int64); ok && lower < own && (own < upper || upper == 0) {
-		return nil
-	}
-	last := upper == 0
-	if last {
-		if s.appendable {
-			w.setSlot(s.slot, r.changes.nextRank(w.typ))
-			return nil
-		}
-		upper = min(ceiling(lower), MaxRank+1)
-	}
-	if rank, ok := between(lower, upper); ok {
-		w.setSlot(s.slot, rank)
-		return nil
-	}
-	if done, err := s.rebalance(ctx, lower, upper); done || err != nil {
-		return err
-	}
-	if !last {
-		return invalid(a)
-	}
-	w.setSlot(s.slot, r.changes.nextRank(w.typ))
-	return nil
 }
 
 // neighbourRanks returns the ranks of the assets between which one comes to stand just
@@ -94,7 +58,7 @@ func (s *rankSpace) neighbourRanks(ctx context.Context, at int64, after bool) (l
 
 // nearest returns a rank of the space, 0 when there is none.
 func (s *rankSpace) nearest(ctx context.Context, rest string, bounds ...any) (rank int64, err error) {
-	err = s.run.s.tx.QueryRow(ctx, `SELECT `+s.name+s.where+` AND `+s.name+rest, append(s.args[:len(s.args):len(s.args)], bounds...)...).Scan(&rank)
+	err = s.loaded.s.tx.QueryRow(ctx, `SELECT `+s.name+s.where+` AND `+s.name+rest, append(s.args[:len(s.args):len(s.args)], bounds...)...).Scan(&rank)
 	if fault.KindOf(err) == fault.NotFound {
 		return 0, nil
 	}
@@ -146,14 +110,13 @@ func (s *rankSpace) rebalance(ctx context.Context, lower, upper int64) (bool, er
 // shift ranks the asset in the middle of the stretch from start to start+hot,
 // and its neighbours behind that.
 func (s *rankSpace) shift(ctx context.Context, ids []int64, start, hot, step int64) error {
-	r := s.run
-	if err := r.loadRows(ctx, append([]int64(nil), ids...)); err != nil {
+	if err := s.loaded.loadRows(ctx, append([]int64(nil), ids...)); err != nil {
 		return err
 	}
 	s.w.setSlot(s.slot, offSequence(start+hot/2))
 	for i, id := range ids {
-		if m := r.rows[id]; m != nil {
-			r.changes.touch(m)
+		if m := s.loaded.rows[id]; m != nil {
+			s.changes.touch(m)
 			m.setSlot(s.slot, offSequence(start+hot+step*int64(i)))
 		}
 	}
@@ -167,7 +130,7 @@ func (s *rankSpace) neighbours(ctx context.Context, from int64, n int, up bool) 
 	if !up {
 		where, order = ` <= ?`, ` DESC`
 	}
-	rows, err := s.run.s.tx.Query(ctx, fmt.Sprintf(`SELECT id, %s%s AND %s%s AND %s < ? ORDER BY %s%s, id LIMIT %d`,
+	rows, err := s.loaded.s.tx.Query(ctx, fmt.Sprintf(`SELECT id, %s%s AND %s%s AND %s < ? ORDER BY %s%s, id LIMIT %d`,
 		s.name, s.where, s.name, where, s.name, s.name, order, n+1), append(s.args[:len(s.args):len(s.args)], from, s.limit)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("ranks: %w", err)

@@ -6,12 +6,53 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 )
+
+// block hands out ids from a stretch taken from a sequence, per process.
+type block struct {
+	sequence string
+	size     int64
+	mu       sync.Mutex
+	next     int64
+	end      int64 // exclusive
+}
+
+// allocate returns the first of n consecutive ids.
+func (b *block) allocate(ctx context.Context, d *db.DB, n int64) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.end-b.next < n {
+		size := max(b.size, n)
+		err := d.Small(ctx, func(tx *db.Tx) error {
+			first, err := advanceSequence(ctx, tx, b.sequence, size)
+			b.next, b.end = first, first+size
+			return err
+		})
+		if err != nil {
+			b.next, b.end = 0, 0
+			return 0, fmt.Errorf("take %s: %w", b.sequence, err)
+		}
+	}
+	first := b.next
+	b.next += n
+	return first, nil
+}
+
+// advanceSequence moves a sequence by n and returns the first value passed.
+func advanceSequence(ctx context.Context, tx *db.Tx, name string, n int64) (int64, error) {
+	if _, err := tx.Exec(ctx, `UPDATE sequence SET value = value + ? WHERE name = ?`, n, name); err != nil {
+		return 0, err
+	}
+	var value int64
+	err := tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = ?`, name).Scan(&value)
+	return value - n + 1, err
+}
 
 // demand is what one run takes from the sequences once its assets are locked:
 // exactly as many moments, Numbers and ranks as it uses.
@@ -240,4 +281,13 @@ func handOut(ctx context.Context, tx *db.Tx, batch []*waiter, in string, args []
 		}
 	}
 	return nil
+}
+
+// numberText spells a Number: the prefix and at least five digits.
+func numberText(prefix string, n int64) string {
+	b := append(make([]byte, 0, len(prefix)+8), prefix...)
+	for limit := int64(10000); limit > n && limit > 1; limit /= 10 {
+		b = append(b, '0')
+	}
+	return string(strconv.AppendInt(b, n, 10))
 }

@@ -9,25 +9,25 @@ import (
 )
 
 // setValues adds and removes values of a multi-value scalar.
-func (r *run) setValues(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
-	h, err := r.edgesFrom(ctx, w.typ, w.id, edgeCode(a))
+func (set *setter) setValues(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
+	h, err := set.loaded.edgesFrom(ctx, w.typ, w.id, edgeCode(a))
 	if err != nil || ch.isNothing() {
 		return err
 	}
 	if ch.Find != nil {
-		return r.replaceValue(w, h, a, ch)
+		return set.replaceValue(w, h, a, ch)
 	}
 	for _, v := range ch.Remove {
 		if v.isEmpty() {
 			return invalid(a)
 		}
 		if old := h.value(edgeCode(a), v.Text); old != nil {
-			r.changes.endEdge(old, w)
+			set.changes.endEdge(old, w)
 		}
 	}
 	for _, list := range [...][]Value{ch.Set, ch.Add} {
 		for _, v := range list {
-			if err := r.addValueOnce(w, h, a, v); err != nil {
+			if err := set.addValueOnce(w, h, a, v); err != nil {
 				return err
 			}
 		}
@@ -36,7 +36,7 @@ func (r *run) setValues(ctx context.Context, w *row, a *meta.Attr, ch *Change) e
 }
 
 // addValueOnce adds one value of a multi-value scalar, unless it is there.
-func (r *run) addValueOnce(w *row, h *edgeSet, a *meta.Attr, v Value) error {
+func (set *setter) addValueOnce(w *row, h *edgeSet, a *meta.Attr, v Value) error {
 	if v.isEmpty() {
 		return invalid(a)
 	}
@@ -44,7 +44,7 @@ func (r *run) addValueOnce(w *row, h *edgeSet, a *meta.Attr, v Value) error {
 		return err
 	}
 	if h.value(edgeCode(a), v.Text) == nil {
-		r.changes.addEdge(h, edge{code: edgeCode(a), from: w.id, text: v.Text}, w)
+		set.changes.addEdge(h, edge{code: edgeCode(a), from: w.id, text: v.Text}, w)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func checkMember(a *meta.Attr, v Value) error {
 
 // replaceValue puts one value in the place of another, where that one is; an empty
 // one in its place takes it away.
-func (r *run) replaceValue(w *row, h *edgeSet, a *meta.Attr, ch *Change) error {
+func (set *setter) replaceValue(w *row, h *edgeSet, a *meta.Attr, ch *Change) error {
 	if ch.Find.isEmpty() {
 		return nil
 	}
@@ -72,9 +72,9 @@ func (r *run) replaceValue(w *row, h *edgeSet, a *meta.Attr, ch *Change) error {
 	if old == nil {
 		return nil
 	}
-	r.changes.endEdge(old, w)
+	set.changes.endEdge(old, w)
 	if ch.Replace.isEmpty() {
 		return nil
 	}
-	return r.addValueOnce(w, h, a, ch.Replace)
+	return set.addValueOnce(w, h, a, ch.Replace)
 }

@@ -1,0 +1,291 @@
+package asset
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// Outcome is what became of one command.
+type Outcome struct {
+	OID     oid.OID // the asset created, updated or operated on
+	Result  oid.OID // the asset the command answers with, with its moment: the new one of a Copy, else that of OID
+	Skipped bool    // the target is deleted, so the command matched nothing
+	Err     error   // why the command failed, a fault; nil otherwise
+
+	about *row   // what Result is made from
+	as    *state // about, as the command left it
+}
+
+// executor drives a batch of commands: it checks and carries out each in memory,
+// then writes what all of them changed. It depends on nothing but the commands
+// and the database, so a batch that is refused can be run again.
+type executor struct {
+	s          *Session
+	loaded     *loaded
+	changes    *changes
+	rules      *rules
+	resolver   *resolver
+	set        *setter
+	operations *operations
+	nextID     int64 // of the ids reserved for creates
+}
+
+func (s *Session) newExecutor() *executor {
+	l := newLoaded(s)
+	c := &changes{s: s, loaded: l, numbers: map[*meta.Type]int64{}, ranks: map[string]int64{}}
+	r := &rules{s: s, loaded: l, changes: c}
+	x := &executor{s: s, loaded: l, changes: c, rules: r}
+	x.resolver = &resolver{s: s, loaded: l, rules: r, named: map[nameKey]named{}}
+	m := &members{s: s, loaded: l, changes: c, rules: r}
+	x.set = &setter{s: s, loaded: l, changes: c, rules: r, resolver: x.resolver, members: m, ranker: &ranker{s: s, loaded: l, changes: c, resolver: x.resolver}}
+	x.operations = &operations{s: s, loaded: l, changes: c, rules: r, resolver: x.resolver, set: x.set, copier: &copier{s: s, loaded: l, changes: c, set: x.set}}
+	return x
+}
+
+// execute checks and does every command in memory.
+func (x *executor) execute(ctx context.Context, commands []*Command) ([]Outcome, error) {
+	outcomes := make([]Outcome, len(commands))
+	for i, c := range commands {
+		x.changes.begin()
+		o := x.apply(ctx, c)
+		if o.Err == nil && !o.Skipped {
+			o.Err = x.propagate(ctx)
+		}
+		if o.Err != nil && !isCommands(o.Err) {
+			return nil, o.Err
+		}
+		if o.Err == nil {
+			x.changes.commit()
+			if c.Self != nil && c.Verb == Create {
+				c.Self.Made = true
+			}
+			if o.about != nil {
+				o.as = o.about.cur
+			}
+		} else {
+			x.changes.rollback()
+		}
+		if err := x.rules.checkLimit(); err != nil {
+			return nil, err
+		}
+		outcomes[i], c.outcome = o, o
+	}
+	return outcomes, nil
+}
+
+func (x *executor) apply(ctx context.Context, c *Command) Outcome {
+	if c.Within != nil && c.Within.outcome.Skipped {
+		return Outcome{Skipped: true}
+	}
+	if c.Within != nil && c.Within.outcome.Err != nil {
+		return Outcome{Err: badToken(c.Context)}
+	}
+	switch c.Verb {
+	case Create:
+		return x.create(ctx, c)
+	case Update:
+		return x.update(ctx, c)
+	}
+	return x.operate(ctx, c)
+}
+
+// create makes one asset.
+func (x *executor) create(ctx context.Context, c *Command) Outcome {
+	t, tr := c.Type, x.s.e.layout.types[c.Type]
+	if tr == nil {
+		return Outcome{Err: AbstractType(t.Name)}
+	}
+	w := x.changes.newRow(t, x.nextID)
+	x.nextID++
+	c.Self.Type, c.Self.ID = t, w.id
+	out := Outcome{OID: w.oid(), about: w}
+	from, err := x.resolver.resolveContext(ctx, c)
+	if err == nil {
+		err = x.set.applyChanges(ctx, w, c.Changes)
+	}
+	if err == nil && from.typ != nil {
+		err = x.set.fillFromContext(ctx, w, c, from)
+	}
+	if err == nil {
+		err = x.set.setDefaults(ctx, w, c)
+	}
+	if err == nil {
+		err = x.set.deriveValues(ctx, w)
+	}
+	if err == nil {
+		err = x.rules.checkImported(ctx, w)
+	}
+	if err == nil {
+		err = x.rules.checkRequired(w, tr)
+	}
+	if err == nil && t.Secured.Self {
+		err = x.set.members.addScope(ctx, w)
+	}
+	out.Err = err
+	return out
+}
+
+// update changes one asset.
+func (x *executor) update(ctx context.Context, c *Command) Outcome {
+	w, out := x.lockTarget(ctx, c)
+	if w == nil {
+		return out
+	}
+	x.changes.touch(w)
+	if out.Err = x.set.applyChanges(ctx, w, c.Changes); out.Err == nil {
+		out.Err = x.set.deriveValues(ctx, w)
+	}
+	return out
+}
+
+// operate runs an operation on one asset.
+func (x *executor) operate(ctx context.Context, c *Command) Outcome {
+	w, out := x.lockTarget(ctx, c)
+	if w == nil {
+		return out
+	}
+	made, err := x.operations.run(ctx, w, c)
+	if made != nil {
+		out.about = made
+	}
+	out.Err = err
+	return out
+}
+
+// lockTarget locks the asset of an update or operation. No row comes back when
+// there is nothing to do: it does not exist, or was deleted earlier in the
+// request under the alias that the command names.
+func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
+	t, ok, err := x.resolver.resolveRef(ctx, c.Target)
+	if err == nil && !ok {
+		err = badToken(c.Target)
+	}
+	if err != nil {
+		return nil, Outcome{Err: err}
+	}
+	out := Outcome{OID: oid.OID{Type: t.typ.Name, ID: t.typ.Shown(t.id)}}
+	if t.isDeleted() && c.Target.Handle != nil {
+		out.Skipped = true
+		return nil, out
+	}
+	if t.isDeleted() && c.Verb == Update && !c.TargetDeleted {
+		out.Err = badToken(c.Target) // an earlier command of the request deleted it
+		return nil, out
+	}
+	w, ok, err := x.loaded.lock(ctx, t.id)
+	if err == nil && !ok {
+		err = badToken(c.Target)
+	}
+	if err == nil && c.IfMoment != 0 && w.cur.moment != c.IfMoment {
+		err = stale(out.OID)
+	}
+	out.Err, out.about = err, w
+	if err != nil {
+		return nil, out
+	}
+	return w, out
+}
+
+// propagate lets followers follow: what a touched asset's followers copy from it
+// is copied again, and so on for what follows them.
+func (x *executor) propagate(ctx context.Context) error {
+	for i := 0; i < len(x.changes.touched); i++ { // grows
+		w := x.changes.touched[i]
+		if !w.creating() {
+			if !x.sourceChanged(w) {
+				continue
+			}
+			if err := x.loaded.loadDependents(ctx, []int64{w.id}); err != nil {
+				return err
+			}
+		}
+		for _, f := range x.loaded.dependents[w.id] {
+			if x.loaded.rows[f.id] != f { // its own command failed
+				continue
+			}
+			if err := x.updateDependent(ctx, w, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sourceChanged reports whether something others copy has changed on w.
+func (x *executor) sourceChanged(w *row) bool {
+	for _, slot := range x.s.e.layout.copiedSlots {
+		if w.cur.slots[slot] != w.before.slots[slot] {
+			return true
+		}
+	}
+	return false
+}
+
+// updateDependent copies to f what it follows on w, if it still does.
+func (x *executor) updateDependent(ctx context.Context, w, f *row) error {
+	for _, s := range x.s.e.layout.types[f.typ].sources {
+		at, err := x.loaded.pointsTo(ctx, f, s.relation)
+		if err != nil {
+			return err
+		}
+		if at != w.id {
+			continue
+		}
+		for _, slot := range s.slots {
+			if f.cur.slots[slot] != w.cur.slots[slot] {
+				x.changes.touch(f)
+				f.setSlot(slot, w.cur.slots[slot])
+			}
+		}
+	}
+	return nil
+}
+
+// write takes the moments, Numbers and ranks of the run and writes what it did.
+func (x *executor) write(ctx context.Context) error {
+	c := x.changes
+	if c.moments == 0 {
+		return nil
+	}
+	got, err := x.allocate(ctx)
+	if err != nil {
+		return err
+	}
+	w := &writer{s: x.s, tx: x.s.tx, layout: x.s.e.layout, changes: c, got: got, at: got.at, audit: x.s.audit, who: x.s.who.Member}
+	w.stampVersions()
+	steps := []func(context.Context) error{
+		w.credentials, w.inserts, w.updates, w.closings, w.versions, w.edges, w.scopes, w.hidden, w.roles,
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	if x.s.first == 0 {
+		x.s.first = got.moment
+	}
+	x.s.last = got.moment + c.moments - 1
+	return nil
+}
+
+// allocate takes what the run needs. Errors: fault.Invalid where a rank space
+// has no ranks left.
+func (x *executor) allocate(ctx context.Context) (allocation, error) {
+	n := demand{moments: x.changes.moments, others: make(map[string]int64, len(x.changes.numbers)+len(x.changes.ranks))}
+	for t, count := range x.changes.numbers {
+		n.others[numberSequence(t)] = count
+	}
+	for sequence, count := range x.changes.ranks {
+		n.others[sequence] = count * rankStep
+	}
+	got, err := x.s.e.allocator.allocate(ctx, x.s.tx, n)
+	for sequence, count := range x.changes.ranks {
+		if err == nil && rankAt(got.first[sequence]-1+count*rankStep) > MaxRank {
+			err = fault.Invalidf(fault.NoPlace, "the ranks are used up, %s", sequence)
+		}
+	}
+	return got, err
+}

@@ -1,0 +1,65 @@
+package asset
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// Known is what Lookup tells of an asset.
+type Known struct {
+	OID     oid.OID // of its concrete type
+	Deleted bool    // it is, or a project that it lies in
+}
+
+// Lookup finds which of the assets named exist and are visible to who; others
+// are absent from the answer.
+func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all []oid.OID) (map[oid.OID]Known, error) {
+	wanted := make(map[int64][]oid.OID, len(all))
+	ids := make([]int64, 0, len(all))
+	for _, o := range all {
+		if t, ok := e.model.Type(o.Type); ok && !t.Virtual {
+			id := t.Stored(o.ID)
+			wanted[id] = append(wanted[id], o)
+			ids = append(ids, id)
+		}
+	}
+	found := make(map[oid.OID]Known, len(all))
+	for len(ids) > 0 {
+		n := min(len(ids), db.MaxIn)
+		in, args := db.InArgs(ids[:n])
+		ids = ids[n:]
+		rows, err := q.Query(ctx, `SELECT id, type, state, scope_id, `+isHidden(who)+` FROM asset WHERE id IN `+in, args...)
+		if err != nil {
+			return nil, fmt.Errorf("look up assets: %w", err)
+		}
+		err = each(rows, func() error { return e.scanKnown(rows, who, wanted, found) })
+		if err != nil {
+			return nil, fmt.Errorf("look up assets: %w", err)
+		}
+	}
+	return found, nil
+}
+
+func (e *Engine) scanKnown(rows *db.Rows, who auth.Actor, wanted map[int64][]oid.OID, found map[oid.OID]Known) error {
+	var id int64
+	var code, state int
+	var scope *int64
+	var hidden bool
+	if err := rows.Scan(&id, &code, &state, &scope, &hidden); err != nil {
+		return err
+	}
+	t, ok := e.model.TypeByCode(code)
+	if !ok || !sees(who, scope) {
+		return nil
+	}
+	for _, o := range wanted[id] {
+		if as, _ := e.model.Type(o.Type); t.IsA(as) {
+			found[o] = Known{OID: oid.OID{Type: t.Name, ID: t.Shown(id)}, Deleted: state == stateDeleted || hidden}
+		}
+	}
+	return nil
+}

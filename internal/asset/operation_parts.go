@@ -1,0 +1,78 @@
+package asset
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// operateOnParts runs an operation on what belongs to an asset, each as a change of its
+// own, where its state fits; Undelete where it was deleted with the asset.
+func (o *operations) operateOnParts(ctx context.Context, w *row, op *meta.Op) error {
+	rules := o.s.e.layout.partRules(w.typ, op.Name)
+	if len(rules) == 0 {
+		return nil
+	}
+	if err := o.loaded.loadParts(ctx, []int64{w.id}, false); err != nil {
+		return err
+	}
+	if op.Effect.Back {
+		if err := o.loaded.loadDeletions(ctx, o.loaded.deletedParts([]int64{w.id})); err != nil {
+			return err
+		}
+	}
+	var further []*row // parts that have parts
+	for _, rule := range rules {
+		for _, f := range o.loaded.parts[w.id] {
+			if f.typ != rule.part || o.loaded.rows[f.id] != f {
+				continue
+			}
+			at, err := o.loaded.pointsTo(ctx, f, rule.relation)
+			if err != nil {
+				return err
+			}
+			if at != w.id || !o.rules.appliesToPart(w, f, op) {
+				continue
+			}
+			if err := o.operateOnPart(ctx, f, op); err != nil {
+				return err
+			}
+			if len(o.s.e.layout.partRules(f.typ, op.Name)) > 0 {
+				further = append(further, f)
+			}
+		}
+	}
+	return o.operateOnPartsOf(ctx, further, op)
+}
+
+// operateOnPartsOf runs an operation on what belongs to assets that it has reached.
+func (o *operations) operateOnPartsOf(ctx context.Context, owners []*row, op *meta.Op) error {
+	ids := make([]int64, len(owners))
+	for i, f := range owners {
+		ids[i] = f.id
+	}
+	if err := o.loaded.loadParts(ctx, ids, false); err != nil {
+		return err
+	}
+	for _, f := range owners {
+		if err := o.operateOnParts(ctx, f, op); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// operateOnPart does to a part what an operation does to its owner.
+func (o *operations) operateOnPart(ctx context.Context, f *row, op *meta.Op) error {
+	o.changes.touch(f)
+	o.changes.parts++
+	if op.Effect.Back {
+		if err := o.restore(ctx, f); err != nil {
+			return err
+		}
+	} else {
+		f.setState(op.Effect.To)
+	}
+	f.cur.partOp = op.Name
+	return nil
+}

@@ -1,0 +1,172 @@
+package asset
+
+import (
+	"context"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// rules decides what may be: who sees what, which values are required, which
+// trees are free of cycles, which operations may run. It reads what is loaded and
+// what is changed, and changes nothing.
+type rules struct {
+	s       *Session
+	loaded  *loaded
+	changes *changes
+}
+
+// visible reports whether the caller may read an asset.
+func (r *rules) visible(t target) bool {
+	if scope, ok := t.slot(r.s.e.layout, r.s.e.layout.scope).(int64); ok {
+		return r.seesScope(&scope)
+	}
+	return true
+}
+
+// seesScope reports whether the caller may read what lies in a project: also in
+// one that the request itself has made, which what is known of the caller's
+// rights does not tell yet.
+func (r *rules) seesScope(scope *int64) bool {
+	if sees(r.s.who, scope) || r.s.createdScopes[*scope] {
+		return true
+	}
+	w := r.loaded.rows[*scope]
+	return w != nil && w.isNew
+}
+
+func (r *rules) checkRequired(w *row, tr *typeRules) error {
+	for _, a := range tr.required {
+		if r.isEmpty(w, a) {
+			return required(a)
+		}
+	}
+	return nil
+}
+
+// isEmpty reports whether a stored attribute has no value; an empty text is
+// none.
+func (r *rules) isEmpty(w *row, a *meta.Attr) bool {
+	switch a.Place.Kind {
+	case meta.InLinks:
+		h := r.loaded.edgeSets[w.id]
+		return h == nil || h.one(a.Place.Code) == nil
+	case meta.InValues:
+		return false
+	}
+	v := w.get(a)
+	return v == nil || v == ""
+}
+
+// checkKept refuses another value of what a well-known asset must keep.
+func (r *rules) checkKept(w *row, a *meta.Attr, was any) error {
+	if !w.typ.Keeps(w.id) || w.get(a) == was || !slices.Contains(w.typ.Keep.Attributes, a.Name) {
+		return nil
+	}
+	return readOnly(a)
+}
+
+// checkTree refuses a value of an upward relation that would close a circle,
+// and one that the concrete type does not take.
+func (r *rules) checkTree(ctx context.Context, w *row, a *meta.Attr, t *target) error {
+	if !a.Takes(t.typ) {
+		return invalid(a)
+	}
+	if a.Place.Kind != meta.InColumn || upTree(w.typ, a.Name) == "" {
+		return nil
+	}
+	if w.creating() && !r.hasOtherChanges(w) {
+		return nil
+	}
+	for id := t.id; id != noID; {
+		if id == w.id {
+			return invalid(a)
+		}
+		up, err := r.loaded.parentOf(ctx, id, a.Place.Slot)
+		if err != nil {
+			return err
+		}
+		id = up
+	}
+	return nil
+}
+
+// hasOtherChanges reports whether the current command has put other assets below a
+// row it is making.
+func (r *rules) hasOtherChanges(w *row) bool {
+	return slices.ContainsFunc(r.changes.touched, func(o *row) bool { return o != w })
+}
+
+// checkPeriod refuses an end before the beginning where the command sets one of
+// the two: what is out of order already may be changed in everything else.
+func checkPeriod(w *row, tr *typeRules) error {
+	if tr.begin == nil || tr.end == nil {
+		return nil
+	}
+	begin, hasBegin := w.get(tr.begin).(int64)
+	end, hasEnd := w.get(tr.end).(int64)
+	if !hasBegin || !hasEnd || end >= begin {
+		return nil
+	}
+	for _, a := range [...]*meta.Attr{tr.begin, tr.end} {
+		if w.creating() || w.cur.slots[a.Place.Slot] != w.before.slots[a.Place.Slot] {
+			return invalid(tr.end)
+		}
+	}
+	return nil
+}
+
+// importable are the attributes that an import may give, all of them read-only
+// otherwise.
+var importable = map[string]bool{
+	"CreateDate": true, "CreateDateUTC": true, "CreatedBy": true,
+	"ChangeDate": true, "ChangeDateUTC": true, "ChangedBy": true,
+}
+
+// canImport reports whether a may be given for an asset: by an import that makes it.
+func (r *rules) canImport(w *row, a *meta.Attr) bool {
+	return r.s.req.Import && w.creating() && a.Place.Kind == meta.System && importable[a.Name]
+}
+
+// checkImported refuses an asset changed before it was made.
+func (r *rules) checkImported(ctx context.Context, w *row) error {
+	if w.imported.changedAt == nil {
+		return nil
+	}
+	made, err := r.s.clock(ctx)
+	if w.imported.createdAt != nil {
+		made = *w.imported.createdAt
+	}
+	if err == nil && *w.imported.changedAt < made {
+		err = invalid(w.imported.last)
+	}
+	return err
+}
+
+// hasRole reports whether a member has the very role in a project already: by
+// what the run did, else by what is stored.
+func (r *rules) hasRole(ctx context.Context, want role) (bool, error) {
+	for _, done := range slices.Backward(r.changes.roles) {
+		if done.scope == want.scope && done.member == want.member {
+			return done.gives(want), nil
+		}
+	}
+	var now role
+	err := r.s.tx.QueryRow(ctx, `SELECT role_id, is_owner FROM scope_member WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
+		want.scope, want.member, forever).Scan(&now.role, &now.owner)
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil
+	}
+	return now.gives(want), err
+}
+
+// checkLimit reports whether the request has changed more assets than one may,
+// those its operations reached included.
+func (r *rules) checkLimit() error {
+	most, aside := r.s.e.MaxAssets, r.s.partsChanged+r.changes.parts
+	if r.loaded.overLimit || most > 0 && aside > 0 && r.s.named+aside > most {
+		return TooManyAssets(most)
+	}
+	return nil
+}

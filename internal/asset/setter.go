@@ -1,0 +1,197 @@
+package asset
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// setter changes attributes of assets, with all that follows from a change.
+type setter struct {
+	s        *Session
+	loaded   *loaded
+	changes  *changes
+	rules    *rules
+	resolver *resolver
+	members  *members
+	ranker   *ranker
+}
+
+// setRef points a to-one relation of a row to t, or to nothing.
+func (set *setter) setRef(ctx context.Context, w *row, a *meta.Attr, t *target) error {
+	if t == nil {
+		if a.Required && !w.creating() {
+			return required(a)
+		}
+	} else if err := set.rules.checkTree(ctx, w, a, t); err != nil {
+		return err
+	}
+	if a.Place.Kind == meta.InColumn {
+		var boxed any
+		if t != nil {
+			boxed = t.boxed
+		}
+		if w.cur.slots[a.Place.Slot] != boxed {
+			w.setSlot(a.Place.Slot, boxed)
+			if err := set.refChanged(ctx, w, a, t); err != nil {
+				return err
+			}
+		}
+	} else if err := set.setLink(ctx, w, a, t); err != nil {
+		return err
+	}
+	if t != nil {
+		set.loaded.notePart(w, a, t.id)
+	}
+	return nil
+}
+
+// setLink keeps a to-one relation that lies in asset_link.
+func (set *setter) setLink(ctx context.Context, w *row, a *meta.Attr, t *target) error {
+	h, err := set.loaded.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
+	if err != nil {
+		return err
+	}
+	old := h.one(a.Place.Code)
+	if t == nil && old == nil || t != nil && old != nil && old.to == t.id {
+		return nil
+	}
+	if old != nil {
+		set.changes.endEdge(old, w)
+	}
+	if t != nil {
+		set.changes.addEdge(h, edge{code: a.Place.Code, from: w.id, to: t.id}, w)
+	}
+	return set.refChanged(ctx, w, a, t)
+}
+
+// refChanged keeps what hangs on a relation that has changed: values copied over
+// it, and the project tree.
+func (set *setter) refChanged(ctx context.Context, w *row, a *meta.Attr, t *target) error {
+	if s, ok := set.s.e.layout.types[w.typ].sourceOf(a.Name); ok {
+		if err := set.copySlots(ctx, w, s, t); err != nil {
+			return err
+		}
+	}
+	if w.typ.Secured.Self && a.Name == "Parent" && !w.isNew {
+		set.changes.movedScopes = append(set.changes.movedScopes, w)
+	}
+	return nil
+}
+
+// copySlots gives a row the values that it copies from the asset a relation
+// names.
+func (set *setter) copySlots(ctx context.Context, w *row, s source, t *target) error {
+	if t == nil {
+		for _, slot := range s.slots {
+			w.setSlot(slot, nil)
+		}
+		return nil
+	}
+	if t.reference != nil && !t.reference.locked {
+		if err := set.loaded.loadReferences(ctx, []int64{t.id}, set.s.e.db.Dialect.ForShare); err != nil {
+			return err
+		}
+		t.reference = set.loaded.references[t.id]
+	}
+	for _, slot := range s.slots {
+		w.setSlot(slot, t.slot(set.s.e.layout, slot))
+	}
+	set.loaded.dependents[t.id] = append(set.loaded.dependents[t.id], w)
+	return nil
+}
+
+// isMember reports whether t is a member of a to-many relation of w.
+func (set *setter) isMember(ctx context.Context, w *row, a *meta.Attr, t target) (bool, error) {
+	switch a.Place.Kind {
+	case meta.InLinks:
+		h, err := set.loaded.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
+		return err == nil && h.find(a.Place.Code, t.id) != nil, err
+	case meta.InLinksBack:
+		h, err := set.loaded.edgesFrom(ctx, t.typ, t.id, a.Place.Code)
+		return err == nil && h.find(a.Place.Code, w.id) != nil, err
+	}
+	m, ok, err := set.loaded.lock(ctx, t.id)
+	if err != nil || !ok {
+		return false, err
+	}
+	back, ok := m.typ.Attr(a.Back.Name)
+	return ok && m.cur.slots[back.Place.Slot] == any(w.id), nil
+}
+
+// addMember makes t a member of a to-many relation of w.
+func (set *setter) addMember(ctx context.Context, w *row, a *meta.Attr, t target) error {
+	if storedAtOtherEnd(a) {
+		m, back, err := set.otherSide(ctx, a, t)
+		if err != nil {
+			return err
+		}
+		set.changes.touch(m)
+		return set.setRef(ctx, m, back, &target{id: w.id, boxed: w.id, typ: w.typ, code: w.cur.code, row: w})
+	}
+	relation := a.Place.Code
+	from, to, typ := w.id, t.id, w.typ
+	if a.Place.Kind == meta.InLinksBack {
+		from, to, typ = t.id, w.id, t.typ
+	}
+	h, err := set.loaded.edgesFrom(ctx, typ, from, relation)
+	if err != nil || h.find(relation, to) != nil {
+		return err
+	}
+	set.changes.addEdge(h, edge{code: relation, from: from, to: to}, w)
+	return set.members.memberAdded(ctx, w, relation, from, to)
+}
+
+// removeMember ends t's membership in a to-many relation of w, if it is a member.
+func (set *setter) removeMember(ctx context.Context, w *row, a *meta.Attr, t target) error {
+	is, err := set.isMember(ctx, w, a, t)
+	if err != nil || !is {
+		return err
+	}
+	if storedAtOtherEnd(a) {
+		m, back, err := set.otherSide(ctx, a, t)
+		if err != nil {
+			return err
+		}
+		set.changes.touch(m)
+		return set.setRef(ctx, m, back, nil)
+	}
+	relation := a.Place.Code
+	from, to := w.id, t.id
+	if a.Place.Kind == meta.InLinksBack {
+		from, to = t.id, w.id
+	}
+	set.changes.endEdge(set.loaded.edgeSets[from].find(relation, to), w)
+	set.members.memberRemoved(w, relation, from, to)
+	return nil
+}
+
+// otherSide returns the asset that keeps a relation, and its attribute.
+func (set *setter) otherSide(ctx context.Context, a *meta.Attr, t target) (*row, *meta.Attr, error) {
+	m, ok, err := set.loaded.lock(ctx, t.id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !ok {
+		return nil, nil, invalid(a)
+	}
+	back, ok := m.typ.Attr(a.Back.Name)
+	if !ok || back.ReadOnly {
+		return nil, nil, readOnly(a)
+	}
+	return m, back, nil
+}
+
+// setRefToRow points a to-one relation to a row of this run.
+func (set *setter) setRefToRow(ctx context.Context, w *row, a *meta.Attr, to *row) error {
+	return set.setRef(ctx, w, a, &target{id: to.id, boxed: to.id, typ: to.typ, code: to.cur.code, row: to})
+}
+
+// creator is the member that new assets name as their author: who sent the
+// request, or whom an import says to have made the asset.
+func (set *setter) creator(w *row) int64 {
+	if w.imported.createdBy != nil {
+		return *w.imported.createdBy
+	}
+	return set.s.who.Member
+}
