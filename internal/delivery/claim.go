@@ -37,7 +37,7 @@ func (s *Sender) Sweep(ctx context.Context) error {
 // dueSubscriptions lists the subscriptions with something due that may be sent
 // or must be dropped.
 func (s *Sender) dueSubscriptions(ctx context.Context) ([]string, error) {
-	now, err := clock(ctx, s.db, s.db.Dialect)
+	now, err := s.Now(ctx, s.db)
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (r *recorder) store(ctx context.Context, all []*result) (rests map[string]t
 	ctx, cancel := context.WithTimeout(ctx, lease.Duration)
 	defer cancel()
 	err = r.s.db.Write(ctx, func(tx *db.Tx) error {
-		now, err := clock(ctx, tx, r.s.db.Dialect)
+		now, err := r.s.Now(ctx, tx)
 		if err != nil {
 			return err
 		}

@@ -93,10 +93,9 @@ func each[T any](rows *db.Rows, f func(T)) error {
 	return rows.Err()
 }
 
-// clock reads the database's time. Units: UTC microseconds.
-func clock(ctx context.Context, q db.Querier, d *db.Dialect) (int64, error) {
-	var now int64
-	err := q.QueryRow(ctx, "SELECT "+d.NowMicros).Scan(&now)
+// Now reads the database's time. Units: UTC microseconds.
+func (s *Store) Now(ctx context.Context, q db.Querier) (now int64, err error) {
+	err = q.QueryRow(ctx, "SELECT "+s.db.Dialect.NowMicros).Scan(&now)
 	return now, err
 }
 

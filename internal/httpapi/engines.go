@@ -82,7 +82,7 @@ type Webhooks interface {
 	Status(ctx context.Context, who auth.Actor, id string) ([]webhook.Receipt, error)
 	Test(ctx context.Context, who auth.Actor, id string) (webhook.Queued, error)
 	Redeliver(ctx context.Context, who auth.Actor, id string, body []byte) (webhook.Queued, error)
-	Deliveries(ctx context.Context, who auth.Actor, id, state, page string) (webhook.DeliveryList, error)
+	Deliveries(ctx context.Context, who auth.Actor, id string, q webhook.DeliveryQuery) (webhook.DeliveryList, error)
 }
 
 // Roles reports who has which role where. Every answer is the JSON to send.

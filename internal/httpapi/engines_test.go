@@ -128,9 +128,9 @@ func (e engines) Redeliver(_ context.Context, _ auth.Actor, id string, body []by
 	return webhook.Queued{DeliveryID: fmt.Sprintf("redeliver %s %s", id, body)}, err
 }
 
-func (e engines) Deliveries(_ context.Context, _ auth.Actor, id, state, page string) (webhook.DeliveryList, error) {
+func (e engines) Deliveries(_ context.Context, _ auth.Actor, id string, q webhook.DeliveryQuery) (webhook.DeliveryList, error) {
 	_, err := e.say("deliveries")
-	return webhook.DeliveryList{Type: fmt.Sprintf("deliveries %s %s %s", id, state, page)}, err
+	return webhook.DeliveryList{Type: fmt.Sprintf("deliveries %s %s %s", id, q.State, q.Page)}, err
 }
 
 func (e engines) ByProject(_ context.Context, _ auth.Actor, where string) ([]byte, error) {

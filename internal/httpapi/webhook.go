@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/webhook"
 )
 
 // createWebhook serves POST api/webhook. Spec: interface 4.4.
@@ -58,7 +59,7 @@ func (a *API) redeliverWebhook(ctx context.Context, who auth.Actor, r *request) 
 
 // webhookDeliveries serves GET api/webhook/deliveries/<id>. Spec: compat 9.24.
 func (a *API) webhookDeliveries(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return encoded(a.webhooks.Deliveries(ctx, who, r.param("id"), r.params["state"], r.params["page"]))
+	return encoded(a.webhooks.Deliveries(ctx, who, r.param("id"), webhook.DeliveryQuery{State: r.params["state"], Page: r.params["page"]}))
 }
 
 // encoded returns v as JSON, with &, < and > as they are.

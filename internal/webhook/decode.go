@@ -42,7 +42,7 @@ var shown = []string{"id", "lastResponseAt", "retryCount", "createdAt", "updated
 
 // apply puts what the client sent over the record: an absent key keeps, null
 // clears. Spec: compat 9.23.
-func (s *Service) apply(r *record, n *doc.Node) error {
+func (s *Service) apply(r *subscriptionRow, n *doc.Node) error {
 	for i, key := range n.Keys {
 		v := &n.Items[i]
 		set, known := setters[key]
@@ -58,16 +58,16 @@ func (s *Service) apply(r *record, n *doc.Node) error {
 	return nil
 }
 
-var setters = map[string]func(*Service, *record, *doc.Node) error{
+var setters = map[string]func(*Service, *subscriptionRow, *doc.Node) error{
 	"url": (*Service).setURL,
-	"webhookId": func(_ *Service, r *record, v *doc.Node) error {
-		return text(v, "webhookId", maxWebhookID, &r.webhookID)
+	"webhookId": func(_ *Service, r *subscriptionRow, v *doc.Node) error {
+		return text(v, "webhookId", maxWebhookID, &r.WebhookID)
 	},
-	"description": func(_ *Service, r *record, v *doc.Node) error {
-		return text(v, "description", maxDescription, &r.description)
+	"description": func(_ *Service, r *subscriptionRow, v *doc.Node) error {
+		return text(v, "description", maxDescription, &r.Description)
 	},
-	"enabled":             func(_ *Service, r *record, v *doc.Node) error { return boolean(v, "enabled", &r.enabled) },
-	"paused":              func(_ *Service, r *record, v *doc.Node) error { return boolean(v, "paused", &r.paused) },
+	"enabled":             func(_ *Service, r *subscriptionRow, v *doc.Node) error { return boolean(v, "enabled", &r.Enabled) },
+	"paused":              func(_ *Service, r *subscriptionRow, v *doc.Node) error { return boolean(v, "paused", &r.Paused) },
 	"maxBatch":            (*Service).setMaxBatch,
 	"authorizationHeader": (*Service).setAuthorization,
 	"secret":              (*Service).setSecret,
@@ -76,7 +76,7 @@ var setters = map[string]func(*Service, *record, *doc.Node) error{
 	"eventTypes":             (*Service).setDefinitions,
 }
 
-func (*Service) setURL(r *record, v *doc.Node) error {
+func (*Service) setURL(r *subscriptionRow, v *doc.Node) error {
 	var raw string
 	if err := text(v, "url", maxURL, &raw); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (*Service) setURL(r *record, v *doc.Node) error {
 	case !isPort(u.Port()):
 		return errURL(v.At, "the port is no number from 1 to 65535")
 	}
-	r.url = raw
+	r.URL = raw
 	return nil
 }
 
@@ -104,8 +104,8 @@ func isPort(port string) bool {
 	return port == "" || err == nil && n > 0
 }
 
-func (*Service) setMaxBatch(r *record, v *doc.Node) error {
-	r.maxBatch = 0
+func (*Service) setMaxBatch(r *subscriptionRow, v *doc.Node) error {
+	r.MaxBatch = 0
 	if v.Kind == doc.Null {
 		return nil
 	}
@@ -113,11 +113,11 @@ func (*Service) setMaxBatch(r *record, v *doc.Node) error {
 	if v.Kind != doc.Number || err != nil || n < 1 || n > maxEvents {
 		return errWants(v.At, "maxBatch", "a number from 1 to "+strconv.Itoa(maxEvents))
 	}
-	r.maxBatch = n
+	r.MaxBatch = n
 	return nil
 }
 
-func (s *Service) setAuthorization(r *record, v *doc.Node) error {
+func (s *Service) setAuthorization(r *subscriptionRow, v *doc.Node) error {
 	var header string
 	if err := text(v, "authorizationHeader", maxHeader, &header); err != nil {
 		return err
@@ -125,27 +125,27 @@ func (s *Service) setAuthorization(r *record, v *doc.Node) error {
 	if strings.ContainsFunc(header, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
 		return errHeader(v.At)
 	}
-	r.authorization = ""
+	r.Authorization = ""
 	if header != "" {
-		r.authorization = s.box.Seal([]byte(header))
+		r.Authorization = optional(s.box.Seal([]byte(header)))
 	}
 	return nil
 }
 
-func (s *Service) setDefinitions(r *record, v *doc.Node) error {
+func (s *Service) setDefinitions(r *subscriptionRow, v *doc.Node) error {
 	if v.Kind != doc.List {
 		return errWants(v.At, "eventTypes", "a list of event definitions")
 	}
 	if len(v.Items) == 0 || len(v.Items) > maxDefinitions {
 		return errWants(v.At, "eventTypes", "a list of 1 to "+strconv.Itoa(maxDefinitions)+" event definitions")
 	}
-	r.definitions = make([]Definition, len(v.Items))
+	r.EventTypes = make([]Definition, len(v.Items))
 	for i := range v.Items {
 		d, err := s.definition(&v.Items[i], "eventTypes["+strconv.Itoa(i)+"]")
 		if err != nil {
 			return err
 		}
-		r.definitions[i] = d
+		r.EventTypes[i] = d
 	}
 	return nil
 }

@@ -2,12 +2,11 @@ package webhook
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
@@ -20,49 +19,18 @@ import (
 // Status returns the newest receipts of a subscription, newest first.
 // Errors: fault.Denied, fault.NotFound.
 // Spec: interface 2.7, 4.4.
-func (s *Service) Status(ctx context.Context, who auth.Actor, id string) ([]Receipt, error) {
+func (s *Service) Status(ctx context.Context, who auth.Actor, id string) (receipts []Receipt, err error) {
 	if !who.Admin {
 		return nil, errNotAdmin()
 	}
-	var receipts []Receipt
-	err := s.db.Read(ctx, func(tx *db.Tx) error {
-		receipts = []Receipt{}
-		if _, err := findRecord(ctx, tx, id, ""); err != nil {
+	err = s.db.Read(ctx, func(tx *db.Tx) error {
+		if _, err := findRow(tx.Gorm(), id); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, `SELECT id, delivery_id, subscription_id, has_authorization, url, response,
-			headers, status, at, retry_count, was_received FROM webhook_receipt
-			WHERE subscription_id = ? ORDER BY at DESC, id DESC LIMIT ?`, id, delivery.KeepReceipts)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			r, err := scanReceipt(rows)
-			if err != nil {
-				return err
-			}
-			receipts = append(receipts, r)
-		}
-		return rows.Err()
+		receipts, err = s.deliveries.Receipts(tx, id)
+		return err
 	})
 	return receipts, err
-}
-
-func scanReceipt(rows *db.Rows) (Receipt, error) {
-	r := Receipt{Headers: map[string]string{}}
-	var response, headers sql.NullString
-	var at int64
-	err := rows.Scan(&r.ID, &r.DeliveryID, &r.SubscriptionID, &r.HasAuthorization, &r.URL, &response,
-		&headers, &r.Status, &at, &r.RetryCount, &r.WasReceived)
-	if err != nil {
-		return r, err
-	}
-	r.Response, r.TimeStamp = response.String, instant(at)
-	if headers.String != "" {
-		err = json.Unmarshal([]byte(headers.String), &r.Headers)
-	}
-	return r, err
 }
 
 // Test sends one event that is marked as a test and tells of the member who
@@ -81,11 +49,11 @@ func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, 
 	}
 	d := &delivery.Delivery{ID: delivery.NewID(), Subscription: id, Events: 1}
 	err := s.db.Write(ctx, func(tx *db.Tx) error {
-		r, err := findEnabled(ctx, tx, id, s.db.Dialect.ForUpdate)
+		r, err := findEnabled(tx.Gorm(), id, forUpdate)
 		if err != nil {
 			return err
 		}
-		now, err := clock(ctx, tx, s.db.Dialect)
+		now, err := s.deliveries.Now(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -93,7 +61,7 @@ func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, 
 		if err != nil {
 			return err
 		}
-		d.Payload = append(p.test([]byte(`{"events":[`), r.webhookID, member, who.Member, now), "]}"...)
+		d.Payload = append(p.test([]byte(`{"events":[`), r.WebhookID, member, who.Member, now), "]}"...)
 		return s.deliveries.PutTest(ctx, tx, d)
 	})
 	if err != nil {
@@ -103,9 +71,9 @@ func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, 
 }
 
 // findEnabled reads a subscription that something can be sent to.
-func findEnabled(ctx context.Context, q db.Querier, id, lock string) (record, error) {
-	r, err := findRecord(ctx, q, id, lock)
-	if err == nil && !r.enabled {
+func findEnabled(g *gorm.DB, id string, scopes ...func(*gorm.DB) *gorm.DB) (subscriptionRow, error) {
+	r, err := findRow(g, id, scopes...)
+	if err == nil && !r.Enabled {
 		err = errDisabled()
 	}
 	return r, err
@@ -129,7 +97,7 @@ func (s *Service) Redeliver(ctx context.Context, who auth.Actor, id string, body
 	if err != nil {
 		return Queued{}, err
 	}
-	if _, err := findEnabled(ctx, s.db, id, ""); err != nil {
+	if _, err := findEnabled(s.db.Gorm(ctx), id); err != nil {
 		return Queued{}, err
 	}
 	count, err := s.deliveries.Again(ctx, id, which)
@@ -159,7 +127,9 @@ func whichOf(n *doc.Node) (delivery.Which, error) {
 	}
 	named := 0
 	for _, is := range []bool{w.Delivery != "", w.Receipt != "", w.Since != 0} {
-		named += bit(is)
+		if is {
+			named++
+		}
 	}
 	switch {
 	case named != 1 || w.Until != 0 && w.Since == 0:
@@ -193,69 +163,28 @@ func instantOf(v *doc.Node, key string, to *int64) error {
 // Deliveries returns one page of a subscription's deliveries in a state, by
 // default of those that wait, and says why they do.
 // Errors: fault.Denied, fault.NotFound, fault.Invalid.
-func (s *Service) Deliveries(ctx context.Context, who auth.Actor, id, state, page string) (DeliveryList, error) {
-	l := DeliveryList{Type: "WebhookDelivery", Results: []Delivery{}}
+func (s *Service) Deliveries(ctx context.Context, who auth.Actor, id string, q DeliveryQuery) (DeliveryList, error) {
+	l := DeliveryList{Type: "WebhookDelivery"}
 	if !who.Admin {
 		return l, errNotAdmin()
 	}
-	if state == "" {
-		state = delivery.States[0]
+	if q.State == "" {
+		q.State = delivery.States[0]
 	}
-	number := slices.Index(delivery.States, state)
-	if number < 0 {
-		return l, errState(state, delivery.States)
+	state := slices.Index(delivery.States, q.State)
+	if state < 0 {
+		return l, errState(q.State, delivery.States)
 	}
 	var err error
-	if l.PageSize, l.PageStart, err = pageOf(page); err != nil {
+	if l.PageSize, l.PageStart, err = pageOf(q.Page); err != nil {
 		return l, err
 	}
 	err = s.db.Read(ctx, func(tx *db.Tx) error {
-		l.Results = []Delivery{}
-		if _, err := findRecord(ctx, tx, id, ""); err != nil {
+		if _, err := findRow(tx.Gorm(), id); err != nil {
 			return err
 		}
-		held, err := s.deliveries.Held(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		var rows []delivery.Row
-		rows, l.Total, err = delivery.List(ctx, tx, s.db.Dialect, id, number, l.PageSize, l.PageStart)
-		for i := range rows {
-			l.Results = append(l.Results, shownDelivery(&rows[i], held))
-		}
+		l.Results, l.Total, err = s.deliveries.List(ctx, tx, id, state, l.PageSize, l.PageStart)
 		return err
 	})
 	return l, err
-}
-
-func shownDelivery(r *delivery.Row, held delivery.Held) Delivery {
-	d := Delivery{
-		ID: r.ID, State: r.State, Test: r.Test, Events: r.Events, First: r.First, Last: r.Last, Attempts: r.Attempts,
-		LastStatus: r.Status, LastError: r.Error, CommittedAt: instant(r.Committed),
-	}
-	if r.Settled != 0 {
-		d.SettledAt = instant(r.Settled)
-		return d
-	}
-	due := max(r.Due, held.Until)
-	d.Why, d.Due = reason(r, held), instant(due)
-	return d
-}
-
-// reason is why a delivery waits: "sending" (a worker has it), "paused" (the
-// subscription is), "resting" (the receiver failed or asked for a pause),
-// "retry" (its next attempt has a time), "turn" (nothing but its turn).
-func reason(r *delivery.Row, held delivery.Held) string {
-	switch {
-	case held.Paused:
-		return "paused"
-	case r.Sending:
-		return "sending"
-	case r.Due > held.Now:
-		return "retry"
-	case held.Until > held.Now:
-		return "resting"
-	default:
-		return "turn"
-	}
 }

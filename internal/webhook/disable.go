@@ -20,29 +20,14 @@ func (s *Service) Prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := s.failing(ctx)
-	for _, id := range all {
+	var failing []string
+	err = subscriptions(s.db.Gorm(ctx), enabled).Where("exhausted_in_row >= ?", s.failures).Pluck("id", &failing).Error
+	for _, id := range failing {
 		if err == nil {
 			err = s.Failed(ctx, id, false)
 		}
 	}
 	return err
-}
-
-func (s *Service) failing(ctx context.Context) (ids []string, err error) {
-	rows, err := s.db.Query(ctx, "SELECT id FROM webhook_subscription WHERE enabled = 1 AND exhausted_in_row >= ?", s.failures)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
 }
 
 // Failed switches a subscription off when its receiver is gone or has failed

@@ -77,7 +77,7 @@ func newFixtureOn(t *testing.T, d *db.DB) *fixture {
 // read returns a subscription as clients see it.
 func (f *fixture) read(id string) Subscription {
 	f.Helper()
-	r, err := findRecord(f.Context(), f.d, id, "")
+	r, err := findRow(f.d.Gorm(f.Context()), id)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -47,7 +47,7 @@ type index struct {
 
 // newIndex compiles subscriptions. A definition the model no longer knows is
 // skipped and reported.
-func newIndex(m *meta.Model, generation int64, subscriptions []record, broken func(id string, err error)) *index {
+func newIndex(m *meta.Model, generation int64, subscriptions []subscriptionRow, broken func(id string, err error)) *index {
 	x := &index{
 		generation: generation, targets: len(subscriptions),
 		created: map[*meta.Type][]*wish{}, changed: map[*meta.Type][]*wish{},
@@ -55,18 +55,18 @@ func newIndex(m *meta.Model, generation int64, subscriptions []record, broken fu
 	}
 	for i := range subscriptions {
 		r := &subscriptions[i]
-		name, err := json.Marshal(r.webhookID)
+		name, err := json.Marshal(r.WebhookID)
 		if err != nil {
-			broken(r.id, err)
+			broken(r.ID, err)
 			continue
 		}
-		t := &target{id: r.id, webhookID: name, since: r.since, maxEvents: maxEvents}
-		if r.maxBatch > 0 {
-			t.maxEvents = min(r.maxBatch, maxEvents)
+		t := &target{id: r.ID, webhookID: name, since: r.SinceGeneration, maxEvents: maxEvents}
+		if r.MaxBatch > 0 {
+			t.maxEvents = min(r.MaxBatch, maxEvents)
 		}
-		for order := range r.definitions {
-			if err := x.add(m, t, order, &r.definitions[order]); err != nil {
-				broken(r.id, err)
+		for order := range r.EventTypes {
+			if err := x.add(m, t, order, &r.EventTypes[order]); err != nil {
+				broken(r.ID, err)
 			}
 		}
 	}
@@ -166,11 +166,11 @@ func (s *Service) index(ctx context.Context, c *cache, gen int64) (*index, error
 	if err != nil {
 		return nil, err
 	}
-	subscriptions, err := records(ctx, s.db, "WHERE enabled = 1 ORDER BY id")
-	if err != nil {
+	var rows []subscriptionRow
+	if err := subscriptions(s.db.Gorm(ctx), enabled).Order("id").Find(&rows).Error; err != nil {
 		return nil, err
 	}
-	c.now = newIndex(s.model, gen, subscriptions, func(id string, err error) {
+	c.now = newIndex(s.model, gen, rows, func(id string, err error) {
 		s.log.Warn("event definition skipped", "subscription", id, "err", err)
 	})
 	return c.now, nil

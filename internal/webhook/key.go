@@ -61,37 +61,29 @@ func readKeyCheck(ctx context.Context, d *db.DB) (sealed string, err error) {
 // sealed while another one was set; they are told of.
 // Errors: ErrKey when it opens none.
 func opensSome(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger) error {
-	rows, err := d.Query(ctx, `SELECT COALESCE(authorization, ''), COALESCE(secret, ''), COALESCE(previous_secret, '')
-		FROM webhook_subscription`)
+	var rows []subscriptionRow
+	err := subscriptions(d.Gorm(ctx)).Select("authorization", "secret", "previous_secret").Find(&rows).Error
 	if err != nil {
 		return fmt.Errorf("read sealed secrets: %w", err)
 	}
-	defer func() { _ = rows.Close() }()
-	opened, closed := 0, 0
-	for rows.Next() {
-		var sealed [3]string
-		if err := rows.Scan(&sealed[0], &sealed[1], &sealed[2]); err != nil {
-			return db.Fault(err)
-		}
-		for _, s := range sealed {
+	opened, failed := 0, 0
+	for i := range rows {
+		for _, s := range []optional{rows[i].Authorization, rows[i].Secret, rows[i].PreviousSecret} {
 			if s == "" {
 				continue
 			}
-			if _, err := box.Open(s); err == nil {
+			if _, err := box.Open(string(s)); err == nil {
 				opened++
 			} else {
-				closed++
+				failed++
 			}
 		}
 	}
-	if err := db.Fault(rows.Err()); err != nil {
-		return err
-	}
 	switch {
-	case closed > 0 && opened == 0:
+	case failed > 0 && opened == 0:
 		return ErrKey
-	case closed > 0:
-		log.Warn("secrets of subscriptions are sealed with another key than the one that is set", "count", closed)
+	case failed > 0:
+		log.Warn("secrets of subscriptions are sealed with another key than the one that is set", "count", failed)
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func TestWhatWasGivenUpIsSentAgain(t *testing.T) {
 		f.rename(f.story("a"), "b")
 		f.fanOut(w)
 		f.eventually(w, "exhausted", f.settledAll)
-		list, err := f.s.Deliveries(t.Context(), f.who, sub.ID, "exhausted", "")
+		list, err := f.s.Deliveries(t.Context(), f.who, sub.ID, DeliveryQuery{State: "exhausted"})
 		if err != nil || len(list.Results) != 1 {
 			t.Fatal(list, err)
 		}
@@ -140,8 +140,8 @@ func TestWhatWaitsSaysWhy(t *testing.T) {
 		paused := f.subscribe(s.URL, map[string]any{"paused": true})
 		f.rename(f.story("a"), "b")
 		f.fanOut(w)
-		why := func(id string) Delivery {
-			list, err := f.s.Deliveries(t.Context(), f.who, id, "", "5,0")
+		why := func(id string) delivery.View {
+			list, err := f.s.Deliveries(t.Context(), f.who, id, DeliveryQuery{Page: "5,0"})
 			if err != nil || list.Total != 1 || len(list.Results) != 1 {
 				t.Fatal(list, err)
 			}
@@ -187,7 +187,7 @@ func TestWrongRequestsAboutDeliveries(t *testing.T) {
 				return err
 			},
 			"deliveries": func(who auth.Actor, id string) error {
-				_, err := f.s.Deliveries(t.Context(), who, id, "", "")
+				_, err := f.s.Deliveries(t.Context(), who, id, DeliveryQuery{})
 				return err
 			},
 		}
@@ -206,7 +206,7 @@ func TestWrongRequestsAboutDeliveries(t *testing.T) {
 			}
 		}
 		for _, bad := range [][2]string{{"lost", ""}, {"", "x"}, {"", "-1,0"}} {
-			if _, err := f.s.Deliveries(t.Context(), f.who, sub.ID, bad[0], bad[1]); fault.KindOf(err) != fault.Invalid {
+			if _, err := f.s.Deliveries(t.Context(), f.who, sub.ID, DeliveryQuery{State: bad[0], Page: bad[1]}); fault.KindOf(err) != fault.Invalid {
 				t.Errorf("%q: %v", bad, err)
 			}
 		}

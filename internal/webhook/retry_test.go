@@ -50,7 +50,7 @@ func TestAReceiverThatFailsIsAskedAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := list.Results[0]; got.RetryCount != 2 || got.LastResponseAt == noTime {
+		if got := list.Results[0]; got.RetryCount != 2 || got.LastResponseAt == delivery.Instant(0) {
 			t.Errorf("retryCount %d, lastResponseAt %s", got.RetryCount, got.LastResponseAt)
 		}
 		ids := map[string]bool{}

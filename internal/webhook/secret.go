@@ -18,20 +18,20 @@ const (
 
 // rotation is what a request does to the signing secrets.
 type rotation struct {
-	replaced bool   // there is another secret than before
-	before   string // sealed: the one it replaces; empty for none
-	validFor *int64 // seconds that the request names
+	replaced bool     // there is another secret than before
+	before   optional // sealed: the one it replaces; empty for none
+	validFor *int64   // seconds that the request names
 }
 
 // setSecret replaces the signing secret; null takes it away. The one that is
 // sent again stays.
-func (s *Service) setSecret(r *record, v *doc.Node) error {
+func (s *Service) setSecret(r *subscriptionRow, v *doc.Node) error {
 	var secret string
 	if err := text(v, "secret", 200, &secret); err != nil {
 		return err
 	}
 	if secret == "" {
-		r.secret, r.rotation.replaced, r.rotation.before = "", true, ""
+		r.Secret, r.rotation.replaced, r.rotation.before = "", true, ""
 		return nil
 	}
 	if secret == "generate" {
@@ -43,16 +43,16 @@ func (s *Service) setSecret(r *record, v *doc.Node) error {
 	if _, ok := delivery.SecretKey(secret); !ok {
 		return errWants(v.At, "secret", `"generate", or whsec_ followed by base64 of 24 to 64 bytes`)
 	}
-	if plain, err := s.box.Open(r.secret); r.secret != "" && err == nil && string(plain) == secret {
+	if plain, err := s.box.Open(string(r.Secret)); r.Secret != "" && err == nil && string(plain) == secret {
 		return nil
 	}
-	r.rotation.replaced, r.rotation.before = true, r.secret
-	r.secret = s.box.Seal([]byte(secret))
+	r.rotation.replaced, r.rotation.before = true, r.Secret
+	r.Secret = optional(s.box.Seal([]byte(secret)))
 	return nil
 }
 
 // setPreviousValid says how long the replaced secret signs too; 0 ends it.
-func (*Service) setPreviousValid(r *record, v *doc.Node) error {
+func (*Service) setPreviousValid(r *subscriptionRow, v *doc.Node) error {
 	if v.Kind == doc.Null {
 		r.rotation.validFor = new(int64)
 		return nil
@@ -65,23 +65,23 @@ func (*Service) setPreviousValid(r *record, v *doc.Node) error {
 	return nil
 }
 
-// rotate makes the rotation of this request last, as of r.updatedAt. Without a
+// rotate makes the rotation of this request last, as of r.UpdatedAt. Without a
 // new secret it only changes how long the replaced one is valid.
-func (r *record) rotate() {
+func (r *subscriptionRow) rotate() {
 	c := r.rotation
 	if c.replaced {
-		r.previousSecret = c.before
-		r.previousUntil = r.updatedAt + overlap*1e6
+		r.PreviousSecret = c.before
+		r.PreviousUntil = r.UpdatedAt + overlap*1e6
 	}
 	if c.validFor != nil {
-		r.previousUntil = r.updatedAt + *c.validFor*1e6
+		r.PreviousUntil = r.UpdatedAt + *c.validFor*1e6
 	}
-	if r.previousSecret == "" || r.previousUntil <= r.updatedAt {
-		r.previousSecret, r.previousUntil = "", 0
+	if r.PreviousSecret == "" || r.PreviousUntil <= r.UpdatedAt {
+		r.PreviousSecret, r.PreviousUntil = "", 0
 	}
 }
 
 // previousValid is how long the replaced secret signs from now on. Units: seconds.
-func (r *record) previousValid() int64 {
-	return max(0, (r.previousUntil-time.Now().UnixMicro()+999_999)/1_000_000)
+func (r *subscriptionRow) previousValid() int64 {
+	return max(0, (r.PreviousUntil-time.Now().UnixMicro()+999_999)/1_000_000)
 }

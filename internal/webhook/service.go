@@ -113,12 +113,12 @@ func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subs
 			return Subscription{}, errMissing(key)
 		}
 	}
-	r := record{id: uuid.NewString(), enabled: true, createdBy: who.Member}
+	r := subscriptionRow{ID: uuid.NewString(), Enabled: true, CreatedBy: who.Member}
 	if err := s.apply(&r, n); err != nil {
 		return Subscription{}, err
 	}
-	if r.webhookID == "" {
-		r.webhookID = r.id
+	if r.WebhookID == "" {
+		r.WebhookID = r.ID
 	}
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
 		if err := s.checkMembers(ctx, tx, n); err != nil {
@@ -127,34 +127,34 @@ func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subs
 		if err := s.stamp(ctx, tx, &r); err != nil {
 			return err
 		}
-		r.createdAt, r.since = r.updatedAt, r.generation
+		r.CreatedAt, r.SinceGeneration = r.UpdatedAt, r.Generation
 		r.rotate()
-		if err := s.checkEnabled(ctx, tx, &r); err != nil {
+		if err := s.checkEnabled(tx, &r); err != nil {
 			return err
 		}
-		return insertRecord(ctx, tx, &r)
+		return tx.Gorm().Create(&r).Error
 	})
 	return s.shown(&r), err
 }
 
 // stamp takes the next generation and the database's time for a write of r.
-func (s *Service) stamp(ctx context.Context, tx *db.Tx, r *record) (err error) {
-	if r.generation, err = bumpGeneration(ctx, tx); err != nil {
+func (s *Service) stamp(ctx context.Context, tx *db.Tx, r *subscriptionRow) (err error) {
+	if r.Generation, err = bumpGeneration(ctx, tx); err != nil {
 		return err
 	}
-	r.updatedAt, err = clock(ctx, tx, s.db.Dialect)
+	r.UpdatedAt, err = s.deliveries.Now(ctx, tx)
 	return err
 }
 
 // checkEnabled holds the bound on enabled subscriptions; the generation's lock
 // makes it exact.
-func (s *Service) checkEnabled(ctx context.Context, tx *db.Tx, r *record) error {
-	if !r.enabled || s.maxEnabled == 0 {
+func (s *Service) checkEnabled(tx *db.Tx, r *subscriptionRow) error {
+	if !r.Enabled || s.maxEnabled == 0 {
 		return nil
 	}
-	var others int
-	err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM webhook_subscription WHERE enabled = 1 AND id <> ?", r.id).Scan(&others)
-	if err == nil && others >= s.maxEnabled {
+	var others int64
+	err := subscriptions(tx.Gorm(), enabled).Where("id <> ?", r.ID).Count(&others).Error
+	if err == nil && others >= int64(s.maxEnabled) {
 		err = errTooManyEnabled(s.maxEnabled)
 	}
 	return err
@@ -173,26 +173,26 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 	if err != nil {
 		return Subscription{}, err
 	}
-	var r record
+	var r subscriptionRow
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
 		gen, err := bumpGeneration(ctx, tx) // first, as everywhere: the generation's lock comes before a row's
 		if err != nil {
 			return err
 		}
-		if r, err = findRecord(ctx, tx, id, s.db.Dialect.ForUpdate); err != nil {
+		if r, err = findRow(tx.Gorm(), id, forUpdate); err != nil {
 			return err
 		}
-		was := r.enabled
+		was := r.Enabled
 		if err := s.apply(&r, n); err != nil {
 			return err
 		}
 		if err := s.checkMembers(ctx, tx, n); err != nil {
 			return err
 		}
-		if r.generation = gen; r.webhookID == "" {
-			r.webhookID = r.id
+		if r.Generation = gen; r.WebhookID == "" {
+			r.WebhookID = r.ID
 		}
-		if r.updatedAt, err = clock(ctx, tx, s.db.Dialect); err != nil {
+		if r.UpdatedAt, err = s.deliveries.Now(ctx, tx); err != nil {
 			return err
 		}
 		r.rotate()
@@ -202,22 +202,22 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 }
 
 // write stores an updated subscription and what follows from switching it.
-func (s *Service) write(ctx context.Context, tx *db.Tx, r *record, wasEnabled bool) error {
-	if err := s.checkEnabled(ctx, tx, r); err != nil {
+func (s *Service) write(ctx context.Context, tx *db.Tx, r *subscriptionRow, wasEnabled bool) error {
+	if err := s.checkEnabled(tx, r); err != nil {
 		return err
 	}
 	switch {
-	case r.enabled && !wasEnabled:
-		r.since, r.disabledReason = r.generation, ""
-		if err := forgive(ctx, tx, r.id); err != nil {
+	case r.Enabled && !wasEnabled:
+		r.SinceGeneration, r.DisabledReason = r.Generation, ""
+		if err := forgive(ctx, tx, r.ID); err != nil {
 			return err
 		}
-	case !r.enabled && wasEnabled:
-		if err := s.deliveries.DropWaiting(ctx, tx, r.id); err != nil {
+	case !r.Enabled && wasEnabled:
+		if err := s.deliveries.DropWaiting(ctx, tx, r.ID); err != nil {
 			return err
 		}
 	}
-	return updateRecord(ctx, tx, r)
+	return tx.Gorm().Select("*").Updates(r).Error
 }
 
 // forgive forgets the failures of a subscription.
@@ -234,17 +234,16 @@ func (s *Service) Delete(ctx context.Context, who auth.Actor, id string) (Subscr
 	if !who.Admin {
 		return Subscription{}, errNotAdmin()
 	}
-	var r record
+	var r subscriptionRow
 	err := s.db.Write(ctx, func(tx *db.Tx) error {
 		if _, err := bumpGeneration(ctx, tx); err != nil {
 			return err
 		}
 		var err error
-		if r, err = findRecord(ctx, tx, id, s.db.Dialect.ForUpdate); err != nil {
+		if r, err = findRow(tx.Gorm(), id, forUpdate); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "DELETE FROM webhook_subscription WHERE id = ?", id)
-		return err
+		return tx.Gorm().Delete(&r).Error
 	})
 	return s.shown(&r), err
 }
@@ -282,10 +281,11 @@ func (s *Service) List(ctx context.Context, who auth.Actor, page string) (List, 
 	}
 	err = s.db.Read(ctx, func(tx *db.Tx) error {
 		l.Results = []Subscription{}
-		if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM webhook_subscription").Scan(&l.Total); err != nil {
+		if err := subscriptions(tx.Gorm()).Count(&l.Total).Error; err != nil {
 			return err
 		}
-		all, err := records(ctx, tx, "ORDER BY created_at, id LIMIT ? OFFSET ?", l.PageSize, l.PageStart)
+		var all []subscriptionRow
+		err := subscriptions(tx.Gorm()).Order("created_at, id").Limit(l.PageSize).Offset(l.PageStart).Find(&all).Error
 		for i := range all {
 			l.Results = append(l.Results, s.shown(&all[i]))
 		}
@@ -295,13 +295,13 @@ func (s *Service) List(ctx context.Context, who auth.Actor, page string) (List, 
 }
 
 // shown is what clients may read of a record.
-func (s *Service) shown(r *record) Subscription {
+func (s *Service) shown(r *subscriptionRow) Subscription {
 	return Subscription{
-		ID: r.id, WebhookID: r.webhookID, URL: r.url, Description: r.description,
-		Enabled: r.enabled, Paused: r.paused, MaxBatch: r.maxBatch,
-		HasSecret: r.secret != "", Secret: r.newSecret, PreviousSecretValidFor: r.previousValid(), DisabledReason: r.disabledReason,
-		EventTypes: r.definitions, LastResponseAt: instant(r.lastResponseAt), RetryCount: r.retryCount,
-		CreatedAt: instant(r.createdAt), UpdatedAt: instant(r.updatedAt), CreatedBy: s.member(r.createdBy),
+		ID: r.ID, WebhookID: r.WebhookID, URL: r.URL, Description: r.Description,
+		Enabled: r.Enabled, Paused: r.Paused, MaxBatch: r.MaxBatch,
+		HasSecret: r.Secret != "", Secret: r.newSecret, PreviousSecretValidFor: r.previousValid(), DisabledReason: string(r.DisabledReason),
+		EventTypes: r.EventTypes, LastResponseAt: delivery.Instant(r.LastResponseAt), RetryCount: r.RetryCount,
+		CreatedAt: delivery.Instant(r.CreatedAt), UpdatedAt: delivery.Instant(r.UpdatedAt), CreatedBy: s.member(r.CreatedBy),
 	}
 }
 

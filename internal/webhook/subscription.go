@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/value"
+	"github.com/alds-dev/alds/internal/delivery"
 )
 
 // Subscription is what clients read of a subscription.
@@ -95,56 +95,20 @@ type Queued struct {
 	DeliveryID string `json:"deliveryId,omitempty"` // when it is one
 }
 
+// Receipt is what clients read of an attempt to deliver.
+type Receipt = delivery.Receipt
+
+// DeliveryQuery selects a page of a subscription's deliveries.
+type DeliveryQuery struct {
+	State string // one of delivery.States; empty: those that wait
+	Page  string // "size,start"; empty: the first
+}
+
 // DeliveryList is one page of a subscription's deliveries.
 type DeliveryList struct {
-	Total     int64      `json:"total"`
-	PageSize  int        `json:"pageSize"`
-	PageStart int        `json:"pageStart"`
-	Type      string     `json:"_type"`
-	Results   []Delivery `json:"results"`
-}
-
-// Delivery tells of one POST and, while it waits, why it does.
-type Delivery struct {
-	ID          string `json:"id"`
-	State       string `json:"state"`         // waiting, delivered, exhausted, dropped, setAside
-	Why         string `json:"why,omitempty"` // of a waiting one, see reason
-	Due         string `json:"due,omitempty"` // of a waiting one
-	Test        bool   `json:"test,omitempty"`
-	Events      int    `json:"events"`
-	First       int64  `json:"firstSequenceId"`
-	Last        int64  `json:"lastSequenceId"`
-	Attempts    int    `json:"attempts"`
-	LastStatus  int    `json:"lastStatus,omitempty"`
-	LastError   string `json:"lastError,omitempty"`
-	CommittedAt string `json:"committedAt"`
-	SettledAt   string `json:"settledAt,omitempty"`
-}
-
-// Receipt tells of one attempt to deliver.
-// Spec: interface 2.7.
-type Receipt struct {
-	ID               string            `json:"id"`
-	DeliveryID       string            `json:"deliveryId"`
-	SubscriptionID   string            `json:"subscriptionId"`
-	HasAuthorization bool              `json:"hasAuthorizationHeader"`
-	URL              string            `json:"url"`
-	Response         string            `json:"response,omitempty"`
-	Headers          map[string]string `json:"headers"`
-	Status           int               `json:"status"` // 0: no answer
-	TimeStamp        string            `json:"timeStamp"`
-	RetryCount       int               `json:"retryCount"`
-	WasReceived      bool              `json:"wasReceived"` // some answer came
-}
-
-// noTime is how a time that never was is shown.
-const noTime = "0001-01-01T00:00:00Z"
-
-// instant prints UTC microseconds with seven digits, as existing clients know
-// them; 0 is the time that never was.
-func instant(micros int64) string {
-	if micros == 0 {
-		return noTime
-	}
-	return string(value.AppendInstant(nil, micros))
+	Total     int64           `json:"total"`
+	PageSize  int             `json:"pageSize"`
+	PageStart int             `json:"pageStart"`
+	Type      string          `json:"_type"`
+	Results   []delivery.View `json:"results"`
 }

@@ -1,4 +1,4 @@
-package webhook
+package delivery
 
 import (
 	"testing"
@@ -7,10 +7,10 @@ import (
 
 func TestInstant(t *testing.T) {
 	at := time.Date(2017, 9, 6, 15, 6, 26, 753000000, time.UTC).UnixMicro()
-	if got := instant(at); got != "2017-09-06T15:06:26.7530000Z" {
+	if got := Instant(at); got != "2017-09-06T15:06:26.7530000Z" {
 		t.Error(got)
 	}
-	if got := instant(0); got != noTime {
+	if got := Instant(0); got != "0001-01-01T00:00:00Z" {
 		t.Error(got)
 	}
 }
