@@ -122,7 +122,7 @@ func (s *service) build(l listeners) error {
 	finder.Register(s.metrics)
 	s.hooks = webhook.New(s.db, s.model, webhook.Options{
 		Find: finder, Actors: s.auth, Box: s.box, Public: s.public, MaxEnabled: s.cfg.WebhookMaxEnabled,
-		DisableAfter: s.cfg.WebhookDisableAfter, Keep: s.cfg.WebhookKeep,
+		DisableAfter: s.cfg.WebhookDisableAfter, Retention: s.cfg.WebhookKeep,
 		Log: s.component("webhook"), Metrics: s.metrics,
 	})
 	if s.role.http || s.role.works {

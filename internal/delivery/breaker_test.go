@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestRest(t *testing.T) {
+func TestBackoff(t *testing.T) {
 	schedule := []time.Duration{4 * time.Second}
 	tests := []struct {
 		name     string
@@ -29,27 +29,27 @@ func TestRest(t *testing.T) {
 		{"429 slows at once", 1, true, 0, .5, 4 * time.Second},
 		{"and more every time", 3, true, 0, .5, 16 * time.Second},
 		{"never before the time the receiver asks for", 1, true, time.Minute, 0, time.Minute},
-		{"it asks for more than the bound", 1, true, 48 * time.Hour, 0, retryAfterMost},
+		{"it asks for more than the bound", 1, true, 48 * time.Hour, 0, maxRetryAfter},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := rest(tt.failures, schedule, tt.slowed, tt.asked, tt.chance); got != tt.want {
+			if got := backoff(tt.failures, schedule, tt.slowed, tt.asked, tt.chance); got != tt.want {
 				t.Errorf("%s, want %s", got, tt.want)
 			}
 		})
 	}
-	if got := rest(5, nil, false, 0, .5); got != firstRest {
+	if got := backoff(5, nil, false, 0, .5); got != firstBackoff {
 		t.Errorf("without a schedule: %s", got)
 	}
 }
 
-func TestSlows(t *testing.T) {
+func TestAsksForLess(t *testing.T) {
 	for status, want := range map[int]bool{429: true, 502: true, 504: true, 500: false, 503: false, 0: false, 200: false} {
-		if got := slows(status, 0); got != want {
+		if got := asksForLess(status, 0); got != want {
 			t.Errorf("%d slows: %t", status, got)
 		}
 	}
-	if !slows(503, time.Second) || slows(200, time.Second) {
+	if !asksForLess(503, time.Second) || asksForLess(200, time.Second) {
 		t.Error("a failure that asks for a pause slows, a success does not")
 	}
 }
@@ -69,20 +69,20 @@ func TestAReceiverThatFailsRestsAndIsProbed(t *testing.T) {
 		f.eventually(nil, "the breaker opens", func() bool {
 			return f.count("SELECT COUNT(*) FROM webhook_subscription WHERE breaker_state = 1") == 1
 		})
-		if n := s.requests(); n != breakAfter {
+		if n := s.requests(); n != openAfter {
 			t.Errorf("%d requests before the breaker opened", n)
 		}
 		f.eventually(nil, "what is queued goes back", func() bool {
 			return f.count("SELECT COUNT(*) FROM webhook_delivery WHERE owner IS NOT NULL") == 0
 		})
-		if len(n.lanes.steady)+len(n.lanes.failing) != 0 {
+		if len(n.queues.slots.healthy)+len(n.queues.slots.failing) != 0 {
 			t.Error("a resting receiver holds slots")
 		}
-		f.eventually(nil, "one probe", func() bool { return s.requests() == breakAfter+1 })
+		f.eventually(nil, "one probe", func() bool { return s.requests() == openAfter+1 })
 		f.give(n, sub, 1)
 		<-time.After(200 * time.Millisecond)
-		if n := s.requests(); n != breakAfter+1 {
-			t.Errorf("%d requests while it rests again", n-breakAfter-1)
+		if n := s.requests(); n != openAfter+1 {
+			t.Errorf("%d requests while it rests again", n-openAfter-1)
 		}
 		well.Store(true)
 		f.exec("UPDATE webhook_delivery SET due = 1 WHERE state = 0")
@@ -100,7 +100,7 @@ func TestAProbeEndsWhatWasBegun(t *testing.T) {
 		f := newFixture(t, d)
 		sub := f.subscribe("http://127.0.0.1:1")
 		f.give(f.still(), sub, 20)
-		f.exec("UPDATE webhook_subscription SET failures_in_row = ?", breakAfter)
+		f.exec("UPDATE webhook_subscription SET failures_in_row = ?", openAfter)
 		f.exec("UPDATE webhook_delivery SET attempts = 2 WHERE first_moment = ?", f.moment)
 		all, _ := f.claimed(f.still(), sub)
 		if len(all) != 1 || all[0].First != f.moment {
@@ -190,7 +190,7 @@ func TestReceiversThatHangLeaveTheSlotsToTheOthers(t *testing.T) {
 			return true
 		})
 		f.eventually(nil, "no steady slot is held by one that hangs", func() bool {
-			return len(n.lanes.steady) == 0 && len(n.lanes.failing) == 2
+			return len(n.queues.slots.healthy) == 0 && len(n.queues.slots.failing) == 2
 		})
 		if most.Load() != 2 {
 			t.Errorf("%d requests hung at once, want one of each subscription", most.Load())

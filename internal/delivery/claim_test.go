@@ -96,21 +96,21 @@ func TestLeasesAreRenewedWhileWorkGoesOn(t *testing.T) {
 		if len(all) != 2 {
 			t.Fatalf("%d claimed", len(all))
 		}
-		lane := &lane{id: sub, receiver: r}
-		n.lanes.open[sub] = lane
+		q := &queue{id: sub, receiver: r}
+		n.queues.byID[sub] = q
 		for _, d := range all {
-			n.lanes.push(lane, d)
+			n.queues.add(q, d)
 		}
 		f.exec("UPDATE webhook_delivery SET lease = 1, owner = CASE WHEN first_moment = ? THEN 'other' ELSE owner END", f.moment)
-		if err := n.lanes.renew(t.Context(), n.lanes.ids()); err != nil {
+		if err := n.queues.renew(t.Context(), n.queues.ids()); err != nil {
 			t.Fatal(err)
 		}
 		renewed := f.count("SELECT COUNT(*) FROM webhook_delivery WHERE owner = ? AND lease > ?", n.owner, time.Now().UnixMicro())
 		if renewed != 1 {
 			t.Errorf("%d leases renewed", renewed)
 		}
-		if len(lane.queue) != 1 || len(n.lanes.held) != 1 {
-			t.Errorf("%d queued and %d held after one claim was lost", len(lane.queue), len(n.lanes.held))
+		if len(q.pending) != 1 || len(n.queues.claimed) != 1 {
+			t.Errorf("%d queued and %d held after one claim was lost", len(q.pending), len(n.queues.claimed))
 		}
 	})
 }

@@ -1,17 +1,17 @@
-// Package delivery brings frozen payloads to the receivers of webhooks: what is
-// due is claimed, posted, judged and settled, and every attempt leaves a receipt.
+// Package delivery sends frozen payloads to the receivers of webhooks. Each
+// attempt leaves a receipt.
 //
-// A delivery travels like this:
+//	Insert (row, waiting) --claim--> queue --POST--> classify --> row settled, receipt
 //
-//	Insert (row, waiting) --claim--> lane --POST--> judge --group--> row settled, receipt
+// The rows are the queue of record; the queues in memory hold what this process
+// has claimed of them. One sender at a time has a queue for a subscription and
+// sends its deliveries in order. A queue that waits holds no slot. A receiver
+// that fails has a circuit breaker, which is stored with its subscription.
 //
-// The rows are the queue of record. A claim carries the name of one sender, used
-// only once, and a lease on the database's clock: a dead sender's work is free
-// when the lease ends, and what a sender does after it lost a lease has no
-// effect. One sender at a time has a lane per subscription and sends its
-// deliveries in order; a lane that waits holds no slot.
+// A claim has a lease (package lease). The name of its owner, which one sender
+// uses once, is the fence: results of a lost claim change no delivery.
 //
-// It knows the addresses and counts of subscriptions but never what they want.
+// The package knows addresses and counters of subscriptions, not their rules.
 // Locks are taken in this order: subscription, delivery.
 //
 // Spec: interface 2.7, 6.2; compat 9, 20 to 24.

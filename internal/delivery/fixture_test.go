@@ -43,11 +43,11 @@ func newFixture(t *testing.T, d *db.DB) *fixture {
 		t.Fatal(err)
 	}
 	f := &fixture{T: t, d: d, moment: 1000}
-	f.s = New(d, Config{Subscriptions: f, Box: box, Keep: time.Hour, Log: slog.New(slog.DiscardHandler)})
+	f.s = New(d, Config{Subscriptions: f, Box: box, Retention: time.Hour, Log: slog.New(slog.DiscardHandler)})
 	return f
 }
 
-func (f *fixture) Failed(_ context.Context, subscription string, _ bool) error {
+func (f *fixture) DeliveryFailed(_ context.Context, subscription string, _ bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.failed = append(f.failed, subscription)
@@ -79,7 +79,7 @@ func (f *fixture) sender(o Options) *Sender {
 	}()
 	f.Cleanup(func() {
 		cancel()
-		n.lanes.cancel() // a test need not wait for the requests in the air
+		n.queues.cancel() // a test need not wait for the requests in flight
 		<-done
 	})
 	return n
@@ -88,7 +88,7 @@ func (f *fixture) sender(o Options) *Sender {
 // still returns a sender that claims only when it is told to, and never sends.
 func (f *fixture) still() *Sender {
 	n := f.s.NewSender(Options{})
-	n.lanes.closed = true
+	n.queues.closed = true
 	return n
 }
 
@@ -112,7 +112,7 @@ func (f *fixture) give(n *Sender, subscription string, count int) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	n.Give(batch)
+	n.Enqueue(batch)
 }
 
 // claimed claims for n what is due.
@@ -128,7 +128,7 @@ func (f *fixture) claimed(n *Sender, subscription string) ([]*Delivery, *receive
 // store writes results as the recorder does.
 func (f *fixture) store(n *Sender, all ...*result) {
 	f.Helper()
-	if _, err := n.record.store(f.Context(), all); err != nil {
+	if _, err := n.store(f.Context(), all); err != nil {
 		f.Fatal(err)
 	}
 }

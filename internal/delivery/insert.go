@@ -13,14 +13,13 @@ const insertBytes = 4 << 20
 
 // Batch is what Insert claimed for its sender.
 type Batch struct {
-	taken     []*Delivery
+	claimed   []*Delivery
 	receivers map[string]*receiver
 }
 
-// Insert writes new deliveries. Those of subscriptions that are free are
-// claimed for this sender on the way: when the transaction has ended well, Give
-// sends them. Deliveries of subscriptions that are gone or disabled are not
-// written.
+// Insert writes new deliveries, except those of deleted and disabled
+// subscriptions. Those that need not wait for others are claimed for this
+// sender; Enqueue sends them after the transaction is committed.
 func (s *Sender) Insert(ctx context.Context, tx *db.Tx, all []*Delivery) (*Batch, error) {
 	ids := subscriptionsOf(all)
 	receivers, err := s.lockReceivers(ctx, tx, ids)
@@ -31,12 +30,12 @@ func (s *Sender) Insert(ctx context.Context, tx *db.Tx, all []*Delivery) (*Batch
 	if err != nil {
 		return nil, err
 	}
-	taken, err := s.insert(ctx, tx, all, receivers, busy)
-	return &Batch{taken, receivers}, err
+	claimed, err := s.insert(ctx, tx, all, receivers, busy)
+	return &Batch{claimed, receivers}, err
 }
 
-// Give sends a batch.
-func (s *Sender) Give(b *Batch) { s.lanes.give(b.taken, b.receivers) }
+// Enqueue sends what a batch claimed.
+func (s *Sender) Enqueue(b *Batch) { s.queues.enqueue(b.claimed, b.receivers) }
 
 func subscriptionsOf(all []*Delivery) []string {
 	var ids []string
@@ -47,54 +46,47 @@ func subscriptionsOf(all []*Delivery) []string {
 	return slices.Compact(ids)
 }
 
-// lockReceivers locks subscriptions, so that fan-outs and claims of one take
-// turns, and reads what sending needs. Those that are gone are not in the answer.
+// lockReceivers locks subscriptions, so that fan-outs and claims of one follow
+// each other, and reads them. Deleted ones are not in the result.
 func (s *Sender) lockReceivers(ctx context.Context, tx *db.Tx, ids []string) (map[string]*receiver, error) {
 	found := make(map[string]*receiver, len(ids))
-	for len(ids) > 0 {
-		n := min(len(ids), db.MaxIn)
-		in, args := db.InArgsOf(ids[:n])
+	for in, args := range db.InChunks(ids) {
 		err := s.readReceivers(ctx, tx, "WHERE id IN "+in+" ORDER BY id"+s.db.Dialect.ForUpdate, args, found)
 		if err != nil {
 			return nil, err
 		}
-		ids = ids[n:]
 	}
 	return found, nil
 }
 
-// busy returns the subscriptions with due deliveries that are not this
-// worker's: what comes now must wait behind them.
+// busy returns the subscriptions with due deliveries that this sender has not
+// claimed: new ones must be sent after them.
 func (s *Sender) busy(ctx context.Context, tx *db.Tx, ids []string, receivers map[string]*receiver) (map[string]bool, error) {
+	now := int64(0)
+	for _, r := range receivers {
+		now = max(now, r.now)
+	}
 	busy := map[string]bool{}
-	for len(ids) > 0 {
-		n := min(len(ids), db.MaxIn)
-		in, args := db.InArgsOf(ids[:n])
-		now := int64(0)
-		for _, r := range receivers {
-			now = max(now, r.now)
-		}
-		rows, err := tx.Query(ctx, "SELECT s.id FROM webhook_subscription s WHERE s.id IN "+in+` AND EXISTS (
+	for in, args := range db.InChunks(ids) {
+		some, err := db.Column[string](ctx, tx, "SELECT s.id FROM webhook_subscription s WHERE s.id IN "+in+` AND EXISTS (
 			SELECT 1 FROM webhook_delivery d WHERE d.state = 0 AND d.subscription_id = s.id AND d.due <= ?
 			AND (d.owner IS NULL OR d.owner <> ?))`, append(args, now, s.owner)...)
 		if err != nil {
 			return nil, err
 		}
-		err = each(rows, func(id string) { busy[id] = true })
-		if err != nil {
-			return nil, err
+		for _, id := range some {
+			busy[id] = true
 		}
-		ids = ids[n:]
 	}
 	return busy, nil
 }
 
 // insert writes deliveries and returns those claimed for this sender.
 func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receivers map[string]*receiver, busy map[string]bool) ([]*Delivery, error) {
-	var taken []*Delivery
+	var claimed []*Delivery
 	var rows [][]any
 	size := 0
-	room := s.lanes.room()
+	capacity := s.queues.capacity()
 	for _, d := range all {
 		r := receivers[d.Subscription]
 		if r == nil || !r.enabled {
@@ -104,12 +96,11 @@ func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receive
 			d.ID, d.Subscription, d.Audit, d.First, d.Last, d.Events, d.Payload, waiting, r.now,
 			nil, 0, 0, d.Committed, r.now,
 		}
-		if !busy[d.Subscription] && r.isOpen() && r.failures == 0 && room.take(d) {
-			d.claims, d.created = 1, r.now
+		if !busy[d.Subscription] && r.sendable() && r.failures == 0 && capacity.reserve(d) {
 			row[9], row[10], row[11] = s.owner, r.now+lease.Duration.Microseconds(), 1
-			taken = append(taken, d)
+			claimed = append(claimed, d)
 		} else {
-			busy[d.Subscription] = true // what follows waits behind it
+			busy[d.Subscription] = true // keeps the order
 		}
 		rows = append(rows, row)
 		if size += len(d.Payload); size >= insertBytes {
@@ -119,12 +110,11 @@ func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receive
 			rows, size = nil, 0
 		}
 	}
-	return taken, db.Insert(ctx, tx, "webhook_delivery", deliveryColumns, rows)
+	return claimed, db.Insert(ctx, tx, "webhook_delivery", deliveryColumns, rows)
 }
 
-// PutTest writes a delivery that nobody changed anything for, and leaves it to
-// the sweep.
-func (s *Store) PutTest(ctx context.Context, tx *db.Tx, d *Delivery) error {
+// InsertTest writes a test delivery. The next Sweep finds it.
+func (s *Store) InsertTest(ctx context.Context, tx *db.Tx, d *Delivery) error {
 	now := s.db.Dialect.NowMicros
 	_, err := tx.Exec(ctx, `INSERT INTO webhook_delivery (id, subscription_id, kind, first_moment, last_moment, events,
 		payload, state, due, committed_at, created_at) VALUES (?,?,1,?,?,?,?,0,`+now+","+now+","+now+")",

@@ -5,13 +5,15 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/alds-dev/alds/internal/db"
 )
 
 // Registerer is where the package's metrics go.
 type Registerer = prometheus.Registerer
 
-// metrics of everything in this package; every process has them, so that one
-// dashboard serves all.
+// metrics of this package. Every process registers them, so that one dashboard
+// serves all.
 type metrics struct {
 	due          prometheus.Gauge
 	deliveries   *prometheus.CounterVec
@@ -19,7 +21,7 @@ type metrics struct {
 	attempts     *prometheus.CounterVec
 	attemptTime  *prometheus.HistogramVec
 	latency      prometheus.Histogram
-	lanes        prometheus.Gauge
+	queues       prometheus.Gauge
 	breakers     *prometheus.GaugeVec
 	failing      *prometheus.GaugeVec
 	waiting      *prometheus.GaugeVec
@@ -31,24 +33,24 @@ type metrics struct {
 
 func newMetrics(r Registerer) *metrics {
 	m := &metrics{
-		due:          gauge("due_subscriptions", "Subscriptions with deliveries that are due and not taken."),
+		due:          gauge("due_subscriptions", "Subscriptions with deliveries that are due and not claimed."),
 		deliveries:   counters("deliveries_total", "Deliveries that ended, by outcome.", "outcome"),
-		events:       counter("events_delivered_total", "Events a receiver took."),
+		events:       counter("events_delivered_total", "Events that receivers accepted."),
 		attempts:     counters("attempts_total", "Requests sent to receivers, by outcome.", "outcome"),
 		attemptTime:  histograms("attempt_duration_seconds", "Duration of requests to receivers, by outcome.", "outcome"),
 		latency:      histogram("latency_seconds", "From the commit of a change to the answer of the receiver, first attempts only."),
-		lanes:        gauge("lanes", "Subscriptions this process is delivering to."),
-		breakers:     gauges("breakers", "Subscriptions whose receiver is given a rest (open) or is being probed (half_open).", "state"),
+		queues:       gauge("lanes", "Subscriptions this process is delivering to."),
+		breakers:     gauges("breakers", "Subscriptions whose circuit breaker is open or half_open (its backoff is over).", "state"),
 		failing:      gauges("failing_subscriptions", "Failed attempts in a row of the subscriptions that fail most.", "subscription"),
 		waiting:      gauges("waiting_deliveries", "Deliveries that wait, by reason: turn, retry, resting, paused.", "why"),
-		waitingAge:   gauges("waiting_age_seconds", "Age of the oldest change in what waits, by reason.", "why"),
+		waitingAge:   gauges("waiting_age_seconds", "Age of the oldest change in waiting deliveries, by reason.", "why"),
 		lost:         counter("leases_lost_total", "Claims that ended before their work did."),
-		pruned:       counters("pruned_total", "Rows removed because they had aged out, by table.", "table"),
-		recordErrors: counter("record_errors_total", "Groups of results that could not be written at once."),
+		pruned:       counters("pruned_total", "Rows removed after their retention, by table.", "table"),
+		recordErrors: counter("record_errors_total", "Attempts to store a group of results that failed."),
 	}
 	if r != nil {
 		r.MustRegister(m.due, m.deliveries, m.events,
-			m.attempts, m.attemptTime, m.latency, m.lanes, m.breakers, m.failing, m.waiting, m.waitingAge,
+			m.attempts, m.attemptTime, m.latency, m.queues, m.breakers, m.failing, m.waiting, m.waitingAge,
 			m.lost, m.pruned, m.recordErrors)
 	}
 	return m
@@ -56,8 +58,7 @@ func newMetrics(r Registerer) *metrics {
 
 const namespace, subsystem = "alds", "delivery"
 
-// buckets reach from a quarter of a millisecond to the timeout of a request
-// and beyond.
+// buckets are in seconds, up to more than the timeout of a request.
 var buckets = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 
 func gauge(name, help string) prometheus.Gauge {
@@ -84,67 +85,56 @@ func histograms(name, help, label string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets}, []string{label})
 }
 
-// shownFailing is how many failing subscriptions a process names in its metrics.
-const shownFailing = 50
+// maxFailing is how many failing subscriptions have a gauge of their own.
+const maxFailing = 50
 
-// measureFailing keeps the gauges of receivers that fail.
+// measureFailing updates the gauges of receivers that fail.
 func (s *Sender) measureFailing(ctx context.Context) error {
-	rows, err := s.db.Query(ctx, `SELECT id, failures_in_row, breaker_state, CASE WHEN breaker_until > `+s.db.Dialect.NowMicros+
-		` THEN 1 ELSE 0 END FROM webhook_subscription WHERE enabled = 1 AND failures_in_row > 0 ORDER BY failures_in_row DESC`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	s.metrics.failing.Reset()
 	open, halfOpen, shown := 0, 0, 0
-	for rows.Next() {
-		var id string
-		var failures, state int
-		var resting bool
-		if err := rows.Scan(&id, &failures, &state, &resting); err != nil {
+	err := db.Each(ctx, s.db, `SELECT id, failures_in_row, breaker_state, CASE WHEN breaker_until > `+s.db.Dialect.NowMicros+
+		` THEN 1 ELSE 0 END FROM webhook_subscription WHERE enabled = 1 AND failures_in_row > 0 ORDER BY failures_in_row DESC`, nil,
+		func(row db.Scanner) error {
+			var id string
+			var failures, state int
+			var backingOff bool
+			err := row.Scan(&id, &failures, &state, &backingOff)
+			switch {
+			case backingOff:
+				open++
+			case state == breakerOpen:
+				halfOpen++
+			}
+			if shown++; shown <= maxFailing {
+				s.metrics.failing.WithLabelValues(id).Set(float64(failures))
+			}
 			return err
-		}
-		switch {
-		case resting:
-			open++
-		case state == breakerOpen:
-			halfOpen++
-		}
-		if shown++; shown <= shownFailing {
-			s.metrics.failing.WithLabelValues(id).Set(float64(failures))
-		}
-	}
+		})
 	s.metrics.breakers.WithLabelValues("open").Set(float64(open))
 	s.metrics.breakers.WithLabelValues("half_open").Set(float64(halfOpen))
-	return rows.Err()
+	return err
 }
 
-// whys are the reasons for which deliveries wait.
-var whys = []string{"turn", "retry", "resting", "paused"}
+// reasons are why deliveries wait.
+var reasons = []string{"turn", "retry", "resting", "paused"}
 
-// measureWaiting keeps the gauges of what waits.
+// measureWaiting updates the gauges of waiting deliveries.
 func (s *Store) measureWaiting(ctx context.Context) error {
 	now := s.db.Dialect.NowMicros
-	rows, err := s.db.Query(ctx, `SELECT why, COUNT(*), MIN(committed_at) FROM (
-		SELECT CASE WHEN s.paused = 1 THEN 'paused' WHEN d.due > `+now+` THEN 'retry'
-			WHEN s.breaker_until > `+now+` THEN 'resting' ELSE 'turn' END AS why, d.committed_at
-		FROM webhook_delivery d JOIN webhook_subscription s ON s.id = d.subscription_id WHERE d.state = 0) w GROUP BY why`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for _, why := range whys {
+	for _, why := range reasons {
 		s.metrics.waiting.WithLabelValues(why).Set(0)
 		s.metrics.waitingAge.WithLabelValues(why).Set(0)
 	}
-	for rows.Next() {
-		var why string
-		var n, oldest int64
-		if err := rows.Scan(&why, &n, &oldest); err != nil {
+	return db.Each(ctx, s.db, `SELECT why, COUNT(*), MIN(committed_at) FROM (
+		SELECT CASE WHEN s.paused = 1 THEN 'paused' WHEN d.due > `+now+` THEN 'retry'
+			WHEN s.breaker_until > `+now+` THEN 'resting' ELSE 'turn' END AS why, d.committed_at
+		FROM webhook_delivery d JOIN webhook_subscription s ON s.id = d.subscription_id WHERE d.state = 0) w GROUP BY why`, nil,
+		func(row db.Scanner) error {
+			var why string
+			var n, oldest int64
+			err := row.Scan(&why, &n, &oldest)
+			s.metrics.waiting.WithLabelValues(why).Set(float64(n))
+			s.metrics.waitingAge.WithLabelValues(why).Set(max(0, time.Since(time.UnixMicro(oldest)).Seconds()))
 			return err
-		}
-		s.metrics.waiting.WithLabelValues(why).Set(float64(n))
-		s.metrics.waitingAge.WithLabelValues(why).Set(max(0, time.Since(micros(oldest)).Seconds()))
-	}
-	return rows.Err()
+		})
 }

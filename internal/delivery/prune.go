@@ -6,15 +6,15 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// KeepReceipts is how many receipts a subscription keeps. Spec: interface 8.
-const KeepReceipts = 20
+// MaxReceipts is how many receipts of a subscription are stored. Spec: interface 8.
+const MaxReceipts = 20
 
 // pruneRows is how many rows one statement of Prune removes at most.
 const pruneRows = 500
 
-// Prune removes what has aged out: receipts beyond the newest twenty of their
-// subscription, settled deliveries, what deleted subscriptions left. Running
-// twice does no harm.
+// Prune deletes receipts beyond the newest of their subscription, deliveries
+// whose retention is over, and receipts of deleted subscriptions. It is
+// idempotent.
 func (s *Store) Prune(ctx context.Context) error {
 	if err := s.pruneReceipts(ctx); err != nil {
 		return err
@@ -28,37 +28,27 @@ func (s *Store) Prune(ctx context.Context) error {
 }
 
 func (s *Store) pruneReceipts(ctx context.Context) error {
-	rows, err := s.db.Query(ctx, `SELECT r.subscription_id, COUNT(*), CASE WHEN s.id IS NULL THEN 1 ELSE 0 END
+	limits := map[string]int{}
+	err := db.Each(ctx, s.db, `SELECT r.subscription_id, COUNT(*), CASE WHEN s.id IS NULL THEN 1 ELSE 0 END
 		FROM webhook_receipt r LEFT JOIN webhook_subscription s ON s.id = r.subscription_id
-		GROUP BY r.subscription_id, s.id HAVING COUNT(*) > ? OR s.id IS NULL`, KeepReceipts)
+		GROUP BY r.subscription_id, s.id HAVING COUNT(*) > ? OR s.id IS NULL`, []any{MaxReceipts}, func(row db.Scanner) error {
+		var id string
+		var n, deleted int
+		err := row.Scan(&id, &n, &deleted)
+		limits[id] = MaxReceipts * (1 - deleted)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	keep := map[string]int{}
-	for rows.Next() {
-		var id string
-		var n, orphan int
-		if err := rows.Scan(&id, &n, &orphan); err != nil {
-			return err
-		}
-		keep[id] = KeepReceipts * (1 - orphan)
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	rows.Close()
-	for id, n := range keep {
-		if err := s.pruneReceiptsOf(ctx, id, n); err != nil {
+	for id, limit := range limits {
+		err := s.remove(ctx, "webhook_receipt", `SELECT id FROM webhook_receipt WHERE subscription_id = ?
+			ORDER BY at DESC, id DESC LIMIT ? OFFSET ?`, id, pruneRows, limit)
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (s *Store) pruneReceiptsOf(ctx context.Context, subscription string, keep int) error {
-	return s.remove(ctx, "webhook_receipt", `SELECT id FROM webhook_receipt WHERE subscription_id = ?
-		ORDER BY at DESC, id DESC LIMIT ? OFFSET ?`, subscription, pruneRows, keep)
 }
 
 func (s *Store) pruneDeliveries(ctx context.Context, state int) error {
@@ -66,18 +56,14 @@ func (s *Store) pruneDeliveries(ctx context.Context, state int) error {
 		s.db.Dialect.NowMicros+" ORDER BY due LIMIT ?", state, pruneRows)
 }
 
-// remove deletes the rows a query names, part by part, until it names none.
+// remove deletes the rows that a query selects, pruneRows at a time.
 func (s *Store) remove(ctx context.Context, table, query string, args ...any) error {
 	for {
-		rows, err := s.db.Query(ctx, query, args...)
-		if err != nil {
+		ids, err := db.Column[string](ctx, s.db, query, args...)
+		if err != nil || len(ids) == 0 {
 			return err
 		}
-		var ids []string
-		if err := each(rows, func(id string) { ids = append(ids, id) }); err != nil || len(ids) == 0 {
-			return err
-		}
-		in, these := db.InArgsOf(ids)
+		in, these := db.InArgs(ids)
 		if _, err := s.db.Exec(ctx, "DELETE FROM "+table+" WHERE id IN "+in, these...); err != nil {
 			return err
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// The states of a subscription's breaker. Once the rest is over an open one
-// lets a probe through.
+// The stored states of a subscription's circuit breaker. An open one whose
+// backoff is over is half-open: it lets one delivery through, the probe.
 const (
 	breakerClosed = 0
 	breakerOpen   = 1
@@ -24,34 +24,26 @@ type receiver struct {
 	previousUntil  int64
 	enabled        bool
 	paused         bool
-	failures       int   // attempts failed in a row
-	restsUntil     int64 // the breaker lets nothing through before
+	failures       int   // failed attempts in a row
+	openUntil      int64 // end of the backoff of an open circuit breaker
 	now            int64 // the database's time when this was read
 }
 
-// isOpen reports whether deliveries may be sent.
-func (r *receiver) isOpen() bool { return r.enabled && !r.paused && r.restsUntil <= r.now }
+// sendable reports whether deliveries may be sent.
+func (r *receiver) sendable() bool { return r.enabled && !r.paused && r.openUntil <= r.now }
 
-// readReceivers adds subscriptions to found; rest follows FROM.
-func (s *Sender) readReceivers(ctx context.Context, q db.Querier, rest string, args []any, found map[string]*receiver) error {
-	rows, err := q.Query(ctx, `SELECT id, url, authorization, secret, previous_secret, previous_until, enabled, paused,
-		failures_in_row, breaker_until, `+s.db.Dialect.NowMicros+` FROM webhook_subscription `+rest, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+// readReceivers adds subscriptions to found; clauses follow FROM.
+func (s *Sender) readReceivers(ctx context.Context, q db.Querier, clauses string, args []any, found map[string]*receiver) error {
+	return db.Each(ctx, q, `SELECT id, url, authorization, secret, previous_secret, previous_until, enabled, paused,
+		failures_in_row, breaker_until, `+s.db.Dialect.NowMicros+` FROM webhook_subscription `+clauses, args, func(row db.Scanner) error {
 		var r receiver
 		var authorization, secret, previous sql.NullString
 		var until sql.NullInt64
-		err := rows.Scan(&r.id, &r.url, &authorization, &secret, &previous, &until, &r.enabled, &r.paused,
-			&r.failures, &r.restsUntil, &r.now)
-		if err != nil {
-			return err
-		}
+		err := row.Scan(&r.id, &r.url, &authorization, &secret, &previous, &until, &r.enabled, &r.paused,
+			&r.failures, &r.openUntil, &r.now)
 		r.authorization, r.secret, r.previousSecret = authorization.String, secret.String, previous.String
 		r.previousUntil = until.Int64
 		found[r.id] = &r
-	}
-	return rows.Err()
+		return err
+	})
 }

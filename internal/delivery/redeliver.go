@@ -7,22 +7,20 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// againRows is how many deliveries one transaction of Again makes wait.
-const againRows = 500
+// redeliverRows is how many deliveries one transaction of Redeliver changes.
+const redeliverRows = 500
 
-// Which names deliveries of one subscription.
-type Which struct {
-	Delivery string // one of them
-	Receipt  string // or the one this attempt was of
-	Since    int64  // or those whose newest change was committed from here
-	Until    int64  // up to and including there
+// Selection names deliveries of one subscription by one of three ways.
+type Selection struct {
+	Delivery     string // an id
+	Receipt      string // the id of a receipt of the delivery
+	Since, Until int64  // when the newest change was committed; UTC microseconds, both included
 }
 
-// Again makes deliveries wait once more, whatever became of them, due at once
-// and with all their attempts before them, and returns how many those are.
-// Receivers see the ids they saw before.
-// Errors: fault.NotFound when there is no such delivery or receipt any more.
-func (s *Store) Again(ctx context.Context, subscription string, w Which) (int, error) {
+// Redeliver makes deliveries wait again in any state, due now and with no
+// attempts, and returns their number. Their ids do not change.
+// Errors: fault.NotFound when the delivery or receipt does not exist.
+func (s *Store) Redeliver(ctx context.Context, subscription string, w Selection) (int, error) {
 	if w.Receipt != "" {
 		err := s.db.QueryRow(ctx, "SELECT delivery_id FROM webhook_receipt WHERE id = ? AND subscription_id = ?",
 			w.Receipt, subscription).Scan(&w.Delivery)
@@ -31,7 +29,7 @@ func (s *Store) Again(ctx context.Context, subscription string, w Which) (int, e
 		}
 	}
 	if w.Delivery != "" {
-		n, err := s.again(ctx, subscription, []string{w.Delivery})
+		n, err := s.requeue(ctx, subscription, []string{w.Delivery})
 		if err == nil && n == 0 {
 			err = fault.NotFoundf("Not Found")
 		}
@@ -39,16 +37,12 @@ func (s *Store) Again(ctx context.Context, subscription string, w Which) (int, e
 	}
 	total, last := 0, ""
 	for {
-		rows, err := s.db.Query(ctx, `SELECT id FROM webhook_delivery WHERE subscription_id = ? AND committed_at >= ?
-			AND committed_at <= ? AND id > ? ORDER BY id LIMIT ?`, subscription, w.Since, w.Until, last, againRows)
-		if err != nil {
+		ids, err := db.Column[string](ctx, s.db, `SELECT id FROM webhook_delivery WHERE subscription_id = ? AND committed_at >= ?
+			AND committed_at <= ? AND id > ? ORDER BY id LIMIT ?`, subscription, w.Since, w.Until, last, redeliverRows)
+		if err != nil || len(ids) == 0 {
 			return total, err
 		}
-		var ids []string
-		if err := each(rows, func(id string) { ids = append(ids, id) }); err != nil || len(ids) == 0 {
-			return total, err
-		}
-		n, err := s.again(ctx, subscription, ids)
+		n, err := s.requeue(ctx, subscription, ids)
 		if err != nil {
 			return total, err
 		}
@@ -56,11 +50,11 @@ func (s *Store) Again(ctx context.Context, subscription string, w Which) (int, e
 	}
 }
 
-// again leaves those alone that a sender has in its hands: they are on their
-// way. They count all the same.
-func (s *Store) again(ctx context.Context, subscription string, ids []string) (n int, err error) {
+// requeue makes deliveries wait. Those that a sender has claimed do not change,
+// and count.
+func (s *Store) requeue(ctx context.Context, subscription string, ids []string) (n int, err error) {
 	now := s.db.Dialect.NowMicros
-	in, args := db.InArgsOf(ids)
+	in, args := db.InArgs(ids)
 	args = append([]any{subscription}, args...)
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
 		var locked string

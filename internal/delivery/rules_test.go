@@ -20,20 +20,20 @@ func TestJudge(t *testing.T) {
 		wait     time.Duration
 	}{
 		{"any 2xx is success", 204, 1, 0, .5, Delivered, 0},
-		{"no answer is tried again", 0, 1, 0, .5, Again, 5 * time.Second},
-		{"the second wait", 500, 2, 0, .5, Again, 30 * time.Second},
+		{"no answer is tried again", 0, 1, 0, .5, Retry, 5 * time.Second},
+		{"the second wait", 500, 2, 0, .5, Retry, 30 * time.Second},
 		{"the schedule has ended", 500, 3, 0, .5, Exhausted, 0},
-		{"a redirect is a failure", 302, 1, 0, .5, Again, 5 * time.Second},
-		{"a wait is a fifth shorter at most", 500, 1, 0, 0, Again, 4 * time.Second},
-		{"and a fifth longer", 500, 1, 0, 1, Again, 6 * time.Second},
+		{"a redirect is a failure", 302, 1, 0, .5, Retry, 5 * time.Second},
+		{"a wait is a fifth shorter at most", 500, 1, 0, 0, Retry, 4 * time.Second},
+		{"and a fifth longer", 500, 1, 0, 1, Retry, 6 * time.Second},
 		{"gone, even at the last attempt", 410, 3, 0, .5, Gone, 0},
-		{"the receiver asks for less", 429, 2, 2 * time.Second, 0, Again, 2 * time.Second},
-		{"never before the time it asks for", 503, 1, time.Minute, 1, Again, 72 * time.Second},
-		{"it asks for more than the bound", 503, 1, 240 * time.Hour, 0, Again, retryAfterMost},
+		{"the receiver asks for less", 429, 2, 2 * time.Second, 0, Retry, 2 * time.Second},
+		{"never before the time it asks for", 503, 1, time.Minute, 1, Retry, 72 * time.Second},
+		{"it asks for more than the bound", 503, 1, 240 * time.Hour, 0, Retry, maxRetryAfter},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, wait := judge(tt.status, tt.attempts, schedule, tt.asked, tt.chance)
+			got, wait := classify(tt.status, tt.attempts, schedule, tt.asked, tt.chance)
 			if got != tt.want || wait != tt.wait {
 				t.Errorf("%s after %s, want %s after %s", got, wait, tt.want, tt.wait)
 			}
@@ -109,7 +109,7 @@ func TestReasonsNameNoServerOfOurs(t *testing.T) {
 	err := &url.Error{Op: "Post", URL: "http://a.test/?token=1", Err: &net.OpError{Op: "dial", Err: &net.DNSError{
 		Err: "no such host", Name: "a.test", Server: "10.1.2.3:53",
 	}}}
-	if got, want := reason(err), "lookup a.test: no such host"; got != want {
+	if got, want := failureText(err), "lookup a.test: no such host"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

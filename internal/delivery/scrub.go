@@ -11,17 +11,16 @@ import (
 // redacted stands where a secret was.
 const redacted = "[redacted]"
 
-// minSecretText is the shortest text that is looked for in what a receiver
-// answers. A shorter one would be found in words that have nothing to do with
-// it.
+// minSecretText is the shortest secret that is removed from answers. A shorter
+// one occurs in other words.
 const minSecretText = 6
 
 // secretTexts are the secrets of one request, the longest first. A receiver may
-// send them back in its answer, which is kept for people to read.
+// repeat them in its answer, which receipts show.
 type secretTexts []string
 
-// secretsOf collects what the address of a receiver and the authorization
-// header that it is sent, empty for none, hold of secrets.
+// secretsOf collects the secrets of the address of a receiver and of the
+// authorization header, which may be empty.
 func secretsOf(u *url.URL, authorization string) secretTexts {
 	all := secretTexts{authorization}
 	if _, token, ok := strings.Cut(authorization, " "); ok {
@@ -53,21 +52,21 @@ func (all secretTexts) scrub(text string) string {
 	return text
 }
 
-// header returns a header of an answer as it may be kept: cookies are a secret
-// of the receiver, and addresses are cut like that of the receiver itself.
+// header returns a header of an answer without secrets: cookies are secrets of
+// the receiver, and addresses lose what redactedURL removes.
 func (all secretTexts) header(name, value string) string {
 	switch http.CanonicalHeaderKey(name) {
 	case "Set-Cookie", "Set-Cookie2":
 		return redacted
 	case "Location", "Content-Location":
-		return all.scrub(shownURL(value))
+		return all.scrub(redactedURL(value))
 	}
 	return all.scrub(value)
 }
 
-// shownURL is an address without what must not be logged or kept: user
-// information, query and fragment. One that cannot be read is not shown at all.
-func shownURL(raw string) string {
+// redactedURL is an address without user information, query and fragment; empty
+// when it cannot be parsed.
+func redactedURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return ""

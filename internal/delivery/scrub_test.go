@@ -168,7 +168,7 @@ func TestShownAddresses(t *testing.T) {
 		"http://host/%zz?key=1":           "",
 		"mailto:somebody@host?subject=pw": "mailto:",
 	} {
-		if got := shownURL(address); got != want {
+		if got := redactedURL(address); got != want {
 			t.Errorf("%s: %q, want %q", address, got, want)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Bounds of what is kept of an answer.
+// Bounds of what is stored of an answer. Units: bytes.
 const (
 	maxAnswer  = 16 << 10
 	maxHeaders = 8 << 10
@@ -27,12 +27,12 @@ const (
 // userAgent names the sender.
 const userAgent = "alds"
 
-// newClient returns the HTTP client of a worker: every connection checked when
-// it is made, no proxy, no redirects.
+// newClient returns an HTTP client that checks the address of each connection,
+// and uses no proxy and no redirects.
 func newClient(o Options) *http.Client {
 	dialer := &net.Dialer{Timeout: o.Connect, KeepAlive: 30 * time.Second}
 	if !o.AllowPrivate {
-		dialer.Control = refuseSpecial
+		dialer.Control = refuseNonPublic
 	}
 	return &http.Client{
 		Transport: &http.Transport{
@@ -49,21 +49,21 @@ func newClient(o Options) *http.Client {
 	}
 }
 
-// result is one attempt and what became of it.
+// result is one attempt and its outcome.
 type result struct {
-	d          *Delivery
-	receiver   *receiver
-	outcome    Outcome
-	wait       time.Duration // until the next attempt, when outcome is Again
-	asked      time.Duration // what the receiver asked for
-	slowed     bool          // it wants less of everything
-	status     int           // 0: no answer
-	answer     string
-	headers    string // JSON object
-	authorized bool
-	took       time.Duration
-	err        error  // why there was no answer; it may show secrets, see failure
-	failure    string // the same as it may be read; empty when there was an answer
+	d           *Delivery
+	receiver    *receiver
+	outcome     Outcome
+	wait        time.Duration // until the next attempt; with the outcome Retry
+	retryAfter  time.Duration // what the receiver asked for
+	asksForLess bool          // about all deliveries of the receiver
+	status      int           // 0: no answer
+	answer      string
+	headers     string // JSON object
+	authorized  bool
+	duration    time.Duration
+	err         error  // why there was no answer; may contain secrets
+	failure     string // the same without secrets; empty when there was an answer
 
 	secrets secretTexts // of the request
 }
@@ -72,12 +72,12 @@ type result struct {
 func (s *Sender) send(ctx context.Context, d *Delivery, r *receiver) *result {
 	began := time.Now()
 	res := &result{d: d, receiver: r}
-	asked := s.post(ctx, res)
-	res.took = time.Since(began)
-	res.asked, res.slowed = asked, slows(res.status, asked)
-	res.outcome, res.wait = judge(res.status, d.attempts+1, s.o.Schedule, asked, rand.Float64())
+	res.retryAfter = s.post(ctx, res)
+	res.duration = time.Since(began)
+	res.asksForLess = asksForLess(res.status, res.retryAfter)
+	res.outcome, res.wait = classify(res.status, d.attempts+1, s.o.Schedule, res.retryAfter, rand.Float64())
 	s.metrics.attempts.WithLabelValues(label(res)).Inc()
-	s.metrics.attemptTime.WithLabelValues(label(res)).Observe(res.took.Seconds())
+	s.metrics.attemptTime.WithLabelValues(label(res)).Observe(res.duration.Seconds())
 	return res
 }
 
@@ -95,7 +95,7 @@ func label(res *result) string {
 	}
 }
 
-// post fills in what was answered and returns what Retry-After asks for.
+// post sends the request, stores the answer in res and returns its Retry-After.
 func (s *Sender) post(ctx context.Context, res *result) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
@@ -111,8 +111,8 @@ func (s *Sender) post(ctx context.Context, res *result) time.Duration {
 	}
 	defer answer.Body.Close()
 	res.status = answer.StatusCode
-	res.headers = keptHeaders(answer.Header, res.secrets)
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // what came before a failure is kept
+	res.headers = storedHeaders(answer.Header, res.secrets)
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // the part before a failure is stored
 	res.answer = res.secrets.scrub(strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "\uFFFD"))
 	if len(res.answer) > maxAnswer {
 		res.answer = strings.ToValidUTF8(res.answer[:maxAnswer], "")
@@ -120,9 +120,9 @@ func (s *Sender) post(ctx context.Context, res *result) time.Duration {
 	return retryAfter(answer.Header.Get("Retry-After"), time.Now())
 }
 
-// failed notes why there was no answer.
+// failed stores why there was no answer.
 func (r *result) failed(err error) {
-	r.err, r.failure = err, brief(r.secrets.scrub(reason(err)))
+	r.err, r.failure = err, truncate(r.secrets.scrub(failureText(err)))
 	r.answer = r.failure
 }
 
@@ -130,7 +130,7 @@ func (s *Sender) request(ctx context.Context, res *result) (*http.Request, error
 	d, r := res.d, res.receiver
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, bytes.NewReader(d.Payload))
 	if err != nil {
-		return nil, errors.New("the url of the subscription cannot be read") // the cause would show it
+		return nil, errors.New("the url of the subscription cannot be read") // the cause contains the url
 	}
 	res.secrets = secretsOf(req.URL, "")
 	at := time.Now().Unix()
@@ -149,7 +149,7 @@ func (s *Sender) request(ctx context.Context, res *result) (*http.Request, error
 	return req, s.addSignature(req, res, at)
 }
 
-// addSignature signs with the secret, and with the one before it while that is
+// addSignature signs with the secret, and with the previous one while it is
 // valid.
 func (s *Sender) addSignature(req *http.Request, res *result, at int64) error {
 	r := res.receiver
@@ -178,9 +178,9 @@ func (s *Sender) addSignature(req *http.Request, res *result, at int64) error {
 	return nil
 }
 
-// reason is a failure without the addresses that net/http puts into it, which
-// may hold secrets: the receiver's own, and the one a redirect points to.
-func reason(err error) string {
+// failureText is the text of an error without addresses, which may contain
+// secrets: that of the receiver and that of a redirect.
+func failureText(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer in time"
 	}
@@ -196,16 +196,16 @@ func reason(err error) string {
 	return "the address of its redirect cannot be read"
 }
 
-func keptHeaders(h http.Header, secrets secretTexts) string {
-	kept := map[string]string{}
+func storedHeaders(h http.Header, secrets secretTexts) string {
+	stored := map[string]string{}
 	size := 0
 	for name, values := range h {
 		value := secrets.header(name, strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD"))
 		if size += len(name) + len(value); size <= maxHeaders {
-			kept[name] = value
+			stored[name] = value
 		}
 	}
-	text, err := json.Marshal(kept)
+	text, err := json.Marshal(stored)
 	if err != nil {
 		return ""
 	}
@@ -221,8 +221,8 @@ const (
 	maxSecret = 64
 )
 
-// SecretKey returns the key that a signing secret stands for; false when it is
-// none.
+// SecretKey returns the key of a signing secret; false when the secret has
+// another form.
 func SecretKey(secret string) ([]byte, bool) {
 	encoded, ok := strings.CutPrefix(secret, SecretPrefix)
 	key, err := base64.StdEncoding.DecodeString(encoded)
@@ -236,4 +236,12 @@ func sign(key []byte, id string, at int64, body []byte) string {
 	mac.Write([]byte(id + "." + strconv.FormatInt(at, 10) + "."))
 	mac.Write(body)
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// truncate cuts a text for a column that people read.
+func truncate(s string) string {
+	if len(s) > 900 {
+		s = s[:900]
+	}
+	return strings.ToValidUTF8(s, "")
 }

@@ -14,13 +14,13 @@ import (
 // Options is the policy of delivery. Zero values stand for the defaults.
 type Options struct {
 	Schedule     []time.Duration // waits between attempts; one more attempt than entries
-	Slots        int             // requests in the air at once
-	InFlight     int             // requests in the air per subscription; 1 keeps the order
+	Slots        int             // requests in flight
+	InFlight     int             // requests in flight per subscription; 1 keeps the order
 	AllowPrivate bool            // loopback and private addresses may be called
 	Timeout      time.Duration   // of one request, answer included
 	Connect      time.Duration   // of making a connection
-	// WakeAt is called when a subscription has something to do at a later time.
-	// It must not block; what it forgets, the next Sweep finds.
+	// WakeAt is called with the time of a later attempt. It must not block. The
+	// next Sweep finds what it loses.
 	WakeAt func(subscription string, at time.Time)
 }
 
@@ -52,41 +52,41 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Sender delivers what is due. It is safe for concurrent use; Run must be
-// running while the others are called.
+// Sender sends due deliveries. It is safe for concurrent use; Run must be
+// running while its other methods are called.
 type Sender struct {
 	*Store
-	o      Options
-	owner  string // of this sender's claims; used once
-	leases *lease.Table[string]
-	client *http.Client
-	lanes  *lanes
-	record *recorder
+	o       Options
+	owner   string // of this sender's claims; used once
+	leases  *lease.Table[string]
+	client  *http.Client
+	queues  *queues
+	results *recorder
 }
 
-// NewSender returns a sender that owns nothing yet.
+// NewSender returns a sender that has claimed nothing.
 func (s *Store) NewSender(o Options) *Sender {
 	o = o.filled()
 	n := &Sender{Store: s, o: o, owner: uuid.NewString(), client: newClient(o),
 		leases: lease.New[string](s.db, "webhook_delivery", "", "state = 0")}
-	n.lanes = newLanes(n)
-	n.record = newRecorder(n)
+	n.queues = newQueues(n)
+	n.results = newRecorder(n)
 	return n
 }
 
-// Run delivers what is given and what it finds, until ctx ends; then it waits for
-// the requests in the air, gives back what it holds, and returns.
+// Run sends until ctx ends. Then it waits for the requests in flight and
+// releases its other claims.
 func (s *Sender) Run(ctx context.Context) error {
 	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var recorder sync.WaitGroup
-	recorder.Go(func() { s.record.run(recording) })
+	recorder.Go(func() { s.results.run(recording) })
 	renewing, stopRenewing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopRenewing()
-	recorder.Go(func() { s.lanes.keep(renewing) })
+	recorder.Go(func() { s.queues.renewAll(renewing) })
 
 	<-ctx.Done()
-	s.lanes.close()
+	s.queues.close()
 	stopRenewing()
 	stop()
 	recorder.Wait()

@@ -6,17 +6,16 @@ import (
 	"syscall"
 )
 
-// targetError says that an address must not be called. It reaches receipts.
+// targetError says that an address must not be called. Receipts show it.
 type targetError struct{ addr string }
 
 func (e targetError) Error() string {
 	return fmt.Sprintf("the target's address %s is not a public one", e.addr)
 }
 
-// refuseSpecial is a dialer's Control function: it sees the address after
-// resolution, so that a name cannot point elsewhere when it is called than when
-// it was checked.
-func refuseSpecial(_, address string, _ syscall.RawConn) error {
+// refuseNonPublic is a dialer's Control function. It checks the address after
+// the lookup, so that the name cannot change its address in between.
+func refuseNonPublic(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil || !isPublic(a.Addr()) {
 		return targetError{addr: address}

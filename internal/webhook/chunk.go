@@ -147,7 +147,7 @@ func (w *Worker) persist(ctx context.Context, c *chunk) error {
 		c.audits[0].fanned = c.upTo
 	}
 	if batch != nil {
-		w.sender.Give(batch)
+		w.sender.Enqueue(batch)
 	}
 	return nil
 }

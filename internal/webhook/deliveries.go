@@ -62,7 +62,7 @@ func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, 
 			return err
 		}
 		d.Payload = append(p.test([]byte(`{"events":[`), r.WebhookID, member, who.Member, now), "]}"...)
-		return s.deliveries.PutTest(ctx, tx, d)
+		return s.deliveries.InsertTest(ctx, tx, d)
 	})
 	if err != nil {
 		return Queued{}, err
@@ -100,12 +100,12 @@ func (s *Service) Redeliver(ctx context.Context, who auth.Actor, id string, body
 	if _, err := findEnabled(s.db.Gorm(ctx), id); err != nil {
 		return Queued{}, err
 	}
-	count, err := s.deliveries.Again(ctx, id, which)
+	count, err := s.deliveries.Redeliver(ctx, id, which)
 	return Queued{Deliveries: int64(count), DeliveryID: which.Delivery}, err
 }
 
-func whichOf(n *doc.Node) (delivery.Which, error) {
-	var w delivery.Which
+func whichOf(n *doc.Node) (delivery.Selection, error) {
+	var w delivery.Selection
 	for i, key := range n.Keys {
 		v := &n.Items[i]
 		var err error

@@ -24,15 +24,15 @@ func (s *Service) Prune(ctx context.Context) error {
 	err = subscriptions(s.db.Gorm(ctx), enabled).Where("exhausted_in_row >= ?", s.failures).Pluck("id", &failing).Error
 	for _, id := range failing {
 		if err == nil {
-			err = s.Failed(ctx, id, false)
+			err = s.DeliveryFailed(ctx, id, false)
 		}
 	}
 	return err
 }
 
-// Failed switches a subscription off when its receiver is gone or has failed
+// DeliveryFailed switches a subscription off when its receiver is gone or has failed
 // too often, and leaves the reason.
-func (s *Service) Failed(ctx context.Context, id string, gone bool) error {
+func (s *Service) DeliveryFailed(ctx context.Context, id string, gone bool) error {
 	var failed int
 	err := s.db.QueryRow(ctx, "SELECT exhausted_in_row FROM webhook_subscription WHERE id = ? AND enabled = 1", id).Scan(&failed)
 	if fault.KindOf(err) == fault.NotFound || err == nil && !gone && failed < s.failures {

@@ -51,10 +51,10 @@ type Options struct {
 	// DisableAfter is how many exhausted deliveries in a row disable a
 	// subscription; 0 stands for 5.
 	DisableAfter int
-	// Keep is how long a settled delivery can be sent again; 0 stands for 72 h.
-	Keep    time.Duration
-	Log     *slog.Logger
-	Metrics Registerer // may be nil
+	// Retention is how long a settled delivery can be sent again; 0 stands for 72 h.
+	Retention time.Duration
+	Log       *slog.Logger
+	Metrics   Registerer // may be nil
 }
 
 // Service manages subscriptions and makes workers.
@@ -80,8 +80,8 @@ func New(d *db.DB, m *meta.Model, o Options) *Service {
 	if o.DisableAfter == 0 {
 		o.DisableAfter = 5
 	}
-	if o.Keep == 0 {
-		o.Keep = 72 * time.Hour
+	if o.Retention == 0 {
+		o.Retention = 72 * time.Hour
 	}
 	log := o.Log
 	if log == nil {
@@ -92,7 +92,7 @@ func New(d *db.DB, m *meta.Model, o Options) *Service {
 		find: o.Find, actors: o.Actors, box: o.Box, public: strings.TrimSuffix(o.Public, "/"),
 		maxEnabled: o.MaxEnabled, failures: o.DisableAfter, log: log, metrics: newMetrics(o.Metrics),
 	}
-	s.deliveries = delivery.New(d, delivery.Config{Subscriptions: s, Box: o.Box, Keep: o.Keep, Log: log, Metrics: o.Metrics})
+	s.deliveries = delivery.New(d, delivery.Config{Subscriptions: s, Box: o.Box, Retention: o.Retention, Log: log, Metrics: o.Metrics})
 	return s
 }
 

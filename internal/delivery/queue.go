@@ -1,0 +1,168 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// queue sends the deliveries of one subscription in order. Its window, the
+// number of requests in flight, is one at first and after a failure, and one
+// more after each success, up to Options.InFlight. The fields belong to
+// queues.mu.
+type queue struct {
+	id        string
+	receiver  *receiver
+	pending   []*Delivery // claimed, not sent
+	events    int         // in pending
+	bytes     int         // of payloads in pending
+	inFlight  int
+	window    int
+	unsettled int  // sent or in flight; their results are not stored yet
+	more      bool // the last claim may have left due deliveries
+	recheck   bool // something may have become due since the last claim
+	failing   bool
+	signal    chan struct{} // wakes the queue; holds one signal
+}
+
+func (q *queue) wake() {
+	select {
+	case q.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (q *queue) clear() { q.pending, q.events, q.bytes = nil, 0, 0 }
+
+// pop removes the first pending delivery, which is sent next.
+func (q *queue) pop() *Delivery {
+	d := q.pending[0]
+	q.pending[0] = nil
+	q.pending = q.pending[1:]
+	q.events -= d.Events
+	q.bytes -= len(d.Payload)
+	q.unsettled++
+	q.inFlight++
+	d.sent = true
+	return d
+}
+
+// mustWait reports whether the queue has to wait for results: its window is
+// full, a failure is not stored yet, which may open the circuit breaker, or
+// nothing is pending and the next claim would find only its own deliveries.
+func (q *queue) mustWait() bool {
+	return q.inFlight >= q.window || q.failing && q.unsettled > 0 ||
+		len(q.pending) == 0 && q.unsettled > 0 && !q.more
+}
+
+// run sends until nothing of the subscription is due.
+func (qs *queues) run(q *queue) {
+	defer qs.s.metrics.queues.Dec()
+	var inFlight sync.WaitGroup
+	defer inFlight.Wait()
+	for {
+		d, r, more := qs.next(q)
+		switch {
+		case d != nil:
+			inFlight.Go(func() { qs.deliver(q, d, r) })
+		case !more:
+			return
+		}
+	}
+}
+
+// next returns the next delivery of a queue. Without one it has waited or
+// claimed, and more tells whether to call it again. A queue ends only after a
+// claim that found nothing while no result was unsettled: other workers leave
+// due deliveries to the queue until then.
+func (qs *queues) next(q *queue) (d *Delivery, r *receiver, more bool) {
+	qs.mu.Lock()
+	closed := qs.closed
+	switch {
+	case closed:
+	case q.mustWait():
+		qs.mu.Unlock()
+		<-q.signal
+		return nil, nil, true
+	case len(q.pending) > 0:
+		defer qs.mu.Unlock()
+		return q.pop(), q.receiver, true
+	}
+	q.recheck = false
+	qs.mu.Unlock()
+
+	found := 0
+	if !closed {
+		found = qs.claim(q)
+	}
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if !qs.closed && (found > 0 || q.recheck || q.unsettled > 0 || len(q.pending) > 0) {
+		return nil, nil, true
+	}
+	q.clear()
+	delete(qs.byID, q.id)
+	return nil, nil, false
+}
+
+// claim fills a queue from the database and returns how many deliveries it got.
+func (qs *queues) claim(q *queue) int {
+	qs.mu.Lock()
+	failing := q.failing
+	qs.mu.Unlock()
+	all, r, err := qs.s.claim(qs.ctx, q.id, failing)
+	if err != nil {
+		if !errors.Is(err, context.Canceled) {
+			qs.s.log.Warn("claim failed", "subscription", q.id, "err", err)
+		}
+		all, r = nil, nil
+	}
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if r != nil {
+		q.receiver = r
+		q.failing = r.failures > 0
+	}
+	for _, d := range all {
+		qs.add(q, d)
+	}
+	q.more = len(all) > 1
+	return len(all)
+}
+
+// deliver sends one delivery when there is a slot, and records the result.
+func (qs *queues) deliver(q *queue, d *Delivery, r *receiver) {
+	qs.mu.Lock()
+	failing := q.failing || d.attempts > 0
+	lost := qs.claimed[d.ID] == nil
+	qs.mu.Unlock()
+	if lost {
+		qs.finish(q, nil)
+		return
+	}
+	slot := qs.slots.acquire(failing)
+	res := qs.s.send(qs.ctx, d, r)
+	slot.release()
+	if qs.ctx.Err() != nil && res.status == 0 { // canceled by the shutdown
+		qs.finish(q, nil)
+		return
+	}
+	qs.finish(q, res)
+	qs.s.results.add(res)
+}
+
+// finish ends a request: the queue's next one may go, and its window changes by
+// the result; nil when nothing was sent.
+func (qs *queues) finish(q *queue, res *result) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	q.inFlight--
+	if res != nil {
+		q.failing = res.outcome != Delivered || res.duration > slowAfter
+		q.window = min(q.window+1, qs.s.o.InFlight)
+		if q.failing {
+			q.window = 1
+		}
+	}
+	q.wake()
+}

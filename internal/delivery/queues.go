@@ -1,0 +1,217 @@
+package delivery
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Bounds of what a sender holds claimed.
+const (
+	queueEvents = 5000      // in one queue
+	queueBytes  = 8 << 20   // of payloads in one queue
+	totalBytes  = 256 << 20 // of payloads in all queues
+)
+
+// shutdownWait is how long requests in flight may take after the signal to
+// stop. Then they are canceled and their deliveries released.
+const shutdownWait = 5 * time.Second
+
+// queues are the subscriptions that this sender delivers to. They are bounded
+// by maxQueues, not by the slots: a queue that waits for a slot is cheap.
+type queues struct {
+	s     *Sender
+	slots slots
+
+	mu      sync.Mutex
+	byID    map[string]*queue    // by subscription
+	claimed map[string]*Delivery // by id; their results are not stored yet
+	bytes   int
+	closed  bool
+	running sync.WaitGroup
+	ctx     context.Context //nolint:containedctx // ends requests that outlive the shutdown
+	cancel  context.CancelFunc
+}
+
+func newQueues(s *Sender) *queues {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &queues{
+		s: s, slots: newSlots(s.o.Slots), byID: map[string]*queue{}, claimed: map[string]*Delivery{}, ctx: ctx, cancel: cancel,
+	}
+}
+
+func (qs *queues) maxQueues() int { return 4 * qs.s.o.Slots }
+
+// capacity is how much a fan-out may claim for this sender.
+type capacity struct {
+	queues int
+	bytes  int
+	events map[string]int // by subscription
+	sizes  map[string]int
+}
+
+func (qs *queues) capacity() *capacity {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	c := &capacity{queues: qs.maxQueues() - len(qs.byID), bytes: totalBytes - qs.bytes, events: map[string]int{}, sizes: map[string]int{}}
+	if qs.closed {
+		c.queues, c.bytes = 0, 0
+	}
+	for id, q := range qs.byID {
+		c.events[id], c.sizes[id] = q.events, q.bytes
+	}
+	return c
+}
+
+// reserve takes the capacity for one delivery; false when there is none.
+func (c *capacity) reserve(d *Delivery) bool {
+	events, known := c.events[d.Subscription]
+	size := c.sizes[d.Subscription]
+	if !known && c.queues <= 0 || c.bytes < len(d.Payload) ||
+		known && (events+d.Events > queueEvents || size+len(d.Payload) > queueBytes) {
+		return false
+	}
+	if !known {
+		c.queues--
+	}
+	c.bytes -= len(d.Payload)
+	c.events[d.Subscription] = events + d.Events
+	c.sizes[d.Subscription] = size + len(d.Payload)
+	return true
+}
+
+// enqueue queues deliveries that were claimed for this sender.
+func (qs *queues) enqueue(all []*Delivery, receivers map[string]*receiver) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if qs.closed { // close releases what is claimed
+		for _, d := range all {
+			qs.claimed[d.ID] = d
+		}
+		return
+	}
+	for _, d := range all {
+		qs.add(qs.queue(d.Subscription), d)
+	}
+	for _, d := range all {
+		q := qs.byID[d.Subscription]
+		q.receiver = receivers[d.Subscription]
+		q.failing = q.failing || q.receiver.failures > 0
+	}
+}
+
+func (qs *queues) add(q *queue, d *Delivery) {
+	q.pending = append(q.pending, d)
+	q.events += d.Events
+	q.bytes += len(d.Payload)
+	qs.bytes += len(d.Payload)
+	qs.claimed[d.ID] = d
+	q.wake()
+}
+
+// queue returns the queue of a subscription and starts it if need be; qs.mu is
+// held.
+func (qs *queues) queue(id string) *queue {
+	q := qs.byID[id]
+	if q == nil {
+		q = &queue{id: id, window: 1, signal: make(chan struct{}, 1)}
+		qs.byID[id] = q
+		qs.s.metrics.queues.Inc()
+		qs.running.Go(func() { qs.run(q) })
+	}
+	return q
+}
+
+// wake makes the queue of a subscription look for due deliveries; false when no
+// further queue may start.
+func (qs *queues) wake(id string) bool {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if qs.byID[id] == nil && (qs.closed || len(qs.byID) >= qs.maxQueues()) {
+		return false
+	}
+	q := qs.queue(id)
+	q.recheck = true
+	q.wake()
+	return true
+}
+
+// settled forgets deliveries whose results are stored or whose leases are lost.
+func (qs *queues) settled(ids ...string) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	for _, id := range ids {
+		d := qs.claimed[id]
+		if d == nil {
+			continue
+		}
+		qs.bytes -= len(d.Payload)
+		delete(qs.claimed, id)
+		if q := qs.byID[d.Subscription]; q != nil && d.sent {
+			if q.unsettled--; q.unsettled == 0 {
+				q.wake()
+			}
+		}
+	}
+}
+
+// release returns the pending deliveries of a queue to the database.
+func (qs *queues) release(id string) {
+	var ids []string
+	qs.mu.Lock()
+	if q := qs.byID[id]; q != nil {
+		for _, d := range q.pending {
+			ids = append(ids, d.ID)
+			qs.bytes -= len(d.Payload)
+			delete(qs.claimed, d.ID)
+		}
+		q.clear()
+	}
+	qs.mu.Unlock()
+	qs.s.release(ids)
+}
+
+// close stops the queues, waits for the requests in flight, and releases what
+// is still claimed.
+func (qs *queues) close() {
+	qs.mu.Lock()
+	qs.closed = true
+	for _, q := range qs.byID {
+		q.wake()
+	}
+	qs.mu.Unlock()
+	qs.s.results.stopRetrying()
+	timer := time.AfterFunc(min(qs.s.o.Timeout, shutdownWait), qs.cancel)
+	qs.running.Wait()
+	timer.Stop()
+	qs.cancel()
+	qs.s.results.flush()
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.s.release(qs.ids())
+	clear(qs.claimed)
+}
+
+// ids are the claimed deliveries; qs.mu is held.
+func (qs *queues) ids() []string { return slices.Collect(maps.Keys(qs.claimed)) }
+
+func (qs *queues) isClaimed(id string) bool {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	return qs.claimed[id] != nil
+}
+
+// claimedOf counts the claimed deliveries of a subscription.
+func (qs *queues) claimedOf(subscription string) int {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	n := 0
+	for _, d := range qs.claimed {
+		if d.Subscription == subscription {
+			n++
+		}
+	}
+	return n
+}

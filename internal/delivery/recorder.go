@@ -1,0 +1,160 @@
+package delivery
+
+import (
+	"context"
+	"time"
+)
+
+// A group of results is stored when it is this old or this large.
+const (
+	groupWait = 5 * time.Millisecond
+	groupSize = 100
+)
+
+// recorder stores results in groups and does what follows from them.
+type recorder struct {
+	s        *Sender
+	results  chan *result
+	flushes  chan chan struct{}
+	stopping chan struct{} // closed at shutdown: a group that cannot be stored is dropped
+}
+
+func newRecorder(s *Sender) *recorder {
+	return &recorder{
+		s: s, results: make(chan *result, 10*groupSize),
+		flushes: make(chan chan struct{}), stopping: make(chan struct{}),
+	}
+}
+
+// add blocks while too many results are not stored.
+func (r *recorder) add(res *result) { r.results <- res }
+
+// stopRetrying makes each group be tried only once.
+func (r *recorder) stopRetrying() { close(r.stopping) }
+
+// flush returns when the results that were added before are stored or dropped.
+func (r *recorder) flush() {
+	done := make(chan struct{})
+	r.flushes <- done
+	<-done
+}
+
+// run stores results until ctx ends.
+func (r *recorder) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case first := <-r.results:
+			r.record(ctx, r.group(first))
+		case done := <-r.flushes:
+			for len(r.results) > 0 {
+				r.record(ctx, r.group(<-r.results))
+			}
+			close(done)
+		}
+	}
+}
+
+// group collects results until the group is full or old.
+func (r *recorder) group(first *result) []*result {
+	all := []*result{first}
+	timer := time.NewTimer(groupWait)
+	defer timer.Stop()
+	for len(all) < groupSize {
+		select {
+		case res := <-r.results:
+			all = append(all, res)
+		case <-timer.C:
+			return all
+		}
+	}
+	return all
+}
+
+// record stores a group, if need be again and again while the database is
+// unreachable: its leases end meanwhile, but no other sender can claim then.
+func (r *recorder) record(ctx context.Context, all []*result) {
+	pause := 50 * time.Millisecond
+	var backoffs map[string]time.Duration
+	for {
+		var err error
+		if backoffs, err = r.s.store(ctx, all); err == nil {
+			break
+		}
+		r.s.metrics.recordErrors.Inc()
+		r.s.log.Warn("results not stored", "count", len(all), "err", err)
+		if !r.wait(ctx, pause) {
+			break
+		}
+		pause = min(2*pause, time.Second)
+	}
+	for id, wait := range backoffs {
+		r.s.queues.release(id)
+		r.wakeAt(id, wait)
+	}
+	ids := make([]string, len(all))
+	for i, res := range all {
+		ids[i] = res.d.ID
+	}
+	r.s.queues.settled(ids...)
+	for _, res := range all {
+		r.follow(ctx, res)
+	}
+}
+
+// wait reports false when the recorder is to stop.
+func (r *recorder) wait(ctx context.Context, pause time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-r.stopping:
+		return false
+	case <-time.After(pause):
+		return true
+	}
+}
+
+// follow counts and logs a stored result, and plans the next attempt or
+// disables the subscription.
+func (r *recorder) follow(ctx context.Context, res *result) {
+	m := r.s.metrics
+	switch res.outcome {
+	case Delivered:
+		m.events.Add(float64(res.d.Events))
+		if res.d.attempts == 0 {
+			m.latency.Observe(time.Since(time.UnixMicro(res.d.Committed)).Seconds())
+		}
+		m.deliveries.WithLabelValues("delivered").Inc()
+		return
+	case Retry:
+		r.wakeAt(res.d.Subscription, res.wait)
+	case Exhausted:
+		m.deliveries.WithLabelValues("exhausted").Inc()
+		r.disable(ctx, res.d.Subscription, false)
+	case Gone:
+		m.deliveries.WithLabelValues("gone").Inc()
+		r.disable(ctx, res.d.Subscription, true)
+	}
+	r.s.log.Info("delivery attempt failed", "delivery", res.d.ID, "subscription", res.d.Subscription,
+		"url", redactedURL(res.receiver.url), "attempt", res.d.attempts+1, "status", res.status,
+		"outcome", res.outcome.String(), "duration_ms", res.duration.Milliseconds(), "err", res.failure)
+}
+
+// maxTimer is the longest wait for which this process sets a timer.
+const maxTimer = time.Minute
+
+// wakeAt wakes the queue of a subscription after a wait: by a timer of this
+// process when it is short, and by Options.WakeAt.
+func (r *recorder) wakeAt(id string, wait time.Duration) {
+	if wait <= maxTimer {
+		time.AfterFunc(wait, func() { r.s.queues.wake(id) })
+	}
+	r.s.o.WakeAt(id, time.Now().Add(wait))
+}
+
+func (r *recorder) disable(ctx context.Context, id string, gone bool) {
+	if err := r.s.subscriptions.DeliveryFailed(ctx, id, gone); err != nil { // Prune tries again
+		r.s.log.Warn("subscription not disabled", "subscription", id, "err", err)
+	}
+}
