@@ -1,16 +1,14 @@
-// Package memfilter answers filters from versions that are in memory already, for
-// those who would otherwise ask the database one question per filter: a thousand
-// subscriptions, five hundred changes.
+// Package memfilter evaluates filters on versions in memory, so that a thousand
+// subscriptions do not need one query each for every change.
 //
-//	definition --New--> Filter          once
-//	versions   --Load--> Near           once per chunk: what their relations lead to
-//	Filter, View{version, Near, actor} --Decide--> Yes, No or Unsure
+//	definition --New--> Filter            once
+//	versions   --Load--> Related          once per chunk: the assets they refer to
+//	Filter, Input{version, related, actor} --Evaluate--> True, False or Unknown
 //
-// It knows columns of the asset's own row and of assets one to-one relation
-// away, and whether a member sees both. Everything else it leaves to SQL by
-// saying Unsure, for the whole filter only where the rest does not decide it.
-// What it answers is what SQL would say; a property test of package webhook
-// holds the two together on both databases.
+// It knows the columns of an asset and of the assets one to-one relation away,
+// and whether a member may see both. For the rest the answer is Unknown, and the
+// caller asks the database. A property test of package webhook compares its
+// answers with those of the database.
 //
 // Spec: interface 6.1 (filter, with, userContext).
 package memfilter

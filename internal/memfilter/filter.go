@@ -8,48 +8,45 @@ import (
 	"github.com/alds-dev/alds/internal/token"
 )
 
-// Filter is what a definition asks of an asset, prepared for an answer from
-// versions in memory: those of the asset and of the assets its columns name.
-// What cannot be answered there is left to SQL; what is answered is what SQL
-// would say.
+// Filter is the compiled filter of an event definition.
 type Filter struct {
-	root *node // nil: no filter
-	self link  // who sees the asset itself
-	hops []int // slots of the relations whose assets it looks at
+	root      *node // nil: no filter
+	self      link  // visibility of the asset itself
+	relations []int // slots of the relations whose assets it needs
 }
 
 // node is a condition: a term, or others joined by op.
 type node struct {
 	op   token.Op
 	kids []node
-	leaf *leaf // nil: a term that SQL must answer
+	leaf *leaf // nil: the result is Unknown
 }
 
-// leaf is a term that compares what lies in the row of the asset or of one that
-// a column of it names.
+// leaf is a term that compares a column of the asset or of a related one.
 type leaf struct {
-	term    *query.Term
-	test    token.Test // positive
-	negated bool
-	only    []*meta.Type // the types that have the attribute; nil for all
-	hop     *link        // the relation followed; nil: the asset's own row
-	slot    int          // of the value compared; -1: the state
-	flag    bool         // the value is a Boolean
-	to      *link        // the value is this relation's; nil for other values
-	looks   bool         // what the value names must be looked at, whoever asks
+	term        *query.Term
+	test        token.Test // positive
+	negated     bool
+	types       []*meta.Type // those that have the attribute; nil for all
+	hop         *link        // the relation to the compared row; nil: the asset's own row
+	slot        int          // of the compared value; -1: the state
+	boolean     bool         // the value is a Boolean
+	to          *link        // the relation whose value is compared; nil for other values
+	needsTarget bool         // the type of the related asset counts
 }
 
-// link is a relation to at most one asset, and who sees what it leads to.
+// link is a relation to at most one asset, and the visibility of that asset.
 type link struct {
 	slot    int          // of the column with the id
-	only    []*meta.Type // the related types wanted; nil for all
-	scope   int          // slot of the scope that decides who sees it
-	secured bool         // assets in scopes the member does not read are hidden
-	strict  bool         // and so are those without a scope
+	types   []*meta.Type // of the related assets; nil for all
+	scope   int          // slot of the scope that decides about visibility
+	secured bool         // a member sees assets in its scopes only
+	strict  bool         // and none without a scope
 }
 
-// New prepares the filters and variables of a definition over assets of from; nil when memory cannot answer any part of it.
-// context tells that it is evaluated as a member sees the data.
+// New compiles the filters and variables of a definition over assets of from;
+// nil when every result would be Unknown. context tells that a userContext is
+// given.
 func New(m *meta.Model, from *meta.Type, filters []string, with map[string][]string, context bool) *Filter {
 	r := query.Request{From: query.Text{Text: from.Name}, With: with}
 	for _, f := range filters {
@@ -59,53 +56,53 @@ func New(m *meta.Model, from *meta.Type, filters []string, with map[string][]str
 	if err != nil {
 		return nil
 	}
-	y := &Filter{self: linkOf(m, from.Concrete)}
-	some := context && y.self.secured
+	compiled := &Filter{self: linkOf(m, from.Concrete)}
+	known := context && compiled.self.secured
 	if b.Filter != nil {
-		y.root = &node{}
-		some = y.node(m, y.root, b.Filter, context) || some
+		compiled.root = &node{}
+		known = compiled.compile(m, compiled.root, b.Filter, context) || known
 	} else {
-		some = context
+		known = context
 	}
-	if !some {
+	if !known {
 		return nil
 	}
-	return y
+	return compiled
 }
 
-// node prepares a condition and reports whether memory can answer some term.
-func (y *Filter) node(m *meta.Model, n *node, c *query.Cond, context bool) (some bool) {
+// compile compiles a condition and reports whether some term can be evaluated.
+func (f *Filter) compile(m *meta.Model, n *node, c *query.Cond, context bool) (known bool) {
 	n.op = c.Op
 	if c.Op == token.Leaf {
 		n.leaf = newLeaf(m, &c.Term)
 		if n.leaf == nil {
 			return false
 		}
-		if slot := n.leaf.needs(context); slot >= 0 && !slices.Contains(y.hops, slot) {
-			y.hops = append(y.hops, slot)
+		if slot := n.leaf.relation(context); slot >= 0 && !slices.Contains(f.relations, slot) {
+			f.relations = append(f.relations, slot)
 		}
 		return true
 	}
 	n.kids = make([]node, len(c.Kids))
 	for i := range c.Kids {
-		some = y.node(m, &n.kids[i], &c.Kids[i], context) || some
+		known = f.compile(m, &n.kids[i], &c.Kids[i], context) || known
 	}
-	return some
+	return known
 }
 
-// mostValues is how many values a term may have that is compared with one after
-// the other; a database searches more of them sooner.
-const mostValues = 500
+// maxValues is how many values of a term are compared one after the other; a
+// database finds one of more values faster.
+const maxValues = 500
 
 func newLeaf(m *meta.Model, t *query.Term) *leaf {
-	f := &leaf{term: t, test: t.Test, only: t.Path.Only}
+	f := &leaf{term: t, test: t.Test, types: t.Path.Only}
 	switch t.Test {
 	case token.Ne:
 		f.test, f.negated = token.Eq, true
 	case token.Lacks:
 		f.test, f.negated = token.Has, true
 	}
-	if len(t.Values) > mostValues {
+	if len(t.Values) > maxValues {
 		return nil
 	}
 	steps, a := t.Path.Steps, t.Path.Leaf.Attr
@@ -116,7 +113,7 @@ func newLeaf(m *meta.Model, t *query.Term) *leaf {
 			return nil
 		}
 		several := len(last.To.Concrete) > 1 && slices.ContainsFunc(t.Values, func(v query.Value) bool { return v.Kind == query.RefOf })
-		f.looks = several || last.Only != nil
+		f.needsTarget = several || last.Only != nil
 	}
 	switch {
 	case t.Path.Agg != query.None, len(steps) > 1, a == nil, a.Multi, a.Place.Kind != meta.InColumn:
@@ -124,16 +121,16 @@ func newLeaf(m *meta.Model, t *query.Term) *leaf {
 	case a.Place.Slot < 0 && a.Kind != meta.State, a.Place.Slot >= 0 && m.Columns[a.Place.Slot].Kind == meta.Long:
 		return nil
 	}
-	f.slot, f.flag = a.Place.Slot, a.Kind == meta.Boolean
+	f.slot, f.boolean = a.Place.Slot, a.Kind == meta.Boolean
 	if len(steps) == 1 {
-		if f.hop = newLink(m, &steps[0]); f.hop == nil || f.looks {
+		if f.hop = newLink(m, &steps[0]); f.hop == nil || f.needsTarget {
 			return nil
 		}
 	}
 	return f
 }
 
-// newLink prepares a relation; nil when it is not one column of a row.
+// newLink compiles a relation; nil when it is not stored in one column.
 func newLink(m *meta.Model, s *query.Step) *link {
 	a := s.Attr
 	if a.Multi || a.Place.Kind != meta.InColumn || a.Place.Slot < 0 || s.Filter != nil || s.Now || s.Types != nil {
@@ -144,7 +141,7 @@ func newLink(m *meta.Model, s *query.Step) *link {
 		types = s.Only
 	}
 	l := linkOf(m, types)
-	l.slot, l.only = a.Place.Slot, s.Only
+	l.slot, l.types = a.Place.Slot, s.Only
 	return &l
 }
 
@@ -154,12 +151,12 @@ func linkOf(m *meta.Model, to []*meta.Type) link {
 	return l
 }
 
-// needs is the slot of the relation whose assets a term looks at; -1 for none.
-func (f *leaf) needs(context bool) int {
+// relation is the slot of the relation whose assets a term needs; -1 for none.
+func (f *leaf) relation(context bool) int {
 	switch {
 	case f.hop != nil:
 		return f.hop.slot
-	case f.to != nil && (f.looks || context && f.to.secured):
+	case f.to != nil && (f.needsTarget || context && f.to.secured):
 		return f.to.slot
 	}
 	return -1

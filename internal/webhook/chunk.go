@@ -14,7 +14,7 @@ import (
 type chunk struct {
 	audits     []*claimed
 	versions   []change.Version
-	near       memfilter.Near
+	near       memfilter.Related
 	upTo       int64 // a chunk of one audit that is not its last: fanned out up to here
 	last       bool  // nothing of these audits remains after it
 	deliveries []*delivery.Delivery

@@ -42,7 +42,7 @@ type index struct {
 	targets    int
 	created    map[*meta.Type][]*wish // by concrete type
 	changed    map[*meta.Type][]*wish
-	hops       memfilter.Hops // the relations that some filter follows
+	hops       memfilter.Relations // the relations that some filter follows
 }
 
 // newIndex compiles subscriptions. A definition the model no longer knows is
@@ -51,7 +51,7 @@ func newIndex(m *meta.Model, generation int64, subscriptions []subscriptionRow, 
 	x := &index{
 		generation: generation, targets: len(subscriptions),
 		created: map[*meta.Type][]*wish{}, changed: map[*meta.Type][]*wish{},
-		hops: memfilter.Hops{},
+		hops: memfilter.Relations{},
 	}
 	for i := range subscriptions {
 		r := &subscriptions[i]

@@ -49,15 +49,15 @@ func (w *Worker) events(ctx context.Context, idx *index, c *chunk) ([]*event, er
 	}
 	var possible []change.Version
 	var wishes []wishes
-	var count [memfilter.Yes + 1]int
+	var count [memfilter.True + 1]int
 	for i := range c.versions {
 		v := &c.versions[i]
-		if ws := possibleFor(idx, memfilter.View{Now: v, Near: c.near}, audits[v.Audit].generation, &count); ws.some() {
+		if ws := possibleFor(idx, memfilter.Input{Version: v, Related: c.near}, audits[v.Audit].generation, &count); ws.some() {
 			possible = append(possible, *v)
 			wishes = append(wishes, ws)
 		}
 	}
-	w.metrics.decided.WithLabelValues("memory").Add(float64(count[memfilter.Yes] + count[memfilter.No]))
+	w.metrics.decided.WithLabelValues("memory").Add(float64(count[memfilter.True] + count[memfilter.False]))
 	steps, err := w.loader.Steps(ctx, w.db, possible)
 	if err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func (w *wishes) some() bool { return len(w.sure)+len(w.open) > 0 }
 
 // possibleFor lists the wishes that a version may be for, as far as memory
 // tells; generation is that of its write. Answers are counted.
-func possibleFor(idx *index, v memfilter.View, generation int64, count *[memfilter.Yes + 1]int) (ws wishes) {
-	for _, x := range idx.of(v.Now) {
+func possibleFor(idx *index, v memfilter.Input, generation int64, count *[memfilter.True + 1]int) (ws wishes) {
+	for _, x := range idx.of(v.Version) {
 		if generation < x.target.since {
 			continue
 		}
@@ -98,17 +98,17 @@ func possibleFor(idx *index, v memfilter.View, generation int64, count *[memfilt
 			ws.sure = append(ws.sure, x)
 			continue
 		}
-		got := memfilter.Unsure
+		got := memfilter.Unknown
 		if x.memory != nil {
-			if v.Who = nil; !x.hasContext {
-				v.Who = &auth.System
+			if v.Actor = nil; !x.hasContext {
+				v.Actor = &auth.System
 			}
-			got = x.memory.Decide(v)
+			got = x.memory.Evaluate(v)
 			count[got]++
 		}
 		switch {
-		case got == memfilter.No:
-		case got == memfilter.Yes && !x.hasContext:
+		case got == memfilter.False:
+		case got == memfilter.True && !x.hasContext:
 			ws.sure = append(ws.sure, x)
 		default:
 			ws.open = append(ws.open, x)
@@ -121,7 +121,7 @@ func possibleFor(idx *index, v memfilter.View, generation int64, count *[memfilt
 type matching struct {
 	w    *Worker
 	ctx  context.Context //nolint:containedctx // lives as long as one call of match
-	near memfilter.Near
+	near memfilter.Related
 	rows map[string]map[*event]json.RawMessage // by wish.rowKey
 }
 
@@ -178,11 +178,11 @@ func (m *matching) filter(events []*event) error {
 func (m *matching) ask(x *wish, who auth.Actor, events []*event, matched map[*event]bool) error {
 	var rest []*event
 	for _, e := range events {
-		got := memfilter.Unsure
+		got := memfilter.Unknown
 		if x.memory != nil && x.hasContext { // without, it has been asked before
-			got = x.memory.Decide(memfilter.View{Now: &e.step.Now, Near: m.near, Who: &who})
+			got = x.memory.Evaluate(memfilter.Input{Version: &e.step.Now, Related: m.near, Actor: &who})
 		}
-		if matched[e] = got == memfilter.Yes; got == memfilter.Unsure {
+		if matched[e] = got == memfilter.True; got == memfilter.Unknown {
 			rest = append(rest, e)
 		}
 	}

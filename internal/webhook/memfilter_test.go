@@ -97,7 +97,7 @@ func TestMemoryAndSQLAgree(t *testing.T) {
 				continue
 			}
 			decided++
-			hops := memfilter.Hops{}
+			hops := memfilter.Relations{}
 			hops.Add(top, y)
 			around, err := memfilter.Load(t.Context(), d, f.s.loader, hops, versions)
 			if err != nil {
@@ -111,18 +111,18 @@ func TestMemoryAndSQLAgree(t *testing.T) {
 				if !versions[i].Type.IsA(top) {
 					continue
 				}
-				for k, v := range []memfilter.View{{Now: &versions[i], Near: around, Who: &who}, {Now: &versions[i], Near: around}, {Now: &versions[i], Who: &who}} {
-					got := y.Decide(v)
-					if got == memfilter.Unsure {
+				for k, v := range []memfilter.Input{{Version: &versions[i], Related: around, Actor: &who}, {Version: &versions[i], Related: around}, {Version: &versions[i], Actor: &who}} {
+					got := y.Evaluate(v)
+					if got == memfilter.Unknown {
 						continue
 					}
 					agreed++
 					if k < 2 && len(hops) > 0 {
 						followed++
 					}
-					if (got == memfilter.Yes) != want[i] {
+					if (got == memfilter.True) != want[i] {
 						t.Errorf("seed %d: %s where %s for %v, rights known %t, around known %t: on %s at %d memory says %t, the database %t", seed, from, filters,
-							who.Scopes, v.Who != nil, k < 2, fmt.Sprint(versions[i]), versions[i].Moment, got == memfilter.Yes, want[i])
+							who.Scopes, v.Actor != nil, k < 2, fmt.Sprint(versions[i]), versions[i].Moment, got == memfilter.True, want[i])
 					}
 				}
 			}

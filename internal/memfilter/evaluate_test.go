@@ -11,7 +11,7 @@ import (
 
 var model = meta.Default()
 
-// made makes a version from values by attribute.
+// made returns a version from values by attribute.
 func made(t *testing.T, typ string, id, moment, until int64, values map[string]any) change.Version {
 	t.Helper()
 	found, ok := model.Type(typ)
@@ -29,11 +29,11 @@ func made(t *testing.T, typ string, id, moment, until int64, values map[string]a
 	return v
 }
 
-// What memory can tell, and where it leaves the answer to SQL. That its answers
-// are SQL's is held by the property test of package webhook.
-func TestDecide(t *testing.T) {
+// What is evaluated in memory and what is Unknown. The property test of package
+// webhook compares the results with those of the database.
+func TestEvaluate(t *testing.T) {
 	story := made(t, "Story", 2000, 20, db.Forever, map[string]any{"Name": "In Work", "Scope": int64(0), "Super": int64(1500), "Estimate": 3.0})
-	around := Near{versions: map[int64][]change.Version{
+	related := Related{versions: map[int64][]change.Version{
 		0: {made(t, "Scope", 0, 1, db.Forever, map[string]any{"Name": "All"})},
 		1500: {
 			made(t, "Epic", 1500, 1, 20, map[string]any{"Name": "before", "Scope": int64(0)}),
@@ -45,39 +45,39 @@ func TestDecide(t *testing.T) {
 	tests := []struct {
 		why, filter string
 		who         *auth.Actor
-		near        Near
-		want        Answer
+		related     Related
+		want        Truth
 	}{
-		{"text as the databases compare it", "Name='in work'", &auth.System, Near{}, Yes},
-		{"a number", "Estimate>'3'", &auth.System, Near{}, No},
-		{"a related asset as it was then", "Super.Name='then'", &auth.System, around, Yes},
-		{"not as it was before", "Super.Name='before'", &auth.System, around, No},
-		{"not as it is now", "Super.Name='after'", &auth.System, around, No},
-		{"nothing is known around", "Super.Name='then'", &auth.System, Near{}, Unsure},
-		{"what is known decides all the same", "Super.Name='then';Estimate>'3'", &auth.System, Near{}, No},
-		{"the related asset is hidden", "Super.Name='then'", low, around, No},
-		{"a hidden asset is no value", "Super=''", low, around, Yes},
-		{"the relation names it", "Super='Epic:1500'", &auth.System, around, Yes},
-		{"somebody's rights, not known yet", "Estimate='3'", nil, Near{}, Unsure},
-		{"which do not matter for a no", "Estimate='4'", nil, Near{}, No},
-		{"rights elsewhere", "Estimate='3'", &auth.Actor{Member: 22, Scopes: []int64{1600}}, around, No},
-		{"to many", "Owners='Member:20'|Name='in work'", &auth.System, Near{}, Yes},
-		{"to many decides", "Owners='Member:20';Name='in work'", &auth.System, Near{}, Unsure},
+		{"text as the databases compare it", "Name='in work'", &auth.System, Related{}, True},
+		{"a number", "Estimate>'3'", &auth.System, Related{}, False},
+		{"a related asset as it was then", "Super.Name='then'", &auth.System, related, True},
+		{"not as it was before", "Super.Name='before'", &auth.System, related, False},
+		{"not as it is now", "Super.Name='after'", &auth.System, related, False},
+		{"no related assets", "Super.Name='then'", &auth.System, Related{}, Unknown},
+		{"what is known decides all the same", "Super.Name='then';Estimate>'3'", &auth.System, Related{}, False},
+		{"the related asset is hidden", "Super.Name='then'", low, related, False},
+		{"a hidden asset is no value", "Super=''", low, related, True},
+		{"the relation names it", "Super='Epic:1500'", &auth.System, related, True},
+		{"somebody's rights, not known yet", "Estimate='3'", nil, Related{}, Unknown},
+		{"which do not matter for a no", "Estimate='4'", nil, Related{}, False},
+		{"rights elsewhere", "Estimate='3'", &auth.Actor{Member: 22, Scopes: []int64{1600}}, related, False},
+		{"to many", "Owners='Member:20'|Name='in work'", &auth.System, Related{}, True},
+		{"to many decides", "Owners='Member:20';Name='in work'", &auth.System, Related{}, Unknown},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
 			f := New(model, story.Type, []string{tt.filter}, nil, tt.who != &auth.System)
 			if f == nil {
-				t.Fatal("memory refuses it")
+				t.Fatal("not compiled")
 			}
-			if got := f.Decide(View{Now: &story, Near: tt.near, Who: tt.who}); got != tt.want {
+			if got := f.Evaluate(Input{Version: &story, Related: tt.related, Actor: tt.who}); got != tt.want {
 				t.Errorf("%d, want %d", got, tt.want)
 			}
 		})
 	}
 	for _, filter := range []string{"Owners='Member:20'", "Super.Super.Super.Name='x'", "Description='x'", "Children.@Count>'0'"} {
 		if New(model, story.Type, []string{filter}, nil, false) != nil {
-			t.Errorf("%s is not left to SQL", filter)
+			t.Errorf("%s is compiled", filter)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// BenchmarkDecide is the cost of one filter that does not match.
-func BenchmarkDecide(b *testing.B) {
+// BenchmarkEvaluate is the cost of one filter that does not match.
+func BenchmarkEvaluate(b *testing.B) {
 	story, _ := model.Type("Story")
 	status, _ := story.Attr("Status")
 	estimate, _ := story.Attr("Estimate")
@@ -20,10 +20,10 @@ func BenchmarkDecide(b *testing.B) {
 	v.Columns[estimate.Place.Slot], v.Columns[status.Place.Slot] = 3.0, int64(1501)
 	for name, filter := range map[string]string{"own": "Estimate>'100'", "related": "Status.Name='In Work'"} {
 		b.Run(name, func(b *testing.B) {
-			y := New(model, story, []string{filter}, nil, false)
-			around := Near{versions: map[int64][]change.Version{1501: {done}}}
+			f := New(model, story, []string{filter}, nil, false)
+			related := Related{versions: map[int64][]change.Version{1501: {done}}}
 			for b.Loop() {
-				if y.Decide(View{Now: v, Near: around, Who: &auth.System}) != No {
+				if f.Evaluate(Input{Version: v, Related: related, Actor: &auth.System}) != False {
 					b.Fatal("it matches")
 				}
 			}

@@ -9,19 +9,17 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// nearMost bounds the versions of related assets that are kept;
-// with more of them SQL answers.
-const nearMost = 4000
+// maxRelated bounds the versions in a Related.
+const maxRelated = 4000
 
-// Near holds the assets that versions name, as they were during those. The zero
-// value knows nothing.
-type Near struct {
-	versions map[int64][]change.Version // by stored id; none for an asset that was not there
+// Related is a cache of the assets that versions refer to, as of the moments of
+// those versions. The zero value is empty.
+type Related struct {
+	versions map[int64][]change.Version // by stored id; empty for an asset that did not exist
 }
 
-// at returns an asset as it was at a moment of those versions; nil when it was
-// not there.
-func (n Near) at(id, moment int64) (v *change.Version, known bool) {
+// at returns an asset as of a moment; nil when it did not exist.
+func (n Related) at(id, moment int64) (v *change.Version, known bool) {
 	all, known := n.versions[id]
 	for i := range all {
 		if all[i].Moment <= moment && all[i].Until > moment {
@@ -31,13 +29,13 @@ func (n Near) at(id, moment int64) (v *change.Version, known bool) {
 	return nil, known
 }
 
-// Hops are slots of relations, by the concrete type that has them.
-type Hops map[*meta.Type][]int
+// Relations are the slots of the relations that filters follow, by concrete type.
+type Relations map[*meta.Type][]int
 
 // Add adds the relations that a filter of from follows.
-func (h Hops) Add(from *meta.Type, f *Filter) {
+func (h Relations) Add(from *meta.Type, f *Filter) {
 	for _, t := range from.Concrete {
-		for _, s := range f.hops {
+		for _, s := range f.relations {
 			if !slices.Contains(h[t], s) {
 				h[t] = append(h[t], s)
 			}
@@ -45,12 +43,12 @@ func (h Hops) Add(from *meta.Type, f *Filter) {
 	}
 }
 
-// Load reads what the versions' relations lead to, as far as hops names them:
-// one statement per db.MaxIn assets. Where that would be too much, the answer
-// knows nothing.
-func Load(ctx context.Context, q db.Querier, l *change.Loader, hops Hops, versions []change.Version) (Near, error) {
-	n := Near{}
-	if len(hops) == 0 || len(versions) == 0 {
+// Load reads the assets that versions refer to by the given relations, by one
+// statement per db.MaxIn assets. It returns the empty cache when there are more
+// than maxRelated versions.
+func Load(ctx context.Context, q db.Querier, l *change.Loader, relations Relations, versions []change.Version) (Related, error) {
+	n := Related{}
+	if len(relations) == 0 || len(versions) == 0 {
 		return n, nil
 	}
 	first, last := versions[0].Moment, versions[0].Moment
@@ -58,7 +56,7 @@ func Load(ctx context.Context, q db.Querier, l *change.Loader, hops Hops, versio
 	for i := range versions {
 		v := &versions[i]
 		first, last = min(first, v.Moment), max(last, v.Moment)
-		for _, slot := range hops[v.Type] {
+		for _, slot := range relations[v.Type] {
 			if id, ok := v.Columns[slot].(int64); ok {
 				ids = append(ids, id)
 			}
@@ -67,7 +65,7 @@ func Load(ctx context.Context, q db.Querier, l *change.Loader, hops Hops, versio
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	found := map[int64][]change.Version{}
-	room := nearMost
+	room := maxRelated
 	for part := range slices.Chunk(ids, db.MaxIn) {
 		all, err := l.During(ctx, q, part, first, last, room+1)
 		if err != nil {
