@@ -15,9 +15,9 @@ const noID int64 = -1 << 62
 
 // Asset states that the engine knows by name. Spec: interface 3.
 const (
-	stateActive  = 64
-	stateClosed  = 128
-	stateDeleted = 255
+	stateActive  = meta.StateActive
+	stateClosed  = meta.StateClosed
+	stateDeleted = meta.StateDeleted
 )
 
 // batchTime in createdAt and changedAt stands for the instant stamped for this run.

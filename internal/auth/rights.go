@@ -14,10 +14,7 @@ const (
 	roleInheritor   = 10 // sees the way to a project, not its contents
 )
 
-const (
-	rootScope    = 0
-	deletedState = 255
-)
+const rootScope = 0
 
 // roles is where the model keeps what rights are read from.
 type roles struct {

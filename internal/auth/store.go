@@ -9,10 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/folding"
+	"github.com/alds-dev/alds/internal/meta"
 )
-
-// firstClosed is the first AssetState in which a member may no longer log in.
-const firstClosed = 128
 
 // credential is what the database knows of a username. The zero value is a
 // username nobody has.
@@ -42,7 +40,7 @@ func (s *Service) findCredential(ctx context.Context, folded string) (credential
 // under which the member logs in: neither closed nor disabled.
 func mayLogin(d *db.Dialect, disabledKey string) string {
 	return fmt.Sprintf("a.state < %d AND COALESCE(c.disabled, 0) = 0 AND COALESCE(%s, 0) = 0",
-		firstClosed, d.JSONBool("a.attrs", disabledKey))
+		meta.StateClosed, d.JSONBool("a.attrs", disabledKey))
 }
 
 // tokenRow is one row of access_token; instants are UTC microseconds.
@@ -159,7 +157,7 @@ func freeUsername(ctx context.Context, tx *db.Tx, username string) (bool, error)
 	if fault.KindOf(err) == fault.NotFound {
 		return true, nil // given up meanwhile
 	}
-	if err != nil || state != deletedState {
+	if err != nil || state != meta.StateDeleted {
 		return false, err
 	}
 	return true, dropCredential(ctx, tx, holder)
@@ -187,7 +185,7 @@ func (s *Service) readRights(ctx context.Context, q db.Querier, member, moment i
 	if err != nil {
 		return rights{}, err
 	}
-	r := rights{gone: state == deletedState, defaultRole: role.Int64, hasDefault: role.Valid}
+	r := rights{gone: state == meta.StateDeleted, defaultRole: role.Int64, hasDefault: role.Valid}
 	r.grants, err = db.Collect(ctx, q, `SELECT c.descendant_id, c.depth, m.scope_id, m.role_id
   FROM scope_member m
   JOIN scope_closure c ON c.ancestor_id = m.scope_id AND c.since_moment <= ? AND c.until_moment > ?

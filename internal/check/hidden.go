@@ -3,6 +3,8 @@ package check
 import (
 	"context"
 	"slices"
+
+	"github.com/alds-dev/alds/internal/meta"
 )
 
 // hiddenProjects expects scope_hidden to say of every moment which projects are
@@ -43,12 +45,9 @@ func (c *checker) hiddenProjects(ctx context.Context) error {
 		` CASE WHEN t.until_moment < v.until_moment THEN t.until_moment ELSE v.until_moment END, 0 AS side`+
 		` FROM asset_version v JOIN scope_closure t ON t.ancestor_id = v.id AND t.since_moment < v.until_moment AND t.until_moment > v.moment`+
 		` WHERE v.type = ? AND v.state = ?`+
-		` UNION ALL SELECT by_id, scope_id, since_moment, until_moment, 1 FROM scope_hidden ORDER BY a, b, side, s`, t.Code, stateDeleted)
+		` UNION ALL SELECT by_id, scope_id, since_moment, until_moment, 1 FROM scope_hidden ORDER BY a, b, side, s`, t.Code, meta.StateDeleted)
 	if err != nil {
 		return err
 	}
 	return flush()
 }
-
-// stateDeleted is the AssetState of deleted assets. Spec: interface 3.
-const stateDeleted = 255

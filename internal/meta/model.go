@@ -273,16 +273,13 @@ type Op struct {
 	Needs []*Attr
 }
 
-// retired is the lowest state of assets that nobody works on any more.
-const retired = 128
-
 // Retires reports whether the operation takes an asset out of use.
-func (o *Op) Retires() bool { return o.Effect.To >= retired }
+func (o *Op) Retires() bool { return o.Effect.To >= StateClosed }
 
 // Effect is what an operation does, as data. An operation with only Name set
 // is carried out by code of that name in the write engine.
 type Effect struct {
-	From   []int             // states it may run in; empty: any state below 255
+	From   []int             // states it may run in; empty: any state below StateDeleted
 	To     int               // the new AssetState; -1 when it does not change it, or Back says which
 	Back   bool              // the new AssetState is the one before the asset was deleted
 	When   string            // a filter that the asset must satisfy, whoever asks; empty: none

@@ -13,13 +13,6 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// The asset states that conditions name. Spec: interface 3.
-const (
-	stateClosed  = 128
-	stateDead    = 200 // this and above: never worked on again
-	stateDeleted = 255
-)
-
 // cond binds a filter over an asset of type on.
 func (b *binder) cond(on *meta.Type, f token.Filter) (Cond, error) {
 	if f.Op == token.Leaf {

@@ -376,13 +376,13 @@ func args(values []Value) []Expr {
 func deadTest(x Expr, test token.Test) Expr {
 	switch test {
 	case token.Lt:
-		return Compare{"<", x, Num{stateDead}}
+		return Compare{"<", x, Num{meta.StateDead}}
 	case token.Le:
 		return IsNull{x, true}
 	case token.Gt:
 		return Any{}
 	}
-	return Compare{">=", x, Num{stateDead}}
+	return Compare{">=", x, Num{meta.StateDead}}
 }
 
 // present holds when x is neither null nor empty text.

@@ -157,7 +157,7 @@ func fixedCells(t *Table) []Expr {
 // alive is the condition that the asset of t is not deleted, nor a project that
 // it lies in.
 func alive(t *Table) []Expr {
-	all := []Expr{Compare{"<", ColumnOf{t, "state"}, Num{stateDeleted}}}
+	all := []Expr{Compare{"<", ColumnOf{t, "state"}, Num{meta.StateDeleted}}}
 	if some, every := Secured(t.Of); some {
 		all = append(all, Shown{t, every})
 	}

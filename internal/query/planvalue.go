@@ -162,8 +162,8 @@ func next(t *Table, column string) Expr {
 // is open: a closed version that follows none that is, with no open one after it.
 func closing(t *Table, column string) Expr {
 	moment := func(v *Table) Expr { return ColumnOf{v, "moment"} }
-	state := func(v *Table, op string) Expr { return Compare{op, ColumnOf{v, "state"}, Num{stateClosed}} }
-	v := versionOf(t, "state", Num{stateClosed})
+	state := func(v *Table, op string) Expr { return Compare{op, ColumnOf{v, "state"}, Num{meta.StateClosed}} }
+	v := versionOf(t, "state", Num{meta.StateClosed})
 	before := versionOf(v, "until_moment", moment(v))
 	after := &Table{Kind: Asset, When: When{Mode: Version}}
 	after.Key = Compare{"=", ColumnOf{after, "id"}, ColumnOf{v, "id"}}

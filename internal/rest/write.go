@@ -138,11 +138,8 @@ func (e *Engine) revives(o oid.OID, name string) bool {
 		return false
 	}
 	op, ok := t.Op(name)
-	return ok && slices.Contains(op.Effect.From, deleted)
+	return ok && slices.Contains(op.Effect.From, meta.StateDeleted)
 }
-
-// deleted is the AssetState of deleted assets. Spec: interface 3.
-const deleted = 255
 
 // shown answers with the asset, and of its attributes with those sent.
 func (e *Engine) shown(ctx context.Context, q db.Querier, who auth.Actor, base string, o oid.OID, sent []asset.Change) ([]byte, error) {

@@ -8,11 +8,9 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/sqlgen"
 )
-
-// deleted is the AssetState of what is not listed. Spec: interface 3.
-const deleted = 255
 
 // grant is one role that a member has in a project.
 type grant struct {
@@ -96,7 +94,7 @@ func (s *Service) load(ctx context.Context, tx *db.Tx, ids []int64, known map[in
 	for in, args := range db.InChunks(ids) {
 		err := db.Each(ctx, tx, `SELECT a.id, a.type, a.name, `+tx.Dialect().JSONText("a.attrs", email.Place.Column)+`, l.to_id FROM asset a`+
 			` LEFT JOIN asset_link l ON l.relation = ? AND l.from_type = a.type AND l.from_id = a.id AND l.until_moment = ?`+
-			` WHERE a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+` AND a.id IN `+in, append([]any{role.Place.Code, db.Forever, deleted}, args...), func(row db.Scanner) error {
+			` WHERE a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+` AND a.id IN `+in, append([]any{role.Place.Code, db.Forever, meta.StateDeleted}, args...), func(row db.Scanner) error {
 			var id int64
 			var code int
 			var name, mail sql.NullString

@@ -13,6 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/folding"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/sqlgen"
 	"github.com/alds-dev/alds/internal/value"
@@ -152,7 +153,7 @@ func (s *Service) tagged(ctx context.Context, tx *db.Tx, who auth.Actor, tags []
 		folded[i] = folding.Of(tag)
 	}
 	tagIn, tagArgs := db.InArgs(folded)
-	args = append(append(args, db.Forever, deleted), tagArgs...)
+	args = append(append(args, db.Forever, meta.StateDeleted), tagArgs...)
 	var found []oid.OID
 	err := db.Each(ctx, tx, `SELECT DISTINCT a.id, a.type, a.scope_id FROM asset_value v JOIN asset a ON a.id = v.from_id`+
 		` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+` AND v.folded IN `+tagIn+` ORDER BY a.id`, args, func(row db.Scanner) error {

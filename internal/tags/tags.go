@@ -19,9 +19,6 @@ import (
 // attribute is what tags are kept in.
 const attribute = "TaggedWith"
 
-// deleted is the AssetState of assets whose tags do not count. Spec: interface 3.
-const deleted = 255
-
 // Service answers questions about tags. It is safe for concurrent use.
 type Service struct {
 	assets *asset.Engine
@@ -112,7 +109,7 @@ func (s *Service) Search(ctx context.Context, who auth.Actor, term string) ([]by
 // only where the caller does not look is left out: its name is not to be told.
 func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...any) ([]Tag, error) {
 	in, args := db.InArgs(s.codes)
-	args = append(append(args, db.Forever, deleted), more...)
+	args = append(append(args, db.Forever, meta.StateDeleted), more...)
 	var all []Tag
 	err := s.db.One(db.WithMember(ctx, who.Member), func(q db.Querier) (err error) {
 		all, err = counted(ctx, q, who, `SELECT v.folded, MIN(v.value), a.scope_id, COUNT(*) FROM asset_value v JOIN asset a ON a.id = v.from_id`+

@@ -11,6 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 )
 
@@ -244,15 +245,12 @@ func (s *Service) checkMembers(ctx context.Context, q db.Querier, n *doc.Node) e
 		return err
 	}
 	for i, v := range named {
-		if m := found[ids[i]]; m == nil || m.Type.Name != "Member" || m.State >= stateDeleted {
+		if m := found[ids[i]]; m == nil || m.Type.Name != "Member" || m.State >= meta.StateDeleted {
 			return errMember(v.At, v.Text)
 		}
 	}
 	return nil
 }
-
-// stateDeleted is the state of deleted assets.
-const stateDeleted = 255
 
 // checkTokens checks the tokens one by one, so that a fault points at the one
 // that is wrong.
