@@ -252,22 +252,16 @@ func advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 
 // handOut gives each ticket its part of what was taken.
 func handOut(ctx context.Context, tx *db.Tx, batch []*waiter, in string, args []any) error {
-	rows, err := tx.Query(ctx, `SELECT name, value, stamped_at FROM sequence WHERE name IN `+in, args...)
-	if err != nil {
-		return fmt.Errorf("read what was taken: %w", err)
-	}
 	last, at := map[string]int64{}, int64(0)
-	err = each(rows, func() error {
+	err := db.Each(ctx, tx, `SELECT name, value, stamped_at FROM sequence WHERE name IN `+in, args, func(scan db.Scanner) error {
 		var name string
 		var value, stamped int64
-		if err := rows.Scan(&name, &value, &stamped); err != nil {
-			return err
-		}
+		err := scan.Scan(&name, &value, &stamped)
 		last[name], at = value, max(at, stamped)
-		return nil
+		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read what was taken: %w", err)
+		return fmt.Errorf("read sequences: %w", err)
 	}
 	if _, err := tx.Exec(ctx, `INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, last["moment"], at); err != nil {
 		return fmt.Errorf("stamp moments: %w", err)

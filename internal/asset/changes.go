@@ -4,8 +4,16 @@ import (
 	"context"
 	"slices"
 
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 )
+
+// unit is the unit of work of a batch: what it has read, and what it changes.
+type unit struct {
+	s       *Session
+	loaded  *loaded
+	changes *changes
+}
 
 // changes is what a batch changes, held in memory until it is written. Each
 // command begins at a savepoint; commit makes what it did final, rollback
@@ -20,7 +28,7 @@ type changes struct {
 
 	edges       []edgeChange // begun and ended, in order
 	logins      []login
-	roles       []*role
+	roles       []role
 	newScopes   []*row
 	movedScopes []*row // projects that got another parent
 	parts       int    // changed by operations on what they belong to
@@ -33,6 +41,10 @@ type changes struct {
 	versions []*version
 	closings []closing
 	closure  []ancestry // of new projects
+}
+
+func newChanges(s *Session, l *loaded) *changes {
+	return &changes{s: s, loaded: l, numbers: map[*meta.Type]int64{}, ranks: map[string]int64{}}
 }
 
 // savepoint is how long the lists of changes were when a command began.
@@ -121,7 +133,7 @@ func (c *changes) commit() {
 func (c *changes) addVersion(w *row) {
 	c.moments++
 	st := w.cur
-	st.moment, st.linked, st.until = -c.moments, w.linked, forever
+	st.moment, st.linked, st.until = -c.moments, w.linked, db.Forever
 	st.changedAt, st.changedBy, st.audit = batchTime, c.s.who.Member, c.s.audit
 	switch {
 	case w.latest != nil:
@@ -168,8 +180,8 @@ func (c *changes) dateChanges() {
 			ch.edge.until = ch.owner.cur.moment
 		}
 	}
-	for _, o := range c.roles[c.start.roles:] {
-		o.since = o.by.cur.moment
+	for i := c.start.roles; i < len(c.roles); i++ {
+		c.roles[i].since = c.roles[i].by.cur.moment
 	}
 	for _, w := range c.newScopes[c.start.newScopes:] {
 		own := []ancestry{{w.id, w.id, 0, w.cur.moment}}
@@ -188,7 +200,7 @@ func (c *changes) dateChanges() {
 // newRow begins a new asset without any values.
 func (c *changes) newRow(t *meta.Type, id int64) *row {
 	w := &row{id: id, typ: t, isNew: true, dirty: true, cur: &state{
-		code: stateActive, until: forever, slots: make([]any, len(c.s.e.layout.slots)),
+		code: stateActive, until: db.Forever, slots: make([]any, len(c.s.e.layout.slots)),
 	}}
 	w.before = w.cur
 	c.loaded.rows[id], c.loaded.edgeSets[id] = w, &edgeSet{typ: t.Code, isNew: true}
@@ -213,7 +225,7 @@ func (c *changes) addEdge(set *edgeSet, e edge, owner *row) {
 	if c.cancelEnd(&e, owner) {
 		return
 	}
-	e.fromType, e.until = set.typ, forever
+	e.fromType, e.until = set.typ, db.Forever
 	set.edges = append(set.edges, &e)
 	c.edges = append(c.edges, edgeChange{&e, set, owner})
 	owner.linked = true
@@ -222,10 +234,7 @@ func (c *changes) addEdge(set *edgeSet, e edge, owner *row) {
 // cancelEnd takes back the end of an edge. A member's link to a project is
 // ended for good: the role went with it.
 func (c *changes) cancelEnd(e *edge, owner *row) bool {
-	if c.ends == 0 {
-		return false
-	}
-	if a, ok := c.loaded.membership(); ok && a.Place.Code == e.code {
+	if c.ends == 0 || c.s.e.layout.isMembers(e.code) {
 		return false
 	}
 	for i, ch := range c.edges[c.start.edges:] {
@@ -241,6 +250,7 @@ func (c *changes) cancelEnd(e *edge, owner *row) bool {
 	return false
 }
 
+// endEdge ends an edge; owner is the asset whose version records it.
 func (c *changes) endEdge(e *edge, owner *row) {
 	e.ended = true
 	c.ends++
@@ -252,6 +262,11 @@ func (c *changes) endEdge(e *edge, owner *row) {
 // check: a username or a value that is there already.
 func (c *changes) mayBeRefused() bool {
 	return len(c.logins) > 0 || slices.ContainsFunc(c.edges, func(ch edgeChange) bool { return ch.set != nil && ch.edge.code < 0 })
+}
+
+// setLogin changes what a member logs in with; nil leaves it as it is.
+func (c *changes) setLogin(w *row, username, password *string) {
+	c.logins = append(c.logins, login{w.id, w.typ.Name, username, password})
 }
 
 // recordInSession notes in the session what later batches of the request must know.

@@ -9,10 +9,8 @@ import (
 
 // copier makes assets from others.
 type copier struct {
-	s       *Session
-	loaded  *loaded
-	changes *changes
-	set     *setter
+	unit
+	set *setter
 }
 
 // notCopied are the writable attributes that belong to one asset alone: a copy
@@ -25,8 +23,12 @@ var notCopied = [...]string{
 // is copied has not been run.
 var notCopiedByType = map[string]string{"Test": "Status"}
 
-// newRowWithID begins an asset that an operation makes, with an id of its own.
-func (c *copier) newRowWithID(ctx context.Context, t *meta.Type) (*row, error) {
+// newRow begins an asset that an operation makes, with an id of its own.
+func (c *copier) newRow(ctx context.Context, typ string) (*row, error) {
+	t, ok := c.s.e.model.Type(typ)
+	if !ok {
+		return nil, UnknownType(typ)
+	}
 	id, err := c.s.e.nextIDs(ctx, c.s.tx, 1)
 	if err != nil {
 		return nil, err
@@ -34,84 +36,60 @@ func (c *copier) newRowWithID(ctx context.Context, t *meta.Type) (*row, error) {
 	return c.changes.newRow(t, id), nil
 }
 
-// newRowOf is spawnNext for a type known by name.
-func (c *copier) newRowOf(ctx context.Context, typ string) (*row, error) {
-	t, ok := c.s.e.model.Type(typ)
-	if !ok {
-		return nil, UnknownType(typ)
+// copyAs makes an asset of a type from another: what prepare gives it, if
+// anything, the attributes of src that choose chooses, and the defaults.
+func (c *copier) copyAs(ctx context.Context, typ string, src *row, choose func(string) bool, prepare func(made *row) error) (*row, error) {
+	made, err := c.newRow(ctx, typ)
+	if err == nil && prepare != nil {
+		err = prepare(made)
 	}
-	return c.newRowWithID(ctx, t)
+	if err == nil {
+		err = c.copyAttributes(ctx, made, src, choose)
+	}
+	if err == nil {
+		err = c.set.completeNew(ctx, made)
+	}
+	return made, err
 }
 
-// setParent makes one asset the Parent of another.
-func (c *copier) setParent(ctx context.Context, child, parent *row) error {
-	up, ok := child.typ.Attr("Parent")
-	if !ok {
-		return unknownAttr(child.typ, "Parent")
-	}
-	return c.set.setRefToRow(ctx, child, up, parent)
-}
-
-// moveChildren moves those of an asset's tasks and tests that are meant to another.
-func (c *copier) moveChildren(ctx context.Context, from, to *row, meant func(*row) bool) error {
-	below, err := c.loaded.childrenOf(ctx, from)
+// moveChildren moves those of an asset's tasks and tests that choose chooses to
+// another asset.
+func (c *copier) moveChildren(ctx context.Context, from, to *row, choose func(*row) bool) error {
+	children, err := c.loaded.childrenOf(ctx, from)
 	if err != nil {
 		return err
 	}
-	for _, child := range below {
-		if !meant(child) {
+	for _, child := range children {
+		if !choose(child) {
 			continue
 		}
 		c.changes.touch(child)
-		if err := c.setParent(ctx, child, to); err != nil {
+		if err := c.set.pointTo(ctx, child, "Parent", to); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// copyRow makes an asset like another one.
-func (c *copier) copyRow(ctx context.Context, src *row) (*row, error) {
-	made, err := c.newRowWithID(ctx, src.typ)
-	if err == nil {
-		err = c.copyAttributes(ctx, made, src, everything)
-	}
-	if err == nil {
-		err = c.set.completeNew(ctx, made)
-	}
-	return made, err
-}
+func all(string) bool { return true }
 
-// copyChild makes a task or test like another one, below another parent.
-func (c *copier) copyChild(ctx context.Context, src, parent *row) (*row, error) {
-	made, err := c.newRowWithID(ctx, src.typ)
-	if err == nil {
-		err = c.setParent(ctx, made, parent)
-	}
-	if err == nil {
-		err = c.copyAttributes(ctx, made, src, func(name string) bool { return name != "Parent" })
-	}
-	if err == nil {
-		err = c.set.completeNew(ctx, made)
-	}
-	return made, err
-}
-
-func everything(string) bool { return true }
-
-// only returns a choice of attributes by name.
+// only chooses attributes by name, except all others.
 func only(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
+}
+
+func except(names ...string) func(string) bool {
+	return func(name string) bool { return !slices.Contains(names, name) }
 }
 
 // copyAttributes gives w the values that src holds itself under the same names, where
 // they fit: relations as far as they point to living assets of the right type.
 // What other assets hold about src stays with src.
-func (c *copier) copyAttributes(ctx context.Context, w, src *row, meant func(string) bool) error {
+func (c *copier) copyAttributes(ctx context.Context, w, src *row, choose func(string) bool) error {
 	for _, a := range w.typ.Attrs {
 		from, ok := src.typ.Attr(a.Name)
 		if !ok || a.ReadOnly || from.Kind != a.Kind || from.Multi != a.Multi || !isStored(a) || !isStored(from) ||
-			!meant(a.Name) || slices.Contains(notCopied[:], a.Name) || notCopiedByType[w.typ.Name] == a.Name {
+			!choose(a.Name) || slices.Contains(notCopied[:], a.Name) || notCopiedByType[w.typ.Name] == a.Name {
 			continue
 		}
 		if err := c.copyAttribute(ctx, w, a, src, from); err != nil {
@@ -129,16 +107,13 @@ func (c *copier) copyAttribute(ctx context.Context, w *row, a *meta.Attr, src *r
 		w.set(a, src.get(from))
 		return nil
 	case a.Multi:
-		h, err := c.loaded.edgesFrom(ctx, src.typ, src.id, from.Place.Code)
-		if err != nil {
-			return err
-		}
-		for _, l := range h.current(from.Place.Code) {
-			if err := c.copyRef(ctx, w, a, l.to); err != nil {
-				return err
+		set, err := c.loaded.edgesFrom(ctx, src.typ, src.id, from.Place.Code)
+		for _, e := range set.current(from.Place.Code) {
+			if err == nil {
+				err = c.copyRef(ctx, w, a, e.to)
 			}
 		}
-		return nil
+		return err
 	}
 	id, err := c.loaded.pointsTo(ctx, src, from)
 	if err != nil || id == noID {
@@ -161,33 +136,12 @@ func (c *copier) copyRef(ctx context.Context, w *row, a *meta.Attr, id int64) er
 }
 
 func (c *copier) copyValues(ctx context.Context, w *row, a *meta.Attr, src *row, from *meta.Attr) error {
-	has, err := c.loaded.edgesFrom(ctx, src.typ, src.id, edgeCode(from))
+	set, err := c.loaded.edgesFrom(ctx, src.typ, src.id, edgeCode(from))
 	if err != nil {
 		return err
 	}
-	h := c.loaded.edgeSets[w.id]
-	for _, v := range has.current(edgeCode(from)) {
-		c.changes.addEdge(h, edge{code: edgeCode(a), from: w.id, text: v.text}, w)
+	for _, e := range set.current(edgeCode(from)) {
+		c.changes.addEdge(c.loaded.edgeSets[w.id], edge{code: edgeCode(a), from: w.id, text: e.text}, w)
 	}
 	return nil
-}
-
-// copyTest makes a test below a test set from a regression test.
-func (c *copier) copyTest(ctx context.Context, set, src *row) error {
-	test, err := c.newRowOf(ctx, "Test")
-	if err == nil {
-		err = c.setParent(ctx, test, set)
-	}
-	if err == nil {
-		err = c.copyAttributes(ctx, test, src, func(name string) bool { return name != "Parent" && name != "Scope" })
-	}
-	if err != nil {
-		return err
-	}
-	if a, ok := test.typ.Attr("GeneratedFrom"); ok {
-		if err := c.set.setRefToRow(ctx, test, a, src); err != nil {
-			return err
-		}
-	}
-	return c.set.completeNew(ctx, test)
 }

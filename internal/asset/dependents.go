@@ -3,83 +3,89 @@ package asset
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
+// dependency is a pair of assets: dependent copies values from source, or is a
+// part of it.
 type dependency struct{ source, dependent int64 }
 
-func scanDependency(rows *db.Rows, all *[]dependency) error {
-	var p dependency
-	err := rows.Scan(&p.source, &p.dependent)
-	*all = append(*all, p)
-	return err
+// dependencies runs a query for pairs.
+func (l *loaded) dependencies(ctx context.Context, query string, args ...any) ([]dependency, error) {
+	return db.Collect(ctx, l.s.tx, query, args, func(scan db.Scanner) (p dependency, err error) {
+		err = scan.Scan(&p.source, &p.dependent)
+		return p, err
+	})
 }
 
-// loadDependents locks and loads the followers of assets, and theirs.
-func (l *loaded) loadDependents(ctx context.Context, ids []int64) error {
-	for len(ids) > 0 {
-		var todo []int64
-		for _, id := range ids {
-			if !l.dependentsLoaded[id] {
-				l.dependentsLoaded[id] = true
-				todo = append(todo, id)
-			}
+// loadPairs locks the dependents of some pairs that are not loaded yet, and calls
+// fn for every pair whose dependent is there.
+func (l *loaded) loadPairs(ctx context.Context, pairs []dependency, fn func(source int64, dependent *row)) error {
+	var ids []int64
+	for _, p := range pairs {
+		if l.rows[p.dependent] == nil {
+			ids = append(ids, p.dependent)
 		}
-		var next []int64
-		for len(todo) > 0 {
-			n := min(len(todo), db.MaxIn)
-			found, err := l.dependentsOf(ctx, todo[:n])
-			if err != nil {
-				return fmt.Errorf("load followers: %w", err)
-			}
-			next, todo = append(next, found...), todo[n:]
+	}
+	if err := l.loadRows(ctx, ids); err != nil {
+		return err
+	}
+	for _, p := range pairs {
+		if w := l.rows[p.dependent]; w != nil {
+			fn(p.source, w)
 		}
-		ids = next
 	}
 	return nil
 }
 
-// dependentsOf loads the assets that copy from those with the given ids.
-func (l *loaded) dependentsOf(ctx context.Context, ids []int64) ([]int64, error) {
-	pairs, err := l.dependentsByColumn(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	linked, err := l.dependentsByLink(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	pairs = append(pairs, linked...)
-	followers := make([]int64, 0, len(pairs))
-	for _, p := range pairs {
-		followers = append(followers, p.dependent)
-	}
-	load := followers[:0:0]
-	for _, id := range followers {
-		if l.rows[id] == nil {
-			load = append(load, id)
+// loadDependents locks and loads the assets that copy values from others, and
+// those that copy from these.
+func (l *loaded) loadDependents(ctx context.Context, ids []int64) error {
+	for len(ids) > 0 {
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id int64) bool {
+			done := l.dependentsLoaded[id]
+			l.dependentsLoaded[id] = true
+			return done
+		})
+		var pairs []dependency
+		for part := range slices.Chunk(ids, db.MaxIn) {
+			found, err := l.dependentsOf(ctx, part)
+			if err != nil {
+				return fmt.Errorf("find dependents: %w", err)
+			}
+			pairs = append(pairs, found...)
+		}
+		err := l.loadPairs(ctx, pairs, func(source int64, w *row) {
+			if !slices.Contains(l.dependents[source], w) {
+				l.dependents[source] = append(l.dependents[source], w)
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("load dependents: %w", err)
+		}
+		ids = ids[:0]
+		for _, p := range pairs {
+			ids = append(ids, p.dependent)
 		}
 	}
-	if err := l.loadRows(ctx, load); err != nil {
-		return nil, err
-	}
-	for _, p := range pairs {
-		if f := l.rows[p.dependent]; f != nil && !slices.Contains(l.dependents[p.source], f) {
-			l.dependents[p.source] = append(l.dependents[p.source], f)
-		}
-	}
-	return followers, nil
+	return nil
 }
 
-// dependentsByColumn finds followers whose relation has a column of its own.
-func (l *loaded) dependentsByColumn(ctx context.Context, ids []int64) ([]dependency, error) {
+// dependentsOf finds the assets that copy from some, over relations with a column
+// of their own and over links.
+func (l *loaded) dependentsOf(ctx context.Context, ids []int64) ([]dependency, error) {
 	types := map[int][]int64{} // by slot
+	relations := map[int64]bool{}
 	for _, rule := range l.s.e.layout.dependentRules {
-		if p := rule.relation.Place; p.Kind == meta.InColumn {
+		switch p := rule.relation.Place; p.Kind {
+		case meta.InColumn:
 			types[p.Slot] = append(types[p.Slot], int64(rule.dependent.Code))
+		case meta.InLinks:
+			relations[int64(p.Code)] = true
 		}
 	}
 	in, args := db.InArgs(ids)
@@ -87,39 +93,17 @@ func (l *loaded) dependentsByColumn(ctx context.Context, ids []int64) ([]depende
 	for slot, codes := range types {
 		name := l.s.e.layout.slots[slot].Name
 		typeIn, typeArgs := db.InArgs(codes)
-		rows, err := l.s.tx.Query(ctx, `SELECT `+name+`, id FROM asset WHERE `+name+` IN `+in+` AND type IN `+typeIn+` ORDER BY id`,
-			append(args[:len(args):len(args)], typeArgs...)...)
+		found, err := l.dependencies(ctx, `SELECT `+name+`, id FROM asset WHERE `+name+` IN `+in+` AND type IN `+typeIn+` ORDER BY id`,
+			slices.Concat(args, typeArgs)...)
 		if err != nil {
 			return nil, err
 		}
-		if err := each(rows, func() error { return scanDependency(rows, &all) }); err != nil {
-			return nil, err
-		}
+		all = append(all, found...)
 	}
-	return all, nil
-}
-
-// dependentsByLink finds followers whose relation lies in asset_link.
-func (l *loaded) dependentsByLink(ctx context.Context, ids []int64) ([]dependency, error) {
-	seen := map[int64]bool{}
-	var codes []int64
-	for _, rule := range l.s.e.layout.dependentRules {
-		if p := rule.relation.Place; p.Kind == meta.InLinks && !seen[int64(p.Code)] {
-			seen[int64(p.Code)] = true
-			codes = append(codes, int64(p.Code))
-		}
-	}
-	codeIn, args := db.InArgs(codes)
-	in, idArgs := db.InArgs(ids)
-	args = append(append(args, idArgs...), forever)
-	rows, err := l.s.tx.Query(ctx, `SELECT to_id, from_id FROM asset_link WHERE relation IN `+codeIn+
-		` AND to_id IN `+in+` AND until_moment = ? ORDER BY from_id`, args...)
-	if err != nil {
-		return nil, err
-	}
-	var all []dependency
-	err = each(rows, func() error { return scanDependency(rows, &all) })
-	return all, err
+	relationIn, relationArgs := db.InArgs(slices.Sorted(maps.Keys(relations)))
+	found, err := l.dependencies(ctx, `SELECT to_id, from_id FROM asset_link WHERE relation IN `+relationIn+
+		` AND to_id IN `+in+` AND until_moment = ? ORDER BY from_id`, slices.Concat(relationArgs, args, []any{db.Forever})...)
+	return append(all, found...), err
 }
 
 // childrenOf returns the tasks and tests of an asset that are not deleted,
@@ -128,19 +112,19 @@ func (l *loaded) childrenOf(ctx context.Context, w *row) ([]*row, error) {
 	if err := l.loadDependents(ctx, []int64{w.id}); err != nil {
 		return nil, err
 	}
-	var below []*row
-	for _, f := range l.dependents[w.id] {
-		up, ok := f.typ.Attr("Parent")
-		if !ok || l.rows[f.id] != f || f.cur.code == stateDeleted || slices.Contains(below, f) {
+	var children []*row
+	for _, child := range l.dependents[w.id] {
+		up, ok := child.typ.Attr("Parent")
+		if !ok || l.rows[child.id] != child || child.cur.code == stateDeleted || slices.Contains(children, child) {
 			continue
 		}
-		at, err := l.pointsTo(ctx, f, up)
+		at, err := l.pointsTo(ctx, child, up)
 		if err != nil {
 			return nil, err
 		}
 		if at == w.id {
-			below = append(below, f)
+			children = append(children, child)
 		}
 	}
-	return below, nil
+	return children, nil
 }

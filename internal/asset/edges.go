@@ -113,29 +113,23 @@ func (l *loaded) loadEdges(ctx context.Context, code, fromType int, ids []int64)
 	if code < 0 {
 		query, key = `SELECT from_id, value, since_moment FROM asset_value WHERE attribute = ?`, -code
 	}
-	for len(ids) > 0 {
-		n := min(len(ids), db.MaxIn)
-		in, args := db.InArgs(ids[:n])
-		ids = ids[n:]
-		args = append([]any{key, fromType, forever}, args...)
-		rows, err := l.s.tx.Query(ctx, query+` AND from_type = ? AND until_moment = ? AND from_id IN `+in, args...)
+	for in, args := range db.InChunks(ids) {
+		err := db.Each(ctx, l.s.tx, query+` AND from_type = ? AND until_moment = ? AND from_id IN `+in,
+			append([]any{key, fromType, db.Forever}, args...), func(scan db.Scanner) error { return l.scanEdge(scan, code, fromType) })
 		if err != nil {
-			return fmt.Errorf("load edges: %w", err)
-		}
-		if err := each(rows, func() error { return l.scanEdge(rows, code, fromType) }); err != nil {
 			return fmt.Errorf("load edges: %w", err)
 		}
 	}
 	return nil
 }
 
-func (l *loaded) scanEdge(rows *db.Rows, code, fromType int) error {
-	e := &edge{code: code, fromType: fromType, until: forever, stored: true}
+func (l *loaded) scanEdge(scan db.Scanner, code, fromType int) error {
+	e := &edge{code: code, fromType: fromType, until: db.Forever, stored: true}
 	end := any(&e.to)
 	if code < 0 {
 		end = &e.text
 	}
-	if err := rows.Scan(&e.from, end, &e.since); err != nil {
+	if err := scan.Scan(&e.from, end, &e.since); err != nil {
 		return err
 	}
 	s := l.edgeSets[e.from]
@@ -143,22 +137,18 @@ func (l *loaded) scanEdge(rows *db.Rows, code, fromType int) error {
 	return nil
 }
 
-// pointsTo returns the id a to-one relation of a row holds, or nobody.
-func (l *loaded) pointsTo(ctx context.Context, f *row, a *meta.Attr) (int64, error) {
+// pointsTo returns the id that a to-one relation of a row holds, noID for none.
+func (l *loaded) pointsTo(ctx context.Context, w *row, a *meta.Attr) (int64, error) {
 	if a.Place.Kind == meta.InColumn {
-		if id, ok := f.cur.ref(a.Place.Slot); ok {
-			return id, nil
+		return w.cur.refOr(a.Place.Slot), nil
+	}
+	set, err := l.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
+	if err == nil {
+		if e := set.one(a.Place.Code); e != nil {
+			return e.to, nil
 		}
-		return noID, nil
 	}
-	h, err := l.edgesFrom(ctx, f.typ, f.id, a.Place.Code)
-	if err != nil {
-		return noID, err
-	}
-	if l := h.one(a.Place.Code); l != nil {
-		return l.to, nil
-	}
-	return noID, nil
+	return noID, err
 }
 
 // linkedTo returns the assets of a type whose relation names an asset, in id order.
@@ -171,21 +161,10 @@ func (l *loaded) linkedTo(ctx context.Context, typ, relation string, to int64) (
 	if !ok {
 		return nil, unknownAttr(t, relation)
 	}
-	rows, err := l.s.tx.Query(ctx, `SELECT from_id FROM asset_link WHERE relation = ? AND to_id = ? AND until_moment = ? ORDER BY from_id`,
-		a.Place.Code, to, forever)
+	ids, err := db.Column[int64](ctx, l.s.tx, `SELECT from_id FROM asset_link WHERE relation = ? AND to_id = ? AND until_moment = ? ORDER BY from_id`,
+		a.Place.Code, to, db.Forever)
 	if err != nil {
 		return nil, fmt.Errorf("find %s: %w", typ, err)
 	}
-	return idsOf(rows)
-}
-
-func idsOf(rows *db.Rows) ([]int64, error) {
-	var ids []int64
-	err := each(rows, func() error {
-		var id int64
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	return ids, err
+	return ids, nil
 }

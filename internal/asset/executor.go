@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 )
 
@@ -23,9 +22,7 @@ type Outcome struct {
 // then writes what all of them changed. It depends on nothing but the commands
 // and the database, so a batch that is refused can be run again.
 type executor struct {
-	s          *Session
-	loaded     *loaded
-	changes    *changes
+	unit
 	rules      *rules
 	resolver   *resolver
 	set        *setter
@@ -34,39 +31,23 @@ type executor struct {
 }
 
 func (s *Session) newExecutor() *executor {
-	l := newLoaded(s)
-	c := &changes{s: s, loaded: l, numbers: map[*meta.Type]int64{}, ranks: map[string]int64{}}
-	r := &rules{s: s, loaded: l, changes: c}
-	x := &executor{s: s, loaded: l, changes: c, rules: r}
-	x.resolver = &resolver{s: s, loaded: l, rules: r, named: map[nameKey]named{}}
-	m := &members{s: s, loaded: l, changes: c, rules: r}
-	x.set = &setter{s: s, loaded: l, changes: c, rules: r, resolver: x.resolver, members: m, ranker: &ranker{s: s, loaded: l, changes: c, resolver: x.resolver}}
-	x.operations = &operations{s: s, loaded: l, changes: c, rules: r, resolver: x.resolver, set: x.set, copier: &copier{s: s, loaded: l, changes: c, set: x.set}}
+	u := unit{s: s, loaded: newLoaded(s)}
+	u.changes = newChanges(s, u.loaded)
+	x := &executor{unit: u, rules: &rules{u}}
+	x.resolver = &resolver{unit: u, rules: x.rules, named: map[nameKey]named{}}
+	x.set = &setter{unit: u, rules: x.rules, resolver: x.resolver, members: &members{u, x.rules}, ranker: &ranker{u, x.resolver}}
+	x.operations = &operations{unit: u, rules: x.rules, resolver: x.resolver, set: x.set, copier: &copier{u, x.set}}
 	return x
 }
 
-// execute checks and does every command in memory.
+// execute carries out every command in memory.
+// Errors: only what ends the whole request.
 func (x *executor) execute(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(commands))
 	for i, c := range commands {
-		x.changes.begin()
-		o := x.apply(ctx, c)
-		if o.Err == nil && !o.Skipped {
-			o.Err = x.propagate(ctx)
-		}
+		o := x.executeOne(ctx, c)
 		if o.Err != nil && !isCommands(o.Err) {
 			return nil, o.Err
-		}
-		if o.Err == nil {
-			x.changes.commit()
-			if c.Self != nil && c.Verb == Create {
-				c.Self.Made = true
-			}
-			if o.about != nil {
-				o.as = o.about.cur
-			}
-		} else {
-			x.changes.rollback()
 		}
 		if err := x.rules.checkLimit(); err != nil {
 			return nil, err
@@ -74,6 +55,30 @@ func (x *executor) execute(ctx context.Context, commands []*Command) ([]Outcome,
 		outcomes[i], c.outcome = o, o
 	}
 	return outcomes, nil
+}
+
+// executeOne carries out a command and commits it, or rolls it back.
+func (x *executor) executeOne(ctx context.Context, c *Command) Outcome {
+	x.changes.begin()
+	o := x.apply(ctx, c)
+	if o.Err == nil && !o.Skipped {
+		o.Err = x.propagate(ctx)
+	}
+	// Here the command is complete and nothing of it is written: changes.touched
+	// holds each row as it was (before) and as it will be (cur). Rules about a
+	// command as a whole are checked here.
+	if o.Err != nil {
+		x.changes.rollback()
+		return o
+	}
+	x.changes.commit()
+	if c.Self != nil && c.Verb == Create {
+		c.Self.Made = true
+	}
+	if o.about != nil {
+		o.as = o.about.cur
+	}
+	return o
 }
 
 func (x *executor) apply(ctx context.Context, c *Command) Outcome {

@@ -2,7 +2,6 @@ package asset
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
@@ -20,6 +19,10 @@ type layout struct {
 	ranked         map[string][]int64 // by sequence of ranks: the codes of the types that share it
 	ranks          map[string]bool    // names of attributes
 	parts          []partRule
+
+	members     *meta.Attr // Scope.Members; nil in a model without, as the two below
+	defaultRole *meta.Attr // Member.DefaultRole
+	role        *meta.Type
 }
 
 // typeRules is what must hold for the assets of one concrete type.
@@ -74,6 +77,8 @@ func newLayout(m *meta.Model) *layout {
 		}
 	}
 	l.columns = append(l.columns, "attrs")
+	l.members, l.defaultRole = attrOf(m, "Scope", "Members"), attrOf(m, "Member", "DefaultRole")
+	l.role, _ = m.Type("Role")
 	for _, t := range m.Types {
 		if !t.Abstract && !t.Virtual {
 			l.types[t] = l.rulesOf(m, t)
@@ -91,6 +96,27 @@ func newLayout(m *meta.Model) *layout {
 		}
 	}
 	return l
+}
+
+// attrOf returns an attribute of a type; nil when there is none.
+func attrOf(m *meta.Model, typ, name string) *meta.Attr {
+	if t, ok := m.Type(typ); ok {
+		if a, ok := t.Attr(name); ok {
+			return a
+		}
+	}
+	return nil
+}
+
+// isMembers reports whether a relation is that of projects to their members.
+func (l *layout) isMembers(code int) bool { return l.members != nil && l.members.Place.Code == code }
+
+// roleID returns the stored id of a role.
+func (l *layout) roleID(shown int64) int64 {
+	if l.role == nil {
+		return shown
+	}
+	return l.role.Stored(shown)
 }
 
 // index notes who follows whom.
@@ -278,17 +304,4 @@ func treeOf(t *meta.Type, a *meta.Attr) string {
 // end, which therefore changes with it.
 func storedAtOtherEnd(a *meta.Attr) bool {
 	return a.Place.Kind == meta.Reverse || a.Place.Kind == meta.InLinksBack && a.Back != nil && a.Back.ToOne()
-}
-
-// names joins column names for a statement.
-func names(columns []string, prefix string) string {
-	var b strings.Builder
-	for i, c := range columns {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(prefix)
-		b.WriteString(c)
-	}
-	return b.String()
 }

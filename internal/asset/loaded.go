@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// loaded is what the database said in this batch: rows, with what the batch has
-// changed of them, edges, names of types, trees. It reads and locks, and knows
-// nothing of commands.
+// loaded is what the database said in this batch: rows, references, edges and
+// trees, each read once. It reads and locks, and knows nothing of commands.
 type loaded struct {
 	s *Session
 
@@ -40,15 +40,15 @@ func newLoaded(s *Session) *loaded {
 	}
 }
 
-// reference is what a run knows of an asset that it only refers to.
+// reference is what is known of an asset that is only referred to.
 type reference struct {
 	id     int64
-	boxed  any // id, boxed once: a scope goes into thousands of rows
+	boxed  any // id as an any, made once: a scope goes into thousands of rows
 	typ    *meta.Type
-	code   int
+	code   int   // AssetState
 	hidden bool  // it lies in a deleted project
-	copied []any // the followed slots, in the order of layout.followed
-	locked bool  // locked against change for the rest of the transaction
+	copied []any // the slots others copy, in the order of layout.copiedSlots
+	locked bool  // against change, for the rest of the transaction
 }
 
 // target is an asset that a value, a context or a command names.
@@ -57,17 +57,17 @@ type target struct {
 	boxed     any
 	typ       *meta.Type
 	code      int
-	row       *row       // loaded for change or made in this run
+	row       *row       // loaded for change or made in this batch
 	reference *reference // otherwise
 }
 
-// isDeleted reports whether nothing may refer to the asset: it is deleted, or a
-// project that it lies in.
+// isDeleted reports whether nothing may refer to the asset: it or a project that
+// it lies in is deleted.
 func (t target) isDeleted() bool {
 	return t.code == stateDeleted || t.row != nil && t.row.hidden || t.reference != nil && t.reference.hidden
 }
 
-// slot reads a followed slot of the asset.
+// slot reads a slot that others copy.
 func (t target) slot(l *layout, slot int) any {
 	if t.row != nil {
 		return t.row.cur.slots[slot]
@@ -75,90 +75,70 @@ func (t target) slot(l *layout, slot int) any {
 	return t.reference.copied[slices.Index(l.copiedSlots, slot)]
 }
 
-// each reads a result set to its end and closes it.
-func each(rows *db.Rows, one func() error) error {
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := one(); err != nil {
-			return db.Fault(err)
-		}
-	}
-	return db.Fault(rows.Err())
-}
-
 // find returns the asset stored as id, ok false when there is none.
 func (l *loaded) find(ctx context.Context, id int64) (target, bool, error) {
-	if t, ok := l.cached(id); ok {
-		return t, true, nil
+	if t, ok := l.cached(id); ok || l.missing[id] {
+		return t, ok, nil
 	}
-	if l.missing[id] {
-		return target{}, false, nil
-	}
-	if err := l.loadReferences(ctx, []int64{id}, ""); err != nil {
-		return target{}, false, err
-	}
+	err := l.loadReferences(ctx, []int64{id}, "")
 	t, ok := l.cached(id)
-	return t, ok, nil
+	return t, ok, err
 }
 
 func (l *loaded) cached(id int64) (target, bool) {
 	if w := l.rows[id]; w != nil {
-		return target{id: id, boxed: id, typ: w.typ, code: w.cur.code, row: w}, true
+		return w.target(), true
 	}
-	if l := l.references[id]; l != nil {
-		return target{id: id, boxed: l.boxed, typ: l.typ, code: l.code, reference: l}, true
+	if a := l.references[id]; a != nil {
+		return target{id: id, boxed: a.boxed, typ: a.typ, code: a.code, reference: a}, true
 	}
 	return target{}, false
 }
 
-// unknown leaves out what is loaded already, and doubles.
-func (l *loaded) unknown(ids []int64) []int64 {
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	left := ids[:0:0]
-	for _, id := range ids {
-		if _, ok := l.cached(id); !ok {
-			left = append(left, id)
-		}
-	}
-	return left
+// target returns a loaded row as what a value may name.
+func (w *row) target() target {
+	return target{id: w.id, boxed: w.id, typ: w.typ, code: w.cur.code, row: w}
 }
 
-// loadReferences reads what a run must know of assets it refers to. lock is empty,
-// or the dialect's share lock for assets that others copy from: they must not
-// move meanwhile.
+// unknown returns the ids that are not loaded, each once, in order.
+func (l *loaded) unknown(ids []int64) []int64 {
+	slices.Sort(ids)
+	return slices.DeleteFunc(slices.Compact(ids), func(id int64) bool {
+		_, ok := l.cached(id)
+		return ok
+	})
+}
+
+// loadReferences reads what must be known of assets that are referred to. lock is
+// empty, or the dialect's share lock for assets that others copy from: they must
+// not move meanwhile.
 func (l *loaded) loadReferences(ctx context.Context, ids []int64, lock string) error {
-	layout := l.s.e.layout
 	columns := `id, type, state, ` + isHidden(l.s.Who())
-	for _, slot := range layout.copiedSlots {
-		columns += ", " + layout.slots[slot].Name
+	for _, slot := range l.s.e.layout.copiedSlots {
+		columns += ", " + l.s.e.layout.slots[slot].Name
 	}
-	for len(ids) > 0 {
-		n := min(len(ids), db.MaxIn)
-		for _, id := range ids[:n] {
-			l.missing[id] = true
-		}
-		in, args := db.InArgs(ids[:n])
-		ids = ids[n:]
-		rows, err := l.s.tx.Query(ctx, `SELECT `+columns+` FROM asset WHERE id IN `+in+` ORDER BY id`+lock, args...)
+	for _, id := range ids {
+		l.missing[id] = true
+	}
+	for in, args := range db.InChunks(ids) {
+		err := db.Each(ctx, l.s.tx, `SELECT `+columns+` FROM asset WHERE id IN `+in+` ORDER BY id`+lock, args, func(scan db.Scanner) error {
+			return l.scanReference(scan, lock != "")
+		})
 		if err != nil {
-			return fmt.Errorf("load references: %w", err)
-		}
-		if err := each(rows, func() error { return l.scanReference(rows, lock != "") }); err != nil {
 			return fmt.Errorf("load references: %w", err)
 		}
 	}
 	return nil
 }
 
-func (l *loaded) scanReference(rows *db.Rows, held bool) error {
-	a := &reference{locked: held, copied: make([]any, len(l.s.e.layout.copiedSlots))}
+func (l *loaded) scanReference(scan db.Scanner, locked bool) error {
+	a := &reference{locked: locked, copied: make([]any, len(l.s.e.layout.copiedSlots))}
 	var typ int
 	into := []any{&a.id, &typ, &a.code, &a.hidden}
 	for i := range a.copied {
 		into = append(into, &a.copied[i])
 	}
-	if err := rows.Scan(into...); err != nil {
+	if err := scan.Scan(into...); err != nil {
 		return err
 	}
 	for i, slot := range l.s.e.layout.copiedSlots {
@@ -174,33 +154,21 @@ func (l *loaded) scanReference(rows *db.Rows, held bool) error {
 	return nil
 }
 
-// lock loads one asset for change, if it has not been yet.
-func (l *loaded) lock(ctx context.Context, id int64) (*row, bool, error) {
-	if w := l.rows[id]; w != nil {
-		return w, true, nil
+// lock loads one asset for change, ok false when there is none.
+func (l *loaded) lock(ctx context.Context, id int64) (w *row, ok bool, err error) {
+	if l.rows[id] == nil {
+		err = l.loadRows(ctx, []int64{id})
 	}
-	if err := l.loadRows(ctx, []int64{id}); err != nil {
-		return nil, false, err
-	}
-	w := l.rows[id]
-	return w, w != nil, nil
+	w = l.rows[id]
+	return w, w != nil, err
 }
 
 // loadRows locks assets in id order and loads them whole.
 func (l *loaded) loadRows(ctx context.Context, ids []int64) error {
 	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	columns := names(l.s.e.layout.columns, "") + ", " + isHidden(l.s.Who())
-	for len(ids) > 0 {
-		n := min(len(ids), db.MaxIn)
-		in, args := db.InArgs(ids[:n])
-		ids = ids[n:]
-		rows, err := l.s.tx.Query(ctx, `SELECT `+columns+` FROM asset WHERE id IN `+in+` ORDER BY id`+l.s.e.db.Dialect.ForUpdate, args...)
-		if err != nil {
-			return fmt.Errorf("lock assets: %w", err)
-		}
-		err = each(rows, func() error {
-			w, err := l.scanRow(rows)
+	for in, args := range db.InChunks(slices.Compact(ids)) {
+		err := db.Each(ctx, l.s.tx, l.selectRows()+` IN `+in+` ORDER BY id`+l.s.e.db.Dialect.ForUpdate, args, func(scan db.Scanner) error {
+			w, err := l.scanRow(scan)
 			if err == nil && l.rows[w.id] == nil {
 				l.rows[w.id] = w
 			}
@@ -213,20 +181,24 @@ func (l *loaded) loadRows(ctx context.Context, ids []int64) error {
 	return nil
 }
 
+// selectRows is the statement that scanRow reads, up to the id.
+func (l *loaded) selectRows() string {
+	return `SELECT ` + strings.Join(l.s.e.layout.columns, ", ") + ", " + isHidden(l.s.Who()) + ` FROM asset WHERE id`
+}
+
 // scanRow reads an asset with all its columns.
-func (l *loaded) scanRow(rows *db.Rows) (*row, error) {
+func (l *loaded) scanRow(scan db.Scanner) (*row, error) {
 	layout := l.s.e.layout
-	w, st := &row{}, &state{until: forever}
-	st.slots = make([]any, len(layout.slots))
+	w, st := &row{}, &state{until: db.Forever, slots: make([]any, len(layout.slots))}
 	var typ int
 	var attrs any
-	into := make([]any, 0, len(layout.columns))
+	into := make([]any, 0, len(layout.columns)+1)
 	into = append(into, &w.id, &typ, &st.code, &st.moment, &st.audit, &st.createdMoment, &st.createdAt, &st.createdBy, &st.changedAt, &st.changedBy)
 	for i := range st.slots {
 		into = append(into, &st.slots[i])
 	}
 	into = append(into, &attrs, &w.hidden)
-	if err := rows.Scan(into...); err != nil {
+	if err := scan.Scan(into...); err != nil {
 		return nil, err
 	}
 	for i := range st.slots {
@@ -245,8 +217,8 @@ func (l *loaded) scanRow(rows *db.Rows) (*row, error) {
 	return w, nil
 }
 
-// read returns an asset with its values: as the run changes it, else as it is
-// stored. It is not locked.
+// read returns an asset with its values, without a lock: as the batch has changed
+// it, else as it is stored.
 func (l *loaded) read(ctx context.Context, t target) (*row, error) {
 	if t.row != nil {
 		return t.row, nil
@@ -254,17 +226,16 @@ func (l *loaded) read(ctx context.Context, t target) (*row, error) {
 	if w := l.reads[t.id]; w != nil {
 		return w, nil
 	}
-	rows, err := l.s.tx.Query(ctx, `SELECT `+names(l.s.e.layout.columns, "")+`, `+isHidden(l.s.Who())+` FROM asset WHERE id = ?`, t.id)
+	w := &row{id: t.id, typ: t.typ, cur: &state{slots: make([]any, len(l.s.e.layout.slots))}}
+	err := db.Each(ctx, l.s.tx, l.selectRows()+` = ?`, []any{t.id}, func(scan db.Scanner) (err error) {
+		w, err = l.scanRow(scan)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read asset: %w", err)
 	}
-	w := &row{id: t.id, typ: t.typ, cur: &state{slots: make([]any, len(l.s.e.layout.slots))}}
-	err = each(rows, func() (err error) {
-		w, err = l.scanRow(rows)
-		return err
-	})
 	l.reads[t.id] = w
-	return w, err
+	return w, nil
 }
 
 func textOf(v any) string {

@@ -28,15 +28,10 @@ func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all [
 		}
 	}
 	found := make(map[oid.OID]Known, len(all))
-	for len(ids) > 0 {
-		n := min(len(ids), db.MaxIn)
-		in, args := db.InArgs(ids[:n])
-		ids = ids[n:]
-		rows, err := q.Query(ctx, `SELECT id, type, state, scope_id, `+isHidden(who)+` FROM asset WHERE id IN `+in, args...)
-		if err != nil {
-			return nil, fmt.Errorf("look up assets: %w", err)
-		}
-		err = each(rows, func() error { return e.scanKnown(rows, who, wanted, found) })
+	for in, args := range db.InChunks(ids) {
+		err := db.Each(ctx, q, `SELECT id, type, state, scope_id, `+isHidden(who)+` FROM asset WHERE id IN `+in, args, func(scan db.Scanner) error {
+			return e.scanKnown(scan, who, wanted, found)
+		})
 		if err != nil {
 			return nil, fmt.Errorf("look up assets: %w", err)
 		}
@@ -44,12 +39,12 @@ func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all [
 	return found, nil
 }
 
-func (e *Engine) scanKnown(rows *db.Rows, who auth.Actor, wanted map[int64][]oid.OID, found map[oid.OID]Known) error {
+func (e *Engine) scanKnown(scan db.Scanner, who auth.Actor, wanted map[int64][]oid.OID, found map[oid.OID]Known) error {
 	var id int64
 	var code, state int
 	var scope *int64
 	var hidden bool
-	if err := rows.Scan(&id, &code, &state, &scope, &hidden); err != nil {
+	if err := scan.Scan(&id, &code, &state, &scope, &hidden); err != nil {
 		return err
 	}
 	t, ok := e.model.TypeByCode(code)

@@ -2,12 +2,17 @@ package asset
 
 import "context"
 
+// roleSystemAdmin is the role of a project's creator in it, roleTeamMember that
+// of a member without a default role. Ids as shown.
+const (
+	roleSystemAdmin = 1
+	roleTeamMember  = 4
+)
+
 // members changes who belongs to a project, and in which role.
 type members struct {
-	s       *Session
-	loaded  *loaded
-	changes *changes
-	rules   *rules
+	unit
+	rules *rules
 }
 
 // addScope gives a new project its place: it is its own security scope, and
@@ -17,7 +22,7 @@ func (m *members) addScope(ctx context.Context, w *row) error {
 	m.changes.newScopes = append(m.changes.newScopes, w)
 	if up, ok := w.typ.Attr("Parent"); ok {
 		if id, ok := w.cur.ref(up.Place.Slot); ok {
-			if _, err := m.loaded.ancestorsOf(ctx, id); err != nil {
+			if err := m.loaded.loadAncestors(ctx, id); err != nil {
 				return err
 			}
 		}
@@ -26,76 +31,74 @@ func (m *members) addScope(ctx context.Context, w *row) error {
 	if !ok {
 		return nil
 	}
-	h := m.loaded.edgeSets[w.id]
-	who := m.s.who.Member
-	if h.find(a.Place.Code, who) != nil {
-		return nil // named among its members: join has made it a member already
+	set, who := m.loaded.edgeSets[w.id], m.s.who.Member
+	if set.find(a.Place.Code, who) != nil {
+		return nil // named among the members, so it has a role already
 	}
-	m.changes.addEdge(h, edge{code: a.Place.Code, from: w.id, to: who}, w)
-	m.changes.roles = append(m.changes.roles, &role{scope: w.id, member: who, role: m.loaded.roleID(roleSystemAdmin), owner: true, by: w})
+	m.changes.addEdge(set, edge{code: a.Place.Code, from: w.id, to: who}, w)
+	m.addRole(w, role{scope: w.id, member: who, role: m.s.e.layout.roleID(roleSystemAdmin), owner: true})
 	return nil
 }
 
-// memberAdded gives a member who joins a project the default role there.
-func (m *members) memberAdded(ctx context.Context, w *row, relation int, scope, member int64) error {
-	if a, ok := m.loaded.membership(); !ok || a.Place.Code != relation {
+// addRole begins or ends a role; by is the asset whose version records it.
+func (m *members) addRole(by *row, o role) {
+	o.by = by
+	m.changes.roles = append(m.changes.roles, o)
+}
+
+// added gives a member who joins a project the default role there.
+func (m *members) added(ctx context.Context, w *row, relation int, scope, member int64) error {
+	if !m.s.e.layout.isMembers(relation) {
 		return nil
 	}
 	id, err := m.defaultRole(ctx, member)
-	if err != nil {
-		return err
+	if err == nil {
+		m.addRole(w, role{scope: scope, member: member, role: id})
 	}
-	m.changes.roles = append(m.changes.roles, &role{scope: scope, member: member, role: id, by: w})
-	return nil
+	return err
 }
 
-// memberRemoved ends the role of a member who leaves a project.
-func (m *members) memberRemoved(w *row, relation int, scope, member int64) {
-	if a, ok := m.loaded.membership(); ok && a.Place.Code == relation {
-		m.changes.roles = append(m.changes.roles, &role{scope: scope, member: member, end: true, by: w})
+// removed ends the role of a member who leaves a project.
+func (m *members) removed(w *row, relation int, scope, member int64) {
+	if m.s.e.layout.isMembers(relation) {
+		m.addRole(w, role{scope: scope, member: member, end: true})
 	}
 }
 
 func (m *members) defaultRole(ctx context.Context, member int64) (int64, error) {
-	t, ok := m.s.e.model.Type("Member")
-	if !ok {
-		return m.loaded.roleID(roleTeamMember), nil
+	if a := m.s.e.layout.defaultRole; a != nil {
+		set, err := m.loaded.edgesFrom(ctx, a.On, member, a.Place.Code)
+		if err != nil {
+			return 0, err
+		}
+		if e := set.one(a.Place.Code); e != nil {
+			return e.to, nil
+		}
 	}
-	a, ok := t.Attr("DefaultRole")
-	if !ok {
-		return m.loaded.roleID(roleTeamMember), nil
-	}
-	h, err := m.loaded.edgesFrom(ctx, t, member, a.Place.Code)
-	if err != nil {
-		return 0, err
-	}
-	if l := h.one(a.Place.Code); l != nil {
-		return l.to, nil
-	}
-	return m.loaded.roleID(roleTeamMember), nil
+	return m.s.e.layout.roleID(roleTeamMember), nil
 }
 
-// setRole makes a member's role in a project the given one, joining it if need be.
+// setRole gives a member a role in a project, which the member joins if need be.
 func (m *members) setRole(ctx context.Context, w *row, scope, member, to int64, owner bool) error {
-	a, ok := m.loaded.membership()
-	if !ok {
+	a := m.s.e.layout.members
+	if a == nil {
 		return nil
 	}
-	t, _ := m.s.e.model.Type("Scope")
-	h, err := m.loaded.edgesFrom(ctx, t, scope, a.Place.Code)
+	set, err := m.loaded.edgesFrom(ctx, a.On, scope, a.Place.Code)
 	if err != nil {
 		return err
 	}
-	if h.find(a.Place.Code, member) == nil {
-		m.changes.addEdge(h, edge{code: a.Place.Code, from: scope, to: member}, w)
+	given := role{scope: scope, member: member, role: to, owner: owner}
+	if set.find(a.Place.Code, member) == nil {
+		m.changes.addEdge(set, edge{code: a.Place.Code, from: scope, to: member}, w)
 	} else {
-		same, err := m.rules.hasRole(ctx, role{scope: scope, member: member, role: to, owner: owner})
+		same, err := m.rules.hasRole(ctx, given)
 		if err != nil || same {
 			return err
 		}
-		m.changes.roles = append(m.changes.roles, &role{scope: scope, member: member, end: true, by: w})
+		m.addRole(w, role{scope: scope, member: member, end: true})
 	}
 	w.dirty, w.forced = true, true
-	m.changes.roles = append(m.changes.roles, &role{scope: scope, member: member, role: to, owner: owner, by: w})
+	m.addRole(w, given)
 	return nil
 }

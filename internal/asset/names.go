@@ -3,6 +3,7 @@ package asset
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/folding"
@@ -46,16 +47,16 @@ func (n namespace) concrete() []*meta.Type {
 	return n.typ.Concrete
 }
 
-// named is what a name means: one asset, or nobody for sure because several or
-// none have it.
+// named is what a name means: one asset, or none because several or no assets
+// have it.
 type named struct {
 	id           int64
 	one, several bool
 }
 
 // byName returns the asset that a name means as a value of a: the only live one
-// with it that the caller sees, in the first of the namespaces, and of their types' lookup
-// attributes, that has any.
+// with that name that the caller sees, in the first namespace, by the first lookup
+// attribute, that has any.
 func (r *resolver) byName(ctx context.Context, a *meta.Attr, name string) (target, bool, error) {
 	for _, in := range namespacesOf(a) {
 		key := nameKey{in, name}
@@ -92,7 +93,7 @@ func (r *resolver) lookupNames(ctx context.Context, in namespace, all []string) 
 				next = append(next, name)
 			case 1:
 				r.named[nameKey{in, name}] = named{id: ids[0], one: true}
-			default: // several: nobody is meant for sure
+			default:
 				r.named[nameKey{in, name}] = named{several: true}
 			}
 		}
@@ -163,7 +164,7 @@ func (r *resolver) assetsNamed(ctx context.Context, types []*meta.Type, a *meta.
 	if a.Place.Kind == meta.InAttrs {
 		expr = dialect.JSONText("attrs", a.Place.Column)
 	}
-	before, behind := dialect.Folded(dialect.JSONText("folded", a.Place.Column))
+	before, after := dialect.Folded(dialect.JSONText("folded", a.Place.Column))
 	codes := make([]int64, 0, len(types))
 	for _, c := range types {
 		codes = append(codes, int64(c.Code))
@@ -177,19 +178,13 @@ func (r *resolver) assetsNamed(ctx context.Context, types []*meta.Type, a *meta.
 		}
 	}
 	var found []nameHit
-	for len(wanted) > 0 {
-		n := min(len(wanted), db.MaxIn)
-		in, args := db.InArgsOf(wanted[:n])
-		wanted = wanted[n:]
-		rows, err := r.s.tx.Query(ctx, `SELECT id, scope_id, `+expr+` FROM asset WHERE type IN `+typeIn+
-			` AND state < 255 AND NOT `+isHidden(r.s.Who())+` AND `+before+expr+behind+` IN `+in+` ORDER BY id`, append(typeArgs[:len(typeArgs):len(typeArgs)], args...)...)
-		if err != nil {
-			return nil, err
-		}
-		err = each(rows, func() error {
+	for in, args := range db.InChunks(wanted) {
+		query := `SELECT id, scope_id, ` + expr + ` FROM asset WHERE type IN ` + typeIn +
+			` AND state < 255 AND NOT ` + isHidden(r.s.Who()) + ` AND ` + before + expr + after + ` IN ` + in + ` ORDER BY id`
+		err := db.Each(ctx, r.s.tx, query, slices.Concat(typeArgs, args), func(scan db.Scanner) error {
 			var h nameHit
 			var scope *int64
-			err := rows.Scan(&h.id, &scope, &h.text)
+			err := scan.Scan(&h.id, &scope, &h.text)
 			if err == nil && (scope == nil || r.rules.seesScope(scope)) {
 				found = append(found, h)
 			}

@@ -9,9 +9,7 @@ import (
 
 // operations carries out what operations do to assets.
 type operations struct {
-	s        *Session
-	loaded   *loaded
-	changes  *changes
+	unit
 	rules    *rules
 	resolver *resolver
 	set      *setter
@@ -54,7 +52,7 @@ func (o *operations) claimUsername(w *row, to int) {
 		return
 	}
 	if name, _ := w.get(a).(string); name != "" {
-		o.changes.logins = append(o.changes.logins, login{member: w.id, typ: w.typ.Name, username: &name})
+		o.changes.setLogin(w, &name, nil)
 	}
 }
 

@@ -2,44 +2,84 @@ package asset
 
 import (
 	"context"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/meta"
 )
 
 // copyWhole makes a copy of an asset with its tasks and tests.
 func (o *operations) copyWhole(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	made, err := o.copier.copyRow(ctx, w)
+	made, err := o.copier.copyAs(ctx, w.typ.Name, w, all, nil)
 	if err != nil {
 		return nil, err
 	}
-	below, err := o.loaded.childrenOf(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	for _, child := range below {
-		if _, err := o.copier.copyChild(ctx, child, made); err != nil {
-			return nil, err
+	children, err := o.loaded.childrenOf(ctx, w)
+	for _, child := range children {
+		if err == nil {
+			_, err = o.copier.copyAs(ctx, child.typ.Name, child, except("Parent"), func(copied *row) error {
+				return o.set.pointTo(ctx, copied, "Parent", made)
+			})
 		}
 	}
-	return made, nil
+	return made, err
 }
 
-// copyShallow makes a copy of an asset without what hangs on it.
+// copyShallow makes a copy of an asset without its tasks and tests.
 func (o *operations) copyShallow(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	return o.copier.copyRow(ctx, w)
+	return o.copier.copyAs(ctx, w.typ.Name, w, all, nil)
 }
 
 // split makes a copy that takes over the tasks and tests still open.
 func (o *operations) split(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	made, err := o.copier.copyRow(ctx, w)
+	made, err := o.copier.copyAs(ctx, w.typ.Name, w, all, nil)
 	if err != nil {
 		return nil, err
 	}
-	if a, ok := made.typ.Attr("SplitFrom"); ok {
-		if err := o.set.setRefToRow(ctx, made, a, w); err != nil {
+	if _, ok := made.typ.Attr("SplitFrom"); ok {
+		if err := o.set.pointTo(ctx, made, "SplitFrom", w); err != nil {
 			return nil, err
 		}
 	}
-	open := func(c *row) bool { return c.cur.code < stateClosed }
-	return made, o.copier.moveChildren(ctx, w, made, open)
+	return made, o.copier.moveChildren(ctx, w, made, func(child *row) bool { return child.cur.code < stateClosed })
+}
+
+// copyRegressionTests makes one test below a test set for every regression
+// test of its suite.
+func (o *operations) copyRegressionTests(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
+	a, ok := w.typ.Attr("RegressionSuite")
+	if !ok {
+		return nil, unknownAttr(w.typ, "RegressionSuite")
+	}
+	suite, err := o.loaded.pointsTo(ctx, w, a)
+	if err != nil || suite == noID {
+		return nil, err
+	}
+	tests, err := o.lockLinked(ctx, "RegressionTest", "RegressionSuites", suite)
+	for _, src := range tests {
+		if err == nil {
+			_, err = o.copier.copyAs(ctx, "Test", src, except("Parent", "Scope"), func(test *row) error {
+				if err := o.set.pointTo(ctx, test, "Parent", w); err != nil {
+					return err
+				}
+				return o.set.pointTo(ctx, test, "GeneratedFrom", src)
+			})
+		}
+	}
+	return nil, err
+}
+
+// lockLinked locks and returns the live assets of a type whose relation names an
+// asset.
+func (o *operations) lockLinked(ctx context.Context, typ, relation string, to int64) ([]*row, error) {
+	ids, err := o.loaded.linkedTo(ctx, typ, relation, to)
+	if err == nil {
+		err = o.loaded.loadRows(ctx, slices.Clone(ids))
+	}
+	var live []*row
+	for _, id := range ids {
+		if w := o.loaded.rows[id]; w != nil && w.cur.code != stateDeleted {
+			live = append(live, w)
+		}
+	}
+	return live, err
 }

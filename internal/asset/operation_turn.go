@@ -6,32 +6,21 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// notOfEpics are the attributes of a story that mean nothing on an epic.
-func notOfEpics(name string) bool {
-	return name != "Timebox" && name != "ToDo" && name != "DetailEstimate"
-}
-
-// breakDown turns a story into an epic, which takes its place; the story stays
-// behind as the model's effect leaves it.
+// breakDown turns a story into an epic, which takes its place; the story stays as
+// the model's effect leaves it.
 func (o *operations) breakDown(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	epic, err := o.copier.newRowOf(ctx, "Epic")
-	if err == nil {
-		err = o.copier.copyAttributes(ctx, epic, w, notOfEpics)
-	}
+	// An epic has no use for the attributes left out.
+	epic, err := o.copier.copyAs(ctx, "Epic", w, except("Timebox", "ToDo", "DetailEstimate"), func(epic *row) error {
+		from, has := w.typ.Attr("Estimate")
+		if to, ok := epic.typ.Attr("Swag"); ok && has {
+			epic.set(to, w.get(from))
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	from, has := w.typ.Attr("Estimate")
-	if to, ok := epic.typ.Attr("Swag"); ok && has {
-		epic.set(to, w.get(from))
-	}
-	if err := o.set.completeNew(ctx, epic); err != nil {
-		return nil, err
-	}
-	if a, ok := w.typ.Attr("MorphedInto"); ok {
-		err = o.set.setRefToRow(ctx, w, a, epic)
-	}
-	return epic, err
+	return epic, o.set.pointTo(ctx, w, "MorphedInto", epic)
 }
 
 // epicToStory takes a story back from the epic it was turned into, which is
@@ -60,54 +49,32 @@ func (o *operations) epicToStory(ctx context.Context, w *row, _ *meta.Op, _ []Ch
 	return nil, o.set.setRef(ctx, w, into, nil)
 }
 
-// generateSub makes a story or an epic below an epic, called like it. A story
-// has nothing below it: what it generates comes to stand beside it.
+// generateSub makes a story or an epic below an epic, with its name. A story has
+// nothing below it: what it generates gets the epic above the story.
 func (o *operations) generateSub(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
-	sub, err := o.copier.newRowOf(ctx, op.Effect.Result)
-	if err != nil {
-		return nil, err
+	t, ok := o.s.e.model.Type(op.Effect.Result)
+	if !ok {
+		return nil, UnknownType(op.Effect.Result)
 	}
-	names := []string{"Name", "Scope", "Parent", "Team", "Super"}
-	super, ok := sub.typ.Attr("Super")
-	under := ok && super.Takes(w.typ)
-	if under {
-		names = names[:4]
+	names := []string{"Name", "Scope", "Parent", "Team"}
+	super, ok := t.Attr("Super")
+	if !ok || !super.Takes(w.typ) {
+		return o.copier.copyAs(ctx, t.Name, w, only(append(names, "Super")...), nil)
 	}
-	if err := o.copier.copyAttributes(ctx, sub, w, only(names...)); err != nil {
-		return nil, err
-	}
-	if under {
-		if err := o.set.setRefToRow(ctx, sub, super, w); err != nil {
-			return nil, err
-		}
-	}
-	return sub, o.set.completeNew(ctx, sub)
+	return o.copier.copyAs(ctx, t.Name, w, only(names...), func(sub *row) error { return o.set.pointTo(ctx, sub, "Super", w) })
 }
 
 // convertToDefect makes a defect of a story, with its tasks and tests; the
 // model's effect deletes the story.
 func (o *operations) convertToDefect(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	defect, err := o.copier.newRowOf(ctx, "Defect")
-	if err == nil {
-		err = o.copier.copyAttributes(ctx, defect, w, everything)
+	defect, err := o.copier.copyAs(ctx, "Defect", w, all, nil)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = o.set.completeNew(ctx, defect)
-	}
-	if err == nil {
-		err = o.copier.moveChildren(ctx, w, defect, func(*row) bool { return true })
-	}
-	return defect, err
+	return defect, o.copier.moveChildren(ctx, w, defect, func(*row) bool { return true })
 }
 
-// convertToTeam makes a team called like a project.
+// convertToTeam makes a team with the name of a project.
 func (o *operations) convertToTeam(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	team, err := o.copier.newRowOf(ctx, "Team")
-	if err == nil {
-		err = o.copier.copyAttributes(ctx, team, w, only("Name", "Description"))
-	}
-	if err == nil {
-		err = o.set.completeNew(ctx, team)
-	}
-	return team, err
+	return o.copier.copyAs(ctx, "Team", w, only("Name", "Description"), nil)
 }

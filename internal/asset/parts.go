@@ -10,58 +10,47 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// MaxBatch bounds how many commands are held in memory between two writes.
+// MaxBatch is how many commands are held in memory between two writes.
 const MaxBatch = 5000
 
-// errSplit says that the commands of a stretch reach more assets than are held
+// errSplit reports that the commands of a batch reach more assets than are held
 // in memory at once.
 var errSplit = fault.Transientf(nil, "the commands reach too many assets at once")
 
-// deletion is how the life of a deleted asset ended: its last version that was
-// not deleted, and the first of those that are.
+// deletion is how an asset was deleted: its last version before, and its first
+// deleted one.
 type deletion struct {
-	state           int   // before
+	state           int   // AssetState before
 	lastLive, since int64 // moments of the two versions
 	audit           int64 // of the deletion
 }
 
 // deletedWith reports whether a part was deleted with its owner: by the same
-// command, so in the same request and at a later moment, and not brought back
-// since. Deleted on its own before, it has an earlier moment; brought back and
-// deleted again, it lived at a later one.
-func (e *deletion) deletedWith(owner *deletion) bool {
-	return e != nil && owner != nil && e.audit == owner.audit && e.lastLive < owner.since && owner.since < e.since
+// command, so in the same request and at a later moment, and not restored since.
+// A part that was deleted before, on its own, has an earlier moment; one that was
+// restored and deleted again lived at a later one.
+func (d *deletion) deletedWith(owner *deletion) bool {
+	return d != nil && owner != nil && d.audit == owner.audit && d.lastLive < owner.since && owner.since < d.since
 }
 
-// loadDeletions reads how assets were deleted that are.
+// loadDeletions reads how those assets were deleted that are.
 func (l *loaded) loadDeletions(ctx context.Context, ids []int64) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id int64) bool {
-		_, known := l.deletions[id]
+		d, known := l.deletions[id]
+		l.deletions[id] = d
 		return known
 	})
-	for len(ids) > 0 {
-		n := min(len(ids), db.MaxIn)
-		for _, id := range ids[:n] {
-			l.deletions[id] = nil
-		}
-		in, args := db.InArgs(ids[:n])
-		ids = ids[n:]
-		rows, err := l.s.tx.Query(ctx, `SELECT v.id, v.state, v.moment, d.moment, d.audit_id FROM asset_version v`+
+	for in, args := range db.InChunks(ids) {
+		err := db.Each(ctx, l.s.tx, `SELECT v.id, v.state, v.moment, d.moment, d.audit_id FROM asset_version v`+
 			` JOIN asset_version d ON d.id = v.id AND d.moment = v.until_moment`+
-			` WHERE v.id IN `+in+` AND v.state < ? AND d.state = ?`, append(args, stateDeleted, stateDeleted)...)
-		if err != nil {
-			return fmt.Errorf("load deletions: %w", err)
-		}
-		err = each(rows, func() error {
+			` WHERE v.id IN `+in+` AND v.state < ? AND d.state = ?`, append(args, stateDeleted, stateDeleted), func(scan db.Scanner) error {
 			var id int64
-			e := &deletion{}
-			if err := rows.Scan(&id, &e.state, &e.lastLive, &e.since, &e.audit); err != nil {
-				return err
+			d := &deletion{}
+			err := scan.Scan(&id, &d.state, &d.lastLive, &d.since, &d.audit)
+			if old := l.deletions[id]; err == nil && (old == nil || old.since < d.since) {
+				l.deletions[id] = d
 			}
-			if old := l.deletions[id]; old == nil || old.since < e.since {
-				l.deletions[id] = e
-			}
-			return nil
+			return err
 		})
 		if err != nil {
 			return fmt.Errorf("load deletions: %w", err)
@@ -70,8 +59,9 @@ func (l *loaded) loadDeletions(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// loadParts locks and loads what belongs to assets on which operations run that
-// reach it; more than one command reaches no more than a stretch holds.
+// loadParts locks and loads the parts of assets on which operations run that run
+// on the parts as well. Errors: errSplit where several commands reach more than a
+// batch holds; fault.Invalid for more assets than one request may change.
 func (l *loaded) loadParts(ctx context.Context, owners []int64, several bool) error {
 	owners = slices.DeleteFunc(slices.Clone(owners), func(id int64) bool {
 		done := l.partsLoaded[id] || l.rows[id] != nil && l.rows[id].isNew
@@ -79,16 +69,14 @@ func (l *loaded) loadParts(ctx context.Context, owners []int64, several bool) er
 		return done
 	})
 	var pairs []dependency
-	for len(owners) > 0 {
-		n := min(len(owners), db.MaxIn)
+	for in, args := range db.InChunks(owners) {
 		for _, p := range l.s.e.layout.parts {
-			found, err := l.partsBy(ctx, p, owners[:n])
+			found, err := l.partsBy(ctx, p, in, args)
 			if err != nil {
-				return fmt.Errorf("load what belongs: %w", err)
+				return fmt.Errorf("find parts: %w", err)
 			}
 			pairs = append(pairs, found...)
 		}
-		owners = owners[n:]
 		switch {
 		case several && len(pairs) > MaxBatch:
 			return errSplit
@@ -97,56 +85,35 @@ func (l *loaded) loadParts(ctx context.Context, owners []int64, several bool) er
 			return TooManyAssets(l.s.e.MaxAssets)
 		}
 	}
-	ids := make([]int64, len(pairs))
-	for i, p := range pairs {
-		ids[i] = p.dependent
-	}
-	if err := l.loadRows(ctx, slices.DeleteFunc(ids, func(id int64) bool { return l.rows[id] != nil })); err != nil {
-		return err
-	}
-	for _, p := range pairs {
-		if f := l.rows[p.dependent]; f != nil {
-			l.parts[p.source] = append(l.parts[p.source], f)
-		}
-	}
-	return nil
+	return l.loadPairs(ctx, pairs, func(owner int64, part *row) { l.parts[owner] = append(l.parts[owner], part) })
 }
 
-// partsBy finds what belongs to owners by one rule, in id order.
-func (l *loaded) partsBy(ctx context.Context, p partRule, owners []int64) ([]dependency, error) {
-	in, args := db.InArgs(owners)
-	at := p.relation.Place
-	query := `SELECT ` + at.Column + `, id FROM asset WHERE ` + at.Column + ` IN ` + in + ` AND type = ? ORDER BY id`
-	args = append(args, p.part.Code)
+// partsBy finds the parts of owners by one rule, in id order.
+func (l *loaded) partsBy(ctx context.Context, p partRule, in string, owners []any) ([]dependency, error) {
+	at, args := p.relation.Place, append(slices.Clip(owners), p.part.Code)
 	if at.Kind == meta.InLinks {
-		query = `SELECT to_id, from_id FROM asset_link WHERE to_id IN ` + in + ` AND from_type = ? AND relation = ? AND until_moment = ? ORDER BY from_id`
-		args = append(args, at.Code, forever)
+		return l.dependencies(ctx, `SELECT to_id, from_id FROM asset_link WHERE to_id IN `+in+
+			` AND from_type = ? AND relation = ? AND until_moment = ? ORDER BY from_id`, append(args, at.Code, db.Forever)...)
 	}
-	rows, err := l.s.tx.Query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	var all []dependency
-	err = each(rows, func() error { return scanDependency(rows, &all) })
-	return all, err
+	return l.dependencies(ctx, `SELECT `+at.Column+`, id FROM asset WHERE `+at.Column+` IN `+in+` AND type = ? ORDER BY id`, args...)
 }
 
 // deletedParts returns those of the loaded parts of owners that are deleted.
 func (l *loaded) deletedParts(owners []int64) []int64 {
 	var ids []int64
 	for _, id := range owners {
-		for _, f := range l.parts[id] {
-			if f.cur.code == stateDeleted && !f.isNew {
-				ids = append(ids, f.id)
+		for _, part := range l.parts[id] {
+			if part.cur.code == stateDeleted && !part.isNew {
+				ids = append(ids, part.id)
 			}
 		}
 	}
 	return ids
 }
 
-// notePart notes that an asset has come to belong to another.
-func (l *loaded) notePart(w *row, a *meta.Attr, to int64) {
-	if p := w.typ.PartOf; p.Relation == a.Name {
-		l.parts[to] = append(l.parts[to], w)
+// addPart records that a relation has made an asset a part of another.
+func (l *loaded) addPart(w *row, a *meta.Attr, owner int64) {
+	if w.typ.PartOf.Relation == a.Name {
+		l.parts[owner] = append(l.parts[owner], w)
 	}
 }

@@ -10,9 +10,7 @@ import (
 
 // ranker changes the ranks of assets.
 type ranker struct {
-	s        *Session
-	loaded   *loaded
-	changes  *changes
+	unit
 	resolver *resolver
 }
 

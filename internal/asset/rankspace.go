@@ -3,6 +3,7 @@ package asset
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
@@ -58,7 +59,7 @@ func (s *rankSpace) neighbourRanks(ctx context.Context, at int64, after bool) (l
 
 // nearest returns a rank of the space, 0 when there is none.
 func (s *rankSpace) nearest(ctx context.Context, rest string, bounds ...any) (rank int64, err error) {
-	err = s.loaded.s.tx.QueryRow(ctx, `SELECT `+s.name+s.where+` AND `+s.name+rest, append(s.args[:len(s.args):len(s.args)], bounds...)...).Scan(&rank)
+	err = s.loaded.s.tx.QueryRow(ctx, `SELECT `+s.name+s.where+` AND `+s.name+rest, slices.Concat(s.args, bounds)...).Scan(&rank)
 	if fault.KindOf(err) == fault.NotFound {
 		return 0, nil
 	}
@@ -110,7 +111,7 @@ func (s *rankSpace) rebalance(ctx context.Context, lower, upper int64) (bool, er
 // shift ranks the asset in the middle of the stretch from start to start+hot,
 // and its neighbours behind that.
 func (s *rankSpace) shift(ctx context.Context, ids []int64, start, hot, step int64) error {
-	if err := s.loaded.loadRows(ctx, append([]int64(nil), ids...)); err != nil {
+	if err := s.loaded.loadRows(ctx, slices.Clone(ids)); err != nil {
 		return err
 	}
 	s.w.setSlot(s.slot, offSequence(start+hot/2))
@@ -130,23 +131,17 @@ func (s *rankSpace) neighbours(ctx context.Context, from int64, n int, up bool) 
 	if !up {
 		where, order = ` <= ?`, ` DESC`
 	}
-	rows, err := s.loaded.s.tx.Query(ctx, fmt.Sprintf(`SELECT id, %s%s AND %s%s AND %s < ? ORDER BY %s%s, id LIMIT %d`,
-		s.name, s.where, s.name, where, s.name, s.name, order, n+1), append(s.args[:len(s.args):len(s.args)], from, s.limit)...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("ranks: %w", err)
-	}
+	query := fmt.Sprintf(`SELECT id, %s%s AND %s%s AND %s < ? ORDER BY %s%s, id LIMIT %d`, s.name, s.where, s.name, where, s.name, s.name, order, n+1)
 	end = from
-	err = each(rows, func() error {
+	err = db.Each(ctx, s.loaded.s.tx, query, slices.Concat(s.args, []any{from, s.limit}), func(scan db.Scanner) error {
 		var id int64
-		if err := rows.Scan(&id, &end); err != nil {
-			return err
-		}
+		err := scan.Scan(&id, &end)
 		ids = append(ids, id)
-		return nil
+		return err
 	})
 	switch {
 	case err != nil:
-		return nil, 0, err
+		return nil, 0, fmt.Errorf("ranks: %w", err)
 	case len(ids) > n:
 		return ids[:n], end, nil
 	case up && len(ids) > 0:

@@ -10,10 +10,9 @@ import (
 
 // resolver finds the assets that values and commands name.
 type resolver struct {
-	s      *Session
-	loaded *loaded
-	rules  *rules
-	named  map[nameKey]named
+	unit
+	rules *rules
+	named map[nameKey]named
 }
 
 // resolve finds the asset that a relation's value names: an Oid token, an

@@ -3,12 +3,12 @@ package asset
 import (
 	"slices"
 
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// forever is the until of what is current.
-const forever int64 = 1<<63 - 1
+// db.Forever is the until of what is current.
 
 // noID stands for an id where there is none; Scope:0 is stored as 0.
 const noID int64 = -1 << 62
@@ -109,7 +109,7 @@ type version struct {
 func (s *state) clone() *state {
 	c := *s
 	c.slots = append([]any(nil), s.slots...)
-	c.linked, c.until = false, forever
+	c.linked, c.until = false, db.Forever
 	return &c
 }
 
@@ -124,6 +124,14 @@ func (s *state) same(as *state) bool {
 		}
 	}
 	return true
+}
+
+// refOr returns the id in a relation's slot, noID when there is none.
+func (s *state) refOr(slot int) int64 {
+	if id, ok := s.ref(slot); ok {
+		return id
+	}
+	return noID
 }
 
 // ref returns the id in a relation's slot.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 )
@@ -12,9 +13,7 @@ import (
 // trees are free of cycles, which operations may run. It reads what is loaded and
 // what is changed, and changes nothing.
 type rules struct {
-	s       *Session
-	loaded  *loaded
-	changes *changes
+	unit
 }
 
 // visible reports whether the caller may read an asset.
@@ -154,7 +153,7 @@ func (r *rules) hasRole(ctx context.Context, want role) (bool, error) {
 	}
 	var now role
 	err := r.s.tx.QueryRow(ctx, `SELECT role_id, is_owner FROM scope_member WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
-		want.scope, want.member, forever).Scan(&now.role, &now.owner)
+		want.scope, want.member, db.Forever).Scan(&now.role, &now.owner)
 	if fault.KindOf(err) == fault.NotFound {
 		return false, nil
 	}

@@ -36,7 +36,7 @@ func (set *setter) storeScalar(w *row, a *meta.Attr, v any) error {
 	}
 	if tr := set.s.e.layout.types[w.typ]; tr.username == a && w.dirty {
 		name, _ := v.(string)
-		set.changes.logins = append(set.changes.logins, login{member: w.id, typ: w.typ.Name, username: &name})
+		set.changes.setLogin(w, &name, nil)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (set *setter) secret(ctx context.Context, w *row, a *meta.Attr, ch *Change)
 			return err
 		}
 	}
-	set.changes.logins = append(set.changes.logins, login{member: w.id, typ: w.typ.Name, password: &sealed})
+	set.changes.setLogin(w, nil, &sealed)
 	w.dirty, w.forced = true, true
 	return nil
 }

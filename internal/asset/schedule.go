@@ -51,8 +51,8 @@ func nextInSchedule(ctx context.Context, c *changes, w *row) (*scheduleSlot, err
 	return next, nil
 }
 
-// countTimeboxes counts those of a schedule that are there, as the run has left them
-// so far, and tells when the last one ends.
+// countTimeboxes counts the timeboxes of a schedule, with what the batch has
+// changed so far, and returns when the last one ends.
 func countTimeboxes(ctx context.Context, c *changes, t *meta.Type, schedule *meta.Attr, id int64) (n int, last int64, err error) {
 	end, ok := t.Attr("EndDate")
 	if !ok {
@@ -70,10 +70,7 @@ func countTimeboxes(ctx context.Context, c *changes, t *meta.Type, schedule *met
 		}
 		return w != nil
 	})
-	for len(ids) > 0 {
-		size := min(len(ids), db.MaxIn)
-		in, args := db.InArgs(ids[:size])
-		ids = ids[size:]
+	for in, args := range db.InChunks(ids) {
 		var some int
 		var at *int64
 		err := c.s.tx.QueryRow(ctx, `SELECT COUNT(*), MAX(`+end.Place.Column+`) FROM asset WHERE state < 255 AND id IN `+in, args...).Scan(&some, &at)

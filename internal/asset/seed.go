@@ -85,7 +85,7 @@ func seedAudit(ctx context.Context, tx *db.Tx) error {
 func (x *executor) seedRow(in meta.Instance) {
 	id := in.Type.Stored(in.ID)
 	w := &row{id: id, typ: in.Type, isNew: true, cur: &state{
-		code: stateActive, until: forever, slots: make([]any, len(x.s.e.layout.slots)), linked: false,
+		code: stateActive, until: db.Forever, slots: make([]any, len(x.s.e.layout.slots)), linked: false,
 	}}
 	w.before = w.cur
 	x.loaded.rows[id], x.loaded.edgeSets[id] = w, &edgeSet{typ: in.Type.Code, isNew: true}

@@ -33,15 +33,12 @@ func (x *executor) withoutName(ctx context.Context, missing []meta.Instance) ([]
 	if len(names) == 0 {
 		return missing, nil
 	}
-	codes, args := db.InArgs(int64s(slices.Sorted(maps.Keys(names))))
-	rows, err := x.s.tx.Query(ctx, `SELECT type, name FROM asset WHERE name IS NOT NULL AND type IN `+codes, args...)
-	if err != nil {
-		return nil, err
-	}
-	err = each(rows, func() error {
+	codes, args := db.InArgs(slices.Sorted(maps.Keys(names)))
+	query := `SELECT type, name FROM asset WHERE name IS NOT NULL AND type IN ` + codes
+	err := db.Each(ctx, x.s.tx, query, args, func(scan db.Scanner) error {
 		var code int
 		var name string
-		err := rows.Scan(&code, &name)
+		err := scan.Scan(&code, &name)
 		names[code] = append(names[code], name)
 		return err
 	})
@@ -50,14 +47,6 @@ func (x *executor) withoutName(ctx context.Context, missing []meta.Instance) ([]
 			return strings.EqualFold(strings.TrimSpace(name), in.Attrs["Name"])
 		})
 	}), err
-}
-
-func int64s(all []int) []int64 {
-	wide := make([]int64, len(all))
-	for i, n := range all {
-		wide[i] = int64(n)
-	}
-	return wide
 }
 
 // completeInstances gives well-known assets the attributes that no version of them has:
@@ -141,14 +130,10 @@ func attrsOf(ctx context.Context, tx *db.Tx, from string, ids []int64, lock stri
 		return nil
 	}
 	in, args := db.InArgs(ids)
-	rows, err := tx.Query(ctx, `SELECT id, attrs FROM `+from+in+` ORDER BY id`+lock, args...)
-	if err != nil {
-		return err
-	}
-	return each(rows, func() error {
+	return db.Each(ctx, tx, `SELECT id, attrs FROM `+from+in+` ORDER BY id`+lock, args, func(scan db.Scanner) error {
 		var id int64
 		var text any
-		if err := rows.Scan(&id, &text); err != nil {
+		if err := scan.Scan(&id, &text); err != nil {
 			return err
 		}
 		has, err := parseAttrs(textOf(text))

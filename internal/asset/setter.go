@@ -8,9 +8,7 @@ import (
 
 // setter changes attributes of assets, with all that follows from a change.
 type setter struct {
-	s        *Session
-	loaded   *loaded
-	changes  *changes
+	unit
 	rules    *rules
 	resolver *resolver
 	members  *members
@@ -41,7 +39,7 @@ func (set *setter) setRef(ctx context.Context, w *row, a *meta.Attr, t *target) 
 		return err
 	}
 	if t != nil {
-		set.loaded.notePart(w, a, t.id)
+		set.loaded.addPart(w, a, t.id)
 	}
 	return nil
 }
@@ -127,7 +125,7 @@ func (set *setter) addMember(ctx context.Context, w *row, a *meta.Attr, t target
 			return err
 		}
 		set.changes.touch(m)
-		return set.setRef(ctx, m, back, &target{id: w.id, boxed: w.id, typ: w.typ, code: w.cur.code, row: w})
+		return set.setRef(ctx, m, back, new(w.target()))
 	}
 	relation := a.Place.Code
 	from, to, typ := w.id, t.id, w.typ
@@ -139,7 +137,7 @@ func (set *setter) addMember(ctx context.Context, w *row, a *meta.Attr, t target
 		return err
 	}
 	set.changes.addEdge(h, edge{code: relation, from: from, to: to}, w)
-	return set.members.memberAdded(ctx, w, relation, from, to)
+	return set.members.added(ctx, w, relation, from, to)
 }
 
 // removeMember ends t's membership in a to-many relation of w, if it is a member.
@@ -162,7 +160,7 @@ func (set *setter) removeMember(ctx context.Context, w *row, a *meta.Attr, t tar
 		from, to = t.id, w.id
 	}
 	set.changes.endEdge(set.loaded.edgeSets[from].find(relation, to), w)
-	set.members.memberRemoved(w, relation, from, to)
+	set.members.removed(w, relation, from, to)
 	return nil
 }
 
@@ -182,9 +180,13 @@ func (set *setter) otherSide(ctx context.Context, a *meta.Attr, t target) (*row,
 	return m, back, nil
 }
 
-// setRefToRow points a to-one relation to a row of this run.
-func (set *setter) setRefToRow(ctx context.Context, w *row, a *meta.Attr, to *row) error {
-	return set.setRef(ctx, w, a, &target{id: to.id, boxed: to.id, typ: to.typ, code: to.cur.code, row: to})
+// pointTo points a to-one relation, by its name, to a row of this batch.
+func (set *setter) pointTo(ctx context.Context, w *row, name string, to *row) error {
+	a, ok := w.typ.Attr(name)
+	if !ok {
+		return unknownAttr(w.typ, name)
+	}
+	return set.setRef(ctx, w, a, new(to.target()))
 }
 
 // creator is the member that new assets name as their author: who sent the

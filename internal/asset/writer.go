@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/alds-dev/alds/internal/db"
 )
@@ -129,13 +130,10 @@ func (w *writer) closings(ctx context.Context) error {
 		}
 		from = min(from, c.row.stored.moment)
 	}
-	for len(ids) > 0 {
-		n := min(len(ids), db.MaxIn)
-		in, args := db.InArgs(ids[:n])
-		ids = ids[n:]
+	for in, args := range db.InChunks(ids) {
 		_, err := w.tx.Exec(ctx, `UPDATE asset_version`+w.tx.Dialect().ByPrimary+
 			` SET until_moment = (SELECT asset.moment FROM asset WHERE asset.id = asset_version.id)`+
-			` WHERE id IN `+in+` AND moment >= ? AND until_moment = ?`, append(args, from, forever)...)
+			` WHERE id IN `+in+` AND moment >= ? AND until_moment = ?`, append(args, from, db.Forever)...)
 		if err != nil {
 			return fmt.Errorf("close versions: %w", err)
 		}
@@ -182,13 +180,10 @@ func (w *writer) versions(ctx context.Context) error {
 
 // copyVersions makes what assets are now their current versions.
 func (w *writer) copyVersions(ctx context.Context, ids []int64, linked int) error {
-	columns := names(w.layout.columns, "") + ", folded"
-	for len(ids) > 0 {
-		n := min(len(ids), db.MaxIn)
-		in, args := db.InArgs(ids[:n])
-		ids = ids[n:]
+	columns := strings.Join(w.layout.columns, ", ") + ", folded"
+	for in, args := range db.InChunks(ids) {
 		_, err := w.tx.Exec(ctx, `INSERT INTO asset_version (`+columns+`, until_moment, linked) SELECT `+columns+`, ?, ?`+
-			` FROM asset WHERE id IN `+in, append([]any{forever, linked}, args...)...)
+			` FROM asset WHERE id IN `+in, append([]any{db.Forever, linked}, args...)...)
 		if err != nil {
 			return err
 		}

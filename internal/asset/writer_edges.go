@@ -62,7 +62,7 @@ func (w *writer) roles(ctx context.Context) error {
 	for all := w.changes.roles; len(all) > 0; {
 		if all[0].end {
 			_, err := w.tx.Exec(ctx, `UPDATE scope_member SET until_moment = ? WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
-				w.moment(all[0].since), all[0].scope, all[0].member, forever)
+				w.moment(all[0].since), all[0].scope, all[0].member, db.Forever)
 			if err != nil {
 				return fmt.Errorf("end role: %w", err)
 			}
@@ -79,7 +79,7 @@ func (w *writer) roles(ctx context.Context) error {
 			if x.owner {
 				owner = 1
 			}
-			args[0], args[1], args[2], args[3], args[4], args[5] = x.scope, x.member, x.role, owner, w.moment(x.since), forever
+			args[0], args[1], args[2], args[3], args[4], args[5] = x.scope, x.member, x.role, owner, w.moment(x.since), db.Forever
 			return args
 		})
 		if err != nil {
