@@ -18,19 +18,19 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// Check is one thing a process needs.
+// Check tests one dependency of the process.
 type Check struct {
 	Name string
 	Run  func(ctx context.Context) error
-	// Optional says that the process does its work without it, if more slowly:
-	// its failure is shown and leaves the process ready.
+	// Optional means that the process works without it, if more slowly: its
+	// failure is reported and leaves the process ready.
 	Optional bool
 }
 
-// checkTimeout bounds all checks of one question together.
+// checkTimeout bounds all checks of one request together.
 const checkTimeout = 2 * time.Second
 
-// Server answers the three paths; make it with New.
+// Server serves the three paths; make it with New.
 type Server struct {
 	checks   atomic.Pointer[[]Check]
 	log      *slog.Logger
@@ -38,11 +38,10 @@ type Server struct {
 	http     *http.Server
 }
 
-// New builds a Server that is not serving yet. checks are what readiness needs,
-// until Watch says otherwise.
+// New returns a Server that is not serving yet and is ready when all checks pass.
 func New(checks []Check, metrics prometheus.Gatherer, log *slog.Logger) *Server {
 	s := &Server{log: log}
-	s.Watch(checks)
+	s.SetChecks(checks)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, report{Status: "ok"}) })
 	mux.HandleFunc("GET /readyz", s.ready)
@@ -57,10 +56,10 @@ func New(checks []Check, metrics prometheus.Gatherer, log *slog.Logger) *Server 
 	return s
 }
 
-// Watch makes readiness depend on checks from now on, and on no others.
-func (s *Server) Watch(checks []Check) { s.checks.Store(&checks) }
+// SetChecks replaces the checks of readiness.
+func (s *Server) SetChecks(checks []Check) { s.checks.Store(&checks) }
 
-// Serve answers requests from l until Shutdown.
+// Serve serves requests from l until Shutdown.
 func (s *Server) Serve(l net.Listener) error {
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve admin: %w", err)
@@ -68,7 +67,7 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Drain makes the process not ready, so that nobody sends it new work.
+// Drain makes the process not ready, so that balancers send it no more requests.
 func (s *Server) Drain() { s.draining.Store(true) }
 
 // Shutdown stops serving.
@@ -117,8 +116,8 @@ func runAll(ctx context.Context, checks []Check) []error {
 	return errs
 }
 
-// reason is what a failed check may say: a fault's message, never a cause that
-// could hold an address.
+// reason is the message of a failed check, without a cause that could contain an
+// address.
 func reason(err error) string {
 	if fault.KindOf(err) == fault.Internal {
 		return "failed"

@@ -1,10 +1,10 @@
-// Package admin is the listener every process has for those who run it, apart
-// from the interface and outside the instance path:
+// Package admin serves the operators' listener of every process, apart from the
+// interface:
 //
-//	/healthz  200 while the process answers at all
-//	/readyz   200 while it can do its work, else 503; the body says what is amiss
+//	/healthz  200 while the process runs
+//	/readyz   200 while it can work, else 503; the body lists the checks
 //	/metrics  Prometheus text
 //
-// It proves nobody, so it listens on loopback unless told otherwise, and it
-// shows no data.
+// It does not authenticate, so it listens on loopback by default and shows no
+// data.
 package admin

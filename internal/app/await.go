@@ -8,51 +8,51 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// The pauses between two tries to reach the database, give or take a fifth, and
-// how long it may take to answer one.
+// The backoff between two attempts to open the database, and the time limit of an
+// attempt.
 const (
-	firstPause   = 500 * time.Millisecond
-	longestPause = 10 * time.Second
-	pauseJitter  = 0.2
+	firstBackoff = 500 * time.Millisecond
+	maxBackoff   = 10 * time.Second
+	jitter       = 0.2 // of a backoff, more or less
 	answerLimit  = 10 * time.Second
 )
 
-// reach waits until the database answers, and makes it ready. It ends with ctx.
-// Errors: what waiting does not mend, such as wrong credentials, an unknown
+// awaitDatabase retries until the database is ready or ctx ends.
+// Errors: what a retry does not change, such as wrong credentials, an unknown
 // database, an old schema or another key.
-func (s *service) reach(ctx context.Context) error {
+func (s *service) awaitDatabase(ctx context.Context) error {
 	if err := s.openBox(); err != nil {
 		return err
 	}
-	pause := firstPause
+	backoff := firstBackoff
 	for tries := 1; ; tries++ {
-		err := s.tryDatabase(ctx)
+		err := s.openDatabase(ctx)
 		if err == nil && tries > 1 {
 			s.log.Info("the database answers", "tries", tries)
 		}
 		if ctx.Err() != nil || fault.KindOf(err) != fault.Transient {
 			return err
 		}
-		s.note(err)
-		d := spread(pause)
+		s.notReady.Store(&err)
+		d := withJitter(backoff)
 		s.log.Warn("the database does not answer, trying again", "try", tries, "pause_ms", d.Milliseconds(), "err", err)
 		select {
 		case <-ctx.Done():
 			return err
 		case <-time.After(d):
 		}
-		pause = min(2*pause, longestPause)
+		backoff = min(2*backoff, maxBackoff)
 	}
 }
 
-// spread makes a pause longer or shorter by chance, so that processes that lost
-// the same database do not come back together.
-func spread(pause time.Duration) time.Duration {
-	return time.Duration(float64(pause) * (1 + pauseJitter*(2*rand.Float64()-1)))
+// withJitter varies a backoff at random, so that processes that lost the same
+// database do not return at the same time.
+func withJitter(backoff time.Duration) time.Duration {
+	return time.Duration(float64(backoff) * (1 + jitter*(2*rand.Float64()-1)))
 }
 
-// tryDatabase does once what the start needs of the database.
-func (s *service) tryDatabase(ctx context.Context) error {
+// openDatabase connects to the database and prepares it for the role.
+func (s *service) openDatabase(ctx context.Context) error {
 	if s.auth == nil {
 		within, cancel := context.WithTimeout(ctx, answerLimit)
 		defer cancel()
@@ -60,7 +60,7 @@ func (s *service) tryDatabase(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.role.standalone { // which migrates, for as long as that takes
+	if s.role.standalone { // its migration has no time limit
 		return s.prepare(ctx)
 	}
 	within, cancel := context.WithTimeout(ctx, answerLimit)
@@ -68,18 +68,5 @@ func (s *service) tryDatabase(ctx context.Context) error {
 	return s.prepare(within)
 }
 
-// note keeps why the database is not ready, for readiness.
-func (s *service) note(err error) { s.waiting.Store(&err) }
-
-// reached is the check of readiness while the process waits for the database.
-func (s *service) reached(context.Context) error { return *s.waiting.Load() }
-
-// unreached is what Run returns when the start came to nothing: nothing, when it
-// was told to stop meanwhile.
-func (s *service) unreached(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
-		return err
-	}
-	s.log.Info("stopped before it had started", "err", err)
-	return nil
-}
+// checkReady is the readiness check until the database is ready.
+func (s *service) checkReady(context.Context) error { return *s.notReady.Load() }

@@ -91,7 +91,7 @@ func TestCommandsDoNotWaitForTheDatabase(t *testing.T) {
 
 func TestPausesVaryALittle(t *testing.T) {
 	for range 1000 {
-		if d := spread(time.Second); d < 800*time.Millisecond || d > 1200*time.Millisecond {
+		if d := withJitter(time.Second); d < 800*time.Millisecond || d > 1200*time.Millisecond {
 			t.Fatalf("a pause of a second lasts %s", d)
 		}
 	}

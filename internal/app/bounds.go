@@ -8,17 +8,17 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// Where a setting is left open, a bound follows from the machine.
+// Defaults that depend on the machine.
 const (
 	defaultConns = 4096
-	ownFiles     = 64 // descriptors for listeners, logs, the queue and SQLite
-	memoryShare  = 4  // a quarter of what the process may use
-	addressShare = 4  // a quarter of the connections
+	ownFiles     = 64 // descriptors of listeners, logs, the queue and SQLite
+	memoryShare  = 4  // requests may use a quarter of the memory
+	addressShare = 4  // one address may have a quarter of the connections
 )
 
-// bounds fills in what one client may take of the process.
-func (s *service) bounds(o *httpapi.Options) {
-	o.Conns = connBounds(s.cfg.MaxConns, s.cfg.ConnsPerAddress, s.ownDescriptors())
+// setLimits sets what requests may use of the process.
+func (s *service) setLimits(o *httpapi.Options) {
+	o.Conns = connLimits(s.cfg.MaxConns, s.cfg.ConnsPerAddress, s.ownDescriptors())
 	o.Proxies = s.cfg.TrustedProxies
 	o.Memory = s.memory
 	o.Running = 2 * s.cfg.DBConns
@@ -27,8 +27,8 @@ func (s *service) bounds(o *httpapi.Options) {
 	}
 }
 
-// ownDescriptors is how many descriptors the process needs beside those of its
-// clients.
+// ownDescriptors returns how many descriptors the process needs apart from its
+// clients' connections.
 func (s *service) ownDescriptors() int {
 	own := s.cfg.DBConns + ownFiles
 	if s.role.works {
@@ -37,9 +37,9 @@ func (s *service) ownDescriptors() int {
 	return own
 }
 
-// connBounds are the bounds on connections of clients: those that are set, else
-// what the limit of descriptors leaves, and at least a quarter of it.
-func connBounds(conns, perAddress, own int) inbound.Bounds {
+// connLimits returns the limits on client connections: the settings, else what the
+// descriptor limit leaves, at least a quarter of it.
+func connLimits(conns, perAddress, own int) inbound.Bounds {
 	if conns == 0 {
 		conns = defaultConns
 		if n, ok := inbound.Descriptors(); ok {
@@ -52,8 +52,8 @@ func connBounds(conns, perAddress, own int) inbound.Bounds {
 	return inbound.Bounds{Conns: conns, PerAddress: min(perAddress, conns)}
 }
 
-// newBudget sets Go's memory limit from what the process may use, and returns
-// what of it requests may take.
+// newBudget sets Go's memory limit to what the process may use, and returns the
+// budget of requests.
 func newBudget(setting int) *memory.Budget {
 	limit := memory.Limit()
 	memory.SetLimit(limit)
@@ -63,11 +63,11 @@ func newBudget(setting int) *memory.Budget {
 	return memory.NewBudget(limit / memoryShare)
 }
 
-// muchMemory is what requests must have taken for their memory to be given back
-// to the system afterwards, in bytes.
-const muchMemory = 32 << 20
+// returnedFrom is how many bytes requests must have used at once for memory to be
+// returned to the system afterwards.
+const returnedFrom = 32 << 20
 
-// keepMemory gives memory back after a load until ctx ends.
-func (s *service) keepMemory(ctx context.Context) error {
-	return memory.Keep(ctx, func() bool { return s.memory.Peak() > muchMemory })
+// returnMemory returns memory to the system after load, until ctx ends.
+func (s *service) returnMemory(ctx context.Context) error {
+	return memory.Keep(ctx, func() bool { return s.memory.Peak() > returnedFrom })
 }

@@ -30,36 +30,36 @@ import (
 	"github.com/alds-dev/alds/internal/webhook"
 )
 
-// service is everything a process is made of, built once.
+// service is all parts of a process, built once.
 type service struct {
 	role    Role
 	cfg     config.Config
 	log     *slog.Logger
 	metrics *prometheus.Registry
-	public  string // base URL as others see it
+	public  string // base URL as clients see it
 
 	memory *memory.Budget
 
 	db     *db.DB
-	box    *secret.Box // of the roles, and of what migrates
+	box    *secret.Box // nil for commands that read no secrets
 	model  *meta.Model
 	auth   *auth.Service
 	embed  *jobs.Embed // nil unless the queue is embedded
 	queue  *jobs.Queue
 	client *jobs.Client
 	hooks  *webhook.Service
-	async  *bulk.Async // of the roles that write
+	async  *bulk.Async // nil unless the role writes
 	api    *httpapi.API
 	admin  *admin.Server
 
-	waiting    atomic.Pointer[error] // why the database is not ready yet
+	notReady   atomic.Pointer[error] // why the database is not ready yet
 	adminEnded chan error
 
 	closers []func() error // in the order of opening
 }
 
-// open reads the settings and opens what every command needs: the database,
-// the model and the logins. It does not wait for a database that is away.
+// open reads the settings and opens what every command needs: the database, the
+// model and the logins. It does not retry.
 func open(ctx context.Context, getenv func(string) string, stderr io.Writer, role Role) (*service, error) {
 	s, err := load(getenv, stderr, role)
 	if err != nil {
@@ -72,7 +72,7 @@ func open(ctx context.Context, getenv func(string) string, stderr io.Writer, rol
 	return s, nil
 }
 
-// load reads the settings and makes what needs no database.
+// load reads the settings and builds what needs no database.
 func load(getenv func(string) string, stderr io.Writer, role Role) (*service, error) {
 	cfg, err := config.FromEnv(getenv, role.standalone)
 	if err != nil {
@@ -81,7 +81,7 @@ func load(getenv func(string) string, stderr io.Writer, role Role) (*service, er
 	return &service{role: role, cfg: cfg, log: newLogger(stderr, cfg.LogLevel), metrics: newRegistry(), model: meta.Default(), memory: newBudget(cfg.BodyMemory)}, nil
 }
 
-// connect opens the database and the logins in it.
+// connect opens the database and its logins.
 // Errors: fault.Transient when the database does not answer.
 func (s *service) connect(ctx context.Context) (err error) {
 	if err := s.openDB(ctx); err != nil {
@@ -108,7 +108,7 @@ func (s *service) openDB(ctx context.Context) (err error) {
 	return nil
 }
 
-// build makes the engines and edges, floor by floor.
+// build builds the engines and edges, floor by floor.
 func (s *service) build(l listeners) error {
 	s.public = s.cfg.BaseURL(s.cfg.Addr)
 	if l.http != nil {
@@ -131,8 +131,8 @@ func (s *service) build(l listeners) error {
 	return nil
 }
 
-// buildWrites makes what changes assets: the worker's part of it carries out
-// accepted requests, and the api is what clients speak to.
+// buildWrites builds what writes assets: the executor of accepted requests, and
+// the API.
 func (s *service) buildWrites(finder *find.Finder) {
 	assets := asset.New(s.db, s.model, s.auth, committed{s.auth, s.client}, s.component("asset"))
 	assets.Requests.Retention = s.cfg.IdempotencyKeep
@@ -148,7 +148,7 @@ func (s *service) buildWrites(finder *find.Finder) {
 		Instance: s.cfg.Instance, MaxBody: s.cfg.MaxBody, Timeout: s.cfg.RequestTimeout, Public: s.public,
 		Log: s.component("httpapi"), Metrics: s.metrics,
 	}
-	s.bounds(&o)
+	s.setLimits(&o)
 	s.api = httpapi.New(httpapi.Engines{
 		Credentials: s.auth,
 		Bulk:        commands{engine, s.async},
@@ -178,7 +178,7 @@ func (s *service) openQueue() (err error) {
 	return nil
 }
 
-// openBox makes what seals stored secrets; standalone makes its own key.
+// openBox reads the key for stored secrets; standalone creates its own.
 func (s *service) openBox() (err error) {
 	key := []byte(s.cfg.SecretKey.Reveal())
 	if s.cfg.SecretKeyFile != "" {
@@ -190,27 +190,26 @@ func (s *service) openBox() (err error) {
 	return err
 }
 
-// checkKey refuses a key that is not the one with which this database's secrets
-// are sealed, and says what to do.
+// checkKey refuses a key that does not open the secrets of the database.
 func (s *service) checkKey(ctx context.Context) error {
 	err := webhook.CheckKey(ctx, s.db, s.box, s.component("webhook"))
 	if !errors.Is(err, webhook.ErrKey) {
 		return err
 	}
-	is, where := "ALDS_SECRET_KEY", "in ALDS_SECRET_KEY"
+	key, where := "ALDS_SECRET_KEY", "in ALDS_SECRET_KEY"
 	if s.cfg.SecretKeyFile != "" {
-		is, where = "the key in "+s.cfg.SecretKeyFile, "in that file"
+		key, where = "the key in "+s.cfg.SecretKeyFile, "in that file"
 	}
 	return fmt.Errorf("%s is not the key with which the secrets in this database are sealed "+
 		"(authorization headers and signing secrets of webhook subscriptions): put the key that was used before %s; "+
-		"docs/operations.md says what to do when it is lost", is, where)
+		"docs/operations.md says what to do when it is lost", key, where)
 }
 
 func (s *service) checks() []admin.Check {
 	return []admin.Check{
 		{Name: "database", Run: s.db.Ping},
 		{Name: "schema", Run: s.db.SchemaIsCurrent},
-		{Name: "redis", Run: s.pingQueue, Optional: true}, // without it the sweep does the work
+		{Name: "redis", Run: s.pingQueue, Optional: true}, // the sweep finds the work without it
 	}
 }
 
@@ -221,7 +220,7 @@ func (s *service) pingQueue(ctx context.Context) error {
 	return nil
 }
 
-// close closes what was opened, the last first.
+// close closes what was opened, in reverse order.
 func (s *service) close() {
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		if err := s.closers[i](); err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/check"
 )
 
-// checkAll reads the whole database in one snapshot and prints a line on
-// stdout for everything that disagrees with itself. It changes nothing, and a
-// running service may go on meanwhile. It fails when it found anything.
+// checkAll reads the whole database in one snapshot and prints a line on stdout
+// for each inconsistency. It changes nothing, and the service may run meanwhile.
+// Errors: also when it found any.
 func checkAll(ctx context.Context, getenv func(string) string, stdout, stderr io.Writer, roles ...Role) error {
 	s, err := open(ctx, getenv, stderr, merge(roles))
 	if err != nil {

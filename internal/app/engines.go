@@ -16,8 +16,8 @@ import (
 	"github.com/alds-dev/alds/internal/webhook"
 )
 
-// reader answers httpapi.Queries: documents and paths to requests, requests to
-// rows, all of one call in one snapshot.
+// reader implements httpapi.Queries: it reads all rows of a request in one
+// snapshot.
 type reader struct {
 	db   *db.DB
 	find *find.Finder
@@ -109,13 +109,13 @@ func (r reader) Assets(_ context.Context, who auth.Actor, p httpapi.PathRead) (h
 	}}, nil
 }
 
-// committed is told of every committed write that made versions.
+// committed is called after every commit that wrote versions.
 type committed struct {
 	auth *auth.Service
 	jobs *jobs.Client
 }
 
-// Committed lets new rights count and wakes the workers.
+// Committed invalidates cached permissions and wakes the workers.
 func (c committed) Committed(auditID int64) {
 	c.auth.Written()
 	c.jobs.Committed(auditID)
@@ -127,7 +127,7 @@ type commands struct {
 	*bulk.Async
 }
 
-// work is what a worker does: it turns changes into deliveries, and executes
+// work implements jobs.Work: it turns changes into deliveries, and executes
 // accepted requests.
 type work struct {
 	*webhook.Worker

@@ -8,25 +8,23 @@ import (
 	"time"
 )
 
-// part is one long-running piece of a role.
+// part is a long-running function of a role.
 type part struct {
 	name string
-	// run works until its context ends and returns once nothing of it is left.
-	run func(ctx context.Context) error
-	// step is when it is stopped; lower ones first.
-	step int
+	run  func(ctx context.Context) error // until ctx ends and its work is finished
+	step int                             // of stopping, lowest first
 }
 
 // The steps of stopping.
 const (
-	stepWork  = iota // listeners and workers: finish what is running
-	stepHints        // what carries hints from them to the queue
-	stepAdmin        // the admin listener, which tells of the stopping
+	stepWork  = iota // listeners and workers finish what is running
+	stepQueue        // the client of the queue sends what they left
+	stepAdmin        // the admin listener, which reports the stopping until then
 	steps
 )
 
-// runParts runs parts until ctx ends or one of them does, then stops them step
-// by step within grace. It returns what ended it, nil when that was ctx.
+// runParts runs parts until ctx or one of them ends, then stops them step by step
+// within grace. It returns why the part ended, or nil if ctx did.
 func runParts(ctx context.Context, parts []part, grace time.Duration, log *slog.Logger) error {
 	type ended struct {
 		part part
@@ -42,7 +40,7 @@ func runParts(ctx context.Context, parts []part, grace time.Duration, log *slog.
 	}
 	for _, p := range parts {
 		left[p.step]++
-		go func() { ends <- ended{p, guarded(ctxs[p.step], p)} }()
+		go func() { ends <- ended{p, recovered(ctxs[p.step], p)} }()
 	}
 	var first error
 	select {
@@ -73,9 +71,9 @@ func runParts(ctx context.Context, parts []part, grace time.Duration, log *slog.
 	return first
 }
 
-// guarded runs a part and turns its panic into an error, so that one broken
-// part stops the process in order.
-func guarded(ctx context.Context, p part) (err error) {
+// recovered runs a part and returns a panic as an error, so that the process still
+// stops in order.
+func recovered(ctx context.Context, p part) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)

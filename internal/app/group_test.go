@@ -24,7 +24,7 @@ func TestPartsStopStepByStep(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute, cancel)
-		err := runParts(ctx, []part{until("admin", stepAdmin, 0), until("api", stepWork, time.Second), until("hints", stepHints, 0)},
+		err := runParts(ctx, []part{until("admin", stepAdmin, 0), until("api", stepWork, time.Second), until("hints", stepQueue, 0)},
 			10*time.Second, slog.New(slog.DiscardHandler))
 		if err != nil || !slices.Equal(order, []string{"api", "hints", "admin"}) {
 			t.Errorf("stopped as %v, %v", order, err)

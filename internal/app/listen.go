@@ -12,8 +12,8 @@ type listeners struct {
 	http, admin net.Listener
 }
 
-// listenAdmin opens the admin listener, before anything else is opened. A port
-// of the interface that is taken is told then, too.
+// listenAdmin opens the admin listener, before anything else. It also reports a
+// port of the interface that is in use.
 func listenAdmin(role Role, httpAddr, adminAddr string) (net.Listener, error) {
 	var probe listeners
 	if err := probe.listen(role, httpAddr); err != nil {
@@ -26,9 +26,8 @@ func listenAdmin(role Role, httpAddr, adminAddr string) (net.Listener, error) {
 	return listenOn(adminAddr, "ALDS_ADMIN_ADDR")
 }
 
-// listen opens the listener of the interface if the role has one. Nobody listens
-// there before the process can answer: clients and balancers see a refused
-// connection, and not one that says nothing.
+// listen opens the listener of the interface if the role has one, once the process
+// can answer: until then connections are refused.
 func (l *listeners) listen(role Role, addr string) (err error) {
 	if role.http {
 		l.http, err = listenOn(addr, "PORT or ALDS_ADDR")
@@ -58,7 +57,7 @@ func (l listeners) close() {
 	}
 }
 
-// exposed returns the addresses that others than this machine can reach.
+// exposed returns the addresses that other machines can reach.
 func (l listeners) exposed() []string {
 	var all []string
 	for _, one := range []net.Listener{l.http, l.admin} {

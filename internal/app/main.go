@@ -22,9 +22,8 @@ const usage = `usage:
 Settings come from the environment; see the README.
 `
 
-// Main runs the roles, or the command the arguments name, and returns the
-// process's exit status. SIGTERM and SIGINT stop it in order; a second one
-// ends it at once.
+// Main runs the roles, or the command in the arguments, and returns the exit
+// status. SIGTERM and SIGINT stop it in order; a second one ends it at once.
 func Main(roles ...Role) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -42,13 +41,13 @@ func Main(roles ...Role) int {
 	return 1
 }
 
-// errUsage is a command that is not written as usage says; the exit status is 2.
+// errUsage is a command that usage does not describe; the exit status is 2.
 var errUsage = errors.New("unknown command")
 
-// usageError is an errUsage that says what is wrong.
+// usageError is an errUsage with a message.
 type usageError struct{ msg string }
 
-// Error says what is wrong.
+// Error returns the message.
 func (e usageError) Error() string { return e.msg }
 
 // Unwrap makes it an errUsage.
@@ -56,7 +55,7 @@ func (usageError) Unwrap() error { return errUsage }
 
 func wrongUsage(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
 
-// command does what the arguments ask for.
+// command runs what the arguments name.
 func command(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer, roles ...Role) error {
 	switch {
 	case len(args) == 0:

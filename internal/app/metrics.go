@@ -7,8 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// newRegistry returns the process's own registry, with what says how the
-// process itself fares.
+// newRegistry returns a registry with the metrics of the process itself.
 func newRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -34,7 +33,7 @@ func registerDB(r *prometheus.Registry, d *db.DB) {
 	)
 }
 
-// pools reads the database's own counts when they are asked for.
+// pools collects the counts of the database handle.
 type pools struct{ d *db.DB }
 
 var (

@@ -12,13 +12,13 @@ import (
 	"github.com/alds-dev/alds/internal/requests"
 )
 
-// Role is what a process is started for.
+// Role is what a process runs.
 type Role struct {
 	name       string
-	http       bool // listens for the interface
+	http       bool // serves the interface
 	works      bool // fans out changes and delivers events
-	schedules  bool
-	standalone bool // on embedded parts
+	schedules  bool // runs periodic work
+	standalone bool // uses embedded parts
 }
 
 // The roles. Standalone is the three others in one process, on SQLite and an
@@ -30,7 +30,7 @@ var (
 	Standalone = Role{name: "standalone", http: true, works: true, schedules: true, standalone: true}
 )
 
-// merge is one role that does what all of roles do.
+// merge returns the role that does what all roles do.
 func merge(roles []Role) Role {
 	var all Role
 	for _, r := range roles {
@@ -46,22 +46,22 @@ func merge(roles []Role) Role {
 	return all
 }
 
-// The periods of what the scheduler does.
+// The periods of the scheduler's work.
 const (
-	prunePeriod  = 10 * time.Second // receipts are cut to the latest twenty
-	forgetPeriod = 10 * time.Minute // answers to idempotency keys that are over are deleted
+	prunePeriod  = 10 * time.Second // deletes receipts but the latest twenty
+	expirePeriod = 10 * time.Minute // deletes expired answers to idempotency keys
 )
 
-// parts lists what runs for the service's role.
+// parts lists the parts of the service's role.
 func (s *service) parts(l listeners) []part {
 	parts := []part{{name: "admin", step: stepAdmin, run: s.serveAdmin}}
 	if s.embed != nil {
 		parts = append(parts, part{name: "embedded queue", step: stepAdmin, run: s.embed.Run})
 	}
 	if s.role.http || s.role.works {
-		parts = append(parts, part{name: "hints", step: stepHints, run: s.client.Run})
+		parts = append(parts, part{name: "hints", step: stepQueue, run: s.client.Run})
 	}
-	parts = append(parts, part{name: "memory", step: stepAdmin, run: s.keepMemory})
+	parts = append(parts, part{name: "memory", step: stepAdmin, run: s.returnMemory})
 	if s.role.http {
 		parts = append(parts, part{name: "api", run: func(ctx context.Context) error { return s.serveAPI(ctx, l.http) }})
 	}
@@ -94,30 +94,30 @@ func (s *service) worker() []part {
 func (s *service) scheduler() *jobs.Scheduler {
 	return jobs.NewScheduler(s.component("scheduler"), s.metrics,
 		jobs.Periodic{Name: "webhook:prune", Every: prunePeriod, Run: s.hooks.Prune},
-		jobs.Periodic{Name: "bulk:forget", Every: forgetPeriod, Run: func(ctx context.Context) error { return requests.DeleteExpired(ctx, s.db) }},
+		jobs.Periodic{Name: "bulk:forget", Every: expirePeriod, Run: func(ctx context.Context) error { return requests.DeleteExpired(ctx, s.db) }},
 	)
 }
 
-// serveAPI answers requests until ctx ends, then lets the running ones finish.
+// serveAPI serves requests until ctx ends, then lets the running ones finish.
 func (s *service) serveAPI(ctx context.Context, l net.Listener) error {
 	return serve(ctx, func() error { return s.api.Serve(l) }, func(ctx context.Context) error {
 		s.admin.Drain()
 		err := s.api.Shutdown(ctx)
-		_ = l.Close() // told to stop before it has begun, the server would go on
+		_ = l.Close() // a server that is shut down before it starts would serve
 		return err
 	}, s.cfg.ShutdownGrace)
 }
 
-// startAdmin serves the admin listener from now on: health, and that the process
-// is not ready.
+// startAdmin starts serving the admin listener, as not ready.
 func (s *service) startAdmin(l net.Listener) {
-	s.note(fault.Transientf(nil, "the database has not been asked yet"))
-	s.admin = admin.New([]admin.Check{{Name: "database", Run: s.reached}}, s.metrics, s.component("admin"))
+	err := fault.Transientf(nil, "the database has not been asked yet")
+	s.notReady.Store(&err)
+	s.admin = admin.New([]admin.Check{{Name: "database", Run: s.checkReady}}, s.metrics, s.component("admin"))
 	s.adminEnded = make(chan error, 1)
 	go func() { s.adminEnded <- s.admin.Serve(l) }()
 }
 
-// serveAdmin keeps the admin listener, which serves already, until ctx ends.
+// serveAdmin lets the admin listener, which serves already, go on until ctx ends.
 func (s *service) serveAdmin(ctx context.Context) error {
 	return serve(ctx, func() error { return <-s.adminEnded }, s.admin.Shutdown, time.Second)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 )
 
-// Run builds the service from the settings getenv knows and runs the roles
-// until ctx ends; logs and what people are told go to stderr.
+// Run builds the service from the settings in getenv and runs the roles until ctx
+// ends. Logs and the welcome go to stderr.
 func Run(ctx context.Context, getenv func(string) string, stderr io.Writer, roles ...Role) error {
 	s, err := load(getenv, stderr, merge(roles))
 	if err != nil {
@@ -27,8 +27,12 @@ func Run(ctx context.Context, getenv func(string) string, stderr io.Writer, role
 		return err
 	}
 	s.startAdmin(l.admin)
-	if err := s.reach(ctx); err != nil {
-		return s.unreached(ctx, err)
+	if err := s.awaitDatabase(ctx); err != nil {
+		if ctx.Err() == nil {
+			return err
+		}
+		s.log.Info("stopped before it had started", "err", err)
+		return nil
 	}
 	if err := l.listen(s.role, s.cfg.Addr); err != nil {
 		return err
@@ -39,16 +43,16 @@ func Run(ctx context.Context, getenv func(string) string, stderr io.Writer, role
 	if err := s.build(l); err != nil {
 		return err
 	}
-	s.admin.Watch(s.checks())
+	s.admin.SetChecks(s.checks())
 	s.announce(l, stderr)
 	err = runParts(ctx, s.parts(l), s.cfg.ShutdownGrace, s.log)
 	s.log.Info("stopped")
 	return err
 }
 
-// Migrate brings the schema up to date and fills a new database: the
-// well-known assets and the login of the administrator. Running it again
-// changes nothing.
+// Migrate brings the schema up to date and fills a new database with the
+// well-known assets and the administrator's login. Running it again changes
+// nothing.
 func Migrate(ctx context.Context, getenv func(string) string, stderr io.Writer, roles ...Role) error {
 	s, err := open(ctx, getenv, stderr, merge(roles))
 	if err != nil {
@@ -65,9 +69,8 @@ func Migrate(ctx context.Context, getenv func(string) string, stderr io.Writer, 
 	return nil
 }
 
-// prepare makes sure that the schema is the one this program works with, and
-// the key the one of the database: standalone brings the schema up to date, the
-// other roles never do.
+// prepare checks the schema and the key of the database. Only standalone brings
+// the schema up to date.
 func (s *service) prepare(ctx context.Context) error {
 	if s.role.standalone {
 		return s.migrate(ctx)
@@ -85,8 +88,8 @@ func (s *service) ready(ctx context.Context) error {
 	return nil
 }
 
-// refuseDefaultPassword keeps a service that others can reach from running
-// with the password everybody knows.
+// refuseDefaultPassword refuses to run a service that other machines can reach
+// while the administrator has the default password.
 func (s *service) refuseDefaultPassword(ctx context.Context, exposed []string) error {
 	if len(exposed) == 0 {
 		return nil
@@ -102,14 +105,13 @@ func (s *service) refuseDefaultPassword(ctx context.Context, exposed []string) e
 	return nil
 }
 
-// announce says once what runs here: one line for machines, and for people who
-// start standalone, the first request to try.
+// announce logs what runs, and prints the welcome of standalone.
 func (s *service) announce(l listeners, stderr io.Writer) {
-	facts := []any{"role", s.role.name, "version", version(), "admin", l.admin.Addr().String()}
+	attrs := []any{"role", s.role.name, "version", version(), "admin", l.admin.Addr().String()}
 	if l.http != nil {
-		facts = append(facts, "listen", l.http.Addr().String(), "base_url", s.public)
+		attrs = append(attrs, "listen", l.http.Addr().String(), "base_url", s.public)
 	}
-	s.log.Info("started", append(facts, slog.Any("uses", s.uses()))...)
+	s.log.Info("started", append(attrs, slog.Any("uses", s.uses()))...)
 	if s.role.standalone {
 		local := s.cfg
 		local.PublicURL = ""
@@ -117,11 +119,11 @@ func (s *service) announce(l listeners, stderr io.Writer) {
 	}
 }
 
-// uses tells the parts in use, secrets redacted, without what the line's own
-// facts tell better.
+// uses describes the settings, secrets redacted, without those that the line has
+// as attributes.
 func (s *service) uses() []string {
-	return slices.DeleteFunc(s.cfg.Describe(), func(fact string) bool {
-		return strings.HasPrefix(fact, "listens on ") || strings.HasPrefix(fact, "base URL ")
+	return slices.DeleteFunc(s.cfg.Describe(), func(setting string) bool {
+		return strings.HasPrefix(setting, "listens on ") || strings.HasPrefix(setting, "base URL ")
 	})
 }
 

@@ -14,8 +14,7 @@ const (
 	defaultPassword = "admin"
 )
 
-// migrate brings the schema up to date and fills what a new database needs. It
-// refuses a key that is not the one of the database.
+// migrate brings the schema up to date, fills a new database and checks the key.
 func (s *service) migrate(ctx context.Context) error {
 	if err := s.db.Migrate(ctx); err != nil {
 		return fmt.Errorf("migrate: %w", err)

@@ -2,8 +2,7 @@ package app
 
 import "fmt"
 
-// welcome is what a person who starts standalone reads: the first request,
-// ready to be copied.
+// welcome returns the text that standalone prints: first requests to copy.
 func (s *service) welcome(base string) string {
 	login := adminUsername + ":" + defaultPassword
 	if !s.cfg.HasDefaultPassword() {

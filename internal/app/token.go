@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 )
 
-// tokenCommand does what follows the word token.
+// tokenCommand runs the token commands.
 func tokenCommand(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer, roles ...Role) error {
 	var do func(*service) error
 	var err error
@@ -70,8 +70,8 @@ func createToken(ctx context.Context, args []string, now time.Time, stdout io.Wr
 	}, nil
 }
 
-// expiry reads when a token ends: a time from now, such as 720h, a day, which
-// is its first instant in UTC, or an instant with its zone. Zero: never.
+// expiry parses when a token expires: a duration from now (720h), a day, from its
+// first instant in UTC, or an instant with its zone. Zero: never.
 func expiry(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -95,7 +95,7 @@ func expiry(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, wrongUsage("--expires %s is neither a time such as 720h nor a day such as 2027-01-31 nor an instant such as 2027-01-31T12:00:00Z", text)
 }
 
-// listTokens prints a table of access tokens, those that ended among them.
+// listTokens prints a table of access tokens, expired ones included.
 func listTokens(ctx context.Context, args []string, stdout io.Writer) (func(*service) error, error) {
 	flags := tokenFlags("list")
 	member := flags.String("member", "", "")
@@ -125,7 +125,7 @@ func printTokens(stdout io.Writer, tokens []auth.Token, now time.Time) error {
 	return w.Flush()
 }
 
-// stateOf says whether a token is good for anything, and if not, why.
+// stateOf returns whether a token is active, and if not, why.
 func stateOf(t auth.Token, now time.Time) string {
 	switch {
 	case !t.Revoked.IsZero():
@@ -148,7 +148,7 @@ func minute(at time.Time) string {
 	return at.UTC().Format("2006-01-02 15:04Z")
 }
 
-// printable keeps what would confuse a terminal or the table out of it.
+// printable replaces characters that would disturb a terminal or the table.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -158,7 +158,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// revokeToken ends an access token.
+// revokeToken revokes an access token.
 func revokeToken(ctx context.Context, args []string, stdout io.Writer) (func(*service) error, error) {
 	flags := tokenFlags("revoke")
 	if err := parse(flags, args, 1); err != nil {
@@ -173,28 +173,28 @@ func revokeToken(ctx context.Context, args []string, stdout io.Writer) (func(*se
 		if err != nil {
 			return err
 		}
-		said := "revoked"
+		outcome := "revoked"
 		if !revoked {
-			said = "was revoked before"
+			outcome = "was revoked before"
 		}
-		_, err = fmt.Fprintln(stdout, id, said)
+		_, err = fmt.Fprintln(stdout, id, outcome)
 		return err
 	}, nil
 }
 
 func tokenFlags(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet("token "+name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // the error says it, once
+	flags.SetOutput(io.Discard) // the error is printed once
 	return flags
 }
 
-// parse reads flags and up to so many arguments behind them.
-func parse(flags *flag.FlagSet, args []string, most int) error {
+// parse reads flags and at most n arguments after them.
+func parse(flags *flag.FlagSet, args []string, n int) error {
 	if err := flags.Parse(args); err != nil {
 		return wrongUsage("%s: %v", flags.Name(), err)
 	}
-	if flags.NArg() > most {
-		return wrongUsage("%s does not take %q", flags.Name(), flags.Arg(most))
+	if flags.NArg() > n {
+		return wrongUsage("%s does not take %q", flags.Name(), flags.Arg(n))
 	}
 	return nil
 }
