@@ -20,7 +20,7 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// Engines are what the routes call.
+// Engines are called by the handlers of routes.
 type Engines struct {
 	Credentials Credentials
 	Bulk        Bulk
@@ -108,7 +108,7 @@ func New(e Engines, o Options) *API {
 		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, bodyGrace: bodyGrace, refusalDelay: refusalDelay,
 		log: o.Log, m: newMetrics(o.Metrics), metrics: o.Metrics,
 	}
-	a.m.watch(o.Metrics, a)
+	a.m.registerGauges(o.Metrics, a)
 	a.app = a.fiber()
 	return a
 }

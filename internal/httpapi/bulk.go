@@ -9,6 +9,13 @@ import (
 	"github.com/alds-dev/alds/internal/bulk"
 )
 
+// Bulk executes the commands of POST api/asset. Every answer is the JSON to send.
+type Bulk interface {
+	Run(ctx context.Context, who auth.Actor, r bulk.Request) ([]byte, error)
+	Accept(ctx context.Context, who auth.Actor, r bulk.Request) (bulk.Accepted, error)
+	Progress(ctx context.Context, who auth.Actor, id string) ([]byte, error)
+}
+
 // runBulk serves POST api/asset. Spec: interface 4.3.
 func (a *API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	d, err := r.doc()

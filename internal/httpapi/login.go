@@ -5,12 +5,42 @@ import (
 	"encoding/base64"
 	"strings"
 
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/fault"
 )
+
+// Credentials authenticates. The permissions of a member are read apart, so that
+// a request that is refused before does not read them.
+type Credentials interface {
+	Basic(ctx context.Context, username, password, addr string) (member int64, err error)
+	Bearer(ctx context.Context, token string) (member int64, err error)
+	Proven(ctx context.Context, member int64) (auth.Actor, error)
+}
 
 // challenge is sent with every 401: some clients wait for it before they send
 // credentials.
 const challenge = `Basic realm="alds"`
+
+// authenticate is the middleware that proves the caller. Behind a trusted proxy,
+// where connections are not bounded by address, it first waits for a slot of the
+// client's address.
+func (a *API) authenticate(c *fiber.Ctx) (err error) {
+	x := exchangeOf(c)
+	if x.proxied {
+		leave, err := a.addresses.Enter(c.UserContext(), x.client)
+		if err != nil {
+			return err
+		}
+		x.onRelease(leave)
+	}
+	if x.who.Member, err = a.login(c.UserContext(), c.Get(fiber.HeaderAuthorization), x.client); err != nil {
+		return err
+	}
+	x.authenticated = true
+	return c.Next()
+}
 
 // login returns the member of an Authorization header. Errors: fault.Unproven.
 // Spec: interface 5.

@@ -17,7 +17,7 @@ type metrics struct {
 // unrouted is the route label of a request whose path has no route.
 const unrouted = "none"
 
-// newMetrics registers the metrics with r; with nil they are kept for nobody.
+// newMetrics returns metrics, registered with r unless that is nil.
 func newMetrics(r Registerer) *metrics {
 	m := &metrics{
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -55,8 +55,8 @@ func newMetrics(r Registerer) *metrics {
 	return m
 }
 
-// watch registers what is measured when it is asked for.
-func (*metrics) watch(r Registerer, a *API) {
+// registerGauges registers what is measured when metrics are collected.
+func (*metrics) registerGauges(r Registerer, a *API) {
 	if r == nil {
 		return
 	}

@@ -10,6 +10,26 @@ import (
 	"github.com/alds-dev/alds/internal/rest"
 )
 
+// Writes changes one asset at a time. Every answer is the JSON to send.
+type Writes interface {
+	Write(ctx context.Context, who auth.Actor, w rest.Write) ([]byte, error)
+	Template(ctx context.Context, who auth.Actor, base, typ, context string) ([]byte, error)
+}
+
+// PathRead is a read by path.
+//
+//	rest-1.v1/Data/Story/1064/Owners?sel=Name
+//	{Base: "/alds/rest-1.v1/Data", Type: "Story", ID: "1064", Attr: "Owners", Params: {"sel": "Name"}}
+type PathRead struct {
+	Base   string // what hrefs start with; keeps the alias of the request
+	Type   string // as the client wrote it
+	ID     string // digits; empty for all assets of the type
+	Moment string // digits; empty for now
+	Attr   string // attribute token; empty for the whole asset
+	Hist   bool   // all versions
+	Params Params
+}
+
 // readPath serves GET rest-1.v1/Data/<Type>[/<id>[/<moment>][/<attribute token>]],
 // where an Oid token may stand for type and id. Spec: interface 4.1.
 func (a *API) readPath(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {

@@ -6,6 +6,12 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 )
 
+// Roles reports who has which role where. Every answer is the JSON to send.
+type Roles interface {
+	ByProject(ctx context.Context, who auth.Actor, where string) ([]byte, error)
+	ByMember(ctx context.Context, who auth.Actor, where string) ([]byte, error)
+}
+
 // rolesByProject serves GET api/ProjectRoles/ByProject.
 func (a *API) rolesByProject(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	return a.roles.ByProject(ctx, who, r.params["where"])

@@ -9,25 +9,6 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// authenticate is the middleware that proves the caller. Behind a trusted proxy,
-// where connections are not bounded by address, it first waits for a slot of the
-// client's address.
-func (a *API) authenticate(c *fiber.Ctx) (err error) {
-	x := exchangeOf(c)
-	if x.proxied {
-		leave, err := a.addresses.Enter(c.UserContext(), x.client)
-		if err != nil {
-			return err
-		}
-		x.onRelease(leave)
-	}
-	if x.who.Member, err = a.login(c.UserContext(), c.Get(fiber.HeaderAuthorization), x.client); err != nil {
-		return err
-	}
-	x.authenticated = true
-	return c.Next()
-}
-
 // serve returns the fiber handler of a route, for authenticated callers.
 func (a *API) serve(r Route) fiber.Handler {
 	base := a.base(r)

@@ -6,6 +6,16 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 )
 
+// Tags counts tags and changes them on all assets. Every answer is the JSON to
+// send.
+type Tags interface {
+	One(ctx context.Context, who auth.Actor, tag string) ([]byte, error)
+	All(ctx context.Context, who auth.Actor) ([]byte, error)
+	Search(ctx context.Context, who auth.Actor, term string) ([]byte, error)
+	Merge(ctx context.Context, who auth.Actor, body []byte) ([]byte, error)
+	Remove(ctx context.Context, who auth.Actor, body []byte) ([]byte, error)
+}
+
 // tag serves GET api/tags?tag=UX; some clients quote the tag.
 func (a *API) tag(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	return a.tags.One(ctx, who, unquoted(r.params["tag"]))

@@ -1,14 +1,24 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/value"
 	"github.com/alds-dev/alds/internal/webhook"
 )
+
+// Webhooks manages subscriptions.
+type Webhooks interface {
+	Create(ctx context.Context, who auth.Actor, body []byte) (webhook.Subscription, error)
+	Update(ctx context.Context, who auth.Actor, id string, body []byte) (webhook.Subscription, error)
+	Delete(ctx context.Context, who auth.Actor, id string) (webhook.Subscription, error)
+	List(ctx context.Context, who auth.Actor, page string) (webhook.List, error)
+	Status(ctx context.Context, who auth.Actor, id string) ([]webhook.Receipt, error)
+	Test(ctx context.Context, who auth.Actor, id string) (webhook.Queued, error)
+	Redeliver(ctx context.Context, who auth.Actor, id string, body []byte) (webhook.Queued, error)
+	Deliveries(ctx context.Context, who auth.Actor, id string, q webhook.DeliveryQuery) (webhook.DeliveryList, error)
+}
 
 // createWebhook serves POST api/webhook. Spec: interface 4.4.
 func (a *API) createWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
@@ -62,16 +72,10 @@ func (a *API) webhookDeliveries(ctx context.Context, who auth.Actor, r *request)
 	return encoded(a.webhooks.Deliveries(ctx, who, r.param("id"), webhook.DeliveryQuery{State: r.params["state"], Page: r.params["page"]}))
 }
 
-// encoded returns v as JSON, with &, < and > as they are.
+// encoded returns the value of an engine as JSON.
 func encoded[T any](v T, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode the answer: %w", err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return value.Marshal(v)
 }
