@@ -247,7 +247,7 @@ func TestStatusOfFaults(t *testing.T) {
 	}
 }
 
-func TestAPanicIsAnswered(t *testing.T) {
+func TestPanic(t *testing.T) {
 	var log bytes.Buffer
 	a := newAPI(engines{panics: true}, &log)
 	resp, body := call(t, a, "POST", "/alds/query.v1", "{}", "X-Request-Id", "abc-1")
@@ -262,7 +262,7 @@ func TestAPanicIsAnswered(t *testing.T) {
 	}
 }
 
-func TestOneLinePerRequest(t *testing.T) {
+func TestLogLine(t *testing.T) {
 	var log bytes.Buffer
 	a := newAPI(engines{}, &log)
 	call(t, a, "GET", "/alds/rest-1.v1/Data/Story/12?where=secret", "", "X-Request-Id", "not a plain id")
@@ -279,7 +279,7 @@ func TestOneLinePerRequest(t *testing.T) {
 	}
 }
 
-func TestPackedBodies(t *testing.T) {
+func TestCompressedBodies(t *testing.T) {
 	pack := func(s string) string {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
@@ -293,9 +293,9 @@ func TestPackedBodies(t *testing.T) {
 		status              int
 	}{
 		{"gzip", pack("{}"), "gzip", 200},
-		{"a small body that unpacks beyond the limit", pack(strings.Repeat(" ", 10*maxBody)), "gzip", 413},
-		{"what is no gzip", "{}", "gzip", 400},
-		{"a packing nobody knows", "{}", "br", 400},
+		{"a small body that is larger than the limit when decompressed", pack(strings.Repeat(" ", 10*maxBody)), "gzip", 413},
+		{"not gzip", "{}", "gzip", 400},
+		{"an unknown encoding", "{}", "br", 400},
 	} {
 		resp, body := call(t, a, "POST", "/alds/query.v1", c.body, "Content-Encoding", c.encoding)
 		if resp.StatusCode != c.status {
@@ -304,8 +304,7 @@ func TestPackedBodies(t *testing.T) {
 	}
 }
 
-// listening serves a over a real connection and returns its URL and where the
-// end of serving is told.
+// listening serves a on a listener and returns its URL and the result of Serve.
 func listening(t *testing.T, a *API) (url string, served <-chan error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -408,7 +407,7 @@ func TestRespondAsync(t *testing.T) {
 	for _, c := range []struct {
 		prefer, key string
 		status      int
-		said        string
+		answer      string
 	}{
 		{"respond-async", "", 202, "accepted atomic=true key= {}"},
 		{"return=minimal, Respond-Async;x=1, wait=10", "new", 202, "accepted atomic=true key=new {}"},
@@ -417,11 +416,11 @@ func TestRespondAsync(t *testing.T) {
 		{"handling=strict", "", 200, "bulk atomic=true comment="},
 	} {
 		resp, body := call(t, a, "POST", "/alds/api/asset?atomic=true", "{}", "Prefer", c.prefer, "Idempotency-Key", c.key)
-		if resp.StatusCode != c.status || body != strconv.Quote(c.said) {
-			t.Errorf("%s: %d %s, want %d %s", c.prefer, resp.StatusCode, body, c.status, c.said)
+		if resp.StatusCode != c.status || body != strconv.Quote(c.answer) {
+			t.Errorf("%s: %d %s, want %d %s", c.prefer, resp.StatusCode, body, c.status, c.answer)
 		}
 		place, applied := resp.Header.Get("Location"), resp.Header.Get("Preference-Applied")
-		if strings.HasPrefix(c.said, "accepted") != (place == "/alds/api/asset/r1" && applied == "respond-async") {
+		if strings.HasPrefix(c.answer, "accepted") != (place == "/alds/api/asset/r1" && applied == "respond-async") {
 			t.Errorf("%s: Location %q, Preference-Applied %q", c.prefer, place, applied)
 		}
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// TestByTheBook sends requests that servers on a way may read in two ways, as
-// they stand. Each is answered and ends its connection, and nobody is told what
-// it held. Source: RFC 9112, sections 2 to 7; RFC 9110, sections 5 and 7.
-func TestByTheBook(t *testing.T) {
+// TestAmbiguousRequests sends requests that two servers may read differently. Each
+// is refused and ends its connection, and neither answer nor log shows what it
+// contained. Source: RFC 9112, sections 2 to 7; RFC 9110, sections 5 and 7.
+func TestAmbiguousRequests(t *testing.T) {
 	const marker = "c2VjcmV0LW1hcmtlcg=="
 	head := "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: Basic " + marker + "\r\n"
 	for name, c := range map[string]struct {
@@ -106,8 +106,8 @@ func sendRaw(t *testing.T, url, text string) (answer string, status int) {
 	return string(all), resp.StatusCode
 }
 
-// TestPagesOfOthersWriteNothing sends what a browser sends for a page.
-func TestPagesOfOthersWriteNothing(t *testing.T) {
+// TestCrossSiteWrites sends what a browser sends for pages of any site.
+func TestCrossSiteWrites(t *testing.T) {
 	a := New(Engines{Credentials: engines{}, Bulk: engines{}, Queries: engines{}, Webhooks: engines{}},
 		Options{Instance: "alds", Public: "https://alds.example.org/alds", Log: newAPI(engines{}, io.Discard).log})
 	const js, text, form = "application/json", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded"
@@ -167,8 +167,8 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// TestMemoryIsTakenAndGivenBack lets requests need more than there is.
-func TestMemoryIsTakenAndGivenBack(t *testing.T) {
+// TestMemoryBudget lets requests need more memory than there is.
+func TestMemoryBudget(t *testing.T) {
 	e := engines{entered: make(chan struct{}), leave: make(chan struct{})}
 	a := newAPI(e, io.Discard)
 	a.maxBody = 1 << 20
@@ -209,8 +209,8 @@ func TestMemoryIsTakenAndGivenBack(t *testing.T) {
 	}
 }
 
-// TestMembersTakeTurns fills a member's share of what runs.
-func TestMembersTakeTurns(t *testing.T) {
+// TestSlotsOfAMember fills a member's slots.
+func TestSlotsOfAMember(t *testing.T) {
 	e := engines{entered: make(chan struct{}), leave: make(chan struct{})}
 	a := newAPI(e, io.Discard)
 	a.members = admission.New(admission.Bounds{Running: 2, PerKey: 1})
@@ -245,8 +245,7 @@ func TestMembersTakeTurns(t *testing.T) {
 	}
 }
 
-// TestClientsBehindAProxy tells them apart by what the proxy says, and nobody
-// else.
+// TestClientsBehindAProxy: X-Forwarded-For counts from a trusted proxy alone.
 func TestClientsBehindAProxy(t *testing.T) {
 	for _, c := range []struct {
 		trusted bool
@@ -282,9 +281,9 @@ func TestClientsBehindAProxy(t *testing.T) {
 	}
 }
 
-// TestLargeBodiesTakeTurns takes the place of large bodies: another one waits,
-// here in no line, and small ones go on.
-func TestLargeBodiesTakeTurns(t *testing.T) {
+// TestSlotsOfLargeBodies fills the slots of large bodies: another one is refused,
+// as nothing may wait here, and small ones go on.
+func TestSlotsOfLargeBodies(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.maxBody, a.refusalDelay = 2*largeRequest, 0
 	a.large = admission.New(admission.Bounds{Running: 1, PerKey: 1})
@@ -332,8 +331,8 @@ func TestLargeBodiesTakeTurns(t *testing.T) {
 	}
 }
 
-// TestRefusalsHoldNothing refuses two requests that had their turn among large
-// bodies by then: the second one's does not wait until the first is answered.
+// TestRefusalsHoldNothing refuses two requests that had a slot of large bodies: the
+// second one does not wait until the first is answered.
 func TestRefusalsHoldNothing(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.maxBody, a.refusalDelay = 2*largeRequest, 500*time.Millisecond
@@ -358,16 +357,16 @@ func TestRefusalsHoldNothing(t *testing.T) {
 	}
 	asking.Wait()
 	if took := time.Since(began); took < a.refusalDelay || took >= 2*a.refusalDelay {
-		t.Errorf("both were answered after %s, each is held back for %s", took, a.refusalDelay)
+		t.Errorf("both were answered after %s, each is delayed by %s", took, a.refusalDelay)
 	}
 	if running, waiting := a.large.Load(); running != 0 || waiting != 0 {
 		t.Errorf("%d run, %d wait", running, waiting)
 	}
 }
 
-// TestWhoHasWaitedIsNotHeldBack: a request that is refused after it has waited for
-// its turn is answered then.
-func TestWhoHasWaitedIsNotHeldBack(t *testing.T) {
+// TestRefusalAfterWaiting: a request that is refused after it waited for a slot is
+// not delayed again.
+func TestRefusalAfterWaiting(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.refusalDelay = 500 * time.Millisecond
 	a.members = admission.New(admission.Bounds{Line: 1, Wait: a.refusalDelay})

@@ -2,7 +2,7 @@ package httpapi
 
 import "testing"
 
-func TestLoggedMessagesHoldNoValues(t *testing.T) {
+func TestWithoutValues(t *testing.T) {
 	for msg, want := range map[string]string{
 		"Invalid QueryFilter2 token Password='hush'":                        "Invalid QueryFilter2 token Password='…'",
 		"Invalid QueryFilter2 token Password='hush":                         "Invalid QueryFilter2 token Password='…'",

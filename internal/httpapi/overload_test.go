@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestRefusalsAreNotAllLogged: what is left out of a second is counted in the
-// next one's first line.
-func TestRefusalsAreNotAllLogged(t *testing.T) {
+// TestRefusalLimiter: the first line of a second counts those that the second
+// before left out.
+func TestRefusalLimiter(t *testing.T) {
 	var r refusalLimiter
 	at := time.Unix(1_000_000, 0)
 	for i := range refusalLines {

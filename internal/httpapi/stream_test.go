@@ -21,7 +21,7 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// part is what the streams of these tests hand over at a time.
+// part is one part of the streams in these tests.
 var part = bytes.Repeat([]byte("x"), 100<<10)
 
 // parts is a stream of n parts that then ends with err.
@@ -70,8 +70,8 @@ func (s *streaming) get() *http.Response {
 	return resp
 }
 
-// ended waits until every request is recorded, and checks who broke them off
-// and that none is counted as running.
+// ended waits until every request is recorded, and checks who broke them and that
+// none counts as in flight.
 func (s *streaming) ended(by string) {
 	s.t.Helper()
 	if err := errors.Join(s.Shutdown(s.t.Context()), <-s.served); err != nil {
@@ -94,7 +94,7 @@ func (s *streaming) ended(by string) {
 	}
 }
 
-func TestAStreamIsSentWhole(t *testing.T) {
+func TestStream(t *testing.T) {
 	for _, n := range []int{0, 1, 40} {
 		s := newStreaming(t, parts(n, nil), 0)
 		resp := s.get()
@@ -108,12 +108,12 @@ func TestAStreamIsSentWhole(t *testing.T) {
 		}
 		s.ended("")
 		if !strings.Contains(s.log.String(), fmt.Sprintf(`"sent_bytes":%d`, len(got))) {
-			t.Errorf("%d parts: the line does not tell the size: %s", n, s.log.String())
+			t.Errorf("%d parts: the line lacks the size: %s", n, s.log.String())
 		}
 	}
 }
 
-func TestAStreamThatFailsAtOnceHasItsStatus(t *testing.T) {
+func TestStreamFailsInItsFirstPart(t *testing.T) {
 	s := newStreaming(t, parts(0, fault.Invalidf(3, "Unknown AttributeDefinition: Story.X")), 0)
 	resp := s.get()
 	body, _ := io.ReadAll(resp.Body)
@@ -126,7 +126,7 @@ func TestAStreamThatFailsAtOnceHasItsStatus(t *testing.T) {
 }
 
 // A client must not take a part for the whole.
-func TestAStreamThatFailsLaterBreaksTheConnection(t *testing.T) {
+func TestStreamFailsLater(t *testing.T) {
 	for by, end := range map[string]Stream{
 		"server": parts(3, errors.New("the database went away")),
 		"time": func(ctx context.Context, flush Flush) ([]byte, error) {
@@ -155,7 +155,7 @@ func TestAStreamThatFailsLaterBreaksTheConnection(t *testing.T) {
 	}
 }
 
-func TestAPanicInAStreamBreaksTheConnection(t *testing.T) {
+func TestStreamPanics(t *testing.T) {
 	s := newStreaming(t, func(_ context.Context, flush Flush) ([]byte, error) {
 		_, _ = flush(part)
 		panic("the engine broke")
@@ -174,7 +174,7 @@ func TestAPanicInAStreamBreaksTheConnection(t *testing.T) {
 
 // The engine ends, by an error of flush, when the client goes away: this one
 // would go on for ever.
-func TestAStreamEndsWhenTheClientGoes(t *testing.T) {
+func TestStreamEndsWithItsClient(t *testing.T) {
 	left := make(chan error, 1)
 	s := newStreaming(t, func(_ context.Context, flush Flush) ([]byte, error) {
 		w, err := flush(part)
@@ -196,9 +196,9 @@ func TestAStreamEndsWhenTheClientGoes(t *testing.T) {
 }
 
 // HTTP/1.0 knows no chunks.
-// TestAStreamForAnOldClientTakesMemory: it lies in memory whole, so it must fit
+// TestStreamToHTTP10TakesMemory: it lies in memory whole, so it must fit
 // into what a request may have.
-func TestAStreamForAnOldClientTakesMemory(t *testing.T) {
+func TestStreamToHTTP10TakesMemory(t *testing.T) {
 	s := newStreaming(t, parts(64, nil), 0)
 	s.memory = memory.NewBudget(int64(32 * len(part)))
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -220,7 +220,7 @@ func TestAStreamForAnOldClientTakesMemory(t *testing.T) {
 	s.ended("")
 }
 
-func TestAStreamForAnOldClientHasALength(t *testing.T) {
+func TestStreamToHTTP10HasALength(t *testing.T) {
 	s := newStreaming(t, parts(3, nil), 0)
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
