@@ -1,7 +1,7 @@
 // Package lease claims rows of a table for one worker for a limited time, so
 // that several processes share a queue that is a table.
 //
-//	Claim --> the work, Keep meanwhile --> Update (done), Release or Retry
+//	Claim --> the work, AutoRenew meanwhile --> Update (done), Release or Retry
 //
 // A claim writes the name of its owner into a row, and the end of its lease on
 // the database's clock. When a worker dies its leases end within seconds and

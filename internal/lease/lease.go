@@ -67,9 +67,9 @@ func (t *Table[ID]) renew(ctx context.Context, owner string, ids []ID) ([]ID, er
 	return ids, err
 }
 
-// Keep renews leases until stop is called or none is left. report is called
+// AutoRenew renews leases until stop is called or none is left. report is called
 // with each failure, and with ErrLost when none is left.
-func (t *Table[ID]) Keep(ctx context.Context, owner string, ids []ID, report func(error)) (stop func()) {
+func (t *Table[ID]) AutoRenew(ctx context.Context, owner string, ids []ID, report func(error)) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	go func() {
 		tick := time.NewTicker(RenewEvery)

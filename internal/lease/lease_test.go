@@ -78,12 +78,12 @@ func TestALostLeaseChangesNothing(t *testing.T) {
 	})
 }
 
-func TestKeepEndsWithTheLastLease(t *testing.T) {
+func TestAutoRenewEndsWithTheLastLease(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := table(t, d)
 		claim(t, d, l, "a", 1, 2, 3)
 		reports := make(chan error, 1)
-		defer l.Keep(t.Context(), "a", []int64{1, 2}, func(err error) { reports <- err })()
+		defer l.AutoRenew(t.Context(), "a", []int64{1, 2}, func(err error) { reports <- err })()
 		exec(t, d, "UPDATE audit SET fan_owner = 'b' WHERE id IN (1, 2)")
 		if err := <-reports; !errors.Is(err, ErrLost) {
 			t.Errorf("%v, want %v", err, ErrLost)

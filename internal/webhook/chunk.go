@@ -7,39 +7,38 @@ import (
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/delivery"
-	"github.com/alds-dev/alds/internal/memfilter"
 )
 
-// chunk is what is worked on and persisted together.
+// chunk is what is matched and stored together: several small audits, or a part
+// of a large one.
 type chunk struct {
-	audits     []*claimed
+	audits     []*audit
 	versions   []change.Version
-	near       memfilter.Related
-	upTo       int64 // a chunk of one audit that is not its last: fanned out up to here
-	last       bool  // nothing of these audits remains after it
+	upTo       int64 // of a part that is not the last: its audit is fanned out up to here
+	last       bool  // the audits are fanned out after it
 	deliveries []*delivery.Delivery
-	err        error // it could not be loaded or matched; the last
+	err        error // of loading or matching
 }
 
-// fanGroup fans out a group that fits into one chunk, or one larger audit chunk
-// by chunk: while one is persisted the next is matched and the one behind it
-// read. They are persisted in order, each under the claim's fence; what was
-// made ahead is dropped after a failure.
-func (w *Worker) fanGroup(ctx context.Context, idx *index, group []*claimed) error {
+// runPipeline fans out a group that fits into one chunk, or one larger audit
+// chunk by chunk: while one is stored the next is matched and the third is read.
+// They are stored in order, each under the lease of the audits. After a failure
+// the chunks that follow are dropped.
+func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit) error {
 	ctx, stop := context.WithCancel(ctx)
 	loaded, matched := make(chan *chunk), make(chan *chunk)
 	go w.load(ctx, group, loaded)
 	go w.matchAll(ctx, idx, loaded, matched)
 	defer func() {
 		stop()
-		for range matched { // both have ended when it is closed
+		for range matched { // it is closed when both have ended
 		}
 	}()
 	for c := range matched {
 		if c.err != nil {
 			return c.err
 		}
-		if err := w.persist(ctx, c); err != nil {
+		if err := w.store(ctx, c); err != nil {
 			return err
 		}
 		if c.last {
@@ -50,17 +49,17 @@ func (w *Worker) fanGroup(ctx context.Context, idx *index, group []*claimed) err
 }
 
 // load reads the chunks of a group in order.
-func (w *Worker) load(ctx context.Context, group []*claimed, to chan<- *chunk) {
+func (w *Worker) load(ctx context.Context, group []*audit, to chan<- *chunk) {
 	defer close(to)
-	fanned := group[0].fanned
+	done := group[0].done
 	for {
-		c, err := w.loadChunk(ctx, group, fanned)
+		c, err := w.loadChunk(ctx, group, done)
 		if err != nil {
 			c = &chunk{err: err}
 		}
-		fanned = c.upTo
+		done = c.upTo
 		end := c.last || c.err != nil
-		if !pass(ctx, to, c) || end { // it is the next one's from here
+		if !send(ctx, to, c) || end {
 			return
 		}
 	}
@@ -73,16 +72,16 @@ func (w *Worker) matchAll(ctx context.Context, idx *index, from <-chan *chunk, t
 		if c.err == nil {
 			c.err = w.match(ctx, idx, c)
 		}
-		if !pass(ctx, to, c) {
+		if !send(ctx, to, c) {
 			break
 		}
 	}
-	for range from { // it has ended when it is closed
+	for range from { // it is closed when load has ended
 	}
 }
 
-// pass hands a chunk on; it reports false when nobody wants it any more.
-func pass(ctx context.Context, to chan<- *chunk, c *chunk) bool {
+// send reports false when the pipeline is stopped.
+func send(ctx context.Context, to chan<- *chunk, c *chunk) bool {
 	select {
 	case to <- c:
 		return true
@@ -91,16 +90,16 @@ func pass(ctx context.Context, to chan<- *chunk, c *chunk) bool {
 	}
 }
 
-// loadChunk reads the next versions of the audits; of a single one those after
-// the moment fanned.
-func (w *Worker) loadChunk(ctx context.Context, group []*claimed, fanned int64) (*chunk, error) {
+// loadChunk reads the next versions of the audits. done is how far a single audit
+// is fanned out.
+func (w *Worker) loadChunk(ctx context.Context, group []*audit, done int64) (*chunk, error) {
 	c := &chunk{audits: group, last: true}
 	var parts []change.Audit
 	for _, a := range group {
 		if len(group) > 1 {
-			fanned = a.fanned
+			done = a.done
 		}
-		if first := max(fanned+1, a.first); first <= a.last {
+		if first := max(done+1, a.first); first <= a.last {
 			parts = append(parts, change.Audit{ID: a.id, First: first, Last: a.last})
 		}
 	}
@@ -112,7 +111,7 @@ func (w *Worker) loadChunk(ctx context.Context, group []*claimed, fanned int64) 
 	if c.versions, err = w.loader.Versions(ctx, w.db, parts, limit); err != nil || len(c.versions) < limit {
 		return c, err
 	}
-	// What comes at the moment of the surplus version waits with it.
+	// The versions at the moment of the last one belong to the next chunk.
 	c.last = false
 	cut := c.versions[len(c.versions)-1].Moment
 	for len(c.versions) > 0 && c.versions[len(c.versions)-1].Moment == cut {
@@ -125,10 +124,9 @@ func (w *Worker) loadChunk(ctx context.Context, group []*claimed, fanned int64) 
 	return c, nil
 }
 
-// persist makes a chunk's fan-out final, in one transaction: first the mark
-// under the claim, which fails when somebody else has the audits by now, then
-// the deliveries.
-func (w *Worker) persist(ctx context.Context, c *chunk) error {
+// store writes a chunk in one transaction: first the mark of its audits, which
+// fails when their lease is lost, then the deliveries.
+func (w *Worker) store(ctx context.Context, c *chunk) error {
 	var batch *delivery.Batch
 	err := w.db.Write(ctx, func(tx *db.Tx) error {
 		batch = nil
@@ -144,7 +142,7 @@ func (w *Worker) persist(ctx context.Context, c *chunk) error {
 	if c.last {
 		w.metrics.audits.WithLabelValues("done").Add(float64(len(c.audits)))
 	} else {
-		c.audits[0].fanned = c.upTo
+		c.audits[0].done = c.upTo
 	}
 	if batch != nil {
 		w.sender.Enqueue(batch)
@@ -152,7 +150,7 @@ func (w *Worker) persist(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// mark moves the fanned-out mark of the chunk's audits.
+// mark moves the done-out mark of the chunk's audits.
 func (w *Worker) mark(ctx context.Context, tx *db.Tx, c *chunk) error {
 	set, args := "fan_state = 1, fan_moment = last_moment, fan_claims = 0, fan_error = NULL", []any(nil)
 	if !c.last {

@@ -37,12 +37,12 @@ func parseBody(body []byte) (*doc.Node, error) {
 	return &nodes[0], nil
 }
 
-// shown are keys of a subscription that the service fills in: accepted, so that
-// what was read can be sent back, and ignored.
-var shown = []string{"id", "lastResponseAt", "retryCount", "createdAt", "updatedAt", "createdBy", "hasSecret", "disabledReason", "_type"}
+// readOnly are the keys that the service sets. They are accepted, so that what
+// was read can be sent back, and ignored.
+var readOnly = []string{"id", "lastResponseAt", "retryCount", "createdAt", "updatedAt", "createdBy", "hasSecret", "disabledReason", "_type"}
 
-// apply puts what the client sent over the record: an absent key keeps, null
-// clears. Spec: compat 9.23.
+// apply sets the keys that the client sent; null clears a value.
+// Spec: compat 9.23.
 func (s *Service) apply(r *subscriptionRow, n *doc.Node) error {
 	for i, key := range n.Keys {
 		v := &n.Items[i]
@@ -52,7 +52,7 @@ func (s *Service) apply(r *subscriptionRow, n *doc.Node) error {
 			if err := set(s, r, v); err != nil {
 				return err
 			}
-		case !slices.Contains(shown, key):
+		case !slices.Contains(readOnly, key):
 			return errUnknownKey(v.At, key)
 		}
 	}
@@ -99,7 +99,7 @@ func (*Service) setURL(r *subscriptionRow, v *doc.Node) error {
 	return nil
 }
 
-// isPort reports whether there is no port or one that can be called.
+// isPort reports whether a port is missing or valid.
 func isPort(port string) bool {
 	n, err := strconv.ParseUint(port, 10, 16)
 	return port == "" || err == nil && n > 0
@@ -220,8 +220,7 @@ func (*Service) userContext(d *Definition, v *doc.Node) error {
 	return nil
 }
 
-// checkMembers refuses a userContext that no member has: it would match nothing
-// and say nothing.
+// checkMembers refuses a userContext without a member: it would match nothing.
 func (s *Service) checkMembers(ctx context.Context, q db.Querier, n *doc.Node) error {
 	definitions, ok := n.Get("eventTypes")
 	if !ok {
@@ -252,8 +251,7 @@ func (s *Service) checkMembers(ctx context.Context, q db.Querier, n *doc.Node) e
 	return nil
 }
 
-// checkTokens checks the tokens one by one, so that a fault points at the one
-// that is wrong.
+// checkTokens checks each token, so that a fault has its place.
 func (s *Service) checkTokens(d *Definition, n *doc.Node) error {
 	with := d.variables()
 	for _, key := range []string{"attributes", "filter", "select"} {
@@ -288,7 +286,7 @@ func at(offset int, err error) error {
 	return fault.Invalidf(offset+max(0, fault.Place(err)), "%s", fault.Public(err))
 }
 
-// variables returns With in the form find wants.
+// variables returns With in the form of Finder.
 func (d *Definition) variables() map[string][]string {
 	with := make(map[string][]string, len(d.With))
 	for name, values := range d.With {
@@ -297,7 +295,7 @@ func (d *Definition) variables() map[string][]string {
 	return with
 }
 
-// items is a list's entries; a scalar counts as a list of itself.
+// items returns the items of a list; a scalar is a list of one.
 func items(v *doc.Node) []doc.Node {
 	switch v.Kind {
 	case doc.List:

@@ -33,9 +33,9 @@ func (s *Service) Status(ctx context.Context, who auth.Actor, id string) (receip
 	return receipts, err
 }
 
-// Test sends one event that is marked as a test and tells of the member who
-// asked. It takes the way of every other delivery: a paused subscription keeps
-// it, and it leaves a receipt.
+// Test sends a test event, whose target is the member who asked for it. Its
+// delivery is like any other: it waits while the subscription is paused, and
+// leaves a receipt.
 // Errors: fault.Denied, fault.NotFound, fault.Invalid for a disabled one.
 func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, error) {
 	if !who.Admin {
@@ -70,7 +70,7 @@ func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, 
 	return Queued{Deliveries: 1, DeliveryID: d.ID}, nil
 }
 
-// findEnabled reads a subscription that something can be sent to.
+// findEnabled reads a subscription that must be enabled.
 func findEnabled(g *gorm.DB, id string, scopes ...func(*gorm.DB) *gorm.DB) (subscriptionRow, error) {
 	r, err := findRow(g, id, scopes...)
 	if err == nil && !r.Enabled {
@@ -79,10 +79,10 @@ func findEnabled(g *gorm.DB, id string, scopes ...func(*gorm.DB) *gorm.DB) (subs
 	return r, err
 }
 
-// Redeliver sends deliveries again, whatever became of them before: the one the
-// body names, the one a receipt is of, or those of a time range.
+// Redeliver sends deliveries again: one by its id or by that of its receipt, or
+// those of a time range.
 //
-// Shape: {delivery} or {receipt} or {since, until}; until may be left out.
+// Shape: {delivery} or {receipt} or {since, until}; until is optional.
 // Errors: fault.Denied, fault.NotFound, fault.Invalid.
 // Spec: compat 9.24.
 func (s *Service) Redeliver(ctx context.Context, who auth.Actor, id string, body []byte) (Queued, error) {
@@ -93,18 +93,18 @@ func (s *Service) Redeliver(ctx context.Context, who auth.Actor, id string, body
 	if err != nil {
 		return Queued{}, err
 	}
-	which, err := whichOf(n)
+	selected, err := selectionOf(n)
 	if err != nil {
 		return Queued{}, err
 	}
 	if _, err := findEnabled(s.db.Gorm(ctx), id); err != nil {
 		return Queued{}, err
 	}
-	count, err := s.deliveries.Redeliver(ctx, id, which)
-	return Queued{Deliveries: int64(count), DeliveryID: which.Delivery}, err
+	count, err := s.deliveries.Redeliver(ctx, id, selected)
+	return Queued{Deliveries: int64(count), DeliveryID: selected.Delivery}, err
 }
 
-func whichOf(n *doc.Node) (delivery.Selection, error) {
+func selectionOf(n *doc.Node) (delivery.Selection, error) {
 	var w delivery.Selection
 	for i, key := range n.Keys {
 		v := &n.Items[i]
@@ -160,8 +160,7 @@ func instantOf(v *doc.Node, key string, to *int64) error {
 	return nil
 }
 
-// Deliveries returns one page of a subscription's deliveries in a state, by
-// default of those that wait, and says why they do.
+// Deliveries returns one page of a subscription's deliveries in one state.
 // Errors: fault.Denied, fault.NotFound, fault.Invalid.
 func (s *Service) Deliveries(ctx context.Context, who auth.Actor, id string, q DeliveryQuery) (DeliveryList, error) {
 	l := DeliveryList{Type: "WebhookDelivery"}

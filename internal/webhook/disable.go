@@ -8,9 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// Prune removes receipts and deliveries that have aged out and secrets that no
-// longer sign, and disables subscriptions that failed too often. Running twice
-// does no harm.
+// Prune deletes receipts and deliveries after their retention and secrets that
+// no longer sign, and disables subscriptions that failed too often. It is
+// idempotent.
 func (s *Service) Prune(ctx context.Context) error {
 	if err := s.deliveries.Prune(ctx); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (s *Service) Prune(ctx context.Context) error {
 	return err
 }
 
-// DeliveryFailed switches a subscription off when its receiver is gone or has failed
-// too often, and leaves the reason.
+// DeliveryFailed disables a subscription, with the reason, when its receiver is
+// gone or has failed too often.
 func (s *Service) DeliveryFailed(ctx context.Context, id string, gone bool) error {
 	var failed int
 	err := s.db.QueryRow(ctx, "SELECT exhausted_in_row FROM webhook_subscription WHERE id = ? AND enabled = 1", id).Scan(&failed)

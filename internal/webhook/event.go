@@ -1,34 +1,22 @@
 package webhook
 
 import (
-	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
-	"sync"
-	"time"
 
 	"github.com/alds-dev/alds/internal/change"
-	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// maxEvents and maxBytes bound one delivery; a single event may be larger.
-const (
-	maxEvents = 100
-	maxBytes  = 256 << 10
-)
-
-// event is one change with what all its readers share.
+// event is one change and the rules it matches.
 type event struct {
 	step    change.Step
 	changes []change.Change
-	audit   *claimed
-	wishes  []*wish // those it is for
-	open    []*wish // and those whose filter or userContext is still to be asked
+	audit   *audit
+	rules   []*rule // those it matches
+	open    []*rule // those whose filter or userContext is not evaluated yet
 }
 
 // oid names the asset at the moment of the change.
@@ -40,35 +28,20 @@ func (e *event) oid() oid.OID {
 // printer appends events as JSON.
 type printer struct {
 	public  string
-	types   map[int64]*meta.Type // by stored id, of every asset that changes mention
-	members map[int64][]byte     // by stored id: the instigator as JSON
+	types   map[int64]*meta.Type // by stored id, of the assets that relations refer to
+	members map[int64][]byte     // by stored id: instigators as JSON
 }
 
-// middle appends what an event says apart from whom it is for and the snapshot.
+// common appends the part of an event that is the same for all subscriptions.
 //
 // Shape: "sequenceId":12,"eventType":"AssetChanged",...,"changes":[...]
 // Spec: interface 6.2; compat 9.22.
-func (p *printer) middle(b []byte, e *event) ([]byte, error) {
-	v := &e.step.Now
+func (p *printer) common(b []byte, e *event) ([]byte, error) {
 	kind := AssetChanged
 	if e.step.IsCreation() {
 		kind = AssetCreated
 	}
-	b = append(b, `"sequenceId":`...)
-	b = strconv.AppendInt(b, v.Moment, 10)
-	b = append(b, `,"eventType":"`...)
-	b = append(b, kind...)
-	b = append(b, `","timestamp":"`...)
-	b = value.AppendInstant(b, e.audit.at)
-	b = append(b, `","instigator":`...)
-	b = append(b, p.members[e.audit.actor]...)
-	b = append(b, `,"targetAsset":{"_oid":"`...)
-	b = e.oid().Append(b)
-	b = append(b, `","assetType":"`...)
-	b = append(b, v.Type.Name...)
-	b = append(b, `","href":`...)
-	b = p.href(b, e.oid().Now())
-	b = append(b, `},"changes":[`...)
+	b = p.head(b, e.step.Now.Moment, kind, e.audit.at, e.audit.actor, e.oid())
 	for i := range e.changes {
 		if i > 0 {
 			b = append(b, ',')
@@ -81,20 +54,30 @@ func (p *printer) middle(b []byte, e *event) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// test appends the event of a delivery that only tries whether events arrive:
-// its eventType says so, and nothing has changed.
+// test appends a test event: its target is the member who asked for it.
 func (p *printer) test(b []byte, webhookID string, member oid.OID, stored, at int64) []byte {
 	b = append(b, `{"webhookId":`...)
-	b = value.AppendString(b, webhookID)
-	b = append(b, `,"sequenceId":0,"eventType":"`+Test+`","timestamp":"`...)
+	b = append(value.AppendString(b, webhookID), ',')
+	return append(p.head(b, 0, Test, at, stored, member), `],"snapshot":[]}`...)
+}
+
+// head appends an event up to its changes. actor is a stored id.
+func (p *printer) head(b []byte, sequence int64, kind EventType, at, actor int64, target oid.OID) []byte {
+	b = append(b, `"sequenceId":`...)
+	b = strconv.AppendInt(b, sequence, 10)
+	b = append(b, `,"eventType":"`...)
+	b = append(b, kind...)
+	b = append(b, `","timestamp":"`...)
 	b = value.AppendInstant(b, at)
 	b = append(b, `","instigator":`...)
-	b = append(b, p.members[stored]...)
+	b = append(b, p.members[actor]...)
 	b = append(b, `,"targetAsset":{"_oid":"`...)
-	b = member.Append(b)
-	b = append(b, `","assetType":"`+member.Type+`","href":`...)
-	b = p.href(b, member)
-	return append(b, `},"changes":[],"snapshot":[]}`...)
+	b = target.Append(b)
+	b = append(b, `","assetType":"`...)
+	b = append(b, target.Type...)
+	b = append(b, `","href":`...)
+	b = p.href(b, target.Now())
+	return append(b, `},"changes":[`...)
 }
 
 // href appends the address of an asset's page as a JSON string.
@@ -124,8 +107,8 @@ func (p *printer) change(b []byte, c *change.Change) ([]byte, error) {
 	return append(b, `"}`...), nil
 }
 
-// value appends one value as a query row shows it: numbers as strings, a
-// missing asset as {"_oid":"NULL"}.
+// value appends a value as query rows show it. A relation without an asset is
+// {"_oid":"NULL"}.
 // Spec: compat 5 (row rendering), 9.22.
 func (p *printer) value(b []byte, a *meta.Attr, v any) ([]byte, error) {
 	if a.Kind == meta.Relation {
@@ -149,123 +132,8 @@ func (p *printer) relation(b []byte, a *meta.Attr, v any) ([]byte, error) {
 	}
 	t := p.types[id]
 	if t == nil {
-		t = a.Related // an asset that never was: shown by what it should have been
+		t = a.Related // the asset does not exist
 	}
 	b = oid.OID{Type: t.Name, ID: t.Shown(id)}.Append(b)
 	return append(b, `"}`...), nil
-}
-
-// membersKept is how long what is known of a member is used again.
-const membersKept = time.Second
-
-// members remembers instigators for a moment: most changes have the same few.
-type members struct {
-	mu    sync.Mutex
-	since time.Time
-	known map[int64][]byte // by stored id, as JSON
-}
-
-// get returns what is known and fresh; the map must not be changed.
-func (m *members) get() map[int64][]byte {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if time.Since(m.since) > membersKept {
-		m.since, m.known = time.Now(), nil
-	}
-	return m.known
-}
-
-func (m *members) put(found map[int64][]byte) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all := maps.Clone(m.known)
-	if all == nil {
-		all = map[int64][]byte{}
-	}
-	maps.Copy(all, found)
-	m.known = all
-}
-
-// instigators looks up the members that caused the events.
-//
-// Shape: {_oid, href, name, nickName, email, role, avatar}
-// Spec: interface 6.2; compat 9.22.
-func (w *Worker) instigators(ctx context.Context, p *printer, ids []int64) error {
-	t, ok := w.model.Type("Member")
-	if !ok {
-		return nil
-	}
-	known := w.members.get()
-	ids = slices.DeleteFunc(ids, func(id int64) bool {
-		text, ok := known[id]
-		if ok {
-			p.members[id] = text
-		}
-		return ok
-	})
-	for part := range slices.Chunk(ids, db.MaxIn) {
-		if err := w.instigatorsOf(ctx, p, t, part); err != nil {
-			return err
-		}
-	}
-	if len(ids) > 0 {
-		w.members.put(p.members)
-	}
-	return nil
-}
-
-func (s *Service) instigatorsOf(ctx context.Context, p *printer, t *meta.Type, ids []int64) error {
-	now, err := s.loader.Current(ctx, s.db, ids)
-	if err != nil {
-		return err
-	}
-	role, hasRole := t.Attr("DefaultRole")
-	avatar, hasAvatar := t.Attr("Avatar")
-	linked := map[*meta.Attr]map[int64]int64{}
-	if hasRole && hasAvatar {
-		if linked, err = s.loader.Linked(ctx, s.db, t, ids, role, avatar); err != nil {
-			return err
-		}
-	}
-	for _, id := range ids {
-		b := append([]byte(`{"_oid":`), '"')
-		o := oid.OID{Type: t.Name, ID: t.Shown(id)}
-		b = append(o.Append(b), `","href":`...)
-		b = p.href(b, o)
-		for _, f := range [][2]string{{"name", "Name"}, {"nickName", "Nickname"}, {"email", "Email"}} {
-			b = append(b, `,"`+f[0]+`":`...)
-			if b, err = memberText(b, now[id], t, f[1]); err != nil {
-				return err
-			}
-		}
-		b = append(b, `,"role":`...)
-		if to, ok := linked[role][id]; ok {
-			b = value.AppendString(b, oid.OID{Type: role.Related.Name, ID: role.Related.Shown(to)}.String())
-		} else {
-			b = append(b, "null"...)
-		}
-		b = append(b, `,"avatar":`...)
-		if to, ok := linked[avatar][id]; ok {
-			b = value.AppendString(b, p.public+"/attachment.img/"+strconv.FormatInt(avatar.Related.Shown(to), 10))
-		} else {
-			b = append(b, "null"...)
-		}
-		p.members[id] = append(b, '}')
-	}
-	return nil
-}
-
-func memberText(b []byte, v *change.Version, t *meta.Type, name string) ([]byte, error) {
-	a, ok := t.Attr(name)
-	if v == nil || !ok {
-		return append(b, "null"...), nil
-	}
-	held, err := change.Value(v, a)
-	if err != nil {
-		return nil, err
-	}
-	if text, ok := held.(string); ok {
-		return value.AppendString(b, text), nil
-	}
-	return append(b, "null"...), nil
 }

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 	"strconv"
@@ -22,29 +21,29 @@ const (
 	retryFailure = 5 * time.Second // before an audit that failed is tried again
 )
 
-// claimed is an audit this worker fans out.
-type claimed struct {
+// audit is one write that this worker has claimed.
+type audit struct {
 	id          int64
 	actor       int64 // stored id
-	at          int64 // commit time as far as known: when the write began
+	at          int64 // when the write began; UTC microseconds
 	first, last int64 // moments
 	generation  int64
-	fanned      int64 // fanned out up to and including this moment
+	done        int64 // fanned out up to and including this moment
 	claims      int
 	owner       string // of this claim only
 }
 
-// FanOut turns every write that waits into deliveries and returns when none
-// waits. Calls while one is at work make that one look again.
-// Errors: fault.Transient when the database is away; others are logged with the
-// audit they belong to.
+// FanOut turns all waiting writes into deliveries. A call while another one runs
+// returns at once and makes that one look again.
+// Errors: fault.Transient when the database is unreachable; others are logged
+// with their audit.
 func (w *Worker) FanOut(ctx context.Context) error {
-	if !w.fan.enter() {
+	if !w.running.enter() {
 		return nil
 	}
 	for {
 		err := w.fanAll(ctx)
-		if again := w.fan.leave(err != nil); !again {
+		if again := w.running.leave(err != nil); !again {
 			return err
 		}
 	}
@@ -65,21 +64,23 @@ func (w *Worker) fanAll(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// claimAudits takes audits that wait, oldest first. An audit whose last claim
-// never ended comes alone, so that one that kills its worker takes no other
-// with it; after maxClaims it is set aside. The generation is read in the same
-// snapshot as the audits: it is no lower than that of any of them.
-func (w *Worker) claimAudits(ctx context.Context) (waiting []*claimed, gen int64, err error) {
-	now := w.db.Dialect.NowMicros
-	rows, err := w.db.Query(ctx, `SELECT id, actor_id, at, first_moment, last_moment, generation, fan_moment, fan_claims,
-		(SELECT value FROM sequence WHERE name = 'webhook') FROM audit WHERE fan_state = 0 AND fan_lease <= `+now+` ORDER BY id LIMIT ?`, claimSize)
-	if err != nil {
+// claimAudits claims waiting audits, oldest first. An audit whose last claim did
+// not end is claimed alone, and is set aside after lease.MaxClaims. The
+// generation is read in the same snapshot as the audits: it is no lower than
+// that of any of them.
+func (w *Worker) claimAudits(ctx context.Context) (waiting []*audit, gen int64, err error) {
+	waiting, err = db.Collect(ctx, w.db, `SELECT id, actor_id, at, first_moment, last_moment, generation, fan_moment, fan_claims,
+		(SELECT value FROM sequence WHERE name = 'webhook') FROM audit
+		WHERE fan_state = 0 AND fan_lease <= `+w.db.Dialect.NowMicros+` ORDER BY id LIMIT ?`, []any{claimSize},
+		func(row db.Scanner) (*audit, error) {
+			var a audit
+			err := row.Scan(&a.id, &a.actor, &a.at, &a.first, &a.last, &a.generation, &a.done, &a.claims, &gen)
+			return &a, err
+		})
+	if err != nil || len(waiting) == 0 {
 		return nil, 0, err
 	}
-	if waiting, gen, err = scanAudits(rows); err != nil || len(waiting) == 0 {
-		return nil, 0, err
-	}
-	waiting = alone(waiting)
+	waiting = withoutSuspects(waiting)
 	if waiting[0].claims >= lease.MaxClaims {
 		return nil, 0, w.setAside(ctx, waiting[0])
 	}
@@ -88,15 +89,16 @@ func (w *Worker) claimAudits(ctx context.Context) (waiting []*claimed, gen int64
 	if err != nil {
 		return nil, 0, err
 	}
-	waiting = slices.DeleteFunc(waiting, func(a *claimed) bool { return !slices.Contains(held, a.id) })
+	waiting = slices.DeleteFunc(waiting, func(a *audit) bool { return !slices.Contains(held, a.id) })
 	for _, a := range waiting {
 		a.owner = owner
 	}
 	return waiting, gen, nil
 }
 
-// alone keeps the audits that may be worked on together.
-func alone(waiting []*claimed) []*claimed {
+// withoutSuspects returns the audits up to the first one whose last claim did not
+// end; that one alone when it is the first.
+func withoutSuspects(waiting []*audit) []*audit {
 	for i, a := range waiting {
 		if a.claims > 0 {
 			return waiting[:max(i, 1)]
@@ -105,73 +107,60 @@ func alone(waiting []*claimed) []*claimed {
 	return waiting
 }
 
-func scanAudits(rows *db.Rows) (all []*claimed, gen int64, err error) {
-	defer rows.Close()
-	for rows.Next() {
-		var a claimed
-		var first, last, fanned sql.NullInt64
-		if err := rows.Scan(&a.id, &a.actor, &a.at, &first, &last, &a.generation, &fanned, &a.claims, &gen); err != nil {
-			return nil, 0, err
-		}
-		a.first, a.last, a.fanned = first.Int64, last.Int64, fanned.Int64
-		all = append(all, &a)
-	}
-	return all, gen, rows.Err()
-}
-
-// fanOut works on claimed audits, many small ones together and a large one in
-// chunks. A failure holds up only the audits it concerns.
-func (w *Worker) fanOut(ctx context.Context, audits []*claimed, gen int64) error {
+// fanOut fans out claimed audits: many small ones together, a large one in
+// chunks. A failure delays only the audits it concerns.
+func (w *Worker) fanOut(ctx context.Context, audits []*audit, gen int64) error {
 	idx, err := w.index(ctx, &w.cache, gen)
 	if err == nil && idx.targets == 0 {
 		err = w.skip(ctx, audits)
 		audits = nil
 	}
 	if err == nil && len(audits) > 0 {
-		defer w.leases.Keep(ctx, audits[0].owner, auditIDs(audits), func(err error) {
+		defer w.leases.AutoRenew(ctx, audits[0].owner, auditIDs(audits), func(err error) {
 			if !errors.Is(err, lease.ErrLost) {
 				w.log.Warn("audit claims not renewed", "err", err)
 			}
 		})()
 	}
 	for err == nil && len(audits) > 0 {
-		n := together(audits)
-		err = w.fanTogether(ctx, idx, audits[:n])
+		n := groupSize(audits)
+		err = w.fanOutGroup(ctx, idx, audits[:n])
 		audits = audits[n:]
 	}
 	w.release(ctx, audits)
 	return err
 }
 
-// fanTogether fans out one group. The error is one that concerns every audit:
-// the database is away, or the worker is to stop.
-func (w *Worker) fanTogether(ctx context.Context, idx *index, group []*claimed) error {
-	err := w.fanGroup(ctx, idx, group)
+// fanOutGroup fans out a group. After a failure it fans out each of its audits
+// alone, to find the one that failed. The error is one that concerns all audits:
+// the database is unreachable, or the worker has to stop.
+func (w *Worker) fanOutGroup(ctx context.Context, idx *index, group []*audit) error {
+	err := w.runPipeline(ctx, idx, group)
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() != nil || isAway(err) || len(group) == 1 {
+	if ctx.Err() != nil || isUnreachable(err) || len(group) == 1 {
 		w.failed(ctx, group, err)
-	} else { // one of them is at fault: find out which
+	} else {
 		for _, a := range group {
-			if err := w.fanGroup(ctx, idx, []*claimed{a}); err != nil {
-				w.failed(ctx, []*claimed{a}, err)
+			if err := w.runPipeline(ctx, idx, []*audit{a}); err != nil {
+				w.failed(ctx, []*audit{a}, err)
 			}
 		}
 	}
-	if isAway(err) {
+	if isUnreachable(err) {
 		return err
 	}
 	return ctx.Err()
 }
 
-func isAway(err error) bool { return fault.KindOf(err) == fault.Transient }
+func isUnreachable(err error) bool { return fault.KindOf(err) == fault.Transient }
 
-// together counts the audits that fit into one chunk by their moments.
-func together(audits []*claimed) int {
+// groupSize is how many audits fit into one chunk by their moments.
+func groupSize(audits []*audit) int {
 	sum := int64(0)
 	for i, a := range audits {
-		sum += a.last - max(a.fanned, a.first-1)
+		sum += a.last - max(a.done, a.first-1)
 		if sum > change.ChunkSize {
 			return max(i, 1)
 		}
@@ -179,8 +168,8 @@ func together(audits []*claimed) int {
 	return len(audits)
 }
 
-// skip marks audits as done that nobody subscribes to.
-func (w *Worker) skip(ctx context.Context, audits []*claimed) error {
+// skip marks audits as done when there are no subscriptions.
+func (w *Worker) skip(ctx context.Context, audits []*audit) error {
 	err := w.leases.Update(ctx, w.db, audits[0].owner, auditIDs(audits), "fan_state = 1, fan_moment = last_moment, fan_claims = 0")
 	if err == nil {
 		w.metrics.audits.WithLabelValues("unwanted").Add(float64(len(audits)))
@@ -196,42 +185,42 @@ func ignoreLost(err error) error {
 	return err
 }
 
-// failed gives audits back after an error. An outage costs them nothing; any
-// other failure counts, and after maxClaims sets them aside.
-func (w *Worker) failed(ctx context.Context, audits []*claimed, cause error) {
+// failed returns audits to the queue after an error. The claim counts unless the
+// database was unreachable or the worker has to stop.
+func (w *Worker) failed(ctx context.Context, audits []*audit, cause error) {
 	if errors.Is(cause, lease.ErrLost) {
 		w.metrics.lost.Inc()
 		return
 	}
-	if isAway(cause) || ctx.Err() != nil {
+	if isUnreachable(cause) || ctx.Err() != nil {
 		w.release(ctx, audits)
 		return
 	}
 	for _, a := range audits {
 		w.log.Error("fan-out failed", "audit", a.id, "claims", a.claims+1, "err", cause)
 		w.metrics.audits.WithLabelValues("failed").Inc()
-		err := w.leases.Update(ctx, w.db, a.owner, []int64{a.id}, "fan_error = ?", brief(cause.Error()))
+		err := w.leases.Update(ctx, w.db, a.owner, []int64{a.id}, "fan_error = ?", truncate(cause.Error()))
 		if err == nil {
 			err = w.leases.Retry(ctx, a.owner, []int64{a.id}, retryFailure)
 		}
 		if err != nil {
-			w.log.Warn("audit not given back", "audit", a.id, "err", err)
+			w.log.Warn("audit not released", "audit", a.id, "err", err)
 		}
 	}
 }
 
-// release gives audits back at once and takes the claim off the count.
-func (w *Worker) release(ctx context.Context, audits []*claimed) {
+// release returns audits to the queue at once; the claim does not count.
+func (w *Worker) release(ctx context.Context, audits []*audit) {
 	if len(audits) == 0 {
 		return
 	}
 	if err := w.leases.Release(ctx, audits[0].owner, auditIDs(audits)); ignoreLost(err) != nil {
-		w.log.Warn("audits not given back", "err", err)
+		w.log.Warn("audits not released", "err", err)
 	}
 }
 
-// setAside takes an audit out of the queue that was claimed too often.
-func (w *Worker) setAside(ctx context.Context, a *claimed) error {
+// setAside gives up an audit that was claimed too often.
+func (w *Worker) setAside(ctx context.Context, a *audit) error {
 	why := "claimed " + strconv.Itoa(a.claims) + " times without an end"
 	n, err := w.leases.GiveUp(ctx, w.db, []int64{a.id}, "fan_state = 2, fan_error = COALESCE(fan_error, ?)", why)
 	if err != nil {
@@ -241,11 +230,11 @@ func (w *Worker) setAside(ctx context.Context, a *claimed) error {
 		w.metrics.audits.WithLabelValues("set_aside").Inc()
 		w.log.Error("audit set aside", "audit", a.id, "claims", a.claims)
 	}
-	w.fan.again()
+	w.running.repeat()
 	return nil
 }
 
-func auditIDs(audits []*claimed) []int64 {
+func auditIDs(audits []*audit) []int64 {
 	ids := make([]int64, len(audits))
 	for i, a := range audits {
 		ids[i] = a.id
@@ -253,8 +242,8 @@ func auditIDs(audits []*claimed) []int64 {
 	return ids
 }
 
-// brief cuts a text for a column that people read.
-func brief(s string) string {
+// truncate cuts a text for a column that people read.
+func truncate(s string) string {
 	if len(s) > 900 {
 		s = s[:900]
 	}

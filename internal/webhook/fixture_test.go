@@ -81,7 +81,7 @@ func (f *fixture) read(id string) Subscription {
 	if err != nil {
 		f.Fatal(err)
 	}
-	return f.s.shown(&r)
+	return f.s.view(&r)
 }
 
 func (f *fixture) exec(query string, args ...any) {

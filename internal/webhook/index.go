@@ -20,8 +20,8 @@ type target struct {
 	maxEvents int    // of one delivery
 }
 
-// wish is one compiled event definition.
-type wish struct {
+// rule is one compiled event definition.
+type rule struct {
 	target     *target
 	order      int // among the definitions of its target
 	from       string
@@ -31,33 +31,33 @@ type wish struct {
 	member     int64 // stored id of userContext
 	hasContext bool  // evaluated as member sees the data
 	sel        []string
-	memory     *memfilter.Filter // the filter and userContext, as far as memory can decide them; nil: not at all
-	filterKey  string            // wishes with the same one match the same assets; empty: all match
-	rowKey     string            // wishes with the same one share their snapshots
+	memory     *memfilter.Filter // the filter and userContext; nil when memory decides nothing
+	filterKey  string            // rules with the same one match the same assets; empty: all match
+	rowKey     string            // rules with the same one share their snapshots
 }
 
-// index holds the wishes by what they can match. It is immutable.
+// index holds the rules by the types of assets they can match. It is immutable.
 type index struct {
 	generation int64 // read before the subscriptions were
 	targets    int
-	created    map[*meta.Type][]*wish // by concrete type
-	changed    map[*meta.Type][]*wish
-	hops       memfilter.Relations // the relations that some filter follows
+	created    map[*meta.Type][]*rule // by concrete type
+	changed    map[*meta.Type][]*rule
+	relations  memfilter.Relations // those that filters follow
 }
 
-// newIndex compiles subscriptions. A definition the model no longer knows is
-// skipped and reported.
-func newIndex(m *meta.Model, generation int64, subscriptions []subscriptionRow, broken func(id string, err error)) *index {
+// newIndex compiles subscriptions. skipped is called for a definition that the
+// model no longer knows.
+func newIndex(m *meta.Model, generation int64, subscriptions []subscriptionRow, skipped func(id string, err error)) *index {
 	x := &index{
 		generation: generation, targets: len(subscriptions),
-		created: map[*meta.Type][]*wish{}, changed: map[*meta.Type][]*wish{},
-		hops: memfilter.Relations{},
+		created: map[*meta.Type][]*rule{}, changed: map[*meta.Type][]*rule{},
+		relations: memfilter.Relations{},
 	}
 	for i := range subscriptions {
 		r := &subscriptions[i]
 		name, err := json.Marshal(r.WebhookID)
 		if err != nil {
-			broken(r.ID, err)
+			skipped(r.ID, err)
 			continue
 		}
 		t := &target{id: r.ID, webhookID: name, since: r.SinceGeneration, maxEvents: maxEvents}
@@ -66,7 +66,7 @@ func newIndex(m *meta.Model, generation int64, subscriptions []subscriptionRow, 
 		}
 		for order := range r.EventTypes {
 			if err := x.add(m, t, order, &r.EventTypes[order]); err != nil {
-				broken(r.ID, err)
+				skipped(r.ID, err)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func (x *index) add(m *meta.Model, t *target, order int, d *Definition) error {
 	if !ok {
 		return errUnknownType(0, d.From)
 	}
-	w := &wish{
+	r := &rule{
 		target: t, order: order, from: d.From, filter: d.Filter,
 		with: d.variables(), sel: d.Select,
 	}
@@ -88,37 +88,37 @@ func (x *index) add(m *meta.Model, t *target, order int, d *Definition) error {
 			return err
 		}
 		if member, ok := m.Type(o.Type); ok {
-			w.member, w.hasContext = member.Stored(o.ID), true
+			r.member, r.hasContext = member.Stored(o.ID), true
 		}
 	}
-	if len(w.filter) > 0 || w.hasContext {
-		w.memory = memfilter.New(m, from, d.Filter, w.with, w.hasContext)
-		w.filterKey = keyOf(d.From, d.Filter, d.With, d.UserContext)
+	if len(r.filter) > 0 || r.hasContext {
+		r.memory = memfilter.New(m, from, d.Filter, r.with, r.hasContext)
+		r.filterKey = keyOf(d.From, d.Filter, d.With, d.UserContext)
 	}
-	w.rowKey = keyOf(d.Select, d.UserContext)
+	r.rowKey = keyOf(d.Select, d.UserContext)
 	if len(d.Select) > 0 {
-		w.rowKey = keyOf(d.From, d.Select, d.UserContext)
+		r.rowKey = keyOf(d.From, d.Select, d.UserContext)
 	}
 	by := x.created
 	if d.Type == AssetChanged {
 		by = x.changed
 		if len(d.Attributes) > 0 {
-			w.attributes = make(map[string]bool, len(d.Attributes))
+			r.attributes = make(map[string]bool, len(d.Attributes))
 			for _, a := range d.Attributes {
-				w.attributes[a] = true
+				r.attributes[a] = true
 			}
 		}
 	}
 	for _, leaf := range from.Concrete {
-		by[leaf] = append(by[leaf], w)
+		by[leaf] = append(by[leaf], r)
 	}
-	if w.memory != nil {
-		x.hops.Add(from, w.memory)
+	if r.memory != nil {
+		x.relations.Add(from, r.memory)
 	}
 	return nil
 }
 
-// keyOf names a combination of values of this package; they always marshal.
+// keyOf returns a key of values of this package; they always marshal.
 func keyOf(parts ...any) string {
 	text, err := json.Marshal(parts)
 	if err != nil {
@@ -127,42 +127,42 @@ func keyOf(parts ...any) string {
 	return string(text)
 }
 
-// of returns the wishes that the version's type and kind of change can match.
-func (x *index) of(v *change.Version) []*wish {
+// of returns the rules for the type of a version and for its kind of change.
+func (x *index) of(v *change.Version) []*rule {
 	if v.Created == v.Moment {
 		return x.created[v.Type]
 	}
 	return x.changed[v.Type]
 }
 
-// wants reports whether the wish is for these changes, filters aside.
-func (w *wish) wants(changes []change.Change) bool {
-	if w.attributes == nil {
+// isFor reports whether a rule is for these changes. It ignores filters.
+func (r *rule) isFor(changes []change.Change) bool {
+	if r.attributes == nil {
 		return true
 	}
 	for i := range changes {
-		if w.attributes[changes[i].Attr.Name] {
+		if r.attributes[changes[i].Attr.Name] {
 			return true
 		}
 	}
 	return false
 }
 
-// cache keeps the index of the newest generation seen.
+// cache holds the index of the newest generation read.
 type cache struct {
 	mu  sync.Mutex
 	now *index
 }
 
-// index returns an index that holds every subscription whose write raised the
-// generation to gen or less.
+// index returns an index with each subscription that was written at generation
+// gen or earlier.
 func (s *Service) index(ctx context.Context, c *cache, gen int64) (*index, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now != nil && c.now.generation >= gen {
 		return c.now, nil
 	}
-	gen, err := generation(ctx, s.db) // before what it stands for
+	gen, err := generation(ctx, s.db) // before the subscriptions
 	if err != nil {
 		return nil, err
 	}

@@ -11,16 +11,15 @@ import (
 	"github.com/alds-dev/alds/internal/secret"
 )
 
-// ErrKey says that a key is not the one with which secrets are sealed.
+// ErrKey reports that secrets are sealed with another key.
 var ErrKey = errors.New("another key than the one of this database")
 
-// checkText is what is sealed to know a key by.
+// checkText is sealed with the key, to recognize it.
 const checkText = "alds secret key check"
 
-// CheckKey compares a key with the one of the database. A database that knows
-// none yet takes this one, unless it holds sealed secrets and the key opens none
-// of them.
-// Errors: ErrKey when it is another one.
+// CheckKey compares a key with the one of the database. A database without one
+// stores this one, unless it has sealed secrets and the key opens none of them.
+// Errors: ErrKey.
 func CheckKey(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger) error {
 	known, err := readKeyCheck(ctx, d)
 	if err != nil {
@@ -34,7 +33,7 @@ func CheckKey(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger) 
 		if fault.KindOf(err) != fault.Conflict {
 			return err
 		}
-		if known, err = readKeyCheck(ctx, d); err != nil { // another process was quicker
+		if known, err = readKeyCheck(ctx, d); err != nil { // another process has stored its key
 			return err
 		}
 	}
@@ -56,9 +55,8 @@ func readKeyCheck(ctx context.Context, d *db.DB) (sealed string, err error) {
 	return sealed, nil
 }
 
-// opensSome reports whether a key opens any of the secrets of a database that
-// does not know its key, or there are none. Those that it does not open were
-// sealed while another one was set; they are told of.
+// opensSome checks that a key opens some sealed secret, if there is one. It logs
+// the number of those that are sealed with another key.
 // Errors: ErrKey when it opens none.
 func opensSome(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger) error {
 	var rows []subscriptionRow

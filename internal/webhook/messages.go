@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// errNoSubscription says what every 404 says: clients compare it.
+// errNoSubscription has the text of every 404: clients compare it.
 func errNoSubscription() error { return fault.NotFoundf("Not Found") }
 
 func errNotAdmin() error {

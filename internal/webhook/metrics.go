@@ -5,8 +5,8 @@ import "github.com/prometheus/client_golang/prometheus"
 // Registerer is where the package's metrics go.
 type Registerer = prometheus.Registerer
 
-// metrics of everything in this package; every process has them, so that one
-// dashboard serves all.
+// metrics of this package. Every process registers them, so that one dashboard
+// serves all.
 type metrics struct {
 	backlogAge prometheus.Gauge
 	backlog    prometheus.Gauge
@@ -24,8 +24,8 @@ func newMetrics(r Registerer) *metrics {
 		backlogAge: gauge("backlog_age_seconds", "Age of the oldest change that no worker has fanned out; 0 when there is none."),
 		backlog:    gauge("backlog_audits", "Writes waiting to be fanned out."),
 		audits:     counters("audits_total", "Writes fanned out, by outcome.", "outcome"),
-		versions:   counter("versions_total", "Changes looked at."),
-		decided:    counters("filters_total", "Questions whether a change fits a filter or a userContext, by who answered.", "by"),
+		versions:   counter("versions_total", "Versions that were matched."),
+		decided:    counters("filters_total", "Filters and userContexts evaluated on a change, by where (memory, sql).", "by"),
 		matched:    counter("events_matched_total", "Events made: one per change and subscription."),
 		fanOutTime: histogram("fanout_duration_seconds", "Duration of one fan-out."),
 		lost:       counter("leases_lost_total", "Claims that ended before their work did."),
@@ -39,8 +39,7 @@ func newMetrics(r Registerer) *metrics {
 
 const namespace, subsystem = "alds", "webhook"
 
-// buckets reach from a quarter of a millisecond to the timeout of a request
-// and beyond.
+// buckets are in seconds, up to more than the timeout of a request.
 var buckets = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 
 func gauge(name, help string) prometheus.Gauge {

@@ -10,21 +10,21 @@ import (
 	"github.com/alds-dev/alds/internal/doc"
 )
 
-// How long the secret before the present one signs too. Units: seconds.
+// How long the previous secret signs too. Units: seconds.
 const (
-	overlap     = 24 * 60 * 60 // when a rotation does not say
-	mostOverlap = 30 * overlap
+	overlap    = 24 * 60 * 60 // by default
+	maxOverlap = 30 * overlap
 )
 
-// rotation is what a request does to the signing secrets.
+// rotation is what a request changes about the signing secrets.
 type rotation struct {
 	replaced bool     // there is another secret than before
 	before   optional // sealed: the one it replaces; empty for none
 	validFor *int64   // seconds that the request names
 }
 
-// setSecret replaces the signing secret; null takes it away. The one that is
-// sent again stays.
+// setSecret replaces the signing secret; null removes it. The same secret is no
+// change.
 func (s *Service) setSecret(r *subscriptionRow, v *doc.Node) error {
 	var secret string
 	if err := text(v, "secret", 200, &secret); err != nil {
@@ -51,22 +51,22 @@ func (s *Service) setSecret(r *subscriptionRow, v *doc.Node) error {
 	return nil
 }
 
-// setPreviousValid says how long the replaced secret signs too; 0 ends it.
+// setPreviousValid sets how long the previous secret signs too.
 func (*Service) setPreviousValid(r *subscriptionRow, v *doc.Node) error {
 	if v.Kind == doc.Null {
 		r.rotation.validFor = new(int64)
 		return nil
 	}
 	n, err := strconv.ParseInt(v.Text, 10, 64)
-	if v.Kind != doc.Number || err != nil || n < 0 || n > mostOverlap {
-		return errWants(v.At, "previousSecretValidFor", "a number of seconds from 0 to "+strconv.Itoa(mostOverlap))
+	if v.Kind != doc.Number || err != nil || n < 0 || n > maxOverlap {
+		return errWants(v.At, "previousSecretValidFor", "a number of seconds from 0 to "+strconv.Itoa(maxOverlap))
 	}
 	r.rotation.validFor = &n
 	return nil
 }
 
-// rotate makes the rotation of this request last, as of r.UpdatedAt. Without a
-// new secret it only changes how long the replaced one is valid.
+// rotate applies the rotation of this request, as of r.UpdatedAt. Without a new
+// secret it only changes how long the previous one is valid.
 func (r *subscriptionRow) rotate() {
 	c := r.rotation
 	if c.replaced {
@@ -81,7 +81,7 @@ func (r *subscriptionRow) rotate() {
 	}
 }
 
-// previousValid is how long the replaced secret signs from now on. Units: seconds.
+// previousValid is how long the previous secret still signs. Units: seconds.
 func (r *subscriptionRow) previousValid() int64 {
 	return max(0, (r.PreviousUntil-time.Now().UnixMicro()+999_999)/1_000_000)
 }

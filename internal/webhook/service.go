@@ -22,22 +22,23 @@ import (
 
 // Finder reads assets as they were at a moment.
 type Finder interface {
-	// Matching tells which of the assets, each at its moment, who may see and
-	// satisfy all filters.
+	// Matching reports which of the assets, each as of its moment, who may see
+	// and all filters match.
 	Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string,
 		with map[string][]string, at []oid.OID) ([]bool, error)
-	// Snapshot returns one row per asset, as it was at its moment; nil where who
-	// may not see it.
+	// Snapshot returns one row per asset, as of its moment; nil where who may not
+	// see it.
 	Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ string, sel []string,
 		at []oid.OID) ([]json.RawMessage, error)
 	// CheckDefinition reports the first token that the model does not know.
 	CheckDefinition(typ string, filters []string, with map[string][]string, sel, attributes []string) error
 }
 
-// Actors resolves the member of a userContext to what it was allowed to see.
+// Actors resolves the member of a userContext to an actor.
 type Actors interface {
+	// ActorAt returns a member with its rights at a moment.
 	ActorAt(ctx context.Context, member, moment int64) (auth.Actor, error)
-	// Steady reports whether that was the same from one moment to another.
+	// Steady reports whether the rights did not change between two moments.
 	Steady(ctx context.Context, member, from, to int64) (bool, error)
 }
 
@@ -96,8 +97,8 @@ func New(d *db.DB, m *meta.Model, o Options) *Service {
 	return s
 }
 
-// Create makes a subscription. It matches every change committed after the
-// answer and none committed before.
+// Create creates a subscription. It matches the changes that are committed after
+// its own transaction.
 // Errors: fault.Invalid with the place in the body, fault.Denied.
 // Spec: interface 4.4; compat 9.21.
 func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subscription, error) {
@@ -134,10 +135,10 @@ func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subs
 		}
 		return tx.Gorm().Create(&r).Error
 	})
-	return s.shown(&r), err
+	return s.view(&r), err
 }
 
-// stamp takes the next generation and the database's time for a write of r.
+// stamp sets the next generation and the database's time for a write of r.
 func (s *Service) stamp(ctx context.Context, tx *db.Tx, r *subscriptionRow) (err error) {
 	if r.Generation, err = bumpGeneration(ctx, tx); err != nil {
 		return err
@@ -146,8 +147,8 @@ func (s *Service) stamp(ctx context.Context, tx *db.Tx, r *subscriptionRow) (err
 	return err
 }
 
-// checkEnabled holds the bound on enabled subscriptions; the generation's lock
-// makes it exact.
+// checkEnabled checks the bound on enabled subscriptions. The lock of the
+// generation makes it exact.
 func (s *Service) checkEnabled(tx *db.Tx, r *subscriptionRow) error {
 	if !r.Enabled || s.maxEnabled == 0 {
 		return nil
@@ -160,8 +161,8 @@ func (s *Service) checkEnabled(tx *db.Tx, r *subscriptionRow) error {
 	return err
 }
 
-// Update changes what the body names: an absent key keeps, null clears.
-// Disabling drops what is waiting; pausing keeps it; enabling forgets past
+// Update changes the keys that the body contains; null clears a value. Disabling
+// drops waiting deliveries, pausing does not, enabling resets the counts of
 // failures. Errors: fault.Invalid with the place in the body, fault.Denied,
 // fault.NotFound.
 // Spec: interface 4.4; compat 9.23.
@@ -175,7 +176,7 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 	}
 	var r subscriptionRow
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
-		gen, err := bumpGeneration(ctx, tx) // first, as everywhere: the generation's lock comes before a row's
+		gen, err := bumpGeneration(ctx, tx) // the lock of the generation comes before that of a row
 		if err != nil {
 			return err
 		}
@@ -198,10 +199,10 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 		r.rotate()
 		return s.write(ctx, tx, &r, was)
 	})
-	return s.shown(&r), err
+	return s.view(&r), err
 }
 
-// write stores an updated subscription and what follows from switching it.
+// write stores an updated subscription.
 func (s *Service) write(ctx context.Context, tx *db.Tx, r *subscriptionRow, wasEnabled bool) error {
 	if err := s.checkEnabled(tx, r); err != nil {
 		return err
@@ -209,7 +210,7 @@ func (s *Service) write(ctx context.Context, tx *db.Tx, r *subscriptionRow, wasE
 	switch {
 	case r.Enabled && !wasEnabled:
 		r.SinceGeneration, r.DisabledReason = r.Generation, ""
-		if err := forgive(ctx, tx, r.ID); err != nil {
+		if err := resetFailures(ctx, tx, r.ID); err != nil {
 			return err
 		}
 	case !r.Enabled && wasEnabled:
@@ -220,15 +221,15 @@ func (s *Service) write(ctx context.Context, tx *db.Tx, r *subscriptionRow, wasE
 	return tx.Gorm().Select("*").Updates(r).Error
 }
 
-// forgive forgets the failures of a subscription.
-func forgive(ctx context.Context, tx *db.Tx, id string) error {
+// resetFailures closes the circuit breaker of a subscription.
+func resetFailures(ctx context.Context, tx *db.Tx, id string) error {
 	_, err := tx.Exec(ctx, `UPDATE webhook_subscription SET exhausted_in_row = 0, failures_in_row = 0,
 		breaker_state = 0, breaker_until = 0 WHERE id = ?`, id)
 	return err
 }
 
-// Delete removes a subscription and returns it as it was. What is waiting for
-// it is dropped.
+// Delete deletes a subscription and returns it. Its waiting deliveries are
+// dropped.
 // Errors: fault.Denied, fault.NotFound.
 func (s *Service) Delete(ctx context.Context, who auth.Actor, id string) (Subscription, error) {
 	if !who.Admin {
@@ -245,10 +246,10 @@ func (s *Service) Delete(ctx context.Context, who auth.Actor, id string) (Subscr
 		}
 		return tx.Gorm().Delete(&r).Error
 	})
-	return s.shown(&r), err
+	return s.view(&r), err
 }
 
-// pageSize is the page of a list that names none. Spec: interface 8.
+// pageSize is the default size of a page. Spec: interface 8.
 const pageSize = 25
 
 // pageOf reads "size,start".
@@ -287,15 +288,15 @@ func (s *Service) List(ctx context.Context, who auth.Actor, page string) (List, 
 		var all []subscriptionRow
 		err := subscriptions(tx.Gorm()).Order("created_at, id").Limit(l.PageSize).Offset(l.PageStart).Find(&all).Error
 		for i := range all {
-			l.Results = append(l.Results, s.shown(&all[i]))
+			l.Results = append(l.Results, s.view(&all[i]))
 		}
 		return err
 	})
 	return l, err
 }
 
-// shown is what clients may read of a record.
-func (s *Service) shown(r *subscriptionRow) Subscription {
+// view returns what clients read of a row.
+func (s *Service) view(r *subscriptionRow) Subscription {
 	return Subscription{
 		ID: r.ID, WebhookID: r.WebhookID, URL: r.URL, Description: r.Description,
 		Enabled: r.Enabled, Paused: r.Paused, MaxBatch: r.MaxBatch,
@@ -313,7 +314,7 @@ func (s *Service) stored(member oid.OID) int64 {
 	return member.ID
 }
 
-// member prints the stored id of a member as an Oid.
+// member returns the Oid of a member by its stored id.
 func (s *Service) member(id int64) string {
 	if t, ok := s.model.Type("Member"); ok {
 		id = t.Shown(id)

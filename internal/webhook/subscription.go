@@ -18,7 +18,7 @@ type Subscription struct {
 	Paused      bool   `json:"paused"`
 	MaxBatch    int    `json:"maxBatch,omitempty"` // 0: the service's bound
 	HasSecret   bool   `json:"hasSecret"`
-	Secret      string `json:"secret,omitempty"` // in the answer that made it, never again
+	Secret      string `json:"secret,omitempty"` // only in the answer that generated it
 	// PreviousSecretValidFor is how long deliveries carry a second signature, by
 	// the secret before the present one. Units: seconds.
 	PreviousSecretValidFor int64 `json:"previousSecretValidFor,omitempty"`
@@ -53,11 +53,10 @@ const (
 	AssetChanged EventType = "AssetChanged"
 )
 
-// Test is the eventType of an event that somebody asked for to try the way. No
-// definition can name it.
-const Test = "Test"
+// Test is the type of test events. No definition can name it.
+const Test EventType = "Test"
 
-// Values is what a variable stands for: any of these.
+// Values are the values of a variable; each of them matches.
 //
 // Shape: in JSON a string, split at commas, or a list taken verbatim.
 type Values []string
@@ -89,9 +88,9 @@ type List struct {
 	Results   []Subscription `json:"results"`
 }
 
-// Queued is the answer to a test and to a redelivery.
+// Queued is the result of a test and of a redelivery.
 type Queued struct {
-	Deliveries int64  `json:"deliveries"`           // waiting to be sent because of the request
+	Deliveries int64  `json:"deliveries"`           // that wait because of the request
 	DeliveryID string `json:"deliveryId,omitempty"` // when it is one
 }
 

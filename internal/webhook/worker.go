@@ -9,19 +9,19 @@ import (
 	"github.com/alds-dev/alds/internal/lease"
 )
 
-// Worker fans changes out and delivers. It is safe for concurrent use; Run must
-// be running while the others are called.
+// Worker fans out changes and sends deliveries. It is safe for concurrent use;
+// Run must be running while its other methods are called.
 type Worker struct {
 	*Service
 	sender *delivery.Sender
 	leases *lease.Table[int64] // of audits
 
-	fan     gate
+	running gate
 	cache   cache
 	members members
 }
 
-// NewWorker returns a worker that owns nothing yet.
+// NewWorker returns a worker that has claimed nothing.
 func (s *Service) NewWorker(o delivery.Options) *Worker {
 	return &Worker{
 		Service: s, sender: s.deliveries.NewSender(o),
@@ -29,35 +29,36 @@ func (s *Service) NewWorker(o delivery.Options) *Worker {
 	}
 }
 
-// Run delivers what the other methods find, until ctx ends; then it waits for
-// the requests in the air, gives back what it holds, and returns.
+// Run sends deliveries until ctx ends. Then it waits for the requests in flight
+// and releases its other claims.
 func (w *Worker) Run(ctx context.Context) error { return w.sender.Run(ctx) }
 
-// Pull delivers what is due to one subscription.
+// Pull sends what is due to one subscription.
 func (w *Worker) Pull(_ context.Context, subscription string) error {
 	w.sender.Wake(subscription)
 	return nil
 }
 
-// gate lets one caller work while the others leave a note that there is more.
+// gate lets one caller run at a time, and makes it run again after calls of
+// others.
 type gate struct {
 	mu            sync.Mutex
-	working, more bool
+	running, more bool
 }
 
-// enter reports whether the caller is to work.
+// enter reports whether the caller runs.
 func (g *gate) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.working {
+	if g.running {
 		g.more = true
 		return false
 	}
-	g.working = true
+	g.running = true
 	return true
 }
 
-// leave reports whether there is more; with stop the note is left to the next.
+// leave reports whether the caller has to run again; never with stop.
 func (g *gate) leave(stop bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -65,19 +66,19 @@ func (g *gate) leave(stop bool) bool {
 		g.more = false
 		return true
 	}
-	g.working, g.more = false, false
+	g.running, g.more = false, false
 	return false
 }
 
-// again leaves the note from within.
-func (g *gate) again() {
+// repeat makes the caller that runs run again.
+func (g *gate) repeat() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.more = true
 }
 
-// Sweep makes good whatever wake-up was lost: it fans out what waits and wakes
-// a lane for every subscription with deliveries that are due.
+// Sweep finds the work of lost wake-ups: it fans out what waits and wakes a
+// queue for each subscription with due deliveries.
 func (w *Worker) Sweep(ctx context.Context) error {
 	if err := w.measure(ctx); err != nil {
 		return err
@@ -88,7 +89,7 @@ func (w *Worker) Sweep(ctx context.Context) error {
 	return w.sender.Sweep(ctx)
 }
 
-// measure keeps the gauges of the backlog.
+// measure updates the backlog gauges.
 func (w *Worker) measure(ctx context.Context) error {
 	var n, oldest int64
 	err := w.db.QueryRow(ctx, "SELECT COUNT(*), COALESCE(MIN(at), 0) FROM audit WHERE fan_state = 0").Scan(&n, &oldest)

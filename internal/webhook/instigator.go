@@ -1,0 +1,185 @@
+package webhook
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/alds-dev/alds/internal/change"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/value"
+)
+
+// printer returns a printer for events: it looks up the types of the assets
+// that changed relations refer to, and the instigators.
+func (w *Worker) printer(ctx context.Context, events []*event) (*printer, error) {
+	p := &printer{public: w.public, types: map[int64]*meta.Type{}, members: map[int64][]byte{}}
+	var others, actors []int64
+	for _, e := range events {
+		if p.members[e.audit.actor] == nil {
+			p.members[e.audit.actor] = []byte("null")
+			actors = append(actors, e.audit.actor)
+		}
+		for i := range e.changes {
+			others = p.addTypes(&e.changes[i], others)
+		}
+	}
+	for in, args := range db.InChunks(others) {
+		err := db.Each(ctx, w.db, "SELECT id, type FROM asset WHERE id IN "+in, args, func(row db.Scanner) error {
+			var id int64
+			var code int
+			err := row.Scan(&id, &code)
+			p.types[id], _ = w.model.TypeByCode(code)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return p, w.instigators(ctx, p, actors)
+}
+
+// addTypes adds the types of the assets that a changed relation refers to, and
+// appends the ids of those whose type the model does not tell.
+func (p *printer) addTypes(c *change.Change, others []int64) []int64 {
+	if c.Attr.Kind != meta.Relation {
+		return others
+	}
+	for _, v := range []any{c.Old, c.New} {
+		id, ok := v.(int64)
+		if !ok {
+			continue
+		}
+		if _, known := p.types[id]; known {
+			continue
+		}
+		if leaves := c.Attr.Related.Concrete; len(leaves) == 1 {
+			p.types[id] = leaves[0]
+			continue
+		}
+		p.types[id] = nil
+		others = append(others, id)
+	}
+	return others
+}
+
+// memberTTL is how long the members cache is used.
+const memberTTL = time.Second
+
+// members is a cache of instigators: most changes have the same few.
+type members struct {
+	mu    sync.Mutex
+	since time.Time
+	known map[int64][]byte // by stored id, as JSON
+}
+
+// get returns the cached members; the map must not be changed.
+func (m *members) get() map[int64][]byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Since(m.since) > memberTTL {
+		m.since, m.known = time.Now(), nil
+	}
+	return m.known
+}
+
+func (m *members) put(found map[int64][]byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := maps.Clone(m.known)
+	if all == nil {
+		all = map[int64][]byte{}
+	}
+	maps.Copy(all, found)
+	m.known = all
+}
+
+// instigators adds members to a printer, from the cache where it has them.
+//
+// Shape: {_oid, href, name, nickName, email, role, avatar}
+// Spec: interface 6.2; compat 9.22.
+func (w *Worker) instigators(ctx context.Context, p *printer, ids []int64) error {
+	t, ok := w.model.Type("Member")
+	if !ok {
+		return nil
+	}
+	known := w.members.get()
+	ids = slices.DeleteFunc(ids, func(id int64) bool {
+		text, ok := known[id]
+		if ok {
+			p.members[id] = text
+		}
+		return ok
+	})
+	for part := range slices.Chunk(ids, db.MaxIn) {
+		if err := w.instigatorsOf(ctx, p, t, part); err != nil {
+			return err
+		}
+	}
+	if len(ids) > 0 {
+		w.members.put(p.members)
+	}
+	return nil
+}
+
+// instigatorsOf reads members and adds them to a printer.
+func (s *Service) instigatorsOf(ctx context.Context, p *printer, t *meta.Type, ids []int64) error {
+	now, err := s.loader.Current(ctx, s.db, ids)
+	if err != nil {
+		return err
+	}
+	role, hasRole := t.Attr("DefaultRole")
+	avatar, hasAvatar := t.Attr("Avatar")
+	linked := map[*meta.Attr]map[int64]int64{}
+	if hasRole && hasAvatar {
+		if linked, err = s.loader.Linked(ctx, s.db, t, ids, role, avatar); err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
+		b := append([]byte(`{"_oid":`), '"')
+		o := oid.OID{Type: t.Name, ID: t.Shown(id)}
+		b = append(o.Append(b), `","href":`...)
+		b = p.href(b, o)
+		for _, f := range [][2]string{{"name", "Name"}, {"nickName", "Nickname"}, {"email", "Email"}} {
+			b = append(b, `,"`+f[0]+`":`...)
+			if b, err = memberText(b, now[id], t, f[1]); err != nil {
+				return err
+			}
+		}
+		b = append(b, `,"role":`...)
+		if to, ok := linked[role][id]; ok {
+			b = value.AppendString(b, oid.OID{Type: role.Related.Name, ID: role.Related.Shown(to)}.String())
+		} else {
+			b = append(b, "null"...)
+		}
+		b = append(b, `,"avatar":`...)
+		if to, ok := linked[avatar][id]; ok {
+			b = value.AppendString(b, p.public+"/attachment.img/"+strconv.FormatInt(avatar.Related.Shown(to), 10))
+		} else {
+			b = append(b, "null"...)
+		}
+		p.members[id] = append(b, '}')
+	}
+	return nil
+}
+
+func memberText(b []byte, v *change.Version, t *meta.Type, name string) ([]byte, error) {
+	a, ok := t.Attr(name)
+	if v == nil || !ok {
+		return append(b, "null"...), nil
+	}
+	found, err := change.Value(v, a)
+	if err != nil {
+		return nil, err
+	}
+	if text, ok := found.(string); ok {
+		return value.AppendString(b, text), nil
+	}
+	return append(b, "null"...), nil
+}
