@@ -19,14 +19,10 @@ func names(text, member, closure string) string {
 // used finds the tables a statement needs: those an expression reads, those on
 // the way to them, and inner joins that leave rows out.
 func (e *emitter) used(s *query.Select, cells, where []query.Expr, order []query.Order) map[*query.Table]bool {
-	u := usage{sight: e.Sight, read: map[*query.Table]bool{}, parent: map[*query.Table]*query.Table{}}
+	u := &usage{sight: e.Sight, read: map[*query.Table]bool{}, parent: map[*query.Table]*query.Table{}}
 	u.tree(s.From)
-	u.exprs(cells)
-	u.exprs(where)
-	for _, o := range order {
-		u.expr(o.X)
-	}
-	u.table(s.From)
+	u.clauses(cells, where, order)
+	u.Table(s.From)
 	u.inner(s.From)
 	return u.read
 }
@@ -49,7 +45,7 @@ func (u *usage) tree(t *query.Table) {
 func (u *usage) inner(t *query.Table) {
 	for _, j := range t.Joins {
 		if !j.Left && u.restricts(j) {
-			u.table(j)
+			u.Table(j)
 		}
 		u.inner(j)
 	}
@@ -79,129 +75,70 @@ func isID(key query.Expr) bool {
 	return ok && !r.T.Left && (r.T.Kind != query.Asset || r.Name == "id")
 }
 
-// table marks a table, what leads to it, and what its conditions read.
-func (u *usage) table(t *query.Table) {
+// Table marks a table, the tables it is joined through, and what its conditions
+// read.
+func (u *usage) Table(t *query.Table) {
 	if t == nil || u.read[t] {
 		return
 	}
 	u.read[t] = true
-	u.table(u.parent[t])
+	u.Table(u.parent[t])
+	u.conditions(t)
+}
+
+func (u *usage) conditions(t *query.Table) {
 	if t.Key != nil {
-		u.expr(t.Key)
+		u.Expr(t.Key)
 	}
 	u.exprs(t.On)
-	if t.When.Base != nil {
-		u.table(t.When.Base)
+	u.Table(t.When.Base)
+}
+
+func (u *usage) clauses(cells, where []query.Expr, order []query.Order) {
+	u.exprs(cells)
+	u.exprs(where)
+	for _, o := range order {
+		u.Expr(o.X)
 	}
 }
 
 func (u *usage) exprs(list []query.Expr) {
 	for _, x := range list {
-		u.expr(x)
+		u.Expr(x)
 	}
 }
 
-func (u *usage) expr(x query.Expr) {
+// Expr marks the tables that an expression reads, unless this request is not
+// to write it.
+func (u *usage) Expr(x query.Expr) {
 	switch x := x.(type) {
-	case query.ColumnOf:
-		u.table(x.T)
-	case query.JSON:
-		u.table(x.T)
-	case query.Raw:
-		u.table(x.T)
-	case query.TypeOrder:
-		u.table(x.T)
 	case query.Looked:
 		if x.By.Known {
-			u.expr(x.X)
+			u.Expr(x.X)
 		} else {
-			u.expr(x.Else)
+			u.Expr(x.Else)
 		}
+		return
 	case query.Visible:
-		if !u.sight.All {
-			u.table(x.T)
+		if u.sight.All {
+			return
 		}
 	case query.Shown:
-		if !u.sight.Hidden.none(x.T) {
-			u.table(x.T)
+		if u.sight.Hidden.none(x.T) {
+			return
 		}
-	case query.Minus:
-		u.expr(x.L)
-		u.expr(x.R)
-	case query.Compare:
-		u.expr(x.L)
-		u.expr(x.R)
-	case query.In:
-		u.expr(x.X)
-		u.exprs(x.List)
-	case query.StoredIn:
-		u.expr(x.X)
-		u.exprs(x.IDs)
-	case query.SomeOf:
-		u.expr(x.X)
-		u.exprs(x.List)
-	case query.IsNull:
-		u.expr(x.X)
-	case query.LikeText:
-		u.expr(x.X)
-	case query.All:
-		u.exprs(x)
-	case query.Any:
-		u.exprs(x)
-	case query.Not:
-		u.expr(x.X)
-	case query.Truth:
-		u.expr(x.X)
-	case query.Or:
-		u.expr(x.X)
-		u.expr(x.Else)
-	case query.Days:
-		u.expr(x.From)
-		u.expr(x.To)
-	case query.Number:
-		u.expr(x.X)
-	case query.Switch:
-		for _, g := range x {
-			u.expr(g)
-		}
-	case query.Given:
-		u.expr(x.If)
-		u.expr(x.X)
-	case query.Collated:
-		u.expr(x.X)
-	case query.Bytes:
-		u.expr(x.X)
-	case query.Folded:
-		u.expr(x.X)
-	case query.Func:
-		u.expr(x.X)
-	case query.Exists:
-		u.sub(x.S)
-	case query.Scalar:
-		u.sub(x.S)
-	case block:
-		u.expr(x.Expr)
 	}
+	query.Walk(x, u)
 }
 
-// sub marks what a statement inside this one reads of it.
-func (u *usage) sub(s *query.Select) {
-	u.exprs(s.Cells)
-	u.exprs(s.Where)
-	for _, o := range s.Order {
-		u.expr(o.X)
-	}
+// Select marks what a statement inside this one reads of it.
+func (u *usage) Select(s *query.Select) {
+	u.clauses(s.Cells, s.Where, s.Order)
 	u.inside(s.From)
 }
 
 func (u *usage) inside(t *query.Table) {
-	if t.Key != nil {
-		u.expr(t.Key)
-	}
-	u.exprs(t.On)
-	if t.When.Base != nil {
-		u.table(t.When.Base)
-	}
+	u.conditions(t)
 	for _, j := range t.Joins {
 		u.inside(j)
 	}

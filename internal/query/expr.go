@@ -1,0 +1,273 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// LikeOp is the operator of SomeOf that fits patterns.
+const LikeOp = "LIKE"
+
+// Expr is one SQL expression or condition. The set is closed, and every kind
+// says what it is made of.
+type Expr interface{ parts(v Visitor) }
+
+// Visitor is called with the direct parts of an expression: expressions, the
+// tables that it reads, and the statements inside it.
+type Visitor interface {
+	Expr(x Expr)
+	Table(t *Table)
+	Select(s *Select)
+}
+
+// Walk calls v with the direct parts of x, in the order they are written.
+func Walk(x Expr, v Visitor) { x.parts(v) }
+
+// The expressions.
+type (
+	// ColumnOf reads a column.
+	ColumnOf struct {
+		T    *Table
+		Name string
+	}
+	// JSON reads a key of asset.attrs, as the SQL type of Kind.
+	JSON struct {
+		T    *Table
+		Key  string
+		Kind meta.Kind
+	}
+	// Raw reads a key of asset.attrs as text, for printing.
+	Raw struct {
+		T   *Table
+		Key string
+	}
+	// Arg is a value of the client, or the Slot of one. It never becomes SQL text.
+	Arg struct{ V any }
+	// Num is a whole number of the model.
+	Num struct{ N int64 }
+	// Nothing is NULL.
+	Nothing struct{}
+	// Self is the id of the member who asks.
+	Self struct{}
+	// Minus is L less R.
+	Minus struct{ L, R Expr }
+	// Compare is L Op R with an SQL operator.
+	Compare struct {
+		Op   string
+		L, R Expr
+	}
+	// In holds when X is one of List. Bytes says that they are texts that compare
+	// byte by byte.
+	In struct {
+		X     Expr
+		List  []Expr
+		Not   bool
+		Bytes bool
+	}
+	// StoredIn holds when X is one of IDs and the id of an asset of one of the types.
+	StoredIn struct {
+		X     Expr
+		IDs   []Expr
+		Types []*meta.Type
+	}
+	// SomeOf holds when X compares with one of List by an SQL operator, which
+	// may be LikeOp.
+	SomeOf struct {
+		X    Expr
+		Op   string
+		List []Expr
+	}
+	// IsNull holds when X is NULL.
+	IsNull struct {
+		X   Expr
+		Not bool
+	}
+	// LikeText holds when X fits the pattern.
+	LikeText struct {
+		X       Expr
+		Pattern Arg
+	}
+	// All holds when every condition does; empty, it holds.
+	All []Expr
+	// Any holds when one condition does; empty, it does not.
+	Any []Expr
+	// Not holds when X does not hold, be it false or unknown.
+	Not struct{ X Expr }
+	// Given is X where a condition holds, else NULL.
+	Given struct{ If, X Expr }
+	// Switch is X of the first whose condition holds, else NULL.
+	Switch []Given
+	// Number is text that is a number, read as one of Kind.
+	Number struct {
+		X    Expr
+		Kind meta.Kind
+	}
+	// Clock is the database's time, in UTC microseconds.
+	Clock struct{}
+	// Or is X, where that is NULL Else.
+	Or struct{ X, Else Expr }
+	// Days is the time from From to To in days. Written, it is a whole number
+	// with the word behind it.
+	Days struct {
+		From, To Expr
+		Written  bool
+	}
+	// Truth is a condition as 1 or 0.
+	Truth struct{ X Expr }
+	// Exists holds when the statement has a row.
+	Exists struct {
+		S   *Select
+		Not bool
+	}
+	// Looked holds when X is one of what a lookup found; where that was too much
+	// to list, or was not asked, when Else does.
+	Looked struct {
+		X    Expr
+		By   *Lookup
+		Else Expr
+	}
+	// Scalar is the one cell of a statement.
+	Scalar struct{ S *Select }
+	// Collated is text that sorts as the text columns do; a sub-select has lost
+	// how its column sorts.
+	Collated struct{ X Expr }
+	// Bytes is text that compares byte by byte.
+	Bytes struct{ X Expr }
+	// Folded is the folded form of text (package folding): texts are equal when
+	// theirs are. T is the table that keeps the form of texts that need it, nil
+	// for text that is always plain; Key the place of this text in it.
+	Folded struct {
+		X   Expr
+		T   *Table
+		Key string
+	}
+	// Func is an aggregate function; X nil counts rows.
+	Func struct {
+		Name     string
+		Distinct bool
+		X        Expr
+	}
+	// TypeOrder is the place of the row's type by name.
+	TypeOrder struct{ T *Table }
+	// Stored is the id of an asset when it has one of the types, else NULL.
+	Stored struct {
+		ID    Arg
+		Types []*meta.Type
+	}
+	// Visible holds when the member who asks may see the row. Strict leaves
+	// out rows without a scope.
+	Visible struct {
+		T      *Table
+		Strict bool
+	}
+	// Shown holds when the row lies in no project that is deleted, or below one
+	// that is, at the time the row is read at. Strict says that every row has a
+	// scope.
+	Shown struct {
+		T      *Table
+		Strict bool
+	}
+)
+
+func each(v Visitor, list []Expr) {
+	for _, x := range list {
+		v.Expr(x)
+	}
+}
+
+func (x ColumnOf) parts(v Visitor)  { v.Table(x.T) }
+func (x JSON) parts(v Visitor)      { v.Table(x.T) }
+func (x Raw) parts(v Visitor)       { v.Table(x.T) }
+func (Arg) parts(Visitor)           {}
+func (Num) parts(Visitor)           {}
+func (Nothing) parts(Visitor)       {}
+func (Self) parts(Visitor)          {}
+func (Clock) parts(Visitor)         {}
+func (x Stored) parts(v Visitor)    { v.Expr(x.ID) }
+func (x Minus) parts(v Visitor)     { v.Expr(x.L); v.Expr(x.R) }
+func (x Compare) parts(v Visitor)   { v.Expr(x.L); v.Expr(x.R) }
+func (x In) parts(v Visitor)        { v.Expr(x.X); each(v, x.List) }
+func (x StoredIn) parts(v Visitor)  { v.Expr(x.X); each(v, x.IDs) }
+func (x SomeOf) parts(v Visitor)    { v.Expr(x.X); each(v, x.List) }
+func (x IsNull) parts(v Visitor)    { v.Expr(x.X) }
+func (x LikeText) parts(v Visitor)  { v.Expr(x.X); v.Expr(x.Pattern) }
+func (x All) parts(v Visitor)       { each(v, x) }
+func (x Any) parts(v Visitor)       { each(v, x) }
+func (x Not) parts(v Visitor)       { v.Expr(x.X) }
+func (x Given) parts(v Visitor)     { v.Expr(x.If); v.Expr(x.X) }
+func (x Number) parts(v Visitor)    { v.Expr(x.X) }
+func (x Or) parts(v Visitor)        { v.Expr(x.X); v.Expr(x.Else) }
+func (x Days) parts(v Visitor)      { v.Expr(x.From); v.Expr(x.To) }
+func (x Truth) parts(v Visitor)     { v.Expr(x.X) }
+func (x Exists) parts(v Visitor)    { v.Select(x.S) }
+func (x Scalar) parts(v Visitor)    { v.Select(x.S) }
+func (x Looked) parts(v Visitor)    { v.Expr(x.X); v.Expr(x.Else) }
+func (x Collated) parts(v Visitor)  { v.Expr(x.X) }
+func (x Bytes) parts(v Visitor)     { v.Expr(x.X) }
+func (x TypeOrder) parts(v Visitor) { v.Table(x.T) }
+func (x Visible) parts(v Visitor)   { v.Table(x.T) }
+func (x Shown) parts(v Visitor)     { v.Table(x.T) }
+
+func (x Folded) parts(v Visitor) {
+	if v.Expr(x.X); x.T != nil {
+		v.Table(x.T)
+	}
+}
+
+func (x Switch) parts(v Visitor) {
+	for _, g := range x {
+		v.Expr(g)
+	}
+}
+
+func (x Func) parts(v Visitor) {
+	if x.X != nil {
+		v.Expr(x.X)
+	}
+}
+
+// negate returns the condition that holds exactly when x does not. Where a
+// value may be NULL the negation holds for it.
+func negate(x Expr) Expr {
+	switch x := x.(type) {
+	case Exists:
+		x.Not = !x.Not
+		return x
+	case IsNull:
+		x.Not = !x.Not
+		return x
+	case Not:
+		return x.X
+	case All:
+		if len(x) == 0 {
+			return Any{}
+		}
+	case Any:
+		if len(x) == 0 {
+			return All{}
+		}
+	case In:
+		if isNeverNull(x.X) && !slices.ContainsFunc(x.List, func(v Expr) bool { return !isNeverNull(v) }) {
+			x.Not = !x.Not
+			return x
+		}
+	case Compare:
+		if op, ok := opposite[x.Op]; ok && isNeverNull(x.L) && isNeverNull(x.R) {
+			return Compare{op, x.L, x.R}
+		}
+	}
+	return Not{x}
+}
+
+var opposite = map[string]string{"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+func isNeverNull(x Expr) bool {
+	switch x := x.(type) {
+	case Num, Arg, Self:
+		return true
+	case ColumnOf:
+		return x.T.Kind == Asset && !x.T.Left && (x.Name == "id" || x.Name == "type" || x.Name == "state" || x.Name == "moment")
+	}
+	return false
+}
