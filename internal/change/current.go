@@ -16,39 +16,39 @@ func (l *Loader) Current(ctx context.Context, q db.Querier, ids []int64) (map[in
 	if err != nil {
 		return nil, err
 	}
-	by := make(map[int64]*Version, len(all))
+	byID := make(map[int64]*Version, len(all))
 	for i := range all {
-		by[all[i].ID] = &all[i]
+		byID[all[i].ID] = &all[i]
 	}
-	return by, nil
+	return byID, nil
 }
 
-// Linked reads to whom relations that lie in asset_link point now.
-// Shape: attribute, then stored id of the asset, to stored id of the target.
+// Linked reads the current targets of relations that are stored in asset_link.
+// Shape: by attribute and stored id of the asset, the stored id of the target.
 func (l *Loader) Linked(ctx context.Context, q db.Querier, t *meta.Type, ids []int64, attrs ...*meta.Attr) (map[*meta.Attr]map[int64]int64, error) {
-	by := map[int]*meta.Attr{}
+	byCode := map[int]*meta.Attr{}
 	found := map[*meta.Attr]map[int64]int64{}
 	for _, a := range attrs {
-		by[a.Place.Code] = a
+		byCode[a.Place.Code] = a
 		found[a] = map[int64]int64{}
 	}
 	in, args := db.InArgs(ids)
 	args = append(args, db.Forever)
-	err := db.Each(ctx, q, "SELECT relation, from_id, to_id FROM asset_link WHERE relation IN ("+codes(by)+
+	err := db.Each(ctx, q, "SELECT relation, from_id, to_id FROM asset_link WHERE relation IN ("+codes(byCode)+
 		") AND from_type = "+strconv.Itoa(t.Code)+" AND from_id IN "+in+" AND until_moment = ?", args, func(row db.Scanner) error {
 		var code int
 		var from, to int64
 		if err := row.Scan(&code, &from, &to); err != nil {
 			return err
 		}
-		found[by[code]][from] = to
+		found[byCode[code]][from] = to
 		return nil
 	})
 	return found, err
 }
 
-// Value returns the value an attribute that lies in a column or in the JSON
-// object has in a version; nil for none.
+// Value returns the value of an attribute that is stored in a column or in the
+// JSON object; nil for none.
 func Value(v *Version, a *meta.Attr) (any, error) {
 	if a.Place.Kind == meta.InColumn && a.Place.Slot >= 0 {
 		return v.Columns[a.Place.Slot], nil

@@ -10,26 +10,25 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Differ compares versions. It holds, per type, which attribute stands for
-// which stored place; it is immutable and safe for concurrent use.
+// Differ compares versions. It is immutable and safe for concurrent use.
 type Differ struct {
 	model *meta.Model
 	types map[*meta.Type]*places
 }
 
-// places is what a type stores, each place under the one attribute that is
-// named in changes.
+// places are the stored places of a type, each with the attribute under which
+// its changes are reported.
 type places struct {
-	columns []*meta.Attr // by slot; nil when no attribute is stored there
+	columns []*meta.Attr // by slot; nil for a slot without an attribute
 	state   *meta.Attr
 	keys    map[string]*meta.Attr // key of the JSON object
-	forward map[int]*meta.Attr    // relation code, this type holds the relation
-	back    map[int]*meta.Attr    // relation code, this type is pointed at
+	forward map[int]*meta.Attr    // relation code, from this type
+	back    map[int]*meta.Attr    // relation code, to this type
 	values  map[int]*meta.Attr    // attribute code of a multi-value scalar
-	rank    map[*meta.Attr]int    // position in order of declaration
+	order   map[*meta.Attr]int    // of declaration
 }
 
-// NewDiffer prepares the comparison of every type of the model.
+// NewDiffer returns a differ for the types of a model.
 func NewDiffer(m *meta.Model) *Differ {
 	d := &Differ{model: m, types: map[*meta.Type]*places{}}
 	for _, t := range m.Types {
@@ -45,10 +44,10 @@ func placesOf(m *meta.Model, t *meta.Type) *places {
 		forward: map[int]*meta.Attr{},
 		back:    map[int]*meta.Attr{},
 		values:  map[int]*meta.Attr{},
-		rank:    map[*meta.Attr]int{},
+		order:   map[*meta.Attr]int{},
 	}
 	for i, a := range t.Attrs {
-		p.rank[a] = i
+		p.order[a] = i
 		p.place(a)
 	}
 	return p
@@ -70,8 +69,8 @@ func (p *places) place(a *meta.Attr) {
 	}
 }
 
-// column lets the attribute that can be written stand for a column that
-// several read: Scope rather than SecurityScope.
+// column sets the attribute of a column. Of several it is the one that can be
+// written: Scope, not SecurityScope.
 func (p *places) column(a *meta.Attr) {
 	if a.Place.Slot < 0 {
 		if a.Place.Column == "state" {
@@ -87,10 +86,9 @@ func (p *places) column(a *meta.Attr) {
 	}
 }
 
-// Diff returns what the step changed, in the order in which the type declares
-// its attributes; of one relation first what was added, then what was removed.
-// Values no attribute stands for are left out. An answer without entries means
-// that nothing a client can see changed.
+// Diff returns the changes of a step in the order in which the type declares its
+// attributes; of one relation first those added, then those removed. It returns
+// none when no value of an attribute changed.
 func (d *Differ) Diff(s *Step) ([]Change, error) {
 	p := d.types[s.Now.Type]
 	before := s.Before
@@ -104,7 +102,7 @@ func (d *Differ) Diff(s *Step) ([]Change, error) {
 	}
 	changes = append(changes, fromAttrs...)
 	changes = append(changes, diffEdges(s.Edges)...)
-	slices.SortStableFunc(changes, func(a, b Change) int { return p.rank[a.Attr] - p.rank[b.Attr] })
+	slices.SortStableFunc(changes, func(a, b Change) int { return p.order[a.Attr] - p.order[b.Attr] })
 	return changes, nil
 }
 
@@ -151,8 +149,8 @@ func (p *places) diffAttrs(before, now *Version) ([]Change, error) {
 	return changes, nil
 }
 
-// object reads the scalars of a version's JSON object; numbers stay text, so
-// that nothing is rounded.
+// object reads the scalars of a version's JSON object. Numbers stay text, so that
+// they are not rounded.
 func object(v *Version) (map[string]any, error) {
 	if v.Attrs == "" {
 		return nil, nil
@@ -173,8 +171,8 @@ func object(v *Version) (map[string]any, error) {
 	return all, nil
 }
 
-// diffEdges pairs what ended with what began for relations to at most one
-// asset, and lists one entry per value for the others.
+// diffEdges returns one change per relation to at most one asset, and one per
+// value of the others.
 func diffEdges(edges []Edge) []Change {
 	var changes []Change
 	single := map[*meta.Attr]int{}

@@ -9,11 +9,11 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// during keeps the rows that began or ended while the steps were made.
+// during selects the rows that began or ended at the moments of the steps.
 const during = " AND (since_moment BETWEEN ? AND ? OR until_moment BETWEEN ? AND ?)"
 
-// edges adds to the linked steps what their writes began and ended: at most
-// three statements per type, however many steps there are.
+// edges adds the edges of the linked steps: at most three statements per type
+// and ChunkSize steps.
 func (l *Loader) edges(ctx context.Context, q db.Querier, steps []Step, at map[key]*Step) error {
 	ids := map[*meta.Type][]int64{}
 	var first, last int64
@@ -28,8 +28,8 @@ func (l *Loader) edges(ctx context.Context, q db.Querier, steps []Step, at map[k
 		last = max(last, v.Moment)
 		ids[v.Type] = append(ids[v.Type], v.ID)
 	}
-	for t, of := range ids {
-		for part := range slices.Chunk(of, ChunkSize) {
+	for t, all := range ids {
+		for part := range slices.Chunk(all, ChunkSize) {
 			if err := l.edgesOf(ctx, q, t, part, [4]any{first, last, first, last}, at); err != nil {
 				return err
 			}
@@ -46,14 +46,14 @@ func (l *Loader) edgesOf(ctx context.Context, q db.Querier, t *meta.Type, ids []
 	if len(p.forward) > 0 {
 		query := "SELECT relation, from_id, since_moment, until_moment, to_id FROM asset_link WHERE relation IN (" +
 			codes(p.forward) + ")" + own
-		if err := collect[int64](ctx, q, query, args, p.forward, at); err != nil {
+		if err := addEdges[int64](ctx, q, query, args, p.forward, at); err != nil {
 			return err
 		}
 	}
 	if len(p.values) > 0 {
 		query := "SELECT attribute, from_id, since_moment, until_moment, value FROM asset_value WHERE attribute IN (" +
 			codes(p.values) + ")" + own
-		if err := collect[string](ctx, q, query, args, p.values, at); err != nil {
+		if err := addEdges[string](ctx, q, query, args, p.values, at); err != nil {
 			return err
 		}
 	}
@@ -62,11 +62,11 @@ func (l *Loader) edgesOf(ctx context.Context, q db.Querier, t *meta.Type, ids []
 	}
 	query := "SELECT relation, to_id, since_moment, until_moment, from_id FROM asset_link WHERE relation IN (" +
 		codes(p.back) + ") AND to_id IN " + in + during
-	return collect[int64](ctx, q, query, args, p.back, at)
+	return addEdges[int64](ctx, q, query, args, p.back, at)
 }
 
-// collect hands every row to the steps at whose moment it began or ended.
-func collect[V int64 | string](ctx context.Context, q db.Querier, query string, args []any,
+// addEdges adds rows to the steps at whose moments they began or ended.
+func addEdges[V int64 | string](ctx context.Context, q db.Querier, query string, args []any,
 	attrs map[int]*meta.Attr, at map[key]*Step,
 ) error {
 	return db.Each(ctx, q, query+" ORDER BY 1, 2, 5", args, func(row db.Scanner) error {

@@ -3,7 +3,9 @@ package change
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,15 +14,15 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// ChunkSize bounds the versions read and worked on at once.
+// ChunkSize bounds the versions that are read together.
 const ChunkSize = 500
 
 // Loader reads versions. It is immutable and safe for concurrent use.
 type Loader struct {
 	differ  *Differ
-	columns string // of one version, every name prefixed with v.
-	slim    string // the same without what may be long
-	width   int
+	columns string // of one version, each with the prefix v.
+	slim    string // the same with NULL for long texts and attrs
+	width   int    // number of columns
 }
 
 // NewLoader returns a loader for the differ's model.
@@ -42,8 +44,7 @@ func NewLoader(d *Differ) *Loader {
 	return &Loader{differ: d, columns: strings.Join(all, ", "), slim: strings.Join(slim, ", "), width: len(names)}
 }
 
-// Versions reads the first limit versions the audits made at their moments, by
-// moment.
+// Versions reads up to limit versions of audits, in the order of their moments.
 func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, limit int) ([]Version, error) {
 	if len(audits) == 0 {
 		return nil, nil
@@ -61,31 +62,30 @@ func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, lim
 	if err != nil {
 		return nil, err
 	}
-	return wanted(all, audits), nil
+	return ofAudits(all, audits), nil
 }
 
-// During reads up to limit versions that assets had at some moment from first
-// to last, without their long texts and Attrs.
+// During reads up to limit versions that were current at some moment from first
+// to last, without long texts and Attrs.
 func (l *Loader) During(ctx context.Context, q db.Querier, ids []int64, first, last int64, limit int) ([]Version, error) {
 	in, args := db.InArgs(ids)
 	return l.read(ctx, q, "SELECT "+l.slim+" FROM asset_version v WHERE v.id IN "+in+
 		" AND v.moment <= ? AND v.until_moment > ? LIMIT ?", append(args, last, first, limit))
 }
 
-// wanted drops versions outside their own audit's moments.
-func wanted(all []Version, audits []Audit) []Version {
-	by := map[int64]Audit{}
+// ofAudits drops versions outside the moments of their own audit.
+func ofAudits(all []Version, audits []Audit) []Version {
+	byID := map[int64]Audit{}
 	for _, a := range audits {
-		by[a.ID] = a
+		byID[a.ID] = a
 	}
 	return slices.DeleteFunc(all, func(v Version) bool {
-		a := by[v.Audit]
+		a := byID[v.Audit]
 		return v.Moment < a.First || v.Moment > a.Last
 	})
 }
 
-// Steps completes versions: with the version before each, and with the edges
-// of those that have any. It keeps the order.
+// Steps returns a step for each version, in their order.
 func (l *Loader) Steps(ctx context.Context, q db.Querier, versions []Version) ([]Step, error) {
 	steps := make([]Step, len(versions))
 	at := map[key]*Step{}
@@ -104,8 +104,7 @@ func (l *Loader) Steps(ctx context.Context, q db.Querier, versions []Version) ([
 
 type key struct{ id, moment int64 }
 
-// before finds the version that each changed one replaced: the one whose time
-// ended at the moment of the change.
+// before adds the version before each: the one that ended at its moment.
 func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[key]*Step) error {
 	var ids, moments []int64
 	for i := range steps {
@@ -123,7 +122,7 @@ func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[
 	}
 	for i := range steps {
 		if v := &steps[i].Now; v.Created != v.Moment && steps[i].Before == nil {
-			return fmt.Errorf("asset %d at moment %d has no version before it", v.ID, v.Moment)
+			return fmt.Errorf("asset %d at moment %d has no previous version", v.ID, v.Moment)
 		}
 	}
 	return nil
@@ -150,7 +149,7 @@ func (l *Loader) read(ctx context.Context, q db.Querier, query string, args []an
 	return db.Collect(ctx, q, query, args, func(row db.Scanner) (Version, error) { return l.scan(row) })
 }
 
-// scan reads one row: the given first columns, then those of a version.
+// scan scans the given first columns of a row, then those of a version.
 func (l *Loader) scan(row db.Scanner, first ...any) (Version, error) {
 	var v Version
 	var code, linked int
@@ -177,48 +176,29 @@ func (l *Loader) scan(row db.Scanner, first ...any) (Version, error) {
 	return v, nil
 }
 
+// cell returns what a column is scanned into.
 func cell(k meta.ColumnKind) any {
 	switch k {
 	case meta.Str, meta.Long:
-		return new(sql.NullString)
+		return new(sql.Null[string])
 	case meta.Number:
-		return new(sql.NullFloat64)
+		return new(sql.Null[float64])
 	default:
-		return new(sql.NullInt64)
+		return new(sql.Null[int64])
 	}
 }
 
+// plain returns what was scanned; nil for NULL.
 func plain(cell any) any {
-	switch c := cell.(type) {
-	case *sql.NullString:
-		if c.Valid {
-			return c.String
-		}
-	case *sql.NullFloat64:
-		if c.Valid {
-			return c.Float64
-		}
-	case *sql.NullInt64:
-		if c.Valid {
-			return c.Int64
-		}
-	}
-	return nil
+	v, _ := cell.(driver.Valuer).Value()
+	return v
 }
 
-// codes lists relation codes for a statement; they come from the model alone.
+// codes lists the keys of a map for a statement; they come from the model.
 func codes(of map[int]*meta.Attr) string {
-	var all []int
-	for c := range of {
-		all = append(all, c)
+	var all []string
+	for _, c := range slices.Sorted(maps.Keys(of)) {
+		all = append(all, strconv.Itoa(c))
 	}
-	slices.Sort(all)
-	var b strings.Builder
-	for i, c := range all {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Itoa(c))
-	}
-	return b.String()
+	return strings.Join(all, ",")
 }

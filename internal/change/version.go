@@ -2,47 +2,46 @@ package change
 
 import "github.com/alds-dev/alds/internal/meta"
 
-// Version is an asset as one write left it.
+// Version is an asset as of one write.
 type Version struct {
 	ID      int64 // stored id
 	Type    *meta.Type
 	State   int64
 	Moment  int64
 	Until   int64 // moment of the next version; db.Forever while there is none
-	Audit   int64 // the write that made it
+	Audit   int64 // the write
 	Created int64 // moment of the asset's first version
 	Linked  bool  // the write began or ended relation or multi-value rows
 
 	// Columns holds the values in the order of meta.Model.Columns: nil,
 	// string, int64 (references, ranks, microseconds) or float64.
 	Columns []any
-	// Attrs is the JSON object of what has no column; empty for none.
+	// Attrs is the JSON object of the other values; empty for none.
 	Attrs string
 }
 
 // Edge is one value of a relation or a multi-value attribute that began or
 // ended at a version's moment.
 type Edge struct {
-	Attr  *meta.Attr // as seen on the type of the version
+	Attr  *meta.Attr // of the type of the version
 	Value any        // int64: the stored id of the other side; string: a multi-value scalar
 	Ended bool       // false: it began
 }
 
-// Step is one change of one asset, ready for Diff.
+// Step is one change of one asset.
 type Step struct {
 	Now    Version
 	Before *Version // nil: the asset was created
 	Edges  []Edge
 }
 
-// IsCreation reports whether the step made the asset.
+// IsCreation reports whether the step created the asset.
 func (s *Step) IsCreation() bool { return s.Before == nil }
 
-// Act says what happened to a value, as the interface spells it.
+// Act is what happened to a value, as the interface spells it.
 type Act string
 
-// The acts. Set is for values an asset has one of, the others for one value
-// among many.
+// The acts. Set is for single values, Added and Removed for one of many.
 const (
 	Set     Act = "Set"
 	Added   Act = "Added"
@@ -60,7 +59,7 @@ type Change struct {
 	Old, New any
 }
 
-// Audit names the versions of one write that are to be read.
+// Audit selects versions of one write.
 // Units: First and Last are moments, both included.
 type Audit struct {
 	ID, First, Last int64
