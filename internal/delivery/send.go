@@ -187,8 +187,8 @@ func failureText(err error) string {
 	if lookup, ok := errors.AsType[*net.DNSError](err); ok { // without the server that was asked
 		return "lookup " + lookup.Name + ": " + lookup.Err
 	}
-	if asked, ok := errors.AsType[*url.Error](err); ok {
-		err = asked.Err
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err
 	}
 	if text := err.Error(); !strings.HasPrefix(text, "failed to parse Location header") {
 		return text
