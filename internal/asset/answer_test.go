@@ -21,7 +21,7 @@ type reply struct {
 
 // ask makes a story under a key. It tells when it is in the middle, and waits
 // there.
-func (w *world) ask(e *asset.Engine, answer string, reached chan<- struct{}, goOn <-chan struct{}) reply {
+func (w *harness) ask(e *asset.Engine, answer string, reached chan<- struct{}, goOn <-chan struct{}) reply {
 	once := requests.Identity{Key: "k", Hash: strings.Repeat("0", 64)}
 	b, err := e.Answer(context.Background(), auth.System, asset.Request{ID: uuid.NewString()}, once, func(s *asset.Session) ([]byte, error) {
 		c := create("Story", "@s", "Name", "S", "Scope", "Scope:0")
@@ -40,9 +40,9 @@ func (w *world) ask(e *asset.Engine, answer string, reached chan<- struct{}, goO
 
 // While the first request under a key runs, the same process refuses a twin;
 // another process waits for the first and answers as it did. There is one effect.
-func TestConcurrentTwins(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		other := newWorld(t, w.d) // another process
+func TestConcurrentDuplicates(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		other := newHarness(t, w.d) // another process
 		reached, goOn := make(chan struct{}), make(chan struct{})
 		first, second := make(chan reply, 1), make(chan reply, 1)
 		go func() { first <- w.ask(w.e, "first", reached, goOn) }()
@@ -67,8 +67,8 @@ func TestConcurrentTwins(t *testing.T) {
 }
 
 // The answer of an atomic request that was rolled back is kept all the same.
-func TestAnswerOfWhatWasUndone(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+func TestAnswerOfRolledBackRequest(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
 		runs := 0
 		for range 2 {
 			once := requests.Identity{Key: "k", Hash: strings.Repeat("0", 64)}

@@ -23,8 +23,8 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 
 var model = meta.Default()
 
-// world is an engine on a fresh database.
-type world struct {
+// harness is an engine on a fresh database.
+type harness struct {
 	t testing.TB
 	d *db.DB
 	e *asset.Engine
@@ -44,21 +44,21 @@ func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *str
 	return err
 }
 
-func newWorld(t testing.TB, d *db.DB) *world {
+func newHarness(t testing.TB, d *db.DB) *harness {
 	t.Helper()
 	if err := asset.Seed(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
-	return &world{t: t, d: d, e: asset.New(d, model, logins{}, nil, nil)}
+	return &harness{t: t, d: d, e: asset.New(d, model, logins{}, nil, nil)}
 }
 
 // each runs a test on every database.
-func each(t *testing.T, test func(t *testing.T, w *world)) {
-	testdb.Each(t, func(t *testing.T, d *db.DB) { test(t, newWorld(t, d)) })
+func each(t *testing.T, test func(t *testing.T, w *harness)) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) { test(t, newHarness(t, d)) })
 }
 
 // run carries out commands in one request.
-func (w *world) run(commands ...*asset.Command) []asset.Outcome {
+func (w *harness) run(commands ...*asset.Command) []asset.Outcome {
 	w.t.Helper()
 	var got []asset.Outcome
 	err := w.e.Write(w.t.Context(), auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
@@ -79,7 +79,7 @@ func (w *world) run(commands ...*asset.Command) []asset.Outcome {
 }
 
 // must is run for commands that succeed; it returns their Oids.
-func (w *world) must(commands ...*asset.Command) []string {
+func (w *harness) must(commands ...*asset.Command) []string {
 	w.t.Helper()
 	var oids []string
 	for i, o := range w.run(commands...) {
@@ -92,7 +92,7 @@ func (w *world) must(commands ...*asset.Command) []string {
 }
 
 // fails is run for one command that fails; it returns the message.
-func (w *world) fails(c *asset.Command) string {
+func (w *harness) fails(c *asset.Command) string {
 	w.t.Helper()
 	o := w.run(c)[0]
 	if o.Err == nil {
@@ -102,7 +102,7 @@ func (w *world) fails(c *asset.Command) string {
 }
 
 // rows reads a query as lines of words.
-func (w *world) rows(query string, args ...any) string {
+func (w *harness) rows(query string, args ...any) string {
 	w.t.Helper()
 	rows, err := w.d.Query(w.t.Context(), query, args...)
 	if err != nil {
@@ -143,7 +143,7 @@ func (w *world) rows(query string, args ...any) string {
 	return b.String()
 }
 
-func (w *world) expect(want, query string, args ...any) {
+func (w *harness) expect(want, query string, args ...any) {
 	w.t.Helper()
 	if diff := cmp.Diff(strings.TrimLeft(want, "\n"), w.rows(query, args...)); diff != "" {
 		w.t.Errorf("%s (-want +got):\n%s", query, diff)

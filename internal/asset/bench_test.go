@@ -16,7 +16,7 @@ func BenchmarkCreate(b *testing.B) {
 	for name, open := range map[string]func(testing.TB) *db.DB{"mysql": testdb.MySQL, "sqlite": testdb.SQLite} {
 		b.Run(name, func(b *testing.B) {
 			d := open(b)
-			w := newWorld(b, d)
+			w := newHarness(b, d)
 			const n = 10_000
 			b.Run("engine", func(b *testing.B) {
 				for b.Loop() {

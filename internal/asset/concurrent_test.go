@@ -16,7 +16,7 @@ import (
 )
 
 // consistent checks what must hold of all versions, whoever wrote them.
-func (w *world) consistent() {
+func (w *harness) consistent() {
 	w.t.Helper()
 	w.expect("0\n", `SELECT COUNT(*) FROM asset a LEFT JOIN asset_version v ON v.id = a.id AND v.moment = a.moment AND v.until_moment = 9223372036854775807
  WHERE v.id IS NULL OR v.state <> a.state OR v.audit_id <> a.audit_id`)
@@ -30,7 +30,7 @@ func (w *world) consistent() {
 }
 
 // together runs n requests at once.
-func (w *world) together(n int, request func(i int) []*asset.Command) {
+func (w *harness) together(n int, request func(i int) []*asset.Command) {
 	var wait sync.WaitGroup
 	errs := make([]error, n)
 	for i := range n {
@@ -61,7 +61,7 @@ func (w *world) together(n int, request func(i int) []*asset.Command) {
 }
 
 func TestConcurrentRequestsOnOneAsset(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		s := w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0"))[0]
 		const n = 16
 		w.together(n, func(i int) []*asset.Command {
@@ -74,8 +74,8 @@ func TestConcurrentRequestsOnOneAsset(t *testing.T) {
 
 // Two requests that lock the same assets in opposite orders end in a deadlock;
 // one of them is run again, from its start.
-func TestDeadlockIsRunAgain(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+func TestDeadlockIsRetried(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
 		got := w.must(create("Story", "@a", "Name", "A", "Scope", "Scope:0"), create("Story", "@b", "Name", "B", "Scope", "Scope:0"))
 		met := make(chan struct{}, 2)
 		both := make(chan struct{})
@@ -114,7 +114,7 @@ func TestDeadlockIsRunAgain(t *testing.T) {
 }
 
 func TestConcurrentMovesMakeNoCycle(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		for range 5 {
 			got := w.must(
 				create("Scope", "@a", "Name", "A", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
@@ -146,7 +146,7 @@ func TestConcurrentMovesMakeNoCycle(t *testing.T) {
 }
 
 func TestRequestIDIsUsedOnce(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		req := asset.Request{ID: uuid.NewString()}
 		nothing := func(*asset.Session) error { return nil }
 		if err := w.e.Write(t.Context(), auth.System, req, nothing); err != nil {
@@ -159,17 +159,17 @@ func TestRequestIDIsUsedOnce(t *testing.T) {
 }
 
 // After a commit without an answer the audit tells whether it happened.
-func TestLostAnswer(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+func TestLostCommitAnswer(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
 		lost := errors.New("connection lost")
 		written := asset.Request{ID: uuid.NewString()}
 		if err := w.e.Write(t.Context(), auth.System, written, func(*asset.Session) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.e.Settle(t.Context(), written.ID, lost); err != nil {
+		if err := w.e.FindOutcome(t.Context(), written.ID, lost); err != nil {
 			t.Errorf("a request that was committed: %v", err)
 		}
-		err := w.e.Settle(t.Context(), uuid.NewString(), lost)
+		err := w.e.FindOutcome(t.Context(), uuid.NewString(), lost)
 		if fault.KindOf(err) != fault.Transient || !errors.Is(err, lost) {
 			t.Errorf("a request that was not: %v", err)
 		}

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Settle is settle, for the test of a commit whose answer was lost.
-func (e *Engine) Settle(ctx context.Context, request string, lost error) error {
+// FindOutcome is findOutcome, for the test of a commit whose answer was lost.
+func (e *Engine) FindOutcome(ctx context.Context, request string, lost error) error {
 	return e.findOutcome(ctx, request, lost)
 }
 
-// Supply is a row of supplies, for the test of the document that shows them.
-type Supply struct {
+// ContextDefault is a row of contextDefaults, for the test of the document that shows them.
+type ContextDefault struct {
 	Made, In []string
 	Attr     string
 	Line     string // of the table
@@ -24,9 +24,9 @@ var origins = map[origin]string{
 	scheduleEnd:   "`BeginDate` and the schedule's `TimeboxLength`",
 }
 
-// Supplies are the rows of the table in docs/contexts.md.
-func Supplies() []Supply {
-	all := make([]Supply, len(contextDefaults))
+// ContextDefaults are the rows of the table in docs/contexts.md.
+func ContextDefaults() []ContextDefault {
+	all := make([]ContextDefault, len(contextDefaults))
 	for i, s := range contextDefaults {
 		words := func(names []string, none string) string {
 			if len(names) == 0 {
@@ -38,7 +38,7 @@ func Supplies() []Supply {
 		if s.onlyIf != "" {
 			gets += ", where `" + s.onlyIf + "` is the context"
 		}
-		all[i] = Supply{s.newTypes, s.contextTypes, s.attr, "| " + words(s.newTypes, "any type that has it") + " | " + words(s.contextTypes, "any that fits") +
+		all[i] = ContextDefault{s.newTypes, s.contextTypes, s.attr, "| " + words(s.newTypes, "any type that has it") + " | " + words(s.contextTypes, "any that fits") +
 			" | `" + s.attr + "` | " + gets + " |"}
 	}
 	return all

@@ -13,7 +13,7 @@ import (
 )
 
 // sound fails when the database disagrees with itself.
-func (w *world) sound() {
+func (w *harness) sound() {
 	w.t.Helper()
 	found, err := check.Run(w.t.Context(), w.d, model)
 	if err != nil || len(found) > 0 {
@@ -24,7 +24,7 @@ func (w *world) sound() {
 // An import leaves real moments and a mark on its audit; a version by somebody
 // else than its audit's member is sound there, and nowhere else.
 func TestImportIsMarked(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		m := w.must(create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Role:4"))[0]
 		s := create("Story", "@s", "Name", "S", "Scope", "Scope:0", "CreatedBy", m, "CreateDate", "2010-01-01", "ChangedBy", m, "ChangeDate", "2010-01-02T00:00:00.0005")
 		if got := w.fails(s); got != "Violation'ReadOnly'Story.CreatedBy" {
@@ -61,7 +61,7 @@ func TestImportIsMarked(t *testing.T) {
 // What ends before it begins, from before that was refused, can be changed in
 // everything else, and put right.
 func TestEndBeforeBeginningStaysChangeable(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		p := w.must(create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"))[0]
 		for _, table := range []string{"asset", "asset_version"} {
 			if _, err := w.d.Exec(t.Context(), `UPDATE `+table+` SET end_date = begin_date - 86400000000 WHERE id = 1001`); err != nil {
@@ -78,8 +78,8 @@ func TestEndBeforeBeginningStaysChangeable(t *testing.T) {
 }
 
 // The dependencies of defects and of epics are found where those of stories are.
-func TestDependenciesAreCarriedOver(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+func TestDependenciesAreMigrated(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
 		got := w.must(
 			create("Defect", "@a", "Name", "A", "Scope", "Scope:0"),
 			create("Defect", "@b", "Name", "B", "Scope", "Scope:0", "Dependencies", "@a"),

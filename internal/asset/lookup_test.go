@@ -9,7 +9,7 @@ import (
 
 // Lookup does not tell a hidden asset from one that is not there.
 func TestLookup(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		w.must(
 			create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
 			create("Story", "@a", "Name", "A", "Scope", "@p"),

@@ -5,7 +5,7 @@ import (
 )
 
 func TestCopyTakesTasksAndTests(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		w.must(
 			create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
 			create("Story", "@s", "Name", "S", "Scope", "@p", "Owners", "Member:20", "Status", "In Progress", "Estimate", "3", "Reference", "r", "TaggedWith", "tag"),
@@ -30,7 +30,7 @@ func TestCopyTakesTasksAndTests(t *testing.T) {
 }
 
 func TestSplitTakesWhatIsOpen(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		w.must(
 			create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
 			create("Story", "@s", "Name", "S", "Scope", "@p"),
@@ -49,7 +49,7 @@ func TestSplitTakesWhatIsOpen(t *testing.T) {
 }
 
 func TestStoryBecomesEpicAndStoryAgain(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		w.must(
 			create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
 			create("Story", "@s", "Name", "S", "Scope", "@p", "Estimate", "5", "Description", "d"),
@@ -84,7 +84,7 @@ func TestStoryBecomesEpicAndStoryAgain(t *testing.T) {
 }
 
 func TestRegressionTestsBecomeTests(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		w.must(
 			create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
 			create("RegressionPlan", "@plan", "Name", "Plan", "Scope", "@p"),
@@ -100,7 +100,7 @@ func TestRegressionTestsBecomeTests(t *testing.T) {
 }
 
 func TestSendMakesReceiptsOnce(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		w.must(create("Message", "@m", "Name", "Hello", "Recipients", "Member:20"))
 		w.must(operate("Message:1001", "Send"), operate("Message:1001", "Send"))
 		w.expect("1\n", `SELECT COUNT(*) FROM asset WHERE type = 36 AND state = 64`)

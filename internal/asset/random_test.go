@@ -14,7 +14,7 @@ import (
 // TestRandomSequences writes at random, several commands in a request, some of
 // which must fail, and then checks what must hold of any database.
 func TestRandomSequences(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		for seed := range uint64(8) {
 			g := &generator{rand: rand.New(rand.NewPCG(seed, 1))}
 			for range 25 {
@@ -73,7 +73,7 @@ func (g *generator) command() *asset.Command {
 }
 
 // random runs one request of random commands and notes what it made.
-func (w *world) random(g *generator) {
+func (w *harness) random(g *generator) {
 	w.t.Helper()
 	var commands []*asset.Command
 	var outcomes []asset.Outcome
@@ -111,7 +111,7 @@ func (w *world) random(g *generator) {
 
 // invariants checks what the engine keeps: the closure of the project tree,
 // copied scopes, roles in step with membership, spans that do not overlap.
-func (w *world) invariants() {
+func (w *harness) invariants() {
 	w.t.Helper()
 	const on = `until_moment = 9223372036854775807`
 	w.expect("0\n", `WITH RECURSIVE up(d, a, n) AS (SELECT id, id, 0 FROM asset WHERE type = 11 UNION ALL

@@ -24,7 +24,7 @@ func story(name string) *asset.Command {
 }
 
 // rankOf is the rank that clients read.
-func (w *world) rankOf(token string) string {
+func (w *harness) rankOf(token string) string {
 	return strings.TrimSpace(w.rows(`SELECT order_key FROM asset WHERE id = ?`, id(token)))
 }
 
@@ -32,7 +32,7 @@ const storyOrder = `SELECT name FROM asset WHERE type IN (4, 5) ORDER BY order_k
 
 // fit expects every rank, now and before, to be one that clients can keep, and
 // no two of a rank space to be the same.
-func (w *world) fit() {
+func (w *harness) fit() {
 	w.t.Helper()
 	w.expect("0\n", `SELECT COUNT(*) FROM asset WHERE order_key < 1 OR order_key > 2147483647`)
 	w.expect("0\n", `SELECT COUNT(*) FROM asset_version WHERE order_key < 1 OR order_key > 2147483647`)
@@ -41,7 +41,7 @@ func (w *world) fit() {
 }
 
 func TestRankBeforeAndAfter(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		s := w.must(story("a"), story("b"), story("c"), create("Defect", "@d", "Name", "d", "Scope", "Scope:0"))
 		w.must(near(s[3], s[0], false))
 		w.expect("d\na\nb\nc\n", storyOrder)
@@ -66,8 +66,8 @@ func TestRankBeforeAndAfter(t *testing.T) {
 }
 
 // An asset that stands where it is put stays as it is, without a version.
-func TestRankWhereItStands(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+func TestRankInPlace(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
 		s := w.must(story("a"), story("b"), story("c"))
 		a, b, c := w.rankOf(s[0]), w.rankOf(s[1]), w.rankOf(s[2])
 		for _, x := range []*asset.Command{
@@ -88,8 +88,8 @@ func TestRankWhereItStands(t *testing.T) {
 
 // Commands are carried out one after the other: a rank read before the request
 // is the place where the asset stood that had it then.
-func TestRankBesideNumbers(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+func TestRankNextToNumbers(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
 		s := w.must(story("a"), story("b"), story("c"), story("d"))
 		a, c := w.rankOf(s[0]), w.rankOf(s[2])
 		w.must(update(s[3], "Order", a+"-"), update(s[0], "Order", c+"+"), update(s[1], "Order", a+"-"))
@@ -107,7 +107,7 @@ func TestRankBesideNumbers(t *testing.T) {
 
 // The model of this test is a list; the engine works with numbers between.
 func TestRankedAtTheWorstPlaces(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		rounds := 4000
 		if w.d.Dialect.SmallInside { // a server takes its time for each
 			rounds = 400
@@ -142,7 +142,7 @@ func TestRankedAtTheWorstPlaces(t *testing.T) {
 	})
 }
 
-func (w *world) exec(query string, args ...any) {
+func (w *harness) exec(query string, args ...any) {
 	w.t.Helper()
 	err := w.d.Write(w.t.Context(), func(tx *db.Tx) error {
 		_, err := tx.Exec(w.t.Context(), query, args...)
@@ -169,7 +169,7 @@ func worst(g *rand.Rand, round int, order []string) (*asset.Command, []string) {
 
 // Ranks that are taken at the end of the numbers stay below it.
 func TestRankAtTheEnd(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		s := w.must(story("a"), story("b"), story("c"))
 		top := int64(1)<<30 + (int64(1)<<30-12)*8 // of the values: two ranks are left
 		w.exec(`UPDATE sequence SET value = ? WHERE name = 'rank:PrimaryWorkitem'`, top)
@@ -186,16 +186,16 @@ func TestRankAtTheEnd(t *testing.T) {
 }
 
 func TestConcurrentRanks(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		var commands []*asset.Command
 		for i := range 40 {
 			commands = append(commands, story(fmt.Sprint("s", i)))
 		}
 		s := w.must(commands...)
-		other := &world{t: t, d: w.d, e: asset.New(w.d, model, logins{}, nil, nil)} // another process
+		other := &harness{t: t, d: w.d, e: asset.New(w.d, model, logins{}, nil, nil)} // another process
 		for range 4 {
 			var wait sync.WaitGroup
-			for k, on := range []*world{w, other} {
+			for k, on := range []*harness{w, other} {
 				wait.Go(func() {
 					on.together(8, func(i int) []*asset.Command {
 						i += 8 * k

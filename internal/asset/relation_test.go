@@ -12,7 +12,7 @@ import (
 const current = ` AND until_moment = 9223372036854775807`
 
 func TestToOneLinkIsReplaced(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		s := w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0", "Risk", "Low"))[0]
 		w.must(update(s, "Risk", "High"), update(s, "Risk", "High"), update(s, "Risk", ""))
 		w.expect("141 1001 1002\n143 1002 1003\n", `SELECT to_id, since_moment, until_moment FROM asset_link WHERE relation = 3 ORDER BY since_moment`)
@@ -21,7 +21,7 @@ func TestToOneLinkIsReplaced(t *testing.T) {
 }
 
 func TestManyToManyFromEitherSide(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		got := w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0"), create("Story", "@t", "Name", "T", "Scope", "Scope:0"))
 		w.must(update("Member:20", "OwnedWorkitems", got[0], "OwnedWorkitems", got[1]))
 		w.expect("1001 20\n1002 20\n", `SELECT from_id, to_id FROM asset_link WHERE relation = 1`+current+` ORDER BY from_id`)
@@ -35,7 +35,7 @@ func TestManyToManyFromEitherSide(t *testing.T) {
 }
 
 func TestOtherSideOfAToOneLink(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		got := w.must(create("Schedule", "@a", "Name", "A"), create("Schedule", "@b", "Name", "B"),
 			create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01", "Schedule", "@a"))
 		w.must(update(got[1], "ScheduledScopes", got[2]))
@@ -50,7 +50,7 @@ func TestOtherSideOfAToOneLink(t *testing.T) {
 }
 
 func TestContextDefaults(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		within := func(c *asset.Command, token string) *asset.Command { c.Context = ref(token); return c }
 		got := w.must(
 			create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
@@ -83,7 +83,7 @@ Beside 1001 - -
 }
 
 func TestMembersAndRoles(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		got := w.must(
 			create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
 			create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Tester"),
@@ -107,7 +107,7 @@ func TestMembersAndRoles(t *testing.T) {
 
 // A name may be given to an asset and used by the next command.
 func TestNameMadeInTheSameRequest(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		w.must(
 			create("Scope", "@p", "Name", "Shop", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
 			create("Story", "@s", "Name", "S", "Scope", "shop"),
@@ -125,7 +125,7 @@ func TestNameMadeInTheSameRequest(t *testing.T) {
 
 // Children may stand in a create before its scope does.
 func TestExistingChildrenOfANewParent(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		w.must(
 			create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
 			create("Story", "@s", "Name", "S", "Scope", "Scope:0"),
@@ -140,7 +140,7 @@ func TestExistingChildrenOfANewParent(t *testing.T) {
 // TestSameRoleAgain: a role that a member has already changes nothing, whether
 // it was given before the request or by the same one.
 func TestSameRoleAgain(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		got := w.must(create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Role:4"))
 		give := func(role, owner string) *asset.Command {
 			return operate(got[0], "AssignToScopeWithRole", "Scope", "Scope:0", "Role", role, "IsOwner", owner)
@@ -159,7 +159,7 @@ func TestSameRoleAgain(t *testing.T) {
 // A relation that leads to some types only, or to others as well, is sound with
 // each of these and with no other.
 func TestTargetsOfRelations(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		got := w.must(
 			create("Expression", "@x", "Content", "x"),
 			create("Attachment", "@a", "Name", "A", "Asset", "@x"),

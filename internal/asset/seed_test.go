@@ -30,7 +30,7 @@ func TestSeedCompletesAnEarlierDatabase(t *testing.T) {
 		if err := asset.Seed(t.Context(), d, earlier()); err != nil {
 			t.Fatal(err)
 		}
-		w := &world{t: t, d: d, e: asset.New(d, model, logins{}, nil, nil)}
+		w := &harness{t: t, d: d, e: asset.New(d, model, logins{}, nil, nil)}
 		w.must(
 			update("StoryStatus:133", "Name", "Backlog"),
 			update("StoryStatus:134", "RollupState", "128"),

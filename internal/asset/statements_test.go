@@ -10,7 +10,7 @@ import (
 // create takes, BEGIN and COMMIT of its two transactions included.
 func TestStatementsOfOneCreate(t *testing.T) {
 	const want = 11
-	w := newWorld(t, testdb.MySQL(t))
+	w := newHarness(t, testdb.MySQL(t))
 	w.must(create("Story", "@warm", "Name", "ids are taken", "Scope", "Scope:0"))
 	count := func() int {
 		var name string

@@ -11,7 +11,7 @@ import (
 )
 
 func TestSeedTwiceChangesNothing(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		before := w.rows(`SELECT id, type, moment FROM asset ORDER BY id`)
 		if err := asset.Seed(t.Context(), w.d, model); err != nil {
 			t.Fatal(err)
@@ -26,7 +26,7 @@ func TestSeedTwiceChangesNothing(t *testing.T) {
 }
 
 func TestCreateWritesRowVersionAndLinks(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		got := w.must(
 			create("Scope", "@p", "Name", "Shop", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
 			create("Story", "@s", "Name", "Browse ", "Scope", "@p", "Owners", "Member:20", "Status", "In Progress", "Estimate", "3.5", "Reference", "a\r\nb\"\\"),
@@ -59,7 +59,7 @@ func TestCreateWritesRowVersionAndLinks(t *testing.T) {
 }
 
 func TestUpdateClosesTheVersionBefore(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		s := w.must(create("Story", "@s", "Name", "A", "Scope", "Scope:0", "Owners", "Member:20"))[0]
 		w.must(update(s, "Name", "B"), update(s, "Name", "C", "-Owners", "Member:20"), update(s, "Name", "C"))
 		w.expect("A 1001 1002 1\nB 1002 1003 0\nC 1003 on 1\n",
@@ -72,7 +72,7 @@ func TestUpdateClosesTheVersionBefore(t *testing.T) {
 }
 
 func TestFailingCommandFailsAlone(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		got := w.run(
 			create("Epic", "@e", "Name", "E"),
 			create("Story", "@s", "Name", "S", "Scope", "Scope:0", "Super", "@e"),
@@ -96,8 +96,8 @@ func TestFailingCommandFailsAlone(t *testing.T) {
 	})
 }
 
-func TestFollowersFollow(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+func TestDependentsAreUpdated(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
 		got := w.must(
 			create("Scope", "@a", "Name", "A", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
 			create("Scope", "@b", "Name", "B", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
@@ -119,7 +119,7 @@ func TestFollowersFollow(t *testing.T) {
 }
 
 func TestTrees(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		w.must(
 			create("Scope", "@a", "Name", "A", "Parent", "Scope:0", "BeginDate", "2026-01-01"),
 			create("Scope", "@b", "Name", "B", "Parent", "@a", "BeginDate", "2026-01-01"),
@@ -148,7 +148,7 @@ func TestTrees(t *testing.T) {
 }
 
 func TestOperations(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		s := w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0"))[0]
 		state := `SELECT state FROM asset WHERE id = 1001`
 		for _, step := range []struct{ op, want string }{
@@ -185,7 +185,7 @@ func TestOperations(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0"), create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Observer", "Username", "m"))
 		for want, c := range map[string]*asset.Command{
 			"Violation'Invalid'Story.Scope":               create("Story", "@x", "Name", "x", "Scope", "Scope:99999"),
@@ -210,7 +210,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestDuplicateUsernameFailsOnlyItsCommand(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		member := func(alias, user string) *asset.Command {
 			return create("Member", alias, "Name", user, "Nickname", user, "DefaultRole", "Role:8", "Username", user)
 		}
@@ -232,7 +232,7 @@ func TestDuplicateUsernameFailsOnlyItsCommand(t *testing.T) {
 }
 
 func TestTags(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		s := w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0", "TaggedWith", "UX"))[0]
 		w.must(update(s, "TaggedWith", "ux"), update(s, "TaggedWith", "ux "), update(s, "-TaggedWith", "ux"))
 		w.expect("ux  1002 on\nUX 1001 1003\n", `SELECT value, since_moment, until_moment FROM asset_value ORDER BY since_moment DESC`)
@@ -240,7 +240,7 @@ func TestTags(t *testing.T) {
 }
 
 func TestFailingRequestLeavesNothing(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		stop := errors.New("stop")
 		err := w.e.Write(t.Context(), auth.System, asset.Request{ID: "a"}, func(s *asset.Session) error {
 			if _, err := s.Run(context.WithoutCancel(t.Context()), []*asset.Command{create("Story", "@s", "Name", "S", "Scope", "Scope:0")}); err != nil {

@@ -27,7 +27,7 @@ func spaces() []string {
 
 // sequences are the assets of every rank space in their order, now and at
 // every moment.
-func (w *world) sequences() map[string]string {
+func (w *harness) sequences() map[string]string {
 	all := map[string]string{}
 	for _, codes := range spaces() {
 		all[codes+" now"] = w.rows(`SELECT id FROM asset WHERE type IN (` + codes + `) ORDER BY order_key, id`)
@@ -41,7 +41,7 @@ func (w *world) sequences() map[string]string {
 
 // old gives all ranks but those of well-known assets the form they had: plenty
 // of room for each, and below zero where something was ranked first.
-func (w *world) old(negative bool) {
+func (w *harness) old(negative bool) {
 	from := int64(1) << 24
 	if negative {
 		from += 100
@@ -53,9 +53,9 @@ func (w *world) old(negative bool) {
 	w.exec(`DELETE FROM sequence WHERE name LIKE 'rank:%'`)
 }
 
-// carry runs the migrations of ranks, each statement twice: a process may end
+// migrateRanks runs the migrations of ranks, each statement twice: a process may end
 // between a statement and the note that it was run.
-func (w *world) carry() {
+func (w *harness) migrateRanks() {
 	w.t.Helper()
 	steps, err := schema.Migrations(w.d.Dialect.Name)
 	if err != nil {
@@ -70,7 +70,7 @@ func (w *world) carry() {
 }
 
 // filled has assets of several rank spaces that were ranked to and fro.
-func (w *world) filled() []string {
+func (w *harness) filled() []string {
 	s := w.must(story("a"), story("b"), create("Defect", "@c", "Name", "c", "Scope", "Scope:0"), create("Epic", "@e", "Name", "e", "Scope", "Scope:0"),
 		create("StoryStatus", "@n", "Name", "new"), create("StoryStatus", "@o", "Name", "newer"))
 	tasks := w.must(create("Task", "@t", "Name", "t", "Parent", s[0]), create("Test", "@u", "Name", "u", "Parent", s[1]))
@@ -82,8 +82,8 @@ func (w *world) filled() []string {
 	return s
 }
 
-func TestRanksAreCarriedOver(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+func TestRanksAreMigrated(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
 		for _, negative := range []bool{false, true} {
 			s := w.filled()
 			w.old(negative)
@@ -91,7 +91,7 @@ func TestRanksAreCarriedOver(t *testing.T) {
 			if w.rows(`SELECT COUNT(*) FROM asset_version WHERE order_key > 2147483647`) == "0\n" {
 				t.Error("no rank was too great before")
 			}
-			w.carry()
+			w.migrateRanks()
 			if diff := cmp.Diff(before, w.sequences()); diff != "" {
 				t.Errorf("order (-before +after):\n%s", diff)
 			}
@@ -106,11 +106,11 @@ func TestRanksAreCarriedOver(t *testing.T) {
 
 // Well-known assets keep their ranks: the model says where new ones come.
 func TestRanksOfWellKnownAssetsStay(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *harness) {
 		w.must(create("StoryStatus", "@n", "Name", "new"))
 		want := w.rows(`SELECT id, order_key FROM asset WHERE id <= 1000 AND order_key IS NOT NULL ORDER BY id`)
 		w.old(false)
-		w.carry()
+		w.migrateRanks()
 		w.expect(want, `SELECT id, order_key FROM asset WHERE id <= 1000 AND order_key IS NOT NULL ORDER BY id`)
 		if err := asset.Seed(t.Context(), w.d, model); err != nil {
 			t.Error(err)

@@ -26,7 +26,7 @@ func TestContextsAreDocumented(t *testing.T) {
 			got = append(got, strings.TrimSpace(line))
 		}
 	}
-	for _, s := range asset.Supplies() {
+	for _, s := range asset.ContextDefaults() {
 		want = append(want, s.Line)
 	}
 	if diff := cmp.Diff(want, got[1:]); diff != "" { // the first names the columns
@@ -36,10 +36,10 @@ func TestContextsAreDocumented(t *testing.T) {
 
 // Every row does what it says: an asset of each type made, in each type of
 // context, gets the attribute.
-func TestContextsSupply(t *testing.T) {
-	w := newWorld(t, testdb.SQLite(t))
+func TestContextDefaultsApply(t *testing.T) {
+	w := newHarness(t, testdb.SQLite(t))
 	contexts := contextsOf(w)
-	for _, s := range asset.Supplies() {
+	for _, s := range asset.ContextDefaults() {
 		tried := 0
 		for _, made := range model.Types {
 			if a, ok := made.Attr(s.Attr); made.Abstract || made.Virtual || !ok || a.ReadOnly || !among(made, s.Made) {
@@ -68,7 +68,7 @@ func among(t *meta.Type, names []string) bool {
 
 // contextsOf makes an asset of each type that the table names as a context,
 // with all it can supply.
-func contextsOf(w *world) map[string]string {
+func contextsOf(w *harness) map[string]string {
 	schedule := w.must(create("Schedule", "@h", "Name", "Sprints"))[0]
 	timebox := w.must(create("Timebox", "@t", "Name", "First", "Schedule", schedule, "State", "State:101", "BeginDate", "2026-01-01", "EndDate", "2026-01-15"))[0]
 	team := w.must(create("Team", "@m", "Name", "T"))[0]
