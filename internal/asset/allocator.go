@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// block hands out ids from a stretch taken from a sequence, per process.
+// block hands out ids of a sequence, a range of which each process reserves.
 type block struct {
 	sequence string
 	size     int64
@@ -54,8 +54,7 @@ func advanceSequence(ctx context.Context, tx *db.Tx, name string, n int64) (int6
 	return value - n + 1, err
 }
 
-// demand is what one run takes from the sequences once its assets are locked:
-// exactly as many moments, Numbers and ranks as it uses.
+// demand is what a batch needs of the sequences once its assets are locked.
 type demand struct {
 	moments int64
 	others  map[string]int64 // how far the sequences of Numbers and ranks move, by name
@@ -68,9 +67,9 @@ type allocation struct {
 	first  map[string]int64
 }
 
-// allocator lets concurrent runs of this process share one short transaction:
-// whoever comes while a take is under way waits for the next, which takes for
-// all who wait.
+// allocator lets concurrent batches of this process share one short transaction:
+// those that come while one is running wait for the next, which allocates for all
+// of them.
 type allocator struct {
 	db      *db.DB
 	ranked  map[string][]int64 // by sequence of ranks: the codes of the types that share it
@@ -86,11 +85,12 @@ type waiter struct {
 	done   chan struct{}
 }
 
-// allocateTimeout bounds one take; it is not the caller's context, since others share it.
+// allocateTimeout bounds one allocation. It does not use the caller's context,
+// since others share it.
 const allocateTimeout = 15 * time.Second
 
-// allocate returns moments, Numbers and ranks. Where the small pool must not be used
-// inside a transaction they come from tx.
+// allocate returns moments, Numbers and ranks. They come from tx where the small
+// pool must not be used inside a transaction.
 func (k *allocator) allocate(ctx context.Context, tx *db.Tx, n demand) (allocation, error) {
 	if !k.db.Dialect.SmallInside {
 		t := &waiter{demand: n}
@@ -109,12 +109,12 @@ func (k *allocator) allocate(ctx context.Context, tx *db.Tx, n demand) (allocati
 	select {
 	case <-t.done:
 		return t.got, t.err
-	case <-ctx.Done(): // what is taken for it is left unused
+	case <-ctx.Done(): // its allocation is left unused
 		return allocation{}, db.Fault(ctx.Err())
 	}
 }
 
-// serve works for all who wait until nobody does.
+// serve allocates for all waiters until there are none.
 func (k *allocator) serve(ctx context.Context) {
 	for {
 		k.mu.Lock()
@@ -149,7 +149,7 @@ func (k *allocator) once(ctx context.Context, batch []*waiter) {
 	}
 }
 
-// inTransaction takes within the transaction that writes.
+// inTransaction allocates within the transaction that writes.
 func (k *allocator) inTransaction(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 	err := tx.Savepoint(ctx, func() error { return advanceAll(ctx, tx, batch) })
 	if !errors.Is(err, errNoSequence) {
@@ -161,14 +161,14 @@ func (k *allocator) inTransaction(ctx context.Context, tx *db.Tx, batch []*waite
 	return advanceAll(ctx, tx, batch)
 }
 
-// errNoSequence says that a sequence of Numbers or ranks is not there yet.
+// errNoSequence reports that a sequence of Numbers or ranks does not exist yet.
 var errNoSequence = errors.New("a sequence is missing")
 
 // firstNumber is where the Numbers of a type start.
 const firstNumber = 1001
 
-// createSequences makes the sequences that are missing: Numbers from the first on, ranks
-// behind those in use. Where another process was faster, its row stays.
+// createSequences creates the missing sequences: Numbers from the first on, ranks
+// above those in use. A row that another process made meanwhile is left alone.
 func (k *allocator) createSequences(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 	names, _ := sequencesOf(batch)
 	values := make([]int64, len(names))
@@ -194,8 +194,8 @@ func (k *allocator) createSequences(ctx context.Context, tx *db.Tx, batch []*wai
 	return nil
 }
 
-// firstRankValue is the value with which the sequence of ranks begins that some
-// types share.
+// firstRankValue is the first value of the sequence of ranks that some types
+// share.
 func firstRankValue(ctx context.Context, tx *db.Tx, types []int64) (int64, error) {
 	in, args := db.InArgs(types)
 	var used *int64
@@ -211,8 +211,8 @@ func firstRankValue(ctx context.Context, tx *db.Tx, types []int64) (int64, error
 // numberSequence is the sequence of a type's Numbers.
 func numberSequence(t *meta.Type) string { return "number:" + t.Name }
 
-// sequencesOf returns the sequences that the tickets need beside the moments, in
-// order, and how far each moves.
+// sequencesOf returns the sequences that the waiters need besides the moments, in
+// order, and how far each advances.
 func sequencesOf(batch []*waiter) (names []string, by map[string]int64) {
 	by = map[string]int64{}
 	for _, t := range batch {
@@ -223,10 +223,10 @@ func sequencesOf(batch []*waiter) (names []string, by map[string]int64) {
 	return slices.Sorted(maps.Keys(by)), by
 }
 
-// advanceAll moves the sequences once for all tickets, by one statement: the
-// server locks its rows in the order of their key, in every process the same.
-// The moments are stamped with the database's clock, which never goes
-// backwards here.
+// advanceAll advances the sequences once for all waiters, by one statement: the
+// server locks its rows in the order of their key, the same in every process. The
+// moments are stamped with the database's clock, of which only the greatest value
+// counts.
 func advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 	var moments int64
 	for _, t := range batch {
@@ -250,7 +250,7 @@ func advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 	return handOut(ctx, tx, batch, in, args)
 }
 
-// handOut gives each ticket its part of what was taken.
+// handOut gives each waiter its part.
 func handOut(ctx context.Context, tx *db.Tx, batch []*waiter, in string, args []any) error {
 	last, at := map[string]int64{}, int64(0)
 	err := db.Each(ctx, tx, `SELECT name, value, stamped_at FROM sequence WHERE name IN `+in, args, func(scan db.Scanner) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// applyChanges carries out the changes of a command in its order.
+// applyChanges carries out the changes of a command in order.
 func (set *setter) applyChanges(ctx context.Context, w *row, all []Change) error {
 	for i := range all {
 		ch := &all[i]
@@ -67,7 +67,7 @@ func (set *setter) applyChange(ctx context.Context, w *row, a *meta.Attr, ch *Ch
 	return readOnly(a)
 }
 
-// setDefaults fills what a new asset does not say and the model does.
+// setDefaults sets the model's defaults that the command does not set.
 func (set *setter) setDefaults(ctx context.Context, w *row, c *Command) error {
 	for _, a := range set.s.e.layout.types[w.typ].defaults {
 		if named := slices.ContainsFunc(c.Changes, func(ch Change) bool { return ch.Name == a.Name }); named || !set.rules.isEmpty(w, a) {
@@ -106,8 +106,8 @@ func (set *setter) setDefault(ctx context.Context, w *row, a *meta.Attr, text st
 	return set.storeScalar(w, a, v)
 }
 
-// deriveValues keeps what follows from the row's own values: the AssetState that
-// goes with an attribute, and a personal note's owner.
+// deriveValues sets what follows from the row's own values: the AssetState of its
+// status, and PersonalTo.
 func (set *setter) deriveValues(ctx context.Context, w *row) error {
 	tr := set.s.e.layout.types[w.typ]
 	if tr.stateAttr != nil && (w.dirty || w.linked) {
@@ -125,7 +125,7 @@ func (set *setter) deriveValues(ctx context.Context, w *row) error {
 	return set.setPersonalTo(ctx, w)
 }
 
-// setPersonalTo keeps Note.PersonalTo: the author while the note is personal.
+// setPersonalTo sets Note.PersonalTo: the author of a personal note.
 func (set *setter) setPersonalTo(ctx context.Context, w *row) error {
 	to, ok := w.typ.Attr("PersonalTo")
 	if !ok || !w.dirty || to.Place.Kind != meta.InLinks {
@@ -154,7 +154,7 @@ func (set *setter) setPersonalTo(ctx context.Context, w *row) error {
 	return set.setRef(ctx, w, to, &t)
 }
 
-// completeNew gives a new asset what the model says, and checks it.
+// completeNew sets the defaults of a new asset and checks it.
 func (set *setter) completeNew(ctx context.Context, w *row) error {
 	if err := set.setDefaults(ctx, w, &Command{}); err != nil {
 		return err

@@ -17,8 +17,8 @@ type attrs []attrValue
 
 type attrValue struct{ key, json string }
 
-// set stores v under key, or takes the key away when v is nil. It reports
-// whether that changed anything.
+// set stores v under key, or removes the key when v is nil. It reports whether
+// that changed anything.
 func (as *attrs) set(key string, v any) bool {
 	at := -1
 	for i := range *as {
@@ -79,7 +79,7 @@ func storedNumber(k meta.Kind, text string) any {
 	return nil
 }
 
-// unquoted is the text that a JSON string of ours holds.
+// unquoted is the text of a JSON string that jsonScalar made.
 func unquoted(json string) string {
 	b, err := jsontext.AppendUnquote(nil, json)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// Run carries out commands in order and writes what they did. Outcomes stand
-// in the order of the commands; a failing command fails alone.
+// Run carries out commands in order and writes their changes. It returns one
+// outcome for each; a failing command fails alone.
 // Errors: only what ends the whole request.
 func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	outcomes := make([]Outcome, 0, len(commands))
@@ -26,8 +26,8 @@ func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, erro
 	return outcomes, nil
 }
 
-// runBatch runs commands together; when the database refuses what only it
-// can refuse, it runs them again one by one, so that only the culprit fails.
+// runBatch runs commands together. When the database refuses what only it can
+// refuse, they run again one by one, so that only the one at fault fails.
 func (s *Session) runBatch(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	outcomes, guarded, err := s.attempt(ctx, commands)
 	if errors.Is(err, errSplit) {
@@ -53,7 +53,7 @@ func (s *Session) runBatch(ctx context.Context, commands []*Command) ([]Outcome,
 	return outcomes, nil
 }
 
-// halves runs commands that reach too much in two stretches.
+// halves runs commands that reach too many assets in two batches.
 func (s *Session) halves(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	half := len(commands) / 2
 	outcomes, err := s.runBatch(ctx, commands[:half])
@@ -93,7 +93,7 @@ func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []
 	return outcomes, guarded, err
 }
 
-// resetHandles forgets what an attempt that was undone told the handles.
+// resetHandles undoes what a rolled back attempt set on the handles.
 func resetHandles(commands []*Command) {
 	for _, c := range commands {
 		if c.Self != nil {
@@ -102,8 +102,8 @@ func resetHandles(commands []*Command) {
 	}
 }
 
-// refusal is what a command answers that the database refused: the keeper of
-// logins says it itself, otherwise a value is there twice.
+// refusal is the error of a command that the database refused: that of the
+// credentials, otherwise that a value exists twice.
 func (s *Session) refusal(c *Command, err error) error {
 	if strings.HasPrefix(fault.Public(err), "Violation'") {
 		return fault.Invalidf(fault.NoPlace, "%s", fault.Public(err))
@@ -120,7 +120,7 @@ func (s *Session) refusal(c *Command, err error) error {
 	return err
 }
 
-// batchLen returns how many of the commands can be run together: up to the
+// batchLen returns how many of the commands can run together: all before the
 // first that needs to see in the database what one before it did.
 func (s *Session) batchLen(commands []*Command) int {
 	changed := map[*meta.Type]bool{}
@@ -138,9 +138,9 @@ func (s *Session) batchLen(commands []*Command) int {
 	return len(commands)
 }
 
-// batchKey names the operation of a command that runs in a stretch with its like
-// only: what comes back has to see in the database how it was deleted, and all
-// others have to see there which projects are.
+// batchKey names the operation of a command that runs only with others of its
+// kind: one that restores reads from the database how assets were deleted, and
+// everything else reads which projects are.
 func batchKey(t *meta.Type, c *Command) string {
 	if t == nil || c.Verb != Operate {
 		return ""
@@ -156,8 +156,8 @@ func batchKey(t *meta.Type, c *Command) string {
 }
 
 // runsAlone reports whether a command moves a project in the tree, or an asset in
-// its rank space: what follows has to see the order it leaves. An operation
-// that looks around has to see what stands before it.
+// its rank space, so that the next one needs the new order; or runs an operation
+// that queries the database.
 func (s *Session) runsAlone(t *meta.Type, c *Command) bool {
 	if t != nil && c.Verb == Operate {
 		op, ok := t.Op(c.Op)

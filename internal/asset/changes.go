@@ -200,7 +200,7 @@ func (c *changes) dateChanges() {
 // newRow begins a new asset without any values.
 func (c *changes) newRow(t *meta.Type, id int64) *row {
 	w := &row{id: id, typ: t, isNew: true, dirty: true, cur: &state{
-		code: stateActive, until: db.Forever, slots: make([]any, len(c.s.e.layout.slots)),
+		code: meta.StateActive, until: db.Forever, slots: make([]any, len(c.s.e.layout.slots)),
 	}}
 	w.before = w.cur
 	c.loaded.rows[id], c.loaded.edgeSets[id] = w, &edgeSet{typ: t.Code, isNew: true}

@@ -2,23 +2,24 @@ package asset
 
 import "slices"
 
-// columnSet is the columns of a statement about assets: the fixed ones, and of the
-// others those that any of its rows needs. Where a text may change, its folded
-// form does.
+// columnSet is the columns of a statement about assets: the fixed ones, and of
+// the others those that any of its rows needs. folded is needed where a text may
+// change.
 type columnSet struct {
 	slots  []int
 	attrs  bool
 	folded bool
 }
 
-// fewRows is up to how many rows a statement has all columns: leaving some out
-// saves less there than it costs to prepare another statement.
+// fewRows is up to how many rows a statement has all columns: omitting some saves
+// less than preparing another statement costs.
 const fewRows = 16
 
-// columnsNeeded returns the shape for n rows that need what needs says.
-func (w *writer) columnsNeeded(n int, needs func(i, slot int) bool, attrs func(i int) bool) columnSet {
+// columnsNeeded returns the columns for n rows, of which needs and attrs report
+// what row i needs.
+func (l *layout) columnsNeeded(n int, needs func(i, slot int) bool, attrs func(i int) bool) columnSet {
 	var sh columnSet
-	for slot := range w.layout.slots {
+	for slot := range l.slots {
 		needed := n <= fewRows
 		for i := 0; i < n && !needed; i++ {
 			needed = needs(i, slot)
@@ -31,21 +32,21 @@ func (w *writer) columnsNeeded(n int, needs func(i, slot int) bool, attrs func(i
 	for i := 0; i < n && !sh.attrs; i++ {
 		sh.attrs = attrs(i)
 	}
-	sh.folded = sh.attrs || slices.ContainsFunc(sh.slots, w.layout.isText)
+	sh.folded = sh.attrs || slices.ContainsFunc(sh.slots, l.isText)
 	return sh
 }
 
-// columnsFilled is the shape that holds all values of some states.
-func (w *writer) columnsFilled(n int, st func(i int) *state) columnSet {
-	sh := w.columnsNeeded(n, func(i, slot int) bool { return st(i).slots[slot] != nil }, func(i int) bool { return len(st(i).attrs) > 0 })
+// columnsFilled returns the columns that contain all values of some states.
+func (l *layout) columnsFilled(n int, st func(i int) *state) columnSet {
+	sh := l.columnsNeeded(n, func(i, slot int) bool { return st(i).slots[slot] != nil }, func(i int) bool { return len(st(i).attrs) > 0 })
 	sh.folded = n <= fewRows
 	for i := 0; i < n && !sh.folded; i++ {
-		sh.folded = !w.layout.isPlain(st(i))
+		sh.folded = !l.isPlain(st(i))
 	}
 	return sh
 }
 
-// columnsOf appends the names of a shape's columns to the fixed ones.
+// columnsOf appends the names of the columns of a set to the fixed ones.
 func (l *layout) columnsOf(sh columnSet, fixed []string) []string {
 	all := slices.Clone(fixed)
 	for _, slot := range sh.slots {

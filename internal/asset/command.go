@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// Verb says what a command does.
+// Verb is the kind of a command.
 type Verb uint8
 
 // The verbs.
@@ -22,7 +22,7 @@ const (
 type Command struct {
 	Verb          Verb
 	Type          *meta.Type // Create: the concrete type
-	Self          *Handle    // Create: told the identity of the new asset
+	Self          *Handle    // Create: set to the identity of the new asset
 	Context       Ref        // Create: the asset whose scope and parents are the defaults; zero when there is none
 	Target        Ref        // Update, Operate
 	TargetDeleted bool       // Update: the target was found deleted, and is meant all the same
@@ -35,23 +35,23 @@ type Command struct {
 	outcome Outcome // what became of it, for those within
 }
 
-// Change is what a command says about one attribute. Exactly one of the forms
-// is used: Set, or Add and Remove, or Find and Replace, or Near.
+// Change is what a command sets of one attribute. Exactly one of the forms is
+// used: Set, or Add and Remove, or Find and Replace, or Neighbour.
 type Change struct {
 	Name      string
-	Sealed    string  // of a secret: what is kept of Set; empty: not made yet
+	Sealed    string  // of a secret: the hash of Set; empty: not made yet
 	Set       []Value // one value; for a multi-value attribute it means Add, and an empty one changes nothing
 	Add       []Value // of a list; no value in it may be empty, nor in Remove, where the attribute takes several
 	Remove    []Value
 	Find      *Value // with Replace: exact text, or one of several values
 	Replace   Value
-	Neighbour *Value // a rank: just before this asset, or with After just behind it
+	Neighbour *Value // a rank: just before this asset, or with After just after it
 	After     bool
 	Bad       error // the value has a form that no attribute takes; it fails the command when its turn comes
 }
 
-// single returns what a change says about an attribute that holds one value:
-// the projected form {add: [x], remove: []} means set, {remove: [x]} clear.
+// single returns the value of a change to an attribute that holds one: {add: [x],
+// remove: []} sets it, {remove: [x]} clears it.
 func (ch *Change) single() (Value, bool) {
 	switch {
 	case len(ch.Set) == 1:
@@ -64,8 +64,8 @@ func (ch *Change) single() (Value, bool) {
 	return Value{}, len(ch.Remove) > 0
 }
 
-// isNothing reports whether a change of an attribute with several values says
-// one empty value and no list, which leaves them as they are.
+// isNothing reports whether a change to an attribute with several values is one
+// empty value and no list, which changes nothing.
 func (ch *Change) isNothing() bool { return len(ch.Set) == 1 && ch.Set[0].isEmpty() }
 
 // each calls fn for every value of a change.
@@ -103,7 +103,7 @@ type Value struct {
 	Text string // the text, the number's literal, or true or false
 }
 
-// isEmpty reports whether v says "nothing" for everything but text.
+// isEmpty reports whether v means no value, for everything but text.
 func (v Value) isEmpty() bool {
 	return v.Kind == Null || v.Kind == Text && v.Text == ""
 }
@@ -155,4 +155,15 @@ func (r Ref) token() string {
 		return r.Handle.alias()
 	}
 	return r.OID.String()
+}
+
+// Outcome is what became of one command.
+type Outcome struct {
+	OID     oid.OID // the asset created, updated or operated on
+	Result  oid.OID // the asset the command answers with, with its moment: the new one of a Copy, else that of OID
+	Skipped bool    // the target is deleted, so the command matched nothing
+	Err     error   // why the command failed, a fault; nil otherwise
+
+	about *row   // what Result is made from
+	as    *state // about, as the command left it
 }

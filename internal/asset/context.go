@@ -16,8 +16,8 @@ type contextFill struct {
 	slot *scheduleSlot // in its schedule; nil until a row asks for it
 }
 
-// fillFromContext fills what a new asset does not say from the asset it is made in
-// the context of.
+// fillFromContext sets what a command does not set from the context of the new
+// asset.
 func (set *setter) fillFromContext(ctx context.Context, w *row, c *Command, from target) error {
 	m := &contextFill{set: set, w: w, c: c, from: from}
 	for i := range contextDefaults {
@@ -65,8 +65,8 @@ func (m *contextFill) fill(ctx context.Context, a *meta.Attr, from origin) error
 	return m.setFromSchedule(ctx, a, from)
 }
 
-// setContext puts the context into a relation of the new asset, unless the command
-// has put it into one: then that is what it is made for.
+// setContext points a relation of the new asset to the context, unless the
+// command itself names the context in one.
 func (m *contextFill) setContext(ctx context.Context, a *meta.Attr) error {
 	for i := range m.c.Changes {
 		if named, err := m.namesContext(ctx, m.c.Changes[i].Name); named || err != nil {
@@ -89,9 +89,9 @@ func (m *contextFill) namesContext(ctx context.Context, name string) (bool, erro
 	return slices.Contains(ids, m.from.id), err
 }
 
-// setTo points a relation of the new asset to what a slot holds. Nothing, when
-// that is nobody or deleted; only the project of what is deleted with it stays
-// its project.
+// setTo points a relation of the new asset to the id in a slot, unless there is
+// none or it is deleted; a deleted project is set, though, where the context lies
+// in it.
 func (m *contextFill) setTo(ctx context.Context, a *meta.Attr, boxed any) error {
 	id, ok := boxed.(int64)
 	if !ok {
@@ -104,7 +104,7 @@ func (m *contextFill) setTo(ctx context.Context, a *meta.Attr, boxed any) error 
 	return m.set.setRef(ctx, m.w, a, &t)
 }
 
-// copySame copies what the context has under the name of an attribute.
+// copySame copies the attribute of the same name from the context.
 func (m *contextFill) copySame(ctx context.Context, a *meta.Attr) error {
 	at, _ := m.from.typ.Attr(a.Name)
 	switch {
@@ -133,8 +133,8 @@ func (m *contextFill) copySame(ctx context.Context, a *meta.Attr) error {
 	return nil
 }
 
-// setFromSchedule gives a new timebox one of what comes next in its schedule; nothing
-// when it has none. A timebox that says one of its days says both.
+// setFromSchedule gives a new timebox a value of the next slot of its schedule,
+// unless it has none. A timebox that sets one of its days sets both.
 func (m *contextFill) setFromSchedule(ctx context.Context, a *meta.Attr, from origin) error {
 	if from != scheduleName && (isSet(m.c, "BeginDate") || isSet(m.c, "EndDate")) {
 		return nil
@@ -156,8 +156,8 @@ func (m *contextFill) setFromSchedule(ctx context.Context, a *meta.Attr, from or
 	return m.set.storeScalar(m.w, a, m.slot.end.UnixMicro())
 }
 
-// setFutureState gives a new asset the value of the attribute that its AssetState goes
-// by, for an asset whose time is still to come.
+// setFutureState points the attribute that determines AssetState to the value of
+// the state Future.
 func (m *contextFill) setFutureState(ctx context.Context, a *meta.Attr) error {
 	for id, code := range m.set.s.e.layout.types[m.w.typ].states {
 		if code == 0 {

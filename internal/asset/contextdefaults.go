@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// origin says what of its context a new asset gets.
+// origin is the part of a context that a new asset gets.
 type origin uint8
 
 const (
@@ -18,11 +18,11 @@ const (
 	futureState                     // the value that goes with AssetState Future
 	scheduleName                    // of the timebox's schedule: its name and the next number
 	scheduleBegin                   // of it: where the last timebox ended and the gap is over, else today
-	scheduleEnd                     // of it: its length behind nextBegin
+	scheduleEnd                     // of it: its length after scheduleBegin
 )
 
-// contextDefault is one attribute that new assets get from their context when their
-// command does not say it. docs/contexts.md shows the rows as a table.
+// contextDefault is one attribute that new assets get from their context when
+// their command does not set it. docs/contexts.md shows the rows as a table.
 type contextDefault struct {
 	newTypes     []string // types of new assets, with those below them; none: every type that can have the attribute
 	contextTypes []string // types of contexts, likewise; none: every type that fits
@@ -39,8 +39,8 @@ var (
 	calendars = []string{"Schedule", "Scope"}
 )
 
-// contextDefaults are carried out in this order: what a row looks at stands above it.
-// A Theme is not the Parent of what is made near it.
+// contextDefaults apply in this order; a row that reads an attribute comes after
+// the row that sets it. A Theme is not the Parent of what is made in its context.
 var contextDefaults = []contextDefault{
 	{newTypes: planned, contextTypes: []string{"Epic"}, attr: "Super", from: contextItself},
 	{newTypes: planned, contextTypes: []string{"Epic"}, attr: "Name", from: sameAttribute, onlyIf: "Super"},

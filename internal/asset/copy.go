@@ -13,14 +13,14 @@ type copier struct {
 	set *setter
 }
 
-// notCopied are the writable attributes that belong to one asset alone: a copy
-// starts without them.
+// notCopied are the writable attributes of one asset alone, which its copies do
+// not get.
 var notCopied = [...]string{
 	"Order", "ActualResults", "ChangeSets", "CompletedInBuildRuns", "FoundInBuildRuns", "DuplicateOf", "IdentifiedIn",
 }
 
-// notCopiedByType are attributes that copies of one type start without: a test that
-// is copied has not been run.
+// notCopiedByType are attributes that copies of one type do not get: a copied
+// test has not been run.
 var notCopiedByType = map[string]string{"Test": "Status"}
 
 // newRow begins an asset that an operation makes, with an id of its own.
@@ -71,7 +71,7 @@ func (c *copier) moveChildren(ctx context.Context, from, to *row, choose func(*r
 	return nil
 }
 
-func all(string) bool { return true }
+func everyAttribute(string) bool { return true }
 
 // only chooses attributes by name, except all others.
 func only(names ...string) func(string) bool {
@@ -82,9 +82,9 @@ func except(names ...string) func(string) bool {
 	return func(name string) bool { return !slices.Contains(names, name) }
 }
 
-// copyAttributes gives w the values that src holds itself under the same names, where
-// they fit: relations as far as they point to living assets of the right type.
-// What other assets hold about src stays with src.
+// copyAttributes gives w the values of src under the same names, where they fit:
+// relations as far as they point to living assets of the right type. What other
+// assets store about src stays with src.
 func (c *copier) copyAttributes(ctx context.Context, w, src *row, choose func(string) bool) error {
 	for _, a := range w.typ.Attrs {
 		from, ok := src.typ.Attr(a.Name)
@@ -122,8 +122,8 @@ func (c *copier) copyAttribute(ctx context.Context, w *row, a *meta.Attr, src *r
 	return c.copyRef(ctx, w, a, id)
 }
 
-// copyRef sets or adds one relation, unless the asset is deleted or of
-// another type.
+// copyRef sets or adds one relation, unless the asset is deleted or of another
+// type.
 func (c *copier) copyRef(ctx context.Context, w *row, a *meta.Attr, id int64) error {
 	t, ok, err := c.loaded.find(ctx, id)
 	if err != nil || !ok || t.isDeleted() || !a.Takes(t.typ) {

@@ -115,7 +115,7 @@ func (l *loaded) childrenOf(ctx context.Context, w *row) ([]*row, error) {
 	var children []*row
 	for _, child := range l.dependents[w.id] {
 		up, ok := child.typ.Attr("Parent")
-		if !ok || l.rows[child.id] != child || child.cur.code == stateDeleted || slices.Contains(children, child) {
+		if !ok || l.rows[child.id] != child || child.cur.code == meta.StateDeleted || slices.Contains(children, child) {
 			continue
 		}
 		at, err := l.pointsTo(ctx, child, up)

@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/requests"
 )
 
-// Credentials keeps what members log in with. A nil pointer leaves that part
-// as it is. A username that another member has is a fault.Conflict.
+// Credentials stores usernames and passwords. A nil pointer leaves that part as
+// it is. A username that another member has is a fault.Conflict.
 type Credentials interface {
 	// Seal makes what Set takes of a password, which takes long.
 	// Errors: fault.Invalid for one that is no good.
@@ -21,7 +21,7 @@ type Credentials interface {
 	Set(ctx context.Context, tx *db.Tx, member int64, username, sealed *string) error
 }
 
-// CommitListener is told of every committed write that made versions.
+// CommitListener is called after every committed write that made versions.
 type CommitListener interface {
 	Committed(auditID int64)
 }
@@ -45,8 +45,8 @@ type Engine struct {
 	finder    *find.Finder // answers the filters of operations
 }
 
-// New returns the write engine on d. creds and changes may be nil: then
-// members have no logins, and nobody is told.
+// New returns the write engine on d. creds and listener may be nil: then members
+// have no logins, and no one is notified.
 func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener, log *slog.Logger) *Engine {
 	l := newLayout(m)
 	return &Engine{
@@ -66,7 +66,7 @@ func (e *Engine) Model() *meta.Model { return e.model }
 // DB returns the database the engine writes to.
 func (e *Engine) DB() *db.DB { return e.db }
 
-// secretNames are the attributes of which only a hash is kept.
+// secretNames are the attributes of which only a hash is stored.
 func secretNames(m *meta.Model) map[string]bool {
 	names := map[string]bool{}
 	for _, t := range m.Types {
@@ -79,13 +79,12 @@ func secretNames(m *meta.Model) map[string]bool {
 	return names
 }
 
-// IsSecret reports whether of an attribute with this name only a hash is kept.
+// IsSecret reports whether only a hash is stored of attributes with this name.
 func (e *Engine) IsSecret(attr string) bool { return e.secrets[attr] }
 
-// Seal returns what is to be kept of a value for an attribute, for
-// Change.Sealed, when the attribute is a secret. Making it takes long, so it is
-// called before Write, which holds locks. What is no good as a secret is not
-// sealed: the command that says it will fail.
+// Seal returns the hash to store of a secret, for Change.Sealed; empty for other
+// attributes. It is slow, so it is called before Write, which holds locks. An
+// invalid secret is not sealed: its command will fail.
 // Errors: fault.Transient when ctx ends.
 func (e *Engine) Seal(ctx context.Context, attr string, v Value) (string, error) {
 	if e.creds == nil || !e.secrets[attr] || v.isEmpty() {
@@ -98,9 +97,9 @@ func (e *Engine) Seal(ctx context.Context, attr string, v Value) (string, error)
 	return sealed, err
 }
 
-// nextAudit returns an audit id. Where the small pool must not be used inside
-// a transaction the id comes from the transaction itself: a block would
-// outlive its rollback.
+// nextAudit returns an audit id. Where the small pool must not be used inside a
+// transaction the id comes from the transaction itself: a block would outlive its
+// rollback.
 func (e *Engine) nextAudit(ctx context.Context, tx *db.Tx) (int64, error) {
 	if !e.db.Dialect.SmallInside {
 		return advanceSequence(ctx, tx, e.audits.sequence, 1)
@@ -115,7 +114,7 @@ func (e *Engine) nextIDs(ctx context.Context, tx *db.Tx, n int64) (int64, error)
 	return e.ids.allocate(ctx, e.db, n)
 }
 
-// Request is what the audit keeps of a write.
+// Request is what the audit records of a write.
 type Request struct {
 	ID      string // UUID, unique for ever: a repeated one is a conflict
 	Comment string // ChangeComment; may be empty
@@ -129,24 +128,24 @@ type Session struct {
 	who     auth.Actor
 	req     Request
 	audit   int64
-	first   int64 // moments taken so far; 0 when none
+	first   int64 // moments allocated so far; 0 when none
 	last    int64
 	now     int64 // UTC microseconds of the database's clock; 0: not asked yet
 	aliases map[string]*Handle
 
 	named         int              // assets that the request changes by its commands
 	scopesHidden  bool             // projects were hidden, or shown again
-	partsChanged  int              // assets that their operations reached beside those
-	partOps       map[int64]string // the operation that reached an asset last
+	partsChanged  int              // parts that operations changed in addition
+	partOps       map[int64]string // by part: the operation on its owner that changed it last
 	createdScopes map[int64]bool   // projects that the request has made
 }
 
-// Count tells how many assets the request has named so far; those that its
-// operations reach count on top of them.
+// Count sets how many assets the request has named so far, without those that its
+// operations change in addition.
 func (s *Session) Count(n int) { s.named = n }
 
-// Who returns on whose behalf the request is carried out. What was known before
-// of hidden projects holds until the request has hidden some, or shown.
+// Who returns on whose behalf the request is carried out. Its cache of hidden
+// projects is dropped once the request has hidden or shown some.
 func (s *Session) Who() auth.Actor {
 	who := s.who
 	if s.scopesHidden {
@@ -161,8 +160,8 @@ func (s *Session) Tx() *db.Tx { return s.tx }
 // Audit returns the id of the audit row.
 func (s *Session) Audit() int64 { return s.audit }
 
-// Define gives an asset that a command will make a name for later values.
-// It reports false when the name is taken.
+// Define gives an asset that a command will make an alias for later values. It
+// reports false when the alias is in use.
 func (s *Session) Define(alias string, h *Handle) bool {
 	if _, taken := s.aliases[alias]; taken {
 		return false
@@ -171,20 +170,20 @@ func (s *Session) Define(alias string, h *Handle) bool {
 	return true
 }
 
-// Handle returns what a name was given to, made yet or not.
+// Handle returns the asset with an alias, made yet or not.
 func (s *Session) Handle(alias string) (*Handle, bool) {
 	h, ok := s.aliases[alias]
 	return h, ok
 }
 
-// Alias returns the asset made under a name, if it has been made.
+// Alias returns the asset with an alias, if it has been made.
 func (s *Session) Alias(name string) (*Handle, bool) {
 	h, ok := s.aliases[name]
 	return h, ok && h.Made
 }
 
-// clock is the database's time when the request first asked: no moment that is
-// still to be taken is stamped earlier.
+// clock is the database's time when the request first asked. No later moment is
+// stamped earlier.
 func (s *Session) clock(ctx context.Context) (int64, error) {
 	if s.now == 0 {
 		if err := s.tx.QueryRow(ctx, `SELECT `+s.e.db.Dialect.NowMillis).Scan(&s.now); err != nil {
@@ -194,8 +193,8 @@ func (s *Session) clock(ctx context.Context) (int64, error) {
 	return s.now, nil
 }
 
-// idOf returns the stored id of what a command addresses, if it exists before
-// the stretch.
+// idOf returns the stored id of what a command addresses, if it exists before the
+// batch.
 func (s *Session) idOf(ref Ref) (int64, bool) {
 	if ref.Handle != nil {
 		return ref.Handle.ID, ref.Handle.Made

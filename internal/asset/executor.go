@@ -7,17 +7,6 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// Outcome is what became of one command.
-type Outcome struct {
-	OID     oid.OID // the asset created, updated or operated on
-	Result  oid.OID // the asset the command answers with, with its moment: the new one of a Copy, else that of OID
-	Skipped bool    // the target is deleted, so the command matched nothing
-	Err     error   // why the command failed, a fault; nil otherwise
-
-	about *row   // what Result is made from
-	as    *state // about, as the command left it
-}
-
 // executor drives a batch of commands: it checks and carries out each in memory,
 // then writes what all of them changed. It depends on nothing but the commands
 // and the database, so a batch that is refused can be run again.
@@ -160,8 +149,8 @@ func (x *executor) operate(ctx context.Context, c *Command) Outcome {
 	return out
 }
 
-// lockTarget locks the asset of an update or operation. No row comes back when
-// there is nothing to do: it does not exist, or was deleted earlier in the
+// lockTarget locks the asset of an update or operation. It returns no row when
+// there is nothing to do: the asset does not exist, or was deleted earlier in the
 // request under the alias that the command names.
 func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 	t, ok, err := x.resolver.resolveRef(ctx, c.Target)
@@ -194,8 +183,8 @@ func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 	return w, out
 }
 
-// propagate lets followers follow: what a touched asset's followers copy from it
-// is copied again, and so on for what follows them.
+// propagate copies changed values to the assets that derive from them,
+// transitively.
 func (x *executor) propagate(ctx context.Context) error {
 	for i := 0; i < len(x.changes.touched); i++ { // grows
 		w := x.changes.touched[i]
@@ -219,7 +208,7 @@ func (x *executor) propagate(ctx context.Context) error {
 	return nil
 }
 
-// sourceChanged reports whether something others copy has changed on w.
+// sourceChanged reports whether a slot that others copy has changed on w.
 func (x *executor) sourceChanged(w *row) bool {
 	for _, slot := range x.s.e.layout.copiedSlots {
 		if w.cur.slots[slot] != w.before.slots[slot] {
@@ -229,7 +218,7 @@ func (x *executor) sourceChanged(w *row) bool {
 	return false
 }
 
-// updateDependent copies to f what it follows on w, if it still does.
+// updateDependent copies changed values of w to f, if f still derives from w.
 func (x *executor) updateDependent(ctx context.Context, w, f *row) error {
 	for _, s := range x.s.e.layout.types[f.typ].sources {
 		at, err := x.loaded.pointsTo(ctx, f, s.relation)
@@ -249,7 +238,8 @@ func (x *executor) updateDependent(ctx context.Context, w, f *row) error {
 	return nil
 }
 
-// write takes the moments, Numbers and ranks of the run and writes what it did.
+// write allocates the moments, Numbers and ranks of the batch and writes its
+// changes.
 func (x *executor) write(ctx context.Context) error {
 	c := x.changes
 	if c.moments == 0 {
@@ -276,8 +266,8 @@ func (x *executor) write(ctx context.Context) error {
 	return nil
 }
 
-// allocate takes what the run needs. Errors: fault.Invalid where a rank space
-// has no ranks left.
+// allocate allocates what the changes need. Errors: fault.Invalid where a rank
+// space has no ranks left.
 func (x *executor) allocate(ctx context.Context) (allocation, error) {
 	n := demand{moments: x.changes.moments, others: make(map[string]int64, len(x.changes.numbers)+len(x.changes.ranks))}
 	for t, count := range x.changes.numbers {

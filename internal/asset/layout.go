@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// layout is the model as the write engine needs it: columns, and per type what
-// must hold. It is made once and never changes.
+// layout is the model as the write engine needs it: columns, and the rules of
+// each type. It is made once and never changes.
 type layout struct {
 	columns        []string // of asset: fixed, slots, attrs
 	slots          []meta.Column
@@ -25,7 +25,7 @@ type layout struct {
 	role        *meta.Type
 }
 
-// typeRules is what must hold for the assets of one concrete type.
+// typeRules are the rules for the assets of one concrete type.
 type typeRules struct {
 	code      any // boxed once: it goes into every row
 	required  []*meta.Attr
@@ -41,13 +41,13 @@ type typeRules struct {
 	username  *meta.Attr
 }
 
-// source says that slots are copied from the asset that relation names.
+// source is a rule that slots are copied from the asset that relation names.
 type source struct {
 	relation *meta.Attr
 	slots    []int
 }
 
-// dependentRule is a source seen from the asset that is followed.
+// dependentRule is a source seen from the asset that is copied from.
 type dependentRule struct {
 	dependent *meta.Type
 	source
@@ -119,7 +119,7 @@ func (l *layout) roleID(shown int64) int64 {
 	return l.role.Stored(shown)
 }
 
-// index notes who follows whom.
+// index lists the sources by the asset that is copied from.
 func (l *layout) index(t *meta.Type, tr *typeRules) {
 	for _, s := range tr.sources {
 		l.dependentRules = append(l.dependentRules, dependentRule{t, s})
@@ -177,8 +177,8 @@ func isStored(a *meta.Attr) bool {
 	return false
 }
 
-// sourcesOf finds what is copied into assets of a type: the attributes it
-// follows, and its security scope when that comes over a relation.
+// sourcesOf returns what is copied into assets of a type: the attributes of
+// Follows, and the security scope when it comes over a relation.
 func (l *layout) sourcesOf(t *meta.Type) []source {
 	var all []source
 	add := func(name string, slot int) {
@@ -230,8 +230,8 @@ func (tr *typeRules) sourceOf(name string) (source, bool) {
 	return source{}, false
 }
 
-// partRules returns the rules by which an operation on assets of a type reaches
-// what belongs to them.
+// partRules returns the rules by which an operation on assets of a type runs on
+// their parts.
 func (l *layout) partRules(t *meta.Type, op string) []partRule {
 	var all []partRule
 	for _, p := range l.parts {
@@ -242,7 +242,7 @@ func (l *layout) partRules(t *meta.Type, op string) []partRule {
 	return all
 }
 
-// hasDependents reports whether assets may have to follow when a changes on a t.
+// hasDependents reports whether others may have to change when a changes on a t.
 func (l *layout) hasDependents(t *meta.Type, a *meta.Attr) bool {
 	if a == nil || !a.ToOne() {
 		return false
@@ -289,7 +289,7 @@ func upTree(t *meta.Type, name string) string {
 }
 
 // treeOf returns the tree that a change of a may reorder: a is the upward
-// attribute, or its back side.
+// attribute, or its reverse.
 func treeOf(t *meta.Type, a *meta.Attr) string {
 	if a.Place.Kind == meta.Reverse && a.Back != nil {
 		return upTree(a.Back.On, a.Back.Name)
@@ -300,8 +300,8 @@ func treeOf(t *meta.Type, a *meta.Attr) string {
 	return ""
 }
 
-// storedAtOtherEnd reports whether a relation is kept by the asset at its other
-// end, which therefore changes with it.
+// storedAtOtherEnd reports whether a relation is stored with the asset at its
+// other end, which therefore changes with it.
 func storedAtOtherEnd(a *meta.Attr) bool {
 	return a.Place.Kind == meta.Reverse || a.Place.Kind == meta.InLinksBack && a.Back != nil && a.Back.ToOne()
 }

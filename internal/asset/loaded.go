@@ -10,36 +10,6 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// loaded is what the database said in this batch: rows, references, edges and
-// trees, each read once. It reads and locks, and knows nothing of commands.
-type loaded struct {
-	s *Session
-
-	rows             map[int64]*row // locked for change, or made
-	reads            map[int64]*row // read without a lock
-	references       map[int64]*reference
-	missing          map[int64]bool // ids that have no row
-	edgeSets         map[int64]*edgeSet
-	dependents       map[int64][]*row // by the asset they copy from; some have moved on
-	dependentsLoaded map[int64]bool
-	parts            map[int64][]*row // by owner; some have moved on
-	partsLoaded      map[int64]bool
-	overLimit        bool                // the operations reach more assets than one request may change
-	deletions        map[int64]*deletion // of deleted assets; nil for one without
-	parents          map[parentKey]int64
-	ancestors        map[int64][]ancestry // of projects
-	locked           map[string]bool      // rows of tree_lock
-}
-
-func newLoaded(s *Session) *loaded {
-	return &loaded{
-		s: s, rows: map[int64]*row{}, reads: map[int64]*row{}, references: map[int64]*reference{}, missing: map[int64]bool{},
-		edgeSets: map[int64]*edgeSet{}, dependents: map[int64][]*row{}, dependentsLoaded: map[int64]bool{},
-		parts: map[int64][]*row{}, partsLoaded: map[int64]bool{}, deletions: map[int64]*deletion{},
-		parents: map[parentKey]int64{}, ancestors: map[int64][]ancestry{}, locked: map[string]bool{},
-	}
-}
-
 // reference is what is known of an asset that is only referred to.
 type reference struct {
 	id     int64
@@ -64,7 +34,7 @@ type target struct {
 // isDeleted reports whether nothing may refer to the asset: it or a project that
 // it lies in is deleted.
 func (t target) isDeleted() bool {
-	return t.code == stateDeleted || t.row != nil && t.row.hidden || t.reference != nil && t.reference.hidden
+	return t.code == meta.StateDeleted || t.row != nil && t.row.hidden || t.reference != nil && t.reference.hidden
 }
 
 // slot reads a slot that others copy.
@@ -73,6 +43,46 @@ func (t target) slot(l *layout, slot int) any {
 		return t.row.cur.slots[slot]
 	}
 	return t.reference.copied[slices.Index(l.copiedSlots, slot)]
+}
+
+// target returns a loaded row as what a value may name.
+func (w *row) target() target {
+	return target{id: w.id, boxed: w.id, typ: w.typ, code: w.cur.code, row: w}
+}
+
+// loaded is what the database said in this batch: rows, references, edges and
+// trees, each read once. It reads and locks, and knows nothing of commands.
+type loaded struct {
+	s *Session
+
+	rows             map[int64]*row // locked for change, or made
+	reads            map[int64]*row // read without a lock
+	references       map[int64]*reference
+	missing          map[int64]bool // ids that have no row
+	edgeSets         map[int64]*edgeSet
+	dependents       map[int64][]*row // by the asset they copy from; some have moved on
+	dependentsLoaded map[int64]bool
+	parts            map[int64][]*row // by owner; some have moved on
+	partsLoaded      map[int64]bool
+	overLimit        bool                // the operations reach more assets than one request may change
+	deletions        map[int64]*deletion // of deleted assets; nil for one without
+	parents          map[parentKey]int64
+	ancestors        map[int64][]ancestry // of projects
+	locked           map[string]bool      // rows of tree_lock
+}
+
+type parentKey struct {
+	id   int64
+	slot int
+}
+
+func newLoaded(s *Session) *loaded {
+	return &loaded{
+		s: s, rows: map[int64]*row{}, reads: map[int64]*row{}, references: map[int64]*reference{}, missing: map[int64]bool{},
+		edgeSets: map[int64]*edgeSet{}, dependents: map[int64][]*row{}, dependentsLoaded: map[int64]bool{},
+		parts: map[int64][]*row{}, partsLoaded: map[int64]bool{}, deletions: map[int64]*deletion{},
+		parents: map[parentKey]int64{}, ancestors: map[int64][]ancestry{}, locked: map[string]bool{},
+	}
 }
 
 // find returns the asset stored as id, ok false when there is none.
@@ -93,11 +103,6 @@ func (l *loaded) cached(id int64) (target, bool) {
 		return target{id: id, boxed: a.boxed, typ: a.typ, code: a.code, reference: a}, true
 	}
 	return target{}, false
-}
-
-// target returns a loaded row as what a value may name.
-func (w *row) target() target {
-	return target{id: w.id, boxed: w.id, typ: w.typ, code: w.cur.code, row: w}
 }
 
 // unknown returns the ids that are not loaded, each once, in order.

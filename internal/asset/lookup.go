@@ -6,10 +6,11 @@ import (
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// Known is what Lookup tells of an asset.
+// Known is what Lookup returns of an asset.
 type Known struct {
 	OID     oid.OID // of its concrete type
 	Deleted bool    // it is, or a project that it lies in
@@ -53,7 +54,7 @@ func (e *Engine) scanKnown(scan db.Scanner, who auth.Actor, wanted map[int64][]o
 	}
 	for _, o := range wanted[id] {
 		if as, _ := e.model.Type(o.Type); t.IsA(as) {
-			found[o] = Known{OID: oid.OID{Type: t.Name, ID: t.Shown(id)}, Deleted: state == stateDeleted || hidden}
+			found[o] = Known{OID: oid.OID{Type: t.Name, ID: t.Shown(id)}, Deleted: state == meta.StateDeleted || hidden}
 		}
 	}
 	return nil

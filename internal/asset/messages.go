@@ -90,8 +90,8 @@ func stale(o oid.OID) error {
 
 func badToken(r Ref) error { return oid.Invalid(r.token()) }
 
-// rootRelated is the type that the first declaration of a relation points to;
-// overrides narrow it, messages keep naming the wide one.
+// rootRelated is the type that the first declaration of a relation points to.
+// Overrides narrow it; messages name the wide one.
 func rootRelated(a *meta.Attr) *meta.Type {
 	related := a.Related
 	for _, t := range a.On.Ancestors() {

@@ -10,14 +10,21 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
+// resolver finds the assets that values and commands name.
+type resolver struct {
+	unit
+	rules *rules
+	named map[nameKey]named
+}
+
 // nameKey is a name looked up among the assets that a relation may lead to.
 type nameKey struct {
 	in   namespace
 	name string
 }
 
-// namespace is a type whose assets are looked up by name, or the relation that
-// says which ones where those are not simply all of a type.
+// namespace is a type whose assets are looked up by name, or a relation where
+// only some of the assets of a type are.
 type namespace struct {
 	typ *meta.Type
 	of  *meta.Attr // nil: all of typ
@@ -149,7 +156,7 @@ func matching(found []nameHit, name string, a *meta.Attr) []int64 {
 }
 
 // tag is the localization tag that a plain name stands for: Role.Name'Observer
-// for Observer. Attributes of other kinds hold the name itself.
+// for Observer. Attributes of other kinds contain the name itself.
 func tag(a *meta.Attr, name string) string {
 	if a.Kind == meta.LocalizerTag {
 		return a.Token() + "'" + name
@@ -158,7 +165,7 @@ func tag(a *meta.Attr, name string) string {
 }
 
 // assetsNamed finds the live assets of some types that the caller sees and whose
-// attribute has one of the names.
+// attribute equals one of the names.
 func (r *resolver) assetsNamed(ctx context.Context, types []*meta.Type, a *meta.Attr, names []string) ([]nameHit, error) {
 	expr, dialect := a.Place.Column, r.s.e.db.Dialect
 	if a.Place.Kind == meta.InAttrs {

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// opCode carries out an operation that is more than a change of state. It
-// returns the asset the operation answers with where that is a new one.
+// opCode carries out an operation that is more than a change of state. It returns
+// the asset the operation answers with where that is a new one.
 type opCode func(o *operations, ctx context.Context, w *row, op *meta.Op, args []Change) (*row, error)
 
 // opCodes are the operations with code of their own, by Effect.Code.
@@ -33,12 +33,12 @@ var opCodes = map[string]opCode{
 	"StoryToEpic":                            (*operations).breakDown,
 }
 
-// needsQueries are the operations that look into the database for more than their
-// asset: what stands before them has to be there.
+// needsQueries are the operations that read the database while they run, so they
+// cannot share a batch with the commands before them.
 var needsQueries = map[string]bool{"CopyAcceptanceTestsFromRegressionSuite": true, "EpicToStory": true, "Send": true}
 
 // run checks that an operation may run on an asset, then does what the model
-// says and what its code adds. made is the asset the operation answers with,
+// defines and what its code adds. made is the asset the operation answers with,
 // nil for the asset itself.
 func (o *operations) run(ctx context.Context, w *row, c *Command) (made *row, err error) {
 	op, ok := w.typ.Op(c.Op)
@@ -69,7 +69,7 @@ func (o *operations) run(ctx context.Context, w *row, c *Command) (made *row, er
 	return made, err
 }
 
-// applyEffect does what the model says an operation does.
+// applyEffect carries out the effect that the model defines.
 func (o *operations) applyEffect(ctx context.Context, w *row, op *meta.Op) error {
 	for _, name := range slices.Sorted(maps.Keys(op.Effect.Set)) {
 		a, ok := w.typ.Attr(name)

@@ -44,11 +44,11 @@ func (o *operations) argumentAsset(ctx context.Context, w *row, args []Change, n
 	return found, err
 }
 
-// claimUsername takes the username of a deleted member again, which may have been
-// given to another one meanwhile: the operation fails then.
+// claimUsername sets the username of a deleted member again. Another member may
+// have it meanwhile: then the operation fails.
 func (o *operations) claimUsername(w *row, to int) {
 	a := o.s.e.layout.types[w.typ].username
-	if a == nil || w.cur.code != stateDeleted || to == stateDeleted {
+	if a == nil || w.cur.code != meta.StateDeleted || to == meta.StateDeleted {
 		return
 	}
 	if name, _ := w.get(a).(string); name != "" {
@@ -56,13 +56,13 @@ func (o *operations) claimUsername(w *row, to int) {
 	}
 }
 
-// restore takes a deleted asset back to the state it was deleted in, or to the
-// one that goes with its attributes meanwhile.
+// restore sets a deleted asset to the state it was deleted in, or to the one that
+// its attributes now determine.
 func (o *operations) restore(ctx context.Context, w *row) error {
 	if err := o.loaded.loadDeletions(ctx, []int64{w.id}); err != nil {
 		return err
 	}
-	to := stateActive
+	to := meta.StateActive
 	if e := o.loaded.deletions[w.id]; e != nil {
 		to = e.state
 	}
@@ -78,7 +78,7 @@ func (o *operations) restore(ctx context.Context, w *row) error {
 	return o.set.deriveValues(ctx, w)
 }
 
-// clearToDo sets the effort left of a workitem that has any to nothing.
+// clearToDo sets the effort left of a workitem to zero if it has any.
 func (o *operations) clearToDo(w *row) {
 	if a, ok := w.typ.Attr("ToDo"); ok && w.get(a) != nil {
 		w.set(a, 0.0)

@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// quickClose leaves nothing to do: the asset is closed by the model's effect,
-// its open tasks and tests here, and none of them has effort left.
+// quickClose closes the open tasks and tests of an asset and clears their effort
+// and its own; the model's effect closes the asset.
 func (o *operations) quickClose(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
 	below, err := o.loaded.childrenOf(ctx, w)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 // copyWhole makes a copy of an asset with its tasks and tests.
 func (o *operations) copyWhole(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	made, err := o.copier.copyAs(ctx, w.typ.Name, w, all, nil)
+	made, err := o.copier.copyAs(ctx, w.typ.Name, w, everyAttribute, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -26,12 +26,12 @@ func (o *operations) copyWhole(ctx context.Context, w *row, _ *meta.Op, _ []Chan
 
 // copyShallow makes a copy of an asset without its tasks and tests.
 func (o *operations) copyShallow(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	return o.copier.copyAs(ctx, w.typ.Name, w, all, nil)
+	return o.copier.copyAs(ctx, w.typ.Name, w, everyAttribute, nil)
 }
 
 // split makes a copy that takes over the tasks and tests still open.
 func (o *operations) split(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	made, err := o.copier.copyAs(ctx, w.typ.Name, w, all, nil)
+	made, err := o.copier.copyAs(ctx, w.typ.Name, w, everyAttribute, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (o *operations) split(ctx context.Context, w *row, _ *meta.Op, _ []Change) 
 			return nil, err
 		}
 	}
-	return made, o.copier.moveChildren(ctx, w, made, func(child *row) bool { return child.cur.code < stateClosed })
+	return made, o.copier.moveChildren(ctx, w, made, func(child *row) bool { return child.cur.code < meta.StateClosed })
 }
 
 // copyRegressionTests makes one test below a test set for every regression
@@ -77,7 +77,7 @@ func (o *operations) lockLinked(ctx context.Context, typ, relation string, to in
 	}
 	var live []*row
 	for _, id := range ids {
-		if w := o.loaded.rows[id]; w != nil && w.cur.code != stateDeleted {
+		if w := o.loaded.rows[id]; w != nil && w.cur.code != meta.StateDeleted {
 			live = append(live, w)
 		}
 	}

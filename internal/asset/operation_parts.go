@@ -6,8 +6,9 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// operateOnParts runs an operation on what belongs to an asset, each as a change of its
-// own, where its state fits; Undelete where it was deleted with the asset.
+// operateOnParts runs an operation on the parts of an asset, each as a change of
+// its own, where their state allows it; Undelete only where they were deleted
+// with the asset.
 func (o *operations) operateOnParts(ctx context.Context, w *row, op *meta.Op) error {
 	rules := o.s.e.layout.partRules(w.typ, op.Name)
 	if len(rules) == 0 {
@@ -45,7 +46,8 @@ func (o *operations) operateOnParts(ctx context.Context, w *row, op *meta.Op) er
 	return o.operateOnPartsOf(ctx, further, op)
 }
 
-// operateOnPartsOf runs an operation on what belongs to assets that it has reached.
+// operateOnPartsOf runs an operation on the parts of assets that are parts
+// themselves.
 func (o *operations) operateOnPartsOf(ctx context.Context, owners []*row, op *meta.Op) error {
 	ids := make([]int64, len(owners))
 	for i, f := range owners {
@@ -62,7 +64,7 @@ func (o *operations) operateOnPartsOf(ctx context.Context, owners []*row, op *me
 	return nil
 }
 
-// operateOnPart does to a part what an operation does to its owner.
+// operateOnPart applies to a part what an operation does to its owner.
 func (o *operations) operateOnPart(ctx context.Context, f *row, op *meta.Op) error {
 	o.changes.touch(f)
 	o.changes.parts++

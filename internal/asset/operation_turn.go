@@ -23,8 +23,8 @@ func (o *operations) breakDown(ctx context.Context, w *row, _ *meta.Op, _ []Chan
 	return epic, o.set.pointTo(ctx, w, "MorphedInto", epic)
 }
 
-// epicToStory takes a story back from the epic it was turned into, which is
-// deleted. The model's filter keeps an epic that has something below it.
+// epicToStory restores the story that was turned into an epic, and deletes the
+// epic. The model's filter refuses an epic that has something below it.
 func (o *operations) epicToStory(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	into, ok := w.typ.Attr("MorphedInto")
 	if !ok {
@@ -45,7 +45,7 @@ func (o *operations) epicToStory(ctx context.Context, w *row, _ *meta.Op, _ []Ch
 		return nil, err
 	}
 	o.changes.touch(epic)
-	epic.setState(stateDeleted)
+	epic.setState(meta.StateDeleted)
 	return nil, o.set.setRef(ctx, w, into, nil)
 }
 
@@ -67,7 +67,7 @@ func (o *operations) generateSub(ctx context.Context, w *row, op *meta.Op, _ []C
 // convertToDefect makes a defect of a story, with its tasks and tests; the
 // model's effect deletes the story.
 func (o *operations) convertToDefect(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	defect, err := o.copier.copyAs(ctx, "Defect", w, all, nil)
+	defect, err := o.copier.copyAs(ctx, "Defect", w, everyAttribute, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -17,22 +17,6 @@ const MaxBatch = 5000
 // in memory at once.
 var errSplit = fault.Transientf(nil, "the commands reach too many assets at once")
 
-// deletion is how an asset was deleted: its last version before, and its first
-// deleted one.
-type deletion struct {
-	state           int   // AssetState before
-	lastLive, since int64 // moments of the two versions
-	audit           int64 // of the deletion
-}
-
-// deletedWith reports whether a part was deleted with its owner: by the same
-// command, so in the same request and at a later moment, and not restored since.
-// A part that was deleted before, on its own, has an earlier moment; one that was
-// restored and deleted again lived at a later one.
-func (d *deletion) deletedWith(owner *deletion) bool {
-	return d != nil && owner != nil && d.audit == owner.audit && d.lastLive < owner.since && owner.since < d.since
-}
-
 // loadDeletions reads how those assets were deleted that are.
 func (l *loaded) loadDeletions(ctx context.Context, ids []int64) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id int64) bool {
@@ -43,7 +27,7 @@ func (l *loaded) loadDeletions(ctx context.Context, ids []int64) error {
 	for in, args := range db.InChunks(ids) {
 		err := db.Each(ctx, l.s.tx, `SELECT v.id, v.state, v.moment, d.moment, d.audit_id FROM asset_version v`+
 			` JOIN asset_version d ON d.id = v.id AND d.moment = v.until_moment`+
-			` WHERE v.id IN `+in+` AND v.state < ? AND d.state = ?`, append(args, stateDeleted, stateDeleted), func(scan db.Scanner) error {
+			` WHERE v.id IN `+in+` AND v.state < ? AND d.state = ?`, append(args, meta.StateDeleted, meta.StateDeleted), func(scan db.Scanner) error {
 			var id int64
 			d := &deletion{}
 			err := scan.Scan(&id, &d.state, &d.lastLive, &d.since, &d.audit)
@@ -103,7 +87,7 @@ func (l *loaded) deletedParts(owners []int64) []int64 {
 	var ids []int64
 	for _, id := range owners {
 		for _, part := range l.parts[id] {
-			if part.cur.code == stateDeleted && !part.isNew {
+			if part.cur.code == meta.StateDeleted && !part.isNew {
 				ids = append(ids, part.id)
 			}
 		}

@@ -19,8 +19,8 @@ type prefetch struct {
 	reverseLinks              map[int][]int64 // by relation: the ids at the other end
 	trees                     map[string]bool
 	sources                   []int64
-	owners                    []int64 // of parts that operations reach
-	deleted                   []int64 // assets to be brought back
+	owners                    []int64 // of parts that operations run on
+	deleted                   []int64 // assets to be restored
 	creates                   int64
 }
 
@@ -35,7 +35,7 @@ func (p *prefetch) addReference(id int64, share bool) {
 	p.references = append(p.references, id)
 }
 
-// addName notes a name to be looked up.
+// addName adds a name to look up.
 func (p *prefetch) addName(key nameKey) {
 	if p.seenNames[key] {
 		return
@@ -93,7 +93,7 @@ func (p *prefetch) load(ctx context.Context, x *executor, several bool) (err err
 	return nil
 }
 
-// collect notes what one command needs.
+// collect adds what one command needs.
 func (p *prefetch) collect(c *Command) {
 	t := p.s.typeOf(c)
 	id, existing := p.s.idOf(c.Target)
@@ -123,8 +123,8 @@ func (p *prefetch) collect(c *Command) {
 	}
 }
 
-// collectChange notes what one change needs: the assets its values name, and
-// the links and followers of an asset that is there already.
+// collectChange adds what one change needs: the assets its values name, and the
+// edges and dependents of an asset that exists already.
 func (p *prefetch) collectChange(c *Command, t *meta.Type, a *meta.Attr, ch *Change, id int64, existing bool) {
 	if existing && (a.Place.Kind == meta.InLinks || a.Place.Kind == meta.InValues) {
 		p.addEdges(edgeCode(a), t, id)
@@ -173,7 +173,7 @@ func (p *prefetch) collectValue(t *meta.Type, a *meta.Attr, v Value) {
 	}
 }
 
-// collectOp notes the links that an operation sets, and what it reaches.
+// collectOp adds the edges that an operation sets, and the assets it runs on.
 func (p *prefetch) collectOp(t *meta.Type, c *Command, id int64) {
 	op, ok := t.Op(c.Op)
 	if !ok {
@@ -206,8 +206,8 @@ func (p *prefetch) collectOp(t *meta.Type, c *Command, id int64) {
 	}
 }
 
-// resolveNames looks up all names of a stretch, one query per namespace
-// and attribute, and what they mean.
+// resolveNames looks up all names of a batch, one query per namespace and
+// attribute, and adds the assets they mean.
 func (p *prefetch) resolveNames(ctx context.Context, r *resolver) error {
 	for _, in := range p.namespaces {
 		if err := r.lookupNames(ctx, in, p.names[in]); err != nil {

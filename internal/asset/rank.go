@@ -14,9 +14,9 @@ type ranker struct {
 	resolver *resolver
 }
 
-// setRank carries out a change of an asset's rank: just before or after another
-// asset of its rank space, or just beside the number that one was read with.
-// The number it has already changes nothing; no other can be set.
+// setRank changes the rank of an asset: just before or after another asset of its
+// rank space, or just before or after a rank. Its own rank changes nothing; no
+// other can be set.
 func (k *ranker) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	if a.Place.Kind != meta.InColumn {
 		return invalid(a)
@@ -38,7 +38,7 @@ func (k *ranker) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) 
 	case !ok || ch.Find != nil:
 		return invalid(a)
 	case written.isEmpty() && w.creating():
-		return nil // as if it were not said: it ranks last
+		return nil // as if it were not set: it ranks last
 	case own != 0 && storedNumber(a.Kind, written.Text) == own:
 		return nil // what was read is sent back
 	}
@@ -83,7 +83,7 @@ func (k *ranker) rankNeighbour(ctx context.Context, w *row, a *meta.Attr, v Valu
 }
 
 // placeRank ranks an asset just before or after a rank, whether another asset has
-// it or not. An asset that stands there already stays as it is.
+// it or not. An asset that is there already stays as it is.
 func (k *ranker) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, after bool) error {
 	s, err := newRankSpace(ctx, k.changes, w, a.Place.Slot)
 	if err != nil {

@@ -7,10 +7,10 @@ import "github.com/alds-dev/alds/internal/meta"
 const MaxRank = int64(1)<<31 - 1
 
 // New assets take their ranks from the sequence of their space: every 32nd
-// number, and every fourth of the upper half. The numbers between are for
-// those that are ranked relative to another, so that no two writers ever come
-// to the same. The sequence begins high enough to rank half a million times
-// before the first without moving anything else.
+// number, and every fourth of the upper half. The numbers between are for those
+// that are ranked relative to another, so that no two writers ever take the same.
+// The sequence begins high enough to rank half a million times before the first
+// without moving anything else.
 const (
 	rankStep  = int64(32)
 	rankBegin = int64(1) << 24
@@ -52,8 +52,8 @@ func isSequences(rank int64) bool { return rank%stepAt(rank) == 0 }
 // ceiling returns the first rank above one that belongs to the sequence.
 func ceiling(rank int64) int64 { return rank - rank%stepAt(rank) + stepAt(rank) }
 
-// middle returns the rank halfway between two that is not the sequence's, or
-// the one beside it; false when there is none.
+// middle returns the rank halfway between two that is not the sequence's, or one
+// next to it; false when there is none.
 func middle(lower, upper int64) (int64, bool) {
 	at := lower + (upper-lower)/2
 	for _, rank := range [...]int64{at, at + 1, at - 1} {
@@ -64,9 +64,8 @@ func middle(lower, upper int64) (int64, bool) {
 	return 0, false
 }
 
-// between returns the rank for an asset between two: before the first one it
-// keeps its distance, elsewhere it takes the middle. False when there is no
-// room.
+// between returns the rank for an asset between two: a step below upper where
+// nothing is before it, else the middle. False when there is no room.
 func between(lower, upper int64) (int64, bool) {
 	if lower == 0 && upper > 2*rankStep {
 		return offSequence(upper - rankStep), true
@@ -83,5 +82,5 @@ func offSequence(rank int64) int64 {
 }
 
 // rankSequence is the sequence of ranks of a type's rank space, and the row of
-// tree_lock that those hold who rank relative to another.
+// tree_lock that is locked for ranking relative to another asset.
 func rankSequence(t *meta.Type) string { return "rank:" + t.RankSpace }

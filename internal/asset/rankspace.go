@@ -9,9 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// rankSpace is the rank space of an asset as a command sees it that holds the
-// space's lock. Others may be adding new assets meanwhile, with ranks of the
-// sequence, which are not handed out here.
+// rankSpace is the rank space of an asset, for a command that holds its lock.
+// Others may add new assets meanwhile, with ranks of the sequence, which are not
+// used here.
 type rankSpace struct {
 	loaded     *loaded
 	changes    *changes
@@ -42,9 +42,9 @@ func newRankSpace(ctx context.Context, c *changes, w *row, slot int) (*rankSpace
 	return s, nil
 }
 
-// neighbourRanks returns the ranks of the assets between which one comes to stand just
-// before or after a rank: lower is 0 where nothing is before it, upper 0 where
-// nothing is behind.
+// neighbourRanks returns the ranks of the assets around the place just before or
+// after a rank: lower is 0 where nothing is before it, upper 0 where nothing is
+// after it.
 func (s *rankSpace) neighbourRanks(ctx context.Context, at int64, after bool) (lower, upper int64, err error) {
 	below, above := ` < ?`, ` >= ?`
 	if after {
@@ -69,16 +69,16 @@ func (s *rankSpace) nearest(ctx context.Context, rest string, bounds ...any) (ra
 	return rank, nil
 }
 
-// rebalanceSizes are how many neighbours on one side are ranked anew when there is no
-// room between two; the next one is tried where the one before is not enough.
+// rebalanceSizes are how many neighbours on one side get new ranks when there is
+// no room between two; a greater one is tried where the one before is not enough.
 var rebalanceSizes = [...]int{32, 1024, 32768}
 
-// minRoom is the least distance that a spread leaves between neighbours.
+// minRoom is the least distance that a rebalance leaves between neighbours.
 const minRoom = 4
 
-// rebalance makes room between two ranks by ranking those behind it anew, or
-// those before it: a quarter of the room they have is for the place itself,
-// the rest is shared evenly. It reports false where all stand too close.
+// rebalance makes room between two ranks by new ranks for the assets after them,
+// or before them: a quarter of their room is for the place itself, the rest is
+// shared evenly. It reports false where all are too close.
 func (s *rankSpace) rebalance(ctx context.Context, lower, upper int64) (bool, error) {
 	for _, n := range rebalanceSizes {
 		for _, up := range [...]bool{true, false} {
@@ -108,8 +108,8 @@ func (s *rankSpace) rebalance(ctx context.Context, lower, upper int64) (bool, er
 	return false, nil
 }
 
-// shift ranks the asset in the middle of the stretch from start to start+hot,
-// and its neighbours behind that.
+// shift ranks the asset in the middle of the gap from start to start+hot, and its
+// neighbours after that.
 func (s *rankSpace) shift(ctx context.Context, ids []int64, start, hot, step int64) error {
 	if err := s.loaded.loadRows(ctx, slices.Clone(ids)); err != nil {
 		return err
@@ -124,8 +124,8 @@ func (s *rankSpace) shift(ctx context.Context, ids []int64, start, hot, step int
 	return nil
 }
 
-// neighbours returns the first n assets from a rank up or down, and the rank
-// of the one beyond them or of the end of the space.
+// neighbours returns the first n assets from a rank up or down, and the rank of
+// the one after them or of the end of the space.
 func (s *rankSpace) neighbours(ctx context.Context, from int64, n int, up bool) (ids []int64, end int64, err error) {
 	where, order := ` >= ?`, ``
 	if !up {

@@ -23,8 +23,8 @@ func (set *setter) toOne(ctx context.Context, w *row, a *meta.Attr, ch *Change) 
 }
 
 // toMany adds to and removes from a relation to any number of assets. A plain
-// value or list means add; nothing in a list is an error, and alone it leaves
-// everything as it is.
+// value or list means add. An empty value in a list is an error; alone it changes
+// nothing.
 func (set *setter) toMany(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	if ch.Find != nil {
 		return set.replaceMember(ctx, w, a, ch)
@@ -59,7 +59,7 @@ func (set *setter) toMany(ctx context.Context, w *row, a *meta.Attr, ch *Change)
 	return nil
 }
 
-// replaceMember puts one member in the place of another, where that one is a member.
+// replaceMember replaces one member by another, where it is a member.
 func (set *setter) replaceMember(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	old, null, err := set.resolver.resolveRemoved(ctx, a, *ch.Find)
 	if err != nil || null {

@@ -13,11 +13,11 @@ import (
 	"github.com/alds-dev/alds/internal/requests"
 )
 
-// Write runs fn in the transaction of one request and leaves an audit behind.
-// fn may run several times, each time from the start, when the database asks
-// for a retry. When the connection is lost during commit, the audit tells
-// whether the write happened.
-// Errors: what fn returns; fault.Transient when the database is not to be had.
+// Write runs fn in the transaction of one request and writes its audit. fn may
+// run several times, each time from the start, when the database asks for a
+// retry. When the connection is lost during commit, the audit shows whether the
+// write happened.
+// Errors: those of fn; fault.Transient when the database is unavailable.
 func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func(*Session) error) error {
 	var s *Session
 	err := e.db.Write(ctx, func(tx *db.Tx) error {
@@ -73,7 +73,7 @@ func (e *Engine) findOutcome(ctx context.Context, request string, lost error) er
 	return lost
 }
 
-// begin takes the id of the audit.
+// begin allocates the id of the audit.
 func (s *Session) begin(ctx context.Context) (err error) {
 	s.audit, err = s.e.nextAudit(ctx, s.tx)
 	return err
@@ -109,15 +109,15 @@ func (s *Session) end(ctx context.Context) error {
 	return nil
 }
 
-// ErrRollback is what the function of Answer returns beside an answer that stands
+// ErrRollback is returned by the function of Answer with an answer that is stored
 // although the request is rolled back.
 var ErrRollback = errors.New("a command of an atomic request failed")
 
-// Answer is Write for a request that has an answer. Under a key, or a claim,
-// the answer is kept in the same transaction, and whoever sends the request
-// again gets it.
-// Errors: as Write; fault.Conflict when the key was used for another body, or
-// the first request is still running; requests.ErrLeaseLost when the claim has ended.
+// Answer is Write for a request that has an answer. Under an idempotency key, or
+// a claim, the answer is stored in the same transaction, and a repeated request
+// gets it.
+// Errors: as Write; fault.Conflict when the key was used for another body, or the
+// first request is still running; requests.ErrLeaseLost when the claim has ended.
 func (e *Engine) Answer(ctx context.Context, who auth.Actor, req Request, once requests.Identity, fn func(*Session) ([]byte, error)) ([]byte, error) {
 	entry, kept, err := e.Requests.Begin(ctx, who.Member, req.ID, once)
 	if entry == nil {

@@ -8,13 +8,6 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// resolver finds the assets that values and commands name.
-type resolver struct {
-	unit
-	rules *rules
-	named map[nameKey]named
-}
-
 // resolve finds the asset that a relation's value names: an Oid token, an
 // @alias or a name. null is true when the value says none. What the caller does
 // not see is not found, by any of them.

@@ -8,62 +8,55 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// db.Forever is the until of what is current.
-
-// noID stands for an id where there is none; Scope:0 is stored as 0.
+// noID means no id; 0 is the id of Scope:0.
 const noID int64 = -1 << 62
 
-// Asset states that the engine knows by name. Spec: interface 3.
-const (
-	stateActive  = meta.StateActive
-	stateClosed  = meta.StateClosed
-	stateDeleted = meta.StateDeleted
-)
-
-// batchTime in createdAt and changedAt stands for the instant stamped for this run.
+// batchTime in createdAt and changedAt stands for the instant that the allocator
+// stamps for the batch.
 const batchTime int64 = -1
 
-// A moment that a run has handed out but not yet taken from the sequence is
-// negative: -1 is the run's first. run.real turns it into the true one.
+// A moment that is not allocated yet is negative: -1 is the first of the batch.
+// The writer replaces it by the allocated one.
 
-// state is one version of an asset. It is never changed once its command has
+// state is one version of an asset. It does not change once its command has
 // succeeded: a later change works on a copy.
 type state struct {
 	code          int   // AssetState
-	moment        int64 // negative until the run is written
+	moment        int64 // negative until the batch is written
 	audit         int64
-	createdMoment int64 // negative until the run is written
-	createdAt     int64 // ours: stamped when the run is written
+	createdMoment int64 // negative until the batch is written
+	createdAt     int64 // batchTime until the batch is written
 	createdBy     int64
 	changedAt     int64 // likewise
 	changedBy     int64
 	slots         []any // by meta.Place.Slot; nil is null
 	attrs         attrs
 	linked        bool   // links or values began or ended with this version
-	until         int64  // negative until the run is written
+	until         int64  // negative until the batch is written
 	partOp        string // the operation on what it belongs to that changed it last, in this request
 }
 
-// ranked stands in a slot for the nth rank, from 1, that the run takes from a
-// sequence.
+// ranked in a slot stands for the nth rank, from 1, that the batch allocates from
+// a sequence.
 type ranked struct {
 	sequence string
 	nth      int64
 }
 
-// numbered stands in a slot for the nth Number that the run takes for a type.
+// numbered in a slot stands for the nth Number that the batch allocates for a
+// type.
 type numbered struct {
 	typ *meta.Type
 	nth int64
 }
 
-// row is an asset that the run has loaded for change, or made.
+// row is an asset that is loaded for change, or made in this batch.
 type row struct {
 	id     int64
 	typ    *meta.Type
 	cur    *state
 	before *state // while a command works on it: what it was
-	isNew  bool   // made in this run
+	isNew  bool   // made in this batch
 	dirty  bool   // the command changed something
 	linked bool   // the command began or ended links or values
 	forced bool   // the command did what no column shows
@@ -74,15 +67,15 @@ type row struct {
 	latest   *version
 }
 
-// imported is what an import says about who made an asset and who changed it last,
-// and when. What is nil is as for any other new asset: the caller, and now.
+// imported is who made an asset and who changed it last, and when, as an import
+// sets them. What is nil is as for any other new asset: the caller, and now.
 type imported struct {
 	createdAt, changedAt *int64 // UTC microseconds, whole milliseconds
 	createdBy, changedBy *int64 // stored ids of members
 	last                 *meta.Attr
 }
 
-// applyTo gives the first version of an asset what was said about it.
+// applyTo sets what was imported in the first version of an asset.
 func (g *imported) applyTo(st *state) {
 	for _, x := range [...]struct{ from, to *int64 }{
 		{g.createdAt, &st.createdAt}, {g.createdBy, &st.createdBy}, {g.changedAt, &st.changedAt}, {g.changedBy, &st.changedBy},
@@ -140,7 +133,8 @@ func (s *state) ref(slot int) (int64, bool) {
 	return id, ok
 }
 
-// set puts a stored value where a says, marking the row when it differs.
+// set puts a stored value into the place of an attribute and marks the row when
+// it differs.
 func (w *row) set(a *meta.Attr, v any) {
 	switch a.Place.Kind {
 	case meta.InColumn:
@@ -188,4 +182,20 @@ func (w *row) get(a *meta.Attr) any {
 		return w.cur.attrs.get(a)
 	}
 	return nil
+}
+
+// deletion is how an asset was deleted: its last version before, and its first
+// deleted one.
+type deletion struct {
+	state           int   // AssetState before
+	lastLive, since int64 // moments of the two versions
+	audit           int64 // of the deletion
+}
+
+// deletedWith reports whether a part was deleted with its owner: by the same
+// command, so in the same request and at a later moment, and not restored since.
+// A part that was deleted before, on its own, has an earlier moment; one that was
+// restored and deleted again lived at a later one.
+func (d *deletion) deletedWith(owner *deletion) bool {
+	return d != nil && owner != nil && d.audit == owner.audit && d.lastLive < owner.since && owner.since < d.since
 }

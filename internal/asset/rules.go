@@ -25,8 +25,8 @@ func (r *rules) visible(t target) bool {
 }
 
 // seesScope reports whether the caller may read what lies in a project: also in
-// one that the request itself has made, which what is known of the caller's
-// rights does not tell yet.
+// one that the request itself has made, which the caller's rights do not contain
+// yet.
 func (r *rules) seesScope(scope *int64) bool {
 	if sees(r.s.who, scope) || r.s.createdScopes[*scope] {
 		return true
@@ -58,7 +58,7 @@ func (r *rules) isEmpty(w *row, a *meta.Attr) bool {
 	return v == nil || v == ""
 }
 
-// checkKept refuses another value of what a well-known asset must keep.
+// checkKept refuses a change of a well-known asset's fixed attribute.
 func (r *rules) checkKept(w *row, a *meta.Attr, was any) error {
 	if !w.typ.Keeps(w.id) || w.get(a) == was || !slices.Contains(w.typ.Keep.Attributes, a.Name) {
 		return nil
@@ -66,8 +66,8 @@ func (r *rules) checkKept(w *row, a *meta.Attr, was any) error {
 	return readOnly(a)
 }
 
-// checkTree refuses a value of an upward relation that would close a circle,
-// and one that the concrete type does not take.
+// checkTree refuses a value of an upward relation that would close a cycle, and
+// one that the concrete type does not take.
 func (r *rules) checkTree(ctx context.Context, w *row, a *meta.Attr, t *target) error {
 	if !a.Takes(t.typ) {
 		return invalid(a)
@@ -91,14 +91,14 @@ func (r *rules) checkTree(ctx context.Context, w *row, a *meta.Attr, t *target) 
 	return nil
 }
 
-// hasOtherChanges reports whether the current command has put other assets below a
-// row it is making.
+// hasOtherChanges reports whether the current command changes other assets than
+// the one it makes, which may lie below it.
 func (r *rules) hasOtherChanges(w *row) bool {
 	return slices.ContainsFunc(r.changes.touched, func(o *row) bool { return o != w })
 }
 
 // checkPeriod refuses an end before the beginning where the command sets one of
-// the two: what is out of order already may be changed in everything else.
+// the two: dates already out of order do not prevent other changes.
 func checkPeriod(w *row, tr *typeRules) error {
 	if tr.begin == nil || tr.end == nil {
 		return nil
@@ -143,8 +143,8 @@ func (r *rules) checkImported(ctx context.Context, w *row) error {
 	return err
 }
 
-// hasRole reports whether a member has the very role in a project already: by
-// what the run did, else by what is stored.
+// hasRole reports whether a member has that role in a project already: by the
+// changes of the batch, else by what is stored.
 func (r *rules) hasRole(ctx context.Context, want role) (bool, error) {
 	for _, done := range slices.Backward(r.changes.roles) {
 		if done.scope == want.scope && done.member == want.member {
@@ -160,8 +160,8 @@ func (r *rules) hasRole(ctx context.Context, want role) (bool, error) {
 	return now.gives(want), err
 }
 
-// checkLimit reports whether the request has changed more assets than one may,
-// those its operations reached included.
+// checkLimit refuses a request that has changed more assets than one may, parts
+// changed by operations included.
 func (r *rules) checkLimit() error {
 	most, aside := r.s.e.MaxAssets, r.s.partsChanged+r.changes.parts
 	if r.loaded.overLimit || most > 0 && aside > 0 && r.s.named+aside > most {

@@ -12,14 +12,14 @@ import (
 
 func runsInState(op *meta.Op, code int) bool {
 	if len(op.Effect.From) == 0 {
-		return code != stateDeleted
+		return code != meta.StateDeleted
 	}
 	return slices.Contains(op.Effect.From, code)
 }
 
-// checkOperation refuses an operation that may not run on an asset now, by the same
-// words of the model that its validator is computed from: the states it starts
-// from, what must stay, what it needs, and its filter.
+// checkOperation refuses an operation that may not run on an asset now. It uses
+// what the model's validator is computed from: the allowed states, fixed assets,
+// what it needs, and its filter.
 func (r *rules) checkOperation(ctx context.Context, w *row, op *meta.Op) error {
 	if !runsInState(op, w.cur.code) || op.Retires() && w.typ.Keeps(w.id) {
 		return notNow(w.typ.Name, op.Name)
@@ -47,8 +47,8 @@ func (r *rules) checkOperation(ctx context.Context, w *row, op *meta.Op) error {
 	return err
 }
 
-// matches asks the database whether an asset satisfies a filter. The command
-// runs alone, so the database knows.
+// matches asks the database whether an asset satisfies a filter. The command runs
+// alone, so the database is up to date.
 func (r *rules) matches(ctx context.Context, w *row, filter string) (bool, error) {
 	found, err := r.s.e.finder.IDs(ctx, r.s.tx, auth.System, query.Request{
 		From:   query.Text{Text: w.oid().String()},
@@ -57,8 +57,8 @@ func (r *rules) matches(ctx context.Context, w *row, filter string) (bool, error
 	return len(found) > 0, err
 }
 
-// alreadyApplied reports whether an operation has been run on an asset in this
-// request already, with what it belongs to.
+// alreadyApplied reports whether an operation has run on an asset in this request
+// already, as on a part of another.
 func (r *rules) alreadyApplied(w *row, op *meta.Op) bool {
 	return w.cur.partOp == op.Name && !runsInState(op, w.cur.code)
 }
@@ -71,7 +71,7 @@ func (r *rules) appliesToPart(w, f *row, op *meta.Op) bool {
 	return !op.Effect.Back || r.loaded.deletions[f.id].deletedWith(r.loaded.deletions[w.id])
 }
 
-// checkArgs refuses arguments that the operation does not take, and values of a
+// checkArgs refuses arguments that the operation does not have, and values of a
 // form that none takes.
 func checkArgs(t *meta.Type, op *meta.Op, args []Change) error {
 	for i := range args {

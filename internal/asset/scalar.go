@@ -60,7 +60,7 @@ func (set *setter) replaceInText(w *row, a *meta.Attr, ch *Change) error {
 	return set.storeScalar(w, a, v)
 }
 
-// secret changes a secret. It is sealed here only if that was not done before.
+// secret changes a secret. It is sealed here only if it has not been before.
 func (set *setter) secret(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	written, ok := ch.single()
 	if !ok || written.isEmpty() {
@@ -78,7 +78,7 @@ func (set *setter) secret(ctx context.Context, w *row, a *meta.Attr, ch *Change)
 	return nil
 }
 
-// setImported keeps what an import says of a.
+// setImported sets an attribute that only an import can set.
 func (set *setter) setImported(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	written, ok := ch.single()
 	if ch.Find != nil || !ok {

@@ -20,9 +20,9 @@ type scheduleSlot struct {
 // startOfToday is the day of the write.
 func startOfToday() time.Time { return time.Now().UTC().Truncate(24 * time.Hour) }
 
-// nextInSchedule is what comes next in the schedule of the new timebox: it begins
-// when the last one has ended and the gap is over. Without a schedule it has no
-// name.
+// nextInSchedule returns the next slot in the schedule of a new timebox: it
+// begins when the last one has ended and the gap is over. Without a schedule it
+// has no name.
 func nextInSchedule(ctx context.Context, c *changes, w *row) (*scheduleSlot, error) {
 	a, ok := w.typ.Attr("Schedule")
 	if !ok {
@@ -64,7 +64,7 @@ func countTimeboxes(ctx context.Context, c *changes, t *meta.Type, schedule *met
 	}
 	ids = slices.DeleteFunc(c.withCommitted(ids, schedule.Place.Code, id), func(timebox int64) bool {
 		w := c.loaded.rows[timebox]
-		if w != nil && w.cur.code < stateDeleted {
+		if w != nil && w.cur.code < meta.StateDeleted {
 			at, _ := w.get(end).(int64)
 			n, last = n+1, max(last, at)
 		}
@@ -84,7 +84,7 @@ func countTimeboxes(ctx context.Context, c *changes, t *meta.Type, schedule *met
 	return n, last, nil
 }
 
-// addDuration adds a duration that a schedule holds, such as "2 Weeks".
+// addDuration adds a duration of a schedule, such as "2 Weeks".
 func addDuration(t time.Time, schedule *row, name string) time.Time {
 	a, ok := schedule.typ.Attr(name)
 	if !ok {

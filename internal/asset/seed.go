@@ -15,10 +15,10 @@ import (
 // seedRequest is the request id of the audit that well-known assets belong to.
 const seedRequest = "00000000-0000-0000-0000-000000000000"
 
-// Seed gives a database what it lacks of the model's well-known assets: those
-// that are not there, at moment 0, and the attributes that those which are there
-// have never had, as a change of its own. What anybody has changed, deleted or
-// put in their place stays. Running it again does nothing.
+// Seed adds to a database the well-known assets of the model that it lacks:
+// missing ones at moment 0, and attributes that existing ones have never had, as
+// a change of its own. What anybody has changed, deleted or replaced stays.
+// Running it again changes nothing.
 func Seed(ctx context.Context, d *db.DB, m *meta.Model) error {
 	if err := insertMissing(ctx, d, m); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (x *executor) withoutRow(ctx context.Context, all []meta.Instance) ([]meta.
 	}), nil
 }
 
-// seedAudit makes the audit of moment 0, done with from the start.
+// seedAudit makes the audit of moment 0, which needs no fan-out.
 func seedAudit(ctx context.Context, tx *db.Tx) error {
 	var id int64
 	err := tx.QueryRow(ctx, `SELECT id FROM audit WHERE id = 0`).Scan(&id)
@@ -81,11 +81,11 @@ func seedAudit(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// seedRow makes the row of an instance, still without values.
+// seedRow adds the row of an instance, without values yet.
 func (x *executor) seedRow(in meta.Instance) {
 	id := in.Type.Stored(in.ID)
 	w := &row{id: id, typ: in.Type, isNew: true, cur: &state{
-		code: stateActive, until: db.Forever, slots: make([]any, len(x.s.e.layout.slots)), linked: false,
+		code: meta.StateActive, until: db.Forever, slots: make([]any, len(x.s.e.layout.slots)), linked: false,
 	}}
 	w.before = w.cur
 	x.loaded.rows[id], x.loaded.edgeSets[id] = w, &edgeSet{typ: in.Type.Code, isNew: true}

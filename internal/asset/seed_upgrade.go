@@ -17,8 +17,8 @@ import (
 // completedComment is the ChangeComment of attributes that an upgrade fills.
 const completedComment = "Set by an upgrade: the attribute had never had a value"
 
-// withoutName leaves out the list values whose name the list has already, live or
-// deleted: whoever made one of that name, or took it away, needs no second.
+// withoutName omits the list values whose name the list has already, live or
+// deleted: whoever made one with that name, or deleted it, needs no second.
 func (x *executor) withoutName(ctx context.Context, missing []meta.Instance) ([]meta.Instance, error) {
 	list, ok := x.s.e.model.Type("List")
 	if !ok {
@@ -49,8 +49,8 @@ func (x *executor) withoutName(ctx context.Context, missing []meta.Instance) ([]
 	}), err
 }
 
-// completeInstances gives well-known assets the attributes that no version of them has:
-// those the model got after the database was made.
+// completeInstances gives well-known assets the attributes that no version of
+// them has: those that were added to the model after the database was made.
 func completeInstances(ctx context.Context, d *db.DB, m *meta.Model) error {
 	var lacking []*Command
 	err := d.Read(ctx, func(tx *db.Tx) (err error) {
@@ -76,8 +76,8 @@ func completeInstances(ctx context.Context, d *db.DB, m *meta.Model) error {
 	})
 }
 
-// incomplete returns the updates that complete the well-known assets. It looks at
-// attributes in the JSON object only: columns are as old as the assets.
+// incomplete returns the updates that complete the well-known assets. It looks
+// only at attributes in the JSON object: columns are as old as the assets.
 func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*Command, error) {
 	all, ids := map[int64]*Command{}, []int64(nil)
 	for _, in := range m.Instances {
@@ -112,8 +112,8 @@ func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*
 	return commands, nil
 }
 
-// completingUpdate is an update that sets all that the model says of an asset and that
-// lies in its JSON object.
+// completingUpdate is an update that sets all attributes of an instance that lie
+// in its JSON object.
 func completingUpdate(in meta.Instance) *Command {
 	c := &Command{Verb: Update, Target: Ref{OID: oid.OID{Type: in.Type.Name, ID: in.ID}}}
 	for _, name := range slices.Sorted(maps.Keys(in.Attrs)) {

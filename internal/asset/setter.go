@@ -44,7 +44,7 @@ func (set *setter) setRef(ctx context.Context, w *row, a *meta.Attr, t *target) 
 	return nil
 }
 
-// setLink keeps a to-one relation that lies in asset_link.
+// setLink sets a to-one relation that lies in asset_link.
 func (set *setter) setLink(ctx context.Context, w *row, a *meta.Attr, t *target) error {
 	h, err := set.loaded.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
 	if err != nil {
@@ -63,8 +63,8 @@ func (set *setter) setLink(ctx context.Context, w *row, a *meta.Attr, t *target)
 	return set.refChanged(ctx, w, a, t)
 }
 
-// refChanged keeps what hangs on a relation that has changed: values copied over
-// it, and the project tree.
+// refChanged updates what depends on a relation that has changed: copied values,
+// and the project tree.
 func (set *setter) refChanged(ctx context.Context, w *row, a *meta.Attr, t *target) error {
 	if s, ok := set.s.e.layout.types[w.typ].sourceOf(a.Name); ok {
 		if err := set.copySlots(ctx, w, s, t); err != nil {
@@ -164,7 +164,7 @@ func (set *setter) removeMember(ctx context.Context, w *row, a *meta.Attr, t tar
 	return nil
 }
 
-// otherSide returns the asset that keeps a relation, and its attribute.
+// otherSide returns the asset that stores a relation, and its attribute.
 func (set *setter) otherSide(ctx context.Context, a *meta.Attr, t target) (*row, *meta.Attr, error) {
 	m, ok, err := set.loaded.lock(ctx, t.id)
 	if err != nil {
@@ -189,8 +189,8 @@ func (set *setter) pointTo(ctx context.Context, w *row, name string, to *row) er
 	return set.setRef(ctx, w, a, new(to.target()))
 }
 
-// creator is the member that new assets name as their author: who sent the
-// request, or whom an import says to have made the asset.
+// creator is the member that a new asset names as its author: who sent the
+// request, or who made the asset according to an import.
 func (set *setter) creator(w *row) int64 {
 	if w.imported.createdBy != nil {
 		return *w.imported.createdBy

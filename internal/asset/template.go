@@ -10,7 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// Given is what a new asset gets from its context or the model, for one attribute.
+// Given is what a new asset gets from its context or the model, for one
+// attribute.
 type Given struct {
 	Attr  *meta.Attr
 	Value any       // of a scalar: string, int64, float64 or bool; dates are UTC microseconds

@@ -30,11 +30,6 @@ func (l *loaded) lockTrees(ctx context.Context, trees map[string]bool) error {
 	return nil
 }
 
-type parentKey struct {
-	id   int64
-	slot int
-}
-
 // parentOf returns the id in an upward column of an asset, noID for none.
 func (l *loaded) parentOf(ctx context.Context, id int64, slot int) (int64, error) {
 	if w := l.rows[id]; w != nil {
@@ -54,13 +49,6 @@ func (l *loaded) parentOf(ctx context.Context, id int64, slot int) (int64, error
 		l.parents[key] = *up
 	}
 	return l.parents[key], nil
-}
-
-// ancestry is a row of scope_closure.
-type ancestry struct {
-	ancestor, descendant int64
-	depth                int
-	since                int64 // negative until the batch is written
 }
 
 // loadAncestors reads a project and all above it.

@@ -8,14 +8,14 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// maxText is how many characters an attribute of kind Text holds.
+// maxText is how many characters an attribute of kind Text may have.
 const maxText = 4000
 
 // maxColumn is how many bytes one long text, or all attributes without a column
 // together, may take: a server with default settings accepts no more at once.
 const maxColumn = 15 << 20
 
-// maxMulti is how many characters one value of a multi-value scalar holds.
+// maxMulti is how many characters one value of a multi-value scalar may have.
 const maxMulti = 400
 
 // ValueOf returns what a client wrote as a scalar.

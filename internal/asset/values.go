@@ -35,7 +35,7 @@ func (set *setter) setValues(ctx context.Context, w *row, a *meta.Attr, ch *Chan
 	return nil
 }
 
-// addValueOnce adds one value of a multi-value scalar, unless it is there.
+// addValueOnce adds one value of a multi-value scalar, unless it exists.
 func (set *setter) addValueOnce(w *row, h *edgeSet, a *meta.Attr, v Value) error {
 	if v.isEmpty() {
 		return invalid(a)
@@ -59,8 +59,8 @@ func checkMember(a *meta.Attr, v Value) error {
 	return nil
 }
 
-// replaceValue puts one value in the place of another, where that one is; an empty
-// one in its place takes it away.
+// replaceValue replaces one value by another, where it exists; an empty one
+// removes it.
 func (set *setter) replaceValue(w *row, h *edgeSet, a *meta.Attr, ch *Change) error {
 	if ch.Find.isEmpty() {
 		return nil

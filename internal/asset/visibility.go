@@ -15,7 +15,7 @@ import (
 // by which deleted project: the project itself, or one above it.
 
 // isHidden is the condition that a row of asset lies in a hidden project, as far
-// as who asks knows.
+// as the actor's cache knows.
 func isHidden(who auth.Actor) string {
 	const scope = "asset.scope_id"
 	if who.Hidden == nil {
@@ -40,6 +40,6 @@ func sees(who auth.Actor, scope *int64) bool {
 	return ok
 }
 
-// hidesScopes reports whether an operation on a project hides what is in it, or may
-// show it again.
-func hidesScopes(op *meta.Op) bool { return op.Effect.To == stateDeleted || op.Effect.Back }
+// hidesScopes reports whether an operation on a project hides what is in it, or
+// may show it again.
+func hidesScopes(op *meta.Op) bool { return op.Effect.To == meta.StateDeleted || op.Effect.Back }

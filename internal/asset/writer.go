@@ -9,7 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// writer writes one run, its moments taken.
+// writer writes the changes of a batch. It reads them only, but for the stamp of
+// allocated moments.
 type writer struct {
 	s              *Session
 	tx             *db.Tx
@@ -19,7 +20,7 @@ type writer struct {
 	at, audit, who any // boxed once for all rows
 }
 
-// moment is the moment that a run's negative one stands for.
+// moment is the allocated moment for a negative one of the batch.
 func (w *writer) moment(moment int64) int64 {
 	if moment < 0 {
 		return w.got.moment - moment - 1
@@ -27,7 +28,7 @@ func (w *writer) moment(moment int64) int64 {
 	return moment
 }
 
-// instant is an instant as it is written; that of the run is boxed already.
+// instant is an instant as it is written; that of the batch is boxed already.
 func (w *writer) instant(at int64) any {
 	if at == batchTime {
 		return w.at
@@ -43,7 +44,8 @@ func (w *writer) member(id int64) any {
 	return id
 }
 
-// stampVersions gives every version of the run its true moment, Number and rank.
+// stampVersions replaces the placeholders of every version by the allocated
+// moments, Numbers and ranks.
 func (w *writer) stampVersions() {
 	for _, v := range w.changes.versions {
 		v.moment, v.createdMoment, v.until = w.moment(v.moment), w.moment(v.createdMoment), w.moment(v.until)
@@ -78,7 +80,7 @@ func (w *writer) row(args []any, sh columnSet, a *row, st *state) []any {
 }
 
 func (w *writer) inserts(ctx context.Context) error {
-	sh := w.columnsFilled(len(w.changes.made), func(i int) *state { return w.changes.made[i].cur })
+	sh := w.layout.columnsFilled(len(w.changes.made), func(i int) *state { return w.changes.made[i].cur })
 	var args []any
 	err := db.InsertN(ctx, w.tx, "asset", w.layout.columnsOf(sh, fixedColumns), len(w.changes.made), func(i int) []any {
 		args = w.row(args[:0], sh, w.changes.made[i], w.changes.made[i].cur)
@@ -93,7 +95,7 @@ func (w *writer) inserts(ctx context.Context) error {
 // updates writes what any of the changed assets has changed, as upserts on
 // their ids.
 func (w *writer) updates(ctx context.Context) error {
-	sh := w.columnsNeeded(len(w.changes.changed), func(i, slot int) bool {
+	sh := w.layout.columnsNeeded(len(w.changes.changed), func(i, slot int) bool {
 		return w.changes.changed[i].cur.slots[slot] != w.changes.changed[i].stored.slots[slot]
 	}, func(i int) bool {
 		return !slices.Equal(w.changes.changed[i].cur.attrs, w.changes.changed[i].stored.attrs)
@@ -110,9 +112,9 @@ func (w *writer) updates(ctx context.Context) error {
 	return nil
 }
 
-// closings ends the versions that were current before the run: at the moment
-// that the asset has by now, or at another where it was changed twice. One alone
-// is named by its whole key: a range locks the row behind it as well, which may
+// closings ends the versions that were current before the batch: at the moment
+// that the asset has now, or at another where it was changed twice. A single one
+// is addressed by its whole key: a range would also lock the next row, which may
 // be that of an asset somebody else is writing.
 func (w *writer) closings(ctx context.Context) error {
 	var ids []int64
@@ -141,8 +143,8 @@ func (w *writer) closings(ctx context.Context) error {
 	return nil
 }
 
-// versions writes a version of every change. What the assets are now is copied
-// on the server; only what they were in between is sent.
+// versions writes a version of every change. What assets are now is copied on the
+// server; only what they were in between is sent.
 func (w *writer) versions(ctx context.Context) error {
 	var now [2][]int64 // ids, by linked
 	var between []*version
@@ -161,7 +163,7 @@ func (w *writer) versions(ctx context.Context) error {
 			return fmt.Errorf("insert versions: %w", err)
 		}
 	}
-	sh := w.columnsFilled(len(between), func(i int) *state { return between[i].state })
+	sh := w.layout.columnsFilled(len(between), func(i int) *state { return between[i].state })
 	columns := append(w.layout.columnsOf(sh, fixedColumns), "until_moment", "linked")
 	var args []any
 	err := db.InsertN(ctx, w.tx, "asset_version", columns, len(between), func(i int) []any {

@@ -55,8 +55,8 @@ func (w *writer) edgeRows(all []*edge) func(int) []any {
 
 var roleColumns = []string{"scope_id", "member_id", "role_id", "is_owner", "since_moment", "until_moment"}
 
-// roles writes who has which role where, in order; roles begun in a row go
-// together.
+// roles writes who has which role where, in order; successive new roles are
+// written together.
 func (w *writer) roles(ctx context.Context) error {
 	args := make([]any, len(roleColumns))
 	for all := w.changes.roles; len(all) > 0; {
@@ -90,8 +90,8 @@ func (w *writer) roles(ctx context.Context) error {
 	return nil
 }
 
-// credentials sets logins, all of one member together, in order. They come
-// first: they are what the database may refuse.
+// credentials sets logins, all of one member together, in order. They come first
+// because the database may refuse them.
 func (w *writer) credentials(ctx context.Context) error {
 	for i := 0; i < len(w.changes.logins); {
 		c := w.changes.logins[i]

@@ -6,9 +6,11 @@ import (
 	"strconv"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
 )
 
-// scopes writes the project tree: new projects, then moves, which have to see them.
+// scopes writes the project tree: new projects, then moves, which need to see
+// them.
 func (w *writer) scopes(ctx context.Context) error {
 	for i := range w.changes.closure {
 		w.changes.closure[i].since = w.moment(w.changes.closure[i].since)
@@ -79,7 +81,8 @@ func (w *writer) closure(ctx context.Context, query string, id int64) (ids []int
 	return ids, depths, nil
 }
 
-// endAncestry takes projects out of a tree, and shows what was hidden with it.
+// endAncestry removes projects from a tree, and shows those that were hidden with
+// it.
 func (w *writer) endAncestry(ctx context.Context, ancestor int64, below []int64, moment int64) error {
 	for in, args := range db.InChunks(below) {
 		args = append([]any{moment, ancestor, db.Forever}, args...)
@@ -118,7 +121,7 @@ func (w *writer) hidden(ctx context.Context) error {
 		if !c.typ.Secured.Self {
 			continue
 		}
-		switch now, was := c.cur.code == stateDeleted, c.stored.code == stateDeleted; {
+		switch now, was := c.cur.code == meta.StateDeleted, c.stored.code == meta.StateDeleted; {
 		case now && !was:
 			deleted = append(deleted, c.id)
 		case was && !now:
