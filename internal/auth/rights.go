@@ -48,8 +48,14 @@ func rolesOf(m *meta.Model) (roles, error) {
 		memberType:  member.Code,
 		relation:    def.Place.Code,
 		admin:       role.Stored(roleSystemAdmin),
-		blind:       []int64{role.Stored(roleNoAccess), role.Stored(roleInheritor)},
+		blind:       RolesWithoutRead(role),
 	}, nil
+}
+
+// RolesWithoutRead returns the stored ids of the roles that read nothing of a
+// project.
+func RolesWithoutRead(role *meta.Type) []int64 {
+	return []int64{role.Stored(roleNoAccess), role.Stored(roleInheritor)}
 }
 
 // rights is what the database says about a member.

@@ -25,7 +25,7 @@ type Finder struct {
 
 	d       *db.DB
 	m       *meta.Model
-	blind   []int64 // stored ids of the roles that read nothing
+	noRead  []int64 // stored ids of the roles that read nothing
 	out     *output // of the answer that is made; nil: each query has its own, kept whole
 	plans   *plans
 	metrics *metrics
@@ -35,16 +35,10 @@ type Finder struct {
 func New(d *db.DB, m *meta.Model) *Finder {
 	f := &Finder{d: d, m: m, plans: newPlans(), metrics: newMetrics()}
 	if role, ok := m.Type("Role"); ok {
-		f.blind = []int64{role.Stored(roleNoAccess), role.Stored(roleInheritor)}
+		f.noRead = auth.RolesWithoutRead(role)
 	}
 	return f
 }
-
-// The roles that see nothing of a project, by the number in their Oid.
-const (
-	roleNoAccess  = 0
-	roleInheritor = 10
-)
 
 // Rest is what the rest-1 form needs beside the request.
 type Rest struct {
@@ -233,11 +227,11 @@ func (f *Finder) newRun(ctx context.Context, q db.Querier, who auth.Actor, p pre
 }
 
 func (f *Finder) writer(who auth.Actor) sqlgen.Writer {
-	sight := sqlgen.Sight{Member: who.Member, All: who.All, Scopes: who.Scopes, Blind: f.blind}
+	visibility := sqlgen.Visibility{Member: who.Member, All: who.All, Scopes: who.Scopes, NoRead: f.noRead}
 	if h := who.Hidden; h != nil {
-		sight.Hidden = &sqlgen.Hidden{Now: h.Now, Ever: h.Ever}
+		visibility.Hidden = &sqlgen.Hidden{Now: h.Now, Ever: h.Ever}
 	}
-	return sqlgen.Writer{Dialect: f.d.Dialect, Sight: sight}
+	return sqlgen.Writer{Dialect: f.d.Dialect, Visibility: visibility}
 }
 
 // mode is the time a query asks for, without the moment that an instant means.

@@ -54,9 +54,9 @@ func (run *run) remember(began time.Time, err error) {
 
 // written is the statement of a page, and all that it was made of.
 type written struct {
-	sight     sqlgen.Sight
-	page      query.Page
-	statement sqlgen.Statement
+	visibility sqlgen.Visibility
+	page       query.Page
+	statement  sqlgen.Statement
 }
 
 func newPlans() *plans { return &plans{byKey: map[string]*list.Element{}, order: list.New()} }
@@ -175,19 +175,19 @@ func (run *run) page() sqlgen.Statement {
 		page = *run.plan.Page
 	}
 	if k != nil {
-		if w := k.page.Load(); w != nil && w.page == page && sameSight(w.sight, run.w.Sight) {
+		if w := k.page.Load(); w != nil && w.page == page && sameVisibility(w.visibility, run.w.Visibility) {
 			return w.statement
 		}
 	}
 	st := run.write()
 	if k != nil {
-		k.page.Store(&written{run.w.Sight, page, st})
+		k.page.Store(&written{run.w.Visibility, page, st})
 	}
 	return st
 }
 
-func sameSight(a, b sqlgen.Sight) bool {
-	return a.Member == b.Member && a.All == b.All && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.Blind, b.Blind) &&
+func sameVisibility(a, b sqlgen.Visibility) bool {
+	return a.Member == b.Member && a.All == b.All && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.NoRead, b.NoRead) &&
 		sameHidden(a.Hidden, b.Hidden)
 }
 
@@ -200,8 +200,8 @@ func sameHidden(a, b *sqlgen.Hidden) bool {
 
 // write writes the statement of a page.
 func (run *run) write() sqlgen.Statement {
-	if run.plan.Narrow && !run.one && run.plan.Page != nil && run.looked() {
-		return run.w.Narrow(run.plan)
+	if run.plan.IDsFirst && !run.one && run.plan.Page != nil && run.looked() {
+		return run.w.IDsFirst(run.plan)
 	}
 	return run.w.Page(run.plan)
 }

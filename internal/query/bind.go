@@ -19,7 +19,7 @@ const (
 	MaxNested  = 8       // selects inside each other
 	MaxTerms   = 200     // comparisons of where, filter and find together, those of nested selects included
 	MaxText    = 8 << 20 // bytes of all texts that are compared with
-	maxCalc    = 8       // derived attributes inside each other: more is a defect of the model
+	maxDerived = 8       // derived attributes inside each other: more is a defect of the model
 )
 
 // Bind finds the names of r in the model and types its values. It is pure: the
@@ -54,20 +54,20 @@ func variables(with map[string][]string) map[string][]string {
 	return named
 }
 
-// binder binds one request. lifted and row belong to the level being bound.
+// binder binds one request. mentionsState and row belong to the level being bound.
 type binder struct {
-	m      *meta.Model
-	with   map[string][]string
-	alias  func(string) (string, bool)
-	rest   bool
-	nested int
-	terms  *int
-	text   *int // bytes of values bound so far
-	calcs  int
-	row    *meta.Type  // the type of the rows of this level
-	lifted bool        // the filter being bound mentions IsDeleted or AssetState
-	slots  *slots      // nil: values are bound as they are
-	places map[int]int // where the values of the text being bound stand, to which they are
+	m             *meta.Model
+	with          map[string][]string
+	alias         func(string) (string, bool)
+	rest          bool
+	nested        int
+	terms         *int
+	text          *int // bytes of values bound so far
+	derivedDepth  int
+	row           *meta.Type  // the type of the rows of this level
+	mentionsState bool        // the filter being bound mentions IsDeleted or AssetState
+	slots         *slots      // nil: values are bound as they are
+	places        map[int]int // where the values of the text being bound stand, to which they are
 }
 
 // source binds the outermost from: a type, a type with a filter, or an Oid.
@@ -141,7 +141,7 @@ func (b *binder) fill(q *Bound, r Request) error {
 			return err
 		}
 	}
-	q.Deleted = b.lifted
+	q.Deleted = b.mentionsState
 	return nil
 }
 

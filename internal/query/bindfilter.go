@@ -41,7 +41,7 @@ func badTerm(t token.Term, err error) error {
 }
 
 func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
-	if b.calcs == 0 {
+	if b.derivedDepth == 0 {
 		if *b.terms++; *b.terms > MaxTerms {
 			return Term{}, tooMany(src.At, "comparisons in one query", MaxTerms)
 		}
@@ -51,7 +51,7 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 		return Term{}, err
 	}
 	if last := src.Path.Hops[len(src.Path.Hops)-1].Name; p.Agg == None && (last == "IsDeleted" || last == "AssetState") && len(p.Steps) == 0 {
-		b.lifted = true
+		b.mentionsState = true
 	}
 	t := Term{Path: p, Test: src.Test}
 	if !testFits(t.Test, p) && !testsNull(src) {
@@ -73,10 +73,10 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 	if len(src.Values) > 0 && len(t.Values) == 0 {
 		return Term{}, badToken(src.Values[0].At, src.Path.String(), "$"+src.Values[0].Text+" has no value")
 	}
-	if len(t.Values) > manyValues {
+	if len(t.Values) > maxListed {
 		t.Values = distinct(t.Values)
 	}
-	return t, b.room(src.At, t.Values)
+	return t, b.countText(src.At, t.Values)
 }
 
 // distinct are values, each once, in their order.
@@ -91,7 +91,7 @@ func distinct(values []Value) []Value {
 
 // room counts the text of values: a statement has to fit into what a server
 // takes at once.
-func (b *binder) room(at int, values []Value) error {
+func (b *binder) countText(at int, values []Value) error {
 	for _, v := range values {
 		*b.text += len(v.Text)
 	}
@@ -139,7 +139,7 @@ func (b *binder) value(p Path, test token.Test, v token.Value) (Value, error) {
 		if k != meta.Relation {
 			return Value{}, badToken(v.At, p.Text, "$ is an asset")
 		}
-		return Value{Kind: SelfOf, Type: b.row}, nil
+		return Value{Kind: ContextOf, Type: b.row}, nil
 	}
 	if v.Text == "" && test != token.Like {
 		if test != token.Eq && test != token.Ne {

@@ -25,7 +25,7 @@ func (b *binder) path(on *meta.Type, src token.Path) (Path, error) {
 		if p.Leaf != (Leaf{}) {
 			return Path{}, unknownAttr(h.At, p.On.Name, token.Path{Hops: hops[:i+1]}.String())
 		}
-		cur = taken(&p, cur, h)
+		cur = narrowToOwner(&p, cur, h)
 		if err := b.hop(&p, cur, h, src); err != nil {
 			return Path{}, err
 		}
@@ -50,11 +50,11 @@ func (b *binder) prefix(on *meta.Type, hops []token.Hop) *meta.Type {
 	return nil
 }
 
-// taken narrows a relation that takes several types to the one of them that
+// narrowToOwner narrows a relation that takes several types to the one of them that
 // has the attribute named next, where it is not one attribute on all: the Risk of
 // a story's Dependencies is that of the stories among them. Of the others the
 // attribute is null.
-func taken(p *Path, cur *meta.Type, next token.Hop) *meta.Type {
+func narrowToOwner(p *Path, cur *meta.Type, next token.Hop) *meta.Type {
 	if _, ok := cur.Attr(next.Name); ok || len(p.Steps) == 0 {
 		return cur
 	}
@@ -129,11 +129,11 @@ func (b *binder) narrow(s *Step, h token.Hop, src token.Path) error {
 	if h.Filter == nil {
 		return nil
 	}
-	outer := b.lifted
-	b.lifted = false
+	outer := b.mentionsState
+	b.mentionsState = false
 	c, err := b.cond(s.To, *h.Filter)
-	s.Filter, s.Deleted = &c, b.lifted
-	b.lifted = outer
+	s.Filter, s.Deleted = &c, b.mentionsState
+	b.mentionsState = outer
 	return err
 }
 
@@ -155,10 +155,10 @@ func (b *binder) downcast(from *meta.Type, via *meta.Attr, h token.Hop, text str
 
 // derived adds an attribute that the model defines by a token or a filter.
 func (b *binder) derived(p *Path, cur *meta.Type, a *meta.Attr) error {
-	if b.calcs++; b.calcs > maxCalc {
+	if b.derivedDepth++; b.derivedDepth > maxDerived {
 		return fault.Invalidf(fault.NoPlace, "%s is defined by itself", a.Token())
 	}
-	defer func(lifted bool) { b.calcs--; b.lifted = lifted }(b.lifted)
+	defer func(mentionsState bool) { b.derivedDepth--; b.mentionsState = mentionsState }(b.mentionsState)
 	if a.Place.Kind == meta.Validator {
 		c, err := b.mayRun(cur, a)
 		p.Leaf.Cond = &c

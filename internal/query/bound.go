@@ -145,15 +145,15 @@ type ValueKind uint8
 
 // The kinds of value.
 const (
-	NoValue ValueKind = iota // '' : null or empty
-	TextOf                   // Text
-	NumOf                    // Num
-	IntOf                    // Int: a whole number, UTC microseconds or a state
-	BoolOf                   // Int 0 or 1
-	DeadOf                   // any state of 200 or more
-	RefOf                    // Type and Int
-	TypeOf                   // Type
-	SelfOf                   // the asset around the brackets
+	NoValue   ValueKind = iota // '' : null or empty
+	TextOf                     // Text
+	NumOf                      // Num
+	IntOf                      // Int: a whole number, UTC microseconds or a state
+	BoolOf                     // Int 0 or 1
+	DeadOf                     // any state of 200 or more
+	RefOf                      // Type and Int
+	TypeOf                     // Type
+	ContextOf                  // the asset around the brackets
 )
 
 // Lists reports whether a column has more than one value, so that it takes a

@@ -12,7 +12,7 @@ import (
 
 // A cursor names the last row of a page by what the rows sort by, so that the
 // next page begins behind it however many rows came before and whatever is
-// written meanwhile. It is the base64 of a JSON list: a mark of the query it
+// written meanwhile. It is the base64 of a JSON list: a queryHash of the query it
 // belongs to, and one key for each term of the order.
 //
 //	["9c0f…", "i3", "n", "tLogin", "i1020"]   3, null, "Login", 1020
@@ -21,7 +21,7 @@ import (
 
 // Cursor makes the cursor of a row from its keys: int64, float64, string or nil.
 func (p *Plan) Cursor(keys []any) string {
-	list := []string{p.mark}
+	list := []string{p.queryHash}
 	for _, k := range keys {
 		list = append(list, keyText(k))
 	}
@@ -63,7 +63,7 @@ func keyOf(text string) (any, bool) {
 // keys, and begin behind the cursor's row when there is a cursor.
 // Errors: fault.Invalid for a cursor that is not one of this query.
 func (p *Plan) resume(q Bound) error {
-	p.mark = q.mark()
+	p.queryHash = q.queryHash()
 	p.Keys = len(p.Cells)
 	for _, o := range p.Order {
 		p.Cells = append(p.Cells, o.X)
@@ -76,12 +76,12 @@ func (p *Plan) resume(q Bound) error {
 	if !ok {
 		return badPage(after.At, "after "+after.Text)
 	}
-	p.Resume = behind(p.Order, keys)
+	p.Resume = afterKeys(p.Order, keys)
 	return nil
 }
 
-// mark tells queries apart whose cursors differ.
-func (q Bound) mark() string {
+// queryHash tells queries apart whose cursors differ.
+func (q Bound) queryHash() string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %q %v", q.Type.Name, q.AsOf.Text, q.History)
 	for _, s := range q.Sort {
@@ -97,7 +97,7 @@ func (p *Plan) keys(cursor string) ([]any, bool) {
 		return nil, false
 	}
 	var list []string
-	if json.Unmarshal(text, &list) != nil || len(list) != len(p.Order)+1 || list[0] != p.mark {
+	if json.Unmarshal(text, &list) != nil || len(list) != len(p.Order)+1 || list[0] != p.queryHash {
 		return nil, false
 	}
 	keys := make([]any, len(p.Order))
@@ -110,15 +110,15 @@ func (p *Plan) keys(cursor string) ([]any, bool) {
 	return keys, true
 }
 
-// behind is the condition that a row comes after the one with the given keys:
+// afterKeys is the condition that a row comes after the one with the given keys:
 // at the first key that differs it is greater, or less where the order falls.
 // Null comes before every value. That the first key is no less stands once more
 // on its own: a key of the database can begin there.
-func behind(order []Order, keys []any) []Expr {
+func afterKeys(order []Order, keys []any) []Expr {
 	var any Any
 	var equal All
 	for i, o := range order {
-		if x := past(o, keys[i]); x != nil {
+		if x := afterKey(o, keys[i]); x != nil {
 			any = append(any, append(append(All{}, equal...), x))
 		}
 		equal = append(equal, same(o.X, keys[i]))
@@ -137,8 +137,8 @@ func same(x Expr, key any) Expr {
 	return Compare{"=", x, Arg{key}}
 }
 
-// past is the condition that x comes after key; nil when nothing does.
-func past(o Order, key any) Expr {
+// afterKey is the condition that x comes after key; nil when nothing does.
+func afterKey(o Order, key any) Expr {
 	switch {
 	case key == nil && o.Desc:
 		return nil

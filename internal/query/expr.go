@@ -37,8 +37,8 @@ type (
 		Key  string
 		Kind meta.Kind
 	}
-	// Raw reads a key of asset.attrs as text, for printing.
-	Raw struct {
+	// JSONText reads a key of asset.attrs as text, for printing.
+	JSONText struct {
 		T   *Table
 		Key string
 	}
@@ -46,10 +46,10 @@ type (
 	Arg struct{ V any }
 	// Num is a whole number of the model.
 	Num struct{ N int64 }
-	// Nothing is NULL.
-	Nothing struct{}
-	// Self is the id of the member who asks.
-	Self struct{}
+	// Null is NULL.
+	Null struct{}
+	// ActorID is the id of the member who asks.
+	ActorID struct{}
 	// Minus is L less R.
 	Minus struct{ L, R Expr }
 	// Compare is L Op R with an SQL operator.
@@ -65,15 +65,15 @@ type (
 		Not   bool
 		Bytes bool
 	}
-	// StoredIn holds when X is one of IDs and the id of an asset of one of the types.
-	StoredIn struct {
+	// InIDsOfType holds when X is one of IDs and the id of an asset of one of the types.
+	InIDsOfType struct {
 		X     Expr
 		IDs   []Expr
 		Types []*meta.Type
 	}
-	// SomeOf holds when X compares with one of List by an SQL operator, which
+	// CompareAny holds when X compares with one of List by an SQL operator, which
 	// may be LikeOp.
-	SomeOf struct {
+	CompareAny struct {
 		X    Expr
 		Op   string
 		List []Expr
@@ -83,8 +83,8 @@ type (
 		X   Expr
 		Not bool
 	}
-	// LikeText holds when X fits the pattern.
-	LikeText struct {
+	// Like holds when X fits the pattern.
+	Like struct {
 		X       Expr
 		Pattern Arg
 	}
@@ -94,10 +94,10 @@ type (
 	Any []Expr
 	// Not holds when X does not hold, be it false or unknown.
 	Not struct{ X Expr }
-	// Given is X where a condition holds, else NULL.
-	Given struct{ If, X Expr }
+	// If is X where a condition holds, else NULL.
+	If struct{ If, X Expr }
 	// Switch is X of the first whose condition holds, else NULL.
-	Switch []Given
+	Switch []If
 	// Number is text that is a number, read as one of Kind.
 	Number struct {
 		X    Expr
@@ -105,24 +105,24 @@ type (
 	}
 	// Clock is the database's time, in UTC microseconds.
 	Clock struct{}
-	// Or is X, where that is NULL Else.
-	Or struct{ X, Else Expr }
+	// Coalesce is X, where that is NULL Else.
+	Coalesce struct{ X, Else Expr }
 	// Days is the time from From to To in days. Written, it is a whole number
 	// with the word behind it.
 	Days struct {
 		From, To Expr
 		Written  bool
 	}
-	// Truth is a condition as 1 or 0.
-	Truth struct{ X Expr }
+	// BoolInt is a condition as 1 or 0.
+	BoolInt struct{ X Expr }
 	// Exists holds when the statement has a row.
 	Exists struct {
 		S   *Select
 		Not bool
 	}
-	// Looked holds when X is one of what a lookup found; where that was too much
+	// InLookup holds when X is one of what a lookup found; where that was too much
 	// to list, or was not asked, when Else does.
-	Looked struct {
+	InLookup struct {
 		X    Expr
 		By   *Lookup
 		Else Expr
@@ -150,8 +150,8 @@ type (
 	}
 	// TypeOrder is the place of the row's type by name.
 	TypeOrder struct{ T *Table }
-	// Stored is the id of an asset when it has one of the types, else NULL.
-	Stored struct {
+	// IDOfType is the id of an asset when it has one of the types, else NULL.
+	IDOfType struct {
 		ID    Arg
 		Types []*meta.Type
 	}
@@ -161,10 +161,10 @@ type (
 		T      *Table
 		Strict bool
 	}
-	// Shown holds when the row lies in no project that is deleted, or below one
+	// NotHidden holds when the row lies in no project that is deleted, or below one
 	// that is, at the time the row is read at. Strict says that every row has a
 	// scope.
-	Shown struct {
+	NotHidden struct {
 		T      *Table
 		Strict bool
 	}
@@ -176,38 +176,38 @@ func each(v Visitor, list []Expr) {
 	}
 }
 
-func (x ColumnOf) parts(v Visitor)  { v.Table(x.T) }
-func (x JSON) parts(v Visitor)      { v.Table(x.T) }
-func (x Raw) parts(v Visitor)       { v.Table(x.T) }
-func (Arg) parts(Visitor)           {}
-func (Num) parts(Visitor)           {}
-func (Nothing) parts(Visitor)       {}
-func (Self) parts(Visitor)          {}
-func (Clock) parts(Visitor)         {}
-func (x Stored) parts(v Visitor)    { v.Expr(x.ID) }
-func (x Minus) parts(v Visitor)     { v.Expr(x.L); v.Expr(x.R) }
-func (x Compare) parts(v Visitor)   { v.Expr(x.L); v.Expr(x.R) }
-func (x In) parts(v Visitor)        { v.Expr(x.X); each(v, x.List) }
-func (x StoredIn) parts(v Visitor)  { v.Expr(x.X); each(v, x.IDs) }
-func (x SomeOf) parts(v Visitor)    { v.Expr(x.X); each(v, x.List) }
-func (x IsNull) parts(v Visitor)    { v.Expr(x.X) }
-func (x LikeText) parts(v Visitor)  { v.Expr(x.X); v.Expr(x.Pattern) }
-func (x All) parts(v Visitor)       { each(v, x) }
-func (x Any) parts(v Visitor)       { each(v, x) }
-func (x Not) parts(v Visitor)       { v.Expr(x.X) }
-func (x Given) parts(v Visitor)     { v.Expr(x.If); v.Expr(x.X) }
-func (x Number) parts(v Visitor)    { v.Expr(x.X) }
-func (x Or) parts(v Visitor)        { v.Expr(x.X); v.Expr(x.Else) }
-func (x Days) parts(v Visitor)      { v.Expr(x.From); v.Expr(x.To) }
-func (x Truth) parts(v Visitor)     { v.Expr(x.X) }
-func (x Exists) parts(v Visitor)    { v.Select(x.S) }
-func (x Scalar) parts(v Visitor)    { v.Select(x.S) }
-func (x Looked) parts(v Visitor)    { v.Expr(x.X); v.Expr(x.Else) }
-func (x Collated) parts(v Visitor)  { v.Expr(x.X) }
-func (x Bytes) parts(v Visitor)     { v.Expr(x.X) }
-func (x TypeOrder) parts(v Visitor) { v.Table(x.T) }
-func (x Visible) parts(v Visitor)   { v.Table(x.T) }
-func (x Shown) parts(v Visitor)     { v.Table(x.T) }
+func (x ColumnOf) parts(v Visitor)    { v.Table(x.T) }
+func (x JSON) parts(v Visitor)        { v.Table(x.T) }
+func (x JSONText) parts(v Visitor)    { v.Table(x.T) }
+func (Arg) parts(Visitor)             {}
+func (Num) parts(Visitor)             {}
+func (Null) parts(Visitor)            {}
+func (ActorID) parts(Visitor)         {}
+func (Clock) parts(Visitor)           {}
+func (x IDOfType) parts(v Visitor)    { v.Expr(x.ID) }
+func (x Minus) parts(v Visitor)       { v.Expr(x.L); v.Expr(x.R) }
+func (x Compare) parts(v Visitor)     { v.Expr(x.L); v.Expr(x.R) }
+func (x In) parts(v Visitor)          { v.Expr(x.X); each(v, x.List) }
+func (x InIDsOfType) parts(v Visitor) { v.Expr(x.X); each(v, x.IDs) }
+func (x CompareAny) parts(v Visitor)  { v.Expr(x.X); each(v, x.List) }
+func (x IsNull) parts(v Visitor)      { v.Expr(x.X) }
+func (x Like) parts(v Visitor)        { v.Expr(x.X); v.Expr(x.Pattern) }
+func (x All) parts(v Visitor)         { each(v, x) }
+func (x Any) parts(v Visitor)         { each(v, x) }
+func (x Not) parts(v Visitor)         { v.Expr(x.X) }
+func (x If) parts(v Visitor)          { v.Expr(x.If); v.Expr(x.X) }
+func (x Number) parts(v Visitor)      { v.Expr(x.X) }
+func (x Coalesce) parts(v Visitor)    { v.Expr(x.X); v.Expr(x.Else) }
+func (x Days) parts(v Visitor)        { v.Expr(x.From); v.Expr(x.To) }
+func (x BoolInt) parts(v Visitor)     { v.Expr(x.X) }
+func (x Exists) parts(v Visitor)      { v.Select(x.S) }
+func (x Scalar) parts(v Visitor)      { v.Select(x.S) }
+func (x InLookup) parts(v Visitor)    { v.Expr(x.X); v.Expr(x.Else) }
+func (x Collated) parts(v Visitor)    { v.Expr(x.X) }
+func (x Bytes) parts(v Visitor)       { v.Expr(x.X) }
+func (x TypeOrder) parts(v Visitor)   { v.Table(x.T) }
+func (x Visible) parts(v Visitor)     { v.Table(x.T) }
+func (x NotHidden) parts(v Visitor)   { v.Table(x.T) }
 
 func (x Folded) parts(v Visitor) {
 	if v.Expr(x.X); x.T != nil {
@@ -264,7 +264,7 @@ var opposite = map[string]string{"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">"
 
 func isNeverNull(x Expr) bool {
 	switch x := x.(type) {
-	case Num, Arg, Self:
+	case Num, Arg, ActorID:
 		return true
 	case ColumnOf:
 		return x.T.Kind == Asset && !x.T.Left && (x.Name == "id" || x.Name == "type" || x.Name == "state" || x.Name == "moment")

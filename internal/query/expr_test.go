@@ -10,9 +10,9 @@ import (
 
 // kinds has a value of every kind of expression.
 var kinds = []Expr{
-	ColumnOf{}, JSON{}, Raw{}, Arg{}, Num{}, Nothing{}, Self{}, Minus{}, Compare{}, In{}, StoredIn{}, SomeOf{},
-	IsNull{}, LikeText{}, All{}, Any{}, Not{}, Given{}, Switch{}, Number{}, Clock{}, Or{}, Days{}, Truth{},
-	Exists{}, Looked{}, Scalar{}, Collated{}, Bytes{}, Folded{}, Func{}, TypeOrder{}, Stored{}, Visible{}, Shown{},
+	ColumnOf{}, JSON{}, JSONText{}, Arg{}, Num{}, Null{}, ActorID{}, Minus{}, Compare{}, In{}, InIDsOfType{}, CompareAny{},
+	IsNull{}, Like{}, All{}, Any{}, Not{}, If{}, Switch{}, Number{}, Clock{}, Coalesce{}, Days{}, BoolInt{},
+	Exists{}, InLookup{}, Scalar{}, Collated{}, Bytes{}, Folded{}, Func{}, TypeOrder{}, IDOfType{}, Visible{}, NotHidden{},
 }
 
 // TestWalkVisitsEveryPart fills every field that an expression, a table or a

@@ -11,12 +11,12 @@ type Plan struct {
 	Page *Page
 	One  bool
 	Body
-	Groups  []int  // the branches whose rows stand around these, outermost first
-	Keys    int    // the first cell of what rows sort by, where Page.After asks for it
-	Resume  []Expr // the rows of this page come after those before
-	mark    string
-	Lookups []*Lookup // asked before the rows
-	Narrow  bool      // a page is found sooner by ids alone than with whole rows
+	Groups    []int  // the branches whose rows stand around these, outermost first
+	Keys      int    // the first cell of what rows sort by, where Page.After asks for it
+	Resume    []Expr // the rows of this page come after those before
+	queryHash string
+	Lookups   []*Lookup // asked before the rows
+	IDsFirst  bool      // a page is found sooner by ids alone than with whole rows
 }
 
 // Body is one statement and how its cells make rows.
@@ -104,7 +104,7 @@ type Table struct {
 	Tree  *meta.ClosureOf // Tree: the hierarchy it follows
 	Ends  []int64         // Tree: the only ids that matter, so that it is followed back from them
 
-	gone bool // the parent of a branch, which its statement does not have
+	omitted bool // the parent of a branch, when its statement does without it
 }
 
 // TableKind says what rows a table has.

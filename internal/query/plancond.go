@@ -65,21 +65,21 @@ func (l *level) test(t *Table, tm Term, steps []Step) Expr {
 		return l.leafTest(t, tm)
 	}
 	s, rest := steps[0], steps[1:]
-	if isSelfStep(s) {
+	if isIdentity(s) {
 		return l.test(t, tm, rest)
 	}
 	if len(rest) == 0 && tm.Path.IsRelation() {
-		if x := l.directly(t, s); x != nil {
+		if x := l.foreignKey(t, s); x != nil {
 			return l.assetTest(x, s.To, tm)
 		}
 	}
 	if by := l.lookup(t, tm, steps); by != nil {
-		return Looked{ColumnOf{t, s.Attr.Place.Column}, by, l.test(l.join(t, s), tm, rest)}
+		return InLookup{ColumnOf{t, s.Attr.Place.Column}, by, l.test(l.join(t, s), tm, rest)}
 	}
 	if !s.Attr.Multi && !l.flat {
 		return l.test(l.join(t, s), tm, rest)
 	}
-	return l.someRelated(t, tm, s, rest)
+	return l.existsRelated(t, tm, s, rest)
 }
 
 // lookup recognizes the condition that a row lies in a scope below given ones,
@@ -92,26 +92,26 @@ func (l *level) lookup(t *Table, tm Term, steps []Step) *Lookup {
 	to, up := steps[0], steps[1]
 	of := up.Attr.Place
 	isScope := to.Attr.Place.Kind == meta.InColumn && to.Attr.Place.Column == "scope_id" && to.Only == nil && to.Types == nil && to.Filter == nil
-	if !isScope || of.Kind != meta.Closure || of.Closure.Up.On.Name != "Scope" || up.Only != nil || up.Filter != nil || condUsesSelf(Cond{Term: tm}) {
+	if !isScope || of.Kind != meta.Closure || of.Closure.Up.On.Name != "Scope" || up.Only != nil || up.Filter != nil || condUsesContext(Cond{Term: tm}) {
 		return nil
 	}
 	by := &Lookup{}
-	inner := l.inner()
+	inner := l.subquery()
 	by.From = &Table{Kind: Asset, Of: to.To.Concrete, Typed: true}
 	l.visible(by.From)
 	by.Cells = fixedCells(by.From)
 	by.Parent = ColumnOf{by.From, "id"}
-	by.Where = []Expr{inner.someRelated(by.From, tm, up, nil)}
+	by.Where = []Expr{inner.existsRelated(by.From, tm, up, nil)}
 	l.lookups = append(l.lookups, by)
 	return by
 }
 
-// someRelated holds when one of the related assets satisfies the rest of the
+// existsRelated holds when one of the related assets satisfies the rest of the
 // comparison. "No value" is also having no related asset.
-func (l *level) someRelated(t *Table, tm Term, s Step, rest []Step) Expr {
+func (l *level) existsRelated(t *Table, tm Term, s Step, rest []Step) Expr {
 	none := func() Expr {
 		sel := &Select{Cells: []Expr{Num{1}}}
-		l.inner().extend(sel, t, s, true)
+		l.subquery().extend(sel, t, s, true)
 		return Exists{sel, true}
 	}
 	wantsNone := tm.Test == token.Eq && hasNoValue(tm.Values)
@@ -122,7 +122,7 @@ func (l *level) someRelated(t *Table, tm Term, s Step, rest []Step) Expr {
 		}
 	}
 	sel := &Select{Cells: []Expr{Num{1}}}
-	inner := l.inner()
+	inner := l.subquery()
 	last := inner.extend(sel, t, s, true)
 	if sel.From.Kind == Tree && len(rest) == 0 {
 		sel.From.Ends = givenIDs(tm)
@@ -190,7 +190,7 @@ func (l *level) leafTest(t *Table, tm Term) Expr {
 	leaf := tm.Path.Leaf
 	switch {
 	case leaf.Cond != nil:
-		return l.truthTest(t, tm)
+		return l.boolTest(t, tm)
 	case leaf == Leaf{}:
 		return l.assetTest(ColumnOf{t, "id"}, tm.Path.To(), tm)
 	case leaf.Attr != nil && leaf.Attr.Multi:
@@ -199,9 +199,9 @@ func (l *level) leafTest(t *Table, tm Term) Expr {
 	return compare(l.leaf(t, leaf, false), tm.Path.Kind(), tm)
 }
 
-// truthTest compares a Boolean that a condition computes; it is null only
+// boolTest compares a Boolean that a condition computes; it is null only
 // where there is no asset.
-func (l *level) truthTest(t *Table, tm Term) Expr {
+func (l *level) boolTest(t *Table, tm Term) Expr {
 	there := All{}
 	if t.Left {
 		there = All{IsNull{ColumnOf{t, "id"}, true}}
@@ -256,23 +256,23 @@ func (l *level) assetTest(x Expr, to *meta.Type, tm Term) Expr {
 	stored := map[*meta.Type]int{} // where in any the ids of a type stand
 	for _, v := range tm.Values {
 		switch {
-		case v.Kind == RefOf && len(to.Concrete) > 1 && len(tm.Values) > manyValues:
+		case v.Kind == RefOf && len(to.Concrete) > 1 && len(tm.Values) > maxListed:
 			at, ok := stored[v.Type]
 			if !ok {
 				at, stored[v.Type] = len(any), len(any)
-				any = append(any, StoredIn{X: x, Types: v.Type.Concrete})
+				any = append(any, InIDsOfType{X: x, Types: v.Type.Concrete})
 			}
-			of := any[at].(StoredIn)
+			of := any[at].(InIDsOfType)
 			of.IDs = append(of.IDs, v.arg())
 			any[at] = of
 		case v.Kind == NoValue:
 			any = append(any, IsNull{x, false})
-		case v.Kind == SelfOf:
+		case v.Kind == ContextOf:
 			any = append(any, Compare{"=", x, ColumnOf{l.row, "id"}})
 		case len(to.Concrete) == 1:
 			ids = append(ids, v.arg())
 		default:
-			ids = append(ids, Stored{v.arg(), v.Type.Concrete})
+			ids = append(ids, IDOfType{v.arg(), v.Type.Concrete})
 		}
 	}
 	return oneOrAny(append(oneOf(x, ids), any...))
@@ -312,17 +312,17 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 	}
 	var any Any
 	var equal []Expr
-	switch op := someOp(tm); op {
+	switch op := anyOp(tm); op {
 	case "":
 	case LikeOp:
-		return SomeOf{folded(x), op, args(tm.Values)}
+		return CompareAny{folded(x), op, args(tm.Values)}
 	default:
-		return SomeOf{x, op, args(tm.Values)}
+		return CompareAny{x, op, args(tm.Values)}
 	}
 	for _, v := range tm.Values {
 		switch {
 		case tm.Test == token.Like:
-			any = append(any, LikeText{folded(x), v.arg()})
+			any = append(any, Like{folded(x), v.arg()})
 		case v.Kind == NoValue:
 			any = append(any, negate(present(x, kind)))
 		case v.Kind == DeadOf:
@@ -348,15 +348,15 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 	return oneOrAny(append(same, any...))
 }
 
-// manyValues is the most values that stand in a condition one by one.
-const manyValues = 500
+// maxListed is the most values that stand in a condition one by one.
+const maxListed = 500
 
-// someOp is the operator by which a comparison with very many values is made at
+// anyOp is the operator by which a comparison with very many values is made at
 // once; empty where it is not, which equality never is: it has a list.
-func someOp(tm Term) string {
+func anyOp(tm Term) string {
 	plain := func(v Value) bool { return v.Kind == NumOf || v.Kind == IntOf || v.Kind == TextOf }
 	switch {
-	case len(tm.Values) <= manyValues || slices.ContainsFunc(tm.Values, func(v Value) bool { return !plain(v) }):
+	case len(tm.Values) <= maxListed || slices.ContainsFunc(tm.Values, func(v Value) bool { return !plain(v) }):
 		return ""
 	case tm.Test == token.Like:
 		return LikeOp

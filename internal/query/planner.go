@@ -41,7 +41,7 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 		plan.Where = append(plan.Where, Compare{"=", ColumnOf{row, "moment"}, q.argOf(*q.Moment, slotMoment)})
 	}
 	if !q.Deleted {
-		plan.Where = append(plan.Where, alive(row)...)
+		plan.Where = append(plan.Where, notDeleted(row)...)
 	}
 	l.rows(&plan.Body, q)
 	plan.Order = append(plan.Order, Order{X: ColumnOf{row, "id"}})
@@ -57,7 +57,7 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 	}
 	plan.Lookups = p.lookups
 	if o.When.Mode == Now {
-		plan.walk(q, o)
+		plan.chooseAccess(q, o)
 	}
 	return plan, p.err
 }
@@ -67,9 +67,9 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 // below a scope, and in rank order over many scopes. Text is searched faster by
 // reading rows as they lie than by following the rank from row to row, unless
 // the text is in every other row; a difference is in no key.
-func (p *Plan) walk(q Bound, o Options) {
+func (p *Plan) chooseAccess(q Bound, o Options) {
 	ranked, scoped := byRank(p.Order[0]), inOneScope(q.Filter)
-	p.Narrow = len(p.Lookups) > 0 || scoped && !ranked || ranked && !o.All
+	p.IDsFirst = len(p.Lookups) > 0 || scoped && !ranked || ranked && !o.All
 	if q.Search && ranked && !scoped {
 		p.Order[0].X = Minus{p.Order[0].X, Num{0}}
 	}
@@ -105,7 +105,7 @@ func (p *planner) fail(format string, args ...any) Expr {
 	if p.err == nil {
 		p.err = fault.Invalidf(fault.NoPlace, format, args...)
 	}
-	return Nothing{}
+	return Null{}
 }
 
 // level is one SELECT being made: its row table and the joins it can share.
@@ -154,12 +154,12 @@ func fixedCells(t *Table) []Expr {
 	return []Expr{ColumnOf{t, "id"}, ColumnOf{t, "type"}, ColumnOf{t, "moment"}}
 }
 
-// alive is the condition that the asset of t is not deleted, nor a project that
+// notDeleted is the condition that the asset of t is not deleted, nor a project that
 // it lies in.
-func alive(t *Table) []Expr {
+func notDeleted(t *Table) []Expr {
 	all := []Expr{Compare{"<", ColumnOf{t, "state"}, Num{meta.StateDeleted}}}
 	if some, every := Secured(t.Of); some {
-		all = append(all, Shown{t, every})
+		all = append(all, NotHidden{t, every})
 	}
 	return all
 }
@@ -207,7 +207,7 @@ func (l *level) rows(b *Body, q Bound) {
 	}
 	for _, s := range q.Sort {
 		switch x := l.sortKey(s.Path).(type) {
-		case Num, Nothing: // the same for every row, and SQL takes a number for a column
+		case Num, Null: // the same for every row, and SQL takes a number for a column
 		default:
 			b.Order = append(b.Order, Order{X: x, Desc: s.Desc})
 		}
@@ -224,7 +224,7 @@ func (l *level) sortKey(p Path) Expr {
 	if p.Only != nil {
 		is := isOf(l.row, p.Only)
 		p.Only = nil
-		return collated(Given{is, l.sortKey(p)}, p.Kind())
+		return collated(If{is, l.sortKey(p)}, p.Kind())
 	}
 	if p.Kind() == meta.AssetType {
 		return TypeOrder{l.steps(l.row, p.Steps)}
@@ -260,7 +260,7 @@ func (l *level) reference(b *Body, col *Column, t *Table, steps []Step) {
 	if n := len(steps); n > 0 {
 		last := steps[n-1]
 		before := l.steps(t, steps[:n-1])
-		if x := l.directly(before, last); x != nil && len(last.To.Concrete) == 1 {
+		if x := l.foreignKey(before, last); x != nil && len(last.To.Concrete) == 1 {
 			col.Ref = last.To.Concrete[0]
 			b.Cells = append(b.Cells, x)
 			return
@@ -271,9 +271,9 @@ func (l *level) reference(b *Body, col *Column, t *Table, steps []Step) {
 	b.Cells = append(b.Cells, ColumnOf{t, "id"}, ColumnOf{t, "type"})
 }
 
-// directly returns the column that holds the id of a to-one relation, when
+// foreignKey returns the column that holds the id of a to-one relation, when
 // nothing about the related asset has to be looked at; else nil.
-func (l *level) directly(t *Table, s Step) Expr {
+func (l *level) foreignKey(t *Table, s Step) Expr {
 	if s.Only != nil || s.Filter != nil {
 		return nil
 	}
@@ -296,7 +296,7 @@ func (s Step) guarded(t *Table, x Expr) Expr {
 	if s.Types == nil {
 		return x
 	}
-	return Given{isOf(t, s.Types), x}
+	return If{isOf(t, s.Types), x}
 }
 
 // isOf is the condition that a row of t has one of the types.
@@ -318,7 +318,7 @@ func (l *level) list(b *Body, branches map[string]int, c BoundColumn) (branch, i
 	if isMultiValue(c.Path) {
 		key += "=" + c.Path.Leaf.Attr.Token()
 	}
-	if usesSelf(c.Path.Steps[n:]) {
+	if usesContext(c.Path.Steps[n:]) {
 		key += "$"
 	}
 	i, ok := branches[key]
@@ -368,7 +368,7 @@ func (br *Branch) last() *Table { return br.rowTable }
 // startList makes the statement of a to-many column: its rows are the related
 // assets, or the values of a multi-value scalar.
 func (l *level) startList(br *Branch, p Path, n int) {
-	c := l.chain(&br.Select, p.Steps[:n], usesSelf(p.Steps[n:]))
+	c := l.chain(&br.Select, p.Steps[:n], usesContext(p.Steps[n:]))
 	br.rowTable, br.outer, br.joins = c.last, c.row, c.joins
 	if !isMultiValue(p) {
 		br.Cells = append(fixedCells(c.last), c.cells()...)

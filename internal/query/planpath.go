@@ -34,7 +34,7 @@ func (l *level) chain(sel *Select, steps []Step, self bool) chain {
 		par.When.Base = pairs
 		sel.From, moment = pairs, ColumnOf{pairs, "moment"}
 	default:
-		if par.gone = len(steps) == 0 || holdsParent(steps[0]) && !self && !usesSelf(steps); !par.gone {
+		if par.omitted = len(steps) == 0 || holdsParent(steps[0]) && !self && !usesContext(steps); !par.omitted {
 			sel.From = par
 		}
 	}
@@ -49,8 +49,8 @@ func (l *level) chain(sel *Select, steps []Step, self bool) chain {
 	if len(sel.Order) == 0 && len(steps) > 0 {
 		sel.Order = byID(c.last)
 	}
-	if par.gone && sel.From != nil {
-		c.parent = sel.From.unhook()
+	if par.omitted && sel.From != nil {
+		c.parent = sel.From.detach()
 	}
 	sel.Parent, sel.Moment = c.parent, c.moment
 	return c
@@ -66,9 +66,9 @@ func byID(t *Table) []Order {
 	return order
 }
 
-// unhook frees the first table of a branch from its parent and returns the
+// detach frees the first table of a branch from its parent and returns the
 // column that holds the parent's id.
-func (t *Table) unhook() Expr {
+func (t *Table) detach() Expr {
 	key := t.Key.(Compare)
 	t.Key = nil
 	return key.L
@@ -78,7 +78,7 @@ func (t *Table) unhook() Expr {
 func (c *chain) attach(sel *Select, t *Table) *Table {
 	if sel.From == nil {
 		sel.From = t
-		c.parent = t.unhook()
+		c.parent = t.detach()
 		sel.Parent = c.parent
 		return t
 	}
@@ -103,28 +103,28 @@ func holdsParent(s Step) bool {
 	return false
 }
 
-// usesSelf reports whether a filter of the steps names the asset around it.
-func usesSelf(steps []Step) bool {
+// usesContext reports whether a filter of the steps names the asset around it.
+func usesContext(steps []Step) bool {
 	for _, s := range steps {
-		if s.Filter != nil && condUsesSelf(*s.Filter) {
+		if s.Filter != nil && condUsesContext(*s.Filter) {
 			return true
 		}
 	}
 	return false
 }
 
-func condUsesSelf(c Cond) bool {
+func condUsesContext(c Cond) bool {
 	for _, k := range c.Kids {
-		if condUsesSelf(k) {
+		if condUsesContext(k) {
 			return true
 		}
 	}
 	for _, v := range c.Term.Values {
-		if v.Kind == SelfOf {
+		if v.Kind == ContextOf {
 			return true
 		}
 	}
-	return usesSelf(c.Term.Path.Steps)
+	return usesContext(c.Term.Path.Steps)
 }
 
 // extend follows a step inside a sub-select or branch and returns the table of
@@ -156,7 +156,7 @@ func (l *level) steps(t *Table, steps []Step) *Table {
 
 // join returns the table of a to-one relation, joined once per level.
 func (l *level) join(from *Table, s Step) *Table {
-	if isSelfStep(s) {
+	if isIdentity(s) {
 		return from
 	}
 	key := hopKey{from, s.Attr, s.To, s.Now, s.All}
@@ -182,8 +182,8 @@ func (l *level) join(from *Table, s Step) *Table {
 	return last
 }
 
-// isSelfStep reports whether a step stays where it is.
-func isSelfStep(s Step) bool {
+// isIdentity reports whether a step stays where it is.
+func isIdentity(s Step) bool {
 	return s.Attr.Place.Kind == meta.System && s.Attr.Name == "ID" && s.Only == nil && s.Filter == nil && !s.Now
 }
 
@@ -199,7 +199,7 @@ func (l *level) hop(from *Table, s Step, list bool) (first, last *Table) {
 		l.visible(last)
 	}
 	if list && s.Attr.Multi && !s.Deleted {
-		last.On = append(last.On, alive(last)...)
+		last.On = append(last.On, notDeleted(last)...)
 	}
 	return first, last
 }
@@ -316,7 +316,7 @@ func fromType(from *Table) func(*Table) Expr {
 		if len(from.Of) == 1 {
 			return Compare{"=", x, Num{int64(from.Of[0].Code)}}
 		}
-		if !from.gone {
+		if !from.omitted {
 			return Compare{"=", x, ColumnOf{from, "type"}}
 		}
 		return In{X: x, List: typeCodes(from.Of)}

@@ -13,25 +13,25 @@ import (
 // than NULL is no text, and MySQL takes no collation for it.
 func collated(x Expr, kind meta.Kind) Expr {
 	switch x.(type) {
-	case Scalar, Given, Switch:
-		if value.IsText(kind) && !isNothing(x) {
+	case Scalar, If, Switch:
+		if value.IsText(kind) && !isNull(x) {
 			return Collated{x}
 		}
 	}
 	return x
 }
 
-// isNothing reports whether an expression has no other value than NULL.
-func isNothing(x Expr) bool {
+// isNull reports whether an expression has no other value than NULL.
+func isNull(x Expr) bool {
 	switch x := x.(type) {
-	case Nothing:
+	case Null:
 		return true
-	case Given:
-		return isNothing(x.X)
+	case If:
+		return isNull(x.X)
 	case Switch:
-		return !slices.ContainsFunc(x, func(g Given) bool { return !isNothing(g.X) })
+		return !slices.ContainsFunc(x, func(g If) bool { return !isNull(g.X) })
 	case Scalar:
-		return len(x.S.Cells) == 1 && isNothing(x.S.Cells[0])
+		return len(x.S.Cells) == 1 && isNull(x.S.Cells[0])
 	}
 	return false
 }
@@ -41,14 +41,14 @@ func folded(x Expr) Expr {
 	switch x := x.(type) {
 	case Collated:
 		return folded(x.X)
-	case Nothing:
+	case Null:
 		return x
-	case Given:
-		return Given{x.If, folded(x.X)}
+	case If:
+		return If{x.If, folded(x.X)}
 	case Switch:
 		by := make(Switch, len(x))
 		for i, g := range x {
-			by[i] = Given{g.If, folded(g.X)}
+			by[i] = If{g.If, folded(g.X)}
 		}
 		return by
 	case Scalar:
@@ -79,23 +79,23 @@ func equalTexts(x Expr, equal []Expr, values []Value) Any {
 		same[0] = in
 	}
 	c, ok := x.(ColumnOf)
-	if !ok || c.T.Kind != Asset || c.Name != keyedText {
+	if !ok || c.T.Kind != Asset || c.Name != indexedText {
 		return same
 	}
 	for _, v := range values {
-		if !hasOnePlace(v) {
+		if !isASCII(v) {
 			return same
 		}
 	}
 	return Any{All{oneOf(x, equal)[0], same[0]}}
 }
 
-// keyedText is the only column of text that begins a key.
-const keyedText = "number"
+// indexedText is the only column of text that begins a key.
+const indexedText = "number"
 
-// hasOnePlace reports whether all texts that are equal to a value have its place
+// isASCII reports whether all texts that are equal to a value have its place
 // in the order of the database. It is known of ASCII texts.
-func hasOnePlace(v Value) bool {
+func isASCII(v Value) bool {
 	for i := range len(v.Text) {
 		if v.Text[i] >= utf8.RuneSelf {
 			return false
@@ -107,8 +107,8 @@ func hasOnePlace(v Value) bool {
 // plansAlike reports whether a condition on p is laid out the same for both
 // values.
 func plansAlike(p Path, test token.Test, a, b Value) bool {
-	if test != token.Eq && test != token.Ne || p.Leaf.Attr == nil || p.Leaf.Attr.Place.Column != keyedText {
+	if test != token.Eq && test != token.Ne || p.Leaf.Attr == nil || p.Leaf.Attr.Place.Column != indexedText {
 		return true
 	}
-	return hasOnePlace(a) == hasOnePlace(b)
+	return isASCII(a) == isASCII(b)
 }

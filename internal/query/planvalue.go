@@ -13,7 +13,7 @@ func (l *level) value(t *Table, p Path, print bool) Expr {
 	}
 	if l.flat && len(p.Steps) > 0 {
 		s := &Select{}
-		inner := l.inner()
+		inner := l.subquery()
 		for _, st := range p.Steps {
 			t = inner.extend(s, t, st, false)
 		}
@@ -23,8 +23,8 @@ func (l *level) value(t *Table, p Path, print bool) Expr {
 	return l.leaf(l.steps(t, p.Steps), p.Leaf, print)
 }
 
-// inner is the level of a sub-select: "$" stays what it is.
-func (l *level) inner() *level {
+// subquery is the level of a sub-select: "$" stays what it is.
+func (l *level) subquery() *level {
 	return &level{planner: l.planner, row: l.row, joins: newJoins()}
 }
 
@@ -32,9 +32,9 @@ func (l *level) inner() *level {
 func (l *level) leaf(t *Table, leaf Leaf, print bool) Expr {
 	switch {
 	case leaf.Cond != nil:
-		return ifThere(t, Truth{l.cond(t, *leaf.Cond)})
+		return ifPresent(t, BoolInt{l.cond(t, *leaf.Cond)})
 	case leaf.Path != nil:
-		return ifThere(t, l.value(t, *leaf.Path, false))
+		return ifPresent(t, l.value(t, *leaf.Path, false))
 	case leaf.Union != nil:
 		return l.union(t, leaf.Union)
 	case leaf.Attr == nil:
@@ -46,10 +46,10 @@ func (l *level) leaf(t *Table, leaf Leaf, print bool) Expr {
 		return ColumnOf{t, a.Place.Column}
 	case meta.InAttrs:
 		if a.Kind == meta.Boolean {
-			return ifThere(t, Or{JSON{t, a.Place.Column, a.Kind}, unset(a)})
+			return ifPresent(t, Coalesce{JSON{t, a.Place.Column, a.Kind}, unset(a)})
 		}
 		if print {
-			return Raw{t, a.Place.Column}
+			return JSONText{t, a.Place.Column}
 		}
 		return JSON{t, a.Place.Column, a.Kind}
 	case meta.System:
@@ -70,17 +70,17 @@ func unset(a *meta.Attr) Expr {
 func (l *level) union(t *Table, u *Union) Expr {
 	by := make(Switch, len(u.Cases))
 	for i, c := range u.Cases {
-		by[i] = Given{isOf(t, c.Types), l.leaf(t, c.Leaf, false)}
+		by[i] = If{isOf(t, c.Types), l.leaf(t, c.Leaf, false)}
 	}
 	return by
 }
 
-// ifThere is x, which is computed, where t has a row.
-func ifThere(t *Table, x Expr) Expr {
+// ifPresent is x, which is computed, where t has a row.
+func ifPresent(t *Table, x Expr) Expr {
 	if !t.Left {
 		return x
 	}
-	return Given{IsNull{ColumnOf{t, "id"}, true}, x}
+	return If{IsNull{ColumnOf{t, "id"}, true}, x}
 }
 
 // system is a value the engines compute.
@@ -95,12 +95,12 @@ func (l *level) system(t *Table, a *meta.Attr) Expr {
 		}
 		return ColumnOf{t, "id"}
 	case "IsSelf":
-		return ifThere(t, Truth{Compare{"=", ColumnOf{t, "id"}, Self{}}})
+		return ifPresent(t, BoolInt{Compare{"=", ColumnOf{t, "id"}, ActorID{}}})
 	case "Is":
 		if t.When.Mode == Now {
-			return ifThere(t, Num{1})
+			return ifPresent(t, Num{1})
 		}
-		return ifThere(t, Truth{Compare{"=", ColumnOf{t, "until_moment"}, Num{forever}}})
+		return ifPresent(t, BoolInt{Compare{"=", ColumnOf{t, "until_moment"}, Num{forever}}})
 	case "ChangeComment", "MyLastChangeComment":
 		return comment(ColumnOf{t, "audit_id"})
 	case "CreateComment":
@@ -113,16 +113,16 @@ func (l *level) system(t *Table, a *meta.Attr) Expr {
 	case "ClosedDate":
 		return closing(t, "changed_at")
 	case "CreateReason", "ChangeReason", "MyLastChangeReason", "RetireReason":
-		return Nothing{} // a reason is never recorded
+		return Null{} // a reason is never recorded
 	case "Days":
 		var end Expr = Clock{} // what is current lasts
 		if t.When.Mode != Now {
-			end = Or{next(t, "changed_at"), end}
+			end = Coalesce{next(t, "changed_at"), end}
 		}
 		return Days{From: ColumnOf{t, "changed_at"}, To: end}
 	case "Duration":
 		begin, end := ColumnOf{t, "begin_date"}, ColumnOf{t, "end_date"}
-		return Given{All{IsNull{begin, true}, IsNull{end, true}}, Days{From: begin, To: end, Written: true}}
+		return If{All{IsNull{begin, true}, IsNull{end, true}}, Days{From: begin, To: end, Written: true}}
 	case "EstimatedDone":
 		return Minus{ColumnOf{t, "detail_estimate"}, ColumnOf{t, "todo"}}
 	}
@@ -152,7 +152,7 @@ func versionOf(t *Table, column string, x Expr) *Table {
 // current.
 func next(t *Table, column string) Expr {
 	if t.When.Mode == Now {
-		return Nothing{}
+		return Null{}
 	}
 	v := versionOf(t, "moment", ColumnOf{t, "until_moment"})
 	return Scalar{&Select{From: v, Cells: []Expr{ColumnOf{v, column}}}}
@@ -186,8 +186,8 @@ func closing(t *Table, column string) Expr {
 // comment is that of an audit. Without an audit it is not looked for: MySQL
 // counts a sub-select that finds nothing for any row as one distinct value.
 func comment(audit Expr) Expr {
-	if isNothing(audit) {
-		return Nothing{}
+	if isNull(audit) {
+		return Null{}
 	}
 	a := &Table{Kind: Audit}
 	a.Key = Compare{"=", ColumnOf{a, "id"}, audit}
@@ -198,7 +198,7 @@ func comment(audit Expr) Expr {
 // count unless a filter says otherwise.
 func (l *level) aggregate(t *Table, p Path) Expr {
 	s := &Select{}
-	inner := l.inner()
+	inner := l.subquery()
 	cur := t
 	for _, st := range p.Steps {
 		if s.From == nil && !st.Attr.Multi && !l.flat {
@@ -245,7 +245,7 @@ func valueOf(v *Table, kind meta.Kind) Expr {
 // ofOne is an aggregate over at most one value.
 func ofOne(agg Agg, x Expr) Expr {
 	if agg == Count || agg == DistinctCount {
-		return Truth{IsNull{x, true}}
+		return BoolInt{IsNull{x, true}}
 	}
 	return x
 }

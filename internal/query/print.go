@@ -158,7 +158,7 @@ func (v Value) String() string {
 		return fmt.Sprintf("%s#%d", v.Type.Name, v.Int)
 	case TypeOf:
 		return v.Type.Name
-	case SelfOf:
+	case ContextOf:
 		return "$"
 	}
 	return fmt.Sprint(v.Int)

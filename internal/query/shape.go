@@ -46,7 +46,7 @@ func ShapeOf(r Request, all bool) (Shape, bool) {
 		s.text(r.From.Text)
 	}
 	s.request(&r)
-	return Shape{Key: s.key, id: s.id, moment: s.moment, values: s.values}, len(s.key) <= MaxShape && len(s.values) <= manyValues
+	return Shape{Key: s.key, id: s.id, moment: s.moment, values: s.values}, len(s.key) <= MaxShape && len(s.values) <= maxListed
 }
 
 // shaper writes a key. Every text is written with its length and every list
@@ -231,7 +231,7 @@ func (s *slots) ofFilter(t *Text) map[int]int {
 // slotOf notes the use of a value, the nth that v stands for, and returns its
 // slot; 0 when it stays as it is.
 func (b *binder) slotOf(p Path, test token.Test, v token.Value, nth int, bound Value) Slot {
-	if b.slots == nil || b.calcs > 0 {
+	if b.slots == nil || b.derivedDepth > 0 {
 		return 0
 	}
 	n, ok := b.places[v.At]

@@ -17,12 +17,12 @@ type Statement struct {
 	Args []any
 }
 
-// Sight is what the member who asks may see.
-type Sight struct {
+// Visibility is what the member who asks may see.
+type Visibility struct {
 	Member int64   // stored id
 	All    bool    // everything
 	Scopes []int64 // readable scopes, when not All
-	Blind  []int64 // roles that do not read, when the scopes have to be looked up
+	NoRead []int64 // roles that do not read, when the scopes have to be looked up
 	Hidden *Hidden // the projects that are hidden; nil: the statement looks for them
 }
 
@@ -46,8 +46,8 @@ func (h *Hidden) none(t *query.Table) bool {
 
 // Writer writes the statements of plans for one dialect and one member.
 type Writer struct {
-	Dialect *db.Dialect
-	Sight   Sight
+	Dialect    *db.Dialect
+	Visibility Visibility
 }
 
 // Page writes the statement for the rows of a plan with all their cells, its
@@ -59,9 +59,9 @@ func (w Writer) Page(p *query.Plan) Statement {
 	return e.done()
 }
 
-// Narrow writes what Page does so that the database finds and sorts ids alone
+// IDsFirst writes what Page does so that the database finds and sorts ids alone
 // and reads whole rows only for those of the page.
-func (w Writer) Narrow(p *query.Plan) Statement {
+func (w Writer) IDsFirst(p *query.Plan) Statement {
 	e := w.emitter()
 	used := e.used(&p.Select, p.Cells, nil, p.Order)
 	e.name(p.From, used)
@@ -308,8 +308,8 @@ func (e *emitter) flatten(list []query.Expr) []query.Expr {
 		case query.All:
 			flat = append(flat, e.flatten(x)...)
 			continue
-		case query.Shown:
-			if e.Sight.Hidden.none(x.T) {
+		case query.NotHidden:
+			if e.Visibility.Hidden.none(x.T) {
 				continue
 			}
 		}
@@ -338,7 +338,7 @@ func (e *emitter) conditions(t *query.Table) []query.Expr {
 	}
 	all = append(all, e.time(t)...)
 	for _, x := range t.On {
-		if v, ok := x.(query.Visible); ok && (e.Sight.All || v.T != t) {
+		if v, ok := x.(query.Visible); ok && (e.Visibility.All || v.T != t) {
 			continue
 		}
 		all = append(all, x)

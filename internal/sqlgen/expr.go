@@ -16,18 +16,18 @@ func (e *emitter) expr(x query.Expr) {
 	switch x := x.(type) {
 	case query.ColumnOf:
 		e.put(e.aliasOf(x.T), ".", x.Name)
-	case query.Raw:
-		e.put(e.raw(x))
+	case query.JSONText:
+		e.put(e.jsonText(x))
 	case query.JSON:
 		e.put(e.json(x))
 	case query.Arg:
 		e.arg(x.V)
 	case query.Num:
 		e.put(strconv.FormatInt(x.N, 10))
-	case query.Nothing:
+	case query.Null:
 		e.put("NULL")
-	case query.Self:
-		e.arg(e.Sight.Member)
+	case query.ActorID:
+		e.arg(e.Visibility.Member)
 	case query.Minus:
 		e.put("(")
 		e.expr(x.L)
@@ -36,7 +36,7 @@ func (e *emitter) expr(x query.Expr) {
 		e.put(")")
 	case query.Clock:
 		e.put(e.Dialect.NowMicros)
-	case query.Or:
+	case query.Coalesce:
 		e.put("COALESCE(")
 		e.expr(x.X)
 		e.put(", ")
@@ -52,7 +52,7 @@ func (e *emitter) expr(x query.Expr) {
 		} else {
 			e.put(" AS SIGNED)")
 		}
-	case query.Given:
+	case query.If:
 		e.put("CASE WHEN ")
 		e.cond(x.If)
 		e.put(" THEN ")
@@ -67,7 +67,7 @@ func (e *emitter) expr(x query.Expr) {
 			e.expr(g.X)
 		}
 		e.put(" END")
-	case query.Truth:
+	case query.BoolInt:
 		e.put("CASE WHEN ")
 		e.cond(x.X)
 		e.put(" THEN 1 ELSE 0 END")
@@ -82,14 +82,14 @@ func (e *emitter) expr(x query.Expr) {
 		before, behind := e.Dialect.Bytes()
 		e.around(before, x.X, behind)
 	case query.Folded:
-		before, behind := e.Dialect.Folded(e.kept(x))
+		before, behind := e.Dialect.Folded(e.foldedColumn(x))
 		e.around(before, x.X, behind)
 	case query.Func:
 		e.function(x)
 	case query.TypeOrder:
 		e.typeOrder(x)
-	case query.Stored:
-		e.stored(x)
+	case query.IDOfType:
+		e.idOfType(x)
 	default:
 		panic(fmt.Sprintf("sqlgen: %T gives no value", x))
 	}
@@ -104,13 +104,13 @@ func (e *emitter) cond(x query.Expr) {
 		e.expr(x.R)
 	case query.In:
 		e.in(x)
-	case query.StoredIn:
+	case query.InIDsOfType:
 		e.expr(x.X)
 		e.put(" IN (SELECT id FROM asset WHERE type IN ", codesOf(x.Types), " AND ")
 		e.oneOf(func() { e.put("id") }, query.In{List: x.IDs})
 		e.put(")")
-	case query.SomeOf:
-		e.someOf(x)
+	case query.CompareAny:
+		e.compareAny(x)
 	case query.IsNull:
 		e.expr(x.X)
 		e.put(" IS ")
@@ -118,7 +118,7 @@ func (e *emitter) cond(x query.Expr) {
 			e.put("NOT ")
 		}
 		e.put("NULL")
-	case query.LikeText:
+	case query.Like:
 		e.expr(x.X)
 		e.put(" LIKE ")
 		e.arg(x.Pattern.V)
@@ -135,9 +135,9 @@ func (e *emitter) cond(x query.Expr) {
 		e.exists(x)
 	case query.Visible:
 		e.visible(x)
-	case query.Shown:
-		e.shown(x)
-	case query.Looked:
+	case query.NotHidden:
+		e.notHidden(x)
+	case query.InLookup:
 		if !x.By.Known {
 			e.cond(x.Else)
 			break
@@ -217,8 +217,8 @@ func (e *emitter) around(before string, x query.Expr, behind string) {
 	e.put(behind)
 }
 
-// kept reads the folded form of a text where its table keeps one.
-func (e *emitter) kept(x query.Folded) string {
+// foldedColumn reads the folded form of a text where its table keeps one.
+func (e *emitter) foldedColumn(x query.Folded) string {
 	switch {
 	case x.T == nil:
 		return ""
@@ -228,8 +228,8 @@ func (e *emitter) kept(x query.Folded) string {
 	return e.Dialect.JSONText(e.aliasOf(x.T)+".folded", x.Key)
 }
 
-// raw reads a key of attrs as text, for printing.
-func (e *emitter) raw(x query.Raw) string {
+// jsonText reads a key of attrs as text, for printing.
+func (e *emitter) jsonText(x query.JSONText) string {
 	return e.Dialect.JSONText(e.aliasOf(x.T)+".attrs", x.Key)
 }
 
@@ -290,9 +290,9 @@ func (e *emitter) typeOrder(x query.TypeOrder) {
 	e.put(" END")
 }
 
-// stored writes the id of an asset if it has one of the types; the type of an
+// idOfType writes the id of an asset if it has one of the types; the type of an
 // asset never changes, so the current row answers for every time.
-func (e *emitter) stored(x query.Stored) {
+func (e *emitter) idOfType(x query.IDOfType) {
 	e.put("(SELECT id FROM asset WHERE id = ")
 	e.arg(x.ID.V)
 	e.put(" AND type IN ", codesOf(x.Types), ")")

@@ -52,9 +52,9 @@ func compile(t *testing.T, m *meta.Model, r query.Request) {
 		return
 	}
 	_ = b.String()
-	for as, sight := range sights {
+	for as, visibility := range visibilities {
 		for when := range whens {
-			p, err := query.NewPlan(b, query.Options{All: sight.All, When: whens[when]})
+			p, err := query.NewPlan(b, query.Options{All: visibility.All, When: whens[when]})
 			if err != nil {
 				if fault.KindOf(err) != fault.Invalid {
 					t.Fatalf("%+v: %v", r, err)
@@ -64,7 +64,7 @@ func compile(t *testing.T, m *meta.Model, r query.Request) {
 			_ = p.String()
 			g := golden{as: as, when: when, plan: p}
 			for _, d := range []string{"mysql", "sqlite"} {
-				for _, s := range append(g.statements(d), (sqlgen.Writer{Dialect: db.DialectNamed(d), Sight: sight}).Total(p)) {
+				for _, s := range append(g.statements(d), (sqlgen.Writer{Dialect: db.DialectNamed(d), Visibility: visibility}).Total(p)) {
 					if n := strings.Count(s.SQL, "?"); n != len(s.Args) {
 						t.Fatalf("%d placeholders, %d arguments: %s", n, len(s.Args), s.SQL)
 					}

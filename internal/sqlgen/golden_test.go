@@ -26,13 +26,13 @@ var update = flag.Bool("update", false, "rewrite the stages in testdata")
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// sights are who a case may be planned for, by the word in its "as" section.
-var sights = map[string]sqlgen.Sight{
+// visibilities are who a case may be planned for, by the word in its "as" section.
+var visibilities = map[string]sqlgen.Visibility{
 	"admin":         {Member: 20, All: true},
-	"member":        {Member: 1003, Scopes: []int64{1000, 1001, 1002}, Blind: []int64{-1000, -990}},
+	"member":        {Member: 1003, Scopes: []int64{1000, 1001, 1002}, NoRead: []int64{-1000, -990}},
 	"nobody hidden": {Member: 20, All: true, Hidden: &sqlgen.Hidden{}},
 	"some hidden":   {Member: 20, All: true, Hidden: &sqlgen.Hidden{Now: []int64{1005, 1006, 1007}, Ever: true}},
-	"many":          {Member: 1003, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), Blind: []int64{-1000, -990}},
+	"many":          {Member: 1003, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), NoRead: []int64{-1000, -990}},
 }
 
 var whens = map[string]query.When{
@@ -121,7 +121,7 @@ func (g *golden) compile(m *meta.Model) {
 		g.bound, err = query.Bind(m, r)
 	}
 	if err == nil {
-		g.plan, err = query.NewPlan(g.bound, query.Options{All: sights[g.as].All, When: whens[g.when]})
+		g.plan, err = query.NewPlan(g.bound, query.Options{All: visibilities[g.as].All, When: whens[g.when]})
 	}
 	g.err = err
 }
@@ -166,7 +166,7 @@ func (g *golden) stage(name string) (string, bool) {
 
 // statements are those that find would run, with ids made up.
 func (g *golden) statements(dialect string) []sqlgen.Statement {
-	w := sqlgen.Writer{Dialect: db.DialectNamed(dialect), Sight: sights[g.as]}
+	w := sqlgen.Writer{Dialect: db.DialectNamed(dialect), Visibility: visibilities[g.as]}
 	ids, moments := []int64{1001, 1002, 1003}, []int64(nil)
 	if g.plan.Moment != nil {
 		moments = []int64{2001, 2002, 2003}
@@ -211,8 +211,8 @@ func (g *golden) form(w sqlgen.Writer, word string, ids []int64) (all []sqlgen.S
 		return all
 	case "page":
 		return []sqlgen.Statement{w.Page(g.plan)}
-	case "narrow":
-		return []sqlgen.Statement{w.Narrow(g.plan)}
+	case "idsfirst":
+		return []sqlgen.Statement{w.IDsFirst(g.plan)}
 	case "ids":
 		return []sqlgen.Statement{w.IDs(g.plan)}
 	case "block":

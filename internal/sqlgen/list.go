@@ -89,8 +89,8 @@ func (e *emitter) guards() bool {
 	return e.existences > maxJoined
 }
 
-// someOf writes the condition that x compares so with one of a long list.
-func (e *emitter) someOf(x query.SomeOf) {
+// compareAny writes the condition that x compares so with one of a long list.
+func (e *emitter) compareAny(x query.CompareAny) {
 	m := e.many(x.List)
 	sign := ""
 	e.put("(")

@@ -19,7 +19,7 @@ func names(text, member, closure string) string {
 // used finds the tables a statement needs: those an expression reads, those on
 // the way to them, and inner joins that leave rows out.
 func (e *emitter) used(s *query.Select, cells, where []query.Expr, order []query.Order) map[*query.Table]bool {
-	u := &usage{sight: e.Sight, read: map[*query.Table]bool{}, parent: map[*query.Table]*query.Table{}}
+	u := &usage{visibility: e.Visibility, read: map[*query.Table]bool{}, parent: map[*query.Table]*query.Table{}}
 	u.tree(s.From)
 	u.clauses(cells, where, order)
 	u.Table(s.From)
@@ -29,9 +29,9 @@ func (e *emitter) used(s *query.Select, cells, where []query.Expr, order []query
 
 // usage collects which tables are read.
 type usage struct {
-	sight  Sight
-	read   map[*query.Table]bool
-	parent map[*query.Table]*query.Table
+	visibility Visibility
+	read       map[*query.Table]bool
+	parent     map[*query.Table]*query.Table
 }
 
 func (u *usage) tree(t *query.Table) {
@@ -60,8 +60,8 @@ func (u *usage) restricts(t *query.Table) bool {
 	}
 	for _, x := range t.On {
 		_, isVisible := x.(query.Visible)
-		_, isShown := x.(query.Shown)
-		if !isVisible && !isShown || isVisible && !u.sight.All || isShown && !u.sight.Hidden.none(t) {
+		_, isNotHidden := x.(query.NotHidden)
+		if !isVisible && !isNotHidden || isVisible && !u.visibility.All || isNotHidden && !u.visibility.Hidden.none(t) {
 			return true
 		}
 	}
@@ -112,7 +112,7 @@ func (u *usage) exprs(list []query.Expr) {
 // to write it.
 func (u *usage) Expr(x query.Expr) {
 	switch x := x.(type) {
-	case query.Looked:
+	case query.InLookup:
 		if x.By.Known {
 			u.Expr(x.X)
 		} else {
@@ -120,11 +120,11 @@ func (u *usage) Expr(x query.Expr) {
 		}
 		return
 	case query.Visible:
-		if u.sight.All {
+		if u.visibility.All {
 			return
 		}
-	case query.Shown:
-		if u.sight.Hidden.none(x.T) {
+	case query.NotHidden:
+		if u.visibility.Hidden.none(x.T) {
 			return
 		}
 	}

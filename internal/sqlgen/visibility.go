@@ -14,8 +14,8 @@ func (e *emitter) visible(x query.Visible) {
 	}
 	e.put(scope, " IN ")
 	switch {
-	case len(e.Sight.Scopes) <= MaxInlineScopes:
-		e.ids(e.Sight.Scopes)
+	case len(e.Visibility.Scopes) <= MaxInlineScopes:
+		e.ids(e.Visibility.Scopes)
 	default:
 		e.readable()
 	}
@@ -29,20 +29,20 @@ func (e *emitter) visible(x query.Visible) {
 func (e *emitter) readable() {
 	const held = "scope_member %m JOIN scope_closure %c ON %c.ancestor_id = %m.scope_id AND %c.until_moment = %f WHERE %m.until_moment = %f AND %m.member_id = "
 	e.put("(SELECT c.descendant_id FROM ", names(held, "m", "c"))
-	e.arg(e.Sight.Member)
+	e.arg(e.Visibility.Member)
 	e.put(" AND m.role_id NOT IN ")
-	e.ids(e.Sight.Blind)
+	e.ids(e.Visibility.NoRead)
 	e.put(" AND NOT EXISTS (SELECT 1 FROM ", names(held, "n", "k"))
-	e.arg(e.Sight.Member)
+	e.arg(e.Visibility.Member)
 	e.put(" AND k.descendant_id = c.descendant_id AND k.depth < c.depth AND n.role_id IN ")
-	e.ids(e.Sight.Blind)
+	e.ids(e.Visibility.NoRead)
 	e.put("))")
 }
 
-// shown writes the condition that a row lies in no project that is deleted, or
+// notHidden writes the condition that a row lies in no project that is deleted, or
 // below one that is: in none of those listed, or, where they are not known or
 // the row is of another time, in none of those that the statement finds.
-func (e *emitter) shown(x query.Shown) {
+func (e *emitter) notHidden(x query.NotHidden) {
 	scope, when := e.aliasOf(x.T)+".scope_id", x.T.When
 	var moment query.Expr
 	switch when.Mode {
@@ -64,7 +64,7 @@ func (e *emitter) shown(x query.Shown) {
 		e.put("(", scope, " IS NULL OR ")
 	}
 	e.put(scope, " NOT IN ")
-	if h := e.Sight.Hidden; h != nil && when.Mode == query.Now {
+	if h := e.Visibility.Hidden; h != nil && when.Mode == query.Now {
 		e.ids(h.Now)
 	} else {
 		e.put("(SELECT h.scope_id FROM scope_hidden h WHERE ")
