@@ -48,7 +48,7 @@ func typeNamed(t *testing.T, m *meta.Model, name string) *meta.Type {
 // those of the model, and every required one is among them.
 func TestInterfaceAttributes(t *testing.T) {
 	m := meta.Default()
-	for _, row := range rowsOf(t, "#### 2.2.7 The attributes used most") {
+	for _, row := range rowsOf(t, "#### 2.2.7 Common attributes") {
 		names := quoted.FindAllStringSubmatch(row[0], -1)
 		if names == nil { // every type
 			names = [][]string{{"", "BaseAsset"}, {"", "Note"}}
