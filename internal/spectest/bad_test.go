@@ -60,18 +60,18 @@ func TestBad(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
 			base, _ := startService(t, dialect)
-			r := &run{t: t, base: base}
+			r := &runner{t: t, base: base}
 			before := r.everything()
 			for _, table := range tables {
 				for _, row := range table.rows {
 					t.Run(table.file+"/"+row.what, func(t *testing.T) {
-						for _, way := range ways[row.how] {
-							askBad(t, base, table, row, way)
+						for _, s := range senders[row.how] {
+							askBad(t, base, table, row, s)
 						}
 					})
 				}
 				if now := r.everything(); now != before {
-					t.Errorf("%s.bad left something behind: %s, before %s", table.file, now, before)
+					t.Errorf("%s.bad changed something: %s, before %s", table.file, now, before)
 					before = now
 				}
 			}
@@ -80,7 +80,7 @@ func TestBad(t *testing.T) {
 }
 
 // everything is how many versions the database has.
-func (r *run) everything() string {
+func (r *runner) everything() string {
 	r.t.Helper()
 	if problem := r.ask(`POST /query.v1` + "\n\n" + `{"from": "BaseAsset", "asof": "All", "page": {"size": 0}, "total": true}`); problem != "" || r.status != http.StatusOK {
 		r.t.Fatalf("count the versions: %s %d %s", problem, r.status, shorten(r.body))
@@ -88,16 +88,16 @@ func (r *run) everything() string {
 	return r.header.Get("Alds-Result")
 }
 
-// way is one manner to send a row.
-type way struct {
+// sender is one form in which a row is sent.
+type sender struct {
 	name    string
 	request func(r badRow) (request string, place int)
 	prefix  string // of the message
 	bulk    bool   // the command fails and the request does not
 }
 
-// ways lists, by section, how its lines are sent.
-var ways = map[string][]way{
+// senders lists, by section, how its lines are sent.
+var senders = map[string][]sender{
 	"filter": {
 		inBody("query.v1", `{"from": "%t", "filter": ["`, `"]}`),
 		inCommand("api/asset", `{"from": "%t", "filter": ["`, `"]}`),
@@ -127,8 +127,8 @@ var ways = map[string][]way{
 }
 
 // inBody sends a row between two pieces of JSON. Between quotes it is escaped.
-func inBody(name, before, after string) way {
-	return way{name: name, request: func(r badRow) (string, int) {
+func inBody(name, before, after string) sender {
+	return sender{name: name, request: func(r badRow) (string, int) {
 		open := strings.ReplaceAll(before, "%t", r.typ)
 		sent, place := r.sent, r.place
 		if strings.HasPrefix(after, `"`) {
@@ -144,16 +144,16 @@ func inBody(name, before, after string) way {
 	}}
 }
 
-func inCommand(name, before, after string) way {
+func inCommand(name, before, after string) sender {
 	w := inBody(name, before, after)
 	w.bulk = true
 	return w
 }
 
 // inYAML sends a row as YAML on several lines.
-func inYAML(name string, bulk bool) way {
+func inYAML(name string, bulk bool) sender {
 	lines := strings.NewReplacer(`\n`, "\n")
-	return way{name: name, bulk: bulk, request: func(r badRow) (string, int) {
+	return sender{name: name, bulk: bulk, request: func(r badRow) (string, int) {
 		place := r.place
 		if place >= 0 {
 			place = len(lines.Replace(r.sent[:place]))
@@ -164,8 +164,8 @@ func inYAML(name string, bulk bool) way {
 
 // inParam sends a row as a parameter of the type's path. Places are counted in
 // the parameter's value.
-func inParam(param, prefix string) way {
-	return way{name: "rest-1", prefix: prefix, request: func(r badRow) (string, int) {
+func inParam(param, prefix string) sender {
+	return sender{name: "rest-1", prefix: prefix, request: func(r badRow) (string, int) {
 		return "GET /rest-1.v1/Data/" + r.typ + "?" + param + "=" + url.QueryEscape(r.sent), r.place
 	}}
 }
@@ -202,10 +202,10 @@ func escape(s string) string {
 	return strings.NewReplacer(`\u0026`, "&", `\u003c`, "<", `\u003e`, ">").Replace(s)
 }
 
-// askBad sends one row one way and checks the answer.
-func askBad(t *testing.T, base string, table badTable, row badRow, w way) {
+// askBad sends one row in one form and checks the answer.
+func askBad(t *testing.T, base string, table badTable, row badRow, w sender) {
 	t.Helper()
-	r := &run{t: t, base: base}
+	r := &runner{t: t, base: base}
 	text, place := w.request(row)
 	problem := r.ask(text)
 	if problem == "" {
@@ -216,7 +216,7 @@ func askBad(t *testing.T, base string, table badTable, row badRow, w way) {
 	}
 }
 
-func (r *run) isRefused(row badRow, w way, sent string, place int) string {
+func (r *runner) isRefused(row badRow, w sender, sent string, place int) string {
 	got, err := decode(r.body)
 	if err != nil {
 		return "the answer is not JSON"
@@ -246,7 +246,7 @@ func (r *run) isRefused(row badRow, w way, sent string, place int) string {
 		"queryResult": {"results": [], "count": -1}}`, true)
 }
 
-// diagnostics is what is told of the place of a request's one failure.
+// diagnostics is what the answer says of the place of a request's one failure.
 func diagnostics(sent string, place int) string {
 	if place < 0 {
 		return quote(absent)
@@ -300,7 +300,7 @@ func parseBad(text []byte) (badTable, error) {
 	at := strings.Count(string(archive.Comment), "\n") + 1
 	for _, f := range archive.Files {
 		how, typ, _ := strings.Cut(f.Name, " of ")
-		if ways[how] == nil {
+		if senders[how] == nil {
 			return table, fmt.Errorf("line %d: nothing is sent as %q", at, f.Name)
 		}
 		for line := range strings.Lines(string(f.Data)) {

@@ -48,21 +48,21 @@ func TestCoverage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone := maps.Clone(unshown)
+	missing := maps.Clone(unshown)
 	headings := numbered.FindAllSubmatchIndex(text, -1)
 	for i, m := range headings {
 		section, end := string(text[m[2]:m[3]]), len(text)
 		if i+1 < len(headings) {
 			end = headings[i+1][0]
 		}
-		delete(gone, section)
+		delete(missing, section)
 		says := strings.TrimSpace(string(text[m[1]:end]))
 		if says == "" || shown[section] > 0 || strings.Contains(says, "```http answer") || unshown[section] {
 			continue
 		}
 		t.Errorf("interface %s has neither a case nor an example", section)
 	}
-	for section := range gone {
+	for section := range missing {
 		t.Errorf("there is no section %s", section)
 	}
 	t.Logf("%d sections of the interface, %d of them named by cases", len(headings), len(shown))

@@ -25,10 +25,10 @@
 //	body contains  members the answer must have; lists have the same length,
 //	               unless they end in "<rest>"; "<absent>" forbids a member
 //	body becomes   like body contains; the request is sent again until it holds
-//	body text      the answer's text, white space at the ends aside
+//	body text      the answer's text, without white space at its ends
 //	capture        lines "name = path.to.0.value" from the last answer
-//	later          nothing; the instants before and after are told apart, which
-//	               changes of one millisecond are not
+//	later          waits, so that the changes before and after are not made in
+//	               the same millisecond
 //	received       the events this case's receiver got so far, in the order of
 //	               their sequenceId; waits for as many as are listed
 //	deliveries     the HTTP requests the receiver got, as
@@ -52,6 +52,6 @@
 // them <name> keeps what first stands there and stands for it from then on.
 //
 // Requests that must be refused are lines of tables, testdata/<section>/*.bad,
-// each sent every way it can be: see badTable. TestCoverage and TestRows print
+// each sent in every form it can have: see badTable. TestCoverage and TestRows print
 // which parts of the interface have how many cases.
 package spectest

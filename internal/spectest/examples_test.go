@@ -42,7 +42,7 @@ func (d document) run(t *testing.T, dialect string) {
 		t.Fatal(err)
 	}
 	base, token := startService(t, dialect)
-	r := &run{t: t, base: base, receiver: newReceiver(t), vars: map[string]string{"token": token}}
+	r := &runner{t: t, base: base, receiver: newReceiver(t), vars: map[string]string{"token": token}}
 	steps := examples(string(text))
 	for i, s := range steps {
 		problem := r.example(s, i+1 < len(steps) && strings.HasPrefix(steps[i+1].kind, "http answer"), d)
@@ -86,7 +86,7 @@ func examples(text string) []step {
 }
 
 // example does one block and says what is wrong, or nothing.
-func (r *run) example(s step, answerShown bool, d document) string {
+func (r *runner) example(s step, answerShown bool, d document) string {
 	text := strings.NewReplacer(baseInText, r.base, d.receiver, r.receiver.URL).Replace(s.text)
 	switch s.kind {
 	case "curl":
@@ -129,7 +129,7 @@ func curlRequest(base, text string) string {
 
 // askAndSucceed sends a request whose answer the text does not show: it is a
 // success, no command fails and each query finds something.
-func (r *run) askAndSucceed(text string) string {
+func (r *runner) askAndSucceed(text string) string {
 	if problem := r.ask(text); problem != "" {
 		return problem
 	}
@@ -142,7 +142,7 @@ func (r *run) askAndSucceed(text string) string {
 
 // expectAnswer compares an answer: status and headers, then, behind an empty
 // line, the whole body.
-func (r *run) expectAnswer(text string) string {
+func (r *runner) expectAnswer(text string) string {
 	head, body, _ := strings.Cut(text, "\n\n")
 	if problem := r.expectResponse(r.forms(head)); problem != "" || body == "" {
 		return problem
@@ -161,7 +161,7 @@ func (r *run) expectAnswer(text string) string {
 var placeholder = regexp.MustCompile(`(.?)<([a-z][a-zA-Z0-9]*)>`)
 
 // known puts the values of the names that earlier answers showed in.
-func (r *run) known(text string) string {
+func (r *runner) known(text string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
 		m := placeholder.FindStringSubmatch(found)
 		if value, ok := r.vars[m[2]]; ok {
@@ -173,7 +173,7 @@ func (r *run) known(text string) string {
 
 // forms does the same, and makes of names that no answer showed yet the form of
 // what may stand there: a number behind a colon, anything elsewhere.
-func (r *run) forms(text string) string {
+func (r *runner) forms(text string) string {
 	return placeholder.ReplaceAllStringFunc(r.known(text), func(found string) string {
 		m := placeholder.FindStringSubmatch(found)
 		switch {
@@ -190,7 +190,7 @@ func (r *run) forms(text string) string {
 var reserved = map[string]bool{"id": true, "uuid": true, "time": true, "any": true, "number": true, "rest": true, "absent": true}
 
 // learn keeps what stands in got where want has a name for the first time.
-func (r *run) learn(text string, got any) string {
+func (r *runner) learn(text string, got any) string {
 	want, err := decode([]byte(text))
 	if err != nil {
 		return err.Error()
@@ -199,7 +199,7 @@ func (r *run) learn(text string, got any) string {
 	return ""
 }
 
-func (r *run) learnFrom(want, got any) {
+func (r *runner) learnFrom(want, got any) {
 	switch w := want.(type) {
 	case map[string]any:
 		g, _ := got.(map[string]any)
@@ -217,7 +217,7 @@ func (r *run) learnFrom(want, got any) {
 }
 
 // learnText takes the parts of one string.
-func (r *run) learnText(want string, got any) {
+func (r *runner) learnText(want string, got any) {
 	value, ok := got.(string)
 	if !ok {
 		value = show(got)
@@ -246,8 +246,8 @@ func (r *run) learnText(want string, got any) {
 }
 
 // soon asks the last question again until the answer is as expected.
-func (r *run) soon(expect func() string) string {
-	end := time.Now().Add(patience)
+func (r *runner) soon(expect func() string) string {
+	end := time.Now().Add(eventTimeout)
 	for {
 		problem := expect()
 		if problem == "" || time.Now().After(end) {

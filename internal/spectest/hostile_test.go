@@ -177,7 +177,7 @@ func TestHostileValues(t *testing.T) {
 // hostile sends requests as they are, byte for byte: a client's library would
 // refuse to.
 type hostile struct {
-	*run
+	*runner
 	addr, prefix, token string
 	known               *strings.Replacer
 }
@@ -188,7 +188,7 @@ func newHostile(t *testing.T, base, token string) *hostile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hostile{run: &run{t: t, base: base, vars: map[string]string{"word": "hostile"}}, addr: at.Host, prefix: at.Path, token: token}
+	h := &hostile{runner: &runner{t: t, base: base, vars: map[string]string{"word": "hostile"}}, addr: at.Host, prefix: at.Path, token: token}
 	h.makeScope()
 	for _, make := range [][2]string{
 		{h.fill("POST /api/asset\n\n{\"AssetType\": \"Story\", \"Scope\": \"{{scope}}\", \"Name\": \"x\"}"), "story = assetsCreated.oidTokens.0"},

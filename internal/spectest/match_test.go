@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	rest   = "<rest>"   // as the last element of an expected list, or as the name of a member, lets it go on
+	more   = "<rest>"   // as the last element of an expected list, or as the name of a member, lets it go on
 	absent = "<absent>" // as the value of a member: the answer must not have it
 )
 
@@ -57,7 +57,7 @@ func matchObject(at string, want map[string]any, got any, part bool) string {
 		left[key] = true
 	}
 	for key, w := range want {
-		if key == rest {
+		if key == more {
 			clear(left)
 			continue
 		}
@@ -105,11 +105,11 @@ func matchList(at string, want []any, got any, part bool) string {
 	if !ok {
 		return fmt.Sprintf("%s: want a list, got %s", at, show(got))
 	}
-	more := len(want) > 0 && want[len(want)-1] == rest
-	if more {
+	goesOn := len(want) > 0 && want[len(want)-1] == more
+	if goesOn {
 		want = want[:len(want)-1]
 	}
-	if len(g) < len(want) || len(g) > len(want) && !more {
+	if len(g) < len(want) || len(g) > len(want) && !goesOn {
 		return fmt.Sprintf("%s: want %d elements, got %d: %s", at, len(want), len(g), show(got))
 	}
 	for i, w := range want {

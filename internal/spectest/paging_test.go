@@ -27,8 +27,8 @@ func TestPagesUnderWrites(t *testing.T) {
 			base, _ := startService(t, dialect)
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
-			p := &pager{run: run{t: t, base: base}, rnd: rand.New(rand.NewPCG(seed, 1))}
-			w := &mover{run: run{t: t, base: base}, rnd: rand.New(rand.NewPCG(seed, 2))}
+			p := &pager{runner: runner{t: t, base: base}, rnd: rand.New(rand.NewPCG(seed, 1))}
+			w := &mover{runner: runner{t: t, base: base}, rnd: rand.New(rand.NewPCG(seed, 2))}
 			w.fill()
 			p.scope, p.steady = w.scope, w.steady
 			turns, ended := make(chan bool), make(chan string, 1)
@@ -54,7 +54,7 @@ func TestPagesUnderWrites(t *testing.T) {
 }
 
 // command sends a body to the bulk interface and returns the answer.
-func (r *run) command(body string) (bulkAnswer, string) {
+func (r *runner) command(body string) (bulkAnswer, string) {
 	var a bulkAnswer
 	if problem := r.ask("POST /api/asset\n\n" + body); problem != "" {
 		return a, problem
@@ -80,7 +80,7 @@ type bulkAnswer struct {
 
 // mover keeps writing.
 type mover struct {
-	run
+	runner
 	rnd            *rand.Rand
 	scope          string
 	steady, moving []string
@@ -139,7 +139,7 @@ func (w *mover) write() string {
 
 // pager keeps reading.
 type pager struct {
-	run
+	runner
 	rnd    *rand.Rand
 	scope  string
 	steady []string

@@ -16,8 +16,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// patience is how long a case waits for events.
-const patience = 20 * time.Second
+// eventTimeout is how long a case waits for events.
+const eventTimeout = 20 * time.Second
 
 // receiver is what webhooks of one case are sent to.
 type receiver struct {
@@ -156,9 +156,9 @@ func sequence(event any) int {
 }
 
 // wait returns a copy of what from names once it has n elements, or what it
-// has when patience ends.
+// has after eventTimeout.
 func (r *receiver) wait(n int, from *[]any) []any {
-	end := time.After(patience)
+	end := time.After(eventTimeout)
 	for {
 		r.mu.Lock()
 		got := slices.Clone(*from)

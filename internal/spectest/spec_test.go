@@ -113,8 +113,8 @@ type tail struct {
 	lines []string
 }
 
-// kept is how many lines of a log are kept.
-const kept = 60
+// maxLogLines is how many lines of a log a failure shows.
+const maxLogLines = 60
 
 func (l *tail) Write(b []byte) (int, error) {
 	l.mu.Lock()
@@ -123,7 +123,7 @@ func (l *tail) Write(b []byte) (int, error) {
 		return len(b), nil // one for each request: the case tells what it asked
 	}
 	l.lines = append(l.lines, string(b))
-	l.lines = l.lines[max(0, len(l.lines)-kept):]
+	l.lines = l.lines[max(0, len(l.lines)-maxLogLines):]
 	return len(b), nil
 }
 

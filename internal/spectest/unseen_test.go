@@ -127,14 +127,14 @@ func TestWhatIsUnseenIsAsUnknown(t *testing.T) {
 
 // unseen is a service with a member who sees one of two projects.
 type unseen struct {
-	*run
+	*runner
 	common, hidden, nobody map[string]string
 	login                  string
 }
 
 func newUnseen(t *testing.T, base string) *unseen {
 	t.Helper()
-	u := &unseen{run: &run{t: t, base: base, vars: map[string]string{"word": "hush"}}}
+	u := &unseen{runner: &runner{t: t, base: base, vars: map[string]string{"word": "hush"}}}
 	u.login = "Basic " + base64.StdEncoding.EncodeToString([]byte("hush:pass-hush"))
 	u.makeScope()
 	made := `POST /api/asset

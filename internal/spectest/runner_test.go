@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// run is one case on its way.
-type run struct {
+// runner executes the steps of one case or document.
+type runner struct {
 	t        *testing.T
 	base     string // http://host:port/instance
 	vars     map[string]string
@@ -32,7 +32,7 @@ var serial atomic.Int64
 
 func runCase(t *testing.T, base, token string, c specCase) {
 	t.Helper()
-	r := &run{t: t, base: base, receiver: newReceiver(t)}
+	r := &runner{t: t, base: base, receiver: newReceiver(t)}
 	r.vars = map[string]string{
 		"receiver": r.receiver.URL,
 		"word":     fmt.Sprintf("word%d", serial.Add(1)),
@@ -50,7 +50,7 @@ func runCase(t *testing.T, base, token string, c specCase) {
 }
 
 // makeScope creates the case's own project.
-func (r *run) makeScope() {
+func (r *runner) makeScope() {
 	r.t.Helper()
 	problem := r.ask(fmt.Sprintf("POST /api/asset\n\n"+
 		`{"AssetType": "Scope", "Name": "%s", "Parent": "Scope:0", "BeginDate": "2026-01-01"}`, r.vars["word"]))
@@ -63,7 +63,7 @@ func (r *run) makeScope() {
 }
 
 // step does one section and says what is wrong, or nothing.
-func (r *run) step(kind, text string) string {
+func (r *runner) step(kind, text string) string {
 	switch kind {
 	case "request":
 		return r.ask(text)
@@ -95,7 +95,7 @@ func (r *run) step(kind, text string) string {
 
 // ask sends a request with the headers every client sends, unless it says
 // otherwise; "Authorization: none" sends none.
-func (r *run) ask(text string) string {
+func (r *runner) ask(text string) string {
 	r.last = text
 	q, err := parseRequest(text)
 	if err != nil {
@@ -162,7 +162,7 @@ func failuresAreExact(body []byte) string {
 	return ""
 }
 
-func (r *run) expectResponse(text string) string {
+func (r *runner) expectResponse(text string) string {
 	want, err := parseResponse(text)
 	if err != nil {
 		return err.Error()
@@ -178,7 +178,7 @@ func (r *run) expectResponse(text string) string {
 	return ""
 }
 
-func (r *run) expectJSON(text string, part bool) string {
+func (r *runner) expectJSON(text string, part bool) string {
 	want, err := decode([]byte(text))
 	if err != nil {
 		return fmt.Sprintf("the case's own JSON: %v", err)
@@ -190,7 +190,7 @@ func (r *run) expectJSON(text string, part bool) string {
 	return match("$", want, got, part)
 }
 
-func (r *run) expectReceived(text string, from *[]any) string {
+func (r *runner) expectReceived(text string, from *[]any) string {
 	want, err := decode([]byte(text))
 	if err != nil {
 		return fmt.Sprintf("the case's own JSON: %v", err)
@@ -200,14 +200,14 @@ func (r *run) expectReceived(text string, from *[]any) string {
 		return "what is received is a list"
 	}
 	n := len(list)
-	if n > 0 && list[n-1] == rest {
+	if n > 0 && list[n-1] == more {
 		n--
 	}
 	return match("$", list, any(r.receiver.wait(n, from)), true)
 }
 
 // capture keeps values of the last answer: lines "name = path".
-func (r *run) capture(text string) string {
+func (r *runner) capture(text string) string {
 	got, err := decode(r.body)
 	if err != nil {
 		return fmt.Sprintf("the answer is not JSON: %v", err)
@@ -254,7 +254,7 @@ func follow(v any, path []string) (string, error) {
 var variable = regexp.MustCompile(`\{\{([a-zA-Z0-9_.]+)\}\}`)
 
 // fill puts captured values in; a name nobody captured fails the case.
-func (r *run) fill(text string) string {
+func (r *runner) fill(text string) string {
 	r.t.Helper()
 	return variable.ReplaceAllStringFunc(text, func(found string) string {
 		value, ok := r.vars[found[2:len(found)-2]]
