@@ -13,7 +13,6 @@ import (
 	"github.com/alds-dev/alds/internal/httpapi"
 	"github.com/alds-dev/alds/internal/jobs"
 	"github.com/alds-dev/alds/internal/query"
-	"github.com/alds-dev/alds/internal/webhook"
 )
 
 // reader implements httpapi.Queries: it reads all rows of a request in one
@@ -124,12 +123,5 @@ func (c committed) Committed(auditID int64) {
 // commands executes bulk requests, now or later.
 type commands struct {
 	*bulk.Engine
-	*bulk.Async
-}
-
-// work implements jobs.Work: it turns changes into deliveries, and executes
-// accepted requests.
-type work struct {
-	*webhook.Worker
 	*bulk.Async
 }

@@ -84,15 +84,15 @@ func (s *service) worker() []part {
 		Connect:      s.cfg.WebhookConnectTimeout,
 		WakeAt:       s.client.WakeAt,
 	})
-	j := jobs.NewWorker(s.queue, work{w, s.async})
-	if s.role.standalone {
+	j := jobs.NewWorker(s.queue, w, s.async)
+	if s.embed != nil {
 		s.client.Attach(j)
 	}
 	return []part{{name: "deliveries", run: w.Run}, {name: "worker", run: j.Run}}
 }
 
 func (s *service) scheduler() *jobs.Scheduler {
-	return jobs.NewScheduler(s.component("scheduler"), s.metrics,
+	return jobs.NewScheduler(s.queue, s.component("scheduler"), s.metrics,
 		jobs.Periodic{Name: "webhook:prune", Every: prunePeriod, Run: s.hooks.Prune},
 		jobs.Periodic{Name: "bulk:forget", Every: expirePeriod, Run: func(ctx context.Context) error { return requests.DeleteExpired(ctx, s.db) }},
 	)

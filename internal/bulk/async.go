@@ -24,20 +24,20 @@ type Actors interface {
 // Async accepts requests to be carried out later, carries them out, and tells
 // how far they are. It is safe for concurrent use, in any number of processes.
 type Async struct {
-	e      *Engine
-	store  *requests.Store
-	actors Actors
-	told   func()
-	log    *slog.Logger
+	e          *Engine
+	store      *requests.Store
+	actors     Actors
+	onAccepted func(id string)
+	log        *slog.Logger
 }
 
-// NewAsync returns the asynchronous side of an engine. told is called when a
-// request was accepted; it may be nil, and then somebody has to look.
-func NewAsync(e *Engine, actors Actors, told func(), log *slog.Logger) *Async {
-	if told == nil {
-		told = func() {}
+// NewAsync returns the asynchronous side of an engine. onAccepted is called after
+// a request was accepted; nil: ExecuteWaiting finds it.
+func NewAsync(e *Engine, actors Actors, onAccepted func(id string), log *slog.Logger) *Async {
+	if onAccepted == nil {
+		onAccepted = func(string) {}
 	}
-	return &Async{e: e, store: e.assets.Requests, actors: actors, told: told, log: log}
+	return &Async{e: e, store: e.assets.Requests, actors: actors, onAccepted: onAccepted, log: log}
 }
 
 // Accepted is the answer to a request that asked to be carried out later.
@@ -67,7 +67,7 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted
 		return Accepted{}, err
 	}
 	if !s.Done {
-		a.told()
+		a.onAccepted(s.ID)
 	}
 	answer, err := shown(s)
 	return Accepted{ID: s.ID, Body: answer, Done: s.Done}, err
@@ -103,15 +103,30 @@ func shown(s requests.State) ([]byte, error) {
 		s.ID, s.Created.UTC().Format(stamp), state, s.Commands), nil
 }
 
-// CarryOut carries out every request that waits, one after the other.
-// Errors: fault.Transient when the database is away.
-func (a *Async) CarryOut(ctx context.Context) error {
+// Execute executes one accepted request unless it is done or another worker has
+// it, and returns its state.
+// Errors: fault.NotFound when there is none; fault.Transient when the database is
+// not available.
+func (a *Async) Execute(ctx context.Context, id string) (requests.State, error) {
+	c, err := a.store.ClaimByID(ctx, id)
+	if err == nil && c != nil {
+		err = a.finish(ctx, c, a.execute(ctx, c))
+	}
+	if err != nil {
+		return requests.State{}, err
+	}
+	return a.store.Find(ctx, id)
+}
+
+// ExecuteWaiting executes every request that waits, one after the other.
+// Errors: fault.Transient when the database is not available.
+func (a *Async) ExecuteWaiting(ctx context.Context) error {
 	for ctx.Err() == nil {
 		c, err := a.store.Claim(ctx)
 		if err != nil || c == nil {
 			return err
 		}
-		if err := a.settle(ctx, c, a.carryOut(ctx, c)); err != nil {
+		if err := a.finish(ctx, c, a.execute(ctx, c)); err != nil {
 			return err
 		}
 	}
@@ -135,8 +150,8 @@ func (a *Async) actor(ctx context.Context, member int64) (auth.Actor, error) {
 	return who, err
 }
 
-// carryOut runs one request under its claim, with the rights its member has now.
-func (a *Async) carryOut(ctx context.Context, c *requests.Claim) error {
+// execute executes one request under its claim, with the rights its member has now.
+func (a *Async) execute(ctx context.Context, c *requests.Claim) error {
 	ctx, stop := c.Hold(ctx)
 	defer stop()
 	who, err := a.actor(ctx, c.Member)
@@ -159,9 +174,9 @@ func (a *Async) carryOut(ctx context.Context, c *requests.Claim) error {
 	return err
 }
 
-// settle says how a request's turn ended. The answer is written already when
+// finish stores how an execution ended. The answer is written already when
 // there is no error; what failed for lack of a database is tried again.
-func (a *Async) settle(ctx context.Context, c *requests.Claim, err error) error {
+func (a *Async) finish(ctx context.Context, c *requests.Claim, err error) error {
 	outcome := "done"
 	var failed error
 	switch {

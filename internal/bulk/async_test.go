@@ -42,7 +42,7 @@ type desk struct {
 
 func newDesk(t testing.TB, d *db.DB) *desk {
 	k := &desk{t: t, d: d}
-	k.Async = bulk.NewAsync(engine(t, d), members{}, func() { k.told++ }, slog.New(slog.DiscardHandler))
+	k.Async = bulk.NewAsync(engine(t, d), members{}, func(string) { k.told++ }, slog.New(slog.DiscardHandler))
 	return k
 }
 
@@ -58,7 +58,7 @@ func (k *desk) accept(body string, r bulk.Request) bulk.Accepted {
 
 func (k *desk) carryOut() {
 	k.t.Helper()
-	if err := k.CarryOut(k.t.Context()); err != nil {
+	if err := k.ExecuteWaiting(k.t.Context()); err != nil {
 		k.t.Fatal(err)
 	}
 }
@@ -124,6 +124,24 @@ func TestAcceptedRequestIsCarriedOutOnce(t *testing.T) {
 		}
 		if k.stories() != 2 || k.count(`SELECT COUNT(*) FROM audit WHERE request_id = ? AND comment = 'spring'`, a.ID) != 1 {
 			t.Errorf("%d stories", k.stories())
+		}
+	})
+}
+
+func TestExecuteReturnsTheStateOfOneRequest(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		k := newDesk(t, d)
+		first, second := k.accept(story, bulk.Request{}), k.accept("["+story+","+story+"]", bulk.Request{})
+		for range 2 { // the second time it is done already
+			if s, err := k.Execute(t.Context(), second.ID); err != nil || !s.Done || s.Commands != 2 || k.stories() != 2 {
+				t.Errorf("the state: %+v %v, %d stories", s, err, k.stories())
+			}
+		}
+		if r := k.progress(first.ID); r.Complete {
+			t.Errorf("the other request: %+v", r)
+		}
+		if _, err := k.Execute(t.Context(), "00000000-0000-0000-0000-000000000000"); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("no request: %v", err)
 		}
 	})
 }
@@ -218,7 +236,7 @@ func TestAcceptedRequestIsRefused(t *testing.T) {
 		e.MaxAssets = 2
 		small := bulk.NewAsync(e, members{}, nil, slog.New(slog.DiscardHandler))
 		many := k.accept("["+story+","+story+","+story+"]", bulk.Request{})
-		if err := small.CarryOut(t.Context()); err != nil {
+		if err := small.ExecuteWaiting(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		_, err := k.Progress(t.Context(), auth.System, many.ID)
@@ -227,7 +245,7 @@ func TestAcceptedRequestIsRefused(t *testing.T) {
 		}
 		left := k.accept(story, bulk.Request{})
 		gone := bulk.NewAsync(engine(t, d), members{gone: true}, nil, slog.New(slog.DiscardHandler))
-		if err := gone.CarryOut(t.Context()); err != nil {
+		if err := gone.ExecuteWaiting(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := k.Progress(t.Context(), auth.System, left.ID); fault.KindOf(err) != fault.Unproven {
@@ -235,7 +253,7 @@ func TestAcceptedRequestIsRefused(t *testing.T) {
 		}
 		left = k.accept(story, bulk.Request{})
 		barred := bulk.NewAsync(engine(t, d), members{barred: true}, nil, slog.New(slog.DiscardHandler))
-		if err := barred.CarryOut(t.Context()); err != nil {
+		if err := barred.ExecuteWaiting(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := k.Progress(t.Context(), auth.System, left.ID); fault.KindOf(err) != fault.Unproven || fault.Public(err) != "The member may no longer log in" {
@@ -276,7 +294,7 @@ func TestTakenOverInTheMiddle(t *testing.T) {
 		s, slow := newStall(t, d)
 		var wait sync.WaitGroup
 		wait.Go(func() {
-			if err := slow.CarryOut(context.Background()); err != nil {
+			if err := slow.ExecuteWaiting(context.Background()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -309,7 +327,7 @@ func TestHandedBackAtTheEnd(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var wait sync.WaitGroup
 		wait.Go(func() {
-			if err := slow.CarryOut(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			if err := slow.ExecuteWaiting(ctx); err != nil && !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 		})

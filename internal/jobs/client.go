@@ -2,60 +2,51 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/hibiken/asynq"
 )
 
-// Client tells workers that there is something to do. None of its methods
-// blocks or fails: what is not told is found by the workers' sweep.
+// Client puts tasks into the queue and wakes workers. None of its methods blocks
+// or fails: the sweep of the workers finds what the queue does not hold.
 type Client struct {
-	q        *Queue
-	tasks    *asynq.Client
-	kick     chan struct{} // holds one signal: something was committed
-	last     atomic.Int64  // newest audit told of
-	accepted chan struct{} // holds one signal: a request is to be carried out
-	wakes    chan wake
-	local    atomic.Pointer[Worker]
-	backedUp int64 // second of the last backup task; Run only
-}
+	q         *Queue
+	tasks     *asynq.Client
+	inspector *asynq.Inspector
+	hints     chan struct{} // holds one signal: something was committed
+	lastAudit atomic.Int64
+	backlog   chan task // to be enqueued by Run
+	local     atomic.Pointer[Worker]
 
-type wake struct {
-	subscription string
-	at           time.Time
-}
-
-// wakePayload is the payload of webhook:wake.
-type wakePayload struct {
-	Subscription string `json:"subscription"`
+	pendingAt time.Time // when isFull was computed; Run only
+	isFull    bool
 }
 
 // NewClient returns a client; Run must be running for anything to be sent.
 func NewClient(q *Queue) *Client {
 	return &Client{
-		q: q, tasks: asynq.NewClientFromRedisClient(q.redis),
-		kick: make(chan struct{}, 1), accepted: make(chan struct{}, 1), wakes: make(chan wake, 1000),
+		q: q, tasks: asynq.NewClientFromRedisClient(q.redis), inspector: asynq.NewInspectorFromRedisClient(q.redis),
+		hints: make(chan struct{}, 1), backlog: make(chan task, maxBacklog),
 	}
 }
 
-// Attach sends hints straight to a worker in this process.
+// Attach makes the client wake a worker in this process directly, without tasks
+// for commits and requests.
 func (c *Client) Attach(w *Worker) { c.local.Store(w) }
 
-// Committed tells that a write has been committed.
+// Committed is called after each commit.
 func (c *Client) Committed(auditID int64) {
 	if w := c.local.Load(); w != nil {
-		w.Wake()
+		w.WakeFanOut()
 		return
 	}
-	c.last.Store(auditID)
-	signal(c.kick)
+	c.lastAudit.Store(auditID)
+	signal(c.hints)
+	c.add(fanOutTask(auditID))
 }
 
-// signal leaves a signal; one that is not yet taken tells of this one too.
+// signal leaves a signal unless there is one already.
 func signal(to chan struct{}) {
 	select {
 	case to <- struct{}{}:
@@ -63,89 +54,96 @@ func signal(to chan struct{}) {
 	}
 }
 
-// Accepted tells that a request is to be carried out by a worker.
-func (c *Client) Accepted() {
+// Accepted is called after a request was accepted for asynchronous execution.
+func (c *Client) Accepted(id string) {
 	if w := c.local.Load(); w != nil {
-		w.Carry()
+		w.WakeExecute()
 		return
 	}
-	signal(c.accepted)
+	c.add(executeTask(id))
 }
 
-// WakeAt tells that a subscription has a delivery due at a later time.
+// WakeAt schedules a look at the deliveries of a subscription.
 func (c *Client) WakeAt(subscription string, at time.Time) {
+	c.add(wakeTask(subscription, at))
+}
+
+func (c *Client) add(t task) {
 	select {
-	case c.wakes <- wake{subscription, at}:
+	case c.backlog <- t:
 	default:
 		c.q.metrics.dropped.Inc()
 	}
 }
 
-// Run sends until ctx ends.
+// Run sends until ctx ends, and then what is left, for a second at most.
 func (c *Client) Run(ctx context.Context) error {
+	refresh := time.NewTicker(refreshQueueName)
+	defer refresh.Stop()
 	for {
+		select { // hints first
+		case <-c.hints:
+			c.pushHint(ctx)
+			continue
+		default:
+		}
 		select {
 		case <-ctx.Done():
+			c.drain(context.WithoutCancel(ctx))
 			return nil
-		case <-c.kick:
-			c.hint(ctx)
-		case <-c.accepted:
-			_ = c.push(ctx, "request", requestHint) // counted there; the sweep makes it good
-		case w := <-c.wakes:
-			c.wake(ctx, w)
+		case <-c.hints:
+			c.pushHint(ctx)
+		case t := <-c.backlog:
+			c.enqueue(ctx, t)
+		case <-refresh.C: // a new client names its queues again, which an emptied Redis has lost
+			c.tasks = asynq.NewClientFromRedisClient(c.q.redis)
 		}
 	}
 }
 
-// hint wakes one worker now and, at most once a second, leaves a backup task.
-func (c *Client) hint(ctx context.Context) {
-	err := c.push(ctx, "hint", c.last.Load())
-	if now := time.Now().Unix(); err == nil && now != c.backedUp {
-		c.backedUp = now
-		c.enqueue(ctx, asynq.NewTask(taskFanOut, nil), taskFanOut+":"+strconv.FormatInt(now, 10), time.Now().Add(backupDelay))
+func (c *Client) drain(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
+	for len(c.backlog) > 0 && ctx.Err() == nil {
+		c.enqueue(ctx, <-c.backlog)
 	}
 }
 
-// push leaves a hint in the list.
-func (c *Client) push(ctx context.Context, what string, hint any) error {
+// pushHint wakes one worker.
+func (c *Client) pushHint(ctx context.Context) {
 	pipe := c.q.redis.Pipeline()
-	pipe.RPush(ctx, hintList, hint)
-	pipe.LTrim(ctx, hintList, -keptHints, -1)
+	pipe.RPush(ctx, hintList, c.lastAudit.Load())
+	pipe.LTrim(ctx, hintList, -maxHints, -1)
 	_, err := pipe.Exec(ctx)
-	c.sent(ctx, what, err)
-	return err
+	c.q.sent(ctx, "hint", err)
 }
 
-func (c *Client) wake(ctx context.Context, w wake) {
-	payload, err := json.Marshal(wakePayload{Subscription: w.subscription})
-	if err != nil {
-		c.q.log.Error("task not made", "task", taskWake, "err", err)
+func (c *Client) enqueue(ctx context.Context, t task) {
+	if t.at.IsZero() && c.full() {
+		c.q.metrics.dropped.Inc()
 		return
 	}
-	at := w.at.Add(time.Second - 1).Truncate(time.Second) // the library cuts to seconds
-	id := taskWake + ":" + w.subscription + ":" + strconv.FormatInt(at.Unix(), 10)
-	c.enqueue(ctx, asynq.NewTask(taskWake, payload), id, at)
+	c.q.enqueue(ctx, c.tasks, t)
 }
 
-// enqueue leaves a task; one with the same id is already there for the same
-// purpose.
-func (c *Client) enqueue(ctx context.Context, task *asynq.Task, id string, at time.Time) {
-	_, err := c.tasks.EnqueueContext(ctx, task, asynq.Queue(queueName), asynq.TaskID(id), asynq.ProcessAt(at),
-		asynq.MaxRetry(maxRetry), asynq.Timeout(taskTimeout))
-	if errors.Is(err, asynq.ErrTaskIDConflict) {
-		err = nil
+// full reports whether so many tasks are pending that no worker is near. What is
+// not enqueued then is found by the sweep.
+func (c *Client) full() bool {
+	if now := time.Now(); now.Sub(c.pendingAt) > pendingAge {
+		info, err := c.inspector.GetQueueInfo(queueChanges)
+		c.pendingAt, c.isFull = now, err == nil && info.Pending > maxPending
 	}
-	c.sent(ctx, task.Type(), err)
+	return c.isFull
 }
 
-func (c *Client) sent(ctx context.Context, what string, err error) {
+func (q *Queue) sent(ctx context.Context, what string, err error) {
 	switch {
 	case err == nil:
-		c.q.metrics.sent.WithLabelValues(what).Inc()
+		q.metrics.sent.WithLabelValues(what).Inc()
 	case ctx.Err() == nil:
-		c.q.metrics.unsent.WithLabelValues(what).Inc()
-		if c.q.outage.passes() {
-			c.q.log.Warn("not sent to the queue; the sweep makes it good", "what", what, "err", err)
+		q.metrics.unsent.WithLabelValues(what).Inc()
+		if q.outage.allow() {
+			q.log.Warn("not sent to the queue; the sweep finds the work", "what", what, "err", err)
 		}
 	}
 }

@@ -1,17 +1,27 @@
-// Package jobs is the way work travels between processes: hints on a plain
-// Redis list, tasks of the queue library, and periodic runs.
+// Package jobs carries work between processes: tasks of the queue library,
+// hints on a Redis list that wake a worker at once, and periodic runs.
 //
-// Nothing here holds work. A hint or a task only says "look into the database";
-// whoever is woken claims what it finds there. So everything may be lost or
-// come twice: while Redis is away the sweep of every worker, which needs no
-// Redis, finds the work within seconds, and no write of a client waits for it.
+// SQL is the truth. A task names a row that says what is to be done and how it
+// ended; its handler claims the row, or reads what became of it. Everything in
+// Redis may be lost or arrive twice: the sweep of every worker, which does not
+// need Redis, finds the work within seconds, and no write of a client waits for
+// the queue.
 //
-//	hint   RPUSH alds:{hints} <audit>     a commit happened; every worker blocks on the list
-//	hint   RPUSH alds:{hints} request     a request was accepted, to be carried out by a worker
-//	task   changes:fanout                 the same, as a backup, at most one a second
-//	task   webhook:wake {subscription}    a delivery's next attempt is due
+//	queue          task                             when
+//	alds           changes:fanout {audit}           after each commit
+//	alds           webhook:wake {subscription}      at the time of a delivery's next attempt
+//	alds-requests  request:execute {request}        after a request was accepted; one at a time in each worker
+//	alds-periodic  webhook:prune, bulk:forget       every period, run by the schedulers
 //
-// Handlers never report a business failure to the queue library: its archive
-// ends work silently. Every task id carries its second, so that one that was
-// left behind never blocks the next.
+// A hint is RPUSH alds:{hints} <audit>: workers block on the list, so that a
+// fan-out starts before the queue is polled (decision 197).
+//
+// A completed task has a result: rows (versions fanned out, commands executed)
+// and duration. A task whose work is not done stays in retry until SQL says that
+// it is; one that SQL has set aside is archived with the error. Ids are unique,
+// so that a row has one task: changes:fanout:<audit>, request:execute:<uuid>,
+// the others with the second for which they are scheduled.
+//
+// A worker in the process of the embedded Redis is woken directly, without tasks
+// for commits and requests: no tool reads that Redis.
 package jobs

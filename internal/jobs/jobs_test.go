@@ -3,26 +3,30 @@ package jobs
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/alds-dev/alds/internal/requests"
 	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/webhook"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-const patience = 20 * time.Second
+const timeout = 20 * time.Second
 
-// fakeWork signals what it is woken for.
+// fakeWork is Changes and Requests: it signals each call.
 type fakeWork struct {
-	fanOuts, sweeps, carries chan struct{}
-	pulls                    chan string
-	err                      error
+	fanOuts, sweeps, executions chan struct{}
+	pulls                       chan string
+	err                         error
+	states                      map[int64]webhook.FanOutState // by audit; others are done
 }
 
 func newFakeWork() *fakeWork {
-	return &fakeWork{fanOuts: make(chan struct{}, 100), sweeps: make(chan struct{}, 100), carries: make(chan struct{}, 100), pulls: make(chan string, 100)}
+	return &fakeWork{fanOuts: make(chan struct{}, 100), sweeps: make(chan struct{}, 100), executions: make(chan struct{}, 100), pulls: make(chan string, 100)}
 }
 
 func (w *fakeWork) FanOut(context.Context) error {
@@ -35,9 +39,26 @@ func (w *fakeWork) Sweep(context.Context) error {
 	return w.err
 }
 
-func (w *fakeWork) CarryOut(context.Context) error {
-	w.carries <- struct{}{}
+func (w *fakeWork) FanOutStates(_ context.Context, audits []int64) (all []webhook.FanOutState, err error) {
+	for _, id := range audits {
+		s, known := w.states[id]
+		if !known {
+			s = webhook.FanOutState{Done: true, Versions: 3}
+		}
+		s.Audit = id
+		all = append(all, s)
+	}
+	return all, w.err
+}
+
+func (w *fakeWork) ExecuteWaiting(context.Context) error {
+	w.executions <- struct{}{}
 	return w.err
+}
+
+func (w *fakeWork) Execute(_ context.Context, id string) (requests.State, error) {
+	w.executions <- struct{}{}
+	return requests.State{ID: id, Done: true, Commands: 5}, w.err
 }
 
 func (w *fakeWork) Pull(_ context.Context, subscription string) error {
@@ -45,13 +66,13 @@ func (w *fakeWork) Pull(_ context.Context, subscription string) error {
 	return w.err
 }
 
-func take[T any](t *testing.T, from chan T, what string) T {
+func receive[T any](t *testing.T, from chan T, what string) T {
 	t.Helper()
 	select {
 	case v := <-from:
 		return v
-	case <-time.After(patience):
-		t.Fatalf("%s: not within %s", what, patience)
+	case <-time.After(timeout):
+		t.Fatalf("%s: not within %s", what, timeout)
 		panic("unreachable")
 	}
 }
@@ -64,7 +85,7 @@ func start(t *testing.T, run func(context.Context) error) {
 	go func() { done <- run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := take(t, done, "the role's end"); err != nil {
+		if err := receive(t, done, "the role's end"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -100,19 +121,18 @@ func TestACommitWakesAWorker(t *testing.T) {
 		work := newFakeWork()
 		c := NewClient(q)
 		start(t, c.Run)
-		start(t, NewWorker(q, work).Run)
-		take(t, work.sweeps, "the first sweep")
+		start(t, NewWorker(q, work, work).Run)
+		receive(t, work.sweeps, "the first sweep")
 		c.Committed(1)
-		take(t, work.fanOuts, "a fan-out by the hint")
-		take(t, work.fanOuts, "a fan-out by the backup task")
+		receive(t, work.fanOuts, "a fan-out by the hint")
 		c.WakeAt("s1", time.Now())
-		if got := take(t, work.pulls, "a pull"); got != "s1" {
+		if got := receive(t, work.pulls, "a pull"); got != "s1" {
 			t.Errorf("pulled %s", got)
 		}
 	})
 }
 
-// drain takes what the first sweeps have left.
+// drain empties a channel.
 func drain(from chan struct{}) {
 	for {
 		select {
@@ -123,22 +143,22 @@ func drain(from chan struct{}) {
 	}
 }
 
-// One hint may be answered by a sweep that came by, which leaves a signal too:
-// so there are more hints than sweeps within the time.
+// A sweep executes requests as well, so there are more requests than sweeps within
+// the time.
 func TestAnAcceptedRequestWakesAWorker(t *testing.T) {
 	eachRedis(t, func(t *testing.T, url string) {
 		q := open(t, url)
 		work := newFakeWork()
 		c := NewClient(q)
 		start(t, c.Run)
-		start(t, NewWorker(q, work).Run)
-		take(t, work.sweeps, "the first sweep")
-		take(t, work.carries, "the requests that the sweep looks for")
-		drain(work.carries)
+		start(t, NewWorker(q, work, work).Run)
+		receive(t, work.sweeps, "the first sweep")
+		receive(t, work.executions, "the requests that wait")
+		drain(work.executions)
 		drain(work.sweeps)
-		for range 20 {
-			c.Accepted()
-			take(t, work.carries, "a request carried out by the hint")
+		for i := range 20 {
+			c.Accepted(strconv.Itoa(i))
+			receive(t, work.executions, "an execution by the task")
 		}
 		if n := len(work.sweeps); n > 10 {
 			t.Errorf("%d sweeps, which may have done it", n)
@@ -149,15 +169,15 @@ func TestAnAcceptedRequestWakesAWorker(t *testing.T) {
 func TestAnAttachedWorkerIsWokenWithoutRedis(t *testing.T) {
 	q := open(t, "redis://127.0.0.1:1")
 	work := newFakeWork()
-	w := NewWorker(q, work)
+	w := NewWorker(q, work, work)
 	c := NewClient(q)
 	c.Attach(w)
 	start(t, w.Run)
 	c.Committed(1)
-	take(t, work.fanOuts, "a fan-out")
-	take(t, work.carries, "the first look")
-	c.Accepted()
-	take(t, work.carries, "a request carried out")
+	receive(t, work.fanOuts, "a fan-out")
+	receive(t, work.executions, "the first look")
+	c.Accepted("1")
+	receive(t, work.executions, "an execution")
 }
 
 func TestWithoutRedisNothingBlocksAndTheSweepGoesOn(t *testing.T) {
@@ -166,37 +186,37 @@ func TestWithoutRedisNothingBlocksAndTheSweepGoesOn(t *testing.T) {
 	work.err = errors.New("failing work ends nothing")
 	c := NewClient(q)
 	start(t, c.Run)
-	start(t, NewWorker(q, work).Run)
+	start(t, NewWorker(q, work, work).Run)
 	began := time.Now()
-	for i := range 10_000 {
+	for i := range 2 * maxBacklog {
 		c.Committed(int64(i))
-		c.Accepted()
+		c.Accepted(strconv.Itoa(i))
 		c.WakeAt("s", time.Now())
 	}
 	if took := time.Since(began); took > time.Second {
-		t.Errorf("10,000 commits took %s", took)
+		t.Errorf("20,000 commits took %s", took)
 	}
-	take(t, work.sweeps, "a sweep")
-	take(t, work.sweeps, "another sweep")
-	take(t, work.carries, "requests carried out")
+	receive(t, work.sweeps, "a sweep")
+	receive(t, work.sweeps, "another sweep")
+	receive(t, work.executions, "an execution")
 }
 
-func TestHintsDoNotPileUp(t *testing.T) {
+func TestTheListOfHintsIsBounded(t *testing.T) {
 	q := open(t, testdb.Redis(t))
 	c := NewClient(q)
 	for i := range 200 {
 		c.Committed(int64(i))
-		c.hint(t.Context())
+		c.pushHint(t.Context())
 	}
-	if n := q.redis.LLen(t.Context(), hintList).Val(); n != keptHints {
-		t.Errorf("%d hints kept", n)
+	if n := q.redis.LLen(t.Context(), hintList).Val(); n != maxHints {
+		t.Errorf("%d hints", n)
 	}
 }
 
-func TestTheSchedulerGoesOnAfterFailures(t *testing.T) {
+func TestTheSchedulerContinuesAfterFailuresAndWithoutRedis(t *testing.T) {
 	var runs atomic.Int32
 	again := make(chan struct{}, 100)
-	s := NewScheduler(nil, nil, Periodic{Name: "x", Every: time.Millisecond, Run: func(context.Context) error {
+	s := NewScheduler(open(t, "redis://127.0.0.1:1"), nil, nil, Periodic{Name: "x", Every: time.Millisecond, Run: func(context.Context) error {
 		defer func() { again <- struct{}{} }()
 		switch runs.Add(1) {
 		case 1:
@@ -208,7 +228,7 @@ func TestTheSchedulerGoesOnAfterFailures(t *testing.T) {
 	}})
 	start(t, s.Run)
 	for range 5 {
-		take(t, again, "a run")
+		receive(t, again, "a run")
 	}
 }
 

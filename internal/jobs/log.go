@@ -10,42 +10,42 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// sayAgain is how often a lasting outage is told of.
-const sayAgain = 10 * time.Second
+// logEvery is how often a lasting outage is logged.
+const logEvery = 10 * time.Second
 
-// sparse lets one message through per sayAgain.
-type sparse struct{ last atomic.Int64 }
+// logLimit allows one message per logEvery.
+type logLimit struct{ last atomic.Int64 }
 
-func (s *sparse) passes() bool {
+func (l *logLimit) allow() bool {
 	now := time.Now().UnixNano()
-	last := s.last.Load()
-	return now-last > int64(sayAgain) && s.last.CompareAndSwap(last, now)
+	last := l.last.Load()
+	return now-last > int64(logEvery) && l.last.CompareAndSwap(last, now)
 }
 
-// taskLog hands the queue library's messages to slog. Its errors tell of Redis
-// being away, which costs time and nothing else.
+// taskLog hands the queue library's messages to slog. Its errors report that
+// Redis does not answer, which only delays work.
 type taskLog struct {
 	log    *slog.Logger
-	errors *sparse
+	errors *logLimit
 }
 
-// Debug and the others are what the queue library asks of a logger.
+// Debug and the others implement asynq.Logger.
 func (l taskLog) Debug(args ...any) { l.log.Debug("queue", "message", fmt.Sprint(args...)) }
 
-// Info is told at Debug: the roles say themselves what they do.
+// Info is logged at debug: the roles log what they do.
 func (l taskLog) Info(args ...any) { l.log.Debug("queue", "message", fmt.Sprint(args...)) }
 
-// Warn is told at Debug: it concerns single tasks, which are only hints.
+// Warn is logged at debug: it concerns single tasks, which the tools show.
 func (l taskLog) Warn(args ...any) { l.log.Debug("queue", "message", fmt.Sprint(args...)) }
 
-// Error is told at Warn, and sparsely.
+// Error is logged at warn, at most once per logEvery.
 func (l taskLog) Error(args ...any) {
-	if l.errors.passes() {
+	if l.errors.allow() {
 		l.log.Warn("queue", "message", fmt.Sprint(args...))
 	}
 }
 
-// Fatal is told at Error; it ends nothing.
+// Fatal is logged at error and does not end the process.
 func (l taskLog) Fatal(args ...any) { l.log.Error("queue", "message", fmt.Sprint(args...)) }
 
 // silent drops what the Redis client would print by itself: whoever called it

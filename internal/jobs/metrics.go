@@ -26,7 +26,7 @@ func newMetrics(r Registerer) *metrics {
 	m := &metrics{
 		sent:       counters("sent_total", "Hints and tasks sent to the queue."),
 		unsent:     counters("unsent_total", "Hints and tasks the queue did not take."),
-		dropped:    counter("dropped_total", "Wake-ups not sent because too many waited."),
+		dropped:    counter("dropped_total", "Tasks not sent because too many waited."),
 		hints:      counter("hints_total", "Hints that woke this process."),
 		hintErrors: counter("hint_errors_total", "Failed reads of the hint list."),
 		work: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -44,7 +44,7 @@ func newMetrics(r Registerer) *metrics {
 	return m
 }
 
-func (m *metrics) runs(name string, err error, took time.Duration) {
+func (m *metrics) ran(name string, err error, took time.Duration) {
 	m.work.WithLabelValues(name).Observe(took.Seconds())
 	if err != nil {
 		m.failures.WithLabelValues(name).Inc()
@@ -54,17 +54,22 @@ func (m *metrics) runs(name string, err error, took time.Duration) {
 // measureEvery is how old the gauges of the queue may be.
 const measureEvery = 10 * time.Second
 
-// measure keeps the gauges of the queue's depth.
+// measure updates the gauges of the queues' depth.
 func (w *Worker) measure(ctx context.Context) {
 	inspector := asynq.NewInspectorFromRedisClient(w.q.redis)
 	for {
-		if info, err := inspector.GetQueueInfo(queueName); err == nil {
-			for state, n := range map[string]int{
-				"pending": info.Pending, "active": info.Active, "scheduled": info.Scheduled,
-				"retry": info.Retry, "archived": info.Archived,
-			} {
-				w.q.metrics.tasks.WithLabelValues(state).Set(float64(n))
+		states := map[string]int{}
+		for _, queue := range []string{queueChanges, queueRequests, queuePeriodic} {
+			if info, err := inspector.GetQueueInfo(queue); err == nil {
+				states["pending"] += info.Pending
+				states["active"] += info.Active
+				states["scheduled"] += info.Scheduled
+				states["retry"] += info.Retry
+				states["archived"] += info.Archived
 			}
+		}
+		for state, n := range states {
+			w.q.metrics.tasks.WithLabelValues(state).Set(float64(n))
 		}
 		select {
 		case <-ctx.Done():

@@ -2,63 +2,86 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/hibiken/asynq"
 )
 
 // Periodic is work done again and again. Run may be running elsewhere at the
 // same time; doing it twice must do no harm.
 type Periodic struct {
-	Name  string
+	Name  string // of the task
 	Every time.Duration
 	Run   func(ctx context.Context) error
 }
 
-// Scheduler runs periodic work. It needs no Redis and no leader: two of them do
-// everything twice, which has no effect.
+// Scheduler runs periodic work, each run as a task of its queue. Without Redis it
+// runs the work directly. It needs no leader: two schedulers do most of it twice,
+// which has no effect.
 type Scheduler struct {
-	tasks   []Periodic
+	q       *Queue
+	client  *asynq.Client
+	work    []Periodic
 	log     *slog.Logger
 	metrics *periodicMetrics
 }
 
-// NewScheduler returns a scheduler for the tasks.
-func NewScheduler(log *slog.Logger, registerer Registerer, tasks ...Periodic) *Scheduler {
+// NewScheduler returns a scheduler for the work.
+func NewScheduler(q *Queue, log *slog.Logger, registerer Registerer, work ...Periodic) *Scheduler {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Scheduler{tasks: tasks, log: log, metrics: newPeriodicMetrics(registerer)}
+	return &Scheduler{q: q, client: asynq.NewClientFromRedisClient(q.redis), work: work, log: log, metrics: newPeriodicMetrics(registerer)}
 }
 
-// Run does the work until ctx ends; every task runs once at the start.
+// Run does the work until ctx ends, each for the first time at the start.
 func (s *Scheduler) Run(ctx context.Context) error {
+	mux := asynq.NewServeMux()
+	for _, p := range s.work {
+		mux.HandleFunc(p.Name, handle(func(ctx context.Context, _ struct{}) (result, error) { return result{}, s.run(ctx, p) }))
+	}
+	server := s.q.server(ctx, queuePeriodic, periodicTasks)
+	if err := server.Start(mux); err != nil {
+		return fmt.Errorf("start the server of %s: %w", queuePeriodic, err)
+	}
+	defer server.Shutdown()
 	var all sync.WaitGroup
-	for _, p := range s.tasks {
+	for _, p := range s.work {
 		all.Go(func() { s.loop(ctx, p) })
 	}
 	all.Wait()
 	return nil
 }
 
+// loop enqueues a run in every period, or runs it where Redis does not answer.
 func (s *Scheduler) loop(ctx context.Context, p Periodic) {
-	for {
-		began := time.Now()
-		err := guarded(ctx, p.Run)
-		if ctx.Err() != nil {
-			return
-		}
-		s.metrics.ran(p.Name, err, time.Since(began))
-		if err != nil {
-			s.log.Warn("periodic work failed; it will be tried again", "task", p.Name, "err", err)
-		} else {
-			s.log.Debug("periodic work", "task", p.Name, "duration_ms", time.Since(began).Milliseconds())
+	for ctx.Err() == nil {
+		enqueued := s.q.enqueue(ctx, s.client, periodicTask(p.Name, time.Now()))
+		if !enqueued {
+			_ = s.run(ctx, p)
 		}
 		select {
 		case <-ctx.Done():
-			return
 		case <-time.After(p.Every*9/10 + rand.N(p.Every/5+1)):
 		}
 	}
+}
+
+func (s *Scheduler) run(ctx context.Context, p Periodic) error {
+	began := time.Now()
+	err := guarded(ctx, p.Run)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.metrics.ran(p.Name, err, time.Since(began))
+	if err != nil {
+		s.log.Warn("periodic work failed; it will be tried again", "task", p.Name, "err", err)
+	} else {
+		s.log.Debug("periodic work", "task", p.Name, "duration_ms", time.Since(began).Milliseconds())
+	}
+	return err
 }

@@ -20,11 +20,11 @@ type Queue struct {
 	redis   redis.UniversalClient
 	log     *slog.Logger
 	metrics *metrics
-	outage  sparse // of messages that Redis is away
+	outage  logLimit // of messages that Redis does not answer
 }
 
-// Open reads the address; connections are made when they are needed, so a Redis
-// that is away is no error here.
+// Open reads the address. Connections are made when they are needed, so that a
+// Redis that does not answer is no error here.
 //
 // Shape: redis://[user:password@]host:port/db, rediss:// for TLS,
 // redis+sentinel://[user:password@]host:port[,host:port]/master[?db=n],
@@ -37,7 +37,7 @@ func Open(address string, log *slog.Logger, registerer Registerer) (*Queue, erro
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	client.AddHook(pause{})
+	client.AddHook(pauseHook{})
 	return &Queue{redis: client, log: log, metrics: newMetrics(registerer)}, nil
 }
 
@@ -62,7 +62,7 @@ func newClient(address string) (redis.UniversalClient, error) {
 	case "redis+cluster", "redis-cluster", "rediss+cluster":
 		return redis.NewClusterClient(&redis.ClusterOptions{
 			Addrs: hosts(u, "6379"), Username: user, Password: password, TLSConfig: secure(u),
-			DialTimeout: redisAnswer, ReadTimeout: redisAnswer, WriteTimeout: redisAnswer,
+			DialTimeout: redisTimeout, ReadTimeout: redisTimeout, WriteTimeout: redisTimeout,
 		}), nil
 	}
 	return nil, fmt.Errorf("the Redis address has the unknown scheme %q", u.Scheme)
@@ -75,7 +75,7 @@ func single(u *url.URL, user, password string) (redis.UniversalClient, error) {
 	}
 	return redis.NewClient(&redis.Options{
 		Addr: hosts(u, "6379")[0], Username: user, Password: password, DB: db, TLSConfig: secure(u),
-		DialTimeout: redisAnswer, ReadTimeout: redisAnswer, WriteTimeout: redisAnswer,
+		DialTimeout: redisTimeout, ReadTimeout: redisTimeout, WriteTimeout: redisTimeout,
 	}), nil
 }
 
@@ -94,7 +94,7 @@ func sentinel(u *url.URL, user, password string) (redis.UniversalClient, error) 
 	return redis.NewFailoverClient(&redis.FailoverOptions{
 		MasterName: master, SentinelAddrs: hosts(u, "26379"), DB: db, TLSConfig: secure(u),
 		Username: user, Password: password, SentinelUsername: user, SentinelPassword: password,
-		DialTimeout: redisAnswer, ReadTimeout: redisAnswer, WriteTimeout: redisAnswer,
+		DialTimeout: redisTimeout, ReadTimeout: redisTimeout, WriteTimeout: redisTimeout,
 	}), nil
 }
 
@@ -130,29 +130,29 @@ func secure(u *url.URL) *tls.Config {
 	return &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12}
 }
 
-// pause slows down whoever asks a Redis that is away: the queue library asks
-// again at once and would spin.
-type pause struct{}
+// pauseHook waits after a failed command: the queue library sends the next one
+// at once and would spin while Redis does not answer.
+type pauseHook struct{}
 
-func (pause) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (pauseHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (pause) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (pauseHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		wait(ctx, err)
+		pauseAfter(ctx, err)
 		return err
 	}
 }
 
-func (pause) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (pauseHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
-		wait(ctx, err)
+		pauseAfter(ctx, err)
 		return err
 	}
 }
 
-func wait(ctx context.Context, err error) {
+func pauseAfter(ctx context.Context, err error) {
 	if err == nil || errors.Is(err, redis.Nil) || errors.Is(err, context.Canceled) {
 		return
 	}
@@ -161,6 +161,6 @@ func wait(ctx context.Context, err error) {
 	}
 	select {
 	case <-ctx.Done():
-	case <-time.After(awayPause):
+	case <-time.After(errorPause):
 	}
 }

@@ -2,144 +2,130 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
 
-	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/alds-dev/alds/internal/requests"
+	"github.com/alds-dev/alds/internal/webhook"
 )
 
-// Work is what a worker is woken for. Every method may be called at any time,
-// concurrently and for nothing.
-type Work interface {
+// Changes fans changes out and delivers them. Every method may be called at any
+// time, concurrently and without need.
+type Changes interface {
 	FanOut(ctx context.Context) error
+	// FanOutStates returns how far the fan-outs of audits are.
+	FanOutStates(ctx context.Context, audits []int64) ([]webhook.FanOutState, error)
 	Pull(ctx context.Context, subscription string) error
 	Sweep(ctx context.Context) error
-	// CarryOut carries out the requests that wait; it may take minutes.
-	CarryOut(ctx context.Context) error
 }
 
-// Worker wakes Work: by hints, by tasks, and every two seconds by itself.
+// Requests executes accepted requests, which may take minutes.
+type Requests interface {
+	// Execute executes one request unless it is done or another worker executes
+	// it, and returns its state.
+	Execute(ctx context.Context, id string) (requests.State, error)
+	ExecuteWaiting(ctx context.Context) error
+}
+
+// Worker calls Changes and Requests: for hints, for tasks, and every two seconds
+// in a sweep.
 type Worker struct {
-	q    *Queue
-	work Work
-	kick chan struct{} // holds one signal from this process
-	load chan struct{} // holds one signal: requests may wait to be carried out
+	q        *Queue
+	changes  Changes
+	requests Requests
+	fanOut   chan struct{} // holds one signal from this process
+	execute  chan struct{} // holds one signal: requests may wait
+	fanOuts  chan *fanOutWait
 }
 
 // NewWorker returns a worker; Run does the work.
-func NewWorker(q *Queue, work Work) *Worker {
-	return &Worker{q: q, work: work, kick: make(chan struct{}, 1), load: make(chan struct{}, 1)}
+func NewWorker(q *Queue, changes Changes, accepted Requests) *Worker {
+	return &Worker{
+		q: q, changes: changes, requests: accepted,
+		fanOut: make(chan struct{}, 1), execute: make(chan struct{}, 1), fanOuts: make(chan *fanOutWait),
+	}
 }
 
-// Wake is a hint from within the process. It never blocks.
-func (w *Worker) Wake() { signal(w.kick) }
+// WakeFanOut reports from within the process that something was committed. It
+// never blocks.
+func (w *Worker) WakeFanOut() { signal(w.fanOut) }
 
-// Carry is the hint from within the process that a request waits. It never
-// blocks.
-func (w *Worker) Carry() { signal(w.load) }
+// WakeExecute reports from within the process that a request was accepted. It
+// never blocks.
+func (w *Worker) WakeExecute() { signal(w.execute) }
 
 // Run works until ctx ends.
 func (w *Worker) Run(ctx context.Context) error {
-	server := w.server(ctx)
-	if err := server.Start(w.mux()); err != nil {
-		return fmt.Errorf("start the task server: %w", err)
+	changes := w.q.server(ctx, queueChanges, changesTasks)
+	if err := changes.Start(w.changesMux()); err != nil {
+		return fmt.Errorf("start the server of %s: %w", queueChanges, err)
 	}
+	defer changes.Shutdown()
+	accepted := w.q.server(ctx, queueRequests, requestTasks)
+	if err := accepted.Start(w.requestsMux()); err != nil {
+		return fmt.Errorf("start the server of %s: %w", queueRequests, err)
+	}
+	defer accepted.Shutdown()
 	var parts sync.WaitGroup
-	for _, part := range []func(context.Context){w.hints, w.kicks, w.carries, w.sweeps, w.measure} {
+	for _, part := range []func(context.Context){w.readHints, w.runFanOuts, w.runRequests, w.resolveFanOuts, w.runSweeps, w.measure} {
 		parts.Go(func() { part(ctx) })
 	}
 	<-ctx.Done()
 	parts.Wait()
-	server.Shutdown()
 	return nil
 }
 
-func (w *Worker) server(ctx context.Context) *asynq.Server {
-	return asynq.NewServerFromRedisClient(w.q.redis, asynq.Config{
-		Concurrency:              4,
-		Queues:                   map[string]int{queueName: 1},
-		BaseContext:              func() context.Context { return ctx },
-		TaskCheckInterval:        time.Second,
-		DelayedTaskCheckInterval: time.Second,
-		ShutdownTimeout:          time.Second,
-		Logger:                   taskLog{w.q.log, &w.q.outage},
-		LogLevel:                 asynq.WarnLevel,
-	})
-}
-
-// mux holds the handlers. A task that cannot be read is set aside by the
-// library; everything else ends well, whatever came of it.
-func (w *Worker) mux() *asynq.ServeMux {
-	mux := asynq.NewServeMux()
-	mux.HandleFunc(taskFanOut, func(ctx context.Context, _ *asynq.Task) error {
-		w.run(ctx, taskFanOut, w.work.FanOut)
-		return nil
-	})
-	mux.HandleFunc(taskWake, func(ctx context.Context, t *asynq.Task) error {
-		var p wakePayload
-		if err := json.Unmarshal(t.Payload(), &p); err != nil {
-			return fmt.Errorf("%s payload: %w: %w", t.Type(), err, asynq.SkipRetry)
-		}
-		w.run(ctx, taskWake, func(ctx context.Context) error { return w.work.Pull(ctx, p.Subscription) })
-		return nil
-	})
-	return mux
-}
-
-// hints blocks on the list. While the worker fans out it leaves further hints
+// readHints blocks on the list. While the worker fans out it leaves further hints
 // to others.
-func (w *Worker) hints(ctx context.Context) {
+func (w *Worker) readHints(ctx context.Context) {
 	for ctx.Err() == nil {
-		hint, err := w.q.redis.BLPop(ctx, hintWait, hintList).Result()
+		_, err := w.q.redis.BLPop(ctx, hintWait, hintList).Result()
 		switch {
 		case errors.Is(err, redis.Nil):
-		case err != nil: // logged by the task server; the pause hook has waited
+		case err != nil: // logged by the task server; the hook has waited
 			w.q.metrics.hintErrors.Inc()
-		case hint[1] == requestHint:
-			w.q.metrics.hints.Inc()
-			w.Carry()
 		default:
 			w.q.metrics.hints.Inc()
-			w.run(ctx, "hint", w.work.FanOut)
+			_ = w.run(ctx, "hint", w.changes.FanOut)
 		}
 	}
 }
 
-func (w *Worker) kicks(ctx context.Context) {
+func (w *Worker) runFanOuts(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-w.kick:
+		case <-w.fanOut:
 			w.q.metrics.hints.Inc()
-			w.run(ctx, "hint", w.work.FanOut)
+			_ = w.run(ctx, "hint", w.changes.FanOut)
 		}
 	}
 }
 
-// carries carries requests out one after the other, beside everything else:
-// each may take as long as a write may take. Every sweep makes it look.
-func (w *Worker) carries(ctx context.Context) {
+// runRequests executes the requests for which there is no task, one after the
+// other; every sweep asks for it.
+func (w *Worker) runRequests(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-w.load:
-			w.run(ctx, "carry_out", w.work.CarryOut)
+		case <-w.execute:
+			_ = w.run(ctx, "carry_out", w.requests.ExecuteWaiting)
 		}
 	}
 }
 
-// sweeps needs nothing but the database.
-func (w *Worker) sweeps(ctx context.Context) {
+// runSweeps needs only the database.
+func (w *Worker) runSweeps(ctx context.Context) {
 	for {
-		w.Carry()
-		w.run(ctx, "sweep", w.work.Sweep)
+		w.WakeExecute()
+		_ = w.run(ctx, "sweep", w.changes.Sweep)
 		select {
 		case <-ctx.Done():
 			return
@@ -148,20 +134,21 @@ func (w *Worker) sweeps(ctx context.Context) {
 	}
 }
 
-// run calls one piece of work, counts it, and keeps a panic from ending the
-// process.
-func (w *Worker) run(ctx context.Context, name string, work func(context.Context) error) {
+// run calls work, and measures and logs it.
+func (w *Worker) run(ctx context.Context, name string, work func(context.Context) error) error {
 	if ctx.Err() != nil {
-		return
+		return ctx.Err()
 	}
 	began := time.Now()
 	err := guarded(ctx, work)
-	w.q.metrics.runs(name, err, time.Since(began))
+	w.q.metrics.ran(name, err, time.Since(began))
 	if err != nil && ctx.Err() == nil {
 		w.q.log.Warn("work failed; it will be tried again", "task", name, "err", err)
 	}
+	return err
 }
 
+// guarded turns a panic of work into an error.
 func guarded(ctx context.Context, work func(context.Context) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

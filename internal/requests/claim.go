@@ -76,7 +76,7 @@ func (s *Store) Claim(ctx context.Context) (*Claim, error) {
 			return nil, err
 		}
 		for _, id := range ids {
-			c, err := s.claim(ctx, id)
+			c, err := s.ClaimByID(ctx, id)
 			if err != nil || c != nil {
 				return c, err
 			}
@@ -89,9 +89,9 @@ func (s *Store) waiting(ctx context.Context) ([]string, error) {
 		` ORDER BY created_at, id LIMIT ?`, candidates)
 }
 
-// claim claims one request; nil when another worker was faster, or the request
+// ClaimByID claims one request; nil when another worker was faster, or the request
 // was refused.
-func (s *Store) claim(ctx context.Context, id string) (*Claim, error) {
+func (s *Store) ClaimByID(ctx context.Context, id string) (*Claim, error) {
 	c := &Claim{ID: id, store: s, owner: uuid.NewString()}
 	now := s.db.Dialect.NowMicros
 	res, err := s.db.Exec(ctx, `UPDATE bulk_request SET owner = ?, lease = `+now+` + ?, claims = claims + 1

@@ -1,0 +1,83 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/hibiken/asynq"
+)
+
+// task is a task to be enqueued. Its id is type:id: a second one with the same id
+// is not enqueued.
+type task struct {
+	queue, typ, id string
+	payload        any
+	at             time.Time // zero: now
+	retention      time.Duration
+	timeout        time.Duration
+	maxRetry       int
+}
+
+func (t task) fullID() string { return t.typ + ":" + t.id }
+
+type fanOutPayload struct {
+	Audit int64 `json:"audit"`
+}
+
+func fanOutTask(audit int64) task {
+	return task{
+		queue: queueChanges, typ: taskFanOut, id: strconv.FormatInt(audit, 10), payload: fanOutPayload{audit},
+		retention: retention, timeout: taskTimeout, maxRetry: maxRetry,
+	}
+}
+
+type wakePayload struct {
+	Subscription string `json:"subscription"`
+}
+
+// wakeTask is a task at the first full second from at on: the library cuts to
+// seconds.
+func wakeTask(subscription string, at time.Time) task {
+	at = at.Add(time.Second - 1).Truncate(time.Second)
+	return task{
+		queue: queueChanges, typ: taskWake, id: subscription + ":" + strconv.FormatInt(at.Unix(), 10), payload: wakePayload{subscription},
+		at: at, retention: retention, timeout: taskTimeout, maxRetry: maxRetry,
+	}
+}
+
+type executePayload struct {
+	Request string `json:"request"`
+}
+
+func executeTask(request string) task {
+	return task{
+		queue: queueRequests, typ: taskExecute, id: request, payload: executePayload{request},
+		retention: requestRetention, timeout: executeTimeout, maxRetry: maxRetry,
+	}
+}
+
+// periodicTask is one run of periodic work. It is not retried: the next run is.
+func periodicTask(name string, now time.Time) task {
+	return task{
+		queue: queuePeriodic, typ: name, id: strconv.FormatInt(now.Unix(), 10), payload: struct{}{},
+		retention: periodicRetention, timeout: taskTimeout,
+	}
+}
+
+// enqueue puts a task into the queue. A task with the same id serves the same
+// purpose.
+func (q *Queue) enqueue(ctx context.Context, to *asynq.Client, t task) bool {
+	payload, err := json.Marshal(t.payload)
+	if err == nil {
+		_, err = to.EnqueueContext(ctx, asynq.NewTask(t.typ, payload), asynq.Queue(t.queue), asynq.TaskID(t.fullID()),
+			asynq.ProcessAt(t.at), asynq.MaxRetry(t.maxRetry), asynq.Timeout(t.timeout), asynq.Retention(t.retention))
+	}
+	if errors.Is(err, asynq.ErrTaskIDConflict) {
+		err = nil
+	}
+	q.sent(ctx, t.typ, err)
+	return err == nil
+}
