@@ -7,13 +7,6 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// The stored states of a subscription's circuit breaker. An open one whose
-// backoff is over is half-open: it lets one delivery through, the probe.
-const (
-	breakerClosed = 0
-	breakerOpen   = 1
-)
-
 // receiver is what sending to a subscription needs.
 type receiver struct {
 	id             string

@@ -22,12 +22,15 @@ func (s *Service) Prune(ctx context.Context) error {
 	}
 	var failing []string
 	err = subscriptions(s.db.Gorm(ctx), enabled).Where("exhausted_in_row >= ?", s.failures).Pluck("id", &failing).Error
+	if err != nil {
+		return err
+	}
 	for _, id := range failing {
-		if err == nil {
-			err = s.DeliveryFailed(ctx, id, false)
+		if err := s.DeliveryFailed(ctx, id, false); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // DeliveryFailed disables a subscription, with the reason, when its receiver is

@@ -111,24 +111,27 @@ func withoutSuspects(waiting []*audit) []*audit {
 // chunks. A failure delays only the audits it concerns.
 func (w *Worker) fanOut(ctx context.Context, audits []*audit, gen int64) error {
 	idx, err := w.index(ctx, &w.cache, gen)
-	if err == nil && idx.targets == 0 {
-		err = w.skip(ctx, audits)
-		audits = nil
+	if err != nil {
+		w.release(ctx, audits)
+		return err
 	}
-	if err == nil && len(audits) > 0 {
-		defer w.leases.AutoRenew(ctx, audits[0].owner, auditIDs(audits), func(err error) {
-			if !errors.Is(err, lease.ErrLost) {
-				w.log.Warn("audit claims not renewed", "err", err)
-			}
-		})()
+	if idx.targets == 0 {
+		return w.skip(ctx, audits)
 	}
-	for err == nil && len(audits) > 0 {
+	defer w.leases.AutoRenew(ctx, audits[0].owner, auditIDs(audits), func(err error) {
+		if ignoreLost(err) != nil {
+			w.log.Warn("audit claims not renewed", "err", err)
+		}
+	})()
+	for len(audits) > 0 {
 		n := groupSize(audits)
-		err = w.fanOutGroup(ctx, idx, audits[:n])
+		if err := w.fanOutGroup(ctx, idx, audits[:n]); err != nil {
+			w.release(ctx, audits[n:])
+			return err
+		}
 		audits = audits[n:]
 	}
-	w.release(ctx, audits)
-	return err
+	return nil
 }
 
 // fanOutGroup fans out a group. After a failure it fans out each of its audits
