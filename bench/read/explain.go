@@ -81,7 +81,7 @@ func (w work) find(ctx context.Context, f *find.Finder, q db.Querier) error {
 		if err != nil {
 			return err
 		}
-		_, err = f.Assets(ctx, q, who, r, find.Rest{}, nil)
+		_, err = f.Assets(ctx, q, who, r, "", nil)
 		return err
 	}
 	nodes, err := doc.Parse([]byte(w.body(0)), false)

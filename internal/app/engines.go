@@ -22,9 +22,9 @@ type reader struct {
 	find *find.Finder
 }
 
-// Rows answers query.v1. Shape: [[row, …], …], one list per query; beside it
+// Rows answers query.v1. Shape: [[row, …], …], one list per query; result info is
 // [{"next": …, "total": …, "explain": …}, …] when a query asks for any of that.
-// The answer is streamed, unless something is asked beside the rows, which goes
+// The answer is streamed, unless there is result info, which goes
 // into the header before them.
 func (r reader) Rows(ctx context.Context, who auth.Actor, d httpapi.Doc) (httpapi.Answer, error) {
 	nodes, err := doc.Parse(d.Body, d.YAML)
@@ -35,9 +35,9 @@ func (r reader) Rows(ctx context.Context, who auth.Actor, d httpapi.Doc) (httpap
 	if err != nil {
 		return httpapi.Answer{}, err
 	}
-	if slices.ContainsFunc(requests, find.HasBeside) {
-		body, beside, err := r.results(ctx, r.find.Into(nil), who, requests)
-		return httpapi.Answer{Body: body, Result: find.Beside(beside)}, err
+	if slices.ContainsFunc(requests, find.HasResultInfo) {
+		body, infos, err := r.results(ctx, r.find.Into(nil), who, requests)
+		return httpapi.Answer{Body: body, Result: find.JoinResultInfo(infos)}, err
 	}
 	checked := len(requests) == 1 // which finds its errors before it hands anything on
 	check := func() error {
@@ -69,12 +69,12 @@ func unbounded(q query.Request) bool { return !find.Bounded(q) }
 
 // results appends all result sets, read in one snapshot. One query needs none
 // when it is one statement.
-func (r reader) results(ctx context.Context, f *find.Finder, who auth.Actor, requests []query.Request) (body []byte, beside [][]byte, err error) {
+func (r reader) results(ctx context.Context, f *find.Finder, who auth.Actor, requests []query.Request) (body []byte, infos [][]byte, err error) {
 	body = []byte{'['}
-	beside = make([][]byte, len(requests))
+	infos = make([][]byte, len(requests))
 	if len(requests) == 1 {
-		body, beside[0], err = f.Answer(ctx, nil, who, requests[0], body)
-		return append(body, ']'), beside, err
+		body, infos[0], err = f.Answer(ctx, nil, who, requests[0], body)
+		return append(body, ']'), infos, err
 	}
 	err = r.db.Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) (err error) {
 		body = append(body[:0], '[')
@@ -82,13 +82,13 @@ func (r reader) results(ctx context.Context, f *find.Finder, who auth.Actor, req
 			if i > 0 {
 				body = append(body, ',')
 			}
-			if body, beside[i], err = f.Answer(ctx, tx, who, q, body); err != nil {
+			if body, infos[i], err = f.Answer(ctx, tx, who, q, body); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return append(body, ']'), beside, err
+	return append(body, ']'), infos, err
 }
 
 // Assets answers a read by path.
@@ -102,9 +102,8 @@ func (r reader) Assets(_ context.Context, who auth.Actor, p httpapi.PathRead) (h
 		return httpapi.Answer{}, err
 	}
 	q.History = p.Hist
-	shape := find.Rest{Base: p.Base}
 	return httpapi.Answer{Stream: func(ctx context.Context, flush httpapi.Flush) ([]byte, error) {
-		return r.find.Into(find.Flush(flush)).Assets(ctx, nil, who, q, shape, nil)
+		return r.find.Into(find.Flush(flush)).Assets(ctx, nil, who, q, p.Base, nil)
 	}}, nil
 }
 

@@ -271,7 +271,7 @@ type stall struct {
 	reached, goOn chan struct{}
 }
 
-func (s stall) Answer(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) (rows, beside []byte, err error) {
+func (s stall) Answer(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) (rows, info []byte, err error) {
 	s.reached <- struct{}{}
 	<-s.goOn
 	return s.Finder.Answer(ctx, q, who, r, w)

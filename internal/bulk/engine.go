@@ -19,9 +19,9 @@ import (
 
 // Finder answers queries.
 type Finder interface {
-	// Answer appends the rows of a query as a JSON array and returns what was
-	// asked beside them.
-	Answer(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) (rows, beside []byte, err error)
+	// Answer appends the rows of a query as a JSON array and returns its result
+	// info.
+	Answer(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) (rows, info []byte, err error)
 	// IDs returns the Oids of the rows, in order.
 	IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error)
 }

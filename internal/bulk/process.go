@@ -209,18 +209,18 @@ func (p *processing) query(ctx context.Context, s *step) error {
 		return err
 	}
 	r, err := p.request(s.node)
-	var beside []byte
+	var info []byte
 	before := len(p.res.rows)
 	if err == nil {
 		if p.res.queries > 0 {
 			p.res.rows = append(p.res.rows, ',')
 		}
-		p.res.rows, beside, err = p.finder.Answer(ctx, p.q, p.actor(), r, p.res.rows)
+		p.res.rows, info, err = p.finder.Answer(ctx, p.q, p.actor(), r, p.res.rows)
 	}
 	switch {
 	case err == nil:
 		p.res.queries++
-		p.res.beside = append(p.res.beside, beside)
+		p.res.infos = append(p.res.infos, info)
 	case isCommands(err):
 		p.res.rows = p.res.rows[:before]
 		p.res.fail(s, err)

@@ -39,7 +39,7 @@ type result struct {
 	isSecret func(attr string) bool
 	rows     []byte
 	queries  int
-	beside   [][]byte // what each query asked beside its rows
+	infos    [][]byte // the result info of each query
 }
 
 func newResult(id string, began time.Time, p payload) *result {
@@ -52,7 +52,7 @@ func (r *result) reset() {
 		t.list, t.count = t.list[:0], 0
 	}
 	r.failures, r.failed, r.rows, r.queries = r.failures[:0], 0, r.rows[:0], 0
-	r.places, r.beside = r.places[:0], nil
+	r.places, r.infos = r.places[:0], nil
 	clear(r.failedBy)
 }
 
@@ -125,7 +125,7 @@ func (r *result) append(b []byte, now time.Time) []byte {
 		count = -1
 	}
 	b = appendInt(append(b, `],"count":`...), count)
-	if pages := find.Beside(r.beside); pages != nil {
+	if pages := find.JoinResultInfo(r.infos); pages != nil {
 		b = append(append(b, `,"pages":`...), pages...)
 	}
 	return append(b, '}', '}')

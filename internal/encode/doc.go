@@ -1,6 +1,6 @@
 // Package encode turns the rows of plans into JSON bytes, appending as it goes.
 // There are two encoders over the same rows: Rows, which query results, bulk
-// results and webhook snapshots use, and Rest for the data path. They share
+// results and webhook snapshots use, and Assets for the data path. They share
 // nothing but how single values are written, so that a third form only adds
 // one.
 //

@@ -70,13 +70,13 @@ func (e Rows) list(w []byte, l List, c query.Column, row int32) []byte {
 				w = append(w, ',')
 			}
 			w = e.value(w, l.Set.Cells[int(r)*l.Set.Width:], l.Set.Body.Columns[c.Item])
-			if w, _ = e.Sink.Take(w); e.Sink.Err() != nil {
+			if w, _ = e.Sink.Flush(w); e.Sink.Err() != nil {
 				return w
 			}
 		}
 	case g.text != nil:
 		w = append(w, g.text...)
-		w, _ = e.Sink.Take(w)
+		w, _ = e.Sink.Flush(w)
 	default:
 		w = e.nested(w, l.Set, g)
 	}
@@ -84,24 +84,24 @@ func (e Rows) list(w []byte, l List, c query.Column, row int32) []byte {
 }
 
 // nested appends the rows of a nested select. Those that stand in several places
-// are made twice and copied from then on.
+// are encoded twice and copied from then on.
 func (e Rows) nested(w []byte, s *Set, g *Group) []byte {
-	start, calls := len(w), e.Sink.calls()
+	start, flushes := len(w), e.Sink.flushCount()
 	for i, r := range g.Rows {
 		if i > 0 {
 			w = append(w, ',')
 		}
 		w = e.Row(w, s, r)
-		if w, _ = e.Sink.Take(w); e.Sink.Err() != nil {
+		if w, _ = e.Sink.Flush(w); e.Sink.Err() != nil {
 			return w
 		}
 	}
-	e.Sink.keep(g, w, start, calls)
+	e.Sink.cache(g, w, start, flushes)
 	return w
 }
 
-// Nothing appends what stands where there is no asset to show the columns of.
-func (e Rows) Nothing(w []byte, b *query.Body) []byte {
+// Missing appends the row of a missing asset, with the columns of b.
+func (e Rows) Missing(w []byte, b *query.Body) []byte {
 	w = append(w, `{"_oid":"NULL"`...)
 	for _, c := range b.Columns {
 		if c.Only != nil {

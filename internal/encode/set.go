@@ -56,8 +56,8 @@ func (s *Set) Len() int {
 // Cell returns cell c of a row.
 func (s *Set) Cell(row int32, c int) value.Scalar { return s.Cells[int(row)*s.Width+c] }
 
-// Keep forgets the rows after the first n.
-func (s *Set) Keep(n int) { s.Cells = s.Cells[:min(n, s.Len())*s.Width] }
+// Truncate drops the rows after the first n.
+func (s *Set) Truncate(n int) { s.Cells = s.Cells[:min(n, s.Len())*s.Width] }
 
 // ID returns the stored id of a row.
 func (s *Set) ID(row int32) int64 { return s.Cell(row, query.CellID).N }

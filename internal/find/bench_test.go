@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkPrepare takes requests to the text and arguments of their statement,
-// by plans that are kept and, as the floor, by a plan for each.
+// by plans that are cached and, as the floor, by a plan for each.
 func BenchmarkPrepare(b *testing.B) {
 	f := New(testdb.SQLite(b), meta.Default())
 	point := func(i int) query.Request {
@@ -28,7 +28,7 @@ func BenchmarkPrepare(b *testing.B) {
 		}
 	}
 	for name, ask := range map[string]func(int) query.Request{"point": point, "page": page} {
-		for how, prepare := range map[string]func(query.Request, bool) (prepared, error){"kept": f.prepare, "alone": f.bind} {
+		for how, prepare := range map[string]func(query.Request, bool) (prepared, error){"cached": f.prepare, "alone": f.bind} {
 			b.Run(name+"/"+how, func(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
@@ -36,8 +36,8 @@ func BenchmarkPrepare(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					run := &run{prepared: p, f: f, w: f.writer(auth.System)}
-					run.filled(run.page().Args)
+					x := &executor{prepared: p, f: f, w: f.writer(auth.System)}
+					x.filled(x.page().Args)
 				}
 			})
 		}

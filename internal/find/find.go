@@ -17,8 +17,8 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Finder runs queries. It is safe for concurrent use; all it remembers is the
-// plans of the shapes asked last.
+// Finder runs queries. It is safe for concurrent use; its only state are the
+// cached plans.
 type Finder struct {
 	// MaxAnswer is how many bytes one answer may have; 0 for any number.
 	MaxAnswer int64
@@ -26,23 +26,18 @@ type Finder struct {
 	d       *db.DB
 	m       *meta.Model
 	noRead  []int64 // stored ids of the roles that read nothing
-	out     *output // of the answer that is made; nil: each query has its own, kept whole
-	plans   *plans
+	out     *output // of the answer that is made; nil: each query has its own, returned whole
+	plans   *planCache
 	metrics *metrics
 }
 
 // New returns a Finder over a database and the model its rows were written by.
 func New(d *db.DB, m *meta.Model) *Finder {
-	f := &Finder{d: d, m: m, plans: newPlans(), metrics: newMetrics()}
+	f := &Finder{d: d, m: m, plans: newPlanCache(), metrics: newMetrics()}
 	if role, ok := m.Type("Role"); ok {
 		f.noRead = auth.RolesWithoutRead(role)
 	}
 	return f
-}
-
-// Rest is what the rest-1 form needs beside the request.
-type Rest struct {
-	Base string // the path before the type in every href, such as /alds/rest-1.v1/Data
 }
 
 // Rows runs r as who and appends the JSON array of its rows to w.
@@ -58,27 +53,28 @@ func (f *Finder) Rows(ctx context.Context, q db.Querier, who auth.Actor, r query
 }
 
 // rows appends the JSON array of the rows.
-func (run *run) rows(w []byte) ([]byte, error) {
-	e := encode.Rows{Model: run.f.m, Moments: run.moments}
-	if len(run.plan.Groups) > 0 {
-		return run.grouped(e, w)
+func (x *executor) rows(w []byte) ([]byte, error) {
+	e := encode.Rows{Model: x.f.m, Moments: x.moments}
+	if len(x.plan.Groups) > 0 {
+		return x.grouped(e, w)
 	}
-	e.Sink = run.sink()
-	w, err := run.list(append(w, '['), e.Sink, e.Row)
+	e.Sink = x.sink()
+	w, err := x.list(append(w, '['), e.Sink, e.Row)
 	return append(w, ']'), err
 }
 
-// Assets runs r as who and appends the rest-1 JSON to w: an Assets collection,
-// with r.One a single Asset, with r.Plain one Attribute or Relation of it, with
-// r.History a History collection of versions.
+// Assets runs r as who and appends the JSON of the data path to w: an Assets
+// collection, with r.One a single Asset, with r.Plain one Attribute or Relation
+// of it, with r.History a History collection of versions. base is the path before
+// the type in every href, such as /alds/rest-1.v1/Data.
 // Errors: as Rows.
-func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, rest Rest, w []byte) ([]byte, error) {
+func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, base string, w []byte) ([]byte, error) {
 	start := len(w)
-	err := f.run(ctx, q, who, r, func(run *run) error {
+	err := f.execute(ctx, q, who, r, func(x *executor) error {
 		w = w[:start]
-		e := encode.Rest{Model: f.m, Base: rest.Base, Moments: run.moments, Sink: run.sink()}
+		e := encode.Assets{Model: f.m, Base: base, Moments: x.moments, Sink: x.sink()}
 		if r.One && !r.History {
-			return run.each(func(s *encode.Set, row int32) error {
+			return x.each(func(s *encode.Set, row int32) error {
 				if r.Plain {
 					w = e.Attribute(w, s, row, s.Body.Columns[0])
 				} else {
@@ -88,7 +84,7 @@ func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r que
 			})
 		}
 		var err error
-		w, err = run.collection(e, r, w)
+		w, err = x.collection(e, r, w)
 		return err
 	})
 	return w, err
@@ -96,12 +92,12 @@ func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r que
 
 // collection appends the Assets answer, or that of History. The total counts
 // before paging.
-func (run *run) collection(e encode.Rest, r query.Request, w []byte) ([]byte, error) {
+func (x *executor) collection(e encode.Assets, r query.Request, w []byte) ([]byte, error) {
 	page := query.Page{Size: query.WholePage}
-	if p := run.plan.Page; p != nil {
+	if p := x.plan.Page; p != nil {
 		page = *p
 	}
-	total, err := run.total()
+	total, err := x.total()
 	if err != nil {
 		return w, err
 	}
@@ -119,7 +115,7 @@ func (run *run) collection(e encode.Rest, r query.Request, w []byte) ([]byte, er
 	w = append(w, `,"pageStart":`...)
 	w = strconv.AppendInt(w, page.Start, 10)
 	w = append(w, `,"Assets":[`...)
-	w, err = run.list(w, e.Sink, e.Asset)
+	w, err = x.list(w, e.Sink, e.Asset)
 	return append(w, "]}"...), err
 }
 
@@ -128,17 +124,17 @@ func (run *run) collection(e encode.Rest, r query.Request, w []byte) ([]byte, er
 func (f *Finder) IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error) {
 	r.Select, r.Basic = nil, false
 	var all []oid.OID
-	err := f.run(ctx, q, who, r, func(run *run) error {
-		s, err := run.read(run.w.IDs(run.plan), &query.Body{}, query.CellMoment+1)
+	err := f.execute(ctx, q, who, r, func(x *executor) error {
+		s, err := x.read(x.w.IDs(x.plan), &query.Body{}, query.CellMoment+1)
 		if err != nil {
 			return err
 		}
-		if run.cut(s.Len()) {
-			s.Keep(int(run.plan.Page.Size))
+		if x.hasMore(s.Len()) {
+			s.Truncate(int(x.plan.Page.Size))
 		}
 		all = make([]oid.OID, 0, s.Len())
 		for i := range s.Len() {
-			all = append(all, f.oid(s, int32(i), run.moments))
+			all = append(all, f.oid(s, int32(i), x.moments))
 		}
 		return nil
 	})
@@ -158,10 +154,10 @@ func (f *Finder) oid(s *encode.Set, row int32, moments bool) oid.OID {
 	return o
 }
 
-// run prepares r and hands it to do, which may run a second time from its
-// beginning. With q nil it reads in a snapshot, which a query of one statement
-// needs no transaction for.
-func (f *Finder) run(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, do func(*run) error) error {
+// execute prepares r and calls do, which may be called a second time and then
+// starts over. With q nil it reads in a snapshot; a query of one statement needs
+// no transaction for that.
+func (f *Finder) execute(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, do func(*executor) error) error {
 	began := time.Now()
 	p, err := f.prepare(r, who.All)
 	if err != nil {
@@ -169,8 +165,8 @@ func (f *Finder) run(ctx context.Context, q db.Querier, who auth.Actor, r query.
 	}
 	since(f.metrics.compile, began)
 	ctx = db.WithMember(ctx, who.Member)
-	read := func(q db.Querier) error { return f.carryOut(ctx, q, who, p, do) }
-	slow := p.kept.slow(began)
+	read := func(q db.Querier) error { return f.executeIn(ctx, q, who, p, do) }
+	slow := p.cached.slow(began)
 	switch {
 	case q != nil:
 		return read(q)
@@ -184,12 +180,12 @@ func (f *Finder) run(ctx context.Context, q db.Querier, who auth.Actor, r query.
 	return f.d.Read(ctx, func(tx *db.Tx) error { return read(tx) })
 }
 
-// carryOut runs what is prepared. It asks first for the moment of an instant,
-// and what the plan wants to look up.
-func (f *Finder) carryOut(ctx context.Context, q db.Querier, who auth.Actor, p prepared, do func(*run) error) (err error) {
+// executeIn executes p on q. Before that it reads the moment of an instant and
+// runs the lookups of the plan.
+func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p prepared, do func(*executor) error) (err error) {
 	began := time.Now()
 	defer since(f.metrics.read, began)
-	if p.kept.slow(began) {
+	if p.cached.slow(began) {
 		if err := db.Lengthen(q); err != nil {
 			return err
 		}
@@ -204,26 +200,26 @@ func (f *Finder) carryOut(ctx context.Context, q db.Querier, who auth.Actor, p p
 			return err
 		}
 	}
-	r := f.newRun(ctx, q, who, p)
-	defer r.room.end()
-	if err = r.look(); err == nil {
-		err = do(r)
+	x := f.newExecutor(ctx, q, who, p)
+	defer x.sets.release()
+	if err = x.runLookups(); err == nil {
+		err = do(x)
 	}
 	if err != nil {
-		r.answer.end()
+		x.answer.release()
 	}
-	r.remember(began, err)
+	x.noteDuration(began, err)
 	return err
 }
 
-func (f *Finder) newRun(ctx context.Context, q db.Querier, who auth.Actor, p prepared) *run {
-	r := &run{f: f, ctx: ctx, q: q, prepared: p, w: f.writer(who), out: f.out}
-	if r.out == nil {
-		r.out = &output{limit: f.MaxAnswer}
+func (f *Finder) newExecutor(ctx context.Context, q db.Querier, who auth.Actor, p prepared) *executor {
+	x := &executor{f: f, ctx: ctx, q: q, prepared: p, w: f.writer(who), out: f.out}
+	if x.out == nil {
+		x.out = &output{limit: f.MaxAnswer}
 	}
-	r.room.hold = memory.From(ctx)
-	r.answer.hold = r.room.hold
-	return r
+	x.sets.hold = memory.From(ctx)
+	x.answer.hold = x.sets.hold
+	return x
 }
 
 func (f *Finder) writer(who auth.Actor) sqlgen.Writer {
@@ -234,7 +230,8 @@ func (f *Finder) writer(who auth.Actor) sqlgen.Writer {
 	return sqlgen.Writer{Dialect: f.d.Dialect, Visibility: visibility}
 }
 
-// mode is the time a query asks for, without the moment that an instant means.
+// mode returns the time a query asks for; the moment of an instant is not known
+// yet.
 func mode(b query.Bound) (when query.When, instant int64, err error) {
 	switch {
 	case b.Moment != nil, b.AsOf.Text == "All", b.History && b.AsOf.Text == "":

@@ -75,7 +75,7 @@ func runCase(t *testing.T, f *Finder, file string, ar *txtar.Archive) {
 			switch {
 			case err != nil:
 			case rest:
-				got, err = f.Assets(context.Background(), nil, who, r, Rest{Base: "/alds/rest-1.v1/Data"}, nil)
+				got, err = f.Assets(context.Background(), nil, who, r, "/alds/rest-1.v1/Data", nil)
 			default:
 				got, err = f.Rows(context.Background(), nil, who, r, nil)
 			}

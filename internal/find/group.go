@@ -8,36 +8,36 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// group is one asset with the rows, or groups, that stand below it.
+// group is one asset with the rows, or groups, below it.
 type group struct {
 	of       version
 	head     []byte // the asset's own row up to its closing brace
 	kids     map[version]*group
-	nothing  *group // the kid for rows without an asset
+	missing  *group // the kid for rows without an asset
 	children []byte // rows with commas between them, at the last level
 }
 
 // grouped appends the JSON array of the groups: those without an asset first,
-// then by id; the rows below stand in the order of the query. A row that leads
-// to several assets stands below each. Unlike rows, groups are collected before
-// the first is written.
+// then by id; the rows below are in the order of the query. A row that leads to
+// several assets is below each. Unlike rows, groups are collected before the
+// first is written.
 // Shape: [{"_oid":"NULL","Name":null,"_children":[{"_oid":"Story:1001"}]}].
-func (run *run) grouped(e encode.Rows, w []byte) ([]byte, error) {
+func (x *executor) grouped(e encode.Rows, w []byte) ([]byte, error) {
 	top := &group{}
-	run.made = int64(len(w))
-	e.Sink = run.counted(&run.made)
-	err := run.each(func(s *encode.Set, row int32) error {
+	x.groupBytes = int64(len(w))
+	e.Sink = x.counted(&x.groupBytes)
+	err := x.each(func(s *encode.Set, row int32) error {
 		below := []*group{top}
-		for _, branch := range run.plan.Groups {
+		for _, branch := range x.plan.Groups {
 			var next []*group
 			for _, g := range below {
-				next = run.kidsOf(e, g, s, row, branch, next)
+				next = x.kidsOf(e, g, s, row, branch, next)
 			}
 			below = next
 		}
 		e.Sink.Next = Piece // of this row
 		text := e.Row(nil, s, row)
-		if err := run.makes(e.Sink, len(text)*len(below)); err != nil {
+		if err := x.growGroups(e.Sink, len(text)*len(below)); err != nil {
 			return err
 		}
 		for _, g := range below {
@@ -49,39 +49,39 @@ func (run *run) grouped(e encode.Rows, w []byte) ([]byte, error) {
 		return nil
 	})
 	if err == nil {
-		err = run.answer.grow(2 * run.made) // the groups, and the answer made of them
+		err = x.answer.grow(2 * x.groupBytes) // the groups, and the answer made of them
 	}
 	if err != nil {
 		return w, err
 	}
 	w = top.list(w)
-	return w, run.goesOn(int64(len(w)))
+	return w, x.check(int64(len(w)))
 }
 
-// makes counts n bytes more of groups. Errors: that of the sink, which saw the
-// row they are of; as goesOn, and memory.Hold.Take.
-func (run *run) makes(sink *encode.Sink, n int) error {
+// growGroups counts n bytes more of groups. Errors: those of the sink, of check
+// and of memory.Hold.Take.
+func (x *executor) growGroups(sink *encode.Sink, n int) error {
 	if err := sink.Err(); err != nil {
 		return err
 	}
-	run.made += int64(n)
-	if err := run.goesOn(run.made); err != nil {
+	x.groupBytes += int64(n)
+	if err := x.check(x.groupBytes); err != nil {
 		return err
 	}
-	return run.answer.grow(run.made)
+	return x.answer.grow(x.groupBytes)
 }
 
 // kidsOf appends the kids of g that a row belongs to by one branch.
-func (run *run) kidsOf(e encode.Rows, g *group, s *encode.Set, row int32, branch int, kids []*group) []*group {
+func (x *executor) kidsOf(e encode.Rows, g *group, s *encode.Set, row int32, branch int, kids []*group) []*group {
 	l := s.Lists[branch]
 	from := len(kids)
 	for _, r := range l.Rows(row) {
 		e.Sink.Next = Piece
-		of := run.version(l.Set, r, query.CellID, query.CellMoment, run.moments)
+		of := x.version(l.Set, r, query.CellID, query.CellMoment, x.moments)
 		k := g.kid(of)
 		if k.head == nil {
 			k.head = open(e.Row(nil, l.Set, r))
-			run.made += int64(len(k.head))
+			x.groupBytes += int64(len(k.head))
 		}
 		if !slices.Contains(kids[from:], k) {
 			kids = append(kids, k)
@@ -90,13 +90,13 @@ func (run *run) kidsOf(e encode.Rows, g *group, s *encode.Set, row int32, branch
 	if len(l.Rows(row)) > 0 {
 		return kids
 	}
-	if g.nothing == nil {
-		g.nothing = &group{head: open(e.Nothing(nil, &run.plan.Branches[branch].Body))}
+	if g.missing == nil {
+		g.missing = &group{head: open(e.Missing(nil, &x.plan.Branches[branch].Body))}
 	}
-	return append(kids, g.nothing)
+	return append(kids, g.missing)
 }
 
-// open is a row without its closing brace.
+// open returns a row without its closing brace.
 func open(row []byte) []byte { return row[:len(row)-1] }
 
 func (g *group) kid(of version) *group {
@@ -111,15 +111,15 @@ func (g *group) kid(of version) *group {
 	return k
 }
 
-// list appends what stands below g as a JSON array.
+// list appends the groups or rows below g as a JSON array.
 func (g *group) list(w []byte) []byte {
 	w = append(w, '[')
-	if g.kids == nil && g.nothing == nil {
+	if g.kids == nil && g.missing == nil {
 		return append(append(w, g.children...), ']')
 	}
 	var kids []*group
-	if g.nothing != nil {
-		kids = append(kids, g.nothing)
+	if g.missing != nil {
+		kids = append(kids, g.missing)
 	}
 	first := len(kids)
 	for _, k := range g.kids {

@@ -14,7 +14,7 @@ type metrics struct {
 	compile, read prometheus.Observer
 	rows          prometheus.Counter
 	planned       *prometheus.CounterVec
-	plans         struct{ kept, made, single prometheus.Counter }
+	plans         struct{ cached, made, single prometheus.Counter }
 }
 
 func newMetrics() *metrics {
@@ -34,7 +34,7 @@ func newMetrics() *metrics {
 		}, []string{"from"}),
 	}
 	m.compile, m.read = m.duration.WithLabelValues("plan"), m.duration.WithLabelValues("read")
-	m.plans.kept, m.plans.made, m.plans.single = m.planned.WithLabelValues("kept"), m.planned.WithLabelValues("made"), m.planned.WithLabelValues("single")
+	m.plans.cached, m.plans.made, m.plans.single = m.planned.WithLabelValues("kept"), m.planned.WithLabelValues("made"), m.planned.WithLabelValues("single")
 	return m
 }
 

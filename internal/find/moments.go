@@ -21,13 +21,13 @@ func (f *Finder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ
 	r := definition(typ, nil, nil, sel)
 	rows := make([]json.RawMessage, len(at))
 	e := encode.Rows{Model: f.m}
-	err := f.atMoments(ctx, q, who, r, at, func(run *run, ids, moments []int64, places map[version][]int) error {
-		s, err := run.read(run.w.Block(&run.plan.Select, ids, moments), &run.plan.Body, len(run.plan.Cells))
+	err := f.atMoments(ctx, q, who, r, at, func(x *executor, ids, moments []int64, places map[version][]int) error {
+		s, err := x.read(x.w.Block(&x.plan.Select, ids, moments), &x.plan.Body, len(x.plan.Cells))
 		if err != nil {
 			return err
 		}
-		return run.hand(s, inOrder(s.Len()), func(s *encode.Set, row int32) error {
-			for _, i := range places[run.place(s, row)] {
+		return x.emit(s, inOrder(s.Len()), func(s *encode.Set, row int32) error {
+			for _, i := range places[x.place(s, row)] {
 				rows[i] = e.Row(nil, s, row)
 			}
 			return nil
@@ -36,20 +36,20 @@ func (f *Finder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ
 	return rows, err
 }
 
-// Matching tells which asset versions of at are of type typ, are visible to
+// Matching returns which asset versions of at are of type typ, are visible to
 // who, and satisfy all filters as the data was at their moments. Deleted
 // assets are not hidden.
 // Errors: fault.Invalid for filters that are not valid.
 func (f *Finder) Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string, with map[string][]string, at []oid.OID) ([]bool, error) {
 	r := definition(typ, filters, with, nil)
 	match := make([]bool, len(at))
-	err := f.atMoments(ctx, q, who, r, at, func(run *run, ids, moments []int64, places map[version][]int) error {
-		s, err := run.read(run.w.Among(run.plan, ids, moments), &query.Body{}, query.CellMoment+1)
+	err := f.atMoments(ctx, q, who, r, at, func(x *executor, ids, moments []int64, places map[version][]int) error {
+		s, err := x.read(x.w.Among(x.plan, ids, moments), &query.Body{}, query.CellMoment+1)
 		if err != nil {
 			return err
 		}
 		for i := range int32(s.Len()) {
-			for _, k := range places[run.place(s, i)] {
+			for _, k := range places[x.place(s, i)] {
 				match[k] = true
 			}
 		}
@@ -58,7 +58,7 @@ func (f *Finder) Matching(ctx context.Context, q db.Querier, who auth.Actor, typ
 	return match, err
 }
 
-// CheckDefinition reports what is wrong with the names of an event definition.
+// CheckDefinition returns the error of the names of an event definition.
 // Errors: fault.Invalid with the interface's messages.
 func (f *Finder) CheckDefinition(typ string, filters []string, with map[string][]string, sel, attributes []string) error {
 	b, err := query.Bind(f.m, definition(typ, filters, with, sel))
@@ -75,7 +75,7 @@ func (f *Finder) CheckDefinition(typ string, filters []string, with map[string][
 	return err
 }
 
-// definition is the request an event definition stands for.
+// definition returns the request of an event definition.
 func definition(typ string, filters []string, with map[string][]string, sel []string) query.Request {
 	r := query.Request{From: query.Text{Text: typ}, With: with}
 	for _, f := range filters {
@@ -87,12 +87,12 @@ func definition(typ string, filters []string, with map[string][]string, sel []st
 	return r
 }
 
-// momentsRun works one block of versions; places tells where each version
-// stands in the answer.
-type momentsRun func(run *run, ids, moments []int64, places map[version][]int) error
+// blockReader reads one block of versions; places has the indexes of each version
+// in the answer.
+type blockReader func(x *executor, ids, moments []int64, places map[version][]int) error
 
-// atMoments plans r for the versions of at and works them block by block.
-func (f *Finder) atMoments(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, at []oid.OID, do momentsRun) error {
+// atMoments plans r for the versions of at and reads them block by block.
+func (f *Finder) atMoments(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, at []oid.OID, do blockReader) error {
 	if q == nil {
 		return f.d.Read(ctx, func(tx *db.Tx) error { return f.atMoments(ctx, tx, who, r, at, do) })
 	}
@@ -109,14 +109,14 @@ func (f *Finder) atMoments(ctx context.Context, q db.Querier, who auth.Actor, r 
 	if err != nil {
 		return err
 	}
-	base := f.newRun(ctx, q, who, prepared{plan: plan})
-	defer base.room.end()
+	base := f.newExecutor(ctx, q, who, prepared{plan: plan})
+	defer base.sets.release()
 	for from := 0; from < len(versions); from += db.MaxIn {
 		ids, moments, places := blockOf(versions, from, min(from+db.MaxIn, len(versions)))
 		if err := do(base, ids, moments, places); err != nil {
 			return err
 		}
-		base.room.back(0)
+		base.sets.shrink(0)
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (f *Finder) stored(at []oid.OID) ([]version, error) {
 	return list, nil
 }
 
-// blockOf lists a part of versions, each id and moment once.
+// blockOf returns a part of versions, each id and moment once.
 func blockOf(versions []version, from, to int) (ids, moments []int64, places map[version][]int) {
 	places = make(map[version][]int, to-from)
 	for i := from; i < to; i++ {
@@ -148,7 +148,7 @@ func blockOf(versions []version, from, to int) (ids, moments []int64, places map
 	return slices.Compact(ids), slices.Compact(moments), places
 }
 
-// place names a row as places does.
-func (run *run) place(s *encode.Set, row int32) version {
-	return run.version(s, row, query.CellID, query.CellMoment, true)
+// place returns the version of a row, as in places.
+func (x *executor) place(s *encode.Set, row int32) version {
+	return x.version(s, row, query.CellID, query.CellMoment, true)
 }

@@ -9,15 +9,16 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// Whole is how many bytes of an answer are gathered while it is read as a quick
-// one. With more it starts over as a long one and is handed on in pieces.
-const Whole = 1 << 20
+// maxBuffered is how many bytes of an answer are buffered while it is read under
+// the limit of quick queries. A longer answer starts over as a long query and is
+// flushed in pieces.
+const maxBuffered = 1 << 20
 
-// output is what has become of one answer, which may be that of several queries.
+// output is the state of one answer, which may be that of several queries.
 type output struct {
 	limit int64 // bytes; 0 for any number
-	flush Flush // nil: the answer is kept whole
-	sent  int64 // bytes handed to flush
+	flush Flush // nil: the answer is returned whole
+	sent  int64 // bytes flushed
 }
 
 // tooLarge is the error of an answer beyond the limit.
@@ -25,117 +26,119 @@ func tooLarge(limit int64) error {
 	return fault.Invalidf(fault.NoPlace, "the answer would be too large: the limit is %d bytes; ask for less, or page by page", limit)
 }
 
-// fits returns an error when n bytes more than those sent are too many.
-func (o *output) fits(n int64) error {
-	if o.limit > 0 && encode.Add(o.sent, n) > o.limit {
+// checkSize returns an error when n bytes more than those sent are too many.
+func (o *output) checkSize(n int64) error {
+	if o.limit > 0 && encode.AddSize(o.sent, n) > o.limit {
 		return tooLarge(o.limit)
 	}
 	return nil
 }
 
-// sink takes the answer off in pieces. Where it is kept whole, it is counted.
-func (run *run) sink() *encode.Sink {
-	if run.out.flush == nil {
-		return run.counted(new(int64))
+// sink flushes the answer in pieces; an answer returned whole is only counted.
+func (x *executor) sink() *encode.Sink {
+	if x.out.flush == nil {
+		return x.counted(new(int64))
 	}
 	return &encode.Sink{Next: Piece, Full: func(w []byte) ([]byte, int, error) {
-		if err := run.goesOn(int64(len(w))); err != nil {
+		if err := x.check(int64(len(w))); err != nil {
 			return w, 0, err
 		}
-		if db.Quick(run.q) && len(w) < Whole {
-			return w, Whole, nil
+		if db.Quick(x.q) && len(w) < maxBuffered {
+			return w, maxBuffered, nil
 		}
-		run.large = true
-		if err := db.Lengthen(run.q); err != nil {
+		x.large = true
+		if err := db.Lengthen(x.q); err != nil {
 			return w, 0, err
 		}
 		n := int64(len(w))
-		err := db.Aside(run.ctx, run.q, func() (err error) {
-			w, err = run.out.flush(w)
+		err := db.Aside(x.ctx, x.q, func() (err error) {
+			w, err = x.out.flush(w)
 			return err
 		})
-		run.out.sent += n
+		x.out.sent += n
 		return w, Piece, err
 	}}
 }
 
-// counted takes the memory of what is kept whole, besides the bytes of before.
-func (run *run) counted(before *int64) *encode.Sink {
+// counted reserves memory for an answer that is returned whole, on top of base
+// bytes.
+func (x *executor) counted(base *int64) *encode.Sink {
 	return &encode.Sink{Next: Piece, Full: func(w []byte) ([]byte, int, error) {
-		err := run.goesOn(*before + int64(len(w)))
+		err := x.check(*base + int64(len(w)))
 		if err == nil {
-			err = run.answer.grow(*before + int64(cap(w)))
+			err = x.answer.grow(*base + int64(cap(w)))
 		}
 		return w, len(w) + Piece, err
 	}}
 }
 
-// goesOn returns an error when the request is over, or n bytes are too many.
-func (run *run) goesOn(n int64) error {
-	if err := run.ctx.Err(); err != nil {
+// check returns an error when the request has ended, or n bytes are too many.
+func (x *executor) check(n int64) error {
+	if err := x.ctx.Err(); err != nil {
 		return db.Fault(err)
 	}
-	return run.out.fits(n)
+	return x.out.checkSize(n)
 }
 
-// What a lease takes in one step, and what is too little to be counted.
+// A reservation grows in steps of reserveStep; the first reserveFree bytes are
+// not counted.
 const (
-	leaseStep = 1 << 20
-	leaseFree = 64 << 10
+	reserveStep = 1 << 20
+	reserveFree = 64 << 10
 )
 
-// lease is memory that is taken of the request's as it grows.
-type lease struct {
-	hold *memory.Hold
-	took int64
+// reservation is a part of the memory of a request, which grows with its use.
+type reservation struct {
+	hold     *memory.Hold
+	reserved int64
 }
 
-// grow takes what is missing to n bytes. Errors: as memory.Hold.Take.
-func (l *lease) grow(n int64) error {
-	if l.hold == nil || n <= l.took || n <= leaseFree {
+// grow reserves what is missing to n bytes. Errors: as memory.Hold.Take.
+func (r *reservation) grow(n int64) error {
+	if r.hold == nil || n <= r.reserved || n <= reserveFree {
 		return nil
 	}
-	more := (n - l.took + leaseStep - 1) / leaseStep * leaseStep
-	if err := l.hold.Take(more); err != nil {
+	more := (n - r.reserved + reserveStep - 1) / reserveStep * reserveStep
+	if err := r.hold.Take(more); err != nil {
 		return err
 	}
-	l.took += more
+	r.reserved += more
 	return nil
 }
 
-// end gives everything back.
-func (l *lease) end() {
-	l.hold.Give(l.took)
-	l.took = 0
+// release ends the reservation.
+func (r *reservation) release() {
+	r.hold.Give(r.reserved)
+	r.reserved = 0
 }
 
-// room counts the sets that are read at a time.
-type room struct {
-	lease
+// setMemory is the memory of the sets that are read at a time.
+type setMemory struct {
+	reservation
 	used int64
 }
 
-// add counts n bytes more.
-func (r *room) add(n int64) error {
-	r.used += n
-	return r.grow(r.used)
+// add counts n bytes more. Errors: as memory.Hold.Take.
+func (m *setMemory) add(n int64) error {
+	m.used += n
+	return m.grow(m.used)
 }
 
-// back forgets what was added since there were n bytes.
-func (r *room) back(n int64) {
-	if r.used = n; r.took > n+leaseStep {
-		more := (r.took - n) / leaseStep * leaseStep
-		r.hold.Give(more)
-		r.took -= more
+// shrink sets the bytes used to n and releases what is not needed for them.
+func (m *setMemory) shrink(n int64) {
+	if m.used = n; m.reserved > n+reserveStep {
+		more := (m.reserved - n) / reserveStep * reserveStep
+		m.hold.Give(more)
+		m.reserved -= more
 	}
 }
 
-// checkEvery is how many steps of work in memory pass between two looks at the
-// clock.
+// checkEvery is how many steps of work in memory pass between two checks of the
+// context.
 const checkEvery = 1 << 13
 
-// alive returns an error when the request is over; i counts the steps.
-func alive(ctx context.Context, i int) error {
+// checkContext returns an error when the request has ended; i counts the steps.
+func checkContext(ctx context.Context, i int) error {
 	if i%checkEvery != 0 {
 		return nil
 	}

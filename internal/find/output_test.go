@@ -46,7 +46,7 @@ func nest(levels int) query.Request {
 	return query.Request{From: query.Text{Text: "Member:20"}, Select: []query.Item{inner}}
 }
 
-// taker gathers what is handed on.
+// taker collects what is flushed.
 type taker struct {
 	all     bytes.Buffer
 	pieces  int
@@ -60,8 +60,8 @@ func (t *taker) take(w []byte) ([]byte, error) {
 	return w[:0], nil
 }
 
-// TestALongRowIsStreamed: one row of some megabytes is handed on in pieces, and
-// is the same as when it is kept whole. Its shape is known to last from then on.
+// TestALongRowIsStreamed: one row of some megabytes is flushed in pieces, and
+// is the same as when it is returned whole. Its shape is known to be slow from then on.
 func TestALongRowIsStreamed(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)
@@ -82,20 +82,20 @@ func TestALongRowIsStreamed(t *testing.T) {
 			}
 			got.all.Write(last)
 			if !bytes.Equal(got.all.Bytes(), whole) {
-				t.Errorf("what is streamed has %d bytes and is not the %d that are kept whole", got.all.Len(), len(whole))
+				t.Errorf("what is streamed has %d bytes and is not the %d that are returned whole", got.all.Len(), len(whole))
 			}
-			if got.longest > Piece+keptMost {
+			if got.longest > Piece+maxCopied {
 				t.Errorf("a piece has %d bytes", got.longest)
 			}
-			if n := d.Counts().Restarts - before; n > restarts { // the first may be known from the answer kept whole
+			if n := d.Counts().Restarts - before; n > restarts { // the first may be known from the answer returned whole
 				t.Errorf("run %d started over %d times", i, n)
 			}
 		}
 	})
 }
 
-// keptMost is what a piece may be longer by: a list that is copied.
-const keptMost = 64<<10 + 1<<10
+// maxCopied is what a piece may be longer by: a list that is copied.
+const maxCopied = 64<<10 + 1<<10
 
 // TestAnswersHaveABound: what cannot but be too large is refused before its
 // first byte, anything else where it gets too large.
@@ -114,7 +114,7 @@ func TestAnswersHaveABound(t *testing.T) {
 				t.Errorf("%d levels: %v after %d pieces", levels, err, got.pieces)
 			}
 			if _, err = f.Rows(ctx, nil, auth.System, nest(levels), nil); fault.KindOf(err) != fault.Invalid {
-				t.Errorf("%d levels, kept whole: %v", levels, err)
+				t.Errorf("%d levels, returned whole: %v", levels, err)
 			}
 		}
 		f.MaxAnswer = 0
@@ -143,7 +143,7 @@ func TestAnswersHaveABound(t *testing.T) {
 	})
 }
 
-// TestMemoryIsTaken: an answer kept whole takes its memory of the request's, and
+// TestMemoryIsTaken: an answer returned whole takes its memory of the request's, and
 // a refusal ends the query and leaves nothing taken; what is streamed and what is
 // small needs little or none.
 func TestMemoryIsTaken(t *testing.T) {
@@ -193,7 +193,7 @@ func TestStreamEndsWithinARow(t *testing.T) {
 }
 
 // TestTimeEndsTheMakingOfAnAnswer: the time of a request ends also what reads
-// nothing any more and hands nothing on.
+// nothing any more and flushes nothing.
 func TestTimeEndsTheMakingOfAnAnswer(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)

@@ -139,7 +139,7 @@ func (f *failing) Query(ctx context.Context, sql string, args ...any) (*db.Rows,
 }
 
 // TestStreamEndsEarly: what ends a stream comes back as its error, nothing is
-// handed over after it, and the connection is free again.
+// emitted after it, and the connection is free again.
 func TestStreamEndsEarly(t *testing.T) {
 	errGone := errors.New("nobody takes it")
 	testdb.Each(t, func(t *testing.T, d *db.DB) {

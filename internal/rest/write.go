@@ -13,7 +13,6 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
@@ -23,7 +22,7 @@ import (
 
 // Finder reads assets back.
 type Finder interface {
-	Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, rest find.Rest, w []byte) ([]byte, error)
+	Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, base string, w []byte) ([]byte, error)
 }
 
 // Engine carries out writes by path. It is safe for concurrent use.
@@ -151,7 +150,7 @@ func (e *Engine) shown(ctx context.Context, q db.Querier, who auth.Actor, base s
 		}
 	}
 	if len(r.Select) > 0 {
-		answer, err := e.finder.Assets(ctx, q, who, r, find.Rest{Base: base}, nil)
+		answer, err := e.finder.Assets(ctx, q, who, r, base, nil)
 		if fault.KindOf(err) != fault.NotFound { // moved to where the caller does not read
 			return answer, err
 		}

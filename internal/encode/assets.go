@@ -9,13 +9,13 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Rest writes assets as the data path shows them.
+// Assets writes assets as the data path shows them.
 //
 // Shape: {"_type":"Asset","href":"/alds/rest-1.v1/Data/Story/1001","id":"Story:1001",
 // "Attributes":{"Name":{"_type":"Attribute","name":"Name","value":"x"}}}
 //
 // Spec: interface 4.1.
-type Rest struct {
+type Assets struct {
 	Model   *meta.Model
 	Base    string // the path before the type in every href
 	Moments bool   // hrefs and ids of the assets themselves carry their moment
@@ -23,7 +23,7 @@ type Rest struct {
 }
 
 // Asset appends one row of a set.
-func (e Rest) Asset(w []byte, s *Set, row int32) []byte {
+func (e Assets) Asset(w []byte, s *Set, row int32) []byte {
 	cells := s.Cells[int(row)*s.Width : int(row+1)*s.Width]
 	w = append(w, `{"_type":"Asset","href":`...)
 	w = value.AppendString(w, e.self(cells))
@@ -49,7 +49,7 @@ func (e Rest) Asset(w []byte, s *Set, row int32) []byte {
 
 // Attribute appends one column of a row as an answer of its own, with the
 // addresses of itself and of its asset.
-func (e Rest) Attribute(w []byte, s *Set, row int32, c query.Column) []byte {
+func (e Assets) Attribute(w []byte, s *Set, row int32, c query.Column) []byte {
 	cells := s.Cells[int(row)*s.Width : int(row+1)*s.Width]
 	of := e.self(cells)
 	w = e.member(w, s, row, c)
@@ -61,7 +61,7 @@ func (e Rest) Attribute(w []byte, s *Set, row int32, c query.Column) []byte {
 }
 
 // member appends an attribute or relation up to its closing brace.
-func (e Rest) member(w []byte, s *Set, row int32, c query.Column) []byte {
+func (e Assets) member(w []byte, s *Set, row int32, c query.Column) []byte {
 	kind := "Attribute"
 	if c.Kind == meta.Relation {
 		kind = "Relation"
@@ -81,14 +81,14 @@ func (e Rest) member(w []byte, s *Set, row int32, c query.Column) []byte {
 			w = append(w, ',')
 		}
 		w = e.value(w, l.Set.Cells[int(r)*l.Set.Width:], l.Set.Body.Columns[c.Item])
-		if w, _ = e.Sink.Take(w); e.Sink.Err() != nil {
+		if w, _ = e.Sink.Flush(w); e.Sink.Err() != nil {
 			return w
 		}
 	}
 	return append(w, ']')
 }
 
-func (e Rest) value(w []byte, row []value.Scalar, c query.Column) []byte {
+func (e Assets) value(w []byte, row []value.Scalar, c query.Column) []byte {
 	v := row[c.Cell]
 	if c.Kind != meta.Relation || v.Form == value.Null {
 		return scalar(w, e.Model, v, c, value.AppendData)
@@ -102,7 +102,7 @@ func (e Rest) value(w []byte, row []value.Scalar, c query.Column) []byte {
 }
 
 // self returns the address of a row.
-func (e Rest) self(cells []value.Scalar) string {
+func (e Assets) self(cells []value.Scalar) string {
 	href := e.href(selfOf(e.Model, cells))
 	if e.Moments {
 		href += "/" + strconv.FormatInt(cells[query.CellMoment].N, 10)
@@ -111,6 +111,6 @@ func (e Rest) self(cells []value.Scalar) string {
 }
 
 // href returns the address of an asset.
-func (e Rest) href(o oid.OID) string {
+func (e Assets) href(o oid.OID) string {
 	return e.Base + "/" + o.Type + "/" + strconv.FormatInt(o.ID, 10)
 }

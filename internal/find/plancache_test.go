@@ -111,15 +111,15 @@ func (g generator) twin(r query.Request) query.Request {
 
 // statements are all that a prepared request may run, with their arguments.
 func statements(f *Finder, p prepared, who auth.Actor) []sqlgen.Statement {
-	run := &run{prepared: p, f: f, w: f.writer(who)}
-	list := []sqlgen.Statement{run.page(), run.w.IDs(p.plan), run.w.Total(p.plan)}
+	x := &executor{prepared: p, f: f, w: f.writer(who)}
+	list := []sqlgen.Statement{x.page(), x.w.IDs(p.plan), x.w.Total(p.plan)}
 	ids, moments := []int64{1010, 1011, 1012}, []int64(nil)
 	if p.plan.Moment != nil {
 		moments = []int64{1004, 1005, 1006}
 	}
-	list = append(list, run.w.Block(&p.plan.Select, ids, moments))
+	list = append(list, x.w.Block(&p.plan.Select, ids, moments))
 	for _, l := range p.plan.Lookups {
-		list = append(list, run.w.Lookup(l))
+		list = append(list, x.w.Lookup(l))
 	}
 	var branches func(*query.Body)
 	branches = func(b *query.Body) {
@@ -128,22 +128,22 @@ func statements(f *Finder, p prepared, who auth.Actor) []sqlgen.Statement {
 			if br.Moment != nil {
 				at = []int64{1004, 1005, 1006}
 			}
-			list = append(list, run.w.Children(br, ids, at))
+			list = append(list, x.w.Children(br, ids, at))
 			branches(&br.Body)
 		}
 	}
 	branches(&p.plan.Body)
 	for i := range list {
-		list[i].Args = run.filled(list[i].Args)
+		list[i].Args = x.filled(list[i].Args)
 	}
 	return list
 }
 
-// TestKeptPlansAreThoseOfTheRequest asks for random requests and for others that
+// TestCachedPlansAreThoseOfTheRequest asks for random requests and for others that
 // differ in values alone, by members who see different things. What is prepared
-// from kept plans is what would be prepared for each alone, down to every
+// from cached plans is what would be prepared for each alone, down to every
 // argument; what is not valid is refused in the same words.
-func TestKeptPlansAreThoseOfTheRequest(t *testing.T) {
+func TestCachedPlansAreThoseOfTheRequest(t *testing.T) {
 	const requests, least = 6000, 300
 	seed := uint64(time.Now().UnixNano())
 	if s, err := strconv.ParseUint(os.Getenv("ALDS_TEST_SEED"), 10, 64); err == nil {
@@ -179,24 +179,24 @@ func TestKeptPlansAreThoseOfTheRequest(t *testing.T) {
 			if got.moments != alone.moments || got.one != alone.one || got.single(r) != alone.single(r) || got.plan.String() != alone.plan.String() || !reflect.DeepEqual(got.plan.Page, alone.plan.Page) {
 				t.Fatalf("seed %d: %+v\nprepared: %s\nalone:    %s", seed, r, got.plan, alone.plan)
 			}
-			kept, own := statements(f, got, who), statements(f, alone, who)
-			if !reflect.DeepEqual(kept, own) {
-				t.Fatalf("seed %d: %+v\nprepared: %v\nalone:    %v", seed, r, kept, own)
+			cached, own := statements(f, got, who), statements(f, alone, who)
+			if !reflect.DeepEqual(cached, own) {
+				t.Fatalf("seed %d: %+v\nprepared: %v\nalone:    %v", seed, r, cached, own)
 			}
 			r = g.twin(r)
 		}
 	}
-	if n := testutil.ToFloat64(f.metrics.plans.kept); n < least || valid < 2*least {
-		t.Errorf("seed %d: %v of %d valid requests found their plan kept", seed, n, valid)
+	if n := testutil.ToFloat64(f.metrics.plans.cached); n < least || valid < 2*least {
+		t.Errorf("seed %d: %v of %d valid requests found their plan cached", seed, n, valid)
 	}
 	if n := f.plans.order.Len(); n != len(f.plans.byKey) || n > maxPlans {
-		t.Errorf("%d plans are kept, %d by key", n, len(f.plans.byKey))
+		t.Errorf("%d plans are cached, %d by key", n, len(f.plans.byKey))
 	}
 }
 
-// TestKeptPlansDoNotMix asks for requests in turn whose plans differ though
+// TestCachedPlansDoNotMix asks for requests in turn whose plans differ though
 // they look alike, or look different and must not.
-func TestKeptPlansDoNotMix(t *testing.T) {
+func TestCachedPlansDoNotMix(t *testing.T) {
 	d := testdb.SQLite(t)
 	where := func(from, filter string, n int) []query.Request {
 		var all []query.Request
@@ -248,9 +248,9 @@ func TestKeptPlansDoNotMix(t *testing.T) {
 	}
 }
 
-// TestKeptPlansAreShared asks one Finder the same few shapes from many sides at
+// TestCachedPlansAreShared asks one Finder the same few shapes from many sides at
 // once. Each answer is that of a Finder that remembers nothing.
-func TestKeptPlansAreShared(t *testing.T) {
+func TestCachedPlansAreShared(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)
 		f.write(d)
@@ -292,13 +292,13 @@ func TestKeptPlansAreShared(t *testing.T) {
 }
 
 func TestPlansAreBounded(t *testing.T) {
-	p := newPlans()
+	p := newPlanCache()
 	for i := range 3 * maxPlans {
-		p.put(&kept{key: fmt.Sprint(i)})
+		p.put(&cachedPlan{key: fmt.Sprint(i)})
 		p.get([]byte("0"))
 	}
 	if len(p.byKey) != maxPlans || p.order.Len() != maxPlans {
-		t.Errorf("%d plans are kept, %d by key", p.order.Len(), len(p.byKey))
+		t.Errorf("%d plans are cached, %d by key", p.order.Len(), len(p.byKey))
 	}
 	if p.get([]byte("0")) == nil || p.get([]byte("1")) != nil || p.get([]byte(fmt.Sprint(3*maxPlans-1))) == nil {
 		t.Error("what is asked stays, what was not asked for longest goes")

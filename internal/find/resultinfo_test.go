@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// facts is what stands beside the rows of an answer.
+// facts is the result info of an answer.
 type facts struct {
 	Next    *string
 	Total   *int
@@ -25,7 +25,7 @@ func ask(t *testing.T, f *Finder, who, body string) ([]json.RawMessage, facts, e
 	if err != nil {
 		return nil, facts{}, err
 	}
-	rows, beside, err := f.Answer(context.Background(), nil, actors[who], r, nil)
+	rows, info, err := f.Answer(context.Background(), nil, actors[who], r, nil)
 	if err != nil {
 		return nil, facts{}, err
 	}
@@ -34,9 +34,9 @@ func ask(t *testing.T, f *Finder, who, body string) ([]json.RawMessage, facts, e
 	if err := json.Unmarshal(rows, &list); err != nil {
 		t.Fatalf("%s: %v", rows, err)
 	}
-	if beside != nil {
-		if err := json.Unmarshal(beside, &b); err != nil {
-			t.Fatalf("%s: %v", beside, err)
+	if info != nil {
+		if err := json.Unmarshal(info, &b); err != nil {
+			t.Fatalf("%s: %v", info, err)
 		}
 	}
 	return list, b, nil

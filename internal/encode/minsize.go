@@ -7,11 +7,11 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// Least returns for each row of a set how many bytes Rows makes of it at least,
+// MinSize returns for each row of a set how many bytes Rows makes of it at least,
 // nested selects included; math.MaxInt64 for more than that. It takes a step per
 // row that was read, however often the row stands in the answer.
-func Least(s *Set) []int64 {
-	own := leastOf(s.Body)
+func MinSize(s *Set) []int64 {
+	own := minSizeOfRow(s.Body)
 	sums := make([]int64, s.Len())
 	for i := range sums {
 		sums[i] = own
@@ -21,40 +21,40 @@ func Least(s *Set) []int64 {
 			continue
 		}
 		l := s.Lists[c.Branch]
-		of := leastGroups(l, c)
+		of := minSizeOfGroups(l, c)
 		for i, g := range l.Of {
-			sums[i] = Add(sums[i], of[g])
+			sums[i] = AddSize(sums[i], of[g])
 		}
 	}
 	return sums
 }
 
-// leastGroups returns the bytes of the groups of a list.
-func leastGroups(l List, c query.Column) []int64 {
+// minSizeOfGroups returns the bytes of the groups of a list.
+func minSizeOfGroups(l List, c query.Column) []int64 {
 	of := make([]int64, len(l.Groups))
 	if c.Item >= 0 {
 		return of
 	}
-	rows := Least(l.Set)
+	rows := MinSize(l.Set)
 	for i, g := range l.Groups {
 		of[i] = int64(max(0, len(g.Rows)-1)) // commas
 		for _, r := range g.Rows {
-			of[i] = Add(of[i], rows[r])
+			of[i] = AddSize(of[i], rows[r])
 		}
 	}
 	return of
 }
 
-// Add adds numbers of bytes; what is too large stays math.MaxInt64.
-func Add(a, b int64) int64 {
+// AddSize adds numbers of bytes; what is too large stays math.MaxInt64.
+func AddSize(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
 	}
 	return a + b
 }
 
-// leastOf returns the bytes of a row whose values are as short as can be.
-func leastOf(b *query.Body) int64 {
+// minSizeOfRow returns the bytes of a row whose values are as short as can be.
+func minSizeOfRow(b *query.Body) int64 {
 	n := int64(len(`{"_oid":"A:1"}`))
 	for _, c := range b.Columns {
 		if c.Only != nil {

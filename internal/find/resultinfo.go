@@ -14,31 +14,37 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Answer does what Rows does and also returns what r asks about the result
-// beside its rows: the cursor of the next page, the total, the plan. It is nil
-// when r asks nothing.
+// Answer does what Rows does and also returns the result info that r asks for:
+// the cursor of the next page, the total, the plan. It is nil when r asks for
+// none.
 // Shape: {"next":"WyI5Yz…","total":12,"explain":[{"sql":"SELECT …","plan":[{"table":"t0"}]}]};
 // next is null on the last page.
 // Errors: as Rows; fault.Denied when a member who is no administrator asks for
 // the plan.
-func (f *Finder) Answer(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) (rows, beside []byte, err error) {
+func (f *Finder) Answer(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) (rows, info []byte, err error) {
 	if r.Explain && !who.Admin {
 		return w, nil, fault.Deniedf("explain is for system administrators")
 	}
 	start := len(w)
-	err = f.run(ctx, q, who, r, func(run *run) (err error) {
-		if w, err = run.rows(w[:start]); err != nil {
+	err = f.execute(ctx, q, who, r, func(x *executor) (err error) {
+		if w, err = x.rows(w[:start]); err != nil {
 			return err
 		}
-		beside, err = run.beside(r)
+		info, err = x.resultInfo(r)
 		return err
 	})
-	return w, beside, err
+	return w, info, err
 }
 
-// Beside is the JSON list of what Answer returned beside each of some results;
-// nil when nothing was asked of any.
-func Beside(results [][]byte) []byte {
+// HasResultInfo reports whether r asks for result info, which is known only when
+// the rows have been read.
+func HasResultInfo(r query.Request) bool {
+	return r.Total || r.Explain || r.Page != nil && r.Page.After != nil
+}
+
+// JoinResultInfo returns the JSON list of the result info of some results; nil
+// when none has any.
+func JoinResultInfo(results [][]byte) []byte {
 	if !slices.ContainsFunc(results, func(r []byte) bool { return r != nil }) {
 		return nil
 	}
@@ -55,9 +61,9 @@ func Beside(results [][]byte) []byte {
 	return append(b, ']')
 }
 
-// beside answers what is asked beside the rows, which are read already.
-func (run *run) beside(r query.Request) ([]byte, error) {
-	if !HasBeside(r) {
+// resultInfo returns the result info of r, whose rows are read already.
+func (x *executor) resultInfo(r query.Request) ([]byte, error) {
+	if !HasResultInfo(r) {
 		return nil, nil
 	}
 	cursor := r.Page != nil && r.Page.After != nil
@@ -70,14 +76,14 @@ func (run *run) beside(r query.Request) ([]byte, error) {
 	}
 	if cursor {
 		name("next")
-		if run.more && run.last != nil {
-			b = value.AppendString(b, run.plan.Cursor(run.last))
+		if x.more && x.last != nil {
+			b = value.AppendString(b, x.plan.Cursor(x.last))
 		} else {
 			b = append(b, "null"...)
 		}
 	}
 	if r.Total {
-		n, err := run.total()
+		n, err := x.total()
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +91,7 @@ func (run *run) beside(r query.Request) ([]byte, error) {
 		b = strconv.AppendInt(b, n, 10)
 	}
 	if r.Explain {
-		steps, err := run.explain()
+		steps, err := x.explain()
 		if err != nil {
 			return nil, err
 		}
@@ -99,20 +105,20 @@ func (run *run) beside(r query.Request) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// explained is how the database carries one statement out.
+// explained is how the database executes one statement.
 type explained struct {
 	SQL  string           `json:"sql"`
 	Plan []map[string]any `json:"plan"` // one for each table, in the database's own words
 }
 
-// explainVerbs ask each dialect for a plan; MySQL answers a bare EXPLAIN with a
-// drawing, MariaDB with the table that both give when told to.
+// explainVerbs are the EXPLAIN of each dialect. MySQL's default format is a tree;
+// TRADITIONAL is the table that MariaDB gives, too.
 var explainVerbs = map[string]string{"mysql": "EXPLAIN FORMAT=TRADITIONAL ", "sqlite": "EXPLAIN QUERY PLAN "}
 
-// explain asks how the statement of the rows and those of the branches are
-// carried out; the branches for a block of one parent.
-func (run *run) explain() ([]explained, error) {
-	all := []sqlgen.Statement{run.page()}
+// explain returns the plans of the statement of the rows and of those of the
+// branches, which are explained for a block of one parent.
+func (x *executor) explain() ([]explained, error) {
+	all := []sqlgen.Statement{x.page()}
 	var add func(b *query.Body)
 	add = func(b *query.Body) {
 		for _, br := range b.Branches {
@@ -120,14 +126,14 @@ func (run *run) explain() ([]explained, error) {
 			if br.Moment != nil {
 				moments = []int64{0}
 			}
-			all = append(all, run.w.Children(br, []int64{0}, moments))
+			all = append(all, x.w.Children(br, []int64{0}, moments))
 			add(&br.Body)
 		}
 	}
-	add(&run.plan.Body)
+	add(&x.plan.Body)
 	list := make([]explained, 0, len(all))
 	for _, st := range all {
-		plan, err := run.explainOne(st)
+		plan, err := x.explainOne(st)
 		if err != nil {
 			return nil, err
 		}
@@ -136,8 +142,8 @@ func (run *run) explain() ([]explained, error) {
 	return list, nil
 }
 
-func (run *run) explainOne(st sqlgen.Statement) ([]map[string]any, error) {
-	rows, err := run.q.Query(run.ctx, explainVerbs[run.f.d.Dialect.Name]+st.SQL, run.filled(st.Args)...)
+func (x *executor) explainOne(st sqlgen.Statement) ([]map[string]any, error) {
+	rows, err := x.q.Query(x.ctx, explainVerbs[x.f.d.Dialect.Name]+st.SQL, x.filled(st.Args)...)
 	if err != nil {
 		return nil, err
 	}

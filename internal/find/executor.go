@@ -1,0 +1,364 @@
+package find
+
+import (
+	"context"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/encode"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/sqlgen"
+)
+
+// deepStart is the row from which a page reads its ids first: the key alone is
+// walked to it instead of whole rows.
+const deepStart = 100
+
+// maxArgs bounds the values of one statement: SQLite takes 32,766.
+const maxArgs = 32_000
+
+// idSize is the bytes counted for each id of a large result, slices that have
+// grown too large and moments included.
+const idSize = 24
+
+// executor carries out one plan.
+type executor struct {
+	prepared
+	f   *Finder
+	ctx context.Context
+	q   db.Querier
+	w   sqlgen.Writer
+	out *output
+
+	sets       setMemory   // of the sets that are read
+	answer     reservation // of the answer, where it is returned whole
+	large      bool        // the answer has been flushed, or was to be
+	groupBytes int64       // bytes of groups
+
+	more bool  // there are rows after this page
+	last []any // keys of its last row, where cursors are asked for
+
+	haveIDs bool
+	ids     []int64
+	at      []int64 // moments of ids, where every row has its own
+}
+
+// each calls row for all rows in order, which are read block by block.
+func (x *executor) each(row func(*encode.Set, int32) error) error {
+	if x.small() {
+		s, err := x.read(x.page(), &x.plan.Body, len(x.plan.Cells))
+		if err != nil {
+			return err
+		}
+		if x.plan.One && s.Len() == 0 {
+			return fault.NotFoundf("Not Found")
+		}
+		if x.hasMore(s.Len()) {
+			s.Truncate(int(x.plan.Page.Size))
+		}
+		return x.emit(s, inOrder(s.Len()), row)
+	}
+	if err := x.readIDs(); err != nil {
+		return err
+	}
+	for from := 0; from < len(x.ids); from += db.MaxIn {
+		to, before := min(from+db.MaxIn, len(x.ids)), x.sets.used
+		if err := x.block(from, to, row); err != nil {
+			return err
+		}
+		x.sets.shrink(before)
+	}
+	return nil
+}
+
+// lookupsDone reports whether every lookup of the plan has found its ids.
+func (x *executor) lookupsDone() bool {
+	return !slices.ContainsFunc(x.plan.Lookups, func(l *query.Lookup) bool { return !l.Known })
+}
+
+// runLookups runs the lookups of the plan.
+func (x *executor) runLookups() error {
+	for _, l := range x.plan.Lookups {
+		s, err := x.read(x.w.Lookup(l), &query.Body{}, query.CellMoment+1)
+		if err != nil {
+			return err
+		}
+		if l.Known = s.Len() <= query.MaxLookup && s.Len() > 0; !l.Known {
+			continue
+		}
+		for i := range s.Len() {
+			l.Found = append(l.Found, s.ID(int32(i)))
+		}
+	}
+	return nil
+}
+
+// small reports whether one statement can read all rows with all their cells.
+func (x *executor) small() bool {
+	if x.haveIDs {
+		return false
+	}
+	return x.one || isSmall(x.plan.Page)
+}
+
+// isSmall reports whether one statement can read a whole page.
+func isSmall(p *query.Page) bool {
+	return p != nil && p.Size <= db.MaxIn && p.Start < deepStart
+}
+
+// hasMore reports whether n rows are more than a page, and stores it. Where
+// cursors are asked for, one row more than the page has is read.
+func (x *executor) hasMore(n int) bool {
+	p := x.plan.Page
+	x.more = p != nil && p.After != nil && int64(n) > p.Size
+	return x.more
+}
+
+// setLast stores the keys of a row, for the cursor of the next page.
+func (x *executor) setLast(s *encode.Set, row int32) {
+	x.last = x.last[:0]
+	for i := x.plan.Keys; i < s.Width; i++ {
+		x.last = append(x.last, s.Cell(row, i).Any())
+	}
+}
+
+// readIDs reads the ids of all rows in order. Of a large result, memory holds
+// nothing else.
+func (x *executor) readIDs() error {
+	if x.haveIDs {
+		return nil
+	}
+	x.haveIDs = true
+	s := &encode.Set{Body: &query.Body{}, Width: query.CellMoment + 1}
+	err := x.scan(s, x.w.IDs(x.plan), func() error {
+		x.ids = append(x.ids, s.ID(0))
+		if x.plan.Moment != nil {
+			x.at = append(x.at, s.Cell(0, query.CellMoment).N)
+		}
+		s.Truncate(0)
+		return x.sets.add(idSize)
+	})
+	if err == nil && x.hasMore(len(x.ids)) {
+		x.ids = x.ids[:x.plan.Page.Size]
+	}
+	return err
+}
+
+// block calls row for the rows of some ids, in the order of the ids.
+func (x *executor) block(from, to int, row func(*encode.Set, int32) error) error {
+	ids, at := x.ids[from:to], []int64(nil)
+	if x.at != nil {
+		at = x.at[from:to]
+	}
+	s, err := x.read(x.w.Block(&x.plan.Select, ids, at), &x.plan.Body, len(x.plan.Cells))
+	if err != nil {
+		return err
+	}
+	rowOf := make(map[version]int32, s.Len())
+	for i := range int32(s.Len()) {
+		rowOf[x.version(s, i, query.CellID, query.CellMoment, at != nil)] = i
+	}
+	order := make([]int32, 0, len(ids))
+	for i, id := range ids {
+		v := version{id: id}
+		if at != nil {
+			v.moment = at[i]
+		}
+		if r, ok := rowOf[v]; ok {
+			order = append(order, r)
+		}
+	}
+	return x.emit(s, order, row)
+}
+
+// version identifies a row by its id, and by its moment where rows have their own.
+type version struct{ id, moment int64 }
+
+func (x *executor) version(s *encode.Set, row int32, id, moment int, withMoment bool) version {
+	v := version{id: s.Cell(row, id).N}
+	if withMoment {
+		v.moment = s.Cell(row, moment).N
+	}
+	return v
+}
+
+// emit reads the branches of a set and calls row for each of its rows.
+func (x *executor) emit(s *encode.Set, order []int32, row func(*encode.Set, int32) error) error {
+	if err := x.branches(s); err != nil {
+		return err
+	}
+	if err := x.checkMinSize(s, order); err != nil {
+		return err
+	}
+	for _, r := range order {
+		if err := row(s, r); err != nil {
+			return err
+		}
+	}
+	x.f.metrics.rows.Add(float64(len(order)))
+	if n := len(order); n > 0 && x.plan.Keys > 0 {
+		x.setLast(s, order[n-1])
+	}
+	return nil
+}
+
+// checkMinSize returns an error when the rows are too many bytes, however short
+// their values are. Where selects nest, a row that is read once may stand in an
+// answer many times.
+func (x *executor) checkMinSize(s *encode.Set, order []int32) error {
+	if x.out.limit == 0 || !slices.ContainsFunc(s.Body.Branches, func(b *query.Branch) bool { return len(b.Branches) > 0 }) {
+		return nil
+	}
+	rows, sum := encode.MinSize(s), int64(0)
+	for _, r := range order {
+		sum = encode.AddSize(sum, rows[r])
+	}
+	return x.out.checkSize(sum)
+}
+
+// branches reads the rows below those of a set: one statement per branch and
+// block of distinct parents.
+func (x *executor) branches(s *encode.Set) error {
+	for _, b := range s.Body.Branches {
+		l := encode.List{Set: &encode.Set{Body: &b.Body, Width: len(b.Cells)}, Of: make([]int32, s.Len())}
+		each := b.Moment != nil
+		parents, err := x.parents(&l, s, each)
+		if err != nil {
+			return err
+		}
+		for from := 0; from < len(parents); from += db.MaxIn {
+			block := parents[from:min(from+db.MaxIn, len(parents))]
+			ids, moments := split(block, each)
+			if err := x.readInto(l.Set, x.w.Children(b, ids, moments)); err != nil {
+				return err
+			}
+		}
+		if err := x.assign(l, parents, each); err != nil {
+			return err
+		}
+		s.Lists = append(s.Lists, l)
+		if err := x.branches(l.Set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The bytes counted for an asset whose rows are sorted, and for a row.
+const (
+	groupSize = 160
+	rowSize   = 12
+)
+
+// assign puts the rows of a branch into the groups of their parents, in their
+// order.
+func (x *executor) assign(l encode.List, parents []version, each bool) error {
+	if err := x.sets.add(int64(l.Set.Len()) * rowSize); err != nil {
+		return err
+	}
+	group := make(map[version]int32, len(parents))
+	for i, v := range parents {
+		group[v] = int32(i)
+	}
+	for i := range int32(l.Set.Len()) {
+		if err := checkContext(x.ctx, int(i)); err != nil {
+			return err
+		}
+		if n, ok := group[x.version(l.Set, i, query.CellParent, query.CellParentMoment, each)]; ok {
+			l.Groups[n].Rows = append(l.Groups[n].Rows, i)
+		}
+	}
+	return nil
+}
+
+// parents returns the assets of a set, each once, or once for every moment it is
+// read at, and makes a group of l for each.
+func (x *executor) parents(l *encode.List, s *encode.Set, each bool) ([]version, error) {
+	if err := x.sets.add(int64(s.Len()) * rowSize); err != nil {
+		return nil, err
+	}
+	group := map[version]int32{}
+	var list []version
+	for i := range int32(s.Len()) {
+		if err := checkContext(x.ctx, int(i)); err != nil {
+			return nil, err
+		}
+		v := x.version(s, i, query.CellID, s.Body.AtCell, each)
+		n, ok := group[v]
+		if !ok {
+			n = int32(len(list))
+			group[v] = n
+			list = append(list, v)
+			if err := x.sets.add(groupSize); err != nil {
+				return nil, err
+			}
+		}
+		l.Of[i] = n
+	}
+	l.Groups = make([]encode.Group, len(list))
+	return list, nil
+}
+
+func split(block []version, each bool) (ids, moments []int64) {
+	for _, v := range block {
+		ids = append(ids, v.id)
+		if each {
+			moments = append(moments, v.moment)
+		}
+	}
+	return ids, moments
+}
+
+// total counts the rows of the plan, page or not.
+func (x *executor) total() (int64, error) {
+	if x.plan.Page == nil {
+		err := x.readIDs()
+		return int64(len(x.ids)), err
+	}
+	s, err := x.read(x.w.Total(x.plan), &query.Body{}, 1)
+	if err != nil || s.Len() == 0 {
+		return 0, err
+	}
+	n, _ := s.Cell(0, 0).Int64()
+	return n, nil
+}
+
+// read runs a statement and returns its rows.
+func (x *executor) read(st sqlgen.Statement, body *query.Body, width int) (*encode.Set, error) {
+	s := &encode.Set{Body: body, Width: width}
+	return s, x.readInto(s, st)
+}
+
+func (x *executor) readInto(s *encode.Set, st sqlgen.Statement) error {
+	return x.scan(s, st, func() error { return nil })
+}
+
+// scan runs a statement, adds each of its rows to s and then calls row.
+func (x *executor) scan(s *encode.Set, st sqlgen.Statement, row func() error) error {
+	if len(st.Args) > maxArgs {
+		return fault.Invalidf(fault.NoPlace, "too many values in one query: the limit is %d", maxArgs)
+	}
+	cells := s.Scanners()
+	size := s.Size()
+	return db.Each(x.ctx, x.q, st.SQL, x.filled(st.Args), func(r db.Scanner) error {
+		if err := r.Scan(cells...); err != nil {
+			return err
+		}
+		if n := s.Size(); n != size {
+			if err := x.sets.add(n - size); err != nil {
+				return err
+			}
+			size = n
+		}
+		return row()
+	})
+}
+
+func inOrder(n int) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}
