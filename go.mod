@@ -20,6 +20,7 @@ require (
 	golang.org/x/tools v0.52.0
 	gorm.io/driver/mysql v1.6.0
 	gorm.io/gorm v1.31.2
+	gorm.io/plugin/dbresolver v1.6.2
 	modernc.org/libc v1.79.0
 	modernc.org/sqlite v1.61.1
 )

@@ -51,7 +51,7 @@ var keepers = map[string][]string{
 	"github.com/hibiken/asynq":              {"internal/jobs", "bench/hooks"},
 	"github.com/redis/":                     {"internal/jobs", "bench/hooks"},
 	"github.com/alicebob/":                  {"internal/jobs"},
-	"gorm.io/":                              {"internal/db", "internal/auth", "internal/webhook", "internal/delivery"},
+	"gorm.io/":                              {"internal/db", "internal/auth", "internal/requests", "internal/webhook", "internal/delivery"},
 	"github.com/go-sql-driver/":             {"internal/db", "internal/testdb"},
 	"modernc.org/":                          {"internal/db"},
 	"github.com/prometheus/":                {"internal/admin", "internal/app"},

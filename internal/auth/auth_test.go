@@ -38,7 +38,7 @@ func (c *clock) pass(d time.Duration) {
 
 // world is a database with a Service on it.
 type world struct {
-	*testing.T
+	testing.TB
 	d     *db.DB
 	s     *Service
 	clock *clock
@@ -48,7 +48,7 @@ type world struct {
 // cheap is the cost of a hash where the test is of something else.
 var cheap = cost{memory: 64, time: 1, lanes: 1}
 
-func newWorld(t *testing.T, d *db.DB) *world {
+func newWorld(t testing.TB, d *db.DB) *world {
 	t.Helper()
 	c := &clock{t: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	w := worldAt(t, d, c.now)
@@ -60,14 +60,14 @@ func newWorld(t *testing.T, d *db.DB) *world {
 }
 
 // worldAt is a world with a clock that nobody moves.
-func worldAt(t *testing.T, d *db.DB, now func() time.Time) *world {
+func worldAt(t testing.TB, d *db.DB, now func() time.Time) *world {
 	t.Helper()
 	m := meta.Default()
 	s, err := New(d, m, Options{Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{T: t, d: d, s: s, model: m}
+	return &world{TB: t, d: d, s: s, model: m}
 }
 
 func (w *world) exec(query string, args ...any) {

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
@@ -29,6 +31,7 @@ const (
 // reader is what logins read the database through.
 type reader interface {
 	db.Querier
+	Gorm(ctx context.Context) *gorm.DB
 	Read(ctx context.Context, fn func(*db.Tx) error) error
 }
 
@@ -124,13 +127,13 @@ func (s *Service) Seal(ctx context.Context, password string) (string, error) {
 // Every process accepts the new ones, and no longer the old, within a second of
 // the commit.
 // Errors: fault.Invalid, fault.Conflict when another member has the username.
-func (s *Service) Set(ctx context.Context, tx *db.Tx, member int64, username, sealed *string) error {
+func (s *Service) Set(_ context.Context, tx *db.Tx, member int64, username, sealed *string) error {
 	if username != nil {
 		if err := checkUsername(*username); err != nil {
 			return err
 		}
 		if *username == "" && sealed == nil {
-			return dropCredential(ctx, tx, member)
+			return dropCredential(tx, member)
 		}
 		if *username == "" {
 			return fault.Invalidf(fault.NoPlace, "Violation'Required'Member.Username")
@@ -139,12 +142,12 @@ func (s *Service) Set(ctx context.Context, tx *db.Tx, member int64, username, se
 	if username == nil && sealed == nil {
 		return nil
 	}
-	return storeCredential(ctx, tx, member, username, sealed)
+	return storeCredential(tx, member, username, sealed)
 }
 
 // HasPassword reports whether the member's stored credential is this password.
 func (s *Service) HasPassword(ctx context.Context, member int64, password string) (bool, error) {
-	hash, err := readHash(ctx, s.db, member)
+	hash, err := readHash(s.db.Gorm(ctx), member)
 	if fault.KindOf(err) == fault.NotFound {
 		return false, nil
 	}
@@ -173,7 +176,7 @@ func (s *Service) Ensure(ctx context.Context, member int64, username, password s
 		return err
 	}
 	return s.store.Write(ctx, func(tx *db.Tx) error {
-		hash, err := readHash(ctx, tx, member)
+		hash, err := readHash(tx.Gorm(), member)
 		if err != nil && fault.KindOf(err) != fault.NotFound {
 			return err
 		}

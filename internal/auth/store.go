@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 
+	"gorm.io/gorm"
+
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/folding"
@@ -21,19 +23,16 @@ type credential struct {
 	usable  bool   // neither disabled nor of a closed member
 }
 
-// findCredential finds the folded form of a username. Errors: fault.NotFound.
+// findCredential finds the folded form of a username. Every login may wait for
+// it, so it is SQL by hand (decision 195). Errors: fault.NotFound.
 func (s *Service) findCredential(ctx context.Context, folded string) (credential, error) {
 	var c credential
 	var hash sql.NullString
-	var usable int
 	err := s.db.QueryRow(ctx, `SELECT c.member_id, c.password_hash, c.version, CASE WHEN `+s.mayLogin+` THEN 1 ELSE 0 END
   FROM credential c JOIN asset a ON a.id = c.member_id
- WHERE c.folded = ?`, folded).Scan(&c.member, &hash, &c.version, &usable)
-	if err != nil {
-		return credential{}, err
-	}
-	c.hash, c.usable = hash.String, usable == 1
-	return c, nil
+ WHERE c.folded = ?`, folded).Scan(&c.member, &hash, &c.version, &c.usable)
+	c.hash = hash.String
+	return c, err
 }
 
 // mayLogin is the condition on member a and credential c (which may be missing)
@@ -43,28 +42,13 @@ func mayLogin(d *db.Dialect, disabledKey string) string {
 		meta.StateClosed, d.JSONBool("a.attrs", disabledKey))
 }
 
-// tokenRow is one row of access_token; instants are UTC microseconds.
-type tokenRow struct {
-	id, name, hash   string
-	member           int64
-	createdAt        int64
-	expiresAt        *int64 // nil: never
-	endsWithPassword bool
-}
-
-func insertToken(ctx context.Context, d *db.DB, t tokenRow) error {
-	return d.Write(ctx, func(tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO access_token (id, member_id, name, token_hash, created_at, expires_at, ends_with_password)
-VALUES (?, ?, ?, ?, ?, ?, ?)`, t.id, t.member, t.name, t.hash, t.createdAt, t.expiresAt, t.endsWithPassword)
-		return err
-	})
-}
-
-// findToken reads a token, an expired one too. Errors: fault.NotFound for one
-// that is unknown or revoked, or whose member may not log in.
-func (s *Service) findToken(ctx context.Context, hash string) (t knownToken, err error) {
-	var expires, used sql.NullInt64
-	err = s.db.QueryRow(ctx, `SELECT t.id, t.member_id, t.expires_at, t.last_used_at
+// findToken reads a token, an expired one too, by SQL as findCredential does.
+// Errors: fault.NotFound for one that is unknown or revoked, or whose member may
+// not log in.
+func (s *Service) findToken(ctx context.Context, hash string) (knownToken, error) {
+	var t knownToken
+	var expires, used *int64
+	err := s.db.QueryRow(ctx, `SELECT t.id, t.member_id, t.expires_at, t.last_used_at
   FROM access_token t
   JOIN asset a ON a.id = t.member_id
   LEFT JOIN credential c ON c.member_id = t.member_id
@@ -74,10 +58,8 @@ func (s *Service) findToken(ctx context.Context, hash string) (t knownToken, err
 }
 
 // endTokens revokes the tokens of a member that end with the password.
-func endTokens(ctx context.Context, tx *db.Tx, member int64) error {
-	_, err := tx.Exec(ctx, "UPDATE access_token SET revoked_at = "+tx.Dialect().NowMicros+
-		" WHERE member_id = ? AND ends_with_password = 1 AND revoked_at IS NULL", member)
-	return err
+func endTokens(tx *db.Tx, member int64) error {
+	return revoke(tx.Gorm().Where("member_id = ? AND ends_with_password = 1", member), tx.Dialect())
 }
 
 // MayLogin reports whether a member, by stored id, could prove who they are now:
@@ -100,22 +82,22 @@ func (s *Service) MayLogin(ctx context.Context, member int64) (bool, error) {
 // that only a deleted member has is free. With the password end the tokens that
 // are to.
 // Errors: fault.Conflict when another member has the username.
-func storeCredential(ctx context.Context, tx *db.Tx, member int64, username, hash *string) error {
+func storeCredential(tx *db.Tx, member int64, username, hash *string) error {
 	if hash != nil {
-		if err := endTokens(ctx, tx, member); err != nil {
+		if err := endTokens(tx, member); err != nil {
 			return err
 		}
 	}
-	err := putCredential(ctx, tx, member, username, hash)
+	err := putCredential(tx, member, username, hash)
 	if username == nil || fault.KindOf(err) != fault.Conflict {
 		return err
 	}
-	freed, ferr := freeUsername(ctx, tx, *username)
+	freed, ferr := freeUsername(tx, *username)
 	if ferr != nil {
 		return ferr
 	}
 	if freed {
-		err = putCredential(ctx, tx, member, username, hash)
+		err = putCredential(tx, member, username, hash)
 	}
 	if fault.KindOf(err) == fault.Conflict {
 		return fault.Conflictf(err, "Violation'NotUnique'Member.Username")
@@ -123,52 +105,53 @@ func storeCredential(ctx context.Context, tx *db.Tx, member int64, username, has
 	return err
 }
 
-func putCredential(ctx context.Context, tx *db.Tx, member int64, username, hash *string) error {
-	var folded *string
-	if username != nil {
-		form := folding.Of(*username)
-		folded = &form
-	}
-	var version int64
-	err := tx.QueryRow(ctx, "SELECT version FROM credential WHERE member_id = ?"+tx.Dialect().ForUpdate, member).Scan(&version)
-	switch {
-	case fault.KindOf(err) == fault.NotFound && username == nil:
+func putCredential(tx *db.Tx, member int64, username, hash *string) error {
+	var row credentialRow
+	err := tx.Gorm().Clauses(forUpdate).Take(&row, member).Error
+	isNew := fault.KindOf(err) == fault.NotFound
+	if isNew && username == nil {
 		return fault.Invalidf(fault.NoPlace, "Violation'Required'Member.Username")
-	case fault.KindOf(err) == fault.NotFound:
-		_, err = tx.Exec(ctx, "INSERT INTO credential (member_id, username, folded, password_hash, version, disabled) VALUES (?, ?, ?, ?, 1, 0)",
-			member, username, folded, hash)
-	case err != nil:
-		return err
-	default:
-		_, err = tx.Exec(ctx, `UPDATE credential
-   SET username = COALESCE(?, username), folded = COALESCE(?, folded), password_hash = COALESCE(?, password_hash), version = ?
- WHERE member_id = ?`, username, folded, hash, version+1, member)
 	}
-	return err
+	if err != nil && !isNew {
+		return err
+	}
+	row.MemberID = member
+	row.Version++
+	if username != nil {
+		row.Username, row.Folded = *username, folding.Of(*username)
+	}
+	if hash != nil {
+		row.PasswordHash = hash
+	}
+	if isNew {
+		return tx.Gorm().Create(&row).Error
+	}
+	return tx.Gorm().Select("*").Updates(&row).Error
 }
 
-// freeUsername takes the login of a deleted member away, so that another one
-// can have its name. It reports false when the holder is not deleted.
-func freeUsername(ctx context.Context, tx *db.Tx, username string) (bool, error) {
-	var holder int64
-	var state int
-	err := tx.QueryRow(ctx, `SELECT c.member_id, a.state FROM credential c JOIN asset a ON a.id = c.member_id WHERE c.folded = ?`+
-		tx.Dialect().ForUpdate, folding.Of(username)).Scan(&holder, &state)
-	if fault.KindOf(err) == fault.NotFound {
-		return true, nil // given up meanwhile
+// freeUsername deletes the credential of a deleted member, so that another one
+// can have the username. It reports false when its member is not deleted.
+func freeUsername(tx *db.Tx, username string) (bool, error) {
+	var holder struct {
+		MemberID int64
+		State    int
 	}
-	if err != nil || state != meta.StateDeleted {
+	err := tx.Gorm().Table("credential c").Joins("JOIN asset a ON a.id = c.member_id").Clauses(forUpdate).Where("c.folded = ?", folding.Of(username)).
+		Select("c.member_id, a.state").Take(&holder).Error
+	if fault.KindOf(err) == fault.NotFound {
+		return true, nil // deleted meanwhile
+	}
+	if err != nil || holder.State != meta.StateDeleted {
 		return false, err
 	}
-	return true, dropCredential(ctx, tx, holder)
+	return true, dropCredential(tx, holder.MemberID)
 }
 
-func dropCredential(ctx context.Context, tx *db.Tx, member int64) error {
-	if err := endTokens(ctx, tx, member); err != nil {
+func dropCredential(tx *db.Tx, member int64) error {
+	if err := endTokens(tx, member); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, "DELETE FROM credential WHERE member_id = ?", member)
-	return err
+	return tx.Gorm().Delete(&credentialRow{MemberID: member}).Error
 }
 
 // readRights loads what the actor's rights are made of, as they stood at a
@@ -214,8 +197,8 @@ func rightsChanged(ctx context.Context, q db.Querier, member, from, to int64) (b
 
 // readHash returns the stored password hash of a member, empty for none.
 // Errors: fault.NotFound.
-func readHash(ctx context.Context, q db.Querier, member int64) (string, error) {
-	var hash sql.NullString
-	err := q.QueryRow(ctx, "SELECT password_hash FROM credential WHERE member_id = ?", member).Scan(&hash)
-	return hash.String, err
+func readHash(g *gorm.DB, member int64) (string, error) {
+	var row credentialRow
+	err := g.Select("password_hash").Take(&row, member).Error
+	return row.hash(), err
 }

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -52,10 +51,11 @@ func (s *Service) CreateToken(ctx context.Context, username string, o TokenOptio
 		return "", err
 	}
 	token := newToken()
-	return token, insertToken(ctx, s.store, tokenRow{
-		id: uuid.NewString(), member: member, name: o.Name, hash: hashToken(token),
-		createdAt: now.UnixMicro(), expiresAt: micros(o.Expires), endsWithPassword: o.EndsWithPassword,
-	})
+	row := tokenRow{
+		ID: uuid.NewString(), MemberID: member, Name: o.Name, TokenHash: hashToken(token),
+		CreatedAt: now.UnixMicro(), ExpiresAt: micros(o.Expires), EndsWithPassword: o.EndsWithPassword,
+	}
+	return token, s.store.Write(ctx, func(tx *db.Tx) error { return tx.Gorm().Create(&row).Error })
 }
 
 func checkTokenName(name string) error {
@@ -70,29 +70,24 @@ func checkTokenName(name string) error {
 // members when it is empty, the oldest first; those that ended are among them.
 // Errors: fault.NotFound for an unknown username.
 func (s *Service) Tokens(ctx context.Context, username string) ([]Token, error) {
-	var of any
+	list := s.db.Gorm(ctx).Scopes(tokensOfMembers)
 	if username != "" {
 		member, err := s.memberNamed(ctx, username)
 		if err != nil {
 			return nil, err
 		}
-		of = member
+		list = list.Where("t.member_id = ?", member)
 	}
-	return db.Collect(ctx, s.db, `SELECT t.id, t.member_id, COALESCE(c.username, ''), t.name, t.created_at, t.expires_at, t.last_used_at, t.revoked_at,
-       t.ends_with_password, CASE WHEN `+s.mayLogin+` THEN 1 ELSE 0 END
-  FROM access_token t
-  LEFT JOIN asset a ON a.id = t.member_id
-  LEFT JOIN credential c ON c.member_id = t.member_id
- WHERE t.member_id = COALESCE(?, t.member_id)
- ORDER BY t.created_at, t.id`, []any{of}, scanToken)
-}
-
-func scanToken(row db.Scanner) (t Token, err error) {
-	var created int64
-	var expires, used, revoked sql.NullInt64
-	err = row.Scan(&t.ID, &t.Member, &t.Username, &t.Name, &created, &expires, &used, &revoked, &t.EndsWithPassword, &t.MayLogin)
-	t.Created, t.Expires, t.LastUsed, t.Revoked = time.UnixMicro(created).UTC(), instant(expires), instant(used), instant(revoked)
-	return t, err
+	var rows []tokenRow
+	err := list.Select("t.*, c.username, " + s.mayLogin + " AS may_login").Order("t.created_at, t.id").Find(&rows).Error
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Token, len(rows))
+	for i := range rows {
+		all[i] = rows[i].token()
+	}
+	return all, nil
 }
 
 // RevokeToken ends an access token, by its id; every process refuses it within a
@@ -100,18 +95,17 @@ func scanToken(row db.Scanner) (t Token, err error) {
 // Errors: fault.NotFound for an id that no token has.
 func (s *Service) RevokeToken(ctx context.Context, id string) (revoked bool, err error) {
 	err = s.store.Write(ctx, func(tx *db.Tx) error {
-		var at sql.NullInt64
-		if err := tx.QueryRow(ctx, "SELECT revoked_at FROM access_token WHERE id = ?"+tx.Dialect().ForUpdate, id).Scan(&at); err != nil {
+		var row tokenRow
+		if err := tx.Gorm().Clauses(forUpdate).Take(&row, "id = ?", id).Error; err != nil {
 			if fault.KindOf(err) == fault.NotFound {
 				return fault.NotFoundf("no token has the id %q", id)
 			}
 			return err
 		}
-		if revoked = !at.Valid; !revoked {
+		if revoked = row.RevokedAt == nil; !revoked {
 			return nil
 		}
-		_, err := tx.Exec(ctx, "UPDATE access_token SET revoked_at = "+tx.Dialect().NowMicros+" WHERE id = ?", id)
-		return err
+		return revoke(tx.Gorm().Where("id = ?", id), tx.Dialect())
 	})
 	return revoked, err
 }
@@ -126,20 +120,4 @@ func (s *Service) memberNamed(ctx context.Context, username string) (int64, erro
 		return 0, fmt.Errorf("find the member %q: %w", username, err)
 	}
 	return c.member, nil
-}
-
-// micros is an instant as the database keeps it, nil for none.
-func micros(at time.Time) *int64 {
-	if at.IsZero() {
-		return nil
-	}
-	n := at.UnixMicro()
-	return &n
-}
-
-func instant(at sql.NullInt64) time.Time {
-	if !at.Valid {
-		return time.Time{}
-	}
-	return time.UnixMicro(at.Int64).UTC()
 }

@@ -76,7 +76,6 @@ func writeUse(store *db.DB, x use) error {
 	defer cancel()
 	at := x.at.UnixMicro()
 	return store.Write(ctx, func(tx *db.Tx) error {
-		_, err := tx.Exec(ctx, "UPDATE access_token SET last_used_at = ? WHERE id = ? AND COALESCE(last_used_at, 0) < ?", at, x.id, at)
-		return err
+		return tx.Gorm().Model(&tokenRow{}).Where("id = ? AND COALESCE(last_used_at, 0) < ?", x.id, at).Update("last_used_at", at).Error
 	})
 }

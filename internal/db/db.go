@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"gorm.io/gorm"
+	"gorm.io/plugin/dbresolver"
 
 	"github.com/alds-dev/alds/internal/fault"
 	schema "github.com/alds-dev/alds/sql"
@@ -175,6 +176,7 @@ func (d *DB) openSQLite(path string, conns int) (err error) {
 func (d *DB) Lookup() *DB {
 	v := *d
 	v.reader, v.reads = d.lookups, nil
+	v.gorm = d.gorm.Clauses(dbresolver.Use(lookupPool)).Session(&gorm.Session{})
 	return &v
 }
 

@@ -15,30 +15,40 @@ import (
 	"gorm.io/gorm/logger"
 	"gorm.io/gorm/migrator"
 	"gorm.io/gorm/schema"
+	"gorm.io/plugin/dbresolver"
 )
 
-// Gorm returns a gorm handle that runs each statement on its own; for plain
-// tables. Its errors have their kinds.
+// Gorm returns a gorm handle that runs each statement on its own, for plain
+// tables: reads on the connections that read, writes on those that write. Its
+// errors have their kinds.
 func (d *DB) Gorm(ctx context.Context) *gorm.DB {
 	return d.gorm.WithContext(ctx)
 }
 
+// lookupPool is the name under which the resolver knows the pool of Lookup.
+const lookupPool = "lookup"
+
 func (d *DB) openGorm() (*gorm.DB, error) {
-	pool := &splitPool{writer: d.writer, reader: d.writer}
-	var dialector gorm.Dialector
-	if d.Dialect.mysql {
-		dialector = mysqlDialector{mysql.New(mysql.Config{Conn: pool, SkipInitializeWithVersion: true}).(*mysql.Dialector)}
-	} else {
-		pool.reader = d.reader
-		dialector = sqliteDialector{pool}
-	}
-	return gorm.Open(dialector, &gorm.Config{
+	g, err := gorm.Open(d.dialector(d.writer), &gorm.Config{
 		SkipDefaultTransaction: true,
 		DisableAutomaticPing:   true,
 		TranslateError:         true,
 		Logger:                 gormLog{d.log.With("component", "gorm")},
 		NowFunc:                func() time.Time { return time.Now().UTC() },
 	})
+	if err != nil {
+		return nil, err
+	}
+	return g, g.Use(dbresolver.
+		Register(dbresolver.Config{Replicas: []gorm.Dialector{d.dialector(d.reader)}}).
+		Register(dbresolver.Config{Replicas: []gorm.Dialector{d.dialector(d.lookups)}}, lookupPool))
+}
+
+func (d *DB) dialector(pool *sql.DB) gorm.Dialector {
+	if d.Dialect.mysql {
+		return mysqlDialector{mysql.New(mysql.Config{Conn: pool, SkipInitializeWithVersion: true}).(*mysql.Dialector)}
+	}
+	return sqliteDialector{pool}
 }
 
 // gormOn returns a gorm session whose statements go to pool.
@@ -48,27 +58,14 @@ func gormOn(ctx context.Context, g *gorm.DB, pool gorm.ConnPool) *gorm.DB {
 	return s
 }
 
-// splitPool sends reading statements to one pool and writing ones to another.
-type splitPool struct{ writer, reader *sql.DB }
-
-func (p *splitPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
-	return p.writer.PrepareContext(ctx, query)
-}
-
-func (p *splitPool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return p.writer.ExecContext(ctx, query, args...)
-}
-
-func (p *splitPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return p.reader.QueryContext(ctx, query, args...)
-}
-
-func (p *splitPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return p.reader.QueryRowContext(ctx, query, args...)
-}
-
-// txPool sends gorm's statements through the Tx, which knows when it is doomed.
+// txPool runs gorm's statements in a Tx. It is a gorm.TxCommitter, by which the
+// resolver knows a transaction.
 type txPool struct{ t *Tx }
+
+var errNotGorms = errors.New("the transaction is ended by db.Write, not by gorm")
+
+func (p *txPool) Commit() error   { return errNotGorms }
+func (p *txPool) Rollback() error { return errNotGorms }
 
 func (p *txPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
 	return p.t.tx.PrepareContext(p.t.run(ctx), query)

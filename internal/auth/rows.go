@@ -1,0 +1,93 @@
+package auth
+
+import (
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/alds-dev/alds/internal/db"
+)
+
+// credentialRow is a row of credential.
+type credentialRow struct {
+	MemberID     int64 `gorm:"primaryKey;autoIncrement:false"`
+	Username     string
+	Folded       string  // the username folded, unique
+	PasswordHash *string // PHC; nil: the member has no password
+	Version      int64   // grows with every change of username or password
+	Disabled     bool
+}
+
+func (r credentialRow) hash() string {
+	if r.PasswordHash == nil {
+		return ""
+	}
+	return *r.PasswordHash
+}
+
+// TableName names the table for gorm.
+func (credentialRow) TableName() string { return "credential" }
+
+// tokenRow is a row of access_token. Instants are UTC microseconds, nil: never.
+type tokenRow struct {
+	ID                               string `gorm:"primaryKey"`
+	MemberID                         int64
+	Name, TokenHash                  string
+	CreatedAt                        int64 `gorm:"autoCreateTime:false"`
+	ExpiresAt, LastUsedAt, RevokedAt *int64
+	EndsWithPassword                 bool
+
+	Username *string `gorm:"->"` // of the member's credential
+	MayLogin bool    `gorm:"->"`
+}
+
+// TableName names the table for gorm.
+func (tokenRow) TableName() string { return "access_token" }
+
+func (r *tokenRow) token() Token {
+	t := Token{
+		ID: r.ID, Member: r.MemberID, Name: r.Name, Created: time.UnixMicro(r.CreatedAt).UTC(),
+		Expires: instant(r.ExpiresAt), LastUsed: instant(r.LastUsedAt), Revoked: instant(r.RevokedAt),
+		EndsWithPassword: r.EndsWithPassword, MayLogin: r.MayLogin,
+	}
+	if r.Username != nil {
+		t.Username = *r.Username
+	}
+	return t
+}
+
+// micros returns an instant as the database stores it, nil for the zero time.
+func micros(at time.Time) *int64 {
+	if at.IsZero() {
+		return nil
+	}
+	n := at.UnixMicro()
+	return &n
+}
+
+func instant(micros *int64) time.Time {
+	if micros == nil {
+		return time.Time{}
+	}
+	return time.UnixMicro(*micros).UTC()
+}
+
+// forUpdate locks the rows that a transaction reads.
+var forUpdate = clause.Locking{Strength: "UPDATE"}
+
+// notRevoked limits tokens to those that are not revoked.
+func notRevoked(g *gorm.DB) *gorm.DB { return g.Where("revoked_at IS NULL") }
+
+// tokensOfMembers reads tokens as t, with their members as a and credentials as
+// c, either of which may be missing.
+func tokensOfMembers(g *gorm.DB) *gorm.DB {
+	return g.Table("access_token t").
+		Joins("LEFT JOIN asset a ON a.id = t.member_id").
+		Joins("LEFT JOIN credential c ON c.member_id = t.member_id")
+}
+
+// revoke revokes the tokens that g selects.
+func revoke(g *gorm.DB, d *db.Dialect) error {
+	return g.Model(&tokenRow{}).Scopes(notRevoked).Update("revoked_at", gorm.Expr(d.NowMicros)).Error
+}
