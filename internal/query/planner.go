@@ -301,7 +301,7 @@ func (s Step) guarded(t *Table, x Expr) Expr {
 
 // isOf is the condition that a row of t has one of the types.
 func isOf(t *Table, types []*meta.Type) Expr {
-	return In{X: ColumnOf{t, "type"}, List: typeCodes(types)}
+	return In{X: ColumnOf{t, "type"}, List: TypeCodes(types)}
 }
 
 // systemRefs are the to-one relations that fixed columns hold.

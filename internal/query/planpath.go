@@ -319,11 +319,12 @@ func fromType(from *Table) func(*Table) Expr {
 		if !from.omitted {
 			return Compare{"=", x, ColumnOf{from, "type"}}
 		}
-		return In{X: x, List: typeCodes(from.Of)}
+		return In{X: x, List: TypeCodes(from.Of)}
 	}
 }
 
-func typeCodes(types []*meta.Type) []Expr {
+// TypeCodes are the stored codes of types.
+func TypeCodes(types []*meta.Type) []Expr {
 	var list []Expr
 	for _, t := range types {
 		list = append(list, Num{int64(t.Code)})

@@ -17,33 +17,6 @@ type Statement struct {
 	Args []any
 }
 
-// Visibility is what the member who asks may see.
-type Visibility struct {
-	Member int64   // stored id
-	All    bool    // everything
-	Scopes []int64 // readable scopes, when not All
-	NoRead []int64 // roles that do not read, when the scopes have to be looked up
-	Hidden *Hidden // the projects that are hidden; nil: the statement looks for them
-}
-
-// Hidden is what is known of the projects that are deleted or below a deleted
-// one, so that a statement need not look.
-type Hidden struct {
-	Now  []int64 // stored ids of those that are
-	Ever bool    // there may have been some, at some time
-}
-
-// none reports whether no row of t can lie in a hidden project.
-func (h *Hidden) none(t *query.Table) bool {
-	if h == nil {
-		return false
-	}
-	if t.When.Mode == query.Now {
-		return len(h.Now) == 0
-	}
-	return !h.Ever
-}
-
 // Writer writes the statements of plans for one dialect and one member.
 type Writer struct {
 	Dialect    *db.Dialect
@@ -65,16 +38,16 @@ func (w Writer) IDsFirst(p *query.Plan) Statement {
 	e := w.emitter()
 	used := e.used(&p.Select, p.Cells, nil, p.Order)
 	e.name(p.From, used)
-	e.put("SELECT ")
-	e.list(p.Cells)
-	e.put(" FROM (")
+	e.write("SELECT ")
+	e.separated(p.Cells, ", ")
+	e.write(" FROM (")
 	outer := maps.Clone(e.alias)
 	e.statement(&p.Select, p.Cells[:query.CellID+1], slices.Concat(p.Where, p.Resume), p.Order)
 	e.limit(p.Page)
 	e.alias = outer
-	e.put(") p JOIN ")
+	e.write(") p JOIN ")
 	e.table(p.From)
-	e.put(" ON ", e.aliasOf(p.From), ".id = p.id")
+	e.write(" ON ", e.aliasOf(p.From), ".id = p.id")
 	e.joins(p.From, used)
 	e.order(p.Order)
 	return e.done()
@@ -84,8 +57,7 @@ func (w Writer) IDsFirst(p *query.Plan) Statement {
 func (w Writer) Lookup(l *query.Lookup) Statement {
 	e := w.emitter()
 	e.statement(&l.Select, l.Cells, l.Where, nil)
-	e.put(" LIMIT ")
-	e.arg(query.MaxLookup + 1)
+	e.write(" LIMIT ", query.Arg{V: query.MaxLookup + 1})
 	return e.done()
 }
 
@@ -167,19 +139,19 @@ type emitter struct {
 	tables     int // named so far; a statement written twice is named twice
 }
 
-// block holds when X is one of a block of ids.
+// block is the condition that an expression is one of a block of ids.
 type block struct {
 	query.Expr
 	ids []int64
 }
 
-func (e *emitter) done() Statement { return Statement{e.b.String(), e.args} }
-
-func (e *emitter) put(parts ...string) {
-	for _, p := range parts {
-		e.b.WriteString(p)
-	}
+// fixed is SQL text as it stands.
+type fixed struct {
+	query.Expr
+	text string
 }
+
+func (e *emitter) done() Statement { return Statement{e.b.String(), e.args} }
 
 func (e *emitter) arg(v any) {
 	e.b.WriteByte('?')
@@ -190,9 +162,9 @@ func (e *emitter) arg(v any) {
 func (e *emitter) statement(s *query.Select, cells, where []query.Expr, order []query.Order) {
 	used := e.used(s, cells, where, order)
 	e.name(s.From, used)
-	e.put("SELECT ")
-	e.list(cells)
-	e.put(" FROM ")
+	e.write("SELECT ")
+	e.separated(cells, ", ")
+	e.write(" FROM ")
 	e.table(s.From)
 	e.joins(s.From, used)
 	e.where(s.From, where)
@@ -200,25 +172,21 @@ func (e *emitter) statement(s *query.Select, cells, where []query.Expr, order []
 }
 
 func (e *emitter) order(order []query.Order) {
-	for i, o := range order {
-		if i == 0 {
-			e.put(" ORDER BY ")
-		} else {
-			e.put(", ")
+	sep := " ORDER BY "
+	for _, o := range order {
+		if e.write(sep, o.X); o.Desc {
+			e.write(" DESC")
 		}
-		e.expr(o.X)
-		if o.Desc {
-			e.put(" DESC")
-		}
+		sep = ", "
 	}
 }
 
-func (e *emitter) list(cells []query.Expr) {
-	for i, c := range cells {
+func (e *emitter) separated(list []query.Expr, sep string) {
+	for i, x := range list {
 		if i > 0 {
-			e.put(", ")
+			e.write(sep)
 		}
-		e.expr(c)
+		e.expr(x)
 	}
 }
 
@@ -230,10 +198,7 @@ func (e *emitter) limit(p *query.Page) {
 	if p.After != nil {
 		size++ // one more tells whether there is a next page
 	}
-	e.put(" LIMIT ")
-	e.arg(size)
-	e.put(" OFFSET ")
-	e.arg(p.Start)
+	e.write(" LIMIT ", query.Arg{V: size}, " OFFSET ", query.Arg{V: p.Start})
 }
 
 // name gives aliases to a table and what is joined to it, in tree order.
@@ -263,11 +228,11 @@ func (e *emitter) table(t *query.Table) {
 	case t.Kind == query.Pairs:
 		e.pairs()
 	case t.Kind == query.Asset && t.When.Mode != query.Now:
-		e.put("asset_version")
+		e.write("asset_version")
 	default:
-		e.put(tableNames[t.Kind])
+		e.write(tableNames[t.Kind])
 	}
-	e.put(" ", e.aliasOf(t))
+	e.write(" ", e.aliasOf(t))
 }
 
 var tableNames = map[query.TableKind]string{
@@ -281,50 +246,40 @@ func (e *emitter) joins(t *query.Table, used map[*query.Table]bool) {
 			continue
 		}
 		if j.Left {
-			e.put(" LEFT")
+			e.write(" LEFT")
 		}
-		e.put(" JOIN ")
+		e.write(" JOIN ")
 		e.table(j)
-		e.put(" ON ")
+		e.write(" ON ")
 		e.conds(e.conditions(j))
 		e.joins(j, used)
 	}
 }
 
 func (e *emitter) where(from *query.Table, where []query.Expr) {
-	all := append(e.conditions(from), where...)
-	all = e.flatten(all)
+	all := e.flatten(append(e.conditions(from), where...))
 	if len(all) > 0 {
-		e.put(" WHERE ")
+		e.write(" WHERE ")
 		e.conds(all)
 	}
 }
 
-// flatten dissolves conjunctions inside a conjunction, and what always holds.
+// flatten replaces conjunctions in a conjunction by their conditions, and leaves out
+// conditions that always hold.
 func (e *emitter) flatten(list []query.Expr) []query.Expr {
 	var flat []query.Expr
 	for _, x := range list {
-		switch x := x.(type) {
-		case query.All:
-			flat = append(flat, e.flatten(x)...)
-			continue
-		case query.NotHidden:
-			if e.Visibility.Hidden.none(x.T) {
-				continue
-			}
+		if all, ok := x.(query.All); ok {
+			flat = append(flat, e.flatten(all)...)
+		} else if !e.Visibility.alwaysHolds(x) {
+			flat = append(flat, x)
 		}
-		flat = append(flat, x)
 	}
 	return flat
 }
 
 func (e *emitter) conds(list []query.Expr) {
-	for i, x := range e.flatten(list) {
-		if i > 0 {
-			e.put(" AND ")
-		}
-		e.cond(x)
-	}
+	e.separated(e.flatten(list), " AND ")
 }
 
 // conditions are all the conditions a table brings itself.
@@ -337,25 +292,16 @@ func (e *emitter) conditions(t *query.Table) []query.Expr {
 		all = append(all, typeTest(t))
 	}
 	all = append(all, e.time(t)...)
-	for _, x := range t.On {
-		if v, ok := x.(query.Visible); ok && (e.Visibility.All || v.T != t) {
-			continue
-		}
-		all = append(all, x)
-	}
-	return all
+	return append(all, t.On...)
 }
 
 func typeTest(t *query.Table) query.Expr {
 	x := query.ColumnOf{T: t, Name: "type"}
-	in := query.In{X: x}
-	for _, typ := range t.Of {
-		in.List = append(in.List, query.Num{N: int64(typ.Code)})
+	codes := query.TypeCodes(t.Of)
+	if len(codes) == 1 {
+		return query.Compare{Op: "=", L: x, R: codes[0]}
 	}
-	if len(in.List) == 1 {
-		return query.Compare{Op: "=", L: x, R: in.List[0]}
-	}
-	return in
+	return query.In{X: x, List: codes}
 }
 
 // time is the condition that rows of t are those of its time.

@@ -11,126 +11,112 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// expr writes an expression that gives a value.
+// write writes SQL text, and the expressions, statements and lists of ids in it.
+func (e *emitter) write(parts ...any) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case string:
+			e.b.WriteString(p)
+		case *query.Select:
+			e.statement(p, p.Cells, p.Where, nil)
+		case []int64:
+			e.ids(p)
+		case query.Expr:
+			e.expr(p)
+		default:
+			panic(fmt.Sprintf("sqlgen: %T is no SQL", p))
+		}
+	}
+}
+
+// expr writes an expression: one that gives a value, or a condition.
 func (e *emitter) expr(x query.Expr) {
 	switch x := x.(type) {
 	case query.ColumnOf:
-		e.put(e.aliasOf(x.T), ".", x.Name)
+		e.write(e.aliasOf(x.T), ".", x.Name)
 	case query.JSONText:
-		e.put(e.jsonText(x))
+		e.write(e.jsonText(x))
 	case query.JSON:
-		e.put(e.json(x))
+		e.write(e.json(x))
 	case query.Arg:
 		e.arg(x.V)
 	case query.Num:
-		e.put(strconv.FormatInt(x.N, 10))
+		e.write(strconv.FormatInt(x.N, 10))
 	case query.Null:
-		e.put("NULL")
+		e.write("NULL")
 	case query.ActorID:
 		e.arg(e.Visibility.Member)
 	case query.Minus:
-		e.put("(")
-		e.expr(x.L)
-		e.put(" - ")
-		e.expr(x.R)
-		e.put(")")
+		e.write("(", x.L, " - ", x.R, ")")
 	case query.Clock:
-		e.put(e.Dialect.NowMicros)
+		e.write(e.Dialect.NowMicros)
 	case query.Coalesce:
-		e.put("COALESCE(")
-		e.expr(x.X)
-		e.put(", ")
-		e.expr(x.Else)
-		e.put(")")
+		e.write("COALESCE(", x.X, ", ", x.Else, ")")
 	case query.Days:
 		e.days(x)
 	case query.Number:
-		e.put("CAST(")
-		e.expr(x.X)
-		if value.FormOf(x.Kind) == value.Float {
-			e.put(" AS DOUBLE)")
-		} else {
-			e.put(" AS SIGNED)")
-		}
+		e.write("CAST(", x.X, " AS ", castType(x.Kind), ")")
 	case query.If:
-		e.put("CASE WHEN ")
-		e.cond(x.If)
-		e.put(" THEN ")
-		e.expr(x.X)
-		e.put(" END")
+		e.write("CASE WHEN ", x.If, " THEN ", x.X, " END")
 	case query.Switch:
-		e.put("CASE")
-		for _, g := range x {
-			e.put(" WHEN ")
-			e.cond(g.If)
-			e.put(" THEN ")
-			e.expr(g.X)
+		e.write("CASE")
+		for _, c := range x {
+			e.write(" WHEN ", c.If, " THEN ", c.X)
 		}
-		e.put(" END")
+		e.write(" END")
 	case query.BoolInt:
-		e.put("CASE WHEN ")
-		e.cond(x.X)
-		e.put(" THEN 1 ELSE 0 END")
+		e.write("CASE WHEN ", x.X, " THEN 1 ELSE 0 END")
 	case query.Scalar:
-		e.put("(")
-		e.statement(x.S, x.S.Cells, x.S.Where, nil)
-		e.put(")")
+		e.write("(", x.S, ")")
 	case query.Collated:
-		e.expr(x.X)
-		e.put(e.Dialect.Collate)
+		e.write(x.X, e.Dialect.Collate)
 	case query.Bytes:
-		before, behind := e.Dialect.Bytes()
-		e.around(before, x.X, behind)
+		before, after := e.Dialect.Bytes()
+		e.write(before, x.X, after)
 	case query.Folded:
-		before, behind := e.Dialect.Folded(e.foldedColumn(x))
-		e.around(before, x.X, behind)
+		before, after := e.Dialect.Folded(e.foldedColumn(x))
+		e.write(before, x.X, after)
 	case query.Func:
 		e.function(x)
 	case query.TypeOrder:
 		e.typeOrder(x)
 	case query.IDOfType:
-		e.idOfType(x)
+		e.write("(SELECT id FROM asset WHERE id = ", x.ID, " AND type IN ", codesOf(x.Types), ")")
 	default:
-		panic(fmt.Sprintf("sqlgen: %T gives no value", x))
+		e.cond(x)
 	}
+}
+
+func castType(k meta.Kind) string {
+	if value.FormOf(k) == value.Float {
+		return "DOUBLE"
+	}
+	return "SIGNED"
 }
 
 // cond writes an expression that holds or does not.
 func (e *emitter) cond(x query.Expr) {
 	switch x := x.(type) {
 	case query.Compare:
-		e.expr(x.L)
-		e.put(" ", x.Op, " ")
-		e.expr(x.R)
+		e.write(x.L, " ", x.Op, " ", x.R)
 	case query.In:
-		e.in(x)
+		e.oneOf(x)
 	case query.InIDsOfType:
-		e.expr(x.X)
-		e.put(" IN (SELECT id FROM asset WHERE type IN ", codesOf(x.Types), " AND ")
-		e.oneOf(func() { e.put("id") }, query.In{List: x.IDs})
-		e.put(")")
+		e.write(x.X, " IN (SELECT id FROM asset WHERE type IN ", codesOf(x.Types), " AND ")
+		e.oneOf(query.In{X: fixed{text: "id"}, List: x.IDs})
+		e.write(")")
 	case query.CompareAny:
 		e.compareAny(x)
 	case query.IsNull:
-		e.expr(x.X)
-		e.put(" IS ")
-		if x.Not {
-			e.put("NOT ")
-		}
-		e.put("NULL")
+		e.write(x.X, " IS ", notWord(x.Not), "NULL")
 	case query.Like:
-		e.expr(x.X)
-		e.put(" LIKE ")
-		e.arg(x.Pattern.V)
-		e.put(" ESCAPE '|'")
+		e.write(x.X, " LIKE ", x.Pattern, escape)
 	case query.All:
 		e.joined(x, " AND ", "1 = 1")
 	case query.Any:
 		e.joined(x, " OR ", "1 = 0")
 	case query.Not:
-		e.put("(")
-		e.cond(x.X)
-		e.put(") IS NOT TRUE")
+		e.write("(", x.X, ") IS NOT TRUE")
 	case query.Exists:
 		e.exists(x)
 	case query.Visible:
@@ -142,17 +128,25 @@ func (e *emitter) cond(x query.Expr) {
 			e.cond(x.Else)
 			break
 		}
-		e.expr(x.X)
-		e.put(" IN ")
-		e.ids(x.By.Found)
+		e.write(x.X, " IN ", x.By.Found)
 	case block:
-		e.expr(x.Expr)
-		e.put(" IN ")
-		e.ids(x.ids)
+		e.write(x.Expr, " IN ", x.ids)
+	case fixed:
+		e.write(x.text)
 	default:
-		panic(fmt.Sprintf("sqlgen: %T is no condition", x))
+		panic(fmt.Sprintf("sqlgen: no case for %T", x))
 	}
 }
+
+func notWord(not bool) string {
+	if not {
+		return "NOT "
+	}
+	return ""
+}
+
+// escape ends a LIKE: the patterns of plans are escaped by "|".
+const escape = " ESCAPE '|'"
 
 // maxJoined is how many existences of a statement a server may turn into joins.
 // With many, MariaDB and MySQL weigh their orders until the connection times out.
@@ -165,18 +159,16 @@ func (e *emitter) exists(x query.Exists) {
 	guard := e.existences > maxJoined || !x.Not && hangsOnSelect(x.S.From)
 	switch {
 	case guard:
-		e.put("(")
+		e.write("(")
 	case x.Not:
-		e.put("NOT ")
+		e.write("NOT ")
 	}
-	e.put("EXISTS (")
-	e.statement(x.S, x.S.Cells, x.S.Where, nil)
-	e.put(")")
+	e.write("EXISTS (", x.S, ")")
 	switch {
 	case guard && x.Not:
-		e.put(") = 0")
+		e.write(") = 0")
 	case guard:
-		e.put(") = 1")
+		e.write(") = 1")
 	}
 }
 
@@ -191,30 +183,15 @@ func hangsOnSelect(t *query.Table) bool {
 func (e *emitter) joined(list []query.Expr, sign, empty string) {
 	switch len(list) {
 	case 0:
-		e.put(empty)
+		e.write(empty)
 		return
 	case 1:
 		e.cond(list[0])
 		return
 	}
-	e.put("(")
-	for i, x := range list {
-		if i > 0 {
-			e.put(sign)
-		}
-		e.cond(x)
-	}
-	e.put(")")
-}
-
-func (e *emitter) in(x query.In) {
-	e.oneOf(func() { e.expr(x.X) }, x)
-}
-
-func (e *emitter) around(before string, x query.Expr, behind string) {
-	e.put(before)
-	e.expr(x)
-	e.put(behind)
+	e.write("(")
+	e.separated(list, sign)
+	e.write(")")
 }
 
 // foldedColumn reads the folded form of a text where its table keeps one.
@@ -252,48 +229,35 @@ func (e *emitter) json(x query.JSON) string {
 func (e *emitter) days(x query.Days) {
 	const day = 24 * 60 * 60 * 1e6
 	if x.Written {
-		e.put("CONCAT(CAST(")
+		e.write("CONCAT(CAST(")
 	}
-	e.put("(")
-	e.expr(x.To)
-	e.put(" - ")
-	e.expr(x.From)
-	e.put(") / ")
+	e.write("(", x.To, " - ", x.From, ") / ")
 	if x.Written {
-		e.put(strconv.Itoa(day), " AS SIGNED), ' Days')")
+		e.write(strconv.Itoa(day), " AS SIGNED), ' Days')")
 	} else {
-		e.put(strconv.Itoa(day), "e0")
+		e.write(strconv.Itoa(day), "e0")
 	}
 }
 
 func (e *emitter) function(x query.Func) {
-	e.put(x.Name, "(")
+	e.write(x.Name, "(")
 	if x.Distinct {
-		e.put("DISTINCT ")
+		e.write("DISTINCT ")
 	}
 	if x.X == nil {
-		e.put("*")
-	} else {
-		e.expr(x.X)
+		e.write("*)")
+		return
 	}
-	e.put(")")
+	e.write(x.X, ")")
 }
 
 // typeOrder writes the place of the row's type among the names of all types
 // the table can have.
 func (e *emitter) typeOrder(x query.TypeOrder) {
 	types := slices.SortedFunc(slices.Values(x.T.Of), func(a, b *meta.Type) int { return strings.Compare(a.Name, b.Name) })
-	e.put("CASE ", e.aliasOf(x.T), ".type")
+	e.write("CASE ", e.aliasOf(x.T), ".type")
 	for i, t := range types {
-		e.put(" WHEN ", strconv.Itoa(t.Code), " THEN ", strconv.Itoa(i))
+		e.write(" WHEN ", strconv.Itoa(t.Code), " THEN ", strconv.Itoa(i))
 	}
-	e.put(" END")
-}
-
-// idOfType writes the id of an asset if it has one of the types; the type of an
-// asset never changes, so the current row answers for every time.
-func (e *emitter) idOfType(x query.IDOfType) {
-	e.put("(SELECT id FROM asset WHERE id = ")
-	e.arg(x.ID.V)
-	e.put(" AND type IN ", codesOf(x.Types), ")")
+	e.write(" END")
 }

@@ -7,79 +7,56 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// oneOf writes the condition that x is one of the list of in, or none. A list of
+// oneOf writes the condition that a value is one of a list, or none. A list of
 // arguments is padded, so that few texts exist; one longer than db.MaxIn is sent
 // as one argument.
-func (e *emitter) oneOf(x func(), in query.In) {
-	list := in.List
+func (e *emitter) oneOf(x query.In) {
+	list := x.List
 	if len(list) > db.MaxIn {
-		e.oneOfMany(x, in)
+		e.oneOfMany(x)
 		return
 	}
-	x()
-	if in.Not {
-		e.put(" NOT")
-	}
-	e.put(" IN (")
+	e.write(x.X, in(x.Not), "(")
 	if len(list) == 0 {
-		e.put("NULL")
+		e.write("NULL")
+	} else if last, ok := list[len(list)-1].(query.Arg); ok {
+		list = slices.Concat(list, slices.Repeat([]query.Expr{last}, db.InSize(len(list))-len(list)))
 	}
-	for i, v := range list {
-		if i > 0 {
-			e.put(", ")
-		}
-		e.expr(v)
-	}
-	if last, ok := lastArg(list); ok {
-		for range db.InSize(len(list)) - len(list) {
-			e.put(", ")
-			e.arg(last)
-		}
-	}
-	e.put(")")
+	e.separated(list, ", ")
+	e.write(")")
 }
 
-func lastArg(list []query.Expr) (any, bool) {
-	if len(list) == 0 {
-		return nil, false
+func in(not bool) string {
+	if not {
+		return " NOT IN "
 	}
-	a, ok := list[len(list)-1].(query.Arg)
-	return a.V, ok
+	return " IN "
 }
 
 // oneOfMany writes a long list by its kinds of values, and what cannot be sent
 // so in pieces.
-func (e *emitter) oneOfMany(x func(), in query.In) {
-	m, not := e.many(in.List), in.Not
-	guard := e.guards() && !not && len(m.parts) == 1 && len(m.rest) == 0
-	sign := ""
-	e.put("(")
+func (e *emitter) oneOfMany(x query.In) {
+	m := e.many(x.List)
+	guard := e.guards() && !x.Not && m.isOne()
+	sep, next := "", " OR "
+	if x.Not {
+		next = " AND "
+	}
+	e.write("(")
 	for _, part := range m.parts {
-		e.put(sign)
-		x()
-		if not {
-			e.put(" NOT")
-		}
-		e.put(" IN ")
-		e.listed(part, in.Bytes)
-		sign = joins(not)
+		e.write(sep, x.X, in(x.Not))
+		e.listed(part, x.Bytes)
+		sep = next
 	}
 	for part := range slices.Chunk(m.rest, db.MaxIn) {
-		e.put(sign)
-		e.oneOf(x, query.In{List: part, Not: not})
-		sign = joins(not)
+		e.write(sep)
+		e.oneOf(query.In{X: x.X, List: part, Not: x.Not})
+		sep = next
 	}
-	e.put(")")
+	e.write(")")
 	if guard {
-		e.put(" = 1")
+		e.write(" = 1")
 	}
-}
-
-func joins(not bool) string {
-	if not {
-		return " AND "
-	}
-	return " OR "
 }
 
 // guards counts a sub-select that a server may turn into a join, and reports
@@ -89,38 +66,28 @@ func (e *emitter) guards() bool {
 	return e.existences > maxJoined
 }
 
-// compareAny writes the condition that x compares so with one of a long list.
+// compareAny writes the condition that a value compares so with one of a long
+// list.
 func (e *emitter) compareAny(x query.CompareAny) {
-	m := e.many(x.List)
-	sign := ""
-	e.put("(")
+	m, sep, end := e.many(x.List), "", ""
+	if x.Op == query.LikeOp {
+		end = escape
+	}
+	e.write("(")
 	for _, part := range m.parts {
-		e.put(sign, "EXISTS (SELECT 1 FROM ")
+		e.write(sep, "EXISTS (SELECT 1 FROM ")
 		e.listed(part, x.Op == query.LikeOp)
-		e.put(" o WHERE ")
-		e.expr(x.X)
-		e.put(" ", x.Op, " o.v", escapeOf(x.Op), ")")
-		sign = " OR "
+		e.write(" o WHERE ", x.X, " ", x.Op, " o.v", end, ")")
+		sep = " OR "
 	}
 	for _, v := range m.rest {
-		e.put(sign)
-		e.expr(x.X)
-		e.put(" ", x.Op, " ")
-		e.expr(v)
-		e.put(escapeOf(x.Op))
-		sign = " OR "
+		e.write(sep, x.X, " ", x.Op, " ", v, end)
+		sep = " OR "
 	}
-	e.put(")")
-	if len(m.parts) == 1 && len(m.rest) == 0 {
-		e.put(" = 1") // a test, and no join
+	e.write(")")
+	if m.isOne() {
+		e.write(" = 1") // a test, and no join
 	}
-}
-
-func escapeOf(op string) string {
-	if op == query.LikeOp {
-		return " ESCAPE '|'"
-	}
-	return ""
 }
 
 // many is a long list by the kinds of its values, and what is left.
@@ -128,6 +95,9 @@ type many struct {
 	parts []any // []int64, []float64, []string
 	rest  []query.Expr
 }
+
+// isOne reports whether all values are sent as one argument.
+func (m many) isOne() bool { return len(m.parts) == 1 && len(m.rest) == 0 }
 
 func (e *emitter) many(list []query.Expr) many {
 	var ints []int64
@@ -165,7 +135,7 @@ func (e *emitter) many(list []query.Expr) many {
 
 func (e *emitter) listed(values any, bytes bool) {
 	sql, arg := e.Dialect.List(values, bytes)
-	e.put(sql)
+	e.write(sql)
 	e.args = append(e.args, arg)
 }
 
@@ -176,6 +146,6 @@ func (e *emitter) ids(ids []int64) {
 		return
 	}
 	text, args := db.InArgs(ids)
-	e.put(text)
+	e.write(text)
 	e.args = append(e.args, args...)
 }

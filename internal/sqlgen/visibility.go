@@ -1,47 +1,98 @@
 package sqlgen
 
-import "github.com/alds-dev/alds/internal/query"
+import (
+	"strconv"
+	"strings"
 
-// MaxInlineScopes is the most readable scopes that are listed in a statement;
-// with more, the statement looks them up.
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+var forever = strconv.FormatInt(db.Forever, 10)
+
+// names fills in the aliases of a piece of fixed SQL.
+func names(text, member, closure string) string {
+	return strings.NewReplacer("%m", member, "%c", closure, "%f", forever).Replace(text)
+}
+
+// Visibility is what the member who asks may read.
+type Visibility struct {
+	Member int64   // stored id
+	All    bool    // everything
+	Scopes []int64 // readable scopes, when not All
+	NoRead []int64 // stored ids of the roles that read nothing
+	Hidden *Hidden // nil: the statement reads which projects are hidden
+}
+
+// Hidden is what is known of the hidden projects, which are deleted or below a
+// deleted one.
+type Hidden struct {
+	Now  []int64 // stored ids of those that are hidden now
+	Ever bool    // some may have been hidden at some time
+}
+
+// none reports whether no row of t can lie in a hidden project.
+func (h *Hidden) none(t *query.Table) bool {
+	if h == nil {
+		return false
+	}
+	if t.When.Mode == query.Now {
+		return len(h.Now) == 0
+	}
+	return !h.Ever
+}
+
+// alwaysHolds reports whether a condition leaves out no row for this member, so
+// that it need not be written.
+func (v Visibility) alwaysHolds(x query.Expr) bool {
+	switch x := x.(type) {
+	case query.Visible:
+		return v.All
+	case query.NotHidden:
+		return v.Hidden.none(x.T)
+	}
+	return false
+}
+
+// MaxInlineScopes is the most readable scopes that are listed in a statement. With
+// more, the statement reads them from the member's roles.
 const MaxInlineScopes = 200
 
 // visible writes the condition that a row lies in a readable scope.
 func (e *emitter) visible(x query.Visible) {
 	scope := e.aliasOf(x.T) + ".scope_id"
-	if !x.Strict {
-		e.put("(", scope, " IS NULL OR ")
-	}
-	e.put(scope, " IN ")
-	switch {
-	case len(e.Visibility.Scopes) <= MaxInlineScopes:
+	closing := e.nullOr(scope, x.Strict)
+	e.write(scope, " IN ")
+	if len(e.Visibility.Scopes) <= MaxInlineScopes {
 		e.ids(e.Visibility.Scopes)
-	default:
+	} else {
 		e.readable()
 	}
-	if !x.Strict {
-		e.put(")")
-	}
+	e.write(closing)
 }
 
-// readable writes the scopes that the member's roles reach: those below a role
-// that reads, unless a nearer role does not. It says what package auth says.
+// nullOr begins a condition on the scope of a row, which holds for rows without
+// one unless every row has one. It returns what closes the condition.
+func (e *emitter) nullOr(scope string, strict bool) (closing string) {
+	if strict {
+		return ""
+	}
+	e.write("(", scope, " IS NULL OR ")
+	return ")"
+}
+
+// readable writes the scopes that the member reads: those at or below a role that
+// reads, unless a role nearer to them does not. Package auth has the same rule.
 func (e *emitter) readable() {
 	const held = "scope_member %m JOIN scope_closure %c ON %c.ancestor_id = %m.scope_id AND %c.until_moment = %f WHERE %m.until_moment = %f AND %m.member_id = "
-	e.put("(SELECT c.descendant_id FROM ", names(held, "m", "c"))
-	e.arg(e.Visibility.Member)
-	e.put(" AND m.role_id NOT IN ")
-	e.ids(e.Visibility.NoRead)
-	e.put(" AND NOT EXISTS (SELECT 1 FROM ", names(held, "n", "k"))
-	e.arg(e.Visibility.Member)
-	e.put(" AND k.descendant_id = c.descendant_id AND k.depth < c.depth AND n.role_id IN ")
-	e.ids(e.Visibility.NoRead)
-	e.put("))")
+	e.write("(SELECT c.descendant_id FROM ", names(held, "m", "c"), query.ActorID{},
+		" AND m.role_id NOT IN ", e.Visibility.NoRead,
+		" AND NOT EXISTS (SELECT 1 FROM ", names(held, "n", "k"), query.ActorID{},
+		" AND k.descendant_id = c.descendant_id AND k.depth < c.depth AND n.role_id IN ", e.Visibility.NoRead, "))")
 }
 
-// notHidden writes the condition that a row lies in no project that is deleted, or
-// below one that is: in none of those listed, or, where they are not known or
-// the row is of another time, in none of those that the statement finds.
+// notHidden writes the condition that a row lies in no hidden project. Those hidden
+// now are listed when they are known; else the statement reads scope_hidden.
 func (e *emitter) notHidden(x query.NotHidden) {
 	scope, when := e.aliasOf(x.T)+".scope_id", x.T.When
 	var moment query.Expr
@@ -55,37 +106,30 @@ func (e *emitter) notHidden(x query.NotHidden) {
 		moment = query.ColumnOf{T: x.T, Name: "moment"}
 	}
 	if when.Mode == query.Each || when.Mode == query.Version {
-		e.put("NOT EXISTS (SELECT 1 FROM scope_hidden h WHERE h.scope_id = ", scope, " AND ")
+		e.write("NOT EXISTS (SELECT 1 FROM scope_hidden h WHERE h.scope_id = ", scope, " AND ")
 		e.hiddenAt(moment)
-		e.put(")")
+		e.write(")")
 		return
 	}
-	if !x.Strict {
-		e.put("(", scope, " IS NULL OR ")
-	}
-	e.put(scope, " NOT IN ")
+	closing := e.nullOr(scope, x.Strict)
+	e.write(scope, " NOT IN ")
 	if h := e.Visibility.Hidden; h != nil && when.Mode == query.Now {
 		e.ids(h.Now)
 	} else {
-		e.put("(SELECT h.scope_id FROM scope_hidden h WHERE ")
+		e.write("(SELECT h.scope_id FROM scope_hidden h WHERE ")
 		e.hiddenAt(moment)
-		e.put(")")
+		e.write(")")
 	}
-	if !x.Strict {
-		e.put(")")
-	}
+	e.write(closing)
 }
 
 // hiddenAt writes that a row of scope_hidden holds at a moment; nil: now.
 func (e *emitter) hiddenAt(moment query.Expr) {
 	if moment == nil {
-		e.put("h.until_moment = ", forever)
+		e.write("h.until_moment = ", forever)
 		return
 	}
-	e.put("h.since_moment <= ")
-	e.expr(moment)
-	e.put(" AND h.until_moment > ")
-	e.expr(moment)
+	e.write("h.since_moment <= ", moment, " AND h.until_moment > ", moment)
 }
 
 // InHidden is the condition that the project in a column is hidden now: deleted,

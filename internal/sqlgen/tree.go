@@ -1,0 +1,142 @@
+package sqlgen
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// pairs writes the parents of a branch as a table, padded with nulls, so that few
+// statement texts exist.
+func (e *emitter) pairs() {
+	before, id, moment := "(SELECT ", " AS id", " AS moment"
+	for i := range db.InSize(len(e.seeds)) {
+		var parent, at query.Arg
+		if i < len(e.seeds) {
+			parent.V, at.V = e.seeds[i], e.moments[i]
+		}
+		e.write(before, asInteger, parent, signed, id, ", ", asInteger, at, signed, moment)
+		before, id, moment = " UNION ALL SELECT ", "", ""
+	}
+	e.write(")")
+}
+
+// asInteger and signed stand around an argument that makes a column of a table:
+// MySQL takes the column for text otherwise, compares it with numbers as doubles,
+// and finds no key for it.
+const asInteger, signed = "CAST(", " AS SIGNED)"
+
+// tree writes the pairs (root, id) of a hierarchy: id is reached from root by
+// one or more steps, or is root itself where the closure says so. The recursion
+// starts at the ids in t.Ends and follows the hierarchy back where there are such;
+// else at the statement's block of parents, when the hierarchy is joined to them;
+// else everywhere. For rows of many moments each pair says from when to when it
+// held: as long as all of its steps did.
+func (e *emitter) tree(t *query.Table) {
+	g, starts := e.edge(t), e.starts(t)
+	limit := func(column string) {
+		if starts != nil {
+			e.write(" AND ", column, " IN ", starts)
+		}
+	}
+	from, step := g.start, []any{" UNION SELECT r.root, ", g.next, g.both, " FROM r JOIN ", g.from, " ON ", g.start, " = r.id"}
+	if len(t.Ends) > 0 {
+		from, step = g.next, []any{" UNION SELECT ", g.start, ", r.id", g.both, " FROM r JOIN ", g.from, " ON ", g.next, " = r.root"}
+	}
+	e.write("(WITH RECURSIVE r(", g.columns, ") AS (SELECT ")
+	if t.Tree.Me {
+		e.write("a.id, a.id", g.always, " FROM asset a WHERE a.type IN ", codesOf(t.Tree.Up.Declared.Concrete))
+		limit("a.id")
+		e.write(" UNION SELECT ")
+	}
+	e.write(g.start, ", ", g.next, g.span, " FROM ", g.from, " WHERE ")
+	e.edgeConds(g)
+	limit(from)
+	if t.Tree.Transitive {
+		e.write(step...)
+		e.write(g.overlap, " WHERE ")
+		e.edgeConds(g)
+	}
+	e.write(") SELECT ", g.columns, " FROM r)")
+}
+
+// starts are the ids that the recursion of a hierarchy starts at; nil for all.
+func (e *emitter) starts(t *query.Table) []int64 {
+	if len(t.Ends) > 0 {
+		return t.Ends
+	}
+	root, ok := e.root.(query.ColumnOf)
+	key, _ := t.Key.(query.Compare)
+	if ok && (root.T == t || key.R == query.Expr(root)) {
+		return e.seeds
+	}
+	return nil
+}
+
+// edge is one step of a hierarchy as SQL: where the pairs (start, next) are read,
+// and the moments that they hold at or the span of time that they held.
+type edge struct {
+	from        string
+	start, next string
+	conds, when string
+	moment      []any
+
+	columns string // of a pair
+	always  string // the span of an asset itself
+	span    string // that of an edge
+	both    string // the intersection of the spans of an edge and of the pair r
+	overlap string // the condition that there is an intersection
+}
+
+func (e *emitter) edge(t *query.Table) edge {
+	up := t.Tree.Up
+	g := edge{columns: "root, id"}
+	since := "e.moment"
+	if up.Place.Kind == meta.InLinks {
+		since = "e.since_moment"
+		g.from, g.start, g.next = "asset_link e", "e.from_id", "e.to_id"
+		g.conds = "e.relation = " + strconv.Itoa(up.Place.Code)
+		g.when = " AND e.until_moment = " + forever
+	} else {
+		g.from, g.start, g.next = "asset e", "e.id", "e."+up.Place.Column
+		g.conds = "e." + up.Place.Column + " IS NOT NULL AND e.type IN " + codesOf(up.Declared.Concrete)
+	}
+	if t.Tree.Down {
+		g.start, g.next = g.next, g.start
+	}
+	if t.When.Mode == query.Now {
+		return g
+	}
+	if up.Place.Kind != meta.InLinks {
+		g.from = "asset_version e"
+	}
+	if t.When.Mode == query.At {
+		g.when = " AND " + since + " <= ? AND e.until_moment > ?"
+		g.moment = []any{t.When.Moment, t.When.Moment}
+		return g
+	}
+	g.when = ""
+	g.columns += ", since_moment, until_moment"
+	g.always = ", a.created_moment, " + forever
+	g.span = ", " + since + ", e.until_moment"
+	g.both = ", CASE WHEN r.since_moment > " + since + " THEN r.since_moment ELSE " + since +
+		" END, CASE WHEN r.until_moment < e.until_moment THEN r.until_moment ELSE e.until_moment END"
+	g.overlap = " AND " + since + " < r.until_moment AND e.until_moment > r.since_moment"
+	return g
+}
+
+func (e *emitter) edgeConds(g edge) {
+	e.write(g.conds, g.when)
+	e.args = append(e.args, g.moment...)
+}
+
+func codesOf(types []*meta.Type) string {
+	parts := make([]string, len(types))
+	for i, c := range types {
+		parts[i] = strconv.Itoa(c.Code)
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
