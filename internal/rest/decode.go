@@ -8,8 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// decode reads the attributes of a body, in their order. A body that is empty
-// or null holds none.
+// decode returns the attributes of a body in order, none if it is empty or null.
 // Errors: fault.Invalid.
 func decode(body []byte) ([]asset.Change, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -28,7 +27,7 @@ func decode(body []byte) ([]asset.Change, error) {
 		switch key {
 		case "Attributes":
 			attributes = &n.Items[i]
-		case "_type", "id", "href": // an asset as it was read; the path says which one is meant
+		case "_type", "id", "href": // of an asset as it was read; the path addresses it
 		default:
 			return nil, fault.Invalidf(n.Items[i].At, "Invalid key at node(s): root->%s", key)
 		}
@@ -47,14 +46,14 @@ func decode(body []byte) ([]asset.Change, error) {
 	return changes, nil
 }
 
-// The words of act.
+// The values of act.
 const (
 	actSet    = "set"
 	actAdd    = "add"
 	actRemove = "remove"
 )
 
-// read reads one attribute in any of its spellings:
+// read decodes one attribute in any of its spellings:
 //
 //	{"value": "x", "act": "set"}   {"value": [item, ...]}   [item, ...]   "x"
 //
@@ -87,9 +86,9 @@ func read(ch *asset.Change, n *doc.Node) {
 	}
 }
 
-// put adds one value to a change. What it says itself counts before what
-// stands around it.
-func put(ch *asset.Change, n *doc.Node, act, otherwise string) {
+// put adds one value to a change. The value's own act overrides act, that of the
+// attribute; defaultAct is for values without one.
+func put(ch *asset.Change, n *doc.Node, act, defaultAct string) {
 	if n.Kind == doc.Map {
 		if a, ok := n.Get("act"); ok {
 			act = a.Text
@@ -104,15 +103,15 @@ func put(ch *asset.Change, n *doc.Node, act, otherwise string) {
 		}
 		n = inner
 	}
-	if act == "" || act == actSet && otherwise == actAdd {
-		act = otherwise
+	if act == "" || act == actSet && defaultAct == actAdd {
+		act = defaultAct
 	}
 	v := asset.ValueOf(n)
-	nothing := v.Kind == asset.Null || v.Kind == asset.Text && v.Text == ""
+	empty := v.Kind == asset.Null || v.Kind == asset.Text && v.Text == ""
 	switch {
 	case !n.IsScalar():
 		ch.Bad = asset.ErrForm
-	case act == actSet, nothing && otherwise == actSet && (act == actAdd || act == actRemove):
+	case act == actSet, empty && defaultAct == actSet && (act == actAdd || act == actRemove):
 		ch.Set = append(ch.Set, v)
 	case act == actAdd:
 		ch.Add = append(ch.Add, v)

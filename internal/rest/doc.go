@@ -1,13 +1,13 @@
-// Package rest is the writing half of the data interface: attribute documents
-// of one asset in, the asset as it is afterwards out.
+// Package rest writes one asset by path: it takes a document of attributes and
+// returns the resulting asset.
 //
 //	POST Data/Story       {"Attributes": {"Name": {"value": "x", "act": "set"}, "Scope": {"value": "Scope:0"}}}
 //	POST Data/Story/1001  {"Attributes": {"Owners": {"value": [{"idref": "Member:20", "act": "add"}]}}}
 //	POST Data/Story/1001?op=Copy
 //	GET  New/Story?ctx=Scope:0
 //
-// It reads the spellings that existing clients send and hands one command to
-// the write engine. Reading by path is not its business, nor is HTTP.
+// It decodes the spellings that existing clients send into one command of the
+// write engine.
 //
 // Spec: interface 4.1.
 package rest

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Template returns what a new asset of a type would get in a context, in the
-// form in which it can be posted.
+// Template returns the defaults of a new asset of a type in a context, in the form
+// that Write accepts.
 // Shape: {"_type":"Asset","href":"/alds/rest-1.v1/New/Story","Attributes":{"Scope":{…,"act":"set"}}}
 // Errors: fault.Invalid.
 func (e *Engine) Template(ctx context.Context, who auth.Actor, base, typ, in string) ([]byte, error) {

@@ -20,75 +20,51 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Finder reads assets back.
+// Finder reads assets.
 type Finder interface {
 	Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, base string, w []byte) ([]byte, error)
 }
 
-// Engine carries out writes by path. It is safe for concurrent use.
+// Engine executes writes by path. It is safe for concurrent use.
 type Engine struct {
 	assets *asset.Engine
 	finder Finder
 }
 
-// New returns the engine over the write engine and a reader.
+// New returns an engine on the write engine and a reader.
 func New(assets *asset.Engine, finder Finder) *Engine {
 	return &Engine{assets: assets, finder: finder}
 }
 
-// Write is one request that changes something.
+// Write is one write by path.
+//
+//	POST rest-1.v1/Data/Story/1064?op=Copy
+//	{Base: "/alds/rest-1.v1/Data", Type: "Story", ID: "1064", Op: "Copy"}
 type Write struct {
-	Base     string // the path before the type in every href
-	Type, ID string // of the path; no ID: a new asset
-	Op       string // the operation to run; empty: none
-	Context  string // Oid token that a new asset is made in the context of; may be empty
-	Comment  string // kept as ChangeComment
-	Key      string // the request is carried out once under it; empty: every time
+	Base     string // what hrefs start with
+	Type, ID string // of the path; empty ID: a new asset
+	Op       string // operation; empty: create or update
+	Context  string // Oid token whose values are the defaults of a new asset; may be empty
+	Comment  string // stored as ChangeComment
+	Key      string // Idempotency-Key; empty: none
 	IfMoment int64  // the moment the asset must have; 0: any
-	Body     []byte
+	Body     []byte // may be empty
 }
 
-// Write creates, updates or operates on one asset and returns it as it is
-// afterwards: with its moment and the attributes that were sent. An operation
-// that makes a new asset returns that one.
+// Write creates an asset, changes one or runs an operation on it. It returns the
+// asset that results, with its new moment and the attributes of the body.
 // Shape: {"_type":"Asset","href":…,"id":"Story:1001:1005","Attributes":{…}}
-// Errors: fault.Invalid for what the rules refuse; fault.NotFound for an asset
-// that is not there; fault.Conflict for a stale moment or a key used twice.
+// Errors: fault.Invalid for what the rules refuse; fault.NotFound for an unknown
+// asset; fault.Conflict for another moment or a key of another request.
 func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, error) {
-	t, ok := e.assets.Model().Type(w.Type)
-	if !ok {
-		return nil, asset.UnknownType(w.Type)
+	c, err := e.command(ctx, w)
+	if err != nil {
+		return nil, err
 	}
-	c := &asset.Command{Verb: asset.Create, Type: t, Op: w.Op, IfMoment: w.IfMoment, Self: &asset.Handle{}}
-	if w.Op == "" {
-		var err error
-		if c.Changes, err = decode(w.Body); err != nil {
-			return nil, err
-		}
-	}
-	for i := range c.Changes {
-		ch := &c.Changes[i]
-		if len(ch.Set) != 1 {
-			continue
-		}
-		var err error
-		if ch.Sealed, err = e.assets.Seal(ctx, ch.Name, ch.Set[0]); err != nil {
-			return nil, err
-		}
-	}
-	if w.Context != "" {
-		o, err := oid.Parse(w.Context)
-		if err != nil {
-			return nil, err
-		}
-		c.Context = asset.Ref{OID: o, Token: w.Context}
-	}
-	sum := sha256.Sum256([]byte(w.Type + "/" + w.ID + "?" + w.Op + "&" + w.Context + "\n" + string(w.Body)))
-	once := requests.Identity{Key: w.Key, Hash: hex.EncodeToString(sum[:])}
 	req := asset.Request{ID: uuid.NewString(), Comment: w.Comment}
-	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
+	return e.assets.Answer(ctx, who, req, w.identity(), func(s *asset.Session) ([]byte, error) {
 		if w.ID != "" {
-			if err := e.address(ctx, s, who, w, c); err != nil {
+			if err := e.target(ctx, s, who, w, c); err != nil {
 				return nil, err
 			}
 		}
@@ -101,15 +77,52 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 		case done[0].Skipped:
 			return nil, notFound()
 		}
-		return e.shown(ctx, s.Tx(), s.Who(), w.Base, done[0].Result, c.Changes)
+		return e.result(ctx, s.Tx(), s.Who(), w.Base, done[0].Result, c.Changes)
 	})
+}
+
+// identity is the key of a request and the hash of what it asks for.
+func (w Write) identity() requests.Identity {
+	sum := sha256.Sum256([]byte(w.Type + "/" + w.ID + "?" + w.Op + "&" + w.Context + "\n" + string(w.Body)))
+	return requests.Identity{Key: w.Key, Hash: hex.EncodeToString(sum[:])}
+}
+
+// command returns the command of a write, as a create. Errors: fault.Invalid.
+func (e *Engine) command(ctx context.Context, w Write) (*asset.Command, error) {
+	t, ok := e.assets.Model().Type(w.Type)
+	if !ok {
+		return nil, asset.UnknownType(w.Type)
+	}
+	c := &asset.Command{Verb: asset.Create, Type: t, Op: w.Op, IfMoment: w.IfMoment, Self: &asset.Handle{}}
+	var err error
+	if w.Op == "" {
+		if c.Changes, err = decode(w.Body); err != nil {
+			return nil, err
+		}
+	}
+	for i := range c.Changes {
+		ch := &c.Changes[i]
+		if len(ch.Set) != 1 {
+			continue
+		}
+		if ch.Sealed, err = e.assets.Seal(ctx, ch.Name, ch.Set[0]); err != nil {
+			return nil, err
+		}
+	}
+	if w.Context == "" {
+		return c, nil
+	}
+	o, err := oid.Parse(w.Context)
+	c.Context = asset.Ref{OID: o, Token: w.Context}
+	return c, err
 }
 
 func notFound() error { return fault.NotFoundf("Not Found") }
 
-// address turns the command into one on an asset that is there. A deleted one
-// is not, but for operations meant for deleted ones.
-func (e *Engine) address(ctx context.Context, s *asset.Session, who auth.Actor, w Write, c *asset.Command) error {
+// target turns a command into one on the asset of the path, which must exist. A
+// deleted one exists only for operations on deleted assets.
+// Errors: fault.NotFound.
+func (e *Engine) target(ctx context.Context, s *asset.Session, who auth.Actor, w Write, c *asset.Command) error {
 	c.Verb, c.Type, c.Self = asset.Update, nil, nil
 	if w.Op != "" {
 		c.Verb = asset.Operate
@@ -123,15 +136,15 @@ func (e *Engine) address(ctx context.Context, s *asset.Session, who auth.Actor, 
 		return err
 	}
 	k, ok := known[o]
-	if !ok || k.Deleted && !e.revives(k.OID, w.Op) {
+	if !ok || k.Deleted && !e.onDeleted(k.OID, w.Op) {
 		return notFound()
 	}
 	c.Target = asset.Ref{OID: k.OID}
 	return nil
 }
 
-// revives reports whether an operation is for deleted assets.
-func (e *Engine) revives(o oid.OID, name string) bool {
+// onDeleted reports whether an operation runs on deleted assets.
+func (e *Engine) onDeleted(o oid.OID, name string) bool {
 	t, ok := e.assets.Model().Type(o.Type)
 	if !ok {
 		return false
@@ -140,8 +153,8 @@ func (e *Engine) revives(o oid.OID, name string) bool {
 	return ok && slices.Contains(op.Effect.From, meta.StateDeleted)
 }
 
-// shown answers with the asset, and of its attributes with those sent.
-func (e *Engine) shown(ctx context.Context, q db.Querier, who auth.Actor, base string, o oid.OID, sent []asset.Change) ([]byte, error) {
+// result returns an asset with those of its attributes that were sent.
+func (e *Engine) result(ctx context.Context, q db.Querier, who auth.Actor, base string, o oid.OID, sent []asset.Change) ([]byte, error) {
 	r := query.Request{From: query.Text{Text: o.String()}, One: true}
 	t, _ := e.assets.Model().Type(o.Type)
 	for _, ch := range sent {
@@ -151,7 +164,7 @@ func (e *Engine) shown(ctx context.Context, q db.Querier, who auth.Actor, base s
 	}
 	if len(r.Select) > 0 {
 		answer, err := e.finder.Assets(ctx, q, who, r, base, nil)
-		if fault.KindOf(err) != fault.NotFound { // moved to where the caller does not read
+		if fault.KindOf(err) != fault.NotFound { // moved to a project that the caller does not see
 			return answer, err
 		}
 	}
