@@ -1,8 +1,10 @@
 package spectest
 
 import (
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +46,9 @@ func (d document) run(t *testing.T, dialect string) {
 	base, token := startService(t, dialect)
 	r := &runner{t: t, base: base, receiver: newReceiver(t), vars: map[string]string{"token": token}}
 	steps := examples(string(text))
+	for _, name := range namedOnce(steps) {
+		t.Errorf("%s: <%s> is no placeholder and stands there only once", d.file, name)
+	}
 	for i, s := range steps {
 		problem := r.example(s, i+1 < len(steps) && strings.HasPrefix(steps[i+1].kind, "http answer"), d)
 		if problem != "" {
@@ -188,6 +193,20 @@ func (r *runner) forms(text string) string {
 
 // reserved are the placeholders that mean the same everywhere.
 var reserved = map[string]bool{"id": true, "uuid": true, "time": true, "any": true, "number": true, "rest": true, "absent": true}
+
+// namedOnce returns the names that no other example uses: they are misspelt
+// placeholders or names.
+func namedOnce(steps []step) []string {
+	count := map[string]int{}
+	for _, s := range steps {
+		for _, m := range placeholder.FindAllStringSubmatch(s.text, -1) {
+			if !reserved[m[2]] {
+				count[m[2]]++
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(count)), func(name string) bool { return count[name] > 1 })
+}
 
 // learn keeps what stands in got where want has a name for the first time.
 func (r *runner) learn(text string, got any) string {

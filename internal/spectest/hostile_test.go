@@ -255,10 +255,10 @@ func (h *hostile) exchange(text string) (status int, answer []byte, err error) {
 	return res.StatusCode, answer, err
 }
 
-// TestWhatIsNoTextIsNamed: a value that is no UTF-8 is refused by the name of
+// TestInvalidUTF8IsNamed: a value that is no UTF-8 is refused by the name of
 // its place, and changes nothing; an id in a path that nothing has is not found,
 // whatever its characters.
-func TestWhatIsNoTextIsNamed(t *testing.T) {
+func TestInvalidUTF8IsNamed(t *testing.T) {
 	const update = "\n\n{\"from\": \"Story:{story}\", \"update\": {\"Name\": \"changed\"}}"
 	cases := []struct {
 		request string

@@ -103,10 +103,10 @@ var (
 	newOids = regexp.MustCompile(`[A-Z][A-Za-z]+:\d{4,}(:\d+)?`)
 )
 
-// TestWhatIsUnseenIsAsUnknown: a caller gets the same answer, to the letter,
+// TestUnseenAssetsAnswerLikeUnknown: a caller gets the same answer, to the letter,
 // about what lies in a project that is hidden from him and about what does not
 // exist.
-func TestWhatIsUnseenIsAsUnknown(t *testing.T) {
+func TestUnseenAssetsAnswerLikeUnknown(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
 			base, _ := startService(t, dialect)
