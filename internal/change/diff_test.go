@@ -129,7 +129,7 @@ func TestDiff(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, want := lines(show(changes)), lines(tt.want)
-			if tt.before == nil { // the order of declaration is the model's business
+			if tt.before == nil { // the model gives the order of declaration
 				got, want = sorted(got), sorted(want)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -155,7 +155,7 @@ func TestDiffOfARelationToOneInTheLinkTable(t *testing.T) {
 	}
 }
 
-func TestDiffRefusesWhatIsNoScalar(t *testing.T) {
+func TestDiffRefusesNonScalars(t *testing.T) {
 	story := typ(t, "Story")
 	for _, attrs := range []string{`{"Reference":["a"]}`, `{"Reference":{}}`, `[1]`, `{`} {
 		before, now := version(story, 64, "", nil), version(story, 64, attrs, nil)

@@ -47,16 +47,16 @@ func link(relation, fromType int, from, to, since, until int64) map[string]any {
 	}
 }
 
-func TestLoadedStepsGiveTheirDifferences(t *testing.T) {
+func TestDiffOfLoadedSteps(t *testing.T) {
 	story, member := typ(t, "Story"), typ(t, "Member")
 	owners, tags := attr(t, story, "Owners"), attr(t, story, "TaggedWith")
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		insert(t, d, "asset_version",
 			row(story.Code, 1005, 1001, 1003, 1, 1001, 0, "a"),       // made by write 1
 			row(story.Code, 1005, 1003, 1004, 2, 1001, 1, "b"),       // renamed, an owner and a tag more
-			row(story.Code, 1005, 1004, db.Forever, 2, 1001, 1, "b"), // an owner exchanged, by the same write
+			row(story.Code, 1005, 1004, db.Forever, 2, 1001, 1, "b"), // an owner replaced by the same write
 			row(member.Code, 30, 1002, 1005, 1, 1002, 0, "m"),
-			row(member.Code, 30, 1005, db.Forever, 2, 1002, 1, "m"), // owns the story, told from the member's side
+			row(member.Code, 30, 1005, db.Forever, 2, 1002, 1, "m"), // owns the story, seen from the member
 			row(story.Code, 1006, 1006, db.Forever, 3, 1006, 0, "of another write"),
 		)
 		insert(t, d, "asset_link",
@@ -101,7 +101,7 @@ func TestLoadedStepsGiveTheirDifferences(t *testing.T) {
 	})
 }
 
-func TestAVersionWithoutTheOneBeforeItIsReported(t *testing.T) {
+func TestAMissingPreviousVersionIsReported(t *testing.T) {
 	story := typ(t, "Story")
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		insert(t, d, "asset_version", row(story.Code, 1005, 1003, db.Forever, 2, 1001, 0, "b"))

@@ -54,7 +54,7 @@ func TestAsksForLess(t *testing.T) {
 	}
 }
 
-func TestAReceiverThatFailsRestsAndIsProbed(t *testing.T) {
+func TestTheBreakerOpensAndAProbeClosesIt(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		var well atomic.Bool
@@ -65,7 +65,7 @@ func TestAReceiverThatFailsRestsAndIsProbed(t *testing.T) {
 		})
 		n := f.sender(Options{Schedule: []time.Duration{400 * time.Millisecond, time.Hour}, InFlight: 8})
 		sub := f.subscribe(s.URL)
-		f.give(n, sub, 40)
+		f.enqueue(n, sub, 40)
 		f.eventually(nil, "the breaker opens", func() bool {
 			return f.count("SELECT COUNT(*) FROM webhook_subscription WHERE breaker_state = 1") == 1
 		})
@@ -76,10 +76,10 @@ func TestAReceiverThatFailsRestsAndIsProbed(t *testing.T) {
 			return f.count("SELECT COUNT(*) FROM webhook_delivery WHERE owner IS NOT NULL") == 0
 		})
 		if len(n.queues.slots.healthy)+len(n.queues.slots.failing) != 0 {
-			t.Error("a resting receiver holds slots")
+			t.Error("a receiver with an open breaker holds slots")
 		}
 		f.eventually(nil, "one probe", func() bool { return s.requests() == openAfter+1 })
-		f.give(n, sub, 1)
+		f.enqueue(n, sub, 1)
 		<-time.After(200 * time.Millisecond)
 		if n := s.requests(); n != openAfter+1 {
 			t.Errorf("%d requests while it rests again", n-openAfter-1)
@@ -95,21 +95,21 @@ func TestAReceiverThatFailsRestsAndIsProbed(t *testing.T) {
 	})
 }
 
-func TestAProbeEndsWhatWasBegun(t *testing.T) {
+func TestAProbeIsADeliveryWithAttempts(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		sub := f.subscribe("http://127.0.0.1:1")
-		f.give(f.still(), sub, 20)
+		f.enqueue(f.idleSender(), sub, 20)
 		f.exec("UPDATE webhook_subscription SET failures_in_row = ?", openAfter)
 		f.exec("UPDATE webhook_delivery SET attempts = 2 WHERE first_moment = ?", f.moment)
-		all, _ := f.claimed(f.still(), sub)
+		all, _ := f.claimed(f.idleSender(), sub)
 		if len(all) != 1 || all[0].First != f.moment {
 			t.Errorf("the probe is %d deliveries, the first of them %d", len(all), all[0].First)
 		}
 	})
 }
 
-func TestAReceiverThatAsksForLessGetsLess(t *testing.T) {
+func TestAnAnswerThatAsksForLessOpensTheBreaker(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, func(n int, w http.ResponseWriter, _ *http.Request) {
@@ -121,7 +121,7 @@ func TestAReceiverThatAsksForLessGetsLess(t *testing.T) {
 		n := f.sender(Options{})
 		sub := f.subscribe(s.URL)
 		began := time.Now()
-		f.give(n, sub, 10)
+		f.enqueue(n, sub, 10)
 		f.eventually(n, "all of them", func() bool {
 			return f.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 1") == 10
 		})
@@ -131,14 +131,14 @@ func TestAReceiverThatAsksForLessGetsLess(t *testing.T) {
 	})
 }
 
-func TestPausingTakesWhatIsQueuedBack(t *testing.T) {
+func TestPausingReleasesPendingDeliveries(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		goOn := make(chan struct{})
 		s := newSink(t, func(int, http.ResponseWriter, *http.Request) { <-goOn })
 		n := f.sender(Options{})
 		sub := f.subscribe(s.URL)
-		f.give(n, sub, 10)
+		f.enqueue(n, sub, 10)
 		f.eventually(nil, "the first request", func() bool { return s.requests() == 1 })
 		f.exec("UPDATE webhook_subscription SET paused = 1")
 		f.eventually(nil, "nine given back", func() bool {
@@ -156,9 +156,8 @@ func TestPausingTakesWhatIsQueuedBack(t *testing.T) {
 	})
 }
 
-// Receivers that hang keep one request each in the air and leave the steady
-// slots; the others get everything meanwhile.
-func TestReceiversThatHangLeaveTheSlotsToTheOthers(t *testing.T) {
+// Hanging receivers have one request each in flight and hold no healthy slots.
+func TestHangingReceiversHoldNoHealthySlots(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		var most, now atomic.Int64
@@ -173,13 +172,13 @@ func TestReceiversThatHangLeaveTheSlotsToTheOthers(t *testing.T) {
 		n := f.sender(Options{Slots: 8, InFlight: 4, Timeout: time.Minute})
 		bad := []string{f.subscribe(hanging.URL), f.subscribe(hanging.URL), f.subscribe(broken.URL)}
 		for _, id := range bad {
-			f.give(n, id, 30)
+			f.enqueue(n, id, 30)
 		}
 		var healthy []*sink
 		for range 18 {
 			s := newSink(t, nil)
 			healthy = append(healthy, s)
-			f.give(n, f.subscribe(s.URL), 30)
+			f.enqueue(n, f.subscribe(s.URL), 30)
 		}
 		f.eventually(n, "all deliveries to the healthy", func() bool {
 			for _, s := range healthy {

@@ -9,14 +9,14 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestADeadSendersDeliveriesAreTakenOver(t *testing.T) {
+func TestAnotherSenderClaimsAfterTheLeaseEnds(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, nil)
-		dead := f.still() // what it claims stays claimed
+		ended := f.idleSender() // what it claims stays claimed
 		sub := f.subscribe(s.URL)
-		f.give(dead, sub, 1)
-		if all, _ := f.claimed(dead, sub); len(all) != 1 {
+		f.enqueue(ended, sub, 1)
+		if all, _ := f.claimed(ended, sub); len(all) != 1 {
 			t.Fatalf("%d claimed", len(all))
 		}
 		n := f.sender(Options{})
@@ -24,19 +24,19 @@ func TestADeadSendersDeliveriesAreTakenOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		if all, _ := f.claimed(n, sub); len(all) != 0 {
-			t.Fatalf("%d deliveries of a living lease were taken", len(all))
+			t.Fatalf("%d deliveries with a lease were claimed", len(all))
 		}
 		f.expire()
 		f.eventually(n, "the delivery", func() bool { return s.requests() == 1 })
 	})
 }
 
-func TestASenderThatLostItsClaimChangesNothing(t *testing.T) {
+func TestALateResultChangesNothing(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
-		slow, quick := f.still(), f.still()
+		slow, quick := f.idleSender(), f.idleSender()
 		sub := f.subscribe("http://127.0.0.1:1")
-		f.give(slow, sub, 1)
+		f.enqueue(slow, sub, 1)
 		first, r := f.claimed(slow, sub)
 		f.expire()
 		second, _ := f.claimed(quick, sub)
@@ -53,14 +53,14 @@ func TestASenderThatLostItsClaimChangesNothing(t *testing.T) {
 	})
 }
 
-func TestADeliveryThatKillsItsSenderIsSetAsideAlone(t *testing.T) {
+func TestADeliveryThatEndsItsSendersIsSetAsideAlone(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		sub := f.subscribe("http://127.0.0.1:1")
-		f.give(f.still(), sub, 40)
+		f.enqueue(f.idleSender(), sub, 40)
 		poison := f.moment - 20
-		for range 60 { // senders die as long as they get the poison
-			n := f.still()
+		for range 60 { // each sender that claims the poison ends
+			n := f.idleSender()
 			all, r := f.claimed(n, sub)
 			if len(all) == 0 {
 				break
@@ -86,12 +86,12 @@ func TestADeliveryThatKillsItsSenderIsSetAsideAlone(t *testing.T) {
 	})
 }
 
-func TestLeasesAreRenewedWhileWorkGoesOn(t *testing.T) {
+func TestClaimedDeliveriesAreRenewed(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
-		n := f.still()
+		n := f.idleSender()
 		sub := f.subscribe("http://127.0.0.1:1")
-		f.give(n, sub, 2)
+		f.enqueue(n, sub, 2)
 		all, r := f.claimed(n, sub)
 		if len(all) != 2 {
 			t.Fatalf("%d claimed", len(all))

@@ -21,11 +21,11 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+// maxWait is how long a test waits.
+const maxWait = 20 * time.Second
 
-// fixture is a store on a database, with subscriptions that want nothing: the
-// test makes their deliveries.
+// fixture is a store on a database, whose subscriptions have no rules: the
+// test creates their deliveries.
 type fixture struct {
 	*testing.T
 	d      *db.DB
@@ -33,7 +33,7 @@ type fixture struct {
 	moment int64
 
 	mu     sync.Mutex
-	failed []string // subscriptions whose deliveries ended badly
+	failed []string // subscriptions whose deliveries failed
 }
 
 func newFixture(t *testing.T, d *db.DB) *fixture {
@@ -85,15 +85,16 @@ func (f *fixture) sender(o Options) *Sender {
 	return n
 }
 
-// still returns a sender that claims only when it is told to, and never sends.
-func (f *fixture) still() *Sender {
+// idleSender returns a sender that claims only when a test calls it, and never
+// sends.
+func (f *fixture) idleSender() *Sender {
 	n := f.s.NewSender(Options{})
 	n.queues.closed = true
 	return n
 }
 
-// give makes count deliveries of one event each and gives them to n.
-func (f *fixture) give(n *Sender, subscription string, count int) {
+// enqueue creates count deliveries of one event each and gives them to n.
+func (f *fixture) enqueue(n *Sender, subscription string, count int) {
 	f.Helper()
 	var all []*Delivery
 	for range count {
@@ -115,7 +116,7 @@ func (f *fixture) give(n *Sender, subscription string, count int) {
 	n.Enqueue(batch)
 }
 
-// claimed claims for n what is due.
+// claimed claims due deliveries for n.
 func (f *fixture) claimed(n *Sender, subscription string) ([]*Delivery, *receiver) {
 	f.Helper()
 	all, r, err := n.claim(f.Context(), subscription, false)
@@ -152,10 +153,10 @@ func (f *fixture) count(query string, args ...any) int {
 // eventually waits until ok holds, trying again after every sweep of n.
 func (f *fixture) eventually(n *Sender, what string, ok func() bool) {
 	f.Helper()
-	until := time.Now().Add(patience)
+	until := time.Now().Add(maxWait)
 	for !ok() {
 		if time.Now().After(until) {
-			f.Fatalf("%s: not within %s", what, patience)
+			f.Fatalf("%s: not within %s", what, maxWait)
 		}
 		if n != nil {
 			if err := n.Sweep(f.Context()); err != nil {
@@ -172,7 +173,7 @@ func (f *fixture) expire() {
 	f.exec("UPDATE webhook_delivery SET lease = 0")
 }
 
-// sink is a receiver that counts what comes and answers as told.
+// sink is a receiver that counts what comes and answers with answer.
 type sink struct {
 	*httptest.Server
 	mu     sync.Mutex

@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// logged is a log that several may write to.
+// logged is a log for concurrent writers.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -33,8 +33,8 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// receiverSecrets are what the receivers of the test hide in their addresses
-// and headers, in the forms in which they could come back.
+// receiverSecrets are the secrets in addresses and headers, in the forms in which
+// an answer could contain them.
 var receiverSecrets = []string{
 	"hush-pass", "hush-query", "hush-token", "hush-bearer",
 	"dXNlcjpodXNoLXBhc3M=", // user:hush-pass, as the Authorization that an address with a password makes
@@ -73,7 +73,7 @@ func broken(t *testing.T) map[string]string {
 	}
 }
 
-// babbler listens and answers with the first line of what it was sent.
+// babbler is a server that answers with the first line of the request.
 func babbler(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -97,7 +97,7 @@ func babbler(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func TestSecretsOfAReceiverAreNotLoggedOrKept(t *testing.T) {
+func TestSecretsOfAReceiverAreNeitherLoggedNorStored(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		log := &logged{}
@@ -107,12 +107,12 @@ func TestSecretsOfAReceiverAreNotLoggedOrKept(t *testing.T) {
 		for name, address := range broken(t) {
 			id := f.subscribe(address)
 			names[id] = name
-			f.give(n, id, 1)
+			f.enqueue(n, id, 1)
 			if strings.Contains(address, "user:") { // the same with a header of its own
 				id := f.subscribe(address)
 				names[id] = name + ", with a header"
 				f.exec("UPDATE webhook_subscription SET authorization = ? WHERE id = ?", f.s.box.Seal([]byte("Bearer hush-bearer")), id)
-				f.give(n, id, 1)
+				f.enqueue(n, id, 1)
 			}
 		}
 		f.eventually(n, "every attempt has failed", func() bool {
@@ -124,7 +124,7 @@ func TestSecretsOfAReceiverAreNotLoggedOrKept(t *testing.T) {
 			}
 		}
 		for id, name := range names {
-			for what, text := range f.kept(id) {
+			for what, text := range f.stored(id) {
 				for _, hushed := range receiverSecrets {
 					if strings.Contains(text, hushed) {
 						t.Errorf("%s: the %s shows %s: %s", name, what, hushed, text)
@@ -135,8 +135,8 @@ func TestSecretsOfAReceiverAreNotLoggedOrKept(t *testing.T) {
 	})
 }
 
-// kept is all that is stored of the attempts of a subscription.
-func (f *fixture) kept(subscription string) map[string]string {
+// stored is all text that is stored about the attempts of a subscription.
+func (f *fixture) stored(subscription string) map[string]string {
 	f.Helper()
 	text := map[string]string{}
 	var address, response, headers, last string
@@ -159,7 +159,7 @@ func lineWith(text, part string) string {
 	return ""
 }
 
-func TestShownAddresses(t *testing.T) {
+func TestRedactedURL(t *testing.T) {
 	for address, want := range map[string]string{
 		"http://user:pass@host:8080/a/b?key=1#part": "http://host:8080/a/b",
 		"https://host":                    "https://host",
@@ -174,7 +174,7 @@ func TestShownAddresses(t *testing.T) {
 	}
 }
 
-func TestScrubbedTexts(t *testing.T) {
+func TestScrub(t *testing.T) {
 	u, err := url.Parse("http://user:p%40ssword@host/path?key=abcdef12&n=1")
 	if err != nil {
 		t.Fatal(err)

@@ -40,9 +40,8 @@ func TestTwoWorkersDeliverEverythingOnceAndInOrder(t *testing.T) {
 	})
 }
 
-// Whatever the moment at which two workers meet, one of them takes what is
-// new; nothing is left to the sweep.
-func TestTwoWorkersLeaveNothingToTheSweep(t *testing.T) {
+// One of two workers fans out each change, without a sweep.
+func TestTwoWorkersNeedNoSweep(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, nil)
@@ -53,7 +52,7 @@ func TestTwoWorkersLeaveNothingToTheSweep(t *testing.T) {
 		for i := range 100 {
 			f.rename(id, fmt.Sprint(i))
 			f.fanOut(workers[i%2])
-			if i%3 == 0 { // sometimes the first is long done, mostly it is still writing what came of it
+			if i%3 == 0 { // mostly the first is still storing its results
 				f.eventually(nil, "the event without a sweep", func() bool { return len(s.sequence()) == i+1 })
 			}
 		}
@@ -143,7 +142,7 @@ func TestAFanOutThatLostItsClaimWritesNothing(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeFannedOutIsSetAside(t *testing.T) {
+func TestAnAuditThatFailsIsSetAside(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, nil)

@@ -62,7 +62,7 @@ func TestAChangeArrivesAsAnEvent(t *testing.T) {
 	})
 }
 
-func TestASubscriptionGetsWhatIsCommittedAfterItAndNothingBefore(t *testing.T) {
+func TestASubscriptionGetsOnlyLaterChanges(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, nil)

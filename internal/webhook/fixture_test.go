@@ -28,12 +28,12 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+// maxWait is how long a test waits.
+const maxWait = 20 * time.Second
 
 var model = meta.Default()
 
-// fixture is a service on a database, with a world to change.
+// fixture is a service on a database, with assets to change.
 type fixture struct {
 	*testing.T
 	d      *db.DB
@@ -258,10 +258,10 @@ func (f *fixture) fanOut(w *Worker) {
 // eventually waits until ok holds, trying again after every sweep of w.
 func (f *fixture) eventually(w *Worker, what string, ok func() bool) {
 	f.Helper()
-	until := time.Now().Add(patience)
+	until := time.Now().Add(maxWait)
 	for !ok() {
 		if time.Now().After(until) {
-			f.Fatalf("%s: not within %s", what, patience)
+			f.Fatalf("%s: not within %s", what, maxWait)
 		}
 		if w != nil {
 			if err := w.Sweep(f.Context()); err != nil {
@@ -281,13 +281,13 @@ func (f *fixture) count(query string, args ...any) int {
 	return n
 }
 
-// settledAll reports whether nothing waits.
+// settledAll reports whether no delivery waits.
 func (f *fixture) settledAll() bool {
 	return f.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 0")+
 		f.count("SELECT COUNT(*) FROM audit WHERE fan_state = 0") == 0
 }
 
-// sink is a receiver that keeps what it gets and answers as told.
+// sink is a receiver that stores its requests and answers with answer.
 type sink struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -350,7 +350,7 @@ func (s *sink) requests() int {
 	return len(s.bodies)
 }
 
-// sequence lists the sequenceIds taken, in the order they came.
+// sequence lists the sequenceIds in the order of their arrival.
 func (s *sink) sequence() []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -362,7 +362,7 @@ func (s *sink) sequence() []int64 {
 	return all
 }
 
-// fakeFinder knows the filter Name='<value>', lets every other one hold, and
+// fakeFinder evaluates the filter Name='<value>', matches every other one, and
 // selects names.
 type fakeFinder struct{ d *db.DB }
 

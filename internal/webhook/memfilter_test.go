@@ -18,7 +18,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// someFilters makes filters over what a row holds, and over what it does not.
+// someFilters returns filters on columns of a row and on other values.
 type someFilters struct{ *rand.Rand }
 
 func (g someFilters) one(of ...string) string { return of[g.IntN(len(of))] }
@@ -46,7 +46,7 @@ func (g someFilters) term() string {
 		return g.one("+", "-", "") + hop() + g.one("Name", "Estimate", "Status", "Scope", "Super", "Description", "Owners", "Reference")
 	case 8:
 		return hop() + "Name~=" + g.one("'a'", "'a*'", "'%b'", "'A%'", "'ss'")
-	default: // memory cannot tell
+	default: // Unknown in memory
 		return g.one("Owners='Member:20'", "Children.@Count='0'", "Reference='r'", "Description='x'", "Super.Scope.Name='a'", "Super.Description=''", "CreatedBy='Member:20'")
 	}
 }
@@ -67,9 +67,9 @@ var someActors = []auth.Actor{
 	auth.System, auth.System, {Member: 21, Scopes: []int64{0}}, {Member: 21, Scopes: []int64{0, 1600}}, {Member: 22, Scopes: []int64{1600}}, {Member: 23},
 }
 
-// What memory decides is what the database says: of filters over the asset and
-// over what its relations led to at the time, and of who sees all that.
-func TestMemoryAndSQLAgree(t *testing.T) {
+// Filters in memory have the results of SQL: filters on the asset and on related
+// assets as of the moment, with the visibility of each actor.
+func TestFiltersInMemoryAgreeWithSQL(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -136,8 +136,8 @@ func TestMemoryAndSQLAgree(t *testing.T) {
 	})
 }
 
-// someVersions writes stories and defects with some of everything, in between
-// changes what they lead to, and reads them as fan-out does.
+// someVersions writes stories and defects with some of everything, changes
+// their related assets in between, and reads them as fan-out does.
 func (f *fixture) someVersions(g someFilters) []change.Version {
 	f.Helper()
 	pick := func(of ...any) any { return of[g.IntN(len(of))] }

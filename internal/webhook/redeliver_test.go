@@ -16,7 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestATestEventArrivesMarked(t *testing.T) {
+func TestATestEventIsMarked(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, nil)
@@ -48,7 +48,7 @@ func (f *fixture) redeliver(id, body string) int64 {
 	return queued.Deliveries
 }
 
-func TestDeliveriesAreSentAgain(t *testing.T) {
+func TestRedelivery(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, nil)
@@ -100,7 +100,7 @@ func TestDeliveriesAreSentAgain(t *testing.T) {
 	})
 }
 
-func TestWhatWasGivenUpIsSentAgain(t *testing.T) {
+func TestAnExhaustedDeliveryIsRedelivered(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		well := false
@@ -131,7 +131,7 @@ func TestWhatWasGivenUpIsSentAgain(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsSaysWhy(t *testing.T) {
+func TestWaitingDeliveriesHaveAReason(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, func(n int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
@@ -157,7 +157,7 @@ func TestWhatWaitsSaysWhy(t *testing.T) {
 	})
 }
 
-func TestWrongRequestsAboutDeliveries(t *testing.T) {
+func TestInvalidRedeliveries(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		sub := f.subscribe("http://a.test", nil)
@@ -199,7 +199,7 @@ func TestWrongRequestsAboutDeliveries(t *testing.T) {
 				t.Errorf("%s by a member without rights: %v", name, err)
 			}
 			if name == "deliveries" {
-				continue // what a disabled one dropped may be looked at
+				continue // the deliveries of a disabled one can be listed
 			}
 			if err := ask(f.who, off.ID); fault.KindOf(err) != fault.Invalid {
 				t.Errorf("%s of a disabled subscription: %v", name, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestAReceiverThatFailsIsAskedAgain(t *testing.T) {
+func TestAFailedAttemptIsRetried(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, func(n int, w http.ResponseWriter, _ *http.Request) {
@@ -63,7 +63,7 @@ func TestAReceiverThatFailsIsAskedAgain(t *testing.T) {
 	})
 }
 
-func TestWhatEndsASubscription(t *testing.T) {
+func TestFailuresDisableASubscription(t *testing.T) {
 	tests := []struct {
 		name   string
 		status int
@@ -110,7 +110,7 @@ func TestWhatEndsASubscription(t *testing.T) {
 	})
 }
 
-func TestFourExhaustedAndOneDeliveredKeepASubscription(t *testing.T) {
+func TestASuccessResetsExhaustedDeliveries(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, func(n int, w http.ResponseWriter, _ *http.Request) {
@@ -132,7 +132,7 @@ func TestFourExhaustedAndOneDeliveredKeepASubscription(t *testing.T) {
 	})
 }
 
-func TestAHangingReceiverHoldsUpNobodyElse(t *testing.T) {
+func TestAHangingReceiverDelaysNoOther(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		hanging := newSink(t, func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
@@ -152,7 +152,7 @@ func TestAHangingReceiverHoldsUpNobodyElse(t *testing.T) {
 	})
 }
 
-func TestAReceiverHasItsTimeToAnswer(t *testing.T) {
+func TestASlowAnswerIsAccepted(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		hanging := newSink(t, func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
@@ -168,7 +168,7 @@ func TestAReceiverHasItsTimeToAnswer(t *testing.T) {
 	})
 }
 
-func TestAnEndlessAnswerIsKeptToABound(t *testing.T) {
+func TestALongAnswerIsTruncated(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, func(_ int, w http.ResponseWriter, r *http.Request) {
@@ -193,7 +193,7 @@ func TestAnEndlessAnswerIsKeptToABound(t *testing.T) {
 	})
 }
 
-func TestTargetsThatAreNotPublicAreRefused(t *testing.T) {
+func TestNonPublicTargetsAreRefused(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// verifies reports whether the published library takes the delivery with the
-// secret.
+// verifies reports whether the published library accepts the signature of a
+// delivery.
 func (s *sink) verifies(t *testing.T, n int, secret string) bool {
 	t.Helper()
 	hook, err := standardwebhooks.NewWebhook(secret)
@@ -24,7 +24,7 @@ func (s *sink) verifies(t *testing.T, n int, secret string) bool {
 	return hook.Verify([]byte(s.bodies[n]), s.headers[n]) == nil
 }
 
-func TestAReplacedSecretSignsForAWhile(t *testing.T) {
+func TestThePreviousSecretSignsForATime(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, nil)
@@ -88,8 +88,8 @@ func TestPreviousSecretValidForIsChecked(t *testing.T) {
 	}
 }
 
-// Disabling drops what waits and what comes; pausing keeps both.
-func TestPausingKeepsWhatDisablingDrops(t *testing.T) {
+// Disabling drops waiting and new deliveries; both wait during a pause.
+func TestPausedDeliveriesWaitAndDisabledOnesAreDropped(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestWhatASubscriptionMustNotBe(t *testing.T) {
+func TestInvalidSubscriptions(t *testing.T) {
 	const events = `"eventTypes":[{"type":"AssetChanged","from":"Story"}]`
 	tests := []struct {
 		why, body, message, at string // at: the text the fault points at
@@ -101,7 +101,7 @@ func TestWhatASubscriptionMustNotBe(t *testing.T) {
 	}
 }
 
-func TestSubscriptionsComeAndGo(t *testing.T) {
+func TestSubscriptionsAreCreatedUpdatedAndDeleted(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		f.s.maxEnabled = 27
@@ -188,7 +188,7 @@ func TestDeliveriesAreSigned(t *testing.T) {
 	})
 }
 
-func TestFiltersContextsAndSeveralDefinitions(t *testing.T) {
+func TestFiltersUserContextsAndSeveralDefinitions(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, nil)
@@ -235,7 +235,7 @@ func TestFiltersContextsAndSeveralDefinitions(t *testing.T) {
 	})
 }
 
-func TestPruneKeepsTwentyReceipts(t *testing.T) {
+func TestPruneLeavesTwentyReceipts(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, nil)
