@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ var floors = [][]string{
 	3: {"internal/query", "internal/change", "internal/check", "internal/lease"},
 	4: {"internal/sqlgen", "internal/auth", "internal/encode"},
 	5: {"internal/find", "internal/memfilter", "internal/delivery", "internal/requests"},
-	6: {"internal/roles", "internal/asset", "internal/check", "internal/webhook"},
+	6: {"internal/roles", "internal/asset", "internal/webhook"},
 	7: {"internal/bulk", "internal/rest", "internal/tags"},
 	8: {"internal/httpapi", "internal/jobs", "internal/admin"},
 	9: {"internal/app"},
@@ -42,6 +43,9 @@ var floors = [][]string{
 		"internal/difftest", "internal/modeltest", "internal/testall",
 	},
 }
+
+// appFloor is the highest floor of the map in docs/architecture.md.
+const appFloor = 9
 
 // keepers names the only packages that may import a library, or a package of
 // ours that must not spread. A name that ends in a slash covers all below it.
@@ -132,13 +136,59 @@ func covers(lib, imp string) bool {
 	return imp == lib || strings.HasPrefix(imp, lib+"/")
 }
 
-// TestFloorsAreLived fails when a package named here has gone.
-func TestFloorsAreLived(t *testing.T) {
-	lived := map[string]bool{}
-	sources(t, func(file string, _ *ast.File) { lived[path.Dir(file)] = true })
+// mapRow is a row of the map in docs/architecture.md: the floor, empty if it is
+// that of the row before, and the package.
+var mapRow = regexp.MustCompile("^\\| ([0-9]*) ?\\| `([a-z]+)` \\|")
+
+// TestMap: the map in docs/architecture.md has each package of the floors below
+// the commands once, on its floor, and no other; no package is on two floors.
+func TestMap(t *testing.T) {
+	want := map[string]int{}
 	for n, pkgs := range floors {
 		for _, p := range pkgs {
-			if !lived[p] {
+			if other, doubled := want[p]; doubled {
+				t.Errorf("%s is on floors %d and %d", p, other, n)
+			}
+			want[p] = n
+		}
+	}
+	floor, rows := 0, map[string]bool{}
+	for line := range strings.Lines(string(read(t, "docs/architecture.md"))) {
+		m := mapRow.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		if m[1] != "" {
+			floor, _ = strconv.Atoi(m[1])
+		}
+		pkg := "internal/" + m[2]
+		if m[2] == "sql" {
+			pkg = m[2]
+		}
+		if n, known := want[pkg]; !known || n != floor {
+			t.Errorf("docs/architecture.md has %s on floor %d, archtest on %d (known: %t)", pkg, floor, n, known)
+		}
+		if rows[pkg] {
+			t.Errorf("docs/architecture.md has %s twice", pkg)
+		}
+		rows[pkg] = true
+	}
+	for n, pkgs := range floors[:appFloor+1] {
+		for _, p := range pkgs {
+			if !rows[p] {
+				t.Errorf("docs/architecture.md lacks %s on floor %d", p, n)
+			}
+		}
+	}
+}
+
+// TestFloorsExist fails when a package named here does not exist.
+func TestFloorsExist(t *testing.T) {
+	exists := map[string]bool{}
+	sources(t, func(file string, _ *ast.File) { exists[path.Dir(file)] = true })
+	for n, pkgs := range floors {
+		for _, p := range pkgs {
+			if !exists[p] {
 				t.Errorf("floor %d names %s, which has no sources", n, p)
 			}
 		}

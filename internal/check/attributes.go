@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// shape is where the attributes of a type lie in a row.
+// shape is where a row holds the attributes of a type.
 type shape struct {
 	slots    []bool                // columns that may have a value
 	keys     map[string]*meta.Attr // of the JSON
@@ -69,7 +69,7 @@ func (c *checker) attributes(ctx context.Context) error {
 		}
 		t := c.concrete(code)
 		if t == nil {
-			return nil // reported as a version
+			return nil // reported by versions
 		}
 		s := shapes[t]
 		for i, v := range slots {
@@ -132,7 +132,7 @@ func readAttrs(s *shape, text []byte) (given map[string]bool, wrong string) {
 	return given, ""
 }
 
-// kindOf is the JSON kind of an attribute's values; 't' stands for both truths.
+// kindOf is the JSON kind of an attribute's values; 't' for both booleans.
 func kindOf(a *meta.Attr) jsontext.Kind {
 	switch value.FormOf(a.Kind) {
 	case value.Bool:

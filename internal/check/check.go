@@ -9,18 +9,18 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// forever is the until of what is current.
+// forever is the until_moment of a current row.
 const forever = db.Forever
 
-// Most is how many findings one check reports before it stops.
-const Most = 20
+// MaxFindings is how many findings one check reports before it stops.
+const MaxFindings = 20
 
-// Finding is one thing that disagrees.
+// Finding is one inconsistency.
 type Finding struct {
 	Check string // the rule that is broken
 	Table string
 	ID    int64  // stored id of the row: an asset, an audit; 0 where a row has none
-	Text  string // what disagrees with what
+	Text  string // what is expected and what is found
 }
 
 // String is the finding as one line.
@@ -60,27 +60,27 @@ var checks = []struct {
 	{"logins", (*checker).logins},
 }
 
-// Run reads the whole database in one snapshot and returns what disagrees, at
-// most Most findings of each check.
+// Run reads the whole database in one snapshot and returns the inconsistencies, at
+// most MaxFindings of each check.
 // Errors: only that the database could not be read.
 func Run(ctx context.Context, d *db.DB, m *meta.Model) ([]Finding, error) {
 	var found []Finding
 	err := d.ReadLong(ctx, func(tx *db.Tx) error {
 		var err error
-		found, err = in(ctx, tx, m)
+		found, err = runIn(ctx, tx, m)
 		return err
 	})
 	return found, err
 }
 
-// in is Run inside a transaction.
-func in(ctx context.Context, tx *db.Tx, m *meta.Model) ([]Finding, error) {
+// runIn is Run inside a transaction.
+func runIn(ctx context.Context, tx *db.Tx, m *meta.Model) ([]Finding, error) {
 	c := &checker{tx: tx, m: m, seeds: map[int64]bool{}}
 	for _, i := range m.Instances {
 		c.seeds[i.Type.Stored(i.ID)] = true
 	}
 	for _, check := range checks {
-		c.name, c.left = check.name, Most
+		c.name, c.left = check.name, MaxFindings
 		if err := check.run(c, ctx); err != nil && !errors.Is(err, errEnough) {
 			return nil, fmt.Errorf("check %s: %w", check.name, err)
 		}
@@ -88,13 +88,13 @@ func in(ctx context.Context, tx *db.Tx, m *meta.Model) ([]Finding, error) {
 	return c.found, nil
 }
 
-// checker is one reading of a database.
+// checker is one run of the checks.
 type checker struct {
 	tx    *db.Tx
 	m     *meta.Model
-	seeds map[int64]bool // well-known assets: they may lack what users must give
+	seeds map[int64]bool // well-known assets, which may lack required values
 
-	name  string // of the check under way
+	name  string // of the current check
 	left  int    // findings it may still report
 	found []Finding
 }
@@ -102,7 +102,7 @@ type checker struct {
 // errEnough ends a check that has reported enough.
 var errEnough = errors.New("enough findings")
 
-// report notes a finding. Its error ends the check.
+// report adds a finding. Its error ends the check.
 func (c *checker) report(table string, id int64, format string, args ...any) error {
 	c.found = append(c.found, Finding{c.name, table, id, fmt.Sprintf(format, args...)})
 	if c.left--; c.left == 0 {
@@ -111,7 +111,7 @@ func (c *checker) report(table string, id int64, format string, args ...any) err
 	return nil
 }
 
-// row scans the row at hand.
+// row scans the current row.
 type row func(into ...any) error
 
 // each calls fn for every row of a query, one at a time.
@@ -119,7 +119,7 @@ func (c *checker) each(ctx context.Context, fn func(scan row) error, query strin
 	return db.Each(ctx, c.tx, query, args, func(r db.Scanner) error { return fn(r.Scan) })
 }
 
-// concrete returns the type of a row, nil when there is none that has rows.
+// concrete returns the type with a code, nil for an unknown or abstract one.
 func (c *checker) concrete(code int) *meta.Type {
 	t, ok := c.m.TypeByCode(code)
 	if !ok || t.Abstract || t.Virtual {

@@ -192,8 +192,8 @@ func TestBounded(t *testing.T) {
 	d := testdb.SQLite(t)
 	build(t, d)
 	found := damaged(t, d, `UPDATE asset_version SET audit_id = 999`)
-	if n := strings.Count(found, "audit of a version: "); n != check.Most {
-		t.Errorf("%d findings of one check; want %d", n, check.Most)
+	if n := strings.Count(found, "audit of a version: "); n != check.MaxFindings {
+		t.Errorf("%d findings of one check; want %d", n, check.MaxFindings)
 	}
 }
 
@@ -219,7 +219,7 @@ func damaged(t *testing.T, d *db.DB, statement string) string {
 		if n, _ := r.RowsAffected(); n == 0 {
 			t.Errorf("%s changes nothing", statement)
 		}
-		found, err := check.In(t.Context(), tx, model)
+		found, err := check.RunIn(t.Context(), tx, model)
 		if err != nil {
 			return err
 		}

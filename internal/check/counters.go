@@ -15,7 +15,7 @@ import (
 func token(i meta.Instance) string { return i.Type.Name + ":" + strconv.FormatInt(i.ID, 10) }
 
 // numbers expects every asset of a type with Numbers to have one of the right
-// form, unique in its type and not above what the sequence has given out.
+// form, unique in its type and not above its sequence.
 func (c *checker) numbers(ctx context.Context) error {
 	highest := map[*meta.Type]int64{}
 	err := c.each(ctx, func(scan row) error {
@@ -55,7 +55,7 @@ func (c *checker) numbers(ctx context.Context) error {
 	}, `SELECT MIN(id), number, COUNT(*) FROM asset WHERE number IS NOT NULL GROUP BY type, number HAVING COUNT(*) > 1`)
 }
 
-// reaches expects a sequence to stand at n or above.
+// reaches expects a sequence to be at n or above.
 func (c *checker) reaches(ctx context.Context, name string, n int64) error {
 	var value sql.NullInt64
 	err := c.each(ctx, func(scan row) error { return scan(&value) }, `SELECT MAX(value) FROM sequence WHERE name = ?`, name)
@@ -65,7 +65,7 @@ func (c *checker) reaches(ctx context.Context, name string, n int64) error {
 	return err
 }
 
-// sequences expects the counters to stand at or above what is in use.
+// sequences expects the counters to be at or above the highest value in use.
 func (c *checker) sequences(ctx context.Context) error {
 	for _, s := range [...]struct{ name, use string }{
 		{"id", `SELECT MAX(id) FROM asset`},
@@ -80,7 +80,7 @@ func (c *checker) sequences(ctx context.Context) error {
 		}
 		floor := used.Int64
 		if s.name == "id" && floor <= 1000 {
-			continue // well-known assets alone
+			continue // only well-known assets
 		}
 		if err := c.reaches(ctx, s.name, floor); err != nil {
 			return err
@@ -89,8 +89,7 @@ func (c *checker) sequences(ctx context.Context) error {
 	return nil
 }
 
-// stamps expects later moments to be stamped later, and every moment to be
-// stamped.
+// stamps expects every moment to have a time, and later moments later ones.
 func (c *checker) stamps(ctx context.Context) error {
 	var last, at int64
 	err := c.each(ctx, func(scan row) error {

@@ -43,8 +43,8 @@ func (c *checker) copies(t *meta.Type) []copied {
 	return all
 }
 
-// followers expects what an asset copies from another to be what that one has
-// now.
+// followers expects the values that an asset copies from another to be that one's
+// current ones.
 func (c *checker) followers(ctx context.Context) error {
 	return c.types(func(t *meta.Type) error {
 		for _, x := range c.copies(t) {
@@ -94,8 +94,8 @@ func (c *checker) ownScope(ctx context.Context) error {
 	})
 }
 
-// states expects the AssetState of live assets to be what the attribute it
-// goes with says.
+// states expects the AssetState of assets that are not deleted to be that of their
+// status attribute.
 func (c *checker) states(ctx context.Context) error {
 	return c.types(func(t *meta.Type) error {
 		a, ok := t.Attr(t.StateFrom.Attribute)

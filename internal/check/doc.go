@@ -1,6 +1,6 @@
-// Package check reads a whole database and says where what it holds disagrees
-// with itself: versions, links, values, the project tree, memberships,
-// counters and audits. It trusts nothing but the model, and repairs nothing.
+// Package check reads a whole database and reports inconsistencies: of versions,
+// links, values, the project tree, memberships, counters and audits. It trusts
+// only the model, and repairs nothing.
 //
 //	findings, err := check.Run(ctx, d, model)
 //
@@ -8,6 +8,6 @@
 // not disturb it. Only the project tree and the inner nodes of the other trees
 // are held in memory. Each check is a function of its own; checks lists them.
 //
-// It never writes, and does not share code with the write engine: the rules
-// are told here a second time, on purpose.
+// It never writes, and shares no code with the write engine: the rules are written
+// a second time on purpose.
 package check

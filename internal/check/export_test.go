@@ -1,4 +1,4 @@
 package check
 
-// In is Run inside a transaction that the test rolls back.
-var In = in
+// RunIn is Run inside a transaction that the test rolls back.
+var RunIn = runIn

@@ -13,9 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// folded expects beside every version the folded forms of its texts, of those
-// that need one, and nothing else. What assets have is compared with their
-// current versions.
+// folded expects each version to have the folded forms of its texts that need one,
+// and no other. Those of assets are compared with their current versions.
 func (c *checker) folded(ctx context.Context) error {
 	var names []string
 	query := "SELECT id, moment, attrs, folded"
@@ -52,7 +51,7 @@ func (c *checker) folded(ctx context.Context) error {
 	}, query+" FROM asset_version ORDER BY id, moment")
 }
 
-// comments expects the same beside the comments of audits.
+// comments expects the same of the comments of audits.
 func (c *checker) comments(ctx context.Context) error {
 	return c.each(ctx, func(scan row) error {
 		var id int64
@@ -86,7 +85,7 @@ func textsIn(object []byte) map[string]string {
 		name := key.String()
 		v, err := d.ReadToken()
 		if err != nil {
-			break // the attributes' own check says so
+			break // reported by attributes
 		}
 		if v.Kind() == '"' {
 			all[name] = v.String()

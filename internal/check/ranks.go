@@ -7,11 +7,11 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// maxRank is the greatest rank that clients can keep.
+// maxRank is the highest rank.
 const maxRank = 1<<31 - 1
 
-// ranks expects every ranked asset to have a rank that clients can keep, no two
-// of a rank space to have the same, and versions to have none but such.
+// ranks expects every ranked asset to have a rank from 1 to maxRank, unique in its
+// rank space, and versions to have ranks in that range.
 func (c *checker) ranks(ctx context.Context) error {
 	ranked := map[*meta.Type]bool{}
 	_ = c.types(func(t *meta.Type) error {
@@ -22,7 +22,7 @@ func (c *checker) ranks(ctx context.Context) error {
 	})
 	var last sql.NullInt64
 	highest := map[string]int64{}
-	spaces := map[string]int64{} // with the rank last
+	spaces := map[string]int64{} // assets with the rank last
 	err := c.each(ctx, func(scan row) error {
 		var id int64
 		var code int
@@ -67,8 +67,8 @@ func (c *checker) ranks(ctx context.Context) error {
 	}, `SELECT id, moment, order_key FROM asset_version WHERE order_key < 1 OR order_key > ? ORDER BY id, moment`, maxRank)
 }
 
-// ranksAhead expects the next rank that a sequence gives out to be above the
-// highest in use. A sequence begins when it is first asked.
+// ranksAhead expects the next rank of a sequence to be above the highest in use. A
+// sequence has no row before its first use.
 func (c *checker) ranksAhead(ctx context.Context, name string, highest int64) error {
 	var value sql.NullInt64
 	if err := c.each(ctx, func(scan row) error { return scan(&value) }, `SELECT MAX(value) FROM sequence WHERE name = ?`, name); err != nil {

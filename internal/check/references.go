@@ -66,12 +66,11 @@ type edge struct {
 	since, until   int64
 	fromCode       sql.NullInt32
 	toCode         sql.NullInt32
-	began, ended   bool // a version that says so stands at since, at until
+	began, ended   bool // there is a version at since, at until
 }
 
-// links expects both ends of a link to exist and to be of the right types, a
-// version to tell of its beginning and its end, and no two links at once where
-// one may be.
+// links expects both ends of a link to exist and to have the right types, versions
+// at its beginning and its end, and to-one relations to have one link at a time.
 func (c *checker) links(ctx context.Context) error {
 	var last edge
 	var ones []span // of the to-one relation of last.from
@@ -115,7 +114,7 @@ func (e edge) sameRow(o edge) bool {
 	return e.code == o.code && e.fromType == o.fromType && e.from == o.from && e.to == o.to && e.folded == o.folded
 }
 
-// linkAttr is the attribute a link belongs to, as its holder's type sees it.
+// linkAttr returns the attribute of a link on the type that has it.
 func (c *checker) linkAttr(l edge) *meta.Attr {
 	fwd, ok := c.m.LinkByCode(l.code)
 	t := c.concrete(l.fromType)
@@ -158,8 +157,7 @@ func (c *checker) spanOf(table string, e edge, a *meta.Attr) error {
 	return nil
 }
 
-// requiredLinks expects required relations that lie in asset_link to have a
-// value.
+// requiredLinks expects required relations in asset_link to have a value.
 func (c *checker) requiredLinks(ctx context.Context) error {
 	return c.types(func(t *meta.Type) error {
 		for _, a := range t.Attrs {
@@ -185,8 +183,8 @@ func (c *checker) requiredLinks(ctx context.Context) error {
 	})
 }
 
-// values expects the values of multi-value scalars to hang on assets that have
-// such an attribute, with versions at their ends, and none to be there twice.
+// values expects the values of multi-value scalars to belong to assets that have
+// the attribute, with versions at their ends, and to be unique.
 func (c *checker) values(ctx context.Context) error {
 	var last edge
 	return c.each(ctx, func(scan row) error {

@@ -1,17 +1,60 @@
 package check
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
-// span is a stretch of moments in which something held; what tells spans apart
-// that hold different things.
+// span is a range of moments. what is the depth in a tree, or the side of a
+// comparison.
 type span struct {
 	since, until int64
 	what         int
 }
 
+// pair is the ids of two projects, one above the other, or of a project and a
+// member.
+type pair struct{ a, b int64 }
+
+// eachPair calls fn for each pair with its spans. The query selects a, b, since,
+// until, what and orders by the pair.
+func (c *checker) eachPair(ctx context.Context, fn func(p pair, spans []span) error, query string, args ...any) error {
+	var at pair
+	var spans []span
+	err := c.each(ctx, func(scan row) error {
+		var p pair
+		var s span
+		if err := scan(&p.a, &p.b, &s.since, &s.until, &s.what); err != nil {
+			return err
+		}
+		if p != at && spans != nil {
+			if err := fn(at, spans); err != nil {
+				return err
+			}
+			spans = nil
+		}
+		at, spans = p, append(spans, s)
+		return nil
+	}, query, args...)
+	if err == nil && spans != nil {
+		err = fn(at, spans)
+	}
+	return err
+}
+
+// bySide separates the spans of the sides 0 and 1.
+func bySide(spans []span) (sides [2][]span) {
+	for _, s := range spans {
+		side := s.what
+		s.what = 0
+		sides[side] = append(sides[side], s)
+	}
+	return sides
+}
+
 func (s span) overlaps(o span) bool { return s.since < o.until && o.since < s.until }
 
-// joined sorts spans and joins those that touch and hold the same; it reports
+// joined sorts spans and joins those that touch and have the same what. It reports
 // false when two overlap.
 func joined(all []span) ([]span, bool) {
 	slices.SortFunc(all, func(a, b span) int {

@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// cycles expects no asset to stand above itself in any tree.
+// cycles expects no asset to be its own ancestor in any tree.
 func (c *checker) cycles(ctx context.Context) error {
 	type tree struct {
 		kind meta.PlaceKind
@@ -30,7 +30,7 @@ func (c *checker) cycles(ctx context.Context) error {
 				` AND EXISTS (SELECT 1 FROM asset_link b WHERE b.relation = a.relation AND b.to_id = a.from_id AND b.until_moment = a.until_moment)`
 			args = []any{t.code, forever}
 		}
-		up := map[int64]int64{} // of inner nodes: a circle has no others
+		up := map[int64]int64{} // of inner nodes: a cycle has no others
 		err := c.each(ctx, func(scan row) error {
 			var id, above int64
 			err := scan(&id, &above)
@@ -40,40 +40,37 @@ func (c *checker) cycles(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := c.circles(up, a); err != nil {
+		if err := c.reportCycles(up, a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// circles reports every asset from which the way up comes back to it.
-func (c *checker) circles(up map[int64]int64, a *meta.Attr) error {
-	safe := map[int64]bool{}
+// reportCycles reports one asset of each cycle.
+func (c *checker) reportCycles(up map[int64]int64, a *meta.Attr) error {
+	visited := map[int64]bool{}
 	for _, id := range slices.Sorted(maps.Keys(up)) {
-		way := map[int64]bool{}
+		path := map[int64]bool{}
 		at, more := id, true
-		for more && !safe[at] && !way[at] {
-			way[at] = true
+		for more && !visited[at] && !path[at] {
+			path[at] = true
 			at, more = up[at]
 		}
-		if more && way[at] {
+		if more && path[at] {
 			if err := c.report("asset", at, "it stands above itself by %s", a.Token()); err != nil {
 				return err
 			}
 		}
-		for on := range way {
-			safe[on] = true
+		for on := range path {
+			visited[on] = true
 		}
 	}
 	return nil
 }
 
-// pair is two projects, one above the other, or a project and a member.
-type pair struct{ a, b int64 }
-
-// projectTree expects scope_closure to be the tree that the versions of the
-// projects make, at every moment.
+// projectTree expects scope_closure to be the closure of the projects' parents, at
+// every moment.
 func (c *checker) projectTree(ctx context.Context) error {
 	t, ok := c.m.Type("Scope")
 	if !ok {
@@ -96,48 +93,24 @@ func (c *checker) projectTree(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.settle()
+	h.apply()
 	return c.compareTree(ctx, h)
 }
 
 func (c *checker) compareTree(ctx context.Context, h *treeHistory) error {
 	const table = "scope_closure"
-	var at pair
-	var have []span
-	flush := func() error {
-		if have == nil {
-			return nil
-		}
-		got, ok := joined(have)
-		have = nil
-		want, _ := joined(h.want[at])
-		delete(h.want, at)
+	err := c.eachPair(ctx, func(p pair, spans []span) error {
+		got, disjoint := joined(spans)
+		want, _ := joined(h.want[p])
+		delete(h.want, p)
 		switch {
-		case !ok:
-			return c.report(table, at.b, "spans below %d overlap", at.a)
+		case !disjoint:
+			return c.report(table, p.b, "spans below %d overlap", p.a)
 		case !slices.Equal(got, want):
-			return c.report(table, at.b, "below %d: since, until, depth are %v, by the projects' versions %v", at.a, got, want)
+			return c.report(table, p.b, "below %d: since, until, depth are %v, by the projects' versions %v", p.a, got, want)
 		}
-		return nil
-	}
-	err := c.each(ctx, func(scan row) error {
-		var p pair
-		var s span
-		if err := scan(&p.a, &p.b, &s.since, &s.until, &s.what); err != nil {
-			return err
-		}
-		if p != at {
-			if err := flush(); err != nil {
-				return err
-			}
-			at = p
-		}
-		have = append(have, s)
 		return nil
 	}, `SELECT ancestor_id, descendant_id, since_moment, until_moment, depth FROM scope_closure ORDER BY ancestor_id, descendant_id, since_moment`)
-	if err == nil {
-		err = flush()
-	}
 	if err != nil {
 		return err
 	}
@@ -149,20 +122,20 @@ func (c *checker) compareTree(ctx context.Context, h *treeHistory) error {
 	return nil
 }
 
-// treeHistory follows the project tree through its moments.
+// treeHistory computes the spans of the closure from the parents, moment by moment.
 type treeHistory struct {
 	moment int64
 	up     map[int64]int64
 	below  map[int64]map[int64]bool
-	moved  []int64                 // at moment
+	moved  []int64                 // projects whose parent changed at moment
 	above  map[int64]map[int64]int // ancestors and their distance, before moment
 	want   map[pair][]span
 }
 
-// set notes the parent that a project has from a moment on.
+// set sets the parent of a project from a moment on.
 func (h *treeHistory) set(id, moment int64, parent *int64) {
 	if moment != h.moment {
-		h.settle()
+		h.apply()
 		h.moment = moment
 	}
 	old, had := h.up[id]
@@ -183,8 +156,8 @@ func (h *treeHistory) set(id, moment int64, parent *int64) {
 	h.moved = append(h.moved, id)
 }
 
-// settle brings the spans up to the moment: for what has moved and all below.
-func (h *treeHistory) settle() {
+// apply updates the spans of the projects that moved and of all below them.
+func (h *treeHistory) apply() {
 	seen := map[int64]bool{}
 	for todo := h.moved; len(todo) > 0; todo = todo[1:] {
 		id := todo[0]
@@ -192,26 +165,26 @@ func (h *treeHistory) settle() {
 			continue
 		}
 		seen[id] = true
-		h.replace(id, h.way(id))
+		h.replace(id, h.ancestors(id))
 		todo = append(todo, slices.Collect(maps.Keys(h.below[id]))...)
 	}
 	h.moved = nil
 }
 
-// way returns all that is above a project now, itself at distance 0.
-func (h *treeHistory) way(id int64) map[int64]int {
-	way := map[int64]int{id: 0}
+// ancestors returns the distances of a project's ancestors, itself at 0.
+func (h *treeHistory) ancestors(id int64) map[int64]int {
+	all := map[int64]int{id: 0}
 	for at, ok := h.up[id]; ok; at, ok = h.up[at] {
-		if _, circle := way[at]; circle {
+		if _, cycle := all[at]; cycle {
 			break
 		}
-		way[at] = len(way)
+		all[at] = len(all)
 	}
-	return way
+	return all
 }
 
-// replace ends the spans of what is no longer above a project and begins those
-// of what is now.
+// replace ends the spans of former ancestors of a project and begins those of new
+// ones.
 func (h *treeHistory) replace(id int64, now map[int64]int) {
 	for above, depth := range h.above[id] {
 		if d, still := now[above]; !still || d != depth {
@@ -228,8 +201,8 @@ func (h *treeHistory) replace(id int64, now map[int64]int) {
 	h.above[id] = now
 }
 
-// memberships expects scope_member to say of every moment the same as the
-// relation of projects to their members, and its roles to be roles.
+// memberships expects scope_member to agree, at every moment, with the relation of
+// projects to their members, and its roles to be roles.
 func (c *checker) memberships(ctx context.Context) error {
 	t, ok := c.m.Type("Scope")
 	if !ok {
@@ -240,40 +213,19 @@ func (c *checker) memberships(ctx context.Context) error {
 	if !ok || !isType {
 		return nil
 	}
-	var at pair
-	var sides [2][]span // by link, by scope_member
-	flush := func() error {
+	err := c.eachPair(ctx, func(p pair, spans []span) error {
+		sides := bySide(spans) // by link, by scope_member
 		links, _ := joined(sides[0])
-		rows, fine := joined(sides[1])
-		sides = [2][]span{}
+		rows, disjoint := joined(sides[1])
 		switch {
-		case !fine:
-			return c.report("scope_member", at.a, "member %d has two roles at once", at.b)
+		case !disjoint:
+			return c.report("scope_member", p.a, "member %d has two roles at once", p.b)
 		case !slices.Equal(links, rows):
-			return c.report("scope_member", at.a, "since, until of member %d are %v, of the relation %v", at.b, rows, links)
+			return c.report("scope_member", p.a, "since, until of member %d are %v, of the relation %v", p.b, rows, links)
 		}
-		return nil
-	}
-	err := c.each(ctx, func(scan row) error {
-		var p pair
-		var s span
-		var side int
-		if err := scan(&p.a, &p.b, &s.since, &s.until, &side); err != nil {
-			return err
-		}
-		if p != at {
-			if err := flush(); err != nil {
-				return err
-			}
-			at = p
-		}
-		sides[side] = append(sides[side], s)
 		return nil
 	}, `SELECT from_id AS a, to_id AS b, since_moment AS s, until_moment, 0 AS side FROM asset_link WHERE relation = ?`+
 		` UNION ALL SELECT scope_id, member_id, since_moment, until_moment, 1 FROM scope_member ORDER BY a, b, side, s`, members.Place.Code)
-	if err == nil {
-		err = flush()
-	}
 	if err != nil {
 		return err
 	}

@@ -69,8 +69,8 @@ type version struct {
 	changedAt                           int64
 }
 
-// versions expects the versions of an asset to follow each other without a gap
-// or an overlap, the last one to be current, and what never changes not to.
+// versions expects the versions of an asset to follow each other without a gap or
+// an overlap, the last one to be current, and immutable columns not to change.
 func (c *checker) versions(ctx context.Context) error {
 	var last version
 	end := func() error {
@@ -145,8 +145,8 @@ func (c *checker) moments(ctx context.Context) error {
 	}, `SELECT MIN(id), moment, COUNT(*) FROM asset_version WHERE moment > 0 GROUP BY moment HAVING COUNT(*) > 1`)
 }
 
-// auditOfVersion expects every version to have an audit that its moment and
-// its author fit. What an import made may be by somebody else.
+// auditOfVersion expects every version to have an audit with its moment and its
+// author; those of an import may have another author.
 func (c *checker) auditOfVersion(ctx context.Context) error {
 	return c.each(ctx, func(scan row) error {
 		var id, moment, audit, by int64
@@ -166,8 +166,8 @@ func (c *checker) auditOfVersion(ctx context.Context) error {
 		` WHERE a.id IS NULL OR v.moment < a.first_moment OR v.moment > a.last_moment OR v.changed_by <> a.actor_id AND NOT (a.imported = 1 AND v.moment = v.created_moment)`)
 }
 
-// endsOfAudit expects the first and the last moment of an audit to be versions
-// it made, and a fan-out that is within it.
+// endsOfAudit expects the first and the last moment of an audit to be versions of
+// it, and its fan-out to be between them.
 func (c *checker) endsOfAudit(ctx context.Context) error {
 	return c.each(ctx, func(scan row) error {
 		var id, first, last, fanned int64
