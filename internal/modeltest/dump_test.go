@@ -35,8 +35,9 @@ var silent = map[string]bool{"Number": true, "Order": true, "SecurityScope": tru
 // dump reads what is there now. Assets that have no label yet get one that
 // nothing in the model has.
 func (b *database) dump(ctx context.Context) (*world, error) {
-	w := &world{map[string]*thing{}, map[link]bool{}, map[[2]string]string{}, map[string][]string{}, map[string]string{}, map[string]int{}, 0}
-	err := b.d.Read(ctx, func(tx *db.Tx) error {
+	var w *world
+	err := b.d.Read(ctx, func(tx *db.Tx) error { // again from the start when the connection is lost
+		w = &world{map[string]*thing{}, map[link]bool{}, map[[2]string]string{}, map[string][]string{}, map[string]string{}, map[string]int{}, 0}
 		for _, read := range []func(context.Context, *db.Tx, *world) error{b.assets, b.edges, b.values, b.members, b.logins} {
 			if err := read(ctx, tx, w); err != nil {
 				return err
