@@ -19,28 +19,32 @@ type block struct {
 	sequence string
 	size     int64
 	mu       sync.Mutex
-	next     int64
+	first    int64 // of the ids left
 	end      int64 // exclusive
 }
 
-// allocate returns the first of n consecutive ids.
-func (b *block) allocate(ctx context.Context, d *db.DB, n int64) (int64, error) {
+// next returns the first of n consecutive ids. Where the small pool must not be
+// used inside a transaction they come from tx: a block would outlive its rollback.
+func (b *block) next(ctx context.Context, d *db.DB, tx *db.Tx, n int64) (int64, error) {
+	if !d.Dialect.SmallInside {
+		return advanceSequence(ctx, tx, b.sequence, n)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.end-b.next < n {
+	if b.end-b.first < n {
 		size := max(b.size, n)
 		err := d.Small(ctx, func(tx *db.Tx) error {
 			first, err := advanceSequence(ctx, tx, b.sequence, size)
-			b.next, b.end = first, first+size
+			b.first, b.end = first, first+size
 			return err
 		})
 		if err != nil {
-			b.next, b.end = 0, 0
-			return 0, fmt.Errorf("take %s: %w", b.sequence, err)
+			b.first, b.end = 0, 0
+			return 0, fmt.Errorf("allocate %s: %w", b.sequence, err)
 		}
 	}
-	first := b.next
-	b.next += n
+	first := b.first
+	b.first += n
 	return first, nil
 }
 
@@ -94,7 +98,9 @@ const allocateTimeout = 15 * time.Second
 func (k *allocator) allocate(ctx context.Context, tx *db.Tx, n demand) (allocation, error) {
 	if !k.db.Dialect.SmallInside {
 		t := &waiter{demand: n}
-		err := k.inTransaction(ctx, tx, []*waiter{t})
+		err := k.advance(ctx, []*waiter{t}, func(fn func(*db.Tx) error) error {
+			return tx.Savepoint(ctx, func() error { return fn(tx) })
+		})
 		return t.got, err
 	}
 	t := &waiter{demand: n, done: make(chan struct{})}
@@ -133,32 +139,24 @@ func (k *allocator) serve(ctx context.Context) {
 func (k *allocator) once(ctx context.Context, batch []*waiter) {
 	ctx, cancel := context.WithTimeout(ctx, allocateTimeout)
 	defer cancel()
-	take := func() error {
-		return k.db.Small(ctx, func(tx *db.Tx) error { return advanceAll(ctx, tx, batch) })
-	}
-	err := take()
-	if errors.Is(err, errNoSequence) {
-		err = k.db.Small(ctx, func(tx *db.Tx) error { return k.createSequences(ctx, tx, batch) })
-		if err == nil {
-			err = take()
-		}
-	}
+	err := k.advance(ctx, batch, func(fn func(*db.Tx) error) error { return k.db.Small(ctx, fn) })
 	for _, t := range batch {
 		t.err = err
 		close(t.done)
 	}
 }
 
-// inTransaction allocates within the transaction that writes.
-func (k *allocator) inTransaction(ctx context.Context, tx *db.Tx, batch []*waiter) error {
-	err := tx.Savepoint(ctx, func() error { return advanceAll(ctx, tx, batch) })
+// advance advances the sequences, after it has created those that do not exist.
+// inTx runs a function in a transaction or under a savepoint.
+func (k *allocator) advance(ctx context.Context, batch []*waiter, inTx func(func(*db.Tx) error) error) error {
+	err := inTx(func(tx *db.Tx) error { return advanceAll(ctx, tx, batch) })
 	if !errors.Is(err, errNoSequence) {
 		return err
 	}
-	if err := k.createSequences(ctx, tx, batch); err != nil {
+	if err := inTx(func(tx *db.Tx) error { return k.createSequences(ctx, tx, batch) }); err != nil {
 		return err
 	}
-	return advanceAll(ctx, tx, batch)
+	return inTx(func(tx *db.Tx) error { return advanceAll(ctx, tx, batch) })
 }
 
 // errNoSequence reports that a sequence of Numbers or ranks does not exist yet.

@@ -2,7 +2,6 @@ package asset
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/alds-dev/alds/internal/meta"
@@ -70,7 +69,7 @@ func (set *setter) applyChange(ctx context.Context, w *row, a *meta.Attr, ch *Ch
 // setDefaults sets the model's defaults that the command does not set.
 func (set *setter) setDefaults(ctx context.Context, w *row, c *Command) error {
 	for _, a := range set.s.e.layout.types[w.typ].defaults {
-		if named := slices.ContainsFunc(c.Changes, func(ch Change) bool { return ch.Name == a.Name }); named || !set.rules.isEmpty(w, a) {
+		if c.sets(a.Name) || !set.rules.isEmpty(w, a) {
 			continue
 		}
 		if err := set.setDefault(ctx, w, a, a.Default); err != nil {
@@ -111,9 +110,10 @@ func (set *setter) setDefault(ctx context.Context, w *row, a *meta.Attr, text st
 func (set *setter) deriveValues(ctx context.Context, w *row) error {
 	tr := set.s.e.layout.types[w.typ]
 	if tr.stateAttr != nil && (w.dirty || w.linked) {
-		if h := set.loaded.edgeSets[w.id]; h != nil && h.has(tr.stateAttr.Place.Code) {
-			if l := h.one(tr.stateAttr.Place.Code); l != nil {
-				if code, ok := tr.states[l.to]; ok && w.cur.code < 200 {
+		relation := tr.stateAttr.Place.Code
+		if edges := set.loaded.edgeSets[w.id]; edges != nil && edges.has(relation) {
+			if e := edges.one(relation); e != nil && w.cur.code < 200 {
+				if code, ok := tr.states[e.to]; ok {
 					w.setState(code)
 				}
 			}
@@ -139,15 +139,11 @@ func (set *setter) setPersonalTo(ctx context.Context, w *row) error {
 	if w.get(flag) != true {
 		return set.setRef(ctx, w, to, nil)
 	}
-	h, err := set.loaded.edgesFrom(ctx, w.typ, w.id, author.Place.Code)
-	if err != nil {
+	id, err := set.loaded.pointsTo(ctx, w, author)
+	if err != nil || id == noID {
 		return err
 	}
-	l := h.one(author.Place.Code)
-	if l == nil {
-		return nil
-	}
-	t, ok, err := set.loaded.find(ctx, l.to)
+	t, ok, err := set.loaded.find(ctx, id)
 	if err != nil || !ok {
 		return err
 	}

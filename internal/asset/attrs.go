@@ -2,6 +2,7 @@ package asset
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,13 +21,7 @@ type attrValue struct{ key, json string }
 // set stores v under key, or removes the key when v is nil. It reports whether
 // that changed anything.
 func (as *attrs) set(key string, v any) bool {
-	at := -1
-	for i := range *as {
-		if (*as)[i].key == key {
-			at = i
-			break
-		}
-	}
+	at := slices.IndexFunc(*as, func(x attrValue) bool { return x.key == key })
 	if v == nil {
 		if at < 0 {
 			return false

@@ -3,6 +3,7 @@ package asset
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/fault"
@@ -31,7 +32,7 @@ func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, erro
 func (s *Session) runBatch(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	outcomes, guarded, err := s.attempt(ctx, commands)
 	if errors.Is(err, errSplit) {
-		return s.halves(ctx, commands)
+		return s.runParts(ctx, commands, (len(commands)+1)/2)
 	}
 	if !guarded || !isCommands(err) && fault.KindOf(err) != fault.Conflict {
 		return outcomes, err
@@ -42,26 +43,20 @@ func (s *Session) runBatch(ctx context.Context, commands []*Command) ([]Outcome,
 		return []Outcome{commands[0].outcome}, nil
 	}
 	resetHandles(commands)
-	outcomes = outcomes[:0]
-	for i := range commands {
-		one, err := s.runBatch(ctx, commands[i:i+1])
+	return s.runParts(ctx, commands, 1)
+}
+
+// runParts runs commands in smaller batches.
+func (s *Session) runParts(ctx context.Context, commands []*Command, size int) ([]Outcome, error) {
+	outcomes := make([]Outcome, 0, len(commands))
+	for part := range slices.Chunk(commands, size) {
+		done, err := s.runBatch(ctx, part)
 		if err != nil {
 			return nil, err
 		}
-		outcomes = append(outcomes, one...)
+		outcomes = append(outcomes, done...)
 	}
 	return outcomes, nil
-}
-
-// halves runs commands that reach too many assets in two batches.
-func (s *Session) halves(ctx context.Context, commands []*Command) ([]Outcome, error) {
-	half := len(commands) / 2
-	outcomes, err := s.runBatch(ctx, commands[:half])
-	if err != nil {
-		return nil, err
-	}
-	rest, err := s.runBatch(ctx, commands[half:])
-	return append(outcomes, rest...), err
 }
 
 // attempt runs commands once, under a savepoint when the database may refuse

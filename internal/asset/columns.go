@@ -20,29 +20,28 @@ const fewRows = 16
 func (l *layout) columnsNeeded(n int, needs func(i, slot int) bool, attrs func(i int) bool) columnSet {
 	var sh columnSet
 	for slot := range l.slots {
-		needed := n <= fewRows
-		for i := 0; i < n && !needed; i++ {
-			needed = needs(i, slot)
-		}
-		if needed {
+		if anyRow(n, func(i int) bool { return needs(i, slot) }) {
 			sh.slots = append(sh.slots, slot)
 		}
 	}
-	sh.attrs = n <= fewRows
-	for i := 0; i < n && !sh.attrs; i++ {
-		sh.attrs = attrs(i)
-	}
+	sh.attrs = anyRow(n, attrs)
 	sh.folded = sh.attrs || slices.ContainsFunc(sh.slots, l.isText)
 	return sh
+}
+
+// anyRow reports whether any of n rows needs a column; few rows get it anyway.
+func anyRow(n int, needs func(i int) bool) bool {
+	needed := n <= fewRows
+	for i := 0; i < n && !needed; i++ {
+		needed = needs(i)
+	}
+	return needed
 }
 
 // columnsFilled returns the columns that contain all values of some states.
 func (l *layout) columnsFilled(n int, st func(i int) *state) columnSet {
 	sh := l.columnsNeeded(n, func(i, slot int) bool { return st(i).slots[slot] != nil }, func(i int) bool { return len(st(i).attrs) > 0 })
-	sh.folded = n <= fewRows
-	for i := 0; i < n && !sh.folded; i++ {
-		sh.folded = !l.isPlain(st(i))
-	}
+	sh.folded = anyRow(n, func(i int) bool { return !l.isPlain(st(i)) })
 	return sh
 }
 

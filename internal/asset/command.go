@@ -1,6 +1,7 @@
 package asset
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/meta"
@@ -33,6 +34,11 @@ type Command struct {
 	Args          []Change   // Operate: arguments by name, in Set
 
 	outcome Outcome // what became of it, for those within
+}
+
+// sets reports whether a command changes an attribute.
+func (c *Command) sets(name string) bool {
+	return slices.ContainsFunc(c.Changes, func(ch Change) bool { return ch.Name == name })
 }
 
 // Change is what a command sets of one attribute. Exactly one of the forms is

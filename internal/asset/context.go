@@ -23,7 +23,7 @@ func (set *setter) fillFromContext(ctx context.Context, w *row, c *Command, from
 	for i := range contextDefaults {
 		s := &contextDefaults[i]
 		a, ok := s.attrOn(w.typ, from.typ)
-		if !ok || isSet(c, a.Name) {
+		if !ok || c.sets(a.Name) {
 			continue
 		}
 		if s.onlyIf != "" {
@@ -40,10 +40,6 @@ func (set *setter) fillFromContext(ctx context.Context, w *row, c *Command, from
 		}
 	}
 	return nil
-}
-
-func isSet(c *Command, name string) bool {
-	return slices.ContainsFunc(c.Changes, func(ch Change) bool { return ch.Name == name })
 }
 
 // fill gives the new asset one attribute.
@@ -109,12 +105,12 @@ func (m *contextFill) copySame(ctx context.Context, a *meta.Attr) error {
 	at, _ := m.from.typ.Attr(a.Name)
 	switch {
 	case at.Place.Kind == meta.InLinks:
-		h, err := m.set.loaded.edgesFrom(ctx, m.from.typ, m.from.id, at.Place.Code)
+		edges, err := m.set.loaded.edgesFrom(ctx, m.from.typ, m.from.id, at.Place.Code)
 		if err != nil {
 			return err
 		}
-		if l := h.one(at.Place.Code); l != nil {
-			return m.setTo(ctx, a, l.to)
+		if e := edges.one(at.Place.Code); e != nil {
+			return m.setTo(ctx, a, e.to)
 		}
 		return nil
 	case a.Kind == meta.Relation && slices.Contains(m.set.s.e.layout.copiedSlots, at.Place.Slot):
@@ -136,7 +132,7 @@ func (m *contextFill) copySame(ctx context.Context, a *meta.Attr) error {
 // setFromSchedule gives a new timebox a value of the next slot of its schedule,
 // unless it has none. A timebox that sets one of its days sets both.
 func (m *contextFill) setFromSchedule(ctx context.Context, a *meta.Attr, from origin) error {
-	if from != scheduleName && (isSet(m.c, "BeginDate") || isSet(m.c, "EndDate")) {
+	if from != scheduleName && (m.c.sets("BeginDate") || m.c.sets("EndDate")) {
 		return nil
 	}
 	if m.slot == nil {

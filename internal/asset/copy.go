@@ -29,7 +29,7 @@ func (c *copier) newRow(ctx context.Context, typ string) (*row, error) {
 	if !ok {
 		return nil, UnknownType(typ)
 	}
-	id, err := c.s.e.nextIDs(ctx, c.s.tx, 1)
+	id, err := c.s.e.ids.next(ctx, c.s.e.db, c.s.tx, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +107,8 @@ func (c *copier) copyAttribute(ctx context.Context, w *row, a *meta.Attr, src *r
 		w.set(a, src.get(from))
 		return nil
 	case a.Multi:
-		set, err := c.loaded.edgesFrom(ctx, src.typ, src.id, from.Place.Code)
-		for _, e := range set.current(from.Place.Code) {
+		edges, err := c.loaded.edgesFrom(ctx, src.typ, src.id, from.Place.Code)
+		for _, e := range edges.current(from.Place.Code) {
 			if err == nil {
 				err = c.copyRef(ctx, w, a, e.to)
 			}
@@ -136,11 +136,11 @@ func (c *copier) copyRef(ctx context.Context, w *row, a *meta.Attr, id int64) er
 }
 
 func (c *copier) copyValues(ctx context.Context, w *row, a *meta.Attr, src *row, from *meta.Attr) error {
-	set, err := c.loaded.edgesFrom(ctx, src.typ, src.id, edgeCode(from))
+	edges, err := c.loaded.edgesFrom(ctx, src.typ, src.id, edgeCode(from))
 	if err != nil {
 		return err
 	}
-	for _, e := range set.current(edgeCode(from)) {
+	for _, e := range edges.current(edgeCode(from)) {
 		c.changes.addEdge(c.loaded.edgeSets[w.id], edge{code: edgeCode(a), from: w.id, text: e.text}, w)
 	}
 	return nil

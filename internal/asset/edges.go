@@ -70,9 +70,9 @@ func (l *loaded) pointsTo(ctx context.Context, w *row, a *meta.Attr) (int64, err
 	if a.Place.Kind == meta.InColumn {
 		return w.cur.refOr(a.Place.Slot), nil
 	}
-	set, err := l.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
+	edges, err := l.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
 	if err == nil {
-		if e := set.one(a.Place.Code); e != nil {
+		if e := edges.one(a.Place.Code); e != nil {
 			return e.to, nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/requests"
 )
 
@@ -97,23 +98,6 @@ func (e *Engine) Seal(ctx context.Context, attr string, v Value) (string, error)
 	return sealed, err
 }
 
-// nextAudit returns an audit id. Where the small pool must not be used inside a
-// transaction the id comes from the transaction itself: a block would outlive its
-// rollback.
-func (e *Engine) nextAudit(ctx context.Context, tx *db.Tx) (int64, error) {
-	if !e.db.Dialect.SmallInside {
-		return advanceSequence(ctx, tx, e.audits.sequence, 1)
-	}
-	return e.audits.allocate(ctx, e.db, 1)
-}
-
-func (e *Engine) nextIDs(ctx context.Context, tx *db.Tx, n int64) (int64, error) {
-	if !e.db.Dialect.SmallInside {
-		return advanceSequence(ctx, tx, e.ids.sequence, n)
-	}
-	return e.ids.allocate(ctx, e.db, n)
-}
-
 // Request is what the audit records of a write.
 type Request struct {
 	ID      string // UUID, unique for ever: a repeated one is a conflict
@@ -157,13 +141,10 @@ func (s *Session) Who() auth.Actor {
 // Tx returns the transaction, for queries between commands.
 func (s *Session) Tx() *db.Tx { return s.tx }
 
-// Audit returns the id of the audit row.
-func (s *Session) Audit() int64 { return s.audit }
-
 // Define gives an asset that a command will make an alias for later values. It
 // reports false when the alias is in use.
 func (s *Session) Define(alias string, h *Handle) bool {
-	if _, taken := s.aliases[alias]; taken {
+	if _, used := s.aliases[alias]; used {
 		return false
 	}
 	s.aliases[alias] = h
@@ -199,28 +180,22 @@ func (s *Session) idOf(ref Ref) (int64, bool) {
 	if ref.Handle != nil {
 		return ref.Handle.ID, ref.Handle.Made
 	}
-	if ref.OID.IsNull() {
-		return 0, false
-	}
-	t, ok := s.e.model.Type(ref.OID.Type)
-	if !ok {
-		return 0, false
-	}
-	return t.Stored(ref.OID.ID), true
+	return storedID(s.e.model, ref.OID)
 }
 
+// valueID returns the stored id that a relation's value names, unless by name.
 func (s *Session) valueID(v Value) (int64, bool) {
-	if v.Kind != Text || v.Text == "" {
+	switch {
+	case v.Kind != Text || v.Text == "":
+		return 0, false
+	case v.isAlias():
+		return s.idOf(Ref{Handle: s.aliases[v.Text]})
+	}
+	o, err := oid.Parse(v.Text)
+	if err != nil {
 		return 0, false
 	}
-	if v.isAlias() {
-		h, ok := s.Alias(v.Text)
-		if !ok {
-			return 0, false
-		}
-		return h.ID, true
-	}
-	return storedID(s.e.model, v.Text)
+	return storedID(s.e.model, o)
 }
 
 // typeOf returns the type of a command's asset as far as it is known before

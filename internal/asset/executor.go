@@ -196,11 +196,11 @@ func (x *executor) propagate(ctx context.Context) error {
 				return err
 			}
 		}
-		for _, f := range x.loaded.dependents[w.id] {
-			if x.loaded.rows[f.id] != f { // its own command failed
+		for _, dependent := range x.loaded.dependents[w.id] {
+			if x.loaded.rows[dependent.id] != dependent { // its own command failed
 				continue
 			}
-			if err := x.updateDependent(ctx, w, f); err != nil {
+			if err := x.updateDependent(ctx, w, dependent); err != nil {
 				return err
 			}
 		}
@@ -219,19 +219,19 @@ func (x *executor) sourceChanged(w *row) bool {
 }
 
 // updateDependent copies changed values of w to f, if f still derives from w.
-func (x *executor) updateDependent(ctx context.Context, w, f *row) error {
-	for _, s := range x.s.e.layout.types[f.typ].sources {
-		at, err := x.loaded.pointsTo(ctx, f, s.relation)
+func (x *executor) updateDependent(ctx context.Context, w, dependent *row) error {
+	for _, rule := range x.s.e.layout.types[dependent.typ].sources {
+		source, err := x.loaded.pointsTo(ctx, dependent, rule.relation)
 		if err != nil {
 			return err
 		}
-		if at != w.id {
+		if source != w.id {
 			continue
 		}
-		for _, slot := range s.slots {
-			if f.cur.slots[slot] != w.cur.slots[slot] {
-				x.changes.touch(f)
-				f.setSlot(slot, w.cur.slots[slot])
+		for _, slot := range rule.slots {
+			if dependent.cur.slots[slot] != w.cur.slots[slot] {
+				x.changes.touch(dependent)
+				dependent.setSlot(slot, w.cur.slots[slot])
 			}
 		}
 	}

@@ -32,7 +32,6 @@ type typeRules struct {
 	defaults  []*meta.Attr
 	order     int // slot of the rank, -1
 	number    int // slot of the Number, -1
-	scopeAttr *meta.Attr
 	sources   []source
 	states    map[int64]int // AssetState by stored id of the value of stateAttr
 	stateAttr *meta.Attr
@@ -152,9 +151,6 @@ func (l *layout) rulesOf(m *meta.Model, t *meta.Type) *typeRules {
 	if a, ok := t.Attr("Number"); ok && t.NumberPrefix != "" && a.Place.Kind == meta.InColumn {
 		tr.number = a.Place.Slot
 	}
-	if a, ok := t.Attr("Scope"); ok && a.Place.Kind == meta.InColumn && !a.ReadOnly {
-		tr.scopeAttr = a
-	}
 	tr.begin, tr.end = columnAttr(t, t.Period.Begin), columnAttr(t, t.Period.End)
 	tr.sources = l.sourcesOf(t)
 	l.stateRules(m, t, tr)
@@ -214,8 +210,10 @@ func (l *layout) stateRules(m *meta.Model, t *meta.Type, tr *typeRules) {
 	}
 	tr.stateAttr, tr.states = a, map[int64]int{}
 	for token, code := range t.StateFrom.States {
-		if id, ok := storedID(m, token); ok {
-			tr.states[id] = code
+		if o, err := oid.Parse(token); err == nil {
+			if id, ok := storedID(m, o); ok {
+				tr.states[id] = code
+			}
 		}
 	}
 }
@@ -260,14 +258,11 @@ func (l *layout) hasDependents(t *meta.Type, a *meta.Attr) bool {
 	return false
 }
 
-// storedID reads an Oid token to a stored id.
-func storedID(m *meta.Model, token string) (int64, bool) {
-	o, err := oid.Parse(token)
-	if err != nil || o.IsNull() {
-		return 0, false
-	}
+// storedID returns the stored id of an Oid; false for a null one, or one of an
+// unknown type.
+func storedID(m *meta.Model, o oid.OID) (int64, bool) {
 	t, ok := m.Type(o.Type)
-	if !ok {
+	if !ok || o.IsNull() {
 		return 0, false
 	}
 	return t.Stored(o.ID), true

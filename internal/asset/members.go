@@ -31,11 +31,11 @@ func (m *members) addScope(ctx context.Context, w *row) error {
 	if !ok {
 		return nil
 	}
-	set, who := m.loaded.edgeSets[w.id], m.s.who.Member
-	if set.find(a.Place.Code, who) != nil {
+	edges, who := m.loaded.edgeSets[w.id], m.s.who.Member
+	if edges.find(a.Place.Code, who) != nil {
 		return nil // named among the members, so it has a role already
 	}
-	m.changes.addEdge(set, edge{code: a.Place.Code, from: w.id, to: who}, w)
+	m.changes.addEdge(edges, edge{code: a.Place.Code, from: w.id, to: who}, w)
 	m.addRole(w, role{scope: w.id, member: who, role: m.s.e.layout.roleID(roleSystemAdmin), owner: true})
 	return nil
 }
@@ -67,11 +67,11 @@ func (m *members) removed(w *row, relation int, scope, member int64) {
 
 func (m *members) defaultRole(ctx context.Context, member int64) (int64, error) {
 	if a := m.s.e.layout.defaultRole; a != nil {
-		set, err := m.loaded.edgesFrom(ctx, a.On, member, a.Place.Code)
+		edges, err := m.loaded.edgesFrom(ctx, a.On, member, a.Place.Code)
 		if err != nil {
 			return 0, err
 		}
-		if e := set.one(a.Place.Code); e != nil {
+		if e := edges.one(a.Place.Code); e != nil {
 			return e.to, nil
 		}
 	}
@@ -84,13 +84,13 @@ func (m *members) setRole(ctx context.Context, w *row, scope, member, to int64, 
 	if a == nil {
 		return nil
 	}
-	set, err := m.loaded.edgesFrom(ctx, a.On, scope, a.Place.Code)
+	edges, err := m.loaded.edgesFrom(ctx, a.On, scope, a.Place.Code)
 	if err != nil {
 		return err
 	}
 	given := role{scope: scope, member: member, role: to, owner: owner}
-	if set.find(a.Place.Code, member) == nil {
-		m.changes.addEdge(set, edge{code: a.Place.Code, from: scope, to: member}, w)
+	if edges.find(a.Place.Code, member) == nil {
+		m.changes.addEdge(edges, edge{code: a.Place.Code, from: scope, to: member}, w)
 	} else {
 		same, err := m.rules.hasRole(ctx, given)
 		if err != nil || same {

@@ -10,16 +10,16 @@ import (
 // quickClose closes the open tasks and tests of an asset and clears their effort
 // and its own; the model's effect closes the asset.
 func (o *operations) quickClose(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
-	below, err := o.loaded.childrenOf(ctx, w)
+	children, err := o.loaded.childrenOf(ctx, w)
 	if err != nil {
 		return nil, err
 	}
 	o.clearToDo(w)
-	for _, f := range below {
-		if runsInState(op, f.cur.code) {
-			o.changes.touch(f)
-			f.setState(op.Effect.To)
-			o.clearToDo(f)
+	for _, child := range children {
+		if runsInState(op, child.cur.code) {
+			o.changes.touch(child)
+			child.setState(op.Effect.To)
+			o.clearToDo(child)
 		}
 	}
 	return nil, nil

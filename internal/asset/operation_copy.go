@@ -55,13 +55,13 @@ func (o *operations) copyRegressionTests(ctx context.Context, w *row, _ *meta.Op
 		return nil, err
 	}
 	tests, err := o.lockLinked(ctx, "RegressionTest", "RegressionSuites", suite)
-	for _, src := range tests {
+	for _, from := range tests {
 		if err == nil {
-			_, err = o.copier.copyAs(ctx, "Test", src, except("Parent", "Scope"), func(test *row) error {
-				if err := o.set.pointTo(ctx, test, "Parent", w); err != nil {
+			_, err = o.copier.copyAs(ctx, "Test", from, except("Parent", "Scope"), func(made *row) error {
+				if err := o.set.pointTo(ctx, made, "Parent", w); err != nil {
 					return err
 				}
-				return o.set.pointTo(ctx, test, "GeneratedFrom", src)
+				return o.set.pointTo(ctx, made, "GeneratedFrom", from)
 			})
 		}
 	}

@@ -12,12 +12,12 @@ func (o *operations) send(ctx context.Context, w *row, _ *meta.Op, _ []Change) (
 	if !ok {
 		return nil, unknownAttr(w.typ, "Recipients")
 	}
-	set, err := o.loaded.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
+	edges, err := o.loaded.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
 	if err != nil {
 		return nil, err
 	}
 	done, err := o.withReceipt(ctx, w)
-	for _, e := range set.current(a.Place.Code) {
+	for _, e := range edges.current(a.Place.Code) {
 		if err == nil && !done[e.to] {
 			err = o.makeReceipt(ctx, w, e.to)
 		}

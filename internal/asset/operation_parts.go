@@ -24,22 +24,22 @@ func (o *operations) operateOnParts(ctx context.Context, w *row, op *meta.Op) er
 	}
 	var further []*row // parts that have parts
 	for _, rule := range rules {
-		for _, f := range o.loaded.parts[w.id] {
-			if f.typ != rule.part || o.loaded.rows[f.id] != f {
+		for _, part := range o.loaded.parts[w.id] {
+			if part.typ != rule.part || o.loaded.rows[part.id] != part {
 				continue
 			}
-			at, err := o.loaded.pointsTo(ctx, f, rule.relation)
+			at, err := o.loaded.pointsTo(ctx, part, rule.relation)
 			if err != nil {
 				return err
 			}
-			if at != w.id || !o.rules.appliesToPart(w, f, op) {
+			if at != w.id || !o.rules.appliesToPart(w, part, op) {
 				continue
 			}
-			if err := o.operateOnPart(ctx, f, op); err != nil {
+			if err := o.operateOnPart(ctx, part, op); err != nil {
 				return err
 			}
-			if len(o.s.e.layout.partRules(f.typ, op.Name)) > 0 {
-				further = append(further, f)
+			if len(o.s.e.layout.partRules(part.typ, op.Name)) > 0 {
+				further = append(further, part)
 			}
 		}
 	}
@@ -50,14 +50,14 @@ func (o *operations) operateOnParts(ctx context.Context, w *row, op *meta.Op) er
 // themselves.
 func (o *operations) operateOnPartsOf(ctx context.Context, owners []*row, op *meta.Op) error {
 	ids := make([]int64, len(owners))
-	for i, f := range owners {
-		ids[i] = f.id
+	for i, part := range owners {
+		ids[i] = part.id
 	}
 	if err := o.loaded.loadParts(ctx, ids, false); err != nil {
 		return err
 	}
-	for _, f := range owners {
-		if err := o.operateOnParts(ctx, f, op); err != nil {
+	for _, part := range owners {
+		if err := o.operateOnParts(ctx, part, op); err != nil {
 			return err
 		}
 	}
@@ -65,16 +65,16 @@ func (o *operations) operateOnPartsOf(ctx context.Context, owners []*row, op *me
 }
 
 // operateOnPart applies to a part what an operation does to its owner.
-func (o *operations) operateOnPart(ctx context.Context, f *row, op *meta.Op) error {
-	o.changes.touch(f)
+func (o *operations) operateOnPart(ctx context.Context, part *row, op *meta.Op) error {
+	o.changes.touch(part)
 	o.changes.parts++
 	if op.Effect.Back {
-		if err := o.restore(ctx, f); err != nil {
+		if err := o.restore(ctx, part); err != nil {
 			return err
 		}
 	} else {
-		f.setState(op.Effect.To)
+		part.setState(op.Effect.To)
 	}
-	f.cur.partOp = op.Name
+	part.cur.partOp = op.Name
 	return nil
 }

@@ -70,7 +70,7 @@ func (x *executor) prefetch(ctx context.Context, commands []*Command) error {
 // load locks and reads what has been collected.
 func (p *prefetch) load(ctx context.Context, x *executor, several bool) (err error) {
 	if p.creates > 0 {
-		if x.nextID, err = x.s.e.nextIDs(ctx, x.s.tx, p.creates); err != nil {
+		if x.nextID, err = x.s.e.ids.next(ctx, x.s.e.db, x.s.tx, p.creates); err != nil {
 			return err
 		}
 	}

@@ -26,11 +26,11 @@ func (k *ranker) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) 
 	}
 	own, _ := w.cur.slots[a.Place.Slot].(int64)
 	if ch.Neighbour != nil {
-		near, err := k.rankNeighbour(ctx, w, a, *ch.Neighbour)
-		if err != nil || near == w {
+		neighbour, err := k.rankNeighbour(ctx, w, a, *ch.Neighbour)
+		if err != nil || neighbour == w {
 			return err
 		}
-		at, _ := near.cur.slots[a.Place.Slot].(int64)
+		at, _ := neighbour.cur.slots[a.Place.Slot].(int64)
 		return k.placeRank(ctx, w, a, at, ch.After)
 	}
 	written, ok := ch.single()
@@ -67,19 +67,19 @@ func parseRelativeRank(v Value) (at int64, after, ok bool) {
 // rankNeighbour finds the asset that a rank is relative to.
 func (k *ranker) rankNeighbour(ctx context.Context, w *row, a *meta.Attr, v Value) (*row, error) {
 	up := w.typ.Ancestors()
-	like := &meta.Attr{Name: a.Name, On: w.typ, Declared: w.typ, Kind: meta.Relation, Related: up[len(up)-1]}
-	t, null, err := k.resolver.resolve(ctx, like, v)
+	byName := &meta.Attr{Name: a.Name, On: w.typ, Declared: w.typ, Kind: meta.Relation, Related: up[len(up)-1]}
+	t, null, err := k.resolver.resolve(ctx, byName, v)
 	if err != nil {
 		return nil, err
 	}
 	if null || t.typ.RankSpace != w.typ.RankSpace {
 		return nil, invalid(a)
 	}
-	near, ok, err := k.loaded.lock(ctx, t.id)
+	neighbour, ok, err := k.loaded.lock(ctx, t.id)
 	if err == nil && !ok {
 		err = invalid(a)
 	}
-	return near, err
+	return neighbour, err
 }
 
 // placeRank ranks an asset just before or after a rank, whether another asset has

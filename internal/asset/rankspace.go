@@ -116,9 +116,9 @@ func (s *rankSpace) shift(ctx context.Context, ids []int64, start, hot, step int
 	}
 	s.w.setSlot(s.slot, offSequence(start+hot/2))
 	for i, id := range ids {
-		if m := s.loaded.rows[id]; m != nil {
-			s.changes.touch(m)
-			m.setSlot(s.slot, offSequence(start+hot+step*int64(i)))
+		if neighbour := s.loaded.rows[id]; neighbour != nil {
+			s.changes.touch(neighbour)
+			neighbour.setSlot(s.slot, offSequence(start+hot+step*int64(i)))
 		}
 	}
 	return nil

@@ -22,13 +22,14 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func
 	var s *Session
 	err := e.db.Write(ctx, func(tx *db.Tx) error {
 		s = &Session{e: e, tx: tx, who: who, req: req, aliases: map[string]*Handle{}}
-		if err := s.begin(ctx); err != nil {
+		var err error
+		if s.audit, err = e.audits.next(ctx, e.db, tx, 1); err != nil {
 			return err
 		}
 		if err := fn(s); err != nil {
 			return err
 		}
-		return s.end(ctx)
+		return s.writeAudit(ctx)
 	})
 	if errors.Is(err, db.ErrUnknownOutcome) {
 		err = e.findOutcome(ctx, req.ID, err)
@@ -42,7 +43,7 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func
 	return err
 }
 
-// outcomeTries and settlePause bound the wait for a database that went away
+// outcomeTries and outcomePause bound the wait for a database that went away
 // between our commit and its answer.
 const (
 	outcomeTries = 20
@@ -73,17 +74,11 @@ func (e *Engine) findOutcome(ctx context.Context, request string, lost error) er
 	return lost
 }
 
-// begin allocates the id of the audit.
-func (s *Session) begin(ctx context.Context) (err error) {
-	s.audit, err = s.e.nextAudit(ctx, s.tx)
-	return err
-}
-
-// end writes the audit row, whose request id refuses a second request with the
+// writeAudit writes the audit row, whose request id refuses a second request with the
 // same one. A request that changed nothing needs no fan-out. The shared lock on
 // the generation orders this write against every change of a webhook
 // subscription.
-func (s *Session) end(ctx context.Context) error {
+func (s *Session) writeAudit(ctx context.Context) error {
 	var comment, folded any
 	if s.req.Comment != "" {
 		comment = s.req.Comment

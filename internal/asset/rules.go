@@ -49,8 +49,8 @@ func (r *rules) checkRequired(w *row, tr *typeRules) error {
 func (r *rules) isEmpty(w *row, a *meta.Attr) bool {
 	switch a.Place.Kind {
 	case meta.InLinks:
-		h := r.loaded.edgeSets[w.id]
-		return h == nil || h.one(a.Place.Code) == nil
+		edges := r.loaded.edgeSets[w.id]
+		return edges == nil || edges.one(a.Place.Code) == nil
 	case meta.InValues:
 		return false
 	}
@@ -75,8 +75,8 @@ func (r *rules) checkTree(ctx context.Context, w *row, a *meta.Attr, t *target) 
 	if a.Place.Kind != meta.InColumn || upTree(w.typ, a.Name) == "" {
 		return nil
 	}
-	if w.creating() && !r.hasOtherChanges(w) {
-		return nil
+	if w.creating() && !slices.ContainsFunc(r.changes.touched, func(o *row) bool { return o != w }) {
+		return nil // nothing can lie below it yet
 	}
 	for id := t.id; id != noID; {
 		if id == w.id {
@@ -89,12 +89,6 @@ func (r *rules) checkTree(ctx context.Context, w *row, a *meta.Attr, t *target) 
 		id = up
 	}
 	return nil
-}
-
-// hasOtherChanges reports whether the current command changes other assets than
-// the one it makes, which may lie below it.
-func (r *rules) hasOtherChanges(w *row) bool {
-	return slices.ContainsFunc(r.changes.touched, func(o *row) bool { return o != w })
 }
 
 // checkPeriod refuses an end before the beginning where the command sets one of

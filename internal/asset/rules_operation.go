@@ -64,11 +64,11 @@ func (r *rules) alreadyApplied(w *row, op *meta.Op) bool {
 }
 
 // appliesToPart reports whether an operation on w runs on its part f, too.
-func (r *rules) appliesToPart(w, f *row, op *meta.Op) bool {
-	if !runsInState(op, f.cur.code) {
+func (r *rules) appliesToPart(w, part *row, op *meta.Op) bool {
+	if !runsInState(op, part.cur.code) {
 		return false
 	}
-	return !op.Effect.Back || r.loaded.deletions[f.id].deletedWith(r.loaded.deletions[w.id])
+	return !op.Effect.Back || r.loaded.deletions[part.id].deletedWith(r.loaded.deletions[w.id])
 }
 
 // checkArgs refuses arguments that the operation does not have, and values of a

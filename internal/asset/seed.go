@@ -84,13 +84,9 @@ func seedAudit(ctx context.Context, tx *db.Tx) error {
 // seedRow adds the row of an instance, without values yet.
 func (x *executor) seedRow(in meta.Instance) {
 	id := in.Type.Stored(in.ID)
-	w := &row{id: id, typ: in.Type, isNew: true, cur: &state{
-		code: meta.StateActive, until: db.Forever, slots: make([]any, len(x.s.e.layout.slots)), linked: false,
-	}}
-	w.before = w.cur
-	x.loaded.rows[id], x.loaded.edgeSets[id] = w, &edgeSet{typ: in.Type.Code, isNew: true}
+	w := x.changes.newRow(in.Type, id)
+	w.dirty = false
 	x.changes.made = append(x.changes.made, w)
-	x.changes.touched = append(x.changes.touched, w)
 	delete(x.loaded.missing, id)
 	w.latest = &version{row: w, state: w.cur}
 	x.changes.versions = append(x.changes.versions, w.latest)

@@ -24,78 +24,73 @@ func (set *setter) setRef(ctx context.Context, w *row, a *meta.Attr, t *target) 
 	} else if err := set.rules.checkTree(ctx, w, a, t); err != nil {
 		return err
 	}
+	changed, err := set.storeRef(ctx, w, a, t)
+	if err == nil && changed {
+		err = set.refChanged(ctx, w, a, t)
+	}
+	if err == nil && t != nil {
+		set.loaded.addPart(w, a, t.id)
+	}
+	return err
+}
+
+// storeRef sets a to-one relation in its column or link. It reports whether that
+// changed anything.
+func (set *setter) storeRef(ctx context.Context, w *row, a *meta.Attr, t *target) (bool, error) {
 	if a.Place.Kind == meta.InColumn {
 		var boxed any
 		if t != nil {
 			boxed = t.boxed
 		}
-		if w.cur.slots[a.Place.Slot] != boxed {
-			w.setSlot(a.Place.Slot, boxed)
-			if err := set.refChanged(ctx, w, a, t); err != nil {
-				return err
-			}
+		if w.cur.slots[a.Place.Slot] == boxed {
+			return false, nil
 		}
-	} else if err := set.setLink(ctx, w, a, t); err != nil {
-		return err
+		w.setSlot(a.Place.Slot, boxed)
+		return true, nil
 	}
-	if t != nil {
-		set.loaded.addPart(w, a, t.id)
-	}
-	return nil
-}
-
-// setLink sets a to-one relation that lies in asset_link.
-func (set *setter) setLink(ctx context.Context, w *row, a *meta.Attr, t *target) error {
-	h, err := set.loaded.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
+	edges, err := set.loaded.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
 	if err != nil {
-		return err
+		return false, err
 	}
-	old := h.one(a.Place.Code)
+	old := edges.one(a.Place.Code)
 	if t == nil && old == nil || t != nil && old != nil && old.to == t.id {
-		return nil
+		return false, nil
 	}
 	if old != nil {
 		set.changes.endEdge(old, w)
 	}
 	if t != nil {
-		set.changes.addEdge(h, edge{code: a.Place.Code, from: w.id, to: t.id}, w)
+		set.changes.addEdge(edges, edge{code: a.Place.Code, from: w.id, to: t.id}, w)
 	}
-	return set.refChanged(ctx, w, a, t)
+	return true, nil
 }
 
 // refChanged updates what depends on a relation that has changed: copied values,
 // and the project tree.
 func (set *setter) refChanged(ctx context.Context, w *row, a *meta.Attr, t *target) error {
-	if s, ok := set.s.e.layout.types[w.typ].sourceOf(a.Name); ok {
-		if err := set.copySlots(ctx, w, s, t); err != nil {
-			return err
-		}
-	}
 	if w.typ.Secured.Self && a.Name == "Parent" && !w.isNew {
 		set.changes.movedScopes = append(set.changes.movedScopes, w)
 	}
-	return nil
-}
-
-// copySlots gives a row the values that it copies from the asset a relation
-// names.
-func (set *setter) copySlots(ctx context.Context, w *row, s source, t *target) error {
-	if t == nil {
-		for _, slot := range s.slots {
-			w.setSlot(slot, nil)
-		}
+	s, ok := set.s.e.layout.types[w.typ].sourceOf(a.Name)
+	if !ok {
 		return nil
 	}
-	if t.reference != nil && !t.reference.locked {
+	if t != nil && t.reference != nil && !t.reference.locked {
 		if err := set.loaded.loadReferences(ctx, []int64{t.id}, set.s.e.db.Dialect.ForShare); err != nil {
 			return err
 		}
 		t.reference = set.loaded.references[t.id]
 	}
 	for _, slot := range s.slots {
-		w.setSlot(slot, t.slot(set.s.e.layout, slot))
+		var v any
+		if t != nil {
+			v = t.slot(set.s.e.layout, slot)
+		}
+		w.setSlot(slot, v)
 	}
-	set.loaded.dependents[t.id] = append(set.loaded.dependents[t.id], w)
+	if t != nil {
+		set.loaded.dependents[t.id] = append(set.loaded.dependents[t.id], w)
+	}
 	return nil
 }
 
@@ -103,40 +98,40 @@ func (set *setter) copySlots(ctx context.Context, w *row, s source, t *target) e
 func (set *setter) isMember(ctx context.Context, w *row, a *meta.Attr, t target) (bool, error) {
 	switch a.Place.Kind {
 	case meta.InLinks:
-		h, err := set.loaded.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
-		return err == nil && h.find(a.Place.Code, t.id) != nil, err
+		edges, err := set.loaded.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
+		return err == nil && edges.find(a.Place.Code, t.id) != nil, err
 	case meta.InLinksBack:
-		h, err := set.loaded.edgesFrom(ctx, t.typ, t.id, a.Place.Code)
-		return err == nil && h.find(a.Place.Code, w.id) != nil, err
+		edges, err := set.loaded.edgesFrom(ctx, t.typ, t.id, a.Place.Code)
+		return err == nil && edges.find(a.Place.Code, w.id) != nil, err
 	}
-	m, ok, err := set.loaded.lock(ctx, t.id)
+	other, ok, err := set.loaded.lock(ctx, t.id)
 	if err != nil || !ok {
 		return false, err
 	}
-	back, ok := m.typ.Attr(a.Back.Name)
-	return ok && m.cur.slots[back.Place.Slot] == any(w.id), nil
+	back, ok := other.typ.Attr(a.Back.Name)
+	return ok && other.cur.slots[back.Place.Slot] == any(w.id), nil
 }
 
 // addMember makes t a member of a to-many relation of w.
 func (set *setter) addMember(ctx context.Context, w *row, a *meta.Attr, t target) error {
 	if storedAtOtherEnd(a) {
-		m, back, err := set.otherSide(ctx, a, t)
+		other, back, err := set.otherSide(ctx, a, t)
 		if err != nil {
 			return err
 		}
-		set.changes.touch(m)
-		return set.setRef(ctx, m, back, new(w.target()))
+		set.changes.touch(other)
+		return set.setRef(ctx, other, back, new(w.target()))
 	}
 	relation := a.Place.Code
 	from, to, typ := w.id, t.id, w.typ
 	if a.Place.Kind == meta.InLinksBack {
 		from, to, typ = t.id, w.id, t.typ
 	}
-	h, err := set.loaded.edgesFrom(ctx, typ, from, relation)
-	if err != nil || h.find(relation, to) != nil {
+	edges, err := set.loaded.edgesFrom(ctx, typ, from, relation)
+	if err != nil || edges.find(relation, to) != nil {
 		return err
 	}
-	set.changes.addEdge(h, edge{code: relation, from: from, to: to}, w)
+	set.changes.addEdge(edges, edge{code: relation, from: from, to: to}, w)
 	return set.members.added(ctx, w, relation, from, to)
 }
 
@@ -147,12 +142,12 @@ func (set *setter) removeMember(ctx context.Context, w *row, a *meta.Attr, t tar
 		return err
 	}
 	if storedAtOtherEnd(a) {
-		m, back, err := set.otherSide(ctx, a, t)
+		other, back, err := set.otherSide(ctx, a, t)
 		if err != nil {
 			return err
 		}
-		set.changes.touch(m)
-		return set.setRef(ctx, m, back, nil)
+		set.changes.touch(other)
+		return set.setRef(ctx, other, back, nil)
 	}
 	relation := a.Place.Code
 	from, to := w.id, t.id
@@ -166,18 +161,18 @@ func (set *setter) removeMember(ctx context.Context, w *row, a *meta.Attr, t tar
 
 // otherSide returns the asset that stores a relation, and its attribute.
 func (set *setter) otherSide(ctx context.Context, a *meta.Attr, t target) (*row, *meta.Attr, error) {
-	m, ok, err := set.loaded.lock(ctx, t.id)
+	other, ok, err := set.loaded.lock(ctx, t.id)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !ok {
 		return nil, nil, invalid(a)
 	}
-	back, ok := m.typ.Attr(a.Back.Name)
+	back, ok := other.typ.Attr(a.Back.Name)
 	if !ok || back.ReadOnly {
 		return nil, nil, readOnly(a)
 	}
-	return m, back, nil
+	return other, back, nil
 }
 
 // pointTo points a to-one relation, by its name, to a row of this batch.

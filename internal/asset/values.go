@@ -10,24 +10,24 @@ import (
 
 // setValues adds and removes values of a multi-value scalar.
 func (set *setter) setValues(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
-	h, err := set.loaded.edgesFrom(ctx, w.typ, w.id, edgeCode(a))
+	edges, err := set.loaded.edgesFrom(ctx, w.typ, w.id, edgeCode(a))
 	if err != nil || ch.isNothing() {
 		return err
 	}
 	if ch.Find != nil {
-		return set.replaceValue(w, h, a, ch)
+		return set.replaceValue(w, edges, a, ch)
 	}
 	for _, v := range ch.Remove {
 		if v.isEmpty() {
 			return invalid(a)
 		}
-		if old := h.value(edgeCode(a), v.Text); old != nil {
+		if old := edges.value(edgeCode(a), v.Text); old != nil {
 			set.changes.endEdge(old, w)
 		}
 	}
 	for _, list := range [...][]Value{ch.Set, ch.Add} {
 		for _, v := range list {
-			if err := set.addValueOnce(w, h, a, v); err != nil {
+			if err := set.addValueOnce(w, edges, a, v); err != nil {
 				return err
 			}
 		}
@@ -36,15 +36,15 @@ func (set *setter) setValues(ctx context.Context, w *row, a *meta.Attr, ch *Chan
 }
 
 // addValueOnce adds one value of a multi-value scalar, unless it exists.
-func (set *setter) addValueOnce(w *row, h *edgeSet, a *meta.Attr, v Value) error {
+func (set *setter) addValueOnce(w *row, edges *edgeSet, a *meta.Attr, v Value) error {
 	if v.isEmpty() {
 		return invalid(a)
 	}
 	if err := checkMember(a, v); err != nil {
 		return err
 	}
-	if h.value(edgeCode(a), v.Text) == nil {
-		set.changes.addEdge(h, edge{code: edgeCode(a), from: w.id, text: v.Text}, w)
+	if edges.value(edgeCode(a), v.Text) == nil {
+		set.changes.addEdge(edges, edge{code: edgeCode(a), from: w.id, text: v.Text}, w)
 	}
 	return nil
 }
@@ -61,14 +61,14 @@ func checkMember(a *meta.Attr, v Value) error {
 
 // replaceValue replaces one value by another, where it exists; an empty one
 // removes it.
-func (set *setter) replaceValue(w *row, h *edgeSet, a *meta.Attr, ch *Change) error {
+func (set *setter) replaceValue(w *row, edges *edgeSet, a *meta.Attr, ch *Change) error {
 	if ch.Find.isEmpty() {
 		return nil
 	}
 	if err := checkMember(a, ch.Replace); err != nil {
 		return err
 	}
-	old := h.value(edgeCode(a), ch.Find.Text)
+	old := edges.value(edgeCode(a), ch.Find.Text)
 	if old == nil {
 		return nil
 	}
@@ -76,5 +76,5 @@ func (set *setter) replaceValue(w *row, h *edgeSet, a *meta.Attr, ch *Change) er
 	if ch.Replace.isEmpty() {
 		return nil
 	}
-	return set.addValueOnce(w, h, a, ch.Replace)
+	return set.addValueOnce(w, edges, a, ch.Replace)
 }
