@@ -95,13 +95,8 @@ func (f *Filter) compile(m *meta.Model, n *node, c *query.Cond, context bool) (k
 const maxValues = 500
 
 func newLeaf(m *meta.Model, t *query.Term) *leaf {
-	f := &leaf{term: t, test: t.Test, types: t.Path.Only}
-	switch t.Test {
-	case token.Ne:
-		f.test, f.negated = token.Eq, true
-	case token.Lacks:
-		f.test, f.negated = token.Has, true
-	}
+	f := &leaf{term: t, types: t.Path.Only}
+	f.test, f.negated = t.Test.Positive()
 	if len(t.Values) > maxValues {
 		return nil
 	}

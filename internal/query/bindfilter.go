@@ -54,7 +54,7 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 		b.mentionsState = true
 	}
 	t := Term{Path: p, Test: src.Test}
-	if !testFits(t.Test, p) && !testsNull(src) {
+	if !applies(t.Test, p.Kind()) && !testsNull(src) {
 		return Term{}, badToken(src.At, src.Path.String(), t.Test.String()+" does not apply to "+string(p.Kind()))
 	}
 	for _, v := range src.Values {
@@ -106,18 +106,6 @@ func (b *binder) countText(at int, values []Value) error {
 func testsNull(t token.Term) bool {
 	return (t.Test == token.Eq || t.Test == token.Ne) &&
 		!slices.ContainsFunc(t.Values, func(v token.Value) bool { return v.Kind != token.Text || v.Text != "" })
-}
-
-// testFits reports whether a comparison makes sense for what p gives.
-func testFits(test token.Test, p Path) bool {
-	k := p.Kind()
-	switch test {
-	case token.Holds, token.Has, token.Lacks, token.Eq, token.Ne:
-		return k != meta.Blob || test <= token.Lacks
-	case token.Like:
-		return value.IsText(k)
-	}
-	return value.IsOrdered(k)
 }
 
 // expand replaces a variable by the values given for it.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/token"
-	"github.com/alds-dev/alds/internal/value"
 )
 
 // cond lays out a condition on a row of t.
@@ -30,13 +29,8 @@ func (l *level) cond(t *Table, c Cond) Expr {
 // term lays out one comparison. != is the negation of =, so it holds where
 // there is no value.
 func (l *level) term(t *Table, tm Term) Expr {
-	var not bool
-	switch tm.Test {
-	case token.Ne:
-		tm.Test, not = token.Eq, true
-	case token.Lacks:
-		tm.Test, not = token.Has, true
-	}
+	var negated bool
+	tm.Test, negated = tm.Test.Positive()
 	x := l.test(t, tm, tm.Path.Steps)
 	if tm.Path.Only != nil {
 		is := isOf(t, tm.Path.Only)
@@ -46,7 +40,7 @@ func (l *level) term(t *Table, tm Term) Expr {
 			x = All{is, x}
 		}
 	}
-	if not {
+	if negated {
 		return negate(x)
 	}
 	return x
@@ -276,137 +270,4 @@ func (l *level) assetTest(x Expr, to *meta.Type, tm Term) Expr {
 		}
 	}
 	return oneOrAny(append(oneOf(x, ids), any...))
-}
-
-// oneOf is the condition that x is one of list, as few terms as possible.
-func oneOf(x Expr, list []Expr) Any {
-	switch len(list) {
-	case 0:
-		return nil
-	case 1:
-		return Any{Compare{"=", x, list[0]}}
-	}
-	return Any{In{X: x, List: list}}
-}
-
-func oneOrAny(any Any) Expr {
-	if len(any) == 1 {
-		return any[0]
-	}
-	return any
-}
-
-var sqlOps = map[token.Test]string{token.Lt: "<", token.Le: "<=", token.Gt: ">", token.Ge: ">="}
-
-// compare compares a scalar x with the values of a term, any of which may fit.
-func compare(x Expr, kind meta.Kind, tm Term) Expr {
-	x = collated(x, kind)
-	switch tm.Test {
-	case token.Holds:
-		if kind == meta.Boolean {
-			return Compare{"=", x, Num{1}}
-		}
-		return present(x, kind)
-	case token.Has:
-		return present(x, kind)
-	}
-	var any Any
-	var equal []Expr
-	switch op := anyOp(tm); op {
-	case "":
-	case LikeOp:
-		return CompareAny{folded(x), op, args(tm.Values)}
-	default:
-		return CompareAny{x, op, args(tm.Values)}
-	}
-	for _, v := range tm.Values {
-		switch {
-		case tm.Test == token.Like:
-			any = append(any, Like{folded(x), v.arg()})
-		case v.Kind == NoValue:
-			any = append(any, negate(present(x, kind)))
-		case v.Kind == DeadOf:
-			any = append(any, deadTest(x, tm.Test))
-		case v.Kind == TypeOf:
-			if len(v.Type.Children) == 0 {
-				equal = append(equal, Num{int64(v.Type.Code)})
-			}
-		case tm.Test == token.Eq && tm.Path.isWhole():
-			if n := int64(v.Num); float64(n) == v.Num {
-				equal = append(equal, Arg{n})
-			}
-		case tm.Test == token.Eq:
-			equal = append(equal, v.arg())
-		default:
-			any = append(any, Compare{sqlOps[tm.Test], x, v.arg()})
-		}
-	}
-	same := oneOf(x, equal)
-	if value.IsText(kind) && len(equal) > 0 {
-		same = equalTexts(x, equal, tm.Values)
-	}
-	return oneOrAny(append(same, any...))
-}
-
-// maxListed is the most values that stand in a condition one by one.
-const maxListed = 500
-
-// anyOp is the operator by which a comparison with very many values is made at
-// once; empty where it is not, which equality never is: it has a list.
-func anyOp(tm Term) string {
-	plain := func(v Value) bool { return v.Kind == NumOf || v.Kind == IntOf || v.Kind == TextOf }
-	switch {
-	case len(tm.Values) <= maxListed || slices.ContainsFunc(tm.Values, func(v Value) bool { return !plain(v) }):
-		return ""
-	case tm.Test == token.Like:
-		return LikeOp
-	}
-	return sqlOps[tm.Test]
-}
-
-func args(values []Value) []Expr {
-	list := make([]Expr, len(values))
-	for i, v := range values {
-		list[i] = v.arg()
-	}
-	return list
-}
-
-// deadTest compares a state with Dead, which stands for all from 200.
-func deadTest(x Expr, test token.Test) Expr {
-	switch test {
-	case token.Lt:
-		return Compare{"<", x, Num{meta.StateDead}}
-	case token.Le:
-		return IsNull{x, true}
-	case token.Gt:
-		return Any{}
-	}
-	return Compare{">=", x, Num{meta.StateDead}}
-}
-
-// present holds when x is neither null nor empty text.
-func present(x Expr, kind meta.Kind) Expr {
-	if value.IsText(kind) {
-		return Compare{"<>", Bytes{x}, Arg{""}}
-	}
-	return IsNull{x, true}
-}
-
-func (v Value) arg() Arg {
-	if v.slot != 0 {
-		return Arg{v.slot}
-	}
-	return Arg{v.plain()}
-}
-
-// plain is the value as an argument of SQL.
-func (v Value) plain() any {
-	switch v.Kind {
-	case NumOf:
-		return v.Num
-	case TextOf:
-		return v.Text
-	}
-	return v.Int
 }

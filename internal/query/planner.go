@@ -1,9 +1,7 @@
 package query
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
@@ -306,106 +304,3 @@ func isOf(t *Table, types []*meta.Type) Expr {
 
 // systemRefs are the to-one relations that fixed columns hold.
 var systemRefs = map[string]string{"CreatedBy": "created_by", "ChangedBy": "changed_by"}
-
-// list finds or makes the branch that a to-many column needs and adds the
-// column to it. Columns over the same relation share a branch.
-func (l *level) list(b *Body, branches map[string]int, c BoundColumn) (branch, item int) {
-	n := len(c.Path.Steps)
-	for n > 0 && !c.Path.Steps[n-1].Attr.Multi && !isMultiValue(c.Path) {
-		n--
-	}
-	key := stepsKey(c.Path.Steps[:n])
-	if isMultiValue(c.Path) {
-		key += "=" + c.Path.Leaf.Attr.Token()
-	}
-	if usesContext(c.Path.Steps[n:]) {
-		key += "$"
-	}
-	i, ok := branches[key]
-	if !ok {
-		i = len(b.Branches)
-		branches[key] = i
-		b.Branches = append(b.Branches, &Branch{})
-		l.startList(b.Branches[i], c.Path, n)
-	}
-	br := b.Branches[i]
-	col := Column{Name: c.Name, Attr: c.Path.Leaf.attr(), Kind: c.Path.Kind(), Typed: -1, Branch: -1, Item: -1}
-	inner := br.level(l)
-	inner.row = br.outer
-	switch {
-	case isMultiValue(c.Path):
-		col.Cell = len(br.Cells)
-		br.Cells = append(br.Cells, ColumnOf{br.last(), "value"})
-	case col.Kind == meta.Relation:
-		inner.reference(&br.Body, &col, br.last(), c.Path.Steps[n:])
-	default:
-		rest := c.Path
-		rest.Steps = rest.Steps[n:]
-		col.Cell = len(br.Cells)
-		br.Cells = append(br.Cells, inner.value(br.last(), rest, true))
-	}
-	br.Columns = append(br.Columns, col)
-	return i, len(br.Columns) - 1
-}
-
-func isMultiValue(p Path) bool { return p.Leaf.Attr != nil && p.Leaf.Attr.Multi }
-
-func stepsKey(steps []Step) string {
-	var b strings.Builder
-	for _, s := range steps {
-		fmt.Fprintf(&b, "/%s:%s#%v[%p]%v", s.Attr.Token(), s.To.Name, s.Now, s.Filter, len(s.Only))
-	}
-	return b.String()
-}
-
-// level is the level of a branch's rows; it shares the joins made so far.
-func (br *Branch) level(outer *level) *level {
-	return &level{planner: outer.planner, row: br.last(), joins: br.joins}
-}
-
-func (br *Branch) last() *Table { return br.rowTable }
-
-// startList makes the statement of a to-many column: its rows are the related
-// assets, or the values of a multi-value scalar.
-func (l *level) startList(br *Branch, p Path, n int) {
-	c := l.chain(&br.Select, p.Steps[:n], usesContext(p.Steps[n:]))
-	br.rowTable, br.outer, br.joins = c.last, c.row, c.joins
-	if !isMultiValue(p) {
-		br.Cells = append(fixedCells(c.last), c.cells()...)
-		return
-	}
-	v := c.attach(&br.Select, l.valuesTable(c.last, p.Leaf.Attr))
-	br.rowTable = v
-	br.Cells = append([]Expr{Num{0}, Num{0}, Num{0}}, c.cells()...)
-	br.Order = append(br.Order, Order{X: ColumnOf{v, "value"}}, Order{X: Bytes{ColumnOf{v, "value"}}})
-}
-
-// nested makes the statement of a nested select.
-func (l *level) nested(c BoundColumn) *Branch {
-	br := &Branch{}
-	ch := l.chain(&br.Select, c.Path.Steps, false)
-	br.rowTable, br.joins = ch.last, ch.joins
-	br.Cells = append(fixedCells(ch.last), ch.cells()...)
-	br.readAt(ch)
-	byID := br.Order
-	br.Order = nil
-	inner := br.level(l)
-	inner.rows(&br.Body, *c.Sub)
-	br.Order = append(br.Order, byID...)
-	return br
-}
-
-// readAt finds, or adds, the cell with the moment that what hangs on the rows
-// is read at: that of the row where it is a version of its own, else that of
-// the version which led to it.
-func (br *Branch) readAt(c chain) {
-	br.AtCell = CellMoment
-	if c.last.When.Mode != Each {
-		return
-	}
-	x := ColumnOf{c.last.When.Base, "moment"}
-	if br.AtCell = CellParentMoment; c.moment != Expr(x) {
-		br.AtCell = len(br.Cells)
-		br.Cells = append(br.Cells, x)
-	}
-}

@@ -53,6 +53,18 @@ var testText = [...]string{Eq: "=", Ne: "!=", Lt: "<", Le: "<=", Gt: ">", Ge: ">
 // String prints the comparison sign; tests without values print as nothing.
 func (t Test) String() string { return testText[t] }
 
+// Positive returns the test that t negates, if it negates one: a negated test holds
+// exactly where the positive one does not.
+func (t Test) Positive() (positive Test, negated bool) {
+	switch t {
+	case Ne:
+		return Eq, true
+	case Lacks:
+		return Has, true
+	}
+	return t, false
+}
+
 // Value is one value a term compares with.
 type Value struct {
 	Kind ValueKind

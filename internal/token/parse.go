@@ -26,49 +26,33 @@ func Parse(src string) (Path, error) {
 // Errors: fault.Invalid with the place in src.
 func ParseList(src string) ([]Path, error) {
 	p := parser{src: src, bad: badPath}
-	var list []Path
-	for p.space(); p.pos < len(src); p.space() {
-		if len(list) > 0 && !p.accept(",") {
-			return nil, p.fail("a comma")
-		}
-		if len(list) == MaxList {
-			return nil, p.over("tokens in a list", MaxList)
-		}
-		p.space()
-		path, err := p.path()
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, path)
-	}
-	return list, nil
+	return list(&p, p.path)
 }
 
-// ParseSort reads a sort list. A leading space is a "+" that URL decoding took.
+// ParseSort reads a sort list. A leading space is a "+" that URL decoding replaced.
 // Errors: fault.Invalid with the place in src.
 func ParseSort(src string) ([]Sort, error) {
 	p := parser{src: src, bad: badPath}
-	var list []Sort
-	for p.space(); p.pos < len(src); p.space() {
-		if len(list) > 0 && !p.accept(",") {
+	return list(&p, p.sort)
+}
+
+func list[T any](p *parser, item func() (T, error)) ([]T, error) {
+	var all []T
+	for p.space(); p.pos < len(p.src); p.space() {
+		if len(all) > 0 && !p.accept(",") {
 			return nil, p.fail("a comma")
 		}
-		if len(list) == MaxList {
+		if len(all) == MaxList {
 			return nil, p.over("tokens in a list", MaxList)
 		}
 		p.space()
-		s := Sort{Desc: p.accept("-")}
-		if !s.Desc {
-			p.accept("+")
-		}
-		p.space()
-		var err error
-		if s.Path, err = p.path(); err != nil {
+		x, err := item()
+		if err != nil {
 			return nil, err
 		}
-		list = append(list, s)
+		all = append(all, x)
 	}
-	return list, nil
+	return all, nil
 }
 
 // ParseFilter reads one filter. Errors: fault.Invalid with the place in src.
@@ -112,6 +96,17 @@ func (p *parser) path() (Path, error) {
 			return path, nil
 		}
 	}
+}
+
+func (p *parser) sort() (Sort, error) {
+	s := Sort{Desc: p.accept("-")}
+	if !s.Desc {
+		p.accept("+")
+	}
+	p.space()
+	var err error
+	s.Path, err = p.path()
+	return s, err
 }
 
 func (p *parser) hop() (Hop, error) {
@@ -211,14 +206,16 @@ func (p *parser) simple() (Filter, error) {
 	return Filter{Term: t}, err
 }
 
-// test takes a comparison sign, or leaves Holds. Longer signs are tried first.
+// test reads the longest comparison sign that comes next; without one it is Holds.
 func (p *parser) test() Test {
-	for _, t := range []Test{Ne, Le, Ge, Like, Eq, Lt, Gt} {
-		if p.accept(t.String()) {
-			return t
+	longest := Holds
+	for i, sign := range testText {
+		if len(sign) > len(longest.String()) && strings.HasPrefix(p.src[p.pos:], sign) {
+			longest = Test(i)
 		}
 	}
-	return Holds
+	p.accept(longest.String())
+	return longest
 }
 
 func (p *parser) values() ([]Value, error) {

@@ -1,0 +1,207 @@
+package query
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// list finds or makes the branch that a to-many column needs and adds the
+// column to it. Columns over the same relation share a branch.
+func (l *level) list(b *Body, branches map[string]int, c BoundColumn) (branch, item int) {
+	n := len(c.Path.Steps)
+	for n > 0 && !c.Path.Steps[n-1].Attr.Multi && !isMultiValue(c.Path) {
+		n--
+	}
+	key := stepsKey(c.Path.Steps[:n])
+	if isMultiValue(c.Path) {
+		key += "=" + c.Path.Leaf.Attr.Token()
+	}
+	if usesContext(c.Path.Steps[n:]) {
+		key += "$"
+	}
+	i, ok := branches[key]
+	if !ok {
+		i = len(b.Branches)
+		branches[key] = i
+		b.Branches = append(b.Branches, &Branch{})
+		l.startList(b.Branches[i], c.Path, n)
+	}
+	br := b.Branches[i]
+	col := Column{Name: c.Name, Attr: c.Path.Leaf.attr(), Kind: c.Path.Kind(), Typed: -1, Branch: -1, Item: -1}
+	inner := br.level(l)
+	inner.row = br.outer
+	switch {
+	case isMultiValue(c.Path):
+		col.Cell = len(br.Cells)
+		br.Cells = append(br.Cells, ColumnOf{br.last(), "value"})
+	case col.Kind == meta.Relation:
+		inner.reference(&br.Body, &col, br.last(), c.Path.Steps[n:])
+	default:
+		rest := c.Path
+		rest.Steps = rest.Steps[n:]
+		col.Cell = len(br.Cells)
+		br.Cells = append(br.Cells, inner.value(br.last(), rest, true))
+	}
+	br.Columns = append(br.Columns, col)
+	return i, len(br.Columns) - 1
+}
+
+func isMultiValue(p Path) bool { return p.Leaf.Attr != nil && p.Leaf.Attr.Multi }
+
+func stepsKey(steps []Step) string {
+	var b strings.Builder
+	for _, s := range steps {
+		fmt.Fprintf(&b, "/%s:%s#%v[%p]%v", s.Attr.Token(), s.To.Name, s.Now, s.Filter, len(s.Only))
+	}
+	return b.String()
+}
+
+// level is the level of a branch's rows; it shares the joins made so far.
+func (br *Branch) level(outer *level) *level {
+	return &level{planner: outer.planner, row: br.last(), joins: br.joins}
+}
+
+func (br *Branch) last() *Table { return br.rowTable }
+
+// startList makes the statement of a to-many column: its rows are the related
+// assets, or the values of a multi-value scalar.
+func (l *level) startList(br *Branch, p Path, n int) {
+	c := l.chain(&br.Select, p.Steps[:n], usesContext(p.Steps[n:]))
+	br.rowTable, br.outer, br.joins = c.last, c.row, c.joins
+	if !isMultiValue(p) {
+		br.Cells = append(fixedCells(c.last), c.cells()...)
+		return
+	}
+	v := c.attach(&br.Select, l.valuesTable(c.last, p.Leaf.Attr))
+	br.rowTable = v
+	br.Cells = append([]Expr{Num{0}, Num{0}, Num{0}}, c.cells()...)
+	br.Order = append(br.Order, Order{X: ColumnOf{v, "value"}}, Order{X: Bytes{ColumnOf{v, "value"}}})
+}
+
+// nested makes the statement of a nested select.
+func (l *level) nested(c BoundColumn) *Branch {
+	br := &Branch{}
+	ch := l.chain(&br.Select, c.Path.Steps, false)
+	br.rowTable, br.joins = ch.last, ch.joins
+	br.Cells = append(fixedCells(ch.last), ch.cells()...)
+	br.readAt(ch)
+	byID := br.Order
+	br.Order = nil
+	inner := br.level(l)
+	inner.rows(&br.Body, *c.Sub)
+	br.Order = append(br.Order, byID...)
+	return br
+}
+
+// readAt finds, or adds, the cell with the moment that what hangs on the rows
+// is read at: that of the row where it is a version of its own, else that of
+// the version which led to it.
+func (br *Branch) readAt(c chain) {
+	br.AtCell = CellMoment
+	if c.last.When.Mode != Each {
+		return
+	}
+	x := ColumnOf{c.last.When.Base, "moment"}
+	if br.AtCell = CellParentMoment; c.moment != Expr(x) {
+		br.AtCell = len(br.Cells)
+		br.Cells = append(br.Cells, x)
+	}
+}
+
+// chain is the line of tables from a parent to what a branch fetches.
+type chain struct {
+	parent Expr
+	moment Expr
+	row    *Table // the parent
+	last   *Table
+	joins  *joins
+}
+
+// chain starts a branch: sel gets the tables that lead from the parent, which
+// is a row of l, along steps. The parent's own table is left out where the
+// first step's table holds its id. Where rows have their own moments, a parent
+// is a version; one that was itself reached from a version is the row that was
+// current at that version's moment. Self tells that what hangs on the chain
+// names the parent.
+func (l *level) chain(sel *Select, steps []Step, self bool) chain {
+	par := &Table{Kind: Asset, Of: l.row.Of, When: l.row.When}
+	var moment Expr
+	switch par.When.Mode {
+	case Version:
+		sel.From, moment = par, ColumnOf{par, "moment"}
+	case Each:
+		pairs := &Table{Kind: Pairs, Joins: []*Table{par}}
+		par.Key = Compare{"=", ColumnOf{par, "id"}, ColumnOf{pairs, "id"}}
+		par.When.Base = pairs
+		sel.From, moment = pairs, ColumnOf{pairs, "moment"}
+	default:
+		if par.omitted = len(steps) == 0 || holdsParent(steps[0]) && !self && !usesContext(steps); !par.omitted {
+			sel.From = par
+		}
+	}
+	inner := &level{planner: l.planner, row: par, joins: newJoins()}
+	c := chain{parent: ColumnOf{par, "id"}, moment: moment, row: par, last: par, joins: inner.joins}
+	for _, s := range steps {
+		c.last = inner.extend(sel, c.last, s, true)
+		if s.Attr.Multi {
+			sel.Order = append(sel.Order, byID(c.last)...)
+		}
+	}
+	if len(sel.Order) == 0 && len(steps) > 0 {
+		sel.Order = byID(c.last)
+	}
+	if par.omitted && sel.From != nil {
+		c.parent = sel.From.detach()
+	}
+	sel.Parent, sel.Moment = c.parent, c.moment
+	return c
+}
+
+// byID is the order of related assets; versions of one come in the order they
+// were made.
+func byID(t *Table) []Order {
+	order := []Order{{X: ColumnOf{t, "id"}}}
+	if t.When.Mode == Version {
+		order = append(order, Order{X: ColumnOf{t, "moment"}})
+	}
+	return order
+}
+
+// detach frees the first table of a branch from its parent and returns the
+// column that holds the parent's id.
+func (t *Table) detach() Expr {
+	key := t.Key.(Compare)
+	t.Key = nil
+	return key.L
+}
+
+// attach adds a table of values to a chain.
+func (c *chain) attach(sel *Select, t *Table) *Table {
+	if sel.From == nil {
+		sel.From = t
+		c.parent = t.detach()
+		sel.Parent = c.parent
+		return t
+	}
+	c.last.Joins = append(c.last.Joins, t)
+	return t
+}
+
+func (c *chain) cells() []Expr {
+	if c.moment != nil {
+		return []Expr{c.parent, c.moment}
+	}
+	return []Expr{c.parent}
+}
+
+// holdsParent reports whether the table of a step has a column with the id of
+// the asset it is followed from.
+func holdsParent(s Step) bool {
+	switch s.Attr.Place.Kind {
+	case meta.InLinks, meta.InLinksBack, meta.Reverse, meta.Closure:
+		return true
+	}
+	return false
+}
