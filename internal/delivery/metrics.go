@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/alds-dev/alds/internal/db"
 )
@@ -32,28 +33,22 @@ type metrics struct {
 }
 
 func newMetrics(r Registerer) *metrics {
-	m := &metrics{
-		due:          gauge("due_subscriptions", "Subscriptions with deliveries that are due and not claimed."),
-		deliveries:   counters("deliveries_total", "Deliveries that ended, by outcome.", "outcome"),
-		events:       counter("events_delivered_total", "Events that receivers accepted."),
-		attempts:     counters("attempts_total", "Requests sent to receivers, by outcome.", "outcome"),
-		attemptTime:  histograms("attempt_duration_seconds", "Duration of requests to receivers, by outcome.", "outcome"),
-		latency:      histogram("latency_seconds", "From the commit of a change to the answer of the receiver, first attempts only."),
-		queues:       gauge("lanes", "Subscriptions this process is delivering to."),
-		breakers:     gauges("breakers", "Subscriptions whose circuit breaker is open or half_open (its backoff is over).", "state"),
-		failing:      gauges("failing_subscriptions", "Failed attempts in a row of the subscriptions that fail most.", "subscription"),
-		waiting:      gauges("waiting_deliveries", "Deliveries that wait, by reason: turn, retry, resting, paused.", "why"),
-		waitingAge:   gauges("waiting_age_seconds", "Age of the oldest change in waiting deliveries, by reason.", "why"),
-		lost:         counter("leases_lost_total", "Claims that ended before their work did."),
-		pruned:       counters("pruned_total", "Rows removed after their retention, by table.", "table"),
-		recordErrors: counter("record_errors_total", "Attempts to store a group of results that failed."),
+	return &metrics{
+		due:          gauge(r, "due_subscriptions", "Subscriptions with deliveries that are due and not claimed."),
+		deliveries:   counters(r, "deliveries_total", "Deliveries that ended, by outcome.", "outcome"),
+		events:       counter(r, "events_delivered_total", "Events that receivers accepted."),
+		attempts:     counters(r, "attempts_total", "Requests sent to receivers, by outcome.", "outcome"),
+		attemptTime:  histograms(r, "attempt_duration_seconds", "Duration of requests to receivers, by outcome.", "outcome"),
+		latency:      histogram(r, "latency_seconds", "From the commit of a change to the answer of the receiver, first attempts only."),
+		queues:       gauge(r, "lanes", "Subscriptions this process is delivering to."),
+		breakers:     gauges(r, "breakers", "Subscriptions whose circuit breaker is open or half_open (its backoff is over).", "state"),
+		failing:      gauges(r, "failing_subscriptions", "Failed attempts in a row of the subscriptions that fail most.", "subscription"),
+		waiting:      gauges(r, "waiting_deliveries", "Deliveries that wait, by reason: turn, retry, resting, paused.", "why"),
+		waitingAge:   gauges(r, "waiting_age_seconds", "Age of the oldest change in waiting deliveries, by reason.", "why"),
+		lost:         counter(r, "leases_lost_total", "Claims that ended before their work did."),
+		pruned:       counters(r, "pruned_total", "Rows removed after their retention, by table.", "table"),
+		recordErrors: counter(r, "record_errors_total", "Attempts to store a group of results that failed."),
 	}
-	if r != nil {
-		r.MustRegister(m.due, m.deliveries, m.events,
-			m.attempts, m.attemptTime, m.latency, m.queues, m.breakers, m.failing, m.waiting, m.waitingAge,
-			m.lost, m.pruned, m.recordErrors)
-	}
-	return m
 }
 
 const namespace, subsystem = "alds", "delivery"
@@ -61,28 +56,28 @@ const namespace, subsystem = "alds", "delivery"
 // buckets are in seconds, up to more than the timeout of a request.
 var buckets = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 
-func gauge(name, help string) prometheus.Gauge {
-	return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help})
+func gauge(r Registerer, name, help string) prometheus.Gauge {
+	return promauto.With(r).NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help})
 }
 
-func gauges(name, help, label string) *prometheus.GaugeVec {
-	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, []string{label})
+func gauges(r Registerer, name, help, label string) *prometheus.GaugeVec {
+	return promauto.With(r).NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, []string{label})
 }
 
-func counter(name, help string) prometheus.Counter {
-	return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help})
+func counter(r Registerer, name, help string) prometheus.Counter {
+	return promauto.With(r).NewCounter(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help})
 }
 
-func counters(name, help, label string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, []string{label})
+func counters(r Registerer, name, help, label string) *prometheus.CounterVec {
+	return promauto.With(r).NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, []string{label})
 }
 
-func histogram(name, help string) prometheus.Histogram {
-	return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets})
+func histogram(r Registerer, name, help string) prometheus.Histogram {
+	return promauto.With(r).NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets})
 }
 
-func histograms(name, help, label string) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets}, []string{label})
+func histograms(r Registerer, name, help, label string) *prometheus.HistogramVec {
+	return promauto.With(r).NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets}, []string{label})
 }
 
 // maxFailing is how many failing subscriptions have a gauge of their own.

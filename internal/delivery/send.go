@@ -122,7 +122,7 @@ func (s *Sender) post(ctx context.Context, res *result) time.Duration {
 
 // failed stores why there was no answer.
 func (r *result) failed(err error) {
-	r.err, r.failure = err, truncate(r.secrets.scrub(failureText(err)))
+	r.err, r.failure = err, Truncate(r.secrets.scrub(failureText(err)))
 	r.answer = r.failure
 }
 
@@ -238,8 +238,8 @@ func sign(key []byte, id string, at int64, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// truncate cuts a text for a column that people read.
-func truncate(s string) string {
+// Truncate cuts a text for the column of an error.
+func Truncate(s string) string {
 	if len(s) > 900 {
 		s = s[:900]
 	}

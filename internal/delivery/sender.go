@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -34,18 +35,8 @@ func (o Options) filled() Options {
 	if o.Schedule == nil {
 		o.Schedule = DefaultSchedule
 	}
-	if o.Slots == 0 {
-		o.Slots = 256
-	}
-	if o.InFlight == 0 {
-		o.InFlight = 1
-	}
-	if o.Timeout == 0 {
-		o.Timeout = 10 * time.Second
-	}
-	if o.Connect == 0 {
-		o.Connect = 3 * time.Second
-	}
+	o.Slots, o.InFlight = cmp.Or(o.Slots, 256), cmp.Or(o.InFlight, 1)
+	o.Timeout, o.Connect = cmp.Or(o.Timeout, 10*time.Second), cmp.Or(o.Connect, 3*time.Second)
 	if o.WakeAt == nil {
 		o.WakeAt = func(string, time.Time) {}
 	}

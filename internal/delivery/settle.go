@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -34,8 +35,8 @@ func (s *Sender) store(ctx context.Context, all []*result) (backoffs map[string]
 		rows := make([][]any, len(all))
 		for i, res := range all {
 			rows[i] = []any{
-				NewID(), res.d.Subscription, res.d.ID, redactedURL(res.receiver.url), bit(res.authorized), res.answer,
-				orNull(res.headers), res.status, now, res.d.attempts, bit(res.status != 0),
+				NewID(), res.d.Subscription, res.d.ID, redactedURL(res.receiver.url), res.authorized, res.answer,
+				sql.NullString{String: res.headers, Valid: res.headers != ""}, res.status, now, res.d.attempts, res.status != 0,
 			}
 		}
 		return db.Insert(ctx, tx, "webhook_receipt", receiptColumns, rows)
@@ -156,7 +157,7 @@ func (s *Sender) settle(ctx context.Context, tx *db.Tx, all []*result, now int64
 			state, due, settled = exhausted, now+s.retention.Microseconds(), now
 		}
 		err := s.update(ctx, tx, []string{res.d.ID}, `state = ?, attempts = attempts + 1, claims = 0, due = ?, settled_at = ?,
-			owner = NULL, lease = 0, last_status = ?, last_error = ?`, state, due, settled, res.status, truncate(lastError(res)))
+			owner = NULL, lease = 0, last_status = ?, last_error = ?`, state, due, settled, res.status, Truncate(lastError(res)))
 		if err != nil {
 			return err
 		}

@@ -83,17 +83,3 @@ func (s *Store) Now(ctx context.Context, q db.Querier) (now int64, err error) {
 	err = q.QueryRow(ctx, "SELECT "+s.db.Dialect.NowMicros).Scan(&now)
 	return now, err
 }
-
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}

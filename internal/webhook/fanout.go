@@ -5,13 +5,13 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/lease"
 )
@@ -202,7 +202,7 @@ func (w *Worker) failed(ctx context.Context, audits []*audit, cause error) {
 	for _, a := range audits {
 		w.log.Error("fan-out failed", "audit", a.id, "claims", a.claims+1, "err", cause)
 		w.metrics.audits.WithLabelValues("failed").Inc()
-		err := w.leases.Update(ctx, w.db, a.owner, []int64{a.id}, "fan_error = ?", truncate(cause.Error()))
+		err := w.leases.Update(ctx, w.db, a.owner, []int64{a.id}, "fan_error = ?", delivery.Truncate(cause.Error()))
 		if err == nil {
 			err = w.leases.Retry(ctx, a.owner, []int64{a.id}, retryFailure)
 		}
@@ -243,12 +243,4 @@ func auditIDs(audits []*audit) []int64 {
 		ids[i] = a.id
 	}
 	return ids
-}
-
-// truncate cuts a text for a column that people read.
-func truncate(s string) string {
-	if len(s) > 900 {
-		s = s[:900]
-	}
-	return strings.ToValidUTF8(s, "")
 }

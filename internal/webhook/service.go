@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -78,12 +79,6 @@ type Service struct {
 // New returns a service on d.
 func New(d *db.DB, m *meta.Model, o Options) *Service {
 	differ := change.NewDiffer(m)
-	if o.DisableAfter == 0 {
-		o.DisableAfter = 5
-	}
-	if o.Retention == 0 {
-		o.Retention = 72 * time.Hour
-	}
 	log := o.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -91,9 +86,9 @@ func New(d *db.DB, m *meta.Model, o Options) *Service {
 	s := &Service{
 		db: d, model: m, differ: differ, loader: change.NewLoader(differ),
 		find: o.Find, actors: o.Actors, box: o.Box, public: strings.TrimSuffix(o.Public, "/"),
-		maxEnabled: o.MaxEnabled, failures: o.DisableAfter, log: log, metrics: newMetrics(o.Metrics),
+		maxEnabled: o.MaxEnabled, failures: cmp.Or(o.DisableAfter, 5), log: log, metrics: newMetrics(o.Metrics),
 	}
-	s.deliveries = delivery.New(d, delivery.Config{Subscriptions: s, Box: o.Box, Retention: o.Retention, Log: log, Metrics: o.Metrics})
+	s.deliveries = delivery.New(d, delivery.Config{Subscriptions: s, Box: o.Box, Retention: cmp.Or(o.Retention, 72*time.Hour), Log: log, Metrics: o.Metrics})
 	return s
 }
 
