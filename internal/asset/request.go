@@ -112,7 +112,7 @@ var ErrRollback = errors.New("a command of an atomic request failed")
 // a claim, the answer is stored in the same transaction, and a repeated request
 // gets it.
 // Errors: as Write; fault.Conflict when the key was used for another body, or the
-// first request is still running; requests.ErrLeaseLost when the claim has ended.
+// first request is still running; lease.ErrLost when the claim has ended.
 func (e *Engine) Answer(ctx context.Context, who auth.Actor, req Request, once requests.Identity, fn func(*Session) ([]byte, error)) ([]byte, error) {
 	entry, kept, err := e.Requests.Begin(ctx, who.Member, req.ID, once)
 	if entry == nil {
@@ -121,7 +121,7 @@ func (e *Engine) Answer(ctx context.Context, who auth.Actor, req Request, once r
 	defer entry.End()
 	var answer []byte
 	err = e.Write(ctx, who, req, func(s *Session) error {
-		if err := entry.Insert(ctx, s.tx); err != nil {
+		if err := entry.Insert(s.tx); err != nil {
 			return err
 		}
 		var err error
@@ -132,7 +132,7 @@ func (e *Engine) Answer(ctx context.Context, who auth.Actor, req Request, once r
 	})
 	if errors.Is(err, ErrRollback) {
 		err = e.db.Write(ctx, func(tx *db.Tx) error {
-			if err := entry.Insert(ctx, tx); err != nil {
+			if err := entry.Insert(tx); err != nil {
 				return err
 			}
 			return entry.StoreAnswer(ctx, tx, answer)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/lease"
 	"github.com/alds-dev/alds/internal/requests"
 )
 
@@ -168,8 +169,8 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim) error {
 		return err
 	}
 	_, err = a.e.carry(ctx, who, p, newResult(c.ID, c.Created, p), requests.Identity{Claim: c})
-	if err != nil && context.Cause(ctx) == requests.ErrLeaseLost { //nolint:errorlint // the very cause
-		return requests.ErrLeaseLost
+	if err != nil && context.Cause(ctx) == lease.ErrLost { //nolint:errorlint // the very cause
+		return lease.ErrLost
 	}
 	return err
 }
@@ -181,7 +182,7 @@ func (a *Async) finish(ctx context.Context, c *requests.Claim, err error) error 
 	var failed error
 	switch {
 	case err == nil:
-	case errors.Is(err, requests.ErrLeaseLost):
+	case errors.Is(err, lease.ErrLost):
 		outcome = "lost"
 	case ctx.Err() != nil:
 		outcome, failed = "handed_back", c.Release(ctx)
@@ -195,7 +196,7 @@ func (a *Async) finish(ctx context.Context, c *requests.Claim, err error) error 
 	}
 	a.e.metrics.async.WithLabelValues(outcome).Inc()
 	a.log.Info("asynchronous request", "request", c.ID, "member", c.Member, "outcome", outcome)
-	if errors.Is(failed, requests.ErrLeaseLost) {
+	if errors.Is(failed, lease.ErrLost) {
 		return nil
 	}
 	return failed

@@ -7,7 +7,7 @@
 // database's clock. A write uses an execution:
 //
 //	execution, answer, err := store.Begin(ctx, member, id, identity)
-//	in the transaction:       execution.Insert(ctx, tx)  ...  execution.StoreAnswer(ctx, tx, answer)
+//	in the transaction:       execution.Insert(tx)  ...  execution.StoreAnswer(ctx, tx, answer)
 //	execution.End()
 //
 // The answer is written in the transaction of the change, and for a claim only

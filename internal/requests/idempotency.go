@@ -69,11 +69,11 @@ func (e *Execution) End() { e.release() }
 
 // Insert stores the request, as the first statement of the transaction.
 // Errors: ErrDuplicate.
-func (e *Execution) Insert(ctx context.Context, tx *db.Tx) error {
+func (e *Execution) Insert(tx *db.Tx) error {
 	if !e.hasKey() {
 		return nil
 	}
-	err := e.store.insert(ctx, tx, row{id: e.id, member: e.member, identity: e.identity, status: answered})
+	err := e.store.insert(tx, e.member, e.identity, requestRow{ID: e.id, Status: answered})
 	if fault.KindOf(err) == fault.Conflict {
 		return ErrDuplicate
 	}
@@ -81,7 +81,7 @@ func (e *Execution) Insert(ctx context.Context, tx *db.Tx) error {
 }
 
 // StoreAnswer stores the answer, as the last statement of the transaction.
-// Errors: ErrLeaseLost when the claim has ended meanwhile.
+// Errors: lease.ErrLost when the claim has ended meanwhile.
 func (e *Execution) StoreAnswer(ctx context.Context, tx *db.Tx, answer []byte) error {
 	if e.identity.Claim != nil {
 		return e.identity.Claim.finish(ctx, tx, answered, answer)
@@ -93,49 +93,35 @@ func (e *Execution) StoreAnswer(ctx context.Context, tx *db.Tx, answer []byte) e
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `UPDATE bulk_request SET answer = ? WHERE id = ?`, stored, e.id)
-	return err
+	return tx.Gorm().Model(&requestRow{ID: e.id}).Update("answer", stored).Error
 }
 
-// row is a new row of bulk_request.
-type row struct {
-	id       string
-	member   int64
-	identity Identity
-	status   int
-	request  []byte
-	commands int
-}
-
-// insert writes a row and deletes an expired one under the same key.
-// Errors: fault.Conflict when the key is in use.
-func (s *Store) insert(ctx context.Context, tx *db.Tx, r row) error {
+// insert writes the row of a member's new request, and deletes an expired one
+// under the same key. Errors: fault.Conflict when the key is in use.
+func (s *Store) insert(tx *db.Tx, member int64, identity Identity, row requestRow) error {
 	now := time.Now()
-	var key any
-	if r.identity.Key != "" {
-		key = r.identity.Key
-		if err := deleteExpiredKey(ctx, tx, r, now); err != nil {
+	row.ActorID, row.BodyHash = member, identity.Hash
+	row.CreatedAt, row.ExpiresAt = now.UnixMicro(), now.Add(s.Retention).UnixMicro()
+	if identity.Key != "" {
+		row.IdemKey = &identity.Key
+		if err := deleteExpiredKey(tx, member, identity.Key); err != nil {
 			return fmt.Errorf("delete an expired key: %w", err)
 		}
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO bulk_request (id, actor_id, idem_key, body_hash, status, request, commands, created_at, expires_at)`+
-		` VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.id, r.member, key, r.identity.Hash, r.status, r.request, r.commands, now.UnixMicro(), now.Add(s.Retention).UnixMicro())
-	return err
+	return tx.Gorm().Create(&row).Error
 }
 
-// deleteExpiredKey deletes an expired request with the key of r. It reads the id
-// without a lock and deletes by it: a delete by the key may lock rows that others
-// are writing under keys of their own.
-func deleteExpiredKey(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
-	var id string
-	err := tx.QueryRow(ctx, `SELECT id FROM bulk_request WHERE actor_id = ? AND idem_key = ? AND expires_at <= ? AND status <> 0`,
-		r.member, r.identity.Key, now.UnixMicro()).Scan(&id)
+// deleteExpiredKey deletes an expired request with a key. It reads the id without
+// a lock and deletes by it: a delete by the key may lock rows that others are
+// writing under keys of their own.
+func deleteExpiredKey(tx *db.Tx, member int64, key string) error {
+	var row requestRow
+	err := tx.Gorm().Scopes(withKey(member, key), expired).Select("id").Take(&row).Error
 	if fault.KindOf(err) == fault.NotFound {
 		return nil
 	}
 	if err == nil {
-		_, err = tx.Exec(ctx, `DELETE FROM bulk_request WHERE id = ?`, id)
+		err = tx.Gorm().Delete(&row).Error
 	}
 	return err
 }

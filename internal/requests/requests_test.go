@@ -13,6 +13,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/lease"
 	"github.com/alds-dev/alds/internal/requests"
 	"github.com/alds-dev/alds/internal/testdb"
 )
@@ -116,7 +117,7 @@ func TestALostClaimWritesNothing(t *testing.T) {
 			"releases": func() error { return lost.Release(t.Context()) },
 			"pauses":   func() error { return lost.Retry(t.Context()) },
 		} {
-			if err := do(); !errors.Is(err, requests.ErrLeaseLost) {
+			if err := do(); !errors.Is(err, lease.ErrLost) {
 				t.Errorf("who lost the claim %s: %v", what, err)
 			}
 		}
@@ -180,7 +181,7 @@ func TestHoldTellsOfTheLoss(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatal("the loss is not told")
 		}
-		if err := context.Cause(held); !errors.Is(err, requests.ErrLeaseLost) {
+		if err := context.Cause(held); !errors.Is(err, lease.ErrLost) {
 			t.Errorf("the cause is %v", err)
 		}
 	})
@@ -224,7 +225,7 @@ func TestKeysDoNotWaitForEachOther(t *testing.T) {
 		}
 		defer e.End()
 		return d.Write(ctx, func(tx *db.Tx) error {
-			if err := e.Insert(ctx, tx); err != nil {
+			if err := e.Insert(tx); err != nil {
 				return err
 			}
 			return then(ctx)

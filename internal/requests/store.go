@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/lease"
 )
 
 // defaultRetention is how long an answer is stored unless Store.Retention is set.
@@ -30,6 +32,7 @@ type Store struct {
 	Retention time.Duration // how long an answer is stored; New sets 24 h
 
 	db       *db.DB
+	leases   *lease.Table[string]
 	mu       sync.Mutex
 	inFlight map[memberKey]bool // in this process
 }
@@ -42,7 +45,10 @@ type memberKey struct {
 
 // New returns the store of the requests in d.
 func New(d *db.DB) *Store {
-	return &Store{Retention: defaultRetention, db: d, inFlight: map[memberKey]bool{}}
+	return &Store{
+		Retention: defaultRetention, db: d, inFlight: map[memberKey]bool{},
+		leases: lease.New[string](d, "bulk_request", "", "status = 0"),
+	}
 }
 
 // Identity says which request is the same one, sent or begun again.
@@ -62,11 +68,7 @@ type State struct {
 	Processing bool   // not done, and a worker has the lease
 	Answer     []byte // when done
 	Err        error  // why the whole request was refused, a fault
-
-	hash string
 }
-
-const stateColumns = `id, actor_id, created_at, commands, status, lease, answer, body_hash`
 
 // Find returns a request by its id. An id that is no UUID is not looked for:
 // servers refuse to compare characters outside ASCII with the column.
@@ -75,40 +77,32 @@ func (s *Store) Find(ctx context.Context, id string) (State, error) {
 	if uuid.Validate(id) != nil {
 		return State{}, fault.NotFoundf("not found")
 	}
-	return s.find(ctx, `id = ?`, id)
+	_, found, err := s.find(ctx, func(g *gorm.DB) *gorm.DB { return g.Where("id = ?", id) })
+	return found, err
 }
 
 // findByKey returns the request that has a member's key. Errors: also
 // fault.Conflict when it has another body.
 func (s *Store) findByKey(ctx context.Context, member int64, id Identity) (State, error) {
-	found, err := s.find(ctx, `actor_id = ? AND idem_key = ?`, member, id.Key)
-	if err == nil && found.hash != id.Hash {
+	row, found, err := s.find(ctx, withKey(member, id.Key))
+	if err == nil && row.BodyHash != id.Hash {
 		return State{}, fault.Conflictf(nil, "The Idempotency-Key was used for another request")
 	}
 	return found, err
 }
 
-func (s *Store) find(ctx context.Context, where string, args ...any) (State, error) {
-	var found State
-	var created, lease, now int64
-	var status int
-	var answer []byte
-	err := s.db.QueryRow(ctx, `SELECT `+stateColumns+`, `+s.db.Dialect.NowMicros+` FROM bulk_request WHERE `+where+
-		` AND (status = 0 OR expires_at > ?)`, append(args, time.Now().UnixMicro())...).
-		Scan(&found.ID, &found.Member, &created, &found.Commands, &status, &lease, &answer, &found.hash, &now)
+// find returns a request that has not expired, without its body.
+func (s *Store) find(ctx context.Context, which func(*gorm.DB) *gorm.DB) (row requestRow, found State, err error) {
+	err = s.db.Gorm(ctx).Scopes(which).Where("status = ? OR expires_at > ?", waiting, time.Now().UnixMicro()).
+		Select("id, actor_id, created_at, commands, status, answer, body_hash, status = 0 AND lease > " + s.db.Dialect.NowMicros + " AS processing").
+		Take(&row).Error
 	if err != nil {
-		return State{}, err
+		return row, State{}, err
 	}
-	found.Created, found.Done, found.Processing = time.UnixMicro(created), status != waiting, status == waiting && lease > now
-	if answer, err = decompress(answer); err != nil {
-		return State{}, fmt.Errorf("answer of request %s: %w", found.ID, err)
+	if found, err = row.state(); err != nil {
+		return row, State{}, fmt.Errorf("answer of request %s: %w", row.ID, err)
 	}
-	if status == refused {
-		found.Err = decodeFault(answer)
-	} else {
-		found.Answer = answer
-	}
-	return found, nil
+	return row, found, nil
 }
 
 // reserve refuses other requests of this process under the same key until
@@ -137,6 +131,5 @@ func stillRunning() error {
 // DeleteExpired deletes the finished requests whose retention is over; the
 // scheduler calls it. A request that waits never expires.
 func DeleteExpired(ctx context.Context, d *db.DB) error {
-	_, err := d.Exec(ctx, `DELETE FROM bulk_request WHERE expires_at <= ? AND status <> 0`, time.Now().UnixMicro())
-	return err
+	return d.Gorm(ctx).Scopes(expired).Delete(&requestRow{}).Error
 }

@@ -1,0 +1,53 @@
+package requests
+
+import (
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// requestRow is a row of bulk_request. Instants are UTC microseconds.
+type requestRow struct {
+	ID                   string `gorm:"primaryKey"`
+	ActorID              int64
+	IdemKey              *string
+	BodyHash             string
+	Status               int
+	Request, Answer      []byte // as compress returns them
+	CreatedAt, ExpiresAt int64  `gorm:"autoCreateTime:false"`
+	Owner                *string
+	Lease                int64
+	Commands             int
+	Claims               int
+
+	Processing bool `gorm:"->"` // a worker has the lease
+}
+
+// TableName names the table for gorm.
+func (requestRow) TableName() string { return "bulk_request" }
+
+// expired limits requests to those whose retention is over. One that waits never
+// expires.
+func expired(g *gorm.DB) *gorm.DB {
+	return g.Where("expires_at <= ? AND status <> ?", time.Now().UnixMicro(), waiting)
+}
+
+// withKey limits requests to those of a member under a key.
+func withKey(member int64, key string) func(*gorm.DB) *gorm.DB {
+	return func(g *gorm.DB) *gorm.DB { return g.Where("actor_id = ? AND idem_key = ?", member, key) }
+}
+
+// state returns the request as callers see it.
+func (r *requestRow) state() (State, error) {
+	s := State{
+		ID: r.ID, Member: r.ActorID, Created: time.UnixMicro(r.CreatedAt), Commands: r.Commands,
+		Done: r.Status != waiting, Processing: r.Processing,
+	}
+	answer, err := decompress(r.Answer)
+	if r.Status == refused && err == nil {
+		s.Err = decodeFault(answer)
+	} else {
+		s.Answer = answer
+	}
+	return s, err
+}
