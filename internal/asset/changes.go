@@ -1,7 +1,6 @@
 package asset
 
 import (
-	"context"
 	"slices"
 
 	"github.com/alds-dev/alds/internal/db"
@@ -306,30 +305,4 @@ func (c *changes) withCommitted(ids []int64, relation int, to int64) []int64 {
 		}
 	}
 	return ids
-}
-
-// relatedIDs returns the ids that a relation of a new asset names.
-func (c *changes) relatedIDs(ctx context.Context, w *row, a *meta.Attr) ([]int64, error) {
-	var ids []int64
-	switch {
-	case a.Place.Kind == meta.InLinksBack:
-		for _, ch := range c.edges[c.start.edges:] {
-			if e := ch.edge; e.code == a.Place.Code && e.to == w.id && !e.ended {
-				ids = append(ids, e.from)
-			}
-		}
-	case a.Multi:
-		for _, e := range c.loaded.edgeSets[w.id].current(a.Place.Code) {
-			ids = append(ids, e.to)
-		}
-	default:
-		id, err := c.loaded.pointsTo(ctx, w, a)
-		if err != nil {
-			return nil, err
-		}
-		if id != noID {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
 }

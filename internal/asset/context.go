@@ -81,8 +81,34 @@ func (m *contextFill) namesContext(ctx context.Context, name string) (bool, erro
 	if !ok || a.Kind != meta.Relation || !isStored(a) && a.Place.Kind != meta.InLinksBack {
 		return false, nil
 	}
-	ids, err := m.set.changes.relatedIDs(ctx, m.w, a)
+	ids, err := m.set.relatedIDs(ctx, m.w, a)
 	return slices.Contains(ids, m.from.id), err
+}
+
+// relatedIDs returns the ids that a relation of a new asset names.
+func (set *setter) relatedIDs(ctx context.Context, w *row, a *meta.Attr) ([]int64, error) {
+	var ids []int64
+	switch {
+	case a.Place.Kind == meta.InLinksBack:
+		for _, ch := range set.changes.edges[set.changes.start.edges:] {
+			if e := ch.edge; e.code == a.Place.Code && e.to == w.id && !e.ended {
+				ids = append(ids, e.from)
+			}
+		}
+	case a.Multi:
+		for _, e := range set.loaded.edgeSets[w.id].current(a.Place.Code) {
+			ids = append(ids, e.to)
+		}
+	default:
+		id, err := set.loaded.pointsTo(ctx, w, a)
+		if err != nil {
+			return nil, err
+		}
+		if id != noID {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
 }
 
 // setTo points a relation of the new asset to the id in a slot, unless there is

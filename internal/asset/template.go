@@ -64,7 +64,7 @@ func (x *executor) contextValues(ctx context.Context, w *row) ([]Given, error) {
 			}
 			continue
 		}
-		ids, err := x.changes.relatedIDs(ctx, w, a)
+		ids, err := x.set.relatedIDs(ctx, w, a)
 		if err != nil {
 			return nil, err
 		}
