@@ -1,10 +1,11 @@
 package change
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/value"
@@ -152,21 +153,20 @@ func (p *places) diffAttrs(before, now *Version) ([]Change, error) {
 // object reads the scalars of a version's JSON object. Numbers stay text, so that
 // they are not rounded.
 func object(v *Version) (map[string]any, error) {
-	if v.Attrs == "" {
-		return nil, nil
-	}
-	dec := json.NewDecoder(bytes.NewReader([]byte(v.Attrs)))
-	dec.UseNumber()
-	var all map[string]any
-	if err := dec.Decode(&all); err != nil {
-		return nil, fmt.Errorf("attributes of asset %d at moment %d: %w", v.ID, v.Moment, err)
-	}
-	for key, x := range all {
-		switch x.(type) {
-		case string, bool, json.Number, nil:
-		default:
-			return nil, fmt.Errorf("attributes of asset %d at moment %d: %s is no scalar", v.ID, v.Moment, key)
+	all := map[string]any{}
+	err := value.Members(v.Attrs, func(key string, x jsontext.Token) error {
+		switch x.Kind() {
+		case '"':
+			all[key] = x.String()
+		case '0':
+			all[key] = json.Number(x.String())
+		case 't', 'f':
+			all[key] = x.Bool()
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("attributes of asset %d at moment %d: %w", v.ID, v.Moment, err)
 	}
 	return all, nil
 }

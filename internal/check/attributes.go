@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -79,9 +78,9 @@ func (c *checker) attributes(ctx context.Context) error {
 				}
 			}
 		}
-		given, wrong := readAttrs(s, attrs)
-		if wrong != "" {
-			return c.report("asset_version", id, "moment %d: attrs: %s", moment, wrong)
+		given, err := readAttrs(s, attrs)
+		if err != nil {
+			return c.report("asset_version", id, "moment %d: attrs: %v", moment, err)
 		}
 		for _, a := range s.required {
 			has := given[a.Place.Column]
@@ -96,40 +95,22 @@ func (c *checker) attributes(ctx context.Context) error {
 	}, `SELECT `+strings.Join(names, ", ")+`, attrs FROM asset_version ORDER BY id, moment`)
 }
 
-// readAttrs reads the JSON of a row and returns which keys have a value, or
-// what is wrong.
-func readAttrs(s *shape, text []byte) (given map[string]bool, wrong string) {
+// readAttrs reads the JSON of a row and returns which keys have a value.
+// Errors: what is wrong with the JSON.
+func readAttrs(s *shape, text []byte) (given map[string]bool, err error) {
 	given = map[string]bool{}
-	if text == nil {
-		return given, ""
-	}
-	d := jsontext.NewDecoder(bytes.NewReader(text))
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
-		return nil, "not an object"
-	}
-	for d.PeekKind() == '"' {
-		key, err := d.ReadToken()
-		if err != nil {
-			return nil, err.Error()
-		}
-		name := key.String()
-		v, err := d.ReadToken()
-		if err != nil {
-			return nil, err.Error()
-		}
-		a, ok := s.keys[name]
+	err = value.Members(text, func(key string, v jsontext.Token) error {
+		a, ok := s.keys[key]
 		switch {
 		case !ok:
-			return nil, fmt.Sprintf("no attribute lies under %q", name)
+			return fmt.Errorf("no attribute lies under %q", key)
 		case v.Kind() != kindOf(a) && (kindOf(a) != 't' || v.Kind() != 'f'):
-			return nil, fmt.Sprintf("%s, a %s, is a JSON %s", a.Token(), a.Kind, v.Kind())
+			return fmt.Errorf("%s, a %s, is a JSON %s", a.Token(), a.Kind, v.Kind())
 		}
-		given[name] = v.Kind() != '"' || v.String() != ""
-	}
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '}' {
-		return nil, "it does not end"
-	}
-	return given, ""
+		given[key] = v.Kind() != '"' || v.String() != ""
+		return nil
+	})
+	return given, err
 }
 
 // kindOf is the JSON kind of an attribute's values; 't' for both booleans.

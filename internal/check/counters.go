@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 )
@@ -136,7 +134,7 @@ func (c *checker) logins(ctx context.Context) error {
 		if int(code.Int32) != member.Code {
 			return c.report("credential", id, "the login %q belongs to no member", login)
 		}
-		if has := textAt(attrs, name.Place.Column); has != login {
+		if has := textsIn(attrs)[name.Place.Column]; has != login {
 			return c.report("credential", id, "the login is %q, the member's Username %q", login, has)
 		}
 		if folded != folding.Of(login) {
@@ -144,29 +142,4 @@ func (c *checker) logins(ctx context.Context) error {
 		}
 		return nil
 	}, `SELECT c.member_id, c.username, c.folded, a.type, a.attrs FROM credential c LEFT JOIN asset a ON a.id = c.member_id`)
-}
-
-// textAt returns the text under a key of a JSON object.
-func textAt(object []byte, key string) string {
-	d := jsontext.NewDecoder(strings.NewReader(string(object)))
-	if _, err := d.ReadToken(); err != nil {
-		return ""
-	}
-	for d.PeekKind() == '"' {
-		k, err := d.ReadToken()
-		if err != nil {
-			return ""
-		}
-		if k.String() != key {
-			if d.SkipValue() != nil {
-				return ""
-			}
-			continue
-		}
-		if v, err := d.ReadToken(); err == nil && v.Kind() == '"' {
-			return v.String()
-		}
-		return ""
-	}
-	return ""
 }

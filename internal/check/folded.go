@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"maps"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // folded expects each version to have the folded forms of its texts that need one,
@@ -70,26 +70,15 @@ func (c *checker) comments(ctx context.Context) error {
 	}, "SELECT id, comment, folded FROM audit ORDER BY id")
 }
 
-// textsIn reads the texts of a JSON object by their keys.
+// textsIn returns the texts of a stored JSON object by their keys. What is no such
+// object is reported by the check of attributes.
 func textsIn(object []byte) map[string]string {
 	all := map[string]string{}
-	d := jsontext.NewDecoder(bytes.NewReader(object))
-	if _, err := d.ReadToken(); err != nil {
-		return all
-	}
-	for d.PeekKind() == '"' {
-		key, err := d.ReadToken()
-		if err != nil {
-			break
-		}
-		name := key.String()
-		v, err := d.ReadToken()
-		if err != nil {
-			break // reported by attributes
-		}
+	_ = value.Members(object, func(key string, v jsontext.Token) error {
 		if v.Kind() == '"' {
-			all[name] = v.String()
+			all[key] = v.String()
 		}
-	}
+		return nil
+	})
 	return all
 }

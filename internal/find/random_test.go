@@ -21,7 +21,7 @@ import (
 const randomQueries = 600
 
 // TestServersAgree asks both databases the same random queries about the same
-// assets. ALDS_TEST_SEED repeats a x.
+// assets. ALDS_TEST_SEED repeats a run.
 func TestServersAgree(t *testing.T) {
 	mysql, sqlite := testdb.MySQL(t), testdb.SQLite(t)
 	f := seed(t)

@@ -1,6 +1,8 @@
 package value
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -65,6 +67,40 @@ func FromColumn(k meta.ColumnKind, v any) any {
 		}
 	}
 	return v
+}
+
+// Members calls fn for each member of a stored JSON object, which is empty for
+// none. The token is valid until fn returns.
+// Errors: that of fn; what is no object of scalars.
+func Members[T ~string | ~[]byte](object T, fn func(key string, v jsontext.Token) error) error {
+	if len(object) == 0 {
+		return nil
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer([]byte(object)))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return errors.New("not an object")
+	}
+	for d.PeekKind() == '"' {
+		key, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		name := key.String()
+		v, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		if v.Kind() == '{' || v.Kind() == '[' {
+			return fmt.Errorf("%s is no scalar", name)
+		}
+		if err := fn(name, v); err != nil {
+			return err
+		}
+	}
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '}' {
+		return errors.New("the object does not end")
+	}
+	return nil
 }
 
 // parsed reads a stored number; nil when it is none.

@@ -3,6 +3,8 @@ package value
 import (
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -96,6 +98,28 @@ func TestEveryKind(t *testing.T) {
 		}
 		if n != len(c.want) {
 			t.Errorf("%d kinds are %s, want %d", n, name, len(c.want))
+		}
+	}
+}
+
+func TestMembers(t *testing.T) {
+	read := func(object string) (string, error) {
+		got := ""
+		err := Members(object, func(key string, v jsontext.Token) error {
+			got += key + "=" + v.String() + " "
+			return nil
+		})
+		return got, err
+	}
+	if got, err := read(`{"a": "x\ny", "b":1.50,"c":true,"d":null}`); err != nil || got != "a=x\ny b=1.50 c=true d=null " {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := read(""); err != nil || got != "" {
+		t.Errorf("nothing: got %q, %v", got, err)
+	}
+	for _, bad := range []string{`[]`, `7`, `{"a":{}}`, `{"a":[]}`, `{"a":1`, `{"a":1,}`, `{"a" 1}`} {
+		if got, err := read(bad); err == nil {
+			t.Errorf("%s: got %q", bad, got)
 		}
 	}
 }

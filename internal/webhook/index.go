@@ -2,12 +2,12 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/memfilter"
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // index holds the rules by the types of assets they can match. It is immutable.
@@ -29,12 +29,7 @@ func newIndex(m *meta.Model, generation int64, subscriptions []subscriptionRow, 
 	}
 	for i := range subscriptions {
 		r := &subscriptions[i]
-		name, err := json.Marshal(r.WebhookID)
-		if err != nil {
-			skipped(r.ID, err)
-			continue
-		}
-		t := &target{id: r.ID, webhookID: name, since: r.SinceGeneration, maxEvents: maxEvents}
+		t := &target{id: r.ID, webhookID: value.AppendString(nil, r.WebhookID), since: r.SinceGeneration, maxEvents: maxEvents}
 		if r.MaxBatch > 0 {
 			t.maxEvents = min(r.MaxBatch, maxEvents)
 		}
