@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// The bounds of one query, beside those of token.
+// The bounds of one query; package token has others.
 const (
 	MaxColumns = 500     // selected tokens of one level
 	MaxNested  = 8       // selects inside each other
@@ -30,8 +30,8 @@ func Bind(m *meta.Model, r Request) (Bound, error) {
 	return bind(m, r, nil)
 }
 
-// bind does what Bind does; with slots, the values of r that may differ become
-// slots.
+// bind does what Bind does. With slots, the values of r that may differ between
+// requests become slots.
 func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
 	b := binder{m: m, with: variables(r.With), alias: r.Alias, rest: r.Rest, terms: new(int), text: new(int), slots: slots}
 	q, err := b.source(r.From)
@@ -45,7 +45,7 @@ func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
 	return q, b.groups(&q, r)
 }
 
-// variables takes the "$" from names that came with it.
+// variables removes the "$" from names that were given with it.
 func variables(with map[string][]string) map[string][]string {
 	named := make(map[string][]string, len(with))
 	for _, name := range slices.Sorted(maps.Keys(with)) {
@@ -54,20 +54,20 @@ func variables(with map[string][]string) map[string][]string {
 	return named
 }
 
-// binder binds one request. mentionsState and row belong to the level being bound.
+// binder binds one level of a request; nested levels share terms, text and slots.
 type binder struct {
 	m             *meta.Model
 	with          map[string][]string
 	alias         func(string) (string, bool)
 	rest          bool
-	nested        int
-	terms         *int
-	text          *int // bytes of values bound so far
-	derivedDepth  int
+	nested        int         // selects around this one
+	terms         *int        // comparisons bound so far
+	text          *int        // bytes of values bound so far
+	derivedDepth  int         // derived attributes around what is being bound
 	row           *meta.Type  // the type of the rows of this level
 	mentionsState bool        // the filter being bound mentions IsDeleted or AssetState
 	slots         *slots      // nil: values are bound as they are
-	places        map[int]int // where the values of the text being bound stand, to which they are
+	places        map[int]int // of the text being bound: byte offsets of values to their indexes
 }
 
 // source binds the outermost from: a type, a type with a filter, or an Oid.
@@ -128,7 +128,7 @@ func (b *binder) typeNamed(name string, at int) (*meta.Type, error) {
 		return nil, unknownType(at, name)
 	}
 	if t.Virtual {
-		return nil, fault.Invalidf(at, "%s is described by meta.v1 and cannot be queried", name)
+		return nil, virtualType(at, name)
 	}
 	return t, nil
 }
@@ -247,8 +247,8 @@ func (b *binder) search(q *Bound, r Request) error {
 	return nil
 }
 
-// searchText is the text that find means: without one pair of outer quotes and
-// without the asterisk that clients put at the end, inside the quotes or behind.
+// searchText is the text that find looks for: without one pair of outer quotes and
+// without an asterisk at the end, inside or outside of the quotes.
 func searchText(s string) string {
 	s = strings.TrimSuffix(s, "*")
 	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {

@@ -30,8 +30,7 @@ func (b *binder) cond(on *meta.Type, f token.Filter) (Cond, error) {
 	return c, nil
 }
 
-// badTerm says of a term that it is not valid. Where a term stands in the
-// brackets of another, the inner one is named.
+// badTerm wraps an error in a term. Of nested terms the innermost is named.
 func badTerm(t token.Term, err error) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || e.Kind != fault.Invalid || isLimit(e) || errors.Is(e, errAlias) || strings.HasPrefix(e.Msg, token.BadFilterPrefix) {
@@ -89,8 +88,8 @@ func distinct(values []Value) []Value {
 	})
 }
 
-// room counts the text of values: a statement has to fit into what a server
-// takes at once.
+// countText bounds the text of values: a statement has to fit into the server's
+// largest packet.
 func (b *binder) countText(at int, values []Value) error {
 	for _, v := range values {
 		*b.text += len(v.Text)
@@ -101,8 +100,8 @@ func (b *binder) countText(at int, values []Value) error {
 	return nil
 }
 
-// testsNull reports whether a comparison only asks for no value, which every
-// attribute can be asked.
+// testsNull reports whether a comparison only tests for no value, which every
+// attribute allows.
 func testsNull(t token.Term) bool {
 	return (t.Test == token.Eq || t.Test == token.Ne) &&
 		!slices.ContainsFunc(t.Values, func(v token.Value) bool { return v.Kind != token.Text || v.Text != "" })
@@ -120,7 +119,7 @@ func (b *binder) expand(v token.Value) []token.Value {
 	return list
 }
 
-// value types one value by what it is compared with.
+// value reads one value by the kind of what it is compared with.
 func (b *binder) value(p Path, test token.Test, v token.Value) (Value, error) {
 	k := p.Kind()
 	if v.Kind == token.Context {
@@ -180,10 +179,10 @@ func scalar(k meta.Kind, dayOnly bool, text string) (Value, bool) {
 func (b *binder) reference(p Path, v token.Value) (Value, error) {
 	text := v.Text
 	if b.alias != nil && strings.HasPrefix(text, "@") {
-		if stands, known := b.alias(text); known && stands == "" {
+		if token, known := b.alias(text); known && token == "" {
 			return Value{}, unresolved(v.At, text)
 		} else if known {
-			text = stands
+			text = token
 		}
 	}
 	o, err := oid.Parse(text)

@@ -50,10 +50,9 @@ func (b *binder) prefix(on *meta.Type, hops []token.Hop) *meta.Type {
 	return nil
 }
 
-// narrowToOwner narrows a relation that takes several types to the one of them that
-// has the attribute named next, where it is not one attribute on all: the Risk of
-// a story's Dependencies is that of the stories among them. Of the others the
-// attribute is null.
+// narrowToOwner narrows a relation to several types to the one type that has the
+// attribute named next, where the types do not share it: the Risk of a story's
+// Dependencies is that of the stories among them. It is null for the others.
 func narrowToOwner(p *Path, cur *meta.Type, next token.Hop) *meta.Type {
 	if _, ok := cur.Attr(next.Name); ok || len(p.Steps) == 0 {
 		return cur
@@ -117,7 +116,7 @@ func (b *binder) attribute(p *Path, cur *meta.Type, h token.Hop, src token.Path)
 	return nil
 }
 
-// narrow applies what stands after the name of a relation: #, downcast, filter.
+// narrow applies what follows the name of a relation: #, a downcast, a filter.
 func (b *binder) narrow(s *Step, h token.Hop, src token.Path) error {
 	s.Now = h.Now
 	if h.Down != "" {
@@ -156,7 +155,7 @@ func (b *binder) downcast(from *meta.Type, via *meta.Attr, h token.Hop, text str
 // derived adds an attribute that the model defines by a token or a filter.
 func (b *binder) derived(p *Path, cur *meta.Type, a *meta.Attr) error {
 	if b.derivedDepth++; b.derivedDepth > maxDerived {
-		return fault.Invalidf(fault.NoPlace, "%s is defined by itself", a.Token())
+		return definedByItself(a.Token())
 	}
 	defer func(mentionsState bool) { b.derivedDepth--; b.mentionsState = mentionsState }(b.mentionsState)
 	if a.Place.Kind == meta.Validator {
@@ -190,8 +189,8 @@ func (b *binder) derived(p *Path, cur *meta.Type, a *meta.Attr) error {
 	return nil
 }
 
-// mayRun is the condition under which an operation may run, which is the same
-// for everybody who asks.
+// mayRun is the condition under which an operation may run. It is evaluated without
+// the visibility of the member who asks.
 func (b *binder) mayRun(cur *meta.Type, a *meta.Attr) (Cond, error) {
 	op, known := cur.Op(a.Place.Expr)
 	if _, ok := cur.Attr("AssetState"); !ok || !known {
@@ -206,7 +205,7 @@ func (b *binder) mayRun(cur *meta.Type, a *meta.Attr) (Cond, error) {
 	return c, err
 }
 
-// forAll makes a condition the same for everybody who asks.
+// forAll removes the visibility of the member who asks from a condition.
 func (c *Cond) forAll() {
 	for i := range c.Kids {
 		c.Kids[i].forAll()
@@ -245,7 +244,7 @@ func (b *binder) aggregate(p *Path, src token.Path) error {
 	return nil
 }
 
-// aggregates says which kinds of value each aggregate takes.
+// aggregates are the kinds of value that each aggregate takes.
 var aggregates = map[Agg]func(meta.Kind) bool{
 	Sum: value.IsNumber, Min: value.IsNumber, Max: value.IsNumber,
 	Count: anyKind, DistinctCount: anyKind,

@@ -3,7 +3,6 @@ package query
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/token"
 )
@@ -44,7 +43,7 @@ func (b *binder) columns(q *Bound, r Request) error {
 	return nil
 }
 
-// place is where an item of select stands.
+// place is the byte offset of an item of select.
 func (i Item) place() int {
 	if i.Sub != nil {
 		return i.Sub.From.At
@@ -67,7 +66,7 @@ func (b *binder) column(on *meta.Type, item Item) (BoundColumn, error) {
 // nestedSelect binds a select inside a select: rows reached by a relation.
 func (b *binder) nestedSelect(on *meta.Type, r Request) (BoundColumn, error) {
 	if r.Page != nil || r.AsOf.Text != "" {
-		return BoundColumn{}, fault.Invalidf(r.From.At, "page and asof apply to the outermost query only")
+		return BoundColumn{}, outermostOnly(r.From.At)
 	}
 	if b.nested == MaxNested {
 		return BoundColumn{}, tooMany(r.From.At, "selects inside each other", MaxNested)
@@ -89,8 +88,8 @@ func (b *binder) nestedSelect(on *meta.Type, r Request) (BoundColumn, error) {
 	return BoundColumn{Name: r.From.Text, Path: via, Sub: &sub}, nil
 }
 
-// groups binds group: every entry is a nested select whose rows stand around
-// those of the query.
+// groups binds group: every entry is a nested select whose rows contain the rows of
+// the query.
 func (b *binder) groups(q *Bound, r Request) error {
 	for _, g := range r.Group {
 		via, err := b.token(q.Type, g.From)

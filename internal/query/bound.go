@@ -7,8 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/token"
 )
 
-// Bound is a request whose names are found in the model and whose values are
-// typed. It says what is wanted, not how to get it.
+// Bound is a request with names resolved against the model and values of their kinds.
 type Bound struct {
 	Type    *meta.Type   // the rows' type, which may be abstract
 	Only    []*meta.Type // the concrete types they may have
@@ -16,8 +15,8 @@ type Bound struct {
 	ID      *int64       // the stored id, when one asset is addressed
 	Moment  *int64       // its version, nil for the current one
 	Columns []BoundColumn
-	Filter  *Cond         // nil when nothing is asked
-	Groups  []BoundColumn // nested selects whose rows stand around these
+	Filter  *Cond         // nil: every row
+	Groups  []BoundColumn // nested selects whose rows contain these
 	Sort    []BoundSort
 	Page    *Page
 	AsOf    Text
@@ -55,18 +54,18 @@ type Path struct {
 // Step follows one relation.
 type Step struct {
 	Attr    *meta.Attr
-	Of      []*meta.Attr // partial attribute: those it stands for
-	Types   []*meta.Type // the types that have it, where the others must be kept off; else nil
+	Of      []*meta.Attr // partial attribute: the attributes of the types that have it
+	Types   []*meta.Type // the types that have it, when other types have to be excluded; else nil
 	To      *meta.Type   // the type of the related asset
 	Only    []*meta.Type // the concrete types wanted, nil when the relation allows no others
 	Now     bool         // the related asset as it is now
 	Filter  *Cond        // what the related assets must satisfy
 	Deleted bool         // deleted assets are not hidden
-	All     bool         // nothing is hidden from the member who asks
+	All     bool         // whatever the member reads
 }
 
-// Leaf is what a path reads where its steps end. The zero Leaf is the related
-// asset itself.
+// Leaf is what a path reads after its steps. The zero Leaf is the related asset
+// itself.
 type Leaf struct {
 	Attr *meta.Attr // a stored or system value
 	Cond *Cond      // a Boolean that a condition computes
@@ -75,14 +74,14 @@ type Leaf struct {
 	Union *Union // a value that each type has somewhere else
 }
 
-// Union is a value that lies somewhere else, or is computed in another way,
-// depending on the type of the asset. Types in no case have none.
+// Union is a value that is stored, or computed, in another place for each type of the
+// asset. Types in no case have none.
 type Union struct {
 	Attr  *meta.Attr // what the cases have in common
 	Cases []Case
 }
 
-// Case is where a value lies for some types.
+// Case is the place of a value for some types.
 type Case struct {
 	Types []*meta.Type
 	Leaf  Leaf
@@ -156,8 +155,8 @@ const (
 	ContextOf                  // the asset around the brackets
 )
 
-// Lists reports whether a column has more than one value, so that it takes a
-// statement of its own.
+// Lists reports whether a column has several values, so that it needs a statement of
+// its own.
 func (q Bound) Lists() bool {
 	if len(q.Groups) > 0 {
 		return true

@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strconv"
-
-	"github.com/alds-dev/alds/internal/fault"
 )
 
-// A cursor names the last row of a page by what the rows sort by, so that the
-// next page begins behind it however many rows came before and whatever is
-// written meanwhile. It is the base64 of a JSON list: a queryHash of the query it
-// belongs to, and one key for each term of the order.
+// A cursor has the sort keys of the last row of a page, so that the next page begins
+// after it whatever is written meanwhile. It is the base64 of a JSON list: a hash of
+// the query it belongs to, and one key for each term of the order.
 //
 //	["9c0f…", "i3", "n", "tLogin", "i1020"]   3, null, "Login", 1020
 //
@@ -59,9 +56,9 @@ func keyOf(text string) (any, bool) {
 	return nil, text == "n"
 }
 
-// resume makes the plan one that is read page by page: its rows bring their
-// keys, and begin behind the cursor's row when there is a cursor.
-// Errors: fault.Invalid for a cursor that is not one of this query.
+// resume adds the sort keys to the cells of a plan that is read page by page, and the
+// condition to begin after the cursor's row when there is a cursor.
+// Errors: fault.Invalid for a cursor of another query.
 func (p *Plan) resume(q Bound) error {
 	p.queryHash = q.queryHash()
 	p.Keys = len(p.Cells)
@@ -80,7 +77,7 @@ func (p *Plan) resume(q Bound) error {
 	return nil
 }
 
-// queryHash tells queries apart whose cursors differ.
+// queryHash identifies the queries that a cursor belongs to.
 func (q Bound) queryHash() string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %q %v", q.Type.Name, q.AsOf.Text, q.History)
@@ -110,10 +107,10 @@ func (p *Plan) keys(cursor string) ([]any, bool) {
 	return keys, true
 }
 
-// afterKeys is the condition that a row comes after the one with the given keys:
-// at the first key that differs it is greater, or less where the order falls.
-// Null comes before every value. That the first key is no less stands once more
-// on its own: a key of the database can begin there.
+// afterKeys is the condition that a row comes after the one with the given keys: at
+// the first key that differs it is greater, or less where the order is descending.
+// Null comes before every value. The condition on the first key is repeated alone, so
+// that an index range can begin there.
 func afterKeys(order []Order, keys []any) []Expr {
 	var any Any
 	var equal All
@@ -159,8 +156,4 @@ func decodeAfter(p *Page, t Text, isText bool) error {
 	}
 	p.After = &t
 	return nil
-}
-
-func bothStarts(at int) error {
-	return fault.Invalidf(at, "page: start and after exclude each other")
 }

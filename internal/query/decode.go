@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// WholePage is the page size that means everything; rest-1 answers show it.
+// WholePage is the size of a page without bound, which rest-1 answers show.
 const WholePage = math.MaxInt32
 
 // FromDocs reads a body of query.v1: one query, a list of queries, or several
@@ -43,8 +43,8 @@ func FromDoc(n *doc.Node, also ...string) (Request, error) {
 	return d.request(n, "root", 0)
 }
 
-// WithFromDoc reads the variables of a query: a list is taken as it is, a
-// string splits at commas.
+// WithFromDoc reads the variables of a query: a list as it is, a string split at
+// commas.
 func WithFromDoc(n *doc.Node) (map[string][]string, error) {
 	var r Request
 	err := decodeWith(&r, n)

@@ -6,11 +6,11 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// LikeOp is the operator of SomeOf that fits patterns.
+// LikeOp is the operator of CompareAny that matches patterns.
 const LikeOp = "LIKE"
 
-// Expr is one SQL expression or condition. The set is closed, and every kind
-// says what it is made of.
+// Expr is one SQL expression or condition. The set is closed, and every kind lists
+// its parts.
 type Expr interface{ parts(v Visitor) }
 
 // Visitor is called with the direct parts of an expression: expressions, the
@@ -42,23 +42,22 @@ type (
 		T   *Table
 		Key string
 	}
-	// Arg is a value of the client, or the Slot of one. It never becomes SQL text.
+	// Arg is a value of the client, or the Slot of one. It is never SQL text.
 	Arg struct{ V any }
 	// Num is a whole number of the model.
 	Num struct{ N int64 }
 	// Null is NULL.
 	Null struct{}
-	// ActorID is the id of the member who asks.
+	// ActorID is the stored id of the member who runs the query.
 	ActorID struct{}
-	// Minus is L less R.
+	// Minus is L minus R.
 	Minus struct{ L, R Expr }
 	// Compare is L Op R with an SQL operator.
 	Compare struct {
 		Op   string
 		L, R Expr
 	}
-	// In holds when X is one of List. Bytes says that they are texts that compare
-	// byte by byte.
+	// In holds when X is one of List. With Bytes, texts are compared byte by byte.
 	In struct {
 		X     Expr
 		List  []Expr
@@ -71,8 +70,7 @@ type (
 		IDs   []Expr
 		Types []*meta.Type
 	}
-	// CompareAny holds when X compares with one of List by an SQL operator, which
-	// may be LikeOp.
+	// CompareAny holds when X compares with one of List by an SQL operator or LikeOp.
 	CompareAny struct {
 		X    Expr
 		Op   string
@@ -83,32 +81,31 @@ type (
 		X   Expr
 		Not bool
 	}
-	// Like holds when X fits the pattern.
+	// Like holds when X matches the pattern.
 	Like struct {
 		X       Expr
 		Pattern Arg
 	}
-	// All holds when every condition does; empty, it holds.
+	// All holds when every condition does, and when there is none.
 	All []Expr
-	// Any holds when one condition does; empty, it does not.
+	// Any holds when one condition does.
 	Any []Expr
-	// Not holds when X does not hold, be it false or unknown.
+	// Not holds when X is false or NULL.
 	Not struct{ X Expr }
 	// If is X where a condition holds, else NULL.
 	If struct{ If, X Expr }
 	// Switch is X of the first whose condition holds, else NULL.
 	Switch []If
-	// Number is text that is a number, read as one of Kind.
+	// Number is the number that a text contains, of a Kind.
 	Number struct {
 		X    Expr
 		Kind meta.Kind
 	}
 	// Clock is the database's time, in UTC microseconds.
 	Clock struct{}
-	// Coalesce is X, where that is NULL Else.
+	// Coalesce is X, or Else where X is NULL.
 	Coalesce struct{ X, Else Expr }
-	// Days is the time from From to To in days. Written, it is a whole number
-	// with the word behind it.
+	// Days is the time between two instants in days; with Written, text such as "3 Days".
 	Days struct {
 		From, To Expr
 		Written  bool
@@ -120,23 +117,23 @@ type (
 		S   *Select
 		Not bool
 	}
-	// InLookup holds when X is one of what a lookup found; where that was too much
-	// to list, or was not asked, when Else does.
+	// InLookup holds when X is one of the ids that a lookup found. Else is the condition
+	// when the lookup did not run or found too many.
 	InLookup struct {
 		X    Expr
 		By   *Lookup
 		Else Expr
 	}
-	// Scalar is the one cell of a statement.
+	// Scalar is the only cell of a statement.
 	Scalar struct{ S *Select }
-	// Collated is text that sorts as the text columns do; a sub-select has lost
-	// how its column sorts.
+	// Collated is text that sorts as text columns do; a sub-select has lost the collation
+	// of its column.
 	Collated struct{ X Expr }
 	// Bytes is text that compares byte by byte.
 	Bytes struct{ X Expr }
-	// Folded is the folded form of text (package folding): texts are equal when
-	// theirs are. T is the table that keeps the form of texts that need it, nil
-	// for text that is always plain; Key the place of this text in it.
+	// Folded is the folded form of a text (package folding). T is the table that stores
+	// the form of texts that need it, nil for text that never does; Key is the key of
+	// this text there.
 	Folded struct {
 		X   Expr
 		T   *Table
@@ -148,22 +145,21 @@ type (
 		Distinct bool
 		X        Expr
 	}
-	// TypeOrder is the place of the row's type by name.
+	// TypeOrder is the position of the row's type among type names.
 	TypeOrder struct{ T *Table }
 	// IDOfType is the id of an asset when it has one of the types, else NULL.
 	IDOfType struct {
 		ID    Arg
 		Types []*meta.Type
 	}
-	// Visible holds when the member who asks may see the row. Strict leaves
-	// out rows without a scope.
+	// Visible holds when the member reads the row's scope. With Strict, rows without a
+	// scope are left out.
 	Visible struct {
 		T      *Table
 		Strict bool
 	}
-	// NotHidden holds when the row lies in no project that is deleted, or below one
-	// that is, at the time the row is read at. Strict says that every row has a
-	// scope.
+	// NotHidden holds when the row lies in no hidden project at the time it is read at.
+	// Strict says that every row has a scope.
 	NotHidden struct {
 		T      *Table
 		Strict bool
@@ -227,8 +223,7 @@ func (x Func) parts(v Visitor) {
 	}
 }
 
-// negate returns the condition that holds exactly when x does not. Where a
-// value may be NULL the negation holds for it.
+// negate returns the condition that holds where x is false or NULL.
 func negate(x Expr) Expr {
 	switch x := x.(type) {
 	case Exists:

@@ -45,6 +45,22 @@ func badPage(at int, text string) error {
 	return fault.Invalidf(at, "Invalid page: %s", text)
 }
 
+func virtualType(at int, name string) error {
+	return fault.Invalidf(at, "%s is described by meta.v1 and cannot be queried", name)
+}
+
+func definedByItself(attr string) error {
+	return fault.Invalidf(fault.NoPlace, "%s is defined by itself", attr)
+}
+
+func outermostOnly(at int) error {
+	return fault.Invalidf(at, "page and asof apply to the outermost query only")
+}
+
+func bothStarts(at int) error {
+	return fault.Invalidf(at, "page: start and after exclude each other")
+}
+
 func noDate(t Text) error { return fault.Invalidf(t.At, "asof is no date: %s", t.Text) }
 
 func notBuilt(at int, what string) error {
@@ -55,12 +71,11 @@ func tooMany(at int, what string, limit int) error {
 	return &fault.Error{Kind: fault.Invalid, Msg: fmt.Sprintf("too many %s: the limit is %d", what, limit), At: at, Err: errLimit}
 }
 
-// errLimit marks the messages about limits, which stand as they are wherever
-// they come up.
+// errLimit marks messages about limits, which no other message replaces.
 var errLimit = errors.New("limit")
 
-// errAlias marks the message about an alias that stands for no asset, which
-// stands as it is, too.
+// errAlias marks the message about an alias of no asset, which no other message
+// replaces either.
 var errAlias = errors.New("alias")
 
 func unresolved(at int, alias string) error {

@@ -81,7 +81,7 @@ func FromParams(a Address, values url.Values) (Request, error) {
 	return r, nil
 }
 
-// listed splits at commas; every part knows its place.
+// listed splits text at commas. Every part has its place.
 func listed(s string) []Text {
 	var list []Text
 	at := 0

@@ -11,15 +11,15 @@ type Plan struct {
 	Page *Page
 	One  bool
 	Body
-	Groups    []int  // the branches whose rows stand around these, outermost first
+	Groups    []int  // the branches whose rows contain these, outermost first
 	Keys      int    // the first cell of what rows sort by, where Page.After asks for it
 	Resume    []Expr // the rows of this page come after those before
 	queryHash string
-	Lookups   []*Lookup // asked before the rows
-	IDsFirst  bool      // a page is found sooner by ids alone than with whole rows
+	Lookups   []*Lookup // run before the rows are read
+	IDsFirst  bool      // a page is found faster by its ids than with whole rows
 }
 
-// Body is one statement and how its cells make rows.
+// Body is one statement and how its cells become rows.
 type Body struct {
 	Select
 	Columns  []Column
@@ -27,8 +27,8 @@ type Body struct {
 	AtCell   int // the cell with the moment that branches read a row's surroundings at
 }
 
-// Branch is the further statement that fetches a to-many column, or a nested
-// select, for a block of parents.
+// Branch is the statement that reads a to-many column, or a nested select, for a
+// block of parents.
 type Branch struct {
 	Body
 	rowTable *Table // whose rows are the values or the nested rows
@@ -36,8 +36,8 @@ type Branch struct {
 	joins    *joins
 }
 
-// The cells every statement begins with. Those of the parent stand in branches
-// only; ParentMoment only where every row has its own moment.
+// The cells that every statement begins with: CellParent in branches only, and
+// CellParentMoment where every row has its own moment.
 const (
 	CellID = iota
 	CellType
@@ -46,7 +46,7 @@ const (
 	CellParentMoment
 )
 
-// Column is how one selected token comes out of the cells of a row.
+// Column is how one selected token is read from the cells of a row.
 type Column struct {
 	Name   string
 	Attr   *meta.Attr // the value's definition, nil for aggregates, tests and assets
@@ -73,15 +73,15 @@ type Select struct {
 	Order  []Order
 }
 
-// Lookup is a small statement asked before the one it serves, for the scopes a
-// condition on a tree of scopes comes down to.
+// Lookup is a small statement that runs before the one it serves. It finds the scopes
+// that a condition on the tree of scopes means.
 type Lookup struct {
 	Select
 	Found []int64
-	Known bool // Found is all there is
+	Known bool // Found is complete
 }
 
-// MaxLookup is the most ids a lookup brings into a statement.
+// MaxLookup is the most ids that a lookup puts into a statement.
 const MaxLookup = 200
 
 // Order is one term of ORDER BY.
@@ -90,7 +90,7 @@ type Order struct {
 	Desc bool
 }
 
-// Table is one table of a statement with those joined to it. Its identity is
+// Table is one table of a statement with the tables joined to it. It is identified by
 // its address.
 type Table struct {
 	Kind  TableKind
@@ -121,14 +121,14 @@ const (
 	Pairs                      // the block of parents of a branch: id and moment
 )
 
-// When is the time a table is read at.
+// When is the time at which a table is read.
 type When struct {
 	Mode   Mode
 	Moment int64  // At
 	Base   *Table // Each: the version whose moment counts
 }
 
-// Mode is how time enters a statement.
+// Mode is the kind of time at which a table is read.
 type Mode uint8
 
 // The modes.

@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// list finds or makes the branch that a to-many column needs and adds the
-// column to it. Columns over the same relation share a branch.
+// list adds a to-many column to its branch. Columns over the same relation share a
+// branch.
 func (l *level) list(b *Body, branches map[string]int, c BoundColumn) (branch, item int) {
 	n := len(c.Path.Steps)
 	for n > 0 && !c.Path.Steps[n-1].Attr.Multi && !isMultiValue(c.Path) {
@@ -58,15 +58,15 @@ func stepsKey(steps []Step) string {
 	return b.String()
 }
 
-// level is the level of a branch's rows; it shares the joins made so far.
+// level is the level of a branch's rows, with the joins of the branch.
 func (br *Branch) level(outer *level) *level {
 	return &level{planner: outer.planner, row: br.last(), joins: br.joins}
 }
 
 func (br *Branch) last() *Table { return br.rowTable }
 
-// startList makes the statement of a to-many column: its rows are the related
-// assets, or the values of a multi-value scalar.
+// startList begins the statement of a to-many column, whose rows are the related
+// assets or the values of a multi-value scalar.
 func (l *level) startList(br *Branch, p Path, n int) {
 	c := l.chain(&br.Select, p.Steps[:n], usesContext(p.Steps[n:]))
 	br.rowTable, br.outer, br.joins = c.last, c.row, c.joins
@@ -80,7 +80,7 @@ func (l *level) startList(br *Branch, p Path, n int) {
 	br.Order = append(br.Order, Order{X: ColumnOf{v, "value"}}, Order{X: Bytes{ColumnOf{v, "value"}}})
 }
 
-// nested makes the statement of a nested select.
+// nested plans the statement of a nested select.
 func (l *level) nested(c BoundColumn) *Branch {
 	br := &Branch{}
 	ch := l.chain(&br.Select, c.Path.Steps, false)
@@ -95,9 +95,9 @@ func (l *level) nested(c BoundColumn) *Branch {
 	return br
 }
 
-// readAt finds, or adds, the cell with the moment that what hangs on the rows
-// is read at: that of the row where it is a version of its own, else that of
-// the version which led to it.
+// readAt sets, and adds if needed, the cell with the moment at which the branches of
+// the rows are read: that of the row if it is a version, else that of the version
+// which led to it.
 func (br *Branch) readAt(c chain) {
 	br.AtCell = CellMoment
 	if c.last.When.Mode != Each {
@@ -110,7 +110,7 @@ func (br *Branch) readAt(c chain) {
 	}
 }
 
-// chain is the line of tables from a parent to what a branch fetches.
+// chain are the tables from a parent to the rows of a branch.
 type chain struct {
 	parent Expr
 	moment Expr
@@ -119,13 +119,12 @@ type chain struct {
 	joins  *joins
 }
 
-// chain starts a branch: sel gets the tables that lead from the parent, which
-// is a row of l, along steps. The parent's own table is left out where the
-// first step's table holds its id. Where rows have their own moments, a parent
-// is a version; one that was itself reached from a version is the row that was
-// current at that version's moment. Self tells that what hangs on the chain
-// names the parent.
-func (l *level) chain(sel *Select, steps []Step, self bool) chain {
+// chain starts the statement of a branch with the tables from the parent, a row of
+// l, along steps. The parent's own table is omitted when the first step's table has
+// its id and nothing names the parent; named says that the rest of the path does.
+// Where rows have moments, a parent is a version; a parent that was reached from a
+// version is the row that was current at its moment.
+func (l *level) chain(sel *Select, steps []Step, named bool) chain {
 	par := &Table{Kind: Asset, Of: l.row.Of, When: l.row.When}
 	var moment Expr
 	switch par.When.Mode {
@@ -137,7 +136,7 @@ func (l *level) chain(sel *Select, steps []Step, self bool) chain {
 		par.When.Base = pairs
 		sel.From, moment = pairs, ColumnOf{pairs, "moment"}
 	default:
-		if par.omitted = len(steps) == 0 || holdsParent(steps[0]) && !self && !usesContext(steps); !par.omitted {
+		if par.omitted = len(steps) == 0 || holdsParent(steps[0]) && !named && !usesContext(steps); !par.omitted {
 			sel.From = par
 		}
 	}
@@ -159,8 +158,7 @@ func (l *level) chain(sel *Select, steps []Step, self bool) chain {
 	return c
 }
 
-// byID is the order of related assets; versions of one come in the order they
-// were made.
+// byID is the order of related assets. Versions of one asset are in order of time.
 func byID(t *Table) []Order {
 	order := []Order{{X: ColumnOf{t, "id"}}}
 	if t.When.Mode == Version {
@@ -169,15 +167,15 @@ func byID(t *Table) []Order {
 	return order
 }
 
-// detach frees the first table of a branch from its parent and returns the
-// column that holds the parent's id.
+// detach removes the join condition of a branch's first table with its parent and
+// returns the column with the parent's id.
 func (t *Table) detach() Expr {
 	key := t.Key.(Compare)
 	t.Key = nil
 	return key.L
 }
 
-// attach adds a table of values to a chain.
+// attach joins a table of values to the last table of a chain.
 func (c *chain) attach(sel *Select, t *Table) *Table {
 	if sel.From == nil {
 		sel.From = t
@@ -196,8 +194,8 @@ func (c *chain) cells() []Expr {
 	return []Expr{c.parent}
 }
 
-// holdsParent reports whether the table of a step has a column with the id of
-// the asset it is followed from.
+// holdsParent reports whether the table of a step has a column with the id of the
+// asset that the step starts from.
 func holdsParent(s Step) bool {
 	switch s.Attr.Place.Kind {
 	case meta.InLinks, meta.InLinksBack, meta.Reverse, meta.Closure:

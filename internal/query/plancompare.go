@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// oneOf is the condition that x is one of list, as few terms as possible.
+// oneOf is the condition that x is one of a list, as at most one term.
 func oneOf(x Expr, list []Expr) Any {
 	switch len(list) {
 	case 0:
@@ -26,7 +26,8 @@ func oneOrAny(any Any) Expr {
 	return any
 }
 
-// compare compares a scalar x with the values of a term, any of which may fit.
+// compare compares a scalar with the values of a term, one of which must satisfy the
+// comparison.
 func compare(x Expr, kind meta.Kind, tm Term) Expr {
 	x = collated(x, kind)
 	switch tm.Test {
@@ -76,11 +77,11 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 	return oneOrAny(append(same, any...))
 }
 
-// maxListed is the most values that stand in a condition one by one.
+// maxListed is the most values that are compared by a condition each.
 const maxListed = 500
 
-// anyOp is the operator by which a comparison with very many values is made at
-// once; empty where it is not. Equality has a list instead.
+// anyOp is the operator of a comparison with more values than maxListed, which are
+// compared by one condition; else empty. Equality has IN instead.
 func anyOp(tm Term) string {
 	plain := func(v Value) bool { return v.Kind == NumOf || v.Kind == IntOf || v.Kind == TextOf }
 	if len(tm.Values) <= maxListed || tm.Test == token.Eq || slices.ContainsFunc(tm.Values, func(v Value) bool { return !plain(v) }) {
@@ -97,7 +98,7 @@ func args(values []Value) []Expr {
 	return list
 }
 
-// deadTest compares a state with Dead, which stands for all from 200.
+// deadTest compares a state with Dead, which means every state from 200.
 func deadTest(x Expr, test token.Test) Expr {
 	switch test {
 	case token.Lt:
@@ -110,7 +111,7 @@ func deadTest(x Expr, test token.Test) Expr {
 	return Compare{">=", x, Num{meta.StateDead}}
 }
 
-// present holds when x is neither null nor empty text.
+// present is the condition that x is neither null nor empty text.
 func present(x Expr, kind meta.Kind) Expr {
 	if value.IsText(kind) {
 		return Compare{"<>", Bytes{x}, Arg{""}}

@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/token"
 )
 
-// cond lays out a condition on a row of t.
+// cond plans a condition on a row of t.
 func (l *level) cond(t *Table, c Cond) Expr {
 	switch c.Op {
 	case token.And:
@@ -26,8 +26,7 @@ func (l *level) cond(t *Table, c Cond) Expr {
 	return l.term(t, c.Term)
 }
 
-// term lays out one comparison. != is the negation of =, so it holds where
-// there is no value.
+// term plans one comparison. A negated one holds where there is no value.
 func (l *level) term(t *Table, tm Term) Expr {
 	var negated bool
 	tm.Test, negated = tm.Test.Positive()
@@ -50,7 +49,7 @@ func hasNoValue(values []Value) bool {
 	return slices.ContainsFunc(values, func(v Value) bool { return v.Kind == NoValue })
 }
 
-// test lays out a positive comparison along the steps that are left.
+// test plans a positive comparison along the remaining steps.
 func (l *level) test(t *Table, tm Term, steps []Step) Expr {
 	if tm.Path.Agg != None {
 		return l.aggregateTest(t, tm)
@@ -76,9 +75,9 @@ func (l *level) test(t *Table, tm Term, steps []Step) Expr {
 	return l.existsRelated(t, tm, s, rest)
 }
 
-// lookup recognizes the condition that a row lies in a scope below given ones,
-// such as Scope.ParentMeAndUp='Scope:0', and makes the statement for the scopes
-// meant; else nil.
+// lookup recognizes the condition that a row lies in a scope at or below given ones,
+// such as Scope.ParentMeAndUp='Scope:0', and returns the statement that finds these
+// scopes; else nil.
 func (l *level) lookup(t *Table, tm Term, steps []Step) *Lookup {
 	if t != l.top || tm.Test != token.Eq || len(steps) != 2 || !tm.Path.IsRelation() || hasNoValue(tm.Values) {
 		return nil
@@ -100,8 +99,8 @@ func (l *level) lookup(t *Table, tm Term, steps []Step) *Lookup {
 	return by
 }
 
-// existsRelated holds when one of the related assets satisfies the rest of the
-// comparison. "No value" is also having no related asset.
+// existsRelated is the condition that a related asset satisfies the rest of the
+// comparison. Having no related asset counts as having no value.
 func (l *level) existsRelated(t *Table, tm Term, s Step, rest []Step) Expr {
 	none := func() Expr {
 		sel := &Select{Cells: []Expr{Num{1}}}
@@ -130,8 +129,7 @@ func (l *level) existsRelated(t *Table, tm Term, s Step, rest []Step) Expr {
 	return Exists{sel, false}
 }
 
-// givenIDs are the assets that a comparison names; nil when it asks for more
-// than to be one of them.
+// givenIDs are the assets that an equality names; nil for any other comparison.
 func givenIDs(tm Term) []int64 {
 	var ids []int64
 	if tm.Test != token.Eq || !tm.Path.IsRelation() {
@@ -146,8 +144,8 @@ func givenIDs(tm Term) []int64 {
 	return ids
 }
 
-// aggregateTest compares an aggregate. Asking whether there is any is cheaper
-// than counting.
+// aggregateTest compares an aggregate. A count that is compared with none or some
+// becomes an existence test, which is cheaper.
 func (l *level) aggregateTest(t *Table, tm Term) Expr {
 	if some, ok := asksForAny(tm); ok {
 		if s, ok := l.value(t, tm.Path, false).(Scalar); ok {
@@ -158,7 +156,7 @@ func (l *level) aggregateTest(t *Table, tm Term) Expr {
 	return compare(l.value(t, tm.Path, false), tm.Path.Kind(), tm)
 }
 
-// asksForAny recognizes comparisons of @Count that mean some, or none.
+// asksForAny recognizes comparisons of @Count that ask for some, or for none.
 func asksForAny(tm Term) (some, ok bool) {
 	if tm.Path.Agg != Count || !tm.Path.countsAssets() || len(tm.Values) != 1 || tm.Values[0].Kind != NumOf {
 		return false, false
@@ -172,8 +170,8 @@ func asksForAny(tm Term) (some, ok bool) {
 	return false, false
 }
 
-// countsAssets reports whether the path ends in the assets of a to-many
-// relation, so that its count is the number of rows.
+// countsAssets reports whether the path ends in the assets of a to-many relation, so
+// that its count is the number of rows.
 func (p Path) countsAssets() bool {
 	n := len(p.Steps)
 	return p.Leaf == Leaf{} && n > 0 && p.Steps[n-1].Attr.Multi
@@ -193,8 +191,8 @@ func (l *level) leafTest(t *Table, tm Term) Expr {
 	return compare(l.leaf(t, leaf, false), tm.Path.Kind(), tm)
 }
 
-// boolTest compares a Boolean that a condition computes; it is null only
-// where there is no asset.
+// boolTest compares a Boolean that a condition computes. It is null only where there
+// is no asset.
 func (l *level) boolTest(t *Table, tm Term) Expr {
 	there := All{}
 	if t.Left {
@@ -221,7 +219,8 @@ func (l *level) boolTest(t *Table, tm Term) Expr {
 	return oneOrAny(any)
 }
 
-// valuesTest compares a multi-value scalar: one of its values must fit.
+// valuesTest compares a multi-value scalar, of which one value must satisfy the
+// comparison.
 func (l *level) valuesTest(t *Table, tm Term) Expr {
 	some := func(test bool) *Select {
 		v := l.valuesTable(t, tm.Path.Leaf.Attr)

@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// usesContext reports whether a filter of the steps names the asset around it.
+// usesContext reports whether a filter of the steps has "$", the asset around it.
 func usesContext(steps []Step) bool {
 	for _, s := range steps {
 		if s.Filter != nil && condUsesContext(*s.Filter) {
@@ -31,8 +31,8 @@ func condUsesContext(c Cond) bool {
 	return usesContext(c.Term.Path.Steps)
 }
 
-// extend follows a step inside a sub-select or branch and returns the table of
-// the related assets. To-one relations keep their place when they are empty.
+// extend follows a step inside a sub-select or branch and returns the table of the
+// related assets. Without list, a to-one relation is an outer join.
 func (l *level) extend(sel *Select, from *Table, s Step, list bool) *Table {
 	if !s.Attr.Multi && sel.From != nil && !list {
 		return l.join(from, s)
@@ -86,13 +86,13 @@ func (l *level) join(from *Table, s Step) *Table {
 	return last
 }
 
-// isIdentity reports whether a step stays where it is.
+// isIdentity reports whether a step leads from an asset to itself.
 func isIdentity(s Step) bool {
 	return s.Attr.Place.Kind == meta.System && s.Attr.Name == "ID" && s.Only == nil && s.Filter == nil && !s.Now
 }
 
-// hop makes the tables of one step; they are not joined to anything yet. With
-// list, deleted assets of a to-many relation are left out unless asked for.
+// hop makes the tables of one step, not joined to any yet. With list, deleted assets
+// of a to-many relation are left out unless the step includes them.
 func (l *level) hop(from *Table, s Step, list bool) (first, last *Table) {
 	last = &Table{Kind: Asset, Of: s.types(), Typed: s.Only != nil, When: when(from, s.Now)}
 	first = l.connect(from, last, s)
@@ -155,8 +155,8 @@ func (l *level) connect(from, last *Table, s Step) *Table {
 	return last
 }
 
-// reverse follows a to-one relation back. The relation is that of the time of
-// from, whatever the time the related asset is read at.
+// reverse follows a to-one relation back. The relation is read at the time of from,
+// whatever the time of the related asset.
 func (l *level) reverse(from, last *Table, s Step) *Table {
 	column, then := s.Attr.Back.Place.Column, when(from, false)
 	if last.When == then {
@@ -167,8 +167,8 @@ func (l *level) reverse(from, last *Table, s Step) *Table {
 	return through(last, &Table{Kind: Asset, Of: last.Of, Typed: true, When: then}, column, from.id(), "id")
 }
 
-// id is the expression for the id of a row of t. Where t is only joined by its
-// id, the column it is joined by serves, and the join can be left out.
+// id is the expression for the id of a row of t: of a table that is only joined by
+// its id the column it is joined by, so that the join may be unused.
 func (t *Table) id() Expr {
 	if key, ok := t.Key.(Compare); ok && t.Left && len(t.On) == 0 && !t.Typed && key.L == (ColumnOf{t, "id"}) {
 		if r, isColumn := key.R.(ColumnOf); isColumn {
@@ -183,7 +183,7 @@ func code(column string, n int) func(*Table) Expr {
 	return func(t *Table) Expr { return Compare{"=", ColumnOf{t, column}, Num{int64(n)}} }
 }
 
-// codes is the condition that a link is one of the relation.
+// codes is the condition that a link belongs to the relation.
 func (s Step) codes() func(*Table) Expr {
 	all := map[int]bool{s.Attr.Place.Code: true}
 	for _, a := range s.Of {
@@ -199,21 +199,22 @@ func (s Step) codes() func(*Table) Expr {
 	return func(t *Table) Expr { return In{X: ColumnOf{t, "relation"}, List: in.List} }
 }
 
-// through puts a table of pairs before last.
-func through(last, pairs *Table, near string, id Expr, far string, conds ...func(*Table) Expr) *Table {
-	pairs.Key = Compare{"=", ColumnOf{pairs, near}, id}
+// through joins last by a table of pairs: column from has the id, column to that of
+// last.
+func through(last, pairs *Table, from string, id Expr, to string, conds ...func(*Table) Expr) *Table {
+	pairs.Key = Compare{"=", ColumnOf{pairs, from}, id}
 	for _, c := range conds {
 		if c != nil {
 			pairs.On = append(pairs.On, c(pairs))
 		}
 	}
-	last.Key = Compare{"=", ColumnOf{last, "id"}, ColumnOf{pairs, far}}
+	last.Key = Compare{"=", ColumnOf{last, "id"}, ColumnOf{pairs, to}}
 	pairs.Joins = []*Table{last}
 	return pairs
 }
 
-// fromType is the condition on from_type, which stands before from_id in the
-// key of links and values.
+// fromType is the condition on from_type, which precedes from_id in the keys of
+// links and values.
 func fromType(from *Table) func(*Table) Expr {
 	return func(t *Table) Expr {
 		x := ColumnOf{t, "from_type"}
@@ -244,18 +245,18 @@ func (l *level) valuesTable(from *Table, a *meta.Attr) *Table {
 	return v
 }
 
-// closure follows a hierarchy: that of scopes by its stored pairs, any other
-// by recursion.
+// closure follows a hierarchy: that of scopes by its stored pairs, another by
+// recursion.
 func (l *level) closure(from, last *Table, c meta.ClosureOf) *Table {
 	id, then := from.id(), when(from, false)
 	if c.Up.On.Name != "Scope" {
 		return through(last, &Table{Kind: Tree, When: then, Tree: &c}, "root", id, "id")
 	}
-	near, far := "descendant_id", "ancestor_id"
+	start, end := "descendant_id", "ancestor_id"
 	if c.Down {
-		near, far = far, near
+		start, end = end, start
 	}
-	return through(last, &Table{Kind: ScopeTree, When: then}, near, id, far, func(t *Table) Expr {
+	return through(last, &Table{Kind: ScopeTree, When: then}, start, id, end, func(t *Table) Expr {
 		return depthOf(ColumnOf{t, "depth"}, c)
 	})
 }
@@ -271,7 +272,7 @@ func depthOf(depth Expr, c meta.ClosureOf) Expr {
 	return all
 }
 
-// systemStep follows a relation that the engines compute.
+// systemStep follows a relation that is computed.
 func (l *level) systemStep(from, last *Table, s Step) *Table {
 	by := func(x Expr) { last.Key = Compare{"=", ColumnOf{last, "id"}, x} }
 	by(from.id())

@@ -8,15 +8,15 @@ import (
 	"github.com/alds-dev/alds/internal/token"
 )
 
-// Options says for whom and when a plan is made.
+// Options are what a plan depends on besides the query.
 type Options struct {
-	All  bool // the member who asks sees everything: no condition on scopes
+	All  bool // the member reads every scope: no conditions on scopes
 	When When // Now, At or Version of the outermost rows
 }
 
-// NewPlan lays q out as statements. It is pure: the same q and options always
-// give the same plan.
-// Errors: fault.Invalid for what cannot be carried out, naming it.
+// NewPlan turns a bound query into statements. It is pure: the same query and
+// options always give the same plan.
+// Errors: fault.Invalid that names what is not supported.
 func NewPlan(q Bound, o Options) (*Plan, error) {
 	p := &planner{all: o.All}
 	row := &Table{Kind: Asset, Of: q.Only, Typed: true, When: o.When}
@@ -60,11 +60,11 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 	return plan, p.err
 }
 
-// walk chooses between the ways to a page that a server tends to misjudge. Ids
-// alone are found in a key: that pays in a scope whose rows have to be sorted,
-// below a scope, and in rank order over many scopes. Text is searched faster by
-// reading rows as they lie than by following the rank from row to row, unless
-// the text is in every other row; a difference is in no key.
+// chooseAccess sets how a page is read where servers tend to choose badly. Reading
+// ids first pays for rows of one scope that have to be sorted, for rows below a
+// scope, and for rank order over several scopes, since a key holds the ids. A text
+// search in rank order over several scopes is faster without the key of the rank,
+// unless every other row has the text; a difference as sort key excludes that key.
 func (p *Plan) chooseAccess(q Bound, o Options) {
 	ranked, scoped := byRank(p.Order[0]), inOneScope(q.Filter)
 	p.IDsFirst = len(p.Lookups) > 0 || scoped && !ranked || ranked && !o.All
@@ -73,7 +73,7 @@ func (p *Plan) chooseAccess(q Bound, o Options) {
 	}
 }
 
-// inOneScope reports whether a filter wants rows of named scopes.
+// inOneScope reports whether a filter restricts rows to named scopes.
 func inOneScope(c *Cond) bool {
 	if c == nil {
 		return false
@@ -85,20 +85,20 @@ func inOneScope(c *Cond) bool {
 	return c.Op == token.Leaf && c.Term.Test == token.Eq && p.IsRelation() && len(p.Steps) == 1 && p.Steps[0].Attr.Place.Column == "scope_id"
 }
 
-// byRank reports whether rows come in the order that keys of scopes have.
+// byRank reports whether rows are sorted by rank.
 func byRank(o Order) bool {
 	c, ok := o.X.(ColumnOf)
 	return ok && c.Name == "order_key"
 }
 
-// planner keeps what all levels of one plan share.
+// planner is the state that all levels of one plan share.
 type planner struct {
 	all     bool
 	lookups []*Lookup
 	err     error
 }
 
-// fail keeps the first error; planning goes on with a value that is never run.
+// fail records the first error. Planning continues with a value that never runs.
 func (p *planner) fail(format string, args ...any) Expr {
 	if p.err == nil {
 		p.err = fault.Invalidf(fault.NoPlace, format, args...)
@@ -106,7 +106,7 @@ func (p *planner) fail(format string, args ...any) Expr {
 	return Null{}
 }
 
-// level is one SELECT being made: its row table and the joins it can share.
+// level is one SELECT while it is planned.
 type level struct {
 	*planner
 	row   *Table // what "$" means
@@ -118,7 +118,7 @@ type level struct {
 // MaxTables bounds the tables of one SELECT. MySQL joins 61 at most.
 const MaxTables = 60
 
-// joins is what one SELECT has joined so far.
+// joins are the tables of one SELECT.
 type joins struct {
 	made   map[hopKey]*Table // those that can be shared
 	tables int
@@ -139,7 +139,7 @@ func (l *level) count(first *Table) {
 	}
 }
 
-// hopKey tells joins apart that can be shared.
+// hopKey identifies a join that several paths can share.
 type hopKey struct {
 	from *Table
 	attr *meta.Attr
@@ -152,8 +152,8 @@ func fixedCells(t *Table) []Expr {
 	return []Expr{ColumnOf{t, "id"}, ColumnOf{t, "type"}, ColumnOf{t, "moment"}}
 }
 
-// notDeleted is the condition that the asset of t is not deleted, nor a project that
-// it lies in.
+// notDeleted is the condition that an asset is not deleted and lies in no hidden
+// project.
 func notDeleted(t *Table) []Expr {
 	all := []Expr{Compare{"<", ColumnOf{t, "state"}, Num{meta.StateDeleted}}}
 	if some, every := Secured(t.Of); some {
@@ -162,7 +162,7 @@ func notDeleted(t *Table) []Expr {
 	return all
 }
 
-// visible adds the condition on scopes that rows of t need.
+// visible adds the condition that the member reads the scope of a row.
 func (p *planner) visible(t *Table) {
 	if p.all {
 		return
@@ -172,9 +172,9 @@ func (p *planner) visible(t *Table) {
 	}
 }
 
-// Secured reports whether some and whether all of the types always have a
-// scope that decides who sees their assets. Of the former, assets in scopes the
-// member does not read are hidden; of the latter, assets without a scope too.
+// Secured reports whether assets of some of the types have a scope that decides who
+// reads them, and whether assets of every type always have one. In the second case
+// an asset without a scope is hidden, too.
 func Secured(types []*meta.Type) (some, every bool) {
 	every = true
 	for _, t := range types {
@@ -185,8 +185,8 @@ func Secured(types []*meta.Type) (some, every bool) {
 	return some, every
 }
 
-// alwaysScoped follows the relation that gives a type its scope, as long as
-// it is required.
+// alwaysScoped reports whether every asset of a type has a scope: the relations that
+// lead to it are required.
 func alwaysScoped(t *meta.Type, depth int) bool {
 	if t.Secured.Self {
 		return true
@@ -198,7 +198,7 @@ func alwaysScoped(t *meta.Type, depth int) bool {
 	return !slices.ContainsFunc(via.TargetTypes(), func(r *meta.Type) bool { return !alwaysScoped(r, depth+1) })
 }
 
-// rows lays out the columns, condition and order of a level into b.
+// rows plans the columns, the condition and the order of a level.
 func (l *level) rows(b *Body, q Bound) {
 	if q.Filter != nil {
 		b.Where = append(b.Where, l.cond(l.row, *q.Filter))
@@ -216,8 +216,7 @@ func (l *level) rows(b *Body, q Bound) {
 	}
 }
 
-// sortKey is what rows sort by. A row of a type that has no such attribute has
-// no value.
+// sortKey is what rows sort by: NULL for a row whose type lacks the attribute.
 func (l *level) sortKey(p Path) Expr {
 	if p.Only != nil {
 		is := isOf(l.row, p.Only)
@@ -230,7 +229,7 @@ func (l *level) sortKey(p Path) Expr {
 	return collated(l.value(l.row, p, false), p.Kind())
 }
 
-// column lays out one column: cells of this statement, or a branch.
+// column plans one column as cells of this statement or as a branch.
 func (l *level) column(b *Body, branches map[string]int, c BoundColumn) Column {
 	col := Column{Name: c.Name, Attr: c.Path.Leaf.attr(), Kind: c.Path.Kind(), Only: c.Path.Only, Typed: -1, Branch: -1, Item: -1}
 	if c.Path.Agg != None && col.Kind != meta.Date {
@@ -251,8 +250,8 @@ func (l *level) column(b *Body, branches map[string]int, c BoundColumn) Column {
 	return col
 }
 
-// reference adds the cells of a to-one relation: the id, and the type code
-// where the relation does not tell it.
+// reference adds the cells of a to-one relation: the id, and the type code where
+// the relation allows several types.
 func (l *level) reference(b *Body, col *Column, t *Table, steps []Step) {
 	col.Cell = len(b.Cells)
 	if n := len(steps); n > 0 {
@@ -269,8 +268,8 @@ func (l *level) reference(b *Body, col *Column, t *Table, steps []Step) {
 	b.Cells = append(b.Cells, ColumnOf{t, "id"}, ColumnOf{t, "type"})
 }
 
-// foreignKey returns the column that holds the id of a to-one relation, when
-// nothing about the related asset has to be looked at; else nil.
+// foreignKey returns the column with the id of a to-one relation when that id is
+// enough; nil when the related asset has to be read.
 func (l *level) foreignKey(t *Table, s Step) Expr {
 	if s.Only != nil || s.Filter != nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// collated makes text that is computed sort like a column. What is never more
-// than NULL is no text, and MySQL takes no collation for it.
+// collated gives computed text the sort order of a column. MySQL takes no collation
+// for an expression that is always NULL.
 func collated(x Expr, kind meta.Kind) Expr {
 	switch x.(type) {
 	case Scalar, If, Switch:
@@ -21,7 +21,7 @@ func collated(x Expr, kind meta.Kind) Expr {
 	return x
 }
 
-// isNull reports whether an expression has no other value than NULL.
+// isNull reports whether an expression is always NULL.
 func isNull(x Expr) bool {
 	switch x := x.(type) {
 	case Null:
@@ -69,9 +69,9 @@ func folded(x Expr) Expr {
 	return Folded{X: x}
 }
 
-// equalTexts is the condition that x is one of the given texts, which are in
-// their folded form. Where a key of the database is in the order of x, the place
-// in that order stands before it: equal texts have one.
+// equalTexts is the condition that x is one of the given texts, which are folded. A
+// column with an index is compared in its own order first: equal texts have one place
+// in it.
 func equalTexts(x Expr, equal []Expr, values []Value) Any {
 	same := oneOf(folded(x), equal)
 	if in, many := same[0].(In); many {
@@ -90,11 +90,11 @@ func equalTexts(x Expr, equal []Expr, values []Value) Any {
 	return Any{All{oneOf(x, equal)[0], same[0]}}
 }
 
-// indexedText is the only column of text that begins a key.
+// indexedText is the only text column that an index begins with.
 const indexedText = "number"
 
-// isASCII reports whether all texts that are equal to a value have its place
-// in the order of the database. It is known of ASCII texts.
+// isASCII reports whether all texts equal to a value are known to have its place in
+// the order of the database.
 func isASCII(v Value) bool {
 	for i := range len(v.Text) {
 		if v.Text[i] >= utf8.RuneSelf {
@@ -104,8 +104,7 @@ func isASCII(v Value) bool {
 	return true
 }
 
-// plansAlike reports whether a condition on p is laid out the same for both
-// values.
+// plansAlike reports whether a condition on p has the same plan for both values.
 func plansAlike(p Path, test token.Test, a, b Value) bool {
 	if test != token.Eq && test != token.Ne || p.Leaf.Attr == nil || p.Leaf.Attr.Place.Column != indexedText {
 		return true

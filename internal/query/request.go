@@ -2,8 +2,7 @@ package query
 
 import "github.com/alds-dev/alds/internal/doc"
 
-// Request is one query as the client wrote it. Nothing in it is checked beyond
-// its form.
+// Request is one query as the client wrote it. Only its form has been checked.
 //
 // Shape: the JSON document
 //
@@ -13,7 +12,7 @@ import "github.com/alds-dev/alds/internal/doc"
 // Spec: interface 4.3.
 type Request struct {
 	From   Text                // type name or Oid token; in a nested select a relation token
-	Select []Item              // in the order asked
+	Select []Item              // in the order of the answer
 	Basic  bool                // nothing was selected: the default attributes of the type
 	Where  []Pair              // each an equality
 	Filter []Text              // all must hold
@@ -25,21 +24,21 @@ type Request struct {
 	AsOf   Text      // an instant, or All; empty: now
 	Group  []Request // From is a relation, Select what is shown of its assets; the rows stand below
 
-	// Alias is asked for texts that begin with "@" and are compared with an asset:
-	// whether they are an alias, and the Oid token it stands for, empty when it
-	// stands for none. nil: there are no aliases. In from they are replaced already.
+	// Alias returns the Oid token of an alias such as "@story", empty for an alias of
+	// no asset, and whether it is one. nil: there are no aliases. In From they are
+	// replaced already.
 	Alias func(name string) (oid string, known bool)
 
-	Total   bool // how many rows there are, page or not, is asked
-	Explain bool // how the database carries it out is asked
+	Total   bool // with the number of rows, whatever the page
+	Explain bool // with the database's execution plan
 
 	One     bool // From names one asset by its path: missing is NotFound
-	History bool // versions are asked for
+	History bool // rows are versions
 	Plain   bool // rest-1: one attribute is addressed, nothing is added to it
 	Rest    bool // the rest-1 form: R.Name is added to relations, messages say which parameter
 }
 
-// Text is a piece of the client's text and where it stands in the input.
+// Text is a piece of the client's text and its place in the input.
 type Text struct {
 	Text    string
 	At      int          // byte offset, fault.NoPlace when none applies
