@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/fault"
@@ -22,8 +23,8 @@ type Actors interface {
 	MayLogin(ctx context.Context, member int64) (bool, error)
 }
 
-// Async accepts requests to be carried out later, carries them out, and tells
-// how far they are. It is safe for concurrent use, in any number of processes.
+// Async accepts requests for asynchronous execution, executes them, and reports
+// their progress. It is safe for concurrent use, in any number of processes.
 type Async struct {
 	e          *Engine
 	store      *requests.Store
@@ -41,15 +42,15 @@ func NewAsync(e *Engine, actors Actors, onAccepted func(id string), log *slog.Lo
 	return &Async{e: e, store: e.assets.Requests, actors: actors, onAccepted: onAccepted, log: log}
 }
 
-// Accepted is the answer to a request that asked to be carried out later.
+// Accepted is the answer to a request for asynchronous execution.
 type Accepted struct {
 	ID   string // of the request
 	Body []byte // the response object, complete or not
 	Done bool   // the Idempotency-Key named a request that has its answer
 }
 
-// Accept keeps a payload to be carried out later. It is read once, so that a
-// body that is no payload is refused at once.
+// Accept stores a payload for asynchronous execution. It is parsed first, so that
+// an invalid body is refused at once.
 // Errors: fault.Invalid, fault.Denied; fault.Conflict as Run, with the Idempotency-Key of a
 // request that is done also what that was refused with.
 func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted, error) {
@@ -61,16 +62,15 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted
 	if err != nil {
 		return Accepted{}, fmt.Errorf("encode the options of a request: %w", err)
 	}
-	kept := make([]byte, 0, len(head)+1+len(r.Body))
-	kept = append(append(append(kept, head...), '\n'), r.Body...)
-	s, err := a.store.Accept(ctx, who.Member, requests.Identity{Key: r.Key, Hash: p.hash}, kept, len(p.commands))
+	text := slices.Concat(head, []byte{'\n'}, r.Body)
+	s, err := a.store.Accept(ctx, who.Member, requests.Identity{Key: r.Key, Hash: p.hash}, text, len(p.commands))
 	if err != nil {
 		return Accepted{}, err
 	}
 	if !s.Done {
 		a.onAccepted(s.ID)
 	}
-	answer, err := shown(s)
+	answer, err := stateBody(s)
 	return Accepted{ID: s.ID, Body: answer, Done: s.Done}, err
 }
 
@@ -85,14 +85,14 @@ func (a *Async) Progress(ctx context.Context, who auth.Actor, id string) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	return shown(s)
+	return stateBody(s)
 }
 
-// shown is the response object of a request as it stands.
+// stateBody is the response object of a request in its current state.
 //
 //	{"requestId": "…", "createdDate": "…", "complete": false, "processing": true,
 //	 "progress": {"state": "waiting", "commands": 3}}
-func shown(s requests.State) ([]byte, error) {
+func stateBody(s requests.State) ([]byte, error) {
 	if s.Done {
 		return s.Answer, s.Err
 	}
@@ -134,7 +134,7 @@ func (a *Async) ExecuteWaiting(ctx context.Context) error {
 	return nil
 }
 
-// actor is who a request is carried out for. Errors: fault.Unproven when the
+// actor is the actor of an accepted request. Errors: fault.Unproven when the
 // member could not send it any more.
 func (a *Async) actor(ctx context.Context, member int64) (auth.Actor, error) {
 	who, err := a.actors.ActorOf(ctx, member)
@@ -151,7 +151,8 @@ func (a *Async) actor(ctx context.Context, member int64) (auth.Actor, error) {
 	return who, err
 }
 
-// execute executes one request under its claim, with the rights its member has now.
+// execute executes one request under its claim, with the current rights of its
+// member.
 func (a *Async) execute(ctx context.Context, c *requests.Claim) error {
 	ctx, stop := c.Hold(ctx)
 	defer stop()
@@ -168,7 +169,7 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.e.carry(ctx, who, p, newResult(c.ID, c.Created, p), requests.Identity{Claim: c})
+	_, err = a.e.execute(ctx, who, p, newResult(c.ID, c.Created, p), requests.Identity{Claim: c})
 	if err != nil && context.Cause(ctx) == lease.ErrLost { //nolint:errorlint // the very cause
 		return lease.ErrLost
 	}

@@ -20,33 +20,33 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// members resolves everybody to the system member, but those who are gone.
-type members struct{ gone, barred bool }
+// members resolves everybody to the system member, but deleted ones.
+type members struct{ deleted, barred bool }
 
 func (m members) MayLogin(context.Context, int64) (bool, error) { return !m.barred, nil }
 
 func (m members) ActorOf(context.Context, int64) (auth.Actor, error) {
-	if m.gone {
+	if m.deleted {
 		return auth.Actor{}, fault.NotFoundf("no such member")
 	}
 	return auth.System, nil
 }
 
-// desk is one process: an engine with its asynchronous side.
-type desk struct {
+// process is an engine with its asynchronous side.
+type process struct {
 	t testing.TB
 	d *db.DB
 	*bulk.Async
-	told int
+	accepted int
 }
 
-func newDesk(t testing.TB, d *db.DB) *desk {
-	k := &desk{t: t, d: d}
-	k.Async = bulk.NewAsync(engine(t, d), members{}, func(string) { k.told++ }, slog.New(slog.DiscardHandler))
+func newProcess(t testing.TB, d *db.DB) *process {
+	k := &process{t: t, d: d}
+	k.Async = bulk.NewAsync(engine(t, d), members{}, func(string) { k.accepted++ }, slog.New(slog.DiscardHandler))
 	return k
 }
 
-func (k *desk) accept(body string, r bulk.Request) bulk.Accepted {
+func (k *process) accept(body string, r bulk.Request) bulk.Accepted {
 	k.t.Helper()
 	r.Body = []byte(body)
 	a, err := k.Accept(k.t.Context(), auth.System, r)
@@ -56,7 +56,7 @@ func (k *desk) accept(body string, r bulk.Request) bulk.Accepted {
 	return a
 }
 
-func (k *desk) carryOut() {
+func (k *process) executeWaiting() {
 	k.t.Helper()
 	if err := k.ExecuteWaiting(k.t.Context()); err != nil {
 		k.t.Fatal(err)
@@ -75,7 +75,7 @@ type response struct {
 	CommandFailures struct{ Count int }
 }
 
-func (k *desk) progress(id string) (r response) {
+func (k *process) progress(id string) (r response) {
 	k.t.Helper()
 	b, err := k.Progress(k.t.Context(), auth.System, id)
 	if err != nil {
@@ -92,7 +92,7 @@ func parsed(t testing.TB, b []byte) (r response) {
 	return r
 }
 
-func (k *desk) count(statement string, args ...any) (n int) {
+func (k *process) count(statement string, args ...any) (n int) {
 	k.t.Helper()
 	if err := k.d.QueryRow(k.t.Context(), statement, args...).Scan(&n); err != nil {
 		k.t.Fatal(err)
@@ -100,25 +100,25 @@ func (k *desk) count(statement string, args ...any) (n int) {
 	return n
 }
 
-func (k *desk) stories() int {
+func (k *process) stories() int {
 	return k.count(`SELECT COUNT(*) FROM asset WHERE name = 'S'`)
 }
 
 const story = `{"AssetType":"Story","Name":"S","Scope":"Scope:0"}`
 
-func TestAcceptedRequestIsCarriedOutOnce(t *testing.T) {
+func TestAcceptedRequestIsExecutedOnce(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		k := newDesk(t, d)
+		k := newProcess(t, d)
 		a := k.accept("["+story+","+story+`,{"from":"Story","select":["Name"]}]`, bulk.Request{Comment: "spring"})
 		if r := parsed(t, a.Body); a.Done || r.RequestID != a.ID || r.Complete || !r.Processing || r.Progress.State != "waiting" || r.Progress.Commands != 3 {
 			t.Errorf("accepted with %s", a.Body)
 		}
-		if k.told != 1 || k.stories() != 0 {
-			t.Errorf("told %d times, %d stories before anybody works", k.told, k.stories())
+		if k.accepted != 1 || k.stories() != 0 {
+			t.Errorf("accepted called %d times, %d stories before the execution", k.accepted, k.stories())
 		}
-		other := newDesk(t, d) // another process
-		other.carryOut()
-		k.carryOut()
+		other := newProcess(t, d) // another process
+		other.executeWaiting()
+		k.executeWaiting()
 		if r := k.progress(a.ID); !r.Complete || r.Processing || r.AssetsCreated.Count != 2 || r.RequestID != a.ID {
 			t.Errorf("the result: %+v", r)
 		}
@@ -130,7 +130,7 @@ func TestAcceptedRequestIsCarriedOutOnce(t *testing.T) {
 
 func TestExecuteReturnsTheStateOfOneRequest(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		k := newDesk(t, d)
+		k := newProcess(t, d)
 		first, second := k.accept(story, bulk.Request{}), k.accept("["+story+","+story+"]", bulk.Request{})
 		for range 2 { // the second time it is done already
 			if s, err := k.Execute(t.Context(), second.ID); err != nil || !s.Done || s.Commands != 2 || k.stories() != 2 {
@@ -147,7 +147,7 @@ func TestExecuteReturnsTheStateOfOneRequest(t *testing.T) {
 }
 
 func TestProgressIsForWhoSentIt(t *testing.T) {
-	k := newDesk(t, testdb.SQLite(t))
+	k := newProcess(t, testdb.SQLite(t))
 	id := k.accept(story, bulk.Request{}).ID
 	for who, want := range map[*auth.Actor]fault.Kind{
 		{Member: 4711, All: true}:   fault.NotFound,
@@ -164,10 +164,10 @@ func TestProgressIsForWhoSentIt(t *testing.T) {
 	}
 }
 
-// Whatever a request asks for beside its commands holds later as well.
+// The options of a request hold for asynchronous execution too.
 func TestAcceptedOptionsHold(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		k := newDesk(t, d)
+		k := newProcess(t, d)
 		preview := k.accept(story, bulk.Request{Preview: true})
 		reads := k.accept(`{"from":"Story"}`, bulk.Request{Key: "reads"})
 		atomic := k.accept("["+story+`,{"AssetType":"Story"}]`, bulk.Request{Atomic: true})
@@ -175,7 +175,7 @@ func TestAcceptedOptionsHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k.carryOut()
+		k.executeWaiting()
 		b, err := k.Progress(t.Context(), auth.System, preview.ID)
 		if err != nil || b[0] != '[' {
 			t.Errorf("preview: %s, %v", b, err)
@@ -197,7 +197,7 @@ func TestAcceptedOptionsHold(t *testing.T) {
 
 func TestAcceptedUnderAKey(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		k := newDesk(t, d)
+		k := newProcess(t, d)
 		first := k.accept(story, bulk.Request{Key: "k"})
 		if again := k.accept(story, bulk.Request{Key: "k"}); again.ID != first.ID || again.Done {
 			t.Errorf("the same key: %+v", again)
@@ -205,7 +205,7 @@ func TestAcceptedUnderAKey(t *testing.T) {
 		if _, err := k.Accept(t.Context(), auth.System, bulk.Request{Body: []byte("[" + story + "]"), Key: "k"}); fault.KindOf(err) != fault.Conflict {
 			t.Errorf("another body: %v", err)
 		}
-		k.carryOut()
+		k.executeWaiting()
 		again := k.accept(story, bulk.Request{Key: "k"})
 		if r := parsed(t, again.Body); !again.Done || !r.Complete || r.RequestID != first.ID {
 			t.Errorf("the same key when it is done: %s", again.Body)
@@ -215,18 +215,18 @@ func TestAcceptedUnderAKey(t *testing.T) {
 		if err != nil || parsed(t, b).RequestID != first.ID {
 			t.Errorf("sent again without respond-async: %s, %v", b, err)
 		}
-		k.carryOut()
+		k.executeWaiting()
 		if k.stories() != 1 {
 			t.Errorf("%d stories", k.stories())
 		}
 	})
 }
 
-// What is wrong with a whole request is told at once where reading shows it,
+// What is wrong with a whole request is reported at once where parsing finds it,
 // else by asking for it.
 func TestAcceptedRequestIsRefused(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		k := newDesk(t, d)
+		k := newProcess(t, d)
 		for body, moment := range map[string]int64{"7": 0, "{": 0, "[" + story + "]": 7} {
 			if _, err := k.Accept(t.Context(), auth.System, bulk.Request{Body: []byte(body), IfMoment: moment}); fault.KindOf(err) != fault.Invalid {
 				t.Errorf("%s: %v", body, err)
@@ -244,12 +244,12 @@ func TestAcceptedRequestIsRefused(t *testing.T) {
 			t.Errorf("more than it may: %v", err)
 		}
 		left := k.accept(story, bulk.Request{})
-		gone := bulk.NewAsync(engine(t, d), members{gone: true}, nil, slog.New(slog.DiscardHandler))
-		if err := gone.ExecuteWaiting(t.Context()); err != nil {
+		deleted := bulk.NewAsync(engine(t, d), members{deleted: true}, nil, slog.New(slog.DiscardHandler))
+		if err := deleted.ExecuteWaiting(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := k.Progress(t.Context(), auth.System, left.ID); fault.KindOf(err) != fault.Unproven {
-			t.Errorf("of a member who is gone: %v", err)
+			t.Errorf("of a deleted member: %v", err)
 		}
 		left = k.accept(story, bulk.Request{})
 		barred := bulk.NewAsync(engine(t, d), members{barred: true}, nil, slog.New(slog.DiscardHandler))
@@ -289,7 +289,7 @@ func newStall(t testing.TB, d *db.DB) (stall, *bulk.Async) {
 // effect, and who took over does it once.
 func TestTakenOverInTheMiddle(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		k := newDesk(t, d)
+		k := newProcess(t, d)
 		a := k.accept("["+story+`,{"from":"Story"},`+story+"]", bulk.Request{})
 		s, slow := newStall(t, d)
 		var wait sync.WaitGroup
@@ -304,11 +304,11 @@ func TestTakenOverInTheMiddle(t *testing.T) {
 		}
 		takeOver(t, d)
 		var took sync.WaitGroup
-		took.Go(k.carryOut) // waits for the locks of the first, or for its turn to write
+		took.Go(k.executeWaiting) // waits for the locks of the first, or for its turn to write
 		close(s.goOn)
 		wait.Wait()
 		took.Wait()
-		k.carryOut()
+		k.executeWaiting()
 		if r := k.progress(a.ID); !r.Complete || r.AssetsCreated.Count != 2 {
 			t.Errorf("the result: %+v", r)
 		}
@@ -318,10 +318,10 @@ func TestTakenOverInTheMiddle(t *testing.T) {
 	})
 }
 
-// A worker that is told to stop hands back what it works on.
+// A worker that stops releases its request.
 func TestHandedBackAtTheEnd(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		k := newDesk(t, d)
+		k := newProcess(t, d)
 		a := k.accept("["+story+`,{"from":"Story"}]`, bulk.Request{})
 		s, slow := newStall(t, d)
 		ctx, stop := context.WithCancel(t.Context())
@@ -338,9 +338,9 @@ func TestHandedBackAtTheEnd(t *testing.T) {
 		if k.stories() != 0 || k.progress(a.ID).Progress.State != "waiting" {
 			t.Errorf("after the stop: %d stories, %+v", k.stories(), k.progress(a.ID))
 		}
-		k.carryOut()
+		k.executeWaiting()
 		if k.stories() != 1 || !k.progress(a.ID).Complete {
-			t.Errorf("carried out by the next: %d stories", k.stories())
+			t.Errorf("executed by the next: %d stories", k.stories())
 		}
 	})
 }
@@ -349,18 +349,18 @@ func TestHandedBackAtTheEnd(t *testing.T) {
 func TestManyWorkers(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const requests, workers = 20, 4
-		k := newDesk(t, d)
+		k := newProcess(t, d)
 		ids := make([]string, requests)
 		for i := range ids {
 			ids[i] = k.accept(fmt.Sprintf("[%s,%s]", story, story), bulk.Request{}).ID
 		}
 		var wait sync.WaitGroup
 		for range workers {
-			w := newDesk(t, d)
-			wait.Go(w.carryOut)
+			w := newProcess(t, d)
+			wait.Go(w.executeWaiting)
 		}
 		wait.Wait()
-		k.carryOut()
+		k.executeWaiting()
 		for _, id := range ids {
 			if r := k.progress(id); !r.Complete || r.AssetsCreated.Count != 2 {
 				t.Errorf("%+v", r)

@@ -13,10 +13,10 @@ type command struct {
 	alias string    // from the wrapper {"@x": command}; empty when there is none
 	node  *doc.Node // the command itself
 	kind  kind
-	err   error // it is no command at all
+	err   error // it is not a command
 }
 
-// config is what config documents say about the whole request.
+// config is the settings of the request from its config documents.
 type config struct {
 	countsOnly  bool
 	atomic      bool
@@ -27,7 +27,7 @@ type config struct {
 // decode finds the commands of a body: one object, a list of them, or several
 // documents of either.
 // Errors: fault.Invalid when the body holds something else.
-func decode(docs []doc.Node, most int) ([]command, config, error) {
+func decode(docs []doc.Node, maxCommands int) ([]command, config, error) {
 	var all []command
 	var cfg config
 	for i := range docs {
@@ -39,11 +39,11 @@ func decode(docs []doc.Node, most int) ([]command, config, error) {
 		default:
 			return nil, cfg, notACommand(&docs[i])
 		}
-		if len(all)+len(list) > most {
-			return nil, cfg, tooManyCommands(most)
+		if len(all)+len(list) > maxCommands {
+			return nil, cfg, tooManyCommands(maxCommands)
 		}
 		for k := range list {
-			c := read(&list[k])
+			c := readCommand(&list[k])
 			c.index = len(all)
 			if c.kind == kindConfig && c.err == nil {
 				c.err = cfg.read(c.node)
@@ -54,13 +54,13 @@ func decode(docs []doc.Node, most int) ([]command, config, error) {
 	return all, cfg, nil
 }
 
-// read tells what kind of command an object is, and takes off its alias.
-func read(n *doc.Node) command {
+// readCommand determines the kind of a command, and takes off its alias.
+func readCommand(n *doc.Node) command {
 	if n.Kind != doc.Map {
 		return command{node: n, kind: kindQuery, err: notACommand(n)}
 	}
-	if alias, inner, ok := wrapped(n); ok {
-		c := read(inner)
+	if alias, inner, ok := unwrapAlias(n); ok {
+		c := readCommand(inner)
 		if c.alias != "" {
 			return command{node: n, kind: kindQuery, err: unknownKey(inner.At, "root->"+alias, c.alias)}
 		}
@@ -72,9 +72,9 @@ func read(n *doc.Node) command {
 	return c
 }
 
-// wrapped takes apart {"@x": command}; the error of a failure that is sent
-// again stands beside the alias and is ignored.
-func wrapped(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
+// unwrapAlias reads {"@x": command}. The key error, which a failure that is sent
+// again has, is ignored.
+func unwrapAlias(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
 	for i, k := range n.Keys {
 		switch {
 		case strings.HasPrefix(k, "@") && inner == nil && n.Items[i].Kind == doc.Map:
@@ -87,7 +87,7 @@ func wrapped(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
 	return alias, inner, inner != nil
 }
 
-// exclusive are keys of which a command has one: the second would be lost.
+// exclusive are pairs of keys of which a command may have one.
 var exclusive = [][2]string{{"update", "execute"}, {"oid", "from"}, {"config", "from"}, {"config", "oid"}}
 
 func kindOf(n *doc.Node) (kind, error) {
@@ -112,7 +112,7 @@ func kindOf(n *doc.Node) (kind, error) {
 	return kindQuery, noCommand(n.At)
 }
 
-// read takes in a config document: a word, a list of words, or a map.
+// read reads a config document: a word, a list of words, or a map.
 func (c *config) read(n *doc.Node) error {
 	for i, k := range n.Keys {
 		if k != "config" {
@@ -123,7 +123,7 @@ func (c *config) read(n *doc.Node) error {
 	switch v.Kind {
 	case doc.List:
 		for i := range v.Items {
-			if err := c.set(v.Items[i].Text, said(&v.Items[i])); err != nil {
+			if err := c.set(v.Items[i].Text, yes(&v.Items[i])); err != nil {
 				return err
 			}
 		}
@@ -136,11 +136,11 @@ func (c *config) read(n *doc.Node) error {
 		}
 		return nil
 	}
-	return c.set(v.Text, said(v))
+	return c.set(v.Text, yes(v))
 }
 
-// said is what a word alone says: yes, in its place.
-func said(word *doc.Node) *doc.Node {
+// yes is the value of a word alone: true, at its position.
+func yes(word *doc.Node) *doc.Node {
 	return &doc.Node{Kind: doc.Bool, Text: "true", At: word.At}
 }
 

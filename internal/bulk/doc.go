@@ -3,10 +3,10 @@
 //
 // Words: a command is one object of the document; a step is what projection
 // makes of it, one per asset. Projection gives aliases to creates that have
-// none, lays nested creates flat behind their parent (with "#ContextOid"), and
+// none, places nested creates after their parent (with "#ContextOid"), and
 // resolves updates and operations without an alias to one step per matching
-// asset. Processing carries the steps out strictly in order; stretches without
-// a query in between go to the write engine together.
+// asset. The executor executes the steps strictly in order; steps without a query
+// between them go to the write engine as one batch.
 //
 //	[{"AssetType": "Epic", "Name": "E", "Scope": "Scope:0", "Subs": [{"AssetType": "Story", "Name": "S"}]}]
 //
@@ -16,7 +16,7 @@
 //	@<guid>$auto-aliased  {"AssetType": "Story", "#ContextOid": "@<guid>$auto-aliased", "Name": "S"}
 //
 // A failing command is listed with its message and never fails another one
-// that does not hang on it. Nothing here knows tables, rules or HTTP.
+// that does not depend on it. Nothing here knows tables, rules or HTTP.
 //
 // Spec: interface 2.5, 4.3, 7.2.
 package bulk

@@ -32,7 +32,7 @@ const (
 	maxAssets   = 100_000
 )
 
-// Engine carries out bulk requests. It is safe for concurrent use.
+// Engine executes bulk requests. It is safe for concurrent use.
 type Engine struct {
 	MaxCommands int // commands of one payload
 	MaxAssets   int // assets one request creates or changes
@@ -49,7 +49,7 @@ func New(assets *asset.Engine, finder Finder) *Engine {
 	return &Engine{MaxCommands: maxCommands, MaxAssets: maxAssets, assets: assets, finder: finder, now: time.Now, metrics: newMetrics()}
 }
 
-// Request is the body of POST api/asset and the options beside it. Its JSON form
+// Request is the body of POST api/asset and its options. Its JSON form
 // is stored with an accepted request.
 type Request struct {
 	Body    []byte `json:"-"`    // commands in JSON, or in YAML
@@ -74,7 +74,7 @@ func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	return e.carry(ctx, who, p, newResult(uuid.NewString(), e.now(), p), requests.Identity{Key: r.Key, Hash: p.hash})
+	return e.execute(ctx, who, p, newResult(uuid.NewString(), e.now(), p), requests.Identity{Key: r.Key, Hash: p.hash})
 }
 
 // payload is a body that has been read.
@@ -83,11 +83,11 @@ type payload struct {
 	commands []command
 	cfg      config
 	hash     string               // of the body
-	sealed   map[*doc.Node]string // what is kept of the secrets among the values
+	sealed   map[*doc.Node]string // what is stored of the secrets among the values
 }
 
-// parse reads a body. Errors: fault.Invalid; fault.Denied for an import by who is
-// no system administrator.
+// parse reads a body. Errors: fault.Invalid; fault.Denied for an import by an actor
+// who is not a system administrator.
 func (e *Engine) parse(who auth.Actor, r Request) (payload, error) {
 	docs, err := doc.Parse(r.Body, r.YAML || doc.Sniff(r.Body))
 	if err != nil {
@@ -101,7 +101,7 @@ func (e *Engine) parse(who auth.Actor, r Request) (payload, error) {
 		return payload{}, importDenied()
 	}
 	p.cfg.atomic = p.cfg.atomic || r.Atomic
-	if !r.Preview && r.IfMoment != 0 && !single(p.commands) {
+	if !r.Preview && r.IfMoment != 0 && !isSingleChange(p.commands) {
 		return payload{}, notSingle()
 	}
 	sum := sha256.Sum256(r.Body)
@@ -109,10 +109,10 @@ func (e *Engine) parse(who auth.Actor, r Request) (payload, error) {
 	return p, nil
 }
 
-// carry does what a payload asks for. What it answers is kept for whoever sends
-// the request again, or for the claim under which it is carried out.
-func (e *Engine) carry(ctx context.Context, who auth.Actor, p payload, res *result, once requests.Identity) (answer []byte, err error) {
-	res.kept, res.isSecret = once.Key != "" || once.Claim != nil, e.assets.IsSecret
+// execute executes a payload. Its answer is stored when the request has an
+// Idempotency-Key or a claim.
+func (e *Engine) execute(ctx context.Context, who auth.Actor, p payload, res *result, once requests.Identity) (answer []byte, err error) {
+	res.stored, res.isSecret = once.Key != "" || once.Claim != nil, e.assets.IsSecret
 	switch {
 	case p.Preview:
 		answer, err = e.preview(ctx, who, p.commands, p.cfg)
@@ -134,9 +134,8 @@ func (e *Engine) carry(ctx context.Context, who auth.Actor, p payload, res *resu
 	return answer, nil
 }
 
-// single reports whether a payload has one command, and that is a change of
-// what is there.
-func single(commands []command) bool {
+// isSingleChange reports whether a payload has one command, an update or operation.
+func isSingleChange(commands []command) bool {
 	n := 0
 	for i := range commands {
 		switch commands[i].kind {
@@ -163,8 +162,8 @@ func writes(commands []command) bool {
 	return false
 }
 
-// write runs both phases in one transaction. The database may ask for all of
-// it again, so everything starts anew each time.
+// write runs both phases in one transaction, which the database may retry: each try
+// starts from the beginning.
 func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *result, once requests.Identity) ([]byte, error) {
 	var err error
 	if pl.sealed, err = e.seal(ctx, pl.commands); err != nil {
@@ -175,26 +174,26 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *res
 		res.reset()
 		steps, err := e.project(ctx, s.Tx(), who, pl.commands, res.cfg)
 		if err == nil && pl.IfMoment != 0 {
-			err = guard(steps, pl.IfMoment)
+			err = requireMoment(steps, pl.IfMoment)
 		}
 		if err != nil {
 			return nil, err
 		}
-		p := &processing{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(pl.commands), sealed: pl.sealed}
-		if err := p.all(ctx, steps); err != nil {
+		p := &executor{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(pl.commands), sealed: pl.sealed}
+		if err := p.run(ctx, steps); err != nil {
 			return nil, err
 		}
 		if res.cfg.atomic && res.failed > 0 {
-			res.undo()
+			res.rollback()
 			return res.append(nil, e.now()), asset.ErrRollback
 		}
 		return res.append(nil, e.now()), nil
 	})
 }
 
-// guard makes the first step refuse an asset that has another moment, if all
-// steps are about one.
-func guard(steps []*step, moment int64) error {
+// requireMoment sets the moment that the first step requires of its asset, if all
+// steps are about one asset.
+func requireMoment(steps []*step, moment int64) error {
 	for i, s := range steps {
 		if s.deferred || s.kind != kindCreate && s.from != steps[0].from {
 			return notSingle()
@@ -216,8 +215,8 @@ func (e *Engine) read(ctx context.Context, who auth.Actor, commands []command, r
 		if err != nil {
 			return err
 		}
-		p := &processing{Engine: e, q: tx, who: who, res: res}
-		err = p.all(ctx, steps)
+		p := &executor{Engine: e, q: tx, who: who, res: res}
+		err = p.run(ctx, steps)
 		answer = res.append(nil, e.now())
 		return err
 	})
@@ -236,14 +235,14 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, commands []command
 		}
 		b = append(b[:0], '[')
 		for _, s := range steps {
-			if s.gone || s.inside {
+			if s.noMatch || s.inParent {
 				continue
 			}
 			if len(b) > 1 {
 				b = append(b, ',')
 			}
 			b = key(append(b, '{'), s.label())
-			if s.whole {
+			if s.asWritten {
 				b = appendNode(b, s.node)
 			} else {
 				b = appendStep(b, s)

@@ -59,7 +59,7 @@ func appendStep(b []byte, s *step) []byte {
 		b = value.AppendString(append(b, `{"oid":`...), s.from.String())
 		b = append(b, `,"update":{`...)
 		for _, f := range s.fields {
-			b = appendAct(key(b, f.name), f.node, s.takesSeveral(f.name))
+			b = appendUpdateValue(key(b, f.name), f.node, s.takesSeveral(f.name))
 		}
 		return append(b, '}', '}')
 	}
@@ -97,9 +97,9 @@ func contextToken(s *step) string {
 	return s.context.OID.String()
 }
 
-// appendAct appends a value of an update as {add, remove}; forms that say more
+// appendUpdateValue appends a value of an update as {add, remove}; forms that say more
 // stay as they are.
-func appendAct(b []byte, n *doc.Node, multi bool) []byte {
+func appendUpdateValue(b []byte, n *doc.Node, multi bool) []byte {
 	if n.Kind == doc.Map {
 		if add, remove, ok := addRemove(n, multi); ok {
 			b = appendList(append(b, `{"add":`...), add)

@@ -43,7 +43,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// Commands are written in stretches. What hangs on a command of the stretch
+// Commands are written in batches. What depends on a command of the batch
 // before still learns what became of it.
 func TestAcrossStretches(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {

@@ -5,7 +5,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// Every text of this package that a caller can see. Spec: interface 7.2.
+// Every message of this package that a caller can see. Spec: interface 7.2.
 
 func notACommand(n *doc.Node) error {
 	article := "a"
@@ -43,12 +43,12 @@ func importDenied() error {
 	return fault.Deniedf("import is for system administrators")
 }
 
-func affectsTooMany(n, most int) error {
-	return fault.Invalidf(fault.NoPlace, "The command affects %d assets, more than maxAffected: %d.", n, most)
+func affectsTooMany(n, limit int) error {
+	return fault.Invalidf(fault.NoPlace, "The command affects %d assets, more than maxAffected: %d.", n, limit)
 }
 
-func tooManyCommands(most int) error {
-	return fault.Invalidf(fault.NoPlace, "The request holds more than %d commands.", most)
+func tooManyCommands(limit int) error {
+	return fault.Invalidf(fault.NoPlace, "The request holds more than %d commands.", limit)
 }
 
 func notSingle() error {

@@ -19,7 +19,7 @@ func newMetrics() *metrics {
 	return &metrics{
 		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "alds_bulk_commands_total",
-			Help: "Projected commands carried out, by what they do and how they ended.",
+			Help: "Projected commands executed, by verb and result.",
 		}, []string{"verb", "result"}),
 		requests: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "alds_bulk_request_seconds",
@@ -28,7 +28,7 @@ func newMetrics() *metrics {
 		}),
 		async: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "alds_bulk_async_total",
-			Help: "Turns of requests carried out later, by how they ended: done, refused, again, handed_back or lost.",
+			Help: "Executions of accepted requests, by outcome: done, refused, again, handed_back or lost.",
 		}, []string{"outcome"}),
 	}
 }
@@ -41,7 +41,7 @@ func (e *Engine) Register(r Registerer) {
 // count adds up one finished request.
 func (m *metrics) count(r *result, took time.Duration) {
 	for verb, n := range map[string]int{
-		"create": r.created.count, "update": r.changed.count, "execute": r.ran.count, "query": r.queries,
+		"create": r.created.count, "update": r.modified.count, "execute": r.operated.count, "query": r.queries,
 	} {
 		m.commands.WithLabelValues(verb, "done").Add(float64(n))
 	}

@@ -15,9 +15,9 @@ type nested struct {
 	node  *doc.Node
 }
 
-// split takes nested creates out of a relation's value. A field without a node
-// has nothing left to say.
-func (p *projection) split(s *step, f field, c *command, inside bool) (field, []nested) {
+// splitNested takes nested creates out of a relation's value. It returns a field
+// without a node when nothing is left of it.
+func (p *projection) splitNested(s *step, f field, c *command, inParent bool) (field, []nested) {
 	if f.node.IsScalar() || s.typ == nil {
 		return f, nil
 	}
@@ -30,53 +30,53 @@ func (p *projection) split(s *step, f field, c *command, inside bool) (field, []
 		list = add
 	}
 	var found []nested
-	kept := make([]doc.Node, 0, len(list.Items))
+	left := make([]doc.Node, 0, len(list.Items))
 	for _, item := range itemsOf(list) {
 		alias, inner, ok := nestedCreate(item)
 		switch {
 		case !ok:
-			kept = append(kept, *item)
+			left = append(left, *item)
 		case a.ToOne() || a.Back == nil:
-			kept = append(kept, p.before(c, alias, inner, inside))
+			left = append(left, p.createFirst(c, alias, inner, inParent))
 		default:
 			found = append(found, nested{a, alias, inner})
 		}
 	}
-	if len(kept) == len(itemsOf(list)) && len(found) == 0 && !changed(kept, list) {
+	if len(left) == len(itemsOf(list)) && len(found) == 0 && !changed(left, list) {
 		return f, nil
 	}
-	return rebuilt(f, list, kept), found
+	return withItems(f, list, left), found
 }
 
-// changed reports whether a nested create has become an alias.
-func changed(kept []doc.Node, list *doc.Node) bool {
+// changed reports whether an alias has replaced a nested create.
+func changed(left []doc.Node, list *doc.Node) bool {
 	for i, item := range itemsOf(list) {
-		if kept[i].Kind != item.Kind {
+		if left[i].Kind != item.Kind {
 			return true
 		}
 	}
 	return false
 }
 
-// rebuilt is a field with what is left of its list.
-func rebuilt(f field, list *doc.Node, kept []doc.Node) field {
-	rest := doc.Node{Kind: doc.List, Items: kept, At: list.At}
-	if list.Kind != doc.List && len(kept) == 1 {
-		rest = kept[0]
+// withItems returns a field with other items in its list.
+func withItems(f field, list *doc.Node, left []doc.Node) field {
+	value := doc.Node{Kind: doc.List, Items: left, At: list.At}
+	if list.Kind != doc.List && len(left) == 1 {
+		value = left[0]
 	}
 	if list != f.node {
 		whole := doc.Node{Kind: doc.Map, Keys: f.node.Keys, Items: append([]doc.Node(nil), f.node.Items...), At: f.node.At}
 		for i, k := range whole.Keys {
 			if k == "add" {
-				whole.Items[i] = rest
+				whole.Items[i] = value
 			}
 		}
 		return field{f.name, &whole}
 	}
-	if len(kept) == 0 {
+	if len(left) == 0 {
 		return field{f.name, nil}
 	}
-	return field{f.name, &rest}
+	return field{f.name, &value}
 }
 
 func itemsOf(n *doc.Node) []*doc.Node {
@@ -96,7 +96,7 @@ func nestedCreate(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
 	if n.Kind != doc.Map {
 		return "", nil, false
 	}
-	alias, inner, ok = wrapped(n)
+	alias, inner, ok = unwrapAlias(n)
 	if !ok {
 		alias, inner = "", n
 	}
@@ -104,32 +104,32 @@ func nestedCreate(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
 	return alias, inner, ok
 }
 
-// before makes a create whose alias takes its place in the value.
-func (p *projection) before(c *command, alias string, n *doc.Node, inside bool) doc.Node {
-	s := p.create(c, n, alias, asset.Ref{}, inside)
+// createFirst adds a create before its parent, whose value then holds the alias.
+func (p *projection) createFirst(c *command, alias string, n *doc.Node, inParent bool) doc.Node {
+	s := p.create(c, n, alias, asset.Ref{}, inParent)
 	p.aliases[s.label()] = true
 	s.handle.Alias = s.label()
 	return doc.Node{Kind: doc.String, Text: s.label(), At: n.At}
 }
 
-// mayName reports whether a create says a relation, other than the one called
+// canReference reports whether a create sets a relation, other than the one called
 // but, that takes an asset of type t.
-func (s *step) mayName(t *meta.Type, but string) bool {
+func (s *step) canReference(t *meta.Type, but string) bool {
 	return slices.ContainsFunc(s.fields, func(f field) bool {
 		a, ok := s.typ.Attr(f.name)
 		return ok && a.Kind == meta.Relation && a.Name != but && a.Reaches(t)
 	})
 }
 
-// nested makes the create behind its parent, in its context. Where the context
-// does not imply the relation the child names its parent itself, and also where
-// it may name it in another one: it would then be taken to be made for that.
-func (p *projection) nested(c *command, parent *step, b nested, inside bool) {
+// nested adds a create after its parent, in its context. Where the context does not
+// imply the relation the create references its parent, and also where it could
+// reference it by another relation, which the context would then mean.
+func (p *projection) nested(c *command, parent *step, b nested, inParent bool) {
 	ref := asset.Ref{Handle: parent.handle, OID: parent.from}
-	s := p.create(c, b.node, b.alias, ref, inside)
+	s := p.create(c, b.node, b.alias, ref, inParent)
 	s.parent = parent
 	back := b.attr.Back
-	if s.typ == nil || parent.typ == nil || asset.Implied(s.typ, parent.typ, back.Name) && !s.mayName(parent.typ, back.Name) {
+	if s.typ == nil || parent.typ == nil || asset.Implied(s.typ, parent.typ, back.Name) && !s.canReference(parent.typ, back.Name) {
 		return
 	}
 	own, ok := s.typ.Attr(back.Name)

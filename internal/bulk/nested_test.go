@@ -41,7 +41,7 @@ func TestNestedCreatesFillTheirRelationOnly(t *testing.T) {
 			body = append(body, map[string]any{fmt.Sprintf("@parent%d", i): parent},
 				map[string]any{"from": fmt.Sprintf("@child%d", i), "select": between(n)})
 		}
-		checkNestings(t, batch, tell(t, e, body))
+		checkNestings(t, batch, execute(t, e, body))
 	}
 }
 
@@ -76,7 +76,7 @@ type answer struct {
 	QueryResult     struct{ Results [][]map[string]any }
 }
 
-func tell(t *testing.T, e *bulk.Engine, body any) answer {
+func execute(t *testing.T, e *bulk.Engine, body any) answer {
 	t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -126,7 +126,8 @@ func between(n nesting) []string {
 	return all
 }
 
-// least is what an asset of a type must say at least, beside what it is nested in.
+// least returns the required attributes of an asset of a type, except the relation it
+// is nested in.
 func least(pool map[string]string, typ *meta.Type, n nesting) map[string]any {
 	c := map[string]any{}
 	for _, a := range typ.Attrs {
@@ -169,7 +170,7 @@ func onePerType(t *testing.T, e *bulk.Engine) map[string]string {
 				continue
 			}
 			c["AssetType"] = typ.Name
-			a := tell(t, e, c)
+			a := execute(t, e, c)
 			if len(a.AssetsCreated.OIDTokens) != 1 {
 				t.Fatalf("%v: %v", c, a.CommandFailures.Commands)
 			}

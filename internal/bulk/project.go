@@ -17,17 +17,17 @@ import (
 // first of them runs.
 type projection struct {
 	*Engine
-	q       db.Querier
-	who     auth.Actor
-	aliases map[string]bool // every alias the payload defines
-	alias   func(name string) (oid string, known bool)
-	most    int // assets one command may affect; 0: any number
-	steps   []*step
+	q           db.Querier
+	who         auth.Actor
+	aliases     map[string]bool // every alias the payload defines
+	alias       func(name string) (oid string, known bool)
+	maxAffected int // assets one command may affect; 0: any number
+	steps       []*step
 }
 
 // project is the first phase. Steps come in the order they are to run.
 func (e *Engine) project(ctx context.Context, q db.Querier, who auth.Actor, commands []command, cfg config) ([]*step, error) {
-	p := &projection{Engine: e, q: q, who: who, aliases: aliasesOf(commands), most: cfg.maxAffected, steps: make([]*step, 0, len(commands))}
+	p := &projection{Engine: e, q: q, who: who, aliases: aliasesOf(commands), maxAffected: cfg.maxAffected, steps: make([]*step, 0, len(commands))}
 	for i := range commands {
 		if err := p.command(ctx, &commands[i]); err != nil {
 			return nil, err
@@ -50,40 +50,40 @@ func (p *projection) command(ctx context.Context, c *command) error {
 	case c.kind == kindCreate:
 		before := len(p.steps)
 		s := p.create(c, c.node, c.alias, asset.Ref{}, false)
-		s.whole = c.alias != "" && len(p.steps) > before+1
+		s.asWritten = c.alias != "" && len(p.steps) > before+1
 	case c.kind == kindQuery:
 		p.steps = append(p.steps, &step{index: c.index, kind: kindQuery, alias: c.alias, node: c.node, deferred: true})
 	default:
-		return p.change(ctx, c)
+		return p.projectChange(ctx, c)
 	}
 	return nil
 }
 
-// create lays a create flat: itself, then what is nested in it, depth first.
-// What is nested in a relation to at most one asset has to be there before.
-func (p *projection) create(c *command, n *doc.Node, alias string, context asset.Ref, inside bool) *step {
-	s := &step{index: c.index, kind: kindCreate, alias: alias, node: n, context: context, inside: inside, suffix: autoSuffix}
+// create adds the step of a create, then those of the creates nested in it, depth
+// first. A create nested in a to-one relation comes before it.
+func (p *projection) create(c *command, n *doc.Node, alias string, context asset.Ref, inParent bool) *step {
+	s := &step{index: c.index, kind: kindCreate, alias: alias, node: n, context: context, inParent: inParent, suffix: autoSuffix}
 	s.handle = &asset.Handle{Alias: alias, Name: s.label}
 	p.typeOf(s)
 	s.handle.Type = s.typ
 	s.fields = make([]field, 0, len(n.Keys))
-	var below []nested
+	var children []nested
 	for i, name := range n.Keys {
 		switch name {
 		case "AssetType":
 		case "#ContextOid":
 			s.context = p.contextOf(&n.Items[i])
 		default:
-			f, more := p.split(s, field{name, &n.Items[i]}, c, inside || c.alias != "")
-			below = append(below, more...)
+			f, more := p.splitNested(s, field{name, &n.Items[i]}, c, inParent || c.alias != "")
+			children = append(children, more...)
 			if f.node != nil {
 				s.fields = append(s.fields, f)
 			}
 		}
 	}
 	p.steps = append(p.steps, s)
-	for _, b := range below {
-		p.nested(c, s, b, inside || c.alias != "")
+	for _, child := range children {
+		p.nested(c, s, child, inParent || c.alias != "")
 	}
 	return s
 }
@@ -111,26 +111,26 @@ func (p *projection) contextOf(n *doc.Node) asset.Ref {
 	return ref
 }
 
-// change projects an update or an operation.
-func (p *projection) change(ctx context.Context, c *command) error {
+// projectChange projects an update or an operation.
+func (p *projection) projectChange(ctx context.Context, c *command) error {
 	s := &step{index: c.index, kind: c.kind, alias: c.alias, node: c.node}
 	from, direct := target(c.node)
 	switch {
 	case from.Kind != doc.String:
 		s.err, s.deferred = badForm(from.At, "from", "text"), true
-	case c.alias != "" && !direct || strings.HasPrefix(from.Text, "@") || mentions(c.node, p.aliases) || asks(c.node, p.aliases):
+	case c.alias != "" && !direct || strings.HasPrefix(from.Text, "@") || namesAlias(c.node, p.aliases) || comparesAlias(c.node, p.aliases):
 		s.deferred = true
-	case plain(c.node) && strings.Contains(from.Text, ":"):
-		return p.one(c, s, from)
+	case isAddressOnly(c.node) && strings.Contains(from.Text, ":"):
+		return p.expandOne(c, s, from)
 	default:
-		return p.many(ctx, c, s)
+		return p.expandQuery(ctx, c, s)
 	}
 	p.steps = append(p.steps, s)
 	return nil
 }
 
-// plain reports whether a command addresses by from or oid alone.
-func plain(n *doc.Node) bool {
+// isAddressOnly reports whether a command has no query beside from or oid.
+func isAddressOnly(n *doc.Node) bool {
 	for _, k := range n.Keys {
 		if k != "from" && k != "oid" && k != "update" && k != "execute" {
 			return false
@@ -139,8 +139,8 @@ func plain(n *doc.Node) bool {
 	return true
 }
 
-// target is what a command addresses. It is direct in the projected form, which
-// names one asset, deleted or not.
+// target returns what a command addresses. It is direct in the projected form,
+// which names one asset, deleted or not.
 func target(n *doc.Node) (from *doc.Node, direct bool) {
 	if from, direct = n.Get("oid"); !direct {
 		from, _ = n.Get("from")
@@ -148,9 +148,9 @@ func target(n *doc.Node) (from *doc.Node, direct bool) {
 	return from, direct
 }
 
-// one projects a command on the asset that an Oid token names. Whether it
+// expandOne projects a command on the asset that an Oid token names. Whether it
 // exists is looked up for all such commands together.
-func (p *projection) one(c *command, s *step, from *doc.Node) error {
+func (p *projection) expandOne(c *command, s *step, from *doc.Node) error {
 	o, err := oid.Parse(from.Text)
 	if err != nil {
 		s.err, s.deferred = fault.Placed(err, from.At), true
@@ -161,19 +161,19 @@ func (p *projection) one(c *command, s *step, from *doc.Node) error {
 	return nil
 }
 
-// many projects a command on all assets that a query finds.
-func (p *projection) many(ctx context.Context, c *command, s *step) error {
+// expandQuery projects a command on all assets that a query finds.
+func (p *projection) expandQuery(ctx context.Context, c *command, s *step) error {
 	r, err := query.FromDoc(c.node, "update", "execute")
 	r.Alias = p.alias
 	var found []oid.OID
 	if err == nil {
 		found, err = p.finder.IDs(ctx, p.q, p.who, r)
 	}
-	if err == nil && p.most > 0 && len(found) > p.most {
-		err = affectsTooMany(len(found), p.most)
+	if err == nil && p.maxAffected > 0 && len(found) > p.maxAffected {
+		err = affectsTooMany(len(found), p.maxAffected)
 	}
 	if err != nil {
-		if !isCommands(err) {
+		if !isCommandFailure(err) {
 			return err
 		}
 		s.err, s.deferred = err, true
@@ -194,7 +194,7 @@ func (p *projection) many(ctx context.Context, c *command, s *step) error {
 }
 
 // expand makes the steps of a command on one asset: one per item of an
-// operation's list, and what is nested in an update behind it.
+// operation's list, and after an update the creates nested in it.
 func (p *projection) expand(c *command, s *step, o oid.OID) {
 	if s.from = o; !o.IsNull() {
 		s.typ, _ = p.assets.Model().Type(o.Type)
@@ -209,17 +209,17 @@ func (p *projection) expand(c *command, s *step, o oid.OID) {
 		p.steps = append(p.steps, s)
 		return
 	}
-	var below []nested
+	var children []nested
 	for i, name := range n.Keys {
-		f, more := p.split(s, field{name, &n.Items[i]}, c, false)
-		below = append(below, more...)
+		f, more := p.splitNested(s, field{name, &n.Items[i]}, c, false)
+		children = append(children, more...)
 		if f.node != nil {
 			s.fields = append(s.fields, f)
 		}
 	}
 	p.steps = append(p.steps, s)
-	for _, b := range below {
-		p.nested(c, s, b, false)
+	for _, child := range children {
+		p.nested(c, s, child, false)
 	}
 }
 
@@ -299,8 +299,8 @@ func fieldsOf(n *doc.Node) []field {
 	return all
 }
 
-// lookUp checks all assets that commands named by their Oid tokens at once:
-// what does not exist fails, what is deleted matches nothing.
+// lookUp reads all assets that commands name by Oid tokens, together: a step on one
+// that does not exist fails, on a deleted one it matches nothing.
 func (p *projection) lookUp(ctx context.Context) error {
 	var all []oid.OID
 	for _, s := range p.steps {
@@ -317,7 +317,7 @@ func (p *projection) lookUp(ctx context.Context) error {
 	}
 	for _, s := range p.steps {
 		if s.from.IsNull() {
-			s.gone = s.parent != nil && s.parent.gone
+			s.noMatch = s.parent != nil && s.parent.noMatch
 			continue
 		}
 		k, ok := known[s.from]
@@ -325,18 +325,18 @@ func (p *projection) lookUp(ctx context.Context) error {
 		switch {
 		case !ok:
 			s.err = fault.Placed(oid.Invalid(s.from.String()), from.At)
-		case k.Deleted && plain(s.node) && !direct:
-			s.gone = true
+		case k.Deleted && isAddressOnly(s.node) && !direct:
+			s.noMatch = true
 		default:
-			s.from, s.dead = k.OID, k.Deleted
+			s.from, s.deleted = k.OID, k.Deleted
 			s.typ, _ = p.assets.Model().Type(k.OID.Type)
 		}
 	}
 	return nil
 }
 
-// isCommands reports whether an error is the failure of one command.
-func isCommands(err error) bool {
+// isCommandFailure reports whether an error is the failure of one command.
+func isCommandFailure(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Invalid, fault.NotFound, fault.Denied:
 		return true

@@ -57,7 +57,7 @@ func TestReachIsBounded(t *testing.T) {
 	})
 }
 
-// More than a stretch holds is deleted and brought back as one, by statements
+// More than a batch holds is deleted and brought back as one, by statements
 // about hundreds at a time.
 func TestReachOfMany(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {

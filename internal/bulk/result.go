@@ -23,14 +23,14 @@ type tokens struct {
 // result collects the response object while the request runs.
 // Spec: interface 2.5.
 type result struct {
-	id      string
-	began   time.Time
-	cfg     config
-	body    []byte // as sent: the places of failures are in it
-	kept    bool   // the answer is stored, so it shows no secrets
-	created tokens
-	changed tokens
-	ran     tokens
+	id       string
+	began    time.Time
+	cfg      config
+	body     []byte // as sent: the places of failures are in it
+	stored   bool   // the answer is stored, so it shows no secrets
+	created  tokens
+	modified tokens
+	operated tokens
 
 	failures []byte
 	failed   int
@@ -46,9 +46,9 @@ func newResult(id string, began time.Time, p payload) *result {
 	return &result{id: id, began: began, cfg: p.cfg, body: p.Body, failedBy: map[string]int{}}
 }
 
-// reset forgets what an attempt that was undone has collected.
+// reset discards what an attempt that was rolled back has collected.
 func (r *result) reset() {
-	for _, t := range []*tokens{&r.created, &r.changed, &r.ran} {
+	for _, t := range []*tokens{&r.created, &r.modified, &r.operated} {
 		t.list, t.count = t.list[:0], 0
 	}
 	r.failures, r.failed, r.rows, r.queries = r.failures[:0], 0, r.rows[:0], 0
@@ -56,8 +56,8 @@ func (r *result) reset() {
 	clear(r.failedBy)
 }
 
-// undo leaves only the failures of an atomic request that was rolled back.
-func (r *result) undo() {
+// rollback leaves only the failures of an atomic request that was rolled back.
+func (r *result) rollback() {
 	failures, failed, places, by := r.failures, r.failed, r.places, maps.Clone(r.failedBy)
 	r.reset()
 	r.failures, r.failed, r.places, r.failedBy = failures, failed, places, by
@@ -77,11 +77,11 @@ func (r *result) add(t *tokens, o oid.OID) {
 }
 
 // fail lists a step that failed: the projected command, and why. Clients compare
-// the error as a whole, so where it arose is told beside the failures.
+// the error as a whole, so that its position is in the diagnostics.
 //
 //	{"@x": {...}, "error": {"message": "...", "sourceCommandIndex": 0}}
 func (r *result) fail(s *step, err error) {
-	if r.kept {
+	if r.stored {
 		s = withoutSecrets(s, r.isSecret)
 	}
 	b := r.failures
@@ -103,7 +103,7 @@ func (r *result) fail(s *step, err error) {
 	r.failures = b
 }
 
-// stamp is how instants are written: seven digits of a second, and Z.
+// stamp is the format of instants: seven digits of a second, and Z.
 const stamp = "2006-01-02T15:04:05.0000000Z"
 
 // append writes the response object.
@@ -113,8 +113,8 @@ func (r *result) append(b []byte, now time.Time) []byte {
 		r.id, r.began.UTC().Format(stamp), now.UTC().Format(stamp), clock(took), seconds(took))
 	b = append(b, `,"complete":true,"processing":false`...)
 	b = r.appendTokens(b, "assetsCreated", r.created)
-	b = r.appendTokens(b, "assetsModified", r.changed)
-	b = r.appendTokens(b, "assetsOperatedOn", r.ran)
+	b = r.appendTokens(b, "assetsModified", r.modified)
+	b = r.appendTokens(b, "assetsOperatedOn", r.operated)
 	b = append(append(b, `,"commandFailures":{"commands":[`...), r.failures...)
 	b = appendInt(append(b, `],"count":`...), int64(r.failed))
 	b = append(b, '}')
@@ -131,13 +131,13 @@ func (r *result) append(b []byte, now time.Time) []byte {
 	return append(b, '}', '}')
 }
 
-// place is where in the body a failure arose.
+// place is the position of a failure in the body.
 type place struct {
 	failure int // index in commandFailures.commands
 	at      int // byte offset
 }
 
-// appendDiagnostics writes where failures arose, for those that have a place.
+// appendDiagnostics writes the positions of the failures that have one.
 //
 //	,"diagnostics":[{"failure":0,"position":34,"line":2,"column":11}]
 func (r *result) appendDiagnostics(b []byte) []byte {

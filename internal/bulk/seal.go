@@ -7,10 +7,10 @@ import (
 	"github.com/alds-dev/alds/internal/doc"
 )
 
-// seal makes what is kept of the secrets that commands set, before the
-// transaction and its locks. It is found by the node of the value, which every
-// later form of the command shares; a secret in another form than a plain value
-// is sealed when its turn comes.
+// seal computes what is stored of the secrets that commands set, before the
+// transaction and its locks, by the node of the value, which every later form of
+// the command shares. A secret in another form than a plain value is sealed when
+// its step is executed.
 // Errors: fault.Transient when ctx ends.
 func (e *Engine) seal(ctx context.Context, commands []command) (map[*doc.Node]string, error) {
 	sealed := map[*doc.Node]string{}
@@ -26,24 +26,24 @@ func (e *Engine) seal(ctx context.Context, commands []command) (map[*doc.Node]st
 	return sealed, nil
 }
 
-// withoutSecrets is a step with null in the place of every secret. Sent again as
-// it is, its command fails for the secret that it lacks.
+// withoutSecrets returns a step with null in the place of every secret. Sent again,
+// its command fails because the secret is missing.
 func withoutSecrets(s *step, isSecret func(attr string) bool) *step {
 	shown := *s
-	shown.node = hidden(s.node, isSecret)
+	shown.node = redacted(s.node, isSecret)
 	shown.fields = make([]field, len(s.fields))
 	for i, f := range s.fields {
 		if shown.fields[i] = f; isSecret(f.name) {
 			shown.fields[i].node = &doc.Node{Kind: doc.Null, At: f.node.At}
 		} else {
-			shown.fields[i].node = hidden(f.node, isSecret)
+			shown.fields[i].node = redacted(f.node, isSecret)
 		}
 	}
 	return &shown
 }
 
-// hidden is a document with null in the place of every secret in it.
-func hidden(n *doc.Node, isSecret func(attr string) bool) *doc.Node {
+// redacted returns a document with null in the place of every secret.
+func redacted(n *doc.Node, isSecret func(attr string) bool) *doc.Node {
 	if n == nil || n.IsScalar() {
 		return n
 	}
@@ -54,7 +54,7 @@ func hidden(n *doc.Node, isSecret func(attr string) bool) *doc.Node {
 			shown.Items[i] = doc.Node{Kind: doc.Null, At: n.Items[i].At}
 			continue
 		}
-		shown.Items[i] = *hidden(&n.Items[i], isSecret)
+		shown.Items[i] = *redacted(&n.Items[i], isSecret)
 	}
 	return &shown
 }

@@ -45,7 +45,7 @@ func (v *vault) Set(_ context.Context, _ *db.Tx, member int64, _, sealed *string
 	return nil
 }
 
-// However a password is written, what is kept of it is made before the
+// However a password is written, what is stored of it is computed before the
 // transaction that holds locks; a bad one fails its command only.
 func TestPasswordsAreSealedBeforeTheTransaction(t *testing.T) {
 	d := testdb.SQLite(t)

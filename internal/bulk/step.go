@@ -41,12 +41,12 @@ type step struct {
 	alias  string // with its @; made on demand when auto
 	suffix string // of an automatic alias
 
-	node     *doc.Node // the command as written
-	deferred bool      // from is looked up when the step's turn comes
-	inside   bool      // part of a user-aliased create: preview shows it there
-	whole    bool      // a user-aliased create with nested ones: preview shows it as written
+	node      *doc.Node // the command as written
+	deferred  bool      // from is resolved when the step is executed
+	inParent  bool      // nested in a create with an alias of the user: preview shows it there
+	asWritten bool      // a create with an alias of the user and nested ones: preview shows it as written
 
-	typ     *meta.Type // create, or as far as known
+	typ     *meta.Type // of the asset; nil while unknown
 	name    string     // create: the AssetType as written
 	fields  []field    // create, update: attributes in their order
 	context asset.Ref  // create: zero when there is none
@@ -59,17 +59,16 @@ type step struct {
 	ifMoment int64 // update, execute: the moment the asset must have; 0: any
 
 	parent  *step          // of a nested create
-	command *asset.Command // once it is built
-	dead    bool           // the asset was deleted and the command's query found it so
+	command *asset.Command // set by build
+	deleted bool           // the asset is deleted and the command asks for deleted ones
 
-	err  error // the step fails with this when its turn comes
-	gone bool  // matched nothing: no step at all
+	err     error // with which the step fails when it is executed
+	noMatch bool  // it matches no asset and is left out
 }
 
-// done lets go of what only carrying the step out and telling of its failure
-// need: a request has very many steps. What is nested in an update still asks
-// its command what became of it.
-func (s *step) done() {
+// release drops what only execution and its failure need: a request has very many
+// steps. Creates nested in an update still read the outcome of its command.
+func (s *step) release() {
 	s.fields, s.args = nil, nil
 	if s.command != nil {
 		s.command.Changes, s.command.Args = nil, nil
@@ -79,8 +78,8 @@ func (s *step) done() {
 	}
 }
 
-// takesSeveral reports whether an attribute of the step's asset, as far as its
-// type is known, takes several values.
+// takesSeveral reports whether an attribute of the step's asset takes several
+// values; false while its type is unknown.
 func (s *step) takesSeveral(name string) bool {
 	if s.typ == nil || s.kind == kindExecute {
 		return false
@@ -98,7 +97,7 @@ type field struct {
 // autoSuffix marks the aliases that creates are given.
 const autoSuffix = "$auto-aliased"
 
-// label returns the step's alias, made when it is first asked for.
+// label returns the step's alias, generated at the first call.
 func (s *step) label() string {
 	if s.alias == "" {
 		s.alias = "@" + uuid.NewString() + s.suffix

@@ -54,7 +54,7 @@ func TestTextComesBackUnaltered(t *testing.T) {
 	})
 }
 
-// BenchmarkRun carries out one request of 10,000 creates, from JSON to answer.
+// BenchmarkRun executes one request of 10,000 creates, from JSON to answer.
 func BenchmarkRun(b *testing.B) {
 	e := engine(b, testdb.MySQL(b))
 	one := `{"AssetType":"Story","Name":"As a user I want to see my orders","Scope":"Scope:0","Description":"So that I know what comes","Estimate":3,"Owners":["Member:20"]}`

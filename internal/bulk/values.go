@@ -11,12 +11,11 @@ import (
 	"github.com/alds-dev/alds/internal/token"
 )
 
-// subquery answers a query that stands for a value. one asks for the first
-// row only.
+// subquery answers a query in the place of a value; with one, only its first row.
 type subquery func(n *doc.Node, one bool) ([]asset.Value, error)
 
-// change turns one attribute's node into a change. multi tells whether the
-// attribute takes several values; ask answers subqueries.
+// change turns one attribute's node into a change. multi: the attribute
+// takes several values; ask answers subqueries.
 func change(f field, multi bool, ask subquery) (asset.Change, error) {
 	ch := asset.Change{Name: f.name}
 	n := f.node
@@ -43,7 +42,7 @@ func change(f field, multi bool, ask subquery) (asset.Change, error) {
 	return ch, err
 }
 
-// errForm is asset.ErrForm on its way out of the functions of this file.
+// errForm is asset.ErrForm inside this file.
 var errForm = asset.ErrForm
 
 // changeMap reads the forms of a change that are objects.
@@ -90,8 +89,8 @@ func values(list []doc.Node, multi bool, ask subquery) ([]asset.Value, error) {
 	return all, nil
 }
 
-// addRemove reads {add, remove} and {"Member:20": "add", "@x": "remove"}. multi
-// tells whether the attribute takes several values.
+// addRemove reads {add, remove} and {"Member:20": "add", "@x": "remove"}. multi:
+// the attribute takes several values.
 func addRemove(n *doc.Node, multi bool) (add, remove []doc.Node, ok bool) {
 	if n.Kind != doc.Map || len(n.Keys) == 0 {
 		return nil, nil, false
@@ -135,8 +134,7 @@ func isSubquery(n *doc.Node) bool {
 	return ok
 }
 
-// hasSubquery reports whether a value holds a subquery, so that its turn has to
-// come before it is known.
+// hasSubquery reports whether a value holds a subquery.
 func hasSubquery(n *doc.Node) bool {
 	if isSubquery(n) {
 		return true
@@ -149,14 +147,14 @@ func hasSubquery(n *doc.Node) bool {
 	return false
 }
 
-// mentions reports whether one of the aliases is named anywhere in a node. A
-// nested create that is given an alias does not name it.
-func mentions(n *doc.Node, aliases map[string]bool) bool {
+// namesAlias reports whether a node contains one of the aliases. The alias that a
+// nested create defines does not count.
+func namesAlias(n *doc.Node, aliases map[string]bool) bool {
 	if n.Kind == doc.String {
 		return strings.HasPrefix(n.Text, "@") && aliases[n.Text]
 	}
 	for i := range n.Items {
-		if mentions(&n.Items[i], aliases) {
+		if namesAlias(&n.Items[i], aliases) {
 			return true
 		}
 	}
@@ -168,37 +166,36 @@ func mentions(n *doc.Node, aliases map[string]bool) bool {
 	return false
 }
 
-// asks reports whether one of the aliases is compared with something in the
-// query that a command is or addresses by: as a value of where or with, or in
-// the quotes of a token.
-func asks(n *doc.Node, aliases map[string]bool) bool {
+// comparesAlias reports whether the query of a command compares something with one
+// of the aliases: as a value of where or with, or in the quotes of a token.
+func comparesAlias(n *doc.Node, aliases map[string]bool) bool {
 	if len(aliases) == 0 {
 		return false
 	}
 	for i, k := range n.Keys {
-		if k != "update" && k != "execute" && (inToken(k, aliases) || compares(&n.Items[i], aliases)) {
+		if k != "update" && k != "execute" && (quotesAlias(k, aliases) || valueHasAlias(&n.Items[i], aliases)) {
 			return true
 		}
 	}
 	return false
 }
 
-// compares does what asks does, for one part of a query.
-func compares(n *doc.Node, aliases map[string]bool) bool {
+// valueHasAlias is comparesAlias for one part of a query.
+func valueHasAlias(n *doc.Node, aliases map[string]bool) bool {
 	if n.Kind == doc.String {
 		list := strings.Split(n.Text, ",") // a variable
-		return slices.ContainsFunc(list, func(s string) bool { return aliases[s] }) || inToken(n.Text, aliases)
+		return slices.ContainsFunc(list, func(s string) bool { return aliases[s] }) || quotesAlias(n.Text, aliases)
 	}
 	for i := range n.Items {
-		if n.Kind == doc.Map && inToken(n.Keys[i], aliases) || compares(&n.Items[i], aliases) {
+		if n.Kind == doc.Map && quotesAlias(n.Keys[i], aliases) || valueHasAlias(&n.Items[i], aliases) {
 			return true
 		}
 	}
 	return false
 }
 
-// inToken reports whether one of the aliases stands in quotes in a text.
-func inToken(text string, aliases map[string]bool) bool {
+// quotesAlias reports whether a text has one of the aliases in quotes.
+func quotesAlias(text string, aliases map[string]bool) bool {
 	if !strings.Contains(text, "'@") && !strings.Contains(text, `"@`) {
 		return false
 	}

@@ -24,12 +24,12 @@ const failing = `[
 // What is stored of a request for whoever asks for its answer later holds no
 // password of a command that failed. An answer that is not stored shows commands
 // as they were sent.
-func TestKeptAnswersHoldNoPasswords(t *testing.T) {
+func TestStoredAnswersHoldNoPasswords(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		e := engine(t, d)
 		b, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(failing)})
 		if err != nil || strings.Count(string(b), "hush-") != 7 {
-			t.Fatalf("not kept: %v %s", err, b)
+			t.Fatalf("not stored: %v %s", err, b)
 		}
 		keyed, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(failing), Key: "k"})
 		if err != nil {
@@ -39,9 +39,9 @@ func TestKeptAnswersHoldNoPasswords(t *testing.T) {
 		if err != nil || string(again) != string(keyed) {
 			t.Errorf("again: %v %s", err, again)
 		}
-		k := newDesk(t, d)
+		k := newProcess(t, d)
 		id := k.accept(failing, bulk.Request{}).ID
-		k.carryOut()
+		k.executeWaiting()
 		late, err := k.Progress(t.Context(), auth.System, id)
 		if err != nil {
 			t.Fatal(err)

@@ -13,9 +13,9 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// processing carries steps out strictly in order. Steps that need no answer
-// from the database wait in pending and go to the write engine together.
-type processing struct {
+// executor executes steps strictly in order. Steps that do not query the database
+// wait in pending and go to the write engine as one batch.
+type executor struct {
 	*Engine
 	s       *asset.Session // nil in a request that only reads
 	q       db.Querier
@@ -24,21 +24,21 @@ type processing struct {
 	aliases map[string]bool
 	sealed  map[*doc.Node]string
 
-	pending  []*step
-	commands []*asset.Command // of the pending steps that have not failed yet
-	touched  int
+	pending    []*step
+	commands   []*asset.Command // of the pending steps that have not failed
+	assetCount int
 }
 
-// actor is on whose behalf queries are answered now.
-func (p *processing) actor() auth.Actor {
+// actor is the actor of queries: the rights may change during a request.
+func (p *executor) actor() auth.Actor {
 	if p.s == nil {
 		return p.who
 	}
 	return p.s.Who()
 }
 
-// all is the second phase.
-func (p *processing) all(ctx context.Context, steps []*step) error {
+// run is the second phase.
+func (p *executor) run(ctx context.Context, steps []*step) error {
 	p.define(steps)
 	for _, s := range steps {
 		if err := p.step(ctx, s); err != nil {
@@ -48,8 +48,8 @@ func (p *processing) all(ctx context.Context, steps []*step) error {
 	return p.flush(ctx)
 }
 
-// define makes the aliases of creates known to the write engine.
-func (p *processing) define(steps []*step) {
+// define defines the aliases of creates in the write engine.
+func (p *executor) define(steps []*step) {
 	for _, s := range steps {
 		if s.kind == kindCreate && s.alias != "" && !p.s.Define(s.alias, s.handle) {
 			s.err = aliasTaken(s.alias)
@@ -57,9 +57,9 @@ func (p *processing) define(steps []*step) {
 	}
 }
 
-func (p *processing) step(ctx context.Context, s *step) error {
+func (p *executor) step(ctx context.Context, s *step) error {
 	switch {
-	case s.gone:
+	case s.noMatch:
 		return nil
 	case s.err != nil:
 		p.pending = append(p.pending, s)
@@ -67,15 +67,15 @@ func (p *processing) step(ctx context.Context, s *step) error {
 	case s.kind == kindQuery:
 		return p.query(ctx, s)
 	case s.deferred:
-		return p.later(ctx, s)
+		return p.resolveDeferred(ctx, s)
 	}
-	return p.queue(ctx, s)
+	return p.enqueue(ctx, s)
 }
 
-// queue adds a step to those that wait. One whose values are queries has to
-// see what the steps before it did.
-func (p *processing) queue(ctx context.Context, s *step) error {
-	if p.touched++; p.touched > p.MaxAssets {
+// enqueue adds a step to the pending ones. One whose values are queries sees the
+// results of the steps before it.
+func (p *executor) enqueue(ctx context.Context, s *step) error {
+	if p.assetCount++; p.assetCount > p.MaxAssets {
 		return asset.TooManyAssets(p.MaxAssets)
 	}
 	for _, f := range append(s.fields[:len(s.fields):len(s.fields)], s.args...) {
@@ -88,7 +88,7 @@ func (p *processing) queue(ctx context.Context, s *step) error {
 	}
 	c, err := p.build(ctx, s)
 	if err != nil {
-		if !isCommands(err) {
+		if !isCommandFailure(err) {
 			return err
 		}
 		s.err = err
@@ -96,14 +96,14 @@ func (p *processing) queue(ctx context.Context, s *step) error {
 		p.commands = append(p.commands, c)
 	}
 	p.pending = append(p.pending, s)
-	if len(p.pending) >= asset.MaxBatch { // more would not be written together, and would only take memory
+	if len(p.pending) >= asset.MaxBatch { // the write engine writes no more together
 		return p.flush(ctx)
 	}
 	return nil
 }
 
-// build makes the write engine's command of a step.
-func (p *processing) build(ctx context.Context, s *step) (*asset.Command, error) {
+// build returns the write engine's command of a step.
+func (p *executor) build(ctx context.Context, s *step) (*asset.Command, error) {
 	c := &asset.Command{Type: s.typ, Self: s.handle, Context: s.context, Op: s.op}
 	switch s.kind {
 	case kindCreate:
@@ -115,7 +115,7 @@ func (p *processing) build(ctx context.Context, s *step) (*asset.Command, error)
 	}
 	if s.kind != kindCreate {
 		c.Type, c.Self = nil, nil
-		c.Target, c.TargetDeleted = asset.Ref{OID: s.from, Handle: s.handle}, s.dead
+		c.Target, c.TargetDeleted = asset.Ref{OID: s.from, Handle: s.handle}, s.deleted
 		c.IfMoment = s.ifMoment
 	}
 	if s.context.Token != "" && strings.HasPrefix(s.context.Token, "@") {
@@ -127,7 +127,7 @@ func (p *processing) build(ctx context.Context, s *step) (*asset.Command, error)
 		}
 	}
 	s.command = c
-	ask := func(n *doc.Node, one bool) ([]asset.Value, error) { return p.ask(ctx, n, one) }
+	ask := func(n *doc.Node, one bool) ([]asset.Value, error) { return p.subqueryValues(ctx, n, one) }
 	var err error
 	if c.Changes, err = changes(s, s.fields, ask); err == nil {
 		c.Args, err = changes(s, s.args, ask)
@@ -160,14 +160,14 @@ func changes(s *step, fields []field, ask subquery) ([]asset.Change, error) {
 	return all, nil
 }
 
-// flush carries out what waits and accounts for it in order.
-func (p *processing) flush(ctx context.Context) error {
+// flush executes the pending steps and records their outcomes in order.
+func (p *executor) flush(ctx context.Context) error {
 	if len(p.pending) == 0 {
 		return nil
 	}
 	var outcomes []asset.Outcome
 	if len(p.commands) > 0 {
-		p.s.Count(p.touched)
+		p.s.Count(p.assetCount)
 		var err error
 		if outcomes, err = p.s.Run(ctx, p.commands); err != nil {
 			return err
@@ -178,17 +178,17 @@ func (p *processing) flush(ctx context.Context) error {
 			p.res.fail(s, s.err)
 			continue
 		}
-		p.account(s, outcomes[0])
+		p.record(s, outcomes[0])
 		outcomes = outcomes[1:]
 	}
 	for _, s := range p.pending {
-		s.done()
+		s.release()
 	}
 	p.pending, p.commands = p.pending[:0], p.commands[:0]
 	return nil
 }
 
-func (p *processing) account(s *step, o asset.Outcome) {
+func (p *executor) record(s *step, o asset.Outcome) {
 	switch {
 	case o.Err != nil:
 		p.res.fail(s, o.Err)
@@ -196,15 +196,15 @@ func (p *processing) account(s *step, o asset.Outcome) {
 	case s.kind == kindCreate:
 		p.res.add(&p.res.created, o.OID)
 	case s.kind == kindUpdate:
-		p.res.add(&p.res.changed, o.OID)
+		p.res.add(&p.res.modified, o.OID)
 	default:
-		p.res.add(&p.res.ran, o.OID)
+		p.res.add(&p.res.operated, o.OID)
 	}
 }
 
-// query answers a query where it stands among the other commands. A query that
-// fails adds no result set.
-func (p *processing) query(ctx context.Context, s *step) error {
+// query answers a query after all steps before it. A query that fails adds no
+// result set.
+func (p *executor) query(ctx context.Context, s *step) error {
 	if err := p.flush(ctx); err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (p *processing) query(ctx context.Context, s *step) error {
 	case err == nil:
 		p.res.queries++
 		p.res.infos = append(p.res.infos, info)
-	case isCommands(err):
+	case isCommandFailure(err):
 		p.res.rows = p.res.rows[:before]
 		p.res.fail(s, err)
 	default:
@@ -230,8 +230,8 @@ func (p *processing) query(ctx context.Context, s *step) error {
 	return nil
 }
 
-// ask answers a query that stands for a value.
-func (p *processing) ask(ctx context.Context, n *doc.Node, one bool) ([]asset.Value, error) {
+// subqueryValues answers a query in the place of a value.
+func (p *executor) subqueryValues(ctx context.Context, n *doc.Node, one bool) ([]asset.Value, error) {
 	r, err := p.request(n)
 	if err != nil {
 		return nil, err
@@ -258,20 +258,20 @@ func (p *processing) ask(ctx context.Context, n *doc.Node, one bool) ([]asset.Va
 
 // request reads a query; aliases in it are looked up when they are compared with
 // an asset.
-func (p *processing) request(n *doc.Node) (query.Request, error) {
-	n, err := p.addressed(n)
+func (p *executor) request(n *doc.Node) (query.Request, error) {
+	n, err := p.withFrom(n)
 	if err != nil {
 		return query.Request{}, err
 	}
 	r, err := query.FromDoc(n)
-	if asks(n, p.aliases) {
+	if comparesAlias(n, p.aliases) {
 		r.Alias = p.alias
 	}
 	return r, err
 }
 
-// addressed puts the Oid token in the place of an alias in from.
-func (p *processing) addressed(n *doc.Node) (*doc.Node, error) {
+// withFrom replaces an alias in from by its Oid token.
+func (p *executor) withFrom(n *doc.Node) (*doc.Node, error) {
 	from, ok := n.Get("from")
 	if !ok || from.Kind != doc.String || !strings.HasPrefix(from.Text, "@") {
 		return n, nil
@@ -282,18 +282,18 @@ func (p *processing) addressed(n *doc.Node) (*doc.Node, error) {
 			continue
 		}
 		v := &c.Items[i]
-		stands, _ := p.alias(v.Text)
-		if stands == "" {
+		target, _ := p.alias(v.Text)
+		if target == "" {
 			return nil, fault.Placed(oid.Invalid(v.Text), v.At)
 		}
-		v.Text, v.Written = stands, &doc.Written{} // the alias stands in the body, not the token
+		v.Text, v.Written = target, &doc.Written{} // the body has the alias, not the token
 	}
 	return c, nil
 }
 
-// alias is the Oid token that an alias stands for, empty when it stands for none
-// or none yet. It reports whether the payload defines it.
-func (p *processing) alias(name string) (stands string, known bool) {
+// alias returns the Oid token of an alias, empty while it has none, and whether the
+// payload defines it.
+func (p *executor) alias(name string) (target string, known bool) {
 	if p.s != nil {
 		if h, ok := p.s.Alias(name); ok {
 			return h.OID().String(), true
