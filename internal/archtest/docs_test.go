@@ -99,6 +99,21 @@ func TestSettingsTable(t *testing.T) {
 	}
 }
 
+// TestSettingsInDocuments: every setting that a document names is one.
+func TestSettingsInDocuments(t *testing.T) {
+	known := map[string]bool{}
+	for _, s := range config.Settings() {
+		known[s.Name] = true
+	}
+	for _, file := range glob(t, "docs/*.md") {
+		for _, name := range regexp.MustCompile(`ALDS_[A-Z_]+[A-Z]`).FindAllString(string(read(t, file)), -1) {
+			if !known[name] {
+				t.Errorf("%s names the setting %s, which is not there", file, name)
+			}
+		}
+	}
+}
+
 // machinePath is a path of somebody's machine; none belongs into the tree.
 var machinePath = regexp.MustCompile(`(^|[\s"'(=:` + "`" + `])/(home|work|farm|Users|root)/[a-z]`)
 

@@ -131,6 +131,24 @@ func TestInterfaceOperations(t *testing.T) {
 	}
 }
 
+// TestInterfaceDisplayNames: the names of types by methodology are those of the
+// model.
+func TestInterfaceDisplayNames(t *testing.T) {
+	m := meta.Default()
+	for _, row := range rowsOf(t, "#### 2.1.3 Display names") {
+		typ := typeNamed(t, m, quoted.FindStringSubmatch(row[0])[1])
+		for i, methodology := range []string{"XP", "Scrum", "AgileUP", "DSDM"} {
+			want, ok := typ.DisplayNames[methodology]
+			if !ok {
+				want = typ.DisplayNames["Scrum"] // one name for all
+			}
+			if got := strings.TrimSpace(row[1+i]); got != want {
+				t.Errorf("docs/interface.md calls %s %s in %s, the model %s", typ.Name, got, methodology, want)
+			}
+		}
+	}
+}
+
 // typesIn are the concrete types of a cell: those below the types it names, or
 // all that assets can have.
 func typesIn(t *testing.T, m *meta.Model, cell string) []*meta.Type {
