@@ -47,9 +47,10 @@
 //
 // The examples of README.md and docs/interface.md are executed too, by
 // TestExamples: fenced blocks whose first line says "http request", "http
-// answer" (the whole answer; "http answer later" asks until it is so), "json
-// events" or "json deliveries", and curl commands, which must succeed. In
-// them <name> keeps what first stands there and stands for it from then on.
+// answer" (the whole answer; "http answer later" asks until it is so) or "json
+// deliveries" (since the last block of that kind), and curl commands, which must
+// succeed. In them <name> keeps what first stands there and stands for it from
+// then on.
 //
 // Requests that must be refused are lines of tables, testdata/<section>/*.bad,
 // each sent in every form it can have: see badTable. TestCoverage and TestRows print

@@ -66,7 +66,7 @@ func (d document) run(t *testing.T, dialect string) {
 }
 
 // examples are the fenced blocks of a text that are requests, answers or
-// events; the kind is the word behind the fence, or "curl".
+// deliveries; the kind is the word behind the fence, or "curl".
 func examples(text string) []step {
 	var steps []step
 	var open *step
@@ -105,13 +105,8 @@ func (r *runner) example(s step, answerShown bool, d document) string {
 		return r.expectAnswer(text)
 	case "http answer later":
 		return r.soon(func() string { return r.expectAnswer(text) })
-	case "json events":
-		if problem := r.expectReceived(r.forms(text), &r.receiver.events); problem != "" {
-			return problem
-		}
-		return r.learn(text, r.receiver.wait(0, &r.receiver.events))
 	case "json deliveries":
-		return r.expectReceived(r.forms(text), &r.receiver.deliveries)
+		return r.expectDeliveries(r.forms(text))
 	}
 	return "an example is no " + s.kind
 }
@@ -160,6 +155,19 @@ func (r *runner) expectAnswer(text string) string {
 		return err.Error()
 	}
 	return r.learn(body, got)
+}
+
+// expectDeliveries compares the deliveries that came after those shown before.
+func (r *runner) expectDeliveries(text string) string {
+	want, err := decode([]byte(text))
+	if err != nil {
+		return err.Error()
+	}
+	list, _ := want.([]any)
+	got := r.receiver.wait(r.shown+len(list), &r.receiver.deliveries)
+	problem := match("$", list, got[min(r.shown, len(got)):], true)
+	r.shown += len(list)
+	return problem
 }
 
 // placeholder is a word in angle brackets, with the character before it.

@@ -21,6 +21,7 @@ type runner struct {
 	base     string // http://host:port/instance
 	vars     map[string]string
 	receiver *receiver
+	shown    int    // deliveries that a document has shown
 	last     string // the last request's text
 	status   int
 	header   http.Header
