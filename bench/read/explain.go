@@ -76,8 +76,7 @@ func (w work) find(ctx context.Context, f *find.Finder, q db.Querier) error {
 		if err != nil {
 			return err
 		}
-		address, _ := query.AddressOf(strings.Split(path, "/")...)
-		r, err := query.FromParams(address, values)
+		r, err := query.FromParams(query.AddressOf(path), values)
 		if err != nil {
 			return err
 		}

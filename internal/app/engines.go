@@ -2,13 +2,11 @@ package app
 
 import (
 	"context"
-	"net/url"
 	"slices"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/bulk"
 	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/httpapi"
 	"github.com/alds-dev/alds/internal/jobs"
@@ -22,24 +20,16 @@ type reader struct {
 	find *find.Finder
 }
 
-// Rows answers query.v1. Shape: [[row, …], …], one list per query; result info is
-// [{"next": …, "total": …, "explain": …}, …] when a query asks for any of that.
-// The answer is streamed, unless there is result info, which goes
-// into the header before them.
-func (r reader) Rows(ctx context.Context, who auth.Actor, d httpapi.Doc) (httpapi.Answer, error) {
-	nodes, err := doc.Parse(d.Body, d.YAML)
-	if err != nil {
-		return httpapi.Answer{}, err
-	}
-	requests, err := query.FromDocs(nodes)
-	if err != nil {
-		return httpapi.Answer{}, err
-	}
+// Rows reads the queries of query.v1. The answer is streamed, unless a query asks
+// for result info, which goes into a header before the rows.
+// Shape: [[row, …], …], one list per query; result info [{"next": …, "total": …,
+// "explain": …}, …].
+func (r reader) Rows(ctx context.Context, who auth.Actor, requests []query.Request) (httpapi.Answer, error) {
 	if slices.ContainsFunc(requests, find.HasResultInfo) {
 		body, infos, err := r.results(ctx, r.find.Into(nil), who, requests)
 		return httpapi.Answer{Body: body, Result: find.JoinResultInfo(infos)}, err
 	}
-	checked := len(requests) == 1 // which finds its errors before it hands anything on
+	checked := len(requests) == 1 // a single query fails before its first part
 	check := func() error {
 		for i := 0; i < len(requests) && !checked; i++ {
 			if err := r.find.Check(requests[i]); err != nil {
@@ -54,9 +44,9 @@ func (r reader) Rows(ctx context.Context, who auth.Actor, d httpapi.Doc) (httpap
 			return httpapi.Answer{}, err
 		}
 	}
-	return httpapi.Answer{Stream: func(ctx context.Context, flush httpapi.Flush) ([]byte, error) {
+	return httpapi.Answer{Stream: func(ctx context.Context, flush find.Flush) ([]byte, error) {
 		body, _, err := r.results(ctx, r.find.Into(func(w []byte) ([]byte, error) {
-			if err := check(); err != nil { // while an error still has its status
+			if err := check(); err != nil { // before the first part, while an error still has its status
 				return nil, err
 			}
 			return flush(w)
@@ -67,8 +57,8 @@ func (r reader) Rows(ctx context.Context, who auth.Actor, d httpapi.Doc) (httpap
 
 func unbounded(q query.Request) bool { return !find.Bounded(q) }
 
-// results appends all result sets, read in one snapshot. One query needs none
-// when it is one statement.
+// results reads all result sets in one snapshot. A single query of one statement
+// needs none.
 func (r reader) results(ctx context.Context, f *find.Finder, who auth.Actor, requests []query.Request) (body []byte, infos [][]byte, err error) {
 	body = []byte{'['}
 	infos = make([][]byte, len(requests))
@@ -91,20 +81,9 @@ func (r reader) results(ctx context.Context, f *find.Finder, who auth.Actor, req
 	return append(body, ']'), infos, err
 }
 
-// Assets answers a read by path.
-func (r reader) Assets(_ context.Context, who auth.Actor, p httpapi.PathRead) (httpapi.Answer, error) {
-	params := make(url.Values, len(p.Params))
-	for name, value := range p.Params {
-		params[name] = []string{value}
-	}
-	q, err := query.FromParams(query.Address{Type: p.Type, ID: p.ID, Moment: p.Moment, Attr: p.Attr}, params)
-	if err != nil {
-		return httpapi.Answer{}, err
-	}
-	q.History = p.Hist
-	return httpapi.Answer{Stream: func(ctx context.Context, flush httpapi.Flush) ([]byte, error) {
-		return r.find.Into(find.Flush(flush)).Assets(ctx, nil, who, q, p.Base, nil)
-	}}, nil
+// Assets reads in the form of the data interface.
+func (r reader) Assets(ctx context.Context, who auth.Actor, q query.Request, base string, flush find.Flush) ([]byte, error) {
+	return r.find.Into(flush).Assets(ctx, nil, who, q, base, nil)
 }
 
 // committed is called after every commit that wrote versions.

@@ -124,11 +124,7 @@ func fromPath(text string) (query.Request, error) {
 	if err != nil {
 		return query.Request{}, err
 	}
-	a, ok := query.AddressOf(strings.SplitN(path, "/", 4)...)
-	if !ok {
-		return query.Request{}, fault.NotFoundf("Not Found")
-	}
-	return query.FromParams(a, values)
+	return query.FromParams(query.AddressOf(path), values)
 }
 
 func TestIDs(t *testing.T) {

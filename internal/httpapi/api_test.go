@@ -61,41 +61,41 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/alds/api/asset?atomic=true&Comment='spring+clean'", "{}", `bulk atomic=true comment=spring clean`},
 		{"GET", "/alds/api/asset/r1", "", `progress r1`},
 		{"POST", "/alds/api/asset", "from: Story", `bulk yaml=true preview=false from: Story`},
-		{"POST", "/alds/query.v1", "{}", `rows yaml=false {}`},
-		{"POST", "/alds/query.v1/", "{}", `rows yaml=false {}`},
-		{"GET", "/alds/query.v1", "{}", `rows yaml=false {}`},
-		{"GET", "/alds/rest-1.v1/Hist/Story/7", "", `assets /alds/rest-1.v1/Data type=Story id=7 moment= attr= where=`},
-		{"SEARCH", "/alds/query.v1", "{}", `rows yaml=false {}`},
-		{"POST", "/alds/query.legacy.v1", "{}", `rows yaml=false {}`},
-		{"GET", "/alds/rest-1.v1/Data/Story", "", `assets /alds/rest-1.v1/Data type=Story id= moment= attr= where=`},
-		{"GET", "/alds/rest-1.v1/data/Epic", "", `assets /alds/rest-1.v1/Data type=Epic id= moment= attr= where=`},
-		{"GET", "/alds/rest-1.v1/Data//Story", "", `assets /alds/rest-1.v1/Data type=Story id= moment= attr= where=`},
-		{"GET", "//alds/rest-1.v1/Data/Story", "", `assets /alds/rest-1.v1/Data type=Story id= moment= attr= where=`},
-		{"GET", "/alds/rest-1.oauth.v1/Data/Story/12", "", `assets /alds/rest-1.oauth.v1/Data type=Story id=12 moment= attr= where=`},
-		{"GET", "/alds/rest-1.v1/Data/Story/12/99", "", `assets /alds/rest-1.v1/Data type=Story id=12 moment=99 attr= where=`},
-		{"GET", "/alds/rest-1.v1/Data/Story/12/Owners", "", `assets /alds/rest-1.v1/Data type=Story id=12 moment= attr=Owners where=`},
-		{"GET", "/alds/rest-1.v1/Data/Story/12/99/Owners.Name", "", `assets /alds/rest-1.v1/Data type=Story id=12 moment=99 attr=Owners.Name where=`},
-		{"GET", "/alds/rest-1.v1/Data/Story:12", "", `assets /alds/rest-1.v1/Data type=Story id=12 moment= attr= where=`},
-		{"GET", "/alds/rest-1.v1/Data/Story:12:99/Name", "", `assets /alds/rest-1.v1/Data type=Story id=12 moment=99 attr=Name where=`},
-		{"GET", "/alds/rest-1.v1/Data/Story%2F12%2FName", "", `assets /alds/rest-1.v1/Data type=Story id=12 moment= attr=Name where=`},
-		{"GET", "/alds/rest-1.v1/Data/Scope/0/Workitems:Story%5BName='a/b'%5D.@Count", "", `assets /alds/rest-1.v1/Data type=Scope id=0 moment= attr=Workitems:Story[Name='a/b'].@Count where=`},
-		{"GET", "/alds/rest-1.v1/Data/Story?WHERE=A='1';B='2'&where=late", "", `assets /alds/rest-1.v1/Data type=Story id= moment= attr= where=A='1';B='2'`},
-		{"GET", "/alds/rest-1.v1/Data/Scope/0/Workitems:Story%5BName='a//b'%5D.@Count/", "", `assets /alds/rest-1.v1/Data type=Scope id=0 moment= attr=Workitems:Story[Name='a//b'].@Count where=`},
-		{"GET", "/alds/rest-1.v1/Hist/Story", "", `assets /alds/rest-1.v1/Data type=Story id= moment= attr= where=`},
+		{"POST", "/alds/query.v1", `{"from": "Story"}`, `rows of Story`},
+		{"POST", "/alds/query.v1/", `{"from": "Story"}`, `rows of Story`},
+		{"GET", "/alds/query.v1", `{"from": "Story"}`, `rows of Story`},
+		{"GET", "/alds/rest-1.v1/Hist/Story/7", "", `assets /alds/rest-1.v1/Data from=Story:7 attr= where=`},
+		{"SEARCH", "/alds/query.v1", `{"from": "Story"}`, `rows of Story`},
+		{"POST", "/alds/query.legacy.v1", `{"from": "Story"}`, `rows of Story`},
+		{"GET", "/alds/rest-1.v1/Data/Story", "", `assets /alds/rest-1.v1/Data from=Story attr= where=`},
+		{"GET", "/alds/rest-1.v1/data/Epic", "", `assets /alds/rest-1.v1/Data from=Epic attr= where=`},
+		{"GET", "/alds/rest-1.v1/Data//Story", "", `assets /alds/rest-1.v1/Data from=Story attr= where=`},
+		{"GET", "//alds/rest-1.v1/Data/Story", "", `assets /alds/rest-1.v1/Data from=Story attr= where=`},
+		{"GET", "/alds/rest-1.oauth.v1/Data/Story/12", "", `assets /alds/rest-1.oauth.v1/Data from=Story:12 attr= where=`},
+		{"GET", "/alds/rest-1.v1/Data/Story/12/99", "", `assets /alds/rest-1.v1/Data from=Story:12:99 attr= where=`},
+		{"GET", "/alds/rest-1.v1/Data/Story/12/Owners", "", `assets /alds/rest-1.v1/Data from=Story:12 attr=Owners where=`},
+		{"GET", "/alds/rest-1.v1/Data/Story/12/99/Owners.Name", "", `assets /alds/rest-1.v1/Data from=Story:12:99 attr=Owners.Name where=`},
+		{"GET", "/alds/rest-1.v1/Data/Story:12", "", `assets /alds/rest-1.v1/Data from=Story:12 attr= where=`},
+		{"GET", "/alds/rest-1.v1/Data/Story:12:99/Name", "", `assets /alds/rest-1.v1/Data from=Story:12:99 attr=Name where=`},
+		{"GET", "/alds/rest-1.v1/Data/Story%2F12%2FName", "", `assets /alds/rest-1.v1/Data from=Story:12 attr=Name where=`},
+		{"GET", "/alds/rest-1.v1/Data/Scope/0/Workitems:Story%5BName='a/b'%5D.@Count", "", `assets /alds/rest-1.v1/Data from=Scope:0 attr=Workitems:Story[Name='a/b'].@Count where=`},
+		{"GET", "/alds/rest-1.v1/Data/Story?WHERE=A='1';B='2'&where=late", "", `assets /alds/rest-1.v1/Data from=Story attr= where=A='1';B='2'`},
+		{"GET", "/alds/rest-1.v1/Data/Scope/0/Workitems:Story%5BName='a//b'%5D.@Count/", "", `assets /alds/rest-1.v1/Data from=Scope:0 attr=Workitems:Story[Name='a//b'].@Count where=`},
+		{"GET", "/alds/rest-1.v1/Hist/Story", "", `assets /alds/rest-1.v1/Data from=Story attr= where=`},
 		{"GET", "/alds/rest-1.v1/New/Story?ctx=Scope:0", "", `template /alds/rest-1.v1/New type=Story ctx=Scope:0`},
 		{"POST", "/alds/rest-1.v1/Data/Story", "{}", `write /alds/rest-1.v1/Data type=Story id= op= {}`},
 		{"POST", "/alds/rest-1.v1/Data/Story/12?op=Copy", "", `write /alds/rest-1.v1/Data type=Story id=12 op=Copy `},
 		{"POST", "/alds/rest-1.v1/Data/Story/12/99", "{}", `write /alds/rest-1.v1/Data type=Story id=12 op= {}`},
-		{"GET", "/alds/rest-1.oauth.v1/Data/Story", "", `assets /alds/rest-1.oauth.v1/Data type=Story id= moment= attr= where=`},
-		{"GET", "/alds/rest-1.oauth.v1/Data/Story/12/Name", "", `assets /alds/rest-1.oauth.v1/Data type=Story id=12 moment= attr=Name where=`},
-		{"GET", "/alds/rest-1.oauth.v1/Hist/Story", "", `assets /alds/rest-1.oauth.v1/Data type=Story id= moment= attr= where=`},
-		{"GET", "/alds/rest-1.oauth.v1/Hist/Story/7", "", `assets /alds/rest-1.oauth.v1/Data type=Story id=7 moment= attr= where=`},
+		{"GET", "/alds/rest-1.oauth.v1/Data/Story", "", `assets /alds/rest-1.oauth.v1/Data from=Story attr= where=`},
+		{"GET", "/alds/rest-1.oauth.v1/Data/Story/12/Name", "", `assets /alds/rest-1.oauth.v1/Data from=Story:12 attr=Name where=`},
+		{"GET", "/alds/rest-1.oauth.v1/Hist/Story", "", `assets /alds/rest-1.oauth.v1/Data from=Story attr= where=`},
+		{"GET", "/alds/rest-1.oauth.v1/Hist/Story/7", "", `assets /alds/rest-1.oauth.v1/Data from=Story:7 attr= where=`},
 		{"GET", "/alds/rest-1.oauth.v1/New/Story", "", `template /alds/rest-1.oauth.v1/New type=Story ctx=`},
 		{"POST", "/alds/rest-1.oauth.v1/Data/Story", "{}", `write /alds/rest-1.oauth.v1/Data type=Story id= op= {}`},
 		{"POST", "/alds/rest-1.oauth.v1/Data/Story/12", "{}", `write /alds/rest-1.oauth.v1/Data type=Story id=12 op= {}`},
 		{"POST", "/alds/rest-1.oauth.v1/Data/Story/12/99", "{}", `write /alds/rest-1.oauth.v1/Data type=Story id=12 op= {}`},
-		{"GET", "/alds/query.legacy.v1", "{}", `rows yaml=false {}`},
-		{"SEARCH", "/alds/query.legacy.v1", "{}", `rows yaml=false {}`},
+		{"GET", "/alds/query.legacy.v1", `{"from": "Story"}`, `rows of Story`},
+		{"SEARCH", "/alds/query.legacy.v1", `{"from": "Story"}`, `rows of Story`},
 		{"GET", "/alds/api/projectroles/byproject?where=ID='Scope:0'", "", `by project ID='Scope:0'`},
 		{"GET", "/alds/api/ProjectRoles/ByMember?where=Name='x'", "", `by member Name='x'`},
 		{"GET", "/alds/api/tags?tag='UX'", "", `tag UX`},
@@ -237,7 +237,7 @@ func TestStatusOfFaults(t *testing.T) {
 		{fmt.Errorf("load: %w", context.DeadlineExceeded), 503, `{"error":"the request took too long","exceptions":[{"message":"the request took too long"}]}`},
 		{errors.New("password hunter2 leaked"), 500, `{"error":"internal error","exceptions":[{"message":"internal error"}]}`},
 	} {
-		resp, body := call(t, newAPI(engines{err: c.err}, io.Discard), "POST", "/alds/query.v1", "{}")
+		resp, body := call(t, newAPI(engines{err: c.err}, io.Discard), "POST", "/alds/query.v1", `{"from": "Story"}`)
 		if resp.StatusCode != c.status || body != c.body {
 			t.Errorf("%v: %d %s", c.err, resp.StatusCode, body)
 		}
@@ -250,7 +250,7 @@ func TestStatusOfFaults(t *testing.T) {
 func TestPanic(t *testing.T) {
 	var log bytes.Buffer
 	a := newAPI(engines{panics: true}, &log)
-	resp, body := call(t, a, "POST", "/alds/query.v1", "{}", "X-Request-Id", "abc-1")
+	resp, body := call(t, a, "POST", "/alds/query.v1", `{"from": "Story"}`, "X-Request-Id", "abc-1")
 	if resp.StatusCode != http.StatusInternalServerError || !strings.Contains(body, `"internal error"`) {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
@@ -292,7 +292,7 @@ func TestCompressedBodies(t *testing.T) {
 		why, body, encoding string
 		status              int
 	}{
-		{"gzip", pack("{}"), "gzip", 200},
+		{"gzip", pack(`{"from": "Story"}`), "gzip", 200},
 		{"a small body that is larger than the limit when decompressed", pack(strings.Repeat(" ", 10*maxBody)), "gzip", 413},
 		{"not gzip", "{}", "gzip", 400},
 		{"an unknown encoding", "{}", "br", 400},

@@ -18,7 +18,7 @@ type Bulk interface {
 
 // runBulk serves POST api/asset. Spec: interface 4.3.
 func (a *API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	d, err := r.doc()
+	body, err := r.body()
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +35,8 @@ func (a *API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, 
 		return nil, err
 	}
 	b := bulk.Request{
-		Body:     d.Body,
-		YAML:     d.YAML,
+		Body:     body,
+		YAML:     r.isYAML(body),
 		Preview:  preview,
 		Atomic:   atomic,
 		Comment:  unquoted(r.params["comment"]),

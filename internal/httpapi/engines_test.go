@@ -9,6 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/bulk"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/rest"
 	"github.com/alds-dev/alds/internal/webhook"
 )
@@ -77,17 +79,26 @@ func (e engines) Progress(_ context.Context, _ auth.Actor, id string) ([]byte, e
 	return e.say("progress %s", id)
 }
 
-func (e engines) Rows(_ context.Context, _ auth.Actor, d Doc) (Answer, error) {
-	b, err := e.say("rows yaml=%v %s", d.YAML, d.Body)
+func (e engines) Rows(_ context.Context, _ auth.Actor, requests []query.Request) (Answer, error) {
+	b, err := e.say("rows of %s", requests[0].From.Text)
 	return Answer{Body: b}, err
 }
 
-func (e engines) Assets(_ context.Context, _ auth.Actor, r PathRead) (Answer, error) {
+func (e engines) Assets(ctx context.Context, _ auth.Actor, r query.Request, base string, flush find.Flush) ([]byte, error) {
 	if e.stream != nil {
-		return Answer{Stream: e.stream}, nil
+		return e.stream(ctx, flush)
 	}
-	b, err := e.say("assets %s type=%s id=%s moment=%s attr=%s where=%s", r.Base, r.Type, r.ID, r.Moment, r.Attr, r.Params["where"])
-	return Answer{Body: b}, err
+	text := func(list []query.Text) (s string) {
+		for _, t := range list {
+			s += t.Text
+		}
+		return s
+	}
+	attr := ""
+	for _, item := range r.Select {
+		attr += item.Text.Text
+	}
+	return e.say("assets %s from=%s attr=%s where=%s", base, r.From.Text, attr, text(r.Filter))
 }
 
 // subscription echoes a call in a value that webhooks answer with.

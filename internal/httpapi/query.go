@@ -4,17 +4,20 @@ import (
 	"context"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/query"
 )
 
-// Queries answers reads.
+// Queries reads assets.
 type Queries interface {
-	// Rows answers query.v1: an array of result sets.
-	Rows(ctx context.Context, who auth.Actor, d Doc) (Answer, error)
-	// Assets answers a read by path.
-	Assets(ctx context.Context, who auth.Actor, r PathRead) (Answer, error)
+	// Rows reads one result set for each request, in one snapshot.
+	Rows(ctx context.Context, who auth.Actor, requests []query.Request) (Answer, error)
+	// Assets reads in the form of the data interface; hrefs start with base.
+	Assets(ctx context.Context, who auth.Actor, r query.Request, base string, flush find.Flush) ([]byte, error)
 }
 
-// Answer is the answer to a read.
+// Answer is the answer to a query.
 type Answer struct {
 	Body   []byte
 	Result []byte // JSON for the header Alds-Result; empty: no header
@@ -24,16 +27,7 @@ type Answer struct {
 // Stream makes the body of an answer. It passes each part to flush, continues in
 // the buffer that flush returns, and returns the last part. It runs after the
 // handler has returned, when the body of the request is no longer valid.
-type Stream func(ctx context.Context, flush Flush) ([]byte, error)
-
-// Flush sends a part of an answer. After an error the rest is not wanted.
-type Flush func(w []byte) ([]byte, error)
-
-// Doc is a body in JSON or YAML. It is valid during the call.
-type Doc struct {
-	Body []byte
-	YAML bool
-}
+type Stream func(ctx context.Context, flush find.Flush) ([]byte, error)
 
 // headerResult is the header with totals, cursors and plans by result set.
 const headerResult = "Alds-Result"
@@ -41,11 +35,19 @@ const headerResult = "Alds-Result"
 // runQuery serves query.v1, whose body some clients send with GET or SEARCH.
 // Spec: interface 4.3, query keys.
 func (a *API) runQuery(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	d, err := r.doc()
+	body, err := r.body()
 	if err != nil {
 		return nil, err
 	}
-	answer, err := a.queries.Rows(ctx, who, d)
+	nodes, err := doc.Parse(body, r.isYAML(body))
+	if err != nil {
+		return nil, err
+	}
+	requests, err := query.FromDocs(nodes)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := a.queries.Rows(ctx, who, requests)
 	if len(answer.Result) > 0 && err == nil {
 		r.headers = append(r.headers, [2]string{headerResult, string(answer.Result)})
 	}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -28,6 +29,15 @@ func (p Params) valid() error {
 		}
 	}
 	return nil
+}
+
+// values returns the parameters as package query reads them.
+func (p Params) values() url.Values {
+	values := make(url.Values, len(p))
+	for name, v := range p {
+		values[name] = []string{v}
+	}
+	return values
 }
 
 func notUTF8(name string) error {
@@ -143,13 +153,4 @@ func (r *request) body() ([]byte, error) {
 		return nil, fault.Invalidf(0, "The request needs a body")
 	}
 	return b, nil
-}
-
-// doc returns the body of a request that needs one. Errors: as body.
-func (r *request) doc() (Doc, error) {
-	b, err := r.body()
-	if err != nil {
-		return Doc{}, err
-	}
-	return Doc{Body: b, YAML: r.isYAML(b)}, nil
 }

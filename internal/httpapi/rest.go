@@ -7,6 +7,8 @@ import (
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/rest"
 )
 
@@ -16,78 +18,47 @@ type Writes interface {
 	Template(ctx context.Context, who auth.Actor, base, typ, context string) ([]byte, error)
 }
 
-// PathRead is a read by path.
-//
-//	rest-1.v1/Data/Story/1064/Owners?sel=Name
-//	{Base: "/alds/rest-1.v1/Data", Type: "Story", ID: "1064", Attr: "Owners", Params: {"sel": "Name"}}
-type PathRead struct {
-	Base   string // what hrefs start with; keeps the alias of the request
-	Type   string // as the client wrote it
-	ID     string // digits; empty for all assets of the type
-	Moment string // digits; empty for now
-	Attr   string // attribute token; empty for the whole asset
-	Hist   bool   // all versions
-	Params Params
-}
-
 // readPath serves GET rest-1.v1/Data/<Type>[/<id>[/<moment>][/<attribute token>]],
 // where an Oid token may stand for type and id. Spec: interface 4.1.
-func (a *API) readPath(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return a.readAssets(ctx, who, r, pathRead(r))
-}
-
-func (a *API) readAssets(ctx context.Context, who auth.Actor, r *request, p PathRead) ([]byte, error) {
-	answer, err := a.queries.Assets(ctx, who, p)
-	r.stream = answer.Stream
-	return answer.Body, err
+func (a *API) readPath(_ context.Context, who auth.Actor, r *request) ([]byte, error) {
+	q, err := query.FromParams(r.address(), r.params.values())
+	if err != nil {
+		return nil, err
+	}
+	r.stream = a.assets(who, q, r.base)
+	return nil, nil
 }
 
 // readHistory serves GET rest-1.v1/Hist/<Type>[/<id>]: one row per version. The
 // rows are addressed under Data.
-func (a *API) readHistory(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	p := pathRead(r)
-	p.Base = strings.TrimSuffix(p.Base, "Hist") + "Data"
-	p.Hist, p.Moment = true, ""
-	return a.readAssets(ctx, who, r, p)
+func (a *API) readHistory(_ context.Context, who auth.Actor, r *request) ([]byte, error) {
+	at := r.address()
+	at.Moment = ""
+	q, err := query.FromParams(at, r.params.values())
+	if err != nil {
+		return nil, err
+	}
+	q.History = true
+	r.stream = a.assets(who, q, strings.TrimSuffix(r.base, "Hist")+"Data")
+	return nil, nil
 }
 
-// pathRead reads the path of a request under Data or Hist.
-func pathRead(r *request) PathRead {
-	p := PathRead{Base: r.base, Params: r.params, ID: r.param("id"), Attr: r.param("+")}
-	typ, oid, isOID := strings.Cut(r.param("type"), ":")
-	if p.Type = typ; isOID {
-		p.Attr = joined(p.ID, p.Attr)
-		p.ID, p.Moment, _ = strings.Cut(oid, ":")
+func (a *API) assets(who auth.Actor, q query.Request, base string) Stream {
+	return func(ctx context.Context, flush find.Flush) ([]byte, error) {
+		return a.queries.Assets(ctx, who, q, base, flush)
 	}
-	if p.Moment == "" {
-		if first, more, _ := strings.Cut(p.Attr, "/"); isDigits(first) {
-			p.Moment, p.Attr = first, strings.TrimLeft(more, "/")
-		}
-	}
-	return p
 }
 
-func joined(a, b string) string {
-	if b == "" {
-		return a
-	}
-	return a + "/" + b
-}
-
-func isDigits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
+// address returns what the path names under Data, Hist or New.
+func (r *request) address() query.Address {
+	return query.AddressOf(strings.TrimRight(strings.Join([]string{r.param("type"), r.param("id"), r.param("+")}, "/"), "/"))
 }
 
 // writePath serves POST rest-1.v1/Data/<Type>[/<id>[/<moment>]], where an Oid
 // token may stand for type and id; the moment is ignored. Spec: interface 4.1.
 func (a *API) writePath(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	p := pathRead(r)
-	if p.Attr != "" || p.ID == "" && r.params["op"] != "" {
+	at := r.address()
+	if at.Attr != "" || at.ID == "" && r.params["op"] != "" {
 		return nil, methodError{allow: methodGet}
 	}
 	var body []byte
@@ -102,7 +73,7 @@ func (a *API) writePath(ctx context.Context, who auth.Actor, r *request) ([]byte
 		return nil, err
 	}
 	return a.writes.Write(ctx, who, rest.Write{
-		Base: r.base, Type: p.Type, ID: p.ID, Op: r.params["op"], Context: r.params["ctx"],
+		Base: r.base, Type: at.Type, ID: at.ID, Op: r.params["op"], Context: r.params["ctx"],
 		Comment: unquoted(r.params["comment"]), Key: r.key, IfMoment: moment, Body: body,
 	})
 }

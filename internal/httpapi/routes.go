@@ -36,7 +36,7 @@ const (
 var (
 	get     = []string{methodGet}
 	post    = []string{methodPost}
-	query   = []string{methodPost, methodGet, methodSearch}
+	search  = []string{methodPost, methodGet, methodSearch}
 	anyPath = []string{methodGet, methodPost} // what a path without a route allows
 	methods = []string{methodGet, methodPost, methodSearch, methodOther}
 )
@@ -50,7 +50,7 @@ func Routes() []Route {
 	table := []Route{
 		{Methods: post, Path: "api/asset", handle: (*API).runBulk},
 		{Methods: get, Path: "api/asset/:requestId", handle: (*API).bulkProgress},
-		{Methods: query, Path: "query.v1", handle: (*API).runQuery},
+		{Methods: search, Path: "query.v1", handle: (*API).runQuery},
 
 		{Methods: get, Path: "rest-1.v1/Data/:type", handle: (*API).readPath},
 		{Methods: get, Path: "rest-1.v1/Data/:type/:id", handle: (*API).readPath},

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/memory"
 )
 
@@ -26,7 +27,7 @@ var part = bytes.Repeat([]byte("x"), 100<<10)
 
 // parts is a stream of n parts that then ends with err.
 func parts(n int, err error) Stream {
-	return func(_ context.Context, flush Flush) ([]byte, error) {
+	return func(_ context.Context, flush find.Flush) ([]byte, error) {
 		var w []byte
 		for range n {
 			var gone error
@@ -129,7 +130,7 @@ func TestStreamFailsInItsFirstPart(t *testing.T) {
 func TestStreamFailsLater(t *testing.T) {
 	for by, end := range map[string]Stream{
 		"server": parts(3, errors.New("the database went away")),
-		"time": func(ctx context.Context, flush Flush) ([]byte, error) {
+		"time": func(ctx context.Context, flush find.Flush) ([]byte, error) {
 			if _, err := flush(part); err != nil {
 				return nil, err
 			}
@@ -156,7 +157,7 @@ func TestStreamFailsLater(t *testing.T) {
 }
 
 func TestStreamPanics(t *testing.T) {
-	s := newStreaming(t, func(_ context.Context, flush Flush) ([]byte, error) {
+	s := newStreaming(t, func(_ context.Context, flush find.Flush) ([]byte, error) {
 		_, _ = flush(part)
 		panic("the engine broke")
 	}, 0)
@@ -176,7 +177,7 @@ func TestStreamPanics(t *testing.T) {
 // would go on for ever.
 func TestStreamEndsWithItsClient(t *testing.T) {
 	left := make(chan error, 1)
-	s := newStreaming(t, func(_ context.Context, flush Flush) ([]byte, error) {
+	s := newStreaming(t, func(_ context.Context, flush find.Flush) ([]byte, error) {
 		w, err := flush(part)
 		for err == nil {
 			w, err = flush(append(w, part...))

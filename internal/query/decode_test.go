@@ -134,24 +134,22 @@ func TestFromParamsFoldsNames(t *testing.T) {
 }
 
 func TestAddressOf(t *testing.T) {
-	for _, c := range []struct {
-		parts []string
-		want  Address
-		ok    bool
-	}{
-		{[]string{"Story"}, Address{Type: "Story"}, true},
-		{[]string{"Story", "7"}, Address{Type: "Story", ID: "7"}, true},
-		{[]string{"Story:7"}, Address{Type: "Story", ID: "7"}, true},
-		{[]string{"Story:7:8", "Name"}, Address{Type: "Story", ID: "7", Moment: "8", Attr: "Name"}, true},
-		{[]string{"Story", "7", "8"}, Address{Type: "Story", ID: "7", Moment: "8"}, true},
-		{[]string{"Story", "7", "Owners.Name"}, Address{Type: "Story", ID: "7", Attr: "Owners.Name"}, true},
-		{[]string{"Story", "7", "8", "Name"}, Address{Type: "Story", ID: "7", Moment: "8", Attr: "Name"}, true},
-		{[]string{"Story", "7", "Name", "More"}, Address{Type: "Story", ID: "7", Attr: "Name"}, false},
-		{[]string{""}, Address{}, false},
-		{nil, Address{}, false},
+	for path, want := range map[string]Address{
+		"":                      {},
+		"Story":                 {Type: "Story"},
+		"Story/7":               {Type: "Story", ID: "7"},
+		"Story:7":               {Type: "Story", ID: "7"},
+		"Story:7:8/Name":        {Type: "Story", ID: "7", Moment: "8", Attr: "Name"},
+		"Story:7/8/Name":        {Type: "Story", ID: "7", Moment: "8", Attr: "Name"},
+		"Story:7:8/9":           {Type: "Story", ID: "7", Moment: "8", Attr: "9"},
+		"Story/7/8":             {Type: "Story", ID: "7", Moment: "8"},
+		"Story/7/Owners.Name":   {Type: "Story", ID: "7", Attr: "Owners.Name"},
+		"Story/7/8/Name":        {Type: "Story", ID: "7", Moment: "8", Attr: "Name"},
+		"Story/7/8//Name":       {Type: "Story", ID: "7", Moment: "8", Attr: "Name"},
+		"Story/7/N[X='a//b']/Y": {Type: "Story", ID: "7", Attr: "N[X='a//b']/Y"},
 	} {
-		if got, ok := AddressOf(c.parts...); got != c.want || ok != c.ok {
-			t.Errorf("%v: got %+v, %v", c.parts, got, ok)
+		if got := AddressOf(path); got != want {
+			t.Errorf("%s: got %+v", path, got)
 		}
 	}
 }

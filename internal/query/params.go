@@ -18,31 +18,22 @@ type Address struct {
 	Type, ID, Moment, Attr string
 }
 
-// AddressOf reads the path after Data/, already decoded and split at slashes:
-// a number in third place is a moment. It reports false when there are too many
-// parts, or none.
-func AddressOf(parts ...string) (Address, bool) {
-	var a Address
-	if len(parts) == 0 || parts[0] == "" {
-		return a, false
+// AddressOf reads the path after Data/, decoded. A number after the id is a moment;
+// what is left is the attribute token, slashes included.
+func AddressOf(path string) Address {
+	typ, tail, _ := strings.Cut(path, "/")
+	a := Address{Type: typ}
+	if name, oid, ok := strings.Cut(typ, ":"); ok {
+		a.Type = name
+		a.ID, a.Moment, _ = strings.Cut(oid, ":")
+	} else {
+		a.ID, tail, _ = strings.Cut(tail, "/")
 	}
-	a.Type = parts[0]
-	rest := parts[1:]
-	if strings.Contains(a.Type, ":") {
-		a.Type, a.ID, _ = strings.Cut(a.Type, ":")
-		a.ID, a.Moment, _ = strings.Cut(a.ID, ":")
-	} else if len(rest) > 0 {
-		a.ID, rest = rest[0], rest[1:]
+	if first, rest, _ := strings.Cut(tail, "/"); a.Moment == "" && first != "" && strings.Trim(first, "0123456789") == "" {
+		a.Moment, tail = first, strings.TrimLeft(rest, "/")
 	}
-	if len(rest) > 0 && a.Moment == "" {
-		if _, ok := natural(rest[0]); ok {
-			a.Moment, rest = rest[0], rest[1:]
-		}
-	}
-	if len(rest) > 0 {
-		a.Attr, rest = rest[0], rest[1:]
-	}
-	return a, len(rest) == 0
+	a.Attr = tail
+	return a
 }
 
 // FromParams reads a query of the data interface. Names of parameters are

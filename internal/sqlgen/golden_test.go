@@ -133,8 +133,7 @@ func (g *golden) request() (query.Request, error) {
 		if err != nil {
 			return query.Request{}, err
 		}
-		a, _ := query.AddressOf(strings.SplitN(path, "/", 4)...)
-		return query.FromParams(a, values)
+		return query.FromParams(query.AddressOf(path), values)
 	}
 	nodes, err := doc.Parse(g.body, false)
 	if err != nil {
