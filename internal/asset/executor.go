@@ -3,7 +3,6 @@ package asset
 import (
 	"context"
 
-	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/oid"
 )
 
@@ -181,106 +180,4 @@ func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 		return nil, out
 	}
 	return w, out
-}
-
-// propagate copies changed values to the assets that derive from them,
-// transitively.
-func (x *executor) propagate(ctx context.Context) error {
-	for i := 0; i < len(x.changes.touched); i++ { // grows
-		w := x.changes.touched[i]
-		if !w.creating() {
-			if !x.sourceChanged(w) {
-				continue
-			}
-			if err := x.loaded.loadDependents(ctx, []int64{w.id}); err != nil {
-				return err
-			}
-		}
-		for _, dependent := range x.loaded.dependents[w.id] {
-			if x.loaded.rows[dependent.id] != dependent { // its own command failed
-				continue
-			}
-			if err := x.updateDependent(ctx, w, dependent); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// sourceChanged reports whether a slot that others copy has changed on w.
-func (x *executor) sourceChanged(w *row) bool {
-	for _, slot := range x.s.e.layout.copiedSlots {
-		if w.cur.slots[slot] != w.before.slots[slot] {
-			return true
-		}
-	}
-	return false
-}
-
-// updateDependent copies changed values of w to f, if f still derives from w.
-func (x *executor) updateDependent(ctx context.Context, w, dependent *row) error {
-	for _, rule := range x.s.e.layout.types[dependent.typ].sources {
-		source, err := x.loaded.pointsTo(ctx, dependent, rule.relation)
-		if err != nil {
-			return err
-		}
-		if source != w.id {
-			continue
-		}
-		for _, slot := range rule.slots {
-			if dependent.cur.slots[slot] != w.cur.slots[slot] {
-				x.changes.touch(dependent)
-				dependent.setSlot(slot, w.cur.slots[slot])
-			}
-		}
-	}
-	return nil
-}
-
-// write allocates the moments, Numbers and ranks of the batch and writes its
-// changes.
-func (x *executor) write(ctx context.Context) error {
-	c := x.changes
-	if c.moments == 0 {
-		return nil
-	}
-	got, err := x.allocate(ctx)
-	if err != nil {
-		return err
-	}
-	w := &writer{s: x.s, tx: x.s.tx, layout: x.s.e.layout, changes: c, got: got, at: got.at, audit: x.s.audit, who: x.s.who.Member}
-	w.stampVersions()
-	steps := []func(context.Context) error{
-		w.credentials, w.inserts, w.updates, w.closings, w.versions, w.edges, w.scopes, w.hidden, w.roles,
-	}
-	for _, step := range steps {
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
-	if x.s.first == 0 {
-		x.s.first = got.moment
-	}
-	x.s.last = got.moment + c.moments - 1
-	return nil
-}
-
-// allocate allocates what the changes need. Errors: fault.Invalid where a rank
-// space has no ranks left.
-func (x *executor) allocate(ctx context.Context) (allocation, error) {
-	n := demand{moments: x.changes.moments, others: make(map[string]int64, len(x.changes.numbers)+len(x.changes.ranks))}
-	for t, count := range x.changes.numbers {
-		n.others[numberSequence(t)] = count
-	}
-	for sequence, count := range x.changes.ranks {
-		n.others[sequence] = count * rankStep
-	}
-	got, err := x.s.e.allocator.allocate(ctx, x.s.tx, n)
-	for sequence, count := range x.changes.ranks {
-		if err == nil && rankAt(got.first[sequence]-1+count*rankStep) > MaxRank {
-			err = fault.Invalidf(fault.NoPlace, "the ranks are used up, %s", sequence)
-		}
-	}
-	return got, err
 }

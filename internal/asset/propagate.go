@@ -1,0 +1,59 @@
+package asset
+
+import "context"
+
+// propagate copies changed values to the assets that derive from them,
+// transitively.
+func (u unit) propagate(ctx context.Context) error {
+	for i := 0; i < len(u.changes.touched); i++ { // grows
+		w := u.changes.touched[i]
+		if !w.creating() {
+			if !u.sourceChanged(w) {
+				continue
+			}
+			if err := u.loaded.loadDependents(ctx, []int64{w.id}); err != nil {
+				return err
+			}
+		}
+		for _, dependent := range u.loaded.dependents[w.id] {
+			if u.loaded.rows[dependent.id] != dependent { // its own command failed
+				continue
+			}
+			if err := u.updateDependent(ctx, w, dependent); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sourceChanged reports whether a slot that others copy has changed on w.
+func (u unit) sourceChanged(w *row) bool {
+	for _, slot := range u.s.e.layout.copiedSlots {
+		if w.cur.slots[slot] != w.before.slots[slot] {
+			return true
+		}
+	}
+	return false
+}
+
+// updateDependent copies changed values of w to a dependent that still derives
+// from it.
+func (u unit) updateDependent(ctx context.Context, w, dependent *row) error {
+	for _, rule := range u.s.e.layout.types[dependent.typ].sources {
+		source, err := u.loaded.pointsTo(ctx, dependent, rule.relation)
+		if err != nil {
+			return err
+		}
+		if source != w.id {
+			continue
+		}
+		for _, slot := range rule.slots {
+			if dependent.cur.slots[slot] != w.cur.slots[slot] {
+				u.changes.touch(dependent)
+				dependent.setSlot(slot, w.cur.slots[slot])
+			}
+		}
+	}
+	return nil
+}
