@@ -58,8 +58,10 @@ type Sender struct {
 // NewSender returns a sender that has claimed nothing.
 func (s *Store) NewSender(o Options) *Sender {
 	o = o.filled()
-	n := &Sender{Store: s, o: o, owner: uuid.NewString(), client: newClient(o),
-		leases: lease.New[string](s.db, "webhook_delivery", "", "state = 0")}
+	n := &Sender{
+		Store: s, o: o, owner: uuid.NewString(), client: newClient(o),
+		leases: lease.New[string](s.db, "webhook_delivery", "", "state = 0"),
+	}
 	n.queues = newQueues(n)
 	n.results = newRecorder(n)
 	return n

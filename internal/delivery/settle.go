@@ -36,7 +36,8 @@ func (s *Sender) store(ctx context.Context, all []*result) (backoffs map[string]
 		for i, res := range all {
 			rows[i] = []any{
 				NewID(), res.d.Subscription, res.d.ID, redactedURL(res.receiver.url), res.authorized, res.answer,
-				sql.NullString{String: res.headers, Valid: res.headers != ""}, res.status, now, res.d.attempts, res.status != 0,
+				sql.NullString{String: res.headers, Valid: res.headers != ""},
+				res.status, now, res.d.attempts, res.status != 0,
 			}
 		}
 		return db.Insert(ctx, tx, "webhook_receipt", receiptColumns, rows)
