@@ -3,6 +3,7 @@ package asset
 import (
 	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // maxFolded is how many bytes the folded forms of an asset's texts may take
@@ -41,7 +42,7 @@ func (l *layout) folded(st *state) attrs {
 	var all attrs
 	keep := func(key, text string) {
 		if !folding.IsPlain(text) {
-			all = append(all, attrValue{key, jsonScalar(folding.Of(text))})
+			all = append(all, attrValue{key, value.JSON(folding.Of(text))})
 		}
 	}
 	for slot, v := range st.slots {
@@ -51,7 +52,8 @@ func (l *layout) folded(st *state) attrs {
 	}
 	for _, x := range st.attrs {
 		if !folding.IsPlain(x.json) {
-			keep(x.key, unquoted(x.json))
+			text, _ := value.FromJSON(meta.Text, x.json).(string)
+			keep(x.key, text)
 		}
 	}
 	return all

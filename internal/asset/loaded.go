@@ -8,6 +8,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // reference is what is known of an asset that is only referred to.
@@ -147,7 +148,7 @@ func (l *loaded) scanReference(scan db.Scanner, locked bool) error {
 		return err
 	}
 	for i, slot := range l.s.e.layout.copiedSlots {
-		a.copied[i] = column(l.s.e.layout.slots[slot].Kind, a.copied[i])
+		a.copied[i] = value.FromColumn(l.s.e.layout.slots[slot].Kind, a.copied[i])
 	}
 	t, ok := l.s.e.model.TypeByCode(typ)
 	if !ok {
@@ -207,7 +208,7 @@ func (l *loaded) scanRow(scan db.Scanner) (*row, error) {
 		return nil, err
 	}
 	for i := range st.slots {
-		st.slots[i] = column(layout.slots[i].Kind, st.slots[i])
+		st.slots[i] = value.FromColumn(layout.slots[i].Kind, st.slots[i])
 	}
 	var err error
 	if st.attrs, err = parseAttrs(textOf(attrs)); err != nil {
@@ -251,23 +252,4 @@ func textOf(v any) string {
 		return x
 	}
 	return ""
-}
-
-// column gives a scanned value the Go type that slots hold.
-func column(kind meta.ColumnKind, v any) any {
-	switch x := v.(type) {
-	case []byte:
-		if kind == meta.Str || kind == meta.Long {
-			return string(x)
-		}
-		if kind == meta.Number {
-			return storedNumber(meta.Numeric, string(x))
-		}
-		return storedNumber(meta.LongInt, string(x))
-	case int64:
-		if kind == meta.Number {
-			return float64(x)
-		}
-	}
-	return v
 }

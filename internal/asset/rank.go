@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // ranker changes the ranks of assets.
@@ -34,12 +35,13 @@ func (k *ranker) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) 
 		return k.placeRank(ctx, w, a, at, ch.After)
 	}
 	written, ok := ch.single()
+	rank, _ := value.Parse(a.Kind, false, written.Text)
 	switch {
 	case !ok || ch.Find != nil:
 		return invalid(a)
 	case written.isEmpty() && w.creating():
 		return nil // as if it were not set: it ranks last
-	case own != 0 && storedNumber(a.Kind, written.Text) == own:
+	case own != 0 && rank == own:
 		return nil // what was read is sent back
 	}
 	at, after, ok := parseRelativeRank(written)

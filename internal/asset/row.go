@@ -6,6 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // noID means no id; 0 is the id of Scope:0.
@@ -140,21 +141,13 @@ func (w *row) set(a *meta.Attr, v any) {
 	case meta.InColumn:
 		w.setSlot(a.Place.Slot, v)
 	case meta.InAttrs:
-		if a.Kind == meta.Boolean && !w.creating() && truth(a, w.cur.attrs.get(a)) == truth(a, v) {
+		if a.Kind == meta.Boolean && !w.creating() && value.OrUnset(a, w.cur.attrs.get(a)) == value.OrUnset(a, v) {
 			return
 		}
 		if w.cur.attrs.set(a.Place.Column, v) {
 			w.dirty = true
 		}
 	}
-}
-
-// truth is a Boolean as it reads, written or not.
-func truth(a *meta.Attr, v any) any {
-	if v == nil {
-		return a.Unset()
-	}
-	return v
 }
 
 func (w *row) setSlot(slot int, v any) {

@@ -69,6 +69,25 @@ func FromColumn(k meta.ColumnKind, v any) any {
 	return v
 }
 
+// Canonical returns a stored scalar as the text that JSON makes of it, whatever a
+// server that normalizes JSON made of that text.
+func Canonical(v jsontext.Token) string {
+	switch v.Kind() {
+	case '"':
+		return JSON(v.String())
+	case '0':
+		text := v.String()
+		if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return text
+		}
+		if f, err := strconv.ParseFloat(text, 64); err == nil {
+			return JSON(f)
+		}
+		return text
+	}
+	return v.String()
+}
+
 // Members calls fn for each member of a stored JSON object, which is empty for
 // none. The token is valid until fn returns.
 // Errors: that of fn; what is no object of scalars.
