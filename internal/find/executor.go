@@ -26,7 +26,6 @@ const idSize = 24
 type executor struct {
 	prepared
 	f   *Finder
-	ctx context.Context
 	q   db.Querier
 	w   sqlgen.Writer
 	out *output
@@ -45,9 +44,9 @@ type executor struct {
 }
 
 // each calls row for all rows in order, which are read block by block.
-func (x *executor) each(row func(*encode.Set, int32) error) error {
+func (x *executor) each(ctx context.Context, row func(*encode.Set, int32) error) error {
 	if x.small() {
-		s, err := x.read(x.page(), &x.plan.Body, len(x.plan.Cells))
+		s, err := x.read(ctx, x.page(), &x.plan.Body, len(x.plan.Cells))
 		if err != nil {
 			return err
 		}
@@ -57,14 +56,14 @@ func (x *executor) each(row func(*encode.Set, int32) error) error {
 		if x.hasMore(s.Len()) {
 			s.Truncate(int(x.plan.Page.Size))
 		}
-		return x.emit(s, inOrder(s.Len()), row)
+		return x.emit(ctx, s, inOrder(s.Len()), row)
 	}
-	if err := x.readIDs(); err != nil {
+	if err := x.readIDs(ctx); err != nil {
 		return err
 	}
 	for from := 0; from < len(x.ids); from += db.MaxIn {
 		to, before := min(from+db.MaxIn, len(x.ids)), x.sets.used
-		if err := x.block(from, to, row); err != nil {
+		if err := x.block(ctx, from, to, row); err != nil {
 			return err
 		}
 		x.sets.shrink(before)
@@ -78,9 +77,9 @@ func (x *executor) lookupsDone() bool {
 }
 
 // runLookups runs the lookups of the plan.
-func (x *executor) runLookups() error {
+func (x *executor) runLookups(ctx context.Context) error {
 	for _, l := range x.plan.Lookups {
-		s, err := x.read(x.w.Lookup(l), &query.Body{}, query.CellMoment+1)
+		s, err := x.read(ctx, x.w.Lookup(l), &query.Body{}, query.CellMoment+1)
 		if err != nil {
 			return err
 		}
@@ -125,13 +124,13 @@ func (x *executor) setLast(s *encode.Set, row int32) {
 
 // readIDs reads the ids of all rows in order. Of a large result, memory holds
 // nothing else.
-func (x *executor) readIDs() error {
+func (x *executor) readIDs(ctx context.Context) error {
 	if x.haveIDs {
 		return nil
 	}
 	x.haveIDs = true
 	s := &encode.Set{Body: &query.Body{}, Width: query.CellMoment + 1}
-	err := x.scan(s, x.w.IDs(x.plan), func() error {
+	err := x.scan(ctx, s, x.w.IDs(x.plan), func() error {
 		x.ids = append(x.ids, s.ID(0))
 		if x.plan.Moment != nil {
 			x.at = append(x.at, s.Cell(0, query.CellMoment).N)
@@ -146,12 +145,12 @@ func (x *executor) readIDs() error {
 }
 
 // block calls row for the rows of some ids, in the order of the ids.
-func (x *executor) block(from, to int, row func(*encode.Set, int32) error) error {
+func (x *executor) block(ctx context.Context, from, to int, row func(*encode.Set, int32) error) error {
 	ids, at := x.ids[from:to], []int64(nil)
 	if x.at != nil {
 		at = x.at[from:to]
 	}
-	s, err := x.read(x.w.Block(&x.plan.Select, ids, at), &x.plan.Body, len(x.plan.Cells))
+	s, err := x.read(ctx, x.w.Block(&x.plan.Select, ids, at), &x.plan.Body, len(x.plan.Cells))
 	if err != nil {
 		return err
 	}
@@ -169,7 +168,7 @@ func (x *executor) block(from, to int, row func(*encode.Set, int32) error) error
 			order = append(order, r)
 		}
 	}
-	return x.emit(s, order, row)
+	return x.emit(ctx, s, order, row)
 }
 
 // version identifies a row by its id, and by its moment where rows have their own.
@@ -184,8 +183,8 @@ func (x *executor) version(s *encode.Set, row int32, id, moment int, withMoment 
 }
 
 // emit reads the branches of a set and calls row for each of its rows.
-func (x *executor) emit(s *encode.Set, order []int32, row func(*encode.Set, int32) error) error {
-	if err := x.branches(s); err != nil {
+func (x *executor) emit(ctx context.Context, s *encode.Set, order []int32, row func(*encode.Set, int32) error) error {
+	if err := x.branches(ctx, s); err != nil {
 		return err
 	}
 	if err := x.checkMinSize(s, order); err != nil {
@@ -219,26 +218,26 @@ func (x *executor) checkMinSize(s *encode.Set, order []int32) error {
 
 // branches reads the rows below those of a set: one statement per branch and
 // block of distinct parents.
-func (x *executor) branches(s *encode.Set) error {
+func (x *executor) branches(ctx context.Context, s *encode.Set) error {
 	for _, b := range s.Body.Branches {
 		l := encode.List{Set: &encode.Set{Body: &b.Body, Width: len(b.Cells)}, Of: make([]int32, s.Len())}
 		each := b.Moment != nil
-		parents, err := x.parents(&l, s, each)
+		parents, err := x.parents(ctx, &l, s, each)
 		if err != nil {
 			return err
 		}
 		for from := 0; from < len(parents); from += db.MaxIn {
 			block := parents[from:min(from+db.MaxIn, len(parents))]
 			ids, moments := split(block, each)
-			if err := x.readInto(l.Set, x.w.Children(b, ids, moments)); err != nil {
+			if err := x.readInto(ctx, l.Set, x.w.Children(b, ids, moments)); err != nil {
 				return err
 			}
 		}
-		if err := x.assign(l, parents, each); err != nil {
+		if err := x.assign(ctx, l, parents, each); err != nil {
 			return err
 		}
 		s.Lists = append(s.Lists, l)
-		if err := x.branches(l.Set); err != nil {
+		if err := x.branches(ctx, l.Set); err != nil {
 			return err
 		}
 	}
@@ -253,7 +252,7 @@ const (
 
 // assign puts the rows of a branch into the groups of their parents, in their
 // order.
-func (x *executor) assign(l encode.List, parents []version, each bool) error {
+func (x *executor) assign(ctx context.Context, l encode.List, parents []version, each bool) error {
 	if err := x.sets.add(int64(l.Set.Len()) * rowSize); err != nil {
 		return err
 	}
@@ -262,7 +261,7 @@ func (x *executor) assign(l encode.List, parents []version, each bool) error {
 		group[v] = int32(i)
 	}
 	for i := range int32(l.Set.Len()) {
-		if err := checkContext(x.ctx, int(i)); err != nil {
+		if err := checkContext(ctx, int(i)); err != nil {
 			return err
 		}
 		if n, ok := group[x.version(l.Set, i, query.CellParent, query.CellParentMoment, each)]; ok {
@@ -274,14 +273,14 @@ func (x *executor) assign(l encode.List, parents []version, each bool) error {
 
 // parents returns the assets of a set, each once, or once for every moment it is
 // read at, and makes a group of l for each.
-func (x *executor) parents(l *encode.List, s *encode.Set, each bool) ([]version, error) {
+func (x *executor) parents(ctx context.Context, l *encode.List, s *encode.Set, each bool) ([]version, error) {
 	if err := x.sets.add(int64(s.Len()) * rowSize); err != nil {
 		return nil, err
 	}
 	group := map[version]int32{}
 	var list []version
 	for i := range int32(s.Len()) {
-		if err := checkContext(x.ctx, int(i)); err != nil {
+		if err := checkContext(ctx, int(i)); err != nil {
 			return nil, err
 		}
 		v := x.version(s, i, query.CellID, s.Body.AtCell, each)
@@ -311,12 +310,12 @@ func split(block []version, each bool) (ids, moments []int64) {
 }
 
 // total counts the rows of the plan, page or not.
-func (x *executor) total() (int64, error) {
+func (x *executor) total(ctx context.Context) (int64, error) {
 	if x.plan.Page == nil {
-		err := x.readIDs()
+		err := x.readIDs(ctx)
 		return int64(len(x.ids)), err
 	}
-	s, err := x.read(x.w.Total(x.plan), &query.Body{}, 1)
+	s, err := x.read(ctx, x.w.Total(x.plan), &query.Body{}, 1)
 	if err != nil || s.Len() == 0 {
 		return 0, err
 	}
@@ -325,23 +324,23 @@ func (x *executor) total() (int64, error) {
 }
 
 // read runs a statement and returns its rows.
-func (x *executor) read(st sqlgen.Statement, body *query.Body, width int) (*encode.Set, error) {
+func (x *executor) read(ctx context.Context, st sqlgen.Statement, body *query.Body, width int) (*encode.Set, error) {
 	s := &encode.Set{Body: body, Width: width}
-	return s, x.readInto(s, st)
+	return s, x.readInto(ctx, s, st)
 }
 
-func (x *executor) readInto(s *encode.Set, st sqlgen.Statement) error {
-	return x.scan(s, st, func() error { return nil })
+func (x *executor) readInto(ctx context.Context, s *encode.Set, st sqlgen.Statement) error {
+	return x.scan(ctx, s, st, func() error { return nil })
 }
 
 // scan runs a statement, adds each of its rows to s and then calls row.
-func (x *executor) scan(s *encode.Set, st sqlgen.Statement, row func() error) error {
+func (x *executor) scan(ctx context.Context, s *encode.Set, st sqlgen.Statement, row func() error) error {
 	if len(st.Args) > maxArgs {
 		return fault.Invalidf(fault.NoPlace, "too many values in one query: the limit is %d", maxArgs)
 	}
 	cells := s.Scanners()
 	size := s.Size()
-	return db.Each(x.ctx, x.q, st.SQL, x.filled(st.Args), func(r db.Scanner) error {
+	return db.Each(ctx, x.q, st.SQL, x.filled(st.Args), func(r db.Scanner) error {
 		if err := r.Scan(cells...); err != nil {
 			return err
 		}

@@ -53,13 +53,13 @@ func (f *Finder) Rows(ctx context.Context, q db.Querier, who auth.Actor, r query
 }
 
 // rows appends the JSON array of the rows.
-func (x *executor) rows(w []byte) ([]byte, error) {
+func (x *executor) rows(ctx context.Context, w []byte) ([]byte, error) {
 	e := encode.Rows{Model: x.f.m, Moments: x.moments}
 	if len(x.plan.Groups) > 0 {
-		return x.grouped(e, w)
+		return x.grouped(ctx, e, w)
 	}
-	e.Sink = x.sink()
-	w, err := x.list(append(w, '['), e.Sink, e.Row)
+	e.Sink = x.sink(ctx)
+	w, err := x.list(ctx, append(w, '['), e.Sink, e.Row)
 	return append(w, ']'), err
 }
 
@@ -70,11 +70,11 @@ func (x *executor) rows(w []byte) ([]byte, error) {
 // Errors: as Rows.
 func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, base string, w []byte) ([]byte, error) {
 	start := len(w)
-	err := f.execute(ctx, q, who, r, func(x *executor) error {
+	err := f.execute(ctx, q, who, r, func(ctx context.Context, x *executor) error {
 		w = w[:start]
-		e := encode.Assets{Model: f.m, Base: base, Moments: x.moments, Sink: x.sink()}
+		e := encode.Assets{Model: f.m, Base: base, Moments: x.moments, Sink: x.sink(ctx)}
 		if r.One && !r.History {
-			return x.each(func(s *encode.Set, row int32) error {
+			return x.each(ctx, func(s *encode.Set, row int32) error {
 				if r.Plain {
 					w = e.Attribute(w, s, row, s.Body.Columns[0])
 				} else {
@@ -84,7 +84,7 @@ func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r que
 			})
 		}
 		var err error
-		w, err = x.collection(e, r, w)
+		w, err = x.collection(ctx, e, r, w)
 		return err
 	})
 	return w, err
@@ -92,12 +92,12 @@ func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r que
 
 // collection appends the Assets answer, or that of History. The total counts
 // before paging.
-func (x *executor) collection(e encode.Assets, r query.Request, w []byte) ([]byte, error) {
+func (x *executor) collection(ctx context.Context, e encode.Assets, r query.Request, w []byte) ([]byte, error) {
 	page := query.Page{Size: query.WholePage}
 	if p := x.plan.Page; p != nil {
 		page = *p
 	}
-	total, err := x.total()
+	total, err := x.total(ctx)
 	if err != nil {
 		return w, err
 	}
@@ -115,7 +115,7 @@ func (x *executor) collection(e encode.Assets, r query.Request, w []byte) ([]byt
 	w = append(w, `,"pageStart":`...)
 	w = strconv.AppendInt(w, page.Start, 10)
 	w = append(w, `,"Assets":[`...)
-	w, err = x.list(w, e.Sink, e.Asset)
+	w, err = x.list(ctx, w, e.Sink, e.Asset)
 	return append(w, "]}"...), err
 }
 
@@ -124,8 +124,8 @@ func (x *executor) collection(e encode.Assets, r query.Request, w []byte) ([]byt
 func (f *Finder) IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error) {
 	r.Select, r.Basic = nil, false
 	var all []oid.OID
-	err := f.execute(ctx, q, who, r, func(x *executor) error {
-		s, err := x.read(x.w.IDs(x.plan), &query.Body{}, query.CellMoment+1)
+	err := f.execute(ctx, q, who, r, func(ctx context.Context, x *executor) error {
+		s, err := x.read(ctx, x.w.IDs(x.plan), &query.Body{}, query.CellMoment+1)
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (f *Finder) oid(s *encode.Set, row int32, moments bool) oid.OID {
 // execute prepares r and calls do, which may be called a second time and then
 // starts over. With q nil it reads in a snapshot; a query of one statement needs
 // no transaction for that.
-func (f *Finder) execute(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, do func(*executor) error) error {
+func (f *Finder) execute(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, do func(context.Context, *executor) error) error {
 	began := time.Now()
 	p, err := f.prepare(r, who.All)
 	if err != nil {
@@ -182,7 +182,7 @@ func (f *Finder) execute(ctx context.Context, q db.Querier, who auth.Actor, r qu
 
 // executeIn executes p on q. Before that it reads the moment of an instant and
 // runs the lookups of the plan.
-func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p prepared, do func(*executor) error) (err error) {
+func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p prepared, do func(context.Context, *executor) error) (err error) {
 	began := time.Now()
 	defer since(f.metrics.read, began)
 	if p.cached.slow(began) {
@@ -202,8 +202,8 @@ func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p 
 	}
 	x := f.newExecutor(ctx, q, who, p)
 	defer x.sets.release()
-	if err = x.runLookups(); err == nil {
-		err = do(x)
+	if err = x.runLookups(ctx); err == nil {
+		err = do(ctx, x)
 	}
 	if err != nil {
 		x.answer.release()
@@ -213,7 +213,7 @@ func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p 
 }
 
 func (f *Finder) newExecutor(ctx context.Context, q db.Querier, who auth.Actor, p prepared) *executor {
-	x := &executor{f: f, ctx: ctx, q: q, prepared: p, w: f.writer(who), out: f.out}
+	x := &executor{f: f, q: q, prepared: p, w: f.writer(who), out: f.out}
 	if x.out == nil {
 		x.out = &output{limit: f.MaxAnswer}
 	}

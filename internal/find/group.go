@@ -2,6 +2,7 @@ package find
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/alds-dev/alds/internal/encode"
@@ -22,11 +23,11 @@ type group struct {
 // several assets is below each. Unlike rows, groups are collected before the
 // first is written.
 // Shape: [{"_oid":"NULL","Name":null,"_children":[{"_oid":"Story:1001"}]}].
-func (x *executor) grouped(e encode.Rows, w []byte) ([]byte, error) {
+func (x *executor) grouped(ctx context.Context, e encode.Rows, w []byte) ([]byte, error) {
 	top := &group{}
 	x.groupBytes = int64(len(w))
-	e.Sink = x.counted(&x.groupBytes)
-	err := x.each(func(s *encode.Set, row int32) error {
+	e.Sink = x.counted(ctx, &x.groupBytes)
+	err := x.each(ctx, func(s *encode.Set, row int32) error {
 		below := []*group{top}
 		for _, branch := range x.plan.Groups {
 			var next []*group
@@ -37,7 +38,7 @@ func (x *executor) grouped(e encode.Rows, w []byte) ([]byte, error) {
 		}
 		e.Sink.Next = Piece // of this row
 		text := e.Row(nil, s, row)
-		if err := x.growGroups(e.Sink, len(text)*len(below)); err != nil {
+		if err := x.growGroups(ctx, e.Sink, len(text)*len(below)); err != nil {
 			return err
 		}
 		for _, g := range below {
@@ -55,17 +56,17 @@ func (x *executor) grouped(e encode.Rows, w []byte) ([]byte, error) {
 		return w, err
 	}
 	w = top.list(w)
-	return w, x.check(int64(len(w)))
+	return w, x.check(ctx, int64(len(w)))
 }
 
 // growGroups counts n bytes more of groups. Errors: those of the sink, of check
 // and of memory.Hold.Take.
-func (x *executor) growGroups(sink *encode.Sink, n int) error {
+func (x *executor) growGroups(ctx context.Context, sink *encode.Sink, n int) error {
 	if err := sink.Err(); err != nil {
 		return err
 	}
 	x.groupBytes += int64(n)
-	if err := x.check(x.groupBytes); err != nil {
+	if err := x.check(ctx, x.groupBytes); err != nil {
 		return err
 	}
 	return x.answer.grow(x.groupBytes)

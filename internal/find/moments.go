@@ -21,12 +21,12 @@ func (f *Finder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ
 	r := definition(typ, nil, nil, sel)
 	rows := make([]json.RawMessage, len(at))
 	e := encode.Rows{Model: f.m}
-	err := f.atMoments(ctx, q, who, r, at, func(x *executor, ids, moments []int64, places map[version][]int) error {
-		s, err := x.read(x.w.Block(&x.plan.Select, ids, moments), &x.plan.Body, len(x.plan.Cells))
+	err := f.atMoments(ctx, q, who, r, at, func(ctx context.Context, x *executor, ids, moments []int64, places map[version][]int) error {
+		s, err := x.read(ctx, x.w.Block(&x.plan.Select, ids, moments), &x.plan.Body, len(x.plan.Cells))
 		if err != nil {
 			return err
 		}
-		return x.emit(s, inOrder(s.Len()), func(s *encode.Set, row int32) error {
+		return x.emit(ctx, s, inOrder(s.Len()), func(s *encode.Set, row int32) error {
 			for _, i := range places[x.place(s, row)] {
 				rows[i] = e.Row(nil, s, row)
 			}
@@ -43,8 +43,8 @@ func (f *Finder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ
 func (f *Finder) Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string, with map[string][]string, at []oid.OID) ([]bool, error) {
 	r := definition(typ, filters, with, nil)
 	match := make([]bool, len(at))
-	err := f.atMoments(ctx, q, who, r, at, func(x *executor, ids, moments []int64, places map[version][]int) error {
-		s, err := x.read(x.w.Among(x.plan, ids, moments), &query.Body{}, query.CellMoment+1)
+	err := f.atMoments(ctx, q, who, r, at, func(ctx context.Context, x *executor, ids, moments []int64, places map[version][]int) error {
+		s, err := x.read(ctx, x.w.Among(x.plan, ids, moments), &query.Body{}, query.CellMoment+1)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func definition(typ string, filters []string, with map[string][]string, sel []st
 
 // blockReader reads one block of versions; places has the indexes of each version
 // in the answer.
-type blockReader func(x *executor, ids, moments []int64, places map[version][]int) error
+type blockReader func(ctx context.Context, x *executor, ids, moments []int64, places map[version][]int) error
 
 // atMoments plans r for the versions of at and reads them block by block.
 func (f *Finder) atMoments(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, at []oid.OID, do blockReader) error {
@@ -113,7 +113,7 @@ func (f *Finder) atMoments(ctx context.Context, q db.Querier, who auth.Actor, r 
 	defer base.sets.release()
 	for from := 0; from < len(versions); from += db.MaxIn {
 		ids, moments, places := blockOf(versions, from, min(from+db.MaxIn, len(versions)))
-		if err := do(base, ids, moments, places); err != nil {
+		if err := do(ctx, base, ids, moments, places); err != nil {
 			return err
 		}
 		base.sets.shrink(0)

@@ -35,12 +35,12 @@ func (o *output) checkSize(n int64) error {
 }
 
 // sink flushes the answer in pieces; an answer returned whole is only counted.
-func (x *executor) sink() *encode.Sink {
+func (x *executor) sink(ctx context.Context) *encode.Sink {
 	if x.out.flush == nil {
-		return x.counted(new(int64))
+		return x.counted(ctx, new(int64))
 	}
 	return &encode.Sink{Next: Piece, Full: func(w []byte) ([]byte, int, error) {
-		if err := x.check(int64(len(w))); err != nil {
+		if err := x.check(ctx, int64(len(w))); err != nil {
 			return w, 0, err
 		}
 		if db.Quick(x.q) && len(w) < maxBuffered {
@@ -51,7 +51,7 @@ func (x *executor) sink() *encode.Sink {
 			return w, 0, err
 		}
 		n := int64(len(w))
-		err := db.Aside(x.ctx, x.q, func() (err error) {
+		err := db.Aside(ctx, x.q, func() (err error) {
 			w, err = x.out.flush(w)
 			return err
 		})
@@ -62,9 +62,9 @@ func (x *executor) sink() *encode.Sink {
 
 // counted reserves memory for an answer that is returned whole, on top of base
 // bytes.
-func (x *executor) counted(base *int64) *encode.Sink {
+func (x *executor) counted(ctx context.Context, base *int64) *encode.Sink {
 	return &encode.Sink{Next: Piece, Full: func(w []byte) ([]byte, int, error) {
-		err := x.check(*base + int64(len(w)))
+		err := x.check(ctx, *base+int64(len(w)))
 		if err == nil {
 			err = x.answer.grow(*base + int64(cap(w)))
 		}
@@ -73,8 +73,8 @@ func (x *executor) counted(base *int64) *encode.Sink {
 }
 
 // check returns an error when the request has ended, or n bytes are too many.
-func (x *executor) check(n int64) error {
-	if err := x.ctx.Err(); err != nil {
+func (x *executor) check(ctx context.Context, n int64) error {
+	if err := ctx.Err(); err != nil {
 		return db.Fault(err)
 	}
 	return x.out.checkSize(n)

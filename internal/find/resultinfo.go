@@ -26,11 +26,11 @@ func (f *Finder) Answer(ctx context.Context, q db.Querier, who auth.Actor, r que
 		return w, nil, fault.Deniedf("explain is for system administrators")
 	}
 	start := len(w)
-	err = f.execute(ctx, q, who, r, func(x *executor) (err error) {
-		if w, err = x.rows(w[:start]); err != nil {
+	err = f.execute(ctx, q, who, r, func(ctx context.Context, x *executor) (err error) {
+		if w, err = x.rows(ctx, w[:start]); err != nil {
 			return err
 		}
-		info, err = x.resultInfo(r)
+		info, err = x.resultInfo(ctx, r)
 		return err
 	})
 	return w, info, err
@@ -62,7 +62,7 @@ func JoinResultInfo(results [][]byte) []byte {
 }
 
 // resultInfo returns the result info of r, whose rows are read already.
-func (x *executor) resultInfo(r query.Request) ([]byte, error) {
+func (x *executor) resultInfo(ctx context.Context, r query.Request) ([]byte, error) {
 	if !HasResultInfo(r) {
 		return nil, nil
 	}
@@ -83,7 +83,7 @@ func (x *executor) resultInfo(r query.Request) ([]byte, error) {
 		}
 	}
 	if r.Total {
-		n, err := x.total()
+		n, err := x.total(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (x *executor) resultInfo(r query.Request) ([]byte, error) {
 		b = strconv.AppendInt(b, n, 10)
 	}
 	if r.Explain {
-		steps, err := x.explain()
+		steps, err := x.explain(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +117,7 @@ var explainVerbs = map[string]string{"mysql": "EXPLAIN FORMAT=TRADITIONAL ", "sq
 
 // explain returns the plans of the statement of the rows and of those of the
 // branches, which are explained for a block of one parent.
-func (x *executor) explain() ([]explained, error) {
+func (x *executor) explain(ctx context.Context) ([]explained, error) {
 	all := []sqlgen.Statement{x.page()}
 	var add func(b *query.Body)
 	add = func(b *query.Body) {
@@ -133,7 +133,7 @@ func (x *executor) explain() ([]explained, error) {
 	add(&x.plan.Body)
 	list := make([]explained, 0, len(all))
 	for _, st := range all {
-		plan, err := x.explainOne(st)
+		plan, err := x.explainOne(ctx, st)
 		if err != nil {
 			return nil, err
 		}
@@ -142,8 +142,8 @@ func (x *executor) explain() ([]explained, error) {
 	return list, nil
 }
 
-func (x *executor) explainOne(st sqlgen.Statement) ([]map[string]any, error) {
-	rows, err := x.q.Query(x.ctx, explainVerbs[x.f.d.Dialect.Name]+st.SQL, x.filled(st.Args)...)
+func (x *executor) explainOne(ctx context.Context, st sqlgen.Statement) ([]map[string]any, error) {
+	rows, err := x.q.Query(ctx, explainVerbs[x.f.d.Dialect.Name]+st.SQL, x.filled(st.Args)...)
 	if err != nil {
 		return nil, err
 	}

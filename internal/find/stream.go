@@ -1,6 +1,7 @@
 package find
 
 import (
+	"context"
 	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
@@ -36,9 +37,9 @@ func Bounded(r query.Request) bool {
 }
 
 // list appends all rows with commas between them and flushes them to sink.
-func (x *executor) list(w []byte, sink *encode.Sink, one func([]byte, *encode.Set, int32) []byte) ([]byte, error) {
+func (x *executor) list(ctx context.Context, w []byte, sink *encode.Sink, one func([]byte, *encode.Set, int32) []byte) ([]byte, error) {
 	first := true
-	err := x.each(func(s *encode.Set, row int32) (err error) {
+	err := x.each(ctx, func(s *encode.Set, row int32) (err error) {
 		if !first {
 			w = append(w, ',')
 		}
@@ -47,7 +48,7 @@ func (x *executor) list(w []byte, sink *encode.Sink, one func([]byte, *encode.Se
 		return err
 	})
 	if err == nil {
-		err = x.check(int64(len(w)))
+		err = x.check(ctx, int64(len(w)))
 	}
 	return w, err
 }
