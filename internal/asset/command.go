@@ -118,7 +118,7 @@ func (v Value) isEmpty() bool {
 func (v Value) isAlias() bool { return v.Kind == Text && strings.HasPrefix(v.Text, "@") }
 
 func isName(v Value) bool {
-	return v.Kind == Text && v.Text != "" && v.Text != oid.Null && !v.isAlias() && !oid.Looks(v.Text)
+	return v.Kind == Text && v.Text != "" && v.Text != oid.Null && !v.isAlias() && !oid.IsToken(v.Text)
 }
 
 // Handle stands for an asset that a command of the request makes. It is

@@ -60,7 +60,7 @@ func (r *rules) isEmpty(w *row, a *meta.Attr) bool {
 
 // checkKept refuses a change of a well-known asset's fixed attribute.
 func (r *rules) checkKept(w *row, a *meta.Attr, was any) error {
-	if !w.typ.Keeps(w.id) || w.get(a) == was || !slices.Contains(w.typ.Keep.Attributes, a.Name) {
+	if !w.typ.IsProtected(w.id) || w.get(a) == was || !slices.Contains(w.typ.Protected.Attributes, a.Name) {
 		return nil
 	}
 	return readOnly(a)

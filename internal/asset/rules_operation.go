@@ -21,7 +21,7 @@ func runsInState(op *meta.Op, code int) bool {
 // what the model's validator is computed from: the allowed states, fixed assets,
 // what it needs, and its filter.
 func (r *rules) checkOperation(ctx context.Context, w *row, op *meta.Op) error {
-	if !runsInState(op, w.cur.code) || op.Retires() && w.typ.Keeps(w.id) {
+	if !runsInState(op, w.cur.code) || op.Retires() && w.typ.IsProtected(w.id) {
 		return notNow(w.typ.Name, op.Name)
 	}
 	for _, a := range op.Needs {

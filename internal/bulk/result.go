@@ -150,16 +150,16 @@ func (r *result) appendDiagnostics(b []byte) []byte {
 	for i, p := range ascending {
 		at[i] = p.at
 	}
-	spots := make(map[int]doc.Spot, len(at))
-	for i, s := range doc.Spots(r.body, at) {
-		spots[ascending[i].failure] = s
+	positions := make(map[int]doc.Position, len(at))
+	for i, s := range doc.Positions(r.body, at) {
+		positions[ascending[i].failure] = s
 	}
 	b = append(key(b, "diagnostics"), '[')
 	for i, p := range r.places {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		s := spots[p.failure]
+		s := positions[p.failure]
 		b = fmt.Appendf(b, `{"failure":%d,"position":%d,"line":%d,"column":%d}`, p.failure, p.at, s.Line, s.Column)
 	}
 	return append(b, ']')

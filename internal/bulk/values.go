@@ -102,7 +102,7 @@ func addRemove(n *doc.Node, multi bool) (add, remove []doc.Node, ok bool) {
 			add = append(add, membersOf(v, multi)...)
 		case name == "remove":
 			remove = append(remove, membersOf(v, multi)...)
-		case v.Kind == doc.String && (v.Text == "add" || v.Text == "remove") && (oid.Looks(name) || strings.HasPrefix(name, "@")):
+		case v.Kind == doc.String && (v.Text == "add" || v.Text == "remove") && (oid.IsToken(name) || strings.HasPrefix(name, "@")):
 			member := doc.Node{Kind: doc.String, Text: name, At: v.At}
 			if v.Text == "add" {
 				add = append(add, member)

@@ -47,7 +47,7 @@ func (e *evaluator) mayRun(n node, name string) bool {
 		return false
 	}
 	if op.Effect.To >= 128 && slices.ContainsFunc(e.w.m.Instances, func(in meta.Instance) bool {
-		return in.Type == n.typ && n.typ.Keep != nil && in.Type.Stored(in.ID) == n.id
+		return in.Type == n.typ && n.typ.Protected != nil && in.Type.Stored(in.ID) == n.id
 	}) {
 		return false
 	}

@@ -31,12 +31,12 @@ type Node struct {
 
 // Limits of one body. Exceeding one is fault.Invalid with a message that names it.
 const (
-	MaxDepth   = 100       // lists and maps within each other
-	MaxNodes   = 2_000_000 // values of one body
-	MaxYAML    = 16 << 20  // bytes of a YAML body
-	MaxAliased = 100_000   // values that the aliases of a YAML body stand for
-	maxMarks   = 2_000_000 // indicator characters of a YAML body: bounds its parser's memory
-	bigMap     = 16        // keys from which a map is checked for repeats by an index
+	MaxDepth      = 100       // lists and maps within each other
+	MaxNodes      = 2_000_000 // values of one body
+	MaxYAML       = 16 << 20  // bytes of a YAML body
+	MaxAliased    = 100_000   // values that the aliases of a YAML body stand for
+	maxIndicators = 2_000_000 // indicator characters of a YAML body: bounds its parser's memory
+	indexedMap    = 16        // keys from which a map is checked for repeats by an index
 )
 
 // Get returns the value of a key, spelled exactly so.
@@ -56,7 +56,7 @@ func (n *Node) IsScalar() bool { return n.Kind < List }
 // values takes a few hundred allocations.
 type arena[T any] struct{ block []T }
 
-func (a *arena[T]) keep(items []T) []T {
+func (a *arena[T]) copy(items []T) []T {
 	n := len(items)
 	if n == 0 {
 		return nil
@@ -79,7 +79,7 @@ type builder struct {
 }
 
 func (b *builder) close(kind Kind, at, firstNode, firstKey int) Node {
-	n := Node{Kind: kind, At: at, Items: b.nodeArena.keep(b.nodes[firstNode:]), Keys: b.keyArena.keep(b.keys[firstKey:])}
+	n := Node{Kind: kind, At: at, Items: b.nodeArena.copy(b.nodes[firstNode:]), Keys: b.keyArena.copy(b.keys[firstKey:])}
 	b.nodes, b.keys = b.nodes[:firstNode], b.keys[:firstKey]
 	return n
 }

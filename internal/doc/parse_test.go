@@ -111,7 +111,7 @@ func TestHostileBodiesAreRefusedCheaply(t *testing.T) {
 		"a repeated YAML key":                   {"a: 1\na: 2\n", true, `the key "a" comes twice`},
 		"a text that ends too early":            {`{"a": [1, 2`, false, "ends too early"},
 		"a YAML body above its limit":           {"a: " + strings.Repeat("x", MaxYAML), true, "send JSON"},
-		"a YAML body of nothing but items":      {"[" + strings.Repeat("1,", maxMarks) + "]", true, "send JSON"},
+		"a YAML body of nothing but items":      {"[" + strings.Repeat("1,", maxIndicators) + "]", true, "send JSON"},
 		"a control character in a YAML scalar":  {"a: \x01", true, "control characters"},
 		"a map as a YAML key":                   {"? {a: 1}\n: 2\n", true, "a key must be text"},
 		"a list as a YAML key through an alias": {"a: &x [1]\n*x : 2\n", true, "a key must be text"},

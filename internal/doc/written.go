@@ -7,16 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Written is a string as the body has it, where that is not byte for byte what
-// the string says.
+// Written is a string as the body spells it, when it is not byte for byte the string.
 type Written struct {
 	raw   string // between the quotes; empty where the bytes cannot be told apart
 	quote byte   // around raw
 }
 
-// Offset returns where byte k of the string stands in the body, counted from
-// where the string begins; k itself for nil. Of a text on several lines, or one
-// that stands elsewhere, only the beginning is known.
+// Offset returns the offset of byte k of the string in the body, counted from the
+// beginning of the string; k itself for nil. Of a text on several lines, or one that
+// an alias repeats, only the beginning is known.
 func (w *Written) Offset(k int) int {
 	if w == nil {
 		return k
@@ -32,8 +31,7 @@ func (w *Written) Offset(k int) int {
 	return min(at, len(w.raw))
 }
 
-// next returns how many bytes of the body stand at an offset for how many of
-// the string.
+// next returns how many bytes of the body spell how many bytes of the string.
 func (w *Written) next(at int) (in, out int) {
 	switch c := w.raw[at]; {
 	case c == '\'' && w.quote == '\'':

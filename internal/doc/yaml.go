@@ -14,7 +14,7 @@ import (
 
 type yamlParser struct {
 	builder
-	places  places
+	offsets offsets
 	aliased int // values that came through an alias
 }
 
@@ -29,10 +29,10 @@ func parseYAML(body []byte, skip int) ([]Node, error) {
 	for _, c := range []byte(",:-[{?") {
 		marks += bytes.Count(body, []byte{c})
 	}
-	if marks > maxMarks {
+	if marks > maxIndicators {
 		return nil, fault.Invalidf(0, "The YAML body has too many values; send JSON.")
 	}
-	p := &yamlParser{places: newPlaces(body, skip)}
+	p := &yamlParser{offsets: newOffsets(body, skip)}
 	dec := yaml.NewDecoder(bytes.NewReader(body[skip:]))
 	var all []Node
 	for {
@@ -68,7 +68,7 @@ func isEmpty(d *yaml.Node) bool {
 func (p *yamlParser) value(y *yaml.Node, depth, at int) (Node, error) {
 	place := at
 	if place == ownPlace {
-		place = p.places.of(y)
+		place = p.offsets.of(y)
 	} else if p.aliased++; p.aliased > MaxAliased {
 		return Node{}, fault.Invalidf(place, "The aliases of the body stand for more than %d values.", MaxAliased)
 	}
@@ -172,7 +172,7 @@ func (p *yamlParser) here(y *yaml.Node, at int) int {
 	if at != ownPlace {
 		return at
 	}
-	return p.places.of(y)
+	return p.offsets.of(y)
 }
 
 // scalar converts a scalar; own tells that at is its own place, no alias's.
@@ -180,7 +180,7 @@ func (p *yamlParser) scalar(y *yaml.Node, at int, own bool) Node {
 	quote := quoteOf(y)
 	if quote != 0 && own {
 		// behind a tag or an anchor the parser does not say where the quote stands
-		if own = at < len(p.places.body) && p.places.body[at] == quote; own {
+		if own = at < len(p.offsets.body) && p.offsets.body[at] == quote; own {
 			at++
 		}
 	}
@@ -198,7 +198,7 @@ func (p *yamlParser) scalar(y *yaml.Node, at int, own bool) Node {
 	}
 	n := Node{Kind: String, Text: y.Value, At: at, Written: &Written{}}
 	if own {
-		n.Written = writtenYAML(p.places.body, at, quote, y.Value)
+		n.Written = writtenYAML(p.offsets.body, at, quote, y.Value)
 	}
 	return n
 }
@@ -254,7 +254,7 @@ type keySet struct{ index map[string]struct{} }
 
 // add reports whether key is new, given the keys there so far.
 func (k *keySet) add(keys []string, key string) bool {
-	if k.index == nil && len(keys) < bigMap {
+	if k.index == nil && len(keys) < indexedMap {
 		for _, other := range keys {
 			if other == key {
 				return false
@@ -283,7 +283,7 @@ func (p *yamlParser) fail(err error) error {
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		number, _, _ := strings.Cut(rest, ":")
 		if line, err := strconv.Atoi(number); err == nil {
-			at = p.places.line(line)
+			at = p.offsets.line(line)
 		}
 	}
 	return fault.Invalidf(at, "Invalid YAML: %s.", strings.TrimSuffix(text, "."))

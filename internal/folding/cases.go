@@ -5,15 +5,15 @@ import (
 	"unicode"
 )
 
-// pages holds the characters that stand for others, 256 to a page; most pages
-// have none.
+// pages map characters to the representatives of their cases, 256 to a page. Most
+// pages have none.
 type pages [0x200]*[256]rune
 
-// cases is made once: which character stands for each that has another case.
+// cases maps each character that has another case.
 var cases = sync.OnceValue(func() *pages {
 	p := &pages{}
 	for r := range rune(len(p) << 8) {
-		to := standsFor(r)
+		to := representative(r)
 		if to == r {
 			continue
 		}
@@ -27,8 +27,8 @@ var cases = sync.OnceValue(func() *pages {
 	return p
 })
 
-// one returns the character that stands for all cases of r.
-func one(r rune) rune {
+// foldRune returns the representative of all cases of r.
+func foldRune(r rune) rune {
 	p := cases()
 	if r < 0 || int(r>>8) >= len(p) || p[r>>8] == nil {
 		return r
@@ -39,10 +39,10 @@ func one(r rune) rune {
 	return r
 }
 
-// standsFor finds one of the characters that differ from r in case alone, the
-// same for all of them and a small letter where there is one: k for the Kelvin
-// sign, s for the long s, σ for the final sigma.
-func standsFor(r rune) rune {
+// representative returns one of the characters that differ from r in case alone, the
+// same for all of them and a small letter where there is one: k for the Kelvin sign,
+// s for the long s, σ for the final sigma.
+func representative(r rune) rune {
 	if unicode.SimpleFold(r) == r {
 		return r
 	}

@@ -15,7 +15,7 @@ func Of(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
-	return strings.Map(one, composed(s))
+	return strings.Map(foldRune, composed(s))
 }
 
 // Equal reports whether two texts are equal.
@@ -50,7 +50,7 @@ func IsPlain(s string) bool {
 		return true
 	}
 	for _, r := range s[at:] {
-		if r >= utf8.RuneSelf && (r == utf8.RuneError || one(r) != r || unicode.ToLower(r) != r) {
+		if r >= utf8.RuneSelf && (r == utf8.RuneError || foldRune(r) != r || unicode.ToLower(r) != r) {
 			return false
 		}
 	}

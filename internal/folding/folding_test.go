@@ -93,12 +93,12 @@ func TestContains(t *testing.T) {
 // same for each of them.
 func TestEveryCharacter(t *testing.T) {
 	for r := range rune(unicode.MaxRune + 1) {
-		to, found := one(r), false
+		to, found := foldRune(r), false
 		o := r
 		for {
 			found = found || o == to
-			if one(o) != to {
-				t.Errorf("%U is folded to %U, its case %U to %U", r, to, o, one(o))
+			if foldRune(o) != to {
+				t.Errorf("%U is folded to %U, its case %U to %U", r, to, o, foldRune(o))
 			}
 			if o = unicode.SimpleFold(o); o == r {
 				break

@@ -122,7 +122,7 @@ func (r *request) decoded() ([]byte, error) {
 	default:
 		return nil, fault.Invalidf(fault.NoPlace, "Content-Encoding %q is not supported", r.encoding)
 	}
-	return b, r.hold.Take(doc.Need(b, r.isYAML(b)))
+	return b, r.hold.Take(doc.MemoryNeed(b, r.isYAML(b)))
 }
 
 // largeRequest is the size in bytes above which a body is large: parsing and

@@ -28,7 +28,7 @@ type fileType struct {
 	Follows     fileFollows     `yaml:"follows"`
 	StateFrom   fileStates      `yaml:"stateFrom"`
 	Period      filePeriod      `yaml:"period"`
-	Keep        *[]string       `yaml:"keep"`
+	Protected   *[]string       `yaml:"protected"`
 	PartOf      filePartOf      `yaml:"partOf"`
 	Defaults    fileDefaults    `yaml:"defaults"`
 	Resolve     []string        `yaml:"resolve"`

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// lifecycle finds what must stay of the well-known assets, and what operations
-// that make assets need.
+// lifecycle finds the protected assets, and what operations that make assets need.
 func (l *loader) lifecycle(file) {
 	for _, t := range l.m.Types {
-		if keep := l.files[t].Keep; keep != nil {
-			l.keep(t, *keep)
+		if attributes := l.files[t].Protected; attributes != nil {
+			l.protect(t, *attributes)
 		}
 		for _, name := range l.files[t].PartOf.Ops {
 			owner := t.attrs[t.PartOf.Relation].Related
@@ -25,21 +24,21 @@ func (l *loader) lifecycle(file) {
 	}
 }
 
-func (l *loader) keep(t *Type, attributes []string) {
-	t.Keep = &Keep{Attributes: attributes}
+func (l *loader) protect(t *Type, attributes []string) {
+	t.Protected = &Protected{Attributes: attributes}
 	for _, name := range attributes {
 		if a := t.attrs[name]; a == nil || a.Kind == Relation || a.Place.Kind != InColumn && a.Place.Kind != InAttrs {
-			l.fail(at(l.files[t].line, "%s: no plain attribute %s to keep", t.Name, name))
+			l.fail(at(l.files[t].line, "%s: no plain attribute %s to protect", t.Name, name))
 		}
 	}
 	var tokens []string
 	for _, in := range l.m.Instances {
 		if in.Type == t {
-			t.Keep.IDs = append(t.Keep.IDs, t.Stored(in.ID))
+			t.Protected.IDs = append(t.Protected.IDs, t.Stored(in.ID))
 			tokens = append(tokens, "'"+t.Name+":"+strconv.FormatInt(in.ID, 10)+"'")
 		}
 	}
-	slices.Sort(t.Keep.IDs)
+	slices.Sort(t.Protected.IDs)
 	if a := t.attrs["IsReadOnly"]; a != nil && !t.changeable() && len(tokens) > 0 {
 		a.Place.Expr += "|ID=" + strings.Join(tokens, ",")
 	}
@@ -50,7 +49,7 @@ func (t *Type) changeable() bool {
 	return slices.ContainsFunc(t.Attrs, func(a *Attr) bool {
 		switch a.Place.Kind {
 		case InColumn, InAttrs, InValues, InLinks, Secret:
-			return !a.ReadOnly && !slices.Contains(t.Keep.Attributes, a.Name)
+			return !a.ReadOnly && !slices.Contains(t.Protected.Attributes, a.Name)
 		}
 		return false
 	})
@@ -71,9 +70,8 @@ func (l *loader) needs(op *Op) {
 	}
 }
 
-// Condition is the filter that says of an asset whether the operation may run,
-// by its state, its identity and what it hangs on. It is to be asked for
-// everybody, whatever the caller sees.
+// Condition is the filter of the assets on which the operation may run, by state,
+// identity and related assets. It is evaluated without the caller's visibility.
 func (o *Op) Condition() string {
 	var all []string
 	if len(o.Effect.From) == 0 {
@@ -85,8 +83,8 @@ func (o *Op) Condition() string {
 		}
 		all = append(all, "AssetState="+strings.Join(states, ","))
 	}
-	if kept := o.kept(); kept != nil && o.Retires() {
-		all = append(all, "ID!="+strings.Join(kept, ","))
+	if ids := o.protected(); ids != nil && o.Retires() {
+		all = append(all, "ID!="+strings.Join(ids, ","))
 	}
 	for _, a := range o.Needs {
 		all = append(all, a.Name, a.Name+".AssetState!='255'")
@@ -100,14 +98,14 @@ func (o *Op) Condition() string {
 	return strings.Join(all, ";")
 }
 
-// kept are the quoted Oid tokens of the assets that the operation must leave.
-func (o *Op) kept() []string {
+// protected are the quoted Oid tokens of the protected assets of the operation's type.
+func (o *Op) protected() []string {
 	var tokens []string
 	for _, t := range o.On.Concrete {
-		if t.Keep == nil {
+		if t.Protected == nil {
 			continue
 		}
-		for _, id := range t.Keep.IDs {
+		for _, id := range t.Protected.IDs {
 			tokens = append(tokens, "'"+t.Name+":"+strconv.FormatInt(t.Shown(id), 10)+"'")
 		}
 	}

@@ -15,7 +15,7 @@ func TestWhatTheModelNamesMustStay(t *testing.T) {
 	m := Default()
 	kept := map[string]bool{}
 	for _, in := range m.Instances {
-		if in.Type.Keeps(in.Type.Stored(in.ID)) {
+		if in.Type.IsProtected(in.Type.Stored(in.ID)) {
 			kept[in.Type.Name+":"+strconv.FormatInt(in.ID, 10)] = true
 		}
 	}
@@ -90,7 +90,7 @@ func TestConditions(t *testing.T) {
 func TestLifecycleOfBrokenFiles(t *testing.T) {
 	const head = "columns: {}\noperations: {Delete: {to: 255}}\nsystem:\n  AssetState: {is: State, column: state, readonly: true}\ntypes:\n"
 	for _, c := range []struct{ types, want string }{
-		{"  T: {code: 1, ops: [Delete], keep: [Nothing]}\n", "T: no plain attribute Nothing to keep"},
+		{"  T: {code: 1, ops: [Delete], protected: [Nothing]}\n", "T: no plain attribute Nothing to protect"},
 		{"  T: {code: 1, ops: [Delete], attributes: {Of: {to: T, link: 1}}, partOf: {relation: Of, ops: [Explode]}}\n", "T: T has no operation Explode"},
 		{"  T: {code: 1, ops: [Delete], partOf: {relation: Of, ops: [Delete]}}\n", "T: no attribute Of"},
 	} {

@@ -28,13 +28,13 @@ type Type struct {
 	NumberPrefix string            // "S-"; empty when the type has no Number
 	RankSpace    string            // types with the same word are ranked together; its own name when the file names none
 
-	Virtual   bool      // part of the model's description of itself: no rows, every attribute is System
-	Secured   Secured   // where the SecurityScope of its assets comes from
-	Follows   Follows   // attributes kept equal to those of a related asset
-	StateFrom StateFrom // AssetState that goes with the value of an attribute
-	Period    Period    // two days in order
-	Keep      *Keep     // what must stay of its well-known assets; nil: nothing
-	PartOf    PartOf    // the asset that each of its assets belongs to
+	Virtual   bool       // part of the model's description of itself: no rows, every attribute is System
+	Secured   Secured    // where the SecurityScope of its assets comes from
+	Follows   Follows    // attributes kept equal to those of a related asset
+	StateFrom StateFrom  // AssetState that goes with the value of an attribute
+	Period    Period     // two days in order
+	Protected *Protected // its well-known assets, when they are protected; else nil
+	PartOf    PartOf     // the asset that each of its assets belongs to
 
 	Attrs       []*Attr     // own and inherited, in order of declaration from the root down
 	Ops         []*Op       // own and inherited
@@ -74,19 +74,19 @@ type StateFrom struct {
 // first. The zero value: it has none.
 type Period struct{ Begin, End string }
 
-// Keep says what stays of the well-known assets of a type: they are never
-// retired, and keep the values of Attributes.
-type Keep struct {
+// Protected are the well-known assets of a type: they are never closed or deleted,
+// and the values of Attributes never change.
+type Protected struct {
 	Attributes []string
 	IDs        []int64 // stored ids, ascending
 }
 
-// Keeps reports whether the asset stored as id must stay.
-func (t *Type) Keeps(id int64) bool {
-	if t.Keep == nil {
+// IsProtected reports whether the asset stored as id is a protected one.
+func (t *Type) IsProtected(id int64) bool {
+	if t.Protected == nil {
 		return false
 	}
-	_, found := slices.BinarySearch(t.Keep.IDs, id)
+	_, found := slices.BinarySearch(t.Protected.IDs, id)
 	return found
 }
 
@@ -273,7 +273,7 @@ type Op struct {
 	Needs []*Attr
 }
 
-// Retires reports whether the operation takes an asset out of use.
+// Retires reports whether the operation closes or deletes the asset.
 func (o *Op) Retires() bool { return o.Effect.To >= StateClosed }
 
 // Effect is what an operation does, as data. An operation with only Name set

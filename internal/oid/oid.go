@@ -47,9 +47,9 @@ func Parse(s string) (OID, error) {
 	return o, nil
 }
 
-// Looks reports whether s has the shape of an OID token other than NULL, so
-// that a relation value can be told from a name such as "In Progress".
-func Looks(s string) bool {
+// IsToken reports whether s has the shape of an OID token other than NULL. A relation
+// value without it is a name such as "In Progress".
+func IsToken(s string) bool {
 	o, err := Parse(s)
 	return err == nil && !o.IsNull()
 }

@@ -10,21 +10,21 @@ func TestSpots(t *testing.T) {
 	for _, c := range []struct {
 		what, body string
 		at         []int
-		want       []Spot
+		want       []Position
 	}{
-		{"the beginning", `{}`, []int{0}, []Spot{{1, 1}}},
-		{"the same place twice", "ab", []int{1, 1}, []Spot{{1, 2}, {1, 2}}},
-		{"LF", "a\nb", []int{1, 2}, []Spot{{1, 2}, {2, 1}}},
-		{"CR LF is one end", "a\r\nb", []int{1, 2, 3}, []Spot{{1, 2}, {1, 3}, {2, 1}}},
-		{"CR alone", "a\rb\r", []int{2, 4}, []Spot{{2, 1}, {3, 1}}},
-		{"characters and not bytes", "é🍎x", []int{2, 6}, []Spot{{1, 2}, {1, 3}}},
-		{"within a character", "é🍎x", []int{1, 4}, []Spot{{1, 1}, {1, 2}}},
-		{"a byte order mark has no column", "\ufeff{}", []int{3, 4}, []Spot{{1, 1}, {1, 2}}},
-		{"behind the end", "a\n", []int{2, 9}, []Spot{{2, 1}, {2, 1}}},
-		{"an empty body", "", []int{0}, []Spot{{1, 1}}},
-		{"no place", "a", nil, []Spot{}},
+		{"the beginning", `{}`, []int{0}, []Position{{1, 1}}},
+		{"the same place twice", "ab", []int{1, 1}, []Position{{1, 2}, {1, 2}}},
+		{"LF", "a\nb", []int{1, 2}, []Position{{1, 2}, {2, 1}}},
+		{"CR LF is one end", "a\r\nb", []int{1, 2, 3}, []Position{{1, 2}, {1, 3}, {2, 1}}},
+		{"CR alone", "a\rb\r", []int{2, 4}, []Position{{2, 1}, {3, 1}}},
+		{"characters and not bytes", "é🍎x", []int{2, 6}, []Position{{1, 2}, {1, 3}}},
+		{"within a character", "é🍎x", []int{1, 4}, []Position{{1, 1}, {1, 2}}},
+		{"a byte order mark has no column", "\ufeff{}", []int{3, 4}, []Position{{1, 1}, {1, 2}}},
+		{"behind the end", "a\n", []int{2, 9}, []Position{{2, 1}, {2, 1}}},
+		{"an empty body", "", []int{0}, []Position{{1, 1}}},
+		{"no place", "a", nil, []Position{}},
 	} {
-		if got := Spots([]byte(c.body), c.at); !slices.Equal(got, c.want) {
+		if got := Positions([]byte(c.body), c.at); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.what, got, c.want)
 		}
 	}
@@ -38,7 +38,7 @@ func FuzzSpots(f *testing.F) {
 		if a < 0 || b < a || b > len(body) {
 			return
 		}
-		for k, s := range Spots(body, []int{a, b}) {
+		for k, s := range Positions(body, []int{a, b}) {
 			text := body[:[]int{a, b}[k]]
 			whole := bytes.TrimPrefix(text, byteOrderMark)
 			ends := bytes.Count(whole, []byte{'\n'}) + bytes.Count(whole, []byte{'\r'}) - bytes.Count(whole, []byte("\r\n"))

@@ -6,18 +6,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// places converts the lines and columns of the YAML parser, both from one and
-// in characters, to byte offsets. Nodes are asked for in the order of the text,
-// so it walks forward and a body on one line costs no more than another.
-type places struct {
+// offsets converts the lines and columns of the YAML parser, both from one and in
+// characters, to byte offsets. Nodes are converted in the order of the text, so that
+// long lines are read once.
+type offsets struct {
 	body  []byte
 	lines []int // offset of the start of each line
 
 	onLine, onColumn, offset int // where the walk stands
 }
 
-func newPlaces(body []byte, skip int) places {
-	p := places{body: body, lines: []int{skip}}
+func newOffsets(body []byte, skip int) offsets {
+	p := offsets{body: body, lines: []int{skip}}
 	for i := skip; i < len(body); {
 		if n := lineBreak(body[i:]); n > 0 {
 			i += n
@@ -50,12 +50,12 @@ func lineBreak(b []byte) int {
 }
 
 // line returns the offset of the start of a line.
-func (p *places) line(n int) int {
+func (p *offsets) line(n int) int {
 	return p.lines[max(0, min(n, len(p.lines))-1)]
 }
 
 // of returns the offset of a node.
-func (p *places) of(y *yaml.Node) int {
+func (p *offsets) of(y *yaml.Node) int {
 	if y.Line < 1 {
 		return 0
 	}

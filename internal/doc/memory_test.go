@@ -22,7 +22,7 @@ func TestNeed(t *testing.T) {
 		if c.yaml {
 			cost = costYAML
 		}
-		if got := Need([]byte(c.body), c.yaml) / cost; got != int64(c.want) {
+		if got := MemoryNeed([]byte(c.body), c.yaml) / cost; got != int64(c.want) {
 			t.Errorf("%s: %d values, want %d", c.body, got, c.want)
 		}
 	}
@@ -44,7 +44,7 @@ func TestNeedIsNotBelowTheNumberOfValues(t *testing.T) {
 		if yaml {
 			cost = costYAML
 		}
-		if got, want := Need([]byte(body), yaml)/cost, count(nodes); got < want {
+		if got, want := MemoryNeed([]byte(body), yaml)/cost, count(nodes); got < want {
 			t.Errorf("%d values are taken for %d", want, got)
 		}
 	}

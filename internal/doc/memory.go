@@ -1,18 +1,16 @@
 package doc
 
-// What one value costs in memory, in bytes: its node, its key, and what an
-// engine makes of it until the request ends. Measured with bodies of commands
-// that are previewed, and of numbers.
+// The memory of one value in bytes: its node, its key, and what an engine makes of it
+// until the request ends. Measured with bodies of commands and of numbers.
 const (
 	costJSON = 512
 	costYAML = 768
 )
 
-// Need estimates how many bytes it takes to read a body and to work on it,
-// beside the body itself: its texts once more, and a cost for each value. It
-// counts what separates values, in YAML inside of texts as well, so that it is
-// never far below what is needed; it costs little beside reading the body.
-func Need(body []byte, yaml bool) int64 {
+// MemoryNeed estimates the bytes that reading and executing a body takes besides the
+// body itself: its texts once more, and a cost for each value. It counts separators,
+// in YAML also those inside of texts, so that the estimate is hardly ever too low.
+func MemoryNeed(body []byte, yaml bool) int64 {
 	if yaml {
 		return int64(len(body)) + int64(separatorsYAML(body))*costYAML
 	}
