@@ -18,30 +18,9 @@ type Bulk interface {
 
 // runBulk serves POST api/asset. Spec: interface 4.3.
 func (a *API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	body, err := r.body()
+	b, err := bulkRequest(r)
 	if err != nil {
 		return nil, err
-	}
-	moment, err := ifMoment(r.ifMatch)
-	if err != nil {
-		return nil, err
-	}
-	preview, err := r.params.flag("previewOnly")
-	if err != nil {
-		return nil, err
-	}
-	atomic, err := r.params.flag("atomic")
-	if err != nil {
-		return nil, err
-	}
-	b := bulk.Request{
-		Body:     body,
-		YAML:     r.isYAML(body),
-		Preview:  preview,
-		Atomic:   atomic,
-		Comment:  unquoted(r.params["comment"]),
-		Key:      r.key,
-		IfMoment: moment,
 	}
 	if !r.async {
 		return a.bulk.Run(ctx, who, b)
@@ -55,6 +34,21 @@ func (a *API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, 
 	}
 	r.headers = append(r.headers, [2]string{"Preference-Applied", respondAsync}, [2]string{"Location", r.base + "/" + accepted.ID})
 	return accepted.Body, nil
+}
+
+func bulkRequest(r *request) (b bulk.Request, err error) {
+	if b.Body, err = r.body(); err != nil {
+		return b, err
+	}
+	if b.IfMoment, err = ifMoment(r.ifMatch); err != nil {
+		return b, err
+	}
+	if b.Preview, err = r.params.flag("previewOnly"); err != nil {
+		return b, err
+	}
+	b.YAML, b.Comment, b.Key = r.isYAML(b.Body), unquoted(r.params["comment"]), r.key
+	b.Atomic, err = r.params.flag("atomic")
+	return b, err
 }
 
 // bulkProgress serves GET api/asset/<requestId>. Spec: interface 2.5.
