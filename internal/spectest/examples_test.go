@@ -21,8 +21,10 @@ type document struct {
 // documents are all files with such examples. The base URL in them is
 // baseInText.
 var documents = []document{
-	{file: "README.md", receiver: "http://127.0.0.1:9000",
-		received: `[{"eventType": "AssetChanged", "snapshot": [{"Name": "Pay by card", "Status.Name": "In Progress", "Estimate": "5"}]}]`},
+	{
+		file: "README.md", receiver: "http://127.0.0.1:9000",
+		received: `[{"eventType": "AssetChanged", "snapshot": [{"Name": "Pay by card", "Status.Name": "In Progress", "Estimate": "5"}]}]`,
+	},
 	{file: "docs/interface.md", receiver: "https://hooks.example.org"},
 }
 
