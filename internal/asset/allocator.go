@@ -240,7 +240,7 @@ func advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 	r, err := tx.Exec(ctx, `UPDATE sequence SET value = value + `+set+` END, stamped_at = CASE name WHEN 'moment' THEN `+
 		tx.Dialect().Greatest+`(stamped_at, `+tx.Dialect().NowMillis+`) ELSE stamped_at END WHERE name IN `+in, append(steps, args...)...)
 	if err != nil {
-		return fmt.Errorf("take moments and numbers: %w", err)
+		return fmt.Errorf("allocate moments and numbers: %w", err)
 	}
 	if moved, err := r.RowsAffected(); err != nil || moved < int64(1+len(names)) {
 		return errors.Join(err, errNoSequence)

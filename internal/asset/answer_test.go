@@ -19,7 +19,7 @@ type reply struct {
 	err    error
 }
 
-// ask makes a story under a key. It tells when it is in the middle, and waits
+// ask makes a story under a key. It signals when it is in the middle, and waits
 // there.
 func (w *harness) ask(e *asset.Engine, answer string, reached chan<- struct{}, goOn <-chan struct{}) reply {
 	once := requests.Identity{Key: "k", Hash: strings.Repeat("0", 64)}
@@ -66,7 +66,7 @@ func TestConcurrentDuplicates(t *testing.T) {
 	})
 }
 
-// The answer of an atomic request that was rolled back is kept all the same.
+// The answer of an atomic request that was rolled back is stored all the same.
 func TestAnswerOfRolledBackRequest(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		runs := 0

@@ -30,10 +30,10 @@ type harness struct {
 	e *asset.Engine
 }
 
-// logins keeps usernames in the credential table, without hashing.
+// logins stores usernames in the credential table, without hashing.
 type logins struct{}
 
-// Seal keeps nothing of a password.
+// Seal stores nothing of a password.
 func (logins) Seal(context.Context, string) (string, error) { return "", nil }
 
 func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *string) error {

@@ -230,7 +230,7 @@ func (c *changes) addEdge(set *edgeSet, e edge, owner *row) {
 	owner.linked = true
 }
 
-// cancelEnd takes back the end of an edge. A member's link to a project is
+// cancelEnd revokes the end of an edge. A member's link to a project is
 // ended for good: the role went with it.
 func (c *changes) cancelEnd(e *edge, owner *row) bool {
 	if c.ends == 0 || c.s.e.layout.isMembers(e.code) {

@@ -158,7 +158,7 @@ func TestRequestIDIsUsedOnce(t *testing.T) {
 	})
 }
 
-// After a commit without an answer the audit tells whether it happened.
+// After a commit without an answer the audit shows whether it happened.
 func TestLostCommitAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		lost := errors.New("connection lost")

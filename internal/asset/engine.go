@@ -16,7 +16,7 @@ import (
 // Credentials stores usernames and passwords. A nil pointer leaves that part as
 // it is. A username that another member has is a fault.Conflict.
 type Credentials interface {
-	// Seal makes what Set takes of a password, which takes long.
+	// Seal makes the hash of a password that Set stores. It is slow.
 	// Errors: fault.Invalid for one that is no good.
 	Seal(ctx context.Context, password string) (string, error)
 	Set(ctx context.Context, tx *db.Tx, member int64, username, sealed *string) error

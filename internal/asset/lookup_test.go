@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// Lookup does not tell a hidden asset from one that is not there.
+// Lookup does not distinguish a hidden asset from one that is not there.
 func TestLookup(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		w.must(

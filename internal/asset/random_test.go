@@ -109,7 +109,7 @@ func (w *harness) random(g *generator) {
 	}
 }
 
-// invariants checks what the engine keeps: the closure of the project tree,
+// invariants checks what the engine maintains: the closure of the project tree,
 // copied scopes, roles in step with membership, spans that do not overlap.
 func (w *harness) invariants() {
 	w.t.Helper()

@@ -74,10 +74,10 @@ func (w *harness) filled() []string {
 	s := w.must(story("a"), story("b"), create("Defect", "@c", "Name", "c", "Scope", "Scope:0"), create("Epic", "@e", "Name", "e", "Scope", "Scope:0"),
 		create("StoryStatus", "@n", "Name", "new"), create("StoryStatus", "@o", "Name", "newer"))
 	tasks := w.must(create("Task", "@t", "Name", "t", "Parent", s[0]), create("Test", "@u", "Name", "u", "Parent", s[1]))
-	w.must(near(s[2], s[0], false), near(s[0], s[1], true), near(s[2], s[0], true), near(s[1], s[2], true), near(tasks[1], tasks[0], false),
-		near(s[5], s[4], false))
+	w.must(nextTo(s[2], s[0], false), nextTo(s[0], s[1], true), nextTo(s[2], s[0], true), nextTo(s[1], s[2], true), nextTo(tasks[1], tasks[0], false),
+		nextTo(s[5], s[4], false))
 	for range 5 {
-		w.must(near(s[0], s[1], false), near(s[2], s[1], false), near(s[0], s[1], false), near(s[2], s[1], false))
+		w.must(nextTo(s[0], s[1], false), nextTo(s[2], s[1], false), nextTo(s[0], s[1], false), nextTo(s[2], s[1], false))
 	}
 	return s
 }
@@ -99,7 +99,7 @@ func TestRanksAreMigrated(t *testing.T) {
 			w.must(story("z"), create("StoryStatus", "@z", "Name", fmt.Sprint("z", negative)))
 			w.expect("z\n", `SELECT name FROM asset WHERE type IN (4, 5) ORDER BY order_key DESC LIMIT 1`)
 			w.expect(fmt.Sprintf("z%v\n", negative), `SELECT name FROM asset WHERE type = (SELECT type FROM asset WHERE id = ?) ORDER BY order_key DESC LIMIT 1`, id(s[4]))
-			w.must(near(s[0], s[2], false), update(s[1], "Order", "1-"))
+			w.must(nextTo(s[0], s[2], false), update(s[1], "Order", "1-"))
 		}
 	})
 }

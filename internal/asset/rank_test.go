@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-func near(token, other string, after bool) *asset.Command {
+func nextTo(token, other string, after bool) *asset.Command {
 	c := update(token)
 	c.Changes = []asset.Change{{Name: "Order", Neighbour: &asset.Value{Kind: asset.Text, Text: other}, After: after}}
 	return c
@@ -43,23 +43,23 @@ func (w *harness) fit() {
 func TestRankBeforeAndAfter(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		s := w.must(story("a"), story("b"), story("c"), create("Defect", "@d", "Name", "d", "Scope", "Scope:0"))
-		w.must(near(s[3], s[0], false))
+		w.must(nextTo(s[3], s[0], false))
 		w.expect("d\na\nb\nc\n", storyOrder)
-		w.must(near(s[0], s[2], true), near(s[2], s[1], false))
+		w.must(nextTo(s[0], s[2], true), nextTo(s[2], s[1], false))
 		w.expect("d\nc\nb\na\n", storyOrder)
 		var again []*asset.Command
 		for range 30 { // halving runs out of room and neighbours are ranked anew
-			again = append(again, near(s[0], s[2], false), near(s[3], s[2], false))
+			again = append(again, nextTo(s[0], s[2], false), nextTo(s[3], s[2], false))
 		}
 		w.must(again...)
 		w.expect("a\nd\nc\nb\n", storyOrder)
 		w.fit()
 		e := w.must(create("Epic", "@e", "Name", "e", "Scope", "Scope:0"))[0]
-		if got := w.fails(near(s[0], e, true)); got != "Violation'Invalid'Story.Order" {
+		if got := w.fails(nextTo(s[0], e, true)); got != "Violation'Invalid'Story.Order" {
 			t.Error(got)
 		}
 		made := story("f")
-		made.Changes = append(made.Changes, near(s[0], s[3], true).Changes...)
+		made.Changes = append(made.Changes, nextTo(s[0], s[3], true).Changes...)
 		w.must(made)
 		w.expect("a\nd\nf\nc\nb\n", storyOrder)
 	})
@@ -71,7 +71,7 @@ func TestRankInPlace(t *testing.T) {
 		s := w.must(story("a"), story("b"), story("c"))
 		a, b, c := w.rankOf(s[0]), w.rankOf(s[1]), w.rankOf(s[2])
 		for _, x := range []*asset.Command{
-			near(s[1], s[0], true), near(s[1], s[2], false), near(s[2], s[1], true), near(s[0], s[1], false), near(s[1], s[1], true),
+			nextTo(s[1], s[0], true), nextTo(s[1], s[2], false), nextTo(s[2], s[1], true), nextTo(s[0], s[1], false), nextTo(s[1], s[1], true),
 			update(s[1], "Order", a+"+"), update(s[1], "Order", c+"-"), update(s[1], "Order", b+"+"), update(s[1], "Order", b+"-"),
 			update(s[1], "Order", b), update(s[2], "Order", "2147483647+"), update(s[0], "Order", a+"-"), update(s[0], "Order", "1-"),
 		} {
@@ -162,9 +162,9 @@ func worst(g *rand.Rand, round int, order []string) (*asset.Command, []string) {
 	at := [...]int{0, len(rest), len(rest) / 2, g.IntN(len(rest) + 1)}[round%4]
 	moved := slices.Insert(slices.Clone(rest), at, me)
 	if at == len(rest) || at > 0 && g.IntN(2) == 0 {
-		return near(me, rest[at-1], true), moved
+		return nextTo(me, rest[at-1], true), moved
 	}
-	return near(me, rest[at], false), moved
+	return nextTo(me, rest[at], false), moved
 }
 
 // Ranks that are taken at the end of the numbers stay below it.
@@ -178,7 +178,7 @@ func TestRankAtTheEnd(t *testing.T) {
 			t.Errorf("the last rank is %d", got)
 		}
 		for i := range 40 { // without another rank of the sequence
-			w.must(near(s[i%3], d[1], true), near(d[0], s[i%3], true))
+			w.must(nextTo(s[i%3], d[1], true), nextTo(d[0], s[i%3], true))
 		}
 		w.fit()
 		w.expect("e\n", `SELECT name FROM asset WHERE type = 4 ORDER BY order_key LIMIT 1`)
@@ -199,7 +199,7 @@ func TestConcurrentRanks(t *testing.T) {
 				wait.Go(func() {
 					on.together(8, func(i int) []*asset.Command {
 						i += 8 * k
-						return []*asset.Command{near(s[i], s[39], i%2 == 0), story(fmt.Sprint("n", i)), near(s[i+16], s[38], true)}
+						return []*asset.Command{nextTo(s[i], s[39], i%2 == 0), story(fmt.Sprint("n", i)), nextTo(s[i+16], s[38], true)}
 					})
 				})
 			}

@@ -58,8 +58,8 @@ func (s *rankSpace) neighbourRanks(ctx context.Context, at int64, after bool) (l
 }
 
 // nearest returns a rank of the space, 0 when there is none.
-func (s *rankSpace) nearest(ctx context.Context, rest string, bounds ...any) (rank int64, err error) {
-	err = s.loaded.s.tx.QueryRow(ctx, `SELECT `+s.name+s.where+` AND `+s.name+rest, slices.Concat(s.args, bounds)...).Scan(&rank)
+func (s *rankSpace) nearest(ctx context.Context, condition string, bounds ...any) (rank int64, err error) {
+	err = s.loaded.s.tx.QueryRow(ctx, `SELECT `+s.name+s.where+` AND `+s.name+condition, slices.Concat(s.args, bounds)...).Scan(&rank)
 	if fault.KindOf(err) == fault.NotFound {
 		return 0, nil
 	}

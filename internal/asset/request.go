@@ -114,12 +114,11 @@ var ErrRollback = errors.New("a command of an atomic request failed")
 // Errors: as Write; fault.Conflict when the key was used for another body, or the
 // first request is still running; lease.ErrLost when the claim has ended.
 func (e *Engine) Answer(ctx context.Context, who auth.Actor, req Request, once requests.Identity, fn func(*Session) ([]byte, error)) ([]byte, error) {
-	entry, kept, err := e.Requests.Begin(ctx, who.Member, req.ID, once)
+	entry, answer, err := e.Requests.Begin(ctx, who.Member, req.ID, once)
 	if entry == nil {
-		return kept, err
+		return answer, err
 	}
 	defer entry.End()
-	var answer []byte
 	err = e.Write(ctx, who, req, func(s *Session) error {
 		if err := entry.Insert(s.tx); err != nil {
 			return err
