@@ -208,9 +208,9 @@ func (b *binder) search(q *Bound, r Request) error {
 	if text == "" {
 		return nil
 	}
-	any := Cond{Op: token.Or}
+	alts := Cond{Op: token.Or}
 	add := func(p Path) {
-		any.Kids = append(any.Kids, Cond{Term: Term{Path: p, Test: token.Like, Values: []Value{{Kind: TextOf, Text: likeContains(folding.Of(text))}}}})
+		alts.Kids = append(alts.Kids, Cond{Term: Term{Path: p, Test: token.Like, Values: []Value{{Kind: TextOf, Text: likeContains(folding.Of(text))}}}})
 	}
 	if len(r.FindIn) > MaxTerms {
 		return tooMany(r.FindIn[MaxTerms].At, "attributes in findin", MaxTerms)
@@ -234,16 +234,16 @@ func (b *binder) search(q *Bound, r Request) error {
 		}
 	}
 	q.Search = true
-	switch len(any.Kids) {
+	switch len(alts.Kids) {
 	case 0:
 		return badToken(fault.NoPlace, q.Type.Name, "it has nothing to search in; name attributes in findin")
 	case 1:
-		any = any.Kids[0]
+		alts = alts.Kids[0]
 	}
 	if q.Filter != nil {
-		any = Cond{Op: token.And, Kids: []Cond{*q.Filter, any}}
+		alts = Cond{Op: token.And, Kids: []Cond{*q.Filter, alts}}
 	}
-	q.Filter = &any
+	q.Filter = &alts
 	return nil
 }
 

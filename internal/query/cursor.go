@@ -112,15 +112,15 @@ func (p *Plan) keys(cursor string) ([]any, bool) {
 // Null comes before every value. The condition on the first key is repeated alone, so
 // that an index range can begin there.
 func afterKeys(order []Order, keys []any) []Expr {
-	var any Any
+	var alts Any
 	var equal All
 	for i, o := range order {
 		if x := afterKey(o, keys[i]); x != nil {
-			any = append(any, append(append(All{}, equal...), x))
+			alts = append(alts, append(append(All{}, equal...), x))
 		}
 		equal = append(equal, same(o.X, keys[i]))
 	}
-	all := []Expr{any}
+	all := []Expr{alts}
 	if len(order) > 1 && keys[0] != nil && !order[0].Desc {
 		all = append(all, Compare{">=", order[0].X, Arg{keys[0]}})
 	}

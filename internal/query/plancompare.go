@@ -19,11 +19,11 @@ func oneOf(x Expr, list []Expr) Any {
 	return Any{In{X: x, List: list}}
 }
 
-func oneOrAny(any Any) Expr {
-	if len(any) == 1 {
-		return any[0]
+func oneOrAny(alts Any) Expr {
+	if len(alts) == 1 {
+		return alts[0]
 	}
-	return any
+	return alts
 }
 
 // compare compares a scalar with the values of a term, one of which must satisfy the
@@ -39,7 +39,7 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 	case token.Has:
 		return present(x, kind)
 	}
-	var any Any
+	var alts Any
 	var equal []Expr
 	switch op := anyOp(tm); op {
 	case "":
@@ -51,11 +51,11 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 	for _, v := range tm.Values {
 		switch {
 		case tm.Test == token.Like:
-			any = append(any, Like{folded(x), v.arg()})
+			alts = append(alts, Like{folded(x), v.arg()})
 		case v.Kind == NoValue:
-			any = append(any, negate(present(x, kind)))
+			alts = append(alts, negate(present(x, kind)))
 		case v.Kind == DeadOf:
-			any = append(any, deadTest(x, tm.Test))
+			alts = append(alts, deadTest(x, tm.Test))
 		case v.Kind == TypeOf:
 			if len(v.Type.Children) == 0 {
 				equal = append(equal, Num{int64(v.Type.Code)})
@@ -67,14 +67,14 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 		case tm.Test == token.Eq:
 			equal = append(equal, v.arg())
 		default:
-			any = append(any, Compare{operators[tm.Test].sql, x, v.arg()})
+			alts = append(alts, Compare{operators[tm.Test].sql, x, v.arg()})
 		}
 	}
 	same := oneOf(x, equal)
 	if value.IsText(kind) && len(equal) > 0 {
 		same = equalTexts(x, equal, tm.Values)
 	}
-	return oneOrAny(append(same, any...))
+	return oneOrAny(append(same, alts...))
 }
 
 // maxListed is the most values that are compared by a condition each.

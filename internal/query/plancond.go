@@ -17,11 +17,11 @@ func (l *level) cond(t *Table, c Cond) Expr {
 		}
 		return all
 	case token.Or:
-		var any Any
+		var alts Any
 		for _, k := range c.Kids {
-			any = append(any, l.cond(t, k))
+			alts = append(alts, l.cond(t, k))
 		}
-		return any
+		return alts
 	}
 	return l.term(t, c.Term)
 }
@@ -205,18 +205,18 @@ func (l *level) boolTest(t *Table, tm Term) Expr {
 	case token.Holds:
 		return holds()
 	}
-	var any Any
+	var alts Any
 	for _, v := range tm.Values {
 		switch {
 		case v.Kind == BoolOf && v.Int == 1:
-			any = append(any, holds())
+			alts = append(alts, holds())
 		case v.Kind == BoolOf:
-			any = append(any, append(slices.Clone(there), negate(l.cond(t, *tm.Path.Leaf.Cond))))
+			alts = append(alts, append(slices.Clone(there), negate(l.cond(t, *tm.Path.Leaf.Cond))))
 		case v.Kind == NoValue && t.Left:
-			any = append(any, negate(there[0]))
+			alts = append(alts, negate(there[0]))
 		}
 	}
-	return oneOrAny(any)
+	return oneOrAny(alts)
 }
 
 // valuesTest compares a multi-value scalar, of which one value must satisfy the
@@ -244,29 +244,29 @@ func (l *level) assetTest(x Expr, to *meta.Type, tm Term) Expr {
 	if tm.Test == token.Has || tm.Test == token.Holds {
 		return IsNull{x, true}
 	}
-	var any Any
+	var alts Any
 	var ids []Expr
-	stored := map[*meta.Type]int{} // where in any the ids of a type stand
+	stored := map[*meta.Type]int{} // where in alts the ids of a type stand
 	for _, v := range tm.Values {
 		switch {
 		case v.Kind == RefOf && len(to.Concrete) > 1 && len(tm.Values) > maxListed:
 			at, ok := stored[v.Type]
 			if !ok {
-				at, stored[v.Type] = len(any), len(any)
-				any = append(any, InIDsOfType{X: x, Types: v.Type.Concrete})
+				at, stored[v.Type] = len(alts), len(alts)
+				alts = append(alts, InIDsOfType{X: x, Types: v.Type.Concrete})
 			}
-			of := any[at].(InIDsOfType)
+			of := alts[at].(InIDsOfType)
 			of.IDs = append(of.IDs, v.arg())
-			any[at] = of
+			alts[at] = of
 		case v.Kind == NoValue:
-			any = append(any, IsNull{x, false})
+			alts = append(alts, IsNull{x, false})
 		case v.Kind == ContextOf:
-			any = append(any, Compare{"=", x, ColumnOf{l.row, "id"}})
+			alts = append(alts, Compare{"=", x, ColumnOf{l.row, "id"}})
 		case len(to.Concrete) == 1:
 			ids = append(ids, v.arg())
 		default:
 			ids = append(ids, IDOfType{v.arg(), v.Type.Concrete})
 		}
 	}
-	return oneOrAny(append(oneOf(x, ids), any...))
+	return oneOrAny(append(oneOf(x, ids), alts...))
 }

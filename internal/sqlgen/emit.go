@@ -32,8 +32,8 @@ func (w Writer) Page(p *query.Plan) Statement {
 	return e.done()
 }
 
-// IDsFirst writes what Page does so that the database finds and sorts ids alone
-// and reads whole rows only for those of the page.
+// IDsFirst writes the statement of Page so that the database finds and sorts ids
+// alone and reads whole rows only for those of the page.
 func (w Writer) IDsFirst(p *query.Plan) Statement {
 	e := w.emitter()
 	used := e.used(&p.Select, p.Cells, nil, p.Order)
@@ -53,7 +53,7 @@ func (w Writer) IDsFirst(p *query.Plan) Statement {
 	return e.done()
 }
 
-// Lookup writes the statement of a lookup, for one more than it may bring.
+// Lookup writes the statement of a lookup, which reads one id more than it may find.
 func (w Writer) Lookup(l *query.Lookup) Statement {
 	e := w.emitter()
 	e.statement(&l.Select, l.Cells, l.Where, nil)
@@ -78,8 +78,8 @@ func (w Writer) Total(p *query.Plan) Statement {
 }
 
 // Block writes the statement for the rows of a plan with the given ids, at most
-// db.MaxIn, whatever its condition says. Where every row has its own moment,
-// moments are those of the ids.
+// db.MaxIn, without its condition. Where every row has its own moment, moments are
+// those of the ids.
 func (w Writer) Block(s *query.Select, ids, moments []int64) Statement {
 	e := w.emitter()
 	e.seeds, e.root = ids, s.Parent
@@ -88,8 +88,8 @@ func (w Writer) Block(s *query.Select, ids, moments []int64) Statement {
 }
 
 // Children writes the statement of a branch for a block of parents: the rows
-// that fit its condition, in its order. Where parents have moments, moments are
-// those of ids, one by one.
+// that satisfy its condition, in its order. Where parents have moments, moments are
+// those of the ids.
 func (w Writer) Children(b *query.Branch, ids, moments []int64) Statement {
 	e := w.emitter()
 	e.seeds, e.root = ids, b.Parent
@@ -136,7 +136,7 @@ type emitter struct {
 	moments []int64 // of seeds, for a branch
 
 	existences int
-	tables     int // named so far; a statement written twice is named twice
+	tables     int // number of aliases so far
 }
 
 // block is the condition that an expression is one of a block of ids.
@@ -145,7 +145,7 @@ type block struct {
 	ids []int64
 }
 
-// fixed is SQL text as it stands.
+// fixed is SQL text as an expression.
 type fixed struct {
 	query.Expr
 	text string
@@ -196,7 +196,7 @@ func (e *emitter) limit(p *query.Page) {
 	}
 	size := p.Size
 	if p.After != nil {
-		size++ // one more tells whether there is a next page
+		size++ // one more row shows that there is a next page
 	}
 	e.write(" LIMIT ", query.Arg{V: size}, " OFFSET ", query.Arg{V: p.Start})
 }
@@ -282,7 +282,7 @@ func (e *emitter) conds(list []query.Expr) {
 	e.separated(e.flatten(list), " AND ")
 }
 
-// conditions are all the conditions a table brings itself.
+// conditions are the conditions of a table itself: key, types, time and others.
 func (e *emitter) conditions(t *query.Table) []query.Expr {
 	var all []query.Expr
 	if t.Key != nil {

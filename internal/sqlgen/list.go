@@ -8,7 +8,7 @@ import (
 )
 
 // oneOf writes the condition that a value is one of a list, or none. A list of
-// arguments is padded, so that few texts exist; one longer than db.MaxIn is sent
+// arguments is padded, so that few statement texts exist; one longer than db.MaxIn is sent
 // as one argument.
 func (e *emitter) oneOf(x query.In) {
 	list := x.List
@@ -33,8 +33,8 @@ func in(not bool) string {
 	return " IN "
 }
 
-// oneOfMany writes a long list by its kinds of values, and what cannot be sent
-// so in pieces.
+// oneOfMany writes a long list by the Go types of its values, and the others in
+// chunks.
 func (e *emitter) oneOfMany(x query.In) {
 	m := e.many(x.List)
 	guard := e.guards() && !x.Not && m.isOne()
@@ -59,8 +59,8 @@ func (e *emitter) oneOfMany(x query.In) {
 	}
 }
 
-// guards counts a sub-select that a server may turn into a join, and reports
-// whether there are so many that it must be kept from it.
+// guards counts a sub-select that a server may turn into a join, and reports whether
+// there are too many for that.
 func (e *emitter) guards() bool {
 	e.existences++
 	return e.existences > maxJoined
@@ -90,7 +90,7 @@ func (e *emitter) compareAny(x query.CompareAny) {
 	}
 }
 
-// many is a long list by the kinds of its values, and what is left.
+// many is a long list by the Go types of its values, and the others.
 type many struct {
 	parts []any // []int64, []float64, []string
 	rest  []query.Expr
