@@ -38,8 +38,7 @@ func scalar(a *meta.Attr, v Value) (any, error) {
 	if v.Kind == Null {
 		return nil, nil
 	}
-	switch a.Kind {
-	case meta.Text, meta.LongText, meta.LocalizerTag:
+	if value.IsFreeText(a.Kind) {
 		return text(a, v)
 	}
 	if v.isEmpty() {

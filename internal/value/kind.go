@@ -59,5 +59,8 @@ func IsNumber(k meta.Kind) bool { return kinds[k].summable }
 // two are equal when their folded forms are, and an empty one is no value.
 func IsText(k meta.Kind) bool { return kinds[k].equalFolded }
 
+// IsFreeText reports whether any text is a value of a kind, the empty one too.
+func IsFreeText(k meta.Kind) bool { return IsText(k) && kinds[k].parse == nil }
+
 // IsOrdered reports whether one value of a kind can be less than another.
 func IsOrdered(k meta.Kind) bool { return kinds[k].ordered }

@@ -78,8 +78,9 @@ func TestEveryKind(t *testing.T) {
 		is   func(meta.Kind) bool
 		want []meta.Kind
 	}{
-		"numbers": {IsNumber, []meta.Kind{meta.Numeric, meta.Rank, meta.LongInt}},
-		"texts":   {IsText, []meta.Kind{meta.Text, meta.LongText, meta.LocalizerTag, meta.GUID, meta.Duration}},
+		"numbers":    {IsNumber, []meta.Kind{meta.Numeric, meta.Rank, meta.LongInt}},
+		"texts":      {IsText, []meta.Kind{meta.Text, meta.LongText, meta.LocalizerTag, meta.GUID, meta.Duration}},
+		"free texts": {IsFreeText, []meta.Kind{meta.Text, meta.LongText, meta.LocalizerTag}},
 		"ordered": {IsOrdered, []meta.Kind{
 			meta.Numeric, meta.Rank, meta.LongInt, meta.Text, meta.LongText, meta.LocalizerTag,
 			meta.GUID, meta.Duration, meta.Date, meta.State, meta.Opaque,
