@@ -106,9 +106,9 @@ func (b block) view(r *deliveryRow, state string) View {
 	return v
 }
 
-// reason is why a delivery waits: "sending" (a worker has it), "paused" (the
-// subscription is), "resting" (the receiver failed or asked for a pause),
-// "retry" (its next attempt has a time), "turn" (nothing but its turn).
+// reason is why a delivery waits: "paused" (the subscription is), "sending" (a
+// sender has claimed it), "retry" (its next attempt is due later), "resting" (the
+// circuit breaker is open), "turn" (others of the queue come first).
 func (b block) reason(r *deliveryRow) string {
 	switch {
 	case b.paused:

@@ -150,7 +150,7 @@ func (w *Worker) store(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// mark moves the done-out mark of the chunk's audits.
+// mark writes how far the audits of a chunk are fanned out.
 func (w *Worker) mark(ctx context.Context, tx *db.Tx, c *chunk) error {
 	set, args := "fan_state = 1, fan_moment = last_moment, fan_claims = 0, fan_error = NULL", []any(nil)
 	if !c.last {

@@ -70,7 +70,7 @@ func (g *gate) leave(stop bool) bool {
 	return false
 }
 
-// repeat makes the caller that runs run again.
+// repeat makes the running caller repeat its work.
 func (g *gate) repeat() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
