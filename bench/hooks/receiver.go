@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// receiver counts the events that come, answers 200, and remembers bodies and
-// when named changes came.
+// receiver counts the events that arrive, answers 200, and records bodies and the
+// times at which named changes arrived.
 type receiver struct {
 	url    string
 	server *http.Server
 	events atomic.Int64
 	posts  atomic.Int64
-	last   atomic.Int64 // when the newest came, since 1970 in ns
+	last   atomic.Int64 // arrival of the newest, in ns since 1970
 
-	mu     sync.Mutex
-	bodies [][]byte // as many as keep says
-	keep   int
-	came   map[string]time.Time // by name of the story, first arrival
+	mu        sync.Mutex
+	bodies    [][]byte // at most maxBodies
+	maxBodies int
+	arrived   map[string]time.Time // by name of the story, first arrival
 }
 
 var (
@@ -37,28 +37,28 @@ func newReceiver(answer http.HandlerFunc) (*receiver, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &receiver{url: "http://" + l.Addr().String(), came: map[string]time.Time{}}
+	r := &receiver{url: "http://" + l.Addr().String(), arrived: map[string]time.Time{}}
 	if answer == nil {
-		answer = r.take
+		answer = r.record
 	}
 	r.server = &http.Server{Handler: answer, ReadHeaderTimeout: time.Minute}
 	go func() { _ = r.server.Serve(l) }()
 	return r, nil
 }
 
-func (r *receiver) take(_ http.ResponseWriter, req *http.Request) {
+func (r *receiver) record(_ http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return
 	}
 	now := time.Now()
 	r.mu.Lock()
-	if len(r.bodies) < r.keep {
+	if len(r.bodies) < r.maxBodies {
 		r.bodies = append(r.bodies, body)
 	}
 	for _, m := range nameMark.FindAllSubmatch(body, -1) {
-		if _, again := r.came[string(m[1])]; !again {
-			r.came[string(m[1])] = now
+		if _, again := r.arrived[string(m[1])]; !again {
+			r.arrived[string(m[1])] = now
 		}
 	}
 	r.mu.Unlock()
@@ -67,16 +67,16 @@ func (r *receiver) take(_ http.ResponseWriter, req *http.Request) {
 	r.events.Add(int64(bytes.Count(body, eventMark)))
 }
 
-// reset forgets what came and keeps as many bodies as asked.
-func (r *receiver) reset(keep int) {
+// reset discards what arrived and records at most maxBodies bodies from now on.
+func (r *receiver) reset(maxBodies int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.bodies, r.keep, r.came = nil, keep, map[string]time.Time{}
+	r.bodies, r.maxBodies, r.arrived = nil, maxBodies, map[string]time.Time{}
 	r.events.Store(0)
 	r.posts.Store(0)
 }
 
-// await waits for as many events and returns when the last of them came.
+// await waits for a number of events and returns the arrival of the last one.
 func (r *receiver) await(events int64) (time.Time, bool) {
 	for end := time.Now().Add(2 * time.Minute); r.events.Load() < events; {
 		if time.Now().After(end) {

@@ -34,7 +34,7 @@ func (b *bench) steadily(ctx context.Context, to []*receiver) ([]time.Duration, 
 		}
 		r.mu.Lock()
 		for name, from := range answered {
-			all = append(all, max(0, r.came[name].Sub(from)))
+			all = append(all, max(0, r.arrived[name].Sub(from)))
 		}
 		r.mu.Unlock()
 	}

@@ -31,7 +31,7 @@ type watch struct {
 	refused atomic.Int64 // requests answered 503
 }
 
-// sample is one look at everything.
+// sample is the measures at one time.
 type sample struct {
 	at      time.Duration
 	changes float64
@@ -61,8 +61,8 @@ func newWatch(b *bench) (*watch, error) {
 
 func (w *watch) close() { _ = w.redis.Close() }
 
-// told are the metrics of each process that are watched, and their units.
-var told = []struct {
+// processMetrics are the metrics of each process that are watched, and their units.
+var processMetrics = []struct {
 	metric, name string
 	unit         float64
 }{
@@ -71,7 +71,7 @@ var told = []struct {
 	{"process_open_fds", "open files", 1},
 }
 
-// sample looks at everything once and prints the short of it.
+// sample reads all measures once and prints a summary.
 func (w *watch) sample(ctx context.Context, at time.Duration) error {
 	s := sample{at: at, changes: float64(w.changes.Load()), values: map[string]float64{}}
 	put := func(name string, value float64) {
@@ -85,7 +85,7 @@ func (w *watch) sample(ctx context.Context, at time.Duration) error {
 		if err != nil {
 			return err
 		}
-		for _, m := range told {
+		for _, m := range processMetrics {
 			put(process+" "+m.name, metrics[m.metric]/m.unit)
 		}
 	}
@@ -135,7 +135,7 @@ func (w *watch) sampleTables(ctx context.Context, put func(string, float64)) err
 	return db.Fault(rows.Err())
 }
 
-// metrics reads what a process tells, without labels.
+// metrics reads the metrics of a process that have no labels.
 func (w *watch) metrics(process string) (map[string]float64, error) {
 	res, err := http.Get("http://" + w.b.s.AdminAddr(process) + "/metrics")
 	if err != nil {
@@ -195,7 +195,7 @@ var slack = []struct {
 // they grow in steps of megabytes.
 const growing = .05
 
-// verdict says what is wrong with one measure; empty when nothing is.
+// verdict returns what is wrong with one measure; empty: nothing.
 func (w *watch) verdict(name string, second, last third) string {
 	table, what, _ := strings.Cut(name, " ")
 	if slices.Contains(history, table) {
@@ -215,7 +215,7 @@ func (w *watch) verdict(name string, second, last third) string {
 	return "HAS NO MARGIN"
 }
 
-// judge prints the table and fails when something grows that must not.
+// judge prints the table and fails when a measure grows that must not.
 func (w *watch) judge() error {
 	if len(w.samples) < 6 {
 		return fmt.Errorf("%d samples are too few", len(w.samples))

@@ -24,7 +24,7 @@ func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.out, format+"\n"
 // created is the definition that every story made here matches.
 var created = map[string]any{"type": "AssetCreated", "from": "Story", "select": []any{"Name", "Estimate", "Scope.Name"}}
 
-// round is what came of one bulk request.
+// round is the result of one bulk request.
 type round struct {
 	events   int64
 	posts    int64

@@ -90,7 +90,7 @@ func (c *Conn) Do(request []byte) (status int, body []byte, err error) {
 	return status, body, err
 }
 
-// headers reads up to the body, whose size is -1 if it is not told.
+// headers reads up to the body, whose size is -1 without Content-Length.
 func (c *Conn) headers() (size int, chunked bool, err error) {
 	for size = -1; ; {
 		line, err := c.in.ReadSlice('\n')

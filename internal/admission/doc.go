@@ -1,9 +1,9 @@
-// Package admission decides when a request may be worked on.
+// Package admission decides when a request may run.
 //
-// A Queue lets a bounded number run at the same time, and of each key, such as
-// a member, fewer than that. What may not run yet waits in the line of its key;
-// the lines take turns, so that a key with a thousand requests delays another's
-// one request by one of its own. A line has a bounded length and nobody waits
-// longer than a bounded time: beyond, a request is refused at once, which costs
-// less than working on what nobody waits for any more.
+// A Queue runs a bounded number of requests at the same time, and fewer of each
+// key, such as a member. The others wait in a queue of their key; the queues are
+// served round robin, so that a key with a thousand requests delays the request
+// of another key by one of its own. Length and waiting time are bounded: a request
+// above the bounds is refused at once, which costs less than executing it after
+// its client has given up.
 package admission

@@ -21,7 +21,7 @@ func enter(t *testing.T, q *Queue, key any) func() {
 	return leave
 }
 
-func TestLinesTakeTurns(t *testing.T) {
+func TestKeysAreServedInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(Bounds{Running: 1, PerKey: 1, Line: 10})
 		leave := enter(t, q, "first")
@@ -52,7 +52,7 @@ func TestLinesTakeTurns(t *testing.T) {
 	})
 }
 
-func TestOneKeyLeavesRoom(t *testing.T) {
+func TestOneKeyLeavesRoomForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(Bounds{Running: 3, PerKey: 2, Line: 1})
 		first, _ := enter(t, q, "greedy"), enter(t, q, "greedy")
@@ -63,7 +63,7 @@ func TestOneKeyLeavesRoom(t *testing.T) {
 		}()
 		synctest.Wait()
 		if _, err := q.Enter(t.Context(), "greedy"); fault.KindOf(err) != fault.Transient {
-			t.Errorf("beyond its line: %v", err)
+			t.Errorf("above its bound: %v", err)
 		}
 		enter(t, q, "modest") // which does not wait
 		first()
@@ -71,9 +71,9 @@ func TestOneKeyLeavesRoom(t *testing.T) {
 	})
 }
 
-// TestWhoAsksForLittleIsRefusedLast: where too many wait, the longest line makes
-// room for the first of another, and for nobody of its own.
-func TestWhoAsksForLittleIsRefusedLast(t *testing.T) {
+// TestKeysWithFewRequestsAreRefusedLast: where too many wait, the longest queue
+// makes room for a shorter one, and not for its own requests.
+func TestKeysWithFewRequestsAreRefusedLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(Bounds{Running: 1, PerKey: 1, Line: 10, Waiting: 3})
 		leave := enter(t, q, "first")

@@ -69,5 +69,5 @@ const returnedFrom = 32 << 20
 
 // returnMemory returns memory to the system after load, until ctx ends.
 func (s *service) returnMemory(ctx context.Context) error {
-	return memory.Keep(ctx, func() bool { return s.memory.Peak() > returnedFrom })
+	return memory.ReturnUnused(ctx, func() bool { return s.memory.Peak() > returnedFrom })
 }

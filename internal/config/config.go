@@ -62,8 +62,7 @@ type Config struct {
 	WebhookKeep           time.Duration
 }
 
-// FromEnv reads the settings; standalone fills in what that needs to run
-// without any. Errors: one that lists every problem, a line each.
+// FromEnv reads the settings; standalone has defaults for all of them. Errors: one that lists every problem, a line each.
 func FromEnv(getenv func(string) string, standalone bool) (Config, error) {
 	r := newReader(getenv)
 	c := Config{
@@ -96,7 +95,7 @@ func FromEnv(getenv func(string) string, standalone bool) (Config, error) {
 
 func (c *Config) readLogLevel(r *reader) {
 	if err := c.LogLevel.UnmarshalText([]byte(r.oneOf("ALDS_LOG_LEVEL", []string{"debug", "info", "warn", "error"}))); err != nil {
-		c.LogLevel = slog.LevelInfo // oneOf has told the problem
+		c.LogLevel = slog.LevelInfo // oneOf has reported the problem
 	}
 }
 
@@ -142,7 +141,7 @@ func (c *Config) readServices(r *reader) {
 }
 
 // HasDefaultPassword reports whether the admin's password for a new database is
-// the one everybody knows.
+// the documented default.
 func (c Config) HasDefaultPassword() bool { return c.AdminPassword.Reveal() == defaultPassword }
 
 // BaseURL returns the URL of the instance as others see it, for an api that
@@ -176,8 +175,8 @@ func IsLoopback(addr string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Describe returns facts for the line printed at start, such as "database
-// mysql://alds:[redacted]@db:3306/alds". No secret is in them.
+// Describe returns facts for the log line at the start, such as "database
+// mysql://alds:[redacted]@db:3306/alds", without secrets.
 func (c Config) Describe() []string {
 	queue := "queue in the process"
 	if c.Redis != "" {

@@ -1,5 +1,5 @@
-// Package config reads the settings of a process from its environment, all of
-// them at once, and tells every problem in one error.
+// Package config reads all settings of a process from its environment, and reports
+// every problem in one error.
 //
 // Settings is the one table of names, defaults and meanings; README's is
 // checked against it. Packages receive plain values, never Config: only app

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// reader reads settings by name and collects what is wrong with them. A value
-// that may hold a secret is never part of a problem's text.
+// reader reads settings by name and collects the problems. A value that may hold a
+// secret is never part of a problem's text.
 type reader struct {
 	getenv   func(string) string
 	defaults map[string]string
@@ -54,7 +54,7 @@ func (r *reader) number(name string, low, high int) int {
 	return n
 }
 
-// unsetOr is 0 for a setting that is unset, else what read makes of it.
+// unsetOr returns 0 for a setting that is unset, else the result of read.
 func (r *reader) unsetOr(name string, read func() int) int {
 	if r.text(name) == "" {
 		return 0
@@ -221,7 +221,7 @@ func (r *reader) redis(name string) string {
 	return v
 }
 
-// escapes follows what is said of an address that cannot be read.
+// escapes is appended to the problem of an address that cannot be parsed.
 const escapes = "; in a password / # ? @ and %% are written %%2F %%23 %%3F %%40 and %%25"
 
 // splitPassword reports whether a password holds a character that ends a part of

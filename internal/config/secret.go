@@ -4,13 +4,13 @@ import "log/slog"
 
 const redacted = "[redacted]"
 
-// Secret is a text that never shows itself: not in messages, logs or JSON.
+// Secret is a text that is never printed: not in messages, logs or JSON.
 type Secret struct{ text string }
 
 // NewSecret returns a Secret holding text.
 func NewSecret(text string) Secret { return Secret{text} }
 
-// Reveal returns the text, for the one place that needs it.
+// Reveal returns the text.
 func (s Secret) Reveal() string { return s.text }
 
 // IsZero reports whether there is no text.

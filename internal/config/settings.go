@@ -3,7 +3,7 @@ package config
 // Setting is one environment variable.
 type Setting struct {
 	Name    string // of the variable
-	Default string // the value when it is unset or empty; empty when Meaning says what then
+	Default string // the value when it is unset or empty; empty when Meaning has it
 	Meaning string // one sentence or two, for the reference table
 }
 

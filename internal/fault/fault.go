@@ -12,10 +12,10 @@ type Kind uint8
 // The kinds, with the status httpapi gives each.
 const (
 	Internal  Kind = iota // 500: our defect; the caller sees only "internal error"
-	Invalid               // 400: the request names or says something alds does not accept
+	Invalid               // 400: the request contains something that alds does not accept
 	Unproven              // 401: no valid credentials came with the request
 	Denied                // 403: the caller is known and not allowed
-	NotFound              // 404: the addressed thing does not exist, or is hidden
+	NotFound              // 404: the addressed asset or path does not exist, or is not visible
 	Conflict              // 409: the request raced with another change
 	Transient             // 503: the same call may succeed later, unchanged
 )
@@ -30,7 +30,7 @@ const NoPlace = -1
 
 // Error is a failure with a message meant for the caller.
 //
-// Msg is wire contract for every Kind except Internal: tests pin it.
+// Clients depend on Msg of every Kind except Internal: tests hold it.
 // Err is the cause, for logs and errors.Is; callers never see it.
 type Error struct {
 	Kind Kind
@@ -67,7 +67,7 @@ func Deniedf(format string, args ...any) error {
 	return &Error{Kind: Denied, Msg: fmt.Sprintf(format, args...), At: NoPlace}
 }
 
-// NotFoundf reports that the addressed thing does not exist or is hidden.
+// NotFoundf reports that what is addressed does not exist or is not visible.
 func NotFoundf(format string, args ...any) error {
 	return &Error{Kind: NotFound, Msg: fmt.Sprintf(format, args...), At: NoPlace}
 }
@@ -99,8 +99,8 @@ func Public(err error) string {
 	return "internal error"
 }
 
-// Placed returns err pointing at a byte of the caller's input; what is no *Error
-// stays as it is.
+// Placed returns err with a byte offset in the caller's input; other errors than
+// *Error are unchanged.
 func Placed(err error, at int) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return &Error{Kind: e.Kind, Msg: e.Msg, At: at, Err: e.Err}

@@ -12,16 +12,16 @@ import (
 type Conn struct {
 	net.Conn
 	l    *Listener
-	addr string // what its bound is counted under; empty: none
+	addr string // the address under which it is counted; empty: none
 
 	busy   atomic.Bool  // a request is being read or answered
-	heard  atomic.Bool  // a byte came since it was idle
+	heard  atomic.Bool  // a byte arrived since it was idle
 	since  atomic.Int64 // idle since, UTC nanoseconds
 	linger atomic.Bool  // the client may still be sending when it is closed
 	closed atomic.Bool
 }
 
-// Read reads what the client sent.
+// Read implements net.Conn.
 func (c *Conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 && !c.heard.Load() {
@@ -30,28 +30,27 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// SetIdle tells that a request has been answered and none has begun.
+// SetIdle is called when a request has been answered and no other has begun.
 func (c *Conn) SetIdle() {
 	c.since.Store(time.Now().UnixNano())
 	c.heard.Store(false)
 	c.busy.Store(false)
 }
 
-// SetBusy tells that a request is being worked on.
+// SetBusy is called when a request begins.
 func (c *Conn) SetBusy() { c.busy.Store(true) }
 
-// Idle reports whether the connection waits for a request of which no byte came.
+// Idle reports whether the connection waits for the first byte of a request.
 func (c *Conn) Idle() bool { return !c.busy.Load() && !c.heard.Load() }
 
-// The end of a connection whose client may still be sending: what it sends is
-// read and dropped for a while, since closing at once would reset the connection
-// before the client has read the answer.
+// Bounds of what is read and discarded from a client that is still sending: closing
+// at once would reset the connection before the client has read the answer.
 const (
 	lingerTime  = time.Second
 	lingerBytes = 1 << 20
 )
 
-// SetLinger lets Close wait for a client that may still be sending.
+// SetLinger makes Close read from a client that may still be sending.
 func (c *Conn) SetLinger() { c.linger.Store(true) }
 
 // Close ends the connection.
@@ -71,40 +70,40 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// abort ends the connection whatever it does.
+// abort closes the connection at once.
 func (c *Conn) abort() error {
 	c.closed.Store(true)
 	return c.end()
 }
 
 func (c *Conn) end() error {
-	err := c.Conn.Close() // before its place is given away: it is a descriptor
+	err := c.Conn.Close() // first, since the descriptor must be free before another connection is admitted
 	c.l.drop(c)
 	return err
 }
 
-// How often a connection is looked at while its request is worked on.
+// When a connection is checked while its request runs.
 const (
 	watchAfter = time.Second
 	watchEvery = 500 * time.Millisecond
 )
 
-// Watch calls gone when the client ends the connection while its request is
-// worked on. It looks from time to time, and not at all at short requests. The
-// caller stops it before the next request is read.
-func (c *Conn) Watch(gone func()) (stop func()) {
+// Watch calls onClose when the client closes the connection while its request runs.
+// Short requests are not checked. The caller stops it before the next request is
+// read.
+func (c *Conn) Watch(onClose func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	var look func()
-	look = func() {
+	var check func()
+	check = func() {
 		switch {
 		case ctx.Err() != nil:
 		case ended(c.Conn):
-			gone()
+			onClose()
 		default:
-			time.AfterFunc(watchEvery, look)
+			time.AfterFunc(watchEvery, check)
 		}
 	}
-	timer := time.AfterFunc(watchAfter, look)
+	timer := time.AfterFunc(watchAfter, check)
 	return func() {
 		timer.Stop()
 		cancel()

@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// Bounds are the most connections there may be.
+// Bounds limit the number of connections.
 type Bounds struct {
 	Conns      int // in all
-	PerAddress int // of one address that is no trusted proxy; of IPv6, of one /64
+	PerAddress int // of one address other than trusted proxies; of one /64 of IPv6
 }
 
-// The pauses after an Accept that failed for lack of something.
+// The backoff after an Accept that failed for lack of a resource.
 const (
-	firstPause = 5 * time.Millisecond
-	mostPause  = time.Second
+	minBackoff = 5 * time.Millisecond
+	maxBackoff = time.Second
 )
 
-// refusal is sent to a connection there is no room for.
+// refusal is the answer to a connection above the bounds.
 const refusal = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Type: application/json\r\n" +
 	"Content-Length: 82\r\n\r\n" + `{"error":"too many connections","exceptions":[{"message":"too many connections"}]}`
 
-// Listener accepts connections within bounds; make it with Listen.
+// Listener accepts connections within bounds; Listen returns one.
 type Listener struct {
 	net.Listener
 	bounds  Bounds
@@ -40,7 +40,7 @@ type Listener struct {
 	once   sync.Once
 }
 
-// Options are what a Listener may be told beside its bounds.
+// Options of a Listener.
 type Options struct {
 	Proxies Proxies // whose connections are bounded in all only
 	Log     *slog.Logger
@@ -57,22 +57,22 @@ func Listen(l net.Listener, b Bounds, o Options) *Listener {
 	return in
 }
 
-// Open returns how many connections there are.
+// Open returns the number of connections.
 func (l *Listener) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.conns)
 }
 
-// Accept waits for a connection that there is room for. It fails only when the
-// listener is closed, or broken for good.
+// Accept waits for a connection within the bounds. It fails only when the listener
+// is closed, or fails permanently.
 func (l *Listener) Accept() (net.Conn, error) {
-	pause := firstPause
+	pause := minBackoff
 	for {
 		inner, err := l.Listener.Accept()
 		switch {
 		case err == nil:
-			pause = firstPause
+			pause = minBackoff
 			if c := l.admit(inner); c != nil {
 				return c, nil
 			}
@@ -81,13 +81,13 @@ func (l *Listener) Accept() (net.Conn, error) {
 		default:
 			l.log.Warn("no connection can be accepted", "err", err, "pause_ms", pause.Milliseconds())
 			l.m.refused.WithLabelValues("shortage").Inc()
-			l.evict("") // which gives a descriptor back
+			l.evict("") // which frees a descriptor
 			select {
 			case <-l.closed:
 				return nil, net.ErrClosed
 			case <-time.After(pause):
 			}
-			pause = min(2*pause, mostPause)
+			pause = min(2*pause, maxBackoff)
 		}
 	}
 }
@@ -98,9 +98,8 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
-// shortage reports whether accepting may succeed a little later: the process or
-// the machine has no descriptor or memory left, or the client was gone before
-// it was accepted.
+// shortage reports whether accepting may succeed later: the process or the machine
+// has no descriptor or memory left, or the client closed the connection before.
 func shortage(err error) bool {
 	for _, e := range []syscall.Errno{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR, syscall.EAGAIN,
@@ -112,7 +111,7 @@ func shortage(err error) bool {
 	return false
 }
 
-// admit takes a connection in, if need be in the place of one that is idle; nil
+// admit adds a connection, after closing an idle one where there is no room; nil
 // when it was refused.
 func (l *Listener) admit(inner net.Conn) *Conn {
 	c := &Conn{Conn: inner, l: l}
@@ -140,8 +139,7 @@ func (l *Listener) count(addr string) int {
 	return l.byAddr[addr]
 }
 
-// refuse says why, as far as the empty buffer of a new connection takes it
-// without waiting, and closes.
+// refuse answers within the empty send buffer of a new connection, and closes it.
 func (l *Listener) refuse(inner net.Conn, bound string) *Conn {
 	l.m.refused.WithLabelValues(bound).Inc()
 	_ = inner.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
@@ -150,9 +148,8 @@ func (l *Listener) refuse(inner net.Conn, bound string) *Conn {
 	return nil
 }
 
-// evict closes the connection that has been idle longest, of an address or, for
-// the empty one, of the address that has the most. It reports whether there was
-// an idle one.
+// evict closes the connection that has been idle longest, of an address or, for the
+// empty one, of the address that has the most. It reports whether there was one.
 func (l *Listener) evict(addr string) bool {
 	l.mu.Lock()
 	var oldest *Conn
@@ -160,7 +157,7 @@ func (l *Listener) evict(addr string) bool {
 		if addr != "" && c.addr != addr || !c.Idle() {
 			continue
 		}
-		if oldest == nil || l.rather(c, oldest) {
+		if oldest == nil || l.evictsBefore(c, oldest) {
 			oldest = c
 		}
 	}
@@ -173,8 +170,8 @@ func (l *Listener) evict(addr string) bool {
 	return true
 }
 
-// rather reports whether c is to be closed rather than d.
-func (l *Listener) rather(c, d *Conn) bool {
+// evictsBefore reports whether c is closed rather than d.
+func (l *Listener) evictsBefore(c, d *Conn) bool {
 	if of, than := l.byAddr[c.addr], l.byAddr[d.addr]; of != than {
 		return of > than
 	}
@@ -184,7 +181,7 @@ func (l *Listener) rather(c, d *Conn) bool {
 func (l *Listener) drop(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, here := l.conns[c]; !here {
+	if _, open := l.conns[c]; !open {
 		return
 	}
 	delete(l.conns, c)

@@ -157,24 +157,24 @@ func TestAListenerGoesOnAfterAShortage(t *testing.T) {
 	}
 }
 
-func TestWatchTellsOfAClientThatHasGone(t *testing.T) {
+func TestWatchReportsAClosedConnection(t *testing.T) {
 	l, accepted := listen(t, Bounds{Conns: 2, PerAddress: 2}, nil)
 	staying, going := dial(t, l, "127.0.0.1"), dial(t, l, "127.0.0.1")
 	a, b := <-accepted, <-accepted
 	if a.RemoteAddr().String() != staying.LocalAddr().String() {
 		a, b = b, a
 	}
-	stayed, gone := make(chan bool, 1), make(chan bool, 1)
-	defer a.Watch(func() { stayed <- true })()
-	defer b.Watch(func() { gone <- true })()
+	open, closed := make(chan bool, 1), make(chan bool, 1)
+	defer a.Watch(func() { open <- true })()
+	defer b.Watch(func() { closed <- true })()
 	_ = going.Close()
 	select {
-	case <-gone:
+	case <-closed:
 	case <-time.After(5 * time.Second):
-		t.Error("nobody was told")
+		t.Error("not reported")
 	}
-	if len(stayed) > 0 {
-		t.Error("the one who stayed is taken for gone")
+	if len(open) > 0 {
+		t.Error("the open connection is reported as closed")
 	}
 }
 

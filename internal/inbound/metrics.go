@@ -11,7 +11,7 @@ type metrics struct {
 	refused  *prometheus.CounterVec
 }
 
-// newMetrics registers the metrics with r; with nil they are kept for nobody.
+// newMetrics registers the metrics with r; nil: nowhere.
 func newMetrics(r Registerer, open func() int) *metrics {
 	m := &metrics{
 		accepted: prometheus.NewCounter(prometheus.CounterOpts{

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Proxies are the addresses whose word for a client's address is taken.
+// Proxies are the addresses of trusted proxies.
 type Proxies []netip.Prefix
 
 // Trusted reports whether an address is one of a proxy.
@@ -24,9 +24,9 @@ func (p Proxies) Trusted(ip netip.Addr) bool {
 func (p Proxies) TrustedAddr(addr net.Addr) bool { return p.Trusted(hostOf(addr)) }
 
 // Client returns the address of a client whose connection comes from addr: that
-// address, unless it is a trusted proxy's; then the last address of the headers
-// X-Forwarded-For, taken together, that is none. What stands before it may be
-// made up. When a forwarded address makes no sense, the proxy itself counts.
+// address, unless it is a trusted proxy's; then the last address of the joined
+// X-Forwarded-For headers that is not a trusted proxy's. The ones before it may be
+// forged. Where a forwarded address is invalid it is the proxy that sent it.
 func (p Proxies) Client(addr net.Addr, forwarded []string) netip.Addr {
 	ip := hostOf(addr)
 	if !p.Trusted(ip) {
@@ -47,7 +47,7 @@ func (p Proxies) Client(addr net.Addr, forwarded []string) netip.Addr {
 	return ip
 }
 
-// hostPart cuts the port off that some proxies add.
+// hostPart removes the port that some proxies add.
 func hostPart(s string) string {
 	if host, _, err := net.SplitHostPort(s); err == nil {
 		return host
@@ -55,8 +55,8 @@ func hostPart(s string) string {
 	return s
 }
 
-// Network returns what an address is counted under: itself, or its /64 for
-// IPv6, of which one client has all addresses.
+// Network returns the network under which an address is counted: itself, or its /64
+// for IPv6, of which one client has all addresses.
 func Network(ip netip.Addr) string {
 	ip = ip.Unmap().WithZone("")
 	if ip.Is6() {

@@ -1,12 +1,10 @@
-// Package memory keeps the process within the memory it may use.
+// Package memory bounds the memory of the process.
 //
-// A Budget is a number of bytes that requests share: who is about to hold many
-// bytes takes them first and is refused when none are left, so that a request
-// fails instead of the process. Each key, such as a member, gets at most half of
-// it. A Hold is what one request has taken; it travels in the request's context
-// and is released when the request ends.
+// A Budget is a number of bytes that requests share. A request reserves bytes
+// before it allocates them and is refused when too few are left, so that the
+// request fails and not the process. A key, such as a member, gets at most half of
+// the budget. A Hold is the reservation of one request; its context carries it.
 //
-// Limit finds how much the process may use: the smallest of the machine's memory
-// and its control group's limit. Keep sets Go's own limit from it and gives
-// memory back to the system after a load.
+// Limit returns how much the process may use. SetLimit sets Go's memory limit, and
+// ReturnUnused returns memory to the system after a load.
 package memory

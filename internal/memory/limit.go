@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Where the system says how much memory there is.
+// The files in which the system reports memory.
 var (
 	controlGroups = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
 	machine       = "/proc/meminfo"
 )
 
-// unknownLimit is assumed where the system does not say.
+// unknownLimit is assumed where the system reports no limit.
 const unknownLimit = 2 << 30
 
 // Limit returns how many bytes the process may use: the smallest of the
@@ -33,7 +33,7 @@ func Limit() int64 {
 		}
 	}
 	limit = min(limit, total(machine), debug.SetMemoryLimit(-1))
-	if limit > 1<<60 { // the kernel's way to say none
+	if limit > 1<<60 { // the kernel's value for no limit
 		return unknownLimit
 	}
 	return limit
@@ -57,29 +57,28 @@ func total(file string) int64 {
 	return math.MaxInt64
 }
 
-// The share of what the process may use that Go's own limit leaves to the rest:
-// stacks of the system, the libraries' own memory, the pages of the binary.
-const rest = 10 // percent
+// outsideGo is the share of the memory that Go's limit leaves for system stacks,
+// libraries and the binary.
+const outsideGo = 10 // percent
 
 // SetLimit sets Go's memory limit from what the process may use, in bytes,
-// unless GOMEMLIMIT has set one: near it memory is collected sooner.
+// unless GOMEMLIMIT has set one.
 func SetLimit(limit int64) {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
-		debug.SetMemoryLimit(limit - limit/100*rest)
+		debug.SetMemoryLimit(limit - limit/100*outsideGo)
 	}
 }
 
-// When memory is given back to the system.
 const (
-	keepEvery  = 4 * time.Second
-	keepUnused = 64 << 20 // bytes that need not be given back
+	returnEvery = 4 * time.Second
+	maxUnused   = 64 << 20 // bytes that are not returned
 )
 
-// Keep gives memory back to the system once a load is over, until ctx ends: Go
-// alone keeps for minutes what a load needed. busy reports whether there was
-// work since it was asked last that needed much memory.
-func Keep(ctx context.Context, busy func() bool) error {
-	tick := time.NewTicker(keepEvery)
+// ReturnUnused returns memory to the system after a load, until ctx ends: Go alone
+// holds it for minutes. busy reports whether much memory was needed since its last
+// call.
+func ReturnUnused(ctx context.Context, busy func() bool) error {
+	tick := time.NewTicker(returnEvery)
 	defer tick.Stop()
 	for loaded := false; ; {
 		select {
@@ -97,10 +96,10 @@ func Keep(ctx context.Context, busy func() bool) error {
 	}
 }
 
-// wasteful reports whether the process holds far more than it uses.
+// wasteful reports whether the process holds much more than it uses.
 func wasteful() bool {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	unused := m.HeapSys - m.HeapReleased - m.HeapAlloc
-	return unused > max(keepUnused, m.HeapAlloc/2)
+	return unused > max(maxUnused, m.HeapAlloc/2)
 }

@@ -63,7 +63,7 @@ func held() uint64 {
 	return m.HeapSys - m.HeapReleased
 }
 
-func TestKeepGivesBack(t *testing.T) {
+func TestUnusedMemoryIsReturned(t *testing.T) {
 	func() {
 		load := make([]byte, 256<<20)
 		for i := range load {
@@ -75,13 +75,13 @@ func TestKeepGivesBack(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var isBusy atomic.Bool
 		isBusy.Store(true)
-		go func() { _ = Keep(ctx, isBusy.Load) }()
-		time.Sleep(10*keepEvery + 1)
+		go func() { _ = ReturnUnused(ctx, isBusy.Load) }()
+		time.Sleep(10*returnEvery + 1)
 		if held() < 256<<20 {
 			t.Error("memory was given back under load")
 		}
 		isBusy.Store(false)
-		time.Sleep(keepEvery)
+		time.Sleep(returnEvery)
 		synctest.Wait()
 		cancel()
 	})

@@ -1,5 +1,5 @@
-// Package roles answers who has which role in which project, by project and by
-// member. It only reads; roles are given by operations of the write engine.
+// Package roles lists who has which role in which project, by project and by
+// member. It only reads; operations of the write engine assign roles.
 //
 // Spec: interface 4.3 (AssignMemberWithRole, AssignToScopeWithRole).
 package roles

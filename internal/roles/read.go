@@ -49,15 +49,15 @@ func (s *Service) grants(ctx context.Context, tx *db.Tx, projects bool, ids []in
 	return found, nil
 }
 
-// fact is what the answers say of an asset.
-type fact struct {
+// namedAsset is an asset as the answers show it.
+type namedAsset struct {
 	asset
 	email       string
 	defaultRole int64
 	hasDefault  bool
 }
 
-func (f *fact) person(known map[int64]*fact) *person {
+func (f *namedAsset) person(known map[int64]*namedAsset) *person {
 	p := &person{asset: f.asset, Email: f.email}
 	if role := known[f.defaultRole]; f.hasDefault && role != nil {
 		p.DefaultRole = &role.asset
@@ -65,10 +65,10 @@ func (f *fact) person(known map[int64]*fact) *person {
 	return p
 }
 
-// facts reads the assets with the given ids that are not deleted, and the
+// named reads the assets with the given ids that are not deleted, and the
 // default roles of the members among them.
-func (s *Service) facts(ctx context.Context, tx *db.Tx, ids []int64) (map[int64]*fact, error) {
-	known := map[int64]*fact{}
+func (s *Service) named(ctx context.Context, tx *db.Tx, ids []int64) (map[int64]*namedAsset, error) {
+	known := map[int64]*namedAsset{}
 	roles, err := s.load(ctx, tx, ids, known)
 	if err == nil {
 		_, err = s.load(ctx, tx, roles, known)
@@ -76,8 +76,8 @@ func (s *Service) facts(ctx context.Context, tx *db.Tx, ids []int64) (map[int64]
 	return known, err
 }
 
-// load adds facts to known and returns the default roles that it met.
-func (s *Service) load(ctx context.Context, tx *db.Tx, ids []int64, known map[int64]*fact) ([]int64, error) {
+// load adds assets to known and returns the ids of their default roles.
+func (s *Service) load(ctx context.Context, tx *db.Tx, ids []int64, known map[int64]*namedAsset) ([]int64, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -106,7 +106,7 @@ func (s *Service) load(ctx context.Context, tx *db.Tx, ids []int64, known map[in
 			if !ok {
 				return fmt.Errorf("asset %d has the unknown type %d", id, code)
 			}
-			known[id] = &fact{
+			known[id] = &namedAsset{
 				asset: asset{OID: fmt.Sprintf("%s:%d", t.Name, t.Shown(id)), Name: plain(name.String)},
 				email: mail.String, defaultRole: to.Int64, hasDefault: to.Valid,
 			}
@@ -122,6 +122,6 @@ func (s *Service) load(ctx context.Context, tx *db.Tx, ids []int64, known map[in
 	return roles, nil
 }
 
-// plain is the text that people read for a name kept as a localization tag:
-// Observer for Role.Name'Observer.
+// plain returns the name that a localization tag stands for: Observer for
+// Role.Name'Observer.
 func plain(name string) string { return strings.TrimPrefix(name, "Role.Name'") }

@@ -19,7 +19,7 @@ type Finder interface {
 	IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error)
 }
 
-// Service answers questions about roles. It is safe for concurrent use.
+// Service reads roles. It is safe for concurrent use.
 type Service struct {
 	db     *db.DB
 	model  *meta.Model
@@ -29,18 +29,18 @@ type Service struct {
 // New returns the service over a database and a reader.
 func New(d *db.DB, m *meta.Model, f Finder) *Service { return &Service{db: d, model: m, finder: f} }
 
-// The JSON of both answers. Keys are those that existing clients read.
+// The JSON of both answers.
 type (
 	answer struct {
 		Assets []entry `json:"assets"`
 	}
 	entry struct {
-		Project *asset  `json:"project,omitempty"`
-		Member  *person `json:"member,omitempty"`
-		Members *[]held `json:"memberRoles,omitempty"`
-		Roles   *[]held `json:"projectRoles,omitempty"`
+		Project *asset        `json:"project,omitempty"`
+		Member  *person       `json:"member,omitempty"`
+		Members *[]assignment `json:"memberRoles,omitempty"`
+		Roles   *[]assignment `json:"projectRoles,omitempty"`
 	}
-	held struct {
+	assignment struct {
 		IsOwner bool    `json:"isOwner"`
 		Project *asset  `json:"project,omitempty"`
 		Member  *person `json:"member,omitempty"`
@@ -58,7 +58,7 @@ type (
 )
 
 // ByProject lists the members of every visible project that a filter of the
-// data interface finds, in the order in which they were given their roles.
+// data interface finds, in the order of assignment.
 // Shape: {"assets":[{"project":{…},"memberRoles":[{"isOwner":true,"member":{…},"role":{…}}]}]}
 // Errors: fault.Invalid for the filter.
 func (s *Service) ByProject(ctx context.Context, who auth.Actor, where string) ([]byte, error) {
@@ -100,7 +100,7 @@ func (s *Service) list(ctx context.Context, who auth.Actor, typ, where string) (
 	return value.Marshal(out)
 }
 
-// entries makes the list for projects, or for members.
+// entries returns the entries of projects, or of members.
 func (s *Service) entries(ctx context.Context, tx *db.Tx, who auth.Actor, projects bool, ids []int64) (answer, error) {
 	grants, err := s.grants(ctx, tx, projects, ids)
 	if err != nil {
@@ -112,21 +112,21 @@ func (s *Service) entries(ctx context.Context, tx *db.Tx, who auth.Actor, projec
 			all = append(all, g.scope, g.member, g.role)
 		}
 	}
-	known, err := s.facts(ctx, tx, all)
+	known, err := s.named(ctx, tx, all)
 	if err != nil {
 		return answer{}, err
 	}
 	out := answer{Assets: make([]entry, 0, len(ids))}
 	for _, id := range ids {
-		list := make([]held, 0, len(grants[id]))
+		list := make([]assignment, 0, len(grants[id]))
 		for _, g := range grants[id] {
 			scope, member := known[g.scope], known[g.member]
 			switch {
 			case scope == nil || member == nil || known[g.role] == nil:
 			case projects:
-				list = append(list, held{IsOwner: g.owner, Member: member.person(known), Role: known[g.role].asset})
+				list = append(list, assignment{IsOwner: g.owner, Member: member.person(known), Role: known[g.role].asset})
 			case sees(who, g.scope):
-				list = append(list, held{IsOwner: g.owner, Project: &scope.asset, Role: known[g.role].asset})
+				list = append(list, assignment{IsOwner: g.owner, Project: &scope.asset, Role: known[g.role].asset})
 			}
 		}
 		f := known[id]

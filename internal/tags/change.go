@@ -19,21 +19,21 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Merge gives every visible asset that has one of the tags MergeFrom the tag
-// MergeTo instead, and tells of that one.
+// Merge replaces the tags mergeFrom by the tag mergeTo on every visible asset, and
+// returns that tag.
 // Shape: {"mergeTo":"UX","mergeFrom":["ux design","usability"]}, names in any case
-// Errors: fault.Invalid; fault.Denied for who administers no project.
+// Errors: fault.Invalid; fault.Denied for actors who administer no project.
 func (s *Service) Merge(ctx context.Context, who auth.Actor, body []byte) ([]byte, error) {
-	said, err := fields(body, "mergeto", "mergefrom")
+	lists, err := fields(body, "mergeto", "mergefrom")
 	if err != nil {
 		return nil, err
 	}
-	to := said["mergeto"]
-	if len(to) != 1 || len(said["mergefrom"]) == 0 {
+	to := lists["mergeto"]
+	if len(to) != 1 || len(lists["mergefrom"]) == 0 {
 		return nil, fault.Invalidf(fault.NoPlace, "mergeTo must be a tag and mergeFrom a list of tags")
 	}
-	from := said["mergefrom"][:0:0]
-	for _, tag := range said["mergefrom"] {
+	from := lists["mergefrom"][:0:0]
+	for _, tag := range lists["mergefrom"] {
 		if tag != to[0] {
 			from = append(from, tag)
 		}
@@ -48,15 +48,15 @@ func (s *Service) Merge(ctx context.Context, who auth.Actor, body []byte) ([]byt
 	return value.Marshal(t)
 }
 
-// Remove takes tags off every visible asset, and tells what is left of them.
+// Remove removes tags from every visible asset, and returns their counts.
 // Shape: {"removeFrom":["ux"]} gives [{"tag":"ux","count":0,"visibleCount":0}]
 // Errors: as Merge.
 func (s *Service) Remove(ctx context.Context, who auth.Actor, body []byte) ([]byte, error) {
-	said, err := fields(body, "removefrom")
+	lists, err := fields(body, "removefrom")
 	if err != nil {
 		return nil, err
 	}
-	from := said["removefrom"]
+	from := lists["removefrom"]
 	if len(from) == 0 {
 		return nil, fault.Invalidf(fault.NoPlace, "removeFrom must be a list of tags")
 	}
@@ -72,7 +72,7 @@ func (s *Service) Remove(ctx context.Context, who auth.Actor, body []byte) ([]by
 	return value.Marshal(left)
 }
 
-// maxTags is how many tags one command names.
+// maxTags is how many tags one request may name.
 const maxTags = db.MaxIn
 
 // fields reads an object of lists of tags; a single one needs no list. Keys
@@ -85,14 +85,14 @@ func fields(body []byte, known ...string) (map[string][]string, error) {
 	if len(docs) != 1 || docs[0].Kind != doc.Map {
 		return nil, fault.Invalidf(0, "The body must be an object")
 	}
-	said := map[string][]string{}
+	lists := map[string][]string{}
 	for i, key := range docs[0].Keys {
 		n, low := docs[0].Items[i], strings.ToLower(key)
-		wanted := false
+		isKnown := false
 		for _, k := range known {
-			wanted = wanted || k == low
+			isKnown = isKnown || k == low
 		}
-		if !wanted {
+		if !isKnown {
 			return nil, fault.Invalidf(n.At, "Invalid key at node(s): root->%s", key)
 		}
 		list := []doc.Node{n}
@@ -103,16 +103,16 @@ func fields(body []byte, known ...string) (map[string][]string, error) {
 			if item.Kind != doc.String || item.Text == "" {
 				return nil, fault.Invalidf(item.At, "A tag must be a text that is not empty")
 			}
-			said[low] = append(said[low], item.Text)
+			lists[low] = append(lists[low], item.Text)
 		}
-		if len(said[low]) > maxTags {
+		if len(lists[low]) > maxTags {
 			return nil, fault.Invalidf(n.At, "%s names more than %d tags", key, maxTags)
 		}
 	}
-	return said, nil
+	return lists, nil
 }
 
-// change takes tags off the assets that have them and puts others on.
+// change replaces tags by others on the assets that have them.
 func (s *Service) change(ctx context.Context, who auth.Actor, from, to []string) error {
 	if err := s.mayChange(ctx, who); err != nil || len(from) == 0 {
 		return err
@@ -178,7 +178,7 @@ func (s *Service) tagged(ctx context.Context, tx *db.Tx, who auth.Actor, tags []
 // System Admin and Project Admin.
 var adminRoles = [...]int64{1, 2}
 
-// mayChange refuses who administers neither the system nor any project.
+// mayChange refuses actors who administer neither the system nor a project.
 func (s *Service) mayChange(ctx context.Context, who auth.Actor) error {
 	if who.Admin {
 		return nil

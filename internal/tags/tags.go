@@ -16,10 +16,10 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// attribute is what tags are kept in.
+// attribute is the attribute that holds tags.
 const attribute = "TaggedWith"
 
-// Service answers questions about tags. It is safe for concurrent use.
+// Service reads and changes tags. It is safe for concurrent use.
 type Service struct {
 	assets *asset.Engine
 	model  *meta.Model
@@ -42,12 +42,11 @@ func New(assets *asset.Engine) *Service {
 // Tag is one tag and how often it is used.
 type Tag struct {
 	Tag     string `json:"tag"`
-	Count   int    `json:"count"`        // assets in all projects, deleted ones aside; 0 while Visible is
-	Visible int    `json:"visibleCount"` // of those, in projects the caller sees
+	Count   int    `json:"count"`        // assets that are not deleted, in all projects; 0 while Visible is
+	Visible int    `json:"visibleCount"` // in projects visible to the caller
 }
 
-// One tells of one tag; one that nobody uses where the caller looks has counts
-// of 0.
+// One returns one tag; one that is not used in visible projects has counts of 0.
 // Shape: {"tag":"UX","count":3,"visibleCount":2}.
 func (s *Service) One(ctx context.Context, who auth.Actor, tag string) ([]byte, error) {
 	t, err := s.one(ctx, who, tag)
@@ -65,7 +64,7 @@ func (s *Service) one(ctx context.Context, who auth.Actor, tag string) (Tag, err
 	return found[0], nil
 }
 
-// All tells of all tags that the caller sees, under their names with a small first letter.
+// All returns all visible tags, by their names with a small first letter.
 // Shape: {"uX":{"tag":"UX","count":3,"visibleCount":2}}.
 func (s *Service) All(ctx context.Context, who auth.Actor) ([]byte, error) {
 	found, err := s.read(ctx, who, "")
@@ -79,7 +78,8 @@ func (s *Service) All(ctx context.Context, who auth.Actor) ([]byte, error) {
 	return value.Marshal(all)
 }
 
-// withSmallFirst is a tag with a small first letter, so that it is still equal.
+// withSmallFirst returns a tag with a small first letter, unless it would be another
+// tag then.
 func withSmallFirst(tag string) string {
 	first, size := utf8.DecodeRuneInString(tag)
 	if small := string(unicode.ToLower(first)); folding.Equal(small, tag[:size]) {
@@ -88,7 +88,7 @@ func withSmallFirst(tag string) string {
 	return tag
 }
 
-// Search returns the visible tags that a term is part of, in their order.
+// Search returns the visible tags that contain a term, sorted.
 // Shape: ["Test","Testing"].
 func (s *Service) Search(ctx context.Context, who auth.Actor, term string) ([]byte, error) {
 	found, err := s.read(ctx, who, "")
@@ -104,9 +104,9 @@ func (s *Service) Search(ctx context.Context, who auth.Actor, term string) ([]by
 	return value.Marshal(names)
 }
 
-// read counts the tags that the caller sees, in their order. Tags that are equal
-// are one, spelled as the first of them that the caller sees. One that is used
-// only where the caller does not look is left out: its name is not to be told.
+// read returns the visible tags with their counts, sorted. Equal tags are one, with
+// the spelling of the first visible one. A tag that is used only in projects that
+// are not visible is left out.
 func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...any) ([]Tag, error) {
 	in, args := db.InArgs(s.codes)
 	args = append(append(args, db.Forever, meta.StateDeleted), more...)
@@ -124,8 +124,7 @@ func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...
 	return all, nil
 }
 
-// counted reads tags with the numbers of their uses, and of those that the
-// caller sees.
+// counted reads tags with their counts, in all and visible.
 func counted(ctx context.Context, q db.Querier, who auth.Actor, statement string, args []any) ([]Tag, error) {
 	var all []Tag
 	last := ""
