@@ -94,7 +94,7 @@ type committed struct {
 
 // Committed invalidates cached permissions and wakes the workers.
 func (c committed) Committed(auditID int64) {
-	c.auth.Written()
+	c.auth.Committed()
 	c.jobs.Committed(auditID)
 }
 

@@ -15,16 +15,16 @@ type Actor struct {
 	// Scopes holds the stored ids of the readable scopes, ascending, those
 	// reached by inheritance down the scope tree included.
 	Scopes []int64
-	// Hidden says which projects are hidden from everybody. Nil: whoever needs
-	// it asks the database.
+	// Hidden is the projects that are hidden from everybody. Nil: not known, the
+	// caller reads them.
 	Hidden *Hidden
 }
 
-// Hidden is what is known of the projects that are deleted or below a deleted
-// one, and so are hidden with all that is in them.
+// Hidden is the projects that are deleted or below a deleted one, and so are hidden
+// with everything in them.
 type Hidden struct {
 	Now  []int64 // stored ids of those that are
-	Ever bool    // there may have been some, at some time
+	Ever bool    // there are or were some
 }
 
 // System is the actor for the server's own work: it sees everything.

@@ -37,7 +37,7 @@ func (c *clock) pass(d time.Duration) {
 }
 
 // world is a database with a Service on it.
-type world struct {
+type fixture struct {
 	testing.TB
 	d     *db.DB
 	s     *Service
@@ -48,29 +48,29 @@ type world struct {
 // cheap is the cost of a hash where the test is of something else.
 var cheap = cost{memory: 64, time: 1, lanes: 1}
 
-func newWorld(t testing.TB, d *db.DB) *world {
+func newFixture(t testing.TB, d *db.DB) *fixture {
 	t.Helper()
 	c := &clock{t: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	w := worldAt(t, d, c.now)
+	w := newFixtureAt(t, d, c.now)
 	w.clock = c
 	w.s.cost, w.s.dummy = cheap, hashPassword("nobody's", cheap)
 	wait := func(ctx context.Context, d time.Duration) error { c.pass(d); return ctx.Err() }
-	w.s.members.sleep, w.s.strangers.sleep = wait, wait
+	w.s.memberThrottle.sleep, w.s.unknownThrottle.sleep = wait, wait
 	return w
 }
 
 // worldAt is a world with a clock that nobody moves.
-func worldAt(t testing.TB, d *db.DB, now func() time.Time) *world {
+func newFixtureAt(t testing.TB, d *db.DB, now func() time.Time) *fixture {
 	t.Helper()
 	m := meta.Default()
 	s, err := New(d, m, Options{Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{TB: t, d: d, s: s, model: m}
+	return &fixture{TB: t, d: d, s: s, model: m}
 }
 
-func (w *world) exec(query string, args ...any) {
+func (w *fixture) exec(query string, args ...any) {
 	w.Helper()
 	err := w.d.Write(w.Context(), func(tx *db.Tx) error {
 		_, err := tx.Exec(w.Context(), query, args...)
@@ -82,7 +82,7 @@ func (w *world) exec(query string, args ...any) {
 }
 
 // member inserts a member in a state, with a default role by its shown number.
-func (w *world) member(id int64, state int, role int64) {
+func (w *fixture) member(id int64, state int, role int64) {
 	w.Helper()
 	typ, _ := w.model.Type("Member")
 	const columns = "id, type, state, moment, audit_id, created_moment, created_at, created_by, changed_at, changed_by"
@@ -92,12 +92,12 @@ func (w *world) member(id int64, state int, role int64) {
 		w.s.roles.relation, typ.Code, id, w.role(role), db.Forever)
 }
 
-func (w *world) role(shown int64) int64 {
+func (w *fixture) role(shown int64) int64 {
 	typ, _ := w.model.Type("Role")
 	return typ.Stored(shown)
 }
 
-func (w *world) set(member int64, username, password string) error {
+func (w *fixture) set(member int64, username, password string) error {
 	var u, p *string
 	if username != "" {
 		u = &username
@@ -114,7 +114,7 @@ func (w *world) set(member int64, username, password string) error {
 	})
 }
 
-func (w *world) mustSet(member int64, username, password string) {
+func (w *fixture) mustSet(member int64, username, password string) {
 	w.Helper()
 	if err := w.set(member, username, password); err != nil {
 		w.Fatal(err)
@@ -122,7 +122,7 @@ func (w *world) mustSet(member int64, username, password string) {
 }
 
 // wantLogin logs in and checks who it is; 0 means refused.
-func (w *world) wantLogin(why, username, password string, want int64) {
+func (w *fixture) wantLogin(why, username, password string, want int64) {
 	w.Helper()
 	a, err := w.s.Basic(w.Context(), username, password, "192.0.2.1")
 	if want == 0 && fault.KindOf(err) != fault.Unproven {
@@ -135,7 +135,7 @@ func (w *world) wantLogin(why, username, password string, want int64) {
 
 func TestBasic(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := newWorld(t, d)
+		w := newFixture(t, d)
 		w.member(20, 64, 1)
 		w.member(1001, 64, 4)
 		w.member(1002, 128, 4)
@@ -168,33 +168,33 @@ func TestBasic(t *testing.T) {
 
 func TestAChangedCredentialCounts(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := newWorld(t, d)
+		w := newFixture(t, d)
 		w.member(20, 64, 1)
 		w.mustSet(20, "admin", "old")
 		w.wantLogin("before", "admin", "old", 20)
 		w.mustSet(20, "", "new")
 		w.wantLogin("the new password at once", "admin", "new", 20)
-		w.clock.pass(fresh)
+		w.clock.pass(maxAge)
 		w.wantLogin("the old one a second later", "admin", "old", 0)
 		w.mustSet(20, "root", "")
-		w.clock.pass(fresh)
+		w.clock.pass(maxAge)
 		w.wantLogin("the new name with the password kept", "root", "new", 20)
 		w.wantLogin("the old name", "admin", "new", 0)
 		w.exec(`UPDATE asset SET attrs = '{"IsLoginDisabled": true}'`)
-		w.clock.pass(fresh)
+		w.clock.pass(maxAge)
 		w.wantLogin("a member whose login is disabled", "root", "new", 0)
 		w.exec(`UPDATE asset SET attrs = '{"IsLoginDisabled": false}'`)
-		w.clock.pass(fresh)
+		w.clock.pass(maxAge)
 		w.wantLogin("a member whose login is enabled again", "root", "new", 20)
 		w.exec("UPDATE credential SET disabled = 1")
-		w.clock.pass(fresh)
+		w.clock.pass(maxAge)
 		w.wantLogin("a disabled login", "root", "new", 0)
 	})
 }
 
 func TestSetRefuses(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := newWorld(t, d)
+		w := newFixture(t, d)
 		w.member(20, 64, 1)
 		w.member(1001, 64, 4)
 		w.mustSet(20, "admin", "x")
@@ -218,7 +218,7 @@ func TestSetRefuses(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := newWorld(t, d)
+		w := newFixture(t, d)
 		ctx := t.Context()
 		w.member(20, 64, 1)
 		w.mustSet(20, "admin", "x")
@@ -240,14 +240,14 @@ func TestTokens(t *testing.T) {
 		bearer("something long", strings.Repeat("x", 10_000), false)
 		w.exec("UPDATE access_token SET revoked_at = 1")
 		bearer("revoked, but read less than a second ago", token, true)
-		w.clock.pass(fresh)
+		w.clock.pass(maxAge)
 		bearer("revoked", token, false)
 		w.exec(`UPDATE access_token SET revoked_at = NULL`)
 		w.exec(`UPDATE asset SET attrs = '{"IsLoginDisabled": true}'`)
 		bearer("of a member whose login is disabled", token, false)
 		w.exec(`UPDATE asset SET attrs = NULL`)
 		bearer("enabled again", token, true)
-		w.clock.pass(fresh)
+		w.clock.pass(maxAge)
 		w.exec("UPDATE access_token SET revoked_at = NULL, expires_at = ?", w.clock.now().UnixMicro()-1)
 		bearer("expired", token, false)
 		if _, err := w.s.CreateToken(ctx, "ghost", TokenOptions{Name: "x"}); fault.KindOf(err) != fault.NotFound {
@@ -261,7 +261,7 @@ func TestTokens(t *testing.T) {
 
 func TestRights(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := newWorld(t, d)
+		w := newFixture(t, d)
 		// Scope 0 holds 1001, which holds 1002; 1003 stands beside 1001.
 		for _, c := range [][3]int64{{0, 0, 0}, {1001, 1001, 0}, {1002, 1002, 0}, {1003, 1003, 0}, {0, 1001, 1}, {0, 1003, 1}, {0, 1002, 2}, {1001, 1002, 1}} {
 			w.exec("INSERT INTO scope_closure (ancestor_id, descendant_id, depth, since_moment, until_moment) VALUES (?, ?, ?, 1, ?)", c[0], c[1], c[2], db.Forever)
@@ -305,34 +305,34 @@ func TestRights(t *testing.T) {
 }
 
 func TestRightsAreASecondOldAtMost(t *testing.T) {
-	w := newWorld(t, testdb.SQLite(t))
+	w := newFixture(t, testdb.SQLite(t))
 	w.member(20, 64, 4)
 	if a, _ := w.s.ActorOf(t.Context(), 20); a.Admin {
 		t.Fatal("a team member is no administrator")
 	}
 	w.exec("UPDATE asset_link SET to_id = ?", w.role(1))
-	w.clock.pass(fresh)
+	w.clock.pass(maxAge)
 	if a, err := w.s.ActorOf(t.Context(), 20); err != nil || !a.Admin {
 		t.Errorf("a second later: %+v, %v", a, err)
 	}
 }
 
-func TestRightsThatWereWrittenHereCountAtOnce(t *testing.T) {
-	w := newWorld(t, testdb.SQLite(t))
+func TestRightsWrittenByThisProcessCountAtOnce(t *testing.T) {
+	w := newFixture(t, testdb.SQLite(t))
 	w.member(1001, 64, 4)
 	w.exec("INSERT INTO scope_closure (ancestor_id, descendant_id, depth, since_moment, until_moment) VALUES (0, 0, 0, 1, ?)", db.Forever)
 	if a, err := w.s.ActorOf(t.Context(), 1001); err != nil || len(a.Scopes) != 0 {
 		t.Fatalf("before: %+v, %v", a, err)
 	}
 	w.exec("INSERT INTO scope_member (scope_id, member_id, role_id, is_owner, since_moment, until_moment) VALUES (0, 1001, ?, 0, 5, ?)", w.role(4), db.Forever)
-	w.s.Written()
+	w.s.Committed()
 	if a, err := w.s.ActorOf(t.Context(), 1001); err != nil || !slices.Equal(a.Scopes, []int64{0}) {
 		t.Errorf("after: %+v, %v", a, err)
 	}
 }
 
-func TestTheSameLoginManyTimesAtOnceIsOneTry(t *testing.T) {
-	w := worldAt(t, testdb.SQLite(t), time.Now)
+func TestConcurrentEqualLoginsAreOneAttempt(t *testing.T) {
+	w := newFixtureAt(t, testdb.SQLite(t), time.Now)
 	w.member(20, 64, 1)
 	w.mustSet(20, "admin", "secret")
 	var wg sync.WaitGroup
@@ -374,14 +374,14 @@ func TestPHC(t *testing.T) {
 	}
 }
 
-func TestWhatIsRememberedIsBounded(t *testing.T) {
+func TestCachesAreBounded(t *testing.T) {
 	c := &clock{}
-	r := newRecent[int, int](100, time.Second, c.now)
+	r := newCache[int, int](100, time.Second, c.now)
 	for i := range 10_000 {
 		r.put(i, i, c.now())
 	}
-	if len(r.m) > 100 {
-		t.Errorf("%d remembered", len(r.m))
+	if len(r.entries) > 100 {
+		t.Errorf("%d remembered", len(r.entries))
 	}
 	if v, ok := r.get(9_999); !ok || v != 9_999 {
 		t.Error("the newest was forgotten")

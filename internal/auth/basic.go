@@ -15,20 +15,19 @@ import (
 	"github.com/alds-dev/alds/internal/folding"
 )
 
-// key stands for something a caller sent, hashed under the process's own key.
+// key is a keyed hash of something that a caller sent.
 type key = [sha256.Size]byte
 
-// proof says that a username and password belonged to this version of a
-// member's credential.
+// proof is the version of a member's credential for which a password was verified.
 type proof struct {
 	member, version int64
-	network         string // from which they came the last time
+	network         string // of the last login
 }
 
-// Basic proves a username and password and returns whose they are; addr is the caller's address as text.
-// A password that was not proven before waits for its turn, and after wrong
-// ones of the same member and address longer; the wait ends with ctx. The
-// strings may alias a buffer that is reused later.
+// Basic verifies a username and password and returns the member; addr is the
+// caller's address as text. A password that is not cached waits for a hash slot,
+// and after wrong passwords of the same member and network for a backoff; the
+// wait ends with ctx. The strings may alias a buffer that is reused later.
 // Errors: fault.Unproven; *SlowDownError when too many wait already;
 // fault.Transient when ctx ends or the database is away.
 // Spec: interface 5.2.
@@ -42,139 +41,140 @@ func (s *Service) Basic(ctx context.Context, username, password, addr string) (m
 		return 0, s.refuse("basic", err)
 	}
 	l := login{username: username, password: password, secret: s.keyed(username, password), network: network(addr)}
-	if s.isVerified(c, l) {
+	if s.isRemembered(c, l) {
 		s.m.logins.WithLabelValues("basic", remembered).Inc()
 		return c.member, nil
 	}
 	l.password, l.network = strings.Clone(password), strings.Clone(l.network)
-	s.placeOf(c, &l)
-	return s.proofs.do(ctx, s.keyed(string(l.secret[:]), string(l.pair[:])), func(ctx context.Context) (int64, error) { return s.prove(ctx, l) })
+	s.classify(c, &l)
+	return s.verifying.do(ctx, s.keyed(string(l.secret[:]), string(l.pair[:])), func(ctx context.Context) (int64, error) { return s.verify(ctx, l) })
 }
 
-// login is what a caller brings.
+// login is what a caller sent.
 type login struct {
 	username, password string // the username folded
 	network            string // of the caller's address
 	secret             key    // of username and password
-	place
+	class
 }
 
-// place is what a login counts as.
-type place struct {
-	name, pair key // of the member, or of a name that nobody has; of that and the network
-	line       line
-	slow       *slowdown
+// class says by what a login is counted and where it queues.
+type class struct {
+	account  key // of the member, or of an unknown name
+	pair     key // of account and network
+	queue    queue
+	throttle *throttle
 }
 
-// isVerified reports whether the password was verified before for the credential
-// that stands now. Then its network has succeeded, too.
-func (s *Service) isVerified(c credential, l login) bool {
+// isRemembered reports whether the password was verified before for the present
+// version of the credential. If so, the pair with its network is trusted.
+func (s *Service) isRemembered(c credential, l login) bool {
 	p, ok := s.verified.get(l.secret)
 	if !ok || !c.usable || p.member != c.member || p.version != c.version {
 		return false
 	}
 	if p.network != l.network {
-		s.placeOf(c, &l)
-		l.slow.trusts(l.name, l.pair)
+		s.classify(c, &l)
+		l.throttle.trust(l.account, l.pair)
 		p.network = strings.Clone(l.network)
 		s.verified.put(l.secret, p, s.now())
 	}
 	return true
 }
 
-// placeOf says what a login counts as. The keys are of the member, so that all
-// spellings of a name are one. A name with which nobody can log in has tables
-// and a line of its own, apart from those of members.
-func (s *Service) placeOf(c credential, l *login) {
-	l.place = place{name: s.keyed("name", l.username), line: strangerLine, slow: s.strangers}
+// classify sets the class of a login. Keys are of the member, so that all
+// spellings of a name count as one. Names with which nobody can log in have a
+// throttle and a queue of their own.
+func (s *Service) classify(c credential, l *login) {
+	l.class = class{account: s.keyed("name", l.username), queue: unknownQueue, throttle: s.unknownThrottle}
 	if c.member != 0 {
-		l.name = s.keyed("member", strconv.FormatInt(c.member, 10))
+		l.account = s.keyed("member", strconv.FormatInt(c.member, 10))
 	}
 	if c.usable && c.hash != "" {
-		l.line, l.slow = memberLine, s.members
+		l.queue, l.throttle = memberQueue, s.memberThrottle
 	}
-	l.pair = s.keyed(string(l.name[:]), l.network)
+	l.pair = s.keyed(string(l.account[:]), l.network)
 }
 
-// prove does the slow work.
-func (s *Service) prove(ctx context.Context, l login) (int64, error) {
+// verify verifies a login whose password is not cached.
+func (s *Service) verify(ctx context.Context, l login) (int64, error) {
 	began := s.now()
 	a, err := s.admit(ctx, l)
 	if err != nil {
 		return 0, s.refuse("basic", err)
 	}
-	r, err := s.check(ctx, l, a, began)
+	r, err := s.checkInTurn(ctx, l, a, began)
 	if err != nil {
 		return 0, s.refuse("basic", err)
 	}
 	if !r.right {
 		return 0, s.refuse("basic", s.wrong(ctx, l, a, r))
 	}
-	l.slow.succeeded(l.name, l.pair)
+	l.throttle.succeeded(l.account, l.pair)
 	s.verified.put(l.secret, proof{r.member, r.version, l.network}, s.now())
 	s.m.logins.WithLabelValues("basic", verified).Inc()
 	return r.member, nil
 }
 
-// admit counts an attempt and waits until it may be verified, which costs
-// neither a hash nor a connection.
+// admit counts an attempt and waits for its backoff, without a hash slot or a
+// connection.
 func (s *Service) admit(ctx context.Context, l login) (attempt, error) {
-	a, err := l.slow.attempt(l.name, l.pair)
+	a, err := l.throttle.attempt(l.account, l.pair)
 	if err != nil || a.proven {
 		return a, err
 	}
-	if err = l.slow.hold(ctx, a.wait); err != nil {
-		l.slow.takeBack(l.pair)
+	if err = l.throttle.wait(ctx, a.delay); err != nil {
+		l.throttle.uncount(l.pair)
 	}
 	return a, err
 }
 
-// result is what a password check found.
-type result struct {
+// passwordCheck is the result of one.
+type passwordCheck struct {
 	credential
 	right bool
-	decoy *waiter   // for a wrong password of a member: where a stranger's login would stand now
-	since time.Time // in line
-	took  time.Duration
+	decoy *waiter       // for a wrong password of a member: the place a login with an unknown name would have
+	since time.Time     // when it was queued
+	took  time.Duration // for the hash
 }
 
-// check verifies a password when it is its turn. It does the same work whether
+// checkInTurn verifies a password in a hash slot. It does the same work whether
 // or not anybody has the username.
-func (s *Service) check(ctx context.Context, l login, a attempt, began time.Time) (result, error) {
-	w := &waiter{line: l.line, rank: a.wrong, who: l.name}
+func (s *Service) checkInTurn(ctx context.Context, l login, a attempt, began time.Time) (passwordCheck, error) {
+	w := &waiter{queue: l.queue, rank: a.before, account: l.account}
 	if a.proven {
-		w.rank, w.who = -1, l.pair
+		w.rank, w.account = -1, l.pair
 	}
 	var decoy *waiter
-	if l.line == memberLine {
-		decoy = s.turns.decoy()
+	if l.queue == memberQueue {
+		decoy = s.slots.decoy()
 	}
-	inLine := s.now()
-	err := s.turns.take(ctx, w)
-	var r result
+	queuedAt := s.now()
+	err := s.slots.acquire(ctx, w)
+	var r passwordCheck
 	if err == nil {
 		s.m.waits.Observe(s.now().Sub(began).Seconds())
 		r, err = s.compare(ctx, w, l)
 	}
-	if l.line == memberLine && err == nil {
-		s.checked.Store(int64(s.now().Sub(inLine)))
+	if l.queue == memberQueue && err == nil {
+		s.lastCheck.Store(int64(s.now().Sub(queuedAt)))
 	}
 	if (err != nil || r.right) && decoy != nil {
-		s.turns.leave(decoy)
+		s.slots.cancel(decoy)
 	}
-	r.decoy, r.since = decoy, inLine
+	r.decoy, r.since = decoy, queuedAt
 	if err != nil {
-		return r, s.unchecked(ctx, l, inLine, err)
+		return r, s.notChecked(ctx, l, queuedAt, err)
 	}
 	return r, nil
 }
 
-// compare hashes the password and ends the turn. It reads the credential anew,
-// so that a password counts from the moment it is set.
-func (s *Service) compare(ctx context.Context, w *waiter, l login) (r result, err error) {
-	defer s.turns.give(w)
+// compare hashes the password and releases the slot. It reads the credential
+// again, so that a new password counts from its commit.
+func (s *Service) compare(ctx context.Context, w *waiter, l login) (r passwordCheck, err error) {
+	defer s.slots.release(w)
 	if r.credential, err = s.readCredential(ctx, l.username); err != nil {
-		return result{}, err
+		return passwordCheck{}, err
 	}
 	began, clock := s.now(), time.Now()
 	if r.usable && r.hash != "" {
@@ -187,31 +187,31 @@ func (s *Service) compare(ctx context.Context, w *waiter, l login) (r result, er
 	return r, nil
 }
 
-// unchecked is the answer to a login whose password could not be verified. One
-// with a name that nobody has counts all the same, and is told that its line is
-// full about when a wrong password of a member would be.
-func (s *Service) unchecked(ctx context.Context, l login, inLine time.Time, err error) error {
-	if l.line == memberLine {
-		l.slow.takeBack(l.pair)
+// notChecked returns the error of a login whose password could not be verified.
+// One with an unknown name still counts, and waits as long as the check of a
+// member's password takes, so that its time does not tell that the name is unknown.
+func (s *Service) notChecked(ctx context.Context, l login, queuedAt time.Time, err error) error {
+	if l.queue == memberQueue {
+		l.throttle.uncount(l.pair)
 		return err
 	}
 	if _, full := errors.AsType[*SlowDownError](err); full {
-		_ = l.slow.hold(ctx, time.Duration(s.checked.Load())-s.now().Sub(inLine))
+		_ = l.throttle.wait(ctx, time.Duration(s.lastCheck.Load())-s.now().Sub(queuedAt))
 	}
 	return err
 }
 
-// wrong answers a wrong password: about when it would be answered if nobody had
-// the name, and if the pair has succeeded before, after the wait that its check
-// did not have.
-func (s *Service) wrong(ctx context.Context, l login, a attempt, r result) error {
-	if l.line == memberLine {
-		if err := s.asStranger(ctx, l, r); err != nil {
+// wrong returns the error of a wrong password. A login of a member waits as long
+// as one with an unknown name would, and one of a trusted pair for the backoff
+// that its check skipped.
+func (s *Service) wrong(ctx context.Context, l login, a attempt, r passwordCheck) error {
+	if l.queue == memberQueue {
+		if err := s.delayAsUnknown(ctx, l, r); err != nil {
 			return err
 		}
 	}
 	if a.proven {
-		if err := l.slow.hold(ctx, a.wait); err != nil {
+		if err := l.throttle.wait(ctx, a.delay); err != nil {
 			return err
 		}
 	}
@@ -221,48 +221,48 @@ func (s *Service) wrong(ctx context.Context, l login, a attempt, r result) error
 	return errWrongPassword()
 }
 
-// asStranger waits until the login of a stranger would be answered.
-func (s *Service) asStranger(ctx context.Context, l login, r result) error {
+// delayAsUnknown waits until a login with an unknown name would be answered.
+func (s *Service) delayAsUnknown(ctx context.Context, l login, r passwordCheck) error {
 	if r.decoy == nil {
-		return &SlowDownError{After: lineRetry}
+		return &SlowDownError{After: queueRetry}
 	}
-	late := time.NewTimer(r.since.Add(longestTurn).Sub(s.now()))
+	late := time.NewTimer(r.since.Add(maxQueueWait).Sub(s.now()))
 	defer late.Stop()
 	select {
 	case <-late.C:
-		s.turns.leave(r.decoy)
-		return &SlowDownError{After: lineRetry}
+		s.slots.cancel(r.decoy)
+		return &SlowDownError{After: queueRetry}
 	case <-r.decoy.ready:
-		return l.slow.hold(ctx, r.decoy.at.Add(r.took).Sub(s.now()))
+		return l.throttle.wait(ctx, r.decoy.acquiredAt.Add(r.took).Sub(s.now()))
 	case <-ctx.Done():
-		s.turns.leave(r.decoy)
+		s.slots.cancel(r.decoy)
 		return fault.Transientf(ctx.Err(), "the login took too long")
 	}
 }
 
-// credential reads a folded username, at most once a second, whoever else asks
-// for it meanwhile: else many would, and each wait for all the others.
+// credential returns the credential of a folded username, at most maxAge old.
+// Concurrent callers share one read.
 func (s *Service) credential(ctx context.Context, username string) (credential, error) {
-	if c, ok := s.creds.get(username); ok {
+	if c, ok := s.credentials.get(username); ok {
 		return c, nil
 	}
-	return s.reading.do(ctx, username, func(ctx context.Context) (credential, error) { return s.readCredential(ctx, username) })
+	return s.credentialReads.do(ctx, username, func(ctx context.Context) (credential, error) { return s.readCredential(ctx, username) })
 }
 
-// readCredential reads a folded username and remembers what it found. A username
-// nobody has is the zero credential, and remembered like any other.
+// readCredential reads and caches the credential of a folded username; the zero
+// credential for an unknown one.
 func (s *Service) readCredential(ctx context.Context, username string) (credential, error) {
 	began := s.now()
 	c, err := s.findCredential(ctx, username)
 	if err != nil && fault.KindOf(err) != fault.NotFound {
 		return credential{}, err
 	}
-	s.creds.put(username, c, began)
+	s.credentials.put(username, c, began)
 	return c, nil
 }
 
-// keyed hashes two texts under the process's own key; the length in front keeps
-// them apart.
+// keyed hashes two texts under the key of the process. The length of the first
+// separates them.
 func (s *Service) keyed(first, second string) (k key) {
 	h := hmac.New(sha256.New, s.key)
 	h.Write(binary.AppendUvarint(nil, uint64(len(first))))
@@ -272,7 +272,7 @@ func (s *Service) keyed(first, second string) (k key) {
 	return k
 }
 
-// refusal is a login that was refused for good.
+// refusal is a refused login with its outcome in the metrics.
 type refusal struct {
 	error
 	outcome string
@@ -281,7 +281,7 @@ type refusal struct {
 // Unwrap returns the fault that callers see.
 func (r refusal) Unwrap() error { return r.error }
 
-// Nobody sees the difference between the two but the metric.
+// The two differ in the metric only.
 func errWrongPassword() error {
 	return refusal{fault.Unprovenf("Unknown username or wrong password"), refused}
 }

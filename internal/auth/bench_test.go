@@ -11,7 +11,7 @@ import (
 func BenchmarkLookups(b *testing.B) {
 	for _, d := range []*db.DB{testdb.MySQL(b), testdb.SQLite(b)} {
 		dialect := d.Dialect.Name
-		w := newWorld(b, d)
+		w := newFixture(b, d)
 		w.member(20, 64, 1)
 		w.mustSet(20, "admin", "x")
 		hash := hashToken(w.token("admin", TokenOptions{}))

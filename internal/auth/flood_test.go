@@ -47,7 +47,7 @@ func flood(t *testing.T, callers int, try func(ctx context.Context, n int64)) {
 func TestRandomNamesLockNobodyOut(t *testing.T) {
 	const members = 15
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := worldAt(t, d, time.Now)
+		w := newFixtureAt(t, d, time.Now)
 		sealed, err := w.s.Seal(t.Context(), "secret")
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestRandomNamesLockNobodyOut(t *testing.T) {
 // comes from another address, even for the first time.
 func TestWrongPasswordsFromElsewhereDoNotLockTheOwnerOut(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := worldAt(t, d, time.Now)
+		w := newFixtureAt(t, d, time.Now)
 		w.member(20, 64, 1)
 		w.mustSet(20, "admin", "secret")
 		flood(t, 50, func(ctx context.Context, n int64) {

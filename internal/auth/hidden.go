@@ -7,23 +7,22 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// maxHidden is the most hidden projects that are remembered; of more, the
-// database is asked each time.
+// maxHidden is the most hidden projects that are cached.
 const maxHidden = 200
 
-// knownHidden is which projects were hidden when it was read.
-type knownHidden struct {
+// cachedHidden is the hidden projects at the time of a read.
+type cachedHidden struct {
 	*Hidden
-	changes int64 // of hidden projects by this process before it was read
+	changes int64 // of hidden projects by this process before the read
 	at      time.Time
 }
 
-// hidden returns which projects are hidden now, like rights at most a second
-// old; what this process hid or showed counts at once. It is nil where they are
-// too many, or the database does not say: who reads then asks it in passing.
+// hidden returns the hidden projects, at most maxAge old; changes by this process
+// count at once. It is nil where they are too many or could not be read: the
+// queries of the caller then read the table themselves.
 func (s *Service) hidden(ctx context.Context) *Hidden {
-	changes := s.hid.Load()
-	if h := s.hiddenNow.Load(); h != nil && h.changes == changes && s.now().Sub(h.at) < fresh {
+	changes := s.hiddenChanges.Load()
+	if h := s.hiddenNow.Load(); h != nil && h.changes == changes && s.now().Sub(h.at) < maxAge {
 		return h.Hidden
 	}
 	began := s.now()
@@ -31,15 +30,15 @@ func (s *Service) hidden(ctx context.Context) *Hidden {
 	if err != nil {
 		return nil
 	}
-	s.hiddenNow.Store(&knownHidden{h, changes, began})
+	s.hiddenNow.Store(&cachedHidden{h, changes, began})
 	return h
 }
 
-// Hid tells that this process committed a write that hid projects or showed
-// them again.
-func (s *Service) Hid() { s.hid.Add(1) }
+// ScopesHidden is called after this process has committed a write that hid
+// projects or showed them again.
+func (s *Service) ScopesHidden() { s.hiddenChanges.Add(1) }
 
-// readHidden reads the hidden projects, those that are first; nil for too many.
+// readHidden reads the hidden projects; nil for too many.
 func readHidden(ctx context.Context, q db.Querier) (*Hidden, error) {
 	h := &Hidden{}
 	err := db.Each(ctx, q, `SELECT scope_id, until_moment FROM scope_hidden ORDER BY until_moment DESC, scope_id LIMIT ?`,

@@ -21,7 +21,7 @@ const (
 	failed     = "failed"
 )
 
-// newMetrics registers the metrics with r; with nil they are kept for nobody.
+// newMetrics registers the metrics with r, which may be nil.
 func newMetrics(r Registerer) *metrics {
 	m := &metrics{
 		logins: prometheus.NewCounterVec(prometheus.CounterOpts{

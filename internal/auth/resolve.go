@@ -7,32 +7,32 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// resolved is an actor and how many writes came before it was read.
-type resolved struct {
+// cachedActor is an actor and the number of commits before it was read.
+type cachedActor struct {
 	Actor
-	written int64
+	commits int64
 }
 
 // ActorOf resolves a member, by stored id, to what they may see now. The answer
-// may be a second old; rights that this process wrote count at once, so that
-// who makes a project sees it. Errors: fault.NotFound.
+// may be a second old; writes of this process count at once, so that the creator
+// of a project sees it. Errors: fault.NotFound.
 func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
-	written := s.written.Load()
-	if a, ok := s.actors.get(member); ok && (a.All || a.written == written) {
+	written := s.commits.Load()
+	if a, ok := s.actors.get(member); ok && (a.All || a.commits == written) {
 		a.Hidden = s.hidden(ctx)
 		return a.Actor, nil
 	}
 	began := s.now()
 	a, err := s.ActorAt(ctx, member, db.Forever-1)
 	if err == nil {
-		s.actors.put(member, resolved{a, written}, began)
+		s.actors.put(member, cachedActor{a, written}, began)
 		a.Hidden = s.hidden(ctx)
 	}
 	return a, err
 }
 
-// Proven is ActorOf for who has just proven to be this member.
-// Errors: fault.Unproven when the member has gone meanwhile.
+// Proven is ActorOf for a caller that has just authenticated as the member.
+// Errors: fault.Unproven when the member was deleted meanwhile.
 func (s *Service) Proven(ctx context.Context, member int64) (Actor, error) {
 	a, err := s.ActorOf(ctx, member)
 	if fault.KindOf(err) == fault.NotFound {
@@ -41,9 +41,9 @@ func (s *Service) Proven(ctx context.Context, member int64) (Actor, error) {
 	return a, err
 }
 
-// Written tells that this process committed a write, which may have changed
-// rights.
-func (s *Service) Written() { s.written.Add(1) }
+// Committed is called after this process has committed a write, which may have
+// changed rights.
+func (s *Service) Committed() { s.commits.Add(1) }
 
 // ActorAt resolves a member to what they were allowed to see at a moment.
 // Errors: fault.NotFound when there was no such member then.
@@ -57,14 +57,14 @@ func (s *Service) ActorAt(ctx context.Context, member, moment int64) (Actor, err
 	if err != nil {
 		return Actor{}, err
 	}
-	if has.gone {
+	if has.deleted {
 		return Actor{}, fault.NotFoundf("no such member")
 	}
 	return s.roles.actor(member, has), nil
 }
 
 // Steady reports whether a member's rights were the same at every moment from
-// one to another: nothing they are read from began or ended between.
+// one to another.
 func (s *Service) Steady(ctx context.Context, member, from, to int64) (bool, error) {
 	if from >= to {
 		return true, nil

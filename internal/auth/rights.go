@@ -11,17 +11,17 @@ import (
 const (
 	roleNoAccess    = 0
 	roleSystemAdmin = 1
-	roleInheritor   = 10 // sees the way to a project, not its contents
+	roleInheritor   = 10 // sees the path to a project, not its contents
 )
 
 const rootScope = 0
 
-// roles is where the model keeps what rights are read from.
+// roles is the part of the model that rights are read by.
 type roles struct {
 	memberType int   // code of Member
 	relation   int   // link code of Member.DefaultRole
 	admin      int64 // stored id of Role:1
-	blind      []int64
+	noRead     []int64
 
 	disabledKey string // of Member.IsLoginDisabled in asset.attrs
 }
@@ -48,7 +48,7 @@ func rolesOf(m *meta.Model) (roles, error) {
 		memberType:  member.Code,
 		relation:    def.Place.Code,
 		admin:       role.Stored(roleSystemAdmin),
-		blind:       RolesWithoutRead(role),
+		noRead:      RolesWithoutRead(role),
 	}, nil
 }
 
@@ -58,15 +58,15 @@ func RolesWithoutRead(role *meta.Type) []int64 {
 	return []int64{role.Stored(roleNoAccess), role.Stored(roleInheritor)}
 }
 
-// rights is what the database says about a member.
+// rights is what the database has about a member.
 type rights struct {
-	gone        bool
+	deleted     bool
 	defaultRole int64
 	hasDefault  bool
 	grants      []grant
 }
 
-// grant is one role seen from one scope: held there (depth 0) or above it.
+// grant is one role that applies to a scope: held there (depth 0) or above it.
 type grant struct {
 	scope int64 // where it applies
 	depth int   // levels below where it is held
@@ -74,9 +74,8 @@ type grant struct {
 	role  int64
 }
 
-// actor turns rights into the plain value the engines take. In each scope the
-// nearest role decides: No Access on a project hides it from somebody who
-// reads its parent.
+// actor returns the actor of a member. In each scope the nearest role decides: No
+// Access on a project hides it from a member who reads its parent.
 func (r roles) actor(member int64, has rights) Actor {
 	a := Actor{Member: member, Admin: has.hasDefault && has.defaultRole == r.admin}
 	nearest := make(map[int64]grant, len(has.grants))
@@ -94,7 +93,7 @@ func (r roles) actor(member int64, has rights) Actor {
 	}
 	a.Scopes = make([]int64, 0, len(nearest))
 	for scope, g := range nearest {
-		if !slices.Contains(r.blind, g.role) {
+		if !slices.Contains(r.noRead, g.role) {
 			a.Scopes = append(a.Scopes, scope)
 		}
 	}

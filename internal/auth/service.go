@@ -16,19 +16,19 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// fresh is how long what was read of the database may be used.
-const fresh = time.Second
+// maxAge is how long a read of the database may be used.
+const maxAge = time.Second
 
-// Bounds of what is remembered, in entries.
+// Bounds of caches and tables, in entries.
 const (
 	maxVerified    = 10_000
 	maxCredentials = 10_000
 	maxActors      = 10_000
-	maxSlowed      = 10_000 // pairs of members, and as many of names that nobody has
-	maxDelayed     = 500    // logins that wait because of wrong ones before, of each of the two
+	maxThrottled   = 10_000 // pairs of members, and as many of unknown names
+	maxDelayed     = 500    // logins that wait for a backoff, of each of the two
 )
 
-// reader is what logins read the database through.
+// reader is the database as logins read it.
 type reader interface {
 	db.Querier
 	Gorm(ctx context.Context) *gorm.DB
@@ -38,35 +38,35 @@ type reader interface {
 // Service proves credentials and resolves actors. It is safe for concurrent
 // use; make it with New.
 type Service struct {
-	db    reader // of everything that logins and rights are read from
-	store *db.DB // what is written goes here
+	db    reader // reads
+	store *db.DB // writes
 	roles roles
 
 	mayLogin string // SQL condition, see mayLogin
 	m        *metrics
 	now      func() time.Time
 
-	key   []byte // of the hash under which verified passwords are remembered; new in every process
+	key   []byte // of keyed; new in every process
 	cost  cost   // of new passwords
-	dummy string // what the password of an unknown user is compared with
+	dummy string // the password hash of unknown users
 
-	turns    *turns              // password checks at a time
-	checked  atomic.Int64        // how long a member's last one took with the wait for its turn, in nanoseconds
-	proofs   flights[key, int64] // of passwords, by all that was brought
-	verified *recent[key, proof]
-	creds    *recent[string, credential]
-	tokens   *recent[string, knownToken]
-	reading  flights[string, credential] // what is not in creds, by folded username
-	finding  flights[string, knownToken] // what is not in tokens, by hash
-	uses     *uses                       // of tokens
-	actors   *recent[int64, resolved]
-	written  atomic.Int64 // writes of this process
-	hid      atomic.Int64 // of those, the ones that hid projects or showed them
+	slots           *hashSlots               // of password hashes
+	lastCheck       atomic.Int64             // how long the last password check of a member took with its wait, in nanoseconds
+	verifying       singleflight[key, int64] // passwords, by login and pair
+	verified        *cache[key, proof]
+	credentials     *cache[string, credential]
+	tokens          *cache[string, cachedToken]
+	credentialReads singleflight[string, credential]  // by folded username
+	tokenReads      singleflight[string, cachedToken] // by hash
+	usage           *usageRecorder                    // of tokens
+	actors          *cache[int64, cachedActor]
+	commits         atomic.Int64 // writes of this process
+	hiddenChanges   atomic.Int64 // of those, writes that hid projects or showed them
 
-	hiddenNow atomic.Pointer[knownHidden]
+	hiddenNow atomic.Pointer[cachedHidden]
 
-	members   *slowdown // logins of members
-	strangers *slowdown // logins with names that nobody has
+	memberThrottle  *throttle // logins of members
+	unknownThrottle *throttle // logins with unknown names
 }
 
 // Options are the parts of a Service that have a default.
@@ -92,40 +92,40 @@ func New(d *db.DB, m *meta.Model, o Options) (*Service, error) {
 	s := &Service{
 		db: d, store: d, roles: r, mayLogin: mayLogin(d.Dialect, r.disabledKey), m: newMetrics(o.Metrics), now: o.Now,
 		key: secret, cost: standard, dummy: dummy,
-		turns:    newTurns(max(1, runtime.GOMAXPROCS(0)/2), o.Now),
-		verified: newRecent[key, proof](maxVerified, 0, o.Now),
-		creds:    newRecent[string, credential](maxCredentials, fresh, o.Now),
-		tokens:   newRecent[string, knownToken](maxCredentials, fresh, o.Now),
-		uses:     newUses(d, o.Now),
-		actors:   newRecent[int64, resolved](maxActors, fresh, o.Now),
+		slots:       newHashSlots(max(1, runtime.GOMAXPROCS(0)/2), o.Now),
+		verified:    newCache[key, proof](maxVerified, 0, o.Now),
+		credentials: newCache[string, credential](maxCredentials, maxAge, o.Now),
+		tokens:      newCache[string, cachedToken](maxCredentials, maxAge, o.Now),
+		usage:       newUsageRecorder(d, o.Now),
+		actors:      newCache[int64, cachedActor](maxActors, maxAge, o.Now),
 
-		members:   newSlowdown(pairPace, maxSlowed, maxDelayed, o.Now),
-		strangers: newSlowdown(pairPace, maxSlowed, maxDelayed, o.Now),
+		memberThrottle:  newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),
+		unknownThrottle: newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),
 	}
-	s.checked.Store(int64(took))
+	s.lastCheck.Store(int64(took))
 	return s, nil
 }
 
-// Seal makes what is stored of a password. It takes tens of milliseconds and
-// 19 MiB, so it is done before anything is locked, in turns with logins.
+// Seal returns the stored form of a password. It takes tens of milliseconds and
+// 19 MiB, so it is called before anything is locked, and waits for a hash slot.
 // Errors: fault.Invalid for one that is empty or too long; fault.Transient when
 // ctx ends.
 func (s *Service) Seal(ctx context.Context, password string) (string, error) {
 	if err := checkPassword(password); err != nil {
 		return "", err
 	}
-	w := &waiter{line: sealLine}
-	if err := s.turns.take(ctx, w); err != nil {
+	w := &waiter{queue: hashQueue}
+	if err := s.slots.acquire(ctx, w); err != nil {
 		return "", err
 	}
-	defer s.turns.give(w)
+	defer s.slots.release(w)
 	return hashPassword(password, s.cost), nil
 }
 
 // Set stores the username and the sealed password of a member, each only when
-// not nil, inside the caller's transaction. An empty username ends the login.
-// Every process accepts the new ones, and no longer the old, within a second of
-// the commit.
+// not nil, inside the caller's transaction. An empty username deletes the
+// credential. Every process accepts the new ones, and no longer the old, within a
+// second of the commit.
 // Errors: fault.Invalid, fault.Conflict when another member has the username.
 func (s *Service) Set(_ context.Context, tx *db.Tx, member int64, username, sealed *string) error {
 	if username != nil {
@@ -145,7 +145,7 @@ func (s *Service) Set(_ context.Context, tx *db.Tx, member int64, username, seal
 	return storeCredential(tx, member, username, sealed)
 }
 
-// HasPassword reports whether the member's stored credential is this password.
+// HasPassword reports whether a password is the member's.
 func (s *Service) HasPassword(ctx context.Context, member int64, password string) (bool, error) {
 	hash, err := readHash(s.db.Gorm(ctx), member)
 	if fault.KindOf(err) == fault.NotFound {
@@ -157,7 +157,7 @@ func (s *Service) HasPassword(ctx context.Context, member int64, password string
 	return matches(hash, password), nil
 }
 
-// refuse counts a login that was not proven and returns err as callers get it.
+// refuse counts a refused login and returns err for the caller.
 func (s *Service) refuse(scheme string, err error) error {
 	outcome := failed
 	if r, ok := errors.AsType[refusal](err); ok {
@@ -169,7 +169,7 @@ func (s *Service) refuse(scheme string, err error) error {
 	return err
 }
 
-// Ensure gives a member a login unless it has a password already.
+// Ensure sets the credential of a member that has no password.
 func (s *Service) Ensure(ctx context.Context, member int64, username, password string) error {
 	sealed, err := s.Seal(ctx, password)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// credential is what the database knows of a username. The zero value is a
-// username nobody has.
+// credential is the credential of a username; the zero value of an unknown one.
 type credential struct {
 	member  int64
 	hash    string // PHC; empty when the member has no password
@@ -45,8 +44,8 @@ func mayLogin(d *db.Dialect, disabledKey string) string {
 // findToken reads a token, an expired one too, by SQL as findCredential does.
 // Errors: fault.NotFound for one that is unknown or revoked, or whose member may
 // not log in.
-func (s *Service) findToken(ctx context.Context, hash string) (knownToken, error) {
-	var t knownToken
+func (s *Service) findToken(ctx context.Context, hash string) (cachedToken, error) {
+	var t cachedToken
 	var expires, used *int64
 	err := s.db.QueryRow(ctx, `SELECT t.id, t.member_id, t.expires_at, t.last_used_at
   FROM access_token t
@@ -62,9 +61,8 @@ func endTokens(tx *db.Tx, member int64) error {
 	return revoke(tx.Gorm().Where("member_id = ? AND ends_with_password = 1", member), tx.Dialect())
 }
 
-// MayLogin reports whether a member, by stored id, could prove who they are now:
-// they are neither closed nor disabled, and have a password or a token that has
-// not ended.
+// MayLogin reports whether a member, by stored id, could log in now: neither closed
+// nor disabled, and with a password or a valid token.
 func (s *Service) MayLogin(ctx context.Context, member int64) (bool, error) {
 	var may bool
 	err := s.db.QueryRow(ctx, `SELECT CASE WHEN `+s.mayLogin+` AND (c.password_hash IS NOT NULL OR EXISTS
@@ -78,9 +76,8 @@ func (s *Service) MayLogin(ctx context.Context, member int64) (bool, error) {
 	return may, err
 }
 
-// storeCredential writes what is given of a member's credential. A username
-// that only a deleted member has is free. With the password end the tokens that
-// are to.
+// storeCredential writes the given parts of a member's credential. The username of
+// a deleted member is free. A new password revokes the tokens that end with it.
 // Errors: fault.Conflict when another member has the username.
 func storeCredential(tx *db.Tx, member int64, username, hash *string) error {
 	if hash != nil {
@@ -154,8 +151,8 @@ func dropCredential(tx *db.Tx, member int64) error {
 	return tx.Gorm().Delete(&credentialRow{MemberID: member}).Error
 }
 
-// readRights loads what the actor's rights are made of, as they stood at a
-// moment. Errors: fault.NotFound when there is no such member.
+// readRights reads the rights of a member at a moment. Errors: fault.NotFound when
+// there was no such member.
 func (s *Service) readRights(ctx context.Context, q db.Querier, member, moment int64) (rights, error) {
 	var state int
 	var role sql.NullInt64
@@ -168,7 +165,7 @@ func (s *Service) readRights(ctx context.Context, q db.Querier, member, moment i
 	if err != nil {
 		return rights{}, err
 	}
-	r := rights{gone: state == meta.StateDeleted, defaultRole: role.Int64, hasDefault: role.Valid}
+	r := rights{deleted: state == meta.StateDeleted, defaultRole: role.Int64, hasDefault: role.Valid}
 	r.grants, err = db.Collect(ctx, q, `SELECT c.descendant_id, c.depth, m.scope_id, m.role_id
   FROM scope_member m
   JOIN scope_closure c ON c.ancestor_id = m.scope_id AND c.since_moment <= ? AND c.until_moment > ?
@@ -180,9 +177,8 @@ func (s *Service) readRights(ctx context.Context, q db.Querier, member, moment i
 	return r, err
 }
 
-// rightsChanged reports whether something that a member's rights are read from
-// began or ended after one moment and up to another. The default role is a link
-// of the member, whose version tells.
+// rightsChanged reports whether a member's rights may have changed after one moment
+// and up to another. A new default role makes a version of the member.
 func rightsChanged(ctx context.Context, q db.Querier, member, from, to int64) (bool, error) {
 	var changes int
 	err := q.QueryRow(ctx, `SELECT

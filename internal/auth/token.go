@@ -27,27 +27,27 @@ func newToken() string {
 	return tokenPrefix + base64.StdEncoding.EncodeToString(b)
 }
 
-// hashToken is what is stored of a token: it has 256 bits of its own, so no
-// salt and no slow hash are needed.
+// hashToken returns the stored form of a token. A token has 256 random bits, so it
+// needs no salt and no slow hash.
 func hashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
 
-// knownToken is what was read of an access token whose member may log in.
-type knownToken struct {
+// cachedToken is an access token whose member may log in.
+type cachedToken struct {
 	id       string
 	member   int64
 	expires  time.Time // zero: never
 	lastUsed time.Time // zero: never
 }
 
-func (t knownToken) hasExpired(now time.Time) bool {
+func (t cachedToken) hasExpired(now time.Time) bool {
 	return !t.expires.IsZero() && !now.Before(t.expires)
 }
 
-// Bearer proves an access token and returns whose it is. One that was revoked is refused within a
-// second, one that expires from that instant on.
+// Bearer verifies an access token and returns its member. A revoked token is
+// refused within a second, one that expires from that instant on.
 // Errors: fault.Unproven. Spec: interface 5.3.
 func (s *Service) Bearer(ctx context.Context, token string) (member int64, err error) {
 	if token == "" || len(token) > maxToken {
@@ -56,7 +56,7 @@ func (s *Service) Bearer(ctx context.Context, token string) (member int64, err e
 	hash, outcome := hashToken(token), remembered
 	t, ok := s.tokens.get(hash)
 	if !ok {
-		t, err = s.finding.do(ctx, hash, func(ctx context.Context) (knownToken, error) { return s.readToken(ctx, hash) })
+		t, err = s.tokenReads.do(ctx, hash, func(ctx context.Context) (cachedToken, error) { return s.readToken(ctx, hash) })
 		if fault.KindOf(err) == fault.NotFound {
 			return 0, s.refuse("bearer", errWrongToken())
 		}
@@ -69,13 +69,13 @@ func (s *Service) Bearer(ctx context.Context, token string) (member int64, err e
 	if t.hasExpired(now) {
 		return 0, s.refuse("bearer", errWrongToken())
 	}
-	s.uses.note(t.id, t.lastUsed, now)
+	s.usage.record(t.id, t.lastUsed, now)
 	s.m.logins.WithLabelValues("bearer", outcome).Inc()
 	return t.member, nil
 }
 
-// readToken reads a token by its hash and remembers it.
-func (s *Service) readToken(ctx context.Context, hash string) (knownToken, error) {
+// readToken reads and caches a token by its hash.
+func (s *Service) readToken(ctx context.Context, hash string) (cachedToken, error) {
 	began := s.now()
 	t, err := s.findToken(ctx, hash)
 	if err == nil {

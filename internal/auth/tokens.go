@@ -21,7 +21,7 @@ type TokenOptions struct {
 	EndsWithPassword bool      // it is revoked when the password of its member changes
 }
 
-// Token is what is known of an access token. The token itself is kept nowhere.
+// Token describes an access token. The token itself is not stored.
 type Token struct {
 	ID       string
 	Member   int64  // stored id
@@ -34,10 +34,10 @@ type Token struct {
 	MayLogin                            bool // the member is neither closed nor disabled
 }
 
-// CreateToken makes an access token for the member with that username, who
-// acts through it. The token is returned here and can never be read again.
+// CreateToken creates an access token for the member with that username. The token
+// is returned here and can never be read again.
 // Errors: fault.NotFound for an unknown username; fault.Invalid for a name that
-// is empty, too long or not printable, and for an end that is over.
+// is empty, too long or not printable, and for an expiry in the past.
 func (s *Service) CreateToken(ctx context.Context, username string, o TokenOptions) (string, error) {
 	if err := checkTokenName(o.Name); err != nil {
 		return "", err
@@ -67,7 +67,7 @@ func checkTokenName(name string) error {
 }
 
 // Tokens lists the access tokens of the member with that username, of all
-// members when it is empty, the oldest first; those that ended are among them.
+// members when it is empty, oldest first, including expired and revoked ones.
 // Errors: fault.NotFound for an unknown username.
 func (s *Service) Tokens(ctx context.Context, username string) ([]Token, error) {
 	list := s.db.Gorm(ctx).Scopes(tokensOfMembers)
@@ -90,9 +90,9 @@ func (s *Service) Tokens(ctx context.Context, username string) ([]Token, error) 
 	return all, nil
 }
 
-// RevokeToken ends an access token, by its id; every process refuses it within a
+// RevokeToken revokes an access token by its id; every process refuses it within a
 // second. It reports false for one that was revoked before.
-// Errors: fault.NotFound for an id that no token has.
+// Errors: fault.NotFound.
 func (s *Service) RevokeToken(ctx context.Context, id string) (revoked bool, err error) {
 	err = s.store.Write(ctx, func(tx *db.Tx) error {
 		var row tokenRow

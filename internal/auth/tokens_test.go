@@ -11,7 +11,7 @@ import (
 )
 
 // token makes a token for a member.
-func (w *world) token(username string, o TokenOptions) string {
+func (w *fixture) token(username string, o TokenOptions) string {
 	w.Helper()
 	if o.Name == "" {
 		o.Name = "test"
@@ -24,7 +24,7 @@ func (w *world) token(username string, o TokenOptions) string {
 }
 
 // wantBearer uses a token and checks who it is; 0 means refused.
-func (w *world) wantBearer(why, token string, want int64) {
+func (w *fixture) wantBearer(why, token string, want int64) {
 	w.Helper()
 	a, err := w.s.Bearer(w.Context(), token)
 	if want == 0 && fault.KindOf(err) != fault.Unproven || want != 0 && (err != nil || a != want) {
@@ -33,7 +33,7 @@ func (w *world) wantBearer(why, token string, want int64) {
 }
 
 // tokens lists what is known of all tokens by name.
-func (w *world) tokens() map[string]Token {
+func (w *fixture) tokens() map[string]Token {
 	w.Helper()
 	all, err := w.s.Tokens(w.Context(), "")
 	if err != nil {
@@ -49,7 +49,7 @@ func (w *world) tokens() map[string]Token {
 // A token ends at its instant, also where it was used a moment before.
 func TestATokenExpires(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := newWorld(t, d)
+		w := newFixture(t, d)
 		w.member(20, 64, 1)
 		w.mustSet(20, "admin", "x")
 		token := w.token("admin", TokenOptions{Expires: w.clock.now().Add(time.Hour)})
@@ -69,7 +69,7 @@ func TestATokenExpires(t *testing.T) {
 
 func TestATokenIsListedAndRevoked(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := newWorld(t, d)
+		w := newFixture(t, d)
 		w.member(20, 64, 1)
 		w.member(1001, 128, 1)
 		w.mustSet(20, "admin", "x")
@@ -100,7 +100,7 @@ func TestATokenIsListedAndRevoked(t *testing.T) {
 		if revoked, err := w.s.RevokeToken(t.Context(), all[0].ID); err != nil || !revoked {
 			t.Errorf("revoke: %v, %v", revoked, err)
 		}
-		w.clock.pass(fresh)
+		w.clock.pass(maxAge)
 		w.wantBearer("a second later", token, 0)
 		if revoked, err := w.s.RevokeToken(t.Context(), all[0].ID); err != nil || revoked {
 			t.Errorf("once more: %v, %v", revoked, err)
@@ -118,7 +118,7 @@ func TestATokenIsListedAndRevoked(t *testing.T) {
 // however it is changed; others go on.
 func TestTokensEndWithThePassword(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := newWorld(t, d)
+		w := newFixture(t, d)
 		w.member(20, 64, 1)
 		w.member(1001, 64, 4)
 		w.mustSet(20, "admin", "x")
@@ -138,7 +138,7 @@ func TestTokensEndWithThePassword(t *testing.T) {
 		}); err != undone { //nolint:errorlint // the very error
 			t.Fatal(err)
 		}
-		w.clock.pass(fresh)
+		w.clock.pass(maxAge)
 		w.wantBearer("after a change that was undone", ends, 20)
 		none := ""
 		for i, change := range []func(){
@@ -151,7 +151,7 @@ func TestTokensEndWithThePassword(t *testing.T) {
 			},
 		} {
 			change()
-			w.clock.pass(fresh)
+			w.clock.pass(maxAge)
 			w.wantBearer(fmt.Sprint("after change ", i), ends, 0)
 			if w.tokens()[fmt.Sprint(i)].Revoked.IsZero() {
 				t.Errorf("change %d did not revoke it", i)
@@ -167,22 +167,22 @@ func TestTokensEndWithThePassword(t *testing.T) {
 }
 
 // When a token was last used is kept once a minute, by one process after the other.
-func TestTheLastUseOfATokenIsKept(t *testing.T) {
+func TestTheLastUseOfATokenIsStored(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := newWorld(t, d)
+		w := newFixture(t, d)
 		w.member(20, 64, 1)
 		w.mustSet(20, "admin", "x")
 		token := w.token("admin", TokenOptions{Name: "loader"})
-		other := worldAt(t, d, w.clock.now) // another process
+		other := newFixtureAt(t, d, w.clock.now) // another process
 		began := w.clock.now()
 		for _, step := range []struct {
 			pass time.Duration
-			by   *world
+			by   *fixture
 			want time.Duration // since the begin
 		}{{0, w, 0}, {time.Second, w, 0}, {20 * time.Second, other, 0}, {38 * time.Second, w, 0}, {2 * time.Second, other, 61 * time.Second}, {2 * time.Second, w, 61 * time.Second}, {60 * time.Second, w, 123 * time.Second}} {
 			w.clock.pass(step.pass)
 			step.by.wantBearer("use", token, 20)
-			step.by.s.uses.writers.Wait()
+			step.by.s.usage.writers.Wait()
 			if got := w.tokens()["loader"].LastUsed; !got.Equal(began.Add(step.want)) {
 				t.Errorf("%v after the begin it was last used at %v", w.clock.now().Sub(began), got.Sub(began))
 			}
@@ -191,39 +191,39 @@ func TestTheLastUseOfATokenIsKept(t *testing.T) {
 }
 
 // That it cannot be kept hurts nobody.
-func TestTheLastUseIsNotKeptWithoutADatabase(t *testing.T) {
-	w := newWorld(t, testdb.SQLite(t))
+func TestTheLastUseIsDroppedWithoutADatabase(t *testing.T) {
+	w := newFixture(t, testdb.SQLite(t))
 	w.member(20, 64, 1)
 	w.mustSet(20, "admin", "x")
 	token := w.token("admin", TokenOptions{})
 	w.wantBearer("with it", token, 20)
-	w.s.uses.writers.Wait()
+	w.s.usage.writers.Wait()
 	if err := w.d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w.s.uses.note("another", time.Time{}, w.clock.now())
-	w.s.uses.writers.Wait()
-	if w.s.uses.writing || len(w.s.uses.pending) != 0 {
+	w.s.usage.record("another", time.Time{}, w.clock.now())
+	w.s.usage.writers.Wait()
+	if w.s.usage.writing || len(w.s.usage.pending) != 0 {
 		t.Error("the write goes on")
 	}
 	w.wantBearer("without it", token, 20)
 }
 
-func TestUsesThatWaitAreBounded(t *testing.T) {
+func TestPendingUsesAreBounded(t *testing.T) {
 	c := &clock{t: time.Unix(1e9, 0)}
-	u := newUses(nil, c.now)
+	u := newUsageRecorder(nil, c.now)
 	u.writing = true // and it takes long
-	for i := range 10 * maxUses {
-		u.note(fmt.Sprint(i), time.Time{}, c.now())
+	for i := range 10 * maxPending {
+		u.record(fmt.Sprint(i), time.Time{}, c.now())
 	}
-	if len(u.pending) != maxUses {
+	if len(u.pending) != maxPending {
 		t.Errorf("%d wait", len(u.pending))
 	}
 }
 
 func TestMayLogin(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := newWorld(t, d)
+		w := newFixture(t, d)
 		for i, c := range []struct {
 			why   string
 			state int

@@ -25,7 +25,7 @@ func TestGuessesOfOnePairHaveARate(t *testing.T) {
 		most   int
 	}{{time.Minute, 16}, {time.Hour, 459}} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newSlowdown(pairPace, 100, 1000, time.Now)
+			s := newThrottle(pairBackoff, 100, 1000, time.Now)
 			ctx, cancel := context.WithTimeout(t.Context(), c.within)
 			defer cancel()
 			var mu sync.Mutex
@@ -41,17 +41,17 @@ func TestGuessesOfOnePairHaveARate(t *testing.T) {
 							}
 							continue
 						}
-						if s.hold(ctx, a.wait) == nil {
+						if s.wait(ctx, a.delay) == nil {
 							mu.Lock()
 							verified++
-							longest = max(longest, a.wait)
+							longest = max(longest, a.delay)
 							mu.Unlock()
 						}
 					}
 				})
 			}
 			wg.Wait()
-			if verified > c.most || verified < c.most-3 || longest > pairPace.longest {
+			if verified > c.most || verified < c.most-3 || longest > pairBackoff.max {
 				t.Errorf("%d guesses in %v, the longest wait %v; want %d", verified, c.within, longest, c.most)
 			}
 		})
@@ -62,69 +62,69 @@ func TestGuessesOfOnePairHaveARate(t *testing.T) {
 // and then it may.
 func TestFewAttemptsOfAPairWait(t *testing.T) {
 	c := &clock{t: time.Unix(1e9, 0)}
-	s := newSlowdown(pairPace, 100, 1000, c.now)
-	for i := range pairPace.free {
-		if a, err := s.attempt(pairOf(0), pairOf(1)); err != nil || a.wait != 0 || a.wrong != i {
+	s := newThrottle(pairBackoff, 100, 1000, c.now)
+	for i := range pairBackoff.freeAttempts {
+		if a, err := s.attempt(pairOf(0), pairOf(1)); err != nil || a.delay != 0 || a.before != i {
 			t.Errorf("the free attempt %d: %+v, %v", i, a, err)
 		}
 	}
 	for i, wait := range []time.Duration{250, 750, 1750, 3750, 7750} {
-		if a, err := s.attempt(pairOf(0), pairOf(1)); err != nil || a.wait != wait*time.Millisecond {
+		if a, err := s.attempt(pairOf(0), pairOf(1)); err != nil || a.delay != wait*time.Millisecond {
 			t.Errorf("attempt %d: %+v, %v", i+6, a, err)
 		}
 	}
 	_, err := s.attempt(pairOf(0), pairOf(1))
 	slow, ok := errors.AsType[*SlowDownError](err)
-	if !ok || slow.After <= pairPace.longest || slow.After > 2*pairPace.longest || fault.KindOf(err) != fault.Unproven {
+	if !ok || slow.After <= pairBackoff.max || slow.After > 2*pairBackoff.max || fault.KindOf(err) != fault.Unproven {
 		t.Fatalf("one more: %v", err)
 	}
-	if a, err := s.attempt(pairOf(0), pairOf(2)); err != nil || a.wait != 0 {
+	if a, err := s.attempt(pairOf(0), pairOf(2)); err != nil || a.delay != 0 {
 		t.Errorf("another pair: %+v, %v", a, err)
 	}
 	c.pass(slow.After)
-	if a, err := s.attempt(pairOf(0), pairOf(1)); err != nil || a.wait != 0 {
+	if a, err := s.attempt(pairOf(0), pairOf(1)); err != nil || a.delay != 0 {
 		t.Errorf("when it was told to come: %+v, %v", a, err)
 	}
-	c.pass(pairPace.forget + time.Second)
-	if a, err := s.attempt(pairOf(0), pairOf(1)); err != nil || a.wait != 0 || a.wrong != 0 {
+	c.pass(pairBackoff.resetAfter + time.Second)
+	if a, err := s.attempt(pairOf(0), pairOf(1)); err != nil || a.delay != 0 || a.before != 0 {
 		t.Errorf("after a quiet time: %+v, %v", a, err)
 	}
 }
 
 // A pair that has succeeded is verified at once, and its wrong answers wait;
 // after very many wrong ones it is a pair like any other.
-func TestAPairThatHasSucceeded(t *testing.T) {
+func TestAProvenPair(t *testing.T) {
 	c := &clock{t: time.Unix(1e9, 0)}
-	s := newSlowdown(pairPace, 100, 1000, c.now)
+	s := newThrottle(pairBackoff, 100, 1000, c.now)
 	s.succeeded(pairOf(0), pairOf(1))
-	for i := range pairPace.trust {
+	for i := range pairBackoff.trustLimit {
 		a, err := s.attempt(pairOf(0), pairOf(1))
-		if err != nil || !a.proven || a.wait > pairPace.longest {
+		if err != nil || !a.proven || a.delay > pairBackoff.max {
 			t.Fatalf("attempt %d: %+v, %v", i, a, err)
 		}
 	}
 	if _, err := s.attempt(pairOf(0), pairOf(1)); err == nil {
 		t.Error("after very many wrong ones it goes on")
 	}
-	c.pass(2 * pairPace.longest)
+	c.pass(2 * pairBackoff.max)
 	if a, err := s.attempt(pairOf(0), pairOf(1)); err != nil || a.proven {
 		t.Errorf("later, as any other: %+v, %v", a, err)
 	}
 	s.succeeded(pairOf(0), pairOf(1))
-	if a, err := s.attempt(pairOf(0), pairOf(1)); err != nil || !a.proven || a.wrong != 0 {
+	if a, err := s.attempt(pairOf(0), pairOf(1)); err != nil || !a.proven || a.before != 0 {
 		t.Errorf("after it succeeded again: %+v, %v", a, err)
 	}
 }
 
 // A member who succeeds from many networks loses the oldest of them, and costs
 // others none.
-func TestPairsThatHaveSucceededAreKeptByMember(t *testing.T) {
+func TestProvenPairsAreStoredPerMember(t *testing.T) {
 	c := &clock{t: time.Unix(1e9, 0)}
-	s := newSlowdown(pairPace, 100, 1000, c.now)
+	s := newThrottle(pairBackoff, 100, 1000, c.now)
 	s.succeeded(pairOf(1), pairOf(1))
 	for i := range 1000 {
 		s.succeeded(pairOf(2), pairOf(1000+i))
-		s.trusts(pairOf(2), pairOf(1000+i))
+		s.trust(pairOf(2), pairOf(1000+i))
 	}
 	for _, want := range []struct {
 		name, pair int
@@ -139,33 +139,33 @@ func TestPairsThatHaveSucceededAreKeptByMember(t *testing.T) {
 // The tables and the room to wait are bounded, whatever the pairs.
 func TestPairsAreBounded(t *testing.T) {
 	c := &clock{t: time.Unix(1e9, 0)}
-	s := newSlowdown(pairPace, 100, 10, c.now)
+	s := newThrottle(pairBackoff, 100, 10, c.now)
 	for i := range 10_000 {
 		_, _ = s.attempt(pairOf(i), pairOf(i))
 		s.succeeded(pairOf(i+1), pairOf(i+1))
 		_, _ = s.attempt(pairOf(i), pairOf(i))
 	}
-	if len(s.m) > 100 || len(s.proven.m) > 100 {
-		t.Errorf("%d pairs counted, %d remembered", len(s.m), len(s.proven.m))
+	if len(s.attempts) > 100 || len(s.provenPairs.entries) > 100 {
+		t.Errorf("%d pairs counted, %d remembered", len(s.attempts), len(s.provenPairs.entries))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlowdown(pairPace, 100, 10, time.Now)
+		s := newThrottle(pairBackoff, 100, 10, time.Now)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
-				if err := s.hold(ctx, time.Hour); fault.KindOf(err) != fault.Transient {
+				if err := s.wait(ctx, time.Hour); fault.KindOf(err) != fault.Transient {
 					t.Errorf("a wait that ended with its caller: %v", err)
 				}
 			})
 		}
 		synctest.Wait()
-		if _, ok := errors.AsType[*SlowDownError](s.hold(ctx, time.Second)); !ok {
+		if _, ok := errors.AsType[*SlowDownError](s.wait(ctx, time.Second)); !ok {
 			t.Error("there is room for an eleventh")
 		}
 		cancel()
 		wg.Wait()
-		if err := s.hold(t.Context(), time.Second); err != nil {
+		if err := s.wait(t.Context(), time.Second); err != nil {
 			t.Errorf("after they left: %v", err)
 		}
 	})
@@ -189,7 +189,7 @@ func TestNetwork(t *testing.T) {
 }
 
 // slowed counts the wrong passwords of a caller until one waits.
-func (w *world) slowed(names []string, addr string) int {
+func (w *fixture) refusedLogins(names []string, addr string) int {
 	w.Helper()
 	began := w.clock.now()
 	for n := range 100 {
@@ -204,20 +204,20 @@ func (w *world) slowed(names []string, addr string) int {
 }
 
 // Spellings of a name that are equal are one name, of a member and of nobody.
-func TestSpellingsOfANameAreOne(t *testing.T) {
-	w := newWorld(t, testdb.SQLite(t))
+func TestSpellingsOfANameCountAsOne(t *testing.T) {
+	w := newFixture(t, testdb.SQLite(t))
 	w.member(20, 64, 1)
 	w.mustSet(20, "éva", "secret")
 	for _, names := range [][]string{{"éva"}, {"éva", "ÉVA", "e\u0301va", "Éva", "E\u0301VA"}, {"åsa", "ÅSA", "a\u030asa", "A\u030aSa"}} {
 		addr := "192.0.2." + names[len(names)-1]
-		if n := w.slowed(names, addr); n != pairPace.free {
-			t.Errorf("%q: slowed after %d wrong ones, want %d", names, n, pairPace.free)
+		if n := w.refusedLogins(names, addr); n != pairBackoff.freeAttempts {
+			t.Errorf("%q: slowed after %d wrong ones, want %d", names, n, pairBackoff.freeAttempts)
 		}
 	}
-	if n := w.slowed([]string{"éva"}, "2001:db8::1"); n != pairPace.free {
+	if n := w.refusedLogins([]string{"éva"}, "2001:db8::1"); n != pairBackoff.freeAttempts {
 		t.Errorf("from another address: slowed after %d", n)
 	}
-	if n := w.slowed([]string{"ÉVA"}, "2001:db8::2"); n != 0 {
+	if n := w.refusedLogins([]string{"ÉVA"}, "2001:db8::2"); n != 0 {
 		t.Errorf("from the same network: slowed after %d", n)
 	}
 }
@@ -225,11 +225,11 @@ func TestSpellingsOfANameAreOne(t *testing.T) {
 // Who has logged in from an address logs in from there at once, with a new
 // password too, whatever wrong ones came from there.
 func TestAProvenPairIsVerifiedAtOnce(t *testing.T) {
-	w := newWorld(t, testdb.SQLite(t))
+	w := newFixture(t, testdb.SQLite(t))
 	w.member(20, 64, 1)
 	w.mustSet(20, "admin", "old")
 	w.wantLogin("for the first time", "admin", "old", 20)
-	if n := w.slowed([]string{"admin"}, "192.0.2.1"); n != pairPace.free {
+	if n := w.refusedLogins([]string{"admin"}, "192.0.2.1"); n != pairBackoff.freeAttempts {
 		t.Errorf("wrong answers are delayed after %d wrong ones", n)
 	}
 	for i := range 30 {
@@ -238,9 +238,9 @@ func TestAProvenPairIsVerifiedAtOnce(t *testing.T) {
 	if _, err := w.s.Basic(t.Context(), "admin", "old", "192.0.2.2"); err != nil {
 		t.Errorf("remembered, from another address: %v", err)
 	}
-	w.slowed([]string{"admin"}, "192.0.2.2")
+	w.refusedLogins([]string{"admin"}, "192.0.2.2")
 	w.mustSet(20, "", "new")
-	w.clock.pass(fresh)
+	w.clock.pass(maxAge)
 	before := w.clock.now()
 	if _, err := w.s.Basic(t.Context(), "admin", "new", "192.0.2.2"); err != nil {
 		t.Errorf("the new password from there: %v", err)
@@ -254,7 +254,7 @@ func TestAProvenPairIsVerifiedAtOnce(t *testing.T) {
 
 // A right password waits its turn behind wrong ones of its own pair, and is not refused.
 func TestARightPasswordAfterWrongOnesWaits(t *testing.T) {
-	w := newWorld(t, testdb.SQLite(t))
+	w := newFixture(t, testdb.SQLite(t))
 	w.member(20, 64, 1)
 	w.mustSet(20, "admin", "secret")
 	for i := range 9 {
@@ -262,7 +262,7 @@ func TestARightPasswordAfterWrongOnesWaits(t *testing.T) {
 	}
 	before := w.clock.now()
 	w.wantLogin("right", "admin", "secret", 20)
-	if d := w.clock.now().Sub(before); d < time.Second || d > pairPace.longest {
+	if d := w.clock.now().Sub(before); d < time.Second || d > pairBackoff.max {
 		t.Errorf("it waited %v", d)
 	}
 	before = w.clock.now()
@@ -274,21 +274,21 @@ func TestARightPasswordAfterWrongOnesWaits(t *testing.T) {
 }
 
 // A login whose caller goes away leaves its place, and did not count.
-func TestALoginThatIsGivenUpLeavesNothing(t *testing.T) {
-	w := newWorld(t, testdb.SQLite(t))
+func TestACanceledLoginLeavesNothing(t *testing.T) {
+	w := newFixture(t, testdb.SQLite(t))
 	w.member(20, 64, 1)
 	w.mustSet(20, "admin", "secret")
-	all := []*waiter{{line: memberLine, who: pairOf(1)}, {line: memberLine, who: pairOf(2)}}
-	w.s.turns = newTurns(len(all), w.clock.now)
+	all := []*waiter{{queue: memberQueue, account: pairOf(1)}, {queue: memberQueue, account: pairOf(2)}}
+	w.s.slots = newHashSlots(len(all), w.clock.now)
 	for _, other := range all {
-		if err := w.s.turns.take(t.Context(), other); err != nil {
+		if err := w.s.slots.acquire(t.Context(), other); err != nil {
 			t.Fatal(err)
 		}
 	}
 	inLine := func() int {
-		w.s.turns.mu.Lock()
-		defer w.s.turns.mu.Unlock()
-		return len(w.s.turns.waiting[memberLine]) + len(w.s.turns.waiting[strangerLine])
+		w.s.slots.mu.Lock()
+		defer w.s.slots.mu.Unlock()
+		return len(w.s.slots.waiting[memberQueue]) + len(w.s.slots.waiting[unknownQueue])
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -305,15 +305,15 @@ func TestALoginThatIsGivenUpLeavesNothing(t *testing.T) {
 	leave()
 	wg.Wait()
 	counted := func() int {
-		w.s.members.mu.Lock()
-		defer w.s.members.mu.Unlock()
-		return len(w.s.members.m)
+		w.s.memberThrottle.mu.Lock()
+		defer w.s.memberThrottle.mu.Unlock()
+		return len(w.s.memberThrottle.attempts)
 	}
 	for inLine()+counted() != 0 {
 		runtime.Gosched()
 	}
 	for _, other := range all {
-		w.s.turns.give(other)
+		w.s.slots.release(other)
 	}
 	w.wantLogin("later", "admin", "secret", 20)
 }

@@ -18,35 +18,35 @@ import (
 const hashing = 10 * time.Millisecond
 
 // desk serves turns in a bubble and writes down who had one, in order.
-type desk struct {
-	*turns
+type slotTest struct {
+	*hashSlots
 	wg sync.WaitGroup
 
 	mu    sync.Mutex
 	order []int
 }
 
-func newDesk(n int) *desk { return &desk{turns: newTurns(n, time.Now)} }
+func newSlotTest(n int) *slotTest { return &slotTest{hashSlots: newHashSlots(n, time.Now)} }
 
 // come lets a waiter come, hash and go; it has come when come returns.
-func (d *desk) come(n int, w *waiter) {
+func (d *slotTest) arrive(n int, w *waiter) {
 	d.wg.Go(func() {
-		if err := d.take(context.Background(), w); err != nil {
+		if err := d.acquire(context.Background(), w); err != nil {
 			return
 		}
 		d.mu.Lock()
 		d.order = append(d.order, n)
 		d.mu.Unlock()
 		time.Sleep(hashing)
-		d.give(w)
+		d.release(w)
 	})
 	synctest.Wait()
 }
 
-func TestTurns(t *testing.T) {
-	member := func(who, rank int) *waiter { return &waiter{line: memberLine, rank: rank, who: pairOf(who)} }
-	stranger := func() *waiter { return &waiter{line: strangerLine} }
-	seal := func() *waiter { return &waiter{line: sealLine} }
+func TestHashSlots(t *testing.T) {
+	member := func(who, rank int) *waiter { return &waiter{queue: memberQueue, rank: rank, account: pairOf(who)} }
+	stranger := func() *waiter { return &waiter{queue: unknownQueue} }
+	seal := func() *waiter { return &waiter{queue: hashQueue} }
 	for _, c := range []struct {
 		why   string
 		turns int
@@ -62,17 +62,17 @@ func TestTurns(t *testing.T) {
 		{"with eight, four", 8, []*waiter{stranger(), stranger(), stranger(), seal(), seal(), seal(), member(1, 0), member(1, 0), member(1, 0), member(1, 0), member(1, 0)}, []int{0, 1, 2, 3, 6, 7, 8, 9, 4, 5, 10}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(c.turns)
+			d := newSlotTest(c.turns)
 			for i, w := range c.come {
-				d.come(i, w)
+				d.arrive(i, w)
 			}
 			d.wg.Wait()
 			// Who has a turn at the same time writes in any order.
 			if len(d.order) != len(c.want) || !sameSets(d.order, c.want, c.turns) {
 				t.Errorf("%s: %v, want %v", c.why, d.order, c.want)
 			}
-			if len(d.queued)+len(d.busy) != 0 || d.running != [lines]int{} {
-				t.Errorf("%s: left over: %v, %v, %v", c.why, d.queued, d.busy, d.running)
+			if len(d.queued)+len(d.active) != 0 || d.used != [queues]int{} {
+				t.Errorf("%s: left over: %v, %v, %v", c.why, d.queued, d.active, d.used)
 			}
 		})
 	}
@@ -92,19 +92,19 @@ func sameSets(got, want []int, n int) bool {
 	return true
 }
 
-func TestLinesAreBounded(t *testing.T) {
+func TestQueuesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(2)
+		d := newSlotTest(2)
 		ctx, leave := context.WithCancel(t.Context())
 		full, left := 0, 0
 		come := func(n int, w func(i int) *waiter) {
 			for i := range n {
 				d.wg.Go(func() {
 					v := w(i)
-					switch err := d.take(ctx, v); {
+					switch err := d.acquire(ctx, v); {
 					case err == nil:
 						<-ctx.Done()
-						d.give(v)
+						d.release(v)
 					case fault.KindOf(err) == fault.Transient:
 						d.mu.Lock()
 						left++
@@ -120,25 +120,25 @@ func TestLinesAreBounded(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		come(1000, func(int) *waiter { return &waiter{line: strangerLine} })
-		if full != 1000-1-maxStrangersInLine || d.decoy() != nil {
+		come(1000, func(int) *waiter { return &waiter{queue: unknownQueue} })
+		if full != 1000-1-maxUnknownQueued || d.decoy() != nil {
 			t.Errorf("%d strangers refused", full)
 		}
 		full = 0
-		come(100, func(int) *waiter { return &waiter{line: memberLine, who: pairOf(1)} })
-		if full != 100-1-maxNameInLine {
+		come(100, func(int) *waiter { return &waiter{queue: memberQueue, account: pairOf(1)} })
+		if full != 100-1-maxQueuedPerMember {
 			t.Errorf("%d logins of one member refused", full)
 		}
 		full = 0
-		come(1000, func(i int) *waiter { return &waiter{line: memberLine, who: pairOf(i + 2)} })
-		if full != 1000-(maxMembersInLine-maxNameInLine) {
+		come(1000, func(i int) *waiter { return &waiter{queue: memberQueue, account: pairOf(i + 2)} })
+		if full != 1000-(maxMembersQueued-maxQueuedPerMember) {
 			t.Errorf("%d members refused", full)
 		}
 		leave()
 		d.wg.Wait()
 		// Who is granted a turn and sees its end at once gives it back.
-		if left == 0 || len(d.queued)+len(d.busy) != 0 || d.running != [lines]int{} {
-			t.Errorf("%d left; left over: %v, %v, %v", left, d.queued, d.busy, d.running)
+		if left == 0 || len(d.queued)+len(d.active) != 0 || d.used != [queues]int{} {
+			t.Errorf("%d left; left over: %v, %v, %v", left, d.queued, d.active, d.used)
 		}
 	})
 }
@@ -146,23 +146,23 @@ func TestLinesAreBounded(t *testing.T) {
 // Under a flood of names that nobody has, a wrong password is answered as late
 // as if nobody had the name either.
 func TestAWrongPasswordIsAnsweredLikeAnUnknownName(t *testing.T) {
-	w := worldAt(t, testdb.SQLite(t), time.Now)
+	w := newFixtureAt(t, testdb.SQLite(t), time.Now)
 	w.member(20, 64, 1)
 	w.mustSet(20, "admin", "secret")
-	w.s.turns = newTurns(2, time.Now)
+	w.s.slots = newHashSlots(2, time.Now)
 	// The half of the strangers is taken.
-	first := &waiter{line: strangerLine}
-	if err := w.s.turns.take(t.Context(), first); err != nil {
+	first := &waiter{queue: unknownQueue}
+	if err := w.s.slots.acquire(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
 	w.wantLogin("a right password does not wait", "admin", "secret", 20)
-	w.s.checked.Store(0)
+	w.s.lastCheck.Store(0)
 	answered := make(chan error)
 	go func() {
 		_, err := w.s.Basic(t.Context(), "admin", "wrong", "192.0.2.9")
 		answered <- err
 	}()
-	for w.s.checked.Load() == 0 {
+	for w.s.lastCheck.Load() == 0 {
 		runtime.Gosched()
 	}
 	select {
@@ -170,7 +170,7 @@ func TestAWrongPasswordIsAnsweredLikeAnUnknownName(t *testing.T) {
 		t.Fatalf("answered before the strangers in front: %v", err)
 	default:
 	}
-	w.s.turns.give(first)
+	w.s.slots.release(first)
 	if err := <-answered; fault.Public(err) != "Unknown username or wrong password" {
 		t.Error(err)
 	}
@@ -179,28 +179,28 @@ func TestAWrongPasswordIsAnsweredLikeAnUnknownName(t *testing.T) {
 // A login waits for its turn no longer than it may; a new password waits on.
 func TestALoginThatWaitsTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns(1, time.Now)
-		first := &waiter{line: memberLine, who: pairOf(1)}
-		if err := turns.take(t.Context(), first); err != nil {
+		turns := newHashSlots(1, time.Now)
+		first := &waiter{queue: memberQueue, account: pairOf(1)}
+		if err := turns.acquire(t.Context(), first); err != nil {
 			t.Fatal(err)
 		}
 		sealed := make(chan error)
-		seal := &waiter{line: sealLine}
-		go func() { sealed <- turns.take(t.Context(), seal) }()
-		for _, l := range []line{memberLine, strangerLine} {
+		seal := &waiter{queue: hashQueue}
+		go func() { sealed <- turns.acquire(t.Context(), seal) }()
+		for _, l := range []queue{memberQueue, unknownQueue} {
 			began := time.Now()
-			err := turns.take(t.Context(), &waiter{line: l, who: pairOf(2)})
-			if _, slow := errors.AsType[*SlowDownError](err); !slow || time.Since(began) != longestTurn {
+			err := turns.acquire(t.Context(), &waiter{queue: l, account: pairOf(2)})
+			if _, slow := errors.AsType[*SlowDownError](err); !slow || time.Since(began) != maxQueueWait {
 				t.Errorf("line %d: %v after %s", l, err, time.Since(began))
 			}
 		}
-		turns.give(first)
+		turns.release(first)
 		if err := <-sealed; err != nil {
 			t.Error(err)
 		}
-		turns.give(seal)
-		if turns.running != [lines]int{} || len(turns.queued)+len(turns.busy) != 0 {
-			t.Errorf("left over: %v, %v, %v", turns.running, turns.queued, turns.busy)
+		turns.release(seal)
+		if turns.used != [queues]int{} || len(turns.queued)+len(turns.active) != 0 {
+			t.Errorf("left over: %v, %v, %v", turns.used, turns.queued, turns.active)
 		}
 	})
 }
