@@ -11,8 +11,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// connector wraps a driver's connector: it runs the start statements on each
-// new connection and gives it a statement cache.
+// connector wraps a driver's connector: it runs the start statements on each new
+// connection and adds a statement cache.
 type connector struct {
 	driver.Connector
 	start  []string
@@ -70,12 +70,12 @@ type cached struct {
 // ExecContext runs a statement; without arguments it goes out as text.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	r, err := c.exec(ctx, query, args)
-	c.left(ctx, err)
+	c.noteAbandoned(ctx, err)
 	return r, err
 }
 
-// left notes when a statement was given up because its context ended.
-func (c *conn) left(ctx context.Context, err error) {
+// noteAbandoned notes that a statement ended because its context did.
+func (c *conn) noteAbandoned(ctx context.Context, err error) {
 	if err != nil && ctx.Err() != nil {
 		c.abandoned = true
 	}
@@ -104,7 +104,7 @@ func (c *conn) exec(ctx context.Context, query string, args []driver.NamedValue)
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	rows, s, err := c.query(ctx, query, args)
 	if err != nil {
-		c.left(ctx, err)
+		c.noteAbandoned(ctx, err)
 		return nil, err
 	}
 	return newOpenRows(ctx, c, rows, s), nil
@@ -135,8 +135,8 @@ func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue
 	return rows, s, nil
 }
 
-// drain runs a SELECT whose rows nobody wants, such as one that only locks: the
-// MySQL driver waits forever for the end of rows of a prepared one it executes.
+// drain runs a SELECT and discards its rows, such as one that only locks: the MySQL
+// driver would wait forever for the rows of a prepared SELECT in ExecContext.
 func (c *conn) drain(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	rows, err := c.QueryContext(ctx, query, args)
 	if err != nil {

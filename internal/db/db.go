@@ -19,23 +19,23 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// Result is what Exec answers; RowsAffected counts matched rows.
+// Result is the result of Exec; RowsAffected counts matched rows.
 type Result = sql.Result
 
-// Rows is what Query answers. The caller closes it and looks at Err, which
-// Fault gives its kind.
+// Rows is the result of Query. The caller closes it and passes Err to Fault; Each
+// does both.
 type Rows = sql.Rows
 
-// Querier reads: a *Tx, or a *DB where one statement is all.
+// Querier runs reading statements: a *Tx, or a *DB for one statement.
 type Querier interface {
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRow(ctx context.Context, query string, args ...any) *Row
 }
 
-// Options are what Open may be told. The zero value is good.
+// Options are the options of Open. The zero value is valid.
 type Options struct {
-	Log        *slog.Logger  // nil: nothing is logged
-	MaxConns   int           // connections in all; 0 means 40. Half of them read
+	Log        *slog.Logger  // nil: no log
+	MaxConns   int           // connections in total; 0 means 40. Half of them read
 	WriteLimit time.Duration // the longest a write transaction may last; 0 means 60 s
 }
 
@@ -47,12 +47,12 @@ const (
 
 // DB is an open database, safe for concurrent use.
 type DB struct {
-	// Dialect is what this server does differently.
+	// Dialect is the differences of this server.
 	Dialect *Dialect
 
-	reader  *sql.DB  // statements on their own
-	lookups *sql.DB  // what every request needs; see Lookup
-	reads   *reading // what Read runs on; nil: reader
+	reader  *sql.DB    // single statements
+	lookups *sql.DB    // see Lookup
+	reads   *readPools // of Read and One; nil: reader
 	writer  *sql.DB
 	small   *sql.DB
 	killer  *killer // nil on SQLite
@@ -66,9 +66,9 @@ type DB struct {
 }
 
 // Open connects to address, mysql://user:pass@host:3306/name or sqlite:path,
-// and makes sure that the server answers.
-// Errors: fault.Invalid for an address that makes no sense (never showing its
-// password), fault.Transient when nobody answers.
+// and pings the server.
+// Errors: fault.Invalid for an invalid address (without its password),
+// fault.Transient when the server does not answer.
 func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if o.MaxConns <= 0 {
 		o.MaxConns = defaultConns
@@ -99,7 +99,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	return d, nil
 }
 
-// start checks that the server answers and loads what the handle needs.
+// start pings the server, and loads the migrations and gorm.
 func (d *DB) start(ctx context.Context) error {
 	if err := d.writer.PingContext(ctx); err != nil {
 		if classOf(err) == other {
@@ -142,7 +142,7 @@ func (d *DB) openMySQL(address string, conns int) error {
 	}
 	n := split(half)
 	d.reader, d.lookups = read(n.reader, d.limit), read(n.lookups, d.limit)
-	d.reads = newReading(read(n.quick, QuickLimit), read(n.long, d.limit), n)
+	d.reads = newReadPools(read(n.quick, QuickLimit), read(n.long, d.limit), n)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (d *DB) openMySQL(address string, conns int) error {
 func (d *DB) openSQLite(path string, conns int) (err error) {
 	d.Dialect, d.name = sqliteDialect(), path
 	n := split(max(1, conns/5))
-	n.work = max(2, min(n.work, runtime.GOMAXPROCS(0))) // statements run on the processors of this process
+	n.active = max(2, min(n.active, runtime.GOMAXPROCS(0))) // statements run on the processors of this process
 	var readers []*sql.DB
 	d.writer, readers, err = sqlitePools(path, n.reader, n.lookups, n.quick, n.long)
 	if err != nil {
@@ -165,14 +165,14 @@ func (d *DB) openSQLite(path string, conns int) (err error) {
 		return err
 	}
 	d.reader, d.lookups = readers[0], readers[1]
-	d.reads = newReading(readers[2], readers[3], n)
+	d.reads = newReadPools(readers[2], readers[3], n)
 	d.small = d.writer
 	return nil
 }
 
-// Lookup returns a view of d whose reads have a few connections of their own: for
-// what every request needs first, such as logins and rights, so that no query can
-// take them. Its reads are short and never start over; it is closed with d.
+// Lookup returns a view of d whose reads have a few connections of their own, so
+// that queries cannot use them up: for what every request reads first, such as
+// logins and rights. Its reads never restart; it is closed with d.
 func (d *DB) Lookup() *DB {
 	v := *d
 	v.reader, v.reads = d.lookups, nil
@@ -180,7 +180,7 @@ func (d *DB) Lookup() *DB {
 	return &v
 }
 
-// Close ends all connections; it waits for nothing.
+// Close closes all connections without waiting for statements.
 func (d *DB) Close() error {
 	pools := []*sql.DB{d.reader, d.lookups, d.small, d.writer}
 	if d.reads != nil {
@@ -203,11 +203,11 @@ func closeAll(pools ...*sql.DB) error {
 	return errors.Join(errs...)
 }
 
-// Ping asks the server whether it answers; for readiness.
+// Ping pings the server; for readiness.
 // Errors: fault.Transient.
 func (d *DB) Ping(ctx context.Context) error { return Fault(d.lookups.PingContext(ctx)) }
 
-// Readers returns how many connections that read there may be, of all kinds.
+// Readers returns the most reading connections of all pools.
 func (d *DB) Readers() int {
 	n := 0
 	for _, p := range d.Pools() {
@@ -220,24 +220,24 @@ func (d *DB) Readers() int {
 
 func (d *DB) dialect() *Dialect { return d.Dialect }
 
-// Query runs one reading statement on its own.
+// Query runs one reading statement.
 func (d *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	rows, err := d.reader.QueryContext(ctx, query, args...)
 	return rows, Fault(err)
 }
 
-// QueryRow runs one reading statement whose first row is scanned.
+// QueryRow runs one reading statement; Row.Scan copies its first row.
 func (d *DB) QueryRow(ctx context.Context, query string, args ...any) *Row {
 	return &Row{row: d.reader.QueryRowContext(ctx, query, args...)}
 }
 
-// Exec runs one writing statement on its own.
+// Exec runs one writing statement.
 func (d *DB) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	r, err := d.writer.ExecContext(ctx, query, args...)
 	return r, Fault(err)
 }
 
-// Row is one row to be scanned.
+// Row is the result of QueryRow.
 type Row struct {
 	row *sql.Row
 	err error
@@ -251,7 +251,7 @@ func (r *Row) Scan(dest ...any) error {
 	}
 	err := r.row.Scan(dest...)
 	if r.tx != nil {
-		return r.tx.seen(err)
+		return r.tx.classify(err)
 	}
 	return Fault(err)
 }

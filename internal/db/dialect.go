@@ -7,14 +7,14 @@ import (
 // Forever is the until_moment of what is current.
 const Forever int64 = 9223372036854775807
 
-// Dialect is what the servers do not share, as a value. An engine puts its
-// parts into SQL text and never asks for the name.
+// Dialect is the differences between servers, as a value. Engines put its parts
+// into SQL text and never compare the name.
 type Dialect struct {
 	Name        string // "mysql" (MariaDB too) or "sqlite"
 	InsertRows  int    // rows of one multi-row INSERT
 	ForUpdate   string // " FOR UPDATE", or empty where the write transaction is alone anyway
 	ForShare    string // " LOCK IN SHARE MODE", or empty
-	ByPrimary   string // behind the table of an UPDATE: find its rows by the primary key, and so lock no others
+	ByPrimary   string // after the table of an UPDATE: find its rows by the primary key, and lock no others
 	NowMicros   string // expression: the database's clock, UTC microseconds, one value per statement on MySQL
 	NowMillis   string // the same in whole milliseconds
 	Greatest    string // function: the greatest of its arguments
@@ -70,7 +70,7 @@ func (d *Dialect) Quote(ident string) string {
 	return d.quote + strings.ReplaceAll(ident, d.quote, d.quote+d.quote) + d.quote
 }
 
-// JSONText returns the expression for a string kept under key in the JSON
+// JSONText returns the expression for a string stored under key in the JSON
 // column col (SQL text, already quoted and qualified); it sorts like a text
 // column and is NULL when the key is absent.
 func (d *Dialect) JSONText(col, key string) string {
@@ -80,28 +80,28 @@ func (d *Dialect) JSONText(col, key string) string {
 	return d.extract(col, key) + d.Collate
 }
 
-// Bytes returns what stands before and behind an expression of text so that it
-// compares byte by byte, spaces at the end included.
-func (d *Dialect) Bytes() (before, behind string) {
+// Bytes returns the text around an expression of text that makes it compare byte by
+// byte, including trailing spaces.
+func (d *Dialect) Bytes() (prefix, suffix string) {
 	if d.mysql {
 		return "CAST(", " AS BINARY)"
 	}
 	return "", " COLLATE BINARY"
 }
 
-// Folded returns what stands before and behind an expression of text to give
-// its folded form (package folding), which compares byte by byte. kept is the
-// expression of the form where it is stored, NULL where lower case is it; empty
-// for text that is always plain.
-func (d *Dialect) Folded(kept string) (before, behind string) {
-	before, behind = d.Bytes()
-	if kept == "" {
-		return before + "LOWER(", ")" + behind
+// Folded returns the text around an expression of text that gives its folded form
+// (package folding), which compares byte by byte. stored is the expression of the
+// stored form, NULL where that is the lower case; empty for text that is always
+// plain.
+func (d *Dialect) Folded(stored string) (prefix, suffix string) {
+	prefix, suffix = d.Bytes()
+	if stored == "" {
+		return prefix + "LOWER(", ")" + suffix
 	}
-	return before + "COALESCE(" + kept + ", LOWER(", "))" + behind
+	return prefix + "COALESCE(" + stored + ", LOWER(", "))" + suffix
 }
 
-// JSONNumber returns the expression for a number kept under key, as a double.
+// JSONNumber returns the expression for a number stored under key, as a double.
 func (d *Dialect) JSONNumber(col, key string) string {
 	if d.mysql {
 		return "CAST(" + d.extract(col, key) + " AS DOUBLE)"
@@ -109,7 +109,7 @@ func (d *Dialect) JSONNumber(col, key string) string {
 	return "CAST(" + d.extract(col, key) + " AS REAL)"
 }
 
-// JSONInt returns the expression for an integer kept under key, such as an
+// JSONInt returns the expression for an integer stored under key, such as an
 // instant, without rounding.
 func (d *Dialect) JSONInt(col, key string) string {
 	if d.mysql {
@@ -118,7 +118,7 @@ func (d *Dialect) JSONInt(col, key string) string {
 	return "CAST(" + d.extract(col, key) + " AS INTEGER)"
 }
 
-// JSONBool returns the expression for true or false kept under key: 1, 0 or
+// JSONBool returns the expression for true or false stored under key: 1, 0 or
 // NULL.
 func (d *Dialect) JSONBool(col, key string) string {
 	if d.mysql {

@@ -5,7 +5,7 @@
 // Words: a Tx is one transaction. A Dialect is the value that holds what the
 // servers do not share. An instant is a BIGINT of UTC microseconds.
 //
-// What every engine may rely on:
+// Guarantees:
 //
 //   - Read gives one snapshot, however many statements it runs.
 //   - Write is all or nothing, READ COMMITTED, and runs the whole function
@@ -13,14 +13,15 @@
 //     its transaction.
 //   - RowsAffected counts the rows a statement matched, changed or not, on
 //     every server (clientFoundRows on MySQL; SQLite always does), so a
-//     conditional UPDATE that matched is told from one that did not.
+//     conditional UPDATE that matched differs from one that did not.
 //   - Text sorts without regard to case and accents, alike on every server:
-//     SQLite gets a collation with the weights of utf8mb4_unicode_ci. What is
-//     equal is another matter: Folded gives the form that is compared byte by
-//     byte, in LIKE too.
-//   - Every statement with arguments is prepared on the server and kept in a
-//     bounded cache per connection; values are never put into SQL text.
+//     SQLite gets a collation with the weights of utf8mb4_unicode_ci. Equality
+//     and LIKE compare the form that Folded gives, byte by byte.
+//   - Every statement with arguments is prepared on the server and cached per
+//     connection; values are never put into SQL text.
+//   - Each, Collect and Column read rows; InArgs and InChunks make IN lists; Gorm
+//     is for plain tables.
 //
-// What it never does: know a table other than its own schema_migration, use
-// gorm's AutoMigrate, or let a driver error leave without a kind.
+// The package knows no table but schema_migration, never uses gorm's AutoMigrate,
+// and returns no driver error without a kind.
 package db

@@ -16,35 +16,35 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// ErrUnknownOutcome is in the chain of an error of Write when the connection
-// was lost after COMMIT had been sent: the transaction may stand or not. Its
-// kind is fault.Transient. The caller looks for what it wrote (the audit's
-// request id) before it tries again.
+// ErrUnknownOutcome is in the chain of an error of Write when the connection was
+// lost after COMMIT had been sent: the transaction may be committed or not. Its
+// kind is fault.Transient. The caller looks for what it wrote (the audit's request
+// id) before it retries.
 var ErrUnknownOutcome = errors.New("the connection was lost during commit")
 
 // class is what a driver error means.
 type class uint8
 
 const (
-	other     class = iota
-	noRows          // nothing found
-	duplicate       // a unique key refused the row
-	again           // deadlock, lock wait, write conflict: run the transaction again
-	lost            // the connection or the server went away
-	away            // the server refuses work for now
-	ended           // the caller's context ended, or the time limit did
-	full            // there is no room on the server's disk, or within its limits
+	other       class = iota
+	noRows            // nothing found
+	duplicate         // a unique key refused the row
+	retryable         // deadlock, lock wait, write conflict: run the transaction again
+	lost              // the connection or the server went away
+	unavailable       // the server refuses statements for now
+	ended             // the caller's context ended, or the time limit did
+	full              // the server's disk, or another limit, is full
 )
 
 // MySQL, MariaDB and TiDB error numbers; nothing outside of db knows them.
 var mysqlClasses = map[uint16]class{
 	1062: duplicate, 1586: duplicate,
-	1205: again, 1213: again, 1020: again, 1206: again, // lock wait, deadlock, changed since last read, lock table full
-	8002: again, 8022: again, 9007: again, // TiDB: write conflicts
+	1205: retryable, 1213: retryable, 1020: retryable, 1206: retryable, // lock wait, deadlock, changed since last read, lock table full
+	8002: retryable, 8022: retryable, 9007: retryable, // TiDB: write conflicts
 	1927: lost, 1053: lost, 4031: lost, // killed, shutting down, idle too long
-	1037: away, 1041: away, 1040: away, 1203: away, 1290: away, 1792: away, 1836: away, 1317: away, 1969: away, 3024: away, // 1037, 1041: out of memory; 1969, 3024: the statement took too long
+	1037: unavailable, 1041: unavailable, 1040: unavailable, 1203: unavailable, 1290: unavailable, 1792: unavailable, 1836: unavailable, 1317: unavailable, 1969: unavailable, 3024: unavailable, // 1037, 1041: out of memory; 1969, 3024: the statement took too long
 	1021: full, 1026: full, 1114: full, 1878: full, 3: full, // disk full, error writing, table full, error writing a temporary file, error writing
-	9001: away, 9002: away, 9003: away, 9005: away, // TiDB: a part does not answer
+	9001: unavailable, 9002: unavailable, 9003: unavailable, 9005: unavailable, // TiDB: a part does not answer
 }
 
 const (
@@ -96,8 +96,8 @@ func classOf(err error) class {
 // Fault gives a driver or gorm error its kind: a duplicate key is Conflict, no
 // rows NotFound, a deadlock, a lost connection, a full disk or an ended context
 // Transient.
-// An error that has a kind, or that is none of these, comes back unchanged. Tx
-// and DB methods have done it already; it is for errors of *sql.Rows.
+// An error that has a kind, or that is none of these, is returned unchanged. Tx and
+// DB methods call it; it is for errors of *sql.Rows.
 func Fault(err error) error {
 	if err == nil {
 		return nil
@@ -110,9 +110,9 @@ func Fault(err error) error {
 		return &fault.Error{Kind: fault.NotFound, Msg: "not found", At: fault.NoPlace, Err: err}
 	case duplicate:
 		return fault.Conflictf(err, "the value is already in use")
-	case again:
+	case retryable:
 		return fault.Transientf(err, "the request raced with others; try again")
-	case lost, away:
+	case lost, unavailable:
 		return fault.Transientf(err, "the database is not available; try again")
 	case full:
 		return fault.Transientf(err, "the database has no room left; try again later")

@@ -29,7 +29,7 @@ func TestMySQLHasNoRoom(t *testing.T) {
 		{1030, "Got error 122 'Disk quota exceeded' from storage engine", full},
 		{1030, "Got error 168 - 'Unknown (generic) error from engine' from storage engine", other},
 		{1064, "You have an error in your SQL syntax near '280' at line 28", other},
-		{1213, "Deadlock found when trying to get lock", again},
+		{1213, "Deadlock found when trying to get lock", retryable},
 	} {
 		if got := classOf(fmt.Errorf("a statement: %w", &mysql.MySQLError{Number: c.number, Message: c.message})); got != c.want {
 			t.Errorf("%d %s: class %d, want %d", c.number, c.message, got, c.want)

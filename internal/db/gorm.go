@@ -68,7 +68,7 @@ func (p *txPool) Commit() error   { return errNotGorms }
 func (p *txPool) Rollback() error { return errNotGorms }
 
 func (p *txPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
-	return p.t.tx.PrepareContext(p.t.run(ctx), query)
+	return p.t.tx.PrepareContext(p.t.contextOf(ctx), query)
 }
 
 func (p *txPool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
@@ -80,7 +80,7 @@ func (p *txPool) QueryContext(ctx context.Context, query string, args ...any) (*
 }
 
 func (p *txPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return p.t.tx.QueryRowContext(p.t.run(ctx), query, args...)
+	return p.t.tx.QueryRowContext(p.t.contextOf(ctx), query, args...)
 }
 
 // mysqlDialector is gorm's own with alds's errors.

@@ -41,11 +41,11 @@ func UpsertN(ctx context.Context, tx Execer, table string, columns, keys, update
 	return insertN(ctx, tx, target{table, columns, tx.dialect().Upsert(keys, update)}, n, row)
 }
 
-// target is where rows go.
+// target is a table, its columns, and the clause after the values.
 type target struct {
 	table   string
 	columns []string
-	clause  string // behind the values
+	clause  string
 }
 
 func insertN(ctx context.Context, tx Execer, to target, n int, row func(i int) []any) error {
@@ -83,7 +83,7 @@ func insertAll(ctx context.Context, tx Execer, to target, args []any) error {
 	return err
 }
 
-// weigh returns about how many bytes the arguments have.
+// weigh returns the approximate size of the arguments in bytes.
 func weigh(args []any) int {
 	n := 0
 	for _, a := range args {

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	killers     = 2               // connections that end statements
-	killsQueued = 1000            // statements waiting to be ended; what is more, the server's own limit ends
+	killers     = 2               // connections
+	killsQueued = 1000            // queued statements; more are ended by the server's own limit
 	killTimeout = 5 * time.Second // of one KILL
 )
 
-// killer ends at the server what runs on connections that were given up: the
-// driver only closes its side when a context ends, and the server would work on
-// until it has something to send. It is safe for concurrent use.
+// killer kills the statements of abandoned connections on the server: the driver
+// only closes its side when a context ends, and the server would run on until it
+// has something to send. It is safe for concurrent use.
 type killer struct {
 	pool  *sql.DB
 	ids   chan int64
@@ -29,21 +29,19 @@ type killer struct {
 	kills atomic.Int64
 }
 
-// newKiller returns a killer with a few connections of its own, which are made
-// when there is something to end.
+// newKiller returns a killer with connections of its own, opened on demand.
 func newKiller(c driver.Connector) *killer {
 	k := &killer{pool: sql.OpenDB(c), ids: make(chan int64, killsQueued), ended: make(chan struct{})}
 	k.end = sync.OnceFunc(func() { close(k.ended) })
 	k.pool.SetMaxOpenConns(killers)
 	k.pool.SetConnMaxIdleTime(time.Minute)
 	for range killers {
-		k.wait.Go(k.run)
+		k.wait.Go(k.work)
 	}
 	return k
 }
 
-// kill has what runs on a connection ended. The connection must not be used any
-// more: its number is all that the server is told.
+// kill queues the KILL of a connection, which must not be used any more.
 func (k *killer) kill(id int64) {
 	select {
 	case k.ids <- id:
@@ -51,7 +49,7 @@ func (k *killer) kill(id int64) {
 	}
 }
 
-func (k *killer) run() {
+func (k *killer) work() {
 	for {
 		select {
 		case <-k.ended:
@@ -66,8 +64,8 @@ func (k *killer) run() {
 	}
 }
 
-// close ends the killer; it waits for a KILL that is being sent. It may be called
-// again, as closing a pool may.
+// close waits for the current KILL and closes the connections. It may be called
+// again.
 func (k *killer) close() error {
 	k.end()
 	k.wait.Wait()

@@ -18,7 +18,7 @@ const maxListed = 400
 // Shape: []int64, []float64, or []string of which each is Listable; with bytes
 // the texts compare byte by byte.
 func (d *Dialect) List(values any, bytes bool) (sql string, arg any) {
-	kind, before, behind := "", "", ""
+	kind, prefix, suffix := "", "", ""
 	switch values.(type) {
 	case []int64:
 		kind = "BIGINT"
@@ -26,7 +26,7 @@ func (d *Dialect) List(values any, bytes bool) (sql string, arg any) {
 		kind = "DOUBLE"
 	case []string:
 		if bytes {
-			before, behind = d.Bytes()
+			prefix, suffix = d.Bytes()
 		}
 		kind = fmt.Sprintf("VARCHAR(%d) CHARACTER SET utf8mb4%s", maxListed, d.Collate)
 	default:
@@ -37,9 +37,9 @@ func (d *Dialect) List(values any, bytes bool) (sql string, arg any) {
 		panic(err) // numbers are finite, and strings always have a form
 	}
 	if d.mysql {
-		return "(SELECT " + before + "v" + behind + " AS v FROM JSON_TABLE(?, '$[*]' COLUMNS(v " + kind + " PATH '$')) l)", string(text)
+		return "(SELECT " + prefix + "v" + suffix + " AS v FROM JSON_TABLE(?, '$[*]' COLUMNS(v " + kind + " PATH '$')) l)", string(text)
 	}
-	return "(SELECT " + before + "value" + behind + " AS v FROM json_each(?))", string(text)
+	return "(SELECT " + prefix + "value" + suffix + " AS v FROM json_each(?))", string(text)
 }
 
 // Listable reports whether a text may stand in a List as it is.

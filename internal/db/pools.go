@@ -6,45 +6,45 @@ import (
 	"github.com/alds-dev/alds/internal/admission"
 )
 
-// sizes is how the connections that read are split. See decision 171.
+// sizes is the split of the reading connections. See decision 171.
 type sizes struct {
-	quick, long, work, reader, lookups int
+	quick, long, active, reader, lookups int
 }
 
-// split splits n connections: a tenth for lookups, a fifth for statements on
-// their own, half of the rest for quick reads and half for long ones. Two of each
-// there are at least, so that one member cannot have all.
+// split splits n connections: a tenth for lookups, a fifth for single statements,
+// and half of the remaining ones each for quick and for long reads, at least two of
+// each, so that one member cannot have all.
 func split(n int) sizes {
 	lookups, reader := max(1, n/10), max(1, n/5)
-	rest := n - lookups - reader
-	long := max(2, rest/2)
-	return sizes{quick: max(2, rest-long), long: long, work: max(2, (long+1)/2), reader: reader, lookups: lookups}
+	remaining := n - lookups - reader
+	long := max(2, remaining/2)
+	return sizes{quick: max(2, remaining-long), long: long, active: max(2, (long+1)/2), reader: reader, lookups: lookups}
 }
 
-func newReading(quick, long *sql.DB, n sizes) *reading {
-	return &reading{
+func newReadPools(quick, long *sql.DB, n sizes) *readPools {
+	return &readPools{
 		quick: quick, long: long,
-		begun: newQueue(n.quick, n.quick*3/4), held: newQueue(n.long, n.long/2), work: newQueue(n.work, n.work/2),
+		quickQueue: newReadQueue(n.quick, n.quick*3/4), longQueue: newReadQueue(n.long, n.long/2), activeQueue: newReadQueue(n.active, n.active/2),
 	}
 }
 
-// maxWaiting is how many reads of one member wait for their turn; more are refused.
+// maxWaiting is the most queued reads of one member; more are refused.
 const maxWaiting = 500
 
 // newQueue admits size reads at a time, of one member share of them.
-func newQueue(size, share int) *admission.Queue {
+func newReadQueue(size, share int) *admission.Queue {
 	return admission.New(admission.Bounds{Running: max(1, size), PerKey: max(1, share), Line: maxWaiting})
 }
 
 const poolOfWrites = "write"
 
-// Pool is the state of some of the connections.
+// Pool is the state of one pool of connections.
 type Pool struct {
 	Name        string // quick, long, other, lookup or write
 	Used, Limit int
 }
 
-// Pools returns how many connections are in use and how many there may be.
+// Pools returns the state of each pool.
 func (d *DB) Pools() []Pool {
 	var list []Pool
 	add := func(name string, pool *sql.DB) {
@@ -61,7 +61,7 @@ func (d *DB) Pools() []Pool {
 	return list
 }
 
-// InUse returns how many connections are in use and how many there may be.
+// InUse returns the connections in use, and the most there may be, of all pools.
 func (d *DB) InUse() (used, limit int) {
 	for _, p := range d.Pools() {
 		used, limit = used+p.Used, limit+p.Limit
@@ -69,20 +69,20 @@ func (d *DB) InUse() (used, limit int) {
 	return used, limit
 }
 
-// Counts is what has happened to reads since d was opened.
+// Counts counts reads since d was opened.
 type Counts struct {
-	Restarts int64 // reads that began as quick ones and started over
-	Kills    int64 // statements given up by who asked and ended at the server
-	Waiting  int   // long reads that wait for others, now
+	Restarts int64 // quick reads that restarted as long ones
+	Kills    int64 // statements that were canceled and killed on the server
+	Waiting  int   // long reads that are queued now
 }
 
-// Counts returns what has happened to reads.
+// Counts returns the counts of reads.
 func (d *DB) Counts() Counts {
 	var c Counts
 	if d.reads != nil {
 		c.Restarts = d.reads.restarts.Load()
-		_, places := d.reads.held.Load()
-		_, turns := d.reads.work.Load()
+		_, places := d.reads.longQueue.Load()
+		_, turns := d.reads.activeQueue.Load()
 		c.Waiting = places + turns
 	}
 	if d.killer != nil {

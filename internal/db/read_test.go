@@ -121,7 +121,7 @@ func TestSlowReadsStartOver(t *testing.T) {
 			}{
 				{"short", func(q db.Querier) error { return run(ctx, q, "SELECT 1 + ?") }, 1},
 				{"long", func(q db.Querier) error { return run(ctx, q, slow[d.Dialect.Name]) }, 2},
-				{"handing on", db.Lengthen, 2},
+				{"handing on", db.RequireLong, 2},
 				{"long by itself", func(q db.Querier) error {
 					time.Sleep(250 * time.Millisecond)
 					return run(ctx, q, "SELECT 1 + ?")
@@ -165,7 +165,7 @@ func TestLongReadsOfOneMember(t *testing.T) {
 					mu.Lock()
 					running++
 					mu.Unlock()
-					return db.Aside(ctx, tx, func() error { <-hold; return nil })
+					return db.Yield(ctx, tx, func() error { <-hold; return nil })
 				})
 				if err != nil && fault.KindOf(err) != fault.Transient {
 					t.Errorf("waiting ended with %v", err)
@@ -232,7 +232,7 @@ func TestWorkIsGivenBackAfterAPause(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			err := d.ReadLong(db.WithMember(ctx, 7), func(tx *db.Tx) error {
-				return db.Aside(ctx, tx, func() error { close(aside); <-ends; return gone })
+				return db.Yield(ctx, tx, func() error { close(aside); <-ends; return gone })
 			})
 			if !errors.Is(err, gone) {
 				t.Errorf("ended with %v", err)

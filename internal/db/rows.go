@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// openRows is the rows of a running statement. When the context of the
-// statement ends they stop also while the next one is being looked for, which
-// the driver of a database in this process does not do by itself.
+// openRows is the rows of a running statement. They end with the context of the
+// statement, also while the next row is computed, which the SQLite driver does not
+// do by itself.
 type openRows struct {
 	driver.Rows
 	ctx  context.Context
@@ -45,7 +45,7 @@ func (r *openRows) Next(row []driver.Value) error {
 		return nil
 	}
 	if !errors.Is(err, io.EOF) {
-		r.c.left(r.ctx, err)
+		r.c.noteAbandoned(r.ctx, err)
 		if ctxErr := r.ctx.Err(); ctxErr != nil && r.c.interrupt != nil {
 			return errors.Join(ctxErr, err)
 		}
@@ -53,8 +53,8 @@ func (r *openRows) Next(row []driver.Value) error {
 	return err
 }
 
-// Close closes the rows and frees their statement. Rows that are not read to
-// their end and whose context has ended may still be made by the server.
+// Close closes the rows and releases their statement. Where the context has ended,
+// the server may still be computing rows.
 func (r *openRows) Close() error {
 	if r.stop != nil {
 		r.stop()

@@ -84,7 +84,7 @@ func sqliteClass(err error) class {
 	case lib.SQLITE_FULL:
 		return full
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return again
+		return retryable
 	case lib.SQLITE_INTERRUPT:
 		return ended
 	}

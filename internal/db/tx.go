@@ -13,19 +13,19 @@ import (
 // Tx is one transaction. It belongs to the function it was handed to and to
 // one goroutine.
 type Tx struct {
-	d      *DB
-	tx     *sql.Tx
-	ctx    context.Context // ends with the transaction's time limit; see run
-	until  time.Time       // the time limit; zero for none
-	doomed error           // the server has rolled everything back; nothing more may run
-	points int             // savepoints open
-	pace   *pace           // of a quick read; nil else
-	work   *work           // of a long read; nil else
+	d        *DB
+	tx       *sql.Tx
+	ctx      context.Context // ends with the transaction's time limit; see run
+	until    time.Time       // the time limit; zero for none
+	aborted  error           // set when the server has rolled back: every later statement returns it
+	points   int             // savepoints open
+	deadline *deadline       // of a quick read; nil else
+	slot     *activeSlot     // of a long read; nil else
 }
 
-// rolledBack is err, or why a transaction is over that nobody ended: when its
-// context ends it is rolled back at once, and a statement only hears that it has
-// been, or that its rows are closed.
+// rolledBack adds the cause to the error of a transaction whose context has ended:
+// database/sql rolls it back at once, and reports only that it is done or that the
+// rows are closed.
 func rolledBack(ctx context.Context, err error) error {
 	if (errors.Is(err, sql.ErrTxDone) || isClosed(err)) && ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
@@ -33,37 +33,37 @@ func rolledBack(ctx context.Context, err error) error {
 	return err
 }
 
-// isClosed reports whether rows were closed under who reads them, an error that
-// database/sql has no name for.
+// isClosed reports whether rows were closed while they were read; database/sql has
+// no variable for this error.
 func isClosed(err error) bool { return err != nil && err.Error() == "sql: Rows are closed" }
 
 func (t *Tx) dialect() *Dialect { return t.d.Dialect }
 
-// Dialect returns what this server does differently.
+// Dialect returns the differences of this server.
 func (t *Tx) Dialect() *Dialect { return t.d.Dialect }
 
-// run picks the context of a statement: the caller's where it ends earlier, else
-// the transaction's, so that no statement outlives the time limit.
-func (t *Tx) run(ctx context.Context) context.Context {
+// contextOf returns the context of a statement: the caller's where it ends earlier,
+// else the transaction's.
+func (t *Tx) contextOf(ctx context.Context) context.Context {
 	if until, ok := ctx.Deadline(); ok && (t.until.IsZero() || until.Before(t.until)) {
 		return ctx
 	}
 	return t.ctx
 }
 
-// seen gives err its kind and remembers when it ended the transaction: a server
-// that met a deadlock has rolled back, and would run what follows on its own.
-func (t *Tx) seen(err error) error {
+// classify gives err its kind, and aborts the transaction after an error by which
+// the server has rolled back: it would run later statements outside of it.
+func (t *Tx) classify(err error) error {
 	if err == nil {
 		return nil
 	}
-	t.pace.seen(t.ctx, err)
+	t.deadline.note(t.ctx, err)
 	err = rolledBack(t.ctx, err)
 	kinded := Fault(err)
 	switch classOf(err) {
-	case again, lost, away, ended, full:
-		if t.doomed == nil {
-			t.doomed = kinded
+	case retryable, lost, unavailable, ended, full:
+		if t.aborted == nil {
+			t.aborted = kinded
 		}
 	}
 	return kinded
@@ -72,23 +72,23 @@ func (t *Tx) seen(err error) error {
 // Query runs a reading statement. On MySQL its rows must be closed before the
 // next statement.
 func (t *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if t.doomed != nil {
-		return nil, t.doomed
+	if t.aborted != nil {
+		return nil, t.aborted
 	}
-	run, err := t.pace.statement(t.run(ctx))
+	run, err := t.deadline.statement(t.contextOf(ctx))
 	if err != nil {
 		return nil, err
 	}
 	rows, err := t.tx.QueryContext(run, query, args...)
-	return rows, t.seen(err)
+	return rows, t.classify(err)
 }
 
-// QueryRow runs a reading statement whose first row is scanned.
+// QueryRow runs a reading statement; Row.Scan copies its first row.
 func (t *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
-	if t.doomed != nil {
-		return &Row{err: t.doomed}
+	if t.aborted != nil {
+		return &Row{err: t.aborted}
 	}
-	run, err := t.pace.statement(t.run(ctx))
+	run, err := t.deadline.statement(t.contextOf(ctx))
 	if err != nil {
 		return &Row{err: err}
 	}
@@ -99,14 +99,14 @@ func (t *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
 // transaction goes on after it. After fault.Transient it does not: every later
 // statement answers the same error.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if t.doomed != nil {
-		return nil, t.doomed
+	if t.aborted != nil {
+		return nil, t.aborted
 	}
-	r, err := t.tx.ExecContext(t.run(ctx), query, args...)
-	return r, t.seen(err)
+	r, err := t.tx.ExecContext(t.contextOf(ctx), query, args...)
+	return r, t.classify(err)
 }
 
-// Savepoint runs fn and undoes what it wrote when it fails; its error comes back.
+// Savepoint runs fn and rolls its writes back when it fails. Errors: that of fn.
 func (t *Tx) Savepoint(ctx context.Context, fn func() error) error {
 	t.points++
 	name := fmt.Sprintf("p%d", t.points)

@@ -12,11 +12,11 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// attempts is how often Write runs its function at most.
-const attempts = 5
+// maxAttempts is how often Write runs its function at most.
+const maxAttempts = 5
 
-// firstPause is the mean wait before the second attempt; it doubles.
-const firstPause = 8 * time.Millisecond
+// firstBackoff is the mean wait before the second attempt; it doubles.
+const firstBackoff = 8 * time.Millisecond
 
 // Write runs fn in one write transaction and commits it. After a deadlock, a
 // lock wait that was too long, another server's write conflict, or a connection
@@ -38,22 +38,22 @@ func (d *DB) Small(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (d *DB) write(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error {
-	pause := firstPause
+	backoff := firstBackoff
 	for n := 1; ; n++ {
 		err, mayRepeat := d.attempt(ctx, pool, fn)
 		if err == nil {
 			return nil
 		}
-		if !mayRepeat || n == attempts || ctx.Err() != nil {
+		if !mayRepeat || n == maxAttempts || ctx.Err() != nil {
 			return Fault(err)
 		}
 		d.log.Debug("write transaction again", "attempt", n, "err", err)
 		select {
 		case <-ctx.Done():
 			return Fault(err)
-		case <-time.After(pause/2 + rand.N(pause)):
+		case <-time.After(backoff/2 + rand.N(backoff)):
 		}
-		pause *= 2
+		backoff *= 2
 	}
 }
 
@@ -61,30 +61,30 @@ func (d *DB) write(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error 
 func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error) (err error, mayRepeat bool) {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return err, repeatable(err)
+		return err, mayRetry(err)
 	}
 	defer func() { _ = conn.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
 	stx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
-		return err, repeatable(err)
+		return err, mayRetry(err)
 	}
 	defer func() { _ = stx.Rollback() }()
 
 	t := &Tx{d: d, tx: stx, ctx: ctx}
 	t.until, _ = ctx.Deadline()
 	err = fn(t)
-	if t.doomed != nil { // fn may have taken the error for one of its own
-		err = t.doomed
+	if t.aborted != nil { // fn may have taken the error for one of its own
+		err = t.aborted
 	}
 	if err != nil {
-		return err, repeatable(err)
+		return err, mayRetry(err)
 	}
 	return d.commit(ctx, stx)
 }
 
-// commit ends the transaction and tells a refused commit from a lost answer.
+// commit commits; a lost answer gives ErrUnknownOutcome.
 func (d *DB) commit(ctx context.Context, stx *sql.Tx) (err error, mayRepeat bool) {
 	if err := ctx.Err(); err != nil {
 		return err, false
@@ -99,13 +99,13 @@ func (d *DB) commit(ctx context.Context, stx *sql.Tx) (err error, mayRepeat bool
 		return fault.Transientf(fmt.Errorf("%w: %w", ErrUnknownOutcome, err),
 			"the outcome of the request is not known; try again"), false
 	}
-	return err, repeatable(err)
+	return err, mayRetry(err)
 }
 
-func repeatable(err error) bool {
+func mayRetry(err error) bool {
 	if errors.Is(err, ErrUnknownOutcome) {
 		return false
 	}
 	c := classOf(err)
-	return c == again || c == lost
+	return c == retryable || c == lost
 }

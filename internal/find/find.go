@@ -186,7 +186,7 @@ func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p 
 	began := time.Now()
 	defer since(f.metrics.read, began)
 	if p.cached.slow(began) {
-		if err := db.Lengthen(q); err != nil {
+		if err := db.RequireLong(q); err != nil {
 			return err
 		}
 	}

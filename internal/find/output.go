@@ -47,11 +47,11 @@ func (x *executor) sink(ctx context.Context) *encode.Sink {
 			return w, maxBuffered, nil
 		}
 		x.large = true
-		if err := db.Lengthen(x.q); err != nil {
+		if err := db.RequireLong(x.q); err != nil {
 			return w, 0, err
 		}
 		n := int64(len(w))
-		err := db.Aside(ctx, x.q, func() (err error) {
+		err := db.Yield(ctx, x.q, func() (err error) {
 			w, err = x.out.flush(w)
 			return err
 		})
