@@ -246,21 +246,11 @@ func TestServersSortAlike(t *testing.T) {
 	var orders [2][]string
 	for i, d := range []*db.DB{testdb.MySQL(t), testdb.SQLite(t)} {
 		answers(t, d)
-		rows, err := d.Query(context.Background(), "SELECT name FROM access_token ORDER BY name, id")
+		var err error
+		orders[i], err = db.Column[string](context.Background(), d, "SELECT name FROM access_token ORDER BY name, id")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for rows.Next() {
-			var s string
-			if err := rows.Scan(&s); err != nil {
-				t.Fatal(err)
-			}
-			orders[i] = append(orders[i], s)
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		_ = rows.Close()
 	}
 	for i := range orders[0] {
 		if orders[0][i] != orders[1][i] {

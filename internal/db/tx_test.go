@@ -122,7 +122,7 @@ func TestErrorsHaveTheirKinds(t *testing.T) {
 		if err != nil || value(t, d, "id") != 1000 {
 			t.Errorf("after a savepoint was undone: %v, value %d", err, value(t, d, "id"))
 		}
-		if _, err := d.Query(ctx, "SELECT nothing FROM nowhere"); err == nil || fault.KindOf(err) != fault.Internal {
+		if _, err := db.Column[int](ctx, d, "SELECT nothing FROM nowhere"); err == nil || fault.KindOf(err) != fault.Internal {
 			t.Errorf("a wrong statement: %v", err)
 		}
 	})
