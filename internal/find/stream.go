@@ -2,6 +2,7 @@ package find
 
 import (
 	"context"
+
 	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
