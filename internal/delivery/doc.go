@@ -14,5 +14,5 @@
 // The package knows addresses and counters of subscriptions, not their rules.
 // Locks are taken in this order: subscription, delivery.
 //
-// Spec: interface 2.7, 6.2; compat 9, 20 to 24.
+// Spec: interface 2.7, 4.4, 6.2.
 package delivery

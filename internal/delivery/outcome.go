@@ -34,7 +34,7 @@ const jitter = 0.2
 //
 // Any 2xx is success; 410 ends the subscription; everything else, redirects
 // included, is retried after schedule[attempts-1] until the schedule ends.
-// Spec: compat 9.20.
+// Spec: interface 6.2.5.
 func classify(status, attempts int, schedule []time.Duration, retryAfter time.Duration, chance float64) (Outcome, time.Duration) {
 	switch {
 	case status >= 200 && status < 300:

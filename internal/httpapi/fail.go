@@ -35,7 +35,7 @@ type methodError struct{ allow string }
 func (methodError) Error() string { return "Method Not Allowed" }
 
 // failure is the body of every error. Shape: {"error": "…", "exceptions":
-// [{"message": "…", "position": 12}]}. Spec: compat 1.4, 9.3.
+// [{"message": "…", "position": 12}]}. Spec: interface 7.1.1, 7.1.2.
 type failure struct {
 	Error      string      `json:"error"`
 	Exceptions []exception `json:"exceptions"`

@@ -92,7 +92,7 @@ func Routes() []Route {
 // register gives the table to the router. A path that has a route answers every
 // method: those it does not have with 405. GET and POST are authenticated
 // before a missing route is reported, other methods are not.
-// Spec: interface 7.1 and compat 9.1 for the order of 405, 401 and 404.
+// Spec: interface 7.1 for the order of 405, 401 and 404.
 func (a *API) register(app *fiber.App) {
 	instance := app.Group("/" + a.instance)
 	table := Routes()

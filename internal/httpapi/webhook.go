@@ -53,12 +53,12 @@ func (a *API) webhookStatus(ctx context.Context, who auth.Actor, r *request) ([]
 	return encoded(a.webhooks.Status(ctx, who, r.param("id")))
 }
 
-// testWebhook serves POST api/webhook/test/<id>. Spec: compat 9.24.
+// testWebhook serves POST api/webhook/test/<id>. Spec: interface 4.4.
 func (a *API) testWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	return encoded(a.webhooks.Test(ctx, who, r.param("id")))
 }
 
-// redeliverWebhook serves POST api/webhook/redeliver/<id>. Spec: compat 9.24.
+// redeliverWebhook serves POST api/webhook/redeliver/<id>. Spec: interface 4.4.
 func (a *API) redeliverWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	b, err := r.body()
 	if err != nil {
@@ -67,7 +67,7 @@ func (a *API) redeliverWebhook(ctx context.Context, who auth.Actor, r *request) 
 	return encoded(a.webhooks.Redeliver(ctx, who, r.param("id"), b))
 }
 
-// webhookDeliveries serves GET api/webhook/deliveries/<id>. Spec: compat 9.24.
+// webhookDeliveries serves GET api/webhook/deliveries/<id>. Spec: interface 4.4.
 func (a *API) webhookDeliveries(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	return encoded(a.webhooks.Deliveries(ctx, who, r.param("id"), webhook.DeliveryQuery{State: r.params["state"], Page: r.params["page"]}))
 }

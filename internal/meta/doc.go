@@ -14,6 +14,5 @@
 // To add an attribute, edit model.yaml (its head explains every word) and take
 // the next free code at its end. The tests walk the whole model.
 //
-// Spec: interface 2.1, 2.2, 2.4; the model itself follows domain facts that
-// existing clients rely on.
+// Spec: interface 2.1, 2.2, 2.4.
 package meta

@@ -14,5 +14,5 @@
 // The package is pure. It does not resolve what a value stands for, such as an
 // Oid or the name of a type: that needs the model.
 //
-// Spec: interface 2.2, 3; domain facts about attribute types and accepted dates.
+// Spec: interface 2.2, 3.
 package value

@@ -42,7 +42,7 @@ func parseBody(body []byte) (*doc.Node, error) {
 var readOnly = []string{"id", "lastResponseAt", "retryCount", "createdAt", "updatedAt", "createdBy", "hasSecret", "disabledReason", "_type"}
 
 // apply sets the keys that the client sent; null clears a value.
-// Spec: compat 9.23.
+// Spec: interface 4.4.2.
 func (s *Service) apply(r *subscriptionRow, n *doc.Node) error {
 	for i, key := range n.Keys {
 		v := &n.Items[i]

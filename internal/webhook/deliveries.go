@@ -84,7 +84,7 @@ func findEnabled(g *gorm.DB, id string, scopes ...func(*gorm.DB) *gorm.DB) (subs
 //
 // Shape: {delivery} or {receipt} or {since, until}; until is optional.
 // Errors: fault.Denied, fault.NotFound, fault.Invalid.
-// Spec: compat 9.24.
+// Spec: interface 4.4.
 func (s *Service) Redeliver(ctx context.Context, who auth.Actor, id string, body []byte) (Queued, error) {
 	if !who.Admin {
 		return Queued{}, errNotAdmin()

@@ -15,5 +15,5 @@
 //
 // The package knows neither HTTP servers nor task queues.
 //
-// Spec: interface 2.6, 2.7, 4.4, 6; compat 9, 20 to 24.
+// Spec: interface 2.6, 2.7, 4.4, 6.2.
 package webhook

@@ -35,7 +35,7 @@ type printer struct {
 // common appends the part of an event that is the same for all subscriptions.
 //
 // Shape: "sequenceId":12,"eventType":"AssetChanged",...,"changes":[...]
-// Spec: interface 6.2; compat 9.22.
+// Spec: interface 6.2.3.
 func (p *printer) common(b []byte, e *event) ([]byte, error) {
 	kind := AssetChanged
 	if e.step.IsCreation() {
@@ -109,7 +109,7 @@ func (p *printer) change(b []byte, c *change.Change) ([]byte, error) {
 
 // value appends a value as query rows show it. A relation without an asset is
 // {"_oid":"NULL"}.
-// Spec: compat 5 (row rendering), 9.22.
+// Spec: interface 2.5.2, 6.2.3.
 func (p *printer) value(b []byte, a *meta.Attr, v any) ([]byte, error) {
 	if a.Kind == meta.Relation {
 		return p.relation(b, a, v)

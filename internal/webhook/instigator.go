@@ -102,7 +102,7 @@ func (m *members) put(found map[int64][]byte) {
 // instigators adds members to a printer, from the cache where it has them.
 //
 // Shape: {_oid, href, name, nickName, email, role, avatar}
-// Spec: interface 6.2; compat 9.22.
+// Spec: interface 6.2.3.
 func (w *Worker) instigators(ctx context.Context, p *printer, ids []int64) error {
 	t, ok := w.model.Type("Member")
 	if !ok {

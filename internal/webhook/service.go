@@ -95,7 +95,7 @@ func New(d *db.DB, m *meta.Model, o Options) *Service {
 // Create creates a subscription. It matches the changes that are committed after
 // its own transaction.
 // Errors: fault.Invalid with the place in the body, fault.Denied.
-// Spec: interface 4.4; compat 9.21.
+// Spec: interface 4.4, 6.2.8.
 func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subscription, error) {
 	if !who.Admin {
 		return Subscription{}, errNotAdmin()
@@ -160,7 +160,7 @@ func (s *Service) checkEnabled(tx *db.Tx, r *subscriptionRow) error {
 // drops waiting deliveries, pausing does not, enabling resets the counts of
 // failures. Errors: fault.Invalid with the place in the body, fault.Denied,
 // fault.NotFound.
-// Spec: interface 4.4; compat 9.23.
+// Spec: interface 4.4.2.
 func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []byte) (Subscription, error) {
 	if !who.Admin {
 		return Subscription{}, errNotAdmin()
