@@ -231,7 +231,7 @@ func advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 		moments += t.demand.moments
 	}
 	names, by := sequencesOf(batch)
-	in, args := db.InArgsOf(append([]string{"moment"}, names...))
+	in, args := db.InArgs(append([]string{"moment"}, names...))
 	set, steps := `CASE name WHEN 'moment' THEN ?`, []any{moments}
 	for _, name := range args[1:] { // those that fill the list, too: few statements
 		set += ` WHEN ? THEN ?`

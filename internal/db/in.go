@@ -48,6 +48,3 @@ func InChunks[T any](values []T) iter.Seq2[string, []any] {
 		}
 	}
 }
-
-// InArgsOf is InArgs.
-func InArgsOf[T any](values []T) (placeholders string, args []any) { return InArgs(values) }

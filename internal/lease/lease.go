@@ -131,8 +131,7 @@ func (t *Table[ID]) expired() string { return t.until + " <= " + t.db.Dialect.No
 // exec updates the open rows among ids that meet a condition.
 func (t *Table[ID]) exec(ctx context.Context, e db.Execer, set string, values []any, ids []ID, where string, args ...any) (int, error) {
 	total := 0
-	for part := range slices.Chunk(ids, db.MaxIn) {
-		in, keys := db.InArgsOf(part)
+	for in, keys := range db.InChunks(ids) {
 		all := slices.Concat(values, keys, args)
 		res, err := e.Exec(ctx, "UPDATE "+t.name+" SET "+set+" WHERE id IN "+in+" AND "+t.open+" AND "+where, all...)
 		if err != nil {
@@ -150,24 +149,12 @@ func (t *Table[ID]) exec(ctx context.Context, e db.Execer, set string, values []
 // held returns the open rows among ids that the owner has.
 func (t *Table[ID]) held(ctx context.Context, q db.Querier, owner string, ids []ID) ([]ID, error) {
 	var held []ID
-	for part := range slices.Chunk(ids, db.MaxIn) {
-		in, args := db.InArgsOf(part)
-		rows, err := q.Query(ctx, "SELECT id FROM "+t.name+" WHERE id IN "+in+" AND "+t.open+" AND "+t.owner+" = ?", append(args, owner)...)
+	for in, args := range db.InChunks(ids) {
+		some, err := db.Column[ID](ctx, q, "SELECT id FROM "+t.name+" WHERE id IN "+in+" AND "+t.open+" AND "+t.owner+" = ?", append(args, owner)...)
 		if err != nil {
 			return nil, err
 		}
-		for rows.Next() {
-			var id ID
-			if err := rows.Scan(&id); err != nil {
-				_ = rows.Close()
-				return nil, db.Fault(err)
-			}
-			held = append(held, id)
-		}
-		_ = rows.Close()
-		if err := rows.Err(); err != nil {
-			return nil, db.Fault(err)
-		}
+		held = append(held, some...)
 	}
 	return held, nil
 }
