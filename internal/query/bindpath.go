@@ -6,7 +6,6 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/token"
-	"github.com/alds-dev/alds/internal/value"
 )
 
 // path binds a parsed token that starts at an asset of type on.
@@ -226,35 +225,4 @@ func (p *Path) forAll() {
 	if p.Leaf.Path != nil {
 		p.Leaf.Path.forAll()
 	}
-}
-
-// aggregate checks that the aggregate exists and fits the kind of value.
-func (b *binder) aggregate(p *Path, src token.Path) error {
-	if src.Agg == "" {
-		return nil
-	}
-	fits, ok := aggregates[Agg(src.Agg)]
-	if !ok {
-		return badToken(src.AggAt, src.String(), "unknown aggregate "+src.Agg)
-	}
-	if kind := p.Kind(); !fits(kind) {
-		return badToken(src.AggAt, src.String(), "@"+src.Agg+" does not apply to "+string(kind))
-	}
-	p.Agg = Agg(src.Agg)
-	return nil
-}
-
-// aggregates are the kinds of value that each aggregate takes.
-var aggregates = map[Agg]func(meta.Kind) bool{
-	Sum: value.IsNumber, Min: value.IsNumber, Max: value.IsNumber,
-	Count: anyKind, DistinctCount: anyKind,
-	MinDate: isKind(meta.Date), MaxDate: isKind(meta.Date),
-	AllOf: isKind(meta.Boolean), AnyOf: isKind(meta.Boolean),
-	MaxState: isKind(meta.State),
-}
-
-func anyKind(meta.Kind) bool { return true }
-
-func isKind(want meta.Kind) func(meta.Kind) bool {
-	return func(k meta.Kind) bool { return k == want }
 }

@@ -97,24 +97,6 @@ func (l Leaf) attr() *meta.Attr {
 	return l.Attr
 }
 
-// Agg is an aggregate, as written after ".@".
-type Agg string
-
-// The aggregates. None is no aggregate.
-const (
-	None          Agg = ""
-	Sum           Agg = "Sum"
-	Count         Agg = "Count"
-	DistinctCount Agg = "DistinctCount"
-	Min           Agg = "Min"
-	Max           Agg = "Max"
-	MinDate       Agg = "MinDate"
-	MaxDate       Agg = "MaxDate"
-	AllOf         Agg = "And"
-	AnyOf         Agg = "Or"
-	MaxState      Agg = "MaxState"
-)
-
 // Cond is a bound filter.
 type Cond struct {
 	Op   token.Op
