@@ -6,11 +6,9 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/token"
-	"github.com/alds-dev/alds/internal/value"
 )
 
 // The bounds of one query; package token has others.
@@ -200,61 +198,6 @@ func (b *binder) pair(on *meta.Type, p Pair) (Cond, error) {
 	}
 	c, err := b.cond(on, token.Filter{Term: t})
 	return c, fault.Placed(err, p.Value.At)
-}
-
-// search binds find and findin: one of the attributes must contain the text.
-func (b *binder) search(q *Bound, r Request) error {
-	text := searchText(r.Find)
-	if text == "" {
-		return nil
-	}
-	alts := Cond{Op: token.Or}
-	add := func(p Path) {
-		alts.Kids = append(alts.Kids, Cond{Term: Term{Path: p, Test: token.Like, Values: []Value{{Kind: TextOf, Text: likeContains(folding.Of(text))}}}})
-	}
-	if len(r.FindIn) > MaxTerms {
-		return tooMany(r.FindIn[MaxTerms].At, "attributes in findin", MaxTerms)
-	}
-	for _, t := range r.FindIn {
-		p, err := b.token(q.Type, t)
-		if err != nil {
-			return err
-		}
-		if !value.IsText(p.Kind()) || p.Agg != None {
-			return badToken(t.At, t.Text, "only text can be searched")
-		}
-		add(p)
-	}
-	if len(r.FindIn) == 0 {
-		for _, name := range []string{"Name", "Description", "Number"} {
-			p, err := b.path(q.Type, token.Path{Hops: []token.Hop{{Name: name}}})
-			if err == nil && value.IsText(p.Kind()) {
-				add(p)
-			}
-		}
-	}
-	q.Search = true
-	switch len(alts.Kids) {
-	case 0:
-		return badToken(fault.NoPlace, q.Type.Name, "it has nothing to search in; name attributes in findin")
-	case 1:
-		alts = alts.Kids[0]
-	}
-	if q.Filter != nil {
-		alts = Cond{Op: token.And, Kids: []Cond{*q.Filter, alts}}
-	}
-	q.Filter = &alts
-	return nil
-}
-
-// searchText is the text that find looks for: without one pair of outer quotes and
-// without an asterisk at the end, inside or outside of the quotes.
-func searchText(s string) string {
-	s = strings.TrimSuffix(s, "*")
-	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
-		s = strings.TrimSuffix(s[1:n-1], "*")
-	}
-	return s
 }
 
 // order binds sort. A relation sorts by the default order of its type.
