@@ -40,16 +40,18 @@ func (c *copier) newRow(ctx context.Context, typ string) (*row, error) {
 // anything, the attributes of src that choose chooses, and the defaults.
 func (c *copier) copyAs(ctx context.Context, typ string, src *row, choose func(string) bool, prepare func(made *row) error) (*row, error) {
 	made, err := c.newRow(ctx, typ)
-	if err == nil && prepare != nil {
-		err = prepare(made)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = c.copyAttributes(ctx, made, src, choose)
+	if prepare != nil {
+		if err := prepare(made); err != nil {
+			return nil, err
+		}
 	}
-	if err == nil {
-		err = c.set.completeNew(ctx, made)
+	if err := c.copyAttributes(ctx, made, src, choose); err != nil {
+		return nil, err
 	}
-	return made, err
+	return made, c.set.completeNew(ctx, made)
 }
 
 // moveChildren moves those of an asset's tasks and tests that choose chooses to
@@ -108,12 +110,15 @@ func (c *copier) copyAttribute(ctx context.Context, w *row, a *meta.Attr, src *r
 		return nil
 	case a.Multi:
 		edges, err := c.loaded.edgesFrom(ctx, src.typ, src.id, from.Place.Code)
+		if err != nil {
+			return err
+		}
 		for _, e := range edges.current(from.Place.Code) {
-			if err == nil {
-				err = c.copyRef(ctx, w, a, e.to)
+			if err := c.copyRef(ctx, w, a, e.to); err != nil {
+				return err
 			}
 		}
-		return err
+		return nil
 	}
 	id, err := c.loaded.pointsTo(ctx, src, from)
 	if err != nil || id == noID {

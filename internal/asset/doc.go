@@ -12,7 +12,7 @@
 //
 //	prefetch    resolves all references at once, locks and loads
 //	executor    carries out each command in memory: commits it, or rolls it back
-//	  loaded    what the database said
+//	  loaded    what has been read
 //	  changes   what the batch changes
 //	  rules     what may be: reads both, changes nothing
 //	  resolver, setter, ranker, members, copier, operations: change assets

@@ -94,31 +94,40 @@ func (x *executor) create(ctx context.Context, c *Command) Outcome {
 	w := x.changes.newRow(t, x.nextID)
 	x.nextID++
 	c.Self.Type, c.Self.ID = t, w.id
-	out := Outcome{OID: w.oid(), about: w}
+	return Outcome{OID: w.oid(), about: w, Err: x.fill(ctx, w, c, tr)}
+}
+
+// fill gives a new asset the values of its command, of its context and of the
+// model.
+func (x *executor) fill(ctx context.Context, w *row, c *Command, tr *typeRules) error {
 	from, err := x.resolver.resolveContext(ctx, c)
-	if err == nil {
-		err = x.set.applyChanges(ctx, w, c.Changes)
+	if err != nil {
+		return err
 	}
-	if err == nil && from.typ != nil {
-		err = x.set.fillFromContext(ctx, w, c, from)
+	if err := x.set.applyChanges(ctx, w, c.Changes); err != nil {
+		return err
 	}
-	if err == nil {
-		err = x.set.setDefaults(ctx, w, c)
+	if from.typ != nil {
+		if err := x.set.fillFromContext(ctx, w, c, from); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = x.set.deriveValues(ctx, w)
+	if err := x.set.setDefaults(ctx, w, c); err != nil {
+		return err
 	}
-	if err == nil {
-		err = x.rules.checkImported(ctx, w)
+	if err := x.set.deriveValues(ctx, w); err != nil {
+		return err
 	}
-	if err == nil {
-		err = x.rules.checkRequired(w, tr)
+	if err := x.rules.checkImported(ctx, w); err != nil {
+		return err
 	}
-	if err == nil && t.Secured.Self {
-		err = x.set.members.addScope(ctx, w)
+	if err := x.rules.checkRequired(w, tr); err != nil {
+		return err
 	}
-	out.Err = err
-	return out
+	if !w.typ.Secured.Self {
+		return nil
+	}
+	return x.set.members.addScope(ctx, w)
 }
 
 // update changes one asset.

@@ -51,7 +51,7 @@ func (w *row) target() target {
 	return target{id: w.id, boxed: w.id, typ: w.typ, code: w.cur.code, row: w}
 }
 
-// loaded is what the database said in this batch: rows, references, edges and
+// loaded is what this batch has read: rows, references, edges and
 // trees, each read once. It reads and locks, and knows nothing of commands.
 type loaded struct {
 	s *Session

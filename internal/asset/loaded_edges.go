@@ -71,12 +71,13 @@ func (l *loaded) pointsTo(ctx context.Context, w *row, a *meta.Attr) (int64, err
 		return w.cur.refOr(a.Place.Slot), nil
 	}
 	edges, err := l.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
-	if err == nil {
-		if e := edges.one(a.Place.Code); e != nil {
-			return e.to, nil
-		}
+	if err != nil {
+		return noID, err
 	}
-	return noID, err
+	if e := edges.one(a.Place.Code); e != nil {
+		return e.to, nil
+	}
+	return noID, nil
 }
 
 // linkedTo returns the assets of a type whose relation names an asset, in id order.

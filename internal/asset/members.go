@@ -52,10 +52,11 @@ func (m *members) added(ctx context.Context, w *row, relation int, scope, member
 		return nil
 	}
 	id, err := m.defaultRole(ctx, member)
-	if err == nil {
-		m.addRole(w, role{scope: scope, member: member, role: id})
+	if err != nil {
+		return err
 	}
-	return err
+	m.addRole(w, role{scope: scope, member: member, role: id})
+	return nil
 }
 
 // removed ends the role of a member who leaves a project.

@@ -61,13 +61,15 @@ func (o *operations) run(ctx context.Context, w *row, c *Command) (made *row, er
 	}
 	o.changes.touch(w)
 	w.cur.partOp = ""
-	if err = o.applyEffect(ctx, w, op); err == nil && code != nil {
-		made, err = code(o, ctx, w, op, c.Args)
+	if err := o.applyEffect(ctx, w, op); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = o.operateOnParts(ctx, w, op)
+	if code != nil {
+		if made, err = code(o, ctx, w, op, c.Args); err != nil {
+			return nil, err
+		}
 	}
-	return made, err
+	return made, o.operateOnParts(ctx, w, op)
 }
 
 // applyEffect carries out the effect that the model defines.

@@ -14,14 +14,18 @@ func (o *operations) copyWhole(ctx context.Context, w *row, _ *meta.Op, _ []Chan
 		return nil, err
 	}
 	children, err := o.loaded.childrenOf(ctx, w)
+	if err != nil {
+		return nil, err
+	}
 	for _, child := range children {
-		if err == nil {
-			_, err = o.copier.copyAs(ctx, child.typ.Name, child, except("Parent"), func(copied *row) error {
-				return o.set.pointTo(ctx, copied, "Parent", made)
-			})
+		_, err := o.copier.copyAs(ctx, child.typ.Name, child, except("Parent"), func(copied *row) error {
+			return o.set.pointTo(ctx, copied, "Parent", made)
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	return made, err
+	return made, nil
 }
 
 // copyShallow makes a copy of an asset without its tasks and tests.
@@ -55,25 +59,32 @@ func (o *operations) copyRegressionTests(ctx context.Context, w *row, _ *meta.Op
 		return nil, err
 	}
 	tests, err := o.lockLinked(ctx, "RegressionTest", "RegressionSuites", suite)
+	if err != nil {
+		return nil, err
+	}
 	for _, from := range tests {
-		if err == nil {
-			_, err = o.copier.copyAs(ctx, "Test", from, except("Parent", "Scope"), func(made *row) error {
-				if err := o.set.pointTo(ctx, made, "Parent", w); err != nil {
-					return err
-				}
-				return o.set.pointTo(ctx, made, "GeneratedFrom", from)
-			})
+		_, err := o.copier.copyAs(ctx, "Test", from, except("Parent", "Scope"), func(made *row) error {
+			if err := o.set.pointTo(ctx, made, "Parent", w); err != nil {
+				return err
+			}
+			return o.set.pointTo(ctx, made, "GeneratedFrom", from)
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	return nil, err
+	return nil, nil
 }
 
 // lockLinked locks and returns the live assets of a type whose relation names an
 // asset.
 func (o *operations) lockLinked(ctx context.Context, typ, relation string, to int64) ([]*row, error) {
 	ids, err := o.loaded.linkedTo(ctx, typ, relation, to)
-	if err == nil {
-		err = o.loaded.loadRows(ctx, slices.Clone(ids))
+	if err != nil {
+		return nil, err
+	}
+	if err := o.loaded.loadRows(ctx, slices.Clone(ids)); err != nil {
+		return nil, err
 	}
 	var live []*row
 	for _, id := range ids {
@@ -81,5 +92,5 @@ func (o *operations) lockLinked(ctx context.Context, typ, relation string, to in
 			live = append(live, w)
 		}
 	}
-	return live, err
+	return live, nil
 }

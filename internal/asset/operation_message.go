@@ -41,10 +41,10 @@ func (o *operations) withReceipt(ctx context.Context, w *row) (map[int64]bool, e
 
 func (o *operations) makeReceipt(ctx context.Context, w *row, member int64) error {
 	made, err := o.copier.newRow(ctx, "MessageReceipt")
-	if err == nil {
-		err = o.set.pointTo(ctx, made, "Message", w)
-	}
 	if err != nil {
+		return err
+	}
+	if err := o.set.pointTo(ctx, made, "Message", w); err != nil {
 		return err
 	}
 	to, ok := made.typ.Attr("Recipient")

@@ -33,10 +33,10 @@ func insertMissing(ctx context.Context, d *db.DB, m *meta.Model) error {
 		s := &Session{e: e, tx: tx, who: auth.System, aliases: map[string]*Handle{}}
 		x := s.newExecutor()
 		missing, err := x.withoutRow(ctx, m.Instances)
-		if err == nil {
-			missing, err = x.withoutName(ctx, missing)
+		if err != nil {
+			return err
 		}
-		if err != nil || len(missing) == 0 {
+		if missing, err = x.withoutName(ctx, missing); err != nil || len(missing) == 0 {
 			return err
 		}
 		if err := seedAudit(ctx, tx); err != nil {

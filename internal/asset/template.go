@@ -31,16 +31,18 @@ func (e *Engine) Template(ctx context.Context, who auth.Actor, t *meta.Type, con
 		c := &Command{Verb: Create, Type: t, Context: context}
 		w := x.changes.newRow(t, noID)
 		from, err := x.resolver.resolveContext(ctx, c)
-		if err == nil && from.typ != nil {
-			err = x.set.fillFromContext(ctx, w, c, from)
-		}
-		if err == nil {
-			err = x.set.setDefaults(ctx, w, c)
-		}
-		if err == nil {
-			all, err = x.contextValues(ctx, w)
-		}
 		if err != nil {
+			return err
+		}
+		if from.typ != nil {
+			if err := x.set.fillFromContext(ctx, w, c, from); err != nil {
+				return err
+			}
+		}
+		if err := x.set.setDefaults(ctx, w, c); err != nil {
+			return err
+		}
+		if all, err = x.contextValues(ctx, w); err != nil {
 			return err
 		}
 		return ErrRollback

@@ -133,14 +133,13 @@ func (w *writer) hidden(ctx context.Context) error {
 			made = append(made, a.descendant)
 		}
 	}
-	err := w.hide(ctx, restored, `UPDATE scope_hidden SET until_moment = (SELECT a.moment FROM asset a WHERE a.id = by_id) WHERE until_moment = ? AND by_id IN `)
-	if err == nil {
-		err = w.hide(ctx, deleted, hideBelow+` c.ancestor_id IN `)
+	if err := w.hide(ctx, restored, `UPDATE scope_hidden SET until_moment = (SELECT a.moment FROM asset a WHERE a.id = by_id) WHERE until_moment = ? AND by_id IN `); err != nil {
+		return err
 	}
-	if err == nil {
-		err = w.hide(ctx, made, hideBelow+` c.descendant_id IN `)
+	if err := w.hide(ctx, deleted, hideBelow+` c.ancestor_id IN `); err != nil {
+		return err
 	}
-	return err
+	return w.hide(ctx, made, hideBelow+` c.descendant_id IN `)
 }
 
 // hideBelow hides what is below deleted projects: from the deletion on, or from when it
