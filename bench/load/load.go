@@ -70,14 +70,14 @@ func (l *loader) failed(ctx context.Context, b batch, took time.Duration, cause 
 	if err != nil {
 		return err
 	}
-	patience, cancel := context.WithTimeout(ctx, l.options.wait)
+	waiting, cancel := context.WithTimeout(ctx, l.options.wait)
 	defer cancel()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	for !l.client.answers(patience) {
+	for !l.client.answers(waiting) {
 		select {
 		case <-tick.C:
-		case <-patience.Done():
+		case <-waiting.Done():
 			return nil
 		}
 	}

@@ -192,10 +192,10 @@ func (b *bench) sorts(all []outcome) {
 	}
 }
 
-// watchMemory watches the memory of the process; what it returns ends that and
-// tells the most that was seen.
+// watchMemory samples the memory of the process until peak is called, which
+// returns the largest sample in bytes.
 func (b *bench) watchMemory() (peak func() int64) {
-	ended, told := make(chan struct{}), make(chan int64)
+	ended, largest := make(chan struct{}), make(chan int64)
 	go func() {
 		most := int64(0)
 		tick := time.NewTicker(50 * time.Millisecond)
@@ -204,7 +204,7 @@ func (b *bench) watchMemory() (peak func() int64) {
 			most = max(most, b.s.Memory(b.s.command, "VmRSS"))
 			select {
 			case <-ended:
-				told <- most
+				largest <- most
 				return
 			case <-tick.C:
 			}
@@ -212,7 +212,7 @@ func (b *bench) watchMemory() (peak func() int64) {
 	}()
 	return func() int64 {
 		close(ended)
-		return <-told
+		return <-largest
 	}
 }
 
@@ -235,7 +235,7 @@ func (u use) per(d time.Duration) string {
 }
 
 // machineCPU is what all processes and the system have used so far, 0 where that
-// cannot be told.
+// is not known.
 func machineCPU() time.Duration {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -187,8 +187,8 @@ func (s *Site) CPU() time.Duration {
 	return all
 }
 
-// DatabaseCPU is what the database server has used so far, 0 where that cannot
-// be told.
+// DatabaseCPU is what the database server has used so far, 0 where the system
+// does not say.
 func (s *Site) DatabaseCPU(ctx context.Context) time.Duration {
 	var file string
 	if s.Admin == nil || s.Admin.QueryRow(ctx, "SELECT @@pid_file").Scan(&file) != nil {
@@ -205,8 +205,8 @@ func (s *Site) DatabaseCPU(ctx context.Context) time.Duration {
 	return CPU(pid)
 }
 
-// CPU is what a process of this machine has used so far, 0 where that cannot be
-// told.
+// CPU is what a process of this machine has used so far, 0 where the system does
+// not say.
 func CPU(pid int) time.Duration {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -223,7 +223,7 @@ func CPU(pid int) time.Duration {
 }
 
 // Memory is a line of /proc/PID/status of a process that was started under a
-// name, such as VmRSS or VmHWM, in bytes; 0 where that cannot be told.
+// name, such as VmRSS or VmHWM, in bytes; 0 where the system does not say.
 func (s *Site) Memory(name, line string) int64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(s.running[name].Process.Pid) + "/status")
 	if err != nil {

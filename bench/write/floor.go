@@ -62,7 +62,7 @@ func advance(ctx context.Context, tx *db.Tx, name string, n int64) (value int64,
 	return r.LastInsertId()
 }
 
-// stamp is a stretch of moments and Numbers, and when they were taken.
+// stamp is a range of moments and Numbers, and when they were taken.
 type stamp struct{ moment, number, at int64 }
 
 // take takes moments and Numbers of stories, and stamps the moments.

@@ -65,7 +65,7 @@ func statementLimit(d time.Duration) string {
 		d.Seconds(), d.Milliseconds())
 }
 
-// mysqlPool opens a pool whose sessions are strict, in UTC, and isolated as told.
+// mysqlPool opens a pool whose sessions are strict, in UTC, and with the given isolation.
 func (d *DB) mysqlPool(base *mysql.Config, isolation string, conns int, answer time.Duration, start ...string) (*sql.DB, error) {
 	c := base.Clone()
 	c.ReadTimeout, c.WriteTimeout = answer, answer

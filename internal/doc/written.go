@@ -9,7 +9,7 @@ import (
 
 // Written is a string as the body spells it, when it is not byte for byte the string.
 type Written struct {
-	raw   string // between the quotes; empty where the bytes cannot be told apart
+	raw   string // between the quotes; empty where the bytes are ambiguous
 	quote byte   // around raw
 }
 
