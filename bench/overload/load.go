@@ -46,7 +46,7 @@ type load struct {
 	requests *requests
 	idle     atomic.Int64 // connections
 	due      chan sending
-	lanes    sync.WaitGroup
+	workers  sync.WaitGroup
 
 	mu  sync.Mutex
 	all []outcome
@@ -56,18 +56,18 @@ func newLoad(r *requests, addr string, o options) *load {
 	l := &load{o: o, addr: addr, requests: r, due: make(chan sending, o.conns)}
 	l.idle.Store(int64(o.conns))
 	for i := range o.conns {
-		l.lanes.Go(func() { l.lane("127.0.0." + strconv.Itoa(1+i%clients)) })
+		l.workers.Go(func() { l.work("127.0.0." + strconv.Itoa(1+i%clients)) })
 	}
 	return l
 }
 
 func (l *load) close() {
 	close(l.due)
-	l.lanes.Wait()
+	l.workers.Wait()
 }
 
-// lane sends requests on one connection, opened anew when it has ended.
-func (l *load) lane(from string) {
+// work sends requests on one connection, opened anew when it has ended.
+func (l *load) work(from string) {
 	var c *rig.Conn
 	for one := range l.due {
 		if c == nil {

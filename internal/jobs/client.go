@@ -126,7 +126,7 @@ func (c *Client) enqueue(ctx context.Context, t task) {
 	c.q.enqueue(ctx, c.tasks, t)
 }
 
-// full reports whether so many tasks are pending that no worker is near. What is
+// full reports whether more tasks are pending than workers keep up with. What is
 // not enqueued then is found by the sweep.
 func (c *Client) full() bool {
 	if now := time.Now(); now.Sub(c.pendingAt) > pendingAge {
