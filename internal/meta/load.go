@@ -17,6 +17,9 @@ var modelFile []byte
 // so callers keep the result. A broken file is a defect of the program: panic.
 func Default() *Model {
 	m, err := Load(modelFile)
+	if err == nil {
+		err = loadRights(m, rightsFile)
+	}
 	if err != nil {
 		panic(err)
 	}

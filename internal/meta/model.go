@@ -8,6 +8,7 @@ type Model struct {
 	Types     []*Type    // in the order of the file; a parent stands before its children
 	Columns   []Column   // the typed columns that attributes share; Place.Slot indexes it
 	Instances []Instance // well-known assets, in the order of the file
+	Rights    *Rights    // who may do what; nil in a model read by Load
 
 	types map[string]*Type
 	codes map[int]*Type
@@ -35,6 +36,7 @@ type Type struct {
 	Period    Period     // two days in order
 	Protected *Protected // its well-known assets, when they are protected; else nil
 	PartOf    PartOf     // the asset that each of its assets belongs to
+	Rights    TypeRights // who may write its assets
 
 	Attrs       []*Attr     // own and inherited, in order of declaration from the root down
 	Ops         []*Op       // own and inherited

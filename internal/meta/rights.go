@@ -1,0 +1,350 @@
+package meta
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed rights.yaml
+var rightsFile []byte
+
+// Role is a role by the number in its Oid.
+type Role uint8
+
+// The roles that rules name. The others differ only in their rights.
+const (
+	NoAccess     Role = 0
+	SystemAdmin  Role = 1
+	ProjectAdmin Role = 2
+	Inheritor    Role = 10 // sees the path to a project, not its contents
+	MemberAdmin  Role = 12
+	OtherRole    Role = 15 // made by somebody: it reads, and has no rights
+)
+
+// RoleNumbered returns the role with a number in its Oid.
+func RoleNumbered(n int64) Role {
+	if n < 0 || n > int64(MemberAdmin) {
+		return OtherRole
+	}
+	return Role(n)
+}
+
+// Reads reports whether a role reads what lies in its project.
+func (r Role) Reads() bool { return r != NoAccess && r != Inheritor }
+
+// RoleSet is a set of roles, a bit for each.
+type RoleSet uint16
+
+// Has reports whether a role is in the set.
+func (s RoleSet) Has(r Role) bool { return s&(1<<r) != 0 }
+
+// RolesOf returns the set of some roles.
+func RolesOf(all ...Role) RoleSet {
+	var s RoleSet
+	for _, r := range all {
+		s |= 1 << r
+	}
+	return s
+}
+
+// Verb is what somebody does with an asset, as far as rights tell it apart.
+type Verb uint8
+
+// The verbs of rights.yaml.
+const (
+	ToCreate Verb = iota
+	ToChange
+	ToOperate
+	ToDelete
+	ToRelate
+	ToModerate
+	verbs
+)
+
+var verbNames = [verbs]string{"create", "change", "operate", "delete", "relate", "moderate"}
+
+// String returns the verb as rights.yaml spells it.
+func (v Verb) String() string { return verbNames[v] }
+
+// Rights is rights.yaml, resolved against the model. It is immutable.
+type Rights struct {
+	Order []Role // highest first
+	Names map[Role]string
+	Kinds []*RightsKind // in the order of the file
+	Self  []string      // what members change of themselves: attributes of Member
+
+	rank map[Role]int
+}
+
+// RightsKind is a kind of things that rights are about.
+type RightsKind struct {
+	Name   string
+	Types  []*Type // concrete
+	System bool    // only roles of the whole system count
+	Own    bool    // only those whose own it is change it, and moderators
+
+	allow  [verbs]RoleSet
+	except map[string]RoleSet // by attribute or operation: the roles whose right does not include it
+}
+
+// TypeRights is what rights.yaml says of the assets of a concrete type.
+type TypeRights struct {
+	Kind *RightsKind
+	Lies *Attr // to the assets in whose projects it lies; nil: it lies in its SecurityScope
+	On   *Attr // to the asset whose writers write it; nil: it has rights of its own
+	Own  *Attr // to the member whose own it is; nil: its creator
+
+	named map[string]*RightsKind // the kind of attributes and operations that is not the type's
+}
+
+// Roles returns the roles that have the right to a verb. name is the attribute or
+// operation that is used, empty for the asset as a whole.
+func (k *RightsKind) Roles(v Verb, name string) RoleSet { return k.allow[v] &^ k.except[name] }
+
+// Excepts reports whether the kind has an exception for any role.
+func (k *RightsKind) Excepts() bool { return len(k.except) > 0 }
+
+// KindOf returns the kind of an attribute or operation; with an empty name that of
+// the type's assets. It is nil for types that are never written.
+func (t *Type) KindOf(name string) *RightsKind {
+	if k := t.Rights.named[name]; k != nil {
+		return k
+	}
+	return t.Rights.Kind
+}
+
+// Above reports whether role a stands above role b.
+func (r *Rights) Above(a, b Role) bool { return r.rank[a] < r.rank[b] }
+
+// Kind returns the kind with a name; nil for none.
+func (r *Rights) Kind(name string) *RightsKind {
+	for _, k := range r.Kinds {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// rightsYAML is rights.yaml as it is written.
+type rightsYAML struct {
+	Roles  yaml.Node                      `yaml:"roles"`
+	Kinds  yaml.Node                      `yaml:"kinds"`
+	Lie    map[string]string              `yaml:"lie"`
+	On     map[string]string              `yaml:"on"`
+	Own    map[string]string              `yaml:"own"`
+	Self   []string                       `yaml:"self"`
+	Rights map[string]map[string]verbList `yaml:"rights"`
+	Except map[string]map[string][]string `yaml:"except"`
+}
+
+type rightsKindYAML struct {
+	Types      []string `yaml:"types"`
+	Attributes []string `yaml:"attributes"`
+	Own        bool     `yaml:"own"`
+	System     bool     `yaml:"system"`
+}
+
+// verbList is one verb, or a list of them.
+type verbList []string
+
+// UnmarshalYAML reads "all" as well as "[create, change]".
+func (l *verbList) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		*l = verbList{n.Value}
+		return nil
+	}
+	return n.Decode((*[]string)(l))
+}
+
+// rightsLoader resolves the names of rights.yaml.
+type rightsLoader struct {
+	m     *Model
+	r     *Rights
+	roles map[string]Role
+	errs  []error
+}
+
+func (l *rightsLoader) fail(format string, args ...any) {
+	l.errs = append(l.errs, fmt.Errorf("rights.yaml: "+format, args...))
+}
+
+// loadRights reads rights.yaml into the model.
+func loadRights(m *Model, data []byte) error {
+	var f rightsYAML
+	if err := yaml.Unmarshal(data, &f); err != nil {
+		return fmt.Errorf("rights.yaml: %w", err)
+	}
+	l := &rightsLoader{m: m, roles: map[string]Role{}, r: &Rights{Names: map[Role]string{}, rank: map[Role]int{}, Self: f.Self}}
+	l.readRoles(&f)
+	l.readKinds(&f)
+	if len(l.errs) == 0 {
+		l.grant(&f)
+		l.relations(&f)
+		l.complete()
+	}
+	m.Rights = l.r
+	return errors.Join(l.errs...)
+}
+
+func (l *rightsLoader) entries(n *yaml.Node) []entry {
+	all, err := entries(n)
+	if err != nil {
+		l.errs = append(l.errs, err)
+	}
+	return all
+}
+
+func (l *rightsLoader) readRoles(f *rightsYAML) {
+	for i, e := range l.entries(&f.Roles) {
+		var role Role
+		if err := e.node.Decode(&role); err != nil || role > 15 {
+			l.fail("%s: a number below 16 is expected", e.key)
+			continue
+		}
+		l.roles[e.key], l.r.Names[role], l.r.rank[role] = role, e.key, i
+		l.r.Order = append(l.r.Order, role)
+	}
+}
+
+func (l *rightsLoader) readKinds(f *rightsYAML) {
+	for _, e := range l.entries(&f.Kinds) {
+		var y rightsKindYAML
+		if err := e.node.Decode(&y); err != nil {
+			l.fail("%s: %w", e.key, err)
+			continue
+		}
+		k := &RightsKind{Name: e.key, System: y.System, Own: y.Own, except: map[string]RoleSet{}}
+		l.r.Kinds = append(l.r.Kinds, k)
+		for _, name := range y.Types {
+			l.assign(k, name)
+		}
+		for _, token := range y.Attributes {
+			l.assignName(k, token)
+		}
+	}
+}
+
+// assign makes the assets of a type, and of those below it, a kind's.
+func (l *rightsLoader) assign(k *RightsKind, name string) {
+	t, ok := l.m.types[name]
+	if !ok {
+		l.fail("%s: no type %s", k.Name, name)
+		return
+	}
+	for _, c := range t.Concrete {
+		if c.Rights.Kind != nil {
+			l.fail("%s is of two kinds, %s and %s", c.Name, c.Rights.Kind.Name, k.Name)
+		}
+		c.Rights.Kind = k
+		k.Types = append(k.Types, c)
+	}
+}
+
+// assignName makes an attribute or operation a kind's, such as Scope.Members.
+func (l *rightsLoader) assignName(k *RightsKind, token string) {
+	typ, name, _ := strings.Cut(token, ".")
+	t := l.m.types[typ]
+	if t == nil || t.attrs[name] == nil && t.ops[name] == nil {
+		l.fail("%s: no attribute or operation %s", k.Name, token)
+		return
+	}
+	if t.Rights.named == nil {
+		t.Rights.named = map[string]*RightsKind{}
+	}
+	t.Rights.named[name] = k
+}
+
+// grant reads which role has which rights.
+func (l *rightsLoader) grant(f *rightsYAML) {
+	for _, k := range l.r.Kinds {
+		for v := range k.allow {
+			k.allow[v] |= 1 << SystemAdmin
+		}
+	}
+	for name, kinds := range f.Rights {
+		role, known := l.roles[name]
+		if !known {
+			l.fail("no role %s", name)
+		}
+		for kind, words := range kinds {
+			k := l.r.Kind(kind)
+			if k == nil {
+				l.fail("%s: no kind %s", name, kind)
+				continue
+			}
+			for _, word := range words {
+				l.allow(k, role, word)
+			}
+		}
+	}
+	for name, kinds := range f.Except {
+		role, known := l.roles[name]
+		for kind, tokens := range kinds {
+			k := l.r.Kind(kind)
+			if k == nil || !known {
+				l.fail("except: no role %s or kind %s", name, kind)
+				continue
+			}
+			for _, token := range tokens {
+				k.except[token] |= 1 << role
+			}
+		}
+	}
+}
+
+func (l *rightsLoader) allow(k *RightsKind, role Role, word string) {
+	if word == "all" {
+		for v := range ToModerate {
+			k.allow[v] |= 1 << role
+		}
+		return
+	}
+	v := slices.Index(verbNames[:], word)
+	if v < 0 {
+		l.fail("%s: no verb %s", k.Name, word)
+		return
+	}
+	k.allow[v] |= 1 << role
+}
+
+// relations resolves lie, on and own.
+func (l *rightsLoader) relations(f *rightsYAML) {
+	for _, part := range []struct {
+		names map[string]string
+		to    func(*TypeRights) **Attr
+	}{
+		{f.Lie, func(r *TypeRights) **Attr { return &r.Lies }},
+		{f.On, func(r *TypeRights) **Attr { return &r.On }},
+		{f.Own, func(r *TypeRights) **Attr { return &r.Own }},
+	} {
+		for name, relation := range part.names {
+			t := l.m.types[name]
+			if t == nil || t.attrs[relation] == nil || t.attrs[relation].Kind != Relation {
+				l.fail("no relation %s.%s", name, relation)
+				continue
+			}
+			*part.to(&t.Rights) = t.attrs[relation]
+		}
+	}
+	member := l.m.types["Member"]
+	for _, name := range f.Self {
+		if member == nil || member.attrs[name] == nil {
+			l.fail("self: no attribute Member.%s", name)
+		}
+	}
+}
+
+// complete refuses types whose rights are open.
+func (l *rightsLoader) complete() {
+	for _, t := range l.m.Types {
+		if !t.Abstract && !t.Virtual && t.Rights.Kind == nil {
+			l.fail("%s is of no kind", t.Name)
+		}
+	}
+}
