@@ -1,5 +1,11 @@
 package auth
 
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
 // SystemMember is the member on whose behalf the server itself acts.
 const SystemMember int64 = 20
 
@@ -15,6 +21,13 @@ type Actor struct {
 	// Scopes holds the stored ids of the readable scopes, ascending, those
 	// reached by inheritance down the scope tree included.
 	Scopes []int64
+	// Roles has the role that decides in each of Scopes.
+	Roles []meta.Role
+	// System is the role that the member has in the whole system: System Admin,
+	// Member Admin, or No Access for none.
+	System meta.Role
+	// Held is the roles that the member has anywhere.
+	Held meta.RoleSet
 	// Hidden is the projects that are hidden from everybody. Nil: not known, the
 	// caller reads them.
 	Hidden *Hidden
@@ -28,4 +41,22 @@ type Hidden struct {
 }
 
 // System is the actor for the server's own work: it sees everything.
-var System = Actor{Member: SystemMember, Admin: true, All: true}
+var System = Actor{Member: SystemMember, Admin: true, All: true, System: meta.SystemAdmin, Held: meta.RolesOf(meta.SystemAdmin)}
+
+// Reads reports whether the actor reads what lies in a scope, by stored id.
+func (a Actor) Reads(scope int64) bool {
+	_, ok := slices.BinarySearch(a.Scopes, scope)
+	return ok || a.All
+}
+
+// RoleIn returns the role that decides in a scope, by stored id: No Access where
+// the actor reads nothing.
+func (a Actor) RoleIn(scope int64) meta.Role {
+	if a.Admin {
+		return meta.SystemAdmin
+	}
+	if i, ok := slices.BinarySearch(a.Scopes, scope); ok {
+		return a.Roles[i]
+	}
+	return meta.NoAccess
+}

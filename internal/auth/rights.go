@@ -7,21 +7,13 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// Well-known roles, by the number in their Oid.
-const (
-	roleNoAccess    = 0
-	roleSystemAdmin = 1
-	roleInheritor   = 10 // sees the path to a project, not its contents
-)
-
 const rootScope = 0
 
 // roles is the part of the model that rights are read by.
 type roles struct {
-	memberType int   // code of Member
-	relation   int   // link code of Member.DefaultRole
-	admin      int64 // stored id of Role:1
-	noRead     []int64
+	memberType int // code of Member
+	relation   int // link code of Member.DefaultRole
+	role       *meta.Type
 
 	disabledKey string // of Member.IsLoginDisabled in asset.attrs
 }
@@ -47,15 +39,14 @@ func rolesOf(m *meta.Model) (roles, error) {
 		disabledKey: disabled.Place.Column,
 		memberType:  member.Code,
 		relation:    def.Place.Code,
-		admin:       role.Stored(roleSystemAdmin),
-		noRead:      RolesWithoutRead(role),
+		role:        role,
 	}, nil
 }
 
 // RolesWithoutRead returns the stored ids of the roles that read nothing of a
 // project.
 func RolesWithoutRead(role *meta.Type) []int64 {
-	return []int64{role.Stored(roleNoAccess), role.Stored(roleInheritor)}
+	return []int64{role.Stored(int64(meta.NoAccess)), role.Stored(int64(meta.Inheritor))}
 }
 
 // rights is what the database has about a member.
@@ -77,26 +68,45 @@ type grant struct {
 // actor returns the actor of a member. In each scope the nearest role decides: No
 // Access on a project hides it from a member who reads its parent.
 func (r roles) actor(member int64, has rights) Actor {
-	a := Actor{Member: member, Admin: has.hasDefault && has.defaultRole == r.admin}
+	a := Actor{Member: member}
+	if has.hasDefault {
+		a.hold(r.numbered(has.defaultRole))
+	}
 	nearest := make(map[int64]grant, len(has.grants))
 	for _, g := range has.grants {
-		if g.held == rootScope && g.role == r.admin {
-			a.Admin = true
+		if g.held == rootScope {
+			a.hold(r.numbered(g.role))
 		}
 		if n, ok := nearest[g.scope]; !ok || g.depth < n.depth {
 			nearest[g.scope] = g
 		}
 	}
-	if a.Admin {
+	if a.Admin = a.System == meta.SystemAdmin; a.Admin {
 		a.All = true
 		return a
 	}
 	a.Scopes = make([]int64, 0, len(nearest))
 	for scope, g := range nearest {
-		if !slices.Contains(r.noRead, g.role) {
+		if r.numbered(g.role).Reads() {
 			a.Scopes = append(a.Scopes, scope)
 		}
 	}
 	slices.Sort(a.Scopes)
+	a.Roles = make([]meta.Role, len(a.Scopes))
+	for i, scope := range a.Scopes {
+		a.Roles[i] = r.numbered(nearest[scope].role)
+		a.Held |= meta.RolesOf(a.Roles[i])
+	}
 	return a
+}
+
+func (r roles) numbered(stored int64) meta.Role { return meta.RoleNumbered(r.role.Shown(stored)) }
+
+// hold gives the actor a role of the whole system, if it is one: System Admin goes
+// before Member Admin.
+func (a *Actor) hold(role meta.Role) {
+	if role == meta.SystemAdmin || role == meta.MemberAdmin && a.System == meta.NoAccess {
+		a.System = role
+		a.Held |= meta.RolesOf(role)
+	}
 }

@@ -67,5 +67,5 @@ func same(a, b *auth.Actor) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Member == b.Member && a.Admin == b.Admin && a.All == b.All && slices.Equal(a.Scopes, b.Scopes)
+	return a.Member == b.Member && a.System == b.System && a.All == b.All && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.Roles, b.Roles)
 }
