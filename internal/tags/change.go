@@ -19,8 +19,8 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Merge replaces the tags mergeFrom by the tag mergeTo on every visible asset, and
-// returns that tag.
+// Merge replaces the tags mergeFrom by the tag mergeTo in every project where
+// the actor may change tags, and returns that tag.
 // Shape: {"mergeTo":"UX","mergeFrom":["ux design","usability"]}, names in any case
 // Errors: fault.Invalid; fault.Denied for actors who administer no project.
 func (s *Service) Merge(ctx context.Context, who auth.Actor, body []byte) ([]byte, error) {
@@ -48,7 +48,8 @@ func (s *Service) Merge(ctx context.Context, who auth.Actor, body []byte) ([]byt
 	return value.Marshal(t)
 }
 
-// Remove removes tags from every visible asset, and returns their counts.
+// Remove removes tags in every project where the actor may change tags, and
+// returns their counts.
 // Shape: {"removeFrom":["ux"]} gives [{"tag":"ux","count":0,"visibleCount":0}]
 // Errors: as Merge.
 func (s *Service) Remove(ctx context.Context, who auth.Actor, body []byte) ([]byte, error) {
@@ -114,7 +115,7 @@ func fields(body []byte, known ...string) (map[string][]string, error) {
 
 // change replaces tags by others on the assets that have them.
 func (s *Service) change(ctx context.Context, who auth.Actor, from, to []string) error {
-	if err := s.mayChange(ctx, who); err != nil || len(from) == 0 {
+	if err := s.mayChange(who); err != nil || len(from) == 0 {
 		return err
 	}
 	what := asset.Change{Name: attribute, Remove: values(from), Add: values(to)}
@@ -145,7 +146,8 @@ func values(tags []string) []asset.Value {
 	return all
 }
 
-// tagged finds the visible assets that have one of the tags.
+// tagged finds the assets that have one of the tags, in projects where the actor
+// may change tags.
 func (s *Service) tagged(ctx context.Context, tx *db.Tx, who auth.Actor, tags []string) ([]oid.OID, error) {
 	in, args := db.InArgs(s.codes)
 	folded := make([]string, len(tags))
@@ -163,7 +165,7 @@ func (s *Service) tagged(ctx context.Context, tx *db.Tx, who auth.Actor, tags []
 		if err := row.Scan(&id, &code, &scope); err != nil {
 			return err
 		}
-		if t, ok := s.model.TypeByCode(code); ok && sees(who, scope) {
+		if t, ok := s.model.TypeByCode(code); ok && s.mayChangeIn(who, scope) {
 			found = append(found, oid.OID{Type: t.Name, ID: t.Shown(id)})
 		}
 		return nil
@@ -174,24 +176,15 @@ func (s *Service) tagged(ctx context.Context, tx *db.Tx, who auth.Actor, tags []
 	return found, nil
 }
 
-// The roles that may change tags everywhere, by the number in their Oid:
-// System Admin and Project Admin.
-var adminRoles = [...]int64{1, 2}
+// mayChange refuses actors who may change tags nowhere.
+func (s *Service) mayChange(who auth.Actor) error {
+	if who.Held&s.rights == 0 {
+		return fault.Deniedf("Tags are changed by project administrators")
+	}
+	return nil
+}
 
-// mayChange refuses actors who administer neither the system nor a project.
-func (s *Service) mayChange(ctx context.Context, who auth.Actor) error {
-	if who.Admin {
-		return nil
-	}
-	role, ok := s.model.Type("Role")
-	if !ok {
-		return fmt.Errorf("the model has no type Role")
-	}
-	var n int
-	err := s.db.QueryRow(ctx, `SELECT COUNT(*) FROM scope_member WHERE member_id = ? AND until_moment = ? AND role_id IN (?, ?)`,
-		who.Member, db.Forever, role.Stored(adminRoles[0]), role.Stored(adminRoles[1])).Scan(&n)
-	if err == nil && n == 0 {
-		err = fault.Deniedf("Tags are changed by project administrators")
-	}
-	return err
+// mayChangeIn reports whether an actor may change tags in a project.
+func (s *Service) mayChangeIn(who auth.Actor, scope *int64) bool {
+	return who.Admin || scope != nil && s.rights.Has(who.RoleIn(*scope))
 }

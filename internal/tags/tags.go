@@ -24,12 +24,16 @@ type Service struct {
 	assets *asset.Engine
 	model  *meta.Model
 	db     *db.DB
-	codes  []int64 // attribute codes of TaggedWith on all types
+	codes  []int64      // attribute codes of TaggedWith on all types
+	rights meta.RoleSet // the roles that may change tags everywhere in a project
 }
 
 // New returns the service over the write engine.
 func New(assets *asset.Engine) *Service {
 	s := &Service{assets: assets, model: assets.Model(), db: assets.DB()}
+	if k := s.model.Rights.Kind("tags"); k != nil {
+		s.rights = k.Roles(meta.ToChange, "")
+	}
 	for _, t := range s.model.Types {
 		a, ok := t.Attr(attribute)
 		if ok && a.Place.Kind == meta.InValues && !slices.Contains(s.codes, int64(a.Place.Code)) {

@@ -153,10 +153,10 @@ func TestBadCommands(t *testing.T) {
 	})
 }
 
-func TestChangesAreWhereTheCallerSees(t *testing.T) {
+func TestChangesAreWhereTheCallerAdministers(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
-		admin := auth.Actor{Member: 4711, Admin: true, Scopes: []int64{1002}}
+		admin := auth.Actor{Member: 4711, Scopes: []int64{1002}, Roles: []meta.Role{meta.ProjectAdmin}, Held: meta.RolesOf(meta.ProjectAdmin)}
 		w.expect("merged in one project", `{"tag":"New","count":1,"visibleCount":1}`, say(w.Merge(t.Context(), admin, []byte(`{"MergeTo":"New","MergeFrom":["ux","Old"]}`))))
 		w.expect("left in the other", `{"tag":"UX","count":1,"visibleCount":1}`, say(w.One(t.Context(), auth.System, "ux")))
 		w.expect("what is merged into nothing seen", `{"tag":"UX","count":0,"visibleCount":0}`, say(w.Merge(t.Context(), admin, []byte(`{"MergeTo":"UX","MergeFrom":["a <b> & 'c'"]}`))))
