@@ -23,6 +23,8 @@ type changes struct {
 
 	start   savepoint // of the current command
 	touched []*row    // that the current command changes
+	holders []*row    // those of touched that hold a relation which the command writes from its other end
+	asked   []role    // roles that the current command is to give, given already or not
 	ends    int       // edges that the current command has ended
 
 	edges       []edgeChange // begun and ended, in order
@@ -82,7 +84,7 @@ func (o *role) gives(want role) bool { return !o.end && o.role == want.role && o
 
 // begin sets the savepoint of a command.
 func (c *changes) begin() {
-	c.touched, c.ends = c.touched[:0], 0
+	c.touched, c.holders, c.asked, c.ends = c.touched[:0], c.holders[:0], c.asked[:0], 0
 	c.start = savepoint{len(c.edges), len(c.logins), len(c.roles), len(c.newScopes), len(c.movedScopes), c.parts}
 }
 
@@ -216,6 +218,15 @@ func (c *changes) touch(w *row) {
 	w.cur = w.cur.clone()
 	w.dirty, w.linked, w.forced = false, false, false
 	c.touched = append(c.touched, w)
+}
+
+// touchHolder is touch for an asset that holds a relation which the current
+// command writes from its other end.
+func (c *changes) touchHolder(w *row) {
+	c.touch(w)
+	if !slices.Contains(c.holders, w) {
+		c.holders = append(c.holders, w)
+	}
 }
 
 // addEdge begins an edge, unless the same command has ended the same one: then

@@ -15,6 +15,8 @@ type executor struct {
 	resolver   *resolver
 	set        *setter
 	operations *operations
+	gate       *gate
+	target     *row  // the asset that the current command makes or names
 	nextID     int64 // of the ids reserved for creates
 }
 
@@ -24,6 +26,7 @@ func (s *Session) newExecutor() *executor {
 	x := &executor{unit: u, rules: &rules{u}}
 	x.resolver = &resolver{unit: u, rules: x.rules, named: map[nameKey]named{}}
 	x.set = &setter{unit: u, rules: x.rules, resolver: x.resolver, members: &members{u, x.rules}, ranker: &ranker{u, x.resolver}}
+	x.gate = &gate{u}
 	x.operations = &operations{unit: u, rules: x.rules, resolver: x.resolver, set: x.set, copier: &copier{u, x.set}}
 	return x
 }
@@ -52,9 +55,9 @@ func (x *executor) executeOne(ctx context.Context, c *Command) Outcome {
 	if o.Err == nil && !o.Skipped {
 		o.Err = x.propagate(ctx)
 	}
-	// Here the command is complete and nothing of it is written: changes.touched
-	// holds each row as it was (before) and as it will be (cur). Rules about a
-	// command as a whole are checked here.
+	if o.Err == nil && !o.Skipped { // complete, and nothing of it is written
+		o.Err = x.gate.check(ctx, c, x.target)
+	}
 	if o.Err != nil {
 		x.changes.rollback()
 		return o
@@ -93,6 +96,7 @@ func (x *executor) create(ctx context.Context, c *Command) Outcome {
 	}
 	w := x.changes.newRow(t, x.nextID)
 	x.nextID++
+	x.target = w
 	c.Self.Type, c.Self.ID = t, w.id
 	return Outcome{OID: w.oid(), about: w, Err: x.fill(ctx, w, c, tr)}
 }
@@ -184,7 +188,7 @@ func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 	if err == nil && c.IfMoment != 0 && w.cur.moment != c.IfMoment {
 		err = stale(out.OID)
 	}
-	out.Err, out.about = err, w
+	out.Err, out.about, x.target = err, w, w
 	if err != nil {
 		return nil, out
 	}

@@ -23,6 +23,9 @@ type layout struct {
 	members     *meta.Attr // Scope.Members; nil in a model without, as the two below
 	defaultRole *meta.Attr // Member.DefaultRole
 	role        *meta.Type
+	member      *meta.Type
+
+	membersRights *meta.RightsKind // who may change members
 }
 
 // typeRules are the rules for the assets of one concrete type.
@@ -78,6 +81,10 @@ func newLayout(m *meta.Model) *layout {
 	l.columns = append(l.columns, "attrs")
 	l.members, l.defaultRole = attrOf(m, "Scope", "Members"), attrOf(m, "Member", "DefaultRole")
 	l.role, _ = m.Type("Role")
+	l.member, _ = m.Type("Member")
+	if l.members != nil {
+		l.membersRights = l.members.On.KindOf(l.members.Name)
+	}
 	for _, t := range m.Types {
 		if !t.Abstract && !t.Virtual {
 			l.types[t] = l.rulesOf(m, t)

@@ -90,6 +90,7 @@ func (m *members) setRole(ctx context.Context, w *row, scope, member, to int64, 
 		return err
 	}
 	given := role{scope: scope, member: member, role: to, owner: owner}
+	m.changes.asked = append(m.changes.asked, given)
 	if edges.find(a.Place.Code, member) == nil {
 		m.changes.addEdge(edges, edge{code: a.Place.Code, from: scope, to: member}, w)
 	} else {

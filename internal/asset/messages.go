@@ -23,6 +23,20 @@ func isCommands(err error) bool {
 	return false
 }
 
+// verbNames are the verbs of rights in messages; an operation has its own name.
+var verbNames = map[meta.Verb]string{
+	meta.ToCreate: "Create", meta.ToChange: "Change", meta.ToDelete: "Delete", meta.ToRelate: "Relate",
+}
+
+// denied answers a command that the caller's role does not allow. name is the
+// attribute or operation that is the reason, empty for the asset as a whole.
+func denied(t *meta.Type, verb meta.Verb, name string) error {
+	if name == "" {
+		name = verbNames[verb]
+	}
+	return fault.Deniedf("Denied'%s.%s", t.Name, name)
+}
+
 func required(a *meta.Attr) error {
 	return fault.Invalidf(fault.NoPlace, "Violation'Required'%s", a.Token())
 }

@@ -119,7 +119,7 @@ func (set *setter) addMember(ctx context.Context, w *row, a *meta.Attr, t target
 		if err != nil {
 			return err
 		}
-		set.changes.touch(other)
+		set.changes.touchHolder(other)
 		return set.setRef(ctx, other, back, new(w.target()))
 	}
 	relation := a.Place.Code
@@ -146,7 +146,7 @@ func (set *setter) removeMember(ctx context.Context, w *row, a *meta.Attr, t tar
 		if err != nil {
 			return err
 		}
-		set.changes.touch(other)
+		set.changes.touchHolder(other)
 		return set.setRef(ctx, other, back, nil)
 	}
 	relation := a.Place.Code

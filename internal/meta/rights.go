@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -99,15 +100,29 @@ type TypeRights struct {
 	On   *Attr // to the asset whose writers write it; nil: it has rights of its own
 	Own  *Attr // to the member whose own it is; nil: its creator
 
-	named map[string]*RightsKind // the kind of attributes and operations that is not the type's
+	named  map[string]*RightsKind // the kind of attributes and operations that is not the type's
+	ofSelf bool                   // members change some of its attributes of themselves
 }
 
 // Roles returns the roles that have the right to a verb. name is the attribute or
 // operation that is used, empty for the asset as a whole.
 func (k *RightsKind) Roles(v Verb, name string) RoleSet { return k.allow[v] &^ k.except[name] }
 
-// Excepts reports whether the kind has an exception for any role.
-func (k *RightsKind) Excepts() bool { return len(k.except) > 0 }
+// Excepts reports whether the right to an attribute or operation differs for some
+// role from that to the asset.
+func (k *RightsKind) Excepts(name string) bool { return k.except[name] != 0 }
+
+// Exceptions returns the attributes and operations that a role's right does not
+// include, sorted.
+func (k *RightsKind) Exceptions(role Role) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(k.except)) {
+		if k.except[name].Has(role) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // KindOf returns the kind of an attribute or operation; with an empty name that of
 // the type's assets. It is nil for types that are never written.
@@ -118,8 +133,21 @@ func (t *Type) KindOf(name string) *RightsKind {
 	return t.Rights.Kind
 }
 
-// Above reports whether role a stands above role b.
-func (r *Rights) Above(a, b Role) bool { return r.rank[a] < r.rank[b] }
+// RightDiffers reports whether the right to an attribute or operation is decided
+// by its name, not by the asset alone.
+func (t *Type) RightDiffers(name string) bool {
+	return t.Rights.ofSelf || t.Rights.Kind.Excepts(name) || t.Rights.named[name] != nil
+}
+
+// Above reports whether role a stands above role b. OtherRole stands above none.
+func (r *Rights) Above(a, b Role) bool { return r.rankOf(a) < r.rankOf(b) }
+
+func (r *Rights) rankOf(role Role) int {
+	if n, ok := r.rank[role]; ok {
+		return n
+	}
+	return len(r.Order)
+}
 
 // Kind returns the kind with a name; nil for none.
 func (r *Rights) Kind(name string) *RightsKind {
@@ -336,7 +364,9 @@ func (l *rightsLoader) relations(f *rightsYAML) {
 	for _, name := range f.Self {
 		if member == nil || member.attrs[name] == nil {
 			l.fail("self: no attribute Member.%s", name)
+			continue
 		}
+		member.Rights.ofSelf = true
 	}
 }
 

@@ -41,7 +41,8 @@
 // {{receiver}}, the URL of its receiver, which answers 200, and under
 // /answers/500,410 the first request 500 and all others 410; {{word}}, a word no other case has;
 // {{basic}}, the Authorization of a member called {{word}} whose password is
-// pass-{{word}}; and {{token}}, an access token of Member:20. In what is expected, <uuid>,
+// pass-{{word}}, {{basic2}} and {{basic3}} those of {{word}}-2 and {{word}}-3 with
+// the same password; and {{token}}, an access token of Member:20. In what is expected, <uuid>,
 // <time>, <id> and <any> stand for text of that form; a string that is only
 // "<any>" or "<number>" stands for any value or number.
 //

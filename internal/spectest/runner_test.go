@@ -40,7 +40,9 @@ func runCase(t *testing.T, base, token string, c specCase) {
 		"token":    token,
 	}
 	word := r.vars["word"]
-	r.vars["basic"] = "Basic " + base64.StdEncoding.EncodeToString([]byte(word+":pass-"+word))
+	for name, member := range map[string]string{"basic": word, "basic2": word + "-2", "basic3": word + "-3"} {
+		r.vars[name] = "Basic " + base64.StdEncoding.EncodeToString([]byte(member+":pass-"+word))
+	}
 	r.makeScope()
 	for _, s := range c.steps {
 		text := r.fill(s.text)
