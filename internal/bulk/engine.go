@@ -115,7 +115,7 @@ func (e *Engine) execute(ctx context.Context, who auth.Actor, p payload, res *re
 	res.stored, res.isSecret = once.Key != "" || once.Claim != nil, e.assets.IsSecret
 	switch {
 	case p.Preview:
-		answer, err = e.preview(ctx, who, p.commands, p.cfg)
+		answer, err = e.preview(ctx, who, p)
 	case writes(p.commands):
 		answer, err = e.write(ctx, who, p, res, once)
 		once.Claim = nil

@@ -2,39 +2,142 @@ package bulk
 
 import (
 	"context"
+	"errors"
 
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/value"
 )
 
-// preview answers with the projection, a list of objects with one key each:
+// previewItem is one projected command as a preview shows it.
+type previewItem struct {
+	step *step
+	text []byte // {"@x": command, not closed
+}
+
+// denial is a step that the caller's rights refuse.
+type denial struct {
+	step *step
+	err  error
+}
+
+// errPreviewed rolls back what a preview has tried.
+var errPreviewed = errors.New("a preview changes nothing")
+
+// preview answers with the projection, a list of objects with one key each, and
+// the error of those that the caller's rights refuse:
 //
-//	[{"@x": command}, ...]
-func (e *Engine) preview(ctx context.Context, who auth.Actor, commands []command, cfg config) ([]byte, error) {
-	var b []byte
-	err := e.assets.DB().Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
-		steps, err := e.project(ctx, tx, who, commands, cfg)
+//	[{"@x": command}, {"@y": command, "error": {"message": "Denied'Story.Create", "sourceCommandIndex": 1}}]
+//
+// Rights depend on what a command does, so for callers who are not system
+// administrators the commands are carried out and rolled back.
+func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte, error) {
+	var items []previewItem
+	if who.Admin || !writes(p.commands) {
+		err := e.assets.DB().Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
+			steps, err := e.project(ctx, tx, who, p.commands, p.cfg)
+			items = previewItems(steps)
+			return err
+		})
+		return appendItems(items, nil), err
+	}
+	sealed, err := e.seal(ctx, p.commands)
+	if err != nil {
+		return nil, err
+	}
+	var denials []denial
+	err = e.assets.Write(ctx, who, asset.Request{ID: uuid.NewString(), Import: p.cfg.imports}, func(s *asset.Session) error {
+		steps, err := e.project(ctx, s.Tx(), who, p.commands, p.cfg)
 		if err != nil {
 			return err
 		}
-		b = append(b[:0], '[')
-		for _, s := range steps {
-			if s.noMatch || s.inParent {
-				continue
-			}
-			if len(b) > 1 {
-				b = append(b, ',')
-			}
-			b = key(append(b, '{'), s.label())
-			if s.asWritten {
-				b = appendNode(b, s.node)
-			} else {
-				b = appendStep(b, s)
-			}
-			b = append(b, '}')
+		items = previewItems(steps)
+		res := newResult("", e.now(), p)
+		res.previewed = true
+		x := &executor{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(p.commands), sealed: sealed}
+		if err := x.run(ctx, steps); err != nil {
+			return err
 		}
-		b = append(b, ']')
-		return nil
+		denials = res.denials
+		return errPreviewed
 	})
-	return b, err
+	if !errors.Is(err, errPreviewed) {
+		return nil, err
+	}
+	return appendItems(items, denials), nil
+}
+
+// previewItems prints steps, before they are executed.
+func previewItems(steps []*step) []previewItem {
+	var items []previewItem
+	for _, s := range steps {
+		if s.noMatch || s.inParent {
+			continue
+		}
+		b := key([]byte{'{'}, s.label())
+		if s.asWritten {
+			b = appendNode(b, s.node)
+		} else {
+			b = appendStep(b, s)
+		}
+		items = append(items, previewItem{s, b})
+	}
+	return items
+}
+
+// appendItems joins the items, the first denial of each beside it.
+func appendItems(items []previewItem, denials []denial) []byte {
+	first := deniedItems(items, denials)
+	b := []byte{'['}
+	for i, it := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, it.text...)
+		if err := first[it.step]; err != nil {
+			b = appendError(b, err, it.step.index)
+		}
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}
+
+// deniedItems returns the first denial of each step that is shown: its own, that of
+// a create nested in it, or of a command that it becomes when it is executed.
+func deniedItems(items []previewItem, denials []denial) map[*step]error {
+	if len(denials) == 0 {
+		return nil
+	}
+	shown, byIndex := map[*step]bool{}, map[int]*step{}
+	for _, it := range items {
+		shown[it.step], byIndex[it.step.index] = true, it.step
+	}
+	first := map[*step]error{}
+	for _, d := range denials {
+		s := d.step
+		for s != nil && !shown[s] {
+			s = s.parent
+		}
+		if s == nil {
+			s = byIndex[d.step.index]
+		}
+		if first[s] == nil {
+			first[s] = d.err
+		}
+	}
+	return first
+}
+
+// appendError appends the error of a command.
+//
+//	"error":{"message":"...","sourceCommandIndex":0}
+func appendError(b []byte, err error, index int) []byte {
+	b = append(key(b, "error"), `{"message":`...)
+	b = value.AppendString(b, fault.Public(err))
+	b = append(b, `,"sourceCommandIndex":`...)
+	return append(appendInt(b, int64(index)), '}')
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/oid"
-	"github.com/alds-dev/alds/internal/value"
 )
 
 // tokens is one of the three lists of the response.
@@ -23,18 +22,20 @@ type tokens struct {
 // result collects the response object while the request runs.
 // Spec: interface 2.5.
 type result struct {
-	id       string
-	began    time.Time
-	cfg      config
-	body     []byte // as sent: the places of failures are in it
-	stored   bool   // the answer is stored, so it shows no secrets
-	created  tokens
-	modified tokens
-	operated tokens
+	id        string
+	began     time.Time
+	cfg       config
+	body      []byte // as sent: the places of failures are in it
+	previewed bool
+	stored    bool // the answer is stored, so it shows no secrets
+	created   tokens
+	modified  tokens
+	operated  tokens
 
 	failures []byte
 	failed   int
 	places   []place
+	denials  []denial       // of a preview
 	failedBy map[string]int // by verb, for the metrics
 	isSecret func(attr string) bool
 	rows     []byte
@@ -52,7 +53,7 @@ func (r *result) reset() {
 		t.list, t.count = t.list[:0], 0
 	}
 	r.failures, r.failed, r.rows, r.queries = r.failures[:0], 0, r.rows[:0], 0
-	r.places, r.infos = r.places[:0], nil
+	r.places, r.denials, r.infos = r.places[:0], nil, nil
 	clear(r.failedBy)
 }
 
@@ -81,6 +82,9 @@ func (r *result) add(t *tokens, o oid.OID) {
 //
 //	{"@x": {...}, "error": {"message": "...", "sourceCommandIndex": 0}}
 func (r *result) fail(s *step, err error) {
+	if r.previewed && fault.KindOf(err) == fault.Denied {
+		r.denials = append(r.denials, denial{s, err})
+	}
 	if r.stored {
 		s = withoutSecrets(s, r.isSecret)
 	}
@@ -92,15 +96,11 @@ func (r *result) fail(s *step, err error) {
 	r.failedBy[s.kind.verb()]++
 	b = key(append(b, '{'), s.label())
 	b = appendStep(b, s)
-	b = append(b, `,"error":{"message":`...)
-	b = value.AppendString(b, fault.Public(err))
-	b = append(b, `,"sourceCommandIndex":`...)
-	b = appendInt(b, int64(s.index))
+	b = appendError(b, err, s.index)
 	if at := fault.Place(err); at >= 0 {
 		r.places = append(r.places, place{failure: r.failed - 1, at: at})
 	}
-	b = append(b, '}', '}')
-	r.failures = b
+	r.failures = append(b, '}')
 }
 
 // stamp is the format of instants: seven digits of a second, and Z.
