@@ -9,7 +9,8 @@
 // multi-row or set-based statements that a person would write for this work
 // alone, sent from Go without HTTP, JSON or a single check. Both leave the same
 // rows in the same tables with the same durability, which is checked before
-// anything is measured. The median counts.
+// anything is measured. The median counts. One row has System Admin as its floor:
+// it tells what the rights of a Team Member cost.
 //
 // A moment may not be held until the commit of a write, or all writers would
 // wait for one another's disk; so single writes have two floors: with the

@@ -56,8 +56,11 @@ func inTurn(ctx context.Context, o options, s *sides, w work, out io.Writer) err
 		goes = o.singles
 	}
 	hands := []func(about) (time.Duration, error){
-		func(a about) (time.Duration, error) { return s.timed(w, a) },
+		func(a about) (time.Duration, error) { return s.timed(s.requestOf(w, a)) },
 		s.byHand(ctx, w.floor),
+	}
+	if w.member {
+		hands[1] = func(a about) (time.Duration, error) { return s.timed(s.request(w.body(a))) }
 	}
 	if w.less != nil && o.profile == "" {
 		hands = append(hands, s.byHand(ctx, w.less))
@@ -98,10 +101,9 @@ func inTurn(ctx context.Context, o options, s *sides, w work, out io.Writer) err
 	return nil
 }
 
-// timed lets the service do a work. The client's own part, making the payload
+// timed lets the service carry out a request. The client's own part, making the payload
 // and reading the answer, is not counted.
-func (s *sides) timed(w work, a about) (time.Duration, error) {
-	request := s.request(w.body(a))
+func (s *sides) timed(request []byte) (time.Duration, error) {
 	start := time.Now()
 	raw, err := s.Ask(request)
 	took := time.Since(start)

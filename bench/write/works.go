@@ -16,6 +16,7 @@ type work struct {
 	body   func(a about) string
 	floor  func(ctx context.Context, h *hand, a about) error
 	less   func(ctx context.Context, h *hand, a about) error // a second floor, of single writes
+	member bool                                              // a Team Member asks, and the floor is the same asked by System Admin
 }
 
 // about is what one go of a work is about.
@@ -65,13 +66,12 @@ func works(o options) []work {
 		},
 		{
 			name: fmt.Sprintf("%d creates with two owners each", most), assets: most, before: members,
-			body: func(a about) string {
-				return many(most, func(i int) string {
-					one, two := a.pair(i)
-					return story("Story "+strconv.Itoa(i), fmt.Sprintf(`,"Owners":["Member:%d","Member:%d"]`, one, two))
-				})
-			},
+			body:  func(a about) string { return withOwners(most, a) },
 			floor: func(ctx context.Context, h *hand, a about) error { return h.create(ctx, most, a.pair) },
+		},
+		{
+			name: fmt.Sprintf("%d creates with two owners each, as Team Member against System Admin", most), assets: most, before: members, member: true,
+			body: func(a about) string { return withOwners(most, a) },
 		},
 		{
 			name: fmt.Sprintf("%d creates with %d children each, nested", o.scale, children), assets: o.scale * (1 + children), before: nothing,
@@ -110,6 +110,14 @@ func works(o options) []work {
 			less:  func(ctx context.Context, h *hand, a about) error { return h.updateAtOnce(ctx, a.stories[0], 4+a.n) },
 		},
 	}
+}
+
+// withOwners creates n stories with two owners each.
+func withOwners(n int, a about) string {
+	return many(n, func(i int) string {
+		one, two := a.pair(i)
+		return story("Story "+strconv.Itoa(i), fmt.Sprintf(`,"Owners":["Member:%d","Member:%d"]`, one, two))
+	})
 }
 
 // pair are the two owners of the ith story.
