@@ -24,9 +24,9 @@ const firstBackoff = 8 * time.Millisecond
 // most five times; then the error is fault.Transient. A connection lost during
 // commit gives an error with ErrUnknownOutcome in its chain and no other try.
 // On SQLite write transactions take turns; waiting does not count towards the
-// time limit.
+// time limit. Errors: also that of the context's guard.
 func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
-	return d.write(ctx, d.writer, fn)
+	return d.write(ctx, d.writer, guarded(ctx, fn))
 }
 
 // Small runs fn like Write, on a few connections of its own, for a short

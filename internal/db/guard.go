@@ -1,0 +1,26 @@
+package db
+
+import "context"
+
+type guardKey struct{}
+
+// WithGuard returns a context whose write transactions ask guard just before their
+// commit; its error rolls them back. guard reads what others have committed, so it
+// must not use the transaction.
+func WithGuard(ctx context.Context, guard func(context.Context) error) context.Context {
+	return context.WithValue(ctx, guardKey{}, guard)
+}
+
+// guarded returns fn followed by the guard of a context.
+func guarded(ctx context.Context, fn func(*Tx) error) func(*Tx) error {
+	guard, ok := ctx.Value(guardKey{}).(func(context.Context) error)
+	if !ok {
+		return fn
+	}
+	return func(tx *Tx) error {
+		if err := fn(tx); err != nil || tx.aborted != nil {
+			return err
+		}
+		return guard(tx.ctx)
+	}
+}
