@@ -128,7 +128,7 @@ func (w *fixture) wantLogin(why, username, password string, want int64) {
 	if want == 0 && fault.KindOf(err) != fault.Unproven {
 		w.Errorf("%s: %+v, %v; want a refusal", why, a, err)
 	}
-	if want != 0 && (err != nil || a != want) {
+	if want != 0 && (err != nil || a.Member != want) {
 		w.Errorf("%s: %+v, %v; want member %d", why, a, err, want)
 	}
 }
@@ -159,7 +159,7 @@ func TestBasic(t *testing.T) {
 		if n := testutil.ToFloat64(w.s.m.logins.WithLabelValues("basic", remembered)); n != 2 {
 			t.Errorf("%v logins were remembered; want the repeated one, and the one in another case", n)
 		}
-		a, _ := w.s.Proven(t.Context(), 20)
+		a, _ := w.s.Proven(t.Context(), Login{Member: 20})
 		if !a.Admin || !a.All || a.Scopes != nil {
 			t.Errorf("the system administrator is %+v", a)
 		}
@@ -229,7 +229,7 @@ func TestTokens(t *testing.T) {
 		bearer := func(why, token string, ok bool) {
 			t.Helper()
 			a, err := w.s.Bearer(ctx, token)
-			if ok != (err == nil && a == 20) || !ok && fault.KindOf(err) != fault.Unproven {
+			if ok != (err == nil && a.Member == 20) || !ok && fault.KindOf(err) != fault.Unproven {
 				t.Errorf("%s: %+v, %v", why, a, err)
 			}
 		}
@@ -338,7 +338,7 @@ func TestConcurrentEqualLoginsAreOneAttempt(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			if a, err := w.s.Basic(context.Background(), "admin", "secret", "192.0.2.1"); err != nil || a != 20 {
+			if a, err := w.s.Basic(context.Background(), "admin", "secret", "192.0.2.1"); err != nil || a.Member != 20 {
 				t.Errorf("%+v, %v", a, err)
 			}
 		})

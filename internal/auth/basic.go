@@ -24,30 +24,33 @@ type proof struct {
 	network         string // of the last login
 }
 
-// Basic verifies a username and password and returns the member; addr is the
-// caller's address as text. A password that is not cached waits for a hash slot,
+// Basic verifies a username and password; addr is the caller's address as text. A password that is not cached waits for a hash slot,
 // and after wrong passwords of the same member and network for a backoff; the
 // wait ends with ctx. The strings may alias a buffer that is reused later.
 // Errors: fault.Unproven; *SlowDownError when too many wait already;
 // fault.Transient when ctx ends or the database is away.
 // Spec: interface 5.2.
-func (s *Service) Basic(ctx context.Context, username, password, addr string) (member int64, err error) {
+func (s *Service) Basic(ctx context.Context, username, password, addr string) (Login, error) {
 	if len(username) > 4*maxUsername || len(password) > maxPassword || !utf8.ValidString(username) {
-		return 0, s.refuse("basic", errWrongPassword())
+		return Login{}, s.refuse("basic", errWrongPassword())
 	}
 	username = folding.Of(strings.Clone(username))
 	c, err := s.credential(ctx, username)
 	if err != nil {
-		return 0, s.refuse("basic", err)
+		return Login{}, s.refuse("basic", err)
 	}
 	l := login{username: username, password: password, secret: s.keyed(username, password), network: network(addr)}
 	if s.isRemembered(c, l) {
 		s.m.logins.WithLabelValues("basic", remembered).Inc()
-		return c.member, nil
+		return s.passwordLogin(c, username), nil
 	}
 	l.password, l.network = strings.Clone(password), strings.Clone(l.network)
 	s.classify(c, &l)
-	return s.verifying.do(ctx, s.keyed(string(l.secret[:]), string(l.pair[:])), func(ctx context.Context) (int64, error) { return s.verify(ctx, l) })
+	return s.verifying.do(ctx, s.keyed(string(l.secret[:]), string(l.pair[:])), func(ctx context.Context) (Login, error) { return s.verify(ctx, l) })
+}
+
+func (s *Service) passwordLogin(c credential, username string) Login {
+	return Login{Member: c.member, provenAt: s.now(), username: username, version: c.version}
 }
 
 // login is what a caller sent.
@@ -97,23 +100,23 @@ func (s *Service) classify(c credential, l *login) {
 }
 
 // verify verifies a login whose password is not cached.
-func (s *Service) verify(ctx context.Context, l login) (int64, error) {
+func (s *Service) verify(ctx context.Context, l login) (Login, error) {
 	began := s.now()
 	a, err := s.admit(ctx, l)
 	if err != nil {
-		return 0, s.refuse("basic", err)
+		return Login{}, s.refuse("basic", err)
 	}
 	r, err := s.checkInTurn(ctx, l, a, began)
 	if err != nil {
-		return 0, s.refuse("basic", err)
+		return Login{}, s.refuse("basic", err)
 	}
 	if !r.right {
-		return 0, s.refuse("basic", s.wrong(ctx, l, a, r))
+		return Login{}, s.refuse("basic", s.wrong(ctx, l, a, r))
 	}
 	l.throttle.succeeded(l.account, l.pair)
 	s.verified.put(l.secret, proof{r.member, r.version, l.network}, s.now())
 	s.m.logins.WithLabelValues("basic", verified).Inc()
-	return r.member, nil
+	return s.passwordLogin(r.credential, l.username), nil
 }
 
 // admit counts an attempt and waits for its backoff, without a hash slot or a
@@ -241,11 +244,15 @@ func (s *Service) delayAsUnknown(ctx context.Context, l login, r passwordCheck) 
 }
 
 // credential returns the credential of a folded username, at most maxAge old.
-// Concurrent callers share one read.
 func (s *Service) credential(ctx context.Context, username string) (credential, error) {
 	if c, ok := s.credentials.get(username); ok {
 		return c, nil
 	}
+	return s.sharedCredential(ctx, username)
+}
+
+// sharedCredential is readCredential, once for all who read the same at the same time.
+func (s *Service) sharedCredential(ctx context.Context, username string) (credential, error) {
 	return s.credentialReads.do(ctx, username, func(ctx context.Context) (credential, error) { return s.readCredential(ctx, username) })
 }
 

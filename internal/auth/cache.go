@@ -36,6 +36,17 @@ func (r *cache[K, V]) get(k K) (V, bool) {
 	return d.v, true
 }
 
+// getWithin is get for a value that was read less than an age ago.
+func (r *cache[K, V]) getWithin(k K, age time.Duration) (V, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if d, ok := r.entries[k]; ok && r.now().Sub(d.at) < age {
+		return d.v, true
+	}
+	var zero V
+	return zero, false
+}
+
 // put stores v as of the instant at, when its reading began.
 func (r *cache[K, V]) put(k K, v V, at time.Time) {
 	r.mu.Lock()

@@ -14,31 +14,43 @@ type cachedActor struct {
 }
 
 // ActorOf resolves a member, by stored id, to what they may see now. The answer
-// may be a second old; writes of this process count at once, so that the creator
-// of a project sees it. Errors: fault.NotFound.
+// may be half a second old; writes of this process count at once, so that the
+// creator of a project sees it. Errors: fault.NotFound.
 func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
-	written := s.commits.Load()
-	if a, ok := s.actors.get(member); ok && (a.All || a.commits == written) {
-		a.Hidden = s.hidden(ctx)
-		return a.Actor, nil
+	a, ok := s.actors.get(member)
+	if !ok || !a.All && a.commits != s.commits.Load() {
+		var err error
+		if a, err = s.readActor(ctx, member); err != nil {
+			return Actor{}, err
+		}
 	}
-	began := s.now()
-	a, err := s.ActorAt(ctx, member, db.Forever-1)
-	if err == nil {
-		s.actors.put(member, cachedActor{a, written}, began)
-		a.Hidden = s.hidden(ctx)
-	}
-	return a, err
+	a.Hidden = s.hidden(ctx)
+	return a.Actor, nil
 }
 
-// Proven is ActorOf for a caller that has just authenticated as the member.
-// Errors: fault.Unproven when the member was deleted meanwhile.
-func (s *Service) Proven(ctx context.Context, member int64) (Actor, error) {
-	a, err := s.ActorOf(ctx, member)
-	if fault.KindOf(err) == fault.NotFound {
-		return Actor{}, fault.Unprovenf("The member no longer exists")
+// readActor reads and caches what a member may see now. Errors: fault.NotFound.
+func (s *Service) readActor(ctx context.Context, member int64) (cachedActor, error) {
+	written, began := s.commits.Load(), s.now()
+	a, err := s.ActorAt(ctx, member, db.Forever-1)
+	if err != nil {
+		return cachedActor{}, err
 	}
-	return a, err
+	c := cachedActor{a, written}
+	s.actors.put(member, c, began)
+	return c, nil
+}
+
+// Proven is ActorOf for a login. One that was proven long ago, before a long body
+// or a long wait, is checked again.
+// Errors: fault.Unproven when it no longer counts.
+func (s *Service) Proven(ctx context.Context, l Login) (Actor, error) {
+	if s.isOld(l) {
+		if err := s.checkLogin(ctx, l, watchEvery); err != nil {
+			return Actor{}, err
+		}
+	}
+	a, err := s.ActorOf(ctx, l.Member)
+	return a, gone(err)
 }
 
 // Committed is called after this process has committed a write, which may have

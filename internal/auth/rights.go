@@ -14,6 +14,7 @@ type roles struct {
 	memberType int // code of Member
 	relation   int // link code of Member.DefaultRole
 	role       *meta.Type
+	order      *meta.Rights // of roles
 
 	disabledKey string // of Member.IsLoginDisabled in asset.attrs
 }
@@ -40,6 +41,7 @@ func rolesOf(m *meta.Model) (roles, error) {
 		memberType:  member.Code,
 		relation:    def.Place.Code,
 		role:        role,
+		order:       m.Rights,
 	}, nil
 }
 

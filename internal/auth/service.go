@@ -16,8 +16,9 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// maxAge is how long a read of the database may be used.
-const maxAge = time.Second
+// maxAge is how long a read of the database may be used. With watchEvery it keeps
+// a loss of rights below a second.
+const maxAge = 500 * time.Millisecond
 
 // Bounds of caches and tables, in entries.
 const (
@@ -52,7 +53,7 @@ type Service struct {
 
 	slots           *hashSlots               // of password hashes
 	lastCheck       atomic.Int64             // how long the last password check of a member took with its wait, in nanoseconds
-	verifying       singleflight[key, int64] // passwords, by login and pair
+	verifying       singleflight[key, Login] // passwords, by login and pair
 	verified        *cache[key, proof]
 	credentials     *cache[string, credential]
 	tokens          *cache[string, cachedToken]

@@ -46,32 +46,36 @@ func (t cachedToken) hasExpired(now time.Time) bool {
 	return !t.expires.IsZero() && !now.Before(t.expires)
 }
 
-// Bearer verifies an access token and returns its member. A revoked token is
-// refused within a second, one that expires from that instant on.
+// Bearer verifies an access token. A revoked one is refused within a second, one that expires from that instant on.
 // Errors: fault.Unproven. Spec: interface 5.3.
-func (s *Service) Bearer(ctx context.Context, token string) (member int64, err error) {
+func (s *Service) Bearer(ctx context.Context, token string) (l Login, err error) {
 	if token == "" || len(token) > maxToken {
-		return 0, s.refuse("bearer", errWrongToken())
+		return Login{}, s.refuse("bearer", errWrongToken())
 	}
 	hash, outcome := hashToken(token), remembered
 	t, ok := s.tokens.get(hash)
 	if !ok {
-		t, err = s.tokenReads.do(ctx, hash, func(ctx context.Context) (cachedToken, error) { return s.readToken(ctx, hash) })
+		t, err = s.sharedToken(ctx, hash)
 		if fault.KindOf(err) == fault.NotFound {
-			return 0, s.refuse("bearer", errWrongToken())
+			return Login{}, s.refuse("bearer", errWrongToken())
 		}
 		if err != nil {
-			return 0, s.refuse("bearer", err)
+			return Login{}, s.refuse("bearer", err)
 		}
 		outcome = verified
 	}
 	now := s.now()
 	if t.hasExpired(now) {
-		return 0, s.refuse("bearer", errWrongToken())
+		return Login{}, s.refuse("bearer", errWrongToken())
 	}
 	s.usage.record(t.id, t.lastUsed, now)
 	s.m.logins.WithLabelValues("bearer", outcome).Inc()
-	return t.member, nil
+	return Login{Member: t.member, provenAt: now, token: hash}, nil
+}
+
+// sharedToken is readToken, once for all who read the same token at the same time.
+func (s *Service) sharedToken(ctx context.Context, hash string) (cachedToken, error) {
+	return s.tokenReads.do(ctx, hash, func(ctx context.Context) (cachedToken, error) { return s.readToken(ctx, hash) })
 }
 
 // readToken reads and caches a token by its hash.

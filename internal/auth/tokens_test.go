@@ -27,7 +27,7 @@ func (w *fixture) token(username string, o TokenOptions) string {
 func (w *fixture) wantBearer(why, token string, want int64) {
 	w.Helper()
 	a, err := w.s.Bearer(w.Context(), token)
-	if want == 0 && fault.KindOf(err) != fault.Unproven || want != 0 && (err != nil || a != want) {
+	if want == 0 && fault.KindOf(err) != fault.Unproven || want != 0 && (err != nil || a.Member != want) {
 		w.Errorf("%s: %+v, %v; want member %d", why, a, err, want)
 	}
 }

@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,8 @@ type Actors interface {
 	ActorOf(ctx context.Context, member int64) (auth.Actor, error)
 	// MayLogin reports whether a member could still send a request.
 	MayLogin(ctx context.Context, member int64) (bool, error)
+	// Watch returns a context that ends when the login or rights of who are lost.
+	Watch(ctx context.Context, l auth.Login, who auth.Actor) (watched context.Context, stop func())
 }
 
 // Async accepts requests for asynchronous execution, executes them, and reports
@@ -152,7 +155,7 @@ func (a *Async) actor(ctx context.Context, member int64) (auth.Actor, error) {
 }
 
 // execute executes one request under its claim, with the current rights of its
-// member.
+// member. Errors: fault.Unproven, fault.Denied when they are lost meanwhile.
 func (a *Async) execute(ctx context.Context, c *requests.Claim) error {
 	ctx, stop := c.Hold(ctx)
 	defer stop()
@@ -160,6 +163,8 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim) error {
 	if err != nil {
 		return err
 	}
+	ctx, unwatch := a.actors.Watch(ctx, auth.Login{Member: c.Member}, who)
+	defer unwatch()
 	head, body, _ := bytes.Cut(c.Request, []byte{'\n'})
 	r := Request{Body: body}
 	if err := json.Unmarshal(head, &r); err != nil {
@@ -170,10 +175,13 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim) error {
 		return err
 	}
 	_, err = a.e.execute(ctx, who, p, newResult(c.ID, c.Created, p), requests.Identity{Claim: c})
-	if err != nil && context.Cause(ctx) == lease.ErrLost { //nolint:errorlint // the very cause
+	if err == nil {
+		return nil
+	}
+	if context.Cause(ctx) == lease.ErrLost { //nolint:errorlint // the very cause
 		return lease.ErrLost
 	}
-	return err
+	return cmp.Or(auth.Lost(ctx), err)
 }
 
 // finish stores how an execution ended. The answer is written already when

@@ -32,6 +32,10 @@ func (m members) ActorOf(context.Context, int64) (auth.Actor, error) {
 	return auth.System, nil
 }
 
+func (members) Watch(ctx context.Context, _ auth.Login, _ auth.Actor) (context.Context, func()) {
+	return ctx, func() {}
+}
+
 // process is an engine with its asynchronous side.
 type process struct {
 	t testing.TB

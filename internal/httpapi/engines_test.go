@@ -23,6 +23,7 @@ type engines struct {
 	entered chan struct{} // when set: closed by a call, which then waits for leave
 	leave   chan struct{}
 	stream  Stream // answers reads by path
+	watch   func(context.Context) (context.Context, func())
 }
 
 func (e engines) say(format string, args ...any) ([]byte, error) {
@@ -39,28 +40,35 @@ func (e engines) say(format string, args ...any) ([]byte, error) {
 	return json.Marshal(fmt.Sprintf(format, args...))
 }
 
-func (e engines) Basic(_ context.Context, user, password, _ string) (int64, error) {
+func (e engines) Basic(_ context.Context, user, password, _ string) (auth.Login, error) {
 	switch {
 	case user == "slow":
-		return 0, &auth.SlowDownError{After: 1500 * time.Millisecond}
+		return auth.Login{}, &auth.SlowDownError{After: 1500 * time.Millisecond}
 	case user == "admin" && password == "a:b":
-		return auth.SystemMember, nil
+		return auth.Login{Member: auth.SystemMember}, nil
 	}
-	return 0, fault.Unprovenf("Unknown username or wrong password")
+	return auth.Login{}, fault.Unprovenf("Unknown username or wrong password")
 }
 
-func (e engines) Bearer(_ context.Context, token string) (int64, error) {
+func (e engines) Bearer(_ context.Context, token string) (auth.Login, error) {
 	if token == "1.good" {
-		return auth.SystemMember, nil
+		return auth.Login{Member: auth.SystemMember}, nil
 	}
-	return 0, fault.Unprovenf("The access token is not valid")
+	return auth.Login{}, fault.Unprovenf("The access token is not valid")
 }
 
-func (e engines) Proven(_ context.Context, member int64) (auth.Actor, error) {
-	if member != auth.SystemMember {
+func (e engines) Proven(_ context.Context, l auth.Login) (auth.Actor, error) {
+	if l.Member != auth.SystemMember {
 		return auth.Actor{}, fault.Unprovenf("The member no longer exists")
 	}
 	return auth.System, nil
+}
+
+func (e engines) Watch(ctx context.Context, _ auth.Login, _ auth.Actor) (context.Context, func()) {
+	if e.watch != nil {
+		return e.watch(ctx)
+	}
+	return ctx, func() {}
 }
 
 func (e engines) Run(_ context.Context, _ auth.Actor, r bulk.Request) ([]byte, error) {

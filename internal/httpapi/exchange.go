@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ type exchange struct {
 	client        string // address
 	proxied       bool   // the connection comes from a trusted proxy
 	route         string
+	login         auth.Login
 	who           auth.Actor // only the member until the request is admitted
 	authenticated bool
 
@@ -38,11 +40,13 @@ type exchange struct {
 	clientGone atomic.Bool // the client closed the connection before the answer
 
 	answer   []byte
-	stream   *streamedBody // the answer, when it is made while it is sent
+	stream   *streamedBody   // the answer, when it is made while it is sent
+	watched  context.Context // ends with the rights of who; nil until the request is admitted
+	unwatch  func()
 	panicked error
 
 	status, received, sent int
-	brokenBy               string // who ended the answer early: client, time, limit or server; empty: nobody
+	brokenBy               string // who ended the answer early: client, time, limit, rights or server; empty: nobody
 }
 
 // exchangeKey is the key of the exchange among the request's locals.
@@ -76,6 +80,15 @@ func (a *API) newExchange(c *fiber.Ctx) *exchange {
 
 func (x *exchange) onRelease(f func()) { x.releases = append(x.releases, f) }
 
+// cause returns why the request ended with err: for loss of rights, if they were
+// lost meanwhile.
+func (x *exchange) cause(err error) error {
+	if x.watched == nil || err == nil {
+		return err
+	}
+	return cmp.Or(auth.Lost(x.watched), err)
+}
+
 // release frees everything the request holds. A second call does nothing.
 func (x *exchange) release() {
 	for i := len(x.releases) - 1; i >= 0; i-- {
@@ -96,7 +109,7 @@ func (a *API) observe(c *fiber.Ctx) error {
 		err = x.panicked
 	}
 	if err != nil {
-		a.refuse(c, x, err)
+		a.refuse(c, x, x.cause(err))
 		return nil
 	}
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)

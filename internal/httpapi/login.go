@@ -14,9 +14,11 @@ import (
 // Credentials authenticates. The permissions of a member are read apart, so that
 // a request that is refused before does not read them.
 type Credentials interface {
-	Basic(ctx context.Context, username, password, addr string) (member int64, err error)
-	Bearer(ctx context.Context, token string) (member int64, err error)
-	Proven(ctx context.Context, member int64) (auth.Actor, error)
+	Basic(ctx context.Context, username, password, addr string) (auth.Login, error)
+	Bearer(ctx context.Context, token string) (auth.Login, error)
+	Proven(ctx context.Context, l auth.Login) (auth.Actor, error)
+	// Watch returns a context that ends when the login or rights of who are lost.
+	Watch(ctx context.Context, l auth.Login, who auth.Actor) (watched context.Context, stop func())
 }
 
 // challenge is sent with every 401: some clients wait for it before they send
@@ -35,29 +37,29 @@ func (a *API) authenticate(c *fiber.Ctx) (err error) {
 		}
 		x.onRelease(leave)
 	}
-	if x.who.Member, err = a.login(c.UserContext(), c.Get(fiber.HeaderAuthorization), x.client); err != nil {
+	if x.login, err = a.login(c.UserContext(), c.Get(fiber.HeaderAuthorization), x.client); err != nil {
 		return err
 	}
-	x.authenticated = true
+	x.who.Member, x.authenticated = x.login.Member, true
 	return c.Next()
 }
 
-// login returns the member of an Authorization header. Errors: fault.Unproven.
+// login proves an Authorization header. Errors: fault.Unproven.
 // Spec: interface 5.
-func (a *API) login(ctx context.Context, header, addr string) (member int64, err error) {
+func (a *API) login(ctx context.Context, header, addr string) (auth.Login, error) {
 	scheme, value, _ := strings.Cut(strings.TrimSpace(header), " ")
 	value = strings.TrimSpace(value)
 	switch {
 	case strings.EqualFold(scheme, "Basic"):
 		user, password, ok := basic(value)
 		if !ok {
-			return 0, fault.Unprovenf("The Authorization header is malformed")
+			return auth.Login{}, fault.Unprovenf("The Authorization header is malformed")
 		}
 		return a.credentials.Basic(ctx, user, password, addr)
 	case strings.EqualFold(scheme, "Bearer"):
 		return a.credentials.Bearer(ctx, value)
 	}
-	return 0, fault.Unprovenf("Authentication is required")
+	return auth.Login{}, fault.Unprovenf("Authentication is required")
 }
 
 func basic(value string) (user, password string, ok bool) {

@@ -43,10 +43,10 @@ func newMetrics(r Registerer) *metrics {
 		}),
 		broken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "alds_httpapi_broken_answers_total",
-			Help: "Streamed answers that ended before their last byte, by who ended them: the client, the time limit of a request, the limit of an answer, or a failure of the server.",
+			Help: "Streamed answers that ended before their last byte, by who ended them: the client, the time limit of a request, the limit of an answer, the loss of rights, or a failure of the server.",
 		}, []string{"by"}),
 	}
-	for _, by := range []string{"client", "time", "limit", "server"} {
+	for _, by := range []string{"client", "time", "limit", "rights", "server"} {
 		m.broken.WithLabelValues(by)
 	}
 	if r != nil {

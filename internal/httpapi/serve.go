@@ -44,7 +44,7 @@ func (a *API) serve(r Route) fiber.Handler {
 }
 
 // prepare reads the body, waits until the request is admitted and reads the
-// caller's permissions.
+// caller's permissions, whose loss ends the request's context from then on.
 func (a *API) prepare(c *fiber.Ctx, x *exchange, req *request) (err error) {
 	x.hold = a.memory.Hold(x.who.Member)
 	x.onRelease(x.hold.Release)
@@ -57,8 +57,13 @@ func (a *API) prepare(c *fiber.Ctx, x *exchange, req *request) (err error) {
 	if err := a.admit(c.UserContext(), x, req); err != nil {
 		return err
 	}
-	x.who, err = a.credentials.Proven(c.UserContext(), x.who.Member)
-	return err
+	if x.who, err = a.credentials.Proven(c.UserContext(), x.login); err != nil {
+		return err
+	}
+	x.watched, x.unwatch = a.credentials.Watch(c.UserContext(), x.login, x.who)
+	x.onRelease(x.unwatch)
+	c.SetUserContext(x.watched)
+	return nil
 }
 
 // admit waits for a slot. A request with a large body first waits for a slot

@@ -124,7 +124,7 @@ func (s *streamedBody) nextChunk() (p chunk) {
 		}
 	}()
 	if p, _ = s.next(); p.err != nil {
-		p.body = nil
+		p.body, p.err = nil, s.x.cause(p.err)
 	}
 	return p
 }
@@ -151,6 +151,8 @@ func (s *streamedBody) brokenBy() string {
 		return "client"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "time"
+	case fault.KindOf(err) == fault.Unproven, fault.KindOf(err) == fault.Denied: // lost meanwhile
+		return "rights"
 	case err != nil && fault.KindOf(err) == fault.Invalid: // larger than an answer may be
 		return "limit"
 	case err != nil:
@@ -175,6 +177,7 @@ type largeBody struct {
 }
 
 func (a *API) newLargeBody(x *exchange) *largeBody {
+	x.unwatch() // the request has ended; only its client has not
 	s := &largeBody{api: a, x: x}
 	s.Reset(x.answer)
 	return s

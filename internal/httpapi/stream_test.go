@@ -78,7 +78,7 @@ func (s *streaming) ended(by string) {
 	if err := errors.Join(s.Shutdown(s.t.Context()), <-s.served); err != nil {
 		s.t.Fatal(err)
 	}
-	for _, who := range []string{"client", "time", "server"} {
+	for _, who := range []string{"client", "time", "rights", "server"} {
 		want := 0.0
 		if who == by {
 			want = 1

@@ -1,0 +1,340 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// lossWithin is how long a request may run after its member has lost rights: a
+// second, and as much again for a busy machine.
+const lossWithin = 2 * time.Second
+
+// victim is a member with requests that run while it loses rights.
+type victim struct {
+	oid, name string
+	token     string // empty: it sends its password
+	tokenID   string
+}
+
+// loss is what is done to a member by another process, and what its requests say.
+type loss struct {
+	name   string
+	do     func(p *pair, v victim)
+	status int
+}
+
+var losses = []loss{
+	{"inactivated", func(p *pair, v victim) { p.b.bulk(`{"from": "` + v.oid + `", "execute": "Inactivate"}`) }, http.StatusUnauthorized},
+	{"deleted", func(p *pair, v victim) { p.b.bulk(`{"from": "` + v.oid + `", "execute": "Delete"}`) }, http.StatusUnauthorized},
+	{"disabled", func(p *pair, v victim) { p.b.bulk(`{"from": "` + v.oid + `", "update": {"IsLoginDisabled": true}}`) }, http.StatusUnauthorized},
+	{"password changed", func(p *pair, v victim) { p.b.bulk(`{"from": "` + v.oid + `", "update": {"Password": "another"}}`) }, http.StatusUnauthorized},
+	{"token revoked", func(p *pair, v victim) {
+		if _, err := p.logins.RevokeToken(p.t.Context(), v.tokenID); err != nil {
+			p.t.Fatal(err)
+		}
+	}, http.StatusUnauthorized},
+	{"role taken", func(p *pair, v victim) {
+		p.b.bulk(`{"from": "Scope:0", "update": {"Members": {"remove": "` + v.oid + `"}}}`)
+	}, http.StatusForbidden},
+	{"role lowered", func(p *pair, v victim) {
+		p.b.bulk(`{"from": "` + v.oid + `", "execute": {"op": "AssignToScopeWithRole", "args": {"Scope": "Scope:0", "Role": "Role:8"}}}`)
+	}, http.StatusForbidden},
+}
+
+// pair is two processes on one database.
+type pair struct {
+	t      *testing.T
+	a, b   *running // requests run in a, rights are lost through b
+	d      *db.DB
+	logins *auth.Service // of the operator
+	url    string        // of the database
+	redis  string
+
+	members map[string]victim // by what they lose
+}
+
+func newPair(t *testing.T) *pair {
+	t.Helper()
+	url, redis := testdb.EmptyURL(t, "mysql"), testdb.Redis(t)
+	settings := func() map[string]string {
+		return map[string]string{"ALDS_ADDR": freeAddr(t), "DATABASE_URL": url, "REDIS_URL": redis, "ALDS_SECRET_KEY": testKey}
+	}
+	of := settings()
+	if err := Migrate(t.Context(), func(k string) string { return of[k] }, io.Discard, API); err != nil {
+		t.Fatal(err)
+	}
+	p := &pair{t: t, url: url, redis: redis, a: start(t, of, API), b: start(t, settings(), API)}
+	p.open(url)
+	return p
+}
+
+// open opens the database beside the processes, and makes a member for each loss.
+func (p *pair) open(url string) {
+	p.t.Helper()
+	var err error
+	if p.d, err = db.Open(p.t.Context(), url, db.Options{MaxConns: 4}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = p.d.Close() })
+	if p.logins, err = auth.New(p.d, meta.Default(), auth.Options{}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.members = map[string]victim{}
+	for _, l := range losses {
+		p.members[l.name] = p.member(l.name)
+	}
+}
+
+// member makes a member of the project.
+func (p *pair) member(name string) victim {
+	p.t.Helper()
+	made := p.b.bulk(fmt.Sprintf(`[{"AssetType": "Member", "Name": %[1]q, "Nickname": %[1]q, "Username": %[1]q, "Password": "secret", "DefaultRole": "Role:4"}]`, name))
+	v := victim{oid: momentless(made.AssetsCreated.OidTokens[0]), name: name}
+	p.b.bulk(`{"from": "` + v.oid + `", "execute": {"op": "AssignToScopeWithRole", "args": {"Scope": "Scope:0", "Role": "Role:4"}}}`)
+	if name != "token revoked" {
+		return v
+	}
+	var err error
+	if v.token, err = p.logins.CreateToken(p.t.Context(), name, auth.TokenOptions{Name: name}); err != nil {
+		p.t.Fatal(err)
+	}
+	all, err := p.logins.Tokens(p.t.Context(), name)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	v.tokenID = all[0].ID
+	return v
+}
+
+// send sends a request of a member to the first process.
+func (p *pair) send(v victim, path, body string) (*http.Response, error) {
+	req, err := http.NewRequest(http.MethodPost, p.a.base+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if req.SetBasicAuth(v.name, "secret"); v.token != "" {
+		req.Header.Set("Authorization", "Bearer "+v.token)
+	}
+	return http.DefaultClient.Do(req)
+}
+
+// TestALossOfRightsEndsLongReads: what another process takes from a member ends
+// the answers that it still receives.
+func TestALossOfRightsEndsLongReads(t *testing.T) {
+	t.Run("mysql", func(t *testing.T) {
+		p := newPair(t)
+		p.a.fill(p.url)
+		for _, l := range losses {
+			p.checkRead(l)
+		}
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		dir := t.TempDir()
+		r := start(t, map[string]string{"ALDS_DATA_DIR": dir, "ALDS_ADDR": freeAddr(t)}, Standalone)
+		p := &pair{t: t, a: r, b: r}
+		p.open("sqlite:" + filepath.Join(dir, "alds.db"))
+		r.fill("sqlite:" + filepath.Join(dir, "alds.db"))
+		for _, l := range losses {
+			p.checkRead(l)
+		}
+	})
+}
+
+func (p *pair) checkRead(l loss) {
+	p.t.Helper()
+	v := p.members[l.name]
+	resp, err := p.send(v, "/query.v1", `{"from": "Story", "select": ["Name"]}`)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if _, err := io.ReadFull(resp.Body, make([]byte, 1<<20)); err != nil || resp.StatusCode != http.StatusOK {
+		p.t.Fatalf("%s: %d %v", l.name, resp.StatusCode, err)
+	}
+	l.do(p, v)
+	lost := time.Now()
+	for !p.a.isFree() {
+		if time.Since(lost) > 10*time.Second {
+			p.t.Fatalf("%s: the read goes on", l.name)
+		}
+	}
+	if took := time.Since(lost); took > lossWithin {
+		p.t.Errorf("%s: the read went on for %s", l.name, took)
+	}
+	if n, err := io.Copy(io.Discard, resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		p.t.Errorf("%s: after %d more bytes the answer ended with %v", l.name, n, err)
+	}
+	if by := p.a.brokenBy(); by != "rights" {
+		p.t.Errorf("%s: the answer was broken by %q", l.name, by)
+	}
+}
+
+// isFree reports whether the process has no connection in use.
+func (r *running) isFree() bool {
+	r.t.Helper()
+	resp, err := http.Get(r.admin + "/metrics")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return strings.Contains(string(b), "\nalds_app_db_connections_in_use 0\n")
+}
+
+// TestALossOfRightsEndsLongWrites: a write that waits inside its transaction is
+// refused, and nothing of it is stored.
+func TestALossOfRightsEndsLongWrites(t *testing.T) {
+	p := newPair(t)
+	var stories []string
+	for _, s := range p.b.bulk(`[{"AssetType": "Story", "Name": "free", "Scope": "Scope:0"}, {"AssetType": "Story", "Name": "locked", "Scope": "Scope:0"}]`).AssetsCreated.OidTokens {
+		stories = append(stories, momentless(s))
+	}
+	for _, l := range losses {
+		p.checkWrite(l, stories)
+	}
+}
+
+func (p *pair) checkWrite(l loss, stories []string) {
+	p.t.Helper()
+	v := p.members[l.name]
+	unlock := p.lock(stories[1])
+	defer unlock()
+	type answer struct {
+		status int
+		body   string
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		resp, err := p.send(v, "/api/asset", fmt.Sprintf(`[{"from": %q, "update": {"Name": %q}}, {"from": %q, "update": {"Name": %q}}]`, stories[0], v.name, stories[1], v.name))
+		if err != nil {
+			answers <- answer{0, err.Error()}
+			return
+		}
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		answers <- answer{resp.StatusCode, string(b)}
+	}()
+	p.awaitLockWait(l.name)
+	l.do(p, v)
+	lost := time.Now()
+	select {
+	case got := <-answers:
+		if took := time.Since(lost); took > lossWithin || got.status != l.status {
+			p.t.Errorf("%s: after %s %d %s", l.name, took, got.status, got.body)
+		}
+	case <-time.After(10 * time.Second):
+		p.t.Fatalf("%s: the write goes on", l.name)
+	}
+	unlock()
+	var rows [][]struct{ Name string }
+	p.b.do("POST", "/query.v1", fmt.Sprintf(`[{"from": %q, "select": ["Name"]}, {"from": %q, "select": ["Name"]}]`, stories[0], stories[1]), &rows)
+	if rows[0][0].Name != "free" || rows[1][0].Name != "locked" {
+		p.t.Errorf("%s: stored %v", l.name, rows)
+	}
+}
+
+// lock locks an asset in the database until unlock is called.
+func (p *pair) lock(asset string) (unlock func()) {
+	p.t.Helper()
+	var id int64
+	if _, err := fmt.Sscanf(asset, "Story:%d", &id); err != nil {
+		p.t.Fatal(err)
+	}
+	locked, free, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- p.d.Write(context.Background(), func(tx *db.Tx) error {
+			if err := tx.QueryRow(context.Background(), "SELECT id FROM asset WHERE id = ? FOR UPDATE", id).Scan(&id); err != nil {
+				return err
+			}
+			close(locked)
+			<-free
+			return nil
+		})
+	}()
+	select {
+	case <-locked:
+	case err := <-ended:
+		p.t.Fatal(err)
+	}
+	done := false
+	return func() {
+		if !done {
+			done = true
+			close(free)
+			if err := <-ended; err != nil {
+				p.t.Error(err)
+			}
+		}
+	}
+}
+
+// awaitLockWait waits until a statement that locks runs.
+func (p *pair) awaitLockWait(what string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		var waiting int
+		err := p.d.QueryRow(p.t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE 'SELECT %FOR UPDATE%'").Scan(&waiting)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if waiting > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s: the write does not wait", what)
+		}
+	}
+}
+
+// TestALossOfRightsEndsAcceptedRequests: a worker stops what it executes for a
+// member that is disabled meanwhile, and the stored answer says so.
+func TestALossOfRightsEndsAcceptedRequests(t *testing.T) {
+	p := newPair(t)
+	story := momentless(p.b.bulk(`{"AssetType": "Story", "Name": "locked", "Scope": "Scope:0"}`).AssetsCreated.OidTokens[0])
+	start(t, map[string]string{"DATABASE_URL": p.url, "REDIS_URL": p.redis, "ALDS_SECRET_KEY": testKey}, Worker)
+	for _, l := range losses {
+		if l.name != "disabled" && l.name != "role taken" {
+			continue
+		}
+		v := p.members[l.name]
+		unlock := p.lock(story)
+		_, body := p.a.ask("POST", "/api/asset", v.name, "secret", fmt.Sprintf(`{"from": %q, "update": {"Name": "x"}}`, story), "Prefer: respond-async")
+		var accepted struct{ RequestID string }
+		if err := json.Unmarshal([]byte(body), &accepted); err != nil || accepted.RequestID == "" {
+			t.Fatalf("%s: %s", l.name, body)
+		}
+		p.awaitLockWait(l.name)
+		l.do(p, v)
+		lost := time.Now()
+		for {
+			status, body := p.a.ask("GET", "/api/asset/"+accepted.RequestID, "admin", "admin", "")
+			if !strings.Contains(body, `"processing":true`) {
+				if took := time.Since(lost); took > lossWithin || status != l.status {
+					t.Errorf("%s: after %s %d %s", l.name, took, status, body)
+				}
+				break
+			}
+			if time.Since(lost) > 10*time.Second {
+				t.Fatalf("%s: the request goes on: %s", l.name, body)
+			}
+		}
+		unlock()
+	}
+}

@@ -1,0 +1,200 @@
+package auth
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+const (
+	watchEvery   = 400 * time.Millisecond // between two checks of a running request
+	watchTimeout = 5 * time.Second        // how long a request may run on while its checks fail
+)
+
+// Login is a proven login: whose it is and by what it was proven. The zero values
+// of the other fields stand for a member whose request was accepted earlier: its
+// login counts as long as the member could log in.
+type Login struct {
+	Member int64 // stored id
+
+	provenAt time.Time
+	username string // of a password, folded
+	version  int64  // of the credential, with a username
+	token    string // the hash of an access token
+}
+
+// watch is the checks of one request.
+type watch struct {
+	s   *Service
+	l   Login
+	who Actor
+	ctx context.Context // of the request
+	end context.CancelCauseFunc
+}
+
+// Watch returns a context for a request of a login with the rights of who. A
+// request that runs longer than watchEvery is checked at that interval, and once
+// more before it commits: where the login no longer counts or the rights have
+// become less, the context ends, with a cause that Lost returns, and nothing is
+// committed. stop ends the checks and the context.
+func (s *Service) Watch(ctx context.Context, l Login, who Actor) (watched context.Context, stop func()) {
+	if l.provenAt.IsZero() {
+		l.provenAt = s.now()
+	}
+	w := &watch{s: s, l: l, who: who}
+	ctx, w.end = context.WithCancelCause(ctx)
+	w.ctx = db.WithGuard(ctx, w.beforeCommit)
+	t := time.AfterFunc(watchEvery, w.run)
+	return w.ctx, func() {
+		t.Stop()
+		w.end(nil)
+	}
+}
+
+// Lost returns why a watched context has ended, when the login or rights were
+// lost; nil else. Its kind is fault.Unproven or fault.Denied.
+func Lost(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	switch fault.KindOf(cause) {
+	case fault.Unproven, fault.Denied:
+		return cause
+	}
+	return nil
+}
+
+// run checks until the request has ended.
+func (w *watch) run() {
+	right := time.Now() // when all was right last
+	for {
+		err := w.check()
+		switch fault.KindOf(err) {
+		case fault.Unproven, fault.Denied:
+			w.end(err)
+			return
+		}
+		if err == nil {
+			right = time.Now()
+		} else if time.Since(right) > watchTimeout {
+			w.end(err)
+			return
+		}
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-time.After(watchEvery):
+		}
+	}
+}
+
+func (w *watch) check() error {
+	ctx, cancel := context.WithTimeout(w.ctx, watchTimeout)
+	defer cancel()
+	return w.s.check(ctx, w.l, w.who, watchEvery)
+}
+
+// beforeCommit refuses to commit what took long and is not allowed any more.
+func (w *watch) beforeCommit(ctx context.Context) error {
+	if !w.s.isOld(w.l) {
+		return nil
+	}
+	return w.s.check(ctx, w.l, w.who, 0)
+}
+
+// isOld reports whether a login was proven so long ago that it is checked again.
+func (s *Service) isOld(l Login) bool { return s.now().Sub(l.provenAt) >= watchEvery }
+
+// check checks a login, and that its member may still do what who may, by reads
+// younger than age. Errors: fault.Unproven, fault.Denied.
+func (s *Service) check(ctx context.Context, l Login, who Actor, age time.Duration) error {
+	if err := s.checkLogin(ctx, l, age); err != nil {
+		return err
+	}
+	now, ok := s.actors.getWithin(l.Member, age)
+	if !ok {
+		var err error
+		if now, err = s.readActor(ctx, l.Member); err != nil {
+			return gone(err)
+		}
+	}
+	if s.roles.lost(who, now.Actor) {
+		return fault.Deniedf("The rights of the member have changed")
+	}
+	return nil
+}
+
+// checkLogin checks whether a login still counts, by a read younger than age.
+// Errors: fault.Unproven.
+func (s *Service) checkLogin(ctx context.Context, l Login, age time.Duration) error {
+	switch {
+	case l.token != "":
+		return s.checkToken(ctx, l, age)
+	case l.username != "":
+		return s.checkCredential(ctx, l, age)
+	}
+	may, err := s.MayLogin(ctx, l.Member)
+	if err == nil && !may {
+		err = fault.Unprovenf("The member may no longer log in")
+	}
+	return err
+}
+
+func (s *Service) checkToken(ctx context.Context, l Login, age time.Duration) (err error) {
+	t, ok := s.tokens.getWithin(l.token, age)
+	switch {
+	case ok:
+	case age == 0:
+		t, err = s.readToken(ctx, l.token)
+	default:
+		t, err = s.sharedToken(ctx, l.token)
+	}
+	if fault.KindOf(err) == fault.NotFound || err == nil && t.hasExpired(s.now()) {
+		return fault.Unprovenf("The access token is not valid any more")
+	}
+	return err
+}
+
+func (s *Service) checkCredential(ctx context.Context, l Login, age time.Duration) (err error) {
+	c, ok := s.credentials.getWithin(l.username, age)
+	switch {
+	case ok:
+	case age == 0:
+		c, err = s.readCredential(ctx, l.username)
+	default:
+		c, err = s.sharedCredential(ctx, l.username)
+	}
+	if err == nil && (!c.usable || c.member != l.Member || c.version != l.version) {
+		err = fault.Unprovenf("The password is not valid any more")
+	}
+	return err
+}
+
+// gone turns the fault of a member who does not exist into that of a login.
+func gone(err error) error {
+	if fault.KindOf(err) == fault.NotFound {
+		return fault.Unprovenf("The member no longer exists")
+	}
+	return err
+}
+
+// lost reports whether an actor has less than it had: a project, or as high a role
+// in one or in the whole system.
+func (r roles) lost(had, has Actor) bool {
+	if has.Admin {
+		return false
+	}
+	lower := func(had, has meta.Role) bool { return has != had && !r.order.Above(has, had) }
+	if had.All || lower(had.System, has.System) {
+		return true
+	}
+	for i, scope := range had.Scopes {
+		at, reads := slices.BinarySearch(has.Scopes, scope)
+		if !reads || lower(had.Roles[i], has.Roles[at]) {
+			return true
+		}
+	}
+	return false
+}
