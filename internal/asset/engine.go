@@ -122,6 +122,8 @@ type Session struct {
 	partsChanged  int              // parts that operations changed in addition
 	partOps       map[int64]string // by part: the operation on its owner that changed it last
 	createdScopes map[int64]bool   // projects that the request has made
+
+	administratorsChanged bool // somebody may administer the system no longer
 }
 
 // Count sets how many assets the request has named so far, without those that its

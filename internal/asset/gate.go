@@ -21,6 +21,7 @@ type gate struct {
 // the tasks of a story, needs no right of its own.
 // Errors: fault.Denied.
 func (g *gate) check(ctx context.Context, c *Command, target *row) error {
+	g.noteAdministrators(c, target)
 	if g.s.who.Admin {
 		return nil
 	}

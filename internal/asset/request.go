@@ -29,6 +29,9 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func
 		if err := fn(s); err != nil {
 			return err
 		}
+		if err := s.checkAdministrators(ctx); err != nil {
+			return err
+		}
 		return s.writeAudit(ctx)
 	})
 	if errors.Is(err, db.ErrUnknownOutcome) {

@@ -1,0 +1,44 @@
+package asset_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// The last system administrator who can log in stays one, whichever way a request
+// would end that, and however many it would end at once.
+func TestTheLastAdministratorStays(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		closed := w.must(create("Member", "@closed", "Name", "C", "Nickname", "c", "DefaultRole", "Role:1"))[0]
+		w.must(operate(closed, "Inactivate"))
+		refused := func(what string, commands ...*asset.Command) {
+			t.Helper()
+			err := w.e.Write(t.Context(), auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+				done, err := s.Run(t.Context(), commands)
+				for _, o := range done {
+					if err == nil {
+						err = o.Err
+					}
+				}
+				return err
+			})
+			if fault.KindOf(err) != fault.Denied {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		// Member:20 is System Admin by default and in Scope:0.
+		refused("no login", update("Member:20", "IsLoginDisabled", "true"))
+		refused("both roles at once", update("Member:20", "DefaultRole", "Role:4"), operate("Scope:0", "AssignMemberWithRole", "Member", "Member:20", "Role", "Role:2"))
+		w.must(operate("Scope:0", "AssignMemberWithRole", "Member", "Member:20", "Role", "Role:2"))
+		refused("another role", update("Member:20", "DefaultRole", "Role:4"))
+		second := w.must(create("Member", "@second", "Name", "S", "Nickname", "s", "DefaultRole", "Role:1"))[0]
+		refused("two members at once", update("Member:20", "DefaultRole", "Role:4"), operate(second, "Inactivate"))
+		w.must(update("Member:20", "DefaultRole", "Role:4"))
+		refused("the other one", operate(second, "Inactivate"))
+	})
+}
