@@ -35,9 +35,6 @@ func (g *gate) check(ctx context.Context, c *Command, target *row) error {
 		return g.checkMade(ctx, target)
 	}
 	for _, w := range g.changes.holders {
-		if w == target {
-			continue
-		}
 		if err := g.require(ctx, w, meta.ToChange, ""); err != nil {
 			return err
 		}
@@ -131,7 +128,7 @@ func (g *gate) checkEdges(ctx context.Context, target *row) error {
 		if !ok {
 			continue
 		}
-		if e.from == target.id {
+		if e.from == target.id && e.to != target.id { // one to itself may have been written from either side
 			if err := g.checkAdoption(ctx, a, ch); err != nil {
 				return err
 			}
