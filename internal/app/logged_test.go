@@ -14,6 +14,8 @@ var hushed = []struct{ request, login string }{
 	{`POST /api/asset {"AssetType": "Member", "Name": "N", "Nickname": "N", "Username": "hush", "Password": "hush-password", "DefaultRole": "Role:4"}`, ""},
 	{`POST /api/asset {"AssetType": "Member", "Name": "N", "Password": "hush-password", "Nothing": 1}`, ""},
 	{`POST /api/asset {"from": "Member:20", "update": {"Password": ["hush-password", "hush-password"]}}`, ""},
+	{`POST /api/asset {"from": "Member:20", "update": {"Password": "hush-password", "OldPassword": "hush-password"}}`, ""},
+	{`POST /rest-1.v1/Data/Member/20 {"Attributes": {"OldPassword": {"value": "hush-password"}}}`, ""},
 	{`POST /api/asset {"from": "Member", "where": {"Password": "hush-password"}, "update": {"Name": "x"}}`, ""},
 	{`POST /api/asset {"AssetType": "Member", "Password": hush-password}`, ""},
 	{`POST /api/asset {"AssetType": "Member", "Password": "hush-password\q"}`, ""},

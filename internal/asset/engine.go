@@ -20,6 +20,9 @@ type Credentials interface {
 	// Errors: fault.Invalid for one that is no good.
 	Seal(ctx context.Context, password string) (string, error)
 	Set(ctx context.Context, tx *db.Tx, member int64, username, sealed *string) error
+	// Prove reports whether a password is that of a member. It is slow, and the
+	// slower the more wrong ones came before.
+	Prove(ctx context.Context, member int64, password string) (bool, error)
 }
 
 // CommitListener is called after every committed write that made versions.
@@ -67,7 +70,7 @@ func (e *Engine) Model() *meta.Model { return e.model }
 // DB returns the database the engine writes to.
 func (e *Engine) DB() *db.DB { return e.db }
 
-// secretNames are the attributes of which only a hash is stored.
+// secretNames are the attributes of which at most a hash is stored.
 func secretNames(m *meta.Model) map[string]bool {
 	names := map[string]bool{}
 	for _, t := range m.Types {
@@ -80,16 +83,32 @@ func secretNames(m *meta.Model) map[string]bool {
 	return names
 }
 
-// IsSecret reports whether only a hash is stored of attributes with this name.
+// OldPassword is the attribute in which a member proves its password to change it.
+// It is never stored nor shown.
+const OldPassword = "OldPassword"
+
+// provenPassword is what is known of an old password that is right.
+const provenPassword = "proven"
+
+// IsSecret reports whether at most a hash is stored of attributes with this name.
 func (e *Engine) IsSecret(attr string) bool { return e.secrets[attr] }
 
 // Seal returns the hash to store of a secret, for Change.Sealed; empty for other
 // attributes. It is slow, so it is called before Write, which holds locks. An
-// invalid secret is not sealed: its command will fail.
-// Errors: fault.Transient when ctx ends.
-func (e *Engine) Seal(ctx context.Context, attr string, v Value) (string, error) {
+// invalid secret is not sealed: its command will fail. Of OldPassword it returns
+// only that it is the caller's password.
+// Errors: fault.Transient when ctx ends; an *auth.SlowDownError after too many
+// wrong old passwords.
+func (e *Engine) Seal(ctx context.Context, who auth.Actor, attr string, v Value) (string, error) {
 	if e.creds == nil || !e.secrets[attr] || v.isEmpty() {
 		return "", nil
+	}
+	if attr == OldPassword {
+		right, err := e.creds.Prove(ctx, who.Member, v.Text)
+		if err != nil || !right {
+			return "", err
+		}
+		return provenPassword, nil
 	}
 	sealed, err := e.creds.Seal(ctx, v.Text)
 	if isCommands(err) {

@@ -19,13 +19,16 @@ type gate struct {
 // check refuses a command that the caller may not carry out. target is the asset
 // that the command makes or names. What changes besides as a consequence, such as
 // the tasks of a story, needs no right of its own.
-// Errors: fault.Denied.
+// Errors: fault.Denied; fault.Invalid for a missing OldPassword.
 func (g *gate) check(ctx context.Context, c *Command, target *row) error {
 	g.noteAdministrators(c, target)
 	if g.s.who.Admin {
 		return nil
 	}
 	if err := g.checkTarget(ctx, c, target); err != nil {
+		return err
+	}
+	if err := g.checkOldPassword(c, target); err != nil {
 		return err
 	}
 	if err := g.checkRoles(ctx, c, target); err != nil {
@@ -57,7 +60,9 @@ func (g *gate) checkTarget(ctx context.Context, c *Command, w *row) error {
 		if !ok || !isStored(a) && a.Place.Kind != meta.Secret {
 			continue
 		}
-		relates = false
+		if relates = false; a.Name == OldPassword { // it changes nothing
+			continue
+		}
 		if !w.typ.RightDiffers(a.Name) {
 			changes = true
 			continue
@@ -78,6 +83,21 @@ func (g *gate) checkTarget(ctx context.Context, c *Command, w *row) error {
 		return g.require(ctx, w, meta.ToRelate, "")
 	}
 	return nil
+}
+
+// checkOldPassword requires the old password from a member who changes its own:
+// whoever has only a token of the member must not take it over. Administrators,
+// who set the passwords of others, need none. A wrong one has been refused before.
+// Errors: fault.Invalid.
+func (g *gate) checkOldPassword(c *Command, w *row) error {
+	if c.Verb != Update || w.id != g.s.who.Member || g.s.who.System == meta.MemberAdmin || !c.sets("Password") || c.sets(OldPassword) {
+		return nil
+	}
+	a, ok := w.typ.Attr(OldPassword)
+	if !ok {
+		return nil
+	}
+	return required(a)
 }
 
 // checkMade checks the assets that an operation has made, such as a copy.

@@ -63,6 +63,9 @@ func (set *setter) replaceInText(w *row, a *meta.Attr, ch *Change) error {
 // secret changes a secret. It is sealed here only if it has not been before.
 func (set *setter) secret(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	written, ok := ch.single()
+	if a.Name == OldPassword {
+		return set.oldPassword(w, a, ch)
+	}
 	if !ok || written.isEmpty() {
 		return invalid(a)
 	}
@@ -75,6 +78,19 @@ func (set *setter) secret(ctx context.Context, w *row, a *meta.Attr, ch *Change)
 	}
 	set.changes.setLogin(w, nil, &sealed)
 	w.dirty, w.forced = true, true
+	return nil
+}
+
+// oldPassword accepts the caller's own password, for a change of it by the same
+// command. It was proven before the transaction.
+func (set *setter) oldPassword(w *row, a *meta.Attr, ch *Change) error {
+	written, ok := ch.single()
+	switch {
+	case ok && written.isEmpty():
+		return required(a)
+	case !ok || w.id != set.s.who.Member || ch.Sealed != provenPassword:
+		return invalid(a)
+	}
 	return nil
 }
 

@@ -55,7 +55,7 @@ func newFixture(t testing.TB, d *db.DB) *fixture {
 	w.clock = c
 	w.s.cost, w.s.dummy = cheap, hashPassword("nobody's", cheap)
 	wait := func(ctx context.Context, d time.Duration) error { c.pass(d); return ctx.Err() }
-	w.s.memberThrottle.sleep, w.s.unknownThrottle.sleep = wait, wait
+	w.s.memberThrottle.sleep, w.s.unknownThrottle.sleep, w.s.proofThrottle.sleep = wait, wait, wait
 	return w
 }
 

@@ -68,6 +68,7 @@ type Service struct {
 
 	memberThrottle  *throttle // logins of members
 	unknownThrottle *throttle // logins with unknown names
+	proofThrottle   *throttle // old passwords
 }
 
 // Options are the parts of a Service that have a default.
@@ -102,6 +103,7 @@ func New(d *db.DB, m *meta.Model, o Options) (*Service, error) {
 
 		memberThrottle:  newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),
 		unknownThrottle: newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),
+		proofThrottle:   newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),
 	}
 	s.lastCheck.Store(int64(took))
 	return s, nil

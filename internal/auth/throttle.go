@@ -160,6 +160,11 @@ func (s *throttle) uncount(pair key) {
 // succeeded resets the count of a pair, and trusts it.
 func (s *throttle) succeeded(name, pair key) {
 	s.trust(name, pair)
+	s.forget(pair)
+}
+
+// forget resets the count of a pair.
+func (s *throttle) forget(pair key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.attempts, pair)

@@ -61,6 +61,11 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted
 	if err != nil {
 		return Accepted{}, err
 	}
+	for i := range p.commands {
+		if n := p.commands[i].node; has(n, isOldPassword) {
+			return Accepted{}, oldPasswordAsync(n.At)
+		}
+	}
 	head, err := json.Marshal(r)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("encode the options of a request: %w", err)

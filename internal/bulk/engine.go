@@ -166,7 +166,7 @@ func writes(commands []command) bool {
 // starts from the beginning.
 func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *result, once requests.Identity) ([]byte, error) {
 	var err error
-	if pl.sealed, err = e.seal(ctx, pl.commands); err != nil {
+	if pl.sealed, err = e.seal(ctx, who, pl.commands); err != nil {
 		return nil, err
 	}
 	req := asset.Request{ID: res.id, Comment: pl.Comment, Import: pl.cfg.imports}

@@ -54,3 +54,7 @@ func tooManyCommands(limit int) error {
 func notSingle() error {
 	return fault.Invalidf(fault.NoPlace, "If-Match is for a request with one command on one asset")
 }
+
+func oldPasswordAsync(at int) error {
+	return fault.Invalidf(at, "A request with OldPassword is not stored; send it without respond-async")
+}

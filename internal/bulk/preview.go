@@ -45,7 +45,7 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 		})
 		return appendItems(items, nil), err
 	}
-	sealed, err := e.seal(ctx, p.commands)
+	sealed, err := e.seal(ctx, who, p.commands)
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +78,11 @@ func previewItems(steps []*step) []previewItem {
 		if s.noMatch || s.inParent {
 			continue
 		}
-		b := key([]byte{'{'}, s.label())
+		b, as := key([]byte{'{'}, s.label()), shown(s)
 		if s.asWritten {
-			b = appendNode(b, s.node)
+			b = appendNode(b, as.node)
 		} else {
-			b = appendStep(b, s)
+			b = appendStep(b, as)
 		}
 		items = append(items, previewItem{s, b})
 	}

@@ -85,7 +85,7 @@ func (r *result) fail(s *step, err error) {
 	if r.previewed && fault.KindOf(err) == fault.Denied {
 		r.denials = append(r.denials, denial{s, err})
 	}
-	if r.stored {
+	if s = shown(s); r.stored {
 		s = withoutSecrets(s, r.isSecret)
 	}
 	b := r.failures

@@ -2,8 +2,10 @@ package bulk
 
 import (
 	"context"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/doc"
 )
 
@@ -11,19 +13,34 @@ import (
 // transaction and its locks, by the node of the value, which every later form of
 // the command shares. A secret in another form than a plain value is sealed when
 // its step is executed.
-// Errors: fault.Transient when ctx ends.
-func (e *Engine) seal(ctx context.Context, commands []command) (map[*doc.Node]string, error) {
+// Errors: as asset.Engine.Seal.
+func (e *Engine) seal(ctx context.Context, who auth.Actor, commands []command) (map[*doc.Node]string, error) {
 	sealed := map[*doc.Node]string{}
 	for i := range commands {
 		c := &commands[i]
 		if c.err != nil || c.kind != kindCreate && c.kind != kindUpdate {
 			continue
 		}
-		if err := e.sealNode(ctx, c.node, sealed); err != nil {
+		if err := e.sealNode(ctx, who, c.node, sealed); err != nil {
 			return nil, err
 		}
 	}
 	return sealed, nil
+}
+
+// shown returns a step as an answer may show it: without an old password.
+func shown(s *step) *step {
+	if has(s.node, isOldPassword) || slices.ContainsFunc(s.fields, func(f field) bool { return isOldPassword(f.name) || has(f.node, isOldPassword) }) {
+		return withoutSecrets(s, isOldPassword)
+	}
+	return s
+}
+
+func isOldPassword(attr string) bool { return attr == asset.OldPassword }
+
+// has reports whether a document has a key anywhere.
+func has(n *doc.Node, key func(string) bool) bool {
+	return n != nil && (slices.ContainsFunc(n.Keys, key) || slices.ContainsFunc(n.Items, func(v doc.Node) bool { return has(&v, key) }))
 }
 
 // withoutSecrets returns a step with null in the place of every secret. Sent again,
@@ -59,11 +76,11 @@ func redacted(n *doc.Node, isSecret func(attr string) bool) *doc.Node {
 	return &shown
 }
 
-func (e *Engine) sealNode(ctx context.Context, n *doc.Node, sealed map[*doc.Node]string) error {
+func (e *Engine) sealNode(ctx context.Context, who auth.Actor, n *doc.Node, sealed map[*doc.Node]string) error {
 	for i := range n.Items {
 		v := &n.Items[i]
 		if !v.IsScalar() {
-			if err := e.sealNode(ctx, v, sealed); err != nil {
+			if err := e.sealNode(ctx, who, v, sealed); err != nil {
 				return err
 			}
 			continue
@@ -71,7 +88,7 @@ func (e *Engine) sealNode(ctx context.Context, n *doc.Node, sealed map[*doc.Node
 		if n.Kind != doc.Map {
 			continue
 		}
-		s, err := e.assets.Seal(ctx, n.Keys[i], asset.ValueOf(v))
+		s, err := e.assets.Seal(ctx, who, n.Keys[i], asset.ValueOf(v))
 		if err != nil {
 			return err
 		}

@@ -3,10 +3,12 @@ package bulk_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/bulk"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
@@ -38,11 +40,38 @@ func (v *vault) Seal(ctx context.Context, password string) (string, error) {
 	return "sealed " + password, nil
 }
 
+func (*vault) Prove(context.Context, int64, string) (bool, error) { return false, nil }
+
 func (v *vault) Set(_ context.Context, _ *db.Tx, member int64, _, sealed *string) error {
 	if sealed != nil {
 		v.stored[member] = *sealed
 	}
 	return nil
+}
+
+// An old password is shown to nobody, not even to who sent it.
+func TestOldPasswordsAreNotShown(t *testing.T) {
+	d := testdb.SQLite(t)
+	model := meta.Default()
+	if err := asset.Seed(t.Context(), d, model); err != nil {
+		t.Fatal(err)
+	}
+	e := bulk.New(asset.New(d, model, &vault{d: d, stored: map[int64]string{}}, nil, nil), find.New(d, model))
+	for _, command := range []string{
+		`{"from":"Member:20","update":{"OldPassword":"hush"}}`,
+		`{"from":"Member","where":{"Name":"Administrator"},"update":{"OldPassword":"hush"}}`,
+		`[{"@x":{"AssetType":"Story","Scope":"Scope:0","Name":"S"}},{"from":"Member","where":{"OwnedWorkitems":"@x"},"update":{"OldPassword":"hush"}}]`,
+		`{"from":"Member:20","update":{"OldPassword":["hush"]}}`,
+		`{"AssetType":"Member","Name":"N","OldPassword":"hush"}`,
+		`{"@s":{"AssetType":"Story","Name":"S","Owners":[{"AssetType":"Member","Name":"N","OldPassword":"hush"}]}}`,
+	} {
+		for _, preview := range []bool{false, true} {
+			b, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(command), Preview: preview})
+			if err != nil || strings.Contains(string(b), "hush") {
+				t.Errorf("%s, preview %v: %s %v", command, preview, b, err)
+			}
+		}
+	}
 }
 
 // However a password is written, what is stored of it is computed before the

@@ -57,7 +57,7 @@ type Write struct {
 // Errors: fault.Invalid for what the rules refuse; fault.NotFound for an unknown
 // asset; fault.Conflict for another moment or a key of another request.
 func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, error) {
-	c, err := e.command(ctx, w)
+	c, err := e.command(ctx, who, w)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (w Write) identity() requests.Identity {
 }
 
 // command returns the command of a write, as a create. Errors: fault.Invalid.
-func (e *Engine) command(ctx context.Context, w Write) (*asset.Command, error) {
+func (e *Engine) command(ctx context.Context, who auth.Actor, w Write) (*asset.Command, error) {
 	t, ok := e.assets.Model().Type(w.Type)
 	if !ok {
 		return nil, asset.UnknownType(w.Type)
@@ -105,7 +105,7 @@ func (e *Engine) command(ctx context.Context, w Write) (*asset.Command, error) {
 		if len(ch.Set) != 1 {
 			continue
 		}
-		if ch.Sealed, err = e.assets.Seal(ctx, ch.Name, ch.Set[0]); err != nil {
+		if ch.Sealed, err = e.assets.Seal(ctx, who, ch.Name, ch.Set[0]); err != nil {
 			return nil, err
 		}
 	}
