@@ -25,6 +25,7 @@ type Finder struct {
 	d       *db.DB
 	m       *meta.Model
 	noRead  []int64 // stored ids of the roles that read nothing
+	role    *meta.Type
 	out     *output // of the answer that is made; nil: each query has its own, returned whole
 	plans   *planCache
 	metrics *metrics
@@ -34,7 +35,7 @@ type Finder struct {
 func New(d *db.DB, m *meta.Model) *Finder {
 	f := &Finder{d: d, m: m, plans: newPlanCache(), metrics: newMetrics()}
 	if role, ok := m.Type("Role"); ok {
-		f.noRead = auth.RolesWithoutRead(role)
+		f.noRead, f.role = auth.RolesWithoutRead(role), role
 	}
 	return f
 }
@@ -222,7 +223,10 @@ func (f *Finder) newExecutor(ctx context.Context, q db.Querier, who auth.Actor, 
 }
 
 func (f *Finder) writer(who auth.Actor) sqlgen.Writer {
-	visibility := sqlgen.Visibility{Member: who.Member, All: who.All, Scopes: who.Scopes, NoRead: f.noRead}
+	visibility := sqlgen.Visibility{
+		Member: who.Member, All: who.All, Scopes: who.Scopes, NoRead: f.noRead,
+		Roles: who.Roles, System: who.System, Held: who.Held, Role: f.role,
+	}
 	if h := who.Hidden; h != nil {
 		visibility.Hidden = &sqlgen.Hidden{Now: h.Now, Ever: h.Ever}
 	}

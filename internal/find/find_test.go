@@ -16,6 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/testdb"
@@ -28,6 +29,9 @@ var actors = map[string]auth.Actor{
 	"admin": auth.System,
 	"andre": {Member: 1003, Scopes: []int64{1000, 1001}},
 	"none":  {Member: 1004},
+	"andre in the team": {
+		Member: 1003, Scopes: []int64{1000, 1001}, Roles: []meta.Role{4, 8}, Held: meta.RolesOf(4, 8),
+	},
 }
 
 // TestCases runs every testdata/*.txtar on both databases. A case asks with

@@ -191,6 +191,7 @@ func (x *executor) page() sqlgen.Statement {
 
 func sameVisibility(a, b sqlgen.Visibility) bool {
 	return a.Member == b.Member && a.All == b.All && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.NoRead, b.NoRead) &&
+		a.System == b.System && a.Held == b.Held && slices.Equal(a.Roles, b.Roles) &&
 		sameHidden(a.Hidden, b.Hidden)
 }
 

@@ -39,8 +39,13 @@ func (l *loader) protect(t *Type, attributes []string) {
 		}
 	}
 	slices.Sort(t.Protected.IDs)
-	if a := t.attrs["IsReadOnly"]; a != nil && !t.changeable() && len(tokens) > 0 {
-		a.Place.Expr += "|ID=" + strings.Join(tokens, ",")
+	if t.changeable() || len(tokens) == 0 {
+		return
+	}
+	for name, also := range map[string]string{"IsReadOnly": "|ID=", "CanUpdate": ";ID!="} {
+		if a := t.attrs[name]; a != nil {
+			a.Place.Expr += also + strings.Join(tokens, ",")
+		}
 	}
 }
 

@@ -103,7 +103,7 @@ func (b *binder) attribute(p *Path, cur *meta.Type, h token.Hop, src token.Path)
 	switch {
 	case a.Place.Kind == meta.Secret:
 		return badToken(h.At, src.String(), "a password cannot be read")
-	case a.Place.Kind == meta.Calc || a.Place.Kind == meta.Validator:
+	case computed(a):
 		return b.derived(p, cur, a)
 	case a.Kind == meta.Relation && a.Related.Virtual:
 		return notBuilt(h.At, a.Token())
@@ -168,6 +168,7 @@ func (b *binder) derived(p *Path, cur *meta.Type, a *meta.Attr) error {
 			return err
 		}
 		c, err := b.cond(cur, f)
+		c = b.withRight(a, c)
 		p.Leaf.Cond = &c
 		return err
 	}
@@ -188,8 +189,8 @@ func (b *binder) derived(p *Path, cur *meta.Type, a *meta.Attr) error {
 	return nil
 }
 
-// mayRun is the condition under which an operation may run. It is evaluated without
-// the visibility of the member who asks.
+// mayRun is the condition under which an operation runs, which is evaluated without
+// the visibility of the member who asks, and this member's right to run it.
 func (b *binder) mayRun(cur *meta.Type, a *meta.Attr) (Cond, error) {
 	op, known := cur.Op(a.Place.Expr)
 	if _, ok := cur.Attr("AssetState"); !ok || !known {
@@ -201,7 +202,7 @@ func (b *binder) mayRun(cur *meta.Type, a *meta.Attr) (Cond, error) {
 	}
 	c, err := b.cond(cur, f)
 	c.forAll()
-	return c, err
+	return b.withRight(a, c), err
 }
 
 // forAll removes the visibility of the member who asks from a condition.

@@ -99,9 +99,10 @@ func (l Leaf) attr() *meta.Attr {
 
 // Cond is a bound filter.
 type Cond struct {
-	Op   token.Op
-	Kids []Cond
-	Term Term
+	Op    token.Op
+	Kids  []Cond
+	Term  Term
+	Right *Right // a leaf in place of Term: what the member who asks may do
 }
 
 // Term is one comparison of a path with typed values.

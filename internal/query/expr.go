@@ -158,6 +158,21 @@ type (
 		T      *Table
 		Strict bool
 	}
+	// Granted is a condition on what the member who runs the query may do. It is written
+	// with the member's roles put in.
+	Granted struct{ X Expr }
+	// RoleIn holds, inside Granted, when the member's role that decides in the row's scope
+	// is one of Roles.
+	RoleIn struct {
+		T     *Table
+		Roles meta.RoleSet
+	}
+	// HasRole holds, inside Granted, when the member has one of Roles: anywhere, or with
+	// System in the whole system.
+	HasRole struct {
+		Roles  meta.RoleSet
+		System bool
+	}
 	// NotHidden holds when the row lies in no hidden project at the time it is read at.
 	// Strict says that every row has a scope.
 	NotHidden struct {
@@ -204,6 +219,9 @@ func (x Bytes) parts(v Visitor)       { v.Expr(x.X) }
 func (x TypeOrder) parts(v Visitor)   { v.Table(x.T) }
 func (x Visible) parts(v Visitor)     { v.Table(x.T) }
 func (x NotHidden) parts(v Visitor)   { v.Table(x.T) }
+func (x Granted) parts(v Visitor)     { v.Expr(x.X) }
+func (x RoleIn) parts(v Visitor)      { v.Table(x.T) }
+func (HasRole) parts(Visitor)         {}
 
 func (x Folded) parts(v Visitor) {
 	if v.Expr(x.X); x.T != nil {

@@ -45,6 +45,9 @@ var kinds = []Expr{
 	IDOfType{},
 	Visible{},
 	NotHidden{},
+	Granted{},
+	RoleIn{},
+	HasRole{},
 }
 
 // TestWalkVisitsEveryPart fills every field that an expression, a table or a

@@ -118,6 +118,7 @@ const (
 	ScopeTree                  // scope_closure
 	Tree                       // pairs (root, id) of another hierarchy, by recursion
 	Audit                      // audit
+	Grants                     // scope_member
 	Pairs                      // the block of parents of a branch: id and moment
 )
 

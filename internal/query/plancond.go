@@ -9,14 +9,19 @@ import (
 
 // cond plans a condition on a row of t.
 func (l *level) cond(t *Table, c Cond) Expr {
-	switch c.Op {
-	case token.And:
+	if c.saysRight() && l.all {
+		return l.cond(t, c.Kids[0])
+	}
+	switch {
+	case c.Right != nil:
+		return l.right(t, c.Right)
+	case c.Op == token.And:
 		var all All
 		for _, k := range c.Kids {
 			all = append(all, l.cond(t, k))
 		}
 		return all
-	case token.Or:
+	case c.Op == token.Or:
 		var alts Any
 		for _, k := range c.Kids {
 			alts = append(alts, l.cond(t, k))

@@ -10,7 +10,7 @@ import (
 
 // Options are what a plan depends on besides the query.
 type Options struct {
-	All  bool // the member reads every scope: no conditions on scopes
+	All  bool // the member administers everything: no conditions on scopes and rights
 	When When // Now, At or Version of the outermost rows
 }
 

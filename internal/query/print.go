@@ -115,7 +115,10 @@ func typeNames(types []*meta.Type) string {
 
 // String prints a bound filter with the typed values.
 func (c Cond) String() string {
-	if c.Op == token.Leaf {
+	switch {
+	case c.Right != nil:
+		return c.Right.String()
+	case c.Op == token.Leaf:
 		return c.Term.String()
 	}
 	sign := " and "
@@ -197,7 +200,7 @@ func (c Column) String() string {
 	return fmt.Sprintf("%s: %s in cell %d", c.Name, c.Kind, c.Cell)
 }
 
-var kindWords = [...]string{Asset: "assets", Link: "links", Values: "values", ScopeTree: "scope tree", Tree: "tree", Audit: "audit", Pairs: "parents"}
+var kindWords = [...]string{Asset: "assets", Link: "links", Values: "values", ScopeTree: "scope tree", Tree: "tree", Audit: "audit", Grants: "grants", Pairs: "parents"}
 
 var modeWords = [...]string{Now: "", At: " at one moment", Each: " at each moment", Version: " of every moment"}
 

@@ -238,6 +238,7 @@ func (e *emitter) table(t *query.Table) {
 var tableNames = map[query.TableKind]string{
 	query.Asset: "asset", query.Link: "asset_link", query.Values: "asset_value",
 	query.ScopeTree: "scope_closure", query.Audit: "audit",
+	query.Grants: "scope_member",
 }
 
 func (e *emitter) joins(t *query.Table, used map[*query.Table]bool) {
@@ -269,6 +270,9 @@ func (e *emitter) where(from *query.Table, where []query.Expr) {
 func (e *emitter) flatten(list []query.Expr) []query.Expr {
 	var flat []query.Expr
 	for _, x := range list {
+		if g, ok := x.(query.Granted); ok {
+			x = e.Visibility.decided(g.X)
+		}
 		if all, ok := x.(query.All); ok {
 			flat = append(flat, e.flatten(all)...)
 		} else if !e.Visibility.alwaysHolds(x) {

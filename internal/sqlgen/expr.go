@@ -123,6 +123,12 @@ func (e *emitter) cond(x query.Expr) {
 		e.visible(x)
 	case query.NotHidden:
 		e.notHidden(x)
+	case query.Granted:
+		e.cond(e.Visibility.decided(x.X))
+	case query.HasRole:
+		e.cond(e.Visibility.decided(x))
+	case query.RoleIn:
+		e.roleIn(x)
 	case query.InLookup:
 		if !x.By.Known {
 			e.cond(x.Else)

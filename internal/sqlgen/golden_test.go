@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,7 +33,25 @@ var visibilities = map[string]sqlgen.Visibility{
 	"member":        {Member: 1003, Scopes: []int64{1000, 1001, 1002}, NoRead: []int64{-1000, -990}},
 	"nobody hidden": {Member: 20, All: true, Hidden: &sqlgen.Hidden{}},
 	"some hidden":   {Member: 20, All: true, Hidden: &sqlgen.Hidden{Now: []int64{1005, 1006, 1007}, Ever: true}},
+	"team member":   rolesIn(meta.Role(4), meta.Role(4), meta.Role(8)),
+	"customer":      rolesIn(meta.Role(7), meta.Role(7), meta.Role(7)),
+	"observer":      rolesIn(meta.Role(8)),
+	"member admin":  rolesIn(meta.Role(8), meta.MemberAdmin),
+	"many roles":    rolesIn(slices.Repeat([]meta.Role{4}, sqlgen.MaxInlineScopes+1)...),
 	"many":          {Member: 1003, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), NoRead: []int64{-1000, -990}},
+}
+
+// rolesIn is the visibility of a member with a role in each of some scopes.
+func rolesIn(roles ...meta.Role) sqlgen.Visibility {
+	role, _ := meta.Default().Type("Role")
+	v := sqlgen.Visibility{Member: 1003, Roles: roles, Held: meta.RolesOf(roles...), NoRead: []int64{-1000, -990}, Role: role}
+	if slices.Contains(roles, meta.MemberAdmin) {
+		v.System = meta.MemberAdmin
+	}
+	for i := range roles {
+		v.Scopes = append(v.Scopes, int64(1000+i))
+	}
+	return v
 }
 
 var whens = map[string]query.When{

@@ -98,6 +98,9 @@ func (u *usage) Expr(x query.Expr) {
 	} else if ok {
 		x = l.Else
 	}
+	if g, ok := x.(query.Granted); ok {
+		x = u.visibility.decided(g.X)
+	}
 	if !u.visibility.alwaysHolds(x) {
 		query.Walk(x, u)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/query"
 )
 
@@ -15,13 +16,18 @@ func names(text, member, closure string) string {
 	return strings.NewReplacer("%m", member, "%c", closure, "%f", forever).Replace(text)
 }
 
-// Visibility is what the member who asks may read.
+// Visibility is what the member who asks may read, and the roles that decide about
+// writing it.
 type Visibility struct {
-	Member int64   // stored id
-	All    bool    // everything
-	Scopes []int64 // readable scopes, when not All
-	NoRead []int64 // stored ids of the roles that read nothing
-	Hidden *Hidden // nil: the statement reads which projects are hidden
+	Member int64        // stored id
+	All    bool         // everything
+	Scopes []int64      // readable scopes, when not All
+	Roles  []meta.Role  // the role that decides in each of Scopes
+	System meta.Role    // the role in the whole system
+	Held   meta.RoleSet // the roles held anywhere
+	NoRead []int64      // stored ids of the roles that read nothing
+	Role   *meta.Type   // the type of roles
+	Hidden *Hidden      // nil: the statement reads which projects are hidden
 }
 
 // Hidden is what is known of the hidden projects, which are deleted or below a

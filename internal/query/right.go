@@ -1,0 +1,53 @@
+package query
+
+import (
+	"strings"
+
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/token"
+)
+
+// Right is the condition that the member who asks has a right to the asset. Package
+// asset decides about writes by the same rule.
+type Right struct {
+	Verb meta.Verb
+	Op   string // the operation that is meant, empty for none
+	Not  bool   // the right is missing
+
+	model *meta.Model
+}
+
+// String prints a bound right.
+func (r *Right) String() string {
+	words := []string{r.Verb.String()}
+	if r.Op != "" {
+		words = append(words, r.Op)
+	}
+	if r.Not {
+		return "{may not " + strings.Join(words, " ") + "}"
+	}
+	return "{may " + strings.Join(words, " ") + "}"
+}
+
+// withRight adds to the condition of an attribute what it says of the caller's
+// rights, if it does. The condition stands first.
+func (b *binder) withRight(a *meta.Attr, c Cond) Cond {
+	r := &Right{Verb: meta.ToChange, model: b.m}
+	op := token.And
+	switch {
+	case a.Place.Kind == meta.Validator:
+		r.Op, r.Verb = a.Place.Expr, meta.ToOperate
+		if r.Op == "Delete" || r.Op == "Undelete" {
+			r.Verb = meta.ToDelete
+		}
+	case a.Name == "CanUpdate":
+	case a.Name == "IsReadOnly":
+		r.Not, op = true, token.Or
+	default:
+		return c
+	}
+	return Cond{Op: op, Kids: []Cond{c, {Right: r}}}
+}
+
+// saysRight reports whether a condition is one with a right added.
+func (c Cond) saysRight() bool { return len(c.Kids) == 2 && c.Kids[1].Right != nil }

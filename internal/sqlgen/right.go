@@ -1,0 +1,121 @@
+package sqlgen
+
+import (
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// yes and no are conditions that are known.
+var (
+	yes = query.All{}
+	no  = query.Any{}
+)
+
+func isYes(x query.Expr) bool { all, ok := x.(query.All); return ok && len(all) == 0 }
+func isNo(x query.Expr) bool  { alts, ok := x.(query.Any); return ok && len(alts) == 0 }
+
+// decided puts the member's roles into a condition on rights, and leaves out what
+// that decides.
+func (v Visibility) decided(x query.Expr) query.Expr {
+	switch x := x.(type) {
+	case query.HasRole:
+		if x.System && x.Roles.Has(v.System) && v.System != meta.NoAccess || !x.System && v.Held&x.Roles != 0 {
+			return yes
+		}
+		return no
+	case query.RoleIn:
+		if len(v.Scopes) == 0 || len(v.scopesWith(x.Roles)) == 0 {
+			return no
+		}
+	case query.All:
+		return v.decidedAll(x)
+	case query.Any:
+		return v.decidedAny(x)
+	case query.Exists:
+		return v.decidedExists(x)
+	}
+	return x
+}
+
+func (v Visibility) decidedAll(list query.All) query.Expr {
+	var all query.All
+	for _, x := range list {
+		switch x = v.decided(x); {
+		case isNo(x):
+			return no
+		case !isYes(x):
+			all = append(all, x)
+		}
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return all
+}
+
+func (v Visibility) decidedAny(list query.Any) query.Expr {
+	var alts query.Any
+	for _, x := range list {
+		switch x = v.decided(x); {
+		case isYes(x):
+			return yes
+		case !isNo(x):
+			alts = append(alts, x)
+		}
+	}
+	if len(alts) == 1 {
+		return alts[0]
+	}
+	return alts
+}
+
+// decidedExists decides what has to hold of the rows of a statement, which is shared
+// and not written to.
+func (v Visibility) decidedExists(x query.Exists) query.Expr {
+	where := v.decidedAll(x.S.Where)
+	switch {
+	case !isNo(where):
+	case x.Not:
+		return yes
+	default:
+		return no
+	}
+	s := *x.S
+	if s.Where = nil; !isYes(where) {
+		s.Where = []query.Expr{where}
+	}
+	return query.Exists{S: &s, Not: x.Not}
+}
+
+// scopesWith returns the scopes in which the role that decides is one of a set.
+func (v Visibility) scopesWith(roles meta.RoleSet) []int64 {
+	var scopes []int64
+	for i, role := range v.Roles {
+		if roles.Has(role) {
+			scopes = append(scopes, v.Scopes[i])
+		}
+	}
+	return scopes
+}
+
+// roleIn writes the condition that a row lies in a scope where the member's role is
+// one of a set. Many scopes are read from the member's roles, of which the nearest
+// decides. Package auth has the same rule.
+func (e *emitter) roleIn(x query.RoleIn) {
+	e.write(e.aliasOf(x.T), ".scope_id IN ")
+	scopes := e.Visibility.scopesWith(x.Roles)
+	if len(scopes) <= MaxInlineScopes {
+		e.ids(scopes)
+		return
+	}
+	var ids []int64
+	for role := range meta.OtherRole {
+		if x.Roles.Has(role) {
+			ids = append(ids, e.Visibility.Role.Stored(int64(role)))
+		}
+	}
+	const held = "scope_member %m JOIN scope_closure %c ON %c.ancestor_id = %m.scope_id AND %c.until_moment = %f WHERE %m.until_moment = %f AND %m.member_id = "
+	e.write("(SELECT g.descendant_id FROM ", names(held, "r", "g"), query.ActorID{}, " AND r.role_id IN ", ids,
+		" AND NOT EXISTS (SELECT 1 FROM ", names(held, "q", "d"), query.ActorID{},
+		" AND d.descendant_id = g.descendant_id AND d.depth < g.depth AND q.role_id NOT IN ", ids, "))")
+}
