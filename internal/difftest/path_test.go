@@ -36,6 +36,7 @@ type step struct {
 type leaf struct {
 	attr *meta.Attr
 	cond *token.Filter // a Boolean computed by a filter
+	says string        // the attribute that cond is of, where it tells of rights, too
 	may  *meta.Op      // a Boolean: may this operation run
 	calc *path         // an aggregate of its own
 	each bool          // attr stands for what each asset's own type has under its name, if anything
@@ -91,7 +92,9 @@ func (p *path) hop(m *meta.Model, h token.Hop) {
 		if err != nil {
 			panic(err)
 		}
-		p.leaf.cond = &f
+		if p.leaf.cond = &f; a.Name == "CanUpdate" || a.Name == "IsReadOnly" {
+			p.leaf.says = a.Name
+		}
 	case a.Place.Kind == meta.Calc:
 		q := bindText(m, p.to, a.Place.Expr)
 		if q.agg != "" {
@@ -311,10 +314,14 @@ func (e *evaluator) read(ctx, n node, l leaf) any {
 			return nil
 		}
 		return e.values(ctx, n, bindText(e.w.m, n.typ, l.attr.Name), toList)[0]
+	case l.says == "CanUpdate":
+		return e.holds(ctx, n, n.typ, *l.cond) && e.mayChange(n)
+	case l.says == "IsReadOnly":
+		return e.holds(ctx, n, n.typ, *l.cond) || !e.mayChange(n)
 	case l.cond != nil:
 		return e.holds(ctx, n, n.typ, *l.cond)
 	case l.may != nil:
-		return e.mayRun(n, l.may.Name)
+		return e.mayRun(n, l.may.Name) && e.mayOperate(n, l.may.Name)
 	case l.calc != nil:
 		return e.aggregate(ctx, n, *l.calc)
 	case l.attr == nil:

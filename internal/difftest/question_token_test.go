@@ -32,7 +32,7 @@ func (q *questioner) path(t *meta.Type, depth int, want shape) path {
 }
 
 // unasked are attributes that alds describes and does not answer.
-var unasked = strings.Fields("Days CanUpdate Viewers Duration EstimatedAllocatedDone")
+var unasked = strings.Fields("Days Viewers Duration EstimatedAllocatedDone")
 
 // attrs are the attributes of a type that can be asked for.
 func (q *questioner) attrs(t *meta.Type) []*meta.Attr {
@@ -54,7 +54,7 @@ func (q *questioner) attrs(t *meta.Type) []*meta.Attr {
 
 // liked are the attributes taken more often than others.
 var liked = strings.Fields(`Name Scope Super Parent Owners Children Subs Estimate ToDo Status Order AssetState IsDeleted Workitems
-	OwnedWorkitems Category Dependencies Customer IsLoginDisabled CheckCopy Value Source ParentMeAndUp ChildrenMeAndDown SubsMeAndDown SuperAndUp TaggedWith Members Ideas AssetType ID DetailEstimate Number`)
+	OwnedWorkitems Category Dependencies Customer IsLoginDisabled CheckCopy CanUpdate IsDeletable CheckQuickSignup Value Source ParentMeAndUp ChildrenMeAndDown SubsMeAndDown SuperAndUp TaggedWith Members Ideas AssetType ID DetailEstimate Number`)
 
 // attr is one of them, often a liked one.
 func (q *questioner) attr(t *meta.Type) *meta.Attr {

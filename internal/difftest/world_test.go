@@ -22,9 +22,10 @@ type world struct {
 	versions map[int64][]*version // by asset, oldest first
 	links    []pair
 	values   []pair
-	comments map[int64]any   // by audit
-	stamps   [][2]int64      // last moment of a take, and its instant
-	views    map[int64]*view // by moment
+	grants   map[int64][]meta.Role // of members in projects, now
+	comments map[int64]any         // by audit
+	stamps   [][2]int64            // last moment of a take, and its instant
+	views    map[int64]*view       // by moment
 }
 
 // version is one row of asset_version.
@@ -61,7 +62,11 @@ var fixedColumns = []string{
 // load reads a world by plain SQL.
 func load(t testing.TB, d *db.DB, m *meta.Model) *world {
 	t.Helper()
-	w := &world{m: m, versions: map[int64][]*version{}, comments: map[int64]any{}, views: map[int64]*view{}}
+	w := &world{m: m, versions: map[int64][]*version{}, comments: map[int64]any{}, views: map[int64]*view{}, grants: map[int64][]meta.Role{}}
+	role, _ := m.Type("Role")
+	for _, r := range rows(t, d, fmt.Sprintf("SELECT member_id, role_id FROM scope_member WHERE until_moment = %d", db.Forever), 2) {
+		w.grants[whole(r[0])] = append(w.grants[whole(r[0])], meta.RoleNumbered(role.Shown(whole(r[1]))))
+	}
 	columns := slices.Clone(fixedColumns)
 	for _, c := range m.Columns {
 		columns = append(columns, c.Name)
