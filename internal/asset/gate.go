@@ -202,7 +202,9 @@ func (g *gate) rowOf(ctx context.Context, id int64) (*row, error) {
 // command and as it will be after it.
 func (g *gate) require(ctx context.Context, w *row, verb meta.Verb, name string) error {
 	ok, err := g.may(ctx, w, false, verb, name)
-	if err == nil && ok && w.before != nil && !w.creating() {
+	// Where an asset lies by a link the command may have moved it without writing
+	// its row.
+	if err == nil && ok && !w.creating() && (w.before != nil || w.typ.Rights.Lies != nil) {
 		ok, err = g.may(ctx, w, true, verb, name)
 	}
 	if err == nil && ok && w.typ.Secured.Self && verb == meta.ToChange && w.before != nil && !w.creating() {
