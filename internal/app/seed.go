@@ -22,7 +22,7 @@ func (s *service) migrate(ctx context.Context) error {
 	if err := asset.Seed(ctx, s.db, s.model); err != nil {
 		return fmt.Errorf("insert the well-known assets: %w", err)
 	}
-	if err := s.auth.Ensure(ctx, auth.SystemMember, adminUsername, s.cfg.AdminPassword.Reveal()); err != nil {
+	if err := s.auth.Ensure(ctx, auth.SystemMember, s.cfg.AdminPassword.Reveal()); err != nil {
 		return fmt.Errorf("make the administrator's login: %w", err)
 	}
 	return s.checkKey(ctx)

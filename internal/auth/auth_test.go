@@ -387,3 +387,58 @@ func TestCachesAreBounded(t *testing.T) {
 		t.Error("the newest was forgotten")
 	}
 }
+
+// TestAnOldPasswordStaysOld: a member whose login was removed and made again does
+// not log in with a password that this process remembers from before.
+func TestAnOldPasswordStaysOld(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		w := newFixture(t, d)
+		w.member(20, 64, 1)
+		w.mustSet(20, "admin", "old")
+		w.wantLogin("at first", "admin", "old", 20)
+		none := ""
+		err := d.Write(t.Context(), func(tx *db.Tx) error { return w.s.Set(t.Context(), tx, 20, &none, nil) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.mustSet(20, "admin", "new")
+		w.clock.pass(maxAge)
+		w.wantLogin("with the old password", "admin", "old", 0)
+		w.wantLogin("with the new password", "admin", "new", 20)
+	})
+}
+
+// TestTheFirstPassword: a member gets it only while it has a username and none.
+func TestTheFirstPassword(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		w := newFixture(t, d)
+		named := func(member int64, name string, state int) {
+			w.member(member, state, 1)
+			w.exec("UPDATE asset SET attrs = ? WHERE id = ?", `{"`+w.s.roles.usernameKey+`": "`+name+`"}`, member)
+		}
+		ensure := func(member int64) {
+			t.Helper()
+			if err := w.s.Ensure(t.Context(), member, "first"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		named(20, "root", 64)
+		ensure(20)
+		w.wantLogin("a new one", "root", "first", 20)
+		w.mustSet(20, "root", "second")
+		w.clock.pass(maxAge)
+		ensure(20)
+		w.wantLogin("one who has a password", "root", "second", 20)
+		named(21, "", 64)
+		ensure(21)
+		named(22, "root", 255)
+		ensure(22)
+		w.clock.pass(maxAge)
+		w.wantLogin("beside one without a username, and a deleted one", "root", "second", 20)
+		ensure(23)
+		var logins int
+		if err := d.QueryRow(t.Context(), "SELECT COUNT(*) FROM credential").Scan(&logins); err != nil || logins != 1 {
+			t.Errorf("%d logins, %v", logins, err)
+		}
+	})
+}

@@ -17,6 +17,7 @@ type roles struct {
 	order      *meta.Rights // of roles
 
 	disabledKey string // of Member.IsLoginDisabled in asset.attrs
+	usernameKey string
 }
 
 func rolesOf(m *meta.Model) (roles, error) {
@@ -36,8 +37,13 @@ func rolesOf(m *meta.Model) (roles, error) {
 	if !ok || disabled.Place.Kind != meta.InAttrs {
 		return roles{}, fmt.Errorf("the model does not keep Member.IsLoginDisabled among the attrs")
 	}
+	username, ok := member.Attr("Username")
+	if !ok || username.Place.Kind != meta.InAttrs {
+		return roles{}, fmt.Errorf("the model does not keep Member.Username among the attrs")
+	}
 	return roles{
 		disabledKey: disabled.Place.Column,
+		usernameKey: username.Place.Column,
 		memberType:  member.Code,
 		relation:    def.Place.Code,
 		role:        role,

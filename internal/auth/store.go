@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -113,7 +114,9 @@ func putCredential(tx *db.Tx, member int64, username, hash *string) error {
 		return err
 	}
 	row.MemberID = member
-	row.Version++
+	if row.Version++; isNew {
+		row.Version = time.Now().UnixMicro() // never one that a deleted credential of the member had
+	}
 	if username != nil {
 		row.Username, row.Folded = *username, folding.Of(*username)
 	}
@@ -189,6 +192,17 @@ func rightsChanged(ctx context.Context, q db.Querier, member, from, to int64) (b
     AND (since_moment > ? AND since_moment <= ? OR until_moment > ? AND until_moment <= ?))`,
 		member, from, to, member, from, to, from, to, member, from, to, from, to).Scan(&changes)
 	return changes > 0, err
+}
+
+// usernameOf returns the username of a member; empty for none and for a deleted one.
+func (s *Service) usernameOf(ctx context.Context, member int64) (string, error) {
+	var name sql.NullString
+	err := s.db.QueryRow(ctx, `SELECT `+s.store.Dialect.JSONText("attrs", s.roles.usernameKey)+` FROM asset WHERE id = ? AND state < ?`,
+		member, meta.StateDeleted).Scan(&name)
+	if fault.KindOf(err) == fault.NotFound {
+		return "", nil
+	}
+	return name.String, err
 }
 
 // readHash returns the stored password hash of a member, empty for none.
