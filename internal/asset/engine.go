@@ -23,6 +23,8 @@ type Credentials interface {
 	// Prove reports whether a password is that of a member. It is slow, and the
 	// slower the more wrong ones came before.
 	Prove(ctx context.Context, member int64, password string) (bool, error)
+	// Digest returns a slow hash in 64 characters, the same for the same text and salt.
+	Digest(ctx context.Context, text, salt string) (string, error)
 }
 
 // CommitListener is called after every committed write that made versions.

@@ -53,3 +53,19 @@ func TestOldPasswordsCannotBeGuessed(t *testing.T) {
 		t.Error("50 guesses at once were allowed")
 	})
 }
+
+func TestDigest(t *testing.T) {
+	w := newFixture(t, testdb.SQLite(t))
+	digest := func(text, salt string) string {
+		t.Helper()
+		hash, err := w.s.Digest(t.Context(), text, salt)
+		if err != nil || len(hash) != 64 {
+			t.Fatalf("%q, %v", hash, err)
+		}
+		return hash
+	}
+	one := digest("text", "salt")
+	if digest("text", "salt") != one || digest("test", "salt") == one || digest("text", "other") == one {
+		t.Error("a digest is of its text and salt")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"runtime"
 	"sync/atomic"
@@ -117,12 +118,30 @@ func (s *Service) Seal(ctx context.Context, password string) (string, error) {
 	if err := checkPassword(password); err != nil {
 		return "", err
 	}
+	var hash string
+	err := s.inSlot(ctx, func() { hash = hashPassword(password, s.cost) })
+	return hash, err
+}
+
+// Digest returns a hash of a text that contains passwords, always the same for the
+// same text and salt, in 64 characters. It costs as much as that of a password.
+// Errors: fault.Transient when ctx ends.
+func (s *Service) Digest(ctx context.Context, text, salt string) (string, error) {
+	var hash []byte
+	sum := sha256.Sum256([]byte(salt))
+	err := s.inSlot(ctx, func() { hash = s.cost.key(text, sum[:], hashBytes) })
+	return hex.EncodeToString(hash), err
+}
+
+// inSlot runs a hash that is no login's in a hash slot.
+func (s *Service) inSlot(ctx context.Context, hash func()) error {
 	w := &waiter{queue: hashQueue}
 	if err := s.slots.acquire(ctx, w); err != nil {
-		return "", err
+		return err
 	}
 	defer s.slots.release(w)
-	return hashPassword(password, s.cost), nil
+	hash()
+	return nil
 }
 
 // Set stores the username and the sealed password of a member, each only when

@@ -70,8 +70,12 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted
 	if err != nil {
 		return Accepted{}, fmt.Errorf("encode the options of a request: %w", err)
 	}
+	once, err := a.e.identity(ctx, who, p)
+	if err != nil {
+		return Accepted{}, err
+	}
 	text := slices.Concat(head, []byte{'\n'}, r.Body)
-	s, err := a.store.Accept(ctx, who.Member, requests.Identity{Key: r.Key, Hash: p.hash}, text, len(p.commands))
+	s, err := a.store.Accept(ctx, who.Member, once, text, len(p.commands))
 	if err != nil {
 		return Accepted{}, err
 	}

@@ -2,8 +2,7 @@ package bulk
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -74,7 +73,17 @@ func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	return e.execute(ctx, who, p, newResult(uuid.NewString(), e.now(), p), requests.Identity{Key: r.Key, Hash: p.hash})
+	once, err := e.identity(ctx, who, p)
+	if err != nil {
+		return nil, err
+	}
+	return e.execute(ctx, who, p, newResult(uuid.NewString(), e.now(), p), once)
+}
+
+// identity returns by what a payload is known again.
+func (e *Engine) identity(ctx context.Context, who auth.Actor, p payload) (requests.Identity, error) {
+	hasSecrets := slices.ContainsFunc(p.commands, func(c command) bool { return has(c.node, e.assets.IsSecret) })
+	return e.assets.Identity(ctx, who, p.Key, p.Body, hasSecrets)
 }
 
 // payload is a body that has been read.
@@ -82,7 +91,6 @@ type payload struct {
 	Request
 	commands []command
 	cfg      config
-	hash     string               // of the body
 	sealed   map[*doc.Node]string // what is stored of the secrets among the values
 }
 
@@ -104,8 +112,6 @@ func (e *Engine) parse(who auth.Actor, r Request) (payload, error) {
 	if !r.Preview && r.IfMoment != 0 && !isSingleChange(p.commands) {
 		return payload{}, notSingle()
 	}
-	sum := sha256.Sum256(r.Body)
-	p.hash = hex.EncodeToString(sum[:])
 	return p, nil
 }
 

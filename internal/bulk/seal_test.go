@@ -3,6 +3,8 @@ package bulk_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +44,10 @@ func (v *vault) Seal(ctx context.Context, password string) (string, error) {
 
 func (*vault) Prove(context.Context, int64, string) (bool, error) { return false, nil }
 
+func (*vault) Digest(_ context.Context, text, _ string) (string, error) {
+	return fmt.Sprintf("slow%060d", len(text)), nil
+}
+
 func (v *vault) Set(_ context.Context, _ *db.Tx, member int64, _, sealed *string) error {
 	if sealed != nil {
 		v.stored[member] = *sealed
@@ -69,6 +75,43 @@ func TestOldPasswordsAreNotShown(t *testing.T) {
 			b, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(command), Preview: preview})
 			if err != nil || strings.Contains(string(b), "hush") {
 				t.Errorf("%s, preview %v: %s %v", command, preview, b, err)
+			}
+		}
+	}
+}
+
+// What a request with a password is known by is slow to guess: it is stored.
+func TestHashesOfPasswordsAreSlow(t *testing.T) {
+	d := testdb.SQLite(t)
+	model := meta.Default()
+	if err := asset.Seed(t.Context(), d, model); err != nil {
+		t.Fatal(err)
+	}
+	assets := asset.New(d, model, &vault{d: d, stored: map[int64]string{}}, nil, nil)
+	e := bulk.New(assets, find.New(d, model))
+	later := bulk.NewAsync(e, members{}, nil, slog.New(slog.DiscardHandler))
+	for i, c := range []struct {
+		body string
+		slow bool
+	}{
+		{`{"from":"Member:20","update":{"Password":"one"}}`, true},
+		{`{"AssetType":"Story","Name":"S","Scope":"Scope:0","Owners":[{"AssetType":"Member","Name":"N","Nickname":"N","DefaultRole":"Role:4","Password":"one"}]}`, true},
+		{`{"AssetType":"Story","Name":"S","Scope":"Scope:0"}`, false},
+	} {
+		keys := []string{fmt.Sprint("now", i), fmt.Sprint("later", i)}
+		if _, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(c.body), Key: keys[0]}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := later.Accept(t.Context(), auth.System, bulk.Request{Body: []byte(c.body), Key: keys[1]}); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range keys {
+			var hash string
+			if err := d.QueryRow(t.Context(), "SELECT body_hash FROM bulk_request WHERE idem_key = ?", key).Scan(&hash); err != nil {
+				t.Fatal(err)
+			}
+			if len(hash) != 64 || strings.HasPrefix(hash, "slow") != c.slow {
+				t.Errorf("%s is known by %s", c.body, hash)
 			}
 		}
 	}

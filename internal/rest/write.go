@@ -2,8 +2,6 @@ package rest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -61,8 +59,12 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
+	once, err := e.identity(ctx, who, w, c)
+	if err != nil {
+		return nil, err
+	}
 	req := asset.Request{ID: uuid.NewString(), Comment: w.Comment}
-	return e.assets.Answer(ctx, who, req, w.identity(), func(s *asset.Session) ([]byte, error) {
+	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
 		if w.ID != "" {
 			if err := e.target(ctx, s, who, w, c); err != nil {
 				return nil, err
@@ -81,10 +83,11 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 	})
 }
 
-// identity is the key of a request and the hash of what it asks for.
-func (w Write) identity() requests.Identity {
-	sum := sha256.Sum256([]byte(w.Type + "/" + w.ID + "?" + w.Op + "&" + w.Context + "\n" + string(w.Body)))
-	return requests.Identity{Key: w.Key, Hash: hex.EncodeToString(sum[:])}
+// identity returns by what a write is known again.
+func (e *Engine) identity(ctx context.Context, who auth.Actor, w Write, c *asset.Command) (requests.Identity, error) {
+	text := w.Type + "/" + w.ID + "?" + w.Op + "&" + w.Context + "\n" + string(w.Body)
+	hasSecrets := slices.ContainsFunc(c.Changes, func(ch asset.Change) bool { return e.assets.IsSecret(ch.Name) })
+	return e.assets.Identity(ctx, who, w.Key, []byte(text), hasSecrets)
 }
 
 // command returns the command of a write, as a create. Errors: fault.Invalid.
