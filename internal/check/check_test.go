@@ -23,13 +23,10 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 var model = meta.Default()
 
 // logins keeps usernames without passwords.
-type logins struct{}
+type logins struct{ asset.Credentials }
 
 // Seal keeps nothing of a password.
 func (logins) Seal(context.Context, string) (string, error) { return "", nil }
-
-// Prove knows no password.
-func (logins) Prove(context.Context, int64, string) (bool, error) { return false, nil }
 
 func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *string) error {
 	if username == nil {
