@@ -30,6 +30,7 @@ func (l *loader) describe(file) {
 		if !t.Secured.Self {
 			t.Secured.Via = ft.Secured
 		}
+		t.Seen = l.seenBy(t)
 		t.Follows = Follows(ft.Follows)
 		t.StateFrom = StateFrom(ft.StateFrom)
 		t.Period = Period(ft.Period)

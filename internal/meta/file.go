@@ -25,6 +25,7 @@ type fileType struct {
 	Number      string          `yaml:"number"`
 	Rank        string          `yaml:"rank"`
 	Secured     string          `yaml:"secured"`
+	Seen        fileSeen        `yaml:"seen"`
 	Follows     fileFollows     `yaml:"follows"`
 	StateFrom   fileStates      `yaml:"stateFrom"`
 	Period      filePeriod      `yaml:"period"`
@@ -39,6 +40,13 @@ type fileType struct {
 	Attributes  yaml.Node       `yaml:"attributes"`
 
 	line int // where it stands
+}
+
+type fileSeen struct {
+	Shared  bool     `yaml:"shared"`
+	Only    []string `yaml:"only"`
+	By      []string `yaml:"by"`
+	Through []string `yaml:"through"`
 }
 
 type fileFollows struct {

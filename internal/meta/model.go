@@ -31,6 +31,7 @@ type Type struct {
 
 	Virtual   bool       // part of the model's description of itself: no rows, every attribute is System
 	Secured   Secured    // where the SecurityScope of its assets comes from
+	Seen      Seen       // who sees its assets, where that does not say it
 	Follows   Follows    // attributes kept equal to those of a related asset
 	StateFrom StateFrom  // AssetState that goes with the value of an attribute
 	Period    Period     // two days in order
