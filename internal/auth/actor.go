@@ -28,6 +28,11 @@ type Actor struct {
 	System meta.Role
 	// Held is the roles that the member has anywhere.
 	Held meta.RoleSet
+	// Members holds the stored ids of the members it sees, ascending. Nil: all, or
+	// too many to know here, and the caller reads who they are.
+	Members []int64
+	// At is the moment of these rights; 0: now.
+	At int64
 	// Hidden is the projects that are hidden from everybody. Nil: not known, the
 	// caller reads them.
 	Hidden *Hidden
@@ -59,4 +64,20 @@ func (a Actor) RoleIn(scope int64) meta.Role {
 		return a.Roles[i]
 	}
 	return meta.NoAccess
+}
+
+// AllMembers reports whether the actor sees every member, as those do who administer
+// the system, its members or a project: they have to name whom they give a role.
+func (a Actor) AllMembers() bool {
+	return a.All || a.System == meta.MemberAdmin || a.Held.Has(meta.ProjectAdmin) || a.Held.Has(meta.SystemAdmin)
+}
+
+// SeesMember reports whether the actor sees a member, by stored id; known is false
+// where only the database knows.
+func (a Actor) SeesMember(id int64) (sees, known bool) {
+	if a.AllMembers() || a.Member == id {
+		return true, true
+	}
+	_, sees = slices.BinarySearch(a.Members, id)
+	return sees, a.Members != nil
 }

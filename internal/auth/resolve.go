@@ -24,14 +24,14 @@ func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
 			return Actor{}, err
 		}
 	}
-	a.Hidden = s.hidden(ctx)
+	a.Hidden, a.Members = s.hidden(ctx), s.membersOf(ctx, a.Actor)
 	return a.Actor, nil
 }
 
 // readActor reads and caches what a member may see now. Errors: fault.NotFound.
 func (s *Service) readActor(ctx context.Context, member int64) (cachedActor, error) {
 	written, began := s.commits.Load(), s.now()
-	a, err := s.ActorAt(ctx, member, db.Forever-1)
+	a, err := s.rightsAt(ctx, member, db.Forever-1)
 	if err != nil {
 		return cachedActor{}, err
 	}
@@ -60,6 +60,16 @@ func (s *Service) Committed() { s.commits.Add(1) }
 // ActorAt resolves a member to what they were allowed to see at a moment.
 // Errors: fault.NotFound when there was no such member then.
 func (s *Service) ActorAt(ctx context.Context, member, moment int64) (Actor, error) {
+	a, err := s.rightsAt(ctx, member, moment)
+	if a.At = moment; err != nil || a.AllMembers() {
+		return a, err
+	}
+	a.Members, err = s.readMembers(ctx, s.db, a)
+	return a, err
+}
+
+// rightsAt is ActorAt without the members that are seen.
+func (s *Service) rightsAt(ctx context.Context, member, moment int64) (Actor, error) {
 	var has rights
 	err := s.db.Read(ctx, func(tx *db.Tx) error {
 		var err error

@@ -64,6 +64,9 @@ type Service struct {
 	actors          *cache[int64, cachedActor]
 	commits         atomic.Int64 // writes of this process
 	hiddenChanges   atomic.Int64 // of those, writes that hid projects or showed them
+	roleChanges     atomic.Int64 // and writes that changed roles or the tree of projects
+
+	members *cache[int64, cachedMembers] // that members see
 
 	hiddenNow atomic.Pointer[cachedHidden]
 
@@ -101,6 +104,7 @@ func New(d *db.DB, m *meta.Model, o Options) (*Service, error) {
 		tokens:      newCache[string, cachedToken](maxCredentials, maxAge, o.Now),
 		usage:       newUsageRecorder(d, o.Now),
 		actors:      newCache[int64, cachedActor](maxActors, maxAge, o.Now),
+		members:     newMemberCache(o.Now),
 
 		memberThrottle:  newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),
 		unknownThrottle: newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),

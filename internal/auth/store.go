@@ -180,17 +180,17 @@ func (s *Service) readRights(ctx context.Context, q db.Querier, member, moment i
 	return r, err
 }
 
-// rightsChanged reports whether a member's rights may have changed after one moment
-// and up to another. A new default role makes a version of the member.
+// rightsChanged reports whether what a member sees may have changed after one moment
+// and up to another: by a new default role, which makes a version of the member, or by
+// a role that anybody was given or lost, or a project that was moved.
 func rightsChanged(ctx context.Context, q db.Querier, member, from, to int64) (bool, error) {
+	const during = " WHERE since_moment > ? AND since_moment <= ? OR until_moment > ? AND until_moment <= ?)"
 	var changes int
 	err := q.QueryRow(ctx, `SELECT
   (SELECT COUNT(*) FROM asset_version WHERE id = ? AND moment > ? AND moment <= ?) +
-  (SELECT COUNT(*) FROM scope_member WHERE member_id = ?
-    AND (since_moment > ? AND since_moment <= ? OR until_moment > ? AND until_moment <= ?)) +
-  (SELECT COUNT(*) FROM scope_closure WHERE ancestor_id IN (SELECT scope_id FROM scope_member WHERE member_id = ?)
-    AND (since_moment > ? AND since_moment <= ? OR until_moment > ? AND until_moment <= ?))`,
-		member, from, to, member, from, to, from, to, member, from, to, from, to).Scan(&changes)
+  (SELECT COUNT(*) FROM scope_member`+during+` +
+  (SELECT COUNT(*) FROM scope_closure`+during,
+		member, from, to, from, to, from, to, from, to, from, to).Scan(&changes)
 	return changes > 0, err
 }
 
