@@ -136,7 +136,7 @@ func (s *service) build(l listeners) error {
 func (s *service) buildWrites(finder *find.Finder) {
 	assets := asset.New(s.db, s.model, s.auth, committed{s.auth, s.client}, s.component("asset"))
 	assets.Requests.Retention = s.cfg.IdempotencyKeep
-	assets.MaxAssets, assets.OnScopesHidden = s.cfg.MaxAssets, s.auth.ScopesHidden
+	assets.MaxAssets, assets.OnScopesHidden, assets.OnRolesChanged = s.cfg.MaxAssets, s.auth.ScopesHidden, s.auth.RolesChanged
 	engine := bulk.New(assets, finder)
 	engine.MaxCommands, engine.MaxAssets = s.cfg.MaxCommands, s.cfg.MaxAssets
 	engine.Register(s.metrics)

@@ -282,14 +282,14 @@ func (c *changes) setLogin(w *row, username, password *string) {
 // recordInSession notes in the session what later batches of the request must know.
 func (c *changes) recordInSession() {
 	for _, w := range c.made {
-		if !w.typ.Secured.Self {
-			continue
+		if w.typ.Secured.Self {
+			c.s.createdScopes = with(c.s.createdScopes, w.id)
 		}
-		if c.s.createdScopes == nil {
-			c.s.createdScopes = map[int64]bool{}
+		if !w.typ.Seen.IsZero() {
+			c.s.createdRuled = with(c.s.createdRuled, w.id)
 		}
-		c.s.createdScopes[w.id] = true
 	}
+	c.s.rolesChanged = c.s.rolesChanged || len(c.roles)+len(c.newScopes)+len(c.movedScopes) > 0
 	c.s.partsChanged += c.parts
 	for _, w := range c.changed {
 		if op := w.cur.partOp; op != "" {
@@ -301,6 +301,15 @@ func (c *changes) recordInSession() {
 			delete(c.s.partOps, w.id)
 		}
 	}
+}
+
+// with adds an id to a set, which may be nil.
+func with(set map[int64]bool, id int64) map[int64]bool {
+	if set == nil {
+		set = map[int64]bool{}
+	}
+	set[id] = true
+	return set
 }
 
 // withCommitted applies what earlier commands of the batch did to the ids that

@@ -35,6 +35,7 @@ type CommitListener interface {
 // Engine carries out commands. It is safe for concurrent use.
 type Engine struct {
 	Requests       *requests.Store // idempotency keys and accepted requests
+	OnRolesChanged func()          // called after every commit that changed roles or the tree of projects; may be nil
 	OnScopesHidden func()          // called after every commit that hid projects or showed them again; may be nil
 	MaxAssets      int             // most assets one request changes, those that its operations reach included; 0: no limit
 
@@ -142,7 +143,9 @@ type Session struct {
 	scopesHidden  bool             // projects were hidden, or shown again
 	partsChanged  int              // parts that operations changed in addition
 	partOps       map[int64]string // by part: the operation on its owner that changed it last
+	rolesChanged  bool             // so were roles, or the tree of projects
 	createdScopes map[int64]bool   // projects that the request has made
+	createdRuled  map[int64]bool   // assets it has made that are seen by a rule of their own
 
 	administratorsChanged bool // somebody may administer the system no longer
 }
@@ -151,12 +154,15 @@ type Session struct {
 // operations change in addition.
 func (s *Session) Count(n int) { s.named = n }
 
-// Who returns on whose behalf the request is carried out. Its cache of hidden
-// projects is dropped once the request has hidden or shown some.
+// Who returns on whose behalf the request is carried out. Its caches of hidden
+// projects and of members are dropped once the request has changed what they hold.
 func (s *Session) Who() auth.Actor {
 	who := s.who
 	if s.scopesHidden {
 		who.Hidden = nil
+	}
+	if s.rolesChanged {
+		who.Members = nil
 	}
 	return who
 }

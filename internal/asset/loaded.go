@@ -70,6 +70,7 @@ type loaded struct {
 	parents          map[parentKey]int64
 	ancestors        map[int64][]ancestry // of projects
 	locked           map[string]bool      // rows of tree_lock
+	seen             map[int64]bool       // whether the caller sees an asset with a rule of its own
 }
 
 type parentKey struct {
@@ -82,7 +83,7 @@ func newLoaded(s *Session) *loaded {
 		s: s, rows: map[int64]*row{}, reads: map[int64]*row{}, references: map[int64]*reference{}, missing: map[int64]bool{},
 		edgeSets: map[int64]*edgeSet{}, dependents: map[int64][]*row{}, dependentsLoaded: map[int64]bool{},
 		parts: map[int64][]*row{}, partsLoaded: map[int64]bool{}, deletions: map[int64]*deletion{},
-		parents: map[parentKey]int64{}, ancestors: map[int64][]ancestry{}, locked: map[string]bool{},
+		parents: map[parentKey]int64{}, ancestors: map[int64][]ancestry{}, locked: map[string]bool{}, seen: map[int64]bool{},
 	}
 }
 

@@ -3,6 +3,7 @@ package asset
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
@@ -29,18 +30,40 @@ func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all [
 		}
 	}
 	found := make(map[oid.OID]Known, len(all))
+	ruled := ruledAssets{}
 	for in, args := range db.InChunks(ids) {
 		err := db.Each(ctx, q, `SELECT id, type, state, scope_id, `+isHidden(who)+` FROM asset WHERE id IN `+in, args, func(scan db.Scanner) error {
-			return e.scanKnown(scan, who, wanted, found)
+			return e.scanKnown(scan, who, wanted, found, &ruled)
 		})
 		if err != nil {
 			return nil, fmt.Errorf("look up assets: %w", err)
 		}
 	}
-	return found, nil
+	seen, err := e.finder.Seen(ctx, q, who, ruled.types, ruled.ids)
+	for _, id := range ruled.ids {
+		if seen[id] {
+			continue
+		}
+		for _, o := range wanted[id] {
+			delete(found, o)
+		}
+	}
+	return found, err
 }
 
-func (e *Engine) scanKnown(scan db.Scanner, who auth.Actor, wanted map[int64][]oid.OID, found map[oid.OID]Known) error {
+// ruledAssets are assets that are seen by rules of their types.
+type ruledAssets struct {
+	types []*meta.Type
+	ids   []int64
+}
+
+func (r *ruledAssets) add(id int64, t *meta.Type) {
+	if r.ids = append(r.ids, id); !slices.Contains(r.types, t) {
+		r.types = append(r.types, t)
+	}
+}
+
+func (e *Engine) scanKnown(scan db.Scanner, who auth.Actor, wanted map[int64][]oid.OID, found map[oid.OID]Known, ruled *ruledAssets) error {
 	var id int64
 	var code, state int
 	var scope *int64
@@ -49,7 +72,12 @@ func (e *Engine) scanKnown(scan db.Scanner, who auth.Actor, wanted map[int64][]o
 		return err
 	}
 	t, ok := e.model.TypeByCode(code)
-	if !ok || !sees(who, scope) {
+	switch {
+	case !ok:
+		return nil
+	case !t.Seen.IsZero():
+		ruled.add(id, t)
+	case !sees(who, scope):
 		return nil
 	}
 	for _, o := range wanted[id] {

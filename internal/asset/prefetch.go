@@ -81,6 +81,7 @@ func (p *prefetch) load(ctx context.Context, x *executor, several bool) (err err
 		func() error { return p.resolveNames(ctx, x.resolver) },
 		func() error { return l.loadReferences(ctx, l.unknown(p.shares), x.s.e.db.Dialect.ForShare) },
 		func() error { return l.loadReferences(ctx, l.unknown(p.references), "") },
+		func() error { return l.foreseeSeen(ctx) },
 		func() error { return p.loadEdges(ctx, l) },
 		func() error { return l.loadParts(ctx, p.owners, several) },
 		func() error { return l.loadDeletions(ctx, append(p.deleted, l.deletedParts(p.deleted)...)) },

@@ -37,6 +37,9 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func
 	if errors.Is(err, db.ErrUnknownOutcome) {
 		err = e.findOutcome(ctx, req.ID, err)
 	}
+	if err == nil && s.rolesChanged && e.OnRolesChanged != nil {
+		e.OnRolesChanged()
+	}
 	if err == nil && s.scopesHidden && e.OnScopesHidden != nil {
 		e.OnScopesHidden()
 	}

@@ -25,8 +25,11 @@ func (r *resolver) resolve(ctx context.Context, a *meta.Attr, v Value) (t target
 	var ok bool
 	if o, perr := oid.Parse(v.Text); perr == nil {
 		t, ok, err = r.resolveRef(ctx, Ref{OID: o})
-		if err == nil && t.typ != nil && !r.rules.visible(t) {
-			t, ok = target{}, false
+		if err == nil && t.typ != nil {
+			var sees bool
+			if sees, err = r.rules.visible(ctx, t); !sees {
+				t, ok = target{}, false
+			}
 		}
 		if err == nil && !ok {
 			err = invalid(a)
@@ -88,7 +91,7 @@ func (r *resolver) resolveContext(ctx context.Context, c *Command) (target, erro
 	}
 	t, ok, err := r.resolveRef(ctx, c.Context)
 	if err == nil && ok && c.Context.Handle == nil && c.Within == nil {
-		ok = r.rules.visible(t)
+		ok, err = r.rules.visible(ctx, t)
 	}
 	if err == nil && !ok {
 		err = badToken(c.Context)

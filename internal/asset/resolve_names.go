@@ -132,6 +132,7 @@ func lookupAttrs(t *meta.Type) []*meta.Attr {
 
 type nameHit struct {
 	id   int64
+	typ  *meta.Type
 	text string
 }
 
@@ -186,13 +187,15 @@ func (r *resolver) assetsNamed(ctx context.Context, types []*meta.Type, a *meta.
 	}
 	var found []nameHit
 	for in, args := range db.InChunks(wanted) {
-		query := `SELECT id, scope_id, ` + expr + ` FROM asset WHERE type IN ` + typeIn +
+		query := `SELECT id, type, scope_id, ` + expr + ` FROM asset WHERE type IN ` + typeIn +
 			` AND state < 255 AND NOT ` + isHidden(r.s.Who()) + ` AND ` + before + expr + after + ` IN ` + in + ` ORDER BY id`
 		err := db.Each(ctx, r.s.tx, query, slices.Concat(typeArgs, args), func(scan db.Scanner) error {
 			var h nameHit
+			var code int
 			var scope *int64
-			err := scan.Scan(&h.id, &scope, &h.text)
-			if err == nil && (scope == nil || r.rules.seesScope(scope)) {
+			err := scan.Scan(&h.id, &code, &scope, &h.text)
+			h.typ, _ = r.s.e.model.TypeByCode(code)
+			if err == nil && (!h.typ.Seen.IsZero() || scope == nil || r.rules.seesScope(scope)) {
 				found = append(found, h)
 			}
 			return err
@@ -201,5 +204,25 @@ func (r *resolver) assetsNamed(ctx context.Context, types []*meta.Type, a *meta.
 			return nil, err
 		}
 	}
-	return found, nil
+	return r.onlySeen(ctx, types, found)
+}
+
+// onlySeen leaves out the assets with a rule of their own that the caller does not
+// see.
+func (r *resolver) onlySeen(ctx context.Context, types []*meta.Type, found []nameHit) ([]nameHit, error) {
+	var ids []int64
+	for _, h := range found {
+		if !h.typ.Seen.IsZero() {
+			ids = append(ids, h.id)
+		}
+	}
+	if len(ids) == 0 {
+		return found, nil
+	}
+	if err := r.loaded.loadSeen(ctx, types, ids); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(h nameHit) bool {
+		return !h.typ.Seen.IsZero() && !r.s.createdRuled[h.id] && !r.loaded.seen[h.id]
+	}), nil
 }

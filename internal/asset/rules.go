@@ -17,11 +17,14 @@ type rules struct {
 }
 
 // visible reports whether the caller may read an asset.
-func (r *rules) visible(t target) bool {
-	if scope, ok := t.slot(r.s.e.layout, r.s.e.layout.scope).(int64); ok {
-		return r.seesScope(&scope)
+func (r *rules) visible(ctx context.Context, t target) (bool, error) {
+	if !t.typ.Seen.IsZero() {
+		return r.loaded.sees(ctx, t.id, t.typ)
 	}
-	return true
+	if scope, ok := t.slot(r.s.e.layout, r.s.e.layout.scope).(int64); ok {
+		return r.seesScope(&scope), nil
+	}
+	return true, nil
 }
 
 // seesScope reports whether the caller may read what lies in a project: also in

@@ -72,10 +72,13 @@ func (x *executor) contextValues(ctx context.Context, w *row) ([]Given, error) {
 		}
 		for _, id := range ids {
 			t, ok, err := x.loaded.find(ctx, id)
+			if err == nil && ok {
+				ok, err = x.rules.visible(ctx, t)
+			}
 			if err != nil {
 				return nil, err
 			}
-			if ok && x.rules.visible(t) {
+			if ok {
 				g.OIDs = append(g.OIDs, oid.OID{Type: t.typ.Name, ID: t.typ.Shown(t.id)})
 			}
 		}

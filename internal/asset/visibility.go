@@ -1,7 +1,6 @@
 package asset
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -33,11 +32,7 @@ func isHidden(who auth.Actor) string {
 
 // sees reports whether an actor may read what lies in a security scope.
 func sees(who auth.Actor, scope *int64) bool {
-	if who.All || scope == nil {
-		return true
-	}
-	_, ok := slices.BinarySearch(who.Scopes, *scope)
-	return ok
+	return scope == nil || who.Reads(*scope)
 }
 
 // hidesScopes reports whether an operation on a project hides what is in it, or

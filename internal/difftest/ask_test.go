@@ -49,6 +49,8 @@ type evaluator struct {
 	who     auth.Actor
 	with    map[string][]string
 	moments bool // Oids of rows carry their moment
+
+	shared map[int64]bool // see sharing
 }
 
 // answer returns the rows of an ask as JSON.

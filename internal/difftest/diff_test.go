@@ -191,10 +191,14 @@ func (r *run) member() auth.Actor {
 		return who
 	}
 	who := auth.Actor{Member: 20, Scopes: []int64{}, Hidden: r.hidden()}
+	held := roles
+	if r.IntN(3) > 0 {
+		held = roles[2:] // without those that see all members
+	}
 	for _, x := range r.w.at(current).order {
 		if x.typ.Name == "Scope" && r.IntN(2) == 0 {
 			who.Scopes = append(who.Scopes, x.id)
-			who.Roles = append(who.Roles, roles[r.IntN(len(roles))])
+			who.Roles = append(who.Roles, held[r.IntN(len(held))])
 			who.Held |= meta.RolesOf(who.Roles[len(who.Roles)-1])
 		}
 		if x.typ.Name == "Member" && r.IntN(3) == 0 {
@@ -205,11 +209,21 @@ func (r *run) member() auth.Actor {
 		who.System = meta.MemberAdmin
 		who.Held |= meta.RolesOf(meta.MemberAdmin)
 	}
+	if r.IntN(3) > 0 {
+		r.listMembers(&who)
+	}
 	return who
 }
 
 // roles are those that members have in projects which they read.
 var roles = []meta.Role{meta.SystemAdmin, meta.ProjectAdmin, 3, 4, 5, 6, 7, 8, 9, 11, meta.MemberAdmin, meta.OtherRole}
+
+// listMembers gives an actor the list of the members it sees, as one who logs in has.
+func (r *run) listMembers(who *auth.Actor) {
+	if !who.All && who.Members == nil {
+		who.Members = (&evaluator{w: r.w, who: *who}).members()
+	}
+}
 
 func (r *run) questioner() *questioner {
 	return newQuestioner(r.Rand, r.w, &evaluator{w: r.w, who: auth.System})
@@ -295,6 +309,7 @@ func (r *run) record(n int) []kept {
 	var all []kept
 	for range n {
 		a, who := r.questioner().ask(), r.member()
+		r.listMembers(&who) // roles may change meanwhile
 		if later.MatchString(a.String()) || who.System == meta.MemberAdmin && told.MatchString(a.String()) {
 			continue
 		}

@@ -273,7 +273,12 @@ func lifts(m *meta.Model, on *meta.Type, f token.Filter) bool {
 // sees reports whether the member may see an asset: one without a scope, or in
 // a scope the member reads.
 func (e *evaluator) sees(n node) bool {
-	if e.who.All || n.typ.Secured == (meta.Secured{}) {
+	switch {
+	case e.who.All:
+		return true
+	case n.typ.Name == "Member":
+		return e.seesMember(n)
+	case n.typ.Secured == (meta.Secured{}):
 		return true
 	}
 	slot := slices.IndexFunc(e.w.m.Columns, func(c meta.Column) bool { return c.Name == "scope_id" })

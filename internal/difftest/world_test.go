@@ -21,6 +21,7 @@ type world struct {
 	m        *meta.Model
 	versions map[int64][]*version // by asset, oldest first
 	links    []pair
+	held     []held // the roles of now
 	values   []pair
 	grants   map[int64][]meta.Role // of members in projects, now
 	comments map[int64]any         // by audit
@@ -43,6 +44,9 @@ type version struct {
 	columns       []any // by meta.Place.Slot
 	attrs         map[string]any
 }
+
+// held is a role of a member in a project.
+type held struct{ scope, member, role int64 }
 
 // pair is one row of asset_link or asset_value.
 type pair struct {
@@ -97,6 +101,9 @@ func load(t testing.TB, d *db.DB, m *meta.Model) *world {
 	}
 	for _, r := range rows(t, d, "SELECT attribute, from_id, value, since_moment, until_moment FROM asset_value ORDER BY 1, 2, 4, 3", 5) {
 		w.values = append(w.values, pair{code: int(whole(r[0])), from: whole(r[1]), value: text(r[2]), since: whole(r[3]), until: whole(r[4])})
+	}
+	for _, r := range rows(t, d, fmt.Sprintf("SELECT scope_id, member_id, role_id FROM scope_member WHERE until_moment = %d ORDER BY 1, 2", db.Forever), 3) {
+		w.held = append(w.held, held{whole(r[0]), whole(r[1]), whole(r[2])})
 	}
 	for _, r := range rows(t, d, "SELECT id, comment FROM audit", 2) {
 		if r[1] != nil {
@@ -203,6 +210,7 @@ func (w *world) dump() string {
 	slices.SortFunc(w.values, func(a, b pair) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	fmt.Fprintln(&b, "links", w.links)
 	fmt.Fprintln(&b, "values", w.values)
+	fmt.Fprintln(&b, "roles", w.held)
 	for _, s := range w.stamps {
 		fmt.Fprint(&b, " ", s[0])
 	}

@@ -226,6 +226,7 @@ func (f *Finder) writer(who auth.Actor) sqlgen.Writer {
 	visibility := sqlgen.Visibility{
 		Member: who.Member, All: who.All, Scopes: who.Scopes, NoRead: f.noRead,
 		Roles: who.Roles, System: who.System, Held: who.Held, Role: f.role,
+		Members: who.Members, AllMembers: who.AllMembers(), At: who.At,
 	}
 	if h := who.Hidden; h != nil {
 		visibility.Hidden = &sqlgen.Hidden{Now: h.Now, Ever: h.Ever}

@@ -235,6 +235,8 @@ func (f *fixture) write(d *db.DB) {
 			{"asset_version", append(slices.Clone(fixed), "until_moment", "linked"), versions},
 			{"asset_link", []string{"relation", "from_type", "from_id", "to_id", "since_moment", "until_moment"}, pairs(f.links)},
 			{"asset_value", []string{"attribute", "from_type", "from_id", "value", "since_moment", "until_moment", "folded"}, values},
+			// Zoë works where Andre reads.
+			{"scope_member", []string{"scope_id", "member_id", "role_id", "is_owner", "since_moment", "until_moment"}, [][]any{{1000, 1004, 4 - 1000, 0, 1, db.Forever}}},
 			{"scope_closure", []string{"ancestor_id", "descendant_id", "since_moment", "until_moment", "depth"}, tree},
 			{"moment_stamp", []string{"last_moment", "at"}, stamps},
 			{"audit", auditColumns, [][]any{{1, "00000000-0000-0000-0000-000000000001", 20, 1, "seeded", 1, f.moment, 0, 1, 0, 0, 0, 0}}},

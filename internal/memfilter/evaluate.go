@@ -69,13 +69,27 @@ func (l *link) visible(who *auth.Actor, v *change.Version) Truth {
 		return Unknown
 	case who.All:
 		return True
+	case l.ruled && !v.Type.Seen.IsZero():
+		return ruled(who, v)
 	}
 	id, ok := v.Columns[l.scope].(int64)
 	if !ok {
 		return truthOf(!l.strict)
 	}
-	_, reads := slices.BinarySearch(who.Scopes, id)
-	return truthOf(reads)
+	return truthOf(who.Reads(id))
+}
+
+// ruled reports whether an actor may see a version of a type with a rule of its own.
+// Memory knows that of members alone.
+func ruled(who *auth.Actor, v *change.Version) Truth {
+	if !v.Type.Seen.Shared {
+		return Unknown
+	}
+	sees, known := who.SeesMember(v.ID)
+	if !known {
+		return Unknown
+	}
+	return truthOf(sees)
 }
 
 // evaluate evaluates a condition.

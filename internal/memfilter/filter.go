@@ -42,6 +42,7 @@ type link struct {
 	scope   int          // slot of the scope that decides about visibility
 	secured bool         // a member sees assets in its scopes only
 	strict  bool         // and none without a scope
+	ruled   bool         // some types have a rule of their own who sees their assets
 }
 
 // New compiles the filters and variables of a definition over assets of from;
@@ -142,7 +143,9 @@ func newLink(m *meta.Model, s *query.Step) *link {
 
 func linkOf(m *meta.Model, to []*meta.Type) link {
 	l := link{scope: slices.IndexFunc(m.Columns, func(c meta.Column) bool { return c.Name == "scope_id" })}
-	l.secured, l.strict = query.Secured(to)
+	_, l.strict = query.Secured(to)
+	l.secured = query.Restricted(to)
+	l.ruled = slices.ContainsFunc(to, func(t *meta.Type) bool { return !t.Seen.IsZero() })
 	return l
 }
 

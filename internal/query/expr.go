@@ -173,6 +173,8 @@ type (
 		Roles  meta.RoleSet
 		System bool
 	}
+	// SeesMember holds when the member who runs the query sees the member with an id.
+	SeesMember struct{ ID Expr }
 	// NotHidden holds when the row lies in no hidden project at the time it is read at.
 	// Strict says that every row has a scope.
 	NotHidden struct {
@@ -222,6 +224,7 @@ func (x NotHidden) parts(v Visitor)   { v.Table(x.T) }
 func (x Granted) parts(v Visitor)     { v.Expr(x.X) }
 func (x RoleIn) parts(v Visitor)      { v.Table(x.T) }
 func (HasRole) parts(Visitor)         {}
+func (x SeesMember) parts(v Visitor)  { v.Expr(x.ID) }
 
 func (x Folded) parts(v Visitor) {
 	if v.Expr(x.X); x.T != nil {

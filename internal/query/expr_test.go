@@ -44,6 +44,7 @@ var kinds = []Expr{
 	TypeOrder{},
 	IDOfType{},
 	Visible{},
+	SeesMember{},
 	NotHidden{},
 	Granted{},
 	RoleIn{},

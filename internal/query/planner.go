@@ -162,42 +162,6 @@ func notDeleted(t *Table) []Expr {
 	return all
 }
 
-// visible adds the condition that the member reads the scope of a row.
-func (p *planner) visible(t *Table) {
-	if p.all {
-		return
-	}
-	if some, every := Secured(t.Of); some {
-		t.On = append(t.On, Visible{t, every})
-	}
-}
-
-// Secured reports whether assets of some of the types have a scope that decides who
-// reads them, and whether assets of every type always have one. In the second case
-// an asset without a scope is hidden, too.
-func Secured(types []*meta.Type) (some, every bool) {
-	every = true
-	for _, t := range types {
-		s := t.Secured != meta.Secured{}
-		some = some || s
-		every = every && s && alwaysScoped(t, 0)
-	}
-	return some, every
-}
-
-// alwaysScoped reports whether every asset of a type has a scope: the relations that
-// lead to it are required.
-func alwaysScoped(t *meta.Type, depth int) bool {
-	if t.Secured.Self {
-		return true
-	}
-	via, ok := t.Attr(t.Secured.Via)
-	if !ok || !via.Required || depth > MaxNested {
-		return false
-	}
-	return !slices.ContainsFunc(via.TargetTypes(), func(r *meta.Type) bool { return !alwaysScoped(r, depth+1) })
-}
-
 // rows plans the columns, the condition and the order of a level.
 func (l *level) rows(b *Body, q Bound) {
 	if q.Filter != nil {
@@ -274,7 +238,7 @@ func (l *level) foreignKey(t *Table, s Step) Expr {
 	if s.Only != nil || s.Filter != nil {
 		return nil
 	}
-	if some, _ := Secured(s.To.Concrete); some && !l.all && !s.All {
+	if !l.all && !s.All && Restricted(s.To.Concrete) {
 		return nil
 	}
 	switch s.Attr.Place.Kind {

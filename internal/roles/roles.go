@@ -3,6 +3,7 @@ package roles
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 
@@ -14,9 +15,10 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Finder answers the query that chooses projects or members.
+// Finder answers the query that chooses projects or members, and says who is seen.
 type Finder interface {
 	IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error)
+	Seen(ctx context.Context, q db.Querier, who auth.Actor, types []*meta.Type, ids []int64) (map[int64]bool, error)
 }
 
 // Service reads roles. It is safe for concurrent use.
@@ -116,6 +118,10 @@ func (s *Service) entries(ctx context.Context, tx *db.Tx, who auth.Actor, projec
 	if err != nil {
 		return answer{}, err
 	}
+	seen, err := s.seenMembers(ctx, tx, who, grants)
+	if err != nil {
+		return answer{}, err
+	}
 	out := answer{Assets: make([]entry, 0, len(ids))}
 	for _, id := range ids {
 		list := make([]assignment, 0, len(grants[id]))
@@ -123,9 +129,10 @@ func (s *Service) entries(ctx context.Context, tx *db.Tx, who auth.Actor, projec
 			scope, member := known[g.scope], known[g.member]
 			switch {
 			case scope == nil || member == nil || known[g.role] == nil:
+			case projects && !seen[g.member]:
 			case projects:
 				list = append(list, assignment{IsOwner: g.owner, Member: member.person(known), Role: known[g.role].asset})
-			case sees(who, g.scope):
+			case who.Reads(g.scope):
 				list = append(list, assignment{IsOwner: g.owner, Project: &scope.asset, Role: known[g.role].asset})
 			}
 		}
@@ -141,10 +148,17 @@ func (s *Service) entries(ctx context.Context, tx *db.Tx, who auth.Actor, projec
 	return out, nil
 }
 
-func sees(who auth.Actor, scope int64) bool {
-	if who.All {
-		return true
+// seenMembers returns the members of grants that the caller sees.
+func (s *Service) seenMembers(ctx context.Context, tx *db.Tx, who auth.Actor, grants map[int64][]grant) (map[int64]bool, error) {
+	t, ok := s.model.Type("Member")
+	if !ok {
+		return nil, fmt.Errorf("the model has no type Member")
 	}
-	_, ok := slices.BinarySearch(who.Scopes, scope)
-	return ok
+	members := map[int64]bool{}
+	for _, list := range grants {
+		for _, g := range list {
+			members[g.member] = true
+		}
+	}
+	return s.finder.Seen(ctx, tx, who, []*meta.Type{t}, slices.Sorted(maps.Keys(members)))
 }

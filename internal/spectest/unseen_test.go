@@ -12,7 +12,8 @@ import (
 // about what does not exist. {name} and {number} stand for those of an epic,
 // {epic}, {story} and {project} for Oids, {called} for the name of a project,
 // {epic.id} for a number in a path, {tag} for a tag; {mine} is a project,
-// {seen} a story and {above} an epic that the caller does see.
+// {seen} a story and {above} an epic that the caller does see. {stranger},
+// {stranger.id}, {who}, {nick} and {login} are a member, who owns {seen}.
 var unseenRequests = []string{
 	// Values of relations: by Oid, by name, by number.
 	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Super": "{epic}"}]`,
@@ -90,6 +91,36 @@ var unseenRequests = []string{
 	`POST /query.v1 {"from": "Workitem", "find": "{number}", "findin": ["Number"], "select": ["Name"], "total": true}`,
 	`POST /query.v1 {"from": "Member", "where": {"IsSelf": true}, "select": ["Name", "OwnedWorkitems[ID='{story}'].@Count"]}`,
 	`POST /query.v1 {"from": "Story", "select": ["Name"], "sort": ["Super.Name"], "group": [{"from": "Super", "select": ["Name"]}]}`,
+	// Members.
+	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Owners": ["{me}", "{stranger}"]}]`,
+	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Owners": "{who}"}]`,
+	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Owners": "{nick}"}]`,
+	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Customer": "{login}"}]`,
+	`POST /api/asset [{"from": "{seen}", "update": {"Owners": {"add": ["{stranger}"]}}}]`,
+	`POST /api/asset [{"from": "{seen}", "update": {"Owners": {"remove": ["{who}"]}}}]`,
+	`POST /api/asset [{"from": "{seen}", "update": {"Owners": {"find": "{stranger}", "replace": "{me}"}}}]`,
+	`POST /api/asset [{"from": "{stranger}", "update": {"Phone": "y"}}]`,
+	`POST /api/asset [{"from": "Member", "where": {"Username": "{login}"}, "update": {"Phone": "y"}}]`,
+	`POST /api/asset [{"from": "{stranger}", "execute": "Inactivate"}]`,
+	`POST /api/asset [{"from": "{mine}", "execute": {"op": "AssignMemberWithRole", "args": {"Member": "{stranger}", "Role": "Role:8", "IsOwner": false}}}]`,
+	`POST /api/asset [{"from": "{mine}", "execute": {"op": "AssignMemberWithRole", "args": {"Member": "{who}", "Role": "Role:8", "IsOwner": false}}}]`,
+	`POST /api/asset?previewOnly=true [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Owners": "{who}"}]`,
+	`POST /rest-1.v1/Data/Member/{stranger.id} {"Attributes": {"Phone": "y"}}`,
+	`POST /rest-1.v1/Data/Story/{seen.id} {"Attributes": {"Owners": {"value": [{"idref": "{stranger}", "act": "remove"}]}}}`,
+	`GET /rest-1.v1/Data/Member/{stranger.id}`,
+	`GET /rest-1.v1/Data/Member/{stranger.id}/Name`,
+	`GET /rest-1.v1/Hist/Member/{stranger.id}`,
+	`GET /rest-1.v1/Data/Story?where=Owners='{stranger}'`,
+	`POST /query.v1 {"from": "{stranger}", "select": ["Name"], "asof": "All"}`,
+	`POST /query.v1 {"from": "Member", "where": {"Name": "{who}"}, "select": ["Email"], "total": true}`,
+	`POST /query.v1 {"from": "Member", "find": "{login}", "findin": ["Username"], "select": ["Email"]}`,
+	`POST /query.v1 {"from": "BaseAsset", "where": {"Name": "{who}"}, "select": ["ID"]}`,
+	`POST /query.v1 {"from": "Story", "filter": ["Owners='{stranger}'"], "select": ["Owners.Name"]}`,
+	`POST /query.v1 {"from": "Story", "filter": ["Owners!='{stranger}'"], "select": ["Name"]}`,
+	`POST /query.v1 {"from": "Story", "filter": ["Owners.Nickname='{nick}'|Customer.Nickname='{nick}'"], "select": ["Name"]}`,
+	`POST /query.v1 {"from": "Story", "filter": ["CreatedBy='{stranger}'|ChangedBy='{stranger}'"], "select": ["Name"]}`,
+	`POST /query.v1 {"from": "Story", "select": ["Owners[ID='{stranger}'].@Count", "Customer.Name", {"from": "Owners", "filter": ["Name='{who}'"], "select": ["Name"]}]}`,
+	`GET /api/ProjectRoles/ByMember?where=ID='{stranger}'`,
 	// Everything else.
 	`GET /api/tags?tag={tag}`,
 	`GET /api/tags/command/search?term={tag}`,
@@ -141,17 +172,19 @@ func newUnseen(t *testing.T, base string) *unseen {
 
 [
   {"@m": {"AssetType": "Member", "Name": "hush", "Nickname": "hush", "Username": "hush", "Password": "pass-hush", "DefaultRole": "Role:4"}},
+  {"@s": {"AssetType": "Member", "Name": "MEMBERSECRET", "Nickname": "NICKSECRET", "Username": "LOGINSECRET", "Password": "pass-secret", "DefaultRole": "Role:4", "Email": "secret@example.com"}},
   {"@mine": {"AssetType": "Scope", "Name": "mine", "Parent": "{{scope}}", "BeginDate": "2026-01-01"}},
   {"@hidden": {"AssetType": "Scope", "Name": "PROJECTSECRET", "Parent": "{{scope}}", "BeginDate": "2026-01-01"}},
   {"@e": {"AssetType": "Epic", "Name": "EPICSECRET", "Scope": "@hidden"}},
   {"@above": {"AssetType": "Epic", "Name": "above", "Scope": "@mine", "Super": "@e"}},
-  {"@seen": {"AssetType": "Story", "Name": "seen", "Scope": "@mine", "Super": "@e", "Owners": "@m"}},
+  {"@seen": {"AssetType": "Story", "Name": "seen", "Scope": "@mine", "Super": "@e", "Owners": ["@m", "@s"], "Customer": "@s"}},
   {"AssetType": "Story", "Name": "STORYSECRET", "Scope": "@hidden", "Super": "@above", "Owners": "@m", "Dependencies": "@seen", "TaggedWith": ["TAGSECRET"]},
-  {"from": "@mine", "execute": {"op": "AssignMemberWithRole", "args": {"Member": "@m", "Role": "Role:4", "IsOwner": false}}}
+  {"from": "@mine", "execute": {"op": "AssignMemberWithRole", "args": {"Member": "@m", "Role": "Role:4", "IsOwner": false}}},
+  {"from": "@hidden", "execute": {"op": "AssignMemberWithRole", "args": {"Member": "@s", "Role": "Role:2", "IsOwner": false}}}
 ]`
 	for _, step := range [][2]string{
-		{u.fill(made), "me = assetsCreated.oidTokens.0\nmine = assetsCreated.oidTokens.1\nproject = assetsCreated.oidTokens.2\n" +
-			"epic = assetsCreated.oidTokens.3\nabove = assetsCreated.oidTokens.4\nseen = assetsCreated.oidTokens.5\nstory = assetsCreated.oidTokens.6"},
+		{u.fill(made), "me = assetsCreated.oidTokens.0\nstranger = assetsCreated.oidTokens.1\nmine = assetsCreated.oidTokens.2\nproject = assetsCreated.oidTokens.3\n" +
+			"epic = assetsCreated.oidTokens.4\nabove = assetsCreated.oidTokens.5\nseen = assetsCreated.oidTokens.6\nstory = assetsCreated.oidTokens.7"},
 	} {
 		if problem := u.ask(step[0]) + u.capture(step[1]); problem != "" {
 			t.Fatalf("%s\n%s", problem, u.body)
@@ -165,10 +198,12 @@ func newUnseen(t *testing.T, base string) *unseen {
 	u.hidden = map[string]string{
 		"epic": v["epic"], "epic.id": v["epic.id"], "story": v["story"], "project": v["project"],
 		"name": "EPICSECRET", "number": v["number"], "called": "PROJECTSECRET", "tag": "TAGSECRET",
+		"stranger": v["stranger"], "stranger.id": v["stranger.id"], "who": "MEMBERSECRET", "nick": "NICKSECRET", "login": "LOGINSECRET",
 	}
 	u.nobody = map[string]string{
 		"epic": "Epic:9991", "epic.id": "9991", "story": "Story:9992", "project": "Scope:9993",
 		"name": "EPICNOBODY", "number": v["number"][:len(v["number"])-3] + "999", "called": "PROJECTNOBODY", "tag": "TAGNOBODY",
+		"stranger": "Member:9994", "stranger.id": "9994", "who": "MEMBERNOBODY", "nick": "NICKNOBODY", "login": "LOGINNOBODY",
 	}
 	return u
 }
@@ -191,7 +226,7 @@ func (u *unseen) answer(t *testing.T, request string, about map[string]string) s
 	}
 	answer := fmt.Sprintf("%d %s", u.status, madeUp.ReplaceAllString(string(u.body), "…"))
 	for _, names := range []map[string]string{about, u.common} {
-		for _, name := range []string{"epic", "story", "project", "name", "number", "called", "tag", "epic.id", "mine", "seen", "above", "me"} {
+		for _, name := range []string{"epic", "story", "project", "name", "number", "called", "tag", "stranger", "who", "nick", "login", "epic.id", "stranger.id", "mine", "seen", "above", "me"} {
 			if value := names[name]; value != "" {
 				answer = strings.ReplaceAll(answer, value, "{"+name+"}")
 			}
@@ -206,7 +241,8 @@ func (u *unseen) everything() string {
 	u.t.Helper()
 	problem := u.ask(u.fill("POST /query.v1\n\n" + `[
 		{"from": "Workitem", "where": {"Scope": "{{project}}"}, "select": ["Name", "Moment", "Super", "Subs", "Dependants", "Dependencies", "TaggedWith"]},
-		{"from": "{{project}}", "select": ["Name", "Moment", "Members", "Workitems", "Children"]}
+		{"from": "{{project}}", "select": ["Name", "Moment", "Members", "Workitems", "Children"]},
+		{"from": "{{stranger}}", "select": ["Name", "Moment", "Phone", "Scopes"]}
 	]`))
 	if problem != "" {
 		u.t.Fatal(problem)

@@ -121,6 +121,8 @@ func (e *emitter) cond(x query.Expr) {
 		e.exists(x)
 	case query.Visible:
 		e.visible(x)
+	case query.SeesMember:
+		e.seesMember(x)
 	case query.NotHidden:
 		e.notHidden(x)
 	case query.Granted:

@@ -38,6 +38,9 @@ var visibilities = map[string]sqlgen.Visibility{
 	"observer":      rolesIn(meta.Role(8)),
 	"member admin":  rolesIn(meta.Role(8), meta.MemberAdmin),
 	"many roles":    rolesIn(slices.Repeat([]meta.Role{4}, sqlgen.MaxInlineScopes+1)...),
+	"mates":         {Member: 1003, Scopes: []int64{1000, 1001}, NoRead: []int64{-1000, -990}, Members: []int64{1003, 1004}},
+	"steward":       {Member: 1003, Scopes: []int64{1000, 1001}, NoRead: []int64{-1000, -990}, AllMembers: true},
+	"then":          {Member: 1003, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), NoRead: []int64{-1000, -990}, At: 700},
 	"many":          {Member: 1003, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), NoRead: []int64{-1000, -990}},
 }
 

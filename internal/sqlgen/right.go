@@ -114,8 +114,7 @@ func (e *emitter) roleIn(x query.RoleIn) {
 			ids = append(ids, e.Visibility.Role.Stored(int64(role)))
 		}
 	}
-	const held = "scope_member %m JOIN scope_closure %c ON %c.ancestor_id = %m.scope_id AND %c.until_moment = %f WHERE %m.until_moment = %f AND %m.member_id = "
-	e.write("(SELECT g.descendant_id FROM ", names(held, "r", "g"), query.ActorID{}, " AND r.role_id IN ", ids,
-		" AND NOT EXISTS (SELECT 1 FROM ", names(held, "q", "d"), query.ActorID{},
+	e.write("(SELECT g.descendant_id FROM ", e.held("r", "g"), query.ActorID{}, " AND r.role_id IN ", ids,
+		" AND NOT EXISTS (SELECT 1 FROM ", e.held("q", "d"), query.ActorID{},
 		" AND d.descendant_id = g.descendant_id AND d.depth < g.depth AND q.role_id NOT IN ", ids, "))")
 }

@@ -1,8 +1,8 @@
 package sqlgen
 
 import (
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
@@ -10,11 +10,6 @@ import (
 )
 
 var forever = strconv.FormatInt(db.Forever, 10)
-
-// names fills in the aliases of a piece of fixed SQL.
-func names(text, member, closure string) string {
-	return strings.NewReplacer("%m", member, "%c", closure, "%f", forever).Replace(text)
-}
 
 // Visibility is what the member who asks may read, and the roles that decide about
 // writing it.
@@ -27,7 +22,13 @@ type Visibility struct {
 	Held   meta.RoleSet // the roles held anywhere
 	NoRead []int64      // stored ids of the roles that read nothing
 	Role   *meta.Type   // the type of roles
-	Hidden *Hidden      // nil: the statement reads which projects are hidden
+	// Members are those that are seen, when not AllMembers and not All; nil: the
+	// statement reads them.
+	Members    []int64
+	AllMembers bool
+	// At is the moment of the rights that statements read; 0: now.
+	At     int64
+	Hidden *Hidden // nil: the statement reads which projects are hidden
 }
 
 // Hidden is what is known of the hidden projects, which are deleted or below a
@@ -54,8 +55,14 @@ func (v Visibility) alwaysHolds(x query.Expr) bool {
 	switch x := x.(type) {
 	case query.Visible:
 		return v.All
+	case query.SeesMember:
+		return v.All || v.AllMembers
 	case query.NotHidden:
 		return v.Hidden.none(x.T)
+	case query.Any:
+		return slices.ContainsFunc(x, v.alwaysHolds)
+	case query.All:
+		return len(x) > 0 && !slices.ContainsFunc(x, func(k query.Expr) bool { return !v.alwaysHolds(k) })
 	}
 	return false
 }
@@ -69,11 +76,7 @@ func (e *emitter) visible(x query.Visible) {
 	scope := e.aliasOf(x.T) + ".scope_id"
 	closing := e.nullOr(scope, x.Strict)
 	e.write(scope, " IN ")
-	if len(e.Visibility.Scopes) <= MaxInlineScopes {
-		e.ids(e.Visibility.Scopes)
-	} else {
-		e.readable()
-	}
+	e.readScopes()
 	e.write(closing)
 }
 
@@ -90,11 +93,54 @@ func (e *emitter) nullOr(scope string, strict bool) (closing string) {
 // readable writes the scopes that the member reads: those at or below a role that
 // reads, unless a role nearer to them does not. Package auth has the same rule.
 func (e *emitter) readable() {
-	const held = "scope_member %m JOIN scope_closure %c ON %c.ancestor_id = %m.scope_id AND %c.until_moment = %f WHERE %m.until_moment = %f AND %m.member_id = "
-	e.write("(SELECT c.descendant_id FROM ", names(held, "m", "c"), query.ActorID{},
+	e.write("(SELECT c.descendant_id FROM ", e.held("m", "c"), query.ActorID{},
 		" AND m.role_id NOT IN ", e.Visibility.NoRead,
-		" AND NOT EXISTS (SELECT 1 FROM ", names(held, "n", "k"), query.ActorID{},
+		" AND NOT EXISTS (SELECT 1 FROM ", e.held("n", "k"), query.ActorID{},
 		" AND k.descendant_id = c.descendant_id AND k.depth < c.depth AND n.role_id IN ", e.Visibility.NoRead, "))")
+}
+
+// held is the roles of a member, by aliases of their table and of that of the scopes
+// that they hold in, up to the id of the member.
+func (e *emitter) held(member, closure string) string {
+	return "scope_member " + member + " JOIN scope_closure " + closure + " ON " + closure + ".ancestor_id = " + member + ".scope_id AND " +
+		e.holds(closure) + " WHERE " + e.holds(member) + " AND " + member + ".member_id = "
+}
+
+// holds is the condition that a row of scope_member or scope_closure holds at the
+// moment of the member's rights.
+func (e *emitter) holds(alias string) string {
+	if e.Visibility.At == 0 {
+		return alias + ".until_moment = " + forever
+	}
+	at := strconv.FormatInt(e.Visibility.At, 10)
+	return alias + ".since_moment <= " + at + " AND " + alias + ".until_moment > " + at
+}
+
+// seesMember writes the condition that the member sees another one: itself, and who
+// has a role in a scope that it reads, or in one above. Package auth has the same
+// rule.
+func (e *emitter) seesMember(x query.SeesMember) {
+	switch {
+	case e.Visibility.alwaysHolds(x):
+		e.write("1 = 1")
+		return
+	case e.Visibility.Members != nil:
+		e.write(x.ID, " IN ", e.Visibility.Members)
+		return
+	}
+	e.write("(", x.ID, " = ", query.ActorID{}, " OR EXISTS (SELECT 1 FROM scope_member o JOIN scope_closure a ON a.ancestor_id = o.scope_id AND ",
+		e.holds("a"), " WHERE o.member_id = ", x.ID, " AND ", e.holds("o"), " AND o.role_id NOT IN ", e.Visibility.NoRead, " AND a.descendant_id IN ")
+	e.readScopes()
+	e.write("))")
+}
+
+// readScopes writes the list of the readable scopes.
+func (e *emitter) readScopes() {
+	if len(e.Visibility.Scopes) <= MaxInlineScopes {
+		e.ids(e.Visibility.Scopes)
+		return
+	}
+	e.readable()
 }
 
 // notHidden writes the condition that a row lies in no hidden project. Those hidden

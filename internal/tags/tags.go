@@ -26,6 +26,9 @@ type Service struct {
 	db     *db.DB
 	codes  []int64      // attribute codes of TaggedWith on all types
 	rights meta.RoleSet // the roles that may change tags everywhere in a project
+
+	ruled      []*meta.Type // the types that have tags and a rule of their own who sees them
+	ruledCodes []int64
 }
 
 // New returns the service over the write engine.
@@ -38,6 +41,10 @@ func New(assets *asset.Engine) *Service {
 		a, ok := t.Attr(attribute)
 		if ok && a.Place.Kind == meta.InValues && !slices.Contains(s.codes, int64(a.Place.Code)) {
 			s.codes = append(s.codes, int64(a.Place.Code))
+		}
+		if ok && !t.Abstract && !t.Seen.IsZero() {
+			s.ruled = append(s.ruled, t)
+			s.ruledCodes = append(s.ruledCodes, int64(t.Code))
 		}
 	}
 	return s
@@ -109,15 +116,21 @@ func (s *Service) Search(ctx context.Context, who auth.Actor, term string) ([]by
 }
 
 // read returns the visible tags with their counts, sorted. Equal tags are one, with
-// the spelling of the first visible one. A tag that is used only in projects that
-// are not visible is left out.
+// the spelling of the first visible one. A tag that is used only on assets that are
+// not visible is left out.
 func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...any) ([]Tag, error) {
 	in, args := db.InArgs(s.codes)
-	args = append(append(args, db.Forever, meta.StateDeleted), more...)
+	ruled, ruledArgs := db.InArgs(s.ruledCodes)
+	args = append(slices.Concat(ruledArgs, args, []any{db.Forever, meta.StateDeleted}), more...)
 	var all []Tag
-	err := s.db.One(db.WithMember(ctx, who.Member), func(q db.Querier) (err error) {
-		all, err = counted(ctx, q, who, `SELECT v.folded, MIN(v.value), a.scope_id, COUNT(*) FROM asset_value v JOIN asset a ON a.id = v.from_id`+
-			` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+and+` GROUP BY v.folded, a.scope_id ORDER BY v.folded, a.scope_id`, args)
+	err := s.db.One(db.WithMember(ctx, who.Member), func(q db.Querier) error {
+		uses, err := readUses(ctx, q, `SELECT folded, MIN(value), scope_id, ruled, COUNT(*) FROM (`+
+			`SELECT v.folded, v.value, a.scope_id, CASE WHEN a.type IN `+ruled+` THEN a.id END ruled FROM asset_value v JOIN asset a ON a.id = v.from_id`+
+			` WHERE v.attribute IN `+in+` AND v.until_moment = ? AND a.state < ? AND NOT `+sqlgen.InHidden("a.scope_id")+and+
+			`) u GROUP BY folded, scope_id, ruled ORDER BY folded, scope_id, ruled`, args)
+		if err == nil {
+			all, err = s.counted(ctx, q, who, uses)
+		}
 		return err
 	})
 	if err != nil {
@@ -128,37 +141,49 @@ func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...
 	return all, nil
 }
 
-// counted reads tags with their counts, in all and visible.
-func counted(ctx context.Context, q db.Querier, who auth.Actor, statement string, args []any) ([]Tag, error) {
+// use is how often a tag is used in a project, or on one asset that is seen by a rule
+// of its type.
+type use struct {
+	folded, tag  string
+	scope, ruled *int64
+	count        int
+}
+
+func readUses(ctx context.Context, q db.Querier, statement string, args []any) ([]use, error) {
+	return db.Collect(ctx, q, statement, args, func(row db.Scanner) (u use, err error) {
+		err = row.Scan(&u.folded, &u.tag, &u.scope, &u.ruled, &u.count)
+		return u, err
+	})
+}
+
+// counted adds up the uses of tags, in all and visible.
+func (s *Service) counted(ctx context.Context, q db.Querier, who auth.Actor, uses []use) ([]Tag, error) {
+	var ids []int64
+	for _, u := range uses {
+		if u.ruled != nil {
+			ids = append(ids, *u.ruled)
+		}
+	}
+	seen, err := s.assets.Seen(ctx, q, who, s.ruled, ids)
+	if err != nil {
+		return nil, err
+	}
 	var all []Tag
 	last := ""
-	err := db.Each(ctx, q, statement, args, func(row db.Scanner) error {
-		var folded, tag string
-		var scope *int64
-		var n int
-		if err := row.Scan(&folded, &tag, &scope, &n); err != nil {
-			return err
-		}
-		if len(all) == 0 || last != folded {
-			last = folded
+	for _, u := range uses {
+		if len(all) == 0 || last != u.folded {
+			last = u.folded
 			all = append(all, Tag{})
 		}
 		t := &all[len(all)-1]
-		if t.Count += n; sees(who, scope) {
-			if t.Visible == 0 {
-				t.Tag = tag
-			}
-			t.Visible += n
+		t.Count += u.count
+		if u.ruled != nil && !seen[*u.ruled] || u.ruled == nil && u.scope != nil && !who.Reads(*u.scope) {
+			continue
 		}
-		return nil
-	})
-	return all, err
-}
-
-func sees(who auth.Actor, scope *int64) bool {
-	if who.All || scope == nil {
-		return true
+		if t.Visible == 0 {
+			t.Tag = u.tag
+		}
+		t.Visible += u.count
 	}
-	_, ok := slices.BinarySearch(who.Scopes, *scope)
-	return ok
+	return all, nil
 }

@@ -67,5 +67,6 @@ func same(a, b *auth.Actor) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Member == b.Member && a.System == b.System && a.All == b.All && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.Roles, b.Roles)
+	return a.Member == b.Member && a.System == b.System && a.All == b.All && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.Roles, b.Roles) &&
+		a.AllMembers() == b.AllMembers() && (a.Members == nil) == (b.Members == nil) && slices.Equal(a.Members, b.Members)
 }
