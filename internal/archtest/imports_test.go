@@ -25,7 +25,7 @@ var floors = [][]string{
 	0: {"internal/fault", "internal/folding"},
 	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc", "internal/meta", "internal/memory", "internal/admission", "internal/inbound", "sql"},
 	2: {"internal/token", "internal/value", "internal/db"},
-	3: {"internal/query", "internal/change", "internal/check", "internal/lease"},
+	3: {"internal/query", "internal/change", "internal/check", "internal/lease", "internal/trail"},
 	4: {"internal/sqlgen", "internal/auth", "internal/encode"},
 	5: {"internal/find", "internal/memfilter", "internal/delivery", "internal/requests"},
 	6: {"internal/roles", "internal/asset", "internal/webhook"},

@@ -1,0 +1,96 @@
+package trail
+
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// Kind is what happened, as clients read it.
+type Kind string
+
+// The kinds. Spec: interface 4.9.
+const (
+	SignIn              Kind = "SignIn"
+	SignInRefused       Kind = "SignInRefused"
+	LoginChanged        Kind = "LoginChanged" // a username or password
+	TokenCreated        Kind = "TokenCreated"
+	TokenRevoked        Kind = "TokenRevoked"
+	RoleGranted         Kind = "RoleGranted" // in a project
+	RoleEnded           Kind = "RoleEnded"
+	DefaultRoleChanged  Kind = "DefaultRoleChanged"
+	SubscriptionCreated Kind = "SubscriptionCreated"
+	SubscriptionChanged Kind = "SubscriptionChanged"
+	SubscriptionDeleted Kind = "SubscriptionDeleted"
+	Imported            Kind = "Imported"
+	Denied              Kind = "Denied"
+	Unrecorded          Kind = "Unrecorded" // how many events of a kind were dropped
+)
+
+// Kinds are all kinds, in the order of the documentation.
+var Kinds = []Kind{
+	SignIn, SignInRefused, LoginChanged, TokenCreated, TokenRevoked, RoleGranted, RoleEnded, DefaultRoleChanged,
+	SubscriptionCreated, SubscriptionChanged, SubscriptionDeleted, Imported, Denied, Unrecorded,
+}
+
+// Event is one thing that happened. Ids are stored ids.
+type Event struct {
+	Kind    Kind
+	Actor   int64   // the member who did it; 0: the one of the context, if any
+	Address string  // where it came from; empty: the one of the context
+	Member  int64   // the member it is about; 0: none
+	Project *int64  // the project it is about; nil: none
+	Asset   oid.OID // the asset it is about, as shown
+	Count   int     // how many equal ones; 0 stands for 1
+	Detail  Detail
+}
+
+// Detail is what only some kinds have. Spec: interface 4.9.
+type Detail struct {
+	Asset        string   `json:"asset,omitempty"`        // filled in from the event
+	Role         string   `json:"role,omitempty"`         // granted, ended, or the default role now
+	PreviousRole string   `json:"previousRole,omitempty"` // the default role before
+	Scheme       string   `json:"scheme,omitempty"`       // Basic or Bearer
+	Token        string   `json:"token,omitempty"`        // the id of an access token
+	TokenName    string   `json:"tokenName,omitempty"`
+	Subscription string   `json:"subscription,omitempty"` // the id of one
+	URL          string   `json:"url,omitempty"`          // scheme and host of its receiver
+	Changed      []string `json:"changed,omitempty"`      // the names of what was changed
+	Request      string   `json:"request,omitempty"`      // method and route, or the id of a bulk request
+	Reason       string   `json:"reason,omitempty"`
+	Assets       int      `json:"assets,omitempty"` // imported
+	Dropped      Kind     `json:"dropped,omitempty"`
+	Various      bool     `json:"various,omitempty"` // events that differ are counted together
+}
+
+// In returns a project for an Event.
+func In(project int64) *int64 { return &project }
+
+func (e *Event) count() int { return max(1, e.Count) }
+
+// maxText is how many characters of a text are kept.
+const maxText = 300
+
+// clipped returns e with its texts bounded.
+func (e Event) clipped() Event {
+	e.Address = clip(e.Address, maxAddress)
+	for _, s := range []*string{
+		&e.Detail.Asset, &e.Detail.Role, &e.Detail.PreviousRole, &e.Detail.Scheme, &e.Detail.Token, &e.Detail.TokenName,
+		&e.Detail.Subscription, &e.Detail.URL, &e.Detail.Request, &e.Detail.Reason,
+	} {
+		*s = clip(*s, maxText)
+	}
+	e.Detail.Changed = slices.Clone(e.Detail.Changed)
+	return e
+}
+
+func clip(s string, most int) string {
+	n := 0
+	for i := range s {
+		if n == most {
+			return s[:i]
+		}
+		n++
+	}
+	return s
+}

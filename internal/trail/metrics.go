@@ -1,0 +1,26 @@
+package trail
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Registerer is where the metrics of this package are registered.
+type Registerer = prometheus.Registerer
+
+type metrics struct {
+	noted   *prometheus.CounterVec
+	dropped *prometheus.CounterVec
+}
+
+// newMetrics registers the metrics with r, which may be nil.
+func newMetrics(r Registerer) *metrics {
+	counter := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"kind"})
+	}
+	m := &metrics{
+		noted:   counter("alds_trail_noted_total", "Sign-ins, refused sign-ins and denials noted for the audit trail, by kind."),
+		dropped: counter("alds_trail_dropped_total", "Of those, events that were only counted, because too many different ones came in a minute."),
+	}
+	if r != nil {
+		r.MustRegister(m.noted, m.dropped)
+	}
+	return m
+}
