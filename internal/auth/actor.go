@@ -81,3 +81,15 @@ func (a Actor) SeesMember(id int64) (sees, known bool) {
 	_, sees = slices.BinarySearch(a.Members, id)
 	return sees, a.Members != nil
 }
+
+// Administers returns the stored ids of the scopes that the actor administers,
+// ascending. It does not say so of one who administers the whole system.
+func (a Actor) Administers() []int64 {
+	var scopes []int64
+	for i, role := range a.Roles {
+		if role == meta.SystemAdmin || role == meta.ProjectAdmin {
+			scopes = append(scopes, a.Scopes[i])
+		}
+	}
+	return scopes
+}

@@ -32,16 +32,17 @@ type proof struct {
 // Spec: interface 5.2.
 func (s *Service) Basic(ctx context.Context, username, password, addr string) (Login, error) {
 	if len(username) > 4*maxUsername || len(password) > maxPassword || !utf8.ValidString(username) {
-		return Login{}, s.refuse("basic", errWrongPassword())
+		return Login{}, s.refuse(ctx, basic, 0, errUnknownName())
 	}
 	username = folding.Of(strings.Clone(username))
 	c, err := s.credential(ctx, username)
 	if err != nil {
-		return Login{}, s.refuse("basic", err)
+		return Login{}, s.refuse(ctx, basic, 0, err)
 	}
-	l := login{username: username, password: password, secret: s.keyed(username, password), network: network(addr)}
+	l := login{member: c.member, username: username, password: password, secret: s.keyed(username, password), network: network(addr)}
 	if s.isRemembered(c, l) {
-		s.m.logins.WithLabelValues("basic", remembered).Inc()
+		s.m.logins.WithLabelValues(basic, remembered).Inc()
+		s.entered(ctx, basic, signIn{member: c.member, network: l.network})
 		return s.passwordLogin(c, username), nil
 	}
 	l.password, l.network = strings.Clone(password), strings.Clone(l.network)
@@ -55,6 +56,7 @@ func (s *Service) passwordLogin(c credential, username string) Login {
 
 // login is what a caller sent.
 type login struct {
+	member             int64  // who has the username; 0: nobody
 	username, password string // the username folded
 	network            string // of the caller's address
 	secret             key    // of username and password
@@ -104,18 +106,19 @@ func (s *Service) verify(ctx context.Context, l login) (Login, error) {
 	began := s.now()
 	a, err := s.admit(ctx, l)
 	if err != nil {
-		return Login{}, s.refuse("basic", err)
+		return Login{}, s.refuse(ctx, basic, l.member, err)
 	}
 	r, err := s.checkInTurn(ctx, l, a, began)
 	if err != nil {
-		return Login{}, s.refuse("basic", err)
+		return Login{}, s.refuse(ctx, basic, l.member, err)
 	}
 	if !r.right {
-		return Login{}, s.refuse("basic", s.wrong(ctx, l, a, r))
+		return Login{}, s.refuse(ctx, basic, r.member, s.wrong(ctx, l, a, r))
 	}
 	l.throttle.succeeded(l.account, l.pair)
 	s.verified.put(l.secret, proof{r.member, r.version, l.network}, s.now())
-	s.m.logins.WithLabelValues("basic", verified).Inc()
+	s.m.logins.WithLabelValues(basic, verified).Inc()
+	s.entered(ctx, basic, signIn{member: r.member, network: l.network})
 	return s.passwordLogin(r.credential, l.username), nil
 }
 
@@ -218,10 +221,13 @@ func (s *Service) wrong(ctx context.Context, l login, a attempt, r passwordCheck
 			return err
 		}
 	}
-	if r.member == 0 {
+	switch {
+	case r.member == 0:
 		return errUnknownName()
+	case !r.usable:
+		return errWrong(refused, reasonClosed)
 	}
-	return errWrongPassword()
+	return errWrong(refused, reasonPassword)
 }
 
 // delayAsUnknown waits until a login with an unknown name would be answered.
@@ -279,20 +285,19 @@ func (s *Service) keyed(first, second string) (k key) {
 	return k
 }
 
-// refusal is a refused login with its outcome in the metrics.
+// refusal is a refused login with its outcome in the metrics and its reason in the
+// audit.
 type refusal struct {
 	error
-	outcome string
+	outcome, reason string
 }
 
 // Unwrap returns the fault that callers see.
 func (r refusal) Unwrap() error { return r.error }
 
-// The two differ in the metric only.
-func errWrongPassword() error {
-	return refusal{fault.Unprovenf("Unknown username or wrong password"), refused}
+// errWrong tells the caller neither outcome nor reason.
+func errWrong(outcome, reason string) error {
+	return refusal{fault.Unprovenf("Unknown username or wrong password"), outcome, reason}
 }
 
-func errUnknownName() error {
-	return refusal{fault.Unprovenf("Unknown username or wrong password"), unknown}
-}
+func errUnknownName() error { return errWrong(unknown, reasonUnknown) }

@@ -11,6 +11,12 @@ type metrics struct {
 	waits  prometheus.Histogram
 }
 
+// Schemes of logins.
+const (
+	basic  = "basic"
+	bearer = "bearer"
+)
+
 // Outcomes of a login, the closed set of the label.
 const (
 	remembered = "remembered"

@@ -1,12 +1,14 @@
 package auth
 
 import (
+	"context"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 // credentialRow is a row of credential.
@@ -87,7 +89,24 @@ func tokensOfMembers(g *gorm.DB) *gorm.DB {
 		Joins("LEFT JOIN credential c ON c.member_id = t.member_id")
 }
 
-// revoke revokes the tokens that g selects.
-func revoke(g *gorm.DB, d *db.Dialect) error {
-	return g.Model(&tokenRow{}).Scopes(notRevoked).Update("revoked_at", gorm.Expr(d.NowMicros)).Error
+// revoke revokes the tokens that a condition selects. Errors: those of the database.
+func revoke(ctx context.Context, tx *db.Tx, condition string, args ...any) error {
+	var rows []tokenRow
+	if err := tx.Gorm().Clauses(forUpdate).Scopes(notRevoked).Where(condition, args...).Find(&rows).Error; err != nil || len(rows) == 0 {
+		return err
+	}
+	err := tx.Gorm().Model(&tokenRow{}).Scopes(notRevoked).Where(condition, args...).Update("revoked_at", gorm.Expr(tx.Dialect().NowMicros)).Error
+	if err != nil {
+		return err
+	}
+	events := make([]trail.Event, len(rows))
+	for i := range rows {
+		events[i] = rows[i].event(trail.TokenRevoked)
+	}
+	return trail.Record(ctx, tx, events...)
+}
+
+// event is what happens to a token, for the audit.
+func (r *tokenRow) event(k trail.Kind) trail.Event {
+	return trail.Event{Kind: k, Member: r.MemberID, Detail: trail.Detail{Token: r.ID, TokenName: r.Name}}
 }

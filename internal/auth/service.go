@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 // maxAge is how long a read of the database may be used. With watchEvery it keeps
@@ -45,6 +45,7 @@ type Service struct {
 	roles roles
 
 	mayLogin string // SQL condition, see mayLogin
+	audit    *trail.Log
 	m        *metrics
 	now      func() time.Time
 
@@ -60,6 +61,7 @@ type Service struct {
 	tokens          *cache[string, cachedToken]
 	credentialReads singleflight[string, credential]  // by folded username
 	tokenReads      singleflight[string, cachedToken] // by hash
+	signedIn        *cache[signIn, struct{}]          // sign-ins that are in the audit
 	usage           *usageRecorder                    // of tokens
 	actors          *cache[int64, cachedActor]
 	commits         atomic.Int64 // writes of this process
@@ -77,6 +79,7 @@ type Service struct {
 
 // Options are the parts of a Service that have a default.
 type Options struct {
+	Audit   *trail.Log       // of sign-ins and refused ones; may be nil
 	Metrics Registerer       // may be nil
 	Now     func() time.Time // nil: time.Now
 }
@@ -96,12 +99,14 @@ func New(d *db.DB, m *meta.Model, o Options) (*Service, error) {
 	dummy := hashPassword(newToken(), standard)
 	took := time.Since(began)
 	s := &Service{
-		db: d, store: d, roles: r, mayLogin: mayLogin(d.Dialect, r.disabledKey), m: newMetrics(o.Metrics), now: o.Now,
+		db: d, store: d, roles: r, mayLogin: mayLogin(d.Dialect, r.disabledKey),
+		audit: o.Audit, m: newMetrics(o.Metrics), now: o.Now,
 		key: secret, cost: standard, dummy: dummy,
 		slots:       newHashSlots(max(1, runtime.GOMAXPROCS(0)/2), o.Now),
 		verified:    newCache[key, proof](maxVerified, 0, o.Now),
 		credentials: newCache[string, credential](maxCredentials, maxAge, o.Now),
 		tokens:      newCache[string, cachedToken](maxCredentials, maxAge, o.Now),
+		signedIn:    newCache[signIn, struct{}](maxSignIns, signInEvery, o.Now),
 		usage:       newUsageRecorder(d, o.Now),
 		actors:      newCache[int64, cachedActor](maxActors, maxAge, o.Now),
 		members:     newMemberCache(o.Now),
@@ -153,13 +158,16 @@ func (s *Service) inSlot(ctx context.Context, hash func()) error {
 // credential. Every process accepts the new ones, and no longer the old, within a
 // second of the commit.
 // Errors: fault.Invalid, fault.Conflict when another member has the username.
-func (s *Service) Set(_ context.Context, tx *db.Tx, member int64, username, sealed *string) error {
+func (s *Service) Set(ctx context.Context, tx *db.Tx, member int64, username, sealed *string) error {
 	if username != nil {
 		if err := checkUsername(*username); err != nil {
 			return err
 		}
 		if *username == "" && sealed == nil {
-			return dropCredential(tx, member)
+			if err := dropCredential(ctx, tx, member); err != nil {
+				return err
+			}
+			return trail.Record(ctx, tx, loginChanged(member, username, nil))
 		}
 		if *username == "" {
 			return fault.Invalidf(fault.NoPlace, "Violation'Required'Member.Username")
@@ -168,7 +176,10 @@ func (s *Service) Set(_ context.Context, tx *db.Tx, member int64, username, seal
 	if username == nil && sealed == nil {
 		return nil
 	}
-	return storeCredential(tx, member, username, sealed)
+	if err := storeCredential(ctx, tx, member, username, sealed); err != nil {
+		return err
+	}
+	return trail.Record(ctx, tx, loginChanged(member, username, sealed))
 }
 
 // HasPassword reports whether a password is the member's.
@@ -181,18 +192,6 @@ func (s *Service) HasPassword(ctx context.Context, member int64, password string
 		return false, err
 	}
 	return matches(hash, password), nil
-}
-
-// refuse counts a refused login and returns err for the caller.
-func (s *Service) refuse(scheme string, err error) error {
-	outcome := failed
-	if r, ok := errors.AsType[refusal](err); ok {
-		outcome, err = r.outcome, r.error
-	} else if _, ok := errors.AsType[*SlowDownError](err); ok {
-		outcome = slowed
-	}
-	s.m.logins.WithLabelValues(scheme, outcome).Inc()
-	return err
 }
 
 // Ensure sets the first password of a member who has a username and no password.

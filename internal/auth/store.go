@@ -58,8 +58,8 @@ func (s *Service) findToken(ctx context.Context, hash string) (cachedToken, erro
 }
 
 // endTokens revokes the tokens of a member that end with the password.
-func endTokens(tx *db.Tx, member int64) error {
-	return revoke(tx.Gorm().Where("member_id = ? AND ends_with_password = 1", member), tx.Dialect())
+func endTokens(ctx context.Context, tx *db.Tx, member int64) error {
+	return revoke(ctx, tx, "member_id = ? AND ends_with_password = 1", member)
 }
 
 // MayLogin reports whether a member, by stored id, could log in now: neither closed
@@ -80,9 +80,9 @@ func (s *Service) MayLogin(ctx context.Context, member int64) (bool, error) {
 // storeCredential writes the given parts of a member's credential. The username of
 // a deleted member is free. A new password revokes the tokens that end with it.
 // Errors: fault.Conflict when another member has the username.
-func storeCredential(tx *db.Tx, member int64, username, hash *string) error {
+func storeCredential(ctx context.Context, tx *db.Tx, member int64, username, hash *string) error {
 	if hash != nil {
-		if err := endTokens(tx, member); err != nil {
+		if err := endTokens(ctx, tx, member); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func storeCredential(tx *db.Tx, member int64, username, hash *string) error {
 	if username == nil || fault.KindOf(err) != fault.Conflict {
 		return err
 	}
-	freed, ferr := freeUsername(tx, *username)
+	freed, ferr := freeUsername(ctx, tx, *username)
 	if ferr != nil {
 		return ferr
 	}
@@ -131,7 +131,7 @@ func putCredential(tx *db.Tx, member int64, username, hash *string) error {
 
 // freeUsername deletes the credential of a deleted member, so that another one
 // can have the username. It reports false when its member is not deleted.
-func freeUsername(tx *db.Tx, username string) (bool, error) {
+func freeUsername(ctx context.Context, tx *db.Tx, username string) (bool, error) {
 	var holder struct {
 		MemberID int64
 		State    int
@@ -144,11 +144,11 @@ func freeUsername(tx *db.Tx, username string) (bool, error) {
 	if err != nil || holder.State != meta.StateDeleted {
 		return false, err
 	}
-	return true, dropCredential(tx, holder.MemberID)
+	return true, dropCredential(ctx, tx, holder.MemberID)
 }
 
-func dropCredential(tx *db.Tx, member int64) error {
-	if err := endTokens(tx, member); err != nil {
+func dropCredential(ctx context.Context, tx *db.Tx, member int64) error {
+	if err := endTokens(ctx, tx, member); err != nil {
 		return err
 	}
 	return tx.Gorm().Delete(&credentialRow{MemberID: member}).Error

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 const (
@@ -50,26 +51,27 @@ func (t cachedToken) hasExpired(now time.Time) bool {
 // Errors: fault.Unproven. Spec: interface 5.3.
 func (s *Service) Bearer(ctx context.Context, token string) (l Login, err error) {
 	if token == "" || len(token) > maxToken {
-		return Login{}, s.refuse("bearer", errWrongToken())
+		return Login{}, s.refuse(ctx, bearer, 0, errWrongToken(reasonToken))
 	}
 	hash, outcome := hashToken(token), remembered
 	t, ok := s.tokens.get(hash)
 	if !ok {
 		t, err = s.sharedToken(ctx, hash)
 		if fault.KindOf(err) == fault.NotFound {
-			return Login{}, s.refuse("bearer", errWrongToken())
+			return Login{}, s.refuse(ctx, bearer, 0, errWrongToken(reasonToken))
 		}
 		if err != nil {
-			return Login{}, s.refuse("bearer", err)
+			return Login{}, s.refuse(ctx, bearer, 0, err)
 		}
 		outcome = verified
 	}
 	now := s.now()
 	if t.hasExpired(now) {
-		return Login{}, s.refuse("bearer", errWrongToken())
+		return Login{}, s.refuse(ctx, bearer, t.member, errWrongToken(reasonExpired))
 	}
 	s.usage.record(t.id, t.lastUsed, now)
-	s.m.logins.WithLabelValues("bearer", outcome).Inc()
+	s.m.logins.WithLabelValues(bearer, outcome).Inc()
+	s.entered(ctx, bearer, signIn{t.member, network(trail.OriginOf(ctx).Address), t.id})
 	return Login{Member: t.member, provenAt: now, token: hash}, nil
 }
 
@@ -88,6 +90,6 @@ func (s *Service) readToken(ctx context.Context, hash string) (cachedToken, erro
 	return t, err
 }
 
-func errWrongToken() error {
-	return refusal{fault.Unprovenf("The access token is not valid"), refused}
+func errWrongToken(reason string) error {
+	return refusal{fault.Unprovenf("The access token is not valid"), refused, reason}
 }

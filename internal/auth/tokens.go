@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/folding"
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 // TokenOptions say what an access token is for and when it ends.
@@ -55,7 +56,12 @@ func (s *Service) CreateToken(ctx context.Context, username string, o TokenOptio
 		ID: uuid.NewString(), MemberID: member, Name: o.Name, TokenHash: hashToken(token),
 		CreatedAt: now.UnixMicro(), ExpiresAt: micros(o.Expires), EndsWithPassword: o.EndsWithPassword,
 	}
-	return token, s.store.Write(ctx, func(tx *db.Tx) error { return tx.Gorm().Create(&row).Error })
+	return token, s.store.Write(ctx, func(tx *db.Tx) error {
+		if err := tx.Gorm().Create(&row).Error; err != nil {
+			return err
+		}
+		return trail.Record(ctx, tx, row.event(trail.TokenCreated))
+	})
 }
 
 func checkTokenName(name string) error {
@@ -105,7 +111,7 @@ func (s *Service) RevokeToken(ctx context.Context, id string) (revoked bool, err
 		if revoked = row.RevokedAt == nil; !revoked {
 			return nil
 		}
-		return revoke(tx.Gorm().Where("id = ?", id), tx.Dialect())
+		return revoke(ctx, tx, "id = ?", id)
 	})
 	return revoked, err
 }
