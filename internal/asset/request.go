@@ -95,6 +95,9 @@ func (s *Session) writeAudit(ctx context.Context) error {
 	imported := int64(0)
 	if s.req.Import {
 		imported = 1
+		if err := s.noteImport(ctx); err != nil {
+			return err
+		}
 	}
 	generation, fanState := `value`, int64(0)
 	from := ` FROM sequence WHERE name = 'webhook'` + s.e.db.Dialect.ForShare

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 // writer writes the changes of a batch. It reads them only, but for the stamp of
@@ -19,6 +20,7 @@ type writer struct {
 	changes        *changes
 	got            allocation
 	at, audit, who any // boxed once for all rows
+	events         []trail.Event
 }
 
 // moment is the allocated moment for a negative one of the batch.
@@ -208,7 +210,7 @@ func (u unit) write(ctx context.Context) error {
 	w := &writer{s: u.s, tx: u.s.tx, layout: u.s.e.layout, changes: c, got: got, at: got.at, audit: u.s.audit, who: u.s.who.Member}
 	w.stampVersions()
 	steps := []func(context.Context) error{
-		w.credentials, w.inserts, w.updates, w.closings, w.versions, w.edges, w.scopes, w.hidden, w.roles,
+		w.credentials, w.inserts, w.updates, w.closings, w.versions, w.edges, w.scopes, w.hidden, w.roles, w.trail,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/folding"
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 var (
@@ -61,6 +62,9 @@ func (w *writer) roles(ctx context.Context) error {
 	args := make([]any, len(roleColumns))
 	for all := w.changes.roles; len(all) > 0; {
 		if all[0].end {
+			if err := w.noteEnd(ctx, &all[0]); err != nil {
+				return err
+			}
 			_, err := w.tx.Exec(ctx, `UPDATE scope_member SET until_moment = ? WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
 				w.moment(all[0].since), all[0].scope, all[0].member, db.Forever)
 			if err != nil {
@@ -84,6 +88,9 @@ func (w *writer) roles(ctx context.Context) error {
 		})
 		if err != nil {
 			return fmt.Errorf("begin roles: %w", err)
+		}
+		for _, x := range all[:n] {
+			w.note(trail.RoleGranted, x.member, trail.In(x.scope), trail.Detail{Role: w.roleToken(x.role)})
 		}
 		all = all[n:]
 	}

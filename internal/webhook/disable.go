@@ -6,6 +6,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 // Prune deletes receipts and deliveries after their retention and secrets that
@@ -63,6 +64,13 @@ func (s *Service) DeliveryFailed(ctx context.Context, id string, gone bool) erro
 			return err
 		}
 		done = true
+		err = trail.Record(ctx, tx, trail.Event{
+			Kind: trail.SubscriptionChanged, Address: trail.Server,
+			Detail: trail.Detail{Subscription: id, Changed: []string{"enabled"}, Reason: reason},
+		})
+		if err != nil {
+			return err
+		}
 		return s.deliveries.DropWaiting(ctx, tx, id)
 	})
 	if err == nil && done {

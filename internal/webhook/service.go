@@ -19,6 +19,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/secret"
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 // Finder reads assets as they were at a moment.
@@ -128,7 +129,10 @@ func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subs
 		if err := s.checkEnabled(tx, &r); err != nil {
 			return err
 		}
-		return tx.Gorm().Create(&r).Error
+		if err := tx.Gorm().Create(&r).Error; err != nil {
+			return err
+		}
+		return trail.Record(ctx, tx, r.event(trail.SubscriptionCreated, who, keysOf(n)...))
 	})
 	return s.view(&r), err
 }
@@ -192,7 +196,10 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 			return err
 		}
 		r.rotate()
-		return s.write(ctx, tx, &r, was)
+		if err := s.write(ctx, tx, &r, was); err != nil {
+			return err
+		}
+		return trail.Record(ctx, tx, r.event(trail.SubscriptionChanged, who, keysOf(n)...))
 	})
 	return s.view(&r), err
 }
@@ -239,7 +246,10 @@ func (s *Service) Delete(ctx context.Context, who auth.Actor, id string) (Subscr
 		if r, err = findRow(tx.Gorm(), id, forUpdate); err != nil {
 			return err
 		}
-		return tx.Gorm().Delete(&r).Error
+		if err := tx.Gorm().Delete(&r).Error; err != nil {
+			return err
+		}
+		return trail.Record(ctx, tx, r.event(trail.SubscriptionDeleted, who))
 	})
 	return s.view(&r), err
 }
