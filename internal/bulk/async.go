@@ -14,6 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/lease"
 	"github.com/alds-dev/alds/internal/requests"
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 // Actors knows members by their stored id.
@@ -66,6 +67,7 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted
 			return Accepted{}, oldPasswordAsync(n.At)
 		}
 	}
+	r.Address = trail.OriginOf(ctx).Address
 	head, err := json.Marshal(r)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("encode the options of a request: %w", err)
@@ -179,14 +181,15 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim) error {
 	if err := json.Unmarshal(head, &r); err != nil {
 		return fmt.Errorf("the options of request %s: %w", c.ID, err)
 	}
+	ctx = trail.With(ctx, trail.Origin{Member: c.Member, Address: r.Address})
 	p, err := a.e.parse(who, r)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = a.e.execute(ctx, who, p, newResult(c.ID, c.Created, p), requests.Identity{Claim: c})
 	}
-	_, err = a.e.execute(ctx, who, p, newResult(c.ID, c.Created, p), requests.Identity{Claim: c})
 	if err == nil {
 		return nil
 	}
+	a.e.noteDenial(ctx, err)
 	if context.Cause(ctx) == lease.ErrLost { //nolint:errorlint // the very cause
 		return lease.ErrLost
 	}

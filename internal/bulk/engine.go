@@ -14,6 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/requests"
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 // Finder answers queries.
@@ -33,8 +34,9 @@ const (
 
 // Engine executes bulk requests. It is safe for concurrent use.
 type Engine struct {
-	MaxCommands int // commands of one payload
-	MaxAssets   int // assets one request creates or changes
+	MaxCommands int        // commands of one payload
+	MaxAssets   int        // assets one request creates or changes
+	Audit       *trail.Log // of denied commands; may be nil
 
 	assets *asset.Engine
 	finder Finder
@@ -60,6 +62,7 @@ type Request struct {
 	// IfMoment fails the one command of the request unless its asset has this
 	// moment. 0: any.
 	IfMoment int64
+	Address  string // of the client, for a request that is executed later
 }
 
 // Run executes a request and returns the response object, or with Preview the
@@ -134,6 +137,7 @@ func (e *Engine) execute(ctx context.Context, who auth.Actor, p payload, res *re
 	if err != nil {
 		return nil, err
 	}
+	e.noteDenials(ctx, who, res)
 	if !p.Preview {
 		e.metrics.count(res, e.now().Sub(res.began))
 	}

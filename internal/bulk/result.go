@@ -35,7 +35,8 @@ type result struct {
 	failures []byte
 	failed   int
 	places   []place
-	denials  []denial       // of a preview
+	denials  []denial // of a preview
+	refused  refusals
 	failedBy map[string]int // by verb, for the metrics
 	isSecret func(attr string) bool
 	rows     []byte
@@ -53,15 +54,15 @@ func (r *result) reset() {
 		t.list, t.count = t.list[:0], 0
 	}
 	r.failures, r.failed, r.rows, r.queries = r.failures[:0], 0, r.rows[:0], 0
-	r.places, r.denials, r.infos = r.places[:0], nil, nil
+	r.places, r.denials, r.infos, r.refused = r.places[:0], nil, nil, refusals{}
 	clear(r.failedBy)
 }
 
 // rollback leaves only the failures of an atomic request that was rolled back.
 func (r *result) rollback() {
-	failures, failed, places, by := r.failures, r.failed, r.places, maps.Clone(r.failedBy)
+	failures, failed, places, refused, by := r.failures, r.failed, r.places, r.refused, maps.Clone(r.failedBy)
 	r.reset()
-	r.failures, r.failed, r.places, r.failedBy = failures, failed, places, by
+	r.failures, r.failed, r.places, r.refused, r.failedBy = failures, failed, places, refused, by
 }
 
 func (r *result) add(t *tokens, o oid.OID) {
@@ -85,6 +86,7 @@ func (r *result) fail(s *step, err error) {
 	if r.previewed && fault.KindOf(err) == fault.Denied {
 		r.denials = append(r.denials, denial{s, err})
 	}
+	r.refused.add(s, err)
 	if s = shown(s); r.stored {
 		s = withoutSecrets(s, r.isSecret)
 	}
