@@ -27,6 +27,7 @@ import (
 	"github.com/alds-dev/alds/internal/roles"
 	"github.com/alds-dev/alds/internal/secret"
 	"github.com/alds-dev/alds/internal/tags"
+	"github.com/alds-dev/alds/internal/trail"
 	"github.com/alds-dev/alds/internal/webhook"
 )
 
@@ -41,6 +42,7 @@ type service struct {
 	memory *memory.Budget
 
 	db     *db.DB
+	trail  *trail.Log
 	box    *secret.Box // nil for commands that read no secrets
 	model  *meta.Model
 	auth   *auth.Service
@@ -87,7 +89,8 @@ func (s *service) connect(ctx context.Context) (err error) {
 	if err := s.openDB(ctx); err != nil {
 		return err
 	}
-	s.auth, err = auth.New(s.db.Lookup(), s.model, auth.Options{Metrics: s.metrics})
+	s.trail = trail.New(s.db, s.model, trail.Options{Log: s.component("trail"), Metrics: s.metrics})
+	s.auth, err = auth.New(s.db.Lookup(), s.model, auth.Options{Audit: s.trail, Metrics: s.metrics})
 	return err
 }
 
@@ -138,7 +141,7 @@ func (s *service) buildWrites(finder *find.Finder) {
 	assets.Requests.Retention = s.cfg.IdempotencyKeep
 	assets.MaxAssets, assets.OnScopesHidden, assets.OnRolesChanged = s.cfg.MaxAssets, s.auth.ScopesHidden, s.auth.RolesChanged
 	engine := bulk.New(assets, finder)
-	engine.MaxCommands, engine.MaxAssets = s.cfg.MaxCommands, s.cfg.MaxAssets
+	engine.MaxCommands, engine.MaxAssets, engine.Audit = s.cfg.MaxCommands, s.cfg.MaxAssets, s.trail
 	engine.Register(s.metrics)
 	s.async = bulk.NewAsync(engine, s.auth, s.client.Accepted, s.component("bulk"))
 	if !s.role.http {
@@ -157,6 +160,7 @@ func (s *service) buildWrites(finder *find.Finder) {
 		Roles:       roles.New(s.db, s.model, finder),
 		Tags:        tags.New(assets),
 		Webhooks:    s.hooks,
+		Audit:       s.trail,
 	}, o)
 }
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 const usage = `usage:
@@ -57,9 +59,11 @@ func wrongUsage(format string, args ...any) error { return usageError{fmt.Sprint
 
 // command runs what the arguments name.
 func command(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer, roles ...Role) error {
-	switch {
-	case len(args) == 0:
+	if len(args) == 0 {
 		return Run(ctx, getenv, stderr, roles...)
+	}
+	ctx = trail.With(ctx, trail.Origin{Address: trail.CommandLine})
+	switch {
 	case len(args) == 1 && args[0] == "migrate":
 		return Migrate(ctx, getenv, stderr, roles...)
 	case len(args) == 1 && args[0] == "check":

@@ -10,6 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/jobs"
 	"github.com/alds-dev/alds/internal/requests"
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 // Role is what a process runs.
@@ -49,7 +50,7 @@ func merge(roles []Role) Role {
 // The periods of the scheduler's work.
 const (
 	prunePeriod  = 10 * time.Second // deletes receipts but the latest twenty
-	expirePeriod = 10 * time.Minute // deletes expired answers to idempotency keys
+	expirePeriod = 10 * time.Minute // deletes expired answers to idempotency keys, and old events of the audit trail
 )
 
 // parts lists the parts of the service's role.
@@ -59,7 +60,7 @@ func (s *service) parts(l listeners) []part {
 		parts = append(parts, part{name: "embedded queue", step: stepAdmin, run: s.embed.Run})
 	}
 	if s.role.http || s.role.works {
-		parts = append(parts, part{name: "hints", step: stepQueue, run: s.client.Run})
+		parts = append(parts, part{name: "hints", step: stepQueue, run: s.client.Run}, part{name: "audit trail", step: stepQueue, run: s.trail.Run})
 	}
 	parts = append(parts, part{name: "memory", step: stepAdmin, run: s.returnMemory})
 	if s.role.http {
@@ -95,6 +96,7 @@ func (s *service) scheduler() *jobs.Scheduler {
 	return jobs.NewScheduler(s.queue, s.component("scheduler"), s.metrics,
 		jobs.Periodic{Name: "webhook:prune", Every: prunePeriod, Run: s.hooks.Prune},
 		jobs.Periodic{Name: "bulk:forget", Every: expirePeriod, Run: func(ctx context.Context) error { return requests.DeleteExpired(ctx, s.db) }},
+		jobs.Periodic{Name: "audit:prune", Every: expirePeriod, Run: func(ctx context.Context) error { return trail.Prune(ctx, s.db, s.cfg.AuditKeep) }},
 	)
 }
 

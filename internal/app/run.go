@@ -11,11 +11,13 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 // Run builds the service from the settings in getenv and runs the roles until ctx
 // ends. Logs and the welcome go to stderr.
 func Run(ctx context.Context, getenv func(string) string, stderr io.Writer, roles ...Role) error {
+	ctx = trail.With(ctx, trail.Origin{Address: trail.Server})
 	s, err := load(getenv, stderr, merge(roles))
 	if err != nil {
 		return err

@@ -50,6 +50,7 @@ type Config struct {
 	MaxCommands     int
 	MaxAssets       int
 	IdempotencyKeep time.Duration
+	AuditKeep       time.Duration
 
 	WorkerConcurrency     int
 	WebhookAllowPrivate   bool
@@ -86,6 +87,7 @@ func FromEnv(getenv func(string) string, standalone bool) (Config, error) {
 		MaxCommands:     r.number("ALDS_MAX_COMMANDS", 1, 1_000_000),
 		MaxAssets:       r.number("ALDS_MAX_ASSETS", 1, 1_000_000),
 		IdempotencyKeep: r.duration("ALDS_IDEMPOTENCY_KEEP", time.Minute, 365*24*time.Hour),
+		AuditKeep:       r.duration("ALDS_AUDIT_KEEP", time.Hour, 10*365*24*time.Hour),
 	}
 	c.readLogLevel(r)
 	c.readWebhooks(r)

@@ -36,6 +36,7 @@ func Settings() []Setting {
 		{"ALDS_MAX_COMMANDS", "100000", "Most commands of one request; above it the answer is 400."},
 		{"ALDS_MAX_ASSETS", "100000", "Most assets one request may change."},
 		{"ALDS_IDEMPOTENCY_KEEP", "24h", "How long the answer to an Idempotency-Key, or to a request carried out later, is kept."},
+		{"ALDS_AUDIT_KEEP", "8760h", "How long an event of the audit is kept."},
 		{"ALDS_WORKER_CONCURRENCY", "64", "Webhook deliveries of one worker at the same time."},
 		{"ALDS_WEBHOOK_ALLOW_PRIVATE", "", "`1` lets webhooks go to loopback and private addresses. Unset: only in a standalone that listens on loopback."},
 		{"ALDS_WEBHOOK_RETRY_SCHEDULE", "5s,30s,2m,10m,30m,2h,6h,12h,24h", "Times between the attempts of a delivery; one attempt more than times."},

@@ -29,6 +29,7 @@ type Engines struct {
 	Roles       Roles
 	Tags        Tags
 	Webhooks    Webhooks
+	Audit       Audit
 }
 
 // Options are the settings of an API.
@@ -74,6 +75,7 @@ type API struct {
 	roles       Roles
 	tags        Tags
 	webhooks    Webhooks
+	audit       Audit
 
 	memory    *memory.Budget
 	members   *admission.Queue // requests being executed, by member
@@ -99,7 +101,7 @@ type API struct {
 func New(e Engines, o Options) *API {
 	o.setDefaults()
 	a := &API{
-		credentials: e.Credentials, bulk: e.Bulk, queries: e.Queries, writes: e.Writes, roles: e.Roles, tags: e.Tags, webhooks: e.Webhooks,
+		credentials: e.Credentials, bulk: e.Bulk, queries: e.Queries, writes: e.Writes, roles: e.Roles, tags: e.Tags, webhooks: e.Webhooks, audit: e.Audit,
 		memory:    o.Memory,
 		members:   admission.New(admission.Bounds{Running: o.Running, PerKey: o.MemberRequests, Line: maxQueued, Waiting: maxQueuedInAll, Wait: maxWait}),
 		large:     admission.New(largeBounds()),

@@ -23,7 +23,7 @@ import (
 const maxBody = 1 << 10
 
 func newAPI(e engines, log io.Writer) *API {
-	return New(Engines{Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Webhooks: e}, Options{
+	return New(Engines{Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Webhooks: e, Audit: e}, Options{
 		Instance: "alds", MaxBody: maxBody, Log: slog.New(slog.NewJSONHandler(log, nil)),
 	})
 }
@@ -98,6 +98,10 @@ func TestRoutes(t *testing.T) {
 		{"SEARCH", "/alds/query.legacy.v1", `{"from": "Story"}`, `rows of Story`},
 		{"GET", "/alds/api/projectroles/byproject?where=ID='Scope:0'", "", `by project ID='Scope:0'`},
 		{"GET", "/alds/api/ProjectRoles/ByMember?where=Name='x'", "", `by member Name='x'`},
+		{
+			"GET", "/alds/api/audit?page=5&after=x&kind=SignIn&actor=Member:20&member=Member:21&project=Scope:0&since=2026-01-01&until=2026-02-01", "",
+			`events all=true 5 x SignIn Member:20 Member:21 Scope:0 2026-01-01 2026-02-01`,
+		},
 		{"GET", "/alds/api/tags?tag='UX'", "", `tag UX`},
 		{"GET", "/alds/api/tags/all", "", `all tags`},
 		{"GET", "/alds/api/tags/command/search?term=u", "", `search u`},

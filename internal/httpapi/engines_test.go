@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/alds-dev/alds/internal/auth"
@@ -12,6 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/rest"
+	"github.com/alds-dev/alds/internal/trail"
 	"github.com/alds-dev/alds/internal/webhook"
 )
 
@@ -184,4 +186,11 @@ func (e engines) Template(_ context.Context, _ auth.Actor, base, typ, in string)
 
 func (e engines) Write(_ context.Context, _ auth.Actor, w rest.Write) ([]byte, error) {
 	return e.say("write %s type=%s id=%s op=%s %s", w.Base, w.Type, w.ID, w.Op, w.Body)
+}
+
+func (engines) Note(context.Context, trail.Event) {}
+
+func (e engines) Events(_ context.Context, may trail.Sight, q trail.Query) (trail.Page, error) {
+	_, err := e.say("events")
+	return trail.Page{Type: fmt.Sprintf("events all=%v %s", may.All, strings.Join([]string{q.Page, q.After, q.Kind, q.Actor, q.Member, q.Project, q.Since, q.Until}, " "))}, err
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/inbound"
 	"github.com/alds-dev/alds/internal/memory"
+	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 const headerRequestID = "X-Request-Id"
@@ -33,6 +35,7 @@ type exchange struct {
 	login         auth.Login
 	who           auth.Actor // only the member until the request is admitted
 	authenticated bool
+	asset         oid.OID // that the path addresses, once it was read
 
 	body       *requestBody
 	hold       *memory.Hold
@@ -64,7 +67,7 @@ func (a *API) newExchange(c *fiber.Ctx) *exchange {
 	}
 	a.m.inFlight.Inc()
 	c.Set(headerRequestID, x.id)
-	ctx, cancel := context.WithTimeout(c.UserContext(), a.timeout)
+	ctx, cancel := context.WithTimeout(trail.With(c.UserContext(), trail.Origin{Address: x.client}), a.timeout)
 	x.onRelease(cancel)
 	if conn, ok := c.Context().Conn().(*inbound.Conn); ok {
 		conn.SetBusy()
@@ -137,6 +140,7 @@ func (a *API) refuse(c *fiber.Ctx, x *exchange, err error) {
 		err = fmt.Errorf("write the failure: %w", werr)
 	}
 	x.status, x.sent = c.Response().StatusCode(), len(c.Response().Body())
+	a.noteDenial(c.UserContext(), x, err)
 	if x.overloaded(err) {
 		a.delayRefusal(c, x)
 	}

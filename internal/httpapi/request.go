@@ -14,6 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/memory"
+	"github.com/alds-dev/alds/internal/oid"
 )
 
 // Params are the first values of query parameters by lower-case name.
@@ -71,7 +72,8 @@ type request struct {
 	key      string // Idempotency-Key
 	async    bool   // Prefer: respond-async
 
-	status  int // 0: 200
+	asset   oid.OID // that a write is about, once the handler has read the path
+	status  int     // 0: 200
 	headers [][2]string
 	stream  Stream // makes the body, when set
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/rest"
 )
@@ -58,6 +59,9 @@ func (r *request) address() query.Address {
 // token may stand for type and id; the moment is ignored. Spec: interface 4.1.
 func (a *API) writePath(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	at := r.address()
+	if id, err := strconv.ParseInt(at.ID, 10, 64); err == nil {
+		r.asset = oid.OID{Type: at.Type, ID: id}
+	}
 	if at.Attr != "" || at.ID == "" && r.params["op"] != "" {
 		return nil, methodError{allow: methodGet}
 	}

@@ -73,6 +73,7 @@ func Routes() []Route {
 
 		{Methods: get, Path: "api/ProjectRoles/ByProject", handle: (*API).rolesByProject},
 		{Methods: get, Path: "api/ProjectRoles/ByMember", handle: (*API).rolesByMember},
+		{Methods: get, Path: "api/audit", handle: (*API).auditEvents},
 		{Methods: get, Path: "api/tags", handle: (*API).tag},
 		{Methods: get, Path: "api/tags/all", handle: (*API).allTags},
 		{Methods: get, Path: "api/tags/command/search", handle: (*API).searchTags},

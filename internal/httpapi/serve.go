@@ -7,6 +7,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/admission"
 	"github.com/alds-dev/alds/internal/memory"
+	"github.com/alds-dev/alds/internal/trail"
 )
 
 // serve returns the fiber handler of a route, for authenticated callers.
@@ -27,7 +28,8 @@ func (a *API) serve(r Route) fiber.Handler {
 		if err := a.prepare(c, x, req); err != nil {
 			return err
 		}
-		if x.answer, err = r.handle(a, c.UserContext(), x.who, req); err != nil {
+		x.answer, err = r.handle(a, c.UserContext(), x.who, req)
+		if x.asset = req.asset; err != nil {
 			return err
 		}
 		if req.status != 0 {
@@ -48,7 +50,7 @@ func (a *API) serve(r Route) fiber.Handler {
 func (a *API) prepare(c *fiber.Ctx, x *exchange, req *request) (err error) {
 	x.hold = a.memory.Hold(x.who.Member)
 	x.onRelease(x.hold.Release)
-	c.SetUserContext(memory.With(c.UserContext(), x.hold))
+	c.SetUserContext(trail.With(memory.With(c.UserContext(), x.hold), trail.Origin{Member: x.who.Member, Address: x.client}))
 	req.hold = x.hold
 	if req.raw, err = x.body.read(a.maxBody, req.hold); err != nil {
 		return err

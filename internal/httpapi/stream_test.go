@@ -52,7 +52,7 @@ type streaming struct {
 func newStreaming(t *testing.T, s Stream, limit time.Duration) *streaming {
 	t.Helper()
 	st := &streaming{t: t, metrics: prometheus.NewRegistry()}
-	st.API = New(Engines{Credentials: engines{}, Queries: engines{stream: s}}, Options{
+	st.API = New(Engines{Credentials: engines{}, Queries: engines{stream: s}, Audit: engines{}}, Options{
 		Timeout: limit, Log: slog.New(slog.NewJSONHandler(&st.log, nil)), Metrics: st.metrics,
 	})
 	st.url, st.served = listening(t, st.API)

@@ -11,7 +11,7 @@
 //	alds           changes:fanout {audit}           after each commit
 //	alds           webhook:wake {subscription}      at the time of a delivery's next attempt
 //	alds-requests  request:execute {request}        after a request was accepted; one at a time in each worker
-//	alds-periodic  webhook:prune, bulk:forget       every period, run by the schedulers
+//	alds-periodic  webhook:prune, bulk:forget, …    every period, run by the schedulers
 //
 // A hint is RPUSH alds:{hints} <audit>: workers block on the list, so that a
 // fan-out starts before the queue is polled (decision 197).
