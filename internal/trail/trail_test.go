@@ -168,17 +168,34 @@ func TestFilters(t *testing.T) {
 			q    Query
 			want string
 		}{
-			{Query{Kind: "SignIn"}, "a"}, {Query{Kind: "Denied, SignIn"}, "c a"}, {Query{Kind: "Imported"}, ""},
-			{Query{Actor: "Member:20"}, "b a"}, {Query{Member: "Member:1001"}, "b"}, {Query{Project: "Scope:1005"}, "c"},
-			{Query{Since: at(1)}, "c b"}, {Query{Until: at(1)}, "a"}, {Query{Since: at(0), Until: at(2), Actor: "Member:20", Page: "1"}, "b"},
+			{Query{Kind: "SignIn"}, "a"},
+			{Query{Kind: "Denied, SignIn"}, "c a"},
+			{Query{Kind: "Imported"}, ""},
+			{Query{Actor: "Member:20"}, "b a"},
+			{Query{Member: "Member:1001"}, "b"},
+			{Query{Project: "Scope:1005"}, "c"},
+			{Query{Since: at(1)}, "c b"},
+			{Query{Until: at(1)}, "a"},
+			{Query{Since: at(0), Until: at(2), Actor: "Member:20", Page: "1"}, "b"},
 		} {
 			if got := names(page(t, l, everything, c.q)); got != c.want {
 				t.Errorf("%+v: %q, want %q", c.q, got, c.want)
 			}
 		}
 		for _, q := range []Query{
-			{Page: "0"}, {Page: "1001"}, {Page: "many"}, {After: "x"}, {After: "AAAA"}, {Kind: "Nothing"}, {Kind: strings.Repeat("SignIn,", 20) + "SignIn"},
-			{Actor: "Story:1"}, {Member: "20"}, {Member: "Member:20:7"}, {Project: "NULL"}, {Since: "yesterday"}, {Until: "1"},
+			{Page: "0"},
+			{Page: "1001"},
+			{Page: "many"},
+			{After: "x"},
+			{After: "AAAA"},
+			{Kind: "Nothing"},
+			{Kind: strings.Repeat("SignIn,", 20) + "SignIn"},
+			{Actor: "Story:1"},
+			{Member: "20"},
+			{Member: "Member:20:7"},
+			{Project: "NULL"},
+			{Since: "yesterday"},
+			{Until: "1"},
 		} {
 			if _, err := l.Events(t.Context(), everything, q); fault.KindOf(err) != fault.Invalid {
 				t.Errorf("%+v: %v", q, err)
