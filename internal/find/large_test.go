@@ -3,11 +3,13 @@ package find
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/sqlgen"
 	"github.com/alds-dev/alds/internal/testdb"
@@ -71,29 +73,54 @@ func TestLargeResultIsReadInBlocks(t *testing.T) {
 // so that the statement finds them: the nearest role decides.
 func TestReadableScopesLookedUp(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		f := newFixture(t)
-		f.set("Scope:0", "Name=System")
-		for _, s := range []string{"1000 0", "1001 1000", "1002 1001", "1003 1001", "1004 0"} {
-			id, parent, _ := strings.Cut(s, " ")
-			f.set("Scope:"+id, "Name=P"+id+"; Parent=Scope:"+parent)
-		}
-		f.write(d)
-		grants := [][]any{}
-		for _, g := range [][2]int64{{1000, 4}, {1001, 0}, {1003, 8}} { // reads; No Access below; Observer below that
-			grants = append(grants, []any{g[0], 77, g[1] - 1000, 0, 1, db.Forever})
-		}
-		err := d.Write(context.Background(), func(tx *db.Tx) error {
-			return db.Insert(context.Background(), tx, "scope_member", []string{"scope_id", "member_id", "role_id", "is_owner", "since_moment", "until_moment"}, grants)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := projects(t, d, "1000 0", "1001 1000", "1002 1001", "1003 1001", "1004 0")
+		grant(t, d, [2]int64{1000, 4}, [2]int64{1001, 0}, [2]int64{1003, 8}) // reads; No Access below; Observer below that
 		who := auth.Actor{Member: 77, Scopes: make([]int64, sqlgen.MaxInlineScopes+1)}
 		got, err := New(d, f.m).IDs(context.Background(), nil, who, query.Request{From: query.Text{Text: "Scope"}})
 		if err != nil || fmt.Sprint(got) != "[Scope:1000 Scope:1003]" {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
+}
+
+// TestRolesLookedUp has more scopes in which a role decides than are listed.
+func TestRolesLookedUp(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := projects(t, d, "1000 0", "1001 1000", "1002 1001", "1003 1000", "1004 0")
+		grant(t, d, [2]int64{1000, 2}, [2]int64{1001, 4}, [2]int64{1002, 2}, [2]int64{1004, 8}) // Project Admin; Team Member below; Project Admin below that
+		who := auth.Actor{Member: 77, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), Roles: slices.Repeat([]meta.Role{meta.ProjectAdmin}, sqlgen.MaxInlineScopes+1)}
+		r := query.Request{From: query.Text{Text: "Scope"}, Filter: []query.Text{{Text: "CanUpdate='true'"}}}
+		got, err := New(d, f.m).IDs(context.Background(), nil, who, r)
+		if err != nil || fmt.Sprint(got) != "[Scope:1000 Scope:1002 Scope:1003]" {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
+
+// projects writes some, each with its parent.
+func projects(t *testing.T, d *db.DB, tree ...string) *fixture {
+	f := newFixture(t)
+	f.set("Scope:0", "Name=System")
+	for _, s := range tree {
+		id, parent, _ := strings.Cut(s, " ")
+		f.set("Scope:"+id, "Name=P"+id+"; Parent=Scope:"+parent)
+	}
+	f.write(d)
+	return f
+}
+
+// grant gives Member:77 roles in projects.
+func grant(t *testing.T, d *db.DB, roles ...[2]int64) {
+	var grants [][]any
+	for _, g := range roles {
+		grants = append(grants, []any{g[0], 77, g[1] - 1000, 0, 1, db.Forever})
+	}
+	err := d.Write(t.Context(), func(tx *db.Tx) error {
+		return db.Insert(t.Context(), tx, "scope_member", []string{"scope_id", "member_id", "role_id", "is_owner", "since_moment", "until_moment"}, grants)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestWidestQueriesRun asks for as much as the limits allow in one statement,
