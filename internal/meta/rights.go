@@ -376,5 +376,24 @@ func (l *rightsLoader) complete() {
 		if !t.Abstract && !t.Virtual && t.Rights.Kind == nil {
 			l.fail("%s is of no kind", t.Name)
 		}
+		if lies := t.Rights.Lies; lies != nil && !leadsToScopes(lies, 0) {
+			l.fail("%s leads to no project", lies.Token())
+		}
+		if on := t.Rights.On; on != nil && slices.ContainsFunc(on.TargetTypes(), func(to *Type) bool { return to.Rights.On != nil }) {
+			l.fail("%s leads to what hangs on others itself", on.Token())
+		}
 	}
+}
+
+// maxLies is how many relations lead from an asset to the projects it lies in.
+const maxLies = 3
+
+// leadsToScopes reports whether a relation leads to assets that all have a scope, or
+// to those of one type whose own relation does.
+func leadsToScopes(a *Attr, depth int) bool {
+	to := a.TargetTypes()
+	if lies := to[0].Rights.Lies; lies != nil {
+		return len(to) == 1 && depth < maxLies && leadsToScopes(lies, depth+1)
+	}
+	return !slices.ContainsFunc(to, func(t *Type) bool { return t.Secured == Secured{} })
 }

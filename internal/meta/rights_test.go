@@ -65,6 +65,9 @@ func TestBrokenRightsAreRefused(t *testing.T) {
 		"self: [Shoes]":                                                                "no attribute Member.Shoes",
 		"kinds: {a: {types: [Story]}}":                                                 "Defect is of no kind",
 		"roles: {Tester: 99}":                                                          "below 16",
+		"kinds: {a: {types: [Story]}}\nlie: {Schedule: Timeboxes, Timebox: Schedule}":  "Timebox.Schedule leads to no project",
+		"kinds: {a: {types: [Story]}}\nlie: {BuildRun: Status}":                        "BuildRun.Status leads to no project",
+		"kinds: {a: {types: [Story]}}\non: {Link: Asset, Story: Super, Epic: Super}":   "Story.Super leads to what hangs on others",
 	} {
 		m, err := Load(modelFile)
 		if err != nil {
