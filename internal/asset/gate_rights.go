@@ -49,8 +49,8 @@ func (g *gate) mayOn(ctx context.Context, w *row, was bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, id := range ids {
-		on, err := g.rowOf(ctx, id)
+	if len(ids) > 0 {
+		on, err := g.rowOf(ctx, ids[0])
 		if err != nil || on == nil {
 			return false, err
 		}

@@ -102,7 +102,8 @@ func (r *result) fail(s *step, err error) {
 	if at := fault.Place(err); at >= 0 {
 		r.places = append(r.places, place{failure: r.failed - 1, at: at})
 	}
-	r.failures = append(b, '}')
+	b = append(b, '}')
+	r.failures = b
 }
 
 // stamp is the format of instants: seven digits of a second, and Z.

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"io"
 	"log/slog"
 	"net"
 	"testing"
@@ -13,7 +12,7 @@ import (
 func BenchmarkRequest(b *testing.B) {
 	e := engines{}
 	a := New(Engines{Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Webhooks: e}, Options{
-		Instance: "alds", Log: slog.New(slog.NewJSONHandler(io.Discard, nil)),
+		Instance: "alds", Log: slog.New(slog.DiscardHandler),
 	})
 	h := a.app.Handler()
 	b.ReportAllocs()
