@@ -1,0 +1,141 @@
+package hiddentest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// hider makes one variant of what the callers do not see.
+type hider struct {
+	*rand.Rand
+	byType map[string][]string // labels
+	told   []string            // words given
+	n      int
+}
+
+func newHider(variant int) *hider {
+	return &hider{Rand: rand.New(rand.NewPCG(uint64(variant), 77)), byType: map[string][]string{}}
+}
+
+// word is a word of this variant alone, now and then two of them.
+func (h *hider) word() string {
+	var b strings.Builder
+	for range 2 + h.IntN(3) {
+		b.WriteString([]string{"Zir", "kon", "Qua", "dro", "Yam", "Vex", "ilu", "Oph", "nax"}[h.IntN(9)])
+	}
+	h.n++
+	w := fmt.Sprintf("%s%d", b.String(), h.n*100+h.IntN(100))
+	h.told = append(h.told, w)
+	return w
+}
+
+// words is one of the words of a text.
+func (h *hider) words(text string) string {
+	all := strings.Fields(text)
+	return all[h.IntN(len(all))]
+}
+
+// some is a hidden asset of a type, or none: an empty value, and in lists one that
+// changes nothing.
+func (h *hider) some(p *script, typ string) any {
+	all := h.byType[typ]
+	if len(all) == 0 || h.IntN(3) == 0 {
+		return nil
+	}
+	return p.of(all[h.IntN(len(all))])
+}
+
+// make makes a hidden asset, in a year that no run is in.
+func (h *hider) make(p *script, typ string, values attrs) string {
+	if shown(typ) {
+		return "Member:20"
+	}
+	label := fmt.Sprintf("hidden%s%d", typ, len(h.byType[typ]))
+	at := fmt.Sprintf("%d-%02d-%02dT01:02:03.%03d", 2001+h.IntN(20), 1+h.IntN(12), 1+h.IntN(28), h.IntN(1000))
+	values["CreateDate"] = at
+	h.byType[typ] = append(h.byType[typ], label)
+	return p.create(label, typ, values)
+}
+
+// around is what was hidden before anything visible was made: projects, members of
+// no other project, and all kinds of assets, more or fewer of each.
+func around(p *script, h *hider) {
+	p.create("vault", "Scope", attrs{"Name": h.word(), "Parent": "Scope:0", "BeginDate": "2026-01-01"})
+	h.byType["Scope"] = []string{"vault"}
+	for range h.IntN(3) {
+		h.make(p, "Scope", attrs{"Name": h.word(), "Parent": "@vault", "BeginDate": "2026-01-01"})
+	}
+	for range 1 + h.IntN(4) {
+		ghost := h.make(p, "Member", attrs{"Name": h.word(), "Nickname": h.word(), "Username": h.word(), "Email": h.word() + "@example.com", "DefaultRole": "Role:4"})
+		p.run("@vault", "AssignMemberWithRole", attrs{"Member": ghost, "Role": "Role:4", "IsOwner": h.IntN(2) == 0})
+	}
+	for _, typ := range strings.Fields("Epic Theme Goal Story Story Defect Issue Request Retrospective Environment RegressionPlan RegressionTest") {
+		for range 2 + h.IntN(4) {
+			h.make(p, typ, h.workitem(p, typ))
+		}
+	}
+	for range 2 + h.IntN(4) {
+		h.make(p, "Task", attrs{"Name": h.word(), "Parent": h.must(p, "Story"), "ToDo": h.IntN(9), "Owners": h.some(p, "Member")})
+		h.make(p, "Test", attrs{"Name": h.word(), "Parent": h.must(p, "Defect")})
+		h.make(p, "Link", attrs{"Name": h.word(), "Asset": h.must(p, "Story"), "URL": "https://" + h.word()})
+		h.make(p, "ChangeSet", attrs{"Name": h.word(), "PrimaryWorkitems": []any{h.must(p, "Story")}})
+		h.make(p, "Expression", attrs{"Content": h.word(), "Author": h.must(p, "Member"), "Mentions": []any{h.must(p, "Story")}})
+		h.make(p, "Note", attrs{"Name": h.word(), "Content": h.word(), "Asset": h.must(p, "Epic"), "Personal": h.IntN(2) == 0})
+		h.make(p, "Actual", attrs{"Date": "2026-01-01", "Value": h.IntN(9), "Member": h.must(p, "Member"), "Scope": "@vault", "Workitem": h.must(p, "Story")})
+	}
+}
+
+// must is a hidden asset of a type.
+func (h *hider) must(p *script, typ string) any {
+	all := h.byType[typ]
+	if shown(typ) {
+		return "Member:20"
+	}
+	return p.of(all[h.IntN(len(all))])
+}
+
+// workitem is the values of something in a hidden project.
+func (h *hider) workitem(p *script, typ string) attrs {
+	values := attrs{"Name": h.word(), "Scope": h.must(p, "Scope"), "Description": h.word(), "TaggedWith": []any{h.word()}}
+	t, _ := model.Type(typ)
+	more := attrs{
+		"Estimate": h.IntN(9), "ToDo": h.IntN(9), "Swag": h.IntN(9), "Owners": []any{h.some(p, "Member")}, "Super": h.some(p, "Epic"),
+		"Parent": h.some(p, "Theme"), "Customer": h.some(p, "Member"), "Owner": h.some(p, "Member"), "Goals": []any{h.some(p, "Goal")},
+	}
+	for name, v := range more {
+		if a, ok := t.Attr(name); ok && !a.ReadOnly {
+			values[name] = v
+		}
+	}
+	return values
+}
+
+// onTop is what is hidden and hangs on what is visible: a project below the
+// callers' own that they have no access to, links from hidden assets, what
+// others wrote for themselves, and messages about it.
+func onTop(p *script, h *hider) {
+	caps(p, h, 9)
+	deep := h.make(p, "Scope", attrs{"Name": h.word(), "Parent": p.of("mine"), "BeginDate": "2026-01-01"})
+	for name := range callers {
+		p.run(deep, "AssignMemberWithRole", attrs{"Member": p.of(name), "Role": pick[any](h.IntN(2) == 0, "Role:0", "Role:10"), "IsOwner": false})
+	}
+	seen := func(typ string) any { return p.of(fmt.Sprintf("%s%d", strings.ToLower(typ), h.IntN(3))) }
+	for range 3 + h.IntN(4) {
+		h.make(p, "Story", attrs{"Name": h.word(), "Scope": deep, "Super": seen("Epic"), "Dependencies": []any{seen("Story"), seen("Story")}, "Owners": []any{p.of("lee"), p.of("pal")}, "Timebox": p.of("sprint"), "Team": p.of("team"), "Estimate": 1 + h.IntN(9)})
+		h.make(p, "Defect", attrs{"Name": h.word(), "Scope": p.of("vault"), "DuplicateOf": seen("Defect"), "AffectedPrimaryWorkitems": []any{seen("Story")}, "FoundInBuildRuns": []any{p.of("build")}})
+		h.make(p, "Issue", attrs{"Name": h.word(), "Scope": p.of("vault"), "BlockedPrimaryWorkitems": []any{seen("Story")}, "Owner": p.of("lee"), "Team": p.of("team")})
+		h.make(p, "Request", attrs{"Name": h.word(), "Scope": deep, "PrimaryWorkitems": []any{seen("Story")}})
+		h.make(p, "Expression", attrs{"Content": h.word(), "Author": h.must(p, "Member"), "Mentions": []any{h.must(p, "Story")}})
+		h.make(p, "ChangeSet", attrs{"Name": h.word(), "PrimaryWorkitems": []any{h.must(p, "Story")}})
+	}
+	for i := range 3 { // which move with their stories
+		h.make(p, "Note", attrs{"Name": h.word(), "Content": h.word(), "Asset": p.of(fmt.Sprintf("story%d", i)), "Personal": true})
+	}
+}
+
+// shown reports whether assets of a type are seen by everybody, so that both
+// services have the same.
+func shown(typ string) bool {
+	return typ == "Expression" || typ == "ChangeSet" || typ == "Note"
+}

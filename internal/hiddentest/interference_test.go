@@ -1,0 +1,128 @@
+package hiddentest
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+)
+
+var (
+	count = flag.Int("hidden.requests", 2000, "requests to send on each database")
+	seed  = flag.Uint64("hidden.seed", 1, "seed of the requests")
+)
+
+// pair is the two services, and what makes requests for both.
+type pair struct {
+	t        *testing.T
+	services [2]*service
+	g        *maker
+	changer  *changer
+	last     int // the status of the last answer
+}
+
+func startPair(t *testing.T, dialect, leak string) *pair {
+	t.Helper()
+	p := &pair{t: t}
+	for i := range p.services {
+		p.services[i] = start(t, dialect, fillService(i+1, leak))
+	}
+	p.g = newMaker(rand.New(rand.NewPCG(*seed, 1)), p.services)
+	p.changer = newChanger(p)
+	return p
+}
+
+// both does something with both services at once.
+func (p *pair) both(do func(i int, s *service) error) {
+	p.t.Helper()
+	var all sync.WaitGroup
+	var errs [2]error
+	for i, s := range p.services {
+		all.Go(func() { errs[i] = do(i, s) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// ask sends a request to both services and returns what they answer.
+func (p *pair) ask(r *request) (replies [2]reply) {
+	p.t.Helper()
+	p.both(func(i int, s *service) error {
+		var err error
+		if replies[i], err = s.send(r.who, r); err != nil {
+			return fmt.Errorf("%s: %w", r, err)
+		}
+		return nil
+	})
+	return replies
+}
+
+// differs sends a request to both services and reports whether they answer it in
+// different ways.
+func (p *pair) differs(r *request) (replies [2]reply, differ bool) {
+	p.t.Helper()
+	replies = p.ask(r)
+	if replies[0].status == http.StatusUnauthorized {
+		p.t.Fatalf("%s cannot log in any more: %s", r.who, r)
+	}
+	return replies, replies[0].String() != replies[1].String()
+}
+
+// once sends a request and what follows from it: the page after, the answer of an
+// asynchronous request. It returns the request that is answered in two ways, nil
+// for none.
+func (p *pair) once(r *request) *request {
+	p.t.Helper()
+	replies, differ := p.differs(r)
+	p.last = replies[0].status
+	if differ {
+		return r
+	}
+	p.g.made = append(p.g.made, replies[0].created()...)
+	p.g.made = p.g.made[max(0, len(p.g.made)-60):]
+	for i, s := range p.services {
+		s.note(replies[i])
+	}
+	if replies[0].status != 202 {
+		return nil
+	}
+	poll := &request{kind: r.kind, who: r.who, method: "GET", path: "/api/asset/{later}"}
+	p.await(poll)
+	if _, differ := p.differs(poll); differ {
+		return poll
+	}
+	return nil
+}
+
+// TestHiddenAssetsDoNotInterfere: what callers are answered does not depend on
+// what they do not see.
+func TestHiddenAssetsDoNotInterfere(t *testing.T) {
+	for _, dialect := range []string{"sqlite", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			p := startPair(t, dialect, "")
+			kindsSent, answered := map[string]int{}, map[int]int{}
+			for n := range *count {
+				if n%10 == 9 {
+					p.changer.change()
+				}
+				if n%100 == 50 {
+					p.mark()
+				}
+				r := p.g.request()
+				kindsSent[r.kind]++
+				if bad := p.once(r); bad != nil {
+					t.Fatalf("seed %d, request %d: %s", *seed, n+1, p.explain(bad))
+				}
+				answered[p.last]++
+			}
+			p.nothingHiddenIsWritten()
+			t.Logf("%d requests, seed %d: %v, statuses %v", *count, *seed, kindsSent, answered)
+		})
+	}
+}

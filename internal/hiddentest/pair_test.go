@@ -1,0 +1,99 @@
+package hiddentest
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// await polls until an asynchronous request is done in both services.
+func (p *pair) await(poll *request) {
+	p.t.Helper()
+	p.both(func(_ int, s *service) error {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+			r, err := s.send(poll.who, poll)
+			if err != nil || r.status != http.StatusOK || !strings.Contains(r.body, `"processing":true`) {
+				return err
+			}
+		}
+		return fmt.Errorf("the request %s is never done", s.later)
+	})
+}
+
+// mark remembers an instant between what has been sent and what comes.
+func (p *pair) mark() {
+	if p.g.marks == 10 {
+		return
+	}
+	for _, s := range p.services {
+		s.marks = append(s.marks, "")
+	}
+	time.Sleep(2 * time.Millisecond) // moments are stamped to the millisecond
+	now := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+	time.Sleep(2 * time.Millisecond)
+	for _, s := range p.services {
+		s.marks[p.g.marks] = now
+	}
+	p.g.marks++
+}
+
+// explain shrinks a request that is answered in two ways, where it can be sent
+// again, and shows it with both answers.
+func (p *pair) explain(r *request) string {
+	p.t.Helper()
+	replies, differ := p.differs(r)
+	if !differ {
+		return r.String() + "\nis answered in two ways the first time alone"
+	}
+	for again := !r.writes; again; {
+		again = false
+		for _, less := range r.smaller() {
+			if now, differ := p.differs(less); differ {
+				r, replies, again = less, now, true
+				break
+			}
+		}
+	}
+	first, second := nearDifference(replies[0].String(), replies[1].String())
+	return fmt.Sprintf("%s\n\nfirst:  %s\n\nsecond: %s", r, first, second)
+}
+
+// margin is how much of an answer is shown in front of a difference, and behind.
+const margin = 500
+
+// nearDifference cuts what two answers have in common far from their difference.
+func nearDifference(a, b string) (string, string) {
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	cut := func(s string) string {
+		from, to := max(0, at-margin), min(len(s), at+margin)
+		return pick(from > 0, "…", "") + s[from:to] + pick(to < len(s), "…", "")
+	}
+	return cut(a), cut(b)
+}
+
+// nothingHiddenIsWritten fails when a caller has written a hidden asset, in any of
+// the ways that leave the caller's name.
+func (p *pair) nothingHiddenIsWritten() {
+	p.t.Helper()
+	var who, where []string
+	for name := range callers {
+		who = append(who, name)
+	}
+	for i, s := range p.services {
+		where = where[:0]
+		for _, label := range p.changer.hiders[i].byType["Scope"] {
+			where = append(where, quote(s.oids[label]))
+		}
+		a := &ask{From: "BaseAsset", Select: []any{"Name", "ChangedBy.Name"}, AsOf: "All", Filter: []string{
+			"SecurityScope=" + strings.Join(where, ","), "ChangedBy.Name='" + strings.Join(who, "','") + "'",
+		}}
+		r, err := s.send("admin", &request{method: "POST", path: "/query.v1", asks: []*ask{a}})
+		if err != nil || r.body != "[[]]" {
+			p.t.Errorf("hidden assets that callers have written: %v %s", err, r.body)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package hiddentest
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// maker makes requests. It knows the visible assets and those that are hidden in
+// either service.
+type maker struct {
+	*rand.Rand
+	seen, hidden []string // Oids
+	names        []string // of hidden assets
+	made         []string // Oids of what requests made, in both services
+	marks        int      // instants known
+	n            int      // for names
+	nesting      int
+}
+
+func newMaker(r *rand.Rand, services [2]*service) *maker {
+	g := &maker{Rand: r}
+	all := [2]map[string]bool{{}, {}}
+	for _, s := range services {
+		for label, o := range s.oids {
+			if strings.HasPrefix(label, "hidden") || strings.HasPrefix(label, "cap") || label == "vault" {
+				all[0][o] = true
+			} else {
+				all[1][o] = true
+			}
+		}
+		g.names = append(g.names, s.told...)
+	}
+	g.hidden, g.seen = slices.Sorted(maps.Keys(all[0])), slices.Sorted(maps.Keys(all[1]))
+	return g
+}
+
+func (g *maker) chance(percent int) bool { return g.IntN(100) < percent }
+
+func one[T any](g *maker, all []T) T { return all[g.IntN(len(all))] }
+
+// words is one of the words of a text.
+func (g *maker) words(text string) string { return one(g, strings.Fields(text)) }
+
+// typeOf is the type in an Oid.
+func typeOf(token string) *meta.Type {
+	name, _, _ := strings.Cut(token, ":")
+	t, _ := model.Type(name)
+	return t
+}
+
+// oid is an asset of a type, nil for any: one that is seen, one that is hidden in
+// one service or both, now and then one that is made up.
+func (g *maker) oid(t *meta.Type) string {
+	for range 8 {
+		from := g.seen
+		switch n := g.IntN(10); {
+		case n < 4:
+			from = g.hidden
+		case n < 6 && len(g.made) > 0:
+			from = g.made
+		}
+		var fit []string
+		for _, o := range from {
+			if t == nil || typeOf(o).IsA(t) {
+				fit = append(fit, o)
+			}
+		}
+		if len(fit) > 0 {
+			return g.spelled(one(g, fit))
+		}
+	}
+	name := "Story"
+	if t != nil {
+		name = one(g, t.Concrete).Name
+	}
+	return name + ":" + strconv.Itoa(1000+g.IntN(7*partIDs))
+}
+
+// spelled is an Oid as clients write it: now and then with a moment or with a
+// type above its own.
+func (g *maker) spelled(o string) string {
+	switch g.IntN(20) {
+	case 0:
+		_, id, _ := strings.Cut(o, ":")
+		if up := typeOf(o).Parent; up != nil {
+			return up.Name + ":" + id
+		}
+	case 1:
+		return o + ":" + strconv.Itoa(1000+g.IntN(7*partIDs))
+	}
+	return o
+}
+
+// name is one that hidden assets have, or seen ones, or a part of it.
+func (g *maker) name() string {
+	s := g.words("Mine Sub lee pal Sprint Crew Rhythm common tag0 tag1 hello seen Vex Qua admin")
+	switch n := g.IntN(10); {
+	case n < 5:
+		s = one(g, g.names)
+	case n < 8:
+		s = g.words("Epic Story Task Defect Goal Issue Request Test") + " " + strconv.Itoa(g.IntN(4))
+	}
+	if g.chance(15) {
+		s = s[:1+g.IntN(len(s))]
+	}
+	return s
+}
+
+// number is one that a type gives.
+func (g *maker) number() string {
+	return g.words("S- D- E- TK- AT- I- R- G- TH- RP-") + strconv.Itoa(1001+g.IntN(3)*partIDs+g.IntN(20))
+}
+
+// made is a name of its own for a new asset.
+func (g *maker) newName() string {
+	g.n++
+	return "New " + strconv.Itoa(g.n)
+}

@@ -1,0 +1,124 @@
+package hiddentest
+
+import (
+	"context"
+	"encoding/base64"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/app"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+var model = meta.Default()
+
+const adminPassword = "the hidden test's own password"
+
+// service is alds on a database of its own, with what one of the two variants of
+// the world has.
+type service struct {
+	d     *db.DB
+	base  string // http://host:port/instance
+	oids  map[string]string
+	told  []string // names of hidden assets
+	marks []string // instants at which both services had answered the same requests
+	next  string   // the cursor of the last answer that had one
+	later string   // the id of the last asynchronous request
+	http  http.Client
+}
+
+// settings are those of the service, on a database.
+func settings(t *testing.T, url, addr string) func(string) string {
+	env := map[string]string{
+		"ALDS_ADDR": addr, "ALDS_ADMIN_PASSWORD": adminPassword, "ALDS_DATA_DIR": t.TempDir(),
+		"ALDS_SECRET_KEY": strings.Repeat("A", 43) + "=", "DATABASE_URL": url,
+	}
+	return func(name string) string { return env[name] }
+}
+
+// start makes a database, fills it and runs the service on it until the test ends.
+func start(t *testing.T, dialect string, fill func(t *testing.T, s *service)) *service {
+	t.Helper()
+	url, addr, log := testdb.EmptyURL(t, dialect), testproc.FreeAddr(t), &testproc.Log{}
+	getenv := settings(t, url, addr)
+	if err := app.Migrate(t.Context(), getenv, log, app.Standalone); err != nil {
+		t.Fatal(err)
+	}
+	d, err := db.Open(t.Context(), url, db.Options{MaxConns: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	s := &service{d: d, base: "http://" + addr + "/alds", oids: map[string]string{}}
+	fill(t, s)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, getenv, log, app.Standalone) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the service ended with: %v", err)
+		}
+	})
+	if !testproc.Becomes(t.Context(), s.base, 0) {
+		t.Fatalf("the service does not answer\n%s", log)
+	}
+	return s
+}
+
+// reply is what came.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send sends a request of a member.
+func (s *service) send(who string, r *request) (reply, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, r.method, s.base+s.fill(r.path), strings.NewReader(s.fill(r.text())))
+	if err != nil {
+		return reply{}, err
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	req.Header.Set("Authorization", login(who))
+	res, err := s.http.Do(req)
+	if err != nil {
+		return reply{}, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	return reply{res.StatusCode, res.Header, string(body)}, err
+}
+
+func login(who string) string {
+	password := "pass-" + who
+	if who == "admin" {
+		password = adminPassword
+	}
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(who+":"+password))
+}
+
+// fill puts in what differs between the services though it means the same: an
+// instant, the cursor of the last answer, the id of the last asynchronous request.
+func (s *service) fill(text string) string {
+	if !strings.Contains(text, "{") {
+		return text
+	}
+	pairs := []string{"{next}", s.next, "{later}", s.later}
+	for i, mark := range s.marks {
+		pairs = append(pairs, "{mark"+string(rune('0'+i))+"}", mark)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
