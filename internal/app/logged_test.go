@@ -23,7 +23,7 @@ var hushed = []struct{ request, login string }{
 	{"POST /api/asset AssetType: Member\nPassword: [hush-password\n", ""},
 	{"POST /api/asset AssetType: Member\nPassword: hush-password: x\n", ""},
 	{`POST /rest-1.v1/Data/Member/20 {"Attributes": {"Password": {"value": "hush-password", "act": "never"}}}`, ""},
-	{`POST /rest-1.v1/Data/Member/20 {"Attributes": {"Password": {"value": ["hush-password"], "act": "set"}}}`, ""},
+	{`POST /rest-1.v1/Data/Member/20 {"Attributes": {"Password": {"value": ["hush-admin"], "act": "set"}}}`, ""},
 	{`POST /query.v1 {"from": "Member", "filter": ["Password='hush-password'"], "select": ["Password"]}`, ""},
 	{`POST /query.v1 {"from": "Member", "where": {"Password": "hush-password"}}`, ""},
 	{`GET /rest-1.v1/Data/Member?where=Password='hush-password'`, ""},
