@@ -138,3 +138,27 @@ func TestEveryEventIsCounted(t *testing.T) {
 		t.Errorf("%d counted, want %d", got, want)
 	}
 }
+
+// BenchmarkNote measures what a refused sign-in costs: one that is known, one of
+// many of a source, and one that is only counted.
+func BenchmarkNote(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		event func(i int) Event
+	}{
+		{"equal", func(int) Event { return refused("192.0.2.1", "wrong password") }},
+		{"one source", func(i int) Event { return refused("192.0.2.1", fmt.Sprint(i)) }},
+		{"many sources", func(i int) Event {
+			return refused(fmt.Sprintf("10.%d.%d.%d", i>>16&255, i>>8&255, i&255), "wrong password")
+		}},
+	} {
+		l := New(nil, nil, Options{})
+		b.Run(c.name, func(b *testing.B) {
+			i := 0
+			for b.Loop() {
+				i++
+				l.Note(b.Context(), c.event(i))
+			}
+		})
+	}
+}
