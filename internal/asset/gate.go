@@ -100,10 +100,15 @@ func (g *gate) checkOldPassword(c *Command, w *row) error {
 	return required(a)
 }
 
-// checkMade checks the assets that an operation has made, such as a copy.
+// checkMade checks the assets that an operation has made, such as a copy, and those
+// that it has deleted, such as the epic that becomes a story again.
 func (g *gate) checkMade(ctx context.Context, target *row) error {
 	for _, w := range g.changes.touched {
-		if w == target || !w.creating() {
+		verb := meta.ToCreate
+		if !w.creating() {
+			verb = meta.ToDelete
+		}
+		if w == target || verb == meta.ToDelete && (w.cur.code != meta.StateDeleted || w.before.code == meta.StateDeleted) {
 			continue
 		}
 		part, err := g.isPart(ctx, w)
@@ -113,7 +118,7 @@ func (g *gate) checkMade(ctx context.Context, target *row) error {
 		if part {
 			continue
 		}
-		if err := g.require(ctx, w, meta.ToCreate, ""); err != nil {
+		if err := g.require(ctx, w, verb, ""); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ func (o *operations) split(ctx context.Context, w *row, _ *meta.Op, _ []Change) 
 }
 
 // copyRegressionTests makes one test below a test set for every regression
-// test of its suite.
+// test of its suite that the caller sees.
 func (o *operations) copyRegressionTests(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	a, ok := w.typ.Attr("RegressionSuite")
 	if !ok {
@@ -63,7 +63,14 @@ func (o *operations) copyRegressionTests(ctx context.Context, w *row, _ *meta.Op
 		return nil, err
 	}
 	for _, from := range tests {
-		_, err := o.copier.copyAs(ctx, "Test", from, except("Parent", "Scope"), func(made *row) error {
+		sees, err := o.rules.visible(ctx, from.target())
+		if err != nil {
+			return nil, err
+		}
+		if !sees {
+			continue
+		}
+		_, err = o.copier.copyAs(ctx, "Test", from, except("Parent", "Scope"), func(made *row) error {
 			if err := o.set.pointTo(ctx, made, "Parent", w); err != nil {
 				return err
 			}

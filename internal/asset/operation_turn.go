@@ -24,7 +24,8 @@ func (o *operations) breakDown(ctx context.Context, w *row, _ *meta.Op, _ []Chan
 }
 
 // epicToStory restores the story that was turned into an epic, and deletes the
-// epic. The model's filter refuses an epic that has something below it.
+// epic. The model's filter refuses an epic that has something below it. An epic that
+// the caller does not see stays, as if there were none.
 func (o *operations) epicToStory(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	into, ok := w.typ.Attr("MorphedInto")
 	if !ok {
@@ -41,6 +42,9 @@ func (o *operations) epicToStory(ctx context.Context, w *row, _ *meta.Op, _ []Ch
 		return nil, nil
 	}
 	epic, ok, err := o.loaded.lock(ctx, id)
+	if err == nil && ok {
+		ok, err = o.rules.visible(ctx, epic.target())
+	}
 	if err != nil || !ok {
 		return nil, err
 	}
