@@ -155,7 +155,8 @@ func TestCachedPlansAreThoseOfTheRequest(t *testing.T) {
 	whos := []auth.Actor{
 		auth.System,
 		{Member: 7, All: true},
-		actors["andre"], actors["none"],
+		actors["andre"], actors["none"], actors["andre in the team"],
+		{Member: 1003, Scopes: []int64{1000, 1001}, Roles: []meta.Role{8, 4}, Held: meta.RolesOf(4, 8)},
 		{Member: 9, Scopes: []int64{1000, 1001}},
 		{Member: 20, All: true, Hidden: &auth.Hidden{}},
 		{Member: 20, All: true, Hidden: &auth.Hidden{Ever: true}},

@@ -75,7 +75,7 @@ func TestEvaluate(t *testing.T) {
 			}
 		})
 	}
-	for _, filter := range []string{"Owners='Member:20'", "Super.Super.Super.Name='x'", "Description='x'", "Children.@Count>'0'"} {
+	for _, filter := range []string{"Owners='Member:20'", "Super.Super.Super.Name='x'", "Description='x'", "Children.@Count>'0'", "CanUpdate='true'", "IsReadOnly='false'", "Super.IsDeletable='true'"} {
 		if New(model, story.Type, []string{filter}, nil, false) != nil {
 			t.Errorf("%s is compiled", filter)
 		}
