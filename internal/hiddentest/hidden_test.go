@@ -125,6 +125,7 @@ func onTop(p *script, h *hider) {
 		h.make(p, "Story", attrs{"Name": h.word(), "Scope": deep, "Super": seen("Epic"), "Dependencies": []any{seen("Story"), seen("Story")}, "Owners": []any{p.of("lee"), p.of("pal")}, "Timebox": p.of("sprint"), "Team": p.of("team"), "Estimate": 1 + h.IntN(9)})
 		h.make(p, "Defect", attrs{"Name": h.word(), "Scope": p.of("vault"), "DuplicateOf": seen("Defect"), "AffectedPrimaryWorkitems": []any{seen("Story")}, "FoundInBuildRuns": []any{p.of("build")}})
 		h.make(p, "Issue", attrs{"Name": h.word(), "Scope": p.of("vault"), "BlockedPrimaryWorkitems": []any{seen("Story")}, "Owner": p.of("lee"), "Team": p.of("team")})
+		h.make(p, "RegressionTest", attrs{"Name": h.word(), "Scope": p.of("vault"), "RegressionSuites": []any{p.of("suite")}, "Steps": h.word()})
 		h.make(p, "Request", attrs{"Name": h.word(), "Scope": deep, "PrimaryWorkitems": []any{seen("Story")}})
 		h.make(p, "Expression", attrs{"Content": h.word(), "Author": h.must(p, "Member"), "Mentions": []any{h.must(p, "Story")}})
 		h.make(p, "ChangeSet", attrs{"Name": h.word(), "PrimaryWorkitems": []any{h.must(p, "Story")}})

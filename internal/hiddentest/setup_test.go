@@ -236,6 +236,8 @@ func visible(p *script, h *hider) {
 		})
 		p.create(fmt.Sprintf("task%d", i), "Task", attrs{"Name": fmt.Sprintf("Task %d", i), "Parent": fmt.Sprintf("@story%d", i), "ToDo": i, "Owners": []string{"@lee"}})
 	}
+	p.run("@story7", "Breakdown", attrs{}) // its epic is moved out of sight
+	p.commands = append(p.commands, attrs{"from": "Epic", "where": attrs{"Name": "Story 7"}, "update": attrs{"Scope": p.of("vault")}})
 	nearby(p, h)
 }
 

@@ -215,12 +215,15 @@ func (g *maker) operation(t *meta.Type) any {
 	return attrs{"op": op.Name, "args": args}
 }
 
+// operated are types with operations, those with many repeated.
+var operated = strings.Fields("Story Story Story Story Defect TestSet TestSet Task Test Epic Epic Scope Scope Member Timebox Issue BuildProject Expression Note Message")
+
 func (g *maker) operations() *request {
-	o := g.oid(nil)
+	t, _ := model.Type(one(g, operated))
+	o := g.oid(t)
 	if g.chance(80) {
 		return g.commands(attrs{"from": o, "execute": g.operation(typeOf(o))})
 	}
-	t, _ := model.Type(g.words("Story Story Workitem Epic Defect Issue Scope Member"))
 	return g.commands(attrs{"from": t.Name, "filter": g.few(t), "execute": g.operation(t)})
 }
 
@@ -266,7 +269,8 @@ func (g *maker) updateByPath() *request {
 }
 
 func (g *maker) operateByPath() *request {
-	path, t := g.byPath()
+	t, _ := model.Type(one(g, operated))
+	path := strings.ReplaceAll(g.oid(t), ":", "/")
 	name, ok := g.operation(t).(string)
 	if !ok {
 		name = "Delete"
