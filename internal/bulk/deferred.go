@@ -27,6 +27,7 @@ func (p *executor) resolveDeferred(ctx context.Context, s *step) error {
 		if err := p.flush(ctx); err != nil {
 			return err
 		}
+		pr.who = p.actor() // who may see other projects than before
 		if err := p.project(ctx, pr, c, s, from); err != nil {
 			return err
 		}
