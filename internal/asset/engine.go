@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
@@ -154,8 +156,9 @@ type Session struct {
 // operations change in addition.
 func (s *Session) Count(n int) { s.named = n }
 
-// Who returns on whose behalf the request is carried out. Its caches of hidden
-// projects and of members are dropped once the request has changed what they hold.
+// Who returns on whose behalf the request is carried out, with the role of a creator
+// in the projects that it has made. Its caches of hidden projects and of members are
+// dropped once the request has changed what they hold.
 func (s *Session) Who() auth.Actor {
 	who := s.who
 	if s.scopesHidden {
@@ -164,7 +167,10 @@ func (s *Session) Who() auth.Actor {
 	if s.rolesChanged {
 		who.Members = nil
 	}
-	return who
+	if who.All {
+		return who
+	}
+	return who.Creating(slices.Sorted(maps.Keys(s.createdScopes)))
 }
 
 // Tx returns the transaction, for queries between commands.

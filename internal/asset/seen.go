@@ -30,7 +30,7 @@ func (l *loaded) sees(ctx context.Context, id int64, t *meta.Type) (bool, error)
 
 // loadSeen finds out which assets of such types the caller sees.
 func (l *loaded) loadSeen(ctx context.Context, types []*meta.Type, ids []int64) error {
-	found, err := l.s.e.finder.Seen(ctx, l.s.tx, l.s.sight(), types, ids)
+	found, err := l.s.e.finder.Seen(ctx, l.s.tx, l.s.Who(), types, ids)
 	for _, id := range ids {
 		l.seen[id] = found[id]
 	}
@@ -58,21 +58,6 @@ func (l *loaded) foreseeSeen(ctx context.Context) error {
 	}
 	slices.Sort(ids)
 	return l.loadSeen(ctx, types, ids)
-}
-
-// sight is the actor with the projects that the request has made.
-func (s *Session) sight() auth.Actor {
-	who := s.Who()
-	if len(s.createdScopes) == 0 || who.All {
-		return who
-	}
-	who.Scopes = slices.Clone(who.Scopes)
-	for id := range s.createdScopes {
-		who.Scopes = append(who.Scopes, id)
-	}
-	slices.Sort(who.Scopes)
-	who.Scopes = slices.Compact(who.Scopes)
-	return who
 }
 
 // Seen returns which of the assets stored as ids, all of the given types, who sees.

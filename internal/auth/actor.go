@@ -66,6 +66,23 @@ func (a Actor) RoleIn(scope int64) meta.Role {
 	return meta.NoAccess
 }
 
+// Creating returns the actor with the role of their creator in new scopes, by stored
+// id, ascending.
+func (a Actor) Creating(scopes []int64) Actor {
+	if len(scopes) == 0 {
+		return a
+	}
+	had := a
+	a.Scopes = slices.Compact(slices.Sorted(slices.Values(slices.Concat(had.Scopes, scopes))))
+	a.Roles = make([]meta.Role, len(a.Scopes))
+	for i, id := range a.Scopes {
+		if a.Roles[i] = had.RoleIn(id); slices.Contains(scopes, id) {
+			a.Roles[i] = meta.SystemAdmin
+		}
+	}
+	return a
+}
+
 // AllMembers reports whether the actor sees every member, as those do who administer
 // the system, its members or a project: they have to name whom they give a role.
 func (a Actor) AllMembers() bool {
