@@ -221,7 +221,8 @@ const (
 	// Moment, CreateDate, IsSelf, ...), and every attribute of a virtual type.
 	// See model.yaml "system".
 	System
-	// Validator: Boolean, true when operation Place.Expr may run on the asset now.
+	// Validator: Boolean, true when operation Place.Expr may run on the asset now and
+	// the caller has the right to run it.
 	Validator
 	// Secret: Password; written to the credential, never read.
 	Secret
