@@ -40,7 +40,7 @@ var floors = [][]string{
 	12: {
 		"bench/load", "bench/hooks", "bench/read", "bench/write", "bench/overload",
 		"internal/archtest", "internal/spectest", "internal/faulttest", "internal/attack",
-		"internal/difftest", "internal/hiddentest", "internal/modeltest", "internal/testall",
+		"internal/difftest", "internal/hiddentest", "internal/modeltest", "internal/rightstest", "internal/testall",
 	},
 }
 
@@ -59,7 +59,7 @@ var keepers = map[string][]string{
 	"github.com/go-sql-driver/":             {"internal/db", "internal/testdb"},
 	"modernc.org/":                          {"internal/db"},
 	"github.com/prometheus/":                {"internal/admin", "internal/app"},
-	"go.yaml.in/":                           {"internal/meta", "internal/doc"},
+	"go.yaml.in/":                           {"internal/meta", "internal/doc", "internal/rightstest"},
 	"golang.org/x/crypto/argon2":            {"internal/auth", "internal/secret"},
 	"golang.org/x/text/":                    {"internal/folding"},
 	module + "internal/config":              {"internal/app"},

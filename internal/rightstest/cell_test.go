@@ -1,0 +1,185 @@
+package rightstest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// cell is one thing that one member does on one path to an asset of one type.
+type cell struct {
+	who             *member
+	typ, verb, path string
+	name            string  // the attribute or operation
+	slots           []*slot // the assets it is about: $0, $1, ...
+	changes         bool    // the last of slots is changed where it may be
+	parts           []part  // one after another, until one may not be
+	command         attrs   // of a bulk request
+	url             string  // else the request by path
+	body            attrs
+	noMatch         bool // an asset that is not seen is not found, which is no failure
+	want            outcome
+	got             outcome
+}
+
+// part is one command of a cell: what it needs, and what it makes.
+type part struct {
+	uses  []use // what must be seen, the asset that is written first
+	needs []need
+	makes []string
+}
+
+// need is a right that a command needs.
+type need struct {
+	thing
+	verb, name string
+}
+
+// texts are the answers to somebody who does not have the right.
+func (n need) texts() []string {
+	var all []string
+	if word := map[string]string{create: "Create", change: "Change", del: "Delete", relate: "Relate"}[n.verb]; word != "" {
+		all = append(all, word)
+	}
+	if n.name != "" && (n.verb == operate || n.verb == change) {
+		all = append(all, n.name)
+	}
+	for i := range all {
+		all[i] = "Denied'" + n.typ + "." + all[i]
+	}
+	return all
+}
+
+// use is an asset that a request names, and the answer where it is not seen.
+type use struct {
+	slot *slot
+	text string
+}
+
+// The ways in which a cell ends.
+const (
+	done     = "done"
+	denied   = "denied"
+	unseen   = "unseen"
+	notFound = "404"
+	nothing  = "nothing found"
+)
+
+// outcome is how a cell ended, or must end, with one of the texts.
+type outcome struct {
+	how   string
+	texts []string
+}
+
+func (o outcome) String() string { return strings.Join(append([]string{o.how}, o.texts...), " ") }
+
+// expect computes the outcome of a cell: its commands are carried out until one
+// names what is not seen, or needs a right that is not there.
+func (c *cell) expect(t *table) outcome {
+	for _, p := range c.parts {
+		switch all := p.unseen(c.who); {
+		case len(all) > 0 && c.noMatch && all[0] == p.uses[0].text:
+			return outcome{how: nothing}
+		case len(all) > 0 && all[0] == notFound:
+			return outcome{how: notFound}
+		case len(all) > 0:
+			return outcome{unseen, all}
+		}
+		if is, all := p.refused(t, c.who); is {
+			return outcome{denied, all}
+		}
+	}
+	return outcome{how: done}
+}
+
+// unseen are the answers about what a member does not see.
+func (p part) unseen(w *member) []string {
+	var all []string
+	for _, u := range p.uses {
+		if !w.sees(u.slot.thing) {
+			all = append(all, u.text)
+		}
+	}
+	return all
+}
+
+// refused reports whether rights are missing, and the answers that this may get.
+func (p part) refused(t *table, w *member) (is bool, all []string) {
+	for _, n := range p.needs {
+		if !t.may(w, n.thing, n.verb, n.name) {
+			is, all = true, append(all, n.texts()...)
+		}
+	}
+	return is, all
+}
+
+// makes are the types of the assets that a cell makes, once for each.
+func (c *cell) makes(t *table) []string {
+	var all []string
+	for _, p := range c.parts {
+		if is, _ := p.refused(t, c.who); is || len(p.unseen(c.who)) > 0 {
+			break
+		}
+		all = append(all, p.makes...)
+	}
+	return all
+}
+
+// differs reports whether a cell ended otherwise than it must.
+func (c *cell) differs() bool {
+	if c.want.how != c.got.how {
+		return true
+	}
+	return len(c.want.texts) > 0 && !slices.Contains(c.want.texts, c.got.texts[0])
+}
+
+func (c *cell) String() string {
+	name := c.typ
+	if c.name != "" {
+		name += "." + c.name
+	}
+	return fmt.Sprintf("%s: %s %s, %s: want %s, got %s", c.who, c.verb, name, c.path, c.want, c.got)
+}
+
+// fill puts what the placeholders of a value stand for in their place.
+func (w *world) fill(c *cell, v any) any {
+	switch x := v.(type) {
+	case string:
+		return w.fillText(c, x)
+	case []any:
+		all := make([]any, len(x))
+		for i := range x {
+			all[i] = w.fill(c, x[i])
+		}
+		return all
+	case attrs:
+		all := make(attrs, len(x))
+		for k, v := range x {
+			all[fmt.Sprint(w.fillText(c, k))] = w.fill(c, v)
+		}
+		return all
+	}
+	return v
+}
+
+func (w *world) fillText(c *cell, text string) any {
+	name, ok := strings.CutPrefix(text, "$")
+	if !ok {
+		return text
+	}
+	switch name {
+	case "me":
+		return c.who.oid
+	case "name":
+		return "n" + strconv.FormatInt(w.names.Add(1), 10)
+	case "n":
+		return w.names.Add(1)
+	case "tag":
+		return c.slots[0].attrs["TaggedWith"].([]any)[0]
+	}
+	if i, err := strconv.Atoi(name); err == nil {
+		return c.slots[i].oid
+	}
+	return w.base[name].oid
+}

@@ -1,0 +1,19 @@
+// Package rightstest holds the service against the table of rights, cell by cell:
+// each role, held in each place, does everything to an asset of each type on each
+// path that a write can take. What must happen is computed here from rights.yaml
+// alone, by a second implementation of the rule; what happens is asked of the
+// service over HTTP.
+//
+//	table_test.go    the second implementation: rights.yaml, and may
+//	place_test.go    projects, members and what they see
+//	matrix_test.go   the test: which combinations there are, and why others are not
+//	make_test.go     how assets of each type are made and changed
+//	cell_test.go     a cell: its request, what it needs, what must come of it
+//	path_*_test.go   the cells of each path
+//	fixture_test.go  the assets that cells are about
+//	world_test.go    how all of that is made in the service
+//	run_test.go      the cells are carried out, and what came of them is compared
+//	service_test.go  the service and its clients
+//
+// Spec: interface 5.5, 5.6, 5.8.
+package rightstest

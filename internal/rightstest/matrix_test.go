@@ -1,0 +1,199 @@
+package rightstest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+var verbs = []string{create, change, operate, del, relate}
+
+// takes are the paths, and the verbs that each can say.
+var takes = []struct {
+	path  string
+	verbs []string
+}{
+	{byCreate, []string{create, relate}},
+	{byNesting, []string{create}},
+	{byOid, []string{change}},
+	{byQuery, []string{change, operate, del, relate}},
+	{fromBehind, []string{relate}},
+	{byExecute, []string{operate, del}},
+	{byPost, []string{create, change, relate}},
+	{byOp, []string{operate, del}},
+	{byTags, []string{change}},
+	{byHook, []string{create, change, operate, del}},
+	{byAsync, verbs},
+	{byPreview, verbs},
+}
+
+// The reasons for which there is no cell of a type, a verb and a path.
+const (
+	otherVerb   = "the path does not say the verb"
+	noOperation = "the type has no operations but Delete and Undelete"
+	noRelation  = "no other asset holds a relation to the type"
+	noHolder    = "no relation leads to the type"
+	noTags      = "the type has no tags"
+	onlyHooks   = "subscriptions are no assets: they are written by api/webhook alone, and nothing else is"
+	onlyTags    = "tags themselves are merged by api/tags alone, where each type with tags has a cell"
+	noCustom    = "no request writes custom attributes"
+	oneOfKind   = "one type stands for those of its kind that lie in projects likewise, on all but the plain paths"
+)
+
+// why is the reason for which there is no cell; "" where there must be some.
+func (t *table) why(typ, verb, path string, verbs []string) string {
+	switch {
+	case typ == "custom attribute":
+		return noCustom
+	case typ == "tag":
+		return onlyTags
+	case (typ == "webhook") != (path == byHook):
+		return onlyHooks
+	case !slices.Contains(verbs, verb):
+		return otherVerb
+	case typ == "webhook":
+		return ""
+	case slices.Contains([]string{byQuery, byPost, byOp, byTags, byAsync, byPreview}, path) && !t.stands(typ):
+		return oneOfKind
+	case verb == operate && !hasOperations(typ):
+		return noOperation
+	case verb == relate && len(relations(typ)) == 0:
+		return noRelation
+	case path == byNesting && nests[typ][0] == "":
+		if h, _ := holderOf(typ); h == "" {
+			return noHolder
+		}
+	case path == byTags:
+		if _, ok := typeNamed(typ).Attr("TaggedWith"); !ok {
+			return noTags
+		}
+	}
+	return ""
+}
+
+func hasOperations(typ string) bool {
+	for _, op := range typeNamed(typ).Ops {
+		if op.Name != "Delete" && op.Name != "Undelete" && len(op.Effect.Args) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// world is the service with all that cells need.
+type world struct {
+	t      *testing.T
+	url    string
+	rights *table
+
+	members  []*member
+	base     map[string]*slot // by placeholder
+	standing map[string]*slot // by key
+	slots    []*slot
+	cells    map[*member][]*cell
+	names    *atomic.Int64 // given so far
+	wrong    *findings
+}
+
+// findings are the cells that went wrong, by what they have in common.
+type findings struct {
+	sync.Mutex
+	cells map[string][]*cell
+}
+
+// TestMatrix does everything as everybody and compares.
+func TestMatrix(t *testing.T) {
+	for _, dialect := range []string{"sqlite", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			w := &world{
+				t: t, url: start(t, dialect), rights: readTable(t), base: map[string]*slot{}, standing: map[string]*slot{},
+				cells: map[*member][]*cell{}, names: &atomic.Int64{}, wrong: &findings{cells: map[string][]*cell{}},
+			}
+			w.found()
+			w.plan()
+			w.makeSlots()
+			t.Run("members", func(t *testing.T) {
+				for _, m := range w.members {
+					t.Run(m.String(), func(t *testing.T) {
+						t.Parallel()
+						at := *w
+						at.t = t
+						at.run(m)
+					})
+				}
+			})
+			w.checkMade()
+			w.checkStanding()
+			w.report()
+		})
+	}
+}
+
+// plan makes the cells of all combinations, and prints how many there are.
+func (w *world) plan() {
+	without, count := map[string]int{}, map[string]int{}
+	all := append(types(), "webhook", "tag", "custom attribute")
+	for _, kind := range slices.Sorted(maps.Keys(w.rights.Kinds)) {
+		if kind != "project members" && !slices.ContainsFunc(all, func(typ string) bool { return w.rights.kindOf(typ, "") == kind }) {
+			w.t.Errorf("no cell is about %s", kind)
+		}
+	}
+	for _, m := range w.members {
+		for _, typ := range all {
+			for _, verb := range verbs {
+				for _, p := range takes {
+					if reason := w.rights.why(typ, verb, p.path, p.verbs); reason != "" {
+						without[reason]++
+						continue
+					}
+					cells := w.cellsOf(m, typ, verb, p.path)
+					if len(cells) == 0 {
+						w.t.Fatalf("%s %s, %s: no cell, and no reason", verb, typ, p.path)
+					}
+					for _, c := range cells {
+						w.add(c)
+						count[p.path]++
+					}
+				}
+			}
+		}
+		for _, c := range w.assigned(m) {
+			w.add(c)
+			count["project members"]++
+		}
+	}
+	w.print(count, without)
+	w.t.Logf("%d members, %d assets", len(w.members), len(w.slots))
+}
+
+func (w *world) print(count, without map[string]int) {
+	sum, ends := 0, map[string]int{}
+	for _, cells := range w.cells {
+		sum += len(cells)
+		for _, c := range cells {
+			ends[c.want.how]++
+		}
+	}
+	w.t.Logf("%d cells: %v", sum, ends)
+	for _, path := range slices.Sorted(maps.Keys(count)) {
+		w.t.Logf("%8d %s", count[path], path)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(without)) {
+		w.t.Logf("%8d without: %s", without[reason], reason)
+	}
+}
+
+// report fails the test for what was wrong, a few examples of each kind.
+func (w *world) report() {
+	for _, key := range slices.Sorted(maps.Keys(w.wrong.cells)) {
+		cells := w.wrong.cells[key]
+		text := fmt.Sprintf("%d cells, %s", len(cells), key)
+		for _, c := range cells[:min(len(cells), 3)] {
+			text += "\n\t" + c.String()
+		}
+		w.t.Error(text)
+	}
+}

@@ -1,0 +1,179 @@
+package rightstest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/app"
+	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+const password = "one for all of the matrix"
+
+// start runs the service in this process until the test ends, and returns where.
+func start(t *testing.T, dialect string) string {
+	t.Helper()
+	addr := testproc.FreeAddr(t)
+	env := map[string]string{
+		"ALDS_ADDR":           addr,
+		"ALDS_ADMIN_PASSWORD": password,
+		"ALDS_SECRET_KEY":     strings.Repeat("A", 43) + "=",
+		"ALDS_DATA_DIR":       t.TempDir(),
+		"ALDS_LOG_LEVEL":      "error",
+		"DATABASE_URL":        testdb.EmptyURL(t, dialect),
+	}
+	roles := []app.Role{app.Standalone}
+	if dialect == "mysql" {
+		env["REDIS_URL"] = testdb.Redis(t)
+		roles = []app.Role{app.API, app.Worker, app.Scheduler}
+	}
+	getenv := func(name string) string { return env[name] }
+	log := &testproc.Log{}
+	if err := app.Migrate(t.Context(), getenv, log, roles...); err != nil {
+		t.Fatalf("migrate: %v", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, getenv, log, roles...) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the service ended with: %v\n%s", err, log)
+		}
+	})
+	base := "http://" + addr + "/alds"
+	if !testproc.Becomes(ctx, base, 0) {
+		t.Fatalf("the service does not answer\n%s", log)
+	}
+	return base
+}
+
+// answer is that of a request.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// text is the message of an answer that is an error.
+func (a answer) text() string {
+	var e struct{ Error string }
+	_ = json.Unmarshal(a.body, &e)
+	return e.Error
+}
+
+// changedMeanwhile is the answer to somebody who loses a project while the request runs, as
+// when another member moves it: nothing has been done.
+const changedMeanwhile = "The rights of the member have changed"
+
+// ask sends a request as somebody.
+func (w *world) ask(login, method, path string, body any, headers ...string) answer {
+	w.t.Helper()
+	for {
+		a := w.askOnce(login, method, path, body, headers...)
+		if a.status != http.StatusForbidden || a.text() != changedMeanwhile {
+			return a
+		}
+	}
+}
+
+func (w *world) askOnce(login, method, path string, body any, headers ...string) answer {
+	w.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, bytes.NewReader(text))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.SetBasicAuth(login, password)
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	a := answer{status: res.StatusCode, header: res.Header}
+	if a.body, err = io.ReadAll(res.Body); err != nil {
+		w.t.Fatal(err)
+	}
+	return a
+}
+
+// bulk is the answer of api/asset.
+type bulk struct {
+	Complete        bool
+	AssetsCreated   struct{ OidTokens []string }
+	CommandFailures struct{ Commands []map[string]json.RawMessage }
+	QueryResult     struct{ Results [][]map[string]any }
+}
+
+// failures are the first error of each command that failed, by its index.
+func (b bulk) failures() map[int]string {
+	all := map[int]string{}
+	for _, c := range b.CommandFailures.Commands {
+		var e struct {
+			Message            string
+			SourceCommandIndex int
+		}
+		_ = json.Unmarshal(c["error"], &e)
+		if _, ok := all[e.SourceCommandIndex]; !ok {
+			all[e.SourceCommandIndex] = e.Message
+		}
+	}
+	return all
+}
+
+// send posts commands as somebody.
+func (w *world) send(login string, commands []any, headers ...string) bulk {
+	w.t.Helper()
+	a := w.ask(login, http.MethodPost, "/api/asset", commands, headers...)
+	if a.status == http.StatusAccepted {
+		a = w.await(login, strings.TrimPrefix(a.header.Get("Location"), "/alds"))
+	}
+	var b bulk
+	if err := json.Unmarshal(a.body, &b); err != nil || a.status != http.StatusOK {
+		w.t.Fatalf("%s: %d %.2000s", login, a.status, a.body)
+	}
+	return b
+}
+
+// await asks for the answer of an accepted request until it is there.
+func (w *world) await(login, path string) answer {
+	w.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-tick.C {
+		a := w.ask(login, http.MethodGet, path, nil)
+		var b bulk
+		if err := json.Unmarshal(a.body, &b); err != nil || a.status != http.StatusOK || b.Complete {
+			return a
+		}
+	}
+	w.t.Fatalf("%s is not done", path)
+	return answer{}
+}
+
+// must posts commands of the administrator, all of which succeed.
+func (w *world) must(commands ...any) bulk {
+	w.t.Helper()
+	b := w.send("admin", commands)
+	for i, text := range b.failures() {
+		command, _ := json.Marshal(commands[i])
+		w.t.Fatalf("%s: %s", command, text)
+	}
+	return b
+}
