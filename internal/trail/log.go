@@ -72,6 +72,7 @@ func (l *Log) Note(ctx context.Context, e Event) {
 func (l *Log) Run(ctx context.Context) error {
 	tick := time.NewTicker(writeEvery)
 	defer tick.Stop()
+	failing := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -80,7 +81,7 @@ func (l *Log) Run(ctx context.Context) error {
 			return l.write(within, true)
 		case <-tick.C:
 			within, cancel := context.WithTimeout(ctx, writeTimeout)
-			l.flush(within, false)
+			failing = l.flush(within, failing)
 			cancel()
 		}
 	}
@@ -90,11 +91,14 @@ func (l *Log) Run(ctx context.Context) error {
 // written is kept.
 func (l *Log) Flush(ctx context.Context) error { return l.write(ctx, true) }
 
-// flush writes what is due, or all at the end, and tries again the next time.
-func (l *Log) flush(ctx context.Context, end bool) {
-	if err := l.write(ctx, end); err != nil {
-		l.log.Warn("the audit trail could not be written; it will be tried again", "err", err)
+// flush writes what is due. What fails is tried again the next time, and logged
+// once until it succeeds: a long write of others may keep it waiting.
+func (l *Log) flush(ctx context.Context, failing bool) (fails bool) {
+	err := l.write(ctx, false)
+	if err != nil && !failing {
+		l.log.Warn("the audit trail cannot be written; it is tried each second", "err", err)
 	}
+	return err != nil
 }
 
 // write writes what is due, or all at the end. What cannot be written is kept for

@@ -228,7 +228,9 @@ func TestNotedEventsAreWritten(t *testing.T) {
 		l.Note(ctx, Event{Kind: Denied, Asset: oid.OID{Type: "Story", ID: 2002}})
 		wrong = wrong.Add(time.Second)
 		l.Note(ctx, Event{Kind: Denied, Asset: oid.OID{Type: "Story", ID: 2002}})
-		l.flush(ctx, false)
+		if err := l.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
 		p := page(t, l, everything, Query{Since: time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)})
 		slices.SortFunc(p.Results, func(a, b View) int { return strings.Compare(a.Asset, b.Asset) })
 		if len(p.Results) != 2 {
@@ -251,13 +253,20 @@ func TestWhatCannotBeWrittenIsKept(t *testing.T) {
 		l.Note(t.Context(), refused("192.0.2.1", "wrong password"))
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		l.flush(ended, false)
-		l.flush(ended, true)
-		l.flush(t.Context(), false)
-		kept := slices.Clone(l.unwritten)
-		l.flush(t.Context(), true)
-		if p := page(t, l, everything, Query{}); len(p.Results) != 1 || len(kept) != 0 {
-			t.Errorf("%d rows left; %+v", len(kept), p)
+		if !l.flush(ended, false) || l.Flush(ended) == nil {
+			t.Error("written in a context that has ended")
+		}
+		l.Note(t.Context(), refused("192.0.2.1", "wrong password"))
+		for range 2 {
+			if l.flush(t.Context(), true) {
+				t.Error("not written")
+			}
+		}
+		if err := l.Flush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if p := page(t, l, everything, Query{}); len(p.Results) != 2 || p.Results[0].Count != 1 || p.Results[1].Count != 1 {
+			t.Errorf("%+v", p)
 		}
 	})
 }
