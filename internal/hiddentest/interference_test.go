@@ -122,6 +122,7 @@ func TestHiddenAssetsDoNotInterfere(t *testing.T) {
 				answered[p.last]++
 			}
 			p.nothingHiddenIsWritten()
+			p.auditTellsNothingHidden()
 			t.Logf("%d requests, seed %d: %v, statuses %v", *count, *seed, kindsSent, answered)
 		})
 	}

@@ -3,6 +3,7 @@ package hiddentest
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -94,6 +95,23 @@ func (p *pair) nothingHiddenIsWritten() {
 		r, err := s.send("admin", &request{method: "POST", path: "/query.v1", asks: []*ask{a}})
 		if err != nil || r.body != "[[]]" {
 			p.t.Errorf("hidden assets that callers have written: %v %s", err, r.body)
+		}
+	}
+}
+
+// auditTellsNothingHidden fails when a Project Admin reads in the audit of a project
+// that it does not see. Its ids are random, so it cannot be compared.
+func (p *pair) auditTellsNothingHidden() {
+	p.t.Helper()
+	for i, s := range p.services {
+		r, err := s.send("pam", &request{method: "GET", path: "/api/audit?page=1000"})
+		if err != nil || r.status != http.StatusOK || !strings.Contains(r.body, s.oids["mine"]) {
+			p.t.Errorf("the audit: %v %s", err, r.body)
+		}
+		for _, label := range p.changer.hiders[i].byType["Scope"] {
+			if strings.Contains(r.body, strconv.Quote(s.oids[label])) {
+				p.t.Errorf("the audit tells of %s: %s", label, r.body)
+			}
 		}
 	}
 }
