@@ -70,8 +70,15 @@ func TestAdministratorsSeeAllMembers(t *testing.T) {
 		held  int64
 		want  bool
 	}{
-		{1, 1001, 4, true}, {12, 1001, 4, true}, {2, 1001, 4, false}, {4, 1001, 2, true}, {4, 1001, 1, true},
-		{4, 1001, 3, false}, {4, 1001, 12, false}, {4, 0, 12, true}, {4, 0, 1, true},
+		{1, 1001, 4, true},
+		{12, 1001, 4, true},
+		{2, 1001, 4, false},
+		{4, 1001, 2, true},
+		{4, 1001, 1, true},
+		{4, 1001, 3, false},
+		{4, 1001, 12, false},
+		{4, 0, 12, true},
+		{4, 0, 1, true},
 	} {
 		member := int64(2000 + i)
 		w.member(member, 64, c.role)
