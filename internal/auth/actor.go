@@ -76,7 +76,8 @@ func (a Actor) Creating(scopes []int64) Actor {
 	a.Scopes = slices.Compact(slices.Sorted(slices.Values(slices.Concat(had.Scopes, scopes))))
 	a.Roles = make([]meta.Role, len(a.Scopes))
 	for i, id := range a.Scopes {
-		if a.Roles[i] = had.RoleIn(id); slices.Contains(scopes, id) {
+		a.Roles[i] = had.RoleIn(id)
+		if _, made := slices.BinarySearch(scopes, id); made {
 			a.Roles[i] = meta.SystemAdmin
 		}
 	}
