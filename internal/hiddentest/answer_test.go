@@ -15,6 +15,7 @@ import (
 var (
 	uuids     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	instants  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+`)
+	progress  = regexp.MustCompile(`"progress":\{"state":"(waiting|processing)"`)
 	durations = regexp.MustCompile(`"duration":"00:00:\d\d\.\d{7}","durationSeconds":[0-9.e-]+`)
 )
 
@@ -22,10 +23,11 @@ var (
 var begun = time.Now().UTC().Add(-time.Minute)
 
 // blank leaves out of an answer what the service makes up: UUIDs of requests and
-// aliases, how long a request took, and instants of this run. Other instants
-// stay, and hidden assets have such: see old.
+// aliases, how long a request took, whether a worker had begun with it, and instants
+// of this run. Other instants stay, and hidden assets have such.
 func blank(text string) string {
 	text = uuids.ReplaceAllString(text, "<uuid>")
+	text = progress.ReplaceAllString(text, `"progress":{"state":"<any>"`)
 	text = durations.ReplaceAllString(text, "<duration>")
 	return instants.ReplaceAllStringFunc(text, func(found string) string {
 		if at, err := time.Parse("2006-01-02T15:04:05", found); err == nil && at.After(begun) && at.Before(time.Now().UTC().Add(time.Minute)) {
