@@ -40,11 +40,11 @@ func (s *Service) readActor(ctx context.Context, member int64) (cachedActor, err
 	return c, nil
 }
 
-// Proven is ActorOf for a login. One that was proven long ago, before a long body
-// or a long wait, is checked again.
+// Proven is ActorOf for a login. One that was proven before a long body or a wait
+// for the request's turn is checked again.
 // Errors: fault.Unproven when it no longer counts.
 func (s *Service) Proven(ctx context.Context, l Login) (Actor, error) {
-	if s.isOld(l) {
+	if s.now().Sub(l.provenAt) >= shortWait {
 		if err := s.checkLogin(ctx, l, watchEvery); err != nil {
 			return Actor{}, err
 		}

@@ -12,6 +12,7 @@ import (
 
 const (
 	watchEvery   = 400 * time.Millisecond // between two checks of a running request
+	shortWait    = 50 * time.Millisecond  // of a request for its turn, after which its login is not checked again
 	watchTimeout = 5 * time.Second        // how long a request may run on while its checks fail
 )
 
@@ -29,11 +30,12 @@ type Login struct {
 
 // watch is the checks of one request.
 type watch struct {
-	s   *Service
-	l   Login
-	who Actor
-	ctx context.Context // of the request
-	end context.CancelCauseFunc
+	s     *Service
+	l     Login
+	who   Actor
+	began time.Time
+	ctx   context.Context // of the request
+	end   context.CancelCauseFunc
 }
 
 // Watch returns a context for a request of a login with the rights of who. A
@@ -42,10 +44,7 @@ type watch struct {
 // become less, the context ends, with a cause that Lost returns, and nothing is
 // committed. stop ends the checks and the context.
 func (s *Service) Watch(ctx context.Context, l Login, who Actor) (watched context.Context, stop func()) {
-	if l.provenAt.IsZero() {
-		l.provenAt = s.now()
-	}
-	w := &watch{s: s, l: l, who: who}
+	w := &watch{s: s, l: l, who: who, began: s.now()}
 	ctx, w.end = context.WithCancelCause(ctx)
 	w.ctx = db.WithGuard(ctx, w.beforeCommit)
 	t := time.AfterFunc(watchEvery, w.run)
@@ -98,14 +97,11 @@ func (w *watch) check() error {
 
 // beforeCommit refuses to commit what took long and is not allowed any more.
 func (w *watch) beforeCommit(ctx context.Context) error {
-	if !w.s.isOld(w.l) {
+	if w.s.now().Sub(w.began) < watchEvery {
 		return nil
 	}
 	return w.s.check(ctx, w.l, w.who, 0)
 }
-
-// isOld reports whether a login was proven so long ago that it is checked again.
-func (s *Service) isOld(l Login) bool { return s.now().Sub(l.provenAt) >= watchEvery }
 
 // check checks a login, and that its member may still do what who may, by reads
 // younger than age. Errors: fault.Unproven, fault.Denied.

@@ -124,34 +124,35 @@ func (w *fixture) wantLoss(x *watched, began time.Time) {
 // its commit.
 func TestNothingIsCommittedAfterALoss(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := newFixtureAt(t, d, time.Now)
+		w := newFixture(t, d)
 		w.member(2001, 64, 4)
-		write := func(why string, proven time.Time, want fault.Kind) {
+		write := func(why string, takes time.Duration, want fault.Kind) {
 			t.Helper()
 			who, err := w.s.ActorOf(t.Context(), 2001)
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, stop := w.s.Watch(t.Context(), Login{Member: 2001, provenAt: proven}, who)
+			ctx, stop := w.s.Watch(t.Context(), Login{Member: 2001}, who)
 			defer stop()
+			written := time.Now().UnixMicro()
 			err = d.Write(ctx, func(tx *db.Tx) error {
-				_, err := tx.Exec(ctx, "UPDATE asset SET changed_at = ? WHERE id = 2001", proven.UnixMicro())
+				w.clock.pass(takes)
+				_, err := tx.Exec(ctx, "UPDATE asset SET changed_at = ? WHERE id = 2001", written)
 				return err
 			})
 			var at int64
 			if err := d.QueryRow(t.Context(), "SELECT changed_at FROM asset WHERE id = 2001").Scan(&at); err != nil {
 				t.Fatal(err)
 			}
-			if fault.KindOf(err) != want || (at == proven.UnixMicro()) != (err == nil) {
+			if fault.KindOf(err) != want || (at == written) != (err == nil) {
 				t.Errorf("%s: %v, and the asset was changed at %d", why, err, at)
 			}
 		}
 		w.mustSet(2001, "cara", "secret")
-		long := time.Now().Add(-watchEvery)
-		write("with all rights", long, fault.Internal)
+		write("with all rights", watchEvery, fault.Internal)
 		w.exec("UPDATE asset SET state = 128 WHERE id = 2001")
-		write("inactive, after a while", long.Add(-time.Millisecond), fault.Unproven)
-		write("inactive, at once", time.Now(), fault.Internal)
+		write("inactive, after a while", watchEvery, fault.Unproven)
+		write("inactive, at once", watchEvery-1, fault.Internal)
 	})
 }
 
@@ -169,7 +170,7 @@ func TestALoginIsCheckedAgainAfterALongWait(t *testing.T) {
 		if _, err := w.s.Proven(t.Context(), l); err != nil {
 			t.Errorf("at once: %v", err)
 		}
-		w.clock.pass(watchEvery)
+		w.clock.pass(watchEvery) // older than what was read for it
 		if _, err := w.s.Proven(t.Context(), l); fault.KindOf(err) != fault.Unproven {
 			t.Errorf("after a while: %v, want a refusal", err)
 		}
