@@ -270,22 +270,6 @@ func lifts(m *meta.Model, on *meta.Type, f token.Filter) bool {
 	return own && len(bind(m, on, f.Term.Path).steps) == 0
 }
 
-// sees reports whether the member may see an asset: one without a scope, or in
-// a scope the member reads.
-func (e *evaluator) sees(n node) bool {
-	switch {
-	case e.who.All:
-		return true
-	case n.typ.Name == "Member":
-		return e.seesMember(n)
-	case n.typ.Secured == (meta.Secured{}):
-		return true
-	}
-	slot := slices.IndexFunc(e.w.m.Columns, func(c meta.Column) bool { return c.Name == "scope_id" })
-	scope, ok := n.columns[slot].(int64)
-	return !ok || slices.Contains(e.who.Scopes, scope)
-}
-
 // values returns the values of a path that does not aggregate, null as nil.
 func (e *evaluator) values(ctx, n node, p path, why purpose) []any {
 	if p.on != nil && !n.typ.IsA(p.on) {

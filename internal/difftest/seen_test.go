@@ -54,3 +54,57 @@ func (e *evaluator) members() []int64 {
 	slices.Sort(all)
 	return all
 }
+
+// sees reports whether the member may see an asset.
+func (e *evaluator) sees(n node) bool { return e.who.All || e.seesFrom(n, "") }
+
+// seesFrom is sees for an asset that was reached from one of a type, which does not
+// show others of its type.
+func (e *evaluator) seesFrom(n node, from string) bool {
+	rule := &n.typ.Seen
+	if rule.Shared {
+		return e.seesMember(n)
+	}
+	if n.typ.Name == from {
+		return false
+	}
+	if only := leads(n, rule.Only); len(only) > 0 {
+		return e.isAmong(only)
+	}
+	if e.isAmong(leads(n, rule.By)) {
+		return true
+	}
+	slot := slices.IndexFunc(e.w.m.Columns, func(c meta.Column) bool { return c.Name == "scope_id" })
+	if scope, ok := n.columns[slot].(int64); ok && n.typ.Secured != (meta.Secured{}) {
+		return slices.Contains(e.who.Scopes, scope)
+	}
+	for i := range rule.Through {
+		if found := leads(n, rule.Through[i:i+1]); len(found) > 0 {
+			return slices.ContainsFunc(found, func(x node) bool { return e.seesFrom(x, n.typ.Name) })
+		}
+	}
+	return true
+}
+
+func (e *evaluator) isAmong(members []node) bool {
+	return slices.ContainsFunc(members, func(m node) bool { return m.id == e.who.Member })
+}
+
+// leads follows paths, whoever sees what they lead to.
+func leads(n node, paths []meta.Walk) []node {
+	var all []node
+	for _, w := range paths {
+		at := []node{n}
+		for _, a := range w {
+			var next []node
+			for _, x := range at {
+				if own, ok := x.typ.Attr(a.Name); ok {
+					next = append(next, x.related(own)...)
+				}
+			}
+			at = next
+		}
+		all = append(all, at...)
+	}
+	return all
+}

@@ -26,7 +26,8 @@ type Finder struct {
 	m       *meta.Model
 	noRead  []int64 // stored ids of the roles that read nothing
 	role    *meta.Type
-	out     *output // of the answer that is made; nil: each query has its own, returned whole
+	byRole  *meta.Attr // Member.DefaultRole
+	out     *output    // of the answer that is made; nil: each query has its own, returned whole
 	plans   *planCache
 	metrics *metrics
 }
@@ -36,6 +37,9 @@ func New(d *db.DB, m *meta.Model) *Finder {
 	f := &Finder{d: d, m: m, plans: newPlanCache(), metrics: newMetrics()}
 	if role, ok := m.Type("Role"); ok {
 		f.noRead, f.role = auth.RolesWithoutRead(role), role
+	}
+	if member, ok := m.Type("Member"); ok {
+		f.byRole, _ = member.Attr("DefaultRole")
 	}
 	return f
 }
@@ -225,7 +229,7 @@ func (f *Finder) newExecutor(ctx context.Context, q db.Querier, who auth.Actor, 
 func (f *Finder) writer(who auth.Actor) sqlgen.Writer {
 	visibility := sqlgen.Visibility{
 		Member: who.Member, All: who.All, Scopes: who.Scopes, NoRead: f.noRead,
-		Roles: who.Roles, System: who.System, Held: who.Held, Role: f.role,
+		Roles: who.Roles, System: who.System, Held: who.Held, Role: f.role, DefaultRole: f.byRole,
 		Members: who.Members, AllMembers: who.AllMembers(), At: who.At,
 	}
 	if h := who.Hidden; h != nil {

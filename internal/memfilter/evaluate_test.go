@@ -81,3 +81,28 @@ func TestEvaluate(t *testing.T) {
 		}
 	}
 }
+
+// Members are decided by those that the actor is known to see, and other types with a
+// rule of their own not at all.
+func TestWhatIsSeenByRules(t *testing.T) {
+	member := made(t, "Member", 77, 20, db.Forever, map[string]any{"Name": "x"})
+	message := made(t, "Message", 78, 20, db.Forever, map[string]any{"Name": "x"})
+	for why, c := range map[string]struct {
+		version *change.Version
+		who     auth.Actor
+		want    Truth
+	}{
+		"one of the members":                  {&member, auth.Actor{Member: 21, Members: []int64{21, 77}}, True},
+		"none of them":                        {&member, auth.Actor{Member: 21, Members: []int64{21}}, False},
+		"they are not known":                  {&member, auth.Actor{Member: 21}, Unknown},
+		"oneself":                             {&member, auth.Actor{Member: 77}, True},
+		"an administrator":                    {&member, auth.Actor{Member: 21, System: meta.MemberAdmin}, True},
+		"what is seen through something else": {&message, auth.Actor{Member: 21}, Unknown},
+		"everything":                          {&message, auth.System, True},
+	} {
+		f := New(model, c.version.Type, []string{"Name='x'"}, nil, true)
+		if got := f.Evaluate(Input{Version: c.version, Actor: &c.who}); got != c.want {
+			t.Errorf("%s: %d, want %d", why, got, c.want)
+		}
+	}
+}

@@ -153,10 +153,11 @@ type (
 		Types []*meta.Type
 	}
 	// Visible holds when the member reads the row's scope. With Strict, rows without a
-	// scope are left out.
+	// scope are left out. By is the id of the member; nil: the one who runs the query.
 	Visible struct {
 		T      *Table
 		Strict bool
+		By     Expr
 	}
 	// Granted is a condition on what the member who runs the query may do. It is written
 	// with the member's roles put in.
@@ -173,8 +174,10 @@ type (
 		Roles  meta.RoleSet
 		System bool
 	}
-	// SeesMember holds when the member who runs the query sees the member with an id.
-	SeesMember struct{ ID Expr }
+	// SeesMember holds when a member sees the member with an id. By is as in Visible.
+	SeesMember struct{ ID, By Expr }
+	// SeesAll holds when the member with an id sees everything.
+	SeesAll struct{ By Expr }
 	// NotHidden holds when the row lies in no hidden project at the time it is read at.
 	// Strict says that every row has a scope.
 	NotHidden struct {
@@ -219,12 +222,23 @@ func (x InLookup) parts(v Visitor)    { v.Expr(x.X); v.Expr(x.Else) }
 func (x Collated) parts(v Visitor)    { v.Expr(x.X) }
 func (x Bytes) parts(v Visitor)       { v.Expr(x.X) }
 func (x TypeOrder) parts(v Visitor)   { v.Table(x.T) }
-func (x Visible) parts(v Visitor)     { v.Table(x.T) }
 func (x NotHidden) parts(v Visitor)   { v.Table(x.T) }
 func (x Granted) parts(v Visitor)     { v.Expr(x.X) }
 func (x RoleIn) parts(v Visitor)      { v.Table(x.T) }
 func (HasRole) parts(Visitor)         {}
-func (x SeesMember) parts(v Visitor)  { v.Expr(x.ID) }
+func (x SeesAll) parts(v Visitor)     { v.Expr(x.By) }
+
+func (x Visible) parts(v Visitor) {
+	if v.Table(x.T); x.By != nil {
+		v.Expr(x.By)
+	}
+}
+
+func (x SeesMember) parts(v Visitor) {
+	if v.Expr(x.ID); x.By != nil {
+		v.Expr(x.By)
+	}
+}
 
 func (x Folded) parts(v Visitor) {
 	if v.Expr(x.X); x.T != nil {

@@ -45,6 +45,7 @@ var kinds = []Expr{
 	IDOfType{},
 	Visible{},
 	SeesMember{},
+	SeesAll{},
 	NotHidden{},
 	Granted{},
 	RoleIn{},

@@ -291,6 +291,8 @@ func (l *level) systemStep(from, last *Table, s Step) *Table {
 	case "Prior":
 		last.When = When{Mode: Version}
 		last.On = append(last.On, Compare{"=", ColumnOf{last, "until_moment"}, ColumnOf{from, "moment"}})
+	case "Viewers":
+		l.viewers(from, last)
 	default:
 		l.fail("%s is not supported", s.Attr.Token())
 	}

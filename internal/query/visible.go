@@ -11,41 +11,50 @@ func (p *planner) visible(t *Table) {
 	if p.all {
 		return
 	}
-	if x := seen(t); x != nil {
+	l := &level{planner: p, row: t, joins: newJoins()}
+	if x := (sight{level: l}).seen(t, nil); x != nil {
 		t.On = append(t.On, x)
 	}
 }
 
+// sight plans who sees a row.
+type sight struct {
+	*level
+	by Expr // the id of the member who sees; nil: the one who runs the query
+}
+
 // seen is the condition that the member sees a row; nil: everybody does. The rows of
-// types with a rule of their own have one alternative for each rule.
-func seen(t *Table) Expr {
-	var plain []*meta.Type
+// types with a rule of their own have one alternative for each rule, but for the rules
+// that have led here.
+func (s sight) seen(t *Table, from []*meta.Seen) Expr {
+	var plain, ruled []*meta.Type
 	var rules [][]*meta.Type
 	for _, c := range t.Of {
-		i := slices.IndexFunc(rules, func(r []*meta.Type) bool { return r[0].Seen.Same(&c.Seen) })
-		switch {
-		case c.Seen.IsZero():
+		if c.Seen.IsZero() {
 			plain = append(plain, c)
-		case i < 0:
+			continue
+		}
+		ruled = append(ruled, c)
+		if slices.ContainsFunc(from, c.Seen.Same) {
+			continue
+		}
+		i := slices.IndexFunc(rules, func(r []*meta.Type) bool { return r[0].Seen.Same(&c.Seen) })
+		if i < 0 {
 			rules = append(rules, []*meta.Type{c})
-		default:
+		} else {
 			rules[i] = append(rules[i], c)
 		}
 	}
-	if len(rules) == 0 {
-		return readable(t, plain)
+	if len(ruled) == 0 {
+		return s.readable(t, plain)
 	}
 	var alts Any
 	if len(plain) > 0 {
-		var ruled []*meta.Type
-		for _, r := range rules {
-			ruled = append(ruled, r...)
-		}
-		alts = append(alts, allOf(In{X: ColumnOf{t, "type"}, List: TypeCodes(ruled), Not: true}, readable(t, plain)))
+		alts = append(alts, allOf(In{X: ColumnOf{t, "type"}, List: TypeCodes(ruled), Not: true}, s.readable(t, plain)))
 	}
 	for _, r := range rules {
-		x := follows(t, &r[0].Seen)
-		if len(rules) > 1 || len(plain) > 0 {
+		x := s.follows(t, r, from)
+		if len(r) < len(t.Of) {
 			x = allOf(isOf(t, r), x)
 		}
 		alts = append(alts, x)
@@ -55,17 +64,85 @@ func seen(t *Table) Expr {
 
 // readable is the condition that rows of the types lie in a readable scope; nil where
 // none of them has one.
-func readable(t *Table, types []*meta.Type) Expr {
+func (s sight) readable(t *Table, types []*meta.Type) Expr {
 	some, every := Secured(types)
 	if !some {
 		return nil
 	}
-	return Visible{t, every}
+	return Visible{t, every, s.by}
 }
 
-// follows is the condition that the member sees rows of one rule.
-func follows(t *Table, rule *meta.Seen) Expr {
-	return SeesMember{ColumnOf{t, "id"}}
+// follows is the condition that the member sees rows of types with one rule.
+func (s sight) follows(t *Table, types []*meta.Type, from []*meta.Seen) Expr {
+	rule := &types[0].Seen
+	if rule.Shared {
+		return SeesMember{ColumnOf{t, "id"}, s.by}
+	}
+	x := s.through(t, rule.Through, append(slices.Clone(from), rule))
+	if some, _ := Secured(types); some {
+		x = Any{Visible{t, true, s.by}, allOf(IsNull{ColumnOf{t, "scope_id"}, false}, x)}
+	}
+	var alts Any
+	for _, w := range rule.By {
+		alts = append(alts, s.leadsToViewer(t, w))
+	}
+	x = oneOrAny(append(alts, x))
+	if len(rule.Only) == 0 {
+		return x
+	}
+	alts = nil
+	others := All{}
+	for _, w := range rule.Only {
+		alts = append(alts, s.leadsToViewer(t, w))
+		others = append(others, negate(s.leads(t, w, nil)))
+	}
+	return append(alts, append(others, x))
+}
+
+// through is the condition that of the assets to which the first path leads that leads
+// to any, the member sees one, or that none does.
+func (s sight) through(t *Table, paths []meta.Walk, from []*meta.Seen) Expr {
+	if len(paths) == 0 {
+		return All{}
+	}
+	one := s.leads(t, paths[0], func(in *level, to *Table) Expr {
+		if x := (sight{in, s.by}).seen(to, from); x != nil {
+			return x
+		}
+		return All{}
+	})
+	none := negate(s.leads(t, paths[0], nil))
+	if len(paths) > 1 {
+		none = All{none, s.through(t, paths[1:], from)}
+	}
+	return Any{one, none}
+}
+
+// leadsToViewer is the condition that a path leads to the member who sees.
+func (s sight) leadsToViewer(t *Table, w meta.Walk) Expr {
+	n := len(w) - 1
+	viewer := s.by
+	if viewer == nil {
+		viewer = ActorID{}
+	}
+	if column, ok := systemRefs[w[n].Name]; ok && w[n].Place.Kind == meta.System {
+		is := func(_ *level, to *Table) Expr { return Compare{"=", ColumnOf{to, column}, viewer} }
+		if n == 0 {
+			return is(s.level, t)
+		}
+		return s.leads(t, w[:n], is)
+	}
+	return s.leads(t, w, func(_ *level, to *Table) Expr { return Compare{"=", ColumnOf{to, "id"}, viewer} })
+}
+
+// leads is the condition that a path leads to an asset, whether the member sees it or
+// not, that satisfies another condition; nil: that it leads to any.
+func (l *level) leads(t *Table, w meta.Walk, cond func(*level, *Table) Expr) Expr {
+	if len(w) > 1 {
+		inner := cond
+		cond = func(in *level, to *Table) Expr { return in.leads(to, w[1:], inner) }
+	}
+	return l.someRelated(t, w[0], cond)
 }
 
 // allOf joins conditions, of which nil is none.
@@ -116,4 +193,16 @@ func NewSight(types []*meta.Type) *Select {
 	(&planner{}).visible(row)
 	id := ColumnOf{row, "id"}
 	return &Select{From: row, Parent: id, Cells: []Expr{id}}
+}
+
+// viewers joins the members who see a row: by the same condition as that of the member
+// who runs the query, and with the rights of now.
+func (l *level) viewers(from, last *Table) {
+	viewer := ColumnOf{last, "id"}
+	last.Typed = true
+	last.Key = Compare{"=", ColumnOf{last, "type"}, Num{int64(last.Of[0].Code)}}
+	inner := &level{planner: l.planner, row: from, joins: newJoins()}
+	if x := (sight{inner, viewer}).seen(from, nil); x != nil {
+		last.On = append(last.On, Any{SeesAll{viewer}, x})
+	}
 }

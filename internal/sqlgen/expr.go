@@ -123,6 +123,8 @@ func (e *emitter) cond(x query.Expr) {
 		e.visible(x)
 	case query.SeesMember:
 		e.seesMember(x)
+	case query.SeesAll:
+		e.seesAll(x.By)
 	case query.NotHidden:
 		e.notHidden(x)
 	case query.Granted:

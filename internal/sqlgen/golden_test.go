@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "rewrite the stages in testdata")
 func TestMain(m *testing.M) { testdb.Main(m) }
 
 // visibilities are who a case may be planned for, by the word in its "as" section.
-var visibilities = map[string]sqlgen.Visibility{
+var visibilities = withRoles(map[string]sqlgen.Visibility{
 	"admin":         {Member: 20, All: true},
 	"member":        {Member: 1003, Scopes: []int64{1000, 1001, 1002}, NoRead: []int64{-1000, -990}},
 	"nobody hidden": {Member: 20, All: true, Hidden: &sqlgen.Hidden{}},
@@ -42,6 +42,19 @@ var visibilities = map[string]sqlgen.Visibility{
 	"steward":       {Member: 1003, Scopes: []int64{1000, 1001}, NoRead: []int64{-1000, -990}, AllMembers: true},
 	"then":          {Member: 1003, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), NoRead: []int64{-1000, -990}, At: 700},
 	"many":          {Member: 1003, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), NoRead: []int64{-1000, -990}},
+})
+
+// withRoles adds what Viewers are written by.
+func withRoles(all map[string]sqlgen.Visibility) map[string]sqlgen.Visibility {
+	m := meta.Default()
+	role, _ := m.Type("Role")
+	member, _ := m.Type("Member")
+	for name, v := range all {
+		v.Role = role
+		v.DefaultRole, _ = member.Attr("DefaultRole")
+		all[name] = v
+	}
+	return all
 }
 
 // rolesIn is the visibility of a member with a role in each of some scopes.

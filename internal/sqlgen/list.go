@@ -2,6 +2,7 @@ package sqlgen
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/query"
@@ -139,10 +140,25 @@ func (e *emitter) listed(values any, bytes bool) {
 	e.args = append(e.args, arg)
 }
 
+// maxPlaceholders is the number of arguments from which ids are written out: what is
+// seen through others repeats the same lists, and SQLite takes 32,766 arguments.
+const maxPlaceholders = 4000
+
 // ids writes a list of ids.
 func (e *emitter) ids(ids []int64) {
-	if len(ids) > db.MaxIn {
+	switch {
+	case len(ids) > db.MaxIn:
 		e.listed(ids, false)
+		return
+	case len(ids) > 0 && len(e.args) > maxPlaceholders:
+		e.b.WriteString("(")
+		for i, id := range ids {
+			if i > 0 {
+				e.b.WriteString(",")
+			}
+			e.b.WriteString(strconv.FormatInt(id, 10))
+		}
+		e.b.WriteString(")")
 		return
 	}
 	text, args := db.InArgs(ids)

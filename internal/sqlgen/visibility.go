@@ -22,6 +22,8 @@ type Visibility struct {
 	Held   meta.RoleSet // the roles held anywhere
 	NoRead []int64      // stored ids of the roles that read nothing
 	Role   *meta.Type   // the type of roles
+	// DefaultRole is the attribute of members.
+	DefaultRole *meta.Attr
 	// Members are those that are seen, when not AllMembers and not All; nil: the
 	// statement reads them.
 	Members    []int64
@@ -54,9 +56,9 @@ func (h *Hidden) none(t *query.Table) bool {
 func (v Visibility) alwaysHolds(x query.Expr) bool {
 	switch x := x.(type) {
 	case query.Visible:
-		return v.All
+		return v.All && x.By == nil
 	case query.SeesMember:
-		return v.All || v.AllMembers
+		return (v.All || v.AllMembers) && x.By == nil
 	case query.NotHidden:
 		return v.Hidden.none(x.T)
 	case query.Any:
@@ -76,7 +78,7 @@ func (e *emitter) visible(x query.Visible) {
 	scope := e.aliasOf(x.T) + ".scope_id"
 	closing := e.nullOr(scope, x.Strict)
 	e.write(scope, " IN ")
-	e.readScopes()
+	e.readScopes(x.By)
 	e.write(closing)
 }
 
@@ -90,12 +92,12 @@ func (e *emitter) nullOr(scope string, strict bool) (closing string) {
 	return ")"
 }
 
-// readable writes the scopes that the member reads: those at or below a role that
+// readable writes the scopes that a member reads: those at or below a role that
 // reads, unless a role nearer to them does not. Package auth has the same rule.
-func (e *emitter) readable() {
-	e.write("(SELECT c.descendant_id FROM ", e.held("m", "c"), query.ActorID{},
+func (e *emitter) readable(member query.Expr) {
+	e.write("(SELECT c.descendant_id FROM ", e.held("m", "c"), member,
 		" AND m.role_id NOT IN ", e.Visibility.NoRead,
-		" AND NOT EXISTS (SELECT 1 FROM ", e.held("n", "k"), query.ActorID{},
+		" AND NOT EXISTS (SELECT 1 FROM ", e.held("n", "k"), member,
 		" AND k.descendant_id = c.descendant_id AND k.depth < c.depth AND n.role_id IN ", e.Visibility.NoRead, "))")
 }
 
@@ -116,31 +118,74 @@ func (e *emitter) holds(alias string) string {
 	return alias + ".since_moment <= " + at + " AND " + alias + ".until_moment > " + at
 }
 
-// seesMember writes the condition that the member sees another one: itself, and who
+// seesMember writes the condition that a member sees another one: itself, and who
 // has a role in a scope that it reads, or in one above. Package auth has the same
 // rule.
 func (e *emitter) seesMember(x query.SeesMember) {
+	viewer := x.By
 	switch {
 	case e.Visibility.alwaysHolds(x):
 		e.write("1 = 1")
 		return
-	case e.Visibility.Members != nil:
+	case viewer == nil && e.Visibility.Members != nil:
 		e.write(x.ID, " IN ", e.Visibility.Members)
 		return
+	case viewer == nil:
+		e.write("(", x.ID, " = ", query.ActorID{})
+	default:
+		e.write("(", x.ID, " = ", viewer, " OR ")
+		e.administersMembers(viewer)
 	}
-	e.write("(", x.ID, " = ", query.ActorID{}, " OR EXISTS (SELECT 1 FROM scope_member o JOIN scope_closure a ON a.ancestor_id = o.scope_id AND ",
+	e.write(" OR EXISTS (SELECT 1 FROM scope_member o JOIN scope_closure a ON a.ancestor_id = o.scope_id AND ",
 		e.holds("a"), " WHERE o.member_id = ", x.ID, " AND ", e.holds("o"), " AND o.role_id NOT IN ", e.Visibility.NoRead, " AND a.descendant_id IN ")
-	e.readScopes()
+	e.readScopes(viewer)
 	e.write("))")
 }
 
-// readScopes writes the list of the readable scopes.
-func (e *emitter) readScopes() {
-	if len(e.Visibility.Scopes) <= MaxInlineScopes {
-		e.ids(e.Visibility.Scopes)
-		return
+// seesAll writes the condition that a member is a system administrator.
+func (e *emitter) seesAll(member query.Expr) {
+	e.write("(")
+	e.hasInSystem(member, meta.SystemAdmin)
+	e.write(")")
+}
+
+// administersMembers writes the condition that a member sees all others: see
+// auth.Actor.AllMembers. Who sees everything is not asked for again.
+func (e *emitter) administersMembers(member query.Expr) {
+	e.hasInSystem(member, meta.MemberAdmin)
+	e.write(" OR EXISTS (SELECT 1 FROM scope_member x WHERE x.member_id = ", member, " AND ", e.holds("x"),
+		" AND x.role_id IN ", e.stored(meta.SystemAdmin, meta.ProjectAdmin), ")")
+}
+
+// hasInSystem writes the condition that a member has a role in the whole system.
+func (e *emitter) hasInSystem(member query.Expr, role meta.Role) {
+	id := e.stored(role)
+	relation := strconv.Itoa(e.Visibility.DefaultRole.Place.Code)
+	e.write("EXISTS (SELECT 1 FROM asset_link y WHERE y.relation = ", relation, " AND y.from_type = ",
+		strconv.Itoa(e.Visibility.DefaultRole.On.Code), " AND y.from_id = ", member, " AND ", e.holds("y"), " AND y.to_id IN ", id, ")",
+		" OR EXISTS (SELECT 1 FROM scope_member z WHERE z.member_id = ", member, " AND ", e.holds("z"), " AND z.scope_id = 0 AND z.role_id IN ", id, ")")
+}
+
+// stored are the stored ids of roles.
+func (e *emitter) stored(roles ...meta.Role) []int64 {
+	ids := make([]int64, len(roles))
+	for i, r := range roles {
+		ids[i] = e.Visibility.Role.Stored(int64(r))
 	}
-	e.readable()
+	return ids
+}
+
+// readScopes writes the list of the scopes that a member reads; nil: the one who runs
+// the query.
+func (e *emitter) readScopes(member query.Expr) {
+	switch {
+	case member != nil:
+		e.readable(member)
+	case len(e.Visibility.Scopes) <= MaxInlineScopes:
+		e.ids(e.Visibility.Scopes)
+	default:
+		e.readable(query.ActorID{})
+	}
 }
 
 // notHidden writes the condition that a row lies in no hidden project. Those hidden
