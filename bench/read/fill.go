@@ -74,15 +74,24 @@ func (s *store) people(ctx context.Context, l *layout) error {
 // roleTeamMember is the stored id of Role:4, which reads.
 const roleTeamMember = 4 - 1000
 
-// reader lets the first member log in and see a branch of the tree.
+// reader lets the first member log in and see some of the tree, and gives each other
+// member a role where the reader sees it.
 func (s *store) reader(ctx context.Context, l *layout) error {
 	_, err := s.DB.Exec(ctx, "INSERT INTO credential (member_id, username, folded, version, disabled) VALUES (?, ?, ?, 1, 0)", firstMember, readerName, readerName)
 	if err != nil {
 		return err
 	}
-	_, err = s.DB.Exec(ctx, `INSERT INTO scope_member (scope_id, member_id, role_id, is_owner, since_moment, until_moment)
-		VALUES (?, ?, ?, 0, ?, ?)`, branchScope(2), firstMember, roleTeamMember, l.moment(firstMember, 0), db.Forever)
-	return err
+	columns := []string{"scope_id", "member_id", "role_id", "is_owner", "since_moment", "until_moment"}
+	grant := func(scope, member int64) []any {
+		return []any{scope, member, roleTeamMember, 0, l.moment(member, 0), db.Forever}
+	}
+	err = s.insert(ctx, "scope_member", columns, len(held()), func(i int) []any { return grant(held()[i], firstMember) })
+	if err != nil {
+		return err
+	}
+	return s.insert(ctx, "scope_member", columns, members-100, func(i int) []any {
+		return grant(readable()[(1+i)%len(readable())], firstMember+1+int64(i))
+	})
 }
 
 func (s *store) tree(ctx context.Context, l *layout) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -184,14 +185,23 @@ func scopeParent(i int) int64 {
 	return firstScope + int64((i-30)/10)
 }
 
-// readable are the scopes that the reader, the first member, has a role in:
-// a branch of the tree.
+// held are the scopes that the reader, the first member, has a role in: a branch of
+// the tree and some smaller ones.
+func held() []int64 {
+	ids := []int64{branchScope(2)}
+	for i := range int64(8) {
+		ids = append(ids, firstScope+60+i)
+	}
+	return ids
+}
+
+// readable are the scopes that the reader sees, 199 of 3,000.
 func readable() []int64 {
 	var ids []int64
 	for i := range scopes {
 		id := firstScope + int64(i)
 		for up := id; up != 0; up = scopeParent(int(up - firstScope)) {
-			if up == branchScope(2) {
+			if slices.Contains(held(), up) {
 				ids = append(ids, id)
 				break
 			}

@@ -10,10 +10,11 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// Bounds of the members that are listed for an actor: more than MaxMembers, or those
-// of more than maxMemberScopes projects, are read by each statement instead.
+// Bounds of the members that are listed for an actor: MaxMembers and more, or those
+// of more than maxMemberScopes projects, are read by each statement instead. MariaDB
+// makes a join of a list of a thousand.
 const (
-	MaxMembers      = 200
+	MaxMembers      = 1000
 	maxMemberScopes = 4 * db.MaxIn
 )
 

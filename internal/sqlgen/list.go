@@ -151,17 +151,22 @@ func (e *emitter) ids(ids []int64) {
 		e.listed(ids, false)
 		return
 	case len(ids) > 0 && len(e.args) > maxPlaceholders:
-		e.b.WriteString("(")
-		for i, id := range ids {
-			if i > 0 {
-				e.b.WriteString(",")
-			}
-			e.b.WriteString(strconv.FormatInt(id, 10))
-		}
-		e.b.WriteString(")")
+		e.write("(")
+		e.literal(ids)
+		e.write(")")
 		return
 	}
 	text, args := db.InArgs(ids)
 	e.write(text)
 	e.args = append(e.args, args...)
+}
+
+// literal writes ids, which are numbers of ours, without arguments.
+func (e *emitter) literal(ids []int64) {
+	for i, id := range ids {
+		if i > 0 {
+			e.b.WriteByte(',')
+		}
+		e.b.WriteString(strconv.FormatInt(id, 10))
+	}
 }

@@ -127,8 +127,10 @@ func (e *emitter) seesMember(x query.SeesMember) {
 	case e.Visibility.alwaysHolds(x):
 		e.write("1 = 1")
 		return
-	case viewer == nil && e.Visibility.Members != nil:
-		e.write(x.ID, " IN ", e.Visibility.Members)
+	case viewer == nil && e.Visibility.Members != nil: // a sum, or MariaDB reads all of them first
+		e.write(x.ID, " + 0 IN (")
+		e.literal(e.Visibility.Members)
+		e.write(")")
 		return
 	case viewer == nil:
 		e.write("(", x.ID, " = ", query.ActorID{})
