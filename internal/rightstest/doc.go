@@ -13,6 +13,7 @@
 //	fixture_test.go  the assets that cells are about
 //	world_test.go    how all of that is made in the service
 //	run_test.go      the cells are carried out, and what came of them is compared
+//	told_test.go     what attributes tell a member of its rights
 //	service_test.go  the service and its clients
 //
 // Spec: interface 5.5, 5.6, 5.8.

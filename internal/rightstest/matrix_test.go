@@ -95,6 +95,7 @@ type world struct {
 	slots    []*slot
 	cells    map[*member][]*cell
 	names    *atomic.Int64 // given so far
+	told     *atomic.Int64 // how often an attribute was asked that tells of a right
 	wrong    *findings
 }
 
@@ -110,7 +111,7 @@ func TestMatrix(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			w := &world{
 				t: t, url: start(t, dialect), rights: readTable(t), base: map[string]*slot{}, standing: map[string]*slot{},
-				cells: map[*member][]*cell{}, names: &atomic.Int64{}, wrong: &findings{cells: map[string][]*cell{}},
+				cells: map[*member][]*cell{}, names: &atomic.Int64{}, told: &atomic.Int64{}, wrong: &findings{cells: map[string][]*cell{}},
 			}
 			w.found()
 			w.plan()
@@ -125,6 +126,7 @@ func TestMatrix(t *testing.T) {
 					})
 				}
 			})
+			t.Logf("%d answers about rights", w.told.Load())
 			w.checkMade()
 			w.checkStanding()
 			w.report()

@@ -12,6 +12,7 @@ import (
 
 // run carries out the cells of a member, compares, and looks at what has changed.
 func (w *world) run(m *member) {
+	w.compareTold(m)
 	inBulk, later, shown := []*cell{}, []*cell{}, []*cell{}
 	for _, c := range w.cells[m] {
 		switch {
