@@ -99,20 +99,20 @@ func (c *changer) alter(p *script, h *hider) {
 	case 1:
 		p.update(some("Scope"), attrs{"Name": h.word()})
 	case 2:
-		p.update(some("Issue"), attrs{"BlockedPrimaryWorkitems": attrs{h.words("add remove"): []any{p.of("story1")}}})
+		p.update(some("Issue"), attrs{"BlockedPrimaryWorkitems": attrs{h.oneOf("add remove"): []any{p.of("story1")}}})
 	case 3:
-		p.update(some("Story"), attrs{"Owners": attrs{h.words("add remove"): []any{p.of("lee"), p.of("pal")}}, "Estimate": h.IntN(99)})
+		p.update(some("Story"), attrs{"Owners": attrs{h.oneOf("add remove"): []any{p.of("lee"), p.of("pal")}}, "Estimate": h.IntN(99)})
 	case 4:
 		p.update(some("Story"), attrs{"Super": p.of("epic1"), "Dependencies": []any{p.of("story2")}})
 	case 5:
 		p.update(some("Defect"), attrs{"TaggedWith": []any{h.word()}, "Scope": some("Scope")})
 	case 6:
-		p.run(some("Scope"), "AssignMemberWithRole", attrs{"Member": p.of("lee"), "Role": h.words("Role:0 Role:10"), "IsOwner": false})
+		p.run(some("Scope"), "AssignMemberWithRole", attrs{"Member": p.of("lee"), "Role": h.oneOf("Role:0 Role:10"), "IsOwner": false})
 	case 7:
 		p.update(some("Expression"), attrs{"Content": h.word(), "Mentions": []any{some("Story")}})
 	case 8:
 		p.update(some("Epic"), attrs{"Name": h.word(), "Super": ""})
 	default:
-		p.commands = append(p.commands, attrs{"from": some("Request"), "where": attrs{"AssetState": "Active"}, "execute": h.words("Delete Inactivate")})
+		p.commands = append(p.commands, attrs{"from": some("Request"), "where": attrs{"AssetState": "Active"}, "execute": h.oneOf("Delete Inactivate")})
 	}
 }

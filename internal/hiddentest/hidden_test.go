@@ -30,8 +30,8 @@ func (h *hider) word() string {
 	return w
 }
 
-// words is one of the words of a text.
-func (h *hider) words(text string) string {
+// oneOf is one of the words of a text.
+func (h *hider) oneOf(text string) string {
 	all := strings.Fields(text)
 	return all[h.IntN(len(all))]
 }
@@ -82,6 +82,11 @@ func around(p *script, h *hider) {
 		h.make(p, "ChangeSet", attrs{"Name": h.word(), "PrimaryWorkitems": []any{h.must(p, "Story")}})
 		h.make(p, "Expression", attrs{"Content": h.word(), "Author": h.must(p, "Member"), "Mentions": []any{h.must(p, "Story")}})
 		h.make(p, "Note", attrs{"Name": h.word(), "Content": h.word(), "Asset": h.must(p, "Epic"), "Personal": h.IntN(2) == 0})
+		talk := h.make(p, "Conversation", attrs{"Participants": []any{h.must(p, "Member")}})
+		h.make(p, "Expression", attrs{"Content": h.word(), "Author": h.must(p, "Member"), "BelongsTo": talk, "Mentions": []any{h.must(p, "Epic")}})
+		h.make(p, "Message", attrs{"Name": h.word(), "Asset": h.must(p, "Story"), "Recipients": []any{h.must(p, "Member")}})
+		h.make(p, "BuildProject", attrs{"Name": h.word(), "Scopes": []any{"@vault"}})
+		h.make(p, "BuildRun", attrs{"Name": h.word(), "BuildProject": h.must(p, "BuildProject"), "ChangeSets": []any{h.must(p, "ChangeSet")}, "CompletesPrimaryWorkitems": []any{h.must(p, "Story")}})
 		h.make(p, "Actual", attrs{"Date": "2026-01-01", "Value": h.IntN(9), "Member": h.must(p, "Member"), "Scope": "@vault", "Workitem": h.must(p, "Story")})
 	}
 }
@@ -127,8 +132,9 @@ func onTop(p *script, h *hider) {
 		h.make(p, "Issue", attrs{"Name": h.word(), "Scope": p.of("vault"), "BlockedPrimaryWorkitems": []any{seen("Story")}, "Owner": p.of("lee"), "Team": p.of("team")})
 		h.make(p, "RegressionTest", attrs{"Name": h.word(), "Scope": p.of("vault"), "RegressionSuites": []any{p.of("suite")}, "Steps": h.word()})
 		h.make(p, "Request", attrs{"Name": h.word(), "Scope": deep, "PrimaryWorkitems": []any{seen("Story")}})
-		h.make(p, "Expression", attrs{"Content": h.word(), "Author": h.must(p, "Member"), "Mentions": []any{h.must(p, "Story")}})
+		h.make(p, "Expression", attrs{"Content": h.word(), "Author": h.must(p, "Member"), "Mentions": []any{h.must(p, "Story")}, "InReplyTo": pick[any](h.IntN(2) == 0, p.of("said"), nil)})
 		h.make(p, "ChangeSet", attrs{"Name": h.word(), "PrimaryWorkitems": []any{h.must(p, "Story")}})
+		h.make(p, "BuildRun", attrs{"Name": h.word(), "BuildProject": h.must(p, "BuildProject"), "ChangeSets": []any{p.of("change")}})
 	}
 	for i := range 3 { // which move with their stories
 		h.make(p, "Note", attrs{"Name": h.word(), "Content": h.word(), "Asset": p.of(fmt.Sprintf("story%d", i)), "Personal": true})
@@ -138,5 +144,5 @@ func onTop(p *script, h *hider) {
 // shown reports whether assets of a type are seen by everybody, so that both
 // services have the same.
 func shown(typ string) bool {
-	return typ == "Expression" || typ == "ChangeSet" || typ == "Note"
+	return strings.Contains(" Expression ChangeSet Note Conversation Message BuildProject BuildRun ", " "+typ+" ")
 }

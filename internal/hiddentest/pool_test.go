@@ -43,8 +43,8 @@ func (g *maker) chance(percent int) bool { return g.IntN(100) < percent }
 
 func one[T any](g *maker, all []T) T { return all[g.IntN(len(all))] }
 
-// words is one of the words of a text.
-func (g *maker) words(text string) string { return one(g, strings.Fields(text)) }
+// oneOf is one of the words of a text.
+func (g *maker) oneOf(text string) string { return one(g, strings.Fields(text)) }
 
 // typeOf is the type in an Oid.
 func typeOf(token string) *meta.Type {
@@ -98,12 +98,12 @@ func (g *maker) spelled(o string) string {
 
 // name is one that hidden assets have, or seen ones, or a part of it.
 func (g *maker) name() string {
-	s := g.words("Mine Sub lee pal Sprint Crew Rhythm common tag0 tag1 hello seen Vex Qua admin")
+	s := g.oneOf("Mine Sub lee pal Sprint Crew Rhythm common tag0 tag1 hello seen Vex Qua admin")
 	switch n := g.IntN(10); {
 	case n < 5:
 		s = one(g, g.names)
 	case n < 8:
-		s = g.words("Epic Story Task Defect Goal Issue Request Test") + " " + strconv.Itoa(g.IntN(4))
+		s = g.oneOf("Epic Story Task Defect Goal Issue Request Test") + " " + strconv.Itoa(g.IntN(4))
 	}
 	if g.chance(15) {
 		s = s[:1+g.IntN(len(s))]
@@ -113,7 +113,7 @@ func (g *maker) name() string {
 
 // number is one that a type gives.
 func (g *maker) number() string {
-	return g.words("S- D- E- TK- AT- I- R- G- TH- RP-") + strconv.Itoa(1001+g.IntN(3)*partIDs+g.IntN(20))
+	return g.oneOf("S- D- E- TK- AT- I- R- G- TH- RP-") + strconv.Itoa(1001+g.IntN(3)*partIDs+g.IntN(20))
 }
 
 // made is a name of its own for a new asset.

@@ -51,7 +51,7 @@ func (g *maker) query() *ask {
 	}
 	g.restrict(a, t)
 	for range g.IntN(3) {
-		a.Sort = append(a.Sort, g.words("+ -")+g.path(t, sorted, 2))
+		a.Sort = append(a.Sort, g.oneOf("+ -")+g.path(t, sorted, 2))
 	}
 	if g.chance(15) {
 		a.AsOf = "All"
@@ -194,13 +194,13 @@ func (g *maker) narrow(a *meta.Attr) (string, *meta.Type) {
 func (g *maker) aggregate(k meta.Kind) string {
 	switch k {
 	case meta.Numeric, meta.Rank, meta.LongInt:
-		return ".@" + g.words("Sum Min Max Count DistinctCount")
+		return ".@" + g.oneOf("Sum Min Max Count DistinctCount")
 	case meta.Boolean:
-		return ".@" + g.words("And Or Count")
+		return ".@" + g.oneOf("And Or Count")
 	case meta.State:
-		return ".@" + g.words("MaxState Count")
+		return ".@" + g.oneOf("MaxState Count")
 	}
-	return ".@" + g.words("Count DistinctCount")
+	return ".@" + g.oneOf("Count DistinctCount")
 }
 
 // filter makes some comparisons.
@@ -208,15 +208,15 @@ func (g *maker) filter(t *meta.Type, terms int) string {
 	var all []string
 	for range 1 + g.IntN(terms) {
 		p, k, to := g.walk(t, filtered, 3)
-		op := g.words("= = !=")
+		op := g.oneOf("= = !=")
 		switch {
 		case g.chance(10):
-			all = append(all, g.words("+ -")+p)
+			all = append(all, g.oneOf("+ -")+p)
 			continue
 		case k == meta.Text || k == meta.LongText:
-			op = g.words("= != ~= ~= < >")
+			op = g.oneOf("= != ~= ~= < >")
 		case k == meta.Numeric || k == meta.Rank || k == meta.LongInt || k == meta.Opaque:
-			op = g.words("= != < > <= >=")
+			op = g.oneOf("= != < > <= >=")
 		}
 		values := []string{quote(g.literal(k, to))}
 		if g.chance(15) {
@@ -224,7 +224,7 @@ func (g *maker) filter(t *meta.Type, terms int) string {
 		}
 		all = append(all, p+op+strings.Join(values, ","))
 	}
-	return strings.Join(all, g.words("; |"))
+	return strings.Join(all, g.oneOf("; |"))
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
@@ -244,9 +244,9 @@ func (g *maker) literal(k meta.Kind, to *meta.Type) string {
 	case meta.LongInt, meta.Opaque:
 		return strconv.Itoa(1000 + g.IntN(7*partIDs))
 	case meta.State:
-		return g.words("0 64 128 200 255 Active Closed Deleted Dead")
+		return g.oneOf("0 64 128 200 255 Active Closed Deleted Dead")
 	case meta.Boolean:
-		return g.words("true false")
+		return g.oneOf("true false")
 	case meta.AssetType:
 		return one(g, queried)
 	case meta.Duration:

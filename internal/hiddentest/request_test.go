@@ -100,7 +100,7 @@ func (g *maker) of(k kind) *request {
 	r := k.make(g)
 	r.kind = k.name
 	if r.who == "" {
-		r.who = g.words("lee lee lee obs cus tes")
+		r.who = g.oneOf("lee lee lee obs cus tes")
 	}
 	return r
 }
@@ -140,7 +140,7 @@ func (g *maker) selection(t *meta.Type) string {
 		sel = append(sel, g.path(t, selected, 3))
 	}
 	for range g.IntN(2) {
-		sort = append(sort, g.words("+ -")+g.path(t, sorted, 2))
+		sort = append(sort, g.oneOf("+ -")+g.path(t, sorted, 2))
 	}
 	where, find, page := "", "", ""
 	if g.chance(60) {
@@ -196,15 +196,15 @@ func (g *maker) tags() *request {
 		return &request{method: "GET", path: "/api/tags" + parameters("tag", g.name())}
 	case 2:
 		body := `{"MergeTo": ` + strconv.Quote(g.tag()) + `, "MergeFrom": [` + strconv.Quote(g.name()) + `]}`
-		return &request{who: g.words("lee pam"), method: "POST", path: "/api/tags/command/merge", body: body, writes: true}
+		return &request{who: g.oneOf("lee pam"), method: "POST", path: "/api/tags/command/merge", body: body, writes: true}
 	case 3:
-		return &request{who: g.words("lee pam"), method: "POST", path: "/api/tags/command/remove", body: `{"removeFrom": [` + strconv.Quote(g.name()) + `]}`, writes: true}
+		return &request{who: g.oneOf("lee pam"), method: "POST", path: "/api/tags/command/remove", body: `{"removeFrom": [` + strconv.Quote(g.name()) + `]}`, writes: true}
 	}
 	return &request{method: "GET", path: "/api/tags/command/search" + parameters("term", g.name())}
 }
 
 func (g *maker) roles() *request {
-	name := g.words("Scope Member")
+	name := g.oneOf("Scope Member")
 	t, _ := model.Type(name)
 	by := map[string]string{"Scope": "ByProject", "Member": "ByMember"}[name]
 	where := ""

@@ -60,7 +60,7 @@ func (g *maker) value(a *meta.Attr) any {
 
 // tag is one for visible assets: api/tags tells of a tag that the caller sees how
 // often it is used in all (interface 4.6), so hidden assets have other tags.
-func (g *maker) tag() string { return g.words("common tag0 tag1 tag2 fresh Vex Qua") }
+func (g *maker) tag() string { return g.oneOf("common tag0 tag1 tag2 fresh Vex Qua") }
 
 // change is what an update says of an attribute.
 func (g *maker) change(a *meta.Attr) any {
@@ -86,11 +86,11 @@ func (g *maker) change(a *meta.Attr) any {
 func (g *maker) rank(a *meta.Attr) any {
 	switch g.IntN(3) {
 	case 0:
-		return strconv.Itoa(1<<24+2*partRanks+g.IntN(partRanks)) + g.words("+ -")
+		return strconv.Itoa(1<<24+2*partRanks+g.IntN(partRanks)) + g.oneOf("+ -")
 	case 1:
-		return attrs{g.words("Before After"): g.name()}
+		return attrs{g.oneOf("Before After"): g.name()}
 	}
-	return attrs{g.words("Before After"): g.oid(a.On)}
+	return attrs{g.oneOf("Before After"): g.oid(a.On)}
 }
 
 // newAsset is a create of a type: mostly with what it needs, and more.
@@ -109,7 +109,7 @@ func (g *maker) newAsset(name string) attrs {
 		case (a.Name == "Scope" || a.Name == "Parent") && a.Related != nil && a.Related.Name == "Scope" && g.chance(70):
 			values[a.Name] = g.seen[slices.IndexFunc(g.seen, func(o string) bool { return strings.HasPrefix(o, "Scope:") })]
 		case a.Kind == meta.Date:
-			values[a.Name] = g.words("2026-03-01 2026-04-01")
+			values[a.Name] = g.oneOf("2026-03-01 2026-04-01")
 		default:
 			values[a.Name] = g.value(a)
 		}
@@ -140,7 +140,7 @@ func (g *maker) set(t *meta.Type) attrs {
 // commands is a request of some commands.
 func (g *maker) commands(all ...any) *request {
 	if g.chance(10) {
-		all = append([]any{attrs{"config": g.words("atomic counts-only")}}, all...)
+		all = append([]any{attrs{"config": g.oneOf("atomic counts-only")}}, all...)
 	}
 	return &request{method: "POST", path: "/api/asset", body: text(all), writes: true}
 }
@@ -166,7 +166,7 @@ func (g *maker) creates() *request {
 
 func (g *maker) updates() *request {
 	o := g.oid(nil)
-	c := attrs{g.words("from from from oid"): o, "update": g.set(typeOf(o))}
+	c := attrs{g.oneOf("from from from oid"): o, "update": g.set(typeOf(o))}
 	if c["from"] != nil && g.chance(20) {
 		c["filter"] = []string{g.filter(typeOf(o), 1)}
 	}
@@ -187,7 +187,7 @@ func (g *maker) few(t *meta.Type) []string {
 }
 
 func (g *maker) updatesByQuery() *request {
-	t, _ := model.Type(g.words("Story Story Workitem Epic Defect Issue Scope Member Note"))
+	t, _ := model.Type(g.oneOf("Story Story Workitem Epic Defect Issue Scope Member Note"))
 	return g.commands(attrs{"from": t.Name, "filter": g.few(t), "update": g.set(t)})
 }
 
@@ -211,7 +211,7 @@ func (g *maker) operation(t *meta.Type) any {
 			args[name] = g.oid(at)
 		}
 	}
-	args["Role"] = g.words("Role:0 Role:4 Role:8 Role:10 Role:2 Role:1")
+	args["Role"] = g.oneOf("Role:0 Role:4 Role:8 Role:10 Role:2 Role:1")
 	return attrs{"op": op.Name, "args": args}
 }
 
