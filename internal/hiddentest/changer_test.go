@@ -38,9 +38,6 @@ func (c *changer) change() {
 	c.p.t.Helper()
 	c.n++
 	typ := strings.Fields("Story Issue Note Expression Defect ChangeSet")[c.n%6]
-	if shown(typ) {
-		typ = "Story"
-	}
 	creates := c.n%3 == 0
 	c.p.both(func(i int, s *service) error {
 		script := &script{s: s}
@@ -89,11 +86,7 @@ func (c *changer) fresh(p *script, h *hider, typ string) attrs {
 // alter changes a hidden asset in any way.
 func (c *changer) alter(p *script, h *hider) {
 	some := func(typ string) string { return h.must(p, typ).(string) }
-	n := h.IntN(10)
-	if shown("Member") && (n == 0 || n == 7) {
-		n = 1
-	}
-	switch n {
+	switch h.IntN(10) {
 	case 0:
 		p.update(some("Member"), attrs{"Name": h.word(), "Nickname": h.word()})
 	case 1:
