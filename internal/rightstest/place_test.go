@@ -80,10 +80,12 @@ func (w *member) sees(x thing) bool {
 		return true
 	case x.typ == "Member":
 		return w.seesMember(x)
-	case x.own == w && seenByOwner[x.typ]:
+	case x.typ == "MessageReceipt":
+		return x.own == w
+	case x.own == w && slices.Contains(shownToOwner, x.typ):
 		return true
 	case x.on != nil:
-		return x.typ == "Expression" || w.sees(*x.on)
+		return w.sees(*x.on)
 	}
 	return len(x.in) == 0 || !seenInProject(x.typ) || slices.ContainsFunc(x.in, w.reads)
 }
@@ -100,10 +102,11 @@ func (w *member) seesMember(x thing) bool {
 	return w.reads(target) || w.reads(below)
 }
 
-// seenByOwner are types whose assets their author or recipient sees in any case.
-var seenByOwner = map[string]bool{"Expression": true, "Conversation": true}
+// shownToOwner are types whose assets are seen by their author, or who made them, in
+// any case.
+var shownToOwner = []string{"Expression", "Conversation", "Message"}
 
 // unsecured are types that lie in projects and are seen by everybody.
-var unsecured = []string{"Schedule", "Timebox", "BuildProject", "ChangeSet", "BuildRun"}
+var unsecured = []string{"Schedule", "Timebox"}
 
 func seenInProject(typ string) bool { return !slices.Contains(unsecured, typ) }
