@@ -224,6 +224,9 @@ func (b *database) compareFailures(want []failure, got response, projected bool)
 		if before, label, ok := strings.Cut(message, tokenMark); ok {
 			message = before + b.oid(ref{label: label})
 		}
+		if slices.Contains(f.reasons, g.message) {
+			message = g.message
+		}
 		if f.orphan != nil && f.orphan.create == nil { // of an update: its context is the asset, there or not
 			message = g.message
 			if !strings.HasPrefix(message, "Invalid OID token: ") {

@@ -59,8 +59,17 @@ func (k *work) breakDown(c *change) error {
 	return nil
 }
 
+// blank is a thing that the one who sends the request begins to make.
+func (k *work) blank(label, typ string) *thing {
+	t := &thing{label: label, typ: typ, nr: len(k.things), state: 64, val: map[string]string{}, one: map[string]string{}}
+	if k.member != "Member:20" {
+		t.one["CreatedBy"] = k.member
+	}
+	return t
+}
+
 func (k *work) spawn(typ string) *thing {
-	t := &thing{label: fmt.Sprintf("%s#made%d", typ, len(k.things)), typ: typ, nr: len(k.things), state: 64, val: map[string]string{}, one: map[string]string{}}
+	t := k.blank(fmt.Sprintf("%s#made%d", typ, len(k.things)), typ)
 	k.things[t.label] = t
 	k.ranks[rankSpace[typ]] = append(k.ranks[rankSpace[typ]], t.label)
 	return t

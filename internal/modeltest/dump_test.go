@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 )
@@ -17,6 +18,7 @@ type database struct {
 	m      *meta.Model
 	labels map[int64]string // by stored id
 	ids    map[string]int64 // by label
+	actors *auth.Service
 }
 
 // token is the Oid token of a stored id.

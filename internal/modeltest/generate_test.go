@@ -3,6 +3,7 @@ package modeltest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -15,10 +16,12 @@ func generate(seed uint64, start *world) sequence {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), world: start.clone()}
 	var all sequence
 	if g.chance(85) {
-		all = append(all, setting())
+		all = append(all, g.setting())
 		g.run(all[0])
 	}
 	for range 1 + g.IntN(6) {
+		g.by = g.sender()
+		g.sees = g.rightsOf(g.by)
 		r := g.request()
 		g.run(r)
 		all = append(all, r)
@@ -26,8 +29,8 @@ func generate(seed uint64, start *world) sequence {
 	return all
 }
 
-// setting is a request that makes something of everything.
-func setting() *request {
+// setting is a request that makes something of everything, and gives roles.
+func (g *generator) setting() *request {
 	n := 0
 	thing := func(typ, name string, attrs ...pair) *create {
 		n++
@@ -43,26 +46,66 @@ func setting() *request {
 	days := []pair{in("BeginDate", "2026-01-01"), in("EndDate", "2026-01-15")}
 	scope := thing("Scope", "p", in("Parent", ref{"Scope:0", "Scope"}), days[0])
 	scope.alias = "@p"
-	r := &request{}
+	sub := thing("Scope", "q", in("Parent", one[any](g, alias("@p"), ref{"Scope:0", "Scope"})), days[0])
+	sub.alias = "@q"
+	r := &request{by: "Member:20"}
 	for _, c := range []*create{
 		scope,
-		thing("Scope", "q", in("Parent", alias("@p")), days[0]),
+		sub,
 		thing("Member", "a", in("Nickname", "x"), role), thing("Member", "b", in("Nickname", "y"), role, in("Username", "u1")),
-		thing("Schedule", "s", in("Timeboxes", thing("Timebox", "a", days...), thing("Timebox", "b", append(days, in("State", "Active"))...))),
+		thing("Schedule", "s", in("ScheduledScopes", one(g, alias("@p"), alias("@q"))), in("Timeboxes", thing("Timebox", "a", days...), thing("Timebox", "b", append(days, in("State", "Active"))...))),
 		thing("Theme", "t", root), thing("Epic", "c", root),
 		thing("Epic", "e", in("Scope", alias("@p")), in("Subs", thing("Epic", "b"),
-			thing("Story", "a", in("ToDo", 2.0), in("Children", thing("Task", "a", in("ToDo", 1.0)), thing("Task", "d"))), thing("Story", "b"))),
+			thing("Story", "a", in("Scope", one(g, alias("@p"), alias("@q"))), in("ToDo", 2.0), in("Children", thing("Task", "a", in("ToDo", 1.0)), thing("Task", "d"))), thing("Story", "b"))),
+		thing("Story", "d", in("Scope", one(g, alias("@p"), alias("@q"))), in("Notes", thing("Note", "n", in("Content", "text")))),
 		thing("Story", "c", root, in("Notes", thing("Note", "n", in("Content", "text")))),
 	} {
 		r.commands = append(r.commands, &command{create: c})
 	}
+	for _, name := range []string{"m", "n", "o"} {
+		member := thing("Member", name, in("Nickname", name), in("DefaultRole", g.role()))
+		member.alias = "@" + name
+		r.commands = append(r.commands, &command{create: member})
+		for _, at := range []any{ref{"Scope:0", "Scope"}, alias("@p"), alias("@q")} {
+			if g.chance(55) {
+				args := obj{in("Member", alias("@"+name)), in("Role", g.role()), in("IsOwner", g.chance(50))}
+				r.commands = append(r.commands, &command{from: at, op: "AssignMemberWithRole", args: []obj{args}})
+			}
+		}
+	}
 	return r
+}
+
+// role is one of those that rights know, often one of those with many.
+func (g *generator) role() ref {
+	n := one(g, 0, 1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11, 12, 12)
+	return ref{fmt.Sprintf("Role:%d", n), "Role"}
+}
+
+// sender is a member who sends a request: the administrator, or any that lives.
+func (g *generator) sender() string {
+	var all []string
+	for _, m := range g.sorted("Member") {
+		if m.state == 64 {
+			all = append(all, m.label)
+		}
+	}
+	if len(all) == 0 || slices.Contains(all, "Member:20") && g.chance(25) {
+		return "Member:20"
+	}
+	by := one(g, all...)
+	if r := g.rightsOf(by); (r.admin() || r.anywhere == 0) && g.chance(70) {
+		return one(g, all...)
+	}
+	return by
 }
 
 // generator makes requests at random.
 type generator struct {
 	*rand.Rand
 	*world
+	by      string // who sends the payload
+	sees    *rights
 	n       int              // labels given
 	ranked  bool             // the payload ranks something
 	defined map[string][]any // aliases of the payload so far, by type
@@ -75,11 +118,11 @@ func one[T any](g *generator, all ...T) T { return all[g.IntN(len(all))] }
 
 func (g *generator) request() *request {
 	g.defined, g.ranked = map[string][]any{}, false
-	r := &request{atomic: g.chance(5), counts: g.chance(5), yaml: g.chance(10), preview: g.chance(15)}
+	r := &request{by: g.by, atomic: g.chance(5), counts: g.chance(5), yaml: g.chance(10), preview: g.chance(15)}
 	if g.chance(6) {
 		r.most = 1 + g.IntN(3)
 	}
-	r.imports = g.chance(15)
+	r.imports = g.chance(15) && (g.sees.admin() || g.chance(20))
 	r.preview = r.preview && !r.config()
 	if g.chance(15) { // alone: what operations make has ids that no order ties to the rest
 		r.commands = append(r.commands, g.copying())
@@ -95,6 +138,11 @@ func (g *generator) request() *request {
 }
 
 func (g *generator) command() *command {
+	if !g.sees.admin() && g.chance(65) {
+		if c := g.attempt(); c != nil {
+			return c
+		}
+	}
 	switch n := g.IntN(100); {
 	case n < 40:
 		return &command{create: g.create(one(g, "Scope", "Theme", "Epic", "Epic", "Story", "Story", "Story", "Task", "Task", "Member", "Note", "Schedule", "Timebox"), 2, nil)}

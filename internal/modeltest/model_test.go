@@ -18,6 +18,7 @@ import (
 	"github.com/alds-dev/alds/internal/bulk"
 	"github.com/alds-dev/alds/internal/check"
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
@@ -36,13 +37,13 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 
 var model = meta.Default()
 
-// logins keeps user names without passwords; nothing else of it is asked for.
-type logins struct{ asset.Credentials }
+// usernames keeps user names without passwords; nothing else of it is asked for.
+type usernames struct{ asset.Credentials }
 
 // Seal keeps nothing of a password.
-func (logins) Seal(context.Context, string) (string, error) { return "", nil }
+func (usernames) Seal(context.Context, string) (string, error) { return "", nil }
 
-func (logins) Set(ctx context.Context, tx *db.Tx, member int64, name, _ *string) error {
+func (usernames) Set(ctx context.Context, tx *db.Tx, member int64, name, _ *string) error {
 	if name == nil {
 		return nil
 	}
@@ -52,6 +53,11 @@ func (logins) Set(ctx context.Context, tx *db.Tx, member int64, name, _ *string)
 	_, err := tx.Exec(ctx, `INSERT INTO credential (member_id, username, folded, version, disabled) VALUES (?, ?, ?, 1, 0)`, member, *name, folding.Of(*name))
 	return err
 }
+
+// committed tells who resolves actors of each commit.
+type committed struct{ *auth.Service }
+
+func (c committed) Committed(int64) { c.Service.Committed() }
 
 // sameText reports whether texts are equal: their NFC forms differ in case alone.
 func sameText(a, b string) bool { return strings.EqualFold(norm.NFC.String(a), norm.NFC.String(b)) }
@@ -161,7 +167,14 @@ func attempt(t *testing.T, dialect string, all sequence) (why string) {
 		if err := asset.Seed(t.Context(), b.d, model); err != nil {
 			t.Fatal(err)
 		}
-		e := bulk.New(asset.New(b.d, model, logins{}, nil, nil), find.New(b.d, model))
+		logins, err := auth.New(b.d, model, auth.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.actors = logins
+		assets := asset.New(b.d, model, usernames{}, committed{logins}, nil)
+		assets.OnScopesHidden, assets.OnRolesChanged = logins.ScopesHidden, logins.RolesChanged
+		e := bulk.New(assets, find.New(b.d, model))
 		w := b.mustDump(t)
 		for i, r := range all {
 			why = b.step(t.Context(), e, w, r)
@@ -177,8 +190,16 @@ func attempt(t *testing.T, dialect string, all sequence) (why string) {
 // step runs one request on both sides and compares.
 func (b *database) step(ctx context.Context, e *bulk.Engine, w *world, r *request) string {
 	body := r.text(b.oid)
+	sender := w.things[r.by]
+	if sender == nil || sender.state == 255 {
+		return "" // nobody sends it, since the sequence was made smaller
+	}
+	who, err := b.actors.ActorOf(ctx, b.ids[r.by])
+	if err != nil {
+		return err.Error()
+	}
 	if r.preview {
-		projection, err := e.Run(ctx, auth.System, bulk.Request{Body: []byte(body), YAML: r.yaml, Preview: true})
+		projection, err := e.Run(ctx, who, bulk.Request{Body: []byte(body), YAML: r.yaml, Preview: true})
 		if err != nil {
 			return fmt.Sprintf("the preview fails: %v\n%s", err, body)
 		}
@@ -191,20 +212,15 @@ func (b *database) step(ctx context.Context, e *bulk.Engine, w *world, r *reques
 		}
 		body = string(projection)
 	}
-	raw, err := e.Run(ctx, auth.System, bulk.Request{Body: []byte(body), YAML: r.yaml})
-	if err != nil {
-		return fmt.Sprintf("the engine fails: %v\n%s", err, body)
-	}
-	var got response
-	if err := json.Unmarshal(raw, &got); err != nil {
-		return fmt.Sprintf("%v: %s", err, raw)
-	}
 	want := w.run(r)
-	if diff := b.compare(want, got, r); diff != "" {
-		return diff + "\nrequest: " + body
-	}
-	if err := b.adopt(ctx, w); err != nil {
-		return err.Error()
+	raw, err := e.Run(ctx, who, bulk.Request{Body: []byte(body), YAML: r.yaml})
+	switch {
+	case want.refused != (fault.KindOf(err) == fault.Denied) || err != nil && !want.refused:
+		return fmt.Sprintf("the engine answers %v, the model refuses the request: %v\n%s", err, want.refused, body)
+	case !want.refused:
+		if diff := b.compareAnswer(ctx, w, raw, want, r); diff != "" {
+			return diff + "\nrequest: " + body
+		}
 	}
 	has, err := b.dump(ctx)
 	if err != nil {
@@ -219,6 +235,21 @@ func (b *database) step(ctx context.Context, e *bulk.Engine, w *world, r *reques
 	}
 	if len(found) > 0 {
 		return fmt.Sprintf("the checker says %s\nrequest: %s", found[0], body)
+	}
+	return ""
+}
+
+// compareAnswer compares an answer with the model's, and labels what was made.
+func (b *database) compareAnswer(ctx context.Context, w *world, raw []byte, want answer, r *request) string {
+	var got response
+	if err := json.Unmarshal(raw, &got); err != nil {
+		return fmt.Sprintf("%v: %s", err, raw)
+	}
+	if diff := b.compare(want, got, r); diff != "" {
+		return diff
+	}
+	if err := b.adopt(ctx, w); err != nil {
+		return err.Error()
 	}
 	return ""
 }

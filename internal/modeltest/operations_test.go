@@ -44,7 +44,7 @@ func (k *work) operate(c *change, s *step) (skip bool, err error) {
 	case "QuickClose":
 		k.quickClose(t)
 	case "QuickSignup":
-		return false, c.set("Owners", ref{label: "Member:20"})
+		return false, c.set("Owners", ref{label: k.member})
 	case "AssignMemberWithRole", "AssignToScopeWithRole":
 		return false, k.assign(c, s.args)
 	}
@@ -105,7 +105,7 @@ func (k *work) assign(c *change, args obj) error {
 		member = c.me
 	}
 	k.links[link{"Members", scope.label, member.label}] = true
-	k.roles[[2]string{scope.label, member.label}] = role.label + owner
+	c.appoint(scope.label, member.label, role.label+owner)
 	c.touched = true
 	return nil
 }

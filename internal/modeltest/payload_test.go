@@ -63,6 +63,7 @@ type command struct {
 
 // request is one payload.
 type request struct {
+	by       string // the member who sends it
 	atomic   bool
 	counts   bool // answers with counts only
 	most     int  // maxAffected; 0: none

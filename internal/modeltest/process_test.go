@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/alds-dev/alds/internal/meta"
 )
 
 // process is the second phase for one step.
@@ -34,7 +36,7 @@ func (o orphan) Error() string { return "Invalid OID token: of the parent" }
 func (k *work) carryOut(s *step) {
 	before := k.clone()
 	skip := false
-	c := &change{world: k.world, before: before, made: k.made, imports: k.imports}
+	c := &change{world: k.world, rights: k.rights, before: before, made: k.made, imports: k.imports, holders: map[string]string{}}
 	var err error
 	switch {
 	case s.create != nil:
@@ -44,12 +46,17 @@ func (k *work) carryOut(s *step) {
 	default:
 		skip, err = k.operate(c, s)
 	}
+	if err == nil && !skip {
+		k.settle()
+		err = k.check(c, s)
+	}
 	if err == nil {
 		err = c.login()
 	}
 	if err != nil {
 		*k.world = *before
 		f := failure{step: s, message: err.Error()}
+		f.reasons, _ = err.(denied)    //nolint:errorlint // never wrapped
 		if o, ok := err.(orphan); ok { //nolint:errorlint // never wrapped
 			f.orphan = o.parent
 		}
@@ -60,7 +67,6 @@ func (k *work) carryOut(s *step) {
 	if skip {
 		return
 	}
-	k.settle()
 	for _, t := range k.things {
 		if c.altered(t) {
 			t.versions++
@@ -122,11 +128,14 @@ func (k *work) make(c *change, s *step) error {
 		own = append(own, pair{key: p.key, val: value(p.val)})
 	}
 	asked := k.askAll(s.create.typ, own)
-	t := &thing{label: s.create.label, typ: s.create.typ, nr: len(k.things), state: 64, val: map[string]string{}, one: map[string]string{}}
+	t := k.blank(s.create.label, s.create.typ)
 	for k.things[t.label] != nil { // a create that is carried out once for each of many
 		t.label += "'"
 	}
 	k.things[t.label] = t
+	if t.typ == "Scope" { // its maker's, from now on
+		k.in[t.label] = meta.SystemAdmin
+	}
 	c.me, c.fresh, s.label = t, true, t.label
 	if space := rankSpace[t.typ]; space != "" {
 		k.ranks[space] = append(k.ranks[space], t.label)
@@ -162,10 +171,10 @@ func (k *work) found(t *thing) error {
 			return violation("Required", t.typ, a.name)
 		}
 	}
-	l := link{"Members", t.label, "Member:20"}
+	l := link{"Members", t.label, k.member}
 	if t.typ == "Scope" && !k.links[l] {
 		k.links[l] = true
-		k.roles[[2]string{t.label, "Member:20"}] = "Role:1*"
+		k.roles[[2]string{t.label, k.member}] = "Role:1*"
 	}
 	return nil
 }
@@ -257,7 +266,7 @@ func (k *work) defaults(t *thing, said map[string]bool) {
 	switch t.typ {
 	case "Note":
 		fill("Personal", "false")
-		t.one["Author"] = "Member:20"
+		t.one["Author"] = k.member
 	case "Schedule":
 		fill("TimeboxLength", "2 Weeks")
 		fill("TimeboxGap", "0 Days")
@@ -400,7 +409,7 @@ func (k *work) query(s *step) {
 	}
 	rows := []map[string]any{}
 	for _, t := range found {
-		if k.gone(t) && !hasKey(c.where, "IsDeleted") {
+		if k.gone(t) && !hasKey(c.where, "IsDeleted") || !k.visible(k.world, t) {
 			continue
 		}
 		row := map[string]any{"_oid": t.label}
@@ -420,14 +429,14 @@ func hasKey(o obj, key string) bool {
 func (k *work) cell(t *thing, name string) any {
 	switch name {
 	case "Scope":
-		if l := t.one[name]; l != "" {
+		if l := t.one[name]; l != "" && k.visible(k.world, k.things[l]) {
 			return map[string]any{"_oid": l}
 		}
 		return nil
 	case "Owners":
 		all := []any{}
 		for _, m := range k.sorted("Member") {
-			if k.links[link{"Owners", t.label, m.label}] && m.state != 255 {
+			if k.links[link{"Owners", t.label, m.label}] && m.state != 255 && k.visible(k.world, m) {
 				all = append(all, map[string]any{"_oid": m.label})
 			}
 		}

@@ -22,7 +22,8 @@ func (c *change) resolve(a attr, v any) (*thing, error) {
 		}
 		t = c.things[label]
 	case ref:
-		if t = c.things[x.label]; t == nil {
+		if t = c.things[x.label]; t == nil || !c.rights.visible(c.world, t) {
+			t = nil
 			return nil, violation("Invalid", c.me.typ, a.name)
 		}
 	case string:
@@ -53,7 +54,7 @@ func (c *change) byName(typ, name string) *thing {
 		for _, t := range c.before.sorted(typ) {
 			v, has := t.val[attr]
 			switch {
-			case c.before.gone(t) || !has:
+			case c.before.gone(t) || !has || !c.rights.visible(c.world, t):
 			case v == name || v == typ+".Name'"+name:
 				exact = append(exact, t)
 			case sameText(v, name):
@@ -204,6 +205,7 @@ func (c *change) putIn(a attr, t *thing) error {
 		if err != nil {
 			return err
 		}
+		c.holders[t.label] = b.name
 		return c.point(t, b, c.me, false)
 	}
 	l := c.link(a, t)
@@ -212,7 +214,7 @@ func (c *change) putIn(a attr, t *thing) error {
 	}
 	c.links[l], c.touched = true, true
 	if l.attr == "Members" {
-		c.roles[[2]string{l.from, l.to}] = c.things[l.to].one["DefaultRole"]
+		c.appoint(l.from, l.to, c.things[l.to].one["DefaultRole"])
 	}
 	return nil
 }
@@ -226,15 +228,30 @@ func (c *change) takeOut(a attr, t *thing) error {
 		if err != nil {
 			return err
 		}
+		c.holders[t.label] = b.name
 		return c.point(t, b, nil, false)
 	}
 	l := c.link(a, t)
 	delete(c.links, l)
 	c.touched = true
 	if l.attr == "Members" {
-		delete(c.roles, [2]string{l.from, l.to})
+		c.appoint(l.from, l.to, "")
 	}
 	return nil
+}
+
+// appoint gives a member a role in a project, in the place of the one held there;
+// none takes that.
+func (c *change) appoint(scope, member, role string) {
+	key := [2]string{scope, member}
+	if held, ok := c.roles[key]; ok && held != role {
+		c.appointments = append(c.appointments, appointment{scope, held})
+	}
+	delete(c.roles, key)
+	if role != "" {
+		c.appointments = append(c.appointments, appointment{scope, role})
+		c.roles[key] = role
+	}
 }
 
 // order carries out what is said about a rank. A rank that an asset had is the

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // step is one projected command.
@@ -29,6 +30,7 @@ type failure struct {
 	step    *step
 	message string
 	orphan  *step // the message names the alias of this step
+	reasons denied
 }
 
 // answer is the response, in labels.
@@ -36,11 +38,13 @@ type answer struct {
 	created, modified, operated []string
 	failures                    []failure
 	results                     [][]map[string]any
+	refused                     bool // wholly
 }
 
 // work is one request on a world.
 type work struct {
 	*world
+	*rights
 	most    int // maxAffected
 	imports bool
 	defined map[alias]bool
@@ -53,7 +57,10 @@ type work struct {
 // run is a request on the world, which it changes.
 func (w *world) run(r *request) answer {
 	before := w.clone()
-	k := &work{world: w, most: r.most, imports: r.imports, defined: r.aliases(), taken: map[alias]bool{}, made: map[alias]string{}, reached: map[string]string{}}
+	if r.imports && !w.rightsOf(r.by).admin() {
+		return answer{refused: true}
+	}
+	k := &work{world: w, rights: w.rightsOf(r.by), most: r.most, imports: r.imports, defined: r.aliases(), taken: map[alias]bool{}, made: map[alias]string{}, reached: map[string]string{}}
 	var steps []*step
 	for i, c := range r.commands {
 		if r.config() {
@@ -76,6 +83,10 @@ func (w *world) run(r *request) answer {
 		*w = *before
 		return answer{failures: k.failures}
 	}
+	if !w.administered() {
+		*w = *before
+		return answer{refused: true}
+	}
 	return k.answer
 }
 
@@ -86,6 +97,9 @@ func (k *work) project(index int, c *command) []*step {
 	switch {
 	case c.junk != "":
 		s.fail = c.want
+		if strings.Contains(c.junk, `"from": "Scope:0"`) && !k.visible(k.world, k.things["Scope:0"]) {
+			s.fail = "Invalid OID token: Scope:0"
+		}
 		return []*step{s}
 	case c.create != nil:
 		return k.flatten(index, c.create, nil, "")
@@ -262,6 +276,12 @@ func (k *work) address(c *command) (found []*thing, plain bool, err error) {
 	switch x := c.from.(type) {
 	case ref:
 		t := k.things[x.label]
+		if t != nil && !k.visible(k.world, t) {
+			if c.where == nil {
+				return nil, true, fmt.Errorf("Invalid OID token: %s", tokenMark+x.label)
+			}
+			t = nil
+		}
 		if t == nil && c.where == nil {
 			return nil, true, fmt.Errorf("Invalid OID token: %s", nobody(x))
 		}
@@ -333,7 +353,7 @@ func (k *work) find(typ string, where obj) ([]*thing, error) {
 				fits = fits && has && sameText(got, v)
 			}
 		}
-		if fits && (dead || !k.gone(t)) {
+		if fits && (dead || !k.gone(t)) && k.visible(k.world, t) {
 			found = append(found, t)
 		}
 	}

@@ -16,14 +16,14 @@ import (
 // A leading - says read-only, a trailing ! required. >Epic/Workitem names the
 // type that messages name, where that is another.
 var tables = map[string]string{
-	"Scope":    `Name! Parent>Scope! BeginDate@! EndDate@ Owner>Member Reference Members>>Member Workitems<Scope=Workitem Children<Parent=Scope`,
+	"Scope":    `Name! Parent>Scope! BeginDate@! EndDate@ Schedule>Schedule Owner>Member Reference Members>>Member Workitems<Scope=Workitem Children<Parent=Scope`,
 	"Theme":    `Name! -Number Scope>Scope! Parent>Theme/Workitem Owners>>Member Reference Estimate# Children<Parent=Workitem`,
 	"Epic":     `Name! Description -Number Scope>Scope! Parent>Theme/Workitem Owners>>Member Reference Super>Epic/Workitem Swag# Dependencies>>Dependent/Workitem Dependants<<Dependencies=Dependent/Workitem Subs<Super=Workitem Notes<Asset=Note`,
 	"Story":    `Name! Description TaggedWith* -Number Scope>Scope! Parent>Theme/Workitem Timebox>Timebox Owners>>Member Reference ToDo# Estimate# Status>StoryStatus Super>Epic/Workitem Customer>Member Dependencies>>Dependent/Workitem Dependants<<Dependencies=Dependent/Workitem Children<Parent=Workitem Notes<Asset=Note`,
 	"Task":     `Name! TaggedWith* -Number -Scope>Scope Parent>PrimaryWorkitem/Workitem! -Timebox>Timebox Owners>>Member Reference ToDo# Estimate# Status>TaskStatus`,
 	"Member":   `Name! Nickname! DefaultRole>Role! Username Email UsesLicense? OwnedWorkitems<<Owners=Workitem Scopes<<Members=Scope`,
 	"Note":     `Asset>BaseAsset! Name! Content! Personal?! -PersonalTo>Member -Author>Member`,
-	"Schedule": `Name! TimeboxLength~ TimeboxGap~ Timeboxes<Schedule=Timebox`,
+	"Schedule": `Name! TimeboxLength~ TimeboxGap~ Timeboxes<Schedule=Timebox ScheduledScopes<Schedule=Scope`,
 	"Timebox":  `Name! Schedule>Schedule! BeginDate@! EndDate@! State>State! Workitems<Timebox=Workitem`,
 }
 

@@ -90,7 +90,7 @@ func (c *command) reductions() []*command {
 func show(all sequence) string {
 	var b strings.Builder
 	for i, r := range all {
-		fmt.Fprintf(&b, "request %d, yaml %v, preview %v:\n%s\n", i+1, r.yaml, r.preview, r.text(func(r ref) string { return "<" + r.label + ">" }))
+		fmt.Fprintf(&b, "request %d by %s, yaml %v, preview %v:\n%s\n", i+1, r.by, r.yaml, r.preview, r.text(func(r ref) string { return "<" + r.label + ">" }))
 	}
 	return b.String()
 }

@@ -125,7 +125,7 @@ func (g *generator) pick(typ string) any {
 	case "Workitem", "BaseAsset":
 		concrete = one(g, "Story", "Epic")
 	case "Role":
-		return one[any](g, ref{"Role:4", "Role"}, ref{"Role:8", "Role"}, "Observer", "Role.Name'Tester")
+		return one[any](g, g.role(), g.role(), "Observer", "Role.Name'Tester")
 	case "State":
 		return one[any](g, ref{"State:100", "State"}, ref{"State:101", "State"}, ref{"State:102", "State"}, "Active")
 	case "StoryStatus", "TaskStatus":
@@ -151,7 +151,7 @@ func (g *generator) pick(typ string) any {
 	}
 	if all := g.sorted(concrete); len(all) > 0 {
 		t := one(g, all...)
-		if t.state == 255 && g.chance(70) {
+		if (t.state == 255 || !g.sees.visible(g.world, t)) && g.chance(70) {
 			t = one(g, all...)
 		}
 		return ref{t.label, t.typ}

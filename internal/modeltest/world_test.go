@@ -95,6 +95,7 @@ func (w *world) sorted(typ string) []*thing {
 // change is one command at work on one thing.
 type change struct {
 	*world
+	rights  *rights
 	before  *world           // where names are looked up
 	made    map[alias]string // aliases of the payload whose asset is there
 	me      *thing
@@ -102,6 +103,9 @@ type change struct {
 	imports bool
 	names   []string // the user name before and after, when it changes
 	touched bool     // its own links, values or role changed: it gets a version
+
+	holders      map[string]string // things whose relation to this one the command names from here, and the relation
+	appointments []appointment
 }
 
 func violation(what, typ, attr string) error {

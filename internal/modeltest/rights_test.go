@@ -1,0 +1,320 @@
+package modeltest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// rights is what a member may see and do for the whole of a request: as it is when
+// the request begins, and in the projects that the request makes.
+type rights struct {
+	member   string
+	system   meta.Role            // of the whole system; No Access: none
+	in       map[string]meta.Role // by project: the role that decides there
+	anywhere meta.RoleSet         // all of these
+}
+
+// roleOf is the role with a label, which may have the mark of an owner behind it.
+func roleOf(label string) meta.Role {
+	_, digits, _ := strings.Cut(strings.TrimSuffix(label, "*"), ":")
+	n, _ := strconv.ParseInt(digits, 10, 64)
+	return meta.RoleNumbered(n)
+}
+
+// rightsOf are those of a member now. In each project the role held in the nearest
+// one above decides.
+func (w *world) rightsOf(me string) *rights {
+	r := &rights{member: me, in: map[string]meta.Role{}}
+	for _, role := range []string{w.things[me].one["DefaultRole"], w.roles[[2]string{"Scope:0", me}]} {
+		if role == "" {
+			continue
+		}
+		if now := roleOf(role); now == meta.SystemAdmin || now == meta.MemberAdmin && r.system == meta.NoAccess {
+			r.system = now
+		}
+	}
+	if r.system != meta.NoAccess {
+		r.anywhere = meta.RolesOf(r.system)
+	}
+	for _, scope := range w.sorted("Scope") {
+		for at := scope; at != nil; at = w.things[at.one["Parent"]] {
+			if held, ok := w.roles[[2]string{at.label, me}]; ok {
+				r.in[scope.label] = roleOf(held)
+				r.anywhere |= meta.RolesOf(roleOf(held))
+				break
+			}
+		}
+	}
+	return r
+}
+
+// admin reports whether a member may do everything.
+func (r *rights) admin() bool { return r.system == meta.SystemAdmin }
+
+// administered reports whether somebody may do everything and log in.
+func (w *world) administered() bool {
+	return slices.ContainsFunc(w.sorted("Member"), func(m *thing) bool { return m.state < 128 && w.rightsOf(m.label).admin() })
+}
+
+// visible reports whether a member sees a thing.
+func (r *rights) visible(w *world, t *thing) bool {
+	at := t.one["Scope"]
+	switch {
+	case r.admin():
+		return true
+	case t.typ == "Member":
+		return r.meets(w, t)
+	case t.one["PersonalTo"] != "":
+		return t.one["PersonalTo"] == r.member
+	case t.typ == "Note" && t.one["SecurityScope"] == "":
+		return r.visible(w, w.things[t.one["Asset"]])
+	case t.typ == "Note":
+		at = t.one["SecurityScope"]
+	case t.typ == "Scope":
+		at = t.label
+	}
+	return at == "" || r.in[at].Reads()
+}
+
+// meets reports whether a member sees another: who administers anything sees all.
+func (r *rights) meets(w *world, t *thing) bool {
+	if t.label == r.member || r.system != meta.NoAccess || r.anywhere&meta.RolesOf(meta.SystemAdmin, meta.ProjectAdmin) != 0 {
+		return true
+	}
+	for scope, role := range r.in {
+		for at := w.things[scope]; at != nil && role.Reads(); at = w.things[at.one["Parent"]] {
+			if held, ok := w.roles[[2]string{at.label, t.label}]; ok && roleOf(held).Reads() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// higher reports whether one role stands above another.
+func higher(a, b meta.Role) bool {
+	order := model.Rights.Order
+	i, j := slices.Index(order, a), slices.Index(order, b)
+	return i >= 0 && (j < 0 || i < j)
+}
+
+// lies are the projects in which a thing lies; a new project lies in its parent.
+func (w *world) lies(t *thing, verb meta.Verb) []string {
+	switch {
+	case t.typ == "Scope" && verb != meta.ToCreate:
+		return []string{t.label}
+	case t.typ == "Schedule":
+		var all []string
+		for _, scope := range w.sorted("Scope") {
+			if scope.one["Schedule"] == t.label {
+				all = append(all, scope.label)
+			}
+		}
+		return all
+	case t.typ == "Timebox":
+		return w.lies(w.things[t.one["Schedule"]], verb)
+	}
+	at := t.one[map[string]string{"Scope": "Parent", "Note": "SecurityScope"}[t.typ]]
+	if at == "" {
+		at = t.one["Scope"]
+	}
+	if at == "" {
+		return nil
+	}
+	return []string{at}
+}
+
+// may reports whether a member has a right to a thing as it is in a world.
+func (r *rights) may(w *world, t *thing, verb meta.Verb, name string) bool {
+	typ, _ := model.Type(t.typ)
+	kind := typ.KindOf(name)
+	set := kind.Roles(verb, name)
+	if kind.System {
+		return r.maySystem(w, t, verb, name, set)
+	}
+	in := func(set meta.RoleSet) bool {
+		return slices.ContainsFunc(w.lies(t, verb), func(scope string) bool { return set.Has(r.in[scope]) })
+	}
+	maker := t.one["CreatedBy"]
+	if maker == "" {
+		maker = "Member:20"
+	}
+	switch {
+	case len(w.lies(t, verb)) > 0:
+		if !in(set) {
+			return false
+		}
+	case !kind.Own && maker != r.member, r.anywhere&set == 0:
+		return false
+	}
+	moderators := kind.Roles(meta.ToModerate, "")
+	return !kind.Own || t.one["Author"] == r.member || in(moderators) || moderators.Has(r.system)
+}
+
+// maySystem is may for members, who belong to no project.
+func (r *rights) maySystem(w *world, t *thing, verb meta.Verb, name string, set meta.RoleSet) bool {
+	switch {
+	case verb == meta.ToRelate:
+		return r.anywhere&set != 0
+	case t.label == r.member && verb == meta.ToChange && slices.Contains(model.Rights.Self, name):
+		return true
+	case !set.Has(r.system) || higher(roleOf(t.one["DefaultRole"]), r.system):
+		return false
+	}
+	for key, role := range w.roles {
+		if key[1] == t.label && higher(roleOf(role), r.system) {
+			return false
+		}
+	}
+	return true
+}
+
+// appointment is a role in a project that a command gives or takes.
+type appointment struct{ scope, role string }
+
+// denied are the reasons for which a command is refused, as its messages. The
+// documents do not say which of them is named.
+type denied []string
+
+func (d denied) Error() string { return strings.Join(d, " or ") }
+
+// gate collects the reasons against a command that is done but for its approval.
+type gate struct {
+	*change
+	*rights
+	against denied
+}
+
+// check holds what a step has done against the rights of the one who sent it.
+func (k *work) check(c *change, s *step) error {
+	g := &gate{change: c, rights: k.rights}
+	switch {
+	case g.admin():
+		return nil
+	case s.cmd != nil && s.cmd.op != "":
+		g.operated(s.cmd.op)
+	case s.create != nil:
+		g.created(s.create.attrs)
+		g.held()
+	default:
+		g.updated(s.args)
+		g.held()
+	}
+	g.appointed(s)
+	if g.against != nil {
+		return g.against
+	}
+	return nil
+}
+
+// demand asks for a right to a thing as it was and as it is now.
+func (g *gate) demand(t *thing, verb meta.Verb, name string, reasons ...string) {
+	old := g.before.things[t.label]
+	ok := g.may(g.world, t, verb, name) && (old == nil || g.may(g.before, old, verb, name))
+	if t.typ == "Scope" && verb == meta.ToChange && old != nil && old.one["Parent"] != t.one["Parent"] {
+		set := model.Rights.Kind("projects").Roles(meta.ToCreate, "")
+		ok = ok && set.Has(g.in[old.one["Parent"]]) && set.Has(g.in[t.one["Parent"]])
+	}
+	for _, reason := range reasons {
+		if !ok {
+			g.against = append(g.against, "Denied'"+t.typ+"."+reason)
+		}
+	}
+}
+
+func (g *gate) operated(op string) {
+	switch op {
+	case "Delete", "Undelete":
+		g.demand(g.me, meta.ToDelete, "", "Delete")
+	case "AssignToScopeWithRole": // a matter of the project
+	default:
+		g.demand(g.me, meta.ToOperate, op, op)
+	}
+	for label, t := range g.things { // a copy; its tasks follow it
+		if g.before.things[label] == nil && (t.typ != "Task" || g.me.typ == "Task") {
+			g.demand(t, meta.ToCreate, "", "Create")
+		}
+	}
+}
+
+// ownSide reports whether a thing holds an attribute itself.
+func ownSide(typ, name string) bool {
+	a, known := attrOf(typ, name)
+	return !known || a.kind != "<" && a.kind != "<<"
+}
+
+func (g *gate) created(attrs obj) {
+	g.demand(g.me, meta.ToCreate, "", "Create")
+	typ, _ := model.Type(g.me.typ)
+	for _, p := range attrs {
+		if ownSide(typ.Name, p.key) && !typ.Rights.Kind.System && typ.RightDiffers(p.key) {
+			g.demand(g.me, meta.ToChange, p.key, p.key)
+		}
+	}
+}
+
+func (g *gate) updated(args obj) {
+	relates := true
+	typ, _ := model.Type(g.me.typ)
+	for _, p := range args {
+		if !ownSide(typ.Name, p.key) {
+			continue
+		}
+		relates = false
+		if typ.RightDiffers(p.key) {
+			g.demand(g.me, meta.ToChange, p.key, p.key)
+		} else {
+			g.demand(g.me, meta.ToChange, "", "Change")
+		}
+	}
+	if relates {
+		g.demand(g.me, meta.ToRelate, "", "Relate")
+	}
+}
+
+// held asks for the right to change those that hold a relation which the command
+// writes from its other end, and to relate a schedule that a project takes over.
+func (g *gate) held() {
+	for label, name := range g.holders {
+		g.demandOf(label, name)
+	}
+	for _, side := range [][2]*world{{g.before, g.world}, {g.world, g.before}} {
+		for l := range side[0].links {
+			if !side[1].links[l] && (l.from != g.me.label || l.to == l.from) && l.attr != "Members" {
+				g.demandOf(l.from, l.attr)
+			}
+		}
+	}
+	now, was := g.me.one["Schedule"], ""
+	if old := g.before.things[g.me.label]; old != nil {
+		was = old.one["Schedule"]
+	}
+	if g.me.typ != "Scope" || now == "" || now == was {
+		return
+	}
+	if schedule := g.before.things[now]; schedule != nil && !g.may(g.before, schedule, meta.ToRelate, "") {
+		g.against = append(g.against, "Denied'Schedule.Relate")
+	}
+}
+
+func (g *gate) demandOf(holder, name string) {
+	g.demand(g.things[holder], meta.ToChange, name, "Change", name)
+}
+
+// appointed asks for the right to give and take roles in projects.
+func (g *gate) appointed(s *step) {
+	reason := "Denied'Scope.Members"
+	if s.cmd != nil && s.cmd.op != "" {
+		reason = "Denied'" + g.me.typ + "." + s.cmd.op
+	}
+	manage := model.Rights.Kind("project members").Roles(meta.ToChange, "Members")
+	for _, a := range g.appointments {
+		own := g.in[a.scope]
+		if !manage.Has(own) || higher(roleOf(a.role), own) {
+			g.against = append(g.against, reason)
+		}
+	}
+}
