@@ -184,7 +184,7 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim) error {
 	ctx = trail.With(ctx, trail.Origin{Member: c.Member, Address: r.Address})
 	p, err := a.e.parse(who, r)
 	if err == nil {
-		_, err = a.e.execute(ctx, who, p, newResult(c.ID, c.Created, p), requests.Identity{Claim: c})
+		_, err = a.e.execute(ctx, who, p, newResult(c.ID, c.Created, p, a.e.MaxShown), requests.Identity{Claim: c})
 	}
 	if err == nil {
 		return nil

@@ -30,12 +30,14 @@ type Finder interface {
 const (
 	maxCommands = 100_000
 	maxAssets   = 100_000
+	maxShown    = 64 << 20
 )
 
 // Engine executes bulk requests. It is safe for concurrent use.
 type Engine struct {
 	MaxCommands int        // commands of one payload
 	MaxAssets   int        // assets one request creates or changes
+	MaxShown    int        // bytes by which the commands that an answer shows may be longer than the payload
 	Audit       *trail.Log // of denied commands; may be nil
 
 	assets *asset.Engine
@@ -47,7 +49,7 @@ type Engine struct {
 
 // New returns the bulk engine over the write engine and a reader.
 func New(assets *asset.Engine, finder Finder) *Engine {
-	return &Engine{MaxCommands: maxCommands, MaxAssets: maxAssets, assets: assets, finder: finder, now: time.Now, metrics: newMetrics()}
+	return &Engine{MaxCommands: maxCommands, MaxAssets: maxAssets, MaxShown: maxShown, assets: assets, finder: finder, now: time.Now, metrics: newMetrics()}
 }
 
 // Request is the body of POST api/asset and its options. Its JSON form
@@ -80,7 +82,7 @@ func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	return e.execute(ctx, who, p, newResult(uuid.NewString(), e.now(), p), once)
+	return e.execute(ctx, who, p, newResult(uuid.NewString(), e.now(), p, e.MaxShown), once)
 }
 
 // identity returns by what a payload is known again.
@@ -96,6 +98,9 @@ type payload struct {
 	cfg      config
 	sealed   map[*doc.Node]string // what is stored of the secrets among the values
 }
+
+// maxShown returns how many bytes of commands the answer may show.
+func (p *payload) maxShown(more int) int { return len(p.Body) + more }
 
 // parse reads a body. Errors: fault.Invalid; fault.Denied for an import by an actor
 // who is not a system administrator.

@@ -176,10 +176,13 @@ func (p *executor) flush(ctx context.Context) error {
 	for _, s := range p.pending {
 		if s.err != nil {
 			p.res.fail(s, s.err)
-			continue
+		} else {
+			p.record(s, outcomes[0])
+			outcomes = outcomes[1:]
 		}
-		p.record(s, outcomes[0])
-		outcomes = outcomes[1:]
+		if err := p.res.checkSize(); err != nil {
+			return err
+		}
 	}
 	for _, s := range p.pending {
 		s.release()

@@ -53,7 +53,7 @@ func appendStep(b []byte, s *step) []byte {
 	switch {
 	case s.kind == kindCreate:
 		return appendCreate(b, s)
-	case s.deferred || s.from.IsNull():
+	case s.printsNode():
 		return appendNode(b, s.node)
 	case s.kind == kindUpdate:
 		b = value.AppendString(append(b, `{"oid":`...), s.from.String())

@@ -1,9 +1,11 @@
 package bulk_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -86,6 +88,52 @@ func TestAcrossStretches(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("%s:\n%s", what, diff)
 			}
+		}
+	})
+}
+
+// What one command becomes is shown by its parts: a long list of arguments takes as
+// long as as many commands.
+func TestALongListFailsQuickly(t *testing.T) {
+	e := engine(t, testdb.SQLite(t))
+	const n = 10_000
+	list := `{"from":"Role:4","execute":{"op":"Delete","list":[{"x":1}` + strings.Repeat(`,{"x":1}`, n-1) + `]}}`
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for _, r := range []bulk.Request{{}, {Preview: true}, {Key: "k"}} {
+		r.Body = []byte(list)
+		out, err := e.Run(ctx, auth.System, r)
+		if got := strings.Count(string(out), `{"oid":"Role:4"`); got != n || err != nil || ctx.Err() != nil {
+			t.Errorf("preview %v, key %q: %d steps, %v, %v", r.Preview, r.Key, got, err, ctx.Err())
+		}
+	}
+}
+
+// A command that fails many times, and shows each time all of it, does not fill the
+// memory.
+func TestWhatAnAnswerShowsHasABound(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		e := engine(t, d)
+		e.MaxShown = 1000
+		long := strings.Repeat("x", 1000)
+		for _, r := range []bulk.Request{
+			{Body: []byte(`{"from":"@none","execute":{"op":"Delete","list":[` + strings.Repeat(`{"x":1},`, 99) + `{"x":1}]}}`)},
+			{Body: []byte(`[{"AssetType":"Theme","Name":"T","Scope":"Scope:0"},{"from":"StoryStatus","update":{"Nothing":"` + long + `"}}]`)},
+			{Body: []byte(`{"from":"StoryStatus","update":{"Description":"` + long + `"}}`), Preview: true},
+			{Body: []byte(`{"from":"StoryStatus","update":{"Description":"` + long + `"}}`), Preview: true, Comment: "a member's"},
+		} {
+			who := auth.System
+			if r.Comment != "" {
+				who.Admin = false
+			}
+			out, err := e.Run(t.Context(), who, r)
+			if fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "bytes of commands") {
+				t.Errorf("%s: %v %.300s", r.Body, err, out)
+			}
+		}
+		out, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(`{"from":"Theme","total":true,"page":{"size":0}}`)})
+		if err != nil || !strings.Contains(string(out), `"total":0`) {
+			t.Errorf("something was written: %v %s", err, out)
 		}
 	})
 }

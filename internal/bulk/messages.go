@@ -47,6 +47,10 @@ func affectsTooMany(n, limit int) error {
 	return fault.Invalidf(fault.NoPlace, "The command affects %d assets, more than maxAffected: %d.", n, limit)
 }
 
+func showsTooMuch(limit int) error {
+	return fault.Invalidf(fault.NoPlace, "The answer would show more than %d bytes of commands; send fewer, or shorter ones.", limit)
+}
+
 func tooManyCommands(limit int) error {
 	return fault.Invalidf(fault.NoPlace, "The request holds more than %d commands.", limit)
 }

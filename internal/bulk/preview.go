@@ -40,10 +40,15 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 	if who.Admin || !writes(p.commands) {
 		err := e.assets.DB().Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
 			steps, err := e.project(ctx, tx, who, p.commands, p.cfg)
-			items = previewItems(steps)
+			if err == nil {
+				items, err = previewItems(steps, p.maxShown(e.MaxShown))
+			}
 			return err
 		})
-		return appendItems(items, nil), err
+		if err != nil {
+			return nil, err
+		}
+		return appendItems(items, nil), nil
 	}
 	sealed, err := e.seal(ctx, who, p.commands)
 	if err != nil {
@@ -55,8 +60,10 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 		if err != nil {
 			return err
 		}
-		items = previewItems(steps)
-		res := newResult("", e.now(), p)
+		if items, err = previewItems(steps, p.maxShown(e.MaxShown)); err != nil {
+			return err
+		}
+		res := newResult("", e.now(), p, e.MaxShown)
 		res.previewed = true
 		x := &executor{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(p.commands), sealed: sealed}
 		if err := x.run(ctx, steps); err != nil {
@@ -71,9 +78,11 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 	return appendItems(items, denials), nil
 }
 
-// previewItems prints steps, before they are executed.
-func previewItems(steps []*step) []previewItem {
+// previewItems prints steps, before they are executed, in at most limit bytes.
+// Errors: fault.Invalid.
+func previewItems(steps []*step, limit int) ([]previewItem, error) {
 	var items []previewItem
+	size := 0
 	for _, s := range steps {
 		if s.noMatch || s.inParent {
 			continue
@@ -84,9 +93,12 @@ func previewItems(steps []*step) []previewItem {
 		} else {
 			b = appendStep(b, as)
 		}
+		if size += len(b); size > limit {
+			return nil, showsTooMuch(limit)
+		}
 		items = append(items, previewItem{s, b})
 	}
-	return items
+	return items, nil
 }
 
 // appendItems joins the items, the first denial of each beside it.

@@ -26,6 +26,7 @@ type result struct {
 	began     time.Time
 	cfg       config
 	body      []byte // as sent: the places of failures are in it
+	maxShown  int    // bytes of failures
 	previewed bool
 	stored    bool // the answer is stored, so it shows no secrets
 	created   tokens
@@ -44,8 +45,17 @@ type result struct {
 	infos    [][]byte // the result info of each query
 }
 
-func newResult(id string, began time.Time, p payload) *result {
-	return &result{id: id, began: began, cfg: p.cfg, body: p.Body, failedBy: map[string]int{}}
+func newResult(id string, began time.Time, p payload, maxShown int) *result {
+	return &result{id: id, began: began, cfg: p.cfg, body: p.Body, maxShown: p.maxShown(maxShown), failedBy: map[string]int{}}
+}
+
+// checkSize refuses failures that are too long to be shown. A command that fails
+// many times is shown as often. Errors: fault.Invalid.
+func (r *result) checkSize() error {
+	if len(r.failures) > r.maxShown {
+		return showsTooMuch(r.maxShown)
+	}
+	return nil
 }
 
 // reset discards what an attempt that was rolled back has collected.

@@ -30,7 +30,7 @@ func (e *Engine) seal(ctx context.Context, who auth.Actor, commands []command) (
 
 // shown returns a step as an answer may show it: without an old password.
 func shown(s *step) *step {
-	if has(s.node, isOldPassword) || slices.ContainsFunc(s.fields, func(f field) bool { return isOldPassword(f.name) || has(f.node, isOldPassword) }) {
+	if s.printsNode() && has(s.node, isOldPassword) || slices.ContainsFunc(s.fields, func(f field) bool { return isOldPassword(f.name) || has(f.node, isOldPassword) }) {
 		return withoutSecrets(s, isOldPassword)
 	}
 	return s
@@ -47,7 +47,9 @@ func has(n *doc.Node, key func(string) bool) bool {
 // its command fails because the secret is missing.
 func withoutSecrets(s *step, isSecret func(attr string) bool) *step {
 	shown := *s
-	shown.node = redacted(s.node, isSecret)
+	if s.printsNode() {
+		shown.node = redacted(s.node, isSecret)
+	}
 	shown.fields = make([]field, len(s.fields))
 	for i, f := range s.fields {
 		if shown.fields[i] = f; isSecret(f.name) {

@@ -78,6 +78,13 @@ func (s *step) release() {
 	}
 }
 
+// printsNode reports whether answers show the command as written. Of the steps that
+// one command becomes, each shows its own part else: looking through the whole
+// command for each of them takes minutes for a long list.
+func (s *step) printsNode() bool {
+	return s.asWritten || s.kind != kindCreate && (s.deferred || s.from.IsNull())
+}
+
 // takesSeveral reports whether an attribute of the step's asset takes several
 // values; false while its type is unknown.
 func (s *step) takesSeveral(name string) bool {
