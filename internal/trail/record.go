@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/alds-dev/alds/internal/db"
@@ -23,8 +24,9 @@ func Record(ctx context.Context, tx *db.Tx, events ...Event) error {
 		rows[i] = newRow(e.from(ctx))
 	}
 	now, err := clock(ctx, tx)
+	first := rand.Int64N(math.MaxInt64 - int64(len(rows))) //nolint:gosec // no secret
 	for i := range rows {
-		rows[i].at = now
+		rows[i].at, rows[i].id = now, first+int64(i) // of one time, in their order
 	}
 	if err == nil {
 		err = insert(ctx, tx, rows)
