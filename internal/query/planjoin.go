@@ -99,13 +99,20 @@ func (l *level) hop(from *Table, s Step, list bool) (first, last *Table) {
 	if s.Types != nil {
 		first.On = append(first.On, isOf(from, s.Types))
 	}
-	if !s.All {
+	if !s.All && !leadsToOwnScope(from, s) {
 		l.visible(last)
 	}
 	if list && s.Attr.Multi && !s.Deleted {
 		last.On = append(last.On, notDeleted(last)...)
 	}
 	return first, last
+}
+
+// leadsToOwnScope reports whether a step leads to the scope by which its row is seen:
+// who sees the row sees that.
+func leadsToOwnScope(from *Table, s Step) bool {
+	return s.Attr.Place.Kind == meta.InColumn && s.Attr.Place.Column == "scope_id" &&
+		slices.ContainsFunc(from.On, func(x Expr) bool { v, ok := x.(Visible); return ok && v.T == from })
 }
 
 // types returns the concrete types of the assets a step leads to.

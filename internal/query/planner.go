@@ -67,7 +67,7 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 // unless every other row has the text; a difference as sort key excludes that key.
 func (p *Plan) chooseAccess(q Bound, o Options) {
 	ranked, scoped := byRank(p.Order[0]), inOneScope(q.Filter)
-	p.IDsFirst = len(p.Lookups) > 0 || scoped && !ranked || ranked && !o.All
+	p.IDsFirst = len(p.Lookups) > 0 || scoped && !ranked || ranked && !scoped && !o.All
 	if q.Search && ranked && !scoped {
 		p.Order[0].X = Minus{p.Order[0].X, Num{0}}
 	}
@@ -238,7 +238,7 @@ func (l *level) foreignKey(t *Table, s Step) Expr {
 	if s.Only != nil || s.Filter != nil {
 		return nil
 	}
-	if !l.all && !s.All && Restricted(s.To.Concrete) {
+	if !l.all && !s.All && Restricted(s.To.Concrete) && !leadsToOwnScope(t, s) {
 		return nil
 	}
 	switch s.Attr.Place.Kind {
