@@ -95,6 +95,15 @@ const OldPassword = "OldPassword"
 // provenPassword is what is known of an old password that is right.
 const provenPassword = "proven"
 
+// MaxOwnPasswords is how many passwords are hashed for a request of somebody who sets
+// those of no others: it has to change its own, which takes one.
+const MaxOwnPasswords = 8
+
+// SetsPasswords reports whether an actor may set passwords of others.
+func (e *Engine) SetsPasswords(who auth.Actor) bool {
+	return who.Admin || e.layout.member != nil && e.layout.member.Rights.Kind.Roles(meta.ToChange, "").Has(who.System)
+}
+
 // IsSecret reports whether at most a hash is stored of attributes with this name.
 func (e *Engine) IsSecret(attr string) bool { return e.secrets[attr] }
 
@@ -149,6 +158,7 @@ type Session struct {
 	createdScopes map[int64]bool   // projects that the request has made
 	createdRuled  map[int64]bool   // assets it has made that are seen by a rule of their own
 
+	ownSealed             int  // passwords hashed in the transaction, for a caller who sets those of no others
 	administratorsChanged bool // somebody may administer the system no longer
 }
 

@@ -71,6 +71,11 @@ func (set *setter) secret(ctx context.Context, w *row, a *meta.Attr, ch *Change)
 	}
 	sealed := ch.Sealed
 	if sealed == "" && set.s.e.creds != nil {
+		if !set.s.e.SetsPasswords(set.s.who) {
+			if set.s.ownSealed++; w.id != set.s.who.Member || set.s.ownSealed > MaxOwnPasswords {
+				return denied(w.typ, meta.ToChange, a.Name)
+			}
+		}
 		var err error
 		if sealed, err = set.s.e.creds.Seal(ctx, written.Text); err != nil {
 			return err

@@ -15,17 +15,26 @@ import (
 // its step is executed.
 // Errors: as asset.Engine.Seal.
 func (e *Engine) seal(ctx context.Context, who auth.Actor, commands []command) (map[*doc.Node]string, error) {
-	sealed := map[*doc.Node]string{}
+	x := &sealing{Engine: e, who: who, sealed: map[*doc.Node]string{}, few: !e.assets.SetsPasswords(who)}
 	for i := range commands {
 		c := &commands[i]
 		if c.err != nil || c.kind != kindCreate && c.kind != kindUpdate {
 			continue
 		}
-		if err := e.sealNode(ctx, who, c.node, sealed); err != nil {
+		if err := x.node(ctx, c.node); err != nil {
 			return nil, err
 		}
 	}
-	return sealed, nil
+	return x.sealed, nil
+}
+
+// sealing is the sealing of the secrets of one request.
+type sealing struct {
+	*Engine
+	who    auth.Actor
+	sealed map[*doc.Node]string
+	few    bool // the caller sets passwords of no others
+	count  int  // of passwords
 }
 
 // shown returns a step as an answer may show it: without an old password.
@@ -78,24 +87,25 @@ func redacted(n *doc.Node, isSecret func(attr string) bool) *doc.Node {
 	return &shown
 }
 
-func (e *Engine) sealNode(ctx context.Context, who auth.Actor, n *doc.Node, sealed map[*doc.Node]string) error {
+func (x *sealing) node(ctx context.Context, n *doc.Node) error {
 	for i := range n.Items {
 		v := &n.Items[i]
 		if !v.IsScalar() {
-			if err := e.sealNode(ctx, who, v, sealed); err != nil {
+			if err := x.node(ctx, v); err != nil {
 				return err
 			}
 			continue
 		}
-		if n.Kind != doc.Map {
+		if n.Kind != doc.Map || x.few && x.count >= asset.MaxOwnPasswords && !isOldPassword(n.Keys[i]) {
 			continue
 		}
-		s, err := e.assets.Seal(ctx, who, n.Keys[i], asset.ValueOf(v))
+		s, err := x.assets.Seal(ctx, x.who, n.Keys[i], asset.ValueOf(v))
 		if err != nil {
 			return err
 		}
 		if s != "" {
-			sealed[v] = s
+			x.sealed[v] = s
+			x.count++
 		}
 	}
 	return nil

@@ -117,6 +117,27 @@ func TestHashesOfPasswordsAreSlow(t *testing.T) {
 	}
 }
 
+// Who sets no passwords of others makes the service hash a few of them, however many
+// the request has.
+func TestFewPasswordsAreHashedForMembers(t *testing.T) {
+	d := testdb.SQLite(t)
+	model := meta.Default()
+	if err := asset.Seed(t.Context(), d, model); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{`{"from":"Member:20","update":{"Password":"x"}}`, `{"AssetType":"Member","Name":"N","Nickname":"N","DefaultRole":"Role:4","Username":"n","Password":"x"}`, `{"from":"Member:20","update":{"Password":{"add":["x"],"remove":[]}}}`} {
+		for _, preview := range []bool{false, true} {
+			v := &vault{d: d, stored: map[int64]string{}}
+			e := bulk.New(asset.New(d, model, v, nil, nil), find.New(d, model))
+			body := "[" + command + strings.Repeat(","+command, 99) + "]"
+			b, err := e.Run(t.Context(), auth.Actor{Member: 4711}, bulk.Request{Body: []byte(body), Preview: preview})
+			if err != nil || v.sealed > asset.MaxOwnPasswords || len(v.stored) > 0 {
+				t.Errorf("%s, preview %v: %d hashed, %.200s %v", command, preview, v.sealed, b, err)
+			}
+		}
+	}
+}
+
 // However a password is written, what is stored of it is computed before the
 // transaction that holds locks; a bad one fails its command only.
 func TestPasswordsAreSealedBeforeTheTransaction(t *testing.T) {
