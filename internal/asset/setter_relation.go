@@ -17,9 +17,29 @@ func (set *setter) toOne(ctx context.Context, w *row, a *meta.Attr, ch *Change) 
 		return err
 	}
 	if null {
-		return set.setRef(ctx, w, a, nil)
+		return set.clearRef(ctx, w, a)
 	}
 	return set.setRef(ctx, w, a, &t)
+}
+
+// clearRef clears a to-one relation. One to an asset that the caller does not see
+// reads as null, and stays.
+func (set *setter) clearRef(ctx context.Context, w *row, a *meta.Attr) error {
+	if a.Required || set.s.who.All {
+		return set.setRef(ctx, w, a, nil)
+	}
+	id, err := set.loaded.pointsTo(ctx, w, a)
+	if err != nil || id == noID {
+		return err
+	}
+	t, ok, err := set.loaded.find(ctx, id)
+	if err == nil && ok {
+		ok, err = set.rules.visible(ctx, t)
+	}
+	if err != nil || !ok {
+		return err
+	}
+	return set.setRef(ctx, w, a, nil)
 }
 
 // toMany adds to and removes from a relation to any number of assets. A plain
