@@ -12,7 +12,9 @@ import (
 
 // run carries out the cells of a member, compares, and looks at what has changed.
 func (w *world) run(m *member) {
-	w.compareTold(m)
+	if m.place == places[0].name || m.at == nil { // difftest asks it everywhere
+		w.compareTold(m)
+	}
 	inBulk, later, shown := []*cell{}, []*cell{}, []*cell{}
 	for _, c := range w.cells[m] {
 		switch {
