@@ -170,3 +170,35 @@ func (e *emitter) literal(ids []int64) {
 		e.b.WriteString(strconv.FormatInt(id, 10))
 	}
 }
+
+// shortestRun is how many ids in a row are written as their ends.
+const shortestRun = 4
+
+// inRuns writes the condition that an id is one of some, ascending, that are no way to
+// the rows. Those made together follow each other and are written as their ends.
+func (e *emitter) inRuns(id query.Expr, ids []int64) {
+	var single []int64
+	e.write("(")
+	for from := 0; from < len(ids); {
+		to := from + 1
+		for to < len(ids) && ids[to] == ids[to-1]+1 {
+			to++
+		}
+		if to-from < shortestRun {
+			single = append(single, ids[from:to]...)
+		} else {
+			e.write(id, " + 0 BETWEEN ")
+			e.literal(ids[from : from+1])
+			e.write(" AND ")
+			e.literal(ids[to-1 : to])
+			e.write(" OR ")
+		}
+		from = to
+	}
+	e.write(id, " + 0 IN (")
+	if len(single) == 0 {
+		e.write("NULL")
+	}
+	e.literal(single)
+	e.write("))")
+}

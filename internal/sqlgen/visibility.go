@@ -128,9 +128,7 @@ func (e *emitter) seesMember(x query.SeesMember) {
 		e.write("1 = 1")
 		return
 	case viewer == nil && e.Visibility.Members != nil: // a sum, or MariaDB reads all of them first
-		e.write(x.ID, " + 0 IN (")
-		e.literal(e.Visibility.Members)
-		e.write(")")
+		e.inRuns(x.ID, e.Visibility.Members)
 		return
 	case viewer == nil:
 		e.write("(", x.ID, " = ", query.ActorID{})
