@@ -20,7 +20,7 @@ import (
 
 // lossWithin is how long a request may run after its member has lost rights: a
 // second, and as much again for a busy machine.
-const lossWithin = 2 * time.Second
+const lossWithin = 5 * time.Second
 
 // victim is a member with requests that run while it loses rights.
 type victim struct {
