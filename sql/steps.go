@@ -18,7 +18,10 @@ type Runner interface {
 
 // programs are the steps that SQL cannot say.
 func programs(dialect string) []Migration {
-	return []Migration{program(65, "folded_texts", folder{inTx: dialect == "mysql"}.run)}
+	return []Migration{
+		program(65, "folded_texts", folder{inTx: dialect == "mysql"}.run),
+		program(101, "blob_rows", mover{folder{inTx: dialect == "mysql"}, dialect}.run),
+	}
 }
 
 // program is a step without a file; its checksum is that of its name.

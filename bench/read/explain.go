@@ -44,8 +44,10 @@ func explain(ctx context.Context, d *db.DB, rows []work, out io.Writer) error {
 	for _, w := range rows {
 		fmt.Fprintf(out, "\n## %s\n", w.name)
 		e := &explainer{Querier: d}
-		if err := w.find(ctx, finder, e); err != nil {
-			return err
+		if w.url == nil {
+			if err := w.find(ctx, finder, e); err != nil {
+				return err
+			}
 		}
 		if err := e.print(ctx, out, "alds"); err != nil {
 			return err

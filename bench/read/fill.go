@@ -27,7 +27,7 @@ func (s *store) fill(ctx context.Context, l *layout, out io.Writer) error {
 	}
 	start := time.Now()
 	steps := []func(context.Context, *layout) error{
-		s.people, s.reader, s.tree, s.calendar, s.work, s.links, s.versions, s.stamps, s.analyze, s.mark,
+		s.people, s.reader, s.tree, s.calendar, s.work, s.links, s.versions, s.activity, s.stamps, s.analyze, s.mark,
 	}
 	for _, step := range steps {
 		if err := step(ctx, l); err != nil {
@@ -38,11 +38,16 @@ func (s *store) fill(ctx context.Context, l *layout, out io.Writer) error {
 	return nil
 }
 
-// insert writes n rows in transactions of a bounded size.
+// insert is insertRows of the run's database.
 func (s *store) insert(ctx context.Context, table string, columns []string, n int, row func(int) []any) error {
+	return insertRows(ctx, s.DB, table, columns, n, row)
+}
+
+// insertRows writes n rows in transactions of a bounded size.
+func insertRows(ctx context.Context, d *db.DB, table string, columns []string, n int, row func(int) []any) error {
 	const most = 20_000
 	for from := 0; from < n; from += most {
-		err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		err := d.Write(ctx, func(tx *db.Tx) error {
 			return db.InsertN(ctx, tx, table, columns, min(most, n-from), func(i int) []any { return row(from + i) })
 		})
 		if err != nil {
@@ -103,7 +108,14 @@ func (s *store) tree(ctx context.Context, l *layout) error {
 	if err != nil {
 		return err
 	}
-	var pairs [][]any
+	err = s.insert(ctx, "asset", assetColumns, 1, func(int) []any {
+		return l.asset(streamScope, typeScope, active, "The one with all the changes", nil, description, streamScope, 0, nil, nil, nil, nil, nil, nil,
+			began.UnixMicro(), nil, nil)
+	})
+	if err != nil {
+		return err
+	}
+	pairs := [][]any{{streamScope, streamScope, l.moment(streamScope, 0), db.Forever, 0}, {0, streamScope, l.moment(streamScope, 0), db.Forever, 1}}
 	for i := range scopes {
 		id := firstScope + int64(i)
 		pairs = append(pairs, []any{id, id, l.moment(id, 0), db.Forever, 0})
@@ -210,7 +222,7 @@ func (s *store) stamps(ctx context.Context, l *layout) error {
 }
 
 func (s *store) analyze(ctx context.Context, _ *layout) error {
-	for _, table := range []string{"asset", "asset_version", "asset_link", "scope_closure", "moment_stamp"} {
+	for _, table := range []string{"asset", "asset_version", "asset_link", "scope_closure", "moment_stamp", "audit"} {
 		if _, err := s.DB.Exec(ctx, "ANALYZE TABLE "+table); err != nil {
 			return err
 		}

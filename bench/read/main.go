@@ -3,6 +3,8 @@
 //	go run ./bench/read                     100,000 assets, five versions each
 //	go run ./bench/read -assets 1000000     the same at ten times the size
 //	go run ./bench/read -only page -explain the statements of one row, and their plans
+//	go run ./bench/read -custom             custom attributes against those of the program
+//	go run ./bench/read -first              the first use of the feed of changes ever
 //
 // It makes a database on MariaDB or MySQL and fills its tables directly. Each
 // row of the table is one piece of work done twice on the same data: through
@@ -34,7 +36,8 @@ type options struct {
 	assets, versions, rounds int
 	pool                     int64 // innodb_buffer_pool_size in MB while it runs; 0 leaves it
 	budget, window           time.Duration
-	keep, explain            bool
+	keep, explain, custom    bool
+	first                    bool
 }
 
 func main() { rig.Main("read", run) }
@@ -54,11 +57,16 @@ func parseFlags(args []string) (options, error) {
 	f.DurationVar(&o.window, "window", 500*time.Millisecond, "time of one window with eight clients")
 	f.BoolVar(&o.keep, "keep", false, "leave the database for another run")
 	f.BoolVar(&o.explain, "explain", false, "print statements and their plans in place of times")
+	f.BoolVar(&o.custom, "custom", false, "measure queries by custom attributes of as many stories as -assets, on the server and on SQLite, in place of the table")
+	f.BoolVar(&o.first, "first", false, "measure the first use of the feed of changes ever, in place of the table")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
 	if o.assets < 20_000 || o.versions < 1 || o.rounds < 1 {
 		return o, fmt.Errorf("-assets is at least 20000, -versions and -rounds at least 1")
+	}
+	if o.first && o.keep {
+		return o, fmt.Errorf("-first writes, so its database cannot be kept")
 	}
 	return o, nil
 }
@@ -67,6 +75,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	o, err := parseFlags(args)
 	if err != nil {
 		return err
+	}
+	if o.custom {
+		return custom(ctx, o, out)
 	}
 	d, err := openStore(ctx, o, out)
 	if err != nil {
@@ -81,6 +92,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err := d.fill(ctx, l, out); err != nil {
 		return err
 	}
+	if o.first {
+		return first(ctx, o, d, l, out)
+	}
 	rows := selected(works(l), o.only)
 	if o.explain {
 		return explain(ctx, d.DB, rows, out)
@@ -90,6 +104,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer s.stop()
+	if err := position(s); err != nil {
+		return err
+	}
 	if err := agree(s, rows); err != nil {
 		return err
 	}

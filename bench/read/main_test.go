@@ -32,6 +32,43 @@ func TestSmallRun(t *testing.T) {
 	}
 }
 
+// TestSmallCustomRun shows that custom attributes answer as those of the program, on
+// both databases.
+func TestSmallCustomRun(t *testing.T) {
+	u, err := url.Parse(testdb.EmptyURL(t, "mysql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = ""
+	var out bytes.Buffer
+	args := []string{"-custom", "-mysql", u.String(), "-redis", testdb.Redis(t), "-assets", "20000", "-budget", "1ms", "-rounds", "1"}
+	if err := run(t.Context(), args, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range customPeers() {
+		if n := strings.Count(out.String(), "| "+p.what+" |"); n != 2 {
+			t.Errorf("%d rows %q in\n%s", n, p.what, out.String())
+		}
+	}
+}
+
+// TestSmallFirstUse shows that every turn begins without positions and comes out.
+func TestSmallFirstUse(t *testing.T) {
+	u, err := url.Parse(testdb.EmptyURL(t, "mysql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = ""
+	var out bytes.Buffer
+	args := []string{"-first", "-mysql", u.String(), "-redis", testdb.Redis(t), "-assets", "20000", "-versions", "1", "-budget", "100ms", "-rounds", "2"}
+	if err := run(t.Context(), args, &out); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "\n| "); n != 3 {
+		t.Errorf("%d rows in\n%s", n, out.String())
+	}
+}
+
 func TestLayout(t *testing.T) {
 	l := newLayout(options{assets: 50_000, versions: 5})
 	counts := map[int]int{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/alds-dev/alds/bench/rig"
@@ -17,6 +18,7 @@ type work struct {
 	variants int
 	reader   bool // asked as the member who sees a part of the scopes
 
+	url   func(n int) string // what is asked, or
 	path  func(n int) string // what is asked of rest-1.v1/Data, or
 	body  func(n int) string // of query.v1
 	floor answer             // the same by hand, or
@@ -82,7 +84,7 @@ func works(l *layout) []work {
 			work{name: "as-of page against itself now", variants: busy, body: page(`, "asof": "` + asOf + `"`), other: page("")},
 		)
 	}
-	return list
+	return slices.Concat(list, streamWorks(l), feedWorks(l))
 }
 
 // branchScope is a scope with some hundred below it, one of the thirty at the
@@ -113,9 +115,12 @@ func (w work) requests(s *sides, n int) (service, floor []byte) {
 	if w.reader {
 		token = s.reader
 	}
-	if w.path != nil {
+	switch {
+	case w.url != nil:
+		service = rig.Get(w.url(n), token)
+	case w.path != nil:
 		service = rig.Get("/alds/rest-1.v1/Data/"+w.path(n), token)
-	} else {
+	default:
 		service = rig.Post("/alds/query.v1", token, w.body(n))
 	}
 	if w.other != nil {

@@ -11,9 +11,12 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// Database is the database of a run on a MariaDB or MySQL server.
+// Public is the address of the service that its answers name, whatever its port.
+const Public = "http://bench.example/alds"
+
+// Database is the database of a run.
 type Database struct {
-	Admin *db.DB // the server
+	Admin *db.DB // the MariaDB or MySQL server; nil for a file
 	DB    *db.DB
 
 	name, url, redis string
@@ -34,14 +37,26 @@ func Open(ctx context.Context, server, redis, name string, keep bool) (*Database
 	return d, nil
 }
 
+// OpenFile makes a migrated database of SQLite, which stays when it is closed.
+func OpenFile(ctx context.Context, path, redis string) (*Database, error) {
+	d := &Database{url: "sqlite:" + path, redis: redis, keep: true}
+	if err := d.prepare(ctx); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
 func (d *Database) prepare(ctx context.Context) error {
-	_, err := d.Admin.Exec(ctx, "CREATE DATABASE IF NOT EXISTS `"+d.name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci")
-	if err != nil {
-		return err
+	if d.Admin != nil {
+		_, err := d.Admin.Exec(ctx, "CREATE DATABASE IF NOT EXISTS `"+d.name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci")
+		if err != nil {
+			return err
+		}
 	}
 	if err := app.Migrate(ctx, d.getenv(""), io.Discard, app.API); err != nil {
 		return err
 	}
+	var err error
 	d.DB, err = db.Open(ctx, d.url, db.Options{MaxConns: 80}) // 8 of them for the single statements of a floor
 	return err
 }
@@ -50,7 +65,7 @@ func (d *Database) prepare(ctx context.Context) error {
 func (d *Database) getenv(addr string) func(string) string {
 	settings := map[string]string{
 		"DATABASE_URL": d.url, "REDIS_URL": d.redis, "ALDS_ADDR": addr,
-		"ALDS_SECRET_KEY": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+		"ALDS_PUBLIC_URL": Public, "ALDS_SECRET_KEY": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
 	}
 	return func(name string) string { return settings[name] }
 }
@@ -69,6 +84,9 @@ func (d *Database) Close() error {
 	var errs []error
 	if d.DB != nil {
 		errs = append(errs, d.DB.Close())
+	}
+	if d.Admin == nil {
+		return errors.Join(errs...)
 	}
 	if !d.keep {
 		_, err := d.Admin.Exec(context.Background(), "DROP DATABASE IF EXISTS `"+d.name+"`")

@@ -40,16 +40,40 @@ type lines struct {
 
 func newLines() *lines {
 	r, w := io.Pipe()
-	l := &lines{w: w, all: make(chan string, 10_000)}
+	l, written := &lines{w: w, all: make(chan string)}, make(chan string)
 	go func() {
 		s := bufio.NewScanner(r)
 		s.Buffer(nil, 1<<20)
 		for s.Scan() {
-			l.all <- s.Text()
+			written <- s.Text()
 		}
-		close(l.all)
+		close(written)
 	}()
+	go l.hand(written)
 	return l
+}
+
+// hand hands out each line that was written. A service never waits for a test to
+// read what it writes: what nobody has read yet is kept.
+func (l *lines) hand(written <-chan string) {
+	defer close(l.all)
+	for unread := []string(nil); written != nil || len(unread) > 0; {
+		var next string
+		var all chan<- string // nil, and never ready, without a line
+		if len(unread) > 0 {
+			next, all = unread[0], l.all
+		}
+		select {
+		case text, ok := <-written:
+			if !ok {
+				written = nil
+				break
+			}
+			unread = append(unread, text)
+		case all <- next:
+			unread = unread[1:]
+		}
+	}
 }
 
 // startLine is what the tests read of it.

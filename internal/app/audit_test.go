@@ -43,6 +43,7 @@ func (r *running) auditBecomes(what, query string, is func(auditEvent) bool) {
 		if time.Now().After(deadline) {
 			r.t.Fatalf("%s: %+v", what, all)
 		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

@@ -12,21 +12,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/alds-dev/alds/internal/admin"
-	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/blob"
 	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/catalog"
 	"github.com/alds-dev/alds/internal/config"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/feed"
 	"github.com/alds-dev/alds/internal/httpapi"
 	"github.com/alds-dev/alds/internal/jobs"
+	"github.com/alds-dev/alds/internal/localization"
+	"github.com/alds-dev/alds/internal/localizer"
 	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/rest"
-	"github.com/alds-dev/alds/internal/roles"
 	"github.com/alds-dev/alds/internal/secret"
-	"github.com/alds-dev/alds/internal/tags"
 	"github.com/alds-dev/alds/internal/trail"
 	"github.com/alds-dev/alds/internal/webhook"
 )
@@ -41,18 +41,26 @@ type service struct {
 
 	memory *memory.Budget
 
-	db     *db.DB
-	trail  *trail.Log
-	box    *secret.Box // nil for commands that read no secrets
-	model  *meta.Model
-	auth   *auth.Service
-	embed  *jobs.Embed // nil unless the queue is embedded
-	queue  *jobs.Queue
-	client *jobs.Client
-	hooks  *webhook.Service
-	async  *bulk.Async // nil unless the role writes
-	api    *httpapi.API
-	admin  *admin.Server
+	db       *db.DB
+	trail    *trail.Log
+	box      *secret.Box // nil for commands that read no secrets
+	model    *meta.Model // without what administrators add
+	auth     *auth.Service
+	embed    *jobs.Embed // nil unless the queue is embedded
+	queue    *jobs.Queue
+	client   *jobs.Client
+	contents *blob.Store           // the bytes of attachments and images
+	bucket   blob.Bucket           // where they lie; nil: in the database
+	hooks    *webhook.Service      // of any model
+	catalog  *catalog.Catalog      // the present model
+	feed     *feed.Log             // the order of changes
+	words    *localizer.Localizer  // of any model
+	texts    *localization.Service // that administrators have set
+	async    *bulk.Async           // nil unless the role writes
+	api      *httpapi.API
+	present  atomic.Pointer[engines] // of the present model
+	newModel news                    // the present model has changed
+	admin    *admin.Server
 
 	notReady   atomic.Pointer[error] // why the database is not ready yet
 	adminEnded chan error
@@ -112,7 +120,8 @@ func (s *service) openDB(ctx context.Context) (err error) {
 }
 
 // build builds the engines and edges, floor by floor.
-func (s *service) build(l listeners) error {
+// Errors: fault.Transient when the database does not answer.
+func (s *service) build(ctx context.Context, l listeners) error {
 	s.public = s.cfg.BaseURL(s.cfg.Addr)
 	if l.http != nil {
 		s.public = s.cfg.BaseURL(l.http.Addr().String())
@@ -120,48 +129,51 @@ func (s *service) build(l listeners) error {
 	if err := s.openQueue(); err != nil {
 		return err
 	}
-	finder := find.New(s.db, s.model)
-	finder.MaxAnswer = int64(s.cfg.MaxAnswer)
-	finder.Register(s.metrics)
-	s.hooks = webhook.New(s.db, s.model, webhook.Options{
-		Find: finder, Actors: s.auth, Box: s.box, Public: s.public, MaxEnabled: s.cfg.WebhookMaxEnabled,
-		DisableAfter: s.cfg.WebhookDisableAfter, Retention: s.cfg.WebhookKeep,
-		Log: s.component("webhook"), Metrics: s.metrics,
-	})
-	if s.role.http || s.role.works {
-		s.buildWrites(finder)
+	if err := s.openContents(); err != nil {
+		return err
+	}
+	s.newModel = newNews()
+	s.feed = feed.NewLog(s.db, s.component("feed"))
+	s.words = localizer.New(s.model, s.cfg.Methodology)
+	s.texts = localization.New(s.db, s.words.Languages(), localization.Options{})
+	first := s.newEngines(s.model)
+	s.hooks = first.hooks
+	if first.bulk != nil {
+		s.async = bulk.NewAsync(first.bulk, s.auth, s.client.Accepted, s.component("bulk"))
+		s.async.Again = s.repeated
+	}
+	s.catalog = catalog.New(s.db, s.model, catalog.Options{Log: s.component("catalog"), OnChange: func(p catalog.Present) { s.use(first.with(p)) }})
+	if err := s.catalog.Refresh(ctx); err != nil {
+		return err
+	}
+	if s.role.http {
+		s.buildAPI()
 	}
 	return nil
 }
 
-// buildWrites builds what writes assets: the executor of accepted requests, and
-// the API.
-func (s *service) buildWrites(finder *find.Finder) {
-	assets := asset.New(s.db, s.model, s.auth, committed{s.auth, s.client}, s.component("asset"))
-	assets.Requests.Retention = s.cfg.IdempotencyKeep
-	assets.MaxAssets, assets.OnScopesHidden, assets.OnRolesChanged = s.cfg.MaxAssets, s.auth.ScopesHidden, s.auth.RolesChanged
-	engine := bulk.New(assets, finder)
-	engine.MaxCommands, engine.MaxAssets, engine.Audit = s.cfg.MaxCommands, s.cfg.MaxAssets, s.trail
-	engine.Register(s.metrics)
-	s.async = bulk.NewAsync(engine, s.auth, s.client.Accepted, s.component("bulk"))
-	if !s.role.http {
-		return
-	}
+// buildAPI builds the API over the present engines.
+func (s *service) buildAPI() {
 	o := httpapi.Options{
-		Instance: s.cfg.Instance, MaxBody: s.cfg.MaxBody, Timeout: s.cfg.RequestTimeout, Public: s.public,
+		Instance: s.cfg.Instance, MaxBody: s.cfg.MaxBody, Timeout: s.cfg.RequestTimeout, Public: s.public, Open: s.cfg.OpenMetadata,
 		Log: s.component("httpapi"), Metrics: s.metrics,
 	}
 	s.setLimits(&o)
-	s.api = httpapi.New(httpapi.Engines{
-		Credentials: s.auth,
-		Bulk:        commands{engine, s.async},
-		Queries:     reader{s.db, finder},
-		Writes:      rest.New(assets, finder),
-		Roles:       roles.New(s.db, s.model, finder),
-		Tags:        tags.New(assets),
-		Webhooks:    s.hooks,
-		Audit:       s.trail,
-	}, o)
+	s.api = httpapi.New(s.served, o)
+}
+
+// openContents opens the store of contents.
+func (s *service) openContents() (err error) {
+	if s.contents != nil {
+		return nil
+	}
+	if address := s.cfg.BlobURL.Reveal(); address != "" {
+		if s.bucket, err = blob.OpenBucket(address); err != nil {
+			return fmt.Errorf("open the store of attachments (ALDS_BLOB_URL): %w", err)
+		}
+	}
+	s.contents = blob.New(s.db, blob.Options{Bucket: s.bucket, Log: s.component("blob")})
+	return nil
 }
 
 // openQueue opens the queue, embedded when no address is given.
@@ -210,11 +222,15 @@ func (s *service) checkKey(ctx context.Context) error {
 }
 
 func (s *service) checks() []admin.Check {
-	return []admin.Check{
+	all := []admin.Check{
 		{Name: "database", Run: s.db.Ping},
 		{Name: "schema", Run: s.db.SchemaIsCurrent},
 		{Name: "redis", Run: s.pingQueue, Optional: true}, // the sweep finds the work without it
 	}
+	if s.bucket != nil {
+		all = append(all, admin.Check{Name: "attachments", Run: s.contents.Ping, Optional: true}) // all else goes on without them
+	}
+	return all
 }
 
 func (s *service) pingQueue(ctx context.Context) error {

@@ -2,11 +2,16 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
+	"github.com/alds-dev/alds/internal/catalog"
 	"github.com/alds-dev/alds/internal/check"
 )
+
+// errEnough ends a check that has reported enough.
+var errEnough = errors.New("enough findings")
 
 // checkAll reads the whole database in one snapshot and prints a line on stdout
 // for each inconsistency. It changes nothing, and the service may run meanwhile.
@@ -20,8 +25,21 @@ func checkAll(ctx context.Context, getenv func(string) string, stdout, stderr io
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	findings, err := check.Run(ctx, s.db, s.model)
+	findings, err := s.findings(ctx)
 	if err != nil {
+		return fmt.Errorf("check: %w", err)
+	}
+	if err := s.openContents(); err != nil {
+		return err
+	}
+	err = s.contents.Verify(ctx, func(text string) error {
+		findings = append(findings, check.Finding{Check: "bytes", Table: "blob_content", Text: text})
+		if len(findings) > 2*check.MaxFindings {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
 		return fmt.Errorf("check: %w", err)
 	}
 	for _, f := range findings {
@@ -34,4 +52,23 @@ func checkAll(ctx context.Context, getenv func(string) string, stdout, stderr io
 	}
 	_, err = fmt.Fprintln(stdout, "the database agrees with itself")
 	return err
+}
+
+// findings checks by the present model, and once more where that has changed
+// meanwhile.
+func (s *service) findings(ctx context.Context) ([]check.Finding, error) {
+	known := catalog.New(s.db, s.model, catalog.Options{Log: s.component("catalog")})
+	for {
+		if err := known.Refresh(ctx); err != nil {
+			return nil, err
+		}
+		by := known.Present()
+		findings, err := check.Run(ctx, s.db, by.Model)
+		if err == nil {
+			err = known.Refresh(ctx)
+		}
+		if err != nil || known.Present().Generation == by.Generation {
+			return findings, err
+		}
+	}
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/bulk"
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/feed"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/httpapi"
 	"github.com/alds-dev/alds/internal/jobs"
@@ -90,16 +90,13 @@ func (r reader) Assets(ctx context.Context, who auth.Actor, q query.Request, bas
 type committed struct {
 	auth *auth.Service
 	jobs *jobs.Client
+	feed *feed.Log
 }
 
-// Committed invalidates cached permissions and wakes the workers.
+// Committed invalidates cached permissions and wakes the workers and those who wait
+// for changes.
 func (c committed) Committed(auditID int64) {
 	c.auth.Committed()
 	c.jobs.Committed(auditID)
-}
-
-// commands executes bulk requests, now or later.
-type commands struct {
-	*bulk.Engine
-	*bulk.Async
+	c.feed.Committed()
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/admin"
+	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/jobs"
@@ -50,7 +51,8 @@ func merge(roles []Role) Role {
 // The periods of the scheduler's work.
 const (
 	prunePeriod  = 10 * time.Second // deletes receipts but the latest twenty
-	expirePeriod = 10 * time.Minute // deletes expired answers to idempotency keys, and old events of the audit trail
+	purgePeriod  = 10 * time.Second // removes what deleted custom attributes have left
+	expirePeriod = 10 * time.Minute // deletes expired answers to idempotency keys, contents that nothing holds, and old events of the audit trail
 )
 
 // parts lists the parts of the service's role.
@@ -59,12 +61,13 @@ func (s *service) parts(l listeners) []part {
 	if s.embed != nil {
 		parts = append(parts, part{name: "embedded queue", step: stepAdmin, run: s.embed.Run})
 	}
+	parts = append(parts, part{name: "model", step: stepQueue, run: s.catalog.Run})
 	if s.role.http || s.role.works {
 		parts = append(parts, part{name: "hints", step: stepQueue, run: s.client.Run}, part{name: "audit trail", step: stepQueue, run: s.trail.Run})
 	}
 	parts = append(parts, part{name: "memory", step: stepAdmin, run: s.returnMemory})
 	if s.role.http {
-		parts = append(parts, part{name: "api", run: func(ctx context.Context) error { return s.serveAPI(ctx, l.http) }})
+		parts = append(parts, part{name: "api", run: func(ctx context.Context) error { return s.serveAPI(ctx, l.http) }}, part{name: "descriptions", run: s.describeModels})
 	}
 	if s.role.works {
 		parts = append(parts, s.worker()...)
@@ -96,6 +99,8 @@ func (s *service) scheduler() *jobs.Scheduler {
 	return jobs.NewScheduler(s.queue, s.component("scheduler"), s.metrics,
 		jobs.Periodic{Name: "webhook:prune", Every: prunePeriod, Run: s.hooks.Prune},
 		jobs.Periodic{Name: "bulk:forget", Every: expirePeriod, Run: func(ctx context.Context) error { return requests.DeleteExpired(ctx, s.db) }},
+		jobs.Periodic{Name: "blob:sweep", Every: expirePeriod, Run: s.contents.Sweep},
+		jobs.Periodic{Name: "custom:purge", Every: purgePeriod, Run: func(ctx context.Context) error { return asset.Purge(ctx, s.db, s.model) }},
 		jobs.Periodic{Name: "audit:prune", Every: expirePeriod, Run: func(ctx context.Context) error { return trail.Prune(ctx, s.db, s.cfg.AuditKeep) }},
 	)
 }

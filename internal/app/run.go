@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -42,7 +41,7 @@ func Run(ctx context.Context, getenv func(string) string, stderr io.Writer, role
 	if err := s.refuseDefaultPassword(ctx, l.exposed()); err != nil {
 		return err
 	}
-	if err := s.build(l); err != nil {
+	if err := s.build(ctx, l); err != nil {
 		return err
 	}
 	s.admin.SetChecks(s.checks())
@@ -127,12 +126,4 @@ func (s *service) uses() []string {
 	return slices.DeleteFunc(s.cfg.Describe(), func(setting string) bool {
 		return strings.HasPrefix(setting, "listens on ") || strings.HasPrefix(setting, "base URL ")
 	})
-}
-
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "unknown"
-	}
-	return info.Main.Version
 }

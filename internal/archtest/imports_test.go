@@ -24,12 +24,12 @@ const module = "github.com/alds-dev/alds/"
 var floors = [][]string{
 	0: {"internal/fault", "internal/folding"},
 	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc", "internal/meta", "internal/memory", "internal/admission", "internal/inbound", "sql"},
-	2: {"internal/token", "internal/value", "internal/db"},
-	3: {"internal/query", "internal/change", "internal/check", "internal/lease", "internal/trail"},
-	4: {"internal/sqlgen", "internal/auth", "internal/encode"},
-	5: {"internal/find", "internal/memfilter", "internal/delivery", "internal/requests"},
-	6: {"internal/roles", "internal/asset", "internal/webhook"},
-	7: {"internal/bulk", "internal/rest", "internal/tags"},
+	2: {"internal/token", "internal/value", "internal/db", "internal/localizer"},
+	3: {"internal/query", "internal/change", "internal/catalog", "internal/check", "internal/lease", "internal/trail", "internal/blob"},
+	4: {"internal/sqlgen", "internal/auth", "internal/encode", "internal/describe"},
+	5: {"internal/find", "internal/memfilter", "internal/delivery", "internal/requests", "internal/localization"},
+	6: {"internal/roles", "internal/asset", "internal/event", "internal/activity"},
+	7: {"internal/attachment", "internal/bulk", "internal/feed", "internal/rest", "internal/tags", "internal/webhook"},
 	8: {"internal/httpapi", "internal/jobs", "internal/admin"},
 	9: {"internal/app"},
 	10: {
@@ -40,7 +40,7 @@ var floors = [][]string{
 	12: {
 		"bench/load", "bench/hooks", "bench/read", "bench/write", "bench/overload",
 		"internal/archtest", "internal/spectest", "internal/faulttest", "internal/attack",
-		"internal/difftest", "internal/hiddentest", "internal/modeltest", "internal/rightstest", "internal/testall",
+		"internal/clienttest", "internal/difftest", "internal/hiddentest", "internal/modeltest", "internal/rightstest", "internal/testall",
 	},
 }
 
@@ -58,10 +58,12 @@ var keepers = map[string][]string{
 	"gorm.io/":                              {"internal/db", "internal/auth", "internal/requests", "internal/webhook", "internal/delivery"},
 	"github.com/go-sql-driver/":             {"internal/db", "internal/testdb"},
 	"modernc.org/":                          {"internal/db"},
+	"github.com/minio/":                     {"internal/blob"},
+	"github.com/johannesboyne/":             {"internal/blob"},
 	"github.com/prometheus/":                {"internal/admin", "internal/app"},
 	"go.yaml.in/":                           {"internal/meta", "internal/doc", "internal/rightstest"},
 	"golang.org/x/crypto/argon2":            {"internal/auth", "internal/secret"},
-	"golang.org/x/text/":                    {"internal/folding"},
+	"golang.org/x/text/":                    {"internal/folding", "internal/localizer"},
 	module + "internal/config":              {"internal/app"},
 	module + "internal/testdb":              {"internal/testall", "internal/testproc"},
 	module + "sql":                          {"internal/db", "internal/testdb"},

@@ -61,7 +61,8 @@ func advanceSequence(ctx context.Context, tx *db.Tx, name string, n int64) (int6
 // demand is what a batch needs of the sequences once its assets are locked.
 type demand struct {
 	moments int64
-	others  map[string]int64 // how far the sequences of Numbers and ranks move, by name
+	others  map[string]int64   // how far the sequences of Numbers and ranks move, by name
+	ranked  map[string][]int64 // by sequence of ranks: the codes of the types that share it
 }
 
 // allocation is the answer: the first of each, and the instant stamped for them.
@@ -76,7 +77,6 @@ type allocation struct {
 // of them.
 type allocator struct {
 	db      *db.DB
-	ranked  map[string][]int64 // by sequence of ranks: the codes of the types that share it
 	mu      sync.Mutex
 	running bool
 	waiting []*waiter
@@ -153,7 +153,7 @@ func (k *allocator) advance(ctx context.Context, batch []*waiter, inTx func(func
 	if !errors.Is(err, errNoSequence) {
 		return err
 	}
-	if err := inTx(func(tx *db.Tx) error { return k.createSequences(ctx, tx, batch) }); err != nil {
+	if err := inTx(func(tx *db.Tx) error { return createSequences(ctx, tx, batch) }); err != nil {
 		return err
 	}
 	return inTx(func(tx *db.Tx) error { return advanceAll(ctx, tx, batch) })
@@ -167,11 +167,11 @@ const firstNumber = 1001
 
 // createSequences creates the missing sequences: Numbers from the first on, ranks
 // above those in use. A row that another process made meanwhile is left alone.
-func (k *allocator) createSequences(ctx context.Context, tx *db.Tx, batch []*waiter) error {
+func createSequences(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 	names, _ := sequencesOf(batch)
 	values := make([]int64, len(names))
 	for i, name := range names {
-		types, ranks := k.ranked[name]
+		types, ranks := rankedBy(batch, name)
 		if !ranks {
 			values[i] = firstNumber - 1
 			continue
@@ -190,6 +190,20 @@ func (k *allocator) createSequences(ctx context.Context, tx *db.Tx, batch []*wai
 		return fmt.Errorf("begin sequences: %w", err)
 	}
 	return nil
+}
+
+// rankedBy returns the codes of the types that share a sequence of ranks, as the
+// model of a waiter that needs it says.
+func rankedBy(batch []*waiter, sequence string) (types []int64, ok bool) {
+	for _, t := range batch {
+		if t.demand.others[sequence] == 0 {
+			continue
+		}
+		if types, ok = t.demand.ranked[sequence]; ok {
+			return types, true
+		}
+	}
+	return nil, false
 }
 
 // firstRankValue is the first value of the sequence of ranks that some types

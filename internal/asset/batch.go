@@ -14,6 +14,12 @@ import (
 // outcome for each; a failing command fails alone.
 // Errors: only what ends the whole request.
 func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, error) {
+	for _, c := range commands {
+		s.specify(c)
+	}
+	if err := s.lockDefinitions(ctx, commands); err != nil {
+		return nil, err
+	}
 	outcomes := make([]Outcome, 0, len(commands))
 	for len(commands) > 0 {
 		n := s.batchLen(commands)
@@ -151,9 +157,13 @@ func batchKey(t *meta.Type, c *Command) string {
 }
 
 // runsAlone reports whether a command moves a project in the tree, or an asset in
-// its rank space, so that the next one needs the new order; or runs an operation
-// that queries the database.
+// its rank space, so that the next one needs the new order; or writes a definition,
+// which the next one is checked against; or runs an operation that queries the
+// database.
 func (s *Session) runsAlone(t *meta.Type, c *Command) bool {
+	if t != nil && t.Metadata {
+		return true
+	}
 	if t != nil && c.Verb == Operate {
 		op, ok := t.Op(c.Op)
 		return ok && (needsQueries[op.Effect.Code] || op.Effect.When != "")

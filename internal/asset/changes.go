@@ -29,6 +29,7 @@ type changes struct {
 
 	edges       []edgeChange // begun and ended, in order
 	logins      []login
+	contents    []content
 	roles       []role
 	newScopes   []*row
 	movedScopes []*row // projects that got another parent
@@ -49,7 +50,7 @@ func newChanges(s *Session, l *loaded) *changes {
 }
 
 // savepoint is how long the lists of changes were when a command began.
-type savepoint struct{ edges, logins, roles, newScopes, movedScopes, parts int }
+type savepoint struct{ edges, logins, contents, roles, newScopes, movedScopes, parts int }
 
 // edgeChange is an edge that a command began, in set, or ended, where set is nil.
 type edgeChange struct {
@@ -85,7 +86,7 @@ func (o *role) gives(want role) bool { return !o.end && o.role == want.role && o
 // begin sets the savepoint of a command.
 func (c *changes) begin() {
 	c.touched, c.holders, c.asked, c.ends = c.touched[:0], c.holders[:0], c.asked[:0], 0
-	c.start = savepoint{len(c.edges), len(c.logins), len(c.roles), len(c.newScopes), len(c.movedScopes), c.parts}
+	c.start = savepoint{len(c.edges), len(c.logins), len(c.contents), len(c.roles), len(c.newScopes), len(c.movedScopes), c.parts}
 }
 
 // rollback undoes what the current command did.
@@ -107,6 +108,7 @@ func (c *changes) rollback() {
 		w.cur, w.before, w.dirty, w.linked = w.before, nil, false, false
 	}
 	c.edges, c.logins, c.roles = c.edges[:c.start.edges], c.logins[:c.start.logins], c.roles[:c.start.roles]
+	c.contents = c.contents[:c.start.contents]
 	c.newScopes, c.movedScopes, c.parts = c.newScopes[:c.start.newScopes], c.movedScopes[:c.start.movedScopes], c.start.parts
 }
 

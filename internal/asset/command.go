@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alds-dev/alds/internal/blob"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 )
@@ -45,14 +46,16 @@ func (c *Command) sets(name string) bool {
 // used: Set, or Add and Remove, or Find and Replace, or Neighbour.
 type Change struct {
 	Name      string
-	Sealed    string  // of a secret: the hash of Set; empty: not made yet
-	Set       []Value // one value; for a multi-value attribute it means Add, and an empty one changes nothing
-	Add       []Value // of a list; no value in it may be empty, nor in Remove, where the attribute takes several
+	Sealed    string    // of a secret: the hash of Set; empty: not made yet
+	Content   *blob.Ref // of a Blob: a content that is stored already, in the place of Set
+	Set       []Value   // one value; for a multi-value attribute it means Add, and an empty one changes nothing
+	Add       []Value   // of a list; no value in it may be empty, nor in Remove, where the attribute takes several
 	Remove    []Value
 	Find      *Value // with Replace: exact text, or one of several values
 	Replace   Value
 	Neighbour *Value // a rank: just before this asset, or with After just after it
 	After     bool
+	At        int   // byte offset of the value in the body
 	Bad       error // the value has a form that no attribute takes; it fails the command when its turn comes
 }
 

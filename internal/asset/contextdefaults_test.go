@@ -42,7 +42,7 @@ func TestContextDefaultsApply(t *testing.T) {
 	for _, s := range asset.ContextDefaults() {
 		tried := 0
 		for _, made := range model.Types {
-			if a, ok := made.Attr(s.Attr); made.Abstract || made.Virtual || !ok || a.ReadOnly || !among(made, s.Made) {
+			if a, ok := made.Attr(s.Attr); made.Abstract || !ok || a.ReadOnly || !among(made, s.Made) {
 				continue
 			}
 			for in, context := range contexts {

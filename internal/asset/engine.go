@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/blob"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/meta"
@@ -36,37 +37,54 @@ type CommitListener interface {
 
 // Engine carries out commands. It is safe for concurrent use.
 type Engine struct {
-	Requests       *requests.Store // idempotency keys and accepted requests
-	OnRolesChanged func()          // called after every commit that changed roles or the tree of projects; may be nil
-	OnScopesHidden func()          // called after every commit that hid projects or showed them again; may be nil
-	MaxAssets      int             // most assets one request changes, those that its operations reach included; 0: no limit
+	Requests *requests.Store // idempotency keys and accepted requests
+	// OnModelChanged is called after every commit that changed rows of the model, and
+	// before Write returns; may be nil.
+	OnModelChanged func(context.Context)
+	OnRolesChanged func()      // called after every commit that changed roles or the tree of projects; may be nil
+	OnScopesHidden func()      // called after every commit that hid projects or showed them again; may be nil
+	Contents       *blob.Store // the bytes of attachments and images
+	MaxContent     int64       // most bytes of one of them; 0: no limit
+	MaxAssets      int         // most assets one request changes, those that its operations reach included; 0: no limit
 
-	db        *db.DB
-	model     *meta.Model
-	layout    *layout
-	secrets   map[string]bool // names of attributes
-	creds     Credentials
-	listener  CommitListener
-	log       *slog.Logger
-	ids       block // of asset ids
-	audits    block
-	allocator allocator
-	finder    *find.Finder // answers the filters of operations
+	db         *db.DB
+	model      *meta.Model
+	generation int64 // of the model; 0: writes do not compare it
+	layout     *layout
+	secrets    map[string]bool // names of attributes
+	creds      Credentials
+	listener   CommitListener
+	log        *slog.Logger
+	ids        *block // of asset ids
+	audits     *block
+	allocator  *allocator
+	finder     *find.Finder // answers the filters of operations
 }
 
 // New returns the write engine on d. creds and listener may be nil: then members
 // have no logins, and no one is notified.
 func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener, log *slog.Logger) *Engine {
-	l := newLayout(m)
 	return &Engine{
 		Requests: requests.New(d),
+		Contents: blob.New(d, blob.Options{}),
 
-		db: d, model: m, layout: l, secrets: secretNames(m), creds: creds, listener: changes, log: log,
-		ids:       block{sequence: "id", size: 1000},
-		audits:    block{sequence: "audit", size: 100},
-		allocator: allocator{db: d, ranked: l.ranked},
+		db: d, model: m, layout: newLayout(m, 0), secrets: secretNames(m), creds: creds, listener: changes, log: log,
+		ids:       &block{sequence: "id", size: 1000},
+		audits:    &block{sequence: "audit", size: 100},
+		allocator: &allocator{db: d},
 		finder:    find.New(d, m),
 	}
+}
+
+// With returns an engine that works by another model of the same database, read at
+// a generation of it: its writes fail with ErrModelChanged once there is another;
+// not so with 0. It shares everything else with e: the settings, the blocks of ids,
+// the requests that run.
+func (e *Engine) With(m *meta.Model, generation int64) *Engine {
+	other := *e
+	other.generation = generation
+	other.model, other.layout, other.secrets, other.finder = m, newLayout(m, generation), secretNames(m), e.finder.With(m)
+	return &other
 }
 
 // Model returns the model the engine works by.
@@ -159,6 +177,8 @@ type Session struct {
 	createdRuled  map[int64]bool   // assets it has made that are seen by a rule of their own
 
 	ownSealed             int  // passwords hashed in the transaction, for a caller who sets those of no others
+	modelChanged          bool // rows of the model were written
+	definitionsLocked     bool // no other request writes definitions before this one ends
 	administratorsChanged bool // somebody may administer the system no longer
 }
 

@@ -16,6 +16,7 @@ type executor struct {
 	set        *setter
 	operations *operations
 	gate       *gate
+	defs       *definitions
 	target     *row  // the asset that the current command makes or names
 	nextID     int64 // of the ids reserved for creates
 }
@@ -26,7 +27,7 @@ func (s *Session) newExecutor() *executor {
 	x := &executor{unit: u, rules: &rules{u}}
 	x.resolver = &resolver{unit: u, rules: x.rules, named: map[nameKey]named{}}
 	x.set = &setter{unit: u, rules: x.rules, resolver: x.resolver, members: &members{u, x.rules}, ranker: &ranker{u, x.resolver}}
-	x.gate = &gate{u}
+	x.gate, x.defs = &gate{u}, &definitions{u}
 	x.operations = &operations{unit: u, rules: x.rules, resolver: x.resolver, set: x.set, copier: &copier{u, x.set}}
 	return x
 }
@@ -56,7 +57,9 @@ func (x *executor) executeOne(ctx context.Context, c *Command) Outcome {
 		o.Err = x.propagate(ctx)
 	}
 	if o.Err == nil && !o.Skipped { // complete, and nothing of it is written
-		o.Err = x.gate.check(ctx, c, x.target)
+		if o.Err = x.gate.check(ctx, c, x.target); o.Err == nil {
+			o.Err = x.defs.check(ctx, c, x.target)
+		}
 	}
 	if o.Err != nil {
 		x.changes.rollback()
@@ -125,7 +128,8 @@ func (x *executor) fill(ctx context.Context, w *row, c *Command, tr *typeRules) 
 	if err := x.rules.checkImported(ctx, w); err != nil {
 		return err
 	}
-	if err := x.rules.checkRequired(w, tr); err != nil {
+	x.defs.complete(w)
+	if err := x.rules.checkRequired(w, tr, true); err != nil {
 		return err
 	}
 	if !w.typ.Secured.Self {

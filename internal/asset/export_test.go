@@ -3,11 +3,23 @@ package asset
 import (
 	"context"
 	"strings"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
 )
 
 // FindOutcome is findOutcome, for the test of a commit whose answer was lost.
 func (e *Engine) FindOutcome(ctx context.Context, request string, lost error) error {
 	return e.findOutcome(ctx, request, lost)
+}
+
+// PurgeOnce is the first step of the last of the definitions that Purge is to purge.
+func PurgeOnce(ctx context.Context, d *db.DB, base *meta.Model) error {
+	all, err := purges(ctx, d, base)
+	if err == nil {
+		_, err = all[len(all)-1].once(ctx)
+	}
+	return err
 }
 
 // ContextDefault is a row of contextDefaults, for the test of the document that shows them.

@@ -22,6 +22,9 @@ type gate struct {
 // Errors: fault.Denied; fault.Invalid for a missing OldPassword.
 func (g *gate) check(ctx context.Context, c *Command, target *row) error {
 	g.noteAdministrators(c, target)
+	if err := g.checkDefinitions(c, target); err != nil {
+		return err
+	}
 	if g.s.who.Admin {
 		return nil
 	}

@@ -69,10 +69,16 @@ var fixedColumns = []string{
 // changingColumns are those of the fixed columns that a change changes.
 var changingColumns = []string{"state", "moment", "audit_id", "changed_at", "changed_by"}
 
-func newLayout(m *meta.Model) *layout {
-	l := &layout{slots: m.Columns, scope: -1, types: map[*meta.Type]*typeRules{}, ranked: map[string][]int64{}, ranks: map[string]bool{}}
+// newLayout makes the layout of a model at a generation. At 0 it may not be the
+// present one: what lies in columns that no attribute of m has is kept then.
+func newLayout(m *meta.Model, generation int64) *layout {
+	columns := m.Columns
+	if generation == 0 {
+		columns = m.AllColumns()
+	}
+	l := &layout{slots: columns, scope: -1, types: map[*meta.Type]*typeRules{}, ranked: map[string][]int64{}, ranks: map[string]bool{}}
 	l.columns = append(l.columns, fixedColumns...)
-	for i, c := range m.Columns {
+	for i, c := range columns {
 		l.columns = append(l.columns, c.Name)
 		if c.Name == "scope_id" {
 			l.scope = i
@@ -86,7 +92,7 @@ func newLayout(m *meta.Model) *layout {
 		l.membersRights = l.members.On.KindOf(l.members.Name)
 	}
 	for _, t := range m.Types {
-		if !t.Abstract && !t.Virtual {
+		if !t.Abstract {
 			l.types[t] = l.rulesOf(m, t)
 		}
 	}

@@ -23,7 +23,7 @@ func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all [
 	wanted := make(map[int64][]oid.OID, len(all))
 	ids := make([]int64, 0, len(all))
 	for _, o := range all {
-		if t, ok := e.model.Type(o.Type); ok && !t.Virtual {
+		if t, ok := e.model.Type(o.Type); ok {
 			id := t.Stored(o.ID)
 			wanted[id] = append(wanted[id], o)
 			ids = append(ids, id)

@@ -37,6 +37,9 @@ func denied(t *meta.Type, verb meta.Verb, name string) error {
 	return fault.Deniedf("Denied'%s.%s", t.Name, name)
 }
 
+// MayNotChange answers who may not change an asset of a type.
+func MayNotChange(typ string) error { return denied(&meta.Type{Name: typ}, meta.ToChange, "") }
+
 func required(a *meta.Attr) error {
 	return fault.Invalidf(fault.NoPlace, "Violation'Required'%s", a.Token())
 }

@@ -23,6 +23,7 @@ var opCodes = map[string]opCode{
 	"Copy":                                   (*operations).copyWhole,
 	"CopyAcceptanceTestsFromRegressionSuite": (*operations).copyRegressionTests,
 	"DeepCopy":                               (*operations).copyWhole,
+	"DeleteWithData":                         (*operations).deleteWithData,
 	"EpicToStory":                            (*operations).epicToStory,
 	"GenerateSubEpic":                        (*operations).generateSub,
 	"GenerateSubStory":                       (*operations).generateSub,

@@ -108,10 +108,10 @@ func TestRanksAreMigrated(t *testing.T) {
 func TestRanksOfWellKnownAssetsStay(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		w.must(create("StoryStatus", "@n", "Name", "new"))
-		want := w.rows(`SELECT id, order_key FROM asset WHERE id <= 1000 AND order_key IS NOT NULL ORDER BY id`)
+		want := w.rows(`SELECT id, order_key FROM asset WHERE id BETWEEN 0 AND 1000 AND order_key IS NOT NULL ORDER BY id`)
 		w.old(false)
 		w.migrateRanks()
-		w.expect(want, `SELECT id, order_key FROM asset WHERE id <= 1000 AND order_key IS NOT NULL ORDER BY id`)
+		w.expect(want, `SELECT id, order_key FROM asset WHERE id BETWEEN 0 AND 1000 AND order_key IS NOT NULL ORDER BY id`)
 		if err := asset.Seed(t.Context(), w.d, model); err != nil {
 			t.Error(err)
 		}

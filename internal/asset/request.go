@@ -1,12 +1,15 @@
 package asset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/catalog"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/folding"
@@ -17,7 +20,8 @@ import (
 // run several times, each time from the start, when the database asks for a
 // retry. When the connection is lost during commit, the audit shows whether the
 // write happened.
-// Errors: those of fn; fault.Transient when the database is unavailable.
+// Errors: those of fn; fault.Transient when the database is unavailable;
+// ErrModelChanged, which is that, too.
 func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func(*Session) error) error {
 	var s *Session
 	err := e.db.Write(ctx, func(tx *db.Tx) error {
@@ -32,22 +36,45 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func
 		if err := s.checkAdministrators(ctx); err != nil {
 			return err
 		}
+		if s.modelChanged {
+			if err := catalog.Raise(ctx, tx); err != nil {
+				return err
+			}
+		}
 		return s.writeAudit(ctx)
 	})
 	if errors.Is(err, db.ErrUnknownOutcome) {
 		err = e.findOutcome(ctx, req.ID, err)
 	}
-	if err == nil && s.rolesChanged && e.OnRolesChanged != nil {
-		e.OnRolesChanged()
-	}
-	if err == nil && s.scopesHidden && e.OnScopesHidden != nil {
-		e.OnScopesHidden()
-	}
-	if err == nil && s.last > 0 && e.listener != nil {
-		e.listener.Committed(s.audit)
+	if err == nil {
+		e.committed(ctx, s)
 	}
 	return err
 }
+
+// committed tells what a committed write changed to those who keep a copy of it.
+func (e *Engine) committed(ctx context.Context, s *Session) {
+	if s.modelChanged && e.OnModelChanged != nil {
+		e.OnModelChanged(ctx)
+	}
+	if s.rolesChanged && e.OnRolesChanged != nil {
+		e.OnRolesChanged()
+	}
+	if s.scopesHidden && e.OnScopesHidden != nil {
+		e.OnScopesHidden()
+	}
+	if s.last > 0 && e.listener != nil {
+		e.listener.Committed(s.audit)
+	}
+}
+
+// ErrModelChanged says that a write was rolled back because the model it went by is
+// no longer the present one: it is to be executed again by an engine of that.
+var ErrModelChanged error = fault.Transientf(nil, "the model was changed while the request was executed")
+
+// ModelChanged says that the request changes rows of the model: its transaction
+// ends by raising the generation, and the answer waits for the new model.
+func (s *Session) ModelChanged() { s.modelChanged = true }
 
 // outcomeTries and outcomePause bound the wait for a database that went away
 // between our commit and its answer.
@@ -83,7 +110,8 @@ func (e *Engine) findOutcome(ctx context.Context, request string, lost error) er
 // writeAudit writes the audit row, whose request id refuses a second request with the
 // same one. A request that changed nothing needs no fan-out. The shared lock on
 // the generation orders this write against every change of a webhook
-// subscription.
+// subscription, and that on the model's against every change of the model.
+// Errors: ErrModelChanged.
 func (s *Session) writeAudit(ctx context.Context) error {
 	var comment, folded any
 	if s.req.Comment != "" {
@@ -99,23 +127,56 @@ func (s *Session) writeAudit(ctx context.Context) error {
 			return err
 		}
 	}
-	generation, fanState := `value`, int64(0)
-	from := ` FROM sequence WHERE name = 'webhook'` + s.e.db.Dialect.ForShare
-	if s.last == 0 {
-		generation, fanState, from = `0`, 1, ``
-	}
-	_, err := s.tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, generation, fan_state, imported)`+
-		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, ?, `+generation+`, ?, ?`+from,
+	from, fanState := s.generations()
+	r, err := s.tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, fan_state, imported, generation)`+
+		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, ?, ?, ?, `+from,
 		s.audit, s.req.ID, s.who.Member, comment, folded, s.first, s.last, fanState, imported)
 	if err != nil {
 		return fmt.Errorf("write the audit: %w", err)
 	}
+	if n, err := r.RowsAffected(); err != nil || n == 0 {
+		return cmp.Or(err, ErrModelChanged)
+	}
 	return nil
+}
+
+// generations returns the end of the statement that writes the audit: the
+// subscriptions' generation, and no row where the model's is another than the
+// engine's. The rows are locked in the order in which a change of the model locks
+// them.
+func (s *Session) generations() (from string, fanState int64) {
+	model := s.e.generation
+	if s.modelChanged {
+		model++ // by this transaction
+	}
+	isPresent := `m.name = 'model' AND m.value = ` + strconv.FormatInt(model, 10)
+	switch {
+	case s.last == 0 && s.e.generation == 0:
+		return `0`, 1
+	case s.last == 0:
+		return `0 FROM sequence m WHERE ` + isPresent, 1
+	case s.e.generation == 0:
+		return `value FROM sequence WHERE name = 'webhook'` + s.e.db.Dialect.ForShare, 0
+	}
+	return `w.value FROM sequence m JOIN sequence w ON w.name = 'webhook' WHERE ` + isPresent + s.e.db.Dialect.ForShare, 0
 }
 
 // ErrRollback is returned by the function of Answer with an answer that is stored
 // although the request is rolled back.
 var ErrRollback = errors.New("a command of an atomic request failed")
+
+// checkModel refuses to keep what another model than the present one answered.
+// Errors: ErrModelChanged.
+func (e *Engine) checkModel(ctx context.Context, tx *db.Tx) error {
+	if e.generation == 0 {
+		return nil
+	}
+	present, err := catalog.Generation(ctx, tx)
+	if err == nil && present != e.generation {
+		err = ErrModelChanged
+	}
+	return err
+}
 
 // Answer is Write for a request that has an answer. Under an idempotency key, or
 // a claim, the answer is stored in the same transaction, and a repeated request
@@ -140,6 +201,9 @@ func (e *Engine) Answer(ctx context.Context, who auth.Actor, req Request, once r
 	})
 	if errors.Is(err, ErrRollback) {
 		err = e.db.Write(ctx, func(tx *db.Tx) error {
+			if err := e.checkModel(ctx, tx); err != nil {
+				return err
+			}
 			if err := entry.Insert(tx); err != nil {
 				return err
 			}

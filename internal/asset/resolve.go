@@ -76,7 +76,7 @@ func (r *resolver) resolveRef(ctx context.Context, ref Ref) (target, bool, error
 		return target{}, false, nil
 	}
 	typ, ok := r.s.e.model.Type(ref.OID.Type)
-	if !ok || typ.Virtual {
+	if !ok {
 		return target{}, false, nil
 	}
 	t, ok, err := r.loaded.find(ctx, typ.Stored(ref.OID.ID))

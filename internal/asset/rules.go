@@ -38,9 +38,11 @@ func (r *rules) seesScope(scope *int64) bool {
 	return w != nil && w.isNew
 }
 
-func (r *rules) checkRequired(w *row, tr *typeRules) error {
+// checkRequired refuses a new asset that lacks a required value; those of custom
+// attributes only where custom is true.
+func (r *rules) checkRequired(w *row, tr *typeRules, custom bool) error {
 	for _, a := range tr.required {
-		if r.isEmpty(w, a) {
+		if (custom || !a.Custom) && r.isEmpty(w, a) {
 			return required(a)
 		}
 	}

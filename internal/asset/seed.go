@@ -17,19 +17,23 @@ const seedRequest = "00000000-0000-0000-0000-000000000000"
 
 // Seed adds to a database the well-known assets of the model that it lacks:
 // missing ones at moment 0, and attributes that existing ones have never had, as
-// a change of its own. What anybody has changed, deleted or replaced stays.
+// a change of its own. What anybody has changed, deleted or replaced stays. The
+// rows that describe the model are kept in step with it.
 // Running it again changes nothing.
 func Seed(ctx context.Context, d *db.DB, m *meta.Model) error {
 	if err := insertMissing(ctx, d, m); err != nil {
 		return err
 	}
-	return completeInstances(ctx, d, m)
+	if err := completeInstances(ctx, d, m); err != nil {
+		return err
+	}
+	return seedMetadata(ctx, d, m)
 }
 
 // insertMissing inserts the well-known assets that have no row.
 func insertMissing(ctx context.Context, d *db.DB, m *meta.Model) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
-		e := &Engine{db: d, model: m, layout: newLayout(m)}
+		e := &Engine{db: d, model: m, layout: newLayout(m, 0)}
 		s := &Session{e: e, tx: tx, who: auth.System, aliases: map[string]*Handle{}}
 		x := s.newExecutor()
 		missing, err := x.withoutRow(ctx, m.Instances)

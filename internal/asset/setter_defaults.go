@@ -91,7 +91,8 @@ func (set *setter) setPersonalTo(ctx context.Context, w *row) error {
 	return set.setRef(ctx, w, to, &t)
 }
 
-// completeNew sets the defaults of a new asset and checks it.
+// completeNew sets the defaults of a new asset that an operation makes, and checks
+// it. What administrators have made required it lacks where its original does.
 func (set *setter) completeNew(ctx context.Context, w *row) error {
 	if err := set.setDefaults(ctx, w, &Command{}); err != nil {
 		return err
@@ -99,5 +100,5 @@ func (set *setter) completeNew(ctx context.Context, w *row) error {
 	if err := set.deriveValues(ctx, w); err != nil {
 		return err
 	}
-	return set.rules.checkRequired(w, set.s.e.layout.types[w.typ])
+	return set.rules.checkRequired(w, set.s.e.layout.types[w.typ], false)
 }

@@ -12,6 +12,9 @@ func (set *setter) setScalar(w *row, a *meta.Attr, ch *Change) error {
 	if ch.Find != nil {
 		return set.replaceInText(w, a, ch)
 	}
+	if a.Kind == meta.Blob {
+		return set.setContent(w, a, ch)
+	}
 	written, ok := ch.single()
 	if !ok {
 		return invalid(a)

@@ -22,14 +22,16 @@ type Given struct {
 // making it, in the order of the model. The context may be zero.
 // Errors: fault.Invalid.
 func (e *Engine) Template(ctx context.Context, who auth.Actor, t *meta.Type, context Ref) ([]Given, error) {
-	if e.layout.types[t] == nil {
+	if !IsCreatable(t) {
 		return nil, AbstractType(t.Name)
 	}
 	var all []Given
 	err := e.db.Write(ctx, func(tx *db.Tx) error {
-		x := (&Session{e: e, tx: tx, who: who, aliases: map[string]*Handle{}}).newExecutor()
+		s := &Session{e: e, tx: tx, who: who, aliases: map[string]*Handle{}}
+		x := s.newExecutor()
 		c := &Command{Verb: Create, Type: t, Context: context}
-		w := x.changes.newRow(t, noID)
+		s.specify(c)
+		w := x.changes.newRow(c.Type, noID)
 		from, err := x.resolver.resolveContext(ctx, c)
 		if err != nil {
 			return err

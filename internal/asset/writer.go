@@ -210,7 +210,7 @@ func (u unit) write(ctx context.Context) error {
 	w := &writer{s: u.s, tx: u.s.tx, layout: u.s.e.layout, changes: c, got: got, at: got.at, audit: u.s.audit, who: u.s.who.Member}
 	w.stampVersions()
 	steps := []func(context.Context) error{
-		w.credentials, w.inserts, w.updates, w.closings, w.versions, w.edges, w.scopes, w.hidden, w.roles, w.trail,
+		w.credentials, w.contents, w.inserts, w.updates, w.closings, w.versions, w.edges, w.scopes, w.hidden, w.roles, w.trail,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -227,7 +227,7 @@ func (u unit) write(ctx context.Context) error {
 // allocate allocates what the changes need. Errors: fault.Invalid where a rank
 // space has no ranks left.
 func (u unit) allocate(ctx context.Context) (allocation, error) {
-	n := demand{moments: u.changes.moments, others: make(map[string]int64, len(u.changes.numbers)+len(u.changes.ranks))}
+	n := demand{moments: u.changes.moments, ranked: u.s.e.layout.ranked, others: make(map[string]int64, len(u.changes.numbers)+len(u.changes.ranks))}
 	for t, count := range u.changes.numbers {
 		n.others[numberSequence(t)] = count
 	}

@@ -30,7 +30,11 @@ type Actors interface {
 // Async accepts requests for asynchronous execution, executes them, and reports
 // their progress. It is safe for concurrent use, in any number of processes.
 type Async struct {
-	e          *Engine
+	// Again calls do with the engine of the present model, and again with a newer one
+	// as long as that returns asset.ErrModelChanged; nil: do gets the one of NewAsync.
+	Again func(ctx context.Context, do func(*Engine) error) error
+
+	e          *Engine // any: what does not depend on the model
 	store      *requests.Store
 	actors     Actors
 	onAccepted func(id string)
@@ -44,6 +48,13 @@ func NewAsync(e *Engine, actors Actors, onAccepted func(id string), log *slog.Lo
 		onAccepted = func(string) {}
 	}
 	return &Async{e: e, store: e.assets.Requests, actors: actors, onAccepted: onAccepted, log: log}
+}
+
+func (a *Async) again(ctx context.Context, do func(*Engine) error) error {
+	if a.Again == nil {
+		return do(a.e)
+	}
+	return a.Again(ctx, do)
 }
 
 // Accepted is the answer to a request for asynchronous execution.
@@ -182,10 +193,13 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim) error {
 		return fmt.Errorf("the options of request %s: %w", c.ID, err)
 	}
 	ctx = trail.With(ctx, trail.Origin{Member: c.Member, Address: r.Address})
-	p, err := a.e.parse(who, r)
-	if err == nil {
-		_, err = a.e.execute(ctx, who, p, newResult(c.ID, c.Created, p, a.e.MaxShown), requests.Identity{Claim: c})
-	}
+	err = a.again(ctx, func(e *Engine) error {
+		p, err := e.parse(who, r)
+		if err == nil {
+			_, err = e.execute(ctx, who, p, newResult(c.ID, c.Created, p, e.MaxShown), requests.Identity{Claim: c})
+		}
+		return err
+	})
 	if err == nil {
 		return nil
 	}

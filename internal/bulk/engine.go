@@ -52,6 +52,14 @@ func New(assets *asset.Engine, finder Finder) *Engine {
 	return &Engine{MaxCommands: maxCommands, MaxAssets: maxAssets, MaxShown: maxShown, assets: assets, finder: finder, now: time.Now, metrics: newMetrics()}
 }
 
+// With returns an engine over other engines of the same database. It shares the
+// settings and metrics of e.
+func (e *Engine) With(assets *asset.Engine, finder Finder) *Engine {
+	other := *e
+	other.assets, other.finder = assets, finder
+	return &other
+}
+
 // Request is the body of POST api/asset and its options. Its JSON form
 // is stored with an accepted request.
 type Request struct {

@@ -149,7 +149,7 @@ func changes(s *step, fields []field, ask subquery) ([]asset.Change, error) {
 	for i, f := range fields {
 		if f.node.IsScalar() {
 			scalars[i] = asset.ValueOf(f.node)
-			all[i].Name, all[i].Set = f.name, scalars[i:i+1:i+1]
+			all[i].Name, all[i].Set, all[i].At = f.name, scalars[i:i+1:i+1], f.node.At
 			continue
 		}
 		var err error

@@ -94,7 +94,7 @@ func execute(t *testing.T, e *bulk.Engine, body any) answer {
 func nestings() []nesting {
 	var all []nesting
 	for _, parent := range meta.Default().Types {
-		if parent.Abstract || parent.Virtual {
+		if parent.Abstract || parent.Metadata {
 			continue
 		}
 		for _, in := range parent.Attrs {
@@ -161,7 +161,7 @@ func onePerType(t *testing.T, e *bulk.Engine) map[string]string {
 	for left := 1; left > 0; {
 		left = 0
 		for _, typ := range meta.Default().Types {
-			if typ.Abstract || typ.Virtual || pool[typ.Name] != "" {
+			if typ.Abstract || typ.Metadata || pool[typ.Name] != "" {
 				continue
 			}
 			c := least(pool, typ, nesting{})

@@ -95,7 +95,7 @@ func (p *projection) typeOf(s *step) {
 	switch {
 	case n.Kind != doc.String || !ok:
 		s.err = fault.Placed(asset.UnknownType(n.Text), n.At)
-	case t.Abstract || t.Virtual:
+	case !asset.IsCreatable(t):
 		s.err = fault.Placed(asset.AbstractType(t.Name), n.At)
 	default:
 		s.typ = t

@@ -17,7 +17,7 @@ type subquery func(n *doc.Node, one bool) ([]asset.Value, error)
 // change turns one attribute's node into a change. multi: the attribute
 // takes several values; ask answers subqueries.
 func change(f field, multi bool, ask subquery) (asset.Change, error) {
-	ch := asset.Change{Name: f.name}
+	ch := asset.Change{Name: f.name, At: f.node.At}
 	n := f.node
 	var err error
 	switch {

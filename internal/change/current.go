@@ -12,7 +12,7 @@ import (
 func (l *Loader) Current(ctx context.Context, q db.Querier, ids []int64) (map[int64]*Version, error) {
 	in, args := db.InArgs(ids)
 	args = append(args, db.Forever)
-	all, err := l.read(ctx, q, "SELECT "+l.columns+" FROM asset_version v WHERE v.id IN "+in+" AND v.until_moment = ?", args)
+	all, err := l.read(ctx, q, "SELECT "+l.Columns+" FROM asset_version v WHERE v.id IN "+in+" AND v.until_moment = ?", args)
 	if err != nil {
 		return nil, err
 	}

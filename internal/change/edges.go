@@ -2,8 +2,10 @@ package change
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
@@ -12,9 +14,9 @@ import (
 // during selects the rows that began or ended at the moments of the steps.
 const during = " AND (since_moment BETWEEN ? AND ? OR until_moment BETWEEN ? AND ?)"
 
-// edges adds the edges of the linked steps: at most three statements per type
-// and ChunkSize steps.
-func (l *Loader) edges(ctx context.Context, q db.Querier, steps []Step, at map[key]*Step) error {
+// edges adds the edges of the linked steps: one statement per type and ChunkSize
+// steps.
+func (l *Loader) edges(ctx context.Context, q db.Querier, steps []Step, at map[At]*Step) error {
 	ids := map[*meta.Type][]int64{}
 	var first, last int64
 	for i := range steps {
@@ -38,49 +40,55 @@ func (l *Loader) edges(ctx context.Context, q db.Querier, steps []Step, at map[k
 	return nil
 }
 
-func (l *Loader) edgesOf(ctx context.Context, q db.Querier, t *meta.Type, ids []int64, span [4]any, at map[key]*Step) error {
+// The parts of the statement of edges. Texts come first, since SQLite orders by the
+// collation of the first.
+const (
+	ofValues = iota
+	ofForward
+	ofBack
+)
+
+func (l *Loader) edgesOf(ctx context.Context, q db.Querier, t *meta.Type, ids []int64, span [4]any, at map[At]*Step) error {
 	p := l.differ.types[t]
-	in, args := db.InArgs(ids)
-	args = append(args, span[:]...)
-	own := " AND from_type = " + strconv.Itoa(t.Code) + " AND from_id IN " + in + during
-	if len(p.forward) > 0 {
-		query := "SELECT relation, from_id, since_moment, until_moment, to_id FROM asset_link WHERE relation IN (" +
-			codes(p.forward) + ")" + own
-		if err := addEdges[int64](ctx, q, query, args, p.forward, at); err != nil {
-			return err
+	in, list := db.InArgs(ids)
+	var parts []string
+	var args []any
+	add := func(part int, attrs map[int]*meta.Attr, columns, where string) {
+		if len(attrs) > 0 {
+			parts = append(parts, "SELECT "+strconv.Itoa(part)+" AS part, "+columns+" IN ("+codes(attrs)+")"+where+" IN "+in+during)
+			args = append(append(args, list...), span[:]...)
 		}
 	}
-	if len(p.values) > 0 {
-		query := "SELECT attribute, from_id, since_moment, until_moment, value FROM asset_value WHERE attribute IN (" +
-			codes(p.values) + ")" + own
-		if err := addEdges[string](ctx, q, query, args, p.values, at); err != nil {
-			return err
-		}
-	}
-	if len(p.back) == 0 {
+	own := " AND from_type = " + strconv.Itoa(t.Code) + " AND from_id"
+	add(ofValues, p.values, "attribute, from_id, since_moment, until_moment, 0, value FROM asset_value WHERE attribute", own)
+	add(ofForward, p.forward, "relation, from_id, since_moment, until_moment, to_id, NULL FROM asset_link WHERE relation", own)
+	add(ofBack, p.back, "relation, to_id, since_moment, until_moment, from_id, NULL FROM asset_link WHERE relation", " AND to_id")
+	if len(parts) == 0 {
 		return nil
 	}
-	query := "SELECT relation, to_id, since_moment, until_moment, from_id FROM asset_link WHERE relation IN (" +
-		codes(p.back) + ") AND to_id IN " + in + during
-	return addEdges[int64](ctx, q, query, args, p.back, at)
+	return addEdges(ctx, q, strings.Join(parts, " UNION ALL ")+" ORDER BY 1, 2, 3, 6, 7", args,
+		[]map[int]*meta.Attr{ofValues: p.values, ofForward: p.forward, ofBack: p.back}, at)
 }
 
 // addEdges adds rows to the steps at whose moments they began or ended.
-func addEdges[V int64 | string](ctx context.Context, q db.Querier, query string, args []any,
-	attrs map[int]*meta.Attr, at map[key]*Step,
-) error {
-	return db.Each(ctx, q, query+" ORDER BY 1, 2, 5", args, func(row db.Scanner) error {
-		var code int
-		var id, since, until int64
-		var value V
-		if err := row.Scan(&code, &id, &since, &until, &value); err != nil {
+func addEdges(ctx context.Context, q db.Querier, query string, args []any, attrs []map[int]*meta.Attr, at map[At]*Step) error {
+	return db.Each(ctx, q, query, args, func(row db.Scanner) error {
+		var part, code int
+		var id, since, until, other int64
+		var text sql.NullString
+		if err := row.Scan(&part, &code, &id, &since, &until, &other, &text); err != nil {
 			return err
 		}
-		if s := at[key{id, since}]; s != nil {
-			s.Edges = append(s.Edges, Edge{Attr: attrs[code], Value: value})
+		e := Edge{Attr: attrs[part][code], Value: other}
+		if part == ofValues {
+			e.Value = text.String
 		}
-		if s := at[key{id, until}]; s != nil {
-			s.Edges = append(s.Edges, Edge{Attr: attrs[code], Value: value, Ended: true})
+		if s := at[At{id, since}]; s != nil {
+			s.Edges = append(s.Edges, e)
+		}
+		if s := at[At{id, until}]; s != nil {
+			e.Ended = true
+			s.Edges = append(s.Edges, e)
 		}
 		return nil
 	})

@@ -18,10 +18,12 @@ const ChunkSize = 500
 
 // Loader reads versions. It is immutable and safe for concurrent use.
 type Loader struct {
-	differ  *Differ
-	columns string // of one version, each with the prefix v.
-	slim    string // the same with NULL for long texts and attrs
-	width   int    // number of columns
+	// Columns are those of a version, each with the prefix v, in the order of Scan.
+	Columns string
+
+	differ *Differ
+	slim   string // the same with NULL for long texts and attrs
+	width  int    // number of columns
 }
 
 // NewLoader returns a loader for the differ's model.
@@ -40,7 +42,7 @@ func NewLoader(d *Differ) *Loader {
 			slim[i] = "NULL"
 		}
 	}
-	return &Loader{differ: d, columns: strings.Join(all, ", "), slim: strings.Join(slim, ", "), width: len(names)}
+	return &Loader{differ: d, Columns: strings.Join(all, ", "), slim: strings.Join(slim, ", "), width: len(names)}
 }
 
 // Versions reads up to limit versions of audits, in the order of their moments.
@@ -56,7 +58,7 @@ func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, lim
 	}
 	in, args := db.InArgs(ids)
 	args = append(args, first, last, limit)
-	all, err := l.read(ctx, q, "SELECT "+l.columns+" FROM asset_version v WHERE v.audit_id IN "+in+
+	all, err := l.read(ctx, q, "SELECT "+l.Columns+" FROM asset_version v WHERE v.audit_id IN "+in+
 		" AND v.moment BETWEEN ? AND ? ORDER BY v.moment, v.id LIMIT ?", args)
 	if err != nil {
 		return nil, err
@@ -87,10 +89,10 @@ func ofAudits(all []Version, audits []Audit) []Version {
 // Steps returns a step for each version, in their order.
 func (l *Loader) Steps(ctx context.Context, q db.Querier, versions []Version) ([]Step, error) {
 	steps := make([]Step, len(versions))
-	at := map[key]*Step{}
+	at := map[At]*Step{}
 	for i, v := range versions {
 		steps[i].Now = v
-		at[key{v.ID, v.Moment}] = &steps[i]
+		at[At{v.ID, v.Moment}] = &steps[i]
 	}
 	if err := l.before(ctx, q, steps, at); err != nil {
 		return nil, err
@@ -101,10 +103,8 @@ func (l *Loader) Steps(ctx context.Context, q db.Querier, versions []Version) ([
 	return steps, nil
 }
 
-type key struct{ id, moment int64 }
-
 // before adds the version before each: the one that ended at its moment.
-func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[key]*Step) error {
+func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[At]*Step) error {
 	var ids, moments []int64
 	for i := range steps {
 		if v := &steps[i].Now; v.Created != v.Moment {
@@ -127,17 +127,17 @@ func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[
 	return nil
 }
 
-func (l *Loader) beforeOf(ctx context.Context, q db.Querier, ids, moments []int64, at map[key]*Step) error {
+func (l *Loader) beforeOf(ctx context.Context, q db.Querier, ids, moments []int64, at map[At]*Step) error {
 	in, args := db.InArgs(ids)
 	args = append(args, slices.Min(moments), slices.Max(moments))
-	return db.Each(ctx, q, "SELECT v.until_moment, "+l.columns+" FROM asset_version v WHERE v.id IN "+in+
+	return db.Each(ctx, q, "SELECT v.until_moment, "+l.Columns+" FROM asset_version v WHERE v.id IN "+in+
 		" AND v.until_moment BETWEEN ? AND ?", args, func(row db.Scanner) error {
 		var until int64
-		v, err := l.scan(row, &until)
+		v, err := l.Scan(row, &until)
 		if err != nil {
 			return err
 		}
-		if s := at[key{v.ID, until}]; s != nil {
+		if s := at[At{v.ID, until}]; s != nil {
 			s.Before = &v
 		}
 		return nil
@@ -145,11 +145,12 @@ func (l *Loader) beforeOf(ctx context.Context, q db.Querier, ids, moments []int6
 }
 
 func (l *Loader) read(ctx context.Context, q db.Querier, query string, args []any) ([]Version, error) {
-	return db.Collect(ctx, q, query, args, func(row db.Scanner) (Version, error) { return l.scan(row) })
+	return db.Collect(ctx, q, query, args, func(row db.Scanner) (Version, error) { return l.Scan(row) })
 }
 
-// scan scans the given first columns of a row, then those of a version.
-func (l *Loader) scan(row db.Scanner, first ...any) (Version, error) {
+// Scan reads the given first columns of a row, then those of a version.
+// Errors: those of the row; a type that the model does not have.
+func (l *Loader) Scan(row db.Scanner, first ...any) (Version, error) {
 	var v Version
 	var code, linked int
 	var attrs sql.NullString

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,14 +20,18 @@ type shape struct {
 	required []*meta.Attr          // in columns or in the JSON
 }
 
+// definitionCode is the code of what administrators have added, which no request can
+// name.
+var definitionCode = &meta.Attr{Name: "Code", On: &meta.Type{Name: "AttributeDefinition"}, Kind: meta.LongInt, Place: meta.Place{Kind: meta.InAttrs, Column: "Code"}}
+
 func (c *checker) shapes() map[*meta.Type]*shape {
 	all := map[*meta.Type]*shape{}
 	_ = c.types(func(t *meta.Type) error {
-		s := &shape{slots: make([]bool, len(c.m.Columns)), keys: map[string]*meta.Attr{}}
-		for i, col := range c.m.Columns {
+		s := &shape{slots: make([]bool, len(c.all)), keys: map[string]*meta.Attr{}}
+		for i, col := range c.all {
 			s.slots[i] = col.Name == "scope_id" && t.Secured != (meta.Secured{})
 		}
-		for _, a := range t.Attrs {
+		for _, a := range slices.Concat(t.Attrs, t.Kept) {
 			switch {
 			case a.Place.Kind == meta.InColumn && a.Place.Slot >= 0:
 				s.slots[a.Place.Slot] = true
@@ -35,9 +40,12 @@ func (c *checker) shapes() map[*meta.Type]*shape {
 			default:
 				continue
 			}
-			if a.Required {
+			if a.Required && !a.Custom { // there may be older assets than a custom attribute
 				s.required = append(s.required, a)
 			}
+		}
+		if t.Metadata {
+			s.keys[definitionCode.Place.Column] = definitionCode
 		}
 		all[t] = s
 		return nil
@@ -50,12 +58,12 @@ func (c *checker) shapes() map[*meta.Type]*shape {
 func (c *checker) attributes(ctx context.Context) error {
 	shapes := c.shapes()
 	names := []string{"id", "moment", "type"}
-	for _, col := range c.m.Columns {
+	for _, col := range c.all {
 		names = append(names, col.Name)
 	}
 	var id, moment int64
 	var code int
-	slots := make([]sql.RawBytes, len(c.m.Columns))
+	slots := make([]sql.RawBytes, len(c.all))
 	var attrs sql.RawBytes
 	into := []any{&id, &moment, &code}
 	for i := range slots {
@@ -73,7 +81,7 @@ func (c *checker) attributes(ctx context.Context) error {
 		s := shapes[t]
 		for i, v := range slots {
 			if v != nil && !s.slots[i] {
-				if err := c.report("asset_version", id, "moment %d has %s, which no attribute of %s has", moment, c.m.Columns[i].Name, t.Name); err != nil {
+				if err := c.report("asset_version", id, "moment %d has %s, which no attribute of %s has", moment, c.all[i].Name, t.Name); err != nil {
 					return err
 				}
 			}

@@ -42,6 +42,7 @@ var checks = []struct {
 	{"attributes", (*checker).attributes},
 	{"folded texts", (*checker).folded},
 	{"folded comments", (*checker).comments},
+	{"contents", (*checker).contents},
 	{"references", (*checker).references},
 	{"links", (*checker).links},
 	{"required links", (*checker).requiredLinks},
@@ -75,7 +76,7 @@ func Run(ctx context.Context, d *db.DB, m *meta.Model) ([]Finding, error) {
 
 // runIn is Run inside a transaction.
 func runIn(ctx context.Context, tx *db.Tx, m *meta.Model) ([]Finding, error) {
-	c := &checker{tx: tx, m: m, seeds: map[int64]bool{}}
+	c := &checker{tx: tx, m: m, all: m.AllColumns(), seeds: map[int64]bool{}}
 	for _, i := range m.Instances {
 		c.seeds[i.Type.Stored(i.ID)] = true
 	}
@@ -92,6 +93,7 @@ func runIn(ctx context.Context, tx *db.Tx, m *meta.Model) ([]Finding, error) {
 type checker struct {
 	tx    *db.Tx
 	m     *meta.Model
+	all   []meta.Column  // those that no attribute lies in included
 	seeds map[int64]bool // well-known assets, which may lack required values
 
 	name  string // of the current check
@@ -122,7 +124,7 @@ func (c *checker) each(ctx context.Context, fn func(scan row) error, query strin
 // concrete returns the type with a code, nil for an unknown or abstract one.
 func (c *checker) concrete(code int) *meta.Type {
 	t, ok := c.m.TypeByCode(code)
-	if !ok || t.Abstract || t.Virtual {
+	if !ok || t.Abstract {
 		return nil
 	}
 	return t
@@ -131,7 +133,7 @@ func (c *checker) concrete(code int) *meta.Type {
 // types calls fn for every type that has rows.
 func (c *checker) types(fn func(t *meta.Type) error) error {
 	for _, t := range c.m.Types {
-		if t.Abstract || t.Virtual {
+		if t.Abstract {
 			continue
 		}
 		if err := fn(t); err != nil {

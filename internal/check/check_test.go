@@ -36,7 +36,7 @@ func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *str
 	return err
 }
 
-// history makes some of everything that is checked. Its ids are 1001 to 1011.
+// history makes some of everything that is checked. Its ids are 1001 to 1012.
 var history = []string{
 	`[{"@p": {"AssetType": "Scope", "Name": "P", "Parent": "Scope:0", "BeginDate": "2026-01-01"}},
 	  {"AssetType": "Scope", "Name": "Q", "Parent": "@p", "BeginDate": "2026-01-01"},
@@ -47,7 +47,8 @@ var history = []string{
 	  {"AssetType": "Note", "Name": "N", "Content": "ÄNDERUNG", "Asset": "Story:1005"},
 	  {"AssetType": "Schedule", "Name": "H"},
 	  {"AssetType": "Timebox", "Name": "B", "Schedule": "Schedule:1009", "State": "State:100", "BeginDate": "2026-01-01", "EndDate": "2026-01-15"},
-	  {"AssetType": "Story", "Name": "S2", "Scope": "Scope:1002", "Dependencies": "Story:1005"}]`,
+	  {"AssetType": "Story", "Name": "S2", "Scope": "Scope:1002", "Dependencies": "Story:1005"},
+	  {"AssetType": "Image", "ContentType": "image/png", "Content": "YQ=="}]`,
 	`[{"from": "Scope:1002", "update": {"Parent": "Scope:0", "Members": "Member:1007"}},
 	  {"from": "Story:1005", "update": {"Name": "S!", "Owners": {"remove": "Member:20"}, "TaggedWith": {"remove": "a"}}},
 	  {"from": "Story:1005", "update": {"Scope": "Scope:1002", "Owners": ["Member:20"], "TaggedWith": "a", "Customer": "Member:20"}},
@@ -106,9 +107,14 @@ var corruptions = []struct{ why, sql, want string }{
 	{"a required name missing", `UPDATE asset_version SET name = NULL WHERE id = 1011`, "attributes: asset_version 1011"},
 	{"a required name empty", `UPDATE asset_version SET name = '' WHERE id = 1011`, "attributes: asset_version 1011"},
 	{"a required attribute in the JSON missing", `UPDATE asset_version SET attrs = '{"Personal":false}' WHERE id = 1008`, "attributes: asset_version 1008"},
+	{"a column that no attribute lies in", `UPDATE asset_version SET custom_text_7 = 'x' WHERE id = 1011`, "attributes: asset_version 1011"},
+	{"a custom column that differs from its current version", `UPDATE asset SET custom_number_8 = 1 WHERE id = 1011`, "current version: asset 1011"},
 	{"a key that no attribute has", `UPDATE asset_version SET attrs = '{"Nonsense":"x"}' WHERE id = 1011`, "attributes: asset_version 1011"},
 	{"a value of the wrong JSON type", `UPDATE asset_version SET attrs = '{"Reference":1}' WHERE id = 1011`, "attributes: asset_version 1011"},
 	{"a null in the JSON", `UPDATE asset_version SET attrs = '{"Reference":null}' WHERE id = 1011`, "attributes: asset_version 1011"},
+	{"a content that is not there", `DELETE FROM blob_content`, "contents: asset_version 1012"},
+	{"a content of another size", `UPDATE blob_content SET size = 2`, "contents: asset 1012"},
+	{"a content that may be removed", `UPDATE blob_content SET kept = 0`, "contents: asset_version 1012"},
 	{"a reference to nothing", `UPDATE asset_version SET team_id = 4711 WHERE id = 1011`, "references: asset_version 1011"},
 	{"a reference to a wrong type", `UPDATE asset_version SET super_id = 1005 WHERE id = 1011`, "references: asset_version 1011"},
 	{"a scope that is none", `UPDATE asset_version SET scope_id = 20 WHERE id = 1011`, "references: asset_version 1011"},
@@ -162,6 +168,7 @@ var corruptions = []struct{ why, sql, want string }{
 	{"ids that will be given again", `UPDATE sequence SET value = 1010 WHERE name = 'id'`, "sequences: sequence 1010"},
 	{"audits that will be given again", `UPDATE sequence SET value = 1 WHERE name = 'audit'`, "sequences: sequence 1"},
 	{"moments that will be given again", `UPDATE sequence SET value = 1005 WHERE name = 'moment'`, "sequences: sequence 1005"},
+	{"a position of the feed that will be given again", `UPDATE audit SET feed = 5 WHERE id = 1`, "sequences: sequence 0"},
 	{"a generation from the future", `UPDATE audit SET generation = 5 WHERE id = 1`, "sequences: sequence 0"},
 	{"stamps that go backwards", `INSERT INTO moment_stamp VALUES (999999, 1)`, "moment stamps: moment_stamp 999999"},
 	{"moments without a stamp", `DELETE FROM moment_stamp`, "moment stamps: asset_version 1001"},
@@ -183,6 +190,40 @@ func TestCorruptions(t *testing.T) {
 			if c.want != "" && !strings.Contains(found, c.want+": ") {
 				t.Errorf("%s: want %s, got:\n%s", c.why, c.want, found)
 			}
+		}
+	})
+}
+
+// A database with custom attributes is sound: retired ones keep what they have, and
+// required ones are not required of assets that were there before.
+func TestCustomAttributes(t *testing.T) {
+	extended := func(required, retired bool) *meta.Model {
+		m, err := model.Extend(meta.Custom{Attributes: []meta.CustomAttribute{
+			{ID: 1, Type: "Story", Name: "Custom_Text", Kind: meta.Text, Code: 1, Required: required, Retired: retired},
+			{ID: 2, Type: "Story", Name: "Custom_Plain", Kind: meta.Text, Required: required, Retired: retired},
+			{ID: 3, Type: "Workitem", Name: "Custom_Number", Kind: meta.Numeric, Code: 3, Required: required, Retired: retired},
+			{ID: 4, Type: "Story", Name: "Custom_Friends", Kind: meta.Relation, To: "Member", Many: true, Code: 10000, Retired: retired},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		build(t, d)
+		m := extended(false, false)
+		e := bulk.New(asset.New(d, m, logins{}, nil, nil), find.New(d, m))
+		body := `{"AssetType": "Story", "Name": "C", "Scope": "Scope:0", "Custom_Text": "Σ", "Custom_Plain": "É", "Custom_Number": 2, "Custom_Friends": "Member:20"}`
+		if got, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(body)}); err != nil || !strings.Contains(string(got), `"commandFailures":{"commands":[],`) {
+			t.Fatalf("%s %v", got, err)
+		}
+		for _, why := range []string{"in use", "required", "retired"} {
+			for _, f := range must(check.Run(t.Context(), d, extended(why == "required", why == "retired"))) {
+				t.Errorf("%s: %s", why, f)
+			}
+		}
+		if found := must(check.Run(t.Context(), d, model)); len(found) == 0 {
+			t.Error("values of attributes that are not there are not found")
 		}
 	})
 }

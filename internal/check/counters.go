@@ -71,6 +71,7 @@ func (c *checker) sequences(ctx context.Context) error {
 		{"moment", `SELECT MAX(moment) FROM asset_version`},
 		{"moment", `SELECT MAX(last_moment) FROM moment_stamp`},
 		{"webhook", `SELECT MAX(generation) FROM audit`},
+		{"feed", `SELECT MAX(feed) FROM audit`},
 	} {
 		var used sql.NullInt64
 		if err := c.each(ctx, func(scan row) error { return scan(&used) }, s.use); err != nil {

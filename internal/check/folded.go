@@ -18,7 +18,7 @@ import (
 func (c *checker) folded(ctx context.Context) error {
 	var names []string
 	query := "SELECT id, moment, attrs, folded"
-	for _, col := range c.m.Columns {
+	for _, col := range c.all {
 		if col.Kind == meta.Str || col.Kind == meta.Long {
 			names = append(names, col.Name)
 			query += ", " + col.Name

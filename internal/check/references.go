@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
@@ -121,11 +122,14 @@ func (c *checker) linkAttr(l edge) *meta.Attr {
 	if !ok || t == nil {
 		return nil
 	}
-	a, ok := t.Attr(fwd.Name)
-	if !ok || a.Place.Kind != meta.InLinks || a.Place.Code != l.code {
+	if a, ok := t.Attr(fwd.Name); ok && a.Place.Kind == meta.InLinks && a.Place.Code == l.code {
+		return a
+	}
+	i := slices.IndexFunc(t.Kept, func(a *meta.Attr) bool { return a.Place.Kind == meta.InLinks && a.Place.Code == l.code })
+	if i < 0 {
 		return nil
 	}
-	return a
+	return t.Kept[i]
 }
 
 func (c *checker) link(l edge, a *meta.Attr) error {
@@ -161,7 +165,7 @@ func (c *checker) spanOf(table string, e edge, a *meta.Attr) error {
 func (c *checker) requiredLinks(ctx context.Context) error {
 	return c.types(func(t *meta.Type) error {
 		for _, a := range t.Attrs {
-			if !a.Required || a.Place.Kind != meta.InLinks {
+			if !a.Required || a.Custom || a.Place.Kind != meta.InLinks {
 				continue
 			}
 			err := c.each(ctx, func(scan row) error {

@@ -15,7 +15,7 @@ var fixed = []string{
 // columns are all columns that asset and asset_version share.
 func (c *checker) columns() []string {
 	all := append([]string(nil), fixed...)
-	for _, col := range c.m.Columns {
+	for _, col := range c.all {
 		all = append(all, col.Name)
 	}
 	return append(all, "attrs", "folded")

@@ -40,13 +40,17 @@ type Config struct {
 	ShutdownGrace   time.Duration
 	DBConns         int
 	DBWriteLimit    time.Duration
-	MaxBody         int // bytes
-	BodyMemory      int // bytes; 0: by what the process may use
-	MaxConns        int // 0: by the limit of descriptors
-	ConnsPerAddress int // 0: by MaxConns
+	MaxBody         int    // bytes
+	MaxAttachment   int    // bytes
+	BlobURL         Secret // where the bytes of attachments lie, with its password; zero: in the database
+	BodyMemory      int    // bytes; 0: by what the process may use
+	MaxConns        int    // 0: by the limit of descriptors
+	ConnsPerAddress int    // 0: by MaxConns
 	TrustedProxies  []netip.Prefix
-	MemberRequests  int // 0: by DBConns
-	MaxAnswer       int // bytes
+	OpenMetadata    bool
+	Methodology     string // Scrum, XP, AgileUP or DSDM
+	MemberRequests  int    // 0: by DBConns
+	MaxAnswer       int    // bytes
 	MaxCommands     int
 	MaxAssets       int
 	IdempotencyKeep time.Duration
@@ -78,10 +82,14 @@ func FromEnv(getenv func(string) string, standalone bool) (Config, error) {
 		DBConns:         r.number("ALDS_DB_CONNS", 2, 10_000),
 		DBWriteLimit:    r.duration("ALDS_DB_WRITE_LIMIT", time.Second, time.Hour),
 		MaxBody:         r.size("ALDS_MAX_BODY", 1<<10, 1<<30),
+		MaxAttachment:   r.size("ALDS_MAX_ATTACHMENT", 1<<10, 1<<30),
+		BlobURL:         r.blobs("ALDS_BLOB_URL"),
 		BodyMemory:      r.unsetOr("ALDS_BODY_MEMORY", func() int { return r.size("ALDS_BODY_MEMORY", 1<<20, 1<<50) }),
 		MaxConns:        r.unsetOr("ALDS_MAX_CONNS", func() int { return r.number("ALDS_MAX_CONNS", 2, 1_000_000) }),
 		ConnsPerAddress: r.unsetOr("ALDS_MAX_CONNS_PER_ADDRESS", func() int { return r.number("ALDS_MAX_CONNS_PER_ADDRESS", 1, 1_000_000) }),
 		TrustedProxies:  r.networks("ALDS_TRUSTED_PROXIES"),
+		OpenMetadata:    r.flag("ALDS_OPEN_METADATA", false),
+		Methodology:     r.oneOf("ALDS_METHODOLOGY", []string{"Scrum", "XP", "AgileUP", "DSDM"}),
 		MemberRequests:  r.unsetOr("ALDS_MEMBER_REQUESTS", func() int { return r.number("ALDS_MEMBER_REQUESTS", 1, 10_000) }),
 		MaxAnswer:       r.size("ALDS_MAX_ANSWER", 1<<20, 1<<40),
 		MaxCommands:     r.number("ALDS_MAX_COMMANDS", 1, 1_000_000),

@@ -231,6 +231,21 @@ func splitPassword(u *url.URL) bool {
 	return strings.Contains(u.Path, "@") || strings.Contains(u.RawQuery, "@") || u.Fragment != ""
 }
 
+// blobs reads where contents lie: a folder, or a bucket. The query may name a
+// password, so that the text is a secret.
+func (r *reader) blobs(name string) Secret {
+	v := r.text(name)
+	if v == "" {
+		return Secret{}
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.User != nil || u.Fragment != "" || !slices.Contains([]string{"file", "s3"}, u.Scheme) ||
+		u.Scheme == "s3" && u.Host == "" || u.Scheme == "file" && (u.Host != "" || u.Path == "") {
+		r.problem(name, "is not file:///folder or s3://bucket?endpoint=…")
+	}
+	return NewSecret(v)
+}
+
 func (r *reader) key(name string) Secret {
 	v := r.text(name)
 	if v == "" {

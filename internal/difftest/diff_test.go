@@ -66,11 +66,13 @@ type kept struct {
 }
 
 func oneWorld(t *testing.T, seed uint64) {
-	m := meta.Default()
+	m := grown()
 	r := &run{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), m: m}
 	r.grow = newGrower(r.Rand, m)
 	r.servers = []*server{serve(t, testdb.MySQL(t), m), serve(t, testdb.SQLite(t), m)}
 	r.write(r.founding())
+	r.write(r.grow.request(25))
+	r.retire("Custom_Former")
 	var keep []kept
 	for range 3 {
 		for range 2 + r.IntN(4) {
@@ -89,6 +91,15 @@ func oneWorld(t *testing.T, seed uint64) {
 		r.askAgain(k)
 	}
 	r.Logf("%d assets, %d of %d commands failed, %d of %d answers are empty", len(r.w.versions), r.refused, r.commands, r.empty, r.asked)
+}
+
+// retire takes attributes out of use; what was written of them stays.
+func (r *run) retire(names ...string) {
+	r.m = grown(names...)
+	r.grow.m = r.m
+	for _, s := range r.servers {
+		s.use(r.T, r.m)
+	}
 }
 
 // founding is the first payload: one command for each founder.

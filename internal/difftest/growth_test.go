@@ -24,10 +24,11 @@ type grower struct {
 // births are the types of new assets, the frequent ones repeated.
 var births = strings.Fields(`Scope Scope Story Story Story Story Story Defect Defect Task Task Task Test Test Epic Epic Epic
 	Theme Theme Member Member Timebox Schedule Issue Issue Goal Request Note Note Link Actual Actual Team Retrospective
-	TestSet RegressionPlan RegressionSuite StoryStatus TaskStatus BuildProject Message Conversation Expression TeamRoom`)
+	TestSet RegressionPlan RegressionSuite StoryStatus TaskStatus BuildProject Message Conversation Expression TeamRoom
+	Custom_OriginType Custom_OriginType`)
 
 // founders come first: what others cannot be made without.
-var founders = strings.Fields("Schedule Scope Scope Scope Member Member Team RegressionPlan RegressionSuite Timebox Theme Epic Story Defect Task Test")
+var founders = strings.Fields("Schedule Scope Scope Scope Member Member Team RegressionPlan RegressionSuite Timebox Theme Custom_OriginType Epic Story Defect Task Test")
 
 // wellKnown assets that relations may name.
 var wellKnown = strings.Fields(`Scope:0 Member:20 Role:1 Role:4 Role:8 State:100 State:101 State:102 StoryStatus:133
@@ -84,7 +85,7 @@ func (g *grower) birth(name string) map[string]any {
 			continue
 		}
 		always := a.Required || a.Name == "AuthoredAt" || a.Name == "Super" || a.Name == "Estimate" || a.Name == "Order"
-		if always || g.IntN(5) == 0 {
+		if always || g.IntN(5) == 0 || a.Custom && g.IntN(3) == 0 {
 			if v := g.value(a); v != nil {
 				c[a.Name] = v
 			}
@@ -127,7 +128,7 @@ func writable(a *meta.Attr) bool {
 	}
 	switch a.Place.Kind {
 	case meta.InColumn, meta.InAttrs, meta.InValues, meta.InLinks:
-		return a.Related == nil || !a.Related.Virtual
+		return true
 	case meta.InLinksBack, meta.Reverse:
 		return a.Multi
 	}

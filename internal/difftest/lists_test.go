@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/testdb"
 	"github.com/alds-dev/alds/internal/token"
 )
@@ -23,13 +22,13 @@ func TestLongLists(t *testing.T) {
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
 	}
-	m := meta.Default()
+	m := grown()
 	for _, s := range []*server{serve(t, testdb.MySQL(t), m), serve(t, testdb.SQLite(t), m)} {
 		t.Run(s.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 3))
 			l := lists{t: t, r: r, s: s}
 			l.fill()
-			for _, attr := range []string{"Name", "Description", "Reference", "Estimate", "OriginalEstimate", "ID", "Super", "Order", "CreateDate", "AssetState", "TaggedWith", "Ideas", "Super.Name"} {
+			for _, attr := range []string{"Name", "Description", "Reference", "Estimate", "OriginalEstimate", "ID", "Super", "Order", "CreateDate", "AssetState", "TaggedWith", "Ideas", "Super.Name", "Custom_Cost", "Custom_Due", "Custom_Motto"} {
 				for _, op := range []string{"=", "!=", "<", ">=", "~="} {
 					l.ask(attr, op)
 				}
@@ -59,6 +58,7 @@ func (l *lists) fill() {
 		c := map[string]any{
 			"AssetType": "Story", "Name": g.text(), "Scope": "Scope:0", "Reference": g.text() + strings.Repeat("x", l.r.IntN(2)*500),
 			"Description": g.text() + []string{"", "\t", "\u2028"}[l.r.IntN(3)], "TaggedWith": []string{g.text(), g.text()}, "Ideas": []int{l.r.IntN(100)},
+			"Custom_Cost": l.r.NormFloat64() * 1e6, "Custom_Due": days[l.r.IntN(len(days))], "Custom_Motto": g.text() + strings.Repeat("y", l.r.IntN(2)*500),
 		}
 		if l.r.IntN(4) > 0 {
 			c["Super"], c["Estimate"], c["OriginalEstimate"] = l.epics[l.r.IntN(20)], l.r.NormFloat64()*1e6, l.r.ExpFloat64()*1e-7
@@ -119,10 +119,12 @@ func (l *lists) other(attr, like string) string {
 		return fmt.Sprint([]string{"Story:", "Epic:", "Defect:"}[l.r.IntN(3)], 1001+l.r.IntN(20_000))
 	case "Super":
 		return fmt.Sprint([]string{"Epic:", "Story:"}[l.r.IntN(2)], 1001+l.r.IntN(20_000))
-	case "Estimate", "OriginalEstimate":
+	case "Estimate", "OriginalEstimate", "Custom_Cost":
 		return fmt.Sprint(-1 - l.r.Float64()*1e3)
 	case "Order", "Ideas":
 		return fmt.Sprint(1_000_000 + l.r.IntN(1_000_000))
+	case "Custom_Due":
+		return time.Unix(l.r.Int64N(1e9), 0).UTC().Format(time.DateOnly)
 	case "CreateDate":
 		return time.Unix(l.r.Int64N(1e9), 0).UTC().Format(time.RFC3339)
 	case "AssetState":

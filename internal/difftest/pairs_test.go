@@ -18,7 +18,6 @@ import (
 	"github.com/alds-dev/alds/internal/bulk"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/folding"
-	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/testdb"
@@ -33,9 +32,9 @@ const (
 	familyValues = 50
 )
 
-// textPlaces are the attributes that a text is stored in: a column, a key of the
-// JSON, and rows of its own.
-var textPlaces = []string{"Name", "Reference", "TaggedWith"}
+// textPlaces are the attributes that a text is stored in: a column, one for custom
+// attributes, a key of the JSON, and rows of its own.
+var textPlaces = []string{"Name", "Custom_Motto", "Reference", "TaggedWith"}
 
 // TestEqualTexts holds = and ~= of random texts, as each database answers them,
 // against package folding, and both against what the library of Unicode says.
@@ -47,7 +46,7 @@ func TestEqualTexts(t *testing.T) {
 		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
 	}
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		s := serve(t, d, meta.Default())
+		s := serve(t, d, grown())
 		r := rand.New(rand.NewPCG(seed, 0))
 		pairs, equal, within := 0, 0, 0
 		for n := 1; pairs < *pairsFlag; n++ {
@@ -87,7 +86,7 @@ func (s *server) family(t *testing.T, r *rand.Rand, n int) *family {
 			continue
 		}
 		f.all = append(f.all, text)
-		commands = append(commands, map[string]any{"AssetType": "Story", "Scope": "@p", "Name": text, "Reference": text, "TaggedWith": text})
+		commands = append(commands, map[string]any{"AssetType": "Story", "Scope": "@p", "Name": text, "Custom_Motto": text, "Reference": text, "TaggedWith": text})
 	}
 	body, err := json.Marshal(commands)
 	must(err)

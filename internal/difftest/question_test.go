@@ -26,7 +26,7 @@ func newQuestioner(r *rand.Rand, w *world, e *evaluator) *questioner {
 // queried are the types asked for, the frequent ones repeated.
 var queried = strings.Fields(`Story Story Story Scope Scope Member Workitem Workitem PrimaryWorkitem PrimaryWorkitem Epic Epic Task
 	Test Defect Theme Note BaseAsset BaseAsset StoryStatus List Issue Goal Timebox Actual Request Role State TestSet RegressionSuite
-	Message Conversation Expression TeamRoom Link Team`)
+	Message Conversation Expression TeamRoom Link Team Custom_OriginType`)
 
 func (q *questioner) chance(percent int) bool { return q.IntN(100) < percent }
 

@@ -47,14 +47,15 @@ func (q *questioner) attrs(t *meta.Type) []*meta.Attr {
 		}
 	}
 	return slices.DeleteFunc(all, func(a *meta.Attr) bool {
-		return a.Kind == meta.Blob || a.Kind == meta.Password || a.Related != nil && a.Related.Virtual ||
+		return a.Kind == meta.Blob || a.Kind == meta.Password ||
 			slices.Contains(unasked, a.Name) && a.Place.Kind == meta.System
 	})
 }
 
 // liked are the attributes taken more often than others.
 var liked = strings.Fields(`Name Scope Super Parent Owners Children Subs Estimate ToDo Status Order AssetState IsDeleted Workitems
-	OwnedWorkitems Category Dependencies Customer IsLoginDisabled CheckCopy CanUpdate IsDeletable CheckQuickSignup Value Source ParentMeAndUp ChildrenMeAndDown SubsMeAndDown SuperAndUp TaggedWith Members Ideas AssetType ID DetailEstimate Number`)
+	OwnedWorkitems Category Dependencies Customer IsLoginDisabled CheckCopy CanUpdate IsDeletable CheckQuickSignup Value Source ParentMeAndUp ChildrenMeAndDown SubsMeAndDown SuperAndUp TaggedWith Members Ideas AssetType ID DetailEstimate Number
+	Custom_Anywhere Custom_Cost Custom_Due Custom_Met Custom_Motto Custom_Share Custom_Origin Custom_Stories Custom_Reviewers Custom_Letter`)
 
 // attr is one of them, often a liked one.
 func (q *questioner) attr(t *meta.Type) *meta.Attr {

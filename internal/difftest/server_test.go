@@ -8,6 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/catalog"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/find"
@@ -19,18 +20,30 @@ import (
 type server struct {
 	name   string
 	d      *db.DB
+	assets *asset.Engine // of the program's model
 	bulk   *bulk.Engine
 	finder *find.Finder
 }
 
 func serve(t *testing.T, d *db.DB, m *meta.Model) *server {
 	t.Helper()
-	if err := asset.Seed(t.Context(), d, m); err != nil {
+	if err := asset.Seed(t.Context(), d, meta.Default()); err != nil {
 		t.Fatal(err)
 	}
-	s := &server{name: d.Dialect.Name, d: d, finder: find.New(d, m)}
-	s.bulk = bulk.New(asset.New(d, m, nil, nil, nil), s.finder)
+	s := &server{name: d.Dialect.Name, d: d, assets: asset.New(d, meta.Default(), nil, nil, nil)}
+	s.use(t, m)
 	return s
+}
+
+// use makes m the present model.
+func (s *server) use(t *testing.T, m *meta.Model) {
+	t.Helper()
+	generation, err := catalog.Generation(t.Context(), s.d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.finder = find.New(s.d, m)
+	s.bulk = bulk.New(s.assets.With(m, generation), s.finder)
 }
 
 // rows asks the engine.

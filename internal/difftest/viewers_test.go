@@ -10,7 +10,6 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/bulk"
 	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/testdb"
 )
@@ -29,7 +28,7 @@ var ruledBirths = []string{"Expression", "Conversation", "Note", "Link", "Messag
 func TestViewersSee(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		seed := max(*seedFlag, 1)
-		m := meta.Default()
+		m := grown()
 		r := &run{T: t, Rand: rand.New(rand.NewPCG(seed, 2)), m: m}
 		r.grow = newGrower(r.Rand, m)
 		r.servers = []*server{serve(t, d, m)}

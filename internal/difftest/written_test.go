@@ -30,6 +30,10 @@ var writtenAttrs = []struct{ typ, attr, rest string }{
 	{"StoryStatus", "RollupState", `"Name":"s",`},
 	{"Publication", "Payload", ``},
 	{"Story", "Reference", `"Name":"s","Scope":"Scope:0",`},
+	{"Story", "Custom_Cost", `"Name":"s","Scope":"Scope:0",`},
+	{"Story", "Custom_Due", `"Name":"s","Scope":"Scope:0",`},
+	{"Story", "Custom_Met", `"Name":"s","Scope":"Scope:0",`},
+	{"Story", "Custom_Motto", `"Name":"s","Scope":"Scope:0",`},
 }
 
 // TestWrittenIsFound writes values in all spellings, and some that are none: a
@@ -40,7 +44,7 @@ func TestWrittenIsFound(t *testing.T) {
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
 	}
-	m := meta.Default()
+	m := grown()
 	for _, s := range []*server{serve(t, testdb.MySQL(t), m), serve(t, testdb.SQLite(t), m)} {
 		t.Run(s.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 2))

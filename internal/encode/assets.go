@@ -90,6 +90,9 @@ func (e Assets) member(w []byte, s *Set, row int32, c query.Column) []byte {
 
 func (e Assets) value(w []byte, row []value.Scalar, c query.Column) []byte {
 	v := row[c.Cell]
+	if c.Kind == meta.Blob && v.Form == value.Text {
+		return e.Sink.content(w, v)
+	}
 	if c.Kind != meta.Relation || v.Form == value.Null {
 		return scalar(w, e.Model, v, c, value.AppendData)
 	}

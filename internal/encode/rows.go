@@ -127,5 +127,8 @@ func (e Rows) value(w []byte, row []value.Scalar, c query.Column) []byte {
 		w = oidOf(e.Model, row, c).Append(w)
 		return append(w, `"}`...)
 	}
+	if v := row[c.Cell]; c.Kind == meta.Blob && v.Form == value.Text {
+		return e.Sink.content(w, v)
+	}
 	return scalar(w, e.Model, row[c.Cell], c, value.AppendRow)
 }

@@ -1,5 +1,10 @@
 package encode
 
+import (
+	"github.com/alds-dev/alds/internal/blob"
+	"github.com/alds-dev/alds/internal/value"
+)
+
 // Sink receives an answer while it is appended, so that neither all of it nor
 // one long row of it needs to lie in memory. A nil Sink receives nothing.
 type Sink struct {
@@ -8,6 +13,9 @@ type Sink struct {
 	// row is left out.
 	Full func(w []byte) (rest []byte, next int, err error)
 	Next int
+
+	// Content appends the Base64 of a content; nil: its reference is shown.
+	Content func(w []byte, ref blob.Ref) ([]byte, error)
 
 	err     error
 	flushes int // calls of Full
@@ -62,4 +70,18 @@ func (s *Sink) flushCount() int {
 		return 0
 	}
 	return s.flushes
+}
+
+// content appends a content as Base64, of which v is the reference. An error ends
+// the answer as one of Full does.
+func (s *Sink) content(w []byte, v value.Scalar) []byte {
+	ref, ok := blob.ParseRef(v.T)
+	if !ok || s == nil || s.Content == nil {
+		return value.AppendString(w, v.T)
+	}
+	if s.err != nil {
+		return append(w, "null"...)
+	}
+	w, s.err = s.Content(append(w, '"'), ref)
+	return append(w, '"')
 }

@@ -9,6 +9,9 @@
 //     killed, Redis is emptied (FLUSHALL) and goes away, and MariaDB restarts;
 //   - what a full disk or tablespace refuses is 503 and not there, and is carried
 //     out once there is room;
+//   - attributes that are added while two apis and a worker are at work are known to
+//     all within two seconds, nothing that names them is ignored, and an api that is
+//     killed while it adds some leaves all or none;
 //   - a killed worker's deliveries are taken over, and a Redis that comes back
 //     is used again; how long that takes is logged.
 //

@@ -25,8 +25,8 @@ func mode(b query.Bound) (when query.When, instant int64, err error) {
 	return query.When{Mode: query.At}, at, nil
 }
 
-// momentOf returns the highest moment stamped at or before an instant.
-func momentOf(ctx context.Context, q db.Querier, at int64) (int64, error) {
+// MomentOf returns the highest moment stamped at or before an instant.
+func MomentOf(ctx context.Context, q db.Querier, at int64) (int64, error) {
 	var moment *int64
 	err := q.QueryRow(ctx, "SELECT MAX(last_moment) FROM moment_stamp WHERE at <= ?", at).Scan(&moment)
 	if err != nil || moment == nil {

@@ -32,6 +32,7 @@ type executor struct {
 
 	sets       setMemory   // of the sets that are read
 	answer     reservation // of the answer, where it is returned whole
+	contents   reservation // of the longest piece of a flushed answer that has contents
 	large      bool        // the answer has been flushed, or was to be
 	groupBytes int64       // bytes of groups
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/blob"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/fault"
@@ -21,6 +22,10 @@ import (
 type Finder struct {
 	// MaxAnswer is how many bytes one answer may have; 0 for any number.
 	MaxAnswer int64
+	// Contents are the bytes of attachments and images.
+	Contents *blob.Store
+	// References shows of contents their references (package blob).
+	References bool
 
 	d       *db.DB
 	m       *meta.Model
@@ -34,7 +39,17 @@ type Finder struct {
 
 // New returns a Finder over a database and the model its rows were written by.
 func New(d *db.DB, m *meta.Model) *Finder {
-	f := &Finder{d: d, m: m, plans: newPlanCache(), metrics: newMetrics()}
+	f := &Finder{Contents: blob.New(d, blob.Options{}), d: d, metrics: newMetrics()}
+	return f.With(m)
+}
+
+// With returns a finder of another model of the same database, with plans of its
+// own. It shares the settings and metrics of f.
+func (f *Finder) With(m *meta.Model) *Finder {
+	f = &Finder{
+		MaxAnswer: f.MaxAnswer, Contents: f.Contents, References: f.References,
+		d: f.d, m: m, plans: newPlanCache(), metrics: f.metrics,
+	}
 	if role, ok := m.Type("Role"); ok {
 		f.noRead, f.role = auth.RolesWithoutRead(role), role
 	}
@@ -195,7 +210,7 @@ func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p 
 		}
 	}
 	if p.plan == nil {
-		moment, err := momentOf(ctx, q, p.at)
+		moment, err := MomentOf(ctx, q, p.at)
 		if err != nil {
 			return err
 		}
@@ -206,6 +221,7 @@ func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p 
 	}
 	x := f.newExecutor(ctx, q, who, p)
 	defer x.sets.release()
+	defer x.contents.release()
 	if err = x.runLookups(ctx); err == nil {
 		err = do(ctx, x)
 	}
@@ -222,7 +238,7 @@ func (f *Finder) newExecutor(ctx context.Context, q db.Querier, who auth.Actor, 
 		x.out = &output{limit: f.MaxAnswer}
 	}
 	x.sets.hold = memory.From(ctx)
-	x.answer.hold = x.sets.hold
+	x.answer.hold, x.contents.hold = x.sets.hold, x.sets.hold
 	return x
 }
 

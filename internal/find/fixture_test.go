@@ -305,3 +305,40 @@ func seed(t testing.TB) *fixture {
 	f.set("Story:1020", "Name=Log in; Estimate=5; Owners=Member:1003,Member:1004")
 	return f
 }
+
+// extend adds custom attributes to the model and values of them: in columns, which
+// types beside each other share, in the JSON and in links.
+func (f *fixture) extend() {
+	f.t.Helper()
+	m, err := f.m.Extend(meta.Custom{
+		Lists: []meta.CustomList{{ID: 900, Name: "Custom_OriginType", Code: 10000}},
+		Attributes: []meta.CustomAttribute{
+			{ID: 901, Type: "Workitem", Name: "Custom_Cost", Kind: meta.Numeric, Code: 2},
+			{ID: 902, Type: "Workitem", Name: "Custom_Weight", Kind: meta.Numeric},
+			{ID: 903, Type: "PrimaryWorkitem", Name: "Custom_Due", Kind: meta.Date, Code: 1},
+			{ID: 904, Type: "Story", Name: "Custom_Motto", Kind: meta.Text, Code: 1},
+			{ID: 905, Type: "Task", Name: "Custom_Motto", Kind: meta.Text, Code: 2},
+			{ID: 906, Type: "Epic", Name: "Custom_Motto", Kind: meta.Text},
+			{ID: 907, Type: "Story", Name: "Custom_Checked", Kind: meta.Boolean},
+			{ID: 908, Type: "Workitem", Name: "Custom_Origin", Kind: meta.Relation, To: "Custom_OriginType", Back: "Custom_Workitems", Code: 10000},
+			{ID: 909, Type: "Story", Name: "Custom_Readers", Kind: meta.Relation, To: "Member", Many: true, Back: "Custom_Reads", Code: 10001},
+			{ID: 910, Type: "Test", Name: "Custom_Former", Kind: meta.Text, Code: 1, Retired: true},
+		},
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.m = m
+	for _, r := range f.assets {
+		r.typ, _ = m.Type(r.typ.Name)
+	}
+	f.set("Custom_OriginType:1100", "Name=Customer; Order=2")
+	f.set("Custom_OriginType:1101", "Name=Sales; Order=1")
+	f.set("Story:1020", "Custom_Cost=2.5; Custom_Weight=2.5; Custom_Due=2026-01-02; Custom_Motto=Worth; Custom_Origin=Custom_OriginType:1100; Custom_Readers=Member:20,Member:1004")
+	f.set("Story:1021", "Custom_Cost=10; Custom_Weight=10; Custom_Due=2026-03-01; Custom_Motto=WORTH; Custom_Origin=Custom_OriginType:1101")
+	f.set("Story:1024", "Custom_Cost=-1; Custom_Motto=a%b; Custom_Checked=true; Custom_Origin=Custom_OriginType:1100")
+	f.set("Defect:1030", "Custom_Cost=2.5; Custom_Due=2026-01-02")
+	f.set("Task:1040", "Custom_Cost=3; Custom_Motto=worth")
+	f.set("Epic:1010", "Custom_Motto=Worth; Custom_Weight=7; Custom_Origin=Custom_OriginType:1101")
+	f.set("Story:1020", "Custom_Cost=3; Custom_Motto=a")
+}

@@ -3,7 +3,6 @@ package find
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
@@ -20,7 +19,7 @@ import (
 func (f *Finder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ string, sel []string, at []oid.OID) ([]json.RawMessage, error) {
 	r := definition(typ, nil, nil, sel)
 	rows := make([]json.RawMessage, len(at))
-	e := encode.Rows{Model: f.m}
+	e := encode.Rows{Model: f.m} // without a Sink: a content is shown by its reference
 	err := f.atMoments(ctx, q, who, r, at, func(ctx context.Context, x *executor, ids, moments []int64, places map[version][]int) error {
 		s, err := x.read(ctx, x.w.Block(&x.plan.Select, ids, moments), &x.plan.Body, len(x.plan.Cells))
 		if err != nil {
@@ -134,18 +133,17 @@ func (f *Finder) stored(at []oid.OID) ([]version, error) {
 	return list, nil
 }
 
-// blockOf returns a part of versions, each id and moment once.
+// blockOf returns the ids and moments of a part of versions, each version once.
 func blockOf(versions []version, from, to int) (ids, moments []int64, places map[version][]int) {
 	places = make(map[version][]int, to-from)
 	for i := from; i < to; i++ {
 		v := versions[i]
+		if places[v] == nil {
+			ids, moments = append(ids, v.id), append(moments, v.moment)
+		}
 		places[v] = append(places[v], i)
-		ids = append(ids, v.id)
-		moments = append(moments, v.moment)
 	}
-	slices.Sort(ids)
-	slices.Sort(moments)
-	return slices.Compact(ids), slices.Compact(moments), places
+	return ids, moments, places
 }
 
 // place returns the version of a row, as in places.

@@ -39,7 +39,7 @@ func (x *executor) sink(ctx context.Context) *encode.Sink {
 	if x.out.flush == nil {
 		return x.counted(ctx, new(int64))
 	}
-	return &encode.Sink{Next: Piece, Full: func(w []byte) ([]byte, int, error) {
+	return &encode.Sink{Next: Piece, Content: x.content(ctx, new(int64)), Full: func(w []byte) ([]byte, int, error) {
 		if err := x.check(ctx, int64(len(w))); err != nil {
 			return w, 0, err
 		}
@@ -63,7 +63,7 @@ func (x *executor) sink(ctx context.Context) *encode.Sink {
 // counted reserves memory for an answer that is returned whole, on top of base
 // bytes.
 func (x *executor) counted(ctx context.Context, base *int64) *encode.Sink {
-	return &encode.Sink{Next: Piece, Full: func(w []byte) ([]byte, int, error) {
+	return &encode.Sink{Next: Piece, Content: x.content(ctx, base), Full: func(w []byte) ([]byte, int, error) {
 		err := x.check(ctx, *base+int64(len(w)))
 		if err == nil {
 			err = x.answer.grow(*base + int64(cap(w)))

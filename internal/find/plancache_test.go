@@ -38,7 +38,7 @@ func (g generator) shaped() query.Request {
 		r.AsOf.Text = ""
 	}
 	typ, _ := g.m.Type(r.From.Text)
-	if g.IntN(4) == 0 && !typ.Virtual {
+	if g.IntN(4) == 0 {
 		r.From.Text += ":1010" + g.one([]string{"", "", ":1004"})
 		r.Rest = g.IntN(2) == 0
 		r.One = r.Rest
@@ -52,7 +52,7 @@ func (g generator) shaped() query.Request {
 		r.Filter = append(r.Filter, query.Text{Text: name + "=$A|" + name + "!=$B"})
 	}
 	for _, a := range typ.Attrs {
-		if a.Kind == meta.Relation && !a.Related.Virtual && g.IntN(25) == 0 {
+		if a.Kind == meta.Relation && g.IntN(25) == 0 {
 			r.Select = append(r.Select, query.Item{Sub: &query.Request{
 				From: query.Text{Text: a.Name}, Filter: []query.Text{{Text: g.filter(a.Related, 1)}},
 				Where: []query.Pair{{Token: query.Text{Text: "Name"}, Value: query.Text{Text: g.one(someValues)}}},

@@ -8,10 +8,11 @@
 // others. While the requests run, an administrator changes hidden assets, in each
 // service others.
 //
-// The requests are of every kind: queries, reads by path, versions, templates,
-// writes of all forms, tags, roles, previews, asynchronous requests. They guess
-// Oids and names of what is hidden in either service. Only what the service makes
-// up is left out of the comparison: UUIDs, and times within the run; see blank.
+// The requests are of every kind: queries, reads by path, versions, activity
+// streams, templates, writes of all forms, tags, roles, previews, asynchronous
+// requests. They guess Oids and names of what is hidden in either service. Only
+// what the service makes up is left out of the comparison: UUIDs, and times within
+// the run; see blank.
 //
 //	go test ./internal/hiddentest -hidden.requests 20000 -hidden.seed 7
 package hiddentest

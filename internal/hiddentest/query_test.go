@@ -170,7 +170,7 @@ func (g *maker) attr(t *meta.Type) *meta.Attr {
 	}
 	for {
 		a := one(g, t.Attrs)
-		if a.Kind != meta.Password && (a.Related == nil || !a.Related.Virtual) && a.Name != "Days" && a.Kind != meta.Blob {
+		if a.Kind != meta.Password && a.Name != "Days" && a.Kind != meta.Blob {
 			return a
 		}
 	}

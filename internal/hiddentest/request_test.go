@@ -66,6 +66,7 @@ var kinds = []kind{
 	{"an asset by path", (*maker).assetByPath, 8},
 	{"versions", (*maker).versions, 5},
 	{"templates", (*maker).template, 3},
+	{"activity streams", (*maker).stream, 8},
 	{"tags", (*maker).tags, 4},
 	{"roles", (*maker).roles, 2},
 	{"what is not for members", (*maker).forbidden, 2},
@@ -167,6 +168,9 @@ func (g *maker) byPath() (path string, t *meta.Type) {
 }
 
 func (g *maker) assetByPath() *request {
+	if g.chance(10) {
+		return &request{method: "GET", path: "/assetdetail.v1?oid=" + g.oid(nil)}
+	}
 	path, t := g.byPath()
 	path = "/rest-1.v1/Data/" + path
 	if g.chance(40) {
@@ -181,6 +185,27 @@ func (g *maker) versions() *request {
 		path = t.Name
 	}
 	return &request{method: "GET", path: "/rest-1.v1/Hist/" + path + g.selection(t)}
+}
+
+// stream is the stream of an asset, a part of it as a rule.
+func (g *maker) stream() *request {
+	maxCount, verbs, anchor, after := "", "", "", ""
+	if g.chance(60) {
+		maxCount = strconv.Itoa(1 + g.IntN(6))
+	}
+	if g.chance(30) {
+		verbs = g.oneOf("Updated Created,Added Moved,Removed Deleted,Blocked,UnBlocked Closed")
+	}
+	if g.marks > 0 && g.chance(30) {
+		anchor = "{mark" + strconv.Itoa(g.IntN(g.marks)) + "}"
+	}
+	if g.chance(30) {
+		after = strconv.Itoa(1000 + g.IntN(7*partIDs))
+	}
+	return &request{method: "GET", path: "/api/ActivityStream/" + g.oid(nil) + "?" + strings.Join([]string{
+		"anchorDate=" + anchor, "direction=" + g.oneOf("Back Back Forward"), "maxCount=" + maxCount, "verbs=" + verbs, "after=" + after,
+		"deleted=" + g.oneOf("false false true"),
+	}, "&")}
 }
 
 func (g *maker) template() *request {

@@ -110,7 +110,7 @@ func (s *service) level(t *testing.T, part int64) {
 	t.Helper()
 	to := map[string]int64{"id": 1000 + part*partIDs, "moment": 1000 + part*partIDs, "audit": part * partIDs}
 	for _, typ := range model.Types {
-		if typ.Abstract || typ.Virtual {
+		if typ.Abstract {
 			continue
 		}
 		if typ.NumberPrefix != "" {

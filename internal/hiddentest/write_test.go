@@ -50,7 +50,7 @@ func (g *maker) value(a *meta.Attr) any {
 		return g.number()
 	case n < 6:
 		return attrs{"from": a.Related.Name, "where": attrs{"Name": g.name()}}
-	case n < 7 && g.nesting < 2 && !a.Related.Virtual:
+	case n < 7 && g.nesting < 2:
 		return g.newAsset(one(g, a.Related.Concrete).Name)
 	case n < 8:
 		return ""

@@ -16,11 +16,13 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/alds-dev/alds/internal/admission"
+	"github.com/alds-dev/alds/internal/describe"
 	"github.com/alds-dev/alds/internal/inbound"
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// Engines are called by the handlers of routes.
+// Engines are called by the handlers of routes. They work by one model: a request
+// takes one set and keeps it to the end of its answer.
 type Engines struct {
 	Credentials Credentials
 	Bulk        Bulk
@@ -28,8 +30,15 @@ type Engines struct {
 	Writes      Writes
 	Roles       Roles
 	Tags        Tags
+	Activity    Activity
+	Changes     Changes
 	Webhooks    Webhooks
 	Audit       Audit
+	Metadata    Metadata
+	// Localization gives the texts that people read for tags.
+	Localization  Localization
+	Configuration *describe.Configuration
+	Attachments   Attachments
 }
 
 // Options are the settings of an API.
@@ -38,6 +47,7 @@ type Options struct {
 	MaxBody  int           // bytes; larger ones are refused with 413; 0 means 64 MiB
 	Timeout  time.Duration // of one request; 0 means one minute
 	Public   string        // base URL as clients see it; browsers may write from its origin
+	Open     bool          // open routes are read without credentials
 
 	Memory         *memory.Budget  // of all requests; nil means 1 GiB
 	Running        int             // requests executed at the same time; 0 means 256
@@ -64,54 +74,65 @@ const (
 	maxQueued      = 256             // waiting requests of one member
 	maxQueuedInAll = 512             // waiting requests of all members
 	maxWait        = 5 * time.Second // for a slot
+
+	maxTransfers    = 256 // contents of attachments that are sent or received
+	maxOwnTransfers = 64  // of those, of one member
 )
 
 // API serves the HTTP interface; make it with New.
 type API struct {
-	credentials Credentials
-	bulk        Bulk
-	queries     Queries
-	writes      Writes
-	roles       Roles
-	tags        Tags
-	webhooks    Webhooks
-	audit       Audit
+	engines func() *Engines // the present set
 
 	memory    *memory.Budget
 	members   *admission.Queue // requests being executed, by member
 	large     *admission.Queue // of those, the ones with large bodies, by member
 	addresses *admission.Queue // requests through trusted proxies, by client address
+	visitors  *admission.Queue // requests without credentials, by network
+	transfers *admission.Queue // contents that come or go, by member
+	followers *admission.Queue // requests that wait for changes, by member
 	proxies   inbound.Proxies
 	bounds    inbound.Bounds
 	refusals  refusalLimiter
+	closing   context.Context // ends when the server stops
+	close     context.CancelFunc
 	origin    string // scheme and host of the public URL
+	open      bool   // open routes need no credentials
 
 	instance     string
 	maxBody      int
 	timeout      time.Duration
 	bodyGrace    time.Duration
 	refusalDelay time.Duration
+	heartbeat    time.Duration
+	followWrite  time.Duration
 	log          *slog.Logger
 	m            *metrics
 	metrics      Registerer
 	app          *fiber.App
 }
 
-// New builds an API that is not serving yet.
-func New(e Engines, o Options) *API {
+// New builds an API that is not serving yet. engines returns the set that requests
+// work by from now on; it is called by each.
+func New(engines func() *Engines, o Options) *API {
 	o.setDefaults()
 	a := &API{
-		credentials: e.Credentials, bulk: e.Bulk, queries: e.Queries, writes: e.Writes, roles: e.Roles, tags: e.Tags, webhooks: e.Webhooks, audit: e.Audit,
+		engines:   engines,
 		memory:    o.Memory,
 		members:   admission.New(admission.Bounds{Running: o.Running, PerKey: o.MemberRequests, Line: maxQueued, Waiting: maxQueuedInAll, Wait: maxWait}),
 		large:     admission.New(largeBounds()),
 		addresses: admission.New(admission.Bounds{Running: o.Conns.Conns, PerKey: o.Conns.PerAddress, Line: o.Conns.PerAddress, Wait: maxWait}),
+		visitors:  admission.New(visitorBounds(o.Running)),
+		transfers: admission.New(admission.Bounds{Running: maxTransfers, PerKey: maxOwnTransfers, Line: maxQueued, Waiting: maxQueuedInAll, Wait: maxWait}),
+		followers: admission.New(followBounds()),
+		open:      o.Open,
 		proxies:   o.Proxies, bounds: o.Conns, origin: originOf(o.Public),
 		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, bodyGrace: bodyGrace, refusalDelay: refusalDelay,
+		heartbeat: heartbeat, followWrite: followWrite,
 		log: o.Log, m: newMetrics(o.Metrics), metrics: o.Metrics,
 	}
+	a.closing, a.close = context.WithCancel(context.Background())
 	a.m.registerGauges(o.Metrics, a)
-	a.app = a.fiber()
+	a.app = a.fiber(Routes())
 	return a
 }
 
@@ -144,8 +165,8 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// fiber makes the server and its router.
-func (a *API) fiber() *fiber.App {
+// fiber makes the server and its router for a table of routes.
+func (a *API) fiber(table []Route) *fiber.App {
 	fiberlog.SetOutput(io.Discard)
 	app := fiber.New(fiber.Config{
 		BodyLimit:             a.maxBody,
@@ -162,7 +183,7 @@ func (a *API) fiber() *fiber.App {
 	})
 	recovery := recover.New(recover.Config{EnableStackTrace: true, StackTraceHandler: a.recovered})
 	app.Use(a.observe, recovery, wellFormed, a.normalizePath)
-	a.register(app)
+	a.register(app, table)
 	server := app.Server()
 	server.SecureErrorLogMessage = true // errors of the library show no part of a request
 	server.Logger = noLog{}
@@ -174,7 +195,7 @@ func (a *API) fiber() *fiber.App {
 			in.SetIdle()
 		}
 	}
-	server.Handler = otherMethods(app, server.Handler)
+	server.Handler = a.guarded(otherMethods(app, server.Handler))
 	return app
 }
 
@@ -202,8 +223,12 @@ func (a *API) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown stops accepting and waits for running requests until ctx ends.
-func (a *API) Shutdown(ctx context.Context) error { return a.app.ShutdownWithContext(ctx) }
+// Shutdown stops accepting and waits for running requests until ctx ends. Those that
+// wait for changes end at once.
+func (a *API) Shutdown(ctx context.Context) error {
+	a.close()
+	return a.app.ShutdownWithContext(ctx)
+}
 
 // noLog drops the HTTP library's messages about single connections.
 type noLog struct{}

@@ -17,13 +17,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alds-dev/alds/internal/describe"
 	"github.com/alds-dev/alds/internal/fault"
 )
 
 const maxBody = 1 << 10
 
 func newAPI(e engines, log io.Writer) *API {
-	return New(Engines{Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Webhooks: e, Audit: e}, Options{
+	return New(fixed(Engines{
+		Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Activity: e, Changes: e, Webhooks: e, Audit: e,
+		Metadata: e, Localization: texts{e}, Attachments: e, Configuration: describe.NewConfiguration("1.2.3.4", 100),
+	}), Options{
 		Instance: "alds", MaxBody: maxBody, Log: slog.New(slog.NewJSONHandler(log, nil)),
 	})
 }
@@ -102,11 +106,39 @@ func TestRoutes(t *testing.T) {
 			"GET", "/alds/api/audit?page=5&after=x&kind=SignIn&actor=Member:20&member=Member:21&project=Scope:0&since=2026-01-01&until=2026-02-01", "",
 			`events all=true 5 x SignIn Member:20 Member:21 Scope:0 2026-01-01 2026-02-01`,
 		},
+		{
+			"GET", "/alds/api/activitystream/Story:7?anchorDate=d&Direction=Back&MAXCOUNT=5&verbs=Added&after=8&deleted=true", "",
+			`stream {Story:7 d Back 5 Added 8 true}`,
+		},
+		{
+			"GET", "/alds/api/changes?after=7.6&page=5&TYPE=AssetChanged&from=Story&attributes=Name&filter=A&with=$B=1&select=C&userContext=Member:20&wait=1", "",
+			`changes {7.6 5 AssetChanged Story Name A $B=1 C Member:20}`,
+		},
 		{"GET", "/alds/api/tags?tag='UX'", "", `tag UX`},
 		{"GET", "/alds/api/tags/all", "", `all tags`},
 		{"GET", "/alds/api/tags/command/search?term=u", "", `search u`},
 		{"POST", "/alds/api/tags/command/merge", "{}", `merge {}`},
 		{"POST", "/alds/api/tags/command/remove", "{}", `remove {}`},
+		{"GET", "/alds/meta.v1", "", `all of /alds/meta.v1`},
+		{"GET", "/alds/meta.v1/?xsl=api.xsl", "", `all of /alds/meta.v1`},
+		{"GET", "/alds//META.v1//", "", `all of /alds/meta.v1`},
+		{"GET", "/alds/meta.v1//Story/", "", `type /alds/meta.v1 Story`},
+		{"GET", "/alds/meta.v1/Story/Owners.Nickname", "", `part /alds/meta.v1 Story Owners.Nickname`},
+		{"GET", "/alds/meta.v1//Story%2FOwners.Nickname", "", `part /alds/meta.v1 Story Owners.Nickname`},
+		{"GET", "/alds/meta.v1/Scope/Workitems%3AStory%5BName%3D%27a+%40b%2B//c%27%5D.%40Count", "", `part /alds/meta.v1 Scope Workitems:Story[Name='a @b+//c'].@Count`},
+		{"GET", "/alds/meta.oauth.v1", "", `all of /alds/meta.oauth.v1`},
+		{"GET", "/alds/meta.oauth.v1/Story", "", `type /alds/meta.oauth.v1 Story`},
+		{"GET", "/alds/meta.oauth.v1/Story/Name", "", `part /alds/meta.oauth.v1 Story Name`},
+		{"GET", "/alds/loc.v1//?Greeting'%22hello%22", "", `hello`},
+		{"GET", "/alds/loc.oauth.v1/?Greeting'%22hello%22", "", `hello`},
+		{"GET", "/alds/loc-2.v1?[Story,Defect]", "", `Backlog Item`},
+		{"GET", "/alds/loc-2.oauth.v1/?%5BStory%5D", "", `Backlog Item`},
+		{"GET", "/alds/assetdetail.v1?oid=Story:7", "", `assets /alds/rest-1.v1/Data from=Story:7 attr= where=`},
+		{"GET", "/alds/assetdetail.v1/?OID='Story:7:9'", "", `assets /alds/rest-1.v1/Data from=Story:7:9 attr= where=`},
+		{"GET", "/alds/api/localization", "", `texts`},
+		{"POST", "/alds/api/localization", "{}", `texts {}`},
+		{"GET", "/alds/config.v1/", "", `EffortTracking`},
+		{"GET", "/alds/config.oauth.v1", "", `EffortTracking`},
 		{"GET", "/alds/api/webhook?page=5,10", "", `list 5,10`},
 		{"POST", "/alds/api/webhook", "{}", `create {}`},
 		{"POST", "/alds/api/webhook/7", "{}", `update 7 {}`},
@@ -121,10 +153,11 @@ func TestRoutes(t *testing.T) {
 		if resp.StatusCode != http.StatusOK || !strings.Contains(got, string(want)) {
 			t.Errorf("%s %s: %d %s\nwant %s", c.method, c.path, resp.StatusCode, got, want)
 		}
-		if ct := resp.Header.Get("Content-Type"); ct != "application/json" {
+		if ct := resp.Header.Get("Content-Type"); ct != contentType(c.path) {
 			t.Errorf("%s %s: Content-Type %q", c.method, c.path, ct)
 		}
 	}
+	attachmentRoutes(t, a)
 	for _, r := range Routes() {
 		for _, m := range r.Methods {
 			if !strings.Contains(log.String(), fmt.Sprintf(`"method":%q,"route":%q`, m, r.Path)) {
@@ -132,6 +165,17 @@ func TestRoutes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// contentType is that of the answers of a path.
+func contentType(path string) string {
+	switch {
+	case strings.HasPrefix(path, "/alds/loc."):
+		return "text/plain; charset=utf-8"
+	case strings.HasPrefix(path, "/alds/config."):
+		return "text/xml; charset=utf-8"
+	}
+	return "application/json"
 }
 
 // TestFixedSegments: normalizePath removes empty segments from all of a route

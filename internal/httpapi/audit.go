@@ -16,9 +16,9 @@ type Audit interface {
 }
 
 // auditEvents serves GET api/audit. Spec: interface 4.9.
-func (a *API) auditEvents(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+func (*API) auditEvents(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	p := r.params
-	return encoded(a.audit.Events(ctx, trail.Sight{All: who.Admin, Scopes: who.Administers()}, trail.Query{
+	return encoded(r.engines.Audit.Events(ctx, trail.Sight{All: who.Admin, Scopes: who.Administers()}, trail.Query{
 		Page: p["page"], After: p["after"], Kind: p["kind"], Actor: p["actor"], Member: p["member"], Project: p["project"],
 		Since: p["since"], Until: p["until"],
 	}))
@@ -29,7 +29,7 @@ func (a *API) noteDenial(ctx context.Context, x *exchange, err error) {
 	if x.status != http.StatusForbidden || !x.authenticated {
 		return
 	}
-	a.audit.Note(ctx, trail.Event{
+	a.engines().Audit.Note(ctx, trail.Event{
 		Kind: trail.Denied, Actor: x.who.Member, Address: x.client, Asset: x.asset,
 		Detail: trail.Detail{Request: x.method + " " + x.route, Reason: withoutValues(fault.Public(err))},
 	})

@@ -11,7 +11,7 @@ import (
 // BenchmarkRequest measures what a quick request costs beside its engine.
 func BenchmarkRequest(b *testing.B) {
 	e := engines{}
-	a := New(Engines{Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Webhooks: e}, Options{
+	a := New(fixed(Engines{Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Webhooks: e}), Options{
 		Instance: "alds", Log: slog.New(slog.DiscardHandler),
 	})
 	h := a.app.Handler()

@@ -3,9 +3,11 @@ package httpapi
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -43,6 +45,8 @@ type requestBody struct {
 	length int // announced; -1: unknown until its end
 	done   bool
 	grace  time.Duration
+
+	received int // bytes, of a body that is read while it arrives
 }
 
 // requestBody returns the body of a request before any of it is read.
@@ -72,6 +76,39 @@ func (b *requestBody) read(limit int, hold *memory.Hold) ([]byte, error) {
 	return all, err
 }
 
+// arriving returns the body for who reads it while it arrives. A read ends with ctx.
+// Errors of reads: errTooSlow, errCutOff, that of ctx.
+func (b *requestBody) arriving(ctx context.Context) io.Reader {
+	if b.stream == nil {
+		return strings.NewReader("")
+	}
+	end, _ := ctx.Deadline()
+	return &arrivingBody{ctx: ctx, r: timedReader{body: b, began: time.Now(), end: end}}
+}
+
+// arrivingBody is a body that is read while it arrives.
+type arrivingBody struct {
+	ctx context.Context
+	r   timedReader
+}
+
+// Read reads what has arrived.
+func (a *arrivingBody) Read(p []byte) (int, error) {
+	if err := a.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := a.r.Read(p)
+	b := a.r.body
+	b.received = a.r.n
+	if errors.Is(err, io.EOF) {
+		if b.length >= 0 && a.r.n != b.length {
+			return n, errCutOff
+		}
+		b.done = true
+	}
+	return n, err
+}
+
 // discard drops what is left of the body. When that has not arrived yet, the
 // connection closes after the answer instead.
 func (b *requestBody) discard(c *fiber.Ctx) {
@@ -99,15 +136,27 @@ func closeAfter(c *fiber.Ctx) {
 // timedReader reads a body that must arrive at bodyRate.
 type timedReader struct {
 	body  *requestBody
-	began time.Time
+	began time.Time // later by the time that nobody waited for the client
+	ended time.Time // of the last read
+	end   time.Time // of the request; zero: none
 	n     int
 }
 
 // Read reads what has arrived. Errors: also errTooSlow, errCutOff.
 func (r *timedReader) Read(b []byte) (int, error) {
-	_ = r.body.conn.SetReadDeadline(r.began.Add(r.body.grace + time.Duration(r.n)*time.Second/bodyRate))
+	if !r.ended.IsZero() {
+		r.began = r.began.Add(time.Since(r.ended))
+	}
+	deadline := r.began.Add(r.body.grace + time.Duration(r.n)*time.Second/bodyRate)
+	if !r.end.IsZero() && r.end.Before(deadline) {
+		deadline = r.end
+	}
+	_ = r.body.conn.SetReadDeadline(deadline)
 	n, err := r.body.stream.Read(b)
-	r.n += n
+	r.n, r.ended = r.n+n, time.Now()
+	if errors.Is(err, io.EOF) && r.body.brokeOff() {
+		return n, errCutOff
+	}
 	if err == nil || errors.Is(err, io.EOF) {
 		return n, err
 	}
@@ -115,6 +164,13 @@ func (r *timedReader) Read(b []byte) (int, error) {
 		return n, errTooSlow
 	}
 	return n, errCutOff
+}
+
+// brokeOff reports whether the client closed the connection before the last chunk of
+// a chunked body, which the HTTP library takes for its end.
+func (b *requestBody) brokeOff() bool {
+	conn, ok := b.conn.(*inbound.Conn)
+	return b.length < 0 && ok && conn.Ended()
 }
 
 // readAll reads r into a buffer that grows as bytes arrive, so that an announced

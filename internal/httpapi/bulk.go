@@ -17,15 +17,15 @@ type Bulk interface {
 }
 
 // runBulk serves POST api/asset. Spec: interface 4.3.
-func (a *API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+func (*API) runBulk(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	b, err := bulkRequest(r)
 	if err != nil {
 		return nil, err
 	}
 	if !r.async {
-		return a.bulk.Run(ctx, who, b)
+		return r.engines.Bulk.Run(ctx, who, b)
 	}
-	accepted, err := a.bulk.Accept(ctx, who, b)
+	accepted, err := r.engines.Bulk.Accept(ctx, who, b)
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +52,8 @@ func bulkRequest(r *request) (b bulk.Request, err error) {
 }
 
 // bulkProgress serves GET api/asset/<requestId>. Spec: interface 2.5.
-func (a *API) bulkProgress(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return a.bulk.Progress(ctx, who, r.param("requestId"))
+func (*API) bulkProgress(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return r.engines.Bulk.Progress(ctx, who, r.param("requestId"))
 }
 
 // respondAsync is the preference for an answer before the request is executed.

@@ -8,6 +8,7 @@
 //
 //	{"error": "Unknown AssetType: Storry", "exceptions": [{"message": "…", "position": 10}]}
 //
+// Around all stands guarded, which survives what panics outside of a route (survive.go).
 // Middleware runs in this order: observe (answer, log, metrics), recover,
 // wellFormed, normalizePath, authenticate, and serve, which admits the request
 // and calls the route's handler.

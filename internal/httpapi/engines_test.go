@@ -7,10 +7,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alds-dev/alds/internal/activity"
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/describe"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/feed"
 	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/localization"
+	"github.com/alds-dev/alds/internal/localizer"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/rest"
 	"github.com/alds-dev/alds/internal/trail"
@@ -27,6 +33,9 @@ type engines struct {
 	stream  Stream // answers reads by path
 	watch   func(context.Context) (context.Context, func())
 }
+
+// fixed is a set of engines that never changes.
+func fixed(e Engines) func() *Engines { return func() *Engines { return &e } }
 
 func (e engines) say(format string, args ...any) ([]byte, error) {
 	if e.entered != nil {
@@ -111,6 +120,42 @@ func (e engines) Assets(ctx context.Context, _ auth.Actor, r query.Request, base
 	return e.say("assets %s from=%s attr=%s where=%s", base, r.From.Text, attr, text(r.Filter))
 }
 
+// described echoes a call in a document.
+func (e engines) described(format string, args ...any) (describe.Document, error) {
+	b, err := e.say(format, args...)
+	return describe.Document{JSON: b, Gzip: []byte("packed"), Tag: "t1"}, err
+}
+
+func (e engines) Model(base string) describe.Document {
+	d, _ := e.described("all of %s", base)
+	return d
+}
+
+func (e engines) Type(base, name string) (describe.Document, error) {
+	return e.described("type %s %s", base, name)
+}
+
+func (e engines) Part(base, typ, name string) (describe.Document, error) {
+	return e.described("part %s %s %s", base, typ, name)
+}
+
+func (engines) In(_ context.Context, accept string) (localizer.Texts, error) {
+	return localizer.New(meta.Default(), "Scrum").In(accept), nil
+}
+
+// texts stands in for the texts that are set: methods of engines have these names.
+type texts struct{ engines }
+
+func (t texts) List(context.Context, auth.Actor) (localization.List, error) {
+	_, err := t.say("list")
+	return localization.List{Type: "texts"}, err
+}
+
+func (t texts) Change(_ context.Context, _ auth.Actor, body []byte, _ bool) (localization.List, error) {
+	_, err := t.say("change")
+	return localization.List{Type: "texts " + string(body)}, err
+}
+
 // subscription echoes a call in a value that webhooks answer with.
 func (e engines) subscription(format string, args ...any) (webhook.Subscription, error) {
 	_, err := e.say(format, args...)
@@ -193,4 +238,19 @@ func (engines) Note(context.Context, trail.Event) {}
 func (e engines) Events(_ context.Context, may trail.Sight, q trail.Query) (trail.Page, error) {
 	_, err := e.say("events")
 	return trail.Page{Type: fmt.Sprintf("events all=%v %s", may.All, strings.Join([]string{q.Page, q.After, q.Kind, q.Actor, q.Member, q.Project, q.Since, q.Until}, " "))}, err
+}
+
+func (e engines) Page(_ context.Context, _ auth.Actor, r feed.Request) (feed.Page, error) {
+	text, err := e.say("changes %v", r)
+	return feed.Page{Events: []feed.Event{{Text: text}}}, err
+}
+
+func (engines) Wait(ctx context.Context, _ int64) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (e engines) Stream(_ context.Context, _ auth.Actor, r activity.Request) (activity.Answer, error) {
+	body, err := e.say("stream %v", r)
+	return activity.Answer{Body: body, Next: 7}, err
 }

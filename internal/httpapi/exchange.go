@@ -35,20 +35,28 @@ type exchange struct {
 	login         auth.Login
 	who           auth.Actor // only the member until the request is admitted
 	authenticated bool
+	visitor       bool    // without credentials, on an open route
 	asset         oid.OID // that the path addresses, once it was read
 
 	body       *requestBody
 	hold       *memory.Hold
 	releases   []func()    // called by release, the last one first
+	leave      func()      // ends a slot that counts while the handler runs
+	slots      []func()    // end the slots of a member
 	clientGone atomic.Bool // the client closed the connection before the answer
 
-	answer   []byte
-	stream   *streamedBody   // the answer, when it is made while it is sent
-	watched  context.Context // ends with the rights of who; nil until the request is admitted
-	unwatch  func()
-	panicked error
+	answer []byte
+	// contentType is that of the answer; empty: JSON.
+	contentType string
+	stream      *streamedBody   // the answer, when it is made while it is sent
+	file        *fileBody       // the answer, when it is a content
+	live        *liveBody       // the answer, when it goes on until its reader goes
+	watched     context.Context // ends with the rights of who; nil until the request is admitted
+	unwatch     func()          // ends that; nothing for those without credentials
+	panicked    error
 
 	status, received, sent int
+	recorded               bool   // counted as ended
 	brokenBy               string // who ended the answer early: client, time, limit, rights or server; empty: nobody
 }
 
@@ -61,10 +69,11 @@ func exchangeOf(c *fiber.Ctx) *exchange { return c.Locals(exchangeKey{}).(*excha
 // when the client closes the connection, or on release.
 func (a *API) newExchange(c *fiber.Ctx) *exchange {
 	x := &exchange{
-		id: requestID(c), began: time.Now(), route: unrouted, body: a.requestBody(c),
+		id: requestID(c), began: time.Now(), route: unrouted, body: a.requestBody(c), unwatch: func() {},
 		method: string(c.Request().Header.Method()), path: clip(string(c.Request().URI().PathOriginal())),
 		client: a.client(c), proxied: a.proxies.TrustedAddr(c.Context().RemoteAddr()),
 	}
+	c.Locals(exchangeKey{}, x)
 	a.m.inFlight.Inc()
 	c.Set(headerRequestID, x.id)
 	ctx, cancel := context.WithTimeout(trail.With(c.UserContext(), trail.Origin{Address: x.client}), a.timeout)
@@ -77,7 +86,6 @@ func (a *API) newExchange(c *fiber.Ctx) *exchange {
 		}))
 	}
 	c.SetUserContext(ctx)
-	c.Locals(exchangeKey{}, x)
 	return x
 }
 
@@ -94,10 +102,11 @@ func (x *exchange) cause(err error) error {
 
 // release frees everything the request holds. A second call does nothing.
 func (x *exchange) release() {
-	for i := len(x.releases) - 1; i >= 0; i-- {
-		x.releases[i]()
+	for n := len(x.releases); n > 0; n = len(x.releases) {
+		last := x.releases[n-1]
+		x.releases = x.releases[:n-1] // one that panics is not called again
+		last()
 	}
-	x.releases = nil
 }
 
 // observe is the outermost middleware: it sends the answer or the failure, logs
@@ -115,11 +124,15 @@ func (a *API) observe(c *fiber.Ctx) error {
 		a.refuse(c, x, x.cause(err))
 		return nil
 	}
-	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+	c.Set(fiber.HeaderContentType, cmp.Or(x.contentType, fiber.MIMEApplicationJSON))
 	x.status = c.Response().StatusCode()
-	switch { // the first two record the exchange when the server closes them
+	switch { // the first four record the exchange when the server closes them
+	case x.file != nil:
+		c.Response().SetBodyStream(x.file, int(x.file.left))
 	case x.stream != nil:
 		c.Response().SetBodyStream(x.stream, -1)
+	case x.live != nil:
+		c.Response().SetBodyStream(x.live, -1)
 	case len(x.answer) >= largeAnswer:
 		c.Response().SetBodyStream(a.newLargeBody(x), len(x.answer))
 	default:

@@ -34,6 +34,12 @@ type methodError struct{ allow string }
 // Error returns the message for the client.
 func (methodError) Error() string { return "Method Not Allowed" }
 
+// rangeError is a range of which a content has no byte.
+type rangeError struct{ size int64 } // of the content
+
+// Error returns the message for the client.
+func (rangeError) Error() string { return "The content has no byte of this range" }
+
 // failure is the body of every error. Shape: {"error": "…", "exceptions":
 // [{"message": "…", "position": 12}]}. Spec: interface 7.1.1, 7.1.2.
 type failure struct {
@@ -58,6 +64,10 @@ func (a *API) fail(c *fiber.Ctx, err error) error {
 		if s, ok := errors.AsType[*auth.SlowDownError](err); ok {
 			c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int(math.Ceil(s.After.Seconds()))))
 		}
+	case http.StatusRequestedRangeNotSatisfiable:
+		if r, ok := errors.AsType[rangeError](err); ok {
+			c.Set(fiber.HeaderContentRange, "bytes */"+strconv.FormatInt(r.size, 10))
+		}
 	case http.StatusMethodNotAllowed:
 		if m, ok := errors.AsType[methodError](err); ok {
 			c.Set(fiber.HeaderAllow, m.allow)
@@ -80,6 +90,9 @@ func statusOf(err error) (int, string) {
 	}
 	if errors.Is(err, errTooLarge) {
 		return http.StatusRequestEntityTooLarge, errTooLarge.Error()
+	}
+	if r, ok := errors.AsType[rangeError](err); ok {
+		return http.StatusRequestedRangeNotSatisfiable, r.Error()
 	}
 	if errors.Is(err, errTooSlow) {
 		return http.StatusRequestTimeout, errTooSlow.Error()

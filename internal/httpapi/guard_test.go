@@ -108,7 +108,7 @@ func sendRaw(t *testing.T, url, text string) (answer string, status int) {
 
 // TestCrossSiteWrites sends what a browser sends for pages of any site.
 func TestCrossSiteWrites(t *testing.T) {
-	a := New(Engines{Credentials: engines{}, Bulk: engines{}, Queries: engines{}, Webhooks: engines{}, Audit: engines{}},
+	a := New(fixed(Engines{Credentials: engines{}, Bulk: engines{}, Queries: engines{}, Webhooks: engines{}, Audit: engines{}}),
 		Options{Instance: "alds", Public: "https://alds.example.org/alds", Log: newAPI(engines{}, io.Discard).log})
 	const js, text, form = "application/json", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded"
 	for _, c := range []struct {

@@ -16,6 +16,7 @@ import (
 // failure that is the server's.
 func (a *API) record(x *exchange, err error) {
 	took := time.Since(x.began)
+	x.recorded = true
 	a.m.inFlight.Dec()
 	a.m.duration.WithLabelValues(methodLabel(x.method), x.route, strconv.Itoa(x.status)).Observe(took.Seconds())
 	a.m.received.Add(float64(x.received))
@@ -65,7 +66,7 @@ func selfExplaining(err error) bool {
 // methodLabel returns the method as a metric label, of which there are few.
 func methodLabel(m string) string {
 	switch m {
-	case methodGet, methodPost, methodSearch:
+	case methodGet, methodHead, methodPost, methodSearch:
 		return m
 	}
 	return "other"

@@ -55,9 +55,9 @@ func (a *API) login(ctx context.Context, header, addr string) (auth.Login, error
 		if !ok {
 			return auth.Login{}, fault.Unprovenf("The Authorization header is malformed")
 		}
-		return a.credentials.Basic(ctx, user, password, addr)
+		return a.engines().Credentials.Basic(ctx, user, password, addr)
 	case strings.EqualFold(scheme, "Bearer"):
-		return a.credentials.Bearer(ctx, value)
+		return a.engines().Credentials.Bearer(ctx, value)
 	}
 	return auth.Login{}, fault.Unprovenf("Authentication is required")
 }

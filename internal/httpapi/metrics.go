@@ -12,6 +12,7 @@ type metrics struct {
 	received prometheus.Counter
 	sent     prometheus.Counter
 	broken   *prometheus.CounterVec
+	events   prometheus.Counter
 }
 
 // unrouted is the route label of a request whose path has no route.
@@ -45,12 +46,16 @@ func newMetrics(r Registerer) *metrics {
 			Name: "alds_httpapi_broken_answers_total",
 			Help: "Streamed answers that ended before their last byte, by who ended them: the client, the time limit of a request, the limit of an answer, the loss of rights, or a failure of the server.",
 		}, []string{"by"}),
+		events: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "alds_httpapi_feed_events_total",
+			Help: "Events that readers of the feed of changes were given, in pages and live streams.",
+		}),
 	}
 	for _, by := range []string{"client", "time", "limit", "rights", "server"} {
 		m.broken.WithLabelValues(by)
 	}
 	if r != nil {
-		r.MustRegister(m.duration, m.inFlight, m.panics, m.received, m.sent, m.broken)
+		r.MustRegister(m.duration, m.inFlight, m.panics, m.received, m.sent, m.broken, m.events)
 	}
 	return m
 }
@@ -69,6 +74,7 @@ func (*metrics) registerGauges(r Registerer, a *API) {
 		_, large := a.large.Load()
 		return int64(n + large)
 	})
+	gauge("alds_httpapi_feed_readers_waiting", "Readers of the feed of changes that wait for more, live streams included.", func() int64 { n, _ := a.followers.Load(); return int64(n) })
 	gauge("alds_httpapi_memory_bytes", "Bytes that requests have taken for bodies and answers.", func() int64 { n, _ := a.memory.Used(); return n })
 	gauge("alds_httpapi_memory_limit_bytes", "Bytes that requests may take (ALDS_BODY_MEMORY).", func() int64 { _, n := a.memory.Used(); return n })
 }

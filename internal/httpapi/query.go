@@ -34,7 +34,7 @@ const headerResult = "Alds-Result"
 
 // runQuery serves query.v1, whose body some clients send with GET or SEARCH.
 // Spec: interface 4.3, query keys.
-func (a *API) runQuery(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+func (*API) runQuery(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	body, err := r.body()
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (a *API) runQuery(ctx context.Context, who auth.Actor, r *request) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	answer, err := a.queries.Rows(ctx, who, requests)
+	answer, err := r.engines.Queries.Rows(ctx, who, requests)
 	if len(answer.Result) > 0 && err == nil {
 		r.headers = append(r.headers, [2]string{headerResult, string(answer.Result)})
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"maps"
 	"net/url"
 	"slices"
@@ -60,22 +61,41 @@ func (p Params) flag(name string) (bool, error) {
 
 // request is what handlers read of a request and set for its answer.
 type request struct {
-	base     string                   // what hrefs start with, such as /alds/rest-1.v1/Data
-	param    func(name string) string // of the path
-	params   Params
-	yamlType bool   // the Content-Type says YAML
-	raw      []byte // the body as received
-	encoding string
-	maxBody  int
-	hold     *memory.Hold
-	ifMatch  string
-	key      string // Idempotency-Key
-	async    bool   // Prefer: respond-async
+	base        string                   // what hrefs start with, such as /alds/rest-1.v1/Data
+	param       func(name string) string // of the path
+	params      Params
+	yamlType    bool   // the Content-Type says YAML
+	raw         []byte // the body as received
+	encoding    string
+	maxBody     int
+	hold        *memory.Hold
+	ifMatch     string
+	ifNoneMatch string
+	accepts     string // Accept-Encoding
+	accept      string
+	languages   string // Accept-Language
+	query       string // as the URL has it
+	key         string // Idempotency-Key
+	async       bool   // Prefer: respond-async
+	lastEventID string // of the live stream that goes on
+	http11      bool
 
-	asset   oid.OID // that a write is about, once the handler has read the path
-	status  int     // 0: 200
-	headers [][2]string
-	stream  Stream // makes the body, when set
+	engines *Engines // of this request, to the end of its answer
+
+	asset       oid.OID // that a write is about, once the handler has read the path
+	status      int     // 0: 200
+	headers     [][2]string
+	contentType string    // empty: JSON
+	varies      string    // what a cached answer depends on, too; ", " in front
+	stream      Stream    // makes the body, when set
+	file        *file     // is the body, when set
+	follow      *follower // the request waits, when set
+
+	head     bool   // HEAD: the answer has no body
+	span     string // Range
+	ifRange  string
+	incoming *requestBody                    // of an upload; raw is empty
+	admit    func(ctx context.Context) error // of an upload: waits for its turn to write
 }
 
 // newRequest reads a request without its body. Errors: fault.Invalid for a
@@ -83,15 +103,25 @@ type request struct {
 func (a *API) newRequest(c *fiber.Ctx, base string) (*request, error) {
 	h := &c.Request().Header
 	req := &request{
-		base:     base,
-		param:    func(name string) string { return strings.Clone(c.Params(name)) },
-		params:   paramsOf(c.Request().URI().QueryArgs()),
-		yamlType: strings.Contains(strings.ToLower(string(h.ContentType())), "yaml"),
-		encoding: strings.ToLower(strings.TrimSpace(string(h.ContentEncoding()))),
-		maxBody:  a.maxBody,
-		ifMatch:  string(h.Peek("If-Match")),
-		key:      strings.TrimSpace(string(h.Peek("Idempotency-Key"))),
-		async:    prefers(h.PeekAll("Prefer"), respondAsync),
+		base:        base,
+		param:       func(name string) string { return strings.Clone(c.Params(name)) },
+		params:      paramsOf(c.Request().URI().QueryArgs()),
+		yamlType:    strings.Contains(strings.ToLower(string(h.ContentType())), "yaml"),
+		encoding:    strings.ToLower(strings.TrimSpace(string(h.ContentEncoding()))),
+		maxBody:     a.maxBody,
+		ifMatch:     string(h.Peek("If-Match")),
+		ifNoneMatch: string(h.Peek("If-None-Match")),
+		accepts:     string(h.Peek("Accept-Encoding")),
+		accept:      string(h.Peek("Accept")),
+		languages:   string(h.Peek("Accept-Language")),
+		query:       string(c.Request().URI().QueryString()),
+		head:        c.Method() == methodHead,
+		span:        string(h.Peek("Range")),
+		ifRange:     string(h.Peek("If-Range")),
+		key:         strings.TrimSpace(string(h.Peek("Idempotency-Key"))),
+		async:       prefers(h.PeekAll("Prefer"), respondAsync),
+		lastEventID: string(h.Peek("Last-Event-ID")),
+		http11:      h.IsHTTP11(),
 	}
 	if !utf8.ValidString(req.key) {
 		return nil, notUTF8("Idempotency-Key")

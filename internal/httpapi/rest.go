@@ -21,18 +21,18 @@ type Writes interface {
 
 // readPath serves GET rest-1.v1/Data/<Type>[/<id>[/<moment>][/<attribute token>]],
 // where an Oid token may stand for type and id. Spec: interface 4.1.
-func (a *API) readPath(_ context.Context, who auth.Actor, r *request) ([]byte, error) {
+func (*API) readPath(_ context.Context, who auth.Actor, r *request) ([]byte, error) {
 	q, err := query.FromParams(r.address(), r.params.values())
 	if err != nil {
 		return nil, err
 	}
-	r.stream = a.assets(who, q, r.base)
+	r.stream = r.assets(who, q, r.base)
 	return nil, nil
 }
 
 // readHistory serves GET rest-1.v1/Hist/<Type>[/<id>]: one row per version. The
 // rows are addressed under Data.
-func (a *API) readHistory(_ context.Context, who auth.Actor, r *request) ([]byte, error) {
+func (*API) readHistory(_ context.Context, who auth.Actor, r *request) ([]byte, error) {
 	at := r.address()
 	at.Moment = ""
 	q, err := query.FromParams(at, r.params.values())
@@ -40,13 +40,13 @@ func (a *API) readHistory(_ context.Context, who auth.Actor, r *request) ([]byte
 		return nil, err
 	}
 	q.History = true
-	r.stream = a.assets(who, q, strings.TrimSuffix(r.base, "Hist")+"Data")
+	r.stream = r.assets(who, q, strings.TrimSuffix(r.base, "Hist")+"Data")
 	return nil, nil
 }
 
-func (a *API) assets(who auth.Actor, q query.Request, base string) Stream {
+func (r *request) assets(who auth.Actor, q query.Request, base string) Stream {
 	return func(ctx context.Context, flush find.Flush) ([]byte, error) {
-		return a.queries.Assets(ctx, who, q, base, flush)
+		return r.engines.Queries.Assets(ctx, who, q, base, flush)
 	}
 }
 
@@ -57,7 +57,7 @@ func (r *request) address() query.Address {
 
 // writePath serves POST rest-1.v1/Data/<Type>[/<id>[/<moment>]], where an Oid
 // token may stand for type and id; the moment is ignored. Spec: interface 4.1.
-func (a *API) writePath(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+func (*API) writePath(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	at := r.address()
 	if id, err := strconv.ParseInt(at.ID, 10, 64); err == nil {
 		r.asset = oid.OID{Type: at.Type, ID: id}
@@ -76,15 +76,15 @@ func (a *API) writePath(ctx context.Context, who auth.Actor, r *request) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	return a.writes.Write(ctx, who, rest.Write{
+	return r.engines.Writes.Write(ctx, who, rest.Write{
 		Base: r.base, Type: at.Type, ID: at.ID, Op: r.params["op"], Context: r.params["ctx"],
 		Comment: unquoted(r.params["comment"]), Key: r.key, IfMoment: moment, Body: body,
 	})
 }
 
 // template serves GET rest-1.v1/New/<Type>. Spec: interface 4.1.
-func (a *API) template(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return a.writes.Template(ctx, who, r.base, r.param("type"), r.params["ctx"])
+func (*API) template(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return r.engines.Writes.Template(ctx, who, r.base, r.param("type"), r.params["ctx"])
 }
 
 // ifMoment reads If-Match: a moment, or an Oid token with one, quoted or not.

@@ -13,11 +13,11 @@ type Roles interface {
 }
 
 // rolesByProject serves GET api/ProjectRoles/ByProject.
-func (a *API) rolesByProject(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return a.roles.ByProject(ctx, who, r.params["where"])
+func (*API) rolesByProject(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return r.engines.Roles.ByProject(ctx, who, r.params["where"])
 }
 
 // rolesByMember serves GET api/ProjectRoles/ByMember.
-func (a *API) rolesByMember(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return a.roles.ByMember(ctx, who, r.params["where"])
+func (*API) rolesByMember(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return r.engines.Roles.ByMember(ctx, who, r.params["where"])
 }

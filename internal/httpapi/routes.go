@@ -21,6 +21,8 @@ type Route struct {
 	Methods []string
 	Path    string // below the instance; :name is one segment, *name all that is left
 	Alias   bool   // another spelling of a route above, for existing clients
+	Open    bool   // read without credentials, where Options.Open allows it
+	Content bool   // the body, or the answer, is a content that is streamed
 	handle  handler
 }
 
@@ -28,6 +30,7 @@ type Route struct {
 // which any route has.
 const (
 	methodGet    = "GET"
+	methodHead   = "HEAD"
 	methodPost   = "POST"
 	methodSearch = "SEARCH"
 	methodOther  = "OTHER"
@@ -35,14 +38,19 @@ const (
 
 var (
 	get     = []string{methodGet}
+	getHead = []string{methodGet, methodHead}
 	post    = []string{methodPost}
 	search  = []string{methodPost, methodGet, methodSearch}
 	anyPath = []string{methodGet, methodPost} // what a path without a route allows
-	methods = []string{methodGet, methodPost, methodSearch, methodOther}
+	methods = []string{methodGet, methodHead, methodPost, methodSearch, methodOther}
 )
 
 // aliases are second spellings of a first segment.
-var aliases = map[string]string{"query.v1": "query.legacy.v1", "rest-1.v1": "rest-1.oauth.v1"}
+var aliases = map[string][]string{
+	"query.v1": {"query.legacy.v1"}, "rest-1.v1": {"rest-1.oauth.v1"}, "meta.v1": {"meta.oauth.v1"},
+	"loc.v1": {"loc.oauth.v1"}, "loc-2.v1": {"loc-2.oauth.v1"}, "config.v1": {"config.oauth.v1"},
+	"attachment.img": {"attachment.v1", "attachment.oauth.img", "attachment.oauth.v1"}, "embedded.img": {"embedded.oauth.img"},
+}
 
 // Routes is the whole interface: the router, docs/openapi.yaml and the tests
 // follow this table.
@@ -62,6 +70,21 @@ func Routes() []Route {
 		{Methods: get, Path: "rest-1.v1/Hist/:type/:id", handle: (*API).readHistory},
 		{Methods: get, Path: "rest-1.v1/New/:type", handle: (*API).template},
 
+		{Methods: get, Path: "meta.v1", Open: true, handle: (*API).metadata},
+		{Methods: get, Path: "meta.v1/:type", Open: true, handle: (*API).metadata},
+		{Methods: get, Path: "meta.v1/:type/*attr", Open: true, handle: (*API).metadata},
+
+		{Methods: get, Path: "loc.v1", Open: true, handle: (*API).localize},
+		{Methods: get, Path: "loc-2.v1", Open: true, handle: (*API).localizeAll},
+		{Methods: get, Path: "config.v1", Open: true, handle: (*API).configuration},
+		{Methods: get, Path: "assetdetail.v1", handle: (*API).assetDetail},
+		{Methods: get, Path: "api/localization", handle: (*API).setTexts},
+		{Methods: post, Path: "api/localization", handle: (*API).changeTexts},
+		{Methods: getHead, Path: "attachment.img/:id", Content: true, handle: download("Attachment", "Image")},
+		{Methods: post, Path: "attachment.img/:id", Content: true, handle: upload("Attachment", "Image")},
+		{Methods: getHead, Path: "embedded.img/:id", Content: true, handle: download("EmbeddedImage")},
+		{Methods: post, Path: "embedded.img/:id", Content: true, handle: upload("EmbeddedImage")},
+
 		{Methods: get, Path: "api/webhook", handle: (*API).listWebhooks},
 		{Methods: post, Path: "api/webhook", handle: (*API).createWebhook},
 		{Methods: get, Path: "api/webhook/status/:id", handle: (*API).webhookStatus},
@@ -73,6 +96,8 @@ func Routes() []Route {
 
 		{Methods: get, Path: "api/ProjectRoles/ByProject", handle: (*API).rolesByProject},
 		{Methods: get, Path: "api/ProjectRoles/ByMember", handle: (*API).rolesByMember},
+		{Methods: get, Path: "api/ActivityStream/:oid", handle: (*API).activityStream},
+		{Methods: get, Path: "api/changes", handle: (*API).changes},
 		{Methods: get, Path: "api/audit", handle: (*API).auditEvents},
 		{Methods: get, Path: "api/tags", handle: (*API).tag},
 		{Methods: get, Path: "api/tags/all", handle: (*API).allTags},
@@ -82,7 +107,7 @@ func Routes() []Route {
 	}
 	for _, r := range table {
 		first, below, _ := strings.Cut(r.Path, "/")
-		if alias, ok := aliases[first]; ok {
+		for _, alias := range aliases[first] {
 			r.Path, r.Alias = strings.TrimSuffix(alias+"/"+below, "/"), true
 			table = append(table, r)
 		}
@@ -92,16 +117,16 @@ func Routes() []Route {
 
 // register gives the table to the router. A path that has a route answers every
 // method: those it does not have with 405. GET and POST are authenticated
-// before a missing route is reported, other methods are not.
+// before a missing route is reported, unless the route is open; other methods
+// are not.
 // Spec: interface 7.1 for the order of 405, 401 and 404.
-func (a *API) register(app *fiber.App) {
+func (a *API) register(app *fiber.App, table []Route) {
 	instance := app.Group("/" + a.instance)
-	table := Routes()
 	allowed := map[string][]string{}
 	for _, r := range table {
 		allowed[r.Path] = append(allowed[r.Path], r.Methods...)
 		for _, m := range r.Methods {
-			instance.Add(m, r.pattern(), a.authenticate, a.serve(r))
+			instance.Add(m, r.pattern(), a.prove(r), a.serve(r))
 		}
 	}
 	for _, r := range table {
@@ -153,10 +178,14 @@ func (r Route) writes() bool { return slices.Equal(r.Methods, post) }
 const fixedSegments = 4
 
 // normalizePath decodes the path before it is routed. An encoded slash counts as
-// a slash, doubled slashes count once.
+// a slash, doubled slashes count once, and below meta.v1 a plus is a space.
 // Errors: fault.Invalid.
 func (a *API) normalizePath(c *fiber.Ctx) error {
-	text, err := url.PathUnescape(string(c.Request().URI().PathOriginal()))
+	original := string(c.Request().URI().PathOriginal())
+	if a.isForm(original) {
+		original = strings.ReplaceAll(original, "+", "%20")
+	}
+	text, err := url.PathUnescape(original)
 	if err != nil {
 		return fault.Invalidf(fault.NoPlace, "The path is not properly encoded")
 	}
@@ -168,17 +197,30 @@ func (a *API) normalizePath(c *fiber.Ctx) error {
 	return c.Next()
 }
 
+// isForm reports whether clients encode a path like a form.
+func (a *API) isForm(path string) bool {
+	path = strings.TrimLeft(path, "/")
+	if a.instance != "" {
+		_, path, _ = strings.Cut(path, "/")
+	}
+	first, _, _ := strings.Cut(strings.TrimLeft(path, "/"), "/")
+	return strings.EqualFold(first, "meta.v1") || strings.EqualFold(first, aliases["meta.v1"][0])
+}
+
 // singleSlashes removes the empty segments before and between the first n
-// segments of a path, and those behind them.
+// segments of a path, and those behind them, but none in the brackets of a token.
 func singleSlashes(text string, n int) string {
 	if !strings.Contains(text, "//") {
 		return text
 	}
 	var b strings.Builder
 	for ; n > 0 && text != ""; n-- {
-		var segment string
-		segment, text, _ = strings.Cut(strings.TrimLeft(text, "/"), "/")
+		segment, rest, more := strings.Cut(strings.TrimLeft(text, "/"), "/")
 		b.WriteString("/" + segment)
+		if text = rest; more && strings.Contains(segment, "[") {
+			b.WriteString("/" + text)
+			return b.String()
+		}
 	}
 	if text = strings.TrimLeft(text, "/"); text != "" {
 		b.WriteString("/" + text)

@@ -10,14 +10,14 @@ import (
 	"github.com/alds-dev/alds/internal/trail"
 )
 
-// serve returns the fiber handler of a route, for authenticated callers.
+// serve returns the fiber handler of a route, for callers that prove let pass.
 func (a *API) serve(r Route) fiber.Handler {
 	base := a.base(r)
 	return func(c *fiber.Ctx) error {
 		x := exchangeOf(c)
 		x.route = r.Path
 		if r.writes() {
-			if err := a.checkOrigin(c); err != nil {
+			if err := a.checkOrigin(c, r); err != nil {
 				return err
 			}
 		}
@@ -25,18 +25,28 @@ func (a *API) serve(r Route) fiber.Handler {
 		if err != nil {
 			return err
 		}
-		if err := a.prepare(c, x, req); err != nil {
+		if err := a.prepare(c, x, r, req); err != nil {
 			return err
 		}
+		req.engines = a.engines()
 		x.answer, err = r.handle(a, c.UserContext(), x.who, req)
+		x.handled()
+		if req.incoming != nil {
+			x.received = req.incoming.received
+		}
 		if x.asset = req.asset; err != nil {
 			return err
 		}
+		x.contentType = req.contentType
+		x.file = req.file.of(a, x)
 		if req.status != 0 {
 			c.Status(req.status)
 		}
 		for _, h := range req.headers {
 			c.Set(h[0], h[1])
+		}
+		if req.follow != nil {
+			x.answer, err = a.follow(c, x, req.follow)
 		}
 		if req.stream != nil {
 			x.answer, err = a.startStream(c, x, req.stream)
@@ -46,23 +56,47 @@ func (a *API) serve(r Route) fiber.Handler {
 }
 
 // prepare reads the body, waits until the request is admitted and reads the
-// caller's permissions, whose loss ends the request's context from then on.
-func (a *API) prepare(c *fiber.Ctx, x *exchange, req *request) (err error) {
+// caller's permissions. The body of an upload is read by its handler.
+func (a *API) prepare(c *fiber.Ctx, x *exchange, r Route, req *request) (err error) {
 	x.hold = a.memory.Hold(x.who.Member)
 	x.onRelease(x.hold.Release)
 	c.SetUserContext(trail.With(memory.With(c.UserContext(), x.hold), trail.Origin{Member: x.who.Member, Address: x.client}))
 	req.hold = x.hold
+	if x.visitor {
+		return a.admitVisitor(c.UserContext(), x)
+	}
+	if r.Content {
+		if err := a.enter(c.UserContext(), x, a.transfers); err != nil {
+			return err
+		}
+	}
+	if r.Content && r.writes() {
+		req.incoming = x.body
+		req.admit = func(ctx context.Context) error { return a.admitHandler(ctx, x) }
+		return a.know(c, x)
+	}
 	if req.raw, err = x.body.read(a.maxBody, req.hold); err != nil {
 		return err
 	}
 	x.received = len(req.raw)
-	if err := a.admit(c.UserContext(), x, req); err != nil {
+	if r.Content {
+		err = a.admitHandler(c.UserContext(), x)
+	} else {
+		err = a.admit(c.UserContext(), x, req)
+	}
+	if err != nil {
 		return err
 	}
-	if x.who, err = a.credentials.Proven(c.UserContext(), x.login); err != nil {
+	return a.know(c, x)
+}
+
+// know reads the caller's permissions, whose loss ends the request's context from
+// then on.
+func (a *API) know(c *fiber.Ctx, x *exchange) (err error) {
+	if x.who, err = a.engines().Credentials.Proven(c.UserContext(), x.login); err != nil {
 		return err
 	}
-	x.watched, x.unwatch = a.credentials.Watch(c.UserContext(), x.login, x.who)
+	x.watched, x.unwatch = a.engines().Credentials.Watch(c.UserContext(), x.login, x.who)
 	x.onRelease(x.unwatch)
 	c.SetUserContext(x.watched)
 	return nil
@@ -76,11 +110,28 @@ func (a *API) admit(ctx context.Context, x *exchange, req *request) error {
 		queues = []*admission.Queue{a.large, a.members}
 	}
 	for _, q := range queues {
-		leave, err := q.Enter(ctx, x.who.Member)
-		if err != nil {
+		if err := a.enter(ctx, x, q); err != nil {
 			return err
 		}
-		x.onRelease(leave)
 	}
 	return nil
+}
+
+// enter waits for a slot of a queue, which counts until the answer is sent.
+func (*API) enter(ctx context.Context, x *exchange, q *admission.Queue) error {
+	leave, err := q.Enter(ctx, x.who.Member)
+	if err == nil {
+		x.onRelease(leave)
+		x.slots = append(x.slots, leave)
+	}
+	return err
+}
+
+// admitHandler waits for a slot that counts until the handler has run, so that a
+// client that is slow to send or read a content keeps no other request waiting.
+func (a *API) admitHandler(ctx context.Context, x *exchange) (err error) {
+	if x.leave, err = a.members.Enter(ctx, x.who.Member); err == nil {
+		x.onRelease(x.leave)
+	}
+	return err
 }

@@ -131,23 +131,25 @@ func (s *streamedBody) nextChunk() (p chunk) {
 
 // Close releases and records the exchange. The server calls it when the answer
 // is sent or cannot be.
-func (s *streamedBody) Close() error {
+func (s *streamedBody) Close() error { return s.api.closed(s.x, s.end) }
+
+func (s *streamedBody) end() error {
 	if s.closed {
 		return nil
 	}
 	s.closed = true
 	s.stop()
-	s.x.sent, s.x.brokenBy = s.sent, s.brokenBy()
+	s.x.sent, s.x.brokenBy = s.sent, s.x.endedBy(s.current.err, s.current.last && len(s.current.body) == 0)
 	s.x.release()
 	s.api.record(s.x, s.current.err)
 	return nil
 }
 
-// brokenBy returns who ended the answer before its last byte; empty: nobody.
-func (s *streamedBody) brokenBy() string {
-	err := s.current.err
+// endedBy returns who ended an answer before its last byte; empty: nobody. err is
+// that of the engine that made it.
+func (x *exchange) endedBy(err error, whole bool) string {
 	switch {
-	case s.x.clientGone.Load():
+	case x.clientGone.Load():
 		return "client"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "time"
@@ -157,7 +159,7 @@ func (s *streamedBody) brokenBy() string {
 		return "limit"
 	case err != nil:
 		return "server"
-	case !s.current.last || len(s.current.body) > 0:
+	case !whole:
 		return "client"
 	}
 	return ""
@@ -185,7 +187,9 @@ func (a *API) newLargeBody(x *exchange) *largeBody {
 
 // Close releases and records the exchange. The server calls it when the answer
 // is sent or cannot be.
-func (s *largeBody) Close() error {
+func (s *largeBody) Close() error { return s.api.closed(s.x, s.end) }
+
+func (s *largeBody) end() error {
 	if s.closed {
 		return nil
 	}

@@ -49,11 +49,16 @@ type streaming struct {
 	metrics *prometheus.Registry
 }
 
-func newStreaming(t *testing.T, s Stream, limit time.Duration) *streaming {
+// newStreaming serves a stream; its log may be wrapped.
+func newStreaming(t *testing.T, s Stream, limit time.Duration, wrap ...func(slog.Handler) slog.Handler) *streaming {
 	t.Helper()
 	st := &streaming{t: t, metrics: prometheus.NewRegistry()}
-	st.API = New(Engines{Credentials: engines{}, Queries: engines{stream: s}, Audit: engines{}}, Options{
-		Timeout: limit, Log: slog.New(slog.NewJSONHandler(&st.log, nil)), Metrics: st.metrics,
+	var log slog.Handler = slog.NewJSONHandler(&st.log, nil)
+	for _, w := range wrap {
+		log = w(log)
+	}
+	st.API = New(fixed(Engines{Credentials: engines{}, Queries: engines{stream: s}, Audit: engines{}}), Options{
+		Timeout: limit, Log: slog.New(log), Metrics: st.metrics,
 	})
 	st.url, st.served = listening(t, st.API)
 	return st

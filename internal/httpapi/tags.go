@@ -17,34 +17,34 @@ type Tags interface {
 }
 
 // tag serves GET api/tags?tag=UX; some clients quote the tag.
-func (a *API) tag(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return a.tags.One(ctx, who, unquoted(r.params["tag"]))
+func (*API) tag(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return r.engines.Tags.One(ctx, who, unquoted(r.params["tag"]))
 }
 
 // allTags serves GET api/tags/all.
-func (a *API) allTags(ctx context.Context, who auth.Actor, _ *request) ([]byte, error) {
-	return a.tags.All(ctx, who)
+func (*API) allTags(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return r.engines.Tags.All(ctx, who)
 }
 
 // searchTags serves GET api/tags/command/search.
-func (a *API) searchTags(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return a.tags.Search(ctx, who, unquoted(r.params["term"]))
+func (*API) searchTags(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return r.engines.Tags.Search(ctx, who, unquoted(r.params["term"]))
 }
 
 // mergeTags serves POST api/tags/command/merge.
-func (a *API) mergeTags(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+func (*API) mergeTags(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	body, err := r.body()
 	if err != nil {
 		return nil, err
 	}
-	return a.tags.Merge(ctx, who, body)
+	return r.engines.Tags.Merge(ctx, who, body)
 }
 
 // removeTags serves POST api/tags/command/remove.
-func (a *API) removeTags(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+func (*API) removeTags(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	body, err := r.body()
 	if err != nil {
 		return nil, err
 	}
-	return a.tags.Remove(ctx, who, body)
+	return r.engines.Tags.Remove(ctx, who, body)
 }

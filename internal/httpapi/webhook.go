@@ -21,55 +21,55 @@ type Webhooks interface {
 }
 
 // createWebhook serves POST api/webhook. Spec: interface 4.4.
-func (a *API) createWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+func (*API) createWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	b, err := r.body()
 	if err != nil {
 		return nil, err
 	}
-	return encoded(a.webhooks.Create(ctx, who, b))
+	return encoded(r.engines.Webhooks.Create(ctx, who, b))
 }
 
 // updateWebhook serves POST api/webhook/<id>. Spec: interface 4.4.
-func (a *API) updateWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+func (*API) updateWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	b, err := r.body()
 	if err != nil {
 		return nil, err
 	}
-	return encoded(a.webhooks.Update(ctx, who, r.param("id"), b))
+	return encoded(r.engines.Webhooks.Update(ctx, who, r.param("id"), b))
 }
 
 // deleteWebhook serves POST api/webhook/delete/<id>. Spec: interface 4.4.
-func (a *API) deleteWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return encoded(a.webhooks.Delete(ctx, who, r.param("id")))
+func (*API) deleteWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return encoded(r.engines.Webhooks.Delete(ctx, who, r.param("id")))
 }
 
 // listWebhooks serves GET api/webhook. Spec: interface 4.4.
-func (a *API) listWebhooks(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return encoded(a.webhooks.List(ctx, who, r.params["page"]))
+func (*API) listWebhooks(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return encoded(r.engines.Webhooks.List(ctx, who, r.params["page"]))
 }
 
 // webhookStatus serves GET api/webhook/status/<id>. Spec: interface 4.4.
-func (a *API) webhookStatus(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return encoded(a.webhooks.Status(ctx, who, r.param("id")))
+func (*API) webhookStatus(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return encoded(r.engines.Webhooks.Status(ctx, who, r.param("id")))
 }
 
 // testWebhook serves POST api/webhook/test/<id>. Spec: interface 4.4.
-func (a *API) testWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return encoded(a.webhooks.Test(ctx, who, r.param("id")))
+func (*API) testWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return encoded(r.engines.Webhooks.Test(ctx, who, r.param("id")))
 }
 
 // redeliverWebhook serves POST api/webhook/redeliver/<id>. Spec: interface 4.4.
-func (a *API) redeliverWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+func (*API) redeliverWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	b, err := r.body()
 	if err != nil {
 		return nil, err
 	}
-	return encoded(a.webhooks.Redeliver(ctx, who, r.param("id"), b))
+	return encoded(r.engines.Webhooks.Redeliver(ctx, who, r.param("id"), b))
 }
 
 // webhookDeliveries serves GET api/webhook/deliveries/<id>. Spec: interface 4.4.
-func (a *API) webhookDeliveries(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return encoded(a.webhooks.Deliveries(ctx, who, r.param("id"), webhook.DeliveryQuery{State: r.params["state"], Page: r.params["page"]}))
+func (*API) webhookDeliveries(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return encoded(r.engines.Webhooks.Deliveries(ctx, who, r.param("id"), webhook.DeliveryQuery{State: r.params["state"], Page: r.params["page"]}))
 }
 
 // encoded returns the value of an engine as JSON.

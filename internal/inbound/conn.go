@@ -2,6 +2,7 @@ package inbound
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"sync/atomic"
@@ -19,6 +20,7 @@ type Conn struct {
 	since  atomic.Int64 // idle since, UTC nanoseconds
 	linger atomic.Bool  // the client may still be sending when it is closed
 	closed atomic.Bool
+	eof    atomic.Bool // all that the client sent has been read, and no more will come
 }
 
 // Read implements net.Conn.
@@ -27,8 +29,14 @@ func (c *Conn) Read(b []byte) (int, error) {
 	if n > 0 && !c.heard.Load() {
 		c.heard.Store(true)
 	}
+	if errors.Is(err, io.EOF) {
+		c.eof.Store(true)
+	}
 	return n, err
 }
+
+// Ended reports whether a read has come to the end of what the client sends.
+func (c *Conn) Ended() bool { return c.eof.Load() }
 
 // SetIdle is called when a request has been answered and no other has begun.
 func (c *Conn) SetIdle() {

@@ -44,12 +44,12 @@ var columnKinds = map[Kind][]ColumnKind{
 // declare collects what each type declares: what is written, and what follows
 // from that. Types come in the order of the file, so the reciprocals of a type
 // stand after its own attributes.
-func (l *loader) declare(f file) {
+func (l *loader) declare(s *source) {
 	for _, t := range l.m.Types {
 		if t.Parent == nil {
-			l.attributes(t, &f.System)
+			l.attributes(s, t, &s.file.System)
 		}
-		l.attributes(t, &l.files[t].Attributes)
+		l.attributes(s, t, &l.files[t].Attributes)
 		l.closures(t)
 		l.operationsOf(t)
 	}
@@ -58,12 +58,13 @@ func (l *loader) declare(f file) {
 			l.reciprocal(t, d)
 		}
 	}
+	l.customAttributes()
 }
 
 // attributes declares one section of attributes on t.
-func (l *loader) attributes(t *Type, n *yaml.Node) {
+func (l *loader) attributes(s *source, t *Type, n *yaml.Node) {
 	for _, e := range l.entries(n) {
-		fa, err := decodeAttr(e.node)
+		fa, err := s.attrs.read(e.node, decodeAttr)
 		if err != nil {
 			l.fail(err)
 			continue
@@ -106,14 +107,12 @@ func (l *loader) declared(t *Type, name string, fa fileAttr) (*decl, error) {
 	}
 	if fa.Override {
 		d.override = &fa
-		return d, nil
+		if fa.Is == "" {
+			return d, nil
+		}
 	}
 	if !slices.Contains(kinds, d.attr.Kind) {
 		return nil, fmt.Errorf("no attribute type %q", d.attr.Kind)
-	}
-	if l.files[t].Virtual {
-		d.attr.Place = Place{Kind: System, Expr: name}
-		return d, nil
 	}
 	var err error
 	d.attr.Place, err = l.place(&d.attr, fa)
@@ -201,7 +200,8 @@ func (l *loader) reciprocal(t *Type, d *decl) {
 	for _, related := range ends {
 		l.own[related] = append(l.own[related], &decl{made: true, line: d.line, back: d.attr.Name, only: d.only, attr: Attr{
 			Name: d.back, Declared: related, Kind: Relation, Related: t, Targets: d.only, Multi: true,
-			ReadOnly: !d.attr.Multi, Canned: true, Place: place,
+			ReadOnly: !d.attr.Multi, Canned: d.attr.Canned, Custom: d.attr.Custom, Retired: d.attr.Retired,
+			Definition: d.attr.Definition, Place: place,
 		}})
 	}
 }
@@ -223,9 +223,6 @@ func (l *loader) closures(t *Type) {
 
 func (l *loader) closure(t *Type, up, name, back string, of ClosureOf) {
 	place := Place{Kind: Closure, Closure: of}
-	if l.files[t].Virtual {
-		place = Place{Kind: System, Expr: name}
-	}
 	l.own[t] = append(l.own[t], &decl{up: up, back: back, attr: Attr{
 		Name: name, Declared: t, Kind: Relation, Related: t, Multi: true, ReadOnly: true, Canned: true, Place: place,
 	}})

@@ -15,10 +15,10 @@ var methodologies = []string{"XP", "Scrum", "AgileUP", "DSDM"}
 const rankStep = 1024
 
 // describe fills in what a type says of itself, and checks the names it uses.
-func (l *loader) describe(file) {
+func (l *loader) describe(*source) {
 	for _, t := range l.m.Types {
 		ft := l.files[t]
-		t.NumberPrefix, t.Virtual, t.RankSpace = ft.Number, ft.Virtual, ft.Rank
+		t.NumberPrefix, t.Metadata, t.RankSpace = ft.Number, ft.Metadata, ft.Rank
 		if t.RankSpace == "" {
 			t.RankSpace = t.Name
 		}
@@ -40,11 +40,26 @@ func (l *loader) describe(file) {
 	}
 }
 
+// fix makes all attributes of fixed types read-only.
+func (l *loader) fix(*source) {
+	for _, t := range l.m.Types {
+		if !l.files[t].Fixed {
+			continue
+		}
+		t.Fixed = true
+		for _, a := range t.Attrs {
+			a.ReadOnly = true
+		}
+	}
+}
+
 func (l *loader) displayNames(t *Type, n *yaml.Node) map[string]string {
-	switch n.Kind {
-	case 0:
+	switch {
+	case n.Kind == 0 && t.Custom:
+		return nil
+	case n.Kind == 0:
 		return map[string]string{"Scrum": words(t.Name)}
-	case yaml.ScalarNode:
+	case n.Kind == yaml.ScalarNode:
 		return map[string]string{"Scrum": n.Value}
 	}
 	names := map[string]string{}
@@ -106,10 +121,10 @@ func basic(t *Type, names []string) []*Attr {
 }
 
 // instances reads the well-known assets.
-func (l *loader) instances(f file) {
-	for _, e := range l.entries(&f.Instances) {
+func (l *loader) instances(s *source) {
+	for _, e := range l.entries(&s.file.Instances) {
 		t, ok := l.m.types[e.key]
-		if !ok || t.Abstract || t.Virtual {
+		if !ok || t.Abstract || t.Metadata {
 			l.fail(at(e.line, "%s has no assets", e.key))
 			continue
 		}

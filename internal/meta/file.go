@@ -35,11 +35,13 @@ type fileType struct {
 	Resolve     []string        `yaml:"resolve"`
 	Basic       []string        `yaml:"basic"`
 	Hierarchies []fileHierarchy `yaml:"hierarchies"`
-	Virtual     bool            `yaml:"virtual"`
+	Metadata    bool            `yaml:"metadata"`
+	Fixed       bool            `yaml:"fixed"`
 	Ops         []string        `yaml:"ops"`
 	Attributes  yaml.Node       `yaml:"attributes"`
 
-	line int // where it stands
+	line    int  // where it stands
+	retired bool // of a custom list that is out of use
 }
 
 type fileSeen struct {

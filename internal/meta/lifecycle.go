@@ -7,7 +7,7 @@ import (
 )
 
 // lifecycle finds the protected assets, and what operations that make assets need.
-func (l *loader) lifecycle(file) {
+func (l *loader) lifecycle(*source) {
 	for _, t := range l.m.Types {
 		if attributes := l.files[t].Protected; attributes != nil {
 			l.protect(t, *attributes)
@@ -61,7 +61,8 @@ func (t *Type) changeable() bool {
 }
 
 // needs finds which of the required relations of the asset that an operation
-// makes come from the asset it runs on.
+// makes come from the asset it runs on. What administrators have added is required
+// of creates alone.
 func (l *loader) needs(op *Op) {
 	result := l.m.types[op.Effect.Result]
 	if result == nil {
@@ -69,7 +70,7 @@ func (l *loader) needs(op *Op) {
 	}
 	for _, a := range result.Attrs {
 		from := op.On.attrs[a.Name]
-		if a.Required && a.ToOne() && from != nil && from.ToOne() {
+		if a.Required && !a.Custom && a.ToOne() && from != nil && from.ToOne() {
 			op.Needs = append(op.Needs, from)
 		}
 	}

@@ -3,7 +3,6 @@ package meta
 import (
 	_ "embed"
 	"errors"
-	"fmt"
 	"strings"
 	"unicode"
 
@@ -16,10 +15,14 @@ var modelFile []byte
 // Default returns the model of alds. It reads the embedded file anew each time,
 // so callers keep the result. A broken file is a defect of the program: panic.
 func Default() *Model {
-	m, err := Load(modelFile)
+	s, err := parse(modelFile)
 	if err == nil {
-		err = loadRights(m, rightsFile)
+		err = s.parseRights(rightsFile)
 	}
+	if err != nil {
+		panic(err)
+	}
+	m, err := s.load(Custom{}, &loader{})
 	if err != nil {
 		panic(err)
 	}
@@ -31,43 +34,59 @@ func Default() *Model {
 // Errors: everything that is wrong, joined, each naming its line; these are
 // defects of the file, so no fault kinds.
 func Load(data []byte) (*Model, error) {
-	var f file
-	var root yaml.Node
-	if err := yaml.Unmarshal(data, &root); err != nil {
-		return nil, fmt.Errorf("model.yaml: %w", err)
-	}
-	if len(root.Content) == 0 {
-		return nil, errors.New("model.yaml: empty")
-	}
-	if err := decode(root.Content[0], &f); err != nil {
+	s, err := parse(data)
+	if err != nil {
 		return nil, err
 	}
-	l := &loader{
-		m:     &Model{types: map[string]*Type{}, codes: map[int]*Type{}, links: map[int]*Attr{}},
-		slots: map[string]int{},
-		files: map[*Type]*fileType{},
-		own:   map[*Type][]*decl{},
-		from:  map[*Attr]*decl{},
-		ops:   map[string]fileOp{},
+	return s.load(Custom{}, &loader{})
+}
+
+// load makes a model of the files and of what administrators added, with a new
+// loader, which then knows what was left out. The files do not change by it.
+// Errors: as Load.
+func (s *source) load(c Custom, l *loader) (*Model, error) {
+	*l = loader{
+		m:      &Model{source: s, types: map[string]*Type{}, codes: map[int]*Type{}, links: map[int]*Attr{}},
+		custom: c,
+		slots:  map[string]int{},
+		files:  map[*Type]*fileType{},
+		own:    map[*Type][]*decl{},
+		from:   map[*Attr]*decl{},
+		ops:    map[string]fileOp{},
 	}
-	for _, step := range []func(file){l.columns, l.operations, l.types, l.declare, l.inherit, l.resolve, l.describe, l.partial, l.instances, l.lifecycle} {
-		if step(f); len(l.errs) > 0 {
+	for _, step := range []func(*source){
+		l.columns, l.operations, l.types, l.declare, l.inherit, l.resolve, l.retireAttrs, l.describe, l.fix,
+		l.instances, l.lifecycle, l.rights, l.retireTypes, l.partial,
+	} {
+		if step(s); len(l.errs) > 0 {
 			return nil, errors.Join(l.errs...)
 		}
 	}
 	return l.m, nil
 }
 
+// rights gives the model its rights.
+func (l *loader) rights(s *source) {
+	if s.rights == nil {
+		return
+	}
+	if err := loadRights(l.m, s.rights); err != nil {
+		l.fail(err)
+	}
+}
+
 // loader carries what the steps of Load hand on. A step runs only when those
 // before it found nothing wrong.
 type loader struct {
-	m     *Model
-	slots map[string]int      // columns
-	files map[*Type]*fileType // types as written, with what they inherit filled in
-	own   map[*Type][]*decl   // what a type declares, generated attributes included
-	from  map[*Attr]*decl     // where an attribute was declared
-	ops   map[string]fileOp   // the operations section
-	errs  []error
+	m      *Model
+	custom Custom              // what administrators added
+	slots  map[string]int      // columns
+	files  map[*Type]*fileType // types as written, with what they inherit filled in
+	own    map[*Type][]*decl   // what a type declares, generated attributes included
+	from   map[*Attr]*decl     // where an attribute was declared
+	ops    map[string]fileOp   // the operations section
+	errs   []error
+	left   []*leftOutError // why entries of custom are left out
 }
 
 func (l *loader) fail(err error) { l.errs = append(l.errs, err) }
@@ -82,18 +101,18 @@ func (l *loader) entries(n *yaml.Node) []entry {
 }
 
 // columns reads the slots that attributes share.
-func (l *loader) columns(f file) {
-	for i, e := range l.entries(&f.Columns) {
+func (l *loader) columns(s *source) {
+	for i, e := range l.entries(&s.file.Columns) {
 		l.slots[e.key] = i
 		l.m.Columns = append(l.m.Columns, Column{Name: e.key, Kind: ColumnKind(e.node.Value)})
 	}
 }
 
 // operations reads the operations, to be looked up when types list them.
-func (l *loader) operations(f file) {
-	for _, e := range l.entries(&f.Operations) {
-		var op fileOp
-		if err := decode(e.node, &op); err != nil {
+func (l *loader) operations(s *source) {
+	for _, e := range l.entries(&s.file.Operations) {
+		op, err := s.ops.read(e.node, decodeOp)
+		if err != nil {
 			l.fail(err)
 		}
 		l.ops[e.key] = op
@@ -101,30 +120,16 @@ func (l *loader) operations(f file) {
 }
 
 // types makes the types and their tree.
-func (l *loader) types(f file) {
-	for _, e := range l.entries(&f.Types) {
-		ft := &fileType{line: e.line}
-		if err := decode(e.node, ft); err != nil {
+func (l *loader) types(s *source) {
+	for _, e := range l.entries(&s.file.Types) {
+		ft, err := s.types.read(e.node, decodeType)
+		if err != nil {
 			l.fail(err)
 			continue
 		}
-		t := &Type{Name: e.key, Code: ft.Code, IDBase: ft.IDBase, attrs: map[string]*Attr{}, ops: map[string]*Op{}}
-		if other := l.m.codes[t.Code]; other != nil || t.Code == 0 {
-			l.fail(at(e.line, "%s: code %d is missing or taken", t.Name, t.Code))
-		}
-		if ft.Parent != "" {
-			parent, ok := l.m.types[ft.Parent]
-			if !ok {
-				l.fail(at(e.line, "%s: no type %s stands above", t.Name, ft.Parent))
-				continue
-			}
-			t.Parent, parent.Abstract = parent, true
-			parent.Children = append(parent.Children, t)
-			ft.inherit(l.files[parent])
-		}
-		l.m.Types = append(l.m.Types, t)
-		l.m.types[t.Name], l.m.codes[t.Code], l.files[t] = t, t, ft
+		l.addType(e, &ft)
 	}
+	l.customLists()
 	for _, t := range l.m.Types {
 		if t.Abstract {
 			continue
@@ -133,6 +138,28 @@ func (l *loader) types(f file) {
 			a.Concrete = append(a.Concrete, t)
 		}
 	}
+}
+
+// addType makes one type below its parent; nil when it cannot be.
+func (l *loader) addType(e entry, ft *fileType) *Type {
+	ft.line = e.line
+	t := &Type{Name: e.key, Code: ft.Code, IDBase: ft.IDBase, attrs: map[string]*Attr{}, ops: map[string]*Op{}}
+	if other := l.m.codes[t.Code]; other != nil || t.Code == 0 {
+		l.fail(at(e.line, "%s: code %d is missing or taken", t.Name, t.Code))
+	}
+	if ft.Parent != "" {
+		parent, ok := l.m.types[ft.Parent]
+		if !ok {
+			l.fail(at(e.line, "%s: no type %s stands above", t.Name, ft.Parent))
+			return nil
+		}
+		t.Parent, parent.Abstract = parent, true
+		parent.Children = append(parent.Children, t)
+		ft.inherit(l.files[parent])
+	}
+	l.m.Types = append(l.m.Types, t)
+	l.m.types[t.Name], l.m.codes[t.Code], l.files[t] = t, t, ft
+	return t
 }
 
 // inherit fills what a type leaves to its parent.
@@ -158,7 +185,7 @@ func (ft *fileType) inherit(p *fileType) {
 	if ft.StateFrom.Attribute == "" {
 		ft.StateFrom = p.StateFrom
 	}
-	ft.Virtual = ft.Virtual || p.Virtual
+	ft.Metadata, ft.Fixed = ft.Metadata || p.Metadata, ft.Fixed || p.Fixed
 }
 
 // words splits a type name for people: StoryStatus is "Story Status".

@@ -10,6 +10,8 @@ type Model struct {
 	Instances []Instance // well-known assets, in the order of the file
 	Rights    *Rights    // who may do what; nil in a model read by Load
 
+	source *source // what it was made of
+
 	types map[string]*Type
 	codes map[int]*Type
 	links map[int]*Attr // forward attribute of each link relation, by Place.Code
@@ -25,11 +27,17 @@ type Type struct {
 	Children []*Type // direct
 	Concrete []*Type // the leaf types below, itself when it is a leaf; file order
 
-	DisplayNames map[string]string // by methodology (XP, Scrum, AgileUP, DSDM); Scrum is always there
+	DisplayNames map[string]string // by methodology (XP, Scrum, AgileUP, DSDM); Scrum is always there, but for a custom list without one
 	NumberPrefix string            // "S-"; empty when the type has no Number
 	RankSpace    string            // types with the same word are ranked together; its own name when the file names none
 
-	Virtual   bool       // part of the model's description of itself: no rows, every attribute is System
+	Custom     bool  // added by an administrator: a list
+	Retired    bool  // such a list, out of use: its assets remain, and no name leads to it
+	Emptied    bool  // such a list, deleted with its data: its assets hold nothing, or soon will
+	Definition int64 // stored id of the AssetType that defines a custom one; 0: the model does
+
+	Fixed     bool       // nobody writes its assets, and all of its attributes are read-only
+	Metadata  bool       // describes the model; assets with negative ids are the model's own, and written by nobody
 	Secured   Secured    // where the SecurityScope of its assets comes from
 	Seen      Seen       // who sees its assets, where that does not say it
 	Follows   Follows    // attributes kept equal to those of a related asset
@@ -39,6 +47,7 @@ type Type struct {
 	PartOf    PartOf     // the asset that each of its assets belongs to
 	Rights    TypeRights // who may write its assets
 
+	Kept        []*Attr     // retired custom attributes, own and inherited: their values remain, and nothing can name them
 	Attrs       []*Attr     // own and inherited, in order of declaration from the root down
 	Ops         []*Op       // own and inherited
 	Hierarchies []Hierarchy // own and inherited
@@ -151,6 +160,10 @@ type Attr struct {
 
 	ReadOnly, Required, Canned, Custom bool
 
+	Retired    bool   // a custom one out of use; only in Type.Kept
+	Definition int64  // stored id of the row that defines a custom one; 0: the model does
+	Display    string // what people read of a custom one; empty for all others
+
 	Default string // value of a new asset that names none; empty, a value, "@caller" (the acting member) or "@now"
 
 	Back  *Attr // the reciprocal on Related, nil when there is none
@@ -201,7 +214,8 @@ const (
 	// InAttrs: the key <Column> of the JSON object asset.attrs. Text, LongText,
 	// Guid, Duration and LocalizerTag are strings; Numeric, Rank, State and
 	// LongInt numbers; Boolean true or false; Date the UTC microseconds as a
-	// number; Blob base64 text. Null values are left out, never stored.
+	// number; Blob the reference of a content (package blob). Null values are left
+	// out, never stored.
 	InAttrs
 	// InValues: rows of asset_value with attribute = Code (multi-value scalars).
 	InValues
@@ -218,8 +232,7 @@ const (
 	// filter for a Boolean, a selection token for everything else.
 	Calc
 	// System: computed by the engines under its own name, in Place.Expr (ID,
-	// Moment, CreateDate, IsSelf, ...), and every attribute of a virtual type.
-	// See model.yaml "system".
+	// Moment, CreateDate, IsSelf, ...). See model.yaml "system".
 	System
 	// Validator: Boolean, true when operation Place.Expr may run on the asset now and
 	// the caller has the right to run it.
@@ -270,6 +283,7 @@ const (
 type Op struct {
 	Name      string
 	On        *Type
+	Declared  *Type  // the type that lists it
 	Validator string // attribute that says whether it may run, such as IsDeletable; may be empty
 	Effect    Effect
 	// Needs are the relations to one asset that the asset it makes must have,

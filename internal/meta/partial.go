@@ -34,10 +34,10 @@ func (p *Partial) Types() []*Type {
 }
 
 // partial finds for every abstract type what only some types below it have.
-func (l *loader) partial(file) {
+func (l *loader) partial(*source) {
 	for _, t := range l.m.Types {
 		t.partials = map[string]*Partial{}
-		if !t.Abstract || t.Virtual {
+		if !t.Abstract {
 			continue
 		}
 		for _, c := range t.Concrete {
@@ -166,7 +166,8 @@ func (p *Partial) Alone() bool {
 	return !slices.ContainsFunc(p.Attr.On.Concrete, func(t *Type) bool { return !slices.Contains(types, t) && t.keeps(at) })
 }
 
-// keeps reports whether an attribute of t lies in a place.
+// keeps reports whether an attribute of t lies in a place, a retired one included.
 func (t *Type) keeps(at Place) bool {
-	return slices.ContainsFunc(t.Attrs, func(a *Attr) bool { return a.Place == at })
+	lies := func(a *Attr) bool { return a.Place == at }
+	return slices.ContainsFunc(t.Attrs, lies) || slices.ContainsFunc(t.Kept, lies)
 }

@@ -25,7 +25,7 @@ func (l *loader) operationsOf(t *Type) {
 		if op.To != nil {
 			to = *op.To
 		}
-		t.Ops = append(t.Ops, &Op{Name: name, On: t, Validator: validator, Effect: Effect{
+		t.Ops = append(t.Ops, &Op{Name: name, On: t, Declared: t, Validator: validator, Effect: Effect{
 			From: op.From, To: to, Back: op.Back, When: op.When, Set: op.Set, Code: op.Code, Result: op.Result, Args: op.Args,
 		}})
 		if validator != "" && !l.declares(t, validator) {
@@ -51,7 +51,7 @@ func (l *loader) declares(t *Type, name string) bool {
 
 // inherit gives every type its own attributes and operations and those of the
 // types above it, all under its own token.
-func (l *loader) inherit(file) {
+func (l *loader) inherit(*source) {
 	for _, t := range l.m.Types {
 		if t.Parent != nil {
 			for _, a := range t.Parent.Attrs {
@@ -98,6 +98,9 @@ func (l *loader) add(t *Type, a Attr, d *decl) {
 // change applies an override to the inherited attribute a.
 func change(a *Attr, d *decl) {
 	a.Declared = d.attr.Declared
+	if d.attr.Place.Kind != 0 {
+		a.Kind, a.Place, a.ReadOnly = d.attr.Kind, d.attr.Place, d.attr.ReadOnly
+	}
 	a.ReadOnly = flag(d.override.ReadOnly, a.ReadOnly)
 	a.Required = flag(d.override.Required, a.Required)
 	if d.attr.Related != nil {
@@ -150,7 +153,7 @@ func (l *loader) inheritOps(t *Type) {
 
 // resolve points attributes at each other: reciprocals, and closures at the
 // relation they follow. It also sees that codes are used once.
-func (l *loader) resolve(file) {
+func (l *loader) resolve(*source) {
 	values := map[int]*Attr{}
 	for _, t := range l.m.Types {
 		for _, a := range t.Attrs {

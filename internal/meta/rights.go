@@ -202,18 +202,14 @@ func (l *rightsLoader) fail(format string, args ...any) {
 	l.errs = append(l.errs, fmt.Errorf("rights.yaml: "+format, args...))
 }
 
-// loadRights reads rights.yaml into the model.
-func loadRights(m *Model, data []byte) error {
-	var f rightsYAML
-	if err := yaml.Unmarshal(data, &f); err != nil {
-		return fmt.Errorf("rights.yaml: %w", err)
-	}
+// loadRights resolves rights.yaml for the model.
+func loadRights(m *Model, f *rightsYAML) error {
 	l := &rightsLoader{m: m, roles: map[string]Role{}, r: &Rights{Names: map[Role]string{}, rank: map[Role]int{}, Self: f.Self}}
-	l.readRoles(&f)
-	l.readKinds(&f)
+	l.readRoles(f)
+	l.readKinds(f)
 	if len(l.errs) == 0 {
-		l.grant(&f)
-		l.relations(&f)
+		l.grant(f)
+		l.relations(f)
 		l.complete()
 	}
 	m.Rights = l.r
@@ -373,7 +369,7 @@ func (l *rightsLoader) relations(f *rightsYAML) {
 // complete refuses types whose rights are open.
 func (l *rightsLoader) complete() {
 	for _, t := range l.m.Types {
-		if !t.Abstract && !t.Virtual && t.Rights.Kind == nil {
+		if !t.Abstract && t.Rights.Kind == nil {
 			l.fail("%s is of no kind", t.Name)
 		}
 		if lies := t.Rights.Lies; lies != nil && !leadsToScopes(lies, 0) {

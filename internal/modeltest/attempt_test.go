@@ -54,7 +54,7 @@ func (g *generator) attemptUpdate(kinds ...string) *command {
 		if t == nil {
 			continue
 		}
-		all := slices.DeleteFunc(slices.Clone(attrs[t.typ]), func(a attr) bool {
+		all := slices.DeleteFunc(g.attrs(t.typ), func(a attr) bool {
 			return a.readOnly || !slices.Contains(kinds, a.kind) || wellKnown(ref{label: t.label}) && a.name == "Name"
 		})
 		if len(all) == 0 {

@@ -143,7 +143,7 @@ func (b *database) inTokens(v any) any {
 		m := map[string]any{}
 		for k, item := range x {
 			m[k] = b.inTokens(item)
-			if k == "_oid" {
+			if k == "_oid" && item != nowhere {
 				m[k] = b.oid(ref{label: item.(string)})
 			}
 		}

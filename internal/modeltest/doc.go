@@ -18,10 +18,12 @@
 //	process_test.go     its second phase
 //	payload_test.go     requests as data, and their text
 //	generate_test.go    random requests; values_test.go: what they say
+//	grown_test.go       custom attributes, which half of the sequences have
 //	attempt_test.go     what members without every right try
 //	dump_test.go        the database in the model's words
 //	compare_test.go     what must be equal
 //	shrink_test.go      how a failing sequence is made small
+//	replay_test.go      activity streams, undone item by item; history_test.go: the tables
 //
-// Spec: interface 2.5, 3, 4.3, 5.5, 5.6, 5.8, 7.2.
+// Spec: interface 2.1.4, 2.5, 3, 4.3, 5.5, 5.6, 5.8, 7.2.
 package modeltest

@@ -12,8 +12,9 @@ type sequence []*request
 
 // generate makes the sequence of a seed. The model runs along, so that later
 // requests can name what earlier ones made.
-func generate(seed uint64, start *world) sequence {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), world: start.clone()}
+func generate(seed uint64, start starts) sequence {
+	grown := seed%grownEvery == 0
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), world: start[grown].clone(), grown: grown}
 	var all sequence
 	if g.chance(85) {
 		all = append(all, g.setting())
@@ -34,7 +35,7 @@ func (g *generator) setting() *request {
 	n := 0
 	thing := func(typ, name string, attrs ...pair) *create {
 		n++
-		return &create{label: fmt.Sprintf("%s#s%d", typ, n), typ: typ, attrs: append(obj{{key: "Name", val: name}}, attrs...)}
+		return &create{label: fmt.Sprintf("%s#s%d", typ, n), typ: typ, attrs: append(append(obj{{key: "Name", val: name}}, attrs...), g.settled(typ)...)}
 	}
 	in := func(key string, v ...any) pair {
 		if len(v) == 1 {
@@ -48,7 +49,7 @@ func (g *generator) setting() *request {
 	scope.alias = "@p"
 	sub := thing("Scope", "q", in("Parent", one[any](g, alias("@p"), ref{"Scope:0", "Scope"})), days[0])
 	sub.alias = "@q"
-	r := &request{by: "Member:20"}
+	r := &request{by: "Member:20", grown: g.grown}
 	for _, c := range []*create{
 		scope,
 		sub,
@@ -104,6 +105,7 @@ func (g *generator) sender() string {
 type generator struct {
 	*rand.Rand
 	*world
+	grown   bool   // the model has custom attributes
 	by      string // who sends the payload
 	sees    *rights
 	n       int              // labels given
@@ -118,7 +120,7 @@ func one[T any](g *generator, all ...T) T { return all[g.IntN(len(all))] }
 
 func (g *generator) request() *request {
 	g.defined, g.ranked = map[string][]any{}, false
-	r := &request{by: g.by, atomic: g.chance(5), counts: g.chance(5), yaml: g.chance(10), preview: g.chance(15)}
+	r := &request{by: g.by, grown: g.grown, atomic: g.chance(5), counts: g.chance(5), yaml: g.chance(10), preview: g.chance(15)}
 	if g.chance(6) {
 		r.most = 1 + g.IntN(3)
 	}
@@ -218,7 +220,7 @@ func (g *generator) create(typ string, depth int, up []string) *create {
 	if g.chance(2) { // something required is not there
 		skip = one(g, "Name", "Scope", "Parent", "Schedule", "Asset", "Nickname")
 	}
-	for _, a := range attrs[typ] {
+	for _, a := range g.attrs(typ) {
 		switch {
 		case a.readOnly || a.name == skip:
 		case len(up) > 0 && suggested[typ+" in "+up[0]][a.name] && g.chance(60):
@@ -286,7 +288,7 @@ func (g *generator) update() *command {
 	if known {
 		typ = c.from.(ref).typ
 	}
-	for _, a := range attrs[typ] {
+	for _, a := range g.attrs(typ) {
 		if known && a.name == "Name" || a.readOnly || !g.chance(18) || a.name == "Username" && c.where != nil {
 			continue
 		}
@@ -383,6 +385,8 @@ func (g *generator) query() *command {
 	default:
 		c.sel = append(c.sel, "Scope", "Owners")
 	}
+	c.sel = append(c.sel, g.selectCustom(typ)...)
+	g.orderCustom(c, typ)
 	if all := g.defined[typ]; len(all) > 0 && g.chance(20) {
 		c.from = one(g, all...)
 	}

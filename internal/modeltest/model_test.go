@@ -19,7 +19,6 @@ import (
 	"github.com/alds-dev/alds/internal/check"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/testdb"
@@ -80,7 +79,7 @@ var open = map[string]func(testing.TB) *db.DB{"mysql": testdb.MySQL, "sqlite": t
 func TestModel(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
-			start := beginning(t, dialect)
+			start := beginnings(t, dialect)
 			n, failed := search(t, dialect, start)
 			if failed == nil {
 				t.Logf("%d sequences from seed %d", n, *firstSeed)
@@ -103,7 +102,7 @@ type finding struct {
 }
 
 // search runs sequences until one differs, or enough of them did not.
-func search(t *testing.T, dialect string, start *world) (n int, first *finding) {
+func search(t *testing.T, dialect string, start starts) (n int, first *finding) {
 	until := time.Now().Add(brief)
 	var mu sync.Mutex
 	next := func() (seed uint64, more bool) {
@@ -132,17 +131,16 @@ func search(t *testing.T, dialect string, start *world) (n int, first *finding) 
 	return n, first
 }
 
-// beginning is the world of a new database.
-func beginning(t *testing.T, dialect string) *world {
-	var w *world
-	t.Run("new", func(t *testing.T) {
-		b := &database{d: open[dialect](t), m: model, labels: map[int64]string{}, ids: map[string]int64{}}
-		if err := asset.Seed(t.Context(), b.d, model); err != nil {
-			t.Fatal(err)
-		}
-		w = b.mustDump(t)
-	})
-	return w
+// beginnings are the worlds of a new database.
+func beginnings(t *testing.T, dialect string) starts {
+	all := starts{}
+	for _, grown := range []bool{false, true} {
+		t.Run("new", func(t *testing.T) {
+			b, _ := setUp(t, dialect, grown)
+			all[grown] = b.mustDump(t)
+		})
+	}
+	return all
 }
 
 func (b *database) mustDump(t *testing.T) *world {
@@ -163,18 +161,7 @@ func (b *database) mustDump(t *testing.T) *world {
 // attempt runs a sequence on a new database; it returns what differs.
 func attempt(t *testing.T, dialect string, all sequence) (why string) {
 	t.Run("sequence", func(t *testing.T) {
-		b := &database{d: open[dialect](t), m: model, labels: map[int64]string{}, ids: map[string]int64{}}
-		if err := asset.Seed(t.Context(), b.d, model); err != nil {
-			t.Fatal(err)
-		}
-		logins, err := auth.New(b.d, model, auth.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.actors = logins
-		assets := asset.New(b.d, model, usernames{}, committed{logins}, nil)
-		assets.OnScopesHidden, assets.OnRolesChanged = logins.ScopesHidden, logins.RolesChanged
-		e := bulk.New(assets, find.New(b.d, model))
+		b, e := setUp(t, dialect, all.grown())
 		w := b.mustDump(t)
 		for i, r := range all {
 			why = b.step(t.Context(), e, w, r)
@@ -229,7 +216,7 @@ func (b *database) step(ctx context.Context, e *bulk.Engine, w *world, r *reques
 	if diff := differ(w, has); diff != "" {
 		return "the database differs (-model +database):\n" + diff + "\nrequest: " + body
 	}
-	found, err := check.Run(ctx, b.d, model)
+	found, err := check.Run(ctx, b.d, b.m)
 	if err != nil {
 		return err.Error()
 	}

@@ -57,6 +57,8 @@ type command struct {
 	op     string
 	args   []obj // of the operation; several: a list
 	sel    []string
+	more   string // a filter of the query: custom attribute, operator and number
+	sort   string // its order: a custom attribute, behind a minus downwards
 	junk   string // text that fails whatever the database holds
 	want   string // with this message
 }
@@ -70,6 +72,7 @@ type request struct {
 	imports  bool // creates may name who made them
 	yaml     bool
 	preview  bool // its projection is posted in its place
+	grown    bool // it belongs to a sequence whose model has grown
 	commands []*command
 }
 
@@ -138,6 +141,7 @@ func (w *writer) command(c *command) {
 		w.WriteString(`, "select": `)
 		b, _ := json.Marshal(c.sel)
 		w.Write(b)
+		w.ordered(c)
 	case c.args == nil:
 		fmt.Fprintf(w, `, "execute": %q`, c.op)
 	case len(c.args) == 1:
@@ -157,6 +161,16 @@ func (w *writer) command(c *command) {
 	w.WriteString("}")
 	if c.alias != "" {
 		w.WriteString("}")
+	}
+}
+
+// ordered writes the filter and the order of a query.
+func (w *writer) ordered(c *command) {
+	if c.more != "" {
+		fmt.Fprintf(w, `, "filter": [%q]`, c.more)
+	}
+	if c.sort != "" {
+		fmt.Fprintf(w, `, "sort": [%q]`, c.sort)
 	}
 }
 

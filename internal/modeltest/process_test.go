@@ -408,7 +408,7 @@ func (k *work) query(s *step) {
 		return
 	}
 	rows := []map[string]any{}
-	for _, t := range found {
+	for _, t := range c.inOrder(found) {
 		if k.gone(t) && !hasKey(c.where, "IsDeleted") || !k.visible(k.world, t) {
 			continue
 		}
@@ -441,6 +441,9 @@ func (k *work) cell(t *thing, name string) any {
 			}
 		}
 		return all
+	}
+	if a, ok := customAttr(name); ok {
+		return k.customCell(t, a)
 	}
 	if v, has := t.val[name]; has {
 		return v

@@ -322,7 +322,7 @@ func (k *work) find(typ string, where obj) ([]*thing, error) {
 		if p.key == "Nonsense" {
 			return nil, fmt.Errorf("Invalid QueryFilter2 token Nonsense='%v'", p.val)
 		}
-		if r, ok := p.val.(ref); ok && r.typ != "Scope" {
+		if r, ok := p.val.(ref); ok && r.typ != "Scope" && r.typ != "Custom_HueType" {
 			return nil, fmt.Errorf("Invalid QueryFilter2 token %s='%s'", p.key, r.label)
 		}
 		if a, ok := p.val.(alias); ok {
@@ -341,6 +341,10 @@ func (k *work) find(typ string, where obj) ([]*thing, error) {
 			if p.key == "IsDeleted" {
 				dead = true
 				fits = fits && (t.state == 255) == p.val.(bool)
+				continue
+			}
+			if a, ok := customAttr(p.key); ok {
+				fits = fits && fitsCustom(t, a, p.val)
 				continue
 			}
 			switch v := p.val.(type) {

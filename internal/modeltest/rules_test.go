@@ -46,6 +46,7 @@ type attr struct {
 	back     string // < and <<: the attribute at the other end
 	required bool
 	readOnly bool
+	custom   bool // known only to sequences whose model has grown
 }
 
 // attrs are the tables, read.
@@ -58,7 +59,7 @@ func readTables() map[string][]attr {
 			all[typ] = append(all[typ], readAttr(word))
 		}
 	}
-	return all
+	return withCustom(all)
 }
 
 func readAttr(word string) attr {

@@ -140,7 +140,7 @@ func (v *validation) oneOfEach() string {
 	}
 	var all []map[string]any
 	for _, t := range model.Types {
-		if t.Abstract || t.Virtual {
+		if t.Abstract || t.Metadata {
 			continue
 		}
 		c := map[string]any{"AssetType": t.Name}
@@ -170,7 +170,8 @@ func (v *validation) oneOfEach() string {
 	return string(b)
 }
 
-// everything returns all assets there are but most of the list values.
+// everything returns all assets there are, of list values and of the rows that
+// describe the model one of each type.
 func (v *validation) everything() []oid.OID {
 	rows, err := v.d.Query(v.Context(), `SELECT id, type FROM asset ORDER BY id`)
 	if err != nil {
@@ -187,7 +188,7 @@ func (v *validation) everything() []oid.OID {
 			v.Fatal(err)
 		}
 		t, _ := model.TypeByCode(code)
-		if t.IsA(list) && seen[t] {
+		if (t.IsA(list) || t.Metadata) && seen[t] {
 			continue
 		}
 		seen[t] = true
@@ -254,7 +255,7 @@ func (v *validation) operation(o oid.OID, state int, op *meta.Op) {
 	}
 }
 
-// update holds IsReadOnly and CanUpdate against what happens to an ordinary update
+// update holds CanUpdate and IsReadOnly against what happens to an ordinary update
 // of each attribute: of a read-only asset none succeeds.
 func (v *validation) update(o oid.OID, t *meta.Type, state int) {
 	if v.hidden(o) || !v.hasPlain(t) {
@@ -267,16 +268,23 @@ func (v *validation) update(o oid.OID, t *meta.Type, state int) {
 }
 
 func (v *validation) updateAs(name string, who auth.Actor, o oid.OID, t *meta.Type, state int) {
-	says, seen := v.says(who, o, "IsReadOnly")
+	says, seen := v.says(who, o, "CanUpdate")
 	if !seen {
 		return
 	}
-	if can, _ := v.says(who, o, "CanUpdate"); can == says {
+	if readOnly, _ := v.says(who, o, "IsReadOnly"); readOnly == says && !tellsOfOther(t) {
 		v.Errorf("%s in state %d: CanUpdate and IsReadOnly both say %v to the %s", o, state, says, name)
 	}
-	if can := v.changes(who, o, t); says == can {
-		v.Errorf("%s in state %d: IsReadOnly says %v to the %s, and an update succeeds: %v", o, state, says, name, can)
+	if can := v.changes(who, o, t); can != says {
+		v.Errorf("%s in state %d: CanUpdate says %v to the %s, and an update succeeds: %v", o, state, says, name, can)
 	}
+}
+
+// tellsOfOther reports whether the IsReadOnly of a type's assets is a value that
+// tells of something else: that of a definition, of the attribute.
+func tellsOfOther(t *meta.Type) bool {
+	a, ok := t.Attr("IsReadOnly")
+	return ok && a.Place.Kind == meta.InAttrs
 }
 
 // changes reports whether an update of some attribute succeeds.

@@ -176,6 +176,11 @@ func (g *generator) where(typ string) obj {
 	case 2:
 		o = obj{{key: "Name", val: one(g, "a", "b", "c")}, {key: "IsDeleted", val: true}}
 	}
+	if g.grown && g.chance(40) {
+		if custom := g.whereCustom(typ); custom != nil {
+			o = custom
+		}
+	}
 	if o == nil {
 		o = obj{{key: "Name", val: one(g, "a", "b", "c", "d")}}
 	}

@@ -293,7 +293,7 @@ func scalar(a attr, v any) (text string, null bool, wrong string) {
 		return "", false, "Invalid"
 	}
 	if a.kind == "text" {
-		if len([]rune(text)) > 4000 && a.name != "Description" && a.name != "Content" {
+		if len([]rune(text)) > 4000 && a.name != "Description" && a.name != "Content" && a.name != "Custom_Tale" {
 			return "", false, "TooLong"
 		}
 		return text, false, ""

@@ -12,12 +12,13 @@ import (
 //	Story:1234        the asset as it is now   {Type: "Story", ID: 1234}
 //	Story:1234:9876   the asset at a moment    {..., Moment: 9876}
 //	Scope:0           the root project         {Type: "Scope"}
+//	AssetType:-5001   a row that describes the model
 //
 // The zero OID is the null reference and prints as NULL.
 // Spec: interface 2.1.
 type OID struct {
 	Type   string // asset type name, as spelled in the model
-	ID     int64  // 0 or more, unique over all types but for the well-known ones below 1001
+	ID     int64  // unique over all types but for the well-known ones below 1001; negative where alds itself has made the asset
 	Moment int64  // version; 0 means now
 }
 
@@ -36,8 +37,12 @@ func Parse(s string) (OID, error) {
 	}
 	id, moment, hasMoment := strings.Cut(rest, ":")
 	o := OID{Type: typ}
-	if o.ID, ok = number(id); !ok {
+	digits, negative := strings.CutPrefix(id, "-")
+	if o.ID, ok = number(digits); !ok || negative && o.ID == 0 {
 		return OID{}, Invalid(s)
+	}
+	if negative {
+		o.ID = -o.ID
 	}
 	if hasMoment {
 		if o.Moment, ok = number(moment); !ok {

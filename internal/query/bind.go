@@ -28,6 +28,14 @@ func Bind(m *meta.Model, r Request) (Bound, error) {
 	return bind(m, r, nil)
 }
 
+// BindToken binds one attribute token of a client that starts at an asset of type
+// on, as select does.
+// Errors: fault.Invalid with the interface's messages.
+func BindToken(m *meta.Model, on *meta.Type, text string) (Path, error) {
+	b := binder{m: m, terms: new(int), text: new(int), row: on}
+	return b.token(on, Text{Text: text})
+}
+
 // bind does what Bind does. With slots, the values of r that may differ between
 // requests become slots.
 func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
@@ -75,7 +83,7 @@ func (b *binder) source(from Text) (Bound, error) {
 		if !ok && b.rest {
 			return Bound{}, unknownType(0, o.Type)
 		}
-		if !ok || t.Virtual {
+		if !ok {
 			return Bound{}, invalidOID(from.At, from.Text)
 		}
 		id := t.Stored(o.ID)
@@ -124,9 +132,6 @@ func (b *binder) typeNamed(name string, at int) (*meta.Type, error) {
 	t, ok := b.m.Type(name)
 	if !ok {
 		return nil, unknownType(at, name)
-	}
-	if t.Virtual {
-		return nil, virtualType(at, name)
 	}
 	return t, nil
 }

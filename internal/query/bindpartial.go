@@ -8,13 +8,12 @@ import (
 // partial adds an attribute that only some of the concrete types have.
 func (b *binder) partial(p *Path, part *meta.Partial, h token.Hop, src token.Path) error {
 	a := part.Attr
+	p.Def = a
 	switch {
 	case a.Place.Kind == meta.Secret:
 		return badToken(h.At, src.String(), "a password cannot be read")
 	case part.Clash != "":
 		return badToken(h.At, src.String(), part.Clash+"; name the type")
-	case a.Kind == meta.Relation && a.Related.Virtual:
-		return notBuilt(h.At, a.Token())
 	case a.Kind == meta.Relation:
 		s := Step{Attr: a, To: a.Related, Of: part.Of}
 		if !part.Alone() {

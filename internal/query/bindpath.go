@@ -100,13 +100,12 @@ func (b *binder) attribute(p *Path, cur *meta.Type, h token.Hop, src token.Path)
 		}
 		return b.partial(p, part, h, src)
 	}
+	p.Def = a
 	switch {
 	case a.Place.Kind == meta.Secret:
 		return badToken(h.At, src.String(), "a password cannot be read")
 	case computed(a):
 		return b.derived(p, cur, a)
-	case a.Kind == meta.Relation && a.Related.Virtual:
-		return notBuilt(h.At, a.Token())
 	case a.Kind == meta.Relation:
 		p.Steps = append(p.Steps, Step{Attr: a, To: a.Related})
 	default:

@@ -49,6 +49,7 @@ type Path struct {
 	Steps []Step
 	Leaf  Leaf
 	Agg   Agg
+	Def   *meta.Attr // the definition that the last name of the token has, which may be derived from others
 }
 
 // Step follows one relation.

@@ -45,10 +45,6 @@ func badPage(at int, text string) error {
 	return fault.Invalidf(at, "Invalid page: %s", text)
 }
 
-func virtualType(at int, name string) error {
-	return fault.Invalidf(at, "%s is described by meta.v1 and cannot be queried", name)
-}
-
 func definedByItself(attr string) error {
 	return fault.Invalidf(fault.NoPlace, "%s is defined by itself", attr)
 }

@@ -189,7 +189,7 @@ func (l *level) leafTest(t *Table, tm Term) Expr {
 	case leaf.Cond != nil:
 		return l.boolTest(t, tm)
 	case leaf == Leaf{}:
-		return l.assetTest(ColumnOf{t, "id"}, tm.Path.To(), tm)
+		return l.assetTest(t.id(), tm.Path.To(), tm)
 	case leaf.Attr != nil && leaf.Attr.Multi:
 		return l.valuesTest(t, tm)
 	}

@@ -40,7 +40,7 @@ func decode(body []byte) ([]asset.Change, error) {
 	}
 	changes := make([]asset.Change, len(attributes.Keys))
 	for i, name := range attributes.Keys {
-		changes[i] = asset.Change{Name: name}
+		changes[i] = asset.Change{Name: name, At: attributes.Items[i].At}
 		read(&changes[i], &attributes.Items[i])
 	}
 	return changes, nil

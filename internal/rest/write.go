@@ -9,6 +9,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/blob"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
@@ -39,14 +40,15 @@ func New(assets *asset.Engine, finder Finder) *Engine {
 //	POST rest-1.v1/Data/Story/1064?op=Copy
 //	{Base: "/alds/rest-1.v1/Data", Type: "Story", ID: "1064", Op: "Copy"}
 type Write struct {
-	Base     string // what hrefs start with
-	Type, ID string // of the path; empty ID: a new asset
-	Op       string // operation; empty: create or update
-	Context  string // Oid token whose values are the defaults of a new asset; may be empty
-	Comment  string // stored as ChangeComment
-	Key      string // Idempotency-Key; empty: none
-	IfMoment int64  // the moment the asset must have; 0: any
-	Body     []byte // may be empty
+	Base     string    // what hrefs start with
+	Type, ID string    // of the path; empty ID: a new asset
+	Op       string    // operation; empty: create or update
+	Context  string    // Oid token whose values are the defaults of a new asset; may be empty
+	Comment  string    // stored as ChangeComment
+	Key      string    // Idempotency-Key; empty: none
+	IfMoment int64     // the moment the asset must have; 0: any
+	Body     []byte    // may be empty
+	Content  *blob.Ref // the content to set, in the place of a body; nil: none
 }
 
 // Write creates an asset, changes one or runs an operation on it. It returns the
@@ -75,11 +77,15 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 		case err != nil:
 			return nil, err
 		case done[0].Err != nil:
-			return nil, done[0].Err
+			return nil, e.withoutArguments(c, done[0].Err)
 		case done[0].Skipped:
 			return nil, notFound()
 		}
-		return e.result(ctx, s.Tx(), s.Who(), w.Base, done[0].Result, c.Changes)
+		sent := c.Changes
+		if w.Content != nil {
+			sent = nil // who has sent the bytes has them
+		}
+		return e.result(ctx, s.Tx(), s.Who(), w.Base, done[0].Result, sent)
 	})
 }
 
@@ -98,7 +104,10 @@ func (e *Engine) command(ctx context.Context, who auth.Actor, w Write) (*asset.C
 	}
 	c := &asset.Command{Verb: asset.Create, Type: t, Op: w.Op, IfMoment: w.IfMoment, Self: &asset.Handle{}}
 	var err error
-	if w.Op == "" {
+	switch {
+	case w.Content != nil:
+		c.Changes = []asset.Change{{Name: "Content", Content: w.Content}}
+	case w.Op == "":
 		if c.Changes, err = decode(w.Body); err != nil {
 			return nil, err
 		}
@@ -154,6 +163,23 @@ func (e *Engine) onDeleted(o oid.OID, name string) bool {
 	}
 	op, ok := t.Op(name)
 	return ok && slices.Contains(op.Effect.From, meta.StateDeleted)
+}
+
+// withoutArguments adds to the failure of an operation that lacks an argument how one is
+// given: an address has no place for it.
+func (e *Engine) withoutArguments(c *asset.Command, err error) error {
+	t, ok := e.assets.Model().Type(c.Target.OID.Type)
+	if !ok || c.Verb != asset.Operate {
+		return err
+	}
+	op, ok := t.Op(c.Op)
+	if !ok || !slices.ContainsFunc(op.Effect.Args, func(name string) bool {
+		return strings.HasPrefix(fault.Public(err), "Violation'Required'"+t.Name+"."+name)
+	}) {
+		return err
+	}
+	return fault.Invalidf(fault.NoPlace, `%s; to give arguments, send {"from": "%s", "execute": {"op": "%s", "args": {"%s": …}}} to api/asset`,
+		fault.Public(err), c.Target.OID, op.Name, strings.Join(op.Effect.Args, `": …, "`))
 }
 
 // result returns an asset with those of its attributes that were sent.

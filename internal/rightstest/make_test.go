@@ -15,7 +15,8 @@ type attrs map[string]any
 
 // makes is what an asset of a type needs beside a name.
 var makes = map[string]attrs{
-	"Story": inScope, "Defect": inScope, "Epic": inScope, "Theme": inScope, "Goal": inScope, "Issue": inScope, "Request": inScope,
+	"Story":  {"Scope": "$target", "Custom_Weight": "$n"},
+	"Defect": inScope, "Epic": inScope, "Theme": inScope, "Goal": inScope, "Issue": inScope, "Request": inScope,
 	"Environment": inScope, "RegressionPlan": inScope, "RegressionTest": inScope, "Retrospective": inScope, "TeamRoom": inScope,
 	"TestSet":         {"Scope": "$target", "RegressionSuite": "$suite"},
 	"RegressionSuite": {"RegressionPlan": "$plan"},
@@ -47,6 +48,9 @@ var changes = map[string]attrs{
 	"BaseSubscription": {"Name": "$name"}, "Publication": {"Payload": "6f9619ff-8b86-d011-b42d-00c04fc964ff"},
 	"Conversation": {"Participants": []any{"$me"}}, "Expression": {"Content": "$name"}, "MessageReceipt": {"IsArchived": true},
 }
+
+// custom are the custom attributes of a type, each of which is changed by itself.
+var custom = map[string]attrs{"Story": {"Custom_Weight": "$n", "Custom_Reviewers": []any{"$me"}}}
 
 // before are the operations that bring a new asset to where another one may run.
 var before = map[string]string{"Undelete": "Delete", "Reactivate": "Inactivate", "Activate": "Inactivate", "EpicToStory": "StoryToEpic", "MarkAsUnread": "MarkAsRead", "MarkAsUnarchived": "MarkAsArchived"}
@@ -92,7 +96,7 @@ func typeNamed(name string) *meta.Type {
 func types() []string {
 	var all []string
 	for _, t := range model.Types {
-		if !t.Abstract && !t.Virtual {
+		if !t.Abstract && !t.Metadata {
 			all = append(all, t.Name)
 		}
 	}

@@ -39,7 +39,7 @@ const (
 	noTags      = "the type has no tags"
 	onlyHooks   = "subscriptions are no assets: they are written by api/webhook alone, and nothing else is"
 	onlyTags    = "tags themselves are merged by api/tags alone, where each type with tags has a cell"
-	noCustom    = "no request writes custom attributes"
+	noCustom    = "definitions belong to the whole system and lie in no project: TestDefinitions has each role write them"
 	oneOfKind   = "one type stands for those of its kind that lie in projects likewise, on all but the plain paths"
 )
 

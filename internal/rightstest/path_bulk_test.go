@@ -1,6 +1,9 @@
 package rightstest
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 const (
 	byCreate   = "bulk create"
@@ -86,7 +89,7 @@ func (w *world) onAsset(m *member, verb string, s *slot, name string) *cell {
 }
 
 // changesOf are cells that change an asset. By Oid all attributes take part whose
-// right may differ from that to their asset.
+// right may differ from that to their asset, and the custom ones.
 func (w *world) changesOf(m *member, typ, path string) []*cell {
 	var all []*cell
 	for _, own := range w.ownersOf(typ, m) {
@@ -98,7 +101,9 @@ func (w *world) changesOf(m *member, typ, path string) []*cell {
 	if path != byOid && path != byPost {
 		return all
 	}
-	for name, v := range w.exceptions(typ) {
+	apart := w.exceptions(typ)
+	maps.Copy(apart, custom[typ])
+	for name, v := range apart {
 		c := w.onAsset(m, change, w.fixture(typ, nil, ""), name)
 		c.command = attrs{"from": "$0", "update": attrs{name: v}}
 		all = append(all, c)

@@ -2,7 +2,6 @@ package rightstest
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/testdb"
 	"github.com/alds-dev/alds/internal/testproc"
 )
@@ -19,42 +17,10 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 
 const password = "one for all of the matrix"
 
-// start runs the service in this process until the test ends, and returns where.
+// start runs the service until the test ends, and returns where.
 func start(t *testing.T, dialect string) string {
 	t.Helper()
-	addr := testproc.FreeAddr(t)
-	env := map[string]string{
-		"ALDS_ADDR":           addr,
-		"ALDS_ADMIN_PASSWORD": password,
-		"ALDS_SECRET_KEY":     strings.Repeat("A", 43) + "=",
-		"ALDS_DATA_DIR":       t.TempDir(),
-		"ALDS_LOG_LEVEL":      "error",
-		"DATABASE_URL":        testdb.EmptyURL(t, dialect),
-	}
-	roles := []app.Role{app.Standalone}
-	if dialect == "mysql" {
-		env["REDIS_URL"] = testdb.Redis(t)
-		roles = []app.Role{app.API, app.Worker, app.Scheduler}
-	}
-	getenv := func(name string) string { return env[name] }
-	log := &testproc.Log{}
-	if err := app.Migrate(t.Context(), getenv, log, roles...); err != nil {
-		t.Fatalf("migrate: %v", err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- app.Run(ctx, getenv, log, roles...) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("the service ended with: %v\n%s", err, log)
-		}
-	})
-	base := "http://" + addr + "/alds"
-	if !testproc.Becomes(ctx, base, 0) {
-		t.Fatalf("the service does not answer\n%s", log)
-	}
-	return base
+	return testproc.Serve(t, dialect, map[string]string{"ALDS_ADMIN_PASSWORD": password})
 }
 
 // answer is that of a request.

@@ -141,4 +141,23 @@ func (t *table) above(a, b string) bool {
 // kindsAlone are the kinds of what is no asset.
 var kindsAlone = map[string]string{"tag": "tags", "webhook": "webhooks", "custom attribute": "custom attributes"}
 
-var model = meta.Default()
+// definitions are the custom attributes of the matrix: a number and a relation of
+// stories.
+var definitions = []any{
+	attrs{"AssetType": "AttributeDefinition", "Name": "Custom_Weight", "Asset": "Story", "AttributeType": "Numeric"},
+	attrs{"AssetType": "AttributeDefinition", "Name": "Custom_Reviewers", "Asset": "Story", "AttributeType": "Relation", "RelatedAssetType": "Member", "IsMultivalue": true, "ReverseName": "Custom_Reviews"},
+}
+
+// model is the one of the program with them.
+var model = extended(meta.Custom{Attributes: []meta.CustomAttribute{
+	{ID: 1, Type: "Story", Name: "Custom_Weight", Kind: meta.Numeric},
+	{ID: 2, Type: "Story", Name: "Custom_Reviewers", Kind: meta.Relation, To: "Member", Many: true, Back: "Custom_Reviews", Code: 10000},
+}})
+
+func extended(c meta.Custom) *meta.Model {
+	m, err := meta.Default().Extend(c)
+	if err != nil {
+		panic(err)
+	}
+	return m
+}

@@ -11,6 +11,7 @@ const perRequest = 500
 
 // found makes the projects, the members with their roles, and what others refer to.
 func (w *world) found() {
+	w.must(definitions...)
 	w.base["root"] = &slot{thing: thing{typ: "Scope", in: []*project{root}}, oid: "Scope:0"}
 	for _, p := range append(slices.Clone(projects), inner) {
 		w.makeBase(p.name, "Scope", p, attrs{"Name": p.name, "Parent": "$" + p.up.name, "BeginDate": "2026-01-01"})

@@ -149,6 +149,9 @@ func (r *runner) expectAnswer(text string) string {
 	if problem := r.expectResponse(r.forms(head)); problem != "" || body == "" {
 		return problem
 	}
+	if media := r.header.Get("Content-Type"); !strings.HasPrefix(media, "application/json") {
+		return r.step("body text", r.forms(body))
+	}
 	if problem := r.expectJSON(r.forms(body), false); problem != "" {
 		return problem
 	}

@@ -70,6 +70,8 @@ var unseenRequests = []string{
 	`POST /rest-1.v1/Data/Epic/{epic.id}?op=Delete `,
 	`GET /rest-1.v1/Data/Epic/{epic.id}`,
 	`GET /rest-1.v1/Data/Epic/{epic.id}/1234567`,
+	`GET /assetdetail.v1?oid={epic}`,
+	`GET /assetdetail.v1?oid={epic}:1234567`,
 	`GET /rest-1.v1/Data/Epic/{epic.id}/Name`,
 	`GET /rest-1.v1/Hist/Epic/{epic.id}`,
 	`GET /rest-1.v1/New/Story?ctx={epic}`,

@@ -112,11 +112,10 @@ func (w Writer) Among(p *query.Plan, ids, moments []int64) Statement {
 // among adds to where the condition that a row, or a branch's parent, is one
 // of a block.
 func (e *emitter) among(s *query.Select, where []query.Expr, ids, moments []int64) []query.Expr {
-	all := append([]query.Expr{block{s.Parent, ids}}, where...)
 	if s.Moment != nil {
-		all = append(all, block{s.Moment, moments})
+		return append([]query.Expr{block{s.Parent, ids, s.Moment, moments}}, where...)
 	}
-	return all
+	return append([]query.Expr{block{Expr: s.Parent, ids: ids}}, where...)
 }
 
 func (w Writer) emitter() *emitter {
@@ -142,7 +141,9 @@ type emitter struct {
 // block is the condition that an expression is one of a block of ids.
 type block struct {
 	query.Expr
-	ids []int64
+	ids     []int64
+	moment  query.Expr // nil where rows have no moments of their own
+	moments []int64    // of the ids
 }
 
 // fixed is SQL text as an expression.

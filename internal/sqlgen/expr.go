@@ -140,7 +140,7 @@ func (e *emitter) cond(x query.Expr) {
 		}
 		e.write(x.X, " IN ", x.By.Found)
 	case block:
-		e.write(x.Expr, " IN ", x.ids)
+		e.block(x)
 	case fixed:
 		e.write(x.text)
 	default:

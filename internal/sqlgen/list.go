@@ -161,6 +161,28 @@ func (e *emitter) ids(ids []int64) {
 	e.args = append(e.args, args...)
 }
 
+// block writes that a column, or two of them, are of a block.
+func (e *emitter) block(x block) {
+	if x.moment == nil {
+		e.write(x.Expr, " IN ", x.ids)
+		return
+	}
+	pairs := make([][2]int64, len(x.ids))
+	for i, id := range x.ids {
+		pairs[i] = [2]int64{id, x.moments[i]}
+	}
+	condition, arg := e.Dialect.Pairs(e.text(x.Expr), e.text(x.moment), pairs)
+	e.write(condition)
+	e.args = append(e.args, arg)
+}
+
+// text returns a column as it is written.
+func (e *emitter) text(x query.Expr) string {
+	other := &emitter{Writer: e.Writer, alias: e.alias}
+	other.expr(x)
+	return other.b.String()
+}
+
 // literal writes ids, which are numbers of ours, without arguments.
 func (e *emitter) literal(ids []int64) {
 	for i, id := range ids {

@@ -6,4 +6,6 @@
 //	p := testproc.Start(t, testproc.Options{Env: env}, "api")
 //	if !testproc.Becomes(t.Context(), url, 0) { ... }
 //	p.Kill()
+//
+// Serve runs the service in the test's own process.
 package testproc

@@ -22,6 +22,7 @@ const (
 	SubscriptionCreated Kind = "SubscriptionCreated"
 	SubscriptionChanged Kind = "SubscriptionChanged"
 	SubscriptionDeleted Kind = "SubscriptionDeleted"
+	LocalizationChanged Kind = "LocalizationChanged"
 	Imported            Kind = "Imported"
 	Denied              Kind = "Denied"
 	Unrecorded          Kind = "Unrecorded" // how many events of a kind were dropped
@@ -30,7 +31,7 @@ const (
 // Kinds are all kinds, in the order of the documentation.
 var Kinds = []Kind{
 	SignIn, SignInRefused, LoginChanged, TokenCreated, TokenRevoked, RoleGranted, RoleEnded, DefaultRoleChanged,
-	SubscriptionCreated, SubscriptionChanged, SubscriptionDeleted, Imported, Denied, Unrecorded,
+	SubscriptionCreated, SubscriptionChanged, SubscriptionDeleted, LocalizationChanged, Imported, Denied, Unrecorded,
 }
 
 // Event is one thing that happened. Ids are stored ids.

@@ -1,9 +1,10 @@
 package webhook
 
 import (
-	"slices"
+	"context"
 
 	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/event"
 )
 
 // maxEvents and maxBytes bound one delivery; a single event may be larger.
@@ -12,30 +13,50 @@ const (
 	maxBytes  = 256 << 10
 )
 
-// deliveries batches the events of each subscription in the order of their
-// moments: one event per change and subscription, with one snapshot row per
-// distinct selection of its rules.
-func (m *matcher) deliveries(p *printer, events []*event) ([]*delivery.Delivery, error) {
+// match finds the rules that the changes of a chunk match, and makes the
+// deliveries.
+func (w *Worker) match(ctx context.Context, idx *index, c *chunk) error {
+	w.metrics.versions.Add(float64(len(c.versions)))
+	audits := map[int64]*event.Audit{}
+	for _, a := range c.audits {
+		audits[a.ID] = &a.Audit
+	}
+	m := idx.NewMatcher(w.actors, func(by string, n int) { w.metrics.decided.WithLabelValues(by).Add(float64(n)) })
+	events, err := m.Match(ctx, audits, c.versions)
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	if err := m.Snapshots(ctx, events); err != nil {
+		return err
+	}
+	p, err := idx.Printer(ctx, events)
+	if err != nil {
+		return err
+	}
+	c.deliveries, err = w.batch(idx, m, p, events)
+	return err
+}
+
+// batch batches the events of each subscription in the order of their moments:
+// one event per change and subscription, with one snapshot row per distinct
+// selection of its rules.
+func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []*event.Event) ([]*delivery.Delivery, error) {
 	var all []*delivery.Delivery
 	open := map[*target]*delivery.Delivery{}
 	var common, text []byte
 	for i, e := range events {
-		if len(e.rules) == 0 {
-			continue
-		}
 		var err error
-		if common, err = p.common(common[:0], e); err != nil {
+		if common, err = p.Common(common[:0], e); err != nil {
 			return nil, err
 		}
-		slices.SortStableFunc(e.rules, func(a, b *rule) int { return a.order - b.order })
-		for _, t := range targets(e.rules) {
-			text = m.text(text[:0], t, e, common)
-			if len(text) == 0 {
+		for _, one := range e.Targets() {
+			if text = m.Text(text[:0], one, e, common); len(text) == 0 {
 				continue
 			}
+			t := idx.targets[one]
 			d := open[t]
 			if d == nil || d.Events >= t.maxEvents || len(d.Payload)+len(text) > maxBytes {
-				d = &delivery.Delivery{Subscription: t.id, Audit: e.audit.id, First: e.step.Now.Moment}
+				d = &delivery.Delivery{Subscription: t.id, Audit: e.Audit.ID, First: e.Step.Now.Moment}
 				d.Payload = append(payload(len(text), min(t.maxEvents, len(events)-i)), `{"events":[`...)
 				open[t] = d
 				all = append(all, d)
@@ -44,8 +65,8 @@ func (m *matcher) deliveries(p *printer, events []*event) ([]*delivery.Delivery,
 			}
 			d.Payload = append(d.Payload, text...)
 			d.Events++
-			d.Last, d.Committed = e.step.Now.Moment, max(d.Committed, e.audit.at)
-			m.w.metrics.matched.Inc()
+			d.Last, d.Committed = e.Step.Now.Moment, max(d.Committed, e.Audit.At)
+			w.metrics.matched.Inc()
 		}
 	}
 	for _, d := range all {
@@ -58,43 +79,4 @@ func (m *matcher) deliveries(p *printer, events []*event) ([]*delivery.Delivery,
 // payload allocates for a number of events of about the same size.
 func payload(size, events int) []byte {
 	return make([]byte, 0, min((size+size/32+1)*events, maxBytes)+32)
-}
-
-func targets(rules []*rule) []*target {
-	var all []*target
-	for _, r := range rules {
-		if !slices.Contains(all, r.target) {
-			all = append(all, r.target)
-		}
-	}
-	return all
-}
-
-// text appends an event as one subscription gets it; nothing when no rule has a
-// row, because their userContexts may not see the asset.
-func (m *matcher) text(b []byte, t *target, e *event, common []byte) []byte {
-	b = append(b, `{"webhookId":`...)
-	b = append(b, t.webhookID...)
-	b = append(b, ',')
-	b = append(b, common...)
-	b = append(b, `,"snapshot":[`...)
-	var done []string
-	for _, r := range e.rules {
-		if r.target != t || slices.Contains(done, r.rowKey) {
-			continue
-		}
-		row := m.rows[r.rowKey][e]
-		if row == nil {
-			continue
-		}
-		if len(done) > 0 {
-			b = append(b, ',')
-		}
-		done = append(done, r.rowKey)
-		b = append(b, row...)
-	}
-	if len(done) == 0 {
-		return nil
-	}
-	return append(b, "]}"...)
 }

@@ -27,7 +27,7 @@ type chunk struct {
 func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit) error {
 	ctx, stop := context.WithCancel(ctx)
 	loaded, matched := make(chan *chunk), make(chan *chunk)
-	go w.load(ctx, group, loaded)
+	go w.load(ctx, idx, group, loaded)
 	go w.matchAll(ctx, idx, loaded, matched)
 	defer func() {
 		stop()
@@ -49,11 +49,11 @@ func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit) er
 }
 
 // load reads the chunks of a group in order.
-func (w *Worker) load(ctx context.Context, group []*audit, to chan<- *chunk) {
+func (w *Worker) load(ctx context.Context, idx *index, group []*audit, to chan<- *chunk) {
 	defer close(to)
 	done := group[0].done
 	for {
-		c, err := w.loadChunk(ctx, group, done)
+		c, err := w.loadChunk(ctx, idx, group, done)
 		if err != nil {
 			c = &chunk{err: err}
 		}
@@ -92,7 +92,7 @@ func send(ctx context.Context, to chan<- *chunk, c *chunk) bool {
 
 // loadChunk reads the next versions of the audits. done is how far a single audit
 // is fanned out.
-func (w *Worker) loadChunk(ctx context.Context, group []*audit, done int64) (*chunk, error) {
+func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done int64) (*chunk, error) {
 	c := &chunk{audits: group, last: true}
 	var parts []change.Audit
 	for _, a := range group {
@@ -100,7 +100,7 @@ func (w *Worker) loadChunk(ctx context.Context, group []*audit, done int64) (*ch
 			done = a.done
 		}
 		if first := max(done+1, a.first); first <= a.last {
-			parts = append(parts, change.Audit{ID: a.id, First: first, Last: a.last})
+			parts = append(parts, change.Audit{ID: a.ID, First: first, Last: a.last})
 		}
 	}
 	limit := change.ChunkSize + 1
@@ -108,7 +108,7 @@ func (w *Worker) loadChunk(ctx context.Context, group []*audit, done int64) (*ch
 		limit = 100 * change.ChunkSize // bounded by their moments already
 	}
 	var err error
-	if c.versions, err = w.loader.Versions(ctx, w.db, parts, limit); err != nil || len(c.versions) < limit {
+	if c.versions, err = idx.Loader.Versions(ctx, w.db, parts, limit); err != nil || len(c.versions) < limit {
 		return c, err
 	}
 	// The versions at the moment of the last one belong to the next chunk.

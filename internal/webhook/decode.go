@@ -10,6 +10,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/event"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
@@ -192,8 +193,8 @@ func (s *Service) definition(n *doc.Node, path string) (Definition, error) {
 }
 
 func (*Service) eventType(d *Definition, v *doc.Node) error {
-	switch d.Type = EventType(v.Text); d.Type {
-	case AssetCreated, AssetChanged:
+	switch d.Type = event.Type(v.Text); d.Type {
+	case event.AssetCreated, event.AssetChanged:
 		return nil
 	}
 	return errWants(v.At, "type", "AssetCreated or AssetChanged")
@@ -239,7 +240,7 @@ func (s *Service) checkMembers(ctx context.Context, q db.Querier, n *doc.Node) e
 		}
 		ids, named = append(ids, s.stored(o)), append(named, v)
 	}
-	found, err := s.loader.Current(ctx, q, ids)
+	found, err := s.events.Loader.Current(ctx, q, ids)
 	if err != nil {
 		return err
 	}
@@ -253,7 +254,7 @@ func (s *Service) checkMembers(ctx context.Context, q db.Querier, n *doc.Node) e
 
 // checkTokens checks each token, so that a fault has its place.
 func (s *Service) checkTokens(d *Definition, n *doc.Node) error {
-	with := d.variables()
+	with := d.Variables()
 	for _, key := range []string{"attributes", "filter", "select"} {
 		v, ok := n.Get(key)
 		if !ok {
@@ -264,11 +265,11 @@ func (s *Service) checkTokens(d *Definition, n *doc.Node) error {
 			one := []string{item.Text}
 			switch key {
 			case "attributes":
-				err = s.find.CheckDefinition(d.From, nil, nil, nil, one)
+				err = s.events.Find.CheckDefinition(d.From, nil, nil, nil, one)
 			case "filter":
-				err = s.find.CheckDefinition(d.From, one, with, nil, nil)
+				err = s.events.Find.CheckDefinition(d.From, one, with, nil, nil)
 			case "select":
-				err = s.find.CheckDefinition(d.From, nil, nil, one, nil)
+				err = s.events.Find.CheckDefinition(d.From, nil, nil, one, nil)
 			}
 			if err != nil {
 				return at(item.At, err)
@@ -284,15 +285,6 @@ func at(offset int, err error) error {
 		return err
 	}
 	return fault.Invalidf(offset+max(0, fault.Place(err)), "%s", fault.Public(err))
-}
-
-// variables returns With in the form of Finder.
-func (d *Definition) variables() map[string][]string {
-	with := make(map[string][]string, len(d.With))
-	for name, values := range d.With {
-		with[name] = values
-	}
-	return with
 }
 
 // items returns the items of a list; a scalar is a list of one.
@@ -322,14 +314,14 @@ func tokens(v *doc.Node, key string) ([]string, error) {
 	return texts, nil
 }
 
-func variables(v *doc.Node) (map[string]Values, error) {
+func variables(v *doc.Node) (map[string]event.Values, error) {
 	if v.Kind == doc.Null {
 		return nil, nil //nolint:nilnil // no variables is a value here
 	}
 	if v.Kind != doc.Map {
 		return nil, errWants(v.At, "with", "a map of $variable to value")
 	}
-	with := make(map[string]Values, len(v.Keys))
+	with := make(map[string]event.Values, len(v.Keys))
 	for i, name := range v.Keys {
 		value := &v.Items[i]
 		if !strings.HasPrefix(name, "$") {
@@ -344,11 +336,11 @@ func variables(v *doc.Node) (map[string]Values, error) {
 	return with, nil
 }
 
-func valuesOf(v *doc.Node, name string) (Values, error) {
+func valuesOf(v *doc.Node, name string) (event.Values, error) {
 	if v.Kind == doc.String {
 		return strings.Split(v.Text, ","), nil
 	}
-	var values Values
+	var values event.Values
 	for _, item := range items(v) {
 		if item.Kind == doc.List || item.Kind == doc.Map {
 			return nil, errWants(item.At, name, "a value or a list of values")

@@ -12,7 +12,6 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/doc"
-	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 )
 
@@ -41,14 +40,12 @@ func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, 
 	if !who.Admin {
 		return Queued{}, errNotAdmin()
 	}
-	p := &printer{public: s.public, types: map[int64]*meta.Type{}, members: map[int64][]byte{who.Member: []byte("null")}}
-	if t, ok := s.model.Type("Member"); ok {
-		if err := s.instigatorsOf(ctx, p, t, []int64{who.Member}); err != nil {
-			return Queued{}, err
-		}
+	p, err := s.events.PrinterFor(ctx, who.Member)
+	if err != nil {
+		return Queued{}, err
 	}
 	d := &delivery.Delivery{ID: delivery.NewID(), Subscription: id, Events: 1}
-	err := s.db.Write(ctx, func(tx *db.Tx) error {
+	err = s.db.Write(ctx, func(tx *db.Tx) error {
 		r, err := findEnabled(tx.Gorm(), id, forUpdate)
 		if err != nil {
 			return err
@@ -61,7 +58,7 @@ func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, 
 		if err != nil {
 			return err
 		}
-		d.Payload = append(p.test([]byte(`{"events":[`), r.WebhookID, member, who.Member, now), "]}"...)
+		d.Payload = append(p.Test([]byte(`{"events":[`), r.WebhookID, member, who.Member, now), "]}"...)
 		return s.deliveries.InsertTest(ctx, tx, d)
 	})
 	if err != nil {

@@ -1,11 +1,9 @@
-// Package webhook manages subscriptions and turns changes into deliveries:
-// rules, filters and snapshots.
+// Package webhook manages subscriptions and turns changes into deliveries.
 //
 //	audit (waiting) --FanOut--> webhook_delivery (payload frozen) --delivery--> POST --> webhook_receipt
 //
-// A subscription is a target with rules, one for each event definition. Rules
-// with the same filter or the same selection share a predicate, which is
-// evaluated once per event: in memory where package memfilter can, else by SQL.
+// A subscription is a target with rules, one for each event definition; package
+// event matches, evaluates and prints.
 //
 // The database is the queue of record. A worker claims waiting audits by leases
 // (package lease); a lost wake-up delays them until the next Sweep. All work is

@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/event"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/lease"
 )
@@ -23,11 +24,8 @@ const (
 
 // audit is one write that this worker has claimed.
 type audit struct {
-	id          int64
-	actor       int64 // stored id
-	at          int64 // when the write began; UTC microseconds
+	event.Audit
 	first, last int64 // moments
-	generation  int64
 	done        int64 // fanned out up to and including this moment
 	claims      int
 	owner       string // of this claim only
@@ -74,7 +72,7 @@ func (w *Worker) claimAudits(ctx context.Context) (waiting []*audit, gen int64, 
 		WHERE fan_state = 0 AND fan_lease <= `+w.db.Dialect.NowMicros+` ORDER BY id LIMIT ?`, []any{claimSize},
 		func(row db.Scanner) (*audit, error) {
 			var a audit
-			err := row.Scan(&a.id, &a.actor, &a.at, &a.first, &a.last, &a.generation, &a.done, &a.claims, &gen)
+			err := row.Scan(&a.ID, &a.Actor, &a.At, &a.first, &a.last, &a.Generation, &a.done, &a.claims, &gen)
 			return &a, err
 		})
 	if err != nil || len(waiting) == 0 {
@@ -89,7 +87,7 @@ func (w *Worker) claimAudits(ctx context.Context) (waiting []*audit, gen int64, 
 	if err != nil {
 		return nil, 0, err
 	}
-	waiting = slices.DeleteFunc(waiting, func(a *audit) bool { return !slices.Contains(held, a.id) })
+	waiting = slices.DeleteFunc(waiting, func(a *audit) bool { return !slices.Contains(held, a.ID) })
 	for _, a := range waiting {
 		a.owner = owner
 	}
@@ -115,7 +113,7 @@ func (w *Worker) fanOut(ctx context.Context, audits []*audit, gen int64) error {
 		w.release(ctx, audits)
 		return err
 	}
-	if idx.targets == 0 {
+	if len(idx.targets) == 0 {
 		return w.skip(ctx, audits)
 	}
 	defer w.leases.AutoRenew(ctx, audits[0].owner, auditIDs(audits), func(err error) {
@@ -200,14 +198,14 @@ func (w *Worker) failed(ctx context.Context, audits []*audit, cause error) {
 		return
 	}
 	for _, a := range audits {
-		w.log.Error("fan-out failed", "audit", a.id, "claims", a.claims+1, "err", cause)
+		w.log.Error("fan-out failed", "audit", a.ID, "claims", a.claims+1, "err", cause)
 		w.metrics.audits.WithLabelValues("failed").Inc()
-		err := w.leases.Update(ctx, w.db, a.owner, []int64{a.id}, "fan_error = ?", delivery.Truncate(cause.Error()))
+		err := w.leases.Update(ctx, w.db, a.owner, []int64{a.ID}, "fan_error = ?", delivery.Truncate(cause.Error()))
 		if err == nil {
-			err = w.leases.Retry(ctx, a.owner, []int64{a.id}, retryFailure)
+			err = w.leases.Retry(ctx, a.owner, []int64{a.ID}, retryFailure)
 		}
 		if err != nil {
-			w.log.Warn("audit not released", "audit", a.id, "err", err)
+			w.log.Warn("audit not released", "audit", a.ID, "err", err)
 		}
 	}
 }
@@ -225,13 +223,13 @@ func (w *Worker) release(ctx context.Context, audits []*audit) {
 // setAside gives up an audit that was claimed too often.
 func (w *Worker) setAside(ctx context.Context, a *audit) error {
 	why := "claimed " + strconv.Itoa(a.claims) + " times without an end"
-	n, err := w.leases.GiveUp(ctx, w.db, []int64{a.id}, "fan_state = 2, fan_error = COALESCE(fan_error, ?)", why)
+	n, err := w.leases.GiveUp(ctx, w.db, []int64{a.ID}, "fan_state = 2, fan_error = COALESCE(fan_error, ?)", why)
 	if err != nil {
 		return err
 	}
 	if n == 1 {
 		w.metrics.audits.WithLabelValues("set_aside").Inc()
-		w.log.Error("audit set aside", "audit", a.id, "claims", a.claims)
+		w.log.Error("audit set aside", "audit", a.ID, "claims", a.claims)
 	}
 	w.running.repeat()
 	return nil
@@ -240,7 +238,7 @@ func (w *Worker) setAside(ctx context.Context, a *audit) error {
 func auditIDs(audits []*audit) []int64 {
 	ids := make([]int64, len(audits))
 	for i, a := range audits {
-		ids[i] = a.id
+		ids[i] = a.ID
 	}
 	return ids
 }

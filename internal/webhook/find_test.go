@@ -19,7 +19,7 @@ func TestChangesShowValuesAsQueryRowsDo(t *testing.T) {
 	}
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
-		f.s.find = find.New(d, model)
+		f.s.events.Find = find.New(d, model)
 		s := newSink(t, nil)
 		w := f.worker(delivery.Options{})
 		f.write(20,
@@ -70,7 +70,7 @@ func TestChangesShowValuesAsQueryRowsDo(t *testing.T) {
 // The finder's answers to a wrong definition carry their place.
 func TestDefinitionsAreCheckedByTheModel(t *testing.T) {
 	f := newFixture(t, testdb.SQLite(t))
-	f.s.find = find.New(f.d, model)
+	f.s.events.Find = find.New(f.d, model)
 	for body, message := range map[string]string{
 		`{"url":"http://a.test","eventTypes":[{"type":"AssetChanged","from":"Story","attributes":["Nope"]}]}`:            "Unknown AttributeDefinition: Story.Nope",
 		`{"url":"http://a.test","eventTypes":[{"type":"AssetChanged","from":"Story","select":["Scope.Nope"]}]}`:          "Unknown AttributeDefinition: Scope.Nope",

@@ -14,6 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/memfilter"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/testdb"
 )
@@ -30,7 +31,7 @@ func (g someFilters) term() string {
 		return g.one("'a'", "'A'", "'b'", "'ä'", "'a b'", "'a '", "' '", "'1'", "'a','B'", "'*'", "'#-'", "'ß'", "'ss'")
 	}
 	hop := func() string { return g.one("", "", "Super.", "Scope.", "Parent.", "Super:Epic.", "Status.") }
-	switch g.IntN(10) {
+	switch g.IntN(11) {
 	case 0, 1:
 		return hop() + g.one("Name", "Number") + g.one(equal+g.one(text(), "''", "'é',''"), sign+text())
 	case 2:
@@ -46,6 +47,9 @@ func (g someFilters) term() string {
 		return g.one("+", "-", "") + hop() + g.one("Name", "Estimate", "Status", "Scope", "Super", "Description", "Owners", "Reference")
 	case 8:
 		return hop() + "Name~=" + g.one("'a'", "'a*'", "'%b'", "'A%'", "'ss'")
+	case 9:
+		return g.one("Custom_Cost"+sign+g.one("'0'", "'0.1'", "'-3'"), "Custom_Cost"+equal+g.one("''", "'1',''"), "Custom_Due"+sign+g.one("'2026-01-01'", "'2026-01-01T12:00:00'"),
+			"Custom_Motto"+sign+text(), "Custom_Motto"+equal+"''", "Custom_Motto~="+g.one("'a'", "'A%'"), g.one("+", "-")+g.one("Custom_Cost", "Custom_Due", "Custom_Motto"))
 	default: // Unknown in memory
 		return g.one("Owners='Member:20'", "Children.@Count='0'", "Reference='r'", "Description='x'", "Super.Scope.Name='a'", "Super.Description=''", "CreatedBy='Member:20'")
 	}
@@ -73,7 +77,17 @@ func TestFiltersInMemoryAgreeWithSQL(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
+		model, err := model.Extend(meta.Custom{Attributes: []meta.CustomAttribute{
+			{ID: 1, Type: "Workitem", Name: "Custom_Cost", Kind: meta.Numeric, Code: 1},
+			{ID: 2, Type: "PrimaryWorkitem", Name: "Custom_Due", Kind: meta.Date, Code: 8},
+			{ID: 3, Type: "Story", Name: "Custom_Motto", Kind: meta.Text, Code: 1},
+			{ID: 4, Type: "Defect", Name: "Custom_Motto", Kind: meta.Text, Code: 2},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
 		finder := find.New(d, model)
+		f.s = f.s.With(model, finder)
 		g := someFilters{rand.New(rand.NewPCG(seed, 2))}
 		versions := f.someVersions(g)
 		at := make([]oid.OID, len(versions))
@@ -99,7 +113,7 @@ func TestFiltersInMemoryAgreeWithSQL(t *testing.T) {
 			decided++
 			hops := memfilter.Relations{}
 			hops.Add(top, y)
-			around, err := memfilter.Load(t.Context(), d, f.s.loader, hops, versions)
+			around, err := memfilter.Load(t.Context(), d, f.s.events.Loader, hops, versions)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -159,6 +173,8 @@ func (f *fixture) someVersions(g someFilters) []change.Version {
 			"name": name(), "number": pick(nil, "a", "B"),
 			"estimate": pick(nil, 0.0, 1.0, 0.1, -3.0), "todo": pick(nil, 1.0), "value": pick(nil, 1000.0),
 			"scope_id": scope(), "super_id": pick(nil, 1500), "parent_id": pick(nil, 1502), "status_id": pick(nil, 1501, 1601),
+			"custom_number_1": pick(nil, 0.0, 0.1, 1.0), "custom_date_8": pick(nil, int64(1767225600000000), int64(1767268800000000)),
+			"custom_text_1": pick(nil, "", "a", "A", "a b", "1"), "custom_text_2": pick(nil, "a", "b"),
 			"state": pick(0, 64, 128, 200, 208, 255), "attrs": pick(nil, `{"Reference":"r"}`),
 		}})
 		edits = append(edits, []edit{
@@ -168,7 +184,7 @@ func (f *fixture) someVersions(g someFilters) []change.Version {
 		}[g.IntN(3)])
 	}
 	f.write(20, edits...)
-	all, err := f.s.loader.Versions(f.Context(), f.d, []change.Audit{{ID: f.audit, First: f.moment - 119, Last: f.moment}}, 200)
+	all, err := f.s.events.Loader.Versions(f.Context(), f.d, []change.Audit{{ID: f.audit, First: f.moment - 119, Last: f.moment}}, 200)
 	if err != nil || len(all) != 120 {
 		f.Fatal(len(all), err)
 	}

@@ -29,7 +29,7 @@ func TestATestEventIsMarked(t *testing.T) {
 		f.eventually(w, "the test event", func() bool { return s.requests() == 1 })
 		event := s.events[0]
 		by, _ := event["instigator"].(map[string]any)
-		if event["eventType"] != string(Test) || event["webhookId"] != "mine" || by["_oid"] != "Member:20" || by["name"] != "Ann" {
+		if event["eventType"] != "Test" || event["webhookId"] != "mine" || by["_oid"] != "Member:20" || by["name"] != "Ann" {
 			t.Errorf("the event is %v", event)
 		}
 		if !s.verifies(t, 0, sub.Secret) || s.headers[0].Get("Webhook-Id") != queued.DeliveryID {

@@ -3,7 +3,6 @@ package webhook
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -12,42 +11,23 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/event"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/secret"
 	"github.com/alds-dev/alds/internal/trail"
 )
 
-// Finder reads assets as they were at a moment.
-type Finder interface {
-	// Matching reports which of the assets, each as of its moment, who may see
-	// and all filters match.
-	Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string,
-		with map[string][]string, at []oid.OID) ([]bool, error)
-	// Snapshot returns one row per asset, as of its moment; nil where who may not
-	// see it.
-	Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ string, sel []string,
-		at []oid.OID) ([]json.RawMessage, error)
-	// CheckDefinition reports the first token that the model does not know.
-	CheckDefinition(typ string, filters []string, with map[string][]string, sel, attributes []string) error
-}
-
-// Actors resolves the member of a userContext to an actor.
-type Actors interface {
-	// ActorAt returns a member with its rights at a moment.
-	ActorAt(ctx context.Context, member, moment int64) (auth.Actor, error)
-	// Steady reports whether the rights did not change between two moments.
-	Steady(ctx context.Context, member, from, to int64) (bool, error)
-}
-
 // Options is what a Service needs besides the database and the model.
 type Options struct {
-	Find       Finder
-	Actors     Actors
+	Find event.Finder
+	// Present returns a service of the present model, made by With; nil: the model does
+	// not change. Workers ask it when they read the subscriptions.
+	Present    func(context.Context) (*Service, error)
+	Actors     event.Actors
 	Box        *secret.Box // seals authorization headers and signing secrets
 	Public     string      // base URL as others see it, no slash at the end
 	MaxEnabled int         // enabled subscriptions allowed; 0: no bound
@@ -64,12 +44,10 @@ type Options struct {
 type Service struct {
 	db         *db.DB
 	model      *meta.Model
-	differ     *change.Differ
-	loader     *change.Loader
-	find       Finder
-	actors     Actors
+	events     *event.Engine
+	present    func(context.Context) (*Service, error)
+	actors     event.Actors
 	box        *secret.Box
-	public     string
 	maxEnabled int
 	failures   int // exhausted deliveries in a row that disable a subscription
 	deliveries *delivery.Store
@@ -79,18 +57,24 @@ type Service struct {
 
 // New returns a service on d.
 func New(d *db.DB, m *meta.Model, o Options) *Service {
-	differ := change.NewDiffer(m)
 	log := o.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		db: d, model: m, differ: differ, loader: change.NewLoader(differ),
-		find: o.Find, actors: o.Actors, box: o.Box, public: strings.TrimSuffix(o.Public, "/"),
+		db: d, model: m, events: event.New(d, m, o.Find, o.Public), present: o.Present, actors: o.Actors, box: o.Box,
 		maxEnabled: o.MaxEnabled, failures: cmp.Or(o.DisableAfter, 5), log: log, metrics: newMetrics(o.Metrics),
 	}
 	s.deliveries = delivery.New(d, delivery.Config{Subscriptions: s, Box: o.Box, Retention: cmp.Or(o.Retention, 72*time.Hour), Log: log, Metrics: o.Metrics})
 	return s
+}
+
+// With returns a service of another model, whose assets f reads. It shares
+// everything else with s.
+func (s *Service) With(m *meta.Model, f event.Finder) *Service {
+	other := *s
+	other.model, other.events = m, s.events.With(m, f)
+	return &other
 }
 
 // Create creates a subscription. It matches the changes that are committed after

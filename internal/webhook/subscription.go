@@ -1,10 +1,8 @@
 package webhook
 
 import (
-	"encoding/json"
-	"strings"
-
 	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/event"
 )
 
 // Subscription is what clients read of a subscription.
@@ -34,49 +32,7 @@ type Subscription struct {
 
 // Definition is one event definition of a subscription.
 // Spec: interface 6.1.
-type Definition struct {
-	Type        EventType         `json:"type"`
-	From        string            `json:"from"`
-	Attributes  []string          `json:"attributes,omitempty"`
-	Filter      []string          `json:"filter,omitempty"`
-	With        map[string]Values `json:"with,omitempty"`
-	UserContext string            `json:"userContext,omitempty"`
-	Select      []string          `json:"select,omitempty"`
-}
-
-// EventType is the kind of an event, as the interface spells it.
-type EventType string
-
-// The event types.
-const (
-	AssetCreated EventType = "AssetCreated"
-	AssetChanged EventType = "AssetChanged"
-)
-
-// Test is the type of test events. No definition can name it.
-const Test EventType = "Test"
-
-// Values are the values of a variable; each of them matches.
-//
-// Shape: in JSON a string, split at commas, or a list taken verbatim.
-type Values []string
-
-// MarshalJSON writes a single value without commas as a string.
-func (v Values) MarshalJSON() ([]byte, error) {
-	if len(v) == 1 && !strings.Contains(v[0], ",") {
-		return json.Marshal(v[0])
-	}
-	return json.Marshal([]string(v))
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (v *Values) UnmarshalJSON(text []byte) error {
-	if len(text) > 0 && text[0] == '"' {
-		*v = Values{""}
-		return json.Unmarshal(text, &(*v)[0])
-	}
-	return json.Unmarshal(text, (*[]string)(v))
-}
+type Definition = event.Definition
 
 // List is one page of subscriptions, oldest first.
 // Spec: interface 4.4.

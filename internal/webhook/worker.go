@@ -18,7 +18,6 @@ type Worker struct {
 
 	running gate
 	cache   cache
-	members members
 }
 
 // NewWorker returns a worker that has claimed nothing.

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
+)
+
+// peers are attributes that have the same value on every story: one of the program,
+// in a column without an index but where that is said; a custom one in a column or in
+// links; and a custom one in the JSON.
+type peers struct {
+	what   string
+	names  []string
+	filter func(name string, n int) string // of a variant, for a hundredth or a thousandth of the stories
+}
+
+// customPeers lists what is compared.
+func customPeers() []peers {
+	number, date := []string{"Estimate", "Custom_Number", "Custom_NumberJSON"}, []string{"CreateDate", "Custom_Date", "Custom_DateJSON"}
+	text := []string{"Name", "Custom_Text", "Custom_TextJSON"}
+	value := func(name string, n int) string { return fmt.Sprintf("%s='%s'", name, customValue(name, n)) }
+	return []peers{
+		{"number, =", number, func(name string, n int) string { return fmt.Sprintf("%s='%d.5'", name, n) }},
+		{"number, >", number, func(name string, n int) string { return fmt.Sprintf("%s>'%d'", name, 990-n%5) }},
+		{"date, <", date, func(name string, n int) string {
+			return fmt.Sprintf("%s<'%s'", name, customDay(1+n%10).Format(time.DateOnly))
+		}},
+		{"text, =", text, func(name string, n int) string { return fmt.Sprintf("%s='%s'", name, customText(n)) }},
+		{"text, ~=", text, func(name string, n int) string { return fmt.Sprintf("%s~='kind %d'", name, 990+n%10) }},
+		{"relation to one, =", []string{"Source", "Custom_Origin"}, value},
+		{"relation to one, = (index)", []string{"Status", "Custom_Origin"}, value},
+		{"number, sort", number, nil},
+		{"date, sort", date, nil},
+		{"text, sort", text, nil},
+		{"relation to one, sort", []string{"Source", "Custom_Origin"}, nil},
+		{"relation to one, sort (index)", []string{"Status", "Custom_Origin"}, nil},
+	}
+}
+
+// query is that of a variant by one of the peers: all stories that a filter holds for,
+// or the first 50 of all by the order of the attribute.
+func (p *peers) query(name string, n int) string {
+	if p.filter == nil {
+		return fmt.Sprintf(`{"from": "Story", "select": ["Name"], "sort": ["%s"], "page": {"start": 0, "size": 50}}`, name)
+	}
+	return fmt.Sprintf(`{"from": "Story", "select": ["Name"], "filter": ["%s"]}`, p.filter(name, n))
+}
+
+// custom measures queries by custom attributes against the same by those of the
+// program, on the server and on a file of SQLite.
+func custom(ctx context.Context, o options, out io.Writer) error {
+	dir, err := os.MkdirTemp("", "alds-bench")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	fmt.Fprintf(out, "%d stories; milliseconds at one client, asked in turn\n\n", o.assets)
+	fmt.Fprintln(out, "| Database | Work | bytes | own p50 | custom p50 | ratio | in the JSON p50 | ratio |")
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|")
+	for _, name := range []string{"server", "SQLite"} {
+		var d *rig.Database
+		if name == "server" {
+			d, err = rig.Open(ctx, o.mysql, o.redis, fmt.Sprintf("alds_bench_custom_%d", os.Getpid()), false)
+		} else {
+			d, err = rig.OpenFile(ctx, filepath.Join(dir, "bench.db"), o.redis)
+		}
+		if err != nil {
+			return err
+		}
+		err = customOn(ctx, o, d, name, out)
+		if err = errors.Join(err, d.Close()); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// customOn fills a database and measures on it.
+func customOn(ctx context.Context, o options, d *rig.Database, name string, out io.Writer) error {
+	if err := fillCustom(ctx, d.DB, o.assets); err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	token, err := d.Token(ctx, "admin")
+	if err != nil {
+		return err
+	}
+	service, err := rig.Serve(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer service.Stop()
+	c, err := rig.Dial(service.Addr)
+	if err != nil {
+		return err
+	}
+	defer closeAll(c)
+	for _, p := range customPeers() {
+		if !strings.Contains(p.what, o.only) {
+			continue
+		}
+		took := make([][]time.Duration, len(p.names))
+		size, err := p.measure(ctx, o, c, token, took)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.what, err)
+		}
+		line := fmt.Sprintf("| %s | %s | %d | %s |", name, p.what, size, ms(middle(took[0])))
+		for _, times := range took[1:] {
+			line += fmt.Sprintf(" %s | %.2f |", ms(middle(times)), ratio(times, took[0]))
+		}
+		if len(took) == 2 {
+			line += " | |"
+		}
+		fmt.Fprintln(out, line)
+	}
+	return nil
+}
+
+// ratio is the median of how many times as long a took as b in the same turn: what
+// else the machine does changes from turn to turn.
+func ratio(a, b []time.Duration) float64 {
+	all := make([]float64, len(a))
+	for i := range a {
+		all[i] = float64(a[i]) / float64(b[i])
+	}
+	return middle(all)
+}
+
+func middle[T cmp.Ordered](list []T) T {
+	return slices.Sorted(slices.Values(list))[len(list)/2]
+}
+
+// measure asks by each of the peers in turn, who must answer alike; the first turn
+// moves on. It returns the size of the last answer.
+func (p *peers) measure(ctx context.Context, o options, c *rig.Conn, token string, took [][]time.Duration) (size int, err error) {
+	start := time.Now()
+	for i := 0; i < 2+3*o.rounds || time.Since(start) < o.budget; i++ {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		var first []byte
+		for k := range p.names {
+			at := (k + i) % len(p.names)
+			began := time.Now()
+			body, err := c.Ask(rig.Post("/alds/query.v1", token, p.query(p.names[at], i%50)))
+			if err != nil {
+				return 0, err
+			}
+			if i >= 2 {
+				took[at] = append(took[at], time.Since(began))
+			}
+			switch {
+			case k == 0:
+				first = bytes.Clone(body)
+			case !bytes.Equal(first, body):
+				return 0, fmt.Errorf("%s: the answers differ\n%s\n%s", p.query(p.names[at], i%50), around(first, body), around(body, first))
+			}
+			size = len(body)
+		}
+	}
+	if size < 200 {
+		return 0, errors.New("an empty answer proves nothing")
+	}
+	return size, nil
+}

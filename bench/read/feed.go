@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"github.com/alds-dev/alds/bench/rig"
+)
+
+// feedPage is the default page of the feed.
+const feedPage = 100
+
+// position lets the service give the audits their positions, which it does when the
+// feed is asked for the first time.
+func position(s *sides) error {
+	c, err := rig.Dial(s.service)
+	if err != nil {
+		return err
+	}
+	defer closeAll(c)
+	_, err = c.Ask(rig.Get("/alds/api/changes", s.token))
+	return err
+}
+
+// feedWorks are the rows of the feed of all changes: those of the stories with many
+// versions, each of which has an audit and a position of its own. The positions of
+// their audits are their moments: none was given before.
+func feedWorks(l *layout) []work {
+	last := l.wave(l.versions) + int64(l.streams()*streamVersions) - 1
+	middle := func(n int) int64 { return l.streamMoment(n%l.streams(), streamVersions/4+n%100) }
+	ask := func(position int64, more string) string {
+		cursor := "0"
+		if position > 0 {
+			cursor = fmt.Sprintf("%d.%d", position, position)
+		}
+		return "/alds/api/changes?after=" + cursor + more
+	}
+	return []work{
+		{
+			name: "feed, 100 changes from the start", variants: 1, url: func(int) string { return ask(0, "") },
+			floor: floorFeed(func(int) int64 { return 0 }, false),
+		},
+		{
+			name: "feed, 100 changes in the middle", variants: 500, url: func(n int) string { return ask(middle(n), "") },
+			floor: floorFeed(middle, false),
+		},
+		{
+			name: "feed, 100 changes of stories with three values", variants: 500, url: func(n int) string {
+				return ask(middle(n), "&from=Story&select="+url.QueryEscape("Name,Estimate,Owners.Name"))
+			}, floor: floorFeed(middle, true),
+		},
+		{
+			name: "feed, nothing new behind " + strconv.Itoa(l.streams()*streamVersions) + " changes", variants: 1,
+			url: func(int) string { return fmt.Sprintf("/alds/api/changes?after=%d.0", last+1) }, floor: floorFeedEnd(last),
+		},
+	}
+}

@@ -1,0 +1,248 @@
+package activity
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/change"
+	"github.com/alds-dev/alds/internal/db"
+)
+
+// how a change belongs to a stream.
+type how int
+
+const (
+	inColumn how = iota // it is one of the asset, or of a part by a column
+	byLink              // one of a part by a relation
+	linked              // the part got the relation
+	unlinked            // the part lost it
+	far                 // another asset began or ended a relation between many and many
+)
+
+// The same numbers in a statement.
+const (
+	howLink = "CASE v.moment WHEN l.since_moment THEN 2 WHEN l.until_moment THEN 3 ELSE 1 END"
+	howFar  = "4"
+)
+
+// found is a change that was found: the version that it made, or for another asset's
+// the moment at which the asset changed without one.
+type found struct {
+	change.At
+	how   how
+	now   change.Version
+	was   *change.Version // the version before; nil for none
+	audit *audit          // nil for none
+}
+
+// audit is the write that made a change.
+type audit struct {
+	actor, at int64
+	request   string
+}
+
+// The bounds of what is looked through to find changes.
+const (
+	// maxLinked is how many relations of a kind are followed: those of parts, and those
+	// between many and many from each end.
+	maxLinked = 5000
+	// maxLeft is among how many of the latest versions in a whole those are looked for
+	// that left it.
+	maxLeft = 4000
+)
+
+// spare is how many more places than asked for are read, so that those of one moment
+// are read together and the same place found in several ways does not count.
+const spare = 4
+
+// find finds the next changes of the stream: the n nearest in a window, and whether
+// there may be more. Those of one moment are never divided: a change of one asset may
+// be one of another's relations as well.
+func (x *reader) find(ctx context.Context, in window, n int) (list []found, more bool, err error) {
+	if in.from > in.to {
+		return nil, false, nil
+	}
+	for most := n + spare; ; most *= 2 {
+		query, args := x.root.statement(x.ask.forward, in, most)
+		if list, err = x.collect(ctx, query, args); err != nil {
+			return nil, false, err
+		}
+		if more = len(list) == most; !more {
+			break
+		}
+		last := list[most-1].Moment // of which there may be others
+		if list = slices.DeleteFunc(list, func(f found) bool { return f.Moment == last }); len(list) > 0 {
+			break
+		}
+	}
+	if more { // what left in the same time
+		if last := list[len(list)-1].Moment; x.ask.forward {
+			in.to = last
+		} else {
+			in.from = last
+		}
+	}
+	if len(x.root.columns) > 0 {
+		query, args := x.root.left(in)
+		gone, err := x.collect(ctx, query, args)
+		if err != nil {
+			return nil, false, err
+		}
+		list = append(list, gone...)
+	}
+	list = inOrder(list, x.ask.forward)
+	end := together(list, n)
+	return list[:end], more || end < len(list), x.before(ctx, list, end)
+}
+
+// together is how many of the first changes have n among them, and those of the same
+// moment as the last.
+func together(list []found, n int) int {
+	for n > 0 && n < len(list) && list[n].Moment == list[n-1].Moment {
+		n++
+	}
+	return min(n, len(list))
+}
+
+// collect reads the places that a statement finds, with the versions and the writes
+// there. A place is an asset, a moment, how it was found and which asset's version of
+// that moment is meant.
+func (x *reader) collect(ctx context.Context, places string, args []any) ([]found, error) {
+	query := "SELECT k.id, k.how, u.actor_id, u.at, u.request_id, " + x.loader.Columns + " FROM (" + places +
+		") k JOIN asset_version v ON v.id = k.version_id AND v.moment = k.moment LEFT JOIN audit u ON u.id = v.audit_id ORDER BY v.moment"
+	if !x.ask.forward {
+		query += " DESC"
+	}
+	return db.Collect(ctx, x.tx, query, args, func(row db.Scanner) (f found, err error) {
+		var actor, at sql.NullInt64
+		var request sql.NullString
+		if f.now, err = x.loader.Scan(row, &f.ID, &f.how, &actor, &at, &request); err != nil {
+			return f, err
+		}
+		if f.Moment = f.now.Moment; actor.Valid {
+			f.audit = &audit{actor.Int64, at.Int64, request.String}
+		}
+		return f, x.take(f.now.Size())
+	})
+}
+
+// inOrder sorts changes and keeps each once.
+func inOrder(list []found, forward bool) []found {
+	slices.SortFunc(list, func(a, b found) int {
+		c := cmp.Or(cmp.Compare(a.Moment, b.Moment), cmp.Compare(a.ID, b.ID))
+		if !forward {
+			c = -c
+		}
+		return cmp.Or(c, cmp.Compare(a.how, b.how))
+	})
+	return slices.CompactFunc(list, func(a, b found) bool { return a.ID == b.ID && a.Moment == b.Moment })
+}
+
+// statement reads the changes of the asset, of its parts by their columns and their
+// relations, and what other assets changed of its relations: of each the n nearest.
+func (w *whole) statement(forward bool, in window, n int) (query string, args []any) {
+	order := " ORDER BY 2 DESC LIMIT ?"
+	if forward {
+		order = " ORDER BY 2 LIMIT ?"
+	}
+	var all []string
+	add := func(branch string, of ...any) {
+		all = append(all, "SELECT * FROM ("+branch+order+") b"+string(rune('0'+len(all))))
+		args = append(append(args, of...), n)
+	}
+	const columns = "SELECT v.id, v.moment, 0 AS how, v.id AS version_id FROM asset_version v WHERE "
+	if !w.project {
+		add(columns+"v.id = ? AND v.moment BETWEEN ? AND ?", w.id, in.from, in.to)
+	}
+	for _, c := range w.columns {
+		add(columns+"v."+c.name+" = ? AND v.moment BETWEEN ? AND ?", w.id, in.from, in.to)
+	}
+	if len(w.links) > 0 {
+		add("SELECT v.id, v.moment, "+howLink+" AS how, v.id AS version_id FROM (SELECT from_id, since_moment, until_moment FROM asset_link WHERE relation IN ("+
+			codes(w.links)+") AND to_id = ? LIMIT ?) l JOIN asset_version v ON v.id = l.from_id AND v.moment >= l.since_moment AND v.moment <= l.until_moment"+
+			" WHERE v.moment BETWEEN ? AND ?", w.id, maxLinked, in.from, in.to)
+	}
+	for _, r := range w.relations {
+		for _, end := range []string{"since_moment", "until_moment"} {
+			add("SELECT l.mine AS id, v.moment, "+howFar+" AS how, v.id AS version_id FROM (SELECT "+r.mine+" AS mine, "+r.other+" AS other, "+end+" AS moment FROM asset_link WHERE relation IN ("+
+				codes(r.codes)+")"+r.ofType+" AND "+r.mine+" = ? LIMIT ?) l JOIN asset_version v ON v.id = l.other AND v.moment = l.moment"+
+				" WHERE v.moment BETWEEN ? AND ?", w.id, maxLinked, in.from, in.to)
+		}
+	}
+	return strings.Join(all, " UNION ALL ") + order, append(args, n)
+}
+
+// left is the statement that finds the changes in a window by which assets left the
+// whole.
+func (w *whole) left(in window) (query string, args []any) {
+	var all []string
+	for _, c := range w.columns {
+		all = append(all, "SELECT n.id, n.moment, 0 AS how, n.id AS version_id FROM (SELECT v.id, v.moment, v.until_moment FROM asset_version v WHERE v."+c.name+
+			" = ? AND v.moment <= ? ORDER BY v.moment DESC LIMIT ?) k JOIN asset_version n ON n.id = k.id AND n.moment = k.until_moment"+
+			" WHERE k.until_moment BETWEEN ? AND ? AND (n."+c.name+" IS NULL OR n."+c.name+" <> ?)")
+		args = append(args, w.id, in.to, maxLeft, in.from, in.to, w.id)
+	}
+	return strings.Join(all, " UNION ALL "), args
+}
+
+// maxBefore is for how many changes one statement looks for the version before.
+const maxBefore = 64
+
+// before reads the versions before the first n changes: they are in the list itself,
+// or found by a look at the primary key for each. A join would read all versions of
+// each asset.
+func (x *reader) before(ctx context.Context, list []found, n int) error {
+	at := make(map[change.At]*change.Version, len(list))
+	for i := range list {
+		if f := &list[i]; f.how != far {
+			at[change.At{ID: f.ID, Moment: f.now.Until}] = &f.now
+		}
+	}
+	var missing []*found
+	for i := range n {
+		f := &list[i]
+		switch was := at[f.At]; {
+		case was != nil:
+			f.was = was
+		case f.how == far || f.now.Created != f.Moment:
+			missing = append(missing, f)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	places := make([]change.At, 0, len(missing))
+	for some := range slices.Chunk(missing, maxBefore) {
+		these, err := placesBefore(ctx, x.tx, some)
+		if err != nil {
+			return err
+		}
+		places = append(places, these...)
+	}
+	versions, err := x.loader.VersionsAt(ctx, x.tx, places, x.take)
+	for i := range versions {
+		missing[i].was = &versions[i]
+	}
+	return err
+}
+
+// placesBefore finds the versions before changes, which all have one.
+func placesBefore(ctx context.Context, q db.Querier, some []*found) ([]change.At, error) {
+	const one = "(SELECT MAX(moment) FROM asset_version WHERE id = ? AND moment < ?)"
+	n := db.InSize(len(some))
+	args, into := make([]any, 0, 2*n), make([]any, n)
+	was := make([]int64, n)
+	for i := range n {
+		f := some[min(i, len(some)-1)]
+		args, into[i] = append(args, f.ID, f.Moment), &was[i]
+	}
+	err := q.QueryRow(ctx, "SELECT "+one+strings.Repeat(", "+one, n-1), args...).Scan(into...)
+	places := make([]change.At, len(some))
+	for i, f := range some {
+		places[i] = change.At{ID: f.ID, Moment: was[i]}
+	}
+	return places, err
+}

@@ -1,0 +1,185 @@
+package activity
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/change"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/memory"
+)
+
+// How many changes are read together, and how many a request with verbs, or of a
+// caller who does not see all of them, looks at before it says where to go on.
+const (
+	maxBatch    = 100
+	maxExamined = 2000
+)
+
+// entry is one change of a stream.
+type entry struct {
+	found
+	step    change.Step
+	changes []change.Change // that the caller sees
+	verb    Verb
+
+	seen, seenBefore bool // the caller sees the version, and the one before
+}
+
+// reader reads a part of one stream in one snapshot.
+type reader struct {
+	*Service
+	tx   *db.Tx
+	who  auth.Actor
+	ask  *ask
+	root *whole
+
+	assets map[int64]*asset // by stored id; nil for one that does not exist
+	people map[int64]*member
+
+	hold *memory.Hold
+	held int64
+
+	w     []byte
+	items int
+	last  int64 // the moment of the last item
+}
+
+func (s *Service) newReader(ctx context.Context, tx *db.Tx, who auth.Actor, a *ask, root *whole) *reader {
+	return &reader{
+		Service: s, tx: tx, who: who, ask: a, root: root, hold: memory.From(ctx),
+		assets: map[int64]*asset{}, people: map[int64]*member{},
+	}
+}
+
+// take reserves memory for what is read and answered.
+func (x *reader) take(bytes int64) error {
+	err := x.hold.Take(bytes)
+	if err == nil {
+		x.held += bytes
+	}
+	return err
+}
+
+func (x *reader) release() {
+	x.hold.Give(x.held)
+	x.held = 0
+}
+
+// read reads batch by batch until there are enough items, and it is known whether
+// there is another.
+func (x *reader) read(ctx context.Context) (Answer, error) {
+	in, err := x.ask.window(ctx, x.tx)
+	if err != nil {
+		return Answer{}, err
+	}
+	x.w = append(x.w, '[')
+	began := time.Now()
+	for examined := 0; ; {
+		n := min(max(1, x.ask.count-x.items+1), maxBatch)
+		if len(x.ask.verbs) > 0 {
+			n = maxBatch
+		}
+		before := x.held
+		list, more, err := x.find(ctx, in, n)
+		if err != nil {
+			return Answer{}, err
+		}
+		read := x.held - before
+		next, err := x.batch(ctx, list)
+		if err != nil {
+			return Answer{}, err
+		}
+		x.hold.Give(read)
+		x.held -= read
+		switch examined += len(list); {
+		case next > 0:
+		case !more:
+			return Answer{Body: append(x.w, ']')}, nil
+		default:
+			last := list[len(list)-1].Moment
+			in = x.ask.behind(in, last)
+			if examined < maxExamined && (examined == x.items || time.Since(began) < x.Patience) {
+				continue
+			}
+			next = last
+		}
+		return Answer{Body: append(x.w, ']'), Next: next}, nil
+	}
+}
+
+// batch appends the items of some changes. Where it comes to an item that is one too
+// many it returns the moment of the last before; else 0.
+func (x *reader) batch(ctx context.Context, list []found) (next int64, err error) {
+	if len(list) == 0 {
+		return 0, nil
+	}
+	entries, err := x.entries(ctx, list)
+	if err != nil {
+		return 0, err
+	}
+	for i := range entries {
+		e := &entries[i]
+		if !x.judge(e) || !x.ask.wants(e.verb) {
+			continue
+		}
+		if x.items >= x.ask.count && e.Moment != x.last {
+			return x.last, nil
+		}
+		if err := x.item(e); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// entries reads what is missing of changes, in their order, with all that their items
+// name.
+func (x *reader) entries(ctx context.Context, list []found) ([]entry, error) {
+	all := make([]entry, len(list))
+	linked := make([]*change.Step, 0, len(list))
+	for i, f := range list {
+		step := change.Step{Now: f.now, Before: f.was}
+		if f.how == far {
+			step = unversioned(*f.was, f.Moment)
+		}
+		all[i] = entry{found: f, step: step}
+		linked = append(linked, &all[i].step)
+	}
+	if err := x.loader.Edges(ctx, x.tx, linked); err != nil {
+		return nil, err
+	}
+	var err error
+	for i := range all {
+		if all[i].changes, err = x.differ.Diff(&all[i].step); err != nil {
+			return nil, err
+		}
+		if all[i].how == far {
+			all[i].changes = slices.DeleteFunc(all[i].changes, func(c change.Change) bool { return !manyToMany(c.Attr) })
+		}
+	}
+	if err := x.look(ctx, all); err != nil {
+		return nil, err
+	}
+	return all, x.visible(ctx, all)
+}
+
+// unversioned is the step of an asset that changed at a moment without a version of
+// its own.
+func unversioned(v change.Version, moment int64) change.Step {
+	now := v
+	now.Moment, now.Linked = moment, true
+	return change.Step{Now: now, Before: &v}
+}
+
+// grown counts the answer. Errors: fault.Invalid for one that is too large; those of
+// the memory.
+func (x *reader) grown(from int) error {
+	if x.MaxAnswer > 0 && int64(len(x.w)) > x.MaxAnswer {
+		return fault.Invalidf(fault.NoPlace, "the answer would be too large: the limit is %d bytes; ask for less", x.MaxAnswer)
+	}
+	return x.take(2 * int64(len(x.w)-from))
+}

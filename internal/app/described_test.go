@@ -1,0 +1,56 @@
+package app
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// described is what the log says of a model that was described.
+type described struct {
+	Msg, ETag  string
+	Generation int64
+}
+
+// describedAfter waits until the model of a later generation is described.
+func (r *running) describedAfter(generation int64) (d described) {
+	r.t.Helper()
+	for until := time.After(20 * time.Second); ; {
+		select {
+		case text := <-r.lines.all:
+			d = described{}
+			if json.Unmarshal([]byte(text), &d) == nil && d.Msg == "the model is described" && d.Generation > generation {
+				return d
+			}
+		case <-until:
+			r.t.Fatalf("no model after generation %d was described", generation)
+		}
+	}
+}
+
+// TestTheModelIsDescribedBeforeItIsAskedFor: that of the start, and that with a new
+// attribute, without a request for it; who asks then gets what was prepared.
+func TestTheModelIsDescribedBeforeItIsAskedFor(t *testing.T) {
+	r := start(t, map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": freeAddr(t), "ALDS_LOG_LEVEL": "debug"}, Standalone)
+	first := r.describedAfter(0)
+	r.bulk(`[{"AssetType": "AttributeDefinition", "Name": "Custom_Weight", "Asset": "Story", "AttributeType": "Numeric"}]`)
+	grown := r.describedAfter(first.Generation)
+	if grown.ETag == first.ETag {
+		t.Error("another model has the same description")
+	}
+	req, err := http.NewRequest(http.MethodGet, r.base+"/meta.v1/", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth("admin", "admin")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if tag := res.Header.Get("ETag"); !strings.HasPrefix(tag, `"`+grown.ETag) {
+		t.Errorf("asked for, it is %s, not %s", tag, grown.ETag)
+	}
+}

@@ -1,0 +1,123 @@
+package app
+
+import (
+	"github.com/alds-dev/alds/internal/activity"
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/attachment"
+	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/catalog"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/describe"
+	"github.com/alds-dev/alds/internal/feed"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/httpapi"
+	"github.com/alds-dev/alds/internal/localization"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/rest"
+	"github.com/alds-dev/alds/internal/roles"
+	"github.com/alds-dev/alds/internal/tags"
+	"github.com/alds-dev/alds/internal/webhook"
+)
+
+// engines is everything that depends on the model: built of one model, never
+// changed. What does not depend on it, such as connections, ids, metrics and
+// logins, all sets of a process share.
+type engines struct {
+	model      *meta.Model
+	generation int64 // of the model
+	finder     *find.Finder
+	hooks      *webhook.Service
+	assets     *asset.Engine // this and all below: nil unless the role writes
+	bulk       *bulk.Engine
+	rest       *rest.Engine
+	tags       *tags.Service
+	feed       *feed.Service
+	docs       *describe.Documents
+	served     *httpapi.Engines
+}
+
+// newEngines builds the first set of engines, with what all sets share. It goes by
+// the model of the program, so it serves nobody.
+func (s *service) newEngines(m *meta.Model) *engines {
+	e := &engines{model: m, finder: find.New(s.db, m), docs: describe.New(m, fourNumbers(version()))}
+	e.finder.MaxAnswer = int64(s.cfg.MaxAnswer)
+	e.finder.Contents = s.contents
+	e.finder.Register(s.metrics)
+	e.hooks = webhook.New(s.db, m, webhook.Options{
+		Find: e.finder, Present: s.presentHooks, Actors: s.auth, Box: s.box, Public: s.public, MaxEnabled: s.cfg.WebhookMaxEnabled,
+		DisableAfter: s.cfg.WebhookDisableAfter, Retention: s.cfg.WebhookKeep,
+		Log: s.component("webhook"), Metrics: s.metrics,
+	})
+	if !s.role.http && !s.role.works {
+		return e
+	}
+	e.assets = asset.New(s.db, m, s.auth, committed{s.auth, s.client, s.feed}, s.component("asset"))
+	e.assets.Requests.Retention = s.cfg.IdempotencyKeep
+	e.assets.MaxAssets, e.assets.OnScopesHidden, e.assets.OnRolesChanged = s.cfg.MaxAssets, s.auth.ScopesHidden, s.auth.RolesChanged
+	e.assets.OnModelChanged = s.modelChanged
+	e.assets.Contents, e.assets.MaxContent = s.contents, int64(s.cfg.MaxAttachment)
+	e.bulk = bulk.New(e.assets, e.finder)
+	e.bulk.MaxCommands, e.bulk.MaxAssets, e.bulk.Audit = s.cfg.MaxCommands, s.cfg.MaxAssets, s.trail
+	e.bulk.Register(s.metrics)
+	return e
+}
+
+// with returns the set of another model, which shares all that e shares.
+func (e *engines) with(p catalog.Present) *engines {
+	other := &engines{model: p.Model, generation: p.Generation, finder: e.finder.With(p.Model), docs: e.docs.With(p.Model)}
+	other.hooks = e.hooks.With(p.Model, other.finder)
+	if e.assets != nil {
+		other.assets = e.assets.With(p.Model, p.Generation)
+		other.bulk = e.bulk.With(other.assets, other.finder)
+		other.rest = rest.New(other.assets, other.finder)
+		other.tags = tags.New(other.assets)
+	}
+	return other
+}
+
+// use makes a set the present one: what begins from now on works by it.
+func (s *service) use(e *engines) {
+	if s.role.http {
+		e.feed = feed.New(s.db, e.model, feed.Options{Log: s.feed, Generation: e.generation, Find: e.finder, Actors: s.auth, Public: s.public})
+		e.served = &httpapi.Engines{
+			Credentials: s.auth,
+			Bulk:        commands{s.async, s, e},
+			Queries:     reader{s.db, e.finder},
+			Writes:      writer{e.rest, s, e},
+			Roles:       roles.New(s.db, e.model, e.finder),
+			Tags:        tagging{e.tags, s, e},
+			Activity:    e.activity(s.db),
+			Changes:     following{s, e},
+			Webhooks:    subscribing{e.hooks, s},
+			Audit:       s.trail,
+			Metadata:    e.docs,
+
+			Localization:  s.localizing(e),
+			Configuration: describe.NewConfiguration(fourNumbers(version()), s.cfg.MaxAttachment),
+			Attachments:   attachment.New(e.model, e.finder, int64(s.cfg.MaxAttachment)),
+		}
+	}
+	s.present.Store(e)
+	s.newModel.tell()
+}
+
+// localizing is the texts of a model, and what administrators have set of them.
+type localizing struct {
+	*localization.Texts
+	*localization.Service
+}
+
+// localizing returns the texts of the present model.
+func (s *service) localizing(e *engines) localizing {
+	return localizing{s.texts.With(s.words.WithModel(e.model)), s.texts}
+}
+
+// activity is the reader of streams.
+func (e *engines) activity(d *db.DB) *activity.Service {
+	a := activity.New(d, e.model, e.finder)
+	a.MaxAnswer = e.finder.MaxAnswer
+	return a
+}
+
+// served are the engines of the API that work by the present model.
+func (s *service) served() *httpapi.Engines { return s.present.Load().served }

@@ -1,0 +1,174 @@
+package asset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/alds-dev/alds/internal/catalog"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// purgeAssets is how many assets are cleared in one transaction.
+const purgeAssets = 100
+
+// Purge removes what deleted custom attributes and lists have left: the values of assets
+// and of their versions, and links. Nothing names them since the commit that deleted the
+// definition, so nobody sees how far it is; it goes on where it, or another process,
+// stopped.
+func Purge(ctx context.Context, d *db.DB, base *meta.Model) error {
+	all, err := purges(ctx, d, base)
+	for _, p := range all {
+		if err := p.run(ctx); err != nil {
+			return fmt.Errorf("remove the values of %s: %w", p.name, err)
+		}
+	}
+	return err
+}
+
+// purge removes the values of one attribute, or of one list.
+type purge struct {
+	d    *db.DB
+	id   int64 // of its definition
+	name string
+	step func(ctx context.Context, tx *db.Tx) (more bool, err error) // removes the next ones
+}
+
+// purges returns what there is to remove, attributes first: so that no link leads to a
+// value of a list that is emptied.
+func purges(ctx context.Context, d *db.DB, base *meta.Model) ([]*purge, error) {
+	ids, err := db.Column[int64](ctx, d, `SELECT definition_id FROM definition_purge ORDER BY definition_id`)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	custom, err := catalog.Read(ctx, d, base)
+	if err != nil {
+		return nil, err
+	}
+	m, left := base.Extend(custom)
+	var all, lists []*purge
+	for _, id := range ids {
+		p := &purge{d: d, id: id}
+		if a, ok := m.DefinedBy(id); ok {
+			p.name, p.step = a.Token(), (&attributePurge{p.id, a}).step
+			all = append(all, p)
+		} else if t, ok := m.ListDefinedBy(id); ok {
+			p.name, p.step = t.Name, newListPurge(id, t, m).step
+			lists = append(lists, p)
+		} else {
+			err = errors.Join(err, fmt.Errorf("nothing is defined by %d, whose values are to be removed: %w", id, left))
+		}
+	}
+	if err != nil { // an attribute that cannot be removed may lead to one of them
+		return all, err
+	}
+	return append(all, lists...), nil
+}
+
+// run removes all values.
+func (p *purge) run(ctx context.Context) error {
+	for {
+		more, err := p.once(ctx)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	_, err := p.d.Exec(ctx, `DELETE FROM definition_purge WHERE definition_id = ?`, p.id)
+	return err
+}
+
+// once removes the values of the next assets, in one transaction. It reports whether
+// there may be more.
+func (p *purge) once(ctx context.Context) (more bool, err error) {
+	err = p.d.Write(ctx, func(tx *db.Tx) (err error) {
+		more, err = p.step(ctx, tx)
+		return err
+	})
+	return more, err
+}
+
+// attributePurge removes the values of one attribute.
+type attributePurge struct {
+	id   int64 // of its definition
+	attr *meta.Attr
+}
+
+func (p *attributePurge) step(ctx context.Context, tx *db.Tx) (more bool, err error) {
+	if p.attr.Place.Kind == meta.InLinks {
+		return p.links(ctx, tx)
+	}
+	return p.scalars(ctx, tx)
+}
+
+// scalars clears the next assets and all their versions. It reports whether there may
+// be more.
+func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx) (bool, error) {
+	ids, err := nextAssets(ctx, tx, p.id, typeCodes(p.attr.On))
+	if err != nil || len(ids) == 0 {
+		return false, err
+	}
+	in, args := db.InArgs(ids)
+	set, values := p.cleared()
+	for _, table := range []string{"asset", "asset_version"} {
+		_, err := tx.Exec(ctx, `UPDATE `+table+` SET `+set+` WHERE id IN `+in+` AND `+storedExpr(tx.Dialect(), p.attr)+` IS NOT NULL`, append(values, args...)...)
+		if err != nil {
+			return false, err
+		}
+	}
+	return purged(ctx, tx, p.id, ids)
+}
+
+// nextAssets are the ids of the next assets of some types, in the order in which writers
+// lock them; none when another process has finished.
+func nextAssets(ctx context.Context, tx *db.Tx, definition int64, types []int64) ([]int64, error) {
+	var done int64
+	err := tx.QueryRow(ctx, `SELECT done_id FROM definition_purge WHERE definition_id = ?`, definition).Scan(&done)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	in, args := db.InArgs(types)
+	return db.Column[int64](ctx, tx, `SELECT id FROM asset WHERE type IN `+in+` AND id > ? ORDER BY id LIMIT ?`, append(args, done, purgeAssets)...)
+}
+
+// purged notes how far the purge of a definition is. It reports whether there may be
+// more.
+func purged(ctx context.Context, tx *db.Tx, definition int64, ids []int64) (more bool, err error) {
+	_, err = tx.Exec(ctx, `UPDATE definition_purge SET done_id = ? WHERE definition_id = ?`, ids[len(ids)-1], definition)
+	return len(ids) == purgeAssets, err
+}
+
+// cleared is what an UPDATE sets where the attribute has no value.
+func (p *attributePurge) cleared() (set string, values []any) {
+	path := `$."` + p.attr.Place.Column + `"`
+	if p.attr.Place.Kind == meta.InColumn {
+		return p.attr.Place.Column + ` = NULL, folded = JSON_REMOVE(folded, ?)`, []any{path}
+	}
+	return `attrs = JSON_REMOVE(attrs, ?), folded = JSON_REMOVE(folded, ?)`, []any{path, path}
+}
+
+// links deletes the links of the next assets of some type. It reports whether there
+// may be more.
+func (p *attributePurge) links(ctx context.Context, tx *db.Tx) (bool, error) {
+	for _, code := range typeCodes(p.attr.On) {
+		ids, err := db.Column[int64](ctx, tx, `SELECT DISTINCT from_id FROM asset_link WHERE relation = ? AND from_type = ? ORDER BY from_id LIMIT ?`,
+			p.attr.Place.Code, code, purgeAssets)
+		if err != nil {
+			return false, err
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		in, args := db.InArgs(ids)
+		_, err = tx.Exec(ctx, `DELETE FROM asset_link WHERE relation = ? AND from_type = ? AND from_id IN `+in, append([]any{p.attr.Place.Code, code}, args...)...)
+		return true, err
+	}
+	return false, nil
+}

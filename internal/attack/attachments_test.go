@@ -1,0 +1,241 @@
+package attack
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+// senders is how many clients send and read attachments at the same time.
+const senders = 8
+
+// file is an attachment that is sent.
+type file struct {
+	id   string
+	seed uint64
+	size int64
+}
+
+// reader returns the bytes of a file, which nobody holds in memory.
+func (f file) reader() io.Reader {
+	var seed [32]byte
+	seed[0], seed[1], seed[2] = byte(f.seed), byte(f.seed>>8), 7
+	return io.LimitReader(rand.NewChaCha8(seed), f.size)
+}
+
+// files makes attachments of up to 20 MiB: 20 of them, or as many as
+// ATTACHMENTS says.
+func (s *site) files() (all []file) {
+	s.t.Helper()
+	n, err := strconv.Atoi(os.Getenv("ATTACHMENTS"))
+	if err != nil {
+		n = 20
+	}
+	story := s.stories(1, nil)[0]
+	var commands []any
+	for i := range n {
+		commands = append(commands, map[string]any{"AssetType": "Attachment", "Name": fmt.Sprint(i), "ContentType": "image/png", "Asset": story})
+	}
+	for i, made := range s.post("/api/asset", commands) {
+		f := file{id: strings.TrimPrefix(made, "Attachment:"), seed: uint64(i), size: int64(i)*20*mib/int64(n) + 1} //nolint:gosec // few
+		if i == n-1 {
+			f.size = 20 * mib
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// each calls do for all files, by several clients.
+func each(all []file, do func(file) error) error {
+	work := make(chan file)
+	errs := make(chan error, len(all))
+	var clients sync.WaitGroup
+	for range senders {
+		clients.Go(func() {
+			for f := range work {
+				errs <- do(f)
+			}
+		})
+	}
+	for _, f := range all {
+		work <- f
+	}
+	close(work)
+	clients.Wait()
+	close(errs)
+	var first error
+	for err := range errs {
+		first = errors.Join(first, err)
+	}
+	return first
+}
+
+// send sends a file; every second one without its length.
+func (s *site) send(c *http.Client, f file) error {
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url("/attachment.img/"+f.id), f.reader())
+	if err != nil {
+		return err
+	}
+	if req.ContentLength = -1; f.seed%2 == 0 {
+		req.ContentLength = f.size
+	}
+	req.SetBasicAuth("admin", adminPassword)
+	res, err := c.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if answer, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s of %d bytes: %d %s", f.id, f.size, res.StatusCode, answer)
+	}
+	return nil
+}
+
+// fetch reads a file and compares its bytes.
+func (s *site) fetch(c *http.Client, f file) error {
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url("/attachment.img/"+f.id), nil)
+	if err != nil {
+		return err
+	}
+	req.SetBasicAuth("admin", adminPassword)
+	res, err := c.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	got, want := sha256.New(), sha256.New()
+	n, err := io.Copy(got, res.Body)
+	_, _ = io.Copy(want, f.reader()) // into a hash
+	if err != nil || n != f.size || !bytes.Equal(got.Sum(nil), want.Sum(nil)) {
+		return fmt.Errorf("%s of %d bytes: %d, %d other bytes, %w", f.id, f.size, res.StatusCode, n, err)
+	}
+	return nil
+}
+
+// TestAttachments sends attachments by eight clients and reads them back, also when
+// the process was killed meanwhile. Issue: memory of the api within 60 MiB of idle.
+func TestAttachments(t *testing.T) {
+	s := newSite(t, "mysql", setup{settings: []string{"ALDS_REQUEST_TIMEOUT=60s"}})
+	c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: senders}}
+	all := s.files()
+	idle, _ := s.proc.Memory()
+	began := time.Now()
+	if err := each(all, func(f file) error { return s.send(c, f) }); err != nil {
+		t.Fatal(err)
+	}
+	sent := time.Since(began)
+	_, most := s.proc.Memory()
+	s.proc.Kill()
+	s.proc = testproc.Start(t, testproc.Options{Env: s.env, Log: s.log}, s.command)
+	if !testproc.Becomes(t.Context(), s.url(""), 0) {
+		t.Fatal("it does not answer")
+	}
+	began = time.Now()
+	if err := each(all, func(f file) error { return s.fetch(c, f) }); err != nil {
+		t.Fatal(err)
+	}
+	read := time.Since(began)
+	_, mostRead := s.proc.Memory()
+	var total int64
+	for _, f := range all {
+		total += f.size
+	}
+	t.Logf("%d attachments of %d MiB in all: sent in %s, read in %s; memory %d MiB idle, at most %d MiB while they were sent and %d MiB while they were read",
+		len(all), total/mib, sent, read, idle/mib, most/mib, mostRead/mib)
+	if more := max(most, mostRead) - idle; more > 60*mib {
+		t.Errorf("%d MiB more than idle", more/mib)
+	}
+	s.sound()
+}
+
+// TestUploadsThatBreakOff sends contents that never end, are longer than may be, or
+// not as long as they say: nothing stays of them, and the attachment is as it was.
+func TestUploadsThatBreakOff(t *testing.T) {
+	onEach(t, setup{settings: []string{"ALDS_MAX_ATTACHMENT=2MiB", "ALDS_REQUEST_TIMEOUT=20s"}}, func(t *testing.T, s *site) {
+		story := s.stories(1, nil)[0]
+		made := s.post("/api/asset", []any{map[string]any{"AssetType": "Attachment", "Name": "A", "Asset": story}})
+		a := file{id: strings.TrimPrefix(made[0], "Attachment:"), seed: 1, size: 1000}
+		if err := s.send(s.client, a); err != nil {
+			t.Fatal(err)
+		}
+		head := "POST /alds/attachment.img/" + a.id + " HTTP/1.1\r\nHost: x\r\nAuthorization: " + basic("admin:"+adminPassword) + "\r\n"
+		half := strings.Repeat("x", mib)
+		chunk := fmt.Sprintf("%x\r\n%s\r\n", mib, half)
+		for name, raw := range map[string]string{
+			"half of it":            head + "Content-Length: 2097152\r\n\r\n" + half,
+			"a chunk and no end":    head + "Transfer-Encoding: chunked\r\n\r\n" + chunk,
+			"a chunk that breaks":   head + "Transfer-Encoding: chunked\r\n\r\n" + chunk + "fffff\r\nabc",
+			"a chunk without sense": head + "Transfer-Encoding: chunked\r\n\r\n" + chunk + "zz\r\n",
+		} {
+			for range 4 {
+				conn, err := s.dial()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := io.WriteString(conn, raw); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				_ = conn.Close()
+			}
+		}
+		for name, raw := range map[string]string{
+			"longer than may be":           head + "Content-Length: 2097153\r\n\r\n" + half,
+			"longer than any number":       head + "Content-Length: 9999999999999\r\n\r\n" + half,
+			"chunks longer than may be":    head + "Transfer-Encoding: chunked\r\n\r\n" + chunk + chunk + chunk + "0\r\n\r\n",
+			"packed and longer, in chunks": head + "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + inChunks(zipped(half+half+half)),
+		} {
+			if status, whole := s.raw(t, raw); status != http.StatusRequestEntityTooLarge {
+				t.Errorf("%s: %d %.200s", name, status, whole)
+			}
+		}
+		s.unfinished(t)
+		if err := s.fetch(s.client, a); err != nil {
+			t.Error(err)
+		}
+		s.proc.MustRun()
+		s.sound()
+	})
+}
+
+func inChunks(b []byte) string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(b), b) }
+
+// unfinished waits until no upload is left that has not ended.
+func (s *site) unfinished(t *testing.T) {
+	t.Helper()
+	d, err := db.Open(t.Context(), s.database, db.Options{MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	var contents, parts int
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		err := d.QueryRow(ctx, "SELECT COUNT(*) FROM blob_content").Scan(&contents)
+		if err == nil {
+			err = d.QueryRow(ctx, "SELECT COUNT(*) FROM blob_part").Scan(&parts)
+		}
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if contents == 1 && parts == 1 {
+			return
+		}
+	}
+	t.Errorf("%d contents of %d parts are there, not the one of the attachment", contents, parts)
+}

@@ -1,0 +1,104 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+)
+
+// OpenBucket opens the store that a URL names: file:///folder, which is made if
+// its parent is there, or s3://bucket.
+func OpenBucket(address string) (Bucket, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("the address of the store is no URL")
+	}
+	switch u.Scheme {
+	case "file":
+	case "s3":
+		return openS3(u)
+	default:
+		return nil, fmt.Errorf("no store has the scheme %s", u.Scheme)
+	}
+	if err := os.Mkdir(u.Path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("make the folder of the store: %w", err)
+	}
+	return folder(u.Path), nil
+}
+
+// folder keeps objects as files, in folders by the first digits of their names'
+// random part, so that none has too many.
+type folder string
+
+func (f folder) path(key string) string { return filepath.Join(string(f), key[len(key)-2:], key) }
+
+// Put writes beside the object and renames it, so that there is never a part of it.
+func (f folder) Put(ctx context.Context, key string, src io.Reader, _ int64) error {
+	path := f.path(key)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	part, err := os.OpenFile(path+".part", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(part, src)
+	if err == nil {
+		err = part.Sync()
+	}
+	if err = errors.Join(err, part.Close()); err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = os.Rename(part.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(part.Name()))
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder makes the names in a folder outlast a loss of power.
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Open opens a file.
+func (f folder) Open(_ context.Context, key string, from, n int64) (io.ReadCloser, error) {
+	file, err := os.Open(f.path(key))
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.NewSectionReader(file, from, n), file}, nil
+}
+
+// Remove removes a file, and what an upload that broke off left of it.
+func (f folder) Remove(_ context.Context, key string) error {
+	for _, path := range []string{f.path(key), f.path(key) + ".part"} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Ping reports whether the folder can be written.
+func (f folder) Ping(context.Context) error {
+	file, err := os.CreateTemp(string(f), "ping")
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}

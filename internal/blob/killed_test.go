@@ -1,0 +1,122 @@
+package blob_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/blob"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// dying is a sender during whose nth read the process is killed: nothing of the
+// upload is cleared up.
+type dying struct {
+	r    io.Reader
+	left int
+}
+
+func (s *dying) Read(b []byte) (int, error) {
+	if s.left == 0 {
+		panic("killed")
+	}
+	s.left--
+	return s.r.Read(b[:min(len(b), blob.PartSize)])
+}
+
+// upload uploads until the sender dies, and reports whether it did.
+func upload(t *testing.T, s *blob.Store, content []byte, reads int, size int64) (died bool) {
+	t.Helper()
+	defer func() { died = died || recover() != nil }()
+	if _, err := s.Upload(t.Context(), &dying{bytes.NewReader(content), reads}, size, 1<<30); err != nil {
+		t.Error(err)
+	}
+	return false
+}
+
+// TestKilledUploads: an upload whose process was killed, wherever, is seen by nobody,
+// stands in the way of nobody, and is removed once it is old; so is a removal that
+// was killed.
+func TestKilledUploads(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		bucket, err := blob.OpenBucket("file://" + t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range []blob.Bucket{nil, bucket} {
+			s := blob.New(d, blob.Options{Bucket: b})
+			content := random(3*blob.PartSize + 9)
+			died := 0
+			for reads := 0; upload(t, s, content, reads, int64(len(content))); reads++ {
+				died++
+				if err := s.Verify(t.Context(), func(text string) error { return fmt.Errorf("after %d reads: %s", reads, text) }); err != nil {
+					t.Error(err)
+				}
+			}
+			if died < 4 {
+				t.Errorf("it was killed %d times", died)
+			}
+			if got := read(t, s, blob.RefOf(content), 0, int64(len(content))); !bytes.Equal(got, content) {
+				t.Error("other bytes")
+			}
+			write(t, d, func(tx *db.Tx) error { // killed when it had claimed the content and removed a part
+				if _, err := tx.Exec(t.Context(), "UPDATE blob_content SET hash = NULL, touched_at = -1 WHERE hash IS NOT NULL"); err != nil {
+					return err
+				}
+				_, err := tx.Exec(t.Context(), "DELETE FROM blob_part WHERE n = 0")
+				return err
+			})
+			if err := keep(t, d, s, blob.RefOf(content)); err == nil {
+				t.Error("a content that is being removed was kept")
+			}
+			time.Sleep(2 * time.Millisecond) // more than the grace of the sweep
+			if err := blob.New(d, blob.Options{Bucket: b, Grace: time.Microsecond}).Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n, p := count(t, d, "blob_content"), count(t, d, "blob_part"); n != 0 || p != 0 {
+				t.Errorf("%d contents of %d parts are left", n, p)
+			}
+		}
+	})
+}
+
+// TestUploadsInProgressStay: a sweep removes nothing of an upload that is going on.
+func TestUploadsInProgressStay(t *testing.T) {
+	stores(t, 0, func(t *testing.T, _ *db.DB, s *blob.Store) {
+		content := random(2*blob.PartSize + 1)
+		swept := io.MultiReader(bytes.NewReader(content[:blob.PartSize+1]), readerFunc(func([]byte) (int, error) {
+			if err := s.Sweep(t.Context()); err != nil {
+				t.Error(err)
+			}
+			return 0, io.EOF
+		}), bytes.NewReader(content[blob.PartSize+1:]))
+		ref, err := s.Upload(t.Context(), swept, int64(len(content)), 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, s, ref, 0, ref.Size); !bytes.Equal(got, content) {
+			t.Error("other bytes")
+		}
+	})
+}
+
+// TestLyingSenders: a content of another length than was announced is none.
+func TestLyingSenders(t *testing.T) {
+	stores(t, 0, func(t *testing.T, d *db.DB, s *blob.Store) {
+		before := count(t, d, "blob_content")
+		for _, n := range []int{5, blob.PartSize + 5} {
+			for _, size := range []int{n - 1, n + 1} {
+				if _, err := s.Upload(t.Context(), strings.NewReader(strings.Repeat("x", n)), int64(size), 1<<30); err == nil {
+					t.Errorf("%d bytes, announced as %d", n, size)
+				}
+			}
+		}
+		if n := count(t, d, "blob_content") - before; n != 0 {
+			t.Errorf("%d contents are left", n)
+		}
+	})
+}

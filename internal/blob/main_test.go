@@ -1,0 +1,9 @@
+package blob_test
+
+import (
+	"testing"
+
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }

@@ -1,0 +1,44 @@
+package blob
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
+// Ref names a content: what a version holds in the place of the bytes.
+type Ref struct {
+	Hash string // SHA-256, 64 digits in lower case
+	Size int64  // bytes
+}
+
+const prefix = "sha256:"
+
+// RefOf returns the reference of a content.
+func RefOf(content []byte) Ref {
+	sum := sha256.Sum256(content)
+	return Ref{Hash: hex.EncodeToString(sum[:]), Size: int64(len(content))}
+}
+
+// IsZero reports whether r names no content.
+func (r Ref) IsZero() bool { return r.Hash == "" }
+
+// String returns the stored form, which is no Base64: sha256:<digits>:<size>.
+func (r Ref) String() string { return prefix + r.Hash + ":" + strconv.FormatInt(r.Size, 10) }
+
+// ParseRef reads the stored form. It reports false for every other text, among
+// them all Base64.
+func ParseRef[T ~string | ~[]byte](text T) (Ref, bool) {
+	rest, ok := strings.CutPrefix(string(text[:min(len(text), 2*len(prefix)+sha256.Size*2+20)]), prefix)
+	hash, size, two := strings.Cut(rest, ":")
+	n, err := strconv.ParseInt(size, 10, 64)
+	if !ok || !two || err != nil || n < 0 || len(hash) != 2*sha256.Size || strings.Trim(hash, "0123456789abcdef") != "" {
+		return Ref{}, false
+	}
+	return Ref{Hash: hash, Size: n}, true
+}
+
+// Base64Len returns how long the Base64 of the content is.
+func (r Ref) Base64Len() int64 { return int64(base64.StdEncoding.EncodedLen(int(r.Size))) }

@@ -1,0 +1,90 @@
+package blob
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/db"
+)
+
+// sweepRows is how many contents a sweep removes of one kind before it looks again.
+const sweepRows = 100
+
+// partRows is how many parts are deleted by one statement.
+const partRows = 64
+
+// Sweep removes the contents that no version has held for longer than Grace, and
+// the uploads that have not ended. It may run anywhere, several times at once.
+//
+// A content loses its hash first, by a statement that an upload or a version of
+// the same bytes comes before or after: before, the content is touched or kept
+// and stays; after, nobody finds it, and the bytes are stored anew.
+func (s *Store) Sweep(ctx context.Context) error {
+	old := "kept = 0 AND touched_at < " + s.db.Dialect.NowMicros + " - ?"
+	for last := ""; ; {
+		ids, err := db.Column[string](ctx, s.db, "SELECT id FROM blob_content WHERE "+old+" AND id > ? ORDER BY id LIMIT ?",
+			s.grace.Microseconds(), last, sweepRows)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		last = ids[len(ids)-1]
+		for _, id := range ids {
+			if err := s.removeWhere(ctx, id, old, s.grace.Microseconds()); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// removeWhere removes a content for which a condition holds still: it takes the
+// hash first, so that nobody finds what is about to go.
+func (s *Store) removeWhere(ctx context.Context, id, condition string, args ...any) error {
+	var outside int64
+	claimed := false
+	err := s.db.Small(ctx, func(tx *db.Tx) error {
+		done, err := tx.Exec(ctx, "UPDATE blob_content SET hash = NULL, touched_at = -1 WHERE id = ? AND "+condition,
+			append([]any{id}, args...)...)
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		if claimed = n > 0; err != nil || !claimed {
+			return err
+		}
+		return tx.QueryRow(ctx, "SELECT outside FROM blob_content WHERE id = ?", id).Scan(&outside)
+	})
+	if err != nil || !claimed {
+		return err
+	}
+	return s.remove(ctx, id, outside == 1)
+}
+
+// remove removes the bytes of a row without a hash, then the row. It may be run
+// again from its start.
+func (s *Store) remove(ctx context.Context, id string, outside bool) error {
+	if outside {
+		if s.bucket == nil {
+			return nil // as long as the setting is away
+		}
+		if err := s.bucket.Remove(ctx, id); err != nil {
+			return unreachable(err)
+		}
+	}
+	for left := true; left; {
+		err := s.db.Small(ctx, func(tx *db.Tx) error {
+			ns, err := db.Column[int64](ctx, tx, "SELECT n FROM blob_part WHERE content = ? ORDER BY n LIMIT ?", id, partRows)
+			if err != nil || len(ns) == 0 {
+				left = false
+				return err
+			}
+			_, err = tx.Exec(ctx, "DELETE FROM blob_part WHERE content = ? AND n <= ?", id, ns[len(ns)-1])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return s.db.Small(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec(ctx, "DELETE FROM blob_content WHERE id = ? AND hash IS NULL", id)
+		return err
+	})
+}

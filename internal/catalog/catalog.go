@@ -1,0 +1,157 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// pollEvery is the time between two looks at the generation. With the time of one
+// more look, a change is known to all processes within two seconds.
+const pollEvery = 500 * time.Millisecond
+
+// Present is the model at one generation.
+type Present struct {
+	Model      *meta.Model
+	Generation int64
+}
+
+// Options are the parts of a Catalog that may be left out.
+type Options struct {
+	// OnChange is called with each new model before Refresh returns; never twice at
+	// the same time.
+	OnChange func(Present)
+	Log      *slog.Logger
+}
+
+// Catalog keeps the present model. It is safe for concurrent use.
+type Catalog struct {
+	db       *db.DB
+	base     *meta.Model
+	onChange func(Present)
+	log      *slog.Logger
+
+	present atomic.Pointer[Present]
+	reading sync.Mutex // held by refresh
+	left    string     // what the last model left out, as it was logged
+}
+
+// New returns a catalog that knows only the model of the program, at a generation
+// that no database has, until Refresh.
+func New(d *db.DB, base *meta.Model, o Options) *Catalog {
+	c := &Catalog{db: d.Lookup(), base: base, onChange: o.OnChange, log: o.Log}
+	if c.onChange == nil {
+		c.onChange = func(Present) {}
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	c.present.Store(&Present{Model: base, Generation: unread})
+	return c
+}
+
+// unread is the generation of a model whose rows nobody has read.
+const unread = 0
+
+// Present returns the model that was read last.
+func (c *Catalog) Present() Present { return *c.present.Load() }
+
+// Refresh reads the rows if they have changed since they were read last. When it
+// returns, the present model is at least that of the moment it was called.
+// Errors: fault.Transient when the database does not answer.
+func (c *Catalog) Refresh(ctx context.Context) error {
+	now, err := Generation(ctx, c.db)
+	if err != nil || c.Present().Generation >= now {
+		return err
+	}
+	return c.refresh(ctx, now)
+}
+
+// Pass is Refresh for who knows that the model of a generation is not the present
+// one. Of many at the same time one reads.
+func (c *Catalog) Pass(ctx context.Context, generation int64) error {
+	return c.refresh(ctx, generation+1)
+}
+
+// refresh reads the rows unless the present model is of a generation or a later one.
+func (c *Catalog) refresh(ctx context.Context, atLeast int64) error {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if c.Present().Generation >= atLeast {
+		return nil
+	}
+	var custom meta.Custom
+	next := Present{}
+	err := c.db.Read(ctx, func(tx *db.Tx) (err error) {
+		if next.Generation, err = Generation(ctx, tx); err == nil {
+			custom, err = Read(ctx, tx, c.base)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the model: %w", err)
+	}
+	if next.Generation == c.Present().Generation {
+		return nil
+	}
+	next.Model, err = c.base.Extend(custom)
+	c.warn(err)
+	c.onChange(next)
+	c.present.Store(&next)
+	return nil
+}
+
+// warn logs what is wrong with the rows, once.
+func (c *Catalog) warn(left error) {
+	text := ""
+	if left != nil {
+		text = left.Error()
+	}
+	if text != "" && text != c.left {
+		c.log.Warn("definitions left out of the model", "err", left)
+	}
+	c.left = text
+}
+
+// Run looks for changes until ctx ends.
+func (c *Catalog) Run(ctx context.Context) error {
+	t := time.NewTicker(pollEvery)
+	defer t.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+		err := c.Refresh(ctx)
+		if err != nil && ctx.Err() == nil && !failing {
+			c.log.Warn("cannot look whether the model has changed", "err", err)
+		}
+		failing = err != nil
+	}
+}
+
+// Generation returns the number of changes of the model, as q sees it.
+func Generation(ctx context.Context, q db.Querier) (n int64, err error) {
+	err = q.QueryRow(ctx, `SELECT value FROM sequence WHERE name = 'model'`).Scan(&n)
+	return n, err
+}
+
+// Raise counts a change of the model's rows, in its transaction and at its end: it
+// waits for all who write assets, and they wait for it. The generation of the
+// subscriptions moves, too, so that those who match later changes read the model
+// anew.
+func Raise(ctx context.Context, tx *db.Tx) error {
+	_, err := tx.Exec(ctx, `UPDATE sequence SET value = value + 1 WHERE name IN ('model', 'webhook')`)
+	if err != nil {
+		return fmt.Errorf("raise the model's generation: %w", err)
+	}
+	return nil
+}

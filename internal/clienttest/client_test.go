@@ -1,0 +1,148 @@
+package clienttest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+)
+
+// client sends requests as a system administrator. Like old clients it asks for the
+// metadata before it signs in.
+type client struct {
+	t     *testing.T
+	base  string // http://host:port/instance
+	model *model
+	tag   string // of the metadata
+	names int    // makes texts that nobody else has
+
+	found  map[string][]string // assets that relations lead to, by type
+	custom map[string]int      // custom attributes, by name, and of how many types they were written
+}
+
+// connect makes a client that has read the metadata.
+func connect(t *testing.T, base string) *client {
+	t.Helper()
+	c := &client{t: t, base: base, found: map[string][]string{}, custom: map[string]int{}}
+	c.learn()
+	return c
+}
+
+// learn reads the metadata, which is another one than that which the client knows,
+// and once more, when it is the same.
+func (c *client) learn() {
+	c.t.Helper()
+	c.model = &model{}
+	if status := c.request(http.MethodGet, "/meta.v1", nil, c.model); status != http.StatusOK || len(c.model.AssetTypes) == 0 {
+		c.t.Fatalf("%d, %d types", status, len(c.model.AssetTypes))
+	}
+	if status := c.request(http.MethodGet, "/meta.v1", nil, nil); status != http.StatusNotModified {
+		c.t.Errorf("%d for metadata that is known", status)
+	}
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// result is what api/asset answers.
+type result struct {
+	AssetsCreated    struct{ OidTokens []string }
+	AssetsModified   struct{ OidTokens []string }
+	AssetsOperatedOn struct{ OidTokens []string }
+	QueryResult      struct{ Results [][]object }
+	CommandFailures  struct {
+		Commands []struct {
+			Error struct {
+				Message            string
+				SourceCommandIndex int
+			}
+		}
+	}
+}
+
+// failures are the messages of the commands that failed, by their place.
+func (r *result) failures() map[int]string {
+	all := map[int]string{}
+	for _, f := range r.CommandFailures.Commands {
+		all[f.Error.SourceCommandIndex] = f.Error.Message
+	}
+	return all
+}
+
+// send posts commands, of which some may fail.
+func (c *client) send(commands ...object) *result {
+	c.t.Helper()
+	var r result
+	if len(commands) == 0 {
+		return &r
+	}
+	c.request(http.MethodPost, "/api/asset", commands, &r)
+	return &r
+}
+
+// row reads attributes of an asset, a deleted one, too.
+func (c *client) row(oid string, names []string) object {
+	c.t.Helper()
+	_, row := c.sendAndRead(oid, names)
+	return row
+}
+
+// sendAndRead posts commands, of which some may fail, and reads attributes of an
+// asset behind them.
+func (c *client) sendAndRead(oid string, names []string, commands ...object) (*result, object) {
+	c.t.Helper()
+	r := c.send(append(commands, object{"from": oid, "select": names, "filter": []string{shownDeleted}})...)
+	if len(r.QueryResult.Results) != 1 || len(r.QueryResult.Results[0]) != 1 {
+		c.t.Fatalf("%s: no row of %v: %+v", oid, names, r)
+	}
+	return r, r.QueryResult.Results[0][0]
+}
+
+// request sends a body, if there is one, and reads the answer, unless the client has
+// it already: of the metadata it says which it has.
+func (c *client) request(method, path string, body, answer any) int {
+	c.t.Helper()
+	var text io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		text = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(c.t.Context(), method, c.base+path, text)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.SetBasicAuth("admin", password)
+	} else {
+		req.Header.Set("If-None-Match", c.tag)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	switch res.StatusCode {
+	case http.StatusNotModified:
+	case http.StatusOK:
+		err = json.Unmarshal(got, answer)
+	default:
+		err = errors.New(res.Status)
+	}
+	if err != nil {
+		c.t.Fatalf("%s %s: %v\n%.2000v\n%.2000s", method, path, err, body, got)
+	}
+	if tag := res.Header.Get("ETag"); tag != "" {
+		c.tag = tag
+	}
+	return res.StatusCode
+}

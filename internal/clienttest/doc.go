@@ -1,0 +1,17 @@
+// Package clienttest runs a client that knows nothing of the model but what
+// meta.v1 tells: it makes assets of every type that can be made, writes every
+// attribute that can be written, runs every operation, and reads back what it
+// wrote. What metadata says and what the service does must agree both ways: what
+// it calls writable is taken, what it calls read-only refused.
+//
+//	metadata_test.go  what meta.v1 says
+//	value_test.go     values of each kind, and how they are read
+//	asset_test.go     assets to be written, and others that relations lead to
+//	write_test.go     attributes
+//	operate_test.go   operations
+//	known_test.go     what metadata does not say, with the reason for each
+//	client_test.go    requests
+//	model_test.go     the test
+//
+// Spec: interface 2.4, 4.2.
+package clienttest

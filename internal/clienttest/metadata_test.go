@@ -1,0 +1,119 @@
+package clienttest
+
+import (
+	"maps"
+	"slices"
+)
+
+// model is what meta.v1 answers.
+type model struct{ AssetTypes map[string]*assetType }
+
+// assetType is a type in it. Its member Name stands twice, so the token is read.
+type assetType struct {
+	Token              string
+	Abstract, IsCustom bool
+	Base               reference
+	Attributes         map[string]*attribute
+	Operations         map[string]*operation
+}
+
+type reference struct{ NameRef, TokenRef string }
+
+type attribute struct {
+	Name, Token, AttributeType         string
+	IsReadOnly, IsRequired, IsCustom   bool
+	IsMultivalue                       bool
+	Base, ReciprocalRelation           reference
+	RelatedAsset                       reference
+	ValidTypes                         []reference
+	OrderByAttribute, RelatedAttribute reference
+}
+
+type operation struct {
+	Name      string
+	Validator reference
+	Arguments map[string]argument
+}
+
+type argument struct {
+	Name, AttributeType string
+	IsRequired          bool
+	RelatedAsset        reference
+}
+
+// sorted are the values of a map in the order of its keys.
+func sorted[V any](of map[string]V) []V {
+	all := make([]V, 0, len(of))
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		all = append(all, of[key])
+	}
+	return all
+}
+
+// creatable reports whether assets of a type can be made: it is not abstract, and
+// has something that can be written.
+func (t *assetType) creatable() bool {
+	return !t.Abstract && slices.ContainsFunc(sorted(t.Attributes), func(a *attribute) bool { return !a.IsReadOnly })
+}
+
+// isA reports whether a type is another one or stands below it.
+func (m *model) isA(name, other string) bool {
+	for ; name != ""; name = m.AssetTypes[name].Base.NameRef {
+		if name == other {
+			return true
+		}
+	}
+	return false
+}
+
+// concrete are the types that are not abstract, of a type and all below it.
+func (m *model) concrete(name string) []string {
+	var all []string
+	for _, t := range sorted(m.AssetTypes) {
+		if !t.Abstract && m.isA(t.Token, name) {
+			all = append(all, t.Token)
+		}
+	}
+	return all
+}
+
+// targets are the types whose assets a relation takes.
+func (m *model) targets(a *attribute) []string {
+	if a.ValidTypes == nil {
+		return m.concrete(a.RelatedAsset.NameRef)
+	}
+	var all []string
+	for _, t := range a.ValidTypes {
+		all = append(all, m.concrete(t.NameRef)...)
+	}
+	return all
+}
+
+// attribute finds an attribute by its token.
+func (m *model) attribute(token string) *attribute {
+	if t := m.AssetTypes[typeOf(token)]; t != nil {
+		return t.Attributes[token]
+	}
+	return nil
+}
+
+func (a *attribute) isRelation() bool { return a.AttributeType == "Relation" }
+
+// holder is a type whose assets hold a relation to one of which the attribute is
+// the other side, with many; nil where it is none. Metadata calls that side
+// read-only, since writing it writes the assets at its end; bulk requests take it.
+// Spec: interface 4.3.4.
+func (m *model) holder(typ string, a *attribute) *assetType {
+	back := m.attribute(a.ReciprocalRelation.TokenRef)
+	if back == nil || !a.IsReadOnly || !a.IsMultivalue {
+		return nil
+	}
+	for _, name := range m.targets(a) {
+		t := m.AssetTypes[name]
+		of := t.Attributes[name+"."+back.Name]
+		if t.creatable() && of != nil && !m.isOnce(of) && !of.IsReadOnly && !of.IsMultivalue && slices.Contains(m.targets(of), typ) {
+			return t
+		}
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+package clienttest
+
+import (
+	"testing"
+
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+const password = "known to the client"
+
+// start runs the service until the test ends, and returns where. It tells strangers its
+// metadata.
+func start(t *testing.T, dialect string) string {
+	t.Helper()
+	return testproc.Serve(t, dialect, map[string]string{"ALDS_ADMIN_PASSWORD": password, "ALDS_OPEN_METADATA": "1"})
+}

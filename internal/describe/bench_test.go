@@ -1,0 +1,56 @@
+package describe
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// BenchmarkWholeModel makes the description of the whole model, as the first to
+// ask for it does; with as many custom attributes, spread over the types of
+// workitems.
+func BenchmarkWholeModel(b *testing.B) {
+	for _, n := range []int{0, 320} {
+		m := grown(b, n)
+		b.Run(fmt.Sprintf("custom=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				d := New(m, "1.2.3.4").Model("/alds/meta.v1")
+				b.ReportMetric(float64(len(d.JSON)), "bytes")
+				b.ReportMetric(float64(len(d.Gzip)), "gzip-bytes")
+			}
+		})
+	}
+}
+
+// grown returns the model with so many custom attributes.
+func grown(t testing.TB, n int) *meta.Model {
+	t.Helper()
+	on := []string{"Story", "Defect", "Workitem", "Task"}
+	c := meta.Custom{}
+	for i := range n {
+		c.Attributes = append(c.Attributes, meta.CustomAttribute{
+			ID: int64(5000 + i), Type: on[i%len(on)], Name: fmt.Sprintf("Custom_Field%d", i), Display: fmt.Sprintf("Field %d", i), Kind: meta.LongText,
+		})
+	}
+	m, err := meta.Default().Extend(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// BenchmarkNextModel makes the description of a model with one custom attribute
+// more than the one described before.
+func BenchmarkNextModel(b *testing.B) {
+	d := New(grown(b, 320), "1.2.3.4")
+	d.Model("/alds/meta.v1")
+	next := grown(b, 321)
+	for b.Loop() {
+		b.StopTimer()
+		d.parts = New(d.model, d.version).parts
+		d.With(d.model).Model("/alds/meta.v1")
+		b.StartTimer()
+		d.With(next).Model("/alds/meta.v1")
+	}
+}

@@ -1,0 +1,214 @@
+package describe
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/value"
+)
+
+// encoder appends descriptions as JSON. Spec: interface 2.4.
+type encoder struct {
+	open    string // what every href begins with, in JSON: "/alds/meta.v1/
+	version string // of four integers
+}
+
+func newEncoder(base, version string) encoder {
+	quoted := value.AppendString(nil, base+"/")
+	return encoder{open: string(quoted[:len(quoted)-1]), version: version}
+}
+
+// all packs the description of all types. Shape: {"HREF": …, "Version": …,
+// "AssetTypes": {"Story": {…}, …}}; a type in it has no HREF and no Version.
+func (e encoder) all(p *packer, m *meta.Model) {
+	p.json = append(append(p.json, `{"HREF":`...), e.open...)
+	p.json = e.versioned(append(p.json, '"'))
+	p.json = append(p.json, `,"AssetTypes":{`...)
+	p.add(0)
+	from := len(p.json)
+	for i, t := range m.Types {
+		of := Of(m, t)
+		p.json = key(p.json, i, of.Name)
+		p.json = append(p.json, `{"_type":"AssetType"`...)
+		p.json = append(e.members(p.json, &of), '}')
+		if (i+1)%typesPerPart == 0 {
+			p.add(from)
+			from = len(p.json)
+		}
+	}
+	p.json = append(p.json, `}}`...)
+	p.add(from)
+}
+
+// one appends the description of one type.
+func (e encoder) one(w []byte, t *Type) []byte {
+	w = e.root(w, "AssetType", t.Name, "")
+	return append(e.members(w, t), '}')
+}
+
+// attribute appends the description of an attribute or path token.
+func (e encoder) attribute(w []byte, a *Attribute) []byte {
+	w = e.root(w, "AttributeDefinition", a.Token(), a.Of)
+	return append(e.definition(w, a), '}')
+}
+
+// operation appends the description of an operation.
+func (e encoder) operation(w []byte, o *Operation) []byte {
+	w = e.root(w, "Operation", o.Token(), o.Of)
+	return append(e.operationMembers(w, o), '}')
+}
+
+// root appends what an answer begins with.
+func (e encoder) root(w []byte, kind, token, of string) []byte {
+	w = append(w, `{"_type":"`...)
+	w = append(append(w, kind...), `","HREF":`...)
+	w = e.href(w, token)
+	if of != "" {
+		w = append(w, `,"Of":`...)
+		w = e.href(w, of)
+	}
+	return e.versioned(w)
+}
+
+func (e encoder) versioned(w []byte) []byte {
+	return value.AppendString(append(w, `,"Version":`...), e.version)
+}
+
+// members appends what there is to say of a type. The member Name stands twice:
+// first the name, then the attribute that is the name of its assets; most readers
+// keep the second.
+func (e encoder) members(w []byte, t *Type) []byte {
+	w = text(w, "Name", t.Name)
+	w = text(w, "Token", t.Name)
+	w = text(w, "DisplayName", t.DisplayName)
+	w = flag(w, "Abstract", t.Abstract)
+	w = flag(w, "IsCustom", t.Custom)
+	w = e.typeRef(w, "Base", t.Base)
+	w = e.tokenRef(w, "DefaultOrderBy", t.OrderBy)
+	w = e.tokenRef(w, "DefaultDisplayBy", t.DisplayBy)
+	w = e.tokenRef(w, "ShortName", t.ShortName)
+	w = e.tokenRef(w, "Name", t.NameAttr)
+	w = e.tokenRef(w, "Description", t.Description)
+	w = append(w, `,"Attributes":{`...)
+	for i := range t.Attributes {
+		a := &t.Attributes[i]
+		w = key(w, i, a.Token())
+		w = append(w, `{"_type":"AttributeDefinition"`...)
+		w = append(e.definition(w, a), '}')
+	}
+	w = append(w, `},"Operations":{`...)
+	for i := range t.Operations {
+		o := &t.Operations[i]
+		w = key(w, i, o.Token())
+		w = append(w, `{"_type":"Operation"`...)
+		w = append(e.operationMembers(w, o), '}')
+	}
+	return append(w, '}')
+}
+
+func (e encoder) definition(w []byte, a *Attribute) []byte {
+	w = text(w, "Name", a.Name)
+	w = text(w, "Token", a.Token())
+	w = text(w, "DisplayName", a.DisplayName)
+	w = text(w, "AttributeType", string(a.Kind))
+	w = flag(w, "IsReadOnly", a.ReadOnly)
+	w = flag(w, "IsRequired", a.Required)
+	w = flag(w, "IsMultivalue", a.Multi)
+	w = flag(w, "IsCanned", a.Canned)
+	w = flag(w, "IsCustom", a.Custom)
+	w = e.tokenRef(w, "Base", a.Base)
+	w = e.tokenRef(w, "ReciprocalRelation", a.Reciprocal)
+	w = e.tokenRef(w, "OrderByAttribute", a.OrderBy)
+	w = e.tokenRef(w, "DisplayByAttribute", a.DisplayBy)
+	w = e.typeRef(w, "RelatedAsset", a.Related)
+	w = e.tokenRef(w, "RelatedAttribute", a.Leaf)
+	return e.validTypes(w, a.Takes)
+}
+
+func (e encoder) validTypes(w []byte, types []string) []byte {
+	if types == nil {
+		return w
+	}
+	w = append(w, `,"ValidTypes":[`...)
+	for i, name := range types {
+		if i > 0 {
+			w = append(w, ',')
+		}
+		w = append(w, '{')
+		w = append(e.refTo(w, name), '}')
+	}
+	return append(w, ']')
+}
+
+func (e encoder) operationMembers(w []byte, o *Operation) []byte {
+	w = text(w, "Name", o.Name)
+	w = e.tokenRef(w, "Validator", o.Validator)
+	if o.Args == nil {
+		return w
+	}
+	w = append(w, `,"Arguments":{`...)
+	for i, arg := range o.Args {
+		w = key(w, i, arg.Name)
+		w = append(w, `{"_type":"Argument"`...)
+		w = text(w, "Name", arg.Name)
+		w = text(w, "AttributeType", string(arg.kind()))
+		w = flag(w, "IsRequired", arg.required())
+		w = append(e.typeRef(w, "RelatedAsset", arg.Related), '}')
+	}
+	return append(w, '}')
+}
+
+// href appends the address of a type, or of what a token names.
+func (e encoder) href(w []byte, token string) []byte {
+	typ, rest, below := strings.Cut(token, ".")
+	w = append(append(w, e.open...), typ...)
+	if below {
+		w = append(append(w, '/'), url.PathEscape(rest)...)
+	}
+	return append(w, '"')
+}
+
+// tokenRef appends a member that refers to an attribute; none where there is none.
+func (e encoder) tokenRef(w []byte, name, token string) []byte {
+	if token == "" {
+		return w
+	}
+	w = append(append(append(w, `,"`...), name...), `":{"href":`...)
+	w = e.href(w, token)
+	return append(text(w, "tokenref", token), '}')
+}
+
+// typeRef appends a member that refers to a type; none where there is none.
+func (e encoder) typeRef(w []byte, name, typ string) []byte {
+	if typ == "" {
+		return w
+	}
+	w = append(append(append(w, `,"`...), name...), `":{`...)
+	return append(e.refTo(w, typ), '}')
+}
+
+func (e encoder) refTo(w []byte, typ string) []byte {
+	w = value.AppendString(append(w, `"nameref":`...), typ)
+	return e.href(append(w, `,"href":`...), typ)
+}
+
+// key appends the name of the i-th member of an object of its own.
+func key(w []byte, i int, name string) []byte {
+	if i > 0 {
+		w = append(w, ',')
+	}
+	return append(value.AppendString(w, name), ':')
+}
+
+// text appends a member behind others.
+func text(w []byte, name, v string) []byte {
+	w = append(append(append(w, `,"`...), name...), `":`...)
+	return value.AppendString(w, v)
+}
+
+func flag(w []byte, name string, v bool) []byte {
+	w = append(append(append(w, `,"`...), name...), `":`...)
+	return strconv.AppendBool(w, v)
+}

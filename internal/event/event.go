@@ -1,0 +1,78 @@
+package event
+
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/change"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// Audit is what events show of the write that made them.
+type Audit struct {
+	ID         int64
+	Actor      int64 // stored id
+	At         int64 // when the write began; UTC microseconds
+	Generation int64 // of the subscriptions, when it was committed
+}
+
+// Event is one change and the rules it matches.
+type Event struct {
+	Step    change.Step
+	Changes []change.Change
+	Audit   *Audit
+	Rules   []*Rule // those it matches
+	open    []*Rule // those whose filter or userContext is not evaluated yet
+}
+
+// OID names the asset at the moment of the change.
+func (e *Event) OID() oid.OID {
+	t := e.Step.Now.Type
+	return oid.OID{Type: t.Name, ID: t.Shown(e.Step.Now.ID), Moment: e.Step.Now.Moment}
+}
+
+// Reconsider drops the rules that are not for the changes left, after the caller has
+// removed some.
+func (e *Event) Reconsider() {
+	e.Rules = slices.DeleteFunc(e.Rules, func(r *Rule) bool { return len(e.Changes) == 0 || !r.isFor(e.Changes) })
+}
+
+// Targets returns who gets the event, in the order of the rules.
+func (e *Event) Targets() []*Target {
+	slices.SortStableFunc(e.Rules, func(a, b *Rule) int { return a.order - b.order })
+	var all []*Target
+	for _, r := range e.Rules {
+		if !slices.Contains(all, r.Target) {
+			all = append(all, r.Target)
+		}
+	}
+	return all
+}
+
+// Text appends an event as a target gets it: its head, what Printer.Common made,
+// and one snapshot row per distinct selection of its rules. It appends nothing
+// when no rule has a row, because their userContexts may not see the asset.
+func (m *Matcher) Text(b []byte, t *Target, e *Event, common []byte) []byte {
+	start := len(b)
+	b = append(append(b, '{'), t.Head...)
+	b = append(b, common...)
+	b = append(b, `,"snapshot":[`...)
+	var done []string
+	for _, r := range e.Rules {
+		if r.Target != t || slices.Contains(done, r.rowKey) {
+			continue
+		}
+		row := m.rows[r.rowKey][e]
+		if row == nil {
+			continue
+		}
+		if len(done) > 0 {
+			b = append(b, ',')
+		}
+		done = append(done, r.rowKey)
+		b = append(b, row...)
+	}
+	if len(done) == 0 {
+		return b[:start]
+	}
+	return append(b, "]}"...)
+}

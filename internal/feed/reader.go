@@ -1,0 +1,288 @@
+package feed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/change"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/event"
+	"github.com/alds-dev/alds/internal/memory"
+)
+
+// Bounds of what is read together.
+const (
+	maxAudits  = 200
+	maxMoments = change.ChunkSize // of the writes of a group
+	maxSpan    = 2 * maxMoments   // from the first to the last of them
+	maxBatch   = 200              // changes that are matched together
+	minBatch   = 50
+	batchBytes = 8 << 20 // of their versions, unless it is one
+)
+
+// reader reads the page of one request in one snapshot.
+type reader struct {
+	*Service
+	*question
+	tx   *db.Tx
+	hold *memory.Hold
+
+	page     Page
+	examined int
+	full     bool // the page ends before the feed does
+}
+
+// audit is a write, and which of its moments are to be read.
+type audit struct {
+	event.Audit
+	position    int64
+	first, last int64
+}
+
+// place is where a version stands in the feed.
+type place struct {
+	audit *audit
+	change.At
+}
+
+// begin goes on after a part of a page. The page is read again when the database asks
+// for it.
+func (x *reader) begin(tx *db.Tx, p Page, examined int) {
+	x.hold.Give(x.page.Bytes - p.Bytes) // of a run before
+	x.tx, x.page, x.examined, x.full = tx, p, examined, false
+	x.page.Events = slices.Clip(p.Events)
+}
+
+// readAll reads until the page is full, or all that has a position is read.
+func (x *reader) readAll(ctx context.Context) error {
+	if err := x.checkModel(ctx, x.tx); err != nil {
+		return err
+	}
+	for !x.full {
+		audits, err := x.audits(ctx)
+		if err != nil {
+			return err
+		}
+		for rest := audits; len(rest) > 0 && !x.full; {
+			n, upTo := group(rest)
+			if err := x.group(ctx, rest[:n], upTo); err != nil {
+				return err
+			}
+			if last := rest[n-1]; !x.full && upTo < last.last {
+				rest[0].first = upTo + 1 // a large write, of which there is more
+			} else {
+				rest = rest[n:]
+			}
+		}
+		if len(audits) < maxAudits {
+			return nil
+		}
+	}
+	return nil
+}
+
+// audits reads the writes behind the place that the page has reached.
+func (x *reader) audits(ctx context.Context) ([]*audit, error) {
+	at := x.page.Next
+	return db.Collect(ctx, x.tx, `SELECT id, actor_id, at, first_moment, last_moment, generation, feed FROM audit WHERE feed >= ? ORDER BY feed LIMIT ?`,
+		[]any{at.Position, maxAudits}, func(row db.Scanner) (*audit, error) {
+			var a audit
+			err := row.Scan(&a.ID, &a.Actor, &a.At, &a.first, &a.last, &a.Generation, &a.position)
+			if a.position == at.Position {
+				a.first = max(a.first, at.Moment+1)
+			}
+			return &a, err
+		})
+}
+
+// group returns how many writes are read together, and up to which moment: several
+// small ones whose moments are near each other, or a part of a large one.
+func group(audits []*audit) (n int, upTo int64) {
+	first, sum := audits[0].first, int64(0)
+	for i, a := range audits {
+		from, to := min(first, a.first), max(upTo, a.last)
+		if sum += a.last - a.first + 1; sum > maxMoments || to-from >= maxSpan {
+			if i == 0 {
+				return 1, min(a.last, a.first+maxMoments-1)
+			}
+			return i, upTo
+		}
+		first, upTo = from, to
+	}
+	return len(audits), upTo
+}
+
+// group reads the versions of some writes and adds what matches to the page.
+func (x *reader) group(ctx context.Context, audits []*audit, upTo int64) error {
+	places, err := x.places(ctx, audits, upTo)
+	if err != nil {
+		return err
+	}
+	for len(places) > 0 && !x.full {
+		n, err := x.batch(ctx, places[:min(len(places), max(x.size-len(x.page.Events), minBatch), maxBatch)])
+		if err != nil {
+			return err
+		}
+		places = places[n:]
+	}
+	if x.full {
+		return nil
+	}
+	last := audits[len(audits)-1]
+	if x.page.Next = (Cursor{Position: last.position + 1}); upTo < last.last {
+		x.page.Next = Cursor{last.position, upTo}
+	}
+	if x.examined += int(max(upTo-audits[0].first+1, 1)); x.examined >= maxExamined {
+		x.full = true
+	}
+	return nil
+}
+
+// places finds the versions of writes that some rule may match, in their order.
+func (x *reader) places(ctx context.Context, audits []*audit, upTo int64) ([]place, error) {
+	byID, first := make(map[int64]*audit, len(audits)), audits[0].first
+	ids := make([]int64, len(audits))
+	for i, a := range audits {
+		byID[a.ID], ids[i], first = a, a.ID, min(first, a.first)
+	}
+	in, args := db.InArgs(ids)
+	var places []place
+	err := db.Each(ctx, x.tx, `SELECT id, moment, audit_id FROM asset_version WHERE moment BETWEEN ? AND ? AND audit_id IN `+in+` AND type IN (`+x.typeCodes()+`)`,
+		append([]any{first, upTo}, args...), func(row db.Scanner) error {
+			var p place
+			var id int64
+			err := row.Scan(&p.ID, &p.Moment, &id)
+			if p.audit = byID[id]; p.Moment >= p.audit.first && p.Moment <= p.audit.last {
+				places = append(places, p)
+			}
+			return err
+		})
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.audit.position, b.audit.position), cmp.Compare(a.Moment, b.Moment), cmp.Compare(a.ID, b.ID))
+	})
+	return places, err
+}
+
+// typeCodes lists the types that some rule may match; they come from the model.
+func (x *reader) typeCodes() string {
+	all := make([]string, len(x.codes))
+	for i, code := range x.codes {
+		all[i] = strconv.Itoa(code)
+	}
+	return strings.Join(all, ",")
+}
+
+// errSmaller says that a batch takes too much memory.
+var errSmaller = errors.New("the versions of a batch are too large")
+
+// batch adds the changes at some places to the page, and returns how many of the
+// places are done: fewer where their versions are large.
+func (x *reader) batch(ctx context.Context, places []place) (int, error) {
+	for n := len(places); ; n = max(n/8, 1) {
+		taken, err := x.match(ctx, places[:n])
+		x.hold.Give(taken)
+		if err == nil || n == 1 || !errors.Is(err, errSmaller) {
+			return n, err
+		}
+	}
+}
+
+// match adds the changes at places to the page. It returns the memory it took.
+func (x *reader) match(ctx context.Context, places []place) (taken int64, err error) {
+	at := make([]change.At, len(places))
+	audits := map[int64]*event.Audit{}
+	positions := map[int64]int64{}
+	for i, p := range places {
+		at[i], audits[p.audit.ID], positions[p.audit.ID] = p.At, &p.audit.Audit, p.audit.position
+	}
+	index := x.index.In(x.tx)
+	versions, err := index.Loader.VersionsAt(ctx, x.tx, at, func(bytes int64) error {
+		bytes *= 3 // the version before, too, and what is made of both
+		if taken+bytes > batchBytes && len(places) > 1 {
+			return errSmaller
+		}
+		if err := x.hold.Take(bytes); err != nil {
+			if len(places) > 1 {
+				return errSmaller
+			}
+			return err
+		}
+		taken += bytes
+		return nil
+	})
+	if err != nil {
+		return taken, err
+	}
+	m := index.NewMatcher(present{x.who}, func(string, int) {})
+	events, err := m.Match(ctx, audits, versions)
+	if err != nil {
+		return taken, err
+	}
+	hidden, events, err := x.visible(ctx, events)
+	if err != nil {
+		return taken, err
+	}
+	last := places[len(places)-1]
+	end := Cursor{last.audit.position, last.Moment}
+	if room := x.size - len(x.page.Events); len(events) >= room && room > 0 {
+		for room < len(events) && events[room].Step.Now.Moment == events[room-1].Step.Now.Moment {
+			room++ // a cursor is between moments
+		}
+		events, x.full = events[:room], true
+		now := events[room-1].Step.Now
+		end = Cursor{positions[now.Audit], now.Moment}
+	}
+	if x.page.Next = end; len(events) == 0 {
+		return taken, nil
+	}
+	return taken, x.print(ctx, index, m, events, positions, hidden)
+}
+
+// print adds events to the page.
+func (x *reader) print(ctx context.Context, index *event.Index, m *event.Matcher, events []*event.Event, positions map[int64]int64, hidden []int64) error {
+	if err := m.Snapshots(ctx, events); err != nil {
+		return err
+	}
+	p, err := index.Printer(ctx, events)
+	if err != nil {
+		return err
+	}
+	for _, member := range hidden {
+		p.HideInstigator(member)
+	}
+	var common []byte
+	for i, e := range events {
+		if common, err = p.Common(common[:0], e); err != nil {
+			return err
+		}
+		text := m.Text(nil, x.target, e, common)
+		now := e.Step.Now
+		next := Cursor{positions[now.Audit], now.Moment}
+		if len(text) > 0 {
+			if err := x.hold.Take(int64(len(text))); err != nil {
+				return err
+			}
+			x.page.Bytes += int64(len(text))
+			x.page.Events = append(x.page.Events, Event{text, next})
+		}
+		if x.page.Bytes >= maxBytes && i < len(events)-1 && events[i+1].Step.Now.Moment != now.Moment {
+			x.page.Next, x.full = next, true
+			return nil
+		}
+	}
+	return nil
+}
+
+// present answers with the rights of now, whatever the moment.
+type present struct{ who auth.Actor }
+
+// ActorAt returns the actor.
+func (p present) ActorAt(context.Context, int64, int64) (auth.Actor, error) { return p.who, nil }
+
+// Steady reports true.
+func (present) Steady(context.Context, int64, int64, int64) (bool, error) { return true, nil }

@@ -1,0 +1,230 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/alds-dev/alds/internal/admission"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/feed"
+	"github.com/alds-dev/alds/internal/inbound"
+)
+
+// Bounds of those who wait for changes.
+const (
+	maxFollowers       = 256 // of the process
+	maxMemberFollowers = 16
+	heartbeat          = 15 * time.Second // between two writes to a live stream
+	followWrite        = 20 * time.Second // for one write: a reader that is slower is cut off
+)
+
+// followBounds refuse at once who would be one too many.
+func followBounds() admission.Bounds {
+	return admission.Bounds{Running: maxFollowers, PerKey: maxMemberFollowers}
+}
+
+// follower is a request that waits for changes: until there are some, or as a live
+// stream until its reader goes. While it waits it holds neither a slot nor a
+// connection to the database.
+type follower struct {
+	ask    feed.Request
+	page   feed.Page // read last
+	wait   time.Duration
+	stream bool
+
+	a    *API
+	x    *exchange
+	ctx  context.Context // without the time limit of requests
+	conn net.Conn
+}
+
+func (f *follower) isEmpty() bool { return len(f.page.Events) == 0 && !f.page.More }
+
+// follow lets a request wait. It returns the answer, or gives the exchange a stream.
+func (a *API) follow(c *fiber.Ctx, x *exchange, f *follower) ([]byte, error) {
+	for _, leave := range x.slots {
+		leave()
+	}
+	leave, err := a.followers.Enter(c.UserContext(), x.who.Member)
+	if err != nil {
+		return nil, fault.Transientf(nil, "too many requests wait for changes")
+	}
+	x.onRelease(leave)
+	f.a, f.x, f.conn = a, x, c.Context().Conn()
+	f.begin(c)
+	if f.stream {
+		x.live = &liveBody{follower: f}
+		return nil, nil
+	}
+	return f.await()
+}
+
+// begin gives the follower a context that ends with its client's connection, the
+// rights of the member, or the server.
+func (f *follower) begin(c *fiber.Ctx) {
+	x := f.x
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.UserContext()))
+	x.onRelease(cancel)
+	stop := context.AfterFunc(f.a.closing, cancel)
+	x.onRelease(func() { stop() })
+	if conn, ok := f.conn.(*inbound.Conn); ok {
+		x.onRelease(conn.Watch(func() {
+			x.clientGone.Store(true)
+			cancel()
+		}))
+	}
+	x.unwatch()
+	x.watched, x.unwatch = f.a.engines().Credentials.Watch(ctx, x.login, x.who)
+	x.onRelease(x.unwatch)
+	f.ctx = x.watched
+}
+
+// await waits until there are changes, or the time is over.
+func (f *follower) await() ([]byte, error) {
+	ctx, cancel := context.WithTimeout(f.ctx, f.wait)
+	defer cancel()
+	for f.isEmpty() {
+		if err := f.a.engines().Changes.Wait(ctx, f.page.Head); err != nil {
+			if f.ctx.Err() != nil && f.a.closing.Err() == nil {
+				return nil, err
+			}
+			break
+		}
+		if err := f.next(); err != nil {
+			return nil, err
+		}
+	}
+	f.a.m.events.Add(float64(len(f.page.Events)))
+	return f.page.Body(), nil
+}
+
+// next reads the page behind the last one, as any other request would.
+func (f *follower) next() error {
+	f.x.hold.Give(f.page.Bytes)
+	f.ask.After = f.page.Next.String()
+	leave, err := f.a.members.Enter(f.ctx, f.x.who.Member)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(f.ctx, f.a.timeout)
+	defer cancel()
+	engines := f.a.engines()
+	who, err := engines.Credentials.Proven(ctx, f.x.login)
+	if err != nil {
+		return err
+	}
+	f.page, err = engines.Changes.Page(ctx, who, f.ask)
+	return err
+}
+
+// liveBody is the body of a live stream. Pages are read as fast as the client reads:
+// nothing is kept for it but its place.
+type liveBody struct {
+	*follower
+	text   []byte // not written yet
+	begun  bool
+	sent   int
+	err    error // of the end
+	closed bool
+}
+
+// Read returns the next bytes of the stream; it waits until there are some.
+func (s *liveBody) Read(b []byte) (int, error) {
+	for len(s.text) == 0 {
+		if s.err == nil {
+			s.text, s.err = s.more()
+		}
+		if s.err != nil && len(s.text) == 0 {
+			if s.a.closing.Err() != nil {
+				return 0, io.EOF
+			}
+			return 0, io.ErrUnexpectedEOF
+		}
+	}
+	if err := s.conn.SetWriteDeadline(time.Now().Add(s.a.followWrite)); err != nil {
+		return 0, err
+	}
+	n := copy(b, s.text)
+	s.text = s.text[n:]
+	s.sent += n
+	return n, nil
+}
+
+// more returns the text of the next page, or of a heartbeat.
+func (s *liveBody) more() ([]byte, error) {
+	if !s.begun {
+		s.begun = true
+		begin := append([]byte("retry: 1000\nid: "), s.page.Next.String()...)
+		if len(s.page.Events) > 0 {
+			begin = []byte("retry: 1000")
+		}
+		return s.frames(append(begin, "\n\n"...)), nil
+	}
+	before := s.page.Next
+	if !s.page.More {
+		ctx, cancel := context.WithTimeout(s.ctx, s.a.heartbeat)
+		err := s.a.engines().Changes.Wait(ctx, s.page.Head)
+		cancel()
+		switch {
+		case s.ctx.Err() != nil:
+			return nil, s.x.cause(s.ctx.Err())
+		case err != nil:
+			return []byte(":\n\n"), nil
+		}
+	}
+	if err := s.next(); err != nil {
+		return nil, s.x.cause(err)
+	}
+	text := s.frames(nil)
+	if len(s.page.Events) == 0 && s.page.Next != before {
+		text = append(append(append(text, "id: "...), s.page.Next.String()...), "\n\n"...)
+	}
+	return text, nil
+}
+
+// frames appends the events of the page. A reader that connects again sends the id of
+// the last one it got.
+func (s *liveBody) frames(b []byte) []byte {
+	s.a.m.events.Add(float64(len(s.page.Events)))
+	for _, e := range s.page.Events {
+		b = append(append(b, "id: "...), e.Next.String()...)
+		b = append(append(b, "\ndata: "...), e.Text...)
+		b = append(b, "\n\n"...)
+	}
+	return b
+}
+
+// Close releases and records the exchange. The server calls it when the stream has
+// ended.
+func (s *liveBody) Close() error { return s.a.closed(s.x, s.end) }
+
+func (s *liveBody) end() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	s.x.sent, s.x.brokenBy = s.sent, s.brokenBy()
+	s.x.release()
+	s.a.record(s.x, s.err)
+	return nil
+}
+
+// brokenBy returns who ended the stream; empty: the server, which stops.
+func (s *liveBody) brokenBy() string {
+	switch kind := fault.KindOf(s.err); {
+	case s.a.closing.Err() != nil:
+		return ""
+	case s.x.clientGone.Load() || s.err == nil: // gone, or too slow
+		return "client"
+	case kind == fault.Unproven || kind == fault.Denied:
+		return "rights"
+	case kind == fault.Invalid: // what it asks for is not there any more
+		return "limit"
+	}
+	return "server"
+}

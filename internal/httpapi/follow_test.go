@@ -1,0 +1,310 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/feed"
+)
+
+// script is a feed that answers with pages by their number, and moves when told.
+type script struct {
+	page  func(n int64) (feed.Page, error)
+	moves chan struct{}
+	n     atomic.Int64
+}
+
+// Page returns the next page.
+func (s *script) Page(context.Context, auth.Actor, feed.Request) (feed.Page, error) {
+	return s.page(s.n.Add(1))
+}
+
+// Wait waits for a move.
+func (s *script) Wait(ctx context.Context, _ int64) error {
+	select {
+	case <-s.moves:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// following is an API over a script.
+type following struct {
+	*API
+	t       *testing.T
+	url     string
+	served  <-chan error
+	log     bytes.Buffer
+	metrics *prometheus.Registry
+}
+
+// counted expects a metric to have a value.
+func (f *following) counted(name string, want float64) {
+	f.t.Helper()
+	all, err := f.metrics.Gather()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, m := range all {
+		if m.GetName() == name {
+			if got := m.GetMetric()[0].GetGauge().GetValue() + m.GetMetric()[0].GetCounter().GetValue(); got != want {
+				f.t.Errorf("%s is %v, want %v", name, got, want)
+			}
+			return
+		}
+	}
+	f.t.Errorf("there is no %s", name)
+}
+
+func newFollowing(t *testing.T, s *script, set func(*API)) *following {
+	t.Helper()
+	if s.moves == nil {
+		s.moves = make(chan struct{})
+	}
+	f := &following{t: t, metrics: prometheus.NewRegistry()}
+	f.API = New(fixed(Engines{Credentials: engines{}, Changes: s, Audit: engines{}}), Options{Log: slog.New(slog.NewJSONHandler(&f.log, nil)), Metrics: f.metrics})
+	f.refusalDelay = 0
+	if set != nil {
+		set(f.API)
+	}
+	f.url, f.served = listening(t, f.API)
+	return f
+}
+
+// ask sends a request; live asks for a stream.
+func (f *following) ask(params string, live bool) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodGet, f.url+"/api/changes?"+params, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.SetBasicAuth("admin", "a:b")
+	if live {
+		req.Header.Set("Accept", "text/event-stream")
+	}
+	return http.DefaultClient.Do(req)
+}
+
+// waiting waits until so many requests wait for changes, none of which runs.
+func (f *following) waiting(want int) {
+	f.t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		waiting, _ := f.followers.Load()
+		running, _ := f.members.Load()
+		if waiting == want && running == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			f.t.Fatalf("%d requests wait and %d run, want %d and none", waiting, running, want)
+		}
+	}
+}
+
+func nothing(int64) (feed.Page, error) { return feed.Page{Next: feed.Cursor{Position: 3}}, nil }
+
+func one(n int64) feed.Page {
+	next := feed.Cursor{Position: n, Moment: n}
+	return feed.Page{Events: []feed.Event{{Text: fmt.Appendf(nil, `{"n":%d}`, n), Next: next}}, Next: next}
+}
+
+// TestLongPoll: the answer comes with an event, with the end of the wait, or with that
+// of the server.
+func TestLongPoll(t *testing.T) {
+	s := &script{page: func(n int64) (feed.Page, error) {
+		if n == 4 || n == 5 {
+			return one(n), nil
+		}
+		return nothing(n)
+	}}
+	f := newFollowing(t, s, nil)
+	body := func(params string) string {
+		t.Helper()
+		resp, err := f.ask(params, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %s %v", params, resp.Status, err)
+		}
+		return string(text)
+	}
+	const empty = `{"events":[],"next":"3.0","more":false}`
+	if got := body("wait=1"); got != empty {
+		t.Errorf("after a second: %s", got)
+	}
+	go func() {
+		f.waiting(1)
+		s.moves <- struct{}{} // page 3 is empty
+		f.waiting(1)
+		s.moves <- struct{}{}
+	}()
+	if got := body("wait=60"); got != `{"events":[{"n":4}],"next":"4.4","more":false}` {
+		t.Errorf("after two moves: %s", got)
+	}
+	f.counted("alds_httpapi_feed_events_total", 1)
+	if got := body("wait=60"); got != `{"events":[{"n":5}],"next":"5.5","more":false}` {
+		t.Errorf("when there is something: %s", got)
+	}
+	f.counted("alds_httpapi_feed_events_total", 2)
+	go func() {
+		f.waiting(1)
+		_ = f.Shutdown(context.Background())
+	}()
+	if got := body("wait=60"); got != empty {
+		t.Errorf("when the server stops: %s", got)
+	}
+	if err := <-f.served; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLiveStream: events come with the place behind them, a place without an event
+// when there is none to tell, and a heartbeat when nothing happens.
+func TestLiveStream(t *testing.T) {
+	s := &script{page: func(n int64) (feed.Page, error) {
+		switch n {
+		case 1:
+			return nothing(n)
+		case 2:
+			p := one(2)
+			p.More = true
+			return p, nil
+		case 4:
+			return feed.Page{Next: feed.Cursor{Position: 9}}, nil
+		case 5:
+			return feed.Page{}, fault.Deniedf("The rights of the member have changed")
+		}
+		return one(n), nil
+	}}
+	f := newFollowing(t, s, func(a *API) { a.heartbeat = 300 * time.Millisecond })
+	resp, err := f.ask("after=0", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if ct := resp.Header.Get("Content-Type"); ct != "text/event-stream" {
+		t.Errorf("Content-Type %q", ct)
+	}
+	read := func(want string) {
+		t.Helper()
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != want {
+			t.Fatalf("got %q, %v; want %q", got, err, want)
+		}
+	}
+	read("retry: 1000\nid: 3.0\n\n")
+	f.waiting(1)
+	f.counted("alds_httpapi_feed_readers_waiting", 1)
+	f.counted("alds_httpapi_feed_events_total", 0)
+	s.moves <- struct{}{}
+	read("id: 2.2\ndata: {\"n\":2}\n\nid: 3.3\ndata: {\"n\":3}\n\n")
+	read(":\n\n")
+	f.counted("alds_httpapi_feed_events_total", 2)
+	s.moves <- struct{}{}
+	read("id: 9.0\n\n")
+	s.moves <- struct{}{}
+	if rest, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) || strings.Trim(string(rest), ":\n") != "" {
+		t.Errorf("without rights: %q, %v", rest, err)
+	}
+	f.waiting(0)
+	f.counted("alds_httpapi_feed_readers_waiting", 0)
+	if err := errors.Join(f.Shutdown(t.Context()), <-f.served); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(f.log.String(), `"broken_by":"rights"`) {
+		t.Errorf("the log says:\n%s", f.log.String())
+	}
+}
+
+// TestFollowersAreBounded: one member can wait only so often; who waits takes no turn
+// from anybody, and who goes makes room.
+func TestFollowersAreBounded(t *testing.T) {
+	f := newFollowing(t, &script{page: nothing}, nil)
+	var open []*http.Response
+	for range maxMemberFollowers {
+		resp, err := f.ask("", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		open = append(open, resp)
+	}
+	f.waiting(maxMemberFollowers)
+	refused := func() bool {
+		t.Helper()
+		resp, err := f.ask("wait=1", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode == http.StatusServiceUnavailable
+	}
+	if !refused() {
+		t.Error("one too many may wait")
+	}
+	if resp, err := f.ask("", false); err != nil || resp.StatusCode != http.StatusOK {
+		t.Errorf("a page without waiting: %v %v", resp, err)
+	} else {
+		_ = resp.Body.Close()
+	}
+	_ = open[0].Body.Close()
+	f.waiting(maxMemberFollowers - 1)
+	if refused() {
+		t.Error("who has gone still counts")
+	}
+	if err := errors.Join(f.Shutdown(t.Context()), <-f.served); err != nil {
+		t.Error(err)
+	}
+	for _, resp := range open[1:] {
+		if rest, err := io.ReadAll(resp.Body); err != nil {
+			t.Errorf("a stream ends with %q, %v when the server stops", rest, err)
+		}
+	}
+}
+
+// TestASlowReaderIsCutOff: a stream of which nothing is read keeps nothing, and ends.
+func TestASlowReaderIsCutOff(t *testing.T) {
+	s := &script{page: func(n int64) (feed.Page, error) {
+		p := one(n)
+		p.Events[0].Text, p.More = bytes.Repeat([]byte("x"), 1<<20), true
+		return p, nil
+	}}
+	f := newFollowing(t, s, func(a *API) { a.followWrite = 200 * time.Millisecond })
+	conn, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET /api/changes HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46YTpi\r\nAccept: text/event-stream\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	for s.n.Load() < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	f.waiting(0)
+	if n := s.n.Load(); n > 64 {
+		t.Errorf("%d MiB were read for it", n)
+	}
+	if err := errors.Join(f.Shutdown(t.Context()), <-f.served); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(f.log.String(), `"broken_by":"client"`) {
+		t.Errorf("the log says:\n%s", f.log.String())
+	}
+}

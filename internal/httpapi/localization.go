@@ -1,0 +1,142 @@
+package httpapi
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/describe"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/localization"
+	"github.com/alds-dev/alds/internal/localizer"
+	"github.com/alds-dev/alds/internal/value"
+)
+
+// Localization gives the texts that people read for tags.
+type Localization interface {
+	// In returns the texts in the language that suits an Accept-Language best.
+	In(ctx context.Context, accept string) (localizer.Texts, error)
+	List(ctx context.Context, who auth.Actor) (localization.List, error)
+	Change(ctx context.Context, who auth.Actor, body []byte, yaml bool) (localization.List, error)
+}
+
+// setTexts serves GET api/localization with the texts that administrators have set.
+func (*API) setTexts(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return encoded(r.engines.Localization.List(ctx, who))
+}
+
+// changeTexts serves POST api/localization.
+func (*API) changeTexts(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	body, err := r.body()
+	if err != nil {
+		return nil, err
+	}
+	return encoded(r.engines.Localization.Change(ctx, who, body, r.isYAML(body)))
+}
+
+// maxTags is how many tags one request may ask for.
+const maxTags = 1000
+
+// localize serves GET loc.v1/?<tag> with a text. Spec: interface 4.10.
+func (*API) localize(ctx context.Context, _ auth.Actor, r *request) ([]byte, error) {
+	tag, err := r.tags()
+	if err != nil {
+		return nil, err
+	}
+	if tag == "" {
+		return nil, fault.Invalidf(fault.NoPlace, "The URL names no tag: loc.v1/?<tag>")
+	}
+	if err := checkTag(tag); err != nil {
+		return nil, err
+	}
+	texts, err := r.texts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.contentType = fiber.MIMETextPlainCharsetUTF8
+	return r.answer(describe.NewDocument([]byte(texts.Of(tag)))), nil
+}
+
+// localizeAll serves GET loc-2.v1/?[<tag>,<tag>] with a map from each tag that was
+// asked for to its text.
+func (*API) localizeAll(ctx context.Context, _ auth.Actor, r *request) ([]byte, error) {
+	list, err := r.tags()
+	if err != nil {
+		return nil, err
+	}
+	tags, err := tagsOf(list)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := r.texts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.answer(describe.NewDocument(textsOf(texts, tags))), nil
+}
+
+// tags returns what the URL asks for: its query up to the first "&", decoded.
+// Errors: fault.Invalid.
+func (r *request) tags() (string, error) {
+	first, _, _ := strings.Cut(r.query, "&")
+	text, err := url.QueryUnescape(first)
+	if err != nil || !utf8.ValidString(text) {
+		return "", fault.Invalidf(fault.NoPlace, "The tags are not properly encoded")
+	}
+	return strings.TrimSpace(text), nil
+}
+
+// texts returns the texts in the language that the client asks for.
+func (r *request) texts(ctx context.Context) (localizer.Texts, error) {
+	texts, err := r.engines.Localization.In(ctx, r.languages)
+	if err == nil {
+		r.varies = ", Accept-Language"
+		r.set(fiber.HeaderContentLanguage, texts.Language())
+	}
+	return texts, err
+}
+
+func checkTag(tag string) error {
+	if utf8.RuneCountInString(tag) > localizer.MaxTag {
+		return fault.Invalidf(fault.NoPlace, "A tag has more than %d characters", localizer.MaxTag)
+	}
+	return nil
+}
+
+// tagsOf reads a list of tags: [a,b], or a,b. Each is in it once.
+func tagsOf(list string) ([]string, error) {
+	list = strings.TrimSuffix(strings.TrimPrefix(list, "["), "]")
+	seen := map[string]bool{}
+	var tags []string
+	for tag := range strings.SplitSeq(list, ",") {
+		if tag = strings.TrimSpace(tag); tag == "" || seen[tag] {
+			continue
+		}
+		if err := checkTag(tag); err != nil {
+			return nil, err
+		}
+		if len(tags) == maxTags {
+			return nil, fault.Invalidf(fault.NoPlace, "More than %d tags in one request", maxTags)
+		}
+		seen[tag] = true
+		tags = append(tags, tag)
+	}
+	return tags, nil
+}
+
+// textsOf writes a map from tags to texts, in the order of the tags.
+func textsOf(texts localizer.Texts, tags []string) []byte {
+	w := []byte{'{'}
+	for i, tag := range tags {
+		if i > 0 {
+			w = append(w, ',')
+		}
+		w = append(value.AppendString(w, tag), ':')
+		w = value.AppendString(w, texts.Of(tag))
+	}
+	return append(w, '}')
+}

@@ -1,0 +1,104 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/describe"
+)
+
+// Metadata describes the model. base is what hrefs start with.
+type Metadata interface {
+	Model(base string) describe.Document
+	Type(base, name string) (describe.Document, error)
+	Part(base, typ, name string) (describe.Document, error)
+}
+
+// DescribeModel describes the whole model by the engines of a set, as GET meta.v1
+// answers with.
+func (a *API) DescribeModel(e *Engines) describe.Document {
+	return e.Metadata.Model(a.base(Route{Path: "meta.v1"}))
+}
+
+// metadata serves GET meta.v1[/<Type>[/<attribute, path token or operation>]].
+// Spec: interface 4.2.
+func (a *API) metadata(_ context.Context, _ auth.Actor, r *request) ([]byte, error) {
+	base, _, _ := strings.Cut(r.base, "/:")
+	d, err := r.description(base)
+	if err != nil {
+		return nil, err
+	}
+	return r.answer(d), nil
+}
+
+func (r *request) description(base string) (describe.Document, error) {
+	typ, part := r.param("type"), strings.TrimRight(r.param("+"), "/")
+	switch {
+	case typ == "":
+		return r.engines.Metadata.Model(base), nil
+	case part == "":
+		return r.engines.Metadata.Type(base, typ)
+	}
+	return r.engines.Metadata.Part(base, typ, part)
+}
+
+// answer returns the document in the form that the client takes; nothing, and 304,
+// when the client has it already. Clients and proxies may keep it, but ask each
+// time whether it is still the same.
+func (r *request) answer(d describe.Document) []byte {
+	tag, body := `"`+d.Tag+`"`, d.JSON
+	if d.Gzip != nil && acceptsGzip(r.accepts) {
+		tag, body = `"`+d.Tag+gzipSuffix+`"`, d.Gzip
+		r.set(fiber.HeaderContentEncoding, "gzip")
+	}
+	r.set(fiber.HeaderETag, tag)
+	r.set(fiber.HeaderVary, "Accept, Accept-Encoding"+r.varies)
+	r.set(fiber.HeaderCacheControl, "private, no-cache")
+	if isKnown(r.ifNoneMatch, d.Tag) {
+		r.status = http.StatusNotModified
+		r.headers = slices.DeleteFunc(r.headers, func(h [2]string) bool { return h[0] == fiber.HeaderContentEncoding })
+		return nil
+	}
+	return body
+}
+
+func (r *request) set(name, v string) { r.headers = append(r.headers, [2]string{name, v}) }
+
+// gzipSuffix tells the compressed form of a document by its tag: they differ in
+// bytes.
+const gzipSuffix = "-gzip"
+
+// isKnown reports whether If-None-Match names a document in one of its forms.
+func isKnown(header, tag string) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		one = strings.Trim(strings.TrimPrefix(strings.TrimSpace(one), "W/"), `"`)
+		if one == "*" || strings.TrimSuffix(one, gzipSuffix) == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// acceptsGzip reads Accept-Encoding. A word with quality 0 is refused.
+func acceptsGzip(header string) bool {
+	any := false
+	for one := range strings.SplitSeq(strings.ToLower(header), ",") {
+		word, params, _ := strings.Cut(one, ";")
+		quality, found := strings.CutPrefix(strings.ReplaceAll(params, " ", ""), "q=")
+		q, err := strconv.ParseFloat(quality, 64)
+		taken := !found || err != nil || q > 0
+		switch strings.TrimSpace(word) {
+		case "gzip", "x-gzip":
+			return taken
+		case "*":
+			any = taken
+		}
+	}
+	return any
+}

@@ -1,0 +1,44 @@
+package httpapi
+
+import (
+	"io"
+	"net/http"
+	"testing"
+)
+
+// TestDescriptionsAreKeptByClients: a client gets a description once, in the form
+// that it takes, and is told when it has it.
+func TestDescriptionsAreKeptByClients(t *testing.T) {
+	a := newAPI(engines{}, io.Discard)
+	plain := `"all of /alds/meta.v1"`
+	for _, c := range []struct {
+		why, accepts, known string
+		status              int
+		body, encoding, tag string
+	}{
+		{"a first request", "", "", 200, plain, "", `"t1"`},
+		{"compressed", "gzip, deflate, br", "", 200, "packed", "gzip", `"t1-gzip"`},
+		{"anything", "*", "", 200, "packed", "gzip", `"t1-gzip"`},
+		{"anything but gzip", "*, gzip; q=0", "", 200, plain, "", `"t1"`},
+		{"another form", "br", "", 200, plain, "", `"t1"`},
+		{"known", "", `"t1"`, 304, "", "", `"t1"`},
+		{"known in the other form", "gzip", `"t1"`, 304, "", "", `"t1-gzip"`},
+		{"known as a proxy has it", "", `W/"t0", W/"t1-gzip"`, 304, "", "", `"t1"`},
+		{"known at all", "", `*`, 304, "", "", `"t1"`},
+		{"another one is known", "", `"t0"`, 200, plain, "", `"t1"`},
+		{"half a tag", "", `"t"`, 200, plain, "", `"t1"`},
+	} {
+		resp, body := call(t, a, "GET", "/alds/meta.v1", "", "Accept-Encoding", c.accepts, "If-None-Match", c.known)
+		h := resp.Header
+		if resp.StatusCode != c.status || body != c.body || h.Get("Content-Encoding") != c.encoding || h.Get("ETag") != c.tag {
+			t.Errorf("%s: %d %s %v", c.why, resp.StatusCode, body, h)
+		}
+		if h.Get("Vary") != "Accept, Accept-Encoding" || h.Get("Cache-Control") != "private, no-cache" {
+			t.Errorf("%s: %v", c.why, h)
+		}
+	}
+	resp, _ := call(t, a, "GET", "/alds/api/tags/all", "", "If-None-Match", "*", "Accept-Encoding", "gzip")
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Cache-Control") != "no-store" || resp.Header.Get("Content-Encoding") != "" {
+		t.Errorf("data: %d %v", resp.StatusCode, resp.Header)
+	}
+}

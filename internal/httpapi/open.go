@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/alds-dev/alds/internal/admission"
+	"github.com/alds-dev/alds/internal/inbound"
+)
+
+// Of the requests that run at the same time, visitors have a share, and so has
+// each of their networks. Few of them wait.
+const (
+	visitorShare = 4
+	networkShare = 16
+	maxVisitors  = 16 // waiting, of one network
+	maxVisiting  = 64 // waiting, in all
+)
+
+// visitorBounds are the bounds of requests without credentials where running
+// requests are executed in all.
+func visitorBounds(running int) admission.Bounds {
+	return admission.Bounds{
+		Running: max(1, running/visitorShare), PerKey: max(1, running/networkShare),
+		Line: maxVisitors, Waiting: maxVisiting, Wait: maxWait,
+	}
+}
+
+// prove returns the middleware that proves the callers of a route.
+func (a *API) prove(r Route) fiber.Handler {
+	if r.Open && a.open {
+		return a.visit
+	}
+	return a.authenticate
+}
+
+// visit is authenticate for an open route: a request without credentials passes
+// as a visitor, the actor without a member. One with credentials is proven, so
+// that a wrong password shows. Spec: interface 5.
+func (a *API) visit(c *fiber.Ctx) error {
+	if c.Get(fiber.HeaderAuthorization) != "" {
+		return a.authenticate(c)
+	}
+	exchangeOf(c).visitor = true
+	return c.Next()
+}
+
+// admitVisitor waits for a slot of the visitor's network, which counts until the
+// handler has run: answers of open routes are small or shared by all requests. A
+// body is not read.
+func (a *API) admitVisitor(ctx context.Context, x *exchange) (err error) {
+	network := x.client
+	if ip, err := netip.ParseAddr(x.client); err == nil {
+		network = inbound.Network(ip)
+	}
+	if x.leave, err = a.visitors.Enter(ctx, network); err == nil {
+		x.onRelease(x.leave)
+	}
+	return err
+}
+
+// handled ends what a request holds only while its handler runs.
+func (x *exchange) handled() {
+	if x.leave != nil {
+		x.leave()
+	}
+}

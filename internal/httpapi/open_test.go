@@ -1,0 +1,128 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/auth"
+)
+
+// opened is an API with an open route that answers with the caller, and one that
+// is closed.
+func opened(open bool, handle handler) *API {
+	e := engines{}
+	a := New(fixed(Engines{Credentials: e}), Options{Instance: "alds", MaxBody: maxBody, Running: 16, Open: open, Log: slog.New(slog.DiscardHandler)})
+	a.refusalDelay = 0
+	a.app = a.fiber([]Route{
+		{Methods: get, Path: "opened", Open: true, handle: handle},
+		{Methods: get, Path: "closed", handle: handle},
+	})
+	return a
+}
+
+// answerWho is a handler that tells whether it was called for a member.
+var answerWho handler = func(_ *API, _ context.Context, who auth.Actor, _ *request) ([]byte, error) {
+	if who.Member == 0 {
+		return []byte(`"visitor"`), nil
+	}
+	return []byte(`"member"`), nil
+}
+
+// TestOpenRoutes: without credentials an open route is read where the settings
+// allow it, and nothing else; wrong credentials are refused there too.
+func TestOpenRoutes(t *testing.T) {
+	for _, c := range []struct {
+		why, method, path, header string
+		open                      bool
+		status                    int
+		body                      string
+	}{
+		{"an open route", "GET", "/alds/opened", "", true, 200, `"visitor"`},
+		{"the setting is off", "GET", "/alds/opened", "", false, 401, "Authentication is required"},
+		{"another route", "GET", "/alds/closed", "", true, 401, "Authentication is required"},
+		{"no route", "GET", "/alds/nothing", "", true, 401, "Authentication is required"},
+		{"POST to an open route", "POST", "/alds/opened", "", true, 401, "Authentication is required"},
+		{"with credentials", "GET", "/alds/opened", "Bearer 1.good", true, 200, `"member"`},
+		{"with wrong credentials", "GET", "/alds/opened", "Bearer 1.bad", true, 401, "not valid"},
+	} {
+		resp, body := call(t, opened(c.open, answerWho), c.method, c.path, "", "Authorization", c.header)
+		if resp.StatusCode != c.status || !strings.Contains(body, c.body) {
+			t.Errorf("%s: %d %s", c.why, resp.StatusCode, body)
+		}
+	}
+}
+
+// TestVisitorsGetLargeAnswers: the whole model is one.
+func TestVisitorsGetLargeAnswers(t *testing.T) {
+	large := strings.Repeat("x", 2*largeAnswer)
+	a := opened(true, func(*API, context.Context, auth.Actor, *request) ([]byte, error) { return []byte(large), nil })
+	resp, body := call(t, a, "GET", "/alds/opened", "", "Authorization", "")
+	if resp.StatusCode != http.StatusOK || body != large {
+		t.Errorf("%d, %d bytes", resp.StatusCode, len(body))
+	}
+}
+
+// TestVisitorsAreBounded: one network has a share of the requests without
+// credentials, of which few wait; members are not among them, and a slot is free
+// after a handler that panics.
+func TestVisitorsAreBounded(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	a := opened(true, func(_ *API, _ context.Context, who auth.Actor, r *request) ([]byte, error) {
+		if r.params["panic"] != "" {
+			panic("the engine broke")
+		}
+		if who.Member == 0 {
+			entered <- struct{}{}
+			<-leave
+		}
+		return []byte("1"), nil
+	})
+	for range 3 {
+		if resp, body := call(t, a, "GET", "/alds/opened?panic=1", "", "Authorization", ""); resp.StatusCode != http.StatusInternalServerError {
+			t.Fatalf("%d %s", resp.StatusCode, body)
+		}
+	}
+	statuses := make(chan int)
+	ask := func() {
+		resp, _ := call(t, a, "GET", "/alds/opened", "", "Authorization", "")
+		statuses <- resp.StatusCode
+	}
+	const asked = 1 + maxVisitors + 3
+	for range asked {
+		go ask()
+	}
+	<-entered
+	for range 3 {
+		if status := <-statuses; status != http.StatusServiceUnavailable {
+			t.Errorf("one too many: %d", status)
+		}
+	}
+	if resp, body := call(t, a, "GET", "/alds/opened", ""); resp.StatusCode != http.StatusOK {
+		t.Errorf("a member meanwhile: %d %s", resp.StatusCode, body)
+	}
+	close(leave)
+	for range maxVisitors {
+		<-entered
+	}
+	for range asked - 3 {
+		if status := <-statuses; status != http.StatusOK {
+			t.Errorf("one that waited: %d", status)
+		}
+	}
+}
+
+// TestVisitorsSendNoBody: what a visitor sends is not read.
+func TestVisitorsSendNoBody(t *testing.T) {
+	a := opened(true, func(_ *API, _ context.Context, _ auth.Actor, r *request) ([]byte, error) {
+		if len(r.raw) > 0 {
+			t.Errorf("read %d bytes", len(r.raw))
+		}
+		return []byte("1"), nil
+	})
+	resp, _ := call(t, a, "GET", "/alds/opened", strings.Repeat("x", 100*maxBody), "Authorization", "")
+	_, _ = io.Copy(io.Discard, resp.Body)
+}

@@ -1,0 +1,90 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/alds-dev/alds/internal/find"
+)
+
+// breaking is a log that panics at the lines of requests: outside of all routes, where
+// the exchange is recorded.
+type breaking struct{ slog.Handler }
+
+func (b breaking) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == "request" {
+		panic("the log broke")
+	}
+	return b.Handler.Handle(ctx, r)
+}
+
+// survives expects that a panic was counted and logged, and that nothing is held.
+func survives(t *testing.T, a *API, log string) {
+	t.Helper()
+	if n := testutil.ToFloat64(a.m.panics); n != 1 {
+		t.Errorf("%v panics counted", n)
+	}
+	if n := testutil.ToFloat64(a.m.inFlight); n != 0 {
+		t.Errorf("%v requests are still counted as running", n)
+	}
+	if !strings.Contains(log, "the log broke") || !strings.Contains(log, `"request":"abc-1"`) {
+		t.Errorf("the log lacks the cause or the request: %s", log)
+	}
+}
+
+// What panics outside of a route ends its request, and not the process.
+func TestPanicOutsideOfRoutes(t *testing.T) {
+	for _, c := range []struct{ method, path string }{
+		{"POST", "/alds/query.v1"}, {"GET", "/alds/nowhere"}, {"DELETE", "/alds/query.v1"}, {"BREW", "/alds/query.v1"},
+	} {
+		var log bytes.Buffer
+		a := newAPI(engines{}, &log)
+		a.log = slog.New(breaking{a.log.Handler()})
+		resp, body := call(t, a, c.method, c.path, `{"from": "Story"}`, "X-Request-Id", "abc-1")
+		if resp.StatusCode != http.StatusInternalServerError || !strings.Contains(body, `"internal error"`) || !resp.Close {
+			t.Errorf("%s: %d %s, closed %v", c.method, resp.StatusCode, body, resp.Close)
+		}
+		survives(t, a, log.String())
+	}
+}
+
+// A release that panics keeps no other from being called.
+func TestPanicOfRelease(t *testing.T) {
+	var log bytes.Buffer
+	a := newAPI(engines{}, &log)
+	released := 0
+	x := &exchange{id: "abc-1"}
+	x.onRelease(func() { released++ })
+	x.onRelease(func() { panic("the log broke") })
+	x.onRelease(func() { released++ })
+	a.m.inFlight.Inc()
+	_ = a.closed(x, func() error { x.release(); return nil })
+	if released != 2 {
+		t.Errorf("%d released", released)
+	}
+	survives(t, a, log.String())
+}
+
+// The end of a stream is outside of its route as well: the server calls it when the
+// answer is sent.
+func TestPanicAfterStream(t *testing.T) {
+	s := newStreaming(t, func(_ context.Context, flush find.Flush) ([]byte, error) { return flush(part) }, 0,
+		func(log slog.Handler) slog.Handler { return breaking{log} })
+	resp := s.get()
+	_, err := io.ReadAll(resp.Body)
+	err = errors.Join(err, resp.Body.Close(), s.Shutdown(t.Context()), <-s.served)
+	if err != nil {
+		t.Error(err)
+	}
+	if n := testutil.ToFloat64(s.m.panics); n != 1 || !strings.Contains(s.log.String(), "the log broke") {
+		t.Errorf("%v panics counted\n%s", n, s.log.String())
+	}
+}

@@ -1,0 +1,61 @@
+package localizer
+
+import (
+	"embed"
+	"strings"
+
+	"golang.org/x/text/language"
+)
+
+// files has texts/<language>.txt. Shape: lines "tag = text"; "tag@XP = text" holds
+// in that methodology alone; {tag} in a text is the text of that tag; what begins
+// with # is for readers.
+//
+//go:embed texts
+var files embed.FS
+
+// languages are those that there are texts for, English first: what the others lack
+// is taken from it.
+var languages = []language.Tag{language.English, language.German}
+
+// book is the texts of one language in one methodology, by tag.
+type book struct {
+	tag   language.Tag
+	texts map[string]string
+}
+
+// books reads the texts of all languages.
+func books(methodology string) []book {
+	all := make([]book, len(languages))
+	for i, tag := range languages {
+		text, err := files.ReadFile("texts/" + tag.String() + ".txt")
+		if err != nil {
+			panic(err) // the program was built without it
+		}
+		all[i] = book{tag, read(string(text), methodology)}
+	}
+	return all
+}
+
+// read reads a file of texts.
+func read(text, methodology string) map[string]string {
+	texts := map[string]string{}
+	var special [][2]string
+	for line := range strings.Lines(text) {
+		key, value, ok := strings.Cut(strings.TrimSpace(line), " = ")
+		if !ok || strings.HasPrefix(key, "#") {
+			continue
+		}
+		tag, only, _ := strings.Cut(key, "@")
+		switch only {
+		case "":
+			texts[tag] = value
+		case methodology:
+			special = append(special, [2]string{tag, value})
+		}
+	}
+	for _, s := range special {
+		texts[s[0]] = s[1]
+	}
+	return texts
+}

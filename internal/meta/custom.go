@@ -1,0 +1,291 @@
+package meta
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Custom is what administrators have added to the model.
+type Custom struct {
+	Lists      []CustomList
+	Attributes []CustomAttribute
+}
+
+// CustomList is a list of values: a concrete type below List.
+type CustomList struct {
+	ID      int64  // stored id of its AssetType
+	Name    string // Custom_…
+	Display string // what people read
+	Code    int    // asset.type of its values
+	Retired bool   // its values remain, and neither it nor what leads to it can be named
+	Purging bool   // its values are being emptied
+	Purged  bool   // its values are empty; its name is free
+}
+
+// CustomAttribute is an attribute of a type and of all below it.
+type CustomAttribute struct {
+	ID       int64  // stored id of its definition
+	Type     string // that declares it
+	Name     string // Custom_…
+	Display  string // what people read
+	Kind     Kind   // Text, LongText, Numeric, Date, Boolean or Relation
+	DateOnly bool   // of a Date
+	To       string // of a Relation: the related type
+	Many     bool   // of a Relation
+	Back     string // of a Relation: its name on the related type; may be empty
+	Required bool
+	Retired  bool // its values remain, and nothing can name it
+	Purging  bool // its values are being removed
+	Purged   bool // its values are deleted; only its name and meaning remain
+	Order    float64
+	// Code is asset_link.relation of a Relation; of a Numeric, Date or Text the number
+	// of its column, which FreeColumn finds. What has none, 0, lies in the JSON.
+	Code int
+}
+
+// DefinedBy returns the attribute that a row defines, on the type that declares it;
+// also one out of use.
+func (m *Model) DefinedBy(definition int64) (*Attr, bool) {
+	for _, t := range m.Types {
+		for _, a := range slices.Concat(t.Attrs, t.Kept) {
+			if a.Definition == definition && a.Declared == t && a.Place.Kind != InLinksBack {
+				return a, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// ListDefinedBy returns the list that a row defines; also one out of use.
+func (m *Model) ListDefinedBy(definition int64) (*Type, bool) {
+	i := slices.IndexFunc(m.Types, func(t *Type) bool { return t.Custom && t.Definition == definition })
+	if i < 0 {
+		return nil, false
+	}
+	return m.Types[i], true
+}
+
+// customKinds are the kinds of custom attributes.
+var customKinds = []Kind{Text, LongText, Numeric, Date, Boolean, Relation}
+
+// Extend returns the model with c, in place of whatever m was extended with. m
+// does not change, and no part of it is part of the new one.
+// Errors: what is wrong with entries of c that do not fit, joined; the model that
+// is returned with it has all others.
+func (m *Model) Extend(c Custom) (*Model, error) {
+	extended, left, err := m.extend(c)
+	all := []error{err}
+	for _, l := range left {
+		all = append(all, l)
+	}
+	return extended, errors.Join(all...)
+}
+
+// extend is Extend with what is left out by itself.
+// Errors: of the files, which are those of m; none then.
+func (m *Model) extend(c Custom) (*Model, []*leftOutError, error) {
+	l := &loader{}
+	extended, err := m.source.load(c, l)
+	if err != nil {
+		return m, nil, err
+	}
+	return extended, l.left, nil
+}
+
+// leftOutError is why an entry of an administrator is left out.
+type leftOutError struct {
+	id         int64
+	what, name string
+	err        error
+}
+
+// Error says which entry it is, and why.
+func (l *leftOutError) Error() string {
+	return "custom " + l.what + " " + l.name + ": " + l.err.Error()
+}
+
+// Unwrap returns why.
+func (l *leftOutError) Unwrap() error { return l.err }
+
+// leave notes why an entry of an administrator is left out.
+func (l *loader) leave(id int64, what, name, format string, args ...any) {
+	l.left = append(l.left, &leftOutError{id, what, name, fmt.Errorf(format, args...)})
+}
+
+// customLists makes the types of the custom lists.
+func (l *loader) customLists() {
+	list := l.m.types["List"]
+	for _, c := range l.custom.Lists {
+		if c.Purged { // what is left of its values needs a type, and another list may have the name
+			c.Name += "~" + strconv.Itoa(c.Code)
+		}
+		switch {
+		case list == nil:
+			l.leave(c.ID, "list", c.Name, "the model has no lists")
+		case c.Name == "" || l.m.types[c.Name] != nil:
+			l.leave(c.ID, "list", c.Name, "the name is taken")
+		case c.Code <= 0 || l.m.codes[c.Code] != nil:
+			l.leave(c.ID, "list", c.Name, "code %d is missing or taken", c.Code)
+		default:
+			ft := &fileType{Code: c.Code, Parent: list.Name, retired: c.Retired}
+			if c.Display != "" {
+				ft.Display = yaml.Node{Kind: yaml.ScalarNode, Value: c.Display}
+			}
+			t := l.addType(entry{key: c.Name}, ft)
+			t.Custom, t.Retired, t.Definition = true, c.Retired, c.ID
+			t.Emptied = c.Purging || c.Purged
+		}
+	}
+}
+
+// customAttributes declares the custom attributes, by their order. Where a retired
+// one has the name of one in use, that one counts.
+func (l *loader) customAttributes() {
+	all := slices.DeleteFunc(slices.Clone(l.custom.Attributes), func(c CustomAttribute) bool { return c.Purged })
+	retired := func(c CustomAttribute) int {
+		if c.Retired {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(a, b CustomAttribute) int {
+		return cmp.Or(retired(a)-retired(b), cmp.Compare(a.Order, b.Order), cmp.Compare(a.ID, b.ID))
+	})
+	codes := l.linkCodes()
+	l.spareColumns()
+	for _, c := range all {
+		if err := l.customAttribute(c, codes); err != nil {
+			l.leave(c.ID, "attribute", c.Type+"."+c.Name, "%w", err)
+		}
+	}
+}
+
+// linkCodes are the codes of all relations declared so far.
+func (l *loader) linkCodes() map[int]bool {
+	codes := map[int]bool{}
+	for _, own := range l.own {
+		for _, d := range own {
+			if d.attr.Place.Kind == InLinks {
+				codes[d.attr.Place.Code] = true
+			}
+		}
+	}
+	return codes
+}
+
+// customAttribute declares one custom attribute, and its reciprocal.
+// Errors: why it does not fit.
+func (l *loader) customAttribute(c CustomAttribute, codes map[int]bool) error {
+	t := l.m.types[c.Type]
+	switch {
+	case t == nil || t.isMetadata(l):
+		return fmt.Errorf("no type %s that may have it", c.Type)
+	case c.Retired && l.isTaken(t, c.Name):
+		return nil
+	case c.Name == "" || l.isTaken(t, c.Name):
+		return errors.New("the name is taken")
+	case !slices.Contains(customKinds, c.Kind):
+		return fmt.Errorf("no attribute type %q", c.Kind)
+	}
+	place, err := l.placeOf(t, c)
+	if err != nil {
+		return err
+	}
+	d := &decl{attr: Attr{
+		Name: c.Name, Declared: t, Kind: c.Kind, DateOnly: c.DateOnly && c.Kind == Date, Required: c.Required && !c.Retired,
+		Custom: true, Retired: c.Retired, Definition: c.ID, Display: c.Display, Place: place,
+	}}
+	if c.Kind == Relation {
+		related := l.m.types[c.To]
+		switch {
+		case related == nil || related.isMetadata(l):
+			return fmt.Errorf("no type %s that has assets", c.To)
+		case c.Code <= 0 || codes[c.Code]:
+			return fmt.Errorf("link code %d is missing or taken", c.Code)
+		case c.Back != "" && (l.isTaken(related, c.Back) || c.Back == c.Name && (t.IsA(related) || related.IsA(t))):
+			return fmt.Errorf("%s has a %s already", related.Name, c.Back)
+		}
+		d.attr.Related, d.attr.Multi, d.back = related, c.Many, c.Back
+		if l.files[related].retired {
+			d.attr.Retired, d.attr.Required = true, false
+		}
+		codes[c.Code] = true
+	}
+	l.own[t] = append(l.own[t], d)
+	l.reciprocal(t, d)
+	return nil
+}
+
+// placeOf is where the values of a custom attribute of t lie.
+// Errors: its column is missing or taken.
+func (l *loader) placeOf(t *Type, c CustomAttribute) (Place, error) {
+	switch column := spareColumn(c.Kind, c.Code); {
+	case c.Kind == Relation:
+		return Place{Kind: InLinks, Code: c.Code}, nil
+	case c.Code == 0:
+		return Place{Kind: InAttrs, Column: c.Name}, nil
+	case column == "" || l.has(t, func(d *decl) bool { return d.attr.Place.Kind == InColumn && d.attr.Place.Column == column }):
+		return Place{}, fmt.Errorf("column %d is missing or taken", c.Code)
+	default:
+		return Place{Kind: InColumn, Column: column, Slot: l.slots[column]}, nil
+	}
+}
+
+// isMetadata reports whether a type describes the model; it may be asked before types
+// are described.
+func (t *Type) isMetadata(l *loader) bool { return l.files[t].Metadata }
+
+// isTaken reports whether t, a type above it or one below it has an attribute or
+// operation of a name.
+func (l *loader) isTaken(t *Type, name string) bool {
+	return l.has(t, func(d *decl) bool { return d.attr.Name == name }) || slices.ContainsFunc(l.m.Types, func(other *Type) bool {
+		return (other.IsA(t) || t.IsA(other)) && slices.ContainsFunc(other.Ops, func(o *Op) bool { return o.Name == name })
+	})
+}
+
+// has reports whether t, a type above it or one below it declares what is looked for.
+func (l *loader) has(t *Type, is func(d *decl) bool) bool {
+	return slices.ContainsFunc(l.m.Types, func(other *Type) bool {
+		return (other.IsA(t) || t.IsA(other)) && slices.ContainsFunc(l.own[other], is)
+	})
+}
+
+// retireAttrs takes the attributes that are out of use, and their reciprocals, from
+// what requests can name.
+func (l *loader) retireAttrs(*source) {
+	retired := func(a *Attr) bool { return a.Retired }
+	for _, t := range l.m.Types {
+		for _, a := range t.Attrs {
+			if a.Retired {
+				t.Kept = append(t.Kept, a)
+				delete(t.attrs, a.Name)
+			}
+		}
+		if t.Kept != nil {
+			t.Attrs = slices.DeleteFunc(t.Attrs, retired)
+		}
+	}
+}
+
+// retireTypes takes the lists that are out of use from what requests can name.
+func (l *loader) retireTypes(*source) {
+	for _, t := range l.m.Types {
+		if !t.Retired {
+			continue
+		}
+		delete(l.m.types, t.Name)
+		other := func(o *Type) bool { return o == t }
+		t.Parent.Children = slices.DeleteFunc(t.Parent.Children, other)
+		for _, above := range t.Parent.Ancestors() {
+			above.Concrete = slices.DeleteFunc(above.Concrete, other)
+		}
+		for _, a := range t.Attrs {
+			a.Required = a.Required && !t.Emptied
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package meta
+
+import (
+	"errors"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// source is the files that models are made of. What they say is read when the
+// first model is made, and not changed after that, so that another one costs no
+// parsing.
+type source struct {
+	file   file
+	rights *rightsYAML // nil: models without rights
+
+	types known[fileType]
+	attrs known[fileAttr]
+	ops   known[fileOp]
+}
+
+// known are the entries of a file that have been read, by their node.
+type known[T any] map[*yaml.Node]T
+
+// read returns what a node says, and reads it when nobody has. It is safe for
+// concurrent use once it has been called for every node.
+func (k known[T]) read(n *yaml.Node, decode func(*yaml.Node) (T, error)) (T, error) {
+	if v, ok := k[n]; ok {
+		return v, nil
+	}
+	v, err := decode(n)
+	if err == nil {
+		k[n] = v
+	}
+	return v, err
+}
+
+// parse reads model.yaml.
+func parse(data []byte) (*source, error) {
+	s := &source{types: known[fileType]{}, attrs: known[fileAttr]{}, ops: known[fileOp]{}}
+	var root yaml.Node
+	if err := yaml.Unmarshal(data, &root); err != nil {
+		return nil, fmt.Errorf("model.yaml: %w", err)
+	}
+	if len(root.Content) == 0 {
+		return nil, errors.New("model.yaml: empty")
+	}
+	if err := decode(root.Content[0], &s.file); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// parseRights reads rights.yaml.
+func (s *source) parseRights(data []byte) error {
+	s.rights = &rightsYAML{}
+	if err := yaml.Unmarshal(data, s.rights); err != nil {
+		return fmt.Errorf("rights.yaml: %w", err)
+	}
+	return nil
+}
+
+func decodeType(n *yaml.Node) (fileType, error) {
+	var ft fileType
+	err := decode(n, &ft)
+	return ft, err
+}
+
+func decodeOp(n *yaml.Node) (fileOp, error) {
+	var op fileOp
+	err := decode(n, &op)
+	return op, err
+}

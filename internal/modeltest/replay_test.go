@@ -1,0 +1,235 @@
+package modeltest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/activity"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// briefReplay is how long TestReplay runs on each database when no number is given.
+const briefReplay = 4 * time.Second
+
+// TestReplay reads the activity stream of every asset that random sequences made, and
+// undoes its items one after the other: from the present state each must lead to the
+// version before, as the tables have it.
+// Spec: interface 2.8, 4.5.
+func TestReplay(t *testing.T) {
+	for _, dialect := range []string{"sqlite", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			start, until := beginnings(t, dialect), time.Now().Add(briefReplay)
+			var n, histories, items atomic.Int64
+			var all sync.WaitGroup
+			for range atOnce {
+				all.Go(func() {
+					for !t.Failed() && (*sequences == 0 && time.Now().Before(until) || n.Load() < int64(*sequences)) {
+						seed := *firstSeed + uint64(n.Add(1)-1)
+						t.Run("sequence", func(t *testing.T) {
+							all := generate(seed, start)
+							h, i, err := played(t, dialect, all, start.of(all)).replayAll(t.Context())
+							if err != nil {
+								t.Errorf("seed %d: %v", seed, err)
+							}
+							histories.Add(h)
+							items.Add(i)
+						})
+					}
+				})
+			}
+			all.Wait()
+			t.Logf("%d sequences from seed %d: %d histories of %d changes", n.Load(), *firstSeed, histories.Load(), items.Load())
+		})
+	}
+}
+
+// played is a database after a sequence. The model runs along, since it knows what the
+// labels of the sequence stand for; where the engine answers otherwise, which TestModel
+// tells, the sequence ends.
+func played(t *testing.T, dialect string, all sequence, w *world) *database {
+	t.Helper()
+	b, e := setUp(t, dialect, all.grown())
+	if _, err := b.dump(t.Context()); err != nil { // gives labels
+		t.Fatal(err)
+	}
+	for _, r := range all {
+		who, err := b.actors.ActorOf(t.Context(), b.ids[r.by])
+		if err != nil {
+			break
+		}
+		body, want := r.text(b.oid), w.run(r)
+		raw, err := e.Run(t.Context(), who, bulk.Request{Body: []byte(body), YAML: r.yaml})
+		if err != nil || want.refused || b.compareAnswer(t.Context(), w, raw, want, r) != "" {
+			break
+		}
+	}
+	return b
+}
+
+// shown is what an asset is by the words of a stream: a text, or the texts of several
+// values in order, by attribute.
+type shown map[string]string
+
+// firstMade is the id from which on assets were made by requests.
+const firstMade = 1001
+
+// replayAll replays every asset that requests made.
+func (b *database) replayAll(ctx context.Context) (histories, items int64, err error) {
+	s := activity.New(b.d, b.m, find.New(b.d, b.m))
+	tables, err := b.readTables(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, id := range slices.Sorted(maps.Keys(tables.versions)) {
+		if id < firstMade {
+			continue
+		}
+		t, _ := b.m.TypeByCode(tables.versions[id][0].code)
+		token := oid.OID{Type: t.Name, ID: t.Shown(id)}.String()
+		list, err := stream(ctx, s, token)
+		if err == nil {
+			err = tables.replay(t, id, token, list)
+		}
+		if err != nil {
+			return 0, 0, fmt.Errorf("%s: %w", token, err)
+		}
+		if len(list) > 1 {
+			histories++
+		}
+		items += int64(len(list))
+	}
+	return histories, items, nil
+}
+
+// body is what a replay reads of an item.
+type body struct {
+	Verb     string
+	Object   struct{ ID string }
+	Provider struct{ CommitSeq int64 }
+	Target   []struct {
+		Name, Verb         string
+		NewValue, OldValue json.RawMessage
+	}
+}
+
+// stream reads all items of an asset itself, page by page.
+func stream(ctx context.Context, s *activity.Service, token string) (all []body, err error) {
+	r := activity.Request{OID: token, MaxCount: "7", Deleted: "true"}
+	for {
+		answer, err := s.Stream(ctx, auth.System, r)
+		if err != nil {
+			return nil, err
+		}
+		var page []struct{ Body body }
+		if err := json.Unmarshal(answer.Body, &page); err != nil {
+			return nil, err
+		}
+		for _, item := range page {
+			if item.Body.Object.ID == token {
+				all = append(all, item.Body)
+			}
+		}
+		if answer.Next == 0 {
+			return all, nil
+		}
+		r.After = strconv.FormatInt(answer.Next, 10)
+	}
+}
+
+// replay undoes items from the present state and compares each version on the way.
+func (x *history) replay(t *meta.Type, id int64, token string, items []body) error {
+	versions := x.versions[id]
+	left := len(versions)
+	now := x.state(t, id, &versions[left-1], db.Forever-1)
+	for _, item := range items {
+		if left > 0 && versions[left-1].moment == item.Provider.CommitSeq {
+			left--
+			want := x.state(t, id, &versions[left], versions[left].moment)
+			if diff := now.differs(want); diff != "" {
+				return fmt.Errorf("at moment %d: %s", versions[left].moment, diff)
+			}
+		}
+		for _, c := range item.Target {
+			if err := now.undo(c.Name, c.Verb, word(c.NewValue), word(c.OldValue)); err != nil {
+				return fmt.Errorf("%s of moment %d: %w", token, item.Provider.CommitSeq, err)
+			}
+		}
+	}
+	if left != 0 {
+		return fmt.Errorf("%d of %d versions have no item", left, len(versions))
+	}
+	if diff := now.differs(shown{}); diff != "" {
+		return fmt.Errorf("before it was created: %s", diff)
+	}
+	return nil
+}
+
+// word is a value as one text: of a reference its Oid.
+func word(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var reference struct{ ID string }
+	_ = json.Unmarshal(raw, &reference)
+	return reference.ID
+}
+
+const between = "\x00"
+
+func (s shown) undo(name, verb, now, was string) error {
+	list := strings.FieldsFunc(s[name], func(r rune) bool { return r == 0 })
+	switch verb {
+	case "Set":
+		if s[name] != now {
+			return fmt.Errorf("%s is %q, and was Set to %q", name, s[name], now)
+		}
+		s[name] = was
+		return nil
+	case "Added":
+		i := slices.Index(list, now)
+		if i < 0 {
+			return fmt.Errorf("%s is %q, and got %q", name, s[name], now)
+		}
+		list = slices.Delete(list, i, i+1)
+	case "Removed":
+		list = append(list, was)
+	default:
+		return fmt.Errorf("the verb %s", verb)
+	}
+	slices.Sort(list)
+	s[name] = strings.Join(list, between)
+	return nil
+}
+
+// differs names an attribute in which two states differ. False is as none.
+func (s shown) differs(want shown) string {
+	for _, name := range slices.Compact(slices.Sorted(maps.Keys(merged(s, want)))) {
+		has, should := s[name], want[name]
+		if cmp.Or(has, "false") != cmp.Or(should, "false") {
+			return fmt.Sprintf("%s is %q by the stream and %q in the tables", name, has, should)
+		}
+	}
+	return ""
+}
+
+func merged(a, b shown) shown {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}

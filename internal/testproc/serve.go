@@ -1,0 +1,54 @@
+package testproc
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/app"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// Serve runs the service in this process until the test ends, on an empty database:
+// standalone on "sqlite", its three roles on "mysql" and Redis. It returns the URL of
+// the instance. env adds to the settings, such as ALDS_ADMIN_PASSWORD.
+func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
+	t.Helper()
+	addr := FreeAddr(t)
+	settings := map[string]string{
+		"ALDS_ADDR":       addr,
+		"ALDS_SECRET_KEY": strings.Repeat("A", 43) + "=",
+		"ALDS_DATA_DIR":   t.TempDir(),
+		"ALDS_LOG_LEVEL":  "error",
+		"DATABASE_URL":    testdb.EmptyURL(t, dialect),
+	}
+	roles := []app.Role{app.Standalone}
+	if dialect == "mysql" {
+		settings["REDIS_URL"] = testdb.Redis(t)
+		roles = []app.Role{app.API, app.Worker, app.Scheduler}
+	}
+	getenv := func(name string) string {
+		if value, ok := env[name]; ok {
+			return value
+		}
+		return settings[name]
+	}
+	log := &Log{}
+	if err := app.Migrate(t.Context(), getenv, log, roles...); err != nil {
+		t.Fatalf("migrate: %v", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, getenv, log, roles...) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the service ended with: %v\n%s", err, log)
+		}
+	})
+	base = "http://" + addr + "/alds"
+	if !Becomes(ctx, base, 0) {
+		t.Fatalf("the service does not answer\n%s", log)
+	}
+	return base
+}

@@ -1,0 +1,1 @@
+INSERT IGNORE INTO `sequence` (`name`, `value`, `stamped_at`) VALUES ('feed', 0, 0);

@@ -1,0 +1,6 @@
+CREATE TABLE IF NOT EXISTS localization (
+  tag      VARCHAR(400) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  language VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  content  TEXT NOT NULL,
+  PRIMARY KEY (tag, language)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

@@ -1,0 +1,1 @@
+INSERT OR IGNORE INTO "sequence" ("name", "value", "stamped_at") VALUES ('model', 1, 0);

@@ -1,0 +1,1 @@
+INSERT OR IGNORE INTO "sequence" ("name", "value", "stamped_at") VALUES ('localization', 1, 0);
