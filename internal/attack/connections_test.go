@@ -11,15 +11,11 @@ import (
 )
 
 // open makes connections of the attacker and says on each what greet writes. It
-// keeps them until the test ends, and returns those that were taken.
+// keeps them until hangUp or the end of the test, and returns those that were taken.
 func (s *site) open(n int, greet func(i int) string) []net.Conn {
 	s.t.Helper()
+	s.t.Cleanup(s.hangUp)
 	var all []net.Conn
-	s.t.Cleanup(func() {
-		for _, c := range all {
-			_ = c.Close()
-		}
-	})
 	for i := range n {
 		c, err := s.dial()
 		if err != nil {
@@ -28,10 +24,19 @@ func (s *site) open(n int, greet func(i int) string) []net.Conn {
 		all = append(all, c)
 		_, _ = io.WriteString(c, greet(i)) // it may be closed already
 	}
+	s.opened = append(s.opened, all...)
 	if len(all) < n/2 {
 		s.t.Fatalf("only %d of %d connections", len(all), n)
 	}
 	return all
+}
+
+// hangUp closes the connections of the attacker.
+func (s *site) hangUp() {
+	for _, c := range s.opened {
+		_ = c.Close()
+	}
+	s.opened = nil
 }
 
 // TestConnectionFlood holds more connections than the process has descriptors:

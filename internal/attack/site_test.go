@@ -40,6 +40,7 @@ type site struct {
 	temp     string // the folder for temporary files
 	log      *wholeLog
 	client   *http.Client // of the administrator, who is nobody's neighbour
+	opened   []net.Conn   // of the attacker
 }
 
 // setup is how a site is started.
