@@ -30,6 +30,9 @@ var births = strings.Fields(`Scope Scope Story Story Story Story Story Defect De
 // founders come first: what others cannot be made without.
 var founders = strings.Fields("Schedule Scope Scope Scope Member Member Team RegressionPlan RegressionSuite Timebox Theme Custom_OriginType Epic Story Defect Task Test")
 
+// founder is the only administrator at first.
+const founder = "Member:20"
+
 // wellKnown assets that relations may name.
 var wellKnown = strings.Fields(`Scope:0 Member:20 Role:1 Role:4 Role:8 State:100 State:101 State:102 StoryStatus:133
 	StoryStatus:134 StoryStatus:135 TaskStatus:123 TaskStatus:125 TestStatus:129 WorkitemPriority:138 WorkitemPriority:140
@@ -58,7 +61,7 @@ func (g *grower) command() map[string]any {
 	case 0, 1, 2, 3, 4, 5, 6, 7, 8:
 		return g.birth(births[g.IntN(len(births))])
 	case 9:
-		o := g.asset("BaseAsset")
+		o := g.target("BaseAsset")
 		t := g.typeOf(o)
 		op := t.Ops[g.IntN(len(t.Ops))]
 		c := map[string]any{"from": o, "execute": op.Name}
@@ -67,13 +70,24 @@ func (g *grower) command() map[string]any {
 		}
 		return c
 	case 10:
-		return map[string]any{"from": g.asset("BaseAsset"), "where": map[string]any{"IsDeleted": "true"}, "execute": "Undelete"}
+		return map[string]any{"from": g.target("BaseAsset"), "where": map[string]any{"IsDeleted": "true"}, "execute": "Undelete"}
 	}
-	o := g.asset([]string{"BaseAsset", "Workitem", "Workitem", "PrimaryWorkitem", "Scope", "Epic", "Note"}[g.IntN(7)])
+	o := g.target([]string{"BaseAsset", "Workitem", "Workitem", "PrimaryWorkitem", "Scope", "Epic", "Note"}[g.IntN(7)])
 	if o == "" {
 		return g.command()
 	}
 	return map[string]any{"from": o, "update": g.changes(g.typeOf(o))}
+}
+
+// target picks an asset that a command may change in any way. The founding
+// administrator is left out: a payload after which nobody could administer is
+// refused whole, and then the databases number what comes later differently.
+func (g *grower) target(typ string) string {
+	for {
+		if o := g.asset(typ); o != founder {
+			return o
+		}
+	}
 }
 
 // birth creates an asset of a type with what it requires and some more.
