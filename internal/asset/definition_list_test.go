@@ -83,3 +83,30 @@ func TestDeleteListWithData(t *testing.T) {
 		now.agrees()
 	})
 }
+
+// An attribute is deleted with its data from a list that is out of use, too: what is
+// made in its place later does not find its values.
+func TestDeleteWithDataOfARetiredList(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		now := w.growing()
+		list := now.must(createBy(now.e, "AssetType", "Name", "Custom_Origins", "Base", "List"))[0]
+		now = now.growing()
+		made := now.must(createBy(now.e, "AttributeDefinition", "Name", "Custom_Color", "Asset", "List", "AttributeType", "Text"),
+			createBy(now.e, "AttributeDefinition", "Name", "Custom_Who", "Asset", "List", "AttributeType", "Relation", "RelatedAssetType", "Member"))
+		now = now.growing()
+		now.must(createBy(now.e, "Custom_Origins", "Name", "there", "Custom_Color", "red", "Custom_Who", "Member:20"), operate(list, "Inactivate"))
+		now = now.growing()
+		for _, definition := range made {
+			now.must(operate(definition, "DeleteWithData", "Assets", "1"))
+			now = now.growing()
+		}
+		if err := asset.Purge(t.Context(), w.d, model); err != nil {
+			t.Fatal(err)
+		}
+		if n := w.number(`SELECT COUNT(custom_text_1) FROM asset_version`) + w.number(`SELECT COUNT(*) FROM asset_link WHERE relation >= 10000`); n != 0 {
+			t.Errorf("%d values are left", n)
+		}
+		now.must(operate(list, "Reactivate"))
+		now.growing().agrees()
+	})
+}

@@ -62,7 +62,7 @@ func (o *operations) countValues(ctx context.Context, w *row) (n int64, err erro
 		err = o.s.tx.QueryRow(ctx, `SELECT COUNT(DISTINCT from_id) FROM asset_link WHERE relation = ? AND until_moment = ?`, a.Place.Code, db.Forever).Scan(&n)
 		return n, err
 	}
-	in, codes := db.InArgs(typeCodes(a.On))
+	in, codes := db.InArgs(typeCodes(o.s.e.model, a.On))
 	err = o.s.tx.QueryRow(ctx, `SELECT COUNT(*) FROM asset WHERE type IN `+in+` AND `+storedExpr(o.s.e.db.Dialect, a)+` IS NOT NULL`, codes...).Scan(&n)
 	return n, err
 }
@@ -118,11 +118,14 @@ func storedExpr(d *db.Dialect, a *meta.Attr) string {
 	return d.JSONText("attrs", a.Place.Column)
 }
 
-// typeCodes are the codes of the types below t that have assets.
-func typeCodes(t *meta.Type) []int64 {
-	codes := make([]int64, len(t.Concrete))
-	for i, c := range t.Concrete {
-		codes[i] = int64(c.Code)
+// typeCodes are the codes of t and the types below it that have assets, lists out of
+// use included.
+func typeCodes(m *meta.Model, t *meta.Type) []int64 {
+	var codes []int64
+	for _, other := range m.Types {
+		if other.IsA(t) && !other.Abstract {
+			codes = append(codes, int64(other.Code))
+		}
 	}
 	return codes
 }

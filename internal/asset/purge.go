@@ -33,7 +33,7 @@ type purge struct {
 	d    *db.DB
 	id   int64 // of its definition
 	name string
-	step func(ctx context.Context, tx *db.Tx) (more bool, err error) // removes the next ones
+	step func(ctx context.Context, tx *db.Tx, done int64) (more bool, err error) // removes the next ones behind an id
 }
 
 // purges returns what there is to remove, attributes first: so that no link leads to a
@@ -52,7 +52,7 @@ func purges(ctx context.Context, d *db.DB, base *meta.Model) ([]*purge, error) {
 	for _, id := range ids {
 		p := &purge{d: d, id: id}
 		if a, ok := m.DefinedBy(id); ok {
-			p.name, p.step = a.Token(), (&attributePurge{p.id, a}).step
+			p.name, p.step = a.Token(), (&attributePurge{p.id, a, typeCodes(m, a.On)}).step
 			all = append(all, p)
 		} else if t, ok := m.ListDefinedBy(id); ok {
 			p.name, p.step = t.Name, newListPurge(id, t, m).step
@@ -83,10 +83,19 @@ func (p *purge) run(ctx context.Context) error {
 }
 
 // once removes the values of the next assets, in one transaction. It reports whether
-// there may be more.
+// there may be more. Of several processes one is at work; when another has finished
+// there is nothing left to do: what is written from then on is of another definition.
 func (p *purge) once(ctx context.Context) (more bool, err error) {
-	err = p.d.Write(ctx, func(tx *db.Tx) (err error) {
-		more, err = p.step(ctx, tx)
+	err = p.d.Write(ctx, func(tx *db.Tx) error {
+		var done int64
+		err := tx.QueryRow(ctx, `SELECT done_id FROM definition_purge WHERE definition_id = ?`+tx.Dialect().ForUpdate, p.id).Scan(&done)
+		if fault.KindOf(err) == fault.NotFound {
+			more = false
+			return nil
+		}
+		if err == nil {
+			more, err = p.step(ctx, tx, done)
+		}
 		return err
 	})
 	return more, err
@@ -94,21 +103,22 @@ func (p *purge) once(ctx context.Context) (more bool, err error) {
 
 // attributePurge removes the values of one attribute.
 type attributePurge struct {
-	id   int64 // of its definition
-	attr *meta.Attr
+	id    int64 // of its definition
+	attr  *meta.Attr
+	types []int64 // codes of the types that have it
 }
 
-func (p *attributePurge) step(ctx context.Context, tx *db.Tx) (more bool, err error) {
+func (p *attributePurge) step(ctx context.Context, tx *db.Tx, done int64) (more bool, err error) {
 	if p.attr.Place.Kind == meta.InLinks {
 		return p.links(ctx, tx)
 	}
-	return p.scalars(ctx, tx)
+	return p.scalars(ctx, tx, done)
 }
 
 // scalars clears the next assets and all their versions. It reports whether there may
 // be more.
-func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx) (bool, error) {
-	ids, err := nextAssets(ctx, tx, p.id, typeCodes(p.attr.On))
+func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx, done int64) (bool, error) {
+	ids, err := nextAssets(ctx, tx, p.types, done)
 	if err != nil || len(ids) == 0 {
 		return false, err
 	}
@@ -123,17 +133,9 @@ func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx) (bool, error) {
 	return purged(ctx, tx, p.id, ids)
 }
 
-// nextAssets are the ids of the next assets of some types, in the order in which writers
-// lock them; none when another process has finished.
-func nextAssets(ctx context.Context, tx *db.Tx, definition int64, types []int64) ([]int64, error) {
-	var done int64
-	err := tx.QueryRow(ctx, `SELECT done_id FROM definition_purge WHERE definition_id = ?`, definition).Scan(&done)
-	if fault.KindOf(err) == fault.NotFound {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
+// nextAssets are the ids of the next assets of some types behind an id, in the order in
+// which writers lock them.
+func nextAssets(ctx context.Context, tx *db.Tx, types []int64, done int64) ([]int64, error) {
 	in, args := db.InArgs(types)
 	return db.Column[int64](ctx, tx, `SELECT id FROM asset WHERE type IN `+in+` AND id > ? ORDER BY id LIMIT ?`, append(args, done, purgeAssets)...)
 }
@@ -157,7 +159,7 @@ func (p *attributePurge) cleared() (set string, values []any) {
 // links deletes the links of the next assets of some type. It reports whether there
 // may be more.
 func (p *attributePurge) links(ctx context.Context, tx *db.Tx) (bool, error) {
-	for _, code := range typeCodes(p.attr.On) {
+	for _, code := range p.types {
 		ids, err := db.Column[int64](ctx, tx, `SELECT DISTINCT from_id FROM asset_link WHERE relation = ? AND from_type = ? ORDER BY from_id LIMIT ?`,
 			p.attr.Place.Code, code, purgeAssets)
 		if err != nil {

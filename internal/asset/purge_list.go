@@ -41,8 +41,8 @@ func newListPurge(definition int64, list *meta.Type, m *meta.Model) *listPurge {
 	return p
 }
 
-func (p *listPurge) step(ctx context.Context, tx *db.Tx) (more bool, err error) {
-	ids, err := nextAssets(ctx, tx, p.id, []int64{int64(p.list.Code)})
+func (p *listPurge) step(ctx context.Context, tx *db.Tx, done int64) (more bool, err error) {
+	ids, err := nextAssets(ctx, tx, []int64{int64(p.list.Code)}, done)
 	if err != nil || len(ids) == 0 {
 		return false, err
 	}

@@ -211,7 +211,7 @@ func (l *loader) customAttribute(c CustomAttribute, codes map[int]bool) error {
 			return fmt.Errorf("%s has a %s already", related.Name, c.Back)
 		}
 		d.attr.Related, d.attr.Multi, d.back = related, c.Many, c.Back
-		if l.files[related].retired {
+		if l.files[related].retired || l.files[t].retired {
 			d.attr.Retired, d.attr.Required = true, false
 		}
 		codes[c.Code] = true

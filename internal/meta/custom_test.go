@@ -117,6 +117,22 @@ func TestRetired(t *testing.T) {
 	}
 }
 
+// What an attribute of a list gives to another type goes out of use with the list.
+func TestAttributesOfARetiredListLeadNowhere(t *testing.T) {
+	for _, retired := range []bool{false, true} {
+		m, err := Default().Extend(Custom{
+			Lists:      []CustomList{{ID: 1, Name: "Custom_L", Code: 10000, Retired: retired}},
+			Attributes: []CustomAttribute{{ID: 2, Type: "Custom_L", Name: "Custom_Story", Kind: Relation, To: "Story", Back: "Custom_Back", Code: 10000}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := m.types["Story"].Attr("Custom_Back"); ok == retired {
+			t.Errorf("the list is retired: %v, Story.Custom_Back is found: %v", retired, ok)
+		}
+	}
+}
+
 // One that is in use has the name, whoever had it before.
 func TestRetiredNamesGiveWay(t *testing.T) {
 	m, err := Default().Extend(Custom{Attributes: []CustomAttribute{
