@@ -2,6 +2,7 @@ package testproc
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 
@@ -19,36 +20,41 @@ func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 		"ALDS_ADDR":       addr,
 		"ALDS_SECRET_KEY": strings.Repeat("A", 43) + "=",
 		"ALDS_DATA_DIR":   t.TempDir(),
-		"ALDS_LOG_LEVEL":  "error",
-		"DATABASE_URL":    testdb.EmptyURL(t, dialect),
+		"ALDS_LOG_LEVEL":  "warn", // each request would be a line
 	}
 	roles := []app.Role{app.Standalone}
 	if dialect == "mysql" {
 		settings["REDIS_URL"] = testdb.Redis(t)
 		roles = []app.Role{app.API, app.Worker, app.Scheduler}
 	}
-	getenv := func(name string) string {
-		if value, ok := env[name]; ok {
-			return value
-		}
-		return settings[name]
+	maps.Copy(settings, env)
+	if settings["DATABASE_URL"] == "" {
+		settings["DATABASE_URL"] = testdb.EmptyURL(t, dialect)
 	}
+	getenv := func(name string) string { return settings[name] }
 	log := &Log{}
 	if err := app.Migrate(t.Context(), getenv, log, roles...); err != nil {
 		t.Fatalf("migrate: %v", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
+	running, over := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- app.Run(ctx, getenv, log, roles...) }()
+	go func() {
+		defer over()
+		ended <- app.Run(ctx, getenv, log, roles...)
+	}()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
-			t.Errorf("the service ended with: %v\n%s", err, log)
+			t.Errorf("the service ended with: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("the end of the service's log:\n%s", log)
 		}
 	})
 	base = "http://" + addr + "/alds"
-	if !Becomes(ctx, base, 0) {
-		t.Fatalf("the service does not answer\n%s", log)
+	if !Becomes(running, base, 0) {
+		t.Fatal("the service does not answer")
 	}
 	return base
 }
