@@ -60,12 +60,7 @@ func (x *reader) actor(id int64) string {
 		x.w = append(x.w, nobody...)
 		return "Somebody"
 	}
-	x.w = append(x.w, `{"id":"`...)
-	x.w = a.oid().Append(x.w)
-	x.w = append(x.w, `","assetType":"`...)
-	x.w = append(x.w, a.t.Name...)
-	x.w = append(x.w, `","displayName":`...)
-	x.w = value.AppendString(x.w, a.display())
+	x.identity(a)
 	x.w = append(x.w, `,"username":`...)
 	x.w = value.AppendString(x.w, m.username)
 	x.w = append(x.w, `,"email":`...)
@@ -97,15 +92,20 @@ func (x *reader) object(a *asset) {
 // reference appends an asset that is named.
 // Shape: {"id":"Story:1003","assetType":"Story","displayName":"Pay","assetState":"Active"}.
 func (x *reader) reference(a *asset) {
+	x.identity(a)
+	x.w = append(x.w, `,"assetState":`...)
+	x.w = value.AppendRow(x.w, value.Scalar{Form: value.Int, N: a.state}, meta.State, nil)
+	x.w = append(x.w, '}')
+}
+
+// identity appends what each asset begins with, and leaves the object open.
+func (x *reader) identity(a *asset) {
 	x.w = append(x.w, `{"id":"`...)
 	x.w = a.oid().Append(x.w)
 	x.w = append(x.w, `","assetType":"`...)
 	x.w = append(x.w, a.t.Name...)
 	x.w = append(x.w, `","displayName":`...)
 	x.w = value.AppendString(x.w, a.display())
-	x.w = append(x.w, `,"assetState":`...)
-	x.w = value.AppendRow(x.w, value.Scalar{Form: value.Int, N: a.state}, meta.State, nil)
-	x.w = append(x.w, '}')
 }
 
 // target appends a change of an attribute.
