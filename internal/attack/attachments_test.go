@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -127,8 +128,8 @@ func (s *site) fetch(c *http.Client, f file) error {
 	return nil
 }
 
-// TestAttachments sends attachments by eight clients and reads them back, also when
-// the process was killed meanwhile. Issue: memory of the api within 60 MiB of idle.
+// TestAttachments sends attachments by eight clients and reads them back after
+// the process was killed in between. Issue: memory of the api within 60 MiB of idle.
 func TestAttachments(t *testing.T) {
 	s := newSite(t, "mysql", setup{settings: []string{"ALDS_REQUEST_TIMEOUT=60s"}})
 	c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: senders}}
@@ -176,23 +177,14 @@ func TestUploadsThatBreakOff(t *testing.T) {
 		head := "POST /alds/attachment.img/" + a.id + " HTTP/1.1\r\nHost: x\r\nAuthorization: " + basic("admin:"+adminPassword) + "\r\n"
 		half := strings.Repeat("x", mib)
 		chunk := fmt.Sprintf("%x\r\n%s\r\n", mib, half)
-		for name, raw := range map[string]string{
-			"half of it":            head + "Content-Length: 2097152\r\n\r\n" + half,
-			"a chunk and no end":    head + "Transfer-Encoding: chunked\r\n\r\n" + chunk,
+		s.breakOff(t, true, map[string]string{
+			"half of it":         head + "Content-Length: 2097152\r\n\r\n" + half,
+			"a chunk and no end": head + "Transfer-Encoding: chunked\r\n\r\n" + chunk,
+		})
+		s.breakOff(t, false, map[string]string{ // closed at once
 			"a chunk that breaks":   head + "Transfer-Encoding: chunked\r\n\r\n" + chunk + "fffff\r\nabc",
 			"a chunk without sense": head + "Transfer-Encoding: chunked\r\n\r\n" + chunk + "zz\r\n",
-		} {
-			for range 4 {
-				conn, err := s.dial()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := io.WriteString(conn, raw); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-				_ = conn.Close()
-			}
-		}
+		})
 		for name, raw := range map[string]string{
 			"longer than may be":           head + "Content-Length: 2097153\r\n\r\n" + half,
 			"longer than any number":       head + "Content-Length: 9999999999999\r\n\r\n" + half,
@@ -214,15 +206,50 @@ func TestUploadsThatBreakOff(t *testing.T) {
 
 func inChunks(b []byte) string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(b), b) }
 
+// breakOff begins each upload four times, and closes the connections; when stored is
+// set, not before some of what they sent is in the database.
+func (s *site) breakOff(t *testing.T, stored bool, uploads map[string]string) {
+	t.Helper()
+	var open []net.Conn
+	for name, raw := range uploads {
+		for range 4 {
+			conn, err := s.dial()
+			if err != nil {
+				t.Fatal(err)
+			}
+			open = append(open, conn)
+			if _, err := io.WriteString(conn, raw); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if stored {
+		if _, parts, ok := s.stored(t, func(_, parts int) bool { return parts > 1 }); !ok {
+			t.Errorf("no upload has begun to be stored: %d parts are there", parts)
+		}
+	}
+	for _, conn := range open {
+		_ = conn.Close()
+	}
+}
+
 // unfinished waits until no upload is left that has not ended.
 func (s *site) unfinished(t *testing.T) {
+	t.Helper()
+	contents, parts, ok := s.stored(t, func(contents, parts int) bool { return contents == 1 && parts == 1 })
+	if !ok {
+		t.Errorf("%d contents of %d parts are there, not the one of the attachment", contents, parts)
+	}
+}
+
+// stored waits until the numbers of contents and parts in the database are as wanted.
+func (s *site) stored(t *testing.T, wanted func(contents, parts int) bool) (contents, parts int, ok bool) {
 	t.Helper()
 	d, err := db.Open(t.Context(), s.database, db.Options{MaxConns: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = d.Close() }()
-	var contents, parts int
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		err := d.QueryRow(ctx, "SELECT COUNT(*) FROM blob_content").Scan(&contents)
@@ -233,9 +260,9 @@ func (s *site) unfinished(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if contents == 1 && parts == 1 {
-			return
+		if wanted(contents, parts) {
+			return contents, parts, true
 		}
 	}
-	t.Errorf("%d contents of %d parts are there, not the one of the attachment", contents, parts)
+	return contents, parts, false
 }
