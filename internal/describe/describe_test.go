@@ -25,10 +25,8 @@ func TestWhatIsReferredToIsThere(t *testing.T) {
 		name, rest, _ := strings.Cut(token, ".")
 		typ, ok := m.Type(name)
 		if !ok {
-			if !ok {
-				t.Errorf("%s refers to %s", from, token)
-			}
-			return // paths among these are not queried
+			t.Errorf("%s refers to %s", from, token)
+			return
 		}
 		if _, err := Token(m, typ, rest); err != nil {
 			t.Errorf("%s refers to %s: %v", from, token, err)
@@ -110,6 +108,43 @@ func TestDocuments(t *testing.T) {
 		if _, err := a.Part("/x", name, "Name"); fault.KindOf(err) != fault.NotFound {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+}
+
+// TestUnknownNames: an unknown name in the path of a token is not found; what else is
+// wrong with a token is invalid, also an unknown name in a filter.
+func TestUnknownNames(t *testing.T) {
+	docs := New(meta.Default(), "1.2.3.4")
+	for _, c := range []struct {
+		token, msg string
+		kind       fault.Kind
+	}{
+		{"Nothing", "Unknown AttributeDefinition: Story.Nothing", fault.NotFound},
+		{"Owners.Nothing", "Unknown AttributeDefinition: Member.Nothing", fault.NotFound},
+		{"Children:Nothing", "Unknown AssetType: Nothing", fault.NotFound},
+		{"Owners[Nothing='1'].Name", "", fault.Invalid},
+		{"Owners[", "", fault.Invalid},
+		{"Name.", "", fault.Invalid},
+	} {
+		_, err := docs.Part("/x", "Story", c.token)
+		if fault.KindOf(err) != c.kind || c.msg != "" && fault.Public(err) != c.msg {
+			t.Errorf("%s: %v: %v", c.token, fault.KindOf(err), err)
+		}
+	}
+}
+
+// TestADocumentThatCannotBeMade: nobody gets an empty one in its place.
+func TestADocumentThatCannotBeMade(t *testing.T) {
+	docs := New(meta.Default(), "1.2.3.4")
+	for range 2 {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("an empty document")
+				}
+			}()
+			docs.prepare(address{"/x", "Story"}, func(encoder) Document { panic("the encoder broke") })
+		}()
 	}
 }
 

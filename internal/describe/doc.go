@@ -2,7 +2,7 @@
 // anything else: its types, their attributes and operations, and what a path
 // token leads to.
 //
-//	*meta.Model --Types, Of, Token--> Type, Attribute, Operation --appendType--> JSON
+//	*meta.Model --Types, Of, Token--> Type, Attribute, Operation --encoder--> JSON
 //
 // A description is a value that knows no format: a form beside JSON adds an
 // encoder. Documents are descriptions as bytes, with the tags by which clients

@@ -26,28 +26,22 @@ type Documents struct {
 	parts   *parts // shared by the descriptions of all models
 
 	mu    sync.Mutex
-	ready map[address]*prepared
+	ready map[address]func() Document // each makes its document once
 }
 
-// address is what a prepared document is about: a type, or all for "".
+// address is what a document is about: a type, or all for "".
 type address struct{ base, typ string }
-
-// prepared is a document that the first to ask for it makes.
-type prepared struct {
-	once sync.Once
-	doc  Document
-}
 
 // New returns the descriptions of a model. version is that of the program, four
 // integers.
 func New(m *meta.Model, version string) *Documents {
-	return &Documents{model: m, version: version, parts: &parts{last: map[string]whole{}}, ready: map[address]*prepared{}}
+	return &Documents{model: m, version: version, parts: &parts{last: map[string]whole{}}, ready: map[address]func() Document{}}
 }
 
 // With returns the descriptions of another model. What the two have in common is
 // compressed once.
 func (d *Documents) With(m *meta.Model) *Documents {
-	return &Documents{model: m, version: d.version, parts: d.parts, ready: map[address]*prepared{}}
+	return &Documents{model: m, version: d.version, parts: d.parts, ready: map[address]func() Document{}}
 }
 
 // Model describes all types; base is what hrefs start with.
@@ -106,16 +100,13 @@ func (d *Documents) typeNamed(name string) (*meta.Type, error) {
 // prepare returns a document, which is made by the first call.
 func (d *Documents) prepare(at address, encode func(encoder) Document) Document {
 	d.mu.Lock()
-	p := d.ready[at]
-	if p == nil {
-		p = &prepared{}
-		d.ready[at] = p
+	doc := d.ready[at]
+	if doc == nil {
+		doc = sync.OnceValue(func() Document { return encode(newEncoder(at.base, d.version)) })
+		d.ready[at] = doc
 	}
 	d.mu.Unlock()
-	p.once.Do(func() {
-		p.doc = encode(newEncoder(at.base, d.version))
-	})
-	return p.doc
+	return doc()
 }
 
 // NewDocument returns bytes with their tag, not compressed.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 
 	"github.com/gofiber/fiber/v2"
@@ -197,8 +196,7 @@ type fileBody struct {
 func (b *fileBody) Read(p []byte) (n int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			b.api.m.panics.Inc()
-			b.err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			b.err = b.api.countPanic(r)
 			n, err = 0, io.ErrUnexpectedEOF
 		}
 	}()

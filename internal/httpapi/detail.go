@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"path"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/fault"
@@ -28,6 +27,6 @@ func (a *API) assetDetail(_ context.Context, who auth.Actor, r *request) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	r.stream = r.assets(who, q, path.Join("/", a.instance, "rest-1.v1", "Data"))
+	r.stream = r.assets(who, q, a.base(Route{Path: "rest-1.v1/Data"}))
 	return nil, nil
 }

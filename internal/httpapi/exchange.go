@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -171,8 +170,7 @@ func (a *API) reject(c *fiber.Ctx, err error) error {
 
 // recovered stores the panic of a handler for observe.
 func (a *API) recovered(c *fiber.Ctx, value any) {
-	a.m.panics.Inc()
-	exchangeOf(c).panicked = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
+	exchangeOf(c).panicked = a.countPanic(value)
 }
 
 // client returns the address of the client.

@@ -102,9 +102,15 @@ func (f *follower) await() ([]byte, error) {
 	return f.page.Body(), nil
 }
 
+// drop gives back the memory of the page, of which only its place is still needed.
+func (f *follower) drop() {
+	f.x.hold.Give(f.page.Bytes)
+	f.page.Events, f.page.Bytes = nil, 0
+}
+
 // next reads the page behind the last one, as any other request would.
 func (f *follower) next() error {
-	f.x.hold.Give(f.page.Bytes)
+	f.drop()
 	f.ask.After = f.page.Next.String()
 	leave, err := f.a.members.Enter(f.ctx, f.x.who.Member)
 	if err != nil {
@@ -134,7 +140,13 @@ type liveBody struct {
 }
 
 // Read returns the next bytes of the stream; it waits until there are some.
-func (s *liveBody) Read(b []byte) (int, error) {
+func (s *liveBody) Read(b []byte) (n int, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.text, s.err = nil, s.a.countPanic(r)
+			n, err = 0, io.ErrUnexpectedEOF
+		}
+	}()
 	for len(s.text) == 0 {
 		if s.err == nil {
 			s.text, s.err = s.more()
@@ -149,13 +161,14 @@ func (s *liveBody) Read(b []byte) (int, error) {
 	if err := s.conn.SetWriteDeadline(time.Now().Add(s.a.followWrite)); err != nil {
 		return 0, err
 	}
-	n := copy(b, s.text)
+	n = copy(b, s.text)
 	s.text = s.text[n:]
 	s.sent += n
 	return n, nil
 }
 
-// more returns the text of the next page, or of a heartbeat.
+// more returns the text of the next page, or of a heartbeat, when what was read last is
+// sent.
 func (s *liveBody) more() ([]byte, error) {
 	if !s.begun {
 		s.begun = true
@@ -165,6 +178,8 @@ func (s *liveBody) more() ([]byte, error) {
 		}
 		return s.frames(append(begin, "\n\n"...)), nil
 	}
+	s.text = nil
+	s.drop()
 	before := s.page.Next
 	if !s.page.More {
 		ctx, cancel := context.WithTimeout(s.ctx, s.a.heartbeat)

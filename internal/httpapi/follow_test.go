@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/feed"
+	"github.com/alds-dev/alds/internal/memory"
 )
 
 // script is a feed that answers with pages by their number, and moves when told.
@@ -28,9 +30,13 @@ type script struct {
 	n     atomic.Int64
 }
 
-// Page returns the next page.
-func (s *script) Page(context.Context, auth.Actor, feed.Request) (feed.Page, error) {
-	return s.page(s.n.Add(1))
+// Page returns the next page, whose bytes it takes of the request's memory.
+func (s *script) Page(ctx context.Context, _ auth.Actor, _ feed.Request) (feed.Page, error) {
+	p, err := s.page(s.n.Add(1))
+	if err == nil {
+		err = memory.From(ctx).Take(p.Bytes)
+	}
+	return p, err
 }
 
 // Wait waits for a move.
@@ -229,6 +235,48 @@ func TestLiveStream(t *testing.T) {
 	}
 	if !strings.Contains(f.log.String(), `"broken_by":"rights"`) {
 		t.Errorf("the log says:\n%s", f.log.String())
+	}
+}
+
+// TestAQuietStreamTakesNoMemory: what a page takes is free once the page is sent.
+func TestAQuietStreamTakesNoMemory(t *testing.T) {
+	const size = 1000
+	s := &script{page: func(n int64) (feed.Page, error) {
+		p := one(n)
+		p.Bytes = size
+		return p, nil
+	}}
+	f := newFollowing(t, s, func(a *API) { a.heartbeat = time.Millisecond })
+	resp, err := f.ask("after=0", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	read := func(want string) {
+		t.Helper()
+		for lines.Scan() {
+			if lines.Text() == want {
+				return
+			}
+		}
+		t.Fatalf("no %s: %v", want, lines.Err())
+	}
+	for n := 1; n <= 2; n++ {
+		read(fmt.Sprintf(`data: {"n":%d}`, n))
+		read(":") // a heartbeat
+		if used, _ := f.memory.Used(); used != 0 {
+			t.Errorf("%d bytes are taken after page %d", used, n)
+		}
+		if peak := f.memory.Peak(); peak != size {
+			t.Errorf("page %d took %d bytes", n, peak)
+		}
+		if n == 1 {
+			s.moves <- struct{}{}
+		}
+	}
+	if err := errors.Join(f.Shutdown(t.Context()), <-f.served); err != nil {
+		t.Error(err)
 	}
 }
 

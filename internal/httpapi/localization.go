@@ -13,6 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/localization"
 	"github.com/alds-dev/alds/internal/localizer"
+	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/value"
 )
 
@@ -76,7 +77,11 @@ func (*API) localizeAll(ctx context.Context, _ auth.Actor, r *request) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	return r.answer(describe.NewDocument(textsOf(texts, tags))), nil
+	answer, err := textsOf(texts, tags, r.hold)
+	if err != nil {
+		return nil, err
+	}
+	return r.answer(describe.NewDocument(answer)), nil
 }
 
 // tags returns what the URL asks for: its query up to the first "&", decoded.
@@ -128,15 +133,21 @@ func tagsOf(list string) ([]string, error) {
 	return tags, nil
 }
 
-// textsOf writes a map from tags to texts, in the order of the tags.
-func textsOf(texts localizer.Texts, tags []string) []byte {
+// textsOf writes a map from tags to texts, in the order of the tags, into memory of
+// the hold. Errors: those of the hold.
+func textsOf(texts localizer.Texts, tags []string, hold *memory.Hold) ([]byte, error) {
 	w := []byte{'{'}
+	taken := 0
 	for i, tag := range tags {
 		if i > 0 {
 			w = append(w, ',')
 		}
 		w = append(value.AppendString(w, tag), ':')
 		w = value.AppendString(w, texts.Of(tag))
+		if err := hold.Take(int64(cap(w) - taken)); err != nil {
+			return nil, err
+		}
+		taken = cap(w)
 	}
-	return append(w, '}')
+	return append(w, '}'), nil
 }

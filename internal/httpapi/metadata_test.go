@@ -3,7 +3,11 @@ package httpapi
 import (
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/alds-dev/alds/internal/memory"
 )
 
 // TestDescriptionsAreKeptByClients: a client gets a description once, in the form
@@ -40,5 +44,24 @@ func TestDescriptionsAreKeptByClients(t *testing.T) {
 	resp, _ := call(t, a, "GET", "/alds/api/tags/all", "", "If-None-Match", "*", "Accept-Encoding", "gzip")
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Cache-Control") != "no-store" || resp.Header.Get("Content-Encoding") != "" {
 		t.Errorf("data: %d %v", resp.StatusCode, resp.Header)
+	}
+}
+
+// TestTextsTakeMemory: those of many tags must fit into what a request may have.
+func TestTextsTakeMemory(t *testing.T) {
+	a := newAPI(engines{}, io.Discard)
+	a.memory = memory.NewBudget(8 << 10)
+	for tags, want := range map[int]int{10: http.StatusOK, 300: http.StatusBadRequest} {
+		var list []string
+		for i := range tags {
+			list = append(list, "thing"+strconv.Itoa(i))
+		}
+		resp, body := call(t, a, "GET", "/alds/loc-2.v1?["+strings.Join(list, ",")+"]", "")
+		if resp.StatusCode != want {
+			t.Errorf("%d tags: %d %s", tags, resp.StatusCode, body)
+		}
+		if used, _ := a.memory.Used(); used != 0 {
+			t.Errorf("%d tags: %d bytes were not given back", tags, used)
+		}
 	}
 }

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"math"
-	"runtime/debug"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -119,8 +117,7 @@ func (s *streamedBody) Read(b []byte) (int, error) {
 func (s *streamedBody) nextChunk() (p chunk) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.api.m.panics.Inc()
-			p = chunk{err: fmt.Errorf("panic: %v\n%s", r, debug.Stack())}
+			p = chunk{err: s.api.countPanic(r)}
 		}
 	}()
 	if p, _ = s.next(); p.err != nil {

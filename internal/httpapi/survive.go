@@ -49,12 +49,18 @@ func (a *API) quietly(x *exchange, f func()) {
 	f()
 }
 
+// countPanic counts a panic, and returns it as an error with its stack. It is called
+// where it was recovered.
+func (a *API) countPanic(value any) error {
+	a.m.panics.Inc()
+	return fmt.Errorf("panic: %v\n%s", value, debug.Stack())
+}
+
 // survive counts and logs a panic, and frees what its exchange holds; nil for one that
 // has not begun.
 func (a *API) survive(x *exchange, value any) {
 	defer func() { _ = recover() }() // of the log: there is nobody left to tell
-	a.m.panics.Inc()
-	err := fmt.Errorf("panic: %v\n%s", value, debug.Stack())
+	err := a.countPanic(value)
 	request := ""
 	if x != nil {
 		request = x.id

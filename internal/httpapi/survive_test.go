@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/alds-dev/alds/internal/feed"
 	"github.com/alds-dev/alds/internal/find"
 )
 
@@ -86,5 +87,31 @@ func TestPanicAfterStream(t *testing.T) {
 	}
 	if n := testutil.ToFloat64(s.m.panics); n != 1 || !strings.Contains(s.log.String(), "the log broke") {
 		t.Errorf("%v panics counted\n%s", n, s.log.String())
+	}
+}
+
+// The engine of a live stream runs outside of its route as well.
+func TestPanicOfLiveStream(t *testing.T) {
+	s := &script{page: func(n int64) (feed.Page, error) {
+		if n == 2 {
+			panic("the engine broke")
+		}
+		return nothing(n)
+	}}
+	f := newFollowing(t, s, nil)
+	resp, err := f.ask("after=0", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.moves <- struct{}{}
+	if _, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("ended with %v", err)
+	}
+	if err := errors.Join(resp.Body.Close(), f.Shutdown(t.Context()), <-f.served); err != nil {
+		t.Error(err)
+	}
+	log := f.log.String()
+	if n := testutil.ToFloat64(f.m.panics); n != 1 || !strings.Contains(log, "the engine broke") || !strings.Contains(log, `"broken_by":"server"`) {
+		t.Errorf("%v panics counted\n%s", n, log)
 	}
 }

@@ -1,6 +1,7 @@
 package localizer
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -169,19 +170,19 @@ func displayName(t *meta.Type, methodology string) string {
 }
 
 // filled puts what was dropped of the tag into the places {0}, {1} and so on of a
-// text.
+// text. A place in what was dropped is text.
 func (t Texts) filled(text string, dropped []string) string {
 	if len(dropped) == 0 || !strings.Contains(text, "{") {
 		return text
 	}
+	var pairs []string
 	for i, part := range dropped {
-		place := "{" + string(rune('0'+i)) + "}"
-		if i > 9 || !strings.Contains(text, place) {
-			continue
+		place := "{" + strconv.Itoa(i) + "}"
+		if i <= 9 && strings.Contains(text, place) {
+			pairs = append(pairs, place, t.argument(part))
 		}
-		text = clip(strings.ReplaceAll(text, place, t.argument(part)))
 	}
-	return text
+	return clip(strings.NewReplacer(pairs...).Replace(text))
 }
 
 // argument returns what people read for a part of a tag: the name of a type, of its

@@ -37,6 +37,7 @@ func TestTexts(t *testing.T) {
 		{"an operation left out", "Denied'Story.QuickClose", "Not allowed: Quick Close (Backlog Item)"},
 		{"no such attribute left out", "Violation'Required'Story.Nothing", "Nothing (Backlog Item) is required"},
 		{"what is set refers to no tags", "a'b'c", "b and c of {AssetType'Story}"},
+		{"a part is no place", "a'{1}'{0}", "{1} and {0} of {AssetType'Story}"},
 		{"fewer parts than places", "a'b", "b and {1} of {AssetType'Story}"},
 		{"unknown", "No'such'thing", "thing"},
 		{"unknown, one part", "thing", "thing"},
