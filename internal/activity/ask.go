@@ -68,7 +68,7 @@ func (r Request) read() (ask, error) {
 		}
 	}
 	if r.After != "" {
-		if a.after, err = strconv.ParseInt(r.After, 10, 64); err != nil || a.after < 0 {
+		if a.after, err = strconv.ParseInt(r.After, 10, 64); err != nil || a.after < 0 || a.after >= db.Forever {
 			return a, invalid("Invalid after: %s", r.After)
 		}
 	}

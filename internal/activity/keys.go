@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/change"
@@ -86,16 +87,38 @@ func (x *reader) find(ctx context.Context, in window, n int) (list []found, more
 		}
 	}
 	if len(x.root.columns) > 0 {
-		query, args := x.root.left(in)
-		gone, err := x.collect(ctx, query, args)
-		if err != nil {
+		var cut bool
+		if list, cut, err = x.withLeft(ctx, list, in, n+spare); err != nil {
 			return nil, false, err
 		}
-		list = append(list, gone...)
+		more = more || cut
 	}
 	list = inOrder(list, x.ask.forward)
 	end := together(list, n)
 	return list[:end], more || end < len(list), x.before(ctx, list, end)
+}
+
+// withLeft adds to the changes of a window those by which assets left the whole: the
+// most nearest. Where there may be others, it cuts off what is not nearer than they,
+// and reports that.
+func (x *reader) withLeft(ctx context.Context, list []found, in window, most int) (all []found, cut bool, err error) {
+	for ; ; most *= 2 {
+		query, args := x.root.left(x.ask.forward, in, most)
+		gone, err := x.collect(ctx, query, args)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(gone) < most {
+			return append(list, gone...), false, nil
+		}
+		last := gone[most-1].Moment // of which there may be others
+		all = slices.DeleteFunc(append(slices.Clip(list), gone...), func(f found) bool {
+			return f.Moment == last || (f.Moment > last) == x.ask.forward
+		})
+		if len(all) > 0 {
+			return all, true, nil
+		}
+	}
 }
 
 // together is how many of the first changes have n among them, and those of the same
@@ -141,13 +164,18 @@ func inOrder(list []found, forward bool) []found {
 	return slices.CompactFunc(list, func(a, b found) bool { return a.ID == b.ID && a.Moment == b.Moment })
 }
 
+// nearest ends a statement that reads the nearest places.
+func nearest(forward bool) string {
+	if forward {
+		return " ORDER BY 2 LIMIT ?"
+	}
+	return " ORDER BY 2 DESC LIMIT ?"
+}
+
 // statement reads the changes of the asset, of its parts by their columns and their
 // relations, and what other assets changed of its relations: of each the n nearest.
 func (w *whole) statement(forward bool, in window, n int) (query string, args []any) {
-	order := " ORDER BY 2 DESC LIMIT ?"
-	if forward {
-		order = " ORDER BY 2 LIMIT ?"
-	}
+	order := nearest(forward)
 	var all []string
 	add := func(branch string, of ...any) {
 		all = append(all, "SELECT * FROM ("+branch+order+") b"+string(rune('0'+len(all))))
@@ -176,16 +204,17 @@ func (w *whole) statement(forward bool, in window, n int) (query string, args []
 }
 
 // left is the statement that finds the changes in a window by which assets left the
-// whole.
-func (w *whole) left(in window) (query string, args []any) {
-	var all []string
-	for _, c := range w.columns {
-		all = append(all, "SELECT n.id, n.moment, 0 AS how, n.id AS version_id FROM (SELECT v.id, v.moment, v.until_moment FROM asset_version v WHERE v."+c.name+
-			" = ? AND v.moment <= ? ORDER BY v.moment DESC LIMIT ?) k JOIN asset_version n ON n.id = k.id AND n.moment = k.until_moment"+
-			" WHERE k.until_moment BETWEEN ? AND ? AND (n."+c.name+" IS NULL OR n."+c.name+" <> ?)")
-		args = append(args, w.id, in.to, maxLeft, in.from, in.to, w.id)
+// whole: by each column and in all the most nearest.
+func (w *whole) left(forward bool, in window, most int) (query string, args []any) {
+	order := nearest(forward)
+	all := make([]string, len(w.columns))
+	for i, c := range w.columns {
+		all[i] = "SELECT * FROM (SELECT n.id, n.moment, 0 AS how, n.id AS version_id FROM (SELECT v.id, v.moment, v.until_moment FROM asset_version v WHERE v." + c.name +
+			" = ? AND v.moment <= ? ORDER BY v.moment DESC LIMIT ?) k JOIN asset_version n ON n.id = k.id AND n.moment = k.until_moment" +
+			" WHERE k.until_moment BETWEEN ? AND ? AND (n." + c.name + " IS NULL OR n." + c.name + " <> ?)" + order + ") b" + strconv.Itoa(i)
+		args = append(args, w.id, in.to, maxLeft, in.from, in.to, w.id, most)
 	}
-	return strings.Join(all, " UNION ALL "), args
+	return strings.Join(all, " UNION ALL ") + order, append(args, most)
 }
 
 // maxBefore is for how many changes one statement looks for the version before.

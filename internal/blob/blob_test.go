@@ -197,6 +197,57 @@ func TestOnlyWhatNoVersionHoldsIsRemoved(t *testing.T) {
 	})
 }
 
+// stuck is a bucket that does not remove one object.
+type stuck struct {
+	blob.Bucket
+	key string
+}
+
+var errStuck = errors.New("stuck")
+
+// Remove removes an object.
+func (s *stuck) Remove(ctx context.Context, key string) error {
+	if key == s.key {
+		return errStuck
+	}
+	return s.Bucket.Remove(ctx, key)
+}
+
+// TestASweepGoesOnBehindAFailure: all but the content that cannot be removed are, and
+// that one by a later sweep.
+func TestASweepGoesOnBehindAFailure(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		b, err := blob.OpenBucket("file://" + t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		bucket := &stuck{Bucket: b}
+		s := blob.New(d, blob.Options{Bucket: bucket, Grace: time.Microsecond})
+		for range 5 {
+			if _, err := s.Upload(t.Context(), bytes.NewReader(random(9)), 9, 9); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := d.QueryRow(t.Context(), "SELECT MIN(id) FROM blob_content").Scan(&bucket.key); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Millisecond) // more than the grace of the sweep
+		if err := s.Sweep(t.Context()); !errors.Is(err, errStuck) {
+			t.Errorf("the sweep ends with %v", err)
+		}
+		if n := count(t, d, "blob_content"); n != 1 {
+			t.Errorf("%d contents are left", n)
+		}
+		bucket.key = ""
+		if err := s.Sweep(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := count(t, d, "blob_content"); n != 0 {
+			t.Errorf("%d contents are left at the end", n)
+		}
+	})
+}
+
 // TestSweepAgainstUploads: while everything that is not kept is removed at once,
 // uploads of the same bytes end with a content that is whole, or an error that
 // says to send it again.

@@ -25,10 +25,22 @@ func OpenBucket(address string) (Bucket, error) {
 	default:
 		return nil, fmt.Errorf("no store has the scheme %s", u.Scheme)
 	}
-	if err := os.Mkdir(u.Path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := makeFolder(u.Path); err != nil {
 		return nil, fmt.Errorf("make the folder of the store: %w", err)
 	}
 	return folder(u.Path), nil
+}
+
+// makeFolder makes a folder that outlasts a loss of power, unless it is there.
+func makeFolder(path string) error {
+	err := os.Mkdir(path, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
 }
 
 // folder keeps objects as files, in folders by the first digits of their names'
@@ -40,7 +52,7 @@ func (f folder) path(key string) string { return filepath.Join(string(f), key[le
 // Put writes beside the object and renames it, so that there is never a part of it.
 func (f folder) Put(ctx context.Context, key string, src io.Reader, _ int64) error {
 	path := f.path(key)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := makeFolder(filepath.Dir(path)); err != nil {
 		return err
 	}
 	part, err := os.OpenFile(path+".part", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)

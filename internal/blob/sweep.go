@@ -2,6 +2,7 @@ package blob
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/alds-dev/alds/internal/db"
 )
@@ -18,17 +19,30 @@ const partRows = 64
 // A content loses its hash first, by a statement that an upload or a version of
 // the same bytes comes before or after: before, the content is touched or kept
 // and stays; after, nobody finds it, and the bytes are stored anew.
+//
+// A content that cannot be removed does not stop it; the next sweep finds it again.
+// Errors: the first, with the number of such contents.
 func (s *Store) Sweep(ctx context.Context) error {
 	old := "kept = 0 AND touched_at < " + s.db.Dialect.NowMicros + " - ?"
+	var first error
+	failures := 0
 	for last := ""; ; {
 		ids, err := db.Column[string](ctx, s.db, "SELECT id FROM blob_content WHERE "+old+" AND id > ? ORDER BY id LIMIT ?",
 			s.grace.Microseconds(), last, sweepRows)
-		if err != nil || len(ids) == 0 {
+		switch {
+		case err != nil, len(ids) == 0 && first == nil:
 			return err
+		case len(ids) == 0:
+			return fmt.Errorf("%d contents cannot be removed, the first: %w", failures, first)
 		}
 		last = ids[len(ids)-1]
 		for _, id := range ids {
 			if err := s.removeWhere(ctx, id, old, s.grace.Microseconds()); err != nil {
+				if failures++; first == nil {
+					first = err
+				}
+			}
+			if err := ctx.Err(); err != nil {
 				return err
 			}
 		}

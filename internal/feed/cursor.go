@@ -41,10 +41,11 @@ func (s *Service) cursor(ctx context.Context, text string) (Cursor, error) {
 	return Cursor{first, second}, nil
 }
 
-// number reads digits alone, without a sign or a zero in front.
+// number reads digits alone, without a sign or a zero in front. db.Forever and more
+// is no position or moment.
 func number(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err == nil && strconv.FormatInt(n, 10) != text || n < 0 {
+	if err == nil && strconv.FormatInt(n, 10) != text || n < 0 || n >= db.Forever {
 		err = strconv.ErrSyntax
 	}
 	return n, err

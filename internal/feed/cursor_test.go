@@ -14,7 +14,7 @@ import (
 
 func TestACursorComesBack(t *testing.T) {
 	s := newService(testdb.SQLite(t))
-	for _, c := range []Cursor{{}, {1, 0}, {1272, 1265}, {1272, 0}, {math.MaxInt64, math.MaxInt64}} {
+	for _, c := range []Cursor{{}, {1, 0}, {1272, 1265}, {1272, 0}, {math.MaxInt64 - 1, math.MaxInt64 - 1}} {
 		if got, err := s.cursor(t.Context(), c.String()); err != nil || got != c {
 			t.Errorf("%s comes back as %s, %v", c, got, err)
 		}
@@ -28,7 +28,8 @@ func TestWhatIsNoCursorIsRefused(t *testing.T) {
 	s := newService(testdb.SQLite(t))
 	for _, text := range []string{
 		"a", "1.", ".1", ".", "1.2.3", "-1", "-1.0", "1.-1", "01", "01.1", "1.01", "+1.1", "1.+1", " 1.1", "1.1 ", "1,1", "0x1.1", "1e3.1",
-		"9223372036854775808.1", "1.9223372036854775808", "9223372036854775808", "1.1\x00", "١.١",
+		"9223372036854775808.1", "1.9223372036854775808", "9223372036854775808", "1.1\x00",
+		"9223372036854775807.1", "1.9223372036854775807", "9223372036854775807", "١.١",
 	} {
 		if got, err := s.cursor(t.Context(), text); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%q is taken for %s, %v", text, got, err)

@@ -35,6 +35,7 @@ type reader struct {
 	page     Page
 	examined int
 	full     bool // the page ends before the feed does
+	short    bool // there was too little memory for the present batch
 }
 
 // audit is a write, and which of its moments are to be read.
@@ -49,6 +50,9 @@ type place struct {
 	audit *audit
 	change.At
 }
+
+// cursor is behind the place.
+func (p *place) cursor() Cursor { return Cursor{p.audit.position, p.Moment} }
 
 // begin goes on after a part of a page. The page is read again when the database asks
 // for it.
@@ -129,6 +133,9 @@ func (x *reader) group(ctx context.Context, audits []*audit, upTo int64) error {
 			return err
 		}
 		places = places[n:]
+		if len(places) > 0 && x.page.Bytes >= maxBytes && x.page.Next != places[0].cursor() {
+			x.full = true
+		}
 	}
 	if x.full {
 		return nil
@@ -137,7 +144,7 @@ func (x *reader) group(ctx context.Context, audits []*audit, upTo int64) error {
 	if x.page.Next = (Cursor{Position: last.position + 1}); upTo < last.last {
 		x.page.Next = Cursor{last.position, upTo}
 	}
-	if x.examined += int(max(upTo-audits[0].first+1, 1)); x.examined >= maxExamined {
+	if x.examined += int(max(upTo-audits[0].first+1, 1)); x.examined >= maxExamined || x.page.Bytes >= maxBytes {
 		x.full = true
 	}
 	return nil
@@ -184,24 +191,34 @@ var errSmaller = errors.New("the versions of a batch are too large")
 // places are done: fewer where their versions are large.
 func (x *reader) batch(ctx context.Context, places []place) (int, error) {
 	for n := len(places); ; n = max(n/8, 1) {
+		x.full, x.short = false, false // of a larger batch
 		taken, err := x.match(ctx, places[:n])
 		x.hold.Give(taken)
-		if err == nil || n == 1 || !errors.Is(err, errSmaller) {
+		smaller := errors.Is(err, errSmaller) || x.short && len(x.page.Events) == 0
+		if err == nil || n == 1 || !smaller {
 			return n, err
 		}
 	}
 }
 
-// match adds the changes at places to the page. It returns the memory it took.
-func (x *reader) match(ctx context.Context, places []place) (taken int64, err error) {
-	at := make([]change.At, len(places))
-	audits := map[int64]*event.Audit{}
-	positions := map[int64]int64{}
-	for i, p := range places {
-		at[i], audits[p.audit.ID], positions[p.audit.ID] = p.At, &p.audit.Audit, p.audit.position
+// endBefore ends the page before a place for which there is too little memory. It
+// returns err where nothing is on the page, or where changes of one moment would be
+// divided.
+func (x *reader) endBefore(at Cursor, err error) error {
+	if len(x.page.Events) == 0 || x.page.Next == at {
+		return err
 	}
-	index := x.index.In(x.tx)
-	versions, err := index.Loader.VersionsAt(ctx, x.tx, at, func(bytes int64) error {
+	x.full = true
+	return nil
+}
+
+// load reads the versions at places. It returns the memory it took.
+func (x *reader) load(ctx context.Context, l *change.Loader, places []place) (versions []change.Version, taken int64, err error) {
+	at := make([]change.At, len(places))
+	for i, p := range places {
+		at[i] = p.At
+	}
+	versions, err = l.VersionsAt(ctx, x.tx, at, func(bytes int64) error {
 		bytes *= 3 // the version before, too, and what is made of both
 		if taken+bytes > batchBytes && len(places) > 1 {
 			return errSmaller
@@ -210,12 +227,28 @@ func (x *reader) match(ctx context.Context, places []place) (taken int64, err er
 			if len(places) > 1 {
 				return errSmaller
 			}
+			x.short = true
 			return err
 		}
 		taken += bytes
 		return nil
 	})
-	if err != nil {
+	return versions, taken, err
+}
+
+// match adds the changes at places to the page. It returns the memory it took.
+func (x *reader) match(ctx context.Context, places []place) (taken int64, err error) {
+	audits := map[int64]*event.Audit{}
+	positions := map[int64]int64{}
+	for _, p := range places {
+		audits[p.audit.ID], positions[p.audit.ID] = &p.audit.Audit, p.audit.position
+	}
+	index := x.index.In(x.tx)
+	versions, taken, err := x.load(ctx, index.Loader, places)
+	switch {
+	case x.short:
+		return taken, x.endBefore(places[0].cursor(), err)
+	case err != nil:
 		return taken, err
 	}
 	m := index.NewMatcher(present{x.who}, func(string, int) {})
@@ -228,7 +261,7 @@ func (x *reader) match(ctx context.Context, places []place) (taken int64, err er
 		return taken, err
 	}
 	last := places[len(places)-1]
-	end := Cursor{last.audit.position, last.Moment}
+	end := last.cursor()
 	if room := x.size - len(x.page.Events); len(events) >= room && room > 0 {
 		for room < len(events) && events[room].Step.Now.Moment == events[room-1].Step.Now.Moment {
 			room++ // a cursor is between moments
@@ -237,14 +270,16 @@ func (x *reader) match(ctx context.Context, places []place) (taken int64, err er
 		now := events[room-1].Step.Now
 		end = Cursor{positions[now.Audit], now.Moment}
 	}
-	if x.page.Next = end; len(events) == 0 {
+	if len(events) == 0 {
+		x.page.Next = end
 		return taken, nil
 	}
-	return taken, x.print(ctx, index, m, events, positions, hidden)
+	return taken, x.print(ctx, index, m, events, positions, hidden, end)
 }
 
-// print adds events to the page.
-func (x *reader) print(ctx context.Context, index *event.Index, m *event.Matcher, events []*event.Event, positions map[int64]int64, hidden []int64) error {
+// print adds events to the page, as many as it has room for; after all of them it
+// goes on at end.
+func (x *reader) print(ctx context.Context, index *event.Index, m *event.Matcher, events []*event.Event, positions map[int64]int64, hidden []int64, end Cursor) error {
 	if err := m.Snapshots(ctx, events); err != nil {
 		return err
 	}
@@ -265,16 +300,19 @@ func (x *reader) print(ctx context.Context, index *event.Index, m *event.Matcher
 		next := Cursor{positions[now.Audit], now.Moment}
 		if len(text) > 0 {
 			if err := x.hold.Take(int64(len(text))); err != nil {
-				return err
+				x.short = true
+				return x.endBefore(next, err)
 			}
 			x.page.Bytes += int64(len(text))
 			x.page.Events = append(x.page.Events, Event{text, next})
 		}
+		x.page.Next = next
 		if x.page.Bytes >= maxBytes && i < len(events)-1 && events[i+1].Step.Now.Moment != now.Moment {
-			x.page.Next, x.full = next, true
+			x.full = true
 			return nil
 		}
 	}
+	x.page.Next = end
 	return nil
 }
 

@@ -67,10 +67,10 @@ func (l *Log) leave() {
 	l.waiting--
 }
 
-// poll looks for new changes until nobody waits.
+// poll looks for new changes at least once, and until nobody waits: while the head is
+// above that of the database, nobody waits for long.
 func (l *Log) poll() {
-	failing := false
-	for l.isWaitedFor() {
+	for failing, on := false, true; on; on = l.isWaitedFor() {
 		ctx, cancel := context.WithTimeout(context.Background(), pollTimeout)
 		head, err := l.Advance(ctx)
 		cancel()
@@ -96,11 +96,12 @@ func (l *Log) isWaitedFor() bool {
 	return l.polling
 }
 
-// move wakes those who wait for a position up to head.
+// move wakes those who wait for a position up to head. The head goes back when the
+// database has lost its last writes.
 func (l *Log) move(head int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if head > l.head {
+	if head != l.head {
 		l.head = head
 		close(l.moved)
 		l.moved = make(chan struct{})

@@ -73,6 +73,39 @@ func TestWhoWaitsIsWokenByAWrite(t *testing.T) {
 	})
 }
 
+// TestWhoWaitsAfterALossOfWrites waits, though a later position was seen before the
+// database lost its last writes.
+func TestWhoWaitsAfterALossOfWrites(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		l := newLog(d)
+		commit(t, d, 71, 1001, 1001)
+		head, err := l.Advance(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.move(head + 5)
+		for end := time.Now().Add(5 * time.Second); ; {
+			ctx, cancel := context.WithTimeout(t.Context(), pollPause)
+			err := l.Wait(ctx, head)
+			cancel()
+			if errors.Is(err, context.DeadlineExceeded) {
+				break
+			}
+			if err != nil || time.Now().After(end) {
+				t.Fatalf("the wait ends at once: %v", err)
+			}
+		}
+		woken := make(chan error, 1)
+		go func() { woken <- l.Wait(t.Context(), head) }()
+		waiting(t, l, 1)
+		commit(t, d, 72, head+1, head+1)
+		if err := <-woken; err != nil {
+			t.Error(err)
+		}
+		waiting(t, l, 0)
+	})
+}
+
 // TestWhoGoesWaitsNoMore: the others do, and nothing is looked for when all have gone.
 func TestWhoGoesWaitsNoMore(t *testing.T) {
 	d := testdb.SQLite(t)
