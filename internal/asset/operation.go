@@ -23,6 +23,7 @@ var opCodes = map[string]opCode{
 	"Copy":                                   (*operations).copyWhole,
 	"CopyAcceptanceTestsFromRegressionSuite": (*operations).copyRegressionTests,
 	"DeepCopy":                               (*operations).copyWhole,
+	"DeleteExpression":                       (*operations).deleteExpression,
 	"DeleteWithData":                         (*operations).deleteWithData,
 	"EpicToStory":                            (*operations).epicToStory,
 	"GenerateSubEpic":                        (*operations).generateSub,
@@ -37,7 +38,9 @@ var opCodes = map[string]opCode{
 
 // needsQueries are the operations that read the database while they run, so they
 // cannot share a batch with the commands before them.
-var needsQueries = map[string]bool{"CopyAcceptanceTestsFromRegressionSuite": true, "EpicToStory": true, "Send": true}
+var needsQueries = map[string]bool{
+	"CopyAcceptanceTestsFromRegressionSuite": true, "DeleteExpression": true, "EpicToStory": true, "Send": true,
+}
 
 // run checks that an operation may run on an asset, then does what the model
 // defines and what its code adds. made is the asset the operation answers with,

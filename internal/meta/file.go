@@ -110,6 +110,7 @@ type fileAttr struct {
 type fileOp struct {
 	Validator *string           `yaml:"validator"`
 	From      []int             `yaml:"from"`
+	Offered   []int             `yaml:"offered"`
 	To        *int              `yaml:"to"`
 	Back      bool              `yaml:"back"`
 	When      string            `yaml:"when"`

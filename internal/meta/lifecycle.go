@@ -76,15 +76,20 @@ func (l *loader) needs(op *Op) {
 	}
 }
 
-// Condition is the filter of the assets on which the operation may run, by state,
-// identity and related assets. It is evaluated without the caller's visibility.
+// Condition is the filter of the assets on which the validator says that the
+// operation may run, by state, identity and related assets. It is evaluated without
+// the caller's visibility.
 func (o *Op) Condition() string {
 	var all []string
-	if len(o.Effect.From) == 0 {
+	in := o.Effect.From
+	if o.Effect.Offered != nil {
+		in = o.Effect.Offered
+	}
+	if len(in) == 0 {
 		all = append(all, "AssetState!='255'")
 	} else {
 		var states []string
-		for _, s := range o.Effect.From {
+		for _, s := range in {
 			states = append(states, "'"+strconv.Itoa(s)+"'")
 		}
 		all = append(all, "AssetState="+strings.Join(states, ","))

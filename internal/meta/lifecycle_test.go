@@ -61,13 +61,13 @@ func TestConditions(t *testing.T) {
 	m := Default()
 	for token, want := range map[string]string{
 		"Story.Inactivate":    "AssetState='64'",
-		"Story.Delete":        "AssetState!='255'",
+		"Story.Delete":        "AssetState='0','64','200','208'",
 		"Story.Undelete":      "AssetState='255'",
-		"Member.Delete":       "AssetState!='255';ID!='Member:20'",
+		"Member.Delete":       "AssetState='0','64','200','208';ID!='Member:20'",
 		"Scope.Inactivate":    "AssetState='64';ID!='Scope:0'",
 		"Scope.Reactivate":    "AssetState='128'",
-		"State.Delete":        "AssetState!='255';ID!='State:100','State:101','State:102'",
-		"BaseAsset.Delete":    "AssetState!='255';ID!='Scope:0','Member:20'",
+		"State.Delete":        "AssetState='0','64','200','208';ID!='State:100','State:101','State:102'",
+		"BaseAsset.Delete":    "AssetState='0','64','200','208';ID!='Scope:0','Member:20'",
 		"Story.Copy":          "AssetState!='255';Scope;Scope.AssetState!='255';Scope.SecurityScope.ParentMeAndUp[AssetState='255'].@Count='0'",
 		"Task.DeepCopy":       "AssetState!='255';Parent;Parent.AssetState!='255';Parent.SecurityScope.ParentMeAndUp[AssetState='255'].@Count='0'",
 		"Story.EpicToStory":   "AssetState='208';(MorphedInto.AssetState='255'|-MorphedInto.Subs;-MorphedInto.Children)",

@@ -297,14 +297,15 @@ func (o *Op) Retires() bool { return o.Effect.To >= StateClosed }
 // Effect is what an operation does, as data. An operation with only Name set
 // is carried out by code of that name in the write engine.
 type Effect struct {
-	From   []int             // states it may run in; empty: any state below StateDeleted
-	To     int               // the new AssetState; -1 when it does not change it, or Back says which
-	Back   bool              // the new AssetState is the one before the asset was deleted
-	When   string            // a filter that the asset must satisfy, whoever asks; empty: none
-	Set    map[string]string // attributes set, such as State: "State:101"
-	Code   string            // name of the Go implementation, empty for a pure state change
-	Result string            // asset type of the new asset the operation answers with, empty: the asset itself
-	Args   []string          // names of its arguments
+	From    []int             // states it may run in; empty: any state below StateDeleted
+	Offered []int             // states in which the validator is true; empty: those of From
+	To      int               // the new AssetState; -1 when it does not change it, or Back says which
+	Back    bool              // the new AssetState is the one before the asset was deleted
+	When    string            // a filter that the asset must satisfy, whoever asks; empty: none
+	Set     map[string]string // attributes set, such as State: "State:101"
+	Code    string            // name of the Go implementation, empty for a pure state change
+	Result  string            // asset type of the new asset the operation answers with, empty: the asset itself
+	Args    []string          // names of its arguments
 }
 
 // Instance is one well-known asset, inserted when the database is new.

@@ -26,7 +26,7 @@ func (l *loader) operationsOf(t *Type) {
 			to = *op.To
 		}
 		t.Ops = append(t.Ops, &Op{Name: name, On: t, Declared: t, Validator: validator, Effect: Effect{
-			From: op.From, To: to, Back: op.Back, When: op.When, Set: op.Set, Code: op.Code, Result: op.Result, Args: op.Args,
+			From: op.From, Offered: op.Offered, To: to, Back: op.Back, When: op.When, Set: op.Set, Code: op.Code, Result: op.Result, Args: op.Args,
 		}})
 		if validator != "" && !l.declares(t, validator) {
 			l.own[t] = append(l.own[t], &decl{attr: Attr{

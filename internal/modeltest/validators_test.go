@@ -237,7 +237,15 @@ func (v *validation) operation(o oid.OID, state int, op *meta.Op) {
 	if err == nil {
 		v.ran++
 	}
-	if says, _ := v.says(auth.System, o, op.Validator); says != (err == nil) {
+	says, _ := v.says(auth.System, o, op.Validator)
+	if in := op.Effect.Offered; in != nil && !slices.Contains(in, state) {
+		refused := state == meta.StateDeleted || v.protected(o)
+		if says || err != nil && !refused {
+			v.Errorf("%s in state %d: %s says %v where nobody should offer it, and %s answers %v", o, state, op.Validator, says, op.Name, err)
+		}
+		return
+	}
+	if says != (err == nil) {
 		v.Errorf("%s in state %d: %s says %v, but %s answers %v", o, state, op.Validator, says, op.Name, err)
 	}
 	for name, who := range v.some {
@@ -253,6 +261,12 @@ func (v *validation) operation(o oid.OID, state int, op *meta.Op) {
 			v.Errorf("%s in state %d: %s says %v to the %s, but %s answers %v", o, state, op.Validator, says, name, op.Name, err)
 		}
 	}
+}
+
+// protected reports whether the service cannot do without the asset.
+func (*validation) protected(o oid.OID) bool {
+	t, _ := model.Type(o.Type)
+	return t.IsProtected(t.Stored(o.ID))
 }
 
 // update holds CanUpdate and IsReadOnly against what happens to an ordinary update

@@ -1,0 +1,74 @@
+package asset
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// deleteExpression deletes the conversation of an expression that opens it, when
+// nobody else has spoken in it and the caller may.
+func (o *operations) deleteExpression(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
+	id, err := o.openedConversation(ctx, w)
+	if err != nil || id == noID {
+		return nil, err
+	}
+	others, err := o.othersSpokeIn(ctx, w, id)
+	if err != nil || others {
+		return nil, err
+	}
+	if err := o.loaded.loadRows(ctx, []int64{id}); err != nil {
+		return nil, err
+	}
+	conversation := o.loaded.rows[id]
+	if conversation == nil || !runsInState(op, conversation.cur.code) {
+		return nil, nil
+	}
+	allowed, err := o.s.e.finder.IDs(ctx, o.s.tx, o.s.Who(), query.Request{
+		From: query.Text{Text: conversation.oid().String()}, Filter: []query.Text{{Text: "IsDeletable='true'"}},
+	})
+	if err != nil || len(allowed) == 0 {
+		return nil, err
+	}
+	return nil, o.operateOnPart(ctx, conversation, op)
+}
+
+// openedConversation returns the conversation that an expression opens, noID for one that replies
+// or stands alone.
+func (o *operations) openedConversation(ctx context.Context, w *row) (int64, error) {
+	to, err := o.relatedID(ctx, w, "InReplyTo")
+	if err != nil || to != noID {
+		return noID, err
+	}
+	return o.relatedID(ctx, w, "BelongsTo")
+}
+
+// othersSpokeIn reports whether others than the author of an expression have spoken in a
+// conversation.
+func (o *operations) othersSpokeIn(ctx context.Context, w *row, conversation int64) (bool, error) {
+	author, err := o.relatedID(ctx, w, "Author")
+	if err != nil {
+		return false, err
+	}
+	said, err := o.lockLinked(ctx, w.typ.Name, "BelongsTo", conversation)
+	if err != nil {
+		return false, err
+	}
+	for _, other := range said {
+		by, err := o.relatedID(ctx, other, "Author")
+		if err != nil || by != author {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// relatedID returns what a relation of an asset leads to, noID for nothing.
+func (o *operations) relatedID(ctx context.Context, w *row, relation string) (int64, error) {
+	a, ok := w.typ.Attr(relation)
+	if !ok {
+		return noID, unknownAttr(w.typ, relation)
+	}
+	return o.loaded.pointsTo(ctx, w, a)
+}
