@@ -1,20 +1,32 @@
 package doc
 
+import "bytes"
+
 // The memory of one value in bytes: its node, its key, and what an engine makes of it
-// until the request ends. Measured with bodies of commands and of numbers.
+// until the request ends. Measured with bodies of commands and of numbers,
+// those of XML with many elements, many attributes, and one text.
 const (
 	costJSON = 512
 	costYAML = 768
+
+	costElement = 640 // of XML
+	costAttr    = 256
+	textsXML    = 5 // times the body while its texts are put together
 )
 
 // MemoryNeed estimates the bytes that reading and executing a body takes besides the
-// body itself: its texts once more, and a cost for each value. It counts separators,
-// in YAML also those inside of texts, so that the estimate is hardly ever too low.
-func MemoryNeed(body []byte, yaml bool) int64 {
-	if yaml {
-		return int64(len(body)) + int64(separatorsYAML(body))*costYAML
+// body itself: its texts once more, in XML several times, and a cost for each value. It counts separators, in YAML and XML also those inside of texts, so
+// that the estimate is hardly ever too low.
+func MemoryNeed(body []byte, f Format) int64 {
+	size := int64(len(body))
+	switch f {
+	case XML:
+		tags := bytes.Count(body, []byte("<")) - bytes.Count(body, []byte("</"))
+		return textsXML*size + int64(tags)*costElement + int64(bytes.Count(body, []byte("=")))*costAttr
+	case YAML:
+		return size + int64(separatorsYAML(body))*costYAML
 	}
-	return int64(len(body)) + int64(separators(body))*costJSON
+	return size + int64(separators(body))*costJSON
 }
 
 // separators counts what begins or separates values outside of texts.

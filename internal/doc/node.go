@@ -32,7 +32,8 @@ type Node struct {
 // Limits of one body. Exceeding one is fault.Invalid with a message that names it.
 const (
 	MaxDepth      = 100       // lists and maps within each other
-	MaxNodes      = 2_000_000 // values of one body
+	MaxNodes      = 2_000_000 // values of one body, in XML elements and their attributes
+	MaxAttrs      = 16        // attributes of one XML element
 	MaxYAML       = 16 << 20  // bytes of a YAML body
 	MaxAliased    = 100_000   // values that the aliases of a YAML body stand for
 	maxIndicators = 2_000_000 // indicator characters of a YAML body: bounds its parser's memory

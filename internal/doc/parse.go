@@ -13,15 +13,9 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // empty ones are left out.
 // Errors: fault.Invalid with the byte offset.
 func Parse(body []byte, yaml bool) ([]Node, error) {
-	skip := 0
-	if bytes.HasPrefix(body, byteOrderMark) {
-		skip = len(byteOrderMark)
-	}
-	if len(bytes.TrimSpace(body[skip:])) == 0 {
-		return nil, fault.Invalidf(0, "The body is empty.")
-	}
-	if at := invalidUTF8(body); at >= 0 {
-		return nil, fault.Invalidf(at, "The body is not valid UTF-8 at byte %d.", at)
+	skip, err := start(body)
+	if err != nil {
+		return nil, err
 	}
 	if yaml {
 		return parseYAML(body, skip)
@@ -31,6 +25,21 @@ func Parse(body []byte, yaml bool) ([]Node, error) {
 		return nil, err
 	}
 	return []Node{n}, nil
+}
+
+// start returns where a body begins behind its byte order mark.
+// Errors: fault.Invalid for one that is empty or not UTF-8.
+func start(body []byte) (skip int, err error) {
+	if bytes.HasPrefix(body, byteOrderMark) {
+		skip = len(byteOrderMark)
+	}
+	if len(bytes.TrimSpace(body[skip:])) == 0 {
+		return 0, fault.Invalidf(0, "The body is empty.")
+	}
+	if at := invalidUTF8(body); at >= 0 {
+		return 0, fault.Invalidf(at, "The body is not valid UTF-8 at byte %d.", at)
+	}
+	return skip, nil
 }
 
 // Sniff reports whether a body without a telling Content-Type is YAML: anything

@@ -61,11 +61,20 @@ func AppendInstant(w []byte, micros int64) []byte {
 	return time.UnixMicro(micros).UTC().AppendFormat(w, dateUTC)
 }
 
-// appendDate appends UTC microseconds in the form of the attribute.
+// appendDate appends UTC microseconds as JSON in the form of the attribute.
 func appendDate(w []byte, v Scalar, a *meta.Attr) []byte {
+	if _, ok := v.Int64(); !ok {
+		return append(w, "null"...)
+	}
+	return append(appendPlainDate(append(w, '"'), v, a), '"')
+}
+
+// appendPlainDate appends UTC microseconds in the form of the attribute, nothing for
+// what is no number.
+func appendPlainDate(w []byte, v Scalar, a *meta.Attr) []byte {
 	micros, ok := v.Int64()
 	if !ok {
-		return append(w, "null"...)
+		return w
 	}
 	form := dateTime
 	if a != nil && a.DateOnly {
@@ -73,7 +82,5 @@ func appendDate(w []byte, v Scalar, a *meta.Attr) []byte {
 	} else if a != nil && a.UTC {
 		form = dateUTC
 	}
-	w = append(w, '"')
-	w = time.UnixMicro(micros).UTC().AppendFormat(w, form)
-	return append(w, '"')
+	return time.UnixMicro(micros).UTC().AppendFormat(w, form)
 }

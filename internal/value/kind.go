@@ -19,7 +19,8 @@ type kind struct {
 	form  Form
 	parse func(text string, dayOnly bool) (any, bool) // nil: any text is a value
 	row   printer                                     // in rows of queries and in events
-	data  printer                                     // on the data path
+	data  printer                                     // on the data path, as JSON
+	xml   printer                                     // there as the text of an element
 
 	equalFolded bool // texts are equal when their folded forms are
 	summable    bool // @Sum, @Min and @Max apply
@@ -29,24 +30,24 @@ type kind struct {
 // kinds is the table of kinds. Relations and types are printed by those who
 // know the model.
 var kinds = map[meta.Kind]*kind{
-	meta.Boolean: {form: Bool, parse: parseBool, row: appendBool, data: appendBool},
-	meta.Numeric: {form: Float, parse: parseFloat, row: appendQuotedNumber, data: appendNumber, summable: true, ordered: true},
-	meta.Rank:    {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, summable: true, ordered: true},
-	meta.LongInt: {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, summable: true, ordered: true},
-	meta.Opaque:  {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, ordered: true},
-	meta.State:   {form: Int, parse: parseState, row: appendState, data: appendNumber, ordered: true},
-	meta.Date:    {form: Int, parse: parseDate, row: appendDate, data: appendDate, ordered: true},
+	meta.Boolean: {form: Bool, parse: parseBool, row: appendBool, data: appendBool, xml: appendBool},
+	meta.Numeric: {form: Float, parse: parseFloat, row: appendQuotedNumber, data: appendNumber, xml: appendNumber, summable: true, ordered: true},
+	meta.Rank:    {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, xml: appendNumber, summable: true, ordered: true},
+	meta.LongInt: {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, xml: appendNumber, summable: true, ordered: true},
+	meta.Opaque:  {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, xml: appendNumber, ordered: true},
+	meta.State:   {form: Int, parse: parseState, row: appendState, data: appendNumber, xml: appendNumber, ordered: true},
+	meta.Date:    {form: Int, parse: parseDate, row: appendDate, data: appendDate, xml: appendPlainDate, ordered: true},
 
-	meta.Text:         {form: Text, row: appendText, data: appendText, equalFolded: true, ordered: true},
-	meta.LongText:     {form: Text, row: appendText, data: appendText, equalFolded: true, ordered: true},
-	meta.LocalizerTag: {form: Text, row: appendText, data: appendText, equalFolded: true, ordered: true},
-	meta.GUID:         {form: Text, parse: parseGUID, row: appendText, data: appendText, equalFolded: true, ordered: true},
-	meta.Duration:     {form: Text, parse: parseDuration, row: appendText, data: appendText, equalFolded: true, ordered: true},
-	meta.Blob:         {form: Text, parse: parseBlob, row: appendText, data: appendText},
-	meta.Password:     {form: Text, row: appendText, data: appendText},
+	meta.Text:         {form: Text, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true, ordered: true},
+	meta.LongText:     {form: Text, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true, ordered: true},
+	meta.LocalizerTag: {form: Text, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true, ordered: true},
+	meta.GUID:         {form: Text, parse: parseGUID, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true, ordered: true},
+	meta.Duration:     {form: Text, parse: parseDuration, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true, ordered: true},
+	meta.Blob:         {form: Text, parse: parseBlob, row: appendText, data: appendText, xml: appendXMLText},
+	meta.Password:     {form: Text, row: appendText, data: appendText, xml: appendXMLText},
 
-	meta.Relation:  {form: Int, row: appendText, data: appendText},
-	meta.AssetType: {form: Int, row: appendText, data: appendText},
+	meta.Relation:  {form: Int, row: appendText, data: appendText, xml: appendXMLText},
+	meta.AssetType: {form: Int, row: appendText, data: appendText, xml: appendXMLText},
 }
 
 // FormOf returns the form of the values of a kind.

@@ -1,0 +1,14 @@
+package doc
+
+// Format is how a document is written.
+type Format uint8
+
+// The formats. YAML is only read.
+const (
+	JSON Format = iota
+	XML
+	YAML
+)
+
+// String returns the name of the format in lower case, such as "json".
+func (f Format) String() string { return [...]string{"json", "xml", "yaml"}[f] }

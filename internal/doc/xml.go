@@ -1,0 +1,286 @@
+package doc
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Element is one element of an XML document.
+type Element struct {
+	Name     string // without a prefix
+	Attrs    []Attr
+	Children []Element
+	Text     string // of an element without children, its white space included
+	At       int    // byte offset of its "<"
+	TextAt   int    // byte offset of Text; At where there is none
+}
+
+// Attr is one attribute of an element.
+type Attr struct {
+	Name  string // with its prefix
+	Value string
+	At    int // byte offset of the value, behind its quote
+}
+
+// Get returns an attribute, whose name is spelled exactly so.
+func (e *Element) Get(name string) (Attr, bool) {
+	for _, a := range e.Attrs {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return Attr{}, false
+}
+
+const (
+	xmlSpaces = " \t\r\n"
+	cdata     = "<![CDATA["
+)
+
+// IsXML reports whether a body is XML: it begins with "<", which no JSON does.
+func IsXML(body []byte) bool {
+	body = bytes.TrimLeft(bytes.TrimPrefix(body, byteOrderMark), xmlSpaces)
+	return len(body) > 0 && body[0] == '<'
+}
+
+// ParseXML reads one XML document and returns its root. Comments, processing
+// instructions and white space between elements are left out. A document type is
+// refused, and with it every entity but those of XML itself. The text is UTF-8; a
+// declaration may also say UTF-16, as of a text that was written in memory first.
+// Errors: fault.Invalid with the byte offset.
+func ParseXML(body []byte) (Element, error) {
+	skip, err := start(body)
+	if err != nil {
+		return Element{}, err
+	}
+	p := &xmlParser{dec: xml.NewDecoder(bytes.NewReader(body[skip:])), text: string(body), skip: skip}
+	p.dec.CharsetReader = p.charset
+	for {
+		err := p.next()
+		switch {
+		case err == nil:
+		case !errors.Is(err, io.EOF):
+			return Element{}, p.fail(err)
+		case p.root == nil:
+			return Element{}, p.endsTooEarly()
+		default:
+			return *p.root, nil
+		}
+	}
+}
+
+type xmlParser struct {
+	dec    *xml.Decoder
+	text   string // the whole body; texts that stand in it as they are are cut from it
+	skip   int    // bytes before the decoder's first
+	at     int    // where the token that is read begins
+	places []int  // of the values of the tag that is read
+	count  int
+	root   *Element // once it is closed
+
+	open   []openElement
+	closed []Element // children of open elements
+	found  []Attr    // of the tag that is read
+
+	elements arena[Element]
+	attrs    arena[Attr]
+}
+
+// openElement is an element of which the end was not read yet.
+type openElement struct {
+	Element
+	name  xml.Name // with its prefix
+	first int      // its first child in closed
+	word  int      // byte offset of the first of its text that is no white space; 0: none
+	parts []byte   // the text, when it has several parts
+}
+
+// offset is the end of what was read last.
+func (p *xmlParser) offset() int { return p.skip + int(p.dec.InputOffset()) }
+
+// next reads one token. Errors: io.EOF behind the last.
+func (p *xmlParser) next() error {
+	p.at = p.offset()
+	if err := p.lookAhead(); err != nil {
+		return err
+	}
+	token, err := p.dec.RawToken()
+	if err != nil {
+		return err
+	}
+	if err := p.surrogate(token); err != nil {
+		return err
+	}
+	switch t := token.(type) {
+	case xml.StartElement:
+		if err := p.begin(t); err != nil || p.text[p.offset()-2] != '/' {
+			return err
+		}
+		if _, err := p.dec.RawToken(); err != nil { // the end of <x/>
+			return err
+		}
+		return p.end(t.Name)
+	case xml.EndElement:
+		return p.end(t.Name)
+	case xml.CharData:
+		return p.characters(t)
+	}
+	return nil
+}
+
+// lookAhead refuses what the decoder would collect without a bound, and finds the
+// values of a tag, whose places it does not tell.
+func (p *xmlParser) lookAhead() error {
+	p.places = p.places[:0]
+	rest := p.text[p.at:]
+	switch {
+	case !strings.HasPrefix(rest, "<"), strings.HasPrefix(rest, "</"), strings.HasPrefix(rest, "<?"),
+		strings.HasPrefix(rest, "<!--"), strings.HasPrefix(rest, "<!["):
+		return nil
+	case strings.HasPrefix(rest, "<!"):
+		return invalidXML(p.at, "a document type is not accepted")
+	}
+	for i := 1; ; {
+		n := strings.IndexAny(rest[i:], `"'>`)
+		if n < 0 || rest[i+n] == '>' {
+			return nil
+		}
+		i += n + 1
+		if len(p.places) == MaxAttrs {
+			return invalidXML(p.at+i, "an element may have %d attributes at most", MaxAttrs)
+		}
+		p.places = append(p.places, p.at+i)
+		end := strings.IndexByte(rest[i:], rest[i-1])
+		if end < 0 {
+			return nil // the decoder will say so
+		}
+		i += end + 1
+	}
+}
+
+// begin opens an element.
+func (p *xmlParser) begin(t xml.StartElement) error {
+	switch p.count += 1 + len(t.Attr); {
+	case p.root != nil:
+		return invalidXML(p.at, "there is more than one root element")
+	case len(p.open) == MaxDepth:
+		return tooDeep(p.at)
+	case p.count > MaxNodes:
+		return tooMany(p.at)
+	}
+	if len(p.open) > 0 {
+		parent := &p.open[len(p.open)-1]
+		if parent.word > 0 {
+			return mixed(parent.word)
+		}
+		parent.Text, parent.parts = "", nil
+	}
+	attrs, err := p.attributes(t.Attr)
+	p.open = append(p.open, openElement{
+		Element: Element{Name: t.Name.Local, Attrs: attrs, At: p.at}, name: t.Name, first: len(p.closed),
+	})
+	return err
+}
+
+func (p *xmlParser) attributes(all []xml.Attr) ([]Attr, error) {
+	p.found = p.found[:0]
+	for i, a := range all {
+		at, name := p.places[i], written(a.Name)
+		if slices.ContainsFunc(p.found, func(other Attr) bool { return other.Name == name }) {
+			return nil, invalidXML(at, "the attribute %s comes twice", shortened(name))
+		}
+		p.found = append(p.found, Attr{Name: name, Value: cut(p.text, at, a.Value), At: at})
+	}
+	return p.attrs.copy(p.found), nil
+}
+
+// cut returns data, which was read at a place of the body: a part of the body where
+// it is spelled so. No reference is shorter than what it stands for.
+func cut[T string | []byte](body string, at int, data T) string {
+	if s := body[at : at+len(data)]; s == string(data) {
+		return s
+	}
+	return string(data)
+}
+
+// end closes the element that was opened last.
+func (p *xmlParser) end(name xml.Name) error {
+	if len(p.open) == 0 {
+		return invalidXML(p.at, "</%s> closes nothing", shortened(written(name)))
+	}
+	o := p.open[len(p.open)-1]
+	if o.name != name {
+		return invalidXML(p.at, "<%s> is closed by </%s>", shortened(written(o.name)), shortened(written(name)))
+	}
+	e := o.Element
+	e.Children = p.elements.copy(p.closed[o.first:])
+	if o.parts != nil {
+		e.Text = string(o.parts)
+	}
+	if e.Text == "" {
+		e.TextAt = e.At
+	}
+	p.open, p.closed = p.open[:len(p.open)-1], p.closed[:o.first]
+	if len(p.open) == 0 {
+		p.root = &e
+	} else {
+		p.closed = append(p.closed, e)
+	}
+	return nil
+}
+
+// characters adds a piece of text to the element it stands in.
+func (p *xmlParser) characters(data []byte) error {
+	at, raw := p.at, p.text[p.at:p.offset()]
+	isCDATA := strings.HasPrefix(raw, cdata)
+	if isCDATA {
+		at, raw = at+len(cdata), raw[len(cdata):]
+	}
+	word := at + len(raw) - len(strings.TrimLeft(raw, xmlSpaces))
+	isBlank := len(bytes.TrimLeft(data, xmlSpaces)) == 0
+	if len(p.open) == 0 {
+		if isBlank && !isCDATA {
+			return nil
+		}
+		return invalidXML(word, "there is text outside of the root element")
+	}
+	e := &p.open[len(p.open)-1]
+	hasChildren := len(p.closed) > e.first
+	switch {
+	case hasChildren && !isBlank:
+		return mixed(word)
+	case hasChildren || len(data) == 0:
+		return nil
+	case e.parts != nil:
+		e.parts = append(e.parts, data...)
+	case e.Text != "":
+		e.parts = append([]byte(e.Text), data...)
+	default:
+		e.Text, e.TextAt = cut(p.text, at, data), at
+	}
+	if e.word == 0 && !isBlank {
+		e.word = word
+	}
+	return nil
+}
+
+// charset accepts the encodings that a UTF-8 text may be declared in.
+func (p *xmlParser) charset(name string, body io.Reader) (io.Reader, error) {
+	switch strings.ToLower(name) {
+	case "utf-16", "us-ascii":
+		return body, nil
+	}
+	return nil, invalidXML(p.at, "the encoding %s is not accepted, send UTF-8", shortened(name))
+}
+
+// written returns a name with its prefix.
+func written(name xml.Name) string {
+	if name.Space == "" {
+		return name.Local
+	}
+	return name.Space + ":" + name.Local
+}

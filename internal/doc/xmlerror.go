@@ -1,0 +1,125 @@
+package doc
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+func invalidXML(at int, format string, args ...any) error {
+	return fault.Invalidf(at, "Invalid XML at byte %d: %s.", at, fmt.Sprintf(format, args...))
+}
+
+func mixed(at int) error { return invalidXML(at, "text stands beside elements") }
+
+func (p *xmlParser) endsTooEarly() error { return invalidXML(len(p.text), "it ends too early") }
+
+// fail turns the decoder's error into a fault with the place in the body.
+func (p *xmlParser) fail(err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f
+	}
+	syntax, ok := errors.AsType[*xml.SyntaxError](err)
+	if !ok {
+		return invalidXML(p.at, "%s", shortened(strings.TrimPrefix(err.Error(), "xml: ")))
+	}
+	at, msg := p.offset(), syntax.Msg
+	kind, what, _ := strings.Cut(msg, " entity ")
+	switch {
+	case strings.HasPrefix(msg, "unexpected EOF"):
+		return p.endsTooEarly()
+	case kind == "invalid character" && strings.HasPrefix(what, "&"):
+		return p.badEntity(what)
+	case strings.HasPrefix(msg, "illegal character code"):
+		at = p.illegal(at)
+	case strings.HasPrefix(msg, "invalid XML name: "):
+		at -= len(msg) - len("invalid XML name: ")
+	case strings.HasPrefix(msg, "unescaped ]]>"):
+		at -= len("]]>")
+	case !strings.HasPrefix(msg, "expected ") || strings.HasPrefix(msg, "expected />"):
+		at-- // it has read the character that is wrong
+	}
+	return invalidXML(at, "%s", shortened(msg))
+}
+
+// badEntity refuses what follows an ampersand, as the decoder names it.
+func (p *xmlParser) badEntity(what string) error {
+	name, isOpen := strings.CutSuffix(what, " (no semicolon)")
+	at := p.offset() - len(name)
+	if isOpen || strings.HasPrefix(name, "&#") {
+		return invalidXML(at, "%s stands for no character", shortened(name))
+	}
+	return invalidXML(at, "the entity %s is not accepted, only &lt; &gt; &amp; &apos; &quot; and characters by number", shortened(name))
+}
+
+// surrogate refuses half a character that is written as a number, for which the
+// decoder puts another.
+func (p *xmlParser) surrogate(token xml.Token) error {
+	raw := p.text[p.at:p.offset()]
+	switch token.(type) {
+	case xml.CharData:
+		if strings.HasPrefix(raw, cdata) {
+			return nil
+		}
+	case xml.StartElement:
+	default:
+		return nil
+	}
+	at := badReference(raw)
+	if at < 0 {
+		return nil
+	}
+	name, _, _ := strings.Cut(raw[at:], ";")
+	return invalidXML(p.at+at, "%s; stands for no character", shortened(name))
+}
+
+// illegal returns where in the token up to end a character stands that XML does not
+// have.
+func (p *xmlParser) illegal(end int) int {
+	token := p.text[p.at:end]
+	if i := strings.IndexFunc(token, isIllegal); i >= 0 {
+		return p.at + i
+	}
+	return p.at + max(0, badReference(token))
+}
+
+// badReference returns where a number of no character stands in a text whose
+// references are well formed, or -1.
+func badReference(text string) int {
+	for i := 0; ; i++ {
+		n := strings.Index(text[i:], "&#")
+		if n < 0 {
+			return -1
+		}
+		i += n
+		number, _, _ := strings.Cut(text[i+len("&#"):], ";")
+		digits, isHex := strings.CutPrefix(number, "x")
+		base := 10
+		if isHex {
+			base = 16
+		}
+		if r, err := strconv.ParseInt(digits, base, 32); err != nil || isIllegal(rune(r)) {
+			return i
+		}
+	}
+}
+
+// isIllegal reports whether a number is that of no character of XML.
+func isIllegal(r rune) bool {
+	return r < ' ' && !strings.ContainsRune(xmlSpaces, r) || utf16.IsSurrogate(r) || r == '\ufffe' || r == '\uffff'
+}
+
+// maxShown bounds in bytes what an error repeats of the body.
+const maxShown = 100
+
+func shortened(s string) string {
+	if len(s) <= maxShown {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxShown], "") + "…"
+}
