@@ -155,6 +155,7 @@ func (r *running) do(method, path, body string, out any) {
 	}
 	req.SetBasicAuth("admin", "admin")
 	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		r.t.Fatal(err)
@@ -311,6 +312,7 @@ func TestThreeProcesses(t *testing.T) {
 	round(t, api)
 	req, _ := http.NewRequest(http.MethodGet, api.base+"/rest-1.v1/Data/Member?where=IsSelf=true&sel=Username", nil)
 	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token.String()))
+	req.Header.Set("Accept", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"time"
+
+	"github.com/alds-dev/alds/internal/doc"
 )
 
 // news says that there is something new, however often it is said before somebody
@@ -20,8 +22,8 @@ func (n news) tell() {
 }
 
 // describeModels describes each model that comes into use before a client asks for
-// it. Of several that follow each other only the newest one is described, and
-// nothing waits for it.
+// it: as JSON, then as XML. Of several that follow each other only the newest one is
+// described, and nothing waits for it.
 func (s *service) describeModels(ctx context.Context) error {
 	for {
 		select {
@@ -29,8 +31,16 @@ func (s *service) describeModels(ctx context.Context) error {
 			return nil
 		case <-s.newModel:
 		}
-		e, began := s.present.Load(), time.Now()
-		d := s.api.DescribeModel(e.served)
-		s.log.Debug("the model is described", "generation", e.generation, "etag", d.Tag, "bytes", len(d.JSON), "ms", time.Since(began).Milliseconds())
+		e := s.present.Load()
+		s.describeModel(e, doc.JSON)
+		if s.present.Load() == e { // the JSON of a newer model comes first
+			s.describeModel(e, doc.XML)
+		}
 	}
+}
+
+func (s *service) describeModel(e *engines, f doc.Format) {
+	began := time.Now()
+	d := s.api.DescribeModel(e.served, f)
+	s.log.Debug("the model is described", "generation", e.generation, "format", f.String(), "etag", d.Tag, "bytes", len(d.Body), "ms", time.Since(began).Milliseconds())
 }

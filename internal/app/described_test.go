@@ -10,22 +10,22 @@ import (
 
 // described is what the log says of a model that was described.
 type described struct {
-	Msg, ETag  string
-	Generation int64
+	Msg, Format, ETag string
+	Generation        int64
 }
 
-// describedAfter waits until the model of a later generation is described.
-func (r *running) describedAfter(generation int64) (d described) {
+// describedAfter waits until the model of a later generation is described in a format.
+func (r *running) describedAfter(generation int64, format string) (d described) {
 	r.t.Helper()
 	for until := time.After(20 * time.Second); ; {
 		select {
 		case text := <-r.lines.all:
 			d = described{}
-			if json.Unmarshal([]byte(text), &d) == nil && d.Msg == "the model is described" && d.Generation > generation {
+			if json.Unmarshal([]byte(text), &d) == nil && d.Msg == "the model is described" && d.Format == format && d.Generation > generation {
 				return d
 			}
 		case <-until:
-			r.t.Fatalf("no model after generation %d was described", generation)
+			r.t.Fatalf("no model after generation %d was described as %s", generation, format)
 		}
 	}
 }
@@ -34,9 +34,12 @@ func (r *running) describedAfter(generation int64) (d described) {
 // attribute, without a request for it; who asks then gets what was prepared.
 func TestTheModelIsDescribedBeforeItIsAskedFor(t *testing.T) {
 	r := start(t, map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": freeAddr(t), "ALDS_LOG_LEVEL": "debug"}, Standalone)
-	first := r.describedAfter(0)
+	first := r.describedAfter(0, "json")
 	r.bulk(`[{"AssetType": "AttributeDefinition", "Name": "Custom_Weight", "Asset": "Story", "AttributeType": "Numeric"}]`)
-	grown := r.describedAfter(first.Generation)
+	grown := r.describedAfter(first.Generation, "json")
+	if as := r.describedAfter(first.Generation, "xml"); as.Generation != grown.Generation || as.ETag == grown.ETag {
+		t.Errorf("%+v as JSON, %+v as XML", grown, as)
+	}
 	if grown.ETag == first.ETag {
 		t.Error("another model has the same description")
 	}
@@ -44,6 +47,7 @@ func TestTheModelIsDescribedBeforeItIsAskedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	req.Header.Set("Accept", "application/json")
 	req.SetBasicAuth("admin", "admin")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/feed"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/httpapi"
@@ -81,9 +82,9 @@ func (r reader) results(ctx context.Context, f *find.Finder, who auth.Actor, req
 	return append(body, ']'), infos, err
 }
 
-// Assets reads in the form of the data interface.
-func (r reader) Assets(ctx context.Context, who auth.Actor, q query.Request, base string, flush find.Flush) ([]byte, error) {
-	return r.find.Into(flush).Assets(ctx, nil, who, q, base, nil)
+// Assets reads in a form of the data interface.
+func (r reader) Assets(ctx context.Context, who auth.Actor, q query.Request, form encode.Form, flush find.Flush) ([]byte, error) {
+	return r.find.Into(flush).Assets(ctx, nil, who, q, form, nil)
 }
 
 // committed is called after every commit that wrote versions.

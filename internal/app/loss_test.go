@@ -126,6 +126,7 @@ func (p *pair) send(v victim, path, body string) (*http.Response, error) {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
 	if req.SetBasicAuth(v.name, "secret"); v.token != "" {
 		req.Header.Set("Authorization", "Bearer "+v.token)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // documents are the texts people read.
-var documents = []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md"}
+var documents = []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "examples/*.md"}
 
 // link is a Markdown link: its target is the second group.
 var link = regexp.MustCompile(`\[([^\]]*)\]\(([^)\s]+)\)`)

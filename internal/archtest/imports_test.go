@@ -34,13 +34,13 @@ var floors = [][]string{
 	9: {"internal/app"},
 	10: {
 		"cmd/api", "cmd/worker", "cmd/scheduler", "cmd/standalone", "bench/receiver", "bench/storage",
-		"bench/rig", "internal/testdb",
+		"bench/rig", "examples/client", "internal/testdb",
 	},
 	11: {"internal/testproc"},
 	12: {
 		"bench/load", "bench/hooks", "bench/read", "bench/write", "bench/overload",
 		"internal/archtest", "internal/spectest", "internal/faulttest", "internal/attack",
-		"internal/clienttest", "internal/difftest", "internal/hiddentest", "internal/modeltest", "internal/rightstest", "internal/testall",
+		"internal/clienttest", "internal/difftest", "internal/exampletest", "internal/hiddentest", "internal/modeltest", "internal/rightstest", "internal/testall",
 	},
 }
 
@@ -136,6 +136,26 @@ func covers(lib, imp string) bool {
 		return strings.HasPrefix(imp, lib)
 	}
 	return imp == lib || strings.HasPrefix(imp, lib+"/")
+}
+
+// TestExamplesStandAlone: what integrators copy needs the standard library and
+// nothing else.
+func TestExamplesStandAlone(t *testing.T) {
+	seen := 0
+	sources(t, func(file string, parsed *ast.File) {
+		if !strings.HasPrefix(file, "examples/") {
+			return
+		}
+		seen++
+		for _, spec := range parsed.Imports {
+			if first, _, _ := strings.Cut(spec.Path.Value, "/"); strings.Contains(first, ".") {
+				t.Errorf("%s imports %s, which is not in the standard library", file, spec.Path.Value)
+			}
+		}
+	})
+	if seen == 0 {
+		t.Error("there is no example in Go")
+	}
 }
 
 // mapRow is a row of the map in docs/architecture.md: the floor, empty if it is

@@ -103,14 +103,46 @@ func bombs() []bomb {
 	}
 }
 
+// xmlBombs are bodies in XML: as large as a body may be, and as large as one member's
+// memory allows, so that they are read.
+func xmlBombs() []bomb {
+	const path, media, name = "/rest-1.v1/Data/Story", "text/xml", `<Asset><Attribute name="Name">`
+	entities := `<!DOCTYPE Asset [<!ENTITY a "aaaaaaaaaa">`
+	for c := 'b'; c <= 'z'; c++ {
+		entities += fmt.Sprintf(`<!ENTITY %c "%s">`, c, strings.Repeat(fmt.Sprintf("&%c;", c-1), 10))
+	}
+	return []bomb{
+		{"elements in elements", path, media, "", []byte(strings.Repeat("<a>", 20*mib)), 8},
+		{"fewer elements in elements", path, media, "", []byte("<Asset>" + strings.Repeat("<a>", 150_000)), 8},
+		{"elements beside each other", path, media, "", []byte("<Asset>" + strings.Repeat(`<b c=""/>`, 110_000) + "</Asset>"), 8},
+		{"elements in gzip", path, media, "gzip", zipped("<Asset>" + strings.Repeat("<a/>", 15*mib) + "</Asset>"), 8},
+		{"attributes", path, media, "", []byte("<Asset " + strings.Repeat(`a="" `, 12*mib) + "/>"), 8},
+		{"fewer attributes", path, media, "", []byte("<Asset " + strings.Repeat(`a="" `, 400_000) + "/>"), 8},
+		{"a value without an end", path, media, "", []byte(`<Asset a="` + strings.Repeat("a", 16*mib)), 8},
+		{"entities", path, media, "", []byte(entities + "]>" + name + "&z;</Attribute></Asset>"), 16},
+		{"a document type without an end", path, media, "", []byte(entities + strings.Repeat("<", 60*mib)), 8},
+		{"references", path, media, "", []byte(name + strings.Repeat("&lt;", 4*mib) + "</Attribute></Asset>"), 8},
+		{"references without an end", path, media, "", []byte(name + strings.Repeat("&#", 8*mib)), 8},
+		{"comments", path, media, "", []byte(name + strings.Repeat("x<!-- -->", 150_000) + "</Attribute></Asset>"), 8},
+		{"one long name", path, media, "", []byte("<" + strings.Repeat("a", 16*mib) + "/>"), 8},
+		{"blanks in gzip", path, media, "gzip", zipped("<Asset>" + strings.Repeat(" ", 60*mib) + "</Asset>"), 16},
+	}
+}
+
 // TestBombs sends such bodies, many at a time, as a member, and afterwards looks
 // whether the memory comes back. Issue: memory after login.
-func TestBombs(t *testing.T) {
+func TestBombs(t *testing.T) { explode(t, bombs()) }
+
+// TestXMLBombs does the same in XML.
+func TestXMLBombs(t *testing.T) { explode(t, xmlBombs()) }
+
+func explode(t *testing.T, all []bomb) {
+	t.Helper()
 	s := newSite(t, "sqlite", setup{settings: []string{"ALDS_BODY_MEMORY=256MiB"}})
 	who := s.member("bomber")
 	o := s.watch(s.stories(200, nil)[0])
 	c := from(attacker)
-	for _, b := range bombs() {
+	for _, b := range all {
 		t.Run(b.name, func(t *testing.T) {
 			var seen tally
 			o.during(t, 512*mib, func() { s.bombard(c, who, b, &seen) })

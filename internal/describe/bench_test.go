@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/meta"
 )
+
+// formats are those in which there are descriptions.
+var formats = map[string]doc.Format{"json": doc.JSON, "xml": doc.XML}
 
 // BenchmarkWholeModel makes the description of the whole model, as the first to
 // ask for it does; with as many custom attributes, spread over the types of
@@ -13,13 +17,15 @@ import (
 func BenchmarkWholeModel(b *testing.B) {
 	for _, n := range []int{0, 320} {
 		m := grown(b, n)
-		b.Run(fmt.Sprintf("custom=%d", n), func(b *testing.B) {
-			for b.Loop() {
-				d := New(m, "1.2.3.4").Model("/alds/meta.v1")
-				b.ReportMetric(float64(len(d.JSON)), "bytes")
-				b.ReportMetric(float64(len(d.Gzip)), "gzip-bytes")
-			}
-		})
+		for name, f := range formats {
+			b.Run(fmt.Sprintf("%s/custom=%d", name, n), func(b *testing.B) {
+				for b.Loop() {
+					d := New(m, "1.2.3.4").Model("/alds/meta.v1", f)
+					b.ReportMetric(float64(len(d.Body)), "bytes")
+					b.ReportMetric(float64(len(d.Gzip)), "gzip-bytes")
+				}
+			})
+		}
 	}
 }
 
@@ -43,14 +49,16 @@ func grown(t testing.TB, n int) *meta.Model {
 // BenchmarkNextModel makes the description of a model with one custom attribute
 // more than the one described before.
 func BenchmarkNextModel(b *testing.B) {
-	d := New(grown(b, 320), "1.2.3.4")
-	d.Model("/alds/meta.v1")
-	next := grown(b, 321)
-	for b.Loop() {
-		b.StopTimer()
-		d.parts = New(d.model, d.version).parts
-		d.With(d.model).Model("/alds/meta.v1")
-		b.StartTimer()
-		d.With(next).Model("/alds/meta.v1")
+	d, next := New(grown(b, 320), "1.2.3.4"), grown(b, 321)
+	for name, f := range formats {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				d.parts = New(d.model, d.version).parts
+				d.With(d.model).Model("/alds/meta.v1", f)
+				b.StartTimer()
+				d.With(next).Model("/alds/meta.v1", f)
+			}
+		})
 	}
 }

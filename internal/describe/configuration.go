@@ -35,7 +35,7 @@ func NewConfiguration(version string, maxAttachment int) *Configuration {
 
 // configurationXML writes settings for existing clients. The values need no escape.
 func configurationXML(version string, settings []setting) []byte {
-	w := []byte(`<Configuration version="` + version + `">`)
+	w := []byte(value.XMLDeclaration + `<Configuration version="` + version + `">`)
 	for _, s := range settings {
 		w = append(w, `<Setting key="`+s.key+`" value="`+s.value+`"/>`...)
 	}

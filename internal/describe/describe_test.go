@@ -2,13 +2,12 @@ package describe
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/query"
@@ -60,33 +59,37 @@ func TestWhatIsReferredToIsThere(t *testing.T) {
 
 // TestTheNameStandsTwice: first as text, then as the attribute.
 func TestTheNameStandsTwice(t *testing.T) {
-	d, err := New(meta.Default(), "1.2.3.4").Type("/alds/meta.v1", "Story")
+	d, err := New(meta.Default(), "1.2.3.4").Type("/alds/meta.v1", "Story", doc.JSON)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := bytes.Index(d.JSON, []byte(`,"Name":"Story"`))
-	ref := bytes.Index(d.JSON, []byte(`,"Name":{"href":"/alds/meta.v1/Story/Name"`))
+	text := bytes.Index(d.Body, []byte(`,"Name":"Story"`))
+	ref := bytes.Index(d.Body, []byte(`,"Name":{"href":"/alds/meta.v1/Story/Name"`))
 	if text < 0 || ref < text {
-		t.Errorf("at %d and %d: %.300s", text, ref, d.JSON)
+		t.Errorf("at %d and %d: %.300s", text, ref, d.Body)
 	}
 }
 
-// TestDocuments: each is JSON, once compressed and once not, under one tag that
-// tells model, version and address apart; unknown types are not found.
+// TestDocuments: each is there once compressed and once not, under one tag that
+// tells model, version, address and format apart; unknown types are not found.
 func TestDocuments(t *testing.T) {
+	const base = "/alds/meta.v1"
 	m := meta.Default()
 	a, b := New(m, "1.2.3.4"), New(meta.Default(), "1.2.3.4")
-	all := a.Model("/alds/meta.v1")
-	z, err := gzip.NewReader(bytes.NewReader(all.Gzip))
-	if err != nil {
-		t.Fatal(err)
+	all := a.Model(base, doc.JSON)
+	if !json.Valid(all.Body) {
+		t.Error("it is no JSON")
 	}
-	unpacked, err := io.ReadAll(z)
-	if err != nil || !bytes.Equal(unpacked, all.JSON) || !json.Valid(all.JSON) {
-		t.Errorf("%d bytes compressed, %d not, %v", len(unpacked), len(all.JSON), err)
-	}
-	if same := b.Model("/alds/meta.v1"); same.Tag != all.Tag {
-		t.Error("the same model has another tag")
+	for _, f := range formats {
+		checkUnpacked(t, a.Model(base, f))
+		story, err := a.Type(base, "Story", f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkUnpacked(t, story)
+		if same := b.Model(base, f); same.Tag != a.Model(base, f).Tag {
+			t.Error("the same model has another tag")
+		}
 	}
 	extended, err := m.Extend(meta.Custom{Attributes: []meta.CustomAttribute{{ID: 1, Type: "Story", Name: "Custom_Weight", Kind: meta.Numeric}}})
 	if err != nil {
@@ -94,7 +97,7 @@ func TestDocuments(t *testing.T) {
 	}
 	tags := map[string]bool{all.Tag: true}
 	for _, other := range []Document{
-		New(m, "1.2.3.5").Model("/alds/meta.v1"), a.Model("/alds/meta.oauth.v1"), New(extended, "1.2.3.4").Model("/alds/meta.v1"),
+		New(m, "1.2.3.5").Model(base, doc.JSON), a.Model("/alds/meta.oauth.v1", doc.JSON), New(extended, "1.2.3.4").Model(base, doc.JSON), a.Model(base, doc.XML),
 	} {
 		if tags[other.Tag] {
 			t.Error("another document has the same tag")
@@ -102,10 +105,10 @@ func TestDocuments(t *testing.T) {
 		tags[other.Tag] = true
 	}
 	for _, name := range []string{"Nobody", "", "story"} {
-		if _, err := a.Type("/x", name); fault.KindOf(err) != fault.NotFound {
+		if _, err := a.Type("/x", name, doc.XML); fault.KindOf(err) != fault.NotFound {
 			t.Errorf("%q: %v", name, err)
 		}
-		if _, err := a.Part("/x", name, "Name"); fault.KindOf(err) != fault.NotFound {
+		if _, err := a.Part("/x", name, "Name", doc.XML); fault.KindOf(err) != fault.NotFound {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -126,7 +129,7 @@ func TestUnknownNames(t *testing.T) {
 		{"Owners[", "", fault.Invalid},
 		{"Name.", "", fault.Invalid},
 	} {
-		_, err := docs.Part("/x", "Story", c.token)
+		_, err := docs.Part("/x", "Story", c.token, doc.JSON)
 		if fault.KindOf(err) != c.kind || c.msg != "" && fault.Public(err) != c.msg {
 			t.Errorf("%s: %v: %v", c.token, fault.KindOf(err), err)
 		}
@@ -143,7 +146,7 @@ func TestADocumentThatCannotBeMade(t *testing.T) {
 					t.Error("an empty document")
 				}
 			}()
-			docs.prepare(address{"/x", "Story"}, func(encoder) Document { panic("the encoder broke") })
+			docs.prepare(address{form{"/x", doc.JSON}, "Story"}, func(encoder) Document { panic("the encoder broke") })
 		}()
 	}
 }
@@ -154,7 +157,7 @@ func TestDocumentsAreMadeOnce(t *testing.T) {
 	var first [8]*byte
 	var wait sync.WaitGroup
 	for i := range first {
-		wait.Go(func() { first[i] = &docs.Model("/alds/meta.v1").JSON[0] })
+		wait.Go(func() { first[i] = &docs.Model("/alds/meta.v1", doc.JSON).Body[0] })
 	}
 	wait.Wait()
 	for i := range first {

@@ -6,20 +6,21 @@ import (
 	"encoding/hex"
 	"sync"
 
+	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
 // Document is a description as bytes that callers must not change.
 type Document struct {
-	JSON []byte
+	Body []byte
 	Gzip []byte // the same, compressed; nil where that saves nothing worth while
 	Tag  string // changes with the bytes; without quotes
 }
 
 // Documents are the descriptions of one model. What is asked for is described
-// once: the whole model takes 3 MB, and so do all of its types together. It is
-// safe for concurrent use; New and With return one.
+// once: in each format the whole model takes 3 MB, and so do all of its types
+// together. It is safe for concurrent use; New and With return one.
 type Documents struct {
 	model   *meta.Model
 	version string
@@ -29,13 +30,23 @@ type Documents struct {
 	ready map[address]func() Document // each makes its document once
 }
 
+// form is how something is described: in a format, and with a base that hrefs
+// start with.
+type form struct {
+	base   string
+	format doc.Format
+}
+
 // address is what a document is about: a type, or all for "".
-type address struct{ base, typ string }
+type address struct {
+	form
+	typ string
+}
 
 // New returns the descriptions of a model. version is that of the program, four
 // integers.
 func New(m *meta.Model, version string) *Documents {
-	return &Documents{model: m, version: version, parts: &parts{last: map[string]whole{}}, ready: map[address]func() Document{}}
+	return &Documents{model: m, version: version, parts: &parts{last: map[form]whole{}}, ready: map[address]func() Document{}}
 }
 
 // With returns the descriptions of another model. What the two have in common is
@@ -44,49 +55,51 @@ func (d *Documents) With(m *meta.Model) *Documents {
 	return &Documents{model: m, version: d.version, parts: d.parts, ready: map[address]func() Document{}}
 }
 
-// Model describes all types; base is what hrefs start with.
-func (d *Documents) Model(base string) Document {
-	return d.prepare(address{base, ""}, func(e encoder) Document {
-		p := newPacker(d.parts.of(base))
+// Model describes all types in a format, which is JSON or XML; base is what hrefs
+// start with.
+func (d *Documents) Model(base string, f doc.Format) Document {
+	in := form{base, f}
+	return d.prepare(address{in, ""}, func(e encoder) Document {
+		p := newPacker(d.parts.of(in))
 		e.all(p, d.model)
-		doc, kept := p.document()
-		d.parts.keep(base, kept)
-		return doc
+		all, kept := p.document()
+		d.parts.keep(in, kept)
+		return all
 	})
 }
 
 // Type describes one type. Errors: fault.NotFound.
-func (d *Documents) Type(base, name string) (Document, error) {
+func (d *Documents) Type(base, name string, f doc.Format) (Document, error) {
 	t, err := d.typeNamed(name)
 	if err != nil {
 		return Document{}, err
 	}
-	return d.prepare(address{base, name}, func(e encoder) Document {
+	return d.prepare(address{form{base, f}, name}, func(e encoder) Document {
 		of := Of(d.model, t)
-		doc := document(bytes.Clone(e.one(nil, &of)))
-		doc.Gzip = compressed(doc.JSON)
-		return doc
+		one := NewDocument(bytes.Clone(e.one(nil, &of)))
+		one.Gzip = compressed(one.Body)
+		return one
 	}), nil
 }
 
 // Part describes an operation or attribute of a type, or what a path token leads
 // to. Errors: fault.NotFound for an unknown name; fault.Invalid for text that is no
 // token.
-func (d *Documents) Part(base, typ, name string) (Document, error) {
+func (d *Documents) Part(base, typ, name string, f doc.Format) (Document, error) {
 	t, err := d.typeNamed(typ)
 	if err != nil {
 		return Document{}, err
 	}
-	e := newEncoder(base, d.version)
+	e := newEncoder(form{base, f}, d.version)
 	if op, ok := t.Op(name); ok {
 		of := operation(d.model, op)
-		return document(e.operation(nil, &of)), nil
+		return NewDocument(e.operation(nil, &of)), nil
 	}
 	a, err := Token(d.model, t, name)
 	if err != nil {
 		return Document{}, err
 	}
-	return document(e.attribute(nil, &a)), nil
+	return NewDocument(e.attribute(nil, &a)), nil
 }
 
 func (d *Documents) typeNamed(name string) (*meta.Type, error) {
@@ -100,22 +113,22 @@ func (d *Documents) typeNamed(name string) (*meta.Type, error) {
 // prepare returns a document, which is made by the first call.
 func (d *Documents) prepare(at address, encode func(encoder) Document) Document {
 	d.mu.Lock()
-	doc := d.ready[at]
-	if doc == nil {
-		doc = sync.OnceValue(func() Document { return encode(newEncoder(at.base, d.version)) })
-		d.ready[at] = doc
+	made := d.ready[at]
+	if made == nil {
+		made = sync.OnceValue(func() Document { return encode(newEncoder(at.form, d.version)) })
+		d.ready[at] = made
 	}
 	d.mu.Unlock()
-	return doc()
+	return made()
 }
 
 // NewDocument returns bytes with their tag, not compressed.
-func NewDocument(b []byte) Document { return document(b) }
+func NewDocument(b []byte) Document { return Document{Body: b, Tag: tagOf(b)} }
 
-func document(json []byte) Document {
-	sum := sha256.Sum256(json)
-	return Document{JSON: json, Tag: hex.EncodeToString(sum[:12])}
+func tagOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:12])
 }
 
-// modelSize is about the size of the whole model as JSON.
+// modelSize is about the size of the whole model in either format.
 const modelSize = 3 << 20

@@ -1,67 +1,56 @@
 package describe
 
 import (
-	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// encoder appends descriptions as JSON. Spec: interface 2.4.
-type encoder struct {
+// jsonEncoder appends descriptions as JSON. Spec: interface 2.4.
+type jsonEncoder struct {
 	open    string // what every href begins with, in JSON: "/alds/meta.v1/
 	version string // of four integers
 }
 
-func newEncoder(base, version string) encoder {
+func newJSONEncoder(base, version string) jsonEncoder {
 	quoted := value.AppendString(nil, base+"/")
-	return encoder{open: string(quoted[:len(quoted)-1]), version: version}
+	return jsonEncoder{open: string(quoted[:len(quoted)-1]), version: version}
 }
 
 // all packs the description of all types. Shape: {"HREF": …, "Version": …,
 // "AssetTypes": {"Story": {…}, …}}; a type in it has no HREF and no Version.
-func (e encoder) all(p *packer, m *meta.Model) {
-	p.json = append(append(p.json, `{"HREF":`...), e.open...)
-	p.json = e.versioned(append(p.json, '"'))
-	p.json = append(p.json, `,"AssetTypes":{`...)
-	p.add(0)
-	from := len(p.json)
-	for i, t := range m.Types {
-		of := Of(m, t)
-		p.json = key(p.json, i, of.Name)
-		p.json = append(p.json, `{"_type":"AssetType"`...)
-		p.json = append(e.members(p.json, &of), '}')
-		if (i+1)%typesPerPart == 0 {
-			p.add(from)
-			from = len(p.json)
-		}
-	}
-	p.json = append(p.json, `}}`...)
-	p.add(from)
+func (e jsonEncoder) all(p *packer, m *meta.Model) {
+	p.text = append(append(p.text, `{"HREF":`...), e.open...)
+	p.text = e.versioned(append(p.text, '"'))
+	p.text = append(p.text, `,"AssetTypes":{`...)
+	p.types(m, func(w []byte, i int, t *Type) []byte {
+		w = append(key(w, i, t.Name), `{"_type":"AssetType"`...)
+		return append(e.members(w, t), '}')
+	})
+	p.text = append(p.text, `}}`...)
 }
 
 // one appends the description of one type.
-func (e encoder) one(w []byte, t *Type) []byte {
+func (e jsonEncoder) one(w []byte, t *Type) []byte {
 	w = e.root(w, "AssetType", t.Name, "")
 	return append(e.members(w, t), '}')
 }
 
 // attribute appends the description of an attribute or path token.
-func (e encoder) attribute(w []byte, a *Attribute) []byte {
+func (e jsonEncoder) attribute(w []byte, a *Attribute) []byte {
 	w = e.root(w, "AttributeDefinition", a.Token(), a.Of)
 	return append(e.definition(w, a), '}')
 }
 
 // operation appends the description of an operation.
-func (e encoder) operation(w []byte, o *Operation) []byte {
+func (e jsonEncoder) operation(w []byte, o *Operation) []byte {
 	w = e.root(w, "Operation", o.Token(), o.Of)
 	return append(e.operationMembers(w, o), '}')
 }
 
 // root appends what an answer begins with.
-func (e encoder) root(w []byte, kind, token, of string) []byte {
+func (e jsonEncoder) root(w []byte, kind, token, of string) []byte {
 	w = append(w, `{"_type":"`...)
 	w = append(append(w, kind...), `","HREF":`...)
 	w = e.href(w, token)
@@ -72,14 +61,14 @@ func (e encoder) root(w []byte, kind, token, of string) []byte {
 	return e.versioned(w)
 }
 
-func (e encoder) versioned(w []byte) []byte {
+func (e jsonEncoder) versioned(w []byte) []byte {
 	return value.AppendString(append(w, `,"Version":`...), e.version)
 }
 
 // members appends what there is to say of a type. The member Name stands twice:
 // first the name, then the attribute that is the name of its assets; most readers
 // keep the second.
-func (e encoder) members(w []byte, t *Type) []byte {
+func (e jsonEncoder) members(w []byte, t *Type) []byte {
 	w = text(w, "Name", t.Name)
 	w = text(w, "Token", t.Name)
 	w = text(w, "DisplayName", t.DisplayName)
@@ -108,7 +97,7 @@ func (e encoder) members(w []byte, t *Type) []byte {
 	return append(w, '}')
 }
 
-func (e encoder) definition(w []byte, a *Attribute) []byte {
+func (e jsonEncoder) definition(w []byte, a *Attribute) []byte {
 	w = text(w, "Name", a.Name)
 	w = text(w, "Token", a.Token())
 	w = text(w, "DisplayName", a.DisplayName)
@@ -127,7 +116,7 @@ func (e encoder) definition(w []byte, a *Attribute) []byte {
 	return e.validTypes(w, a.Takes)
 }
 
-func (e encoder) validTypes(w []byte, types []string) []byte {
+func (e jsonEncoder) validTypes(w []byte, types []string) []byte {
 	if types == nil {
 		return w
 	}
@@ -142,7 +131,7 @@ func (e encoder) validTypes(w []byte, types []string) []byte {
 	return append(w, ']')
 }
 
-func (e encoder) operationMembers(w []byte, o *Operation) []byte {
+func (e jsonEncoder) operationMembers(w []byte, o *Operation) []byte {
 	w = text(w, "Name", o.Name)
 	w = e.tokenRef(w, "Validator", o.Validator)
 	if o.Args == nil {
@@ -161,17 +150,17 @@ func (e encoder) operationMembers(w []byte, o *Operation) []byte {
 }
 
 // href appends the address of a type, or of what a token names.
-func (e encoder) href(w []byte, token string) []byte {
-	typ, rest, below := strings.Cut(token, ".")
+func (e jsonEncoder) href(w []byte, token string) []byte {
+	typ, part := location(token)
 	w = append(append(w, e.open...), typ...)
-	if below {
-		w = append(append(w, '/'), url.PathEscape(rest)...)
+	if part != "" {
+		w = append(append(w, '/'), part...)
 	}
 	return append(w, '"')
 }
 
 // tokenRef appends a member that refers to an attribute; none where there is none.
-func (e encoder) tokenRef(w []byte, name, token string) []byte {
+func (e jsonEncoder) tokenRef(w []byte, name, token string) []byte {
 	if token == "" {
 		return w
 	}
@@ -181,7 +170,7 @@ func (e encoder) tokenRef(w []byte, name, token string) []byte {
 }
 
 // typeRef appends a member that refers to a type; none where there is none.
-func (e encoder) typeRef(w []byte, name, typ string) []byte {
+func (e jsonEncoder) typeRef(w []byte, name, typ string) []byte {
 	if typ == "" {
 		return w
 	}
@@ -189,7 +178,7 @@ func (e encoder) typeRef(w []byte, name, typ string) []byte {
 	return append(e.refTo(w, typ), '}')
 }
 
-func (e encoder) refTo(w []byte, typ string) []byte {
+func (e jsonEncoder) refTo(w []byte, typ string) []byte {
 	w = value.AppendString(append(w, `"nameref":`...), typ)
 	return e.href(append(w, `,"href":`...), typ)
 }

@@ -8,6 +8,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"sync"
+
+	"github.com/alds-dev/alds/internal/meta"
 )
 
 // typesPerPart is how many types are compressed together. Alone they take a tenth
@@ -18,38 +20,39 @@ const typesPerPart = 4
 type sum = [sha256.Size]byte
 
 // parts are the compressed parts of the whole models described last, one for each
-// base. A new attribute changes few parts; the others are compressed already. It is
+// form. A new attribute changes few parts; the others are compressed already. It is
 // safe for concurrent use.
 type parts struct {
 	mu   sync.Mutex
-	last map[string]whole
+	last map[form]whole
 }
 
 // whole is what is kept of the description of a whole model.
 type whole struct {
-	size int            // of its JSON
+	size int            // of its text
 	flat map[sum][]byte // its parts, compressed
 }
 
-// of returns what is kept for a base.
-func (p *parts) of(base string) whole {
+// of returns what is kept for a form.
+func (p *parts) of(f form) whole {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.last[base]
+	return p.last[f]
 }
 
-// keep replaces what is kept for a base.
-func (p *parts) keep(base string, w whole) {
+// keep replaces what is kept for a form.
+func (p *parts) keep(f form, w whole) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last[base] = w
+	p.last[f] = w
 }
 
 // packer makes a document of parts that follow each other.
 type packer struct {
 	last whole // of the document before
 	made whole
-	json []byte
+	text []byte
+	from int // where the present part begins in text
 	gzip bytes.Buffer
 	z    *flate.Writer
 	sums []byte // of the parts so far
@@ -60,14 +63,28 @@ const slack = 64 << 10
 
 func newPacker(last whole) *packer {
 	p := &packer{last: last, made: whole{flat: make(map[sum][]byte, len(last.flat))}}
-	p.json = make([]byte, 0, max(last.size, modelSize)+slack)
+	p.text = make([]byte, 0, max(last.size, modelSize)+slack)
 	p.gzip.Write([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}) // RFC 1952, 2.3: no name, no time, any system
 	return p
 }
 
-// add ends a part: what was appended to json since from.
-func (p *packer) add(from int) {
-	text := p.json[from:]
+// types appends the description of each type by a function, which is called with
+// its index, and ends parts between them.
+func (p *packer) types(m *meta.Model, encode func(w []byte, i int, t *Type) []byte) {
+	p.end()
+	for i, t := range m.Types {
+		of := Of(m, t)
+		p.text = encode(p.text, i, &of)
+		if (i+1)%typesPerPart == 0 {
+			p.end()
+		}
+	}
+}
+
+// end ends a part: what was appended to text since the end of the last one.
+func (p *packer) end() {
+	text := p.text[p.from:]
+	p.from = len(p.text)
 	name := sha256.Sum256(text)
 	flat, known := p.last.flat[name]
 	if !known {
@@ -92,16 +109,15 @@ func (p *packer) deflate(text []byte) []byte {
 	return bytes.Clone(w.Bytes())
 }
 
-// document returns the parts as one, and what is to be kept of it.
+// document ends the last part. It returns all as one, and what is to be kept of it.
 func (p *packer) document() (Document, whole) {
+	p.end()
 	end := []byte{3, 0} // RFC 1951, 3.2.6: an empty block, the last one
-	end = binary.LittleEndian.AppendUint32(end, crc32.ChecksumIEEE(p.json))
-	end = binary.LittleEndian.AppendUint32(end, uint32(len(p.json)))
+	end = binary.LittleEndian.AppendUint32(end, crc32.ChecksumIEEE(p.text))
+	end = binary.LittleEndian.AppendUint32(end, uint32(len(p.text)))
 	p.gzip.Write(end)
-	d := document(p.sums)
-	d.JSON, d.Gzip = p.json, bytes.Clone(p.gzip.Bytes())
-	p.made.size = len(p.json)
-	return d, p.made
+	p.made.size = len(p.text)
+	return Document{Body: p.text, Gzip: bytes.Clone(p.gzip.Bytes()), Tag: tagOf(p.sums)}, p.made
 }
 
 // level is that of the compression: the best takes three times as long and saves a

@@ -3,117 +3,134 @@ package encode
 import (
 	"strconv"
 
+	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Assets writes assets as the data path shows them.
-//
-// Shape: {"_type":"Asset","href":"/alds/rest-1.v1/Data/Story/1001","id":"Story:1001",
-// "Attributes":{"Name":{"_type":"Attribute","name":"Name","value":"x"}}}
-//
-// Spec: interface 4.1.
-type Assets struct {
-	Model   *meta.Model
-	Base    string // the path before the type in every href
-	Moments bool   // hrefs and ids of the assets themselves carry their moment
-	Sink    *Sink
+// Form is how the data path writes an answer.
+type Form struct {
+	Format doc.Format // doc.JSON or doc.XML
+	Base   string     // the path before the type in every href, such as /alds/rest-1.v1/Data
 }
 
-// Asset appends one row of a set.
-func (e Assets) Asset(w []byte, s *Set, row int32) []byte {
-	cells := s.Cells[int(row)*s.Width : int(row+1)*s.Width]
-	w = append(w, `{"_type":"Asset","href":`...)
-	w = value.AppendString(w, e.self(cells))
-	w = append(w, `,"id":"`...)
-	w = Rows{Model: e.Model, Moments: e.Moments}.self(w, cells)
-	w = append(w, `","Attributes":{`...)
-	first := true
-	for _, c := range s.Body.Columns {
-		if !shows(c, cells[query.CellType]) {
-			continue
-		}
-		if !first {
-			w = append(w, ',')
-		}
-		first = false
-		w = value.AppendString(w, c.Name)
-		w = append(w, ':')
-		w = e.member(w, s, row, c)
-		w = append(w, '}')
-	}
-	return append(w, "}}"...)
+// Assets writes assets as the data path shows them, in one format. Every method
+// appends to w and returns it. Spec: interface 4.1.
+type Assets interface {
+	// Begin appends what every answer begins with.
+	Begin(w []byte) []byte
+	// Open appends the beginning of a collection, Begin included.
+	Open(w []byte, c Collection) []byte
+	// Close appends the end of a collection.
+	Close(w []byte, c Collection) []byte
+	// Separator stands between the assets of a collection.
+	Separator() string
+	// Asset appends one row of a set.
+	Asset(w []byte, s *Set, row int32) []byte
+	// Attribute appends one column of a row as an answer of its own, with the
+	// addresses of itself and of its asset.
+	Attribute(w []byte, s *Set, row int32, c query.Column) []byte
+	// Bare appends an asset without attributes.
+	Bare(w []byte, o oid.OID) []byte
+	// Template appends the attributes of an asset that is not made yet, in the form
+	// in which a client sends them; base is the path before the type in its href.
+	Template(w []byte, base, typ string, given []Given) []byte
 }
 
-// Attribute appends one column of a row as an answer of its own, with the
-// addresses of itself and of its asset.
-func (e Assets) Attribute(w []byte, s *Set, row int32, c query.Column) []byte {
-	cells := s.Cells[int(row)*s.Width : int(row+1)*s.Width]
-	of := e.self(cells)
-	w = e.member(w, s, row, c)
-	w = append(w, `,"href":`...)
-	w = value.AppendString(w, of+"/"+c.Name)
-	w = append(w, `,"of":`...)
-	w = value.AppendString(w, of)
-	return append(w, '}')
+// Collection says what stands around the assets of an answer.
+type Collection struct {
+	History bool // they are versions
+	Total   int64
+	Page    query.Page
 }
 
-// member appends an attribute or relation up to its closing brace.
-func (e Assets) member(w []byte, s *Set, row int32, c query.Column) []byte {
-	kind := "Attribute"
-	if c.Kind == meta.Relation {
-		kind = "Relation"
-	}
-	w = append(w, `{"_type":"`...)
-	w = append(w, kind...)
-	w = append(w, `","name":`...)
-	w = value.AppendString(w, c.Name)
-	w = append(w, `,"value":`...)
-	if !c.Many() {
-		return e.value(w, s.Cells[int(row)*s.Width:], c)
-	}
-	l := s.Lists[c.Branch]
-	w = append(w, '[')
-	for i, r := range l.Rows(row) {
-		if i > 0 {
-			w = append(w, ',')
-		}
-		w = e.value(w, l.Set.Cells[int(r)*l.Set.Width:], l.Set.Body.Columns[c.Item])
-		if w, _ = e.Sink.Flush(w); e.Sink.Err() != nil {
-			return w
-		}
-	}
-	return append(w, ']')
+// Given is one attribute of a template.
+type Given struct {
+	Attr  *meta.Attr
+	Value value.Scalar // of a scalar
+	OIDs  []oid.OID    // of a relation
 }
 
-func (e Assets) value(w []byte, row []value.Scalar, c query.Column) []byte {
-	v := row[c.Cell]
-	if c.Kind == meta.Blob && v.Form == value.Text {
-		return e.Sink.content(w, v)
+// kind is the type of an answer, or the element that it is.
+func (c Collection) kind() string {
+	if c.History {
+		return "History"
 	}
-	if c.Kind != meta.Relation || v.Form == value.Null {
-		return scalar(w, e.Model, v, c, value.AppendData)
-	}
-	o := oidOf(e.Model, row, c)
-	w = append(w, `{"_type":"Asset","href":`...)
-	w = value.AppendString(w, e.href(o))
-	w = append(w, `,"idref":"`...)
-	w = o.Append(w)
-	return append(w, `"}`...)
+	return "Assets"
 }
 
-// self returns the address of a row.
-func (e Assets) self(cells []value.Scalar) string {
-	href := e.href(selfOf(e.Model, cells))
-	if e.Moments {
-		href += "/" + strconv.FormatInt(cells[query.CellMoment].N, 10)
+// NewAssets returns what writes the assets of a model. With moments, hrefs and ids
+// of the assets themselves carry theirs.
+func NewAssets(f Form, m *meta.Model, moments bool, sink *Sink) Assets {
+	all := assets{Form: f, model: m, moments: moments, sink: sink}
+	if f.Format == doc.XML {
+		return xmlAssets{all}
 	}
-	return href
+	return jsonAssets{all}
 }
 
-// href returns the address of an asset.
-func (e Assets) href(o oid.OID) string {
-	return e.Base + "/" + o.Type + "/" + strconv.FormatInt(o.ID, 10)
+// assets is what both formats need.
+type assets struct {
+	Form
+	model   *meta.Model
+	moments bool
+	sink    *Sink
+}
+
+// cells returns those of a row.
+func (assets) cells(s *Set, row int32) []value.Scalar {
+	return s.Cells[int(row)*s.Width : int(row+1)*s.Width]
+}
+
+// ref is an Oid as an answer shows it. That of a version shows its moment, be it 0,
+// which what came with the installation has.
+type ref struct {
+	oid.OID
+	version bool
+}
+
+// self returns the Oid of a row.
+func (e assets) self(cells []value.Scalar) ref {
+	r := ref{selfOf(e.model, cells), e.moments}
+	r.Moment = cells[query.CellMoment].N
+	return r
+}
+
+// target returns the Oid of the asset whose id stands in a cell of a row; the null
+// reference when there is none.
+func (e assets) target(cells []value.Scalar, c query.Column) ref {
+	r := ref{oidOf(e.model, cells, c), c.MomentCell > 0}
+	if r.version {
+		r.Moment = cells[c.MomentCell].N
+	}
+	return r
+}
+
+// appendID appends the token.
+func (r ref) appendID(w []byte) []byte {
+	w = r.Now().Append(w)
+	if r.version {
+		w = strconv.AppendInt(append(w, ':'), r.Moment, 10)
+	}
+	return w
+}
+
+// appendPath appends what stands behind the base in the address.
+func (r ref) appendPath(w []byte) []byte {
+	w = append(append(append(w, '/'), r.Type...), '/')
+	w = strconv.AppendInt(w, r.ID, 10)
+	if r.version {
+		w = strconv.AppendInt(append(w, '/'), r.Moment, 10)
+	}
+	return w
+}
+
+// element is the kind of what a column has.
+func element(k meta.Kind) string {
+	if k == meta.Relation {
+		return "Relation"
+	}
+	return "Attribute"
 }

@@ -128,7 +128,7 @@ func (e Rows) value(w []byte, row []value.Scalar, c query.Column) []byte {
 		return append(w, `"}`...)
 	}
 	if v := row[c.Cell]; c.Kind == meta.Blob && v.Form == value.Text {
-		return e.Sink.content(w, v)
+		return e.Sink.content(w, v, jsonContent)
 	}
 	return scalar(w, e.Model, row[c.Cell], c, value.AppendRow)
 }

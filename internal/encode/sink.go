@@ -72,16 +72,28 @@ func (s *Sink) flushCount() int {
 	return s.flushes
 }
 
+// contentForm is how a content stands in an answer.
+type contentForm struct {
+	quote string
+	none  string // where the answer has ended already
+	text  func(w, s []byte) []byte
+}
+
+var (
+	jsonContent = contentForm{quote: `"`, none: "null", text: value.AppendString[[]byte]}
+	xmlContent  = contentForm{text: value.AppendXML[[]byte]}
+)
+
 // content appends a content as Base64, of which v is the reference. An error ends
 // the answer as one of Full does.
-func (s *Sink) content(w []byte, v value.Scalar) []byte {
+func (s *Sink) content(w []byte, v value.Scalar, f contentForm) []byte {
 	ref, ok := blob.ParseRef(v.T)
 	if !ok || s == nil || s.Content == nil {
-		return value.AppendString(w, v.T)
+		return f.text(w, v.T)
 	}
 	if s.err != nil {
-		return append(w, "null"...)
+		return append(w, f.none...)
 	}
-	w, s.err = s.Content(append(w, '"'), ref)
-	return append(w, '"')
+	w, s.err = s.Content(append(w, f.quote...), ref)
+	return append(w, f.quote...)
 }

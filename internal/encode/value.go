@@ -29,11 +29,15 @@ func scalar(w []byte, m *meta.Model, v value.Scalar, c query.Column, print print
 	if c.Kind != meta.AssetType || v.Form == value.Null {
 		return print(w, v, c.Kind, c.Attr)
 	}
-	name := ""
-	if t, ok := m.TypeByCode(int(v.N)); ok {
-		name = t.Name
+	return value.AppendString(w, typeName(m, v))
+}
+
+// typeName returns the name of the type of a code.
+func typeName(m *meta.Model, code value.Scalar) string {
+	if t, ok := m.TypeByCode(int(code.N)); ok {
+		return t.Name
 	}
-	return value.AppendString(w, name)
+	return ""
 }
 
 // printer is value.AppendRow or value.AppendData.

@@ -42,6 +42,7 @@ func (s *site) do(ctx context.Context, path string, with headers, body any) (sta
 	}
 	req.SetBasicAuth("admin", adminPassword)
 	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
 	for name, value := range with {
 		req.Header.Set(name, value)
 	}

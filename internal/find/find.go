@@ -2,7 +2,6 @@ package find
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/alds-dev/alds/internal/auth"
@@ -78,32 +77,33 @@ func (x *executor) rows(ctx context.Context, w []byte) ([]byte, error) {
 		return x.grouped(ctx, e, w)
 	}
 	e.Sink = x.sink(ctx)
-	w, err := x.list(ctx, append(w, '['), e.Sink, e.Row)
+	w, err := x.list(ctx, append(w, '['), e.Sink, ",", e.Row)
 	return append(w, ']'), err
 }
 
-// Assets runs r as who and appends the JSON of the data path to w: an Assets
+// Assets runs r as who and appends the answer of the data path to w: an Assets
 // collection, with r.One a single Asset, with r.Plain one Attribute or Relation
-// of it, with r.History a History collection of versions. base is the path before
-// the type in every href, such as /alds/rest-1.v1/Data.
+// of it, with r.History a History collection of versions.
 // Errors: as Rows.
-func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, base string, w []byte) ([]byte, error) {
+func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, form encode.Form, w []byte) ([]byte, error) {
 	start := len(w)
 	err := f.execute(ctx, q, who, r, func(ctx context.Context, x *executor) error {
 		w = w[:start]
-		e := encode.Assets{Model: f.m, Base: base, Moments: x.moments, Sink: x.sink(ctx)}
+		sink := x.sink(ctx)
+		e := encode.NewAssets(form, f.m, x.moments, sink)
 		if r.One && !r.History {
+			w = e.Begin(w)
 			return x.each(ctx, func(s *encode.Set, row int32) error {
 				if r.Plain {
 					w = e.Attribute(w, s, row, s.Body.Columns[0])
 				} else {
 					w = e.Asset(w, s, row)
 				}
-				return e.Sink.Err()
+				return sink.Err()
 			})
 		}
 		var err error
-		w, err = x.collection(ctx, e, r, w)
+		w, err = x.collection(ctx, e, sink, r, w)
 		return err
 	})
 	return w, err
@@ -111,31 +111,20 @@ func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r que
 
 // collection appends the Assets answer, or that of History. The total counts
 // before paging.
-func (x *executor) collection(ctx context.Context, e encode.Assets, r query.Request, w []byte) ([]byte, error) {
-	page := query.Page{Size: query.WholePage}
+func (x *executor) collection(ctx context.Context, e encode.Assets, sink *encode.Sink, r query.Request, w []byte) ([]byte, error) {
+	c := encode.Collection{History: r.History, Page: query.Page{Size: query.WholePage}}
 	if p := x.plan.Page; p != nil {
-		page = *p
+		c.Page = *p
 	}
-	total, err := x.total(ctx)
-	if err != nil {
+	var err error
+	if c.Total, err = x.total(ctx); err != nil {
 		return w, err
 	}
-	if total == 0 && r.One && r.AsOf.Text == "" && len(r.Filter) == 0 && r.Find == "" {
+	if c.Total == 0 && r.One && r.AsOf.Text == "" && len(r.Filter) == 0 && r.Find == "" {
 		return w, fault.NotFoundf("Not Found")
 	}
-	if r.History {
-		w = append(w, `{"_type":"History","total":`...)
-	} else {
-		w = append(w, `{"_type":"Assets","total":`...)
-	}
-	w = strconv.AppendInt(w, total, 10)
-	w = append(w, `,"pageSize":`...)
-	w = strconv.AppendInt(w, page.Size, 10)
-	w = append(w, `,"pageStart":`...)
-	w = strconv.AppendInt(w, page.Start, 10)
-	w = append(w, `,"Assets":[`...)
-	w, err = x.list(ctx, w, e.Sink, e.Asset)
-	return append(w, "]}"...), err
+	w, err = x.list(ctx, e.Open(w, c), sink, e.Separator(), e.Asset)
+	return e.Close(w, c), err
 }
 
 // IDs runs r as who and returns the Oids of its rows in order.

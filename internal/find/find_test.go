@@ -15,6 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
@@ -79,7 +80,7 @@ func runCase(t *testing.T, f *Finder, file string, ar *txtar.Archive) {
 			switch {
 			case err != nil:
 			case rest:
-				got, err = f.Assets(context.Background(), nil, who, r, "/alds/rest-1.v1/Data", nil)
+				got, err = f.Assets(context.Background(), nil, who, r, encode.Form{Base: "/alds/rest-1.v1/Data"}, nil)
 			default:
 				got, err = f.Rows(context.Background(), nil, who, r, nil)
 			}

@@ -37,12 +37,12 @@ func Bounded(r query.Request) bool {
 	return err == nil || isSmall(r.Page)
 }
 
-// list appends all rows with commas between them and flushes them to sink.
-func (x *executor) list(ctx context.Context, w []byte, sink *encode.Sink, one func([]byte, *encode.Set, int32) []byte) ([]byte, error) {
+// list appends all rows with a separator between them and flushes them to sink.
+func (x *executor) list(ctx context.Context, w []byte, sink *encode.Sink, separator string, one func([]byte, *encode.Set, int32) []byte) ([]byte, error) {
 	first := true
 	err := x.each(ctx, func(s *encode.Set, row int32) (err error) {
 		if !first {
-			w = append(w, ',')
+			w = append(w, separator...)
 		}
 		first = false
 		w, err = sink.Flush(one(w, s, row))

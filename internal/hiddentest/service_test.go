@@ -89,6 +89,7 @@ func (s *service) send(who string, r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	req.Header.Set("Accept", "application/json")
 	for name, value := range r.header {
 		req.Header.Set(name, value)
 	}

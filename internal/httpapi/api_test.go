@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -133,8 +135,6 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/alds/loc.oauth.v1/?Greeting'%22hello%22", "", `hello`},
 		{"GET", "/alds/loc-2.v1?[Story,Defect]", "", `Backlog Item`},
 		{"GET", "/alds/loc-2.oauth.v1/?%5BStory%5D", "", `Backlog Item`},
-		{"GET", "/alds/assetdetail.v1?oid=Story:7", "", `assets /alds/rest-1.v1/Data from=Story:7 attr= where=`},
-		{"GET", "/alds/assetdetail.v1/?OID='Story:7:9'", "", `assets /alds/rest-1.v1/Data from=Story:7:9 attr= where=`},
 		{"GET", "/alds/api/localization", "", `texts`},
 		{"POST", "/alds/api/localization", "{}", `texts {}`},
 		{"GET", "/alds/config.v1/", "", `EffortTracking`},
@@ -158,6 +158,7 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 	attachmentRoutes(t, a)
+	detailRoutes(t, a)
 	for _, r := range Routes() {
 		for _, m := range r.Methods {
 			if !strings.Contains(log.String(), fmt.Sprintf(`"method":%q,"route":%q`, m, r.Path)) {
@@ -167,12 +168,28 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// contentType is that of the answers of a path.
+// detailRoutes follows the links of events.
+func detailRoutes(t *testing.T, a *API) {
+	t.Helper()
+	for path, to := range map[string]string{
+		"/alds/assetdetail.v1?oid=Story:7":      "/alds/rest-1.v1/Data/Story/7",
+		"/alds/assetdetail.v1/?OID='Story:7:9'": "/alds/rest-1.v1/Data/Story/7/9",
+	} {
+		resp, got := call(t, a, "GET", path, "")
+		if resp.StatusCode != http.StatusFound || resp.Header.Get("Location") != to || got != "" {
+			t.Errorf("%s: %d to %q: %s", path, resp.StatusCode, resp.Header.Get("Location"), got)
+		}
+	}
+}
+
+var xmlPath = regexp.MustCompile(`(?i)^/+alds/+(config|meta|rest-1)\.`)
+
+// contentType is that of the answers of a path where nobody asks for JSON.
 func contentType(path string) string {
 	switch {
 	case strings.HasPrefix(path, "/alds/loc."):
 		return "text/plain; charset=utf-8"
-	case strings.HasPrefix(path, "/alds/config."):
+	case xmlPath.MatchString(path):
 		return "text/xml; charset=utf-8"
 	}
 	return "application/json"
@@ -217,7 +234,7 @@ func TestRefusals(t *testing.T) {
 		{"a body of spaces", "POST", "/alds/query.v1", " \n", 400, ""},
 		{"a path that is not properly encoded", "GET", "/alds/rest-1.v1/Data/%zz", "", 400, ""},
 	} {
-		resp, body := call(t, a, c.method, c.path, c.body)
+		resp, body := call(t, a, c.method, c.path, c.body, "Accept", "application/json")
 		if resp.StatusCode != c.status || resp.Header.Get("Allow") != c.allow {
 			t.Errorf("%s: %d Allow %q, want %d Allow %q", c.why, resp.StatusCode, resp.Header.Get("Allow"), c.status, c.allow)
 		}
@@ -227,14 +244,18 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// wantFailure checks the form every error body has.
+// wantFailure checks the form every error body has, in JSON or in XML.
 func wantFailure(t *testing.T, why, body string) {
 	t.Helper()
 	var f struct {
-		Error      string
-		Exceptions []struct{ Message string }
+		Error      string                     `xml:"Message"`
+		Exceptions []struct{ Message string } `xml:"Exception"`
 	}
-	if err := json.Unmarshal([]byte(body), &f); err != nil || f.Error == "" || len(f.Exceptions) != 1 || f.Exceptions[0].Message != f.Error {
+	err := json.Unmarshal([]byte(body), &f)
+	if strings.HasPrefix(body, "<") {
+		err = xml.Unmarshal([]byte(body), &f)
+	}
+	if err != nil || f.Error == "" || len(f.Exceptions) != 1 || f.Exceptions[0].Message != f.Error {
 		t.Errorf("%s: body %s", why, body)
 	}
 }
@@ -248,6 +269,9 @@ func TestLogin(t *testing.T) {
 		{"a password with a colon", "/alds/api/webhook", "Basic YWRtaW46YTpi", 200},
 		{"the scheme in lower case", "/alds/api/webhook", "basic YWRtaW46YTpi", 200},
 		{"a good token", "/alds/api/webhook", "Bearer 1.good", 200},
+		{"a ticket", "/alds/api/webhook", "Cookie a=b; .v1.ticket.Alds=1.good", 200},
+		{"a wrong ticket", "/alds/api/webhook", "Cookie .V1.Ticket.alds=1.bad", 401},
+		{"the ticket of another instance", "/alds/api/webhook", "Cookie .V1.Ticket.other=1.good", 401},
 		{"no header", "/alds/api/webhook", "", 401},
 		{"no header on an unknown path", "/alds/nothing", "", 401},
 		{"a scheme nobody serves", "/alds/api/webhook", "Negotiate abc", 401},
@@ -256,7 +280,7 @@ func TestLogin(t *testing.T) {
 		{"a wrong password", "/alds/api/webhook", "Basic YWRtaW46eA==", 401},
 		{"a wrong token", "/alds/api/webhook", "Bearer 1.bad", 401},
 	} {
-		resp, body := call(t, a, "GET", c.path, "", "Authorization", c.header)
+		resp, body := call(t, a, "GET", c.path, "", headerOf(c.header)...)
 		if resp.StatusCode != c.status {
 			t.Errorf("%s: %d %s", c.why, resp.StatusCode, body)
 		}
@@ -268,6 +292,14 @@ func TestLogin(t *testing.T) {
 	if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "2" {
 		t.Errorf("too many wrong logins: %d Retry-After %q", resp.StatusCode, resp.Header.Get("Retry-After"))
 	}
+}
+
+// headerOf returns credentials as headers: those of Authorization, or a cookie.
+func headerOf(text string) []string {
+	if cookie, ok := strings.CutPrefix(text, "Cookie "); ok {
+		return []string{"Authorization", "", "Cookie", cookie}
+	}
+	return []string{"Authorization", text}
 }
 
 func TestStatusOfFaults(t *testing.T) {

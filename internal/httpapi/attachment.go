@@ -51,7 +51,7 @@ func upload(types ...string) handler {
 			return nil, err
 		}
 		return r.engines.Writes.Write(ctx, who, rest.Write{
-			Base: a.base(Route{Path: "rest-1.v1/Data"}), Type: f.OID.Type, ID: strconv.FormatInt(f.OID.ID, 10),
+			Form: r.form(a.base(Route{Path: "rest-1.v1/Data"})), Type: f.OID.Type, ID: strconv.FormatInt(f.OID.ID, 10),
 			Comment: unquoted(r.params["comment"]), IfMoment: moment, Content: &ref,
 		})
 	}

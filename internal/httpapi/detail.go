@@ -2,16 +2,19 @@ package httpapi
 
 import (
 	"context"
+	"net/http"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/oid"
-	"github.com/alds-dev/alds/internal/query"
 )
 
-// assetDetail serves GET assetdetail.v1?oid=<Oid>, to which events lead, with the
-// asset as the data path has it. Spec: interface 4.14.
-func (a *API) assetDetail(_ context.Context, who auth.Actor, r *request) ([]byte, error) {
+// assetDetail serves GET assetdetail.v1?oid=<Oid>, to which events lead: it leads on
+// to the data path of the asset. Spec: interface 4.14.
+func (a *API) assetDetail(_ context.Context, _ auth.Actor, r *request) ([]byte, error) {
 	text := unquoted(r.params["oid"])
 	if text == "" {
 		return nil, fault.Invalidf(fault.NoPlace, "The URL names no asset: assetdetail.v1?oid=<Oid>")
@@ -23,10 +26,7 @@ func (a *API) assetDetail(_ context.Context, who auth.Actor, r *request) ([]byte
 	if o.IsNull() {
 		return nil, fault.NotFoundf("Not Found")
 	}
-	q, err := query.FromParams(query.AddressOf(o.String()), nil)
-	if err != nil {
-		return nil, err
-	}
-	r.stream = r.assets(who, q, a.base(Route{Path: "rest-1.v1/Data"}))
+	r.status = http.StatusFound
+	r.set(fiber.HeaderLocation, a.base(Route{Path: "rest-1.v1/Data"})+"/"+strings.ReplaceAll(o.String(), ":", "/"))
 	return nil, nil
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/bulk"
 	"github.com/alds-dev/alds/internal/describe"
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/feed"
 	"github.com/alds-dev/alds/internal/find"
@@ -103,7 +105,7 @@ func (e engines) Rows(_ context.Context, _ auth.Actor, requests []query.Request)
 	return Answer{Body: b}, err
 }
 
-func (e engines) Assets(ctx context.Context, _ auth.Actor, r query.Request, base string, flush find.Flush) ([]byte, error) {
+func (e engines) Assets(ctx context.Context, _ auth.Actor, r query.Request, form encode.Form, flush find.Flush) ([]byte, error) {
 	if e.stream != nil {
 		return e.stream(ctx, flush)
 	}
@@ -117,25 +119,25 @@ func (e engines) Assets(ctx context.Context, _ auth.Actor, r query.Request, base
 	for _, item := range r.Select {
 		attr += item.Text.Text
 	}
-	return e.say("assets %s from=%s attr=%s where=%s", base, r.From.Text, attr, text(r.Filter))
+	return e.say("assets %s from=%s attr=%s where=%s", form.Base, r.From.Text, attr, text(r.Filter))
 }
 
 // described echoes a call in a document.
 func (e engines) described(format string, args ...any) (describe.Document, error) {
 	b, err := e.say(format, args...)
-	return describe.Document{JSON: b, Gzip: []byte("packed"), Tag: "t1"}, err
+	return describe.Document{Body: b, Gzip: []byte("packed"), Tag: "t1"}, err
 }
 
-func (e engines) Model(base string) describe.Document {
+func (e engines) Model(base string, _ doc.Format) describe.Document {
 	d, _ := e.described("all of %s", base)
 	return d
 }
 
-func (e engines) Type(base, name string) (describe.Document, error) {
+func (e engines) Type(base, name string, _ doc.Format) (describe.Document, error) {
 	return e.described("type %s %s", base, name)
 }
 
-func (e engines) Part(base, typ, name string) (describe.Document, error) {
+func (e engines) Part(base, typ, name string, _ doc.Format) (describe.Document, error) {
 	return e.described("part %s %s %s", base, typ, name)
 }
 
@@ -225,12 +227,12 @@ func (e engines) Remove(_ context.Context, _ auth.Actor, body []byte) ([]byte, e
 	return e.say("remove %s", body)
 }
 
-func (e engines) Template(_ context.Context, _ auth.Actor, base, typ, in string) ([]byte, error) {
-	return e.say("template %s type=%s ctx=%s", base, typ, in)
+func (e engines) Template(_ context.Context, _ auth.Actor, form encode.Form, typ, in string) ([]byte, error) {
+	return e.say("template %s type=%s ctx=%s", form.Base, typ, in)
 }
 
 func (e engines) Write(_ context.Context, _ auth.Actor, w rest.Write) ([]byte, error) {
-	return e.say("write %s type=%s id=%s op=%s %s", w.Base, w.Type, w.ID, w.Op, w.Body)
+	return e.say("write %s type=%s id=%s op=%s %s", w.Form.Base, w.Type, w.ID, w.Op, w.Body)
 }
 
 func (engines) Note(context.Context, trail.Event) {}

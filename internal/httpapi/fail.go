@@ -6,11 +6,14 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // statuses is the only place where a fault becomes an HTTP status.
@@ -41,7 +44,7 @@ type rangeError struct{ size int64 } // of the content
 func (rangeError) Error() string { return "The content has no byte of this range" }
 
 // failure is the body of every error. Shape: {"error": "…", "exceptions":
-// [{"message": "…", "position": 12}]}. Spec: interface 7.1.1, 7.1.2.
+// [{"message": "…", "position": 12}]}; as XML see xml. Spec: interface 7.1.1, 7.1.2.
 type failure struct {
 	Error      string      `json:"error"`
 	Exceptions []exception `json:"exceptions"`
@@ -77,7 +80,30 @@ func (a *API) fail(c *fiber.Ctx, err error) error {
 	if at := fault.Place(err); at != fault.NoPlace {
 		body.Exceptions[0].Position = &at
 	}
-	return c.Status(status).JSON(body)
+	c.Status(status)
+	if a.formatOf(c) == doc.JSON {
+		return c.JSON(body)
+	}
+	c.Set(fiber.HeaderContentType, mimeXML)
+	return c.Send(body.xml(status, exchangeOf(c).path))
+}
+
+// xml returns the failure as existing clients read it:
+//
+//	<Error href="/alds/rest-1.v1/Data/Story/1"><Message>Not Found</Message>
+//	  <Exception class="NotFound"><Message>Not Found</Message></Exception></Error>
+func (f failure) xml(status int, path string) []byte {
+	w := append([]byte(value.XMLDeclaration), `<Error href="`...)
+	w = append(value.AppendXMLAttr(w, path), `"><Message>`...)
+	w = append(value.AppendXML(w, f.Error), `</Message>`...)
+	for _, e := range f.Exceptions {
+		w = append(w, `<Exception class="`+strings.ReplaceAll(http.StatusText(status), " ", "")+`"`...)
+		if e.Position != nil {
+			w = append(strconv.AppendInt(append(w, ` position="`...), int64(*e.Position), 10), '"')
+		}
+		w = append(value.AppendXML(append(w, `><Message>`...), e.Message), `</Message></Exception>`...)
+	}
+	return append(w, `</Error>`...)
 }
 
 // statusOf returns the status of a failure and the message that a client may read.

@@ -37,11 +37,30 @@ func (a *API) authenticate(c *fiber.Ctx) (err error) {
 		}
 		x.onRelease(leave)
 	}
-	if x.login, err = a.login(c.UserContext(), c.Get(fiber.HeaderAuthorization), x.client); err != nil {
+	if x.login, err = a.login(c.UserContext(), a.credentials(c), x.client); err != nil {
 		return err
 	}
 	x.who.Member, x.authenticated = x.login.Member, true
 	return c.Next()
+}
+
+// ticket begins the name of a cookie that existing clients send, which ends with the
+// name of the instance.
+const ticket = ".V1.Ticket."
+
+// credentials returns the Authorization header, or what a cookie says in its place:
+// the ticket of an existing client is an access token. Spec: interface 5.3.
+func (a *API) credentials(c *fiber.Ctx) string {
+	header := c.Get(fiber.HeaderAuthorization)
+	if header != "" || len(c.Request().Header.Peek(fiber.HeaderCookie)) == 0 {
+		return header
+	}
+	for name, value := range c.Request().Header.Cookies() {
+		if len(value) > 0 && strings.EqualFold(string(name), ticket+a.instance) {
+			return "Bearer " + string(value)
+		}
+	}
+	return ""
 }
 
 // login proves an Authorization header. Errors: fault.Unproven.

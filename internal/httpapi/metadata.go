@@ -11,19 +11,20 @@ import (
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/describe"
+	"github.com/alds-dev/alds/internal/doc"
 )
 
-// Metadata describes the model. base is what hrefs start with.
+// Metadata describes the model in a format. base is what hrefs start with.
 type Metadata interface {
-	Model(base string) describe.Document
-	Type(base, name string) (describe.Document, error)
-	Part(base, typ, name string) (describe.Document, error)
+	Model(base string, f doc.Format) describe.Document
+	Type(base, name string, f doc.Format) (describe.Document, error)
+	Part(base, typ, name string, f doc.Format) (describe.Document, error)
 }
 
 // DescribeModel describes the whole model by the engines of a set, as GET meta.v1
-// answers with.
-func (a *API) DescribeModel(e *Engines) describe.Document {
-	return e.Metadata.Model(a.base(Route{Path: "meta.v1"}))
+// answers with in a format.
+func (a *API) DescribeModel(e *Engines, f doc.Format) describe.Document {
+	return e.Metadata.Model(a.base(Route{Path: "meta.v1"}), f)
 }
 
 // metadata serves GET meta.v1[/<Type>[/<attribute, path token or operation>]].
@@ -41,18 +42,18 @@ func (r *request) description(base string) (describe.Document, error) {
 	typ, part := r.param("type"), strings.TrimRight(r.param("+"), "/")
 	switch {
 	case typ == "":
-		return r.engines.Metadata.Model(base), nil
+		return r.engines.Metadata.Model(base, r.format), nil
 	case part == "":
-		return r.engines.Metadata.Type(base, typ)
+		return r.engines.Metadata.Type(base, typ, r.format)
 	}
-	return r.engines.Metadata.Part(base, typ, part)
+	return r.engines.Metadata.Part(base, typ, part, r.format)
 }
 
 // answer returns the document in the form that the client takes; nothing, and 304,
 // when the client has it already. Clients and proxies may keep it, but ask each
 // time whether it is still the same.
 func (r *request) answer(d describe.Document) []byte {
-	tag, body := `"`+d.Tag+`"`, d.JSON
+	tag, body := `"`+d.Tag+`"`, d.Body
 	if d.Gzip != nil && acceptsGzip(r.accepts) {
 		tag, body = `"`+d.Tag+gzipSuffix+`"`, d.Gzip
 		r.set(fiber.HeaderContentEncoding, "gzip")

@@ -40,7 +40,7 @@ func (a *API) prove(r Route) fiber.Handler {
 // as a visitor, the actor without a member. One with credentials is proven, so
 // that a wrong password shows. Spec: interface 5.
 func (a *API) visit(c *fiber.Ctx) error {
-	if c.Get(fiber.HeaderAuthorization) != "" {
+	if a.credentials(c) != "" {
 		return a.authenticate(c)
 	}
 	exchangeOf(c).visitor = true

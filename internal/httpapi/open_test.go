@@ -48,8 +48,11 @@ func TestOpenRoutes(t *testing.T) {
 		{"POST to an open route", "POST", "/alds/opened", "", true, 401, "Authentication is required"},
 		{"with credentials", "GET", "/alds/opened", "Bearer 1.good", true, 200, `"member"`},
 		{"with wrong credentials", "GET", "/alds/opened", "Bearer 1.bad", true, 401, "not valid"},
+		{"with a ticket", "GET", "/alds/opened", "Cookie .V1.Ticket.alds=1.good", true, 200, `"member"`},
+		{"with a wrong ticket", "GET", "/alds/opened", "Cookie .V1.Ticket.alds=1.bad", true, 401, "not valid"},
+		{"with a ticket that was given back", "GET", "/alds/opened", "Cookie .V1.Ticket.alds=", true, 200, `"visitor"`},
 	} {
-		resp, body := call(t, opened(c.open, answerWho), c.method, c.path, "", "Authorization", c.header)
+		resp, body := call(t, opened(c.open, answerWho), c.method, c.path, "", headerOf(c.header)...)
 		if resp.StatusCode != c.status || !strings.Contains(body, c.body) {
 			t.Errorf("%s: %d %s", c.why, resp.StatusCode, body)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/query"
 )
@@ -13,8 +14,8 @@ import (
 type Queries interface {
 	// Rows reads one result set for each request, in one snapshot.
 	Rows(ctx context.Context, who auth.Actor, requests []query.Request) (Answer, error)
-	// Assets reads in the form of the data interface; hrefs start with base.
-	Assets(ctx context.Context, who auth.Actor, r query.Request, base string, flush find.Flush) ([]byte, error)
+	// Assets reads in a form of the data interface.
+	Assets(ctx context.Context, who auth.Actor, r query.Request, form encode.Form, flush find.Flush) ([]byte, error)
 }
 
 // Answer is the answer to a query.

@@ -65,6 +65,7 @@ type request struct {
 	param       func(name string) string // of the path
 	params      Params
 	yamlType    bool   // the Content-Type says YAML
+	takesXML    bool   // the body of a write by path may be XML
 	raw         []byte // the body as received
 	encoding    string
 	maxBody     int
@@ -73,11 +74,12 @@ type request struct {
 	ifNoneMatch string
 	accepts     string // Accept-Encoding
 	accept      string
-	languages   string // Accept-Language
-	query       string // as the URL has it
-	key         string // Idempotency-Key
-	async       bool   // Prefer: respond-async
-	lastEventID string // of the live stream that goes on
+	format      doc.Format // of the answer
+	languages   string     // Accept-Language
+	query       string     // as the URL has it
+	key         string     // Idempotency-Key
+	async       bool       // Prefer: respond-async
+	lastEventID string     // of the live stream that goes on
 	http11      bool
 
 	engines *Engines // of this request, to the end of its answer
@@ -85,7 +87,7 @@ type request struct {
 	asset       oid.OID // that a write is about, once the handler has read the path
 	status      int     // 0: 200
 	headers     [][2]string
-	contentType string    // empty: JSON
+	contentType string    // empty: that of the format
 	varies      string    // what a cached answer depends on, too; ", " in front
 	stream      Stream    // makes the body, when set
 	file        *file     // is the body, when set
@@ -107,12 +109,14 @@ func (a *API) newRequest(c *fiber.Ctx, base string) (*request, error) {
 		param:       func(name string) string { return strings.Clone(c.Params(name)) },
 		params:      paramsOf(c.Request().URI().QueryArgs()),
 		yamlType:    strings.Contains(strings.ToLower(string(h.ContentType())), "yaml"),
+		takesXML:    strings.HasSuffix(base, "/Data"),
 		encoding:    strings.ToLower(strings.TrimSpace(string(h.ContentEncoding()))),
 		maxBody:     a.maxBody,
 		ifMatch:     string(h.Peek("If-Match")),
 		ifNoneMatch: string(h.Peek("If-None-Match")),
 		accepts:     string(h.Peek("Accept-Encoding")),
 		accept:      string(h.Peek("Accept")),
+		format:      a.formatOf(c),
 		languages:   string(h.Peek("Accept-Language")),
 		query:       string(c.Request().URI().QueryString()),
 		head:        c.Method() == methodHead,
@@ -154,7 +158,7 @@ func (r *request) decoded() ([]byte, error) {
 	default:
 		return nil, fault.Invalidf(fault.NoPlace, "Content-Encoding %q is not supported", r.encoding)
 	}
-	return b, r.hold.Take(doc.MemoryNeed(b, r.isYAML(b)))
+	return b, r.hold.Take(doc.MemoryNeed(b, r.bodyFormat(b)))
 }
 
 // largeRequest is the size in bytes above which a body is large: parsing and
@@ -167,7 +171,18 @@ func (r *request) large() bool {
 	if len(r.raw) > largeRequest || r.encoding != "" && len(r.raw) > 0 {
 		return true
 	}
-	return bytes.IndexByte(r.raw, '&') >= 0 && bytes.IndexByte(r.raw, '*') >= 0 && r.isYAML(r.raw)
+	return bytes.IndexByte(r.raw, '&') >= 0 && bytes.IndexByte(r.raw, '*') >= 0 && r.bodyFormat(r.raw) == doc.YAML
+}
+
+// bodyFormat returns how a body is written.
+func (r *request) bodyFormat(b []byte) doc.Format {
+	switch {
+	case r.takesXML && doc.IsXML(b):
+		return doc.XML
+	case r.isYAML(b):
+		return doc.YAML
+	}
+	return doc.JSON
 }
 
 // isYAML reports whether a body is YAML: the Content-Type says so, or it does not

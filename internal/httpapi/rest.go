@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/oid"
@@ -13,10 +14,10 @@ import (
 	"github.com/alds-dev/alds/internal/rest"
 )
 
-// Writes changes one asset at a time. Every answer is the JSON to send.
+// Writes changes one asset at a time. Every answer is the JSON or XML to send.
 type Writes interface {
 	Write(ctx context.Context, who auth.Actor, w rest.Write) ([]byte, error)
-	Template(ctx context.Context, who auth.Actor, base, typ, context string) ([]byte, error)
+	Template(ctx context.Context, who auth.Actor, form encode.Form, typ, context string) ([]byte, error)
 }
 
 // readPath serves GET rest-1.v1/Data/<Type>[/<id>[/<moment>][/<attribute token>]],
@@ -26,7 +27,7 @@ func (*API) readPath(_ context.Context, who auth.Actor, r *request) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	r.stream = r.assets(who, q, r.base)
+	r.stream = r.assets(who, q.Current(), r.base)
 	return nil, nil
 }
 
@@ -39,14 +40,14 @@ func (*API) readHistory(_ context.Context, who auth.Actor, r *request) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	q.History = true
+	q.History, q.Momented = true, true
 	r.stream = r.assets(who, q, strings.TrimSuffix(r.base, "Hist")+"Data")
 	return nil, nil
 }
 
 func (r *request) assets(who auth.Actor, q query.Request, base string) Stream {
 	return func(ctx context.Context, flush find.Flush) ([]byte, error) {
-		return r.engines.Queries.Assets(ctx, who, q, base, flush)
+		return r.engines.Queries.Assets(ctx, who, q, r.form(base), flush)
 	}
 }
 
@@ -77,14 +78,14 @@ func (*API) writePath(ctx context.Context, who auth.Actor, r *request) ([]byte, 
 		return nil, err
 	}
 	return r.engines.Writes.Write(ctx, who, rest.Write{
-		Base: r.base, Type: at.Type, ID: at.ID, Op: r.params["op"], Context: r.params["ctx"],
-		Comment: unquoted(r.params["comment"]), Key: r.key, IfMoment: moment, Body: body,
+		Form: r.form(r.base), Type: at.Type, ID: at.ID, Op: r.params["op"], Context: r.params["ctx"],
+		Comment: unquoted(r.params["comment"]), Key: r.key, IfMoment: moment, Body: body, Language: r.languages,
 	})
 }
 
 // template serves GET rest-1.v1/New/<Type>. Spec: interface 4.1.
 func (*API) template(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
-	return r.engines.Writes.Template(ctx, who, r.base, r.param("type"), r.params["ctx"])
+	return r.engines.Writes.Template(ctx, who, r.form(r.base), r.param("type"), r.params["ctx"])
 }
 
 // ifMoment reads If-Match: a moment, or an Oid token with one, quoted or not.

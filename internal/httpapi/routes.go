@@ -199,11 +199,7 @@ func (a *API) normalizePath(c *fiber.Ctx) error {
 
 // isForm reports whether clients encode a path like a form.
 func (a *API) isForm(path string) bool {
-	path = strings.TrimLeft(path, "/")
-	if a.instance != "" {
-		_, path, _ = strings.Cut(path, "/")
-	}
-	first, _, _ := strings.Cut(strings.TrimLeft(path, "/"), "/")
+	first := a.firstSegment(path)
 	return strings.EqualFold(first, "meta.v1") || strings.EqualFold(first, aliases["meta.v1"][0])
 }
 

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/gofiber/fiber/v2"
@@ -37,7 +38,7 @@ func (a *API) serve(r Route) fiber.Handler {
 		if x.asset = req.asset; err != nil {
 			return err
 		}
-		x.contentType = req.contentType
+		x.contentType = cmp.Or(req.contentType, contentTypeOf(req.format))
 		x.file = req.file.of(a, x)
 		if req.status != 0 {
 			c.Status(req.status)

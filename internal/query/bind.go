@@ -45,6 +45,7 @@ func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
 		return Bound{}, err
 	}
 	q.One, q.Page, q.AsOf, q.History, q.shared = r.One && !r.History, r.Page, r.AsOf, r.History, slots != nil
+	q.Momented = r.Momented
 	if err := b.fill(&q, r); err != nil {
 		return Bound{}, err
 	}

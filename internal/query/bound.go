@@ -9,22 +9,23 @@ import (
 
 // Bound is a request with names resolved against the model and values of their kinds.
 type Bound struct {
-	Type    *meta.Type   // the rows' type, which may be abstract
-	Only    []*meta.Type // the concrete types they may have
-	Via     Path         // nested select: the relation from the outer row
-	ID      *int64       // the stored id, when one asset is addressed
-	Moment  *int64       // its version, nil for the current one
-	Columns []BoundColumn
-	Filter  *Cond         // nil: every row
-	Groups  []BoundColumn // nested selects whose rows contain these
-	Sort    []BoundSort
-	Page    *Page
-	AsOf    Text
-	Deleted bool // the filter itself says which deleted assets are wanted
-	One     bool
-	Search  bool // find is part of Filter
-	History bool // all versions are rows, or with AsOf the one of that time
-	shared  bool // bound for all requests of one shape: values are slots
+	Type     *meta.Type   // the rows' type, which may be abstract
+	Only     []*meta.Type // the concrete types they may have
+	Via      Path         // nested select: the relation from the outer row
+	ID       *int64       // the stored id, when one asset is addressed
+	Moment   *int64       // its version, nil for the current one
+	Columns  []BoundColumn
+	Filter   *Cond         // nil: every row
+	Groups   []BoundColumn // nested selects whose rows contain these
+	Sort     []BoundSort
+	Page     *Page
+	AsOf     Text
+	Deleted  bool // the filter itself says which deleted assets are wanted
+	One      bool
+	Search   bool // find is part of Filter
+	Momented bool // references name the versions they lead to
+	History  bool // all versions are rows, or with AsOf the one of that time
+	shared   bool // bound for all requests of one shape: values are slots
 }
 
 // BoundColumn is one selected token, or a nested select.

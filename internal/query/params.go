@@ -2,6 +2,7 @@ package query
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/token"
@@ -46,6 +47,7 @@ func FromParams(a Address, values url.Values) (Request, error) {
 	}
 	if a.Moment != "" {
 		r.From.Text += ":" + a.Moment
+		r.Momented = true
 	}
 	r.One = a.ID != ""
 	params := fold(values)
@@ -70,6 +72,23 @@ func FromParams(a Address, values url.Values) (Request, error) {
 	r.AsOf = Text{Text: params["asof"]}
 	r.With = withParam(params["with"])
 	return r, nil
+}
+
+// momentOnly is a filter by which existing clients read an asset as it is.
+var momentOnly = regexp.MustCompile(`^\s*(?:(\w+)\.)?Moment\s*=\s*(?:'\d+'|"\d+")\s*$`)
+
+// Current returns r without a filter that names but a moment, where r reads one asset
+// as it is now: existing clients send the moment of the version they know and expect
+// the present one.
+func (r Request) Current() Request {
+	if !r.One || r.Momented || r.AsOf.Text != "" || len(r.Filter) != 1 {
+		return r
+	}
+	typ, _, _ := strings.Cut(r.From.Text, ":")
+	if m := momentOnly.FindStringSubmatch(r.Filter[0].Text); m != nil && (m[1] == "" || m[1] == typ) {
+		r.Filter = nil
+	}
+	return r
 }
 
 // listed splits text at commas. Every part has its place.

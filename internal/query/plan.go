@@ -57,6 +57,8 @@ type Column struct {
 	Only   []*meta.Type // the row types that have the column, nil for all
 	Branch int          // index of the branch that has the values, or -1
 	Item   int          // the column of that branch, or -1 for whole rows
+
+	MomentCell int // relation: the cell with the moment of the version it leads to; 0 where none is shown
 }
 
 // Many reports whether the column is a list.

@@ -18,7 +18,7 @@ type Options struct {
 // options always give the same plan.
 // Errors: fault.Invalid that names what is not supported.
 func NewPlan(q Bound, o Options) (*Plan, error) {
-	p := &planner{all: o.All}
+	p := &planner{all: o.All, momented: q.Momented}
 	row := &Table{Kind: Asset, Of: q.Only, Typed: true, When: o.When}
 	plan := &Plan{Type: q.Type, Page: q.Page, One: q.One}
 	plan.From = row
@@ -93,9 +93,10 @@ func byRank(o Order) bool {
 
 // planner is the state that all levels of one plan share.
 type planner struct {
-	all     bool
-	lookups []*Lookup
-	err     error
+	all      bool
+	momented bool // references to versions have the cell of the moment
+	lookups  []*Lookup
+	err      error
 }
 
 // fail records the first error. Planning continues with a value that never runs.
@@ -215,13 +216,13 @@ func (l *level) column(b *Body, branches map[string]int, c BoundColumn) Column {
 }
 
 // reference adds the cells of a to-one relation: the id, and the type code where
-// the relation allows several types.
+// the relation allows several types, and the moment where that is shown.
 func (l *level) reference(b *Body, col *Column, t *Table, steps []Step) {
 	col.Cell = len(b.Cells)
 	if n := len(steps); n > 0 {
 		last := steps[n-1]
 		before := l.steps(t, steps[:n-1])
-		if x := l.foreignKey(before, last); x != nil && len(last.To.Concrete) == 1 {
+		if x := l.foreignKey(before, last); x != nil && len(last.To.Concrete) == 1 && !l.momented {
 			col.Ref = last.To.Concrete[0]
 			b.Cells = append(b.Cells, x)
 			return
@@ -230,6 +231,10 @@ func (l *level) reference(b *Body, col *Column, t *Table, steps []Step) {
 	}
 	col.Typed = col.Cell + 1
 	b.Cells = append(b.Cells, ColumnOf{t, "id"}, ColumnOf{t, "type"})
+	if l.momented && t.When.Mode != Now {
+		col.MomentCell = len(b.Cells)
+		b.Cells = append(b.Cells, ColumnOf{t, "moment"})
+	}
 }
 
 // foreignKey returns the column with the id of a to-one relation when that id is

@@ -193,11 +193,19 @@ func (c Column) String() string {
 	case c.Branch >= 0:
 		return fmt.Sprintf("%s: column %d of branch %d", c.Name, c.Item, c.Branch)
 	case c.Kind == meta.Relation && c.Typed >= 0:
-		return fmt.Sprintf("%s: asset in cells %d, %d", c.Name, c.Cell, c.Typed)
+		return fmt.Sprintf("%s: asset in cells %d, %d%s", c.Name, c.Cell, c.Typed, ofMoment(c))
 	case c.Kind == meta.Relation:
 		return fmt.Sprintf("%s: %s in cell %d", c.Name, c.Ref.Name, c.Cell)
 	}
 	return fmt.Sprintf("%s: %s in cell %d", c.Name, c.Kind, c.Cell)
+}
+
+// ofMoment says where the moment of the version is that a relation leads to.
+func ofMoment(c Column) string {
+	if c.MomentCell == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", of the moment in cell %d", c.MomentCell)
 }
 
 var kindWords = [...]string{Asset: "assets", Link: "links", Values: "values", ScopeTree: "scope tree", Tree: "tree", Audit: "audit", Grants: "grants", Pairs: "parents"}

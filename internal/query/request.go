@@ -32,10 +32,11 @@ type Request struct {
 	Total   bool // with the number of rows, whatever the page
 	Explain bool // with the database's execution plan
 
-	One     bool // From names one asset by its path: missing is NotFound
-	History bool // rows are versions
-	Plain   bool // rest-1: one attribute is addressed, nothing is added to it
-	Rest    bool // the rest-1 form: R.Name is added to relations, messages say which parameter
+	One      bool // From names one asset by its path: missing is NotFound
+	History  bool // rows are versions
+	Plain    bool // rest-1: one attribute is addressed, nothing is added to it
+	Momented bool // rest-1: rows are read in their past, and references name the versions of then
+	Rest     bool // the rest-1 form: R.Name is added to relations, messages say which parameter
 }
 
 // Text is a piece of the client's text and its place in the input.

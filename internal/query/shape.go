@@ -86,7 +86,7 @@ func (s *shaper) flags(list ...bool) {
 // request writes all of r but from. Page, Total and Explain have no part in a
 // plan; that a nested select has none is checked by Bind.
 func (s *shaper) request(r *Request) {
-	s.flags(r.Basic, r.One, r.History, r.Plain, r.Rest, r.Page != nil)
+	s.flags(r.Basic, r.One, r.History, r.Plain, r.Momented, r.Rest, r.Page != nil)
 	s.text(r.AsOf.Text)
 	s.text(r.Find)
 	s.texts(r.FindIn)

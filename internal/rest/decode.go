@@ -9,11 +9,19 @@ import (
 )
 
 // decode returns the attributes of a body in order, none if it is empty or null.
+// What begins like XML is XML, whatever its type is said to be.
 // Errors: fault.Invalid.
 func decode(body []byte) ([]asset.Change, error) {
-	if len(bytes.TrimSpace(body)) == 0 {
+	switch {
+	case len(bytes.TrimSpace(body)) == 0:
 		return nil, nil
+	case doc.IsXML(body):
+		return decodeXML(body)
 	}
+	return decodeJSON(body)
+}
+
+func decodeJSON(body []byte) ([]asset.Change, error) {
 	docs, err := doc.Parse(body, false)
 	if err != nil {
 		return nil, err
@@ -87,7 +95,7 @@ func read(ch *asset.Change, n *doc.Node) {
 }
 
 // put adds one value to a change. The value's own act overrides act, that of the
-// attribute; defaultAct is for values without one.
+// attribute.
 func put(ch *asset.Change, n *doc.Node, act, defaultAct string) {
 	if n.Kind == doc.Map {
 		if a, ok := n.Get("act"); ok {
@@ -103,14 +111,21 @@ func put(ch *asset.Change, n *doc.Node, act, defaultAct string) {
 		}
 		n = inner
 	}
+	if !n.IsScalar() {
+		ch.Bad = asset.ErrForm
+		return
+	}
+	add(ch, asset.ValueOf(n), act, defaultAct, n.At)
+}
+
+// add adds one value to a change by its act; defaultAct is for values without one.
+// at is the value's place.
+func add(ch *asset.Change, v asset.Value, act, defaultAct string, at int) {
 	if act == "" || act == actSet && defaultAct == actAdd {
 		act = defaultAct
 	}
-	v := asset.ValueOf(n)
 	empty := v.Kind == asset.Null || v.Kind == asset.Text && v.Text == ""
 	switch {
-	case !n.IsScalar():
-		ch.Bad = asset.ErrForm
 	case act == actSet, empty && defaultAct == actSet && (act == actAdd || act == actRemove):
 		ch.Set = append(ch.Set, v)
 	case act == actAdd:
@@ -118,6 +133,6 @@ func put(ch *asset.Change, n *doc.Node, act, defaultAct string) {
 	case act == actRemove:
 		ch.Remove = append(ch.Remove, v)
 	default:
-		ch.Bad = fault.Invalidf(n.At, "Unknown act: %s", act)
+		ch.Bad = fault.Invalidf(at, "Unknown act: %s", act)
 	}
 }

@@ -3,6 +3,7 @@
 //
 //	POST Data/Story       {"Attributes": {"Name": {"value": "x", "act": "set"}, "Scope": {"value": "Scope:0"}}}
 //	POST Data/Story/1001  {"Attributes": {"Owners": {"value": [{"idref": "Member:20", "act": "add"}]}}}
+//	POST Data/Story/1001  <Asset><Relation name="Owners"><Asset idref="Member:20" act="add"/></Relation></Asset>
 //	POST Data/Story/1001?op=Copy
 //	GET  New/Story?ctx=Scope:0
 //

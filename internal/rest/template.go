@@ -6,16 +6,16 @@ import (
 
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/value"
 )
 
 // Template returns the defaults of a new asset of a type in a context, in the form
-// that Write accepts.
+// that Write accepts. The base of the form is that of templates.
 // Shape: {"_type":"Asset","href":"/alds/rest-1.v1/New/Story","Attributes":{"Scope":{…,"act":"set"}}}
 // Errors: fault.Invalid.
-func (e *Engine) Template(ctx context.Context, who auth.Actor, base, typ, in string) ([]byte, error) {
+func (e *Engine) Template(ctx context.Context, who auth.Actor, form encode.Form, typ, in string) ([]byte, error) {
 	t, ok := e.assets.Model().Type(typ)
 	if !ok {
 		return nil, asset.UnknownType(typ)
@@ -39,46 +39,13 @@ func (e *Engine) Template(ctx context.Context, who auth.Actor, base, typ, in str
 	if err != nil {
 		return nil, err
 	}
-	b := value.AppendString([]byte(`{"_type":"Asset","href":`), base+"/"+t.Name)
-	b = append(b, `,"Attributes":{`...)
-	data := strings.TrimSuffix(base, "/New") + "/Data"
+	list := make([]encode.Given, len(given))
 	for i, g := range given {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(value.AppendString(b, g.Attr.Name), ':')
-		b = appendGiven(b, data, g)
+		list[i] = encode.Given{Attr: g.Attr, OIDs: g.OIDs}
+		list[i].Value, _ = value.Of(g.Value) // the values of a template have one
 	}
-	return append(b, "}}"...), nil
-}
-
-func appendGiven(b []byte, data string, g asset.Given) []byte {
-	kind := "Attribute"
-	if g.Attr.Kind == meta.Relation {
-		kind = "Relation"
-	}
-	b = value.AppendString(append(b, `{"_type":"`+kind+`","name":`...), g.Attr.Name)
-	switch {
-	case g.Attr.Kind != meta.Relation:
-		v, _ := value.Of(g.Value)
-		b = value.AppendData(append(b, `,"value":`...), v, g.Attr.Kind, g.Attr)
-	case !g.Attr.Multi:
-		b = append(appendRef(append(b, `,"value":`...), data, g.OIDs[0]), '}')
-	default:
-		b = append(b, `,"value":[`...)
-		for i, o := range g.OIDs {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(appendRef(b, data, o), `,"act":"add"}`...)
-		}
-		return append(b, "]}"...)
-	}
-	return append(b, `,"act":"set"}`...)
-}
-
-// appendRef leaves the object open for an act.
-func appendRef(b []byte, data string, o oid.OID) []byte {
-	b = value.AppendString(append(b, `{"_type":"Asset","href":`...), href(data, o))
-	return value.AppendString(append(b, `,"idref":`...), o.String())
+	base := form.Base
+	form.Base = strings.TrimSuffix(base, "/New") + "/Data"
+	answer := encode.NewAssets(form, e.assets.Model(), false, nil)
+	return answer.Template(answer.Begin(nil), base, t.Name, list), nil
 }

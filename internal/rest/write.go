@@ -11,17 +11,18 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/blob"
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/requests"
-	"github.com/alds-dev/alds/internal/value"
 )
 
 // Finder reads assets.
 type Finder interface {
-	Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, base string, w []byte) ([]byte, error)
+	Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, form encode.Form, w []byte) ([]byte, error)
 }
 
 // Engine executes writes by path. It is safe for concurrent use.
@@ -38,22 +39,24 @@ func New(assets *asset.Engine, finder Finder) *Engine {
 // Write is one write by path.
 //
 //	POST rest-1.v1/Data/Story/1064?op=Copy
-//	{Base: "/alds/rest-1.v1/Data", Type: "Story", ID: "1064", Op: "Copy"}
+//	{Form: encode.Form{Base: "/alds/rest-1.v1/Data"}, Type: "Story", ID: "1064", Op: "Copy"}
 type Write struct {
-	Base     string    // what hrefs start with
-	Type, ID string    // of the path; empty ID: a new asset
-	Op       string    // operation; empty: create or update
-	Context  string    // Oid token whose values are the defaults of a new asset; may be empty
-	Comment  string    // stored as ChangeComment
-	Key      string    // Idempotency-Key; empty: none
-	IfMoment int64     // the moment the asset must have; 0: any
-	Body     []byte    // may be empty
-	Content  *blob.Ref // the content to set, in the place of a body; nil: none
+	Form     encode.Form // of the answer
+	Type, ID string      // of the path; empty ID: a new asset
+	Op       string      // operation; empty: create or update
+	Context  string      // Oid token whose values are the defaults of a new asset; may be empty
+	Comment  string      // stored as ChangeComment
+	Key      string      // Idempotency-Key; empty: none
+	IfMoment int64       // the moment the asset must have; 0: any
+	Body     []byte      // JSON or XML; may be empty
+	Language string      // Accept-Language, by which numbers in texts are read
+	Content  *blob.Ref   // the content to set, in the place of a body; nil: none
 }
 
 // Write creates an asset, changes one or runs an operation on it. It returns the
 // asset that results, with its new moment and the attributes of the body.
-// Shape: {"_type":"Asset","href":…,"id":"Story:1001:1005","Attributes":{…}}
+// Shape: {"_type":"Asset","href":…,"id":"Story:1001:1005","Attributes":{…}}, or
+// <Asset href="…" id="Story:1001:1005">…</Asset>
 // Errors: fault.Invalid for what the rules refuse; fault.NotFound for an unknown
 // asset; fault.Conflict for another moment or a key of another request.
 func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, error) {
@@ -85,13 +88,16 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 		if w.Content != nil {
 			sent = nil // who has sent the bytes has them
 		}
-		return e.result(ctx, s.Tx(), s.Who(), w.Base, done[0].Result, sent)
+		return e.result(ctx, s.Tx(), s.Who(), w.Form, done[0].Result, sent)
 	})
 }
 
-// identity returns by what a write is known again.
+// identity returns by what a write is known again. Its answer is kept in one format.
 func (e *Engine) identity(ctx context.Context, who auth.Actor, w Write, c *asset.Command) (requests.Identity, error) {
 	text := w.Type + "/" + w.ID + "?" + w.Op + "&" + w.Context + "\n" + string(w.Body)
+	if w.Form.Format == doc.XML {
+		text += "\nXML"
+	}
 	hasSecrets := slices.ContainsFunc(c.Changes, func(ch asset.Change) bool { return e.assets.IsSecret(ch.Name) })
 	return e.assets.Identity(ctx, who, w.Key, []byte(text), hasSecrets)
 }
@@ -108,7 +114,10 @@ func (e *Engine) command(ctx context.Context, who auth.Actor, w Write) (*asset.C
 	case w.Content != nil:
 		c.Changes = []asset.Change{{Name: "Content", Content: w.Content}}
 	case w.Op == "":
-		if c.Changes, err = decode(w.Body); err != nil {
+		if c.Changes, err = decode(w.Body); err == nil {
+			err = plainNumbers(t, c.Changes, w.Language, doc.IsXML(w.Body))
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -183,7 +192,7 @@ func (e *Engine) withoutArguments(c *asset.Command, err error) error {
 }
 
 // result returns an asset with those of its attributes that were sent.
-func (e *Engine) result(ctx context.Context, q db.Querier, who auth.Actor, base string, o oid.OID, sent []asset.Change) ([]byte, error) {
+func (e *Engine) result(ctx context.Context, q db.Querier, who auth.Actor, form encode.Form, o oid.OID, sent []asset.Change) ([]byte, error) {
 	r := query.Request{From: query.Text{Text: o.String()}, One: true}
 	t, _ := e.assets.Model().Type(o.Type)
 	for _, ch := range sent {
@@ -192,16 +201,11 @@ func (e *Engine) result(ctx context.Context, q db.Querier, who auth.Actor, base 
 		}
 	}
 	if len(r.Select) > 0 {
-		answer, err := e.finder.Assets(ctx, q, who, r, base, nil)
+		answer, err := e.finder.Assets(ctx, q, who, r, form, nil)
 		if fault.KindOf(err) != fault.NotFound { // moved to a project that the caller does not see
 			return answer, err
 		}
 	}
-	b := value.AppendString([]byte(`{"_type":"Asset","href":`), href(base, o))
-	b = append(o.Append(append(b, `,"id":"`...)), '"')
-	return append(b, `,"Attributes":{}}`...), nil
-}
-
-func href(base string, o oid.OID) string {
-	return base + "/" + strings.ReplaceAll(o.String(), ":", "/")
+	answer := encode.NewAssets(form, e.assets.Model(), true, nil)
+	return answer.Bare(answer.Begin(nil), o), nil
 }

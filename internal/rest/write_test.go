@@ -7,6 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/meta"
@@ -16,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-const base = "/alds/rest-1.v1/Data"
+var form = encode.Form{Base: "/alds/rest-1.v1/Data"}
 
 func engine(t *testing.T, d *db.DB) *rest.Engine {
 	t.Helper()
@@ -39,7 +40,7 @@ func versions(t *testing.T, d *db.DB) (n int) {
 func TestRefusedWrites(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		e := engine(t, d)
-		if _, err := e.Write(t.Context(), auth.System, rest.Write{Base: base, Type: "Story", Key: "used", Body: []byte(`{"Attributes":{"Name":"S","Scope":"Scope:0"}}`)}); err != nil {
+		if _, err := e.Write(t.Context(), auth.System, rest.Write{Form: form, Type: "Story", Key: "used", Body: []byte(`{"Attributes":{"Name":"S","Scope":"Scope:0"}}`)}); err != nil {
 			t.Fatal(err)
 		}
 		before := versions(t, d)
@@ -67,7 +68,7 @@ func TestRefusedWrites(t *testing.T) {
 			"a key for another body":     {rest.Write{Type: "Story", Key: "used", Body: []byte(`{"Attributes":{}}`)}, fault.Conflict, "The Idempotency-Key was used for another request"},
 			"a key without end":          {rest.Write{Type: "Story", Key: strings.Repeat("k", 256)}, fault.Invalid, "Idempotency-Key has more than 255 bytes"},
 		} {
-			c.w.Base = base
+			c.w.Form = form
 			_, err := e.Write(t.Context(), auth.System, c.w)
 			if fault.KindOf(err) != c.kind || fault.Public(err) != c.msg {
 				t.Errorf("%s: %s: %v, want %s: %s", what, fault.KindOf(err), err, c.kind, c.msg)
@@ -89,7 +90,7 @@ func TestRefusedTemplates(t *testing.T) {
 		"a context that is nothing": {"Story", "Scope:999999", "Invalid OID token: Scope:999999"},
 		"an Oid of another type":    {"Story", "Epic:20", "Invalid OID token: Epic:20"},
 	} {
-		if _, err := e.Template(t.Context(), auth.System, "/alds/rest-1.v1/New", c.typ, c.in); fault.KindOf(err) != fault.Invalid || fault.Public(err) != c.msg {
+		if _, err := e.Template(t.Context(), auth.System, encode.Form{Base: "/alds/rest-1.v1/New"}, c.typ, c.in); fault.KindOf(err) != fault.Invalid || fault.Public(err) != c.msg {
 			t.Errorf("%s: %v, want %s", what, err, c.msg)
 		}
 	}
@@ -100,10 +101,10 @@ func TestWhatIsHidden(t *testing.T) {
 	d := testdb.SQLite(t)
 	e := engine(t, d)
 	blind := auth.Actor{Member: 4711}
-	if _, err := e.Template(t.Context(), blind, "/alds/rest-1.v1/New", "Story", "Scope:0"); fault.Public(err) != "Invalid OID token: Scope:0" {
+	if _, err := e.Template(t.Context(), blind, encode.Form{Base: "/alds/rest-1.v1/New"}, "Story", "Scope:0"); fault.Public(err) != "Invalid OID token: Scope:0" {
 		t.Errorf("a context that the caller does not see: %v", err)
 	}
-	if _, err := e.Write(t.Context(), blind, rest.Write{Base: base, Type: "Scope", ID: "0", Body: []byte(`{"Attributes":{"Name":"x"}}`)}); fault.KindOf(err) != fault.NotFound {
+	if _, err := e.Write(t.Context(), blind, rest.Write{Form: form, Type: "Scope", ID: "0", Body: []byte(`{"Attributes":{"Name":"x"}}`)}); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("a change of what the caller does not see: %v", err)
 	}
 }

@@ -64,6 +64,7 @@ func (w *world) askOnce(login, method, path string, body any, headers ...string)
 	}
 	req.SetBasicAuth(login, password)
 	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}

@@ -29,6 +29,7 @@ import (
 //	-- get --                  a path with parameters in plain text
 //	-- payload --              a body of api/asset that is refused as a whole
 //	-- payload yaml --         the same in YAML
+//	-- xml --                  a body of rest-1 that creates a Story
 //	-- yaml --                 a query in YAML, with \n between its lines
 //
 // A line is
@@ -122,6 +123,7 @@ var senders = map[string][]sender{
 	"request": {inBody("query.v1", "", "")},
 	"command": {inCommand("api/asset", "", "")},
 	"payload": {inBody("api/asset", "", "")}, "payload yaml": {inYAML("api/asset", false)},
+	"xml":  {{name: "rest-1", request: inXML}},
 	"get":  {{name: "rest-1", request: asGet}},
 	"yaml": {inYAML("query.v1", false), inYAML("api/asset", true)},
 }
@@ -160,6 +162,11 @@ func inYAML(name string, bulk bool) sender {
 		}
 		return "POST /" + name + "\nContent-Type: text/yaml\n\n" + lines.Replace(r.sent), place
 	}}
+}
+
+// inXML sends a row as a body in XML.
+func inXML(r badRow) (string, int) {
+	return "POST /rest-1.v1/Data/Story\nContent-Type: text/xml\nAccept: application/json\n\n" + r.sent, r.place
 }
 
 // inParam sends a row as a parameter of the type's path. Places are counted in

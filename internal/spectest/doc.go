@@ -26,7 +26,8 @@
 //	               unless they end in "<rest>"; "<absent>" forbids a member
 //	body becomes   like body contains; the request is sent again until it holds
 //	body text      the answer's text, without white space at its ends
-//	capture        lines "name = path.to.0.value" from the last answer
+//	capture        lines "name = path.to.0.value" from the last answer; of XML,
+//	               "name = @id" is an attribute of its root
 //	later          waits, so that the changes before and after are not made in
 //	               the same millisecond
 //	received       the events this case's receiver got so far, in the order of
@@ -37,7 +38,7 @@
 //	               published for receivers verifies one signature by each
 //
 // {{name}} stands for a captured value, {{name.id}} for the number in a
-// captured Oid. Each case starts with {{scope}}, a project of its own;
+// captured Oid, {{name.moment}} for its moment. Each case starts with {{scope}}, a project of its own;
 // {{receiver}}, the URL of its receiver, which answers 200, and under
 // /answers/500,410 the first request 500 and all others 410; {{word}}, a word no other case has;
 // {{basic}}, the Authorization of a member called {{word}} whose password is

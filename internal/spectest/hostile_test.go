@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/base64"
+	"encoding/xml"
 	"fmt"
 	"io"
 	"net"
@@ -16,8 +17,8 @@ import (
 )
 
 // hostilePlaces are requests with a place for a value: {path}, {param} and
-// {header} take it as a client sends it there, {string} within a JSON string,
-// {basic} in base64. {story}, {hook} and {request} are things that exist.
+// {header} take it as a client sends it there, {string} within a JSON string, {xml} as
+// a text of XML, {markup} as it is, {basic} in base64. {story}, {hook} and {request} are things that exist.
 var hostilePlaces = map[string][]string{
 	"path": {
 		"GET /{path}", "GET /api/asset/{path}", "GET /query.v1/{path}",
@@ -100,6 +101,9 @@ var hostilePlaces = map[string][]string{
 		"POST /rest-1.v1/Data/Story/{story}\n\n{\"Attributes\": {\"{string}\": {\"value\": \"x\", \"act\": \"set\"}}}", "POST /rest-1.v1/Data/Story/{story}\n\n{\"Attributes\": {\"Name\": {\"value\": \"{string}\", \"act\": \"set\"}}}",
 		"POST /rest-1.v1/Data/Story/{story}\n\n{\"Attributes\": {\"Name\": {\"value\": \"x\", \"act\": \"{string}\"}}}", "POST /rest-1.v1/Data/Story/{story}\n\n{\"Attributes\": {\"Owners\": {\"value\": [{\"idref\": \"{string}\", \"act\": \"add\"}]}}}",
 		"POST /rest-1.v1/Data/Story/{story}\n\n{\"Attributes\": {\"TaggedWith\": [{\"value\": \"{string}\", \"act\": \"add\"}]}}",
+		"POST /rest-1.v1/Data/Story/{story}\n\n<Asset><Attribute name=\"Name\">{xml}</Attribute></Asset>", "POST /rest-1.v1/Data/Story/{story}\n\n<Asset><Attribute name=\"{xml}\" act=\"{xml}\">x</Attribute></Asset>",
+		"POST /rest-1.v1/Data/Story/{story}\n\n<Asset><Relation name=\"Owners\"><Asset idref=\"{xml}\" act=\"add\"/></Relation></Asset>", "POST /rest-1.v1/Data/Story/{story}\n\n<Asset><Attribute name=\"TaggedWith\"><Value>{xml}</Value></Attribute></Asset>",
+		"POST /rest-1.v1/Data/Story/{story}\n\n<Asset>{markup}</Asset>", "POST /rest-1.v1/Data/Story/{story}\n\n<{markup}/>",
 	},
 }
 
@@ -208,6 +212,7 @@ func (h *hostile) send(t *testing.T, place, what, value string) {
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\x00", `\u0000`, "\x01", `\u0001`, "\x1b", `\u001b`, "\r", `\r`, "\n", `\n`, "\t", `\t`).Replace(value)
 	text := strings.NewReplacer(
 		"{path}", url.PathEscape(value), "{param}", url.QueryEscape(value), "{header}", value, "{string}", quoted,
+		"{xml}", strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&quot;").Replace(value), "{markup}", value,
 		"{basic}", base64.StdEncoding.EncodeToString([]byte(value+":"+value)),
 	).Replace(h.known.Replace(place))
 	status, body, err := h.exchange(text)
@@ -218,6 +223,10 @@ func (h *hostile) send(t *testing.T, place, what, value string) {
 		t.Errorf("%s in %q: %d %s", what, place, status, shorten(body))
 	case !utf8.Valid(body):
 		t.Errorf("%s in %q: the answer is not UTF-8: %d %q", what, place, status, shorten(body))
+	case bytes.HasPrefix(body, []byte("<?xml")):
+		if err := xml.Unmarshal(body, new(struct{})); err != nil {
+			t.Errorf("%s in %q: the answer is no XML: %v: %s", what, place, err, shorten(body))
+		}
 	}
 }
 
@@ -288,7 +297,7 @@ func TestInvalidUTF8IsNamed(t *testing.T) {
 			before := h.everything()
 			for _, c := range cases {
 				status, body, err := h.exchange(h.known.Replace(c.request))
-				if err != nil || status != c.status || !strings.Contains(string(body), `"error":"`+c.message) {
+				if err != nil || status != c.status || !strings.Contains(string(body), `"error":"`+c.message) && !strings.Contains(string(body), `<Message>`+c.message) {
 					t.Errorf("%q: %d %s %v, want %d %s", c.request, status, body, err, c.status, c.message)
 				}
 			}

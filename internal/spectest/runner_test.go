@@ -1,9 +1,11 @@
 package spectest
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"io"
 	"net/http"
@@ -209,11 +211,33 @@ func (r *runner) expectReceived(text string, from *[]any) string {
 	return match("$", list, any(r.receiver.wait(n, from)), true)
 }
 
+// rootAttributes returns the attributes of the root of an XML answer as "@name".
+func rootAttributes(body []byte) (any, error) {
+	d := xml.NewDecoder(bytes.NewReader(body))
+	for {
+		t, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		if root, ok := t.(xml.StartElement); ok {
+			all := map[string]any{}
+			for _, a := range root.Attr {
+				all["@"+a.Name.Local] = a.Value
+			}
+			return all, nil
+		}
+	}
+}
+
 // capture keeps values of the last answer: lines "name = path".
 func (r *runner) capture(text string) string {
-	got, err := decode(r.body)
+	read := decode
+	if bytes.HasPrefix(r.body, []byte("<")) {
+		read = rootAttributes
+	}
+	got, err := read(r.body)
 	if err != nil {
-		return fmt.Sprintf("the answer is not JSON: %v", err)
+		return fmt.Sprintf("the answer is neither JSON nor XML: %v", err)
 	}
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		name, path, ok := strings.Cut(line, "=")
@@ -228,6 +252,7 @@ func (r *runner) capture(text string) string {
 		r.vars[name] = value
 		if parts := strings.Split(value, ":"); len(parts) > 1 {
 			r.vars[name+".id"] = parts[1]
+			r.vars[name+".moment"] = parts[len(parts)-1]
 		}
 	}
 	return ""

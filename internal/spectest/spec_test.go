@@ -1,9 +1,6 @@
 package spectest
 
 import (
-	"os"
-	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/alds-dev/alds/internal/testdb"
@@ -31,22 +28,9 @@ func TestSpec(t *testing.T) {
 // returns the base URL and an access token of Member:20.
 func startService(t *testing.T, dialect string) (base, token string) {
 	t.Helper()
-	env := map[string]string{
+	return testproc.ServeWithToken(t, dialect, map[string]string{
 		"ALDS_ADMIN_PASSWORD":         adminPassword,
-		"ALDS_SECRET_KEY":             strings.Repeat("A", 43) + "=",
 		"ALDS_WEBHOOK_ALLOW_PRIVATE":  "1",
 		"ALDS_WEBHOOK_RETRY_SCHEDULE": "5ms,5ms",
-		"DATABASE_URL":                testdb.EmptyURL(t, dialect),
-	}
-	base = testproc.Serve(t, dialect, env)
-	cmd := exec.CommandContext(t.Context(), "go", "run", "../../cmd/api", "token", "create", "--member", "admin", "--name", "spec")
-	cmd.Env = append(os.Environ(), "REDIS_URL=redis://127.0.0.1:6379/0")
-	for name, value := range env {
-		cmd.Env = append(cmd.Env, name+"="+value)
-	}
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("token create: %v", err)
-	}
-	return base, strings.TrimSpace(string(out))
+	})
 }

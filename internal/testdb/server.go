@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/alds-dev/alds/internal/db"
 )
@@ -62,6 +64,22 @@ func Address(t testing.TB, address string) {
 		return
 	}
 	_ = l.Close()
+}
+
+// commandEndsIn is how long a command may take; one that installs something asks a
+// registry.
+const commandEndsIn = 3 * time.Minute
+
+// Runs makes sure that a command of this machine runs and succeeds, such as "node",
+// "--version". Where it does not, the test is skipped, or fails with REQUIRE_SERVICES=1.
+func Runs(t testing.TB, command ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), commandEndsIn)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput() //nolint:gosec // the test's own
+	if err != nil {
+		missing(t, "the command "+strings.Join(command, " "), fmt.Errorf("%w\n%s", err, out))
+	}
 }
 
 func findServer() (*server, error) {

@@ -3,6 +3,8 @@ package testproc
 import (
 	"context"
 	"maps"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -57,4 +59,26 @@ func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 		t.Fatal("the service does not answer")
 	}
 	return base
+}
+
+// ServeWithToken does what Serve does, and makes an access token of the administrator
+// as an operator does.
+func ServeWithToken(t *testing.T, dialect string, env map[string]string) (base, token string) {
+	t.Helper()
+	settings := map[string]string{
+		"ALDS_SECRET_KEY": strings.Repeat("A", 43) + "=",
+		"DATABASE_URL":    testdb.EmptyURL(t, dialect),
+	}
+	maps.Copy(settings, env)
+	base = Serve(t, dialect, settings)
+	cmd := exec.CommandContext(t.Context(), "go", "run", "../../cmd/api", "token", "create", "--member", "admin", "--name", "test")
+	cmd.Env = append(os.Environ(), "REDIS_URL=redis://127.0.0.1:6379/0")
+	for name, value := range settings {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("token create: %v", err)
+	}
+	return base, strings.TrimSpace(string(out))
 }

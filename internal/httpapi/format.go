@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/encode"
+)
+
+// mimeXML is the Content-Type of XML as existing clients look for it.
+const mimeXML = "text/xml; charset=utf-8"
+
+// xmlSegments are the first segments of paths whose answers, or at least failures, are
+// XML unless JSON is asked for. Everything else answers in JSON.
+var xmlSegments = []string{"rest-1.v1", "meta.v1", "config.v1", "attachment.img", "embedded.img"}
+
+// formatOf returns the format of the answer to a request, which may be one that has
+// no route. Spec: interface 10.4.
+func (a *API) formatOf(c *fiber.Ctx) doc.Format {
+	segment := a.firstSegment(c.Path())
+	for _, name := range xmlSegments {
+		if strings.EqualFold(segment, name) || slices.ContainsFunc(aliases[name], func(s string) bool { return strings.EqualFold(s, segment) }) {
+			return formatNamedBy(c.Get(fiber.HeaderAccept), paramsOf(c.Request().URI().QueryArgs())["accept"])
+		}
+	}
+	return doc.JSON
+}
+
+// formatNamedBy returns the format that one of the texts names: JSON, or else XML.
+func formatNamedBy(texts ...string) doc.Format {
+	for _, text := range texts {
+		text = strings.ToLower(text)
+		if strings.Contains(text, "application/json") || strings.Contains(text, "text/json") {
+			return doc.JSON
+		}
+	}
+	return doc.XML
+}
+
+// firstSegment returns the first segment of a path below the instance.
+func (a *API) firstSegment(path string) string {
+	path = strings.TrimLeft(path, "/")
+	if a.instance != "" {
+		_, path, _ = strings.Cut(path, "/")
+	}
+	first, _, _ := strings.Cut(strings.TrimLeft(path, "/"), "/")
+	return first
+}
+
+// contentTypeOf returns the Content-Type of answers in a format.
+func contentTypeOf(f doc.Format) string {
+	if f == doc.XML {
+		return mimeXML
+	}
+	return fiber.MIMEApplicationJSON
+}
+
+// form is the format of the answer, with hrefs that begin with base.
+func (r *request) form(base string) encode.Form { return encode.Form{Format: r.format, Base: base} }

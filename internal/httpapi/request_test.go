@@ -1,0 +1,30 @@
+package httpapi
+
+import (
+	"testing"
+
+	"github.com/alds-dev/alds/internal/doc"
+)
+
+// TestFormat: only writes by path take XML, whatever the Content-Type says; elsewhere
+// the same bytes are read, and paid for, as YAML.
+func TestFormat(t *testing.T) {
+	for _, c := range []struct {
+		takesXML, yamlType bool
+		body               string
+		want               doc.Format
+	}{
+		{true, false, "\ufeff <Asset/>", doc.XML},
+		{true, true, "<Asset/>", doc.XML},
+		{true, false, "{}", doc.JSON},
+		{true, false, "a: <Asset/>", doc.YAML},
+		{false, false, "<Asset/>", doc.YAML},
+		{false, true, "{}", doc.YAML},
+		{false, false, "[]", doc.JSON},
+	} {
+		r := &request{takesXML: c.takesXML, yamlType: c.yamlType}
+		if got := r.bodyFormat([]byte(c.body)); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
