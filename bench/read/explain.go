@@ -10,6 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/query"
@@ -82,7 +83,7 @@ func (w work) find(ctx context.Context, f *find.Finder, q db.Querier) error {
 		if err != nil {
 			return err
 		}
-		_, err = f.Assets(ctx, q, who, r, "", nil)
+		_, err = f.Assets(ctx, q, who, r, encode.Form{}, nil)
 		return err
 	}
 	nodes, err := doc.Parse([]byte(w.body(0)), false)

@@ -23,7 +23,7 @@ func agree(s *sides, rows []work) error {
 	}
 	defer closeAll(service, floor)
 	for _, w := range rows {
-		for n := 0; n < w.variants && w.other == nil; n += 1 + w.variants/10 {
+		for n := 0; n < w.variants && !w.compares(); n += 1 + w.variants/10 {
 			ask, by := w.requests(s, n)
 			got, err := service.Ask(ask)
 			if err != nil {
@@ -120,7 +120,7 @@ const least = 7
 // alone asks both sides in turn; who is first alternates, since the second
 // finds the pages of the first in memory.
 func alone(ctx context.Context, o options, s *sides, w work, r *result) error {
-	service, floor, err := dialBoth(s, w.other != nil)
+	service, floor, err := dialBoth(s, w.compares())
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func window(ctx context.Context, length time.Duration, s *sides, w work, service
 	start := time.Now()
 	for k := range clients {
 		all.Go(func() {
-			first, second, err := dialBoth(s, w.other != nil)
+			first, second, err := dialBoth(s, w.compares())
 			if err != nil {
 				failed.Store(&err)
 				return

@@ -23,7 +23,11 @@ type work struct {
 	body  func(n int) string // of query.v1
 	floor answer             // the same by hand, or
 	other func(n int) string // another body of query.v1 to compare with, asked as the administrator
+	xml   bool               // path in XML, compared with itself in JSON
 }
+
+// compares reports whether the service is compared with itself.
+func (w work) compares() bool { return w.other != nil || w.xml }
 
 // answer appends what a variant of some work answers.
 type answer func(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error)
@@ -78,6 +82,19 @@ func works(l *layout) []work {
 			return `{"from": "Story", "select": ["Name"], "find": "` + rare + `", "findin": ["Name"], "sort": ["Order"], "page": {"start": 0, "size": 50}}`
 		}},
 	}
+	inXML := func(size int) func(int) string {
+		return func(n int) string {
+			where := ""
+			if size <= 50 {
+				where = "&where=" + url.QueryEscape(fmt.Sprintf("Scope='Scope:%d'", busyScope(n)))
+			}
+			return fmt.Sprintf("Story?sel=Name,Description,Estimate,Status,Owners,Owners.Name&sort=Order&page=%d%s", size, where)
+		}
+	}
+	list = append(list,
+		work{name: "page of 50 by path, XML against JSON", variants: busy, path: inXML(50), xml: true},
+		work{name: "10,000 rows by path, XML against JSON", variants: 1, path: inXML(10_000), xml: true},
+	)
 	if l.versions > 1 {
 		list = append(list,
 			work{name: "as-of page of 50", variants: busy, body: page(`, "asof": "` + asOf + `"`), floor: floorAsOf(l.asOfMoment())},
@@ -118,6 +135,9 @@ func (w work) requests(s *sides, n int) (service, floor []byte) {
 	switch {
 	case w.url != nil:
 		service = rig.Get(w.url(n), token)
+	case w.xml:
+		path := "/alds/rest-1.v1/Data/" + w.path(n)
+		return rig.GetXML(path, token), rig.Get(path, token)
 	case w.path != nil:
 		service = rig.Get("/alds/rest-1.v1/Data/"+w.path(n), token)
 	default:

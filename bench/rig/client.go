@@ -127,6 +127,11 @@ func (c *Conn) chunks() ([]byte, error) {
 // Get is a GET request with a bearer token.
 func Get(path, token string) []byte { return request("GET", path, bearer(token), "") }
 
+// GetXML is a GET request with a bearer token that asks for XML.
+func GetXML(path, token string) []byte {
+	return bytes.Replace(Get(path, token), []byte("Accept: application/json"), []byte("Accept: text/xml"), 1)
+}
+
 // GetAs is a GET request with a username and password.
 func GetAs(path, username, password string) []byte {
 	return request("GET", path, "Basic "+base64.StdEncoding.EncodeToString([]byte(username+":"+password)), "")
