@@ -1,8 +1,10 @@
-// Package clienttest runs a client that knows nothing of the model but what
-// meta.v1 tells: it makes assets of every type that can be made, writes every
-// attribute that can be written, runs every operation, and reads back what it
-// wrote. What metadata says and what the service does must agree both ways: what
-// it calls writable is taken, what it calls read-only refused.
+// Package clienttest runs clients that know of the service what it tells them.
+//
+// One knows nothing of the model but what meta.v1 tells: it makes assets of every
+// type that can be made, writes every attribute that can be written, runs every
+// operation, and reads back what it wrote. What metadata says and what the service
+// does must agree both ways: what it calls writable is taken, what it calls
+// read-only refused.
 //
 //	metadata_test.go  what meta.v1 says
 //	value_test.go     values of each kind, and how they are read
@@ -13,5 +15,15 @@
 //	client_test.go    requests
 //	model_test.go     the test
 //
-// Spec: interface 2.4, 4.2.
+// The others are small programs in the languages of existing clients, under testdata.
+// They speak XML, each with the parser, the headers and the paths that are usual there,
+// and end at the first answer that is not as existing clients read it.
+//
+//	languages_test.go compiles and runs them
+//
+// Two more: existing_test.go makes the calls of an existing client's library, which
+// docs/compatibility.md names, and roundtrip_test.go writes random assets in one format
+// and reads them in both.
+//
+// Spec: interface 2.4, 4.1, 4.2, 4.13, 10.
 package clienttest

@@ -14,6 +14,12 @@ var kept = map[string]bool{"Rank": true, "Password": true}
 // Spec: interface 5.2.
 var own = map[string]bool{"Member.OldPassword": true}
 
+// unoffered reports whether an operation may run though its validator says no: clients
+// do not offer to delete what is closed. Spec: interface 3.3.
+func unoffered(op *operation, row object) bool {
+	return op.Name == "Delete" && row["AssetState"] == "Closed"
+}
+
 // never are attributes that are there for the sake of others. A relation to many is
 // not required. Spec: interface 2.1.4.
 var never = map[string]bool{"ManyToManyRelationDefinition.IsRequired": true}

@@ -64,7 +64,7 @@ func (w *walk) along(oid string) {
 // run runs an operation, which may run, if there is one, and reads the validators.
 func (w *walk) run(oid string, op *operation) object {
 	w.t.Helper()
-	var names []string
+	names := []string{"AssetState"}
 	for _, other := range w.typ.Operations {
 		if other.Validator.TokenRef != "" {
 			names = append(names, nameOf(other.Validator.TokenRef))
@@ -90,6 +90,8 @@ func (w *walk) may(oid string, row object) []*operation {
 		switch validator := op.Validator.TokenRef; {
 		case validator == "":
 		case row[nameOf(validator)] == true:
+			may = append(may, op)
+		case unoffered(op, row):
 			may = append(may, op)
 		case !w.kept[op.Name]:
 			w.kept[op.Name] = true

@@ -1,0 +1,71 @@
+package clienttest
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// A program may take this long; it needs a few seconds.
+const programEndsIn = 3 * time.Minute
+
+// TestPython: a program in Python, with ElementTree.
+func TestPython(t *testing.T) {
+	t.Parallel()
+	testdb.Runs(t, "python3", "--version")
+	speaks(t, "python3", "testdata/python/client.py")
+}
+
+// TestJava: a program in Java, with its DOM.
+func TestJava(t *testing.T) {
+	t.Parallel()
+	testdb.Runs(t, "javac", "--version")
+	testdb.Runs(t, "java", "--version")
+	dir := t.TempDir()
+	run(t, "javac", "-encoding", "UTF-8", "-d", dir, "testdata/java/Client.java")
+	speaks(t, "java", "-cp", dir, "Client")
+}
+
+// TestCSharp: a program in C#, with XmlDocument.
+func TestCSharp(t *testing.T) {
+	t.Parallel()
+	testdb.Runs(t, "mcs", "--version")
+	testdb.Runs(t, "mono", "--version")
+	client := filepath.Join(t.TempDir(), "Client.exe")
+	run(t, "mcs", "-codepage:utf8", "-r:System.Xml", "-out:"+client, "testdata/csharp/Client.cs")
+	speaks(t, "mono", client)
+}
+
+// speaks runs a program against a service on each database: it must find everything as
+// described, and say so in its last line.
+func speaks(t *testing.T, command ...string) {
+	t.Helper()
+	for _, dialect := range []string{"mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			out := run(t, slices.Concat(command, []string{start(t, dialect), "admin", password})...)
+			if !strings.HasSuffix(out, "\ndone\n") {
+				t.Errorf("the program ended early:\n%s", out)
+			}
+			t.Log(out)
+		})
+	}
+}
+
+// run runs a command to its end and returns what it printed.
+func run(t *testing.T, command ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), programEndsIn)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput() //nolint:gosec // a program of this folder
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+	return string(out)
+}
