@@ -11,12 +11,15 @@ const (
 
 	costElement = 640 // of XML
 	costAttr    = 256
-	textsXML    = 5 // times the body while its texts are put together
+
+	// The memory of texts, in times the body.
+	texts    = 2 // what is read, and what an engine makes of it
+	textsXML = 5 // while they are put together
 )
 
 // MemoryNeed estimates the bytes that reading and executing a body takes besides the
-// body itself: its texts once more, in XML several times, and a cost for each value. It counts separators, in YAML and XML also those inside of texts, so
-// that the estimate is hardly ever too low.
+// body itself: that of its texts and a cost for each value. It counts separators, in
+// YAML and XML also those inside of texts, so that the estimate is hardly ever too low.
 func MemoryNeed(body []byte, f Format) int64 {
 	size := int64(len(body))
 	switch f {
@@ -24,9 +27,9 @@ func MemoryNeed(body []byte, f Format) int64 {
 		tags := bytes.Count(body, []byte("<")) - bytes.Count(body, []byte("</"))
 		return textsXML*size + int64(tags)*costElement + int64(bytes.Count(body, []byte("=")))*costAttr
 	case YAML:
-		return size + int64(separatorsYAML(body))*costYAML
+		return texts*size + int64(separatorsYAML(body))*costYAML
 	}
-	return size + int64(separators(body))*costJSON
+	return texts*size + int64(separators(body))*costJSON
 }
 
 // separators counts what begins or separates values outside of texts.
