@@ -99,6 +99,7 @@ func bombs() []bomb {
 		{"lists in lists", bulk, json, "", []byte(strings.Repeat("[", 20*mib)), 8},
 		{"values in YAML", bulk, yaml, "", []byte("x: [" + strings.Repeat("1,", 1_000_000) + "1]"), 8},
 		{"aliases in YAML", bulk, yaml, "", []byte(aliases), 16},
+		{"one long name", bulk, json, "", []byte(`{"from":"Story","` + strings.Repeat(">", 30*mib) + `":1}`), 8},
 		{"one long text", bulk, json, "", []byte(`{"from":"Story","filter":["Name='` + strings.Repeat("a", 30*mib) + `'"]}`), 8},
 	}
 }
@@ -123,6 +124,7 @@ func xmlBombs() []bomb {
 		{"a document type without an end", path, media, "", []byte(entities + strings.Repeat("<", 60*mib)), 8},
 		{"references", path, media, "", []byte(name + strings.Repeat("&lt;", 4*mib) + "</Attribute></Asset>"), 8},
 		{"references without an end", path, media, "", []byte(name + strings.Repeat("&#", 8*mib)), 8},
+		{"one long name in a value", path, media, "", []byte(`<Asset><Attribute name="` + strings.Repeat(">", 16*mib) + `">x</Attribute></Asset>`), 8},
 		{"comments", path, media, "", []byte(name + strings.Repeat("x<!-- -->", 150_000) + "</Attribute></Asset>"), 8},
 		{"one long name", path, media, "", []byte("<" + strings.Repeat("a", 16*mib) + "/>"), 8},
 		{"blanks in gzip", path, media, "gzip", zipped("<Asset>" + strings.Repeat(" ", 60*mib) + "</Asset>"), 16},

@@ -191,7 +191,7 @@ func (p *xmlParser) attributes(all []xml.Attr) ([]Attr, error) {
 	for i, a := range all {
 		at, name := p.places[i], written(a.Name)
 		if slices.ContainsFunc(p.found, func(other Attr) bool { return other.Name == name }) {
-			return nil, invalidXML(at, "the attribute %s comes twice", shortened(name))
+			return nil, invalidXML(at, "the attribute %s comes twice", name)
 		}
 		p.found = append(p.found, Attr{Name: name, Value: cut(p.text, at, a.Value), At: at})
 	}
@@ -210,11 +210,11 @@ func cut[T string | []byte](body string, at int, data T) string {
 // end closes the element that was opened last.
 func (p *xmlParser) end(name xml.Name) error {
 	if len(p.open) == 0 {
-		return invalidXML(p.at, "</%s> closes nothing", shortened(written(name)))
+		return invalidXML(p.at, "</%s> closes nothing", written(name))
 	}
 	o := p.open[len(p.open)-1]
 	if o.name != name {
-		return invalidXML(p.at, "<%s> is closed by </%s>", shortened(written(o.name)), shortened(written(name)))
+		return invalidXML(p.at, "<%s> is closed by </%s>", written(o.name), written(name))
 	}
 	e := o.Element
 	e.Children = p.elements.copy(p.closed[o.first:])
@@ -274,7 +274,7 @@ func (p *xmlParser) charset(name string, body io.Reader) (io.Reader, error) {
 	case "utf-16", "us-ascii":
 		return body, nil
 	}
-	return nil, invalidXML(p.at, "the encoding %s is not accepted, send UTF-8", shortened(name))
+	return nil, invalidXML(p.at, "the encoding %s is not accepted, send UTF-8", name)
 }
 
 // written returns a name with its prefix.

@@ -3,7 +3,6 @@ package doc
 import (
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -12,7 +11,7 @@ import (
 )
 
 func invalidXML(at int, format string, args ...any) error {
-	return fault.Invalidf(at, "Invalid XML at byte %d: %s.", at, fmt.Sprintf(format, args...))
+	return fault.Invalidf(at, "Invalid XML at byte %d: "+format+".", append([]any{at}, args...)...)
 }
 
 func mixed(at int) error { return invalidXML(at, "text stands beside elements") }
@@ -26,7 +25,7 @@ func (p *xmlParser) fail(err error) error {
 	}
 	syntax, ok := errors.AsType[*xml.SyntaxError](err)
 	if !ok {
-		return invalidXML(p.at, "%s", shortened(strings.TrimPrefix(err.Error(), "xml: ")))
+		return invalidXML(p.at, "%s", strings.TrimPrefix(err.Error(), "xml: "))
 	}
 	at, msg := p.offset(), syntax.Msg
 	kind, what, _ := strings.Cut(msg, " entity ")
@@ -44,7 +43,7 @@ func (p *xmlParser) fail(err error) error {
 	case !strings.HasPrefix(msg, "expected ") || strings.HasPrefix(msg, "expected />"):
 		at-- // it has read the character that is wrong
 	}
-	return invalidXML(at, "%s", shortened(msg))
+	return invalidXML(at, "%s", msg)
 }
 
 // badEntity refuses what follows an ampersand, as the decoder names it.
@@ -52,9 +51,9 @@ func (p *xmlParser) badEntity(what string) error {
 	name, isOpen := strings.CutSuffix(what, " (no semicolon)")
 	at := p.offset() - len(name)
 	if isOpen || strings.HasPrefix(name, "&#") {
-		return invalidXML(at, "%s stands for no character", shortened(name))
+		return invalidXML(at, "%s stands for no character", name)
 	}
-	return invalidXML(at, "the entity %s is not accepted, only &lt; &gt; &amp; &apos; &quot; and characters by number", shortened(name))
+	return invalidXML(at, "the entity %s is not accepted, only &lt; &gt; &amp; &apos; &quot; and characters by number", name)
 }
 
 // surrogate refuses half a character that is written as a number, for which the
@@ -75,7 +74,7 @@ func (p *xmlParser) surrogate(token xml.Token) error {
 		return nil
 	}
 	name, _, _ := strings.Cut(raw[at:], ";")
-	return invalidXML(p.at+at, "%s; stands for no character", shortened(name))
+	return invalidXML(p.at+at, "%s; stands for no character", name)
 }
 
 // illegal returns where in the token up to end a character stands that XML does not
@@ -112,14 +111,4 @@ func badReference(text string) int {
 // isIllegal reports whether a number is that of no character of XML.
 func isIllegal(r rune) bool {
 	return r < ' ' && !strings.ContainsRune(xmlSpaces, r) || utf16.IsSurrogate(r) || r == '\ufffe' || r == '\uffff'
-}
-
-// maxShown bounds in bytes what an error repeats of the body.
-const maxShown = 100
-
-func shortened(s string) string {
-	if len(s) <= maxShown {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxShown], "") + "…"
 }

@@ -3,6 +3,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Kind classifies a failure by who can fix it. The zero Kind is Internal, so
@@ -54,32 +55,59 @@ func (e *Error) Unwrap() error { return e.Err }
 // constructor here it returns error, not *Error, so that a nil result can
 // never become a non-nil interface.
 func Invalidf(at int, format string, args ...any) error {
-	return &Error{Kind: Invalid, Msg: fmt.Sprintf(format, args...), At: at}
+	return &Error{Kind: Invalid, Msg: message(format, args), At: at}
 }
 
 // Unprovenf reports that no valid credentials came with the request.
 func Unprovenf(format string, args ...any) error {
-	return &Error{Kind: Unproven, Msg: fmt.Sprintf(format, args...), At: NoPlace}
+	return &Error{Kind: Unproven, Msg: message(format, args), At: NoPlace}
 }
 
 // Deniedf reports that the caller is known and may not do this.
 func Deniedf(format string, args ...any) error {
-	return &Error{Kind: Denied, Msg: fmt.Sprintf(format, args...), At: NoPlace}
+	return &Error{Kind: Denied, Msg: message(format, args), At: NoPlace}
 }
 
 // NotFoundf reports that what is addressed does not exist or is not visible.
 func NotFoundf(format string, args ...any) error {
-	return &Error{Kind: NotFound, Msg: fmt.Sprintf(format, args...), At: NoPlace}
+	return &Error{Kind: NotFound, Msg: message(format, args), At: NoPlace}
 }
 
 // Conflictf reports that the request raced with another change; cause may be nil.
 func Conflictf(cause error, format string, args ...any) error {
-	return &Error{Kind: Conflict, Msg: fmt.Sprintf(format, args...), At: NoPlace, Err: cause}
+	return &Error{Kind: Conflict, Msg: message(format, args), At: NoPlace, Err: cause}
 }
 
 // Transientf reports that the same call may succeed later; cause may be nil.
 func Transientf(cause error, format string, args ...any) error {
-	return &Error{Kind: Transient, Msg: fmt.Sprintf(format, args...), At: NoPlace, Err: cause}
+	return &Error{Kind: Transient, Msg: message(format, args), At: NoPlace, Err: cause}
+}
+
+// maxShown bounds in bytes what a message repeats of a text: a request may be large, and
+// its failure may not be larger.
+const maxShown = 1000
+
+// Shown returns a text of the caller as a message repeats it: the beginning of a long one.
+func Shown(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown], "") + "…"
+}
+
+// message formats args, texts among them shortened.
+func message(format string, args []any) string {
+	for i, a := range args {
+		switch a := a.(type) {
+		case string:
+			args[i] = Shown(a)
+		case error:
+			args[i] = Shown(a.Error())
+		case fmt.Stringer:
+			args[i] = Shown(a.String())
+		}
+	}
+	return fmt.Sprintf(format, args...)
 }
 
 // KindOf returns the Kind of the outermost *Error in err's chain, or Internal.

@@ -57,6 +57,10 @@ func bothStarts(at int) error {
 	return fault.Invalidf(at, "page: start and after exclude each other")
 }
 
+func versionsOfOne(at int) error {
+	return fault.Invalidf(at, "asof=All is for a type; the versions of one asset are those of its Hist")
+}
+
 func noDate(t Text) error { return fault.Invalidf(t.At, "asof is no date: %s", t.Text) }
 
 func notBuilt(at int, what string) error {
@@ -75,7 +79,7 @@ var errLimit = errors.New("limit")
 var errAlias = errors.New("alias")
 
 func unresolved(at int, alias string) error {
-	return &fault.Error{Kind: fault.Invalid, Msg: "Invalid OID token: " + alias, At: at, Err: errAlias}
+	return &fault.Error{Kind: fault.Invalid, Msg: "Invalid OID token: " + fault.Shown(alias), At: at, Err: errAlias}
 }
 
 func isLimit(e *fault.Error) bool { return errors.Is(e, errLimit) }

@@ -13,7 +13,7 @@ const BadFilterPrefix = "Invalid QueryFilter2 token "
 // not valid. The cause is for logs: the message is fixed.
 // Spec: interface 7.2.
 func BadFilter(text string, at int, cause error) error {
-	return &fault.Error{Kind: fault.Invalid, Msg: BadFilterPrefix + text, At: at, Err: cause}
+	return &fault.Error{Kind: fault.Invalid, Msg: BadFilterPrefix + fault.Shown(text), At: at, Err: cause}
 }
 
 func badFilter(src string, at int, want string) error {
