@@ -7,15 +7,15 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// deleteExpression deletes the conversation of an expression that opens it, when
-// nobody else has spoken in it and the caller may.
+// deleteExpression deletes the conversation of its first expression, when nobody else
+// has spoken in it and the caller may.
 func (o *operations) deleteExpression(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
-	id, err := o.openedConversation(ctx, w)
+	id, err := o.relatedID(ctx, w, "BelongsTo")
 	if err != nil || id == noID {
 		return nil, err
 	}
-	others, err := o.othersSpokeIn(ctx, w, id)
-	if err != nil || others {
+	alone, err := o.isFirstAndOnlyAuthor(ctx, w, id)
+	if err != nil || !alone {
 		return nil, err
 	}
 	if err := o.loaded.loadRows(ctx, []int64{id}); err != nil {
@@ -34,19 +34,9 @@ func (o *operations) deleteExpression(ctx context.Context, w *row, op *meta.Op, 
 	return nil, o.operateOnPart(ctx, conversation, op)
 }
 
-// openedConversation returns the conversation that an expression opens, noID for one that replies
-// or stands alone.
-func (o *operations) openedConversation(ctx context.Context, w *row) (int64, error) {
-	to, err := o.relatedID(ctx, w, "InReplyTo")
-	if err != nil || to != noID {
-		return noID, err
-	}
-	return o.relatedID(ctx, w, "BelongsTo")
-}
-
-// othersSpokeIn reports whether others than the author of an expression have spoken in a
-// conversation.
-func (o *operations) othersSpokeIn(ctx context.Context, w *row, conversation int64) (bool, error) {
+// isFirstAndOnlyAuthor reports whether an expression is the first of those in a conversation,
+// which all have its author.
+func (o *operations) isFirstAndOnlyAuthor(ctx context.Context, w *row, conversation int64) (bool, error) {
 	author, err := o.relatedID(ctx, w, "Author")
 	if err != nil {
 		return false, err
@@ -57,11 +47,11 @@ func (o *operations) othersSpokeIn(ctx context.Context, w *row, conversation int
 	}
 	for _, other := range said {
 		by, err := o.relatedID(ctx, other, "Author")
-		if err != nil || by != author {
-			return true, err
+		if err != nil || by != author || other.id < w.id {
+			return false, err
 		}
 	}
-	return false, nil
+	return true, nil
 }
 
 // relatedID returns what a relation of an asset leads to, noID for nothing.
