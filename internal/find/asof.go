@@ -13,7 +13,7 @@ import (
 // yet.
 func mode(b query.Bound) (when query.When, instant int64, err error) {
 	switch {
-	case b.Moment != nil, b.AsOf.Text == "All", b.History && b.AsOf.Text == "":
+	case b.Moment != nil, b.AsOf.Text == query.AllVersions, b.History && b.AsOf.Text == "":
 		return query.When{Mode: query.Version}, 0, nil
 	case b.AsOf.Text == "":
 		return query.When{}, 0, nil

@@ -30,7 +30,7 @@ func (f *Finder) Into(flush Flush) *Finder {
 // Bounded reports whether r itself bounds how many rows it has, by a page or
 // by naming one asset.
 func Bounded(r query.Request) bool {
-	if r.History || r.AsOf.Text == "All" {
+	if r.History || r.AsOf.Text == query.AllVersions {
 		return isSmall(r.Page)
 	}
 	_, err := oid.Parse(r.From.Text)

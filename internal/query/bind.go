@@ -46,6 +46,9 @@ func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
 	}
 	q.One, q.Page, q.AsOf, q.History, q.shared = r.One && !r.History, r.Page, r.AsOf, r.History, slots != nil
 	q.Momented = r.Momented
+	if q.One && r.AsOf.Text == AllVersions {
+		return Bound{}, versionsOfOne(r.AsOf.At)
+	}
 	if err := b.fill(&q, r); err != nil {
 		return Bound{}, err
 	}

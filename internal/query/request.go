@@ -21,7 +21,7 @@ type Request struct {
 	Find   string
 	FindIn []Text    // attributes searched; empty: Name, Description and Number
 	Page   *Page     // nil: everything
-	AsOf   Text      // an instant, or All; empty: now
+	AsOf   Text      // an instant, or AllVersions; empty: now
 	Group  []Request // From is a relation, Select what is shown of its assets; the rows stand below
 
 	// Alias returns the Oid token of an alias such as "@story", empty for an alias of
@@ -38,6 +38,9 @@ type Request struct {
 	Momented bool // rest-1: rows are read in their past, and references name the versions of then
 	Rest     bool // the rest-1 form: R.Name is added to relations, messages say which parameter
 }
+
+// AllVersions as AsOf asks for a row for each version.
+const AllVersions = "All"
 
 // Text is a piece of the client's text and its place in the input.
 type Text struct {

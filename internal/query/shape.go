@@ -32,7 +32,7 @@ const MaxShape = 4 << 10
 // not. It reports false for a request whose plan depends on more: one that is
 // too long, goes on behind a cursor, asks for an instant, or names aliases.
 func ShapeOf(r Request, all bool) (Shape, bool) {
-	if r.Page != nil && r.Page.After != nil || r.AsOf.Text != "" && r.AsOf.Text != "All" || r.Alias != nil {
+	if r.Page != nil && r.Page.After != nil || r.AsOf.Text != "" && r.AsOf.Text != AllVersions || r.Alias != nil {
 		return Shape{}, false
 	}
 	s := shaper{key: make([]byte, 0, 256)}

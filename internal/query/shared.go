@@ -50,7 +50,7 @@ func NewShared(m *meta.Model, r Request, all bool) (*Shared, error) {
 		return nil, err
 	}
 	sh := &Shared{m: m, One: b.ID != nil, uses: taken.uses}
-	if b.Moment != nil || b.AsOf.Text == "All" || b.History {
+	if b.Moment != nil || b.AsOf.Text == AllVersions || b.History {
 		sh.Mode = Version
 	}
 	if o, err := oid.Parse(r.From.Text); err == nil {
