@@ -12,8 +12,9 @@ import (
 
 // Form is how the data path writes an answer.
 type Form struct {
-	Format doc.Format // doc.JSON or doc.XML
-	Base   string     // the path before the type in every href, such as /alds/rest-1.v1/Data
+	Format  doc.Format // doc.JSON or doc.XML
+	Base    string     // the path before the type in every href, such as /alds/rest-1.v1/Data
+	Moments bool       // hrefs and ids of the assets themselves carry theirs
 }
 
 // Assets writes assets as the data path shows them, in one format. Every method
@@ -61,10 +62,9 @@ func (c Collection) kind() string {
 	return "Assets"
 }
 
-// NewAssets returns what writes the assets of a model. With moments, hrefs and ids
-// of the assets themselves carry theirs.
-func NewAssets(f Form, m *meta.Model, moments bool, sink *Sink) Assets {
-	all := assets{Form: f, model: m, moments: moments, sink: sink}
+// NewAssets returns what writes the assets of a model.
+func NewAssets(f Form, m *meta.Model, sink *Sink) Assets {
+	all := assets{Form: f, model: m, sink: sink}
 	if f.Format == doc.XML {
 		return xmlAssets{all}
 	}
@@ -74,9 +74,8 @@ func NewAssets(f Form, m *meta.Model, moments bool, sink *Sink) Assets {
 // assets is what both formats need.
 type assets struct {
 	Form
-	model   *meta.Model
-	moments bool
-	sink    *Sink
+	model *meta.Model
+	sink  *Sink
 }
 
 // cells returns those of a row.
@@ -93,7 +92,7 @@ type ref struct {
 
 // self returns the Oid of a row.
 func (e assets) self(cells []value.Scalar) ref {
-	r := ref{selfOf(e.model, cells), e.moments}
+	r := ref{selfOf(e.model, cells), e.Moments}
 	r.Moment = cells[query.CellMoment].N
 	return r
 }

@@ -90,7 +90,8 @@ func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r que
 	err := f.execute(ctx, q, who, r, func(ctx context.Context, x *executor) error {
 		w = w[:start]
 		sink := x.sink(ctx)
-		e := encode.NewAssets(form, f.m, x.moments, sink)
+		form.Moments = form.Moments || x.moments
+		e := encode.NewAssets(form, f.m, sink)
 		if r.One && !r.History {
 			w = e.Begin(w)
 			return x.each(ctx, func(s *encode.Set, row int32) error {

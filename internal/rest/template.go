@@ -46,6 +46,6 @@ func (e *Engine) Template(ctx context.Context, who auth.Actor, form encode.Form,
 	}
 	base := form.Base
 	form.Base = strings.TrimSuffix(base, "/New") + "/Data"
-	answer := encode.NewAssets(form, e.assets.Model(), false, nil)
+	answer := encode.NewAssets(form, e.assets.Model(), nil)
 	return answer.Template(answer.Begin(nil), base, t.Name, list), nil
 }

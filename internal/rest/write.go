@@ -191,9 +191,11 @@ func (e *Engine) withoutArguments(c *asset.Command, err error) error {
 		fault.Public(err), c.Target.OID, op.Name, strings.Join(op.Effect.Args, `": …, "`))
 }
 
-// result returns an asset with those of its attributes that were sent.
+// result returns an asset with those of its attributes that were sent, as they are now:
+// what was related from the other side has a later moment than the asset.
 func (e *Engine) result(ctx context.Context, q db.Querier, who auth.Actor, form encode.Form, o oid.OID, sent []asset.Change) ([]byte, error) {
-	r := query.Request{From: query.Text{Text: o.String()}, One: true}
+	r := query.Request{From: query.Text{Text: o.Now().String()}, One: true}
+	form.Moments = true
 	t, _ := e.assets.Model().Type(o.Type)
 	for _, ch := range sent {
 		if a, ok := t.Attr(ch.Name); ok && a.Place.Kind != meta.Secret {
@@ -206,6 +208,6 @@ func (e *Engine) result(ctx context.Context, q db.Querier, who auth.Actor, form 
 			return answer, err
 		}
 	}
-	answer := encode.NewAssets(form, e.assets.Model(), true, nil)
+	answer := encode.NewAssets(form, e.assets.Model(), nil)
 	return answer.Bare(answer.Begin(nil), o), nil
 }
