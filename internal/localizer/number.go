@@ -37,8 +37,8 @@ func NumbersIn(accept string) Numbers {
 // IsAmbiguous reports whether a text with one point is a number with and without it
 // in a language that groups digits by points: 1.000, but neither 1.5 nor 0.125.
 func (n Numbers) IsAmbiguous(text string) bool {
-	digits, ok := n.ungrouped(strings.TrimLeft(text, "+-"))
-	return ok && n.group == "." && strings.Count(text, ".") == 1 && !strings.HasPrefix(digits, "0")
+	_, ok := n.ungrouped(strings.TrimLeft(text, "+-"))
+	return ok && n.group == "." && strings.Count(text, ".") == 1
 }
 
 // Plain returns a number without groups and with a decimal point; text as it is when
@@ -64,7 +64,8 @@ func (n Numbers) Plain(text string) string {
 // none.
 const maxDigits = 100
 
-// ungrouped joins digits in groups of three. It reports false for others.
+// ungrouped joins digits in groups of three. It reports false for others, and where the
+// first is a zero: nobody groups what follows it, so that 0,125 is less than one.
 func (n Numbers) ungrouped(text string) (string, bool) {
 	if len(text) > maxDigits {
 		return "", false
@@ -83,7 +84,7 @@ func (n Numbers) ungrouped(text string) (string, bool) {
 			return "", false
 		}
 	}
-	return strings.Join(groups, ""), len(groups) > 1
+	return strings.Join(groups, ""), len(groups) > 1 && groups[0][0] != '0'
 }
 
 func isDigits(text string) bool { return strings.Trim(text, "0123456789") == "" }
