@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"strings"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/bulk"
@@ -58,19 +57,6 @@ func (*API) bulkProgress(ctx context.Context, who auth.Actor, r *request) ([]byt
 
 // respondAsync is the preference for an answer before the request is executed.
 const respondAsync = "respond-async"
-
-// prefers reports whether one of the preferences of the headers is name.
-func prefers(headers [][]byte, name string) bool {
-	for _, h := range headers {
-		for preference := range strings.SplitSeq(string(h), ",") {
-			token, _, _ := strings.Cut(preference, ";")
-			if strings.EqualFold(strings.TrimSpace(token), name) {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // unquoted removes the quotes that some clients put around a parameter.
 func unquoted(s string) string {

@@ -23,19 +23,18 @@ func (a *API) formatOf(c *fiber.Ctx) doc.Format {
 	segment := a.firstSegment(c.Path())
 	for _, name := range xmlSegments {
 		if strings.EqualFold(segment, name) || slices.ContainsFunc(aliases[name], func(s string) bool { return strings.EqualFold(s, segment) }) {
-			return formatNamedBy(c.Get(fiber.HeaderAccept), paramsOf(c.Request().URI().QueryArgs())["accept"])
+			return formatNamedBy(c)
 		}
 	}
 	return doc.JSON
 }
 
-// formatNamedBy returns the format that one of the texts names: JSON, or else XML.
-func formatNamedBy(texts ...string) doc.Format {
-	for _, text := range texts {
-		text = strings.ToLower(text)
-		if strings.Contains(text, "application/json") || strings.Contains(text, "text/json") {
-			return doc.JSON
-		}
+// formatNamedBy returns JSON where a header or the parameter names it, or else XML.
+func formatNamedBy(c *fiber.Ctx) doc.Format {
+	accept := slices.Clone(c.Request().Header.PeekAll(fiber.HeaderAccept))
+	accept = append(accept, []byte(paramsOf(c.Request().URI().QueryArgs())["accept"]))
+	if lists(accept, "application/json") || lists(accept, "text/json") {
+		return doc.JSON
 	}
 	return doc.XML
 }

@@ -123,7 +123,7 @@ func (a *API) newRequest(c *fiber.Ctx, base string) (*request, error) {
 		span:        string(h.Peek("Range")),
 		ifRange:     string(h.Peek("If-Range")),
 		key:         strings.TrimSpace(string(h.Peek("Idempotency-Key"))),
-		async:       prefers(h.PeekAll("Prefer"), respondAsync),
+		async:       lists(h.PeekAll("Prefer"), respondAsync),
 		lastEventID: string(h.Peek("Last-Event-ID")),
 		http11:      h.IsHTTP11(),
 	}
@@ -131,6 +131,19 @@ func (a *API) newRequest(c *fiber.Ctx, base string) (*request, error) {
 		return nil, notUTF8("Idempotency-Key")
 	}
 	return req, req.params.valid()
+}
+
+// lists reports whether one of the headers of a name lists a word, parameters aside.
+func lists(headers [][]byte, word string) bool {
+	for _, h := range headers {
+		for one := range strings.SplitSeq(string(h), ",") {
+			one, _, _ = strings.Cut(one, ";")
+			if strings.EqualFold(strings.TrimSpace(one), word) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func paramsOf(args *fasthttp.Args) Params {

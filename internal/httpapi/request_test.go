@@ -6,6 +6,28 @@ import (
 	"github.com/alds-dev/alds/internal/doc"
 )
 
+// TestNamedInHeaders: a word counts wherever it stands in a list, in whichever header of
+// the name, and only as a whole.
+func TestNamedInHeaders(t *testing.T) {
+	for _, c := range []struct {
+		headers []string
+		want    bool
+	}{
+		{[]string{"text/xml", "Application/JSON;q=0.5"}, true},
+		{[]string{"text/xml, application/json"}, true},
+		{[]string{"application/json-patch+json", "application/jsonp", "x/application/json"}, false},
+		{nil, false},
+	} {
+		var all [][]byte
+		for _, h := range c.headers {
+			all = append(all, []byte(h))
+		}
+		if got := lists(all, "application/json"); got != c.want {
+			t.Errorf("%q: %v", c.headers, got)
+		}
+	}
+}
+
 // TestFormat: only writes by path take XML, whatever the Content-Type says; elsewhere
 // the same bytes are read, and paid for, as YAML.
 func TestFormat(t *testing.T) {
