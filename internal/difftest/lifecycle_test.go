@@ -39,11 +39,17 @@ func (n node) gone() bool {
 	return false
 }
 
-// mayRun reports whether an operation may run on an asset, whoever asks.
-func (e *evaluator) mayRun(n node, name string) bool {
+// isOffered reports whether an operation is offered on an asset, whoever asks.
+func (e *evaluator) isOffered(n node, name string) bool {
 	op, ok := n.typ.Op(name)
-	if !ok || n.state == deleted && len(op.Effect.From) == 0 ||
-		len(op.Effect.From) > 0 && !slices.Contains(op.Effect.From, int(n.state)) {
+	if !ok {
+		return false
+	}
+	in := op.Effect.From
+	if len(op.Effect.Offered) > 0 {
+		in = op.Effect.Offered
+	}
+	if len(in) == 0 && n.state == deleted || len(in) > 0 && !slices.Contains(in, int(n.state)) {
 		return false
 	}
 	if op.Effect.To >= 128 && slices.ContainsFunc(e.w.m.Instances, func(in meta.Instance) bool {

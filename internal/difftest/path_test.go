@@ -310,7 +310,7 @@ func (e *evaluator) read(ctx, n node, l leaf) any {
 	case l.cond != nil:
 		return e.holds(ctx, n, n.typ, *l.cond)
 	case l.may != nil:
-		return e.mayRun(n, l.may.Name) && e.mayOperate(n, l.may.Name)
+		return e.isOffered(n, l.may.Name) && e.mayOperate(n, l.may.Name)
 	case l.calc != nil:
 		return e.aggregate(ctx, n, *l.calc)
 	case l.attr == nil:
