@@ -74,12 +74,7 @@ func (e jsonEncoder) members(w []byte, t *Type) []byte {
 	w = text(w, "DisplayName", t.DisplayName)
 	w = flag(w, "Abstract", t.Abstract)
 	w = flag(w, "IsCustom", t.Custom)
-	w = e.typeRef(w, "Base", t.Base)
-	w = e.tokenRef(w, "DefaultOrderBy", t.OrderBy)
-	w = e.tokenRef(w, "DefaultDisplayBy", t.DisplayBy)
-	w = e.tokenRef(w, "ShortName", t.ShortName)
-	w = e.tokenRef(w, "Name", t.NameAttr)
-	w = e.tokenRef(w, "Description", t.Description)
+	w = appendTypeRefs(e, w, t)
 	w = append(w, `,"Attributes":{`...)
 	for i := range t.Attributes {
 		a := &t.Attributes[i]
@@ -107,12 +102,7 @@ func (e jsonEncoder) definition(w []byte, a *Attribute) []byte {
 	w = flag(w, "IsMultivalue", a.Multi)
 	w = flag(w, "IsCanned", a.Canned)
 	w = flag(w, "IsCustom", a.Custom)
-	w = e.tokenRef(w, "Base", a.Base)
-	w = e.tokenRef(w, "ReciprocalRelation", a.Reciprocal)
-	w = e.tokenRef(w, "OrderByAttribute", a.OrderBy)
-	w = e.tokenRef(w, "DisplayByAttribute", a.DisplayBy)
-	w = e.typeRef(w, "RelatedAsset", a.Related)
-	w = e.tokenRef(w, "RelatedAttribute", a.Leaf)
+	w = appendAttributeRefs(e, w, a)
 	return e.validTypes(w, a.Takes)
 }
 

@@ -61,12 +61,7 @@ func (e xmlEncoder) members(w []byte, t *Type) []byte {
 	w = truth(w, "abstract", t.Abstract)
 	w = append(w, '>')
 	at := len(w)
-	w = e.typeRef(w, "Base", t.Base)
-	w = e.tokenRef(w, "DefaultOrderBy", t.OrderBy)
-	w = e.tokenRef(w, "DefaultDisplayBy", t.DisplayBy)
-	w = e.tokenRef(w, "ShortName", t.ShortName)
-	w = e.tokenRef(w, "Name", t.NameAttr)
-	w = e.tokenRef(w, "Description", t.Description)
+	w = appendTypeRefs(e, w, t)
 	for i := range t.Attributes {
 		w = e.definition(append(w, `<AttributeDefinition`...), &t.Attributes[i])
 	}
@@ -88,12 +83,7 @@ func (e xmlEncoder) definition(w []byte, a *Attribute) []byte {
 	w = truth(w, "iscustom", a.Custom)
 	w = append(w, '>')
 	at := len(w)
-	w = e.tokenRef(w, "Base", a.Base)
-	w = e.tokenRef(w, "ReciprocalRelation", a.Reciprocal)
-	w = e.tokenRef(w, "OrderByAttribute", a.OrderBy)
-	w = e.tokenRef(w, "DisplayByAttribute", a.DisplayBy)
-	w = e.typeRef(w, "RelatedAsset", a.Related)
-	w = e.tokenRef(w, "RelatedAttribute", a.Leaf)
+	w = appendAttributeRefs(e, w, a)
 	return end(w, at, "AttributeDefinition")
 }
 
