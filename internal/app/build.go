@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"sync/atomic"
 
@@ -26,6 +27,7 @@ import (
 	"github.com/alds-dev/alds/internal/localizer"
 	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/pages"
 	"github.com/alds-dev/alds/internal/secret"
 	"github.com/alds-dev/alds/internal/trail"
 	"github.com/alds-dev/alds/internal/webhook"
@@ -159,6 +161,9 @@ func (s *service) buildAPI() {
 		Log: s.component("httpapi"), Metrics: s.metrics,
 	}
 	s.setLimits(&o)
+	o.Pages = func(api http.RoundTripper) http.Handler {
+		return pages.New(api, pages.Options{Instance: s.cfg.Instance, Public: s.public, Log: s.component("pages")})
+	}
 	s.api = httpapi.New(s.served, o)
 }
 

@@ -30,7 +30,7 @@ var floors = [][]string{
 	5: {"internal/find", "internal/memfilter", "internal/delivery", "internal/requests", "internal/localization"},
 	6: {"internal/roles", "internal/asset", "internal/event", "internal/activity"},
 	7: {"internal/attachment", "internal/bulk", "internal/feed", "internal/rest", "internal/tags", "internal/webhook"},
-	8: {"internal/httpapi", "internal/jobs", "internal/admin"},
+	8: {"internal/httpapi", "internal/jobs", "internal/admin", "internal/pages"},
 	9: {"internal/app"},
 	10: {
 		"cmd/api", "cmd/worker", "cmd/scheduler", "cmd/standalone", "bench/receiver", "bench/storage",

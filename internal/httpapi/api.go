@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"runtime"
 	"slices"
 	"time"
@@ -48,6 +49,9 @@ type Options struct {
 	Timeout  time.Duration // of one request; 0 means one minute
 	Public   string        // base URL as clients see it; browsers may write from its origin
 	Open     bool          // open routes are read without credentials
+	// Pages makes what answers browsers, from a transport to the interface; nil: there
+	// are no pages.
+	Pages func(http.RoundTripper) http.Handler
 
 	Memory         *memory.Budget  // of all requests; nil means 1 GiB
 	Running        int             // requests executed at the same time; 0 means 256
@@ -90,13 +94,15 @@ type API struct {
 	visitors  *admission.Queue // requests without credentials, by network
 	transfers *admission.Queue // contents that come or go, by member
 	followers *admission.Queue // requests that wait for changes, by member
+	viewers   *admission.Queue // pages that are made, by network
 	proxies   inbound.Proxies
 	bounds    inbound.Bounds
 	refusals  refusalLimiter
 	closing   context.Context // ends when the server stops
 	close     context.CancelFunc
-	origin    string // scheme and host of the public URL
-	open      bool   // open routes need no credentials
+	origin    string       // scheme and host of the public URL
+	open      bool         // open routes need no credentials
+	pages     http.Handler // may be nil
 
 	instance     string
 	maxBody      int
@@ -124,6 +130,7 @@ func New(engines func() *Engines, o Options) *API {
 		visitors:  admission.New(visitorBounds(o.Running)),
 		transfers: admission.New(admission.Bounds{Running: maxTransfers, PerKey: maxOwnTransfers, Line: maxQueued, Waiting: maxQueuedInAll, Wait: maxWait}),
 		followers: admission.New(followBounds()),
+		viewers:   admission.New(pageBounds()),
 		open:      o.Open,
 		proxies:   o.Proxies, bounds: o.Conns, origin: originOf(o.Public),
 		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, bodyGrace: bodyGrace, refusalDelay: refusalDelay,
@@ -132,6 +139,9 @@ func New(engines func() *Engines, o Options) *API {
 	}
 	a.closing, a.close = context.WithCancel(context.Background())
 	a.m.registerGauges(o.Metrics, a)
+	if o.Pages != nil {
+		a.pages = o.Pages(door{a})
+	}
 	a.app = a.fiber(Routes())
 	return a
 }

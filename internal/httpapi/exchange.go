@@ -75,6 +75,9 @@ func (a *API) newExchange(c *fiber.Ctx) *exchange {
 	c.Locals(exchangeKey{}, x)
 	a.m.inFlight.Inc()
 	c.Set(headerRequestID, x.id)
+	if from, ok := c.Locals(outerKey{}).(outer); ok {
+		c.SetUserContext(from.ctx)
+	}
 	ctx, cancel := context.WithTimeout(trail.With(c.UserContext(), trail.Origin{Address: x.client}), a.timeout)
 	x.onRelease(cancel)
 	if conn, ok := c.Context().Conn().(*inbound.Conn); ok {

@@ -2,12 +2,10 @@ package httpapi
 
 import (
 	"context"
-	"net/netip"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/alds-dev/alds/internal/admission"
-	"github.com/alds-dev/alds/internal/inbound"
 )
 
 // Of the requests that run at the same time, visitors have a share, and so has
@@ -51,11 +49,7 @@ func (a *API) visit(c *fiber.Ctx) error {
 // handler has run: answers of open routes are small or shared by all requests. A
 // body is not read.
 func (a *API) admitVisitor(ctx context.Context, x *exchange) (err error) {
-	network := x.client
-	if ip, err := netip.ParseAddr(x.client); err == nil {
-		network = inbound.Network(ip)
-	}
-	if x.leave, err = a.visitors.Enter(ctx, network); err == nil {
+	if x.leave, err = a.visitors.Enter(ctx, networkOf(x.client)); err == nil {
 		x.onRelease(x.leave)
 	}
 	return err

@@ -1,0 +1,119 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// maxInner is how many bytes the answer to a request within the process may have.
+const maxInner = 16 << 20
+
+var errInner = errors.New("the answer is larger than a page may read")
+
+// outerKey is the key of the outer request's origin in a context, and among the values
+// of a request within the process.
+type outerKey struct{}
+
+// outer is the request of a browser for which requests are made within the process.
+type outer struct {
+	ctx    context.Context // which ends them
+	client net.Addr
+	id     string
+}
+
+// door answers requests of the interface within the process. They are authenticated,
+// admitted, logged and counted like all others, and come from the client of the
+// request whose context they have.
+type door struct{ api *API }
+
+// RoundTrip answers a request. Its answer is whole. Errors: errInner; an answer that
+// broke off. Spec: interface 4.
+func (d door) RoundTrip(r *http.Request) (*http.Response, error) {
+	from, ok := r.Context().Value(outerKey{}).(outer)
+	if !ok {
+		return nil, errors.New("a request within the process needs an outer one")
+	}
+	from.ctx = r.Context()
+	var f fasthttp.RequestCtx
+	f.Init2(innerConn{addr: from.client}, noLog{}, true)
+	defer func() { _ = f.Response.CloseBodyStream() }()
+	f.SetUserValue(outerKey{}, from)
+	if err := writeInner(&f.Request, r); err != nil {
+		return nil, err
+	}
+	f.Request.Header.Set(headerRequestID, from.id)
+	d.api.app.Server().Handler(&f)
+	return readInner(&f.Response, r)
+}
+
+// writeInner copies a request into the form of the server.
+func writeInner(to *fasthttp.Request, r *http.Request) error {
+	to.Header.SetMethod(r.Method)
+	to.SetRequestURI(r.URL.RequestURI())
+	to.Header.SetHost(r.URL.Host)
+	for name, values := range r.Header {
+		for _, v := range values {
+			to.Header.Add(name, v)
+		}
+	}
+	if r.Body == nil {
+		return nil
+	}
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	to.SetBodyStream(bytes.NewReader(b), len(b))
+	to.Header.SetContentLength(len(b))
+	return r.Body.Close()
+}
+
+// readInner reads an answer to its end.
+func readInner(from *fasthttp.Response, r *http.Request) (*http.Response, error) {
+	body := from.Body
+	var whole []byte
+	if s := from.BodyStream(); s != nil {
+		var err error
+		if whole, err = io.ReadAll(io.LimitReader(s, maxInner+1)); err != nil {
+			return nil, err
+		}
+	} else {
+		whole = bytes.Clone(body())
+	}
+	if len(whole) > maxInner {
+		return nil, errInner
+	}
+	answer := &http.Response{
+		StatusCode: from.StatusCode(), Status: http.StatusText(from.StatusCode()), Request: r, Header: http.Header{},
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: io.NopCloser(bytes.NewReader(whole)), ContentLength: int64(len(whole)),
+	}
+	for name, v := range from.Header.All() {
+		answer.Header.Add(string(name), string(v))
+	}
+	return answer, nil
+}
+
+// innerConn stands where a request within the process has no connection.
+type innerConn struct {
+	net.Conn
+	addr net.Addr
+}
+
+// RemoteAddr is the address of the client of the outer request.
+func (c innerConn) RemoteAddr() net.Addr { return c.addr }
+
+// LocalAddr is that of nobody.
+func (c innerConn) LocalAddr() net.Addr { return &net.TCPAddr{} }
+
+// SetReadDeadline does nothing: the body is there.
+func (innerConn) SetReadDeadline(time.Time) error { return nil }
+
+// Close does nothing.
+func (innerConn) Close() error { return nil }

@@ -1,0 +1,153 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/alds-dev/alds/internal/admission"
+	"github.com/alds-dev/alds/internal/inbound"
+)
+
+// ui is the first segment of the paths of pages.
+const ui = "ui"
+
+// Bounds of pages. Each waits for requests of its own, which are admitted like all
+// others, so it keeps no slot that one of them needs.
+const (
+	maxPages    = 64      // made at the same time
+	maxOwnPages = 16      // of those, for one network
+	maxForm     = 2 << 20 // bytes of what a page sends
+	pageMemory  = 4 << 20 // bytes that making a page may need, beside its form
+)
+
+func pageBounds() admission.Bounds {
+	return admission.Bounds{Running: maxPages, PerKey: maxOwnPages, Line: maxOwnPages, Waiting: maxPages, Wait: maxWait}
+}
+
+// registerPages gives the paths of pages to the router.
+func (a *API) registerPages(app *fiber.App, instance fiber.Router) {
+	if a.pages == nil {
+		return
+	}
+	for _, m := range []string{methodGet, methodHead, methodPost} {
+		instance.Add(m, "/"+ui, a.servePage)
+		instance.Add(m, "/"+ui+"/*", a.servePage)
+	}
+	people := func(c *fiber.Ctx) error {
+		if a.isForPeople(c) {
+			return a.servePage(c)
+		}
+		return c.Next()
+	}
+	for _, path := range []string{"/", "/assetdetail.v1", "/meta.v1"} {
+		instance.Get(path, people)
+	}
+	app.Get("/", people)
+}
+
+// isForPeople reports whether a path that programs read too is asked for by a browser.
+// Spec: interface 4.2, 4.14.
+func (a *API) isForPeople(c *fiber.Ctx) bool {
+	if !lists(c.Request().Header.PeekAll(fiber.HeaderAccept), "text/html") {
+		return false
+	}
+	return !strings.EqualFold(a.firstSegment(c.Path()), "meta.v1") || paramsOf(c.Request().URI().QueryArgs())["xsl"] != ""
+}
+
+// servePage answers a browser with a page.
+func (a *API) servePage(c *fiber.Ctx) (err error) {
+	x := exchangeOf(c)
+	x.route = ui
+	if x.leave, err = a.viewers.Enter(c.UserContext(), networkOf(x.client)); err != nil {
+		return err
+	}
+	defer x.leave()
+	x.onRelease(x.leave)
+	x.hold = a.memory.Hold(networkOf(x.client))
+	x.onRelease(x.hold.Release)
+	if err := x.hold.Take(pageMemory); err != nil {
+		return err
+	}
+	form, err := x.body.read(maxForm, x.hold)
+	if err != nil {
+		return err
+	}
+	x.received = len(form)
+	r, err := a.pageRequest(c, x, form)
+	if err != nil {
+		return err
+	}
+	w := &pageAnswer{header: http.Header{}, status: http.StatusOK}
+	a.pages.ServeHTTP(w, r)
+	w.send(c, x)
+	return nil
+}
+
+// networkOf returns the network of a client's address.
+func networkOf(client string) string {
+	if ip, err := netip.ParseAddr(client); err == nil {
+		return inbound.Network(ip)
+	}
+	return client
+}
+
+// pageRequest returns the request of a browser in the form of the standard library.
+// Its URL has the scheme that the browser uses.
+func (a *API) pageRequest(c *fiber.Ctx, x *exchange, form []byte) (*http.Request, error) {
+	ctx := context.WithValue(c.UserContext(), outerKey{}, outer{client: &net.TCPAddr{IP: net.ParseIP(x.client)}, id: x.id})
+	target := &url.URL{Scheme: "http", Host: string(c.Request().Header.Host()), Path: strings.Clone(c.Path()), RawQuery: string(c.Request().URI().QueryString())}
+	if strings.HasPrefix(a.origin, "https:") || x.proxied && strings.EqualFold(c.Get(fiber.HeaderXForwardedProto), "https") {
+		target.Scheme = "https"
+	}
+	r, err := http.NewRequestWithContext(ctx, strings.Clone(c.Method()), target.String(), bytes.NewReader(form))
+	if err != nil {
+		return nil, err
+	}
+	for name, v := range c.Request().Header.All() {
+		r.Header.Add(string(name), string(v))
+	}
+	r.RemoteAddr = x.client
+	return r, nil
+}
+
+// pageAnswer collects the answer of a page.
+type pageAnswer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header returns the headers to send.
+func (w *pageAnswer) Header() http.Header { return w.header }
+
+// WriteHeader sets the status.
+func (w *pageAnswer) WriteHeader(status int) { w.status = status }
+
+// Write adds to the body.
+func (w *pageAnswer) Write(b []byte) (int, error) { return w.body.Write(b) }
+
+// send makes the answer that of an exchange.
+func (w *pageAnswer) send(c *fiber.Ctx, x *exchange) {
+	c.Status(w.status)
+	x.contentType = w.header.Get(fiber.HeaderContentType)
+	w.header.Del(fiber.HeaderContentType)
+	w.header.Del(fiber.HeaderContentLength)
+	c.Response().Header.Del(fiber.HeaderCacheControl)
+	if w.header.Get(fiber.HeaderCacheControl) == "" {
+		w.header.Set(fiber.HeaderCacheControl, "no-store")
+	}
+	for name, values := range w.header {
+		c.Response().Header.Del(name)
+		for _, v := range values {
+			c.Response().Header.Add(name, v)
+		}
+	}
+	x.answer = w.body.Bytes()
+}

@@ -1,0 +1,36 @@
+package pages
+
+import "github.com/sergi/go-diff/diffmatchpatch"
+
+// piece is a part of a text beside its earlier state.
+type piece struct {
+	Text           string
+	Added, Removed bool // neither: both have it
+}
+
+// maxCompared is how many bytes two texts may have for their difference to be looked
+// for; larger ones are shown as removed and added whole.
+const maxCompared = 64 << 10
+
+// difference returns what the later of two texts says otherwise, in pieces that people
+// can read.
+func difference(before, after string) []piece {
+	switch {
+	case before == after && before == "":
+		return nil
+	case before == after:
+		return []piece{{Text: before}}
+	case before == "":
+		return []piece{{Text: after, Added: true}}
+	case after == "":
+		return []piece{{Text: before, Removed: true}}
+	case len(before)+len(after) > maxCompared:
+		return []piece{{Text: before, Removed: true}, {Text: after, Added: true}}
+	}
+	d := diffmatchpatch.New()
+	var pieces []piece
+	for _, one := range d.DiffCleanupSemantic(d.DiffMain(before, after, false)) {
+		pieces = append(pieces, piece{Text: one.Text, Added: one.Type == diffmatchpatch.DiffInsert, Removed: one.Type == diffmatchpatch.DiffDelete})
+	}
+	return pieces
+}
