@@ -16,10 +16,8 @@ const maxCompared = 64 << 10
 // can read.
 func difference(before, after string) []piece {
 	switch {
-	case before == after && before == "":
-		return nil
 	case before == after:
-		return []piece{{Text: before}}
+		return unchanged(after)
 	case before == "":
 		return []piece{{Text: after, Added: true}}
 	case after == "":
@@ -33,4 +31,12 @@ func difference(before, after string) []piece {
 		pieces = append(pieces, piece{Text: one.Text, Added: one.Type == diffmatchpatch.DiffInsert, Removed: one.Type == diffmatchpatch.DiffDelete})
 	}
 	return pieces
+}
+
+// unchanged is a text that stayed as it was.
+func unchanged(text string) []piece {
+	if text == "" {
+		return nil
+	}
+	return []piece{{Text: text}}
 }

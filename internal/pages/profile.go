@@ -20,8 +20,10 @@ func showProfile(v *visit) error { return v.profile("", "") }
 
 func (v *visit) profile(aboutProfile, aboutPassword string) error {
 	var found []profile
-	err := v.api.find([]query{{"from": "Member", "where": map[string]string{"IsSelf": "true"},
-		"select": []string{"Name", "Nickname", "Email", "Phone", "Username", "NotifyViaEmail"}}}, &found)
+	err := v.api.find([]query{{
+		"from": "Member", "where": map[string]string{"IsSelf": "true"},
+		"select": []string{"Name", "Nickname", "Email", "Phone", "Username", "NotifyViaEmail"},
+	}}, &found)
 	if err != nil {
 		return err
 	}

@@ -28,11 +28,6 @@ type member struct {
 	DefaultRole struct {
 		Oid string `json:"_oid"`
 	} `json:"DefaultRole"`
-	SystemRoles []struct {
-		Role struct {
-			Oid string `json:"_oid"`
-		} `json:"Role"`
-	} `json:"SystemRoles"`
 }
 
 // systemAdmin is the role that may everything.

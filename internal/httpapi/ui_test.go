@@ -1,0 +1,151 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/inbound"
+)
+
+// withPages is an API of pages that say what they were asked, or answer with what the
+// interface says to the header Inner, which is a method and a path.
+func withPages(e engines, log io.Writer, o Options) *API {
+	o.Instance, o.MaxBody, o.Log = "alds", maxBody, slog.New(slog.NewJSONHandler(log, nil))
+	o.Pages = func(api http.RoundTripper) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { askInner(api, w, r) })
+	}
+	return New(fixed(Engines{Credentials: e, Queries: e, Writes: e, Metadata: e}), o)
+}
+
+func askInner(api http.RoundTripper, w http.ResponseWriter, r *http.Request) {
+	method, path, found := strings.Cut(r.Header.Get("Inner"), " ")
+	if !found {
+		form, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "text/html")
+		http.SetCookie(w, &http.Cookie{Name: "a", Value: "1"})
+		http.SetCookie(w, &http.Cookie{Name: "b", Value: "2"})
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprintf(w, "page %s %s %s %s", r.Method, r.URL, r.RemoteAddr, form)
+		return
+	}
+	inner, err := http.NewRequestWithContext(r.Context(), method, "http://x"+path, strings.NewReader(`{"from": "Story"}`))
+	if err != nil {
+		panic(err)
+	}
+	inner.Header.Set("Accept", "application/json")
+	inner.Header.Set("Authorization", r.Header.Get("Authorization"))
+	got, err := api.RoundTrip(inner)
+	if err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		fmt.Fprint(w, err)
+		return
+	}
+	defer got.Body.Close()
+	body, _ := io.ReadAll(got.Body)
+	fmt.Fprintf(w, "%d %s %s", got.StatusCode, got.Header.Get("Content-Type"), body)
+}
+
+func TestPagesAreRouted(t *testing.T) {
+	var log bytes.Buffer
+	a := withPages(engines{}, &log, Options{})
+	for _, c := range []struct {
+		method, path, accept string
+		page                 bool
+	}{
+		{"GET", "/alds/ui", "", true},
+		{"GET", "/alds/ui/", "", true},
+		{"POST", "/ALDS//ui/sign-in", "", true},
+		{"GET", "/alds/", "text/html,*/*", true},
+		{"GET", "/", "text/html", true},
+		{"GET", "/alds/assetdetail.v1?oid=Story:7", "text/html;q=0.9", true},
+		{"GET", "/alds/meta.v1?xsl=api.xsl", "text/html", true},
+		{"GET", "/alds/meta.v1", "text/html", false},
+		{"GET", "/alds/meta.v1?xsl=api.xsl", "text/xml", false},
+		{"GET", "/alds/assetdetail.v1?oid=Story:7", "*/*", false},
+		{"GET", "/alds/", "*/*", false},
+		{"GET", "/", "", false},
+		{"PUT", "/alds/ui/", "text/html", false},
+		{"GET", "/alds/rest-1.v1/Data/Story", "text/html", false},
+	} {
+		resp, body := call(t, a, c.method, c.path, "", "Accept", c.accept)
+		if got := strings.HasPrefix(body, "page "); got != c.page || got && resp.StatusCode != http.StatusTeapot {
+			t.Errorf("%s %s for %q: a page: %v, %d %s", c.method, c.path, c.accept, got, resp.StatusCode, body)
+		}
+	}
+}
+
+func TestWhatPagesAreAsked(t *testing.T) {
+	var log bytes.Buffer
+	proxies := inbound.Proxies{netip.MustParsePrefix("0.0.0.0/32")}
+	for _, c := range []struct {
+		why, public, want string
+		proxies           inbound.Proxies
+	}{
+		{why: "a stranger's word on the scheme", want: "page POST http://x/alds/ui/a%20b?q=%20 0.0.0.0 name=1"},
+		{why: "the public URL", public: "https://x/alds", want: "page POST https://x/alds/ui/a%20b?q=%20 0.0.0.0 name=1"},
+		{why: "a proxy's word", proxies: proxies, want: "page POST https://x/alds/ui/a%20b?q=%20 10.1.2.3 name=1"},
+	} {
+		a := withPages(engines{}, &log, Options{Public: c.public, Proxies: c.proxies})
+		resp, body := call(t, a, "POST", "/alds/ui/a%20b?q=%20", "name=1", "X-Forwarded-Proto", "https", "X-Forwarded-For", "10.1.2.3")
+		if body != c.want || len(resp.Header.Values("Set-Cookie")) != 2 || resp.Header.Get("Content-Type") != "text/html" || resp.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %s %v", c.why, body, resp.Header)
+		}
+	}
+}
+
+// TestInnerRequests: a request of a page is answered like any other, with the rights of
+// its credentials, and both leave a line with one id.
+func TestInnerRequests(t *testing.T) {
+	large := engines{stream: func(_ context.Context, flush find.Flush) ([]byte, error) {
+		w, err := flush(bytes.Repeat([]byte("x"), 70<<10))
+		return append(w, "end"...), err
+	}}
+	broken := engines{stream: func(_ context.Context, flush find.Flush) ([]byte, error) {
+		if _, err := flush([]byte("begun")); err != nil {
+			return nil, err
+		}
+		return nil, errors.New("out of order")
+	}}
+	for _, c := range []struct {
+		why, inner, login, want string
+		e                       engines
+	}{
+		{"a query", "POST /alds/query.v1", "Bearer 1.good", `200 application/json "rows of Story"`, engines{}},
+		{"no credentials", "POST /alds/query.v1", "", "401 application/json", engines{}},
+		{"a path that is not there", "GET /alds/nothing", "Bearer 1.good", "404 application/json", engines{}},
+		{"a large answer", "GET /alds/rest-1.v1/Data/Story", "Bearer 1.good", "200 application/json " + strings.Repeat("x", 70<<10) + "end", large},
+		{"an answer that breaks off", "GET /alds/rest-1.v1/Data/Story", "Bearer 1.good", "unexpected EOF", broken},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			var log bytes.Buffer
+			a := withPages(c.e, &log, Options{Running: 1, MemberRequests: 1})
+			_, body := call(t, a, "GET", "/alds/ui/", "", "Inner", c.inner, "Authorization", c.login, "X-Request-Id", "r-1")
+			if !strings.HasPrefix(body, c.want) {
+				t.Errorf("%.200s", body)
+			}
+			if n := strings.Count(log.String(), `"request":"r-1"`); n < 2 {
+				t.Errorf("%d lines of the request:\n%s", n, log.String())
+			}
+			if used, _ := a.memory.Used(); used != 0 {
+				t.Errorf("%d bytes are still held", used)
+			}
+		})
+	}
+}
+
+func TestAFormThatIsTooLarge(t *testing.T) {
+	var log bytes.Buffer
+	a := withPages(engines{}, &log, Options{})
+	if resp, body := call(t, a, "POST", "/alds/ui/", strings.Repeat("x", maxForm+1)); resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
