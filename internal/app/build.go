@@ -162,7 +162,7 @@ func (s *service) buildAPI() {
 	}
 	s.setLimits(&o)
 	o.Pages = func(api http.RoundTripper) http.Handler {
-		return pages.New(api, pages.Options{Instance: s.cfg.Instance, Public: s.public, Log: s.component("pages")})
+		return pages.New(api, pages.Options{Instance: s.cfg.Instance, Public: s.public, Greets: s.role.standalone, Log: s.component("pages")})
 	}
 	s.api = httpapi.New(s.served, o)
 }

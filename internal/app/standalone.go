@@ -2,22 +2,24 @@ package app
 
 import "fmt"
 
-// welcome returns the text that standalone prints: first requests to copy.
+// welcome returns the text that standalone prints: where its pages are, and first
+// requests to copy.
 func (s *service) welcome(base string) string {
-	login := adminUsername + ":" + defaultPassword
+	password := defaultPassword
 	if !s.cfg.HasDefaultPassword() {
-		login = adminUsername + ":$ALDS_ADMIN_PASSWORD"
+		password = "$ALDS_ADMIN_PASSWORD"
 	}
 	return fmt.Sprintf(`
-alds runs at %[1]s and keeps its data in %[2]s. Try it in another terminal:
+alds runs at %[1]s and keeps its data in %[2]s. Open it in a browser and sign in
+as %[3]s with the password %[4]s, or try it in another terminal:
 
-  curl -u %[3]s %[1]s/api/asset -H 'Content-Type: application/json' -d '
+  curl -u %[3]s:%[4]s %[1]s/api/asset -H 'Content-Type: application/json' -d '
     {"AssetType": "Scope", "Name": "My project", "Parent": "Scope:0", "BeginDate": "2026-01-01",
      "Workitems": [{"AssetType": "Story", "Name": "My first story", "Estimate": 3}]}'
 
-  curl -u %[3]s %[1]s/query.v1 -d '{"from": "Story", "select": ["Name", "Number", "Scope.Name"]}'
+  curl -u %[3]s:%[4]s %[1]s/query.v1 -d '{"from": "Story", "select": ["Name", "Number", "Scope.Name"]}'
 
 Stop it with Ctrl-C; started again it finds its data.
 
-`, base, s.cfg.DataDir, login)
+`, base, s.cfg.DataDir, adminUsername, password)
 }

@@ -12,6 +12,7 @@ import (
 type Options struct {
 	Instance string // first segment of paths; empty: paths start at the root
 	Public   string // base URL as browsers see it; forms may be sent from its origin
+	Greets   bool   // a sample is offered, with a receiver that this process keeps in memory
 	Log      *slog.Logger
 }
 
@@ -21,6 +22,9 @@ type Pages struct {
 	base      string // what paths begin with, such as /alds
 	cookie    string // that has the session
 	log       *slog.Logger
+	public    string // base URL, as receivers of webhooks reach it
+	greets    bool
+	receivers *receivers
 	templates *templates
 	mux       *http.ServeMux
 	own       *http.CrossOriginProtection
@@ -33,7 +37,7 @@ type page func(v *visit) error
 func New(api http.RoundTripper, o Options) *Pages {
 	p := &Pages{
 		api: api, base: strings.TrimSuffix("/"+o.Instance, "/"), cookie: ".V1.Ticket." + o.Instance, log: o.Log,
-		templates: parseTemplates(), mux: http.NewServeMux(), own: http.NewCrossOriginProtection(),
+		public: o.Public, greets: o.Greets, receivers: &receivers{byID: map[string][]received{}}, templates: parseTemplates(), mux: http.NewServeMux(), own: http.NewCrossOriginProtection(),
 	}
 	if u, err := url.Parse(o.Public); err == nil && u.Host != "" {
 		_ = p.own.AddTrustedOrigin(u.Scheme + "://" + u.Host) // it has no path
@@ -45,18 +49,23 @@ func New(api http.RoundTripper, o Options) *Pages {
 // register gives all pages to the router.
 func (p *Pages) register() {
 	for pattern, show := range map[string]page{
-		"GET /{$}":              home,
-		"GET /ui/{$}":           home,
-		"GET /ui/profile":       showProfile,
-		"POST /ui/profile":      changeProfile,
-		"POST /ui/password":     changePassword,
-		"POST /ui/sign-out":     signOut,
-		"GET /ui/applications":  showApplications,
-		"POST /ui/applications": createApplication,
-		"POST /ui/revoke/{id}":  revokeApplication,
+		"GET /{$}":                home,
+		"GET /ui/{$}":             home,
+		"GET /ui/profile":         showProfile,
+		"POST /ui/profile":        changeProfile,
+		"POST /ui/password":       changePassword,
+		"POST /ui/sign-out":       signOut,
+		"GET /ui/applications":    showApplications,
+		"POST /ui/applications":   createApplication,
+		"GET /ui/welcome":         showWelcome,
+		"POST /ui/welcome":        makeSample,
+		"POST /ui/welcome/remove": removeSample,
+		"GET /ui/receiver/{id}":   showReceiver,
+		"POST /ui/revoke/{id}":    revokeApplication,
 	} {
 		p.handle(pattern, signedIn(show))
 	}
+	p.handle("POST /ui/receiver/{id}", receive)
 	p.handle("GET /ui/sign-in", showSignIn)
 	p.handle("POST /ui/sign-in", signIn)
 	p.handle("GET /ui/static/{version}/{name}", serveStatic)

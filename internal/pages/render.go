@@ -123,6 +123,7 @@ func (v *visit) here() string {
 var notices = map[string]string{
 	"saved":   "Saved.",
 	"revoked": "The access token is revoked. It is refused within a second.",
+	"removed": "The sample is removed.",
 	"changed": "The password is changed. All other sessions have ended.",
 }
 

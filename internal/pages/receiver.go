@@ -1,0 +1,106 @@
+package pages
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// receiverPath is where the built-in receiver stands; the id of a receiver follows,
+// which nobody can guess.
+const receiverPath = "/ui/receiver/"
+
+// Bounds of what receivers keep.
+const (
+	maxReceivers = 4
+	maxReceived  = 50       // deliveries of each, the newest first
+	maxShown     = 16 << 10 // bytes of one
+)
+
+// received is one delivery that came.
+type received struct {
+	At        time.Time
+	WebhookID string // the header
+	Body      string // indented JSON, cut short where it is long
+}
+
+// receivers keep what comes for the receivers whose pages have been looked at, in
+// memory: a sample needs no more. It is safe for concurrent use.
+type receivers struct {
+	mu   sync.Mutex
+	byID map[string][]received
+}
+
+func newReceiverID() string { return rand.Text() }
+
+// add keeps a delivery, if the receiver is known.
+func (k *receivers) add(id string, r received) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if before, known := k.byID[id]; known {
+		kept := min(len(before), maxReceived-1)
+		k.byID[id] = append([]received{r}, before[:kept]...)
+	}
+}
+
+// open makes a receiver known and returns what it has received.
+func (k *receivers) open(id string) []received {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, known := k.byID[id]; !known {
+		if len(k.byID) >= maxReceivers {
+			clear(k.byID)
+		}
+		k.byID[id] = nil
+	}
+	return slices.Clone(k.byID[id])
+}
+
+// receive serves POST ui/receiver/<id>, as a receiver of webhooks does. It answers
+// unknown ids in the same way.
+func receive(v *visit) error {
+	if !v.p.greets {
+		return notFound()
+	}
+	b, err := io.ReadAll(v.r.Body)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if json.Indent(&text, b, "", "  ") != nil {
+		text.Reset()
+		text.WriteString("no JSON")
+	}
+	body := text.String()
+	if len(body) > maxShown {
+		body = strings.ToValidUTF8(body[:maxShown], "") + "…"
+	}
+	v.p.receivers.add(v.r.PathValue("id"), received{At: time.Now(), WebhookID: clipped(v.r.Header.Get("Webhook-Id")), Body: body})
+	v.w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// clipped bounds what a header may put on a page.
+func clipped(text string) string { return strings.ToValidUTF8(text[:min(len(text), 64)], "") }
+
+// showReceiver serves GET ui/receiver/<id>, where deliveries appear while it is open.
+func showReceiver(v *visit) error {
+	s, err := v.sample()
+	if err != nil {
+		return err
+	}
+	if id := v.r.PathValue("id"); s.Receiver != v.p.base+receiverPath+id {
+		return notFound()
+	}
+	page := map[string]any{"Sample": s, "Received": v.p.receivers.open(v.r.PathValue("id")), "Here": s.Receiver}
+	if v.isPart() {
+		return v.renderPart("receiver", "deliveries", page)
+	}
+	return v.render("receiver", "Receiver", page)
+}
