@@ -26,6 +26,7 @@ type Pages struct {
 	greets    bool
 	receivers *receivers
 	templates *templates
+	statics   statics
 	mux       *http.ServeMux
 	own       *http.CrossOriginProtection
 }
@@ -37,7 +38,7 @@ type page func(v *visit) error
 func New(api http.RoundTripper, o Options) *Pages {
 	p := &Pages{
 		api: api, base: strings.TrimSuffix("/"+o.Instance, "/"), cookie: ".V1.Ticket." + o.Instance, log: o.Log,
-		public: o.Public, greets: o.Greets, receivers: &receivers{byID: map[string][]received{}}, templates: parseTemplates(), mux: http.NewServeMux(), own: http.NewCrossOriginProtection(),
+		public: o.Public, greets: o.Greets, receivers: &receivers{byID: map[string][]received{}}, templates: parseTemplates(), statics: readStatics(), mux: http.NewServeMux(), own: http.NewCrossOriginProtection(),
 	}
 	if u, err := url.Parse(o.Public); err == nil && u.Host != "" {
 		_ = p.own.AddTrustedOrigin(u.Scheme + "://" + u.Host) // it has no path

@@ -94,7 +94,7 @@ func (v *visit) renderPart(name, part string, data any) error { return v.execute
 
 func (v *visit) execute(name, part, title string, data any) error {
 	f := frame{
-		Title: title, Base: v.p.base, Static: v.p.base + "/ui/static/" + staticVersion, Here: v.here(),
+		Title: title, Base: v.p.base, Static: v.p.base + "/ui/static/" + v.p.statics.version, Here: v.here(),
 		Member: v.member, Notice: v.notice(), Sent: v.api.sent, Forms: v.forms, Page: data,
 	}
 	if v.member != nil {

@@ -1,6 +1,8 @@
 package pages
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -12,40 +14,73 @@ import (
 //go:embed static
 var staticFiles embed.FS
 
-// staticVersion changes with the styles and scripts, so that browsers keep them.
-var staticVersion = hashOf(staticFiles)
+// staticFile is a style, script or picture, plain and packed: it is packed once, so that
+// asking for it costs little.
+type staticFile struct {
+	kind          string
+	plain, packed []byte
+}
 
-// hashOf returns the begin of a hash of all files.
-func hashOf(files fs.FS) string {
-	h := sha256.New()
-	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+// statics are those by name. Their version changes with any of them, so that browsers
+// may keep what they have.
+type statics struct {
+	byName  map[string]staticFile
+	version string
+}
+
+// readStatics reads the embedded files.
+func readStatics() statics {
+	all, hash := statics{byName: map[string]staticFile{}}, sha256.New()
+	err := fs.WalkDir(staticFiles, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		b, err := fs.ReadFile(files, name)
-		h.Write(b)
-		return err
+		b, err := staticFiles.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		hash.Write(b)
+		all.byName[path.Base(name)] = staticFile{kind: kindOf(name), plain: b, packed: packed(b)}
+		return nil
 	})
 	if err != nil {
 		panic(err) // the files are in the program
 	}
-	return hex.EncodeToString(h.Sum(nil))[:12]
+	all.version = hex.EncodeToString(hash.Sum(nil))[:12]
+	return all
+}
+
+func kindOf(name string) string {
+	if kind := mime.TypeByExtension(path.Ext(name)); kind != "" {
+		return kind
+	}
+	return "text/plain; charset=utf-8" // a licence
+}
+
+func packed(b []byte) []byte {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write(b) // a buffer takes everything
+	_ = z.Close()
+	return out.Bytes()
 }
 
 // serveStatic serves GET ui/static/<version>/<name>.
 func serveStatic(v *visit) error {
-	name := v.r.PathValue("name")
-	b, err := staticFiles.ReadFile("static/" + name)
-	if err != nil {
+	one, ok := v.p.statics.byName[v.r.PathValue("name")]
+	if !ok {
 		return notFound()
 	}
 	v.protect()
 	h := v.w.Header()
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	h.Set("Vary", "Accept-Encoding")
-	kind := mime.TypeByExtension(path.Ext(name))
-	if kind == "" {
-		kind = "text/plain; charset=utf-8"
+	h.Set("Content-Type", one.kind)
+	body := one.plain
+	if acceptsGzip(v.r) {
+		h.Set("Content-Encoding", "gzip")
+		body = one.packed
 	}
-	return v.send(kind, b)
+	_, err := v.w.Write(body)
+	return err
 }
