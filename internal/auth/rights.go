@@ -11,10 +11,10 @@ const rootScope = 0
 
 // roles is the part of the model that rights are read by.
 type roles struct {
-	memberType int // code of Member
-	relation   int // link code of Member.DefaultRole
-	role       *meta.Type
-	order      *meta.Rights // of roles
+	member   *meta.Type
+	relation int // link code of Member.DefaultRole
+	role     *meta.Type
+	order    *meta.Rights // of roles
 
 	disabledKey string // of Member.IsLoginDisabled in asset.attrs
 	usernameKey string
@@ -44,7 +44,7 @@ func rolesOf(m *meta.Model) (roles, error) {
 	return roles{
 		disabledKey: disabled.Place.Column,
 		usernameKey: username.Place.Column,
-		memberType:  member.Code,
+		member:      member,
 		relation:    def.Place.Code,
 		role:        role,
 		order:       m.Rights,

@@ -38,7 +38,8 @@ type tokenRow struct {
 	Name, TokenHash                  string
 	CreatedAt                        int64 `gorm:"autoCreateTime:false"`
 	ExpiresAt, LastUsedAt, RevokedAt *int64
-	EndsWithPassword                 bool
+	LastAddress                      *string // of the last use
+	EndsWithPassword, IsSession      bool
 
 	Username *string `gorm:"->"` // of the member's credential
 	MayLogin bool    `gorm:"->"`
@@ -51,12 +52,17 @@ func (r *tokenRow) token() Token {
 	t := Token{
 		ID: r.ID, Member: r.MemberID, Name: r.Name, Created: time.UnixMicro(r.CreatedAt).UTC(),
 		Expires: instant(r.ExpiresAt), LastUsed: instant(r.LastUsedAt), Revoked: instant(r.RevokedAt),
-		EndsWithPassword: r.EndsWithPassword, MayLogin: r.MayLogin,
+		EndsWithPassword: r.EndsWithPassword, Session: r.IsSession, MayLogin: r.MayLogin,
 	}
 	if r.Username != nil {
 		t.Username = *r.Username
 	}
 	return t
+}
+
+// isValid reports whether the token is neither revoked nor expired.
+func (r *tokenRow) isValid(now time.Time) bool {
+	return r.RevokedAt == nil && (r.ExpiresAt == nil || *r.ExpiresAt > now.UnixMicro())
 }
 
 // micros returns an instant as the database stores it, nil for the zero time.

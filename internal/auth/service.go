@@ -67,6 +67,7 @@ type Service struct {
 	commits         atomic.Int64 // writes of this process
 	hiddenChanges   atomic.Int64 // of those, writes that hid projects or showed them
 	roleChanges     atomic.Int64 // and writes that changed roles or the tree of projects
+	loginChanges    atomic.Int64 // and writes that may have ended tokens
 
 	members *cache[int64, cachedMembers] // that members see
 

@@ -48,11 +48,11 @@ func mayLogin(d *db.Dialect, disabledKey string) string {
 func (s *Service) findToken(ctx context.Context, hash string) (cachedToken, error) {
 	var t cachedToken
 	var expires, used *int64
-	err := s.db.QueryRow(ctx, `SELECT t.id, t.member_id, t.expires_at, t.last_used_at
+	err := s.db.QueryRow(ctx, `SELECT t.id, t.member_id, t.expires_at, t.last_used_at, COALESCE(t.last_address, ''), t.is_session
   FROM access_token t
   JOIN asset a ON a.id = t.member_id
   LEFT JOIN credential c ON c.member_id = t.member_id
- WHERE t.token_hash = ? AND t.revoked_at IS NULL AND `+s.mayLogin, hash).Scan(&t.id, &t.member, &expires, &used)
+ WHERE t.token_hash = ? AND t.revoked_at IS NULL AND `+s.mayLogin, hash).Scan(&t.id, &t.member, &expires, &used, &t.lastAddress, &t.session)
 	t.expires, t.lastUsed = instant(expires), instant(used)
 	return t, err
 }
@@ -81,26 +81,30 @@ func (s *Service) MayLogin(ctx context.Context, member int64) (bool, error) {
 // a deleted member is free. A new password revokes the tokens that end with it.
 // Errors: fault.Conflict when another member has the username.
 func storeCredential(ctx context.Context, tx *db.Tx, member int64, username, hash *string) error {
-	if hash != nil {
-		if err := endTokens(ctx, tx, member); err != nil {
-			return err
-		}
-	}
 	err := putCredential(tx, member, username, hash)
-	if username == nil || fault.KindOf(err) != fault.Conflict {
+	if username != nil && fault.KindOf(err) == fault.Conflict {
+		err = putFreed(ctx, tx, member, *username, hash, err)
+	}
+	if err != nil || hash == nil {
 		return err
 	}
-	freed, ferr := freeUsername(ctx, tx, *username)
-	if ferr != nil {
-		return ferr
+	return endTokens(ctx, tx, member) // behind the lock of the credential, which new tokens wait for
+}
+
+// putFreed is putCredential after conflict, for a username that a deleted member has.
+// Errors: fault.Conflict when another member has it.
+func putFreed(ctx context.Context, tx *db.Tx, member int64, username string, hash *string, conflict error) error {
+	freed, err := freeUsername(ctx, tx, username)
+	if err != nil {
+		return err
 	}
 	if freed {
-		err = putCredential(tx, member, username, hash)
+		conflict = putCredential(tx, member, &username, hash)
 	}
-	if fault.KindOf(err) == fault.Conflict {
-		return fault.Conflictf(err, "Violation'NotUnique'Member.Username")
+	if fault.KindOf(conflict) == fault.Conflict {
+		return fault.Conflictf(conflict, "Violation'NotUnique'Member.Username")
 	}
-	return err
+	return conflict
 }
 
 func putCredential(tx *db.Tx, member int64, username, hash *string) error {
@@ -148,10 +152,10 @@ func freeUsername(ctx context.Context, tx *db.Tx, username string) (bool, error)
 }
 
 func dropCredential(ctx context.Context, tx *db.Tx, member int64) error {
-	if err := endTokens(ctx, tx, member); err != nil {
+	if err := tx.Gorm().Delete(&credentialRow{MemberID: member}).Error; err != nil {
 		return err
 	}
-	return tx.Gorm().Delete(&credentialRow{MemberID: member}).Error
+	return endTokens(ctx, tx, member) // behind the lock, as in storeCredential
 }
 
 // readRights reads the rights of a member at a moment. Errors: fault.NotFound when
@@ -164,7 +168,7 @@ func (s *Service) readRights(ctx context.Context, q db.Querier, member, moment i
          WHERE l.relation = ? AND l.from_type = v.type AND l.from_id = v.id
            AND l.since_moment <= ? AND l.until_moment > ?)
   FROM asset_version v WHERE v.id = ? AND v.type = ? AND v.moment <= ? AND v.until_moment > ?`,
-		s.roles.relation, moment, moment, member, s.roles.memberType, moment, moment).Scan(&state, &role)
+		s.roles.relation, moment, moment, member, s.roles.member.Code, moment, moment).Scan(&state, &role)
 	if err != nil {
 		return rights{}, err
 	}

@@ -37,10 +37,13 @@ func hashToken(token string) string {
 
 // cachedToken is an access token whose member may log in.
 type cachedToken struct {
-	id       string
-	member   int64
-	expires  time.Time // zero: never
-	lastUsed time.Time // zero: never
+	id          string
+	member      int64
+	expires     time.Time // zero: never
+	lastUsed    time.Time // zero: never
+	lastAddress string    // of the last use; empty: not known
+	session     bool
+	changes     int64 // of logins by this process before the read
 }
 
 func (t cachedToken) hasExpired(now time.Time) bool {
@@ -54,7 +57,7 @@ func (s *Service) Bearer(ctx context.Context, token string) (l Login, err error)
 		return Login{}, s.refuse(ctx, bearer, 0, errWrongToken(reasonToken))
 	}
 	hash, outcome := hashToken(token), remembered
-	t, ok := s.tokens.get(hash)
+	t, ok := s.knownToken(hash, maxAge)
 	if !ok {
 		t, err = s.sharedToken(ctx, hash)
 		if fault.KindOf(err) == fault.NotFound {
@@ -69,11 +72,23 @@ func (s *Service) Bearer(ctx context.Context, token string) (l Login, err error)
 	if t.hasExpired(now) {
 		return Login{}, s.refuse(ctx, bearer, t.member, errWrongToken(reasonExpired))
 	}
-	s.usage.record(t.id, t.lastUsed, now)
+	from := network(trail.OriginOf(ctx).Address)
+	s.usage.record(t, from, now)
 	s.m.logins.WithLabelValues(bearer, outcome).Inc()
-	s.entered(ctx, bearer, signIn{t.member, network(trail.OriginOf(ctx).Address), t.id})
-	return Login{Member: t.member, provenAt: now, token: hash}, nil
+	s.entered(ctx, bearer, signIn{t.member, from, t.id})
+	return Login{Member: t.member, provenAt: now, token: hash, tokenID: t.id, session: t.session}, nil
 }
+
+// knownToken returns a cached token that was read less than an age ago, and since this
+// process changed logins last.
+func (s *Service) knownToken(hash string, age time.Duration) (cachedToken, bool) {
+	t, ok := s.tokens.getWithin(hash, age)
+	return t, ok && t.changes == s.loginChanges.Load()
+}
+
+// LoginsChanged is called after this process has committed a write that may have ended
+// tokens: it refuses them at once.
+func (s *Service) LoginsChanged() { s.loginChanges.Add(1) }
 
 // sharedToken is readToken, once for all who read the same token at the same time.
 func (s *Service) sharedToken(ctx context.Context, hash string) (cachedToken, error) {
@@ -82,9 +97,9 @@ func (s *Service) sharedToken(ctx context.Context, hash string) (cachedToken, er
 
 // readToken reads and caches a token by its hash.
 func (s *Service) readToken(ctx context.Context, hash string) (cachedToken, error) {
-	began := s.now()
+	changes, began := s.loginChanges.Load(), s.now()
 	t, err := s.findToken(ctx, hash)
-	if err == nil {
+	if t.changes = changes; err == nil {
 		s.tokens.put(hash, t, began)
 	}
 	return t, err

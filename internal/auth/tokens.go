@@ -20,6 +20,8 @@ type TokenOptions struct {
 	Name             string
 	Expires          time.Time // zero: never
 	EndsWithPassword bool      // it is revoked when the password of its member changes
+
+	session bool // a member signs in with it
 }
 
 // Token describes an access token. The token itself is not stored.
@@ -32,6 +34,7 @@ type Token struct {
 	// right to a minute or so.
 	Created, Expires, LastUsed, Revoked time.Time
 	EndsWithPassword                    bool
+	Session                             bool // a member has signed in with it
 	MayLogin                            bool // the member is neither closed nor disabled
 }
 
@@ -40,36 +43,45 @@ type Token struct {
 // Errors: fault.NotFound for an unknown username; fault.Invalid for a name that
 // is empty, too long or not printable, and for an expiry in the past.
 func (s *Service) CreateToken(ctx context.Context, username string, o TokenOptions) (string, error) {
-	if err := checkTokenName(o.Name); err != nil {
-		return "", err
-	}
 	now := s.now()
-	if !o.Expires.IsZero() && !o.Expires.After(now) {
-		return "", fault.Invalidf(fault.NoPlace, "a token cannot expire in the past: %s", o.Expires.UTC().Format(time.RFC3339))
+	if err := o.check(now); err != nil {
+		return "", err
 	}
 	member, err := s.memberNamed(ctx, username)
 	if err != nil {
 		return "", err
 	}
-	token := newToken()
-	row := tokenRow{
-		ID: uuid.NewString(), MemberID: member, Name: o.Name, TokenHash: hashToken(token),
-		CreatedAt: now.UnixMicro(), ExpiresAt: micros(o.Expires), EndsWithPassword: o.EndsWithPassword,
-	}
-	return token, s.store.Write(ctx, func(tx *db.Tx) error {
-		if err := tx.Gorm().Create(&row).Error; err != nil {
-			return err
-		}
-		return trail.Record(ctx, tx, row.event(trail.TokenCreated))
-	})
+	token, row := o.row(member, now)
+	return token, s.store.Write(ctx, func(tx *db.Tx) error { return insert(ctx, tx, row) })
 }
 
-func checkTokenName(name string) error {
+// check checks the options of a new token. Errors: fault.Invalid.
+func (o TokenOptions) check(now time.Time) error {
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
-	if strings.TrimSpace(name) == "" || len([]rune(name)) > maxName || strings.ContainsFunc(name, unprintable) {
+	if strings.TrimSpace(o.Name) == "" || len([]rune(o.Name)) > maxName || strings.ContainsFunc(o.Name, unprintable) {
 		return fault.Invalidf(fault.NoPlace, "a token needs a name of 1 to %d printable characters", maxName)
 	}
+	if !o.Expires.IsZero() && !o.Expires.After(now) {
+		return fault.Invalidf(fault.NoPlace, "a token cannot expire in the past: %s", o.Expires.UTC().Format(time.RFC3339))
+	}
 	return nil
+}
+
+// row makes a token, and the row that it is known by.
+func (o TokenOptions) row(member int64, now time.Time) (token string, row tokenRow) {
+	token = newToken()
+	return token, tokenRow{
+		ID: uuid.NewString(), MemberID: member, Name: o.Name, TokenHash: hashToken(token),
+		CreatedAt: now.UnixMicro(), ExpiresAt: micros(o.Expires), EndsWithPassword: o.EndsWithPassword, IsSession: o.session,
+	}
+}
+
+// insert writes a new token, and that it was made.
+func insert(ctx context.Context, tx *db.Tx, row tokenRow) error {
+	if err := tx.Gorm().Create(&row).Error; err != nil {
+		return err
+	}
+	return trail.Record(ctx, tx, row.event(trail.TokenCreated))
 }
 
 // Tokens lists the access tokens of the member with that username, of all
@@ -100,20 +112,28 @@ func (s *Service) Tokens(ctx context.Context, username string) ([]Token, error) 
 // second. It reports false for one that was revoked before.
 // Errors: fault.NotFound.
 func (s *Service) RevokeToken(ctx context.Context, id string) (revoked bool, err error) {
+	row, err := s.revokeOne(ctx, id, func(tokenRow) bool { return true })
+	return err == nil && row.RevokedAt == nil, err
+}
+
+// revokeOne revokes a token by its id, if it is one that the caller may revoke, and
+// returns it as it was before. Errors: fault.NotFound.
+func (s *Service) revokeOne(ctx context.Context, id string, may func(tokenRow) bool) (row tokenRow, err error) {
 	err = s.store.Write(ctx, func(tx *db.Tx) error {
-		var row tokenRow
-		if err := tx.Gorm().Clauses(forUpdate).Take(&row, "id = ?", id).Error; err != nil {
-			if fault.KindOf(err) == fault.NotFound {
-				return fault.NotFoundf("no token has the id %q", id)
-			}
-			return err
+		row = tokenRow{}
+		err := tx.Gorm().Clauses(forUpdate).Take(&row, "id = ?", id).Error
+		if fault.KindOf(err) == fault.NotFound || err == nil && !may(row) {
+			return fault.NotFoundf("no token has the id %q", id)
 		}
-		if revoked = row.RevokedAt == nil; !revoked {
-			return nil
+		if err != nil || row.RevokedAt != nil {
+			return err
 		}
 		return revoke(ctx, tx, "id = ?", id)
 	})
-	return revoked, err
+	if err == nil && row.RevokedAt == nil {
+		s.LoginsChanged()
+	}
+	return row, err
 }
 
 // memberNamed finds the member with a username in any of its spellings.

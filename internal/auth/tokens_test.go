@@ -201,7 +201,7 @@ func TestTheLastUseIsDroppedWithoutADatabase(t *testing.T) {
 	if err := w.d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w.s.usage.record("another", time.Time{}, w.clock.now())
+	w.s.usage.record(cachedToken{id: "another"}, "192.0.2.1", w.clock.now())
 	w.s.usage.writers.Wait()
 	if w.s.usage.writing || len(w.s.usage.pending) != 0 {
 		t.Error("the write goes on")
@@ -214,7 +214,7 @@ func TestPendingUsesAreBounded(t *testing.T) {
 	u := newUsageRecorder(nil, c.now)
 	u.writing = true // and it takes long
 	for i := range 10 * maxPending {
-		u.record(fmt.Sprint(i), time.Time{}, c.now())
+		u.record(cachedToken{id: fmt.Sprint(i)}, "192.0.2.1", c.now())
 	}
 	if len(u.pending) != maxPending {
 		t.Errorf("%d wait", len(u.pending))

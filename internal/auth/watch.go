@@ -26,7 +26,19 @@ type Login struct {
 	username string // of a password, folded
 	version  int64  // of the credential, with a username
 	token    string // the hash of an access token
+	tokenID  string // its id
+	session  bool   // it is a session
 }
+
+// TokenID returns the id of the access token by which the login was proven; empty for
+// a password.
+func (l Login) TokenID() string { return l.tokenID }
+
+// IsSession reports whether that token is a session.
+func (l Login) IsSession() bool { return l.session }
+
+// ByPassword reports whether the login was proven by a password.
+func (l Login) ByPassword() bool { return l.username != "" }
 
 // watch is the checks of one request.
 type watch struct {
@@ -139,7 +151,7 @@ func (s *Service) checkLogin(ctx context.Context, l Login, age time.Duration) er
 }
 
 func (s *Service) checkToken(ctx context.Context, l Login, age time.Duration) (err error) {
-	t, ok := s.tokens.getWithin(l.token, age)
+	t, ok := s.knownToken(l.token, age)
 	switch {
 	case ok:
 	case age == 0:
@@ -148,7 +160,7 @@ func (s *Service) checkToken(ctx context.Context, l Login, age time.Duration) (e
 		t, err = s.sharedToken(ctx, l.token)
 	}
 	if fault.KindOf(err) == fault.NotFound || err == nil && t.hasExpired(s.now()) {
-		return fault.Unprovenf("The access token is not valid any more")
+		return errTokenOver()
 	}
 	return err
 }
@@ -163,10 +175,13 @@ func (s *Service) checkCredential(ctx context.Context, l Login, age time.Duratio
 		c, err = s.sharedCredential(ctx, l.username)
 	}
 	if err == nil && (!c.usable || c.member != l.Member || c.version != l.version) {
-		err = fault.Unprovenf("The password is not valid any more")
+		err = errPasswordOver()
 	}
 	return err
 }
+
+func errTokenOver() error    { return fault.Unprovenf("The access token is not valid any more") }
+func errPasswordOver() error { return fault.Unprovenf("The password is not valid any more") }
 
 // gone turns the fault of a member who does not exist into that of a login.
 func gone(err error) error {

@@ -1,0 +1,1 @@
+ALTER TABLE "access_token" ADD COLUMN "last_address" TEXT;

@@ -1,0 +1,1 @@
+ALTER TABLE "access_token" ADD COLUMN "is_session" INTEGER NOT NULL DEFAULT 0;
