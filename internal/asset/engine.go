@@ -40,12 +40,13 @@ type Engine struct {
 	Requests *requests.Store // idempotency keys and accepted requests
 	// OnModelChanged is called after every commit that changed rows of the model, and
 	// before Write returns; may be nil.
-	OnModelChanged func(context.Context)
-	OnRolesChanged func()      // called after every commit that changed roles or the tree of projects; may be nil
-	OnScopesHidden func()      // called after every commit that hid projects or showed them again; may be nil
-	Contents       *blob.Store // the bytes of attachments and images
-	MaxContent     int64       // most bytes of one of them; 0: no limit
-	MaxAssets      int         // most assets one request changes, those that its operations reach included; 0: no limit
+	OnModelChanged  func(context.Context)
+	OnRolesChanged  func()      // called after every commit that changed roles or the tree of projects; may be nil
+	OnScopesHidden  func()      // called after every commit that hid projects or showed them again; may be nil
+	OnLoginsChanged func()      // called after every commit that set usernames or passwords; may be nil
+	Contents        *blob.Store // the bytes of attachments and images
+	MaxContent      int64       // most bytes of one of them; 0: no limit
+	MaxAssets       int         // most assets one request changes, those that its operations reach included; 0: no limit
 
 	db         *db.DB
 	model      *meta.Model
@@ -173,6 +174,7 @@ type Session struct {
 	partsChanged  int              // parts that operations changed in addition
 	partOps       map[int64]string // by part: the operation on its owner that changed it last
 	rolesChanged  bool             // so were roles, or the tree of projects
+	loginsChanged bool             // usernames or passwords were set
 	createdScopes map[int64]bool   // projects that the request has made
 	createdRuled  map[int64]bool   // assets it has made that are seen by a rule of their own
 

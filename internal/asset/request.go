@@ -63,6 +63,9 @@ func (e *Engine) committed(ctx context.Context, s *Session) {
 	if s.scopesHidden && e.OnScopesHidden != nil {
 		e.OnScopesHidden()
 	}
+	if s.loginsChanged && e.OnLoginsChanged != nil {
+		e.OnLoginsChanged()
+	}
 	if s.last > 0 && e.listener != nil {
 		e.listener.Committed(s.audit)
 	}

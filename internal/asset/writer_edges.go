@@ -116,6 +116,7 @@ func (w *writer) credentials(ctx context.Context) error {
 		if err := w.s.e.creds.Set(ctx, w.tx, c.member, c.username, c.password); err != nil {
 			return fmt.Errorf("set login of %s: %w", c.typ, err)
 		}
+		w.s.loginsChanged = true
 	}
 	return nil
 }
