@@ -125,8 +125,12 @@ func printTokens(stdout io.Writer, tokens []auth.Token, now time.Time) error {
 	return w.Flush()
 }
 
-// stateOf returns whether a token is active, and if not, why.
+// stateOf returns whether a token is active, and if not, why, and whether it is a session.
 func stateOf(t auth.Token, now time.Time) string {
+	if t.Session {
+		t.Session, t.EndsWithPassword = false, false // which all of them do
+		return stateOf(t, now) + ", session"
+	}
 	switch {
 	case !t.Revoked.IsZero():
 		return "revoked " + minute(t.Revoked)

@@ -43,16 +43,20 @@ func TestTokensArePrinted(t *testing.T) {
 		{ID: "3", Member: 1001, Name: "old", Created: at(1), Expires: at(10)},
 		{ID: "4", Member: 1001, Name: "gone", Created: at(1), Revoked: at(3)},
 		{ID: "5", Member: 1001, Name: "closed", Created: at(1)},
+		{ID: "6", Member: 20, Username: "admin", Name: "Session", Created: at(1), Expires: at(20), MayLogin: true, EndsWithPassword: true, Session: true},
+		{ID: "7", Member: 20, Username: "admin", Name: "Session", Created: at(1), Expires: at(9), MayLogin: true, EndsWithPassword: true, Session: true},
 	}, at(10)); err != nil {
 		t.Fatal(err)
 	}
 	want := `
-ID  MEMBER       NAME    CREATED            EXPIRES            LAST USED          STATE
-1   admin        loader  2026-05-06 01:08Z  never              2026-05-06 09:08Z  active
-2   admin        a?[2Jb  2026-05-06 01:08Z  2026-05-06 20:08Z  never              active, ends with password
-3   Member:1001  old     2026-05-06 01:08Z  2026-05-06 10:08Z  never              expired
-4   Member:1001  gone    2026-05-06 01:08Z  never              never              revoked 2026-05-06 03:08Z
-5   Member:1001  closed  2026-05-06 01:08Z  never              never              member may not log in
+ID  MEMBER       NAME     CREATED            EXPIRES            LAST USED          STATE
+1   admin        loader   2026-05-06 01:08Z  never              2026-05-06 09:08Z  active
+2   admin        a?[2Jb   2026-05-06 01:08Z  2026-05-06 20:08Z  never              active, ends with password
+3   Member:1001  old      2026-05-06 01:08Z  2026-05-06 10:08Z  never              expired
+4   Member:1001  gone     2026-05-06 01:08Z  never              never              revoked 2026-05-06 03:08Z
+5   Member:1001  closed   2026-05-06 01:08Z  never              never              member may not log in
+6   admin        Session  2026-05-06 01:08Z  2026-05-06 20:08Z  never              active, session
+7   admin        Session  2026-05-06 01:08Z  2026-05-06 09:08Z  never              expired, session
 `
 	if got := "\n" + b.String(); got != want {
 		t.Error(got)
