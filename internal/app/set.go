@@ -89,6 +89,7 @@ func (s *service) use(e *engines) {
 			Activity:    e.activity(s.db),
 			Changes:     following{s, e},
 			Webhooks:    subscribing{e.hooks, s},
+			Tokens:      s.auth,
 			Audit:       s.trail,
 			Metadata:    e.docs,
 

@@ -34,6 +34,7 @@ type Engines struct {
 	Activity    Activity
 	Changes     Changes
 	Webhooks    Webhooks
+	Tokens      Tokens
 	Audit       Audit
 	Metadata    Metadata
 	// Localization gives the texts that people read for tags.

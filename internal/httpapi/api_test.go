@@ -27,7 +27,7 @@ const maxBody = 1 << 10
 
 func newAPI(e engines, log io.Writer) *API {
 	return New(fixed(Engines{
-		Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Activity: e, Changes: e, Webhooks: e, Audit: e,
+		Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Activity: e, Changes: e, Webhooks: e, Tokens: e, Audit: e,
 		Metadata: e, Localization: texts{e}, Attachments: e, Configuration: describe.NewConfiguration("1.2.3.4", 100),
 	}), Options{
 		Instance: "alds", MaxBody: maxBody, Log: slog.New(slog.NewJSONHandler(log, nil)),
@@ -139,6 +139,11 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/alds/api/localization", "{}", `texts {}`},
 		{"GET", "/alds/config.v1/", "", `EffortTracking`},
 		{"GET", "/alds/config.oauth.v1", "", `EffortTracking`},
+		{"GET", "/alds/api/tokens", "", `tokens by 20 admin=true of `},
+		{"GET", "/alds/api/Tokens/?Member=Member:7", "", `tokens by 20 admin=true of Member:7`},
+		{"POST", "/alds/api/tokens", "{}", `make by 20 yaml=false {}`},
+		{"POST", "/alds/api/tokens", "name: x", `make by 20 yaml=true name: x`},
+		{"POST", "/alds/api/tokens/revoke/current", "", `end by 20 admin=true current`},
 		{"GET", "/alds/api/webhook?page=5,10", "", `list 5,10`},
 		{"POST", "/alds/api/webhook", "{}", `create {}`},
 		{"POST", "/alds/api/webhook/7", "{}", `update 7 {}`},

@@ -164,6 +164,21 @@ func (e engines) subscription(format string, args ...any) (webhook.Subscription,
 	return webhook.Subscription{Description: fmt.Sprintf(format, args...)}, err
 }
 
+func (e engines) MakeToken(_ context.Context, l auth.Login, body []byte, yaml bool) (auth.TokenView, error) {
+	_, err := e.say("make")
+	return auth.TokenView{Name: fmt.Sprintf("make by %d yaml=%v %s", l.Member, yaml, body)}, err
+}
+
+func (e engines) ListTokens(_ context.Context, l auth.Login, who auth.Actor, member string) (auth.TokenList, error) {
+	_, err := e.say("tokens")
+	return auth.TokenList{Tokens: []auth.TokenView{{Name: fmt.Sprintf("tokens by %d admin=%v of %s", l.Member, who.Admin, member)}}}, err
+}
+
+func (e engines) EndToken(_ context.Context, l auth.Login, who auth.Actor, id string) (auth.TokenView, error) {
+	_, err := e.say("end")
+	return auth.TokenView{Name: fmt.Sprintf("end by %d admin=%v %s", l.Member, who.Admin, id)}, err
+}
+
 func (e engines) Create(_ context.Context, _ auth.Actor, body []byte) (webhook.Subscription, error) {
 	return e.subscription("create %s", body)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/memory"
@@ -82,7 +83,8 @@ type request struct {
 	lastEventID string     // of the live stream that goes on
 	http11      bool
 
-	engines *Engines // of this request, to the end of its answer
+	login   auth.Login // by which the caller was proven
+	engines *Engines   // of this request, to the end of its answer
 
 	asset       oid.OID // that a write is about, once the handler has read the path
 	status      int     // 0: 200

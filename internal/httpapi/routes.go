@@ -94,6 +94,10 @@ func Routes() []Route {
 		{Methods: post, Path: "api/webhook/redeliver/:id", handle: (*API).redeliverWebhook},
 		{Methods: post, Path: "api/webhook/:id", handle: (*API).updateWebhook},
 
+		{Methods: get, Path: "api/tokens", handle: (*API).listTokens},
+		{Methods: post, Path: "api/tokens", handle: (*API).makeToken},
+		{Methods: post, Path: "api/tokens/revoke/:id", handle: (*API).revokeToken},
+
 		{Methods: get, Path: "api/ProjectRoles/ByProject", handle: (*API).rolesByProject},
 		{Methods: get, Path: "api/ProjectRoles/ByMember", handle: (*API).rolesByMember},
 		{Methods: get, Path: "api/ActivityStream/:oid", handle: (*API).activityStream},

@@ -29,7 +29,7 @@ func (a *API) serve(r Route) fiber.Handler {
 		if err := a.prepare(c, x, r, req); err != nil {
 			return err
 		}
-		req.engines = a.engines()
+		req.engines, req.login = a.engines(), x.login
 		x.answer, err = r.handle(a, c.UserContext(), x.who, req)
 		x.handled()
 		if req.incoming != nil {
