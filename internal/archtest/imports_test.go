@@ -40,7 +40,7 @@ var floors = [][]string{
 	12: {
 		"bench/load", "bench/hooks", "bench/read", "bench/write", "bench/overload",
 		"internal/archtest", "internal/spectest", "internal/faulttest", "internal/attack",
-		"internal/clienttest", "internal/difftest", "internal/exampletest", "internal/hiddentest", "internal/modeltest", "internal/rightstest", "internal/testall",
+		"internal/clienttest", "internal/difftest", "internal/exampletest", "internal/hiddentest", "internal/modeltest", "internal/pagetest", "internal/rightstest", "internal/testall",
 	},
 }
 
@@ -68,6 +68,7 @@ var keepers = map[string][]string{
 	module + "internal/testdb":              {"internal/testall", "internal/testproc"},
 	module + "sql":                          {"internal/db", "internal/testdb"},
 	"github.com/standard-webhooks/":         {"internal/webhook", "internal/spectest"},
+	"github.com/chromedp/":                  {}, // tests alone
 	"github.com/stretchr/":                  {},
 	"github.com/golang/mock":                {},
 	"go.uber.org/mock":                      {},

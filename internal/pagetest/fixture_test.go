@@ -1,0 +1,95 @@
+package pagetest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// pagesOf serves small pages, by path, until the test ends.
+func pagesOf(t *testing.T, bodies map[string]string) (site string) {
+	t.Helper()
+	mux := http.NewServeMux()
+	for path, body := range bodies {
+		if path == "/" {
+			path = "/{$}" // and nothing below
+		}
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { write(w, body) })
+	}
+	return serveHTTP(t, mux)
+}
+
+func serveHTTP(t *testing.T, h http.Handler) (site string) {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// write answers with a page that has nothing wrong with it but its body.
+func write(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprintf(w, `<!doctype html><html lang=en><head><title>A page</title><link rel=icon href="data:,">
+<meta name=viewport content="width=device-width, initial-scale=1"><style>:root { color-scheme: light dark; background: Canvas; color: CanvasText }</style></head>
+<body><main><h1>A page</h1>%s</main></body></html>`, body)
+}
+
+// recorder is a test that another one looks at: it keeps what fails.
+type recorder struct {
+	testing.TB
+	failures []string
+	cleanups []func()
+}
+
+// failures runs a test to its end, with its cleanups, and returns what it failed by.
+func failures(t *testing.T, test func(t testing.TB)) []string {
+	t.Helper()
+	browser(t) // it cannot be skipped by a recorder
+	r := &recorder{TB: t}
+	ended := make(chan struct{})
+	go func() { // which Fatal ends
+		defer close(ended)
+		defer r.end()
+		test(r)
+	}()
+	<-ended
+	return r.failures
+}
+
+func (r *recorder) end() {
+	for len(r.cleanups) > 0 {
+		last := len(r.cleanups) - 1
+		f := r.cleanups[last]
+		r.cleanups = r.cleanups[:last]
+		f()
+	}
+}
+
+func (r *recorder) Helper()          {}
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+func (r *recorder) Failed() bool     { return len(r.failures) > 0 }
+
+func (r *recorder) Error(args ...any)                 { r.failures = append(r.failures, fmt.Sprint(args...)) }
+func (r *recorder) Errorf(format string, args ...any) { r.Error(fmt.Sprintf(format, args...)) }
+
+func (r *recorder) Fatal(args ...any) {
+	r.Error(args...)
+	runtime.Goexit()
+}
+
+func (r *recorder) Fatalf(format string, args ...any) { r.Fatal(fmt.Sprintf(format, args...)) }
+
+// fails demands one failure for each part, which it contains, in this order.
+func fails(t *testing.T, got []string, parts ...string) {
+	t.Helper()
+	ok := len(got) == len(parts)
+	for i := 0; ok && i < len(parts); i++ {
+		ok = strings.Contains(got[i], parts[i])
+	}
+	if !ok {
+		t.Errorf("failed by %q, want %q", got, parts)
+	}
+}

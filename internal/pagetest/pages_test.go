@@ -1,0 +1,102 @@
+package pagetest
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// shown is a page, as inspect looks at it.
+type shown struct {
+	name     string
+	path     string // below the site; {Story} stands for the Oid of a story
+	stranger bool   // it is seen without signing in
+	bytes    int64  // that it may transfer at a first visit; 0 for bytesAtMost
+}
+
+// pages are those that there are.
+var pages = []shown{}
+
+// bytesAtMost is what a page with its styles and scripts may transfer.
+const bytesAtMost = 200_000
+
+// widths are those of screens: a phone, a tablet, a laptop.
+var widths = []int64{390, 768, 1280}
+
+// TestEveryPage: each page works for everybody, on every screen, in light and in dark,
+// and asks nobody but the service. What depends on the database shows on one screen.
+func TestEveryPage(t *testing.T) {
+	if len(pages) == 0 {
+		t.Skip("there are no pages yet")
+	}
+	for dialect, widths := range map[string][]int64{"sqlite": widths, "mysql": widths[2:]} {
+		t.Run(dialect, func(t *testing.T) {
+			browser(t)
+			s := serve(t, dialect)
+			oids := s.fill()
+			for _, p := range pages {
+				for typ, oid := range oids {
+					p.path = strings.ReplaceAll(p.path, "{"+typ+"}", oid)
+				}
+				t.Run(p.name, func(t *testing.T) {
+					b := newTab(t, s.origin)
+					if !p.stranger {
+						signIn(b, "admin", password)
+					}
+					inspect(b, p, widths)
+				})
+			}
+		})
+	}
+}
+
+// inspect opens a page on screens of these widths, in both colors, and fails the test
+// by what is wrong with it.
+func inspect(b *tab, p shown, widths []int64) {
+	b.t.Helper()
+	b.withoutCache()
+	for _, width := range widths {
+		b.size(width, width*3/4)
+		for _, scheme := range []string{light, dark} {
+			b.colorScheme(scheme)
+			at := fmt.Sprintf("%s, %d pixels, %s", p.name, width, scheme)
+			for _, what := range wrong(b, p) {
+				b.t.Errorf("%s: %s", at, what)
+			}
+			b.screenshot(fmt.Sprintf("%s-%d-%s", p.name, width, scheme))
+		}
+	}
+}
+
+// wrong opens a page and tells what is wrong with it as the tab is now.
+func wrong(b *tab, p shown) (all []string) {
+	b.t.Helper()
+	before := len(b.requests())
+	if status := b.open(p.path); status != http.StatusOK {
+		all = append(all, fmt.Sprintf("is answered with %d", status))
+	}
+	limit := p.bytes
+	if limit == 0 {
+		limit = bytesAtMost
+	}
+	if n := weight(b.requests()[before:]); n > limit {
+		all = append(all, fmt.Sprintf("%d bytes were transferred, at most %d may be", n, limit))
+	}
+	if beyond := overflows(b); len(beyond) > 0 {
+		all = append(all, strings.Join(beyond, "\n  "))
+	}
+	for _, v := range violations(b) {
+		all = append(all, v.String())
+	}
+	stops, missed := keyboard(b)
+	for _, s := range stops {
+		if !s.Ring {
+			all = append(all, "nothing shows that it has the focus: "+s.Element)
+		}
+	}
+	for _, element := range missed {
+		all = append(all, "the Tab key does not reach it: "+element)
+	}
+	return all
+}

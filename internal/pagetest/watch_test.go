@@ -1,0 +1,160 @@
+package pagetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// request is one that the pages of a tab made.
+type request struct {
+	url   string
+	bytes int64 // that were transferred, with headers, once it has ended
+}
+
+// requests are those made so far; a redirection is two.
+func (b *tab) requests() []request {
+	b.watched.Lock()
+	defer b.watched.Unlock()
+	return slices.Clone(b.seen)
+}
+
+// weight is how many bytes were transferred for requests.
+func weight(requests []request) int64 {
+	var sum int64
+	for _, r := range requests {
+		sum += r.bytes
+	}
+	return sum
+}
+
+// expect allows trouble that has this text in it. The test fails when there is none.
+func (b *tab) expect(part string) {
+	b.watched.Lock()
+	defer b.watched.Unlock()
+	b.allowed = append(b.allowed, part)
+}
+
+// report fails the test by the trouble that it did not expect.
+func (b *tab) report() {
+	b.t.Helper()
+	if !b.t.Failed() {
+		eval[int](b, "0") // what happened before has been noted when this is answered
+	}
+	b.watched.Lock()
+	defer b.watched.Unlock()
+	for _, what := range b.trouble {
+		if !slices.ContainsFunc(b.allowed, func(part string) bool { return strings.Contains(what, part) }) {
+			b.t.Error(what)
+		}
+	}
+	for _, part := range b.allowed {
+		if !slices.ContainsFunc(b.trouble, func(what string) bool { return strings.Contains(what, part) }) {
+			b.t.Errorf("nothing was seen of what the test expects: %s", part)
+		}
+	}
+}
+
+// note keeps what happens in the tab. It is called for one event after the other, and
+// must not ask the browser anything.
+func (b *tab) note(event any) {
+	b.watched.Lock()
+	defer b.watched.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if last, redirected := b.latest[e.RequestID]; redirected && e.RedirectResponse != nil {
+			b.seen[last].bytes = int64(e.RedirectResponse.EncodedDataLength)
+		}
+		b.latest[e.RequestID] = len(b.seen)
+		b.noteRequest(e.Request.URL)
+	case *network.EventWebSocketCreated:
+		b.noteRequest(e.URL)
+	case *network.EventLoadingFinished:
+		if last, known := b.latest[e.RequestID]; known {
+			b.seen[last].bytes = int64(e.EncodedDataLength)
+		}
+	case *page.EventJavascriptDialogOpening:
+		b.noteTrouble("%s: %q, a dialog of %s", e.Type, e.Message, e.URL)
+		select {
+		case b.dialogs <- struct{}{}:
+		default: // no second one opens before the first is closed
+		}
+	case *page.EventWindowOpen:
+		b.noteTrouble("a window was opened: %s", e.URL)
+	case *runtime.EventExceptionThrown:
+		b.noteTrouble("%v", &chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails})
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeAssert {
+			b.noteTrouble("console.%s: %s", e.Type, printed(e.Args))
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError {
+			b.noteTrouble("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
+		}
+	}
+}
+
+func (b *tab) noteRequest(address string) {
+	b.seen = append(b.seen, request{url: address})
+	if foreign(b.site, address) {
+		b.noteTrouble("a request to another host: %s", address)
+	}
+}
+
+func (b *tab) noteTrouble(format string, args ...any) {
+	b.trouble = append(b.trouble, fmt.Sprintf(format, args...))
+}
+
+// closeDialogs closes dialogs, which keep the page waiting, with OK.
+func (b *tab) closeDialogs() {
+	for {
+		select {
+		case <-b.ctx.Done():
+			return
+		case <-b.dialogs:
+			// the tab may have been closed meanwhile
+			_, _ = chromedp.Call(b.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
+		}
+	}
+}
+
+// foreign reports whether an address asks another host than that of the site. What
+// stands in the address itself, as data: does, asks nobody.
+func foreign(site, address string) bool {
+	own, err := url.Parse(site)
+	if err != nil {
+		return true
+	}
+	u, err := url.Parse(address)
+	return err != nil || u.Host != "" && u.Host != own.Host
+}
+
+// printed is what the console shows of values.
+func printed(values []*runtime.RemoteObject) string {
+	var all []string
+	for _, v := range values {
+		text := v.Description
+		if v.Value != nil && json.Unmarshal(v.Value, &text) != nil {
+			text = string(v.Value)
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, " ")
+}
+
+// quote makes a text a literal of a script.
+func quote(text string) string {
+	b, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string is always a literal
+	}
+	return string(b)
+}
