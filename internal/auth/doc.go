@@ -15,6 +15,9 @@
 //
 //	Basic -> throttle (per pair) -> hashSlots (members | unknown names | new passwords) -> argon2id
 //
+// Members make tokens for themselves. A session is a token that is made with the
+// password alone, for a page, and ends with it.
+//
 // Permissions: a role held in a scope applies to that scope and those below it,
 // unless another role is held nearer. System Admin reads everything.
 //

@@ -67,7 +67,8 @@ func TestSessionsRaceWithAPassword(t *testing.T) {
 	})
 }
 
-// A process that ends tokens refuses them at once, whatever it remembers.
+// A process that ends tokens refuses them at once, whatever it remembers, and others
+// within a second.
 func TestEndedTokensAreRefusedAtOnce(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := owners(t, d)
@@ -82,8 +83,12 @@ func TestEndedTokensAreRefusedAtOnce(t *testing.T) {
 			t.Errorf("in a request that is running: %v", err)
 		}
 		w.wantBearer("the other", two.Token, 1001)
+		other := newFixtureAt(t, d, w.clock.now) // another process
+		other.wantBearer("remembered elsewhere", two.Token, 1001)
 		w.mustSet(1001, "", "new")
 		w.s.LoginsChanged() // by who has committed it
 		w.wantBearer("after another password", two.Token, 0)
+		w.clock.pass(maxAge)
+		other.wantBearer("after another password, elsewhere", two.Token, 0)
 	})
 }
