@@ -23,7 +23,9 @@ func keyboard(b *tab) (stops []stop, missed []string) {
 		if s == nil {
 			break
 		}
-		stops = append(stops, *s)
+		if s.Element != "" {
+			stops = append(stops, *s)
+		}
 	}
 	return stops, eval[[]string](b, keyboardEnd)
 }
@@ -41,15 +43,18 @@ const keyboardStart = `(() => {
 	const left = [...document.querySelectorAll(
 		'a[href], button, input:not([type=hidden]), select, textarea, summary, iframe, [tabindex], [contenteditable]')].filter(usable);
 	const tag = e => e.cloneNode(false).outerHTML.slice(0, 200);
-	window.pagetest = {left: new Set(left), shadow: new Map(left.map(e => [e, getComputedStyle(e).boxShadow])), seen: new Set(), tag};
+	window.pagetest = {inside: 0, left: new Set(left), shadow: new Map(left.map(e => [e, getComputedStyle(e).boxShadow])), seen: new Set(), tag};
 	return true;
 })()`
 
 // keyboardStop is the element that has the focus; null for none, and for one that had
-// it before.
+// it before. One that keeps it for a few steps, as the parts of a date do, has no name
+// meanwhile.
 const keyboardStop = `(() => {
 	const e = document.activeElement, {left, shadow, seen, tag} = window.pagetest;
-	if (!e || e === document.body || e === document.documentElement || seen.has(e)) return null;
+	if (!e || e === document.body || e === document.documentElement || seen.has(e) && (e !== window.pagetest.last || ++window.pagetest.inside > 6)) return null;
+	if (seen.has(e)) return {Element: '', Ring: true};
+	window.pagetest.last = e, window.pagetest.inside = 0;
 	seen.add(e);
 	left.delete(e);
 	document.getAnimations().forEach(a => { try { a.finish() } catch { /* one without an end */ } });

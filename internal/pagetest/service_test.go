@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -110,4 +111,24 @@ func signIn(b *tab, username, password string) {
 	if status := b.follow("[type=submit]"); status != http.StatusOK || b.path() != "/alds/ui/" {
 		b.t.Fatalf("signed in, %s is at %s with %d", username, b.path(), status)
 	}
+}
+
+// find returns what query.v1 answers to queries.
+func (s *site) find(t *testing.T, queries string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/query.v1", strings.NewReader(queries))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth("admin", password)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
 }

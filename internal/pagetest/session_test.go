@@ -1,0 +1,158 @@
+package pagetest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestSignInAndOut: who signs in gets where the link led, with script and without, and
+// who signs out is out.
+func TestSignInAndOut(t *testing.T) {
+	s := serve(t, "sqlite")
+	for name, script := range map[string]bool{"with script": true, "without script": false} {
+		t.Run(name, func(t *testing.T) {
+			b := newTab(t, s.origin)
+			if !script {
+				b.withoutScript()
+			}
+			b.open("/alds/ui/applications?x=1")
+			b.fill("[name=username]", "admin")
+			b.fill("[name=password]", "wrong")
+			b.expect("401")
+			if status := b.submit("main form"); status != http.StatusUnauthorized || !strings.Contains(b.text("[role=alert]"), "wrong password") {
+				t.Errorf("a wrong password: %d %s", status, b.text("main"))
+			}
+			b.fill("[name=password]", password)
+			if b.submit("main form"); b.path() != "/alds/ui/applications?x=1" {
+				t.Errorf("the sign-in leads to %s", b.path())
+			}
+			if script && eval[string](b, "document.cookie") != "" {
+				t.Errorf("scripts read the session: %s", eval[string](b, "document.cookie"))
+			}
+			b.submit("header form")
+			if b.open("/alds/ui/profile"); b.path() != "/alds/ui/sign-in?next=%2Falds%2Fui%2Fprofile" {
+				t.Errorf("after the sign-out %s is read", b.path())
+			}
+		})
+	}
+}
+
+// TestApplications: an access token is shown once, acts as its member, and ends when it
+// is revoked.
+func TestApplications(t *testing.T) {
+	s := serve(t, "sqlite")
+	b := newTab(t, s.origin)
+	b.withoutScript()
+	signIn(b, "admin", password)
+	b.open("/alds/ui/applications")
+	b.fill("[name=name]", scripts)
+	b.submit("form[action$=applications]")
+	token := b.text("#token")
+	if status := s.asks(t, token); status != http.StatusOK {
+		t.Errorf("the new token %q is answered with %d", token, status)
+	}
+	if line := b.text("article"); !strings.Contains(line, "curl -H 'Authorization: Bearer "+token+"' "+s.base+"/query.v1") {
+		t.Errorf("there is no line to copy: %s", line)
+	}
+	b.open("/alds/ui/applications")
+	if strings.Contains(b.html(), token) {
+		t.Error("the token is shown a second time")
+	}
+	if row := b.text("tbody tr"); !strings.Contains(row, scripts) || !strings.Contains(row, "127.0.0.1") {
+		t.Errorf("the list says %s", row)
+	}
+	b.submit("tbody form")
+	if status := s.asks(t, token); status != http.StatusUnauthorized {
+		t.Errorf("the revoked token is answered with %d", status)
+	}
+}
+
+// asks returns the status of a query with an access token.
+func (s *site) asks(t *testing.T, token string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/query.v1", strings.NewReader(`{"from": "Scope"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	return res.StatusCode
+}
+
+// TestProfile: a member changes what it may; a new password ends every other session.
+func TestProfile(t *testing.T) {
+	s := serve(t, "mysql")
+	other := newTab(t, s.origin)
+	signIn(other, "admin", password)
+	b := newTab(t, s.origin)
+	b.withoutScript()
+	signIn(b, "admin", password)
+	b.open("/alds/ui/profile")
+	b.fill("[name=Name]", scripts)
+	b.submit("form[action$=profile]")
+	if name := b.text("header a[href$=profile]"); name != scripts || !strings.Contains(b.text("[role=status]"), "Saved") {
+		t.Errorf("the new name is %q", name)
+	}
+	change := func(old, fresh, again string) (status int) {
+		b.fill("[name=old]", old)
+		b.fill("[name=password]", fresh)
+		b.fill("[name=again]", again)
+		return b.submit("form[action$=password]")
+	}
+	b.expect("400")
+	if status := change(password, "one thing", "another"); status != http.StatusBadRequest || !strings.Contains(b.text("[role=alert]"), "differ") {
+		t.Errorf("two new passwords: %d %s", status, b.text("main"))
+	}
+	if status := change("guessed", "a new one", "a new one"); status != http.StatusBadRequest || !strings.Contains(b.text("[role=alert]"), "OldPassword is not valid") {
+		t.Errorf("a wrong old password: %d %s", status, b.text("main"))
+	}
+	if change(password, "a new one", "a new one"); b.path() != "/alds/ui/profile?done=changed" {
+		t.Errorf("a new password leads to %s: %s", b.path(), b.text("main"))
+	}
+	if other.open("/alds/ui/profile"); !strings.HasPrefix(other.path(), "/alds/ui/sign-in") {
+		t.Errorf("another session reads %s", other.path())
+	}
+	signIn(other, "admin", "a new one")
+}
+
+// TestSample: a new standalone offers a sample, its events appear while the page of its
+// receiver is open, and one click removes it.
+func TestSample(t *testing.T) {
+	s := serve(t, "sqlite")
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	b.open("/alds/ui/welcome")
+	b.submit("form[action$=welcome]")
+	b.follow("a[href*=receiver]")
+	s.send(object{"from": "Story", "where": object{"Name": "Gift wrap"}, "update": object{"Name": scripts}})
+	b.waitFor("#deliveries article")
+	if text := b.text("#deliveries"); !strings.Contains(text, `"eventType": "AssetChanged"`) || !strings.Contains(text, "onerror=alert(2)") {
+		t.Errorf("what came is shown as %s", text)
+	}
+	b.open("/alds/ui/welcome")
+	b.submit("form[action$=remove]")
+	if !b.exists("form[action$=welcome]") {
+		t.Errorf("the sample is still there: %s", b.text("main"))
+	}
+	if scopes := s.find(t, `[{"from": "Scope"}, {"from": "Timebox"}, {"from": "Schedule"}]`); scopes != `[[{"_oid":"Scope:0"}],[],[]]` {
+		t.Errorf("left are %s", scopes)
+	}
+}
+
+// TestFrames: no page of another site puts a page of ours into a frame.
+func TestFrames(t *testing.T) {
+	s := serve(t, "sqlite")
+	other := pagesOf(t, map[string]string{"/": `<iframe title=a src="` + s.origin + `/alds/ui/sign-in"></iframe>`})
+	b := newTab(t, other)
+	b.expect("frame-ancestors")
+	b.expect(s.origin)
+	b.open("/")
+	if !eval[bool](b, `document.querySelector('iframe').contentDocument === null`) {
+		t.Error("the frame shows a page")
+	}
+}
