@@ -1,0 +1,125 @@
+package pages
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Bounds of the console.
+const (
+	maxRequest = 2 << 20 // bytes of a request
+	maxLink    = 8 << 10 // bytes of a link that carries one
+)
+
+// Paths that the console sends requests to.
+const (
+	commandPath = "api/asset"
+	queryPath   = "query.v1"
+)
+
+// console is what the page of the console shows.
+type console struct {
+	Request  string
+	Path     string
+	Link     string // that carries the request; empty: it is too long, or secret
+	NoLink   string // why there is none
+	Examples []exampleGroup
+	Ran      *ran // nil: nothing has been sent
+}
+
+// Commands reports whether the request goes to the path of commands.
+func (c console) Commands() bool { return c.Path == commandPath }
+
+// Marks says where the request is wrong, for the script: the first place, or -1.
+func (c console) Marks() int {
+	if c.Ran == nil || len(c.Ran.places) == 0 {
+		return -1
+	}
+	return c.Ran.places[0]
+}
+
+// showConsole serves GET ui/console: it fills the editor and sends nothing.
+func showConsole(v *visit) error {
+	path, err := consolePath(v.param("path"))
+	if err != nil {
+		return err
+	}
+	return v.console(console{Request: lineFeeds(v.r.URL.Query().Get("request")), Path: path})
+}
+
+// runConsole serves POST ui/console: it runs, previews or explains a request.
+func runConsole(v *visit) error {
+	path, err := consolePath(v.field("path"))
+	if err != nil {
+		return err
+	}
+	c := console{Request: lineFeeds(v.r.PostForm.Get("request")), Path: path}
+	if len(c.Request) > maxRequest {
+		return &failure{Status: http.StatusRequestEntityTooLarge, Message: "The request is larger than the page sends: 2 MiB."}
+	}
+	c.Link, c.NoLink = v.carrying(c)
+	act, known := consoleActions[v.field("action")]
+	switch {
+	case !known:
+		return &failure{Status: http.StatusBadRequest, Message: "The console runs, previews and explains."}
+	case strings.TrimSpace(c.Request) == "":
+		c.Ran = refusedRun(http.StatusBadRequest, "The request is empty.")
+	default:
+		if c.Ran, err = act(v, c); err != nil {
+			return err
+		}
+	}
+	if c.Ran.Status >= http.StatusBadRequest {
+		v.status = c.Ran.Status
+	}
+	return v.console(c)
+}
+
+// consoleActions are what the buttons do; none is the first of them.
+var consoleActions = map[string]func(v *visit, c console) (*ran, error){
+	"": runRequest, "run": runRequest, "preview": previewRequest, "explain": explainRequest,
+}
+
+func (v *visit) console(c console) error {
+	if v.isPart() {
+		return v.renderPart("console", "answer", c)
+	}
+	var err error
+	if c.Examples, err = v.examples(); err != nil {
+		return err
+	}
+	return v.render("console", "Console", c)
+}
+
+// consolePath returns the path that a parameter names. Errors: *failure.
+func consolePath(text string) (string, error) {
+	switch text {
+	case "", commandPath:
+		return commandPath, nil
+	case queryPath:
+		return queryPath, nil
+	}
+	return "", &failure{Status: http.StatusBadRequest, Message: "The console sends requests to api/asset and query.v1."}
+}
+
+// lineFeeds returns a text whose lines end as those of the editor: forms send CR LF, and
+// positions are counted in what is sent to the interface.
+func lineFeeds(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+}
+
+// carrying returns a link that fills the editor with a request, or why there is none.
+func (v *visit) carrying(c console) (to, why string) {
+	if strings.Contains(strings.ToLower(c.Request), "password") {
+		return "", "It seems to have a password, so no link carries it."
+	}
+	params := []string{"request", c.Request}
+	if c.Path != commandPath {
+		params = append(params, "path", c.Path)
+	}
+	if to = v.link("/ui/console", params...); len(to) > maxLink {
+		return "", fmt.Sprintf("It is too long for a link: %d bytes, %d at most.", len(to), maxLink)
+	}
+	return to, ""
+}

@@ -1,0 +1,167 @@
+package pages
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// changeOf returns what a projected change makes of a value, as a difference that
+// people read and as the value that later commands find. known says whether the value
+// could be read. Spec: interface 4.3.5, 4.3.8.
+func changeOf(before, change any, known bool, names map[string]string) (shown []piece, after any) {
+	how, isHow := change.(jsonObject)
+	list, many := before.([]any)
+	switch {
+	case !isHow || !how.has("add") && !how.has("find"):
+		return addedPieces(asList(change)), change // it is found when it runs
+	case how.has("find") && many:
+		after := swapped(list, how)
+		return listDifference(list, after, names), after
+	case how.has("find"):
+		text, _ := before.(string)
+		find, _ := how.get("find").(string)
+		becomes := text
+		if find != "" {
+			becomes = strings.ReplaceAll(text, find, shownValue(how.get("replace"), nil))
+		}
+		return shortPieces(difference(text, becomes)), becomes
+	case many || !known && len(asList(how.get("add"))) != 1:
+		after := changedList(list, asList(how.get("add")), asList(how.get("remove")))
+		if !known {
+			list = asList(how.get("remove"))
+		}
+		return listDifference(list, after, names), after
+	}
+	becomes := any(nil)
+	if one := asList(how.get("add")); len(one) > 0 {
+		becomes = one[0]
+	}
+	return valueDifference(shownValue(before, names), shownValue(becomes, names)), becomes
+}
+
+// valueDifference shows texts piece by piece, and short values whole.
+func valueDifference(before, after string) []piece {
+	const shortValue = 24
+	if before != after && before != "" && after != "" && len(before) <= shortValue && len(after) <= shortValue {
+		return []piece{{Text: before, Removed: true}, {Text: " → "}, {Text: after, Added: true}}
+	}
+	return shortPieces(difference(before, after))
+}
+
+// changedList removes values from a list and adds others, that it does not have yet.
+func changedList(list, add, remove []any) []any {
+	gone := keysOf(remove)
+	var after []any
+	for _, item := range list {
+		if !slices.Contains(gone, keyOf(item)) {
+			after = append(after, item)
+		}
+	}
+	for _, item := range add {
+		if !slices.Contains(keysOf(after), keyOf(item)) {
+			after = append(after, item)
+		}
+	}
+	return after
+}
+
+// swapped puts one value of a list in the place of another.
+func swapped(list []any, how jsonObject) []any {
+	if !slices.Contains(keysOf(list), keyOf(how.get("find"))) {
+		return list
+	}
+	var add []any
+	if replace := how.get("replace"); replace != nil && replace != "" {
+		add = []any{replace}
+	}
+	return changedList(list, add, []any{how.get("find")})
+}
+
+// keyOf returns what two values that are the same have in common.
+func keyOf(v any) string {
+	if o, ok := v.(jsonObject); ok && o.has("_oid") {
+		v = o.get("_oid")
+	}
+	return fmt.Sprint(v)
+}
+
+func keysOf(values []any) []string {
+	keys := make([]string, len(values))
+	for i, v := range values {
+		keys[i] = keyOf(v)
+	}
+	return keys
+}
+
+// listDifference shows what a list loses and gets.
+func listDifference(before, after []any, names map[string]string) []piece {
+	var pieces []piece
+	was, is := keysOf(before), keysOf(after)
+	for i, item := range before {
+		pieces = appendItem(pieces, piece{Text: shownValue(item, names), Removed: !slices.Contains(is, was[i])})
+	}
+	for i, item := range after {
+		if !slices.Contains(was, is[i]) {
+			pieces = appendItem(pieces, piece{Text: shownValue(item, names), Added: true})
+		}
+	}
+	return shortPieces(pieces)
+}
+
+// appendItem appends an item of a list, behind a comma.
+func appendItem(pieces []piece, item piece) []piece {
+	if len(pieces) > 0 {
+		pieces = append(pieces, piece{Text: ", "})
+	}
+	return append(pieces, item)
+}
+
+// addedPieces shows values that are new.
+func addedPieces(values []any) []piece {
+	var pieces []piece
+	for _, v := range values {
+		pieces = appendItem(pieces, piece{Text: shownValue(v, nil), Added: true})
+	}
+	return shortPieces(pieces)
+}
+
+// shownValue words a value: an asset by its name, if that is known.
+func shownValue(v any, names map[string]string) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		if name := names[v]; name != "" {
+			return name
+		}
+		return v
+	case jsonObject:
+		if oid, ok := v.get("_oid").(string); ok {
+			return shownValue(oid, names)
+		}
+		return compactJSON(v)
+	case []any:
+		texts := make([]string, len(v))
+		for i, item := range v {
+			texts[i] = shownValue(item, names)
+		}
+		return strings.Join(texts, ", ")
+	}
+	return fmt.Sprint(v)
+}
+
+// shortPieces cuts the pieces of long texts, of those that stay the middle.
+func shortPieces(pieces []piece) []piece {
+	if len(pieces) > maxListedAssets {
+		pieces = append(pieces[:maxListedAssets:maxListedAssets], piece{Text: " …"})
+	}
+	for i, p := range pieces {
+		if len(p.Text) <= maxPiece {
+			continue
+		}
+		head, tail := p.Text[:maxPiece/2], p.Text[len(p.Text)-maxPiece/2:]
+		pieces[i].Text = strings.ToValidUTF8(head, "") + " … " + strings.ToValidUTF8(tail, "")
+	}
+	return pieces
+}

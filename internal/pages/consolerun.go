@@ -1,0 +1,220 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Bounds of what is shown of an answer.
+const (
+	maxFailures     = 100
+	maxListedAssets = 200 // assets of a list
+	maxTables       = 100
+)
+
+// ran is what became of a request.
+type ran struct {
+	Action    string // of the console
+	Status    int
+	Took      time.Duration
+	Message   string     // why it was refused
+	Lines     []textLine // of the request, around what is wrong
+	Failures  []commandFailure
+	Failed    int // how many commands
+	Lists     []assetList
+	Tables    []resultTable
+	Sets      int // of rows, also those that are not shown
+	Previewed *previewed
+	Explained []explainedQuery
+	Raw       string
+	RawWhole  bool
+	Bytes     int // of the answer
+
+	places []int // byte offsets of what is wrong
+}
+
+// StatusText returns the words of the status.
+func (r *ran) StatusText() string { return http.StatusText(r.Status) }
+
+// Milliseconds is how long the answer took.
+func (r *ran) Milliseconds() string { return fmt.Sprintf("%.1f", r.Took.Seconds()*1000) }
+
+// commandFailure is a command that failed.
+type commandFailure struct {
+	Message      string
+	Command      string // as it was projected
+	Line, Column int    // 0: it has no place
+	Position     int
+}
+
+// assetList are the assets that a request created, changed or operated on.
+type assetList struct {
+	Title  string
+	Oids   []string
+	Count  int
+	Hidden int
+}
+
+// refusedRun is a request that was not carried out.
+func refusedRun(status int, message string) *ran {
+	return &ran{Status: status, Message: message, RawWhole: true}
+}
+
+// runRequest sends a request.
+func runRequest(v *visit, c console) (*ran, error) {
+	r, body, err := v.sending("run", c.Path, c.Request)
+	if err != nil || r.Message != "" {
+		return r, err
+	}
+	if err := r.read(body); err != nil {
+		r.Message = "The answer cannot be shown as a table: " + err.Error()
+	}
+	r.Lines = excerpt(c.Request, r.places)
+	return r, nil
+}
+
+// sending sends the request of the editor to a path and reads what every answer says.
+// A refused one has a message. Errors: *failure, where the session does not count.
+func (v *visit) sending(action, path, request string) (*ran, []byte, error) {
+	v.api.note(http.MethodPost, path, nil) // the request stands in the editor
+	begin := time.Now()
+	got, err := v.api.raw(http.MethodPost, path, "application/json", []byte(request))
+	if err != nil {
+		if v.r.Context().Err() != nil {
+			return nil, nil, err
+		}
+		return refusedRun(http.StatusBadGateway, "The answer is larger than a page may read, or broke off; what the request writes may be written. Ask for fewer rows, with page."), nil, nil
+	}
+	if got.status == http.StatusUnauthorized {
+		return nil, nil, got.failure()
+	}
+	r := &ran{Action: action, Status: got.status, Took: time.Since(begin), Bytes: len(got.body)}
+	r.Raw, r.RawWhole = spread(got.body, maxRaw)
+	if got.status >= http.StatusBadRequest {
+		refused := got.failure()
+		r.Message = refused.Message
+		if refused.Position != nil {
+			r.places = []int{*refused.Position}
+			r.Lines = excerpt(request, r.places)
+		}
+	}
+	return r, got.body, nil
+}
+
+// read reads an answer: that of a bulk request is an object, that of query.v1 a list of
+// result sets. Spec: interface 2.5, 4.7.
+func (r *ran) read(body []byte) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	token, err := d.Token()
+	switch {
+	case err != nil:
+		return err
+	case token == json.Delim('['):
+		return r.readResults(d)
+	case token == json.Delim('{'):
+		return eachMember(d, func(name string) error { return r.readMember(d, name) })
+	}
+	return errJSON
+}
+
+// listTitles are the words for the lists of a bulk answer.
+var listTitles = map[string]string{"assetsCreated": "Created", "assetsModified": "Changed", "assetsOperatedOn": "Operated on"}
+
+func (r *ran) readMember(d *json.Decoder, name string) error {
+	switch {
+	case listTitles[name] != "":
+		var list struct {
+			OidTokens []string `json:"oidTokens"`
+			Count     int      `json:"count"`
+		}
+		err := d.Decode(&list)
+		if list.Count > 0 {
+			shown := list.OidTokens[:min(len(list.OidTokens), maxListedAssets)]
+			r.Lists = append(r.Lists, assetList{Title: listTitles[name], Oids: shown, Count: list.Count, Hidden: list.Count - len(shown)})
+		}
+		return err
+	case name == "commandFailures":
+		return r.readFailures(d)
+	case name == "diagnostics":
+		return r.readPlaces(d)
+	case name == "queryResult":
+		if token, err := d.Token(); err != nil || token != json.Delim('{') {
+			return errJSON
+		}
+		return eachMember(d, func(name string) error { return r.readQueryResult(d, name) })
+	}
+	var skipped json.RawMessage
+	return d.Decode(&skipped)
+}
+
+func (r *ran) readQueryResult(d *json.Decoder, name string) error {
+	if name != "results" {
+		var skipped json.RawMessage
+		return d.Decode(&skipped)
+	}
+	if token, err := d.Token(); err != nil || token != json.Delim('[') {
+		return errJSON
+	}
+	return r.readResults(d)
+}
+
+// readResults reads result sets to the end of their list. All of them together show
+// as many rows as a table may.
+func (r *ran) readResults(d *json.Decoder) error {
+	left := maxResultRows
+	return eachElement(d, func() error {
+		t, err := readTable(d, left)
+		left -= len(t.Rows)
+		if r.Sets++; r.Sets <= maxTables {
+			r.Tables = append(r.Tables, t)
+		}
+		return err
+	})
+}
+
+func (r *ran) readFailures(d *json.Decoder) error {
+	value, err := readOrdered(d)
+	list, _ := value.(jsonObject)
+	commands, _ := list.get("commands").([]any)
+	r.Failed = len(commands)
+	for _, c := range commands[:min(len(commands), maxFailures)] {
+		command, _ := c.(jsonObject)
+		var f commandFailure
+		for _, m := range command {
+			if m.Name == "error" {
+				problem, _ := m.Value.(jsonObject)
+				f.Message, _ = problem.get("message").(string)
+			} else {
+				f.Command = clipped(compactJSON(m.Value), maxCell)
+			}
+		}
+		r.Failures = append(r.Failures, f)
+	}
+	return err
+}
+
+// readPlaces reads where the failed commands are wrong.
+func (r *ran) readPlaces(d *json.Decoder) error {
+	var list []struct{ Failure, Position, Line, Column int }
+	err := d.Decode(&list)
+	for _, at := range list {
+		r.places = append(r.places, at.Position)
+		if at.Failure >= 0 && at.Failure < len(r.Failures) {
+			f := &r.Failures[at.Failure]
+			f.Line, f.Column, f.Position = at.Line, at.Column, at.Position
+		}
+	}
+	return err
+}
+
+// HiddenTables is how many result sets are not shown as tables.
+func (r *ran) HiddenTables() int { return r.Sets - len(r.Tables) }
+
+// HasParts reports whether the page shows the answer in another form than its text.
+func (r *ran) HasParts() bool {
+	return r.Message != "" || r.Sets > 0 || len(r.Lists) > 0 || len(r.Failures) > 0 || r.Previewed != nil
+}
