@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/alds-dev/alds/internal/oid"
 )
 
 // changeOf returns what a projected change makes of a value, as a difference that
@@ -14,7 +16,7 @@ func changeOf(before, change any, known bool, names map[string]string) (shown []
 	list, many := before.([]any)
 	switch {
 	case !isHow || !how.has("add") && !how.has("find"):
-		return addedPieces(asList(change)), change // it is found when it runs
+		return addedPieces(asList(change), names), change // it is found when it runs
 	case how.has("find") && many:
 		after := swapped(list, how)
 		return listDifference(list, after, names), after
@@ -118,10 +120,10 @@ func appendItem(pieces []piece, item piece) []piece {
 }
 
 // addedPieces shows values that are new.
-func addedPieces(values []any) []piece {
+func addedPieces(values []any, names map[string]string) []piece {
 	var pieces []piece
 	for _, v := range values {
-		pieces = appendItem(pieces, piece{Text: shownValue(v, nil), Added: true})
+		pieces = appendItem(pieces, piece{Text: shownValue(v, names), Added: true})
 	}
 	return shortPieces(pieces)
 }
@@ -135,10 +137,13 @@ func shownValue(v any, names map[string]string) string {
 		if name := names[v]; name != "" {
 			return name
 		}
+		if v == oid.Null {
+			return ""
+		}
 		return v
 	case jsonObject:
-		if oid, ok := v.get("_oid").(string); ok {
-			return shownValue(oid, names)
+		if token, ok := v.get("_oid").(string); ok {
+			return shownValue(token, names)
 		}
 		return compactJSON(v)
 	case []any:

@@ -32,11 +32,11 @@ func explainRequest(v *visit, c console) (*ran, error) {
 	if !v.member.Administers() {
 		return nil, &failure{Status: http.StatusForbidden, Message: "Explain is for system administrators."}
 	}
-	r, body, err := v.sending("explain", commandPath+"?previewOnly=true", c.Request)
+	r, got, err := v.sending("explain", commandPath+"?previewOnly=true", c.Request)
 	if err != nil || r.Message != "" {
 		return r, err
 	}
-	queries, refusal := queriesOf(body)
+	queries, refusal := queriesOf(got.body)
 	if refusal != "" {
 		return refusedRun(http.StatusBadRequest, refusal), nil
 	}

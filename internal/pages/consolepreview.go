@@ -3,8 +3,9 @@ package pages
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,7 @@ import (
 const (
 	maxPreviewed = 200 // commands that are shown
 	maxPiece     = 300 // bytes of a piece of a difference
+	maxName      = 80  // bytes of a name among other words
 )
 
 // previewed is what a request would do.
@@ -19,6 +21,8 @@ type previewed struct {
 	Effects []effect
 	Hidden  int // commands that are not shown
 	Reads   int // queries among them, which change nothing
+
+	made map[string]string // words for what they create, by alias
 }
 
 // effect is what a command would do to one asset.
@@ -31,6 +35,7 @@ type effect struct {
 	Error      string // the caller's rights refuse it
 
 	changes jsonObject // the attributes of an update
+	values  jsonObject // those of a create
 }
 
 // attributeEffect is what an attribute would become.
@@ -41,16 +46,16 @@ type attributeEffect struct {
 
 // previewRequest shows what a request would change.
 func previewRequest(v *visit, c console) (*ran, error) {
-	r, body, err := v.sending("preview", commandPath+"?previewOnly=true", c.Request)
+	r, got, err := v.sending("preview", commandPath+"?previewOnly=true", c.Request)
 	if err != nil || r.Message != "" {
 		return r, err
 	}
-	value, err := parseOrdered(body)
+	value, err := parseOrdered(got.body)
 	if err != nil {
 		return nil, fmt.Errorf("read the preview: %w", err)
 	}
 	list, _ := value.([]any)
-	p := &previewed{Hidden: max(0, len(list)-maxPreviewed)}
+	p := &previewed{made: map[string]string{}, Hidden: max(0, len(list)-maxPreviewed)}
 	for _, item := range list[:len(list)-p.Hidden] {
 		command, _ := item.(jsonObject)
 		p.add(command)
@@ -90,7 +95,12 @@ func (p *previewed) add(command jsonObject) {
 // create adds a new asset, and behind it those that are created within it.
 func (p *previewed) create(what jsonObject, alias, within string) {
 	e := effect{Does: "Create", Name: fmt.Sprint(what.get("AssetType")) + within}
-	if alias != "" && !strings.HasSuffix(alias, "$auto-aliased") {
+	if strings.HasSuffix(alias, "$auto-aliased") {
+		p.made[alias] = "the new " + e.Name
+		if name, ok := what.get("Name").(string); ok {
+			p.made[alias] += " " + clipped(name, maxName)
+		}
+	} else if alias != "" {
 		e.Name += ", " + alias
 	}
 	type inner struct {
@@ -108,7 +118,7 @@ func (p *previewed) create(what jsonObject, alias, within string) {
 			}
 		}
 		if m.Name != "AssetType" && len(plain) > 0 {
-			e.Attributes = append(e.Attributes, attributeEffect{Name: attributeName(m.Name), Pieces: addedPieces(plain)})
+			e.values = append(e.values, jsonMember{Name: m.Name, Value: plain})
 		}
 	}
 	p.Effects = append(p.Effects, e)
@@ -166,30 +176,29 @@ func (v *visit) compareEffects(p *previewed) error {
 	if err != nil {
 		return err
 	}
-	after := map[string]any{} // of attributes that commands before have changed
 	var shown []any
 	for _, e := range p.Effects {
-		shown = append(shown, e.Oid)
-		for _, m := range e.changes {
-			shown = append(shown, now[e.Oid].get(m.Name), m.Value)
-		}
+		shown = append(shown, e.Oid, e.changes, e.values, now[e.Oid])
 	}
 	names, err := v.namesOf(shown)
 	if err != nil {
 		return err
 	}
+	maps.Copy(names, p.made)
 	for i := range p.Effects {
 		e := &p.Effects[i]
 		if e.Oid != "" {
 			e.Name = names[e.Oid]
 		}
+		for _, m := range e.values {
+			e.Attributes = append(e.Attributes, attributeEffect{Name: attributeName(m.Name), Pieces: addedPieces(asList(m.Value), names)})
+		}
 		for _, m := range e.changes {
 			before, known := now[e.Oid].get(m.Name), now[e.Oid].has(m.Name)
-			if later, changed := after[e.Oid+" "+m.Name]; changed {
-				before = later
+			pieces, after := changeOf(before, m.Value, known, names)
+			if known {
+				now[e.Oid].set(m.Name, after) // for the commands that follow
 			}
-			pieces, becomes := changeOf(before, m.Value, known, names)
-			after[e.Oid+" "+m.Name] = becomes
 			e.Attributes = append(e.Attributes, attributeEffect{Name: m.Name, Pieces: pieces})
 		}
 	}
@@ -215,9 +224,9 @@ func (v *visit) presentValues(effects []effect) (map[string]jsonObject, error) {
 		groups[key] = append(groups[key], e.Oid)
 	}
 	var queries []any
-	for key, oids := range groups {
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		typ, _, _ := strings.Cut(key, " ")
-		queries = append(queries, query{"from": typ, "filter": anyOf(oids), "select": wanted[key]})
+		queries = append(queries, query{"from": typ, "filter": anyOf(groups[key]), "select": wanted[key]})
 	}
 	found := map[string]jsonObject{}
 	err := v.eachRow(queries, func(row jsonObject) {
@@ -246,12 +255,8 @@ func (v *visit) namesOf(values []any) (map[string]string, error) {
 		})
 	}
 	var queries []any
-	for typ, set := range byType {
-		var oids []string
-		for oid := range set {
-			oids = append(oids, oid)
-		}
-		sort.Strings(oids)
+	for _, typ := range slices.Sorted(maps.Keys(byType)) {
+		oids := slices.Sorted(maps.Keys(byType[typ]))
 		queries = append(queries, query{"from": typ, "filter": anyOf(oids), "select": []string{"Name"}})
 	}
 	names := map[string]string{}

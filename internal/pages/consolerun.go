@@ -65,12 +65,16 @@ func refusedRun(status int, message string) *ran {
 
 // runRequest sends a request.
 func runRequest(v *visit, c console) (*ran, error) {
-	r, body, err := v.sending("run", c.Path, c.Request)
+	r, got, err := v.sending("run", c.Path, c.Request)
 	if err != nil || r.Message != "" {
 		return r, err
 	}
-	if err := r.read(body); err != nil {
+	if err := r.read(got.body); err != nil {
 		r.Message = "The answer cannot be shown as a table: " + err.Error()
+	}
+	var pages []resultPage
+	if json.Unmarshal([]byte(got.header.Get("Alds-Result")), &pages) == nil {
+		r.setPages(pages)
 	}
 	r.Lines = excerpt(c.Request, r.places)
 	return r, nil
@@ -78,18 +82,18 @@ func runRequest(v *visit, c console) (*ran, error) {
 
 // sending sends the request of the editor to a path and reads what every answer says.
 // A refused one has a message. Errors: *failure, where the session does not count.
-func (v *visit) sending(action, path, request string) (*ran, []byte, error) {
+func (v *visit) sending(action, path, request string) (*ran, answer, error) {
 	v.api.note(http.MethodPost, path, nil) // the request stands in the editor
 	begin := time.Now()
 	got, err := v.api.raw(http.MethodPost, path, "application/json", []byte(request))
 	if err != nil {
 		if v.r.Context().Err() != nil {
-			return nil, nil, err
+			return nil, got, err
 		}
-		return refusedRun(http.StatusBadGateway, "The answer is larger than a page may read, or broke off; what the request writes may be written. Ask for fewer rows, with page."), nil, nil
+		return refusedRun(http.StatusBadGateway, "The answer is larger than a page may read, or broke off; what the request writes may be written. Ask for fewer rows, with page."), got, nil
 	}
 	if got.status == http.StatusUnauthorized {
-		return nil, nil, got.failure()
+		return nil, got, got.failure()
 	}
 	r := &ran{Action: action, Status: got.status, Took: time.Since(begin), Bytes: len(got.body)}
 	r.Raw, r.RawWhole = spread(got.body, maxRaw)
@@ -101,7 +105,7 @@ func (v *visit) sending(action, path, request string) (*ran, []byte, error) {
 			r.Lines = excerpt(request, r.places)
 		}
 	}
-	return r, got.body, nil
+	return r, got, nil
 }
 
 // read reads an answer: that of a bulk request is an object, that of query.v1 a list of
@@ -152,7 +156,14 @@ func (r *ran) readMember(d *json.Decoder, name string) error {
 }
 
 func (r *ran) readQueryResult(d *json.Decoder, name string) error {
-	if name != "results" {
+	switch name {
+	case "results":
+	case "pages":
+		var pages []resultPage
+		err := d.Decode(&pages)
+		r.setPages(pages)
+		return err
+	default:
 		var skipped json.RawMessage
 		return d.Decode(&skipped)
 	}
@@ -174,6 +185,13 @@ func (r *ran) readResults(d *json.Decoder) error {
 		}
 		return err
 	})
+}
+
+// setPages gives the tables what the answer says beside them.
+func (r *ran) setPages(pages []resultPage) {
+	for i := range min(len(pages), len(r.Tables)) {
+		r.Tables[i].Page = pages[i]
+	}
 }
 
 func (r *ran) readFailures(d *json.Decoder) error {

@@ -36,35 +36,34 @@ func excerpt(text string, places []int) []textLine {
 		places = places[:maxPlaces]
 	}
 	var shown []textLine
-	for number, start := 1, 0; start <= len(text) && len(places) > 0; number++ {
+	near := linesNear(text, places)
+	for number, start := 1, 0; start <= len(text) && len(near) > 0; number++ {
 		end := len(text)
 		if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
 			end = start + i
 		}
-		if isNear(text, start, end, places) {
-			left := len(shown) > 0 && shown[len(shown)-1].Number != number-1 || len(shown) == 0 && number > 1
-			shown = append(shown, textLine{Number: number, Parts: markLine(text[start:end], start, places, end == len(text)), After: left})
+		if near[number] {
+			after := number > 1 && (len(shown) == 0 || shown[len(shown)-1].Number != number-1)
+			shown = append(shown, textLine{Number: number, Parts: markLine(text[start:end], start, places, end == len(text)), After: after})
 		}
 		start = end + 1
 	}
 	return shown
 }
 
-// isNear reports whether a line is one of those around a place.
-func isNear(text string, start, end int, places []int) bool {
+// linesNear returns the numbers of the lines around ascending places.
+func linesNear(text string, places []int) map[int]bool {
+	near := map[int]bool{}
+	number, done := 1, 0
 	for _, at := range places {
-		between := ""
-		switch at = min(at, len(text)); {
-		case at < start:
-			between = text[at:start]
-		case at > end:
-			between = text[end:at]
-		}
-		if strings.Count(between, "\n") <= linesAround {
-			return true
+		at = min(max(at, done), len(text))
+		number += strings.Count(text[done:at], "\n")
+		done = at
+		for n := number - linesAround; n <= number+linesAround; n++ {
+			near[n] = true
 		}
 	}
-	return false
+	return near
 }
 
 // markLine splits a line that begins at start into what is marked and what is not.

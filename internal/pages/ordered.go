@@ -27,6 +27,15 @@ func (o jsonObject) get(name string) any {
 	return nil
 }
 
+// set changes the value of a name that is there.
+func (o jsonObject) set(name string, value any) {
+	for i := range o {
+		if o[i].Name == name {
+			o[i].Value = value
+		}
+	}
+}
+
 // has reports whether there is a member of that name.
 func (o jsonObject) has(name string) bool {
 	for _, f := range o {

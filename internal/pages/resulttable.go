@@ -23,6 +23,13 @@ type resultTable struct {
 	Rows    [][]resultCell // one cell for each column
 	Count   int            // of all rows, also those that are not shown
 	Wide    bool           // it has more columns than are shown
+	Page    resultPage     // what the answer says beside the rows
+}
+
+// resultPage is what a query asks for beside its rows. Spec: interface 4.3.7.
+type resultPage struct {
+	Next  *string
+	Total *int
 }
 
 // resultCell is a value as text and links.
@@ -111,11 +118,14 @@ func (c *resultCell) add(v any, depth int) {
 			c.add(item, depth+1)
 		}
 	case string:
-		if isOid(v) {
-			*c = append(*c, linkedText{Text: v, Oid: v})
+		switch {
+		case v == oid.Null:
 			return
+		case isOid(v):
+			*c = append(*c, linkedText{Text: v, Oid: v})
+		default:
+			c.text(clipped(v, maxCell))
 		}
-		c.text(clipped(v, maxCell))
 	default:
 		c.text(fmt.Sprint(v))
 	}
