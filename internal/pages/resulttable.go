@@ -3,6 +3,7 @@ package pages
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/oid"
@@ -141,6 +142,7 @@ func separator(item any) string {
 
 // row adds a row within a cell: its asset, and what else it says.
 func (c *resultCell) row(row jsonObject, depth int) {
+	row = slices.DeleteFunc(slices.Clone(row), func(f jsonMember) bool { return isNothing(f.Value) })
 	for i, f := range row {
 		token, _ := f.Value.(string)
 		switch {
@@ -157,6 +159,19 @@ func (c *resultCell) row(row jsonObject, depth int) {
 			c.text(",")
 		}
 	}
+}
+
+// isNothing reports whether a value says nothing within a cell.
+func isNothing(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case jsonObject:
+		return len(v) == 1 && v.get("_oid") == oid.Null
+	case []any:
+		return len(v) == 0
+	}
+	return v == ""
 }
 
 // text adds text behind that which is there.
