@@ -19,8 +19,8 @@ type example struct {
 	Link    string // that fills the editor with it
 }
 
-// sample are assets of the reader that examples name.
-type sample struct {
+// exampleData are assets of the reader that examples name.
+type exampleData struct {
 	Project, Story, Member string
 	Writes                 bool // the reader may change the project or something in it
 	Leads                  bool // the project itself
@@ -33,7 +33,7 @@ const createSample = `{"@story": {"AssetType": "Story", "Name": "Pay by card", "
 
 // examples returns examples whose Oids are those of the reader's own data.
 func (v *visit) examples() ([]exampleGroup, error) {
-	s, err := v.sample()
+	s, err := v.exampleData()
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ func (v *visit) examples() ([]exampleGroup, error) {
 	return groups, nil
 }
 
-// sample looks for what the reader may change, and else for what it sees.
-func (v *visit) sample() (sample, error) {
+// exampleData looks for what the reader may change, and else for what it sees.
+func (v *visit) exampleData() (exampleData, error) {
 	type row struct {
 		Oid   string `json:"_oid"`
 		Scope struct {
@@ -79,7 +79,7 @@ func (v *visit) sample() (sample, error) {
 		{"from": "Scope", "filter": []string{"CanUpdate='true'", "AssetState='Active'"}, "page": one},
 		{"from": "Scope", "filter": []string{"AssetState='Active'"}, "page": one},
 	}, &stories, &led, &seen)
-	s := sample{Project: "Scope:0", Member: v.member.Oid, Writes: len(stories)+len(led) > 0, Leads: len(led) > 0, Administers: v.member.Administers()}
+	s := exampleData{Project: "Scope:0", Member: v.member.Oid, Writes: len(stories)+len(led) > 0, Leads: len(led) > 0, Administers: v.member.Administers()}
 	switch {
 	case len(stories) > 0:
 		s.Story, s.Project = stories[0].Oid, stories[0].Scope.Oid
@@ -92,7 +92,7 @@ func (v *visit) sample() (sample, error) {
 }
 
 // fill puts Oids into an example. Where there is no story, the request makes one first.
-func (s sample) fill(request string) string {
+func (s exampleData) fill(request string) string {
 	story := s.Story
 	if story == "" && strings.Contains(request, "{story}") {
 		request, story = strings.Replace(request, "[", "["+createSample, 1), "@story"

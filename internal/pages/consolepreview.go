@@ -85,7 +85,7 @@ func (p *previewed) add(command jsonObject) {
 	case what.has("from"):
 		p.Reads++
 	default:
-		p.Effects = append(p.Effects, effect{Does: "Unknown", Name: clipped(compactJSON(command), maxCell)})
+		p.Effects = append(p.Effects, effect{Does: "Unknown", Name: beginOf(compactJSON(command), maxCell)})
 	}
 	if before < len(p.Effects) {
 		p.Effects[before].Error = refusal
@@ -98,7 +98,7 @@ func (p *previewed) create(what jsonObject, alias, within string) {
 	if strings.HasSuffix(alias, "$auto-aliased") {
 		p.made[alias] = "the new " + e.Name
 		if name, ok := what.get("Name").(string); ok {
-			p.made[alias] += " " + clipped(name, maxName)
+			p.made[alias] += " " + beginOf(name, maxName)
 		}
 	} else if alias != "" {
 		e.Name += ", " + alias
@@ -142,7 +142,7 @@ func (p *previewed) change(what jsonObject) {
 		e.Name = fmt.Sprint(what.get("from"))
 		for _, key := range []string{"where", "filter", "with"} {
 			if what.has(key) {
-				e.Name += ", " + key + " " + clipped(compactJSON(what.get(key)), maxCell)
+				e.Name += ", " + key + " " + beginOf(compactJSON(what.get(key)), maxCell)
 			}
 		}
 		e.Name += " – found when it runs"
@@ -155,7 +155,7 @@ func (p *previewed) change(what jsonObject) {
 		e.Does, e.Operation = "Run", fmt.Sprint(op.get("op"))
 		for _, key := range []string{"args", "list"} {
 			if text := compactJSON(op.get(key)); op.has(key) && text != "{}" {
-				e.Operation += " " + clipped(text, maxCell)
+				e.Operation += " " + beginOf(text, maxCell)
 			}
 		}
 	}
@@ -270,7 +270,7 @@ func (v *visit) namesOf(values []any) (map[string]string, error) {
 func eachOid(v any, do func(oid string)) {
 	switch v := v.(type) {
 	case string:
-		if isOid(v) {
+		if namesAsset(v) {
 			do(v)
 		}
 	case []any:

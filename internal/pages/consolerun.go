@@ -207,7 +207,7 @@ func (r *ran) readFailures(d *json.Decoder) error {
 				problem, _ := m.Value.(jsonObject)
 				f.Message, _ = problem.get("message").(string)
 			} else {
-				f.Command = clipped(compactJSON(m.Value), maxCell)
+				f.Command = beginOf(compactJSON(m.Value), maxCell)
 			}
 		}
 		r.Failures = append(r.Failures, f)

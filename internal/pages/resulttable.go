@@ -122,10 +122,10 @@ func (c *resultCell) add(v any, depth int) {
 		switch {
 		case v == oid.Null:
 			return
-		case isOid(v):
+		case namesAsset(v):
 			*c = append(*c, linkedText{Text: v, Oid: v})
 		default:
-			c.text(clipped(v, maxCell))
+			c.text(beginOf(v, maxCell))
 		}
 	default:
 		c.text(fmt.Sprint(v))
@@ -146,7 +146,7 @@ func (c *resultCell) row(row jsonObject, depth int) {
 	for i, f := range row {
 		token, _ := f.Value.(string)
 		switch {
-		case f.Name == "_oid" && isOid(token):
+		case f.Name == "_oid" && namesAsset(token):
 			*c = append(*c, linkedText{Text: token, Oid: token})
 			continue
 		case i > 0:
@@ -183,8 +183,8 @@ func (c *resultCell) text(text string) {
 	*c = append(*c, linkedText{Text: text})
 }
 
-// isOid reports whether a text names an asset or a version of one.
-func isOid(text string) bool {
+// namesAsset reports whether a text names an asset or a version of one.
+func namesAsset(text string) bool {
 	if !strings.Contains(text, ":") || len(text) > 100 {
 		return false
 	}
@@ -192,8 +192,8 @@ func isOid(text string) bool {
 	return err == nil
 }
 
-// clipped returns the begin of a text that is too long.
-func clipped(text string, bytes int) string {
+// beginOf returns the begin of a text that is too long.
+func beginOf(text string, bytes int) string {
 	if len(text) <= bytes {
 		return text
 	}
