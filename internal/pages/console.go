@@ -8,8 +8,8 @@ import (
 
 // Bounds of the console.
 const (
-	maxRequest = 2 << 20 // bytes of a request
-	maxLink    = 8 << 10 // bytes of a link that carries one
+	maxConsoleRequest = 2 << 20 // bytes of a request
+	maxLink           = 8 << 10 // bytes of a link that carries one
 )
 
 // Paths that the console sends requests to.
@@ -55,7 +55,7 @@ func runConsole(v *visit) error {
 		return err
 	}
 	c := console{Request: lineFeeds(v.r.PostForm.Get("request")), Path: path}
-	if len(c.Request) > maxRequest {
+	if len(c.Request) > maxConsoleRequest {
 		return &failure{Status: http.StatusRequestEntityTooLarge, Message: "The request is larger than the page sends: 2 MiB."}
 	}
 	c.Link, c.NoLink = v.carrying(c)

@@ -8,11 +8,11 @@ import (
 // exampleGroup are examples of one kind.
 type exampleGroup struct {
 	Title    string
-	Examples []example
+	Examples []exampleRequest
 }
 
-// example is a request that works on the data of the reader.
-type example struct {
+// exampleRequest is a request that works on the data of the reader.
+type exampleRequest struct {
 	Title   string
 	Request string
 	Path    string // empty: that of commands
@@ -48,7 +48,7 @@ func (v *visit) examples() ([]exampleGroup, error) {
 		groups = append(groups, exampleGroup{Title: "Import", Examples: importExamples})
 	}
 	for i, g := range groups {
-		filled := make([]example, len(g.Examples))
+		filled := make([]exampleRequest, len(g.Examples))
 		for k, e := range g.Examples {
 			e.Request = s.fill(e.Request)
 			params := []string{"request", e.Request}
@@ -102,7 +102,7 @@ func (s exampleData) fill(request string) string {
 }
 
 // queryExamples read.
-var queryExamples = []example{
+var queryExamples = []exampleRequest{
 	{Title: "Filter, columns, order, page", Request: `{"from": "Story",
  "where": {"Scope": "{project}"},
  "filter": ["AssetState='Active'"],
@@ -142,7 +142,7 @@ page: {size: 20}
 }
 
 // commandExamples write into a project.
-var commandExamples = []example{
+var commandExamples = []exampleRequest{
 	{Title: "Create", Request: `{"AssetType": "Story", "Name": "Pay by card", "Scope": "{project}", "Estimate": 3, "Owners": ["{member}"]}`},
 	{Title: "Create in YAML", Request: `AssetType: Story
 Name: Pay by card
@@ -191,7 +191,7 @@ Description: |
 }
 
 // projectExamples are for those who may change projects.
-var projectExamples = []example{
+var projectExamples = []exampleRequest{
 	{Title: "Operation with arguments", Request: `[
  {"@trial": {"AssetType": "Scope", "Name": "Trial", "#ContextOid": "{project}"}},
  {"from": "@trial", "execute": {"op": "AssignMemberWithRole", "args": {"Member": "{member}", "Role": "Role:4", "IsOwner": false}}},
@@ -205,7 +205,7 @@ var projectExamples = []example{
 }
 
 // importExamples are for system administrators.
-var importExamples = []example{
+var importExamples = []exampleRequest{
 	{Title: "Import with dates and authors", Request: `[
  {"config": "import"},
  {"@old": {"AssetType": "Story", "Name": "Wish list", "Scope": "{project}", "CreateDate": "2019-05-06T07:08:09Z", "CreatedBy": "{member}", "ChangeDate": "2020-01-01"}},

@@ -22,6 +22,7 @@ var pages = []shown{
 	{name: "welcome", path: "/alds/ui/welcome", alone: true},
 	{name: "profile", path: "/alds/ui/profile"},
 	{name: "applications", path: "/alds/ui/applications"},
+	{name: "console", path: "/alds/ui/console"},
 }
 
 // bytesAtMost is what a page with its styles and scripts may transfer.
