@@ -62,7 +62,7 @@ func runConsole(v *visit) error {
 	act, known := consoleActions[v.field("action")]
 	switch {
 	case !known:
-		return &failure{Status: http.StatusBadRequest, Message: "The console runs, previews and explains."}
+		c.Ran = refusedRun(http.StatusBadRequest, "Say what to do with the request: run, preview or explain.")
 	case strings.TrimSpace(c.Request) == "":
 		c.Ran = refusedRun(http.StatusBadRequest, "The request is empty.")
 	default:
@@ -76,9 +76,9 @@ func runConsole(v *visit) error {
 	return v.console(c)
 }
 
-// consoleActions are what the buttons do; none is the first of them.
+// consoleActions are what the buttons do. A form without one of them runs nothing.
 var consoleActions = map[string]func(v *visit, c console) (*ran, error){
-	"": runRequest, "run": runRequest, "preview": previewRequest, "explain": explainRequest,
+	"run": runRequest, "preview": previewRequest, "explain": explainRequest,
 }
 
 func (v *visit) console(c console) error {

@@ -76,7 +76,7 @@ func queriesOf(body []byte) (queries []jsonObject, refusal string) {
 // explainOne runs a query with its plan. Errors: *failure, where the session does not
 // count.
 func (v *visit) explainOne(q jsonObject) (explainedQuery, error) {
-	one := explainedQuery{Query: beginOf(compactJSON(q), maxCell)}
+	one := explainedQuery{Query: beginOf(compactJSON(q), maxShownCommand)}
 	if !q.has("explain") {
 		q = append(q, jsonMember{Name: "explain", Value: true})
 	}

@@ -85,7 +85,7 @@ func (p *previewed) add(command jsonObject) {
 	case what.has("from"):
 		p.Reads++
 	default:
-		p.Effects = append(p.Effects, effect{Does: "Unknown", Name: beginOf(compactJSON(command), maxCell)})
+		p.Effects = append(p.Effects, effect{Does: "Unknown", Name: beginOf(compactJSON(command), maxShownCommand)})
 	}
 	if before < len(p.Effects) {
 		p.Effects[before].Error = refusal
@@ -142,7 +142,7 @@ func (p *previewed) change(what jsonObject) {
 		e.Name = fmt.Sprint(what.get("from"))
 		for _, key := range []string{"where", "filter", "with"} {
 			if what.has(key) {
-				e.Name += ", " + key + " " + beginOf(compactJSON(what.get(key)), maxCell)
+				e.Name += ", " + key + " " + beginOf(compactJSON(what.get(key)), maxShownCommand)
 			}
 		}
 		e.Name += " – found when it runs"
@@ -155,7 +155,7 @@ func (p *previewed) change(what jsonObject) {
 		e.Does, e.Operation = "Run", fmt.Sprint(op.get("op"))
 		for _, key := range []string{"args", "list"} {
 			if text := compactJSON(op.get(key)); op.has(key) && text != "{}" {
-				e.Operation += " " + beginOf(text, maxCell)
+				e.Operation += " " + beginOf(text, maxShownCommand)
 			}
 		}
 	}

@@ -11,7 +11,8 @@ import (
 // Bounds of what is shown of an answer.
 const (
 	maxFailures     = 100
-	maxListedAssets = 200 // assets of a list
+	maxListedAssets = 200  // assets of a list
+	maxShownCommand = 1000 // bytes of a command among other words
 	maxTables       = 100
 )
 
@@ -207,7 +208,7 @@ func (r *ran) readFailures(d *json.Decoder) error {
 				problem, _ := m.Value.(jsonObject)
 				f.Message, _ = problem.get("message").(string)
 			} else {
-				f.Command = beginOf(compactJSON(m.Value), maxCell)
+				f.Command = beginOf(compactJSON(m.Value), maxShownCommand)
 			}
 		}
 		r.Failures = append(r.Failures, f)

@@ -13,9 +13,9 @@ import (
 const (
 	maxResultRows    = 1000 // of all tables of an answer
 	maxResultColumns = 100
-	maxCellItems     = 20   // of a list in a resultCell
-	maxCell          = 1000 // bytes of the text of a resultCell
-	maxDeep          = 4    // lists and rows within each other in a resultCell
+	maxCellItems     = 20  // of a list in a cell
+	maxCell          = 300 // bytes of the text of a cell
+	maxDeep          = 4   // lists and rows within each other in a cell
 )
 
 // resultTable is a result set as a table.

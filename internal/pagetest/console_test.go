@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -214,13 +215,19 @@ func edit(b *tab, request string) {
 	b.press(request)
 }
 
+// enter presses Enter as a keyboard does: where the page takes the key, no line begins.
+func enter(b *tab) {
+	b.t.Helper()
+	command(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13})
+}
+
 // completes demands that names are completed, and that Tab leaves the editor.
 func completes(b *tab) {
 	b.t.Helper()
 	edit(b, `{"from": "Stor`)
 	b.waitFor("#completions [role=option]")
 	b.press(kb.ArrowDown)
-	b.press(kb.Enter)
+	enter(b)
 	for _, typed := range []string{`", "select": ["Scope.Na`, `", "Esti`} {
 		for _, r := range typed {
 			b.press(string(r))
@@ -230,7 +237,7 @@ func completes(b *tab) {
 		if id := eval[string](b, `document.activeElement.getAttribute("aria-activedescendant")`); id != "completion-0" {
 			b.t.Errorf("the list marks %q", id)
 		}
-		b.press(kb.Enter)
+		enter(b)
 	}
 	if value := eval[string](b, `document.querySelector("#request").value`); value != `{"from": "Story", "select": ["Scope.Name", "Estimate` {
 		b.t.Errorf("completed is %s", value)
@@ -283,6 +290,7 @@ func TestConsoleLooks(t *testing.T) {
 			b.size(width, width*3/4)
 			for _, scheme := range []string{light, dark} {
 				b.colorScheme(scheme)
+				eval[bool](b, `(document.getAnimations().forEach(a => a.finish()), true)`)
 				for _, wide := range overflows(b) {
 					t.Errorf("%s, %d: %s", name, width, wide)
 				}

@@ -60,8 +60,7 @@
     if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
       e.preventDefault();
       close();
-      const button = form.querySelector(`[value="${e.shiftKey ? "preview" : "run"}"]`);
-      if (!button.disabled) form.requestSubmit(button);
+      form.querySelector(`[value="${e.shiftKey ? "preview" : "run"}"]`).click();
     }
   });
 
@@ -70,6 +69,7 @@
   function answered() {
     const answer = document.getElementById("answer");
     if (!answer.dataset.ran) return;
+    document.getElementById("examples").open = false;
     said.textContent = [...answer.querySelectorAll("h2, p.row strong, [role=alert], h3")].map((e) => e.textContent).join(". ");
     remember();
     if (Number(answer.dataset.at) >= 0) goTo(Number(answer.dataset.at));
