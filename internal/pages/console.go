@@ -89,6 +89,9 @@ func (v *visit) console(c console) error {
 	if c.Examples, err = v.examples(); err != nil {
 		return err
 	}
+	for _, path := range []string{commandPath, commandPath + "?previewOnly=true", queryPath} {
+		v.stands(http.MethodPost, path, "")
+	}
 	return v.render("console", "Console", c)
 }
 
