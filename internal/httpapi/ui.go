@@ -46,7 +46,7 @@ func (a *API) registerPages(app *fiber.App, instance fiber.Router) {
 		}
 		return c.Next()
 	}
-	for _, path := range []string{"/", "/assetdetail.v1", "/meta.v1"} {
+	for _, path := range []string{"/", "/assetdetail.v1", "/meta.v1", "/meta.v1/:type"} {
 		instance.Get(path, people)
 	}
 	app.Get("/", people)

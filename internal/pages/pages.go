@@ -66,6 +66,11 @@ func (p *Pages) register() {
 		"POST /ui/welcome/remove": removeSample,
 		"GET /ui/receiver/{id}":   showReceiver,
 		"POST /ui/revoke/{id}":    revokeApplication,
+		"GET /ui/model":           showModel,
+		"GET /meta.v1":            showModel,
+		"GET /ui/model/{type}":    showType,
+		"GET /meta.v1/{type}":     showType,
+		"POST /ui/model/{type}":   addValues,
 	} {
 		p.handle(pattern, signedIn(show))
 	}

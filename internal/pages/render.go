@@ -116,6 +116,9 @@ func (v *visit) here() string {
 		rest = below
 	}
 	first, _, _ := strings.Cut(rest, "/")
+	if first == "meta.v1" {
+		return "model"
+	}
 	return first
 }
 

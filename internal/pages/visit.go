@@ -109,8 +109,11 @@ func (v *visit) to(path string) error {
 	return nil
 }
 
-// isPart reports whether the script asks for a part of the page alone.
-func (v *visit) isPart() bool { return v.r.Header.Get("HX-Request") == "true" }
+// isPart reports whether the script asks for a part of the page alone. Who goes back in
+// the browser gets the whole page.
+func (v *visit) isPart() bool {
+	return v.r.Header.Get("HX-Request") == "true" && v.r.Header.Get("HX-History-Restore-Request") != "true"
+}
 
 // stands notes what a form of the page sends, for its end. Shape of body: indented JSON
 // or empty.
@@ -131,7 +134,7 @@ func (v *visit) protect() {
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Vary", "Cookie, Accept, Accept-Encoding, HX-Request")
+	h.Set("Vary", "Cookie, Accept, Accept-Encoding, HX-Request, HX-History-Restore-Request")
 }
 
 // send sends the bytes of a page, packed where the browser takes it.

@@ -1,0 +1,86 @@
+package pages
+
+import (
+	"cmp"
+	"slices"
+)
+
+// maxFound is how many places a search of the model shows.
+const maxFound = 200
+
+// modelPage is what the overview of the model shows: the tree of types, or what a
+// search has found.
+type modelPage struct {
+	Search string
+	Tree   []*branch
+	Found  []hit
+	More   bool // there are more than Found
+	Types  int
+}
+
+// showModel serves GET ui/model and GET meta.v1?xsl=….
+func showModel(v *visit) error {
+	page := modelPage{Search: v.param("q")}
+	m, err := v.readModel(page.Search != "")
+	if err != nil {
+		return err
+	}
+	page.Types = len(m.types)
+	if page.Search == "" {
+		page.Tree = m.tree()
+	} else {
+		page.Found = m.search(page.Search)
+		if page.More = len(page.Found) > maxFound; page.More {
+			page.Found = page.Found[:maxFound]
+		}
+	}
+	if v.isPart() {
+		return v.renderPart("model", "found", page)
+	}
+	return v.render("model", "Model", page)
+}
+
+// branch is a type in the tree, with the types below it.
+type branch struct {
+	*modelType
+	Below []*branch
+	Open  bool // its types are shown at once
+}
+
+// tree returns the types without a type above them, with all that lie below: first
+// those that have some below.
+func (m *model) tree() []*branch {
+	all := map[string]*branch{}
+	for _, t := range m.types {
+		all[t.Name] = &branch{modelType: t, Open: t.Name != "List"} // of lists there are many
+	}
+	var top []*branch
+	for _, t := range m.types {
+		if above := all[t.Base]; above != nil && t.Base != t.Name {
+			above.Below = append(above.Below, all[t.Name])
+		} else {
+			top = append(top, all[t.Name])
+		}
+	}
+	for _, b := range all {
+		slices.SortFunc(b.Below, func(a, c *branch) int { return cmp.Compare(a.Name, c.Name) })
+	}
+	slices.SortFunc(top, func(a, b *branch) int {
+		return cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(a.Name, b.Name))
+	})
+	return top
+}
+
+// rankOf puts what people work with before all else: the base of most types, then lists,
+// then the types that describe the model.
+func rankOf(b *branch) int {
+	switch {
+	case b.Name == "BaseAsset":
+		return 0
+	case b.Name == "List":
+		return 1
+	case len(b.Below) > 0:
+		return 2
+	}
+	return 3
+}

@@ -1,0 +1,113 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// model is what types, attributes and operations are called and where they are declared.
+type model struct {
+	types      []*modelType
+	byName     map[string]*modelType
+	attributes []modelPart
+	operations []modelPart
+}
+
+// modelType is a type as metadata has it. Spec: interface 2.1.1.
+type modelType struct {
+	Oid         string `json:"_oid"`
+	Name        string
+	Base        string `json:"Base.Name"`
+	DisplayName string
+	IsCustom    bool
+	Attributes  int `json:"AttributeDefinitions.@Count,string"`
+	Operations  int `json:"Operations.@Count,string"`
+}
+
+// modelPart is an attribute or operation that a type declares.
+type modelPart struct {
+	Name        string
+	Of          string `json:"Asset.Name"`
+	DisplayName string
+	Kind        string `json:"AttributeType"`
+	Related     string `json:"RelatedAssetType.Name"`
+	IsCustom    bool
+}
+
+// inUse is the filter of definitions that are neither retired nor deleted.
+const inUse = "AssetState='Active'"
+
+// typesQuery asks for all types in use.
+func typesQuery() query {
+	return query{
+		"from": "AssetType", "filter": inUse,
+		"select": []string{"Name", "Base.Name", "DisplayName", "IsCustom", "AttributeDefinitions.@Count", "Operations.@Count"},
+	}
+}
+
+// readModel reads all types, and, where whole, all attributes and operations. What has
+// no display name of its own gets the text of the interface.
+func (v *visit) readModel(whole bool) (*model, error) {
+	m := &model{byName: map[string]*modelType{}}
+	queries, into := []query{typesQuery()}, []any{&m.types}
+	if whole {
+		queries = append(queries,
+			query{"from": "AttributeDefinition", "filter": inUse, "select": []string{"Name", "Asset.Name", "DisplayName", "AttributeType", "RelatedAssetType.Name", "IsCustom"}},
+			query{"from": "Operation", "select": []string{"Name", "Asset.Name"}})
+		into = append(into, &m.attributes, &m.operations)
+	}
+	if err := v.api.find(queries, into...); err != nil {
+		return nil, err
+	}
+	for _, t := range m.types {
+		m.byName[t.Name] = t
+	}
+	return m, v.nameModel(m)
+}
+
+// nameModel sets the display names of a model.
+func (v *visit) nameModel(m *model) error {
+	names := map[string]*string{}
+	for _, t := range m.types {
+		if t.DisplayName == "" {
+			names["AssetType'"+t.Name] = &t.DisplayName
+		}
+	}
+	for i := range m.attributes {
+		if a := &m.attributes[i]; a.DisplayName == "" {
+			names["AttributeDefinition'"+a.Name+"'"+a.Of] = &a.DisplayName
+		}
+	}
+	for i := range m.operations {
+		o := &m.operations[i]
+		names["Operation'"+o.Name+"'"+o.Of] = &o.DisplayName
+	}
+	return v.localize(names)
+}
+
+// maxTags is how many texts are asked for at once: their tags stand in a URL.
+const maxTags = 400
+
+// localize sets texts to what people read for their tags. The requests are not shown:
+// they are long, and say nothing that the page does not. Spec: interface 4.10.
+func (v *visit) localize(names map[string]*string) error {
+	var tags []string
+	for tag := range names {
+		tags = append(tags, tag)
+	}
+	quiet := v.asking(v.api.authorization)
+	for len(tags) > 0 {
+		some := tags[:min(maxTags, len(tags))]
+		tags = tags[len(some):]
+		var texts map[string]string
+		err := quiet.do(http.MethodGet, "loc-2.v1/?["+url.QueryEscape(strings.Join(some, ","))+"]", nil, &texts)
+		if err := ignoreRefusal(err); err != nil {
+			return err
+		}
+		for _, tag := range some {
+			*names[tag] = texts[tag]
+		}
+	}
+	return nil
+}
