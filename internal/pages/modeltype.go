@@ -170,7 +170,7 @@ func (v *visit) typePage(page typePage) error {
 		return v.renderPart("modeltype", "attributes", &page)
 	}
 	if v.member.Administers() && page.List {
-		v.stands(http.MethodPost, "api/asset?atomic=true", "[\n  {\"AssetType\": \""+page.Token+"\", \"Name\": \"A new value\"}\n]")
+		v.stands(http.MethodPost, "api/asset?atomic=true", example(map[string]string{"AssetType": page.Token, "Name": "A new value"}))
 	}
 	return v.render("modeltype", page.Token, &page)
 }

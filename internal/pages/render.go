@@ -125,6 +125,10 @@ func (v *visit) here() string {
 // notices are what a page says after a form has done its work.
 var notices = map[string]string{
 	"saved":   "Saved.",
+	"made":    "Made.",
+	"retired": "Retired. It may be brought back.",
+	"brought": "It is back, with its values.",
+	"purged":  "Deleted. Its data is removed in the background.",
 	"revoked": "The access token is revoked. It is refused within a second.",
 	"removed": "The sample is removed.",
 	"changed": "The password is changed. All other sessions have ended.",
