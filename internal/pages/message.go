@@ -6,7 +6,7 @@ import (
 
 // coded is how the interface words what it refuses: the kind, the rule and the place.
 // Spec: interface 7.2.
-var coded = regexp.MustCompile(`(Violation|Resolution|Denied)'(?:(\w+)')?(?:(\w+)\.)?(\w+)`)
+var coded = regexp.MustCompile(`(Violation|Resolution|Denied)'(?:(\w+)')?(?:(\w+)\.)?(\w+)(?:'\w+)?`)
 
 // rules are the words for them.
 var rules = map[string]string{

@@ -18,6 +18,9 @@ type hit struct {
 	rank        int // 0: the name itself; 1: begins with it; 2: has it
 }
 
+// places is the order in which what fits alike is shown.
+var places = map[string]int{"type": 0, "attribute": 1, "operation": 2}
+
 // search finds types, attributes and operations by a part of their name or display
 // name. Type.Name looks for what a type has, also from the types above it.
 func (m *model) search(text string) []hit {
@@ -27,9 +30,9 @@ func (m *model) search(text string) []hit {
 		part = text
 		found = m.searchTypes(text)
 	}
-	places := func(of string) []string { return []string{of} }
+	owners := func(of string) []string { return []string{of} }
 	if dotted {
-		places = m.heirs(of)
+		owners = m.heirs(of)
 	}
 	add := func(what string, all []modelPart) {
 		for _, p := range all {
@@ -37,7 +40,7 @@ func (m *model) search(text string) []hit {
 			if !ok {
 				continue
 			}
-			for _, t := range places(p.Of) {
+			for _, t := range owners(p.Of) {
 				found = append(found, hit{What: what, Type: t, Part: p.Name, DisplayName: p.DisplayName, Kind: p.Kind, Related: p.Related, IsCustom: p.IsCustom, rank: rank})
 			}
 		}
@@ -45,7 +48,7 @@ func (m *model) search(text string) []hit {
 	add("attribute", m.attributes)
 	add("operation", m.operations)
 	slices.SortStableFunc(found, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.What, a.What), cmp.Compare(a.Part, b.Part), cmp.Compare(a.Type, b.Type))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(places[a.What], places[b.What]), cmp.Compare(a.Part, b.Part), cmp.Compare(a.Type, b.Type))
 	})
 	return found
 }

@@ -23,6 +23,11 @@ var pages = []shown{
 	{name: "profile", path: "/alds/ui/profile"},
 	{name: "applications", path: "/alds/ui/applications"},
 	{name: "console", path: "/alds/ui/console"},
+	{name: "model", path: "/alds/ui/model"},
+	{name: "model-search", path: "/alds/ui/model?q=estimate"},
+	{name: "model-type", path: "/alds/ui/model/Story"},
+	{name: "model-list", path: "/alds/ui/model/StoryStatus"},
+	{name: "model-custom", path: "/alds/ui/model/custom"},
 }
 
 // bytesAtMost is what a page with its styles and scripts may transfer.
