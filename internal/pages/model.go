@@ -3,6 +3,8 @@ package pages
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // maxFound is how many places a search of the model shows.
@@ -47,12 +49,33 @@ type branch struct {
 	Open  bool // its types are shown at once
 }
 
+// Counts says how much the type declares itself.
+func (t *modelType) Counts() string {
+	var all []string
+	if t.IsCustom {
+		all = append(all, "custom")
+	}
+	for _, c := range []struct {
+		n    int
+		word string
+	}{{t.Attributes, "attribute"}, {t.Operations, "operation"}} {
+		switch c.n {
+		case 0:
+		case 1:
+			all = append(all, "1 "+c.word)
+		default:
+			all = append(all, strconv.Itoa(c.n)+" "+c.word+"s")
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
 // tree returns the types without a type above them, with all that lie below: first
 // those that have some below.
 func (m *model) tree() []*branch {
 	all := map[string]*branch{}
 	for _, t := range m.types {
-		all[t.Name] = &branch{modelType: t, Open: t.Name != "List"} // of lists there are many
+		all[t.Name] = &branch{modelType: t, Open: true}
 	}
 	var top []*branch
 	for _, t := range m.types {
@@ -64,6 +87,9 @@ func (m *model) tree() []*branch {
 	}
 	for _, b := range all {
 		slices.SortFunc(b.Below, func(a, c *branch) int { return cmp.Compare(a.Name, c.Name) })
+	}
+	for _, b := range top {
+		b.Open = b.Name == "BaseAsset" // of lists there are many, and few look at what describes the model
 	}
 	slices.SortFunc(top, func(a, b *branch) int {
 		return cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(a.Name, b.Name))

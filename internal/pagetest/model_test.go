@@ -76,7 +76,7 @@ func TestModelCustom(t *testing.T) {
 	const list, attribute = `form[action$="/list"]`, `form[action$="/attribute"]`
 	b.fill(list+" [name=name]", "Custom_OriginType")
 	b.fill(list+" [name=displayName]", scripts)
-	b.fill(list+" [name=values]", "Customer\n"+scripts)
+	eval[any](b, `document.querySelector('textarea').value = `+quote("Customer\n"+scripts))
 	b.submit(list)
 	listPage := strings.Split(b.path(), "?")[0]
 	if b.follow("dl a"); !strings.Contains(b.text("section"), scripts) {
