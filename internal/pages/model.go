@@ -2,6 +2,7 @@ package pages
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,11 @@ type modelPage struct {
 
 // showModel serves GET ui/model and GET meta.v1?xsl=….
 func showModel(v *visit) error {
-	page := modelPage{Search: v.param("q")}
+	var page modelPage
+	var err error
+	if page.Search, err = v.sought("q"); err != nil {
+		return err
+	}
 	m, err := v.readModel(page.Search != "")
 	if err != nil {
 		return err
@@ -40,6 +45,19 @@ func showModel(v *visit) error {
 		return v.renderPart("model", "found", page)
 	}
 	return v.render("model", "Model", page)
+}
+
+// maxSought is how many bytes a text may have that is searched for: each name of the
+// model is compared with it.
+const maxSought = 200
+
+// sought returns a text that is searched for. Errors: *failure.
+func (v *visit) sought(name string) (string, error) {
+	text := v.param(name)
+	if len(text) > maxSought {
+		return "", &failure{Status: http.StatusBadRequest, Message: "Search for a shorter text: names have at most 67 characters."}
+	}
+	return text, nil
 }
 
 // branch is a type in the tree, with the types below it.

@@ -14,13 +14,17 @@ import (
 func sampleModel() *model {
 	m := &model{
 		types: []*modelType{
-			{Name: "Base", DisplayName: "Base"}, {Name: "Story", Base: "Base", DisplayName: "Backlog Item"},
-			{Name: "List", DisplayName: "List"}, {Name: "Custom_Origin", Base: "List", DisplayName: "Where from"},
+			{Name: "Base", DisplayName: "Base"},
+			{Name: "Story", Base: "Base", DisplayName: "Backlog Item"},
+			{Name: "List", DisplayName: "List"},
+			{Name: "Custom_Origin", Base: "List", DisplayName: "Where from"},
 		},
 		byName: map[string]*modelType{},
 		attributes: []modelPart{
-			{Name: "Name", Of: "Base", DisplayName: "Title"}, {Name: "DetailEstimate", Of: "Story", DisplayName: "Detail Estimate"},
-			{Name: "Estimate", Of: "Base", DisplayName: "Points"}, {Name: "Name", Of: "List", DisplayName: "Name"},
+			{Name: "Name", Of: "Base", DisplayName: "Title"},
+			{Name: "DetailEstimate", Of: "Story", DisplayName: "Detail Estimate"},
+			{Name: "Estimate", Of: "Base", DisplayName: "Points"},
+			{Name: "Name", Of: "List", DisplayName: "Name"},
 		},
 		operations: []modelPart{{Name: "Delete", Of: "Base", DisplayName: "Delete"}},
 	}
@@ -169,6 +173,14 @@ func TestGoes(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %q", message, got)
+		}
+	}
+}
+
+func TestCalled(t *testing.T) {
+	for _, c := range [][3]string{{"TestSet", "Test Set", ""}, {"Story", "Backlog Item", "Backlog Item"}, {"Splitto", "Split to", ""}, {"A", "", ""}} {
+		if got := called(c[0], c[1]); got != c[2] {
+			t.Errorf("%q: %q", c, got)
 		}
 	}
 }

@@ -32,6 +32,7 @@ type modelPart struct {
 	DisplayName string
 	Kind        string `json:"AttributeType"`
 	Related     string `json:"RelatedAssetType.Name"`
+	ReverseName string // of a relation that administrators have added: it has no definition of its own
 	IsCustom    bool
 }
 
@@ -53,7 +54,7 @@ func (v *visit) readModel(whole bool) (*model, error) {
 	queries, into := []query{typesQuery()}, []any{&m.types}
 	if whole {
 		queries = append(queries,
-			query{"from": "AttributeDefinition", "filter": inUse, "select": []string{"Name", "Asset.Name", "DisplayName", "AttributeType", "RelatedAssetType.Name", "IsCustom"}},
+			query{"from": "AttributeDefinition", "filter": inUse, "select": []string{"Name", "Asset.Name", "DisplayName", "AttributeType", "RelatedAssetType.Name", "ReverseName", "IsCustom"}},
 			query{"from": "Operation", "select": []string{"Name", "Asset.Name"}})
 		into = append(into, &m.attributes, &m.operations)
 	}
@@ -62,6 +63,11 @@ func (v *visit) readModel(whole bool) (*model, error) {
 	}
 	for _, t := range m.types {
 		m.byName[t.Name] = t
+	}
+	for _, a := range m.attributes {
+		if a.IsCustom && a.ReverseName != "" {
+			m.attributes = append(m.attributes, modelPart{Name: a.ReverseName, Of: a.Related, Kind: a.Kind, Related: a.Of, IsCustom: true})
+		}
 	}
 	return m, v.nameModel(m)
 }

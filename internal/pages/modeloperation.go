@@ -29,7 +29,7 @@ func (p *typePage) operate(rows []operationRow, roles []role) {
 		o.Roles = rolesOf(row.Rights, roles)
 		o.Effect = effectOf(o.Name, o.Declared)
 		condition := ""
-		if a := p.typeDescription.Attributes[o.Validator.Token]; a != nil {
+		if a := p.Attributes[o.Validator.Token]; a != nil {
 			condition = a.Defined.Calculation
 		}
 		o.When, o.Filter = conditionInWords(condition)

@@ -99,3 +99,11 @@ func matches(text, name, displayName string) (rank int, ok bool) {
 	}
 	return 2, strings.Contains(name, joined) || strings.Contains(displayName, text)
 }
+
+// called is what people read for a name, or nothing where that says the same in words.
+func called(name, displayName string) string {
+	if strings.EqualFold(strings.ReplaceAll(displayName, " ", ""), name) {
+		return ""
+	}
+	return displayName
+}

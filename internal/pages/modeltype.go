@@ -81,6 +81,7 @@ type attributeRow struct {
 	DisplayName string
 	IsDateOnly  bool
 	Calculation string
+	Operation   string // of a validator
 }
 
 // Computed reports whether the value follows from others: that of a synthetic attribute
@@ -131,6 +132,7 @@ type typePage struct {
 	Groups  []attributeGroup
 	Count   int // of all attributes
 	Find    string
+	Shown   int  // of them, as Find says
 	List    bool // its assets are values of a list
 	Values  []listValue
 	More    bool // there are more values
@@ -156,12 +158,18 @@ func (v *visit) typePage(page typePage) error {
 	if err := v.api.get("meta.v1/"+url.PathEscape(name), page.typeDescription); err != nil {
 		return err
 	}
-	page.Find = v.param("find")
+	var err error
+	if page.Find, err = v.sought("find"); err != nil {
+		return err
+	}
 	if err := v.describeType(&page); err != nil {
 		return err
 	}
-	page.Groups = groups(page.Token, page.typeDescription.Attributes, page.Find, page.Above)
-	page.Count = len(page.typeDescription.Attributes)
+	page.Groups = groups(page.Token, page.Attributes, page.Find, page.Above)
+	page.Count = len(page.Attributes)
+	for _, g := range page.Groups {
+		page.Shown += len(g.Attributes)
+	}
 	page.Request = consoleQuery(page.typeDescription)
 	if err := v.readValues(&page); err != nil {
 		return err
@@ -184,7 +192,7 @@ func (v *visit) describeType(page *typePage) error {
 	of := map[string]string{"Asset.AssetTypesMeAndDown.Name": page.Token}
 	err := v.api.find([]query{
 		typesQuery(),
-		{"from": "AttributeDefinition", "where": of, "filter": inUse, "select": []string{"Name", "Asset.Name", "DisplayName", "IsDateOnly", "Calculation"}},
+		{"from": "AttributeDefinition", "where": of, "filter": inUse, "select": []string{"Name", "Asset.Name", "DisplayName", "IsDateOnly", "Calculation", "Operation"}},
 		{"from": "Override", "where": of, "select": []string{"Name", "Asset.Name", "Calculation"}},
 		{"from": "Operation", "where": of, "select": []string{"Name", "Asset.Name", "ExecuteRights"}},
 		{"from": "Role", "select": []string{"Name"}},
@@ -235,7 +243,7 @@ func (p *typePage) define(defined, changed []attributeRow) {
 		}
 		rows[row.Of+"."+row.Name] = whole
 	}
-	for _, a := range p.typeDescription.Attributes {
+	for _, a := range p.Attributes {
 		a.Declared = cmp.Or(a.Base.Type(), p.Token)
 		a.Defined = rows[a.Declared+"."+a.Name]
 	}
@@ -244,7 +252,7 @@ func (p *typePage) define(defined, changed []attributeRow) {
 // nameType sets what people read for the type and all that it has.
 func (v *visit) nameType(page *typePage) error {
 	names := map[string]*string{page.DisplayName: &page.Text}
-	for _, a := range page.typeDescription.Attributes {
+	for _, a := range page.Attributes {
 		names[a.DisplayName] = &a.DisplayName
 	}
 	for _, o := range page.Sorted {
@@ -330,8 +338,12 @@ func (a *attribute) Flags() string {
 		holds bool
 		word  string
 	}{
-		{a.IsRequired, "required"}, {a.IsReadOnly, "read-only"}, {a.IsMultivalue, "many"},
-		{a.Defined.Computed(), "computed"}, {a.Defined.IsDateOnly, "day"}, {a.IsCustom, "custom"},
+		{a.IsRequired, "required"},
+		{a.IsReadOnly, "read-only"},
+		{a.IsMultivalue, "many"},
+		{a.Defined.Computed(), "computed"},
+		{a.Defined.IsDateOnly, "day"},
+		{a.IsCustom, "custom"},
 	} {
 		if flag.holds {
 			all = append(all, flag.word)
@@ -346,11 +358,14 @@ type key struct{ Word, Name string }
 // Keys are the attributes that stand for an asset of the type.
 func (p *typePage) Keys() []key {
 	var name reference
-	_ = json.Unmarshal(p.typeDescription.Name, &name) // a text, where no attribute is the name
+	_ = json.Unmarshal(p.Name, &name) // a text, where no attribute is the name
 	var all []key
 	for _, k := range []key{
-		{"Name", name.Name()}, {"Short name", p.ShortName.Name()}, {"Shown by", p.DefaultDisplayBy.Name()},
-		{"Sorted by", p.DefaultOrderBy.Name()}, {"Description", p.typeDescription.Description.Name()},
+		{"Name", name.Name()},
+		{"Short name", p.ShortName.Name()},
+		{"Shown by", p.DefaultDisplayBy.Name()},
+		{"Sorted by", p.DefaultOrderBy.Name()},
+		{"Description", p.Description.Name()},
 	} {
 		if k.Name != "" {
 			all = append(all, k)

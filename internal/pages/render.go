@@ -57,6 +57,7 @@ var functions = template.FuncMap{
 	"json":    indented,
 	"join":    strings.Join,
 	"dict":    dict,
+	"called":  called,
 	"path":    func(text string) string { return strings.ReplaceAll(text, ":", "/") },
 }
 

@@ -99,6 +99,10 @@ func TestModelCustom(t *testing.T) {
 			t.Errorf("%s does not show the name that people read", path)
 		}
 	}
+	for _, path := range []string{"/alds/ui/model/custom", attributePage, listPage, "/alds/ui/model/Custom_OriginType"} {
+		inspect(b, shown{name: "model" + strings.ReplaceAll(strings.TrimPrefix(path, "/alds/ui/model"), "/", "-"), path: path}, widths[:1])
+	}
+	b.size(1280, 960)
 	work := func(page, do string) {
 		t.Helper()
 		b.open(page)
