@@ -87,7 +87,7 @@ func TestConditionInWords(t *testing.T) {
 		"AssetState='7'":       {[]string{"7"}, ""},
 		"AssetState='64';ID!=": {[]string{"Active", "not one that must stay"}, ""},
 		"AssetState='64';Scope;Scope.AssetState!='255';Scope.SecurityScope.ParentMeAndUp[AssetState='255'].@Count='0'": {
-			[]string{"Active", "with a Scope that is not deleted"}, "",
+			[]string{"Active", "its Scope not deleted"}, "",
 		},
 		"AssetState='208';(A.AssetState='255'|-A.Subs;-A.Children)": {[]string{"Broken Down"}, "A.AssetState='255'|-A.Subs;-A.Children"},
 		"IsCustom='true';Name='a;b'":                                {nil, "IsCustom='true';Name='a;b'"},

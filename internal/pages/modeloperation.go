@@ -94,7 +94,7 @@ func conditionInWords(filter string) (words []string, rest string) {
 		}
 	}
 	if len(needed) > 0 {
-		words = append(words, "with a "+strings.Join(needed, " and ")+" that is not deleted")
+		words = append(words, "its "+strings.Join(needed, " and ")+" not deleted")
 	}
 	return words, strings.Join(left, ";")
 }

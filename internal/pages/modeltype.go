@@ -331,7 +331,7 @@ func (p *typePage) Lineage() []*modelType {
 	return all
 }
 
-// Flags are the properties of an attribute in words.
+// Flags are the properties of an attribute in words: what is computed is read-only.
 func (a *attribute) Flags() string {
 	var all []string
 	for _, flag := range []struct {
@@ -339,7 +339,7 @@ func (a *attribute) Flags() string {
 		word  string
 	}{
 		{a.IsRequired, "required"},
-		{a.IsReadOnly, "read-only"},
+		{a.IsReadOnly && !a.Defined.Computed(), "read-only"},
 		{a.IsMultivalue, "many"},
 		{a.Defined.Computed(), "computed"},
 		{a.Defined.IsDateOnly, "day"},
