@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxFound is how many places a search of the model shows.
@@ -54,6 +55,9 @@ const maxSought = 200
 // sought returns a text that is searched for. Errors: *failure.
 func (v *visit) sought(name string) (string, error) {
 	text := v.param(name)
+	if !utf8.ValidString(text) {
+		return "", &failure{Status: http.StatusBadRequest, Message: "What is searched for is no text."}
+	}
 	if len(text) > maxSought {
 		return "", &failure{Status: http.StatusBadRequest, Message: "Search for a shorter text: names have at most 67 characters."}
 	}

@@ -93,9 +93,11 @@ type newList struct{ Name, DisplayName, Values string }
 
 // showCustom serves GET ui/model/custom.
 func showCustom(v *visit) error {
-	return v.customPage(customPage{
-		Attribute: newAttribute{Name: "Custom_", Type: v.param("type"), Kind: "Text"}, List: newList{Name: "Custom_"},
-	})
+	of, err := v.sought("type")
+	if err != nil {
+		return err
+	}
+	return v.customPage(customPage{Attribute: newAttribute{Type: of, Kind: "Text"}})
 }
 
 func (v *visit) customPage(page customPage) error {

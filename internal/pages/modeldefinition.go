@@ -15,7 +15,7 @@ type definitionPage struct {
 }
 
 // definitionOid is the form of Oids of definitions that administrators have added.
-var definitionOid = regexp.MustCompile(`^(AssetType|SimpleAttributeDefinition|OneToManyRelationDefinition|ManyToManyRelationDefinition):[0-9]{1,19}$`)
+var definitionOid = regexp.MustCompile(`^(AssetType|SimpleAttributeDefinition|OneToManyRelationDefinition|ManyToManyRelationDefinition):[0-9]{1,15}$`)
 
 // showDefinition serves GET ui/model/custom/<Oid>.
 func showDefinition(v *visit) error { return v.definitionPage(definitionPage{}) }

@@ -85,6 +85,7 @@ func (p *Pages) register() {
 		"GET /ui/receiver/{id}":       showReceiver,
 		"POST /ui/revoke/{id}":        revokeApplication,
 		"GET /ui/model":               showModel,
+		"GET /ui/model/{$}":           showModel,
 		"GET /meta.v1":                showModel,
 		"GET /ui/model/{type}":        showType,
 		"GET /meta.v1/{type}":         showType,
