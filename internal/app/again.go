@@ -132,6 +132,15 @@ func (w subscribing) Update(ctx context.Context, who auth.Actor, id string, body
 	return hooks.Update(ctx, who, id, body)
 }
 
+// Preview matches a subscription with the latest changes.
+func (w subscribing) Preview(ctx context.Context, who auth.Actor, body []byte) (webhook.Preview, error) {
+	hooks, err := w.s.presentHooks(ctx)
+	if err != nil {
+		return webhook.Preview{}, err
+	}
+	return hooks.Preview(ctx, who, body)
+}
+
 // following reads the feed of changes.
 type following struct {
 	s *service

@@ -2,10 +2,12 @@ package delivery
 
 import (
 	"context"
+	"encoding/json"
 
 	"gorm.io/gorm"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/value"
 )
 
@@ -27,6 +29,12 @@ type View struct {
 	LastError   string `json:"lastError,omitempty"`
 	CommittedAt string `json:"committedAt"`
 	SettledAt   string `json:"settledAt,omitempty"`
+}
+
+// Sent is a delivery with what is posted.
+type Sent struct {
+	View
+	Request json.RawMessage `json:"request"`
 }
 
 // deliveryRow is what a View shows of a row of webhook_delivery.
@@ -77,6 +85,31 @@ func (s *Store) List(ctx context.Context, tx *db.Tx, subscription string, state,
 		views = append(views, b.view(&rows[i], States[state]))
 	}
 	return views, total, err
+}
+
+// Find returns a delivery of any subscription with its payload, for which it takes
+// memory. Errors: fault.NotFound.
+func (s *Store) Find(ctx context.Context, tx *db.Tx, id string) (found Sent, err error) {
+	var row deliveryRow
+	var subscription string
+	var state, size int64
+	err = tx.QueryRow(ctx, "SELECT subscription_id, state, LENGTH(payload) FROM webhook_delivery WHERE id = ?", id).Scan(&subscription, &state, &size)
+	if err != nil {
+		return found, err
+	}
+	if err := memory.From(ctx).Take(2 * size); err != nil {
+		return found, err
+	}
+	b, err := s.blockOf(ctx, tx, subscription)
+	if err != nil {
+		return found, err
+	}
+	if err := tx.Gorm().Session(&gorm.Session{QueryFields: true}).Take(&row, "id = ?", id).Error; err != nil {
+		return found, err
+	}
+	found.View = b.view(&row, States[state])
+	err = tx.QueryRow(ctx, "SELECT payload FROM webhook_delivery WHERE id = ?", id).Scan((*[]byte)(&found.Request))
+	return found, err
 }
 
 // block is what makes all deliveries of a subscription wait. Units: UTC

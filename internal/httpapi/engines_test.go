@@ -10,6 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/activity"
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/describe"
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/encode"
@@ -194,6 +195,18 @@ func (e engines) Delete(_ context.Context, _ auth.Actor, id string) (webhook.Sub
 func (e engines) List(_ context.Context, _ auth.Actor, page string) (webhook.List, error) {
 	_, err := e.say("list")
 	return webhook.List{Type: "list " + page}, err
+}
+
+func (e engines) Subscription(_ context.Context, _ auth.Actor, id string) (webhook.Subscription, error) {
+	return e.subscription("find %s", id)
+}
+
+func (e engines) Preview(_ context.Context, _ auth.Actor, body []byte) (webhook.Preview, error) {
+	return webhook.Preview{Event: fmt.Appendf(nil, "%q", "preview "+string(body))}, nil
+}
+
+func (e engines) Delivery(_ context.Context, _ auth.Actor, id string) (delivery.Sent, error) {
+	return delivery.Sent{View: delivery.View{ID: "delivery " + id}, Request: []byte("{}")}, nil
 }
 
 func (e engines) Status(_ context.Context, _ auth.Actor, id string) ([]webhook.Receipt, error) {

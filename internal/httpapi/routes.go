@@ -87,11 +87,14 @@ func Routes() []Route {
 
 		{Methods: get, Path: "api/webhook", handle: (*API).listWebhooks},
 		{Methods: post, Path: "api/webhook", handle: (*API).createWebhook},
+		{Methods: post, Path: "api/webhook/preview", handle: (*API).previewWebhook},
+		{Methods: get, Path: "api/webhook/delivery/:id", handle: (*API).webhookDelivery},
 		{Methods: get, Path: "api/webhook/status/:id", handle: (*API).webhookStatus},
 		{Methods: get, Path: "api/webhook/deliveries/:id", handle: (*API).webhookDeliveries},
 		{Methods: post, Path: "api/webhook/delete/:id", handle: (*API).deleteWebhook},
 		{Methods: post, Path: "api/webhook/test/:id", handle: (*API).testWebhook},
 		{Methods: post, Path: "api/webhook/redeliver/:id", handle: (*API).redeliverWebhook},
+		{Methods: get, Path: "api/webhook/:id", handle: (*API).findWebhook},
 		{Methods: post, Path: "api/webhook/:id", handle: (*API).updateWebhook},
 
 		{Methods: get, Path: "api/tokens", handle: (*API).listTokens},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/value"
 	"github.com/alds-dev/alds/internal/webhook"
 )
@@ -14,10 +15,13 @@ type Webhooks interface {
 	Update(ctx context.Context, who auth.Actor, id string, body []byte) (webhook.Subscription, error)
 	Delete(ctx context.Context, who auth.Actor, id string) (webhook.Subscription, error)
 	List(ctx context.Context, who auth.Actor, page string) (webhook.List, error)
+	Subscription(ctx context.Context, who auth.Actor, id string) (webhook.Subscription, error)
+	Preview(ctx context.Context, who auth.Actor, body []byte) (webhook.Preview, error)
 	Status(ctx context.Context, who auth.Actor, id string) ([]webhook.Receipt, error)
 	Test(ctx context.Context, who auth.Actor, id string) (webhook.Queued, error)
 	Redeliver(ctx context.Context, who auth.Actor, id string, body []byte) (webhook.Queued, error)
 	Deliveries(ctx context.Context, who auth.Actor, id string, q webhook.DeliveryQuery) (webhook.DeliveryList, error)
+	Delivery(ctx context.Context, who auth.Actor, id string) (delivery.Sent, error)
 }
 
 // createWebhook serves POST api/webhook. Spec: interface 4.4.
@@ -70,6 +74,25 @@ func (*API) redeliverWebhook(ctx context.Context, who auth.Actor, r *request) ([
 // webhookDeliveries serves GET api/webhook/deliveries/<id>. Spec: interface 4.4.
 func (*API) webhookDeliveries(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	return encoded(r.engines.Webhooks.Deliveries(ctx, who, r.param("id"), webhook.DeliveryQuery{State: r.params["state"], Page: r.params["page"]}))
+}
+
+// findWebhook serves GET api/webhook/<id>.
+func (*API) findWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return encoded(r.engines.Webhooks.Subscription(ctx, who, r.param("id")))
+}
+
+// previewWebhook serves POST api/webhook/preview.
+func (*API) previewWebhook(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	b, err := r.body()
+	if err != nil {
+		return nil, err
+	}
+	return encoded(r.engines.Webhooks.Preview(ctx, who, b))
+}
+
+// webhookDelivery serves GET api/webhook/delivery/<id>.
+func (*API) webhookDelivery(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
+	return encoded(r.engines.Webhooks.Delivery(ctx, who, r.param("id")))
 }
 
 // encoded returns the value of an engine as JSON.

@@ -40,7 +40,7 @@ func parseBody(body []byte) (*doc.Node, error) {
 
 // readOnly are the keys that the service sets. They are accepted, so that what
 // was read can be sent back, and ignored.
-var readOnly = []string{"id", "lastResponseAt", "retryCount", "createdAt", "updatedAt", "createdBy", "hasSecret", "disabledReason", "_type"}
+var readOnly = []string{"id", "lastResponseAt", "retryCount", "createdAt", "updatedAt", "createdBy", "hasSecret", "disabledReason", "health", "_type"}
 
 // apply sets the keys that the client sent; null clears a value.
 // Spec: interface 4.4.2.

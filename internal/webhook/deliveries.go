@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/oid"
 )
 
@@ -183,4 +184,25 @@ func (s *Service) Deliveries(ctx context.Context, who auth.Actor, id string, q D
 		return err
 	})
 	return l, err
+}
+
+// Delivery returns one delivery with what is posted. A deletion of its subscription
+// leaves none.
+// Errors: fault.Denied, fault.NotFound.
+// Spec: interface 4.4.5.
+func (s *Service) Delivery(ctx context.Context, who auth.Actor, id string) (found delivery.Sent, err error) {
+	if !who.Admin {
+		return found, errNotAdmin()
+	}
+	if uuid.Validate(id) != nil {
+		return found, errNoSubscription()
+	}
+	err = s.db.Read(ctx, func(tx *db.Tx) error {
+		found, err = s.deliveries.Find(ctx, tx, id)
+		return err
+	})
+	if fault.KindOf(err) == fault.NotFound {
+		err = errNoSubscription()
+	}
+	return found, err
 }

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/alds-dev/alds/internal/event"
-	"github.com/alds-dev/alds/internal/value"
 )
 
 // target is an enabled subscription as fan-out sees it.
@@ -29,7 +28,7 @@ func newIndex(e *event.Engine, generation int64, subscriptions []subscriptionRow
 	for i := range subscriptions {
 		r := &subscriptions[i]
 		t := &target{id: r.ID, maxEvents: maxEvents}
-		t.Head, t.Since = append(value.AppendString([]byte(`"webhookId":`), r.WebhookID), ','), r.SinceGeneration
+		t.Head, t.Since = headOf(r.WebhookID), r.SinceGeneration
 		if r.MaxBatch > 0 {
 			t.maxEvents = min(r.MaxBatch, maxEvents)
 		}

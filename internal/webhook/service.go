@@ -89,13 +89,8 @@ func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subs
 	if err != nil {
 		return Subscription{}, err
 	}
-	for _, key := range []string{"url", "eventTypes"} {
-		if v, ok := n.Get(key); !ok || v.Kind == doc.Null {
-			return Subscription{}, errMissing(key)
-		}
-	}
 	r := subscriptionRow{ID: uuid.NewString(), Enabled: true, CreatedBy: who.Member}
-	if err := s.apply(&r, n); err != nil {
+	if err := s.begin(&r, n, "url", "eventTypes"); err != nil {
 		return Subscription{}, err
 	}
 	if r.WebhookID == "" {
@@ -119,6 +114,16 @@ func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subs
 		return trail.Record(ctx, tx, r.event(trail.SubscriptionCreated, who, keysOf(n)...))
 	})
 	return s.view(&r), err
+}
+
+// begin sets the keys of a new subscription, of which some are required.
+func (s *Service) begin(r *subscriptionRow, n *doc.Node, required ...string) error {
+	for _, key := range required {
+		if v, ok := n.Get(key); !ok || v.Kind == doc.Null {
+			return errMissing(key)
+		}
+	}
+	return s.apply(r, n)
 }
 
 // stamp sets the next generation and the database's time for a write of r.
@@ -276,12 +281,48 @@ func (s *Service) List(ctx context.Context, who auth.Actor, page string) (List, 
 		}
 		var all []subscriptionRow
 		err := subscriptions(tx.Gorm()).Order("created_at, id").Limit(l.PageSize).Offset(l.PageStart).Find(&all).Error
-		for i := range all {
-			l.Results = append(l.Results, s.view(&all[i]))
+		if err != nil {
+			return err
 		}
+		l.Results, err = s.read(ctx, tx, all)
 		return err
 	})
 	return l, err
+}
+
+// Subscription returns one subscription. Errors: fault.Denied, fault.NotFound.
+// Spec: interface 4.4.
+func (s *Service) Subscription(ctx context.Context, who auth.Actor, id string) (found Subscription, err error) {
+	if !who.Admin {
+		return found, errNotAdmin()
+	}
+	err = s.db.Read(ctx, func(tx *db.Tx) error {
+		r, err := findRow(tx.Gorm(), id)
+		if err != nil {
+			return err
+		}
+		all, err := s.read(ctx, tx, []subscriptionRow{r})
+		if err == nil {
+			found = all[0]
+		}
+		return err
+	})
+	return found, err
+}
+
+// read returns what clients read of rows, with how their deliveries go.
+func (s *Service) read(ctx context.Context, tx *db.Tx, rows []subscriptionRow) ([]Subscription, error) {
+	ids, all := make([]string, len(rows)), make([]Subscription, len(rows))
+	for i := range rows {
+		ids[i], all[i] = rows[i].ID, s.view(&rows[i])
+	}
+	healths, err := s.deliveries.Healths(ctx, tx, ids)
+	for i := range all {
+		if h, ok := healths[ids[i]]; ok {
+			all[i].Health = &h
+		}
+	}
+	return all, err
 }
 
 // view returns what clients read of a row.

@@ -28,6 +28,8 @@ type Subscription struct {
 	CreatedAt      string       `json:"createdAt"`
 	UpdatedAt      string       `json:"updatedAt"`
 	CreatedBy      string       `json:"createdBy"`
+
+	Health *delivery.Health `json:"health,omitempty"` // only where subscriptions are read
 }
 
 // Definition is one event definition of a subscription.
