@@ -77,6 +77,15 @@ func (p *Pages) register() {
 		"POST /ui/model/list":         createList,
 		"GET /ui/model/custom/{oid}":  showDefinition,
 		"POST /ui/model/custom/{oid}": changeDefinition,
+
+		"GET /ui/webhooks":                            showWebhooks,
+		"GET /ui/webhooks/new":                        newWebhook,
+		"POST /ui/webhooks/new":                       createWebhook,
+		"GET /ui/webhooks/{id}":                       showWebhook,
+		"GET /ui/webhooks/{id}/edit":                  editWebhook,
+		"POST /ui/webhooks/{id}/edit":                 changeWebhook,
+		"GET /ui/webhooks/{id}/deliveries/{delivery}": showDelivery,
+		"POST /ui/webhooks/{id}/{act}":                actOnWebhook,
 	} {
 		p.handle(pattern, signedIn(show))
 	}

@@ -58,6 +58,7 @@ var functions = template.FuncMap{
 	"join":    strings.Join,
 	"dict":    dict,
 	"called":  called,
+	"whyNot":  func(why string) string { return whyNot[why] },
 	"path":    func(text string) string { return strings.ReplaceAll(text, ":", "/") },
 }
 
@@ -133,6 +134,15 @@ var notices = map[string]string{
 	"revoked": "The access token is revoked. It is refused within a second.",
 	"removed": "The sample is removed.",
 	"changed": "The password is changed. All other sessions have ended.",
+
+	"webhook-test":      "A test event waits to be sent. Load the page again to see its receipt.",
+	"webhook-pause":     "The webhook is paused: its events wait.",
+	"webhook-resume":    "The webhook goes on, with the events that have waited.",
+	"webhook-enable":    "The webhook is enabled. Changes made from now on make events.",
+	"webhook-disable":   "The webhook is disabled. What waited is dropped.",
+	"webhook-delete":    "The webhook is deleted.",
+	"webhook-redeliver": "What was asked for waits to be sent again.",
+	"webhook-none":      "There was nothing to send again in that time.",
 }
 
 func (v *visit) notice() string { return notices[v.param("done")] }

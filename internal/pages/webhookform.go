@@ -1,0 +1,323 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// webhookForm is what the form of a subscription has. The members of its address and
+// secrets are not shown again.
+type webhookForm struct {
+	ID                                      string // empty: it is a new one
+	WebhookID, URL, Description, MaxBatch   string
+	Secret                                  string // "", "generate", "own" or "none"
+	HasSecret                               bool
+	AsJSON                                  bool // the definitions are those of the text, not those of the fields
+	Created, Changed                        bool
+	From, Attributes, Filter, Select, Views string
+	JSON                                    string // the definitions as text
+	Types                                   []string
+	Message                                 string
+	Forgotten                               bool // what was secret in the form has to be given again
+	Checked                                 *webhookPreview
+}
+
+// webhookPreview is which of the latest changes would have matched. Spec: interface
+// 4.4.6.
+type webhookPreview struct {
+	Matched int `json:"matched"`
+	Changes []struct {
+		SequenceID  int64     `json:"sequenceId"`
+		EventType   string    `json:"eventType"`
+		Timestamp   time.Time `json:"timestamp"`
+		Asset       string    `json:"asset"`
+		Name        string    `json:"name"`
+		Attributes  []string  `json:"attributes"`
+		Definitions []int     `json:"definitions"`
+		Why         string    `json:"why"`
+	} `json:"changes"`
+	Event json.RawMessage `json:"event"`
+}
+
+// Sent is the newest that matches, as it would be sent.
+func (p *webhookPreview) Sent() string {
+	if len(p.Event) == 0 {
+		return ""
+	}
+	text, _ := shownBody(p.Event)
+	return text
+}
+
+// whyNot are the words for why a change matches no definition.
+var whyNot = map[string]string{"type": "another type, or another kind of change", "attributes": "other attributes", "filter": "the filter"}
+
+// newWebhook serves GET ui/webhooks/new.
+func newWebhook(v *visit) error {
+	return v.webhookForm(webhookForm{Changed: true, From: "Story", Secret: "generate"})
+}
+
+// editWebhook serves GET ui/webhooks/<id>/edit.
+func editWebhook(v *visit) error {
+	f, err := v.webhookOf(v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return v.webhookForm(f)
+}
+
+// webhookOf reads a subscription into its form. Errors: *failure.
+func (v *visit) webhookOf(id string) (f webhookForm, err error) {
+	var w webhook
+	if err := v.api.get(webhookPath("", id), &w); err != nil {
+		return f, err
+	}
+	f = webhookForm{ID: w.ID, WebhookID: w.WebhookID, URL: w.URL, Description: w.Description, HasSecret: w.HasSecret}
+	if w.MaxBatch > 0 {
+		f.MaxBatch = strconv.Itoa(w.MaxBatch)
+	}
+	f.define(w.EventTypes)
+	return f, nil
+}
+
+// define fills the text of definitions, and the fields where they say the same.
+func (f *webhookForm) define(definitions []byte) {
+	f.AsJSON, f.JSON = true, string(definitions)
+	var b bytes.Buffer
+	if json.Indent(&b, definitions, "", "  ") == nil {
+		f.JSON = b.String()
+	}
+	var all []webhookDefinition
+	if json.Unmarshal(definitions, &all) != nil || len(all) == 0 || len(all) > 2 {
+		return
+	}
+	plain := webhookForm{
+		From: all[0].From, Filter: strings.Join(all[0].Filter, "\n"), Select: strings.Join(all[0].Select, ", "), Views: all[0].UserContext,
+	}
+	for _, d := range all {
+		plain.Created = plain.Created || d.Type == "AssetCreated"
+		plain.Changed = plain.Changed || d.Type == "AssetChanged"
+		if d.Type == "AssetChanged" {
+			plain.Attributes = strings.Join(d.Attributes, ", ")
+		}
+	}
+	made, err := json.Marshal(plain.definitions())
+	if err != nil || !sameJSON(made, definitions) {
+		return
+	}
+	f.AsJSON, f.Created, f.Changed, f.From = false, plain.Created, plain.Changed, plain.From
+	f.Attributes, f.Filter, f.Select, f.Views = plain.Attributes, plain.Filter, plain.Select, plain.Views
+}
+
+// sameJSON reports whether two texts are the same value.
+func sameJSON(a, b []byte) bool {
+	var one, other any
+	if json.Unmarshal(a, &one) != nil || json.Unmarshal(b, &other) != nil {
+		return false
+	}
+	first, err := json.Marshal(one)
+	second, failed := json.Marshal(other)
+	return err == nil && failed == nil && bytes.Equal(first, second)
+}
+
+// definitions are those that the fields say.
+func (f *webhookForm) definitions() []webhookDefinition {
+	d := webhookDefinition{
+		From: f.From, UserContext: f.Views,
+		Filter: listed(f.Filter, "\n"), Select: listed(f.Select, ","),
+	}
+	all := []webhookDefinition{}
+	if f.Created {
+		d.Type = "AssetCreated"
+		all = append(all, d)
+	}
+	if f.Changed {
+		d.Type, d.Attributes = "AssetChanged", listed(f.Attributes, ",")
+		all = append(all, d)
+	}
+	return all
+}
+
+// listed splits what stands in a field; nil for nothing.
+func listed(text, sign string) (all []string) {
+	for part := range strings.SplitSeq(text, sign) {
+		if part = strings.TrimSpace(part); part != "" {
+			all = append(all, part)
+		}
+	}
+	return all
+}
+
+func (v *visit) webhookForm(f webhookForm) error {
+	var types []struct{ Name string }
+	quiet := v.asking(v.api.authorization) // it only offers words
+	err := quiet.find([]query{{"from": "AssetType", "select": []string{"Name"}, "sort": []string{"Name"}}}, &types)
+	if err != nil {
+		return err
+	}
+	for _, t := range types {
+		f.Types = append(f.Types, t.Name)
+	}
+	v.stands(http.MethodPost, "api/webhook/preview", `{"eventTypes": […]}`)
+	v.stands(http.MethodPost, strings.TrimSuffix(webhookPath("", f.ID), "/"),
+		`{"webhookId": "…", "url": "https://…", "authorizationHeader": "…", "secret": "generate", "eventTypes": […]}`)
+	if v.isPart() {
+		v.status = 0 // what is refused is shown as well
+		return v.renderPart("webhook_form", "checked", &f)
+	}
+	title := "New webhook"
+	if f.ID != "" {
+		title = "Change " + f.WebhookID
+	}
+	return v.render("webhook_form", title, &f)
+}
+
+// readWebhookForm reads what was sent.
+func (v *visit) readWebhookForm(id string) webhookForm {
+	f := webhookForm{
+		ID: id, WebhookID: v.field("webhookId"), URL: v.field("url"), Description: v.field("description"), MaxBatch: v.field("maxBatch"),
+		Secret: v.field("secret"), AsJSON: v.field("as") == "json", Created: v.field("created") != "", Changed: v.field("changed") != "",
+		From: v.field("from"), Attributes: v.field("attributes"), Filter: v.field("filter"), Select: v.field("select"), Views: v.field("userContext"),
+		JSON: v.r.PostForm.Get("eventTypes"), HasSecret: v.field("hasSecret") != "",
+	}
+	f.Forgotten = v.field("authorization") != "" || v.field("ownSecret") != ""
+	return f
+}
+
+// body is the request that a form makes, the definitions first, and how many bytes stand
+// before those. Errors: *failure.
+func (v *visit) webhookBody(f *webhookForm) (body []byte, before int, err error) {
+	definitions := []byte(f.JSON)
+	if !f.AsJSON {
+		if definitions, err = json.MarshalIndent(f.definitions(), "", "  "); err != nil {
+			return nil, 0, err
+		}
+		f.JSON = string(definitions)
+	} else if err := validJSON(definitions); err != nil {
+		return nil, 0, err
+	}
+	rest := map[string]any{"webhookId": f.WebhookID, "url": f.URL, "description": f.Description, "maxBatch": nil}
+	if f.MaxBatch != "" {
+		n, err := strconv.Atoi(f.MaxBatch)
+		if err != nil {
+			return nil, 0, &failure{Status: http.StatusBadRequest, Message: "The largest number of events is no number."}
+		}
+		rest["maxBatch"] = n
+	}
+	if header := v.field("authorization"); header != "" {
+		rest["authorizationHeader"] = header
+	} else if v.field("noAuthorization") != "" {
+		rest["authorizationHeader"] = nil
+	}
+	switch f.Secret {
+	case "generate":
+		rest["secret"] = "generate"
+	case "own":
+		rest["secret"] = v.field("ownSecret")
+	case "none":
+		rest["secret"] = nil
+	}
+	for key, text := range map[string]string{"webhookId": f.WebhookID, "url": f.URL} {
+		if text == "" {
+			delete(rest, key) // what is required is asked for by the interface
+		}
+	}
+	others, err := json.Marshal(rest)
+	if err != nil {
+		return nil, 0, err
+	}
+	const start = `{"eventTypes": `
+	return slices.Concat([]byte(start), definitions, []byte(", "), others[1:]), len(start), nil
+}
+
+// validJSON checks the definitions that were written as text. Errors: *failure.
+func validJSON(text []byte) error {
+	var any json.RawMessage
+	err := json.Unmarshal(text, &any)
+	if err == nil {
+		return nil
+	}
+	where := ""
+	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
+		where = " (" + placeIn(string(text), int(wrong.Offset)-1) + ")"
+	}
+	return &failure{Status: http.StatusBadRequest, Message: "The definitions are no JSON: " + err.Error() + where}
+}
+
+// placeIn says where a byte of a text stands.
+func placeIn(text string, at int) string {
+	at = min(max(at, 0), len(text))
+	line := strings.Count(text[:at], "\n") + 1
+	column := len([]rune(text[strings.LastIndexByte(text[:at], '\n')+1:at])) + 1
+	return fmt.Sprintf("line %d, column %d", line, column)
+}
+
+// createWebhook serves POST ui/webhooks/new.
+func createWebhook(v *visit) error { return v.saveWebhook(v.readWebhookForm("")) }
+
+// changeWebhook serves POST ui/webhooks/<id>/edit.
+func changeWebhook(v *visit) error { return v.saveWebhook(v.readWebhookForm(v.r.PathValue("id"))) }
+
+// saveWebhook checks or saves what a form has. No page shows its secrets.
+func (v *visit) saveWebhook(f webhookForm) error {
+	body, before, err := v.webhookBody(&f)
+	if err == nil && v.field("action") == "check" {
+		f.Checked, err = v.checkWebhook(&f, body)
+		f.Message = ""
+	} else if err == nil {
+		var made webhook
+		if err = v.asking(v.api.authorization).do(http.MethodPost, strings.TrimSuffix(webhookPath("", f.ID), "/"), body, &made); err == nil {
+			return v.savedWebhook(f, &made)
+		}
+	}
+	refused, err := asFailure(err)
+	if err != nil {
+		return err
+	}
+	if refused != nil {
+		if refused.Status == http.StatusForbidden || refused.Status == http.StatusNotFound {
+			return refused
+		}
+		v.status, f.Message = refused.Status, f.refusal(refused, before)
+	}
+	return v.webhookForm(f)
+}
+
+// checkWebhook asks which of the latest changes the form would match.
+func (v *visit) checkWebhook(f *webhookForm, body []byte) (*webhookPreview, error) {
+	var p webhookPreview
+	shown := slices.Concat([]byte(`{"eventTypes": `), []byte(f.JSON), []byte("}"))
+	v.api.note(http.MethodPost, "api/webhook/preview", shown)
+	if err := v.asking(v.api.authorization).do(http.MethodPost, "api/webhook/preview", body, &p); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+// refusal words what was refused, with its place where the definitions are text.
+func (f *webhookForm) refusal(refused *failure, before int) string {
+	text := readable(refused.Message)
+	if f.AsJSON && refused.Position != nil && *refused.Position >= before && *refused.Position < before+len(f.JSON) {
+		text += " (" + placeIn(f.JSON, *refused.Position-before) + ")"
+	}
+	return text
+}
+
+// savedWebhook leads to the subscription. A secret that was made is shown, once: nobody
+// can read it again.
+func (v *visit) savedWebhook(f webhookForm, made *webhook) error {
+	if made.Secret != "" && f.Secret == "generate" {
+		v.r.SetPathValue("id", made.ID)
+		v.w.Header().Set("Cache-Control", "no-store")
+		return v.webhookPage(webhookPage{Made: made.Secret})
+	}
+	return v.to("/ui/webhooks/" + url.PathEscape(made.ID) + "?done=saved")
+}
+
