@@ -1,0 +1,174 @@
+package pagetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// hostile is a receiver that refuses what it gets, with scripts in all of its answer.
+func hostile(t *testing.T) (address string, got <-chan string) {
+	t.Helper()
+	bodies := make(chan string, 100)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		w.Header().Set("X-Evil", scripts)
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = io.WriteString(w, scripts+"\x00\xff"+strings.Repeat(longest, 30))
+		bodies <- string(b)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, bodies
+}
+
+// post sends a request as the administrator, and returns the answer.
+func (s *site) post(path string, body any) (answer object) {
+	s.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.base+path, bytes.NewReader(text))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.SetBasicAuth("admin", password)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, _ := io.ReadAll(res.Body)
+	if res.StatusCode != http.StatusOK || json.Unmarshal(b, &answer) != nil {
+		s.t.Fatalf("%s: %s %s", path, res.Status, b)
+	}
+	return answer
+}
+
+// A form makes a webhook: its check says what would have matched, and the secret is
+// shown once.
+func TestNewWebhook(t *testing.T) {
+	s := serve(t, "sqlite")
+	s.fill()
+	for name, scripted := range map[string]bool{"with script": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			b := newTab(t, s.origin)
+			signIn(b, "admin", password)
+			if !scripted {
+				b.withoutScript()
+			}
+			b.open("/alds/ui/webhooks/new")
+			check := func(wants string) {
+				t.Helper()
+				if scripted {
+					b.click("[value=check]")
+					b.waitFor("#checked *")
+				} else {
+					b.submit("main form")
+				}
+				if got := b.text("main"); !strings.Contains(got, wants) {
+					t.Errorf("checked, it says not %q:\n%s", wants, got)
+				}
+			}
+			b.fill("[name=webhookId]", scripts)
+			b.fill("[name=url]", "https://example.org/hook?key=hidden")
+			b.fill("[name=from]", "PrimaryWorkitem")
+			filter := func(text string) { eval[string](b, `document.querySelector("[name=filter]").value = `+quote(text)) }
+			filter("Nope='1'")
+			if !scripted {
+				b.expect("(Bad Request)")
+			}
+			check("The type has no such filter: Nope='1'")
+			filter("Name='The receipt is empty'")
+			b.click("[name=created]")
+			eval[bool](b, `document.querySelector("#checked").replaceChildren() ?? true`)
+			check("1 of the last ")
+			if n := eval[int](b, `[...document.querySelectorAll("#preview ~ div td strong")].length`); n != 1 {
+				t.Errorf("%d changes are said to match", n)
+			}
+			b.screenshot("webhook-check")
+			if status := b.follow("[value=save]"); status != http.StatusOK || !strings.HasPrefix(b.text("#secret"), "whsec_") {
+				t.Errorf("created with %d: %s", status, b.text("main"))
+			}
+			b.open("/alds/ui/webhooks")
+			b.follow("tbody th a")
+			if text := b.html(); strings.Contains(text, "whsec_") || strings.Contains(text, "key=hidden") {
+				t.Error("the page shows a secret")
+			}
+			if got := b.text("h1"); got != scripts {
+				t.Errorf("it is called %q", got)
+			}
+		})
+	}
+}
+
+// What was sent and answered is on the page of a webhook, and its forms do what they
+// say.
+func TestWebhook(t *testing.T) {
+	s := serve(t, "sqlite")
+	oids := s.fill()
+	address, got := hostile(t)
+	made := s.post("/api/webhook", object{"webhookId": scripts, "url": address + "/" + longest, "description": scripts, "eventTypes": []object{
+		{"type": "AssetChanged", "from": "Story", "filter": []string{"Name!='" + strings.ReplaceAll(scripts, "'", "''") + "'"}, "select": []string{"Name", "Description"}},
+	}})
+	id, _ := made["id"].(string)
+	s.send(object{"from": oids["Story"], "update": object{"Description": scripts}})
+	<-got
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	at := "/alds/ui/webhooks/" + id
+	b.open(at)
+	for !b.exists("#receipts ~ div details") {
+		b.open(at) // until the receipt is there
+	}
+	b.click("#receipts ~ div details summary")
+	if text := b.text("#receipts ~ div details"); !strings.Contains(text, scripts) {
+		t.Errorf("the answer is shown as %q", text)
+	}
+	inspect(b, shown{name: "webhook", path: at}, widths)
+	inspect(b, shown{name: "webhooks", path: "/alds/ui/webhooks"}, widths)
+	inspect(b, shown{name: "webhook-edit", path: at + "/edit"}, widths)
+	b.open(at)
+	b.follow("#receipts ~ div td a")
+	if text := b.text("main"); !strings.Contains(text, `"sequenceId"`) || !strings.Contains(text, "418") {
+		t.Errorf("the delivery is shown as %s", text)
+	}
+	inspect(b, shown{name: "webhook-delivery", path: strings.TrimPrefix(b.path(), s.origin)}, widths)
+	acts(b, at, got)
+}
+
+// acts uses each form of a webhook's page.
+func acts(b *tab, at string, got <-chan string) {
+	b.t.Helper()
+	for _, act := range [][2]string{{"pause", "Paused"}, {"resume", "Healthy"}, {"disable", "Disabled"}, {"enable", "Healthy"}} {
+		b.open(at)
+		if b.submit("form[action$=" + act[0] + "]"); b.text("dl .state") != act[1] {
+			b.t.Errorf("after %s it is %s", act[0], b.text("dl .state"))
+		}
+	}
+	b.submit("form[action$=test]")
+	for body := <-got; !strings.Contains(body, `"Test"`); body = <-got { // attempts of the change come, too
+	}
+	b.open(at + "?state=dropped")
+	if b.follow("#deliveries ~ div form button"); !strings.Contains(b.text("[role=status]"), "sent again") {
+		b.t.Errorf("sent again, it says %s", b.text("main"))
+	}
+	<-got
+	b.expect("(Bad Request)")
+	b.expect("(Not Found)")
+	for path, status := range map[string]int{at + "?state=none": 400, at + "?page=x": 400, "/alds/ui/webhooks/nothing": 404, at + "/deliveries/nothing": 404} {
+		if got := b.open(path); got != status {
+			b.t.Errorf("%s: %d", path, got)
+		}
+	}
+	b.open(at)
+	b.click("[name=sure]")
+	b.submit("form[action$=delete]")
+	if b.path() != "/alds/ui/webhooks?done=webhook-delete" {
+		b.t.Errorf("deleted, the tab is at %s", b.path())
+	}
+}
