@@ -86,6 +86,16 @@ func (p *Pages) register() {
 		"POST /ui/webhooks/{id}/edit":                 changeWebhook,
 		"GET /ui/webhooks/{id}/deliveries/{delivery}": showDelivery,
 		"POST /ui/webhooks/{id}/{act}":                actOnWebhook,
+
+		"GET /ui/members":                    showMembers,
+		"GET /ui/members/new":                newMember,
+		"POST /ui/members/new":               createMember,
+		"GET /ui/members/roles":              showMatrix,
+		"POST /ui/members/roles":             changeMatrix,
+		"GET /ui/members/audit":              showAudit,
+		"GET /ui/members/{oid}":              showMember,
+		"POST /ui/members/{oid}/{act}":       actOnMember,
+		"POST /ui/members/{oid}/tokens/{id}": revokeOf,
 	} {
 		p.handle(pattern, signedIn(show))
 	}

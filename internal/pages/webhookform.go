@@ -320,4 +320,3 @@ func (v *visit) savedWebhook(f webhookForm, made *webhook) error {
 	}
 	return v.to("/ui/webhooks/" + url.PathEscape(made.ID) + "?done=saved")
 }
-
