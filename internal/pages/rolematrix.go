@@ -52,7 +52,7 @@ type matrixPage struct {
 	Roles   []assignable
 	Edit    *matrixEdit
 	Message string
-	Here    string // query of this page, without the cell that is edited
+	Here    string // this page, without the cell that is edited
 }
 
 // columnStretch is which projects below are shown, of all.
@@ -115,7 +115,7 @@ func (v *visit) matrix(message string) error {
 	for _, name := range []string{"member", "in", "done"} {
 		here.Del(name)
 	}
-	page.Here = here.Encode()
+	page.Here = v.p.base + "/ui/members/roles?" + here.Encode()
 	page.listStretch = listStretch{Total: total, Size: size, Start: start, Path: v.p.base + "/ui/members/roles", Query: here}
 	if err := v.fillMatrix(&page, people); err != nil {
 		return err
@@ -192,7 +192,7 @@ func (v *visit) fillMatrix(page *matrixPage, people []person) error {
 		row := matrixRow{Person: people[i]}
 		for _, s := range page.Columns {
 			c := cellFor(page, &people[i], s, held[people[i].Oid])
-			c.Link = v.p.base + "/ui/members/roles?" + page.Here + "&" + url.Values{"member": {people[i].Oid}, "in": {s.Oid}}.Encode() + "#edit"
+			c.Link = page.Here + "&" + url.Values{"member": {people[i].Oid}, "in": {s.Oid}}.Encode() + "#edit"
 			row.Cells = append(row.Cells, c)
 			if people[i].Oid == member && s.Oid == in {
 				page.Edit = &matrixEdit{Member: namedOid{member, people[i].Name}, Scope: namedOid{s.Oid, s.Name}, Cell: c}

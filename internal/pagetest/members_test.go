@@ -1,0 +1,112 @@
+package pagetest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// people makes members with and without rights, in projects below each other.
+func (s *site) people() (shop, part, mallory, mia string) {
+	s.t.Helper()
+	made := s.send(
+		object{"@mallory": object{"AssetType": "Member", "Name": scripts, "Nickname": scripts, "Email": scripts, "Username": "mallory", "Password": password, "DefaultRole": "Role:4"}},
+		object{"AssetType": "Member", "Name": "Mia", "Nickname": "Mia", "Username": "mia", "Password": password, "DefaultRole": "Role:12"},
+		object{"@shop": object{"AssetType": "Scope", "Name": "Shop " + scripts, "Parent": "Scope:0", "BeginDate": "2026-01-01"}},
+		object{"AssetType": "Scope", "Name": "Part", "Parent": "@shop", "BeginDate": "2026-01-01"},
+		object{"from": "@shop", "execute": object{"op": "AssignMemberWithRole", "args": object{"Member": "@mallory", "Role": "Role:4"}}},
+	)
+	return made[2], made[3], made[0], made[1]
+}
+
+// Each page of members shows what people wrote as they wrote it, on every screen.
+func TestMemberPages(t *testing.T) {
+	s := serve(t, "sqlite")
+	shop, part, mallory, _ := s.people()
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	for _, p := range []shown{
+		{name: "members", path: "/alds/ui/members"},
+		{name: "member", path: "/alds/ui/members/" + mallory},
+		{name: "member-new", path: "/alds/ui/members/new"},
+		{name: "roles", path: "/alds/ui/members/roles?project=" + shop},
+		{name: "roles-edit", path: "/alds/ui/members/roles?project=" + shop + "&member=" + mallory + "&in=" + part},
+		{name: "audit", path: "/alds/ui/members/audit"},
+	} {
+		inspect(b, p, widths)
+	}
+}
+
+// A new member is handed what it needs, gets a role in the matrix and in its page, and
+// loses its login.
+func TestMembers(t *testing.T) {
+	s := serve(t, "sqlite")
+	shop, part, mallory, mia := s.people()
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	b.withoutScript()
+	b.open("/alds/ui/members/new")
+	b.fill("[name=name]", "Nora "+scripts)
+	b.fill("[name=username]", "nora")
+	b.fill("[name=project]", part)
+	b.submit("main form")
+	secret := b.text("#password")
+	if at := b.text("dd a"); at != s.base+"/ui/sign-in" {
+		t.Errorf("the link is %s", at)
+	}
+	nora := newTab(t, s.origin)
+	signIn(nora, "nora", secret)
+	nora.expect("(Forbidden)")
+	nora.expect("(Not Found)")
+	for path, status := range map[string]int{"/alds/ui/members": 200, "/alds/ui/members/" + mallory: 200, "/alds/ui/members/" + mia: 404, "/alds/ui/members/audit": 403, "/alds/ui/webhooks": 403, "/alds/ui/members/roles": 200} {
+		if got := nora.open(path); got != status {
+			t.Errorf("somebody opens %s with %d", path, got)
+		}
+	}
+
+	matrix := "/alds/ui/members/roles?project=" + shop
+	b.open(matrix)
+	if row := b.text("tbody tr:first-child"); !strings.Contains(b.text("table"), "(Team Member)") {
+		t.Errorf("a role of the project above is not shown: %s", row)
+	}
+	b.open(matrix + "&member=" + mallory + "&in=" + part)
+	eval[bool](b, `(document.querySelector("#edit select").value = "Role:8") == ""`)
+	if status := b.submit("#edit form"); status != http.StatusOK || !strings.Contains(b.text("table"), "Observer") {
+		t.Errorf("after %d the matrix is %s", status, b.text("table"))
+	}
+	b.open(matrix + "&member=" + mallory + "&in=" + part)
+	eval[bool](b, `(document.querySelector("#edit select").value = "") == ""`)
+	if b.submit("#edit form"); strings.Contains(b.text("table"), "Observer") {
+		t.Errorf("the role is still there: %s", b.text("table"))
+	}
+
+	at := "/alds/ui/members/" + mallory
+	for _, act := range [][2]string{{"disable", "login disabled"}, {"enable", "active"}, {"inactivate", "inactive"}, {"reactivate", "active"}} {
+		b.open(at)
+		if b.submit("form[action$='/" + act[0] + "']"); b.text("dl dd") != act[1] {
+			t.Errorf("after %s: %s", act[0], b.text("dl dd"))
+		}
+	}
+	b.open("/alds/ui/members/audit?kind=RoleGranted&member=" + mallory)
+	if n := eval[int](b, `document.querySelectorAll("tbody tr").length`); n != 2 {
+		t.Errorf("%d roles were granted: %s", n, b.text("main"))
+	}
+}
+
+// What a member administrator may not do is said in words.
+func TestMemberAdministrator(t *testing.T) {
+	s := serve(t, "sqlite")
+	s.people()
+	b := newTab(t, s.origin)
+	signIn(b, "mia", password)
+	b.open("/alds/ui/members/Member:20")
+	b.expect("(Bad Request)")
+	b.submit("form[action$='/disable']")
+	if text := b.text("[role=alert]"); !strings.Contains(text, "Your role does not allow it") {
+		t.Errorf("it is refused with %q", text)
+	}
+	b.open("/alds/ui/members?state=active&role=Role:12")
+	if n := eval[int](b, `document.querySelectorAll("tbody tr").length`); n != 1 {
+		t.Errorf("%d members: %s", n, b.text("main"))
+	}
+}
