@@ -86,6 +86,11 @@ type answer struct {
 
 // raw sends a request of any content and returns its answer, whatever its status is.
 func (a *api) raw(method, path, contentType string, body []byte) (answer, error) {
+	return a.with(nil, method, path, contentType, body)
+}
+
+// with sends a request with further headers.
+func (a *api) with(header http.Header, method, path, contentType string, body []byte) (answer, error) {
 	r, err := http.NewRequestWithContext(a.ctx, method, "http://"+a.host+a.base+"/"+path, bytes.NewReader(body))
 	if err != nil {
 		return answer{}, &failure{Status: http.StatusBadRequest, Message: "The address cannot be read."}
@@ -94,6 +99,9 @@ func (a *api) raw(method, path, contentType string, body []byte) (answer, error)
 		r.Body = nil
 	} else {
 		r.Header.Set("Content-Type", contentType)
+	}
+	for name, values := range header {
+		r.Header[name] = values
 	}
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("Authorization", a.authorization)

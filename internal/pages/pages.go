@@ -29,6 +29,7 @@ type Pages struct {
 	statics   statics
 	mux       *http.ServeMux
 	own       *http.CrossOriginProtection
+	models    models
 }
 
 // page answers a visit. Errors: *failure, where the interface refuses a request.
@@ -96,6 +97,12 @@ func (p *Pages) register() {
 		"GET /ui/members/{oid}":              showMember,
 		"POST /ui/members/{oid}/{act}":       actOnMember,
 		"POST /ui/members/{oid}/tokens/{id}": revokeOf,
+
+		"GET /assetdetail.v1":         showAsset,
+		"GET /assetdetail.v1/{$}":     showAsset,
+		"POST /ui/asset/{oid}":        editAsset,
+		"POST /ui/asset/{oid}/attach": attachToAsset,
+		"POST /ui/asset/{oid}/run":    operateOnAsset,
 	} {
 		p.handle(pattern, signedIn(show))
 	}

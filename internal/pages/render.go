@@ -52,14 +52,22 @@ func parseTemplates() *templates {
 
 // functions are what templates call.
 var functions = template.FuncMap{
-	"instant": instant,
-	"day":     func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
-	"json":    indented,
-	"join":    strings.Join,
-	"dict":    dict,
-	"called":  called,
-	"whyNot":  func(why string) string { return whyNot[why] },
-	"path":    func(text string) string { return strings.ReplaceAll(text, ":", "/") },
+	"instant":   instant,
+	"day":       func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
+	"json":      indented,
+	"join":      strings.Join,
+	"dict":      dict,
+	"called":    called,
+	"whyNot":    func(why string) string { return whyNot[why] },
+	"path":      func(text string) string { return strings.ReplaceAll(text, ":", "/") },
+	"instant":   instant,
+	"day":       func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
+	"json":      indented,
+	"join":      strings.Join,
+	"dict":      dict,
+	"sanitized": sanitized,
+	"dated":     dateOf,
+	"path":      func(text string) string { return strings.ReplaceAll(text, ":", "/") },
 }
 
 // instant writes an instant as people read it, in UTC; nothing for the zero one.

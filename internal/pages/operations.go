@@ -1,0 +1,56 @@
+package pages
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// operation is one that may run on an asset.
+type operation struct {
+	Name, Label string
+	Final       bool // asks first
+	Arguments   []argument
+}
+
+// argument is what an operation wants to know.
+type argument struct {
+	Name, Kind string
+	Required   bool
+}
+
+// offer takes the operations of a type: those that may run now, and the names of those
+// that may not.
+func (v *assetView) offer() {
+	for _, o := range v.kind.Operations {
+		label := v.words.of(operationTag(v.kind.Token, o.Name))
+		by := o.Validator.path()
+		if by != "" && !v.row.is(by) || by == "" && !v.May {
+			v.NotNow = append(v.NotNow, label)
+			continue
+		}
+		one := operation{Name: o.Name, Label: label, Final: strings.HasPrefix(o.Name, "Delete")}
+		for _, a := range o.Arguments {
+			one.Arguments = append(one.Arguments, argument{Name: a.Name, Kind: a.AttributeType, Required: a.IsRequired})
+		}
+		slices.SortFunc(one.Arguments, func(a, b argument) int { return strings.Compare(a.Name, b.Name) })
+		v.Operations = append(v.Operations, one)
+	}
+	slices.SortFunc(v.Operations, func(a, b operation) int { return strings.Compare(a.Label, b.Label) })
+	slices.Sort(v.NotNow)
+}
+
+// bytesOf writes a number of bytes as people read it.
+func bytesOf(text string) string {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n < 0 {
+		return ""
+	}
+	for _, unit := range []string{"B", "KiB", "MiB"} {
+		if n < 1024 {
+			return strconv.FormatFloat(n, 'f', -1, 64)[:min(4, len(strconv.FormatFloat(n, 'f', -1, 64)))] + " " + unit
+		}
+		n /= 1024
+	}
+	return strconv.FormatFloat(n, 'f', 1, 64) + " GiB"
+}
