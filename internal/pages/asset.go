@@ -65,7 +65,7 @@ func showAsset(v *visit) error {
 	}
 	switch tab := v.param("tab"); tab {
 	case "":
-		return v.readAsset(o)
+		return v.readAsset(o, "")
 	case "history":
 		return v.assetHistory(o)
 	case "activity":

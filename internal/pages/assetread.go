@@ -25,6 +25,7 @@ type assetView struct {
 	Content     *attached
 	Operations  []operation
 	NotNow      []string // operations that may not run
+	Message     string   // what was refused
 }
 
 // fact is an attribute with its value.
@@ -45,20 +46,20 @@ type group struct {
 	Quiet bool // of interest to few
 }
 
-// readAsset shows an asset, or one of its versions.
-func (v *visit) readAsset(o oid.OID) error {
+// readAsset shows an asset, or one of its versions, with what was refused.
+func (v *visit) readAsset(o oid.OID, refused string) error {
 	a, err := v.load(o)
 	if err != nil {
 		return err
 	}
-	view := assetView{asset: a}
+	view := assetView{asset: a, Message: refused}
 	if !a.IsPast {
 		if err := v.readAround(&view); err != nil {
 			return err
 		}
 	}
 	view.group()
-	v.stands(http.MethodPost, "rest-1.v1/Data/"+a.kind.Token+"/"+strconv.FormatInt(o.ID, 10)+"?op=…", "")
+	v.stands(http.MethodPost, dataPath(o)+"?op=…", "")
 	return v.render("asset", a.title(), view)
 }
 

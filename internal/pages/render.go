@@ -151,6 +151,13 @@ var notices = map[string]string{
 	"webhook-delete":    "The webhook is deleted.",
 	"webhook-redeliver": "What was asked for waits to be sent again.",
 	"webhook-none":      "There was nothing to send again in that time.",
+	"saved":             "Saved.",
+	"revoked":           "The access token is revoked. It is refused within a second.",
+	"removed":           "The sample is removed.",
+	"changed":           "The password is changed. All other sessions have ended.",
+	"done":              "Done.",
+	"same":              "Nothing was different.",
+	"attached":          "The file is attached.",
 }
 
 func (v *visit) notice() string { return notices[v.param("done")] }

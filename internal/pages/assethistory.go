@@ -1,0 +1,319 @@
+package pages
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// historyPage is the tab of an asset's versions.
+type historyPage struct {
+	*asset
+	Versions  []version
+	From, To  string // moments that are compared, or would be
+	Compared  *comparison
+	Newer     string // paths below the base; empty: there are none
+	Older     string
+	Unbounded bool
+}
+
+// version is an asset as it was from one moment to the next.
+type version struct {
+	Moment, At, Comment string
+	By                  ref
+	Changes             []string // against the version before it, in words
+	row                 row
+}
+
+// comparison is the difference of two versions.
+type comparison struct {
+	From, To version
+	Changes  []change
+}
+
+// change is an attribute that two versions have otherwise.
+type change struct {
+	Label  string
+	Pieces []piece
+}
+
+// maxChanges is how many changes of a version are told in the list; maxWord is how many
+// characters of each value.
+const (
+	maxChanges = 6
+	maxWord    = 40
+)
+
+// isMoment is how a moment is written.
+func isMoment(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && n >= 0 && text == strconv.FormatInt(n, 10)
+}
+
+// assetHistory shows the versions of an asset, and the difference of two.
+func (v *visit) assetHistory(o oid.OID) error {
+	a, err := v.load(o.Now())
+	if err != nil {
+		return err
+	}
+	start, err := strconv.Atoi(or(v.param("start"), "0"))
+	from, to := v.param("from"), v.param("to")
+	if err != nil || start < 0 || from != "" && !isMoment(from) || to != "" && !isMoment(to) {
+		return &failure{Status: http.StatusBadRequest, Message: "start, from and to are whole numbers: from and to the moments of two versions."}
+	}
+	page := historyPage{asset: a, From: from, To: to}
+	if err := v.readVersions(&page, start); err != nil {
+		return err
+	}
+	if from != "" && to != "" {
+		if page.Compared, err = v.compare(a, from, to); err != nil {
+			return err
+		}
+	}
+	page.preselect()
+	return v.render("assethistory", "History of "+a.title(), page)
+}
+
+// or is the first text that is not empty.
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// preselect chooses the two newest versions where none are chosen.
+func (p *historyPage) preselect() {
+	if p.To == "" && len(p.Versions) > 0 {
+		p.To = p.Versions[0].Moment
+	}
+	if p.From == "" && len(p.Versions) > 1 {
+		p.From = p.Versions[1].Moment
+	}
+}
+
+// readVersions reads a page of versions, the newest first, and tells what each changed.
+func (v *visit) readVersions(page *historyPage, start int) error {
+	rows, err := v.versionRows(page.asset, "", start)
+	if err != nil {
+		return err
+	}
+	for i, r := range rows[:min(len(rows), maxListed)] {
+		one := versionOf(r)
+		if i+1 < len(rows) {
+			one.Changes = page.wordsFor(rows[i+1], r)
+		} else {
+			one.Changes = []string{"created"}
+		}
+		page.Versions = append(page.Versions, one)
+	}
+	at := func(start int) string {
+		return assetLink(page.Oid, "tab", "history", "start", strconv.Itoa(start))
+	}
+	if len(rows) > maxListed {
+		page.Older = at(start + maxListed)
+	}
+	if start > 0 {
+		page.Newer = at(max(0, start-maxListed))
+	}
+	return nil
+}
+
+// versionRows reads versions, with what is compared of them.
+func (v *visit) versionRows(a *asset, filter string, start int) ([]row, error) {
+	ask := func(long bool) query {
+		q := query{"from": a.Oid, "asof": "All", "select": a.comparedTokens(long), "filter": []string{alsoDeleted}, "sort": []string{"-Moment"},
+			"page": map[string]int{"size": maxListed + 1, "start": start}}
+		if filter != "" {
+			q["filter"] = []string{alsoDeleted, filter}
+		}
+		return q
+	}
+	var rows []row
+	err := v.api.find([]query{ask(true)}, &rows)
+	if _, other := asFailure(err); other != nil && v.r.Context().Err() == nil {
+		rows, a.Cut = nil, true
+		err = v.api.find([]query{ask(false)}, &rows)
+	}
+	return rows, err
+}
+
+func versionOf(r row) version {
+	return version{Moment: r.text("Moment"), At: r.text("ChangeDateUTC"), Comment: r.text("ChangeComment"), By: ref{r.oid("ChangedBy"), r.text("ChangedBy.Name")}, row: r}
+}
+
+// compared are the attributes by which versions differ: all that can be written, and
+// what follows from a write of something else.
+func (a *asset) compared() []*describedAttribute {
+	var list []*describedAttribute
+	for _, one := range a.kind.Attributes {
+		switch {
+		case one.AttributeType == "Password" || one.AttributeType == "Blob" || a.kind.isClosure(one):
+		case !one.IsReadOnly || one.Name == "AssetState" || one.toOne() && a.kind.groupOf(one, a.model) != inSystem && one.Name != "Prior":
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// comparedTokens are what versions are read with; without long nothing that may be large.
+func (a *asset) comparedTokens(long bool) []string {
+	tokens := []string{"Moment", "ChangedBy", "ChangedBy.Name", "ChangeDateUTC", "ChangeComment"}
+	for _, one := range a.compared() {
+		if !long && (one.IsMultivalue || one.AttributeType == "LongText") {
+			continue
+		}
+		tokens = append(tokens, one.Name)
+		if name := a.nameOf(one); name != "" && one.isRelation() {
+			tokens = append(tokens, name)
+		}
+	}
+	return tokens
+}
+
+// wordsFor tells in words what a version changed.
+func (a *asset) wordsFor(before, after row) []string {
+	var said []string
+	more := 0
+	for _, one := range a.compared() {
+		text := a.wordFor(one, before, after)
+		switch {
+		case text == "":
+		case len(said) == maxChanges:
+			more++
+		default:
+			said = append(said, text)
+		}
+	}
+	if more > 0 {
+		said = append(said, "and "+strconv.Itoa(more)+" more")
+	}
+	return said
+}
+
+func (a *asset) wordFor(one *describedAttribute, before, after row) string {
+	label := a.words.of(one.DisplayName)
+	if one.IsMultivalue {
+		was, is := a.values(one, before), a.values(one, after)
+		added, removed := minus(is, was), minus(was, is)
+		if len(added)+len(removed) == 0 {
+			return ""
+		}
+		return strings.TrimSpace(label + plus(" +", added) + plus(" −", removed))
+	}
+	was, is := a.value(one, before), a.value(one, after)
+	switch {
+	case was == is:
+		return ""
+	case one.AttributeType == "LongText":
+		return label
+	case was == "":
+		return label + ": " + short(is)
+	}
+	return label + ": " + short(was) + " → " + short(or(is, "nothing"))
+}
+
+func plus(sign string, names []string) string {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1, 2, 3:
+		return sign + short(strings.Join(names, ","+sign))
+	}
+	return sign + strconv.Itoa(len(names))
+}
+
+// short cuts a value that stands in a line.
+func short(text string) string {
+	if runes := []rune(text); len(runes) > maxWord {
+		return string(runes[:maxWord]) + "…"
+	}
+	return text
+}
+
+// value is one value of a row as text: of a relation the name, which two assets may
+// share, so that the Oid counts where the names do not differ.
+func (a *asset) value(one *describedAttribute, r row) string {
+	if !one.isRelation() {
+		return r.text(one.Name)
+	}
+	return or(r.text(one.Name+".Name"), r.oid(one.Name))
+}
+
+// values are several values of a row as texts.
+func (a *asset) values(one *describedAttribute, r row) []string {
+	if !one.isRelation() {
+		return r.list(one.Name)
+	}
+	var names []string
+	for _, to := range refsOf(r.list(one.Name), r.list(one.Name+".Name")) {
+		names = append(names, or(to.Name, to.Oid))
+	}
+	return names
+}
+
+// minus are the texts of one list that another one has not.
+func minus(list, without []string) []string {
+	var rest []string
+	for _, text := range list {
+		if !slices.Contains(without, text) {
+			rest = append(rest, text)
+		}
+	}
+	return rest
+}
+
+// compare reads two versions and tells what is different. Errors: *failure, 404 where
+// the asset has not both.
+func (v *visit) compare(a *asset, from, to string) (*comparison, error) {
+	rows, err := v.versionRows(a, "Moment='"+from+"','"+to+"'", 0)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]version{}
+	for _, r := range rows {
+		found[r.text("Moment")] = versionOf(r)
+	}
+	before, hasBefore := found[from]
+	after, hasAfter := found[to]
+	if !hasBefore || !hasAfter {
+		return nil, &failure{Status: http.StatusNotFound, Message: "The asset does not have both versions."}
+	}
+	c := &comparison{From: before, To: after}
+	for _, one := range a.compared() {
+		if pieces := a.piecesFor(one, before.row, after.row); pieces != nil {
+			c.Changes = append(c.Changes, change{a.words.of(one.DisplayName), pieces})
+		}
+	}
+	return c, nil
+}
+
+// piecesFor is the difference of an attribute; nil: it is the same.
+func (a *asset) piecesFor(one *describedAttribute, before, after row) []piece {
+	if one.IsMultivalue {
+		was, is := a.values(one, before), a.values(one, after)
+		var pieces []piece
+		for _, name := range minus(was, is) {
+			pieces = append(pieces, piece{Text: name, Removed: true}, piece{Text: " "})
+		}
+		for _, name := range minus(is, was) {
+			pieces = append(pieces, piece{Text: name, Added: true}, piece{Text: " "})
+		}
+		return pieces
+	}
+	was, is := a.value(one, before), a.value(one, after)
+	switch {
+	case was == is:
+		return nil
+	case one.AttributeType == "LongText" || one.AttributeType == "Text":
+		return difference(was, is)
+	}
+	var pieces []piece
+	if was != "" {
+		pieces = append(pieces, piece{Text: was, Removed: true}, piece{Text: " "})
+	}
+	return append(pieces, piece{Text: or(is, "nothing"), Added: true})
+}
