@@ -176,14 +176,46 @@ func (a *api) write(commands ...any) (written, error) {
 	if err := a.post("api/asset?atomic=true", commands, &w); err != nil {
 		return w, err
 	}
+	return w, w.refused()
+}
+
+// writeUnchanged executes a command on an asset that still has a moment, and keeps a
+// comment of it. Errors: *failure, 409 where somebody else has changed the asset.
+// Spec: interface 4.3.12.
+func (a *api) writeUnchanged(moment, comment string, command any) error {
+	body, err := json.Marshal(command)
+	if err != nil {
+		return err
+	}
+	path := link("", "api/asset", "atomic", "true")
+	if comment != "" {
+		path = link("", "api/asset", "atomic", "true", "comment", comment)
+	}
+	a.note(http.MethodPost, path, body)
+	answer, err := a.with(http.Header{"If-Match": {moment}}, http.MethodPost, path, "application/json", body)
+	if err != nil {
+		return err
+	}
+	if answer.status >= http.StatusBadRequest {
+		return answer.failure()
+	}
+	var w written
+	if err := json.Unmarshal(answer.body, &w); err != nil {
+		return fmt.Errorf("read the answer of %s: %w", path, err)
+	}
+	return w.refused()
+}
+
+// refused is the failure of commands; nil: none failed.
+func (w written) refused() error {
 	if w.CommandFailures.Count == 0 {
-		return w, nil
+		return nil
 	}
 	messages := make([]string, len(w.CommandFailures.Commands))
 	for i, c := range w.CommandFailures.Commands {
 		messages[i] = c.Error.Message
 	}
-	return w, &failure{Status: http.StatusBadRequest, Message: strings.Join(messages, "; ")}
+	return &failure{Status: http.StatusBadRequest, Message: strings.Join(messages, "; ")}
 }
 
 // asFailure returns the refusal that an error is, or else the error.

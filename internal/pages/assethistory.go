@@ -1,8 +1,8 @@
 package pages
 
 import (
+	"cmp"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,12 +12,11 @@ import (
 // historyPage is the tab of an asset's versions.
 type historyPage struct {
 	*asset
-	Versions  []version
-	From, To  string // moments that are compared, or would be
-	Compared  *comparison
-	Newer     string // paths below the base; empty: there are none
-	Older     string
-	Unbounded bool
+	Versions []version
+	From, To string // moments that are compared, or would be
+	Compared *comparison
+	Newer    string // paths below the base; empty: there are none
+	Older    string
 }
 
 // version is an asset as it was from one moment to the next.
@@ -59,7 +58,7 @@ func (v *visit) assetHistory(o oid.OID) error {
 	if err != nil {
 		return err
 	}
-	start, err := strconv.Atoi(or(v.param("start"), "0"))
+	start, err := strconv.Atoi(cmp.Or(v.param("start"), "0"))
 	from, to := v.param("from"), v.param("to")
 	if err != nil || start < 0 || from != "" && !isMoment(from) || to != "" && !isMoment(to) {
 		return &failure{Status: http.StatusBadRequest, Message: "start, from and to are whole numbers: from and to the moments of two versions."}
@@ -75,14 +74,6 @@ func (v *visit) assetHistory(o oid.OID) error {
 	}
 	page.preselect()
 	return v.render("assethistory", "History of "+a.title(), page)
-}
-
-// or is the first text that is not empty.
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // preselect chooses the two newest versions where none are chosen.
@@ -197,23 +188,22 @@ func (a *asset) wordsFor(before, after row) []string {
 func (a *asset) wordFor(one *describedAttribute, before, after row) string {
 	label := a.words.of(one.DisplayName)
 	if one.IsMultivalue {
-		was, is := a.values(one, before), a.values(one, after)
-		added, removed := minus(is, was), minus(was, is)
+		added, removed := a.changed(one, before, after)
 		if len(added)+len(removed) == 0 {
 			return ""
 		}
-		return strings.TrimSpace(label + plus(" +", added) + plus(" −", removed))
+		return label + plus(" +", added) + plus(" −", removed)
 	}
-	was, is := a.value(one, before), a.value(one, after)
+	was, is, same := a.both(one, before, after)
 	switch {
-	case was == is:
+	case same:
 		return ""
 	case one.AttributeType == "LongText":
 		return label
 	case was == "":
 		return label + ": " + short(is)
 	}
-	return label + ": " + short(was) + " → " + short(or(is, "nothing"))
+	return label + ": " + short(was) + " → " + short(cmp.Or(is, "nothing"))
 }
 
 func plus(sign string, names []string) string {
@@ -234,32 +224,54 @@ func short(text string) string {
 	return text
 }
 
-// value is one value of a row as text: of a relation the name, which two assets may
-// share, so that the Oid counts where the names do not differ.
-func (a *asset) value(one *describedAttribute, r row) string {
+// both are the values of an attribute in two rows as texts, and whether they are the
+// same: of a relation the names, while the Oids decide, since what it leads to may have
+// been renamed, and two assets may share a name.
+func (a *asset) both(one *describedAttribute, before, after row) (was, is string, same bool) {
 	if !one.isRelation() {
-		return r.text(one.Name)
+		was, is = before.text(one.Name), after.text(one.Name)
+		return was, is, was == is
 	}
-	return or(r.text(one.Name+".Name"), r.oid(one.Name))
+	from, to := before.oid(one.Name), after.oid(one.Name)
+	was, is = cmp.Or(before.text(one.Name+".Name"), from), cmp.Or(after.text(one.Name+".Name"), to)
+	if was == is && from != to {
+		was, is = was+" ("+from+")", is+" ("+to+")"
+	}
+	return was, is, from == to
 }
 
-// values are several values of a row as texts.
-func (a *asset) values(one *describedAttribute, r row) []string {
+// changed are the names of what a row has more than another one of several values, and
+// of what it lacks.
+func (a *asset) changed(one *describedAttribute, before, after row) (added, removed []string) {
 	if !one.isRelation() {
-		return r.list(one.Name)
+		was, is := before.list(one.Name), after.list(one.Name)
+		return minus(is, was), minus(was, is)
 	}
-	var names []string
-	for _, to := range refsOf(r.list(one.Name), r.list(one.Name+".Name")) {
-		names = append(names, or(to.Name, to.Oid))
+	names := map[string]string{}
+	for _, r := range []row{before, after} {
+		for _, to := range refsOf(r.list(one.Name), r.list(one.Name+".Name")) {
+			names[to.Oid] = cmp.Or(to.Name, to.Oid)
+		}
 	}
-	return names
+	was, is := before.list(one.Name), after.list(one.Name)
+	for _, to := range minus(is, was) {
+		added = append(added, names[to])
+	}
+	for _, to := range minus(was, is) {
+		removed = append(removed, names[to])
+	}
+	return added, removed
 }
 
 // minus are the texts of one list that another one has not.
 func minus(list, without []string) []string {
+	has := make(map[string]bool, len(without))
+	for _, text := range without {
+		has[text] = true
+	}
 	var rest []string
 	for _, text := range list {
-		if !slices.Contains(without, text) {
+		if !has[text] {
 			rest = append(rest, text)
 		}
 	}
@@ -293,27 +305,28 @@ func (v *visit) compare(a *asset, from, to string) (*comparison, error) {
 
 // piecesFor is the difference of an attribute; nil: it is the same.
 func (a *asset) piecesFor(one *describedAttribute, before, after row) []piece {
+	var added, removed []string
 	if one.IsMultivalue {
-		was, is := a.values(one, before), a.values(one, after)
-		var pieces []piece
-		for _, name := range minus(was, is) {
-			pieces = append(pieces, piece{Text: name, Removed: true}, piece{Text: " "})
+		added, removed = a.changed(one, before, after)
+	} else {
+		was, is, same := a.both(one, before, after)
+		switch {
+		case same:
+			return nil
+		case one.AttributeType == "LongText" || one.AttributeType == "Text":
+			return difference(was, is)
 		}
-		for _, name := range minus(is, was) {
-			pieces = append(pieces, piece{Text: name, Added: true}, piece{Text: " "})
+		if was != "" {
+			removed = []string{was}
 		}
-		return pieces
-	}
-	was, is := a.value(one, before), a.value(one, after)
-	switch {
-	case was == is:
-		return nil
-	case one.AttributeType == "LongText" || one.AttributeType == "Text":
-		return difference(was, is)
+		added = []string{cmp.Or(is, "nothing")}
 	}
 	var pieces []piece
-	if was != "" {
-		pieces = append(pieces, piece{Text: was, Removed: true}, piece{Text: " "})
+	for _, name := range removed {
+		pieces = append(pieces, piece{Text: name, Removed: true}, piece{Text: " "})
 	}
-	return append(pieces, piece{Text: or(is, "nothing"), Added: true})
+	for _, name := range added {
+		pieces = append(pieces, piece{Text: name, Added: true}, piece{Text: " "})
+	}
+	return pieces
 }

@@ -1,0 +1,306 @@
+package pages
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// editForm shows the form in which an asset is changed.
+func (v *visit) editForm(o oid.OID) error {
+	a, err := v.load(o.Now())
+	if err != nil {
+		return err
+	}
+	if !a.May || a.Deleted {
+		return &failure{Status: http.StatusForbidden, Message: "Your role, or the state of the asset, does not allow it to be changed."}
+	}
+	p := &editPage{asset: a}
+	if err := v.readFields(p); err != nil {
+		return err
+	}
+	return v.showForm(p)
+}
+
+func (v *visit) showForm(p *editPage) error {
+	p.Tab = "edit"
+	v.stands(http.MethodPost, "api/asset?atomic=true", `{"from": "`+p.Oid+`", "update": {"Name": "…"}}`)
+	return v.render("assetedit", "Edit "+p.title(), p)
+}
+
+// editAsset serves POST ui/asset/<Oid>: it writes what the form has changed, unless
+// somebody else has changed the asset since the form was shown.
+func editAsset(v *visit) error {
+	o, err := readOid(v.r.PathValue("oid"))
+	if err != nil {
+		return err
+	}
+	o.Moment = 0
+	moment := v.field("moment")
+	if !isMoment(moment) {
+		return &failure{Status: http.StatusBadRequest, Message: "The form does not say of which version it is."}
+	}
+	p, err := v.formOf(o, moment)
+	if err != nil {
+		return err
+	}
+	update := p.changes(v.r.PostForm)
+	if len(update) == 0 && v.field("comment") == "" {
+		return v.to(assetLink(p.Oid, "done", "same"))
+	}
+	err = v.api.writeUnchanged(moment, v.field("comment"), map[string]any{"from": p.Oid, "update": update})
+	if err == nil {
+		return v.to(assetLink(p.Oid, "done", "saved"))
+	}
+	refused, err := asFailure(err)
+	if err != nil {
+		return err
+	}
+	v.status = refused.Status
+	if refused.Status == http.StatusConflict {
+		return v.showConflict(o, p)
+	}
+	return v.showRefused(p, refused.Message)
+}
+
+// formOf is the form as it was shown: with the values of that version.
+func (v *visit) formOf(o oid.OID, moment string) (*editPage, error) {
+	shown, err := readOid(o.String() + ":" + moment)
+	if err != nil {
+		return nil, err
+	}
+	a, err := v.load(shown)
+	if err != nil {
+		return nil, err
+	}
+	a.IsPast, a.May = false, true
+	p := &editPage{asset: a}
+	return p, v.readFields(p)
+}
+
+// changes are what the form has otherwise than the version that it showed.
+func (p *editPage) changes(form url.Values) map[string]any {
+	update := map[string]any{}
+	for _, f := range p.fields {
+		if change, changed := f.change(form, p.row); changed {
+			update[f.Name] = change
+		}
+	}
+	return update
+}
+
+// change is what a form says of a field, as a command has it, and whether that changes
+// anything. Spec: interface 4.3.5.
+func (f *field) change(form url.Values, shown row) (any, bool) {
+	key := "f." + f.Name
+	switch f.Control {
+	case asMany:
+		return asChange(f.manyOf(form))
+	case asCheck:
+		if !form.Has("had." + f.Name) {
+			return nil, false
+		}
+		return form.Get(key) != "", (form.Get(key) != "") != shown.is(f.Name)
+	case asLines:
+		if !form.Has(key) {
+			return nil, false
+		}
+		was, is := shown.list(f.Name), linesOf(form.Get(key))
+		return asChange(minus(is, was), minus(was, is))
+	}
+	if !form.Has(key) {
+		return nil, false
+	}
+	typed := strings.ReplaceAll(form.Get(key), "\r\n", "\n")
+	if f.same(typed, shown) {
+		return nil, false
+	}
+	if typed == "" && f.attribute.AttributeType != "Text" && f.attribute.AttributeType != "LongText" {
+		return nil, true
+	}
+	if f.Control == asMoment {
+		typed += "Z"
+	}
+	return typed, true
+}
+
+// same reports whether what was typed is what was shown, perhaps by another control.
+func (f *field) same(typed string, shown row) bool {
+	if f.attribute.isRelation() {
+		return typed == shown.oid(f.Name) || typed == formValue(asName, f.attribute, shown)
+	}
+	before := formValue(f.Control, f.attribute, shown)
+	if f.Control == asMoment {
+		return instantFrom(typed).Equal(instantFrom(before))
+	}
+	return typed == before
+}
+
+// instantFrom reads what a control for a date and a time holds.
+func instantFrom(text string) time.Time {
+	for _, form := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05.999"} {
+		if at, err := time.Parse(form, text); err == nil {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+// manyOf is what a form adds to several assets and removes from them.
+func (f *field) manyOf(form url.Values) (added, removed []string) {
+	kept, had := form["f."+f.Name], form["had."+f.Name]
+	added = append(minus(kept, had), linesOf(strings.ReplaceAll(form.Get("add."+f.Name), ";", "\n"))...)
+	return added, minus(had, kept)
+}
+
+// asChange is a change of several values as a command has it.
+func asChange(added, removed []string) (any, bool) {
+	change := map[string]any{}
+	if len(added) > 0 {
+		change["add"] = added
+	}
+	if len(removed) > 0 {
+		change["remove"] = removed
+	}
+	return change, len(change) > 0
+}
+
+// linesOf are the lines of a text that say something.
+func linesOf(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// showRefused shows the form again with what was typed, and what was refused beside the
+// field that it names.
+func (v *visit) showRefused(p *editPage, message string) error {
+	p.keep(v.r.PostForm, p.row)
+	p.Comment = v.field("comment")
+	text, err := v.said(message)
+	if err != nil {
+		return err
+	}
+	named := map[string]bool{}
+	for _, m := range coded.FindAllStringSubmatch(message, -1) {
+		named[m[4]] = true
+	}
+	for _, f := range p.fields {
+		if named[f.Name] {
+			f.Message = text
+		}
+	}
+	p.Message = text
+	return v.showForm(p)
+}
+
+// said words a refusal for people.
+func (v *visit) said(message string) (string, error) {
+	if !strings.Contains(message, "'") || len(message) > maxTags || strings.Contains(message, ",") {
+		return readable(message), nil
+	}
+	names, err := v.words([]string{message})
+	if err != nil {
+		return "", err
+	}
+	if text := names[message]; text != "" {
+		return text, nil
+	}
+	return readable(message), nil
+}
+
+// showConflict shows the form of the present version with what was typed into that of an
+// earlier one; where both have changed a field, both values.
+func (v *visit) showConflict(o oid.OID, shown *editPage) error {
+	a, err := v.load(o)
+	if err != nil {
+		return err
+	}
+	p := &editPage{asset: a, Comment: v.field("comment")}
+	if err := v.readFields(p); err != nil {
+		return err
+	}
+	mine := shown.changes(v.r.PostForm)
+	for _, f := range p.fields {
+		if _, typed := mine[f.Name]; typed && !f.attribute.IsMultivalue {
+			if _, is, same := a.both(f.attribute, shown.row, a.row); !same {
+				f.Now = is
+				if is == "" {
+					f.Now = "nothing"
+				}
+			}
+		}
+	}
+	typed := maps.Clone(v.r.PostForm)
+	for _, f := range p.fields {
+		if _, changed := mine[f.Name]; !changed {
+			for _, part := range []string{"f.", "had.", "add."} {
+				delete(typed, part+f.Name)
+			}
+		}
+	}
+	p.keep(typed, shown.row)
+	by := a.Changed.By.Name
+	if by == "" {
+		by = "Somebody"
+	}
+	p.Message = by + " has changed the asset since you opened this form. What you typed is kept; where both of you changed a field, what it has now stands beside it. Save again to write your values."
+	return v.showForm(p)
+}
+
+// keep puts what was typed into the fields.
+func (p *editPage) keep(form url.Values, shown row) {
+	for _, f := range p.fields {
+		key := "f." + f.Name
+		switch f.Control {
+		case asMany:
+			f.keepMany(form)
+		case asCheck:
+			if form.Has("had." + f.Name) {
+				f.Checked = form.Get(key) != ""
+			}
+		case asChoice:
+			if form.Has(key) {
+				f.choose(form.Get(key))
+			}
+		default:
+			if form.Has(key) {
+				f.Value = strings.ReplaceAll(form.Get(key), "\r\n", "\n")
+			}
+		}
+	}
+}
+
+// choose selects an option, which is added where it is not offered any more.
+func (f *field) choose(value string) {
+	found := value == ""
+	for i := range f.Options {
+		f.Options[i].Chosen = f.Options[i].Value == value
+		found = found || f.Options[i].Chosen
+	}
+	if !found {
+		f.Options = append(f.Options, option{Value: value, Label: value, Chosen: true})
+	}
+	f.Value = value
+}
+
+// keepMany ticks what was ticked.
+func (f *field) keepMany(form url.Values) {
+	if !form.Has("f."+f.Name) && !form.Has("had."+f.Name) && !form.Has("add."+f.Name) {
+		return
+	}
+	added, removed := f.manyOf(form)
+	for i, one := range f.Options {
+		f.Options[i].Chosen = (one.Chosen || slices.Contains(added, one.Value)) && !slices.Contains(removed, one.Value)
+	}
+	f.Adds = form.Get("add." + f.Name)
+}
