@@ -3,6 +3,8 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -76,11 +78,14 @@ func (a *API) servePage(c *fiber.Ctx) (err error) {
 		return err
 	}
 	form, err := x.body.read(maxForm, x.hold)
-	if err != nil {
+	var content io.Reader = bytes.NewReader(form)
+	if errors.Is(err, errTooLarge) {
+		content = tooLarge{} // which the page tells people
+	} else if err != nil {
 		return err
 	}
 	x.received = len(form)
-	r, err := a.pageRequest(c, x, form)
+	r, err := a.pageRequest(c, x, content)
 	if err != nil {
 		return err
 	}
@@ -89,6 +94,12 @@ func (a *API) servePage(c *fiber.Ctx) (err error) {
 	w.send(c, x)
 	return nil
 }
+
+// tooLarge is the content of a form that is larger than pages take.
+type tooLarge struct{}
+
+// Read fails with *http.MaxBytesError.
+func (tooLarge) Read([]byte) (int, error) { return 0, &http.MaxBytesError{Limit: maxForm} }
 
 // networkOf returns the network of a client's address.
 func networkOf(client string) string {
@@ -100,13 +111,13 @@ func networkOf(client string) string {
 
 // pageRequest returns the request of a browser in the form of the standard library.
 // Its URL has the scheme that the browser uses.
-func (a *API) pageRequest(c *fiber.Ctx, x *exchange, form []byte) (*http.Request, error) {
+func (a *API) pageRequest(c *fiber.Ctx, x *exchange, form io.Reader) (*http.Request, error) {
 	ctx := context.WithValue(c.UserContext(), outerKey{}, outer{client: &net.TCPAddr{IP: net.ParseIP(x.client)}, id: x.id})
 	target := &url.URL{Scheme: "http", Host: string(c.Request().Header.Host()), Path: strings.Clone(c.Path()), RawQuery: string(c.Request().URI().QueryString())}
 	if strings.HasPrefix(a.origin, "https:") || x.proxied && strings.EqualFold(c.Get(fiber.HeaderXForwardedProto), "https") {
 		target.Scheme = "https"
 	}
-	r, err := http.NewRequestWithContext(ctx, strings.Clone(c.Method()), target.String(), bytes.NewReader(form))
+	r, err := http.NewRequestWithContext(ctx, strings.Clone(c.Method()), target.String(), form)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"compress/gzip"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -72,6 +73,9 @@ func (v *visit) readForm() error {
 	err := v.r.ParseForm()
 	if strings.HasPrefix(v.r.Header.Get("Content-Type"), "multipart/form-data") {
 		err = v.r.ParseMultipartForm(maxMultipart)
+	}
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return &failure{Status: http.StatusRequestEntityTooLarge, Message: "A form takes at most " + bytesOf(strconv.FormatInt(large.Limit, 10)) + ", files included. Send a larger file to attachment.img."}
 	}
 	if err != nil {
 		return &failure{Status: http.StatusBadRequest, Message: "The form cannot be read."}
