@@ -14,6 +14,7 @@
 //	known_test.go     what metadata does not say, with the reason for each
 //	client_test.go    requests
 //	model_test.go     the test
+//	pages_test.go     pages of assets of every type, and their forms
 //
 // The others are small programs in the languages of existing clients, under testdata.
 // They speak XML, each with the parser, the headers and the paths that are usual there,

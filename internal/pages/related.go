@@ -97,15 +97,21 @@ func (v *assetView) toAsk() []asked {
 		label := v.words.of(one.DisplayName)
 		related := v.model.types[one.RelatedAsset.Nameref]
 		_, back, found := strings.Cut(one.ReciprocalRelation.Tokenref, ".")
-		if related == nil || !found || v.kind.isClosure(one) || one.Name == "Attachments" || one.Name == "SecuredAssets" {
-			if one.Name != "Attachments" {
-				v.Further = append(v.Further, furtherList{label, consoleLink(query{"from": v.Oid, "select": []string{one.Name}})})
-			}
+		if one.isAttachments() {
+			continue // which have a list of their own
+		}
+		if related == nil || !found || v.kind.isClosure(one) || one.Name == "SecuredAssets" {
+			v.Further = append(v.Further, furtherList{label, consoleLink(query{"from": v.Oid, "select": []string{one.Name}})})
 			continue
 		}
 		all = append(all, v.ask(one, related, back))
 	}
 	return all
+}
+
+// isAttachments reports whether a relation leads to what is attached to an asset.
+func (a *describedAttribute) isAttachments() bool {
+	return a.ReciprocalRelation.Tokenref == "Attachment.Asset"
 }
 
 // ask makes the query for a relation to many: from its other side, which pages can
@@ -199,7 +205,7 @@ func (v *visit) readAttachments(view *assetView) error {
 		v.measure(&one)
 		view.Content = &one
 	}
-	if view.kind.byName["Attachments"] == nil {
+	if all := view.kind.byName["Attachments"]; all == nil || !all.isAttachments() {
 		return nil
 	}
 	var rows []row

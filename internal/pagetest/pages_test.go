@@ -28,6 +28,11 @@ var pages = []shown{
 	{name: "model-type", path: "/alds/ui/model/Story"},
 	{name: "model-list", path: "/alds/ui/model/StoryStatus"},
 	{name: "model-custom", path: "/alds/ui/model/custom"},
+	{name: "asset", path: "/alds/assetdetail.v1?oid={Story}"},
+	{name: "asset-history", path: "/alds/assetdetail.v1?oid={Story}&tab=history"},
+	{name: "asset-activity", path: "/alds/assetdetail.v1?oid={Story}&tab=activity"},
+	{name: "asset-edit", path: "/alds/assetdetail.v1?oid={Story}&tab=edit"},
+	{name: "asset-scope", path: "/alds/assetdetail.v1?oid={Scope}"},
 }
 
 // bytesAtMost is what a page with its styles and scripts may transfer.

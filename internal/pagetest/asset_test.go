@@ -1,0 +1,168 @@
+package pagetest
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// assetPage is the path of the page of an asset.
+func assetPage(oid string) string { return "/alds/assetdetail.v1?oid=" + oid }
+
+// TestAsset: an asset is read, changed, closed, deleted and brought back, with script
+// and without.
+func TestAsset(t *testing.T) {
+	browser(t)
+	s := serve(t, "sqlite")
+	for name, scripted := range map[string]bool{"with script": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			created := s.send(object{"AssetType": "Story", "Name": "Pay by card", "Scope": "Scope:0", "Estimate": 3, "Description": "<p>A <b>receipt</b></p>",
+				"Children": []object{{"AssetType": "Task", "Name": "Choose a provider", "ToDo": 2}}})
+			b := newTab(t, s.origin)
+			signIn(b, "admin", password)
+			if !scripted {
+				b.withoutScript()
+			}
+			if status := b.open(assetPage(created[0])); status != http.StatusOK || b.text("h1") != "Pay by card" || b.text(".text b") != "receipt" || !strings.Contains(b.text("#of-Children"), "Children") {
+				t.Fatalf("%d: %s", status, b.html())
+			}
+			b.follow(".tabs li:nth-child(4) a")
+			b.fill("#f-Name", "Pay by cash")
+			b.fill("#f-Estimate", "5")
+			if b.submit("main form"); b.text("h1") != "Pay by cash" || b.text(".notice") != "Saved." {
+				t.Fatalf("%s: %s", b.path(), b.html())
+			}
+			b.follow(".tabs li:nth-child(2) a")
+			if got := b.text("tbody tr:first-child td:last-child"); got != "Title: Pay by card → Pay by cash; Estimate: 3 → 5" {
+				t.Errorf("the history says %q", got)
+			}
+			if b.submit("main form"); b.text(".source del") != "rd" || b.text(".source ins") != "sh" || !strings.Contains(b.path(), "from=") {
+				t.Errorf("%s: %s", b.path(), b.html())
+			}
+			b.open(assetPage(created[0]))
+			if b.follow("button[value=Close]"); b.text("hgroup mark") != "Closed" {
+				t.Errorf("closed, it is %s", b.text("hgroup mark"))
+			}
+			b.follow("button[value=Reactivate]")
+			b.click("details:has([value=Delete]) summary")
+			if b.submit("details:has([value=Delete]) form"); b.text(".refused") != "It is deleted." {
+				t.Errorf("deleted: %s", b.html())
+			}
+			if b.follow("button[value=Undelete]"); b.text("hgroup mark") != "Active" {
+				t.Errorf("brought back, it is %s", b.text("hgroup mark"))
+			}
+		})
+	}
+}
+
+// TestAssetRefusals: what is refused stands beside its field, and what was typed stays;
+// so it is where somebody else was quicker.
+func TestAssetRefusals(t *testing.T) {
+	browser(t)
+	s := serve(t, "sqlite")
+	story := s.send(object{"AssetType": "Story", "Name": "Pay by card", "Scope": "Scope:0", "Estimate": 3})[0]
+	b := newTab(t, s.origin)
+	b.expect("400")
+	b.expect("409")
+	signIn(b, "admin", password)
+	b.open(assetPage(story) + "&tab=edit")
+	b.fill("[name='add.Dependencies']", "nobody knows it")
+	b.fill("#f-Name", "Pay by cash")
+	if status := b.submit("main form"); status != http.StatusBadRequest || b.text("fieldset:has([name='add.Dependencies']) + small .wrong") == "" ||
+		eval[string](b, "document.querySelector('#f-Name').value") != "Pay by cash" {
+		t.Fatalf("%d: %s", status, b.html())
+	}
+	b.fill("[name='add.Dependencies']", " ")
+	s.send(object{"from": story, "update": object{"Name": "Pay by gold", "Estimate": 8}})
+	if status := b.submit("main form"); status != http.StatusConflict || b.text("#r-Name mark") != "Now: Pay by gold" ||
+		eval[string](b, "document.querySelector('#f-Name').value + document.querySelector('#f-Estimate').value") != "Pay by cash8" {
+		t.Fatalf("%d: %s", status, b.html())
+	}
+	if b.submit("main form"); b.text("h1") != "Pay by cash" {
+		t.Errorf("%s", b.html())
+	}
+	b.expect("404")
+	for _, oid := range []string{"Story:987654", "Nothing:1", "NULL"} {
+		if status := b.open(assetPage(oid)); status != http.StatusNotFound || b.text("[role=alert]") != "There is nothing here." {
+			t.Errorf("%s: %d %s", oid, status, b.text("main"))
+		}
+	}
+}
+
+// attacks are texts that would run, or ask another host, if a page believed them.
+const attacks = scripts + `<a href="javascript:alert(5)" id=js>x</a><img src="https://example.com/tracker.png" alt="tracker">` +
+	`<svg><style><a id="</style><img src=1 onerror=alert(6)>">` + `<iframe src="https://example.com/"></iframe><form action="https://example.com/"><button>x</button></form></main></div>` +
+	`<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(7)&gt;">`
+
+// TestAssetScripts: stored script runs nowhere on the pages of an asset that has it in
+// every field, nor is another host asked.
+func TestAssetScripts(t *testing.T) {
+	browser(t)
+	s := serve(t, "sqlite")
+	status := s.send(object{"AssetType": "StoryStatus", "Name": attacks})[0]
+	values := object{"Status": status, "TaggedWith": []string{"tag <script>alert(8)</script>"}, "Owners": []object{{"AssetType": "Member", "Name": attacks, "Nickname": attacks, "DefaultRole": "Role:4"}}}
+	for _, name := range []string{"Name", "Description", "Benefits", "Reference", "RequestedBy", "LastVersion", "GeneratedFromIdea"} {
+		values[name] = attacks
+	}
+	story := s.send(object{"AssetType": "Story", "Scope": object{"AssetType": "Scope", "Name": attacks, "Parent": "Scope:0", "BeginDate": "2026-01-01"}, "Name": "x",
+		"Children": []object{{"AssetType": "Task", "Name": attacks}},
+		"Links":    []object{{"AssetType": "Link", "Name": attacks, "URL": "javascript:alert(9)"}}})
+	oid := ""
+	for _, one := range story {
+		if strings.HasPrefix(one, "Story:") {
+			oid = one
+		}
+	}
+	s.send(object{"from": oid, "update": values})
+	s.send(object{"AssetType": "Attachment", "Name": attacks, "Filename": `"><img src=x onerror=alert(10)>`, "ContentType": "image/png", "Content": "PHN2Zz4=", "Asset": oid})
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	for _, tab := range []string{"", "&tab=history", "&tab=activity", "&tab=edit"} {
+		if status := b.open(assetPage(oid) + tab); status != http.StatusOK {
+			t.Errorf("%s: %d", tab, status)
+		}
+		if eval[int](b, `document.querySelectorAll('main svg, main iframe, main style, main a[href^="javascript"], main [onerror], main #js').length`) > 0 {
+			t.Errorf("%s: %s", tab, b.html())
+		}
+	}
+	b.open(assetPage(oid) + "&tab=history")
+	b.submit("main form")
+	if !b.exists(".source ins") || eval[int](b, "document.querySelectorAll('main').length") != 1 {
+		t.Error(b.html())
+	}
+}
+
+// TestAssetAttachment: a picture is attached and shown, and one that is too large is
+// told of.
+func TestAssetAttachment(t *testing.T) {
+	browser(t)
+	s := serve(t, "sqlite")
+	story := s.send(object{"AssetType": "Story", "Name": "Pay by card", "Scope": "Scope:0"})[0]
+	dir := t.TempDir()
+	small, large := filepath.Join(dir, "dot.svg.png"), filepath.Join(dir, "large.bin")
+	png := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\xdacd\xf8\xcfP\x0f\x00\x03\x86\x01\x80Z4}k\x00\x00\x00\x00IEND\xaeB`\x82"
+	for name, content := range map[string]string{small: png, large: strings.Repeat("x", 3<<20)} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := newTab(t, s.origin)
+	b.expect("413")
+	signIn(b, "admin", password)
+	attach := func(name string) int {
+		b.open(assetPage(story))
+		b.click("details:has([type=file]) summary")
+		send(b, "choose a file", chromedp.SetUploadFiles(chromedp.CSS("[type=file]"), []string{name}))
+		return b.submit("details:has([type=file]) form")
+	}
+	if status := attach(small); status != http.StatusOK || eval[int](b, "document.querySelector('.pictures img').naturalWidth") != 1 {
+		t.Errorf("%d: %s", status, b.html())
+	}
+	if status := attach(large); status != http.StatusRequestEntityTooLarge || !strings.Contains(b.text("[role=alert]"), "at most 2 MiB") {
+		t.Errorf("%d: %s", status, b.html())
+	}
+}
