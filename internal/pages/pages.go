@@ -103,6 +103,11 @@ func (p *Pages) register() {
 		"POST /ui/asset/{oid}":        editAsset,
 		"POST /ui/asset/{oid}/attach": attachToAsset,
 		"POST /ui/asset/{oid}/run":    operateOnAsset,
+
+		"GET /ui/projects":            home,
+		"GET /ui/project/{oid}":       showBacklog,
+		"POST /ui/project/{oid}/rank": rankItem,
+		"POST /ui/project/{oid}/add":  addItem,
 	} {
 		p.handle(pattern, signedIn(show))
 	}

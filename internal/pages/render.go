@@ -128,6 +128,8 @@ func (v *visit) here() string {
 	first, _, _ := strings.Cut(rest, "/")
 	if first == "meta.v1" {
 		return "model"
+	if first == "" || first == "project" {
+		return "projects"
 	}
 	return first
 }
@@ -139,6 +141,7 @@ var notices = map[string]string{
 	"retired": "Retired. It may be brought back.",
 	"brought": "It is back, with its values.",
 	"purged":  "Deleted. Its data is removed in the background.",
+	"ranked":  "The item has its new place.",
 	"revoked": "The access token is revoked. It is refused within a second.",
 	"removed": "The sample is removed.",
 	"changed": "The password is changed. All other sessions have ended.",

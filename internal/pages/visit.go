@@ -115,6 +115,8 @@ func (v *visit) to(path string) error {
 
 // isPart reports whether the script asks for a part of the page alone. Who goes back in
 // the browser gets the whole page.
+// isPart reports whether the script asks for a part of the page alone; the browser's
+// way back asks for the whole.
 func (v *visit) isPart() bool {
 	return v.r.Header.Get("HX-Request") == "true" && v.r.Header.Get("HX-History-Restore-Request") != "true"
 }

@@ -1,0 +1,287 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// pageSize is how many rows a page of a backlog has.
+const pageSize = 1000
+
+// maxOffered is how many sprints and members a form offers to choose from.
+const maxOffered = 200
+
+// backlog is what the page of a project's backlog shows.
+type backlog struct {
+	*project
+	Filter  filter
+	Columns []column
+	Items   []item
+	From    int  // number of the first row
+	More    bool // there is a page after this one
+	Made    *item
+	Message string
+	NewName string // what the form for a new item has
+	Return  string // the query of the page, where forms lead back to
+	choices
+}
+
+// Ranked reports whether the table stands in the order of ranks.
+func (b *backlog) Ranked() bool { return b.Filter.Sort == "" }
+
+// To is the number of the last row.
+func (b *backlog) To() int { return b.From + len(b.Items) - 1 }
+
+// Page links to another page of the table.
+func (b *backlog) Page(by int) string { return b.Filter.with("page", strconv.Itoa(b.Filter.Page+by)) }
+
+// choices are what the form of a filter offers.
+type choices struct {
+	Statuses, Sprints, People []named
+}
+
+// column is a head of the table.
+type column struct {
+	Name, Key, Token string
+	Number           bool // right-aligned, and the largest first
+}
+
+// columns are what the table may be sorted by; the first is the rank.
+var columns = []column{
+	{Name: "Number", Key: "number", Token: "Number"},
+	{Name: "Name", Key: "name", Token: "Name"},
+	{Name: "Type", Key: "type", Token: "AssetType"},
+	{Name: "Status", Key: "status", Token: "Status.Order"},
+	{Name: "Owners"},
+	{Name: "Estimate", Key: "estimate", Token: "Estimate", Number: true},
+	{Name: "To do", Key: "todo", Token: "ToDo", Number: true},
+	{Name: "Sprint", Key: "sprint", Token: "Timebox.EndDate"},
+	{Name: "Priority", Key: "priority", Token: "Priority.Order", Number: true},
+}
+
+// showBacklog serves GET ui/project/<oid>.
+func showBacklog(v *visit) error { return v.backlog("", "") }
+
+// backlog answers with the backlog, and with what was refused of a form.
+func (v *visit) backlog(message, name string) error {
+	p, err := v.project("")
+	if err != nil {
+		return err
+	}
+	f, err := v.filter()
+	if err != nil {
+		return err
+	}
+	page := &backlog{project: p, Filter: f, Columns: columns, From: (f.Page-1)*pageSize + 1, Message: message, NewName: name, Return: v.r.URL.RawQuery}
+	q := f.items(p)
+	q["select"], q["page"] = itemColumns, map[string]int{"size": pageSize + 1, "start": page.From - 1}
+	if err := v.rows(page, q); err != nil {
+		return err
+	}
+	if page.More = len(page.Items) > pageSize; page.More {
+		page.Items = page.Items[:pageSize]
+	}
+	v.stands(http.MethodPost, "api/asset?atomic=true", `{"from": "Story:<id>", "update": {"Order": {"Before": "Story:<other>"}}}`)
+	v.stands(http.MethodPost, "api/asset?atomic=true", `{"AssetType": "Story", "Name": "…", "Scope": "`+p.Oid+`"}`)
+	if v.isPart() {
+		return v.renderPart("backlog", "items", page)
+	}
+	return v.render("backlog", p.Name, page)
+}
+
+// rows reads the items of a backlog and, for a whole page, what its forms offer.
+func (v *visit) rows(page *backlog, q query) error {
+	if v.isPart() {
+		return v.api.find([]query{q}, &page.Items)
+	}
+	queries, into := []query{q}, []any{&page.Items}
+	page.offer(page.project, &queries, &into)
+	made := []item{}
+	if oid := v.param("made"); isItem(oid) {
+		queries, into = append(queries, query{"from": oid, "select": itemColumns}), append(into, &made)
+	}
+	if err := v.api.find(queries, into...); err != nil {
+		return err
+	}
+	if len(made) == 1 {
+		page.Made = &made[0]
+	}
+	return nil
+}
+
+// offer appends the queries for what forms offer.
+func (c *choices) offer(p *project, queries *[]query, into *[]any) {
+	some := map[string]int{"size": maxOffered, "start": 0}
+	*queries = append(*queries,
+		query{"from": "StoryStatus", "select": []string{"Name"}, "filter": []string{"AssetState='Active'"}, "sort": []string{"Order"}, "page": some},
+		query{"from": "Timebox", "select": []string{"Name"}, "filter": []string{p.scheduled()}, "sort": []string{"-EndDate"}, "page": some},
+		query{"from": "Member", "select": []string{"Name"}, "filter": []string{"AssetState='Active'"}, "sort": []string{"Name"}, "page": some})
+	*into = append(*into, &c.Statuses, &c.Sprints, &c.People)
+}
+
+// scheduled is the condition that a sprint is one of the project, or of one below it.
+func (p *project) scheduled() string {
+	if p.Below {
+		return "Schedule.ScheduledScopes.ParentMeAndUp='" + p.Oid + "'"
+	}
+	return "Schedule.ScheduledScopes='" + p.Oid + "'"
+}
+
+// filter is what the reader looks for in a backlog, and in which order.
+type filter struct {
+	Find, Type, Status, Owner, Sprint string
+	Closed                            bool
+	Sort                              string // key of a column, perhaps with - in front; empty: by rank
+	Page                              int    // from 1
+	below                             string
+}
+
+// none is the value of a filter for what has no such value.
+const none = "none"
+
+// filter reads the filter of the URL. Errors: *failure, 400 for values that mean
+// nothing.
+func (v *visit) filter() (filter, error) {
+	f := filter{
+		Find: v.param("find"), Type: v.param("type"), Status: v.param("status"), Owner: v.param("owner"), Sprint: v.param("sprint"),
+		Closed: v.param("closed") != "", Sort: v.param("sort"), Page: 1, below: v.param("below"),
+	}
+	switch {
+	case f.Type != "" && !slices.Contains(itemTypes, f.Type):
+		return f, unreadable("type", "Story, Defect or TestSet")
+	case f.Status != "" && f.Status != none && !isOid(f.Status, "StoryStatus"):
+		return f, unreadable("status", "a status such as StoryStatus:134, or none")
+	case f.Sprint != "" && f.Sprint != none && !isOid(f.Sprint, "Timebox"):
+		return f, unreadable("sprint", "a sprint such as Timebox:1234, or none")
+	case f.Sort != "" && sortToken(f.Sort) == "":
+		return f, unreadable("sort", "a column of the table, with - in front for the other direction")
+	case len(f.Find) > maxFilterText || len(f.Owner) > maxFilterText:
+		return f, unreadable("find and owner", "a short text")
+	}
+	if text := v.param("page"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxPages {
+			return f, unreadable("page", "a number from 1 to "+strconv.Itoa(maxPages))
+		}
+		f.Page = n
+	}
+	return f, nil
+}
+
+const (
+	maxFilterText = 200
+	maxPages      = 100000
+)
+
+// unreadable is the refusal of a parameter of the URL.
+func unreadable(name, wanted string) error {
+	return &failure{Status: http.StatusBadRequest, Message: "The address has something else for " + name + " than " + wanted + "."}
+}
+
+// sortToken returns what a key sorts by, or nothing.
+func sortToken(key string) string {
+	sign := "+"
+	if rest, ok := strings.CutPrefix(key, "-"); ok {
+		key, sign = rest, "-"
+	}
+	for _, c := range columns {
+		if c.Key == key && key != "" {
+			return sign + c.Token
+		}
+	}
+	return ""
+}
+
+// items is the query for the items of a project that the filter lets through.
+func (f filter) items(p *project) query {
+	q := query{"from": "PrimaryWorkitem", "sort": []string{"Order"}}
+	if f.Type != "" {
+		q["from"] = f.Type
+	}
+	if token := sortToken(f.Sort); token != "" {
+		q["sort"] = []string{token, "Order"}
+	}
+	conditions := []string{p.within(), "AssetState='Active'"}
+	if f.Closed {
+		conditions[1] = "AssetState='Active','Closed'"
+	}
+	conditions = append(conditions, isOrNone("Status", f.Status)...)
+	conditions = append(conditions, isOrNone("Timebox", f.Sprint)...)
+	switch f.Owner {
+	case "":
+	case none:
+		conditions = append(conditions, "Owners=''")
+	default:
+		conditions = append(conditions, "Owners.Name~=$Owner|Owners.Nickname~=$Owner")
+		q["with"] = map[string]any{"$Owner": []string{f.Owner}}
+	}
+	if f.Find != "" {
+		q["find"], q["findin"] = f.Find, []string{"Name", "Number", "Reference"}
+	}
+	q["filter"] = conditions
+	return q
+}
+
+// isOrNone is the condition that a relation leads to an Oid, or nowhere.
+func isOrNone(relation, oid string) []string {
+	switch oid {
+	case "":
+		return nil
+	case none:
+		return []string{relation + "=''"}
+	}
+	return []string{relation + "='" + oid + "'"}
+}
+
+// Active reports whether the filter leaves anything out that a plain page shows.
+func (f filter) Active() bool {
+	return f.Find+f.Type+f.Status+f.Owner+f.Sprint != "" || f.Closed
+}
+
+// with is the query of a URL with the filter, and pairs of what differs in it. Another
+// order or filter begins at the first page.
+func (f filter) with(pairs ...string) string {
+	values := url.Values{}
+	closed := ""
+	if f.Closed {
+		closed = "1"
+	}
+	all := []string{"find", f.Find, "type", f.Type, "status", f.Status, "owner", f.Owner, "sprint", f.Sprint, "closed", closed, "sort", f.Sort, "below", f.below}
+	all = append(all, pairs...)
+	for i := 0; i+1 < len(all); i += 2 {
+		if values.Del(all[i]); all[i+1] != "" {
+			values.Set(all[i], all[i+1])
+		}
+	}
+	return "?" + values.Encode()
+}
+
+// By links to the table sorted by a column: by the other direction where it is sorted
+// so already.
+func (f filter) By(c column) string {
+	first, other := c.Key, "-"+c.Key
+	if c.Number {
+		first, other = other, first
+	}
+	if f.Sort == first {
+		return f.with("sort", other)
+	}
+	return f.with("sort", first)
+}
+
+// ByRank links to the table in the order of ranks.
+func (f filter) ByRank() string { return f.with("sort", "") }
+
+// Direction is the aria-sort of a column; empty: the table is not sorted by it.
+func (f filter) Direction(c column) string {
+	switch {
+	case c.Key == "" || strings.TrimPrefix(f.Sort, "-") != c.Key:
+		return ""
+	case strings.HasPrefix(f.Sort, "-"):
+		return "descending"
+	}
+	return "ascending"
+}
