@@ -23,7 +23,7 @@ const module = "github.com/alds-dev/alds/"
 // floor. Packages on the same floor do not know each other.
 var floors = [][]string{
 	0: {"internal/fault", "internal/folding"},
-	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc", "internal/meta", "internal/memory", "internal/admission", "internal/inbound", "sql"},
+	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc", "internal/meta", "internal/memory", "internal/admission", "internal/inbound", "internal/chart", "sql"},
 	2: {"internal/token", "internal/value", "internal/db", "internal/localizer"},
 	3: {"internal/query", "internal/change", "internal/catalog", "internal/check", "internal/lease", "internal/trail", "internal/blob"},
 	4: {"internal/sqlgen", "internal/auth", "internal/encode", "internal/describe"},

@@ -104,10 +104,13 @@ func (p *Pages) register() {
 		"POST /ui/asset/{oid}/attach": attachToAsset,
 		"POST /ui/asset/{oid}/run":    operateOnAsset,
 
-		"GET /ui/projects":            home,
-		"GET /ui/project/{oid}":       showBacklog,
-		"POST /ui/project/{oid}/rank": rankItem,
-		"POST /ui/project/{oid}/add":  addItem,
+		"GET /ui/projects":                       home,
+		"GET /ui/project/{oid}":                  showBacklog,
+		"POST /ui/project/{oid}/rank":            rankItem,
+		"POST /ui/project/{oid}/add":             addItem,
+		"GET /ui/project/{oid}/sprints":          showSprints,
+		"GET /ui/project/{oid}/sprint/{timebox}": showSprint,
+		"GET /ui/project/{oid}/flow":             showFlow,
 	} {
 		p.handle(pattern, signedIn(show))
 	}

@@ -1,0 +1,251 @@
+package chart
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Chart is what is drawn.
+type Chart struct {
+	ID          string // of its title in the page, unique there; letters alone
+	Title       string
+	Description string   // what somebody who does not see it should know
+	Labels      []string // one for each place from left to right
+	Series      []Series
+}
+
+// Series is a line, or a band of a stack, with a value for each label. NaN: none there.
+type Series struct {
+	Name   string
+	Dashed bool // the line
+	Values []float64
+}
+
+// The room of a drawing, in its own units, and what axes and names take of it.
+const (
+	width, height            = 800, 320
+	left, right, top, bottom = 48, 150, 12, 28
+)
+
+// maxTicks is how many lines with a number the vertical axis has at most, and
+// maxLabels how many labels stand below.
+const (
+	maxTicks  = 6
+	maxLabels = 8
+)
+
+// scale places values in the drawing.
+type scale struct {
+	places int
+	most   float64
+}
+
+func (s scale) x(i int) float64 {
+	if s.places < 2 {
+		return left
+	}
+	return left + float64(i)*(width-left-right)/float64(s.places-1)
+}
+
+func (s scale) y(value float64) float64 {
+	return height - bottom - value*(height-top-bottom)/s.most
+}
+
+// Lines draws each series as a line.
+func Lines(c Chart) template.HTML {
+	most := 0.0
+	for _, series := range c.Series {
+		for _, v := range series.Values {
+			if !math.IsNaN(v) {
+				most = max(most, v)
+			}
+		}
+	}
+	step := Step(most, maxTicks)
+	s := scale{places: len(c.Labels), most: ceil(most, step)}
+	var b strings.Builder
+	begin(&b, c, s, step)
+	ends := make([]float64, len(c.Series))
+	for i, series := range c.Series {
+		dash := ""
+		if series.Dashed {
+			dash = ` stroke-dasharray="6 5"`
+		}
+		fmt.Fprintf(&b, `<polyline class="line s%d" fill="none" stroke-width="2.5"%s points="%s"/>`, i, dash, points(s, series.Values))
+		ends[i] = s.y(last(series.Values))
+	}
+	names(&b, c.Series, ends)
+	b.WriteString("</svg>")
+	return template.HTML(b.String())
+}
+
+// Stack draws each series as a band upon the one before it.
+func Stack(c Chart) template.HTML {
+	upper := Upper(c.Series, len(c.Labels))
+	most := 0.0
+	if len(upper) > 0 {
+		for _, v := range upper[len(upper)-1] {
+			most = max(most, v)
+		}
+	}
+	step := Step(most, maxTicks)
+	s := scale{places: len(c.Labels), most: ceil(most, step)}
+	var b strings.Builder
+	begin(&b, c, s, step)
+	lower := make([]float64, len(c.Labels))
+	ends := make([]float64, len(c.Series))
+	for i, line := range upper {
+		fmt.Fprintf(&b, `<polygon class="band s%d" stroke-width="1" points="%s"/>`, i, points(s, line)+" "+backwards(s, lower))
+		if n := len(line); n > 0 {
+			ends[i] = s.y((line[n-1] + lower[n-1]) / 2)
+		}
+		lower = line
+	}
+	names(&b, c.Series, ends)
+	b.WriteString("</svg>")
+	return template.HTML(b.String())
+}
+
+// Upper returns the upper edge of each band of a stack.
+func Upper(series []Series, places int) [][]float64 {
+	edges := make([][]float64, len(series))
+	sum := make([]float64, places)
+	for i, band := range series {
+		for k := range sum {
+			if k < len(band.Values) && !math.IsNaN(band.Values[k]) {
+				sum[k] += band.Values[k]
+			}
+		}
+		edges[i] = append([]float64(nil), sum...)
+	}
+	return edges
+}
+
+// Step returns the distance of at most so many numbers on an axis from 0 to most: 1, 2
+// or 5 times a power of ten.
+func Step(most float64, ticks int) float64 {
+	if most <= 0 || ticks < 1 {
+		return 1
+	}
+	power := math.Pow(10, math.Floor(math.Log10(most/float64(ticks))))
+	for _, f := range []float64{1, 2, 5} {
+		if most <= f*power*float64(ticks) {
+			return f * power
+		}
+	}
+	return 10 * power
+}
+
+// ceil returns the first multiple of step that is not below value, and at least one.
+func ceil(value, step float64) float64 {
+	return max(step, math.Ceil(value/step-1e-9)*step)
+}
+
+// begin writes the title, the axes and their numbers.
+func begin(b *strings.Builder, c Chart, s scale, step float64) {
+	fmt.Fprintf(b, `<svg class="chart" viewBox="0 0 %d %d" role="img" aria-labelledby="%s-title %s-desc"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
+		width, height, c.ID, c.ID, c.ID, template.HTMLEscapeString(c.Title), c.ID, template.HTMLEscapeString(c.Description))
+	for v := 0.0; v <= s.most+step/2; v += step {
+		fmt.Fprintf(b, `<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"/><text class="axis" text-anchor="end" x="%d" y="%s">%s</text>`,
+			left, width-right, at(s.y(v)), at(s.y(v)), left-6, at(s.y(v)+4), Number(v))
+	}
+	every := max(1, (len(c.Labels)+maxLabels-1)/maxLabels)
+	for i := 0; i < len(c.Labels); i += every {
+		fmt.Fprintf(b, `<text class="axis" text-anchor="middle" x="%s" y="%d">%s</text>`, at(s.x(i)), height-8, template.HTMLEscapeString(c.Labels[i]))
+	}
+}
+
+// lineHeight is the distance of names that stand beside each other.
+const lineHeight = 16
+
+// maxName is how many letters of a name are shown.
+const maxName = 18
+
+// names writes the names of series at the right, where they end, without one upon
+// another.
+func names(b *strings.Builder, series []Series, ends []float64) {
+	for i, y := range Apart(ends, lineHeight, top+lineHeight/2, height-bottom) {
+		name := []rune(series[i].Name)
+		if len(name) > maxName {
+			name = append(name[:maxName-1], '…')
+		}
+		fmt.Fprintf(b, `<rect class="band s%d" x="%d" y="%s" width="10" height="10"/><text class="axis" x="%d" y="%s">%s</text>`,
+			i, width-right+8, at(y-9), width-right+23, at(y), template.HTMLEscapeString(string(name)))
+	}
+}
+
+// Apart moves places so that each is a distance from the others, keeps their order, and
+// keeps them from least to most where there is room.
+func Apart(places []float64, distance, least, most float64) []float64 {
+	moved := append([]float64(nil), places...)
+	order := make([]int, len(moved))
+	for i := range order {
+		order[i] = i
+	}
+	// There are few.
+	for i := range order {
+		for k := i; k > 0 && moved[order[k]] < moved[order[k-1]]; k-- {
+			order[k], order[k-1] = order[k-1], order[k]
+		}
+	}
+	before := least - distance
+	for _, i := range order {
+		moved[i] = max(moved[i], before+distance)
+		before = moved[i]
+	}
+	after := most + distance
+	for k := len(order) - 1; k >= 0; k-- {
+		i := order[k]
+		moved[i] = min(moved[i], after-distance)
+		after = moved[i]
+	}
+	return moved
+}
+
+// points returns the places of values as SVG writes them, without those that are none.
+func points(s scale, values []float64) string {
+	var b strings.Builder
+	for i, v := range values {
+		if math.IsNaN(v) {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(at(s.x(i)) + "," + at(s.y(v)))
+	}
+	return b.String()
+}
+
+// backwards returns the places from the right to the left.
+func backwards(s scale, values []float64) string {
+	list := make([]string, 0, len(values))
+	for i := len(values) - 1; i >= 0; i-- {
+		list = append(list, at(s.x(i))+","+at(s.y(values[i])))
+	}
+	return strings.Join(list, " ")
+}
+
+// last is the last value that there is, or 0.
+func last(values []float64) float64 {
+	for i := len(values) - 1; i >= 0; i-- {
+		if !math.IsNaN(values[i]) {
+			return values[i]
+		}
+	}
+	return 0
+}
+
+// at writes a place to a tenth of a unit.
+func at(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
+
+// Number writes a value as people read it: to a hundredth, nothing for none.
+func Number(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
+}

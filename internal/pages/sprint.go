@@ -1,0 +1,227 @@
+package pages
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/alds-dev/alds/internal/chart"
+)
+
+// timebox is a sprint as pages read it. Its last day is the one before its end.
+type timebox struct {
+	Oid   string `json:"_oid"`
+	Name  string
+	State string `json:"AssetState"`
+	Begin date   `json:"BeginDate"`
+	End   date   `json:"EndDate"`
+	Items count  // of the project
+	// Sums over the items, and over all workitems.
+	Estimate, Open, ToDo json.Number
+}
+
+// date is a day as the interface writes it.
+type date struct{ time.Time }
+
+// UnmarshalJSON reads a day, of a text that begins with one; null is the zero day.
+func (d *date) UnmarshalJSON(b []byte) error {
+	var text string
+	if err := json.Unmarshal(b, &text); err != nil || len(text) < len(time.DateOnly) {
+		return err
+	}
+	t, err := time.Parse(time.DateOnly, text[:len(time.DateOnly)])
+	d.Time = t
+	return err
+}
+
+// LastDay is the last day of the sprint.
+func (t timebox) LastDay() time.Time { return t.End.AddDate(0, 0, -1) }
+
+// sprints is what the page of a project's sprints shows.
+type sprints struct {
+	*project
+	Sprints []timebox
+	Bounded bool
+}
+
+// maxSprints is how many sprints a page lists.
+const maxSprints = 100
+
+// sums are the tokens of a sprint's sums over what a project has of it, by the field of
+// timebox.
+func (p *project) sums() map[string]string {
+	return map[string]string{
+		"Items":    "Workitems:PrimaryWorkitem[" + p.within() + ";AssetState!='Dead'].@Count",
+		"Estimate": "Workitems:PrimaryWorkitem[" + p.within() + ";AssetState!='Dead'].Estimate.@Sum",
+		"Open":     "Workitems:PrimaryWorkitem[" + p.within() + ";AssetState='Future','Active'].Estimate.@Sum",
+		"ToDo":     "Workitems[" + p.within() + ";AssetState!='Dead'].ToDo.@Sum",
+	}
+}
+
+// timeboxes reads sprints with the sums over what a project has of them.
+func (v *visit) timeboxes(p *project, q query) ([]timebox, error) {
+	tokens := p.sums()
+	selected := []string{"Name", "AssetState", "BeginDate", "EndDate"}
+	for _, token := range tokens {
+		selected = append(selected, token)
+	}
+	slices.Sort(selected)
+	q["select"] = selected
+	var rows []map[string]json.RawMessage
+	if err := v.api.find([]query{q}, &rows); err != nil {
+		return nil, missing(err)
+	}
+	list := make([]timebox, len(rows))
+	for i, row := range rows {
+		for field, token := range tokens { // fields cannot be named as the tokens are
+			row[field] = row[token]
+			delete(row, token)
+		}
+		b, err := json.Marshal(row)
+		if err == nil {
+			err = json.Unmarshal(b, &list[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// showSprints serves GET ui/project/<oid>/sprints.
+func showSprints(v *visit) error {
+	p, err := v.project("/sprints")
+	if err != nil {
+		return err
+	}
+	page := sprints{project: p}
+	q := query{"from": "Timebox", "filter": []string{p.scheduled()}, "sort": []string{"-EndDate"}, "page": map[string]int{"size": maxSprints + 1, "start": 0}}
+	if page.Sprints, err = v.timeboxes(p, q); err != nil {
+		return err
+	}
+	if page.Bounded = len(page.Sprints) > maxSprints; page.Bounded {
+		page.Sprints = page.Sprints[:maxSprints]
+	}
+	return v.render("sprints", p.Name+" · Sprints", page)
+}
+
+// sprint is what the page of one sprint of a project shows.
+type sprint struct {
+	*project
+	timebox  timebox
+	Items    []item
+	Bounded  bool
+	Max      int
+	Message  string
+	Drawings []drawing
+}
+
+// Sprint is the sprint.
+func (s sprint) Sprint() timebox { return s.timebox }
+
+// maxSprintDays is how many days a burndown shows at most.
+const maxSprintDays = 180
+
+// showSprint serves GET ui/project/<oid>/sprint/<timebox>: its items and its burndown.
+func showSprint(v *visit) error {
+	p, err := v.project("/sprints")
+	if err != nil {
+		return err
+	}
+	oid := v.r.PathValue("timebox")
+	if !isOid(oid, "Timebox") {
+		return notFound()
+	}
+	found, err := v.timeboxes(p, query{"from": oid})
+	if err != nil {
+		return err
+	}
+	if len(found) != 1 {
+		return notFound()
+	}
+	page := sprint{project: p, timebox: found[0], Max: pageSize}
+	q := query{
+		"from": "PrimaryWorkitem", "select": itemColumns, "sort": []string{"Order"}, "page": map[string]int{"size": pageSize + 1, "start": 0},
+		"filter": []string{p.within(), "Timebox='" + oid + "'", "AssetState!='Dead'"},
+	}
+	if err := v.api.find([]query{q}, &page.Items); err != nil {
+		return err
+	}
+	if page.Bounded = len(page.Items) > pageSize; page.Bounded {
+		page.Items = page.Items[:pageSize]
+	}
+	page.Drawings, err = v.burndown(p, page.timebox, time.Now())
+	refused, err := asFailure(err)
+	if err != nil {
+		return err
+	}
+	if refused != nil {
+		v.status, page.Message = refused.Status, refused.Message
+	}
+	return v.render("sprint", page.timebox.Name+" · "+p.Name, page)
+}
+
+// burndown draws what a sprint has left at the end of each day, as far as there are
+// such days; none before it begins.
+func (v *visit) burndown(p *project, t timebox, now time.Time) ([]drawing, error) {
+	all := endsOfDays(t.Begin.Time, t.LastDay())
+	if len(all) > maxSprintDays {
+		return nil, &failure{Status: http.StatusBadRequest, Message: "The sprint is too long for a burndown."}
+	}
+	past, _ := slices.BinarySearchFunc(all, dayOf(now).Add(day), time.Time.Compare)
+	if past == 0 {
+		return nil, nil
+	}
+	h, err := v.history(p, all[:past], query{
+		"from": "Workitem", "filter": []string{"Timebox='" + t.Oid + "'"},
+		"select": append([]string{"ToDo", "PrimaryWorkitem.Estimate"}, versionColumns...),
+	})
+	if err != nil {
+		return nil, err
+	}
+	toDo, open := left(h)
+	return []drawing{
+		drawLeft("todo", "To do left", "To do", toDo, all),
+		drawLeft("open", "Estimates of open items", "Open", open, all),
+	}, nil
+}
+
+// left sums by instant what is to do, over all workitems, and the estimates of the items
+// that are not closed. What a closed workitem has left to do counts, as in AllocatedToDo.
+func left(h *history) (toDo, open []float64) {
+	toDo, open = make([]float64, len(h.instants)), make([]float64, len(h.instants))
+	h.replay(func(i int, v *version) {
+		toDo[i] += amount(v.ToDo)
+		if v.State != "Closed" {
+			open[i] += amount(v.Own)
+		}
+	})
+	return toDo, open
+}
+
+// drawLeft draws a line that should reach 0, beside one that does.
+func drawLeft(id, title, name string, values []float64, all []time.Time) drawing {
+	known := slices.Clone(values)
+	for len(known) < len(all) {
+		known = append(known, math.NaN())
+	}
+	c := chart.Chart{
+		ID: id, Title: title, Labels: labels(all),
+		Series: []chart.Series{{Name: name, Values: known}, {Name: "Ideal", Dashed: true, Values: ideal(values, len(all))}},
+	}
+	c.Description = "At the end of " + c.Labels[len(values)-1] + " there are " + chart.Number(values[len(values)-1]) + " left of " + chart.Number(values[0]) + " at the end of " + c.Labels[0] + ". The numbers stand in the table below."
+	return numbered(c, chart.Lines(c))
+}
+
+// ideal falls by the same each day, from the first value to 0 on the last of the days.
+func ideal(values []float64, days int) []float64 {
+	line := make([]float64, days)
+	for i := range line {
+		if days > 1 {
+			line[i] = values[0] * float64(days-1-i) / float64(days-1)
+		}
+	}
+	return line
+}
