@@ -151,6 +151,32 @@ func (a *api) find(queries []query, into ...any) error {
 	return nil
 }
 
+// findPage runs a query that pages by a cursor, reads its rows, and returns where the
+// next page begins; nothing after the last one. Errors: *failure. Spec: interface 4.3.7.
+func (a *api) findPage(q query, into any) (next string, err error) {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return "", err
+	}
+	a.note(http.MethodPost, "query.v1", body)
+	got, err := a.raw(http.MethodPost, "query.v1", "application/json", body)
+	if err != nil {
+		return "", err
+	}
+	if got.status >= http.StatusBadRequest {
+		return "", got.failure()
+	}
+	var pages []struct{ Next *string }
+	if err := json.Unmarshal([]byte(got.header.Get("Alds-Result")), &pages); err != nil || len(pages) != 1 {
+		return "", errors.Join(errors.New("an answer without a cursor"), err)
+	}
+	if pages[0].Next != nil {
+		next = *pages[0].Next
+	}
+	results := []any{into}
+	return next, json.Unmarshal(got.body, &results)
+}
+
 // written is the answer to commands. Spec: interface 2.5.
 type written struct {
 	AssetsCreated struct {

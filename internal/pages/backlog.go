@@ -117,18 +117,13 @@ func (c *choices) offer(p *project, queries *[]query, into *[]any) {
 	some := map[string]int{"size": maxOffered, "start": 0}
 	*queries = append(*queries,
 		query{"from": "StoryStatus", "select": []string{"Name"}, "filter": []string{"AssetState='Active'"}, "sort": []string{"Order"}, "page": some},
-		query{"from": "Timebox", "select": []string{"Name"}, "filter": []string{p.scheduled()}, "sort": []string{"-EndDate"}, "page": some},
+		query{"from": "Timebox", "select": []string{"Name"}, "filter": []string{scheduled}, "with": p.given(), "sort": []string{"-EndDate"}, "page": some},
 		query{"from": "Member", "select": []string{"Name"}, "filter": []string{"AssetState='Active'"}, "sort": []string{"Name"}, "page": some})
 	*into = append(*into, &c.Statuses, &c.Sprints, &c.People)
 }
 
-// scheduled is the condition that a sprint is one of the project, or of one below it.
-func (p *project) scheduled() string {
-	if p.Below {
-		return "Schedule.ScheduledScopes.ParentMeAndUp='" + p.Oid + "'"
-	}
-	return "Schedule.ScheduledScopes='" + p.Oid + "'"
-}
+// scheduled is the condition that a sprint is one of a project that the view includes.
+const scheduled = "Schedule.ScheduledScopes=$Projects"
 
 // filter is what the reader looks for in a backlog, and in which order.
 type filter struct {
@@ -197,14 +192,14 @@ func sortToken(key string) string {
 
 // items is the query for the items of a project that the filter lets through.
 func (f filter) items(p *project) query {
-	q := query{"from": "PrimaryWorkitem", "sort": []string{"Order"}}
+	q := query{"from": "PrimaryWorkitem", "sort": []string{"Order"}, "with": p.given()}
 	if f.Type != "" {
 		q["from"] = f.Type
 	}
 	if token := sortToken(f.Sort); token != "" {
 		q["sort"] = []string{token, "Order"}
 	}
-	conditions := []string{p.within(), "AssetState='Active'"}
+	conditions := []string{within, "AssetState='Active'"}
 	if f.Closed {
 		conditions[1] = "AssetState='Active','Closed'"
 	}
@@ -216,7 +211,7 @@ func (f filter) items(p *project) query {
 		conditions = append(conditions, "Owners=''")
 	default:
 		conditions = append(conditions, "Owners.Name~=$Owner|Owners.Nickname~=$Owner")
-		q["with"] = map[string]any{"$Owner": []string{f.Owner}}
+		q["with"] = p.given("$Owner", f.Owner)
 	}
 	if f.Find != "" {
 		q["find"], q["findin"] = f.Find, []string{"Name", "Number", "Reference"}

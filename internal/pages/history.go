@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -251,19 +250,61 @@ func (v *visit) history(p *project, instants []time.Time, q query) (*history, er
 	if h.scopes, err = v.scopesAt(p, instants); err != nil {
 		return nil, err
 	}
-	q["asof"] = "All"
-	q["page"] = map[string]int{"size": maxVersions + 1, "start": 0}
+	q["asof"], q["with"] = "All", map[string]any{"$Projects": allOf(h.scopes, p.Oid)}
 	conditions, _ := q["filter"].([]string)
-	q["filter"] = append(conditions, "Scope='"+strings.Join(allOf(h.scopes, p.Oid), "','")+"'", "AssetState>='0'",
+	q["filter"] = append(conditions, within, "AssetState>='0'",
 		"ChangeDateUTC<='"+asOf(instants[len(instants)-1])+"'", "RetireDateUTC=''|RetireDateUTC>'"+asOf(instants[0])+"'")
-	if err := v.api.find([]query{q}, &h.versions); err != nil {
+	if err := v.versions(h, q); err != nil {
 		return nil, err
-	}
-	if len(h.versions) > maxVersions {
-		return nil, tooMany()
 	}
 	h.began, err = begin(h.versions, instants, v.wasThere)
 	return h, err
+}
+
+// versionPage is how many versions are read at once: a page may read answers of some
+// megabytes.
+const versionPage = 25000
+
+// versions reads the versions that a query finds, page by page. Errors: *failure.
+func (v *visit) versions(h *history, q query) error {
+	known := texts{}
+	for after := ""; ; {
+		q["page"] = map[string]any{"size": versionPage, "after": after}
+		var rows []version
+		next, err := v.api.findPage(q, &rows)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			rows[i].keep(known)
+		}
+		if h.versions = append(h.versions, rows...); len(h.versions) > maxVersions {
+			return tooMany()
+		}
+		if next == "" {
+			return nil
+		}
+		after = next
+	}
+}
+
+// texts has each text once.
+type texts map[string]string
+
+func (t texts) once(text string) string {
+	if same, ok := t[text]; ok {
+		return same
+	}
+	t[text] = text
+	return text
+}
+
+// keep makes a version small: most of its texts are those of others, too.
+func (v *version) keep(known texts) {
+	v.State, v.Scope.Oid, v.Status.Oid = known.once(v.State), known.once(v.Scope.Oid), known.once(v.Status.Oid)
+	for _, n := range []*json.Number{&v.Estimate, &v.Own, &v.ToDo} {
+		*n = json.Number(known.once(string(*n)))
+	}
 }
 
 // allOf returns all projects that count at some instant.

@@ -1,7 +1,5 @@
 package pages
 
-import "net/http"
-
 // maxProjects is how many projects the tree shows at most.
 const maxProjects = 2000
 
@@ -11,7 +9,7 @@ type projectRow struct {
 	Name   string
 	State  string    `json:"AssetState"`
 	Parent reference `json:"Parent"`
-	Open   count     `json:"Workitems:PrimaryWorkitem[AssetState='Active'].@Count"`
+	Open   count     `json:"Workitems:PrimaryWorkitem[AssetState=$Open].@Count"`
 }
 
 // branch is a project of the tree with those below it.
@@ -35,7 +33,8 @@ func home(v *visit) error {
 	page := tree{Find: v.param("find"), Closed: v.param("closed") != "", Max: maxProjects}
 	q := query{
 		"from": "Scope", "sort": []string{"Name"}, "page": map[string]int{"size": maxProjects + 1, "start": 0},
-		"select": []string{"Name", "AssetState", "Parent", "Workitems:PrimaryWorkitem[AssetState='Active'].@Count"},
+		"select": []string{"Name", "AssetState", "Parent", "Workitems:PrimaryWorkitem[AssetState=$Open].@Count"},
+		"with":   map[string]any{"$Open": []string{"Active"}},
 	}
 	if !page.Closed {
 		q["filter"] = []string{"AssetState='Active'"}
@@ -82,72 +81,4 @@ func deepen(list []*branch, depth int) {
 		b.Depth = depth
 		deepen(b.Below, depth+1)
 	}
-}
-
-// tab is a view of a project.
-type tab struct{ Path, Name string }
-
-// tabs are the views of a project: Path follows that of the project.
-var tabs = []tab{{"", "Backlog"}, {"/board", "Board"}, {"/sprints", "Sprints"}, {"/flow", "Flow"}}
-
-// project is what the views of a project show of it.
-type project struct {
-	Oid      string `json:"_oid"`
-	Name     string
-	State    string      `json:"AssetState"`
-	Parent   reference   `json:"Parent"`
-	Above    string      `json:"Parent.Name"`
-	Children []reference `json:"Children"`
-	Below    bool        `json:"-"` // the view includes the projects below it
-	Tab      string      `json:"-"`
-	Tabs     []tab       `json:"-"`
-}
-
-// Place is the path of a view of the project below ui.
-func (p *project) Place(view string) string { return "/ui/project/" + p.Oid + view }
-
-// BelowParam is the parameter of links that keeps what the reader has chosen.
-func (p *project) BelowParam() string {
-	if p.Below || len(p.Children) == 0 {
-		return ""
-	}
-	return "0"
-}
-
-// within is the condition that work lies in the project, or below it.
-func (p *project) within() string {
-	if p.Below {
-		return "Scope.ParentMeAndUp='" + p.Oid + "'"
-	}
-	return "Scope='" + p.Oid + "'"
-}
-
-// project reads the project that the path names, for one of its views. Errors:
-// *failure, 404 for what is no project that the reader sees.
-func (v *visit) project(view string) (*project, error) {
-	oid := v.r.PathValue("oid")
-	if !isOid(oid, "Scope") {
-		return nil, notFound()
-	}
-	var found []project
-	q := query{"from": oid, "select": []string{"Name", "AssetState", "Parent", "Parent.Name", "Children"}}
-	if err := v.api.find([]query{q}, &found); err != nil {
-		return nil, missing(err)
-	}
-	if len(found) != 1 {
-		return nil, notFound()
-	}
-	p := &found[0]
-	p.Tab, p.Tabs = view, tabs
-	p.Below = len(p.Children) > 0 && v.param("below") != "0"
-	return p, nil
-}
-
-// missing is the error for an Oid that leads nowhere: the interface refuses some that
-// it cannot read.
-func missing(err error) error {
-	if refused, _ := asFailure(err); refused != nil && refused.Status == http.StatusBadRequest {
-		return notFound()
-	}
-	return err
 }

@@ -44,7 +44,7 @@ func (v *visit) rank(p *project) error {
 		return err
 	}
 	// The path says where it is, so that a form of another project moves nothing.
-	done, err := v.api.write(map[string]any{"from": moved, "filter": []string{p.within()}, "update": map[string]any{"Order": map[string]string{place: target}}})
+	done, err := v.api.write(map[string]any{"from": moved, "filter": []string{within}, "with": p.given(), "update": map[string]any{"Order": map[string]string{place: target}}})
 	if err == nil && len(done.AssetsModified.OidTokens) == 0 {
 		return &failure{Status: http.StatusNotFound, Message: "The item is no longer in this project."}
 	}

@@ -17,10 +17,20 @@ type timebox struct {
 	State string `json:"AssetState"`
 	Begin date   `json:"BeginDate"`
 	End   date   `json:"EndDate"`
-	Items count  // of the project
-	// Sums over the items, and over all workitems.
-	Estimate, Open, ToDo json.Number
+	// Sums over the project's items of the sprint; to do over all workitems.
+	Items    count       `json:"Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].@Count"`
+	Estimate json.Number `json:"Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].Estimate.@Sum"`
+	Open     json.Number `json:"Workitems:PrimaryWorkitem[Scope=$Projects;AssetState=$Open].Estimate.@Sum"`
+	ToDo     json.Number `json:"Workitems[Scope=$Projects;AssetState!=$Dead].ToDo.@Sum"`
 }
+
+// The tokens of the sums of a timebox.
+const (
+	sumItems    = "Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].@Count"
+	sumEstimate = "Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].Estimate.@Sum"
+	sumOpen     = "Workitems:PrimaryWorkitem[Scope=$Projects;AssetState=$Open].Estimate.@Sum"
+	sumToDo     = "Workitems[Scope=$Projects;AssetState!=$Dead].ToDo.@Sum"
+)
 
 // date is a day as the interface writes it.
 type date struct{ time.Time }
@@ -49,45 +59,13 @@ type sprints struct {
 // maxSprints is how many sprints a page lists.
 const maxSprints = 100
 
-// sums are the tokens of a sprint's sums over what a project has of it, by the field of
-// timebox.
-func (p *project) sums() map[string]string {
-	return map[string]string{
-		"Items":    "Workitems:PrimaryWorkitem[" + p.within() + ";AssetState!='Dead'].@Count",
-		"Estimate": "Workitems:PrimaryWorkitem[" + p.within() + ";AssetState!='Dead'].Estimate.@Sum",
-		"Open":     "Workitems:PrimaryWorkitem[" + p.within() + ";AssetState='Future','Active'].Estimate.@Sum",
-		"ToDo":     "Workitems[" + p.within() + ";AssetState!='Dead'].ToDo.@Sum",
-	}
-}
-
 // timeboxes reads sprints with the sums over what a project has of them.
 func (v *visit) timeboxes(p *project, q query) ([]timebox, error) {
-	tokens := p.sums()
-	selected := []string{"Name", "AssetState", "BeginDate", "EndDate"}
-	for _, token := range tokens {
-		selected = append(selected, token)
-	}
-	slices.Sort(selected)
-	q["select"] = selected
-	var rows []map[string]json.RawMessage
-	if err := v.api.find([]query{q}, &rows); err != nil {
-		return nil, missing(err)
-	}
-	list := make([]timebox, len(rows))
-	for i, row := range rows {
-		for field, token := range tokens { // fields cannot be named as the tokens are
-			row[field] = row[token]
-			delete(row, token)
-		}
-		b, err := json.Marshal(row)
-		if err == nil {
-			err = json.Unmarshal(b, &list[i])
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	q["select"] = []string{"Name", "AssetState", "BeginDate", "EndDate", sumItems, sumEstimate, sumOpen, sumToDo}
+	q["with"] = p.given("$Dead", "Dead", "$Open", "Active")
+	var list []timebox
+	err := v.api.find([]query{q}, &list)
+	return list, missing(err)
 }
 
 // showSprints serves GET ui/project/<oid>/sprints.
@@ -97,7 +75,7 @@ func showSprints(v *visit) error {
 		return err
 	}
 	page := sprints{project: p}
-	q := query{"from": "Timebox", "filter": []string{p.scheduled()}, "sort": []string{"-EndDate"}, "page": map[string]int{"size": maxSprints + 1, "start": 0}}
+	q := query{"from": "Timebox", "filter": []string{scheduled}, "sort": []string{"-EndDate"}, "page": map[string]int{"size": maxSprints + 1, "start": 0}}
 	if page.Sprints, err = v.timeboxes(p, q); err != nil {
 		return err
 	}
@@ -144,7 +122,7 @@ func showSprint(v *visit) error {
 	page := sprint{project: p, timebox: found[0], Max: pageSize}
 	q := query{
 		"from": "PrimaryWorkitem", "select": itemColumns, "sort": []string{"Order"}, "page": map[string]int{"size": pageSize + 1, "start": 0},
-		"filter": []string{p.within(), "Timebox='" + oid + "'", "AssetState!='Dead'"},
+		"filter": []string{within, "Timebox='" + oid + "'", "AssetState!='Dead'"}, "with": p.given(),
 	}
 	if err := v.api.find([]query{q}, &page.Items); err != nil {
 		return err
