@@ -111,6 +111,8 @@ func (p *Pages) register() {
 		"GET /ui/project/{oid}/sprints":          showSprints,
 		"GET /ui/project/{oid}/sprint/{timebox}": showSprint,
 		"GET /ui/project/{oid}/flow":             showFlow,
+		"GET /ui/project/{oid}/board":            showBoard,
+		"POST /ui/project/{oid}/move":            moveItem,
 	} {
 		p.handle(pattern, signedIn(show))
 	}

@@ -43,8 +43,13 @@ func (v *visit) rank(p *project) error {
 	if err != nil {
 		return err
 	}
-	// The path says where it is, so that a form of another project moves nothing.
-	done, err := v.api.write(map[string]any{"from": moved, "filter": []string{within}, "with": p.given(), "update": map[string]any{"Order": map[string]string{place: target}}})
+	return v.change(p, moved, map[string]any{"Order": map[string]string{place: target}})
+}
+
+// change updates an item of a project: the path says where it is, so that the form of
+// another project changes nothing. Errors: *failure.
+func (v *visit) change(p *project, item string, update map[string]any) error {
+	done, err := v.api.write(map[string]any{"from": item, "filter": []string{within}, "with": p.given(), "update": update})
 	if err == nil && len(done.AssetsModified.OidTokens) == 0 {
 		return &failure{Status: http.StatusNotFound, Message: "The item is no longer in this project."}
 	}
@@ -131,8 +136,13 @@ func (v *visit) back(name, value string) string {
 
 // backlogAgain answers a refused form with the page that it stands on.
 func (v *visit) backlogAgain(message, name string) error {
+	v.returned()
+	return v.backlog(message, name)
+}
+
+// returned gives the visit the query of the page that its form stands on.
+func (v *visit) returned() {
 	u := *v.r.URL
 	u.RawQuery = v.field("return")
 	v.r.URL = &u
-	return v.backlog(message, name)
 }

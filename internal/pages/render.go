@@ -141,6 +141,7 @@ var notices = map[string]string{
 	"retired": "Retired. It may be brought back.",
 	"brought": "It is back, with its values.",
 	"purged":  "Deleted. Its data is removed in the background.",
+	"moved":   "The item has its new status.",
 	"ranked":  "The item has its new place.",
 	"revoked": "The access token is revoked. It is refused within a second.",
 	"removed": "The sample is removed.",

@@ -1,0 +1,110 @@
+// Rows of the backlog are ranked by drag, and by the keyboard on the button that selects
+// a row: Alt and an arrow moves it by one; Space picks it up, arrows move it, Space drops
+// it, Escape puts it back. The form above the table does the same.
+(() => {
+  'use strict';
+  let held = null, home = null; // the row picked up, and the one that followed it
+
+  const form = () => document.getElementById('rank');
+  const told = text => { const p = document.getElementById('told'); if (p) p.textContent = text; };
+  const grip = row => row.querySelector('input[name=item]');
+  const name = row => row.querySelector('th a').textContent;
+  const sibling = (row, down) => down ? row.nextElementSibling : row.previousElementSibling;
+
+  function step(row, down) {
+    const other = sibling(row, down);
+    if (!other) { told(down ? 'This is the last row of the page.' : 'This is the first row.'); return false; }
+    other[down ? 'after' : 'before'](row);
+    grip(row).focus();
+    row.scrollIntoView({block: 'nearest'});
+    return true;
+  }
+
+  const beside = row => row.previousElementSibling ? 'after ' + name(row.previousElementSibling) : 'as the first';
+
+  // send asks for the place where a row stands now, and puts it back before its former
+  // follower when that is refused.
+  async function send(row, follower) {
+    const above = row.previousElementSibling, below = row.nextElementSibling;
+    if (row.nextElementSibling === follower || !above && !below) return;
+    const body = new URLSearchParams(new FormData(form()));
+    body.set('item', grip(row).value);
+    body.set('target', grip(above || below).value);
+    body.set('place', above ? 'after' : 'before');
+    const parent = row.parentNode;
+    let refusal = 'The service does not answer.';
+    try {
+      const answer = await fetch(form().action, {method: 'POST', body, headers: {'HX-Request': 'true'}});
+      refusal = answer.ok ? '' : await answer.text();
+    } catch { /* it says so */ }
+    if (refusal) parent.insertBefore(row, follower);
+    told(refusal ? refusal : `${name(row)} is ${beside(row)}.`);
+  }
+
+  let moves = Promise.resolve(); // one after another, as they were made
+  const queue = (row, follower) => { moves = moves.then(() => send(row, follower)); };
+
+  function pick(row) {
+    held = row; home = row.nextElementSibling;
+    row.classList.add('held');
+    told(`${name(row)} is picked up. Arrows move it, Space drops it, Escape puts it back.`);
+  }
+
+  function drop(back) {
+    const row = held, follower = home;
+    held = home = null;
+    row.classList.remove('held');
+    if (back) { row.parentNode.insertBefore(row, follower); told(`${name(row)} is back.`); } else queue(row, follower);
+    grip(row).focus();
+  }
+
+  document.addEventListener('keydown', e => {
+    if (!e.target.matches || !e.target.matches('#items input[name=item]')) return;
+    const row = e.target.closest('tr'), arrow = e.key === 'ArrowDown' || e.key === 'ArrowUp', down = e.key === 'ArrowDown';
+    if (e.key === ' ') held ? drop(false) : pick(row);
+    else if (e.key === 'Escape' && held) drop(true);
+    else if (arrow && held) { if (step(held, down)) told(`${name(held)} ${beside(held)}`); }
+    else if (arrow && e.altKey) { const follower = row.nextElementSibling; if (step(row, down)) queue(row, follower); }
+    else return;
+    e.target.checked = true;
+    e.preventDefault();
+  });
+  document.addEventListener('focusout', e => {
+    if (held && !held.contains(e.relatedTarget) && e.relatedTarget) drop(false);
+  });
+
+  // Only what is dragged by its begin moves, so that texts can be selected.
+  const row = e => e.target.closest && e.target.closest('#items tbody tr');
+  document.addEventListener('mousedown', e => {
+    const cell = form() && e.target.closest('#items td.grip');
+    if (cell) cell.parentNode.draggable = true;
+  });
+  document.addEventListener('mouseup', e => { const r = row(e); if (r) r.removeAttribute('draggable'); });
+  document.addEventListener('dragstart', e => {
+    const r = row(e);
+    if (!r || !r.draggable) return;
+    held = r; home = r.nextElementSibling;
+    e.dataTransfer.effectAllowed = 'move';
+    e.dataTransfer.setData('text/plain', name(r));
+  });
+  document.addEventListener('dragover', e => {
+    const r = held && row(e);
+    if (!r) return;
+    e.preventDefault();
+    const box = r.getBoundingClientRect();
+    if (r !== held) r[e.clientY > box.top + box.height / 2 ? 'after' : 'before'](held);
+  });
+  document.addEventListener('drop', e => { if (held) e.preventDefault(); });
+  document.addEventListener('dragend', e => {
+    const r = row(e);
+    if (!held || r !== held) return;
+    const follower = home;
+    held = home = null;
+    r.removeAttribute('draggable');
+    if (e.dataTransfer.dropEffect === 'none') r.parentNode.insertBefore(r, follower); else queue(r, follower);
+  });
+
+  const ready = () => { const keys = document.getElementById('keys'); if (keys) keys.hidden = false; };
+  document.addEventListener('htmx:afterSwap', ready);
+  ready();
+})();
