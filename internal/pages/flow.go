@@ -128,7 +128,7 @@ const closedBand = "closed"
 // finished lies at the bottom.
 func bandsOf(h *history, statuses []named) []band {
 	byKey := map[string]*band{}
-	h.replay(func(i int, v *version) {
+	h.replay(func(i int, v *itemVersion) {
 		key := v.Status.Oid
 		if v.State == "Closed" {
 			key = closedBand

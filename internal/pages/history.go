@@ -13,8 +13,8 @@ import (
 // day takes a second for ten thousand items, so the versions are read once, and each
 // counts for the days at whose end it was in effect.
 
-// version is a version of a piece of work.
-type version struct {
+// itemVersion is a version of a piece of work.
+type itemVersion struct {
 	Oid      string `json:"_oid"` // with its moment
 	State    string `json:"AssetState"`
 	Scope    reference
@@ -33,7 +33,7 @@ var versionColumns = []string{"Scope", "AssetState", "ChangeDateUTC", "RetireDat
 const maxVersions = 150000
 
 // dead are the states of what counts nowhere.
-func (v *version) dead() bool {
+func (v *itemVersion) dead() bool {
 	return v.State == "Deleted" || v.State == "Template" || v.State == "Broken Down"
 }
 
@@ -48,7 +48,7 @@ func amount(n json.Number) float64 {
 
 // inEffect returns the instants at which a version was in effect: those from, and before
 // to. Instants ascend.
-func (v *version) inEffect(instants []time.Time) (from, to int) {
+func (v *itemVersion) inEffect(instants []time.Time) (from, to int) {
 	from, _ = slices.BinarySearchFunc(instants, v.From, time.Time.Compare)
 	if v.To.IsZero() {
 		return from, len(instants)
@@ -59,7 +59,7 @@ func (v *version) inEffect(instants []time.Time) (from, to int) {
 
 // replay calls count for each version and each instant at which it was in effect, in a
 // project that counted then, and not dead.
-func replay(versions []version, instants []time.Time, scopes []map[string]bool, began starts, count func(i int, v *version)) {
+func replay(versions []itemVersion, instants []time.Time, scopes []map[string]bool, began starts, count func(i int, v *itemVersion)) {
 	for k := range versions {
 		v := &versions[k]
 		if v.dead() {
@@ -86,7 +86,7 @@ type starts struct {
 }
 
 // first returns the first instant of from and before to at which a version was there.
-func (s starts) first(v *version, from, to int) int {
+func (s starts) first(v *itemVersion, from, to int) int {
 	if s.unsure[v.Oid] {
 		moment := momentOf(v.Oid)
 		for from < to && s.moments[from] < moment {
@@ -104,7 +104,7 @@ func momentOf(oid string) int64 {
 
 // unsure returns the versions that follow no other of those read, in the order of their
 // moments: only the date of an asset's first version may have been given.
-func unsure(versions []version) []*version {
+func unsure(versions []itemVersion) []*itemVersion {
 	type end struct {
 		asset string
 		at    int64
@@ -116,14 +116,14 @@ func unsure(versions []version) []*version {
 			ends[end{asset, v.To.UnixMilli()}] = true
 		}
 	}
-	var list []*version
+	var list []*itemVersion
 	for i := range versions {
 		asset, _, _ := cutMoment(versions[i].Oid)
 		if !ends[end{asset, versions[i].From.UnixMilli()}] {
 			list = append(list, &versions[i])
 		}
 	}
-	slices.SortFunc(list, func(a, b *version) int { return cmp.Compare(momentOf(a.Oid), momentOf(b.Oid)) })
+	slices.SortFunc(list, func(a, b *itemVersion) int { return cmp.Compare(momentOf(a.Oid), momentOf(b.Oid)) })
 	return list
 }
 
@@ -133,7 +133,7 @@ type wasThere func(assets []string, instants []time.Time) ([]bool, error)
 // begin finds which first versions were there at each instant. Dates that were given lie
 // before the true ones, so that at most the last of them by moment are not there yet:
 // mostly it is enough to ask for the very last one.
-func begin(versions []version, instants []time.Time, ask wasThere) (starts, error) {
+func begin(versions []itemVersion, instants []time.Time, ask wasThere) (starts, error) {
 	first := unsure(versions)
 	s := starts{moments: make([]int64, len(instants)), unsure: make(map[string]bool, len(first))}
 	for _, v := range first {
@@ -157,14 +157,14 @@ func begin(versions []version, instants []time.Time, ask wasThere) (starts, erro
 type search struct {
 	instant  time.Time
 	place    int
-	last     *version   // the last that may have been there
-	among    []*version // those that may; nil until the last one was not
-	low, top int        // those before low were there, those from top were not
-	next     int        // which is asked for; -1: the last
+	last     *itemVersion   // the last that may have been there
+	among    []*itemVersion // those that may; nil until the last one was not
+	low, top int            // those before low were there, those from top were not
+	next     int            // which is asked for; -1: the last
 }
 
 // search asks in rounds, for all instants together, and halves what is open.
-func (s *starts) search(first []*version, open []search, ask wasThere) error {
+func (s *starts) search(first []*itemVersion, open []search, ask wasThere) error {
 	for len(open) > 0 {
 		assets, instants := make([]string, len(open)), make([]time.Time, len(open))
 		for i, o := range open {
@@ -193,7 +193,7 @@ func (s *starts) search(first []*version, open []search, ask wasThere) error {
 }
 
 // narrow takes an answer, and reports whether another one is needed.
-func (o *search) narrow(first []*version, there bool) bool {
+func (o *search) narrow(first []*itemVersion, there bool) bool {
 	switch {
 	case o.next < 0 && there:
 		return false
@@ -223,14 +223,14 @@ func (o *search) found() int64 {
 
 // history is what has been in a project.
 type history struct {
-	versions []version
+	versions []itemVersion
 	instants []time.Time
 	scopes   []map[string]bool // by instant: the projects that count
 	began    starts
 }
 
 // replay calls count for each version and each instant at which it was in effect.
-func (h *history) replay(count func(i int, v *version)) {
+func (h *history) replay(count func(i int, v *itemVersion)) {
 	replay(h.versions, h.instants, h.scopes, h.began, count)
 }
 
@@ -270,7 +270,7 @@ func (v *visit) versions(h *history, q query) error {
 	known := texts{}
 	for after := ""; ; {
 		q["page"] = map[string]any{"size": versionPage, "after": after}
-		var rows []version
+		var rows []itemVersion
 		next, err := v.api.findPage(q, &rows)
 		if err != nil {
 			return err
@@ -300,7 +300,7 @@ func (t texts) once(text string) string {
 }
 
 // keep makes a version small: most of its texts are those of others, too.
-func (v *version) keep(known texts) {
+func (v *itemVersion) keep(known texts) {
 	v.State, v.Scope.Oid, v.Status.Oid = known.once(v.State), known.once(v.Scope.Oid), known.once(v.Status.Oid)
 	for _, n := range []*json.Number{&v.Estimate, &v.Own, &v.ToDo} {
 		*n = json.Number(known.once(string(*n)))

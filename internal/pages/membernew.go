@@ -16,7 +16,7 @@ func (v *visit) memberForm(f memberForm) error {
 	if err := v.asking(v.api.authorization).find([]query{rolesQuery}, &f.Roles); err != nil {
 		return err
 	}
-	named(f.Roles)
+	namedRoles(f.Roles)
 	v.stands(http.MethodPost, "api/asset?atomic=true", indentedText([]any{
 		map[string]any{"@member": map[string]string{"AssetType": "Member", "Name": "…", "Nickname": "…", "Username": "…", "Password": "…", "DefaultRole": "Role:4"}},
 		map[string]any{"from": "@member", "execute": map[string]any{"op": "AssignToScopeWithRole", "args": map[string]any{"Scope": "Scope:…", "Role": "Role:4"}}},

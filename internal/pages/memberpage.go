@@ -35,7 +35,7 @@ func (v *visit) memberPage(message string) error {
 		return notFound()
 	}
 	page.person = found[0]
-	named(page.Roles)
+	namedRoles(page.Roles)
 	held, err := v.rolesOf([]string{oid})
 	if err != nil {
 		return err

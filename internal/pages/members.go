@@ -65,8 +65,8 @@ type assignable struct {
 // rolesQuery asks for the roles there are.
 var rolesQuery = query{"from": "Role", "select": []string{"Name"}}
 
-// named takes the tags off the names.
-func named(roles []assignable) []assignable {
+// namedRoles takes the tags off the names.
+func namedRoles(roles []assignable) []assignable {
 	for i := range roles {
 		roles[i].Name = roleName(roles[i].Name)
 	}
@@ -114,7 +114,7 @@ func showMembers(v *visit) error {
 	if err := v.asking(v.api.authorization).find([]query{rolesQuery}, &page.Roles); err != nil {
 		return err
 	}
-	named(page.Roles)
+	namedRoles(page.Roles)
 	page.Size, page.Start, page.Path, page.Query = size, start, v.p.base+"/ui/members", v.r.URL.Query()
 	if err := v.lastUses(page.People); err != nil {
 		return err
@@ -149,12 +149,6 @@ func (p *membersPage) narrow(q query) error {
 
 // oidForm is an Oid without a moment.
 var oidForm = regexp.MustCompile(`^([A-Z][A-Za-z]*):-?[0-9]{1,18}$`)
-
-// isOid reports whether a text is an Oid of a type.
-func isOid(text, typ string) bool {
-	m := oidForm.FindStringSubmatch(text)
-	return m != nil && m[1] == typ
-}
 
 // findStretch runs a query for a page of its rows, and returns how many there are in
 // all. Errors: *failure.

@@ -16,7 +16,7 @@ const maxFound = 200
 // search has found.
 type modelPage struct {
 	Search string
-	Tree   []*branch
+	Tree   []*typeBranch
 	Found  []hit
 	More   bool // there are more than Found
 	Types  int
@@ -64,10 +64,10 @@ func (v *visit) sought(name string) (string, error) {
 	return text, nil
 }
 
-// branch is a type in the tree, with the types below it.
-type branch struct {
+// typeBranch is a type in the tree, with the types below it.
+type typeBranch struct {
 	*modelType
-	Below []*branch
+	Below []*typeBranch
 	Open  bool // its types are shown at once
 }
 
@@ -94,12 +94,12 @@ func (t *modelType) Counts() string {
 
 // tree returns the types without a type above them, with all that lie below: first
 // those that have some below.
-func (m *model) tree() []*branch {
-	all := map[string]*branch{}
+func (m *model) tree() []*typeBranch {
+	all := map[string]*typeBranch{}
 	for _, t := range m.types {
-		all[t.Name] = &branch{modelType: t, Open: true}
+		all[t.Name] = &typeBranch{modelType: t, Open: true}
 	}
-	var top []*branch
+	var top []*typeBranch
 	for _, t := range m.types {
 		if above := all[t.Base]; above != nil && t.Base != t.Name {
 			above.Below = append(above.Below, all[t.Name])
@@ -108,12 +108,12 @@ func (m *model) tree() []*branch {
 		}
 	}
 	for _, b := range all {
-		slices.SortFunc(b.Below, func(a, c *branch) int { return cmp.Compare(a.Name, c.Name) })
+		slices.SortFunc(b.Below, func(a, c *typeBranch) int { return cmp.Compare(a.Name, c.Name) })
 	}
 	for _, b := range top {
 		b.Open = b.Name == "BaseAsset" // of lists there are many, and few look at what describes the model
 	}
-	slices.SortFunc(top, func(a, b *branch) int {
+	slices.SortFunc(top, func(a, b *typeBranch) int {
 		return cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(a.Name, b.Name))
 	})
 	return top
@@ -121,7 +121,7 @@ func (m *model) tree() []*branch {
 
 // rankOf puts what people work with before all else: the base of most types, then lists,
 // then the types that describe the model.
-func rankOf(b *branch) int {
+func rankOf(b *typeBranch) int {
 	switch {
 	case b.Name == "BaseAsset":
 		return 0

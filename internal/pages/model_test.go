@@ -60,8 +60,8 @@ func TestSearchModel(t *testing.T) {
 // TestTree: each type stands once below its base, even where bases lead in a circle.
 func TestTree(t *testing.T) {
 	m := sampleModel()
-	var shape func(all []*branch) string
-	shape = func(all []*branch) (text string) {
+	var shape func(all []*typeBranch) string
+	shape = func(all []*typeBranch) (text string) {
 		for _, b := range all {
 			text += b.Name + "(" + shape(b.Below) + ")"
 		}

@@ -92,9 +92,6 @@ func (v *visit) nameModel(m *model) error {
 	return v.localize(names)
 }
 
-// maxTags is how many texts are asked for at once: their tags stand in a URL.
-const maxTags = 400
-
 // localize sets texts to what people read for their tags. The requests are not shown:
 // they are long, and say nothing that the page does not. Spec: interface 4.10.
 func (v *visit) localize(names map[string]*string) error {

@@ -34,7 +34,7 @@ func (p *typePage) operate(rows []operationRow, roles []role) {
 		}
 		o.When, o.Filter = conditionInWords(condition)
 	}
-	p.Sorted = slices.SortedFunc(maps.Values(p.Operations), func(a, b *operation) int { return cmp.Compare(a.Name, b.Name) })
+	p.Sorted = slices.SortedFunc(maps.Values(p.Operations), func(a, b *typeOperation) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // nearer reports whether one type above the page's is nearer to it than another.

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// reference leads to an attribute. Spec: interface 2.4.
-type reference struct {
+// tokenReference leads to an attribute. Spec: interface 2.4.
+type tokenReference struct {
 	Token string `json:"tokenref"`
 }
 
 // Type is the type of the attribute.
-func (r reference) Type() string { t, _, _ := strings.Cut(r.Token, "."); return t }
+func (r tokenReference) Type() string { t, _, _ := strings.Cut(r.Token, "."); return t }
 
 // Name is the name of the attribute, or a path from its type.
-func (r reference) Name() string { _, n, _ := strings.Cut(r.Token, "."); return n }
+func (r tokenReference) Name() string { _, n, _ := strings.Cut(r.Token, "."); return n }
 
 // typeReference leads to a type.
 type typeReference struct {
@@ -27,15 +27,15 @@ type typeReference struct {
 
 // typeDescription is a type as meta.v1 describes it. Spec: interface 2.4.
 type typeDescription struct {
-	Name                             json.RawMessage // stands twice: a text, and a reference
+	Name                             json.RawMessage // stands twice: a text, and a tokenReference
 	Token                            string
 	DisplayName                      string
 	Abstract, IsCustom               bool
 	Base                             typeReference
-	DefaultOrderBy, DefaultDisplayBy reference
-	ShortName, Description           reference
+	DefaultOrderBy, DefaultDisplayBy tokenReference
+	ShortName, Description           tokenReference
 	Attributes                       map[string]*attribute
-	Operations                       map[string]*operation
+	Operations                       map[string]*typeOperation
 }
 
 // attribute is an attribute of a type as meta.v1 describes it, with what the assets of
@@ -43,7 +43,7 @@ type typeDescription struct {
 type attribute struct {
 	Name, DisplayName, AttributeType                               string
 	IsReadOnly, IsRequired, IsMultivalue, IsCanned, IsCustom       bool
-	Base, ReciprocalRelation, OrderByAttribute, DisplayByAttribute reference
+	Base, ReciprocalRelation, OrderByAttribute, DisplayByAttribute tokenReference
 	RelatedAsset                                                   typeReference
 	ValidTypes                                                     []typeReference
 
@@ -51,12 +51,12 @@ type attribute struct {
 	Defined  attributeRow `json:"-"`
 }
 
-// operation is an operation of a type as meta.v1 describes it, with what the assets of
+// typeOperation is an operation of a type as meta.v1 describes it, with what the assets of
 // metadata add.
-type operation struct {
+type typeOperation struct {
 	Name      string
-	Validator reference
-	Arguments map[string]*argument
+	Validator tokenReference
+	Arguments map[string]*typeArgument
 
 	DisplayName string   `json:"-"`
 	Declared    string   `json:"-"`
@@ -66,8 +66,8 @@ type operation struct {
 	Roles       []string `json:"-"` // that may run it; empty: it says nothing of them
 }
 
-// argument is an argument of an operation.
-type argument struct {
+// typeArgument is an argument of an operation.
+type typeArgument struct {
 	Name, AttributeType string
 	IsRequired          bool
 	RelatedAsset        typeReference
@@ -139,7 +139,7 @@ type typePage struct {
 	Message string
 	Value   string // what the form of a new value has
 	Request string // of the console
-	Sorted  []*operation
+	Sorted  []*typeOperation
 }
 
 // attributeGroup are the attributes that one type gives the type of the page.
@@ -357,7 +357,7 @@ type key struct{ Word, Name string }
 
 // Keys are the attributes that stand for an asset of the type.
 func (p *typePage) Keys() []key {
-	var name reference
+	var name tokenReference
 	_ = json.Unmarshal(p.Name, &name) // a text, where no attribute is the name
 	var all []key
 	for _, k := range []key{

@@ -3,22 +3,22 @@ package pages
 import "net/http"
 
 // tab is a view of a project.
-type tab struct{ Path, Name string }
+type projectTab struct{ Path, Name string }
 
 // tabs are the views of a project: Path follows that of the project.
-var tabs = []tab{{"", "Backlog"}, {"/board", "Board"}, {"/sprints", "Sprints"}, {"/flow", "Flow"}}
+var tabs = []projectTab{{"", "Backlog"}, {"/board", "Board"}, {"/sprints", "Sprints"}, {"/flow", "Flow"}}
 
 // project is what the views of a project show of it.
 type project struct {
 	Oid    string `json:"_oid"`
 	Name   string
-	State  string    `json:"AssetState"`
-	Parent reference `json:"Parent"`
-	Above  string    `json:"Parent.Name"`
-	Whole  []string  `json:"-"` // the project and all below it
-	Below  bool      `json:"-"` // the view includes those
-	Tab    string    `json:"-"`
-	Tabs   []tab     `json:"-"`
+	State  string       `json:"AssetState"`
+	Parent reference    `json:"Parent"`
+	Above  string       `json:"Parent.Name"`
+	Whole  []string     `json:"-"` // the project and all below it
+	Below  bool         `json:"-"` // the view includes those
+	Tab    string       `json:"-"`
+	Tabs   []projectTab `json:"-"`
 }
 
 // Place is the path of a view of the project below ui.

@@ -60,14 +60,8 @@ var functions = template.FuncMap{
 	"called":    called,
 	"whyNot":    func(why string) string { return whyNot[why] },
 	"path":      func(text string) string { return strings.ReplaceAll(text, ":", "/") },
-	"instant":   instant,
-	"day":       func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
-	"json":      indented,
-	"join":      strings.Join,
-	"dict":      dict,
 	"sanitized": sanitized,
 	"dated":     dateOf,
-	"path":      func(text string) string { return strings.ReplaceAll(text, ":", "/") },
 }
 
 // instant writes an instant as people read it, in UTC; nothing for the zero one.
@@ -126,9 +120,10 @@ func (v *visit) here() string {
 		rest = below
 	}
 	first, _, _ := strings.Cut(rest, "/")
-	if first == "meta.v1" {
+	switch first {
+	case "meta.v1":
 		return "model"
-	if first == "" || first == "project" {
+	case "", "project":
 		return "projects"
 	}
 	return first
@@ -155,10 +150,6 @@ var notices = map[string]string{
 	"webhook-delete":    "The webhook is deleted.",
 	"webhook-redeliver": "What was asked for waits to be sent again.",
 	"webhook-none":      "There was nothing to send again in that time.",
-	"saved":             "Saved.",
-	"revoked":           "The access token is revoked. It is refused within a second.",
-	"removed":           "The sample is removed.",
-	"changed":           "The password is changed. All other sessions have ended.",
 	"done":              "Done.",
 	"same":              "Nothing was different.",
 	"attached":          "The file is attached.",

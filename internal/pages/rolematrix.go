@@ -209,7 +209,7 @@ func (v *visit) fillMatrix(page *matrixPage, people []person) error {
 		}
 	}
 	err = v.asking(v.api.authorization).find([]query{rolesQuery}, &page.Roles)
-	named(page.Roles)
+	namedRoles(page.Roles)
 	return err
 }
 

@@ -170,7 +170,7 @@ func (v *visit) burndown(p *project, t timebox, now time.Time) ([]drawing, error
 // that are not closed. What a closed workitem has left to do counts, as in AllocatedToDo.
 func left(h *history) (toDo, open []float64) {
 	toDo, open = make([]float64, len(h.instants)), make([]float64, len(h.instants))
-	h.replay(func(i int, v *version) {
+	h.replay(func(i int, v *itemVersion) {
 		toDo[i] += amount(v.ToDo)
 		if v.State != "Closed" {
 			open[i] += amount(v.Own)
