@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"net/http"
 	"net/url"
 	"time"
 )
@@ -45,8 +44,8 @@ func (v *visit) applications(page applications) error {
 		}
 	}
 	page.URL = v.r.URL.Scheme + "://" + v.r.Host + v.p.base
-	v.stands(http.MethodPost, "api/tokens", `{"name": "Nightly import", "expires": "2027-01-01"}`)
-	v.stands(http.MethodPost, "api/tokens/revoke/<id>", "")
+	v.stands("api/tokens", `{"name": "Nightly import", "expires": "2027-01-01"}`)
+	v.stands("api/tokens/revoke/<id>", "")
 	return v.render("applications", "Applications", page)
 }
 

@@ -49,8 +49,11 @@ type tab struct {
 
 // Tabs are the views of an asset.
 func (a *asset) Tabs() []tab {
-	tabs := []tab{{"Details", assetLink(a.Oid), a.Tab == "" && !a.IsPast}, {"History", assetLink(a.Oid, "tab", "history"), a.Tab == "history"},
-		{"Activity", assetLink(a.Oid, "tab", "activity"), a.Tab == "activity"}}
+	tabs := []tab{
+		{"Details", assetLink(a.Oid), a.Tab == "" && !a.IsPast},
+		{"History", assetLink(a.Oid, "tab", "history"), a.Tab == "history"},
+		{"Activity", assetLink(a.Oid, "tab", "activity"), a.Tab == "activity"},
+	}
 	if a.May && !a.Deleted {
 		tabs = append(tabs, tab{"Edit", assetLink(a.Oid, "tab", "edit"), a.Tab == "edit"})
 	}

@@ -29,7 +29,7 @@ func (v *visit) editForm(o oid.OID) error {
 
 func (v *visit) showForm(p *editPage) error {
 	p.Tab = "edit"
-	v.stands(http.MethodPost, "api/asset?atomic=true", `{"from": "`+p.Oid+`", "update": {"Name": "…"}}`)
+	v.stands("api/asset?atomic=true", `{"from": "`+p.Oid+`", "update": {"Name": "…"}}`)
 	return v.render("assetedit", "Edit "+p.title(), p)
 }
 

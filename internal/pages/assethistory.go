@@ -116,8 +116,10 @@ func (v *visit) readVersions(page *historyPage, start int) error {
 // versionRows reads versions, with what is compared of them.
 func (v *visit) versionRows(a *asset, filter string, start int) ([]row, error) {
 	ask := func(long bool) query {
-		q := query{"from": a.Oid, "asof": "All", "select": a.comparedTokens(long), "filter": []string{alsoDeleted}, "sort": []string{"-Moment"},
-			"page": map[string]int{"size": maxListed + 1, "start": start}}
+		q := query{
+			"from": a.Oid, "asof": "All", "select": a.comparedTokens(long), "filter": []string{alsoDeleted}, "sort": []string{"-Moment"},
+			"page": map[string]int{"size": maxListed + 1, "start": start},
+		}
 		if filter != "" {
 			q["filter"] = []string{alsoDeleted, filter}
 		}

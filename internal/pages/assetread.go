@@ -2,7 +2,6 @@ package pages
 
 import (
 	"html/template"
-	"net/http"
 	"strconv"
 
 	"github.com/alds-dev/alds/internal/oid"
@@ -59,7 +58,7 @@ func (v *visit) readAsset(o oid.OID, refused string) error {
 		}
 	}
 	view.group()
-	v.stands(http.MethodPost, dataPath(o)+"?op=…", "")
+	v.stands(dataPath(o)+"?op=…", "")
 	return v.render("asset", a.title(), view)
 }
 

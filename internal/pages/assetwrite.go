@@ -93,8 +93,10 @@ func (v *visit) attach(o oid.OID) error {
 		return err
 	}
 	kind := header.Header.Get("Content-Type")
-	made, err := v.api.write(map[string]any{"AssetType": "Attachment", "Asset": o.Now().String(),
-		"Name": cmp.Or(v.field("name"), header.Filename, "Attachment"), "Filename": header.Filename, "ContentType": kind})
+	made, err := v.api.write(map[string]any{
+		"AssetType": "Attachment", "Asset": o.Now().String(),
+		"Name": cmp.Or(v.field("name"), header.Filename, "Attachment"), "Filename": header.Filename, "ContentType": kind,
+	})
 	if err != nil {
 		return err
 	}

@@ -84,8 +84,8 @@ func (v *visit) backlog(message, name string) error {
 	if page.More = len(page.Items) > pageSize; page.More {
 		page.Items = page.Items[:pageSize]
 	}
-	v.stands(http.MethodPost, "api/asset?atomic=true", `{"from": "Story:<id>", "update": {"Order": {"Before": "Story:<other>"}}}`)
-	v.stands(http.MethodPost, "api/asset?atomic=true", `{"AssetType": "Story", "Name": "…", "Scope": "`+p.Oid+`"}`)
+	v.stands("api/asset?atomic=true", `{"from": "Story:<id>", "update": {"Order": {"Before": "Story:<other>"}}}`)
+	v.stands("api/asset?atomic=true", `{"AssetType": "Story", "Name": "…", "Scope": "`+p.Oid+`"}`)
 	if v.isPart() {
 		return v.renderPart("backlog", "items", page)
 	}

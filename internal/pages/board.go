@@ -53,7 +53,7 @@ func (v *visit) board(message string) error {
 		cards = cards[:maxCards]
 	}
 	page.Lanes = lanes(page.Statuses, cards)
-	v.stands(http.MethodPost, "api/asset?atomic=true", `{"from": "Story:<id>", "update": {"Status": "StoryStatus:<id>"}}`)
+	v.stands("api/asset?atomic=true", `{"from": "Story:<id>", "update": {"Status": "StoryStatus:<id>"}}`)
 	if v.isPart() {
 		return v.renderPart("board", "cards", page)
 	}

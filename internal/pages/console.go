@@ -90,7 +90,7 @@ func (v *visit) console(c console) error {
 		return err
 	}
 	for _, path := range []string{commandPath, commandPath + "?previewOnly=true", queryPath} {
-		v.stands(http.MethodPost, path, "")
+		v.stands(path, "")
 	}
 	return v.render("console", "Console", c)
 }

@@ -1,7 +1,5 @@
 package pages
 
-import "net/http"
-
 // memberForm is what the form of a new member has.
 type memberForm struct {
 	Name, Nickname, Username, Email, Role, Project string
@@ -17,7 +15,7 @@ func (v *visit) memberForm(f memberForm) error {
 		return err
 	}
 	namedRoles(f.Roles)
-	v.stands(http.MethodPost, "api/asset?atomic=true", indentedText([]any{
+	v.stands("api/asset?atomic=true", indentedText([]any{
 		map[string]any{"@member": map[string]string{"AssetType": "Member", "Name": "…", "Nickname": "…", "Username": "…", "Password": "…", "DefaultRole": "Role:4"}},
 		map[string]any{"from": "@member", "execute": map[string]any{"op": "AssignToScopeWithRole", "args": map[string]any{"Scope": "Scope:…", "Role": "Role:4"}}},
 	}))
@@ -26,7 +24,7 @@ func (v *visit) memberForm(f memberForm) error {
 
 // indentedText is a value as a page shows it.
 func indentedText(value any) string {
-	text, _ := indented(value) //nolint:errcheck // it is made of texts
+	text, _ := indented(value) // it is made of texts
 	return text
 }
 

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"net/http"
 	"net/url"
 )
 
@@ -52,9 +51,9 @@ func (v *visit) memberPage(message string) error {
 		return err
 	}
 	page.person = people[0]
-	v.stands(http.MethodPost, "api/asset?atomic=true", `[{"from": "`+oid+`", "update": {"DefaultRole": "Role:4", "IsLoginDisabled": true}}]`)
-	v.stands(http.MethodPost, "api/asset?atomic=true", `[{"from": "`+oid+`", "execute": "Inactivate"}]`)
-	v.stands(http.MethodPost, "api/asset?atomic=true", `[{"from": "`+oid+`", "execute": {"op": "AssignToScopeWithRole", "args": {"Scope": "Scope:…", "Role": "Role:4"}}}]`)
+	v.stands("api/asset?atomic=true", `[{"from": "`+oid+`", "update": {"DefaultRole": "Role:4", "IsLoginDisabled": true}}]`)
+	v.stands("api/asset?atomic=true", `[{"from": "`+oid+`", "execute": "Inactivate"}]`)
+	v.stands("api/asset?atomic=true", `[{"from": "`+oid+`", "execute": {"op": "AssignToScopeWithRole", "args": {"Scope": "Scope:…", "Role": "Role:4"}}}]`)
 	return v.render("member", page.Name, &page)
 }
 

@@ -66,11 +66,10 @@ type assignable struct {
 var rolesQuery = query{"from": "Role", "select": []string{"Name"}}
 
 // namedRoles takes the tags off the names.
-func namedRoles(roles []assignable) []assignable {
+func namedRoles(roles []assignable) {
 	for i := range roles {
 		roles[i].Name = roleName(roles[i].Name)
 	}
-	return roles
 }
 
 // memberStates are the filters of the list by state.

@@ -121,13 +121,13 @@ func (v *visit) customPage(page customPage) error {
 
 // standCustom notes what the forms send.
 func (v *visit) standCustom() {
-	v.stands(http.MethodPost, "api/asset?atomic=true", `[
+	v.stands("api/asset?atomic=true", `[
   {"AssetType": "AttributeDefinition", "Name": "Custom_Weight", "Asset": "PrimaryWorkitem", "AttributeType": "Numeric", "DisplayName": "Weight"}
 ]`)
-	v.stands(http.MethodPost, "api/asset?atomic=true", `[
+	v.stands("api/asset?atomic=true", `[
   {"AssetType": "AssetType", "Name": "Custom_OriginType", "Base": "List", "DisplayName": "Origin"}
 ]`)
-	v.stands(http.MethodPost, "api/asset?atomic=true", `[
+	v.stands("api/asset?atomic=true", `[
   {"AssetType": "Custom_OriginType", "Name": "Customer"}
 ]`)
 }

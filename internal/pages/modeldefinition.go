@@ -56,7 +56,7 @@ func (v *visit) definitionPage(page definitionPage) error {
 // standDefinition notes what the forms send.
 func (v *visit) standDefinition(oid string) {
 	for _, work := range []string{"change", "retire", "goes", "purge"} {
-		v.stands(http.MethodPost, "api/asset?atomic=true", example(definitionCommand(oid, work, map[string]any{"DisplayName": "Another name"}, 2)))
+		v.stands("api/asset?atomic=true", example(definitionCommand(oid, work, map[string]any{"DisplayName": "Another name"}, 2)))
 	}
 }
 

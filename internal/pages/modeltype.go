@@ -3,7 +3,6 @@ package pages
 import (
 	"cmp"
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -178,7 +177,7 @@ func (v *visit) typePage(page typePage) error {
 		return v.renderPart("modeltype", "attributes", &page)
 	}
 	if v.member.Administers() && page.List {
-		v.stands(http.MethodPost, "api/asset?atomic=true", example(map[string]string{"AssetType": page.Token, "Name": "A new value"}))
+		v.stands("api/asset?atomic=true", example(map[string]string{"AssetType": page.Token, "Name": "A new value"}))
 	}
 	return v.render("modeltype", page.Token, &page)
 }

@@ -31,8 +31,8 @@ func (v *visit) profile(aboutProfile, aboutPassword string) error {
 		return notFound()
 	}
 	found[0].ProfileMessage, found[0].PasswordMessage = aboutProfile, aboutPassword
-	v.stands(http.MethodPost, "api/asset", `{"from": "`+v.member.Oid+`", "update": {"Name": "…", "Email": "…"}}`)
-	v.stands(http.MethodPost, "api/asset", `{"from": "`+v.member.Oid+`", "update": {"Password": "…", "OldPassword": "…"}}`)
+	v.stands("api/asset", `{"from": "`+v.member.Oid+`", "update": {"Name": "…", "Email": "…"}}`)
+	v.stands("api/asset", `{"from": "`+v.member.Oid+`", "update": {"Password": "…", "OldPassword": "…"}}`)
 	return v.render("profile", "Profile", found[0])
 }
 

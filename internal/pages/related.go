@@ -209,8 +209,10 @@ func (v *visit) readAttachments(view *assetView) error {
 		return nil
 	}
 	var rows []row
-	err := v.api.find([]query{{"from": "Attachment", "where": map[string]string{"Asset": view.Oid}, "select": []string{"Name", "Filename", "ContentType"},
-		"page": map[string]int{"size": maxListed, "start": 0}}}, &rows)
+	err := v.api.find([]query{{
+		"from": "Attachment", "where": map[string]string{"Asset": view.Oid}, "select": []string{"Name", "Filename", "ContentType"},
+		"page": map[string]int{"size": maxListed, "start": 0},
+	}}, &rows)
 	if err != nil {
 		return err
 	}

@@ -120,8 +120,8 @@ func (v *visit) matrix(message string) error {
 	if err := v.fillMatrix(&page, people); err != nil {
 		return err
 	}
-	v.stands(http.MethodPost, "api/asset?atomic=true", indentedText([]any{assigning("Scope:…", "Member:…", "Role:4", false)}))
-	v.stands(http.MethodPost, "api/asset?atomic=true", indentedText([]any{assigning("Scope:…", "Member:…", "", false)}))
+	v.stands("api/asset?atomic=true", indentedText([]any{assigning("Scope:…", "Member:…", "Role:4", false)}))
+	v.stands("api/asset?atomic=true", indentedText([]any{assigning("Scope:…", "Member:…", "", false)}))
 	return v.render("matrix", "Roles in "+page.Project.Name, &page)
 }
 
@@ -150,8 +150,10 @@ func (v *visit) matrixProjects(page *matrixPage) error {
 		return &failure{Status: http.StatusNotFound, Message: "There is no such project, or you do not see it."}
 	}
 	page.Project, page.Above = found[0].matrixScope, chainOf(found[0].matrixScope, found[0].Up)
-	below, total, err := findStretch[matrixScope](v, query{"from": "Scope", "where": map[string]string{"Parent": page.Project.Oid},
-		"select": []string{"Name", "Parent"}, "sort": []string{"Name"}}, matrixColumns, from)
+	below, total, err := findStretch[matrixScope](v, query{
+		"from": "Scope", "where": map[string]string{"Parent": page.Project.Oid},
+		"select": []string{"Name", "Parent"}, "sort": []string{"Name"},
+	}, matrixColumns, from)
 	if err != nil {
 		return err
 	}

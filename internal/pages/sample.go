@@ -35,8 +35,8 @@ func (v *visit) welcome(message string) error {
 	}
 	s.Message = message
 	if s.Project == "" {
-		v.stands(http.MethodPost, "api/asset?atomic=true", v.p.sampleAt(time.Now()))
-		v.stands(http.MethodPost, "api/webhook", "")
+		v.stands("api/asset?atomic=true", v.p.sampleAt(time.Now()))
+		v.stands("api/webhook", "")
 	}
 	return v.render("welcome", "Welcome", s)
 }

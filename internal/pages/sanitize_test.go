@@ -67,8 +67,10 @@ func TestSanitized(t *testing.T) {
 // TestSanitizedNests: whatever stands around them, nothing that runs comes through, and
 // what comes out is closed.
 func TestSanitizedNests(t *testing.T) {
-	around := []string{"<p>%</p>", "<table>%", "<select>%</select>", "<svg>%</svg>", "<math>%", "<title>%</title>", "<style>%</style>", "<a href='%'>x</a>",
-		"<b><i>%</b></i>", "<!--%-->", "<svg><style>%", "<math><annotation-xml encoding='text/html'>%", "<noscript>%</noscript>", "<![CDATA[%]]>", "<?%?>", "<p title=\"%\">"}
+	around := []string{
+		"<p>%</p>", "<table>%", "<select>%</select>", "<svg>%</svg>", "<math>%", "<title>%</title>", "<style>%</style>", "<a href='%'>x</a>",
+		"<b><i>%</b></i>", "<!--%-->", "<svg><style>%", "<math><annotation-xml encoding='text/html'>%", "<noscript>%</noscript>", "<![CDATA[%]]>", "<?%?>", "<p title=\"%\">",
+	}
 	core := []string{`<script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><img src=x onerror=alert(1)>`, `<a href=javascript:alert(1)>x</a>`, `--><iframe src=//x>`, `</div></main>`}
 	for _, a := range around {
 		for _, b := range around {

@@ -123,8 +123,8 @@ func (v *visit) isPart() bool {
 
 // stands notes what a form of the page sends, for its end. Shape of body: indented JSON
 // or empty.
-func (v *visit) stands(method, path, body string) {
-	v.forms = append(v.forms, sentRequest{Method: method, Path: v.p.base + "/" + path, Body: body})
+func (v *visit) stands(path, body string) {
+	v.forms = append(v.forms, sentRequest{Method: http.MethodPost, Path: v.p.base + "/" + path, Body: body})
 }
 
 // policy is the Content-Security-Policy of pages: nothing of other hosts, nothing

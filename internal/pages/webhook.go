@@ -135,10 +135,10 @@ func (v *visit) webhookPage(page webhookPage) error {
 		return err
 	}
 	page.Deliveries.Path, page.Deliveries.Query = v.p.base+"/ui/webhooks/"+url.PathEscape(id), url.Values{"state": {page.State}}
-	v.stands(http.MethodPost, webhookPath("test/", id), "")
-	v.stands(http.MethodPost, webhookPath("redeliver/", id), `{"delivery": "…"} or {"since": "2026-01-31T12:00:00Z", "until": "2026-01-31T13:00:00Z"}`)
-	v.stands(http.MethodPost, webhookPath("", id), `{"paused": true} or {"enabled": false}`)
-	v.stands(http.MethodPost, webhookPath("delete/", id), "")
+	v.stands(webhookPath("test/", id), "")
+	v.stands(webhookPath("redeliver/", id), `{"delivery": "…"} or {"since": "2026-01-31T12:00:00Z", "until": "2026-01-31T13:00:00Z"}`)
+	v.stands(webhookPath("", id), `{"paused": true} or {"enabled": false}`)
+	v.stands(webhookPath("delete/", id), "")
 	return v.render("webhook", page.WebhookID, &page)
 }
 
@@ -265,7 +265,7 @@ func showDelivery(v *visit) error {
 		}
 	}
 	page.Body, page.Cut = shownBody(page.Request)
-	v.stands(http.MethodPost, webhookPath("redeliver/", id), `{"delivery": "`+page.ID+`"}`)
+	v.stands(webhookPath("redeliver/", id), `{"delivery": "`+page.ID+`"}`)
 	return v.render("webhook_delivery", "Delivery", &page)
 }
 

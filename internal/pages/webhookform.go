@@ -165,8 +165,8 @@ func (v *visit) webhookForm(f webhookForm) error {
 	for _, t := range types {
 		f.Types = append(f.Types, t.Name)
 	}
-	v.stands(http.MethodPost, "api/webhook/preview", `{"eventTypes": […]}`)
-	v.stands(http.MethodPost, strings.TrimSuffix(webhookPath("", f.ID), "/"),
+	v.stands("api/webhook/preview", `{"eventTypes": […]}`)
+	v.stands(strings.TrimSuffix(webhookPath("", f.ID), "/"),
 		`{"webhookId": "…", "url": "https://…", "authorizationHeader": "…", "secret": "generate", "eventTypes": […]}`)
 	if v.isPart() {
 		v.status = 0 // what is refused is shown as well

@@ -20,8 +20,10 @@ func TestAsset(t *testing.T) {
 	s := serve(t, "sqlite")
 	for name, scripted := range map[string]bool{"with script": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
-			created := s.send(object{"AssetType": "Story", "Name": "Pay by card", "Scope": "Scope:0", "Estimate": 3, "Description": "<p>A <b>receipt</b></p>",
-				"Children": []object{{"AssetType": "Task", "Name": "Choose a provider", "ToDo": 2}}})
+			created := s.send(object{
+				"AssetType": "Story", "Name": "Pay by card", "Scope": "Scope:0", "Estimate": 3, "Description": "<p>A <b>receipt</b></p>",
+				"Children": []object{{"AssetType": "Task", "Name": "Choose a provider", "ToDo": 2}},
+			})
 			b := newTab(t, s.origin)
 			signIn(b, "admin", password)
 			if !scripted {
@@ -108,9 +110,11 @@ func TestAssetScripts(t *testing.T) {
 	for _, name := range []string{"Name", "Description", "Benefits", "Reference", "RequestedBy", "LastVersion", "GeneratedFromIdea"} {
 		values[name] = attacks
 	}
-	story := s.send(object{"AssetType": "Story", "Scope": object{"AssetType": "Scope", "Name": attacks, "Parent": "Scope:0", "BeginDate": "2026-01-01"}, "Name": "x",
+	story := s.send(object{
+		"AssetType": "Story", "Scope": object{"AssetType": "Scope", "Name": attacks, "Parent": "Scope:0", "BeginDate": "2026-01-01"}, "Name": "x",
 		"Children": []object{{"AssetType": "Task", "Name": attacks}},
-		"Links":    []object{{"AssetType": "Link", "Name": attacks, "URL": "javascript:alert(9)"}}})
+		"Links":    []object{{"AssetType": "Link", "Name": attacks, "URL": "javascript:alert(9)"}},
+	})
 	oid := ""
 	for _, one := range story {
 		if strings.HasPrefix(one, "Story:") {
