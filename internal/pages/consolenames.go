@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// completions are what the editor completes. Shape:
-// {"types":["Story"],"attributes":{"Scope":"Scope","Name":""},"operations":["Delete"]}
+// completions are what the editor completes.
+//
+// Shape: {"types":["Story"],"attributes":{"Scope":"Scope","Name":""},"operations":["Delete"]}.
 type completions struct {
 	Types      []string          `json:"types,omitempty"`
 	Attributes map[string]string `json:"attributes,omitempty"` // the type that a relation leads to

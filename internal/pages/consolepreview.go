@@ -2,6 +2,7 @@ package pages
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -15,6 +16,9 @@ const (
 	maxPiece     = 300 // bytes of a piece of a difference
 	maxName      = 80  // bytes of a name among other words
 )
+
+// errUnread says that what an asset is now could not be read.
+var errUnread = errors.New("the present values cannot be read")
 
 // previewed is what a request would do.
 type previewed struct {
@@ -61,7 +65,11 @@ func previewRequest(v *visit, c console) (*ran, error) {
 		p.add(command)
 	}
 	r.Previewed = p
-	return r, v.compareEffects(p)
+	if err := v.compareEffects(p); !errors.Is(err, errUnread) {
+		return r, err
+	}
+	r.Message = "What there is now could not be read: it is too large, or the service is busy. So what would be stands alone."
+	return r, nil
 }
 
 // add adds what a projected command does. Spec: interface 4.3.8.
@@ -170,18 +178,19 @@ func asList(v any) []any {
 	return []any{v}
 }
 
-// compareEffects reads what there is now and puts what would be beside it.
+// compareEffects reads what there is now and puts what would be beside it, or alone.
+// Errors: errUnread; *failure.
 func (v *visit) compareEffects(p *previewed) error {
-	now, err := v.presentValues(p.Effects)
-	if err != nil {
-		return err
+	now, unread := v.presentValues(p.Effects)
+	if unread != nil && !errors.Is(unread, errUnread) {
+		return unread
 	}
 	var shown []any
 	for _, e := range p.Effects {
 		shown = append(shown, e.Oid, e.changes, e.values, now[e.Oid])
 	}
 	names, err := v.namesOf(shown)
-	if err != nil {
+	if err != nil && !errors.Is(err, errUnread) {
 		return err
 	}
 	maps.Copy(names, p.made)
@@ -202,7 +211,7 @@ func (v *visit) compareEffects(p *previewed) error {
 			e.Attributes = append(e.Attributes, attributeEffect{Name: m.Name, Pieces: pieces})
 		}
 	}
-	return nil
+	return unread
 }
 
 // presentValues reads the attributes that effects change, by Oid. What cannot be read is
@@ -285,6 +294,7 @@ func eachOid(v any, do func(oid string)) {
 }
 
 // eachRow asks queries, of which each may fail for itself, and calls do for every row.
+// Errors: errUnread; *failure, where the session does not count.
 func (v *visit) eachRow(queries []any, do func(row jsonObject)) error {
 	if len(queries) == 0 {
 		return nil
@@ -292,8 +302,11 @@ func (v *visit) eachRow(queries []any, do func(row jsonObject)) error {
 	var answer struct {
 		QueryResult struct{ Results []json.RawMessage }
 	}
-	if err := v.api.do(http.MethodPost, commandPath, []byte(compactJSON(queries)), &answer); err != nil {
+	err := v.api.do(http.MethodPost, commandPath, []byte(compactJSON(queries)), &answer)
+	if f, _ := asFailure(err); f != nil && f.Status == http.StatusUnauthorized {
 		return err
+	} else if err != nil {
+		return errUnread
 	}
 	for _, rows := range answer.QueryResult.Results {
 		value, err := parseOrdered(rows)

@@ -197,6 +197,7 @@ func TestConsole(t *testing.T) {
 		t.Errorf("the link fills the editor with %s", value)
 	}
 	b.click("#history summary")
+	b.screenshot("console-history")
 	b.click("#history li:nth-child(2) button")
 	if value := eval[string](b, `document.querySelector("#request").value`); value != `{"from": "Story", "select": ["Name"]}` {
 		t.Errorf("the history has %s", value)
@@ -226,6 +227,7 @@ func completes(b *tab) {
 	b.t.Helper()
 	edit(b, `{"from": "Stor`)
 	b.waitFor("#completions [role=option]")
+	b.screenshot("console-completion")
 	b.press(kb.ArrowDown)
 	enter(b)
 	for _, typed := range []string{`", "select": ["Scope.Na`, `", "Esti`} {

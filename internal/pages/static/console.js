@@ -313,7 +313,7 @@
       else if (top.key === "execute" || top.key === "op") place.wants = "operations";
       else place.wants = lists.includes(top.key) ? "attributes" : "nothing";
     } else if (["where", "update"].includes(top.within)) place.wants = "attributes";
-    else if (top.type && /"AssetType"\s*:/.test(text)) place.wants = text.includes('"from"') && !isCreate(text, at) ? "keys" : "attributes";
+    else if (isCreate(text, at)) place.wants = "attributes";
     else place.wants = "keys";
     return { ...place, keys };
   }
