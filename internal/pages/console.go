@@ -62,9 +62,9 @@ func runConsole(v *visit) error {
 	act, known := consoleActions[v.field("action")]
 	switch {
 	case !known:
-		c.Ran = refusedRun(http.StatusBadRequest, "Say what to do with the request: run, preview or explain.")
+		c.Ran = refusedRun("Say what to do with the request: run, preview or explain.")
 	case strings.TrimSpace(c.Request) == "":
-		c.Ran = refusedRun(http.StatusBadRequest, "The request is empty.")
+		c.Ran = refusedRun("The request is empty.")
 	default:
 		if c.Ran, err = act(v, c); err != nil {
 			return err

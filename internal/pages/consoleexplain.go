@@ -38,7 +38,7 @@ func explainRequest(v *visit, c console) (*ran, error) {
 	}
 	queries, refusal := queriesOf(got.body)
 	if refusal != "" {
-		return refusedRun(http.StatusBadRequest, refusal), nil
+		return refusedRun(refusal), nil
 	}
 	r.Raw, r.Bytes, r.Took = "", 0, 0
 	for _, q := range queries {

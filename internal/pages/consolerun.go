@@ -60,8 +60,8 @@ type assetList struct {
 }
 
 // refusedRun is a request that was not carried out.
-func refusedRun(status int, message string) *ran {
-	return &ran{Status: status, Message: message, RawWhole: true}
+func refusedRun(message string) *ran {
+	return &ran{Status: http.StatusBadRequest, Message: message, RawWhole: true}
 }
 
 // runRequest sends a request.
@@ -91,7 +91,7 @@ func (v *visit) sending(action, path, request string) (*ran, answer, error) {
 		if v.r.Context().Err() != nil {
 			return nil, got, err
 		}
-		return refusedRun(http.StatusBadRequest, "The answer is larger than a page may read, or broke off; what the request writes may be written. Ask for fewer rows, with page."), got, nil
+		return refusedRun("The answer is larger than a page may read, or broke off; what the request writes may be written. Ask for fewer rows, with page."), got, nil
 	}
 	if got.status == http.StatusUnauthorized {
 		return nil, got, got.failure()
