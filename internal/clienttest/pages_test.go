@@ -215,7 +215,7 @@ func TestAssetPageOfMany(t *testing.T) {
 	r := c.reads()
 	for oid, label := range map[string]string{scope: "Workitems", "Member:20": "OwnedWorkitems", first: "Dependencies"} {
 		status, _, body := r.page("/assetdetail.v1?oid="+oid, nil)
-		if n := strings.Count(body, "oid=Story%3a"); status != http.StatusOK || n < 50 || n > 200 || !strings.Contains(body, "ui/console?query=") {
+		if n := strings.Count(body, "oid=Story%3a"); status != http.StatusOK || n < 50 || n > 200 || !strings.Contains(body, "ui/console?path=") {
 			t.Errorf("%s, %s: %d, %d stories", oid, label, status, n)
 		}
 		for _, tab := range []string{"&tab=history", "&tab=activity", "&tab=edit"} {

@@ -29,7 +29,11 @@ func withPages(e engines, log io.Writer, o Options) *API {
 func askInner(api http.RoundTripper, w http.ResponseWriter, r *http.Request) {
 	method, path, found := strings.Cut(r.Header.Get("Inner"), " ")
 	if !found {
-		form, _ := io.ReadAll(r.Body)
+		form, err := io.ReadAll(r.Body)
+		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			http.Error(w, fmt.Sprintf("page of at most %d bytes", large.Limit), http.StatusRequestEntityTooLarge)
+			return
+		}
 		w.Header().Set("Content-Type", "text/html")
 		http.SetCookie(w, &http.Cookie{Name: "a", Value: "1"})
 		http.SetCookie(w, &http.Cookie{Name: "b", Value: "2"})
@@ -149,7 +153,7 @@ func TestInnerRequests(t *testing.T) {
 func TestAFormThatIsTooLarge(t *testing.T) {
 	var log bytes.Buffer
 	a := withPages(engines{}, &log, Options{})
-	if resp, body := call(t, a, "POST", "/alds/ui/", strings.Repeat("x", maxForm+1)); resp.StatusCode != http.StatusRequestEntityTooLarge {
+	if resp, body := call(t, a, "POST", "/alds/ui/", strings.Repeat("x", maxForm+1)); resp.StatusCode != http.StatusRequestEntityTooLarge || body != fmt.Sprintf("page of at most %d bytes\n", maxForm) {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }

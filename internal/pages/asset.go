@@ -41,21 +41,21 @@ type row map[string]any
 // ref is an asset as a link shows it.
 type ref struct{ Oid, Name string }
 
-// tab is another view of the same asset.
-type tab struct {
+// assetTab is another view of the same asset.
+type assetTab struct {
 	Name, Path string
 	Here       bool
 }
 
 // Tabs are the views of an asset.
-func (a *asset) Tabs() []tab {
-	tabs := []tab{
+func (a *asset) Tabs() []assetTab {
+	tabs := []assetTab{
 		{"Details", assetLink(a.Oid), a.Tab == "" && !a.IsPast},
 		{"History", assetLink(a.Oid, "tab", "history"), a.Tab == "history"},
 		{"Activity", assetLink(a.Oid, "tab", "activity"), a.Tab == "activity"},
 	}
 	if a.May && !a.Deleted {
-		tabs = append(tabs, tab{"Edit", assetLink(a.Oid, "tab", "edit"), a.Tab == "edit"})
+		tabs = append(tabs, assetTab{"Edit", assetLink(a.Oid, "tab", "edit"), a.Tab == "edit"})
 	}
 	return tabs
 }

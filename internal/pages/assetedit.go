@@ -184,7 +184,7 @@ func linesOf(text string) []string {
 // showRefused shows the form again with what was typed, and what was refused beside the
 // field that it names.
 func (v *visit) showRefused(p *editPage, message string) error {
-	p.keep(v.r.PostForm, p.row)
+	p.keep(v.r.PostForm)
 	p.Comment = v.field("comment")
 	text, err := v.said(message)
 	if err != nil {
@@ -205,7 +205,7 @@ func (v *visit) showRefused(p *editPage, message string) error {
 
 // said words a refusal for people.
 func (v *visit) said(message string) (string, error) {
-	if !strings.Contains(message, "'") || len(message) > maxTags || strings.Contains(message, ",") {
+	if !strings.Contains(message, "'") || len(message) > maxWords || strings.Contains(message, ",") {
 		return readable(message), nil
 	}
 	names, err := v.words([]string{message})
@@ -248,7 +248,7 @@ func (v *visit) showConflict(o oid.OID, shown *editPage) error {
 			}
 		}
 	}
-	p.keep(typed, shown.row)
+	p.keep(typed)
 	by := a.Changed.By.Name
 	if by == "" {
 		by = "Somebody"
@@ -258,7 +258,7 @@ func (v *visit) showConflict(o oid.OID, shown *editPage) error {
 }
 
 // keep puts what was typed into the fields.
-func (p *editPage) keep(form url.Values, shown row) {
+func (p *editPage) keep(form url.Values) {
 	for _, f := range p.fields {
 		key := "f." + f.Name
 		switch f.Control {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// maxOffered is how many assets a control offers to choose from; where there are more,
+// maxChoices is how many assets a control offers to choose from; where there are more,
 // one is named in a text field. maxTicked is the same for several ones.
 const (
-	maxOffered = 200
+	maxChoices = 200
 	maxTicked  = 50
 )
 
@@ -47,6 +47,11 @@ type field struct {
 	Message     string // what was refused
 	Now         string // what it has now, where somebody else has changed it
 	attribute   *describedAttribute
+}
+
+// Wide reports whether a field takes the whole width of a form.
+func (f *field) Wide() bool {
+	return f.Control == asArea || f.Name == "Name" || f.Control == asMany && len(f.Options) > 0
 }
 
 // option is an asset to choose.
@@ -141,7 +146,7 @@ func (v *visit) readFields(p *editPage) error {
 
 // offer asks for the assets of a type that may be chosen.
 func offer(t *describedType) query {
-	q := query{"from": t.Token, "select": []string{"Name"}, "page": map[string]int{"size": maxOffered + 1, "start": 0}, "filter": []string{"AssetState='Future','Active'"}}
+	q := query{"from": t.Token, "select": []string{"Name"}, "page": map[string]int{"size": maxChoices + 1, "start": 0}, "filter": []string{"AssetState='Future','Active'"}}
 	if by := t.DefaultOrderBy.path(); by != "" && t.byName[by] != nil {
 		q["sort"] = []string{by}
 	}
@@ -206,7 +211,7 @@ func (p *editPage) controlOf(one *describedAttribute) control {
 	case one.IsMultivalue:
 		return asLines
 	case one.isRelation():
-		if offered := p.offers[one.RelatedAsset.Nameref]; len(one.ValidTypes) == 0 && p.named(one) && len(offered) <= maxOffered {
+		if offered := p.offers[one.RelatedAsset.Nameref]; len(one.ValidTypes) == 0 && p.named(one) && len(offered) <= maxChoices {
 			return asChoice
 		}
 		return asName

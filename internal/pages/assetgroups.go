@@ -38,7 +38,7 @@ func (v *assetView) group() {
 			v.Long = append(v.Long, f)
 		case set:
 			byName[name] = append(byName[name], f)
-		case name != inSystem && !(one.toMany() && (one.IsReadOnly || v.kind.isClosure(one))):
+		case name != inSystem && (!one.toMany() || !one.IsReadOnly):
 			v.NotSet = append(v.NotSet, f.Label)
 		}
 	}

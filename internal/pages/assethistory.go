@@ -12,15 +12,15 @@ import (
 // historyPage is the tab of an asset's versions.
 type historyPage struct {
 	*asset
-	Versions []version
+	Versions []assetVersion
 	From, To string // moments that are compared, or would be
 	Compared *comparison
 	Newer    string // paths below the base; empty: there are none
 	Older    string
 }
 
-// version is an asset as it was from one moment to the next.
-type version struct {
+// assetVersion is an asset as it was from one moment to the next.
+type assetVersion struct {
 	Moment, At, Comment string
 	By                  ref
 	Changes             []string // against the version before it, in words
@@ -29,7 +29,7 @@ type version struct {
 
 // comparison is the difference of two versions.
 type comparison struct {
-	From, To version
+	From, To assetVersion
 	Changes  []change
 }
 
@@ -134,8 +134,8 @@ func (v *visit) versionRows(a *asset, filter string, start int) ([]row, error) {
 	return rows, err
 }
 
-func versionOf(r row) version {
-	return version{Moment: r.text("Moment"), At: r.text("ChangeDateUTC"), Comment: r.text("ChangeComment"), By: ref{r.oid("ChangedBy"), r.text("ChangedBy.Name")}, row: r}
+func versionOf(r row) assetVersion {
+	return assetVersion{Moment: r.text("Moment"), At: r.text("ChangeDateUTC"), Comment: r.text("ChangeComment"), By: ref{r.oid("ChangedBy"), r.text("ChangedBy.Name")}, row: r}
 }
 
 // compared are the attributes by which versions differ: all that can be written, and
@@ -287,7 +287,7 @@ func (v *visit) compare(a *asset, from, to string) (*comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]version{}
+	found := map[string]assetVersion{}
 	for _, r := range rows {
 		found[r.text("Moment")] = versionOf(r)
 	}

@@ -22,7 +22,7 @@ type assetView struct {
 	Attachments []attached
 	Attaches    bool // the type has attachments, and the reader may change the asset
 	Content     *attached
-	Operations  []operation
+	Operations  []assetOperation
 	NotNow      []string // operations that may not run
 	Message     string   // what was refused
 }

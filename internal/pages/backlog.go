@@ -11,8 +11,8 @@ import (
 // pageSize is how many rows a page of a backlog has.
 const pageSize = 1000
 
-// maxChoices is how many sprints and members a form offers to choose from.
-const maxChoices = 200
+// maxFilterChoices is how many sprints and members a form offers to choose from.
+const maxFilterChoices = 200
 
 // backlog is what the page of a project's backlog shows.
 type backlog struct {
@@ -114,7 +114,7 @@ func (v *visit) rows(page *backlog, q query) error {
 
 // offer appends the queries for what forms offer.
 func (c *choices) offer(p *project, queries *[]query, into *[]any) {
-	some := map[string]int{"size": maxChoices, "start": 0}
+	some := map[string]int{"size": maxFilterChoices, "start": 0}
 	*queries = append(*queries,
 		query{"from": "StoryStatus", "select": []string{"Name"}, "filter": []string{"AssetState='Active'"}, "sort": []string{"Order"}, "page": some},
 		query{"from": "Timebox", "select": []string{"Name"}, "filter": []string{scheduled}, "with": p.given(), "sort": []string{"-EndDate"}, "page": some},

@@ -101,7 +101,7 @@ func (v *visit) localize(names map[string]*string) error {
 	}
 	quiet := v.asking(v.api.authorization)
 	for len(tags) > 0 {
-		some := tags[:min(maxTags, len(tags))]
+		some := tags[:min(maxWords, len(tags))]
 		tags = tags[len(some):]
 		var texts map[string]string
 		err := quiet.do(http.MethodGet, "loc-2.v1/?["+url.QueryEscape(strings.Join(some, ","))+"]", nil, &texts)

@@ -183,7 +183,7 @@ func consoleLink(q query) string {
 	if err != nil {
 		return "/ui/console"
 	}
-	return link("", "/ui/console", "query", string(b))
+	return link("", "/ui/console", "path", "query.v1", "request", string(b))
 }
 
 // attached is an attachment, or the content of an asset that has one.

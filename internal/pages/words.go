@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// maxTags is how many texts one request asks for. Spec: interface 4.10.
-const maxTags = 400
+// maxWords is how many texts one request asks for. Spec: interface 4.10.
+const maxWords = 400
 
 // words are the names that people read, by tag.
 type words map[string]string
@@ -16,7 +16,7 @@ func (v *visit) words(tags []string) (words, error) {
 	all := words{}
 	quiet := v.asking(v.api.authorization) // the same for every asset of a type, so not shown
 	for len(tags) > 0 {
-		n := min(len(tags), maxTags)
+		n := min(len(tags), maxWords)
 		var some words
 		if err := quiet.get("loc-2.v1/?["+url.QueryEscape(strings.Join(tags[:n], ","))+"]", &some); err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -92,6 +93,35 @@ func TestAssetRefusals(t *testing.T) {
 		if status := b.open(assetPage(oid)); status != http.StatusNotFound || b.text("[role=alert]") != "There is nothing here." {
 			t.Errorf("%s: %d %s", oid, status, b.text("main"))
 		}
+	}
+}
+
+// TestAssetRights: a member who does not see an asset reads what a missing one says; who
+// only reads it is offered no change.
+func TestAssetRights(t *testing.T) {
+	browser(t)
+	s := serve(t, "sqlite")
+	created := s.send(object{"AssetType": "Scope", "Name": "Web shop", "Parent": "Scope:0", "BeginDate": "2026-01-01", "Workitems": []object{{"AssetType": "Story", "Name": "Pay by card"}}},
+		object{"AssetType": "Member", "Name": "Eve", "Nickname": "Eve", "Username": "eve", "Password": password, "DefaultRole": "Role.Name'Observer"})
+	scope, story, eve := created[0], created[1], created[2]
+	b := newTab(t, s.origin)
+	b.expect("404")
+	b.expect("403")
+	signIn(b, "eve", password)
+	if status := b.open(assetPage(story)); status != http.StatusNotFound || b.text("[role=alert]") != "There is nothing here." || strings.Contains(b.text("main"), "Pay") {
+		t.Errorf("hidden: %d %s", status, b.html())
+	}
+	s.send(object{"from": scope, "execute": object{"op": "AssignMemberWithRole", "args": object{"Member": eve, "Role": "Role.Name'Observer"}}})
+	for deadline := time.Now().Add(patience); b.open(assetPage(story)) != http.StatusOK; {
+		if time.Now().After(deadline) {
+			t.Fatal("a role does not become effective")
+		}
+	}
+	if b.exists("button[name=op]") || b.exists("[type=file]") || b.exists(".tabs li:nth-child(4)") {
+		t.Errorf("an observer may not change it: %s", b.text("main"))
+	}
+	if status := b.open(assetPage(story) + "&tab=edit"); status != http.StatusForbidden {
+		t.Errorf("the form of an observer: %d", status)
 	}
 }
 

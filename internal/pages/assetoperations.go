@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// operation is one that may run on an asset.
-type operation struct {
+// assetOperation is one that may run on an asset.
+type assetOperation struct {
 	Name, Label string
 	Final       bool // asks first
-	Arguments   []argument
+	Arguments   []assetArgument
 }
 
-// argument is what an operation wants to know.
-type argument struct {
+// assetArgument is what an operation wants to know.
+type assetArgument struct {
 	Name, Kind string
 	Required   bool
 }
@@ -29,14 +29,14 @@ func (v *assetView) offer() {
 			v.NotNow = append(v.NotNow, label)
 			continue
 		}
-		one := operation{Name: o.Name, Label: label, Final: strings.HasPrefix(o.Name, "Delete")}
+		one := assetOperation{Name: o.Name, Label: label, Final: strings.HasPrefix(o.Name, "Delete")}
 		for _, a := range o.Arguments {
-			one.Arguments = append(one.Arguments, argument{Name: a.Name, Kind: a.AttributeType, Required: a.IsRequired})
+			one.Arguments = append(one.Arguments, assetArgument{Name: a.Name, Kind: a.AttributeType, Required: a.IsRequired})
 		}
-		slices.SortFunc(one.Arguments, func(a, b argument) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(one.Arguments, func(a, b assetArgument) int { return strings.Compare(a.Name, b.Name) })
 		v.Operations = append(v.Operations, one)
 	}
-	slices.SortFunc(v.Operations, func(a, b operation) int { return strings.Compare(a.Label, b.Label) })
+	slices.SortFunc(v.Operations, func(a, b assetOperation) int { return strings.Compare(a.Label, b.Label) })
 	slices.Sort(v.NotNow)
 }
 
