@@ -130,10 +130,11 @@ func actOnMember(v *visit) error {
 // revokeOf serves POST ui/members/<Oid>/tokens/<id>.
 func revokeOf(v *visit) error {
 	oid := v.r.PathValue("oid")
-	if !isOid(oid, "Member") {
+	id, err := v.uuid("id")
+	if err != nil || !isOid(oid, "Member") {
 		return notFound()
 	}
-	if err := v.api.post("api/tokens/revoke/"+url.PathEscape(v.r.PathValue("id")), struct{}{}, nil); err != nil {
+	if err := v.api.post("api/tokens/revoke/"+id, struct{}{}, nil); err != nil {
 		return err
 	}
 	return v.to("/ui/members/" + oid + "?done=revoked")

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // webhookDelivery is a delivery as the interface lists it. Spec: interface 4.4.5.
@@ -108,11 +110,23 @@ type webhookDeliveries struct {
 // webhookPath is where the interface has something of a subscription.
 func webhookPath(what, id string) string { return "api/webhook/" + what + url.PathEscape(id) }
 
+// uuid returns a part of the path that is the id of something without an Oid. Others
+// would lead to other requests than those of the page. Errors: *failure.
+func (v *visit) uuid(name string) (string, error) {
+	if id := v.r.PathValue(name); uuid.Validate(id) == nil && len(id) == len(uuid.Nil.String()) {
+		return id, nil
+	}
+	return "", notFound()
+}
+
 // showWebhook serves GET ui/webhooks/<id>.
 func showWebhook(v *visit) error { return v.webhookPage(webhookPage{}) }
 
 func (v *visit) webhookPage(page webhookPage) error {
-	id := v.r.PathValue("id")
+	id, err := v.uuid("id")
+	if err != nil {
+		return err
+	}
 	size, start, err := v.stretch()
 	if err != nil {
 		return err
@@ -206,9 +220,10 @@ func utcInstant(text string) (at time.Time, err error) {
 
 // actOnWebhook serves POST ui/webhooks/<id>/<act>.
 func actOnWebhook(v *visit) error {
-	name, id := v.r.PathValue("act"), v.r.PathValue("id")
+	name := v.r.PathValue("act")
 	act, known := webhookActs[name]
-	if !known {
+	id, err := v.uuid("id")
+	if err != nil || !known {
 		return notFound()
 	}
 	body, err := act.body(v)
@@ -241,7 +256,14 @@ const maxRequest = 64 << 10
 // showDelivery serves GET ui/webhooks/<id>/deliveries/<delivery>: what is sent, and what
 // was answered.
 func showDelivery(v *visit) error {
-	id := v.r.PathValue("id")
+	id, err := v.uuid("id")
+	if err != nil {
+		return err
+	}
+	delivery, err := v.uuid("delivery")
+	if err != nil {
+		return err
+	}
 	var page struct {
 		webhookDelivery
 		Webhook  webhook
@@ -252,7 +274,7 @@ func showDelivery(v *visit) error {
 	if err := v.api.get(webhookPath("", id), &page.Webhook); err != nil {
 		return err
 	}
-	if err := v.api.get(webhookPath("delivery/", v.r.PathValue("delivery")), &page.webhookDelivery); err != nil {
+	if err := v.api.get(webhookPath("delivery/", delivery), &page.webhookDelivery); err != nil {
 		return err
 	}
 	var all []webhookReceipt

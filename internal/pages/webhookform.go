@@ -66,7 +66,11 @@ func newWebhook(v *visit) error {
 
 // editWebhook serves GET ui/webhooks/<id>/edit.
 func editWebhook(v *visit) error {
-	f, err := v.webhookOf(v.r.PathValue("id"))
+	id, err := v.uuid("id")
+	if err != nil {
+		return err
+	}
+	f, err := v.webhookOf(id)
 	if err != nil {
 		return err
 	}
@@ -80,6 +84,9 @@ func (v *visit) webhookOf(id string) (f webhookForm, err error) {
 		return f, err
 	}
 	f = webhookForm{ID: w.ID, WebhookID: w.WebhookID, URL: w.URL, Description: w.Description, HasSecret: w.HasSecret}
+	if w.HasHidden() {
+		f.URL = "" // it stays as it is
+	}
 	if w.MaxBatch > 0 {
 		f.MaxBatch = strconv.Itoa(w.MaxBatch)
 	}
@@ -263,7 +270,13 @@ func placeIn(text string, at int) string {
 func createWebhook(v *visit) error { return v.saveWebhook(v.readWebhookForm("")) }
 
 // changeWebhook serves POST ui/webhooks/<id>/edit.
-func changeWebhook(v *visit) error { return v.saveWebhook(v.readWebhookForm(v.r.PathValue("id"))) }
+func changeWebhook(v *visit) error {
+	id, err := v.uuid("id")
+	if err != nil {
+		return err
+	}
+	return v.saveWebhook(v.readWebhookForm(id))
+}
 
 // saveWebhook checks or saves what a form has. No page shows its secrets.
 func (v *visit) saveWebhook(f webhookForm) error {

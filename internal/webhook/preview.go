@@ -211,7 +211,7 @@ func (x *previewer) previewed(m *event.Matcher, e *event.Event) Previewed {
 		Attributes: []string{}, Definitions: []int{},
 	}
 	if a, ok := v.Type.Attr("Name"); ok {
-		name, _ := change.Value(&v, a) //nolint:errcheck // a change without its name is shown by its Oid
+		name, _ := change.Value(&v, a) // without its name a change is shown by its Oid
 		p.Name, _ = name.(string)
 	}
 	for i := range e.Changes {
