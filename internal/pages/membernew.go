@@ -1,5 +1,7 @@
 package pages
 
+import "strings"
+
 // memberForm is what the form of a new member has.
 type memberForm struct {
 	Name, Nickname, Username, Email, Role, Project string
@@ -56,7 +58,7 @@ func createMember(v *visit) error {
 		return err
 	}
 	if refused != nil {
-		v.status, f.Message = refused.Status, memberRefusal(refused.Message)
+		v.status, f.Message = refused.Status, memberRefusal(ownFailures(refused.Message))
 		return v.memberForm(f)
 	}
 	page := map[string]any{
@@ -71,4 +73,10 @@ func createMember(v *visit) error {
 	}
 	v.w.Header().Set("Cache-Control", "no-store")
 	return v.render("member_made", "Member", page)
+}
+
+// ownFailures leaves out what failed only because the member was not made.
+func ownFailures(message string) string {
+	first, _, _ := strings.Cut(message, "; Invalid OID token: @")
+	return first
 }

@@ -243,18 +243,30 @@ func projectNamed(text string) map[string]string {
 	return map[string]string{"Name": text}
 }
 
+// memberWords are how what is refused about members is worded, where readable does not
+// do.
+var memberWords = []struct {
+	form *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`^Nickname `), "The short name "},
+	{regexp.MustCompile(`^(DefaultRole|Role) `), "The role "},
+	{regexp.MustCompile(`^Scope `), "The project "},
+	{regexp.MustCompile(`(names nothing that you see)'\w+`), "$1"},
+	{regexp.MustCompile(`^Invalid OID token: (.*)`), "$1 is not there, or you do not see it"},
+	{regexp.MustCompile(`^Invalid Operation '\w+\.(\w+)'`), "$1 cannot be done here"},
+}
+
 // memberRefusal words what was refused about members.
 func memberRefusal(message string) string {
 	text := readable(message)
-	for name, words := range map[string]string{"Nickname ": "The short name ", "DefaultRole ": "The role "} {
-		if rest, ok := strings.CutPrefix(text, name); ok {
-			return words + rest
-		}
+	for _, w := range memberWords {
+		text = w.form.ReplaceAllString(text, w.with)
 	}
 	return text
 }
 
-// namesOf reads what assets are called, by their Oids; those the reader does not see
+// namesOfAssets reads what assets are called, by their Oids; those the reader does not see
 // have no name. Errors: *failure.
 func (v *visit) namesOfAssets(oids map[string]bool) (map[string]string, error) {
 	byType := map[string][]string{}

@@ -93,3 +93,19 @@ func TestIsOid(t *testing.T) {
 		}
 	}
 }
+
+func TestMemberRefusal(t *testing.T) {
+	for message, want := range map[string]string{
+		"Violation'Required'Member.Nickname":                             "The short name is required",
+		"Violation'NotUnique'Member.Username":                            "Username is taken already",
+		"Violation'Required'Member.DefaultRole":                          "The role is required",
+		"Denied'Member.Change":                                           "Your role does not allow it: Change",
+		"Invalid OID token: Scope:9":                                     "Scope:9 is not there, or you do not see it",
+		"Invalid Operation 'Member.Inactivate'":                          "Inactivate cannot be done here",
+		"The request would leave no system administrator who can log in": "The request would leave no system administrator who can log in",
+	} {
+		if got := memberRefusal(message); got != want {
+			t.Errorf("%s: %q, want %q", message, got, want)
+		}
+	}
+}

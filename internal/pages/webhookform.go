@@ -316,7 +316,7 @@ func (v *visit) checkWebhook(f *webhookForm, body []byte) (*webhookPreview, erro
 
 // refusal words what was refused, with its place where the definitions are text.
 func (f *webhookForm) refusal(refused *failure, before int) string {
-	text := strings.Replace(readable(refused.Message), "Invalid QueryFilter2 token ", "The type has no such filter: ", 1)
+	text := strings.Replace(readable(refused.Message), "Invalid QueryFilter2 token ", "It cannot be read as a filter of the type: ", 1)
 	if f.AsJSON && refused.Position != nil && *refused.Position >= before && *refused.Position < before+len(f.JSON) {
 		text += " (" + placeIn(f.JSON, *refused.Position-before) + ")"
 	}

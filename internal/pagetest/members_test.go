@@ -40,7 +40,13 @@ func TestMemberPages(t *testing.T) {
 // A new member is handed what it needs, gets a role in the matrix and in its page, and
 // loses its login.
 func TestMembers(t *testing.T) {
-	s := serve(t, "sqlite")
+	for _, dialect := range []string{"sqlite", "mysql"} {
+		t.Run(dialect, func(t *testing.T) { members(t, serve(t, dialect)) })
+	}
+}
+
+func members(t *testing.T, s *site) {
+	t.Helper()
 	shop, part, mallory, mia := s.people()
 	b := newTab(t, s.origin)
 	signIn(b, "admin", password)
