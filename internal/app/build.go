@@ -28,7 +28,9 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/pages"
+	"github.com/alds-dev/alds/internal/processes"
 	"github.com/alds-dev/alds/internal/secret"
+	"github.com/alds-dev/alds/internal/system"
 	"github.com/alds-dev/alds/internal/trail"
 	"github.com/alds-dev/alds/internal/webhook"
 )
@@ -59,6 +61,9 @@ type service struct {
 	words    *localizer.Localizer  // of any model
 	texts    *localization.Service // that administrators have set
 	async    *bulk.Async           // nil unless the role writes
+	slowest  *processes.Slowest    // queries of this process
+	process  *processes.Process    // this one, in the table of all
+	system   *system.Service       // what administrators ask about the installation
 	api      *httpapi.API
 	present  atomic.Pointer[engines] // of the present model
 	newModel news                    // the present model has changed
@@ -90,7 +95,7 @@ func load(getenv func(string) string, stderr io.Writer, role Role) (*service, er
 	if err != nil {
 		return nil, fmt.Errorf("settings:\n%w", err)
 	}
-	return &service{role: role, cfg: cfg, log: newLogger(stderr, cfg.LogLevel), metrics: newRegistry(), model: meta.Default(), memory: newBudget(cfg.BodyMemory)}, nil
+	return &service{role: role, cfg: cfg, log: newLogger(stderr, cfg.LogLevel), metrics: newRegistry(), model: meta.Default(), memory: newBudget(cfg.BodyMemory), slowest: processes.NewSlowest(nil)}, nil
 }
 
 // connect opens the database and its logins.
@@ -136,6 +141,7 @@ func (s *service) build(ctx context.Context, l listeners) error {
 	}
 	s.newModel = newNews()
 	s.feed = feed.NewLog(s.db, s.component("feed"))
+	s.buildSystem()
 	s.words = localizer.New(s.model, s.cfg.Methodology)
 	s.texts = localization.New(s.db, s.words.Languages(), localization.Options{})
 	first := s.newEngines(s.model)

@@ -25,21 +25,8 @@ func checkAll(ctx context.Context, getenv func(string) string, stdout, stderr io
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	findings, err := s.findings(ctx)
+	findings, err := s.checkDatabase(ctx, func(check.Step) {})
 	if err != nil {
-		return fmt.Errorf("check: %w", err)
-	}
-	if err := s.openContents(); err != nil {
-		return err
-	}
-	err = s.contents.Verify(ctx, func(text string) error {
-		findings = append(findings, check.Finding{Check: "bytes", Table: "blob_content", Text: text})
-		if len(findings) > 2*check.MaxFindings {
-			return errEnough
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
 		return fmt.Errorf("check: %w", err)
 	}
 	for _, f := range findings {
@@ -54,16 +41,43 @@ func checkAll(ctx context.Context, getenv func(string) string, stdout, stderr io
 	return err
 }
 
+// bytesStep is the last step of a check, which reads contents.
+const bytesStep = "bytes"
+
+// checkDatabase checks all rows and the bytes of all contents, and calls at with how far
+// it is.
+func (s *service) checkDatabase(ctx context.Context, at func(check.Step)) ([]check.Finding, error) {
+	findings, err := s.findings(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.openContents(); err != nil {
+		return nil, err
+	}
+	at(check.Step{Name: bytesStep, Done: check.Steps(), Found: findings})
+	err = s.contents.Verify(ctx, func(text string) error {
+		findings = append(findings, check.Finding{Check: bytesStep, Table: "blob_content", Text: text})
+		if len(findings) > 2*check.MaxFindings {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	return findings, nil
+}
+
 // findings checks by the present model, and once more where that has changed
 // meanwhile.
-func (s *service) findings(ctx context.Context) ([]check.Finding, error) {
+func (s *service) findings(ctx context.Context, at func(check.Step)) ([]check.Finding, error) {
 	known := catalog.New(s.db, s.model, catalog.Options{Log: s.component("catalog")})
 	for {
 		if err := known.Refresh(ctx); err != nil {
 			return nil, err
 		}
 		by := known.Present()
-		findings, err := check.Run(ctx, s.db, by.Model)
+		findings, err := check.Follow(ctx, s.db, by.Model, at)
 		if err == nil {
 			err = known.Refresh(ctx)
 		}

@@ -66,8 +66,9 @@ func (s *service) parts(l listeners) []part {
 		parts = append(parts, part{name: "hints", step: stepQueue, run: s.client.Run}, part{name: "audit trail", step: stepQueue, run: s.trail.Run})
 	}
 	parts = append(parts, part{name: "memory", step: stepAdmin, run: s.returnMemory})
+	parts = append(parts, part{name: "process", step: stepAdmin, run: s.process.Run})
 	if s.role.http {
-		parts = append(parts, part{name: "api", run: func(ctx context.Context) error { return s.serveAPI(ctx, l.http) }}, part{name: "descriptions", run: s.describeModels})
+		parts = append(parts, part{name: "checks", run: s.system.Run}, part{name: "api", run: func(ctx context.Context) error { return s.serveAPI(ctx, l.http) }}, part{name: "descriptions", run: s.describeModels})
 	}
 	if s.role.works {
 		parts = append(parts, s.worker()...)

@@ -42,6 +42,7 @@ func (s *service) newEngines(m *meta.Model) *engines {
 	e := &engines{model: m, finder: find.New(s.db, m), docs: describe.New(m, fourNumbers(version()))}
 	e.finder.MaxAnswer = int64(s.cfg.MaxAnswer)
 	e.finder.Contents = s.contents
+	e.finder.Slowest = s.slowest
 	e.finder.Register(s.metrics)
 	e.hooks = webhook.New(s.db, m, webhook.Options{
 		Find: e.finder, Present: s.presentHooks, Actors: s.auth, Box: s.box, Public: s.public, MaxEnabled: s.cfg.WebhookMaxEnabled,
@@ -91,6 +92,7 @@ func (s *service) use(e *engines) {
 			Webhooks:    subscribing{e.hooks, s},
 			Tokens:      s.auth,
 			Audit:       s.trail,
+			System:      s.system,
 			Metadata:    e.docs,
 
 			Localization:  s.localizing(e),

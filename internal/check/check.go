@@ -61,31 +61,48 @@ var checks = []struct {
 	{"logins", (*checker).logins},
 }
 
+// Step is how far a run is.
+type Step struct {
+	Name  string // of the check that begins; empty: all are done
+	Done  int    // checks
+	Found []Finding
+}
+
+// Steps is how many checks there are.
+func Steps() int { return len(checks) }
+
 // Run reads the whole database in one snapshot and returns the inconsistencies, at
 // most MaxFindings of each check.
 // Errors: only that the database could not be read.
 func Run(ctx context.Context, d *db.DB, m *meta.Model) ([]Finding, error) {
+	return Follow(ctx, d, m, func(Step) {})
+}
+
+// Follow is Run, and calls at before each check and at the end.
+func Follow(ctx context.Context, d *db.DB, m *meta.Model, at func(Step)) ([]Finding, error) {
 	var found []Finding
 	err := d.ReadLong(ctx, func(tx *db.Tx) error {
 		var err error
-		found, err = runIn(ctx, tx, m)
+		found, err = runIn(ctx, tx, m, at)
 		return err
 	})
 	return found, err
 }
 
-// runIn is Run inside a transaction.
-func runIn(ctx context.Context, tx *db.Tx, m *meta.Model) ([]Finding, error) {
+// runIn is Follow inside a transaction.
+func runIn(ctx context.Context, tx *db.Tx, m *meta.Model, at func(Step)) ([]Finding, error) {
 	c := &checker{tx: tx, m: m, all: m.AllColumns(), seeds: map[int64]bool{}}
 	for _, i := range m.Instances {
 		c.seeds[i.Type.Stored(i.ID)] = true
 	}
-	for _, check := range checks {
+	for i, check := range checks {
+		at(Step{Name: check.name, Done: i, Found: c.found})
 		c.name, c.left = check.name, MaxFindings
 		if err := check.run(c, ctx); err != nil && !errors.Is(err, errEnough) {
 			return nil, fmt.Errorf("check %s: %w", check.name, err)
 		}
 	}
+	at(Step{Done: len(checks), Found: c.found})
 	return c.found, nil
 }
 

@@ -48,6 +48,7 @@ type Config struct {
 	ConnsPerAddress int    // 0: by MaxConns
 	TrustedProxies  []netip.Prefix
 	OpenMetadata    bool
+	DashboardsURL   string // where administrators find dashboards; empty: nowhere
 	Methodology     string // Scrum, XP, AgileUP or DSDM
 	MemberRequests  int    // 0: by DBConns
 	MaxAnswer       int    // bytes
@@ -89,6 +90,7 @@ func FromEnv(getenv func(string) string, standalone bool) (Config, error) {
 		ConnsPerAddress: r.unsetOr("ALDS_MAX_CONNS_PER_ADDRESS", func() int { return r.number("ALDS_MAX_CONNS_PER_ADDRESS", 1, 1_000_000) }),
 		TrustedProxies:  r.networks("ALDS_TRUSTED_PROXIES"),
 		OpenMetadata:    r.flag("ALDS_OPEN_METADATA", false),
+		DashboardsURL:   r.link("ALDS_DASHBOARDS_URL"),
 		Methodology:     r.oneOf("ALDS_METHODOLOGY", []string{"Scrum", "XP", "AgileUP", "DSDM"}),
 		MemberRequests:  r.unsetOr("ALDS_MEMBER_REQUESTS", func() int { return r.number("ALDS_MEMBER_REQUESTS", 1, 10_000) }),
 		MaxAnswer:       r.size("ALDS_MAX_ANSWER", 1<<20, 1<<40),

@@ -191,6 +191,20 @@ func (r *reader) publicURL(name string) string {
 	return strings.TrimRight(v, "/")
 }
 
+// link reads an address that people follow.
+func (r *reader) link(name string) string {
+	v := r.text(name)
+	if v == "" {
+		return ""
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		r.problem(name, "is not an http or https URL without user")
+		return ""
+	}
+	return u.String()
+}
+
 func (r *reader) database(name string) string {
 	v := r.text(name)
 	if v == "" {

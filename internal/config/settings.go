@@ -34,6 +34,7 @@ func Settings() []Setting {
 		{"ALDS_MAX_CONNS_PER_ADDRESS", "", "Of those, most of one address; behind a trusted proxy, most requests of one forwarded address at a time. Unset: a quarter."},
 		{"ALDS_TRUSTED_PROXIES", "", "Addresses and networks, such as `10.0.0.0/8,192.0.2.1`, whose `X-Forwarded-For` is taken for the client's address."},
 		{"ALDS_OPEN_METADATA", "", "`1` lets metadata, localization and configuration be read without credentials, for clients that ask before they sign in."},
+		{"ALDS_DASHBOARDS_URL", "", "`https://…` of dashboards, to which the page and answer for system administrators link. Unset: no link."},
 		{"ALDS_METHODOLOGY", "Scrum", "Scrum, XP, AgileUP or DSDM: whose names projects, backlog items, sprints and feature groups have in localization."},
 		{"ALDS_MEMBER_REQUESTS", "", "Requests of one member that run at a time; others wait in turn. Unset: three quarters of the connections that read."},
 		{"ALDS_MAX_ANSWER", "1GiB", "Largest answer to a read; above it the answer is 400, or breaks off where it has begun."},

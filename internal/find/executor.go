@@ -3,6 +3,7 @@ package find
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/encode"
@@ -35,6 +36,9 @@ type executor struct {
 	contents   reservation // of the longest piece of a flushed answer that has contents
 	large      bool        // the answer has been flushed, or was to be
 	groupBytes int64       // bytes of groups
+
+	handed int           // rows were handed on
+	waited time.Duration // for the client of a flushed answer
 
 	more bool  // there are rows after this page
 	last []any // keys of its last row, where cursors are asked for
@@ -197,6 +201,7 @@ func (x *executor) emit(ctx context.Context, s *encode.Set, order []int32, row f
 		}
 	}
 	x.f.metrics.rows.Add(float64(len(order)))
+	x.handed += len(order)
 	if n := len(order); n > 0 && x.plan.Keys > 0 {
 		x.setLast(s, order[n-1])
 	}

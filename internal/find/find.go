@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/processes"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/sqlgen"
 )
@@ -25,6 +26,8 @@ type Finder struct {
 	Contents *blob.Store
 	// References shows of contents their references (package blob).
 	References bool
+	// Slowest keeps the slowest queries; nil: nobody does.
+	Slowest *processes.Slowest
 
 	d       *db.DB
 	m       *meta.Model
@@ -46,7 +49,7 @@ func New(d *db.DB, m *meta.Model) *Finder {
 // own. It shares the settings and metrics of f.
 func (f *Finder) With(m *meta.Model) *Finder {
 	f = &Finder{
-		MaxAnswer: f.MaxAnswer, Contents: f.Contents, References: f.References,
+		MaxAnswer: f.MaxAnswer, Contents: f.Contents, References: f.References, Slowest: f.Slowest,
 		d: f.d, m: m, plans: newPlanCache(), metrics: f.metrics,
 	}
 	if role, ok := m.Type("Role"); ok {
@@ -173,9 +176,19 @@ func (f *Finder) execute(ctx context.Context, q db.Querier, who auth.Actor, r qu
 		return err
 	}
 	since(f.metrics.compile, began)
-	ctx = db.WithMember(ctx, who.Member)
+	var seen effort
+	err = f.read(db.WithMember(ctx, who.Member), q, who, r, p, func(ctx context.Context, x *executor) error {
+		defer func() { seen.add(x) }()
+		return do(ctx, x)
+	})
+	f.noteSlow(&r, began, seen, err)
+	return err
+}
+
+// read calls do on the connections that suit the query.
+func (f *Finder) read(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, p prepared, do func(context.Context, *executor) error) error {
 	read := func(q db.Querier) error { return f.executeIn(ctx, q, who, p, do) }
-	slow := p.cached.slow(began)
+	slow := p.cached.slow(time.Now())
 	switch {
 	case q != nil:
 		return read(q)

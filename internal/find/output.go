@@ -2,6 +2,7 @@ package find
 
 import (
 	"context"
+	"time"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/encode"
@@ -51,10 +52,12 @@ func (x *executor) sink(ctx context.Context) *encode.Sink {
 			return w, 0, err
 		}
 		n := int64(len(w))
+		began := time.Now()
 		err := db.Yield(ctx, x.q, func() (err error) {
 			w, err = x.out.flush(w)
 			return err
 		})
+		x.waited += time.Since(began)
 		x.out.sent += n
 		return w, Piece, err
 	}}

@@ -36,6 +36,7 @@ type Engines struct {
 	Webhooks    Webhooks
 	Tokens      Tokens
 	Audit       Audit
+	System      System
 	Metadata    Metadata
 	// Localization gives the texts that people read for tags.
 	Localization  Localization

@@ -27,7 +27,7 @@ const maxBody = 1 << 10
 
 func newAPI(e engines, log io.Writer) *API {
 	return New(fixed(Engines{
-		Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Activity: e, Changes: e, Webhooks: e, Tokens: e, Audit: e,
+		Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Activity: e, Changes: e, Webhooks: e, Tokens: e, Audit: e, System: systems{e},
 		Metadata: e, Localization: texts{e}, Attachments: e, Configuration: describe.NewConfiguration("1.2.3.4", 100),
 	}), Options{
 		Instance: "alds", MaxBody: maxBody, Log: slog.New(slog.NewJSONHandler(log, nil)),
@@ -116,6 +116,8 @@ func TestRoutes(t *testing.T) {
 			"GET", "/alds/api/changes?after=7.6&page=5&TYPE=AssetChanged&from=Story&attributes=Name&filter=A&with=$B=1&select=C&userContext=Member:20&wait=1", "",
 			`changes {7.6 5 AssetChanged Story Name A $B=1 C Member:20}`,
 		},
+		{"GET", "/alds/api/system/", "", `status`},
+		{"GET", "/alds/API/System/Check", "", `checked`},
 		{"GET", "/alds/api/tags?tag='UX'", "", `tag UX`},
 		{"GET", "/alds/api/tags/all", "", `all tags`},
 		{"GET", "/alds/api/tags/command/search?term=u", "", `search u`},
@@ -167,12 +169,21 @@ func TestRoutes(t *testing.T) {
 	}
 	attachmentRoutes(t, a)
 	detailRoutes(t, a)
+	checkRoute(t, a)
 	for _, r := range Routes() {
 		for _, m := range r.Methods {
 			if !strings.Contains(log.String(), fmt.Sprintf(`"method":%q,"route":%q`, m, r.Path)) {
 				t.Errorf("%s %s has no case", m, r.Path)
 			}
 		}
+	}
+}
+
+// checkRoute starts a check.
+func checkRoute(t *testing.T, a *API) {
+	t.Helper()
+	if resp, got := call(t, a, "POST", "/alds/api/system/check", ""); resp.StatusCode != http.StatusAccepted || !strings.Contains(got, `"started"`) {
+		t.Errorf("a check is started: %d %s", resp.StatusCode, got)
 	}
 }
 

@@ -58,18 +58,10 @@ const measureEvery = 10 * time.Second
 func (w *Worker) measure(ctx context.Context) {
 	inspector := asynq.NewInspectorFromRedisClient(w.q.redis)
 	for {
-		states := map[string]int{}
-		for _, queue := range []string{queueChanges, queueRequests, queuePeriodic} {
-			if info, err := inspector.GetQueueInfo(queue); err == nil {
-				states["pending"] += info.Pending
-				states["active"] += info.Active
-				states["scheduled"] += info.Scheduled
-				states["retry"] += info.Retry
-				states["archived"] += info.Archived
+		if d, err := depth(inspector); err == nil {
+			for state, n := range map[string]int{"pending": d.Pending, "active": d.Active, "scheduled": d.Scheduled, "retry": d.Retry, "archived": d.Archived} {
+				w.q.metrics.tasks.WithLabelValues(state).Set(float64(n))
 			}
-		}
-		for state, n := range states {
-			w.q.metrics.tasks.WithLabelValues(state).Set(float64(n))
 		}
 		select {
 		case <-ctx.Done():

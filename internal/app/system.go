@@ -1,0 +1,47 @@
+package app
+
+import (
+	"context"
+	"os"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/processes"
+	"github.com/alds-dev/alds/internal/requests"
+	"github.com/alds-dev/alds/internal/system"
+	"github.com/alds-dev/alds/internal/webhook"
+)
+
+// buildSystem builds what administrators ask about the installation.
+func (s *service) buildSystem() {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	s.process = processes.New(s.db, processes.Self{Role: s.role.name, Version: version(), Host: host}, s.slowest, s.component("processes"))
+	s.system = system.New(s.db, system.Options{
+		Version: version(), Process: s.process.ID(), Dashboards: s.cfg.DashboardsURL,
+		Work: s.work, Queue: s.tasks, Check: s.checkDatabase, Log: s.component("system"),
+	})
+}
+
+// work counts what waits in the database.
+func (s *service) work(ctx context.Context, q db.Querier) (w system.Work, err error) {
+	if w.WaitingChanges, w.SetAsideChanges, err = webhook.Backlog(ctx, q); err != nil {
+		return w, err
+	}
+	if w.DueDeliveries, w.LaterDeliveries, err = delivery.Backlog(ctx, q, s.db.Dialect); err != nil {
+		return w, err
+	}
+	if w.Paused, w.Resting, err = delivery.Receivers(ctx, q, s.db.Dialect); err != nil {
+		return w, err
+	}
+	w.AcceptedRequests, err = requests.Backlog(ctx, q)
+	return w, err
+}
+
+// tasks counts what waits in the queue.
+func (s *service) tasks(ctx context.Context) (system.Tasks, error) {
+	d, err := s.client.Depth(ctx)
+	return system.Tasks(d), err
+}

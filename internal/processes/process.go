@@ -1,0 +1,117 @@
+package processes
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/db"
+)
+
+// How often a process writes its row, and how long it may take.
+const (
+	beatEvery = 10 * time.Second
+	beatLimit = 10 * time.Second
+	lastLimit = 2 * time.Second // to delete the row at the end
+)
+
+// Self is what a process tells of itself.
+type Self struct {
+	Role    string
+	Version string
+	Host    string
+}
+
+// Process is the process that runs; make it with New.
+type Process struct {
+	id      string
+	db      *db.DB
+	self    Self
+	slowest *Slowest
+	log     *slog.Logger
+	began   time.Time
+	silent  bool // the last row could not be written; Run only
+}
+
+// New returns the process that runs. slowest may be nil.
+func New(d *db.DB, self Self, slowest *Slowest, log *slog.Logger) *Process {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	self = Self{Role: bounded(self.Role, 64), Version: bounded(self.Version, 100), Host: bounded(self.Host, 255)}
+	return &Process{id: uuid.NewString(), db: d, self: self, slowest: slowest, log: log, began: time.Now()}
+}
+
+// bounded returns the begin of a text that fits into a column of n characters.
+func bounded(text string, n int) string {
+	text = strings.ToValidUTF8(text, "?")
+	for utf8.RuneCountInString(text) > n {
+		_, size := utf8.DecodeLastRuneInString(text)
+		text = text[:len(text)-size]
+	}
+	return text
+}
+
+// ID is the name of the process, for as long as it runs.
+func (p *Process) ID() string { return p.id }
+
+// Run writes the row until ctx ends, and deletes it then. What fails is logged, once
+// for an outage.
+func (p *Process) Run(ctx context.Context) error {
+	for {
+		p.note(ctx, p.beat(ctx))
+		select {
+		case <-ctx.Done():
+			p.leave(context.WithoutCancel(ctx))
+			return nil
+		case <-time.After(beatEvery*9/10 + rand.N(beatEvery/5)):
+		}
+	}
+}
+
+func (p *Process) note(ctx context.Context, err error) {
+	switch {
+	case ctx.Err() != nil:
+	case err != nil && !p.silent:
+		p.log.Warn("the process could not tell that it runs; it goes on", "err", err)
+	case err == nil && p.silent:
+		p.log.Info("the process tells again that it runs")
+	}
+	p.silent = err != nil
+}
+
+// beat writes the row, and deletes those of processes that are long gone.
+func (p *Process) beat(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, beatLimit)
+	defer cancel()
+	now := p.db.Dialect.NowMicros
+	slow, age := p.slowest.text(), time.Since(p.began).Microseconds()
+	return p.db.Small(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO process (id, role, version, host, started, seen, slow_queries) VALUES (?, ?, ?, ?, `+now+` - ?, `+now+`, ?)`+
+			p.db.Dialect.Upsert([]string{"id"}, []string{"seen", "slow_queries"}),
+			p.id, p.self.Role, p.self.Version, p.self.Host, age, slow)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM process WHERE seen < `+now+` - ?`, forgetAfter.Microseconds())
+		return err
+	})
+}
+
+// leave deletes the row. Where that fails it is seen no more and pruned.
+func (p *Process) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lastLimit)
+	defer cancel()
+	err := p.db.Small(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM process WHERE id = ?`, p.id)
+		return err
+	})
+	if err != nil {
+		p.log.Debug("the row of the process stays", "err", err)
+	}
+}

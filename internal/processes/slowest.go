@@ -1,0 +1,184 @@
+package processes
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Bounds of what a process keeps of its queries. The parts together are the last hour.
+const (
+	maxSlow     = 20 // queries of a part, and of a row
+	maxSlowJSON = 32 << 10
+	maxQuery    = 2000 // bytes of one; of a longer one its begin
+	slowParts   = 12
+	slowPart    = 5 * time.Minute
+
+	// quick is how long queries take that are never kept.
+	quick = 10 * time.Millisecond
+)
+
+// SlowQuery is a query without its values, and how long it took.
+type SlowQuery struct {
+	Query   string        `json:"query"`
+	Cut     bool          `json:"cut,omitempty"` // Query is only its begin
+	Count   int           `json:"count"`         // of those that were among the slowest
+	Slowest time.Duration `json:"slowest"`
+	Total   time.Duration `json:"total"`
+	Rows    int           `json:"rows"` // of the slowest
+	Ago     time.Duration `json:"ago"`  // since the slowest ended
+
+	at time.Time
+}
+
+// Slowest keeps the slowest queries of the last hour. It is safe for concurrent use;
+// make it with NewSlowest.
+type Slowest struct {
+	now   func() time.Time
+	least atomic.Int64 // nanoseconds: what is quicker changes nothing
+
+	mu    sync.Mutex
+	parts [slowParts]part
+}
+
+// part is the slowest queries of five minutes.
+type part struct {
+	number  int64 // of the five minutes, since 1970
+	byQuery map[string]*SlowQuery
+}
+
+// NewSlowest returns an empty collection; now nil is the clock of the process, which
+// only measures how long ago something was.
+func NewSlowest(now func() time.Time) *Slowest {
+	if now == nil {
+		now = time.Now
+	}
+	s := &Slowest{now: now}
+	s.least.Store(int64(quick))
+	return s
+}
+
+// Wants reports whether a query that took so long is to be noted. It costs one atomic
+// load; a nil Slowest wants nothing.
+func (s *Slowest) Wants(took time.Duration) bool { return s != nil && int64(took) >= s.least.Load() }
+
+// Note keeps a query that Wants, by its text without values.
+func (s *Slowest) Note(query string, took time.Duration, rows int) {
+	cut := len(query) > maxQuery
+	if cut {
+		query = strings.ToValidUTF8(query[:maxQuery], "")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	p := s.present(now)
+	q := p.byQuery[query]
+	if q == nil {
+		if len(p.byQuery) >= maxSlow && !p.makeRoom(took) {
+			return
+		}
+		q = &SlowQuery{Query: query, Cut: cut}
+		p.byQuery[query] = q
+	}
+	q.Count++
+	q.Total += took
+	if took >= q.Slowest {
+		q.Slowest, q.Rows, q.at = took, rows, now
+	}
+	s.least.Store(int64(p.least()))
+}
+
+// present returns the part of now, empty where it has just begun.
+func (s *Slowest) present(now time.Time) *part {
+	number := now.Unix() / int64(slowPart.Seconds())
+	p := &s.parts[number%slowParts]
+	if p.number != number || p.byQuery == nil {
+		*p = part{number: number, byQuery: map[string]*SlowQuery{}}
+		s.least.Store(int64(quick))
+	}
+	return p
+}
+
+// makeRoom removes the quickest query, unless all are slower than a new one.
+func (p *part) makeRoom(took time.Duration) bool {
+	if p.least() >= took {
+		return false
+	}
+	for text, q := range p.byQuery {
+		if q.Slowest == p.least() {
+			delete(p.byQuery, text)
+			return true
+		}
+	}
+	return false
+}
+
+// least is how long a query has to take to be kept.
+func (p *part) least() time.Duration {
+	if len(p.byQuery) < maxSlow {
+		return quick
+	}
+	least := time.Duration(1<<63 - 1)
+	for _, q := range p.byQuery {
+		least = min(least, q.Slowest)
+	}
+	return least
+}
+
+// List returns the slowest queries of the last hour, the slowest first.
+func (s *Slowest) List() []SlowQuery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	first := s.present(now).number - slowParts
+	sum := map[string]SlowQuery{}
+	for _, p := range s.parts {
+		if p.number <= first {
+			continue
+		}
+		for text, q := range p.byQuery {
+			sum[text] = added(sum[text], *q)
+		}
+	}
+	list := make([]SlowQuery, 0, len(sum))
+	for _, q := range sum {
+		q.Ago = max(0, now.Sub(q.at))
+		list = append(list, q)
+	}
+	return ordered(list)
+}
+
+// added returns two counts of one query as one.
+func added(a, b SlowQuery) SlowQuery {
+	if a.Slowest > b.Slowest {
+		a, b = b, a
+	}
+	b.Count += a.Count
+	b.Total += a.Total
+	return b
+}
+
+// ordered sorts queries, the slowest first, and keeps a row's worth of them.
+func ordered(list []SlowQuery) []SlowQuery {
+	slices.SortFunc(list, func(a, b SlowQuery) int {
+		return cmp.Or(cmp.Compare(b.Slowest, a.Slowest), cmp.Compare(a.Query, b.Query))
+	})
+	return list[:min(len(list), maxSlow)]
+}
+
+// text is the list as it stands in a row: without its quickest where it is too long.
+func (s *Slowest) text() string {
+	if s == nil {
+		return "[]"
+	}
+	for list := s.List(); len(list) > 0; list = list[:len(list)-1] {
+		if b, err := json.Marshal(list); err == nil && len(b) <= maxSlowJSON {
+			return string(b)
+		}
+	}
+	return "[]"
+}

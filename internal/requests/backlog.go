@@ -1,0 +1,13 @@
+package requests
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/lease"
+)
+
+// Backlog returns which accepted requests have no answer yet.
+func Backlog(ctx context.Context, q db.Querier) (lease.Backlog, error) {
+	return lease.CountBacklog(ctx, q, `SELECT created_at AS at FROM bulk_request WHERE status = ? ORDER BY status, lease`, waiting)
+}

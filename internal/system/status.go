@@ -1,0 +1,238 @@
+package system
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/check"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/lease"
+	"github.com/alds-dev/alds/internal/processes"
+	"github.com/alds-dev/alds/internal/value"
+)
+
+// Options are what a Service asks for what it does not know itself.
+type Options struct {
+	Version    string                                                // of this process
+	Process    string                                                // its name in the table of processes
+	Dashboards string                                                // where they are; empty: nobody has said
+	Work       func(ctx context.Context, q db.Querier) (Work, error) // what waits in the database
+	Queue      func(ctx context.Context) (Tasks, error)              // what waits in the queue
+	Check      Checking
+	Log        *slog.Logger
+}
+
+// Checking checks the database: it calls at with how far it is.
+type Checking func(ctx context.Context, at func(check.Step)) ([]check.Finding, error)
+
+// Service answers administrators. It is safe for concurrent use; New returns one.
+type Service struct {
+	db     *db.DB
+	o      Options
+	starts chan start // of checks, for Run
+	leases *lease.Table[int64]
+}
+
+// New returns a service over a database.
+func New(d *db.DB, o Options) *Service {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{db: d, o: o, starts: make(chan start, 1), leases: lease.New[int64](d, "system_check", "", "state = 1")}
+}
+
+// Work is what waits in the database.
+type Work struct {
+	WaitingChanges   lease.Backlog // for their fan-out
+	SetAsideChanges  lease.Backlog
+	DueDeliveries    lease.Backlog
+	LaterDeliveries  lease.Backlog // for the time of their next attempt
+	AcceptedRequests lease.Backlog
+	Paused, Resting  int // subscriptions
+}
+
+// Tasks is how many tasks the queue has.
+type Tasks struct {
+	Pending   int `json:"pending"`
+	Active    int `json:"active"`
+	Scheduled int `json:"scheduled"`
+	Retry     int `json:"retry"`
+	Archived  int `json:"archived"`
+}
+
+// Status is how the installation is, as clients read it.
+type Status struct {
+	Type        string      `json:"_type"`
+	Version     string      `json:"version"`
+	Process     string      `json:"process"` // that answers
+	At          string      `json:"at"`
+	Schema      Schema      `json:"schema"`
+	Database    Database    `json:"database"`
+	Processes   []Process   `json:"processes"`
+	Work        WorkView    `json:"work"`
+	Queue       Queue       `json:"queue"`
+	SlowQueries []SlowQuery `json:"slowQueries"`
+	Links       []Link      `json:"links"`
+}
+
+// Schema is the number of the last migration, and of the last that this process knows.
+type Schema struct {
+	Version  int `json:"version"`
+	Expected int `json:"expected"`
+}
+
+// Database is the server with the data.
+type Database struct {
+	Server string `json:"server"`
+}
+
+// Process is a process as it was last seen.
+type Process struct {
+	ID      string `json:"id"`
+	Role    string `json:"role"`
+	Version string `json:"version"`
+	Host    string `json:"host"`
+	Started string `json:"started"`
+	Seen    string `json:"seen"`
+	Alive   bool   `json:"alive"`
+}
+
+// Waiting is how much waits, and since when.
+type Waiting struct {
+	Count  int     `json:"count"`
+	More   bool    `json:"more"`
+	Oldest *string `json:"oldest"`
+}
+
+// WorkView is Work as clients read it.
+type WorkView struct {
+	WaitingChanges       Waiting `json:"waitingChanges"`
+	SetAsideChanges      Waiting `json:"setAsideChanges"`
+	DueDeliveries        Waiting `json:"dueDeliveries"`
+	LaterDeliveries      Waiting `json:"laterDeliveries"`
+	AcceptedRequests     Waiting `json:"acceptedRequests"`
+	PausedSubscriptions  int     `json:"pausedSubscriptions"`
+	RestingSubscriptions int     `json:"restingSubscriptions"`
+}
+
+// Queue is the queue as clients read it; without Redis nobody knows its tasks.
+type Queue struct {
+	Reachable bool `json:"reachable"`
+	Depth     *int `json:"depth"` // all but the archived
+	*Tasks
+}
+
+// SlowQuery is a slow query of a process.
+type SlowQuery struct {
+	At           string  `json:"at"` // when the slowest ended
+	Process      string  `json:"process"`
+	Milliseconds float64 `json:"milliseconds"` // of the slowest
+	Rows         int     `json:"rows"`
+	Count        int     `json:"count"`
+	Total        float64 `json:"totalMilliseconds"`
+	Query        string  `json:"query"`
+	Cut          bool    `json:"cut,omitempty"`
+}
+
+// Link leads to what shows more.
+type Link struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// queueLimit is how long the queue is waited for.
+const queueLimit = time.Second
+
+// Status returns how the installation is. Errors: fault.Denied for who does not
+// administer the system.
+func (s *Service) Status(ctx context.Context, who auth.Actor) (Status, error) {
+	st := Status{Type: "System", Version: s.o.Version, Process: s.o.Process, Links: []Link{}}
+	if err := mayRead(who); err != nil {
+		return st, err
+	}
+	err := s.db.Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error { return s.read(ctx, tx, &st) })
+	if err != nil {
+		return st, err
+	}
+	if st.Schema.Version, st.Schema.Expected, err = s.db.Schema(ctx); err != nil {
+		return st, err
+	}
+	if st.Database.Server, err = s.db.Server(ctx); err != nil {
+		return st, err
+	}
+	st.Queue = s.queue(ctx)
+	if s.o.Dashboards != "" {
+		st.Links = append(st.Links, Link{Name: "Dashboards", URL: s.o.Dashboards})
+	}
+	return st, nil
+}
+
+func mayRead(who auth.Actor) error {
+	if !who.Admin {
+		return fault.Deniedf("How the system is, is for system administrators")
+	}
+	return nil
+}
+
+// read reads what stands in rows; it may run twice.
+func (s *Service) read(ctx context.Context, tx *db.Tx, st *Status) error {
+	var now int64
+	if err := tx.QueryRow(ctx, "SELECT "+s.db.Dialect.NowMicros).Scan(&now); err != nil {
+		return err
+	}
+	st.At = instant(now)
+	rows, err := processes.List(ctx, tx, s.db.Dialect)
+	if err != nil {
+		return err
+	}
+	st.Processes = make([]Process, len(rows))
+	for i, r := range rows {
+		st.Processes[i] = Process{ID: r.ID, Role: r.Role, Version: r.Version, Host: r.Host, Started: instant(r.Started), Seen: instant(r.Seen), Alive: r.Alive}
+	}
+	slow, err := processes.SlowQueries(ctx, tx, s.db.Dialect)
+	if err != nil {
+		return err
+	}
+	st.SlowQueries = make([]SlowQuery, len(slow))
+	for i, q := range slow {
+		st.SlowQueries[i] = SlowQuery{
+			At: instant(q.At), Process: q.Process, Milliseconds: milliseconds(q.Slowest), Rows: q.Rows, Count: q.Count,
+			Total: milliseconds(q.Total), Query: q.Query, Cut: q.Cut,
+		}
+	}
+	w, err := s.o.Work(ctx, tx)
+	st.Work = WorkView{
+		WaitingChanges: view(w.WaitingChanges), SetAsideChanges: view(w.SetAsideChanges), DueDeliveries: view(w.DueDeliveries),
+		LaterDeliveries: view(w.LaterDeliveries), AcceptedRequests: view(w.AcceptedRequests),
+		PausedSubscriptions: w.Paused, RestingSubscriptions: w.Resting,
+	}
+	return err
+}
+
+// queue asks the queue, which may be away.
+func (s *Service) queue(ctx context.Context) Queue {
+	ctx, cancel := context.WithTimeout(ctx, queueLimit)
+	defer cancel()
+	tasks, err := s.o.Queue(ctx)
+	if err != nil {
+		return Queue{}
+	}
+	depth := tasks.Pending + tasks.Active + tasks.Scheduled + tasks.Retry
+	return Queue{Reachable: true, Depth: &depth, Tasks: &tasks}
+}
+
+func view(b lease.Backlog) Waiting {
+	w := Waiting{Count: b.Count, More: b.More}
+	if b.Oldest > 0 {
+		at := instant(b.Oldest)
+		w.Oldest = &at
+	}
+	return w
+}
+
+func instant(micros int64) string { return string(value.AppendInstant(nil, micros)) }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

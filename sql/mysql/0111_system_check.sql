@@ -1,0 +1,14 @@
+CREATE TABLE IF NOT EXISTS system_check (
+  id         BIGINT NOT NULL PRIMARY KEY,
+  state      SMALLINT NOT NULL,
+  began      BIGINT NOT NULL DEFAULT 0,
+  ended      BIGINT NOT NULL DEFAULT 0,
+  begun_by   BIGINT NOT NULL DEFAULT 0,
+  step       VARCHAR(100) NOT NULL DEFAULT '',
+  done       INT NOT NULL DEFAULT 0,
+  steps      INT NOT NULL DEFAULT 0,
+  findings   MEDIUMTEXT NULL,
+  error      VARCHAR(1000) NOT NULL DEFAULT '',
+  owner      VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NULL,
+  lease      BIGINT NOT NULL DEFAULT 0
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

@@ -1,0 +1,1 @@
+INSERT IGNORE INTO system_check (id, state) VALUES (1, 0);
