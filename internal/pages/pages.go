@@ -113,6 +113,10 @@ func (p *Pages) register() {
 		"GET /ui/project/{oid}/flow":             showFlow,
 		"GET /ui/project/{oid}/board":            showBoard,
 		"POST /ui/project/{oid}/move":            moveItem,
+
+		"GET /ui/system":        showSystem,
+		"GET /ui/system/check":  showCheck,
+		"POST /ui/system/check": startCheck,
 	} {
 		p.handle(pattern, signedIn(show))
 	}

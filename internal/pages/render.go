@@ -62,6 +62,8 @@ var functions = template.FuncMap{
 	"path":      func(text string) string { return strings.ReplaceAll(text, ":", "/") },
 	"sanitized": sanitized,
 	"dated":     dateOf,
+	"counted":   counted, "thousands": thousands, "span": span, "milliseconds": milliseconds,
+	"next": func(n int) int { return n + 1 },
 }
 
 // instant writes an instant as people read it, in UTC; nothing for the zero one.

@@ -1,0 +1,175 @@
+package pagetest
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+// installation is a service whose database the test writes to, as other processes do.
+type installation struct {
+	*site
+	db *db.DB
+}
+
+func newInstallation(t *testing.T) installation {
+	t.Helper()
+	address := "sqlite:" + filepath.Join(t.TempDir(), "alds.db")
+	base := testproc.Serve(t, "sqlite", map[string]string{
+		"ALDS_ADMIN_PASSWORD": password, "DATABASE_URL": address, "ALDS_DASHBOARDS_URL": "https://dashboards.example/d/alds?a=1&b=\"2\"",
+	})
+	d, err := db.Open(t.Context(), address, db.Options{MaxConns: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return installation{&site{t: t, origin: strings.TrimSuffix(base, "/alds"), base: base}, d}
+}
+
+func (i installation) exec(query string, args ...any) {
+	i.t.Helper()
+	if _, err := i.db.Exec(i.t.Context(), query, args...); err != nil {
+		i.t.Fatal(err)
+	}
+}
+
+// process writes the row of a process that was seen some time ago.
+func (i installation) process(id, role, version, host string, ago time.Duration, slow ...object) {
+	i.t.Helper()
+	text, err := json.Marshal(append([]object{}, slow...))
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	now := i.db.Dialect.NowMicros
+	i.exec(`INSERT INTO process (id, role, version, host, started, seen, slow_queries) VALUES (?, ?, ?, ?, `+now+` - ?, `+now+` - ?, ?)`,
+		id, role, version, host, (ago + 27*time.Hour).Microseconds(), ago.Microseconds(), string(text))
+}
+
+// checked writes how far a check is.
+func (i installation) checked(state, done int, step string, findings ...object) {
+	i.t.Helper()
+	text, err := json.Marshal(append([]object{}, findings...))
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	now := i.db.Dialect.NowMicros
+	i.exec(`UPDATE system_check SET state = ?, done = ?, steps = 26, step = ?, findings = ?, began = `+now+` - 90000000, ended = `+now+`, begun_by = 20, lease = `+now+` + 900000000`,
+		state, done, step, string(text))
+}
+
+const slowQuery = `{"from":"Story","select":["Name","Status.Name","Owners.Name",{"from":"Children","select":["Name"]}],"where":{"Scope":"?"},"filter":["Name='?'|Estimate>'?'"],"page":{"size":50}}`
+
+// furnish makes several processes, one of them lost, of which one has slow queries.
+func (i installation) furnish() {
+	ms := int64(time.Millisecond)
+	i.process("w1", "worker", "v1.4.0", "worker-1.example", time.Second)
+	i.process("a1", scripts, "v1.4.0", longest, 20*time.Minute, object{"query": `{"from":"Epic","select":["` + longest + strings.Repeat("Super.", 100) + `Name"]}`, "slowest": 800 * ms, "total": 800 * ms, "count": 1, "rows": 12, "ago": 5 * ms})
+	i.process("a2", "api", "(devel)", "api-2", time.Second,
+		object{"query": slowQuery, "slowest": 12345 * ms, "total": 98765 * ms, "count": 1234, "rows": 56789, "ago": 60_000 * ms},
+		object{"query": `{"from":"` + scripts, "cut": true, "slowest": 12 * ms, "total": 12 * ms, "count": 1, "rows": 0})
+}
+
+// TestSystem: an administrator sees what runs, waits and is slow, and checks the
+// database, with script and without.
+func TestSystem(t *testing.T) {
+	browser(t)
+	s := newInstallation(t)
+	s.furnish()
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	b.open("/alds/ui/system")
+	for _, want := range []string{
+		"Different versions run", "worker-1.example", "another version", "silent for 20 minutes", "has made this page", "Pending",
+		"12,345 ms", "80 ms", "56,789", "api on api-2", "Name='?'|Estimate>'?'", "It was never checked", scripts, "SQLite 3",
+	} {
+		if !strings.Contains(b.text("main"), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if got := eval[string](b, `[...document.querySelectorAll("main a")].filter(a => a.textContent == "In the console").map(a => new URL(a.href).searchParams.get("request").replace(/\s/g, "")).join("\n")`); strings.Count(got, "\n") != 1 || !strings.HasPrefix(got, slowQuery) {
+		t.Errorf("links to the console: %s", got)
+	}
+	if got := eval[string](b, `[...document.querySelectorAll("main a")].find(a => a.textContent == "Dashboards").href`); got != "https://dashboards.example/d/alds?a=1&b=%222%22" {
+		t.Errorf("the dashboards are at %s", got)
+	}
+	if status := b.submit("#check form"); status != http.StatusOK || !strings.HasPrefix(b.path(), "/alds/ui/system") {
+		t.Errorf("started: %d at %s", status, b.path())
+	}
+	b.waitFor("#check form")
+	if text := b.text("#check"); !strings.Contains(text, "agrees with itself") {
+		t.Errorf("checked: %s", text)
+	}
+}
+
+// TestACheckThatRuns: the page follows it by itself, and stops to ask when it has ended.
+func TestACheckThatRuns(t *testing.T) {
+	browser(t)
+	s := newInstallation(t)
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	s.checked(1, 4, "attributes")
+	b.open("/alds/ui/system")
+	if text := b.text("#check"); !strings.Contains(text, "Step 5 of 26: attributes") || b.exists("#check form") {
+		t.Errorf("running: %s", text)
+	}
+	s.checked(2, 26, "", object{"check": "links", "table": "asset_link", "id": 1234, "text": scripts})
+	b.waitFor("#check table")
+	if text := b.text("#check"); !strings.Contains(text, "1 finding") || !strings.Contains(text, scripts) || b.exists("#check[hx-trigger]") || !b.exists("#check form") {
+		t.Errorf("done: %s", text)
+	}
+	s.checked(4, 7, "")
+	b.withoutScript()
+	if b.open("/alds/ui/system"); !strings.Contains(b.text("#check"), "Broken off") {
+		t.Errorf("broken off: %s", b.text("#check"))
+	}
+	if status := b.submit("#check form"); status != http.StatusOK || b.path() != "/alds/ui/system#check" {
+		t.Errorf("without script: %d at %s", status, b.path())
+	}
+	s.checked(1, 4, "attributes")
+	b.open("/alds/ui/system")
+	s.checked(2, 26, "")
+	if b.follow("#check a"); !strings.Contains(b.text("#check"), "agrees with itself") {
+		t.Errorf("loaded again: %s", b.text("#check"))
+	}
+}
+
+// TestTheSystemIsForAdministrators: nobody else is told anything.
+func TestTheSystemIsForAdministrators(t *testing.T) {
+	browser(t)
+	s := newInstallation(t)
+	s.send(object{"AssetType": "Member", "Name": "Ada", "Nickname": "Ada", "Username": "ada", "Password": password, "DefaultRole": "Role:4"})
+	b := newTab(t, s.origin)
+	signIn(b, "ada", password)
+	if b.exists("nav a[href$='/ui/system']") {
+		t.Error("the page is offered to Ada")
+	}
+	b.expect("403")
+	if status := b.open("/alds/ui/system"); status != http.StatusForbidden || strings.Contains(b.html(), "SQLite") {
+		t.Errorf("%d: %s", status, b.text("main"))
+	}
+}
+
+// TestTheSystemIsReadable: the page with all that it may show, on every screen.
+func TestTheSystemIsReadable(t *testing.T) {
+	browser(t)
+	s := newInstallation(t)
+	s.furnish()
+	for what, show := range map[string]func(){
+		"findings": func() {
+			s.checked(2, 26, "", object{"check": "links", "table": "asset_link", "id": 1234, "text": "Story:1234 is related to Member:99, which is not there"},
+				object{"check": "versions", "table": "asset_version", "id": 7, "text": longest})
+		},
+		"running": func() { s.checked(1, 4, "attributes") },
+	} {
+		show()
+		b := newTab(t, s.origin)
+		signIn(b, "admin", password)
+		inspect(b, shown{name: "system-" + what, path: "/alds/ui/system"}, widths)
+	}
+}
