@@ -75,8 +75,9 @@ type systemPage struct {
 type work struct {
 	waiting
 	Name, Means string
-	Later       bool // the oldest is not due yet
-	Bad         bool // somebody has to look at it
+	Age         time.Duration // of the oldest
+	Later       bool          // the oldest is not due yet
+	Bad         bool          // somebody has to look at it
 }
 
 // showSystem serves GET ui/system.
@@ -90,6 +91,11 @@ func showSystem(v *visit) error {
 	}
 	p.compare()
 	p.Waits, p.Tasks = p.waits(), p.tasks()
+	for i := range p.Waits {
+		if w := &p.Waits[i]; w.Oldest != nil {
+			w.Age = p.At.Sub(*w.Oldest)
+		}
+	}
 	for i := range p.SlowQueries {
 		v.describeSlow(&p, &p.SlowQueries[i])
 	}

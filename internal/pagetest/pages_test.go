@@ -33,6 +33,7 @@ var pages = []shown{
 	{name: "asset-activity", path: "/alds/assetdetail.v1?oid={Story}&tab=activity"},
 	{name: "asset-edit", path: "/alds/assetdetail.v1?oid={Story}&tab=edit"},
 	{name: "asset-scope", path: "/alds/assetdetail.v1?oid={Scope}"},
+	{name: "system", path: "/alds/ui/system"},
 }
 
 // bytesAtMost is what a page with its styles and scripts may transfer.

@@ -59,7 +59,7 @@ func (i installation) checked(state, done int, step string, findings ...object) 
 		i.t.Fatal(err)
 	}
 	now := i.db.Dialect.NowMicros
-	i.exec(`UPDATE system_check SET state = ?, done = ?, steps = 26, step = ?, findings = ?, began = `+now+` - 90000000, ended = `+now+`, begun_by = 20, lease = `+now+` + 900000000`,
+	i.exec(`UPDATE system_check SET state = ?, done = ?, steps = 26, step = ?, findings = ?, began = `+now+` - 90000000, ended = `+now+`, begun_by = 20, owner = 'other', lease = `+now+` + 900000000`,
 		state, done, step, string(text))
 }
 

@@ -37,10 +37,11 @@ type valuelessPage struct {
 
 // Valueless returns r as a JSON document in which each text of a client that is no name
 // of the model is a question mark: numbers of Oids, what is compared with, what is
-// looked for, values of variables, instants and cursors. It is for people who may see
-// which queries there are, and not what others look for.
+// looked for, values of variables, instants and cursors.
 //
 // Shape: {"from":"Story","select":["Name"],"where":{"Scope":"?"},"filter":["Name='?'"]}
+//
+// It is for people who may see which queries there are, and not what others look for.
 func (r Request) Valueless() string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

@@ -144,7 +144,7 @@ type Link struct {
 }
 
 // queueLimit is how long the queue is waited for.
-const queueLimit = time.Second
+const queueLimit = 500 * time.Millisecond
 
 // Status returns how the installation is. Errors: fault.Denied for who does not
 // administer the system.
