@@ -173,7 +173,7 @@ func (r *reader) mustShow(oid string) {
 	r.t.Helper()
 	address := "/assetdetail.v1?oid=" + oid
 	var form url.Values
-	for _, tab := range []string{"", "&tab=history", "&tab=activity", "&tab=edit"} {
+	for _, tab := range []string{"", "&totals=1", "&tab=history", "&tab=activity", "&tab=edit"} {
 		status, _, body := r.page(address+tab, nil)
 		mayNot := tab == "&tab=edit" && status == http.StatusForbidden
 		if status != http.StatusOK && !mayNot || !strings.Contains(body, "</html>") {

@@ -123,7 +123,7 @@ func (v *visit) readFields(p *editPage) error {
 			present[one.Name] = ask(around.ask(one, related, back).query)
 		}
 		if p.offers[related.Token] == nil && len(one.ValidTypes) == 0 && related.byName["Name"] != nil && offered[related.Token] == nil {
-			offered[related.Token] = ask(offer(related))
+			offered[related.Token] = ask(p.model.offer(related))
 		}
 	}
 	if err := v.api.find(queries, into...); err != nil {
@@ -136,6 +136,9 @@ func (v *visit) readFields(p *editPage) error {
 			to, _ := r["_oid"].(string)
 			p.offers[name] = append(p.offers[name], ref{to, r.text("Name")})
 		}
+		if !p.model.isA(name, "List") {
+			slices.SortStableFunc(p.offers[name], func(a, b ref) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+		}
 	}
 	for _, one := range list {
 		p.fields = append(p.fields, p.fieldOf(one, present[one.Name]))
@@ -144,11 +147,12 @@ func (v *visit) readFields(p *editPage) error {
 	return nil
 }
 
-// offer asks for the assets of a type that may be chosen.
-func offer(t *describedType) query {
+// offer asks for the assets of a type that may be chosen. Values of lists are in the
+// order that they have; there may be too many of all others to sort them.
+func (d *described) offer(t *describedType) query {
 	q := query{"from": t.Token, "select": []string{"Name"}, "page": map[string]int{"size": maxChoices + 1, "start": 0}, "filter": []string{"AssetState='Future','Active'"}}
-	if by := t.DefaultOrderBy.path(); by != "" && t.byName[by] != nil {
-		q["sort"] = []string{by}
+	if d.isA(t.Token, "List") {
+		d.sort(q, t)
 	}
 	return q
 }

@@ -25,7 +25,7 @@ func (v *assetView) group() {
 	byName := map[string][]fact{}
 	operated := v.kind.validators()
 	for _, one := range v.kind.Attributes {
-		if one.toMany() && !v.IsPast || operated[one.Name] || one.AttributeType == "Password" || one.AttributeType == "Blob" {
+		if one.toMany() && !v.IsPast || operated[one.Name] || one.isTotal() || one.AttributeType == "Password" || one.AttributeType == "Blob" {
 			continue
 		}
 		if one.Name == "Name" || one.Name == "Number" {

@@ -40,17 +40,16 @@ func (v *assetView) offer() {
 	slices.Sort(v.NotNow)
 }
 
-// bytesOf writes a number of bytes as people read it.
+// bytesOf writes a number of bytes as people read it; nothing for what is none.
 func bytesOf(text string) string {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n < 0 {
 		return ""
 	}
-	for _, unit := range []string{"B", "KiB", "MiB"} {
-		if n < 1024 {
-			return strconv.FormatFloat(n, 'f', -1, 64)[:min(4, len(strconv.FormatFloat(n, 'f', -1, 64)))] + " " + unit
-		}
+	units := []string{"B", "KiB", "MiB", "GiB"}
+	unit := 0
+	for ; n >= 1024 && unit < len(units)-1; unit++ {
 		n /= 1024
 	}
-	return strconv.FormatFloat(n, 'f', 1, 64) + " GiB"
+	return strings.TrimSuffix(strconv.FormatFloat(n, 'f', min(1, unit), 64), ".0") + " " + units[unit]
 }

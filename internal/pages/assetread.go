@@ -14,7 +14,8 @@ const maxListed = 50
 type assetView struct {
 	*asset
 	Groups      []group
-	Long        []fact // texts of many lines, first the description
+	Totals      *totals // nil: the type has none
+	Long        []fact  // texts of many lines, first the description
 	NotSet      []string
 	Tables      []relatedTable
 	Lists       []relatedList
@@ -53,6 +54,12 @@ func (v *visit) readAsset(o oid.OID, refused string) error {
 	}
 	view := assetView{asset: a, Message: refused}
 	if !a.IsPast {
+		if view.Totals, err = v.totals(a, v.param("totals") != ""); err != nil {
+			return err
+		}
+		if v.isPart() && v.param("totals") != "" {
+			return v.renderPart("asset", "totals", view)
+		}
 		if err := v.readAround(&view); err != nil {
 			return err
 		}
@@ -115,7 +122,7 @@ func (a *asset) tokens(held, long bool) []string {
 	for _, one := range a.kind.Attributes {
 		switch {
 		case one.AttributeType == "Password" || one.AttributeType == "Blob":
-		case one.AttributeType == "LongText" && !long:
+		case one.isTotal(), one.AttributeType == "LongText" && !long:
 		case one.toMany() && (!held || one.IsReadOnly || a.kind.isClosure(one)):
 		case one.isRelation():
 			tokens = append(tokens, one.Name)

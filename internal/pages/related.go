@@ -109,6 +109,14 @@ func (v *assetView) toAsk() []asked {
 	return all
 }
 
+// sort has a query sort by what assets of a type are sorted by: where there may be many,
+// that takes longer than to find the first ones.
+func (d *described) sort(q query, t *describedType) {
+	if by := t.DefaultOrderBy.path(); by != "" && t.byName[by] != nil {
+		q["sort"] = []string{by}
+	}
+}
+
 // isAttachments reports whether a relation leads to what is attached to an asset.
 func (a *describedAttribute) isAttachments() bool {
 	return a.ReciprocalRelation.Tokenref == "Attachment.Asset"
@@ -131,8 +139,8 @@ func (v *assetView) ask(one *describedAttribute, related *describedType, back st
 		}
 	}
 	a.query = query{"from": related.Token, "where": map[string]string{back: v.Oid}, "select": a.columns, "page": map[string]int{"size": maxListed + 1, "start": 0}}
-	if by := related.DefaultOrderBy.path(); by != "" && related.byName[by] != nil {
-		a.query["sort"] = []string{by}
+	if v.kind.isDown(one) {
+		v.model.sort(a.query, related)
 	}
 	return a
 }

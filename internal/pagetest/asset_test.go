@@ -33,6 +33,14 @@ func TestAsset(t *testing.T) {
 			if status := b.open(assetPage(created[0])); status != http.StatusOK || b.text("h1") != "Pay by card" || b.text(".text b") != "receipt" || !strings.Contains(b.text("#of-Children"), "Children") {
 				t.Fatalf("%d: %s", status, b.html())
 			}
+			if scripted {
+				b.waitGone("[hx-get]")
+			} else {
+				b.follow("[hx-get] a")
+			}
+			if !strings.Contains(b.text(".asset > div:last-child"), "Allocated To Do") {
+				t.Errorf("the totals are missing: %s", b.text(".asset"))
+			}
 			b.follow(".tabs li:nth-child(4) a")
 			b.fill("#f-Name", "Pay by cash")
 			b.fill("#f-Estimate", "5")

@@ -1,0 +1,43 @@
+package pages
+
+// totals are numbers that the service computes of an asset and all below it, which may
+// take longer than the rest of the page: that is shown first, and asks for them.
+type totals struct {
+	Path  string // below the base: the page with them
+	Facts []fact
+	Known bool // they have been computed
+}
+
+// isTotal reports whether an attribute is computed from numbers, perhaps of many assets.
+func (a *describedAttribute) isTotal() bool {
+	return a.IsReadOnly && a.AttributeType == "Numeric" && a.Name != "Days"
+}
+
+// totals reads those of an asset, or says where they are; nil: its type has none.
+func (v *visit) totals(a *asset, read bool) (*totals, error) {
+	var tokens []string
+	for _, one := range a.kind.Attributes {
+		if one.isTotal() {
+			tokens = append(tokens, one.Name)
+		}
+	}
+	if len(tokens) == 0 {
+		return nil, nil //nolint:nilnil // a type without totals
+	}
+	t := &totals{Path: assetLink(a.Oid, "totals", "1"), Known: read}
+	if !read {
+		return t, nil
+	}
+	var rows []row
+	if err := v.api.find([]query{{"from": a.Oid, "select": tokens, "filter": []string{alsoDeleted}}}, &rows); err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		for _, name := range tokens {
+			if text := r.text(name); text != "" {
+				t.Facts = append(t.Facts, fact{Label: a.words.of(a.kind.byName[name].DisplayName), Text: text})
+			}
+		}
+	}
+	return t, nil
+}
