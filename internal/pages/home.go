@@ -36,8 +36,8 @@ func home(v *visit) error {
 		"select": []string{"Name", "AssetState", "Parent", "Workitems:PrimaryWorkitem[AssetState=$Open].@Count"},
 		"with":   map[string]any{"$Open": []string{"Active"}},
 	}
-	if !page.Closed {
-		q["filter"] = []string{"AssetState='Active'"}
+	if !page.Closed { // a filter on AssetState would find what lies below deleted projects, too
+		q["filter"] = []string{"IsClosed='false'"}
 	}
 	if page.Find != "" {
 		q["find"], q["findin"] = page.Find, []string{"Name"}

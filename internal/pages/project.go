@@ -26,7 +26,7 @@ func (p *project) Place(view string) string { return "/ui/project/" + p.Oid + vi
 
 // BelowParam is the parameter of links that keeps what the reader has chosen.
 func (p *project) BelowParam() string {
-	if p.Below || len(p.Whole) < 2 {
+	if p.Below {
 		return ""
 	}
 	return "0"
@@ -81,7 +81,7 @@ func (v *visit) project(view string) (*project, error) {
 	for _, one := range whole {
 		p.Whole = append(p.Whole, one.Oid)
 	}
-	p.Below = len(p.Whole) > 1 && v.param("below") != "0"
+	p.Below = v.param("below") != "0"
 	return p, nil
 }
 

@@ -34,6 +34,12 @@ var pages = []shown{
 	{name: "asset-edit", path: "/alds/assetdetail.v1?oid={Story}&tab=edit"},
 	{name: "asset-scope", path: "/alds/assetdetail.v1?oid={Scope}"},
 	{name: "system", path: "/alds/ui/system"},
+	{name: "projects", path: "/alds/ui/"},
+	{name: "backlog", path: "/alds/ui/project/{Scope}"},
+	{name: "board", path: "/alds/ui/project/{Scope}/board"},
+	{name: "sprints", path: "/alds/ui/project/{Scope}/sprints"},
+	{name: "sprint", path: "/alds/ui/project/{Scope}/sprint/{Timebox}"},
+	{name: "flow", path: "/alds/ui/project/{Scope}/flow"},
 }
 
 // bytesAtMost is what a page with its styles and scripts may transfer.

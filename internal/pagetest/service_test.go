@@ -24,7 +24,13 @@ type site struct {
 // serve runs the service until the test ends, on an empty database.
 func serve(t *testing.T, dialect string) *site {
 	t.Helper()
-	base := testproc.Serve(t, dialect, map[string]string{"ALDS_ADMIN_PASSWORD": password})
+	return serveOn(t, dialect, "")
+}
+
+// serveOn runs the service on a database that the test has, or on one of its own.
+func serveOn(t *testing.T, dialect, database string) *site {
+	t.Helper()
+	base := testproc.Serve(t, dialect, map[string]string{"ALDS_ADMIN_PASSWORD": password, "DATABASE_URL": database})
 	return &site{t: t, origin: strings.TrimSuffix(base, "/alds"), base: base}
 }
 
