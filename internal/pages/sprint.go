@@ -189,16 +189,21 @@ func drawLeft(id, title, name string, values []float64, all []time.Time) drawing
 		ID: id, Title: title, Labels: labels(all),
 		Series: []chart.Series{{Name: name, Values: known}, {Name: "Ideal", Dashed: true, Values: ideal(values, len(all))}},
 	}
-	c.Description = "At the end of " + c.Labels[len(values)-1] + " there are " + chart.Number(values[len(values)-1]) + " left of " + chart.Number(values[0]) + " at the end of " + c.Labels[0] + ". The numbers stand in the table below."
+	c.Description = chart.Number(values[len(values)-1]) + " at the end of " + c.Labels[len(values)-1] + ", " + chart.Number(values[0]) + " at the end of " + c.Labels[0] + ". The numbers stand in the table below."
 	return numbered(c, chart.Lines(c))
 }
 
-// ideal falls by the same each day, from the first value to 0 on the last of the days.
+// ideal falls by the same each day to 0 on the last of the days, from the first value
+// that is above it. Before that there is none.
 func ideal(values []float64, days int) []float64 {
 	line := make([]float64, days)
+	begin := max(0, slices.IndexFunc(values, func(v float64) bool { return v > 0 }))
 	for i := range line {
-		if days > 1 {
-			line[i] = values[0] * float64(days-1-i) / float64(days-1)
+		switch {
+		case i < begin:
+			line[i] = math.NaN()
+		case days-1 > begin:
+			line[i] = values[begin] * float64(days-1-i) / float64(days-1-begin)
 		}
 	}
 	return line

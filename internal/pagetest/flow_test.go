@@ -163,7 +163,8 @@ func (p *past) create(d int) {
 	}
 	commands := []object{item}
 	if p.rand.IntN(3) == 0 {
-		item["CreateDate"] = p.first.AddDate(0, 0, -p.rand.IntN(d+40)+d).Add(-time.Minute).Format(time.RFC3339)
+		item["CreateDate"] = "2019-05-06"
+		item["ChangeDate"] = p.first.AddDate(0, 0, -p.rand.IntN(d+40)+d).Add(-time.Minute).Format(time.RFC3339)
 		commands = []object{{"config": "import"}, item}
 	}
 	if p.rand.IntN(3) == 0 {

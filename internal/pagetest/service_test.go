@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alds-dev/alds/internal/testproc"
 )
@@ -96,7 +97,19 @@ func (s *site) fill() map[string]string {
 	)
 	created := s.send(
 		object{"AssetType": "Member", "Name": "Ada " + longest, "Nickname": "Ada", "Username": "ada", "DefaultRole": "Role:4"},
-		object{"AssetType": "Scope", "Name": "Web shop " + scripts, "Parent": "Scope:0", "BeginDate": "2026-01-01", "Workitems": items},
+		object{"@every": object{"AssetType": "Schedule", "Name": "Two weeks"}},
+		object{"@shop": object{"AssetType": "Scope", "Name": "Web shop " + scripts, "Parent": "Scope:0", "BeginDate": "2026-01-01", "Schedule": "@every", "Workitems": items}},
+		object{"AssetType": "Scope", "Name": longest + scripts, "Parent": "@shop", "BeginDate": "2026-01-01"},
+		object{"@sprint": object{
+			"AssetType": "Timebox", "Name": "Sprint " + scripts, "Schedule": "@every", "State": "State:101",
+			"BeginDate": time.Now().AddDate(0, 0, -3).Format(time.DateOnly), "EndDate": time.Now().AddDate(0, 0, 11).Format(time.DateOnly),
+		}},
+		object{"AssetType": "StoryStatus", "Name": "Waits " + scripts},
+		object{"from": "Story", "where": object{"Name": scripts}, "update": object{
+			"Timebox": "@sprint", "ToDo": 5, "Status": "Waits " + scripts, "Owners": []string{"Member:20"}, "Priority": "High", "Estimate": 3,
+		}},
+		object{"from": "Story", "where": object{"Estimate": 5}, "update": object{"Timebox": "@sprint", "ToDo": 2, "Status": "In Progress"}},
+		object{"from": "Story", "where": object{"Estimate": 7}, "execute": "Inactivate"},
 	)
 	oids := map[string]string{}
 	for _, oid := range created {

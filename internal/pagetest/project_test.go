@@ -1,0 +1,200 @@
+package pagetest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// numbersOf are the numbers of items in the order in which the page has them.
+const numbersOf = `[...document.querySelectorAll('.items tbody th a')].map(a => a.textContent)`
+
+// backlogOf makes a project with four stories, signs in, and returns the project with
+// the numbers of the stories by rank.
+func backlogOf(t *testing.T, script bool) (s *site, b *tab, project string, numbers []string) {
+	s = serve(t, "sqlite")
+	project = cut(s.send(object{"AssetType": "Scope", "Name": "Shop", "Parent": "Scope:0", "BeginDate": "2026-01-01", "Workitems": []object{
+		{"AssetType": "Story", "Name": "One"}, {"AssetType": "Story", "Name": "Two"}, {"AssetType": "Defect", "Name": "Three"}, {"AssetType": "Story", "Name": "Four"},
+	}})[0])
+	b = newTab(t, s.origin)
+	if !script {
+		b.withoutScript()
+	}
+	signIn(b, "admin", password)
+	b.open("/alds/ui/project/" + project)
+	return s, b, project, eval[[]string](b, numbersOf)
+}
+
+// order demands an order of names in the database.
+func (s *site) order(project, want string) {
+	s.t.Helper()
+	var rows [][]struct{ Name string }
+	answer := s.find(s.t, `{"from": "PrimaryWorkitem", "where": {"Scope": "`+project+`"}, "select": ["Name"], "sort": ["Order"]}`)
+	if err := json.Unmarshal([]byte(answer), &rows); err != nil || len(rows) != 1 {
+		s.t.Fatalf("%v: %s", err, answer)
+	}
+	names := make([]string, len(rows[0]))
+	for i, r := range rows[0] {
+		names[i] = r.Name
+	}
+	if got := strings.Join(names, " "); got != want {
+		s.t.Errorf("the order is %s, want %s", got, want)
+	}
+}
+
+// told waits until the page says something to those who do not see it.
+func (b *tab) told(part string) {
+	b.t.Helper()
+	eval[bool](b, `new Promise(done => { const look = () => document.getElementById('told').textContent.includes(`+quote(part)+`) ? done(true) : setTimeout(look, 20); look(); })`)
+}
+
+// TestRankByKeyboard: a row moves by Alt and an arrow, and by being picked up; Escape
+// puts it back.
+func TestRankByKeyboard(t *testing.T) {
+	s, b, project, n := backlogOf(t, true)
+	b.click(".items tbody tr:nth-child(1) input")
+	b.press(kb.ArrowDown, chromedp.ModifierAlt)
+	b.told(n[0] + " is after " + n[1])
+	s.order(project, "Two One Three Four")
+	b.press(kb.ArrowUp, chromedp.ModifierAlt)
+	b.told(n[0] + " is as the first")
+	s.order(project, "One Two Three Four")
+	b.press(kb.ArrowUp, chromedp.ModifierAlt)
+	b.told("This is the first row.")
+	b.press(" ")
+	b.told(n[0] + " is picked up")
+	b.press(kb.ArrowDown)
+	b.press(kb.ArrowDown)
+	b.told(n[0] + " after " + n[2])
+	s.order(project, "One Two Three Four")
+	b.press(" ")
+	b.told(n[0] + " is after " + n[2])
+	s.order(project, "Two Three One Four")
+	b.press(" ")
+	b.press(kb.ArrowDown)
+	b.press(kb.Escape)
+	b.told(n[0] + " is back")
+	if got := strings.Join(eval[[]string](b, numbersOf), " "); got != strings.Join([]string{n[1], n[2], n[0], n[3]}, " ") {
+		t.Errorf("the rows stand as %s", got)
+	}
+	b.open("/alds/ui/project/" + project)
+	s.order(project, "Two Three One Four")
+}
+
+// drag drags with the mouse from the middle of one element to a part of another.
+func (b *tab) drag(from, to string, part float64) {
+	b.t.Helper()
+	type point struct{ X, Y float64 }
+	place := func(selector string, part float64) point {
+		return eval[point](b, `(() => { const r = document.querySelector(`+quote(selector)+`).getBoundingClientRect();
+			return {X: r.x + Math.min(r.width / 2, 30), Y: r.y + r.height * `+string(mustJSON(part))+`}; })()`)
+	}
+	mouse := func(kind input.MouseType, at point, buttons int64) {
+		command(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at.X, Y: at.Y, Button: input.Left, Buttons: buttons, ClickCount: 1})
+	}
+	begin, end := place(from, .5), place(to, part)
+	mouse(input.MousePressed, begin, 1)
+	for i := 1.0; i <= 10; i++ {
+		mouse(input.MouseMoved, point{begin.X + (end.X-begin.X)*i/10, begin.Y + (end.Y-begin.Y)*i/10}, 1)
+	}
+	mouse(input.MouseReleased, end, 0)
+}
+
+func mustJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// TestRankByDrag: a row that is dragged by its begin stands where it is dropped.
+func TestRankByDrag(t *testing.T) {
+	s, b, project, n := backlogOf(t, true)
+	b.drag(".items tbody tr:nth-child(1) td.grip", ".items tbody tr:nth-child(3) td.grip", .9)
+	b.told(n[0] + " is after " + n[2])
+	s.order(project, "Two Three One Four")
+}
+
+// TestBacklogWithoutScript: forms filter, sort, rank and add.
+func TestBacklogWithoutScript(t *testing.T) {
+	s, b, project, n := backlogOf(t, false)
+	b.click(".items tbody tr:nth-child(4) input")
+	b.fill("#rank [name=target]", n[0])
+	if status := b.submit("#rank"); status != http.StatusOK || !strings.Contains(b.text("[role=status]"), "new place") {
+		t.Errorf("%d %s", status, b.text("main"))
+	}
+	s.order(project, "Four One Two Three")
+	b.click(".items tbody tr:nth-child(4) input")
+	b.fill("#rank [name=target]", "S-99999")
+	b.expect("400")
+	if status := b.submit("#rank"); status != http.StatusBadRequest || !strings.Contains(b.text("[role=alert]"), "S-99999") {
+		t.Errorf("no such number: %d %s", status, b.text("main"))
+	}
+	b.open("/alds/ui/project/" + project + "?sort=name")
+	if b.exists("#rank") {
+		t.Error("a table by name offers ranks")
+	}
+	b.fill("form[action$=add] [name=name]", scripts)
+	b.submit("form[action$=add]")
+	if made := b.text("[role=status]"); !strings.Contains(made, scripts) || !strings.Contains(b.path(), "sort=name") {
+		t.Errorf("at %s: %s", b.path(), made)
+	}
+	b.fill("search [name=find]", "thre")
+	b.submit("search form")
+	if got := eval[[]string](b, numbersOf); len(got) != 1 || got[0] != n[2] {
+		t.Errorf("the filter leaves %v", got)
+	}
+	for path, status := range map[string]int{
+		"/alds/ui/project/Scope:999999": 404, "/alds/ui/project/Story:1": 404, "/alds/ui/project/" + project + "?sort=x": 400,
+		"/alds/ui/project/" + project + "?page=0": 400, "/alds/ui/project/" + project + "/flow?from=yesterday": 400,
+		"/alds/ui/project/" + project + "/sprint/Timebox:999999": 404,
+	} {
+		b.expect("40")
+		if got := b.open(path); got != status {
+			t.Errorf("%s is %d, want %d", path, got, status)
+		}
+	}
+}
+
+// TestBacklogFiltersWhileTyping: with script the table follows what is typed, and the
+// address with it.
+func TestBacklogFiltersWhileTyping(t *testing.T) {
+	_, b, _, n := backlogOf(t, true)
+	b.fill("search [name=find]", "two")
+	eval[bool](b, `new Promise(done => { const look = () => `+numbersOf+`.length === 1 ? done(true) : setTimeout(look, 20); look(); })`)
+	if got := eval[[]string](b, numbersOf); got[0] != n[1] || !strings.Contains(b.path(), "find=two") {
+		t.Errorf("at %s: %v", b.path(), got)
+	}
+}
+
+// TestBoard: cards move by drag, and by their forms without script.
+func TestBoard(t *testing.T) {
+	s, b, project, _ := backlogOf(t, true)
+	b.open("/alds/ui/project/" + project + "/board")
+	b.drag("[data-status=''] article:nth-of-type(1)", "[data-status='StoryStatus:134'] h2", .5)
+	b.told("In Progress")
+	status := func() string {
+		return s.find(t, `{"from": "Story", "where": {"Name": "One"}, "select": ["Status.Name"]}`)
+	}
+	if got := status(); !strings.Contains(got, "In Progress") {
+		t.Errorf("dragged: %s", got)
+	}
+	plain := newTab(t, s.origin)
+	plain.withoutScript()
+	signIn(plain, "admin", password)
+	plain.open("/alds/ui/project/" + project + "/board?type=Story")
+	plain.click("[data-status='StoryStatus:134'] article summary")
+	plain.click("[data-status='StoryStatus:134'] article select")
+	plain.press("N") // No status
+	plain.press(kb.Enter)
+	plain.follow("[data-status='StoryStatus:134'] article button")
+	if got := status(); !strings.Contains(got, "null") || !strings.Contains(plain.path(), "type=Story") {
+		t.Errorf("at %s: %s", plain.path(), got)
+	}
+}
