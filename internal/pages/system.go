@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strconv"
 	"time"
 )
@@ -99,7 +98,7 @@ func showSystem(v *visit) error {
 	for i := range p.SlowQueries {
 		v.describeSlow(&p, &p.SlowQueries[i])
 	}
-	v.stands(http.MethodPost, "api/system/check", "")
+	v.stands("api/system/check", "")
 	return v.render("system", "System", p)
 }
 

@@ -86,24 +86,36 @@ func TestRankByKeyboard(t *testing.T) {
 	s.order(project, "Two Three One Four")
 }
 
-// drag drags with the mouse from the middle of one element to a part of another.
+// drag drags with the mouse from the right end of one element to a part of the height of another.
 func (b *tab) drag(from, to string, part float64) {
 	b.t.Helper()
 	type point struct{ X, Y float64 }
 	place := func(selector string, part float64) point {
 		return eval[point](b, `(() => { const r = document.querySelector(`+quote(selector)+`).getBoundingClientRect();
-			return {X: r.x + Math.min(r.width / 2, 30), Y: r.y + r.height * `+string(mustJSON(part))+`}; })()`)
+			return {X: r.right - 12, Y: r.y + r.height * `+string(mustJSON(part))+`}; })()`)
 	}
-	mouse := func(kind input.MouseType, at point, buttons int64) {
-		command(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at.X, Y: at.Y, Button: input.Left, Buttons: buttons, ClickCount: 1})
+	mouse := func(kind input.DispatchMouseEventType, at point, buttons int64) {
+		command(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at.X, Y: at.Y, Button: input.MouseButtonLeft, Buttons: buttons, ClickCount: 1})
 	}
+	over := func(kind input.DispatchDragEventType, at point) {
+		command(b, input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: at.X, Y: at.Y, Data: &input.DragData{
+			Items: []*input.DragDataItem{{MimeType: "text/plain", Data: "dragged"}}, DragOperationsMask: moves,
+		}})
+	}
+	command(b, input.SetInterceptDrags, input.SetInterceptDragsParams{Enabled: true}) // a browser without a screen drags nothing itself
 	begin, end := place(from, .5), place(to, part)
-	mouse(input.MousePressed, begin, 1)
-	for i := 1.0; i <= 10; i++ {
-		mouse(input.MouseMoved, point{begin.X + (end.X-begin.X)*i/10, begin.Y + (end.Y-begin.Y)*i/10}, 1)
-	}
-	mouse(input.MouseReleased, end, 0)
+	mouse(input.DispatchMouseEventTypeMousePressed, begin, 1)
+	mouse(input.DispatchMouseEventTypeMouseMoved, point{begin.X + 3, begin.Y + 5}, 1)
+	mouse(input.DispatchMouseEventTypeMouseMoved, point{begin.X + 5, begin.Y + 9}, 1)
+	over(input.DispatchDragEventTypeDragEnter, end)
+	over(input.DispatchDragEventTypeDragOver, end)
+	over(input.DispatchDragEventTypeDragOver, end) // what lies there now, as browsers do again and again
+	over(input.DispatchDragEventTypeDrop, end)
+	mouse(input.DispatchMouseEventTypeMouseReleased, end, 0)
 }
+
+// moves is the mask of what a drag may do: move.
+const moves = 16
 
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)

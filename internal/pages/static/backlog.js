@@ -94,17 +94,26 @@
     const box = r.getBoundingClientRect();
     if (r !== held) r[e.clientY > box.top + box.height / 2 ? 'after' : 'before'](held);
   });
-  document.addEventListener('drop', e => { if (held) e.preventDefault(); });
-  document.addEventListener('dragend', e => {
-    const r = row(e);
-    if (!held || r !== held) return;
-    const follower = home;
+  document.addEventListener('dragenter', e => { if (held && row(e)) e.preventDefault(); });
+  document.addEventListener('drop', e => {
+    if (!held) return;
+    e.preventDefault();
+    queue(held, home);
+    held.removeAttribute('draggable');
     held = home = null;
-    r.removeAttribute('draggable');
-    if (e.dataTransfer.dropEffect === 'none') r.parentNode.insertBefore(r, follower); else queue(r, follower);
+  });
+  document.addEventListener('dragend', () => { // dropped elsewhere, or not at all
+    if (!held) return;
+    home ? home.before(held) : held.parentNode.append(held);
+    held.removeAttribute('draggable');
+    held = home = null;
   });
 
-  const ready = () => { const keys = document.getElementById('keys'); if (keys) keys.hidden = false; };
+  const ready = () => {
+    if (!form()) return;
+    document.getElementById('keys').hidden = false;
+    document.querySelector('.items').classList.add('drags');
+  };
   document.addEventListener('htmx:afterSwap', ready);
   ready();
 })();
