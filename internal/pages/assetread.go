@@ -57,9 +57,6 @@ func (v *visit) readAsset(o oid.OID, refused string) error {
 		if view.Totals, err = v.totals(a, v.param("totals") != ""); err != nil {
 			return err
 		}
-		if v.isPart() && v.param("totals") != "" {
-			return v.renderPart("asset", "totals", view)
-		}
 		if err := v.readAround(&view); err != nil {
 			return err
 		}

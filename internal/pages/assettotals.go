@@ -3,6 +3,7 @@ package pages
 // totals are numbers that the service computes of an asset and all below it, which may
 // take longer than the rest of the page: that is shown first, and asks for them.
 type totals struct {
+	Part  string // path below the base, for the script, which asks for no page
 	Path  string // below the base: the page with them
 	Facts []fact
 	Known bool // they have been computed
@@ -11,6 +12,26 @@ type totals struct {
 // isTotal reports whether an attribute is computed from numbers, perhaps of many assets.
 func (a *describedAttribute) isTotal() bool {
 	return a.IsReadOnly && a.AttributeType == "Numeric" && a.Name != "Days"
+}
+
+// showTotals serves GET ui/asset/<Oid>/totals: the part of the page that has them.
+func showTotals(v *visit) error {
+	o, err := readOid(v.r.PathValue("oid"))
+	if err != nil {
+		return err
+	}
+	if !v.isPart() {
+		return v.to(assetLink(o.Now().String(), "totals", "1"))
+	}
+	a, err := v.load(o.Now())
+	if err != nil {
+		return err
+	}
+	view := assetView{asset: a}
+	if view.Totals, err = v.totals(a, true); err != nil {
+		return err
+	}
+	return v.renderPart("asset", "totals", view)
 }
 
 // totals reads those of an asset, or says where they are; nil: its type has none.
@@ -24,7 +45,7 @@ func (v *visit) totals(a *asset, read bool) (*totals, error) {
 	if len(tokens) == 0 {
 		return nil, nil //nolint:nilnil // a type without totals
 	}
-	t := &totals{Path: assetLink(a.Oid, "totals", "1"), Known: read}
+	t := &totals{Part: "/ui/asset/" + a.Oid + "/totals", Path: assetLink(a.Oid, "totals", "1"), Known: read}
 	if !read {
 		return t, nil
 	}

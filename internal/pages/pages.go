@@ -100,6 +100,7 @@ func (p *Pages) register() {
 
 		"GET /assetdetail.v1":         showAsset,
 		"GET /assetdetail.v1/{$}":     showAsset,
+		"GET /ui/asset/{oid}/totals":  showTotals,
 		"POST /ui/asset/{oid}":        editAsset,
 		"POST /ui/asset/{oid}/attach": attachToAsset,
 		"POST /ui/asset/{oid}/run":    operateOnAsset,

@@ -178,6 +178,9 @@ func TestAssetScripts(t *testing.T) {
 	}
 }
 
+// firstPicture is the width of the first picture, which loads when it is seen.
+const firstPicture = `(async () => { const i = document.querySelector('.pictures img'); i.loading = 'eager'; await i.decode(); return i.naturalWidth })()`
+
 // TestAssetAttachment: a picture is attached and shown, and one that is too large is
 // told of.
 func TestAssetAttachment(t *testing.T) {
@@ -201,7 +204,7 @@ func TestAssetAttachment(t *testing.T) {
 		send(b, "choose a file", chromedp.SetUploadFiles(chromedp.CSS("[type=file]"), []string{name}))
 		return b.submit("details:has([type=file]) form")
 	}
-	if status := attach(small); status != http.StatusOK || eval[int](b, "document.querySelector('.pictures img').naturalWidth") != 1 {
+	if status := attach(small); status != http.StatusOK || eval[int](b, firstPicture) != 1 {
 		t.Errorf("%d: %s", status, b.html())
 	}
 	if status := attach(large); status != http.StatusRequestEntityTooLarge || !strings.Contains(b.text("[role=alert]"), "at most 2 MiB") {
