@@ -97,7 +97,7 @@ func (s starts) first(v *itemVersion, from, to int) int {
 }
 
 func momentOf(oid string) int64 {
-	_, text, _ := cutMoment(oid)
+	_, text := cutMoment(oid)
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
 }
@@ -112,13 +112,13 @@ func unsure(versions []itemVersion) []*itemVersion {
 	ends := map[end]bool{}
 	for i := range versions {
 		if v := &versions[i]; !v.To.IsZero() {
-			asset, _, _ := cutMoment(v.Oid)
+			asset, _ := cutMoment(v.Oid)
 			ends[end{asset, v.To.UnixMilli()}] = true
 		}
 	}
 	var list []*itemVersion
 	for i := range versions {
-		asset, _, _ := cutMoment(versions[i].Oid)
+		asset, _ := cutMoment(versions[i].Oid)
 		if !ends[end{asset, versions[i].From.UnixMilli()}] {
 			list = append(list, &versions[i])
 		}
@@ -172,7 +172,7 @@ func (s *starts) search(first []*itemVersion, open []search, ask wasThere) error
 			if o.next >= 0 {
 				one = o.among[o.next]
 			}
-			assets[i], _, _ = cutMoment(one.Oid)
+			assets[i], _ = cutMoment(one.Oid)
 			instants[i] = o.instant
 		}
 		there, err := ask(assets, instants)
@@ -354,7 +354,7 @@ func (v *visit) scopesAt(p *project, instants []time.Time) ([]map[string]bool, e
 	for i, list := range rows {
 		scopes[i] = make(map[string]bool, len(list))
 		for _, one := range list {
-			oid, _, _ := cutMoment(one.Oid)
+			oid, _ := cutMoment(one.Oid)
 			scopes[i][oid] = true
 		}
 	}

@@ -20,7 +20,7 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-func TestIsOid(t *testing.T) {
+func TestIsItem(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Story:1": true, "Defect:1": true, "Scope:1": false, "Story:01": false, "Story:1:2": false, "Story:": false, "Story:x": false, "Story:1'": false, "": false, "Story:0": true,
 	} {
@@ -61,7 +61,11 @@ func TestInEffect(t *testing.T) {
 		from, to    time.Time
 		first, past int
 	}{
-		{hour(0), time.Time{}, 0, 3}, {hour(2), time.Time{}, 1, 3}, {hour(2), hour(3), 1, 2}, {hour(4), time.Time{}, 3, 3}, {hour(0), hour(1), 0, 0},
+		{hour(0), time.Time{}, 0, 3},
+		{hour(2), time.Time{}, 1, 3},
+		{hour(2), hour(3), 1, 2},
+		{hour(4), time.Time{}, 3, 3},
+		{hour(0), hour(1), 0, 0},
 		{hour(2).Add(1), hour(3).Add(-1), 2, 2},
 	} {
 		v := version{From: c.from, To: c.to}

@@ -107,18 +107,18 @@ func addItem(v *visit) error {
 	}
 	made := ""
 	if len(done.AssetsCreated.OidTokens) == 1 {
-		made, _, _ = cutMoment(done.AssetsCreated.OidTokens[0])
+		made, _ = cutMoment(done.AssetsCreated.OidTokens[0])
 	}
 	return v.to(p.Place("") + "?" + v.back("made", made))
 }
 
-// cutMoment parts an Oid with a moment.
-func cutMoment(oid string) (asset, moment string, found bool) {
+// cutMoment parts an Oid from its moment, which may be absent.
+func cutMoment(oid string) (asset, moment string) {
 	if strings.Count(oid, ":") < 2 {
-		return oid, "", false
+		return oid, ""
 	}
 	at := strings.LastIndexByte(oid, ':')
-	return oid[:at], oid[at+1:], true
+	return oid[:at], oid[at+1:]
 }
 
 // back is the query of the page that a form stands on, with a value more.

@@ -24,6 +24,7 @@
 //	layout_test.go    what is wider than the screen; pictures
 //	axe_test.go       what axe-core finds
 //	service_test.go   the service, its data, and signing in
+//	numbers_test.go   the numbers below a chart
 //	pages_test.go     the pages, and the test that inspects each
 //
 // Small pages, at which each of these is seen to fail and to pass:

@@ -8,9 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -264,9 +262,6 @@ func (p *past) onDay(d int, before int64) {
 	}
 }
 
-// numbers are those of a table by day and head.
-type numbers map[string]map[string]float64
-
 // where is the condition of work in the project.
 func (p *past) where(below string) string {
 	if below == "0" {
@@ -327,20 +322,6 @@ func (p *past) compareBurndown(token, sprint, below string) {
 	p.compare("burndown of "+sprint+" "+below, tables, toDo, open)
 }
 
-func (n numbers) day(d time.Time) map[string]float64 {
-	key := d.Format(time.DateOnly)
-	if n[key] == nil {
-		n[key] = map[string]float64{}
-	}
-	return n[key]
-}
-
-func (n numbers) add(d time.Time, name string, value any) {
-	text, _ := value.(string)
-	f, _ := strconv.ParseFloat(text, 64)
-	n.day(d)[name] += f
-}
-
 // compare holds tables of a page against what was found, zeros aside.
 func (p *past) compare(what string, got []numbers, want ...numbers) {
 	p.t.Helper()
@@ -375,33 +356,4 @@ func (p *past) asOf(token string, d time.Time, q object) []object {
 		p.t.Fatalf("%d results, %v", len(results), err)
 	}
 	return slices.DeleteFunc(results[0], func(r object) bool { return r["AssetState"] == "Template" || r["AssetState"] == "Broken Down" })
-}
-
-var (
-	tablesOf = regexp.MustCompile(`(?s)<th scope="col">End of</th>(.*?)</tr></thead>(.*?)</table>`)
-	headsOf  = regexp.MustCompile(`class="n">([^<]*)</th>`)
-	rowsOf   = regexp.MustCompile(`<th scope="row">([-0-9]+)</th>(.*?)</tr>`)
-	cellsOf  = regexp.MustCompile(`<td class="n">([^<]*)</td>`)
-)
-
-// tables reads the tables of numbers of a page of the parent project.
-func (p *past) tables(token, view string) []numbers {
-	p.t.Helper()
-	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.base+"/ui/project/"+p.parent+view, nil)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	req.AddCookie(&http.Cookie{Name: ".V1.Ticket.alds", Value: token})
-	var list []numbers
-	for _, table := range tablesOf.FindAllStringSubmatch(string(p.read(req)), -1) {
-		heads, one := headsOf.FindAllStringSubmatch(table[1], -1), numbers{}
-		for _, row := range rowsOf.FindAllStringSubmatch(table[2], -1) {
-			one[row[1]] = map[string]float64{}
-			for i, cell := range cellsOf.FindAllStringSubmatch(row[2], -1) {
-				one[row[1]][heads[i][1]], _ = strconv.ParseFloat(cell[1], 64)
-			}
-		}
-		list = append(list, one)
-	}
-	return list
 }
