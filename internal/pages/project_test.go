@@ -68,7 +68,7 @@ func TestInEffect(t *testing.T) {
 		{hour(0), hour(1), 0, 0},
 		{hour(2).Add(1), hour(3).Add(-1), 2, 2},
 	} {
-		v := version{From: c.from, To: c.to}
+		v := itemVersion{From: c.from, To: c.to}
 		if first, past := v.inEffect(instants); first != c.first || past != c.past {
 			t.Errorf("%v to %v: %d to %d, want %d to %d", c.from, c.to, first, past, c.first, c.past)
 		}
@@ -80,9 +80,9 @@ func TestInEffect(t *testing.T) {
 func TestBegin(t *testing.T) {
 	instants := []time.Time{hour(1), hour(2), hour(3), hour(4)}
 	written := []int{1, 1, 3, 3, 3, 4, 9} // hours, by moment
-	var versions []version
+	var versions []itemVersion
 	for moment := range written {
-		versions = append(versions, version{Oid: "Story:" + string(rune('1'+moment)) + ":" + string(rune('0'+moment)), From: hour(0)})
+		versions = append(versions, itemVersion{Oid: "Story:" + string(rune('1'+moment)) + ":" + string(rune('0'+moment)), From: hour(0)})
 	}
 	asked := 0
 	s, err := begin(versions, instants, func(assets []string, at []time.Time) ([]bool, error) {
@@ -109,7 +109,7 @@ func TestBegin(t *testing.T) {
 
 func TestBands(t *testing.T) {
 	in := map[string]bool{"Scope:1": true}
-	h := &history{instants: []time.Time{hour(1), hour(2)}, scopes: []map[string]bool{in, in}, versions: []version{
+	h := &history{instants: []time.Time{hour(1), hour(2)}, scopes: []map[string]bool{in, in}, versions: []itemVersion{
 		{Oid: "Story:1:1", State: "Active", Scope: reference{"Scope:1"}, Status: reference{"StoryStatus:1"}, Estimate: "2", From: hour(0), To: hour(2)},
 		{Oid: "Story:1:2", State: "Closed", Scope: reference{"Scope:1"}, Status: reference{"StoryStatus:1"}, Estimate: "3.5", From: hour(2)},
 		{Oid: "Story:2:3", State: "Active", Scope: reference{"Scope:2"}, Status: reference{noAsset}, From: hour(0)},
