@@ -1,5 +1,7 @@
 package pages
 
+import "strings"
+
 // maxProjects is how many projects the tree shows at most.
 const maxProjects = 2000
 
@@ -25,6 +27,7 @@ type tree struct {
 	Closed  bool
 	Roots   []*branch
 	Bounded bool // there are more projects
+	Greets  bool // there is a page that welcomes
 	Max     int
 }
 
@@ -50,6 +53,10 @@ func home(v *visit) error {
 		rows = rows[:maxProjects]
 	}
 	page.Roots = branches(rows)
+	page.Greets = v.p.greets && v.member.Administers()
+	if page.Greets && len(rows) <= 1 && v.r.URL.RawQuery == "" && v.here() == "projects" && !strings.HasSuffix(v.r.URL.Path, "/projects") {
+		return v.to("/ui/welcome") // a new service has the root of all projects alone
+	}
 	if v.isPart() {
 		return v.renderPart("home", "tree", page)
 	}

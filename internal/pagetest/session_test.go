@@ -163,3 +163,18 @@ func TestFrames(t *testing.T) {
 		t.Error("the frame shows a page")
 	}
 }
+
+// TestGreeting: who signs in to a new standalone is welcomed, but not once there is a
+// project.
+func TestGreeting(t *testing.T) {
+	s := serve(t, "sqlite")
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	if b.path() != "/alds/ui/welcome" {
+		t.Errorf("a new service begins with %s", b.path())
+	}
+	s.send(object{"AssetType": "Scope", "Name": "Shop", "Parent": "Scope:0", "BeginDate": "2026-01-01"})
+	if b.open("/alds/ui/"); b.path() != "/alds/ui/" || !strings.Contains(b.text("main"), "Shop") {
+		t.Errorf("a service with a project begins with %s: %s", b.path(), b.text("main"))
+	}
+}
