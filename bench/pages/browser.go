@@ -114,7 +114,7 @@ func (b *browser) send(requests []request) (time.Duration, error) {
 		}
 		var answer any
 		err = json.NewDecoder(res.Body).Decode(&answer)
-		res.Body.Close()
+		_ = res.Body.Close()
 		if err != nil || res.StatusCode != http.StatusOK {
 			return 0, fmt.Errorf("%s %s answered %d: %w", r.method, r.path, res.StatusCode, err)
 		}

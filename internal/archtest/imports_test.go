@@ -67,7 +67,7 @@ var keepers = map[string][]string{
 	module + "internal/config":              {"internal/app"},
 	module + "internal/testdb":              {"internal/testall", "internal/testproc"},
 	module + "sql":                          {"internal/db", "internal/testdb"},
-	"github.com/microcosm-cc/":             {"internal/pages"},
+	"github.com/microcosm-cc/":              {"internal/pages"},
 	"github.com/standard-webhooks/":         {"internal/webhook", "internal/spectest"},
 	"github.com/chromedp/":                  {}, // tests alone
 	"github.com/stretchr/":                  {},

@@ -155,10 +155,21 @@ func fill(t *testing.T, d *db.DB, m *meta.Model) {
 		t.Fatal(err)
 	}
 	for _, table := range []string{"asset", "asset_version", "asset_link", "asset_value"} {
-		rows, err := d.Query(context.Background(), "ANALYZE TABLE "+table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = rows.Close()
+		analyze(t, d, table)
+	}
+}
+
+// analyze has a table analyzed, of which the server answers with rows.
+func analyze(t testing.TB, d *db.DB, table string) {
+	t.Helper()
+	rows, err := d.Query(t.Context(), "ANALYZE TABLE "+table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 }
