@@ -88,7 +88,11 @@ func inspect(b *tab, p shown, widths []int64) {
 		for _, scheme := range []string{light, dark} {
 			b.colorScheme(scheme)
 			at := fmt.Sprintf("%s, %d pixels, %s", p.name, width, scheme)
-			for _, what := range wrong(b, p) {
+			found := wrong(b, p)
+			if scheme == light { // colors change nothing about the way of the focus
+				found = append(found, unreached(b)...)
+			}
+			for _, what := range found {
 				b.t.Errorf("%s: %s", at, what)
 			}
 			b.screenshot(fmt.Sprintf("%s-%d-%s", p.name, width, scheme))
@@ -116,6 +120,12 @@ func wrong(b *tab, p shown) (all []string) {
 	for _, v := range violations(b) {
 		all = append(all, v.String())
 	}
+	return all
+}
+
+// unreached tells what is wrong with a page for who has no mouse.
+func unreached(b *tab) (all []string) {
+	b.t.Helper()
 	stops, missed := keyboard(b)
 	for _, s := range stops {
 		if !s.Ring {
