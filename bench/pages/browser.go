@@ -82,7 +82,7 @@ type request struct{ method, path, body string }
 
 var (
 	footer = regexp.MustCompile(`(?s)<footer>.*</footer>`)
-	named  = regexp.MustCompile(`(?s)<pre tabindex="0"><code>(GET|POST) (\S+)(.*?)</code></pre>`)
+	named  = regexp.MustCompile(`(?s)<pre tabindex="0"><code>(GET|POST) ([^\s<]+)(.*?)</code></pre>`)
 	forms  = regexp.MustCompile(`(?s)Its forms send.*`)
 )
 

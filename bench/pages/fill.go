@@ -27,9 +27,9 @@ func (f filled) pages() []page {
 	return []page{
 		{"projects", "/ui/"},
 		{"backlog, 1,000 rows", "/ui/project/" + f.project},
-		{"backlog, filtered", "/ui/project/" + f.project + "?text=card"},
-		{"board, 1,000 cards", "/ui/project/" + f.project + "?tab=board"},
-		{"flow of 30 days", "/ui/project/" + f.project + "?tab=flow"},
+		{"backlog, filtered", "/ui/project/" + f.project + "?find=card"},
+		{"board, 1,000 cards", "/ui/project/" + f.project + "/board"},
+		{"flow of 30 days", "/ui/project/" + f.project + "/flow"},
 		{"sprint with burndown", "/ui/project/" + f.project + "/sprint/" + f.sprint},
 		{"asset", "/assetdetail.v1?oid=" + f.story},
 		{"history of an asset", "/assetdetail.v1?oid=" + f.story + "&tab=history"},
@@ -39,6 +39,7 @@ func (f filled) pages() []page {
 		{"applications", "/ui/applications"},
 		{"webhooks", "/ui/webhooks"},
 		{"members", "/ui/members"},
+		{"system", "/ui/system"},
 	}
 }
 
