@@ -26,6 +26,7 @@ type outer struct {
 	ctx    context.Context // which ends them
 	client net.Addr
 	id     string
+	isGone func() bool // its client has closed the connection
 }
 
 // door answers requests of the interface within the process. They are authenticated,

@@ -43,6 +43,7 @@ type exchange struct {
 	leave      func()      // ends a slot that counts while the handler runs
 	slots      []func()    // end the slots of a member
 	clientGone atomic.Bool // the client closed the connection before the answer
+	outerGone  func() bool // the same of the page for which the request is made, if it is
 
 	answer []byte
 	// contentType is that of the answer; empty: JSON.
@@ -77,6 +78,7 @@ func (a *API) newExchange(c *fiber.Ctx) *exchange {
 	c.Set(headerRequestID, x.id)
 	if from, ok := c.Locals(outerKey{}).(outer); ok {
 		c.SetUserContext(from.ctx)
+		x.outerGone = from.isGone
 	}
 	ctx, cancel := context.WithTimeout(trail.With(c.UserContext(), trail.Origin{Address: x.client}), a.timeout)
 	x.onRelease(cancel)
@@ -89,6 +91,12 @@ func (a *API) newExchange(c *fiber.Ctx) *exchange {
 	}
 	c.SetUserContext(ctx)
 	return x
+}
+
+// isGone reports whether the client has closed the connection, or that of the page for
+// which the request is made.
+func (x *exchange) isGone() bool {
+	return x.clientGone.Load() || x.outerGone != nil && x.outerGone()
 }
 
 func (x *exchange) onRelease(f func()) { x.releases = append(x.releases, f) }
@@ -148,7 +156,7 @@ func (a *API) observe(c *fiber.Ctx) error {
 
 // refuse sends a failure and records the exchange.
 func (a *API) refuse(c *fiber.Ctx, x *exchange, err error) {
-	if x.clientGone.Load() && (errors.Is(err, context.Canceled) || fault.KindOf(err) == fault.Transient) {
+	if x.isGone() && (errors.Is(err, context.Canceled) || fault.KindOf(err) == fault.Transient) {
 		x.brokenBy = "client"
 	}
 	if werr := a.fail(c, err); werr != nil {

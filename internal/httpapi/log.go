@@ -50,7 +50,7 @@ func (a *API) record(x *exchange, err error) {
 	}
 	ctx := context.Background()
 	a.log.LogAttrs(ctx, slog.LevelInfo, "request", attrs...)
-	if x.status >= 500 && x.brokenBy == "" && !selfExplaining(err) || x.brokenBy == "server" {
+	if x.status >= 500 && err != nil && x.brokenBy == "" && !selfExplaining(err) || x.brokenBy == "server" {
 		a.log.LogAttrs(ctx, slog.LevelError, "request failed",
 			slog.String("request", x.id), slog.String("route", x.route), slog.Any("err", err))
 	}

@@ -44,19 +44,27 @@ func (a *API) authenticate(c *fiber.Ctx) (err error) {
 	return c.Next()
 }
 
-// ticket begins the name of a cookie that existing clients send, which ends with the
+// ticketName begins the name of a cookie that existing clients send, which ends with the
 // name of the instance.
-const ticket = ".V1.Ticket."
+const ticketName = ".V1.Ticket."
 
 // credentials returns the Authorization header, or what a cookie says in its place:
 // the ticket of an existing client is an access token. Spec: interface 5.3.
 func (a *API) credentials(c *fiber.Ctx) string {
-	header := c.Get(fiber.HeaderAuthorization)
-	if header != "" || len(c.Request().Header.Peek(fiber.HeaderCookie)) == 0 {
+	if header := c.Get(fiber.HeaderAuthorization); header != "" {
 		return header
 	}
+	return a.ticket(c)
+}
+
+// ticket returns what the cookie stands for, as an Authorization header; empty: there is
+// none.
+func (a *API) ticket(c *fiber.Ctx) string {
+	if len(c.Request().Header.Peek(fiber.HeaderCookie)) == 0 {
+		return ""
+	}
 	for name, value := range c.Request().Header.Cookies() {
-		if len(value) > 0 && strings.EqualFold(string(name), ticket+a.instance) {
+		if len(value) > 0 && strings.EqualFold(string(name), ticketName+a.instance) {
 			return "Bearer " + string(value)
 		}
 	}

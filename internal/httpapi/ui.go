@@ -14,6 +14,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/alds-dev/alds/internal/admission"
+	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/inbound"
 )
 
@@ -23,10 +24,11 @@ const ui = "ui"
 // Bounds of pages. Each waits for requests of its own, which are admitted like all
 // others, so it keeps no slot that one of them needs.
 const (
-	maxPages    = 64      // made at the same time
-	maxOwnPages = 16      // of those, for one network
-	maxForm     = 2 << 20 // bytes of what a page sends
-	pageMemory  = 4 << 20 // bytes that making a page may need, beside its form
+	maxPages         = 64       // made at the same time
+	maxOwnPages      = 16       // of those, for one network
+	maxForm          = 2 << 20  // bytes of what a page sends
+	maxStrangersForm = 32 << 10 // the same, without a session
+	pageMemory       = 4 << 20  // bytes that making a page may need, beside its form
 )
 
 func pageBounds() admission.Bounds {
@@ -67,20 +69,13 @@ func (a *API) isForPeople(c *fiber.Ctx) bool {
 func (a *API) servePage(c *fiber.Ctx) (err error) {
 	x := exchangeOf(c)
 	x.route = ui
-	if x.leave, err = a.viewers.Enter(c.UserContext(), networkOf(x.client)); err != nil {
-		return err
-	}
-	defer x.leave()
-	x.onRelease(x.leave)
 	x.hold = a.memory.Hold(networkOf(x.client))
 	x.onRelease(x.hold.Release)
-	if err := x.hold.Take(pageMemory); err != nil {
-		return err
-	}
-	form, err := x.body.read(maxForm, x.hold)
+	limit := a.formLimit(c, x)
+	form, err := x.body.read(limit, x.hold)
 	var content io.Reader = bytes.NewReader(form)
 	if errors.Is(err, errTooLarge) {
-		content = tooLarge{} // which the page tells people
+		content = tooLarge{limit} // which the page tells people
 	} else if err != nil {
 		return err
 	}
@@ -89,17 +84,51 @@ func (a *API) servePage(c *fiber.Ctx) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := a.admitPage(c, x); err != nil {
+		return err
+	}
+	defer x.handled()
 	w := &pageAnswer{header: http.Header{}, status: http.StatusOK}
 	a.pages.ServeHTTP(w, r)
+	if x.clientGone.Load() {
+		x.brokenBy = "client"
+	}
 	w.send(c, x)
 	return nil
 }
 
+// formLimit is how many bytes of a form are read: few, before a session is proven. The
+// page proves it once more, and says what is wrong with it.
+func (a *API) formLimit(c *fiber.Ctx, x *exchange) int {
+	if x.body.stream == nil {
+		return 0
+	}
+	if _, err := a.login(c.UserContext(), a.ticket(c), x.client); err != nil {
+		return maxStrangersForm
+	}
+	return maxForm
+}
+
+// admitPage waits for a slot of the client's network and takes the memory of a page.
+// Styles and scripts, which are there already, need neither.
+func (a *API) admitPage(c *fiber.Ctx, x *exchange) (err error) {
+	if strings.HasPrefix(c.Path(), a.base(Route{Path: ui + "/static"})+"/") {
+		return nil
+	}
+	if x.leave, err = a.viewers.Enter(c.UserContext(), networkOf(x.client)); err != nil {
+		return err
+	}
+	x.onRelease(x.leave)
+	return x.hold.Take(pageMemory)
+}
+
 // tooLarge is the content of a form that is larger than pages take.
-type tooLarge struct{}
+type tooLarge struct{ limit int }
 
 // Read fails with *http.MaxBytesError.
-func (tooLarge) Read([]byte) (int, error) { return 0, &http.MaxBytesError{Limit: maxForm} }
+func (t tooLarge) Read([]byte) (int, error) {
+	return 0, &http.MaxBytesError{Limit: int64(t.limit)}
+}
 
 // networkOf returns the network of a client's address.
 func networkOf(client string) string {
@@ -112,14 +141,14 @@ func networkOf(client string) string {
 // pageRequest returns the request of a browser in the form of the standard library.
 // Its URL has the scheme that the browser uses.
 func (a *API) pageRequest(c *fiber.Ctx, x *exchange, form io.Reader) (*http.Request, error) {
-	ctx := context.WithValue(c.UserContext(), outerKey{}, outer{client: &net.TCPAddr{IP: net.ParseIP(x.client)}, id: x.id})
+	ctx := context.WithValue(c.UserContext(), outerKey{}, outer{client: &net.TCPAddr{IP: net.ParseIP(x.client)}, id: x.id, isGone: x.clientGone.Load})
 	target := &url.URL{Scheme: "http", Host: string(c.Request().Header.Host()), Path: strings.Clone(c.Path()), RawQuery: string(c.Request().URI().QueryString())}
 	if strings.HasPrefix(a.origin, "https:") || x.proxied && strings.EqualFold(c.Get(fiber.HeaderXForwardedProto), "https") {
 		target.Scheme = "https"
 	}
 	r, err := http.NewRequestWithContext(ctx, strings.Clone(c.Method()), target.String(), form)
 	if err != nil {
-		return nil, err
+		return nil, fault.Invalidf(fault.NoPlace, "The Host cannot be read")
 	}
 	for name, v := range c.Request().Header.All() {
 		r.Header.Add(string(name), string(v))

@@ -1,17 +1,20 @@
 package httpapi
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
 
+	"github.com/alds-dev/alds/internal/admission"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/inbound"
 )
@@ -150,10 +153,67 @@ func TestInnerRequests(t *testing.T) {
 	}
 }
 
-func TestAFormThatIsTooLarge(t *testing.T) {
+// TestForms: of a form without a session little is read.
+func TestForms(t *testing.T) {
 	var log bytes.Buffer
 	a := withPages(engines{}, &log, Options{})
-	if resp, body := call(t, a, "POST", "/alds/ui/", strings.Repeat("x", maxForm+1)); resp.StatusCode != http.StatusRequestEntityTooLarge || body != fmt.Sprintf("page of at most %d bytes\n", maxForm) {
-		t.Errorf("%d %s", resp.StatusCode, body)
+	for _, c := range []struct {
+		why, cookie  string
+		size, status int
+		want         string
+	}{
+		{"a stranger's", "", maxStrangersForm, http.StatusTeapot, "page POST"},
+		{"a stranger's that is larger", "", maxStrangersForm + 1, http.StatusRequestEntityTooLarge, fmt.Sprintf("page of at most %d bytes\n", maxStrangersForm)},
+		{"one with a session that is none", "1.bad", maxStrangersForm + 1, http.StatusRequestEntityTooLarge, "page of at most"},
+		{"a member's", "1.good", maxForm, http.StatusTeapot, "page POST"},
+		{"a member's that is larger", "1.good", maxForm + 1, http.StatusRequestEntityTooLarge, fmt.Sprintf("page of at most %d bytes\n", maxForm)},
+	} {
+		resp, body := call(t, a, "POST", "/alds/ui/", strings.Repeat("x", c.size), "Cookie", ticketName+"alds="+c.cookie)
+		if resp.StatusCode != c.status || !strings.HasPrefix(body, c.want) {
+			t.Errorf("%s: %d %.100s", c.why, resp.StatusCode, body)
+		}
+	}
+}
+
+func TestAHostThatIsNone(t *testing.T) {
+	var log bytes.Buffer
+	a := withPages(engines{}, &log, Options{})
+	base, _ := listening(t, a)
+	defer func() { _ = a.Shutdown(t.Context()) }()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET /alds/ui/ HTTP/1.1\r\nHost: x@y\r\n\r\n")
+	if line, _ := bufio.NewReader(conn).ReadString('\n'); !strings.Contains(line, "400") {
+		t.Error(line)
+	}
+}
+
+// TestSlowFormsHoldNoSlot: who sends a form slowly keeps nobody from pages.
+func TestSlowFormsHoldNoSlot(t *testing.T) {
+	var log bytes.Buffer
+	a := withPages(engines{}, &log, Options{})
+	a.viewers = admission.New(admission.Bounds{Running: 1, PerKey: 1})
+	base, _ := listening(t, a)
+	defer func() { _ = a.Shutdown(t.Context()) }()
+	slow, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	fmt.Fprint(slow, "POST /alds/ui/ HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 20000\r\n\r\n")
+	if line, _ := bufio.NewReader(slow).ReadString('\n'); !strings.Contains(line, "100") { // now its body is read
+		t.Fatal(line)
+	}
+	fmt.Fprint(slow, "x")
+	resp, err := http.Get(base + "/alds/ui/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusTeapot {
+		t.Errorf("a page is answered with %d", resp.StatusCode)
 	}
 }

@@ -70,11 +70,7 @@ func (a *api) do(method, path string, body []byte, into any) error {
 
 // note keeps a request for the end of the page, without passwords.
 func (a *api) note(method, path string, body []byte) {
-	var text bytes.Buffer
-	if json.Indent(&text, body, "", "  ") != nil {
-		text.Reset()
-	}
-	a.sent = append(a.sent, sentRequest{Method: method, Path: a.base + "/" + path, Body: text.String()})
+	a.sent = append(a.sent, sentRequest{Method: method, Path: a.base + "/" + path, Body: indentedJSON(body)})
 }
 
 // answer is what the interface answers with.
@@ -228,6 +224,9 @@ func (a *api) writeUnchanged(moment, comment string, command any) error {
 	var w written
 	if err := json.Unmarshal(answer.body, &w); err != nil {
 		return fmt.Errorf("read the answer of %s: %w", path, err)
+	}
+	if len(w.AssetsModified.OidTokens) == 0 && w.CommandFailures.Count == 0 {
+		return &failure{Status: http.StatusConflict, Message: "Nothing was changed: the asset is no longer there, or its project is deleted."}
 	}
 	return w.refused()
 }

@@ -128,6 +128,9 @@ func (v *visit) kindOf(o oid.OID) (*asset, error) {
 	if kind == nil {
 		return nil, notFound()
 	}
+	if err := v.isThere(o); err != nil {
+		return nil, err
+	}
 	if kind.Abstract {
 		if kind, err = v.concrete(model, o); err != nil {
 			return nil, err
@@ -139,6 +142,20 @@ func (v *visit) kindOf(o oid.OID) (*asset, error) {
 		return nil, err
 	}
 	return &asset{Oid: o.Now().String(), kind: kind, model: model, words: names, Type: names.of(typeTag(kind.Token)), Tab: v.param("tab")}, nil
+}
+
+// isThere fails, as for what is missing, where an asset lies in a deleted project: a
+// query of deleted assets would find it, though it is not one.
+func (v *visit) isThere(o oid.OID) error {
+	var present, deleted []struct{}
+	now := o.Now().String()
+	err := v.api.find([]query{
+		{"from": now, "select": []string{"AssetType"}}, {"from": now, "select": []string{"AssetType"}, "filter": []string{"IsDeleted='true'"}},
+	}, &present, &deleted)
+	if err != nil || len(present)+len(deleted) == 0 {
+		return hidden(err)
+	}
+	return nil
 }
 
 // concrete finds the type of an asset that is named by one above it.

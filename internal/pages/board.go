@@ -2,6 +2,8 @@ package pages
 
 import (
 	"net/http"
+
+	"github.com/alds-dev/alds/internal/chart"
 )
 
 // maxCards is how many cards a board has.
@@ -25,6 +27,14 @@ type lane struct {
 	Name  string
 	Cards []item
 	Sum   float64 // of the estimates
+}
+
+// Estimated is the sum as people read it; empty: nothing is estimated.
+func (l lane) Estimated() string {
+	if l.Sum == 0 {
+		return ""
+	}
+	return chart.Number(l.Sum)
 }
 
 // showBoard serves GET ui/project/<oid>/board: the items by status.

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/oid"
@@ -23,9 +22,9 @@ func changeOf(before, change any, known bool, names map[string]string) (shown []
 	case how.has("find"):
 		text, _ := before.(string)
 		find, _ := how.get("find").(string)
-		becomes := text
-		if find != "" {
-			becomes = strings.ReplaceAll(text, find, shownValue(how.get("replace"), nil))
+		becomes, ok := replaced(text, find, shownValue(how.get("replace"), nil))
+		if !ok {
+			return []piece{{Text: "a text that is too long to be shown", Added: true}}, nil
 		}
 		return shortPieces(difference(text, becomes)), becomes
 	case many || !known && len(asList(how.get("add"))) != 1:
@@ -42,6 +41,22 @@ func changeOf(before, change any, known bool, names map[string]string) (shown []
 	return valueDifference(shownValue(before, names), shownValue(becomes, names)), becomes
 }
 
+// maxReplaced is how many bytes a text may have for what is replaced in it to be shown:
+// commands follow each other, and each may make a text longer by a thousand times.
+const maxReplaced = 1 << 20
+
+// replaced puts a text in the place of each one that is found, unless the result is too
+// long.
+func replaced(text, find, replace string) (becomes string, ok bool) {
+	if find == "" {
+		return text, true
+	}
+	if len(text)+strings.Count(text, find)*(len(replace)-len(find)) > maxReplaced {
+		return "", false
+	}
+	return strings.ReplaceAll(text, find, replace), true
+}
+
 // valueDifference shows texts piece by piece, and short values whole.
 func valueDifference(before, after string) []piece {
 	const shortValue = 24
@@ -53,16 +68,18 @@ func valueDifference(before, after string) []piece {
 
 // changedList removes values from a list and adds others, that it does not have yet.
 func changedList(list, add, remove []any) []any {
-	gone := keysOf(remove)
+	gone, has := keysOf(remove), map[string]bool{}
 	var after []any
 	for _, item := range list {
-		if !slices.Contains(gone, keyOf(item)) {
+		if key := keyOf(item); !gone[key] {
 			after = append(after, item)
+			has[key] = true
 		}
 	}
 	for _, item := range add {
-		if !slices.Contains(keysOf(after), keyOf(item)) {
+		if key := keyOf(item); !has[key] {
 			after = append(after, item)
+			has[key] = true
 		}
 	}
 	return after
@@ -70,7 +87,7 @@ func changedList(list, add, remove []any) []any {
 
 // swapped puts one value of a list in the place of another.
 func swapped(list []any, how jsonObject) []any {
-	if !slices.Contains(keysOf(list), keyOf(how.get("find"))) {
+	if !keysOf(list)[keyOf(how.get("find"))] {
 		return list
 	}
 	var add []any
@@ -88,10 +105,10 @@ func keyOf(v any) string {
 	return fmt.Sprint(v)
 }
 
-func keysOf(values []any) []string {
-	keys := make([]string, len(values))
-	for i, v := range values {
-		keys[i] = keyOf(v)
+func keysOf(values []any) map[string]bool {
+	keys := make(map[string]bool, len(values))
+	for _, v := range values {
+		keys[keyOf(v)] = true
 	}
 	return keys
 }
@@ -100,11 +117,11 @@ func keysOf(values []any) []string {
 func listDifference(before, after []any, names map[string]string) []piece {
 	var pieces []piece
 	was, is := keysOf(before), keysOf(after)
-	for i, item := range before {
-		pieces = appendItem(pieces, piece{Text: shownValue(item, names), Removed: !slices.Contains(is, was[i])})
+	for _, item := range before {
+		pieces = appendItem(pieces, piece{Text: shownValue(item, names), Removed: !is[keyOf(item)]})
 	}
-	for i, item := range after {
-		if !slices.Contains(was, is[i]) {
+	for _, item := range after {
+		if !was[keyOf(item)] {
 			pieces = appendItem(pieces, piece{Text: shownValue(item, names), Added: true})
 		}
 	}

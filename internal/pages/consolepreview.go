@@ -195,6 +195,9 @@ func (v *visit) compareEffects(p *previewed) error {
 	}
 	maps.Copy(names, p.made)
 	for i := range p.Effects {
+		if err := v.r.Context().Err(); err != nil {
+			return err // nobody waits for it
+		}
 		e := &p.Effects[i]
 		if e.Oid != "" {
 			e.Name = names[e.Oid]

@@ -1,6 +1,10 @@
 package pages
 
-import "github.com/sergi/go-diff/diffmatchpatch"
+import (
+	"time"
+
+	"github.com/sergi/go-diff/diffmatchpatch"
+)
 
 // piece is a part of a text beside its earlier state.
 type piece struct {
@@ -11,6 +15,13 @@ type piece struct {
 // maxCompared is how many bytes two texts may have for their difference to be looked
 // for; larger ones are shown as removed and added whole.
 const maxCompared = 64 << 10
+
+// The smallest difference of short texts is looked for whatever it takes, that of others
+// for a time.
+const (
+	searchedToTheEnd = 1 << 10 // bytes of both
+	maxSearch        = 20 * time.Millisecond
+)
 
 // difference returns what the later of two texts says otherwise, in pieces that people
 // can read.
@@ -26,6 +37,9 @@ func difference(before, after string) []piece {
 		return []piece{{Text: before, Removed: true}, {Text: after, Added: true}}
 	}
 	d := diffmatchpatch.New()
+	if d.DiffTimeout = 0; len(before)+len(after) > searchedToTheEnd {
+		d.DiffTimeout = maxSearch
+	}
 	var pieces []piece
 	for _, one := range d.DiffCleanupSemantic(d.DiffMain(before, after, false)) {
 		pieces = append(pieces, piece{Text: one.Text, Added: one.Type == diffmatchpatch.DiffInsert, Removed: one.Type == diffmatchpatch.DiffDelete})

@@ -182,7 +182,11 @@ func signedIn(show page) page {
 // fail answers with what went wrong: who has no session that counts signs in.
 func (v *visit) fail(err error) {
 	f, ok := errors.AsType[*failure](err)
-	if !ok {
+	switch {
+	case ok:
+	case v.r.Context().Err() != nil:
+		f = &failure{Status: http.StatusServiceUnavailable, Message: "The page took too long."}
+	default:
 		v.p.log.Error("page failed", "path", v.r.URL.Path, "err", err)
 		f = &failure{Status: http.StatusInternalServerError, Message: "The page could not be made. It has been logged."}
 	}

@@ -240,6 +240,8 @@ func TestOwnPath(t *testing.T) {
 		"javascript:alert(1)":              "/alds/ui/",
 		"alds/ui/profile":                  "/alds/ui/",
 		"/alds/ui\r\nSet-Cookie: a":        "/alds/ui/",
+		"/alds/../../evil":                 "/alds/ui/",
+		"/alds/%2e%2e/evil":                "/alds/ui/",
 		"%zz":                              "/alds/ui/",
 	} {
 		if got := (&Pages{base: "/alds"}).ownPath(text); got != want {

@@ -1,9 +1,7 @@
 package pages
 
 import (
-	"bytes"
 	"crypto/rand"
-	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
@@ -49,6 +47,14 @@ func (k *receivers) add(id string, r received) {
 	}
 }
 
+// knows reports whether the page of a receiver has been opened.
+func (k *receivers) knows(id string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, known := k.byID[id]
+	return known
+}
+
 // open makes a receiver known and returns what it has received.
 func (k *receivers) open(id string) []received {
 	k.mu.Lock()
@@ -68,16 +74,15 @@ func receive(v *visit) error {
 	if !v.p.greets {
 		return notFound()
 	}
+	if !v.p.receivers.knows(v.r.PathValue("id")) {
+		v.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
 	b, err := io.ReadAll(v.r.Body)
 	if err != nil {
 		return err
 	}
-	var text bytes.Buffer
-	if json.Indent(&text, b, "", "  ") != nil {
-		text.Reset()
-		text.WriteString("no JSON")
-	}
-	body := text.String()
+	body := indentedJSON(b)
 	if len(body) > maxShown {
 		body = strings.ToValidUTF8(body[:maxShown], "") + "…"
 	}

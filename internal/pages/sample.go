@@ -88,10 +88,12 @@ func makeSample(v *visit) error {
 	if before.Project != "" {
 		return v.to("/ui/welcome")
 	}
+	receiver := newReceiverID()
+	v.p.receivers.open(receiver) // what its reader does next is kept
 	project, err := v.makeSampleProject()
 	if err == nil {
 		err = v.api.post("api/webhook", map[string]any{
-			"webhookId": sampleHook, "description": "Sample", "url": v.p.public + receiverPath + newReceiverID(),
+			"webhookId": sampleHook, "description": "Sample", "url": v.p.public + receiverPath + receiver,
 			"eventTypes": []any{map[string]any{
 				"type": "AssetChanged", "from": "PrimaryWorkitem", "filter": []string{"Scope=$Sample"},
 				"with": map[string]string{"$Sample": project}, "select": []string{"Number", "Name", "Status.Name"},

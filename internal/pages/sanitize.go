@@ -23,7 +23,7 @@ func sanitized(text string) template.HTML {
 	if len(text) > maxMarkup {
 		return asWritten(strings.ToValidUTF8(text[:maxMarkup], "") + "…")
 	}
-	if !hasMarkup.MatchString(text) {
+	if !hasMarkup.MatchString(text) || reopened(text) > maxReopened {
 		return asWritten(text)
 	}
 	closed, err := balanced(text)
@@ -31,6 +31,40 @@ func sanitized(text string) template.HTML {
 		return asWritten(text)
 	}
 	return template.HTML(markup.Sanitize(closed))
+}
+
+// maxReopened is how many elements may be opened again where a text does not close them:
+// a reader of HTML opens all formatting that is open again in each block that follows, so
+// that a few kilobytes would make gigabytes.
+const maxReopened = 10_000
+
+// formatting are the elements that a reader of HTML opens again.
+var formatting = map[atom.Atom]bool{
+	atom.A: true, atom.B: true, atom.Big: true, atom.Code: true, atom.Em: true, atom.Font: true, atom.I: true, atom.Nobr: true, atom.S: true,
+	atom.Small: true, atom.Strike: true, atom.Strong: true, atom.Tt: true, atom.U: true,
+}
+
+// reopened returns the most elements that a reader of HTML may have to open again.
+func reopened(text string) (n int) {
+	open, all := map[atom.Atom]int{}, 0
+	for z := html.NewTokenizer(strings.NewReader(text)); ; {
+		kind := z.Next()
+		if kind == html.ErrorToken {
+			return n
+		}
+		name, _ := z.TagName()
+		tag := atom.Lookup(name)
+		switch {
+		case kind == html.StartTagToken && formatting[tag]:
+			open[tag]++
+			all++
+		case kind == html.EndTagToken && formatting[tag] && open[tag] > 0:
+			open[tag]--
+			all--
+		case kind == html.StartTagToken || kind == html.EndTagToken || kind == html.SelfClosingTagToken:
+			n += all
+		}
+	}
 }
 
 // asWritten shows a text as it stands.

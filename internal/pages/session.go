@@ -90,7 +90,7 @@ func (v *visit) toSignIn() error {
 // ownPath returns a path below the base that a link names, or that of the first page.
 func (p *Pages) ownPath(text string) string {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(text, "\\\t\r\n") ||
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(text, "\\\t\r\n") || strings.Contains(u.Path, "/.") ||
 		!strings.HasPrefix(u.Path, p.base+"/") || strings.HasPrefix(u.Path, "//") {
 		return p.base + "/ui/"
 	}

@@ -144,10 +144,10 @@ func showSprint(v *visit) error {
 // burndown draws what a sprint has left at the end of each day, as far as there are
 // such days; none before it begins.
 func (v *visit) burndown(p *project, t timebox, now time.Time) ([]drawing, error) {
-	all := endsOfDays(t.Begin.Time, t.LastDay())
-	if len(all) > maxSprintDays {
+	if t.LastDay().Sub(t.Begin.Time) >= maxSprintDays*day {
 		return nil, &failure{Status: http.StatusBadRequest, Message: "The sprint is too long for a burndown."}
 	}
+	all := endsOfDays(t.Begin.Time, t.LastDay())
 	past, _ := slices.BinarySearchFunc(all, dayOf(now).Add(day), time.Time.Compare)
 	if past == 0 {
 		return nil, nil

@@ -1,8 +1,6 @@
 package pages
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -171,9 +169,8 @@ func (v *visit) describeSlow(p *systemPage, q *slowQuery) {
 	if cut := []rune(q.Query); len(cut) > shortQuery {
 		q.Short = string(cut[:shortQuery]) + "…"
 	}
-	var text bytes.Buffer
-	if !q.Cut && json.Indent(&text, []byte(q.Query), "", "  ") == nil {
-		q.Console = v.link("/ui/console", "path", "query.v1", "request", text.String())
+	if !q.Cut {
+		q.Console = v.link("/ui/console", "path", "query.v1", "request", indentedJSON([]byte(q.Query)))
 	}
 }
 

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -293,13 +292,9 @@ func showDelivery(v *visit) error {
 
 // shownBody is the body of a request as a page shows it, and whether it is cut short.
 func shownBody(request []byte) (text string, cut bool) {
-	var b bytes.Buffer
-	if len(request) > maxRequest || json.Indent(&b, request, "", "  ") != nil {
-		b.Reset()
-		b.Write(request)
+	text = indentedJSON(request)
+	if len(text) > maxRequest {
+		return strings.ToValidUTF8(text[:maxRequest], ""), true
 	}
-	if b.Len() > maxRequest {
-		return strings.ToValidUTF8(b.String()[:maxRequest], ""), true
-	}
-	return b.String(), false
+	return text, len(text) < len(request)
 }

@@ -96,11 +96,7 @@ func (v *visit) webhookOf(id string) (f webhookForm, err error) {
 
 // define fills the text of definitions, and the fields where they say the same.
 func (f *webhookForm) define(definitions []byte) {
-	f.AsJSON, f.JSON = true, string(definitions)
-	var b bytes.Buffer
-	if json.Indent(&b, definitions, "", "  ") == nil {
-		f.JSON = b.String()
-	}
+	f.AsJSON, f.JSON = true, indentedJSON(definitions)
 	var all []webhookDefinition
 	if json.Unmarshal(definitions, &all) != nil || len(all) == 0 || len(all) > 2 {
 		return

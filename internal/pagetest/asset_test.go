@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // assetPage is the path of the page of an asset.
@@ -209,5 +210,28 @@ func TestAssetAttachment(t *testing.T) {
 	}
 	if status := attach(large); status != http.StatusRequestEntityTooLarge || !strings.Contains(b.text("[role=alert]"), "at most 2 MiB") {
 		t.Errorf("%d: %s", status, b.html())
+	}
+}
+
+// TestAssetsOfADeletedProject: what lies in a deleted project is not there, and a form
+// that was open before changes nothing and does not say that it did.
+func TestAssetsOfADeletedProject(t *testing.T) {
+	s := serve(t, "sqlite")
+	made := s.send(object{"AssetType": "Scope", "Name": "Shop", "Parent": "Scope:0", "BeginDate": "2026-01-01", "Workitems": []object{{"AssetType": "Story", "Name": "x"}}})
+	b := newTab(t, s.origin)
+	b.withoutScript()
+	signIn(b, "admin", password)
+	b.open(assetPage(made[1]) + "&tab=edit")
+	s.send(object{"from": made[0], "execute": "Delete"})
+	b.expect("404")
+	b.fill("[name='f.Name']", "y")
+	if status := b.loads(func() { b.press(kb.Enter) }); status != http.StatusNotFound || strings.Contains(b.text("main"), "Saved") {
+		t.Errorf("the form is answered with %d: %s", status, b.text("main"))
+	}
+	if status := b.open(assetPage(made[1])); status != http.StatusNotFound {
+		t.Errorf("the story is shown: %s", b.text("main"))
+	}
+	if status := b.open(assetPage(made[0])); status != http.StatusOK || !strings.Contains(b.text("main"), "It is deleted") {
+		t.Errorf("the project itself: %d %s", status, b.text("main"))
 	}
 }

@@ -153,7 +153,7 @@ func TestWebhook(t *testing.T) {
 // acts uses each form of a webhook's page.
 func acts(b *tab, at string, got <-chan string) {
 	b.t.Helper()
-	for _, act := range [][2]string{{"pause", "Paused"}, {"resume", "Healthy"}, {"disable", "Disabled"}, {"enable", "Healthy"}} {
+	for _, act := range [][2]string{{"pause", "Paused"}, {"resume", "Failing"}, {"disable", "Disabled"}, {"enable", "Healthy"}} {
 		b.open(at)
 		if b.submit("form[action$=" + act[0] + "]"); b.text("dl .state") != act[1] {
 			b.t.Errorf("after %s it is %s", act[0], b.text("dl .state"))
