@@ -53,7 +53,7 @@ func TestFuzzRequests(t *testing.T) {
 				t.Run(strconv.FormatUint(sites, 10), func(t *testing.T) { f.on(t, dialect, seed+sites, min(perSite, time.Until(end))) })
 			}
 			t.Logf("%d requests to %d installations", f.sent.Load(), sites)
-			f.seen.only(t, 200, 202, 302, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 429, 431, 501, 503, noAnswer)
+			f.seen.only(t, 200, 202, 302, 303, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 429, 431, 501, 503, noAnswer)
 		})
 	}
 }

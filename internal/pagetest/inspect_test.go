@@ -108,8 +108,9 @@ func TestInspect(t *testing.T) {
 		"/good": `<p>text</p><a href="/good">again</a>`,
 		"/bad":  `<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw="><div style="width: 600px">wide</div><button style="outline: none">b</button>`,
 	})
+	before := *pictures
 	*pictures = filepath.Join(t.TempDir(), "pictures")
-	t.Cleanup(func() { *pictures = "" })
+	t.Cleanup(func() { *pictures = before })
 	inspect(newTab(t, site), shown{name: "good", path: "/good"}, widths)
 	for _, name := range []string{"good-390-light", "good-390-dark", "good-768-light", "good-768-dark", "good-1280-light", "good-1280-dark"} {
 		if picture, err := os.ReadFile(filepath.Join(*pictures, name+".png")); err != nil || !strings.HasPrefix(string(picture), "\x89PNG") {
@@ -119,7 +120,7 @@ func TestInspect(t *testing.T) {
 	got := failures(t, func(t testing.TB) {
 		b := newTab(t, site)
 		b.size(390, 800)
-		for _, what := range wrong(b, shown{path: "/bad", bytes: 100}) {
+		for _, what := range append(wrong(b, shown{path: "/bad", bytes: 100}), unreached(b)...) {
 			t.Error(what)
 		}
 	})
