@@ -19,27 +19,57 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
+// alone is the package that measures what members feel of each other. It is tested last
+// and by itself, so that it does not measure the tests of others.
+const alone = "github.com/alds-dev/alds/internal/attack"
+
 func main() {
 	servers := testdb.Servers()
 	tell(servers)
-	args := append([]string{"test"}, os.Args[1:]...)
-	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "./") }) {
-		args = append(args, "./...")
-	}
-	tests := exec.Command("go", args...) //nolint:gosec // the arguments are the caller's own
-	tests.Stdout, tests.Stderr = os.Stdout, os.Stderr
-	err := tests.Run()
+	code, err := testAll(os.Args[1:])
 	fmt.Println()
 	tell(servers)
-	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-		fmt.Println("the tests failed")
-		os.Exit(failed.ExitCode())
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	case code != 0:
+		fmt.Println("the tests failed")
+		os.Exit(code)
 	}
 	fmt.Println("the tests passed")
+}
+
+// testAll tests the packages that the arguments name, or else all, and returns the exit
+// code of go test.
+func testAll(args []string) (code int, err error) {
+	if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "./") }) {
+		return test(args)
+	}
+	list, err := exec.Command("go", "list", "./...").Output()
+	if err != nil {
+		return 0, fmt.Errorf("list the packages: %w", err)
+	}
+	others := slices.DeleteFunc(strings.Fields(string(list)), func(pkg string) bool { return pkg == alone })
+	for _, packages := range [][]string{others, {alone}} {
+		failed, err := test(slices.Concat(args, packages))
+		if err != nil {
+			return 0, err
+		}
+		code = max(code, failed)
+	}
+	return code, nil
+}
+
+// test runs go test and returns its exit code.
+func test(args []string) (code int, err error) {
+	tests := exec.Command("go", append([]string{"test"}, args...)...) //nolint:gosec // the arguments are the caller's own
+	tests.Stdout, tests.Stderr = os.Stdout, os.Stderr
+	err = tests.Run()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		return failed.ExitCode(), nil
+	}
+	return 0, err
 }
 
 func tell(servers []testdb.Server) {
