@@ -32,6 +32,7 @@ import (
 	"github.com/alds-dev/alds/internal/secret"
 	"github.com/alds-dev/alds/internal/system"
 	"github.com/alds-dev/alds/internal/trail"
+	"github.com/alds-dev/alds/internal/ui"
 	"github.com/alds-dev/alds/internal/webhook"
 )
 
@@ -168,7 +169,7 @@ func (s *service) buildAPI() {
 	}
 	s.setLimits(&o)
 	o.Pages = func(api http.RoundTripper) http.Handler {
-		return pages.New(api, pages.Options{Instance: s.cfg.Instance, Public: s.public, Greets: s.role.standalone, Log: s.component("pages")})
+		return pages.New(api, ui.Options{Instance: s.cfg.Instance, Public: s.public, Greets: s.role.standalone, Log: s.component("pages")})
 	}
 	s.api = httpapi.New(s.served, o)
 }

@@ -1,8 +1,7 @@
 package archtest
 
 import (
-	"os"
-	"path/filepath"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,26 +12,22 @@ var (
 	declared = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9]+)\(`)
 
 	// named are a package and the tests of it in a cell of docs/security.md.
-	named = regexp.MustCompile("`([a-z]+)`((?:,? Test[A-Za-z0-9]+(?: \\([^)]*\\))?)+)")
+	named = regexp.MustCompile("`([a-z/]+)`((?:,? Test[A-Za-z0-9]+(?: \\([^)]*\\))?)+)")
 )
 
 // TestSecurityNamesTests: every test that docs/security.md names is there, in the
 // package that it says.
 func TestSecurityNamesTests(t *testing.T) {
-	files, err := filepath.Glob(root + "/internal/*/*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	tests := map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(file) //nolint:gosec // a file of this repository
-		if err != nil {
-			t.Fatal(err)
+	files(t, func(file string) {
+		pkg, ours := strings.CutPrefix(path.Dir(file), "internal/")
+		if !ours || !strings.HasSuffix(file, "_test.go") {
+			return
 		}
-		for _, m := range declared.FindAllSubmatch(text, -1) {
-			tests[filepath.Base(filepath.Dir(file))+"."+string(m[1])] = true
+		for _, m := range declared.FindAllSubmatch(read(t, file), -1) {
+			tests[pkg+"."+string(m[1])] = true
 		}
-	}
+	})
 	text := string(read(t, "docs/security.md"))
 	seen := 0
 	for _, m := range named.FindAllStringSubmatch(text, -1) {

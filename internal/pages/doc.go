@@ -1,18 +1,5 @@
-// Package pages answers browsers: it makes pages in HTML for people, of what the
-// interface says.
-//
-// A page asks the interface by requests within the process, with the session of its
-// reader, and knows no engine: what a member may not read or write by a request it may
-// not on a page. The requests stand at the end of each page.
-//
-// A page is a function from a visit, which is one request of one reader, to an answer;
-// table in pages.go lists them. Reading pages have URLs that may be sent to somebody;
-// what writes is a form that posts, and leads to a reading page (303). All of it works
-// without script: htmx and alds.js only make it quicker.
-//
-// Texts of people reach HTML through html/template, or through sanitized where they may
-// hold HTML of their own. No page has a style or a script in itself, which its
-// Content-Security-Policy refuses.
+// Package pages joins the pages for people. Each package below it makes those about one
+// thing, on what ui has for all of them.
 //
 // Spec: interface 4.15.
 package pages

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/alds-dev/alds/internal/ui"
 )
 
 // service answers as the interface does, as far as the sign-in needs it.
@@ -63,7 +65,7 @@ type browser struct {
 func newBrowser(t *testing.T) (*browser, *service) {
 	t.Helper()
 	s := &service{sessions: map[string]bool{}}
-	server := httptest.NewServer(New(s, Options{Instance: "alds", Log: slog.New(slog.DiscardHandler)}))
+	server := httptest.NewServer(New(s, ui.Options{Instance: "alds", Log: slog.New(slog.DiscardHandler)}))
 	t.Cleanup(server.Close)
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -199,7 +201,7 @@ func TestForgedForms(t *testing.T) {
 		"an empty token":          {url.Values{"name": {"x"}, "csrf": {""}}, nil},
 		"a token cut short":       {url.Values{"name": {"x"}, "csrf": {good().Get("csrf")[:20]}}, nil},
 		"a token of another":      {url.Values{"name": {"x"}, "csrf": {other.csrf("/ui/applications")}}, nil},
-		"a token of no session":   {url.Values{"name": {"x"}, "csrf": {formToken("")}}, nil},
+		"a token of no session":   {url.Values{"name": {"x"}, "csrf": {ui.FormToken("")}}, nil},
 		"a page of another site":  {good(), []string{"Sec-Fetch-Site", "cross-site"}},
 		"a page of a subdomain":   {good(), []string{"Sec-Fetch-Site", "same-site"}},
 		"an origin of elsewhere":  {good(), []string{"Origin", "https://evil.example"}},
@@ -226,44 +228,23 @@ func TestForgedForms(t *testing.T) {
 	}
 }
 
-func TestOwnPath(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                                 "/alds/ui/",
-		"/alds/ui/profile?x=1&y=%2F":       "/alds/ui/profile?x=1&y=%2F",
-		"/alds/assetdetail.v1?oid=Story:1": "/alds/assetdetail.v1?oid=Story:1",
-		"https://evil.example/alds/":       "/alds/ui/",
-		"//evil.example/alds/ui/":          "/alds/ui/",
-		"///evil.example/alds/":            "/alds/ui/",
-		`/\evil.example/alds/`:             "/alds/ui/",
-		`/alds/\evil`:                      "/alds/ui/",
-		"/other/ui":                        "/alds/ui/",
-		"javascript:alert(1)":              "/alds/ui/",
-		"alds/ui/profile":                  "/alds/ui/",
-		"/alds/ui\r\nSet-Cookie: a":        "/alds/ui/",
-		"/alds/../../evil":                 "/alds/ui/",
-		"/alds/%2e%2e/evil":                "/alds/ui/",
-		"%zz":                              "/alds/ui/",
+// TestEveryAnswerIsProtected: those of the router, too.
+func TestEveryAnswerIsProtected(t *testing.T) {
+	b, _ := newBrowser(t)
+	for _, c := range []struct {
+		method, path string
+		status       int
+	}{
+		{http.MethodGet, "/ui/sign-in", http.StatusOK},
+		{http.MethodGet, "/ui", http.StatusTemporaryRedirect},
+		{http.MethodGet, "/ui//profile", http.StatusTemporaryRedirect},
+		{http.MethodGet, "/ui/nothing", http.StatusSeeOther},
+		{http.MethodPut, "/ui/sign-in", http.StatusSeeOther},
+		{http.MethodGet, "/ui/static/x/none.css", http.StatusNotFound},
 	} {
-		if got := (&Pages{base: "/alds"}).ownPath(text); got != want {
-			t.Errorf("%q leads to %s, want %s", text, got, want)
-		}
-	}
-	if got := (&Pages{}).ownPath("//evil.example/ui/"); got != "/ui/" {
-		t.Errorf("without an instance //evil.example/ui/ leads to %s", got)
-	}
-}
-
-func TestReadable(t *testing.T) {
-	for message, want := range map[string]string{
-		"Violation'Required'Member.Name":                "Name is required",
-		"Violation'NotUnique'Member.Username":           "Username is taken already",
-		"Denied'Member.Change":                          "Your role does not allow it: Change",
-		"Resolution'Unresolved'Story.Scope":             "Scope names nothing that you see",
-		"Violation'Required'A.B; Violation'Invalid'A.C": "B is required; C is not valid",
-		"Unknown AssetType: Storry":                     "Unknown AssetType: Storry",
-	} {
-		if got := readable(message); got != want {
-			t.Errorf("%s is read as %q, want %q", message, got, want)
+		got, _ := b.do(c.method, c.path, nil)
+		if got.status != c.status || !strings.Contains(got.header.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
+			t.Errorf("%s %s: %d %v", c.method, c.path, got.status, got.header)
 		}
 	}
 }

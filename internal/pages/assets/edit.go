@@ -1,0 +1,307 @@
+package assets
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/ui"
+)
+
+// showEdit shows the form in which an asset is changed.
+func showEdit(v *ui.Visit, o oid.OID) error {
+	a, err := load(v, o.Now())
+	if err != nil {
+		return err
+	}
+	if !a.May || a.Deleted {
+		return &ui.Error{Status: http.StatusForbidden, Message: "Your role, or the state of the asset, does not allow it to be changed."}
+	}
+	p := &editPage{asset: a}
+	if err := readFields(v, p); err != nil {
+		return err
+	}
+	return showForm(v, p)
+}
+
+func showForm(v *ui.Visit, p *editPage) error {
+	p.Tab = "edit"
+	v.Sends("api/asset?atomic=true", `{"from": "`+p.Oid+`", "update": {"Name": "…"}}`)
+	return v.Render("edit", "Edit "+p.title(), p)
+}
+
+// editAsset serves POST ui/asset/<Oid>: it writes what the form has changed, unless
+// somebody else has changed the asset since the form was shown.
+func editAsset(v *ui.Visit) error {
+	o, err := readOid(v.Request.PathValue("oid"))
+	if err != nil {
+		return err
+	}
+	o.Moment = 0
+	moment := v.Field("moment")
+	if !isMoment(moment) {
+		return &ui.Error{Status: http.StatusBadRequest, Message: "The form does not say of which version it is."}
+	}
+	p, err := formOf(v, o, moment)
+	if err != nil {
+		return err
+	}
+	update := p.changes(v.Request.PostForm)
+	if len(update) == 0 && v.Field("comment") == "" {
+		return v.Redirect(assetLink(p.Oid, "done", "same"))
+	}
+	err = v.API.WriteUnchanged(moment, v.Field("comment"), map[string]any{"from": p.Oid, "update": update})
+	if err == nil {
+		return v.Redirect(assetLink(p.Oid, "done", "saved"))
+	}
+	refused, err := ui.AsError(err)
+	if err != nil {
+		return err
+	}
+	v.Status = refused.Status
+	if refused.Status == http.StatusConflict {
+		return showConflict(v, o, p)
+	}
+	return showRefused(v, p, refused.Message)
+}
+
+// formOf is the form as it was shown: with the values of that version.
+func formOf(v *ui.Visit, o oid.OID, moment string) (*editPage, error) {
+	shown, err := readOid(o.String() + ":" + moment)
+	if err != nil {
+		return nil, err
+	}
+	a, err := load(v, shown)
+	if err != nil {
+		return nil, err
+	}
+	a.IsPast, a.May = false, true
+	p := &editPage{asset: a}
+	return p, readFields(v, p)
+}
+
+// changes are what the form has otherwise than the version that it showed.
+func (p *editPage) changes(form url.Values) map[string]any {
+	update := map[string]any{}
+	for _, f := range p.fields {
+		if change, changed := f.change(form, p.row); changed {
+			update[f.Name] = change
+		}
+	}
+	return update
+}
+
+// change is what a form says of a field, as a command has it, and whether that changes
+// anything. Spec: interface 4.3.5.
+func (f *field) change(form url.Values, shown row) (any, bool) {
+	key := "f." + f.Name
+	switch f.Control {
+	case asMany:
+		return asChange(f.manyOf(form))
+	case asCheck:
+		if !form.Has("had." + f.Name) {
+			return nil, false
+		}
+		return form.Get(key) != "", (form.Get(key) != "") != shown.is(f.Name)
+	case asLines:
+		if !form.Has(key) {
+			return nil, false
+		}
+		was, is := shown.list(f.Name), linesOf(form.Get(key))
+		return asChange(minus(is, was), minus(was, is))
+	}
+	if !form.Has(key) {
+		return nil, false
+	}
+	typed := strings.ReplaceAll(form.Get(key), "\r\n", "\n")
+	if f.same(typed, shown) {
+		return nil, false
+	}
+	if typed == "" && f.attribute.AttributeType != "Text" && f.attribute.AttributeType != "LongText" {
+		return nil, true
+	}
+	if f.Control == asMoment {
+		typed += "Z"
+	}
+	return typed, true
+}
+
+// same reports whether what was typed is what was shown, perhaps by another control.
+func (f *field) same(typed string, shown row) bool {
+	if f.attribute.IsRelation() {
+		return typed == shown.oid(f.Name) || typed == formValue(asName, f.attribute, shown)
+	}
+	before := formValue(f.Control, f.attribute, shown)
+	if f.Control == asMoment {
+		return instantFrom(typed).Equal(instantFrom(before))
+	}
+	return typed == before
+}
+
+// instantFrom reads what a control for a date and a time holds.
+func instantFrom(text string) time.Time {
+	for _, form := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05.999"} {
+		if at, err := time.Parse(form, text); err == nil {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+// manyOf is what a form adds to several assets and removes from them.
+func (f *field) manyOf(form url.Values) (added, removed []string) {
+	kept, had := form["f."+f.Name], form["had."+f.Name]
+	added = append(minus(kept, had), linesOf(strings.ReplaceAll(form.Get("add."+f.Name), ";", "\n"))...)
+	return added, minus(had, kept)
+}
+
+// asChange is a change of several values as a command has it.
+func asChange(added, removed []string) (any, bool) {
+	change := map[string]any{}
+	if len(added) > 0 {
+		change["add"] = added
+	}
+	if len(removed) > 0 {
+		change["remove"] = removed
+	}
+	return change, len(change) > 0
+}
+
+// linesOf are the lines of a text that say something.
+func linesOf(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// showRefused shows the form again with what was typed, and what was refused beside the
+// field that it names.
+func showRefused(v *ui.Visit, p *editPage, message string) error {
+	p.keep(v.Request.PostForm)
+	p.Comment = v.Field("comment")
+	text, err := said(v, message)
+	if err != nil {
+		return err
+	}
+	named := map[string]bool{}
+	for _, m := range ui.Coded.FindAllStringSubmatch(message, -1) {
+		named[m[4]] = true
+	}
+	for _, f := range p.fields {
+		if named[f.Name] {
+			f.Message = text
+		}
+	}
+	p.Message = text
+	return showForm(v, p)
+}
+
+// said words a refusal for people.
+func said(v *ui.Visit, message string) (string, error) {
+	if !strings.Contains(message, "'") || len(message) > ui.MaxWords || strings.Contains(message, ",") {
+		return ui.Readable(message), nil
+	}
+	names, err := v.Words([]string{message})
+	if err != nil {
+		return "", err
+	}
+	if text := names[message]; text != "" {
+		return text, nil
+	}
+	return ui.Readable(message), nil
+}
+
+// showConflict shows the form of the present version with what was typed into that of an
+// earlier one; where both have changed a field, both values.
+func showConflict(v *ui.Visit, o oid.OID, shown *editPage) error {
+	a, err := load(v, o)
+	if err != nil {
+		return err
+	}
+	p := &editPage{asset: a, Comment: v.Field("comment")}
+	if err := readFields(v, p); err != nil {
+		return err
+	}
+	mine := shown.changes(v.Request.PostForm)
+	for _, f := range p.fields {
+		if _, typed := mine[f.Name]; typed && !f.attribute.IsMultivalue {
+			if _, is, same := a.both(f.attribute, shown.row, a.row); !same {
+				f.Now = is
+				if is == "" {
+					f.Now = "nothing"
+				}
+			}
+		}
+	}
+	typed := maps.Clone(v.Request.PostForm)
+	for _, f := range p.fields {
+		if _, changed := mine[f.Name]; !changed {
+			for _, part := range []string{"f.", "had.", "add."} {
+				delete(typed, part+f.Name)
+			}
+		}
+	}
+	p.keep(typed)
+	by := a.Changed.By.Name
+	if by == "" {
+		by = "Somebody"
+	}
+	p.Message = by + " has changed the asset since you opened this form. What you typed is kept; where both of you changed a field, what it has now stands beside it. Save again to write your values."
+	return showForm(v, p)
+}
+
+// keep puts what was typed into the fields.
+func (p *editPage) keep(form url.Values) {
+	for _, f := range p.fields {
+		key := "f." + f.Name
+		switch f.Control {
+		case asMany:
+			f.keepMany(form)
+		case asCheck:
+			if form.Has("had." + f.Name) {
+				f.Checked = form.Get(key) != ""
+			}
+		case asChoice:
+			if form.Has(key) {
+				f.choose(form.Get(key))
+			}
+		default:
+			if form.Has(key) {
+				f.Value = strings.ReplaceAll(form.Get(key), "\r\n", "\n")
+			}
+		}
+	}
+}
+
+// choose selects an option, which is added where it is not offered any more.
+func (f *field) choose(value string) {
+	found := value == ""
+	for i := range f.Options {
+		f.Options[i].Chosen = f.Options[i].Value == value
+		found = found || f.Options[i].Chosen
+	}
+	if !found {
+		f.Options = append(f.Options, option{Value: value, Label: value, Chosen: true})
+	}
+	f.Value = value
+}
+
+// keepMany ticks what was ticked.
+func (f *field) keepMany(form url.Values) {
+	if !form.Has("f."+f.Name) && !form.Has("had."+f.Name) && !form.Has("add."+f.Name) {
+		return
+	}
+	added, removed := f.manyOf(form)
+	for i, one := range f.Options {
+		f.Options[i].Chosen = (one.Chosen || slices.Contains(added, one.Value)) && !slices.Contains(removed, one.Value)
+	}
+	f.Adds = form.Get("add." + f.Name)
+}

@@ -1,0 +1,150 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
+
+// jsonObject is a JSON object with its members in the order of the text. A value is a
+// string, json.Number, bool, nil, []any or jsonObject.
+type jsonObject []jsonMember
+
+type jsonMember struct {
+	Name  string
+	Value any
+}
+
+var errJSON = errors.New("the answer is no JSON")
+
+// get returns the value of a name; nil where there is none.
+func (o jsonObject) get(name string) any {
+	for _, f := range o {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return nil
+}
+
+// set changes the value of a name that is there.
+func (o jsonObject) set(name string, value any) {
+	for i := range o {
+		if o[i].Name == name {
+			o[i].Value = value
+		}
+	}
+}
+
+// has reports whether there is a member of that name.
+func (o jsonObject) has(name string) bool {
+	for _, f := range o {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// MarshalJSON writes the members in their order.
+func (o jsonObject) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, f := range o {
+		name, err := plainJSON(f.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := plainJSON(f.Value)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, name...), ':'), value...)
+	}
+	return append(b, '}'), nil
+}
+
+// plainJSON writes a value as JSON that people read: nothing is escaped for HTML.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// compactJSON returns a value as JSON on one line.
+func compactJSON(v any) string {
+	b, err := plainJSON(v)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// readOrdered reads the next value. Errors: errJSON and those of the decoder.
+func readOrdered(d *json.Decoder) (any, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('{'):
+		o := jsonObject{}
+		err := eachMember(d, func(name string) error {
+			value, err := readOrdered(d)
+			o = append(o, jsonMember{Name: name, Value: value})
+			return err
+		})
+		return o, err
+	case json.Delim('['):
+		list := []any{}
+		err := eachElement(d, func() error {
+			value, err := readOrdered(d)
+			list = append(list, value)
+			return err
+		})
+		return list, err
+	}
+	return token, nil
+}
+
+// parseOrdered reads a value with all its members in order.
+func parseOrdered(b []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	return readOrdered(d)
+}
+
+// eachMember calls read for every member of an object that has begun; read takes the
+// value.
+func eachMember(d *json.Decoder, read func(name string) error) error {
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, ok := token.(string)
+		if !ok {
+			return errJSON
+		}
+		if err := read(name); err != nil {
+			return err
+		}
+	}
+	_, err := d.Token()
+	return err
+}
+
+// eachElement calls read for every element of a list that has begun; read takes it.
+func eachElement(d *json.Decoder, read func() error) error {
+	for d.More() {
+		if err := read(); err != nil {
+			return err
+		}
+	}
+	_, err := d.Token()
+	return err
+}

@@ -1,0 +1,128 @@
+package projects
+
+import (
+	"net/http"
+
+	"github.com/alds-dev/alds/internal/chart"
+	"github.com/alds-dev/alds/internal/ui"
+)
+
+// maxCards is how many cards a board has.
+const maxCards = 1000
+
+// board is what the page of a project's board shows.
+type board struct {
+	*project
+	Filter  filter
+	Lanes   []lane
+	Bounded bool
+	Max     int
+	Message string
+	Return  string
+	choices
+}
+
+// lane is a column of the board.
+type lane struct {
+	Oid   string // of the status; empty: none
+	Name  string
+	Cards []item
+	Sum   float64 // of the estimates
+}
+
+// Estimated is the sum as people read it; empty: nothing is estimated.
+func (l lane) Estimated() string {
+	if l.Sum == 0 {
+		return ""
+	}
+	return chart.Number(l.Sum)
+}
+
+// showBoard serves GET ui/project/<oid>/board: the items by status.
+func showBoard(v *ui.Visit) error { return renderBoard(v, "") }
+
+func renderBoard(v *ui.Visit, message string) error {
+	p, err := readProject(v, "/board")
+	if err != nil {
+		return err
+	}
+	f, err := readFilter(v)
+	if err != nil {
+		return err
+	}
+	f.Sort = ""
+	page := board{project: p, Filter: f, Max: maxCards, Message: message, Return: v.Request.URL.RawQuery}
+	q := f.items(p)
+	q["select"], q["page"] = append([]string{"Status"}, itemColumns...), map[string]int{"size": maxCards + 1, "start": 0}
+	var cards []item
+	queries, into := []ui.Query{q}, []any{&cards}
+	page.offer(p, &queries, &into)
+	if err := v.API.Find(queries, into...); err != nil {
+		return err
+	}
+	if page.Bounded = len(cards) > maxCards; page.Bounded {
+		cards = cards[:maxCards]
+	}
+	page.Lanes = lanes(page.Statuses, cards)
+	v.Sends("api/asset?atomic=true", `{"from": "Story:<id>", "update": {"Status": "StoryStatus:<id>"}}`)
+	if v.IsPart() {
+		return v.RenderPart("board", "cards", page)
+	}
+	return v.Render("board", p.Name+" · Board", page)
+}
+
+// lanes puts cards under their statuses. A status that is out of use, or not among
+// those offered, has a lane when there are cards in it.
+func lanes(statuses []ui.Named, cards []item) []lane {
+	list := []lane{{Name: "No status"}}
+	place := map[string]int{ui.NoAsset: 0, "": 0}
+	for _, s := range statuses {
+		place[s.Oid] = len(list)
+		list = append(list, lane{Oid: s.Oid, Name: s.Name})
+	}
+	for _, c := range cards {
+		i, known := place[c.At.Oid]
+		if !known {
+			i = len(list)
+			place[c.At.Oid] = i
+			list = append(list, lane{Oid: c.At.Oid, Name: c.Status})
+		}
+		list[i].Cards = append(list[i].Cards, c)
+		list[i].Sum += amount(c.Estimate)
+	}
+	return list
+}
+
+// moveItem serves POST ui/project/<oid>/move: it gives an item another status, or none.
+// The script gets the refusal as text.
+func moveItem(v *ui.Visit) error {
+	p, err := readProject(v, "/board")
+	if err != nil {
+		return err
+	}
+	refused, err := ui.AsError(moveTo(v, p))
+	switch {
+	case err != nil:
+		return err
+	case v.IsPart():
+		return sayRefusal(v, refused)
+	case refused != nil:
+		v.Status = refused.Status
+		keepReturn(v)
+		return renderBoard(v, ui.Readable(refused.Message))
+	}
+	return v.Redirect(p.Place("/board") + "?" + pathBack(v, "done", "moved"))
+}
+
+// moveTo carries out the form of a card. Errors: *ui.Error.
+func moveTo(v *ui.Visit, p *project) error {
+	moved, to := v.Field("item"), v.Field("status")
+	if !isItem(moved) || to != "" && !ui.IsOid(to, "StoryStatus") {
+		return &ui.Error{Status: http.StatusBadRequest, Message: "Say which item has which status now."}
+	}
+	var status any
+	if to != "" {
+		status = to
+	}
+	return changeItem(v, p, moved, map[string]any{"Status": status})
+}

@@ -1,0 +1,30 @@
+package projects
+
+import (
+	"embed"
+
+	"github.com/alds-dev/alds/internal/ui"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// Pages returns the pages of this package.
+func Pages() ui.Set {
+	return ui.Set{
+		Pages: map[string]ui.Page{
+			"GET /{$}":                               home,
+			"GET /ui/{$}":                            home,
+			"GET /ui/projects":                       home,
+			"GET /ui/project/{oid}":                  showBacklog,
+			"POST /ui/project/{oid}/rank":            rankItem,
+			"POST /ui/project/{oid}/add":             addItem,
+			"GET /ui/project/{oid}/sprints":          showSprints,
+			"GET /ui/project/{oid}/sprint/{timebox}": showSprint,
+			"GET /ui/project/{oid}/flow":             showFlow,
+			"GET /ui/project/{oid}/board":            showBoard,
+			"POST /ui/project/{oid}/move":            moveItem,
+		},
+		Templates: templateFiles,
+	}
+}

@@ -1,0 +1,24 @@
+package system
+
+import (
+	"embed"
+	"html/template"
+
+	"github.com/alds-dev/alds/internal/ui"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// Pages returns the pages of this package.
+func Pages() ui.Set {
+	return ui.Set{
+		Pages: map[string]ui.Page{
+			"GET /ui/system":        showSystem,
+			"GET /ui/system/check":  showCheck,
+			"POST /ui/system/check": startCheck,
+		},
+		Templates: templateFiles,
+		Functions: template.FuncMap{"counted": counted, "thousands": thousands, "span": span, "milliseconds": milliseconds},
+	}
+}

@@ -1,0 +1,35 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestBombs: what is small when it is sent stays small on a page.
+func TestBombs(t *testing.T) {
+	deep := strings.Repeat("[", 2000) + "1" + strings.Repeat(",1", 50_000) + strings.Repeat("]", 2000)
+	var bold strings.Builder
+	for i := range 450 {
+		fmt.Fprintf(&bold, "<b a=%d>", i)
+	}
+	for name, c := range map[string]struct {
+		from string
+		to   string
+	}{
+		"deep JSON":            {deep, IndentedJSON([]byte(deep))},
+		"deep JSON, cut off":   {deep[:10_000], IndentedJSON([]byte(deep[:10_000]))},
+		"formatting, reopened": {bold.String() + strings.Repeat("<p>x", 6000), string(Sanitized(bold.String() + strings.Repeat("<p>x", 6000)))},
+		"formatting in lists":  {bold.String() + strings.Repeat("<li>x", 6000), string(Sanitized(bold.String() + strings.Repeat("<li>x", 6000)))},
+	} {
+		if len(c.to) > 6*len(c.from) {
+			t.Errorf("%s: %d bytes become %d", name, len(c.from), len(c.to))
+		}
+	}
+	if got := IndentedJSON([]byte(`{"a":["b,[",{}],"c":"\"{"}`)); got != "{\n  \"a\": [\n    \"b,[\",\n    {}\n  ],\n  \"c\": \"\\\"{\"\n}" {
+		t.Errorf("JSON is indented as %s", got)
+	}
+	if got := string(Sanitized("<p>a <b>b</b> <i>c<p>d")); got != "<p>a <b>b</b> <i>c</i></p><p><i>d</i></p>" {
+		t.Errorf("formatting that stays open is read as %s", got)
+	}
+}

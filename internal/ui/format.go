@@ -1,0 +1,31 @@
+package ui
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// BytesOf writes a number of bytes as people read it; nothing for what is none.
+func BytesOf(text string) string {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n < 0 {
+		return ""
+	}
+	units := []string{"B", "KiB", "MiB", "GiB"}
+	unit := 0
+	for ; n >= 1024 && unit < len(units)-1; unit++ {
+		n /= 1024
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(n, 'f', min(1, unit), 64), ".0") + " " + units[unit]
+}
+
+// UTCInstant reads what a field for a date and time sends.
+func UTCInstant(text string) (at time.Time, err error) {
+	for _, form := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339, time.DateOnly} {
+		if at, err = time.Parse(form, strings.Replace(strings.TrimSuffix(text, " UTC"), " ", "T", 1)); err == nil {
+			return at.UTC(), nil
+		}
+	}
+	return at, err
+}

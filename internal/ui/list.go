@@ -1,0 +1,83 @@
+package ui
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// ListPage is a page of a list as the interface has it: size, start and total.
+type ListPage struct {
+	Total int `json:"total"`
+	Size  int `json:"pageSize"`
+	Start int `json:"pageStart"`
+	Path  string
+	Query url.Values
+}
+
+// From and To are the places of the first and the last of it, from 1.
+func (s ListPage) From() int { return min(s.Start+1, s.Total) }
+
+// To is the place of the last.
+func (s ListPage) To() int { return min(s.Start+s.Size, s.Total) }
+
+// Before leads to the page before; empty where there is none.
+func (s ListPage) Before() string {
+	if s.Start == 0 {
+		return ""
+	}
+	return s.at(max(s.Start-s.Size, 0))
+}
+
+// After leads to the page behind; empty where there is none.
+func (s ListPage) After() string {
+	if s.Start+s.Size >= s.Total {
+		return ""
+	}
+	return s.at(s.Start + s.Size)
+}
+
+func (s ListPage) at(start int) string {
+	query := url.Values{}
+	for name, values := range s.Query {
+		query[name] = values
+	}
+	query.Del("done")
+	query.Set("page", strconv.Itoa(s.Size)+","+strconv.Itoa(start))
+	return s.Path + "?" + query.Encode()
+}
+
+// Bounds of what a list shows.
+const (
+	listSize    = 25
+	maxListSize = 200
+	MaxStart    = 10_000_000
+)
+
+// ListPage reads which page of a list is asked for: size,start, as the interface has it.
+// Errors: *Error.
+func (v *Visit) ListPage() (size, start int, err error) {
+	text := v.Param("page")
+	if text == "" {
+		return listSize, 0, nil
+	}
+	first, second, _ := strings.Cut(text, ",")
+	size, err = strconv.Atoi(first)
+	if err == nil && second != "" {
+		start, err = strconv.Atoi(second)
+	}
+	if err != nil || size < 1 || size > maxListSize || start < 0 || start > MaxStart {
+		return 0, 0, &Error{Status: http.StatusBadRequest, Message: "page is not a size up to 200 and a start, such as 25,50."}
+	}
+	return size, start, nil
+}
+
+// ListPath returns a path of the interface with the page that is asked for.
+func ListPath(path string, size, start int) string {
+	mark := "?"
+	if strings.Contains(path, "?") {
+		mark = "&"
+	}
+	return path + mark + "page=" + strconv.Itoa(size) + "," + strconv.Itoa(start)
+}

@@ -1,0 +1,34 @@
+package ui
+
+import (
+	"regexp"
+)
+
+// Coded is how the interface words what it refuses: the kind, the rule and the place.
+// Spec: interface 7.2.
+var Coded = regexp.MustCompile(`(Violation|Resolution|Denied)'(?:(\w+)')?(?:(\w+)\.)?(\w+)(?:'\w+)?`)
+
+// rules are the words for them.
+var rules = map[string]string{
+	"Required":   "is required",
+	"Invalid":    "is not valid",
+	"NotUnique":  "is taken already",
+	"MaxLength":  "is too long",
+	"Unresolved": "names nothing that you see",
+	"ReadOnly":   "cannot be changed",
+}
+
+// Readable words a message of the interface for people; what has no code stays.
+func Readable(message string) string {
+	return Coded.ReplaceAllStringFunc(message, func(text string) string {
+		m := Coded.FindStringSubmatch(text)
+		words, known := rules[m[2]]
+		switch {
+		case m[1] == "Denied":
+			return "Your role does not allow it: " + m[4]
+		case known:
+			return m[4] + " " + words
+		}
+		return text
+	})
+}

@@ -1,0 +1,160 @@
+package ui
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// templates are the pages of a set by name, each with the layout around it.
+type templates struct {
+	byName  map[string]*template.Template
+	notices map[string]string // of the set
+}
+
+// frame is what the layout shows around a page.
+type frame struct {
+	Title  string
+	Base   string
+	Static string // path of styles and scripts
+	Here   string // first segment of the page below ui
+	Member *Member
+	CSRF   string
+	Notice string // what has been done, after a form
+	Sent   []sentRequest
+	Forms  []sentRequest
+	Page   any
+}
+
+// Files of templates that are no pages.
+const (
+	layoutFile = "layout.html"
+	partsFile  = "parts.html"
+)
+
+// parseShared reads what every page has around it.
+func parseShared() *template.Template {
+	return template.Must(template.New(layoutFile).Funcs(functions).ParseFS(templateFiles, "templates/"+layoutFile, "templates/"+partsFile))
+}
+
+// parse reads the templates of a set.
+func (s *Site) parse(set Set) templates {
+	t := templates{byName: map[string]*template.Template{}, notices: set.Notices}
+	shared := template.Must(s.shared.Clone()).Funcs(set.Functions)
+	names, err := fs.Glob(set.Templates, "templates/*.html")
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	for _, name := range names {
+		if path.Base(name) == partsFile {
+			template.Must(shared.ParseFS(set.Templates, name))
+		}
+	}
+	for _, name := range names {
+		if base := path.Base(name); base != layoutFile && base != partsFile {
+			one := template.Must(shared.Clone())
+			t.byName[strings.TrimSuffix(base, ".html")] = template.Must(one.ParseFS(set.Templates, name))
+		}
+	}
+	return t
+}
+
+// functions are what all templates call.
+var functions = template.FuncMap{
+	"instant": Instant,
+	"day":     func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
+	"join":    strings.Join,
+	"dict":    dict,
+	"next":    func(n int) int { return n + 1 },
+}
+
+// Instant writes an instant as people read it, in UTC; nothing for the zero one.
+func Instant(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "never"
+	}
+	t = t.UTC()
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s UTC</time>`, t.Format(time.RFC3339), t.Format("2006-01-02 15:04")))
+}
+
+// dict makes the values of a part of a template from pairs of name and value.
+func dict(pairs ...any) map[string]any {
+	d := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		d[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return d
+}
+
+// Render answers with a page: the template of that name within the layout.
+func (v *Visit) Render(name, title string, data any) error {
+	return v.execute(name, "layout.html", title, data)
+}
+
+// RenderPart answers with a part of a page, which the script puts in its place.
+func (v *Visit) RenderPart(name, part string, data any) error { return v.execute(name, part, "", data) }
+
+func (v *Visit) execute(name, part, title string, data any) error {
+	f := frame{
+		Title: title, Base: v.Site.Base, Static: v.Site.Base + "/ui/static/" + v.Site.statics.version, Here: v.Here(),
+		Member: v.Member, Notice: v.notice(), Sent: v.API.sent, Forms: v.forms, Page: data,
+	}
+	if v.Member != nil {
+		f.CSRF = v.formToken()
+	}
+	var b bytes.Buffer
+	if err := v.templates.byName[name].ExecuteTemplate(&b, part, f); err != nil {
+		return err
+	}
+	return v.Send("text/html; charset=utf-8", b.Bytes())
+}
+
+// Here is the first segment of the page below ui, by which the layout marks where the
+// reader is.
+func (v *Visit) Here() string {
+	rest := strings.TrimPrefix(v.Request.URL.Path, v.Site.Base+"/")
+	if below, ok := strings.CutPrefix(rest, "ui/"); ok {
+		rest = below
+	}
+	first, _, _ := strings.Cut(rest, "/")
+	switch first {
+	case "meta.v1":
+		return "model"
+	case "", "project":
+		return "projects"
+	}
+	return first
+}
+
+// notices are what a page says after a form has done its work.
+var notices = map[string]string{
+	"saved":    "Saved.",
+	"made":     "Made.",
+	"retired":  "Retired. It may be brought back.",
+	"brought":  "It is back, with its values.",
+	"purged":   "Deleted. Its data is removed in the background.",
+	"moved":    "The item has its new status.",
+	"ranked":   "The item has its new place.",
+	"revoked":  "The access token is revoked. It is refused within a second.",
+	"removed":  "The sample is removed.",
+	"changed":  "The password is changed. All other sessions have ended.",
+	"done":     "Done.",
+	"same":     "Nothing was different.",
+	"attached": "The file is attached.",
+}
+
+func (v *Visit) notice() string {
+	done := v.Param("done")
+	if text, own := v.templates.notices[done]; own {
+		return text
+	}
+	return notices[done]
+}

@@ -1,0 +1,17 @@
+package ui
+
+import "time"
+
+// Token is an access token or session as the interface lists it. Spec: interface 5.3.
+type Token struct {
+	ID               string     `json:"id"`
+	Name             string     `json:"name"`
+	Session          bool       `json:"session"`
+	Created          time.Time  `json:"created"`
+	Expires          *time.Time `json:"expires"`
+	LastUsed         *time.Time `json:"lastUsed"`
+	LastAddress      string     `json:"lastAddress"`
+	EndsWithPassword bool       `json:"endsWithPassword"`
+	Current          bool       `json:"current"`
+	Token            string     `json:"token"` // only of one that was just made
+}

@@ -1,0 +1,182 @@
+package ui
+
+import (
+	"compress/gzip"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// Visit is one request of one reader.
+type Visit struct {
+	Site    *Site
+	Writer  http.ResponseWriter
+	Request *http.Request
+	API     *API
+	Session string // the access token of the cookie; empty: there is none
+	Member  *Member
+	Status  int // of the answer; 0: 200
+
+	templates templates
+	forms     []sentRequest // what the forms of the page send, as examples
+}
+
+// Member is who reads the page.
+type Member struct {
+	Oid         string `json:"_oid"`
+	Name        string `json:"Name"`
+	Username    string `json:"Username"`
+	DefaultRole struct {
+		Oid string `json:"_oid"`
+	} `json:"DefaultRole"`
+}
+
+// SystemAdmin is the role that may everything.
+const SystemAdmin = "Role:1"
+
+// Administers reports whether the member may see what concerns the whole system. It
+// decides what is shown; the interface decides what is done.
+func (m *Member) Administers() bool { return m.DefaultRole.Oid == SystemAdmin }
+
+// visit returns the visit of a request for a page with those templates.
+func (s *Site) visit(w http.ResponseWriter, r *http.Request, t templates) *Visit {
+	v := &Visit{Site: s, Writer: w, Request: r, templates: t}
+	if c, err := r.Cookie(s.cookie); err == nil {
+		v.Session = c.Value
+	}
+	v.API = v.Asking("Bearer " + v.Session)
+	return v
+}
+
+// Asking returns requests with an Authorization header.
+func (v *Visit) Asking(authorization string) *API {
+	return &API{transport: v.Site.api, ctx: v.Request.Context(), host: v.Request.Host, base: v.Site.Base, authorization: authorization}
+}
+
+// Quiet returns requests of the same reader that are not shown at the end of the page,
+// such as those that every page sends.
+func (v *Visit) Quiet() *API { return v.Asking(v.API.authorization) }
+
+// meet reads who visits. Errors: *Error, 401 when the session does not count.
+func (v *Visit) meet() error {
+	var found []Member
+	quiet := v.Quiet() // the same on every page, so not shown
+	err := quiet.Find([]Query{{"from": "Member", "where": map[string]string{"IsSelf": "true"}, "select": []string{"Name", "Username", "DefaultRole"}}}, &found)
+	if err != nil {
+		return err
+	}
+	if len(found) != 1 {
+		return &Error{Status: http.StatusForbidden, Message: "The member of this session cannot be read."}
+	}
+	v.Member = &found[0]
+	return nil
+}
+
+// readForm reads what a form has sent. Errors: *Error.
+func (v *Visit) readForm() error {
+	err := v.Request.ParseForm()
+	if strings.HasPrefix(v.Request.Header.Get("Content-Type"), "multipart/form-data") {
+		err = v.Request.ParseMultipartForm(maxMultipart)
+	}
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return &Error{Status: http.StatusRequestEntityTooLarge, Message: "A form takes at most " + BytesOf(strconv.FormatInt(large.Limit, 10)) + ", files included. Send a larger file to attachment.img."}
+	}
+	if err != nil {
+		return &Error{Status: http.StatusBadRequest, Message: "The form cannot be read."}
+	}
+	return nil
+}
+
+// maxMultipart is how much of a form with files is kept in memory: all that arrives
+// here is smaller.
+const maxMultipart = 16 << 20
+
+// Field returns what stands in a field of the form, without spaces around it.
+func (v *Visit) Field(name string) string { return strings.TrimSpace(v.Request.PostForm.Get(name)) }
+
+// Param returns a parameter of the URL.
+func (v *Visit) Param(name string) string { return strings.TrimSpace(v.Request.URL.Query().Get(name)) }
+
+// Link returns a path below the base, with parameters in pairs of name and value.
+func (v *Visit) Link(path string, params ...string) string { return Link(v.Site.Base, path, params...) }
+
+// Link returns a path below a base, with parameters in pairs of name and value.
+func Link(base, path string, params ...string) string {
+	values := url.Values{}
+	for i := 0; i+1 < len(params); i += 2 {
+		values.Set(params[i], params[i+1])
+	}
+	if len(values) > 0 {
+		path += "?" + values.Encode()
+	}
+	return base + path
+}
+
+// Redirect leads to another page, which is read: path stands below the base.
+func (v *Visit) Redirect(path string) error {
+	http.Redirect(v.Writer, v.Request, v.Site.Base+path, http.StatusSeeOther)
+	return nil
+}
+
+// IsPart reports whether the script asks for a part of the page alone; the browser's
+// way back asks for the whole.
+func (v *Visit) IsPart() bool {
+	return v.Request.Header.Get("HX-Request") == "true" && v.Request.Header.Get("HX-History-Restore-Request") != "true"
+}
+
+// Sends notes what a form of the page sends, for its end. Shape of body: indented JSON
+// or empty.
+func (v *Visit) Sends(path, body string) {
+	v.forms = append(v.forms, sentRequest{Method: http.MethodPost, Path: v.Site.Base + "/" + path, Body: body})
+}
+
+// Send sends the bytes of a page, packed where the browser takes it.
+func (v *Visit) Send(contentType string, body []byte) error {
+	h := v.Writer.Header()
+	h.Set("Content-Type", contentType)
+	if len(body) < 1<<10 || !acceptsGzip(v.Request) {
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+		v.WriteStatus()
+		_, err := v.Writer.Write(body)
+		return err
+	}
+	h.Set("Content-Encoding", "gzip")
+	v.WriteStatus()
+	z, err := gzip.NewWriterLevel(v.Writer, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	if _, err := z.Write(body); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+// WriteStatus begins an answer that is sent in parts of its own.
+func (v *Visit) WriteStatus() {
+	if v.Status != 0 {
+		v.Writer.WriteHeader(v.Status)
+	}
+}
+
+func acceptsGzip(r *http.Request) bool {
+	for word := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		if name, weight, _ := strings.Cut(strings.TrimSpace(word), ";"); name == "gzip" && strings.TrimSpace(weight) != "q=0" {
+			return true
+		}
+	}
+	return false
+}
+
+// UUID returns a part of the path that is the id of something without an Oid. Others
+// would lead to other requests than those of the page. Errors: *Error.
+func (v *Visit) UUID(name string) (string, error) {
+	if id := v.Request.PathValue(name); uuid.Validate(id) == nil && len(id) == len(uuid.Nil.String()) {
+		return id, nil
+	}
+	return "", NotFound()
+}
