@@ -23,17 +23,13 @@ func (g *gate) noteAdministrators(c *Command, target *row) {
 // log in: nobody could make one again.
 func (s *Session) checkAdministrators(ctx context.Context) error {
 	l := s.e.layout
-	if !s.administratorsChanged || l.member == nil || l.defaultRole == nil {
-		return nil
-	}
-	disabled, ok := l.member.Attr("IsLoginDisabled")
-	if !ok {
+	if !s.administratorsChanged || l.loginDisabled == nil || l.defaultRole == nil {
 		return nil
 	}
 	admin := l.roleID(int64(meta.SystemAdmin))
 	var left int
 	err := s.tx.QueryRow(ctx, `SELECT CASE WHEN EXISTS (SELECT 1 FROM asset a WHERE a.type = ? AND a.state < ?`+
-		` AND COALESCE(`+s.e.db.Dialect.JSONBool("a.attrs", disabled.Place.Column)+`, 0) = 0`+
+		` AND COALESCE(`+s.e.db.Dialect.JSONBool("a.attrs", l.loginDisabled.Place.Column)+`, 0) = 0`+
 		` AND (EXISTS (SELECT 1 FROM asset_link l WHERE l.relation = ? AND l.from_type = a.type AND l.from_id = a.id AND l.to_id = ? AND l.until_moment = ?)`+
 		` OR EXISTS (SELECT 1 FROM scope_member m WHERE m.member_id = a.id AND m.scope_id = 0 AND m.role_id = ? AND m.until_moment = ?)))`+
 		` THEN 1 ELSE 0 END`,

@@ -20,10 +20,11 @@ type layout struct {
 	ranks          map[string]bool    // names of attributes
 	parts          []partRule
 
-	members     *meta.Attr // Scope.Members; nil in a model without, as the two below
-	defaultRole *meta.Attr // Member.DefaultRole
-	role        *meta.Type
-	member      *meta.Type
+	members       *meta.Attr // Scope.Members; nil in a model without, as those below
+	defaultRole   *meta.Attr // Member.DefaultRole
+	loginDisabled *meta.Attr // Member.IsLoginDisabled
+	role          *meta.Type
+	member        *meta.Type
 
 	membersRights *meta.RightsKind // who may change members
 }
@@ -86,6 +87,7 @@ func newLayout(m *meta.Model, generation int64) *layout {
 	}
 	l.columns = append(l.columns, "attrs")
 	l.members, l.defaultRole = attrOf(m, "Scope", "Members"), attrOf(m, "Member", "DefaultRole")
+	l.loginDisabled = attrOf(m, "Member", "IsLoginDisabled")
 	l.role, _ = m.Type("Role")
 	l.member, _ = m.Type("Member")
 	if l.members != nil {

@@ -2,6 +2,7 @@ package asset_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 )
 
 // events are the events of the audit trail since the last call, the first one
-// first, as "kind actor member project role previousRole".
+// first, as "kind actor member project role previousRole changed mayLogIn".
 func (w *harness) events() string {
 	w.t.Helper()
 	l := trail.New(w.d, model, trail.Options{})
@@ -25,7 +26,11 @@ func (w *harness) events() string {
 	}
 	var lines []string
 	for _, v := range p.Results {
-		lines = append(lines, strings.Join(strings.Fields(strings.Join([]string{string(v.Kind), v.Actor, v.Member, v.Project, v.Role, v.PreviousRole}, " ")), " "))
+		words := append([]string{string(v.Kind), v.Actor, v.Member, v.Project, v.Role, v.PreviousRole}, v.Changed...)
+		if v.MayLogIn != nil {
+			words = append(words, strconv.FormatBool(*v.MayLogIn))
+		}
+		lines = append(lines, strings.Join(strings.Fields(strings.Join(words, " ")), " "))
 	}
 	if _, err := w.d.Exec(w.t.Context(), "DELETE FROM audit_trail"); err != nil {
 		w.t.Fatal(err)
@@ -71,6 +76,52 @@ func TestRolesLeaveEvents(t *testing.T) {
 		w.wantEvents("a command that fails")
 		w.must(create("Story", "@s", "Name", "S", "Scope", p))
 		w.wantEvents("something else")
+	})
+}
+
+// Who may no longer log in, or may again, leaves an event, whichever way it came about.
+func TestShutOutMembersLeaveEvents(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		m := w.must(create("Member", "@m", "Name", "Ann", "Nickname", "Ann", "DefaultRole", "Role:4"))[0]
+		w.wantEvents("a member", "DefaultRoleChanged Member:20 "+m+" Role:4")
+		const by = "LoginChanged Member:20 "
+		for _, step := range []struct {
+			why     string
+			command *asset.Command
+			want    string
+		}{
+			{"disabled", update(m, "IsLoginDisabled", "true"), "IsLoginDisabled false"},
+			{"disabled again", update(m, "IsLoginDisabled", "true"), ""},
+			{"closed while disabled", operate(m, "Inactivate"), "AssetState false"},
+			{"enabled while closed", update(m, "IsLoginDisabled", "false"), "IsLoginDisabled false"},
+			{"deleted while closed", operate(m, "Delete"), "AssetState false"},
+			{"restored as it was", operate(m, "Undelete"), "AssetState false"},
+			{"reopened", operate(m, "Reactivate"), "AssetState true"},
+			{"deleted", operate(m, "Delete"), "AssetState false"},
+			{"restored", operate(m, "Undelete"), "AssetState true"},
+			{"disabled once more", update(m, "IsLoginDisabled", "true"), "IsLoginDisabled false"},
+			{"no value", update(m, "IsLoginDisabled", ""), "IsLoginDisabled true"},
+			{"never disabled", update(m, "IsLoginDisabled", "false"), ""},
+			{"another name", update(m, "Name", "Bea"), ""},
+		} {
+			w.must(step.command)
+			if step.want == "" {
+				w.wantEvents(step.why)
+				continue
+			}
+			w.wantEvents(step.why, by+m+" "+step.want)
+		}
+		w.must(update(m, "IsLoginDisabled", "true"), update(m, "IsLoginDisabled", "false"))
+		w.wantEvents("there and back")
+		w.must(update(m, "IsLoginDisabled", "true"), operate(m, "Inactivate"))
+		w.wantEvents("both in one request", by+m+" IsLoginDisabled AssetState false")
+		w.run(operate(m, "Reactivate"), update(m, "IsLoginDisabled", "false", "Email", strings.Repeat("x", 5000)))
+		w.wantEvents("a command that fails", by+m+" AssetState false")
+		made := w.must(create("Member", "@n", "Name", "Cleo", "Nickname", "Cleo", "DefaultRole", "Role:4", "IsLoginDisabled", "true"))[0]
+		w.wantEvents("made with a disabled login", "DefaultRoleChanged Member:20 "+made+" Role:4", by+made+" IsLoginDisabled false")
+		story := w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0"))[0]
+		w.must(operate(story, "Inactivate"), operate(story, "Delete"))
+		w.wantEvents("no member")
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/trail"
 )
@@ -68,8 +69,42 @@ func (w *writer) noteDefaultRoles() {
 	}
 }
 
+// noteLogins notes the members that the batch has closed, reopened, deleted or
+// restored, or whose login it has disabled or enabled.
+func (w *writer) noteLogins() {
+	active := &state{code: meta.StateActive}
+	for _, m := range w.changes.made {
+		w.noteLogin(m, active)
+	}
+	for _, m := range w.changes.changed {
+		w.noteLogin(m, m.stored)
+	}
+}
+
+// noteLogin compares what decides whether a member may log in with what it was.
+func (w *writer) noteLogin(m *row, was *state) {
+	a := w.layout.loginDisabled
+	if a == nil || m.typ != a.On {
+		return
+	}
+	var changed []string
+	disabled := m.cur.attrs.get(a) == true
+	if disabled != (was.attrs.get(a) == true) {
+		changed = append(changed, a.Name)
+	}
+	if m.cur.code != was.code {
+		changed = append(changed, "AssetState")
+	}
+	if changed == nil {
+		return
+	}
+	may := !disabled && m.cur.code < meta.StateClosed
+	w.note(trail.LoginChanged, m.id, nil, trail.Detail{Changed: changed, MayLogIn: &may})
+}
+
 // trail writes what the batch leaves in the audit trail.
 func (w *writer) trail(ctx context.Context) error {
+	w.noteLogins()
 	w.noteDefaultRoles()
 	return trail.Record(ctx, w.tx, w.events...)
 }

@@ -13,7 +13,7 @@ type Kind string
 const (
 	SignIn              Kind = "SignIn"
 	SignInRefused       Kind = "SignInRefused"
-	LoginChanged        Kind = "LoginChanged" // a username or password
+	LoginChanged        Kind = "LoginChanged" // a username, a password, or whether the member may log in
 	TokenCreated        Kind = "TokenCreated"
 	TokenRevoked        Kind = "TokenRevoked"
 	RoleGranted         Kind = "RoleGranted" // in a project
@@ -57,6 +57,7 @@ type Detail struct {
 	Subscription string   `json:"subscription,omitempty"` // the id of one
 	URL          string   `json:"url,omitempty"`          // scheme and host of its receiver
 	Changed      []string `json:"changed,omitempty"`      // the names of what was changed
+	MayLogIn     *bool    `json:"mayLogIn,omitempty"`     // neither closed, deleted nor disabled now; nil where that did not change
 	Request      string   `json:"request,omitempty"`      // method and route, or the id of a bulk request
 	Reason       string   `json:"reason,omitempty"`
 	Assets       int      `json:"assets,omitempty"` // imported
