@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -273,18 +272,4 @@ func (k *keySet) add(keys []string, key string) bool {
 	}
 	k.index[key] = struct{}{}
 	return true
-}
-
-// fail turns the parser's error, "yaml: line 3: did not find ...", into a fault
-// that points at the line.
-func (p *yamlParser) fail(err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	at := 0
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		number, _, _ := strings.Cut(rest, ":")
-		if line, err := strconv.Atoi(number); err == nil {
-			at = p.offsets.line(line)
-		}
-	}
-	return fault.Invalidf(at, "Invalid YAML: %s.", strings.TrimSuffix(text, "."))
 }
