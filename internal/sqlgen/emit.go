@@ -26,7 +26,7 @@ type Writer struct {
 // Page writes the statement for the rows of a plan with all their cells, its
 // page applied.
 func (w Writer) Page(p *query.Plan) Statement {
-	e := w.emitter()
+	e := w.emitterOf(p)
 	e.statement(&p.Select, p.Cells, slices.Concat(p.Where, p.Resume), p.Order)
 	e.limit(p.Page)
 	return e.done()
@@ -35,7 +35,7 @@ func (w Writer) Page(p *query.Plan) Statement {
 // IDsFirst writes the statement of Page so that the database finds and sorts ids
 // alone and reads whole rows only for those of the page.
 func (w Writer) IDsFirst(p *query.Plan) Statement {
-	e := w.emitter()
+	e := w.emitterOf(p)
 	used := e.used(&p.Select, p.Cells, nil, p.Order)
 	e.name(p.From, used)
 	e.write("SELECT ")
@@ -64,7 +64,7 @@ func (w Writer) Lookup(l *query.Lookup) Statement {
 // IDs writes the statement for only the id, type and moment of the rows of a
 // plan, in order, its page applied.
 func (w Writer) IDs(p *query.Plan) Statement {
-	e := w.emitter()
+	e := w.emitterOf(p)
 	e.statement(&p.Select, p.Cells[:query.CellMoment+1], slices.Concat(p.Where, p.Resume), p.Order)
 	e.limit(p.Page)
 	return e.done()
@@ -72,7 +72,7 @@ func (w Writer) IDs(p *query.Plan) Statement {
 
 // Total writes the statement that counts the rows of a plan, page or not.
 func (w Writer) Total(p *query.Plan) Statement {
-	e := w.emitter()
+	e := w.emitterOf(p)
 	e.statement(&p.Select, []query.Expr{query.Func{Name: "COUNT"}}, p.Where, nil)
 	return e.done()
 }
@@ -122,6 +122,21 @@ func (w Writer) emitter() *emitter {
 	return &emitter{Writer: w, alias: map[*query.Table]int{}}
 }
 
+// emitterOf is an emitter for the rows of a plan. Where the plan is for one asset,
+// hierarchies start at it.
+func (w Writer) emitterOf(p *query.Plan) *emitter {
+	e := w.emitter()
+	id := query.ColumnOf{T: p.From, Name: "id"}
+	for _, x := range p.Where {
+		if c, ok := x.(query.Compare); ok && c.Op == "=" && c.L == query.Expr(id) {
+			if arg, ok := c.R.(query.Arg); ok {
+				e.one, e.root = arg, id
+			}
+		}
+	}
+	return e
+}
+
 // emitter writes one statement from left to right, so that arguments come in
 // the order of their placeholders.
 type emitter struct {
@@ -130,7 +145,8 @@ type emitter struct {
 	args  []any
 	alias map[*query.Table]int
 	seeds []int64    // the parents a hierarchy starts from, nil for all
-	root  query.Expr // the id of those parents
+	one   query.Expr // instead of seeds, the argument that is the id of the only row
+	root  query.Expr // the id of those parents, or of the row
 
 	moments []int64 // of seeds, for a branch
 

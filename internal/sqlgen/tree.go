@@ -32,14 +32,15 @@ const asInteger, signed = "CAST(", " AS SIGNED)"
 // tree writes the pairs (root, id) of a hierarchy: id is reached from root by
 // one or more steps, or is root itself where the closure says so. The recursion
 // starts at the ids in t.Ends and follows the hierarchy back where there are such;
-// else at the statement's block of parents, when the hierarchy is joined to them;
-// else everywhere. For rows of many moments each pair says from when to when it
+// else at the statement's block of parents, or at the one asset whose row it reads,
+// when the hierarchy is joined to them; else everywhere. For rows of many moments each pair says from when to when it
 // held: as long as all of its steps did.
 func (e *emitter) tree(t *query.Table) {
 	g, starts := e.edge(t), e.starts(t)
 	limit := func(column string) {
 		if starts != nil {
-			e.write(" AND ", column, " IN ", starts)
+			e.write(" AND ", column)
+			e.write(starts...)
 		}
 	}
 	from, step := g.start, []any{" UNION SELECT r.root, ", g.next, g.both, " FROM r JOIN ", g.from, " ON ", g.start, " = r.id"}
@@ -63,17 +64,23 @@ func (e *emitter) tree(t *query.Table) {
 	e.write(") SELECT ", g.columns, " FROM r)")
 }
 
-// starts are the ids that the recursion of a hierarchy starts at; nil for all.
-func (e *emitter) starts(t *query.Table) []int64 {
+// starts is the condition on the ids that the recursion of a hierarchy starts at; nil
+// for all.
+func (e *emitter) starts(t *query.Table) []any {
 	if len(t.Ends) > 0 {
-		return t.Ends
+		return []any{" IN ", t.Ends}
 	}
 	root, ok := e.root.(query.ColumnOf)
 	key, _ := t.Key.(query.Compare)
-	if ok && (root.T == t || key.R == query.Expr(root)) {
-		return e.seeds
+	switch {
+	case !ok || root.T != t && key.R != query.Expr(root):
+		return nil
+	case e.one != nil:
+		return []any{" = ", e.one}
+	case e.seeds == nil:
+		return nil
 	}
-	return nil
+	return []any{" IN ", e.seeds}
 }
 
 // edge is one step of a hierarchy as SQL: where the pairs (start, next) are read,
