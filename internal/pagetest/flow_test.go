@@ -1,13 +1,9 @@
 package pagetest
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -51,12 +47,12 @@ func TestNumbersOfPastDays(t *testing.T) {
 				}
 				p.onDay(d, before)
 			}
-			for name, word := range map[string]string{"admin": password, observerName: password} {
-				token := p.session(name, word)
+			for _, user := range []string{"admin", observerName} {
+				r := p.reader(user)
 				for _, below := range []string{"", "0"} {
-					p.compareFlow(token, below)
+					r.compareFlow(below)
 					for _, sprint := range p.sprints {
-						p.compareBurndown(token, sprint, below)
+						r.compareBurndown(sprint, below)
 					}
 				}
 			}
@@ -180,54 +176,26 @@ func (p *past) create(d int) {
 // try sends commands, which may fail, and returns what was created.
 func (p *past) try(commands ...object) []string {
 	p.t.Helper()
-	var answer struct{ AssetsCreated struct{ OidTokens []string } }
-	body := p.ask("Basic", "admin", "/api/asset", commands)
-	if err := json.Unmarshal(body, &answer); err != nil {
-		p.t.Fatalf("%v: %s", err, body)
-	}
+	var answer outcome
+	p.post("/api/asset", commands, &answer)
 	return answer.AssetsCreated.OidTokens
 }
 
-// ask posts JSON as an administrator, or with an access token, and returns the answer.
-func (p *past) ask(scheme, who, path string, body any) []byte {
-	p.t.Helper()
-	b, err := json.Marshal(body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.base+path, bytes.NewReader(b))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if req.Header.Set("Authorization", scheme+" "+who); scheme == "Basic" {
-		req.SetBasicAuth(who, password)
-	}
-	return p.read(req)
+// reader is a member who reads pages and sends queries.
+type reader struct {
+	*past
+	api   *site
+	token string // of a session
 }
 
-// read returns the body of an answer that is 200 or 201.
-func (p *past) read(req *http.Request) []byte {
+// reader signs a member in.
+func (p *past) reader(user string) *reader {
 	p.t.Helper()
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode > http.StatusCreated {
-		p.t.Fatalf("%s %s: %s, %v: %s", req.Method, req.URL, res.Status, err, b)
-	}
-	return b
-}
-
-// session signs a member in, and returns the access token.
-func (p *past) session(name, word string) string {
-	p.t.Helper()
-	var s struct{ Token string }
-	if err := json.Unmarshal(p.ask("Basic", name, "/api/tokens", object{"session": true}), &s); err != nil || s.Token == "" {
-		p.t.Fatalf("%s has no session: %v", word, err)
-	}
-	return s.Token
+	r := &reader{past: p, api: p.as(user)}
+	var session struct{ Token string }
+	r.api.post("/api/tokens", object{"session": true}, &session)
+	r.token = session.Token
+	return r
 }
 
 // moment is the last that was assigned.
@@ -270,63 +238,63 @@ func (p *past) where(below string) string {
 	return "Scope.ParentMeAndUp='" + p.parent + "'"
 }
 
-func (p *past) compareFlow(token, below string) {
-	p.t.Helper()
-	from, to := p.first.AddDate(0, 0, -3), p.first.AddDate(0, 0, pastDays-1)
-	tables := p.tables(token, fmt.Sprintf("/flow?below=%s&from=%s&to=%s", below, from.Format(time.DateOnly), to.Format(time.DateOnly)))
+func (r *reader) compareFlow(below string) {
+	r.t.Helper()
+	from, to := r.first.AddDate(0, 0, -3), r.first.AddDate(0, 0, pastDays-1)
+	tables := r.tables(fmt.Sprintf("/flow?below=%s&from=%s&to=%s", below, from.Format(time.DateOnly), to.Format(time.DateOnly)))
 	items, estimates := numbers{}, numbers{}
 	for d := from; !d.After(to); d = d.Add(day) {
 		items.day(d)
 		estimates.day(d)
-		for _, r := range p.asOf(token, d, object{"from": "PrimaryWorkitem", "filter": []string{p.where(below)}, "select": []string{"Status.Name", "AssetState", "Estimate"}}) {
-			name, _ := r["Status.Name"].(string)
+		for _, row := range r.asOf(d, object{"from": "PrimaryWorkitem", "filter": []string{r.where(below)}, "select": []string{"Status.Name", "AssetState", "Estimate"}}) {
+			name, _ := row["Status.Name"].(string)
 			if name == "" {
 				name = "No status"
 			}
-			if r["AssetState"] == "Closed" {
+			if row["AssetState"] == "Closed" {
 				name = "Closed"
 			}
 			items.add(d, name, "1")
-			estimates.add(d, name, r["Estimate"])
+			estimates.add(d, name, row["Estimate"])
 		}
 	}
-	p.compare("flow "+below, tables, items, estimates)
+	r.compare("flow "+below, tables, items, estimates)
 }
 
-func (p *past) compareBurndown(token, sprint, below string) {
-	p.t.Helper()
-	tables := p.tables(token, "/sprint/"+sprint+"?below="+below)
+func (r *reader) compareBurndown(sprint, below string) {
+	r.t.Helper()
+	tables := r.tables("/sprint/" + sprint + "?below=" + below)
 	toDo, open := numbers{}, numbers{}
 	if len(tables) != 2 {
-		p.t.Fatalf("%d tables in the page of %s", len(tables), sprint)
+		r.t.Fatalf("%d tables in the page of %s", len(tables), sprint)
 	}
-	for text, row := range tables[0] {
+	for text, cells := range tables[0] {
 		d, err := time.Parse(time.DateOnly, text)
 		if err != nil {
-			p.t.Fatal(err)
+			r.t.Fatal(err)
 		}
-		delete(row, "Ideal")
+		delete(cells, "Ideal")
 		delete(tables[1][text], "Ideal")
 		if d.After(time.Now()) {
 			continue
 		}
 		toDo.add(d, "To do", "0")
 		open.add(d, "Open", "0")
-		for _, r := range p.asOf(token, d, object{"from": "Workitem", "filter": []string{p.where(below), "Timebox='" + sprint + "'"}, "select": []string{"ToDo", "AssetState", "PrimaryWorkitem.Estimate"}}) {
-			toDo.add(d, "To do", r["ToDo"])
-			if r["AssetState"] != "Closed" {
-				open.add(d, "Open", r["PrimaryWorkitem.Estimate"])
+		for _, row := range r.asOf(d, object{"from": "Workitem", "filter": []string{r.where(below), "Timebox='" + sprint + "'"}, "select": []string{"ToDo", "AssetState", "PrimaryWorkitem.Estimate"}}) {
+			toDo.add(d, "To do", row["ToDo"])
+			if row["AssetState"] != "Closed" {
+				open.add(d, "Open", row["PrimaryWorkitem.Estimate"])
 			}
 		}
 	}
-	p.compare("burndown of "+sprint+" "+below, tables, toDo, open)
+	r.compare("burndown of "+sprint+" "+below, tables, toDo, open)
 }
 
 // compare holds tables of a page against what was found, zeros aside.
-func (p *past) compare(what string, got []numbers, want ...numbers) {
-	p.t.Helper()
+func (r *reader) compare(what string, got []numbers, want ...numbers) {
+	r.t.Helper()
 	if len(got) != len(want) {
-		p.t.Errorf("%s: %d tables, want %d", what, len(got), len(want))
+		r.t.Errorf("%s: %d tables, want %d", what, len(got), len(want))
 		return
 	}
 	total := 0.0
@@ -339,21 +307,19 @@ func (p *past) compare(what string, got []numbers, want ...numbers) {
 				total += v
 			}
 			if !maps.Equal(want[i][key], got[i][key]) {
-				p.t.Errorf("%s, table %d, %s: the page has %v, queries find %v", what, i, key, got[i][key], want[i][key])
+				r.t.Errorf("%s, table %d, %s: the page has %v, queries find %v", what, i, key, got[i][key], want[i][key])
 			}
 		}
 	}
-	p.t.Logf("%s: %d days, %v in all", what, len(want[0]), total)
+	r.t.Logf("%s: %d days, %v in all", what, len(want[0]), total)
 }
 
 // asOf queries as of the end of a day what is not dead. A filter would do, but one on
 // AssetState finds what lies in deleted projects, too.
-func (p *past) asOf(token string, d time.Time, q object) []object {
-	p.t.Helper()
+func (r *reader) asOf(d time.Time, q object) []object {
+	r.t.Helper()
 	q["asof"] = d.Add(day - time.Millisecond).Format("2006-01-02T15:04:05.000Z")
 	var results [][]object
-	if err := json.Unmarshal(p.ask("Bearer", token, "/query.v1", q), &results); err != nil || len(results) != 1 {
-		p.t.Fatalf("%d results, %v", len(results), err)
-	}
-	return slices.DeleteFunc(results[0], func(r object) bool { return r["AssetState"] == "Template" || r["AssetState"] == "Broken Down" })
+	r.api.post("/query.v1", q, &results)
+	return slices.DeleteFunc(results[0], func(row object) bool { return row["AssetState"] == "Template" || row["AssetState"] == "Broken Down" })
 }

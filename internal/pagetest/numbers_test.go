@@ -32,15 +32,15 @@ var (
 )
 
 // tables reads the tables of numbers of a page of the parent project.
-func (p *past) tables(token, view string) []numbers {
-	p.t.Helper()
-	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.base+"/ui/project/"+p.parent+view, nil)
+func (r *reader) tables(view string) []numbers {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.base+"/ui/project/"+r.parent+view, nil)
 	if err != nil {
-		p.t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	req.AddCookie(&http.Cookie{Name: ".V1.Ticket.alds", Value: token})
+	req.AddCookie(&http.Cookie{Name: ".V1.Ticket.alds", Value: r.token})
 	var list []numbers
-	for _, table := range tablesOf.FindAllStringSubmatch(string(p.read(req)), -1) {
+	for _, table := range tablesOf.FindAllStringSubmatch(string(r.read(req)), -1) {
 		heads, one := headsOf.FindAllStringSubmatch(table[1], -1), numbers{}
 		for _, row := range rowsOf.FindAllStringSubmatch(table[2], -1) {
 			one[row[1]] = map[string]float64{}

@@ -20,6 +20,7 @@ type site struct {
 	t      *testing.T
 	origin string // http://host:port
 	base   string // http://host:port/instance
+	user   string // who sends requests
 }
 
 // serve runs the service until the test ends, on an empty database.
@@ -32,39 +33,72 @@ func serve(t *testing.T, dialect string) *site {
 func serveOn(t *testing.T, dialect, database string) *site {
 	t.Helper()
 	base := testproc.Serve(t, dialect, map[string]string{"ALDS_ADMIN_PASSWORD": password, "DATABASE_URL": database})
-	return &site{t: t, origin: strings.TrimSuffix(base, "/alds"), base: base}
+	return newSite(t, base)
+}
+
+// newSite is the service at a URL as the administrator uses it.
+func newSite(t *testing.T, base string) *site {
+	return &site{t: t, origin: strings.TrimSuffix(base, "/alds"), base: base, user: "admin"}
 }
 
 // object is a JSON object.
 type object = map[string]any
 
-// send writes assets, all of which must succeed, and returns the Oids of those that
-// were created, in their order.
-func (s *site) send(commands ...object) (created []string) {
+// as is the service as another member uses it.
+func (s *site) as(user string) *site {
+	other := *s
+	other.user = user
+	return &other
+}
+
+// post sends a body as JSON, and reads the answer, which must be one of success.
+func (s *site) post(path string, body, answer any) {
 	s.t.Helper()
-	body, err := json.Marshal(commands)
+	text, err := json.Marshal(body)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.base+"/api/asset", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.base+path, bytes.NewReader(text))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	req.SetBasicAuth("admin", password)
+	req.SetBasicAuth(s.user, password)
+	if got := s.read(req); json.Unmarshal(got, answer) != nil {
+		s.t.Fatalf("%s: %s", path, got)
+	}
+}
+
+// read returns the body of an answer that is 200 or 201.
+func (s *site) read(req *http.Request) []byte {
+	s.t.Helper()
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer res.Body.Close()
-	var answer struct {
-		AssetsCreated   struct{ OidTokens []string }
-		CommandFailures struct {
-			Count    int
-			Commands json.RawMessage
-		}
+	b, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode > http.StatusCreated {
+		s.t.Fatalf("%s %s: %s, %v: %s", req.Method, req.URL, res.Status, err, b)
 	}
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || res.StatusCode != http.StatusOK || answer.CommandFailures.Count != 0 {
-		s.t.Fatalf("%s, %v: %s", res.Status, err, answer.CommandFailures.Commands)
+	return b
+}
+
+// outcome is the answer to commands.
+type outcome struct {
+	AssetsCreated   struct{ OidTokens []string }
+	CommandFailures struct {
+		Count    int
+		Commands json.RawMessage
+	}
+}
+
+// send posts commands, all of which must succeed, and returns the Oids of what was
+// created, in their order.
+func (s *site) send(commands ...object) (created []string) {
+	s.t.Helper()
+	var answer outcome
+	if s.post("/api/asset", commands, &answer); answer.CommandFailures.Count != 0 {
+		s.t.Fatalf("%s", answer.CommandFailures.Commands)
 	}
 	return answer.AssetsCreated.OidTokens
 }
@@ -130,24 +164,4 @@ func signIn(b *tab, username, password string) {
 	if status := b.follow("[type=submit]"); status != http.StatusOK || b.path() != "/alds/ui/" && b.path() != "/alds/ui/welcome" {
 		b.t.Fatalf("signed in, %s is at %s with %d", username, b.path(), status)
 	}
-}
-
-// find returns what query.v1 answers to queries.
-func (s *site) find(t *testing.T, queries string) string {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/query.v1", strings.NewReader(queries))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.SetBasicAuth("admin", password)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
 }

@@ -29,7 +29,7 @@ func newInstallation(t *testing.T) installation {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Close() })
-	return installation{&site{t: t, origin: strings.TrimSuffix(base, "/alds"), base: base}, d}
+	return installation{newSite(t, base), d}
 }
 
 func (i installation) exec(query string, args ...any) {

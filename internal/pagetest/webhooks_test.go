@@ -1,8 +1,6 @@
 package pagetest
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -23,30 +21,6 @@ func hostile(t *testing.T) (address string, got <-chan string) {
 	}))
 	t.Cleanup(s.Close)
 	return s.URL, bodies
-}
-
-// post sends a request as the administrator, and returns the answer.
-func (s *site) post(path string, body any) (answer object) {
-	s.t.Helper()
-	text, err := json.Marshal(body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.base+path, bytes.NewReader(text))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.SetBasicAuth("admin", password)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, _ := io.ReadAll(res.Body)
-	if res.StatusCode != http.StatusOK || json.Unmarshal(b, &answer) != nil {
-		s.t.Fatalf("%s: %s %s", path, res.Status, b)
-	}
-	return answer
 }
 
 // A form makes a webhook: its check says what would have matched, and the secret is
@@ -121,15 +95,15 @@ func TestWebhook(t *testing.T) {
 	s := serve(t, "sqlite")
 	oids := s.fill()
 	address, got := hostile(t)
-	made := s.post("/api/webhook", object{"webhookId": scripts, "url": address + "/" + longest, "description": scripts, "eventTypes": []object{
+	var made struct{ ID string }
+	s.post("/api/webhook", object{"webhookId": scripts, "url": address + "/" + longest, "description": scripts, "eventTypes": []object{
 		{"type": "AssetChanged", "from": "Story", "filter": []string{"Name!='" + strings.ReplaceAll(scripts, "'", "''") + "'"}, "select": []string{"Name", "Description"}},
-	}})
-	id, _ := made["id"].(string)
+	}}, &made)
 	s.send(object{"from": oids["Story"], "update": object{"Description": scripts}})
 	<-got
 	b := newTab(t, s.origin)
 	signIn(b, "admin", password)
-	at := "/alds/ui/webhooks/" + id
+	at := "/alds/ui/webhooks/" + made.ID
 	b.open(at)
 	for !b.exists("#receipts ~ div details") {
 		b.open(at) // until the receipt is there
