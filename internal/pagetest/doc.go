@@ -16,6 +16,7 @@
 // dark), keyboard and overflows.
 //
 //	go test ./internal/pagetest -pagetest.pictures DIR   # keeps a picture of every page
+//	go test ./internal/pagetest -run TestNumbersOfPastDays -pagetest.backlog FILE -timeout 30m -v   # on a real backlog
 //
 //	browser_test.go   the browser, started once
 //	tab_test.go       what a person does in a tab
@@ -25,6 +26,8 @@
 //	axe_test.go       what axe-core finds
 //	service_test.go   the service, its data, and signing in
 //	numbers_test.go   the numbers below a chart
+//	past_test.go      a service whose changes lie on different days
+//	backlog_test.go   the items of a backlog, made up or from a file
 //	pages_test.go     the pages, and the test that inspects each
 //
 // Small pages, at which each of these is seen to fail and to pass:

@@ -87,8 +87,12 @@ func (s *site) read(req *http.Request) []byte {
 type outcome struct {
 	AssetsCreated   struct{ OidTokens []string }
 	CommandFailures struct {
-		Count    int
-		Commands json.RawMessage
+		Commands []struct {
+			Error struct {
+				Message            string
+				SourceCommandIndex int
+			}
+		}
 	}
 }
 
@@ -97,8 +101,8 @@ type outcome struct {
 func (s *site) send(commands ...object) (created []string) {
 	s.t.Helper()
 	var answer outcome
-	if s.post("/api/asset", commands, &answer); answer.CommandFailures.Count != 0 {
-		s.t.Fatalf("%s", answer.CommandFailures.Commands)
+	if s.post("/api/asset", commands, &answer); len(answer.CommandFailures.Commands) > 0 {
+		s.t.Fatalf("%+v", answer.CommandFailures.Commands)
 	}
 	return answer.AssetsCreated.OidTokens
 }
