@@ -1,8 +1,6 @@
 package ui
 
-import (
-	"regexp"
-)
+import "regexp"
 
 // Coded is how the interface words what it refuses: the kind, the rule and the place.
 // Spec: interface 7.2.
@@ -18,7 +16,8 @@ var rules = map[string]string{
 	"ReadOnly":   "cannot be changed",
 }
 
-// Readable words a message of the interface for people; what has no code stays.
+// Readable words a message of the interface for people who know its names; what has no
+// code stays.
 func Readable(message string) string {
 	return Coded.ReplaceAllStringFunc(message, func(text string) string {
 		m := Coded.FindStringSubmatch(text)
@@ -30,5 +29,24 @@ func Readable(message string) string {
 			return m[4] + " " + words
 		}
 		return text
+	})
+}
+
+// Readable words a message of the interface with the names that people see on pages, such
+// as Project for Scope; where these cannot be read, with those of the interface.
+func (v *Visit) Readable(message string) string {
+	codes := Coded.FindAllString(message, -1)
+	if len(codes) == 0 || len(codes) > MaxWords {
+		return message
+	}
+	words, err := v.Words(codes)
+	if err != nil {
+		return Readable(message)
+	}
+	return Coded.ReplaceAllStringFunc(message, func(code string) string {
+		if text := words[code]; text != "" {
+			return text
+		}
+		return Readable(code)
 	})
 }

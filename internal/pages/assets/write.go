@@ -33,7 +33,7 @@ func operateOnAsset(v *ui.Visit) error {
 		return err
 	} else if refused != nil {
 		v.Status = refused.Status
-		return showRead(v, o.Now(), ui.Readable(refused.Message))
+		return showRead(v, o.Now(), v.Readable(refused.Message))
 	}
 	return v.Redirect(assetLink(to, "done", "done"))
 }
@@ -78,7 +78,7 @@ func attachToAsset(v *ui.Visit) error {
 		return err
 	} else if refused != nil {
 		v.Status = refused.Status
-		return showRead(v, o.Now(), ui.Readable(refused.Message))
+		return showRead(v, o.Now(), v.Readable(refused.Message))
 	}
 	return v.Redirect(assetLink(o.Now().String(), "done", "attached"))
 }

@@ -38,7 +38,7 @@ type person struct {
 var personTokens = []string{"Name", "Nickname", "Username", "Email", "Phone", "AssetState", "IsLoginDisabled", "DefaultRole", "DefaultRole.Name"}
 
 // RoleName is the default role, as people read it.
-func (p *person) RoleName() string { return roleName(p.RoleTag) }
+func (p *person) RoleName() string { return ui.RoleName(p.RoleTag) }
 
 // StateText says whether the member can sign in.
 func (p *person) StateText() string {
@@ -55,9 +55,6 @@ func (p *person) StateText() string {
 	return "active"
 }
 
-// roleName is the name of a role without what makes it a tag.
-func roleName(tag string) string { return strings.TrimPrefix(tag, "Role.Name'") }
-
 // assignable is a role that may be given.
 type assignable struct {
 	Oid  string `json:"_oid"`
@@ -70,7 +67,7 @@ var rolesQuery = ui.Query{"from": "Role", "select": []string{"Name"}}
 // namedRoles takes the tags off the names.
 func namedRoles(roles []assignable) {
 	for i := range roles {
-		roles[i].Name = roleName(roles[i].Name)
+		roles[i].Name = ui.RoleName(roles[i].Name)
 	}
 }
 
@@ -297,7 +294,7 @@ func namesOfAssets(v *ui.Visit, oids map[string]bool) (map[string]string, error)
 	}
 	for _, list := range lists {
 		for _, a := range list {
-			names[a.Oid] = roleName(a.Name)
+			names[a.Oid] = ui.RoleName(a.Name)
 		}
 	}
 	return names, nil

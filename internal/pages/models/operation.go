@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/alds-dev/alds/internal/ui"
 )
 
 // role is a role of members; its Name is a tag.
@@ -53,7 +55,7 @@ func rolesOf(bits int64, roles []role) []string {
 		_, number, _ := strings.Cut(r.Oid, ":")
 		n, err := strconv.Atoi(number)
 		if err == nil && n >= 0 && n < 63 && bits&(1<<n) != 0 {
-			all = append(all, strings.TrimPrefix(r.Name, "Role.Name'"))
+			all = append(all, ui.RoleName(r.Name))
 		}
 	}
 	return all

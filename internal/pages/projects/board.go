@@ -109,7 +109,7 @@ func moveItem(v *ui.Visit) error {
 	case refused != nil:
 		v.Status = refused.Status
 		keepReturn(v)
-		return renderBoard(v, ui.Readable(refused.Message))
+		return renderBoard(v, v.Readable(refused.Message))
 	}
 	return v.Redirect(p.Place("/board") + "?" + pathBack(v, "done", "moved"))
 }

@@ -26,7 +26,7 @@ func rankItem(v *ui.Visit) error {
 	}
 	if refused != nil {
 		v.Status = refused.Status
-		return backlogAgain(v, ui.Readable(refused.Message), "")
+		return backlogAgain(v, v.Readable(refused.Message), "")
 	}
 	return v.Redirect(p.Place("") + "?" + pathBack(v, "done", "ranked"))
 }
@@ -84,7 +84,7 @@ func sayRefusal(v *ui.Visit, refused *ui.Error) error {
 		return nil
 	}
 	v.Status = refused.Status
-	return v.Send("text/plain; charset=utf-8", []byte(ui.Readable(refused.Message)))
+	return v.Send("text/plain; charset=utf-8", []byte(v.Readable(refused.Message)))
 }
 
 // addItem serves POST ui/project/<oid>/add: it makes an item, which stands last.
@@ -104,7 +104,7 @@ func addItem(v *ui.Visit) error {
 	}
 	if refused != nil {
 		v.Status = refused.Status
-		return backlogAgain(v, ui.Readable(refused.Message), v.Field("name"))
+		return backlogAgain(v, v.Readable(refused.Message), v.Field("name"))
 	}
 	made := ""
 	if len(done.AssetsCreated.OidTokens) == 1 {
