@@ -47,6 +47,9 @@ func editAsset(v *ui.Visit) error {
 		return &ui.Error{Status: http.StatusBadRequest, Message: "The form does not say of which version it is."}
 	}
 	p, err := formOf(v, o, moment)
+	if gone, _ := ui.AsError(err); gone != nil && gone.Status == http.StatusNotFound {
+		return showVanished(v, o, gone)
+	}
 	if err != nil {
 		return err
 	}
@@ -187,10 +190,7 @@ func linesOf(text string) []string {
 func showRefused(v *ui.Visit, p *editPage, message string) error {
 	p.keep(v.Request.PostForm)
 	p.Comment = v.Field("comment")
-	text, err := said(v, message)
-	if err != nil {
-		return err
-	}
+	text := v.Readable(message)
 	named := map[string]bool{}
 	for _, m := range ui.Coded.FindAllStringSubmatch(message, -1) {
 		named[m[4]] = true
@@ -204,27 +204,18 @@ func showRefused(v *ui.Visit, p *editPage, message string) error {
 	return showForm(v, p)
 }
 
-// said words a refusal for people.
-func said(v *ui.Visit, message string) (string, error) {
-	if !strings.Contains(message, "'") || len(message) > ui.MaxWords || strings.Contains(message, ",") {
-		return ui.Readable(message), nil
-	}
-	names, err := v.Words([]string{message})
-	if err != nil {
-		return "", err
-	}
-	if text := names[message]; text != "" {
-		return text, nil
-	}
-	return ui.Readable(message), nil
-}
-
 // showConflict shows the form of the present version with what was typed into that of an
 // earlier one; where both have changed a field, both values.
 func showConflict(v *ui.Visit, o oid.OID, shown *editPage) error {
 	a, err := load(v, o)
+	if gone, _ := ui.AsError(err); gone != nil && gone.Status == http.StatusNotFound {
+		return showVanished(v, o, gone)
+	}
 	if err != nil {
 		return err
+	}
+	if a.Deleted {
+		return showDeleted(v, a)
 	}
 	p := &editPage{asset: a, Comment: v.Field("comment")}
 	if err := readFields(v, p); err != nil {
