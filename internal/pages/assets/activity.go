@@ -45,7 +45,7 @@ type activityValue string
 func (t *activityValue) UnmarshalJSON(b []byte) error {
 	var to activityRef
 	if json.Unmarshal(b, &to) == nil {
-		*t = activityValue(to.DisplayName)
+		*t = activityValue(ui.RoleName(to.DisplayName))
 		return nil
 	}
 	var text string
@@ -93,6 +93,7 @@ func readActivity(v *ui.Visit, page *activityPage, after string) error {
 		page.Older = assetLink(page.Oid, "tab", "activity", "after", result.Next.String())
 	}
 	for _, one := range items {
+		one.Body.Object.DisplayName = ui.RoleName(one.Body.Object.DisplayName)
 		one.Body.Own = one.Body.Object.ID == page.Oid
 		page.Items = append(page.Items, one.Body)
 	}

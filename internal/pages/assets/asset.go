@@ -210,6 +210,9 @@ func (r row) oid(name string) string {
 	return text
 }
 
+// name is that of what a relation to one leads to.
+func (r row) name(relation string) string { return ui.RoleName(r.text(relation + ".Name")) }
+
 // list are several values of a row as texts; of a relation the Oids.
 func (r row) list(name string) []string {
 	values, _ := r[name].([]any)

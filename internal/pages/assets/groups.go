@@ -112,7 +112,7 @@ func (a *asset) factOf(one *ui.Attribute) (fact, bool) {
 		return f, len(f.Refs) > 0
 	case one.IsRelation():
 		to := a.row.oid(one.Name)
-		f.Refs = []ref{{to, a.row.text(one.Name + ".Name")}}
+		f.Refs = []ref{{to, a.row.name(one.Name)}}
 		return f, to != ""
 	case one.IsMultivalue:
 		f.Text = strings.Join(a.row.list(one.Name), ", ")
@@ -140,7 +140,7 @@ func refsOf(oids, names []string) []ref {
 	for i, o := range oids {
 		refs[i].Oid = o
 		if len(names) == len(oids) {
-			refs[i].Name = names[i]
+			refs[i].Name = ui.RoleName(names[i])
 		}
 	}
 	return refs

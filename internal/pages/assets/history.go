@@ -136,7 +136,7 @@ func versionRows(v *ui.Visit, a *asset, filter string, start int) ([]row, error)
 }
 
 func versionOf(r row) assetVersion {
-	return assetVersion{Moment: r.text("Moment"), At: r.text("ChangeDateUTC"), Comment: r.text("ChangeComment"), By: ref{r.oid("ChangedBy"), r.text("ChangedBy.Name")}, row: r}
+	return assetVersion{Moment: r.text("Moment"), At: r.text("ChangeDateUTC"), Comment: r.text("ChangeComment"), By: ref{r.oid("ChangedBy"), r.name("ChangedBy")}, row: r}
 }
 
 // compared are the attributes by which versions differ: all that can be written, and
@@ -236,7 +236,7 @@ func (a *asset) both(one *ui.Attribute, before, after row) (was, is string, same
 		return was, is, was == is
 	}
 	from, to := before.oid(one.Name), after.oid(one.Name)
-	was, is = cmp.Or(before.text(one.Name+".Name"), from), cmp.Or(after.text(one.Name+".Name"), to)
+	was, is = cmp.Or(before.name(one.Name), from), cmp.Or(after.name(one.Name), to)
 	if was == is && from != to {
 		was, is = was+" ("+from+")", is+" ("+to+")"
 	}

@@ -22,7 +22,8 @@ type assetView struct {
 	Lists       []relatedList
 	Further     []furtherList
 	Attachments []attached
-	Attaches    bool // the type has attachments, and the reader may change the asset
+	Attaches    bool   // the type has attachments, and the reader may change the asset
+	Largest     string // attachment that a request may send; empty: it is not known
 	Content     *attached
 	Operations  []assetOperation
 	NotNow      []string // operations that may not run
@@ -148,17 +149,17 @@ func (a *asset) take(r row) {
 	a.row = r
 	a.Moment = r.text("Moment")
 	a.Number = r.text("Number")
-	a.Name = r.text("Name")
+	a.Name = ui.RoleName(r.text("Name"))
 	if a.Name == "" {
 		a.Name = a.Oid
 	}
 	a.State = r.text("AssetState")
 	a.Deleted = r.is("IsDeleted")
 	a.May = r.is("CanUpdate") && !a.IsPast
-	a.Changed = instantOf{By: ref{r.oid("ChangedBy"), r.text("ChangedBy.Name")}, At: r.text("ChangeDateUTC")}
+	a.Changed = instantOf{By: ref{r.oid("ChangedBy"), r.name("ChangedBy")}, At: r.text("ChangeDateUTC")}
 	for _, name := range []string{"Scope", "SecurityScope"} {
 		if to := r.oid(name); to != "" && a.Project == nil {
-			a.Project = &ref{to, r.text(name + ".Name")}
+			a.Project = &ref{to, r.name(name)}
 		}
 	}
 }

@@ -47,10 +47,12 @@ func (l relatedList) fact() fact {
 	return f
 }
 
-// asked is a relation to many with the query that reads it.
+// asked is a relation to many with the query that reads it: from its other side, or else
+// within the asset.
 type asked struct {
 	relation *ui.Attribute
 	table    bool
+	within   bool
 	columns  []string
 	query    ui.Query
 }
@@ -71,7 +73,7 @@ func readAround(v *ui.Visit, view *assetView) error {
 		}
 	}
 	for i, one := range all {
-		view.add(one, rows[i])
+		view.add(one, one.rows(rows[i]))
 	}
 	// Children before what is only planned here, as the type declares them.
 	slices.SortStableFunc(view.Tables, func(a, b relatedTable) int {
@@ -102,7 +104,7 @@ func (v *assetView) toAsk() []asked {
 		if isAttachments(one) {
 			continue // which have a list of their own
 		}
-		if related == nil || !found || v.kind.IsClosure(one) || one.Name == "SecuredAssets" {
+		if related == nil || !found && one.IsReadOnly || v.kind.IsClosure(one) || one.Name == "SecuredAssets" {
 			v.Further = append(v.Further, furtherList{label, consoleLink(ui.Query{"from": v.Oid, "select": []string{one.Name}})})
 			continue
 		}
@@ -124,8 +126,8 @@ func isAttachments(a *ui.Attribute) bool {
 	return a.ReciprocalRelation.Tokenref == "Attachment.Asset"
 }
 
-// ask makes the query for a relation to many: from its other side, which pages can
-// bound.
+// ask makes the query for a relation to many: from its other side, back, which pages can
+// bound. Where there is none, what somebody has written is read whole.
 func (v *assetView) ask(one *ui.Attribute, related *ui.Type, back string) asked {
 	a := asked{relation: one, columns: []string{"AssetType"}}
 	a.table = v.kind.IsDown(one) || one.IsReadOnly && v.model.IsA(related.Token, "Workitem")
@@ -140,11 +142,33 @@ func (v *assetView) ask(one *ui.Attribute, related *ui.Type, back string) asked 
 			a.columns = append(a.columns, name)
 		}
 	}
+	if a.within = back == ""; a.within {
+		within := ui.Query{"from": one.Name, "select": a.columns}
+		a.query = ui.Query{"from": v.Oid, "select": []any{within}, "filter": []string{alsoDeleted}}
+		return a
+	}
 	a.query = ui.Query{"from": related.Token, "where": map[string]string{back: v.Oid}, "select": a.columns, "page": map[string]int{"size": maxListed + 1, "start": 0}}
 	if v.kind.IsDown(one) {
 		sortAsShown(a.query, related)
 	}
 	return a
+}
+
+// rows are those of the relation in an answer to its query.
+func (a asked) rows(answer []row) []row {
+	if !a.within {
+		return answer
+	}
+	var found []row
+	for _, r := range answer {
+		list, _ := r[a.relation.Name].([]any)
+		for _, one := range list {
+			if values, ok := one.(map[string]any); ok {
+				found = append(found, values)
+			}
+		}
+	}
+	return found
 }
 
 // add takes the rows of a relation to many.
@@ -182,7 +206,7 @@ func (v *assetView) add(one asked, found []row) {
 func relatedOf(r row) relatedRow {
 	to, _ := r["_oid"].(string)
 	return relatedRow{
-		Oid: to, Number: r.text("Number"), Name: r.text("Name"), Type: r.text("AssetType"),
+		Oid: to, Number: r.text("Number"), Name: ui.RoleName(r.text("Name")), Type: r.text("AssetType"),
 		State: r.text("AssetState"), Status: r.text("Status.Name"), ToDo: r.text("ToDo"),
 	}
 }
@@ -232,8 +256,21 @@ func readAttachments(v *ui.Visit, view *assetView) error {
 		measure(v, &one)
 		view.Attachments = append(view.Attachments, one)
 	}
-	view.Attaches = view.May && !view.Deleted
+	if view.Attaches = view.May && !view.Deleted; view.Attaches {
+		view.Largest = largestAttachment(v)
+		v.Sends("api/asset", `{"AssetType": "Attachment", "Name": "…", "Filename": "…", "ContentType": "…", "Asset": "`+view.Oid+`"}`)
+		v.Sends("attachment.img/…", "")
+	}
 	return nil
+}
+
+// largestAttachment asks for the bound of what requests attach.
+func largestAttachment(v *ui.Visit) string {
+	var config struct{ Settings map[string]string }
+	if v.Quiet().Get("config.v1", &config) != nil {
+		return ""
+	}
+	return ui.BytesOf(config.Settings["MaximumAttachmentSize"])
 }
 
 func (v *assetView) contentOf(oid string, r row) attached {
