@@ -52,7 +52,7 @@ func TestAsset(t *testing.T) {
 			if got := b.text("tbody tr:first-child td:last-child"); got != "Title: Pay by card → Pay by cash; Estimate: 3 → 5" {
 				t.Errorf("the history says %q", got)
 			}
-			if b.submit("main form"); b.text(".source del") != "rd" || b.text(".source ins") != "sh" || !strings.Contains(b.path(), "from=") {
+			if b.submit("main form"); b.text(".source del") != "card" || b.text(".source ins") != "cash" || !strings.Contains(b.path(), "from=") {
 				t.Errorf("%s: %s", b.path(), b.html())
 			}
 			b.open(assetPage(created[0]))
@@ -82,13 +82,22 @@ func TestAssetRefusals(t *testing.T) {
 	b.expect("409")
 	signIn(b, "admin", password)
 	b.open(assetPage(story) + "&tab=edit")
+	if eval[bool](b, "document.querySelector(\"[name='add.Dependencies']\").checkVisibility()") {
+		t.Error("the relations are not folded")
+	}
+	b.click("details:has([name='add.Dependencies']) summary")
 	b.fill("[name='add.Dependencies']", "nobody knows it")
 	b.fill("#f-Name", "Pay by cash")
 	if status := b.submit("main form"); status != http.StatusBadRequest || b.text("fieldset:has([name='add.Dependencies']) + small .wrong") == "" ||
 		eval[string](b, "document.querySelector('#f-Name').value") != "Pay by cash" {
 		t.Fatalf("%d: %s", status, b.html())
 	}
-	b.fill("[name='add.Dependencies']", " ")
+	b.fill("[name='add.Dependencies']", " ")                                                                     // its group is open
+	eval[bool](b, "(e => { e.required = false; e.value = ''; return true })(document.querySelector('#f-Name'))") // as a browser that knows no rules
+	if status := b.submit("main form"); status != http.StatusBadRequest || b.text("#r-Name .wrong") != "Title is required" {
+		t.Errorf("%d: %s", status, b.text("main"))
+	}
+	b.fill("#f-Name", "Pay by cash")
 	s.send(object{"from": story, "update": object{"Name": "Pay by gold", "Estimate": 8}})
 	if status := b.submit("main form"); status != http.StatusConflict || b.text("#r-Name mark") != "Now: Pay by gold" ||
 		eval[string](b, "document.querySelector('#f-Name').value + document.querySelector('#f-Estimate').value") != "Pay by cash8" {
@@ -213,6 +222,68 @@ func TestAssetAttachment(t *testing.T) {
 	}
 }
 
+// TestAssetThatWasDeleted: a form of an asset that somebody has deleted meanwhile saves
+// nothing and says so, with what was typed.
+func TestAssetThatWasDeleted(t *testing.T) {
+	s := serve(t, "sqlite")
+	story := s.send(object{"AssetType": "Story", "Name": "Pay by card", "Scope": "Scope:0"})[0]
+	b := newTab(t, s.origin)
+	b.expect("409")
+	signIn(b, "admin", password)
+	b.open(assetPage(story) + "&tab=edit")
+	s.send(object{"from": story, "execute": "Delete"})
+	b.fill("#f-Reference", "what took an hour to write")
+	b.fill("#f-Name", "Pay by cash")
+	if status := b.submit("main form"); status != http.StatusConflict || !strings.Contains(b.text(".refused"), "has deleted") ||
+		!strings.Contains(b.text("main dl"), "what took an hour to write") || strings.Contains(b.text("main dl"), "Scope:0") {
+		t.Errorf("%d: %s", status, b.text("main"))
+	}
+	accessible(t, b)
+	b.follow("main p a")
+	if b.text(".refused") != "It is deleted." {
+		t.Errorf("%s: %s", b.path(), b.text("main"))
+	}
+}
+
+// TestAssetCustomRelation: a relation to many that an administrator has added without
+// another side is shown where it is filled.
+func TestAssetCustomRelation(t *testing.T) {
+	s := serve(t, "sqlite")
+	s.send(object{
+		"AssetType": "AttributeDefinition", "Name": "Custom_Helpers", "Asset": "Story", "AttributeType": "Relation", "RelatedAssetType": "Member", "IsMultivalue": true, "DisplayName": "Helpers",
+	})
+	story := s.send(object{"AssetType": "Story", "Name": "Pay by card", "Scope": "Scope:0", "Custom_Helpers": "Member:20"})[0]
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	b.open(assetPage(story))
+	if !strings.Contains(b.text(".asset"), "Helpers\nAdministrator") {
+		t.Errorf("the helpers are missing: %s", b.text(".asset"))
+	}
+	b.open(assetPage(story) + "&tab=edit")
+	b.click("details:has([name='f.Custom_Helpers']) summary")
+	if !eval[bool](b, "document.querySelector(\"[name='f.Custom_Helpers']\").checked") {
+		t.Error("who helps is not ticked")
+	}
+	b.click("[name='f.Custom_Helpers']")
+	b.submit("main form")
+	if strings.Contains(b.text(".asset"), "Helpers") {
+		t.Errorf("who helps no more is still there: %s", b.text(".asset"))
+	}
+}
+
+// TestRolesByName: a role has a name, not a tag.
+func TestRolesByName(t *testing.T) {
+	s := serve(t, "sqlite")
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	for _, path := range []string{assetPage("Member:20"), assetPage("Member:20") + "&tab=edit", assetPage("Role:1")} {
+		b.open(path)
+		if text := b.text("main"); !strings.Contains(text, "System Admin") || strings.Contains(text, "Role.Name'") {
+			t.Errorf("%s: %s", path, text)
+		}
+	}
+}
+
 // TestAssetsOfADeletedProject: what lies in a deleted project is not there, and a form
 // that was open before changes nothing and does not say that it did.
 func TestAssetsOfADeletedProject(t *testing.T) {
@@ -224,8 +295,8 @@ func TestAssetsOfADeletedProject(t *testing.T) {
 	b.open(assetPage(made[1]) + "&tab=edit")
 	s.send(object{"from": made[0], "execute": "Delete"})
 	b.expect("404")
-	b.fill("[name='f.Name']", "y")
-	if status := b.loads(func() { b.press(kb.Enter) }); status != http.StatusNotFound || strings.Contains(b.text("main"), "Saved") {
+	b.fill("[name='f.Name']", "typed")
+	if status := b.loads(func() { b.press(kb.Enter) }); status != http.StatusNotFound || strings.Contains(b.text("main"), "Saved") || !strings.Contains(b.text("main dl"), "typed") {
 		t.Errorf("the form is answered with %d: %s", status, b.text("main"))
 	}
 	if status := b.open(assetPage(made[1])); status != http.StatusNotFound {

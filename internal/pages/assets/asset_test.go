@@ -22,6 +22,9 @@ const someTypes = `{"AssetTypes": {
 		"Story.Children": {"Name": "Children", "AttributeType": "Relation", "IsMultivalue": true, "IsReadOnly": true},
 		"Story.ChildrenAndDown": {"Name": "ChildrenAndDown", "AttributeType": "Relation", "IsMultivalue": true, "IsReadOnly": true},
 		"Story.UpAndDown": {"Name": "UpAndDown", "AttributeType": "Relation", "IsMultivalue": true},
+		"Story.Helpers": {"Name": "Helpers", "AttributeType": "Relation", "IsMultivalue": true, "RelatedAsset": {"nameref": "Member"}},
+		"Story.Viewers": {"Name": "Viewers", "AttributeType": "Relation", "IsMultivalue": true, "IsReadOnly": true, "RelatedAsset": {"nameref": "Member"}},
+		"Story.Goals": {"Name": "Goals", "AttributeType": "Relation", "IsMultivalue": true, "RelatedAsset": {"nameref": "Workitem"}, "ReciprocalRelation": {"tokenref": "Workitem.Stories"}},
 		"Story.Owners": {"Name": "Owners", "AttributeType": "Relation", "IsMultivalue": true, "RelatedAsset": {"nameref": "Member"}},
 		"Story.Status": {"Name": "Status", "AttributeType": "Relation", "RelatedAsset": {"nameref": "StoryStatus"}},
 		"Story.ChangeDate": {"Name": "ChangeDate", "AttributeType": "Date", "IsReadOnly": true},
@@ -44,7 +47,7 @@ func readTypes(t *testing.T) *ui.Model {
 func TestDescribed(t *testing.T) {
 	d := readTypes(t)
 	story := d.Types["Story"]
-	if story.Attributes[0].Name != "Name" || story.Attributes[10].Name != "Due" {
+	if story.Attributes[0].Name != "Name" || story.Attributes[13].Name != "Due" {
 		t.Error("the attributes have lost their order")
 	}
 	for name, want := range map[string]struct{ closure, down, total bool }{
@@ -66,6 +69,44 @@ func TestDescribed(t *testing.T) {
 	for name, want := range map[string]string{"Name": inMain, "ToDo": inPlanning, "Owners": inPeople, "Status": inMain, "Risk": inPlanning, "Due": inDates, "ChangeDate": inSystem} {
 		if got := groupOf(story.ByName[name], d); got != want {
 			t.Errorf("%s stands in %s", name, got)
+		}
+	}
+}
+
+// TestToAsk: a page reads each relation to many from its other side, or within the asset
+// where there is none; what the service keeps itself may have no bound.
+func TestToAsk(t *testing.T) {
+	d := readTypes(t)
+	story := d.Types["Story"]
+	v := assetView{asset: &asset{Oid: "Story:1", kind: story, model: d}}
+	asked := map[string]bool{}
+	for _, one := range v.toAsk() {
+		asked[one.relation.Name] = one.within
+	}
+	if diff := cmp.Diff(map[string]bool{"Helpers": true, "Owners": true, "Goals": false}, asked); diff != "" {
+		t.Errorf("want, got:\n%s", diff)
+	}
+	helpers := v.ask(story.ByName["Helpers"], d.Types["Member"], "")
+	answer := []row{{"_oid": "Story:1", "Helpers": []any{map[string]any{"_oid": "Member:20", "Name": "Ann"}}}}
+	if diff := cmp.Diff([]relatedRow{{Oid: "Member:20", Name: "Ann"}}, []relatedRow{relatedOf(helpers.rows(answer)[0])}); diff != "" {
+		t.Errorf("want, got:\n%s", diff)
+	}
+}
+
+// TestFolded: a group of a form that is folded opens where there is something to be seen.
+func TestFolded(t *testing.T) {
+	for name, c := range map[string]struct {
+		field field
+		open  bool
+	}{
+		"nothing":                      {field{}, false},
+		"what was refused":             {field{Message: "x"}, true},
+		"what somebody else has saved": {field{Now: "x"}, true},
+		"what must be filled in":       {field{Required: true, Control: asDay}, true},
+		"what is always chosen":        {field{Required: true, Control: asChoice}, false},
+	} {
+		if got := (fieldGroup{Fields: []*field{{}, &c.field}}).Open(); got != c.open {
+			t.Errorf("%s: open is %t", name, got)
 		}
 	}
 }

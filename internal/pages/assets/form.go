@@ -62,10 +62,27 @@ type option struct {
 	Chosen, Had  bool // Had: of several, it is there already
 }
 
-// fieldGroup are fields that belong together.
+// fieldGroup are fields that belong together. The first ones of a form are shown, the
+// others are folded.
 type fieldGroup struct {
 	Name   string
 	Fields []*field
+	Folded bool
+}
+
+// Open reports whether a folded group has something to be seen: what was refused, what
+// somebody else has changed, and what must be filled in.
+func (g fieldGroup) Open() bool {
+	return slices.ContainsFunc(g.Fields, func(f *field) bool { return f.Message != "" || f.Now != "" || f.Required && f.Control != asChoice })
+}
+
+// Labels are the names of the fields.
+func (g fieldGroup) Labels() string {
+	var labels []string
+	for _, f := range g.Fields {
+		labels = append(labels, f.Label)
+	}
+	return strings.Join(labels, ", ")
 }
 
 // editPage is the tab in which an asset is changed.
@@ -115,14 +132,20 @@ func readFields(v *ui.Visit, p *editPage) error {
 		return rows
 	}
 	days := ask(ui.Query{"from": "AttributeDefinition", "where": map[string]any{"IsDateOnly": true}, "select": []string{"Name", "Asset.Name"}})
-	present, offered := map[string]*[]row{}, map[string]*[]row{}
+	type shown struct {
+		asked
+		answer *[]row
+	}
+	present, offered := map[string]shown{}, map[string]*[]row{}
 	for _, one := range list {
 		related := p.model.Types[one.RelatedAsset.Nameref]
 		if !one.IsRelation() || related == nil {
 			continue
 		}
-		if _, back, found := strings.Cut(one.ReciprocalRelation.Tokenref, "."); found && one.IsMultivalue {
-			present[one.Name] = ask(around.ask(one, related, back).query)
+		if one.IsMultivalue {
+			_, back, _ := strings.Cut(one.ReciprocalRelation.Tokenref, ".")
+			many := around.ask(one, related, back)
+			present[one.Name] = shown{many, ask(many.query)}
 		}
 		if p.offers[related.Token] == nil && len(one.ValidTypes) == 0 && related.ByName["Name"] != nil && offered[related.Token] == nil {
 			offered[related.Token] = ask(offer(p.model, related))
@@ -136,14 +159,18 @@ func readFields(v *ui.Visit, p *editPage) error {
 	for name, rows := range offered {
 		for _, r := range *rows {
 			to, _ := r["_oid"].(string)
-			p.offers[name] = append(p.offers[name], ref{to, r.text("Name")})
+			p.offers[name] = append(p.offers[name], ref{to, ui.RoleName(r.text("Name"))})
 		}
 		if !p.model.IsA(name, "List") {
 			slices.SortStableFunc(p.offers[name], func(a, b ref) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 		}
 	}
 	for _, one := range list {
-		p.fields = append(p.fields, p.fieldOf(one, present[one.Name]))
+		var has []row
+		if many, found := present[one.Name]; found {
+			has = many.rows(*many.answer)
+		}
+		p.fields = append(p.fields, p.fieldOf(one, has))
 	}
 	p.groupFields()
 	return nil
@@ -182,7 +209,7 @@ func (p *editPage) groupFields() {
 	}
 	for _, name := range append(groupOrder, inRelations) {
 		if len(byName[name]) > 0 {
-			p.Groups = append(p.Groups, fieldGroup{name, byName[name]})
+			p.Groups = append(p.Groups, fieldGroup{Name: name, Fields: byName[name], Folded: name != inMain && name != inPlanning})
 		}
 	}
 }
@@ -191,7 +218,7 @@ func (p *editPage) groupFields() {
 const inRelations = "Relations"
 
 // fieldOf makes the field of an attribute with its present value.
-func (p *editPage) fieldOf(one *ui.Attribute, present *[]row) *field {
+func (p *editPage) fieldOf(one *ui.Attribute, present []row) *field {
 	f := &field{Name: one.Name, Label: p.words.Of(one.DisplayName), attribute: one, Control: p.controlOf(one)}
 	switch f.Control {
 	case asMany:
@@ -256,23 +283,21 @@ func (p *editPage) choices(one *ui.Attribute, present string) []option {
 		found = found || to.Oid == present
 	}
 	if !found {
-		options = append([]option{{Value: present, Label: cmp.Or(p.row.text(one.Name+".Name"), present), Chosen: true}}, options...)
+		options = append([]option{{Value: present, Label: cmp.Or(p.row.name(one.Name), present), Chosen: true}}, options...)
 	}
 	return options
 }
 
 // fillMany gives a relation to many its assets, and those that may be ticked.
-func (p *editPage) fillMany(f *field, present *[]row) {
+func (p *editPage) fillMany(f *field, present []row) {
 	has := map[string]bool{}
-	if present != nil {
-		for _, r := range (*present)[:min(len(*present), maxListed)] {
-			one := relatedOf(r)
-			has[one.Oid] = true
-			f.Options = append(f.Options, option{Value: one.Oid, Label: strings.TrimSpace(one.Number + " " + cmp.Or(one.Name, one.Oid)), Chosen: true, Had: true})
-		}
-		if len(*present) > maxListed {
-			f.Rule = "the first 50 are shown, the others stay"
-		}
+	for _, r := range present[:min(len(present), maxListed)] {
+		one := relatedOf(r)
+		has[one.Oid] = true
+		f.Options = append(f.Options, option{Value: one.Oid, Label: strings.TrimSpace(one.Number + " " + cmp.Or(one.Name, one.Oid)), Chosen: true, Had: true})
+	}
+	if len(present) > maxListed {
+		f.Rule = "the first 50 are shown, the others stay"
 	}
 	if offered := p.offers[f.attribute.RelatedAsset.Nameref]; len(offered) <= maxTicked && len(f.attribute.ValidTypes) == 0 {
 		for _, to := range offered {
@@ -287,7 +312,7 @@ func (p *editPage) fillMany(f *field, present *[]row) {
 func formValue(c control, one *ui.Attribute, r row) string {
 	switch c {
 	case asName:
-		return cmp.Or(r.text(one.Name+".Name"), r.oid(one.Name))
+		return cmp.Or(r.name(one.Name), r.oid(one.Name))
 	case asChoice:
 		return r.oid(one.Name)
 	case asLines:
