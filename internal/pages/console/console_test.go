@@ -24,6 +24,7 @@ func TestExcerpt(t *testing.T) {
 		}},
 		"beyond":     {"a", []int{99}, []textLine{{Number: 1, Parts: []markedText{{Text: "a"}, {Text: " ", Mark: true}}}}},
 		"two places": {"a b", []int{2, 0, 0}, []textLine{{Number: 1, Parts: []markedText{{Text: ""}, {Text: "a", Mark: true}, {Text: " "}, {Text: "b", Mark: true}}}}},
+		"spaces":     {"a:\n  - Nix", []int{3}, []textLine{{Number: 1, Parts: []markedText{{Text: "a:"}}}, {Number: 2, Parts: []markedText{{Text: "  "}, {Text: "-", Mark: true}, {Text: " Nix"}}}}},
 		"letters":    {"für x", []int{0}, []textLine{{Number: 1, Parts: []markedText{{Text: ""}, {Text: "für", Mark: true}, {Text: " x"}}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +92,7 @@ func TestChangeOf(t *testing.T) {
 		"cleared":               {`{"_oid":"Epic:1"}`, `{"add":[null],"remove":[]}`, true, []string{removed("Checkout")}},
 		"set":                   {`{"_oid":"NULL"}`, `{"add":["Epic:1"],"remove":[]}`, true, []string{added("Checkout")}},
 		"the same":              {`"x"`, `{"add":["x"],"remove":[]}`, true, []string{plain("x")}},
-		"a text":                {`"Pay by card today"`, `{"find":"card","replace":"cash"}`, true, []string{plain("Pay by ca"), removed("rd"), added("sh"), plain(" today")}},
+		"a text":                {`"Pay by card today"`, `{"find":"card","replace":"cash"}`, true, []string{plain("Pay by "), removed("card"), added("cash"), plain(" today")}},
 		"nothing to find":       {`"Pay"`, `{"find":"","replace":"cash"}`, true, []string{plain("Pay")}},
 		"a list":                {`[{"_oid":"Member:20"},{"_oid":"Member:21"}]`, `{"add":["Member:22"],"remove":["Member:20"]}`, true, []string{removed("Ann"), plain(", "), plain("Member:21"), plain(", "), added("Member:22")}},
 		"removed and added":     {`["a"]`, `{"add":["a"],"remove":["a"]}`, true, []string{plain("a")}},

@@ -76,6 +76,9 @@ func markLine(text string, start int, places []int, last bool) []markedText {
 			continue
 		}
 		at = min(at, len(text))
+		if word := strings.TrimLeft(text[at:], " \t"); word != "" {
+			at = len(text) - len(word) // of a line of YAML, which may begin with spaces
+		}
 		end := at + wordLength(text[at:])
 		parts = append(parts, markedText{Text: clipLeft(text[done:at])}, markedText{Text: orSpace(text[at:end]), Mark: true})
 		done = end

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/ui"
 )
 
@@ -15,11 +17,14 @@ const maxExplained = 20
 
 // explainedQuery is how the database runs a query. Spec: interface 4.3.7.
 type explainedQuery struct {
+	place
 	Query      string
 	Message    string // why it failed
 	Rows       int
 	Took       string // milliseconds, those of the plan included
 	Statements []explainedStatement
+
+	sentPlace int // byte of the query as it was sent; -1: none
 }
 
 // explainedStatement is one of SQL, with its plan.
@@ -43,10 +48,15 @@ func explainRequest(v *ui.Visit, c console) (*ran, error) {
 		return refusedRun(refusal), nil
 	}
 	r.Raw, r.Bytes, r.Took = "", 0, 0
-	for _, q := range queries {
+	sources := slices.DeleteFunc(commandsOf(c.Request), func(n *doc.Node) bool { return slices.Contains(n.Keys, "config") })
+	for i, q := range queries {
 		one, err := explainOne(v, q)
 		if err != nil {
 			return nil, err
+		}
+		if one.sentPlace >= 0 && len(sources) == len(queries) {
+			one.Position = sourcePlace(sources[i], []byte(compactJSON(q)), one.sentPlace)
+			r.locate(c.Request, []*place{&one.place})
 		}
 		r.Explained = append(r.Explained, one)
 	}
@@ -78,7 +88,7 @@ func queriesOf(body []byte) (queries []jsonObject, refusal string) {
 // explainOne runs a query with its plan. Errors: *ui.Error, where the session does not
 // count.
 func explainOne(v *ui.Visit, q jsonObject) (explainedQuery, error) {
-	one := explainedQuery{Query: beginOf(compactJSON(q), maxShownCommand)}
+	one := explainedQuery{Query: beginOf(compactJSON(q), maxShownCommand), sentPlace: -1}
 	if !q.has("explain") {
 		q = append(q, jsonMember{Name: "explain", Value: true})
 	}
@@ -95,6 +105,7 @@ func explainOne(v *ui.Visit, q jsonObject) (explainedQuery, error) {
 		CommandFailures struct {
 			Commands []struct{ Error struct{ Message string } }
 		}
+		Diagnostics     []struct{ Position int }
 		DurationSeconds float64
 	}
 	err := v.API.Do(http.MethodPost, commandPath, []byte(compactJSON(q)), &answer)
@@ -104,9 +115,15 @@ func explainOne(v *ui.Visit, q jsonObject) (explainedQuery, error) {
 		one.Message = "The answer is larger than a page may read: ask for fewer rows, with page."
 	} else if refused != nil {
 		one.Message = refused.Message
+		if refused.Position != nil {
+			one.sentPlace = *refused.Position
+		}
 	}
 	for _, c := range answer.CommandFailures.Commands {
 		one.Message = c.Error.Message
+	}
+	for _, d := range answer.Diagnostics {
+		one.sentPlace = d.Position
 	}
 	one.Took = fmt.Sprintf("%.1f", answer.DurationSeconds*float64(time.Second/time.Millisecond))
 	for i, rows := range answer.QueryResult.Results {

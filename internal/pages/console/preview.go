@@ -38,7 +38,7 @@ type effect struct {
 	Name       string // of the asset, or words for it
 	Operation  string
 	Attributes []attributeEffect
-	Error      string // the caller's rights refuse it
+	Refused    *commandFailure // by the caller's rights; nil: they allow it
 
 	changes jsonObject // the attributes of an update
 	values  jsonObject // those of a create
@@ -48,7 +48,24 @@ type effect struct {
 type attributeEffect struct {
 	Name   string
 	Pieces []ui.Piece
+	Same   bool // as it is now
 }
+
+// changesNothing reports whether an asset would stay as it is.
+func (e *effect) changesNothing() bool {
+	return e.Does == changes && e.Oid != "" && !slices.ContainsFunc(e.Attributes, func(a attributeEffect) bool { return !a.Same })
+}
+
+// Nothing reports whether no command would change anything.
+func (p *previewed) Nothing() bool {
+	return p.Hidden == 0 && !slices.ContainsFunc(p.Effects, func(e effect) bool { return e.Does != unchanged })
+}
+
+// What updates do.
+const (
+	changes   = "Change"
+	unchanged = "Unchanged"
+)
 
 // previewRequest shows what a request would change.
 func previewRequest(v *ui.Visit, c console) (*ran, error) {
@@ -67,6 +84,13 @@ func previewRequest(v *ui.Visit, c console) (*ran, error) {
 		p.add(command)
 	}
 	r.Previewed = p
+	var refused []*commandFailure
+	for _, e := range p.Effects {
+		if e.Refused != nil {
+			refused = append(refused, e.Refused)
+		}
+	}
+	r.locateFailures(c.Request, refused)
 	if err := compareEffects(v, p); !errors.Is(err, errUnread) {
 		return r, err
 	}
@@ -76,14 +100,11 @@ func previewRequest(v *ui.Visit, c console) (*ran, error) {
 
 // add adds what a projected command does. Spec: interface 4.3.8.
 func (p *previewed) add(command jsonObject) {
-	alias, refusal := "", ""
+	alias := ""
 	var what jsonObject
 	for _, m := range command {
-		switch value, _ := m.Value.(jsonObject); {
-		case strings.HasPrefix(m.Name, "@"):
+		if value, _ := m.Value.(jsonObject); strings.HasPrefix(m.Name, "@") {
 			alias, what = m.Name, value
-		case m.Name == "error":
-			refusal, _ = value.get("message").(string)
 		}
 	}
 	before := len(p.Effects)
@@ -97,8 +118,8 @@ func (p *previewed) add(command jsonObject) {
 	default:
 		p.Effects = append(p.Effects, effect{Does: "Unknown", Name: beginOf(compactJSON(command), maxShownCommand)})
 	}
-	if before < len(p.Effects) {
-		p.Effects[before].Error = refusal
+	if refused := failureOf(command); refused.Message != "" && before < len(p.Effects) {
+		p.Effects[before].Refused = &refused
 	}
 }
 
@@ -147,7 +168,7 @@ func attributeName(name string) string {
 
 // change adds an update or operation: of an asset, or of those that it will find.
 func (p *previewed) change(what jsonObject) {
-	e := effect{Does: "Change"}
+	e := effect{Does: changes}
 	if e.Oid, _ = what.get("oid").(string); e.Oid == "" {
 		e.Name = fmt.Sprint(what.get("from"))
 		for _, key := range []string{"where", "filter", "with"} {
@@ -213,7 +234,11 @@ func compareEffects(v *ui.Visit, p *previewed) error {
 			if known {
 				now[e.Oid].set(m.Name, after) // for the commands that follow
 			}
-			e.Attributes = append(e.Attributes, attributeEffect{Name: m.Name, Pieces: pieces})
+			same := known && !slices.ContainsFunc(pieces, func(p ui.Piece) bool { return p.Added || p.Removed })
+			e.Attributes = append(e.Attributes, attributeEffect{Name: m.Name, Pieces: pieces, Same: same})
+		}
+		if e.changesNothing() {
+			e.Does = unchanged
 		}
 	}
 	return unread
@@ -275,7 +300,8 @@ func namesOf(v *ui.Visit, values []any) (map[string]string, error) {
 	}
 	names := map[string]string{}
 	err := eachRow(v, queries, func(row jsonObject) {
-		names[fmt.Sprint(row.get("_oid"))], _ = row.get("Name").(string)
+		name, _ := row.get("Name").(string)
+		names[fmt.Sprint(row.get("_oid"))] = ui.RoleName(name)
 	})
 	return names, err
 }

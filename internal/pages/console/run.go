@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/alds-dev/alds/internal/ui"
@@ -47,10 +48,23 @@ func (r *ran) Milliseconds() string { return fmt.Sprintf("%.1f", r.Took.Seconds(
 
 // commandFailure is a command that failed.
 type commandFailure struct {
-	Message      string
-	Command      string // as it was projected
-	Line, Column int    // 0: it has no place
-	Position     int
+	place
+	Message string
+	Command string // as it was projected
+
+	index     int // of the command in the request, from 0
+	projected jsonObject
+}
+
+// Words word the message for people; empty: they are the message.
+func (f commandFailure) Words() string { return wordsFor(f.Message) }
+
+// wordsFor words a message for people; empty: the words are the message.
+func wordsFor(message string) string {
+	if words := ui.Readable(message); words != message {
+		return words
+	}
+	return ""
 }
 
 // assetList are the assets that a request created, changed or operated on.
@@ -80,6 +94,11 @@ func runRequest(v *ui.Visit, c console) (*ran, error) {
 		r.setPages(pages)
 	}
 	r.Lines = excerpt(c.Request, r.places)
+	failures := make([]*commandFailure, len(r.Failures))
+	for i := range r.Failures {
+		failures[i] = &r.Failures[i]
+	}
+	r.locateFailures(c.Request, failures)
 	return r, nil
 }
 
@@ -204,18 +223,28 @@ func (r *ran) readFailures(d *json.Decoder) error {
 	r.Failed = len(commands)
 	for _, c := range commands[:min(len(commands), maxFailures)] {
 		command, _ := c.(jsonObject)
-		var f commandFailure
-		for _, m := range command {
-			if m.Name == "error" {
-				problem, _ := m.Value.(jsonObject)
-				f.Message, _ = problem.get("message").(string)
-			} else {
-				f.Command = beginOf(compactJSON(m.Value), maxShownCommand)
-			}
-		}
-		r.Failures = append(r.Failures, f)
+		r.Failures = append(r.Failures, failureOf(command))
 	}
 	return err
+}
+
+// failureOf reads a command with its error. Spec: interface 2.5.3.
+func failureOf(command jsonObject) commandFailure {
+	var f commandFailure
+	for _, m := range command {
+		value, _ := m.Value.(jsonObject)
+		if m.Name != "error" {
+			f.Command, f.projected = beginOf(compactJSON(m.Value), maxShownCommand), value
+			continue
+		}
+		f.Message, _ = value.get("message").(string)
+		if n, err := strconv.Atoi(fmt.Sprint(value.get("sourceCommandIndex"))); err == nil {
+			f.index = n
+		} else {
+			f.index = -1
+		}
+	}
+	return f
 }
 
 // readPlaces reads where the failed commands are wrong.

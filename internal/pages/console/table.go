@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/ui"
 )
 
 // Bounds of a table of rows.
@@ -125,7 +126,7 @@ func (c *resultCell) add(v any, depth int) {
 		case namesAsset(v):
 			*c = append(*c, linkedText{Text: v, Oid: v})
 		default:
-			c.text(beginOf(v, maxCell))
+			c.text(beginOf(ui.RoleName(v), maxCell))
 		}
 	default:
 		c.text(fmt.Sprint(v))
