@@ -10,7 +10,7 @@ import (
 
 // maxRead is how many bytes reading a request once more, for the places of its commands,
 // may need; those of a larger one have none.
-const maxRead = 8 << 20
+const maxRead = 4 << 20
 
 // place is where something is wrong in the request. Line 0: that is not known.
 type place struct{ Line, Column, Position int }
