@@ -92,6 +92,7 @@ func TestAssetRefusals(t *testing.T) {
 		eval[string](b, "document.querySelector('#f-Name').value") != "Pay by cash" {
 		t.Fatalf("%d: %s", status, b.html())
 	}
+	b.screenshot("asset-refused")
 	b.fill("[name='add.Dependencies']", " ")                                                                     // its group is open
 	eval[bool](b, "(e => { e.required = false; e.value = ''; return true })(document.querySelector('#f-Name'))") // as a browser that knows no rules
 	if status := b.submit("main form"); status != http.StatusBadRequest || b.text("#r-Name .wrong") != "Title is required" {
@@ -183,6 +184,7 @@ func TestAssetScripts(t *testing.T) {
 	}
 	b.open(assetPage(oid) + "&tab=history")
 	b.submit("main form")
+	b.screenshot("asset-difference")
 	if !b.exists(".source ins") || eval[int](b, "document.querySelectorAll('main').length") != 1 {
 		t.Error(b.html())
 	}
@@ -239,6 +241,7 @@ func TestAssetThatWasDeleted(t *testing.T) {
 		t.Errorf("%d: %s", status, b.text("main"))
 	}
 	accessible(t, b)
+	b.screenshot("asset-deleted-meanwhile")
 	b.follow("main p a")
 	if b.text(".refused") != "It is deleted." {
 		t.Errorf("%s: %s", b.path(), b.text("main"))

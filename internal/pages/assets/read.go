@@ -158,7 +158,7 @@ func (a *asset) take(r row) {
 	a.May = r.is("CanUpdate") && !a.IsPast
 	a.Changed = instantOf{By: ref{r.oid("ChangedBy"), r.name("ChangedBy")}, At: r.text("ChangeDateUTC")}
 	for _, name := range []string{"Scope", "SecurityScope"} {
-		if to := r.oid(name); to != "" && a.Project == nil {
+		if to := r.oid(name); to != "" && to != a.Oid && a.Project == nil {
 			a.Project = &ref{to, r.name(name)}
 		}
 	}
