@@ -213,6 +213,9 @@ func TestAssetAttachment(t *testing.T) {
 	attach := func(name string) int {
 		b.open(assetPage(story))
 		b.click("details:has([type=file]) summary")
+		if !strings.Contains(b.text("details:has([type=file])"), "up to 25 MiB") {
+			t.Error("nothing says how larger files are attached")
+		}
 		send(b, "choose a file", chromedp.SetUploadFiles(chromedp.CSS("[type=file]"), []string{name}))
 		return b.submit("details:has([type=file]) form")
 	}

@@ -197,3 +197,14 @@ func TestWordFor(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestHeadingOfAProject: a project does not lead to itself.
+func TestHeadingOfAProject(t *testing.T) {
+	for oid, want := range map[string]*ref{"Scope:5": nil, "Story:7": {"Scope:5", "Shop"}} {
+		a := &asset{Oid: oid}
+		a.take(row{"SecurityScope": map[string]any{"_oid": "Scope:5"}, "SecurityScope.Name": "Shop"})
+		if diff := cmp.Diff(want, a.Project); diff != "" {
+			t.Errorf("%s: want, got:\n%s", oid, diff)
+		}
+	}
+}
