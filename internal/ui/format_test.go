@@ -33,3 +33,16 @@ func TestUTCInstant(t *testing.T) {
 		}
 	}
 }
+
+func TestNumbersAsPeopleReadThem(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 7: "7", 999: "999", 1000: "1,000", -1000: "-1,000", -100: "-100", 1234567: "1,234,567"} {
+		if got := Thousands(n); got != want {
+			t.Errorf("%d is written %s, want %s", n, got, want)
+		}
+	}
+	for n, want := range map[int]string{0: "0 assets", 1: "1 asset", 2: "2 assets", 1000: "1,000 assets"} {
+		if got := Counted(n, "asset", "assets"); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}

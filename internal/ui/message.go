@@ -11,7 +11,7 @@ var rules = map[string]string{
 	"Required":   "is required",
 	"Invalid":    "is not valid",
 	"NotUnique":  "is taken already",
-	"MaxLength":  "is too long",
+	"TooLong":    "is too long",
 	"Unresolved": "names nothing that you see",
 	"ReadOnly":   "cannot be changed",
 }

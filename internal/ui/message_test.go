@@ -15,6 +15,7 @@ func TestReadable(t *testing.T) {
 		"Denied'Member.Change":                          "Your role does not allow it: Change",
 		"Resolution'Unresolved'Story.Scope":             "Scope names nothing that you see",
 		"Violation'Required'A.B; Violation'Invalid'A.C": "B is required; C is not valid",
+		"Violation'TooLong'StoryStatus.Name":            "Name is too long",
 		"Unknown AssetType: Storry":                     "Unknown AssetType: Storry",
 	} {
 		if got := Readable(message); got != want {

@@ -69,11 +69,13 @@ func (s *Site) parse(set Set) templates {
 
 // functions are what all templates call.
 var functions = template.FuncMap{
-	"instant": Instant,
-	"day":     func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
-	"join":    strings.Join,
-	"dict":    dict,
-	"next":    func(n int) int { return n + 1 },
+	"instant":   Instant,
+	"day":       func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
+	"join":      strings.Join,
+	"dict":      dict,
+	"next":      func(n int) int { return n + 1 },
+	"counted":   Counted,
+	"thousands": Thousands,
 }
 
 // Instant writes an instant as people read it, in UTC; nothing for the zero one.

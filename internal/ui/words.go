@@ -54,6 +54,3 @@ func TagsOf(t *Type) []string {
 	}
 	return tags
 }
-
-// RoleName is the name of a role without what makes it a tag. Spec: interface 2.1.2.
-func RoleName(tag string) string { return strings.TrimPrefix(tag, "Role.Name'") }

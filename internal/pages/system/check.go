@@ -18,6 +18,16 @@ type check struct {
 		ID                 int64
 	}
 	Error string
+	Names ui.Names `json:"-"`
+}
+
+// readCheck reads how far the check is.
+func readCheck(v *ui.Visit) (c check, err error) {
+	if err := v.API.Get("api/system/check", &c); err != nil {
+		return c, err
+	}
+	c.Names, err = v.NamesOf(c.By)
+	return c, err
 }
 
 // Running reports whether it has not ended.
@@ -38,11 +48,11 @@ func showCheck(v *ui.Visit) error {
 	if !v.IsPart() {
 		return v.Redirect("/ui/system#check")
 	}
-	var p systemPage
-	if err := v.API.Get("api/system/check", &p.Check); err != nil {
+	c, err := readCheck(v)
+	if err != nil {
 		return err
 	}
-	return v.RenderPart("system", "check", p)
+	return v.RenderPart("system", "check", systemPage{Check: c})
 }
 
 // startCheck serves POST ui/system/check. Where a check runs already the page shows it.

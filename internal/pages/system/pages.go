@@ -19,6 +19,6 @@ func Pages() ui.Set {
 			"POST /ui/system/check": startCheck,
 		},
 		Templates: templateFiles,
-		Functions: template.FuncMap{"counted": counted, "thousands": thousands, "span": span, "milliseconds": milliseconds},
+		Functions: template.FuncMap{"span": span, "milliseconds": milliseconds},
 	}
 }

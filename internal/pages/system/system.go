@@ -85,7 +85,8 @@ func showSystem(v *ui.Visit) error {
 	if err := v.API.Get("api/system", &p.systemStatus); err != nil {
 		return err
 	}
-	if err := v.API.Get("api/system/check", &p.Check); err != nil {
+	var err error
+	if p.Check, err = readCheck(v); err != nil {
 		return err
 	}
 	p.compare()
@@ -122,7 +123,7 @@ func (p *systemPage) compare() {
 		return
 	}
 	for _, version := range order {
-		p.Versions = append(p.Versions, fmt.Sprintf("%s (%s)", version, counted(count[version], "process", "processes")))
+		p.Versions = append(p.Versions, fmt.Sprintf("%s (%s)", version, ui.Counted(count[version], "process", "processes")))
 	}
 }
 
@@ -132,8 +133,8 @@ func (p *systemPage) waits() []work {
 	due := "Workers send them now."
 	if w.PausedSubscriptions+w.RestingSubscriptions > 0 {
 		due += fmt.Sprintf(" Those of %s and of %s wait longer.",
-			counted(w.PausedSubscriptions, "paused subscription", "paused subscriptions"),
-			counted(w.RestingSubscriptions, "receiver that fails", "receivers that fail"))
+			ui.Counted(w.PausedSubscriptions, "paused subscription", "paused subscriptions"),
+			ui.Counted(w.RestingSubscriptions, "receiver that fails", "receivers that fail"))
 	}
 	return []work{
 		{waiting: w.WaitingChanges, Name: "Changes", Means: "Workers make the events of webhooks of them, within seconds. What waits for minutes says that workers are missing, or too few."},
@@ -176,36 +177,19 @@ func describeSlow(v *ui.Visit, p *systemPage, q *slowQuery) {
 	}
 }
 
-// counted writes a number with its noun.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return thousands(n) + " " + many
-}
-
-// thousands writes a number with commas.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
-
 // span writes how long something lasts, as people say it.
 func span(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return "less than a second"
 	case d < 2*time.Minute:
-		return counted(int(d/time.Second), "second", "seconds")
+		return ui.Counted(int(d/time.Second), "second", "seconds")
 	case d < 2*time.Hour:
-		return counted(int(d/time.Minute), "minute", "minutes")
+		return ui.Counted(int(d/time.Minute), "minute", "minutes")
 	case d < 48*time.Hour:
-		return counted(int(d/time.Hour), "hour", "hours")
+		return ui.Counted(int(d/time.Hour), "hour", "hours")
 	}
-	return counted(int(d/(24*time.Hour)), "day", "days")
+	return ui.Counted(int(d/(24*time.Hour)), "day", "days")
 }
 
 // milliseconds writes the mean of n durations.
@@ -214,5 +198,5 @@ func milliseconds(total float64, n int) string {
 	if mean < 10 {
 		return strconv.FormatFloat(mean, 'f', 1, 64) + " ms"
 	}
-	return thousands(int(mean+.5)) + " ms"
+	return ui.Thousands(int(mean+.5)) + " ms"
 }
