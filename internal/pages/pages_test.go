@@ -22,7 +22,8 @@ type service struct {
 	mu       sync.Mutex
 	sessions map[string]bool
 	made     int
-	asked    []string // method, path and body of requests
+	asked    []string          // method, path and body of requests
+	keys     map[string]string // bodies that were written, by their Idempotency-Key
 }
 
 // RoundTrip answers a request.
@@ -50,6 +51,12 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 		delete(s.sessions, value)
 	case strings.HasSuffix(r.URL.Path, "/api/tokens"):
 		text = `{"id": "t", "name": "x", "token": "1.new", "tokens": []}`
+	case strings.HasSuffix(r.URL.Path, "/api/asset"):
+		text = `{}`
+		if before, used := s.keys[r.Header.Get("Idempotency-Key")]; used && before != string(body) {
+			status, text = http.StatusConflict, `{"error": "The Idempotency-Key was used for another request"}`
+		}
+		s.keys[r.Header.Get("Idempotency-Key")] = string(body)
 	}
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}, nil
 }
@@ -64,7 +71,7 @@ type browser struct {
 
 func newBrowser(t *testing.T) (*browser, *service) {
 	t.Helper()
-	s := &service{sessions: map[string]bool{}}
+	s := &service{sessions: map[string]bool{}, keys: map[string]string{}}
 	server := httptest.NewServer(New(s, ui.Options{Instance: "alds", Log: slog.New(slog.DiscardHandler)}))
 	t.Cleanup(server.Close)
 	jar, err := cookiejar.New(nil)
@@ -225,6 +232,38 @@ func TestForgedForms(t *testing.T) {
 	}
 	if resp, _ := b.do("POST", "/ui/sign-in", url.Values{"username": {"admin"}, "password": {"a:b"}}); resp.status != http.StatusForbidden || b.session() != "1.1" {
 		t.Errorf("a sign-in that no page made: %d, session %q", resp.status, b.session())
+	}
+}
+
+// TestAFormSentTwice: it makes one, unless it was filled in anew or comes from a page
+// that was loaded again.
+func TestAFormSentTwice(t *testing.T) {
+	b, s := newBrowser(t)
+	b.signIn("admin", "a:b", "")
+	made := func() (n int) {
+		for _, asked := range s.asked {
+			if strings.HasPrefix(asked, `POST /alds/api/tokens {"name"`) {
+				n++
+			}
+		}
+		return n
+	}
+	form := url.Values{"csrf": {b.csrf("/ui/applications")}, "name": {"x"}}
+	if resp, body := b.do("POST", "/ui/applications", form); resp.status != http.StatusOK || !strings.Contains(body, "1.new") || resp.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("the first time: %d %v\n%s", resp.status, resp.header, body)
+	}
+	resp, body := b.do("POST", "/ui/applications", form)
+	if resp.status != http.StatusConflict || !strings.Contains(body, "This form was sent before") || !strings.Contains(body, `name="name" value="x"`) || made() != 1 {
+		t.Errorf("the second time: %d, %d tokens\n%s", resp.status, made(), body)
+	}
+	form.Set("name", "another")
+	if resp, _ := b.do("POST", "/ui/applications", form); resp.status != http.StatusOK || made() != 2 {
+		t.Errorf("filled in anew: %d, %d tokens", resp.status, made())
+	}
+	form.Set("csrf", csrfField.FindStringSubmatch(body)[1])
+	form.Set("name", "x")
+	if resp, _ := b.do("POST", "/ui/applications", form); resp.status != http.StatusOK || made() != 3 {
+		t.Errorf("from the page that was shown again: %d, %d tokens", resp.status, made())
 	}
 }
 

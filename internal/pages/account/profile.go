@@ -20,33 +20,44 @@ type profile struct {
 }
 
 // showProfile serves GET ui/profile.
-func showProfile(v *ui.Visit) error { return renderProfile(v, "", "") }
+func showProfile(v *ui.Visit) error {
+	p, err := readProfile(v)
+	if err != nil {
+		return err
+	}
+	return renderProfile(v, p)
+}
 
-func renderProfile(v *ui.Visit, aboutProfile, aboutPassword string) error {
+// readProfile reads the profile of the reader. Errors: *ui.Error.
+func readProfile(v *ui.Visit) (p profile, err error) {
 	var found []profile
-	err := v.API.Find([]ui.Query{{
+	err = v.API.Find([]ui.Query{{
 		"from": "Member", "where": map[string]string{"IsSelf": "true"},
 		"select": []string{"Name", "Nickname", "Email", "Phone", "Username", "NotifyViaEmail"},
 	}}, &found)
 	if err != nil {
-		return err
+		return p, err
 	}
 	if len(found) != 1 {
-		return ui.NotFound()
+		return p, ui.NotFound()
 	}
-	found[0].ProfileMessage, found[0].PasswordMessage = aboutProfile, aboutPassword
-	v.Sends("api/asset", `{"from": "`+v.Member.Oid+`", "update": {"Name": "…", "Email": "…"}}`)
-	v.Sends("api/asset", `{"from": "`+v.Member.Oid+`", "update": {"Password": "…", "OldPassword": "…"}}`)
-	return v.Render("profile", "Profile", found[0])
+	return found[0], nil
 }
 
-// changeProfile serves POST ui/profile.
+func renderProfile(v *ui.Visit, p profile) error {
+	v.Sends("api/asset", `{"from": "`+v.Member.Oid+`", "update": {"Name": "…", "Email": "…"}}`)
+	v.Sends("api/asset", `{"from": "`+v.Member.Oid+`", "update": {"Password": "…", "OldPassword": "…"}}`)
+	return v.Render("profile", "Profile", p)
+}
+
+// changeProfile serves POST ui/profile. What is refused stays in the form.
 func changeProfile(v *ui.Visit) error {
-	update := map[string]any{"NotifyViaEmail": v.Field("NotifyViaEmail") != ""}
-	for _, name := range []string{"Name", "Nickname", "Email", "Phone"} {
-		update[name] = v.Field(name)
+	typed := profile{
+		Name: v.Field("Name"), Nickname: v.Field("Nickname"), Email: v.Field("Email"), Phone: v.Field("Phone"), Notify: v.Field("NotifyViaEmail") != "",
 	}
-	_, err := v.API.Write(map[string]any{"from": v.Member.Oid, "update": update})
+	_, err := v.API.Write(map[string]any{"from": v.Member.Oid, "update": map[string]any{
+		"Name": typed.Name, "Nickname": typed.Nickname, "Email": typed.Email, "Phone": typed.Phone, "NotifyViaEmail": typed.Notify,
+	}})
 	if err == nil {
 		return v.Redirect("/ui/profile?done=saved")
 	}
@@ -54,8 +65,8 @@ func changeProfile(v *ui.Visit) error {
 	if err != nil {
 		return err
 	}
-	v.Status = refused.Status
-	return renderProfile(v, ui.Readable(refused.Message), "")
+	v.Status, typed.Username, typed.ProfileMessage = refused.Status, v.Member.Username, ui.Readable(refused.Message)
+	return renderProfile(v, typed)
 }
 
 // changePassword serves POST ui/password: all sessions end with the old password, and
@@ -63,8 +74,7 @@ func changeProfile(v *ui.Visit) error {
 func changePassword(v *ui.Visit) error {
 	fresh := v.Request.PostForm.Get("password")
 	if fresh != v.Request.PostForm.Get("again") {
-		v.Status = http.StatusBadRequest
-		return renderProfile(v, "", "The new password and its repetition differ.")
+		return refusePassword(v, http.StatusBadRequest, "The new password and its repetition differ.")
 	}
 	quiet := v.Quiet() // no page shows a password
 	_, err := quiet.Write(map[string]any{"from": v.Member.Oid, "update": map[string]any{
@@ -73,12 +83,21 @@ func changePassword(v *ui.Visit) error {
 	if refused, err := ui.AsError(err); err != nil {
 		return err
 	} else if refused != nil {
-		v.Status = refused.Status
-		return renderProfile(v, "", ui.Readable(refused.Message))
+		return refusePassword(v, refused.Status, ui.Readable(refused.Message))
 	}
 	v.Session = ""
 	if err := begin(v, v.Member.Username, fresh); err != nil {
 		return v.Redirect("/ui/sign-in")
 	}
 	return v.Redirect("/ui/profile?done=changed")
+}
+
+// refusePassword shows the profile with what is wrong about a new password.
+func refusePassword(v *ui.Visit, status int, message string) error {
+	p, err := readProfile(v)
+	if err != nil {
+		return err
+	}
+	v.Status, p.PasswordMessage = status, message
+	return renderProfile(v, p)
 }

@@ -1,0 +1,43 @@
+package ui
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+)
+
+// Once refuses a form that was sent before as it is now: by who loads its answer again,
+// or clicks twice. Whatever answers with a secret calls it before it writes; a form that
+// is shown again has another token, so it may be sent again.
+//
+// The interface remembers the form, so all processes know it: its key is used for a
+// write that changes nothing and differs each time, which is refused the second time.
+// Errors: *Error, 409. Spec: interface 4.3.11.
+func (v *Visit) Once() error {
+	text := rand.Text()
+	body, err := json.Marshal([]any{map[string]any{
+		"from": "Member", "where": map[string]string{"ID": v.Member.Oid, "Name": text}, "update": map[string]string{"Name": text},
+	}})
+	if err != nil {
+		return err
+	}
+	sent := sha256.Sum256([]byte(v.Request.URL.Path + "?" + v.Request.PostForm.Encode()))
+	key := http.Header{"Idempotency-Key": {"form-" + hex.EncodeToString(sent[:])}}
+	answer, err := v.Quiet().With(key, http.MethodPost, "api/asset", "application/json", body)
+	switch {
+	case err != nil:
+		return err
+	case answer.Status == http.StatusConflict:
+		return &Error{Status: http.StatusConflict, Message: "This form was sent before. See whether it has done its work before you send it again."}
+	case answer.Status >= http.StatusBadRequest:
+		return answer.Err()
+	}
+	var w Written
+	if err := json.Unmarshal(answer.Body, &w); err != nil {
+		return errors.Join(errors.New("read the answer to a form's key"), err)
+	}
+	return w.refused()
+}
