@@ -63,6 +63,9 @@ var whyNot = map[string]string{"type": "another type, or another kind of change"
 
 // newWebhook serves GET ui/webhooks/new.
 func newWebhook(v *ui.Visit) error {
+	if !v.Member.Administers() {
+		return &ui.Error{Status: http.StatusForbidden, Message: "Webhooks are for system administrators."}
+	}
 	return renderForm(v, webhookForm{Changed: true, From: "Story", Secret: "generate"})
 }
 
@@ -150,6 +153,17 @@ func (f *webhookForm) definitions() []webhookDefinition {
 	return all
 }
 
+// undefined says what the fields lack to be a definition; empty for nothing.
+func (f *webhookForm) undefined() string {
+	switch {
+	case !f.Created && !f.Changed:
+		return "Mark when: when assets are created, when they are changed, or both."
+	case f.From == "":
+		return "Write the type of the assets."
+	}
+	return ""
+}
+
 // listed splits what stands in a field; nil for nothing.
 func listed(text, sign string) (all []string) {
 	for part := range strings.SplitSeq(text, sign) {
@@ -201,6 +215,9 @@ func readForm(v *ui.Visit, id string) webhookForm {
 func bodyOf(v *ui.Visit, f *webhookForm) (body []byte, before int, err error) {
 	definitions := []byte(f.JSON)
 	if !f.AsJSON {
+		if text := f.undefined(); text != "" {
+			return nil, 0, &ui.Error{Status: http.StatusBadRequest, Message: text}
+		}
 		if definitions, err = json.MarshalIndent(f.definitions(), "", "  "); err != nil {
 			return nil, 0, err
 		}
@@ -212,7 +229,7 @@ func bodyOf(v *ui.Visit, f *webhookForm) (body []byte, before int, err error) {
 	if f.MaxBatch != "" {
 		n, err := strconv.Atoi(f.MaxBatch)
 		if err != nil {
-			return nil, 0, &ui.Error{Status: http.StatusBadRequest, Message: "The largest number of events is no number."}
+			return nil, 0, &ui.Error{Status: http.StatusBadRequest, Message: "Most events in a delivery: write a number from 1 to 100."}
 		}
 		rest["maxBatch"] = n
 	}
@@ -279,12 +296,13 @@ func changeWebhook(v *ui.Visit) error {
 // save checks or saves what a form has. No page shows its secrets.
 func save(v *ui.Visit, f webhookForm) error {
 	body, before, err := bodyOf(v, &f)
-	if err == nil && v.Field("action") == "check" {
+	switch {
+	case err != nil:
+	case v.Field("action") == "check":
 		f.Checked, err = check(v, &f, body)
-		f.Message = ""
-	} else if err == nil {
+	default:
 		var made webhook
-		if err = v.Quiet().Do(http.MethodPost, strings.TrimSuffix(webhookPath("", f.ID), "/"), body, &made); err == nil {
+		if made, err = store(v, &f, body); err == nil {
 			return showSaved(v, f, &made)
 		}
 	}
@@ -301,6 +319,21 @@ func save(v *ui.Visit, f webhookForm) error {
 	return renderForm(v, f)
 }
 
+// store makes or changes the subscription. Errors: *ui.Error.
+func store(v *ui.Visit, f *webhookForm, body []byte) (made webhook, err error) {
+	switch {
+	case f.WebhookID == "":
+		return made, &ui.Error{Status: http.StatusBadRequest, Message: "Write a name."}
+	case f.Secret == "own" && v.Field("ownSecret") == "":
+		return made, &ui.Error{Status: http.StatusBadRequest, Message: "Write the signing secret, or choose another way to sign."}
+	}
+	if err := v.Once(); err != nil { // a second time would make another secret
+		return made, err
+	}
+	err = v.Quiet().Do(http.MethodPost, strings.TrimSuffix(webhookPath("", f.ID), "/"), body, &made)
+	return made, err
+}
+
 // check asks which of the latest changes the form would match.
 func check(v *ui.Visit, f *webhookForm, body []byte) (*webhookPreview, error) {
 	var p webhookPreview
@@ -312,9 +345,29 @@ func check(v *ui.Visit, f *webhookForm, body []byte) (*webhookPreview, error) {
 	return &p, nil
 }
 
+// formWords are how the interface begins what it refuses, and how the form says it.
+var formWords = []struct{ is, with string }{
+	{"Invalid QueryFilter2 token ", "It cannot be read as a filter of the type: "},
+	{"Unknown AssetType: ", "There is no type "},
+	{"Unknown AttributeDefinition: ", "There is no attribute "},
+	{"Invalid OID token: ", "There is no member "},
+	{"webhookId ", "Name "},
+	{"url ", "Address "},
+	{"description ", "Description "},
+	{"maxBatch ", "Most events in a delivery "},
+	{"authorizationHeader ", "Authorization header "},
+	{"secret ", "Signing secret "},
+}
+
 // refusal words what was refused, with its place where the definitions are text.
 func (f *webhookForm) refusal(refused *ui.Error, before int) string {
-	text := strings.Replace(ui.Readable(refused.Message), "Invalid QueryFilter2 token ", "It cannot be read as a filter of the type: ", 1)
+	text := ui.Readable(refused.Message)
+	for _, w := range formWords {
+		if rest, begins := strings.CutPrefix(text, w.is); begins {
+			text = w.with + rest
+			break
+		}
+	}
 	if f.AsJSON && refused.Position != nil && *refused.Position >= before && *refused.Position < before+len(f.JSON) {
 		text += " (" + placeIn(f.JSON, *refused.Position-before) + ")"
 	}

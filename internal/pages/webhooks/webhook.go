@@ -98,6 +98,9 @@ type webhookPage struct {
 	Receipts   []webhookReceipt
 	Message    string // what was refused
 	Made       string // secret that was just made
+	Names      ui.Names
+	// Since and Until are what the form of a time has that was refused.
+	Since, Until string
 }
 
 // webhookDeliveries are a page of them.
@@ -136,6 +139,9 @@ func renderWebhook(v *ui.Visit, page webhookPage) error {
 		return err
 	}
 	if err := v.API.Get(webhookPath("status/", id), &page.Receipts); err != nil {
+		return err
+	}
+	if page.Names, err = v.NamesOf(page.members()...); err != nil {
 		return err
 	}
 	page.Deliveries.Path, page.Deliveries.Query = v.Site.Base+"/ui/webhooks/"+url.PathEscape(id), url.Values{"state": {page.State}}
@@ -188,7 +194,7 @@ func redelivery(v *ui.Visit) (map[string]any, error) {
 		}
 		at, err := ui.UTCInstant(text)
 		if err != nil {
-			return nil, &ui.Error{Status: http.StatusBadRequest, Message: name + " is no time such as 2026-01-31T12:00."}
+			return nil, &ui.Error{Status: http.StatusBadRequest, Message: "“" + text + "” is no time such as 2026-01-31 12:00."}
 		}
 		body[name] = at.Format(time.RFC3339)
 	}
@@ -221,7 +227,7 @@ func actOnWebhook(v *ui.Visit) error {
 		return refused
 	case refused != nil:
 		v.Status = refused.Status
-		return renderWebhook(v, webhookPage{Message: ui.Readable(refused.Message)})
+		return renderWebhook(v, webhookPage{Message: ui.Readable(refused.Message), Since: v.Field("since"), Until: v.Field("until")})
 	case name == "delete":
 		return v.Redirect("/ui/webhooks?done=webhook-delete")
 	case name == "redeliver" && queued.Deliveries == 0:

@@ -77,16 +77,30 @@ func latencyText(d time.Duration) string {
 }
 
 // Events are the definitions in words, as far as a line has room for them.
-func (w *webhook) Events() []string {
-	var all []webhookDefinition
+func (w *webhook) Events(names ui.Names) []string {
+	all := w.definitions()
+	words := make([]string, len(all))
+	for i := range all {
+		words[i] = all[i].inWords(names)
+	}
+	return words
+}
+
+// definitions are those of the events; nil where they cannot be read.
+func (w *webhook) definitions() (all []webhookDefinition) {
 	if json.Unmarshal(w.EventTypes, &all) != nil {
 		return nil
 	}
-	words := make([]string, len(all))
-	for i := range all {
-		words[i] = all[i].String()
+	return all
+}
+
+// members are the Oids of those that a subscription names.
+func (w *webhook) members() []string {
+	oids := []string{w.CreatedBy}
+	for _, d := range w.definitions() {
+		oids = append(oids, d.UserContext)
 	}
-	return words
+	return oids
 }
 
 // webhookDefinition is an event definition. Spec: interface 6.1.
@@ -100,8 +114,8 @@ type webhookDefinition struct {
 	Select      []string                   `json:"select,omitempty"`
 }
 
-// String says what a definition is about.
-func (d *webhookDefinition) String() string {
+// inWords says what a definition is about.
+func (d *webhookDefinition) inWords(names ui.Names) string {
 	text := d.From + " is changed"
 	if d.Type == "AssetCreated" {
 		text = d.From + " is created"
@@ -112,7 +126,7 @@ func (d *webhookDefinition) String() string {
 		text += ", if " + strings.Join(d.Filter, " and ")
 	}
 	if d.UserContext != "" {
-		text += ", as " + d.UserContext + " sees it"
+		text += ", as " + names.Of(d.UserContext) + " sees it"
 	}
 	return text
 }
@@ -126,8 +140,16 @@ func showWebhooks(v *ui.Visit) error {
 	var page struct {
 		ui.ListPage
 		Results []webhook `json:"results"`
+		Names   ui.Names  `json:"-"`
 	}
 	if err := v.API.Get(ui.ListPath("api/webhook", size, start), &page); err != nil {
+		return err
+	}
+	var members []string
+	for i := range page.Results {
+		members = append(members, page.Results[i].members()...)
+	}
+	if page.Names, err = v.NamesOf(members...); err != nil {
 		return err
 	}
 	page.Path, page.Query = v.Site.Base+"/ui/webhooks", v.Request.URL.Query()

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/alds-dev/alds/internal/ui"
 )
 
 // A form shows definitions in its fields where these say the same, and sends them as
@@ -38,6 +40,31 @@ func TestDefinitionsOfAForm(t *testing.T) {
 				t.Errorf("it sends %s", sent)
 			}
 		})
+	}
+}
+
+// What is refused names what stands in the form.
+func TestRefusalOfAForm(t *testing.T) {
+	for message, want := range map[string]string{
+		"url is required": "Address is required",
+		"webhookId must not be longer than 255 characters": "Name must not be longer than 255 characters",
+		"Unknown AttributeDefinition: Story.Nope":          "There is no attribute Story.Nope",
+		"Invalid OID token: Member:99":                     "There is no member Member:99",
+		"Invalid QueryFilter2 token Nope='1'":              "It cannot be read as a filter of the type: Nope='1'",
+		"another one":                                      "another one",
+	} {
+		if got := (&webhookForm{}).refusal(&ui.Error{Message: message}, 0); got != want {
+			t.Errorf("%s: %q, want %q", message, got, want)
+		}
+	}
+	for want, f := range map[string]webhookForm{
+		"Mark when: when assets are created, when they are changed, or both.": {From: "Story"},
+		"Write the type of the assets.":                                       {Changed: true},
+		"":                                                                    {Changed: true, From: "Story"},
+	} {
+		if got := f.undefined(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
