@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -70,16 +71,24 @@ type auditPage struct {
 	Kinds                                      []string
 	Kind, Actor, Member, Project, Since, Until string
 	Events                                     []auditEvent
-	Names                                      map[string]string
+	Names                                      ui.Names
 	Newest, Older                              string // links; empty where there is none
+	Message                                    string // what was refused
 }
 
-// Called is what an asset is called, or its Oid.
-func (p *auditPage) Called(oid string) string {
-	if name := p.Names[oid]; name != "" {
-		return name
+// projectAdmin is the role whose holders read the audit of their projects.
+const projectAdmin = "Role:2"
+
+// audits reports whether the reader may read the audit, all or some of it. It is not
+// tried: what is refused is an event of the audit itself. Spec: interface 4.9.
+func audits(v *ui.Visit) (bool, error) {
+	if v.Member.Administers() {
+		return true, nil
 	}
-	return oid
+	held, err := rolesOf(v, []string{v.Member.Oid})
+	return slices.ContainsFunc(held[v.Member.Oid], func(h heldRole) bool {
+		return h.Role.Oid == projectAdmin || h.Role.Oid == ui.SystemAdmin
+	}), err
 }
 
 // auditSize is how many events a page has.
@@ -87,7 +96,23 @@ const auditSize = "50"
 
 // showAudit serves GET ui/members/audit.
 func showAudit(v *ui.Visit) error {
+	if may, err := audits(v); err != nil {
+		return err
+	} else if !may {
+		return &ui.Error{Status: http.StatusForbidden, Message: "The audit is for system administrators, and for who administers a project."}
+	}
 	page := auditPage{Kinds: auditKinds, Kind: v.Param("kind"), Actor: v.Param("actor"), Member: v.Param("member"), Project: v.Param("project"), Since: v.Param("since"), Until: v.Param("until")}
+	err := page.read(v)
+	if refused, err := ui.AsError(err); err != nil {
+		return err
+	} else if refused != nil {
+		v.Status, page.Message = refused.Status, auditRefusal(refused.Message)
+	}
+	return v.Render("audit", "Audit", &page)
+}
+
+// read reads the events that are asked for. Errors: *ui.Error.
+func (page *auditPage) read(v *ui.Visit) error {
 	ask, err := page.params()
 	if err != nil {
 		return err
@@ -106,33 +131,44 @@ func showAudit(v *ui.Visit) error {
 	if page.Events = list.Results; list.Next != "" {
 		page.Older = auditLink(v, list.Next)
 	}
-	oids := map[string]bool{}
+	var oids []string
 	for _, e := range page.Events {
-		for _, oid := range []string{e.Actor, e.Member, e.Project, e.Role} {
-			oids[oid] = oid != ""
-		}
+		oids = append(oids, e.Actor, e.Member, e.Project, e.Role)
 	}
-	if page.Names, err = namesOfAssets(v, oids); err != nil {
-		return err
+	page.Names, err = v.NamesOf(oids...)
+	return err
+}
+
+// auditWords are what the form calls the parameters.
+var auditWords = map[string]string{"actor": "Done by", "member": "About the member", "project": "In the project", "kind": "What", "since": "Since", "until": "Until"}
+
+// invalidParam is how the interface refuses a parameter.
+var invalidParam = regexp.MustCompile(`^Invalid (\w+): (.*?)(?: \(wanted: the Oid of a \w+\))?$`)
+
+// auditRefusal words what was refused of the form.
+func auditRefusal(message string) string {
+	m := invalidParam.FindStringSubmatch(message)
+	if m == nil || auditWords[m[1]] == "" {
+		return message
 	}
-	return v.Render("audit", "Audit", &page)
+	return auditWords[m[1]] + ": “" + m[2] + "” is not there, or has another form than the example."
 }
 
 // params are those of the request for the events. Errors: *ui.Error.
-func (p *auditPage) params() (url.Values, error) {
+func (page *auditPage) params() (url.Values, error) {
 	ask := url.Values{"page": {auditSize}}
-	for name, text := range map[string]string{"kind": p.Kind, "actor": p.Actor, "member": p.Member, "project": p.Project} {
+	for name, text := range map[string]string{"kind": page.Kind, "actor": page.Actor, "member": page.Member, "project": page.Project} {
 		if text != "" {
 			ask.Set(name, text)
 		}
 	}
-	for name, text := range map[string]string{"since": p.Since, "until": p.Until} {
+	for name, text := range map[string]string{"since": page.Since, "until": page.Until} {
 		if text == "" {
 			continue
 		}
 		at, err := ui.UTCInstant(text)
 		if err != nil {
-			return nil, &ui.Error{Status: http.StatusBadRequest, Message: name + " is no time such as 2026-01-31T12:00."}
+			return nil, &ui.Error{Status: http.StatusBadRequest, Message: auditWords[name] + ": write a time such as 2026-01-31 12:00."}
 		}
 		ask.Set(name, at.Format(time.RFC3339))
 	}

@@ -55,6 +55,7 @@ type matrixPage struct {
 	Edit    *matrixEdit
 	Message string
 	Here    string // this page, without the cell that is edited
+	Audits  bool   // the reader may read the audit
 }
 
 // columnStretch is which projects below are shown, of all.
@@ -95,6 +96,9 @@ func renderMatrix(v *ui.Visit, message string) error {
 		return err
 	}
 	page := matrixPage{Message: message, Find: v.Param("q"), All: v.Param("who") == "all"}
+	if page.Audits, err = audits(v); err != nil {
+		return err
+	}
 	if err := matrixProjects(v, &page); err != nil {
 		return err
 	}

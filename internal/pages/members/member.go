@@ -12,22 +12,27 @@ type memberPage struct {
 	Held     []heldRole
 	Roles    []assignable
 	Tokens   []ui.Token
-	Reads    bool // the reader may see the tokens
+	Reads    bool // the reader may see the tokens and sign-ins
+	Audits   bool // the reader may read the audit
 	Manages  bool
 	IsReader bool
 	Message  string
+	Typed    memberTyped // what a form has that was refused
 }
 
-// showMember serves GET ui/members/<Oid>.
-func showMember(v *ui.Visit) error { return renderMember(v, "") }
+// memberTyped is what the forms of a member's page have.
+type memberTyped struct{ Act, Username, Project, Role string }
 
-func renderMember(v *ui.Visit, message string) error {
+// showMember serves GET ui/members/<Oid>.
+func showMember(v *ui.Visit) error { return renderMember(v, memberPage{}) }
+
+func renderMember(v *ui.Visit, page memberPage) error {
 	oid := v.Request.PathValue("oid")
 	if !ui.IsOid(oid, "Member") {
 		return ui.NotFound()
 	}
 	var found []person
-	page := memberPage{Message: message, Manages: manages(v), IsReader: oid == v.Member.Oid}
+	page.Manages, page.IsReader = manages(v), oid == v.Member.Oid
 	err := v.API.Find([]ui.Query{{"from": "Member", "filter": []string{"ID='" + oid + "'", "AssetState!='Template'"}, "select": personTokens}, rolesQuery}, &found, &page.Roles)
 	if err != nil {
 		return err
@@ -36,37 +41,38 @@ func renderMember(v *ui.Visit, message string) error {
 		return ui.NotFound()
 	}
 	page.person = found[0]
+	if page.Typed.Act == "" {
+		page.Typed = memberTyped{Username: page.Username, Role: page.Role.Oid}
+	}
 	namedRoles(page.Roles)
 	held, err := rolesOf(v, []string{oid})
 	if err != nil {
 		return err
 	}
 	page.Held = held[oid]
-	var list struct{ Tokens []ui.Token }
-	refused, err := ui.AsError(v.API.Get("api/tokens?member="+url.QueryEscape(oid), &list))
-	if err != nil {
+	if page.Reads = v.Member.Administers(); page.Reads {
+		var list struct{ Tokens []ui.Token }
+		if err := v.API.Get("api/tokens?member="+url.QueryEscape(oid), &list); err != nil {
+			return err
+		}
+		page.Tokens = list.Tokens
+	}
+	if page.Audits, err = audits(v); err != nil {
 		return err
 	}
-	page.Tokens, page.Reads = list.Tokens, refused == nil
-	people := []person{page.person}
-	if err := lastUseOf(v, &people[0]); err != nil {
-		return err
+	if page.Reads {
+		signedIn, err := signIns(v, "page=1&actor="+url.QueryEscape(oid))
+		if err != nil {
+			return err
+		}
+		if len(signedIn) > 0 {
+			page.LastUse = signedIn[0].At
+		}
 	}
-	page.person = people[0]
 	v.Sends("api/asset?atomic=true", `[{"from": "`+oid+`", "update": {"DefaultRole": "Role:4", "IsLoginDisabled": true}}]`)
 	v.Sends("api/asset?atomic=true", `[{"from": "`+oid+`", "execute": "Inactivate"}]`)
 	v.Sends("api/asset?atomic=true", `[{"from": "`+oid+`", "execute": {"op": "AssignToScopeWithRole", "args": {"Scope": "Scope:…", "Role": "Role:4"}}}]`)
 	return v.Render("member", page.Name, &page)
-}
-
-// lastUseOf finds when a member signed in last; who may not read that does not see it.
-func lastUseOf(v *ui.Visit, p *person) error {
-	var events struct{ Results []auditEvent }
-	_, err := ui.AsError(v.API.Get("api/audit?kind=SignIn&page=1&actor="+url.QueryEscape(p.Oid), &events))
-	if err == nil && len(events.Results) > 0 {
-		p.LastUse = events.Results[0].At
-	}
-	return err
 }
 
 // memberActs are what the forms of a member's page send.
@@ -124,7 +130,8 @@ func actOnMember(v *ui.Visit) error {
 	}
 	if refused != nil {
 		v.Status = refused.Status
-		return renderMember(v, memberRefusal(refused.Message))
+		typed := memberTyped{name, v.Field("username"), v.Field("project"), v.Field("role")}
+		return renderMember(v, memberPage{Message: memberRefusal(refused.Message), Typed: typed})
 	}
 	return v.Redirect("/ui/members/" + oid + "?done=saved")
 }

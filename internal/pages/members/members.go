@@ -3,7 +3,6 @@ package members
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -87,6 +86,7 @@ type membersPage struct {
 	Roles             []assignable
 	People            []person
 	Manages           bool // whether what changes members is offered
+	Audits            bool // the reader may read the audit
 }
 
 // manages reports whether the reader is offered what changes members; the interface
@@ -114,8 +114,13 @@ func showMembers(v *ui.Visit) error {
 	}
 	namedRoles(page.Roles)
 	page.Size, page.Start, page.Path, page.Query = size, start, v.Site.Base+"/ui/members", v.Request.URL.Query()
-	if err := lastUses(v, page.People); err != nil {
+	if page.Audits, err = audits(v); err != nil {
 		return err
+	}
+	if v.Member.Administers() {
+		if err := lastUses(v, page.People); err != nil {
+			return err
+		}
 	}
 	return v.Render("members", "Members", &page)
 }
@@ -145,9 +150,6 @@ func (p *membersPage) narrow(q ui.Query) error {
 	return nil
 }
 
-// oidForm is an Oid without a moment.
-var oidForm = regexp.MustCompile(`^([A-Z][A-Za-z]*):-?[0-9]{1,18}$`)
-
 // findStretch runs a query for a page of its rows, and returns how many there are in
 // all. Errors: *ui.Error.
 func findStretch[row any](v *ui.Visit, q ui.Query, size, start int) (rows []row, total int, err error) {
@@ -176,15 +178,14 @@ func findStretch[row any](v *ui.Visit, q ui.Query, size, start int) (rows []row,
 }
 
 // lastUses finds when members signed in last, as far as the latest events of the audit
-// tell; who may not read that does not see it.
+// tell.
 func lastUses(v *ui.Visit, people []person) error {
-	var events struct{ Results []auditEvent }
-	_, err := ui.AsError(v.API.Get("api/audit?kind=SignIn&page=500", &events))
+	events, err := signIns(v, "page=500")
 	if err != nil {
 		return err
 	}
 	last := map[string]time.Time{}
-	for _, e := range events.Results {
+	for _, e := range events {
 		if last[e.Actor].IsZero() {
 			last[e.Actor] = e.At
 		}
@@ -193,6 +194,13 @@ func lastUses(v *ui.Visit, people []person) error {
 		people[i].LastUse = last[people[i].Oid]
 	}
 	return nil
+}
+
+// signIns reads the latest sign-ins that the parameters ask for, the newest first.
+func signIns(v *ui.Visit, params string) ([]auditEvent, error) {
+	var list struct{ Results []auditEvent }
+	err := v.API.Get("api/audit?kind=SignIn&"+params, &list)
+	return list.Results, err
 }
 
 // projectRoles is what a member has in projects. Spec: interface 4.8.
@@ -263,39 +271,4 @@ func memberRefusal(message string) string {
 		text = w.form.ReplaceAllString(text, w.with)
 	}
 	return text
-}
-
-// namesOfAssets reads what assets are called, by their Oids; those the reader does not see
-// have no name. Errors: *ui.Error.
-func namesOfAssets(v *ui.Visit, oids map[string]bool) (map[string]string, error) {
-	byType := map[string][]string{}
-	for _, oid := range slices.Sorted(maps.Keys(oids)) {
-		if m := oidForm.FindStringSubmatch(oid); m != nil {
-			byType[m[1]] = append(byType[m[1]], oid)
-		}
-	}
-	type one struct {
-		Oid  string `json:"_oid"`
-		Name string
-	}
-	types := slices.Sorted(maps.Keys(byType))
-	queries, into, lists := []ui.Query{}, []any{}, make([][]one, len(types))
-	for i, typ := range types {
-		filter := "ID='" + strings.Join(byType[typ], "','") + "'"
-		queries = append(queries, ui.Query{"from": typ, "select": []string{"Name"}, "filter": []string{filter}})
-		into = append(into, &lists[i])
-	}
-	names := map[string]string{}
-	if len(queries) == 0 {
-		return names, nil
-	}
-	if err := v.API.Find(queries, into...); err != nil {
-		return nil, err
-	}
-	for _, list := range lists {
-		for _, a := range list {
-			names[a.Oid] = ui.RoleName(a.Name)
-		}
-	}
-	return names, nil
 }

@@ -101,3 +101,15 @@ func TestMemberRefusal(t *testing.T) {
 		}
 	}
 }
+
+func TestAuditRefusal(t *testing.T) {
+	for message, want := range map[string]string{
+		"Invalid actor: x (wanted: the Oid of a Member)": "Done by: “x” is not there, or has another form than the example.",
+		"Invalid kind: Nope":                             "What: “Nope” is not there, or has another form than the example.",
+		"Invalid after: x (wanted: the id of an event)":  "Invalid after: x (wanted: the id of an event)",
+	} {
+		if got := auditRefusal(message); got != want {
+			t.Errorf("%s: %q, want %q", message, got, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package members
 import (
 	"crypto/rand"
 	"encoding/json"
+	"net/http"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/ui"
@@ -16,7 +17,12 @@ type memberForm struct {
 }
 
 // newMember serves GET ui/members/new.
-func newMember(v *ui.Visit) error { return renderForm(v, memberForm{Role: "Role:4"}) }
+func newMember(v *ui.Visit) error {
+	if !manages(v) {
+		return &ui.Error{Status: http.StatusForbidden, Message: "New members are for system administrators and member administrators."}
+	}
+	return renderForm(v, memberForm{Role: "Role:4"})
+}
 
 func renderForm(v *ui.Visit, f memberForm) error {
 	if err := v.Quiet().Find([]ui.Query{rolesQuery}, &f.Roles); err != nil {
@@ -58,7 +64,11 @@ func createMember(v *ui.Visit) error {
 			"op": "AssignToScopeWithRole", "args": map[string]any{"Scope": f.Project, "Role": f.Role},
 		}})
 	}
-	written, err := v.Quiet().Write(commands...) // no page shows a password of somebody else in its requests
+	err := v.Once()
+	var written ui.Written
+	if err == nil {
+		written, err = v.Quiet().Write(commands...) // no page shows a password of somebody else in its requests
+	}
 	refused, err := ui.AsError(err)
 	if err != nil {
 		return err
