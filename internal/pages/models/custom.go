@@ -160,6 +160,27 @@ func (a newAttribute) command() map[string]any {
 	return c
 }
 
+// attributeWords are how the interface begins what it refuses of an attribute, and what
+// the form calls it.
+var attributeWords = []struct{ is, with string }{
+	{"Asset ", "Of the type: it "},
+	{"AttributeType ", "Kind: it "},
+	{"RelatedAssetType ", "Leads to the type or list: it "},
+	{"ReverseName ", "Its name on that type: it "},
+	{"DisplayName ", "People read: it "},
+}
+
+// attributeRefusal words what was refused of an attribute.
+func attributeRefusal(message string) string {
+	text := ui.Readable(message)
+	for _, w := range attributeWords {
+		if rest, begins := strings.CutPrefix(text, w.is); begins {
+			return w.with + rest
+		}
+	}
+	return text
+}
+
 // createAttribute serves POST ui/model/attribute.
 func createAttribute(v *ui.Visit) error {
 	a := formAttribute(v)
@@ -168,7 +189,7 @@ func createAttribute(v *ui.Visit) error {
 		return err
 	} else if refused != nil {
 		v.Status = refused.Status
-		return renderCustom(v, customPage{Refused: ui.Readable(refused.Message), Attribute: a})
+		return renderCustom(v, customPage{Refused: attributeRefusal(refused.Message), Attribute: a})
 	}
 	return toDefinition(v, made, "made")
 }
@@ -182,8 +203,13 @@ func createList(v *ui.Visit) error {
 		command["DisplayName"] = l.DisplayName
 	}
 	page := customPage{List: l, Attribute: newAttribute{Kind: "Text"}}
-	made, err := v.API.Write(command)
-	if names := valueNames(l.Values); err == nil && len(names) > 0 {
+	names := valueNames(l.Values)
+	err := checkValues(names)
+	var made ui.Written
+	if err == nil {
+		made, err = v.API.Write(command)
+	}
+	if err == nil && len(names) > 0 {
 		if err = writeValues(v, l.Name, names); err != nil {
 			page.Made, page.List.Name = l.Name, ""
 		}
@@ -219,7 +245,17 @@ func valueNames(text string) []string {
 // addValues serves POST ui/model/<list>: it adds values, all or none.
 func addValues(v *ui.Visit) error {
 	list, text := v.Request.PathValue("type"), v.Request.PostForm.Get("values")
-	err := writeValues(v, list, valueNames(text))
+	names := valueNames(text)
+	err := checkValues(names)
+	if err == nil && len(names) == 0 {
+		err = &ui.Error{Status: http.StatusBadRequest, Message: "Write values, one a line."}
+	}
+	if err == nil {
+		err = notThere(v, list, names)
+	}
+	if err == nil {
+		err = writeValues(v, list, names)
+	}
 	if refused, err := ui.AsError(err); err != nil {
 		return err
 	} else if refused != nil {
@@ -232,11 +268,43 @@ func addValues(v *ui.Visit) error {
 // maxNewValues is how many values a form makes.
 const maxNewValues = 500
 
+// checkValues refuses too many values, and a value that stands there twice. Errors:
+// *ui.Error.
+func checkValues(names []string) error {
+	if len(names) > maxNewValues {
+		return &ui.Error{Status: http.StatusBadRequest, Message: "Write at most 500 values at once, one a line."}
+	}
+	before := map[string]bool{}
+	for _, name := range names {
+		low := strings.ToLower(name)
+		if before[low] {
+			return &ui.Error{Status: http.StatusBadRequest, Message: "“" + name + "” stands there twice. Nothing was made."}
+		}
+		before[low] = true
+	}
+	return nil
+}
+
+// notThere refuses values that a list has already; which texts are equal, the interface
+// decides. Errors: *ui.Error.
+func notThere(v *ui.Visit, list string, names []string) error {
+	var found []struct{ Name, AssetState string }
+	err := v.API.Find([]ui.Query{{
+		"from": list, "filter": []string{"Name=$Names", "AssetState='Active','Closed'"}, "with": map[string]any{"$Names": names},
+		"select": []string{"Name", "AssetState"}, "page": map[string]int{"start": 0, "size": 1},
+	}}, &found)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	state := "is there already"
+	if found[0].AssetState == "Closed" {
+		state += ", but inactive"
+	}
+	return &ui.Error{Status: http.StatusBadRequest, Message: "“" + found[0].Name + "” " + state + ". Nothing was added."}
+}
+
 // writeValues adds values to a list, all or none. Errors: *ui.Error.
 func writeValues(v *ui.Visit, list string, names []string) error {
-	if len(names) == 0 || len(names) > maxNewValues {
-		return &ui.Error{Status: http.StatusBadRequest, Message: "Write 1 to 500 values, one a line."}
-	}
 	commands := make([]any, len(names))
 	for i, name := range names {
 		commands[i] = map[string]string{"AssetType": list, "Name": name}

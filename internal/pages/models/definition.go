@@ -14,6 +14,13 @@ type definitionPage struct {
 	Leads   []definition // attributes that lead to a list
 	Goes    string       // what would go, after it was asked
 	Message string
+	Form    *definitionForm // what the form of a change has; nil: as the definition is
+}
+
+// definitionForm is what the form of a change has.
+type definitionForm struct {
+	DisplayName string
+	Required    bool
 }
 
 // definitionOid is the form of Oids of definitions that administrators have added.
@@ -49,6 +56,9 @@ func renderDefinition(v *ui.Visit, page definitionPage) error {
 		return ui.NotFound()
 	}
 	page.definition, page.Leads = found[0], leads
+	if page.Form == nil {
+		page.Form = &definitionForm{page.DisplayName, page.IsRequired}
+	}
 	if v.Member.Administers() {
 		sendsDefinition(v, oid)
 	}
@@ -88,15 +98,30 @@ func definitionCommand(oid, work string, changed map[string]any, assets int) map
 // toGo finds in the refusal of DeleteWithData how much would go. Spec: interface 2.1.4.
 var toGo = regexp.MustCompile(`'\w+\.Assets: (.+)$`)
 
+// wouldGo is how much would go, as a refusal says it; empty where it says something else.
+func wouldGo(refusal string) string {
+	m := toGo.FindStringSubmatch(refusal)
+	if m == nil {
+		return ""
+	}
+	return one.ReplaceAllStringFunc(m[1], func(text string) string {
+		return map[string]string{"1 assets have": "1 asset has", "1 values": "1 value"}[text]
+	})
+}
+
+// one is where the interface writes one of something as if it were many.
+var one = regexp.MustCompile(`\b1 (assets have|values)\b`)
+
 // changeDefinition serves POST ui/model/custom/<Oid>.
 func changeDefinition(v *ui.Visit) error {
 	oid, work := v.Request.PathValue("oid"), v.Field("do")
 	if !definitionOid.MatchString(oid) {
 		return ui.NotFound()
 	}
-	changed := map[string]any{"DisplayName": v.Field("displayName")}
+	form := definitionForm{v.Field("displayName"), v.Field("required") != ""}
+	changed := map[string]any{"DisplayName": form.DisplayName}
 	if v.Field("kind") != "list" {
-		changed["IsRequired"] = v.Field("required") != ""
+		changed["IsRequired"] = form.Required
 	}
 	assets, err := strconv.Atoi(v.Field("assets"))
 	if err != nil {
@@ -110,7 +135,7 @@ func changeDefinition(v *ui.Visit) error {
 	if refused, err := ui.AsError(err); err != nil {
 		return err
 	} else if refused != nil {
-		return refuseDefinition(v, work, refused)
+		return refuseDefinition(v, work, form, refused)
 	}
 	done := map[string]string{"retire": "retired", "bring": "brought", "undelete": "brought", "purge": "purged"}[work]
 	if done == "" {
@@ -121,13 +146,17 @@ func changeDefinition(v *ui.Visit) error {
 
 // refuseDefinition shows the page with a refusal, which to the question what would go is
 // the answer.
-func refuseDefinition(v *ui.Visit, work string, refused *ui.Error) error {
+func refuseDefinition(v *ui.Visit, work string, form definitionForm, refused *ui.Error) error {
 	page := definitionPage{}
-	if m := toGo.FindStringSubmatch(refused.Message); m != nil {
-		page.Goes = m[1]
+	if work == "change" {
+		page.Form = &form
 	}
+	page.Goes = wouldGo(refused.Message)
 	if work != "goes" || page.Goes == "" {
-		v.Status, page.Message = refused.Status, ui.Readable(refused.Message)
+		v.Status, page.Message = refused.Status, attributeRefusal(refused.Message)
+	}
+	if work == "purge" && page.Goes != "" {
+		page.Message = "That is not the number: " + page.Goes + "."
 	}
 	return renderDefinition(v, page)
 }

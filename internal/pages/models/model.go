@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -79,17 +78,11 @@ func (t *modelType) Counts() string {
 	if t.IsCustom {
 		all = append(all, "custom")
 	}
-	for _, c := range []struct {
-		n    int
-		word string
-	}{{t.Attributes, "attribute"}, {t.Operations, "operation"}} {
-		switch c.n {
-		case 0:
-		case 1:
-			all = append(all, "1 "+c.word)
-		default:
-			all = append(all, strconv.Itoa(c.n)+" "+c.word+"s")
-		}
+	if t.Attributes > 0 {
+		all = append(all, ui.Counted(t.Attributes, "attribute", "attributes"))
+	}
+	if t.Operations > 0 {
+		all = append(all, ui.Counted(t.Operations, "operation", "operations"))
 	}
 	return strings.Join(all, ", ")
 }

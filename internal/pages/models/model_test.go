@@ -184,3 +184,40 @@ func TestCalled(t *testing.T) {
 		}
 	}
 }
+
+// What is refused of an attribute names what stands in the form.
+func TestAttributeRefusal(t *testing.T) {
+	for message, want := range map[string]string{
+		"Violation'Required'AttributeDefinition.Asset":            "Of the type: it is required",
+		"Violation'Required'AttributeDefinition.RelatedAssetType": "Leads to the type or list: it is required",
+		"Violation'Required'AttributeDefinition.Name":             "Name is required",
+	} {
+		if got := attributeRefusal(message); got != want {
+			t.Errorf("%s: %q, want %q", message, got, want)
+		}
+	}
+}
+
+// One is written as one.
+func TestWouldGo(t *testing.T) {
+	for message, want := range map[string]string{
+		"Violation'Required'AssetType.Assets: the list has 1 values":                    "the list has 1 value",
+		"Violation'Required'AssetType.Assets: the list has 21 values":                   "the list has 21 values",
+		"Violation'Required'SimpleAttributeDefinition.Assets: 1 assets have a value":    "1 asset has a value",
+		"Violation'Required'SimpleAttributeDefinition.Assets: 1001 assets have a value": "1001 assets have a value",
+		"Violation'Invalid'AssetType.Name: there is one already":                        "",
+	} {
+		if got := wouldGo(message); got != want {
+			t.Errorf("%s: %q, want %q", message, got, want)
+		}
+	}
+}
+
+// A value that stands there twice is refused, whatever its case.
+func TestValuesTwice(t *testing.T) {
+	for text, refused := range map[string]bool{"Web\nPhone": false, "Web\n\tweb ": true, "": false, "Ä\nä": true} {
+		if err := checkValues(valueNames(text)); (err != nil) != refused {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
