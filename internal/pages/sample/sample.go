@@ -27,6 +27,7 @@ type sample struct {
 	Hook     string // id of its subscription
 	Receiver string // path of the page where its events appear
 	Message  string
+	Projects bool // there are some besides the root of all
 }
 
 // showWelcome serves GET ui/welcome: what there is to see, and a sample to see it with.
@@ -39,6 +40,11 @@ func renderWelcome(v *ui.Visit, message string) error {
 	}
 	s.Message = message
 	if s.Project == "" {
+		var scopes []struct{}
+		if err := v.Quiet().Find([]ui.Query{{"from": "Scope", "page": map[string]int{"start": 0, "size": 2}}}, &scopes); err != nil {
+			return err
+		}
+		s.Projects = len(scopes) > 1
 		v.Sends("api/asset?atomic=true", sampleAt(time.Now()))
 		v.Sends("api/webhook", "")
 	}
