@@ -64,10 +64,18 @@ func members(t *testing.T, s *site) {
 	signIn(nora, "nora", secret)
 	nora.expect("(Forbidden)")
 	nora.expect("(Not Found)")
-	for path, status := range map[string]int{"/alds/ui/members": 200, "/alds/ui/members/" + mallory: 200, "/alds/ui/members/" + mia: 404, "/alds/ui/members/audit": 403, "/alds/ui/webhooks": 403, "/alds/ui/members/roles": 200} {
-		if got := nora.open(path); got != status {
-			t.Errorf("somebody opens %s with %d", path, got)
+	for path, status := range map[string]int{"/alds/ui/members": 200, "/alds/ui/members/" + mallory: 200, "/alds/ui/members/" + mia: 404, "/alds/ui/members/audit": 403, "/alds/ui/webhooks": 403, "/alds/ui/webhooks/new": 403, "/alds/ui/members/new": 403, "/alds/ui/members/roles": 200} {
+		if got := nora.open(path); got != status || nora.exists("main a[href*=audit]") || nora.exists("main form[method=post]") {
+			t.Errorf("somebody opens %s with %d: %s", path, got, nora.text("main"))
 		}
+	}
+	b.open("/alds/ui/members/audit?kind=Denied")
+	if text := b.text("main"); strings.Contains(text, "api/audit") || strings.Contains(text, "api/tokens") {
+		t.Errorf("the pages have asked for what is refused: %s", text)
+	}
+	b.expect("(Bad Request)")
+	if status := b.open("/alds/ui/members/audit?since=soon"); status != http.StatusBadRequest || eval[string](b, `document.querySelector("[name=since]").value`) != "soon" {
+		t.Errorf("a wrong time is answered with %d: %s", status, b.text("main"))
 	}
 
 	matrix := "/alds/ui/members/roles?project=" + shop

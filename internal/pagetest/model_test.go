@@ -82,12 +82,20 @@ func TestModelCustom(t *testing.T) {
 	if b.follow("dl a"); !strings.Contains(b.text("section"), scripts) {
 		t.Errorf("the values of the list: %s", b.text("section"))
 	}
+	b.expect("400")
+	const values = `form:has([name=values])`
+	for _, again := range []string{"customer", "New\nnew"} {
+		eval[any](b, `document.querySelector('textarea').value = `+quote(again))
+		status := b.submit(values)
+		if kept := eval[string](b, `document.querySelector('textarea').value`); status != http.StatusBadRequest || kept != again || !strings.Contains(b.text("[role=alert]"), "there") {
+			t.Errorf("%q is answered with %d: %s; the form has %q", again, status, b.text("#values ~ p"), kept)
+		}
+	}
 	b.open("/alds/ui/model/custom?type=Story")
 	b.fill(attribute+" [name=name]", "Custom_Origin")
 	b.fill(attribute+" [name=displayName]", scripts)
-	b.expect("400")
 	eval[any](b, `document.querySelector('[name=kind]').value = 'Relation'`)
-	if status := b.submit(attribute); status != http.StatusBadRequest || !strings.Contains(b.text("[role=alert]"), "RelatedAssetType is required") {
+	if status := b.submit(attribute); status != http.StatusBadRequest || !strings.Contains(b.text("[role=alert]"), "Leads to the type or list: it is required") {
 		t.Errorf("without a type it is %d", status)
 	}
 	b.fill(attribute+" [name=related]", "Custom_OriginType")
@@ -118,7 +126,7 @@ func TestModelCustom(t *testing.T) {
 		t.Error(got)
 	}
 	for _, step := range []struct{ page, goes, number string }{
-		{attributePage, "1 assets have a value", "1"}, {listPage, "the list has 2 values", "2"},
+		{attributePage, "1 asset has a value", "1"}, {listPage, "the list has 2 values", "2"},
 	} {
 		if work(step.page, "goes"); !strings.Contains(b.text("main"), "What would go: "+step.goes) {
 			t.Error(b.text("main"))

@@ -57,6 +57,16 @@ func TestApplications(t *testing.T) {
 	if line := b.text("article"); !strings.Contains(line, "curl -H 'Authorization: Bearer "+token+"' "+s.base+"/query.v1") {
 		t.Errorf("there is no line to copy: %s", line)
 	}
+	b.expect("(Bad Request)")
+	eval[any](b, `document.querySelector("[name=expires]").type = "text"`) // as a browser that knows no days
+	for text, want := range map[string]string{"soon": "write a day such as", "2020-01-01": "over already"} {
+		b.fill("[name=name]", "Nightly")
+		b.fill("[name=expires]", text)
+		if status := b.submit("form[action$=applications]"); status != http.StatusBadRequest || !strings.Contains(b.text("[role=alert]"), want) || eval[string](b, `document.querySelector("[name=name]").value`) != "Nightly" {
+			t.Errorf("it expires %s: %d %s", text, status, b.text("main"))
+		}
+		eval[any](b, `document.querySelector("[name=expires]").type = "text"`)
+	}
 	b.open("/alds/ui/applications")
 	if strings.Contains(b.html(), token) {
 		t.Error("the token is shown a second time")
@@ -73,6 +83,37 @@ func TestApplications(t *testing.T) {
 	b.submit("tbody form")
 	if status := s.asks(t, token); status != http.StatusUnauthorized {
 		t.Errorf("the revoked token is answered with %d", status)
+	}
+}
+
+// TestAFormSentTwice: what answers with a secret makes one, also where its answer is
+// loaded again.
+func TestAFormSentTwice(t *testing.T) {
+	s := serve(t, "sqlite")
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	b.expect("(Conflict)")
+	for _, c := range []struct{ page, form, button, list string }{
+		{"/alds/ui/applications", "form[action$=applications]", "", "/alds/ui/applications"},
+		{"/alds/ui/webhooks/new", "main form", "[value=save]", "/alds/ui/webhooks"},
+		{"/alds/ui/members/new", "main form", "", "/alds/ui/members"},
+	} {
+		b.open(c.page)
+		for name, text := range map[string]string{"name": "Twice", "webhookId": "Twice", "url": "https://example.org/hook", "username": "twice"} {
+			if b.exists(c.form + " [name=" + name + "]") {
+				b.fill(c.form+" [name="+name+"]", text)
+			}
+		}
+		sent := eval[int](b, `(async () => { const f = document.querySelector(`+quote(c.form)+`), all = new URLSearchParams(new FormData(f));
+			if (`+quote(c.button)+`) all.append("action", "save");
+			return (await fetch(f.getAttribute("action"), {method: "POST", body: all})).status })()`)
+		if status := b.follow(c.form + " [type=submit]" + c.button); sent != http.StatusOK || status != http.StatusConflict || !strings.Contains(b.text("[role=alert]"), "sent before") {
+			t.Errorf("%s: %d, then %d: %s", c.page, sent, status, b.text("main"))
+		}
+		b.open(c.list)
+		if n := strings.Count(b.text("main table"), "Twice"); n != 1 {
+			t.Errorf("%s shows it %d times: %s", c.list, n, b.text("main"))
+		}
 	}
 }
 
@@ -178,5 +219,8 @@ func TestGreeting(t *testing.T) {
 	s.send(object{"AssetType": "Scope", "Name": "Shop", "Parent": "Scope:0", "BeginDate": "2026-01-01"})
 	if b.open("/alds/ui/"); b.path() != "/alds/ui/" || !strings.Contains(b.text("main"), "Shop") {
 		t.Errorf("a service with a project begins with %s: %s", b.path(), b.text("main"))
+	}
+	if b.open("/alds/ui/welcome"); strings.Contains(b.text("main"), "nothing here yet") {
+		t.Errorf("the welcome says %s", b.text("main"))
 	}
 }

@@ -108,6 +108,9 @@ func TestWebhook(t *testing.T) {
 	for !b.exists("#receipts ~ div details") {
 		b.open(at) // until the receipt is there
 	}
+	if text := b.text("main .facts"); !strings.Contains(text, "by Administrator") {
+		t.Errorf("it is made by somebody without a name: %s", text)
+	}
 	b.click("#receipts ~ div details summary")
 	if text := b.text("#receipts ~ div details"); !strings.Contains(text, scripts) {
 		t.Errorf("the answer is shown as %q", text)
