@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,16 @@ func BytesOf(text string) string {
 		n /= 1024
 	}
 	return strings.TrimSuffix(strconv.FormatFloat(n, 'f', min(1, unit), 64), ".0") + " " + units[unit]
+}
+
+// Decimal writes a number that was computed with at most two decimals; what is none
+// stays.
+func Decimal(text string) string {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.Abs(n) > 1e12 {
+		return text
+	}
+	return strconv.FormatFloat(math.Round(n*100)/100+0, 'f', -1, 64) // + 0: no -0
 }
 
 // UTCInstant reads what a field for a date and time sends.

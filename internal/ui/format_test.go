@@ -13,6 +13,16 @@ func TestBytesOf(t *testing.T) {
 	}
 }
 
+func TestDecimal(t *testing.T) {
+	for text, want := range map[string]string{
+		"0.00001127224537037037": "0", "-0.001": "0", "0.30000000000000004": "0.3", "12.3456": "12.35", "-1.5": "-1.5", "1234567": "1234567", "": "", "soon": "soon", "1e300": "1e300", "NaN": "NaN",
+	} {
+		if got := Decimal(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestUTCInstant(t *testing.T) {
 	for text, want := range map[string]string{
 		"2026-01-31T12:00":          "2026-01-31T12:00:00Z",

@@ -125,6 +125,8 @@ func (a *asset) factOf(one *ui.Attribute) (fact, bool) {
 	case one.AttributeType == "Date":
 		f.At = dateOf(a.row.text(one.Name))
 		return f, f.At != ""
+	case one.AttributeType == "Numeric" && one.IsReadOnly:
+		f.Text = ui.Decimal(a.row.text(one.Name))
 	default:
 		f.Text = a.row.text(one.Name)
 		if strings.HasPrefix(f.Text, "https://") || strings.HasPrefix(f.Text, "http://") {
