@@ -117,6 +117,23 @@ func TestAFormSentTwice(t *testing.T) {
 	}
 }
 
+// TestDoubleClick: while a form is on its way it is not sent again.
+func TestDoubleClick(t *testing.T) {
+	s := serve(t, "sqlite")
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	b.open("/alds/ui/applications")
+	b.fill("[name=name]", "Nightly")
+	if got := eval[string](b, `(() => {
+		const held = [], form = document.querySelector("form[action$=applications]");
+		addEventListener("submit", (event) => { held.push(event.defaultPrevented); event.preventDefault() });
+		form.requestSubmit();
+		form.requestSubmit();
+		return held.join() })()`); got != "false,true" {
+		t.Errorf("of two clicks are held back: %s", got)
+	}
+}
+
 // asks returns the status of a query with an access token.
 func (s *site) asks(t *testing.T, token string) int {
 	t.Helper()
