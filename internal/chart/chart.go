@@ -24,34 +24,74 @@ type Series struct {
 	Values []float64
 }
 
-// The room of a drawing, in its own units, and what axes and names take of it.
-const (
-	width, height            = 800, 320
-	left, right, top, bottom = 48, 150, 12, 28
-)
+// room is the size of a drawing, in its own units, and what axes take of it.
+type room struct {
+	class                    string // beside that of all drawings
+	mark                     string // behind the ID of the chart
+	width, height            float64
+	left, right, top, bottom float64
+	labels                   int // that stand below, at most
+	inRow                    int // names of series in a row below; 0: they stand at the right, where the series end
+}
 
-// maxTicks is how many lines with a number the vertical axis has at most, and
-// maxLabels how many labels stand below.
-const (
-	maxTicks  = 6
-	maxLabels = 8
-)
+// rooms are those of every chart: one for wide screens, and one for phones, whose
+// letters are as large on those. Styles show one of them.
+var rooms = []room{
+	{width: 800, height: 320, left: 48, right: 150, top: 12, bottom: 28, labels: 8},
+	{class: " phone", mark: "-phone", width: 360, height: 240, left: 44, right: 12, top: 12, bottom: 28, labels: 4, inRow: 2},
+}
+
+// maxTicks is how many lines with a number the vertical axis has at most.
+const maxTicks = 6
+
+// whole is the height of a drawing with the names of so many series.
+func (r room) whole(series int) float64 {
+	if r.inRow == 0 {
+		return r.height
+	}
+	return r.height + float64((series+r.inRow-1)/r.inRow*lineHeight)
+}
 
 // scale places values in the drawing.
 type scale struct {
+	room
 	places int
 	most   float64
 }
 
 func (s scale) x(i int) float64 {
 	if s.places < 2 {
-		return left
+		return s.left
 	}
-	return left + float64(i)*(width-left-right)/float64(s.places-1)
+	return s.left + float64(i)*(s.width-s.left-s.right)/float64(s.places-1)
 }
 
 func (s scale) y(value float64) float64 {
-	return height - bottom - value*(height-top-bottom)/s.most
+	return s.height - s.bottom - value*(s.height-s.top-s.bottom)/s.most
+}
+
+// draw draws a chart up to a value in each room: what is in it, and where each series
+// ends.
+func draw(c Chart, most float64, series func(b *strings.Builder, s scale) (ends []float64)) template.HTML {
+	step := Step(most, maxTicks)
+	var b strings.Builder
+	for _, r := range rooms {
+		s := scale{room: r, places: len(c.Labels), most: ceil(most, step)}
+		begin(&b, c, s, step)
+		names(&b, c.Series, s, series(&b, s))
+		b.WriteString("</svg>")
+	}
+	return template.HTML(b.String())
+}
+
+// Blank is as large as the drawings of a chart with so many series, and keeps their
+// place.
+func Blank(series int) template.HTML {
+	var b strings.Builder
+	for _, r := range rooms {
+		fmt.Fprintf(&b, `<svg class="chart%s" viewBox="0 0 %s %s" aria-hidden="true"></svg>`, r.class, at(r.width), at(r.whole(series)))
+	}
+	return template.HTML(b.String())
 }
 
 // Lines draws each series as a line.
@@ -64,22 +104,18 @@ func Lines(c Chart) template.HTML {
 			}
 		}
 	}
-	step := Step(most, maxTicks)
-	s := scale{places: len(c.Labels), most: ceil(most, step)}
-	var b strings.Builder
-	begin(&b, c, s, step)
-	ends := make([]float64, len(c.Series))
-	for i, series := range c.Series {
-		dash := ""
-		if series.Dashed {
-			dash = ` stroke-dasharray="6 5"`
+	return draw(c, most, func(b *strings.Builder, s scale) []float64 {
+		ends := make([]float64, len(c.Series))
+		for i, series := range c.Series {
+			dash := ""
+			if series.Dashed {
+				dash = ` stroke-dasharray="6 5"`
+			}
+			fmt.Fprintf(b, `<polyline class="line s%d" fill="none" stroke-width="2.5"%s points="%s"/>`, i, dash, points(s, series.Values))
+			ends[i] = s.y(last(series.Values))
 		}
-		fmt.Fprintf(&b, `<polyline class="line s%d" fill="none" stroke-width="2.5"%s points="%s"/>`, i, dash, points(s, series.Values))
-		ends[i] = s.y(last(series.Values))
-	}
-	names(&b, c.Series, ends)
-	b.WriteString("</svg>")
-	return template.HTML(b.String())
+		return ends
+	})
 }
 
 // Stack draws each series as a band upon the one before it.
@@ -91,22 +127,18 @@ func Stack(c Chart) template.HTML {
 			most = max(most, v)
 		}
 	}
-	step := Step(most, maxTicks)
-	s := scale{places: len(c.Labels), most: ceil(most, step)}
-	var b strings.Builder
-	begin(&b, c, s, step)
-	lower := make([]float64, len(c.Labels))
-	ends := make([]float64, len(c.Series))
-	for i, line := range upper {
-		fmt.Fprintf(&b, `<polygon class="band s%d" stroke-width="1" points="%s"/>`, i, points(s, line)+" "+backwards(s, lower))
-		if n := len(line); n > 0 {
-			ends[i] = s.y((line[n-1] + lower[n-1]) / 2)
+	return draw(c, most, func(b *strings.Builder, s scale) []float64 {
+		lower := make([]float64, len(c.Labels))
+		ends := make([]float64, len(c.Series))
+		for i, line := range upper {
+			fmt.Fprintf(b, `<polygon class="band s%d" stroke-width="1" points="%s"/>`, i, points(s, line)+" "+backwards(s, lower))
+			if n := len(line); n > 0 {
+				ends[i] = s.y((line[n-1] + lower[n-1]) / 2)
+			}
+			lower = line
 		}
-		lower = line
-	}
-	names(&b, c.Series, ends)
-	b.WriteString("</svg>")
-	return template.HTML(b.String())
+		return ends
+	})
 }
 
 // Upper returns the upper edge of each band of a stack.
@@ -146,34 +178,48 @@ func ceil(value, step float64) float64 {
 
 // begin writes the title, the axes and their numbers.
 func begin(b *strings.Builder, c Chart, s scale, step float64) {
-	fmt.Fprintf(b, `<svg class="chart" viewBox="0 0 %d %d" role="img" aria-labelledby="%s-title %s-desc"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
-		width, height, c.ID, c.ID, c.ID, template.HTMLEscapeString(c.Title), c.ID, template.HTMLEscapeString(c.Description))
+	id := c.ID + s.mark
+	fmt.Fprintf(b, `<svg class="chart%s" viewBox="0 0 %s %s" role="img" aria-labelledby="%s-title %s-desc"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
+		s.class, at(s.width), at(s.whole(len(c.Series))), id, id, id, template.HTMLEscapeString(c.Title), id, template.HTMLEscapeString(c.Description))
 	for v := 0.0; v <= s.most+step/2; v += step {
-		fmt.Fprintf(b, `<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"/><text class="axis" text-anchor="end" x="%d" y="%s">%s</text>`,
-			left, width-right, at(s.y(v)), at(s.y(v)), left-6, at(s.y(v)+4), Number(v))
+		fmt.Fprintf(b, `<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/><text class="axis" text-anchor="end" x="%s" y="%s">%s</text>`,
+			at(s.left), at(s.width-s.right), at(s.y(v)), at(s.y(v)), at(s.left-6), at(s.y(v)+4), Number(v))
 	}
-	every := max(1, (len(c.Labels)+maxLabels-1)/maxLabels)
+	every := max(1, (len(c.Labels)+s.labels-1)/s.labels)
 	for i := 0; i < len(c.Labels); i += every {
-		fmt.Fprintf(b, `<text class="axis" text-anchor="middle" x="%s" y="%d">%s</text>`, at(s.x(i)), height-8, template.HTMLEscapeString(c.Labels[i]))
+		x, anchor := s.x(i), "middle"
+		if x > s.width-halfLabel {
+			x, anchor = s.width, "end"
+		}
+		fmt.Fprintf(b, `<text class="axis" text-anchor="%s" x="%s" y="%s">%s</text>`, anchor, at(x), at(s.height-8), template.HTMLEscapeString(c.Labels[i]))
 	}
 }
 
 // lineHeight is the distance of names that stand beside each other.
 const lineHeight = 16
 
-// maxName is how many letters of a name are shown.
-const maxName = 18
+// maxName is how many letters of a name are shown, and halfLabel half the width of a
+// date.
+const (
+	maxName   = 18
+	halfLabel = 36
+)
 
-// names writes the names of series at the right, where they end, without one upon
-// another.
-func names(b *strings.Builder, series []Series, ends []float64) {
-	for i, y := range Apart(ends, lineHeight, top+lineHeight/2, height-bottom) {
+// names writes the names of series: at the right, where they end, without one upon
+// another, or in rows below.
+func names(b *strings.Builder, series []Series, s scale, ends []float64) {
+	for i, y := range Apart(ends, lineHeight, s.top+lineHeight/2, s.height-s.bottom) {
+		x := s.width - s.right + 8
+		if s.inRow > 0 {
+			x = 8 + float64(i%s.inRow)*s.width/float64(s.inRow)
+			y = s.height + float64(i/s.inRow*lineHeight) + 10
+		}
 		name := []rune(series[i].Name)
 		if len(name) > maxName {
 			name = append(name[:maxName-1], '…')
 		}
-		fmt.Fprintf(b, `<rect class="band s%d" x="%d" y="%s" width="10" height="10"/><text class="axis" x="%d" y="%s">%s</text>`,
-			i, width-right+8, at(y-9), width-right+23, at(y), template.HTMLEscapeString(string(name)))
+		fmt.Fprintf(b, `<rect class="band s%d" x="%s" y="%s" width="10" height="10"/><text class="axis" x="%s" y="%s">%s</text>`,
+			i, at(x), at(y-9), at(x+15), at(y), template.HTMLEscapeString(string(name)))
 	}
 }
 

@@ -3,6 +3,7 @@ package chart
 import (
 	"math"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -40,14 +41,14 @@ func TestApart(t *testing.T) {
 }
 
 func TestPoints(t *testing.T) {
-	s := scale{places: 3, most: 10}
+	s := scale{room: rooms[0], places: 3, most: 10}
 	if got, want := points(s, []float64{0, math.NaN(), 10}), "48,292 650,12"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got, want := backwards(s, []float64{0, 5, 10}), "650,12 349,152 48,292"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := points(scale{places: 1, most: 1}, []float64{1}), "48,12"; got != want {
+	if got, want := points(scale{room: rooms[0], places: 1, most: 1}, []float64{1}), "48,12"; got != want {
 		t.Errorf("one place: got %q, want %q", got, want)
 	}
 }
@@ -63,7 +64,7 @@ func TestDrawings(t *testing.T) {
 				t.Errorf("%s: %q is in %s", name, bad, svg)
 			}
 		}
-		for _, part := range []string{`role="img"`, `aria-labelledby="flow-title flow-desc"`, "A &lt;b&gt; &amp; c", "&lt;script&gt;alert(1", "</svg>"} {
+		for _, part := range []string{`role="img"`, `aria-labelledby="flow-title flow-desc"`, `aria-labelledby="flow-phone-title flow-phone-desc"`, "A &lt;b&gt; &amp; c", "&lt;script&gt;alert(1", "</svg>"} {
 			if !strings.Contains(svg, part) {
 				t.Errorf("%s: no %q in %s", name, part, svg)
 			}
@@ -72,6 +73,27 @@ func TestDrawings(t *testing.T) {
 	for name, svg := range map[string]string{"lines": string(Lines(Chart{ID: "a"})), "stack": string(Stack(Chart{ID: "a"}))} {
 		if strings.Contains(svg, "NaN") || !strings.HasSuffix(svg, "</svg>") {
 			t.Errorf("%s of nothing: %s", name, svg)
+		}
+	}
+}
+
+// TestRooms: each chart is drawn for wide screens and for phones, where nothing reaches
+// beyond the drawing, and Blank is as large.
+func TestRooms(t *testing.T) {
+	c := Chart{ID: "a", Labels: []string{"2026-01-01", "2026-01-02", "2026-01-03"}, Series: []Series{{Name: "One"}, {Name: "Two"}, {Name: "Three"}}}
+	sizes := regexp.MustCompile(`class="chart[^"]*" viewBox="[^"]*"`)
+	want := []string{`class="chart" viewBox="0 0 800 320"`, `class="chart phone" viewBox="0 0 360 272"`}
+	for name, svg := range map[string]string{"lines": string(Lines(c)), "stack": string(Stack(c)), "blank": string(Blank(3))} {
+		if got := sizes.FindAllString(svg, -1); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	_, phone, _ := strings.Cut(string(Lines(c)), "chart phone")
+	for _, part := range []string{
+		`text-anchor="end" x="360" y="232">2026-01-03`, `y="250">One`, `y="250">Two`, `y="266">Three`,
+	} {
+		if !strings.Contains(phone, part) {
+			t.Errorf("no %q in %s", part, phone)
 		}
 	}
 }
