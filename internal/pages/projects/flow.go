@@ -95,13 +95,16 @@ func dayParam(v *ui.Visit, name string, otherwise time.Time) (time.Time, error) 
 		return otherwise, nil
 	}
 	t, err := time.Parse(time.DateOnly, text)
-	if err != nil || t.Year() < 1970 {
+	if err != nil || t.Before(firstDay) {
 		return t, unreadable(name, "a day such as 2026-01-31")
 	}
 	return t, nil
 }
 
 const day = 24 * time.Hour
+
+// firstDay is the first that a flow shows.
+var firstDay = time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // dayOf is the begin of the day of an instant, in UTC.
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(day) }
@@ -197,8 +200,18 @@ func numbered(c chart.Chart, svg template.HTML) drawing {
 	return d
 }
 
-// Earlier links to the days before these.
+// Earlier links to the days before these; empty: the project was not there yet.
 func (f flow) Earlier() string {
-	last := f.First.AddDate(0, 0, -1)
-	return ui.Link("", "", "from", last.AddDate(0, 0, 1-f.Days).Format(time.DateOnly), "to", last.Format(time.DateOnly), "below", f.BelowParam())
+	made := dayOf(f.Made)
+	if made.Before(firstDay) {
+		made = firstDay
+	}
+	if !f.First.After(made) {
+		return ""
+	}
+	first, last := f.First.AddDate(0, 0, -f.Days), f.First.AddDate(0, 0, -1)
+	if first.Before(made) {
+		first = made
+	}
+	return ui.Link("", "", "from", first.Format(time.DateOnly), "to", last.Format(time.DateOnly), "below", f.BelowParam())
 }

@@ -2,6 +2,7 @@ package projects
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/alds-dev/alds/internal/ui"
 )
@@ -19,6 +20,7 @@ type project struct {
 	State  string       `json:"AssetState"`
 	Parent ui.Reference `json:"Parent"`
 	Above  string       `json:"Parent.Name"`
+	Made   time.Time    `json:"CreateDateUTC"`
 	Whole  []string     `json:"-"` // the project and all below it
 	Below  bool         `json:"-"` // the view includes those
 	Tab    string       `json:"-"`
@@ -71,7 +73,7 @@ func readProject(v *ui.Visit, view string) (*project, error) {
 	var found []project
 	var whole []ui.Reference
 	err := v.API.Find([]ui.Query{
-		{"from": oid, "select": []string{"Name", "AssetState", "Parent", "Parent.Name"}},
+		{"from": oid, "select": []string{"Name", "AssetState", "Parent", "Parent.Name", "CreateDateUTC"}},
 		{"from": "Scope", "where": map[string]string{"ParentMeAndUp": oid}, "page": map[string]int{"size": maxBelow, "start": 0}},
 	}, &found, &whole)
 	if err != nil {

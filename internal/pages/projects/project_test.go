@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,5 +141,29 @@ func TestLanes(t *testing.T) {
 	got := lanes([]ui.Named{{Oid: "StoryStatus:1", Name: "Begun"}}, []item{{At: ui.Reference{Oid: ui.NoAsset}}, {At: ui.Reference{Oid: "StoryStatus:1"}, Estimate: "2"}, {At: ui.Reference{Oid: "StoryStatus:9"}, Status: "Gone"}})
 	if len(got) != 3 || len(got[0].Cards) != 1 || got[1].Sum != 2 || got[2].Name != "Gone" {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestEarlier: a flow leads back to the day on which its project was made.
+func TestEarlier(t *testing.T) {
+	at := func(text string) time.Time {
+		d, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for _, c := range []struct{ made, first, want string }{
+		{"2026-01-01", "2026-03-01", "?from=2026-01-30&to=2026-02-28"},
+		{"2026-02-20", "2026-03-01", "?from=2026-02-20&to=2026-02-28"},
+		{"2026-03-01", "2026-03-01", ""},
+		{"2026-03-05", "2026-03-01", ""},
+		{"0001-01-01", "1970-01-03", "?from=1970-01-01&to=1970-01-02"},
+		{"0001-01-01", "1970-01-01", ""},
+	} {
+		f := flow{project: &project{Made: at(c.made).Add(time.Hour), Below: true}, First: at(c.first), Days: 30}
+		if got := f.Earlier(); strings.ReplaceAll(got, "below=&", "") != c.want {
+			t.Errorf("of %s, made %s: %q, want %q", c.first, c.made, got, c.want)
+		}
 	}
 }
