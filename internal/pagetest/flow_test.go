@@ -113,7 +113,7 @@ func (r *reader) compareFlow(below string) float64 {
 // compareBurndown compares the days of a sprint that there have been.
 func (r *reader) compareBurndown(sprint, below string) {
 	r.t.Helper()
-	tables := r.tables("/sprint/" + sprint + "?below=" + below)
+	tables := r.tables("/sprint/" + sprint + "/burndown?below=" + below)
 	for _, table := range tables {
 		for _, cells := range table {
 			delete(cells, "Ideal")

@@ -39,6 +39,7 @@ var pages = []shown{
 	{name: "board", path: "/alds/ui/project/{Scope}/board"},
 	{name: "sprints", path: "/alds/ui/project/{Scope}/sprints"},
 	{name: "sprint", path: "/alds/ui/project/{Scope}/sprint/{Timebox}"},
+	{name: "burndown", path: "/alds/ui/project/{Scope}/sprint/{Timebox}/burndown"},
 	{name: "flow", path: "/alds/ui/project/{Scope}/flow"},
 }
 
@@ -104,6 +105,7 @@ func wrong(b *tab, p shown) (all []string) {
 	if status := b.open(p.path); status != http.StatusOK {
 		all = append(all, fmt.Sprintf("is answered with %d", status))
 	}
+	b.waitGone("[hx-trigger=load]") // what the script asks for after the page
 	limit := p.bytes
 	if limit == 0 {
 		limit = bytesAtMost

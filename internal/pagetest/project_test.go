@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -207,5 +208,102 @@ func TestBoard(t *testing.T) {
 	plain.follow("[data-status='StoryStatus:134'] article button")
 	if got := status(); got != "" || !strings.Contains(plain.path(), "type=Story") {
 		t.Errorf("at %s its status is %q", plain.path(), got)
+	}
+}
+
+// sprints is a project with a sprint that runs, and others.
+type sprints struct {
+	*site
+	project, now, endless string // paths
+}
+
+// serveSprints runs a service with a project whose items have tasks and tests.
+func serveSprints(t *testing.T) (s sprints) {
+	at := func(days int) string { return time.Now().AddDate(0, 0, days).Format(time.DateOnly) }
+	sprint := func(name, state string, begin, end int) object {
+		return object{"AssetType": "Timebox", "Name": name, "Schedule": "@s", "State": state, "BeginDate": at(begin), "EndDate": at(end)}
+	}
+	s.site = serve(t, "sqlite")
+	made := s.send(
+		object{"@s": object{"AssetType": "Schedule", "Name": "Sprints"}},
+		object{"@p": object{"AssetType": "Scope", "Name": "Shop", "Parent": "Scope:0", "BeginDate": "2026-01-01", "Schedule": "@s"}},
+		object{"@1": sprint("Now", "State:101", -3, 11)},
+		object{"@2": sprint("Endless", "State:101", -1, 999)},
+		object{"@3": sprint("Later", "State:100", 11, 25)},
+		object{"@4": sprint("Past", "State:102", -30, -3)},
+		object{"@r": object{"AssetType": "RegressionPlan", "Name": "Plan", "Scope": "@p"}},
+		object{"@q": object{"AssetType": "RegressionSuite", "Name": "Suite", "RegressionPlan": "@r"}},
+		object{"AssetType": "Story", "Name": "One", "Scope": "@p", "Timebox": "@1", "Estimate": 0.1, "ToDo": 1, "Children": []object{
+			{"AssetType": "Task", "Name": "A task", "ToDo": 0.1}, {"AssetType": "Test", "Name": "A test", "ToDo": 0.2},
+		}},
+		object{"AssetType": "Defect", "Name": "Two", "Scope": "@p", "Timebox": "@1", "Estimate": 0.2, "Children": []object{{"AssetType": "Task", "Name": "A task", "ToDo": 4}}},
+		object{"AssetType": "Story", "Name": "Three", "Scope": "@p"},
+		object{"AssetType": "TestSet", "Name": "Four", "Scope": "@p", "RegressionSuite": "@q", "ToDo": 2},
+	)
+	s.project = "/alds/ui/project/" + cut(made[1])
+	s.now, s.endless = s.project+"/sprint/"+cut(made[2]), s.project+"/sprint/"+cut(made[3])
+	return s
+}
+
+// What pages with items and sums show.
+const (
+	sumsOf = `[...document.querySelectorAll('.sums dd')].map(d => d.textContent).join(' ')`
+	toDoOf = `(() => { const at = [...document.querySelectorAll('.items thead th')].findIndex(h => h.textContent === 'To do');
+		return [...document.querySelectorAll('.items tbody tr')].map(r => r.children[at].textContent).join(' '); })()`
+	toDoToday = `[...document.querySelector('#burndown table').rows].find(r => r.cells[0].textContent === new Date().toISOString().slice(0, 10)).cells[1].textContent`
+)
+
+// TestSprint: the page of a sprint shows its items at once, and its burndown in the place
+// that is kept for it. What is to do is the same everywhere.
+func TestSprint(t *testing.T) {
+	s := serveSprints(t)
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	for _, width := range widths {
+		b.size(width, 900)
+		b.open(s.now)
+		b.waitFor("#burndown:not(.blank)")
+		if sums, items, today := eval[string](b, sumsOf), eval[string](b, toDoOf), eval[string](b, toDoToday); sums != "2 0.3 0.3 5.3" || items != "1.3 4" || today != "5.3" {
+			t.Errorf("the sums are %s, to do is %s, and today %s", sums, items, today)
+		}
+		if asked := eval[string](b, "document.querySelector('footer').textContent"); !strings.Contains(asked, `"asof": "All"`) {
+			t.Errorf("the requests are %s", asked)
+		}
+		drawn := eval[struct{ Reach, Letters int }](b, `(() => { const seen = [...document.querySelectorAll('.chart')].filter(c => c.checkVisibility());
+			return {Reach: Math.max(...seen.flatMap(c => [c, ...c.querySelectorAll('text')]).map(e => Math.ceil(e.getBoundingClientRect().right))),
+				Letters: Math.min(...seen.map(c => Math.floor(parseFloat(getComputedStyle(c.querySelector('text')).fontSize) * c.getScreenCTM().a)))}; })()`)
+		if drawn.Reach > int(width) || drawn.Letters < 10 {
+			t.Errorf("on a screen of %d the drawings are %+v", width, drawn)
+		}
+		high := eval[struct{ Drawn, Kept int }](b, `(async () => { const drawn = document.getElementById('burndown'), height = drawn.offsetHeight;
+			const kept = new DOMParser().parseFromString(await (await fetch(location.href)).text(), 'text/html').getElementById('burndown');
+			kept.removeAttribute('hx-get'); drawn.replaceWith(kept);
+			return {Drawn: height, Kept: kept.offsetHeight}; })()`)
+		if high.Drawn != high.Kept || high.Kept < 300 {
+			t.Errorf("on a screen of %d the burndown is %d high, and its place %d", width, high.Drawn, high.Kept)
+		}
+	}
+	b.open(s.endless)
+	b.waitFor("#burndown [role=alert]")
+}
+
+// TestSprintWithoutScript: the burndown is a page of its own.
+func TestSprintWithoutScript(t *testing.T) {
+	s := serveSprints(t)
+	b := newTab(t, s.origin)
+	b.withoutScript()
+	signIn(b, "admin", password)
+	b.open(s.now)
+	if eval[bool](b, "document.getElementById('burndown').checkVisibility()") {
+		t.Error("a place is kept for nothing")
+	}
+	b.follow("main a[href*='/burndown']")
+	if sums, today := eval[string](b, sumsOf), eval[string](b, toDoToday); sums != "2 0.3 0.3 5.3" || today != "5.3" {
+		t.Errorf("the sums are %s, and today %s is to do", sums, today)
+	}
+	b.follow("main p a[href$='" + s.now + "']")
+	b.expect("400")
+	if status := b.open(s.endless + "/burndown"); status != http.StatusBadRequest || !b.exists("[role=alert]") {
+		t.Errorf("a sprint of years: %d", status)
 	}
 }

@@ -42,13 +42,15 @@ func (b *backlog) Page(by int) string { return b.Filter.with("page", strconv.Ito
 
 // choices are what the form of a filter offers.
 type choices struct {
-	Statuses, Sprints, People []ui.Named
+	Statuses, People []ui.Named
+	Sprints          []timebox
 }
 
 // column is a head of the table.
 type column struct {
 	Name, Key, Token string
-	Number           bool // right-aligned, and the largest first
+	Number           bool // right-aligned
+	Down             bool // the largest first
 }
 
 // columns are what the table may be sorted by; the first is the rank.
@@ -58,8 +60,8 @@ var columns = []column{
 	{Name: "Type", Key: "type", Token: "AssetType"},
 	{Name: "Status", Key: "status", Token: "Status.Order"},
 	{Name: "Owners"},
-	{Name: "Estimate", Key: "estimate", Token: "Estimate", Number: true},
-	{Name: "To do", Key: "todo", Token: "ToDo", Number: true},
+	{Name: "Estimate", Key: "estimate", Token: "Estimate", Number: true, Down: true},
+	{Name: "To do", Key: "todo", Token: "AllocatedToDo", Number: true, Down: true},
 	{Name: "Sprint", Key: "sprint", Token: "Timebox.EndDate"},
 	{Name: "Priority", Key: "priority", Token: "Priority.Order", Number: true},
 }
@@ -103,7 +105,7 @@ func readRows(v *ui.Visit, page *backlog, q ui.Query) error {
 	page.offer(page.project, &queries, &into)
 	made := []item{}
 	if oid := v.Param("made"); isItem(oid) {
-		queries, into = append(queries, ui.Query{"from": oid, "select": itemColumns}), append(into, &made)
+		queries, into = append(queries, ui.Query{"from": oid, "select": []string{"Number", "Name"}}), append(into, &made)
 	}
 	if err := v.API.Find(queries, into...); err != nil {
 		return err
@@ -194,7 +196,7 @@ func sortToken(key string) string {
 
 // items is the query for the items of a project that the filter lets through.
 func (f filter) items(p *project) ui.Query {
-	q := ui.Query{"from": "PrimaryWorkitem", "sort": []string{"Order"}, "with": p.given()}
+	q, with := ui.Query{"from": "PrimaryWorkitem", "sort": []string{"Order"}}, p.given("$Dead", "Dead")
 	if f.Type != "" {
 		q["from"] = f.Type
 	}
@@ -213,12 +215,12 @@ func (f filter) items(p *project) ui.Query {
 		conditions = append(conditions, "Owners=''")
 	default:
 		conditions = append(conditions, "Owners.Name~=$Owner|Owners.Nickname~=$Owner")
-		q["with"] = p.given("$Owner", f.Owner)
+		with["$Owner"] = []string{f.Owner}
 	}
 	if f.Find != "" {
 		q["find"], q["findin"] = f.Find, []string{"Name", "Number", "Reference"}
 	}
-	q["filter"] = conditions
+	q["filter"], q["with"] = conditions, with
 	return q
 }
 
@@ -260,7 +262,7 @@ func (f filter) with(pairs ...string) string {
 // so already.
 func (f filter) By(c column) string {
 	first, other := c.Key, "-"+c.Key
-	if c.Number {
+	if c.Down {
 		first, other = other, first
 	}
 	if f.Sort == first {

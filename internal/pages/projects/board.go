@@ -53,7 +53,7 @@ func renderBoard(v *ui.Visit, message string) error {
 	f.Sort = ""
 	page := board{project: p, Filter: f, Max: maxCards, Message: message, Return: v.Request.URL.RawQuery}
 	q := f.items(p)
-	q["select"], q["page"] = append([]string{"Status"}, itemColumns...), map[string]int{"size": maxCards + 1, "start": 0}
+	q["select"], q["page"] = cardColumns, map[string]int{"size": maxCards + 1, "start": 0}
 	var cards []item
 	queries, into := []ui.Query{q}, []any{&cards}
 	page.offer(p, &queries, &into)

@@ -167,3 +167,16 @@ func TestEarlier(t *testing.T) {
 		}
 	}
 }
+
+func TestSum(t *testing.T) {
+	for s, want := range map[sum]string{"": "0", "0.30000000000000004": "0.3", "8331": "8331", "2.5": "2.5"} {
+		if got := s.String(); got != want {
+			t.Errorf("%q is %q, want %q", string(s), got, want)
+		}
+	}
+	for want, i := range map[string]item{"": {}, "0": {OwnToDo: "0"}, "0.3": {OwnToDo: "0.1", OfParts: "0.2"}, "4": {OfParts: "4"}} {
+		if got := i.ToDo(); got != want {
+			t.Errorf("to do is %q, want %q", got, want)
+		}
+	}
+}

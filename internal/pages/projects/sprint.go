@@ -2,9 +2,6 @@ package projects
 
 import (
 	"encoding/json"
-	"math"
-	"net/http"
-	"slices"
 	"time"
 
 	"github.com/alds-dev/alds/internal/chart"
@@ -18,11 +15,18 @@ type timebox struct {
 	State string `json:"AssetState"`
 	Begin date   `json:"BeginDate"`
 	End   date   `json:"EndDate"`
-	// Sums over the project's items of the sprint; to do over all workitems.
-	Items    ui.Count    `json:"Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].@Count"`
-	Estimate json.Number `json:"Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].Estimate.@Sum"`
-	Open     json.Number `json:"Workitems:PrimaryWorkitem[Scope=$Projects;AssetState=$Open].Estimate.@Sum"`
-	ToDo     json.Number `json:"Workitems[Scope=$Projects;AssetState!=$Dead].ToDo.@Sum"`
+}
+
+// timeboxColumns is what pages select of sprints.
+var timeboxColumns = []string{"Name", "AssetState", "BeginDate", "EndDate"}
+
+// summed is a sprint with sums over the project's items of it; to do over all workitems.
+type summed struct {
+	timebox
+	Items    ui.Count `json:"Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].@Count"`
+	Estimate sum      `json:"Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].Estimate.@Sum"`
+	Open     sum      `json:"Workitems:PrimaryWorkitem[Scope=$Projects;AssetState=$Open].Estimate.@Sum"`
+	ToDo     sum      `json:"Workitems[Scope=$Projects;AssetState!=$Dead].ToDo.@Sum"`
 }
 
 // The tokens of the sums of a timebox.
@@ -32,6 +36,12 @@ const (
 	sumOpen     = "Workitems:PrimaryWorkitem[Scope=$Projects;AssetState=$Open].Estimate.@Sum"
 	sumToDo     = "Workitems[Scope=$Projects;AssetState!=$Dead].ToDo.@Sum"
 )
+
+// sum is a number that was added up, as the interface has it: perhaps 0.30000000000000004.
+type sum string
+
+// String is the sum as people read it.
+func (s sum) String() string { return chart.Number(amount(json.Number(s))) }
 
 // date is a day as the interface writes it.
 type date struct{ time.Time }
@@ -53,7 +63,7 @@ func (t timebox) LastDay() time.Time { return t.End.AddDate(0, 0, -1) }
 // sprints is what the page of a project's sprints shows.
 type sprints struct {
 	*project
-	Sprints []timebox
+	Sprints []summed
 	Bounded bool
 }
 
@@ -61,10 +71,10 @@ type sprints struct {
 const maxSprints = 100
 
 // findTimeboxes reads sprints with the sums over what a project has of them.
-func findTimeboxes(v *ui.Visit, p *project, q ui.Query) ([]timebox, error) {
-	q["select"] = []string{"Name", "AssetState", "BeginDate", "EndDate", sumItems, sumEstimate, sumOpen, sumToDo}
+func findTimeboxes(v *ui.Visit, p *project, q ui.Query) ([]summed, error) {
+	q["select"] = append([]string{sumItems, sumEstimate, sumOpen, sumToDo}, timeboxColumns...)
 	q["with"] = p.given("$Dead", "Dead", "$Open", "Active")
-	var list []timebox
+	var list []summed
 	err := v.API.Find([]ui.Query{q}, &list)
 	return list, missing(err)
 }
@@ -86,24 +96,27 @@ func showSprints(v *ui.Visit) error {
 	return v.Render("sprints", p.Name+" · Sprints", page)
 }
 
-// sprint is what the page of one sprint of a project shows.
+// sprint is what the pages of one sprint of a project show.
 type sprint struct {
 	*project
-	timebox  timebox
+	Sprint   timebox
 	Items    []item
 	Bounded  bool
 	Max      int
-	Message  string
-	Drawings []drawing
+	Burndown burndown
 }
 
-// Sprint is the sprint.
-func (s sprint) Sprint() timebox { return s.timebox }
+// View is the address of a view of the sprint below the base.
+func (s *sprint) View(view string) string {
+	path := s.Place("/sprint/" + s.Sprint.Oid + view)
+	if s.Below {
+		return path
+	}
+	return path + "?below=" + s.BelowParam()
+}
 
-// maxSprintDays is how many days a burndown shows at most.
-const maxSprintDays = 180
-
-// showSprint serves GET ui/project/<oid>/sprint/<timebox>: its items and its burndown.
+// showSprint serves GET ui/project/<oid>/sprint/<timebox>: its items, and the place of its
+// burndown.
 func showSprint(v *ui.Visit) error {
 	p, err := readProject(v, "/sprints")
 	if err != nil {
@@ -113,99 +126,21 @@ func showSprint(v *ui.Visit) error {
 	if !ui.IsOid(oid, "Timebox") {
 		return ui.NotFound()
 	}
-	found, err := findTimeboxes(v, p, ui.Query{"from": oid})
+	var found []timebox
+	page := sprint{project: p, Max: pageSize}
+	err = v.API.Find([]ui.Query{{"from": oid, "select": timeboxColumns}, {
+		"from": "PrimaryWorkitem", "select": itemColumns, "sort": []string{"Order"}, "page": map[string]int{"size": pageSize + 1, "start": 0},
+		"filter": []string{within, "Timebox='" + oid + "'", "AssetState!=$Dead"}, "with": p.given("$Dead", "Dead"),
+	}}, &found, &page.Items)
 	if err != nil {
-		return err
+		return missing(err)
 	}
 	if len(found) != 1 {
 		return ui.NotFound()
 	}
-	page := sprint{project: p, timebox: found[0], Max: pageSize}
-	q := ui.Query{
-		"from": "PrimaryWorkitem", "select": itemColumns, "sort": []string{"Order"}, "page": map[string]int{"size": pageSize + 1, "start": 0},
-		"filter": []string{within, "Timebox='" + oid + "'", "AssetState!='Dead'"}, "with": p.given(),
-	}
-	if err := v.API.Find([]ui.Query{q}, &page.Items); err != nil {
-		return err
-	}
+	page.Sprint, page.Burndown = found[0], blank(found[0], time.Now())
 	if page.Bounded = len(page.Items) > pageSize; page.Bounded {
 		page.Items = page.Items[:pageSize]
 	}
-	page.Drawings, err = drawBurndown(v, p, page.timebox, time.Now())
-	refused, err := ui.AsError(err)
-	if err != nil {
-		return err
-	}
-	if refused != nil {
-		v.Status, page.Message = refused.Status, refused.Message
-	}
-	return v.Render("sprint", page.timebox.Name+" · "+p.Name, page)
-}
-
-// drawBurndown draws what a sprint has left at the end of each day, as far as there are
-// such days; none before it begins.
-func drawBurndown(v *ui.Visit, p *project, t timebox, now time.Time) ([]drawing, error) {
-	if t.LastDay().Sub(t.Begin.Time) >= maxSprintDays*day {
-		return nil, &ui.Error{Status: http.StatusBadRequest, Message: "The sprint is too long for a burndown."}
-	}
-	all := endsOfDays(t.Begin.Time, t.LastDay())
-	past, _ := slices.BinarySearchFunc(all, dayOf(now).Add(day), time.Time.Compare)
-	if past == 0 {
-		return nil, nil
-	}
-	h, err := readHistory(v, p, all[:past], ui.Query{
-		"from": "Workitem", "filter": []string{"Timebox='" + t.Oid + "'"},
-		"select": append([]string{"ToDo", "PrimaryWorkitem.Estimate"}, versionColumns...),
-	})
-	if err != nil {
-		return nil, err
-	}
-	toDo, open := left(h)
-	return []drawing{
-		drawLeft("todo", "To do left", "To do", toDo, all),
-		drawLeft("open", "Estimates of open items", "Open", open, all),
-	}, nil
-}
-
-// left sums by instant what is to do, over all workitems, and the estimates of the items
-// that are not closed. What a closed workitem has left to do counts, as in AllocatedToDo.
-func left(h *history) (toDo, open []float64) {
-	toDo, open = make([]float64, len(h.instants)), make([]float64, len(h.instants))
-	h.replay(func(i int, v *itemVersion) {
-		toDo[i] += amount(v.ToDo)
-		if v.State != "Closed" {
-			open[i] += amount(v.Own)
-		}
-	})
-	return toDo, open
-}
-
-// drawLeft draws a line that should reach 0, beside one that does.
-func drawLeft(id, title, name string, values []float64, all []time.Time) drawing {
-	known := slices.Clone(values)
-	for len(known) < len(all) {
-		known = append(known, math.NaN())
-	}
-	c := chart.Chart{
-		ID: id, Title: title, Labels: labels(all),
-		Series: []chart.Series{{Name: name, Values: known}, {Name: "Ideal", Dashed: true, Values: ideal(values, len(all))}},
-	}
-	c.Description = chart.Number(values[len(values)-1]) + " at the end of " + c.Labels[len(values)-1] + ", " + chart.Number(values[0]) + " at the end of " + c.Labels[0] + ". The numbers stand in the table below."
-	return numbered(c, chart.Lines(c))
-}
-
-// ideal falls by the same each day to 0 on the last of the days, from the first value
-// that is above it. Before that there is none.
-func ideal(values []float64, days int) []float64 {
-	line := make([]float64, days)
-	begin := max(0, slices.IndexFunc(values, func(v float64) bool { return v > 0 }))
-	for i := range line {
-		switch {
-		case i < begin:
-			line[i] = math.NaN()
-		case days-1 > begin:
-			line[i] = values[begin] * float64(days-1-i) / float64(days-1-begin)
-		}
-	}
-	return line
+	return v.Render("sprint", page.Sprint.Name+" · "+p.Name, &page)
 }
