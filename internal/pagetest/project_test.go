@@ -155,6 +155,10 @@ func TestBacklogWithoutScript(t *testing.T) {
 	if made := b.text("[role=status]"); !strings.Contains(made, scripts) || !strings.Contains(b.path(), "sort=name") {
 		t.Errorf("at %s: %s", b.path(), made)
 	}
+	b.fill("form[action$=add] [name=name]", " ")
+	if status := b.submit("form[action$=add]"); status != http.StatusBadRequest || b.exists("[role=status]") || !b.exists("[role=alert]") {
+		t.Errorf("a name of spaces: %d %s", status, b.text("main"))
+	}
 	b.fill("search [name=find]", "thre")
 	b.submit("search form")
 	if got := eval[[]string](b, numbersOf); len(got) != 1 || got[0] != n[2] {
@@ -305,5 +309,42 @@ func TestSprintWithoutScript(t *testing.T) {
 	b.expect("400")
 	if status := b.open(s.endless + "/burndown"); status != http.StatusBadRequest || !b.exists("[role=alert]") {
 		t.Errorf("a sprint of years: %d", status)
+	}
+}
+
+// TestBacklogTable: what the table and its filter show.
+func TestBacklogTable(t *testing.T) {
+	s := serveSprints(t)
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	for query, want := range map[string]string{"": "1.3 4  2", "?sort=-todo": "4 2 1.3 ", "?sort=todo": " 1.3 2 4", "?type=TestSet": "2"} {
+		b.open(s.project + query)
+		if got := eval[string](b, toDoOf); got != want {
+			t.Errorf("%s: to do is %q, want %q", query, got, want)
+		}
+	}
+	b.open(s.project + "?page=99&type=Story")
+	if said := b.text("#caption"); !strings.Contains(said, "page 99") {
+		t.Errorf("beyond the last page: %s", said)
+	}
+	b.follow("#caption a")
+	if got := eval[[]string](b, numbersOf); len(got) != 2 || !strings.Contains(b.path(), "type=Story") {
+		t.Errorf("at %s: %v", b.path(), got)
+	}
+	const offered = `[...document.querySelectorAll('[name=sprint] option')].map(o => o.textContent).join(', ')`
+	if got := eval[string](b, offered); got != "All, None, Endless, Later, Now, Past (closed)" {
+		t.Errorf("the filter offers %s", got)
+	}
+	const apart = `[...document.querySelectorAll('.items thead th')].filter((h, i) => i &&
+		getComputedStyle(h).textAlign !== getComputedStyle(document.querySelector('.items tbody tr').children[i]).textAlign).map(h => h.textContent)`
+	if got := eval[[]string](b, apart); len(got) > 0 {
+		t.Errorf("%v do not stand above their cells", got)
+	}
+	const room = `(() => { const f = document.querySelector('[name=owner]'), c = document.createElement('canvas').getContext('2d'), s = getComputedStyle(f);
+		c.font = s.font; return f.clientWidth - parseFloat(s.paddingLeft) - parseFloat(s.paddingRight) - c.measureText(f.placeholder).width; })()`
+	for _, width := range widths {
+		if b.size(width, 900); eval[float64](b, room) < 0 {
+			t.Errorf("on a screen of %d the placeholder of the owner is cut off", width)
+		}
 	}
 }

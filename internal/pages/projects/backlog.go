@@ -37,6 +37,9 @@ func (b *backlog) Ranked() bool { return b.Filter.Sort == "" }
 // To is the number of the last row.
 func (b *backlog) To() int { return b.From + len(b.Items) - 1 }
 
+// FirstPage links to the first page of the table.
+func (b *backlog) FirstPage() string { return b.Filter.with() }
+
 // Page links to another page of the table.
 func (b *backlog) Page(by int) string { return b.Filter.with("page", strconv.Itoa(b.Filter.Page+by)) }
 
@@ -63,7 +66,7 @@ var columns = []column{
 	{Name: "Estimate", Key: "estimate", Token: "Estimate", Number: true, Down: true},
 	{Name: "To do", Key: "todo", Token: "AllocatedToDo", Number: true, Down: true},
 	{Name: "Sprint", Key: "sprint", Token: "Timebox.EndDate"},
-	{Name: "Priority", Key: "priority", Token: "Priority.Order", Number: true},
+	{Name: "Priority", Key: "priority", Token: "Priority.Order", Down: true},
 }
 
 // showBacklog serves GET ui/project/<oid>.
@@ -121,7 +124,7 @@ func (c *choices) offer(p *project, queries *[]ui.Query, into *[]any) {
 	some := map[string]int{"size": maxFilterChoices, "start": 0}
 	*queries = append(*queries,
 		ui.Query{"from": "StoryStatus", "select": []string{"Name"}, "filter": []string{"AssetState='Active'"}, "sort": []string{"Order"}, "page": some},
-		ui.Query{"from": "Timebox", "select": []string{"Name"}, "filter": []string{scheduled}, "with": p.given(), "sort": []string{"-EndDate"}, "page": some},
+		ui.Query{"from": "Timebox", "select": []string{"Name", "AssetState"}, "filter": []string{scheduled}, "with": p.given(), "sort": []string{"IsClosed", "-EndDate"}, "page": some},
 		ui.Query{"from": "Member", "select": []string{"Name"}, "filter": []string{"AssetState='Active'"}, "sort": []string{"Name"}, "page": some})
 	*into = append(*into, &c.Statuses, &c.Sprints, &c.People)
 }

@@ -44,10 +44,10 @@ func TestFilter(t *testing.T) {
 		}
 	}
 	f := filter{Find: "a b", Sort: "name", Page: 2, Closed: true}
-	name, estimate := columns[1], columns[5]
+	name, estimate, priority := columns[1], columns[5], columns[8]
 	for got, want := range map[string]string{
 		f.By(name): "?closed=1&find=a+b&sort=-name", f.By(estimate): "?closed=1&find=a+b&sort=-estimate", f.ByRank(): "?closed=1&find=a+b",
-		f.Direction(name): "ascending", f.Direction(estimate): "", filter{Sort: "-estimate"}.By(estimate): "?sort=estimate",
+		f.By(priority): "?closed=1&find=a+b&sort=-priority", f.Direction(name): "ascending", f.Direction(estimate): "", filter{Sort: "-estimate"}.By(estimate): "?sort=estimate",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

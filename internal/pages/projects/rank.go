@@ -124,6 +124,14 @@ func cutMoment(oid string) (asset, moment string) {
 
 // pathBack is the query of the page that a form stands on, with a value more.
 func pathBack(v *ui.Visit, name, value string) string {
+	values := queryBack(v)
+	values.Set(name, value)
+	return values.Encode()
+}
+
+// queryBack is the query of the page that a form stands on, without what it told of the
+// form before.
+func queryBack(v *ui.Visit) url.Values {
 	values, err := url.ParseQuery(v.Field("return"))
 	if err != nil {
 		values = url.Values{}
@@ -131,8 +139,7 @@ func pathBack(v *ui.Visit, name, value string) string {
 	for _, once := range []string{"made", "done"} {
 		values.Del(once)
 	}
-	values.Set(name, value)
-	return values.Encode()
+	return values
 }
 
 // backlogAgain answers a refused form with the page that it stands on.
@@ -144,6 +151,6 @@ func backlogAgain(v *ui.Visit, message, name string) error {
 // keepReturn gives the visit the query of the page that its form stands on.
 func keepReturn(v *ui.Visit) {
 	u := *v.Request.URL
-	u.RawQuery = v.Field("return")
+	u.RawQuery = queryBack(v).Encode()
 	v.Request.URL = &u
 }
