@@ -24,8 +24,8 @@ type Series struct {
 	Values []float64
 }
 
-// room is the size of a drawing, in its own units, and what axes take of it.
-type room struct {
+// layout is the size of a drawing, in its own units, and what axes take of it.
+type layout struct {
 	class                    string // beside that of all drawings
 	mark                     string // behind the ID of the chart
 	width, height            float64
@@ -34,9 +34,9 @@ type room struct {
 	inRow                    int // names of series in a row below; 0: they stand at the right, where the series end
 }
 
-// rooms are those of every chart: one for wide screens, and one for phones, whose
+// layouts are those of every chart: one for wide screens, and one for phones, whose
 // letters are as large on those. Styles show one of them.
-var rooms = []room{
+var layouts = []layout{
 	{width: 800, height: 320, left: 48, right: 150, top: 12, bottom: 28, labels: 8},
 	{class: " phone", mark: "-phone", width: 360, height: 240, left: 44, right: 12, top: 12, bottom: 28, labels: 4, inRow: 2},
 }
@@ -45,16 +45,16 @@ var rooms = []room{
 const maxTicks = 6
 
 // whole is the height of a drawing with the names of so many series.
-func (r room) whole(series int) float64 {
-	if r.inRow == 0 {
-		return r.height
+func (l layout) whole(series int) float64 {
+	if l.inRow == 0 {
+		return l.height
 	}
-	return r.height + float64((series+r.inRow-1)/r.inRow*lineHeight)
+	return l.height + float64((series+l.inRow-1)/l.inRow*lineHeight)
 }
 
 // scale places values in the drawing.
 type scale struct {
-	room
+	layout
 	places int
 	most   float64
 }
@@ -70,13 +70,13 @@ func (s scale) y(value float64) float64 {
 	return s.height - s.bottom - value*(s.height-s.top-s.bottom)/s.most
 }
 
-// draw draws a chart up to a value in each room: what is in it, and where each series
+// draw draws a chart up to a value in each layout: what is in it, and where each series
 // ends.
 func draw(c Chart, most float64, series func(b *strings.Builder, s scale) (ends []float64)) template.HTML {
 	step := Step(most, maxTicks)
 	var b strings.Builder
-	for _, r := range rooms {
-		s := scale{room: r, places: len(c.Labels), most: ceil(most, step)}
+	for _, l := range layouts {
+		s := scale{layout: l, places: len(c.Labels), most: ceil(most, step)}
 		begin(&b, c, s, step)
 		names(&b, c.Series, s, series(&b, s))
 		b.WriteString("</svg>")
@@ -88,8 +88,8 @@ func draw(c Chart, most float64, series func(b *strings.Builder, s scale) (ends 
 // place.
 func Blank(series int) template.HTML {
 	var b strings.Builder
-	for _, r := range rooms {
-		fmt.Fprintf(&b, `<svg class="chart%s" viewBox="0 0 %s %s" aria-hidden="true"></svg>`, r.class, at(r.width), at(r.whole(series)))
+	for _, l := range layouts {
+		fmt.Fprintf(&b, `<svg class="chart%s" viewBox="0 0 %s %s" aria-hidden="true"></svg>`, l.class, at(l.width), at(l.whole(series)))
 	}
 	return template.HTML(b.String())
 }

@@ -41,14 +41,14 @@ func TestApart(t *testing.T) {
 }
 
 func TestPoints(t *testing.T) {
-	s := scale{room: rooms[0], places: 3, most: 10}
+	s := scale{layout: layouts[0], places: 3, most: 10}
 	if got, want := points(s, []float64{0, math.NaN(), 10}), "48,292 650,12"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got, want := backwards(s, []float64{0, 5, 10}), "650,12 349,152 48,292"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := points(scale{room: rooms[0], places: 1, most: 1}, []float64{1}), "48,12"; got != want {
+	if got, want := points(scale{layout: layouts[0], places: 1, most: 1}, []float64{1}), "48,12"; got != want {
 		t.Errorf("one place: got %q, want %q", got, want)
 	}
 }
