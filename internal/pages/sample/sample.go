@@ -89,7 +89,7 @@ func sampleAt(now time.Time) string {
 }
 
 // makeSample serves POST ui/welcome: it makes the project and then the subscription,
-// whose first events are those of what its reader does next.
+// whose first events are those of what its reader does next, each in a delivery of its own.
 func (k *receivers) makeSample(v *ui.Visit) error {
 	before, err := readSample(v)
 	if err != nil {
@@ -103,7 +103,7 @@ func (k *receivers) makeSample(v *ui.Visit) error {
 	project, err := makeSampleProject(v)
 	if err == nil {
 		err = v.API.Post("api/webhook", map[string]any{
-			"webhookId": sampleHook, "description": "Sample", "url": v.Site.Public + receiverPath + receiver,
+			"webhookId": sampleHook, "description": "Sample", "maxBatch": 1, "url": v.Site.Public + receiverPath + receiver,
 			"eventTypes": []any{map[string]any{
 				"type": "AssetChanged", "from": "PrimaryWorkitem", "filter": []string{"Scope=$Sample"},
 				"with": map[string]string{"$Sample": project}, "select": []string{"Number", "Name", "Status.Name"},
