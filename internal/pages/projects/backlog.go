@@ -84,7 +84,7 @@ func renderBacklog(v *ui.Visit, message, name string) error {
 	}
 	page := &backlog{project: p, Filter: f, Columns: columns, From: (f.Page-1)*pageSize + 1, Message: message, NewName: name, Return: v.Request.URL.RawQuery}
 	q := f.items(p)
-	q["select"], q["page"] = itemColumns, map[string]int{"size": pageSize + 1, "start": page.From - 1}
+	q["select"], q["page"] = backlogColumns, map[string]int{"size": pageSize + 1, "start": page.From - 1}
 	if err := readRows(v, page, q); err != nil {
 		return err
 	}
