@@ -50,6 +50,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := analyze(ctx, site); err != nil {
+		return err
+	}
 	b, err := newBrowser(site)
 	if err != nil {
 		return err
