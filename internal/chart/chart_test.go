@@ -77,9 +77,9 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-// TestRooms: each chart is drawn for wide screens and for phones, where nothing reaches
+// TestLayouts: each chart is drawn for wide screens and for phones, where nothing reaches
 // beyond the drawing, and Blank is as large.
-func TestRooms(t *testing.T) {
+func TestLayouts(t *testing.T) {
 	c := Chart{ID: "a", Labels: []string{"2026-01-01", "2026-01-02", "2026-01-03"}, Series: []Series{{Name: "One"}, {Name: "Two"}, {Name: "Three"}}}
 	sizes := regexp.MustCompile(`class="chart[^"]*" viewBox="[^"]*"`)
 	want := []string{`class="chart" viewBox="0 0 800 320"`, `class="chart phone" viewBox="0 0 360 272"`}
