@@ -37,6 +37,7 @@ const (
 	MaxYAML       = 16 << 20  // bytes of a YAML body
 	MaxAliased    = 100_000   // values that the aliases of a YAML body stand for
 	maxIndicators = 2_000_000 // indicator characters of a YAML body: bounds its parser's memory
+	maxDirectives = 16        // lines of a YAML body that begin with %: its parser compares each with all
 	indexedMap    = 16        // keys from which a map is checked for repeats by an index
 )
 

@@ -112,6 +112,8 @@ func TestHostileBodiesAreRefusedCheaply(t *testing.T) {
 		"a text that ends too early":            {`{"a": [1, 2`, false, "ends too early"},
 		"a YAML body above its limit":           {"a: " + strings.Repeat("x", MaxYAML), true, "send JSON"},
 		"a YAML body of nothing but items":      {"[" + strings.Repeat("1,", maxIndicators) + "]", true, "send JSON"},
+		"a YAML body of many directives":        {strings.Repeat("%TAG !a! x\n", maxDirectives+2) + "--- 1\n", true, "directives"},
+		"directives behind other breaks":        {strings.Repeat("%TAG !a! x\u2028", maxDirectives+2) + "--- 1\n", true, "directives"},
 		"a control character in a YAML scalar":  {"a: \x01", true, "control characters"},
 		"a map as a YAML key":                   {"? {a: 1}\n: 2\n", true, "a key must be text"},
 		"a list as a YAML key through an alias": {"a: &x [1]\n*x : 2\n", true, "a key must be text"},

@@ -31,6 +31,9 @@ func parseYAML(body []byte, skip int) ([]Node, error) {
 	if marks > maxIndicators {
 		return nil, fault.Invalidf(0, "The YAML body has too many values; send JSON.")
 	}
+	if directives(body) > maxDirectives {
+		return nil, fault.Invalidf(0, "The YAML body has more than %d directives.", maxDirectives)
+	}
 	p := &yamlParser{offsets: newOffsets(body, skip)}
 	dec := yaml.NewDecoder(bytes.NewReader(body[skip:]))
 	var all []Node
@@ -56,6 +59,15 @@ func parseYAML(body []byte, skip int) ([]Node, error) {
 		return nil, fault.Invalidf(0, "The body is empty.")
 	}
 	return all, nil
+}
+
+// directives counts the lines that begin with %, behind any of the breaks that the parser
+// knows.
+func directives(body []byte) (count int) {
+	for _, lineBreak := range []string{"\n", "\r", "\u0085", "\u2028", "\u2029"} {
+		count += bytes.Count(body, []byte(lineBreak+"%"))
+	}
+	return count
 }
 
 // isEmpty: nothing was written between the marks of the document.
