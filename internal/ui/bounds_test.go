@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestBombs: what is small when it is sent stays small on a page.
@@ -31,5 +32,22 @@ func TestBombs(t *testing.T) {
 	}
 	if got := string(Sanitized("<p>a <b>b</b> <i>c<p>d")); got != "<p>a <b>b</b> <i>c</i></p><p><i>d</i></p>" {
 		t.Errorf("formatting that stays open is read as %s", got)
+	}
+}
+
+// TestDifferencesEnd: a page stops looking for differences, whatever its texts are.
+func TestDifferencesEnd(t *testing.T) {
+	var d Differences
+	begin := time.Now()
+	for range 200 {
+		d.Of("x"+strings.Repeat(".", 6000)+"a"+strings.Repeat(".", 1900)+"y", "z"+strings.Repeat(".", 8000)+"w")
+		d.Of("x"+strings.Repeat(".", 24500)+"a"+strings.Repeat(".", 7900)+"y", "z"+strings.Repeat(".", 32000)+"w")
+		d.Of(strings.Repeat("a b ", 8192), strings.Repeat("b a ", 8192))
+	}
+	if d.spent > 10*maxDifferences {
+		t.Errorf("%v were spent on differences, %v in all", d.spent, time.Since(begin))
+	}
+	if got := written(d.Of("Pay by card", "Pay by cash")); got != "[-Pay by card]\n[+Pay by cash]" {
+		t.Errorf("after its time a page shows %s", got)
 	}
 }

@@ -31,9 +31,26 @@ const (
 	maxSearch        = 20 * time.Millisecond
 )
 
-// Difference returns what the later of two texts says otherwise, word by word, or both
-// one after the other where they share little.
-func Difference(before, after string) []Piece {
+// maxDifferences is how long a page looks for differences.
+const maxDifferences = 500 * time.Millisecond
+
+// Differences compares the texts of one page, for a time; what comes later is shown as
+// removed and added whole. The zero value has all of its time.
+type Differences struct{ spent time.Duration }
+
+// Of returns what the later of two texts says otherwise, word by word, or both one after
+// the other where they share little.
+func (d *Differences) Of(before, after string) []Piece {
+	if d.spent > maxDifferences {
+		return difference(before, after, 0)
+	}
+	begin := time.Now()
+	defer func() { d.spent += time.Since(begin) }()
+	return difference(before, after, maxCompared)
+}
+
+// difference compares texts that have at most some bytes together.
+func difference(before, after string, most int) []Piece {
 	switch {
 	case before == after:
 		return unchanged(after)
@@ -41,10 +58,14 @@ func Difference(before, after string) []Piece {
 		return []Piece{{Text: after, Added: true}}
 	case after == "":
 		return []Piece{{Text: before, Removed: true}}
-	case len(before)+len(after) > maxCompared:
+	case len(before)+len(after) > most:
 		return rewritten(before, after)
 	}
-	pieces, common := joined(wordDifference(before, after)), 0
+	differing, ok := wordDifference(before, after)
+	if !ok {
+		return rewritten(before, after)
+	}
+	pieces, common := joined(differing), 0
 	for _, p := range pieces {
 		if !p.Added && !p.Removed {
 			common += lettersOf(p.Text)
@@ -69,9 +90,13 @@ func rewritten(before, after string) []Piece {
 	return []Piece{{Text: before, Removed: true}, {Text: "\n"}, {Text: after, Added: true}}
 }
 
+// maxWords is how many words two texts may have together to be compared: what the library
+// does before it looks at the time grows with their square.
+const maxWords = 16 << 10
+
 // wordDifference compares texts by their words: each different one is a character of
-// texts that are compared in the place of these.
-func wordDifference(before, after string) []Piece {
+// texts that are compared in the place of these. ok is false for texts of too many words.
+func wordDifference(before, after string) (pieces []Piece, ok bool) {
 	var words []string
 	numbers := map[string]rune{}
 	encode := func(text string) (runes []rune) {
@@ -87,19 +112,22 @@ func wordDifference(before, after string) []Piece {
 		}
 		return runes
 	}
+	was, is := encode(before), encode(after)
+	if len(was)+len(is) > maxWords {
+		return nil, false
+	}
 	d := diffmatchpatch.New()
 	if d.DiffTimeout = 0; len(before)+len(after) > searchedToTheEnd {
 		d.DiffTimeout = maxSearch
 	}
-	var pieces []Piece
-	for _, one := range d.DiffMainRunes(encode(before), encode(after), false) {
+	for _, one := range d.DiffMainRunes(was, is, false) {
 		var text strings.Builder
 		for _, r := range one.Text {
 			text.WriteString(words[numberOf(r)])
 		}
 		pieces = append(pieces, Piece{Text: text.String(), Added: one.Type == diffmatchpatch.DiffInsert, Removed: one.Type == diffmatchpatch.DiffDelete})
 	}
-	return pieces
+	return pieces, true
 }
 
 // Surrogates are no characters: numbers of words leave them out.

@@ -46,7 +46,7 @@ func TestDifference(t *testing.T) {
 		"signs alone":         {"--", "-", "-[--]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Difference(c.before, c.after)
+			got := new(Differences).Of(c.before, c.after)
 			if d := cmp.Diff(c.want, written(got)); d != "" {
 				t.Errorf("want, got:\n%s", d)
 			}
@@ -74,11 +74,11 @@ func TestManyWords(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	for i := range 6000 {
+	for i := range 4000 {
 		fmt.Fprintf(&b, "%d ", i)
 	}
 	text := b.String()
-	if got := written(Difference(text, text+"more")); got != text+"[+more]" {
+	if got := written(new(Differences).Of(text, text+"more")); got != text+"[+more]" {
 		t.Errorf("%.200s", got)
 	}
 }

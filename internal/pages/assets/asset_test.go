@@ -192,7 +192,7 @@ func TestWordFor(t *testing.T) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
-	pieces := a.piecesFor(status, to("S:1", "Future"), to("S:2", "Done"))
+	pieces := a.piecesFor(status, to("S:1", "Future"), to("S:2", "Done"), new(ui.Differences))
 	if diff := cmp.Diff([]ui.Piece{{Text: "Future", Removed: true}, {Text: " "}, {Text: "Done", Added: true}, {Text: " "}}, pieces); diff != "" {
 		t.Error(diff)
 	}

@@ -298,8 +298,9 @@ func compareVersions(v *ui.Visit, a *asset, from, to string) (*comparison, error
 		return nil, &ui.Error{Status: http.StatusNotFound, Message: "The asset does not have both versions."}
 	}
 	c := &comparison{From: before, To: after}
+	var d ui.Differences
 	for _, one := range a.compared() {
-		if pieces := a.piecesFor(one, before.row, after.row); pieces != nil {
+		if pieces := a.piecesFor(one, before.row, after.row, &d); pieces != nil {
 			c.Changes = append(c.Changes, change{a.words.Of(one.DisplayName), pieces})
 		}
 	}
@@ -307,7 +308,7 @@ func compareVersions(v *ui.Visit, a *asset, from, to string) (*comparison, error
 }
 
 // piecesFor is the difference of an attribute; nil: it is the same.
-func (a *asset) piecesFor(one *ui.Attribute, before, after row) []ui.Piece {
+func (a *asset) piecesFor(one *ui.Attribute, before, after row, d *ui.Differences) []ui.Piece {
 	var added, removed []string
 	if one.IsMultivalue {
 		added, removed = a.changed(one, before, after)
@@ -317,7 +318,7 @@ func (a *asset) piecesFor(one *ui.Attribute, before, after row) []ui.Piece {
 		case same:
 			return nil
 		case one.AttributeType == "LongText" || one.AttributeType == "Text":
-			return ui.Difference(was, is)
+			return d.Of(was, is)
 		}
 		if was != "" {
 			removed = []string{was}

@@ -11,7 +11,7 @@ import (
 // changeOf returns what a projected change makes of a value, as a difference that
 // people read and as the value that later commands find. known says whether the value
 // could be read. Spec: interface 4.3.5, 4.3.8.
-func changeOf(before, change any, known bool, names map[string]string) (shown []ui.Piece, after any) {
+func changeOf(before, change any, known bool, names map[string]string, d *ui.Differences) (shown []ui.Piece, after any) {
 	how, isHow := change.(jsonObject)
 	list, many := before.([]any)
 	switch {
@@ -27,7 +27,7 @@ func changeOf(before, change any, known bool, names map[string]string) (shown []
 		if !ok {
 			return []ui.Piece{{Text: "a text that is too long to be shown", Added: true}}, nil
 		}
-		return shortPieces(ui.Difference(text, becomes)), becomes
+		return shortPieces(d.Of(text, becomes)), becomes
 	case many || !known && len(asList(how.get("add"))) != 1:
 		after := changedList(list, asList(how.get("add")), asList(how.get("remove")))
 		if !known {
@@ -39,7 +39,7 @@ func changeOf(before, change any, known bool, names map[string]string) (shown []
 	if one := asList(how.get("add")); len(one) > 0 {
 		becomes = one[0]
 	}
-	return valueDifference(shownValue(before, names), shownValue(becomes, names)), becomes
+	return valueDifference(shownValue(before, names), shownValue(becomes, names), d), becomes
 }
 
 // maxReplaced is how many bytes a text may have for what is replaced in it to be shown:
@@ -59,12 +59,12 @@ func replaced(text, find, replace string) (becomes string, ok bool) {
 }
 
 // valueDifference shows texts piece by piece, and short values whole.
-func valueDifference(before, after string) []ui.Piece {
+func valueDifference(before, after string, d *ui.Differences) []ui.Piece {
 	const shortValue = 24
 	if before != after && before != "" && after != "" && len(before) <= shortValue && len(after) <= shortValue {
 		return []ui.Piece{{Text: before, Removed: true}, {Text: " → "}, {Text: after, Added: true}}
 	}
-	return shortPieces(ui.Difference(before, after))
+	return shortPieces(d.Of(before, after))
 }
 
 // changedList removes values from a list and adds others, that it does not have yet.

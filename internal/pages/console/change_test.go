@@ -3,6 +3,8 @@ package console
 import (
 	"strings"
 	"testing"
+
+	"github.com/alds-dev/alds/internal/ui"
 )
 
 // TestLongReplacements: what is replaced in a text that others have made long is not
@@ -11,7 +13,7 @@ func TestLongReplacements(t *testing.T) {
 	text := any("a")
 	long := jsonObject{{Name: "find", Value: "a"}, {Name: "replace", Value: strings.Repeat("a", 1000)}}
 	for range 5 {
-		pieces, after := changeOf(text, long, true, nil)
+		pieces, after := changeOf(text, long, true, nil, new(ui.Differences))
 		n := 0
 		for _, p := range pieces {
 			n += len(p.Text)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/alds-dev/alds/internal/ui"
 )
 
 func TestExcerpt(t *testing.T) {
@@ -113,7 +115,7 @@ func TestChangeOf(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			pieces, _ := changeOf(before, change, c.known, names)
+			pieces, _ := changeOf(before, change, c.known, names, new(ui.Differences))
 			for _, p := range pieces {
 				got = append(got, map[bool]string{true: "+"}[p.Added]+map[bool]string{true: "-"}[p.Removed]+p.Text)
 			}

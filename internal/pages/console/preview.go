@@ -217,6 +217,7 @@ func compareEffects(v *ui.Visit, p *previewed) error {
 		return err
 	}
 	maps.Copy(names, p.made)
+	var d ui.Differences
 	for i := range p.Effects {
 		if err := v.Request.Context().Err(); err != nil {
 			return err // nobody waits for it
@@ -230,7 +231,7 @@ func compareEffects(v *ui.Visit, p *previewed) error {
 		}
 		for _, m := range e.changes {
 			before, known := now[e.Oid].get(m.Name), now[e.Oid].has(m.Name)
-			pieces, after := changeOf(before, m.Value, known, names)
+			pieces, after := changeOf(before, m.Value, known, names, &d)
 			if known {
 				now[e.Oid].set(m.Name, after) // for the commands that follow
 			}
