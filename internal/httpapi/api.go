@@ -97,6 +97,7 @@ type API struct {
 	transfers *admission.Queue // contents that come or go, by member
 	followers *admission.Queue // requests that wait for changes, by member
 	viewers   *admission.Queue // pages that are made, by network
+	readers   *admission.Queue // the same, by member
 	proxies   inbound.Proxies
 	bounds    inbound.Bounds
 	refusals  refusalLimiter
@@ -133,6 +134,7 @@ func New(engines func() *Engines, o Options) *API {
 		transfers: admission.New(admission.Bounds{Running: maxTransfers, PerKey: maxOwnTransfers, Line: maxQueued, Waiting: maxQueuedInAll, Wait: maxWait}),
 		followers: admission.New(followBounds()),
 		viewers:   admission.New(pageBounds()),
+		readers:   admission.New(readerBounds()),
 		open:      o.Open,
 		proxies:   o.Proxies, bounds: o.Conns, origin: originOf(o.Public),
 		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, bodyGrace: bodyGrace, refusalDelay: refusalDelay,

@@ -26,10 +26,15 @@ const ui = "ui"
 const (
 	maxPages         = 64       // made at the same time
 	maxOwnPages      = 16       // of those, for one network
+	maxReadersPages  = 4        // of those, for one member
 	maxForm          = 2 << 20  // bytes of what a page sends
 	maxStrangersForm = 32 << 10 // the same, without a session
 	pageMemory       = 4 << 20  // bytes that making a page may need, beside its form
 )
+
+func readerBounds() admission.Bounds {
+	return admission.Bounds{Running: maxPages, PerKey: maxReadersPages, Line: maxOwnPages, Waiting: maxPages, Wait: maxWait}
+}
 
 func pageBounds() admission.Bounds {
 	return admission.Bounds{Running: maxPages, PerKey: maxOwnPages, Line: maxOwnPages, Waiting: maxPages, Wait: maxWait}
@@ -71,7 +76,11 @@ func (a *API) servePage(c *fiber.Ctx) (err error) {
 	x.route = ui
 	x.hold = a.memory.Hold(networkOf(x.client))
 	x.onRelease(x.hold.Release)
-	limit := a.formLimit(c, x)
+	who, proven := a.login(c.UserContext(), a.ticket(c), x.client)
+	limit := maxForm
+	if proven != nil {
+		limit = maxStrangersForm // the page says what is wrong with the session
+	}
 	form, err := x.body.read(limit, x.hold)
 	var content io.Reader = bytes.NewReader(form)
 	if errors.Is(err, errTooLarge) {
@@ -84,7 +93,7 @@ func (a *API) servePage(c *fiber.Ctx) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := a.admitPage(c, x); err != nil {
+	if err := a.admitPage(c, x, who.Member); err != nil {
 		return err
 	}
 	defer x.handled()
@@ -97,28 +106,26 @@ func (a *API) servePage(c *fiber.Ctx) (err error) {
 	return nil
 }
 
-// formLimit is how many bytes of a form are read: few, before a session is proven. The
-// page proves it once more, and says what is wrong with it.
-func (a *API) formLimit(c *fiber.Ctx, x *exchange) int {
-	if x.body.stream == nil {
-		return 0
-	}
-	if _, err := a.login(c.UserContext(), a.ticket(c), x.client); err != nil {
-		return maxStrangersForm
-	}
-	return maxForm
-}
-
-// admitPage waits for a slot of the client's network and takes the memory of a page.
-// Styles and scripts, which are there already, need neither.
-func (a *API) admitPage(c *fiber.Ctx, x *exchange) (err error) {
+// admitPage waits for a slot of the reader, if there is a session that counts, and then
+// for one of the client's network, and takes the memory of a page. Styles and scripts,
+// which are there already, need none of them.
+func (a *API) admitPage(c *fiber.Ctx, x *exchange, reader int64) error {
 	if strings.HasPrefix(c.Path(), a.base(Route{Path: ui + "/static"})+"/") {
 		return nil
 	}
-	if x.leave, err = a.viewers.Enter(c.UserContext(), networkOf(x.client)); err != nil {
+	if reader != 0 {
+		leave, err := a.readers.Enter(c.UserContext(), reader)
+		if err != nil {
+			return err
+		}
+		x.onRelease(leave)
+	}
+	leave, err := a.viewers.Enter(c.UserContext(), networkOf(x.client))
+	if err != nil {
 		return err
 	}
-	x.onRelease(x.leave)
+	x.leave = leave
+	x.onRelease(leave)
 	return x.hold.Take(pageMemory)
 }
 

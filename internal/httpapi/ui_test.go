@@ -217,3 +217,39 @@ func TestSlowFormsHoldNoSlot(t *testing.T) {
 		t.Errorf("a page is answered with %d", resp.StatusCode)
 	}
 }
+
+// TestPagesOfOneMember: a member with as many pages as it may have keeps no other one of
+// the same network waiting.
+func TestPagesOfOneMember(t *testing.T) {
+	var log bytes.Buffer
+	a := withPages(engines{}, &log, Options{})
+	a.refusalDelay = 0
+	a.readers = admission.New(admission.Bounds{Running: 2, PerKey: 1})
+	who, err := a.login(t.Context(), "Bearer 1.good", "127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave, err := a.readers.Enter(t.Context(), who.Member)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
+	for _, c := range []struct {
+		cookie string
+		want   int
+	}{{".V1.Ticket.alds=1.good", http.StatusServiceUnavailable}, {"", http.StatusTeapot}} {
+		r, err := http.NewRequest(http.MethodGet, "http://x/alds/ui/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Cookie", c.cookie)
+		resp, err := a.app.Test(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != c.want {
+			t.Errorf("with the cookie %q: %d, want %d", c.cookie, resp.StatusCode, c.want)
+		}
+	}
+}
