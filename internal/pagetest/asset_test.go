@@ -312,3 +312,18 @@ func TestAssetsOfADeletedProject(t *testing.T) {
 		t.Errorf("the project itself: %d %s", status, b.text("main"))
 	}
 }
+
+// TestActivityOfLongTexts: changes that no page can read are told of, and do not fail the
+// page, nor that of the project.
+func TestActivityOfLongTexts(t *testing.T) {
+	s := serve(t, "sqlite")
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	story := cut(s.send(object{"AssetType": "Story", "Name": "Long", "Scope": "Scope:0", "Description": strings.Repeat("x", 9<<20)})[0])
+	s.send(object{"from": story, "update": object{"Description": strings.Repeat("y", 9<<20)}})
+	for _, oid := range []string{story, "Scope:0"} {
+		if status := b.open("/alds/assetdetail.v1?tab=activity&oid=" + oid); status != http.StatusOK || !strings.Contains(b.text("main"), "too large for this page") {
+			t.Errorf("%s: %d\n%.1000s", oid, status, b.text("main"))
+		}
+	}
+}

@@ -71,15 +71,29 @@ func showActivity(v *ui.Visit, o oid.OID) error {
 	return v.Render("activity", "Activity of "+a.title(), page)
 }
 
+// activityCounts are how many changes a page asks for: fewer, where their long texts are
+// too large to be read by a page.
+var activityCounts = []int{maxListed, maxListed / 10, 1}
+
 func readActivity(v *ui.Visit, page *activityPage, after string) error {
-	path := "api/ActivityStream/" + url.PathEscape(page.Oid) + "?deleted=true&maxCount=" + strconv.Itoa(maxListed)
-	if after != "" {
-		path += "&after=" + after
+	var answer ui.Answer
+	var err error
+	for _, count := range activityCounts {
+		path := "api/ActivityStream/" + url.PathEscape(page.Oid) + "?deleted=true&maxCount=" + strconv.Itoa(count)
+		if after != "" {
+			path += "&after=" + after
+		}
+		v.API.Note(http.MethodGet, path, nil)
+		if answer, err = v.API.Raw(http.MethodGet, path, "", nil); err == nil {
+			break
+		}
+		if v.Request.Context().Err() != nil {
+			return err
+		}
 	}
-	v.API.Note(http.MethodGet, path, nil)
-	answer, err := v.API.Raw(http.MethodGet, path, "", nil)
 	if err != nil {
-		return err
+		page.Cut = true
+		return nil
 	}
 	if answer.Status >= http.StatusBadRequest {
 		return answer.Err()
