@@ -1,7 +1,10 @@
 package projects
 
 import (
+	"fmt"
+	"html/template"
 	"net/http"
+	"strings"
 
 	"github.com/alds-dev/alds/internal/chart"
 	"github.com/alds-dev/alds/internal/ui"
@@ -24,10 +27,26 @@ type board struct {
 
 // lane is a column of the board.
 type lane struct {
-	Oid   string // of the status; empty: none
-	Name  string
-	Cards []item
-	Sum   float64 // of the estimates
+	Oid     string // of the status; empty: none
+	Name    string
+	Cards   []item
+	Sum     float64       // of the estimates
+	Options template.HTML // the lanes, as each of its cards offers them
+}
+
+// offerLanes writes the lanes as options, once for all the cards of a lane.
+func offerLanes(list []lane) {
+	for i := range list {
+		var b strings.Builder
+		for k, l := range list {
+			selected := ""
+			if k == i {
+				selected = " selected"
+			}
+			fmt.Fprintf(&b, `<option value="%s"%s>%s</option>`, template.HTMLEscapeString(l.Oid), selected, template.HTMLEscapeString(l.Name))
+		}
+		list[i].Options = template.HTML(b.String())
+	}
 }
 
 // Estimated is the sum as people read it; empty: nothing is estimated.
@@ -64,6 +83,7 @@ func renderBoard(v *ui.Visit, message string) error {
 		cards = cards[:maxCards]
 	}
 	page.Lanes = lanes(page.Statuses, cards)
+	offerLanes(page.Lanes)
 	v.Sends("api/asset?atomic=true", `{"from": "Story:<id>", "update": {"Status": "StoryStatus:<id>"}}`)
 	if v.IsPart() {
 		return v.RenderPart("board", "cards", page)
