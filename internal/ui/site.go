@@ -150,6 +150,17 @@ func signedIn(show Page) Page {
 	}
 }
 
+// ForAdministrators is a page of system administrators; others are told so before they
+// have asked for anything.
+func ForAdministrators(show Page) Page {
+	return func(v *Visit) error {
+		if !v.Member.Administers() {
+			return &Error{Status: http.StatusForbidden, Message: "This page is for system administrators."}
+		}
+		return show(v)
+	}
+}
+
 // fail answers with what went wrong: who has no session that counts signs in.
 func (v *Visit) fail(err error) {
 	f, ok := errors.AsType[*Error](err)

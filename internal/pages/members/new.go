@@ -19,9 +19,14 @@ type memberForm struct {
 // newMember serves GET ui/members/new.
 func newMember(v *ui.Visit) error {
 	if !manages(v) {
-		return &ui.Error{Status: http.StatusForbidden, Message: "New members are for system administrators and member administrators."}
+		return notManaging()
 	}
 	return renderForm(v, memberForm{Role: "Role:4"})
+}
+
+// notManaging refuses those who make no members.
+func notManaging() error {
+	return &ui.Error{Status: http.StatusForbidden, Message: "New members are for system administrators and member administrators."}
 }
 
 func renderForm(v *ui.Visit, f memberForm) error {
@@ -44,6 +49,9 @@ func indentedText(value any) string {
 
 // createMember serves POST ui/members/new. What is to be handed over is shown once.
 func createMember(v *ui.Visit) error {
+	if !manages(v) {
+		return notManaging()
+	}
 	f := memberForm{Name: v.Field("name"), Nickname: v.Field("nickname"), Username: v.Field("username"), Email: v.Field("email"), Role: v.Field("role"), Project: v.Field("project")}
 	password, made := v.Request.PostForm.Get("password"), false
 	if password == "" {

@@ -14,9 +14,9 @@ var templateFiles embed.FS
 func Pages() ui.Set {
 	return ui.Set{
 		Pages: map[string]ui.Page{
-			"GET /ui/system":        showSystem,
-			"GET /ui/system/check":  showCheck,
-			"POST /ui/system/check": startCheck,
+			"GET /ui/system":        ui.ForAdministrators(showSystem),
+			"GET /ui/system/check":  ui.ForAdministrators(showCheck),
+			"POST /ui/system/check": ui.ForAdministrators(startCheck),
 		},
 		Templates: templateFiles,
 		Functions: template.FuncMap{"span": span, "milliseconds": milliseconds},

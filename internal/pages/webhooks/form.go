@@ -63,9 +63,6 @@ var whyNot = map[string]string{"type": "another type, or another kind of change"
 
 // newWebhook serves GET ui/webhooks/new.
 func newWebhook(v *ui.Visit) error {
-	if !v.Member.Administers() {
-		return &ui.Error{Status: http.StatusForbidden, Message: "Webhooks are for system administrators."}
-	}
 	return renderForm(v, webhookForm{Changed: true, From: "Story", Secret: "generate"})
 }
 

@@ -14,14 +14,14 @@ var templateFiles embed.FS
 func Pages() ui.Set {
 	return ui.Set{
 		Pages: map[string]ui.Page{
-			"GET /ui/webhooks":                            showWebhooks,
-			"GET /ui/webhooks/new":                        newWebhook,
-			"POST /ui/webhooks/new":                       createWebhook,
-			"GET /ui/webhooks/{id}":                       showWebhook,
-			"GET /ui/webhooks/{id}/edit":                  editWebhook,
-			"POST /ui/webhooks/{id}/edit":                 changeWebhook,
-			"GET /ui/webhooks/{id}/deliveries/{delivery}": showDelivery,
-			"POST /ui/webhooks/{id}/{act}":                actOnWebhook,
+			"GET /ui/webhooks":                            ui.ForAdministrators(showWebhooks),
+			"GET /ui/webhooks/new":                        ui.ForAdministrators(newWebhook),
+			"POST /ui/webhooks/new":                       ui.ForAdministrators(createWebhook),
+			"GET /ui/webhooks/{id}":                       ui.ForAdministrators(showWebhook),
+			"GET /ui/webhooks/{id}/edit":                  ui.ForAdministrators(editWebhook),
+			"POST /ui/webhooks/{id}/edit":                 ui.ForAdministrators(changeWebhook),
+			"GET /ui/webhooks/{id}/deliveries/{delivery}": ui.ForAdministrators(showDelivery),
+			"POST /ui/webhooks/{id}/{act}":                ui.ForAdministrators(actOnWebhook),
 		},
 		Templates: templateFiles,
 		Functions: template.FuncMap{"whyNot": func(why string) string { return whyNot[why] }},
