@@ -116,6 +116,9 @@ func wrong(b *tab, p shown) (all []string) {
 	if beyond := overflows(b); len(beyond) > 0 {
 		all = append(all, strings.Join(beyond, "\n  "))
 	}
+	if strings.Contains(b.html(), "ZgotmplZ") {
+		all = append(all, "has a link that the template refused")
+	}
 	for _, v := range violations(b) {
 		all = append(all, v.String())
 	}

@@ -146,6 +146,12 @@ func TestBacklogWithoutScript(t *testing.T) {
 	if status := b.submit("#rank"); status != http.StatusBadRequest || !strings.Contains(b.text("[role=alert]"), "S-99999") {
 		t.Errorf("no such number: %d %s", status, b.text("main"))
 	}
+	if kept := eval[string](b, `document.querySelector("#rank [name=target]").value + " " + document.querySelector(".items tbody tr:nth-child(4) input").checked`); kept != "S-99999 true" {
+		t.Errorf("the refused form has %s", kept)
+	}
+	if status := b.follow("main thead a"); status != http.StatusOK || strings.Contains(b.path(), "/rank") {
+		t.Errorf("after a refused form a head leads to %s, which answers %d", b.path(), status)
+	}
 	b.open("/alds/ui/project/" + project + "?sort=name")
 	if b.exists("#rank") {
 		t.Error("a table by name offers ranks")
@@ -263,6 +269,11 @@ func TestSprint(t *testing.T) {
 	s := serveSprints(t)
 	b := newTab(t, s.origin)
 	signIn(b, "admin", password)
+	project, _, _ := strings.Cut(s.now, "/sprint/")
+	b.open(project + "/sprints")
+	if status := b.follow("main table a"); status != http.StatusOK || !strings.Contains(b.path(), "/sprint/Timebox:") {
+		t.Errorf("a sprint of the list leads to %s, which answers %d", b.path(), status)
+	}
 	for _, width := range widths {
 		b.size(width, 900)
 		b.open(s.now)

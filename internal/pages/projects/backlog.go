@@ -26,8 +26,9 @@ type backlog struct {
 	More    bool // there is a page after this one
 	Made    *item
 	Message string
-	NewName string // what the form for a new item has
-	Return  string // the query of the page, where forms lead back to
+	NewName string                                     // what the form for a new item has
+	Given   struct{ Type, Item, Place, Target string } // what a refused form had
+	Return  string                                     // the query of the page, where forms lead back to
 	choices
 }
 
@@ -83,6 +84,7 @@ func renderBacklog(v *ui.Visit, message, name string) error {
 		return err
 	}
 	page := &backlog{project: p, Filter: f, Columns: columns, From: (f.Page-1)*pageSize + 1, Message: message, NewName: name, Return: v.Request.URL.RawQuery}
+	page.Given.Type, page.Given.Item, page.Given.Place, page.Given.Target = v.Field("type"), v.Field("item"), v.Field("place"), v.Field("target")
 	q := f.items(p)
 	q["select"], q["page"] = backlogColumns, map[string]int{"size": pageSize + 1, "start": page.From - 1}
 	if err := readRows(v, page, q); err != nil {

@@ -154,3 +154,15 @@ func keepReturn(v *ui.Visit) {
 	u.RawQuery = queryBack(v).Encode()
 	v.Request.URL = &u
 }
+
+// toView leads from the address of a form, where a refused one was shown, to the view that
+// the form stands on.
+func toView(view string) ui.Page {
+	return func(v *ui.Visit) error {
+		p := project{Oid: v.Request.PathValue("oid")}
+		if !ui.IsOid(p.Oid, "Scope") {
+			return ui.NotFound()
+		}
+		return v.Redirect(p.Place(view) + "?" + v.Request.URL.RawQuery)
+	}
+}
