@@ -134,6 +134,19 @@ func TestDoubleClick(t *testing.T) {
 	}
 }
 
+// TestRefusalOf: what the script has sent is done only if it is answered so.
+func TestRefusalOf(t *testing.T) {
+	s := serve(t, "sqlite")
+	b := newTab(t, s.origin)
+	b.open("/alds/ui/sign-in")
+	got := eval[string](b, `(async () => (await Promise.all([
+		new Response(null, {status: 204}), new Response("", {status: 200, headers: {"HX-Redirect": "/x"}}), new Response("Not now", {status: 400}), new Response("", {status: 502}),
+	].map(refusalOf))).join("|"))()`)
+	if want := "|The session has ended. Sign in and do it again.|Not now|The service does not answer."; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // asks returns the status of a query with an access token.
 func (s *site) asks(t *testing.T, token string) int {
 	t.Helper()

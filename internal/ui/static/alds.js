@@ -11,3 +11,10 @@ document.addEventListener("submit", (event) => {
 addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
+
+// refusalOf is what an answer to the script refuses; empty: it has been done.
+async function refusalOf(answer) {
+  if (answer.status === 204) return "";
+  if (answer.headers.get("HX-Redirect")) return "The session has ended. Sign in and do it again.";
+  return await answer.text() || "The service does not answer.";
+}

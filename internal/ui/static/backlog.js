@@ -6,7 +6,10 @@
   let held = null, home = null; // the row picked up, and the one that followed it
 
   const form = () => document.getElementById('rank');
-  const told = text => { const p = document.getElementById('told'); if (p) p.textContent = text; };
+  const told = (text, refused) => {
+    const p = document.getElementById('told');
+    if (p) { p.textContent = text; p.className = refused ? 'refused' : 'unseen'; }
+  };
   const grip = row => row.querySelector('input[name=item]');
   const name = row => row.querySelector('th a').textContent;
   const sibling = (row, down) => down ? row.nextElementSibling : row.previousElementSibling;
@@ -35,10 +38,10 @@
     let refusal = 'The service does not answer.';
     try {
       const answer = await fetch(form().action, {method: 'POST', body, headers: {'HX-Request': 'true'}});
-      refusal = answer.ok ? '' : await answer.text();
+      refusal = await refusalOf(answer);
     } catch { /* it says so */ }
     if (refusal) parent.insertBefore(row, follower);
-    told(refusal ? refusal : `${name(row)} is ${beside(row)}.`);
+    told(refusal || `${name(row)} is ${beside(row)}.`, refusal);
   }
 
   let moves = Promise.resolve(); // one after another, as they were made

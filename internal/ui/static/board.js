@@ -13,7 +13,7 @@
     let refusal = 'The service does not answer.';
     try {
       const answer = await fetch(card.closest('[data-move]').dataset.move, {method: 'POST', body, headers: {'HX-Request': 'true'}});
-      refusal = answer.ok ? '' : await answer.text();
+      refusal = await refusalOf(answer);
     } catch { /* it says so */ }
     if (refusal) from.insertBefore(card, before);
     else if (select) select.value = to.dataset.status;

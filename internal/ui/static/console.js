@@ -71,9 +71,9 @@
     if (!answer.dataset.ran) return;
     document.getElementById("examples").open = false;
     said.textContent = [...answer.querySelectorAll("h2, p.row strong, [role=alert], h3")].map((e) => e.textContent).join(". ");
-    remember();
     if (Number(answer.dataset.at) >= 0) goTo(Number(answer.dataset.at));
   }
+  document.body.addEventListener("htmx:beforeRequest", () => remember()); // whatever comes of it
   document.body.addEventListener("htmx:afterSwap", (e) => {
     if (e.target.id === "answer" || e.detail.target.id === "answer") answered();
   });
@@ -87,7 +87,6 @@
         : status === 413 ? "The request is larger than the page sends: 2 MiB."
         : status === 401 || status === 403 ? "The session has ended. Sign in in another tab, then reload this page; the history keeps the request."
         : `The page was answered with ${status}.`;
-      if (status === 401 || status === 403) remember();
       document.getElementById("answer").replaceChildren(p);
     });
   }
