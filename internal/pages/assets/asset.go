@@ -230,3 +230,25 @@ func (r row) list(name string) []string {
 	}
 	return texts
 }
+
+// place is a page where people work with a project or a member.
+type place struct{ Name, Path string }
+
+// placeOf is the place of an asset; nil: it has none.
+func placeOf(oid string) *place {
+	switch {
+	case ui.IsOid(oid, "Scope"):
+		return &place{"Backlog", "/ui/project/" + oid}
+	case ui.IsOid(oid, "Member"):
+		return &place{"Member", "/ui/members/" + oid}
+	}
+	return nil
+}
+
+// projectLink leads from an asset to its project.
+func projectLink(oid string) string {
+	if p := placeOf(oid); p != nil {
+		return p.Path
+	}
+	return assetLink(oid)
+}

@@ -24,8 +24,10 @@ func Pages() ui.Set {
 		},
 		Templates: templateFiles,
 		Functions: template.FuncMap{
-			"dated": dateOf,
-			"path":  func(oid string) string { return strings.ReplaceAll(oid, ":", "/") },
+			"dated":       dateOf,
+			"place":       placeOf,
+			"projectLink": projectLink,
+			"path":        func(oid string) string { return strings.ReplaceAll(oid, ":", "/") },
 		},
 	}
 }
