@@ -154,8 +154,9 @@ func removeSample(v *ui.Visit) error {
 		Timeboxes []struct {
 			Oid string `json:"_oid"`
 		} `json:"Schedule.Timeboxes"`
+		Scheduled []ui.Reference `json:"Schedule.ScheduledScopes"`
 	}
-	err = v.API.Find([]ui.Query{{"from": s.Project, "select": []string{"Schedule", "Schedule.Timeboxes"}}}, &found)
+	err = v.API.Find([]ui.Query{{"from": s.Project, "select": []string{"Schedule", "Schedule.Timeboxes", "Schedule.ScheduledScopes"}}}, &found)
 	if err != nil {
 		return err
 	}
@@ -163,6 +164,9 @@ func removeSample(v *ui.Visit) error {
 	remove := func(oid string) { commands = append(commands, map[string]string{"from": oid, "execute": "Delete"}) }
 	for _, project := range found {
 		remove(s.Project)
+		if len(project.Scheduled) > 1 {
+			continue // another project has its schedule
+		}
 		for _, t := range project.Timeboxes {
 			remove(t.Oid)
 		}
