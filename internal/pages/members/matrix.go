@@ -200,7 +200,7 @@ func fillMatrix(v *ui.Visit, page *matrixPage, people []person) error {
 		row := matrixRow{Person: people[i]}
 		for _, s := range page.Columns {
 			c := cellFor(page, &people[i], s, held[people[i].Oid])
-			c.Link = page.Here + "&" + url.Values{"member": {people[i].Oid}, "in": {s.Oid}}.Encode() + "#edit"
+			c.Link = page.Here + "&" + url.Values{"member": {people[i].Oid}, "in": {s.Oid}}.Encode()
 			row.Cells = append(row.Cells, c)
 			if people[i].Oid == member && s.Oid == in {
 				page.Edit = &matrixEdit{Member: namedOid{member, people[i].Name}, Scope: namedOid{s.Oid, s.Name}, Cell: c}

@@ -14,6 +14,7 @@ type memberForm struct {
 	Name, Nickname, Username, Email, Role, Project string
 	Roles                                          []assignable
 	Message                                        string
+	Forgotten                                      bool // a password was typed, which is not shown again
 }
 
 // newMember serves GET ui/members/new.
@@ -82,6 +83,7 @@ func createMember(v *ui.Visit) error {
 		return err
 	}
 	if refused != nil {
+		f.Forgotten = !made
 		v.Status, f.Message = refused.Status, memberRefusal(ownFailures(refused.Message))
 		return renderForm(v, f)
 	}
