@@ -180,10 +180,10 @@ func (s *Sender) setAside(ctx context.Context, tx *db.Tx, ids []string) error {
 // read reads claimed deliveries in the order in which they are due.
 func (*Sender) read(ctx context.Context, tx *db.Tx, ids []string) ([]*Delivery, error) {
 	in, args := db.InArgs(ids)
-	return db.Collect(ctx, tx, `SELECT id, subscription_id, first_moment, last_moment, events, payload, committed_at, attempts
+	return db.Collect(ctx, tx, `SELECT id, subscription_id, first_moment, last_moment, events, payload, committed_at, created_at, attempts
 		FROM webhook_delivery WHERE id IN `+in+` ORDER BY due, id`, args, func(row db.Scanner) (*Delivery, error) {
 		var d Delivery
-		err := row.Scan(&d.ID, &d.Subscription, &d.First, &d.Last, &d.Events, &d.Payload, &d.Committed, &d.attempts)
+		err := row.Scan(&d.ID, &d.Subscription, &d.First, &d.Last, &d.Events, &d.Payload, &d.Committed, &d.since, &d.attempts)
 		return &d, err
 	})
 }

@@ -15,7 +15,8 @@ type Health struct {
 	Failures     int    `json:"failuresInRow,omitempty"` // attempts that failed since one succeeded
 	Waiting      int64  `json:"waiting"`                 // deliveries
 	// LastLatency is the time from the commit of the changes of the delivery that was
-	// settled last to the answer of its receiver. Units: seconds; nil while there is none.
+	// settled last, or from the request to deliver it again, to the answer of its
+	// receiver. Units: seconds; nil while there is none.
 	LastLatency *float64 `json:"lastLatency,omitempty"`
 }
 
@@ -25,7 +26,7 @@ func (s *Store) Healths(ctx context.Context, q db.Querier, ids []string) (map[st
 	for in, args := range db.InChunks(ids) {
 		err := db.Each(ctx, q, `SELECT s.id, s.enabled, s.paused, s.failures_in_row, s.breaker_until, `+s.db.Dialect.NowMicros+`,
 			(SELECT COUNT(*) FROM webhook_delivery w WHERE w.state = 0 AND w.subscription_id = s.id),
-			(SELECT d.settled_at - d.committed_at FROM webhook_delivery d WHERE d.state = 1 AND d.subscription_id = s.id ORDER BY d.due DESC, d.id DESC LIMIT 1)
+			(SELECT d.settled_at - d.created_at FROM webhook_delivery d WHERE d.state = 1 AND d.subscription_id = s.id ORDER BY d.due DESC, d.id DESC LIMIT 1)
 			FROM webhook_subscription s WHERE s.id IN `+in, args, func(row db.Scanner) error {
 			var id string
 			var h Health

@@ -81,7 +81,7 @@ func (s *Sender) busy(ctx context.Context, tx *db.Tx, ids []string, receivers ma
 	return busy, nil
 }
 
-// insert writes deliveries and returns those claimed for this sender.
+// insert writes deliveries, awaited since their changes were committed, and returns those claimed for this sender.
 func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receivers map[string]*receiver, busy map[string]bool) ([]*Delivery, error) {
 	var claimed []*Delivery
 	var rows [][]any
@@ -94,8 +94,9 @@ func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receive
 		}
 		row := []any{
 			d.ID, d.Subscription, d.Audit, d.First, d.Last, d.Events, d.Payload, waiting, r.now,
-			nil, 0, 0, d.Committed, r.now,
+			nil, 0, 0, d.Committed, d.Committed,
 		}
+		d.since = d.Committed
 		if !busy[d.Subscription] && r.sendable() && r.failures == 0 && capacity.reserve(d) {
 			row[9], row[10], row[11] = s.owner, r.now+lease.Duration.Microseconds(), 1
 			claimed = append(claimed, d)

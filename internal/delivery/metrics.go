@@ -39,7 +39,7 @@ func newMetrics(r Registerer) *metrics {
 		events:       counter(r, "events_delivered_total", "Events that receivers accepted."),
 		attempts:     counters(r, "attempts_total", "Requests sent to receivers, by outcome.", "outcome"),
 		attemptTime:  histograms(r, "attempt_duration_seconds", "Duration of requests to receivers, by outcome.", "outcome"),
-		latency:      histogram(r, "latency_seconds", "From the commit of a change to the answer of the receiver, first attempts only."),
+		latency:      histogram(r, "latency_seconds", "From the commit of a change, or the request to deliver it again, to the answer of the receiver, first attempts only."),
 		queues:       gauge(r, "lanes", "Subscriptions this process is delivering to."),
 		breakers:     gauges(r, "breakers", "Subscriptions whose circuit breaker is open or half_open (its backoff is over).", "state"),
 		failing:      gauges(r, "failing_subscriptions", "Failed attempts in a row of the subscriptions that fail most.", "subscription"),

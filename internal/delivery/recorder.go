@@ -123,7 +123,7 @@ func (r *recorder) follow(ctx context.Context, res *result) {
 	case Delivered:
 		m.events.Add(float64(res.d.Events))
 		if res.d.attempts == 0 {
-			m.latency.Observe(time.Since(time.UnixMicro(res.d.Committed)).Seconds())
+			m.latency.Observe(time.Since(time.UnixMicro(res.d.since)).Seconds())
 		}
 		m.deliveries.WithLabelValues("delivered").Inc()
 		return

@@ -50,8 +50,8 @@ func (s *Store) Redeliver(ctx context.Context, subscription string, w Selection)
 	}
 }
 
-// requeue makes deliveries wait. Those that a sender has claimed do not change,
-// and count.
+// requeue makes deliveries wait, awaited from now on. Those that a sender has claimed
+// do not change, and count.
 func (s *Store) requeue(ctx context.Context, subscription string, ids []string) (n int, err error) {
 	now := s.db.Dialect.NowMicros
 	in, args := db.InArgs(ids)
@@ -62,7 +62,7 @@ func (s *Store) requeue(ctx context.Context, subscription string, ids []string) 
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE webhook_delivery SET state = 0, due = `+now+`, attempts = 0, claims = 0,
+		_, err = tx.Exec(ctx, `UPDATE webhook_delivery SET state = 0, due = `+now+`, created_at = `+now+`, attempts = 0, claims = 0,
 			settled_at = NULL, owner = NULL, lease = 0 WHERE subscription_id = ? AND id IN `+in+
 			` AND (state <> 0 OR lease <= `+now+`)`, args...)
 		if err != nil {

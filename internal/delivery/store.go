@@ -30,8 +30,9 @@ type Delivery struct {
 	Payload      []byte
 	Committed    int64 // time of its newest change; UTC microseconds
 
-	attempts int  // before this one
-	sent     bool // or in flight; belongs to queues.mu
+	since    int64 // from when on it is awaited: the commit, or the request to deliver it again; column created_at
+	attempts int   // before this one
+	sent     bool  // or in flight; belongs to queues.mu
 }
 
 // NewID returns the id of a delivery or receipt. Later ids sort after earlier ones.

@@ -28,6 +28,7 @@ type View struct {
 	LastStatus  int    `json:"lastStatus,omitempty"`
 	LastError   string `json:"lastError,omitempty"`
 	CommittedAt string `json:"committedAt"`
+	Since       string `json:"since"` // from when on it is awaited: the commit, or the request to deliver it again
 	SettledAt   string `json:"settledAt,omitempty"`
 }
 
@@ -50,6 +51,7 @@ type deliveryRow struct {
 	LastStatus  int
 	LastError   string
 	CommittedAt int64
+	CreatedAt   int64 // from when on it is awaited
 	SettledAt   int64 // 0: not yet
 }
 
@@ -129,7 +131,7 @@ func (s *Store) blockOf(ctx context.Context, q db.Querier, subscription string) 
 func (b block) view(r *deliveryRow, state string) View {
 	v := View{
 		ID: r.ID, State: state, Test: r.Kind, Events: r.Events, First: r.FirstMoment, Last: r.LastMoment, Attempts: r.Attempts,
-		LastStatus: r.LastStatus, LastError: r.LastError, CommittedAt: Instant(r.CommittedAt),
+		LastStatus: r.LastStatus, LastError: r.LastError, CommittedAt: Instant(r.CommittedAt), Since: Instant(r.CreatedAt),
 	}
 	if r.SettledAt != 0 {
 		v.SettledAt = Instant(r.SettledAt)

@@ -131,6 +131,46 @@ func TestAnExhaustedDeliveryIsRedelivered(t *testing.T) {
 	})
 }
 
+// The latency of a delivery that is sent again is that of the request, not that of a
+// change that may be days old.
+func TestLatencyOfARedelivery(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		s := newSink(t, nil)
+		w := f.worker(delivery.Options{})
+		sub := f.subscribe(s.URL, nil)
+		f.rename(f.story("a"), "b")
+		f.fanOut(w)
+		f.eventually(w, "sent", f.settledAll)
+		const hour = int64(3600e6)
+		f.exec("UPDATE webhook_delivery SET committed_at = committed_at - ?, created_at = created_at - ?, settled_at = settled_at - ?", hour, hour, hour)
+		health := func() *float64 {
+			got, err := f.s.Subscription(t.Context(), f.who, sub.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got.Health.LastLatency
+		}
+		before := health()
+		list, err := f.s.Deliveries(t.Context(), f.who, sub.ID, DeliveryQuery{State: "delivered"})
+		if err != nil || len(list.Results) != 1 {
+			t.Fatal(list, err)
+		}
+		first := list.Results[0]
+		if first.Since != first.CommittedAt {
+			t.Errorf("the first is awaited since %s, committed at %s", first.Since, first.CommittedAt)
+		}
+		f.redeliver(sub.ID, `{"delivery":"`+first.ID+`"}`)
+		f.eventually(w, "sent again", f.settledAll)
+		if after := health(); before == nil || after == nil || *before > 600 || *after > 600 {
+			t.Errorf("latencies in seconds: %v, and sent again %v", before, after)
+		}
+		if list, err = f.s.Deliveries(t.Context(), f.who, sub.ID, DeliveryQuery{State: "delivered"}); err != nil || list.Results[0].Since <= first.Since {
+			t.Errorf("sent again: %+v %v", list.Results, err)
+		}
+	})
+}
+
 func TestWaitingDeliveriesHaveAReason(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
