@@ -49,6 +49,13 @@ func (a *API) registerPages(app *fiber.App, instance fiber.Router) {
 		instance.Add(m, "/"+ui, a.servePage)
 		instance.Add(m, "/"+ui+"/*", a.servePage)
 	}
+	refuse := methodNotAllowed([]string{methodGet, methodHead, methodPost})
+	for _, m := range methods {
+		if m != methodGet && m != methodHead && m != methodPost {
+			instance.Add(m, "/"+ui, withoutContent, refuse)
+			instance.Add(m, "/"+ui+"/*", withoutContent, refuse)
+		}
+	}
 	people := func(c *fiber.Ctx) error {
 		if a.isForPeople(c) {
 			return a.servePage(c)
@@ -59,6 +66,12 @@ func (a *API) registerPages(app *fiber.App, instance fiber.Router) {
 		instance.Get(path, people)
 	}
 	app.Get("/", people)
+}
+
+// withoutContent lets a browser load and run nothing of an answer that is no page.
+func withoutContent(c *fiber.Ctx) error {
+	c.Set(fiber.HeaderContentSecurityPolicy, "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
+	return c.Next()
 }
 
 // isForPeople reports whether a path that programs read too is asked for by a browser.

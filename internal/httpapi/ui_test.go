@@ -253,3 +253,17 @@ func TestPagesOfOneMember(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherMethodsOfPages: what is no page has a policy too, as all answers below ui.
+func TestOtherMethodsOfPages(t *testing.T) {
+	var log bytes.Buffer
+	a := withPages(engines{}, &log, Options{})
+	for _, method := range []string{"PUT", "DELETE", "PATCH", "OPTIONS"} {
+		for _, path := range []string{"/alds/ui", "/alds/ui/profile"} {
+			resp, body := call(t, a, method, path, "", "Accept", "text/html")
+			if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != "GET, HEAD, POST" || !strings.Contains(resp.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+				t.Errorf("%s %s: %d %v %s", method, path, resp.StatusCode, resp.Header, body)
+			}
+		}
+	}
+}

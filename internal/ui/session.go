@@ -71,22 +71,41 @@ func IsToken(secret, token string) bool {
 	return err == nil && secret != "" && len(b) > SaltBytes && hmac.Equal(b, seal(secret, b[:SaltBytes]))
 }
 
-// toSignIn leads to the sign-in and, after it, back to a page that is read.
+// toSignIn leads to the sign-in and, after it, back to a page that is read: after a form,
+// which has saved nothing, the one where it stands.
 func (v *Visit) toSignIn() error {
-	next := ""
+	next, params := v.From(), []string(nil)
 	if v.Request.Method == http.MethodGet {
 		next = v.Request.URL.RequestURI()
+	} else {
+		params = append(params, "unsaved", "true")
 	}
-	where := Link(v.Site.Base, "/ui/sign-in")
 	if next != "" && next != v.Site.Base+"/ui/" && next != v.Site.Base+"/" {
-		where = Link(v.Site.Base, "/ui/sign-in", "next", next)
+		params = append(params, "next", next)
 	}
+	where := Link(v.Site.Base, "/ui/sign-in", params...)
 	if v.IsPart() {
 		v.Writer.Header().Set("HX-Redirect", where)
 		return nil
 	}
 	http.Redirect(v.Writer, v.Request, where, http.StatusSeeOther)
 	return nil
+}
+
+// From returns the path of the page that led here, where it is one of this site that can
+// be read again; else it is empty. The browser says which it was, so it is a place to
+// lead to and proves nothing.
+func (v *Visit) From() string {
+	u, err := url.Parse(v.Request.Referer())
+	if err != nil || u.Host != v.Request.Host {
+		return ""
+	}
+	page := &url.URL{Path: u.Path, RawQuery: u.RawQuery}
+	again := &http.Request{Method: http.MethodGet, Host: u.Host, URL: page}
+	if _, pattern := v.Site.mux.Handler(again); pattern == "" || pattern == v.Site.Base+"/" || page.RequestURI() != v.Site.OwnPath(page.RequestURI()) {
+		return ""
+	}
+	return page.RequestURI()
 }
 
 // OwnPath returns a path below the base that a link names, or that of the first page.

@@ -161,6 +161,12 @@ func ForAdministrators(show Page) Page {
 	}
 }
 
+// failure is what the page of one shows.
+type failure struct {
+	Message string
+	From    string // page with the form that failed; empty: it is not known
+}
+
 // fail answers with what went wrong: who has no session that counts signs in.
 func (v *Visit) fail(err error) {
 	f, ok := errors.AsType[*Error](err)
@@ -173,13 +179,17 @@ func (v *Visit) fail(err error) {
 		f = &Error{Status: http.StatusInternalServerError, Message: "The page could not be made. It has been logged."}
 	}
 	if f.Status == http.StatusUnauthorized && v.Session != "" {
-		if v.Forget(); v.Request.Method == http.MethodGet {
+		if v.Forget(); v.Request.Method == http.MethodGet || !v.IsPart() { // a script keeps what was typed
 			_ = v.toSignIn()
 			return
 		}
 	}
 	v.Status, v.templates = f.Status, v.Site.failed
-	if err := v.Render("failure", http.StatusText(f.Status), f); err != nil {
+	page := failure{Message: f.Message}
+	if v.Request.Method == http.MethodPost {
+		page.From = v.From()
+	}
+	if err := v.Render("failure", http.StatusText(f.Status), page); err != nil {
 		v.Site.log.Error("page failed", "path", v.Request.URL.Path, "err", err)
 		v.Writer.WriteHeader(http.StatusInternalServerError)
 	}

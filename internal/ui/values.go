@@ -32,6 +32,9 @@ func (c *Count) UnmarshalJSON(b []byte) error {
 // oids are the forms of an Oid, without a moment.
 var oids = regexp.MustCompile(`^([A-Z][A-Za-z]*):(0|-?[1-9][0-9]{0,17})$`)
 
+// IsAnyOid reports whether a text is an Oid of some type.
+func IsAnyOid(text string) bool { return oids.MatchString(text) }
+
 // IsOid reports whether a text is an Oid of one of the types.
 func IsOid(text string, types ...string) bool {
 	m := oids.FindStringSubmatch(text)

@@ -42,6 +42,12 @@ const SystemAdmin = "Role:1"
 // decides what is shown; the interface decides what is done.
 func (m *Member) Administers() bool { return m.DefaultRole.Oid == SystemAdmin }
 
+// MemberAdmin is the role that manages members, and nothing else of the system.
+const MemberAdmin = "Role:12"
+
+// ManagesMembers reports whether the member may manage others, as far as pages show it.
+func (m *Member) ManagesMembers() bool { return m.Administers() || m.DefaultRole.Oid == MemberAdmin }
+
 // visit returns the visit of a request for a page with those templates.
 func (s *Site) visit(w http.ResponseWriter, r *http.Request, t templates) *Visit {
 	v := &Visit{Site: s, Writer: w, Request: r, templates: t}
@@ -115,6 +121,9 @@ func Link(base, path string, params ...string) string {
 	}
 	return base + path
 }
+
+// Making returns a link that fills the console with commands.
+func (v *Visit) Making(commands string) string { return v.Link("/ui/console", "request", commands) }
 
 // Redirect leads to another page, which is read: path stands below the base.
 func (v *Visit) Redirect(path string) error {

@@ -12,9 +12,18 @@ addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
 
+// A file that is too large is told of before it is sent.
+document.addEventListener("change", (event) => {
+  const field = event.target;
+  if (!field.dataset.most) return;
+  const large = [...field.files].some((file) => file.size > Number(field.dataset.most));
+  field.setCustomValidity(large ? "This file is too large to be sent from this page." : "");
+  field.reportValidity();
+});
+
 // refusalOf is what an answer to the script refuses; empty: it has been done.
 async function refusalOf(answer) {
   if (answer.status === 204) return "";
-  if (answer.headers.get("HX-Redirect")) return "The session has ended. Sign in and do it again.";
+  if (answer.headers.get("HX-Redirect") || answer.status === 401) return "The session has ended. Sign in and do it again.";
   return await answer.text() || "The service does not answer.";
 }

@@ -23,11 +23,12 @@
   }
 
   function count(column) {
-    const cards = column.querySelectorAll('article').length;
-    column.querySelector('h2 small').textContent = cards;
+    const cards = [...column.querySelectorAll('article')];
+    const sum = cards.reduce((all, card) => all + Number(card.dataset.estimate), 0);
+    column.querySelector('h2 small').textContent = cards.length + (sum ? ` · ${Math.round(sum * 100) / 100} estimated` : '');
   }
 
-  const ready = () => document.querySelectorAll('.board article').forEach(card => { card.draggable = true; });
+  const ready = () => document.querySelectorAll('.board article:has(form)').forEach(card => { card.draggable = true; });
   const over = column => document.querySelectorAll('.board .over').forEach(c => c !== column && c.classList.remove('over'));
   document.addEventListener('dragstart', e => {
     held = e.target.closest('.board article');
