@@ -86,11 +86,14 @@ func TestAssetRefusals(t *testing.T) {
 		t.Error("the relations are not folded")
 	}
 	b.click("details:has([name='add.Dependencies']) summary")
-	b.fill("[name='add.Dependencies']", "nobody knows it")
+	b.fill("[name='add.Dependencies']", "Pay by card; nobody knows it")
 	b.fill("#f-Name", "Pay by cash")
 	if status := b.submit("main form"); status != http.StatusBadRequest || b.text("fieldset:has([name='add.Dependencies']) + small .wrong") == "" ||
 		eval[string](b, "document.querySelector('#f-Name').value") != "Pay by cash" {
 		t.Fatalf("%d: %s", status, b.html())
+	}
+	if text := b.text("fieldset:has([name='add.Dependencies']) + small .wrong"); !strings.Contains(text, "“nobody knows it”") || strings.Contains(text, "Pay by card") {
+		t.Errorf("the field says %s", text)
 	}
 	b.screenshot("asset-refused")
 	b.fill("[name='add.Dependencies']", " ")                                                                     // its group is open
@@ -222,8 +225,18 @@ func TestAssetAttachment(t *testing.T) {
 	if status := attach(small); status != http.StatusOK || eval[int](b, firstPicture) != 1 {
 		t.Errorf("%d: %s", status, b.html())
 	}
+	b.open(assetPage(story))
+	b.click("details:has([type=file]) summary")
+	send(b, "choose a file", chromedp.SetUploadFiles(chromedp.CSS("[type=file]"), []string{large}))
+	if eval[bool](b, `document.querySelector("[type=file]").checkValidity()`) {
+		t.Error("a file that is too large may be sent")
+	}
+	b.withoutScript()
 	if status := attach(large); status != http.StatusRequestEntityTooLarge || !strings.Contains(b.text("[role=alert]"), "at most 2 MiB") {
 		t.Errorf("%d: %s", status, b.html())
+	}
+	if b.follow("main p a"); b.path() != assetPage(story) {
+		t.Errorf("the way back leads to %s", b.path())
 	}
 }
 

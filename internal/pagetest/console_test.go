@@ -191,6 +191,11 @@ func TestConsole(t *testing.T) {
 	if eval[string](b, `document.querySelector("#numbers").textContent.trim()`) != "1" {
 		t.Errorf("the lines are counted as %q", b.text("#numbers"))
 	}
+	b.open("/alds/ui/profile")
+	b.loads(func() { eval[any](b, "void history.back()") })
+	if value := eval[string](b, `document.querySelector("#request").value`); value != `{"from": "Story", "select": ["Name"]}` || !strings.Contains(b.path(), "request=") {
+		t.Errorf("the way back leads to %s, with %s", b.path(), value)
+	}
 	completes(b)
 	edit(b, `{"from": "`+oids["Story"]+`", "update": {"Name": "`+`<img src=x onerror=alert(7)>`+`"}}`)
 	b.press(kb.Enter, kb.ModifierCtrl, kb.ModifierShift)
@@ -306,5 +311,60 @@ func TestConsoleLooks(t *testing.T) {
 		if _, missed := keyboard(b); len(missed) > 0 {
 			t.Errorf("%s: the Tab key does not reach %q", name, missed)
 		}
+	}
+}
+
+// TestMaking: pages lead to requests that make what they have no form for, and each of
+// them works.
+func TestMaking(t *testing.T) {
+	t.Parallel()
+	s := serve(t, "sqlite")
+	made := s.send(
+		object{"@shop": object{"AssetType": "Scope", "Name": "Shop", "Parent": "Scope:0", "BeginDate": "2026-01-01"}},
+		object{"@story": object{"AssetType": "Story", "Name": "Pay by card", "Scope": "@shop"}},
+		object{"AssetType": "Defect", "Name": "The receipt is empty", "Scope": "@shop"},
+		object{"AssetType": "Epic", "Name": "Checkout", "Scope": "@shop"},
+	)
+	v := s.visitor("admin", password)
+	link := regexp.MustCompile(`<small>[^\n]*`)
+	request := regexp.MustCompile(`href="/alds/ui/console\?request=([^"]*)"`)
+	project := "/ui/project/" + cut(made[0])
+	for _, c := range []struct {
+		page string
+		want int
+	}{
+		{"/ui/projects", 1},
+		{project, 2},
+		{project + "/sprints", 1}, // it has no schedule
+		{project + "/sprints", 1}, // it has one
+		{"/assetdetail.v1?oid=" + cut(made[1]), 2},
+		{"/assetdetail.v1?oid=" + cut(made[2]), 2},
+		{"/assetdetail.v1?oid=" + cut(made[3]), 2},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+c.page, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", "text/html")
+		n := 0
+		for _, line := range link.FindAllString(v.do(req, http.StatusOK), -1) {
+			for _, m := range request.FindAllStringSubmatch(line, -1) {
+				text, err := url.QueryUnescape(html.UnescapeString(m[1]))
+				if err != nil || !strings.Contains(text, `"Name": "New `) {
+					continue
+				}
+				n++
+				if answer := v.send("api/asset", text, "run", http.StatusOK); strings.Contains(answer, "refused") || !strings.Contains(answer, "Created") {
+					t.Errorf("%s: %s: %s", c.page, text, answer)
+				}
+			}
+		}
+		if n != c.want {
+			t.Errorf("%s has %d requests that make something, want %d", c.page, n, c.want)
+		}
+	}
+	var sprints [][]object
+	if s.post("/query.v1", object{"from": "Timebox", "where": object{"Schedule.ScheduledScopes": cut(made[0])}}, &sprints); len(sprints[0]) != 2 {
+		t.Errorf("the project has %d sprints", len(sprints[0]))
 	}
 }

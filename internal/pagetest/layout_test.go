@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"testing"
 
 	"github.com/chromedp/chromedp"
 )
@@ -47,5 +48,25 @@ func (b *tab) screenshot(name string) {
 	}
 	if err != nil {
 		b.t.Fatal(err)
+	}
+}
+
+// On a phone the rows of long lists have their text below what is short.
+func TestRowsOnAPhone(t *testing.T) {
+	s := serve(t, "sqlite")
+	story := s.fill()["Story"]
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	b.size(390, 844)
+	for _, path := range []string{assetPage(story) + "&tab=history", assetPage(story) + "&tab=activity", "/alds/ui/members/audit"} {
+		b.open(path)
+		if narrow := eval[int](b, `Math.min(...[...document.querySelectorAll("main tbody tr > .text")].map(e => e.getBoundingClientRect().width || 390))`); narrow < 300 {
+			t.Errorf("%s: a text has %d pixels", path, narrow)
+		}
+		if beyond := overflows(b); len(beyond) > 0 {
+			t.Errorf("%s: %s", path, beyond)
+		}
+		accessible(t, b)
+		b.screenshot("phone")
 	}
 }

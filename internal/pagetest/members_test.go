@@ -94,6 +94,11 @@ func members(t *testing.T, s *site) {
 		t.Errorf("the role is still there: %s", b.text("table"))
 	}
 
+	for _, path := range []string{"/alds/ui/members/Member:20", assetPage("Member:20")} {
+		if b.open(path); b.exists("form[action$='/inactivate'], [name=op][value=Inactivate]") || !strings.Contains(b.text("main"), "Administrator") {
+			t.Errorf("%s offers to make oneself inactive", path)
+		}
+	}
 	at := "/alds/ui/members/" + mallory
 	for _, act := range [][2]string{{"disable", "login disabled"}, {"enable", "active"}, {"inactivate", "inactive"}, {"reactivate", "active"}} {
 		b.open(at)
@@ -107,12 +112,56 @@ func members(t *testing.T, s *site) {
 	}
 }
 
+// Fields of the audit and of the roles take names; of several with one name one is
+// chosen, and a refusal keeps what was typed.
+func TestNamesInFieldsOfMembers(t *testing.T) {
+	s := serve(t, "sqlite")
+	s.people()
+	twins := s.send(
+		object{"AssetType": "Scope", "Name": "Twin", "Parent": "Scope:0", "BeginDate": "2026-01-01"},
+		object{"AssetType": "Scope", "Name": "Twin", "Parent": "Scope:0", "BeginDate": "2026-01-01"},
+	)
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	b.expect("(Bad Request)")
+	for _, c := range []struct{ page, field, name, oneHas string }{
+		{"/alds/ui/members/audit", "actor", "admin", "SignIn"},
+		{"/alds/ui/members/audit", "project", "Shop " + scripts, "RoleGranted"},
+		{"/alds/ui/members/roles", "project", "Part", "Mia"},
+	} {
+		send := func(text string) int {
+			b.open(c.page + "?who=all")
+			b.fill("search [name="+c.field+"]", text)
+			return b.submit("search form")
+		}
+		kept := func() string { return eval[string](b, `document.querySelector("search [name=`+c.field+`]").value`) }
+		if status := send(c.name); status != http.StatusOK || !strings.Contains(b.text("table"), c.oneHas) || kept() != c.name {
+			t.Errorf("%s of %q: %d: %s", c.field, c.name, status, b.text("main"))
+		}
+		if status := send("Nobody"); status != http.StatusBadRequest || kept() != "Nobody" || !strings.Contains(b.text("[role=alert]"), "called “Nobody”") {
+			t.Errorf("%s of nobody: %d: %s", c.field, status, b.text("main"))
+		}
+		if c.field != "project" {
+			continue
+		}
+		if status := send("Twin"); status != http.StatusBadRequest || kept() != "Twin" || !strings.Contains(b.text("[role=alert]"), "Several") {
+			t.Errorf("one of two: %d: %s", status, b.text("main"))
+		}
+		if status := b.follow("[role=alert] ~ ul li:nth-child(2) a"); status != http.StatusOK || kept() != cut(twins[1]) {
+			t.Errorf("the second leads to %s, %d: %s", b.path(), status, b.text("main"))
+		}
+	}
+}
+
 // What a member administrator may not do is said in words.
 func TestMemberAdministrator(t *testing.T) {
 	s := serve(t, "sqlite")
 	s.people()
 	b := newTab(t, s.origin)
 	signIn(b, "mia", password)
+	if got := eval[string](b, `[...document.querySelectorAll("header nav ul:first-child a")].map(a => a.textContent).join(" ")`); got != "alds Projects Console Model Applications Members" {
+		t.Errorf("the navigation has %s", got)
+	}
 	b.open("/alds/ui/members/Member:20")
 	b.expect("(Bad Request)")
 	b.submit("form[action$='/disable']")

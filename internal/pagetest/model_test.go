@@ -121,7 +121,16 @@ func TestModelCustom(t *testing.T) {
 		t.Error("what is retired is in the model")
 	}
 	work(attributePage, "bring")
+	work(listPage, "retire")
+	if b.open("/alds/ui/model/custom"); !strings.Contains(b.text("#attributes ~ div tbody"), "as its list is retired") {
+		t.Errorf("an attribute of a retired list: %s", b.text("main"))
+	}
+	work(listPage, "bring")
+	b.size(1280, 300)
 	work(listPage, "goes")
+	if !eval[bool](b, `(() => { const r = document.querySelector("[role=alert]").getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight })()`) {
+		t.Error("the answer is not on the screen")
+	}
 	if got := b.text("[role=alert]"); !strings.Contains(got, "Story.Custom_Origin leads to the list") {
 		t.Error(got)
 	}

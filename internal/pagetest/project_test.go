@@ -191,14 +191,24 @@ func TestBacklogFiltersWhileTyping(t *testing.T) {
 	if got := eval[[]string](b, numbersOf); got[0] != n[1] || !strings.Contains(b.path(), "find=two") {
 		t.Errorf("at %s: %v", b.path(), got)
 	}
+	b.fill("form[action$=add] [name=name]", "Another of two")
+	if b.submit("form[action$=add]"); !strings.Contains(b.path(), "find=two") || len(eval[[]string](b, numbersOf)) != 2 {
+		t.Errorf("an item is added, and the filter is that of %s: %v", b.path(), eval[[]string](b, numbersOf))
+	}
 }
 
 // TestBoard: cards move by drag, and by their forms without script.
 func TestBoard(t *testing.T) {
 	s, b, project, _ := backlogOf(t, true)
+	s.send(object{"from": "Story", "where": object{"Name": "One"}, "update": object{"Estimate": 0.1}}, object{"from": "Story", "where": object{"Name": "Two"}, "update": object{"Estimate": 0.2, "Status": "In Progress"}})
 	b.open("/alds/ui/project/" + project + "/board")
 	b.drag("[data-status=''] article:nth-of-type(1)", "[data-status='StoryStatus:134'] h2", .5)
 	b.told("In Progress")
+	heads := `[...document.querySelectorAll(".board h2 small")].map(h => h.textContent).join(", ")`
+	moved := eval[string](b, heads)
+	if b.open(b.path()); !strings.Contains(moved, "estimated") || moved != eval[string](b, heads) {
+		t.Errorf("dragged, the heads are %s; loaded again, %s", moved, eval[string](b, heads))
+	}
 	status := func() string {
 		var rows [][]map[string]string
 		s.post("/query.v1", object{"from": "Story", "where": object{"Name": "One"}, "select": []string{"Status.Name"}}, &rows)
@@ -356,6 +366,29 @@ func TestBacklogTable(t *testing.T) {
 	for _, width := range widths {
 		if b.size(width, 900); eval[float64](b, room) < 0 {
 			t.Errorf("on a screen of %d the placeholder of the owner is cut off", width)
+		}
+	}
+}
+
+// Who only reads a project is offered no form of it that would be refused.
+func TestFormsOfAReader(t *testing.T) {
+	s, _, project, _ := backlogOf(t, true)
+	made := s.send(
+		object{"AssetType": "Member", "Name": "Eve", "Nickname": "Eve", "Username": "eve", "Password": password, "DefaultRole": "Role:8"},
+		object{"AssetType": "Member", "Name": "Tim", "Nickname": "Tim", "Username": "tim", "Password": password, "DefaultRole": "Role:4"},
+	)
+	s.send(
+		object{"from": project, "execute": object{"op": "AssignMemberWithRole", "args": object{"Member": made[0], "Role": "Role:8"}}},
+		object{"from": project, "execute": object{"op": "AssignMemberWithRole", "args": object{"Member": made[1], "Role": "Role:4"}}},
+	)
+	for user, writes := range map[string]bool{"eve": false, "tim": true} {
+		b := newTab(t, s.origin)
+		signIn(b, user, password)
+		for _, view := range []string{"", "/board"} {
+			b.open("/alds/ui/project/" + project + view)
+			if !strings.Contains(b.text("main"), "Three") || b.exists("main form[method=post]") != writes || b.exists("[draggable=true], .grip") != writes {
+				t.Errorf("%s, who writes: %t, opens %s: %s", user, writes, b.path(), b.html())
+			}
 		}
 	}
 }

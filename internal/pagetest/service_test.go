@@ -68,6 +68,19 @@ func (s *site) post(path string, body, answer any) {
 	}
 }
 
+// get reads the answer at a path.
+func (s *site) get(path string, answer any) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.base+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.SetBasicAuth(s.user, password)
+	if got := s.read(req); json.Unmarshal(got, answer) != nil {
+		s.t.Fatalf("%s: %s", path, got)
+	}
+}
+
 // read returns the body of an answer that is 200 or 201.
 func (s *site) read(req *http.Request) []byte {
 	s.t.Helper()

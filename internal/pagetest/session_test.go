@@ -40,6 +40,60 @@ func TestSignInAndOut(t *testing.T) {
 	}
 }
 
+// TestASessionThatEnds: who sends a form after the session has ended is told that nothing
+// was saved, and is led back to the form.
+func TestASessionThatEnds(t *testing.T) {
+	s := serve(t, "sqlite")
+	for name, end := range map[string]func(b *tab){
+		"revoked": func(b *tab) {
+			var all struct {
+				Tokens []struct {
+					ID      string
+					Session bool
+				}
+			}
+			s.get("/api/tokens", &all)
+			for _, token := range all.Tokens {
+				if token.Session {
+					s.post("/api/tokens/revoke/"+token.ID, object{}, new(any))
+				}
+			}
+		},
+		"ended in another tab": func(b *tab) {
+			eval[int](b, `(async () => { const f = document.querySelector("header form"); return (await fetch(f.action, {method: "POST", body: new URLSearchParams(new FormData(f))})).status })()`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newTab(t, s.origin)
+			signIn(b, "admin", password)
+			b.open("/alds/ui/profile?x=1")
+			end(b)
+			b.fill("[name=Name]", "Nobody")
+			if b.submit("form[action$=profile]"); !strings.Contains(b.text("main"), "nothing was saved") {
+				t.Errorf("at %s it says %s", b.path(), b.text("main"))
+			}
+			b.fill("[name=username]", "admin")
+			b.fill("[name=password]", password)
+			if b.submit("main form"); b.path() != "/alds/ui/profile?x=1" || eval[string](b, `document.querySelector("[name=Name]").value`) != "Administrator" {
+				t.Errorf("it leads to %s: %s", b.path(), b.html())
+			}
+		})
+	}
+}
+
+// TestSignOutTwice: who signs out after the session has ended is out, and is told of
+// nothing that was not saved.
+func TestSignOutTwice(t *testing.T) {
+	s := serve(t, "sqlite")
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	b.open("/alds/ui/profile")
+	eval[int](b, `(async () => { const f = document.querySelector("header form"); return (await fetch(f.action, {method: "POST", body: new URLSearchParams(new FormData(f))})).status })()`)
+	if status := b.submit("header form"); status != http.StatusOK || b.path() != "/alds/ui/sign-in" || b.exists("[role=alert]") {
+		t.Errorf("%d at %s: %s", status, b.path(), b.text("main"))
+	}
+}
+
 // TestApplications: an access token is shown once, acts as its member, and ends when it
 // is revoked.
 func TestApplications(t *testing.T) {
@@ -187,7 +241,7 @@ func TestProfile(t *testing.T) {
 	if status := change(password, "one thing", "another"); status != http.StatusBadRequest || !strings.Contains(b.text("[role=alert]"), "differ") {
 		t.Errorf("two new passwords: %d %s", status, b.text("main"))
 	}
-	if status := change("guessed", "a new one", "a new one"); status != http.StatusBadRequest || !strings.Contains(b.text("[role=alert]"), "OldPassword is not valid") {
+	if status := change("guessed", "a new one", "a new one"); status != http.StatusBadRequest || !strings.Contains(b.text("[role=alert]"), "The present password is wrong.") {
 		t.Errorf("a wrong old password: %d %s", status, b.text("main"))
 	}
 	if change(password, "a new one", "a new one"); b.path() != "/alds/ui/profile?done=changed" {

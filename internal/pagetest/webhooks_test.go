@@ -65,7 +65,7 @@ func newWebhooks(t *testing.T, s *site) {
 			if !scripted {
 				b.expect("(Bad Request)")
 			}
-			check("It cannot be read as a filter of the type: Nope='1'")
+			check("It cannot be read as a filter of the type: Nope='1': there is no attribute PrimaryWorkitem.Nope")
 			filter("Name='The receipt is empty'")
 			b.click("[name=created]")
 			eval[bool](b, `document.querySelector("#checked").replaceChildren() ?? true`)
@@ -156,5 +156,30 @@ func acts(b *tab, at string, got <-chan string) {
 	b.submit("form[action$=delete]")
 	if b.path() != "/alds/ui/webhooks?done=webhook-delete" {
 		b.t.Errorf("deleted, the tab is at %s", b.path())
+	}
+}
+
+// Of two administrators who change a webhook at the same time, the second is told of the
+// first, and keeps what was typed.
+func TestWebhookOfTwoAdministrators(t *testing.T) {
+	s := serve(t, "sqlite")
+	var made struct{ ID string }
+	s.post("/api/webhook", object{"webhookId": "Orders", "url": "https://example.org/hook", "eventTypes": []object{{"type": "AssetCreated", "from": "Story"}}}, &made)
+	b := newTab(t, s.origin)
+	signIn(b, "admin", password)
+	b.open("/alds/ui/webhooks/" + made.ID + "/edit")
+	s.post("/api/webhook/"+made.ID, object{"description": "of another"}, &made)
+	b.fill("[name=description]", "mine")
+	b.expect("(Conflict)")
+	if status := b.follow("[value=save]"); status != http.StatusConflict || !strings.Contains(b.text("[role=alert]"), "Somebody has changed") {
+		t.Errorf("%d: %s", status, b.text("main"))
+	}
+	var now struct{ Description string }
+	if s.get("/api/webhook/"+made.ID, &now); now.Description != "of another" || eval[string](b, `document.querySelector("[name=description]").value`) != "mine" {
+		t.Errorf("it is described as %q: %s", now.Description, b.html())
+	}
+	b.follow("[value=save]")
+	if s.get("/api/webhook/"+made.ID, &now); now.Description != "mine" {
+		t.Errorf("saved again, it is described as %q", now.Description)
 	}
 }

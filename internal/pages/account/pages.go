@@ -16,14 +16,14 @@ func Pages() ui.Set {
 			"GET /ui/profile":       showProfile,
 			"POST /ui/profile":      changeProfile,
 			"POST /ui/password":     changePassword,
-			"POST /ui/sign-out":     signOut,
 			"GET /ui/applications":  showApplications,
 			"POST /ui/applications": createApplication,
 			"POST /ui/revoke/{id}":  revokeApplication,
 		},
 		Open: map[string]ui.Page{
-			"GET /ui/sign-in":  showSignIn,
-			"POST /ui/sign-in": signIn,
+			"GET /ui/sign-in":   showSignIn,
+			"POST /ui/sign-in":  signIn,
+			"POST /ui/sign-out": signOut,
 		},
 		Templates: templateFiles,
 	}

@@ -83,13 +83,25 @@ func changePassword(v *ui.Visit) error {
 	if refused, err := ui.AsError(err); err != nil {
 		return err
 	} else if refused != nil {
-		return refusePassword(v, refused.Status, ui.Readable(refused.Message))
+		return refusePassword(v, refused.Status, passwordRefusal(refused.Message))
 	}
 	v.Session = ""
 	if err := begin(v, v.Member.Username, fresh); err != nil {
 		return v.Redirect("/ui/sign-in")
 	}
 	return v.Redirect("/ui/profile?done=changed")
+}
+
+// passwordRefusal words what was refused of the form of a password.
+func passwordRefusal(message string) string {
+	switch code := ui.Coded.FindStringSubmatch(message); {
+	case code == nil || code[4] != "OldPassword":
+	case code[2] == "Required":
+		return "Write the present password."
+	case code[2] == "Invalid":
+		return "The present password is wrong."
+	}
+	return ui.Readable(message)
 }
 
 // refusePassword shows the profile with what is wrong about a new password.

@@ -26,7 +26,11 @@ type session struct {
 
 // showSignIn serves GET ui/sign-in.
 func showSignIn(v *ui.Visit) error {
-	return renderSignIn(v, signInForm{Next: v.Param("next")})
+	f := signInForm{Next: v.Param("next")}
+	if v.Param("unsaved") != "" {
+		f.Message = "The session has ended, so nothing was saved. Sign in and do it again."
+	}
+	return renderSignIn(v, f)
 }
 
 func renderSignIn(v *ui.Visit, f signInForm) error {
@@ -78,8 +82,11 @@ func begin(v *ui.Visit, username, password string) error {
 	return nil
 }
 
-// signOut serves POST ui/sign-out.
+// signOut serves POST ui/sign-out. Whose session has ended already is out, too.
 func signOut(v *ui.Visit) error {
+	if v.Session != "" && !ui.IsToken(v.Session, v.Request.PostForm.Get("csrf")) {
+		return &ui.Error{Status: http.StatusForbidden, Message: "This form is of an earlier sign-in. Go back, reload the page and send it again."}
+	}
 	if err := ui.IgnoreRefusal(v.API.Post("api/tokens/revoke/current", struct{}{}, nil)); err != nil {
 		return err
 	}

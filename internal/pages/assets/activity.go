@@ -111,7 +111,23 @@ func readActivity(v *ui.Visit, page *activityPage, after string) error {
 		one.Body.Own = one.Body.Object.ID == page.Oid
 		page.Items = append(page.Items, one.Body)
 	}
+	for _, one := range page.Items {
+		page.wordValues(&one)
+	}
 	return nameTargets(v, page.Items)
+}
+
+// wordValues writes the values of a change as people read them.
+func (a *asset) wordValues(i *activityItem) {
+	t := a.model.Types[i.Object.AssetType]
+	if t == nil {
+		return
+	}
+	for j := range i.Target {
+		one := &i.Target[j]
+		attribute := t.ByName[one.Name]
+		one.OldValue, one.NewValue = activityValue(shownAs(attribute, string(one.OldValue))), activityValue(shownAs(attribute, string(one.NewValue)))
+	}
 }
 
 // nameTargets gives the attributes of all changes their names.

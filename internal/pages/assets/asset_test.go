@@ -208,3 +208,20 @@ func TestHeadingOfAProject(t *testing.T) {
 		}
 	}
 }
+
+// Dates and Booleans in a line are written as people read them.
+func TestValuesInALine(t *testing.T) {
+	for _, c := range []struct{ kind, text, want string }{
+		{"Boolean", "true", "yes"},
+		{"Boolean", "false", "no"},
+		{"Date", "2026-01-02T03:04:05.0000000Z", "2026-01-02 03:04 UTC"},
+		{"Date", "2026-01-02T03:04:05.000", "2026-01-02 03:04 UTC"},
+		{"Date", "2026-01-02", "2026-01-02"},
+		{"Date", "", ""},
+		{"Text", "true", "true"},
+	} {
+		if got := shownAs(&ui.Attribute{AttributeType: c.kind}, c.text); got != c.want {
+			t.Errorf("%s %q is written %q, want %q", c.kind, c.text, got, c.want)
+		}
+	}
+}

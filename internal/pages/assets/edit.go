@@ -196,12 +196,60 @@ func showRefused(v *ui.Visit, p *editPage, message string) error {
 		named[m[4]] = true
 	}
 	for _, f := range p.fields {
-		if named[f.Name] {
-			f.Message = text
+		if !named[f.Name] {
+			continue
 		}
+		missed, err := p.missedBy(v, f)
+		if err != nil {
+			return err
+		}
+		if len(missed) > 0 {
+			text += ": “" + strings.Join(missed, "”, “") + "”"
+		}
+		f.Message = text
 	}
 	p.Message = text
 	return showForm(v, p)
+}
+
+// maxMissed is how many names of a field are looked for one by one.
+const maxMissed = 20
+
+// missedBy are the names in a field of several assets that lead to none: the interface
+// refuses the field as a whole. Errors: *ui.Error.
+func (p *editPage) missedBy(v *ui.Visit, f *field) (missed []string, err error) {
+	related := p.model.Types[f.attribute.RelatedAsset.Nameref]
+	if f.Control != asMany || related == nil {
+		return nil, nil
+	}
+	var terms []string
+	for _, name := range []string{"Name", "Number", "Nickname", "Username"} {
+		if related.ByName[name] != nil {
+			terms = append(terms, name+"=$Text")
+		}
+	}
+	added, _ := f.manyOf(v.Request.PostForm)
+	added = slices.DeleteFunc(added, ui.IsAnyOid)
+	if len(terms) == 0 || len(added) == 0 || len(added) > maxMissed {
+		return nil, nil
+	}
+	queries, into, found := []ui.Query{}, []any{}, make([][]ui.Named, len(added))
+	for i, text := range added {
+		queries = append(queries, ui.Query{
+			"from": related.Token, "filter": []string{strings.Join(terms, "|")}, "with": map[string]any{"$Text": []string{text}}, "page": map[string]int{"size": 1, "start": 0},
+		})
+		into = append(into, &found[i])
+	}
+	quiet := v.Quiet() // the page has not asked for it
+	if err := quiet.Find(queries, into...); err != nil {
+		return nil, err
+	}
+	for i, text := range added {
+		if len(found[i]) == 0 {
+			missed = append(missed, text)
+		}
+	}
+	return missed, nil
 }
 
 // showConflict shows the form of the present version with what was typed into that of an

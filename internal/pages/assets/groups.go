@@ -153,10 +153,18 @@ var dateForms = []string{"2006-01-02T15:04:05.999999999", time.RFC3339Nano}
 
 // dateOf writes a date of a row: a day as it is, everything else as an instant.
 func dateOf(text string) template.HTML {
-	for _, form := range dateForms {
-		if at, err := time.Parse(form, text); err == nil {
-			return ui.Instant(at)
-		}
+	if at, known := dateIn(text); known {
+		return ui.Instant(at)
 	}
 	return template.HTML(template.HTMLEscapeString(text))
+}
+
+// dateIn is the instant that a text of a row says; a day is none.
+func dateIn(text string) (at time.Time, known bool) {
+	for _, form := range dateForms {
+		if at, err := time.Parse(form, text); err == nil {
+			return at, true
+		}
+	}
+	return at, false
 }

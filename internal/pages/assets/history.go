@@ -227,13 +227,34 @@ func short(text string) string {
 	return text
 }
 
+// shownAs is a value that stands in a line as people read it.
+func shownAs(one *ui.Attribute, text string) string {
+	if one == nil {
+		return text
+	}
+	switch one.AttributeType {
+	case "Boolean":
+		switch text {
+		case "true":
+			return "yes"
+		case "false":
+			return "no"
+		}
+	case "Date":
+		if at, known := dateIn(text); known {
+			return at.UTC().Format("2006-01-02 15:04 UTC")
+		}
+	}
+	return text
+}
+
 // both are the values of an attribute in two rows as texts, and whether they are the
 // same: of a relation the names, while the Oids decide, since what it leads to may have
 // been renamed, and two assets may share a name.
 func (a *asset) both(one *ui.Attribute, before, after row) (was, is string, same bool) {
 	if !one.IsRelation() {
 		was, is = before.text(one.Name), after.text(one.Name)
-		return was, is, was == is
+		return shownAs(one, was), shownAs(one, is), was == is
 	}
 	from, to := before.oid(one.Name), after.oid(one.Name)
 	was, is = cmp.Or(before.name(one.Name), from), cmp.Or(after.name(one.Name), to)

@@ -27,8 +27,12 @@ type assetView struct {
 	Content     *attached
 	Operations  []assetOperation
 	NotNow      []string // operations that may not run
+	Parts       []making // what may be made below the asset
 	Message     string   // what was refused
 }
+
+// making is a link that makes an asset.
+type making struct{ Label, Link string }
 
 // fact is an attribute with its value.
 type fact struct {

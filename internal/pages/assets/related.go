@@ -79,7 +79,8 @@ func readAround(v *ui.Visit, view *assetView) error {
 	slices.SortStableFunc(view.Tables, func(a, b relatedTable) int {
 		return cmp.Compare(view.depth(a.Name), view.depth(b.Name))
 	})
-	view.offer()
+	view.offer(v.Member.Oid)
+	view.offerParts(v)
 	return readAttachments(v, view)
 }
 

@@ -12,6 +12,7 @@ import (
 const (
 	maxConsoleRequest = 2 << 20 // bytes of a request
 	maxLink           = 8 << 10 // bytes of a link that carries one
+	maxAddress        = 2 << 10 // bytes of one that the header of an answer names: proxies take 4 KiB of all headers
 )
 
 // Paths that the console sends requests to.
@@ -75,7 +76,17 @@ func runConsole(v *ui.Visit) error {
 	if c.Ran.Status >= http.StatusBadRequest && !v.IsPart() { // the script shows what is 200
 		v.Status = c.Ran.Status
 	}
+	v.Writer.Header().Set("HX-Replace-Url", address(v, c))
 	return renderConsole(v, c)
+}
+
+// address is what the browser shows after a request, so that the way back and a reload
+// bring it again.
+func address(v *ui.Visit, c console) string {
+	if c.Link != "" && len(c.Link) <= maxAddress {
+		return c.Link
+	}
+	return v.Link("/ui/console")
 }
 
 // consoleActions are what the buttons do. A form without one of them runs nothing.

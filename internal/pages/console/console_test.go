@@ -150,3 +150,20 @@ func TestOrdered(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 }
+
+// A request that is short, and has no secret, stands in the address.
+func TestAddress(t *testing.T) {
+	v := &ui.Visit{Site: &ui.Site{Base: "/alds"}}
+	for request, want := range map[string]string{
+		`{"from": "Scope"}`:                "/alds/ui/console?request=%7B%22from%22%3A+%22Scope%22%7D",
+		`{"update": {"Password": "x"}}`:    "/alds/ui/console",
+		strings.Repeat("x", maxAddress):    "/alds/ui/console",
+		strings.Repeat("x", maxLink):       "/alds/ui/console",
+		strings.Repeat("x", maxAddress/10): "/alds/ui/console?request=" + strings.Repeat("x", maxAddress/10),
+	} {
+		c := console{Request: request, Path: commandPath}
+		if c.Link, c.NoLink = carrying(v, c); address(v, c) != want {
+			t.Errorf("%.40s leads to %.80s, want %.80s", request, address(v, c), want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package members
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -72,8 +73,9 @@ type auditPage struct {
 	Kind, Actor, Member, Project, Since, Until string
 	Events                                     []auditEvent
 	Names                                      ui.Names
-	Newest, Older                              string // links; empty where there is none
-	Message                                    string // what was refused
+	Newest, Older                              string     // links; empty where there is none
+	Message                                    string     // what was refused
+	Namesakes                                  []namesake // of a name in a field
 }
 
 // projectAdmin is the role whose holders read the audit of their projects.
@@ -113,7 +115,7 @@ func showAudit(v *ui.Visit) error {
 
 // read reads the events that are asked for. Errors: *ui.Error.
 func (page *auditPage) read(v *ui.Visit) error {
-	ask, err := page.params()
+	ask, err := page.params(v)
 	if err != nil {
 		return err
 	}
@@ -155,11 +157,24 @@ func auditRefusal(message string) string {
 }
 
 // params are those of the request for the events. Errors: *ui.Error.
-func (page *auditPage) params() (url.Values, error) {
+func (page *auditPage) params(v *ui.Visit) (url.Values, error) {
 	ask := url.Values{"page": {auditSize}}
-	for name, text := range map[string]string{"kind": page.Kind, "actor": page.Actor, "member": page.Member, "project": page.Project} {
-		if text != "" {
-			ask.Set(name, text)
+	if page.Kind != "" {
+		ask.Set("kind", page.Kind)
+	}
+	for _, field := range []struct{ name, kind string }{{"actor", "Member"}, {"member", "Member"}, {"project", "Scope"}} {
+		oid, all, err := assetNamed(v, field.kind, field.name)
+		if page.Namesakes = all; len(all) > 0 {
+			err = errNamesakes(v.Param(field.name))
+		}
+		if refused, ok := errors.AsType[*ui.Error](err); ok {
+			refused.Message = auditWords[field.name] + ": " + refused.Message
+		}
+		if err != nil {
+			return nil, err
+		}
+		if oid != "" {
+			ask.Set(field.name, oid)
 		}
 	}
 	for name, text := range map[string]string{"since": page.Since, "until": page.Until} {

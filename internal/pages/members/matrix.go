@@ -44,18 +44,20 @@ type matrixRow struct {
 // matrixPage is who has which role in a project and those below it.
 type matrixPage struct {
 	ui.ListPage
-	Project matrixScope
-	Above   []matrixScope // the root first
-	Columns []matrixScope // the project, and some of those below it
-	Below   columnStretch // which of those below
-	Find    string
-	All     bool // members without any role here, too
-	Rows    []matrixRow
-	Roles   []assignable
-	Edit    *matrixEdit
-	Message string
-	Here    string // this page, without the cell that is edited
-	Audits  bool   // the reader may read the audit
+	Project   matrixScope
+	Above     []matrixScope // the root first
+	Columns   []matrixScope // the project, and some of those below it
+	Below     columnStretch // which of those below
+	Find      string
+	All       bool // members without any role here, too
+	Rows      []matrixRow
+	Roles     []assignable
+	Edit      *matrixEdit
+	Message   string
+	Typed     string     // what the field of the project has
+	Namesakes []namesake // of that name
+	Here      string     // this page, without the cell that is edited
+	Audits    bool       // the reader may read the audit
 }
 
 // columnStretch is which projects below are shown, of all.
@@ -99,8 +101,14 @@ func renderMatrix(v *ui.Visit, message string) error {
 	if page.Audits, err = audits(v); err != nil {
 		return err
 	}
-	if err := matrixProjects(v, &page); err != nil {
+	err = matrixProjects(v, &page)
+	refused, err := ui.AsError(err)
+	if err != nil {
 		return err
+	}
+	if refused != nil {
+		v.Status, page.Message = refused.Status, refused.Message
+		return v.Render("matrix", "Roles", &page)
 	}
 	q := ui.Query{"from": "Member", "select": personTokens, "sort": []string{"Name"}}
 	if page.Find != "" {
@@ -142,8 +150,15 @@ func matrixProjects(v *ui.Visit, page *matrixPage) error {
 		from = n
 	}
 	first := ui.Query{"from": "Scope", "select": []any{"Name", "Parent", map[string]any{"from": "ParentMeAndUp", "select": []string{"Name", "Parent"}}}, "page": map[string]int{"size": 1, "start": 0}}
-	if text := v.Param("project"); text != "" {
-		first["where"] = projectNamed(text)
+	oid, all, err := assetNamed(v, "Scope", "project")
+	if page.Typed, page.Namesakes = v.Param("project"), all; len(all) > 0 {
+		err = errNamesakes(page.Typed)
+	}
+	if err != nil {
+		return err
+	}
+	if oid != "" {
+		first["where"] = map[string]string{"ID": oid}
 	}
 	var found []struct {
 		matrixScope
@@ -245,7 +260,7 @@ func cellFor(page *matrixPage, p *person, in matrixScope, held []heldRole) matri
 		}
 		return c
 	}
-	if p.Role.Oid == ui.SystemAdmin || p.Role.Oid == memberAdmin {
+	if p.Role.Oid == ui.SystemAdmin || p.Role.Oid == ui.MemberAdmin {
 		c.Role, c.Inherited = p.RoleName(), true
 	}
 	return c

@@ -13,9 +13,6 @@ import (
 	"github.com/alds-dev/alds/internal/ui"
 )
 
-// memberAdmin is the role that manages members.
-const memberAdmin = "Role:12"
-
 // person is a member as the pages of members show it.
 type person struct {
 	Oid      string `json:"_oid"`
@@ -92,7 +89,7 @@ type membersPage struct {
 // manages reports whether the reader is offered what changes members; the interface
 // decides what is done.
 func manages(v *ui.Visit) bool {
-	return v.Member.Administers() || v.Member.DefaultRole.Oid == memberAdmin
+	return v.Member.ManagesMembers()
 }
 
 // showMembers serves GET ui/members.
@@ -240,14 +237,6 @@ func rolesOf(v *ui.Visit, oids []string) (map[string][]heldRole, error) {
 		all[a.Member.Oid] = a.Roles
 	}
 	return all, nil
-}
-
-// projectNamed finds a project by its Oid or its name.
-func projectNamed(text string) map[string]string {
-	if ui.IsOid(text, "Scope") {
-		return map[string]string{"ID": text}
-	}
-	return map[string]string{"Name": text}
 }
 
 // memberWords are how what is refused about members is worded, where readable does not

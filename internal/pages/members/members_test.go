@@ -34,7 +34,7 @@ func TestCells(t *testing.T) {
 		"of the root":       {shop, []heldRole{has("Scope:0", "Lead", true)}, "Role:4", matrixCell{Scope: shop, Role: "Lead", Inherited: true, From: "Scope:0"}},
 		"of a part":         {shop, []heldRole{has("Scope:2", "Lead", false)}, "Role:4", matrixCell{Scope: shop}},
 		"of the whole":      {shop, nil, ui.SystemAdmin, matrixCell{Scope: shop, Role: "System Admin", Inherited: true}},
-		"nearer than whole": {shop, []heldRole{has("Scope:1", "Tester", false)}, memberAdmin, matrixCell{Scope: shop, Role: "Tester"}},
+		"nearer than whole": {shop, []heldRole{has("Scope:1", "Tester", false)}, ui.MemberAdmin, matrixCell{Scope: shop, Role: "Tester"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &person{RoleTag: "Role.Name'System Admin"}

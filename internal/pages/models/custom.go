@@ -18,6 +18,7 @@ type definition struct {
 	Of                                   string `json:"Asset.Name"`
 	Kind                                 string `json:"AttributeType"`
 	Related                              string `json:"RelatedAssetType.Name"`
+	RelatedState                         string `json:"RelatedAssetType.AssetState"`
 	ReverseName                          string
 	IsDateOnly, IsMultivalue, IsRequired bool
 	IsDataDeleted                        bool
@@ -44,6 +45,8 @@ func (d definition) State() string {
 		return "deleted"
 	case d.AssetState == "Closed":
 		return "retired"
+	case d.RelatedState == "Closed":
+		return "out of use, as its list is retired"
 	}
 	return "in use"
 }
@@ -63,7 +66,7 @@ func attributesQuery() ui.Query {
 	return ui.Query{
 		"from": "AttributeDefinition", "where": map[string]any{"IsCustom": true}, "filter": anyState, "sort": "Name",
 		"select": []string{
-			"Name", "Asset.Name", "DisplayName", "AttributeType", "RelatedAssetType.Name", "ReverseName",
+			"Name", "Asset.Name", "DisplayName", "AttributeType", "RelatedAssetType.Name", "RelatedAssetType.AssetState", "ReverseName",
 			"IsDateOnly", "IsMultivalue", "IsRequired", "AssetState", "IsDataDeleted",
 		},
 	}
@@ -143,6 +146,24 @@ func formAttribute(v *ui.Visit) newAttribute {
 	}
 }
 
+// misfit says what of the form does not fit the kind of the attribute; empty for nothing.
+func (a newAttribute) misfit() string {
+	if a.Kind != "Relation" {
+		for _, of := range []struct {
+			field string
+			given bool
+		}{{"Leads to the type or list", a.Related != ""}, {"Its name on that type", a.ReverseName != ""}, {"To many", a.Many}} {
+			if of.given {
+				return "“" + of.field + "” is of a relation alone: leave it empty, or choose the kind Relation."
+			}
+		}
+	}
+	if a.Kind != "Date" && a.DateOnly {
+		return "“A day without a time” is of a date alone: leave it unmarked, or choose the kind Date."
+	}
+	return ""
+}
+
 // command is the command that makes the attribute: what the form leaves open it does not
 // say.
 func (a newAttribute) command() map[string]any {
@@ -184,6 +205,10 @@ func attributeRefusal(message string) string {
 // createAttribute serves POST ui/model/attribute.
 func createAttribute(v *ui.Visit) error {
 	a := formAttribute(v)
+	if text := a.misfit(); text != "" {
+		v.Status = http.StatusBadRequest
+		return renderCustom(v, customPage{Refused: text, Attribute: a})
+	}
 	made, err := v.API.Write(a.command())
 	if refused, err := ui.AsError(err); err != nil {
 		return err

@@ -14,6 +14,7 @@ type definitionPage struct {
 	Leads   []definition // attributes that lead to a list
 	Goes    string       // what would go, after it was asked
 	Message string
+	AtPurge bool            // the message is that of the form which deletes with the data
 	Form    *definitionForm // what the form of a change has; nil: as the definition is
 }
 
@@ -46,7 +47,7 @@ func renderDefinition(v *ui.Visit, page definitionPage) error {
 	var leads []definition
 	queries, into := []ui.Query{q}, []any{&found}
 	if (definition{Oid: oid}).IsList() {
-		queries = append(queries, ui.Query{"from": "RelationDefinition", "where": map[string]any{"RelatedAssetType": oid, "IsCustom": true}, "filter": anyState, "select": []string{"Name", "Asset.Name", "AssetState", "IsDataDeleted"}})
+		queries = append(queries, ui.Query{"from": "RelationDefinition", "where": map[string]any{"RelatedAssetType": oid, "IsCustom": true}, "filter": anyState, "select": []string{"Name", "Asset.Name", "AssetState", "IsDataDeleted", "RelatedAssetType.AssetState"}})
 		into = append(into, &leads)
 	}
 	if err := v.API.Find(queries, into...); err != nil {
@@ -147,7 +148,7 @@ func changeDefinition(v *ui.Visit) error {
 // refuseDefinition shows the page with a refusal, which to the question what would go is
 // the answer.
 func refuseDefinition(v *ui.Visit, work string, form definitionForm, refused *ui.Error) error {
-	page := definitionPage{}
+	page := definitionPage{AtPurge: work == "goes" || work == "purge"}
 	if work == "change" {
 		page.Form = &form
 	}

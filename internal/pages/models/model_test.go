@@ -221,3 +221,18 @@ func TestValuesTwice(t *testing.T) {
 		}
 	}
 }
+
+// What a form of an attribute has that is of another kind is refused in its own words.
+func TestMisfit(t *testing.T) {
+	for want, a := range map[string]newAttribute{
+		"":                          {Kind: "Relation", Related: "Member", ReverseName: "Custom_Back", Many: true},
+		"Leads to the type or list": {Kind: "Text", Related: "Member"},
+		"Its name on that type":     {Kind: "Date", ReverseName: "Custom_Back", DateOnly: true},
+		"To many":                   {Kind: "Numeric", Many: true},
+		"A day without a time":      {Kind: "Text", DateOnly: true},
+	} {
+		if got := a.misfit(); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%+v: %q, want %q", a, got, want)
+		}
+	}
+}

@@ -25,12 +25,18 @@ type backlog struct {
 	From    int  // number of the first row
 	More    bool // there is a page after this one
 	Made    *item
+	Epic    string // link that makes one
+	Project string // link that makes one below this one; empty: the reader may not
 	Message string
 	NewName string                                     // what the form for a new item has
 	Given   struct{ Type, Item, Place, Target string } // what a refused form had
 	Return  string                                     // the query of the page, where forms lead back to
 	choices
+	mine
 }
+
+// Ranks reports whether the reader may rank rows of the table.
+func (b *backlog) Ranks() bool { return b.Ranked() && b.Changes }
 
 // Ranked reports whether the table stands in the order of ranks.
 func (b *backlog) Ranked() bool { return b.Filter.Sort == "" }
@@ -95,6 +101,9 @@ func renderBacklog(v *ui.Visit, message, name string) error {
 	}
 	v.Sends("api/asset?atomic=true", `{"from": "Story:<id>", "update": {"Order": {"Before": "Story:<other>"}}}`)
 	v.Sends("api/asset?atomic=true", `{"AssetType": "Story", "Name": "…", "Scope": "`+p.Oid+`"}`)
+	if page.Epic = makingEpic(v, p.Oid); p.May {
+		page.Project = makingProject(v, p.Oid)
+	}
 	if v.IsPart() {
 		return v.RenderPart("backlog", "items", page)
 	}
@@ -103,10 +112,14 @@ func renderBacklog(v *ui.Visit, message, name string) error {
 
 // readRows reads the items of a backlog and, for a whole page, what its forms offer.
 func readRows(v *ui.Visit, page *backlog, q ui.Query) error {
+	may, found := page.ask(page.project)
+	queries, into := []ui.Query{q, may}, []any{&page.Items, found}
 	if v.IsPart() {
-		return v.API.Find([]ui.Query{q}, &page.Items)
+		if err := v.API.Find(queries, into...); err != nil {
+			return err
+		}
+		return page.decide(v)
 	}
-	queries, into := []ui.Query{q}, []any{&page.Items}
 	page.offer(page.project, &queries, &into)
 	made := []item{}
 	if oid := v.Param("made"); isItem(oid) {
@@ -118,7 +131,7 @@ func readRows(v *ui.Visit, page *backlog, q ui.Query) error {
 	if len(made) == 1 {
 		page.Made = &made[0]
 	}
-	return nil
+	return page.decide(v)
 }
 
 // offer appends the queries for what forms offer.

@@ -23,6 +23,7 @@ type board struct {
 	Message string
 	Return  string
 	choices
+	mine
 }
 
 // lane is a column of the board.
@@ -74,9 +75,13 @@ func renderBoard(v *ui.Visit, message string) error {
 	q := f.items(p)
 	q["select"], q["page"] = cardColumns, map[string]int{"size": maxCards + 1, "start": 0}
 	var cards []item
-	queries, into := []ui.Query{q}, []any{&cards}
+	may, found := page.ask(p)
+	queries, into := []ui.Query{q, may}, []any{&cards, found}
 	page.offer(p, &queries, &into)
 	if err := v.API.Find(queries, into...); err != nil {
+		return err
+	}
+	if err := page.decide(v); err != nil {
 		return err
 	}
 	if page.Bounded = len(cards) > maxCards; page.Bounded {

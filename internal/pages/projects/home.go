@@ -33,6 +33,7 @@ type tree struct {
 	Bounded bool // there are more projects
 	Greets  bool // there is a page that welcomes
 	Max     int
+	New     string // link that makes a project; empty: the reader may not
 }
 
 // home serves GET ui/ and ui/projects: the projects that the reader sees.
@@ -60,6 +61,9 @@ func home(v *ui.Visit) error {
 	page.Greets = v.Site.Greets && v.Member.Administers()
 	if page.Greets && len(rows) <= 1 && v.Request.URL.RawQuery == "" && v.Here() == "projects" && !strings.HasSuffix(v.Request.URL.Path, "/projects") {
 		return v.Redirect("/ui/welcome") // a new service has the root of all projects alone
+	}
+	if v.Member.Administers() {
+		page.New = makingProject(v, "Scope:0")
 	}
 	if v.IsPart() {
 		return v.RenderPart("home", "tree", page)

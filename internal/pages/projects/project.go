@@ -21,8 +21,10 @@ type project struct {
 	Parent ui.Reference `json:"Parent"`
 	Above  string       `json:"Parent.Name"`
 	Made   time.Time    `json:"CreateDateUTC"`
-	Whole  []string     `json:"-"` // the project and all below it
-	Below  bool         `json:"-"` // the view includes those
+	May    bool         `json:"CanUpdate"` // the reader may change the project
+	Rhythm ui.Reference `json:"Schedule"`  // of its sprints
+	Whole  []string     `json:"-"`         // the project and all below it
+	Below  bool         `json:"-"`         // the view includes those
 	Tab    string       `json:"-"`
 	Tabs   []projectTab `json:"-"`
 }
@@ -73,7 +75,7 @@ func readProject(v *ui.Visit, view string) (*project, error) {
 	var found []project
 	var whole []ui.Reference
 	err := v.API.Find([]ui.Query{
-		{"from": oid, "select": []string{"Name", "AssetState", "Parent", "Parent.Name", "CreateDateUTC"}},
+		{"from": oid, "select": []string{"Name", "AssetState", "Parent", "Parent.Name", "CreateDateUTC", "CanUpdate", "Schedule"}},
 		{"from": "Scope", "where": map[string]string{"ParentMeAndUp": oid}, "page": map[string]int{"size": maxBelow, "start": 0}},
 	}, &found, &whole)
 	if err != nil {

@@ -65,6 +65,7 @@ type sprints struct {
 	*project
 	Sprints []summed
 	Bounded bool
+	New     string // link that makes one
 }
 
 // maxSprints is how many sprints a page lists.
@@ -85,7 +86,7 @@ func showSprints(v *ui.Visit) error {
 	if err != nil {
 		return err
 	}
-	page := sprints{project: p}
+	page := sprints{project: p, New: makingSprint(v, p.Oid, p.Rhythm.Oid)}
 	q := ui.Query{"from": "Timebox", "filter": []string{scheduled}, "sort": []string{"-EndDate"}, "page": map[string]int{"size": maxSprints + 1, "start": 0}}
 	if page.Sprints, err = findTimeboxes(v, p, q); err != nil {
 		return err

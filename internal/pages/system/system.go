@@ -3,6 +3,7 @@ package system
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alds-dev/alds/internal/ui"
@@ -58,7 +59,8 @@ type slowQuery struct {
 
 	Where   string // role and host of the process
 	Short   string // what is shown of the query
-	Console string // link to it; empty: not all of it is known
+	Console string // link to it, with empty values; empty: not all of it is known
+	Blank   bool   // it has values, which are not known
 }
 
 // systemPage is what the page of the system shows.
@@ -160,6 +162,10 @@ func (p *systemPage) tasks() []work {
 // shortQuery is how much of a query stands in the table, in characters.
 const shortQuery = 300
 
+// withEmptyValues empties what stands for the values of a query, so that it can be sent.
+// The number of an Oid cannot be empty. Spec: interface 4.16.
+var withEmptyValues = strings.NewReplacer(`'?'`, "''", `"?"`, `""`)
+
 // describeSlow says where a query ran and links to it.
 func describeSlow(v *ui.Visit, p *systemPage, q *slowQuery) {
 	q.Where = "a process that has ended"
@@ -172,8 +178,9 @@ func describeSlow(v *ui.Visit, p *systemPage, q *slowQuery) {
 	if cut := []rune(q.Query); len(cut) > shortQuery {
 		q.Short = string(cut[:shortQuery]) + "…"
 	}
-	if !q.Cut {
-		q.Console = v.Link("/ui/console", "path", "query.v1", "request", ui.IndentedJSON([]byte(q.Query)))
+	request := withEmptyValues.Replace(q.Query)
+	if q.Blank = request != q.Query; !q.Cut && !strings.Contains(request, "?") {
+		q.Console = v.Link("/ui/console", "path", "query.v1", "request", ui.IndentedJSON([]byte(request)))
 	}
 }
 

@@ -28,7 +28,9 @@ type webhookForm struct {
 	JSON                                    string // the definitions as text
 	Types                                   []string
 	Message                                 string
-	Forgotten                               bool // what was secret in the form has to be given again
+	Updated                                 string // when the values were read; another save since then is not replaced unseen
+	Stale                                   bool   // there was one
+	Forgotten                               bool   // what was secret in the form has to be given again
 	Checked                                 *webhookPreview
 }
 
@@ -85,7 +87,7 @@ func formOf(v *ui.Visit, id string) (f webhookForm, err error) {
 	if err := v.API.Get(webhookPath("", id), &w); err != nil {
 		return f, err
 	}
-	f = webhookForm{ID: w.ID, WebhookID: w.WebhookID, URL: w.URL, Description: w.Description, HasSecret: w.HasSecret}
+	f = webhookForm{ID: w.ID, WebhookID: w.WebhookID, URL: w.URL, Description: w.Description, HasSecret: w.HasSecret, Updated: w.version()}
 	if w.HasHidden() {
 		f.URL = "" // it stays as it is
 	}
@@ -201,7 +203,7 @@ func readForm(v *ui.Visit, id string) webhookForm {
 		ID: id, WebhookID: v.Field("webhookId"), URL: v.Field("url"), Description: v.Field("description"), MaxBatch: v.Field("maxBatch"),
 		Secret: v.Field("secret"), AsJSON: v.Field("as") == "json", Created: v.Field("created") != "", Changed: v.Field("changed") != "",
 		From: v.Field("from"), Attributes: v.Field("attributes"), Filter: v.Field("filter"), Select: v.Field("select"), Views: v.Field("userContext"),
-		JSON: v.Request.PostForm.Get("eventTypes"), HasSecret: v.Field("hasSecret") != "",
+		JSON: v.Request.PostForm.Get("eventTypes"), HasSecret: v.Field("hasSecret") != "", Updated: v.Field("updated"),
 	}
 	f.Forgotten = v.Field("authorization") != "" || v.Field("ownSecret") != ""
 	return f
@@ -311,6 +313,9 @@ func save(v *ui.Visit, f webhookForm) error {
 		if refused.Status == http.StatusForbidden || refused.Status == http.StatusNotFound {
 			return refused
 		}
+		if refused.Message, err = f.unknown(v, refused.Message); err != nil {
+			return err
+		}
 		v.Status, f.Message = refused.Status, f.refusal(refused, before)
 	}
 	return renderForm(v, f)
@@ -324,11 +329,32 @@ func store(v *ui.Visit, f *webhookForm, body []byte) (made webhook, err error) {
 	case f.Secret == "own" && v.Field("ownSecret") == "":
 		return made, &ui.Error{Status: http.StatusBadRequest, Message: "Write the signing secret, or choose another way to sign."}
 	}
+	if err := f.isCurrent(v); err != nil {
+		return made, err
+	}
 	if err := v.Once(); err != nil { // a second time would make another secret
 		return made, err
 	}
 	err = v.Quiet().Do(http.MethodPost, strings.TrimSuffix(webhookPath("", f.ID), "/"), body, &made)
 	return made, err
+}
+
+// isCurrent refuses to change a subscription that has been changed since its form was
+// opened; the form knows then what it replaces, so that it may be sent again. Errors:
+// *ui.Error, 409.
+func (f *webhookForm) isCurrent(v *ui.Visit) error {
+	if f.ID == "" {
+		return nil
+	}
+	var w webhook
+	if err := v.Quiet().Get(webhookPath("", f.ID), &w); err != nil {
+		return err
+	}
+	if f.Updated == w.version() {
+		return nil
+	}
+	f.Updated, f.Stale = w.version(), true
+	return &ui.Error{Status: http.StatusConflict, Message: "Somebody has changed this webhook since you opened the form, so nothing is saved. What you typed is still here: saved again, it replaces what there is now."}
 }
 
 // check asks which of the latest changes the form would match.

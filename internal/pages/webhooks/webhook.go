@@ -25,6 +25,7 @@ type webhookDelivery struct {
 	LastStatus  int             `json:"lastStatus"`
 	LastError   string          `json:"lastError"`
 	CommittedAt time.Time       `json:"committedAt"`
+	Since       time.Time       `json:"since"` // from when on it is awaited
 	SettledAt   time.Time       `json:"settledAt"`
 	Request     json.RawMessage `json:"request"`
 }
@@ -38,12 +39,16 @@ var whyWaiting = map[string]string{
 // WhyText says why a delivery waits.
 func (d *webhookDelivery) WhyText() string { return whyWaiting[d.Why] }
 
-// Latency is the time from the change to the end of the delivery.
+// Delivery is the delivery of a page.
+func (d *webhookDelivery) Delivery() *webhookDelivery { return d }
+
+// Latency is the time from the change, or from when it was asked for again, to the end
+// of the delivery.
 func (d *webhookDelivery) Latency() string {
 	if d.SettledAt.IsZero() {
 		return ""
 	}
-	return latencyText(max(d.SettledAt.Sub(d.CommittedAt), 0))
+	return latencyText(max(d.SettledAt.Sub(d.Since), 0))
 }
 
 // webhookReceipt is an attempt of a delivery. Spec: interface 2.7.
@@ -59,6 +64,10 @@ type webhookReceipt struct {
 	RetryCount    int               `json:"retryCount"`
 	WasReceived   bool              `json:"wasReceived"`
 }
+
+// IsOf reports whether the attempt is one since the delivery was asked for, not one
+// before it was asked for again.
+func (r *webhookReceipt) IsOf(d *webhookDelivery) bool { return !r.TimeStamp.Before(d.Since) }
 
 // Attempt is which one it was, from 1.
 func (r *webhookReceipt) Attempt() int { return r.RetryCount + 1 }

@@ -49,6 +49,9 @@ func (w *webhook) Address() string {
 	return shown.String()
 }
 
+// version tells the values of the subscription from those before another change.
+func (w *webhook) version() string { return w.UpdatedAt.Format(time.RFC3339Nano) }
+
 // HasHidden reports whether the address holds more than is shown.
 func (w *webhook) HasHidden() bool {
 	u, err := url.Parse(w.URL)

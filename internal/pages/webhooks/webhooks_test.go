@@ -127,3 +127,33 @@ func TestShownBody(t *testing.T) {
 		}
 	}
 }
+
+// A filter with an attribute that is not there is refused with its name, wherever it
+// stands on the path.
+func TestMissing(t *testing.T) {
+	model, err := ui.ReadDescribed([]byte(`{"AssetTypes": {
+		"Story": {"Token": "Story", "Attributes": {"Story.Name": {"Name": "Name"}, "Story.Status": {"Name": "Status", "AttributeType": "Relation", "RelatedAsset": {"nameref": "StoryStatus"}}}},
+		"StoryStatus": {"Token": "StoryStatus", "Attributes": {"StoryStatus.Order": {"Name": "Order"}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"Name": "", "Nope": "Story.Nope", "Status.Order": "", "Status.Nope": "StoryStatus.Nope"} {
+		if got := missing(model, "Story", path); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}
+
+// An attempt before a delivery was asked for again is told from those since then.
+func TestAttemptsOfARedelivery(t *testing.T) {
+	asked := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	d := webhookDelivery{CommittedAt: asked.Add(-time.Hour), Since: asked, SettledAt: asked.Add(time.Second)}
+	if got := d.Latency(); got != latencyText(time.Second) {
+		t.Errorf("the latency is %s", got)
+	}
+	for at, want := range map[time.Time]bool{asked.Add(-time.Minute): false, asked.Add(time.Second): true} {
+		if got := (&webhookReceipt{TimeStamp: at}).IsOf(&d); got != want {
+			t.Errorf("an attempt at %s is of it: %t", at, got)
+		}
+	}
+}
