@@ -74,7 +74,7 @@ func (s *service) parts(l listeners) []part {
 		parts = append(parts, s.worker()...)
 	}
 	if s.role.schedules {
-		parts = append(parts, part{name: "scheduler", run: s.scheduler().Run})
+		parts = append(parts, part{name: "scheduler", run: s.scheduler().Run}, part{name: "statistics", run: s.db.KeepStatistics})
 	}
 	return parts
 }

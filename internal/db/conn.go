@@ -35,6 +35,10 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	if c.killer == nil {
 		cn.interrupt = sqliteInterrupt(inner)
+		if err := sqlitePlansOnce(inner); err != nil {
+			_ = inner.Close()
+			return nil, err
+		}
 		return cn, nil
 	}
 	if cn.id, err = connectionID(ctx, inner.(driver.QueryerContext)); err != nil {

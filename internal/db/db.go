@@ -57,6 +57,9 @@ type DB struct {
 	small   *sql.DB
 	killer  *killer // nil on SQLite
 
+	statistics *statistics // nil on MySQL
+	turns      *turns      // of writes; nil on MySQL
+
 	limit time.Duration
 	log   *slog.Logger
 	gorm  *gorm.DB
@@ -166,7 +169,7 @@ func (d *DB) openSQLite(path string, conns int) (err error) {
 	}
 	d.reader, d.lookups = readers[0], readers[1]
 	d.reads = newReadPools(readers[2], readers[3], n)
-	d.small = d.writer
+	d.small, d.statistics, d.turns = d.writer, newStatistics(), &turns{}
 	return nil
 }
 

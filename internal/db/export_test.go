@@ -1,6 +1,10 @@
 package db
 
-import schema "github.com/alds-dev/alds/sql"
+import (
+	"context"
+
+	schema "github.com/alds-dev/alds/sql"
+)
 
 // Steps lets a test change the migrations a handle knows.
 func (d *DB) Steps() *[]schema.Migration { return &d.steps }
@@ -9,4 +13,17 @@ func (d *DB) Steps() *[]schema.Migration { return &d.steps }
 func Weight(r rune) []uint16 {
 	var buf [2]uint16
 	return append([]uint16(nil), weightTable().of(r, &buf)...)
+}
+
+// TakeTurn takes the turn to write and returns what ends it.
+func (d *DB) TakeTurn(ctx context.Context) (end func(), err error) {
+	err = d.turns.take(ctx)
+	return func() { d.turns.leave(d, false) }, err
+}
+
+// Waiting returns how many writes wait for their turn.
+func (d *DB) Waiting() int {
+	d.turns.mu.Lock()
+	defer d.turns.mu.Unlock()
+	return len(d.turns.waiting)
 }

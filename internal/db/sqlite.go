@@ -17,8 +17,8 @@ const (
 
 	// The pages that a connection keeps, in KiB. Those of readers add up, and the
 	// system keeps the file's pages too.
-	writerCache = "cache_size(-32768)"
-	readerCache = "cache_size(-8192)"
+	writerCache = "cache_size(-8192)"
+	readerCache = "cache_size(-2048)"
 
 	// sqliteIdle is when a connection is closed that nobody used, with the pages
 	// that it keeps: a load leaves many.

@@ -21,6 +21,9 @@ type Tx struct {
 	points   int             // savepoints open
 	deadline *deadline       // of a quick read; nil else
 	slot     *activeSlot     // of a long read; nil else
+	changes  int64           // rows written
+	shared   *shared         // with other writes; nil on a server, and of a read
+	late     time.Time       // when others have waited for it long enough; zero where nobody does
 }
 
 // rolledBack adds the cause to the error of a transaction whose context has ended:
@@ -66,14 +69,26 @@ func (t *Tx) classify(err error) error {
 			t.aborted = kinded
 		}
 	}
+	if t.shared != nil && t.aborted == nil && !t.shared.active() {
+		t.aborted = kinded
+	}
 	return kinded
+}
+
+// mayGoOn returns why no further statement may run. Errors: errLate when other
+// writes have waited for this one long enough.
+func (t *Tx) mayGoOn() error {
+	if t.aborted == nil && !t.late.IsZero() && time.Now().After(t.late) {
+		t.aborted = errLate
+	}
+	return t.aborted
 }
 
 // Query runs a reading statement. On MySQL its rows must be closed before the
 // next statement.
 func (t *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if t.aborted != nil {
-		return nil, t.aborted
+	if err := t.mayGoOn(); err != nil {
+		return nil, err
 	}
 	run, err := t.deadline.statement(t.contextOf(ctx))
 	if err != nil {
@@ -85,8 +100,8 @@ func (t *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, e
 
 // QueryRow runs a reading statement; Row.Scan copies its first row.
 func (t *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
-	if t.aborted != nil {
-		return &Row{err: t.aborted}
+	if err := t.mayGoOn(); err != nil {
+		return &Row{err: err}
 	}
 	run, err := t.deadline.statement(t.contextOf(ctx))
 	if err != nil {
@@ -99,8 +114,17 @@ func (t *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
 // transaction goes on after it. After fault.Transient it does not: every later
 // statement answers the same error.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if t.aborted != nil {
-		return nil, t.aborted
+	r, err := t.exec(ctx, query, args...)
+	if err == nil {
+		n, _ := r.RowsAffected()
+		t.changes += n
+	}
+	return r, err
+}
+
+func (t *Tx) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := t.mayGoOn(); err != nil {
+		return nil, err
 	}
 	r, err := t.tx.ExecContext(t.contextOf(ctx), query, args...)
 	return r, t.classify(err)
@@ -111,16 +135,16 @@ func (t *Tx) Savepoint(ctx context.Context, fn func() error) error {
 	t.points++
 	name := fmt.Sprintf("p%d", t.points)
 	defer func() { t.points-- }()
-	if _, err := t.Exec(ctx, "SAVEPOINT "+name); err != nil {
+	if _, err := t.exec(ctx, "SAVEPOINT "+name); err != nil {
 		return err
 	}
 	err := fn()
 	if err != nil {
-		if _, undo := t.Exec(ctx, "ROLLBACK TO SAVEPOINT "+name); undo != nil {
+		if _, undo := t.exec(ctx, "ROLLBACK TO SAVEPOINT "+name); undo != nil {
 			return undo
 		}
 	}
-	if _, release := t.Exec(ctx, "RELEASE SAVEPOINT "+name); release != nil {
+	if _, release := t.exec(ctx, "RELEASE SAVEPOINT "+name); release != nil {
 		return release
 	}
 	return err

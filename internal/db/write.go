@@ -23,8 +23,11 @@ const firstBackoff = 8 * time.Millisecond
 // lost before COMMIT was sent, the whole of fn runs again, with a pause, at
 // most five times; then the error is fault.Transient. A connection lost during
 // commit gives an error with ErrUnknownOutcome in its chain and no other try.
-// On SQLite write transactions take turns; waiting does not count towards the
-// time limit. Errors: also that of the context's guard.
+// On SQLite writes take turns; waiting does not count towards the time limit. Those
+// that wait share a transaction and its commit, each under a savepoint: what one
+// rolls back leaves the others. When the commit fails, all of them do; when one has
+// made SQLite roll back, or takes long, they run again. Errors: also that of the
+// context's guard.
 func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return d.write(ctx, d.writer, guarded(ctx, fn))
 }
@@ -38,11 +41,21 @@ func (d *DB) Small(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (d *DB) write(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error {
-	backoff := firstBackoff
+	backoff, alone := firstBackoff, false
 	for n := 1; ; n++ {
-		err, mayRepeat := d.attempt(ctx, pool, fn)
+		var err error
+		var mayRepeat bool
+		if d.turns != nil {
+			err, mayRepeat = d.share(ctx, fn, alone)
+		} else {
+			err, mayRepeat = d.attempt(ctx, pool, fn)
+		}
 		if err == nil {
 			return nil
+		}
+		if !alone && errors.Is(err, errShared) {
+			alone = true
+			continue
 		}
 		if !mayRepeat || n == maxAttempts || ctx.Err() != nil {
 			return Fault(err)
@@ -57,7 +70,7 @@ func (d *DB) write(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error 
 	}
 }
 
-// attempt runs fn once and reports whether it may be run again after err.
+// attempt runs fn once on a server and reports whether it may be run again after err.
 func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error) (err error, mayRepeat bool) {
 	conn, err := pool.Conn(ctx)
 	if err != nil {

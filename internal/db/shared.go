@@ -1,0 +1,291 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+const (
+	// maxShared is the most writes that share a transaction of SQLite.
+	maxShared = 64
+
+	// sharedTime is how long a transaction may have lasted when another write joins
+	// it. One that has joined and lasts longer than as much again runs a second time
+	// by itself, so that those before it do not wait for it.
+	sharedTime = 10 * time.Millisecond
+)
+
+var (
+	// errLate ends a write that makes those before it wait.
+	errLate = fault.Transientf(nil, "the write takes a transaction of its own")
+
+	// errShared is the error of writes whose shared transaction another one ended.
+	errShared = errors.New("a write that shared the transaction has ended it")
+
+	errRolledBack = errors.New("the database has rolled the transaction back")
+)
+
+// turns gives the writes of a SQLite database their turns, in the order in which
+// they come. Each runs its function in its turn. Where others wait, it leaves its
+// transaction open for the next one, and the last of them commits for all: a commit
+// waits for the disk, which takes longer than most writes.
+type turns struct {
+	mu      sync.Mutex
+	taken   bool
+	waiting []chan struct{}
+
+	open *shared // the transaction, of whoever has the turn; nil for none
+}
+
+// shared is a transaction of several writes. Those after the first run under a
+// savepoint each.
+type shared struct {
+	conn   *sql.Conn
+	tx     *sql.Tx
+	end    context.CancelFunc
+	active func() bool // false once SQLite has rolled it back
+
+	began   time.Time
+	writes  int
+	changes int64
+
+	done chan struct{} // closed when it has ended
+	err  error         // then: why nothing of it stands
+}
+
+// take waits for the turn. Errors: that of the context.
+func (w *turns) take(ctx context.Context) error {
+	w.mu.Lock()
+	if !w.taken {
+		w.taken = true
+		w.mu.Unlock()
+		return nil
+	}
+	mine := make(chan struct{})
+	w.waiting = append(w.waiting, mine)
+	w.mu.Unlock()
+	select {
+	case <-mine:
+		return nil
+	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := slices.Index(w.waiting, mine)
+	if i < 0 { // it has just come
+		return nil
+	}
+	w.waiting = slices.Delete(w.waiting, i, i+1)
+	return ctx.Err()
+}
+
+// pass gives the turn to the next one that waits, if there is one.
+func (w *turns) pass() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.waiting) == 0 {
+		return false
+	}
+	close(w.waiting[0])
+	w.waiting = w.waiting[1:]
+	return true
+}
+
+// leave ends a turn: it passes an open transaction on where another write may join
+// it, else commits it.
+func (w *turns) leave(d *DB, alone bool) {
+	if s := w.open; s != nil {
+		if !alone && s.writes < maxShared && time.Since(s.began) < sharedTime && w.pass() {
+			return
+		}
+		w.commit(d)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.taken = len(w.waiting) > 0; w.taken {
+		close(w.waiting[0])
+		w.waiting = w.waiting[1:]
+	}
+}
+
+// commit commits the open transaction.
+func (w *turns) commit(d *DB) {
+	s := w.open
+	err := s.tx.Commit()
+	if err == nil {
+		d.statistics.changed(s.changes)
+	}
+	w.ended(err)
+}
+
+// ended tells the writes of the open transaction how it has ended.
+func (w *turns) ended(err error) {
+	s := w.open
+	w.open = nil
+	s.err = err
+	_ = s.tx.Rollback() // of what is not committed
+	_ = s.conn.Close()
+	s.end()
+	close(s.done)
+}
+
+// share runs fn once in its turn, in a transaction that it may share, and returns
+// when that has ended: also with an error of fn, which may come from what a write
+// before it has not committed yet. alone: it does not share. Errors: errShared when
+// another write has ended the transaction.
+func (d *DB) share(ctx context.Context, fn func(*Tx) error, alone bool) (err error, mayRepeat bool) {
+	w := d.turns
+	if err := w.take(ctx); err != nil {
+		return err, false
+	}
+	left := false
+	defer func() {
+		if !left { // fn has panicked
+			w.leave(d, alone)
+		}
+	}()
+	if alone && w.open != nil {
+		w.commit(d)
+	}
+	s, err := d.joined(ctx, fn)
+	left = true
+	w.leave(d, alone)
+	if s == nil {
+		return err, mayRetry(err)
+	}
+	<-s.done
+	switch {
+	case s.err == nil:
+		return err, false
+	case errors.Is(s.err, errShared):
+		return s.err, true
+	}
+	return s.err, mayRetry(s.err)
+}
+
+// joined runs fn in the open transaction, or in a new one, and returns the one to
+// wait for; nil when fn has failed with it.
+func (d *DB) joined(ctx context.Context, fn func(*Tx) error) (*shared, error) {
+	w := d.turns
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if w.open != nil {
+		s := w.open
+		err := d.follow(ctx, s, fn)
+		switch {
+		case !errors.Is(err, errLate):
+			if w.open == nil { // fn has ended it
+				return nil, err
+			}
+			return s, err
+		case w.open != nil:
+			w.commit(d)
+		}
+	}
+	if err := d.begin(ctx); err != nil {
+		return nil, err
+	}
+	s := w.open
+	stands := false
+	defer func() {
+		if !stands {
+			w.ended(errShared)
+		}
+	}()
+	if err := d.run(ctx, s, &Tx{}, fn); err != nil {
+		return nil, err
+	}
+	stands = true
+	return s, nil
+}
+
+// follow runs fn under a savepoint of a transaction that others have written in.
+// Errors: that of fn; errLate when it has to run again. After an error that ended
+// the transaction none is open.
+func (d *DB) follow(ctx context.Context, s *shared, fn func(*Tx) error) (err error) {
+	always := context.WithoutCancel(ctx)
+	if _, err := s.tx.ExecContext(always, "SAVEPOINT shared"); err != nil {
+		d.turns.ended(errShared)
+		return errors.Join(errShared, err)
+	}
+	stands := false
+	defer func() {
+		end := "RELEASE SAVEPOINT shared"
+		if !stands {
+			end = "ROLLBACK TO SAVEPOINT shared; " + end
+		}
+		if _, failed := s.tx.ExecContext(always, end); failed != nil {
+			d.turns.ended(errShared)
+			if err == nil {
+				err = failed
+			}
+		}
+	}()
+	if err := d.run(ctx, s, &Tx{late: s.began.Add(2 * sharedTime)}, fn); err != nil {
+		return err
+	}
+	stands = true
+	return nil
+}
+
+// run runs fn in a transaction.
+func (d *DB) run(ctx context.Context, s *shared, t *Tx, fn func(*Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, d.limit)
+	defer cancel()
+	t.d, t.tx, t.ctx, t.shared = d, s.tx, ctx, s
+	t.until, _ = ctx.Deadline()
+	err := fn(t)
+	if t.aborted != nil { // fn may have taken the error for one of its own
+		err = t.aborted
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil && !s.active() { // after an error that fn has not returned
+		err = errRolledBack
+	}
+	if err == nil {
+		s.writes++
+		s.changes += t.changes
+	}
+	return err
+}
+
+// begin opens a transaction, which ends with no context.
+func (d *DB) begin(ctx context.Context) error {
+	writer, err := d.writer.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	s := &shared{conn: writer, done: make(chan struct{}), active: func() bool { return true }}
+	inner, end := context.WithCancel(context.WithoutCancel(ctx))
+	s.end = end
+	stop := context.AfterFunc(ctx, end)
+	s.tx, err = writer.BeginTx(inner, nil)
+	if !stop() && err == nil {
+		_ = s.tx.Rollback()
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = writer.Raw(func(c any) error {
+			if active := sqliteActive(c.(*conn).Conn); active != nil {
+				s.active = active
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		end()
+		return errors.Join(err, writer.Close())
+	}
+	s.began = time.Now()
+	d.turns.open = s
+	return nil
+}
