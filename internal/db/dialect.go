@@ -20,8 +20,11 @@ type Dialect struct {
 	Greatest    string // function: the greatest of its arguments
 	Collate     string // " COLLATE ..." that gives an expression the order of the text columns
 	SmallInside bool   // Small may be called while a Write is open
-	quote       string
-	mysql       bool
+
+	Materialized string // before the statement of a WITH: make its rows once
+
+	quote string
+	mysql bool
 }
 
 func mysqlDialect() *Dialect {
@@ -50,6 +53,8 @@ func sqliteDialect() *Dialect {
 		Greatest:   "MAX",
 		Collate:    " COLLATE ALDS",
 		quote:      `"`,
+
+		Materialized: "MATERIALIZED ",
 	}
 }
 

@@ -48,12 +48,13 @@ func (d *Dialect) Listable(s string) bool {
 	return utf8.ValidString(s) && !strings.Contains(s, "\x00") && (!d.mysql || len(s) <= maxListed || utf8.RuneCountInString(s) <= maxListed)
 }
 
-// Pairs returns the condition that two columns of integers are one of pairs, which all
-// differ, and its argument. A list for each column would mean their product, which
-// servers plan for, and read where a column has few values; a list of pairs finds no
-// key on MariaDB.
-// Shape: "(a, b) IN (SELECT a, b FROM JSON_TABLE(?, …) l)", "[[1003,1265],[1004,1271]]".
-func (d *Dialect) Pairs(a, b string, pairs [][2]int64) (sql, arg string) {
+// Pairs returns the condition that rows of asset_version, by their columns id and
+// moment, are some of which the ids and moments are given, and its argument. A list for
+// each column would mean their product, which servers plan for, and read where a column
+// has few values; a list of pairs finds no key on MariaDB. SQLite looks up the product
+// for a list of pairs, too, and is given the rows.
+// Shape: "(t0.id, t0.moment) IN (SELECT l.a, l.b FROM JSON_TABLE(?, …) l)", "[[1003,1265],[1004,1271]]".
+func (d *Dialect) Pairs(alias string, pairs [][2]int64) (sql, arg string) {
 	text := make([]byte, 0, 24*len(pairs)+2)
 	for i, p := range pairs {
 		if i > 0 {
@@ -62,10 +63,10 @@ func (d *Dialect) Pairs(a, b string, pairs [][2]int64) (sql, arg string) {
 		text = strconv.AppendInt(append(text, '['), p[0], 10)
 		text = append(strconv.AppendInt(append(text, ','), p[1], 10), ']')
 	}
-	from := "json_each(?))"
-	columns := "json_extract(value, '$[0]'), json_extract(value, '$[1]')"
+	arg = "[" + string(text) + "]"
 	if d.mysql {
-		columns, from = "l.a, l.b", "JSON_TABLE(?, '$[*]' COLUMNS(a BIGINT PATH '$[0]', b BIGINT PATH '$[1]')) l)"
+		return "(" + alias + ".id, " + alias + ".moment) IN (SELECT l.a, l.b FROM JSON_TABLE(?, '$[*]' COLUMNS(a BIGINT PATH '$[0]', b BIGINT PATH '$[1]')) l)", arg
 	}
-	return "(" + a + ", " + b + ") IN (SELECT " + columns + " FROM " + from, "[" + string(text) + "]"
+	return alias + ".rowid IN (SELECT v.rowid FROM json_each(?) l CROSS JOIN asset_version v" +
+		" ON v.id = json_extract(l.value, '$[0]') AND v.moment = json_extract(l.value, '$[1]'))", arg
 }

@@ -46,6 +46,8 @@ type executor struct {
 	haveIDs bool
 	ids     []int64
 	at      []int64 // moments of ids, where every row has its own
+	shared  sharedCells
+	below   map[*query.Branch]*sharedBelow
 }
 
 // each calls row for all rows in order, which are read block by block.
@@ -134,14 +136,16 @@ func (x *executor) readIDs(ctx context.Context) error {
 		return nil
 	}
 	x.haveIDs = true
-	s := &encode.Set{Body: &query.Body{}, Width: query.CellMoment + 1}
-	err := x.scan(ctx, s, x.w.IDs(x.plan), func() error {
+	x.shared = x.sharedOf(&x.plan.Select)
+	s := &encode.Set{Body: &query.Body{}, Width: query.CellMoment + 1 + len(x.shared.cells)}
+	err := x.scan(ctx, s, x.w.IDs(x.plan, x.shared.cells...), func() error {
 		x.ids = append(x.ids, s.ID(0))
 		if x.plan.Moment != nil {
 			x.at = append(x.at, s.Cell(0, query.CellMoment).N)
 		}
+		x.shared.values = append(x.shared.values, s.Cells[query.CellMoment+1:]...)
 		s.Truncate(0)
-		return x.sets.add(idSize)
+		return x.sets.add(idSize + x.shared.size())
 	})
 	if err == nil && x.hasMore(len(x.ids)) {
 		x.ids = x.ids[:x.plan.Page.Size]
@@ -155,7 +159,7 @@ func (x *executor) block(ctx context.Context, from, to int, row func(*encode.Set
 	if x.at != nil {
 		at = x.at[from:to]
 	}
-	s, err := x.read(ctx, x.w.Block(&x.plan.Select, ids, at), &x.plan.Body, len(x.plan.Cells))
+	s, err := x.read(ctx, x.w.Block(x.shared.without, ids, at), &x.plan.Body, len(x.plan.Cells))
 	if err != nil {
 		return err
 	}
@@ -171,6 +175,7 @@ func (x *executor) block(ctx context.Context, from, to int, row func(*encode.Set
 		}
 		if r, ok := rowOf[v]; ok {
 			order = append(order, r)
+			x.shared.fill(s, r, x.shared.of(from+i))
 		}
 	}
 	return x.emit(ctx, s, order, row)
@@ -235,7 +240,7 @@ func (x *executor) branches(ctx context.Context, s *encode.Set) error {
 		for from := 0; from < len(parents); from += db.MaxIn {
 			block := parents[from:min(from+db.MaxIn, len(parents))]
 			ids, moments := split(block, each)
-			if err := x.readInto(ctx, l.Set, x.w.Children(b, ids, moments)); err != nil {
+			if err := x.readBelow(ctx, l.Set, b, ids, moments); err != nil {
 				return err
 			}
 		}

@@ -73,6 +73,10 @@ type Select struct {
 	Cells  []Expr
 	Where  []Expr
 	Order  []Order
+
+	// Once says of a sub-select that it may have much to read, and is better evaluated
+	// once for each asset that it hangs on than for every row that leads to that asset.
+	Once bool
 }
 
 // Lookup is a small statement that runs before the one it serves. It finds the scopes

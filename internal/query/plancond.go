@@ -1,6 +1,7 @@
 package query
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/alds-dev/alds/internal/meta"
@@ -17,18 +18,40 @@ func (l *level) cond(t *Table, c Cond) Expr {
 		return l.right(t, c.Right)
 	case c.Op == token.And:
 		var all All
-		for _, k := range c.Kids {
+		for _, k := range gathered(c.Kids, token.Ne) {
 			all = append(all, l.cond(t, k))
 		}
 		return all
 	case c.Op == token.Or:
 		var alts Any
-		for _, k := range c.Kids {
+		for _, k := range gathered(c.Kids, token.Eq) {
 			alts = append(alts, l.cond(t, k))
 		}
 		return alts
 	}
 	return l.term(t, c.Term)
+}
+
+// gathered makes one comparison with several values of those that compare one path:
+// what equals one value or another equals one of both, and what differs from one and
+// from another from both. A server looks for them at once.
+func gathered(conds []Cond, test token.Test) []Cond {
+	var list []Cond
+	of := map[string]int{} // where in list a path stands, by its text
+	for _, c := range conds {
+		if c.Right != nil || c.Op != token.Leaf || c.Term.Test != test {
+			list = append(list, c)
+			continue
+		}
+		at, ok := of[c.Term.Path.Text]
+		if !ok || !reflect.DeepEqual(list[at].Term.Path, c.Term.Path) {
+			of[c.Term.Path.Text] = len(list)
+			list = append(list, c)
+			continue
+		}
+		list[at].Term.Values = slices.Concat(list[at].Term.Values, c.Term.Values)
+	}
+	return list
 }
 
 // term plans one comparison. A negated one holds where there is no value.
@@ -108,7 +131,7 @@ func (l *level) lookup(t *Table, tm Term, steps []Step) *Lookup {
 // comparison. Having no related asset counts as having no value.
 func (l *level) existsRelated(t *Table, tm Term, s Step, rest []Step) Expr {
 	none := func() Expr {
-		sel := &Select{Cells: []Expr{Num{1}}}
+		sel := &Select{Cells: []Expr{Num{1}}, Once: true}
 		l.subquery().extend(sel, t, s, true)
 		return Exists{sel, true}
 	}
@@ -119,7 +142,7 @@ func (l *level) existsRelated(t *Table, tm Term, s Step, rest []Step) Expr {
 			return none()
 		}
 	}
-	sel := &Select{Cells: []Expr{Num{1}}}
+	sel := &Select{Cells: []Expr{Num{1}}, Once: true}
 	inner := l.subquery()
 	last := inner.extend(sel, t, s, true)
 	if sel.From.Kind == Tree && len(rest) == 0 {
@@ -153,7 +176,7 @@ func givenIDs(tm Term) []int64 {
 // becomes an existence test, which is cheaper.
 func (l *level) aggregateTest(t *Table, tm Term) Expr {
 	if some, ok := asksForAny(tm); ok {
-		if s, ok := l.value(t, tm.Path, false).(Scalar); ok {
+		if s, ok := l.aggregate(t, tm.Path, false).(Scalar); ok {
 			s.S.Cells = []Expr{Num{1}}
 			return Exists{s.S, !some}
 		}

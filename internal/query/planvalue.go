@@ -9,7 +9,7 @@ import (
 // JSON of an asset is read as text.
 func (l *level) value(t *Table, p Path, print bool) Expr {
 	if p.Agg != None {
-		return l.aggregate(t, p)
+		return l.aggregate(t, p, true)
 	}
 	if l.flat && len(p.Steps) > 0 {
 		s := &Select{}
@@ -195,15 +195,22 @@ func comment(audit Expr) Expr {
 }
 
 // aggregate is one value over everything a path leads to. Deleted assets
-// count unless a filter says otherwise.
-func (l *level) aggregate(t *Table, p Path) Expr {
-	s := &Select{}
+// count unless a filter says otherwise. With parts it is made of the values of the
+// assets on the way, which each has once, however many ways lead to it.
+func (l *level) aggregate(t *Table, p Path, parts bool) Expr {
+	s := &Select{Once: true}
 	inner := l.subquery()
 	cur := t
-	for _, st := range p.Steps {
+	for i, st := range p.Steps {
 		if s.From == nil && !st.Attr.Multi && !l.flat {
 			cur = l.join(cur, st)
 			continue
+		}
+		if parts && s.From != nil && st.Attr.Multi && p.Agg != DistinctCount {
+			rest := p
+			rest.Steps = p.Steps[i:]
+			s.Cells = []Expr{ofParts(p.Agg, inner.aggregate(cur, rest, true))}
+			return Scalar{s}
 		}
 		cur = inner.extend(s, cur, st, false)
 	}
@@ -224,6 +231,14 @@ func (l *level) aggregate(t *Table, p Path) Expr {
 	leaf.Agg = None
 	s.Cells = []Expr{function(p.Agg, counted(p.Agg, inner.leaf(cur, p.Leaf, false), leaf.Kind()))}
 	return Scalar{s}
+}
+
+// ofParts is an aggregate over those of parts.
+func ofParts(agg Agg, x Expr) Expr {
+	if agg == Count {
+		return Coalesce{Number{function(Sum, x), meta.Date}, Num{0}} // a whole number
+	}
+	return function(agg, x)
 }
 
 // counted is what an aggregate sees of x: of texts that are equal, one.

@@ -2,7 +2,6 @@ package sqlgen
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,29 +28,39 @@ func (w Writer) Page(p *query.Plan) Statement {
 	e := w.emitterOf(p)
 	e.statement(&p.Select, p.Cells, slices.Concat(p.Where, p.Resume), p.Order)
 	e.limit(p.Page)
+	if len(e.common.cells) > 0 && p.Page != nil {
+		return w.IDsFirst(p) // and evaluates for those of the page
+	}
 	return e.done()
 }
 
 // IDsFirst writes the statement of Page so that the database finds and sorts ids
 // alone and reads whole rows only for those of the page.
 func (w Writer) IDsFirst(p *query.Plan) Statement {
+	page := w.emitterOf(p)
+	page.statement(&p.Select, p.Cells[:query.CellID+1], slices.Concat(p.Where, p.Resume), p.Order)
+	page.limit(p.Page)
 	e := w.emitterOf(p)
-	used := e.used(&p.Select, p.Cells, nil, p.Order)
+	e.common.follow(page)
+	used := e.used(p.From, p.Cells, nil, p.Order)
 	e.name(p.From, used)
+	e.enter(p.From, []query.Expr{inSet{query.ColumnOf{T: p.From, Name: "id"}, pageName}})
 	e.write("SELECT ")
 	e.separated(p.Cells, ", ")
-	e.write(" FROM (")
-	outer := maps.Clone(e.alias)
-	e.statement(&p.Select, p.Cells[:query.CellID+1], slices.Concat(p.Where, p.Resume), p.Order)
-	e.limit(p.Page)
-	e.alias = outer
-	e.write(") p JOIN ")
+	e.write(" FROM ", pageName, " JOIN ")
 	e.table(p.From)
-	e.write(" ON ", e.aliasOf(p.From), ".id = p.id")
+	e.write(" ON ", e.aliasOf(p.From), ".id = ", pageName, ".id")
+	for _, x := range e.time(p.From) {
+		e.write(" AND ", x)
+	}
 	e.joins(p.From, used)
 	e.order(p.Order)
+	e.leave()
 	return e.done()
 }
+
+// pageName is the table of the ids of a page, in front of a statement.
+const pageName = "p"
 
 // Lookup writes the statement of a lookup, which reads one id more than it may find.
 func (w Writer) Lookup(l *query.Lookup) Statement {
@@ -62,10 +71,14 @@ func (w Writer) Lookup(l *query.Lookup) Statement {
 }
 
 // IDs writes the statement for only the id, type and moment of the rows of a
-// plan, in order, its page applied.
-func (w Writer) IDs(p *query.Plan) Statement {
+// plan, and for more of its cells, in order, its page applied.
+func (w Writer) IDs(p *query.Plan, more ...int) Statement {
 	e := w.emitterOf(p)
-	e.statement(&p.Select, p.Cells[:query.CellMoment+1], slices.Concat(p.Where, p.Resume), p.Order)
+	cells := slices.Clone(p.Cells[:query.CellMoment+1])
+	for _, i := range more {
+		cells = append(cells, p.Cells[i])
+	}
+	e.statement(&p.Select, cells, slices.Concat(p.Where, p.Resume), p.Order)
 	e.limit(p.Page)
 	return e.done()
 }
@@ -113,13 +126,14 @@ func (w Writer) Among(p *query.Plan, ids, moments []int64) Statement {
 // of a block.
 func (e *emitter) among(s *query.Select, where []query.Expr, ids, moments []int64) []query.Expr {
 	if s.Moment != nil {
-		return append([]query.Expr{block{s.Parent, ids, s.Moment, moments}}, where...)
+		version := s.Moment.(query.ColumnOf).T
+		return append([]query.Expr{block{s.Parent, ids, version, moments}}, where...)
 	}
 	return append([]query.Expr{block{Expr: s.Parent, ids: ids}}, where...)
 }
 
 func (w Writer) emitter() *emitter {
-	return &emitter{Writer: w, alias: map[*query.Table]int{}}
+	return &emitter{Writer: w, alias: map[*query.Table]int{}, common: newCommon()}
 }
 
 // emitterOf is an emitter for the rows of a plan. Where the plan is for one asset,
@@ -152,14 +166,20 @@ type emitter struct {
 
 	existences int
 	tables     int // number of aliases so far
+
+	common  *common
+	frame   *frame                    // of the statement that is written
+	given   map[query.ColumnOf]string // columns of outer rows that have another name here
+	rootSet string                    // instead of seeds, the table of the parents' ids
+	plain   *plain                    // only quick conditions are written
 }
 
 // block is the condition that an expression is one of a block of ids.
 type block struct {
 	query.Expr
 	ids     []int64
-	moment  query.Expr // nil where rows have no moments of their own
-	moments []int64    // of the ids
+	version *query.Table // nil where rows have no moments of their own
+	moments []int64      // of the ids
 }
 
 // fixed is SQL text as an expression.
@@ -168,7 +188,7 @@ type fixed struct {
 	text string
 }
 
-func (e *emitter) done() Statement { return Statement{e.b.String(), e.args} }
+func (e *emitter) done() Statement { return e.common.before(Statement{e.b.String(), e.args}) }
 
 func (e *emitter) arg(v any) {
 	e.b.WriteByte('?')
@@ -177,14 +197,29 @@ func (e *emitter) arg(v any) {
 
 // statement writes one SELECT, outermost or inside another.
 func (e *emitter) statement(s *query.Select, cells, where []query.Expr, order []query.Order) {
-	used := e.used(s, cells, where, order)
-	e.name(s.From, used)
+	e.enter(s.From, where)
 	e.write("SELECT ")
-	e.separated(cells, ", ")
+	e.selected(s.From, cells, where, order)
+	e.leave()
+}
+
+// selected writes a SELECT from its cells on.
+func (e *emitter) selected(from *query.Table, cells, where []query.Expr, order []query.Order) {
+	used := e.used(from, cells, where, order)
+	e.name(from, used)
+	for i, x := range cells {
+		if i > 0 {
+			e.write(", ")
+		}
+		e.frame.cell = i
+		e.write(x)
+	}
+	e.frame.cell = noCell
 	e.write(" FROM ")
-	e.table(s.From)
-	e.joins(s.From, used)
-	e.where(s.From, where)
+	e.table(from)
+	e.joins(from, used)
+	e.joinParts()
+	e.where(from, where)
 	e.order(order)
 }
 
@@ -306,14 +341,18 @@ func (e *emitter) conds(list []query.Expr) {
 // conditions are the conditions of a table itself: key, types, time and others.
 func (e *emitter) conditions(t *query.Table) []query.Expr {
 	var all []query.Expr
-	if t.Key != nil {
-		all = append(all, t.Key)
+	key, on := t.Key, t.On
+	if e.plain != nil {
+		key, on = e.plain.key(t), e.plain.only(e.flatten(on))
+	}
+	if key != nil {
+		all = append(all, key)
 	}
 	if t.Typed {
 		all = append(all, typeTest(t))
 	}
 	all = append(all, e.time(t)...)
-	return append(all, t.On...)
+	return append(all, on...)
 }
 
 func typeTest(t *query.Table) query.Expr {

@@ -33,7 +33,7 @@ func (e *emitter) write(parts ...any) {
 func (e *emitter) expr(x query.Expr) {
 	switch x := x.(type) {
 	case query.ColumnOf:
-		e.write(e.aliasOf(x.T), ".", x.Name)
+		e.column(x)
 	case query.JSONText:
 		e.write(e.jsonText(x))
 	case query.JSON:
@@ -67,7 +67,7 @@ func (e *emitter) expr(x query.Expr) {
 	case query.BoolInt:
 		e.write("CASE WHEN ", x.X, " THEN 1 ELSE 0 END")
 	case query.Scalar:
-		e.write("(", x.S, ")")
+		e.scalar(x.S)
 	case query.Collated:
 		e.write(x.X, e.Dialect.Collate)
 	case query.Bytes:
@@ -141,11 +141,23 @@ func (e *emitter) cond(x query.Expr) {
 		e.write(x.X, " IN ", x.By.Found)
 	case block:
 		e.block(x)
+	case inSet:
+		e.write(x.ColumnOf, " IN (SELECT id FROM ", x.set, ")")
+	case direct:
+		e.write("EXISTS (", x.s, ")")
 	case fixed:
 		e.write(x.text)
 	default:
 		panic(fmt.Sprintf("sqlgen: no case for %T", x))
 	}
+}
+
+func (e *emitter) column(x query.ColumnOf) {
+	if name, ok := e.given[x]; ok {
+		e.write(name)
+		return
+	}
+	e.write(e.aliasOf(x.T), ".", x.Name)
 }
 
 func notWord(not bool) string {
@@ -165,8 +177,11 @@ const maxJoined = 2
 // exists writes an existence test. Compared with a number it stays a test: MySQL
 // sees through IS TRUE, and makes joins of NOT EXISTS too.
 func (e *emitter) exists(x query.Exists) {
-	e.existences++
-	guard := e.existences > maxJoined || !x.Not && hangsOnSelect(x.S.From)
+	if name, key := e.once(x.S, true); name != "" {
+		e.isIn(key, name, x.Not)
+		return
+	}
+	guard := e.guards() || !x.Not && hangsOnSelect(x.S.From)
 	switch {
 	case guard:
 		e.write("(")
@@ -254,11 +269,15 @@ func (e *emitter) function(x query.Func) {
 	if x.Distinct {
 		e.write("DISTINCT ")
 	}
-	if x.X == nil {
-		e.write("*)")
-		return
+	switch s, ok := x.X.(query.Scalar); {
+	case x.X == nil:
+		e.write("*")
+	case ok:
+		e.part(s.S)
+	default:
+		e.write(x.X)
 	}
-	e.write(x.X, ")")
+	e.write(")")
 }
 
 // typeOrder writes the place of the row's type among the names of all types

@@ -161,9 +161,9 @@ func (e *emitter) ids(ids []int64) {
 	e.args = append(e.args, args...)
 }
 
-// block writes that a column, or two of them, are of a block.
+// block writes that rows are of a block: by a column, or versions by their ids and moments.
 func (e *emitter) block(x block) {
-	if x.moment == nil {
+	if x.version == nil {
 		e.write(x.Expr, " IN ", x.ids)
 		return
 	}
@@ -171,16 +171,9 @@ func (e *emitter) block(x block) {
 	for i, id := range x.ids {
 		pairs[i] = [2]int64{id, x.moments[i]}
 	}
-	condition, arg := e.Dialect.Pairs(e.text(x.Expr), e.text(x.moment), pairs)
+	condition, arg := e.Dialect.Pairs(e.aliasOf(x.version), pairs)
 	e.write(condition)
 	e.args = append(e.args, arg)
-}
-
-// text returns a column as it is written.
-func (e *emitter) text(x query.Expr) string {
-	other := &emitter{Writer: e.Writer, alias: e.alias}
-	other.expr(x)
-	return other.b.String()
 }
 
 // literal writes ids, which are numbers of ours, without arguments.

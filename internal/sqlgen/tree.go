@@ -34,20 +34,36 @@ const asInteger, signed = "CAST(", " AS SIGNED)"
 // starts at the ids in t.Ends and follows the hierarchy back where there are such;
 // else at the statement's block of parents, or at the one asset whose row it reads,
 // when the hierarchy is joined to them; else everywhere. For rows of many moments each pair says from when to when it
-// held: as long as all of its steps did.
+// held: as long as all of its steps did. A recursion that starts at a table in front of
+// the statement stands there, too, since MariaDB does not find the one from the other.
 func (e *emitter) tree(t *query.Table) {
 	g, starts := e.edge(t), e.starts(t)
+	if starts != nil && e.startsAtSet(t) {
+		in, name := e.beside(), e.common.newName()
+		in.recursion(t, g, starts, name)
+		e.common.addRecursive(in, name, g.columns)
+		e.write(name)
+		return
+	}
+	e.write("(WITH RECURSIVE r(", g.columns, ") AS (")
+	e.recursion(t, g, starts, "r")
+	e.write(") SELECT ", g.columns, " FROM r)")
+}
+
+// recursion writes the pairs of a hierarchy as a table that reads itself by a name, from
+// the ids that starts says; nil: from all.
+func (e *emitter) recursion(t *query.Table, g edge, starts []any, name string) {
 	limit := func(column string) {
 		if starts != nil {
 			e.write(" AND ", column)
 			e.write(starts...)
 		}
 	}
-	from, step := g.start, []any{" UNION SELECT r.root, ", g.next, g.both, " FROM r JOIN ", g.from, " ON ", g.start, " = r.id"}
+	from, step := g.start, []any{" UNION SELECT r.root, ", g.next, g.both, " FROM ", name, " r JOIN ", g.from, " ON ", g.start, " = r.id"}
 	if len(t.Ends) > 0 {
-		from, step = g.next, []any{" UNION SELECT ", g.start, ", r.id", g.both, " FROM r JOIN ", g.from, " ON ", g.next, " = r.root"}
+		from, step = g.next, []any{" UNION SELECT ", g.start, ", r.id", g.both, " FROM ", name, " r JOIN ", g.from, " ON ", g.next, " = r.root"}
 	}
-	e.write("(WITH RECURSIVE r(", g.columns, ") AS (SELECT ")
+	e.write("SELECT ")
 	if t.Tree.Me {
 		e.write("a.id, a.id", g.always, " FROM asset a WHERE a.type IN ", codesOf(t.Tree.Up.Declared.Concrete))
 		limit("a.id")
@@ -61,8 +77,11 @@ func (e *emitter) tree(t *query.Table) {
 		e.write(g.overlap, " WHERE ")
 		e.edgeConds(g)
 	}
-	e.write(") SELECT ", g.columns, " FROM r)")
 }
+
+// startsAtSet reports whether the recursion of a hierarchy starts at a table in front of
+// the statement.
+func (e *emitter) startsAtSet(t *query.Table) bool { return e.rootSet != "" && len(t.Ends) == 0 }
 
 // starts is the condition on the ids that the recursion of a hierarchy starts at; nil
 // for all.
@@ -75,6 +94,8 @@ func (e *emitter) starts(t *query.Table) []any {
 	switch {
 	case !ok || root.T != t && key.R != query.Expr(root):
 		return nil
+	case e.rootSet != "":
+		return []any{" IN (SELECT id FROM ", e.rootSet, ")"}
 	case e.one != nil:
 		return []any{" = ", e.one}
 	case e.seeds == nil:

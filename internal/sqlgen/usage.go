@@ -8,12 +8,12 @@ import (
 
 // used returns the tables that a statement needs: those that an expression reads,
 // those that they are joined through, and inner joins that leave rows out.
-func (e *emitter) used(s *query.Select, cells, where []query.Expr, order []query.Order) map[*query.Table]bool {
+func (e *emitter) used(from *query.Table, cells, where []query.Expr, order []query.Order) map[*query.Table]bool {
 	u := &usage{visibility: e.Visibility, read: map[*query.Table]bool{}, parent: map[*query.Table]*query.Table{}}
-	u.tree(s.From)
+	u.tree(from)
 	u.clauses(cells, where, order)
-	u.Table(s.From)
-	u.inner(s.From)
+	u.Table(from)
+	u.inner(from)
 	return u.read
 }
 

@@ -1,0 +1,521 @@
+package sqlgen
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// This file has the rule by which a sub-select is evaluated once for each asset that it
+// hangs on, where many rows share that asset: the stories of a project share what the
+// other stories of the project are. Servers run a sub-select for every row. So two
+// tables stand in front of the statement: the distinct assets that its rows lead to,
+// found by those of its conditions that are quick, and the value of the sub-select for
+// each of them, which the statement looks up. What is nested in a sub-select follows the
+// same rule, from the distinct assets that it starts at. So the work grows with the rows
+// that there are, and not with the ways between them.
+
+// frame is a SELECT, outermost or inside another, while it is written.
+type frame struct {
+	from  *query.Table
+	where []query.Expr
+	outer *frame
+	cell  int    // which of its cells is written, or noCell
+	parts []part // joined after its tables
+}
+
+// part is a table of values that is joined to what it is found by.
+type part struct {
+	table string
+	key   query.ColumnOf
+}
+
+func (f *frame) alias(i int) string { return "p" + strconv.Itoa(i) }
+
+const noCell = -1
+
+// common are the tables that stand in front of a statement.
+type common struct {
+	tables []commonTable
+	names  *int
+	sets   map[query.ColumnOf]string // those of the distinct values of a column
+	home   map[*query.Table]*frame   // where the tables of a SELECT are read
+	cells  []int                     // the cells of the statement that read one
+
+	recursive bool // one of the tables reads itself
+}
+
+// commonTable is one of them: what stands in a WITH.
+type commonTable struct {
+	name, text string
+	args       []any
+}
+
+func newCommon() *common {
+	return &common{names: new(int), sets: map[query.ColumnOf]string{}, home: map[*query.Table]*frame{}}
+}
+
+// add adds the table that an emitter has written, unless there is the same already, and
+// returns its name.
+func (c *common) add(e *emitter, columns string) string {
+	text := "(" + columns + ") AS " + e.Dialect.Materialized + "(" + e.b.String() + ")"
+	for _, t := range c.tables {
+		if t.text == text && slices.Equal(t.args, e.args) {
+			return t.name
+		}
+	}
+	name := c.newName()
+	c.tables = append(c.tables, commonTable{name, text, e.args})
+	return name
+}
+
+func (c *common) newName() string {
+	*c.names++
+	return "w" + strconv.Itoa(*c.names)
+}
+
+// addRecursive adds the table that an emitter has written, which reads itself by a name.
+func (c *common) addRecursive(e *emitter, name, columns string) {
+	c.tables = append(c.tables, commonTable{name, "(" + columns + ") AS (" + e.b.String() + ")", e.args})
+	c.recursive = true
+}
+
+// follow makes c the tables of a statement about a page, whose ids an emitter has
+// written.
+func (c *common) follow(page *emitter) {
+	c.tables, c.names, c.recursive = page.common.tables, page.common.names, page.common.recursive
+	c.tables = append(c.tables, commonTable{pageName, "(id) AS " + page.Dialect.Materialized + "(" + page.b.String() + ")", page.args})
+}
+
+// before returns a statement with the tables in front of it.
+func (c *common) before(s Statement) Statement {
+	if len(c.tables) == 0 {
+		return s
+	}
+	var b strings.Builder
+	var args []any
+	sep := "WITH "
+	if c.recursive {
+		sep = "WITH RECURSIVE "
+	}
+	for _, t := range c.tables {
+		b.WriteString(sep + t.name + t.text)
+		args = append(args, t.args...)
+		sep = ", "
+	}
+	return Statement{b.String() + " " + s.SQL, append(args, s.Args...)}
+}
+
+// Shared returns which cells of a statement read what many rows share. One statement
+// should read them for all rows, since each evaluates them anew.
+func (w Writer) Shared(s *query.Select) []int {
+	if s.Moment != nil || s.From.Kind == query.Pairs || !slices.ContainsFunc(s.Cells, hasOnce) {
+		return nil
+	}
+	e := w.emitter()
+	e.statement(s, s.Cells, nil, nil)
+	return e.common.cells
+}
+
+// hasOnce reports whether an expression has a sub-select that is better evaluated once.
+func hasOnce(x query.Expr) bool {
+	var f onceFinder
+	f.Expr(x)
+	return f.found
+}
+
+type onceFinder struct{ found bool }
+
+// Expr looks at a part of the expression.
+func (f *onceFinder) Expr(x query.Expr) { query.Walk(x, f) }
+
+// Table has no sub-select.
+func (*onceFinder) Table(*query.Table) {}
+
+// Select looks at a sub-select.
+func (f *onceFinder) Select(s *query.Select) { f.found = f.found || s.Once }
+
+// enter begins a SELECT.
+func (e *emitter) enter(from *query.Table, where []query.Expr) {
+	e.frame = &frame{from: from, where: where, outer: e.frame, cell: noCell}
+	e.settle(from)
+}
+
+func (e *emitter) settle(t *query.Table) {
+	e.common.home[t] = e.frame
+	for _, j := range t.Joins {
+		e.settle(j)
+	}
+}
+
+func (e *emitter) leave() { e.frame = e.frame.outer }
+
+// beside is an emitter for a table in front of the statement.
+func (e *emitter) beside() *emitter {
+	in := e.emitter()
+	in.common = e.common
+	in.frame = &frame{cell: noCell}
+	return in
+}
+
+// scalar writes the value of a sub-select.
+func (e *emitter) scalar(s *query.Select) {
+	name, key := e.once(s, false)
+	switch {
+	case name == "":
+		e.write("(", s, ")")
+	case isZeroOfNothing(s.Cells[0]):
+		e.write("COALESCE((SELECT v FROM ", name, " WHERE k = ", key, "), 0)")
+	default:
+		e.write("(SELECT v FROM ", name, " WHERE k = ", key, ")")
+	}
+}
+
+// part writes the value of a sub-select inside an aggregate function. Its table is joined,
+// since MariaDB refuses aggregates of what is looked up in aggregates.
+func (e *emitter) part(s *query.Select) {
+	name, key := e.once(s, false)
+	if name == "" {
+		e.write("(", s, ")")
+		return
+	}
+	f := e.frame
+	e.write(f.alias(len(f.parts)), ".v")
+	f.parts = append(f.parts, part{name, key})
+}
+
+// joinParts joins the tables of the values that the cells of the present SELECT read.
+func (e *emitter) joinParts() {
+	for i, p := range e.frame.parts {
+		e.write(" LEFT JOIN ", p.table, " ", e.frame.alias(i), " ON ", e.frame.alias(i), ".k = ", p.key)
+	}
+}
+
+// isZeroOfNothing reports whether a value over no rows is 0 and not NULL.
+func isZeroOfNothing(x query.Expr) bool {
+	switch x := x.(type) {
+	case query.Func:
+		return x.Name == "COUNT"
+	case query.Number:
+		return isZeroOfNothing(x.X)
+	case query.Coalesce:
+		return x.Else == query.Expr(query.Num{})
+	}
+	return false
+}
+
+// isIn writes that a sub-select has a row for a key, by the table of those that have.
+func (e *emitter) isIn(key query.ColumnOf, table string, not bool) {
+	e.write("(", key, " IN (SELECT k FROM ", table, "))")
+	if not {
+		e.write(" IS NOT TRUE")
+	}
+}
+
+// once adds the table of the values of a sub-select by what it hangs on, or for a test
+// that of the keys for which it has a row. It returns the table's name and the key of the
+// row; no name where the sub-select is to be written in its place.
+func (e *emitter) once(s *query.Select, test bool) (name string, key query.ColumnOf) {
+	if !s.Once {
+		return "", key
+	}
+	key, alone, ok := hangsOn(s)
+	if !ok || !e.repeats(key) {
+		return "", key
+	}
+	set := e.set(key)
+	if set == "" {
+		return "", key
+	}
+	in := e.beside()
+	in.root, in.rootSet = key, set
+	var where []query.Expr
+	if alone {
+		in.given = map[query.ColumnOf]string{key: set + ".id"}
+	} else {
+		in.name(key.T, nil)
+		in.given = map[query.ColumnOf]string{key: in.aliasOf(key.T) + ".id"}
+		where = append(in.time(key.T), inSet{key, set})
+	}
+	columns := "k"
+	if in.write("SELECT DISTINCT ", key); !test { // without DISTINCT, servers put it into the place where it is used
+		columns = "k, v"
+		in.write(", (", s, ")")
+	}
+	if in.write(" FROM "); alone {
+		in.write(set)
+	} else {
+		in.table(key.T)
+	}
+	if test {
+		where = append(where, direct{s: s})
+	}
+	if len(where) > 0 {
+		in.write(" WHERE ")
+		in.conds(where)
+	}
+	f := e.frame
+	for f.outer != nil {
+		f = f.outer
+	}
+	if f.cell != noCell && !slices.Contains(e.common.cells, f.cell) {
+		e.common.cells = append(e.common.cells, f.cell)
+	}
+	return e.common.add(in, columns), key
+}
+
+// direct is the condition that a sub-select has a row, written in its place.
+type direct struct {
+	query.Expr
+	s *query.Select
+}
+
+// inSet is the condition that a column is one of the ids of a table in front of the
+// statement.
+type inSet struct {
+	query.ColumnOf
+	set string
+}
+
+// hangsOn returns the column of an outer row that a sub-select is found by. It is alone
+// when nothing else of that row is read; else it is the id of the row. There is none
+// where rows have moments of their own, where two outer rows are read, and where the
+// first row of the sub-select is found by its own id, which is quick.
+func hangsOn(s *query.Select) (key query.ColumnOf, alone, ok bool) {
+	first, _ := s.From.Key.(query.Compare)
+	by, _ := first.L.(query.ColumnOf)
+	up, ok := first.R.(query.ColumnOf)
+	if !ok || by.T != s.From || by.Name == "id" {
+		return key, false, false
+	}
+	r := &reads{own: map[*query.Table]bool{}, columns: map[query.ColumnOf]bool{}, whole: map[*query.Table]bool{}}
+	r.Select(s)
+	alone = true
+	for c := range r.columns {
+		switch {
+		case r.own[c.T], c == up:
+		case c.T == up.T:
+			alone = false
+		default:
+			return key, false, false
+		}
+	}
+	for t := range r.whole {
+		switch {
+		case r.own[t]:
+		case t == up.T:
+			alone = false
+		default:
+			return key, false, false
+		}
+	}
+	switch {
+	case r.moments:
+		return key, false, false
+	case alone:
+		return up, true, true
+	}
+	return query.ColumnOf{T: up.T, Name: "id"}, false, up.T.Kind == query.Asset && up.Name == "id"
+}
+
+// reads collects what a SELECT reads.
+type reads struct {
+	own     map[*query.Table]bool
+	columns map[query.ColumnOf]bool
+	whole   map[*query.Table]bool // read otherwise than by a column
+	moments bool                  // rows are read at moments of their own
+}
+
+// Select collects what a SELECT inside the other reads.
+func (r *reads) Select(s *query.Select) {
+	r.from(s.From)
+	r.exprs(s.Cells)
+	r.exprs(s.Where)
+	for _, o := range s.Order {
+		r.Expr(o.X)
+	}
+}
+
+func (r *reads) from(t *query.Table) {
+	r.own[t] = true
+	r.at(t)
+	if t.Key != nil {
+		r.Expr(t.Key)
+	}
+	r.exprs(t.On)
+	for _, j := range t.Joins {
+		r.from(j)
+	}
+}
+
+func (r *reads) at(t *query.Table) {
+	r.moments = r.moments || t.When.Mode == query.Each || t.When.Mode == query.Version
+}
+
+func (r *reads) exprs(list []query.Expr) {
+	for _, x := range list {
+		r.Expr(x)
+	}
+}
+
+// Expr collects what an expression reads.
+func (r *reads) Expr(x query.Expr) {
+	if c, ok := x.(query.ColumnOf); ok {
+		r.columns[c] = true
+		r.at(c.T)
+		return
+	}
+	query.Walk(x, r)
+}
+
+// Table collects a table that is read otherwise.
+func (r *reads) Table(t *query.Table) {
+	r.whole[t] = true
+	r.at(t)
+}
+
+// repeats reports whether rows, in all the places where their SELECT is evaluated, may
+// share the value of a column.
+func (e *emitter) repeats(c query.ColumnOf) bool {
+	if _, ok := e.given[c]; ok {
+		return false
+	}
+	f := e.common.home[c.T]
+	switch {
+	case f == nil, f.outer == nil && e.one != nil:
+		return false
+	case c.T.Kind != query.Asset || c.Name != "id":
+		return true
+	case c.T == f.from && f.outer == nil:
+		return false
+	}
+	key, _ := c.T.Key.(query.Compare)
+	by, _ := key.L.(query.ColumnOf)
+	up, ok := key.R.(query.ColumnOf)
+	return !ok || by.T != c.T || by.Name == "id" || e.repeats(up) // what leads back to one asset alone
+}
+
+// set returns the name of the table of the distinct values that a column has in all
+// rows of its SELECT, or of more. It adds the table if need be. There is none for rows
+// that are found by something else than a column.
+func (e *emitter) set(c query.ColumnOf) string {
+	if name, ok := e.common.sets[c]; ok {
+		return name
+	}
+	f := e.common.home[c.T]
+	in := e.beside()
+	in.plain = newPlain(f.from)
+	if in.plain.moments {
+		return ""
+	}
+	if f.outer == nil {
+		in.seeds, in.moments, in.one, in.root, in.rootSet = e.seeds, e.moments, e.one, e.root, e.rootSet
+	} else {
+		key, _ := f.from.Key.(query.Compare)
+		by, isColumn := key.L.(query.ColumnOf)
+		up, isOuter := key.R.(query.ColumnOf)
+		if !isColumn || !isOuter || e.common.home[up.T] == nil {
+			return ""
+		}
+		outer := e.set(up)
+		if outer == "" {
+			return ""
+		}
+		in.plain.from, in.plain.by = f.from, inSet{by, outer}
+		in.root, in.rootSet = up, outer
+	}
+	in.write("SELECT DISTINCT ")
+	in.selected(f.from, []query.Expr{c}, in.plain.only(in.flatten(f.where)), nil)
+	name := e.common.add(in, "id")
+	e.common.sets[c] = name
+	return name
+}
+
+// plain are the conditions that are quick and hang on nothing but the rows of their
+// SELECT. Without the others there are more rows.
+type plain struct {
+	own     map[*query.Table]bool
+	moments bool         // rows are read at the moments of others
+	from    *query.Table // is found by this instead of an outer row
+	by      query.Expr
+}
+
+func newPlain(from *query.Table) *plain {
+	p := &plain{own: map[*query.Table]bool{}}
+	p.add(from)
+	return p
+}
+
+func (p *plain) add(t *query.Table) {
+	p.own[t] = true
+	p.moments = p.moments || t.When.Mode == query.Each
+	for _, j := range t.Joins {
+		p.add(j)
+	}
+}
+
+// key is what a table is found by.
+func (p *plain) key(t *query.Table) query.Expr {
+	if t == p.from {
+		return p.by
+	}
+	return t.Key
+}
+
+// only keeps the plain ones of some conditions. That something has the type of an outer
+// row becomes that it has one of the types of such rows.
+func (p *plain) only(list []query.Expr) []query.Expr {
+	var kept []query.Expr
+	for _, x := range list {
+		if c, ok := x.(query.Compare); ok && c.Op == "=" {
+			if up, ok := c.R.(query.ColumnOf); ok && up.Name == "type" && !p.own[up.T] && len(up.T.Of) > 0 {
+				x = query.In{X: c.L, List: query.TypeCodes(up.T.Of)}
+			}
+		}
+		if p.has(x) {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
+
+func (p *plain) has(x query.Expr) bool {
+	v := &plainness{own: p.own}
+	v.Expr(x)
+	return !v.not
+}
+
+// plainness finds out whether a condition is plain.
+type plainness struct {
+	own map[*query.Table]bool
+	not bool
+}
+
+// Expr looks at a part of the condition.
+func (v *plainness) Expr(x query.Expr) {
+	switch x := x.(type) {
+	case block:
+		v.Expr(x.Expr)
+		return
+	case query.InLookup:
+		if x.By.Known {
+			v.Expr(x.X)
+			return
+		}
+		v.not = true
+	case query.SeesMember, query.SeesAll, query.Granted, query.RoleIn, query.IDOfType, query.InIDsOfType, fixed:
+		v.not = true
+		return
+	case query.Visible:
+		v.not = v.not || x.By != nil
+	}
+	query.Walk(x, v)
+}
+
+// Table looks at a table that is read.
+func (v *plainness) Table(t *query.Table) { v.not = v.not || !v.own[t] }
+
+// Select looks at a SELECT inside.
+func (v *plainness) Select(*query.Select) { v.not = true }
