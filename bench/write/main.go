@@ -2,6 +2,7 @@
 //
 //	go run ./bench/write                 every row, five goes each
 //	go run ./bench/write -only creates   the rows whose name holds this text
+//	go run ./bench/write -sqlite a.db    single writes on SQLite, by one and by many
 //
 // It makes a database on MariaDB or MySQL. Each row of the table is one piece
 // of work done in turn by both sides in the same tables: by POST api/asset to
@@ -32,7 +33,7 @@ import (
 
 // options are the flags.
 type options struct {
-	mysql, redis, only, profile string
+	mysql, redis, sqlite, only, profile string
 
 	goes, singles, scale int
 	window               time.Duration
@@ -45,6 +46,7 @@ func parseFlags(args []string) (options, error) {
 	f := flag.NewFlagSet("write", flag.ContinueOnError)
 	f.StringVar(&o.mysql, "mysql", "mysql://root@127.0.0.1:3306", "server the database is made on")
 	f.StringVar(&o.redis, "redis", "redis://127.0.0.1:6379/0", "queue of the service")
+	f.StringVar(&o.sqlite, "sqlite", "", "measure single writes on this file of SQLite, in place of the table")
 	f.StringVar(&o.only, "only", "", "measure only the rows whose name holds this text")
 	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the service's side to this file")
 	f.IntVar(&o.goes, "goes", 5, "how often each side does each large piece of work, and windows of each side for many writers")
@@ -64,6 +66,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	o, err := parseFlags(args)
 	if err != nil {
 		return err
+	}
+	if o.sqlite != "" {
+		return measureFile(ctx, o, out)
 	}
 	d, err := rig.Open(ctx, o.mysql, o.redis, fmt.Sprintf("alds_bench_write_%d", os.Getpid()), false)
 	if err != nil {

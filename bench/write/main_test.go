@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -35,6 +36,20 @@ func TestSmallRun(t *testing.T) {
 	}
 	if got := strings.Count(out.String(), "writers of alds"); got != 2 {
 		t.Errorf("%d lines about many writers, want 2, in\n%s", got, out.String())
+	}
+}
+
+// TestSmallRunOnAFile shows that one and many write, and that no write fails.
+func TestSmallRunOnAFile(t *testing.T) {
+	var out bytes.Buffer
+	args := []string{"-sqlite", filepath.Join(t.TempDir(), "alds.db"), "-redis", testdb.Redis(t), "-goes", "1", "-window", "10ms"}
+	if err := run(t.Context(), args, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{"| 1 |", "| 16 |"} {
+		if !strings.Contains(out.String(), row) {
+			t.Errorf("no row %q in\n%s", row, out.String())
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -42,7 +43,7 @@ var floors = [][]string{
 	},
 	11: {"internal/testproc"},
 	12: {
-		"bench/load", "bench/hooks", "bench/read", "bench/pages", "bench/write", "bench/overload",
+		"bench/load", "bench/hooks", "bench/read", "bench/pages", "bench/peers", "bench/shapes", "bench/write", "bench/overload",
 		"internal/archtest", "internal/spectest", "internal/faulttest", "internal/attack",
 		"internal/clienttest", "internal/difftest", "internal/exampletest", "internal/hiddentest", "internal/modeltest", "internal/pagetest", "internal/rightstest", "internal/testall",
 	},
@@ -269,8 +270,8 @@ func sources(t *testing.T, visit func(file string, parsed *ast.File)) {
 	})
 }
 
-// files calls visit for every file of the repository, version control and
-// local data left out.
+// files calls visit for every file of the repository, version control, local data
+// and other modules left out.
 func files(t *testing.T, visit func(file string)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -282,6 +283,9 @@ func files(t *testing.T, visit func(file string)) {
 		}
 		if d.IsDir() {
 			if base := d.Name(); base == ".git" || base == "alds-data" || base == "bin" {
+				return filepath.SkipDir
+			}
+			if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil && name != root {
 				return filepath.SkipDir
 			}
 			return nil

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
+)
+
+// result is what one side took for a row: the rates of its windows and the times of all
+// requests, sorted.
+type result struct {
+	rates []float64
+	times []time.Duration
+}
+
+func (r *result) rate() float64 { return r.rates[len(r.rates)/2] }
+
+func (r *result) at(percent int) time.Duration {
+	return r.times[max(0, (len(r.times)*percent+99)/100-1)]
+}
+
+// measure measures and prints row by row. The second side is nil where the peer is not
+// installed. A row that goes wrong has no numbers; the others are measured all the same.
+func measure(ctx context.Context, o options, own, peer *side, peerName string, out io.Writer) error {
+	fmt.Fprintf(out, "| Work | clients | alds req/s | p50 ms | p99 ms | %[1]s req/s | p50 ms | p99 ms | alds / %[1]s, req/s | goal | load |\n", peerName)
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|---|---|")
+	var wrong []error
+	for _, w := range selected(works(o), o.only) {
+		for _, clients := range w.clients {
+			line, err := measureRow(ctx, o, w, clients, own, peer, peerName)
+			if err != nil {
+				wrong = append(wrong, fmt.Errorf("%s, %d clients: %w", w.name, clients, err))
+				line = fmt.Sprintf("| %s | %d | went wrong | | | | | | | |", w.name, clients)
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "%s %s |\n", line, rig.Load())
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func measureRow(ctx context.Context, o options, w work, clients int, own, peer *side, peerName string) (string, error) {
+	name := w.name
+	if w.stories > 1 {
+		name = strings.Replace(name, "many", fmt.Sprint(w.stories), 1)
+	}
+	sides := []*side{own}
+	missing := "not installed"
+	if peer != nil {
+		missing = "has none"
+		if !peer.lacks(w.kind) {
+			sides = append(sides, peer)
+		}
+	}
+	results, err := windows(ctx, o, w, clients, sides)
+	if err != nil {
+		return "", err
+	}
+	a := results[0]
+	line := fmt.Sprintf("| %s | %d | %s | %s | %s |", name, clients, rate(a.rate()), ms(a.at(50)), ms(a.at(99)))
+	if len(results) == 1 {
+		return line + " " + missing + " | | | | |", nil
+	}
+	p := results[1]
+	ratio, goal := a.rate()/p.rate(), max(1, w.goals[peerName])
+	met := "missed"
+	if ratio >= goal {
+		met = "met"
+	}
+	return line + fmt.Sprintf(" %s | %s | %s | %.2f | %g: %s |", rate(p.rate()), ms(p.at(50)), ms(p.at(99)), ratio, goal, met), nil
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }
+
+func rate(r float64) string {
+	if r < 10 {
+		return fmt.Sprintf("%.2f", r)
+	}
+	return fmt.Sprintf("%.0f", r)
+}
+
+// windows lets the sides do the same work in turn; who is first alternates. Of reads a
+// first window of each side does not count: it brings the data into memory.
+func windows(ctx context.Context, o options, w work, clients int, sides []*side) ([]*result, error) {
+	results := make([]*result, len(sides))
+	first := 0
+	for i, s := range sides {
+		results[i] = &result{}
+		if w.questions != nil {
+			s.questions = w.questions(s.data, s.ids())
+			first = -1
+		}
+	}
+	for round := first; round < o.rounds; round++ {
+		for k := range sides {
+			i := (k + max(0, round)) % len(sides)
+			r, err := window(ctx, o.window, sides[i], w, clients)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", sides[i].name(), err)
+			}
+			if round >= 0 {
+				results[i].rates = append(results[i].rates, r.rates...)
+				results[i].times = append(results[i].times, r.times...)
+			}
+		}
+	}
+	for i, s := range sides {
+		slices.Sort(results[i].rates)
+		slices.Sort(results[i].times)
+		if w.questions == nil {
+			if err := s.settled(); err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name(), err)
+			}
+		}
+	}
+	return results, nil
+}
+
+// window lets clients ask one side, each again as soon as it is answered, and each once
+// at least. Answers are checked after their time was taken.
+func window(ctx context.Context, length time.Duration, s *side, w work, clients int) (*result, error) {
+	conns := make([]*rig.Conn, clients)
+	for k := range conns {
+		c, err := rig.Dial(s.addr())
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+		conns[k] = c
+	}
+	// an interrupted run does not wait for answers, which may take minutes
+	stop := context.AfterFunc(ctx, func() {
+		for _, c := range conns {
+			_ = c.Close()
+		}
+	})
+	defer stop()
+	r := &result{}
+	var mu sync.Mutex
+	var failed atomic.Pointer[error]
+	var all sync.WaitGroup
+	start := time.Now()
+	for k, c := range conns {
+		all.Go(func() {
+			var times []time.Duration
+			for n := 0; (n == 0 || time.Since(start) < length) && ctx.Err() == nil && failed.Load() == nil; n++ {
+				took, err := one(s, w, c, k, n)
+				if err != nil {
+					failed.Store(&err)
+					return
+				}
+				times = append(times, took)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			r.times = append(r.times, times...)
+		})
+	}
+	all.Wait()
+	if err := failed.Load(); err != nil {
+		return nil, *err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.rates = []float64{float64(len(r.times)) / time.Since(start).Seconds()}
+	return r, nil
+}
+
+// one asks once, and returns how long the answer took.
+func one(s *side, w work, c *rig.Conn, k, n int) (time.Duration, error) {
+	request, check := s.request(w, k, n)
+	start := time.Now()
+	body, err := c.Ask(request)
+	took := time.Since(start)
+	if err == nil {
+		err = check(body)
+	}
+	return took, err
+}

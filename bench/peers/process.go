@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// process is a peer as a process of its own.
+type process struct {
+	addr string
+
+	program string
+	args    []string
+	dir     string
+	env     []string
+	ready   string // a path that is answered 200 once it serves
+	running *exec.Cmd
+}
+
+// patience is how long a process may take to serve, and to end.
+const patience = 2 * time.Minute
+
+// start starts it and waits until it serves. What it prints goes to the file output.log
+// in its folder.
+func (p *process) start(ctx context.Context) error {
+	log, err := os.OpenFile(filepath.Join(p.dir, "output.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	p.running = exec.Command(p.program, p.args...)
+	p.running.Dir, p.running.Env = p.dir, append(os.Environ(), p.env...)
+	p.running.Stdout, p.running.Stderr = log, log
+	if err := p.running.Start(); err != nil {
+		p.running = nil
+		return err
+	}
+	client := &http.Client{Timeout: 5 * time.Second}
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		if res, err := client.Get("http://" + p.addr + p.ready); err == nil {
+			if err := res.Body.Close(); err != nil {
+				return err
+			}
+			if res.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), p.stop())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return errors.Join(fmt.Errorf("%s does not serve: %s", filepath.Base(p.program), p.printed()), p.stop())
+}
+
+// printed is the end of what the process printed.
+func (p *process) printed() string {
+	text, err := os.ReadFile(filepath.Join(p.dir, "output.log"))
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(text[max(0, len(text)-600):]))
+}
+
+// stop asks it to end, and ends it if it does not.
+func (p *process) stop() error {
+	if p.running == nil {
+		return nil
+	}
+	cmd := p.running
+	p.running = nil
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = cmd.Wait() // an interrupted process fails
+	return nil
+}
+
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// httpRequest is a request of any kind with a bearer token.
+func httpRequest(method, path, token, contentType, body string) []byte {
+	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+		method, path, token, contentType, len(body), body)
+}
