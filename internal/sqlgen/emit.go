@@ -47,7 +47,7 @@ func (w Writer) IDsFirst(p *query.Plan) Statement {
 	e.enter(p.From, []query.Expr{inSet{query.ColumnOf{T: p.From, Name: "id"}, pageName}})
 	e.write("SELECT ")
 	e.separated(p.Cells, ", ")
-	e.write(" FROM ", pageName, " JOIN ")
+	e.write(" FROM ", e.reads(pageName), " JOIN ")
 	e.table(p.From)
 	e.write(" ON ", e.aliasOf(p.From), ".id = ", pageName, ".id")
 	for _, x := range e.time(p.From) {
@@ -166,6 +166,7 @@ type emitter struct {
 
 	existences int
 	tables     int // number of aliases so far
+	read       int // tables read by those in front of the statement, for each reference
 
 	common  *common
 	frame   *frame                    // of the statement that is written
@@ -342,7 +343,7 @@ func (e *emitter) conds(list []query.Expr) {
 func (e *emitter) conditions(t *query.Table) []query.Expr {
 	var all []query.Expr
 	key, on := t.Key, t.On
-	if e.plain != nil {
+	if e.plain != nil && e.plain.own[t] {
 		key, on = e.plain.key(t), e.plain.only(e.flatten(on))
 	}
 	if key != nil {

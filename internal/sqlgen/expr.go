@@ -142,7 +142,7 @@ func (e *emitter) cond(x query.Expr) {
 	case block:
 		e.block(x)
 	case inSet:
-		e.write(x.ColumnOf, " IN (SELECT id FROM ", x.set, ")")
+		e.write(x.ColumnOf, " IN (SELECT id FROM ", e.reads(x.set), ")")
 	case direct:
 		e.write("EXISTS (", x.s, ")")
 	case fixed:
@@ -269,13 +269,12 @@ func (e *emitter) function(x query.Func) {
 	if x.Distinct {
 		e.write("DISTINCT ")
 	}
-	switch s, ok := x.X.(query.Scalar); {
-	case x.X == nil:
+	if x.X == nil {
 		e.write("*")
-	case ok:
-		e.part(s.S)
-	default:
+	} else {
+		e.frame.aggregate = true
 		e.write(x.X)
+		e.frame.aggregate = false
 	}
 	e.write(")")
 }

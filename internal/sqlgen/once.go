@@ -1,6 +1,7 @@
 package sqlgen
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,8 @@ type frame struct {
 	outer *frame
 	cell  int    // which of its cells is written, or noCell
 	parts []part // joined after its tables
+
+	aggregate bool // what an aggregate function is given is written
 }
 
 // part is a table of values that is joined to what it is found by.
@@ -36,15 +39,34 @@ func (f *frame) alias(i int) string { return "p" + strconv.Itoa(i) }
 
 const noCell = -1
 
+// maxDepth is how many tables of distinct assets and hierarchies may stand on one
+// another. What is deeper is written in its place: MySQL takes 63 SELECTs inside one
+// another, SQLite 100, and each such table and that of its values are some of them.
+const maxDepth = 10
+
+// maxSize is how many tables a statement may read when each reference to one in front of
+// it stands for a copy. SQLite takes 1,000, keys counted; MariaDB needs memory for them.
+const maxSize = 250
+
 // common are the tables that stand in front of a statement.
 type common struct {
 	tables []commonTable
 	names  *int
 	sets   map[query.ColumnOf]string // those of the distinct values of a column
+	depth  map[string]int            // of these: how many stand on one another
+	size   map[string]int            // of all: the tables read when each reference stands for a copy
+	inline map[*query.Select]bool    // those that would be too large
+	trees  map[treeFrom]string       // those of the pairs of a hierarchy
 	home   map[*query.Table]*frame   // where the tables of a SELECT are read
 	cells  []int                     // the cells of the statement that read one
 
 	recursive bool // one of the tables reads itself
+}
+
+// treeFrom is a hierarchy that starts at a table in front of the statement.
+type treeFrom struct {
+	t   *query.Table
+	set string
 }
 
 // commonTable is one of them: what stands in a WITH.
@@ -54,7 +76,10 @@ type commonTable struct {
 }
 
 func newCommon() *common {
-	return &common{names: new(int), sets: map[query.ColumnOf]string{}, home: map[*query.Table]*frame{}}
+	return &common{
+		names: new(int), sets: map[query.ColumnOf]string{}, depth: map[string]int{}, size: map[string]int{},
+		trees: map[treeFrom]string{}, inline: map[*query.Select]bool{}, home: map[*query.Table]*frame{},
+	}
 }
 
 // add adds the table that an emitter has written, unless there is the same already, and
@@ -67,7 +92,7 @@ func (c *common) add(e *emitter, columns string) string {
 		}
 	}
 	name := c.newName()
-	c.tables = append(c.tables, commonTable{name, text, e.args})
+	c.put(name, text, e)
 	return name
 }
 
@@ -78,15 +103,30 @@ func (c *common) newName() string {
 
 // addRecursive adds the table that an emitter has written, which reads itself by a name.
 func (c *common) addRecursive(e *emitter, name, columns string) {
-	c.tables = append(c.tables, commonTable{name, "(" + columns + ") AS (" + e.b.String() + ")", e.args})
+	c.put(name, "("+columns+") AS ("+e.b.String()+")", e)
 	c.recursive = true
 }
 
 // follow makes c the tables of a statement about a page, whose ids an emitter has
 // written.
 func (c *common) follow(page *emitter) {
-	c.tables, c.names, c.recursive = page.common.tables, page.common.names, page.common.recursive
-	c.tables = append(c.tables, commonTable{pageName, "(id) AS " + page.Dialect.Materialized + "(" + page.b.String() + ")", page.args})
+	c.tables, c.names, c.recursive, c.size = page.common.tables, page.common.names, page.common.recursive, page.common.size
+	c.put(pageName, "(id) AS "+page.Dialect.Materialized+"("+page.b.String()+")", page)
+}
+
+func (c *common) put(name, text string, e *emitter) {
+	c.tables = append(c.tables, commonTable{name, text, e.args})
+	c.size[name] = 1 + e.tables + e.read
+}
+
+// keep takes back the tables after the first n, which are too large.
+func (c *common) keep(n int) {
+	for _, t := range c.tables[n:] {
+		delete(c.size, t.name)
+		maps.DeleteFunc(c.sets, func(_ query.ColumnOf, name string) bool { return name == t.name })
+		maps.DeleteFunc(c.trees, func(_ treeFrom, name string) bool { return name == t.name })
+	}
+	c.tables = c.tables[:n]
 }
 
 // before returns a statement with the tables in front of it.
@@ -163,27 +203,31 @@ func (e *emitter) beside() *emitter {
 // scalar writes the value of a sub-select.
 func (e *emitter) scalar(s *query.Select) {
 	name, key := e.once(s, false)
-	switch {
-	case name == "":
-		e.write("(", s, ")")
-	case isZeroOfNothing(s.Cells[0]):
-		e.write("COALESCE((SELECT v FROM ", name, " WHERE k = ", key, "), 0)")
-	default:
-		e.write("(SELECT v FROM ", name, " WHERE k = ", key, ")")
-	}
-}
-
-// part writes the value of a sub-select inside an aggregate function. Its table is joined,
-// since MariaDB refuses aggregates of what is looked up in aggregates.
-func (e *emitter) part(s *query.Select) {
-	name, key := e.once(s, false)
 	if name == "" {
 		e.write("(", s, ")")
 		return
 	}
+	zero := isZeroOfNothing(s.Cells[0])
+	if zero {
+		e.write("COALESCE(")
+	}
+	if e.frame.aggregate {
+		e.write(e.part(name, key), ".v")
+	} else {
+		e.write("(SELECT v FROM ", e.reads(name), " WHERE k = ", key, ")")
+	}
+	if zero {
+		e.write(", 0)")
+	}
+}
+
+// part returns the alias by which an aggregate function reads a table of values. The
+// table is joined, since MariaDB refuses aggregates of what is looked up in aggregates.
+func (e *emitter) part(table string, key query.ColumnOf) string {
 	f := e.frame
-	e.write(f.alias(len(f.parts)), ".v")
-	f.parts = append(f.parts, part{name, key})
+	alias := f.alias(len(f.parts))
+	f.parts = append(f.parts, part{e.reads(table), key})
+	return alias
 }
 
 // joinParts joins the tables of the values that the cells of the present SELECT read.
@@ -206,27 +250,53 @@ func isZeroOfNothing(x query.Expr) bool {
 	return false
 }
 
+// reads counts what a table in front of the statement reads, for each place where it is
+// read: servers copy it there before they see that it is the same.
+func (e *emitter) reads(name string) string {
+	e.read += e.common.size[name]
+	return name
+}
+
 // isIn writes that a sub-select has a row for a key, by the table of those that have.
 func (e *emitter) isIn(key query.ColumnOf, table string, not bool) {
-	e.write("(", key, " IN (SELECT k FROM ", table, "))")
-	if not {
-		e.write(" IS NOT TRUE")
+	switch inside := e.frame.aggregate; {
+	case inside && not:
+		e.write("(", e.part(table, key), ".k IS NULL)")
+	case inside:
+		e.write("(", e.part(table, key), ".k IS NOT NULL)")
+	case not:
+		e.write("(", key, " IN (SELECT k FROM ", e.reads(table), ")) IS NOT TRUE")
+	default:
+		e.write("(", key, " IN (SELECT k FROM ", e.reads(table), "))")
 	}
+}
+
+// isInAggregate reports whether what is written is inside a sub-select that is inside
+// what an aggregate function is given, where its table cannot be joined.
+func (e *emitter) isInAggregate() bool {
+	for f := e.frame.outer; f != nil; f = f.outer {
+		if f.aggregate {
+			return true
+		}
+	}
+	return false
 }
 
 // once adds the table of the values of a sub-select by what it hangs on, or for a test
 // that of the keys for which it has a row. It returns the table's name and the key of the
 // row; no name where the sub-select is to be written in its place.
 func (e *emitter) once(s *query.Select, test bool) (name string, key query.ColumnOf) {
-	if !s.Once {
+	if !s.Once || e.isInAggregate() || e.common.inline[s] {
 		return "", key
 	}
+	had := len(e.common.tables)
 	key, alone, ok := hangsOn(s)
 	if !ok || !e.repeats(key) {
 		return "", key
 	}
 	set := e.set(key)
-	if set == "" {
+	if set == "" || e.common.depth[set] > maxDepth {
+		e.common.keep(had)
 		return "", key
 	}
 	in := e.beside()
@@ -245,7 +315,7 @@ func (e *emitter) once(s *query.Select, test bool) (name string, key query.Colum
 		in.write(", (", s, ")")
 	}
 	if in.write(" FROM "); alone {
-		in.write(set)
+		in.write(in.reads(set))
 	} else {
 		in.table(key.T)
 	}
@@ -255,6 +325,11 @@ func (e *emitter) once(s *query.Select, test bool) (name string, key query.Colum
 	if len(where) > 0 {
 		in.write(" WHERE ")
 		in.conds(where)
+	}
+	if e.tables+e.read+in.tables+in.read > maxSize {
+		e.common.keep(had)
+		e.common.inline[s] = true
+		return "", key
 	}
 	f := e.frame
 	for f.outer != nil {
@@ -423,13 +498,20 @@ func (e *emitter) set(c query.ColumnOf) string {
 		if outer == "" {
 			return ""
 		}
-		in.plain.from, in.plain.by = f.from, inSet{by, outer}
 		in.root, in.rootSet = up, outer
+		in.plain.from, in.plain.by = f.from, inSet{by, outer}
+		if f.from.Kind == query.Tree && in.startsAtSet(f.from) {
+			in.plain.by = nil // it has no others
+		}
 	}
 	in.write("SELECT DISTINCT ")
 	in.selected(f.from, []query.Expr{c}, in.plain.only(in.flatten(f.where)), nil)
 	name := e.common.add(in, "id")
 	e.common.sets[c] = name
+	e.common.depth[name] = e.common.depth[in.rootSet] + 1
+	if f.from.Kind == query.Tree {
+		e.common.depth[name]++ // the table of the hierarchy
+	}
 	return name
 }
 

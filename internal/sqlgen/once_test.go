@@ -19,6 +19,7 @@ func TestManyWays(t *testing.T) {
 		w := sqlgen.Writer{Dialect: d.Dialect, Visibility: visibilities["admin"]}
 		for _, n := range []int{1, 2, 4, 7} {
 			way := strings.TrimSuffix(strings.Repeat("Owners.OwnedWorkitems.", n), ".")
+			trees := strings.TrimSuffix(strings.Repeat("ParentAndUp.SubsAndDown:Story.", n), ".")
 			var several []string
 			for i := range 8 * n {
 				several = append(several, fmt.Sprintf("Owners.OwnedWorkitems[Estimate='%d'].Name='x'", i))
@@ -27,6 +28,8 @@ func TestManyWays(t *testing.T) {
 				fmt.Sprintf(`{"from": "Story", "filter": ["%s.Name='x'"]}`, way),
 				fmt.Sprintf(`{"from": "Story", "filter": ["%s.Name!='x'"]}`, way),
 				fmt.Sprintf(`{"from": "Story", "select": ["%s.@Count"], "sort": ["-%s.Estimate.@Sum"]}`, way, way),
+				fmt.Sprintf(`{"from": "Story", "filter": ["%s.Name='x'"]}`, trees),
+				fmt.Sprintf(`{"from": "Story", "select": ["%s.@Count"], "sort": ["-%s.Estimate.@Sum"]}`, trees, trees),
 				fmt.Sprintf(`{"from": "Story", "filter": ["%s"]}`, strings.Join(several, "|")),
 			} {
 				g := &golden{as: "admin", body: []byte(body)}

@@ -39,10 +39,17 @@ const asInteger, signed = "CAST(", " AS SIGNED)"
 func (e *emitter) tree(t *query.Table) {
 	g, starts := e.edge(t), e.starts(t)
 	if starts != nil && e.startsAtSet(t) {
-		in, name := e.beside(), e.common.newName()
-		in.recursion(t, g, starts, name)
-		e.common.addRecursive(in, name, g.columns)
-		e.write(name)
+		from := treeFrom{t, e.rootSet}
+		name, ok := e.common.trees[from]
+		if !ok {
+			name = e.common.newName()
+			in := e.beside()
+			in.root, in.rootSet = e.root, e.rootSet
+			in.recursion(t, g, in.starts(t), name)
+			e.common.addRecursive(in, name, g.columns)
+			e.common.trees[from] = name
+		}
+		e.write(e.reads(name))
 		return
 	}
 	e.write("(WITH RECURSIVE r(", g.columns, ") AS (")
@@ -63,15 +70,20 @@ func (e *emitter) recursion(t *query.Table, g edge, starts []any, name string) {
 	if len(t.Ends) > 0 {
 		from, step = g.next, []any{" UNION SELECT ", g.start, ", r.id", g.both, " FROM ", name, " r JOIN ", g.from, " ON ", g.next, " = r.root"}
 	}
+	e.read += 3 // the tables of its parts
 	e.write("SELECT ")
 	if t.Tree.Me {
 		e.write("a.id, a.id", g.always, " FROM asset a WHERE a.type IN ", codesOf(t.Tree.Up.Declared.Concrete))
 		limit("a.id")
+	}
+	if t.Tree.Me && !t.Tree.Transitive {
 		e.write(" UNION SELECT ")
 	}
-	e.write(g.start, ", ", g.next, g.span, " FROM ", g.from, " WHERE ")
-	e.edgeConds(g)
-	limit(from)
+	if !t.Tree.Me || !t.Tree.Transitive { // else the first step is one like the others
+		e.write(g.start, ", ", g.next, g.span, " FROM ", g.from, " WHERE ")
+		e.edgeConds(g)
+		limit(from)
+	}
 	if t.Tree.Transitive {
 		e.write(step...)
 		e.write(g.overlap, " WHERE ")
@@ -95,7 +107,7 @@ func (e *emitter) starts(t *query.Table) []any {
 	case !ok || root.T != t && key.R != query.Expr(root):
 		return nil
 	case e.rootSet != "":
-		return []any{" IN (SELECT id FROM ", e.rootSet, ")"}
+		return []any{" IN (SELECT id FROM ", e.reads(e.rootSet), ")"}
 	case e.one != nil:
 		return []any{" = ", e.one}
 	case e.seeds == nil:
