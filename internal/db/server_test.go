@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/alds-dev/alds/internal/db"
@@ -18,4 +19,24 @@ func TestTheServerIsNamed(t *testing.T) {
 			t.Errorf("%d, %d: %v", have, want, err)
 		}
 	})
+}
+
+// TestNoRowidFilter: a session on MariaDB does not use filters of row ids, by which
+// answers lacked rows.
+func TestNoRowidFilter(t *testing.T) {
+	d := testdb.MySQL(t)
+	sessions := map[string]func(func(*db.Tx) error) error{
+		"read":  func(fn func(*db.Tx) error) error { return d.Read(t.Context(), fn) },
+		"write": func(fn func(*db.Tx) error) error { return d.Write(t.Context(), fn) },
+		"small": func(fn func(*db.Tx) error) error { return d.Small(t.Context(), fn) },
+	}
+	for name, run := range sessions {
+		var switches string
+		err := run(func(tx *db.Tx) error {
+			return tx.QueryRow(t.Context(), "SELECT @@SESSION.optimizer_switch").Scan(&switches)
+		})
+		if err != nil || strings.Contains(switches, "rowid_filter=on") {
+			t.Errorf("%s: %v, %s", name, err, switches)
+		}
+	}
 }
