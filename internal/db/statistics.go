@@ -98,12 +98,13 @@ func (d *DB) GatherStatistics(ctx context.Context) error {
 // index is an index of SQLite.
 type index struct {
 	table, name, column string // the first column
+	inStatistics        string // its name in sqlite_stat1: of rows that are an index, that of the table
 	nullable            bool
 }
 
 func (d *DB) indexes(ctx context.Context) ([]index, error) {
-	rows, err := d.Query(ctx, `SELECT t.name, x.name, c.name, a."notnull" = 0
-		FROM sqlite_schema t, pragma_index_list(t.name) x, pragma_index_info(x.name) c, pragma_table_info(t.name) a
+	rows, err := d.Query(ctx, `SELECT t.name, x.name, c.name, CASE WHEN l.wr AND x.origin = 'pk' THEN t.name ELSE x.name END, a."notnull" = 0
+		FROM sqlite_schema t, pragma_table_list(t.name) l, pragma_index_list(t.name) x, pragma_index_info(x.name) c, pragma_table_info(t.name) a
 		WHERE t.type = 'table' AND c.seqno = 0 AND a.name = c.name ORDER BY t.name, x.name`)
 	if err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func (d *DB) indexes(ctx context.Context) ([]index, error) {
 	var list []index
 	err = eachRow(rows, func(row Scanner) error {
 		var x index
-		err := row.Scan(&x.table, &x.name, &x.column, &x.nullable)
+		err := row.Scan(&x.table, &x.name, &x.column, &x.inStatistics, &x.nullable)
 		list = append(list, x)
 		return err
 	})
@@ -139,14 +140,14 @@ func (d *DB) gather(ctx context.Context, x index) (n int64, err error) {
 			return err
 		}
 		var stat string
-		if err := tx.QueryRow(ctx, "SELECT stat FROM sqlite_stat1 WHERE idx = ?", x.name).Scan(&stat); err != nil {
+		if err := tx.QueryRow(ctx, "SELECT stat FROM sqlite_stat1 WHERE tbl = ? AND idx = ?", x.table, x.inStatistics).Scan(&stat); err != nil {
 			return err
 		}
 		head, _, _ := strings.Cut(stat, " ")
 		if n, err = strconv.ParseInt(head, 10, 64); err != nil || !x.nullable {
 			return err
 		}
-		_, err := tx.Exec(ctx, "UPDATE sqlite_stat1 SET stat = ? WHERE idx = ?", withoutNull(stat, values, distinct), x.name)
+		_, err := tx.Exec(ctx, "UPDATE sqlite_stat1 SET stat = ? WHERE tbl = ? AND idx = ?", withoutNull(stat, values, distinct), x.table, x.inStatistics)
 		return err
 	})
 	return n, err

@@ -125,3 +125,20 @@ func TestASmallTableHasNoStatistics(t *testing.T) {
 		t.Errorf("the index is not used: %s", got)
 	}
 }
+
+// TestATableThatIsItsKey: the rows of a table without row ids are an index that has the
+// name of the table in statistics.
+func TestATableThatIsItsKey(t *testing.T) {
+	d := stories(t)
+	exec(t, d, "CREATE TABLE owner (story INTEGER NOT NULL, member INTEGER NOT NULL, PRIMARY KEY (story, member)) WITHOUT ROWID")
+	exec(t, d, "CREATE INDEX owner_member ON owner (member, story)")
+	fillStories(t, d)
+	exec(t, d, "INSERT INTO owner SELECT id, id % 7 FROM story")
+	if err := d.GatherStatistics(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := d.QueryRow(t.Context(), "SELECT COUNT(*) FROM sqlite_stat1 WHERE tbl = 'owner' AND idx IN ('owner', 'owner_member')").Scan(&n); err != nil || n != 2 {
+		t.Errorf("%d indexes of the table have statistics: %v", n, err)
+	}
+}
