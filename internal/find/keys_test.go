@@ -30,7 +30,7 @@ func TestKeysAreUsed(t *testing.T) {
 	fill(t, d, m)
 	f := New(d, m)
 	served := map[string]bool{}
-	for _, line := range keyLines(t) {
+	for _, line := range linesOf(t, "testdata/keys.txt") {
 		key, body, _ := strings.Cut(line, " | ")
 		served[key] = true
 		if used := keysOf(t, f, body); !used[key] {
@@ -57,9 +57,10 @@ func TestKeysAreUsed(t *testing.T) {
 	}
 }
 
-func keyLines(t *testing.T) []string {
+// linesOf returns the lines of a file that are neither empty nor comments.
+func linesOf(t *testing.T, name string) []string {
 	t.Helper()
-	file, err := os.Open("testdata/keys.txt")
+	file, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}

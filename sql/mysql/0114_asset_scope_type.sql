@@ -1,0 +1,1 @@
+ALTER TABLE `asset` ADD KEY `asset_scope_type` (`scope_id`, `type`, `id`, `state`);

@@ -1,0 +1,1 @@
+ALTER TABLE `asset` ADD KEY `asset_team` (`team_id`, `order_key`);

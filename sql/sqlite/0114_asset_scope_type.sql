@@ -1,0 +1,1 @@
+CREATE INDEX IF NOT EXISTS "asset_scope_type" ON "asset" ("scope_id", "type", "id", "state");
