@@ -21,6 +21,8 @@ type Dialect struct {
 	Collate     string // " COLLATE ..." that gives an expression the order of the text columns
 	SmallInside bool   // Small may be called while a Write is open
 
+	ListsNamed   bool   // it is faster to list what named assets lead to than to ask of every row
+	Unkeyed      string // before a comparison: it is not looked up in a key
 	Materialized string // before the statement of a WITH: make its rows once
 
 	quote string
@@ -55,6 +57,8 @@ func sqliteDialect() *Dialect {
 		quote:      `"`,
 
 		Materialized: "MATERIALIZED ",
+		ListsNamed:   true,
+		Unkeyed:      "+",
 	}
 }
 

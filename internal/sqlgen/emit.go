@@ -25,7 +25,7 @@ type Writer struct {
 // Page writes the statement for the rows of a plan with all their cells, its
 // page applied.
 func (w Writer) Page(p *query.Plan) Statement {
-	e := w.emitterOf(p)
+	e := w.emitterOfPage(p)
 	e.statement(&p.Select, p.Cells, slices.Concat(p.Where, p.Resume), p.Order)
 	e.limit(p.Page)
 	if len(e.common.cells) > 0 && p.Page != nil {
@@ -37,7 +37,7 @@ func (w Writer) Page(p *query.Plan) Statement {
 // IDsFirst writes the statement of Page so that the database finds and sorts ids
 // alone and reads whole rows only for those of the page.
 func (w Writer) IDsFirst(p *query.Plan) Statement {
-	page := w.emitterOf(p)
+	page := w.emitterOfPage(p)
 	page.statement(&p.Select, p.Cells[:query.CellID+1], slices.Concat(p.Where, p.Resume), p.Order)
 	page.limit(p.Page)
 	e := w.emitterOf(p)
@@ -73,7 +73,7 @@ func (w Writer) Lookup(l *query.Lookup) Statement {
 // IDs writes the statement for only the id, type and moment of the rows of a
 // plan, and for more of its cells, in order, its page applied.
 func (w Writer) IDs(p *query.Plan, more ...int) Statement {
-	e := w.emitterOf(p)
+	e := w.emitterOfPage(p)
 	cells := slices.Clone(p.Cells[:query.CellMoment+1])
 	for _, i := range more {
 		cells = append(cells, p.Cells[i])
@@ -133,7 +133,7 @@ func (e *emitter) among(s *query.Select, where []query.Expr, ids, moments []int6
 }
 
 func (w Writer) emitter() *emitter {
-	return &emitter{Writer: w, alias: map[*query.Table]int{}, common: newCommon()}
+	return &emitter{Writer: w, alias: map[*query.Table]int{}, keyless: map[*query.Table]*query.Table{}, common: newCommon()}
 }
 
 // emitterOf is an emitter for the rows of a plan. Where the plan is for one asset,
@@ -151,6 +151,15 @@ func (w Writer) emitterOf(p *query.Plan) *emitter {
 	return e
 }
 
+// emitterOfPage is emitterOf for a statement that may have a page.
+func (w Writer) emitterOfPage(p *query.Plan) *emitter {
+	e := w.emitterOf(p)
+	if p.RankAlone && p.Page != nil {
+		e.ranked = p.From
+	}
+	return e
+}
+
 // emitter writes one statement from left to right, so that arguments come in
 // the order of their placeholders.
 type emitter struct {
@@ -164,6 +173,10 @@ type emitter struct {
 
 	moments []int64 // of seeds, for a branch
 
+	keyless map[*query.Table]*query.Table // those that are read without their key, and the rows that this leads to
+
+	ranked *query.Table // the rows of a page by rank; nil: not by rank alone
+
 	existences int
 	tables     int // number of aliases so far
 	read       int // tables read by those in front of the statement, for each reference
@@ -174,6 +187,11 @@ type emitter struct {
 	rootSet string                    // instead of seeds, the table of the parents' ids
 	plain   *plain                    // only quick conditions are written
 }
+
+// unkeyed is a condition that SQLite finds no rows by: it would take the key of the type
+// for a whole page by rank, and sort all rows of the type. The key of the rank holds the
+// type, so that a page of a rare one reads through a key alone.
+type unkeyed struct{ query.Expr }
 
 // block is the condition that an expression is one of a block of ids.
 type block struct {
@@ -343,13 +361,19 @@ func (e *emitter) conds(list []query.Expr) {
 func (e *emitter) conditions(t *query.Table) []query.Expr {
 	var all []query.Expr
 	key, on := t.Key, t.On
+	if row, ok := e.keyless[t]; ok {
+		key, on = nil, ofTypes(on, row)
+	}
 	if e.plain != nil && e.plain.own[t] {
 		key, on = e.plain.key(t), e.plain.only(e.flatten(on))
 	}
 	if key != nil {
 		all = append(all, key)
 	}
-	if t.Typed {
+	switch {
+	case t.Typed && t == e.ranked:
+		all = append(all, unkeyed{Expr: typeTest(t)})
+	case t.Typed:
 		all = append(all, typeTest(t))
 	}
 	all = append(all, e.time(t)...)

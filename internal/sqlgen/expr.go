@@ -141,6 +141,8 @@ func (e *emitter) cond(x query.Expr) {
 		e.write(x.X, " IN ", x.By.Found)
 	case block:
 		e.block(x)
+	case unkeyed:
+		e.write(e.Dialect.Unkeyed, x.Expr)
 	case inSet:
 		e.write(x.ColumnOf, " IN (SELECT id FROM ", e.reads(x.set), ")")
 	case direct:
@@ -181,6 +183,9 @@ func (e *emitter) exists(x query.Exists) {
 		e.isIn(key, name, x.Not)
 		return
 	}
+	if !x.Not && e.Dialect.ListsNamed && e.found(x.S) {
+		return
+	}
 	guard := e.guards() || !x.Not && hangsOnSelect(x.S.From)
 	switch {
 	case guard:
@@ -199,6 +204,70 @@ func (e *emitter) exists(x query.Exists) {
 
 // hangsOnSelect reports whether a table is found by a sub-select, which MariaDB
 // does not take into a semi-join.
+// found writes that a row is one of those that named assets lead to, if a sub-select asks
+// for that, and reports whether it does: SQLite would ask it of every row.
+func (e *emitter) found(s *query.Select) bool {
+	key, _ := s.From.Key.(query.Compare)
+	by, _ := key.L.(query.ColumnOf)
+	up, ok := key.R.(query.ColumnOf)
+	if !ok || by.T != s.From || by.Name == "id" || !slices.ContainsFunc(s.Where, namesAssets) || readsOuter(s, up.T) {
+		return false
+	}
+	e.keyless[s.From] = up.T
+	e.write("(", up, " IN (")
+	e.statement(s, []query.Expr{by}, s.Where, nil)
+	e.write("))")
+	return true
+}
+
+// namesAssets reports whether a condition holds for assets that are named.
+func namesAssets(x query.Expr) bool {
+	var of query.Expr
+	switch x := x.(type) {
+	case query.Compare:
+		if _, named := x.R.(query.Arg); named && x.Op == "=" {
+			of = x.L
+		}
+	case query.In:
+		if !x.Not {
+			of = x.X
+		}
+	case query.InLookup:
+		if x.By.Known {
+			of = x.X
+		}
+	}
+	c, ok := of.(query.ColumnOf)
+	return ok && c.Name == "id"
+}
+
+// readsOuter reports whether a sub-select, but for its key, reads more of the rows of t
+// than their types, or other rows that it is not about.
+func readsOuter(s *query.Select, t *query.Table) bool {
+	r := newReads()
+	r.own[s.From] = true
+	r.at(s.From)
+	r.exprs(ofTypes(s.From.On, t))
+	for _, j := range s.From.Joins {
+		r.from(j)
+	}
+	r.exprs(s.Where)
+	return r.moments || r.outer()
+}
+
+// ofTypes replaces conditions that something has the type of a row of t: that it has one
+// of their types.
+func ofTypes(list []query.Expr, t *query.Table) []query.Expr {
+	list = slices.Clone(list)
+	for i, x := range list {
+		c, _ := x.(query.Compare)
+		if up, ok := c.R.(query.ColumnOf); ok && c.Op == "=" && up.T == t && up.Name == "type" && len(t.Of) > 0 {
+			list[i] = query.In{X: c.L, List: query.TypeCodes(t.Of)}
+		}
+	}
+	return list
+}
+
 func hangsOnSelect(t *query.Table) bool {
 	key, _ := t.Key.(query.Compare)
 	_, isSelect := key.R.(query.Scalar)

@@ -365,7 +365,7 @@ func hangsOn(s *query.Select) (key query.ColumnOf, alone, ok bool) {
 	if !ok || by.T != s.From || by.Name == "id" {
 		return key, false, false
 	}
-	r := &reads{own: map[*query.Table]bool{}, columns: map[query.ColumnOf]bool{}, whole: map[*query.Table]bool{}}
+	r := newReads()
 	r.Select(s)
 	alone = true
 	for c := range r.columns {
@@ -401,6 +401,25 @@ type reads struct {
 	columns map[query.ColumnOf]bool
 	whole   map[*query.Table]bool // read otherwise than by a column
 	moments bool                  // rows are read at moments of their own
+}
+
+func newReads() *reads {
+	return &reads{own: map[*query.Table]bool{}, columns: map[query.ColumnOf]bool{}, whole: map[*query.Table]bool{}}
+}
+
+// outer reports whether rows of others are read.
+func (r *reads) outer() bool {
+	for c := range r.columns {
+		if !r.own[c.T] {
+			return true
+		}
+	}
+	for t := range r.whole {
+		if !r.own[t] {
+			return true
+		}
+	}
+	return false
 }
 
 // Select collects what a SELECT inside the other reads.
@@ -551,9 +570,9 @@ func (p *plain) key(t *query.Table) query.Expr {
 func (p *plain) only(list []query.Expr) []query.Expr {
 	var kept []query.Expr
 	for _, x := range list {
-		if c, ok := x.(query.Compare); ok && c.Op == "=" {
-			if up, ok := c.R.(query.ColumnOf); ok && up.Name == "type" && !p.own[up.T] && len(up.T.Of) > 0 {
-				x = query.In{X: c.L, List: query.TypeCodes(up.T.Of)}
+		if c, ok := x.(query.Compare); ok {
+			if up, ok := c.R.(query.ColumnOf); ok && !p.own[up.T] {
+				x = ofTypes([]query.Expr{x}, up.T)[0]
 			}
 		}
 		if p.has(x) {
