@@ -40,6 +40,10 @@ type executor struct {
 	handed int           // rows were handed on
 	waited time.Duration // for the client of a flushed answer
 
+	counts   bool        // the statement of the page counts all rows, too
+	pageRows *encode.Set // nil: not read yet
+	number   *int64      // of all rows; nil: not known
+
 	more bool  // there are rows after this page
 	last []any // keys of its last row, where cursors are asked for
 
@@ -53,10 +57,10 @@ type executor struct {
 // each calls row for all rows in order, which are read block by block.
 func (x *executor) each(ctx context.Context, row func(*encode.Set, int32) error) error {
 	if x.small() {
-		s, err := x.read(ctx, x.page(), &x.plan.Body, len(x.plan.Cells))
-		if err != nil {
+		if err := x.readPage(ctx); err != nil {
 			return err
 		}
+		s := x.pageRows
 		if x.plan.One && s.Len() == 0 {
 			return fault.NotFoundf("Not Found")
 		}
@@ -76,6 +80,37 @@ func (x *executor) each(ctx context.Context, row func(*encode.Set, int32) error)
 		x.sets.shrink(before)
 	}
 	return nil
+}
+
+// readPage reads the rows of a page with one statement, and their number if that is
+// asked for. A page without rows is not read, and does not tell the number: that of the
+// first one is 0.
+func (x *executor) readPage(ctx context.Context) error {
+	if x.pageRows != nil {
+		return nil
+	}
+	x.pageRows = &encode.Set{Body: &x.plan.Body, Width: len(x.plan.Cells)}
+	p, total := x.plan.Page, int64(0)
+	if x.isEmptyPage() {
+		return nil
+	}
+	var before []any
+	if x.counts {
+		before = append(before, &total)
+	}
+	if err := x.scan(ctx, x.pageRows, x.page(), func() error { return nil }, before...); err != nil {
+		return err
+	}
+	if x.counts && (x.pageRows.Len() > 0 || p.Start == 0 && len(x.plan.Resume) == 0) {
+		x.number = &total
+	}
+	return nil
+}
+
+// isEmptyPage reports whether the page has no rows whatever there is.
+func (x *executor) isEmptyPage() bool {
+	p := x.plan.Page
+	return p != nil && p.Size == 0 && p.After == nil
 }
 
 // lookupsDone reports whether every lookup of the plan has found its ids.
@@ -322,9 +357,17 @@ func split(block []version, each bool) (ids, moments []int64) {
 
 // total counts the rows of the plan, page or not.
 func (x *executor) total(ctx context.Context) (int64, error) {
-	if x.plan.Page == nil {
+	switch {
+	case x.plan.Page == nil:
 		err := x.readIDs(ctx)
 		return int64(len(x.ids)), err
+	case x.counts:
+		if err := x.readPage(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if x.number != nil {
+		return *x.number, nil
 	}
 	s, err := x.read(ctx, x.w.Total(x.plan), &query.Body{}, 1)
 	if err != nil || s.Len() == 0 {
@@ -344,12 +387,13 @@ func (x *executor) readInto(ctx context.Context, s *encode.Set, st sqlgen.Statem
 	return x.scan(ctx, s, st, func() error { return nil })
 }
 
-// scan runs a statement, adds each of its rows to s and then calls row.
-func (x *executor) scan(ctx context.Context, s *encode.Set, st sqlgen.Statement, row func() error) error {
+// scan runs a statement, adds each of its rows to s and then calls row. Values that stand
+// before the cells of s are copied to before.
+func (x *executor) scan(ctx context.Context, s *encode.Set, st sqlgen.Statement, row func() error, before ...any) error {
 	if len(st.Args) > maxArgs {
 		return fault.Invalidf(fault.NoPlace, "too many values in one query: the limit is %d", maxArgs)
 	}
-	cells := s.Scanners()
+	cells := append(before, s.Scanners()...)
 	size := s.Size()
 	return db.Each(ctx, x.q, st.SQL, x.filled(st.Args), func(r db.Scanner) error {
 		if err := r.Scan(cells...); err != nil {

@@ -175,6 +175,7 @@ func (f *Finder) execute(ctx context.Context, q db.Querier, who auth.Actor, r qu
 	if err != nil {
 		return err
 	}
+	p.wantsTotal = r.Total || r.Rest && (!r.One || r.History)
 	since(f.metrics.compile, began)
 	var seen effort
 	err = f.read(db.WithMember(ctx, who.Member), q, who, r, p, func(ctx context.Context, x *executor) error {
@@ -240,6 +241,7 @@ func (f *Finder) newExecutor(ctx context.Context, q db.Querier, who auth.Actor, 
 	if x.out == nil {
 		x.out = &output{limit: f.MaxAnswer}
 	}
+	x.counts = p.countsToo()
 	x.sets.hold = memory.From(ctx)
 	x.answer.hold, x.contents.hold = x.sets.hold, x.sets.hold
 	return x

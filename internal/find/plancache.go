@@ -58,6 +58,7 @@ func (x *executor) noteDuration(began time.Time, err error) {
 type cachedStatement struct {
 	visibility sqlgen.Visibility
 	page       query.Page
+	total      bool
 	statement  sqlgen.Statement
 }
 
@@ -94,11 +95,12 @@ func (p *planCache) put(c *cachedPlan) {
 
 // prepared is a request ready to be executed.
 type prepared struct {
-	plan    *query.Plan
-	cached  *cachedPlan // where plan comes from; nil when it is for this request alone
-	args    []any       // the values of the slots of plan
-	moments bool        // rows are not, or not only, those that are current
-	one     bool        // the query is about one asset
+	plan       *query.Plan
+	cached     *cachedPlan // where plan comes from; nil when it is for this request alone
+	args       []any       // the values of the slots of plan
+	moments    bool        // rows are not, or not only, those that are current
+	one        bool        // the query is about one asset
+	wantsTotal bool        // the answer has the number of all rows
 
 	bound query.Bound // while plan waits for the moment of an instant
 	at    int64       // the instant
@@ -162,13 +164,18 @@ func (f *Finder) bind(r query.Request, all bool) (p prepared, err error) {
 
 // single reports whether one statement answers r, so that it needs no snapshot.
 func (p prepared) single(r query.Request) bool {
-	if p.plan == nil || len(p.plan.Lookups) > 0 || len(p.plan.Branches) > 0 || r.Total || r.Explain {
+	switch {
+	case p.plan == nil || len(p.plan.Lookups) > 0 || len(p.plan.Branches) > 0 || r.Explain:
 		return false
-	}
-	if r.Rest {
-		return r.One && !r.History
+	case p.wantsTotal:
+		return p.countsToo()
 	}
 	return p.one || isSmall(p.plan.Page)
+}
+
+// countsToo reports whether the statement of the page counts all rows, too.
+func (p prepared) countsToo() bool {
+	return p.wantsTotal && !p.one && isSmall(p.plan.Page) && len(p.plan.Groups) == 0
 }
 
 // page returns the statement of a page with all its cells. It is cached for
@@ -181,11 +188,11 @@ func (x *executor) page() sqlgen.Statement {
 	if c == nil {
 		return x.printPage()
 	}
-	if s := c.page.Load(); s != nil && s.page == page && sameVisibility(s.visibility, x.w.Visibility) {
+	if s := c.page.Load(); s != nil && s.page == page && s.total == x.counts && sameVisibility(s.visibility, x.w.Visibility) {
 		return s.statement
 	}
 	st := x.printPage()
-	c.page.Store(&cachedStatement{x.w.Visibility, page, st})
+	c.page.Store(&cachedStatement{x.w.Visibility, page, x.counts, st})
 	return st
 }
 
@@ -206,9 +213,9 @@ func sameHidden(a, b *sqlgen.Hidden) bool {
 // printPage prints the statement of a page.
 func (x *executor) printPage() sqlgen.Statement {
 	if x.plan.IDsFirst && !x.one && x.plan.Page != nil && x.lookupsDone() {
-		return x.w.IDsFirst(x.plan)
+		return x.w.IDsFirst(x.plan, x.counts)
 	}
-	return x.w.Page(x.plan)
+	return x.w.Page(x.plan, x.counts)
 }
 
 // filled returns the arguments of a statement with the slots replaced by the

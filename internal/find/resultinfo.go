@@ -115,10 +115,17 @@ type explained struct {
 // TRADITIONAL is the table that MariaDB gives, too.
 var explainVerbs = map[string]string{"mysql": "EXPLAIN FORMAT=TRADITIONAL ", "sqlite": "EXPLAIN QUERY PLAN "}
 
-// explain returns the plans of the statement of the rows and of those of the
-// branches, which are explained for a block of one parent.
+// explain returns the plans of the statement of the rows, of that of their number where
+// it is one of its own, and of those of the branches, which are explained for a block of
+// one parent.
 func (x *executor) explain(ctx context.Context) ([]explained, error) {
 	all := []sqlgen.Statement{x.page()}
+	switch {
+	case x.isEmptyPage() && x.wantsTotal:
+		all[0] = x.w.Total(x.plan)
+	case x.wantsTotal && x.plan.Page != nil && !x.counts:
+		all = append(all, x.w.Total(x.plan))
+	}
 	var add func(b *query.Body)
 	add = func(b *query.Body) {
 		for _, br := range b.Branches {

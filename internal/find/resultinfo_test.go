@@ -119,6 +119,38 @@ func TestCursorOfAnotherQueryIsRefused(t *testing.T) {
 	}
 }
 
+// TestTotalsOfPages: the total is that of all rows, on whatever page, also one without
+// rows, one after a cursor and one too large for one statement.
+func TestTotalsOfPages(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := seed(t)
+		f.write(d)
+		finder := New(d, f.m)
+		for _, query := range []string{
+			`"from":"Workitem","select":["Name"]`,
+			`"from":"Story","select":["Name","Owners.Name"],"sort":["Order"]`,
+			`"from":"Story","filter":["Owners.@Count>'0'"],"sort":["-Name"]`,
+			`"from":"Story","filter":["Scope.Workitems.@Count>'1'"],"select":["Scope.Workitems.@Count"]`,
+			`"from":"Story","filter":["Name='nothing has this'"]`,
+			`"from":"Story","select":["Name"],"asof":"All"`,
+			`"from":"Story","select":["Name"],"asof":"2026-01-01T00:00:20"`,
+		} {
+			for _, who := range []string{"admin", "andre"} {
+				all, _, err := ask(t, finder, who, "{"+query+"}")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, page := range []string{`"size":1`, `"size":0`, `"size":50`, `"start":1,"size":2`, `"start":40,"size":2`, `"start":200,"size":2`, `"size":1,"after":""`, `"size":5000`} {
+					rows, b, err := ask(t, finder, who, `{`+query+`,"page":{`+page+`},"total":true}`)
+					if err != nil || b.Total == nil || *b.Total != len(all) {
+						t.Errorf("%s, page %s, as %s: %d rows, total %v of %d: %v", query, page, who, len(rows), b.Total, len(all), err)
+					}
+				}
+			}
+		}
+	})
+}
+
 func TestTotalAndExplain(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)

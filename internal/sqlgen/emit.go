@@ -23,20 +23,30 @@ type Writer struct {
 }
 
 // Page writes the statement for the rows of a plan with all their cells, its
-// page applied.
-func (w Writer) Page(p *query.Plan) Statement {
+// page applied. With total, the number of all rows stands before the cells.
+func (w Writer) Page(p *query.Plan, total bool) Statement {
 	e := w.emitterOfPage(p)
+	e.total = w.totalOf(p, total)
 	e.statement(&p.Select, p.Cells, slices.Concat(p.Where, p.Resume), p.Order)
 	e.limit(p.Page)
 	if len(e.common.cells) > 0 && p.Page != nil {
-		return w.IDsFirst(p) // and evaluates for those of the page
+		return w.IDsFirst(p, total) // and evaluates for those of the page
 	}
 	return e.done()
 }
 
+// totalOf is what stands before the cells of a page.
+func (w Writer) totalOf(p *query.Plan, total bool) *Statement {
+	if !total {
+		return nil
+	}
+	st := w.Total(p)
+	return &st
+}
+
 // IDsFirst writes the statement of Page so that the database finds and sorts ids
 // alone and reads whole rows only for those of the page.
-func (w Writer) IDsFirst(p *query.Plan) Statement {
+func (w Writer) IDsFirst(p *query.Plan, total bool) Statement {
 	page := w.emitterOfPage(p)
 	page.statement(&p.Select, p.Cells[:query.CellID+1], slices.Concat(p.Where, p.Resume), p.Order)
 	page.limit(p.Page)
@@ -45,7 +55,9 @@ func (w Writer) IDsFirst(p *query.Plan) Statement {
 	used := e.used(p.From, p.Cells, nil, p.Order)
 	e.name(p.From, used)
 	e.enter(p.From, []query.Expr{inSet{query.ColumnOf{T: p.From, Name: "id"}, pageName}})
+	e.total = w.totalOf(p, total)
 	e.write("SELECT ")
+	e.writeTotal()
 	e.separated(p.Cells, ", ")
 	e.write(" FROM ", e.reads(pageName), " JOIN ")
 	e.table(p.From)
@@ -177,6 +189,8 @@ type emitter struct {
 
 	ranked *query.Table // the rows of a page by rank; nil: not by rank alone
 
+	total *Statement // stands before the cells of the outermost SELECT; nil: nothing does
+
 	existences int
 	tables     int // number of aliases so far
 	read       int // tables read by those in front of the statement, for each reference
@@ -218,8 +232,18 @@ func (e *emitter) arg(v any) {
 func (e *emitter) statement(s *query.Select, cells, where []query.Expr, order []query.Order) {
 	e.enter(s.From, where)
 	e.write("SELECT ")
+	e.writeTotal()
 	e.selected(s.From, cells, where, order)
 	e.leave()
+}
+
+// writeTotal writes the number of all rows, if it is to stand in the outermost SELECT.
+func (e *emitter) writeTotal() {
+	if t := e.total; t != nil {
+		e.total = nil
+		e.write("(", t.SQL, "), ")
+		e.args = append(e.args, t.Args...)
+	}
 }
 
 // selected writes a SELECT from its cells on.

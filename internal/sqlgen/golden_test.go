@@ -215,7 +215,7 @@ func (g *golden) statements(dialect string) []sqlgen.Statement {
 	case g.when == "each":
 		all = append(all, w.Among(g.plan, ids, moments), w.Block(&g.plan.Select, ids, moments))
 	case g.plan.Page != nil:
-		all = append(all, w.Page(g.plan))
+		all = append(all, w.Page(g.plan, false))
 	default:
 		all = append(all, w.IDs(g.plan), w.Block(&g.plan.Select, ids, moments))
 	}
@@ -244,9 +244,9 @@ func (g *golden) form(w sqlgen.Writer, word string, ids []int64) (all []sqlgen.S
 		}
 		return all
 	case "page":
-		return []sqlgen.Statement{w.Page(g.plan)}
+		return []sqlgen.Statement{w.Page(g.plan, false)}
 	case "idsfirst":
-		return []sqlgen.Statement{w.IDsFirst(g.plan)}
+		return []sqlgen.Statement{w.IDsFirst(g.plan, false)}
 	case "ids":
 		return []sqlgen.Statement{w.IDs(g.plan)}
 	case "block":

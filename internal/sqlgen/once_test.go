@@ -36,7 +36,7 @@ func TestManyWays(t *testing.T) {
 				if g.compile(meta.Default()); g.err != nil {
 					t.Fatal(g.err)
 				}
-				for _, s := range []sqlgen.Statement{w.Page(g.plan), w.IDs(g.plan), w.Total(g.plan), w.Block(&g.plan.Select, []int64{1, 2}, nil)} {
+				for _, s := range []sqlgen.Statement{w.Page(g.plan, false), w.IDs(g.plan), w.Total(g.plan), w.Block(&g.plan.Select, []int64{1, 2}, nil)} {
 					if err := db.Each(context.Background(), d, s.SQL, s.Args, func(db.Scanner) error { return nil }); err != nil {
 						t.Errorf("%d: %s: %v", n, body[:min(len(body), 90)], err)
 					}
