@@ -154,7 +154,7 @@ func (s *store) work(ctx context.Context, l *layout) error {
 		it, id := l.items[i], l.id(i)
 		var status, priority any
 		if it.typ == typeStory || it.typ == typeDefect {
-			status, priority = statuses[i%4], priorities[i%3]
+			status, priority = statuses[it.status], priorities[i%3]
 		}
 		name := fmt.Sprintf("Let the gardener order seeds of kind %d", i)
 		if i%needle == 0 {

@@ -19,22 +19,26 @@ type storyRow struct {
 const storyColumns = `a.id, a.moment, a.name, a.estimate, st.name, tb.name`
 
 func floorPage(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error) {
-	list, err := readStories(ctx, q, `SELECT `+storyColumns+` FROM asset a LEFT JOIN asset st ON st.id = a.status_id
-		LEFT JOIN asset tb ON tb.id = a.timebox_id
-		WHERE a.scope_id = ? AND a.type = 4 AND a.state <> 255 ORDER BY a.order_key, a.id LIMIT 50`, busyScope(n))
-	if err != nil {
-		return nil, err
-	}
-	owners, err := readOwners(ctx, q, list, ` AND l.until_moment = 9223372036854775807`)
-	if err != nil {
-		return nil, err
-	}
-	return appendStories(w, list, owners, false), nil
+	return floorStories(ctx, q, w, "a.scope_id = ?", "a.order_key, a.id", busyScope(n))
+}
+
+func floorPageOfStatus(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error) {
+	return floorStories(ctx, q, w, "a.scope_id = ? AND a.status_id = 134", "a.order_key, a.id", busyScope(n))
+}
+
+func floorPageByID(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error) {
+	return floorStories(ctx, q, w, "a.scope_id = ?", "a.id", busyScope(n))
 }
 
 func floorPointOwners(ctx context.Context, q db.Querier, id int64, w []byte) ([]byte, error) {
+	return floorStories(ctx, q, w, "a.id = ?", "a.id", id)
+}
+
+// floorStories answers with the first fifty stories of a condition on a.
+func floorStories(ctx context.Context, q db.Querier, w []byte, where, order string, args ...any) ([]byte, error) {
 	list, err := readStories(ctx, q, `SELECT `+storyColumns+` FROM asset a LEFT JOIN asset st ON st.id = a.status_id
-		LEFT JOIN asset tb ON tb.id = a.timebox_id WHERE a.id = ? AND a.type = 4 AND a.state <> 255`, id)
+		LEFT JOIN asset tb ON tb.id = a.timebox_id
+		WHERE `+where+` AND a.type = 4 AND a.state <> 255 ORDER BY `+order+` LIMIT 50`, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ type layout struct {
 
 // item is one asset of work. References that are zero are null.
 type item struct {
-	typ, state                    int
+	typ, state, status            int
 	scope, parent, super, timebox int64
 	owners, former                []int64
 	order                         int64
@@ -65,22 +65,24 @@ func newLayout(o options) *layout {
 	r := rand.New(rand.NewPCG(1, 2))
 	above := map[int64]*branch{}
 	for i := range n {
-		scope := drawScope(r)
+		scope := drawScope(r, float64(i)/float64(n))
 		if above[scope] == nil {
 			above[scope] = &branch{}
 		}
-		l.items = append(l.items, above[scope].draw(r, l.id(i), scope, n))
+		l.items = append(l.items, above[scope].draw(r, i, scope, n))
 	}
 	return l
 }
 
-// drawScope gives a twentieth of the work to one scope, most to the busy ones.
-func drawScope(r *rand.Rand) int64 {
+// drawScope gives a twentieth of the work to one scope, most to the busy ones, which fill
+// one after the other, and the rest to any. So far is the data, from 0 to 1.
+func drawScope(r *rand.Rand, so float64) int64 {
 	switch n := r.IntN(100); {
 	case n < 5:
 		return bigScope
 	case n < 92:
-		return bigScope + 1 + r.Int64N(busy)
+		const atATime = 15
+		return busyScope(int(so*busy) + r.IntN(atATime))
 	}
 	return bigScope + 1 + busy + r.Int64N(scopes-busy-1)
 }
@@ -91,7 +93,8 @@ type branch struct {
 	timebox        map[int64]int64
 }
 
-func (b *branch) draw(r *rand.Rand, id, scope int64, n int) item {
+func (b *branch) draw(r *rand.Rand, i int, scope int64, n int) item {
+	id := int64(firstItem + i)
 	it := item{scope: scope, state: active, estimate: float64(1 + r.IntN(13))}
 	share := r.IntN(1000)
 	for _, s := range shares {
@@ -109,7 +112,15 @@ func (b *branch) draw(r *rand.Rand, id, scope int64, n int) item {
 	case s < 15:
 		it.state = closed
 	}
-	it.order = (id*7_919%int64(n))<<20 + id
+	switch s := r.IntN(100); { // most is done
+	case s < 60:
+		it.status = 3
+	case s < 80:
+		it.status = 2
+	case s < 95:
+		it.status = 1
+	}
+	it.order = (int64(i)+r.Int64N(int64(n/5)))<<20 + id // new work ranks last, until it is moved
 	b.hang(r, id, &it)
 	it.own(r)
 	return it
@@ -140,7 +151,8 @@ func (b *branch) hang(r *rand.Rand, id int64, it *item) {
 
 // own draws owners: three quarters have one or two, a quarter had another.
 func (it *item) own(r *rand.Rand) {
-	member := firstMember + r.Int64N(members-5)
+	part := r.Float64()
+	member := firstMember + int64((members-5)*part*part*part) // some own much
 	switch n := r.IntN(100); {
 	case n < 40:
 		it.owners = []int64{member}

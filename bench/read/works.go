@@ -50,6 +50,14 @@ func works(l *layout) []work {
 	asOf := l.asOf().Format("2006-01-02T15:04:05")
 	list := []work{
 		{name: "page of 50", variants: busy, body: page(""), floor: floorPage},
+		{name: "page of 50 of a project and a status", variants: busy, floor: floorPageOfStatus, body: func(n int) string {
+			return fmt.Sprintf(`{"from": "Story", %s, "where": {"Scope": "Scope:%d", "Status": "StoryStatus:134"}, "sort": ["Order"], "page": {"start": 0, "size": 50}}`,
+				pageSelect, busyScope(n))
+		}},
+		{name: "page of 50 by id, projects that filled early", variants: 30, floor: floorPageByID, body: byID(busyScope)},
+		{name: "page of 50 by id, projects that filled late", variants: 30, floor: func(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error) {
+			return floorPageByID(ctx, q, busy-1-n, w)
+		}, body: byID(func(n int) int64 { return busyScope(busy - 1 - n) })},
 		{name: "point, rest-1", variants: len(stories), floor: func(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error) {
 			return floorPoint(ctx, q, stories[n], w)
 		}, path: func(n int) string {
@@ -102,6 +110,12 @@ func works(l *layout) []work {
 		)
 	}
 	return slices.Concat(list, streamWorks(l), feedWorks(l))
+}
+
+func byID(scope func(int) int64) func(int) string {
+	return func(n int) string {
+		return fmt.Sprintf(`{"from": "Story", %s, "where": {"Scope": "Scope:%d"}, "page": {"start": 0, "size": 50}}`, pageSelect, scope(n))
+	}
 }
 
 // branchScope is a scope with some hundred below it, one of the thirty at the
