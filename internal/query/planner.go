@@ -68,6 +68,7 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 func (p *Plan) chooseAccess(q Bound, o Options) {
 	ranked, scoped := byRank(p.Order[0]), inOneScope(q.Filter)
 	p.IDsFirst = len(p.Lookups) > 0 || scoped && !ranked || ranked && !scoped && !o.All
+	p.ByKey = ranked || p.Order[0].X == Expr(ColumnOf{p.From, "id"})
 	p.RankAlone = ranked && q.Filter == nil && !q.Search
 	if q.Search && ranked && !scoped {
 		p.Order[0].X = Minus{p.Order[0].X, Num{0}}

@@ -166,9 +166,13 @@ func (w Writer) emitterOf(p *query.Plan) *emitter {
 // emitterOfPage is emitterOf for a statement that may have a page.
 func (w Writer) emitterOfPage(p *query.Plan) *emitter {
 	e := w.emitterOf(p)
-	if p.RankAlone && p.Page != nil {
+	if p.Page == nil {
+		return e
+	}
+	if p.RankAlone {
 		e.ranked = p.From
 	}
+	e.stops = p.ByKey
 	return e
 }
 
@@ -187,6 +191,7 @@ type emitter struct {
 
 	keyless map[*query.Table]*query.Table // those that are read without their key, and the rows that this leads to
 
+	stops  bool         // a page is found without sorting
 	ranked *query.Table // the rows of a page by rank; nil: not by rank alone
 
 	total *Statement // stands before the cells of the outermost SELECT; nil: nothing does

@@ -286,7 +286,7 @@ func (e *emitter) isInAggregate() bool {
 // that of the keys for which it has a row. It returns the table's name and the key of the
 // row; no name where the sub-select is to be written in its place.
 func (e *emitter) once(s *query.Select, test bool) (name string, key query.ColumnOf) {
-	if !s.Once || e.isInAggregate() || e.common.inline[s] {
+	if !s.Once || e.isInAggregate() || e.common.inline[s] || test && e.stops && isQuick(s) {
 		return "", key
 	}
 	had := len(e.common.tables)
@@ -339,6 +339,19 @@ func (e *emitter) once(s *query.Select, test bool) (name string, key query.Colum
 		e.common.cells = append(e.common.cells, f.cell)
 	}
 	return e.common.add(in, columns), key
+}
+
+// isQuick reports whether a test asks for named assets one step away, which is a look at a
+// key or two. A statement that stops when its page is full asks it of few rows.
+func isQuick(s *query.Select) bool {
+	steps := len(s.From.Joins)
+	for _, j := range s.From.Joins {
+		steps += len(j.Joins)
+	}
+	if s.From.Kind == query.Asset {
+		steps++
+	}
+	return steps <= 1 && s.From.Kind != query.Tree && slices.ContainsFunc(s.Where, namesAssets)
 }
 
 // direct is the condition that a sub-select has a row, written in its place.
