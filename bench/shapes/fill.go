@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/alds-dev/alds/bench/rig"
 )
@@ -95,7 +96,7 @@ func project(site *rig.Site, random *rand.Rand, n int, people []string, schedule
 	return nil
 }
 
-func day(n int) string { return fmt.Sprintf("2025-%02d-%02d", n/28%12+1, n%28+1) }
+func day(n int) string { return time.Date(2025, 1, 1+n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly) }
 
 // owners are one or two members; the first ones own most.
 func owners(random *rand.Rand, people []string) []string {
