@@ -1,7 +1,9 @@
 package encode
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/alds-dev/alds/internal/query"
@@ -61,6 +63,16 @@ func (s *Set) Truncate(n int) { s.Cells = s.Cells[:min(n, s.Len())*s.Width] }
 
 // ID returns the stored id of a row.
 func (s *Set) ID(row int32) int64 { return s.Cell(row, query.CellID).N }
+
+// SortByID sorts the rows by their ids.
+func (s *Set) SortByID() {
+	rows := slices.Collect(slices.Chunk(s.Cells, max(s.Width, 1)))
+	byID := func(a, b []value.Scalar) int { return cmp.Compare(a[query.CellID].N, b[query.CellID].N) }
+	if !slices.IsSortedFunc(rows, byID) {
+		slices.SortStableFunc(rows, byID)
+		s.Cells = slices.Concat(rows...)
+	}
+}
 
 // Scanner scans one value into the set; sql.Rows calls it.
 type Scanner struct{ s *Set }

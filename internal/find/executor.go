@@ -40,9 +40,10 @@ type executor struct {
 	handed int           // rows were handed on
 	waited time.Duration // for the client of a flushed answer
 
-	counts   bool        // the statement of the page counts all rows, too
-	pageRows *encode.Set // nil: not read yet
-	number   *int64      // of all rows; nil: not known
+	counts   bool                          // the statement of the page counts all rows, too
+	pageRows *encode.Set                   // nil: not read yet
+	number   *int64                        // of all rows; nil: not known
+	together map[*query.Branch]*encode.Set // rows of branches that were read with the page
 
 	more bool  // there are rows after this page
 	last []any // keys of its last row, where cursors are asked for
@@ -91,8 +92,11 @@ func (x *executor) readPage(ctx context.Context) error {
 	}
 	x.pageRows = &encode.Set{Body: &x.plan.Body, Width: len(x.plan.Cells)}
 	p, total := x.plan.Page, int64(0)
-	if x.isEmptyPage() {
+	switch {
+	case x.isEmptyPage():
 		return nil
+	case x.plan.Together:
+		return x.readTogether(ctx)
 	}
 	var before []any
 	if x.counts {
@@ -105,6 +109,34 @@ func (x *executor) readPage(ctx context.Context) error {
 		x.number = &total
 	}
 	return nil
+}
+
+// readTogether reads the one asset of the plan and the rows of its branches with one
+// statement.
+func (x *executor) readTogether(ctx context.Context) error {
+	sets, width := []*encode.Set{x.pageRows}, x.pageRows.Width
+	x.together = map[*query.Branch]*encode.Set{}
+	for _, b := range x.plan.Branches {
+		s := &encode.Set{Body: &b.Body, Width: len(b.Cells)}
+		x.together[b] = s
+		sets, width = append(sets, s), width+s.Width
+	}
+	row, number := &encode.Set{Body: &query.Body{}, Width: width}, int64(0)
+	err := x.scan(ctx, row, x.page(), func() error {
+		from := 0
+		for _, s := range sets[:number] {
+			from += s.Width
+		}
+		s := sets[number]
+		size := s.Size()
+		s.Cells = append(s.Cells, row.Cells[from:from+s.Width]...)
+		row.Truncate(0)
+		return x.sets.add(s.Size() - size)
+	}, &number)
+	for _, s := range sets[1:] {
+		s.SortByID()
+	}
+	return err
 }
 
 // isEmptyPage reports whether the page has no rows whatever there is.
@@ -272,18 +304,27 @@ func (x *executor) branches(ctx context.Context, s *encode.Set) error {
 		if err != nil {
 			return err
 		}
-		for from := 0; from < len(parents); from += db.MaxIn {
-			block := parents[from:min(from+db.MaxIn, len(parents))]
-			ids, moments := split(block, each)
-			if err := x.readBelow(ctx, l.Set, b, ids, moments); err != nil {
-				return err
-			}
+		if rows := x.together[b]; rows != nil {
+			l.Set = rows
+		} else if err := x.readBranch(ctx, l.Set, b, parents); err != nil {
+			return err
 		}
 		if err := x.assign(ctx, l, parents, each); err != nil {
 			return err
 		}
 		s.Lists = append(s.Lists, l)
 		if err := x.branches(ctx, l.Set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readBranch reads the rows of a branch below some parents, block by block.
+func (x *executor) readBranch(ctx context.Context, s *encode.Set, b *query.Branch, parents []version) error {
+	for block := range slices.Chunk(parents, db.MaxIn) {
+		ids, moments := split(block, b.Moment != nil)
+		if err := x.readBelow(ctx, s, b, ids, moments); err != nil {
 			return err
 		}
 	}
@@ -393,7 +434,7 @@ func (x *executor) scan(ctx context.Context, s *encode.Set, st sqlgen.Statement,
 	if len(st.Args) > maxArgs {
 		return fault.Invalidf(fault.NoPlace, "too many values in one query: the limit is %d", maxArgs)
 	}
-	cells := append(before, s.Scanners()...)
+	cells := slices.Concat(before, s.Scanners())
 	size := s.Size()
 	return db.Each(ctx, x.q, st.SQL, x.filled(st.Args), func(r db.Scanner) error {
 		if err := r.Scan(cells...); err != nil {

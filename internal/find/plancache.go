@@ -165,7 +165,7 @@ func (f *Finder) bind(r query.Request, all bool) (p prepared, err error) {
 // single reports whether one statement answers r, so that it needs no snapshot.
 func (p prepared) single(r query.Request) bool {
 	switch {
-	case p.plan == nil || len(p.plan.Lookups) > 0 || len(p.plan.Branches) > 0 || r.Explain:
+	case p.plan == nil || len(p.plan.Lookups) > 0 || len(p.plan.Branches) > 0 && !p.plan.Together || r.Explain:
 		return false
 	case p.wantsTotal:
 		return p.countsToo()
@@ -212,6 +212,9 @@ func sameHidden(a, b *sqlgen.Hidden) bool {
 
 // printPage prints the statement of a page.
 func (x *executor) printPage() sqlgen.Statement {
+	if x.plan.Together {
+		return x.w.Together(x.plan)
+	}
 	if x.plan.IDsFirst && !x.one && x.plan.Page != nil && x.lookupsDone() {
 		return x.w.IDsFirst(x.plan, x.counts)
 	}

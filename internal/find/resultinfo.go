@@ -137,7 +137,9 @@ func (x *executor) explain(ctx context.Context) ([]explained, error) {
 			add(&br.Body)
 		}
 	}
-	add(&x.plan.Body)
+	if !x.plan.Together {
+		add(&x.plan.Body)
+	}
 	list := make([]explained, 0, len(all))
 	for _, st := range all {
 		plan, err := x.explainOne(ctx, st)

@@ -17,6 +17,7 @@ type Plan struct {
 	queryHash string
 	Lookups   []*Lookup // run before the rows are read
 	IDsFirst  bool      // a page is found faster by its ids than with whole rows
+	Together  bool      // one statement can read the one asset with the rows of its branches
 	ByKey     bool      // rows are sorted by rank or id
 	RankAlone bool      // rows are sorted by rank, and restricted by their type alone
 }

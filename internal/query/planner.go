@@ -56,6 +56,8 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 	plan.Lookups = p.lookups
 	if o.When.Mode == Now {
 		plan.chooseAccess(q, o)
+		plan.Together = q.ID != nil && q.Page == nil && len(plan.Groups) == 0 && len(plan.Branches) > 0 &&
+			!slices.ContainsFunc(plan.Branches, func(b *Branch) bool { return !b.isPlain() })
 	}
 	return plan, p.err
 }
@@ -73,6 +75,13 @@ func (p *Plan) chooseAccess(q Bound, o Options) {
 	if q.Search && ranked && !scoped {
 		p.Order[0].X = Minus{p.Order[0].X, Num{0}}
 	}
+}
+
+// isPlain reports whether the rows of a branch are assets in the order of their ids, with
+// nothing below them.
+func (b *Branch) isPlain() bool {
+	return len(b.Branches) == 0 && b.Moment == nil && b.From.Kind != Pairs &&
+		len(b.Order) == 1 && !b.Order[0].Desc && b.Order[0].X == b.Cells[CellID]
 }
 
 // inOneScope reports whether a filter restricts rows to named scopes.

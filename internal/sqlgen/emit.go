@@ -112,6 +112,35 @@ func (w Writer) Block(s *query.Select, ids, moments []int64) Statement {
 	return e.done()
 }
 
+// Together writes the statement for the row of a plan about one asset and the rows of its
+// branches. Each row begins with the number of what it belongs to, 0 for the asset and 1
+// for the first branch, and has the cells of all of them, NULL where they are not its own.
+func (w Writer) Together(p *query.Plan) Statement {
+	e := w.emitterOf(p)
+	width := len(p.Cells)
+	for _, b := range p.Branches {
+		width += len(b.Cells)
+	}
+	cells := func(number, before int, own []query.Expr) []query.Expr {
+		list := []query.Expr{query.Num{N: int64(number)}}
+		list = append(list, slices.Repeat([]query.Expr{query.Null{}}, before)...)
+		list = append(list, own...)
+		return append(list, slices.Repeat([]query.Expr{query.Null{}}, width-before-len(own))...)
+	}
+	e.statement(&p.Select, cells(0, 0, p.Cells), p.Where, nil)
+	before := len(p.Cells)
+	for i, b := range p.Branches {
+		in := w.emitter()
+		in.common, in.one, in.root = e.common, e.one, b.Parent
+		where := append([]query.Expr{query.Compare{Op: "=", L: b.Parent, R: e.one}}, b.Where...)
+		in.statement(&b.Select, cells(i+1, before, b.Cells), where, nil)
+		e.b.WriteString(" UNION ALL " + in.b.String())
+		e.args = append(e.args, in.args...)
+		before += len(b.Cells)
+	}
+	return e.done()
+}
+
 // Children writes the statement of a branch for a block of parents: the rows
 // that satisfy its condition, in its order. Where parents have moments, moments are
 // those of the ids.
