@@ -29,10 +29,10 @@ var levels = []level{
 }
 
 // floorNested reads each level for all of the level above at once.
-func floorNested(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error) {
+func floorNested(ctx context.Context, q db.Querier, scope int64, w []byte) ([]byte, error) {
 	top := &node{}
 	err := readNodes(ctx, q, `SELECT id, 0, name FROM asset WHERE scope_id = ? AND type = 9 AND state <> 255
-		ORDER BY order_key, id LIMIT 10`, []any{busyScope(n)}, map[int64]*node{0: top})
+		ORDER BY order_key, id LIMIT 10`, []any{scope}, map[int64]*node{0: top})
 	if err != nil {
 		return nil, err
 	}
