@@ -18,6 +18,7 @@ import (
 	"github.com/alds-dev/alds/internal/bulk"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/folding"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/testdb"
@@ -313,4 +314,25 @@ func changed(r *rand.Rand, s string) string {
 	}
 	list := lookalikes[r.IntN(len(lookalikes))]
 	return before + list[r.IntN(len(list))] + after
+}
+
+// TestTextsWithNUL: a NUL ends neither a text nor a pattern.
+func TestTextsWithNUL(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		s := serve(t, d, meta.Default())
+		created, failure := create(t, s, `{"AssetType": "Story", "Name": "Some\u0000Thing", "Scope": "Scope:0"}`)
+		if failure != "" {
+			t.Fatal(failure)
+		}
+		story, err := oid.Parse(created)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &family{scope: "Scope:0"}
+		for pattern, want := range map[string]bool{"thing": true, "SOME%": true, "%thing": true, "s%g": true, "e\x00t": true, "e\x00x": false, "thing%": false} {
+			if got := f.ask(t, s, "Name~=$v", pattern)[story]; got != want {
+				t.Errorf("%q: %v", pattern, got)
+			}
+		}
+	})
 }

@@ -29,6 +29,9 @@ var cases = sync.OnceValue(func() *pages {
 
 // foldRune returns the representative of all cases of r.
 func foldRune(r rune) rune {
+	if r == 0 {
+		return unicode.ReplacementChar
+	}
 	p := cases()
 	if r < 0 || int(r>>8) >= len(p) || p[r>>8] == nil {
 		return r

@@ -10,7 +10,8 @@ import (
 
 // Of returns the folded form of a text: its NFC form, each character replaced
 // by the one that stands for all its cases. It is at most three times as long.
-// Bytes that are not UTF-8 become U+FFFD.
+// Bytes that are not UTF-8 become U+FFFD, and so does NUL, at which some functions of
+// servers end a text.
 func Of(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
@@ -43,23 +44,24 @@ func Contains(s, part string) bool { return strings.Contains(Of(s), Of(part)) }
 
 // IsPlain reports whether the folded form of a text is its lower case as every
 // server computes it: none of its characters but those of ASCII has another
-// case, and it is in NFC. It makes no copy.
+// case, none is NUL, and it is in NFC. It makes no copy.
 func IsPlain(s string) bool {
-	at := strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+	at := strings.IndexFunc(s, func(r rune) bool { return r == 0 || r >= utf8.RuneSelf })
 	if at < 0 {
 		return true
 	}
 	for _, r := range s[at:] {
-		if r >= utf8.RuneSelf && (r == utf8.RuneError || foldRune(r) != r || unicode.ToLower(r) != r) {
+		if r == 0 || r >= utf8.RuneSelf && (r == utf8.RuneError || foldRune(r) != r || unicode.ToLower(r) != r) {
 			return false
 		}
 	}
 	return norm.NFC.QuickSpanString(s) == len(s) || norm.NFC.IsNormalString(s)
 }
 
+// isASCII reports whether a text has only characters of ASCII, and no NUL.
 func isASCII(s string) bool {
 	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
+		if s[i] == 0 || s[i] >= utf8.RuneSelf {
 			return false
 		}
 	}

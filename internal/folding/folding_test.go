@@ -90,9 +90,12 @@ func TestContains(t *testing.T) {
 }
 
 // TestEveryCharacter: what stands for a character is one of its cases, and the
-// same for each of them.
+// same for each of them; NUL alone is another, where a text ends for nobody.
 func TestEveryCharacter(t *testing.T) {
-	for r := range rune(unicode.MaxRune + 1) {
+	if got := Of("a\x00B"); got != "a\ufffdb" || IsPlain("a\x00B") || IsPlain("ä\x00") {
+		t.Errorf("NUL is folded to %+q, or plain", got)
+	}
+	for r := rune(1); r <= unicode.MaxRune; r++ {
 		to, found := foldRune(r), false
 		o := r
 		for {
