@@ -217,16 +217,18 @@ func answers(t *testing.T, d *db.DB) []string {
 		id := store(p[0], p[1])
 		got = append(got, fmt.Sprintf("%q ? %q: = %d, < %d, > %d", p[0], p[1], ask("=", id), ask("<", id), ask(">", id)))
 	}
-	exact := map[string]string{"mysql": " COLLATE utf8mb4_bin", "sqlite": ""}[d.Dialect.Name]
+	like := map[string]string{"mysql": "name COLLATE utf8mb4_bin LIKE ? ESCAPE %s", "sqlite": "alds_like(?, name, %s)"}[d.Dialect.Name]
+	backslash := map[string]string{"mysql": `'\\'`, "sqlite": `'\'`}[d.Dialect.Name]
 	for _, p := range likes {
 		id := store(p[0], p[1])
-		var plain, escaped int64
-		if err := d.QueryRow(ctx, "SELECT COUNT(*) FROM access_token WHERE id = ? AND name"+exact+" LIKE ?", fmt.Sprintf("%d-0", id), p[1]).Scan(&plain); err != nil {
-			t.Fatal(err)
+		matches := func(escape string) (n int64) {
+			q := "SELECT COUNT(*) FROM access_token WHERE id = ? AND " + fmt.Sprintf(like, escape)
+			if err := d.QueryRow(ctx, q, fmt.Sprintf("%d-0", id), p[1]).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
 		}
-		if err := d.QueryRow(ctx, "SELECT COUNT(*) FROM access_token WHERE id = ? AND name"+exact+" LIKE ? ESCAPE '|'", fmt.Sprintf("%d-0", id), p[1]).Scan(&escaped); err != nil {
-			t.Fatal(err)
-		}
+		plain, escaped := matches(backslash), matches("'|'")
 		got = append(got, fmt.Sprintf("%q LIKE %q: %d, ESCAPE '|' %d", p[0], p[1], plain, escaped))
 	}
 	return got

@@ -20,8 +20,10 @@ type Dialect struct {
 	Greatest    string // function: the greatest of its arguments
 	Collate     string // " COLLATE ..." that gives an expression the order of the text columns
 	SmallInside bool   // Small may be called while a Write is open
+	Returning   bool   // an UPDATE answers rows where RETURNING asks for them
 
 	ListsNamed   bool   // it is faster to list what named assets lead to than to ask of every row
+	LikeFunction string // function of pattern, text and escape where LIKE folds cases; else empty
 	Unkeyed      string // before a comparison: it is not looked up in a key
 	Materialized string // before the statement of a WITH: make its rows once
 
@@ -54,10 +56,12 @@ func sqliteDialect() *Dialect {
 		NowMillis:  "alds_now() / 1000 * 1000",
 		Greatest:   "MAX",
 		Collate:    " COLLATE ALDS",
+		Returning:  true,
 		quote:      `"`,
 
 		Materialized: "MATERIALIZED ",
 		ListsNamed:   true,
+		LikeFunction: "alds_like",
 		Unkeyed:      "+",
 	}
 }

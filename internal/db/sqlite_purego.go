@@ -24,37 +24,23 @@ func registerSQLite() error {
 	if err := sqlite.RegisterCollationUtf8("ALDS", Compare); err != nil {
 		return err
 	}
-	// The driver knows a name once, whatever the number of arguments; SQLite
-	// does not see the case.
-	for name, args := range map[string]int32{"like": 2, "LIKE": 3} {
-		if err := sqlite.RegisterDeterministicScalarFunction(name, args, sqliteLike); err != nil {
-			return err
-		}
+	if err := sqlite.RegisterDeterministicScalarFunction("alds_like", 3, sqliteLike); err != nil {
+		return err
 	}
 	return sqlite.RegisterScalarFunction("alds_now", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
 		return time.Now().UnixMicro(), nil
 	})
 }
 
-// sqliteLike is the SQL function behind "text LIKE pattern [ESCAPE e]": its
-// arguments are pattern, text, e.
+// sqliteLike is the SQL function alds_like(pattern, text, escape).
 func sqliteLike(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-	escape := '\\'
-	if len(args) == 3 {
-		e, ok := textOf(args[2])
-		if !ok {
-			return nil, nil
-		}
-		if escape = only(e); escape == 0 {
-			return nil, errors.New("ESCAPE wants one character")
-		}
-	}
 	pattern, ok1 := textOf(args[0])
 	text, ok2 := textOf(args[1])
-	if !ok1 || !ok2 {
+	escape, ok3 := textOf(args[2])
+	if !ok1 || !ok2 || !ok3 {
 		return nil, nil
 	}
-	if Like(text, pattern, escape) {
+	if Like(text, pattern, only(escape)) {
 		return int64(1), nil
 	}
 	return int64(0), nil

@@ -209,20 +209,3 @@ func (b *binder) typeValue(v token.Value) (Value, error) {
 	}
 	return Value{Kind: TypeOf, Type: t}, nil
 }
-
-// likePattern makes the pattern that ~= means: "%" and "*" stand for any text,
-// and text without either may stand anywhere.
-func likePattern(text string) string {
-	if !strings.ContainsAny(text, "%*") {
-		return likeContains(text)
-	}
-	return likeEscape.Replace(strings.ReplaceAll(text, "*", "%"))
-}
-
-func likeContains(text string) string {
-	return "%" + strings.ReplaceAll(likeEscape.Replace(text), "%", "|%") + "%"
-}
-
-// likeEscape protects what LIKE would read as a wildcard; "|" is its escape
-// character in every statement.
-var likeEscape = strings.NewReplacer("|", "||", "_", "|_")

@@ -81,10 +81,12 @@ type (
 		X   Expr
 		Not bool
 	}
-	// Like holds when X matches the pattern.
+	// Like holds when X matches the pattern, which is Simple where it is short and has
+	// no wildcard but at its ends.
 	Like struct {
 		X       Expr
 		Pattern Arg
+		Simple  bool
 	}
 	// All holds when every condition does, and when there is none.
 	All []Expr

@@ -51,7 +51,7 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 	for _, v := range tm.Values {
 		switch {
 		case tm.Test == token.Like:
-			alts = append(alts, Like{folded(x), v.arg()})
+			alts = append(alts, Like{folded(x), v.arg(), isSimple(v.Text)})
 		case v.Kind == NoValue:
 			alts = append(alts, negate(present(x, kind)))
 		case v.Kind == DeadOf:

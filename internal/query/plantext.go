@@ -106,6 +106,9 @@ func isASCII(v Value) bool {
 
 // plansAlike reports whether a condition on p has the same plan for both values.
 func plansAlike(p Path, test token.Test, a, b Value) bool {
+	if test == token.Like {
+		return isSimple(a.Text) == isSimple(b.Text)
+	}
 	if test != token.Eq && test != token.Ne || p.Leaf.Attr == nil || p.Leaf.Attr.Place.Column != indexedText {
 		return true
 	}

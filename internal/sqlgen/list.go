@@ -70,19 +70,23 @@ func (e *emitter) guards() bool {
 // compareAny writes the condition that a value compares so with one of a long
 // list.
 func (e *emitter) compareAny(x query.CompareAny) {
-	m, sep, end := e.many(x.List), "", ""
+	m, sep := e.many(x.List), ""
+	compare := func(v any) { e.write(x.X, " ", x.Op, " ", v) }
 	if x.Op == query.LikeOp {
-		end = escape
+		compare = func(v any) { e.matches(x.X, v) }
 	}
 	e.write("(")
 	for _, part := range m.parts {
 		e.write(sep, "EXISTS (SELECT 1 FROM ")
 		e.listed(part, x.Op == query.LikeOp)
-		e.write(" o WHERE ", x.X, " ", x.Op, " o.v", end, ")")
+		e.write(" o WHERE ")
+		compare("o.v")
+		e.write(")")
 		sep = " OR "
 	}
 	for _, v := range m.rest {
-		e.write(sep, x.X, " ", x.Op, " ", v, end)
+		e.write(sep)
+		compare(v)
 		sep = " OR "
 	}
 	e.write(")")

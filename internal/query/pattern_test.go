@@ -1,0 +1,19 @@
+package query
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestSimplePatterns: what any matcher is fast with is told from the rest.
+func TestSimplePatterns(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		"text%": true, "%text%": true, "%text": true, "%%": true, "%": true, "te|_xt%": true, "%a||b%": true,
+		"te%xt%": false, "%te%xt%": false, "%50|%%": false, "%%%": false,
+		"%" + strings.Repeat("x", 98) + "%": true, "%" + strings.Repeat("x", 99) + "%": false,
+	} {
+		if isSimple(pattern) != want {
+			t.Errorf("%q: %v", pattern, !want)
+		}
+	}
+}
