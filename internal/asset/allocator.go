@@ -2,7 +2,6 @@ package asset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,10 +49,15 @@ func (b *block) next(ctx context.Context, d *db.DB, tx *db.Tx, n int64) (int64, 
 
 // advanceSequence moves a sequence by n and returns the first value passed.
 func advanceSequence(ctx context.Context, tx *db.Tx, name string, n int64) (int64, error) {
-	if _, err := tx.Exec(ctx, `UPDATE sequence SET value = value + ? WHERE name = ?`, n, name); err != nil {
+	const update = `UPDATE sequence SET value = value + ? WHERE name = ?`
+	var value int64
+	if tx.Dialect().Returning {
+		err := tx.QueryRow(ctx, update+` RETURNING value`, n, name).Scan(&value)
+		return value - n + 1, err
+	}
+	if _, err := tx.Exec(ctx, update, n, name); err != nil {
 		return 0, err
 	}
-	var value int64
 	err := tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = ?`, name).Scan(&value)
 	return value - n + 1, err
 }
@@ -98,9 +102,7 @@ const allocateTimeout = 15 * time.Second
 func (k *allocator) allocate(ctx context.Context, tx *db.Tx, n demand) (allocation, error) {
 	if !k.db.Dialect.SmallInside {
 		t := &waiter{demand: n}
-		err := k.advance(ctx, []*waiter{t}, func(fn func(*db.Tx) error) error {
-			return tx.Savepoint(ctx, func() error { return fn(tx) })
-		})
+		err := advanceAll(ctx, tx, []*waiter{t})
 		return t.got, err
 	}
 	t := &waiter{demand: n, done: make(chan struct{})}
@@ -139,36 +141,19 @@ func (k *allocator) serve(ctx context.Context) {
 func (k *allocator) once(ctx context.Context, batch []*waiter) {
 	ctx, cancel := context.WithTimeout(ctx, allocateTimeout)
 	defer cancel()
-	err := k.advance(ctx, batch, func(fn func(*db.Tx) error) error { return k.db.Small(ctx, fn) })
+	err := k.db.Small(ctx, func(tx *db.Tx) error { return advanceAll(ctx, tx, batch) })
 	for _, t := range batch {
 		t.err = err
 		close(t.done)
 	}
 }
 
-// advance advances the sequences, after it has created those that do not exist.
-// inTx runs a function in a transaction or under a savepoint.
-func (k *allocator) advance(ctx context.Context, batch []*waiter, inTx func(func(*db.Tx) error) error) error {
-	err := inTx(func(tx *db.Tx) error { return advanceAll(ctx, tx, batch) })
-	if !errors.Is(err, errNoSequence) {
-		return err
-	}
-	if err := inTx(func(tx *db.Tx) error { return createSequences(ctx, tx, batch) }); err != nil {
-		return err
-	}
-	return inTx(func(tx *db.Tx) error { return advanceAll(ctx, tx, batch) })
-}
-
-// errNoSequence reports that a sequence of Numbers or ranks does not exist yet.
-var errNoSequence = errors.New("a sequence is missing")
-
 // firstNumber is where the Numbers of a type start.
 const firstNumber = 1001
 
-// createSequences creates the missing sequences: Numbers from the first on, ranks
-// above those in use. A row that another process made meanwhile is left alone.
-func createSequences(ctx context.Context, tx *db.Tx, batch []*waiter) error {
-	names, _ := sequencesOf(batch)
+// createSequences creates sequences: Numbers from the first on, ranks above those in
+// use. A row that another process made meanwhile is left alone.
+func createSequences(ctx context.Context, tx *db.Tx, batch []*waiter, names []string) error {
 	values := make([]int64, len(names))
 	for i, name := range names {
 		types, ranks := rankedBy(batch, name)
@@ -235,46 +220,67 @@ func sequencesOf(batch []*waiter) (names []string, by map[string]int64) {
 	return slices.Sorted(maps.Keys(by)), by
 }
 
-// advanceAll advances the sequences once for all waiters, by one statement: the
-// server locks its rows in the order of their key, the same in every process. The
-// moments are stamped with the database's clock, of which only the greatest value
-// counts.
+// advanceAll advances the sequences once for all waiters, and creates those that do
+// not exist.
 func advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 	var moments int64
 	for _, t := range batch {
 		moments += t.demand.moments
 	}
 	names, by := sequencesOf(batch)
-	in, args := db.InArgs(append([]string{"moment"}, names...))
-	set, steps := `CASE name WHEN 'moment' THEN ?`, []any{moments}
-	for _, name := range args[1:] { // those that fill the list, too: few statements
-		set += ` WHEN ? THEN ?`
-		steps = append(steps, name, by[name.(string)])
-	}
-	r, err := tx.Exec(ctx, `UPDATE sequence SET value = value + `+set+` END, stamped_at = CASE name WHEN 'moment' THEN `+
-		tx.Dialect().Greatest+`(stamped_at, `+tx.Dialect().NowMillis+`) ELSE stamped_at END WHERE name IN `+in, append(steps, args...)...)
+	last, at, err := moveSequences(ctx, tx, moments, names, by)
 	if err != nil {
 		return fmt.Errorf("allocate moments and numbers: %w", err)
 	}
-	if moved, err := r.RowsAffected(); err != nil || moved < int64(1+len(names)) {
-		return errors.Join(err, errNoSequence)
+	missing := slices.DeleteFunc(names, func(name string) bool { _, moved := last[name]; return moved })
+	if len(missing) > 0 {
+		if err := createSequences(ctx, tx, batch, missing); err != nil {
+			return err
+		}
+		others, _, err := moveSequences(ctx, tx, 0, missing, by)
+		if err != nil {
+			return fmt.Errorf("allocate the first numbers: %w", err)
+		}
+		maps.Copy(last, others)
 	}
-	return handOut(ctx, tx, batch, in, args)
+	return handOut(ctx, tx, batch, last, at)
 }
 
-// handOut gives each waiter its part.
-func handOut(ctx context.Context, tx *db.Tx, batch []*waiter, in string, args []any) error {
-	last, at := map[string]int64{}, int64(0)
-	err := db.Each(ctx, tx, `SELECT name, value, stamped_at FROM sequence WHERE name IN `+in, args, func(scan db.Scanner) error {
+// moveSequences moves the moments and the named sequences that exist, by one
+// statement: the server locks its rows in the order of their key, the same in every
+// process. It returns what they are then. The moments are stamped with the
+// database's clock, of which only the greatest value counts.
+func moveSequences(ctx context.Context, tx *db.Tx, moments int64, names []string, by map[string]int64) (last map[string]int64, at int64, err error) {
+	in, list := db.InArgs(append([]string{"moment"}, names...))
+	move, args := `CASE name WHEN 'moment' THEN ?`, []any{moments}
+	for _, name := range list[1:] { // those that fill the list, too: few statements
+		move += ` WHEN ? THEN ?`
+		args = append(args, name, by[name.(string)])
+	}
+	d := tx.Dialect()
+	update := `UPDATE sequence SET value = value + ` + move + ` END, stamped_at = CASE name WHEN 'moment' THEN ` +
+		d.Greatest + `(stamped_at, ` + d.NowMillis + `) ELSE stamped_at END WHERE name IN ` + in
+	last = make(map[string]int64, len(list))
+	read := func(scan db.Scanner) error {
 		var name string
 		var value, stamped int64
 		err := scan.Scan(&name, &value, &stamped)
 		last[name], at = value, max(at, stamped)
 		return err
-	})
-	if err != nil {
-		return fmt.Errorf("read sequences: %w", err)
 	}
+	if args = append(args, list...); d.Returning {
+		err = db.Each(ctx, tx, update+` RETURNING name, value, stamped_at`, args, read)
+		return last, at, err
+	}
+	if _, err := tx.Exec(ctx, update, args...); err != nil {
+		return nil, 0, err
+	}
+	err = db.Each(ctx, tx, `SELECT name, value, stamped_at FROM sequence WHERE name IN `+in, list, read)
+	return last, at, err
+}
+
+// handOut gives each waiter its part of what the sequences have moved.
+func handOut(ctx context.Context, tx *db.Tx, batch []*waiter, last map[string]int64, at int64) error {
 	if _, err := tx.Exec(ctx, `INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, last["moment"], at); err != nil {
 		return fmt.Errorf("stamp moments: %w", err)
 	}

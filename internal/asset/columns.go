@@ -29,6 +29,26 @@ func (l *layout) columnsNeeded(n int, needs func(i, slot int) bool, attrs func(i
 	return sh
 }
 
+// columnsChanged returns the columns that contain all changes of some assets. Those of
+// keys are among them only where they change, however few the assets: SQLite writes a
+// key anew whenever one of its columns is set.
+func (l *layout) columnsChanged(rows []*row) columnSet {
+	changed := func(i, slot int) bool { return rows[i].cur.slots[slot] != rows[i].stored.slots[slot] }
+	sh := l.columnsNeeded(len(rows), changed, func(i int) bool { return !slices.Equal(rows[i].cur.attrs, rows[i].stored.attrs) })
+	sh.slots = slices.DeleteFunc(sh.slots, func(slot int) bool {
+		if !slices.Contains(keyColumns, l.slots[slot].Name) {
+			return false
+		}
+		for i := range rows {
+			if changed(i, slot) {
+				return false
+			}
+		}
+		return true
+	})
+	return sh
+}
+
 // anyRow reports whether any of n rows needs a column; few rows get it anyway.
 func anyRow(n int, needs func(i int) bool) bool {
 	needed := n <= fewRows

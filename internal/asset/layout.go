@@ -67,8 +67,12 @@ var fixedColumns = []string{
 	"id", "type", "state", "moment", "audit_id", "created_moment", "created_at", "created_by", "changed_at", "changed_by",
 }
 
-// changingColumns are those of the fixed columns that a change changes.
-var changingColumns = []string{"state", "moment", "audit_id", "changed_at", "changed_by"}
+// changingColumns are those of the fixed columns that every change changes; some
+// change the state, too.
+var changingColumns = []string{"moment", "audit_id", "changed_at", "changed_by"}
+
+// keyColumns are the columns of the keys of asset, but for the fixed ones.
+var keyColumns = []string{"number", "scope_id", "parent_id", "super_id", "timebox_id", "team_id", "status_id", "order_key"}
 
 // newLayout makes the layout of a model at a generation. At 0 it may not be the
 // present one: what lies in columns that no attribute of m has is kept then.

@@ -98,15 +98,15 @@ func (w *writer) inserts(ctx context.Context) error {
 // updates writes what any of the changed assets has changed, as upserts on
 // their ids.
 func (w *writer) updates(ctx context.Context) error {
-	sh := w.layout.columnsNeeded(len(w.changes.changed), func(i, slot int) bool {
-		return w.changes.changed[i].cur.slots[slot] != w.changes.changed[i].stored.slots[slot]
-	}, func(i int) bool {
-		return !slices.Equal(w.changes.changed[i].cur.attrs, w.changes.changed[i].stored.attrs)
-	})
+	rows := w.changes.changed
+	sh := w.layout.columnsChanged(rows)
 	columns, update := w.layout.columnsOf(sh, fixedColumns), w.layout.columnsOf(sh, changingColumns)
+	if slices.ContainsFunc(rows, func(a *row) bool { return a.cur.code != a.stored.code }) {
+		update = append(update, "state")
+	}
 	var args []any
-	err := db.UpsertN(ctx, w.tx, "asset", columns, fixedColumns[:1], update, len(w.changes.changed), func(i int) []any {
-		args = w.row(args[:0], sh, w.changes.changed[i], w.changes.changed[i].cur)
+	err := db.UpsertN(ctx, w.tx, "asset", columns, fixedColumns[:1], update, len(rows), func(i int) []any {
+		args = w.row(args[:0], sh, rows[i], rows[i].cur)
 		return args
 	})
 	if err != nil {
