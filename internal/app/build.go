@@ -73,6 +73,8 @@ type service struct {
 	notReady   atomic.Pointer[error] // why the database is not ready yet
 	adminEnded chan error
 
+	unwatched *webhook.Unwatched // when nobody subscribes to changes
+
 	closers []func() error // in the order of opening
 }
 
@@ -141,6 +143,7 @@ func (s *service) build(ctx context.Context, l listeners) error {
 		return err
 	}
 	s.newModel = newNews()
+	s.unwatched = webhook.NewUnwatched(s.db)
 	s.feed = feed.NewLog(s.db, s.component("feed"))
 	s.buildSystem()
 	s.words = localizer.New(s.model, s.cfg.Methodology)

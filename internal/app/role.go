@@ -63,7 +63,8 @@ func (s *service) parts(l listeners) []part {
 	}
 	parts = append(parts, part{name: "model", step: stepQueue, run: s.catalog.Run})
 	if s.role.http || s.role.works {
-		parts = append(parts, part{name: "hints", step: stepQueue, run: s.client.Run}, part{name: "audit trail", step: stepQueue, run: s.trail.Run})
+		parts = append(parts, part{name: "hints", step: stepQueue, run: s.client.Run}, part{name: "audit trail", step: stepQueue, run: s.trail.Run},
+			part{name: "subscriptions", step: stepQueue, run: s.unwatched.Run})
 	}
 	parts = append(parts, part{name: "memory", step: stepAdmin, run: s.returnMemory})
 	parts = append(parts, part{name: "process", step: stepAdmin, run: s.process.Run})

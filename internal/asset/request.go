@@ -111,7 +111,8 @@ func (e *Engine) findOutcome(ctx context.Context, request string, lost error) er
 }
 
 // writeAudit writes the audit row, whose request id refuses a second request with the
-// same one. A request that changed nothing needs no fan-out. The shared lock on
+// same one. A request that changed nothing needs no fan-out, nor does one at a
+// generation of the subscriptions at which none is enabled. The shared lock on
 // the generation orders this write against every change of a webhook
 // subscription, and that on the model's against every change of the model.
 // Errors: ErrModelChanged.
@@ -130,10 +131,10 @@ func (s *Session) writeAudit(ctx context.Context) error {
 			return err
 		}
 	}
-	from, fanState := s.generations()
-	r, err := s.tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, fan_state, imported, generation)`+
-		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, ?, ?, ?, `+from,
-		s.audit, s.req.ID, s.who.Member, comment, folded, s.first, s.last, fanState, imported)
+	from, unwatched := s.generations()
+	args := []any{s.audit, s.req.ID, s.who.Member, comment, folded, s.first, s.last, imported}
+	r, err := s.tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, imported, generation, fan_state)`+
+		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, ?, ?, `+from, append(args, unwatched...)...)
 	if err != nil {
 		return fmt.Errorf("write the audit: %w", err)
 	}
@@ -143,11 +144,11 @@ func (s *Session) writeAudit(ctx context.Context) error {
 	return nil
 }
 
-// generations returns the end of the statement that writes the audit: the
-// subscriptions' generation, and no row where the model's is another than the
-// engine's. The rows are locked in the order in which a change of the model locks
-// them.
-func (s *Session) generations() (from string, fanState int64) {
+// generations returns the end of the statement that writes the audit, and its
+// arguments: the subscriptions' generation, whether a fan-out is left out, and no
+// row where the model's generation is another than the engine's. The rows are
+// locked in the order in which a change of the model locks them.
+func (s *Session) generations() (from string, args []any) {
 	model := s.e.generation
 	if s.modelChanged {
 		model++ // by this transaction
@@ -155,13 +156,19 @@ func (s *Session) generations() (from string, fanState int64) {
 	isPresent := `m.name = 'model' AND m.value = ` + strconv.FormatInt(model, 10)
 	switch {
 	case s.last == 0 && s.e.generation == 0:
-		return `0`, 1
+		return `0, 1`, nil
 	case s.last == 0:
-		return `0 FROM sequence m WHERE ` + isPresent, 1
-	case s.e.generation == 0:
-		return `value FROM sequence WHERE name = 'webhook'` + s.e.db.Dialect.ForShare, 0
+		return `0, 1 FROM sequence m WHERE ` + isPresent, nil
 	}
-	return `w.value FROM sequence m JOIN sequence w ON w.name = 'webhook' WHERE ` + isPresent + s.e.db.Dialect.ForShare, 0
+	args = []any{int64(-1)}
+	if s.e.Unwatched != nil {
+		args[0] = s.e.Unwatched()
+	}
+	const watched = `w.value, CASE w.value WHEN ? THEN 1 ELSE 0 END FROM `
+	if s.e.generation == 0 {
+		return watched + `sequence w WHERE w.name = 'webhook'` + s.e.db.Dialect.ForShare, args
+	}
+	return watched + `sequence m JOIN sequence w ON w.name = 'webhook' WHERE ` + isPresent + s.e.db.Dialect.ForShare, args
 }
 
 // ErrRollback is returned by the function of Answer with an answer that is stored

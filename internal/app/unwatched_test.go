@@ -1,0 +1,157 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/secret"
+	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/webhook"
+)
+
+// TestWritesBesideSubscriptions: subscriptions come and go while others write.
+// What is written while one is enabled waits for the fan-out; what is written when
+// nobody subscribes does not.
+func TestWritesBesideSubscriptions(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		w := newWatched(t, d)
+		stop := make(chan struct{})
+		var others sync.WaitGroup
+		for range 3 {
+			others.Go(func() {
+				for !isClosed(stop) {
+					w.write(t.Context())
+				}
+			})
+		}
+		others.Go(func() {
+			for !isClosed(stop) {
+				w.look(t.Context())
+			}
+		})
+		watched := map[int64]bool{} // by generation
+		for range 30 {
+			id := w.subscribe()
+			watched[w.generation()] = true
+			w.write(t.Context())
+			w.unsubscribe(id)
+			w.write(t.Context())
+		}
+		close(stop)
+		others.Wait()
+		w.look(t.Context())
+		w.write(t.Context())
+
+		waiting, left := 0, 0
+		err := db.Each(t.Context(), d, `SELECT generation, fan_state FROM audit WHERE id > 0`, nil, func(row db.Scanner) error {
+			var generation, state int64
+			if err := row.Scan(&generation, &state); err != nil {
+				return err
+			}
+			switch {
+			case watched[generation] && state == 0:
+				waiting++
+			case watched[generation]:
+				t.Errorf("a write at generation %d, which a subscription watches, has the state %d", generation, state)
+			case state == 1:
+				left++
+			}
+			return nil
+		})
+		if err != nil || waiting < 30 || left == 0 {
+			t.Errorf("%d writes wait, %d need not: %v", waiting, left, err)
+		}
+	})
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// watched is an engine that knows whether anybody subscribes.
+type watched struct {
+	*testing.T
+	d      *db.DB
+	engine *asset.Engine
+	hooks  *webhook.Service
+	quiet  *webhook.Unwatched
+}
+
+func newWatched(t *testing.T, d *db.DB) *watched {
+	t.Helper()
+	m := meta.Default()
+	if err := asset.Seed(t.Context(), d, m); err != nil {
+		t.Fatal(err)
+	}
+	box, err := secret.New([]byte(strings.Repeat("k", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &watched{T: t, d: d, engine: asset.New(d, m, nil, nil, slog.New(slog.DiscardHandler)), quiet: webhook.NewUnwatched(d)}
+	w.engine.Unwatched = w.quiet.Generation
+	w.hooks = webhook.New(d, m, webhook.Options{Find: find.New(d, m), Box: box, Public: "http://alds.test/alds"})
+	return w
+}
+
+func (w *watched) look(ctx context.Context) {
+	if err := w.quiet.Look(ctx); err != nil {
+		w.Error(err)
+	}
+}
+
+// write makes a story.
+func (w *watched) write(ctx context.Context) {
+	story, _ := w.engine.Model().Type("Story")
+	err := w.engine.Write(ctx, auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+		made, err := s.Run(ctx, []*asset.Command{{Verb: asset.Create, Type: story, Self: &asset.Handle{}, Changes: []asset.Change{
+			{Name: "Name", Set: []asset.Value{{Kind: asset.Text, Text: "S"}}}, {Name: "Scope", Set: []asset.Value{{Kind: asset.Text, Text: "Scope:0"}}},
+		}}})
+		if err == nil {
+			err = made[0].Err
+		}
+		return err
+	})
+	if err != nil {
+		w.Error(err)
+	}
+}
+
+func (w *watched) subscribe() string {
+	w.Helper()
+	s, err := w.hooks.Create(w.Context(), auth.System, []byte(`{"url": "http://127.0.0.1:9/", "enabled": true, "eventTypes": [{"type": "AssetCreated", "from": "Story"}]}`))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return s.ID
+}
+
+func (w *watched) unsubscribe(id string) {
+	w.Helper()
+	if _, err := w.hooks.Update(w.Context(), auth.System, id, []byte(`{"enabled": false}`)); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// generation is that of the subscriptions.
+func (w *watched) generation() (n int64) {
+	w.Helper()
+	if err := w.d.QueryRow(w.Context(), `SELECT value FROM sequence WHERE name = 'webhook'`).Scan(&n); err != nil {
+		w.Fatal(err)
+	}
+	return n
+}
