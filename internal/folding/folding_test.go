@@ -90,7 +90,7 @@ func TestContains(t *testing.T) {
 }
 
 // TestEveryCharacter: what stands for a character is one of its cases, and the
-// same for each of them; NUL alone is another, where a text ends for nobody.
+// same for each of them. Only NUL becomes another character, U+FFFD.
 func TestEveryCharacter(t *testing.T) {
 	if got := Of("a\x00B"); got != "a\ufffdb" || IsPlain("a\x00B") || IsPlain("ä\x00") {
 		t.Errorf("NUL is folded to %+q, or plain", got)
