@@ -10,6 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/oid"
 )
 
@@ -119,20 +120,25 @@ func (r *result) fail(s *step, err error) {
 // stamp is the format of instants: seven digits of a second, and Z.
 const stamp = "2006-01-02T15:04:05.0000000Z"
 
+// roomForRest is what a response has beside its lists, in bytes, unless there are very
+// many diagnostics or pages.
+const roomForRest = 2 << 10
+
 // append writes the response object.
 func (r *result) append(b []byte, now time.Time) []byte {
 	took := max(now.Sub(r.began), 0)
+	b = slices.Grow(b, roomForRest+len(r.created.list)+len(r.modified.list)+len(r.operated.list)+len(r.failures)+len(r.rows))
 	b = fmt.Appendf(b, `{"requestId":"%s","createdDate":"%s","completedDate":"%s","duration":"%s","durationSeconds":%s`,
 		r.id, r.began.UTC().Format(stamp), now.UTC().Format(stamp), clock(took), seconds(took))
 	b = append(b, `,"complete":true,"processing":false`...)
 	b = r.appendTokens(b, "assetsCreated", r.created)
 	b = r.appendTokens(b, "assetsModified", r.modified)
 	b = r.appendTokens(b, "assetsOperatedOn", r.operated)
-	b = append(append(b, `,"commandFailures":{"commands":[`...), r.failures...)
+	b = memory.Append(append(b, `,"commandFailures":{"commands":[`...), r.failures)
 	b = appendInt(append(b, `],"count":`...), int64(r.failed))
 	b = append(b, '}')
 	b = r.appendDiagnostics(b)
-	b = append(append(b, `,"queryResult":{"results":[`...), r.rows...)
+	b = memory.Append(append(b, `,"queryResult":{"results":[`...), r.rows)
 	count := int64(r.queries)
 	if count == 0 {
 		count = -1

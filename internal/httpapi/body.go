@@ -210,7 +210,7 @@ func grow(b []byte, most int, hold *memory.Hold) ([]byte, error) {
 	if err := hold.Take(int64(size)); err != nil {
 		return nil, err
 	}
-	bigger := append(make([]byte, 0, size), b...)
+	bigger := memory.Append(make([]byte, 0, size), b)
 	hold.Give(int64(cap(b)))
 	return bigger, nil
 }

@@ -56,6 +56,18 @@ func TestSetLimit(t *testing.T) {
 	}
 }
 
+func TestCollectLate(t *testing.T) {
+	before := debug.SetGCPercent(100)
+	t.Cleanup(func() { debug.SetGCPercent(before) })
+	for _, c := range []struct{ set, want int }{{100, latePercent}, {50, 50}, {-1, -1}} {
+		debug.SetGCPercent(c.set)
+		CollectLate()
+		if got := debug.SetGCPercent(100); got != c.want {
+			t.Errorf("%d became %d, not %d", c.set, got, c.want)
+		}
+	}
+}
+
 // held is how much of the heap the system has given.
 func held() uint64 {
 	var m runtime.MemStats

@@ -3,15 +3,40 @@ package value
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// stretch is how many bytes of a text are quoted at a time: what is copied at once is not
+// interrupted (memory.Append).
+const stretch = 256 << 10
+
 // AppendString appends s as a JSON string, with <, > and & as they are. Bytes
 // that are no UTF-8 are replaced.
 func AppendString[T ~string | ~[]byte](w []byte, s T) []byte {
+	if len(s) > stretch {
+		return appendLong(slices.Grow(w, len(s)+len(`""`)), s)
+	}
 	w, _ = jsontext.AppendQuote(w, s) // its only error is bad UTF-8, which it has replaced
 	return w
+}
+
+// appendLong makes room for a text once, and quotes it in parts that end with a character.
+func appendLong[T ~string | ~[]byte](w []byte, s T) []byte {
+	w = append(w, '"')
+	var part []byte
+	for len(s) > 0 {
+		n := min(stretch, len(s))
+		for back := 0; back < utf8.UTFMax && n < len(s) && !utf8.RuneStart(s[n]); back++ {
+			n--
+		}
+		part, _ = jsontext.AppendQuote(part[:0], s[:n])
+		w = append(w, part[1:len(part)-1]...)
+		s = s[n:]
+	}
+	return append(w, '"')
 }
 
 // Marshal returns v as JSON on one line, with <, > and & as they are.

@@ -1,8 +1,12 @@
 package value
 
 import (
+	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/alds-dev/alds/internal/meta"
 )
@@ -74,6 +78,20 @@ func TestStringIsAlwaysJSON(t *testing.T) {
 	} {
 		if got := string(AppendString(nil, in)); got != want {
 			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestLongStrings: a text of more than a part is quoted as one of less is, wherever its
+// parts meet.
+func TestLongStrings(t *testing.T) {
+	for _, unit := range []string{"a", "é", "日", "🙂", "\"", "\xff", "\x80", "🙂\xf0\x9f", "\n日"} {
+		for shift := range 5 {
+			in := strings.Repeat(" ", shift) + strings.Repeat(unit, 2*stretch/len(unit)+3)
+			want, _ := jsontext.AppendQuote([]byte("x"), in)
+			if got := AppendString([]byte("x"), in); !bytes.Equal(got, want) {
+				t.Errorf("%q, shifted by %d: %d bytes, want %d", unit, shift, len(got), len(want))
+			}
 		}
 	}
 }
