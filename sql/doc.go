@@ -14,6 +14,9 @@
 // begun. SQLite rolls back a whole migration, so its file may hold a table
 // together with its indexes.
 //
+// Each migration names the oldest release that works with it (oldest.go), which is
+// stored with it, so that an older process knows whether it may go on.
+//
 // What SQL cannot compute is a program with a number among those of the files,
 // the same for both: 0065 stores the folded forms of texts.
 package sql

@@ -22,6 +22,7 @@ type Migration struct {
 	Name     string // the words of the file name, such as "asset_version"
 	Text     string // the SQL, without the closing semicolon; empty for a program
 	Checksum string // SHA-256 of the file, in hex
+	Oldest   string // the oldest release that works with it
 	// Run does the step where it is a program; it may be run again after a crash.
 	Run func(ctx context.Context, r Runner) error
 }
@@ -43,6 +44,9 @@ func Migrations(dialect string) ([]Migration, error) {
 	}
 	all = append(all, programs(dialect)...)
 	slices.SortFunc(all, func(a, b Migration) int { return cmp.Compare(a.Version, b.Version) })
+	for i := range all {
+		all[i].Oldest = oldestOf(all[i].Version)
+	}
 	for i := range all[1:] {
 		if all[i].Version == all[i+1].Version {
 			return nil, fmt.Errorf("migration %04d_%s of %s: the number is used twice", all[i].Version, all[i].Name, dialect)

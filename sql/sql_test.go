@@ -3,6 +3,8 @@ package sql
 import (
 	"strings"
 	"testing"
+
+	"github.com/alds-dev/alds/internal/release"
 )
 
 func TestDialectsHaveTheSameSteps(t *testing.T) {
@@ -21,6 +23,29 @@ func TestDialectsHaveTheSameSteps(t *testing.T) {
 		if mysql[i].Version != sqlite[i].Version || mysql[i].Name != sqlite[i].Name {
 			t.Errorf("step %d is %04d_%s for mysql and %04d_%s for sqlite", i,
 				mysql[i].Version, mysql[i].Name, sqlite[i].Version, sqlite[i].Name)
+		}
+	}
+}
+
+// A database keeps what a migration says, and processes of older releases go by it.
+func TestEveryMigrationNamesTheOldestRelease(t *testing.T) {
+	steps, err := Migrations("sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[int]bool{}
+	for _, m := range steps {
+		known[m.Version] = true
+		if oldest[m.Version] == "" && m.Version > inFirst {
+			t.Errorf("%04d_%s: say in oldest.go which release is the oldest that works with it", m.Version, m.Name)
+		}
+		if rank := release.Rank(m.Oldest); rank == 0 || rank > release.Rank(release.Number) {
+			t.Errorf("%04d_%s works with %q and later; this is %s", m.Version, m.Name, m.Oldest, release.Number)
+		}
+	}
+	for version := range oldest {
+		if !known[version] {
+			t.Errorf("%04d is no migration", version)
 		}
 	}
 }

@@ -21,6 +21,7 @@ func programs(dialect string) []Migration {
 	return []Migration{
 		program(65, "folded_texts", folder{inTx: dialect == "mysql"}.run),
 		program(101, "blob_rows", mover{folder{inTx: dialect == "mysql"}, dialect}.run),
+		program(118, "keys_of_some", keyMaker{partial: dialect == "sqlite"}.run),
 	}
 }
 

@@ -1,0 +1,1 @@
+INSERT IGNORE INTO `sequence` (`name`, `value`, `stamped_at`) VALUES ('release', 0, 0);

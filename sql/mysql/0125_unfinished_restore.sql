@@ -1,0 +1,4 @@
+CREATE TABLE IF NOT EXISTS unfinished_restore (
+  id       SMALLINT NOT NULL PRIMARY KEY,
+  began_at BIGINT NOT NULL
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci;

@@ -1,0 +1,1 @@
+ALTER TABLE "schema_migration" ADD COLUMN "oldest_release" TEXT NOT NULL DEFAULT '';
