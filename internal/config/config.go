@@ -20,23 +20,27 @@ const (
 // mean.
 type Config struct {
 	Standalone bool
+	Warnings   []Warning
 
-	Addr      string // host:port the api listens on
-	AdminAddr string // empty: a free loopback port
-	Instance  string // without slashes
-	PublicURL string // with the instance, without a slash at the end; empty: made from the address
+	Addr         string // host:port the api listens on
+	AdminAddr    string // empty: a free loopback port
+	Instance     string // without slashes
+	MetricsToken Secret // zero: the api serves no metrics at Addr
+	PublicURL    string // with the instance, without a slash at the end; empty: made from the address
 
-	Database string // DATABASE_URL, with its password: never print it, see Describe
-	Redis    string // REDIS_URL, likewise; empty: the queue in the process
+	Database string // DATABASE_URL as db reads it, with its password: never print it, see Describe
+	Redis    string // REDIS_URL as jobs reads it, likewise; empty: the queue in the process
 	DataDir  string
 
-	AdminPassword Secret
-	SecretKey     Secret // the raw 32 bytes; zero: the key is in SecretKeyFile
+	AdminPassword Secret // for a new database; zero: not set
+	SecretKey     Secret // the raw keys, 32 bytes each; zero: the key is in SecretKeyFile
 	SecretKeyFile string // standalone without ALDS_SECRET_KEY; empty else
 
 	LogLevel slog.Level
+	Traces   bool // an endpoint takes them; the library of package tracing reads its other variables
 
 	RequestTimeout  time.Duration
+	ShutdownDelay   time.Duration
 	ShutdownGrace   time.Duration
 	DBConns         int
 	DBWriteLimit    time.Duration
@@ -56,6 +60,7 @@ type Config struct {
 	MaxAssets       int
 	IdempotencyKeep time.Duration
 	AuditKeep       time.Duration
+	VersionKeep     time.Duration // 0: for ever
 
 	WorkerConcurrency     int
 	WebhookAllowPrivate   bool
@@ -68,17 +73,40 @@ type Config struct {
 	WebhookKeep           time.Duration
 }
 
-// FromEnv reads the settings; standalone has defaults for all of them. Errors: one that lists every problem, a line each.
+// FromEnv reads the settings of a role; standalone has defaults for all of them. Errors: one that lists every problem, a line each.
 func FromEnv(getenv func(string) string, standalone bool) (Config, error) {
+	return read(getenv, standalone, "DATABASE_URL", "REDIS_URL", "ALDS_SECRET_KEY")
+}
+
+// ForCommand reads the settings of a command, which does its work on the database
+// alone: it requires nothing but its address. Errors: as FromEnv.
+func ForCommand(getenv func(string) string, standalone bool) (Config, error) {
+	return read(getenv, standalone, "DATABASE_URL")
+}
+
+// AdminAddr reads ALDS_ADMIN_ADDR alone. Errors: also when it is not set.
+func AdminAddr(getenv func(string) string) (string, error) {
+	r := newReader(getenv)
+	addr := r.address("ALDS_ADMIN_ADDR")
+	if addr == "" {
+		r.problem("ALDS_ADMIN_ADDR", "is not set; the process listens at a port that only its log tells")
+	}
+	return addr, r.err()
+}
+
+// read reads the settings. All but standalone require some.
+func read(getenv func(string) string, standalone bool, required ...string) (Config, error) {
 	r := newReader(getenv)
 	c := Config{
 		Standalone:      standalone,
 		AdminAddr:       r.address("ALDS_ADMIN_ADDR"),
 		Instance:        r.segment("ALDS_INSTANCE"),
 		PublicURL:       r.publicURL("ALDS_PUBLIC_URL"),
+		MetricsToken:    r.token("ALDS_METRICS_TOKEN"),
 		DataDir:         r.text("ALDS_DATA_DIR"),
 		AdminPassword:   NewSecret(r.text("ALDS_ADMIN_PASSWORD")),
 		RequestTimeout:  r.duration("ALDS_REQUEST_TIMEOUT", time.Second, time.Hour),
+		ShutdownDelay:   r.duration("ALDS_SHUTDOWN_DELAY", 0, time.Hour),
 		ShutdownGrace:   r.duration("ALDS_SHUTDOWN_GRACE", time.Second, time.Hour),
 		DBConns:         r.number("ALDS_DB_CONNS", 2, 10_000),
 		DBWriteLimit:    r.duration("ALDS_DB_WRITE_LIMIT", time.Second, time.Hour),
@@ -99,10 +127,37 @@ func FromEnv(getenv func(string) string, standalone bool) (Config, error) {
 		IdempotencyKeep: r.duration("ALDS_IDEMPOTENCY_KEEP", time.Minute, 365*24*time.Hour),
 		AuditKeep:       r.duration("ALDS_AUDIT_KEEP", time.Hour, 10*365*24*time.Hour),
 	}
+	if r.text("ALDS_VERSION_KEEP") != "" {
+		c.VersionKeep = r.duration("ALDS_VERSION_KEEP", 24*time.Hour, 100*365*24*time.Hour)
+	}
 	c.readLogLevel(r)
+	c.readTraces(r)
 	c.readWebhooks(r)
 	c.readServices(r)
+	c.Warnings = r.warnings
+	if standalone {
+		c.standalone()
+		return c, r.err()
+	}
+	for _, name := range required {
+		if r.getenv(name) == "" {
+			r.problem(name, "is not set; only standalone does without")
+		}
+	}
 	return c, r.err()
+}
+
+// standalone sets what standalone has in the place of settings.
+func (c *Config) standalone() {
+	if c.Database == "" {
+		c.Database = "sqlite:" + filepath.Join(c.DataDir, "alds.db")
+	}
+	if c.SecretKey.IsZero() {
+		c.SecretKeyFile = filepath.Join(c.DataDir, "secret.key")
+	}
+	if c.AdminPassword.IsZero() {
+		c.AdminPassword = NewSecret(defaultPassword)
+	}
 }
 
 func (c *Config) readLogLevel(r *reader) {
@@ -135,25 +190,11 @@ func (c *Config) readServices(r *reader) {
 	c.WebhookAllowPrivate = r.flag("ALDS_WEBHOOK_ALLOW_PRIVATE", c.Standalone && IsLoopback(c.Addr))
 	c.Database = r.database("DATABASE_URL")
 	c.Redis = r.redis("REDIS_URL")
-	c.SecretKey = r.key("ALDS_SECRET_KEY")
-	if c.Standalone {
-		if c.Database == "" {
-			c.Database = "sqlite:" + filepath.Join(c.DataDir, "alds.db")
-		}
-		if c.SecretKey.IsZero() {
-			c.SecretKeyFile = filepath.Join(c.DataDir, "secret.key")
-		}
-		return
-	}
-	for _, name := range []string{"DATABASE_URL", "REDIS_URL", "ALDS_SECRET_KEY"} {
-		if r.getenv(name) == "" {
-			r.problem(name, "is not set; only standalone does without")
-		}
-	}
+	c.SecretKey = r.keys("ALDS_SECRET_KEY")
 }
 
 // HasDefaultPassword reports whether the admin's password for a new database is
-// the documented default.
+// that of a standalone that has no other.
 func (c Config) HasDefaultPassword() bool { return c.AdminPassword.Reveal() == defaultPassword }
 
 // BaseURL returns the URL of the instance as others see it, for an api that

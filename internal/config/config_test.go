@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,12 +68,12 @@ func TestAllProblemsAreToldAtOnce(t *testing.T) {
 	bad := map[string]string{
 		"PORT": "99999", "ALDS_ADDR": "nowhere", "DATABASE_URL": "postgres://u:hunter2@h/d", "REDIS_URL": "http://x:hunter2@y", "ALDS_INSTANCE": "a/b",
 		"ALDS_PUBLIC_URL": "ftp://hunter2@x", "ALDS_ADMIN_ADDR": "x", "ALDS_SECRET_KEY": "hunter2",
-		"ALDS_LOG_LEVEL": "loud", "ALDS_REQUEST_TIMEOUT": "5", "ALDS_SHUTDOWN_GRACE": "-1s", "ALDS_DB_CONNS": "0", "ALDS_DB_WRITE_LIMIT": "x",
+		"ALDS_LOG_LEVEL": "loud", "ALDS_REQUEST_TIMEOUT": "5", "ALDS_SHUTDOWN_GRACE": "-1s", "ALDS_SHUTDOWN_DELAY": "-1s", "ALDS_DB_CONNS": "0", "ALDS_DB_WRITE_LIMIT": "x",
 		"ALDS_MAX_BODY": "64 parsecs", "ALDS_BODY_MEMORY": "some", "ALDS_MAX_CONNS": "1", "ALDS_MAX_CONNS_PER_ADDRESS": "0", "ALDS_TRUSTED_PROXIES": "10.0.0.0/8,example.org",
 		"ALDS_MEMBER_REQUESTS": "0", "ALDS_MAX_COMMANDS": "many", "ALDS_MAX_ASSETS": "0", "ALDS_IDEMPOTENCY_KEEP": "1s",
 		"ALDS_WORKER_CONCURRENCY": "0", "ALDS_WEBHOOK_ALLOW_PRIVATE": "perhaps", "ALDS_WEBHOOK_RETRY_SCHEDULE": "5s,soon",
 		"ALDS_WEBHOOK_MAX_ENABLED": "-1", "ALDS_WEBHOOK_TIMEOUT": "1h", "ALDS_WEBHOOK_CONNECT_TIMEOUT": "0", "ALDS_WEBHOOK_IN_FLIGHT": "0",
-		"ALDS_WEBHOOK_DISABLE_AFTER": "0", "ALDS_WEBHOOK_KEEP": "0s",
+		"ALDS_WEBHOOK_DISABLE_AFTER": "0", "ALDS_WEBHOOK_KEEP": "0s", "ALDS_METRICS_TOKEN": "31characters-hunter2-31characte",
 	}
 	_, err := FromEnv(func(name string) string { return bad[name] }, true)
 	if err == nil {
@@ -144,6 +146,126 @@ func TestAPasswordThatIsNotEscapedDoesNotShow(t *testing.T) {
 	}
 }
 
+// fragments are the parts of a password that no text may hold: all of four bytes.
+func fragments(password string) (all []string) {
+	for i := range len(password) - 3 {
+		all = append(all, password[i:i+4])
+	}
+	return all
+}
+
+// TestNoFragmentOfAPasswordShows: in no form of an address, whether it is understood or
+// not, and whether the password is escaped or not.
+func TestNoFragmentOfAPasswordShows(t *testing.T) {
+	good := []string{"DATABASE_URL", "mysql://a@b/c", "REDIS_URL", "redis://d", "ALDS_SECRET_KEY", key}
+	for _, address := range [][2]string{
+		{"DATABASE_URL", "mysql://alds:%s@db:3306/alds"},
+		{"DATABASE_URL", "mysql://alds:%s@db:33O6/alds"},
+		{"DATABASE_URL", "mysql://alds:%s@db"},
+		{"DATABASE_URL", "mysql://:%s@db/alds"},
+		{"DATABASE_URL", "mysql:alds:%s@db/alds"},
+		{"DATABASE_URL", "alds:%s@tcp(db:3306)/alds"},
+		{"DATABASE_URL", "postgres://alds:%s@db/alds"},
+		{"DATABASE_URL", "mysql://db/alds?password=%s@"},
+		{"REDIS_URL", "redis://:%s@cache:6379/0"},
+		{"REDIS_URL", "redis://%s@cache:6379/0"},
+		{"REDIS_URL", "rediss://default:%s@cache:6379"},
+		{"REDIS_URL", "redis+sentinel://:%s@cache:26379,other:26379/main"},
+		{"REDIS_URL", "redis+cluster://:%s@cache:6379,other:6379"},
+		{"REDIS_URL", "redis://cache:6379/%s@"},
+		{"REDIS_URL", ":%s@cache:6379"},
+		{"ALDS_BLOB_URL", "s3://key:%s@bucket"},
+		{"ALDS_BLOB_URL", "s3://bucket?endpoint=https://key:%s@host"},
+		{"ALDS_BLOB_URL", "s3://bucket?secret=%s"},
+		{"ALDS_BLOB_URL", "http://key:%s@bucket"},
+		{"ALDS_PUBLIC_URL", "https://me:%s@host"},
+		{"ALDS_DASHBOARDS_URL", "https://me:%s@host"},
+		{"ALDS_SECRET_KEY", "%s"},
+		{"ALDS_METRICS_TOKEN", "%s"},
+	} {
+		for _, c := range []string{"@", ":", "/", "#", "%", "?", " ", "%zz", "[", "\\", "&", "=", "12/34", "@h/"} {
+			password := "1Kx7" + c + "Qv9w"
+			for _, written := range []string{password, url.QueryEscape(password), url.PathEscape(password)} {
+				value := strings.Replace(address[1], "%s", written, 1)
+				got, err := FromEnv(env(append(slices.Clone(good), address[0], value)...), false)
+				text := fmt.Sprint(err)
+				if err == nil { // else nobody prints them
+					text = fmt.Sprint(got.Describe())
+				}
+				for _, part := range slices.Concat(fragments(password), fragments(written)) {
+					if strings.Contains(text, part) {
+						t.Errorf("%s=%s shows %q: %s", address[0], value, part, text)
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestCommandsNeedTheDatabaseAlone(t *testing.T) {
+	if c, err := ForCommand(env("DATABASE_URL", "mysql://alds:pw@db/alds"), false); err != nil || !c.SecretKey.IsZero() || !c.AdminPassword.IsZero() {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	for name, settings := range map[string][]string{
+		"DATABASE_URL is not set":    nil,
+		"ALDS_SECRET_KEY is not bas": {"DATABASE_URL", "mysql://a@b/c", "ALDS_SECRET_KEY", "short"},
+		"REDIS_URL is not a":         {"DATABASE_URL", "mysql://a@b/c", "REDIS_URL", "http://x"},
+	} {
+		if _, err := ForCommand(env(settings...), false); err == nil || !strings.HasPrefix(err.Error(), name) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("want %s: %v", name, err)
+		}
+	}
+}
+
+// TestMetricsToken: it is long enough not to be guessed, can be sent as it is, and has a
+// path of its own.
+func TestMetricsToken(t *testing.T) {
+	long := strings.Repeat("Az0-._~+", 4)
+	for _, c := range []struct{ token, instance, problem string }{
+		{"", "metrics", ""},
+		{long, "", ""},
+		{long + "/==", "stats", ""},
+		{long[1:], "", "ALDS_METRICS_TOKEN is not 32 characters or more"},
+		{long + " x", "", "ALDS_METRICS_TOKEN is not 32 characters or more"},
+		{strings.Repeat("ä", 40), "", "ALDS_METRICS_TOKEN is not 32 characters or more"},
+		{long, "Metrics", "ALDS_METRICS_TOKEN is for the path /metrics"},
+	} {
+		got, err := FromEnv(env("ALDS_METRICS_TOKEN", c.token, "ALDS_INSTANCE", c.instance), true)
+		if c.problem == "" && (err != nil || got.MetricsToken.Reveal() != c.token) || c.problem != "" && (err == nil || !strings.HasPrefix(err.Error(), c.problem)) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+func TestUnknownNames(t *testing.T) {
+	for name, nearest := range map[string]string{
+		"ALDS_SECRETKEY":               "ALDS_SECRET_KEY",
+		"ALDS_ADMIN_PASWORD":           "ALDS_ADMIN_PASSWORD",
+		"ALDS_WEBHOOKS_ALLOW_PRIVATE":  "ALDS_WEBHOOK_ALLOW_PRIVATE",
+		"ALDS_MAX_CONNS_PER_ADDR":      "ALDS_MAX_CONNS_PER_ADDRESS",
+		"ALDS_WEBHOOK_RETRY_SCHEDULES": "ALDS_WEBHOOK_RETRY_SCHEDULE",
+		"alds_log_level":               "ALDS_LOG_LEVEL",
+		"ALDS_FAVOURITE_COLOUR":        "",
+		"ALDS_TOKENS":                  "ALDS_TOKEN",
+		"ALDS_":                        "",
+	} {
+		if got := UnknownNames([]string{"HOME", name, "PORT"}); !slices.Equal(got, []Unknown{{name, nearest}}) {
+			t.Errorf("%s: %v, want %s", name, got, nearest)
+		}
+	}
+	known := []string{"", "ALDS", "HOME", "DATABASE_URL", "ALDS_TEST_MYSQL", "ALDS_TEST_ANYTHING"}
+	for _, s := range Settings() {
+		known = append(known, s.Name)
+	}
+	if got := UnknownNames(known); len(got) > 0 {
+		t.Errorf("known ones: %v", got)
+	}
+	if got := UnknownNames([]string{"ALDS_B", "ALDS_A"}); len(got) != 2 || got[0].Name != "ALDS_A" {
+		t.Errorf("two: %v", got)
+	}
+}
+
 func TestIsLoopback(t *testing.T) {
 	for addr, want := range map[string]bool{
 		"127.0.0.1:80": true, "127.9.9.9:1": true, "[::1]:80": true, "localhost:80": true,
@@ -156,11 +278,13 @@ func TestIsLoopback(t *testing.T) {
 	}
 }
 
-// TestEverySettingIsRead guards the table: a name in it that FromEnv does not
-// ask for would be documented and do nothing.
+// TestEverySettingIsRead guards the table: a name in it that is not
+// asked for would be documented and do nothing.
 func TestEverySettingIsRead(t *testing.T) {
 	asked := map[string]bool{}
-	_, _ = FromEnv(func(name string) string { asked[name] = true; return "" }, false)
+	getenv := func(name string) string { asked[name] = true; return "" }
+	_, _ = FromEnv(getenv, false)
+	ClientFromEnv(getenv)
 	for _, s := range Settings() {
 		if !asked[s.Name] {
 			t.Errorf("%s is in the table and never read", s.Name)
@@ -172,5 +296,44 @@ func TestEverySettingIsRead(t *testing.T) {
 	}
 	for name := range asked {
 		t.Errorf("%s is read and not in the table", name)
+	}
+}
+
+func TestTracesAreSentWhereAnEndpointTakesThem(t *testing.T) {
+	const all, own, url = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://collector:4318"
+	for _, c := range []struct {
+		want bool
+		set  []string
+	}{
+		{false, nil},
+		{false, []string{"OTEL_SERVICE_NAME", "alds", "OTEL_TRACES_EXPORTER", "otlp"}},
+		{true, []string{all, url}},
+		{true, []string{own, url + "/v1/traces"}},
+		{true, []string{all, url, "OTEL_TRACES_EXPORTER", "console, otlp"}},
+		{false, []string{all, url, "OTEL_TRACES_EXPORTER", "none"}},
+		{false, []string{all, url, "OTEL_SDK_DISABLED", "TRUE"}},
+		{true, []string{all, url, "OTEL_SDK_DISABLED", "false"}},
+	} {
+		got, err := FromEnv(env(c.set...), true)
+		if err != nil || got.Traces != c.want || len(got.Warnings) > 0 {
+			t.Errorf("%v: %v, %v, warnings %v", c.set, got.Traces, err, got.Warnings)
+		}
+	}
+	got, err := FromEnv(env(all, url, "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"), true)
+	if err != nil || len(got.Warnings) != 1 || got.Warnings[0].Text != warnNoGRPC {
+		t.Errorf("gRPC: %v, warnings %v", err, got.Warnings)
+	}
+}
+
+// TestAnEndpointOfTracesIsAWholeAddress: of anything else the library would send to a
+// part, or to another place.
+func TestAnEndpointOfTracesIsAWholeAddress(t *testing.T) {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
+		for _, value := range []string{"collector:4318", "collector", "grpc://collector:4317", "http://", "http://alds:hush@collector", "https://collector/v1/traces?key=hush", "http://ho st:1"} {
+			_, err := FromEnv(env(name, value), true)
+			if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "hush") {
+				t.Errorf("%s=%s: %v", name, value, err)
+			}
+		}
 	}
 }

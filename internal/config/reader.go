@@ -18,6 +18,7 @@ type reader struct {
 	getenv   func(string) string
 	defaults map[string]string
 	problems []error
+	warnings []Warning
 }
 
 func newReader(getenv func(string) string) *reader {
@@ -205,36 +206,6 @@ func (r *reader) link(name string) string {
 	return u.String()
 }
 
-func (r *reader) database(name string) string {
-	v := r.text(name)
-	if v == "" {
-		return ""
-	}
-	if path, ok := strings.CutPrefix(v, "sqlite:"); ok {
-		if strings.TrimPrefix(path, "//") == "" {
-			r.problem(name, "names no file; want sqlite:path")
-		}
-		return v
-	}
-	u, err := url.Parse(v)
-	if err != nil || u.Scheme != "mysql" || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || splitPassword(u) {
-		r.problem(name, "is not mysql://user:pass@host:3306/name or sqlite:path"+escapes)
-	}
-	return v
-}
-
-func (r *reader) redis(name string) string {
-	v := r.text(name)
-	if v == "" {
-		return ""
-	}
-	u, err := url.Parse(v)
-	if err != nil || u.Host == "" || splitPassword(u) || !slices.Contains([]string{"redis", "rediss", "redis+sentinel", "redis+cluster"}, u.Scheme) {
-		r.problem(name, "is not a redis://, rediss://, redis+sentinel:// or redis+cluster:// URL"+escapes)
-	}
-	return v
-}
-
 // escapes is appended to the problem of an address that cannot be parsed.
 const escapes = "; in a password / # ? @ and %% are written %%2F %%23 %%3F %%40 and %%25"
 
@@ -260,17 +231,42 @@ func (r *reader) blobs(name string) Secret {
 	return NewSecret(v)
 }
 
-func (r *reader) key(name string) Secret {
+// keys reads one key or several, separated by commas.
+func (r *reader) keys(name string) Secret {
 	v := r.text(name)
 	if v == "" {
 		return Secret{}
 	}
-	key, ok := decodeKey(v)
-	if !ok {
-		r.problem(name, "is not base64 of %d bytes", keySize)
+	var all []byte
+	for text := range strings.SplitSeq(v, ",") {
+		key, ok := decodeKey(strings.TrimSpace(text))
+		if !ok {
+			r.problem(name, "is not base64 of %d bytes, or several such separated by commas", keySize)
+			return Secret{}
+		}
+		all = append(all, key...)
+	}
+	return NewSecret(string(all))
+}
+
+// minToken is how many characters a token has at least that is not guessed.
+const minToken = 32
+
+// token reads a token that is sent as it is.
+func (r *reader) token(name string) Secret {
+	v := r.text(name)
+	if v == "" {
 		return Secret{}
 	}
-	return NewSecret(string(key))
+	if len(v) < minToken || strings.ContainsFunc(v, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-._~+/=", c)
+	}) {
+		r.problem(name, "is not %d characters or more, letters, digits and - . _ ~ + / =, as `openssl rand -hex 32` makes them", minToken)
+	}
+	if strings.EqualFold(r.text("ALDS_INSTANCE"), "metrics") {
+		r.problem(name, "is for the path /metrics, which ALDS_INSTANCE has taken")
+	}
+	return NewSecret(v)
 }
 
 // redactURL returns a URL with its password and query values hidden.
@@ -284,15 +280,23 @@ func redactURL(v string) string {
 	}
 	shown := u.Scheme + "://"
 	if u.User != nil {
-		shown += u.User.Username()
-		if _, ok := u.User.Password(); ok {
-			shown += ":" + redacted
-		}
-		shown += "@"
+		shown += redactUser(u) + "@"
 	}
 	shown += u.Host + u.Path
 	if u.RawQuery != "" {
 		shown += "?" + redacted
 	}
 	return shown
+}
+
+// redactUser returns the user of a URL with its password hidden. That of a queue is
+// hidden, too: many write the password in its place.
+func redactUser(u *url.URL) string {
+	if u.Scheme != "mysql" {
+		return redacted
+	}
+	if _, ok := u.User.Password(); ok {
+		return u.User.Username() + ":" + redacted
+	}
+	return u.User.Username()
 }

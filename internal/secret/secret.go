@@ -17,46 +17,69 @@ const prefix = "v1."
 
 var encoding = base64.RawURLEncoding
 
-// Box seals and opens with one key. It is safe for concurrent use.
-type Box struct{ aead cipher.AEAD }
+// Box seals with its first key, and opens with any of its keys. It is safe for
+// concurrent use.
+type Box struct{ keys []cipher.AEAD }
 
-// New returns a Box with the key. Errors: a key that is not KeySize bytes.
-func New(key []byte) (*Box, error) {
-	if len(key) != KeySize {
-		return nil, fmt.Errorf("the secret key has %d bytes, want %d", len(key), KeySize)
+// New returns a Box with some keys, one at least.
+// Errors: a key that is not KeySize bytes.
+func New(keys ...[]byte) (*Box, error) {
+	b := &Box{}
+	for _, key := range keys {
+		if len(key) != KeySize {
+			return nil, fmt.Errorf("the secret key has %d bytes, want %d", len(key), KeySize)
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, err
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			return nil, err
+		}
+		b.keys = append(b.keys, aead)
 	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		return nil, err
-	}
-	return &Box{aead: aead}, nil
+	return b, nil
 }
 
 // Seal encrypts plain. Sealing the same twice gives two different texts.
 func (b *Box) Seal(plain []byte) string {
-	return prefix + encoding.EncodeToString(b.aead.Seal(nil, nil, plain, nil))
+	return prefix + encoding.EncodeToString(b.keys[0].Seal(nil, nil, plain, nil))
 }
 
-// Open decrypts what Seal returned. Errors: another key, or an altered text;
-// the error shows nothing of it.
+// Open decrypts what Seal of a box with one of the keys returned. Errors: another key,
+// or an altered text; the error shows nothing of it.
 func (b *Box) Open(sealed string) ([]byte, error) {
+	plain, _, err := b.open(sealed)
+	return plain, err
+}
+
+// Renew returns the text sealed with the first key, and whether it was sealed with
+// another one. Errors: as Open.
+func (b *Box) Renew(sealed string) (renewed string, changed bool, err error) {
+	plain, by, err := b.open(sealed)
+	if err != nil || by == 0 {
+		return sealed, false, err
+	}
+	return b.Seal(plain), true, nil
+}
+
+// open is Open, and returns which key it was.
+func (b *Box) open(sealed string) (plain []byte, by int, err error) {
 	text, ok := strings.CutPrefix(sealed, prefix)
 	if !ok {
-		return nil, errors.New("open secret: not a sealed text")
+		return nil, 0, errors.New("open secret: not a sealed text")
 	}
 	raw, err := encoding.DecodeString(text)
 	if err != nil {
-		return nil, errors.New("open secret: not a sealed text")
+		return nil, 0, errors.New("open secret: not a sealed text")
 	}
-	plain, err := b.aead.Open(nil, nil, raw, nil)
-	if err != nil {
-		return nil, errors.New("open secret: sealed with another key, or altered")
+	for i, key := range b.keys {
+		if plain, err := key.Open(nil, nil, raw, nil); err == nil {
+			return plain, i, nil
+		}
 	}
-	return plain, nil
+	return nil, 0, errors.New("open secret: sealed with another key, or altered")
 }
 
 // NewKey returns a random key.

@@ -1,0 +1,21 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// readTraces reads whether traces are sent. The library of package tracing reads where
+// to once more, and how; the checks here are those that it does not make: without a
+// scheme, or with a query or a user, it would send somewhere else, without a word.
+func (c *Config) readTraces(r *reader) {
+	all, traces := r.publicURL("OTEL_EXPORTER_OTLP_ENDPOINT"), r.publicURL("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+	isOff := r.flag("OTEL_SDK_DISABLED", false)
+	exporters := strings.Split(strings.ReplaceAll(r.text("OTEL_TRACES_EXPORTER"), " ", ""), ",")
+	c.Traces = all+traces != "" && !isOff && slices.Contains(exporters, "otlp")
+	const protocol = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	if c.Traces && cmp.Or(r.getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), r.getenv(protocol)) == "grpc" {
+		r.warnings = append(r.warnings, Warning{Text: warnNoGRPC, Setting: protocol})
+	}
+}

@@ -1,0 +1,67 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	prefix     = "ALDS_"
+	testPrefix = prefix + "TEST_" // for tests, which read them themselves
+)
+
+// Unknown is an environment variable that looks like a setting and is none.
+type Unknown struct {
+	Name    string
+	Nearest string // the setting that was probably meant; empty: none is near
+}
+
+// UnknownNames returns the variables among names that begin like a setting and are
+// none, sorted. Platforms set variables of their own, so that this is no error.
+func UnknownNames(names []string) (all []Unknown) {
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		upper := strings.ToUpper(name)
+		if !strings.HasPrefix(upper, prefix) || strings.HasPrefix(upper, testPrefix) {
+			continue
+		}
+		if nearest, distance := nearestSetting(upper); distance > 0 || nearest != name {
+			if distance > (len(name)-len(prefix))/3 {
+				nearest = ""
+			}
+			all = append(all, Unknown{name, nearest})
+		}
+	}
+	return all
+}
+
+// nearestSetting returns the setting whose name takes the fewest changes of a letter.
+func nearestSetting(name string) (nearest string, distance int) {
+	distance = len(name) + 1
+	for _, s := range Settings() {
+		if d := editDistance(name, s.Name); d < distance {
+			nearest, distance = s.Name, d
+		}
+	}
+	return nearest, distance
+}
+
+// editDistance returns how many bytes are inserted, removed or replaced to make b of a.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1) // of the prefix of a so far, by the length of the prefix of b
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,40 @@
+package release
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Number is the release that this tree is, or becomes: major.minor.patch.
+const Number = "0.1.0"
+
+// each is above every number of a release.
+const each = 1_000_000
+
+// Rank returns a number that orders releases, from the begin of a version such as
+// "0.1.0" or "0.1.0+20261122.c129ddd40dd1"; 0 for what names none, such as "(devel)".
+func Rank(version string) int64 {
+	number, _, _ := strings.Cut(version, "+")
+	parts := strings.Split(number, ".")
+	if len(parts) != 3 {
+		return 0
+	}
+	rank := int64(0)
+	for _, part := range parts {
+		n, err := strconv.ParseUint(part, 10, 32)
+		if err != nil || n >= each {
+			return 0
+		}
+		rank = rank*each + int64(n)
+	}
+	return rank
+}
+
+// Of returns the release of a rank; "" for 0.
+func Of(rank int64) string {
+	if rank <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d.%d", rank/each/each, rank/each%each, rank%each)
+}

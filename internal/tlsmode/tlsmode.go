@@ -1,0 +1,63 @@
+package tlsmode
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+)
+
+// The modes, from the weakest to the strongest.
+const (
+	Off        = "false"
+	Preferred  = "preferred"
+	SkipVerify = "skip-verify"
+	VerifyCA   = "verify-ca"
+	Verify     = "true"
+)
+
+// Modes returns all modes, from the weakest to the strongest.
+func Modes() []string { return []string{Off, Preferred, SkipVerify, VerifyCA, Verify} }
+
+// New returns the configuration for a mode and a file of authorities, by default those
+// of the system; nil for Off and "". The name of the host is left to who connects. That
+// Preferred does without TLS is up to who connects, too.
+// Errors: an unknown mode, or a file that has no certificates.
+func New(mode, caFile string) (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if caFile != "" {
+		pem, err := os.ReadFile(caFile) //nolint:gosec // the operator's
+		if err != nil {
+			return nil, fmt.Errorf("read the authorities (tls-ca): %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s (tls-ca) has no certificate in PEM", caFile)
+		}
+	}
+	switch mode {
+	case "", Off:
+		return nil, nil //nolint:nilnil // no configuration is no TLS
+	case Verify:
+	case VerifyCA:
+		c.InsecureSkipVerify = true //nolint:gosec // verifyChain takes its place
+		c.VerifyConnection = verifyChain(c.RootCAs)
+	case Preferred, SkipVerify:
+		c.InsecureSkipVerify = true //nolint:gosec // asked for
+	default:
+		return nil, fmt.Errorf("the mode of TLS is none of %v", Modes()) // the value may be a secret
+	}
+	return c, nil
+}
+
+// verifyChain verifies a server's certificate but for the name in it.
+func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
+	return func(s tls.ConnectionState) error {
+		o := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool()}
+		for _, c := range s.PeerCertificates[1:] {
+			o.Intermediates.AddCert(c)
+		}
+		_, err := s.PeerCertificates[0].Verify(o)
+		return err
+	}
+}
