@@ -34,7 +34,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		}
 	}
 	if c.killer == nil {
-		cn.interrupt = sqliteInterrupt(inner)
+		cn.interrupt, cn.active = sqliteInterrupt(inner), sqliteActive(inner)
 		if err := sqlitePlansOnce(inner); err != nil {
 			_ = inner.Close()
 			return nil, err
@@ -60,9 +60,10 @@ type conn struct {
 	order *list.List               // most recently used first
 
 	killer    *killer
-	id        int64  // the server's number of the connection
-	abandoned bool   // a context ended while a statement ran
-	interrupt func() // stops the running statement of a database in this process; nil for a server
+	id        int64       // the server's number of the connection
+	abandoned bool        // a context ended while a statement ran
+	interrupt func()      // stops the running statement of a database in this process; nil for a server
+	active    func() bool // reports whether a connection to one is in a transaction; nil where that cannot be asked
 }
 
 type cached struct {
@@ -73,9 +74,35 @@ type cached struct {
 
 // ExecContext runs a statement; without arguments it goes out as text.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if c.interrupt != nil {
+		return c.execHere(watchedIn(ctx), query, args)
+	}
 	r, err := c.exec(ctx, query, args)
 	c.noteAbandoned(ctx, err)
 	return r, err
+}
+
+// execHere is ExecContext where the database is in this process. The driver may wait
+// for the lock that a transaction begins with, so it gets the context of that.
+func (c *conn) execHere(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if query == beginWrite {
+		return c.exec(ctx, query, args)
+	}
+	w := c.watch(ctx)
+	r, err := c.exec(context.Background(), query, args)
+	w.end()
+	return r, orEnded(ctx, err)
+}
+
+// orEnded returns the error of a context by which a statement was interrupted.
+func orEnded(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && classOf(err) == ended {
+		return ctx.Err()
+	}
+	return err
 }
 
 // noteAbandoned notes that a statement ended because its context did.
@@ -86,7 +113,7 @@ func (c *conn) noteAbandoned(ctx context.Context, err error) {
 }
 
 func (c *conn) exec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if len(args) == 0 {
+	if len(args) == 0 && !repeated[query] {
 		return c.execText(ctx, query, args)
 	}
 	if len(query) > 6 && strings.EqualFold(query[:6], "SELECT") {
@@ -106,12 +133,29 @@ func (c *conn) exec(ctx context.Context, query string, args []driver.NamedValue)
 
 // QueryContext is ExecContext for statements that answer rows.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.interrupt != nil {
+		return c.queryHere(watchedIn(ctx), query, args)
+	}
 	rows, s, err := c.query(ctx, query, args)
 	if err != nil {
 		c.noteAbandoned(ctx, err)
 		return nil, err
 	}
-	return newOpenRows(ctx, c, rows, s), nil
+	return &openRows{Rows: rows, ctx: ctx, c: c, s: s}, nil
+}
+
+// queryHere is QueryContext where the database is in this process.
+func (c *conn) queryHere(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	w := c.watch(ctx)
+	rows, s, err := c.query(context.Background(), query, args)
+	if err != nil {
+		w.end()
+		return nil, orEnded(ctx, err)
+	}
+	return &openRows{Rows: rows, ctx: ctx, c: c, s: s, watch: w}, nil
 }
 
 // query returns rows, and the statement that is busy until they are closed; nil
@@ -216,8 +260,12 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// BeginTx starts a transaction on the inner connection.
+// BeginTx starts a transaction on the inner connection. Where the database is in this
+// process, one that reads waits for nobody to begin or to end.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if c.interrupt != nil && opts.ReadOnly {
+		ctx = context.Background()
+	}
 	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -52,6 +53,7 @@ type DB struct {
 
 	reader  *sql.DB    // single statements
 	lookups *sql.DB    // see Lookup
+	health  *sql.DB    // see Health
 	reads   *readPools // of Read and One; nil: reader
 	writer  *sql.DB
 	small   *sql.DB
@@ -59,6 +61,10 @@ type DB struct {
 
 	statistics *statistics // nil on MySQL
 	turns      *turns      // of writes; nil on MySQL
+
+	checkpoints *checkpoints // nil on MySQL
+
+	noRoom *atomic.Int64 // writes that the server had no room for
 
 	limit time.Duration
 	log   *slog.Logger
@@ -82,7 +88,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &DB{limit: o.WriteLimit, log: o.Log}
+	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64)}
 	var err error
 	switch scheme, rest, _ := strings.Cut(address, ":"); scheme {
 	case "mysql":
@@ -144,7 +150,7 @@ func (d *DB) openMySQL(address string, conns int) error {
 		return pool
 	}
 	n := split(half)
-	d.reader, d.lookups = read(n.reader, d.limit), read(n.lookups, d.limit)
+	d.reader, d.lookups, d.health = read(n.reader, d.limit), read(n.lookups, d.limit), read(1, d.limit)
 	d.reads = newReadPools(read(n.quick, QuickLimit), read(n.long, d.limit), n)
 	if err != nil {
 		return err
@@ -162,15 +168,15 @@ func (d *DB) openSQLite(path string, conns int) (err error) {
 	n := split(max(1, conns/5))
 	n.active = max(2, min(n.active, runtime.GOMAXPROCS(0))) // statements run on the processors of this process
 	var readers []*sql.DB
-	d.writer, readers, err = sqlitePools(path, n.reader, n.lookups, n.quick, n.long)
+	d.writer, readers, err = sqlitePools(path, n.reader, n.lookups, n.quick, n.long, 1)
 	if err != nil {
 		_ = closeAll(readers...)
 		return err
 	}
 	d.reader, d.lookups = readers[0], readers[1]
-	d.reads = newReadPools(readers[2], readers[3], n)
+	d.reads, d.health = newReadPools(readers[2], readers[3], n), readers[4]
 	d.small, d.statistics, d.turns = d.writer, newStatistics(), &turns{}
-	return nil
+	return d.startCheckpoints(path)
 }
 
 // Lookup returns a view of d whose reads have a few connections of their own, so
@@ -183,13 +189,21 @@ func (d *DB) Lookup() *DB {
 	return &v
 }
 
+// Health returns a view of d for Ping and SchemaIsCurrent that has a connection of its
+// own, so that it waits for no request; it is closed with d.
+func (d *DB) Health() *DB {
+	v := *d
+	v.reader, v.lookups, v.reads = d.health, d.health, nil
+	return &v
+}
+
 // Close closes all connections without waiting for statements.
 func (d *DB) Close() error {
-	pools := []*sql.DB{d.reader, d.lookups, d.small, d.writer}
+	pools := []*sql.DB{d.reader, d.lookups, d.health, d.small, d.writer}
 	if d.reads != nil {
 		pools = append(pools, d.reads.quick, d.reads.long)
 	}
-	err := closeAll(pools...)
+	err := errors.Join(d.checkpoints.close(), closeAll(pools...))
 	if d.killer != nil {
 		err = errors.Join(err, d.killer.close())
 	}
@@ -214,7 +228,7 @@ func (d *DB) Ping(ctx context.Context) error { return Fault(d.lookups.PingContex
 func (d *DB) Readers() int {
 	n := 0
 	for _, p := range d.Pools() {
-		if p.Name != poolOfWrites {
+		if p.Name != poolOfWrites && p.Name != poolOfShort {
 			n += p.Limit
 		}
 	}
@@ -237,6 +251,7 @@ func (d *DB) QueryRow(ctx context.Context, query string, args ...any) *Row {
 // Exec runs one writing statement.
 func (d *DB) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	r, err := d.writer.ExecContext(ctx, query, args...)
+	d.checkpoints.wake()
 	return r, Fault(err)
 }
 

@@ -20,7 +20,7 @@ type Dialect struct {
 	Greatest    string // function: the greatest of its arguments
 	Collate     string // " COLLATE ..." that gives an expression the order of the text columns
 	SmallInside bool   // Small may be called while a Write is open
-	Returning   bool   // an UPDATE answers rows where RETURNING asks for them
+	Returning   bool   // an UPDATE or INSERT answers rows where RETURNING asks for them
 
 	ListsNamed   bool   // it is faster to list what named assets lead to than to ask of every row
 	LikeFunction string // function of pattern, text and escape where LIKE folds cases; else empty

@@ -93,6 +93,10 @@ func classOf(err error) class {
 	return other
 }
 
+// IsNoTable reports whether a statement failed because a table is not there, as in a
+// database that was never migrated.
+func IsNoTable(err error) bool { return err != nil && noTable(err) }
+
 // Fault gives a driver or gorm error its kind: a duplicate key is Conflict, no
 // rows NotFound, a deadlock, a lost connection, a full disk or an ended context
 // Transient.

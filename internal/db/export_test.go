@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"database/sql"
 
 	schema "github.com/alds-dev/alds/sql"
 )
@@ -26,4 +27,9 @@ func (d *DB) Waiting() int {
 	d.turns.mu.Lock()
 	defer d.turns.mu.Unlock()
 	return len(d.turns.waiting)
+}
+
+// AllPools returns every pool of a handle on a server.
+func (d *DB) AllPools() []*sql.DB {
+	return []*sql.DB{d.reads.quick, d.reads.long, d.reader, d.lookups, d.health, d.writer, d.small, d.killer.pool}
 }

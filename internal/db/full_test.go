@@ -86,6 +86,9 @@ func TestSQLiteHasNoRoom(t *testing.T) {
 	}); err != nil {
 		t.Errorf("a write that needs no room: %v", err)
 	}
+	if n := d.Counts().NoRoom; n != 3 {
+		t.Errorf("%d writes without room are counted, want 3", n)
+	}
 	exec("PRAGMA max_page_count = 100000")
 	if err := d.Write(ctx, many); err != nil || rowsOf(t, d) != 99 {
 		t.Errorf("with room again: %v, %d rows", err, rowsOf(t, d))

@@ -7,11 +7,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/alds-dev/alds/internal/release"
 	schema "github.com/alds-dev/alds/sql"
 )
 
@@ -19,15 +21,31 @@ import (
 const migrateWait = 10 * time.Minute
 
 // Migrate brings the schema up to date, under a lock, so that two at once do
-// the work once. It refuses a database that a newer alds has migrated, and one
-// where an applied migration is not the one of this build.
+// the work once. It changes nothing where a newer release has migrated the database,
+// and refuses one that this release does not work with, and one where an applied
+// migration is not the one of this build.
 //
 // On MySQL, which cannot roll back DDL, each step is noted as begun, run, and
 // noted as done; a step found begun is run again, and "already there" counts as
 // done. On SQLite all steps are one transaction.
 func (d *DB) Migrate(ctx context.Context) error {
+	return d.alone(ctx, func(r schema.Runner) error { return d.apply(ctx, r) })
+}
+
+// Alter runs a statement that alters a table, for as long as it takes, while no migration
+// runs.
+func (d *DB) Alter(ctx context.Context, statement string) error {
+	return d.alone(ctx, func(r schema.Runner) error {
+		_, err := r.ExecContext(ctx, statement)
+		return Fault(err)
+	})
+}
+
+// alone runs fn under the lock of migrations: on SQLite in one transaction, on a server on
+// a connection without a limit.
+func (d *DB) alone(ctx context.Context, fn func(r schema.Runner) error) error {
 	if d.Dialect.mysql {
-		return d.migrateMySQL(ctx)
+		return d.aloneMySQL(ctx, fn)
 	}
 	conn, err := d.writer.Conn(ctx)
 	if err != nil {
@@ -37,7 +55,7 @@ func (d *DB) Migrate(ctx context.Context) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
 		return Fault(err)
 	}
-	if err := d.apply(ctx, conn); err != nil {
+	if err := fn(conn); err != nil {
 		_, undo := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		return errors.Join(err, undo)
 	}
@@ -45,7 +63,7 @@ func (d *DB) Migrate(ctx context.Context) error {
 	return Fault(err)
 }
 
-func (d *DB) migrateMySQL(ctx context.Context) error {
+func (d *DB) aloneMySQL(ctx context.Context, fn func(r schema.Runner) error) error {
 	pool, err := d.admin()
 	if err != nil {
 		return err
@@ -65,45 +83,52 @@ func (d *DB) migrateMySQL(ctx context.Context) error {
 	if got.Int64 != 1 {
 		return errors.New("another process has been migrating this database for ten minutes")
 	}
-	err = d.apply(ctx, conn)
+	err = fn(conn)
 	_, unlock := conn.ExecContext(context.WithoutCancel(ctx), "DO RELEASE_LOCK(?)", lock)
 	return errors.Join(err, unlock)
 }
 
-// apply runs the steps that are missing.
+// apply runs the steps that are missing. Where a newer release has migrated the
+// database, and this one works with it, it changes nothing.
 func (d *DB) apply(ctx context.Context, r schema.Runner) error {
+	state, done, err := d.schemaState(ctx, r)
+	if err != nil || len(state.Newer) > 0 {
+		return err
+	}
 	if _, err := r.ExecContext(ctx, d.steps[0].Text); err != nil { // the table of migrations itself
 		return fmt.Errorf("migration table: %w", Fault(err))
 	}
-	rows, err := r.QueryContext(ctx, historyQuery)
-	if err != nil {
-		return Fault(err)
-	}
-	done, err := history(rows)
-	if err != nil {
-		return err
-	}
-	missing, err := missing(d.steps, done)
-	if err != nil {
-		return err
-	}
-	for _, s := range missing {
-		if err := d.step(ctx, r, s, done[s.Version].begun); err != nil {
+	n := 0
+	for _, s := range d.steps {
+		a, ok := done[s.Version]
+		if ok && !a.begun {
+			continue
+		}
+		if err := d.step(ctx, r, s, a.begun); err != nil {
 			return fmt.Errorf("migration %04d_%s: %w", s.Version, s.Name, Fault(err))
 		}
+		n++
 		d.log.Debug("schema migration applied", "version", s.Version, "name", s.Name)
 	}
-	if n := len(missing); n > 0 {
-		d.log.Info("schema migrated", "migrations", n, "version", missing[n-1].Version)
+	if n > 0 {
+		d.log.Info("schema migrated", "migrations", n, "version", d.steps[len(d.steps)-1].Version)
 	}
-	return nil
+	rank := release.Rank(release.Number)
+	_, err = r.ExecContext(ctx, "UPDATE sequence SET value = ? WHERE name = 'release' AND value < ?", rank, rank)
+	return Fault(err)
 }
 
-// step runs one migration and records it: applied_at is 0 while it is begun.
+// step runs one migration and records it: applied_at is 0 while it is begun. The
+// oldest release that works with it is recorded before it runs, so that older
+// processes know it meanwhile.
 func (d *DB) step(ctx context.Context, r schema.Runner, s schema.Migration, begun bool) error {
+	columns, marks, sets, values := "", "", "", []any{s.Checksum, s.Name}
+	if s.Version > schema.RecordsOldest {
+		columns, marks, sets, values = ", oldest_release", ", ?", ", oldest_release = ?", append(values, s.Oldest)
+	}
 	if !begun {
-		_, err := r.ExecContext(ctx, "INSERT INTO schema_migration (version, name, checksum, applied_at) VALUES (?, ?, ?, 0)",
-			s.Version, s.Name, s.Checksum)
+		_, err := r.ExecContext(ctx, "INSERT INTO schema_migration (version, applied_at, checksum, name"+columns+") VALUES (?, 0, ?, ?"+marks+")",
+			append([]any{s.Version}, values...)...)
 		if err != nil {
 			return err
 		}
@@ -111,8 +136,8 @@ func (d *DB) step(ctx context.Context, r schema.Runner, s schema.Migration, begu
 	if err := do(ctx, r, s); err != nil && (!begun || !alreadyThere(s, err)) {
 		return err
 	}
-	_, err := r.ExecContext(ctx, "UPDATE schema_migration SET applied_at = ?, checksum = ?, name = ? WHERE version = ?",
-		time.Now().UnixMicro(), s.Checksum, s.Name, s.Version)
+	_, err := r.ExecContext(ctx, "UPDATE schema_migration SET applied_at = ?, checksum = ?, name = ?"+sets+" WHERE version = ?",
+		slices.Concat([]any{time.Now().UnixMicro()}, values, []any{s.Version})...)
 	return err
 }
 
@@ -139,78 +164,6 @@ func alreadyThere(s schema.Migration, err error) bool {
 		return true
 	}
 	return false
-}
-
-const historyQuery = "SELECT version, name, checksum, applied_at FROM schema_migration ORDER BY version"
-
-// applied is a row of schema_migration.
-type applied struct {
-	name, checksum string
-	begun          bool // but not done
-}
-
-func history(rows *sql.Rows) (map[int]applied, error) {
-	done := map[int]applied{}
-	err := eachRow(rows, func(row Scanner) error {
-		var version int
-		var at int64
-		var a applied
-		err := row.Scan(&version, &a.name, &a.checksum, &at)
-		a.begun = at == 0
-		done[version] = a
-		return err
-	})
-	return done, err
-}
-
-// missing returns the steps a database with this history lacks, and refuses a
-// history that this build cannot continue.
-func missing(steps []schema.Migration, done map[int]applied) ([]schema.Migration, error) {
-	known := map[int]bool{}
-	var todo []schema.Migration
-	for _, s := range steps {
-		known[s.Version] = true
-		a, ok := done[s.Version]
-		switch {
-		case !ok, a.begun:
-			todo = append(todo, s)
-		case a.checksum != s.Checksum:
-			return nil, fmt.Errorf("schema migration %04d_%s was applied to this database with other contents than this build has; "+
-				"released migrations never change, so this build and the database do not belong together", s.Version, s.Name)
-		}
-	}
-	for version, a := range done {
-		if !known[version] {
-			return nil, fmt.Errorf("this database has schema migration %04d_%s, which this build does not know: "+
-				"it was migrated by a newer alds; run that one", version, a.name)
-		}
-	}
-	return todo, nil
-}
-
-// SchemaIsCurrent returns nil when every migration of this build, and no other,
-// has been applied; else an error that says what to do. It changes nothing.
-func (d *DB) SchemaIsCurrent(ctx context.Context) error {
-	rows, err := d.lookups.QueryContext(ctx, historyQuery)
-	done := map[int]applied{}
-	switch {
-	case err != nil && noTable(err):
-	case err != nil:
-		return Fault(err)
-	default:
-		if done, err = history(rows); err != nil {
-			return err
-		}
-	}
-	todo, err := missing(d.steps, done)
-	if err != nil {
-		return err
-	}
-	if len(todo) > 0 {
-		return fmt.Errorf("the database schema is old: %d of %d migrations are missing, the first is %04d_%s; run `api migrate`",
-			len(todo), len(d.steps), todo[0].Version, todo[0].Name)
-	}
-	return nil
 }
 
 func noTable(err error) bool {

@@ -86,10 +86,6 @@ func TestOtherSchemasAreRefused(t *testing.T) {
 		}
 		all := *d.Steps()
 
-		*d.Steps() = all[:len(all)-1]
-		wantRefusal(t, "migrate a newer schema", d.Migrate(ctx), "migrated by a newer alds")
-		wantRefusal(t, "start on a newer schema", d.SchemaIsCurrent(ctx), "migrated by a newer alds")
-
 		changed := slices.Clone(all)
 		changed[3].Checksum = strings.Repeat("0", 64)
 		*d.Steps() = changed

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"crypto/tls"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/alds-dev/alds/internal/tlsmode"
 )
 
 const (
@@ -18,7 +19,8 @@ const (
 	mysqlConnect = 5 * time.Second
 )
 
-// mysqlConfig reads mysql://user:pass@host:port/name[?tls=true|skip-verify|preferred].
+// mysqlConfig reads mysql://user:pass@host:port/name[?tls=…&tls-ca=…], with the
+// parameters of tlsmode.
 func mysqlConfig(u *url.URL) (*mysql.Config, error) {
 	c := mysql.NewConfig()
 	c.Net, c.Addr, c.DBName = "tcp", u.Host, strings.TrimPrefix(u.Path, "/")
@@ -30,17 +32,17 @@ func mysqlConfig(u *url.URL) (*mysql.Config, error) {
 	}
 	c.User = u.User.Username()
 	c.Passwd, _ = u.User.Password()
-	for key, values := range u.Query() {
-		switch {
-		case key == "tls" && (values[0] == "true" || values[0] == "skip-verify" || values[0] == "preferred" || values[0] == "false"):
-			c.TLSConfig = values[0]
-		default:
-			return nil, fmt.Errorf("unknown parameter %q, or value of it (only tls=true, skip-verify, preferred or false)", key) // the value may be a secret
+	asked := u.Query()
+	for key := range asked {
+		if key != "tls" && key != "tls-ca" {
+			return nil, fmt.Errorf("unknown parameter %q", key) // the value may be a secret
 		}
 	}
-	if c.TLSConfig == "true" {
-		c.TLS = &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
+	var err error
+	if c.TLS, err = tlsmode.New(asked.Get("tls"), asked.Get("tls-ca")); err != nil {
+		return nil, err
 	}
+	c.AllowFallbackToPlaintext = asked.Get("tls") == tlsmode.Preferred
 	c.Collation = "utf8mb4_unicode_ci"
 	c.Loc = time.UTC
 	c.ClientFoundRows = true

@@ -36,11 +36,15 @@ func newReadQueue(size, share int) *admission.Queue {
 	return admission.New(admission.Bounds{Running: max(1, size), PerKey: max(1, share), Line: maxWaiting})
 }
 
-const poolOfWrites = "write"
+// Names of pools that write.
+const (
+	poolOfWrites = "write"
+	poolOfShort  = "short"
+)
 
 // Pool is the state of one pool of connections.
 type Pool struct {
-	Name        string // quick, long, other, lookup or write
+	Name        string // quick, long, other, lookup, write or short
 	Used, Limit int
 }
 
@@ -58,6 +62,9 @@ func (d *DB) Pools() []Pool {
 	add("other", d.reader)
 	add("lookup", d.lookups)
 	add(poolOfWrites, d.writer)
+	if d.small != d.writer {
+		add(poolOfShort, d.small)
+	}
 	return list
 }
 
@@ -74,6 +81,7 @@ type Counts struct {
 	Restarts int64 // quick reads that restarted as long ones
 	Kills    int64 // statements that were canceled and killed on the server
 	Waiting  int   // long reads that are queued now
+	NoRoom   int64 // writes that the server had no room for
 }
 
 // Counts returns the counts of reads.
@@ -85,6 +93,7 @@ func (d *DB) Counts() Counts {
 		_, turns := d.reads.activeQueue.Load()
 		c.Waiting = places + turns
 	}
+	c.NoRoom = d.noRoom.Load()
 	if d.killer != nil {
 		c.Kills = d.killer.kills.Load()
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/alds-dev/alds/internal/admission"
+	"github.com/alds-dev/alds/internal/tracing"
 )
 
 // QuickLimit is the longest time of a read on a quick connection.
@@ -78,15 +79,17 @@ func (d *DB) One(ctx context.Context, fn func(Querier) error) error {
 	if d.reads == nil {
 		return fn(d)
 	}
+	ctx, span := tracing.Child(ctx, "read")
 	err := d.quickRead(ctx, func() error {
 		one := &singleRead{pool: d.reads.quick, deadline: d.newDeadline()}
 		return one.close(ctx, fn(one))
 	})
-	if !errors.Is(err, ErrSlow) {
-		return err
+	if errors.Is(err, ErrSlow) {
+		d.reads.restarts.Add(1)
+		err = d.OneLong(ctx, fn)
 	}
-	d.reads.restarts.Add(1)
-	return d.OneLong(ctx, fn)
+	span.End(err)
+	return err
 }
 
 // OneLong is ReadLong for a function that runs one statement.
@@ -143,6 +146,11 @@ func Yield(ctx context.Context, q Querier, do func() error) error {
 
 // snapshot runs fn in a read-only transaction t of a pool.
 func (d *DB) snapshot(ctx context.Context, pool *sql.DB, t *Tx, fn func(*Tx) error) error {
+	ctx, fn, end := d.traced(ctx, "read transaction", fn)
+	return end(d.readSnapshot(ctx, pool, t, fn))
+}
+
+func (d *DB) readSnapshot(ctx context.Context, pool *sql.DB, t *Tx, fn func(*Tx) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer t.deadline.close()

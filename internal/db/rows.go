@@ -5,7 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
-	"sync"
+	"sync/atomic"
 )
 
 // openRows is the rows of a running statement. They end with the context of the
@@ -13,29 +13,12 @@ import (
 // do by itself.
 type openRows struct {
 	driver.Rows
-	ctx  context.Context
-	c    *conn
-	s    *cached // nil for a statement that went out as text
-	stop func() bool
+	ctx   context.Context
+	c     *conn
+	s     *cached // nil for a statement that went out as text
+	watch *watch  // nil for those of a server
 
-	mu     sync.Mutex // held while the statement is stopped
-	closed bool
-}
-
-func newOpenRows(ctx context.Context, c *conn, rows driver.Rows, s *cached) *openRows {
-	r := &openRows{Rows: rows, ctx: ctx, c: c, s: s}
-	if c.interrupt != nil && ctx.Done() != nil {
-		r.stop = context.AfterFunc(ctx, r.interrupt)
-	}
-	return r
-}
-
-func (r *openRows) interrupt() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.closed {
-		r.c.interrupt()
-	}
+	closed atomic.Bool
 }
 
 // Next reads the next row.
@@ -46,7 +29,7 @@ func (r *openRows) Next(row []driver.Value) error {
 	}
 	if !errors.Is(err, io.EOF) {
 		r.c.noteAbandoned(r.ctx, err)
-		if ctxErr := r.ctx.Err(); ctxErr != nil && r.c.interrupt != nil {
+		if ctxErr := r.ctx.Err(); ctxErr != nil && r.watch != nil {
 			return errors.Join(ctxErr, err)
 		}
 	}
@@ -56,18 +39,14 @@ func (r *openRows) Next(row []driver.Value) error {
 // Close closes the rows and releases their statement. Where the context has ended,
 // the server may still be computing rows.
 func (r *openRows) Close() error {
-	if r.stop != nil {
-		r.stop()
+	if r.watch != nil {
+		r.watch.end()
 	}
-	r.mu.Lock()
-	already := r.closed
-	r.closed = true
-	r.mu.Unlock()
 	if r.ctx.Err() != nil {
 		r.c.abandoned = true
 	}
 	err := r.Rows.Close()
-	if r.s != nil && !already {
+	if r.s != nil && !r.closed.Swap(true) {
 		r.c.release(r.s)
 	}
 	return err

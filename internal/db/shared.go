@@ -1,8 +1,10 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"slices"
 	"sync"
@@ -20,6 +22,20 @@ const (
 	// by itself, so that those before it do not wait for it.
 	sharedTime = 10 * time.Millisecond
 )
+
+// The statements around writes, which are prepared although they have no arguments.
+const (
+	beginWrite     = "BEGIN IMMEDIATE"
+	commitWrite    = "COMMIT"
+	undoWrite      = "ROLLBACK"
+	beginFollower  = "SAVEPOINT shared"
+	acceptFollower = "RELEASE SAVEPOINT shared"
+	undoFollower   = "ROLLBACK TO SAVEPOINT shared"
+)
+
+var repeated = map[string]bool{
+	beginWrite: true, commitWrite: true, undoWrite: true, beginFollower: true, acceptFollower: true, undoFollower: true,
+}
 
 var (
 	// errLate ends a write that makes those before it wait.
@@ -47,11 +63,10 @@ type turns struct {
 // savepoint each.
 type shared struct {
 	conn   *sql.Conn
-	tx     *sql.Tx
-	end    context.CancelFunc
 	active func() bool // false once SQLite has rolled it back
 
 	began   time.Time
+	undo    []func() // see Tx.OnUndo
 	writes  int
 	changes int64
 
@@ -117,9 +132,10 @@ func (w *turns) leave(d *DB, alone bool) {
 // commit commits the open transaction.
 func (w *turns) commit(d *DB) {
 	s := w.open
-	err := s.tx.Commit()
+	err := s.exec(commitWrite)
 	if err == nil {
 		d.statistics.changed(s.changes)
+		d.checkpoints.wake()
 	}
 	w.ended(err)
 }
@@ -129,10 +145,27 @@ func (w *turns) ended(err error) {
 	s := w.open
 	w.open = nil
 	s.err = err
-	_ = s.tx.Rollback() // of what is not committed
-	_ = s.conn.Close()
-	s.end()
+	if err == nil {
+		_ = s.conn.Close()
+	} else {
+		s.rollBack()
+	}
 	close(s.done)
+}
+
+// rollBack rolls back and gives the connection back, or drops one that is stuck in the
+// transaction.
+func (s *shared) rollBack() {
+	for _, fn := range s.undo {
+		fn()
+	}
+	if s.active() {
+		_ = s.exec(undoWrite)
+		if s.active() {
+			_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+		}
+	}
+	_ = s.conn.Close()
 }
 
 // share runs fn once in its turn, in a transaction that it may share, and returns
@@ -210,18 +243,17 @@ func (d *DB) joined(ctx context.Context, fn func(*Tx) error) (*shared, error) {
 // Errors: that of fn; errLate when it has to run again. After an error that ended
 // the transaction none is open.
 func (d *DB) follow(ctx context.Context, s *shared, fn func(*Tx) error) (err error) {
-	always := context.WithoutCancel(ctx)
-	if _, err := s.tx.ExecContext(always, "SAVEPOINT shared"); err != nil {
+	if err := s.exec(beginFollower); err != nil {
 		d.turns.ended(errShared)
 		return errors.Join(errShared, err)
 	}
 	stands := false
 	defer func() {
-		end := "RELEASE SAVEPOINT shared"
+		var failed error
 		if !stands {
-			end = "ROLLBACK TO SAVEPOINT shared; " + end
+			failed = s.exec(undoFollower)
 		}
-		if _, failed := s.tx.ExecContext(always, end); failed != nil {
+		if failed = cmp.Or(failed, s.exec(acceptFollower)); failed != nil {
 			d.turns.ended(errShared)
 			if err == nil {
 				err = failed
@@ -235,12 +267,19 @@ func (d *DB) follow(ctx context.Context, s *shared, fn func(*Tx) error) (err err
 	return nil
 }
 
+// exec runs a statement around a write, whatever context that has.
+func (s *shared) exec(statement string) error {
+	_, err := s.conn.ExecContext(context.Background(), statement)
+	return err
+}
+
 // run runs fn in a transaction.
 func (d *DB) run(ctx context.Context, s *shared, t *Tx, fn func(*Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
-	t.d, t.tx, t.ctx, t.shared = d, s.tx, ctx, s
+	t.d, t.tx, t.ctx, t.shared = d, s.conn, ctx, s
 	t.until, _ = ctx.Deadline()
+	defer func() { t.undone(0) }() // unless it stands
 	err := fn(t)
 	if t.aborted != nil { // fn may have taken the error for one of its own
 		err = t.aborted
@@ -254,6 +293,7 @@ func (d *DB) run(ctx context.Context, s *shared, t *Tx, fn func(*Tx) error) erro
 	if err == nil {
 		s.writes++
 		s.changes += t.changes
+		s.undo, t.undo = append(s.undo, t.undo...), nil
 	}
 	return err
 }
@@ -265,25 +305,18 @@ func (d *DB) begin(ctx context.Context) error {
 		return err
 	}
 	s := &shared{conn: writer, done: make(chan struct{}), active: func() bool { return true }}
-	inner, end := context.WithCancel(context.WithoutCancel(ctx))
-	s.end = end
-	stop := context.AfterFunc(ctx, end)
-	s.tx, err = writer.BeginTx(inner, nil)
-	if !stop() && err == nil {
-		_ = s.tx.Rollback()
-		err = ctx.Err()
-	}
+	err = writer.Raw(func(c any) error {
+		if active := c.(*conn).active; active != nil {
+			s.active = active
+		}
+		return nil
+	})
 	if err == nil {
-		err = writer.Raw(func(c any) error {
-			if active := sqliteActive(c.(*conn).Conn); active != nil {
-				s.active = active
-			}
-			return nil
-		})
+		_, err = writer.ExecContext(ctx, beginWrite)
 	}
-	if err != nil {
-		end()
-		return errors.Join(err, writer.Close())
+	if err != nil { // it may have begun all the same
+		s.rollBack()
+		return err
 	}
 	s.began = time.Now()
 	d.turns.open = s

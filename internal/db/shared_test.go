@@ -265,3 +265,24 @@ func randomWrite(ctx context.Context, d *db.DB, random *rand.Rand, id int) (ok b
 	})
 	return err == nil
 }
+
+// TestWhatRunsAfterACommitThatFails: it runs for all writes that share the commit.
+func TestWhatRunsAfterACommitThatFails(t *testing.T) {
+	d, _ := writtenFile(t)
+	exec(t, d, "CREATE TABLE part (of INTEGER REFERENCES written (id) DEFERRABLE INITIALLY DEFERRED)")
+	exec(t, d, "PRAGMA foreign_keys = 1")
+	undone := map[int]bool{}
+	write := func(i int, statement string) func() error {
+		return func() error {
+			return d.Write(t.Context(), func(tx *db.Tx) error {
+				tx.OnUndo(func() { undone[i] = true })
+				_, err := tx.Exec(t.Context(), statement)
+				return err
+			})
+		}
+	}
+	_ = inOneTransaction(t, d, write(1, "INSERT INTO written VALUES (1)"), write(2, "INSERT INTO part VALUES (9)"), write(3, "INSERT INTO written VALUES (3)"))
+	if len(undone) != 3 {
+		t.Errorf("it ran for %v", undone)
+	}
+}

@@ -3,6 +3,7 @@ package db
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -25,6 +26,16 @@ const (
 	sqliteIdle = 10 * time.Second
 )
 
+// busyWait is how long a connection waits for the locks of others, in ms.
+const busyWait = "busy_timeout(10000)"
+
+// connection returns what the connections of a file share, and more.
+func connection(more ...string) []string {
+	return append([]string{
+		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)", "temp_store(MEMORY)", "secure_delete(1)",
+	}, more...)
+}
+
 // sqlitePools opens the one write connection of a file, and read pools of so
 // many connections.
 func sqlitePools(path string, sizes ...int) (writer *sql.DB, readers []*sql.DB, err error) {
@@ -37,15 +48,12 @@ func sqlitePools(path string, sizes ...int) (writer *sql.DB, readers []*sql.DB, 
 	if err := ownersOnly(path); err != nil {
 		return nil, nil, err
 	}
-	common := []string{
-		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)",
-		"temp_store(MEMORY)", "secure_delete(1)",
-	}
-	if writer, err = sqlitePool(path, "immediate", append(common, writerCache), 1); err != nil {
+	writes := connection(busyWait, writerCache, fmt.Sprintf("wal_autocheckpoint(%d)", checkpointMost), fmt.Sprintf("journal_size_limit(%d)", logKept))
+	if writer, err = sqlitePool(path, "immediate", writes, 1); err != nil {
 		return nil, nil, err
 	}
 	for _, size := range sizes {
-		reader, err := sqlitePool(path, "deferred", append(common, readerCache, "query_only(1)"), size)
+		reader, err := sqlitePool(path, "deferred", connection(busyWait, readerCache, "query_only(1)"), size)
 		if err != nil {
 			return writer, readers, err // who closes them
 		}

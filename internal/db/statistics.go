@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/alds-dev/alds/internal/fault"
 )
 
 const (
@@ -15,8 +17,13 @@ const (
 	statisticsFrom = 1000
 
 	statisticsPeriod = 24 * time.Hour
-	statisticsShare  = 4 // statistics are gathered again when a quarter of the rows has changed
+	statisticsShare  = 2 // statistics are gathered again when half of the rows have changed
 	leastChange      = 2000
+
+	// Writes wait while an index is read. So after each there is a pause of so many times
+	// as long, and after all of them, while rows change, of so many times as all took.
+	indexPause      = 4
+	statisticsPause = 10
 )
 
 // statistics tells when those of a database are old.
@@ -43,33 +50,56 @@ func (s *statistics) changed(rows int64) {
 	}
 }
 
-// KeepStatistics gathers statistics at once, after each change of a quarter of all
-// rows, and daily, until ctx ends. MySQL gathers its own.
+// KeepStatistics gathers statistics at once, after each change of half of all rows,
+// and daily, until ctx ends; after changes it takes a fiftieth of the time at most.
+// MySQL gathers its own.
 func (d *DB) KeepStatistics(ctx context.Context) error {
 	if d.statistics == nil {
 		<-ctx.Done()
 		return nil
 	}
-	for {
+	for n := 0; ; n++ {
 		began := time.Now()
 		if err := d.GatherStatistics(ctx); err != nil && ctx.Err() == nil {
 			d.log.Warn("statistics were not gathered; queries may be slow", "err", err)
 		} else {
 			d.log.Debug("statistics gathered", "duration_ms", time.Since(began).Milliseconds())
 		}
+		var rest <-chan time.Time
+		if n > 0 { // the first are those of a start, and no answer to changes
+			rest = time.After(statisticsPause * time.Since(began))
+		}
+		if !d.statistics.grownOld(ctx, rest) {
+			return nil
+		}
+	}
+}
+
+// grownOld waits until statistics are old, but for a time at least, and reports
+// whether they are to be gathered again: ctx has not ended.
+func (s *statistics) grownOld(ctx context.Context, rest <-chan time.Time) bool {
+	for {
+		old := s.old
+		if rest != nil {
+			old = nil
+		}
 		select {
 		case <-ctx.Done():
-			return nil
-		case <-d.statistics.old:
+			return false
+		case <-rest:
+			rest = nil
+		case <-old:
+			return true
 		case <-time.After(statisticsPeriod):
+			return true
 		}
 	}
 }
 
 // GatherStatistics tells SQLite's planner how many rows the values of each index
-// have, one index in a transaction, so that others write in between: it takes
-// about 20 ms for 100,000 rows. All connections plan by them from then on. On
-// MySQL, which gathers its own, it does nothing.
+// have, one index in a transaction, which takes about 20 ms for 100,000 rows, with
+// a pause after each, so that most of the time others may write. All connections
+// plan by them from then on. On MySQL, which gathers its own, it does nothing.
 func (d *DB) GatherStatistics(ctx context.Context) error {
 	if d.statistics == nil {
 		return nil
@@ -81,11 +111,17 @@ func (d *DB) GatherStatistics(ctx context.Context) error {
 	}
 	rows := map[string]int64{}
 	for _, x := range list {
+		began := time.Now()
 		n, err := d.gather(ctx, x)
 		if err != nil {
 			return fmt.Errorf("statistics of %s: %w", x.name, err)
 		}
-		rows[x.table] = n
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(indexPause * time.Since(began)):
+		}
+		rows[x.table] = max(rows[x.table], n) // a key may have some of them only
 	}
 	total := int64(0)
 	for _, n := range rows {
@@ -140,14 +176,18 @@ func (d *DB) gather(ctx context.Context, x index) (n int64, err error) {
 			return err
 		}
 		var stat string
-		if err := tx.QueryRow(ctx, "SELECT stat FROM sqlite_stat1 WHERE tbl = ? AND idx = ?", x.table, x.inStatistics).Scan(&stat); err != nil {
+		err := tx.QueryRow(ctx, "SELECT stat FROM sqlite_stat1 WHERE tbl = ? AND idx = ?", x.table, x.inStatistics).Scan(&stat)
+		if fault.KindOf(err) == fault.NotFound { // a key of some rows, of which there are none
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		head, _, _ := strings.Cut(stat, " ")
 		if n, err = strconv.ParseInt(head, 10, 64); err != nil || !x.nullable {
 			return err
 		}
-		_, err := tx.Exec(ctx, "UPDATE sqlite_stat1 SET stat = ? WHERE tbl = ? AND idx = ?", withoutNull(stat, values, distinct), x.table, x.inStatistics)
+		_, err = tx.Exec(ctx, "UPDATE sqlite_stat1 SET stat = ? WHERE tbl = ? AND idx = ?", withoutNull(stat, values, distinct), x.table, x.inStatistics)
 		return err
 	})
 	return n, err

@@ -142,3 +142,20 @@ func TestATableThatIsItsKey(t *testing.T) {
 		t.Errorf("%d indexes of the table have statistics: %v", n, err)
 	}
 }
+
+// TestAKeyOfSomeRows: one of which no row is has no statistics, and the others keep theirs.
+func TestAKeyOfSomeRows(t *testing.T) {
+	d := stories(t)
+	exec(t, d, "CREATE INDEX story_a_none ON story (super) WHERE super < 0")
+	exec(t, d, "DROP INDEX story_super")
+	exec(t, d, "CREATE INDEX story_super ON story (super) WHERE super IS NOT NULL")
+	fillStories(t, d)
+	if err := d.GatherStatistics(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for statement, want := range map[string]string{ofScope: "story_scope", ofSuper: "story_super", ofFew: "story_kind"} {
+		if got := plan(t, d, statement); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", statement, got, want)
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 // one goroutine.
 type Tx struct {
 	d        *DB
-	tx       *sql.Tx
+	tx       statements
 	ctx      context.Context // ends with the transaction's time limit; see run
 	until    time.Time       // the time limit; zero for none
 	aborted  error           // set when the server has rolled back: every later statement returns it
@@ -22,9 +22,28 @@ type Tx struct {
 	deadline *deadline       // of a quick read; nil else
 	slot     *activeSlot     // of a long read; nil else
 	changes  int64           // rows written
+	ran      int             // statements
 	shared   *shared         // with other writes; nil on a server, and of a read
 	late     time.Time       // when others have waited for it long enough; zero where nobody does
+	undo     []func()        // see OnUndo
 }
+
+// OnUndo makes fn run when what the transaction has written so far is rolled back, by
+// itself, to a savepoint or with others, and before another write begins in this
+// process; also where the outcome of its commit is not known.
+func (t *Tx) OnUndo(fn func()) { t.undo = append(t.undo, fn) }
+
+// undone runs what waits for a rollback of all but the first n.
+func (t *Tx) undone(n int) {
+	for _, fn := range t.undo[n:] {
+		fn()
+	}
+	t.undo = t.undo[:n]
+}
+
+// statements is where the statements of a transaction run: a *sql.Tx, or on SQLite the
+// connection of the writes.
+type statements = gorm.ConnPool
 
 // rolledBack adds the cause to the error of a transaction whose context has ended:
 // database/sql rolls it back at once, and reports only that it is done or that the
@@ -48,10 +67,13 @@ func (t *Tx) Dialect() *Dialect { return t.d.Dialect }
 // contextOf returns the context of a statement: the caller's where it ends earlier,
 // else the transaction's.
 func (t *Tx) contextOf(ctx context.Context) context.Context {
-	if until, ok := ctx.Deadline(); ok && (t.until.IsZero() || until.Before(t.until)) {
-		return ctx
+	if until, ok := ctx.Deadline(); !ok || !t.until.IsZero() && !until.Before(t.until) {
+		ctx = t.ctx
 	}
-	return t.ctx
+	if t.shared != nil {
+		return unwatched{ctx}
+	}
+	return ctx
 }
 
 // classify gives err its kind, and aborts the transaction after an error by which
@@ -76,8 +98,12 @@ func (t *Tx) classify(err error) error {
 }
 
 // mayGoOn returns why no further statement may run. Errors: errLate when other
-// writes have waited for this one long enough.
+// writes have waited for this one long enough; on SQLite that of the transaction's
+// context.
 func (t *Tx) mayGoOn() error {
+	if t.aborted == nil && t.shared != nil && t.ctx.Err() != nil {
+		t.aborted = Fault(t.ctx.Err())
+	}
 	if t.aborted == nil && !t.late.IsZero() && time.Now().After(t.late) {
 		t.aborted = errLate
 	}
@@ -94,6 +120,7 @@ func (t *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, e
 	if err != nil {
 		return nil, err
 	}
+	t.ran++
 	rows, err := t.tx.QueryContext(run, query, args...)
 	return rows, t.classify(err)
 }
@@ -107,6 +134,7 @@ func (t *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
 	if err != nil {
 		return &Row{err: err}
 	}
+	t.ran++
 	return &Row{row: t.tx.QueryRowContext(run, query, args...), tx: t}
 }
 
@@ -126,6 +154,7 @@ func (t *Tx) exec(ctx context.Context, query string, args ...any) (sql.Result, e
 	if err := t.mayGoOn(); err != nil {
 		return nil, err
 	}
+	t.ran++
 	r, err := t.tx.ExecContext(t.contextOf(ctx), query, args...)
 	return r, t.classify(err)
 }
@@ -138,8 +167,10 @@ func (t *Tx) Savepoint(ctx context.Context, fn func() error) error {
 	if _, err := t.exec(ctx, "SAVEPOINT "+name); err != nil {
 		return err
 	}
+	before := len(t.undo)
 	err := fn()
 	if err != nil {
+		t.undone(before)
 		if _, undo := t.exec(ctx, "ROLLBACK TO SAVEPOINT "+name); undo != nil {
 			return undo
 		}

@@ -328,3 +328,42 @@ func TestUnreachableServerIsTransient(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatRunsAfterARollback: it runs when what was written until then is rolled back,
+// by whatever, once, and else never.
+func TestWhatRunsAfterARollback(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		broken := errors.New("broken")
+		for name, c := range map[string]struct {
+			write func(tx *db.Tx, note func(string)) error
+			want  string
+		}{
+			"it stands": {func(tx *db.Tx, note func(string)) error { note("a"); return nil }, ""},
+			"it fails":  {func(tx *db.Tx, note func(string)) error { note("a"); note("b"); return broken }, "ab"},
+			"a part fails": {func(tx *db.Tx, note func(string)) error {
+				note("a")
+				if err := tx.Savepoint(t.Context(), func() error { note("b"); return broken }); !errors.Is(err, broken) {
+					t.Error(err)
+				}
+				return tx.Savepoint(t.Context(), func() error { note("c"); return nil })
+			}, "b"},
+			"a part fails, then all": {func(tx *db.Tx, note func(string)) error {
+				_ = tx.Savepoint(t.Context(), func() error { note("a"); return broken })
+				note("b")
+				return broken
+			}, "ab"},
+			"it panics": {func(tx *db.Tx, note func(string)) error { note("a"); panic("defect") }, "a"},
+		} {
+			got := ""
+			func() {
+				defer func() { _ = recover() }()
+				_ = d.Write(t.Context(), func(tx *db.Tx) error {
+					return c.write(tx, func(s string) { tx.OnUndo(func() { got += s }) })
+				})
+			}()
+			if got != c.want {
+				t.Errorf("%s: %q ran, want %q", name, got, c.want)
+			}
+		}
+	})
+}

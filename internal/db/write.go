@@ -41,6 +41,12 @@ func (d *DB) Small(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (d *DB) write(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error {
+	ctx, fn, end := d.traced(ctx, "write transaction", fn)
+	return end(d.repeat(ctx, pool, fn))
+}
+
+// repeat runs fn until it is committed, or may not be run again.
+func (d *DB) repeat(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error {
 	backoff, alone := firstBackoff, false
 	for n := 1; ; n++ {
 		var err error
@@ -56,6 +62,9 @@ func (d *DB) write(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error 
 		if !alone && errors.Is(err, errShared) {
 			alone = true
 			continue
+		}
+		if classOf(err) == full {
+			d.noRoom.Add(1)
 		}
 		if !mayRepeat || n == maxAttempts || ctx.Err() != nil {
 			return Fault(err)
@@ -86,6 +95,12 @@ func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error) (err
 	defer func() { _ = stx.Rollback() }()
 
 	t := &Tx{d: d, tx: stx, ctx: ctx}
+	stands := false
+	defer func() {
+		if !stands {
+			t.undone(0)
+		}
+	}()
 	t.until, _ = ctx.Deadline()
 	err = fn(t)
 	if t.aborted != nil { // fn may have taken the error for one of its own
@@ -94,7 +109,9 @@ func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error) (err
 	if err != nil {
 		return err, mayRetry(err)
 	}
-	return d.commit(ctx, stx)
+	err, mayRepeat = d.commit(ctx, stx)
+	stands = err == nil
+	return err, mayRepeat
 }
 
 // commit commits; a lost answer gives ErrUnknownOutcome.

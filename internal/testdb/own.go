@@ -104,15 +104,19 @@ func OwnRedis(t testing.TB) *Own {
 			"--save", "", "--appendonly", "no", "--dir", dir,
 		},
 	}
-	o.ready = func() error {
+	o.ready = answersPing(port)
+	o.begin()
+	return o
+}
+
+func answersPing(port string) func() error {
+	return func() error {
 		c, err := dialRedis("127.0.0.1:"+port, "")
 		if err == nil {
 			_ = c.conn.Close()
 		}
 		return err
 	}
-	o.begin()
-	return o
 }
 
 func (o *Own) begin() {

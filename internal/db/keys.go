@@ -1,0 +1,149 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	schema "github.com/alds-dev/alds/sql"
+)
+
+// Key is an index of a table.
+type Key struct {
+	Name    string // primary for the primary key
+	Columns []string
+	Unique  bool
+	SQL     string // what made it; SQLite only
+}
+
+// primary is the name of primary keys.
+const primary = "PRIMARY"
+
+// constraints are the keys that SQLite has without a name, since a constraint made them,
+// by their table.
+var constraints = map[string]string{"webhook_delivery": "webhook_delivery_once", "blob_content": "blob_hash"}
+
+// Equal reports whether two keys have the same name and the same columns.
+func (k Key) Equal(o Key) bool {
+	return k.Name == o.Name && k.Unique == o.Unique && slices.Equal(k.Columns, o.Columns)
+}
+
+// Make returns the statements that make a key of this build in a table that has some.
+func (k Key) Make(d *Dialect, table string, have []Key) []string {
+	i := slices.IndexFunc(have, func(h Key) bool { return h.Name == k.Name })
+	if !d.mysql {
+		if i >= 0 {
+			return []string{"DROP INDEX " + d.Quote(k.Name), k.SQL}
+		}
+		return []string{k.SQL}
+	}
+	add := "ADD KEY " + d.Quote(k.Name)
+	switch {
+	case k.Name == primary:
+		add = "ADD PRIMARY KEY"
+	case k.Unique:
+		add = "ADD UNIQUE KEY " + d.Quote(k.Name)
+	}
+	add = "ALTER TABLE " + d.Quote(table) + " " + add + " (" + d.list(k.Columns) + ")"
+	if i >= 0 {
+		add += ", DROP KEY " + d.Quote(k.Name)
+	}
+	return []string{add}
+}
+
+const mysqlKeys = `SELECT table_name, index_name, 1 - non_unique, COALESCE(column_name, ''), '', seq_in_index FROM information_schema.statistics
+ WHERE table_schema = DATABASE() ORDER BY table_name, index_name, seq_in_index`
+
+const sqliteKeys = `SELECT t.name, i.name, i."unique", c.name, COALESCE(s.sql, ''), c.seqno FROM sqlite_master t
+  JOIN pragma_index_list(t.name) i JOIN pragma_index_info(i.name) c
+  LEFT JOIN sqlite_master s ON s.type = 'index' AND s.name = i.name
+ WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND i.origin <> 'pk'
+ UNION ALL SELECT t.name, '` + primary + `', 1, c.name, '', c.pk FROM sqlite_master t JOIN pragma_table_info(t.name) c
+ WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND c.pk > 0 ORDER BY 1, 2, 6`
+
+// Keys returns the keys of the tables of the database, by the name of their table.
+func Keys(ctx context.Context, q Querier, d *Dialect) (map[string][]Key, error) {
+	query := sqliteKeys
+	if d.mysql {
+		query = mysqlKeys
+	}
+	keys := map[string][]Key{}
+	err := Each(ctx, q, query, nil, func(row Scanner) error {
+		var table, column string
+		var k Key
+		var place int
+		if err := row.Scan(&table, &k.Name, &k.Unique, &column, &k.SQL, &place); err != nil {
+			return err
+		}
+		if strings.HasPrefix(k.Name, "sqlite_") {
+			k.Name = constraints[table]
+		}
+		all := keys[table]
+		if n := len(all); n == 0 || all[n-1].Name != k.Name {
+			all = append(all, k)
+		}
+		last := &all[len(all)-1]
+		last.Columns = append(last.Columns, column)
+		keys[table] = all
+		return nil
+	})
+	return keys, err
+}
+
+// NewestMigration is the number of the last migration of this build.
+func NewestMigration(d *Dialect) (int, error) {
+	steps, err := schema.Migrations(d.Name)
+	if err != nil {
+		return 0, err
+	}
+	return steps[len(steps)-1].Version, nil
+}
+
+// MakeTable returns the statements of the migration that made a table, as one text; empty
+// for none. What later migrations did to it is not in it.
+func MakeTable(d *Dialect, table string) (string, error) {
+	steps, err := schema.Migrations(d.Name)
+	for _, s := range steps {
+		if rest, ok := strings.CutPrefix(s.Text, "CREATE TABLE IF NOT EXISTS "); ok {
+			if name, _, _ := strings.Cut(rest, " "); strings.Trim(name, "`\"") == table {
+				return s.Text, nil
+			}
+		}
+	}
+	return "", err
+}
+
+// Built calls fn with an empty database in memory that the migrations of this build have
+// made: what it has, every database has, with the same names on every server. It is a
+// SQLite.
+func Built(ctx context.Context, fn func(q Querier, d *Dialect) error) error {
+	inner, err := sqliteConnector("file::memory:", "immediate", nil)
+	if err != nil {
+		return err
+	}
+	pool := sql.OpenDB(connector{Connector: inner, stmts: sqliteStmts})
+	pool.SetMaxOpenConns(1) // each has a database of its own
+	pool.SetMaxIdleConns(1)
+	defer func() { _ = pool.Close() }()
+	d := &DB{Dialect: sqliteDialect(), reader: pool, writer: pool}
+	steps, err := schema.Migrations(d.Dialect.Name)
+	if err != nil {
+		return err
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return Fault(err)
+	}
+	for _, s := range steps {
+		if err := do(ctx, conn, s); err != nil {
+			_ = conn.Close()
+			return fmt.Errorf("migration %04d_%s: %w", s.Version, s.Name, Fault(err))
+		}
+	}
+	if err := conn.Close(); err != nil {
+		return Fault(err)
+	}
+	return fn(d, d.Dialect)
+}

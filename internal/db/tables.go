@@ -1,0 +1,135 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind is what a column holds.
+type Kind int
+
+// The kinds of columns.
+const (
+	Text Kind = iota
+	Integer
+	Float
+	Bytes
+	JSON
+)
+
+// TableColumn is a column of a table.
+type TableColumn struct {
+	Name   string
+	Kind   Kind
+	folded bool // its order is not that of bytes
+	key    int  // its place in the primary key, from 1; 0: it is none of its columns
+}
+
+// String is the column as a test prints it.
+func (c TableColumn) String() string {
+	kinds := [...]string{"text", "integer", "float", "bytes", "json"}
+	return fmt.Sprintf("%s:%s:%d", c.Name, kinds[c.Kind], c.key)
+}
+
+// Table is a table and its columns: those of the primary key in their order, then the
+// others by name. The same release has the same tables on every database.
+type Table struct {
+	Name    string
+	Columns []TableColumn
+}
+
+// Names returns the names of the columns.
+func (t Table) Names() []string {
+	names := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// SelectAll returns a statement that reads all rows of a table, with its columns in
+// their order, by primary key: texts by their bytes, so that every database answers in
+// the same order.
+func (d *Dialect) SelectAll(t Table) string {
+	var by []string
+	for _, c := range t.Columns {
+		if c.key == 0 {
+			continue
+		}
+		name := d.Quote(c.Name)
+		if c.folded {
+			prefix, suffix := d.Bytes()
+			name = prefix + name + suffix
+		}
+		by = append(by, name)
+	}
+	return "SELECT " + d.list(t.Names()) + " FROM " + d.Quote(t.Name) + " ORDER BY " + strings.Join(by, ", ")
+}
+
+// documents are the columns of JSON documents, which MySQL normalizes.
+var documents = []string{"asset.attrs", "asset.folded", "asset_version.attrs", "asset_version.folded"}
+
+const mysqlColumns = `SELECT c.table_name, c.column_name, c.data_type, COALESCE(c.collation_name, ''), COALESCE(s.seq_in_index, 0)
+  FROM information_schema.columns c
+  LEFT JOIN information_schema.statistics s ON s.table_schema = c.table_schema AND s.table_name = c.table_name
+   AND s.column_name = c.column_name AND s.index_name = 'PRIMARY'
+ WHERE c.table_schema = DATABASE()`
+
+const sqliteColumns = `SELECT t.name, c.name, c.type, '', c.pk FROM sqlite_master t, pragma_table_info(t.name) c
+ WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\'`
+
+// Tables returns the tables of the database, by name.
+func Tables(ctx context.Context, q Querier, d *Dialect) ([]Table, error) {
+	query := sqliteColumns
+	if d.mysql {
+		query = mysqlColumns
+	}
+	columns := map[string][]TableColumn{}
+	err := Each(ctx, q, query, nil, func(row Scanner) error {
+		var table, declared, collation string
+		var c TableColumn
+		if err := row.Scan(&table, &c.Name, &declared, &collation, &c.key); err != nil {
+			return err
+		}
+		c.Kind = kindOf(table+"."+c.Name, strings.ToLower(declared))
+		c.folded = c.Kind == Text && (!d.mysql || collation != "" && !strings.HasSuffix(collation, "_bin"))
+		columns[table] = append(columns[table], c)
+		return nil
+	})
+	var all []Table
+	for name, of := range columns {
+		slices.SortFunc(of, byKey)
+		all = append(all, Table{name, of})
+	}
+	slices.SortFunc(all, func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
+	return all, err
+}
+
+func byKey(a, b TableColumn) int {
+	switch {
+	case a.key > 0 && b.key > 0:
+		return a.key - b.key
+	case a.key > 0:
+		return -1
+	case b.key > 0:
+		return 1
+	}
+	return strings.Compare(a.Name, b.Name)
+}
+
+// kindOf is the kind of a column by its table and name, and its declared type.
+func kindOf(name, declared string) Kind {
+	switch {
+	case strings.Contains(declared, "int"):
+		return Integer
+	case declared == "double" || declared == "real":
+		return Float
+	case strings.Contains(declared, "blob"):
+		return Bytes
+	case slices.Contains(documents, name):
+		return JSON
+	}
+	return Text // VARBINARY is text that compares byte by byte
+}
