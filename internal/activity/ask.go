@@ -9,7 +9,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/history"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/value"
 )
@@ -115,11 +115,23 @@ var everything = window{0, db.Forever - 1}
 
 // window returns the moments that are asked for: Back goes up to the anchor, Forward
 // begins behind it.
+// What is older than history is kept is no part of it. Errors: fault.Invalid for an
+// anchor, or a moment to go forward from, before that.
 func (a *ask) window(ctx context.Context, q db.Querier) (window, error) {
 	w := everything
+	h, err := history.Of(ctx, q)
+	if err == nil && a.forward && a.after >= 0 {
+		err = h.CheckMoment(a.after)
+	}
+	if err != nil {
+		return w, err
+	}
+	if h.Moment > 0 {
+		w.from = h.Moment + 1
+	}
 	switch {
 	case !a.now:
-		moment, err := find.MomentOf(ctx, q, a.anchor)
+		moment, _, err := history.MomentOf(ctx, q, a.anchor)
 		if err != nil {
 			return w, err
 		}

@@ -139,16 +139,20 @@ func (x *reader) collect(ctx context.Context, places string, args []any) ([]foun
 	if !x.ask.forward {
 		query += " DESC"
 	}
+	var of found
+	var actor, at sql.NullInt64
+	var request sql.NullString
+	rows := x.loader.Rows(&of.ID, &of.how, &actor, &at, &request)
 	return db.Collect(ctx, x.tx, query, args, func(row db.Scanner) (f found, err error) {
-		var actor, at sql.NullInt64
-		var request sql.NullString
-		if f.now, err = x.loader.Scan(row, &f.ID, &f.how, &actor, &at, &request); err != nil {
+		now, err := rows.Scan(row)
+		if err != nil {
 			return f, err
 		}
-		if f.Moment = f.now.Moment; actor.Valid {
+		if f = of; actor.Valid {
 			f.audit = &audit{actor.Int64, at.Int64, request.String}
 		}
-		return f, x.take(f.now.Size())
+		f.now, f.Moment = now, now.Moment
+		return f, x.take(now.Size())
 	})
 }
 

@@ -43,8 +43,9 @@ func (l *Loader) versionsAt(ctx context.Context, q db.Querier, at []At, into map
 	}
 	one := "v.id = ? AND v.moment = ?"
 	query := "SELECT " + l.Columns + " FROM asset_version v WHERE " + one + strings.Repeat(" OR "+one, n-1)
+	rows := l.Rows()
 	return db.Each(ctx, q, query, args, func(row db.Scanner) error {
-		v, err := l.Scan(row)
+		v, err := rows.Scan(row)
 		if err != nil {
 			return err
 		}

@@ -18,12 +18,11 @@ const ChunkSize = 500
 
 // Loader reads versions. It is immutable and safe for concurrent use.
 type Loader struct {
-	// Columns are those of a version, each with the prefix v, in the order of Scan.
+	// Columns are those of a version, each with the prefix v, in the order of Rows.
 	Columns string
 
 	differ *Differ
 	slim   string // the same with NULL for long texts and attrs
-	width  int    // number of columns
 }
 
 // NewLoader returns a loader for the differ's model.
@@ -42,7 +41,7 @@ func NewLoader(d *Differ) *Loader {
 			slim[i] = "NULL"
 		}
 	}
-	return &Loader{differ: d, Columns: strings.Join(all, ", "), slim: strings.Join(slim, ", "), width: len(names)}
+	return &Loader{differ: d, Columns: strings.Join(all, ", "), slim: strings.Join(slim, ", ")}
 }
 
 // Versions reads up to limit versions of audits, in the order of their moments.
@@ -130,10 +129,11 @@ func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[
 func (l *Loader) beforeOf(ctx context.Context, q db.Querier, ids, moments []int64, at map[At]*Step) error {
 	in, args := db.InArgs(ids)
 	args = append(args, slices.Min(moments), slices.Max(moments))
+	var until int64
+	rows := l.Rows(&until)
 	return db.Each(ctx, q, "SELECT v.until_moment, "+l.Columns+" FROM asset_version v WHERE v.id IN "+in+
 		" AND v.until_moment BETWEEN ? AND ?", args, func(row db.Scanner) error {
-		var until int64
-		v, err := l.Scan(row, &until)
+		v, err := rows.Scan(row)
 		if err != nil {
 			return err
 		}
@@ -145,33 +145,48 @@ func (l *Loader) beforeOf(ctx context.Context, q db.Querier, ids, moments []int6
 }
 
 func (l *Loader) read(ctx context.Context, q db.Querier, query string, args []any) ([]Version, error) {
-	return db.Collect(ctx, q, query, args, func(row db.Scanner) (Version, error) { return l.Scan(row) })
+	return db.Collect(ctx, q, query, args, l.Rows().Scan)
 }
 
-// Scan reads the given first columns of a row, then those of a version.
+// Rows reads the versions of one result. The cells of its columns serve all rows.
+type Rows struct {
+	model        *meta.Model
+	version      Version
+	code, linked int
+	attrs        sql.NullString
+	cells        []any // of the model's columns
+	dest         []any
+}
+
+// Rows returns a reader of rows that begin with the given columns, of which each row
+// takes the values, followed by those of a version.
+func (l *Loader) Rows(first ...any) *Rows {
+	r := &Rows{model: l.differ.model, dest: first}
+	v := &r.version
+	r.dest = append(r.dest, &v.ID, &r.code, &v.State, &v.Moment, &v.Until, &v.Audit, &v.Created, &r.linked)
+	for _, c := range r.model.Columns {
+		to := cell(c.Kind)
+		r.cells, r.dest = append(r.cells, to), append(r.dest, to)
+	}
+	r.dest = append(r.dest, &r.attrs)
+	return r
+}
+
+// Scan reads the version of a row.
 // Errors: those of the row; a type that the model does not have.
-func (l *Loader) Scan(row db.Scanner, first ...any) (Version, error) {
-	var v Version
-	var code, linked int
-	var attrs sql.NullString
-	cells := make([]any, len(l.differ.model.Columns))
-	dest := append(make([]any, 0, len(first)+l.width), first...)
-	dest = append(dest, &v.ID, &code, &v.State, &v.Moment, &v.Until, &v.Audit, &v.Created, &linked)
-	for i, c := range l.differ.model.Columns {
-		cells[i] = cell(c.Kind)
-		dest = append(dest, cells[i])
+func (r *Rows) Scan(row db.Scanner) (Version, error) {
+	if err := row.Scan(r.dest...); err != nil {
+		return Version{}, err
 	}
-	if err := row.Scan(append(dest, &attrs)...); err != nil {
-		return v, err
-	}
-	t, ok := l.differ.model.TypeByCode(code)
+	v := r.version
+	t, ok := r.model.TypeByCode(r.code)
 	if !ok {
-		return v, fmt.Errorf("asset %d at moment %d has the unknown type code %d", v.ID, v.Moment, code)
+		return v, fmt.Errorf("asset %d at moment %d has the unknown type code %d", v.ID, v.Moment, r.code)
 	}
-	v.Type, v.Linked, v.Attrs = t, linked != 0, attrs.String
-	v.Columns = make([]any, len(cells))
-	for i := range cells {
-		v.Columns[i] = plain(cells[i])
+	v.Type, v.Linked, v.Attrs = t, r.linked != 0, r.attrs.String
+	v.Columns = make([]any, len(r.cells))
+	for i := range r.cells {
+		v.Columns[i] = plain(r.cells[i])
 	}
 	return v, nil
 }

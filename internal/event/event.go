@@ -10,9 +10,11 @@ import (
 // Audit is what events show of the write that made them.
 type Audit struct {
 	ID         int64
-	Actor      int64 // stored id
-	At         int64 // when the write began; UTC microseconds
-	Generation int64 // of the subscriptions, when it was committed
+	Request    string // id of the write, a UUID
+	Trace      string // its traceparent; empty: it is not traced, or nobody asks
+	Actor      int64  // stored id
+	At         int64  // when the write began; UTC microseconds
+	Generation int64  // of the subscriptions, when it was committed
 }
 
 // Event is one change and the rules it matches.
@@ -48,12 +50,12 @@ func (e *Event) Targets() []*Target {
 	return all
 }
 
-// Text appends an event as a target gets it: its head, what Printer.Common made,
-// and one snapshot row per distinct selection of its rules. It appends nothing
+// Text appends an event as a target gets it: a head, its own or what stands for it,
+// what Printer.Common made, and one snapshot row per distinct selection of its rules. It appends nothing
 // when no rule has a row, because their userContexts may not see the asset.
-func (m *Matcher) Text(b []byte, t *Target, e *Event, common []byte) []byte {
+func (m *Matcher) Text(b []byte, t *Target, head []byte, e *Event, common []byte) []byte {
 	start := len(b)
-	b = append(append(b, '{'), t.Head...)
+	b = append(append(b, '{'), head...)
 	b = append(b, common...)
 	b = append(b, `,"snapshot":[`...)
 	var done []string

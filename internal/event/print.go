@@ -29,7 +29,7 @@ func (p *Printer) Common(b []byte, e *Event) ([]byte, error) {
 	if e.Step.IsCreation() {
 		kind = AssetCreated
 	}
-	b = p.head(b, e.Step.Now.Moment, kind, e.Audit.At, e.Audit.Actor, e.OID())
+	b = p.head(b, e.Step.Now.Moment, kind, e.Audit.At, e.Audit.Actor, e.Audit.Request, e.OID())
 	for i := range e.Changes {
 		if i > 0 {
 			b = append(b, ',')
@@ -46,17 +46,22 @@ func (p *Printer) Common(b []byte, e *Event) ([]byte, error) {
 func (p *Printer) Test(b []byte, webhookID string, member oid.OID, stored, at int64) []byte {
 	b = append(b, `{"webhookId":`...)
 	b = append(value.AppendString(b, webhookID), ',')
-	return append(p.head(b, 0, Test, at, stored, member), `],"snapshot":[]}`...)
+	return append(p.head(b, 0, Test, at, stored, "", member), `],"snapshot":[]}`...)
 }
 
-// head appends an event up to its changes. actor is a stored id.
-func (p *Printer) head(b []byte, sequence int64, kind Type, at, actor int64, target oid.OID) []byte {
+// head appends an event up to its changes. actor is a stored id; request is empty
+// where no write made the event.
+func (p *Printer) head(b []byte, sequence int64, kind Type, at, actor int64, request string, target oid.OID) []byte {
 	b = append(b, `"sequenceId":`...)
 	b = strconv.AppendInt(b, sequence, 10)
 	b = append(b, `,"eventType":"`...)
 	b = append(b, kind...)
 	b = append(b, `","timestamp":"`...)
 	b = value.AppendInstant(b, at)
+	if request != "" {
+		b = append(b, `","requestId":"`...)
+		b = append(b, request...)
+	}
 	b = append(b, `","instigator":`...)
 	b = append(b, p.members[actor]...)
 	b = append(b, `,"targetAsset":{"_oid":"`...)

@@ -105,6 +105,16 @@ func (t *Table[ID]) Update(ctx context.Context, e db.Execer, owner string, ids [
 	return err
 }
 
+// Finish changes open rows that nobody has claimed. Errors: ErrLost when another
+// owner has some of them, or they are not open; the others are changed.
+func (t *Table[ID]) Finish(ctx context.Context, e db.Execer, ids []ID, set string, args ...any) error {
+	n, err := t.exec(ctx, e, set, args, ids, t.expired())
+	if err == nil && n < len(ids) {
+		err = ErrLost
+	}
+	return err
+}
+
 // Release ends claims at once, and does not count them. It works after ctx has ended.
 func (t *Table[ID]) Release(ctx context.Context, owner string, ids []ID) (err error) {
 	for part := range slices.Chunk(ids, db.MaxIn) {

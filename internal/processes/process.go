@@ -34,17 +34,24 @@ type Process struct {
 	self    Self
 	slowest *Slowest
 	log     *slog.Logger
+	metrics *metrics
 	began   time.Time
 	silent  bool // the last row could not be written; Run only
 }
 
+// Options are the options of New. The zero value is valid.
+type Options struct {
+	Log     *slog.Logger // nil: no log
+	Metrics Registerer   // nil: none
+}
+
 // New returns the process that runs. slowest may be nil.
-func New(d *db.DB, self Self, slowest *Slowest, log *slog.Logger) *Process {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+func New(d *db.DB, self Self, slowest *Slowest, o Options) *Process {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	self = Self{Role: bounded(self.Role, 64), Version: bounded(self.Version, 100), Host: bounded(self.Host, 255)}
-	return &Process{id: uuid.NewString(), db: d, self: self, slowest: slowest, log: log, began: time.Now()}
+	return &Process{id: uuid.NewString(), db: d, self: self, slowest: slowest, log: o.Log, metrics: newMetrics(o.Metrics), began: time.Now()}
 }
 
 // bounded returns the begin of a text that fits into a column of n characters.
@@ -64,7 +71,14 @@ func (p *Process) ID() string { return p.id }
 // for an outage.
 func (p *Process) Run(ctx context.Context) error {
 	for {
-		p.note(ctx, p.beat(ctx))
+		err := p.beat(ctx)
+		if err == nil {
+			err = p.count(ctx)
+		}
+		if err != nil {
+			p.metrics.unknown()
+		}
+		p.note(ctx, err)
 		select {
 		case <-ctx.Done():
 			p.leave(context.WithoutCancel(ctx))
@@ -101,6 +115,25 @@ func (p *Process) beat(ctx context.Context) error {
 		_, err = tx.Exec(ctx, `DELETE FROM process WHERE seen < `+now+` - ?`, forgetAfter.Microseconds())
 		return err
 	})
+}
+
+// count updates the gauges of the processes that run.
+func (p *Process) count(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, beatLimit)
+	defer cancel()
+	var n counts
+	err := db.Each(ctx, p.db, `SELECT role, COUNT(*) FROM process WHERE seen >= `+p.db.Dialect.NowMicros+` - ? GROUP BY role`,
+		[]any{aliveFor.Microseconds()}, func(row db.Scanner) error {
+			var role string
+			var alive int
+			err := row.Scan(&role, &alive)
+			n.add(role, alive)
+			return err
+		})
+	if err == nil {
+		p.metrics.known(n)
+	}
+	return err
 }
 
 // leave deletes the row. Where that fails it is seen no more and pruned.

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/testdb"
@@ -35,7 +38,7 @@ func TestAProcessIsSeenWhileItRuns(t *testing.T) {
 		exec(t, d, `DELETE FROM process`)
 		slowest := NewSlowest(nil)
 		slowest.Note(`{"from":"Story"}`, time.Second, 7)
-		p := New(d, Self{Role: "api", Version: strings.Repeat("ü", 200), Host: "h\xff"}, slowest, nil)
+		p := New(d, Self{Role: "api", Version: strings.Repeat("ü", 200), Host: "h\xff"}, slowest, Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		if err := p.beat(ctx); err != nil {
 			t.Fatal(err)
@@ -80,7 +83,7 @@ func TestAProcessThatWasKilledIsForgotten(t *testing.T) {
 		if slow, err := SlowQueries(t.Context(), d, d.Dialect); err != nil || len(slow) != 2 {
 			t.Errorf("%+v %v", slow, err)
 		}
-		if err := New(d, Self{}, nil, nil).beat(t.Context()); err != nil {
+		if err := New(d, Self{}, nil, Options{}).beat(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		var n int
@@ -90,10 +93,55 @@ func TestAProcessThatWasKilledIsForgotten(t *testing.T) {
 	})
 }
 
+func TestProcessesAreCountedByRole(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		exec(t, d, `DELETE FROM process`)
+		registry := prometheus.NewRegistry()
+		p := New(d, Self{}, nil, Options{Metrics: registry})
+		measured := func() map[string]float64 {
+			families, err := registry.Gather()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := map[string]float64{}
+			for _, f := range families {
+				all[strings.TrimPrefix(f.GetName(), "alds_processes_")] = f.GetMetric()[0].GetGauge().GetValue()
+			}
+			return all
+		}
+		for _, c := range []struct {
+			roles []string
+			want  map[string]float64
+		}{
+			{nil, map[string]float64{"apis": 0, "workers": 0, "schedulers": 0}},
+			{[]string{"api", "api+worker", "of another release"}, map[string]float64{"apis": 2, "workers": 1, "schedulers": 0}},
+			{[]string{"standalone"}, map[string]float64{"apis": 3, "workers": 2, "schedulers": 1}},
+		} {
+			for _, role := range c.roles {
+				exec(t, d, `INSERT INTO process (id, role, version, host, started, seen, slow_queries) VALUES (?, ?, 'v', 'h', 1, `+d.Dialect.NowMicros+`, '[]')`, role, role)
+			}
+			if err := p.count(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := measured(); !maps.Equal(got, c.want) {
+				t.Errorf("with %v: %v, want %v", c.roles, got, c.want)
+			}
+		}
+		exec(t, d, `UPDATE process SET seen = seen - ?`, (2 * time.Minute).Microseconds())
+		if err := p.count(t.Context()); err != nil || measured()["apis"] != 0 {
+			t.Errorf("killed a while ago: %v %v", err, measured())
+		}
+		p.metrics.unknown()
+		if got := measured(); len(got) != 0 {
+			t.Errorf("while the database is away: %v", got)
+		}
+	})
+}
+
 func TestADatabaseThatIsAwayStopsNobody(t *testing.T) {
 	d := testdb.SQLite(t)
 	var log bytes.Buffer
-	p := New(d, Self{Role: "worker"}, nil, slog.New(slog.NewTextHandler(&log, nil)))
+	p := New(d, Self{Role: "worker"}, nil, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	exec(t, d, `ALTER TABLE process RENAME TO away`)
 	for range 3 {
 		p.note(t.Context(), p.beat(t.Context()))

@@ -24,6 +24,7 @@ const (
 	SubscriptionDeleted Kind = "SubscriptionDeleted"
 	LocalizationChanged Kind = "LocalizationChanged"
 	Imported            Kind = "Imported"
+	Repaired            Kind = "Repaired" // the command repair has mended rows
 	Denied              Kind = "Denied"
 	Unrecorded          Kind = "Unrecorded" // how many events of a kind were dropped
 )
@@ -31,7 +32,7 @@ const (
 // Kinds are all kinds, in the order of the documentation.
 var Kinds = []Kind{
 	SignIn, SignInRefused, LoginChanged, TokenCreated, TokenRevoked, RoleGranted, RoleEnded, DefaultRoleChanged,
-	SubscriptionCreated, SubscriptionChanged, SubscriptionDeleted, LocalizationChanged, Imported, Denied, Unrecorded,
+	SubscriptionCreated, SubscriptionChanged, SubscriptionDeleted, LocalizationChanged, Imported, Repaired, Denied, Unrecorded,
 }
 
 // Event is one thing that happened. Ids are stored ids.

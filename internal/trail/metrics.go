@@ -19,6 +19,10 @@ func newMetrics(r Registerer) *metrics {
 		noted:   counter("alds_trail_noted_total", "Sign-ins, refused sign-ins and denials noted for the audit trail, by kind."),
 		dropped: counter("alds_trail_dropped_total", "Of those, events that were only counted, because too many different ones came in a minute."),
 	}
+	for _, k := range []Kind{SignIn, SignInRefused, Denied} { // the first time would be no growth, where nothing was before
+		m.noted.WithLabelValues(string(k))
+		m.dropped.WithLabelValues(string(k))
+	}
 	if r != nil {
 		r.MustRegister(m.noted, m.dropped)
 	}

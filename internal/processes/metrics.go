@@ -1,0 +1,67 @@
+package processes
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Registerer is where the package's metrics go.
+type Registerer = prometheus.Registerer
+
+// counts is how many processes run that do what a role does. One that does several counts
+// for each.
+type counts struct{ apis, workers, schedulers int }
+
+// add counts processes of a role, such as worker, api+worker or standalone, which does all.
+func (c *counts) add(role string, n int) {
+	parts := strings.Split(role, "+")
+	for part, count := range map[string]*int{"api": &c.apis, "worker": &c.workers, "scheduler": &c.schedulers} {
+		if role == "standalone" || slices.Contains(parts, part) {
+			*count += n
+		}
+	}
+}
+
+// metrics are of the whole installation, from the database, so that any process tells of
+// those that do not run. While the database does not answer there are none: nobody knows.
+type metrics struct{ last atomic.Pointer[counts] }
+
+func newMetrics(r Registerer) *metrics {
+	m := &metrics{}
+	if r != nil {
+		r.MustRegister(m)
+	}
+	return m
+}
+
+func (m *metrics) known(c counts) { m.last.Store(&c) }
+
+func (m *metrics) unknown() { m.last.Store(nil) }
+
+// The names have no label for the role: operators give their targets one of that name.
+var (
+	apis       = prometheus.NewDesc("alds_processes_apis", "Processes of the installation that serve the interface, seen in the last minute.", nil, nil)
+	workers    = prometheus.NewDesc("alds_processes_workers", "Processes of the installation that fan out and deliver, seen in the last minute.", nil, nil)
+	schedulers = prometheus.NewDesc("alds_processes_schedulers", "Processes of the installation that do periodic work, seen in the last minute.", nil, nil)
+)
+
+// Describe names the metrics.
+func (*metrics) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{apis, workers, schedulers} {
+		to <- d
+	}
+}
+
+// Collect reads the metrics.
+func (m *metrics) Collect(to chan<- prometheus.Metric) {
+	c := m.last.Load()
+	if c == nil {
+		return
+	}
+	for d, n := range map[*prometheus.Desc]int{apis: c.apis, workers: c.workers, schedulers: c.schedulers} {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n))
+	}
+}
