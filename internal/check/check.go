@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
@@ -21,45 +22,77 @@ type Finding struct {
 	Table string
 	ID    int64  // stored id of the row: an asset, an audit; 0 where a row has none
 	Text  string // what is expected and what is found
+	Do    string // what to do with it
+
+	mend []Statement // that make it true; none where nothing can be derived
 }
 
 // String is the finding as one line.
 func (f Finding) String() string {
-	return fmt.Sprintf("%s: %s %d: %s", f.Check, f.Table, f.ID, f.Text)
+	return fmt.Sprintf("%s: %s %d: %s", f.Check, f.Table, f.ID, f.Told())
 }
 
-// checks are all rules, in the order in which they run: what others build on
-// comes first.
-var checks = []struct {
-	name string
-	run  func(*checker, context.Context) error
-}{
-	{"current version", (*checker).current},
-	{"versions", (*checker).versions},
-	{"moments", (*checker).moments},
-	{"audit of a version", (*checker).auditOfVersion},
-	{"ends of an audit", (*checker).endsOfAudit},
-	{"attributes", (*checker).attributes},
-	{"folded texts", (*checker).folded},
-	{"folded comments", (*checker).comments},
-	{"contents", (*checker).contents},
-	{"references", (*checker).references},
-	{"links", (*checker).links},
-	{"required links", (*checker).requiredLinks},
-	{"values", (*checker).values},
-	{"cycles", (*checker).cycles},
-	{"project tree", (*checker).projectTree},
-	{"hidden projects", (*checker).hiddenProjects},
-	{"memberships", (*checker).memberships},
-	{"followers", (*checker).followers},
-	{"own scope", (*checker).ownScope},
-	{"states", (*checker).states},
-	{"numbers", (*checker).numbers},
-	{"ranks", (*checker).ranks},
-	{"sequences", (*checker).sequences},
-	{"moment stamps", (*checker).stamps},
-	{"logins", (*checker).logins},
+// Told is what is found, and what to do with it.
+func (f Finding) Told() string {
+	if f.Do == "" {
+		return f.Text
+	}
+	return f.Text + "; " + f.Do
 }
+
+// What to do with findings.
+const (
+	byRepair = "`api repair` mends it"
+	restore  = "restore it from a backup"
+	setAgain = "set it again, or restore it from a backup"
+)
+
+// rule is one check, and what to do with those of its findings that have no mend.
+type rule struct {
+	name   string
+	run    func(*checker, context.Context) error
+	do     string
+	source bool // others are derived from what it checks
+}
+
+// rules are all of them, in the order in which they run: what others build on comes
+// first. The first ofSchema need no model.
+var rules = []rule{
+	{"tables", (*checker).tables, "restore the database from a backup", true},
+	{"keys", (*checker).keys, "", false},
+	{"rows of migrations", (*checker).migrated, restore, true},
+	{"current version", (*checker).current, restore, true},
+	{"versions", (*checker).versions, restore, true},
+	{"moments", (*checker).moments, restore, true},
+	{"audit of a version", (*checker).auditOfVersion, restore, true},
+	{"ends of an audit", (*checker).endsOfAudit, restore, false},
+	{"attributes", (*checker).attributes, setAgain, false},
+	{"folded texts", (*checker).folded, restore, false},
+	{"folded comments", (*checker).comments, restore, false},
+	{"contents", (*checker).contents, "store the content again, or restore it from a backup", false},
+	{"references", (*checker).references, setAgain, false},
+	{"states", (*checker).states, setAgain, false},
+	{"memberships", (*checker).memberships, "give the member its role again, or restore it from a backup", false},
+	{"number of links", (*checker).counted, "compare the asset with a backup, and set again what it lacks", false},
+	{"links", (*checker).links, setAgain, false},
+	{"required links", (*checker).requiredLinks, setAgain, false},
+	{"values", (*checker).values, setAgain, false},
+	{"cycles", (*checker).cycles, "give the asset another parent", true},
+	{"project tree", (*checker).projectTree, restore, false},
+	{"hidden projects", (*checker).hiddenProjects, restore, false},
+	{"followers", (*checker).followers, setAgain, false},
+	{"own scope", (*checker).ownScope, restore, false},
+	{"numbers", (*checker).numbers, restore, false},
+	{"ranks", (*checker).ranks, "rank the asset again, or restore it from a backup", false},
+	{"moment stamps", (*checker).stamps, restore, false},
+	{"sequences", (*checker).sequences, restore, false},
+	{"logins", (*checker).logins, "set the member's Username and Password again", false},
+	{"passwords", (*checker).passwords, "set it again: `api password --member NAME`", false},
+	{"payloads", (*checker).payloads, "nothing can be sent: receivers read the change from the feed or the assets", false},
+}
+
+// ofSchema is how many rules need no model.
+const ofSchema = 3
 
 // Step is how far a run is.
 type Step struct {
@@ -69,10 +102,11 @@ type Step struct {
 }
 
 // Steps is how many checks there are.
-func Steps() int { return len(checks) }
+func Steps() int { return len(rules) }
 
 // Run reads the whole database in one snapshot and returns the inconsistencies, at
-// most MaxFindings of each check.
+// most MaxFindings of each check. Where tables or columns are missing it ends with
+// those.
 // Errors: only that the database could not be read.
 func Run(ctx context.Context, d *db.DB, m *meta.Model) ([]Finding, error) {
 	return Follow(ctx, d, m, func(Step) {})
@@ -89,20 +123,33 @@ func Follow(ctx context.Context, d *db.DB, m *meta.Model, at func(Step)) ([]Find
 	return found, err
 }
 
+// Schema returns the tables, columns and rows of migrations that are missing. Without them
+// no model can be read.
+func Schema(ctx context.Context, d *db.DB) (found []Finding, err error) {
+	err = d.ReadLong(ctx, func(tx *db.Tx) error {
+		found, err = walk(ctx, newChecker(tx, &meta.Model{}), rules[:ofSchema], func(Step) {})
+		return err
+	})
+	return slices.DeleteFunc(found, func(f Finding) bool { return f.Check == "keys" }), err
+}
+
 // runIn is Follow inside a transaction.
 func runIn(ctx context.Context, tx *db.Tx, m *meta.Model, at func(Step)) ([]Finding, error) {
-	c := &checker{tx: tx, m: m, all: m.AllColumns(), seeds: map[int64]bool{}}
-	for _, i := range m.Instances {
-		c.seeds[i.Type.Stored(i.ID)] = true
-	}
-	for i, check := range checks {
-		at(Step{Name: check.name, Done: i, Found: c.found})
-		c.name, c.left = check.name, MaxFindings
-		if err := check.run(c, ctx); err != nil && !errors.Is(err, errEnough) {
-			return nil, fmt.Errorf("check %s: %w", check.name, err)
+	return walk(ctx, newChecker(tx, m), rules, at)
+}
+
+// walk runs rules in order, and no further one when tables are missing.
+func walk(ctx context.Context, c *checker, some []rule, at func(Step)) ([]Finding, error) {
+	for i, r := range some {
+		at(Step{Name: r.name, Done: i, Found: c.found})
+		if err := c.do(ctx, r); err != nil {
+			return nil, err
+		}
+		if i == 0 && len(c.found) > 0 {
+			break
 		}
 	}
-	at(Step{Done: len(checks), Found: c.found})
+	at(Step{Done: len(some), Found: c.found})
 	return c.found, nil
 }
 
@@ -113,17 +160,60 @@ type checker struct {
 	all   []meta.Column  // those that no attribute lies in included
 	seeds map[int64]bool // well-known assets, which may lack required values
 
-	name  string // of the current check
-	left  int    // findings it may still report
+	rule  rule // that runs
+	left  int  // findings it may still report
 	found []Finding
+	mends []Statement // of the next finding
+
+	built *built // what the migrations of this build make; nil until it is needed
+
+	mending bool            // findings with a mend are wanted: of the others only the first are kept
+	skip    map[string]bool // findings whose mend did not help
+}
+
+func newChecker(tx *db.Tx, m *meta.Model) *checker {
+	c := &checker{tx: tx, m: m, all: m.AllColumns(), seeds: map[int64]bool{}}
+	for _, i := range m.Instances {
+		c.seeds[i.Type.Stored(i.ID)] = true
+	}
+	return c
+}
+
+// do runs one rule.
+func (c *checker) do(ctx context.Context, r rule) error {
+	c.rule, c.left, c.mends = r, MaxFindings, nil
+	if c.mending {
+		c.left = batch
+	}
+	if err := r.run(c, ctx); err != nil && !errors.Is(err, errEnough) {
+		return fmt.Errorf("check %s: %w", r.name, err)
+	}
+	return nil
 }
 
 // errEnough ends a check that has reported enough.
 var errEnough = errors.New("enough findings")
 
+// mend adds a statement that mends, with those before it, the next finding.
+func (c *checker) mend(query string, args ...any) {
+	c.mends = append(c.mends, Statement{SQL: query, Args: args})
+}
+
 // report adds a finding. Its error ends the check.
 func (c *checker) report(table string, id int64, format string, args ...any) error {
-	c.found = append(c.found, Finding{c.name, table, id, fmt.Sprintf(format, args...)})
+	f := Finding{Check: c.rule.name, Table: table, ID: id, Text: fmt.Sprintf(format, args...), Do: c.rule.do, mend: c.mends}
+	c.mends = nil
+	if len(f.mend) > 0 {
+		f.Do = byRepair
+	}
+	if c.mending && (len(f.mend) == 0 || c.skip[f.key()]) {
+		if len(c.found) < 2*batch {
+			f.mend = nil
+			c.found = append(c.found, f)
+		}
+		return nil
+	}
+	c.found = append(c.found, f)
 	if c.left--; c.left == 0 {
 		return errEnough
 	}

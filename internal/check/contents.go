@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,16 +16,18 @@ import (
 // contents expects every content that a version refers to to be there, with its
 // size, and to be kept. Its bytes are verified by package blob.
 func (c *checker) contents(ctx context.Context) error {
-	kept := map[string]bool{}
+	kept := map[string]bool{} // by reference; false: it may be removed
 	err := c.each(ctx, func(scan row) error {
 		var hash string
 		var size int64
-		if err := scan(&hash, &size); err != nil {
+		var isKept bool
+		if err := scan(&hash, &size, &isKept); err != nil {
 			return err
 		}
-		kept[fmt.Sprintf("sha256:%s:%d", hash, size)] = true
+		kept[fmt.Sprintf("sha256:%s:%d", hash, size)] = isKept
+		kept[hash] = false
 		return nil
-	}, `SELECT hash, size FROM blob_content WHERE hash IS NOT NULL AND kept = 1`)
+	}, `SELECT hash, size, kept <> 0 FROM blob_content WHERE hash IS NOT NULL`)
 	if err != nil {
 		return err
 	}
@@ -57,16 +60,28 @@ func (c *checker) contentsOf(ctx context.Context, table string, shapes map[*meta
 			return err
 		}
 		s := shapes[c.concrete(code)]
-		lost := ""
+		what, lost := "", ""
 		_ = value.Members(attrs, func(key string, v jsontext.Token) error { // attributes reports what is no JSON
 			if a, ok := s.keys[key]; ok && a.Kind == meta.Blob && v.Kind() == '"' && v.String() != "" && !kept[v.String()] {
-				lost = fmt.Sprintf("%s is %.100s, which is not kept", a.Token(), v.String())
+				what, lost = a.Token(), v.String()
 			}
 			return nil
 		})
 		if lost == "" {
 			return nil
 		}
-		return c.report(table, id, "moment %d: %s", moment, lost)
+		c.keep(lost, kept)
+		return c.report(table, id, "moment %d: %s is %.100s, which is not kept", moment, what, lost)
 	}, `SELECT id, moment, type, attrs FROM `+table+` WHERE type IN (`+strings.Join(codes, ", ")+`) AND attrs IS NOT NULL ORDER BY id, moment`)
+}
+
+// keep mends a content that is there, with another size or not to be kept.
+func (c *checker) keep(reference string, known map[string]bool) {
+	hash, size, ok := strings.Cut(strings.TrimPrefix(reference, "sha256:"), ":")
+	if _, there := known[hash]; !ok || !there {
+		return
+	}
+	if n, err := strconv.ParseInt(size, 10, 64); err == nil {
+		c.mend(`UPDATE blob_content SET kept = 1, size = ? WHERE hash = ?`, n, hash)
+	}
 }

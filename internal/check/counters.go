@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -57,11 +56,25 @@ func (c *checker) numbers(ctx context.Context) error {
 func (c *checker) reaches(ctx context.Context, name string, n int64) error {
 	var value sql.NullInt64
 	err := c.each(ctx, func(scan row) error { return scan(&value) }, `SELECT MAX(value) FROM sequence WHERE name = ?`, name)
-	if err == nil && value.Int64 < n {
+	if err == nil && (value.Int64 < n || !value.Valid) {
+		c.raise(name, value, n)
 		err = c.report("sequence", value.Int64, "%s stands at %d, in use is %d", name, value.Int64, n)
 	}
 	return err
 }
+
+// raise mends a sequence that is behind, or not there.
+func (c *checker) raise(name string, value sql.NullInt64, to int64) {
+	if value.Valid {
+		c.mend(`UPDATE sequence SET value = ? WHERE name = ?`, to, name)
+		return
+	}
+	c.mend(`INSERT INTO sequence (name, value, stamped_at) VALUES (?, ?, 0)`, name, to)
+}
+
+// firstID is what the sequences of ids and moments begin with: what is below is of
+// well-known assets.
+const firstID = 1000
 
 // sequences expects the counters to be at or above the highest value in use.
 func (c *checker) sequences(ctx context.Context) error {
@@ -78,69 +91,12 @@ func (c *checker) sequences(ctx context.Context) error {
 			return err
 		}
 		floor := used.Int64
-		if s.name == "id" && floor <= 1000 {
-			continue // only well-known assets
+		if s.name == "id" || s.name == "moment" {
+			floor = max(floor, firstID)
 		}
 		if err := c.reaches(ctx, s.name, floor); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// stamps expects every moment to have a time, and later moments later ones.
-func (c *checker) stamps(ctx context.Context) error {
-	var last, at int64
-	err := c.each(ctx, func(scan row) error {
-		var moment, stamped int64
-		if err := scan(&moment, &stamped); err != nil {
-			return err
-		}
-		if stamped < at {
-			return c.report("moment_stamp", moment, "it is stamped before moment %d", last)
-		}
-		last, at = moment, stamped
-		return nil
-	}, `SELECT last_moment, at FROM moment_stamp ORDER BY last_moment`)
-	if err != nil {
-		return err
-	}
-	return c.each(ctx, func(scan row) error {
-		var id, moment int64
-		if err := scan(&id, &moment); err != nil {
-			return err
-		}
-		return c.report("asset_version", id, "moment %d is stamped with no instant", moment)
-	}, `SELECT id, moment FROM asset_version WHERE moment > ? AND moment > 0 ORDER BY moment`, last)
-}
-
-// logins expects the names people log in with to be their Usernames.
-func (c *checker) logins(ctx context.Context) error {
-	member, ok := c.m.Type("Member")
-	if !ok {
-		return nil
-	}
-	name, ok := member.Attr("Username")
-	if !ok || name.Place.Kind != meta.InAttrs {
-		return nil
-	}
-	return c.each(ctx, func(scan row) error {
-		var id int64
-		var login, folded string
-		var code sql.NullInt32
-		var attrs sql.RawBytes
-		if err := scan(&id, &login, &folded, &code, &attrs); err != nil {
-			return err
-		}
-		if int(code.Int32) != member.Code {
-			return c.report("credential", id, "the login %q belongs to no member", login)
-		}
-		if has := textsIn(attrs)[name.Place.Column]; has != login {
-			return c.report("credential", id, "the login is %q, the member's Username %q", login, has)
-		}
-		if folded != folding.Of(login) {
-			return c.report("credential", id, "the login %q is kept as %q: nobody can use it until the member's Username is changed", login, folded)
-		}
-		return nil
-	}, `SELECT c.member_id, c.username, c.folded, a.type, a.attrs FROM credential c LEFT JOIN asset a ON a.id = c.member_id`)
 }

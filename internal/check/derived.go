@@ -95,30 +95,68 @@ func (c *checker) ownScope(ctx context.Context) error {
 }
 
 // states expects the AssetState of assets that are not deleted to be that of their
-// status attribute.
+// status attribute, in all versions.
 func (c *checker) states(ctx context.Context) error {
 	return c.types(func(t *meta.Type) error {
 		a, ok := t.Attr(t.StateFrom.Attribute)
 		if !ok || a.Place.Kind != meta.InLinks {
 			return nil
 		}
-		codes := map[int64]int{}
+		codes, statuses := map[int64]int{}, map[int]int64{}
 		for _, i := range c.m.Instances {
 			if code, ok := t.StateFrom.States[token(i)]; ok {
-				codes[i.Type.Stored(i.ID)] = code
+				codes[i.Type.Stored(i.ID)], statuses[code] = code, i.Type.Stored(i.ID)
 			}
 		}
-		return c.each(ctx, func(scan row) error {
-			var id, of int64
-			var state int
-			if err := scan(&id, &state, &of); err != nil {
-				return err
-			}
-			if code, ok := codes[of]; ok && code != state {
-				return c.report("asset", id, "AssetState is %d, with its %s %d", state, a.Token(), code)
-			}
-			return nil
-		}, `SELECT a.id, a.state, l.to_id FROM asset a JOIN asset_link l ON l.relation = ? AND l.from_type = a.type AND l.from_id = a.id AND l.until_moment = ?`+
-			` WHERE a.type = ? AND a.state < 200`, a.Place.Code, forever, t.Code)
+		if len(statuses) != len(codes) {
+			clear(statuses) // a state does not say which status it is
+		}
+		return c.statesOf(ctx, t, a, codes, statuses)
 	})
+}
+
+// unrelated is a range of versions of an asset without a status, which their state tells.
+type unrelated struct{ id, since, until, status int64 }
+
+func (c *checker) statesOf(ctx context.Context, t *meta.Type, a *meta.Attr, codes map[int64]int, statuses map[int]int64) error {
+	var lost unrelated
+	end := func() error {
+		if lost == (unrelated{}) {
+			return nil
+		}
+		c.mend(`INSERT INTO asset_link (relation, from_type, from_id, to_id, since_moment, until_moment) VALUES (?, ?, ?, ?, ?, ?)`,
+			a.Place.Code, t.Code, lost.id, lost.status, lost.since, lost.until)
+		err := c.report("asset", lost.id, "it has no %s from moment %d on; its AssetState says %d", a.Token(), lost.since, lost.status)
+		lost = unrelated{}
+		return err
+	}
+	err := c.each(ctx, func(scan row) error {
+		var id, moment, until int64
+		var state int
+		var of sql.NullInt64
+		if err := scan(&id, &moment, &until, &state, &of); err != nil {
+			return err
+		}
+		status, known := statuses[state]
+		goesOn := lost.id == id && lost.until == moment && !of.Valid && (status == lost.status || state == int(meta.StateDeleted))
+		if goesOn {
+			lost.until = until
+			return nil
+		}
+		if err := end(); err != nil {
+			return err
+		}
+		if code, ok := codes[of.Int64]; of.Valid && ok && code != state && state < 200 {
+			return c.report("asset", id, "AssetState at moment %d is %d, with its %s %d", moment, state, a.Token(), code)
+		}
+		if !of.Valid && known && !c.seeds[id] {
+			lost = unrelated{id, moment, until, status}
+		}
+		return nil
+	}, `SELECT v.id, v.moment, v.until_moment, v.state, l.to_id FROM asset_version v LEFT JOIN asset_link l ON l.relation = ? AND l.from_type = v.type AND l.from_id = v.id`+
+		` AND l.since_moment <= v.moment AND l.until_moment > v.moment WHERE v.type = ? AND v.until_moment > `+horizon+` ORDER BY v.id, v.moment`, a.Place.Code, t.Code)
+	if err != nil {
+		return err
+	}
+	return end()
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -44,6 +45,9 @@ func (c *checker) folded(ctx context.Context) error {
 			want[key] = folding.Of(text)
 		}
 		if !maps.Equal(want, got) {
+			stored := objectOf(want)
+			c.mend(`UPDATE asset_version SET folded = ? WHERE id = ? AND moment = ?`, stored, id, moment)
+			c.mend(`UPDATE asset SET folded = ? WHERE id = ? AND moment = ?`, stored, id, moment)
 			return c.report("asset_version", id, "moment %d keeps folded forms of %q that are not those of %q",
 				moment, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 		}
@@ -64,10 +68,27 @@ func (c *checker) comments(ctx context.Context) error {
 			want = folding.Of(comment.String)
 		}
 		if kept.String != want {
+			if want == "" {
+				c.mend(`UPDATE audit SET folded = NULL WHERE id = ?`, id)
+			} else {
+				c.mend(`UPDATE audit SET folded = ? WHERE id = ?`, want, id)
+			}
 			return c.report("audit", id, "its comment %.60q is kept as %.60q", comment.String, kept.String)
 		}
 		return nil
 	}, "SELECT id, comment, folded FROM audit ORDER BY id")
+}
+
+// objectOf returns texts by their keys as a stored JSON object, nil for none.
+func objectOf(texts map[string]string) any {
+	var members []string
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		members = append(members, value.JSON(key)+":"+value.JSON(texts[key]))
+	}
+	if members == nil {
+		return nil
+	}
+	return "{" + strings.Join(members, ",") + "}"
 }
 
 // textsIn returns the texts of a stored JSON object by their keys. What is no such

@@ -21,6 +21,10 @@ func (c *checker) hiddenProjects(ctx context.Context) error {
 		if disjoint && slices.Equal(want, have) {
 			return nil
 		}
+		c.mend(`DELETE FROM scope_hidden WHERE by_id = ? AND scope_id = ?`, p.a, p.b)
+		for _, s := range want {
+			c.mend(`INSERT INTO scope_hidden (scope_id, by_id, since_moment, until_moment) VALUES (?, ?, ?, ?)`, p.b, p.a, s.since, s.until)
+		}
 		return c.report("scope_hidden", p.b, "since, until below %d are %v, by the versions and the tree %v", p.a, have, want)
 	}, `SELECT v.id AS a, t.descendant_id AS b, CASE WHEN t.since_moment > v.moment THEN t.since_moment ELSE v.moment END AS s,`+
 		` CASE WHEN t.until_moment < v.until_moment THEN t.until_moment ELSE v.until_moment END, 0 AS side`+

@@ -79,6 +79,11 @@ func (c *checker) ranksAhead(ctx context.Context, name string, highest int64) er
 		next = 1<<30 + (next-1<<30)/8
 	}
 	if value.Valid && next <= highest {
+		to := highest
+		if highest > 1<<30 {
+			to = 1<<30 + (highest-1<<30)*8
+		}
+		c.mend(`UPDATE sequence SET value = ? WHERE name = ?`, (to+31)/32*32, name)
 		return c.report("sequence", value.Int64, "%s goes on with %d, in use is %d", name, next, highest)
 	}
 	return nil

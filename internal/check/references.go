@@ -105,8 +105,8 @@ func (c *checker) links(ctx context.Context) error {
 		last = l
 		return nil
 	}, `SELECT l.relation, l.from_type, l.from_id, l.to_id, l.since_moment, l.until_moment, f.type, t.type,`+
-		` EXISTS (SELECT 1 FROM asset_version v WHERE v.id IN (l.from_id, l.to_id) AND v.moment = l.since_moment AND v.linked = 1),`+
-		` l.until_moment = ? OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id IN (l.from_id, l.to_id) AND v.moment = l.until_moment AND v.linked = 1)`+
+		` l.since_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id IN (l.from_id, l.to_id) AND v.moment = l.since_moment),`+
+		` l.until_moment = ? OR l.until_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id IN (l.from_id, l.to_id) AND v.moment = l.until_moment)`+
 		` FROM asset_link l LEFT JOIN asset f ON f.id = l.from_id LEFT JOIN asset t ON t.id = l.to_id`+
 		` ORDER BY l.relation, l.from_type, l.from_id, l.to_id, l.since_moment`, forever)
 }
@@ -140,6 +140,8 @@ func (c *checker) link(l edge, a *meta.Attr) error {
 	case !l.fromCode.Valid:
 		return c.report(table, l.from, "%s comes from %d, which does not exist", a.Token(), l.from)
 	case int(l.fromCode.Int32) != l.fromType:
+		c.mend(`UPDATE asset_link SET from_type = ? WHERE relation = ? AND from_type = ? AND from_id = ? AND to_id = ? AND since_moment = ?`,
+			l.fromCode.Int32, l.code, l.fromType, l.from, l.to, l.since)
 		return c.report(table, l.from, "%s: from_type is %d, the asset's type %d", a.Token(), l.fromType, l.fromCode.Int32)
 	}
 	if err := c.reference(table, l.from, l.since, a.Token(), a, l.to, l.toCode); err != nil {
@@ -205,14 +207,16 @@ func (c *checker) values(ctx context.Context) error {
 		case int(v.fromCode.Int32) != v.fromType || !v.fromCode.Valid:
 			return c.report("asset_value", v.from, "%s: from_type is %d, the asset's type %d", a.Token(), v.fromType, v.fromCode.Int32)
 		case v.folded != folding.Of(v.value):
+			c.mend(`UPDATE asset_value SET folded = ? WHERE attribute = ? AND from_type = ? AND from_id = ? AND folded = ? AND since_moment = ?`,
+				folding.Of(v.value), v.code, v.fromType, v.from, v.folded, v.since)
 			return c.report("asset_value", v.from, "%s %q is kept as %q", a.Token(), v.value, v.folded)
 		case v.sameRow(last) && v.since < last.until:
 			return c.report("asset_value", v.from, "%s %q: since %d overlaps since %d", a.Token(), v.value, v.since, last.since)
 		}
 		return c.spanOf("asset_value", v, a)
 	}, `SELECT l.attribute, l.from_type, l.from_id, l.value, l.folded, l.since_moment, l.until_moment, f.type,`+
-		` EXISTS (SELECT 1 FROM asset_version v WHERE v.id = l.from_id AND v.moment = l.since_moment AND v.linked = 1),`+
-		` l.until_moment = ? OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id = l.from_id AND v.moment = l.until_moment AND v.linked = 1)`+
+		` l.since_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id = l.from_id AND v.moment = l.since_moment),`+
+		` l.until_moment = ? OR l.until_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id = l.from_id AND v.moment = l.until_moment)`+
 		` FROM asset_value l LEFT JOIN asset f ON f.id = l.from_id`+
 		` ORDER BY l.attribute, l.from_type, l.from_id, l.folded, l.since_moment`, forever)
 }

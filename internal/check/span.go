@@ -52,6 +52,26 @@ func bySide(spans []span) (sides [2][]span) {
 	return sides
 }
 
+// lacking returns the spans of all that some lack; none where those have others.
+func lacking(all, some []span) []span {
+	for _, s := range some {
+		if !slices.Contains(all, s) {
+			return nil
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(s span) bool { return slices.Contains(some, s) })
+}
+
+// behind returns what spans hold from a moment on.
+func behind(moment int64, spans []span) (out []span) {
+	for _, s := range spans {
+		if s.until > moment {
+			out = append(out, span{max(s.since, moment), s.until, s.what})
+		}
+	}
+	return out
+}
+
 func (s span) overlaps(o span) bool { return s.since < o.until && o.since < s.until }
 
 // joined sorts spans and joins those that touch and have the same what. It reports

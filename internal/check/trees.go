@@ -103,23 +103,33 @@ func (c *checker) compareTree(ctx context.Context, h *treeHistory) error {
 		got, disjoint := joined(spans)
 		want, _ := joined(h.want[p])
 		delete(h.want, p)
-		switch {
-		case !disjoint:
-			return c.report(table, p.b, "spans below %d overlap", p.a)
-		case !slices.Equal(got, want):
-			return c.report(table, p.b, "below %d: since, until, depth are %v, by the projects' versions %v", p.a, got, want)
+		if disjoint && slices.Equal(got, want) {
+			return nil
 		}
-		return nil
+		c.mend(`DELETE FROM scope_closure WHERE ancestor_id = ? AND descendant_id = ?`, p.a, p.b)
+		c.mendTree(p, want)
+		if !disjoint {
+			return c.report(table, p.b, "spans below %d overlap", p.a)
+		}
+		return c.report(table, p.b, "below %d: since, until, depth are %v, by the projects' versions %v", p.a, got, want)
 	}, `SELECT ancestor_id, descendant_id, since_moment, until_moment, depth FROM scope_closure ORDER BY ancestor_id, descendant_id, since_moment`)
 	if err != nil {
 		return err
 	}
 	for p, spans := range h.want {
+		c.mendTree(p, spans)
 		if err := c.report(table, p.b, "no row says that it is below %d: %v", p.a, spans); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mendTree adds the rows of a pair.
+func (c *checker) mendTree(p pair, spans []span) {
+	for _, s := range spans {
+		c.mend(`INSERT INTO scope_closure (ancestor_id, descendant_id, since_moment, until_moment, depth) VALUES (?, ?, ?, ?, ?)`, p.a, p.b, s.since, s.until, s.what)
+	}
 }
 
 // treeHistory computes the spans of the closure from the parents, moment by moment.
@@ -201,8 +211,8 @@ func (h *treeHistory) replace(id int64, now map[int64]int) {
 	h.above[id] = now
 }
 
-// memberships expects scope_member to agree, at every moment, with the relation of
-// projects to their members, and its roles to be roles.
+// memberships expects scope_member to agree, at every moment of which history is kept,
+// with the relation of projects to their members, and its roles to be roles.
 func (c *checker) memberships(ctx context.Context) error {
 	t, ok := c.m.Type("Scope")
 	if !ok {
@@ -213,14 +223,22 @@ func (c *checker) memberships(ctx context.Context) error {
 	if !ok || !isType {
 		return nil
 	}
-	err := c.eachPair(ctx, func(p pair, spans []span) error {
+	from, err := c.kept(ctx)
+	if err != nil {
+		return err
+	}
+	err = c.eachPair(ctx, func(p pair, spans []span) error {
 		sides := bySide(spans) // by link, by scope_member
 		links, _ := joined(sides[0])
 		rows, disjoint := joined(sides[1])
 		switch {
 		case !disjoint:
 			return c.report("scope_member", p.a, "member %d has two roles at once", p.b)
-		case !slices.Equal(links, rows):
+		case !slices.Equal(behind(from, links), behind(from, rows)):
+			for _, s := range lacking(rows, links) {
+				c.mend(`INSERT INTO asset_link (relation, from_type, from_id, to_id, since_moment, until_moment) VALUES (?, ?, ?, ?, ?, ?)`,
+					members.Place.Code, t.Code, p.a, p.b, s.since, s.until)
+			}
 			return c.report("scope_member", p.a, "since, until of member %d are %v, of the relation %v", p.b, rows, links)
 		}
 		return nil

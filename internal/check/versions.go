@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -25,6 +27,9 @@ func prefixed(prefix string, columns []string) string {
 	return prefix + strings.Join(columns, ", "+prefix)
 }
 
+// latest are the moment and the end of an asset's last version, where they are asked for.
+type latest struct{ moment, until sql.NullInt64 }
+
 // current compares every asset with the version of its moment, column by
 // column, and expects that version to be the current one.
 func (c *checker) current(ctx context.Context) error {
@@ -37,28 +42,63 @@ func (c *checker) current(ctx context.Context) error {
 		into[i+1] = &values[i+1]
 	}
 	var until sql.NullInt64
+	var last latest
 	into[2*n-1] = &until
+	into = append(into, &last.moment, &last.until)
 	return c.each(ctx, func(scan row) error {
 		if err := scan(into...); err != nil {
 			return err
 		}
+		moment, _ := strconv.ParseInt(string(values[3]), 10, 64)
+		if !until.Valid || until.Int64 != forever {
+			c.mendCurrent(id, moment, last, string(values[5]) == string(values[3]))
+		}
 		if !until.Valid {
-			return c.report("asset", id, "it has no version of its moment %s", values[3])
+			return c.report("asset", id, "it has no version of its moment %d", moment)
 		}
 		if until.Int64 != forever {
-			return c.report("asset", id, "the version of its moment %s is not the current one, it ended at %d", values[3], until.Int64)
+			return c.report("asset", id, "the version of its moment %d is not the current one, it ended at %d", moment, until.Int64)
 		}
 		for i := 1; i < n; i++ {
 			a, v := values[i], values[n+i-1]
 			if (a == nil) != (v == nil) || !bytes.Equal(a, v) {
-				if err := c.report("asset", id, "%s is %.60q, in its current version %.60q", columns[i], a, v); err != nil {
-					return err
-				}
+				c.mendAsset(id, moment)
+				return c.report("asset", id, "%s is %.60q, in its current version %.60q", columns[i], a, v)
 			}
 		}
 		return nil
-	}, `SELECT `+prefixed("a.", columns)+`, `+prefixed("v.", columns[1:])+`, v.until_moment FROM asset a`+
-		` LEFT JOIN asset_version v ON v.id = a.id AND v.moment = a.moment`)
+	}, `SELECT `+prefixed("a.", columns)+`, `+prefixed("v.", columns[1:])+`, v.until_moment,`+
+		` CASE WHEN v.until_moment = ? THEN NULL ELSE (SELECT MAX(w.moment) FROM asset_version w WHERE w.id = a.id) END,`+
+		` CASE WHEN v.until_moment = ? THEN NULL ELSE (SELECT w.until_moment FROM asset_version w WHERE w.id = a.id ORDER BY w.moment DESC LIMIT 1) END`+
+		` FROM asset a LEFT JOIN asset_version v ON v.id = a.id AND v.moment = a.moment`, forever, forever)
+}
+
+// mendCurrent mends an asset whose version is not there, or not the current one.
+func (c *checker) mendCurrent(id, moment int64, last latest, isFirst bool) {
+	switch {
+	case !last.moment.Valid && isFirst, last.until.Valid && last.until.Int64 == moment:
+		c.mendVersion(id)
+	case last.moment.Valid && last.moment.Int64 == moment:
+		c.mend(`UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, forever, id, moment)
+	case last.until.Int64 == forever:
+		c.mendAsset(id, last.moment.Int64)
+	}
+}
+
+// mendAsset makes an asset what one of its versions is.
+func (c *checker) mendAsset(id, moment int64) {
+	columns := strings.Join(c.columns(), ", ")
+	c.mend(`DELETE FROM asset WHERE id = ?`, id)
+	c.mend(`INSERT INTO asset (`+columns+`) SELECT `+columns+` FROM asset_version WHERE id = ? AND moment = ?`, id, moment)
+}
+
+// mendVersion makes the current version of an asset from what it is.
+func (c *checker) mendVersion(id int64) {
+	columns := strings.Join(c.columns(), ", ")
+	c.mend(`INSERT INTO asset_version (`+columns+`, until_moment, linked) SELECT `+columns+`, ?, 0 FROM asset WHERE id = ?`, forever, id)
+	if c.seeds[id] {
+		c.mend(`UPDATE asset_version SET linked = 1 WHERE id = ? AND moment = 0 AND EXISTS (SELECT 1 FROM asset_link l WHERE l.from_id = ? AND l.since_moment = 0)`, id, id)
+	}
 }
 
 // version is what versions compares of a row of asset_version.
@@ -73,13 +113,18 @@ type version struct {
 // an overlap, the last one to be current, and immutable columns not to change.
 func (c *checker) versions(ctx context.Context) error {
 	var last version
+	var gaps [][2]version
+	since, err := c.kept(ctx)
+	if err != nil {
+		return err
+	}
 	end := func() error {
 		if last != (version{}) && last.until != forever {
 			return c.report("asset_version", last.id, "its last version ended at %d and none follows", last.until)
 		}
 		return nil
 	}
-	err := c.each(ctx, func(scan row) error {
+	err = c.each(ctx, func(scan row) error {
 		var v version
 		var asset sql.NullInt64
 		err := scan(&v.id, &v.moment, &v.until, &v.code, &v.state, &v.createdMoment, &v.createdAt, &v.createdBy, &v.changedAt, &asset)
@@ -87,25 +132,68 @@ func (c *checker) versions(ctx context.Context) error {
 			return err
 		}
 		first := v.id != last.id || last == (version{})
+		if first && v.moment <= since {
+			v.createdMoment = v.moment // those before may be gone
+		}
+		if !first && last.createdMoment != v.createdMoment && last.moment <= since {
+			last.createdMoment = v.createdMoment
+		}
 		if first {
 			if err := end(); err != nil {
 				return err
 			}
 			if !asset.Valid {
+				columns := strings.Join(c.columns(), ", ")
+				c.mend(`INSERT INTO asset (`+columns+`) SELECT `+columns+` FROM asset_version WHERE id = ? AND until_moment = ?`, v.id, forever)
 				if err := c.report("asset_version", v.id, "there is no such asset"); err != nil {
 					return err
 				}
 			}
 		}
+		if !first && last.until != v.moment && last.until > last.moment && last.until < v.moment {
+			gaps = append(gaps, [2]version{last, v})
+			last = v
+			if len(gaps) == batch {
+				return errEnough
+			}
+			return nil
+		}
 		err = c.version(last, v, first)
 		last = v
 		return err
 	}, `SELECT v.id, v.moment, v.until_moment, v.type, v.state, v.created_moment, v.created_at, v.created_by, v.changed_at, a.id`+
-		` FROM asset_version v LEFT JOIN asset a ON a.id = v.id ORDER BY v.id, v.moment`)
+		` FROM asset_version v LEFT JOIN asset a ON a.id = v.id WHERE v.until_moment > ? ORDER BY v.id, v.moment`, since)
+	if err == nil {
+		err = end()
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	for _, g := range gaps {
+		if err := c.gap(ctx, g[0], g[1]); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// gap reports that a version ended before the next one began. Moments belong to one
+// version: where its end is that of another asset's, no version is lost.
+func (c *checker) gap(ctx context.Context, last, v version) error {
+	var other sql.NullInt64
+	err := c.each(ctx, func(scan row) error { return scan(&other) }, `SELECT MAX(id) FROM asset_version WHERE moment = ?`, last.until)
 	if err != nil {
 		return err
 	}
-	return end()
+	if other.Valid {
+		c.mendEnd(last, v.moment)
+	}
+	return c.version(last, v, false)
+}
+
+// mendEnd gives a version another end.
+func (c *checker) mendEnd(v version, until int64) {
+	c.mend(`UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, until, v.id, v.moment)
 }
 
 // version checks one version against the one before it.
@@ -116,13 +204,14 @@ func (c *checker) version(last, v version, first bool) error {
 		return c.report(table, v.id, "type %d at moment %d is none that has assets", v.code, v.moment)
 	case v.state < 0 || v.state > 255:
 		return c.report(table, v.id, "AssetState %d at moment %d", v.state, v.moment)
-	case v.until <= v.moment:
-		return c.report(table, v.id, "the version of moment %d ended at %d", v.moment, v.until)
 	case first && v.createdMoment != v.moment:
 		return c.report(table, v.id, "its first version is of moment %d, but it was created at %d", v.moment, v.createdMoment)
 	case first:
 		return nil
 	case last.until != v.moment:
+		if last.until > v.moment || last.until <= last.moment {
+			c.mendEnd(last, v.moment)
+		}
 		return c.report(table, v.id, "the version of moment %d ended at %d, the next one is of %d", last.moment, last.until, v.moment)
 	case last.code != v.code:
 		return c.report(table, v.id, "its type changed from %d to %d at moment %d", last.code, v.code, v.moment)
@@ -169,6 +258,10 @@ func (c *checker) auditOfVersion(ctx context.Context) error {
 // endsOfAudit expects the first and the last moment of an audit to be versions of
 // it, and its fan-out to be between them.
 func (c *checker) endsOfAudit(ctx context.Context) error {
+	since, err := c.kept(ctx)
+	if err != nil {
+		return err
+	}
 	return c.each(ctx, func(scan row) error {
 		var id, first, last, fanned int64
 		if err := scan(&id, &first, &last, &fanned); err != nil {
@@ -176,6 +269,6 @@ func (c *checker) endsOfAudit(ctx context.Context) error {
 		}
 		return c.report("audit", id, "its moments %d to %d are not all its versions', or its fan-out is not within them: %d", first, last, fanned)
 	}, `SELECT a.id, a.first_moment, a.last_moment, a.fan_moment FROM audit a WHERE a.first_moment > a.last_moment OR a.fan_moment > a.last_moment`+
-		` OR a.last_moment > 0 AND (NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = a.first_moment AND v.audit_id = a.id)`+
-		` OR NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = a.last_moment AND v.audit_id = a.id))`)
+		` OR a.first_moment > ? AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = a.first_moment AND v.audit_id = a.id)`+
+		` OR a.last_moment > ? AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = a.last_moment AND v.audit_id = a.id)`, since, since)
 }

@@ -249,7 +249,8 @@ func (s *Service) end(ctx context.Context, c start, state int, found []check.Fin
 func asText(found []check.Finding) string {
 	list := make([]Finding, min(len(found), maxFindings))
 	for i := range list {
-		list[i] = Finding(found[i])
+		f := found[i]
+		list[i] = Finding{Check: f.Check, Table: f.Table, ID: f.ID, Text: f.Told()}
 	}
 	b, err := json.Marshal(list)
 	if err != nil {

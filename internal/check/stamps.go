@@ -1,0 +1,78 @@
+package check
+
+import "context"
+
+// stamp is a row of moment_stamp, and what the versions of its moments say.
+type stamp struct {
+	moments []dated // of the versions since the stamp before, by moment
+	before  dated   // the last moment of the stamp before, and its instant
+}
+
+// dated is a moment with its instant, in UTC microseconds.
+type dated struct{ id, moment, at int64 }
+
+// stamps expects every moment to have a time, later moments later ones, and versions to
+// be of the instant that their moment is stamped with; those of an import may have
+// another.
+func (c *checker) stamps(ctx context.Context) error {
+	var s stamp
+	err := c.each(ctx, func(scan row) error {
+		var d dated
+		var isStamp bool
+		if err := scan(&d.moment, &isStamp, &d.at, &d.id); err != nil {
+			return err
+		}
+		if !isStamp {
+			if n := len(s.moments) - 1; n >= 0 && s.moments[n].at == d.at {
+				s.moments[n] = d
+			} else {
+				s.moments = append(s.moments, d)
+			}
+			return nil
+		}
+		err := c.stamp(s, d)
+		s = stamp{before: d}
+		return err
+	}, `SELECT v.moment AS m, 0 AS stamp, v.changed_at, v.id FROM asset_version v LEFT JOIN audit a ON a.id = v.audit_id`+
+		` WHERE v.moment > `+horizon+` AND NOT (COALESCE(a.imported, 0) = 1 AND v.moment = v.created_moment)`+
+		` UNION ALL SELECT last_moment, 1, at, 0 FROM moment_stamp ORDER BY m, stamp`)
+	if err != nil {
+		return err
+	}
+	for _, d := range s.moments {
+		c.mend(`INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, d.moment, d.at)
+		if err := c.report("asset_version", d.id, "moment %d is stamped with no instant", d.moment); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stamp checks one stamp: d is its last moment and its instant.
+func (c *checker) stamp(s stamp, d dated) error {
+	const table = "moment_stamp"
+	for _, m := range s.moments {
+		switch {
+		case m.at == d.at:
+			continue
+		case m.moment == d.moment:
+			if m.at >= s.before.at {
+				c.mend(`UPDATE moment_stamp SET at = ? WHERE last_moment = ?`, m.at, d.moment)
+			}
+			return c.report(table, d.moment, "it is stamped with %d, its version is of %d", d.at, m.at)
+		}
+		if m.at >= s.before.at {
+			c.mend(`INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, m.moment, m.at)
+		}
+		if err := c.report(table, d.moment, "no stamp before it says that moment %d is of %d", m.moment, m.at); err != nil {
+			return err
+		}
+	}
+	if d.at >= s.before.at {
+		return nil
+	}
+	if len(s.moments) == 0 {
+		c.mend(`DELETE FROM moment_stamp WHERE last_moment = ?`, d.moment)
+	}
+	return c.report(table, d.moment, "it is stamped before moment %d", s.before.moment)
+}
