@@ -23,20 +23,17 @@ type block struct {
 }
 
 // next returns the first of n consecutive ids. Where the small pool must not be
-// used inside a transaction they come from tx: a block would outlive its rollback.
+// used inside a transaction the block is reserved in tx, and given up with it.
 func (b *block) next(ctx context.Context, d *db.DB, tx *db.Tx, n int64) (int64, error) {
-	if !d.Dialect.SmallInside {
-		return advanceSequence(ctx, tx, b.sequence, n)
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.end-b.first < n {
-		size := max(b.size, n)
-		err := d.Small(ctx, func(tx *db.Tx) error {
-			first, err := advanceSequence(ctx, tx, b.sequence, size)
-			b.first, b.end = first, first+size
-			return err
-		})
+		var err error
+		if d.Dialect.SmallInside {
+			err = d.Small(ctx, func(tx *db.Tx) error { return b.reserve(ctx, tx, n) })
+		} else if err = b.reserve(ctx, tx, n); err == nil {
+			tx.OnUndo(b.giveUp)
+		}
 		if err != nil {
 			b.first, b.end = 0, 0
 			return 0, fmt.Errorf("allocate %s: %w", b.sequence, err)
@@ -45,6 +42,21 @@ func (b *block) next(ctx context.Context, d *db.DB, tx *db.Tx, n int64) (int64, 
 	first := b.first
 	b.first += n
 	return first, nil
+}
+
+// reserve begins another block, of n ids at least.
+func (b *block) reserve(ctx context.Context, tx *db.Tx, n int64) error {
+	size := max(b.size, n)
+	first, err := advanceSequence(ctx, tx, b.sequence, size)
+	b.first, b.end = first, first+size
+	return err
+}
+
+// giveUp forgets what is left of a block whose reservation was rolled back.
+func (b *block) giveUp() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.first, b.end = 0, 0
 }
 
 // advanceSequence moves a sequence by n and returns the first value passed.

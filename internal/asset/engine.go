@@ -30,9 +30,10 @@ type Credentials interface {
 	Digest(ctx context.Context, text, salt string) (string, error)
 }
 
-// CommitListener is called after every committed write that made versions.
+// CommitListener is called after every committed write that made versions, with its
+// audit and id. waits is false where its fan-out is known to be left out.
 type CommitListener interface {
-	Committed(auditID int64)
+	Committed(auditID int64, write string, waits bool)
 }
 
 // Engine carries out commands. It is safe for concurrent use.
@@ -163,8 +164,10 @@ type Session struct {
 	e       *Engine
 	tx      *db.Tx
 	who     auth.Actor
+	trace   string // traceparent of the write; empty: it is not traced
 	req     Request
 	audit   int64
+	quiet   bool  // the audit needs no fan-out, as far as is known
 	first   int64 // moments allocated so far; 0 when none
 	last    int64
 	now     int64 // UTC microseconds of the database's clock; 0: not asked yet

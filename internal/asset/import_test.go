@@ -52,7 +52,7 @@ func TestImportIsMarked(t *testing.T) {
 			t.Fatal(err)
 		}
 		found, err := check.Run(t.Context(), w.d, model)
-		if err != nil || len(found) != 1 || found[0].Check != "audit of a version" {
+		if err != nil || len(found) != 2 || found[0].Check != "audit of a version" || found[1].Check != "moment stamps" {
 			t.Error(found, err)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/catalog"
 	"github.com/alds-dev/alds/internal/db"
@@ -169,8 +170,24 @@ func (p *attributePurge) links(ctx context.Context, tx *db.Tx) (bool, error) {
 			continue
 		}
 		in, args := db.InArgs(ids)
-		_, err = tx.Exec(ctx, `DELETE FROM asset_link WHERE relation = ? AND from_type = ? AND from_id IN `+in, append([]any{p.attr.Place.Code, code}, args...)...)
-		return true, err
+		return true, purgeLinks(ctx, tx, `relation = ? AND from_type = ? AND from_id IN `+in, append([]any{p.attr.Place.Code, code}, args...))
 	}
 	return false, nil
+}
+
+// purgeLinks deletes the links that a condition selects. The versions with which they
+// began or ended forget how many did.
+func purgeLinks(ctx context.Context, tx *db.Tx, condition string, args []any) error {
+	moments, err := db.Column[int64](ctx, tx, `SELECT since_moment FROM asset_link WHERE `+condition+
+		` UNION SELECT until_moment FROM asset_link WHERE `+condition, slices.Concat(args, args)...)
+	if err != nil {
+		return err
+	}
+	for in, some := range db.InChunks(moments) {
+		if _, err := tx.Exec(ctx, `UPDATE asset_version SET linked = 1 WHERE linked > 1 AND moment IN `+in, some...); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(ctx, `DELETE FROM asset_link WHERE `+condition, args...)
+	return err
 }

@@ -54,14 +54,14 @@ func (p *listPurge) step(ctx context.Context, tx *db.Tx, done int64) (more bool,
 	}
 	if len(p.from) > 0 {
 		relations, codes := db.InArgs(p.from)
-		_, err = tx.Exec(ctx, `DELETE FROM asset_link WHERE relation IN `+relations+` AND from_type = ? AND from_id IN `+in, slices.Concat(codes, []any{p.list.Code}, args)...)
+		err = purgeLinks(ctx, tx, `relation IN `+relations+` AND from_type = ? AND from_id IN `+in, slices.Concat(codes, []any{p.list.Code}, args))
 		if err != nil {
 			return false, err
 		}
 	}
 	if len(p.to) > 0 {
 		relations, codes := db.InArgs(p.to)
-		if _, err = tx.Exec(ctx, `DELETE FROM asset_link WHERE relation IN `+relations+` AND to_id IN `+in, slices.Concat(codes, args)...); err != nil {
+		if err = purgeLinks(ctx, tx, `relation IN `+relations+` AND to_id IN `+in, slices.Concat(codes, args)); err != nil {
 			return false, err
 		}
 	}

@@ -125,8 +125,11 @@ func (w *harness) invariants() {
 	w.expect("0\n", `SELECT COUNT(*) FROM asset_link a JOIN asset_link b ON a.relation = b.relation AND a.from_id = b.from_id AND a.to_id = b.to_id
  AND a.since_moment < b.since_moment AND a.until_moment > b.since_moment`)
 	w.expect("0\n", `SELECT COUNT(*) FROM (SELECT from_id, relation FROM asset_link WHERE relation IN (81, 83) AND `+on+` GROUP BY from_id, relation HAVING COUNT(*) > 1) x`)
-	w.expect("0\n", `SELECT COUNT(*) FROM asset_link l WHERE since_moment > 0 AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = l.since_moment AND v.linked = 1)`)
-	w.expect("0\n", `SELECT COUNT(*) FROM asset_value l WHERE until_moment < 9223372036854775807 AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = l.until_moment AND v.linked = 1)`)
+	w.expect("0\n", `SELECT COUNT(*) FROM asset_link l WHERE since_moment > 0 AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = l.since_moment AND v.linked > 0)`)
+	w.expect("0\n", `SELECT COUNT(*) FROM asset_value l WHERE until_moment < 9223372036854775807 AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = l.until_moment AND v.linked > 0)`)
+	w.expect("0\n", `SELECT COUNT(*) FROM asset_version v WHERE v.moment > 0 AND v.linked > 1 AND v.linked - 1 <>`+
+		` (SELECT COUNT(*) FROM asset_link l WHERE l.since_moment = v.moment) + (SELECT COUNT(*) FROM asset_link l WHERE l.until_moment = v.moment) +`+
+		` (SELECT COUNT(*) FROM asset_value l WHERE l.since_moment = v.moment) + (SELECT COUNT(*) FROM asset_value l WHERE l.until_moment = v.moment)`)
 	w.expect("0\n", `SELECT COUNT(*) FROM asset a JOIN asset_version v ON v.id = a.id AND v.`+on+` WHERE COALESCE(a.scope_id, -1) <> COALESCE(v.scope_id, -1)
  OR COALESCE(a.parent_id, -1) <> COALESCE(v.parent_id, -1) OR COALESCE(a.attrs, '') <> COALESCE(v.attrs, '') OR a.name <> v.name`)
 }

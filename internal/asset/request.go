@@ -1,12 +1,13 @@
 package asset
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/catalog"
@@ -14,7 +15,12 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/requests"
+	"github.com/alds-dev/alds/internal/tracing"
 )
+
+// NewRequestID returns an id for a Request. They begin with the time, so that the key
+// that refuses a second one grows at its end.
+func NewRequestID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // Write runs fn in the transaction of one request and writes its audit. fn may
 // run several times, each time from the start, when the database asks for a
@@ -23,9 +29,19 @@ import (
 // Errors: those of fn; fault.Transient when the database is unavailable;
 // ErrModelChanged, which is that, too.
 func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func(*Session) error) error {
+	ctx, span := tracing.Child(ctx, "write")
+	span.Text("alds.write", req.ID)
+	err := e.write(ctx, who, req, span.Parent(), fn)
+	span.End(err)
+	return err
+}
+
+// write runs fn in the transaction of one request. trace is the traceparent that its
+// audit keeps; empty: none.
+func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace string, fn func(*Session) error) error {
 	var s *Session
 	err := e.db.Write(ctx, func(tx *db.Tx) error {
-		s = &Session{e: e, tx: tx, who: who, req: req, aliases: map[string]*Handle{}}
+		s = &Session{e: e, tx: tx, who: who, req: req, trace: trace, aliases: map[string]*Handle{}}
 		var err error
 		if s.audit, err = e.audits.next(ctx, e.db, tx, 1); err != nil {
 			return err
@@ -47,6 +63,7 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func
 		err = e.findOutcome(ctx, req.ID, err)
 	}
 	if err == nil {
+		tracing.Wrote(ctx, req.ID)
 		e.committed(ctx, s)
 	}
 	return err
@@ -67,7 +84,7 @@ func (e *Engine) committed(ctx context.Context, s *Session) {
 		e.OnLoginsChanged()
 	}
 	if s.last > 0 && e.listener != nil {
-		e.listener.Committed(s.audit)
+		e.listener.Committed(s.audit, s.req.ID, !s.quiet)
 	}
 }
 
@@ -117,7 +134,10 @@ func (e *Engine) findOutcome(ctx context.Context, request string, lost error) er
 // subscription, and that on the model's against every change of the model.
 // Errors: ErrModelChanged.
 func (s *Session) writeAudit(ctx context.Context) error {
-	var comment, folded any
+	var comment, folded, trace any
+	if s.trace != "" {
+		trace = s.trace
+	}
 	if s.req.Comment != "" {
 		comment = s.req.Comment
 	}
@@ -132,16 +152,34 @@ func (s *Session) writeAudit(ctx context.Context) error {
 		}
 	}
 	from, unwatched := s.generations()
-	args := []any{s.audit, s.req.ID, s.who.Member, comment, folded, s.first, s.last, imported}
-	r, err := s.tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, imported, generation, fan_state)`+
-		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, ?, ?, `+from, append(args, unwatched...)...)
-	if err != nil {
+	args := []any{s.audit, s.req.ID, s.who.Member, comment, folded, s.first, s.last, imported, trace}
+	err := s.insertAudit(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, imported, traceparent, generation, fan_state)`+
+		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, ?, ?, ?, `+from, append(args, unwatched...))
+	if err != nil && !errors.Is(err, ErrModelChanged) {
 		return fmt.Errorf("write the audit: %w", err)
 	}
-	if n, err := r.RowsAffected(); err != nil || n == 0 {
-		return cmp.Or(err, ErrModelChanged)
+	return err
+}
+
+// insertAudit runs the statement that writes the audit, and where the database says
+// so notes whether it needs a fan-out. Errors: ErrModelChanged when it wrote none.
+func (s *Session) insertAudit(ctx context.Context, insert string, args []any) error {
+	if s.e.db.Dialect.Returning {
+		err := s.tx.QueryRow(ctx, insert+` RETURNING fan_state <> 0`, args...).Scan(&s.quiet)
+		if fault.KindOf(err) == fault.NotFound {
+			return ErrModelChanged
+		}
+		return err
 	}
-	return nil
+	r, err := s.tx.Exec(ctx, insert, args...)
+	if err != nil {
+		return err
+	}
+	n, err := r.RowsAffected()
+	if err == nil && n == 0 {
+		err = ErrModelChanged
+	}
+	return err
 }
 
 // generations returns the end of the statement that writes the audit, and its
@@ -210,6 +248,7 @@ func (e *Engine) Answer(ctx context.Context, who auth.Actor, req Request, once r
 		return entry.StoreAnswer(ctx, s.tx, answer)
 	})
 	if errors.Is(err, ErrRollback) {
+		tracing.Wrote(ctx, req.ID) // its answer has it
 		err = e.db.Write(ctx, func(tx *db.Tx) error {
 			if err := e.checkModel(ctx, tx); err != nil {
 				return err

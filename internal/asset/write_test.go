@@ -41,8 +41,8 @@ func TestCreateWritesRowVersionAndLinks(t *testing.T) {
 1003 7 64 1003 TK-01001 1001 - -
 `, `SELECT id, type, state, moment, number, scope_id, status_id, estimate FROM asset WHERE id > 1000 ORDER BY id`)
 		w.expect(`
-1001 1001 on 1
-1002 1002 on 1
+1001 1001 on 2
+1002 1002 on 2
 1003 1003 on 0
 `, `SELECT id, moment, until_moment, linked FROM asset_version WHERE id > 1000 ORDER BY id`)
 		w.expect("1 4 1002 20 1002 on\n34 11 1001 20 1001 on\n",
@@ -62,7 +62,7 @@ func TestUpdateClosesTheVersionBefore(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		s := w.must(create("Story", "@s", "Name", "A", "Scope", "Scope:0", "Owners", "Member:20"))[0]
 		w.must(update(s, "Name", "B"), update(s, "Name", "C", "-Owners", "Member:20"), update(s, "Name", "C"))
-		w.expect("A 1001 1002 1\nB 1002 1003 0\nC 1003 on 1\n",
+		w.expect("A 1001 1002 2\nB 1002 1003 0\nC 1003 on 2\n",
 			`SELECT name, moment, until_moment, linked FROM asset_version WHERE id = 1001 ORDER BY moment`)
 		w.expect("C 1003 1001\n", `SELECT name, moment, created_moment FROM asset WHERE id = 1001`)
 		w.expect("20 1001 1003\n", `SELECT to_id, since_moment, until_moment FROM asset_link WHERE from_id = 1001`)
@@ -255,5 +255,36 @@ func TestFailingRequestLeavesNothing(t *testing.T) {
 		w.expect("1\n", `SELECT COUNT(*) FROM audit`)
 		w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0"))
 		w.expect("1\n", `SELECT COUNT(*) FROM asset WHERE id > 1000`)
+	})
+}
+
+// TestIDsAfterARequestThatFailed: engines that share a database hand out each id once,
+// also where the request that reserved them was rolled back.
+func TestIDsAfterARequestThatFailed(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		other := &harness{t: t, d: w.d, e: asset.New(w.d, model, logins{}, nil, nil)}
+		broken := errors.New("broken")
+		seen := map[string]bool{}
+		for _, h := range []*harness{w, other, w, other} {
+			err := h.e.Write(t.Context(), auth.System, asset.Request{ID: asset.NewRequestID()}, func(s *asset.Session) error {
+				c := create("Story", "@s", "Name", "A", "Scope", "Scope:0")
+				s.Define("@s", c.Self)
+				if _, err := s.Run(t.Context(), []*asset.Command{c}); err != nil {
+					t.Error(err)
+				}
+				return broken
+			})
+			if !errors.Is(err, broken) {
+				t.Fatal(err)
+			}
+			made := h.must(create("Story", "@s", "Name", "A", "Scope", "Scope:0"), create("Story", "@t", "Name", "B", "Scope", "Scope:0"))
+			for _, oid := range made {
+				if seen[oid] {
+					t.Errorf("%s was made twice", oid)
+				}
+				seen[oid] = true
+			}
+		}
+		w.expect("4 4\n", `SELECT COUNT(*), COUNT(DISTINCT id) FROM audit WHERE last_moment > 0`)
 	})
 }

@@ -3,6 +3,7 @@ package asset
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -149,20 +150,19 @@ func (w *writer) closings(ctx context.Context) error {
 // versions writes a version of every change. What assets are now is copied on the
 // server; only what they were in between is sent.
 func (w *writer) versions(ctx context.Context) error {
-	var now [2][]int64 // ids, by linked
+	edges := w.edgesAt()
+	now := map[int64][]int64{} // ids, by linked
 	var between []*version
 	for _, v := range w.changes.versions {
-		switch {
-		case v != v.row.latest:
+		if v != v.row.latest {
 			between = append(between, v)
-		case v.linked:
-			now[1] = append(now[1], v.row.id)
-		default:
-			now[0] = append(now[0], v.row.id)
+			continue
 		}
+		linked := linkedOf(v, edges)
+		now[linked] = append(now[linked], v.row.id)
 	}
-	for linked, ids := range now {
-		if err := w.copyVersions(ctx, ids, linked); err != nil {
+	for _, linked := range slices.Sorted(maps.Keys(now)) {
+		if err := w.copyVersions(ctx, now[linked], linked); err != nil {
 			return fmt.Errorf("insert versions: %w", err)
 		}
 	}
@@ -170,11 +170,7 @@ func (w *writer) versions(ctx context.Context) error {
 	columns := append(w.layout.columnsOf(sh, fixedColumns), "until_moment", "linked")
 	var args []any
 	err := db.InsertN(ctx, w.tx, "asset_version", columns, len(between), func(i int) []any {
-		linked := int64(0)
-		if between[i].linked {
-			linked = 1
-		}
-		args = append(w.row(args[:0], sh, between[i].row, between[i].state), between[i].until, linked)
+		args = append(w.row(args[:0], sh, between[i].row, between[i].state), between[i].until, linkedOf(between[i], edges))
 		return args
 	})
 	if err != nil {
@@ -184,7 +180,7 @@ func (w *writer) versions(ctx context.Context) error {
 }
 
 // copyVersions makes what assets are now their current versions.
-func (w *writer) copyVersions(ctx context.Context, ids []int64, linked int) error {
+func (w *writer) copyVersions(ctx context.Context, ids []int64, linked int64) error {
 	columns := strings.Join(w.layout.columns, ", ") + ", folded"
 	for in, args := range db.InChunks(ids) {
 		_, err := w.tx.Exec(ctx, `INSERT INTO asset_version (`+columns+`, until_moment, linked) SELECT `+columns+`, ?, ?`+

@@ -42,6 +42,38 @@ func (w *writer) edges(ctx context.Context) error {
 	return nil
 }
 
+// maxLinked is the greatest value of the column linked.
+const maxLinked = 1<<15 - 1
+
+// linkedOf is what the column linked of a version says: 0 where no link or value begins
+// or ends with it, 1 where some do whose number is not known, and n+1 where n do.
+func linkedOf(v *version, edges map[int64]int64) int64 {
+	switch n := edges[v.moment] + 1; {
+	case !v.linked:
+		return 0
+	case v.moment == 0 || n > maxLinked: // all well-known assets are of moment 0
+		return 1
+	default:
+		return n
+	}
+}
+
+// edgesAt returns how many rows of links and values begin or end at each moment of the
+// batch.
+func (w *writer) edgesAt() map[int64]int64 {
+	at := map[int64]int64{}
+	for _, ch := range w.changes.edges {
+		switch e := ch.edge; {
+		case !e.stored && e.since == e.until: // never there
+		case ch.set != nil:
+			at[w.moment(e.since)]++
+		default:
+			at[w.moment(e.until)]++
+		}
+	}
+	return at
+}
+
 // edgeRows returns the columns of each edge, in one slice that is used again.
 func (w *writer) edgeRows(all []*edge) func(int) []any {
 	args := make([]any, 0, len(valueColumns))

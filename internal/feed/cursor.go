@@ -7,6 +7,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/history"
 )
 
 // Cursor is a place in the feed: behind the changes of the write at a position that
@@ -60,7 +61,7 @@ func (s *Service) behind(ctx context.Context, moment int64, text string) (Cursor
 		})
 		switch {
 		case fault.KindOf(err) == fault.NotFound:
-			return Cursor{}, errAfter(text)
+			return Cursor{}, s.orGone(ctx, moment, errAfter(text))
 		case err != nil:
 			return Cursor{}, err
 		case position != nil:
@@ -72,4 +73,17 @@ func (s *Service) behind(ctx context.Context, moment int64, text string) (Cursor
 			return Cursor{}, err
 		}
 	}
+}
+
+// orGone is the error of a sequenceId that no change has: unknown, or that such changes
+// are kept no more.
+func (s *Service) orGone(ctx context.Context, moment int64, unknown error) error {
+	h, err := history.Of(ctx, s.db)
+	if err == nil {
+		err = h.CheckMoment(moment)
+	}
+	if err == nil {
+		err = unknown
+	}
+	return err
 }

@@ -56,6 +56,15 @@ func (l *Log) Advance(ctx context.Context) (head int64, err error) {
 	return head, nil
 }
 
+// AdvanceSome gives the next writes their positions, as Advance does, in one transaction.
+// It reports whether others may have none yet.
+func (l *Log) AdvanceSome(ctx context.Context) (more bool, err error) {
+	if _, more, err = l.look(ctx); err == nil && more {
+		_, more, err = l.advance(ctx)
+	}
+	return more, err
+}
+
 // look returns the last position, and whether there are writes without one.
 func (l *Log) look(ctx context.Context) (head int64, more bool, err error) {
 	err = l.db.One(ctx, func(q db.Querier) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/event"
+	"github.com/alds-dev/alds/internal/history"
 	"github.com/alds-dev/alds/internal/memory"
 )
 
@@ -67,6 +68,9 @@ func (x *reader) readAll(ctx context.Context) error {
 	if err := x.checkModel(ctx, x.tx); err != nil {
 		return err
 	}
+	if err := history.CheckFeed(ctx, x.tx, history.Place(x.page.Next)); err != nil {
+		return err
+	}
 	for !x.full {
 		audits, err := x.audits(ctx)
 		if err != nil {
@@ -93,10 +97,10 @@ func (x *reader) readAll(ctx context.Context) error {
 // audits reads the writes behind the place that the page has reached.
 func (x *reader) audits(ctx context.Context) ([]*audit, error) {
 	at := x.page.Next
-	return db.Collect(ctx, x.tx, `SELECT id, actor_id, at, first_moment, last_moment, generation, feed FROM audit WHERE feed >= ? ORDER BY feed LIMIT ?`,
+	return db.Collect(ctx, x.tx, `SELECT id, request_id, actor_id, at, first_moment, last_moment, generation, feed FROM audit WHERE feed >= ? ORDER BY feed LIMIT ?`,
 		[]any{at.Position, maxAudits}, func(row db.Scanner) (*audit, error) {
 			var a audit
-			err := row.Scan(&a.ID, &a.Actor, &a.At, &a.first, &a.last, &a.Generation, &a.position)
+			err := row.Scan(&a.ID, &a.Request, &a.Actor, &a.At, &a.first, &a.last, &a.Generation, &a.position)
 			if a.position == at.Position {
 				a.first = max(a.first, at.Moment+1)
 			}
@@ -295,7 +299,7 @@ func (x *reader) print(ctx context.Context, index *event.Index, m *event.Matcher
 		if common, err = p.Common(common[:0], e); err != nil {
 			return err
 		}
-		text := m.Text(nil, x.target, e, common)
+		text := m.Text(nil, x.target, x.target.Head, e, common)
 		now := e.Step.Now
 		next := Cursor{positions[now.Audit], now.Moment}
 		if len(text) > 0 {

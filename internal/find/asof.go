@@ -5,6 +5,8 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/history"
+	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/value"
 )
@@ -25,12 +27,35 @@ func mode(b query.Bound) (when query.When, instant int64, err error) {
 	return query.When{Mode: query.At}, at, nil
 }
 
-// MomentOf returns the highest moment stamped at or before an instant.
-func MomentOf(ctx context.Context, q db.Querier, at int64) (int64, error) {
-	var moment *int64
-	err := q.QueryRow(ctx, "SELECT MAX(last_moment) FROM moment_stamp WHERE at <= ?", at).Scan(&moment)
-	if err != nil || moment == nil {
-		return 0, err
+// at plans what waits for the moment of an instant, and finds from when on history is
+// kept, where that matters.
+// Errors: fault.Invalid for an instant before that.
+func (p *prepared) at(ctx context.Context, q db.Querier, all bool) (h history.Horizon, err error) {
+	switch {
+	case p.plan == nil:
+	case p.plan.Past:
+		return history.Of(ctx, q)
+	default:
+		return h, nil
 	}
-	return *moment, nil
+	moment, h, err := history.MomentOf(ctx, q, p.instant)
+	if err != nil {
+		return h, fault.Placed(err, p.bound.AsOf.At)
+	}
+	p.plan, err = query.NewPlan(p.bound, query.Options{All: all, When: query.When{Mode: query.At, Moment: moment}})
+	return h, err
+}
+
+// orGone is the outcome of a read of one version: where it found none, and it may have
+// been one from before the horizon, that is said.
+func (x *executor) orGone(r *query.Request, err error) error {
+	if err != nil && fault.KindOf(err) != fault.NotFound || x.handed > 0 || x.horizon.Moment == 0 || x.isEmptyPage() || len(x.plan.Groups) > 0 {
+		return err
+	}
+	if o, bad := oid.Parse(r.From.Text); bad == nil && o.Moment > 0 {
+		if gone := x.horizon.CheckMoment(o.Moment); gone != nil {
+			return gone
+		}
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/history"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/sqlgen"
 )
@@ -30,6 +31,8 @@ type executor struct {
 	q   db.Querier
 	w   sqlgen.Writer
 	out *output
+
+	horizon history.Horizon // of what is read at other times than now
 
 	sets       setMemory   // of the sets that are read
 	answer     reservation // of the answer, where it is returned whole
@@ -143,28 +146,6 @@ func (x *executor) readTogether(ctx context.Context) error {
 func (x *executor) isEmptyPage() bool {
 	p := x.plan.Page
 	return p != nil && p.Size == 0 && p.After == nil
-}
-
-// lookupsDone reports whether every lookup of the plan has found its ids.
-func (x *executor) lookupsDone() bool {
-	return !slices.ContainsFunc(x.plan.Lookups, func(l *query.Lookup) bool { return !l.Known })
-}
-
-// runLookups runs the lookups of the plan.
-func (x *executor) runLookups(ctx context.Context) error {
-	for _, l := range x.plan.Lookups {
-		s, err := x.read(ctx, x.w.Lookup(l), &query.Body{}, query.CellMoment+1)
-		if err != nil {
-			return err
-		}
-		if l.Known = s.Len() <= query.MaxLookup && s.Len() > 0; !l.Known {
-			continue
-		}
-		for i := range s.Len() {
-			l.Found = append(l.Found, s.ID(int32(i)))
-		}
-	}
-	return nil
 }
 
 // small reports whether one statement can read all rows with all their cells.

@@ -9,6 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/history"
 	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
@@ -148,6 +149,7 @@ func (f *Finder) IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.
 		for i := range s.Len() {
 			all = append(all, f.oid(s, int32(i), x.moments))
 		}
+		x.handed += len(all)
 		return nil
 	})
 	return all, err
@@ -180,7 +182,7 @@ func (f *Finder) execute(ctx context.Context, q db.Querier, who auth.Actor, r qu
 	var seen effort
 	err = f.read(db.WithMember(ctx, who.Member), q, who, r, p, func(ctx context.Context, x *executor) error {
 		defer func() { seen.add(x) }()
-		return do(ctx, x)
+		return x.orGone(&r, do(ctx, x))
 	})
 	f.noteSlow(&r, began, seen, err)
 	return err
@@ -203,8 +205,8 @@ func (f *Finder) read(ctx context.Context, q db.Querier, who auth.Actor, r query
 	return f.d.Read(ctx, func(tx *db.Tx) error { return read(tx) })
 }
 
-// executeIn executes p on q. Before that it reads the moment of an instant and
-// runs the lookups of the plan.
+// executeIn executes p on q. Before that it reads the moment of an instant, and from when
+// on history is kept, and runs the lookups of the plan.
 func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p prepared, do func(context.Context, *executor) error) (err error) {
 	began := time.Now()
 	defer since(f.metrics.read, began)
@@ -213,17 +215,11 @@ func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p 
 			return err
 		}
 	}
-	if p.plan == nil {
-		moment, err := MomentOf(ctx, q, p.at)
-		if err != nil {
-			return err
-		}
-		p.plan, err = query.NewPlan(p.bound, query.Options{All: who.All, When: query.When{Mode: query.At, Moment: moment}})
-		if err != nil {
-			return err
-		}
+	h, err := p.at(ctx, q, who.All)
+	if err != nil {
+		return err
 	}
-	x := f.newExecutor(ctx, q, who, p)
+	x := f.newExecutor(ctx, q, who, p, h)
 	defer x.sets.release()
 	defer x.contents.release()
 	if err = x.runLookups(ctx); err == nil {
@@ -236,8 +232,9 @@ func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p 
 	return err
 }
 
-func (f *Finder) newExecutor(ctx context.Context, q db.Querier, who auth.Actor, p prepared) *executor {
-	x := &executor{f: f, q: q, prepared: p, w: f.writer(who), out: f.out}
+func (f *Finder) newExecutor(ctx context.Context, q db.Querier, who auth.Actor, p prepared, h history.Horizon) *executor {
+	x := &executor{f: f, q: q, prepared: p, w: f.writer(who), out: f.out, horizon: h}
+	x.w.Horizon = h.Moment
 	if x.out == nil {
 		x.out = &output{limit: f.MaxAnswer}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/history"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 )
@@ -108,7 +109,11 @@ func (f *Finder) atMoments(ctx context.Context, q db.Querier, who auth.Actor, r 
 	if err != nil {
 		return err
 	}
-	base := f.newExecutor(ctx, q, who, prepared{plan: plan})
+	h, err := history.Of(ctx, q)
+	if err != nil {
+		return err
+	}
+	base := f.newExecutor(ctx, q, who, prepared{plan: plan}, h)
 	defer base.sets.release()
 	for from := 0; from < len(versions); from += db.MaxIn {
 		ids, moments, places := blockOf(versions, from, min(from+db.MaxIn, len(versions)))

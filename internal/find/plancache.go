@@ -57,6 +57,7 @@ func (x *executor) noteDuration(began time.Time, err error) {
 // cachedStatement is the statement of a page, with what it depends on.
 type cachedStatement struct {
 	visibility sqlgen.Visibility
+	horizon    int64
 	page       query.Page
 	total      bool
 	statement  sqlgen.Statement
@@ -102,8 +103,8 @@ type prepared struct {
 	one        bool        // the query is about one asset
 	wantsTotal bool        // the answer has the number of all rows
 
-	bound query.Bound // while plan waits for the moment of an instant
-	at    int64       // the instant
+	bound   query.Bound // while plan waits for the moment of an instant
+	instant int64
 }
 
 // prepare binds and plans r, or takes the cached plan of its shape. A request for
@@ -155,7 +156,7 @@ func (f *Finder) bind(r query.Request, all bool) (p prepared, err error) {
 	}
 	p = prepared{moments: when.Mode != query.Now, one: b.ID != nil}
 	if when.Mode == query.At {
-		p.bound, p.at = b, at
+		p.bound, p.instant = b, at
 		return p, nil
 	}
 	p.plan, err = query.NewPlan(b, query.Options{All: all, When: when})
@@ -165,7 +166,7 @@ func (f *Finder) bind(r query.Request, all bool) (p prepared, err error) {
 // single reports whether one statement answers r, so that it needs no snapshot.
 func (p prepared) single(r query.Request) bool {
 	switch {
-	case p.plan == nil || len(p.plan.Lookups) > 0 || len(p.plan.Branches) > 0 && !p.plan.Together || r.Explain:
+	case p.plan == nil || p.plan.Past || len(p.plan.Lookups) > 0 || len(p.plan.Branches) > 0 && !p.plan.Together || r.Explain:
 		return false
 	case p.wantsTotal:
 		return p.countsToo()
@@ -188,11 +189,11 @@ func (x *executor) page() sqlgen.Statement {
 	if c == nil {
 		return x.printPage()
 	}
-	if s := c.page.Load(); s != nil && s.page == page && s.total == x.counts && sameVisibility(s.visibility, x.w.Visibility) {
+	if s := c.page.Load(); s != nil && s.page == page && s.total == x.counts && s.horizon == x.w.Horizon && sameVisibility(s.visibility, x.w.Visibility) {
 		return s.statement
 	}
 	st := x.printPage()
-	c.page.Store(&cachedStatement{x.w.Visibility, page, x.counts, st})
+	c.page.Store(&cachedStatement{x.w.Visibility, x.w.Horizon, page, x.counts, st})
 	return st
 }
 

@@ -16,7 +16,9 @@ type Plan struct {
 	Resume    []Expr // the rows of this page come after those before
 	queryHash string
 	Lookups   []*Lookup // run before the rows are read
+	Ranked    []Expr    // every row of the page has a rank; nil: that need not be said
 	IDsFirst  bool      // a page is found faster by its ids than with whole rows
+	Past      bool      // something is read that is not, or not only, current: from when on there is history matters
 	Together  bool      // one statement can read the one asset with the rows of its branches
 	ByKey     bool      // rows are sorted by rank or id
 	RankAlone bool      // rows are sorted by rank, and restricted by their type alone
@@ -83,11 +85,11 @@ type Select struct {
 }
 
 // Lookup is a small statement that runs before the one it serves. It finds the scopes
-// that a condition on the tree of scopes means.
+// that a condition on the tree of scopes means: the only cell has their ids.
 type Lookup struct {
 	Select
-	Found []int64
-	Known bool // Found is complete
+	Found []int64 // in order, each once
+	Known bool    // Found is complete
 }
 
 // MaxLookup is the most ids that a lookup puts into a statement.
@@ -112,6 +114,7 @@ type Table struct {
 	Joins []*Table
 	Tree  *meta.ClosureOf // Tree: the hierarchy it follows
 	Ends  []int64         // Tree: the only ids that matter, so that it is followed back from them
+	Gone  bool            // Asset of When.Mode Version: versions from before the horizon, too
 
 	omitted bool // the parent of a branch, when its statement does without it
 }

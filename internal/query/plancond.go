@@ -116,13 +116,15 @@ func (l *level) lookup(t *Table, tm Term, steps []Step) *Lookup {
 	if !isScope || of.Kind != meta.Closure || of.Closure.Up.On.Name != "Scope" || up.Only != nil || up.Filter != nil || condUsesContext(Cond{Term: tm}) {
 		return nil
 	}
+	scope, inner := &Table{Kind: Asset, Of: to.To.Concrete}, l.subquery()
+	l.visible(scope)
 	by := &Lookup{}
-	inner := l.subquery()
-	by.From = &Table{Kind: Asset, Of: to.To.Concrete, Typed: true}
-	l.visible(by.From)
-	by.Cells = fixedCells(by.From)
-	by.Parent = ColumnOf{by.From, "id"}
-	by.Where = []Expr{inner.existsRelated(by.From, tm, up, nil)}
+	last := inner.extend(&by.Select, scope, up, true)
+	by.Where = append(by.Where, inner.test(last, tm, nil))
+	found := by.From.Key.(Compare).L
+	by.From.Key, scope.Key = nil, Compare{"=", scope.id(), found}
+	by.From.Joins = append(by.From.Joins, scope)
+	by.Cells = []Expr{found}
 	l.lookups = append(l.lookups, by)
 	return by
 }

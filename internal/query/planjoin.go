@@ -294,9 +294,9 @@ func (l *level) systemStep(from, last *Table, s Step) *Table {
 	case "RetiredBy":
 		by(next(from, "changed_by"))
 	case "History":
-		last.When = When{Mode: Version}
+		last.When, l.past = When{Mode: Version}, true
 	case "Prior":
-		last.When = When{Mode: Version}
+		last.When, l.past = When{Mode: Version}, true
 		last.On = append(last.On, Compare{"=", ColumnOf{last, "until_moment"}, ColumnOf{from, "moment"}})
 	case "Viewers":
 		l.viewers(from, last)

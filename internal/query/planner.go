@@ -53,7 +53,7 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 	if q.Page != nil && q.Page.After != nil && p.err == nil {
 		p.err = plan.resume(q)
 	}
-	plan.Lookups = p.lookups
+	plan.Lookups, plan.Past = p.lookups, p.past || o.When.Mode != Now
 	if o.When.Mode == Now {
 		plan.chooseAccess(q, o)
 		plan.Together = q.ID != nil && q.Page == nil && len(plan.Groups) == 0 && len(plan.Branches) > 0 &&
@@ -64,7 +64,9 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 
 // chooseAccess sets how a page is read where servers tend to choose badly. Reading
 // ids first pays for rows of one scope that have to be sorted, for rows below a
-// scope, and for rank order over several scopes, since a key holds the ids. A text
+// scope, and for rank order over several scopes, since a key holds the ids. There a key
+// begins with all assets that have no rank, such as members, and is entered behind them;
+// every asset of a type with ranks has one. A text
 // search in rank order over several scopes is faster without the key of the rank,
 // unless every other row has the text; a difference as sort key excludes that key.
 func (p *Plan) chooseAccess(q Bound, o Options) {
@@ -74,6 +76,9 @@ func (p *Plan) chooseAccess(q Bound, o Options) {
 	p.RankAlone = ranked && q.Filter == nil && !q.Search
 	if q.Search && ranked && !scoped {
 		p.Order[0].X = Minus{p.Order[0].X, Num{0}}
+	}
+	if p.Page != nil && p.byRankUpwards() && !scoped && len(p.Resume) == 0 {
+		p.Ranked = []Expr{Compare{">", p.Order[0].X, Num{0}}}
 	}
 }
 
@@ -107,6 +112,7 @@ type planner struct {
 	all      bool
 	momented bool // references to versions have the cell of the moment
 	lookups  []*Lookup
+	past     bool // something is read that is not, or not only, current
 	err      error
 }
 

@@ -142,7 +142,7 @@ var systemColumns = map[string]string{
 
 // versionOf is the table of the version of t's asset whose column has a value.
 func versionOf(t *Table, column string, x Expr) *Table {
-	v := &Table{Kind: Asset, When: When{Mode: Version}}
+	v := &Table{Kind: Asset, When: When{Mode: Version}, Gone: true}
 	v.Key = Compare{"=", ColumnOf{v, "id"}, ColumnOf{t, "id"}}
 	v.On = []Expr{Compare{"=", ColumnOf{v, column}, x}}
 	return v
@@ -165,7 +165,7 @@ func closing(t *Table, column string) Expr {
 	state := func(v *Table, op string) Expr { return Compare{op, ColumnOf{v, "state"}, Num{meta.StateClosed}} }
 	v := versionOf(t, "state", Num{meta.StateClosed})
 	before := versionOf(v, "until_moment", moment(v))
-	after := &Table{Kind: Asset, When: When{Mode: Version}}
+	after := &Table{Kind: Asset, When: When{Mode: Version}, Gone: true}
 	after.Key = Compare{"=", ColumnOf{after, "id"}, ColumnOf{v, "id"}}
 	return Scalar{&Select{
 		From:  v,

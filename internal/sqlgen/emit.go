@@ -20,6 +20,7 @@ type Statement struct {
 type Writer struct {
 	Dialect    *db.Dialect
 	Visibility Visibility
+	Horizon    int64 // the moment from which on history is kept; 0: all of it is
 }
 
 // Page writes the statement for the rows of a plan with all their cells, its
@@ -27,7 +28,7 @@ type Writer struct {
 func (w Writer) Page(p *query.Plan, total bool) Statement {
 	e := w.emitterOfPage(p)
 	e.total = w.totalOf(p, total)
-	e.statement(&p.Select, p.Cells, slices.Concat(p.Where, p.Resume), p.Order)
+	e.statement(&p.Select, p.Cells, w.ofPage(p), p.Order)
 	e.limit(p.Page)
 	if len(e.common.cells) > 0 && p.Page != nil {
 		return w.IDsFirst(p, total) // and evaluates for those of the page
@@ -48,7 +49,7 @@ func (w Writer) totalOf(p *query.Plan, total bool) *Statement {
 // alone and reads whole rows only for those of the page.
 func (w Writer) IDsFirst(p *query.Plan, total bool) Statement {
 	page := w.emitterOfPage(p)
-	page.statement(&p.Select, p.Cells[:query.CellID+1], slices.Concat(p.Where, p.Resume), p.Order)
+	page.statement(&p.Select, p.Cells[:query.CellID+1], w.ofPage(p), p.Order)
 	page.limit(p.Page)
 	e := w.emitterOf(p)
 	e.common.follow(page)
@@ -90,7 +91,7 @@ func (w Writer) IDs(p *query.Plan, more ...int) Statement {
 	for _, i := range more {
 		cells = append(cells, p.Cells[i])
 	}
-	e.statement(&p.Select, cells, slices.Concat(p.Where, p.Resume), p.Order)
+	e.statement(&p.Select, cells, w.ofPage(p), p.Order)
 	e.limit(p.Page)
 	return e.done()
 }
@@ -221,6 +222,7 @@ type emitter struct {
 	keyless map[*query.Table]*query.Table // those that are read without their key, and the rows that this leads to
 
 	stops  bool         // a page is found without sorting
+	tests  bool         // what is written next is asked of each row
 	ranked *query.Table // the rows of a page by rank; nil: not by rank alone
 
 	total *Statement // stands before the cells of the outermost SELECT; nil: nothing does
@@ -459,7 +461,10 @@ func (e *emitter) time(t *query.Table) []query.Expr {
 	var moment query.Expr
 	switch t.When.Mode {
 	case query.Version:
-		return nil
+		if e.Horizon == 0 || t.Gone || t.Kind != query.Asset {
+			return nil
+		}
+		return []query.Expr{query.Compare{Op: ">", L: until, R: query.Arg{V: e.Horizon}}}
 	case query.Now:
 		if t.Kind == query.Asset {
 			return nil
@@ -468,7 +473,22 @@ func (e *emitter) time(t *query.Table) []query.Expr {
 	case query.At:
 		moment = query.Arg{V: t.When.Moment}
 	case query.Each:
-		moment = query.ColumnOf{T: t.When.Base, Name: "moment"}
+		moment = e.sinceHorizon(query.ColumnOf{T: t.When.Base, Name: "moment"})
 	}
 	return []query.Expr{query.Compare{Op: "<=", L: since, R: moment}, query.Compare{Op: ">", L: until, R: moment}}
+}
+
+// notBefore is a moment, or a later one.
+type notBefore struct {
+	query.Expr
+	least int64
+}
+
+// sinceHorizon is the moment at which the surroundings of a version are read: that of
+// the version, or the horizon where it began before.
+func (e *emitter) sinceHorizon(moment query.Expr) query.Expr {
+	if e.Horizon == 0 {
+		return moment
+	}
+	return notBefore{moment, e.Horizon}
 }

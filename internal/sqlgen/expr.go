@@ -80,6 +80,8 @@ func (e *emitter) expr(x query.Expr) {
 		e.function(x)
 	case query.TypeOrder:
 		e.typeOrder(x)
+	case notBefore:
+		e.write(e.Dialect.Greatest, "(", x.Expr, ", ", query.Arg{V: x.least}, ")")
 	case query.IDOfType:
 		e.write("(SELECT id FROM asset WHERE id = ", x.ID, " AND type IN ", codesOf(x.Types), ")")
 	default:
@@ -134,11 +136,7 @@ func (e *emitter) cond(x query.Expr) {
 	case query.RoleIn:
 		e.roleIn(x)
 	case query.InLookup:
-		if !x.By.Known {
-			e.cond(x.Else)
-			break
-		}
-		e.write(x.X, " IN ", x.By.Found)
+		e.inLookup(x)
 	case block:
 		e.block(x)
 	case unkeyed:
@@ -209,7 +207,7 @@ func (e *emitter) exists(x query.Exists) {
 	if !x.Not && e.Dialect.ListsNamed && e.found(x.S) {
 		return
 	}
-	guard := e.guards() || !x.Not && hangsOnSelect(x.S.From)
+	guard := e.guards() || e.tests || !x.Not && hangsOnSelect(x.S.From)
 	switch {
 	case guard:
 		e.write("(")

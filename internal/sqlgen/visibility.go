@@ -198,9 +198,9 @@ func (e *emitter) notHidden(x query.NotHidden) {
 	case query.At:
 		moment = query.Arg{V: when.Moment}
 	case query.Each:
-		moment = query.ColumnOf{T: when.Base, Name: "moment"}
+		moment = e.sinceHorizon(query.ColumnOf{T: when.Base, Name: "moment"})
 	case query.Version:
-		moment = query.ColumnOf{T: x.T, Name: "moment"}
+		moment = e.sinceHorizon(query.ColumnOf{T: x.T, Name: "moment"})
 	}
 	if when.Mode == query.Each || when.Mode == query.Version {
 		e.write("NOT EXISTS (SELECT 1 FROM scope_hidden h WHERE h.scope_id = ", scope, " AND ")

@@ -1,0 +1,152 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/value"
+)
+
+// scanned is how many assets are looked through at once for what they hold.
+const scanned = 200
+
+// holders are the types whose versions hold contents, with the keys under which they do.
+func holders(m *meta.Model) map[*meta.Type][]string {
+	all := map[*meta.Type][]string{}
+	for _, t := range m.Types {
+		for _, a := range slices.Concat(t.Attrs, t.Kept) {
+			if !t.Abstract && a.Kind == meta.Blob && a.Place.Kind == meta.InAttrs {
+				all[t] = append(all[t], a.Place.Column)
+			}
+		}
+	}
+	return all
+}
+
+// hashes returns the hashes of the contents that attrs holds under keys, of references
+// such as sha256:<hash>:<size>.
+func hashes(attrs string, keys []string) (all []string) {
+	_ = value.Members(attrs, func(key string, v jsontext.Token) error { // what is no JSON holds nothing; check reports it
+		if v.Kind() == '"' && slices.Contains(keys, key) {
+			if parts := strings.Split(v.String(), ":"); len(parts) == 3 {
+				all = append(all, parts[1])
+			}
+		}
+		return nil
+	})
+	return all
+}
+
+// contents doubts the contents of versions that go, where those that follow them hold
+// others.
+func (s *step) contents(ctx context.Context, next, doomed []version) error {
+	keys := holders(s.m)
+	holds := func(v version) bool { t, ok := s.m.TypeByCode(v.code); return ok && keys[t] != nil }
+	next = slices.DeleteFunc(slices.Clone(next), func(v version) bool {
+		return slices.ContainsFunc(doomed, func(o version) bool { return o.id == v.id && o.moment == v.moment })
+	})
+	goes, stays := map[int64][]string{}, map[int64][]string{}
+	for of, versions := range map[*map[int64][]string][]version{&goes: doomed, &stays: next} {
+		for part := range slices.Chunk(slices.DeleteFunc(slices.Clone(versions), func(v version) bool { return !holds(v) }), 100) {
+			if err := s.held(ctx, part, keys, *of); err != nil {
+				return err
+			}
+		}
+	}
+	var gone []string
+	for id, all := range goes {
+		for _, hash := range all {
+			if !slices.Contains(stays[id], hash) {
+				gone = append(gone, hash)
+			}
+		}
+	}
+	if len(gone) == 0 || s.p.Contents == nil {
+		return nil
+	}
+	return s.p.Contents.Doubt(ctx, s.tx, unique(gone))
+}
+
+// held adds what versions hold, by asset.
+func (s *step) held(ctx context.Context, part []version, keys map[*meta.Type][]string, to map[int64][]string) error {
+	pairs := make([][2]int64, len(part))
+	for i, v := range part {
+		pairs[i] = [2]int64{v.id, v.moment}
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	condition, arg := s.tx.Dialect().Pairs("v", pairs)
+	return db.Each(ctx, s.tx, `SELECT v.id, v.type, v.attrs FROM asset_version v WHERE v.attrs IS NOT NULL AND `+condition, []any{arg}, func(row db.Scanner) error {
+		var id int64
+		var code int
+		var attrs string
+		err := row.Scan(&id, &code, &attrs)
+		t, _ := s.m.TypeByCode(code)
+		to[id] = append(to[id], hashes(attrs, keys[t])...)
+		return err
+	})
+}
+
+// settler returns the step that decides about some of the doubted contents: those that a
+// version holds stay.
+func (p *Pruner) settler() func(context.Context) (removed, bool, error) {
+	last := ""
+	return func(ctx context.Context) (n removed, more bool, err error) {
+		if p.Contents == nil {
+			return n, false, nil
+		}
+		doubted, err := p.Contents.Doubted(ctx, last)
+		if err != nil || len(doubted) == 0 {
+			return n, false, err
+		}
+		last = doubted[len(doubted)-1]
+		held, err := p.heldOf(ctx, doubted)
+		if err != nil {
+			return n, false, fmt.Errorf("look for who holds contents: %w", err)
+		}
+		others := slices.DeleteFunc(slices.Clone(doubted), func(hash string) bool { return held[hash] })
+		n.contents = len(others)
+		doubted = slices.DeleteFunc(doubted, func(hash string) bool { return !held[hash] })
+		return n, true, p.Contents.Settle(ctx, doubted, others)
+	}
+}
+
+// heldOf returns which of some contents a version holds. It looks through all assets of
+// the types that hold contents.
+func (p *Pruner) heldOf(ctx context.Context, doubted []string) (map[string]bool, error) {
+	held := map[string]bool{}
+	for t, keys := range holders(p.Model()) {
+		for last := int64(0); len(held) < len(doubted); {
+			ids, err := db.Column[int64](ctx, p.db, `SELECT id FROM asset WHERE type = ? AND id > ? ORDER BY id LIMIT ?`, t.Code, last, scanned)
+			if err != nil {
+				return nil, err
+			}
+			if len(ids) == 0 {
+				break
+			}
+			last = ids[len(ids)-1]
+			in, args := db.InArgs(ids)
+			err = db.Each(ctx, p.db, `SELECT attrs FROM asset_version WHERE id IN `+in+` AND attrs IS NOT NULL`, args, func(row db.Scanner) error {
+				var attrs string
+				err := row.Scan(&attrs)
+				for _, hash := range hashes(attrs, keys) {
+					if slices.Contains(doubted, hash) {
+						held[hash] = true
+					}
+				}
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return held, nil
+}

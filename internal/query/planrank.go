@@ -1,0 +1,19 @@
+package query
+
+// byRankUpwards reports whether rows of types with a rank begin with the least one.
+func (p *Plan) byRankUpwards() bool {
+	return !p.Order[0].Desc && p.Order[0].X == Expr(ColumnOf{p.From, "order_key"})
+}
+
+// Conjuncts are the conditions that all have to hold.
+func Conjuncts(list []Expr) []Expr {
+	var flat []Expr
+	for _, x := range list {
+		if all, ok := x.(All); ok {
+			flat = append(flat, Conjuncts(all)...)
+		} else {
+			flat = append(flat, x)
+		}
+	}
+	return flat
+}
