@@ -1,0 +1,275 @@
+package importer
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+)
+
+// importable are the attributes that only an import of the service takes, and only
+// for new assets.
+var importable = []string{"CreateDate", "CreateDateUTC", "CreatedBy", "ChangeDate", "ChangeDateUTC", "ChangedBy"}
+
+// entry is an item that waits to be sent, with what was found for it.
+type entry struct {
+	item
+
+	root   string
+	asset  asset // what has its key
+	exists bool  // asset is there
+	at     int   // its place in the batch
+	lacks  []lack
+}
+
+// batch is what is sent together.
+type batch struct {
+	entries []entry
+	bytes   int
+	keys    map[digest]int // the entry that will have a key
+}
+
+func (b *batch) add(e entry) {
+	b.keys[digestOf(e.root, e.Key)] = len(b.entries)
+	if e.Alias != "" {
+		b.keys[digestOf(e.root, "\x00"+e.Alias)] = len(b.entries)
+	}
+	e.at, e.lacks = len(b.entries), nil
+	b.entries = append(b.entries, e)
+	b.bytes += len(e.Raw)
+}
+
+// position returns which entry will have a key.
+func (b *batch) position(root, name string) (int, bool) {
+	n, ok := b.keys[digestOf(root, name)]
+	if !ok {
+		n, ok = b.keys[digestOf(root, "\x00"+name)]
+	}
+	return n, ok
+}
+
+func alias(n int) string { return fmt.Sprintf("@r%d", n) }
+
+// request is a batch as commands.
+type request struct {
+	commands []any
+	entries  []int // by command the entry that it is of; -1: of none
+	idle     int   // entries that need no command
+	imports  bool
+	creates  []created
+	stubs    map[string]bool
+}
+
+func (q *request) add(command any, entry int) {
+	q.commands, q.entries = append(q.commands, command), append(q.entries, entry)
+}
+
+// flush sends the batch. Records that the service refuses are rejected.
+func (r *run) flush(ctx context.Context) error {
+	b := r.batch
+	r.batch = batch{keys: map[digest]int{}}
+	if len(b.entries) == 0 {
+		return nil
+	}
+	q, err := r.request(ctx, &b)
+	if err != nil {
+		return err
+	}
+	var a answer
+	if len(q.entries) > 0 {
+		a, err = r.post(ctx, q)
+	}
+	if isStatus(err, http.StatusBadRequest, http.StatusRequestEntityTooLarge) {
+		return r.divide(ctx, b, err)
+	}
+	if err != nil {
+		return err
+	}
+	return r.settle(ctx, &b, q, a)
+}
+
+// divide sends the halves of a batch that the service does not read; of one record
+// it is the record's fault.
+func (r *run) divide(ctx context.Context, b batch, cause error) error {
+	if len(b.entries) == 1 {
+		return r.reject(b.entries[0].item, cause)
+	}
+	half := len(b.entries) / 2
+	for _, part := range [][]entry{b.entries[:half], b.entries[half:]} {
+		for _, e := range part {
+			if e.Key != "" {
+				r.batch.add(e)
+			}
+		}
+		if err := r.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// request makes the commands of a batch, and rejects what cannot be one.
+func (r *run) request(ctx context.Context, b *batch) (*request, error) {
+	q := &request{stubs: map[string]bool{}}
+	for i, e := range b.entries {
+		command, err := r.command(ctx, b, q, i)
+		if isProblem(err) {
+			err = r.reject(e.item, err)
+			b.entries[i].Key = "" // it will not be there
+			if err != nil {
+				return q, err
+			}
+			continue
+		}
+		if err != nil {
+			return q, err
+		}
+		if command == nil {
+			q.idle++
+			continue
+		}
+		if q.add(command, i); !e.exists {
+			q.creates = append(q.creates, created{e.root, e.Key, e.Type})
+		}
+	}
+	return q, nil
+}
+
+// command is what creates or updates the asset of an entry; nil: there is nothing to do.
+func (r *run) command(ctx context.Context, b *batch, q *request, i int) (any, error) {
+	e := b.entries[i]
+	values := maps.Clone(e.Values)
+	if err := r.resolve(ctx, b, q, e, values); err != nil {
+		return nil, err
+	}
+	for _, name := range importable {
+		if _, ok := values[name]; ok {
+			if e.exists || r.o.WithoutDates {
+				delete(values, name)
+			} else {
+				q.imports = true
+			}
+		}
+	}
+	if e.exists {
+		delete(values, r.mapping.Key.Attribute)
+		maps.DeleteFunc(values, func(_ string, v any) bool { return creates(v) })
+		if len(values) == 0 {
+			return nil, nil
+		}
+		return map[string]any{"from": r.index.oid(e.asset), "update": values}, nil
+	}
+	values["AssetType"] = e.Type
+	return map[string]any{alias(i): values}, nil
+}
+
+// creates reports whether a value creates assets, which an update would do again.
+func creates(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return v["AssetType"] != nil
+	case []any:
+		return slices.ContainsFunc(v, creates)
+	}
+	return false
+}
+
+// nowhere is an Oid that nothing has, by which a dry run is rolled back.
+const nowhere = "Scope:9223372036854775807"
+
+// post sends a request: for good, or in a dry run so that all of it is rolled back.
+func (r *run) post(ctx context.Context, q *request) (answer, error) {
+	config := []string{}
+	if q.imports {
+		config = append(config, "import")
+	}
+	commands := []any{}
+	if r.o.DryRun {
+		config = append(config, "atomic")
+		for _, c := range r.resolver.would {
+			commands = append(commands, c)
+		}
+	}
+	commands = append([]any{map[string]any{"config": config}}, commands...)
+	q.entries = append(slices.Repeat([]int{-1}, len(commands)), q.entries...)
+	commands = append(commands, q.commands...)
+	if r.o.DryRun {
+		commands = append(commands, map[string]any{"from": nowhere, "update": map[string]any{"Name": "x"}})
+		q.entries = append(q.entries, -1)
+	}
+	body, err := marshal(commands)
+	if err != nil {
+		return answer{}, err
+	}
+	if r.o.DryRun {
+		return r.client.write(ctx, body, "")
+	}
+	return r.pending.send(ctx, r.client, sent{Body: body, Creates: q.creates})
+}
+
+// settle notes what became of each record of a request.
+func (r *run) settle(ctx context.Context, b *batch, q *request, a answer) error {
+	failed := a.failures()
+	r.counts.Skipped += q.idle
+	var made []entry
+	for n, i := range q.entries {
+		message, bad := failed[n]
+		if i < 0 {
+			if bad && n < len(q.entries)-1 {
+				r.complain(message)
+			}
+			continue
+		}
+		e := b.entries[i]
+		switch {
+		case bad:
+			if err := r.reject(e.item, problemf("%s", message)); err != nil {
+				return err
+			}
+			continue
+		case e.exists:
+			r.counts.Updated++
+		default:
+			r.counts.Created++
+			made = append(made, e)
+		}
+	}
+	if err := r.learn(ctx, made, a.AssetsCreated.OIDTokens); err != nil {
+		return err
+	}
+	for _, e := range b.entries {
+		if a, ok := r.index.find(e.root, e.Key); ok && e.Key != "" {
+			if err := r.linkLater(e.item, a, e.lacks); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// learn takes the Oids of what was made.
+func (r *run) learn(ctx context.Context, made []entry, oids []string) error {
+	var unknown []created
+	for n, e := range made {
+		switch {
+		case r.o.DryRun:
+			r.index.expect(e.root, e.Key, e.Type)
+		case len(oids) == len(made): // nothing was made within them
+			if err := r.index.add(e.root, e.Key, oids[n], true); err != nil {
+				return err
+			}
+		default:
+			unknown = append(unknown, created{e.root, e.Key, e.Type})
+		}
+	}
+	if err := r.index.created(ctx, unknown, oids, true); err != nil {
+		return err
+	}
+	for _, e := range made {
+		if a, ok := r.index.find(e.root, e.Key); ok && e.Alias != "" {
+			r.index.alias(e.root, e.Alias, a)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,296 @@
+package importer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// issues is JSON as Jira's search answers it: pages with "issues", a list of issues,
+// or issues alone, one behind another.
+type issues struct {
+	tape    *tape
+	json    *json.Decoder
+	place   place
+	inPage  bool                       // the list is that of a page
+	page    map[string]json.RawMessage // members of the object that is being read
+	columns map[string]string          // names of custom fields by their ids, where a page tells them before its issues
+}
+
+// place is where in the text the next token stands.
+type place int
+
+const (
+	between place = iota // objects and lists
+	inObject
+	inList
+)
+
+const betweenIssues = " \t\r\n,"
+
+func newIssues(r io.Reader) *issues {
+	s := &issues{tape: newTape(r), columns: map[string]string{}}
+	s.json = json.NewDecoder(s.tape)
+	return s
+}
+
+func (s *issues) head() []byte   { return nil }
+func (s *issues) suffix() string { return ".json" }
+
+// next reads the next issue. Errors: io.EOF; what is no JSON, with its line.
+func (s *issues) next() (record, error) {
+	rec, err := s.advance()
+	if err != nil && !errors.Is(err, io.EOF) {
+		_, line := s.tape.cut(s.json.InputOffset(), betweenIssues)
+		err = fmt.Errorf("line %d: %w", line, err)
+	}
+	return rec, err
+}
+
+func (s *issues) advance() (record, error) {
+	for {
+		switch s.place {
+		case between:
+			if err := s.enter(); err != nil {
+				return record{}, err
+			}
+		case inList:
+			if s.json.More() {
+				return s.element()
+			}
+			if _, err := s.json.Token(); err != nil {
+				return record{}, err
+			}
+			if s.place = between; s.inPage {
+				s.place = inObject
+			}
+		case inObject:
+			if s.json.More() {
+				if err := s.member(); err != nil {
+					return record{}, err
+				}
+				continue
+			}
+			if _, err := s.json.Token(); err != nil {
+				return record{}, err
+			}
+			s.place = between
+			if s.page["fields"] != nil {
+				raw, line := s.tape.cut(s.json.InputOffset(), betweenIssues)
+				return s.record(raw, line, s.page["id"], s.page["key"], s.page["fields"]), nil
+			}
+		}
+	}
+}
+
+// enter reads the beginning of a list or object.
+func (s *issues) enter() error {
+	s.tape.cut(s.json.InputOffset(), betweenIssues)
+	t, err := s.json.Token()
+	switch {
+	case err != nil:
+		return err
+	case t == json.Delim('['):
+		s.place, s.inPage = inList, false
+	case t == json.Delim('{'):
+		s.place, s.page = inObject, map[string]json.RawMessage{}
+	default:
+		return fmt.Errorf("%v in the place of an issue", t)
+	}
+	return nil
+}
+
+// member reads one member of a page or an issue.
+func (s *issues) member() error {
+	name, err := s.json.Token()
+	if err != nil {
+		return err
+	}
+	if name == "issues" {
+		t, err := s.json.Token()
+		if err == nil && t != json.Delim('[') {
+			err = errors.New("issues are no list")
+		}
+		s.place, s.inPage = inList, true
+		return err
+	}
+	var v json.RawMessage
+	if err := s.json.Decode(&v); err != nil {
+		return err
+	}
+	if name == "names" {
+		return json.Unmarshal(v, &s.columns)
+	}
+	s.page[fmt.Sprint(name)] = v
+	return nil
+}
+
+// element reads an issue of a list.
+func (s *issues) element() (record, error) {
+	s.tape.cut(s.json.InputOffset(), betweenIssues)
+	var v json.RawMessage
+	if err := s.json.Decode(&v); err != nil {
+		return record{}, err
+	}
+	raw, line := s.tape.cut(s.json.InputOffset(), betweenIssues)
+	var one struct{ ID, Key, Fields json.RawMessage }
+	if err := json.Unmarshal(v, &one); err != nil {
+		return record{line: line, raw: raw, err: err}, nil
+	}
+	return s.record(raw, line, one.ID, one.Key, one.Fields), nil
+}
+
+// record flattens an issue into the columns that the export of the same as CSV has.
+func (s *issues) record(raw []byte, line int, id, key, fields json.RawMessage) record {
+	rec := record{line: line, raw: raw, fields: map[string][]any{}, err: checkUTF8(raw)}
+	var all map[string]any
+	d := json.NewDecoder(bytes.NewReader(fields))
+	d.UseNumber()
+	if err := d.Decode(&all); err != nil || all == nil {
+		rec.err = errors.Join(rec.err, errors.New("the issue has no fields"))
+		return rec
+	}
+	rec.put("Issue id", textOf(id))
+	rec.put("Issue key", textOf(key))
+	for name, v := range all {
+		s.flatten(rec, name, v)
+	}
+	return rec
+}
+
+// textOf is a JSON text or number as text.
+func textOf(v json.RawMessage) string {
+	var text string
+	if json.Unmarshal(v, &text) != nil {
+		text = string(v)
+	}
+	return text
+}
+
+func (r record) put(column, text string) {
+	if text != "" {
+		r.fields[column] = append(r.fields[column], text)
+	}
+}
+
+// csvColumns are the columns of fields whose names are not those of the export.
+var csvColumns = map[string]string{
+	"summary": "Summary", "description": "Description", "created": "Created", "updated": "Updated",
+	"issuetype": "Issue Type", "status": "Status", "priority": "Priority", "resolution": "Resolution",
+	"labels": "Labels", "components": "Component/s", "fixVersions": "Fix Version/s", "duedate": "Due Date",
+	"environment": "Environment", "assignee": "Assignee", "reporter": "Reporter", "creator": "Creator",
+}
+
+// flatten puts one field into its columns.
+func (s *issues) flatten(rec record, name string, v any) {
+	column := csvColumns[name]
+	if column == "" {
+		column = name
+	}
+	object, _ := v.(map[string]any)
+	switch name {
+	case "project":
+		rec.put("Project key", word(object["key"]))
+		rec.put("Project name", word(object["name"]))
+		return
+	case "parent":
+		rec.put("Parent", word(object["key"]))
+		return
+	case "comment":
+		comments, _ := object["comments"].([]any)
+		for _, c := range comments {
+			one, _ := c.(map[string]any)
+			rec.put("Comment", word(one["created"])+";"+person(one["author"])+";"+prose(one["body"]))
+		}
+		return
+	case "issuelinks":
+		links, _ := v.([]any)
+		for _, l := range links {
+			flattenLink(rec, l)
+		}
+		return
+	case "assignee", "reporter", "creator":
+		rec.put(column, person(v))
+		rec.put(column+" email", word(object["emailAddress"]))
+		rec.put(column+" name", word(object["displayName"]))
+		return
+	}
+	values, many := v.([]any)
+	if !many {
+		values = []any{v}
+	}
+	for _, v := range values {
+		rec.put(column, prose(v))
+		if title := s.columns[name]; title != "" && title != column {
+			rec.put("Custom field ("+title+")", prose(v))
+		}
+	}
+}
+
+// flattenLink puts a link to another issue into the column of its kind and direction.
+func flattenLink(rec record, v any) {
+	link, _ := v.(map[string]any)
+	kind, _ := link["type"].(map[string]any)
+	for member, direction := range map[string]string{"inwardIssue": "Inward", "outwardIssue": "Outward"} {
+		if other, ok := link[member].(map[string]any); ok {
+			rec.put(direction+" issue link ("+word(kind["name"])+")", word(other["key"]))
+		}
+	}
+}
+
+// person is what names a user: the user name where there is one, else the name shown.
+func person(v any) string {
+	object, _ := v.(map[string]any)
+	if name := word(object["name"]); name != "" {
+		return name
+	}
+	return word(object["displayName"])
+}
+
+// word is a value as text; of an object what it is called.
+func word(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case map[string]any:
+		for _, member := range []string{"name", "value", "key"} {
+			if text := word(v[member]); text != "" {
+				return text
+			}
+		}
+		return ""
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// prose is a value as text; of a document (type, content, text) its texts, each
+// paragraph on a line.
+func prose(v any) string {
+	object, ok := v.(map[string]any)
+	if !ok || object["type"] == nil || object["content"] == nil && object["text"] == nil {
+		return word(v)
+	}
+	var text strings.Builder
+	writeProse(&text, object)
+	return strings.TrimSpace(text.String())
+}
+
+func writeProse(text *strings.Builder, node map[string]any) {
+	if t, ok := node["text"].(string); ok {
+		text.WriteString(t)
+	}
+	content, _ := node["content"].([]any)
+	for _, c := range content {
+		if child, ok := c.(map[string]any); ok {
+			writeProse(text, child)
+		}
+	}
+	switch node["type"] {
+	case "paragraph", "heading", "codeBlock", "hardBreak", "listItem":
+		text.WriteString("\n")
+	}
+}

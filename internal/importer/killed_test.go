@@ -1,0 +1,191 @@
+package importer_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/importer"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+// gate stands before a service. The nth write is held: held is closed when it has come,
+// and it goes on, or not, when release is.
+type gate struct {
+	url            string
+	n              int32
+	held, released chan struct{}
+	pass           bool
+}
+
+func newGate(t *testing.T, base string, n int32, pass bool) *gate {
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{n: n, held: make(chan struct{}), released: make(chan struct{}), pass: pass}
+	target := u.Scheme + "://" + u.Host
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: u.Scheme, Host: u.Host})
+	var writes atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/api/asset") && writes.Add(1) == g.n {
+			body, _ := io.ReadAll(r.Body) // before its sender is gone
+			close(g.held)
+			<-g.released
+			if g.pass {
+				late, _ := http.NewRequest(r.Method, target+r.URL.Path, bytes.NewReader(body))
+				late.Header = r.Header.Clone()
+				if res, err := http.DefaultClient.Do(late); err != nil {
+					t.Error(err)
+				} else {
+					_ = res.Body.Close()
+				}
+			}
+			panic(http.ErrAbortHandler)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	at, _ := url.Parse(s.URL)
+	u.Host = at.Host
+	g.url = u.String()
+	return g
+}
+
+// cutFile has tasks before their stories, and stories that depend on each other.
+func cutFile(prefix string) (text string, records int) {
+	var b strings.Builder
+	b.WriteString("key,kind,title,parent,needs,project\n")
+	for i := range 12 {
+		fmt.Fprintf(&b, "%[1]s%[2]dT,Task,task %[2]d,%[1]s%[2]d,,\n", prefix, i)
+		fmt.Fprintf(&b, "%[1]s%[2]d,Story,story %[2]d,,%[1]s%[3]d,P %[1]s\n", prefix, i, (i+1)%12)
+	}
+	return b.String(), 24
+}
+
+const cutMapping = `
+key: key
+type: kind
+project: project
+attributes:
+  Name: title
+  Parent: {column: parent, key: true, for: [Task]}
+  Dependencies: {column: needs, key: true, later: true, for: [Story]}
+`
+
+// TestKilled: whoever kills an import (kill -9) at any of its writes, before or after
+// the service has it, and runs it again, has everything once, with all links. The write
+// that was on its way arrives after the second import has begun.
+func TestKilled(t *testing.T) {
+	inBoth(t, func(t *testing.T, base string) {
+		for n := int32(1); n <= 9; n += 2 {
+			for _, pass := range []bool{true, false} {
+				t.Run(fmt.Sprintf("write %d, arrives %v", n, pass), func(t *testing.T) {
+					prefix := fmt.Sprintf("K%d%t-", n, pass)
+					dir := t.TempDir()
+					text, records := cutFile(prefix)
+					put(t, dir+"/cut.csv", text)
+					put(t, dir+"/map.yaml", cutMapping)
+					g := newGate(t, base, n, pass)
+					args := []string{"import", "csv", "--map", dir + "/map.yaml", "--batch", "5", dir + "/cut.csv"}
+					p := testproc.Start(t, testproc.Options{Env: append(os.Environ(), "ALDS_URL="+g.url), Log: os.Stderr}, "api", args...)
+					select {
+					case <-g.held:
+					case <-time.After(testproc.AnswersIn):
+						t.Fatal("there was no such write")
+					}
+					p.Kill()
+					close(g.released)
+					counts, said, err := bring(t, importer.Options{URL: base, Format: "csv", File: dir + "/cut.csv", Batch: 5, Patience: time.Minute}, dir+"/map.yaml")
+					if err != nil || counts.Records != records {
+						t.Fatalf("%+v, %v\n%s", counts, err, said)
+					}
+					whole(t, base, prefix)
+				})
+			}
+		}
+	})
+}
+
+// TestCancelled: so does an import that is told to end.
+func TestCancelled(t *testing.T) {
+	inBoth(t, func(t *testing.T, base string) {
+		dir := t.TempDir()
+		text, _ := cutFile("C-")
+		put(t, dir+"/cut.csv", text)
+		put(t, dir+"/map.yaml", cutMapping)
+		f, err := os.Open(dir + "/map.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		m, err := importer.ReadMapping(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := int32(1); ; n++ {
+			g := newGate(t, base, n, n%2 == 0)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			var said bytes.Buffer
+			go func() {
+				_, err := importer.Run(ctx, importer.Options{URL: g.url, Format: "csv", File: dir + "/cut.csv", Batch: 3, Patience: time.Minute, Out: &said, Log: &said}, m)
+				ended <- err
+			}()
+			select {
+			case <-g.held:
+				cancel()
+				close(g.released)
+				if err := <-ended; err == nil {
+					t.Error("an import that was told to end has no error")
+				}
+			case err := <-ended:
+				cancel()
+				if err != nil || n < 5 {
+					t.Fatalf("after %d: %v\n%s", n, err, &said)
+				}
+				whole(t, base, "C-")
+				return
+			}
+		}
+	})
+}
+
+func sortedLines(text string) []string {
+	return slices.Sorted(strings.Lines(text))
+}
+
+// whole checks that all of a cutFile is there once.
+func whole(t *testing.T, base, prefix string) {
+	t.Helper()
+	var want strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&want, "story %d | [%s%d] | P %s\n", i, prefix, (i+1)%12, prefix)
+	}
+	got := rows(t, base, map[string]any{"from": "Story", "find": prefix, "findin": []string{"Reference"}, "select": []string{"Name", "Dependencies.Reference", "Scope.Name"}, "sort": []string{"ID"}})
+	if strings.Join(sortedLines(got), "") != strings.Join(sortedLines(want.String()), "") {
+		t.Errorf("stories:\n%s", got)
+	}
+	want.Reset()
+	for i := range 12 {
+		fmt.Fprintf(&want, "task %d | %s%d\n", i, prefix, i)
+	}
+	got = rows(t, base, map[string]any{"from": "Task", "find": prefix, "findin": []string{"Reference"}, "select": []string{"Name", "Parent.Reference"}})
+	if strings.Join(sortedLines(got), "") != strings.Join(sortedLines(want.String()), "") {
+		t.Errorf("tasks:\n%s", got)
+	}
+	if got := rows(t, base, map[string]any{"from": "Scope", "where": map[string]any{"Name": "P " + prefix}, "select": []string{"Name"}}); strings.Count(got, "\n") != 1 {
+		t.Errorf("projects:\n%s", got)
+	}
+}

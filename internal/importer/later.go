@@ -1,0 +1,92 @@
+package importer
+
+import "context"
+
+// lack is a link that cannot be set yet.
+type lack struct {
+	Name    string // of the relation
+	Root    string // the type among whose assets the key is
+	Key     string
+	MayLack bool
+}
+
+// lateLink is a link that is set when every record is there.
+type lateLink struct {
+	lack
+
+	Line      int
+	From, OID string // the key and the Oid of the asset that it is of
+}
+
+// linkLater notes links of an asset that are set at the end.
+func (r *run) linkLater(it item, a asset, lacks []lack) error {
+	for _, l := range lacks {
+		if err := r.later.add(lateLink{lack: l, Line: it.Line, From: it.Key, OID: r.index.oid(a)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linkAgain notes the links of an asset that an import has made that was cut off
+// before it set them.
+func (r *run) linkAgain(ctx context.Context, it item, a asset) error {
+	var lacks []lack
+	for name, l := range it.Links {
+		if !l.Later {
+			continue
+		}
+		root, err := r.target(ctx, it.Type, name)
+		if err != nil {
+			return err
+		}
+		for _, key := range l.Keys {
+			lacks = append(lacks, lack{name, root, key, l.MayLack})
+		}
+	}
+	return r.linkLater(it, a, lacks)
+}
+
+// setLater sets what was noted.
+func (r *run) setLater(ctx context.Context) error {
+	q := &request{}
+	var of []item
+	err := r.later.each(func(l lateLink) error {
+		it := item{Line: l.Line, Key: l.From}
+		a, ok := r.index.named(l.Root, l.Key)
+		if !ok {
+			r.counts.Lacking++
+			if r.lost = r.lost || !l.MayLack; !l.MayLack {
+				r.tell(it, problemf("%s: no record and no asset has the key %s", l.Name, l.Key))
+			}
+			return nil
+		}
+		if r.o.DryRun {
+			return nil
+		}
+		q.add(map[string]any{"from": l.OID, "update": map[string]any{l.Name: map[string]any{"add": []string{r.index.oid(a)}}}}, len(of))
+		if of = append(of, it); len(of) < r.o.Batch {
+			return nil
+		}
+		err := r.postLater(ctx, q, of)
+		q, of = &request{}, nil
+		return err
+	})
+	if err != nil || len(of) == 0 {
+		return err
+	}
+	return r.postLater(ctx, q, of)
+}
+
+// postLater sends links; to do so twice does nothing more.
+func (r *run) postLater(ctx context.Context, q *request, of []item) error {
+	a, err := r.post(ctx, q)
+	for n, message := range a.failures() {
+		if i := q.entries[n]; i >= 0 {
+			r.counts.Lacking++
+			r.lost = true
+			r.tell(of[i], problemf("%s", message))
+		}
+	}
+	return err
+}

@@ -1,0 +1,145 @@
+package importer
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// resolve sets what an entry names: its project, relations, links and remarks.
+func (r *run) resolve(ctx context.Context, b *batch, q *request, e entry, values map[string]any) error {
+	t, err := r.model.of(ctx, e.Type)
+	if err != nil {
+		return err
+	}
+	if scope, ok := t.attributes["Scope"]; ok && !scope.IsReadOnly && values["Scope"] == nil && (!e.exists || len(e.Project) > 0) {
+		at, err := r.resolver.project(ctx, e.Project)
+		if err != nil {
+			return err
+		}
+		if at != "" {
+			values["Scope"] = at
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Names)) {
+		v, err := r.resolver.relation(ctx, e.Type, name, e.Names[name])
+		if err != nil {
+			return err
+		}
+		if v != nil {
+			values[name] = v
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Links)) {
+		if err := r.link(ctx, b, q, e, name, e.Links[name], values); err != nil {
+			return err
+		}
+	}
+	if len(e.Remarks) == 0 || e.exists {
+		return nil
+	}
+	values["MentionedInExpressions"], err = r.remarks(ctx, e.item, q)
+	return err
+}
+
+// link sets a relation to other records. What is in the same batch is named by its
+// alias; what comes later is noted in the entry. What only a dry run has made is made in the request, too.
+func (r *run) link(ctx context.Context, b *batch, q *request, e entry, name string, l links, values map[string]any) error {
+	root, err := r.target(ctx, e.Type, name)
+	if err != nil {
+		return err
+	}
+	var refs []any
+	for _, key := range l.Keys {
+		ref, known, err := r.ref(ctx, b, q, e, root, key)
+		switch {
+		case err != nil:
+			return err
+		case ref != "":
+			refs = append(refs, ref)
+		case known:
+		case l.Later:
+			b.entries[e.at].lacks = append(b.entries[e.at].lacks, lack{name, root, key, l.MayLack})
+		case l.MayLack:
+			r.resolver.leftOut[e.Type+"."+name+" "+key]++
+		default:
+			return problemf("%s: no record and no asset has the key %s", name, key)
+		}
+	}
+	if len(refs) > 0 {
+		if values[name] = refs; len(refs) == 1 {
+			values[name] = refs[0]
+		}
+	}
+	return nil
+}
+
+// ref is the Oid or the alias of what has a key. known without one: a dry run cannot
+// make it.
+func (r *run) ref(ctx context.Context, b *batch, q *request, e entry, root, key string) (ref string, known bool, err error) {
+	if a, ok := r.index.named(root, key); ok {
+		if a.id == 0 {
+			ref, err = r.stub(ctx, q, a, digestOf(root, key), e.Project)
+			return ref, true, err
+		}
+		return r.index.oid(a), true, nil
+	}
+	if n, ok := b.position(root, key); ok && n < e.at && b.entries[n].Key != "" {
+		return alias(n), true, nil
+	}
+	return "", false, nil
+}
+
+// stub makes what an earlier request of a dry run has made, within this one; where the
+// type needs more than a project, nothing.
+func (r *run) stub(ctx context.Context, q *request, a asset, d digest, project []string) (string, error) {
+	t, err := r.model.of(ctx, r.index.typeOf(a))
+	if err != nil {
+		return "", err
+	}
+	scope, err := r.resolver.project(ctx, project)
+	if at, ok := t.attributes["Scope"]; err != nil || !ok || at.IsReadOnly || scope == "" {
+		return "", err
+	}
+	stub := fmt.Sprintf("@stub%x", d)
+	if !q.stubs[stub] {
+		q.stubs[stub] = true
+		q.add(map[string]any{stub: map[string]any{"AssetType": r.index.typeOf(a), "Name": "x", "Scope": scope}}, -1)
+	}
+	return stub, nil
+}
+
+// target is the type among whose assets the keys of a relation are.
+func (r *run) target(ctx context.Context, typ, name string) (string, error) {
+	related, err := r.model.related(ctx, typ, name)
+	if err != nil {
+		return "", err
+	}
+	return r.index.root(ctx, related)
+}
+
+// remarks are the comments of a record, each an expression that opens a conversation.
+func (r *run) remarks(ctx context.Context, it item, q *request) ([]any, error) {
+	var all []any
+	for _, c := range it.Remarks {
+		x := map[string]any{"AssetType": "Expression", "Content": c.Text, "BelongsTo": map[string]any{"AssetType": "Conversation"}}
+		if c.At != "" && !r.o.WithoutDates {
+			x["AuthoredAt"], x["CreateDate"], x["ChangeDate"] = c.At, c.At, c.At
+			q.imports = true
+		}
+		if c.Author != "" {
+			author, err := r.resolver.relation(ctx, "Expression", "Author", names{Candidates: [][]string{{c.Author}}, Unknown: r.mapping.Comments.Unknown, Create: r.mapping.Comments.Create})
+			if err != nil {
+				return nil, err
+			}
+			if x["Author"] = author; author == nil {
+				delete(x, "Author")
+				x["Content"] = strings.TrimSpace(c.Author) + ": " + c.Text
+			}
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}

@@ -1,0 +1,327 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Options are what an import is told.
+type Options struct {
+	URL, Token   string // of the service; the URL may have a user and a password in place of a token
+	Format       string // csv, jsonl or jira
+	File         string // "-": Stdin
+	Project      string // Oid or name of the project that everything goes into; empty: the records say it
+	DryRun       bool
+	Update       bool // bring what is there in line with the file; else it stays as it is
+	WithoutDates bool // leave out what only system administrators may import
+	Batch        int  // records of one request
+	Patience     time.Duration
+	Work         string // folder for the files of rejected records and of the request that is being sent; empty: that of the file
+
+	Stdin    io.Reader
+	Out, Log io.Writer // for the result; for progress and problems
+}
+
+// Counts is what became of the records of an import.
+type Counts struct {
+	Records, Created, Updated, Skipped, Rejected int
+
+	Lacking int // links to what is not there
+}
+
+// ErrProblems is the end of an import that has read everything and not taken all of it.
+var ErrProblems = errors.New("not everything was taken")
+
+// maxBatch bounds the bytes of the records of one request.
+const maxBatch = 4 << 20
+
+// run is one import.
+type run struct {
+	o        Options
+	mapping  Mapping
+	client   *client
+	model    *model
+	index    *index
+	resolver *resolver
+	pending  pending
+	rejects  *rejects
+	progress *progress
+
+	batch    batch
+	deferred *spool[item]
+	waiting  map[digest]bool // keys of what is deferred
+	later    spool[lateLink]
+	over     bool // every record was read
+	final    bool // what waits for others waits in vain
+	lost     bool // a link was not set that may not lack
+	cutOff   bool // an import of the file was cut off
+	counts   Counts
+	said     map[string]bool
+}
+
+// Run imports a file. Errors: ErrProblems when records were rejected; others ended the
+// import, which goes on where it was when it is run again.
+func Run(ctx context.Context, o Options, m Mapping) (Counts, error) {
+	in, size, err := open(o)
+	if err != nil {
+		return Counts{}, err
+	}
+	defer in.Close()
+	r, err := newRun(o, m, size)
+	if err != nil {
+		return Counts{}, err
+	}
+	src, err := openSource(o.Format, r.progress.of(in), []rune(m.Separator)[0])
+	if err != nil {
+		return Counts{}, fmt.Errorf("%s: %w", o.File, err)
+	}
+	if r.rejects = (&rejects{head: src.head()}); !o.DryRun {
+		r.rejects.path = o.beside(".rejects" + src.suffix())
+	}
+	err = r.all(ctx, src)
+	r.progress.end()
+	err = errors.Join(err, r.rejects.close())
+	if err == nil {
+		err = r.finish()
+	}
+	return r.counts, err
+}
+
+func open(o Options) (io.ReadCloser, int64, error) {
+	if o.File == "-" {
+		return io.NopCloser(o.Stdin), 0, nil
+	}
+	f, err := os.Open(o.File)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// beside is the name of a file that belongs to an import.
+func (o Options) beside(suffix string) string {
+	folder, name := filepath.Split(o.File)
+	if o.File == "-" {
+		name = "import"
+	}
+	if o.Work != "" {
+		folder = o.Work
+	}
+	name = strings.TrimSuffix(name, ".gz")
+	return filepath.Join(folder, strings.TrimSuffix(name, filepath.Ext(name))+suffix)
+}
+
+func newRun(o Options, m Mapping, size int64) (*run, error) {
+	c, err := newClient(o)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{
+		o: o, mapping: m, client: c, pending: pending{o.beside(".pending")}, progress: newProgress(o.Log, size),
+		batch: batch{keys: map[digest]int{}}, deferred: &spool[item]{}, waiting: map[digest]bool{}, said: map[string]bool{},
+	}
+	c.wait = func(err error) { r.complain(fmt.Sprintf("waiting for the service: %v", err)) }
+	r.model = &model{client: c, key: m.Key.Attribute, types: map[string]*assetType{}}
+	r.index = newIndex(c, r.model)
+	r.resolver = newResolver(c, r.model, r.pending, o.DryRun)
+	return r, nil
+}
+
+// all takes every record.
+func (r *run) all(ctx context.Context, src source) error {
+	if err := r.resolver.top(ctx, r.o.Project); err != nil {
+		return err
+	}
+	if err := r.resume(ctx); err != nil {
+		return err
+	}
+	for {
+		rec, err := src.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("behind record %d: %w", r.counts.Records, errors.Join(err, r.flush(ctx)))
+		}
+		r.counts.Records++
+		it, err := r.mapping.translate(rec)
+		if err != nil {
+			err = r.reject(it, err)
+		} else {
+			err = r.take(ctx, it)
+		}
+		if err != nil {
+			return err
+		}
+		r.progress.show(r.counts.Records)
+	}
+	if err := r.flush(ctx); err != nil {
+		return err
+	}
+	r.over = true
+	if err := r.takeDeferred(ctx); err != nil {
+		return err
+	}
+	return r.setLater(ctx)
+}
+
+// resume sends the request again by which an import was cut off, unless it was executed.
+func (r *run) resume(ctx context.Context) error {
+	if r.o.DryRun {
+		return nil
+	}
+	s, cutOff, err := r.pending.load()
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.pending.path, err)
+	}
+	r.cutOff = cutOff
+	if !cutOff {
+		return nil
+	}
+	r.progress.say("An import was cut off; it goes on.")
+	done, err := r.executed(ctx, s)
+	if err != nil || done {
+		return err
+	}
+	a, err := r.client.write(ctx, s.Body, s.Idempotency)
+	if isStatus(err, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusForbidden) {
+		return nil // its records come again, and are told of
+	}
+	if err != nil {
+		return err
+	}
+	return r.index.created(ctx, s.Creates, a.AssetsCreated.OIDTokens, false)
+}
+
+// executed reports whether there is what a request makes.
+func (r *run) executed(ctx context.Context, s sent) (bool, error) {
+	if s.Check != nil {
+		oids, err := r.resolver.oids(ctx, s.Check)
+		return len(oids) > 0, err
+	}
+	for _, c := range s.Creates {
+		root, err := r.index.root(ctx, c.Root)
+		if err != nil {
+			return false, err
+		}
+		if _, ok := r.index.find(root, c.Key); ok {
+			return true, nil
+		}
+	}
+	return len(s.Creates) == 0, nil
+}
+
+// take puts an item into the batch, or defers it.
+func (r *run) take(ctx context.Context, it item) error {
+	e, err := r.entry(ctx, it)
+	if isProblem(err) {
+		return r.reject(it, err)
+	}
+	if err != nil {
+		return err
+	}
+	if e.exists && !r.o.Update {
+		r.counts.Skipped++
+		if r.cutOff {
+			return r.linkAgain(ctx, it, e.asset)
+		}
+		return nil
+	}
+	wait, err := r.mustWait(ctx, e)
+	if isProblem(err) {
+		return r.reject(it, err)
+	}
+	if err != nil {
+		return err
+	}
+	d := digestOf(e.root, it.Key)
+	if wait {
+		r.waiting[d] = true
+		if it.Alias != "" {
+			r.waiting[digestOf(e.root, "\x00"+it.Alias)] = true
+		}
+		return r.deferred.add(it)
+	}
+	delete(r.waiting, d)
+	delete(r.waiting, digestOf(e.root, "\x00"+it.Alias))
+	if r.batch.add(e); len(r.batch.entries) >= r.o.Batch || r.batch.bytes >= maxBatch {
+		return r.flush(ctx)
+	}
+	return nil
+}
+
+// entry finds what has the key of an item. Errors: also problem.
+func (r *run) entry(ctx context.Context, it item) (entry, error) {
+	root, err := r.index.root(ctx, it.Type)
+	if err != nil {
+		return entry{}, err
+	}
+	e := entry{item: it, root: root}
+	e.asset, e.exists = r.index.find(root, it.Key)
+	_, inBatch := r.batch.keys[digestOf(root, it.Key)]
+	switch {
+	case inBatch, e.asset.fresh, !r.over && r.waiting[digestOf(root, it.Key)]:
+		return e, problemf("the key %s comes twice", it.Key)
+	case e.exists && it.Alias != "":
+		r.index.alias(root, it.Alias, e.asset)
+	}
+	return e, nil
+}
+
+// mustWait reports whether an item links to a record that may still come.
+func (r *run) mustWait(ctx context.Context, e entry) (bool, error) {
+	if r.final {
+		return false, nil
+	}
+	for name, l := range e.Links {
+		if l.Later {
+			continue
+		}
+		root, err := r.target(ctx, e.Type, name)
+		if err != nil {
+			return false, err
+		}
+		for _, key := range l.Keys {
+			_, there := r.index.named(root, key)
+			_, inBatch := r.batch.position(root, key)
+			if there || inBatch {
+				continue
+			}
+			if !r.over || r.waiting[digestOf(root, key)] || r.waiting[digestOf(root, "\x00"+key)] {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// takeDeferred takes what waited for other records, until nothing more comes of it.
+func (r *run) takeDeferred(ctx context.Context) error {
+	for r.deferred.n > 0 {
+		waiting := r.deferred
+		r.deferred = &spool[item]{}
+		err := waiting.each(func(it item) error {
+			defer r.progress.show(r.counts.Records)
+			return r.take(ctx, it)
+		})
+		if err == nil {
+			err = r.flush(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		r.final = r.deferred.n == waiting.n // a circle
+	}
+	return nil
+}
