@@ -35,15 +35,15 @@ func NewClient(q *Queue) *Client {
 // for commits and requests.
 func (c *Client) Attach(w *Worker) { c.local.Store(w) }
 
-// Committed is called after each commit.
-func (c *Client) Committed(auditID int64) {
+// Committed is called after each commit, with the audit and the id of the write.
+func (c *Client) Committed(auditID int64, write string) {
 	if w := c.local.Load(); w != nil {
 		w.WakeFanOut()
 		return
 	}
 	c.lastAudit.Store(auditID)
 	signal(c.hints)
-	c.add(fanOutTask(auditID))
+	c.add(fanOutTask(auditID, write))
 }
 
 // signal leaves a signal unless there is one already.
@@ -115,7 +115,7 @@ func (c *Client) pushHint(ctx context.Context) {
 	pipe.RPush(ctx, hintList, c.lastAudit.Load())
 	pipe.LTrim(ctx, hintList, -maxHints, -1)
 	_, err := pipe.Exec(ctx)
-	c.q.sent(ctx, "hint", err)
+	c.q.sent(ctx, workHint, err)
 }
 
 func (c *Client) enqueue(ctx context.Context, t task) {
@@ -136,14 +136,14 @@ func (c *Client) full() bool {
 	return c.isFull
 }
 
-func (q *Queue) sent(ctx context.Context, what string, err error) {
+func (q *Queue) sent(ctx context.Context, task string, err error) {
 	switch {
 	case err == nil:
-		q.metrics.sent.WithLabelValues(what).Inc()
+		q.metrics.sent.WithLabelValues(task).Inc()
 	case ctx.Err() == nil:
-		q.metrics.unsent.WithLabelValues(what).Inc()
+		q.metrics.unsent.WithLabelValues(task).Inc()
 		if q.outage.allow() {
-			q.log.Warn("not sent to the queue; the sweep finds the work", "what", what, "err", err)
+			q.log.Warn("not sent to the queue; the sweep finds the work", "task", task, "err", err)
 		}
 	}
 }

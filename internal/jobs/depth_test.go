@@ -13,7 +13,7 @@ func TestDepth(t *testing.T) {
 		if d, err := c.Depth(t.Context()); err != nil || d != (Depth{}) {
 			t.Errorf("nothing was ever sent: %+v %v", d, err)
 		}
-		c.Committed(1)
+		c.Committed(1, "w")
 		c.Accepted("r1")
 		c.WakeAt("s1", time.Now().Add(time.Hour))
 		c.drain(t.Context())

@@ -152,8 +152,7 @@ func (w *Worker) resolveFanOuts(ctx context.Context) {
 			}
 		}
 		if open = w.answer(ctx, open); len(open) > 0 {
-			_ = w.run(ctx, taskFanOut, w.changes.FanOut)
-			open = w.answer(ctx, open)
+			signal(w.awaited)
 		}
 	}
 }

@@ -48,10 +48,10 @@ func TestTheQueueShowsEveryTaskAndItsOutcome(t *testing.T) {
 		start(t, c.Run)
 		start(t, NewWorker(q, work, work).Run)
 		for audit := range int64(4) {
-			c.Committed(audit + 1)
+			c.Committed(audit+1, "w")
 		}
 		info := await(t, q, queueChanges, taskFanOut+":1", asynq.TaskStateCompleted)
-		if string(info.Payload) != `{"audit":1}` || rows(t, info) != 3 || info.Retention != retention {
+		if string(info.Payload) != `{"audit":1,"write":"w"}` || rows(t, info) != 3 || info.Retention != retention {
 			t.Errorf("a fan-out: %s, result %s, retention %s", info.Payload, info.Result, info.Retention)
 		}
 		if info = await(t, q, queueChanges, taskFanOut+":2", asynq.TaskStateRetry); info.LastErr != "no such table" {
@@ -107,11 +107,11 @@ func TestPendingTasksAreBounded(t *testing.T) {
 		q := open(t, url)
 		c := NewClient(q)
 		for i := range int64(maxPending + 1) {
-			c.enqueue(t.Context(), fanOutTask(i))
+			c.enqueue(t.Context(), fanOutTask(i, "w"))
 		}
 		c.pendingAt = time.Time{}
 		for i := range int64(100) {
-			c.enqueue(t.Context(), fanOutTask(maxPending+1+i))
+			c.enqueue(t.Context(), fanOutTask(maxPending+1+i, "w"))
 		}
 		info, err := c.inspector.GetQueueInfo(queueChanges)
 		if err != nil || info.Pending != maxPending+1 {

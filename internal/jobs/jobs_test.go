@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/alds-dev/alds/internal/requests"
 	"github.com/alds-dev/alds/internal/testdb"
@@ -29,8 +33,11 @@ func newFakeWork() *fakeWork {
 	return &fakeWork{fanOuts: make(chan struct{}, 100), sweeps: make(chan struct{}, 100), executions: make(chan struct{}, 100), pulls: make(chan string, 100)}
 }
 
-func (w *fakeWork) FanOut(context.Context) error {
-	w.fanOuts <- struct{}{}
+func (w *fakeWork) FanOut(ctx context.Context) error {
+	select {
+	case w.fanOuts <- struct{}{}:
+	case <-ctx.Done():
+	}
 	return w.err
 }
 
@@ -123,8 +130,16 @@ func TestACommitWakesAWorker(t *testing.T) {
 		start(t, c.Run)
 		start(t, NewWorker(q, work, work).Run)
 		receive(t, work.sweeps, "the first sweep")
-		c.Committed(1)
-		receive(t, work.fanOuts, "a fan-out by the hint")
+		receive(t, work.fanOuts, "the fan-out of what waits")
+		drain(work.fanOuts)
+		drain(work.sweeps)
+		for i := range int64(20) {
+			c.Committed(i, "w")
+			receive(t, work.fanOuts, "a fan-out by the hint")
+		}
+		if n := len(work.sweeps); n > 10 {
+			t.Errorf("%d sweeps, which may have done it", n)
+		}
 		c.WakeAt("s1", time.Now())
 		if got := receive(t, work.pulls, "a pull"); got != "s1" {
 			t.Errorf("pulled %s", got)
@@ -173,7 +188,7 @@ func TestAnAttachedWorkerIsWokenWithoutRedis(t *testing.T) {
 	c := NewClient(q)
 	c.Attach(w)
 	start(t, w.Run)
-	c.Committed(1)
+	c.Committed(1, "w")
 	receive(t, work.fanOuts, "a fan-out")
 	receive(t, work.executions, "the first look")
 	c.Accepted("1")
@@ -189,7 +204,7 @@ func TestWithoutRedisNothingBlocksAndTheSweepGoesOn(t *testing.T) {
 	start(t, NewWorker(q, work, work).Run)
 	began := time.Now()
 	for i := range 2 * maxBacklog {
-		c.Committed(int64(i))
+		c.Committed(int64(i), "w")
 		c.Accepted(strconv.Itoa(i))
 		c.WakeAt("s", time.Now())
 	}
@@ -205,7 +220,7 @@ func TestTheListOfHintsIsBounded(t *testing.T) {
 	q := open(t, testdb.Redis(t))
 	c := NewClient(q)
 	for i := range 200 {
-		c.Committed(int64(i))
+		c.Committed(int64(i), "w")
 		c.pushHint(t.Context())
 	}
 	if n := q.redis.LLen(t.Context(), hintList).Val(); n != maxHints {
@@ -216,7 +231,8 @@ func TestTheListOfHintsIsBounded(t *testing.T) {
 func TestTheSchedulerContinuesAfterFailuresAndWithoutRedis(t *testing.T) {
 	var runs atomic.Int32
 	again := make(chan struct{}, 100)
-	s := NewScheduler(open(t, "redis://127.0.0.1:1"), nil, nil, Periodic{Name: "x", Every: time.Millisecond, Run: func(context.Context) error {
+	registry := prometheus.NewRegistry()
+	s := NewScheduler(open(t, "redis://127.0.0.1:1"), nil, registry, Periodic{Name: "x", Every: time.Millisecond, Run: func(context.Context) error {
 		defer func() { again <- struct{}{} }()
 		switch runs.Add(1) {
 		case 1:
@@ -226,9 +242,34 @@ func TestTheSchedulerContinuesAfterFailuresAndWithoutRedis(t *testing.T) {
 		}
 		return nil
 	}})
+	began := float64(time.Now().Unix())
 	start(t, s.Run)
 	for range 5 {
 		receive(t, again, "a run")
+	}
+	measured := map[string]float64{}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		m := f.GetMetric()[0]
+		measured[strings.TrimPrefix(f.GetName(), "alds_jobs_periodic_")] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+	}
+	if measured["period_seconds"] != 0.001 || measured["failures_total"] != 2 || measured["last_success_timestamp_seconds"] < began {
+		t.Errorf("measured: %v", measured)
+	}
+}
+
+// TestWorkThatNeverEndsWellIsOverdue: from the start of the scheduler on.
+func TestWorkThatNeverEndsWellIsOverdue(t *testing.T) {
+	m := newPeriodicMetrics(nil)
+	m.starts(Periodic{Name: "x", Every: time.Minute})
+	m.ran("x", errors.New("no"), time.Second)
+	gauges := make(chan prometheus.Metric, 1)
+	m.last.Collect(gauges)
+	if len(gauges) != 1 {
+		t.Error("nothing tells since when it is due")
 	}
 }
 
@@ -256,4 +297,43 @@ func TestAddresses(t *testing.T) {
 			_ = q.Close()
 		}
 	}
+}
+
+// The library asks each server at the start of a connection for what servers
+// before Redis 7.2 refuse, which must not count as a failure.
+func TestANewConnectionWaitsForNothing(t *testing.T) {
+	eachRedis(t, func(t *testing.T, url string) {
+		q := open(t, url)
+		began := time.Now()
+		if err := q.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took >= errorPause {
+			t.Errorf("the first command took %s", took)
+		}
+	})
+}
+
+// A fan-out that takes long, as behind a backlog, delays neither sweeps, nor requests,
+// nor what tasks ask for.
+func TestALongFanOutDelaysNothingElse(t *testing.T) {
+	eachRedis(t, func(t *testing.T, url string) {
+		q := open(t, url)
+		work := newFakeWork()
+		work.fanOuts = make(chan struct{}) // a call lasts until somebody receives
+		work.states = map[int64]webhook.FanOutState{1: {}}
+		c := NewClient(q)
+		start(t, c.Run)
+		start(t, NewWorker(q, work, work).Run)
+		c.Committed(1, "w")
+		await(t, q, queueChanges, taskFanOut+":1", asynq.TaskStateActive)
+		for range 2 {
+			receive(t, work.sweeps, "a sweep")
+			receive(t, work.executions, "an execution")
+		}
+		c.WakeAt("s1", time.Now())
+		receive(t, work.pulls, "a pull")
+		c.Committed(2, "w")
+		await(t, q, queueChanges, taskFanOut+":2", asynq.TaskStateCompleted)
+	})
 }

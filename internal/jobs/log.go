@@ -10,20 +10,27 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// logEvery is how often a lasting outage is logged.
+// logEvery is how often failures are logged while Redis answers.
 const logEvery = 10 * time.Second
 
-// logLimit allows one message per logEvery.
-type logLimit struct{ last atomic.Int64 }
+// logLimit allows one message per logEvery, and none while Redis does not answer,
+// which Watch logs.
+type logLimit struct {
+	last    atomic.Int64
+	answers atomic.Bool
+}
 
 func (l *logLimit) allow() bool {
+	if !l.answers.Load() {
+		return false
+	}
 	now := time.Now().UnixNano()
 	last := l.last.Load()
 	return now-last > int64(logEvery) && l.last.CompareAndSwap(last, now)
 }
 
 // taskLog hands the queue library's messages to slog. Its errors report that
-// Redis does not answer, which only delays work.
+// Redis refuses something, which only delays work.
 type taskLog struct {
 	log    *slog.Logger
 	errors *logLimit
@@ -38,7 +45,7 @@ func (l taskLog) Info(args ...any) { l.log.Debug("queue", "message", fmt.Sprint(
 // Warn is logged at debug: it concerns single tasks, which the tools show.
 func (l taskLog) Warn(args ...any) { l.log.Debug("queue", "message", fmt.Sprint(args...)) }
 
-// Error is logged at warn, at most once per logEvery.
+// Error is logged at warn, as often as the limit allows.
 func (l taskLog) Error(args ...any) {
 	if l.errors.allow() {
 		l.log.Warn("queue", "message", fmt.Sprint(args...))

@@ -38,10 +38,23 @@ func newMetrics(r Registerer) *metrics {
 			Namespace: namespace, Subsystem: subsystem, Name: "queue_tasks", Help: "Tasks in the queue, by state.",
 		}, []string{"state"}),
 	}
+	m.begin()
 	if r != nil {
 		r.MustRegister(m.sent, m.unsent, m.dropped, m.hints, m.hintErrors, m.work, m.failures, m.tasks)
 	}
 	return m
+}
+
+// begin counts from 0 what is known to be counted: the first time would be no growth,
+// where nothing was before.
+func (m *metrics) begin() {
+	for _, task := range []string{workHint, taskFanOut, taskWake, taskExecute} {
+		m.sent.WithLabelValues(task)
+		m.unsent.WithLabelValues(task)
+	}
+	for _, work := range []string{workHint, workSweep, workSweepChanges, workCarryOut, taskFanOut, taskWake, taskExecute} {
+		m.failures.WithLabelValues(work)
+	}
 }
 
 func (m *metrics) ran(name string, err error, took time.Duration) {
@@ -72,6 +85,7 @@ func (w *Worker) measure(ctx context.Context) {
 }
 
 type periodicMetrics struct {
+	period   *prometheus.GaugeVec
 	last     *prometheus.GaugeVec
 	duration *prometheus.HistogramVec
 	failures *prometheus.CounterVec
@@ -79,9 +93,13 @@ type periodicMetrics struct {
 
 func newPeriodicMetrics(r Registerer) *periodicMetrics {
 	m := &periodicMetrics{
+		period: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "periodic_period_seconds",
+			Help: "How often periodic work is to run, by task.",
+		}, []string{"task"}),
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "periodic_last_success_timestamp_seconds",
-			Help: "When periodic work last ended well, by task.",
+			Help: "When periodic work last ended well, by task; the start of the scheduler where it has not yet.",
 		}, []string{"task"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "periodic_duration_seconds",
@@ -90,9 +108,16 @@ func newPeriodicMetrics(r Registerer) *periodicMetrics {
 		failures: counters("periodic_failures_total", "Periodic work that failed, by task."),
 	}
 	if r != nil {
-		r.MustRegister(m.last, m.duration, m.failures)
+		r.MustRegister(m.period, m.last, m.duration, m.failures)
 	}
 	return m
+}
+
+// starts makes the work visible before it has run: work that never ends well is overdue, too.
+func (m *periodicMetrics) starts(p Periodic) {
+	m.period.WithLabelValues(p.Name).Set(p.Every.Seconds())
+	m.last.WithLabelValues(p.Name).SetToCurrentTime()
+	m.failures.WithLabelValues(p.Name)
 }
 
 func (m *periodicMetrics) ran(name string, err error, took time.Duration) {

@@ -15,6 +15,14 @@ const (
 	taskExecute = "request:execute"
 )
 
+// The names of what is no task, for metrics.
+const (
+	workHint         = "hint"
+	workSweep        = "sweep"
+	workSweepChanges = "sweep_changes"
+	workCarryOut     = "carry_out"
+)
+
 // What Redis holds is bounded: tasks that wait by maxPending, completed ones by
 // their retention, archived ones by the library (10,000 of each queue).
 const (

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hibiken/asynq"
+
+	"github.com/alds-dev/alds/internal/tracing"
 )
 
 // Periodic is work done again and again. Run may be running elsewhere at the
@@ -42,6 +44,7 @@ func NewScheduler(q *Queue, log *slog.Logger, registerer Registerer, work ...Per
 func (s *Scheduler) Run(ctx context.Context) error {
 	mux := asynq.NewServeMux()
 	for _, p := range s.work {
+		s.metrics.starts(p)
 		mux.HandleFunc(p.Name, handle(func(ctx context.Context, _ struct{}) (result, error) { return result{}, s.run(ctx, p) }))
 	}
 	server := s.q.server(ctx, queuePeriodic, periodicTasks)
@@ -73,7 +76,9 @@ func (s *Scheduler) loop(ctx context.Context, p Periodic) {
 
 func (s *Scheduler) run(ctx context.Context, p Periodic) error {
 	began := time.Now()
-	err := guarded(ctx, p.Run)
+	within, span := tracing.Start(ctx, p.Name)
+	err := guarded(within, p.Run)
+	span.End(err)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

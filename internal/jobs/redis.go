@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,11 +9,14 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/alds-dev/alds/internal/tlsmode"
 )
 
 // Queue is the connection to Redis that clients and workers of a process share.
@@ -20,15 +24,16 @@ type Queue struct {
 	redis   redis.UniversalClient
 	log     *slog.Logger
 	metrics *metrics
-	outage  logLimit // of messages that Redis does not answer
+	outage  logLimit // of messages that Redis refuses something
 }
 
 // Open reads the address. Connections are made when they are needed, so that a
 // Redis that does not answer is no error here.
 //
-// Shape: redis://[user:password@]host:port/db, rediss:// for TLS,
+// Shape: redis://[user:password@]host:port/db,
 // redis+sentinel://[user:password@]host:port[,host:port]/master[?db=n],
-// redis+cluster://[user:password@]host:port[,host:port].
+// redis+cluster://[user:password@]host:port[,host:port]; rediss in place of redis for
+// TLS, of sentinels and master alike, and the parameters of tlsmode.
 func Open(address string, log *slog.Logger, registerer Registerer) (*Queue, error) {
 	client, err := newClient(address)
 	if err != nil {
@@ -54,32 +59,36 @@ func newClient(address string) (redis.UniversalClient, error) {
 	}
 	password, _ := u.User.Password()
 	user := u.User.Username()
+	secure, err := secureBy(u)
+	if err != nil {
+		return nil, fmt.Errorf("the Redis address: %w", err)
+	}
 	switch u.Scheme {
 	case "redis", "rediss":
-		return single(u, user, password)
+		return single(u, user, password, secure)
 	case "redis+sentinel", "redis-sentinel", "rediss+sentinel":
-		return sentinel(u, user, password)
+		return sentinel(u, user, password, secure)
 	case "redis+cluster", "redis-cluster", "rediss+cluster":
 		return redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: hosts(u, "6379"), Username: user, Password: password, TLSConfig: secure(u),
+			Addrs: hosts(u, "6379"), Username: user, Password: password, TLSConfig: secure,
 			DialTimeout: redisTimeout, ReadTimeout: redisTimeout, WriteTimeout: redisTimeout,
 		}), nil
 	}
 	return nil, fmt.Errorf("the Redis address has the unknown scheme %q", u.Scheme)
 }
 
-func single(u *url.URL, user, password string) (redis.UniversalClient, error) {
-	db, err := number(strings.Trim(u.Path, "/"))
+func single(u *url.URL, user, password string, secure *tls.Config) (redis.UniversalClient, error) {
+	db, err := number(cmp.Or(strings.Trim(u.Path, "/"), u.Query().Get("db")))
 	if err != nil {
 		return nil, err
 	}
 	return redis.NewClient(&redis.Options{
-		Addr: hosts(u, "6379")[0], Username: user, Password: password, DB: db, TLSConfig: secure(u),
+		Addr: hosts(u, "6379")[0], Username: user, Password: password, DB: db, TLSConfig: secure,
 		DialTimeout: redisTimeout, ReadTimeout: redisTimeout, WriteTimeout: redisTimeout,
 	}), nil
 }
 
-func sentinel(u *url.URL, user, password string) (redis.UniversalClient, error) {
+func sentinel(u *url.URL, user, password string, secure *tls.Config) (redis.UniversalClient, error) {
 	master := strings.Trim(u.Path, "/")
 	if name := u.Query().Get("master"); name != "" {
 		master = name
@@ -92,7 +101,7 @@ func sentinel(u *url.URL, user, password string) (redis.UniversalClient, error) 
 		return nil, err
 	}
 	return redis.NewFailoverClient(&redis.FailoverOptions{
-		MasterName: master, SentinelAddrs: hosts(u, "26379"), DB: db, TLSConfig: secure(u),
+		MasterName: master, SentinelAddrs: hosts(u, "26379"), DB: db, TLSConfig: secure,
 		Username: user, Password: password, SentinelUsername: user, SentinelPassword: password,
 		DialTimeout: redisTimeout, ReadTimeout: redisTimeout, WriteTimeout: redisTimeout,
 	}), nil
@@ -119,16 +128,23 @@ func hosts(u *url.URL, port string) []string {
 	return all
 }
 
-func secure(u *url.URL) *tls.Config {
-	if !strings.HasPrefix(u.Scheme, "rediss") {
-		return nil
+// secureBy returns how to speak TLS; nil for an address without. The name that the
+// certificate has to have is that of the server that is dialled, a master's that the
+// sentinels name.
+func secureBy(u *url.URL) (*tls.Config, error) {
+	mode := u.Query().Get("tls")
+	switch {
+	case mode == tlsmode.Preferred:
+		return nil, errors.New("tls=preferred is not possible with Redis")
+	case mode == "" && strings.HasPrefix(u.Scheme, "rediss"):
+		mode = tlsmode.Verify
 	}
-	name := ""
-	if !strings.Contains(u.Host, ",") {
-		name = u.Hostname()
-	}
-	return &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12}
+	return tlsmode.New(mode, u.Query().Get("tls-ca"))
 }
+
+// isHandshake reports whether a command belongs to the start of a connection. The
+// library asks there for what a server before Redis 7.2 refuses, and goes on.
+func isHandshake(cmd redis.Cmder) bool { return cmd.Name() == "client" || cmd.Name() == "hello" }
 
 // pauseHook waits after a failed command: the queue library sends the next one
 // at once and would spin while Redis does not answer.
@@ -139,7 +155,7 @@ func (pauseHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (pauseHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		pauseAfter(ctx, err)
+		pauseAfter(ctx, err, cmd)
 		return err
 	}
 }
@@ -147,13 +163,13 @@ func (pauseHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func (pauseHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
-		pauseAfter(ctx, err)
+		pauseAfter(ctx, err, cmds...)
 		return err
 	}
 }
 
-func pauseAfter(ctx context.Context, err error) {
-	if err == nil || errors.Is(err, redis.Nil) || errors.Is(err, context.Canceled) {
+func pauseAfter(ctx context.Context, err error, cmds ...redis.Cmder) {
+	if err == nil || errors.Is(err, redis.Nil) || errors.Is(err, context.Canceled) || slices.ContainsFunc(cmds, isHandshake) {
 		return
 	}
 	if answer := redis.Error(nil); errors.As(err, &answer) && strings.HasPrefix(err.Error(), "NOSCRIPT") {

@@ -24,12 +24,13 @@ type task struct {
 func (t task) fullID() string { return t.typ + ":" + t.id }
 
 type fanOutPayload struct {
-	Audit int64 `json:"audit"`
+	Audit int64  `json:"audit"`
+	Write string `json:"write"` // its id, for those who look at the task
 }
 
-func fanOutTask(audit int64) task {
+func fanOutTask(audit int64, write string) task {
 	return task{
-		queue: queueChanges, typ: taskFanOut, id: strconv.FormatInt(audit, 10), payload: fanOutPayload{audit},
+		queue: queueChanges, typ: taskFanOut, id: strconv.FormatInt(audit, 10), payload: fanOutPayload{audit, write},
 		retention: retention, timeout: taskTimeout, maxRetry: maxRetry,
 	}
 }

@@ -21,6 +21,7 @@ type Changes interface {
 	// FanOutStates returns how far the fan-outs of audits are.
 	FanOutStates(ctx context.Context, audits []int64) ([]webhook.FanOutState, error)
 	Pull(ctx context.Context, subscription string) error
+	// Sweep wakes what sends due deliveries. It waits for no fan-out.
 	Sweep(ctx context.Context) error
 }
 
@@ -33,12 +34,13 @@ type Requests interface {
 }
 
 // Worker calls Changes and Requests: for hints, for tasks, and every two seconds
-// in a sweep.
+// in sweeps. Fan-out, deliveries and requests have loops of their own.
 type Worker struct {
 	q        *Queue
 	changes  Changes
 	requests Requests
 	fanOut   chan struct{} // holds one signal from this process
+	awaited  chan struct{} // holds one signal: tasks wait for their fan-out
 	execute  chan struct{} // holds one signal: requests may wait
 	fanOuts  chan *fanOutWait
 }
@@ -47,7 +49,7 @@ type Worker struct {
 func NewWorker(q *Queue, changes Changes, accepted Requests) *Worker {
 	return &Worker{
 		q: q, changes: changes, requests: accepted,
-		fanOut: make(chan struct{}, 1), execute: make(chan struct{}, 1), fanOuts: make(chan *fanOutWait),
+		fanOut: make(chan struct{}, 1), awaited: make(chan struct{}, 1), execute: make(chan struct{}, 1), fanOuts: make(chan *fanOutWait),
 	}
 }
 
@@ -91,19 +93,27 @@ func (w *Worker) readHints(ctx context.Context) {
 			w.q.metrics.hintErrors.Inc()
 		default:
 			w.q.metrics.hints.Inc()
-			_ = w.run(ctx, "hint", w.changes.FanOut)
+			_ = w.run(ctx, workHint, w.changes.FanOut)
 		}
 	}
 }
 
+// runFanOuts fans out what was committed in this process, what tasks wait for, and in
+// a sweep of its own, which needs only the database, whatever waits. Behind a backlog
+// that takes minutes; nothing else waits for it.
 func (w *Worker) runFanOuts(ctx context.Context) {
-	for {
+	for task := workSweepChanges; ; {
+		_ = w.run(ctx, task, w.changes.FanOut)
 		select {
 		case <-ctx.Done():
 			return
 		case <-w.fanOut:
 			w.q.metrics.hints.Inc()
-			_ = w.run(ctx, "hint", w.changes.FanOut)
+			task = workHint
+		case <-w.awaited:
+			task = taskFanOut
+		case <-untilSweep():
+			task = workSweepChanges
 		}
 	}
 }
@@ -116,20 +126,24 @@ func (w *Worker) runRequests(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-w.execute:
-			_ = w.run(ctx, "carry_out", w.requests.ExecuteWaiting)
+			_ = w.run(ctx, workCarryOut, w.requests.ExecuteWaiting)
 		}
 	}
 }
 
-// runSweeps needs only the database.
+// untilSweep signals when a loop sweeps again; the time varies, so that workers do not
+// sweep together.
+func untilSweep() <-chan time.Time { return time.After(sweepEvery*9/10 + rand.N(sweepEvery/5)) }
+
+// runSweeps finds due deliveries and accepted requests. It needs only the database.
 func (w *Worker) runSweeps(ctx context.Context) {
 	for {
 		w.WakeExecute()
-		_ = w.run(ctx, "sweep", w.changes.Sweep)
+		_ = w.run(ctx, workSweep, w.changes.Sweep)
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(sweepEvery*9/10 + rand.N(sweepEvery/5)):
+		case <-untilSweep():
 		}
 	}
 }

@@ -1,0 +1,51 @@
+package jobs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// TestTLS: each mode, with a Redis whose certificate nobody knows, and through a
+// sentinel that names it.
+func TestTLS(t *testing.T) {
+	named := testdb.NewCertificate(t, "127.0.0.1")
+	elsewhere := testdb.NewCertificate(t, "redis.test")
+	server, stranger := testdb.OwnRedisWithTLS(t, named), testdb.OwnRedisWithTLS(t, elsewhere)
+	sentinel := testdb.OwnSentinelWithTLS(t, named, server)
+	for _, c := range []struct {
+		url  string
+		does bool
+	}{
+		{server.URL, false}, // by the authorities of the system
+		{server.URL + "?tls=skip-verify", true},
+		{server.URL + "?tls=verify-ca", false},
+		{server.URL + "?tls=true&tls-ca=" + named.CA, true},
+		{server.URL + "?tls-ca=" + named.CA, true},
+		{server.URL + "?tls=verify-ca&tls-ca=" + named.CA, true},
+		{server.URL + "?tls-ca=" + elsewhere.CA, false},
+		{strings.Replace(server.URL, "rediss:", "redis:", 1), false},
+		{strings.Replace(server.URL, "rediss:", "redis:", 1) + "?tls=skip-verify", true},
+		{stranger.URL + "?tls-ca=" + elsewhere.CA, false},
+		{stranger.URL + "?tls=verify-ca&tls-ca=" + elsewhere.CA, true},
+		{sentinel.URL, false},
+		{sentinel.URL + "?tls=skip-verify", true},
+		{sentinel.URL + "?tls=true&tls-ca=" + named.CA, true},
+		{strings.Replace(sentinel.URL, "rediss+", "redis+", 1), false},
+	} {
+		t.Run(c.url, func(t *testing.T) {
+			t.Parallel() // what fails is tried again
+			q := open(t, c.url)
+			if err := q.Ping(t.Context()); (err == nil) != c.does {
+				t.Error(err)
+			}
+		})
+	}
+	for _, parameters := range []string{"tls=preferred", "tls=perhaps", "tls=true&tls-ca=/nowhere", "tls-ca=" + named.Key} {
+		if q, err := Open(server.URL+"?"+parameters, nil, nil); err == nil {
+			t.Errorf("%s is no way to speak to Redis", parameters)
+			_ = q.Close()
+		}
+	}
+}
