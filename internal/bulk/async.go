@@ -14,6 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/lease"
 	"github.com/alds-dev/alds/internal/requests"
+	"github.com/alds-dev/alds/internal/tracing"
 	"github.com/alds-dev/alds/internal/trail"
 )
 
@@ -78,7 +79,7 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted
 			return Accepted{}, oldPasswordAsync(n.At)
 		}
 	}
-	r.Address = trail.OriginOf(ctx).Address
+	r.Address, r.ID, r.Trace = trail.OriginOf(ctx).Address, tracing.RequestID(ctx), tracing.Of(ctx).Parent()
 	head, err := json.Marshal(r)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("encode the options of a request: %w", err)
@@ -93,6 +94,7 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted
 		return Accepted{}, err
 	}
 	if !s.Done {
+		tracing.Wrote(ctx, s.ID)
 		a.onAccepted(s.ID)
 	}
 	answer, err := stateBody(s)
@@ -136,7 +138,7 @@ func stateBody(s requests.State) ([]byte, error) {
 func (a *Async) Execute(ctx context.Context, id string) (requests.State, error) {
 	c, err := a.store.ClaimByID(ctx, id)
 	if err == nil && c != nil {
-		err = a.finish(ctx, c, a.execute(ctx, c))
+		err = a.run(ctx, c)
 	}
 	if err != nil {
 		return requests.State{}, err
@@ -152,7 +154,7 @@ func (a *Async) ExecuteWaiting(ctx context.Context) error {
 		if err != nil || c == nil {
 			return err
 		}
-		if err := a.finish(ctx, c, a.execute(ctx, c)); err != nil {
+		if err := a.run(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -176,9 +178,26 @@ func (a *Async) actor(ctx context.Context, member int64) (auth.Actor, error) {
 	return who, err
 }
 
+// run executes one request under its claim, and stores how that ended.
+func (a *Async) run(ctx context.Context, c *requests.Claim) error {
+	head, body, _ := bytes.Cut(c.Request, []byte{'\n'})
+	r := Request{Body: body}
+	err := json.Unmarshal(head, &r)
+	if err != nil {
+		err = fmt.Errorf("the options of request %s: %w", c.ID, err)
+	} else {
+		within, span := tracing.Continue(ctx, "asynchronous request", tracing.Consumer, r.Trace)
+		span.Text("alds.request", r.ID)
+		span.Text("alds.write", c.ID)
+		err = a.execute(within, c, r)
+		span.End(err)
+	}
+	return a.finish(ctx, c, r.ID, err)
+}
+
 // execute executes one request under its claim, with the current rights of its
 // member. Errors: fault.Unproven, fault.Denied when they are lost meanwhile.
-func (a *Async) execute(ctx context.Context, c *requests.Claim) error {
+func (a *Async) execute(ctx context.Context, c *requests.Claim, r Request) error {
 	ctx, stop := c.Hold(ctx)
 	defer stop()
 	who, err := a.actor(ctx, c.Member)
@@ -187,11 +206,6 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim) error {
 	}
 	ctx, unwatch := a.actors.Watch(ctx, auth.Login{Member: c.Member}, who)
 	defer unwatch()
-	head, body, _ := bytes.Cut(c.Request, []byte{'\n'})
-	r := Request{Body: body}
-	if err := json.Unmarshal(head, &r); err != nil {
-		return fmt.Errorf("the options of request %s: %w", c.ID, err)
-	}
 	ctx = trail.With(ctx, trail.Origin{Member: c.Member, Address: r.Address})
 	err = a.again(ctx, func(e *Engine) error {
 		p, err := e.parse(who, r)
@@ -210,9 +224,10 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim) error {
 	return cmp.Or(auth.Lost(ctx), err)
 }
 
-// finish stores how an execution ended. The answer is written already when
+// finish stores how an execution ended, and logs it with the id of the HTTP request
+// that asked for it. The answer is written already when
 // there is no error; what failed for lack of a database is tried again.
-func (a *Async) finish(ctx context.Context, c *requests.Claim, err error) error {
+func (a *Async) finish(ctx context.Context, c *requests.Claim, request string, err error) error {
 	outcome := "done"
 	var failed error
 	switch {
@@ -227,10 +242,10 @@ func (a *Async) finish(ctx context.Context, c *requests.Claim, err error) error 
 		outcome, failed = "refused", c.Refuse(ctx, err)
 	}
 	if fault.KindOf(err) == fault.Internal && outcome == "refused" {
-		a.log.Error("asynchronous request failed", "request", c.ID, "err", err)
+		a.log.Error("asynchronous request failed", "request", request, "write", c.ID, "err", err)
 	}
 	a.e.metrics.async.WithLabelValues(outcome).Inc()
-	a.log.Info("asynchronous request", "request", c.ID, "member", c.Member, "outcome", outcome)
+	a.log.Info("asynchronous request", "request", request, "write", c.ID, "member", c.Member, "outcome", outcome)
 	if errors.Is(failed, lease.ErrLost) {
 		return nil
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
@@ -14,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/requests"
+	"github.com/alds-dev/alds/internal/tracing"
 	"github.com/alds-dev/alds/internal/trail"
 )
 
@@ -73,6 +72,8 @@ type Request struct {
 	// moment. 0: any.
 	IfMoment int64
 	Address  string // of the client, for a request that is executed later
+	ID       string // of the HTTP request, for the log of one that is executed later
+	Trace    string // its traceparent, likewise; empty: it is not traced
 }
 
 // Run executes a request and returns the response object, or with Preview the
@@ -90,7 +91,7 @@ func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	return e.execute(ctx, who, p, newResult(uuid.NewString(), e.now(), p, e.MaxShown), once)
+	return e.execute(ctx, who, p, newResult(asset.NewRequestID(), e.now(), p, e.MaxShown), once)
 }
 
 // identity returns by what a payload is known again.
@@ -134,6 +135,12 @@ func (e *Engine) parse(who auth.Actor, r Request) (payload, error) {
 // execute executes a payload. Its answer is stored when the request has an
 // Idempotency-Key or a claim.
 func (e *Engine) execute(ctx context.Context, who auth.Actor, p payload, res *result, once requests.Identity) (answer []byte, err error) {
+	ctx, span := tracing.Child(ctx, "bulk")
+	defer func() {
+		span.Int("alds.commands", len(p.commands))
+		span.Int("alds.failed", res.failed)
+		span.End(err)
+	}()
 	res.stored, res.isSecret = once.Key != "" || once.Claim != nil, e.assets.IsSecret
 	switch {
 	case p.Preview:

@@ -16,7 +16,7 @@ type metrics struct {
 }
 
 func newMetrics() *metrics {
-	return &metrics{
+	m := &metrics{
 		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "alds_bulk_commands_total",
 			Help: "Projected commands executed, by verb and result.",
@@ -31,6 +31,14 @@ func newMetrics() *metrics {
 			Help: "Executions of accepted requests, by outcome: done, refused, again, handed_back or lost.",
 		}, []string{"outcome"}),
 	}
+	for k := kindCreate; k <= kindQuery; k++ { // the first time would be no growth, where nothing was before
+		m.commands.WithLabelValues(k.verb(), "done")
+		m.commands.WithLabelValues(k.verb(), "failed")
+	}
+	for _, outcome := range []string{"done", "refused", "again", "handed_back", "lost"} {
+		m.async.WithLabelValues(outcome)
+	}
+	return m
 }
 
 // Register registers the engine's metrics.

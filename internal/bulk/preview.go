@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/google/uuid"
-
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
@@ -55,7 +53,7 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 		return nil, err
 	}
 	var denials []denial
-	err = e.assets.Write(ctx, who, asset.Request{ID: uuid.NewString(), Import: p.cfg.imports}, func(s *asset.Session) error {
+	err = e.assets.Write(ctx, who, asset.Request{ID: asset.NewRequestID(), Import: p.cfg.imports}, func(s *asset.Session) error {
 		steps, err := e.project(ctx, s.Tx(), who, p.commands, p.cfg)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/lease"
@@ -77,7 +78,7 @@ func (s *Sender) withoutBlocked(ctx context.Context, ids []string) ([]string, er
 
 // Bounds of one claim.
 const (
-	claimRows   = 128
+	claimRows   = 500
 	claimEvents = 500
 )
 
@@ -89,6 +90,7 @@ func (s *Sender) claim(ctx context.Context, id string, failing bool) ([]*Deliver
 	var r *receiver
 	err := s.db.Write(ctx, func(tx *db.Tx) error {
 		all, r = nil, nil
+		began := time.Now()
 		found, err := s.lockReceivers(ctx, tx, []string{id})
 		if err != nil {
 			return err
@@ -111,6 +113,9 @@ func (s *Sender) claim(ctx context.Context, id string, failing bool) ([]*Deliver
 			return err
 		}
 		all, err = s.read(ctx, tx, ids)
+		for _, d := range all {
+			d.leased = began
+		}
 		return err
 	})
 	return all, r, err
@@ -123,6 +128,7 @@ type dueRow struct {
 	lease  int64
 	claims int
 	events int
+	bytes  int
 }
 
 // due lists the deliveries that are claimed together. The more claims of a
@@ -133,17 +139,17 @@ func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int) ([]
 	if r.failures >= openAfter { // a probe: finish a delivery that has attempts
 		order = "attempts DESC, due, id"
 	}
-	rows, err := db.Collect(ctx, tx, `SELECT id, owner, lease, claims, events FROM webhook_delivery
+	rows, err := db.Collect(ctx, tx, `SELECT id, owner, lease, claims, events, LENGTH(payload) FROM webhook_delivery
 		WHERE state = 0 AND subscription_id = ? AND due <= ? ORDER BY `+order+" LIMIT ?",
 		[]any{r.id, r.now, claimRows + s.queues.claimedOf(r.id)}, func(row db.Scanner) (d dueRow, err error) {
-			err = row.Scan(&d.id, &d.owner, &d.lease, &d.claims, &d.events)
+			err = row.Scan(&d.id, &d.owner, &d.lease, &d.claims, &d.events, &d.bytes)
 			return d, err
 		})
 	if err != nil {
 		return nil, err
 	}
 	var ids, failed []string
-	events := 0
+	events, bytes := 0, 0
 	for _, d := range rows {
 		switch leased := d.lease > r.now; {
 		case leased && d.owner != nil && *d.owner == s.owner, s.queues.isClaimed(d.id):
@@ -156,23 +162,23 @@ func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int) ([]
 		case d.claims > 0:
 			limit = min(limit, max(1, 64>>(2*d.claims)))
 		}
-		if len(ids) >= limit || events > 0 && events+d.events > claimEvents {
+		if len(ids) >= limit || events > 0 && (events+d.events > claimEvents || bytes+d.bytes > queueBytes) {
 			break
 		}
-		events += d.events
+		events, bytes = events+d.events, bytes+d.bytes
 		ids = append(ids, d.id)
 	}
-	return ids, s.setAside(ctx, tx, failed)
+	return ids, s.setAside(ctx, tx, r.id, failed)
 }
 
-// setAside gives up deliveries that were claimed too often.
-func (s *Sender) setAside(ctx context.Context, tx *db.Tx, ids []string) error {
+// setAside gives up deliveries of a subscription that were claimed too often.
+func (s *Sender) setAside(ctx context.Context, tx *db.Tx, subscription string, ids []string) error {
 	now := s.db.Dialect.NowMicros
 	n, err := s.leases.GiveUp(ctx, tx, ids, "state = 4, due = "+now+" + ?, settled_at = "+now+
 		", owner = NULL, lease = 0, last_error = ?", s.retention.Microseconds(), "claimed "+strconv.Itoa(lease.MaxClaims)+" times without an end")
 	if err == nil && n > 0 {
 		s.metrics.deliveries.WithLabelValues("set_aside").Add(float64(n))
-		s.log.Error("deliveries set aside", "count", n, "delivery", ids[0])
+		s.log.Error("deliveries set aside", "subscription", subscription, "count", n, "delivery", ids[0])
 	}
 	return err
 }
@@ -180,10 +186,12 @@ func (s *Sender) setAside(ctx context.Context, tx *db.Tx, ids []string) error {
 // read reads claimed deliveries in the order in which they are due.
 func (*Sender) read(ctx context.Context, tx *db.Tx, ids []string) ([]*Delivery, error) {
 	in, args := db.InArgs(ids)
-	return db.Collect(ctx, tx, `SELECT id, subscription_id, first_moment, last_moment, events, payload, committed_at, created_at, attempts
-		FROM webhook_delivery WHERE id IN `+in+` ORDER BY due, id`, args, func(row db.Scanner) (*Delivery, error) {
+	return db.Collect(ctx, tx, `SELECT d.id, d.subscription_id, d.first_moment, d.last_moment, d.events, d.committed_at, d.created_at, d.attempts, COALESCE(a.request_id, ''), COALESCE(a.traceparent, ''), `+
+		payloadColumns+" FROM webhook_delivery d"+payloadJoin+"LEFT JOIN audit a ON a.id = d.audit_id WHERE d.id IN "+in+" ORDER BY d.due, d.id", args, func(row db.Scanner) (*Delivery, error) {
 		var d Delivery
-		err := row.Scan(&d.ID, &d.Subscription, &d.First, &d.Last, &d.Events, &d.Payload, &d.Committed, &d.since, &d.attempts)
+		var own, head, shared []byte
+		err := row.Scan(&d.ID, &d.Subscription, &d.First, &d.Last, &d.Events, &d.Committed, &d.since, &d.attempts, &d.Write, &d.Trace, &own, &head, &shared)
+		d.Payload = payloadOf(own, head, shared)
 		return &d, err
 	})
 }

@@ -1,5 +1,5 @@
-// Package delivery sends frozen payloads to the receivers of webhooks. Each
-// attempt leaves a receipt.
+// Package delivery sends frozen payloads to the receivers of webhooks. The newest
+// attempts of a subscription leave receipts.
 //
 //	Insert (row, waiting) --claim--> queue --POST--> classify --> row settled, receipt
 //

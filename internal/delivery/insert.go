@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/lease"
@@ -15,12 +16,14 @@ const insertBytes = 4 << 20
 type Batch struct {
 	claimed   []*Delivery
 	receivers map[string]*receiver
+	left      map[string]bool // subscriptions with due deliveries that are not claimed
 }
 
 // Insert writes new deliveries, except those of deleted and disabled
 // subscriptions. Those that need not wait for others are claimed for this
 // sender; Enqueue sends them after the transaction is committed.
 func (s *Sender) Insert(ctx context.Context, tx *db.Tx, all []*Delivery) (*Batch, error) {
+	began := time.Now()
 	ids := subscriptionsOf(all)
 	receivers, err := s.lockReceivers(ctx, tx, ids)
 	if err != nil {
@@ -31,11 +34,14 @@ func (s *Sender) Insert(ctx context.Context, tx *db.Tx, all []*Delivery) (*Batch
 		return nil, err
 	}
 	claimed, err := s.insert(ctx, tx, all, receivers, busy)
-	return &Batch{claimed, receivers}, err
+	for _, d := range claimed {
+		d.leased = began
+	}
+	return &Batch{claimed, receivers, busy}, err
 }
 
 // Enqueue sends what a batch claimed.
-func (s *Sender) Enqueue(b *Batch) { s.queues.enqueue(b.claimed, b.receivers) }
+func (s *Sender) Enqueue(b *Batch) { s.queues.enqueue(b) }
 
 func subscriptionsOf(all []*Delivery) []string {
 	var ids []string
@@ -81,20 +87,31 @@ func (s *Sender) busy(ctx context.Context, tx *db.Tx, ids []string, receivers ma
 	return busy, nil
 }
 
-// insert writes deliveries, awaited since their changes were committed, and returns those claimed for this sender.
+// insert writes deliveries, awaited since their changes were committed, and returns
+// those claimed for this sender. busy gets the subscriptions of the others.
 func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receivers map[string]*receiver, busy map[string]bool) ([]*Delivery, error) {
+	all = slices.DeleteFunc(slices.Clone(all), func(d *Delivery) bool {
+		r := receivers[d.Subscription]
+		return r == nil || !r.enabled
+	})
+	if len(all) == 0 {
+		return nil, nil
+	}
+	if err := s.insertPayloads(ctx, tx, all, receivers[all[0].Subscription].now); err != nil {
+		return nil, err
+	}
 	var claimed []*Delivery
 	var rows [][]any
 	size := 0
 	capacity := s.queues.capacity()
 	for _, d := range all {
 		r := receivers[d.Subscription]
-		if r == nil || !r.enabled {
-			continue
-		}
 		row := []any{
 			d.ID, d.Subscription, d.Audit, d.First, d.Last, d.Events, d.Payload, waiting, r.now,
-			nil, 0, 0, d.Committed, d.Committed,
+			nil, 0, 0, d.Committed, d.Committed, nil, nil,
+		}
+		if d.Shared != nil {
+			row[6], row[14], row[15] = []byte{}, d.Shared.ID, d.Head
 		}
 		d.since = d.Committed
 		if !busy[d.Subscription] && r.sendable() && r.failures == 0 && capacity.reserve(d) {
@@ -125,5 +142,5 @@ func (s *Store) InsertTest(ctx context.Context, tx *db.Tx, d *Delivery) error {
 
 var deliveryColumns = []string{
 	"id", "subscription_id", "audit_id", "first_moment", "last_moment", "events", "payload", "state", "due",
-	"owner", "lease", "claims", "committed_at", "created_at",
+	"owner", "lease", "claims", "committed_at", "created_at", "payload_id", "head",
 }

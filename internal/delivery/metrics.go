@@ -33,7 +33,7 @@ type metrics struct {
 }
 
 func newMetrics(r Registerer) *metrics {
-	return &metrics{
+	m := &metrics{
 		due:          gauge(r, "due_subscriptions", "Subscriptions with deliveries that are due and not claimed."),
 		deliveries:   counters(r, "deliveries_total", "Deliveries that ended, by outcome.", "outcome"),
 		events:       counter(r, "events_delivered_total", "Events that receivers accepted."),
@@ -42,12 +42,23 @@ func newMetrics(r Registerer) *metrics {
 		latency:      histogram(r, "latency_seconds", "From the commit of a change, or the request to deliver it again, to the answer of the receiver, first attempts only."),
 		queues:       gauge(r, "lanes", "Subscriptions this process is delivering to."),
 		breakers:     gauges(r, "breakers", "Subscriptions whose circuit breaker is open or half_open (its backoff is over).", "state"),
-		failing:      gauges(r, "failing_subscriptions", "Failed attempts in a row of the subscriptions that fail most.", "subscription"),
+		failing:      gauges(r, "failing_subscriptions", "Failed attempts in a row of the subscriptions that fail most, by their webhookId.", "subscription", "name"),
 		waiting:      gauges(r, "waiting_deliveries", "Deliveries that wait, by reason: turn, retry, resting, paused.", "why"),
 		waitingAge:   gauges(r, "waiting_age_seconds", "Age of the oldest change in waiting deliveries, by reason.", "why"),
 		lost:         counter(r, "leases_lost_total", "Claims that ended before their work did."),
 		pruned:       counters(r, "pruned_total", "Rows removed after their retention, by table.", "table"),
 		recordErrors: counter(r, "record_errors_total", "Attempts to store a group of results that failed."),
+	}
+	begin(m.deliveries, "delivered", "exhausted", "gone", "set_aside")
+	begin(m.attempts, "delivered", "refused", "timeout", "unreachable")
+	begin(m.pruned, "webhook_delivery", "webhook_payload", "webhook_receipt")
+	return m
+}
+
+// begin counts from 0: the first time would be no growth, where nothing was before.
+func begin(counters *prometheus.CounterVec, labels ...string) {
+	for _, l := range labels {
+		counters.WithLabelValues(l)
 	}
 }
 
@@ -60,8 +71,8 @@ func gauge(r Registerer, name, help string) prometheus.Gauge {
 	return promauto.With(r).NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help})
 }
 
-func gauges(r Registerer, name, help, label string) *prometheus.GaugeVec {
-	return promauto.With(r).NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, []string{label})
+func gauges(r Registerer, name, help string, labels ...string) *prometheus.GaugeVec {
+	return promauto.With(r).NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, labels)
 }
 
 func counter(r Registerer, name, help string) prometheus.Counter {
@@ -87,13 +98,13 @@ const maxFailing = 50
 func (s *Sender) measureFailing(ctx context.Context) error {
 	s.metrics.failing.Reset()
 	open, halfOpen, shown := 0, 0, 0
-	err := db.Each(ctx, s.db, `SELECT id, failures_in_row, breaker_state, CASE WHEN breaker_until > `+s.db.Dialect.NowMicros+
+	err := db.Each(ctx, s.db, `SELECT id, COALESCE(NULLIF(webhook_id, ''), id), failures_in_row, breaker_state, CASE WHEN breaker_until > `+s.db.Dialect.NowMicros+
 		` THEN 1 ELSE 0 END FROM webhook_subscription WHERE enabled = 1 AND failures_in_row > 0 ORDER BY failures_in_row DESC`, nil,
 		func(row db.Scanner) error {
-			var id string
+			var id, name string
 			var failures, state int
 			var backingOff bool
-			err := row.Scan(&id, &failures, &state, &backingOff)
+			err := row.Scan(&id, &name, &failures, &state, &backingOff)
 			switch {
 			case backingOff:
 				open++
@@ -101,7 +112,7 @@ func (s *Sender) measureFailing(ctx context.Context) error {
 				halfOpen++
 			}
 			if shown++; shown <= maxFailing {
-				s.metrics.failing.WithLabelValues(id).Set(float64(failures))
+				s.metrics.failing.WithLabelValues(id, name).Set(float64(failures))
 			}
 			return err
 		})

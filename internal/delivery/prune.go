@@ -13,7 +13,8 @@ const MaxReceipts = 20
 const pruneRows = 500
 
 // Prune deletes receipts beyond the newest of their subscription, deliveries
-// whose retention is over, and receipts of deleted subscriptions. It is
+// whose retention is over, payloads that none shares any more, and receipts of
+// deleted subscriptions. It is
 // idempotent.
 func (s *Store) Prune(ctx context.Context) error {
 	if err := s.pruneReceipts(ctx); err != nil {
@@ -23,6 +24,9 @@ func (s *Store) Prune(ctx context.Context) error {
 		if err := s.pruneDeliveries(ctx, state); err != nil {
 			return err
 		}
+	}
+	if err := s.prunePayloads(ctx); err != nil {
+		return err
 	}
 	return s.measureWaiting(ctx)
 }

@@ -19,7 +19,7 @@ type queue struct {
 	inFlight  int
 	window    int
 	unsettled int  // sent or in flight; their results are not stored yet
-	more      bool // the last claim may have left due deliveries
+	more      bool // the last claim or fan-out may have left due deliveries
 	recheck   bool // something may have become due since the last claim
 	failing   bool
 	signal    chan struct{} // wakes the queue; holds one signal
@@ -40,7 +40,7 @@ func (q *queue) pop() *Delivery {
 	q.pending[0] = nil
 	q.pending = q.pending[1:]
 	q.events -= d.Events
-	q.bytes -= len(d.Payload)
+	q.bytes -= d.size()
 	q.unsettled++
 	q.inFlight++
 	d.sent = true
@@ -55,6 +55,12 @@ func (q *queue) mustWait() bool {
 		len(q.pending) == 0 && q.unsettled > 0 && !q.more
 }
 
+// claimBelow is how few pending deliveries make a queue claim more while it sends.
+const claimBelow = 64
+
+// isLow reports whether the queue claims more, although it has something to send.
+func (q *queue) isLow() bool { return q.more && !q.failing && len(q.pending) < claimBelow }
+
 // run sends until nothing of the subscription is due.
 func (qs *queues) run(q *queue) {
 	defer qs.s.metrics.queues.Dec()
@@ -64,7 +70,11 @@ func (qs *queues) run(q *queue) {
 		d, r, more := qs.next(q)
 		switch {
 		case d != nil:
-			inFlight.Go(func() { qs.deliver(q, d, r) })
+			inFlight.Go(func() {
+				for d != nil {
+					d, r = qs.deliver(q, d, r)
+				}
+			})
 		case !more:
 			return
 		}
@@ -79,7 +89,7 @@ func (qs *queues) next(q *queue) (d *Delivery, r *receiver, more bool) {
 	qs.mu.Lock()
 	closed := qs.closed
 	switch {
-	case closed:
+	case closed || q.isLow():
 	case q.mustWait():
 		qs.mu.Unlock()
 		<-q.signal
@@ -89,6 +99,7 @@ func (qs *queues) next(q *queue) (d *Delivery, r *receiver, more bool) {
 		return q.pop(), q.receiver, true
 	}
 	q.recheck = false
+	idle := q.unsettled == 0
 	qs.mu.Unlock()
 
 	found := 0
@@ -97,7 +108,7 @@ func (qs *queues) next(q *queue) (d *Delivery, r *receiver, more bool) {
 	}
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	if !qs.closed && (found > 0 || q.recheck || q.unsettled > 0 || len(q.pending) > 0) {
+	if !qs.closed && (found > 0 || q.recheck || !idle || q.unsettled > 0 || len(q.pending) > 0) {
 		return nil, nil, true
 	}
 	q.clear()
@@ -121,7 +132,7 @@ func (qs *queues) claim(q *queue) int {
 	defer qs.mu.Unlock()
 	if r != nil {
 		q.receiver = r
-		q.failing = r.failures > 0
+		q.failing = r.failures > 0 || q.failing && q.unsettled > 0 // a failure may not be stored yet
 	}
 	for _, d := range all {
 		qs.add(q, d)
@@ -130,30 +141,30 @@ func (qs *queues) claim(q *queue) int {
 	return len(all)
 }
 
-// deliver sends one delivery when there is a slot, and records the result.
-func (qs *queues) deliver(q *queue, d *Delivery, r *receiver) {
+// deliver sends one delivery when there is a slot, and records the result. It
+// returns what the caller sends next, if anything.
+func (qs *queues) deliver(q *queue, d *Delivery, r *receiver) (*Delivery, *receiver) {
 	qs.mu.Lock()
 	failing := q.failing || d.attempts > 0
 	lost := qs.claimed[d.ID] == nil
 	qs.mu.Unlock()
 	if lost {
-		qs.finish(q, nil)
-		return
+		return qs.finish(q, nil)
 	}
 	slot := qs.slots.acquire(failing)
 	res := qs.s.send(qs.ctx, d, r)
 	slot.release()
 	if qs.ctx.Err() != nil && res.status == 0 { // canceled by the shutdown
-		qs.finish(q, nil)
-		return
+		return qs.finish(q, nil)
 	}
-	qs.finish(q, res)
-	qs.s.results.add(res)
+	defer qs.s.results.add(res)
+	return qs.finish(q, res)
 }
 
-// finish ends a request: the queue's next one may go, and its window changes by
-// the result; nil when nothing was sent.
-func (qs *queues) finish(q *queue, res *result) {
+// finish ends a request, and its queue's window changes by the result; nil when
+// nothing was sent. It returns the delivery that takes its place: a goroutine that
+// goes on spares the start of another one.
+func (qs *queues) finish(q *queue, res *result) (*Delivery, *receiver) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	q.inFlight--
@@ -164,5 +175,13 @@ func (qs *queues) finish(q *queue, res *result) {
 			q.window = 1
 		}
 	}
-	q.wake()
+	if qs.closed || q.mustWait() || len(q.pending) == 0 {
+		q.wake()
+		return nil, nil
+	}
+	d := q.pop()
+	if q.isLow() || q.inFlight < q.window && len(q.pending) > 0 {
+		q.wake()
+	}
+	return d, q.receiver
 }

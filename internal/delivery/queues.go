@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/alds-dev/alds/internal/tracing"
 )
 
 // Bounds of what a sender holds claimed.
@@ -36,7 +38,7 @@ type queues struct {
 }
 
 func newQueues(s *Sender) *queues {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(tracing.With(context.Background(), s.o.Tracer))
 	return &queues{
 		s: s, slots: newSlots(s.o.Slots), byID: map[string]*queue{}, claimed: map[string]*Delivery{}, ctx: ctx, cancel: cancel,
 	}
@@ -69,44 +71,51 @@ func (qs *queues) capacity() *capacity {
 func (c *capacity) reserve(d *Delivery) bool {
 	events, known := c.events[d.Subscription]
 	size := c.sizes[d.Subscription]
-	if !known && c.queues <= 0 || c.bytes < len(d.Payload) ||
-		known && (events+d.Events > queueEvents || size+len(d.Payload) > queueBytes) {
+	if !known && c.queues <= 0 || c.bytes < d.size() ||
+		known && (events+d.Events > queueEvents || size+d.size() > queueBytes) {
 		return false
 	}
 	if !known {
 		c.queues--
 	}
-	c.bytes -= len(d.Payload)
+	c.bytes -= d.size()
 	c.events[d.Subscription] = events + d.Events
-	c.sizes[d.Subscription] = size + len(d.Payload)
+	c.sizes[d.Subscription] = size + d.size()
 	return true
 }
 
-// enqueue queues deliveries that were claimed for this sender.
-func (qs *queues) enqueue(all []*Delivery, receivers map[string]*receiver) {
+// enqueue queues deliveries that were claimed for this sender, and tells queues
+// of what was left for them to claim.
+func (qs *queues) enqueue(b *Batch) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	if qs.closed { // close releases what is claimed
-		for _, d := range all {
+		for _, d := range b.claimed {
 			qs.claimed[d.ID] = d
 		}
 		return
 	}
-	for _, d := range all {
+	for _, d := range b.claimed {
 		qs.add(qs.queue(d.Subscription), d)
 	}
-	for _, d := range all {
+	for _, d := range b.claimed {
 		q := qs.byID[d.Subscription]
-		q.receiver = receivers[d.Subscription]
+		q.receiver = b.receivers[d.Subscription]
 		q.failing = q.failing || q.receiver.failures > 0
+	}
+	for id := range b.left {
+		if q := qs.byID[id]; q != nil {
+			q.more, q.recheck = true, true
+			q.wake()
+		}
 	}
 }
 
 func (qs *queues) add(q *queue, d *Delivery) {
 	q.pending = append(q.pending, d)
 	q.events += d.Events
-	q.bytes += len(d.Payload)
-	qs.bytes += len(d.Payload)
+	q.bytes += d.size()
+	qs.bytes += d.size()
 	qs.claimed[d.ID] = d
 	q.wake()
 }
@@ -147,7 +156,7 @@ func (qs *queues) settled(ids ...string) {
 		if d == nil {
 			continue
 		}
-		qs.bytes -= len(d.Payload)
+		qs.bytes -= d.size()
 		delete(qs.claimed, id)
 		if q := qs.byID[d.Subscription]; q != nil && d.sent {
 			if q.unsettled--; q.unsettled == 0 {
@@ -164,7 +173,7 @@ func (qs *queues) release(id string) {
 	if q := qs.byID[id]; q != nil {
 		for _, d := range q.pending {
 			ids = append(ids, d.ID)
-			qs.bytes -= len(d.Payload)
+			qs.bytes -= d.size()
 			delete(qs.claimed, d.ID)
 		}
 		q.clear()
@@ -196,6 +205,30 @@ func (qs *queues) close() {
 
 // ids are the claimed deliveries; qs.mu is held.
 func (qs *queues) ids() []string { return slices.Collect(maps.Keys(qs.claimed)) }
+
+// leasedBefore returns the claimed deliveries whose leases run since before at.
+func (qs *queues) leasedBefore(at time.Time) []string {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	var ids []string
+	for id, d := range qs.claimed {
+		if d.leased.Before(at) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// leased notes since when leases run.
+func (qs *queues) leased(ids []string, at time.Time) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	for _, id := range ids {
+		if d := qs.claimed[id]; d != nil {
+			d.leased = at
+		}
+	}
+}
 
 func (qs *queues) isClaimed(id string) bool {
 	qs.mu.Lock()

@@ -2,18 +2,20 @@ package delivery
 
 import (
 	"context"
+	"log/slog"
 	"time"
 )
 
 // A group of results is stored when it is this old or this large.
 const (
 	groupWait = 5 * time.Millisecond
-	groupSize = 100
+	groupSize = 250
 )
 
 // recorder stores results in groups and does what follows from them.
 type recorder struct {
 	s        *Sender
+	answered *answered
 	results  chan *result
 	flushes  chan chan struct{}
 	stopping chan struct{} // closed at shutdown: a group that cannot be stored is dropped
@@ -21,7 +23,7 @@ type recorder struct {
 
 func newRecorder(s *Sender) *recorder {
 	return &recorder{
-		s: s, results: make(chan *result, 10*groupSize),
+		s: s, answered: newAnswered(), results: make(chan *result, 4*groupSize),
 		flushes: make(chan chan struct{}), stopping: make(chan struct{}),
 	}
 }
@@ -41,18 +43,29 @@ func (r *recorder) flush() {
 
 // run stores results until ctx ends.
 func (r *recorder) run(ctx context.Context) {
+	tick := time.NewTicker(answeredEvery)
+	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case now := <-tick.C:
+			r.storeAnswered(ctx, now, false)
 		case first := <-r.results:
 			r.record(ctx, r.group(first))
 		case done := <-r.flushes:
 			for len(r.results) > 0 {
 				r.record(ctx, r.group(<-r.results))
 			}
+			r.storeAnswered(ctx, time.Now(), true)
 			close(done)
 		}
+	}
+}
+
+func (r *recorder) storeAnswered(ctx context.Context, now time.Time, all bool) {
+	if ids, at := r.answered.due(now, all); len(ids) > 0 {
+		r.s.storeAnswered(ctx, ids, at)
 	}
 }
 
@@ -126,17 +139,21 @@ func (r *recorder) follow(ctx context.Context, res *result) {
 			m.latency.Observe(time.Since(time.UnixMicro(res.d.since)).Seconds())
 		}
 		m.deliveries.WithLabelValues("delivered").Inc()
+		if r.s.log.Enabled(ctx, slog.LevelDebug) {
+			r.s.log.Debug("delivered", "delivery", res.d.ID, "subscription", res.d.Subscription, "write", res.d.Write,
+				"events", res.d.Events, "attempt", res.d.attempts+1, "status", res.status, "duration_ms", res.duration.Milliseconds())
+		}
 		return
 	case Retry:
 		r.wakeAt(res.d.Subscription, res.wait)
 	case Exhausted:
 		m.deliveries.WithLabelValues("exhausted").Inc()
-		r.disable(ctx, res.d.Subscription, false)
+		r.disable(ctx, res.d, false)
 	case Gone:
 		m.deliveries.WithLabelValues("gone").Inc()
-		r.disable(ctx, res.d.Subscription, true)
+		r.disable(ctx, res.d, true)
 	}
-	r.s.log.Info("delivery attempt failed", "delivery", res.d.ID, "subscription", res.d.Subscription,
+	r.s.log.Info("delivery attempt failed", "delivery", res.d.ID, "subscription", res.d.Subscription, "write", res.d.Write,
 		"url", redactedURL(res.receiver.url), "attempt", res.d.attempts+1, "status", res.status,
 		"outcome", res.outcome.String(), "duration_ms", res.duration.Milliseconds(), "err", res.failure)
 }
@@ -153,8 +170,8 @@ func (r *recorder) wakeAt(id string, wait time.Duration) {
 	r.s.o.WakeAt(id, time.Now().Add(wait))
 }
 
-func (r *recorder) disable(ctx context.Context, id string, gone bool) {
-	if err := r.s.subscriptions.DeliveryFailed(ctx, id, gone); err != nil { // Prune tries again
-		r.s.log.Warn("subscription not disabled", "subscription", id, "err", err)
+func (r *recorder) disable(ctx context.Context, d *Delivery, gone bool) {
+	if err := r.s.subscriptions.DeliveryFailed(ctx, d.Subscription, d.Write, gone); err != nil { // Prune tries again
+		r.s.log.Warn("subscription not disabled", "subscription", d.Subscription, "write", d.Write, "err", err)
 	}
 }

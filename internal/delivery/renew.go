@@ -10,10 +10,10 @@ import (
 	"github.com/alds-dev/alds/internal/lease"
 )
 
-// renewAll renews the leases of all claimed deliveries and reads again the
-// subscriptions of all queues, until ctx ends.
+// renewAll renews the leases of claimed deliveries once they are as old as
+// lease.RenewEvery, and reads again the subscriptions of all queues, until ctx ends.
 func (qs *queues) renewAll(ctx context.Context) {
-	tick := time.NewTicker(lease.RenewEvery)
+	tick := time.NewTicker(lease.RenewEvery / 2)
 	defer tick.Stop()
 	for {
 		select {
@@ -21,16 +21,17 @@ func (qs *queues) renewAll(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		ids := qs.leasedBefore(time.Now().Add(-lease.RenewEvery))
+		if err := qs.renew(ctx, ids); err != nil && ctx.Err() == nil {
+			qs.s.log.Warn("claims not renewed", "count", len(ids), "err", err)
+		}
 		qs.mu.Lock()
-		ids, subscriptions := qs.ids(), slices.Collect(maps.Keys(qs.byID))
+		subscriptions := slices.Collect(maps.Keys(qs.byID))
 		qs.mu.Unlock()
 		for part := range slices.Chunk(subscriptions, db.MaxIn) {
 			if err := qs.refresh(ctx, part); err != nil && ctx.Err() == nil {
 				qs.s.log.Warn("subscriptions not read", "count", len(part), "err", err)
 			}
-		}
-		if err := qs.renew(ctx, ids); err != nil && ctx.Err() == nil {
-			qs.s.log.Warn("claims not renewed", "count", len(ids), "err", err)
 		}
 	}
 }
@@ -62,9 +63,13 @@ func (qs *queues) refresh(ctx context.Context, ids []string) error {
 
 // renew renews leases and drops the deliveries whose leases were lost.
 func (qs *queues) renew(ctx context.Context, ids []string) error {
+	began := time.Now()
 	held, err := qs.s.leases.Renew(ctx, qs.s.owner, ids)
-	if err != nil || len(held) == len(ids) {
+	if err != nil {
 		return err
+	}
+	if qs.leased(held, began); len(held) == len(ids) {
+		return nil
 	}
 	owned := make(map[string]bool, len(held))
 	for _, id := range held {
@@ -85,7 +90,7 @@ func (qs *queues) drop(ids []string) {
 				return false
 			}
 			q.events -= d.Events
-			q.bytes -= len(d.Payload)
+			q.bytes -= d.size()
 			return true
 		})
 	}

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/alds-dev/alds/internal/tracing"
 )
 
 // Bounds of what is stored of an answer. Units: bytes.
@@ -72,13 +74,33 @@ type result struct {
 func (s *Sender) send(ctx context.Context, d *Delivery, r *receiver) *result {
 	began := time.Now()
 	res := &result{d: d, receiver: r}
+	ctx, span := tracing.Continue(ctx, "delivery attempt", tracing.Client, d.Trace)
 	res.retryAfter = s.post(ctx, res)
 	res.duration = time.Since(began)
 	res.asksForLess = asksForLess(res.status, res.retryAfter)
 	res.outcome, res.wait = classify(res.status, d.attempts+1, s.o.Schedule, res.retryAfter, rand.Float64())
+	if span.On() {
+		endSpan(span, res)
+	}
 	s.metrics.attempts.WithLabelValues(label(res)).Inc()
 	s.metrics.attemptTime.WithLabelValues(label(res)).Observe(res.duration.Seconds())
 	return res
+}
+
+// endSpan ends the span of an attempt. The address of the receiver, which may have
+// secrets, is not among the attributes.
+func endSpan(span tracing.Span, res *result) {
+	span.Text("alds.delivery", res.d.ID)
+	span.Text("alds.subscription", res.d.Subscription)
+	span.Text("alds.write", res.d.Write)
+	span.Text("alds.outcome", res.outcome.String())
+	span.Int("alds.attempt", res.d.attempts+1)
+	span.Int("alds.events", res.d.Events)
+	span.Int("http.response.status_code", res.status)
+	if res.outcome != Delivered {
+		span.Fail()
+	}
+	span.End(nil)
 }
 
 // label is the outcome of an attempt for metrics.
@@ -127,8 +149,8 @@ func (r *result) failed(err error) {
 }
 
 func (s *Sender) request(ctx context.Context, res *result) (*http.Request, error) {
-	d, r := res.d, res.receiver
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, bytes.NewReader(d.Payload))
+	d, r, body := res.d, res.receiver, res.d.body()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, bytes.NewReader(body))
 	if err != nil {
 		return nil, errors.New("the url of the subscription cannot be read") // the cause contains the url
 	}
@@ -138,6 +160,9 @@ func (s *Sender) request(ctx context.Context, res *result) (*http.Request, error
 	req.Header.Set("User-Agent", userAgent)
 	req.Header.Set("Webhook-Id", d.ID)
 	req.Header.Set("Webhook-Timestamp", strconv.FormatInt(at, 10))
+	if parent := tracing.Of(ctx).Parent(); parent != "" {
+		req.Header.Set("Traceparent", parent)
+	}
 	if r.authorization != "" {
 		plain, err := s.box.Open(r.authorization)
 		if err != nil {
@@ -146,12 +171,12 @@ func (s *Sender) request(ctx context.Context, res *result) (*http.Request, error
 		req.Header.Set("Authorization", string(plain))
 		res.authorized, res.secrets = true, secretsOf(req.URL, string(plain))
 	}
-	return req, s.addSignature(req, res, at)
+	return req, s.addSignature(req, res, body, at)
 }
 
 // addSignature signs with the secret, and with the previous one while it is
 // valid.
-func (s *Sender) addSignature(req *http.Request, res *result, at int64) error {
+func (s *Sender) addSignature(req *http.Request, res *result, body []byte, at int64) error {
 	r := res.receiver
 	secrets := []string{r.secret}
 	if r.previousUntil > r.now {
@@ -170,7 +195,7 @@ func (s *Sender) addSignature(req *http.Request, res *result, at int64) error {
 		if !ok {
 			return errors.New("the signing secret cannot be read")
 		}
-		signatures = append(signatures, sign(key, res.d.ID, at, res.d.Payload))
+		signatures = append(signatures, sign(key, res.d.ID, at, body))
 	}
 	if len(signatures) > 0 {
 		req.Header.Set("Webhook-Signature", strings.Join(signatures, " "))

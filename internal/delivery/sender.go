@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/alds-dev/alds/internal/lease"
+	"github.com/alds-dev/alds/internal/tracing"
 )
 
 // Options is the policy of delivery. Zero values stand for the defaults.
@@ -23,6 +24,7 @@ type Options struct {
 	// WakeAt is called with the time of a later attempt. It must not block. The
 	// next Sweep finds what it loses.
 	WakeAt func(subscription string, at time.Time)
+	Tracer *tracing.Tracer // nil: no traces
 }
 
 // DefaultSchedule is the waits between attempts: ten attempts in about two days.

@@ -21,28 +21,47 @@ import (
 func (s *Sender) store(ctx context.Context, all []*result) (backoffs map[string]time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lease.Duration)
 	defer cancel()
+	counted, began, at := countAll(all), time.Now(), int64(0)
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
 		now, err := s.Now(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if backoffs, err = s.storeCounts(ctx, tx, all, now); err != nil {
+		at = now
+		if backoffs, err = s.storeCounts(ctx, tx, counted, began, now); err != nil {
 			return err
 		}
 		if err := s.settle(ctx, tx, all, now); err != nil {
 			return err
 		}
-		rows := make([][]any, len(all))
-		for i, res := range all {
-			rows[i] = []any{
-				NewID(), res.d.Subscription, res.d.ID, redactedURL(res.receiver.url), res.authorized, res.answer,
-				sql.NullString{String: res.headers, Valid: res.headers != ""},
-				res.status, now, res.d.attempts, res.status != 0,
-			}
-		}
-		return db.Insert(ctx, tx, "webhook_receipt", receiptColumns, rows)
+		return db.Insert(ctx, tx, "webhook_receipt", receiptColumns, receiptRows(all, now))
 	})
+	if err == nil {
+		s.results.answered.stored(counted, began, at)
+	}
 	return backoffs, err
+}
+
+// receiptRows returns the receipts of a group that anybody will see: the newest of
+// each subscription. Prune would remove the others.
+func receiptRows(all []*result, now int64) [][]any {
+	var rows [][]any
+	kept := map[string]int{}
+	for _, res := range slices.Backward(all) {
+		if kept[res.d.Subscription]++; kept[res.d.Subscription] > MaxReceipts {
+			continue
+		}
+		rows = append(rows, []any{
+			nil, res.d.Subscription, res.d.ID, redactedURL(res.receiver.url), res.authorized, res.answer,
+			sql.NullString{String: res.headers, Valid: res.headers != ""},
+			res.status, now, res.d.attempts, res.status != 0,
+		})
+	}
+	slices.Reverse(rows)
+	for _, row := range rows {
+		row[0] = NewID() // in the order of the results
+	}
+	return rows
 }
 
 var receiptColumns = []string{
@@ -52,6 +71,7 @@ var receiptColumns = []string{
 
 // counts is what a group says about one subscription.
 type counts struct {
+	failing     bool // its stored counters are those of failures
 	answered    bool
 	retries     int
 	delivered   bool // one succeeded, so that the stored counts of failures start again at 0
@@ -62,12 +82,13 @@ type counts struct {
 }
 
 func (c *counts) add(res *result) {
+	c.failing = c.failing || res.receiver.failures > 0
 	c.answered = c.answered || res.status != 0
 	if res.d.attempts > 0 {
 		c.retries++
 	}
 	if res.outcome == Delivered {
-		*c = counts{answered: c.answered, retries: c.retries, delivered: true}
+		*c = counts{failing: c.failing, answered: c.answered, retries: c.retries, delivered: true}
 		return
 	}
 	c.failures++
@@ -77,23 +98,37 @@ func (c *counts) add(res *result) {
 	}
 }
 
-// storeCounts updates the counters of the subscriptions and the states of their
-// circuit breakers, and returns the backoffs that begin.
-func (s *Sender) storeCounts(ctx context.Context, tx *db.Tx, all []*result, now int64) (map[string]time.Duration, error) {
-	bySubscription := map[string]*counts{}
+// healthy reports whether all first attempts succeeded.
+func (c *counts) healthy() bool {
+	return *c == counts{failing: c.failing, answered: true, delivered: true}
+}
+
+// countAll returns what a group says, by subscription.
+func countAll(all []*result) map[string]*counts {
+	counted := map[string]*counts{}
 	for _, res := range all {
-		c := bySubscription[res.d.Subscription]
+		c := counted[res.d.Subscription]
 		if c == nil {
 			c = &counts{}
-			bySubscription[res.d.Subscription] = c
+			counted[res.d.Subscription] = c
 		}
 		c.add(res)
 	}
+	return counted
+}
+
+// storeCounts updates the counters of the subscriptions and the states of their
+// circuit breakers, and returns the backoffs that begin. Those of healthy ones
+// that were written lately wait.
+func (s *Sender) storeCounts(ctx context.Context, tx *db.Tx, all map[string]*counts, began time.Time, now int64) (map[string]time.Duration, error) {
 	backoffs := map[string]time.Duration{}
 	var healthy []string
-	for _, id := range slices.Sorted(maps.Keys(bySubscription)) {
-		c := bySubscription[id]
-		if *c == (counts{answered: true, delivered: true}) {
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		c := all[id]
+		switch {
+		case s.results.answered.waits(id, c, began):
+			continue
+		case c.healthy():
 			healthy = append(healthy, id)
 			continue
 		}

@@ -25,14 +25,19 @@ type Delivery struct {
 	ID           string
 	Subscription string
 	Audit        int64
-	First, Last  int64 // moments
+	Write        string // id of the write of its first event; empty for a test
+	Trace        string // traceparent of that write; empty: it is not traced
+	First, Last  int64  // moments
 	Events       int
 	Payload      []byte
-	Committed    int64 // time of its newest change; UTC microseconds
+	Shared       *Payload // in the place of Payload
+	Head         []byte   // of each event, with Shared
+	Committed    int64    // time of its newest change; UTC microseconds
 
-	since    int64 // from when on it is awaited: the commit, or the request to deliver it again; column created_at
-	attempts int   // before this one
-	sent     bool  // or in flight; belongs to queues.mu
+	since    int64     // from when on it is awaited: the commit, or the request to deliver it again; column created_at
+	attempts int       // before this one
+	sent     bool      // or in flight; belongs to queues.mu
+	leased   time.Time // not later than its lease began; belongs to queues.mu
 }
 
 // NewID returns the id of a delivery or receipt. Later ids sort after earlier ones.
@@ -41,8 +46,9 @@ func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 // Subscriptions disables subscriptions.
 type Subscriptions interface {
 	// DeliveryFailed is called after the last attempt of a delivery failed, or
-	// with gone after the receiver asked for no more deliveries.
-	DeliveryFailed(ctx context.Context, subscription string, gone bool) error
+	// with gone after the receiver asked for no more deliveries. write is the id
+	// of the write that was delivered.
+	DeliveryFailed(ctx context.Context, subscription, write string, gone bool) error
 }
 
 // Config is what a Store needs besides the database.

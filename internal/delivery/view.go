@@ -95,7 +95,8 @@ func (s *Store) Find(ctx context.Context, tx *db.Tx, id string) (found Sent, err
 	var row deliveryRow
 	var subscription string
 	var state, size int64
-	err = tx.QueryRow(ctx, "SELECT subscription_id, state, LENGTH(payload) FROM webhook_delivery WHERE id = ?", id).Scan(&subscription, &state, &size)
+	err = tx.QueryRow(ctx, "SELECT d.subscription_id, d.state, LENGTH(d.payload) + COALESCE(LENGTH(p.body) + d.events * LENGTH(d.head), 0) FROM webhook_delivery d"+
+		payloadJoin+"WHERE d.id = ?", id).Scan(&subscription, &state, &size)
 	if err != nil {
 		return found, err
 	}
@@ -110,7 +111,9 @@ func (s *Store) Find(ctx context.Context, tx *db.Tx, id string) (found Sent, err
 		return found, err
 	}
 	found.View = b.view(&row, States[state])
-	err = tx.QueryRow(ctx, "SELECT payload FROM webhook_delivery WHERE id = ?", id).Scan((*[]byte)(&found.Request))
+	var own, head, shared []byte
+	err = tx.QueryRow(ctx, "SELECT "+payloadColumns+" FROM webhook_delivery d"+payloadJoin+"WHERE d.id = ?", id).Scan(&own, &head, &shared)
+	found.Request = payloadOf(own, head, shared)
 	return found, err
 }
 

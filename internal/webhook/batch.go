@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/event"
@@ -37,43 +38,80 @@ func (w *Worker) match(ctx context.Context, idx *index, c *chunk) error {
 	return err
 }
 
+// batch is what some subscriptions get alike: one payload, whose events have the
+// heads of each where there are several.
+type batch struct {
+	delivery.Delivery // without a subscription
+	targets           []*target
+}
+
 // batch batches the events of each subscription in the order of their moments:
 // one event per change and subscription, with one snapshot row per distinct
 // selection of its rules.
 func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []*event.Event) ([]*delivery.Delivery, error) {
-	var all []*delivery.Delivery
-	open := map[*target]*delivery.Delivery{}
+	var all []*batch
+	open := map[any]*batch{} // by group, or by target
 	var common, text []byte
 	for i, e := range events {
 		var err error
 		if common, err = p.Common(common[:0], e); err != nil {
 			return nil, err
 		}
-		for _, one := range e.Targets() {
-			if text = m.Text(text[:0], one, e, common); len(text) == 0 {
+		for _, targets := range idx.alike(e.Targets()) {
+			head, key := targets[0].Head, targets[0].key()
+			if len(targets) > 1 {
+				head = []byte{delivery.HeadMark}
+			}
+			if text = m.Text(text[:0], &targets[0].Target, head, e, common); len(text) == 0 {
 				continue
 			}
-			t := idx.targets[one]
-			d := open[t]
-			if d == nil || d.Events >= t.maxEvents || len(d.Payload)+len(text) > maxBytes {
-				d = &delivery.Delivery{Subscription: t.id, Audit: e.Audit.ID, First: e.Step.Now.Moment}
-				d.Payload = append(payload(len(text), min(t.maxEvents, len(events)-i)), `{"events":[`...)
-				open[t] = d
-				all = append(all, d)
+			b := open[key]
+			if b == nil || !slices.Equal(b.targets, targets) || !b.fits(len(text)) {
+				b = &batch{targets: targets}
+				b.Audit, b.Write, b.Trace, b.First = e.Audit.ID, e.Audit.Request, e.Audit.Trace, e.Step.Now.Moment
+				b.Payload = append(payload(len(text), min(targets[0].maxEvents, len(events)-i)), `{"events":[`...)
+				open[key] = b
+				all = append(all, b)
 			} else {
-				d.Payload = append(d.Payload, ',')
+				b.Payload = append(b.Payload, ',')
 			}
-			d.Payload = append(d.Payload, text...)
-			d.Events++
-			d.Last, d.Committed = e.Step.Now.Moment, max(d.Committed, e.Audit.At)
-			w.metrics.matched.Inc()
+			b.Payload = append(b.Payload, text...)
+			b.Events++
+			b.Last, b.Committed = e.Step.Now.Moment, max(b.Committed, e.Audit.At)
+			w.metrics.matched.Add(float64(len(targets)))
 		}
 	}
-	for _, d := range all {
-		d.Payload = append(d.Payload, "]}"...)
-		d.ID = delivery.NewID()
+	var made []*delivery.Delivery
+	for _, b := range all {
+		b.Payload = append(b.Payload, "]}"...)
+		made = b.deliveries(made)
 	}
-	return all, nil
+	return made, nil
+}
+
+// fits reports whether an event of so many bytes can be added.
+func (b *batch) fits(size int) bool {
+	t := b.targets[0]
+	if len(b.targets) > 1 {
+		size += (b.Events + 1) * t.group.head
+	}
+	return b.Events < t.maxEvents && len(b.Payload)+size <= maxBytes
+}
+
+// deliveries appends one delivery for each subscription.
+func (b *batch) deliveries(all []*delivery.Delivery) []*delivery.Delivery {
+	if len(b.targets) > 1 {
+		b.Shared, b.Payload = &delivery.Payload{ID: delivery.NewID(), Body: b.Payload}, nil
+	}
+	for _, t := range b.targets {
+		d := b.Delivery
+		d.ID, d.Subscription = delivery.NewID(), t.id
+		if d.Shared != nil {
+			d.Head = t.Head
+		}
+		all = append(all, &d)
+	}
+	return all
 }
 
 // payload allocates for a number of events of about the same size.

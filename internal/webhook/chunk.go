@@ -3,10 +3,12 @@ package webhook
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/tracing"
 )
 
 // chunk is what is matched and stored together: several small audits, or a part
@@ -14,8 +16,9 @@ import (
 type chunk struct {
 	audits     []*audit
 	versions   []change.Version
-	upTo       int64 // of a part that is not the last: its audit is fanned out up to here
-	last       bool  // the audits are fanned out after it
+	upTo       int64        // of a part that is not the last: its audit is fanned out up to here
+	last       bool         // the audits are fanned out after it
+	match      func() error // waits for the deliveries; nil where they are there
 	deliveries []*delivery.Delivery
 	err        error // of loading or matching
 }
@@ -24,7 +27,9 @@ type chunk struct {
 // chunk by chunk: while one is stored the next is matched and the third is read.
 // They are stored in order, each under the lease of the audits. After a failure
 // the chunks that follow are dropped.
-func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit) error {
+func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit) (err error) {
+	ctx, spans := startFanOut(ctx, group)
+	defer func() { spans.end(err) }()
 	ctx, stop := context.WithCancel(ctx)
 	loaded, matched := make(chan *chunk), make(chan *chunk)
 	go w.load(ctx, idx, group, loaded)
@@ -46,6 +51,35 @@ func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit) er
 		}
 	}
 	return ctx.Err()
+}
+
+// fanOutSpans are the spans of the fan-out of a group: one for each of its writes that
+// is traced, in its trace.
+type fanOutSpans []tracing.Span
+
+// startFanOut begins the spans of a group. What is done for all of it is within the
+// first one, to which the others are linked.
+func startFanOut(ctx context.Context, group []*audit) (within context.Context, all fanOutSpans) {
+	within, lead := ctx, ""
+	for _, a := range group {
+		its, span := tracing.Continue(ctx, "fan-out", tracing.Consumer, a.Trace, lead)
+		if !span.On() {
+			continue
+		}
+		span.Text("alds.write", a.Request)
+		span.Int("alds.writes", len(group))
+		if lead == "" {
+			within, lead = its, span.Parent()
+		}
+		all = append(all, span)
+	}
+	return within, all
+}
+
+func (f fanOutSpans) end(err error) {
+	for _, span := range f {
+		span.End(err)
+	}
 }
 
 // load reads the chunks of a group in order.
@@ -131,6 +165,9 @@ func (w *Worker) store(ctx context.Context, c *chunk) error {
 	err := w.db.Write(ctx, func(tx *db.Tx) error {
 		batch = nil
 		err := w.mark(ctx, tx, c)
+		if err == nil && c.match != nil {
+			err = c.match()
+		}
 		if err == nil && len(c.deliveries) > 0 {
 			batch, err = w.sender.Insert(ctx, tx, c.deliveries)
 		}
@@ -141,6 +178,7 @@ func (w *Worker) store(ctx context.Context, c *chunk) error {
 	}
 	if c.last {
 		w.metrics.audits.WithLabelValues("done").Add(float64(len(c.audits)))
+		w.logDone(ctx, c)
 	} else {
 		c.audits[0].done = c.upTo
 	}
@@ -150,11 +188,24 @@ func (w *Worker) store(ctx context.Context, c *chunk) error {
 	return nil
 }
 
+// logDone logs at debug the writes whose fan-out a chunk has ended.
+func (w *Worker) logDone(ctx context.Context, c *chunk) {
+	if !w.log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	for _, a := range c.audits {
+		w.log.Debug("fanned out", "audit", a.ID, "write", a.Request)
+	}
+}
+
 // mark writes how far the audits of a chunk are fanned out.
 func (w *Worker) mark(ctx context.Context, tx *db.Tx, c *chunk) error {
 	set, args := "fan_state = 1, fan_moment = last_moment, fan_claims = 0, fan_error = NULL", []any(nil)
 	if !c.last {
 		set, args = "fan_moment = ?", []any{c.upTo}
+	}
+	if c.audits[0].owner == "" {
+		return w.leases.Finish(ctx, tx, auditIDs(c.audits), set, args...)
 	}
 	return w.leases.Update(ctx, tx, c.audits[0].owner, auditIDs(c.audits), set, args...)
 }

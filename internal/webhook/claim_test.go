@@ -28,7 +28,7 @@ func TestTwoWorkersDeliverEverythingOnceAndInOrder(t *testing.T) {
 			if i%7 == 0 {
 				var both sync.WaitGroup
 				both.Go(func() { _ = one.FanOut(context.Background()) })
-				both.Go(func() { _ = two.Sweep(context.Background()) })
+				both.Go(func() { _ = two.FanOut(context.Background()) })
 				both.Wait()
 			}
 		}
@@ -124,7 +124,11 @@ func TestAFanOutThatLostItsClaimWritesNothing(t *testing.T) {
 		slow := f.worker(delivery.Options{})
 		f.subscribe(s.URL, nil)
 		f.rename(f.story("a"), "b")
-		audits, gen, err := slow.claimAudits(t.Context())
+		waiting, gen, err := slow.waiting(t.Context())
+		if err != nil || len(waiting) != 2 {
+			t.Fatal(len(waiting), err)
+		}
+		audits, err := slow.claim(t.Context(), waiting)
 		if err != nil || len(audits) != 2 {
 			t.Fatal(len(audits), err)
 		}
@@ -138,6 +142,53 @@ func TestAFanOutThatLostItsClaimWritesNothing(t *testing.T) {
 		f.eventually(slow, "settled", f.settledAll)
 		if n := s.requests(); n != 1 {
 			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// What came just now needs no claim of its own, but gives way to one; what is
+// older has been tried, perhaps.
+func TestFreshWritesAreFannedOutWithoutAClaim(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		s := newSink(t, nil)
+		one, two := f.worker(delivery.Options{}), f.worker(delivery.Options{})
+		f.subscribe(s.URL, nil)
+		id := f.story("a")
+		for _, c := range []struct {
+			name  string
+			event bool
+			prior func(waiting []*audit)
+			ended bool
+		}{
+			{"fresh", true, func([]*audit) {}, true},
+			{"claimed by another", false, func(waiting []*audit) {
+				if held, err := two.leases.Claim(t.Context(), d, "another", auditIDs(waiting)); err != nil || len(held) != len(waiting) {
+					t.Fatal(len(held), err)
+				}
+			}, true},
+			{"not fresh", false, func(waiting []*audit) { waiting[0].age = fresh.Microseconds() }, false},
+			{"tried before", false, func(waiting []*audit) { waiting[0].claims = 1 }, false},
+		} {
+			f.rename(id, c.name)
+			waiting, gen, err := one.waiting(t.Context())
+			if err != nil || len(waiting) == 0 {
+				t.Fatal(len(waiting), err)
+			}
+			c.prior(waiting)
+			before := f.count("SELECT COUNT(*) FROM webhook_delivery")
+			if ended, err := one.fanOutFresh(t.Context(), waiting, gen); err != nil || ended != c.ended {
+				t.Errorf("%s: ended is %v, err %v", c.name, ended, err)
+			}
+			if made := f.count("SELECT COUNT(*) FROM webhook_delivery") > before; made != c.event {
+				t.Errorf("%s: a delivery was made: %v", c.name, made)
+			}
+			f.expire("audit", "fan_lease")
+			f.fanOut(two)
+		}
+		f.eventually(one, "settled", f.settledAll)
+		if got := s.sequence(); len(got) != 4 {
+			t.Errorf("%d events came", len(got))
 		}
 	})
 }
@@ -167,4 +218,21 @@ func TestAnAuditThatFailsIsSetAside(t *testing.T) {
 func (f *fixture) expire(table, column string) {
 	f.Helper()
 	f.exec("UPDATE " + table + " SET " + column + " = 0")
+}
+
+// The oldest come first, whether nobody has claimed them or their claim has ended.
+func TestWaitingWritesComeOldestFirst(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		w := f.worker(delivery.Options{})
+		f.exec("DELETE FROM audit")
+		for _, a := range []struct{ id, lease, state int64 }{{9, 0, 0}, {3, 1, 0}, {5, 0, 0}, {4, 1 << 60, 0}, {7, 2, 0}, {6, 0, 1}, {8, 0, 2}} {
+			f.exec("INSERT INTO audit (id, request_id, actor_id, at, first_moment, last_moment, generation, fan_state, fan_lease) VALUES (?, ?, 20, 1, 1, 1, 0, ?, ?)",
+				a.id, a.id, a.state, a.lease)
+		}
+		waiting, _, err := w.waiting(t.Context())
+		if got := auditIDs(waiting); err != nil || !slices.Equal(got, []int64{3, 5, 7, 9}) {
+			t.Errorf("%v, err %v", got, err)
+		}
+	})
 }

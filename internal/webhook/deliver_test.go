@@ -41,8 +41,12 @@ func TestAChangeArrivesAsAnEvent(t *testing.T) {
 		}
 		event := s.events[0]
 		delete(event, "timestamp")
+		var write string
+		if err := d.QueryRow(t.Context(), "SELECT request_id FROM audit WHERE first_moment = ?", f.born[id]+1).Scan(&write); err != nil {
+			t.Fatal(err)
+		}
 		want := map[string]any{
-			"webhookId": "mine", "sequenceId": float64(f.born[id] + 1), "eventType": "AssetChanged",
+			"webhookId": "mine", "sequenceId": float64(f.born[id] + 1), "eventType": "AssetChanged", "requestId": write,
 			"instigator": map[string]any{
 				"_oid": "Member:20", "href": "http://alds.test/alds/assetdetail.v1?oid=Member:20",
 				"name": "Ann", "nickName": "an", "email": "ann@alds.test", "role": nil, "avatar": nil,

@@ -27,7 +27,7 @@ func (s *Service) Prune(ctx context.Context) error {
 		return err
 	}
 	for _, id := range failing {
-		if err := s.DeliveryFailed(ctx, id, false); err != nil {
+		if err := s.DeliveryFailed(ctx, id, "", false); err != nil {
 			return err
 		}
 	}
@@ -35,8 +35,9 @@ func (s *Service) Prune(ctx context.Context) error {
 }
 
 // DeliveryFailed disables a subscription, with the reason, when its receiver is
-// gone or has failed too often.
-func (s *Service) DeliveryFailed(ctx context.Context, id string, gone bool) error {
+// gone or has failed too often. write is the id of the write whose delivery failed;
+// empty where it is not known.
+func (s *Service) DeliveryFailed(ctx context.Context, id, write string, gone bool) error {
 	var failed int
 	err := s.db.QueryRow(ctx, "SELECT exhausted_in_row FROM webhook_subscription WHERE id = ? AND enabled = 1", id).Scan(&failed)
 	if fault.KindOf(err) == fault.NotFound || err == nil && !gone && failed < s.failures {
@@ -75,7 +76,7 @@ func (s *Service) DeliveryFailed(ctx context.Context, id string, gone bool) erro
 	})
 	if err == nil && done {
 		s.metrics.disabled.Inc()
-		s.log.Warn("subscription disabled", "subscription", id, "reason", reason)
+		s.log.Warn("subscription disabled", "subscription", id, "write", write, "reason", reason)
 	}
 	return err
 }

@@ -6,7 +6,8 @@
 // event matches, evaluates and prints.
 //
 // The database is the queue of record. A worker claims waiting audits by leases
-// (package lease); a lost wake-up delays them until the next Sweep. All work is
+// (package lease), or sets the mark of fresh ones where nobody has claimed them; a
+// lost wake-up delays them until the next Sweep. All work is
 // idempotent and may run in several processes.
 //
 // Locks are taken in this order: generation, audit, subscription, delivery.

@@ -22,13 +22,14 @@ const (
 	retryFailure = 5 * time.Second // before an audit that failed is tried again
 )
 
-// audit is one write that this worker has claimed.
+// audit is one write that waits, or that this worker has claimed.
 type audit struct {
 	event.Audit
 	first, last int64 // moments
 	done        int64 // fanned out up to and including this moment
+	age         int64 // since the write began; microseconds
 	claims      int
-	owner       string // of this claim only
+	owner       string // of this claim only; empty without one
 }
 
 // FanOut turns all waiting writes into deliveries. A call while another one runs
@@ -49,49 +50,65 @@ func (w *Worker) FanOut(ctx context.Context) error {
 
 func (w *Worker) fanAll(ctx context.Context) error {
 	for ctx.Err() == nil {
-		audits, gen, err := w.claimAudits(ctx)
-		if err != nil || len(audits) == 0 {
+		waiting, gen, err := w.waiting(ctx)
+		if err != nil || len(waiting) == 0 {
 			return err
 		}
 		began := time.Now()
-		if err := w.fanOut(ctx, audits, gen); err != nil {
+		if ended, err := w.fanOutFresh(ctx, waiting, gen); err != nil {
 			return err
+		} else if !ended {
+			audits, err := w.claim(ctx, waiting)
+			if err != nil || len(audits) == 0 {
+				return err
+			}
+			if err := w.fanOut(ctx, audits, gen); err != nil {
+				return err
+			}
 		}
 		w.metrics.fanOutTime.Observe(time.Since(began).Seconds())
 	}
 	return ctx.Err()
 }
 
-// claimAudits claims waiting audits, oldest first. An audit whose last claim did
-// not end is claimed alone, and is set aside after lease.MaxClaims. The
-// generation is read in the same snapshot as the audits: it is no lower than
-// that of any of them.
-func (w *Worker) claimAudits(ctx context.Context) (waiting []*audit, gen int64, err error) {
-	waiting, err = db.Collect(ctx, w.db, `SELECT id, actor_id, at, first_moment, last_moment, generation, fan_moment, fan_claims,
-		(SELECT value FROM sequence WHERE name = 'webhook') FROM audit
-		WHERE fan_state = 0 AND fan_lease <= `+w.db.Dialect.NowMicros+` ORDER BY id LIMIT ?`, []any{claimSize},
+// waiting returns writes that wait and that nobody has claimed, oldest first. The
+// generation is read in the same snapshot: it is no lower than that of any of them.
+// Those never claimed and those whose claim ended are looked up apart, each along the
+// key audit_fan, so that it takes no longer where many wait, nor where many are done.
+func (w *Worker) waiting(ctx context.Context) (all []*audit, gen int64, err error) {
+	const columns = "SELECT id, request_id, traceparent, actor_id, at, first_moment, last_moment, generation, fan_moment, fan_claims FROM audit WHERE fan_state = 0 AND "
+	now := w.db.Dialect.NowMicros
+	all, err = db.Collect(ctx, w.db, "SELECT id, request_id, COALESCE(traceparent, ''), actor_id, at, "+now+` - at, first_moment, last_moment, generation, fan_moment, fan_claims,
+		(SELECT value FROM sequence WHERE name = 'webhook') FROM (
+			SELECT * FROM (`+columns+`fan_lease = 0 ORDER BY fan_state, fan_lease, id LIMIT ?) n
+			UNION ALL
+			SELECT * FROM (`+columns+`fan_lease > 0 AND fan_lease <= `+now+` ORDER BY fan_state, fan_lease, id LIMIT ?) e
+		) w ORDER BY id LIMIT ?`, []any{claimSize, claimSize, claimSize},
 		func(row db.Scanner) (*audit, error) {
 			var a audit
-			err := row.Scan(&a.ID, &a.Actor, &a.At, &a.first, &a.last, &a.Generation, &a.done, &a.claims, &gen)
+			err := row.Scan(&a.ID, &a.Request, &a.Trace, &a.Actor, &a.At, &a.age, &a.first, &a.last, &a.Generation, &a.done, &a.claims, &gen)
 			return &a, err
 		})
-	if err != nil || len(waiting) == 0 {
-		return nil, 0, err
-	}
+	return all, gen, err
+}
+
+// claim claims writes. One whose last claim did not end is claimed alone, and is
+// set aside after lease.MaxClaims.
+func (w *Worker) claim(ctx context.Context, waiting []*audit) ([]*audit, error) {
 	waiting = withoutSuspects(waiting)
 	if waiting[0].claims >= lease.MaxClaims {
-		return nil, 0, w.setAside(ctx, waiting[0])
+		return nil, w.setAside(ctx, waiting[0])
 	}
 	owner := uuid.NewString()
 	held, err := w.leases.Claim(ctx, w.db, owner, auditIDs(waiting))
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	waiting = slices.DeleteFunc(waiting, func(a *audit) bool { return !slices.Contains(held, a.ID) })
 	for _, a := range waiting {
 		a.owner = owner
 	}
-	return waiting, gen, nil
+	return waiting, nil
 }
 
 // withoutSuspects returns the audits up to the first one whose last claim did not
@@ -198,14 +215,14 @@ func (w *Worker) failed(ctx context.Context, audits []*audit, cause error) {
 		return
 	}
 	for _, a := range audits {
-		w.log.Error("fan-out failed", "audit", a.ID, "claims", a.claims+1, "err", cause)
+		w.log.Error("fan-out failed", "audit", a.ID, "write", a.Request, "claims", a.claims+1, "err", cause)
 		w.metrics.audits.WithLabelValues("failed").Inc()
 		err := w.leases.Update(ctx, w.db, a.owner, []int64{a.ID}, "fan_error = ?", delivery.Truncate(cause.Error()))
 		if err == nil {
 			err = w.leases.Retry(ctx, a.owner, []int64{a.ID}, retryFailure)
 		}
 		if err != nil {
-			w.log.Warn("audit not released", "audit", a.ID, "err", err)
+			w.log.Warn("audit not released", "audit", a.ID, "write", a.Request, "err", err)
 		}
 	}
 }
@@ -229,7 +246,7 @@ func (w *Worker) setAside(ctx context.Context, a *audit) error {
 	}
 	if n == 1 {
 		w.metrics.audits.WithLabelValues("set_aside").Inc()
-		w.log.Error("audit set aside", "audit", a.ID, "claims", a.claims)
+		w.log.Error("audit set aside", "audit", a.ID, "write", a.Request, "claims", a.claims)
 	}
 	w.running.repeat()
 	return nil

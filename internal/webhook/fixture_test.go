@@ -255,6 +255,15 @@ func (f *fixture) fanOut(w *Worker) {
 	}
 }
 
+// sweep finds all work.
+func (f *fixture) sweep(w *Worker) {
+	f.Helper()
+	f.fanOut(w)
+	if err := w.Sweep(f.Context()); err != nil {
+		f.Fatal(err)
+	}
+}
+
 // eventually waits until ok holds, trying again after every sweep of w.
 func (f *fixture) eventually(w *Worker, what string, ok func() bool) {
 	f.Helper()
@@ -264,9 +273,7 @@ func (f *fixture) eventually(w *Worker, what string, ok func() bool) {
 			f.Fatalf("%s: not within %s", what, maxWait)
 		}
 		if w != nil {
-			if err := w.Sweep(f.Context()); err != nil {
-				f.Fatal(err)
-			}
+			f.sweep(w)
 		}
 		<-time.After(5 * time.Millisecond)
 	}

@@ -2,6 +2,8 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
+	"strconv"
 	"sync"
 
 	"github.com/alds-dev/alds/internal/event"
@@ -11,8 +13,13 @@ import (
 type target struct {
 	event.Target
 	id        string
-	maxEvents int // of one delivery
+	maxEvents int    // of one delivery
+	group     *group // nil: nobody has the same definitions
 }
+
+// group is subscriptions with the same definitions and bounds, which get the same
+// events but for their heads.
+type group struct{ head int } // the bytes of the longest head
 
 // index holds the rules of the enabled subscriptions. It is immutable.
 type index struct {
@@ -39,7 +46,59 @@ func newIndex(e *event.Engine, generation int64, subscriptions []subscriptionRow
 			}
 		}
 	}
+	x.findGroups(subscriptions)
 	return x
+}
+
+// key is that of the batch that a subscription gets next.
+func (t *target) key() any {
+	if t.group != nil {
+		return t.group
+	}
+	return t
+}
+
+// alike puts those together that are in a group.
+func (x *index) alike(all []*event.Target) [][]*target {
+	found := make([][]*target, 0, len(all))
+	groups := map[*group]int{}
+	for _, one := range all {
+		t := x.targets[one]
+		if i, ok := groups[t.group]; ok {
+			found[i] = append(found[i], t)
+			continue
+		}
+		if t.group != nil {
+			groups[t.group] = len(found)
+		}
+		found = append(found, []*target{t})
+	}
+	return found
+}
+
+// findGroups puts subscriptions with the same definitions into groups.
+func (x *index) findGroups(subscriptions []subscriptionRow) {
+	same := map[string][]*target{}
+	definitions := map[string][]Definition{}
+	for i := range subscriptions {
+		definitions[subscriptions[i].ID] = subscriptions[i].EventTypes
+	}
+	for _, t := range x.targets {
+		text, err := json.Marshal(definitions[t.id])
+		if err == nil {
+			key := strconv.Itoa(t.maxEvents) + string(text)
+			same[key] = append(same[key], t)
+		}
+	}
+	for _, all := range same {
+		if len(all) == 1 {
+			continue
+		}
+		g := &group{}
+		for _, t := range all {
+			t.group, g.head = g, max(g.head, len(t.Head))
+		}
+	}
 }
 
 // cache holds the index of the newest generation read.

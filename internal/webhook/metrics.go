@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
@@ -11,8 +13,6 @@ type Registerer = prometheus.Registerer
 // metrics of this package. Every process registers them, so that one dashboard
 // serves all.
 type metrics struct {
-	backlogAge prometheus.Gauge
-	backlog    prometheus.Gauge
 	audits     *prometheus.CounterVec
 	versions   prometheus.Counter
 	decided    *prometheus.CounterVec
@@ -23,9 +23,7 @@ type metrics struct {
 }
 
 func newMetrics(r Registerer) *metrics {
-	return &metrics{
-		backlogAge: gauge(r, "backlog_age_seconds", "Age of the oldest change that no worker has fanned out; 0 when there is none."),
-		backlog:    gauge(r, "backlog_audits", "Writes waiting to be fanned out."),
+	m := &metrics{
 		audits:     counters(r, "audits_total", "Writes fanned out, by outcome.", "outcome"),
 		versions:   counter(r, "versions_total", "Versions that were matched."),
 		decided:    counters(r, "filters_total", "Filters and userContexts evaluated on a change, by where (memory, sql).", "by"),
@@ -34,16 +32,24 @@ func newMetrics(r Registerer) *metrics {
 		lost:       counter(r, "leases_lost_total", "Claims that ended before their work did."),
 		disabled:   counter(r, "subscriptions_disabled_total", "Subscriptions the service disabled."),
 	}
+	for _, outcome := range []string{"done", "unwanted", "failed", "set_aside"} {
+		m.audits.WithLabelValues(outcome) // the first time would be no growth, where nothing was before
+	}
+	return m
 }
+
+// The metrics of a Meter, which every process exports alike.
+var (
+	backlogAudits = prometheus.NewDesc("alds_webhook_backlog_audits",
+		"Writes waiting to be fanned out, in all: every process tells the same. Above 10,000 estimated from their ids.", nil, nil)
+	backlogAge = prometheus.NewDesc("alds_webhook_backlog_age_seconds",
+		"Age of the oldest change that no worker has fanned out; 0 when there is none. Every process tells the same.", nil, nil)
+)
 
 const namespace, subsystem = "alds", "webhook"
 
 // buckets are in seconds, up to more than the timeout of a request.
 var buckets = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
-
-func gauge(r Registerer, name, help string) prometheus.Gauge {
-	return promauto.With(r).NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help})
-}
 
 func counter(r Registerer, name, help string) prometheus.Counter {
 	return promauto.With(r).NewCounter(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help})
@@ -55,4 +61,21 @@ func counters(r Registerer, name, help, label string) *prometheus.CounterVec {
 
 func histogram(r Registerer, name, help string) prometheus.Histogram {
 	return promauto.With(r).NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets})
+}
+
+// Describe names the metrics.
+func (*Meter) Describe(to chan<- *prometheus.Desc) {
+	to <- backlogAudits
+	to <- backlogAge
+}
+
+// Collect tells the last measure, unless it is old.
+func (m *Meter) Collect(to chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.at.IsZero() || time.Since(m.at) > meterKeeps {
+		return
+	}
+	to <- prometheus.MustNewConstMetric(backlogAudits, prometheus.GaugeValue, float64(m.last.audits))
+	to <- prometheus.MustNewConstMetric(backlogAge, prometheus.GaugeValue, m.last.age.Seconds())
 }

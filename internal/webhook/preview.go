@@ -11,6 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/event"
+	"github.com/alds-dev/alds/internal/history"
 	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/value"
 )
@@ -132,12 +133,16 @@ func (x *previewer) run(ctx context.Context, tx *db.Tx) error {
 // latest finds the latest changes, the oldest of them first. Types that the model does
 // not know have none.
 func (x *previewer) latest(ctx context.Context, tx *db.Tx) (all []latest, err error) {
-	err = db.Each(ctx, tx, `SELECT v.id, v.moment, v.type, a.id, a.actor_id, a.at, a.generation FROM
-		(SELECT id, moment, type, audit_id FROM asset_version ORDER BY moment DESC LIMIT ?) v
-		JOIN audit a ON a.id = v.audit_id WHERE a.last_moment > 0`, []any{previewed}, func(row db.Scanner) error {
+	kept, err := history.Of(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	err = db.Each(ctx, tx, `SELECT v.id, v.moment, v.type, a.id, a.request_id, a.actor_id, a.at, a.generation FROM
+		(SELECT id, moment, type, audit_id FROM asset_version WHERE moment > ? ORDER BY moment DESC LIMIT ?) v
+		JOIN audit a ON a.id = v.audit_id WHERE a.last_moment > 0`, []any{kept.Moment, previewed}, func(row db.Scanner) error {
 		var l latest
 		var code int
-		err := row.Scan(&l.ID, &l.Moment, &code, &l.audit.ID, &l.audit.Actor, &l.audit.At, &l.audit.Generation)
+		err := row.Scan(&l.ID, &l.Moment, &code, &l.audit.ID, &l.audit.Request, &l.audit.Actor, &l.audit.At, &l.audit.Generation)
 		if _, known := x.s.model.TypeByCode(code); known {
 			all = append(all, l)
 		}
@@ -199,7 +204,7 @@ func (x *previewer) add(ctx context.Context, index *event.Index, m *event.Matche
 	if err != nil {
 		return err
 	}
-	x.Event = m.Text(nil, &x.sent, last, common)
+	x.Event = m.Text(nil, &x.sent, x.sent.Head, last, common)
 	return nil
 }
 
@@ -222,7 +227,7 @@ func (x *previewer) previewed(m *event.Matcher, e *event.Event) Previewed {
 	matching := e.Targets()
 	for i := range x.targets {
 		// Who matches and sees no row is sent nothing.
-		if slices.Contains(matching, &x.targets[i]) && len(m.Text(nil, &x.targets[i], e, nil)) > 0 {
+		if slices.Contains(matching, &x.targets[i]) && len(m.Text(nil, &x.targets[i], nil, e, nil)) > 0 {
 			p.Definitions = append(p.Definitions, i)
 		}
 	}

@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/lease"
@@ -76,30 +75,6 @@ func (g *gate) repeat() {
 	g.more = true
 }
 
-// Sweep finds the work of lost wake-ups: it fans out what waits and wakes a
-// queue for each subscription with due deliveries.
-func (w *Worker) Sweep(ctx context.Context) error {
-	if err := w.measure(ctx); err != nil {
-		return err
-	}
-	if err := w.FanOut(ctx); err != nil {
-		return err
-	}
-	return w.sender.Sweep(ctx)
-}
-
-// measure updates the backlog gauges.
-func (w *Worker) measure(ctx context.Context) error {
-	var n, oldest int64
-	err := w.db.QueryRow(ctx, "SELECT COUNT(*), COALESCE(MIN(at), 0) FROM audit WHERE fan_state = 0").Scan(&n, &oldest)
-	if err != nil {
-		return err
-	}
-	age := 0.0
-	if n > 0 {
-		age = max(0, time.Since(time.UnixMicro(oldest)).Seconds())
-	}
-	w.metrics.backlog.Set(float64(n))
-	w.metrics.backlogAge.Set(age)
-	return nil
-}
+// Sweep finds the deliveries of lost wake-ups: it wakes a queue for each subscription
+// with due ones. It waits for no fan-out.
+func (w *Worker) Sweep(ctx context.Context) error { return w.sender.Sweep(ctx) }

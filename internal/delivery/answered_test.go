@@ -1,0 +1,72 @@
+package delivery
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+func TestLastAnswersAreWrittenOnceASecond(t *testing.T) {
+	good, bad, recovering := &counts{answered: true, delivered: true}, &counts{failures: 1}, &counts{failing: true, answered: true, delivered: true}
+	a, now := newAnswered(), time.Unix(1000, 0)
+	for i, step := range []struct {
+		after time.Duration
+		c     *counts
+		waits bool
+	}{
+		{0, good, false}, // nothing is known of it
+		{300 * time.Millisecond, good, true},
+		{300 * time.Millisecond, good, true},
+		{500 * time.Millisecond, good, false},
+		{100 * time.Millisecond, bad, false},
+		{0, good, false}, // the counters of the failure start again
+		{0, recovering, false},
+		{time.Millisecond, good, true},
+	} {
+		now = now.Add(step.after)
+		if got := a.waits("s", step.c, now); got != step.waits {
+			t.Fatalf("step %d: waits is %v", i, got)
+		}
+		a.stored(map[string]*counts{"s": step.c}, now, now.UnixMicro())
+	}
+	if ids, _ := a.due(now, false); len(ids) != 0 {
+		t.Error("an answer is due that was written within the second")
+	}
+	if ids, at := a.due(now.Add(answeredEvery), false); len(ids) != 1 || at != now.UnixMicro() {
+		t.Errorf("due are %v at %d", ids, at)
+	}
+	if len(a.written)+len(a.later) != 0 {
+		t.Error("what is written is not forgotten")
+	}
+}
+
+// A group of results leaves the receipts that anybody will see.
+func TestManyResultsLeaveTheNewestReceipts(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		n := f.idleSender()
+		sub := f.subscribe("http://127.0.0.1:1")
+		f.enqueue(n, sub, 3*MaxReceipts)
+		claimed, r := f.claimed(n, sub)
+		for group := range slices.Chunk(claimed, 3*MaxReceipts/2) {
+			var done []*result
+			for _, d := range group {
+				done = append(done, &result{d: d, receiver: r, outcome: Delivered, status: 200})
+			}
+			f.store(n, done...)
+		}
+		newest := claimed[len(claimed)-1].ID
+		if got := f.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 1"); got != 3*MaxReceipts {
+			t.Errorf("%d deliveries are settled", got)
+		}
+		if got := f.count("SELECT COUNT(*) FROM webhook_receipt"); got != 2*MaxReceipts {
+			t.Errorf("%d receipts", got)
+		}
+		if got := f.count("SELECT COUNT(*) FROM webhook_receipt WHERE delivery_id = ? AND id = (SELECT MAX(id) FROM webhook_receipt)", newest); got != 1 {
+			t.Error("the newest receipt is not that of the last result")
+		}
+	})
+}
