@@ -11,10 +11,13 @@ import (
 // Bounds are the limits of a Queue.
 type Bounds struct {
 	Running int           // at the same time, in all
+	Recent  int           // of those, admitted within the last RecentFor; 0: any number
 	PerKey  int           // of one key; of the key nil any number
 	Line    int           // waiting, of one key
 	Waiting int           // in all; 0: any number
 	Wait    time.Duration // the longest wait; 0: until the context ends
+
+	RecentFor time.Duration
 }
 
 // Queue admits requests. It is safe for concurrent use; New returns one.
@@ -23,9 +26,11 @@ type Queue struct {
 
 	mu      sync.Mutex
 	running int
+	recent  int
 	waiting int
 	keys    map[any]*keyQueue
-	turns   []*keyQueue // those with waiting requests, in the order in which they are served
+	turns   []*keyQueue // those with waiting requests, in the order of the round
+	fewest  bool        // the next turn is that of the key with the fewest requests
 }
 
 // keyQueue is the requests of one key.
@@ -36,9 +41,17 @@ type keyQueue struct {
 }
 
 type ticket struct {
+	of       *keyQueue
 	decided  chan struct{} // closed when it is admitted or refused
-	admitted bool          // set before decided is closed
+	admitted *run          // set before decided is closed; nil: it is refused
 	done     bool          // decided, or canceled; under Queue.mu
+}
+
+// run is a request that is admitted.
+type run struct {
+	of     *keyQueue
+	recent bool        // it counts among those; under Queue.mu
+	timer  *time.Timer // after which it does not; nil: nobody counts
 }
 
 // New returns an empty queue.
@@ -56,22 +69,20 @@ func (q *Queue) Load() (running, waiting int) {
 // Errors: fault.Transient when the queue of the key is full, when too many wait in
 // all, when the wait was too long, and when ctx ends.
 func (q *Queue) Enter(ctx context.Context, key any) (leave func(), err error) {
-	k, t, err := q.join(key)
+	r, t, err := q.join(key)
+	if err == nil && r == nil {
+		r, err = q.await(ctx, t)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if t != nil {
-		if err := q.await(ctx, k, t); err != nil {
-			return nil, err
-		}
-	}
 	var once sync.Once
-	return func() { once.Do(func() { q.leave(k) }) }, nil
+	return func() { once.Do(func() { q.leave(r) }) }, nil
 }
 
 // join admits a request at once, without a ticket, or appends it to the queue of its
 // key.
-func (q *Queue) join(key any) (*keyQueue, *ticket, error) {
+func (q *Queue) join(key any) (*run, *ticket, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	k := q.keys[key]
@@ -80,19 +91,18 @@ func (q *Queue) join(key any) (*keyQueue, *ticket, error) {
 		q.keys[key] = k
 	}
 	if len(k.waiting) == 0 && q.free(k) {
-		q.admit(k)
-		return k, nil, nil
+		return q.admit(k), nil, nil
 	}
 	if len(k.waiting) >= q.bounds.Line || !q.hasRoom(k) {
 		q.deleteIfEmpty(k)
 		return nil, nil, errFull()
 	}
-	t := &ticket{decided: make(chan struct{})}
+	t := &ticket{of: k, decided: make(chan struct{})}
 	if k.waiting = append(k.waiting, t); len(k.waiting) == 1 {
 		q.turns = append(q.turns, k)
 	}
 	q.waiting++
-	return k, t, nil
+	return nil, t, nil
 }
 
 func errFull() error { return fault.Transientf(nil, "too many requests are waiting") }
@@ -123,16 +133,41 @@ func (q *Queue) hasRoom(k *keyQueue) bool {
 }
 
 func (q *Queue) free(k *keyQueue) bool {
-	return q.running < q.bounds.Running && (k.running < q.bounds.PerKey || k.key == nil)
+	return q.open() && (k.running < q.bounds.PerKey || k.key == nil)
 }
 
-func (q *Queue) admit(k *keyQueue) {
+// open reports whether a request of any key may run.
+func (q *Queue) open() bool {
+	return q.running < q.bounds.Running && (q.bounds.Recent == 0 || q.recent < q.bounds.Recent)
+}
+
+func (q *Queue) admit(k *keyQueue) *run {
 	q.running++
 	k.running++
+	r := &run{of: k}
+	if q.bounds.Recent > 0 {
+		q.recent++
+		r.recent = true
+		r.timer = time.AfterFunc(q.bounds.RecentFor, func() {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.ages(r)
+			q.next()
+		})
+	}
+	return r
+}
+
+// ages counts a request among the recent ones no more.
+func (q *Queue) ages(r *run) {
+	if r.recent {
+		q.recent--
+		r.recent = false
+	}
 }
 
 // await waits until the ticket is decided.
-func (q *Queue) await(ctx context.Context, k *keyQueue, t *ticket) error {
+func (q *Queue) await(ctx context.Context, t *ticket) (*run, error) {
 	var late <-chan time.Time
 	if q.bounds.Wait > 0 {
 		timer := time.NewTimer(q.bounds.Wait)
@@ -141,30 +176,27 @@ func (q *Queue) await(ctx context.Context, k *keyQueue, t *ticket) error {
 	}
 	select {
 	case <-t.decided:
-		if !t.admitted {
-			return errFull()
-		}
-		return nil
 	case <-late:
 	case <-ctx.Done():
 	}
-	if !q.cancel(k, t) { // decided meanwhile
-		if !t.admitted {
-			return errFull()
-		}
-		return nil
+	switch {
+	case q.cancel(t):
+		return nil, fault.Transientf(ctx.Err(), "the server is busy")
+	case t.admitted == nil:
+		return nil, errFull()
 	}
-	return fault.Transientf(ctx.Err(), "the server is busy")
+	return t.admitted, nil
 }
 
 // cancel removes a ticket from its queue. It reports false when it was decided.
-func (q *Queue) cancel(k *keyQueue, t *ticket) bool {
+func (q *Queue) cancel(t *ticket) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if t.done {
 		return false
 	}
 	t.done = true
+	k := t.of
 	for i, other := range k.waiting {
 		if other == t {
 			k.waiting = append(k.waiting[:i], k.waiting[i+1:]...)
@@ -180,37 +212,58 @@ func (q *Queue) cancel(k *keyQueue, t *ticket) bool {
 }
 
 // leave ends a running request and admits who may run now.
-func (q *Queue) leave(k *keyQueue) {
+func (q *Queue) leave(r *run) {
+	if r.timer != nil {
+		r.timer.Stop()
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.ages(r)
 	q.running--
-	k.running--
-	q.deleteIfEmpty(k)
+	r.of.running--
+	q.deleteIfEmpty(r.of)
 	q.next()
 }
 
-// next admits waiting requests, one of each queue in turn, while any may run.
+// next admits waiting requests while any may run: by turns one of the queue that is
+// next in the round, and one of the key with the fewest requests.
 func (q *Queue) next() {
-	for passed := 0; passed < len(q.turns) && q.running < q.bounds.Running; {
-		k := q.turns[0]
-		q.turns = q.turns[1:]
-		if !q.free(k) {
-			q.turns = append(q.turns, k)
-			passed++
-			continue
+	for q.open() {
+		k := q.nextKey()
+		if k == nil {
+			return
 		}
-		passed = 0
 		t := k.waiting[0]
 		k.waiting = k.waiting[1:]
 		q.waiting--
-		t.done, t.admitted = true, true
-		q.admit(k)
-		close(t.decided)
+		q.dropTurn(k)
 		if len(k.waiting) > 0 {
 			q.turns = append(q.turns, k)
 		}
+		t.done, t.admitted = true, q.admit(k)
+		close(t.decided)
 	}
 }
+
+// nextKey returns the queue whose first request runs next; nil when none may.
+func (q *Queue) nextKey() *keyQueue {
+	var found *keyQueue
+	for _, k := range q.turns {
+		switch {
+		case !q.free(k):
+		case found == nil, k.size() < found.size():
+			found = k
+		}
+		if found != nil && !q.fewest {
+			break
+		}
+	}
+	q.fewest = !q.fewest
+	return found
+}
+
+// size is how many requests of the key are here.
+func (k *keyQueue) size() int { return k.running + len(k.waiting) }
 
 func (q *Queue) dropTurn(k *keyQueue) {
 	for i, other := range q.turns {

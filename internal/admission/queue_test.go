@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -68,6 +69,84 @@ func TestOneKeyLeavesRoomForOthers(t *testing.T) {
 		enter(t, q, "modest") // which does not wait
 		first()
 		<-admitted
+	})
+}
+
+// TestAKeyWithFewRequestsDoesNotWaitForTheRound: among many that always have requests
+// waiting it is served second, and those are still served in turn.
+func TestAKeyWithFewRequestsDoesNotWaitForTheRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const greedy = 20
+		q := New(Bounds{Running: 1, PerKey: 1, Line: 10})
+		leave := enter(t, q, "first")
+		var mu sync.Mutex
+		var order []int
+		served := func(key int) {
+			leave, err := q.Enter(t.Context(), key)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			order = append(order, key)
+			mu.Unlock()
+			leave()
+		}
+		for range 3 {
+			for key := range greedy {
+				go served(key)
+				synctest.Wait()
+			}
+		}
+		const modest = -1
+		go served(modest)
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		if at := slices.Index(order, modest); at > 1 {
+			t.Errorf("it is served as number %d: %v", at, order)
+		}
+		for key := range greedy {
+			if at := slices.Index(order, key); at > 2*greedy {
+				t.Errorf("%d is served as number %d", key, at)
+			}
+		}
+	})
+}
+
+// TestRecentRequestsAreBounded: a request runs once one of those before it has ended,
+// or has run for long enough.
+func TestRecentRequestsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const long = 250 * time.Millisecond
+		q := New(Bounds{Running: 3, Recent: 1, RecentFor: long, PerKey: 3, Line: 9})
+		began := time.Now()
+		first := enter(t, q, "a")
+		second := enter(t, q, "b")
+		if waited := time.Since(began); waited != long {
+			t.Errorf("beside one that goes on it waits %s", waited)
+		}
+		began = time.Now()
+		time.AfterFunc(long/10, second)
+		third := enter(t, q, "a")
+		if waited := time.Since(began); waited != long/10 {
+			t.Errorf("beside one that ends it waits %s", waited)
+		}
+		time.Sleep(long)
+		synctest.Wait()
+		fourth := enter(t, q, "b")
+		began = time.Now()
+		time.AfterFunc(4*long, first)
+		fifth := enter(t, q, "c")
+		if waited := time.Since(began); waited != 4*long {
+			t.Errorf("where as many run as may, it waits %s", waited)
+		}
+		for _, leave := range []func(){third, fourth, fifth, first, second} {
+			leave()
+		}
+		if running, waiting := q.Load(); running != 0 || waiting != 0 || q.recent != 0 || len(q.keys) != 0 {
+			t.Errorf("%d running, %d of them recent, %d waiting, %d keys are left", running, q.recent, waiting, len(q.keys))
+		}
 	})
 }
 
