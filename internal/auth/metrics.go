@@ -45,6 +45,11 @@ func newMetrics(r Registerer) *metrics {
 			Buckets: []float64{.01, .05, .1, .2, .5, 1, 2, 5, 10},
 		}),
 	}
+	for _, scheme := range []string{basic, bearer} { // the first time would be no growth, where nothing was before
+		for _, outcome := range []string{remembered, verified, refused, unknown, slowed, failed} {
+			m.logins.WithLabelValues(scheme, outcome)
+		}
+	}
 	if r != nil {
 		r.MustRegister(m.logins, m.hashes, m.waits)
 	}

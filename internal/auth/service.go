@@ -194,21 +194,3 @@ func (s *Service) HasPassword(ctx context.Context, member int64, password string
 	}
 	return matches(hash, password), nil
 }
-
-// Ensure sets the first password of a member who has a username and no password.
-// One whose username was removed, or who is deleted, shall not log in.
-func (s *Service) Ensure(ctx context.Context, member int64, password string) error {
-	username, err := s.usernameOf(ctx, member)
-	if err != nil || username == "" {
-		return err
-	}
-	hash, err := readHash(s.store.Gorm(ctx), member)
-	if hash != "" || err != nil && fault.KindOf(err) != fault.NotFound {
-		return err
-	}
-	sealed, err := s.Seal(ctx, password)
-	if err != nil {
-		return err
-	}
-	return s.store.Write(ctx, func(tx *db.Tx) error { return s.Set(ctx, tx, member, &username, &sealed) })
-}

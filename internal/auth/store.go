@@ -198,13 +198,16 @@ func rightsChanged(ctx context.Context, q db.Querier, member, from, to int64) (b
 	return changes > 0, err
 }
 
-// usernameOf returns the username of a member; empty for none and for a deleted one.
-func (s *Service) usernameOf(ctx context.Context, member int64) (string, error) {
-	var name sql.NullString
-	err := s.db.QueryRow(ctx, `SELECT `+s.store.Dialect.JSONText("attrs", s.roles.usernameKey)+` FROM asset WHERE id = ? AND state < ?`,
-		member, meta.StateDeleted).Scan(&name)
-	if fault.KindOf(err) == fault.NotFound {
-		return "", nil
+// findFirstLogin returns the username of a member who has one and no password; empty
+// for everybody else and for a deleted one. Errors: fault.NotFound.
+func (s *Service) findFirstLogin(ctx context.Context, member int64) (string, error) {
+	var name, hash sql.NullString
+	var state int
+	err := s.store.QueryRow(ctx, `SELECT a.state, `+s.store.Dialect.JSONText("a.attrs", s.roles.usernameKey)+`, c.password_hash
+  FROM asset a LEFT JOIN credential c ON c.member_id = a.id
+ WHERE a.id = ?`, member).Scan(&state, &name, &hash)
+	if state == meta.StateDeleted || hash.String != "" {
+		return "", err
 	}
 	return name.String, err
 }

@@ -47,11 +47,11 @@ func (s *Service) CreateToken(ctx context.Context, username string, o TokenOptio
 	if err := o.check(now); err != nil {
 		return "", err
 	}
-	member, err := s.memberNamed(ctx, username)
+	c, err := s.memberNamed(ctx, username)
 	if err != nil {
 		return "", err
 	}
-	token, row := o.row(member, now)
+	token, row := o.row(c.member, now)
 	return token, s.store.Write(ctx, func(tx *db.Tx) error { return insert(ctx, tx, row) })
 }
 
@@ -90,11 +90,11 @@ func insert(ctx context.Context, tx *db.Tx, row tokenRow) error {
 func (s *Service) Tokens(ctx context.Context, username string) ([]Token, error) {
 	list := s.db.Gorm(ctx).Scopes(tokensOfMembers)
 	if username != "" {
-		member, err := s.memberNamed(ctx, username)
+		c, err := s.memberNamed(ctx, username)
 		if err != nil {
 			return nil, err
 		}
-		list = list.Where("t.member_id = ?", member)
+		list = list.Where("t.member_id = ?", c.member)
 	}
 	var rows []tokenRow
 	err := list.Select("t.*, c.username, " + s.mayLogin + " AS may_login").Order("t.created_at, t.id").Find(&rows).Error
@@ -136,14 +136,14 @@ func (s *Service) revokeOne(ctx context.Context, id string, may func(tokenRow) b
 	return row, err
 }
 
-// memberNamed finds the member with a username in any of its spellings.
-func (s *Service) memberNamed(ctx context.Context, username string) (int64, error) {
+// memberNamed finds the credential of a username in any of its spellings.
+func (s *Service) memberNamed(ctx context.Context, username string) (credential, error) {
 	c, err := s.findCredential(ctx, folding.Of(username))
 	if fault.KindOf(err) == fault.NotFound {
-		return 0, fault.NotFoundf("no member has the username %q", username)
+		return credential{}, fault.NotFoundf("no member has the username %q", username)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("find the member %q: %w", username, err)
+		return credential{}, fmt.Errorf("find the member %q: %w", username, err)
 	}
-	return c.member, nil
+	return c, nil
 }
