@@ -8,44 +8,27 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/alds-dev/alds/internal/fault"
 )
-
-// Check tests one dependency of the process.
-type Check struct {
-	Name string
-	Run  func(ctx context.Context) error
-	// Optional means that the process works without it, if more slowly: its
-	// failure is reported and leaves the process ready.
-	Optional bool
-}
-
-// checkTimeout bounds all checks of one request together.
-const checkTimeout = 2 * time.Second
 
 // Server serves the three paths; make it with New.
 type Server struct {
-	checks   atomic.Pointer[[]Check]
-	log      *slog.Logger
-	draining atomic.Bool
-	http     *http.Server
+	ready readiness
+	http  *http.Server
 }
 
-// New returns a Server that is not serving yet and is ready when all checks pass.
-func New(checks []Check, metrics prometheus.Gatherer, log *slog.Logger) *Server {
-	s := &Server{log: log}
-	s.SetChecks(checks)
+// New returns a Server that is not serving yet, and not ready before SetChecks.
+func New(metrics *prometheus.Registry, log *slog.Logger) *Server {
+	s := &Server{ready: readiness{log: log}}
+	s.ready.notReady("checks", errNotChecked)
+	metrics.MustRegister(&s.ready)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, report{Status: "ok"}) })
-	mux.HandleFunc("GET /readyz", s.ready)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
+	mux.HandleFunc("GET /readyz", s.readyz)
+	mux.Handle("GET /metrics", Metrics(metrics))
 	s.http = &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 5 * time.Second,
@@ -56,8 +39,19 @@ func New(checks []Check, metrics prometheus.Gatherer, log *slog.Logger) *Server 
 	return s
 }
 
-// SetChecks replaces the checks of readiness.
-func (s *Server) SetChecks(checks []Check) { s.checks.Store(&checks) }
+// Metrics answers with the metrics of a registry, as /metrics does.
+func Metrics(from *prometheus.Registry) http.Handler {
+	return promhttp.HandlerFor(from, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+}
+
+// NotReady makes the process not ready for a reason, until SetChecks or another one.
+// name is of what is missing.
+func (s *Server) NotReady(name string, reason error) { s.ready.notReady(name, reason) }
+
+// SetChecks makes checks decide whether the process is ready. They run beside each
+// other, each every second, from now on until Shutdown; requests get the last results.
+// The process is ready once all that are not optional have passed.
+func (s *Server) SetChecks(checks []Check) { s.ready.watch(checks) }
 
 // Serve serves requests from l until Shutdown.
 func (s *Server) Serve(l net.Listener) error {
@@ -68,61 +62,32 @@ func (s *Server) Serve(l net.Listener) error {
 }
 
 // Drain makes the process not ready, so that balancers send it no more requests.
-func (s *Server) Drain() { s.draining.Store(true) }
+func (s *Server) Drain() { s.ready.draining.Store(true) }
 
-// Shutdown stops serving.
-func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
+// Shutdown stops serving and ends the checks.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.ready.end()
+	return s.http.Shutdown(ctx)
+}
 
 // report is the body of /healthz and /readyz.
-// Shape: {"status": "degraded", "checks": {"database": "ok", "redis": "down"}}.
+// Shape: {"status": "degraded", "checks": {"database": "ok", "redis": "down"}, "ageSeconds": 0.4}.
 type report struct {
 	Status string            `json:"status"` // ok, degraded, not ready, stopping
 	Checks map[string]string `json:"checks,omitempty"`
+	Age    float64           `json:"ageSeconds,omitempty"` // of the oldest result
 }
 
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	if s.draining.Load() {
-		answer(w, http.StatusServiceUnavailable, report{Status: "stopping"})
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
-	defer cancel()
-	checks := *s.checks.Load()
-	rep, status := report{Status: "ok", Checks: make(map[string]string, len(checks))}, http.StatusOK
-	for i, err := range runAll(ctx, checks) {
-		c := checks[i]
-		if err == nil {
-			rep.Checks[c.Name] = "ok"
-			continue
-		}
-		rep.Checks[c.Name] = reason(err)
-		s.log.WarnContext(ctx, "check failed", "check", c.Name, "err", err)
-		if !c.Optional {
-			rep.Status, status = "not ready", http.StatusServiceUnavailable
-		} else if status == http.StatusOK {
-			rep.Status = "degraded"
-		}
+const notReady = "not ready"
+
+// readyz tells the last results, and whether the process is ready.
+func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
+	rep, ready := s.ready.report()
+	status := http.StatusOK
+	if !ready {
+		status = http.StatusServiceUnavailable
 	}
 	answer(w, status, rep)
-}
-
-func runAll(ctx context.Context, checks []Check) []error {
-	errs := make([]error, len(checks))
-	var wg sync.WaitGroup
-	for i, c := range checks {
-		wg.Go(func() { errs[i] = c.Run(ctx) })
-	}
-	wg.Wait()
-	return errs
-}
-
-// reason is the message of a failed check, without a cause that could contain an
-// address.
-func reason(err error) string {
-	if fault.KindOf(err) == fault.Internal {
-		return "failed"
-	}
-	return fault.Public(err)
 }
 
 func answer(w http.ResponseWriter, status int, rep report) {

@@ -1,8 +1,6 @@
 package admin
 
 import (
-	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -11,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/alds-dev/alds/internal/fault"
 )
 
 func ask(s *Server, path string) (int, string) {
@@ -22,36 +18,11 @@ func ask(s *Server, path string) (int, string) {
 	return w.Code, strings.TrimSpace(string(b))
 }
 
-func TestReady(t *testing.T) {
-	fine := Check{Name: "database", Run: func(context.Context) error { return nil }}
-	down := Check{Name: "database", Run: func(context.Context) error {
-		return fault.Transientf(errors.New("dial root:pw@db"), "the database does not answer")
-	}}
-	odd := Check{Name: "schema", Run: func(context.Context) error { return errors.New("secret detail") }}
-	slow := Check{Name: "redis", Run: func(context.Context) error { return errors.New("no") }, Optional: true}
-	for _, c := range []struct {
-		why    string
-		checks []Check
-		status int
-		body   string
-	}{
-		{"all is well", []Check{fine}, 200, `{"status":"ok","checks":{"database":"ok"}}`},
-		{"what is needed is down", []Check{down, slow}, 503, `{"status":"not ready","checks":{"database":"the database does not answer","redis":"failed"}}`},
-		{"what helps is down", []Check{fine, slow}, 200, `{"status":"degraded","checks":{"database":"ok","redis":"failed"}}`},
-		{"an error nobody classified is not shown", []Check{odd}, 503, `{"status":"not ready","checks":{"schema":"failed"}}`},
-	} {
-		s := New(c.checks, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-		if status, body := ask(s, "/readyz"); status != c.status || body != c.body {
-			t.Errorf("%s: %d %s", c.why, status, body)
-		}
-	}
-}
-
 func TestPaths(t *testing.T) {
 	r := prometheus.NewRegistry()
 	n := prometheus.NewCounter(prometheus.CounterOpts{Name: "alds_admin_test_total", Help: "x"})
 	r.MustRegister(n)
-	s := New(nil, r, slog.New(slog.DiscardHandler))
+	s := New(r, slog.New(slog.DiscardHandler))
 	if status, body := ask(s, "/healthz"); status != 200 || body != `{"status":"ok"}` {
 		t.Errorf("healthz: %d %s", status, body)
 	}

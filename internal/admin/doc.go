@@ -2,7 +2,7 @@
 // interface:
 //
 //	/healthz  200 while the process runs
-//	/readyz   200 while it can work, else 503; the body lists the checks
+//	/readyz   200 while it can work, else 503; the body lists what the checks found last
 //	/metrics  Prometheus text
 //
 // It does not authenticate, so it listens on loopback by default and shows no

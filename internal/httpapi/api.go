@@ -20,6 +20,7 @@ import (
 	"github.com/alds-dev/alds/internal/describe"
 	"github.com/alds-dev/alds/internal/inbound"
 	"github.com/alds-dev/alds/internal/memory"
+	"github.com/alds-dev/alds/internal/tracing"
 )
 
 // Engines are called by the handlers of routes. They work by one model: a request
@@ -53,16 +54,19 @@ type Options struct {
 	Open     bool          // open routes are read without credentials
 	// Pages makes what answers browsers, from a transport to the interface; nil: there
 	// are no pages.
-	Pages func(http.RoundTripper) http.Handler
+	Pages  func(http.RoundTripper) http.Handler
+	Scrape Scrape
 
 	Memory         *memory.Budget  // of all requests; nil means 1 GiB
 	Running        int             // requests executed at the same time; 0 means 256
+	Recent         int             // of those, begun within the last recentFor; 0: any number
 	MemberRequests int             // of those, of one member; 0 means 64
 	Conns          inbound.Bounds  // zero: 4096, a quarter of one address
 	Proxies        inbound.Proxies // whose X-Forwarded-For is trusted
 
 	Log     *slog.Logger
-	Metrics Registerer // may be nil
+	Metrics Registerer      // may be nil
+	Tracer  *tracing.Tracer // nil: no traces
 }
 
 // Limits that are not settings. They protect against slow and odd clients.
@@ -81,6 +85,8 @@ const (
 	maxQueuedInAll = 512             // waiting requests of all members
 	maxWait        = 5 * time.Second // for a slot
 
+	recentFor = 250 * time.Millisecond // a request that runs longer makes room for another
+
 	maxTransfers    = 256 // contents of attachments that are sent or received
 	maxOwnTransfers = 64  // of those, of one member
 )
@@ -98,6 +104,8 @@ type API struct {
 	followers *admission.Queue // requests that wait for changes, by member
 	viewers   *admission.Queue // pages that are made, by network
 	readers   *admission.Queue // the same, by member
+	scrapers  *admission.Queue // metrics that are collected, by network
+	scrape    Scrape
 	proxies   inbound.Proxies
 	bounds    inbound.Bounds
 	refusals  refusalLimiter
@@ -115,6 +123,7 @@ type API struct {
 	heartbeat    time.Duration
 	followWrite  time.Duration
 	log          *slog.Logger
+	tracer       *tracing.Tracer // may be nil
 	m            *metrics
 	metrics      Registerer
 	app          *fiber.App
@@ -127,7 +136,7 @@ func New(engines func() *Engines, o Options) *API {
 	a := &API{
 		engines:   engines,
 		memory:    o.Memory,
-		members:   admission.New(admission.Bounds{Running: o.Running, PerKey: o.MemberRequests, Line: maxQueued, Waiting: maxQueuedInAll, Wait: maxWait}),
+		members:   admission.New(memberBounds(o)),
 		large:     admission.New(largeBounds()),
 		addresses: admission.New(admission.Bounds{Running: o.Conns.Conns, PerKey: o.Conns.PerAddress, Line: o.Conns.PerAddress, Wait: maxWait}),
 		visitors:  admission.New(visitorBounds(o.Running)),
@@ -135,11 +144,13 @@ func New(engines func() *Engines, o Options) *API {
 		followers: admission.New(followBounds()),
 		viewers:   admission.New(pageBounds()),
 		readers:   admission.New(readerBounds()),
+		scrapers:  admission.New(scrapeBounds()),
+		scrape:    o.Scrape,
 		open:      o.Open,
 		proxies:   o.Proxies, bounds: o.Conns, origin: originOf(o.Public),
 		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, bodyGrace: bodyGrace, refusalDelay: refusalDelay,
 		heartbeat: heartbeat, followWrite: followWrite,
-		log: o.Log, m: newMetrics(o.Metrics), metrics: o.Metrics,
+		log: o.Log, tracer: o.Tracer, m: newMetrics(o.Metrics), metrics: o.Metrics,
 	}
 	a.closing, a.close = context.WithCancel(context.Background())
 	a.m.registerGauges(o.Metrics, a)
@@ -148,6 +159,15 @@ func New(engines func() *Engines, o Options) *API {
 	}
 	a.app = a.fiber(Routes())
 	return a
+}
+
+// memberBounds lets few short requests run at a time, so that each ends soon, and more
+// that wait for the database.
+func memberBounds(o Options) admission.Bounds {
+	return admission.Bounds{
+		Running: o.Running, Recent: o.Recent, RecentFor: recentFor, PerKey: o.MemberRequests,
+		Line: maxQueued, Waiting: maxQueuedInAll, Wait: maxWait,
+	}
 }
 
 // largeBounds lets large bodies have half of the cores, and one member half of

@@ -17,6 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/inbound"
 	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/tracing"
 	"github.com/alds-dev/alds/internal/trail"
 )
 
@@ -25,12 +26,14 @@ const headerRequestID = "X-Request-Id"
 // exchange is one request with its answer: what it holds until the answer is
 // sent, and what its log line says.
 type exchange struct {
-	id            string
+	tracing.Request
+	span          tracing.Span
 	began         time.Time
 	method, path  string
 	client        string // address
 	proxied       bool   // the connection comes from a trusted proxy
 	route         string
+	challenge     string // of a 401; empty: that of the interface
 	login         auth.Login
 	who           auth.Actor // only the member until the request is admitted
 	authenticated bool
@@ -69,18 +72,22 @@ func exchangeOf(c *fiber.Ctx) *exchange { return c.Locals(exchangeKey{}).(*excha
 // when the client closes the connection, or on release.
 func (a *API) newExchange(c *fiber.Ctx) *exchange {
 	x := &exchange{
-		id: requestID(c), began: time.Now(), route: unrouted, body: a.requestBody(c), unwatch: func() {},
+		Request: tracing.Request{ID: requestID(c)}, began: time.Now(), route: unrouted, body: a.requestBody(c), unwatch: func() {},
 		method: string(c.Request().Header.Method()), path: clip(string(c.Request().URI().PathOriginal())),
 		client: a.client(c), proxied: a.proxies.TrustedAddr(c.Context().RemoteAddr()),
 	}
 	c.Locals(exchangeKey{}, x)
 	a.m.inFlight.Inc()
-	c.Set(headerRequestID, x.id)
+	c.Set(headerRequestID, x.ID)
 	if from, ok := c.Locals(outerKey{}).(outer); ok {
 		c.SetUserContext(from.ctx)
 		x.outerGone = from.isGone
 	}
-	ctx, cancel := context.WithTimeout(trail.With(c.UserContext(), trail.Origin{Address: x.client}), a.timeout)
+	ctx := tracing.WithRequest(trail.With(c.UserContext(), trail.Origin{Address: x.client}), &x.Request)
+	if a.tracer != nil {
+		ctx, x.span = a.tracer.StartRequest(ctx, traceparent(c))
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	x.onRelease(cancel)
 	if conn, ok := c.Context().Conn().(*inbound.Conn); ok {
 		conn.SetBusy()
@@ -203,4 +210,13 @@ func requestID(c *fiber.Ctx) string {
 		return uuid.NewString()
 	}
 	return strings.Clone(id)
+}
+
+// traceparent returns the client's header; empty where there is none, or several, of
+// which none counts.
+func traceparent(c *fiber.Ctx) string {
+	if all := c.Request().Header.PeekAll("Traceparent"); len(all) == 1 {
+		return string(all[0])
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -60,7 +61,7 @@ func (a *API) fail(c *fiber.Ctx, err error) error {
 	status, msg := statusOf(err)
 	switch status {
 	case http.StatusUnauthorized:
-		c.Set(fiber.HeaderWWWAuthenticate, challenge)
+		c.Set(fiber.HeaderWWWAuthenticate, cmp.Or(exchangeOf(c).challenge, challenge))
 	case http.StatusServiceUnavailable:
 		c.Set(fiber.HeaderRetryAfter, retryAfter)
 	case http.StatusTooManyRequests:

@@ -17,6 +17,8 @@ import (
 func (a *API) record(x *exchange, err error) {
 	took := time.Since(x.began)
 	x.recorded = true
+	trace := x.span.Trace()
+	x.endSpan()
 	a.m.inFlight.Dec()
 	a.m.duration.WithLabelValues(methodLabel(x.method), x.route, strconv.Itoa(x.status)).Observe(took.Seconds())
 	a.m.received.Add(float64(x.received))
@@ -29,10 +31,16 @@ func (a *API) record(x *exchange, err error) {
 		}
 	}
 	attrs := []slog.Attr{
-		slog.String("request", x.id), slog.String("method", x.method), slog.String("route", x.route),
+		slog.String("request", x.ID), slog.String("method", x.method), slog.String("route", x.route),
 		slog.String("path", x.path), slog.Int("status", x.status),
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
 		slog.Int("received_bytes", x.received), slog.Int("sent_bytes", x.sent), slog.String("address", x.client),
+	}
+	if id := x.Write(); id != "" {
+		attrs = append(attrs, slog.String("write", id))
+	}
+	if trace != "" {
+		attrs = append(attrs, slog.String("trace", trace))
 	}
 	if x.authenticated {
 		attrs = append(attrs, slog.Int64("member", x.who.Member))
@@ -52,8 +60,28 @@ func (a *API) record(x *exchange, err error) {
 	a.log.LogAttrs(ctx, slog.LevelInfo, "request", attrs...)
 	if x.status >= 500 && err != nil && x.brokenBy == "" && !selfExplaining(err) || x.brokenBy == "server" {
 		a.log.LogAttrs(ctx, slog.LevelError, "request failed",
-			slog.String("request", x.id), slog.String("route", x.route), slog.Any("err", err))
+			slog.String("request", x.ID), slog.String("route", x.route), slog.Any("err", err))
 	}
+}
+
+// endSpan ends the span of an exchange. Neither its path nor its parameters are among
+// the attributes.
+func (x *exchange) endSpan() {
+	if !x.span.On() {
+		return
+	}
+	method := methodLabel(x.method)
+	x.span.Name(method + " " + x.route)
+	x.span.Text("http.request.method", method)
+	x.span.Text("http.route", x.route)
+	x.span.Int("http.response.status_code", x.status)
+	x.span.Text("alds.request", x.ID)
+	x.span.Text("alds.write", x.Write())
+	x.span.Text("alds.broken_by", x.brokenBy)
+	if x.status >= 500 {
+		x.span.Fail()
+	}
+	x.span.End(nil)
 }
 
 // selfExplaining reports whether the message of a failure says all there is to

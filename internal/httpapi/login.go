@@ -25,23 +25,30 @@ type Credentials interface {
 // credentials.
 const challenge = `Basic realm="alds"`
 
-// authenticate is the middleware that proves the caller. Behind a trusted proxy,
-// where connections are not bounded by address, it first waits for a slot of the
-// client's address.
+// authenticate is the middleware that proves the caller.
 func (a *API) authenticate(c *fiber.Ctx) (err error) {
 	x := exchangeOf(c)
-	if x.proxied {
-		leave, err := a.addresses.Enter(c.UserContext(), x.client)
-		if err != nil {
-			return err
-		}
-		x.onRelease(leave)
+	if err := a.ofAddress(c, x); err != nil {
+		return err
 	}
 	if x.login, err = a.login(c.UserContext(), a.credentials(c), x.client); err != nil {
 		return err
 	}
 	x.who.Member, x.authenticated = x.login.Member, true
 	return c.Next()
+}
+
+// ofAddress waits for a slot of the client's address behind a trusted proxy, where
+// connections are not bounded by address.
+func (a *API) ofAddress(c *fiber.Ctx, x *exchange) error {
+	if !x.proxied {
+		return nil
+	}
+	leave, err := a.addresses.Enter(c.UserContext(), x.client)
+	if err == nil {
+		x.onRelease(leave)
+	}
+	return err
 }
 
 // ticketName begins the name of a cookie that existing clients send, which ends with the

@@ -132,6 +132,7 @@ func Routes() []Route {
 // Spec: interface 7.1 for the order of 405, 401 and 404.
 func (a *API) register(app *fiber.App, table []Route) {
 	instance := app.Group("/" + a.instance)
+	a.registerScrape(app)
 	a.registerPages(app, instance)
 	allowed := map[string][]string{}
 	for _, r := range table {

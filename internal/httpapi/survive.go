@@ -63,12 +63,14 @@ func (a *API) survive(x *exchange, value any) {
 	err := a.countPanic(value)
 	request := ""
 	if x != nil {
-		request = x.id
+		request = x.ID
 		for len(x.releases) > 0 {
 			a.quietly(nil, x.release)
 		}
 		if !x.recorded {
 			x.recorded = true
+			x.span.Fail()
+			x.endSpan()
 			a.m.inFlight.Dec()
 		}
 	}

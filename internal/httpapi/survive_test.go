@@ -14,6 +14,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/feed"
 	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/tracing"
 )
 
 // breaking is a log that panics at the lines of requests: outside of all routes, where
@@ -62,7 +63,7 @@ func TestPanicOfRelease(t *testing.T) {
 	var log bytes.Buffer
 	a := newAPI(engines{}, &log)
 	released := 0
-	x := &exchange{id: "abc-1"}
+	x := &exchange{Request: tracing.Request{ID: "abc-1"}}
 	x.onRelease(func() { released++ })
 	x.onRelease(func() { panic("the log broke") })
 	x.onRelease(func() { released++ })

@@ -161,7 +161,7 @@ func networkOf(client string) string {
 // pageRequest returns the request of a browser in the form of the standard library.
 // Its URL has the scheme that the browser uses.
 func (a *API) pageRequest(c *fiber.Ctx, x *exchange, form io.Reader) (*http.Request, error) {
-	ctx := context.WithValue(c.UserContext(), outerKey{}, outer{client: &net.TCPAddr{IP: net.ParseIP(x.client)}, id: x.id, isGone: x.clientGone.Load})
+	ctx := context.WithValue(c.UserContext(), outerKey{}, outer{client: &net.TCPAddr{IP: net.ParseIP(x.client)}, id: x.ID, isGone: x.clientGone.Load})
 	target := &url.URL{Scheme: "http", Host: string(c.Request().Header.Host()), Path: strings.Clone(c.Path()), RawQuery: string(c.Request().URI().QueryString())}
 	if strings.HasPrefix(a.origin, "https:") || x.proxied && strings.EqualFold(c.Get(fiber.HeaderXForwardedProto), "https") {
 		target.Scheme = "https"

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/blob"
@@ -68,7 +66,7 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	req := asset.Request{ID: uuid.NewString(), Comment: w.Comment}
+	req := asset.Request{ID: asset.NewRequestID(), Comment: w.Comment}
 	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
 		if w.ID != "" {
 			if err := e.target(ctx, s, who, w, c); err != nil {

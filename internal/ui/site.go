@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/alds-dev/alds/internal/tracing"
 )
 
 // Options are the settings of pages.
@@ -175,7 +177,7 @@ func (v *Visit) fail(err error) {
 	case v.Request.Context().Err() != nil:
 		f = &Error{Status: http.StatusServiceUnavailable, Message: "The page took too long."}
 	default:
-		v.Site.log.Error("page failed", "path", v.Request.URL.Path, "err", err)
+		v.Site.log.Error("page failed", "request", tracing.RequestID(v.Request.Context()), "path", v.Request.URL.Path, "err", err)
 		f = &Error{Status: http.StatusInternalServerError, Message: "The page could not be made. It has been logged."}
 	}
 	if f.Status == http.StatusUnauthorized && v.Session != "" {
@@ -190,7 +192,7 @@ func (v *Visit) fail(err error) {
 		page.From = v.From()
 	}
 	if err := v.Render("failure", http.StatusText(f.Status), page); err != nil {
-		v.Site.log.Error("page failed", "path", v.Request.URL.Path, "err", err)
+		v.Site.log.Error("page failed", "request", tracing.RequestID(v.Request.Context()), "path", v.Request.URL.Path, "err", err)
 		v.Writer.WriteHeader(http.StatusInternalServerError)
 	}
 }
