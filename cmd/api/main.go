@@ -1,5 +1,4 @@
-// Command api serves the HTTP interface. `api migrate` brings the schema up to date,
-// `api token create|list|revoke` makes, lists and ends access tokens.
+// Command api serves the HTTP interface, and has the commands that `api --help` lists.
 package main
 
 import (

@@ -36,7 +36,7 @@ func (r *running) audit(user, password, query string) []auditEvent {
 func (r *running) auditBecomes(what, query string, is func(auditEvent) bool) {
 	r.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
-		all := r.audit("admin", "admin", query)
+		all := r.audit("admin", adminPassword, query)
 		if slices.ContainsFunc(all, is) {
 			return
 		}

@@ -28,14 +28,14 @@ func (s *service) awaitDatabase(ctx context.Context) error {
 	for tries := 1; ; tries++ {
 		err := s.openDatabase(ctx)
 		if err == nil && tries > 1 {
-			s.log.Info("the database answers", "tries", tries)
+			s.log.Info("the database answers", "attempts", tries)
 		}
 		if ctx.Err() != nil || fault.KindOf(err) != fault.Transient {
 			return err
 		}
-		s.notReady.Store(&err)
+		s.notReady(err)
 		d := withJitter(backoff)
-		s.log.Warn("the database does not answer, trying again", "try", tries, "pause_ms", d.Milliseconds(), "err", err)
+		s.log.Warn("the database does not answer, trying again", "attempt", tries, "pause_ms", d.Milliseconds(), "err", err)
 		select {
 		case <-ctx.Done():
 			return err
@@ -68,5 +68,5 @@ func (s *service) openDatabase(ctx context.Context) error {
 	return s.prepare(within)
 }
 
-// checkReady is the readiness check until the database is ready.
-func (s *service) checkReady(context.Context) error { return *s.notReady.Load() }
+// notReady tells why the database is not ready yet.
+func (s *service) notReady(why error) { s.admin.NotReady("database", why) }

@@ -82,7 +82,7 @@ func TestCommandsDoNotWaitForTheDatabase(t *testing.T) {
 	}
 	for _, args := range [][]string{{"migrate"}, {"check"}, {"token", "create", "--member", "admin", "--name", "x"}} {
 		began := time.Now()
-		err := command(t.Context(), args, func(k string) string { return settings[k] }, io.Discard, io.Discard, API)
+		err := command(t.Context(), args, outside{getenv: env(settings), stdout: io.Discard, stderr: io.Discard}, API)
 		if err == nil || !strings.Contains(err.Error(), "open the database") || strings.Contains(err.Error(), "hush") || time.Since(began) > 20*time.Second {
 			t.Errorf("%v: %v after %s", args, err, time.Since(began))
 		}

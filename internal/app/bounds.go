@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/alds-dev/alds/internal/httpapi"
 	"github.com/alds-dev/alds/internal/inbound"
@@ -14,6 +15,8 @@ const (
 	ownFiles     = 64 // descriptors of listeners, logs, the queue and SQLite
 	memoryShare  = 4  // requests may use a quarter of the memory
 	addressShare = 4  // one address may have a quarter of the connections
+
+	recentPerCore = 8 // requests that began a moment ago
 )
 
 // setLimits sets what requests may use of the process.
@@ -22,6 +25,7 @@ func (s *service) setLimits(o *httpapi.Options) {
 	o.Proxies = s.cfg.TrustedProxies
 	o.Memory = s.memory
 	o.Running = 2 * s.cfg.DBConns
+	o.Recent = recentPerCore * runtime.GOMAXPROCS(0)
 	if o.MemberRequests = s.cfg.MemberRequests; o.MemberRequests == 0 {
 		o.MemberRequests = max(1, s.db.Readers()*3/4)
 	}

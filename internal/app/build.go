@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,6 +32,7 @@ import (
 	"github.com/alds-dev/alds/internal/processes"
 	"github.com/alds-dev/alds/internal/secret"
 	"github.com/alds-dev/alds/internal/system"
+	"github.com/alds-dev/alds/internal/tracing"
 	"github.com/alds-dev/alds/internal/trail"
 	"github.com/alds-dev/alds/internal/ui"
 	"github.com/alds-dev/alds/internal/webhook"
@@ -45,6 +47,7 @@ type service struct {
 	public  string // base URL as clients see it
 
 	memory *memory.Budget
+	tracer *tracing.Tracer // nil unless traces are sent
 
 	db       *db.DB
 	trail    *trail.Log
@@ -70,18 +73,19 @@ type service struct {
 	newModel news                    // the present model has changed
 	admin    *admin.Server
 
-	notReady   atomic.Pointer[error] // why the database is not ready yet
 	adminEnded chan error
+	told       atomic.Int64 // when it was told to end; UTC nanoseconds, 0: it was not
 
 	unwatched *webhook.Unwatched // when nobody subscribes to changes
+	backlog   *webhook.Meter     // of changes that wait for their fan-out
 
 	closers []func() error // in the order of opening
 }
 
 // open reads the settings and opens what every command needs: the database, the
 // model and the logins. It does not retry.
-func open(ctx context.Context, getenv func(string) string, stderr io.Writer, role Role) (*service, error) {
-	s, err := load(getenv, stderr, role)
+func open(ctx context.Context, o outside, role Role) (*service, error) {
+	s, err := load(o, role, config.ForCommand)
 	if err != nil {
 		return nil, err
 	}
@@ -93,12 +97,22 @@ func open(ctx context.Context, getenv func(string) string, stderr io.Writer, rol
 }
 
 // load reads the settings and builds what needs no database.
-func load(getenv func(string) string, stderr io.Writer, role Role) (*service, error) {
-	cfg, err := config.FromEnv(getenv, role.standalone)
+func load(o outside, role Role, read func(getenv func(string) string, standalone bool) (config.Config, error)) (*service, error) {
+	cfg, err := read(o.getenv, role.standalone)
+	log := newLogger(o.stderr, cfg.LogLevel)
+	for _, unknown := range config.UnknownNames(o.names) {
+		log.Warn("an environment variable looks like a setting and is none", "name", unknown.Name, "nearest", unknown.Nearest)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("settings:\n%w", err)
 	}
-	return &service{role: role, cfg: cfg, log: newLogger(stderr, cfg.LogLevel), metrics: newRegistry(), model: meta.Default(), memory: newBudget(cfg.BodyMemory), slowest: processes.NewSlowest(nil)}, nil
+	if role.works && !role.http {
+		memory.CollectLate()
+	}
+	for _, w := range cfg.Warnings {
+		log.Warn("a setting needs a look", "warning", w.Text, "setting", w.Setting, "parameters", w.Parameters)
+	}
+	return &service{role: role, cfg: cfg, log: log, metrics: newRegistry(role.name), model: meta.Default(), memory: newBudget(cfg.BodyMemory), slowest: processes.NewSlowest(nil)}, nil
 }
 
 // connect opens the database and its logins.
@@ -144,6 +158,7 @@ func (s *service) build(ctx context.Context, l listeners) error {
 	}
 	s.newModel = newNews()
 	s.unwatched = webhook.NewUnwatched(s.db)
+	s.backlog = webhook.NewMeter(s.db, s.component("webhook"), s.metrics)
 	s.feed = feed.NewLog(s.db, s.component("feed"))
 	s.buildSystem()
 	s.words = localizer.New(s.model, s.cfg.Methodology)
@@ -168,7 +183,8 @@ func (s *service) build(ctx context.Context, l listeners) error {
 func (s *service) buildAPI() {
 	o := httpapi.Options{
 		Instance: s.cfg.Instance, MaxBody: s.cfg.MaxBody, Timeout: s.cfg.RequestTimeout, Public: s.public, Open: s.cfg.OpenMetadata,
-		Log: s.component("httpapi"), Metrics: s.metrics,
+		Scrape: httpapi.Scrape{Token: s.cfg.MetricsToken.Reveal(), Metrics: admin.Metrics(s.metrics)},
+		Log:    s.component("httpapi"), Metrics: s.metrics, Tracer: s.tracer,
 	}
 	s.setLimits(&o)
 	o.Pages = func(api http.RoundTripper) http.Handler {
@@ -209,20 +225,28 @@ func (s *service) openQueue() (err error) {
 	return nil
 }
 
-// openBox reads the key for stored secrets; standalone creates its own.
+// openBox reads the key for stored secrets; standalone creates its own. A command
+// without a key has no box.
 func (s *service) openBox() (err error) {
 	key := []byte(s.cfg.SecretKey.Reveal())
+	if s.cfg.SecretKey.IsZero() && s.cfg.SecretKeyFile == "" {
+		return nil
+	}
 	if s.cfg.SecretKeyFile != "" {
 		if key, err = secret.KeyFile(s.cfg.SecretKeyFile); err != nil {
 			return fmt.Errorf("the key for stored secrets: %w", err)
 		}
 	}
-	s.box, err = secret.New(key)
+	s.box, err = secret.New(slices.Collect(slices.Chunk(key, secret.KeySize))...)
 	return err
 }
 
-// checkKey refuses a key that does not open the secrets of the database.
+// checkKey refuses a key that does not open the secrets of the database. Without a
+// key the first role that starts stores what it is known by.
 func (s *service) checkKey(ctx context.Context) error {
+	if s.box == nil {
+		return nil
+	}
 	err := webhook.CheckKey(ctx, s.db, s.box, s.component("webhook"))
 	if !errors.Is(err, webhook.ErrKey) {
 		return err
@@ -237,9 +261,10 @@ func (s *service) checkKey(ctx context.Context) error {
 }
 
 func (s *service) checks() []admin.Check {
+	apart := s.db.Health() // requests cannot keep the checks waiting
 	all := []admin.Check{
-		{Name: "database", Run: s.db.Ping},
-		{Name: "schema", Run: s.db.SchemaIsCurrent},
+		{Name: "database", Run: apart.Ping},
+		{Name: "schema", Run: apart.SchemaIsCurrent},
 		{Name: "redis", Run: s.pingQueue, Optional: true}, // the sweep finds the work without it
 	}
 	if s.bucket != nil {

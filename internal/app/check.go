@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/catalog"
 	"github.com/alds-dev/alds/internal/check"
@@ -13,32 +13,39 @@ import (
 // errEnough ends a check that has reported enough.
 var errEnough = errors.New("enough findings")
 
-// checkAll reads the whole database in one snapshot and prints a line on stdout
-// for each inconsistency. It changes nothing, and the service may run meanwhile.
+// checkCommand reads the whole database.
+type checkCommand struct{}
+
+// Run reads the whole database in one snapshot and prints a line on stdout for each
+// inconsistency. It changes nothing, and the service may run meanwhile.
 // Errors: also when it found any.
-func checkAll(ctx context.Context, getenv func(string) string, stdout, stderr io.Writer, roles ...Role) error {
-	s, err := open(ctx, getenv, stderr, merge(roles))
-	if err != nil {
+func (checkCommand) Run(ctx context.Context, o outside, role Role) error {
+	return withReady(ctx, o, role, (*service).readyForCheck, func(s *service) error {
+		findings, err := s.checkDatabase(ctx, func(check.Step) {})
+		if err != nil {
+			return fmt.Errorf("check: %w", err)
+		}
+		for _, f := range findings {
+			if _, err := fmt.Fprintln(o.stdout, f); err != nil {
+				return err
+			}
+		}
+		if n := len(findings); n > 0 {
+			return fmt.Errorf("check: %d findings", n)
+		}
+		_, err = fmt.Fprintln(o.stdout, "the database agrees with itself")
 		return err
-	}
-	defer s.close()
-	if err := s.ready(ctx); err != nil {
-		return err
-	}
-	findings, err := s.checkDatabase(ctx, func(check.Step) {})
-	if err != nil {
-		return fmt.Errorf("check: %w", err)
-	}
-	for _, f := range findings {
-		if _, err := fmt.Fprintln(stdout, f); err != nil {
+	})
+}
+
+// readyForCheck is ready, but that a table may be missing: that is to be found.
+func (s *service) readyForCheck(ctx context.Context) error {
+	if err := s.db.SchemaIsCurrent(ctx); err == nil {
+		if missing, err := check.Schema(ctx, s.db); err != nil || len(missing) > 0 {
 			return err
 		}
 	}
-	if n := len(findings); n > 0 {
-		return fmt.Errorf("check: %d findings", n)
-	}
-	_, err = fmt.Fprintln(stdout, "the database agrees with itself")
-	return err
+	return s.ready(ctx)
 }
 
 // bytesStep is the last step of a check, which reads contents.
@@ -48,15 +55,15 @@ const bytesStep = "bytes"
 // it is.
 func (s *service) checkDatabase(ctx context.Context, at func(check.Step)) ([]check.Finding, error) {
 	findings, err := s.findings(ctx, at)
-	if err != nil {
-		return nil, err
+	if err != nil || slices.ContainsFunc(findings, func(f check.Finding) bool { return f.Check == "tables" }) {
+		return findings, err
 	}
 	if err := s.openContents(); err != nil {
 		return nil, err
 	}
 	at(check.Step{Name: bytesStep, Done: check.Steps(), Found: findings})
 	err = s.contents.Verify(ctx, func(text string) error {
-		findings = append(findings, check.Finding{Check: bytesStep, Table: "blob_content", Text: text})
+		findings = append(findings, check.Finding{Check: bytesStep, Table: "blob_content", Text: text, Do: "store the content again, or restore it from a backup"})
 		if len(findings) > 2*check.MaxFindings {
 			return errEnough
 		}
@@ -69,8 +76,11 @@ func (s *service) checkDatabase(ctx context.Context, at func(check.Step)) ([]che
 }
 
 // findings checks by the present model, and once more where that has changed
-// meanwhile.
+// meanwhile. Where what the model is read from is missing, that is all it finds.
 func (s *service) findings(ctx context.Context, at func(check.Step)) ([]check.Finding, error) {
+	if missing, err := check.Schema(ctx, s.db); err != nil || len(missing) > 0 {
+		return missing, err
+	}
 	known := catalog.New(s.db, s.model, catalog.Options{Log: s.component("catalog")})
 	for {
 		if err := known.Refresh(ctx); err != nil {

@@ -14,14 +14,14 @@ func TestCheckCommand(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
 			url := testdb.EmptyURL(t, dialect)
-			settings := map[string]string{"DATABASE_URL": url, "REDIS_URL": "redis://127.0.0.1:6379", "ALDS_SECRET_KEY": testKey}
-			getenv := func(k string) string { return settings[k] }
+			settings := map[string]string{"DATABASE_URL": url}
+			getenv := env(settings)
 			if err := Migrate(t.Context(), getenv, io.Discard, API); err != nil {
 				t.Fatal(err)
 			}
 			run := func() (string, error) {
 				var out bytes.Buffer
-				err := command(t.Context(), []string{"check"}, getenv, &out, io.Discard, API)
+				err := command(t.Context(), []string{"check"}, outside{getenv: getenv, stdout: &out, stderr: io.Discard}, API)
 				return out.String(), err
 			}
 			if out, err := run(); err != nil {

@@ -42,5 +42,5 @@ func (s *service) describeModels(ctx context.Context) error {
 func (s *service) describeModel(e *engines, f doc.Format) {
 	began := time.Now()
 	d := s.api.DescribeModel(e.served, f)
-	s.log.Debug("the model is described", "generation", e.generation, "format", f.String(), "etag", d.Tag, "bytes", len(d.Body), "ms", time.Since(began).Milliseconds())
+	s.log.Debug("the model is described", "generation", e.generation, "format", f.String(), "etag", d.Tag, "bytes", len(d.Body), "duration_ms", time.Since(began).Milliseconds())
 }

@@ -48,7 +48,7 @@ func TestTheModelIsDescribedBeforeItIsAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Header.Set("Accept", "application/json")
-	req.SetBasicAuth("admin", "admin")
+	req.SetBasicAuth("admin", adminPassword)
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -94,10 +94,12 @@ type committed struct {
 	feed *feed.Log
 }
 
-// Committed invalidates cached permissions and wakes the workers and those who wait
-// for changes.
-func (c committed) Committed(auditID int64) {
+// Committed invalidates cached permissions and wakes the workers, unless nothing waits
+// for them, and those who wait for changes.
+func (c committed) Committed(auditID int64, write string, waits bool) {
 	c.auth.Committed()
-	c.jobs.Committed(auditID)
+	if waits {
+		c.jobs.Committed(auditID, write)
+	}
 	c.feed.Committed()
 }

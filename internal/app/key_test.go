@@ -1,9 +1,11 @@
 package app
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,7 +38,7 @@ func newKeySite(t *testing.T, dialect string) *keySite {
 	return s
 }
 
-func (s *keySite) getenv(name string) string { return s.settings[name] }
+func (s *keySite) getenv(name string) string { return env(s.settings)(name) }
 
 // refused starts every role, and migrates, with a key that must be refused.
 func (s *keySite) refused(key string) {
@@ -129,6 +131,60 @@ func TestADatabaseThatKnowsNoKeyYet(t *testing.T) {
 	}
 }
 
+// TestAMigrationWithoutTheKey: the first role that starts with a key stores what it is
+// known by, also of several that start at once.
+func TestAMigrationWithoutTheKey(t *testing.T) {
+	for _, dialect := range []string{"mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			s := newKeySite(t, dialect)
+			s.migrate("")
+			if n := s.knows(); n != 0 {
+				t.Fatalf("%d check values without a key", n)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			ended := make(chan error)
+			started := make(chan struct{}, 4)
+			for i := range 4 {
+				settings := maps.Clone(s.withKey([]string{testKey, otherKey}[i%2]))
+				go func() {
+					ended <- Run(ctx, env(settings), sees{`"msg":"started"`, started}, Scheduler)
+				}()
+			}
+			for range 2 { // those of the key that came second
+				s.refusal("the other key", <-ended)
+			}
+			for range 2 {
+				<-started
+			}
+			if n := s.knows(); n != 1 {
+				t.Errorf("%d check values", n)
+			}
+			stop()
+			for range 2 {
+				if err := <-ended; err != nil {
+					t.Errorf("the key that came first: %v", err)
+				}
+			}
+			s.migrate("") // which asks for none
+		})
+	}
+}
+
+// sees is a log that reports each line that has a text.
+type sees struct {
+	text string
+	seen chan<- struct{}
+}
+
+// Write looks at a line.
+func (s sees) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), s.text) {
+		s.seen <- struct{}{}
+	}
+	return len(line), nil
+}
+
 // withKey is the settings with a key.
 func (s *keySite) withKey(key string) map[string]string {
 	s.settings["ALDS_SECRET_KEY"] = key
@@ -150,5 +206,48 @@ func TestStandaloneRefusesAnotherKeyFile(t *testing.T) {
 	err := Run(t.Context(), func(k string) string { return settings[k] }, io.Discard, Standalone)
 	if err == nil || !strings.Contains(err.Error(), "the key in "+filepath.Join(dir, "secret.key")+" is not the key") {
 		t.Errorf("with another key file: %v", err)
+	}
+}
+
+// TestRotateKey goes the way of docs/operations.md: no process is ever without the key of
+// what another one seals.
+func TestRotateKey(t *testing.T) {
+	for _, dialect := range []string{"mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			s := newKeySite(t, dialect)
+			s.migrate(testKey)
+			s.seal(fmt.Sprintf("%036d", 1), testKey)
+			s.seal(fmt.Sprintf("%036d", 2), testKey)
+			rotate := func(keys, want string) error {
+				t.Helper()
+				var out strings.Builder
+				s.settings["ALDS_SECRET_KEY"] = keys
+				err := command(t.Context(), []string{"rotate-key"}, outside{getenv: s.getenv, stdout: &out, stderr: io.Discard}, API)
+				if out.String() != want {
+					t.Errorf("printed %q, want %q", out.String(), want)
+				}
+				return err
+			}
+			for _, keys := range []string{testKey + "," + otherKey, otherKey + ", " + testKey} {
+				if err := start(t, s.withKey(keys), Scheduler).stop(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.seal(fmt.Sprintf("%036d", 3), otherKey)
+			for _, want := range []string{"sealed anew: 3\n", "sealed anew: 0\n"} { // two headers, and what the key is known by
+				if err := rotate(otherKey+","+testKey, want); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.refused(testKey)
+			if err := start(t, s.withKey(otherKey), Scheduler).stop(); err != nil {
+				t.Fatal(err)
+			}
+			s.seal(fmt.Sprintf("%036d", 4), strings.Repeat("C", 43)+"=")
+			if err := rotate(testKey+","+otherKey, "sealed anew: 3\n"); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("subscription %036d", 4)) {
+				t.Errorf("a secret that no key opens: %v", err)
+			}
+			s.refused(testKey) // it would be known by a key that does not open all
+		})
 	}
 }

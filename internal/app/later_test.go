@@ -43,7 +43,7 @@ func TestAcceptedRequestsOfAClosedMember(t *testing.T) {
 	settings := map[string]string{
 		"ALDS_ADDR": freeAddr(t), "DATABASE_URL": testdb.EmptyURL(t, "mysql"), "REDIS_URL": testdb.Redis(t), "ALDS_SECRET_KEY": testKey,
 	}
-	getenv := func(k string) string { return settings[k] }
+	getenv := env(settings)
 	if err := Migrate(t.Context(), getenv, io.Discard, API); err != nil {
 		t.Fatal(err)
 	}
@@ -60,13 +60,13 @@ func TestAcceptedRequestsOfAClosedMember(t *testing.T) {
 		}
 		return answer.RequestID
 	}
-	hers, admins := accept("cara", "pass-cara", "Hers"), accept("admin", "admin", "Admin's")
+	hers, admins := accept("cara", "pass-cara", "Hers"), accept("admin", adminPassword, "Admin's")
 	api.bulk(`{"from": "` + member + `", "execute": "Inactivate"}`)
 	start(t, settings, Worker)
 	for id, want := range map[string]string{hers: "The member may no longer log in", admins: `"assetsCreated":{"oidTokens":["Story:`} {
 		deadline := time.Now().Add(time.Minute)
 		for {
-			_, body := api.ask("GET", "/api/asset/"+id, "admin", "admin", "")
+			_, body := api.ask("GET", "/api/asset/"+id, "admin", adminPassword, "")
 			if strings.Contains(body, want) {
 				break
 			}
@@ -75,7 +75,7 @@ func TestAcceptedRequestsOfAClosedMember(t *testing.T) {
 			}
 		}
 	}
-	if _, body := api.ask("POST", "/query.v1", "admin", "admin", `{"from": "Story", "select": ["Name"]}`); strings.Contains(body, "Hers") || !strings.Contains(body, "Admin's") {
+	if _, body := api.ask("POST", "/query.v1", "admin", adminPassword, `{"from": "Story", "select": ["Name"]}`); strings.Contains(body, "Hers") || !strings.Contains(body, "Admin's") {
 		t.Errorf("the stories: %s", body)
 	}
 }

@@ -47,7 +47,7 @@ func (p *pair) follow(v victim) live {
 		req.Header.Set("Authorization", "Bearer "+v.token)
 	}
 	if v.name == "admin" {
-		req.SetBasicAuth("admin", "admin")
+		req.SetBasicAuth("admin", adminPassword)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

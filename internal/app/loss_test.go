@@ -73,7 +73,7 @@ func newPair(t *testing.T) *pair {
 		return map[string]string{"ALDS_ADDR": freeAddr(t), "DATABASE_URL": url, "REDIS_URL": redis, "ALDS_SECRET_KEY": testKey}
 	}
 	of := settings()
-	if err := Migrate(t.Context(), func(k string) string { return of[k] }, io.Discard, API); err != nil {
+	if err := Migrate(t.Context(), env(of), io.Discard, API); err != nil {
 		t.Fatal(err)
 	}
 	p := &pair{t: t, url: url, redis: redis, a: start(t, of, API), b: start(t, settings(), API)}
@@ -327,7 +327,7 @@ func TestALossOfRightsEndsAcceptedRequests(t *testing.T) {
 		l.do(p, v)
 		lost := time.Now()
 		for {
-			status, body := p.a.ask("GET", "/api/asset/"+accepted.RequestID, "admin", "admin", "")
+			status, body := p.a.ask("GET", "/api/asset/"+accepted.RequestID, "admin", adminPassword, "")
 			if !strings.Contains(body, `"processing":true`) {
 				if took := time.Since(lost); took > lossWithin || status != l.status {
 					t.Errorf("%s: after %s %d %s", l.name, took, status, body)

@@ -8,13 +8,13 @@ import (
 )
 
 // newRegistry returns a registry with the metrics of the process itself.
-func newRegistry() *prometheus.Registry {
+func newRegistry(role string) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "alds_app_build_info",
-		Help: "Always 1; the label tells what runs.",
-	}, []string{"version"})
-	build.WithLabelValues(version()).Set(1)
+		Help: "Always 1; the labels tell what runs.",
+	}, []string{"version", "role"})
+	build.WithLabelValues(version(), role).Set(1)
 	r.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }
@@ -38,7 +38,7 @@ type pools struct{ d *db.DB }
 
 var (
 	poolUsed = prometheus.NewDesc("alds_app_db_pool_in_use",
-		"Database connections in use, by what they are for: quick and long reads, other statements, lookups and writes.", []string{"pool"}, nil)
+		"Database connections in use, by what they are for: quick and long reads, other statements, lookups, writes and short writes.", []string{"pool"}, nil)
 	poolLimit = prometheus.NewDesc("alds_app_db_pool_limit",
 		"Database connections there may be, by what they are for.", []string{"pool"}, nil)
 	longWaiting = prometheus.NewDesc("alds_app_db_long_reads_waiting",
@@ -47,11 +47,13 @@ var (
 		"Reads that began as quick ones, lasted, and started over as long ones.", nil, nil)
 	killed = prometheus.NewDesc("alds_app_db_statements_killed_total",
 		"Statements that were given up, by a client or for their time, and ended at the database server.", nil, nil)
+	noRoom = prometheus.NewDesc("alds_app_db_no_room_total",
+		"Writes that the database refused because its disk or tablespace is full.", nil, nil)
 )
 
 // Describe names the metrics.
 func (pools) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{poolUsed, poolLimit, longWaiting, restarted, killed} {
+	for _, d := range []*prometheus.Desc{poolUsed, poolLimit, longWaiting, restarted, killed, noRoom} {
 		to <- d
 	}
 }
@@ -66,4 +68,5 @@ func (p pools) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(longWaiting, prometheus.GaugeValue, float64(c.Waiting))
 	to <- prometheus.MustNewConstMetric(restarted, prometheus.CounterValue, float64(c.Restarts))
 	to <- prometheus.MustNewConstMetric(killed, prometheus.CounterValue, float64(c.Kills))
+	to <- prometheus.MustNewConstMetric(noRoom, prometheus.CounterValue, float64(c.NoRoom))
 }

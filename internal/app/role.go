@@ -9,7 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/history"
 	"github.com/alds-dev/alds/internal/jobs"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/requests"
 	"github.com/alds-dev/alds/internal/trail"
 )
@@ -17,23 +19,30 @@ import (
 // Role is what a process runs.
 type Role struct {
 	name       string
-	http       bool // serves the interface
-	works      bool // fans out changes and delivers events
-	schedules  bool // runs periodic work
-	standalone bool // uses embedded parts
+	about      string // what it does, a sentence
+	http       bool   // serves the interface
+	works      bool   // fans out changes and delivers events
+	schedules  bool   // runs periodic work
+	standalone bool   // uses embedded parts
 }
 
 // The roles. Standalone is the three others in one process, on SQLite and an
 // embedded queue.
 var (
-	API        = Role{name: "api", http: true}
-	Worker     = Role{name: "worker", works: true}
-	Scheduler  = Role{name: "scheduler", schedules: true}
-	Standalone = Role{name: "standalone", http: true, works: true, schedules: true, standalone: true}
+	API        = Role{name: "api", about: "Without a command, serves the HTTP interface.", http: true}
+	Worker     = Role{name: "worker", about: "Fans changes out to subscriptions, delivers the events and carries out accepted requests.", works: true}
+	Scheduler  = Role{name: "scheduler", about: "Does the periodic work. Two of them running at once do no harm.", schedules: true}
+	Standalone = Role{
+		name: "standalone", about: "Without a command, runs alds in one process, on a SQLite file and an embedded queue.",
+		http: true, works: true, schedules: true, standalone: true,
+	}
 )
 
 // merge returns the role that does what all roles do.
 func merge(roles []Role) Role {
+	if len(roles) == 1 {
+		return roles[0]
+	}
 	var all Role
 	for _, r := range roles {
 		if all.name != "" {
@@ -50,9 +59,10 @@ func merge(roles []Role) Role {
 
 // The periods of the scheduler's work.
 const (
-	prunePeriod  = 10 * time.Second // deletes receipts but the latest twenty
-	purgePeriod  = 10 * time.Second // removes what deleted custom attributes have left
-	expirePeriod = 10 * time.Minute // deletes expired answers to idempotency keys, contents that nothing holds, and old events of the audit trail
+	prunePeriod   = 10 * time.Second // deletes receipts but the latest twenty
+	purgePeriod   = 10 * time.Second // removes what deleted custom attributes have left
+	historyPeriod = time.Minute      // removes history that need not be kept any more, for some time
+	expirePeriod  = 10 * time.Minute // deletes expired answers to idempotency keys, contents that nothing holds, and old events of the audit trail
 )
 
 // parts lists the parts of the service's role.
@@ -61,13 +71,14 @@ func (s *service) parts(l listeners) []part {
 	if s.embed != nil {
 		parts = append(parts, part{name: "embedded queue", step: stepAdmin, run: s.embed.Run})
 	}
+	parts = append(parts, part{name: "redis", step: stepQueue, run: s.queue.Watch})
 	parts = append(parts, part{name: "model", step: stepQueue, run: s.catalog.Run})
 	if s.role.http || s.role.works {
 		parts = append(parts, part{name: "hints", step: stepQueue, run: s.client.Run}, part{name: "audit trail", step: stepQueue, run: s.trail.Run},
 			part{name: "subscriptions", step: stepQueue, run: s.unwatched.Run})
 	}
 	parts = append(parts, part{name: "memory", step: stepAdmin, run: s.returnMemory})
-	parts = append(parts, part{name: "process", step: stepAdmin, run: s.process.Run})
+	parts = append(parts, part{name: "process", step: stepAdmin, run: s.process.Run}, part{name: "backlog", step: stepQueue, run: s.backlog.Run})
 	if s.role.http {
 		parts = append(parts, part{name: "checks", run: s.system.Run}, part{name: "api", run: func(ctx context.Context) error { return s.serveAPI(ctx, l.http) }}, part{name: "descriptions", run: s.describeModels})
 	}
@@ -89,6 +100,7 @@ func (s *service) worker() []part {
 		Timeout:      s.cfg.WebhookTimeout,
 		Connect:      s.cfg.WebhookConnectTimeout,
 		WakeAt:       s.client.WakeAt,
+		Tracer:       s.tracer,
 	})
 	j := jobs.NewWorker(s.queue, w, s.async)
 	if s.embed != nil {
@@ -104,7 +116,20 @@ func (s *service) scheduler() *jobs.Scheduler {
 		jobs.Periodic{Name: "blob:sweep", Every: expirePeriod, Run: s.contents.Sweep},
 		jobs.Periodic{Name: "custom:purge", Every: purgePeriod, Run: func(ctx context.Context) error { return asset.Purge(ctx, s.db, s.model) }},
 		jobs.Periodic{Name: "audit:prune", Every: expirePeriod, Run: func(ctx context.Context) error { return trail.Prune(ctx, s.db, s.cfg.AuditKeep) }},
+		jobs.Periodic{Name: "version:prune", Every: historyPeriod, Run: s.pruner().Run},
 	)
+}
+
+// pruner removes history that need not be kept any more.
+func (s *service) pruner() *history.Pruner {
+	return history.New(s.db, history.Options{
+		Keep:     s.cfg.VersionKeep,
+		Model:    func() *meta.Model { return s.present.Load().model },
+		Position: s.feed.AdvanceSome,
+		Contents: s.contents,
+		Log:      s.component("history"),
+		Metrics:  s.metrics,
+	})
 }
 
 // serveAPI serves requests until ctx ends, then lets the running ones finish.
@@ -119,9 +144,8 @@ func (s *service) serveAPI(ctx context.Context, l net.Listener) error {
 
 // startAdmin starts serving the admin listener, as not ready.
 func (s *service) startAdmin(l net.Listener) {
-	err := fault.Transientf(nil, "the database has not been asked yet")
-	s.notReady.Store(&err)
-	s.admin = admin.New([]admin.Check{{Name: "database", Run: s.checkReady}}, s.metrics, s.component("admin"))
+	s.admin = admin.New(s.metrics, s.component("admin"))
+	s.notReady(fault.Transientf(nil, "the database has not been asked yet"))
 	s.adminEnded = make(chan error, 1)
 	go func() { s.adminEnded <- s.admin.Serve(l) }()
 }

@@ -2,26 +2,37 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/config"
+	"github.com/alds-dev/alds/internal/dump"
+	"github.com/alds-dev/alds/internal/tracing"
 	"github.com/alds-dev/alds/internal/trail"
 )
 
 // Run builds the service from the settings in getenv and runs the roles until ctx
 // ends. Logs and the welcome go to stderr.
 func Run(ctx context.Context, getenv func(string) string, stderr io.Writer, roles ...Role) error {
+	return run(ctx, outside{getenv: getenv, stderr: stderr}, merge(roles))
+}
+
+func run(ctx context.Context, o outside, role Role) error {
 	ctx = trail.With(ctx, trail.Origin{Address: trail.Server})
-	s, err := load(getenv, stderr, merge(roles))
+	s, err := load(o, role, config.FromEnv)
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	if err := s.openTracer(ctx); err != nil {
+		return err
+	}
+	ctx = tracing.With(ctx, s.tracer)
 	var l listeners
 	defer func() { l.close() }()
 	if l.admin, err = listenAdmin(s.role, s.cfg.Addr, s.cfg.AdminAddr); err != nil {
@@ -45,21 +56,54 @@ func Run(ctx context.Context, getenv func(string) string, stderr io.Writer, role
 		return err
 	}
 	s.admin.SetChecks(s.checks())
-	s.announce(l, stderr)
+	s.announce(l, o.stderr)
+	ctx, cancel := s.delayed(ctx)
+	defer cancel()
+	context.AfterFunc(ctx, func() { s.told.Store(time.Now().UnixNano()) })
 	err = runParts(ctx, s.parts(l), s.cfg.ShutdownGrace, s.log)
 	s.log.Info("stopped")
 	return err
 }
 
+// delayed returns a context that ends some time after ctx where the role takes requests.
+// Meanwhile the process says that it is stopping and works on, so that balancers find
+// out before connections are refused.
+func (s *service) delayed(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !s.role.http || s.cfg.ShutdownDelay == 0 {
+		return context.WithCancel(ctx)
+	}
+	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() {
+		s.admin.Drain()
+		s.log.Info("not ready any more, stopping soon", "delay_s", s.cfg.ShutdownDelay.Seconds())
+		time.AfterFunc(s.cfg.ShutdownDelay, cancel)
+	})
+	return later, cancel
+}
+
 // Migrate brings the schema up to date and fills a new database with the
 // well-known assets and the administrator's login. Running it again changes
-// nothing.
+// nothing, and neither does running that of an older release which works with the
+// database.
 func Migrate(ctx context.Context, getenv func(string) string, stderr io.Writer, roles ...Role) error {
-	s, err := open(ctx, getenv, stderr, merge(roles))
+	return migrateCommand{}.Run(ctx, outside{getenv: getenv, stderr: stderr}, merge(roles))
+}
+
+// migrateCommand brings the schema up to date, or says what that would do.
+type migrateCommand struct {
+	Check bool `help:"Change nothing; tell which migrations would run, and whether the processes that run now go on working: exit status 0 if so, 3 if they must be stopped before."`
+}
+
+// Run does what Migrate does, or checks.
+func (c migrateCommand) Run(ctx context.Context, o outside, role Role) error {
+	s, err := open(ctx, o, role)
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	if c.Check {
+		return s.checkMigration(ctx, o.stdout)
+	}
 	if err := s.openBox(); err != nil {
 		return err
 	}
@@ -68,6 +112,24 @@ func Migrate(ctx context.Context, getenv func(string) string, stderr io.Writer, 
 	}
 	s.log.Info("schema is up to date")
 	return nil
+}
+
+// withDatabase does the work of a command on a database whose schema is current.
+func withDatabase(ctx context.Context, o outside, role Role, do func(*service) error) error {
+	return withReady(ctx, o, role, (*service).ready, do)
+}
+
+// withReady does the work of a command on a database that is ready for it.
+func withReady(ctx context.Context, o outside, role Role, ready func(*service, context.Context) error, do func(*service) error) error {
+	s, err := open(ctx, o, role)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := ready(s, ctx); err != nil {
+		return err
+	}
+	return do(s)
 }
 
 // prepare checks the schema and the key of the database. Only standalone brings
@@ -86,6 +148,9 @@ func (s *service) ready(ctx context.Context) error {
 	if err := s.db.SchemaIsCurrent(ctx); err != nil {
 		return fmt.Errorf("the database is not ready: %w", err)
 	}
+	if err := dump.Finished(ctx, s.db); err != nil {
+		return fmt.Errorf("the database is not ready: %w", err)
+	}
 	return nil
 }
 
@@ -99,11 +164,15 @@ func (s *service) refuseDefaultPassword(ctx context.Context, exposed []string) e
 	if err != nil {
 		return fmt.Errorf("look at the administrator's password: %w", err)
 	}
-	if isDefault {
-		return errors.New("refusing to listen on " + strings.Join(exposed, ", ") + " while the password of admin is " +
-			`"` + defaultPassword + `": change it, or listen on 127.0.0.1 only`)
+	if !isDefault {
+		return nil
 	}
-	return nil
+	with := API.name
+	if s.role.standalone {
+		with = s.role.name
+	}
+	return fmt.Errorf("refusing to listen on %s while the password of %s is %q: set another with `%s password --member %[2]s`, "+
+		"or listen on 127.0.0.1 only (ALDS_ADMIN_PASSWORD counts in a new database alone)", strings.Join(exposed, ", "), adminUsername, defaultPassword, with)
 }
 
 // announce logs what runs, and prints the welcome of standalone.

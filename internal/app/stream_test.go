@@ -31,7 +31,7 @@ func TestLargeAnswers(t *testing.T) {
 		settings := map[string]string{
 			"ALDS_ADDR": freeAddr(t), "DATABASE_URL": url, "REDIS_URL": testdb.Redis(t), "ALDS_SECRET_KEY": testKey,
 		}
-		if err := Migrate(t.Context(), func(k string) string { return settings[k] }, io.Discard, API); err != nil {
+		if err := Migrate(t.Context(), env(settings), io.Discard, API); err != nil {
 			t.Fatal(err)
 		}
 		r := start(t, settings, API)
@@ -80,7 +80,7 @@ func (r *running) askAll() *http.Response {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	req.SetBasicAuth("admin", "admin")
+	req.SetBasicAuth("admin", adminPassword)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		r.t.Fatal(err)

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
@@ -13,61 +12,33 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 )
 
-// tokenCommand runs the token commands.
-func tokenCommand(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer, roles ...Role) error {
-	var do func(*service) error
-	var err error
-	switch {
-	case len(args) == 0:
-		return errUsage
-	case args[0] == "create":
-		do, err = createToken(ctx, args[1:], time.Now(), stdout)
-	case args[0] == "list":
-		do, err = listTokens(ctx, args[1:], stdout)
-	case args[0] == "revoke":
-		do, err = revokeToken(ctx, args[1:], stdout)
-	default:
-		return wrongUsage("token %s: there is token create, token list and token revoke", args[0])
-	}
-	if err != nil {
-		return err
-	}
-	s, err := open(ctx, getenv, stderr, merge(roles))
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	if err := s.ready(ctx); err != nil {
-		return err
-	}
-	return do(s)
+// createToken makes an access token.
+type createToken struct {
+	Member           string     `required:"" placeholder:"NAME" help:"The username of the member."`
+	Name             string     `required:"" placeholder:"TEXT" help:"What the token is for."`
+	Expires          expiryFlag `placeholder:"TIME" help:"It ends then: a time from now such as 720h, a day such as 2027-01-31 (at 00:00 UTC) or an instant. Never without it."`
+	EndsWithPassword bool       `help:"It is revoked when the password of the member changes."`
 }
 
-// createToken prints a new access token, and nothing else, on stdout.
-func createToken(ctx context.Context, args []string, now time.Time, stdout io.Writer) (func(*service) error, error) {
-	flags := tokenFlags("create")
-	member := flags.String("member", "", "")
-	name := flags.String("name", "", "")
-	expires := flags.String("expires", "", "")
-	ends := flags.Bool("ends-with-password", false, "")
-	if err := parse(flags, args, 0); err != nil {
-		return nil, err
-	}
-	if *member == "" || strings.TrimSpace(*name) == "" {
-		return nil, wrongUsage("token create needs --member and --name")
-	}
-	until, err := expiry(*expires, now)
-	if err != nil {
-		return nil, err
-	}
-	return func(s *service) error {
-		token, err := s.auth.CreateToken(ctx, *member, auth.TokenOptions{Name: *name, Expires: until, EndsWithPassword: *ends})
+// Run prints a new access token, and nothing else, on stdout.
+func (c createToken) Run(ctx context.Context, o outside, role Role) error {
+	return withDatabase(ctx, o, role, func(s *service) error {
+		token, err := s.auth.CreateToken(ctx, c.Member, auth.TokenOptions{Name: c.Name, Expires: c.Expires.at, EndsWithPassword: c.EndsWithPassword})
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(stdout, token)
+		_, err = fmt.Fprintln(o.stdout, token)
 		return err
-	}, nil
+	})
+}
+
+// expiryFlag is when a token expires.
+type expiryFlag struct{ at time.Time }
+
+// UnmarshalText reads it, counted from now.
+func (f *expiryFlag) UnmarshalText(text []byte) (err error) {
+	f.at, err = expiry(string(text), time.Now())
+	return err
 }
 
 // expiry parses when a token expires: a duration from now (720h), a day, from its
@@ -78,7 +49,7 @@ func expiry(text string, now time.Time) (time.Time, error) {
 	}
 	if d, err := time.ParseDuration(text); err == nil {
 		if d <= 0 {
-			return time.Time{}, wrongUsage("--expires %s is not in the future", text)
+			return time.Time{}, fmt.Errorf("%s is not in the future", text)
 		}
 		return now.Add(d), nil
 	}
@@ -88,27 +59,27 @@ func expiry(text string, now time.Time) (time.Time, error) {
 			continue
 		}
 		if !at.After(now) {
-			return time.Time{}, wrongUsage("--expires %s is not in the future", text)
+			return time.Time{}, fmt.Errorf("%s is not in the future", text)
 		}
 		return at, nil
 	}
-	return time.Time{}, wrongUsage("--expires %s is neither a time such as 720h nor a day such as 2027-01-31 nor an instant such as 2027-01-31T12:00:00Z", text)
+	return time.Time{}, fmt.Errorf("%s is neither a time such as 720h nor a day such as 2027-01-31 nor an instant such as 2027-01-31T12:00:00Z", text)
 }
 
-// listTokens prints a table of access tokens, expired ones included.
-func listTokens(ctx context.Context, args []string, stdout io.Writer) (func(*service) error, error) {
-	flags := tokenFlags("list")
-	member := flags.String("member", "", "")
-	if err := parse(flags, args, 0); err != nil {
-		return nil, err
-	}
-	return func(s *service) error {
-		tokens, err := s.auth.Tokens(ctx, *member)
+// listTokens lists access tokens.
+type listTokens struct {
+	Member string `placeholder:"NAME" help:"Those of the member with this username alone."`
+}
+
+// Run prints a table of access tokens, expired ones included.
+func (c listTokens) Run(ctx context.Context, o outside, role Role) error {
+	return withDatabase(ctx, o, role, func(s *service) error {
+		tokens, err := s.auth.Tokens(ctx, c.Member)
 		if err != nil {
 			return err
 		}
-		return printTokens(stdout, tokens, time.Now())
-	}, nil
+		return printTokens(o.stdout, tokens, time.Now())
+	})
 }
 
 func printTokens(stdout io.Writer, tokens []auth.Token, now time.Time) error {
@@ -163,17 +134,14 @@ func printable(text string) string {
 }
 
 // revokeToken revokes an access token.
-func revokeToken(ctx context.Context, args []string, stdout io.Writer) (func(*service) error, error) {
-	flags := tokenFlags("revoke")
-	if err := parse(flags, args, 1); err != nil {
-		return nil, err
-	}
-	id := flags.Arg(0)
-	if id == "" {
-		return nil, wrongUsage("token revoke needs the ID that token list shows")
-	}
-	return func(s *service) error {
-		revoked, err := s.auth.RevokeToken(ctx, id)
+type revokeToken struct {
+	ID string `arg:"" name:"id" help:"The ID that the list shows."`
+}
+
+// Run revokes it and says whether it was revoked before.
+func (c revokeToken) Run(ctx context.Context, o outside, role Role) error {
+	return withDatabase(ctx, o, role, func(s *service) error {
+		revoked, err := s.auth.RevokeToken(ctx, c.ID)
 		if err != nil {
 			return err
 		}
@@ -181,24 +149,7 @@ func revokeToken(ctx context.Context, args []string, stdout io.Writer) (func(*se
 		if !revoked {
 			outcome = "was revoked before"
 		}
-		_, err = fmt.Fprintln(stdout, id, outcome)
+		_, err = fmt.Fprintln(o.stdout, c.ID, outcome)
 		return err
-	}, nil
-}
-
-func tokenFlags(name string) *flag.FlagSet {
-	flags := flag.NewFlagSet("token "+name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // the error is printed once
-	return flags
-}
-
-// parse reads flags and at most n arguments after them.
-func parse(flags *flag.FlagSet, args []string, n int) error {
-	if err := flags.Parse(args); err != nil {
-		return wrongUsage("%s: %v", flags.Name(), err)
-	}
-	if flags.NArg() > n {
-		return wrongUsage("%s does not take %q", flags.Name(), flags.Arg(n))
-	}
-	return nil
+	})
 }

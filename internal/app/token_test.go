@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"regexp"
 	"strings"
@@ -64,16 +63,14 @@ ID  MEMBER       NAME     CREATED            EXPIRES            LAST USED       
 }
 
 func TestTokenCommands(t *testing.T) {
-	settings := map[string]string{
-		"DATABASE_URL": testdb.EmptyURL(t, "mysql"), "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey,
-	}
-	getenv := func(k string) string { return settings[k] }
+	settings := map[string]string{"DATABASE_URL": testdb.EmptyURL(t, "mysql")}
+	getenv := env(settings)
 	if err := Migrate(t.Context(), getenv, io.Discard, API); err != nil {
 		t.Fatal(err)
 	}
 	run := func(args ...string) (string, error) {
 		var out bytes.Buffer
-		err := command(context.Background(), append([]string{"token"}, args...), getenv, &out, io.Discard, API)
+		err := command(t.Context(), append([]string{"token"}, args...), outside{getenv: getenv, stdout: &out, stderr: io.Discard}, API)
 		return out.String(), err
 	}
 	made, err := run("create", "--member", "Admin", "--name", "nightly", "--expires", "720h", "--ends-with-password")

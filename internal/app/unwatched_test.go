@@ -53,10 +53,13 @@ func TestWritesBesideSubscriptions(t *testing.T) {
 		w.write(t.Context())
 
 		waiting, left := 0, 0
-		err := db.Each(t.Context(), d, `SELECT generation, fan_state FROM audit WHERE id > 0`, nil, func(row db.Scanner) error {
-			var generation, state int64
-			if err := row.Scan(&generation, &state); err != nil {
+		err := db.Each(t.Context(), d, `SELECT id, generation, fan_state FROM audit WHERE id > 0`, nil, func(row db.Scanner) error {
+			var id, generation, state int64
+			if err := row.Scan(&id, &generation, &state); err != nil {
 				return err
+			}
+			if told, _ := w.told.Load(id); state == 0 && told != true || state == 1 && d.Dialect.Returning && told != false {
+				t.Errorf("the audit %d has the state %d, and was said to wait: %v", id, state, told)
 			}
 			switch {
 			case watched[generation] && state == 0:
@@ -90,7 +93,11 @@ type watched struct {
 	engine *asset.Engine
 	hooks  *webhook.Service
 	quiet  *webhook.Unwatched
+	told   sync.Map // by audit: whether it was said to wait for its fan-out
 }
+
+// Committed notes what is told of a write.
+func (w *watched) Committed(audit int64, _ string, waits bool) { w.told.Store(audit, waits) }
 
 func newWatched(t *testing.T, d *db.DB) *watched {
 	t.Helper()
@@ -102,7 +109,8 @@ func newWatched(t *testing.T, d *db.DB) *watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &watched{T: t, d: d, engine: asset.New(d, m, nil, nil, slog.New(slog.DiscardHandler)), quiet: webhook.NewUnwatched(d)}
+	w := &watched{T: t, d: d, quiet: webhook.NewUnwatched(d)}
+	w.engine = asset.New(d, m, nil, w, slog.New(slog.DiscardHandler))
 	w.engine.Unwatched = w.quiet.Generation
 	w.hooks = webhook.New(d, m, webhook.Options{Find: find.New(d, m), Box: box, Public: "http://alds.test/alds"})
 	return w

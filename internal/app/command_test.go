@@ -1,0 +1,197 @@
+package app
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// commandCase is a command line, and what comes of it.
+type commandCase struct {
+	line   string // the binary and its arguments; ' ' in an argument is written _
+	env    string // NAME=value, with spaces between
+	stdin  string
+	status int
+	stdout string // what it has, in this order, with | between; empty: nothing
+	stderr string // likewise
+	absent string // what neither has
+}
+
+var binaries = map[string]Role{"api": API, "worker": Worker, "scheduler": Scheduler, "standalone": Standalone}
+
+// run runs a command line, with settings beside those of the case.
+func (c commandCase) run(t *testing.T, settings map[string]string) {
+	t.Helper()
+	env := maps.Clone(settings)
+	if env == nil {
+		env = map[string]string{}
+	}
+	for _, variable := range strings.Fields(c.env) {
+		name, value, _ := strings.Cut(variable, "=")
+		env[name] = value
+	}
+	args := strings.Split(c.line, " ")
+	for i, arg := range args {
+		args[i] = strings.ReplaceAll(arg, "_", " ")
+	}
+	var stdout, stderr bytes.Buffer
+	status := execute(t.Context(), args[1:], outside{
+		getenv: func(name string) string { return env[name] }, names: slices.Collect(maps.Keys(env)),
+		stdin: strings.NewReader(c.stdin), stdout: &stdout, stderr: &stderr,
+	}, binaries[args[0]])
+	if status != c.status || !hasInOrder(stdout.String(), c.stdout) || !hasInOrder(stderr.String(), c.stderr) ||
+		c.absent != "" && strings.Contains(stdout.String()+stderr.String(), c.absent) {
+		t.Errorf("%s %s: status %d, want %d\nstdout, want %q, never %q:\n%s\nstderr, want %q:\n%s",
+			c.env, c.line, status, c.status, c.stdout, c.absent, &stdout, c.stderr, &stderr)
+	}
+}
+
+// hasInOrder reports whether a text has all parts of a list, one behind the other. An
+// empty list wants an empty text.
+func hasInOrder(text, list string) bool {
+	if list == "" {
+		return text == ""
+	}
+	for part := range strings.SplitSeq(list, "|") {
+		_, after, ok := strings.Cut(text, part)
+		if !ok {
+			return false
+		}
+		text = after
+	}
+	return true
+}
+
+func TestCommandLines(t *testing.T) {
+	for _, c := range []commandCase{
+		{line: "api --help", stdout: "Usage: api|serves the HTTP interface|migrate|export|restore|check|repair|token create --member=NAME --name=TEXT|token list|token revoke|password --member=NAME"},
+		{line: "api -h", stdout: "Usage: api|migrate"},
+		{line: "api help", stdout: "Usage: api|migrate"},
+		{line: "api --version", stdout: "api "},
+		{line: "api help token", stdout: "Usage: api token|create|list|revoke", absent: "migrate"},
+		{line: "api token create --help", stdout: "Usage: api token create|--expires=TIME"},
+		{line: "api help token revoke", stdout: "Usage: api token revoke <id>"},
+		{line: "api migrate -h", stdout: "Usage: api migrate|Bring the schema"},
+		{line: "worker --help", stdout: "Usage: worker|delivers the events|health", absent: "migrate"},
+		{line: "worker help", stdout: "Usage: worker", absent: "token"},
+		{line: "worker --version", stdout: "worker "},
+		{line: "scheduler -h", stdout: "Usage: scheduler|periodic work|health", absent: "migrate"},
+		{line: "scheduler --version", stdout: "scheduler "},
+		{line: "standalone --help", stdout: "Usage: standalone|in one process|password --member=NAME"},
+		{line: "standalone --version", stdout: "standalone "},
+
+		{line: "api frobnicate", status: 2, stderr: "alds: unexpected argument frobnicate|Usage: api"},
+		{line: "api migrat", status: 2, stderr: `did you mean "migrate"|Usage: api`},
+		{line: "api --port 80", status: 2, stderr: "unknown flag --port|Usage: api"},
+		{line: "api migrate foo", status: 2, stderr: "unexpected argument foo|Usage: api migrate"},
+		{line: "api migrate --foo", status: 2, stderr: "unknown flag --foo|Usage: api migrate"},
+		{line: "api migrate --check foo", status: 2, stderr: "unexpected argument foo|Usage: api migrate"},
+		{line: "api export foo", status: 2, stderr: "unexpected argument foo|Usage: api export"},
+		{line: "api restore --foo", status: 2, stderr: "unknown flag --foo|Usage: api restore"},
+		{line: "api check foo", status: 2, stderr: "unexpected argument foo|Usage: api check"},
+		{line: "api token", status: 2, stderr: "create|list|revoke|Usage: api token"},
+		{line: "api token destroy", status: 2, stderr: "unexpected argument destroy|Usage: api token"},
+		{line: "api token create --foo", status: 2, stderr: "unknown flag --foo|Usage: api token create"},
+		{line: "api token create --name x", status: 2, stderr: "missing flags: --member=NAME|Usage: api token create"},
+		{line: "api token create --member admin", status: 2, stderr: "missing flags: --name=TEXT|Usage: api token create"},
+		{line: "api token create --member admin --name x --expires 2020-01-01", status: 2, stderr: "not in the future|Usage"},
+		{line: "api token create --member admin --name x --expires soon", status: 2, stderr: "--expires: soon is neither|Usage"},
+		{line: "api token create --member admin --name x --expires 0s", status: 2, stderr: "not in the future|Usage"},
+		{line: "api token list admin", status: 2, stderr: "unexpected argument admin|Usage: api token list"},
+		{line: "api token revoke", status: 2, stderr: `"<id>"|Usage: api token revoke`},
+		{line: "api token revoke a b", status: 2, stderr: "unexpected argument b|Usage: api token revoke"},
+		{line: "api password", status: 2, stderr: "missing flags: --member=NAME|Usage: api password"},
+		{line: "api password --member admin hunter2", status: 2, stderr: "the password is no argument|Usage: api password", absent: "hunter2"},
+		{line: "api password --member admin --password hunter2", status: 2, stderr: "unknown flag --password|Usage: api password", absent: "hunter2"},
+		{line: "worker foo", status: 2, stderr: "unexpected argument foo|Usage: worker", absent: "migrate"},
+		{line: "worker migrate", status: 2, stderr: "unexpected argument migrate|Usage: worker"},
+		{line: "worker --foo", status: 2, stderr: "unknown flag --foo|Usage: worker"},
+		{line: "scheduler token list", status: 2, stderr: "unexpected argument token|Usage: scheduler"},
+		{line: "standalone foo", status: 2, stderr: "unexpected argument foo|Usage: standalone"},
+
+		{line: "api", status: 1, stderr: "DATABASE_URL is not set|REDIS_URL is not set|ALDS_SECRET_KEY is not set", absent: "Usage"},
+		{line: "worker", status: 1, stderr: "DATABASE_URL is not set|REDIS_URL is not set|ALDS_SECRET_KEY is not set"},
+		{line: "scheduler", status: 1, stderr: "DATABASE_URL is not set|REDIS_URL is not set|ALDS_SECRET_KEY is not set"},
+		{line: "api migrate", status: 1, stderr: "DATABASE_URL is not set", absent: "_KEY"},
+		{line: "api migrate --check", status: 1, stderr: "DATABASE_URL is not set", absent: "_KEY"},
+		{line: "api check", status: 1, stderr: "DATABASE_URL is not set", absent: "REDIS"},
+		{line: "api repair --yes", status: 1, stderr: "DATABASE_URL is not set", absent: "REDIS"},
+		{line: "api repair now", status: 2, stderr: "unexpected argument now|Usage: api repair"},
+		{line: "api export", status: 1, stderr: "DATABASE_URL is not set", absent: "REDIS"},
+		{line: "api restore", status: 1, stderr: "DATABASE_URL is not set", absent: "REDIS"},
+		{line: "api token list", status: 1, stderr: "DATABASE_URL is not set", absent: "REDIS"},
+		{line: "api password --member admin", status: 1, stderr: "DATABASE_URL is not set", absent: "REDIS"},
+		{line: "api", env: "ALDS_SECRETKEY=x", status: 1, stderr: `"WARN"|"name":"ALDS_SECRETKEY","nearest":"ALDS_SECRET_KEY"|ALDS_SECRET_KEY is not set`},
+		{line: "api migrate", env: "ALDS_FAVOURITE=x ALDS_TEST_MYSQL=x", status: 1, stderr: `"name":"ALDS_FAVOURITE","nearest":""|DATABASE_URL`, absent: "TEST_MYSQL"},
+	} {
+		c.run(t, nil)
+	}
+}
+
+// TestCommandsOnADatabase: each needs the database's address alone.
+func TestCommandsOnADatabase(t *testing.T) {
+	for _, dialect := range []string{"mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			settings := map[string]string{"DATABASE_URL": testdb.EmptyURL(t, dialect)}
+			refused := "ALDS_ADMIN_PASSWORD is not set|nothing was changed"
+			for _, c := range []commandCase{
+				{line: "api migrate --check", stdout: "the database is empty|migrations to run"},
+				{line: "api migrate", status: 1, stderr: refused},
+				{line: "api migrate", env: "ALDS_ADMIN_PASSWORD=admin", status: 1, stderr: refused},
+				{line: "api check", status: 1, stderr: "the database schema is old|run `api migrate`"},
+			} {
+				c.run(t, settings)
+			}
+			if n := tables(t, settings["DATABASE_URL"]); n != 0 {
+				t.Errorf("%d tables after a migration that was refused", n)
+			}
+			for _, c := range []commandCase{
+				{line: "api migrate", env: "ALDS_ADMIN_PASSWORD=first", stderr: "schema is up to date", absent: "first"},
+				{line: "api migrate", stderr: "schema is up to date", absent: "WARN"},
+				{line: "api check", stdout: "the database agrees with itself"},
+				{line: "api migrate --check", stdout: "no migration is missing"},
+				{line: "api export", stdout: `{"alds":"export"`, stderr: "exported"},
+				{line: "api restore", stdin: "x", status: 1, stderr: "restore: "},
+				{line: "api token create --member admin --name nightly", stdout: "1."},
+				{line: "api token create --member admin --name nightly --ends-with-password --expires 2h", stdout: "1."},
+				{line: "api token list", stdout: "nightly|active|nightly|active, ends with password"},
+				{line: "api password --member Admin", stdin: "second one\n", stdout: "the password of Admin is set", absent: "second"},
+				{line: "api token list --member admin", stdout: "nightly|active|nightly|revoked"},
+				{line: "api password --member admin", stdin: "two\nlines", status: 1, stderr: "more than the one line", absent: "two"},
+				{line: "api password --member admin", stdin: "", status: 1, stderr: "1 to 1,024 bytes"},
+				{line: "api password --member admin", stdin: strings.Repeat("x", 1025), status: 1, stderr: "1 to 1,024 bytes"},
+				{line: "api password --member ghost", stdin: "x", status: 1, stderr: `no member has the username "ghost"`},
+				{line: "api token revoke x", status: 1, stderr: `no token has the id "x"`},
+				{line: "api token create --member admin --name _", status: 1, stderr: "a token needs a name"},
+				{line: "api password --member admin", stdin: "third", stdout: "is set"},
+				{line: "api migrate", env: "ALDS_ADMIN_PASSWORD=third", stderr: "schema is up to date", absent: "api password"},
+				{line: "api migrate", env: "ALDS_ADMIN_PASSWORD=first", stderr: `"INFO"|ALDS_ADMIN_PASSWORD is not|api password|schema is up to date`, absent: "first\""},
+			} {
+				c.run(t, settings)
+			}
+		})
+	}
+}
+
+// tables counts the tables of a database.
+func tables(t *testing.T, url string) (n int) {
+	t.Helper()
+	d, err := db.Open(t.Context(), url, db.Options{MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	query := "SELECT COUNT(*) FROM sqlite_master"
+	if d.Dialect.Name == "mysql" {
+		query = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
+	}
+	if err := d.QueryRow(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/alds-dev/alds/internal/dump"
+)
+
+// exportCommand writes all data.
+type exportCommand struct{}
+
+// Run writes all data as JSON lines on stdout, and on stderr how far it is. The
+// service may run meanwhile.
+func (exportCommand) Run(ctx context.Context, o outside, role Role) error {
+	return withDatabase(ctx, o, role, func(s *service) error {
+		began := time.Now()
+		rows, err := dump.Write(ctx, s.db, o.stdout, version(), told(o.stderr))
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		_, err = fmt.Fprintf(o.stderr, "exported %d rows in %s\n", rows, time.Since(began).Round(time.Millisecond))
+		return err
+	})
+}
+
+// restoreCommand reads an export.
+type restoreCommand struct{}
+
+// Run makes the schema in an empty database and reads what an export has written from
+// stdin into it. No process may run on the database meanwhile.
+func (restoreCommand) Run(ctx context.Context, o outside, role Role) error {
+	s, err := open(ctx, o, role)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.db.Migrate(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	began := time.Now()
+	rows, err := dump.Read(ctx, s.db, o.stdin, told(o.stderr))
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	if err := s.db.GatherStatistics(ctx); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	_, err = fmt.Fprintf(o.stderr, "restored %d rows in %s\n", rows, time.Since(began).Round(time.Millisecond))
+	return err
+}
+
+// told prints the progress of a table.
+func told(w io.Writer) dump.Progress {
+	return func(table string, rows int64) { fmt.Fprintf(w, "%-22s %12d rows\n", table, rows) }
+}

@@ -1,0 +1,93 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/processes"
+	"github.com/alds-dev/alds/internal/release"
+)
+
+// errStop is a migration that running processes do not survive; the exit status is 3.
+var errStop = errors.New("stop these processes before `migrate`; they refuse to work with the database afterwards")
+
+// checkMigration prints on stdout which migrations `migrate` would run, and whether the
+// processes that run now go on working then. It changes nothing.
+// Errors: errStop; a database that this release does not work with.
+func (s *service) checkMigration(ctx context.Context, stdout io.Writer) error {
+	state, err := s.db.SchemaState(ctx)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	var running []processes.Row
+	if state.Release != "" { // before 0.1.0 they are of no release
+		if running, err = processes.List(ctx, s.db, s.db.Dialect); err != nil {
+			return fmt.Errorf("which processes run: %w", err)
+		}
+	}
+	report, err := migrationReport(&state, running)
+	if _, printed := io.WriteString(stdout, report); printed != nil {
+		return printed
+	}
+	return err
+}
+
+// migrationReport is what `migrate --check` prints.
+// Errors: errStop.
+func migrationReport(state *db.SchemaState, running []processes.Row) (string, error) {
+	var b strings.Builder
+	if state.Empty {
+		fmt.Fprintf(&b, "this is %s; the database is empty\n", release.Number)
+	} else {
+		fmt.Fprintf(&b, "this is %s; the database was migrated by %s\n", release.Number, cmp.Or(state.Release, "a build before 0.1.0"))
+	}
+	if state.OfNewer() {
+		fmt.Fprintf(&b, "it is of a newer release, which works with this one: `migrate` would change nothing\n")
+		return b.String(), nil
+	}
+	if len(state.Missing) == 0 {
+		b.WriteString("no migration is missing\n")
+		return b.String(), nil
+	}
+	oldest := db.Oldest(state.Missing).Oldest
+	fmt.Fprintf(&b, "migrations to run: %d\n", len(state.Missing))
+	for _, m := range state.Missing {
+		fmt.Fprintf(&b, "  %s, works with %s and later\n", m, m.Oldest)
+	}
+	fmt.Fprintf(&b, "afterwards %s and later work with the database\n", oldest)
+	if state.Empty {
+		return b.String(), nil
+	}
+	if state.Release == "" {
+		b.WriteString("processes of a build before 0.1.0 refuse to work with it; whether some run cannot be seen\n")
+		return b.String(), errStop
+	}
+	err := reportRunning(&b, oldest, running)
+	return b.String(), err
+}
+
+// reportRunning prints which processes run and do not work with migrations of which a
+// release is the oldest that does.
+// Errors: errStop.
+func reportRunning(b *strings.Builder, oldest string, running []processes.Row) (err error) {
+	n := 0
+	for _, p := range running {
+		if !p.Alive {
+			continue
+		}
+		n++
+		if release.Rank(p.Version) < release.Rank(oldest) {
+			fmt.Fprintf(b, "  %s %s on %s, running, does not work with it\n", p.Role, p.Version, p.Host)
+			err = errStop
+		}
+	}
+	if err == nil {
+		fmt.Fprintf(b, "processes that run now: %d; all go on\n", n)
+	}
+	return err
+}

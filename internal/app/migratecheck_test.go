@@ -1,0 +1,93 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/processes"
+	"github.com/alds-dev/alds/internal/release"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+func TestMigrationReport(t *testing.T) {
+	later := release.Of(release.Rank(release.Number) + 1)
+	worksWith := func(oldest string) db.Migration { return db.Migration{Version: 9000, Name: "more", Oldest: oldest} }
+	api := processes.Row{Role: "api", Version: release.Number + "+20261122.c129ddd40dd1", Host: "h", Alive: true}
+	old := processes.Row{Role: "worker", Version: "v0.0.0-20261122195829-c129ddd40dd1", Host: "h", Alive: true}
+	gone := old
+	gone.Alive = false
+	for _, c := range []struct {
+		name    string
+		state   db.SchemaState
+		running []processes.Row
+		want    string // of the output
+		stop    bool
+	}{
+		{"empty", db.SchemaState{Empty: true, Missing: []db.Migration{worksWith(later)}}, nil, "the database is empty\nmigrations to run: 1\n", false},
+		{"up to date", db.SchemaState{Release: release.Number}, []processes.Row{api, old}, "no migration is missing", false},
+		{"newer", db.SchemaState{Release: later}, []processes.Row{api}, "of a newer release, which works with this one", false},
+		{"newer by a migration", db.SchemaState{Release: release.Number, Newer: []db.Migration{worksWith("0.0.1")}}, nil, "of a newer release", false},
+		{"compatible", db.SchemaState{Release: release.Number, Missing: []db.Migration{worksWith(release.Number), worksWith("0.0.1")}}, []processes.Row{api, gone}, "afterwards " + release.Number + " and later work with the database\nprocesses that run now: 1; all go on", false},
+		{"one is too old", db.SchemaState{Release: release.Number, Missing: []db.Migration{worksWith(release.Number)}}, []processes.Row{api, old}, "  worker v0.0.0-20261122195829-c129ddd40dd1 on h, running, does not work with it", true},
+		{"all are too old", db.SchemaState{Release: release.Number, Missing: []db.Migration{worksWith("0.0.1"), worksWith(later)}}, []processes.Row{api}, "  api " + api.Version + " on h", true},
+		{"none runs", db.SchemaState{Release: release.Number, Missing: []db.Migration{worksWith(later)}}, []processes.Row{gone}, "processes that run now: 0", false},
+		{"before releases had numbers", db.SchemaState{Missing: []db.Migration{worksWith("0.0.1")}}, nil, "whether some run cannot be seen", true},
+	} {
+		got, err := migrationReport(&c.state, c.running)
+		if !strings.Contains(got, c.want) || errors.Is(err, errStop) != c.stop || !c.stop && err != nil {
+			t.Errorf("%s: %v\n%s", c.name, err, got)
+		}
+	}
+}
+
+// migrate --check changes nothing, on an empty database and on one that is up to date;
+// migrate leaves one alone that a newer release has migrated.
+func TestMigrateCheck(t *testing.T) {
+	for _, dialect := range []string{"mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			url := testdb.EmptyURL(t, dialect)
+			settings := map[string]string{"DATABASE_URL": url}
+			run := func(args ...string) string {
+				t.Helper()
+				var out, log bytes.Buffer
+				if err := command(t.Context(), args, outside{getenv: env(settings), stdout: &out, stderr: &log}, API); err != nil {
+					t.Fatal(err)
+				}
+				return out.String() + log.String()
+			}
+			d, err := db.Open(t.Context(), url, db.Options{MaxConns: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = d.Close() })
+			if got := run("migrate", "--check"); !strings.Contains(got, "0001_schema_migration, works with 0.1.0 and later") {
+				t.Error(got)
+			}
+			if s, err := d.SchemaState(t.Context()); err != nil || !s.Empty {
+				t.Errorf("%+v, %v", s, err)
+			}
+			run("migrate")
+			if got := run("migrate", "--check"); got != "this is "+release.Number+"; the database was migrated by "+release.Number+"\nno migration is missing\n" {
+				t.Error(got)
+			}
+			for _, change := range []string{
+				"UPDATE sequence SET value = value + 1 WHERE name IN ('release', 'metadata')",
+				"UPDATE asset SET name = 'Of the next release' WHERE id = -5001",
+			} {
+				if _, err := d.Exec(t.Context(), change); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := run("migrate"); !strings.Contains(got, "nothing is migrated") {
+				t.Error(got)
+			}
+			var name string
+			if err := d.QueryRow(t.Context(), "SELECT name FROM asset WHERE id = -5001").Scan(&name); err != nil || name != "Of the next release" {
+				t.Errorf("the metadata of the next release is undone: %s, %v", name, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/catalog"
+	"github.com/alds-dev/alds/internal/check"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/processes"
+	"github.com/alds-dev/alds/internal/trail"
+)
+
+// repairCommand mends what can be derived from other rows.
+type repairCommand struct {
+	Yes bool `help:"Mend it. Every process of the service must have been stopped."`
+}
+
+// Run prints what check finds and what would mend it; with --yes it mends what can be
+// derived from other rows. Nothing else may run on the database then.
+// Errors: also when anything is left.
+func (c repairCommand) Run(ctx context.Context, o outside, role Role) error {
+	return withReady(ctx, o, role, (*service).readyForCheck, func(s *service) error {
+		state, err := s.db.SchemaState(ctx)
+		if err != nil {
+			return err
+		}
+		if state.OfNewer() {
+			return fmt.Errorf("repair: release %s has migrated this database: run its repair", state.Release)
+		}
+		p := &repairPrinter{to: o.stdout}
+		if c.Yes {
+			err = s.repair(ctx, p)
+		} else {
+			err = s.planRepair(ctx, p)
+		}
+		return errors.Join(err, p.err)
+	})
+}
+
+// planRepair prints what repair would do.
+func (s *service) planRepair(ctx context.Context, p *repairPrinter) error {
+	found, err := check.Plan(ctx, s.db, s.presentModel)
+	if err != nil {
+		return fmt.Errorf("repair: %w", err)
+	}
+	mendable := 0
+	for _, f := range found {
+		p.finding(f)
+		if len(f.Mends()) > 0 {
+			mendable++
+		}
+	}
+	switch {
+	case len(found) == 0:
+		p.line("the database agrees with itself")
+		return nil
+	case mendable == 0:
+		return fmt.Errorf("repair: %d findings, none of which can be mended from other rows", len(found))
+	}
+	return fmt.Errorf("repair: nothing was changed; of %d findings %d can be mended, by %d statements: stop every process and run `repair --yes`",
+		len(found), mendable, p.statements)
+}
+
+// repair mends what can be derived and prints it.
+func (s *service) repair(ctx context.Context, p *repairPrinter) error {
+	mended := 0
+	left, err := check.Repair{
+		Guard: s.nobodyRuns,
+		Record: func(ctx context.Context, tx *db.Tx, name string, findings int) error {
+			return trail.Record(ctx, tx, trail.Event{Kind: trail.Repaired, Count: findings, Detail: trail.Detail{Changed: []string{name}}})
+		},
+		Mended: func(f check.Finding) { mended++; p.finding(f) },
+	}.Do(ctx, s.db, s.presentModel)
+	for _, f := range left {
+		p.finding(f)
+	}
+	p.line(fmt.Sprintf("%d findings mended, by %d statements", mended, p.statements))
+	if err != nil {
+		return fmt.Errorf("repair: it may run again: %w", err)
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("repair: %d findings are left", len(left))
+	}
+	return nil
+}
+
+// presentModel reads the present model.
+func (s *service) presentModel(ctx context.Context) (*meta.Model, error) {
+	known := catalog.New(s.db, s.model, catalog.Options{Log: s.component("catalog")})
+	if err := known.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	return known.Present().Model, nil
+}
+
+// nobodyRuns refuses while a process of the service runs, or was killed within the last
+// minute.
+func (s *service) nobodyRuns(ctx context.Context, q db.Querier) error {
+	all, err := processes.List(ctx, q, s.db.Dialect)
+	if err != nil {
+		return err
+	}
+	var running []string
+	for _, r := range all {
+		if r.Alive {
+			running = append(running, r.Role+" on "+r.Host)
+		}
+	}
+	if len(running) == 0 {
+		return nil
+	}
+	return fmt.Errorf("repair: these processes run, or were seen within the last minute: %s; stop them, since nothing may write meanwhile", strings.Join(running, ", "))
+}
+
+// repairPrinter prints findings and what mends them.
+type repairPrinter struct {
+	to         io.Writer
+	statements int
+	err        error // the first of the writer
+}
+
+func (p *repairPrinter) line(text string) {
+	if _, err := fmt.Fprintln(p.to, text); err != nil && p.err == nil {
+		p.err = err
+	}
+}
+
+func (p *repairPrinter) finding(f check.Finding) {
+	p.line(f.String())
+	for _, s := range f.Mends() {
+		p.statements++
+		p.line("    " + s.String())
+	}
+}

@@ -1,0 +1,76 @@
+package app
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// The command shows what it would do and does it only with --yes, while no process runs;
+// the audit that people read says so.
+func TestRepairCommand(t *testing.T) {
+	for _, dialect := range []string{"mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			url := testdb.EmptyURL(t, dialect)
+			getenv := env(map[string]string{"DATABASE_URL": url})
+			if err := Migrate(t.Context(), getenv, io.Discard, API); err != nil {
+				t.Fatal(err)
+			}
+			d, err := db.Open(t.Context(), url, db.Options{MaxConns: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = d.Close() }()
+			exec := func(statement string) {
+				t.Helper()
+				if _, err := d.Exec(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			expect := func(what, wantErr string, wantOut string, args ...string) {
+				t.Helper()
+				var out bytes.Buffer
+				err := command(t.Context(), args, outside{getenv: getenv, stdout: &out, stderr: io.Discard}, API)
+				got := ""
+				if err != nil {
+					got = err.Error()
+				}
+				if (got == "") != (wantErr == "") || !strings.Contains(got, wantErr) || !strings.Contains(out.String(), wantOut) {
+					t.Errorf("%s: %q\n%s\nwant %q and %q", what, got, out.String(), wantErr, wantOut)
+				}
+			}
+			name := func() (name string, events int) {
+				t.Helper()
+				err := d.QueryRow(t.Context(), `SELECT name, (SELECT COUNT(*) FROM audit_trail WHERE kind = 'Repaired' AND address = 'command line') FROM asset WHERE id = 20`).Scan(&name, &events)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return name, events
+			}
+			sound, _ := name()
+			expect("nothing to do", "", "agrees with itself", "repair")
+			exec(`UPDATE asset SET name = 'altered by hand' WHERE id = 20`)
+			exec(`DELETE FROM sequence WHERE name = 'model'`)
+			expect("a check without a model", "1 findings", `the row "model" is missing; `+"`api repair` mends it", "check")
+			expect("a plan without a model", "nothing was changed; of 1 findings 1 can be mended", `    INSERT INTO sequence (name, value, stamped_at) VALUES ("model", "1", "0")`, "repair")
+			exec(`INSERT INTO process (id, role, version, host, started, seen, slow_queries) VALUES ('p', 'worker', 'v', 'h', 1, ` + d.Dialect.NowMicros + `, '[]')`)
+			expect("while a process runs", "worker on h", "0 findings mended", "repair", "--yes")
+			exec(`DELETE FROM process`)
+			if got, events := name(); got != "altered by hand" || events != 0 {
+				t.Errorf("the plan made it %q, %d events", got, events)
+			}
+			expect("mended", "", "2 findings mended, by 3 statements", "repair", "--yes")
+			if got, events := name(); got != sound || events != 2 {
+				t.Errorf("it is %q, was %q, with %d events", got, sound, events)
+			}
+			expect("sound again", "", "agrees with itself", "check")
+			exec(`UPDATE credential SET password_hash = ''`)
+			expect("what cannot be mended", "1 findings are left", "set it again: `api password", "repair", "--yes")
+			expect("and is shown", "none of which can be mended", "", "repair")
+		})
+	}
+}

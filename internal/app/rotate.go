@@ -1,0 +1,37 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/alds-dev/alds/internal/webhook"
+)
+
+// rotateCommand makes a new key that of all stored secrets.
+type rotateCommand struct{}
+
+// Run seals all stored secrets with the first key of ALDS_SECRET_KEY. The service may run
+// meanwhile.
+// Errors: a secret that none of the keys opens.
+func (rotateCommand) Run(ctx context.Context, o outside, role Role) error {
+	return withDatabase(ctx, o, role, func(s *service) error {
+		if err := s.openBox(); err != nil {
+			return err
+		}
+		if s.box == nil {
+			return errors.New("ALDS_SECRET_KEY is not set: it names the new key, and behind it the one before")
+		}
+		if err := s.checkKey(ctx); err != nil {
+			return err
+		}
+		n, err := webhook.RotateKey(ctx, s.db, s.box)
+		if _, printed := fmt.Fprintf(o.stdout, "sealed anew: %d\n", n); printed != nil {
+			return printed
+		}
+		if err != nil {
+			return fmt.Errorf("rotate-key: %w", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,96 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// openTerminal opens a pseudoterminal: what is written to user is typed, and what is read
+// from it is on the screen.
+func openTerminal(t *testing.T) (user, terminal *os.File) {
+	t.Helper()
+	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("no pseudoterminals here: %v", err)
+	}
+	t.Cleanup(func() { user.Close() })
+	if err := unix.IoctlSetPointerInt(int(user.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(user.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	return user, terminal
+}
+
+// prompts is a terminal's output: it types an answer behind each prompt.
+type prompts struct {
+	user    *os.File
+	answers []string
+	ask     func() // called when the answers are used up
+	all     bytes.Buffer
+}
+
+// Write shows a text.
+func (p *prompts) Write(text []byte) (int, error) {
+	p.all.Write(text)
+	if !strings.HasSuffix(string(text), ": ") {
+		return len(text), nil
+	}
+	if len(p.answers) == 0 {
+		p.ask()
+		return len(text), nil
+	}
+	_, err := p.user.WriteString(p.answers[0] + "\r")
+	p.answers = p.answers[1:]
+	return len(text), err
+}
+
+func TestAPasswordIsTypedWithoutEcho(t *testing.T) {
+	for _, c := range []struct {
+		answers     []string
+		want, fails string
+	}{
+		{[]string{"correct horse", "correct horse"}, "correct horse", ""},
+		{[]string{"correct horse", "correct house"}, "", "not the same"},
+		{[]string{"correct horse", "corr\x03"}, "", "no password"}, // Ctrl-C
+		{[]string{"correct horse"}, "", "canceled"},                // SIGTERM at the second prompt
+	} {
+		user, terminal := openTerminal(t)
+		before, err := term.GetState(int(terminal.Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		p := &prompts{user: user, answers: c.answers, ask: cancel}
+		got, err := askPassword(ctx, terminal, p)
+		if got != c.want || (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
+			t.Errorf("%q: %q, %v", c.answers, got, err)
+		}
+		after, err := term.GetState(int(terminal.Fd()))
+		if err != nil || *after != *before {
+			t.Errorf("%q: the terminal was %v and is %v, %v", c.answers, before, after, err)
+		}
+		cancel()
+		if _, err := terminal.WriteString("end"); err != nil {
+			t.Fatal(err)
+		}
+		shown := make([]byte, 1000) // the driver echoes what is typed unless told otherwise
+		n, err := user.Read(shown)
+		if err != nil || string(shown[:n]) != "end" || strings.Contains(p.all.String(), "corr") {
+			t.Errorf("%q: on the screen is %q, %v", c.answers, shown[:n], err)
+		}
+	}
+}

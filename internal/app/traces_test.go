@@ -1,0 +1,44 @@
+package app
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/config"
+)
+
+// TestWithoutAnEndpointNothingRunsForTraces: no goroutine is of their library. With one
+// there are some, so that the test would see them.
+func TestWithoutAnEndpointNothingRunsForTraces(t *testing.T) {
+	taking := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer taking.Close()
+	for name, endpoint := range map[string]string{"without": "", "with": taking.URL} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint) // the library reads it itself
+			start(t, map[string]string{"ALDS_DATA_DIR": t.TempDir(), "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}, Standalone)
+			all := make([]byte, 16<<20)
+			all = all[:runtime.Stack(all, true)]
+			if runs := bytes.Contains(all, []byte("go.opentelemetry.io/")); runs != (endpoint != "") {
+				t.Errorf("a goroutine is of the library of traces: %v", runs)
+			}
+		})
+	}
+}
+
+// TestTracesAreFlushedWithinTheGrace: what is left of it when all else has ended.
+func TestTracesAreFlushedWithinTheGrace(t *testing.T) {
+	s := &service{cfg: config.Config{ShutdownGrace: time.Hour}}
+	if got := s.restOfGrace(); got <= 0 {
+		t.Errorf("%s before it was told to end", got)
+	}
+	for ago, most := range map[time.Duration]time.Duration{2 * time.Hour: 0, time.Hour - time.Minute: time.Minute} {
+		s.told.Store(time.Now().Add(-ago).UnixNano())
+		if got := s.restOfGrace(); got > most || got < 0 {
+			t.Errorf("%s, %s after it was told to end", got, ago)
+		}
+	}
+}

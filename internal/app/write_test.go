@@ -1,0 +1,109 @@
+package app
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// logLine is what TestAWriteIsNamedAlikeEverywhere reads of a line.
+type logLine struct {
+	Msg, Component, Request, Write, Path string
+}
+
+// TestAWriteIsNamedAlikeEverywhere: the answer, the event, and the lines of the
+// request and of the delivery name one write by one id, however it was asked for.
+func TestAWriteIsNamedAlikeEverywhere(t *testing.T) {
+	received := make(chan string, 16)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			Events []struct {
+				RequestID string `json:"requestId"`
+			} `json:"events"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || len(body.Events) == 0 {
+			t.Errorf("a delivery: %v, %d events", err, len(body.Events))
+			return
+		}
+		received <- body.Events[0].RequestID
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer receiver.Close()
+	r := start(t, map[string]string{
+		"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": freeAddr(t), "ALDS_ADMIN_PASSWORD": "pass", "ALDS_LOG_LEVEL": "debug",
+	}, Standalone)
+	post := func(id, path, prefer, body string) (answer struct {
+		RequestID string `json:"requestId"`
+	},
+	) {
+		t.Helper()
+		req, err := http.NewRequest(http.MethodPost, r.base+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.SetBasicAuth("admin", "pass")
+		for name, value := range map[string]string{"X-Request-Id": id, "Prefer": prefer, "Accept": "application/json"} {
+			req.Header.Set(name, value)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode >= 300 {
+			t.Fatalf("%s: %d, %v: %s", path, resp.StatusCode, err, text)
+		}
+		_ = json.Unmarshal(text, &answer) // not every answer is an object
+		return answer
+	}
+	subscribe := func() {
+		t.Helper()
+		post("s", "/api/webhook", "", `{"url": "`+receiver.URL+`/a", "enabled": true, "eventTypes": [
+			{"type": "AssetCreated", "from": "Story"}, {"type": "AssetChanged", "from": "Story"}]}`)
+	}
+	for _, w := range []struct{ name, path, prefer, body string }{
+		{"bulk", "/api/asset", "", `{"AssetType": "Story", "Name": "S", "Scope": "Scope:0", "TaggedWith": ["old"]}`},
+		{"path", "/rest-1.v1/Data/Story", "", `{"Attributes": {"Name": {"value": "S", "act": "set"}, "Scope": {"value": "Scope:0", "act": "set"}}}`},
+		{"tags", "/api/tags/command/merge", "", `{"mergeTo": "new", "mergeFrom": ["old"]}`},
+		{"later", "/api/asset", "respond-async", `{"AssetType": "Story", "Name": "S", "Scope": "Scope:0"}`},
+	} {
+		subscribe() // one of its own, since a failure keeps those behind it waiting
+		answer := post(w.name, w.path, w.prefer, w.body)
+		event := within(t, received, "a delivery")
+		if event == "" || answer.RequestID != "" && answer.RequestID != event {
+			t.Fatalf("%s: the answer names %q, the event %q", w.name, answer.RequestID, event)
+		}
+		wanted := map[string]bool{"request": true, "fanned out": true, "delivery attempt failed": true}
+		if w.prefer != "" {
+			wanted["asynchronous request"] = true
+		}
+		for len(wanted) > 0 {
+			var l logLine
+			text := within(t, r.lines.all, "a line of the log")
+			if err := json.Unmarshal([]byte(text), &l); err != nil || l.Write != event {
+				continue
+			}
+			if asked := l.Msg == "request" || l.Msg == "asynchronous request"; asked && l.Request != w.name {
+				t.Errorf("%s: its line names the request %q: %s", w.name, l.Request, text)
+			}
+			delete(wanted, l.Msg)
+		}
+	}
+}
+
+// within returns the next value that comes within a minute.
+func within(t *testing.T, from <-chan string, what string) string {
+	t.Helper()
+	select {
+	case got := <-from:
+		return got
+	case <-time.After(time.Minute):
+		t.Fatal("there was not " + what)
+		return ""
+	}
+}
