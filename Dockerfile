@@ -1,5 +1,6 @@
 # One static binary per role; the role is the command: /api, /worker,
-# /scheduler or /standalone.
+# /scheduler or /standalone. The api listens on $PORT, by default 8080;
+# standalone in a container needs ALDS_ADDR=:8080.
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -9,7 +10,6 @@ RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /out/ ./cmd/...
 
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /out/ /
-ENV ALDS_ADDR=:8080 \
-    ALDS_ADMIN_ADDR=:9090
+ENV ALDS_ADMIN_ADDR=:9090
 EXPOSE 8080 9090
 CMD ["/api"]

@@ -1,0 +1,139 @@
+package deploytest
+
+import (
+	"net/http"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/config"
+	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+// started is a process as a file for those who deploy starts it.
+type started struct {
+	name     string            // that the file gives it
+	command  []string          // with the path of the program there
+	settings map[string]string // all that the file sets
+	grace    time.Duration     // after which it is killed
+}
+
+// check fails the test where the file names a program or setting that is none, and
+// where the process would be killed while it still may stop.
+func (s started) check(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat(path.Join(root, "cmd", path.Base(s.command[0]), "main.go")); err != nil {
+		t.Errorf("%s runs %v, which is no command: %v", s.name, s.command, err)
+	}
+	isSetting := map[string]string{}
+	for _, one := range config.Settings() {
+		isSetting[one.Name] = one.Default
+	}
+	for name := range s.settings {
+		if _, ok := isSetting[name]; !ok {
+			t.Errorf("%s sets %s, which is no setting", s.name, name)
+		}
+	}
+	if len(s.command) > 1 { // it ends by itself
+		return
+	}
+	var needed time.Duration
+	for _, name := range []string{"ALDS_SHUTDOWN_DELAY", "ALDS_SHUTDOWN_GRACE"} {
+		value, ok := s.settings[name]
+		if !ok {
+			value = isSetting[name]
+		}
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			t.Errorf("%s: %s: %v", s.name, name, err)
+		}
+		needed += d
+	}
+	if s.grace <= needed {
+		t.Errorf("%s is killed after %s, and may need %s to stop", s.name, s.grace, needed)
+	}
+	if _, isSet := s.settings["ALDS_SHUTDOWN_GRACE"]; !isSet {
+		t.Errorf("%s does not say ALDS_SHUTDOWN_GRACE beside the time after which it is killed", s.name)
+	}
+}
+
+// service is a database and a queue, with the settings that an operator fills in.
+func service(t *testing.T) map[string]string {
+	t.Helper()
+	return map[string]string{
+		"DATABASE_URL": testdb.EmptyURL(t, "mysql"), "ALDS_DATABASE_PASSWORD": "", "REDIS_URL": testdb.Redis(t),
+		"ALDS_SECRET_KEY": strings.Repeat("A", 43) + "=", "ALDS_ADMIN_PASSWORD": password,
+	}
+}
+
+// runAll runs processes as their file says, in its order: with its commands and its
+// settings, but for those that an operator fills in, and with addresses of this test.
+// Each that goes on becomes ready, the roles serve together, and all end in order.
+func runAll(t *testing.T, all []started, filled map[string]string) {
+	t.Helper()
+	log := &testproc.Log{}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the ends of the logs:\n%s", log)
+		}
+	})
+	addr := testproc.FreeAddr(t)
+	var running []*testproc.Process
+	var roles []string
+	for _, s := range all {
+		settings := map[string]string{"ALDS_ADDR": addr, "ALDS_ADMIN_ADDR": testproc.FreeAddr(t)}
+		env := os.Environ()
+		for name, value := range s.settings {
+			if chosen, ok := filled[name]; ok {
+				value = chosen
+			}
+			if _, ours := settings[name]; !ours {
+				env = append(env, name+"="+value)
+			}
+		}
+		for name, value := range settings {
+			env = append(env, name+"="+value)
+		}
+		role := path.Base(s.command[0])
+		p := testproc.Start(t, testproc.Options{Env: env, Log: log}, role, s.command[1:]...)
+		if len(s.command) > 1 {
+			p.Wait()
+			continue
+		}
+		running, roles = append(running, p), append(roles, role)
+		if !testproc.Becomes(t.Context(), "http://"+settings["ALDS_ADMIN_ADDR"]+"/readyz", http.StatusOK) {
+			t.Fatalf("%s does not become ready", s.name)
+		}
+		testproc.Start(t, testproc.Options{Env: env, Log: log}, role, "health").Wait()
+	}
+	slices.Sort(roles)
+	serves(t, "http://"+addr+"/alds", log, roles)
+	for _, p := range running {
+		p.Stop()
+	}
+}
+
+// serves asks a service whether it writes, reads, and has all roles.
+func serves(t *testing.T, base string, log *testproc.Log, roles []string) {
+	t.Helper()
+	if !testproc.Becomes(t.Context(), base+"/api/webhook", http.StatusUnauthorized) {
+		t.Fatalf("%s does not answer:\n%s", base, log)
+	}
+	ask(t, http.MethodPost, base+"/api/asset", `{"AssetType": "Story", "Name": "Deployed", "Scope": "Scope:0"}`)
+	if got := ask(t, http.MethodPost, base+"/query.v1", `{"from": "Story", "select": ["Name"]}`); !strings.Contains(got, "Deployed") {
+		t.Errorf("the story is not read: %s", got)
+	}
+	for until := time.Now().Add(testproc.AnswersIn); ; <-time.After(100 * time.Millisecond) {
+		got := rolesThatRun(t, base)
+		if slices.Equal(got, roles) {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("%v run, want %v:\n%s", got, roles, log)
+		}
+	}
+}
