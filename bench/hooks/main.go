@@ -5,6 +5,7 @@
 //	go run ./bench/hooks                 everything, about two minutes
 //	go run ./bench/hooks -only batch,isolation
 //	go run ./bench/hooks -soak 15m       only that: does anything grow that must not
+//	go run ./bench/hooks -only restart   a worker starts beside a backlog
 //
 // It makes a database and uses a Redis database of its own, and drops both at
 // the end. Figures of a machine that others use at the same time say so little
@@ -28,8 +29,12 @@ import (
 type options struct {
 	mysql, redis, only string
 	changes, singles   int
+	rounds             int
 	rate               int
 	steady, soak       time.Duration
+	backlog            int
+	apart              bool
+	patience           time.Duration
 }
 
 func main() { rig.Main("hooks", run) }
@@ -42,9 +47,13 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.only, "only", "batch,single,latency,unmatched,workers,isolation", "what to measure")
 	f.IntVar(&o.changes, "changes", 10_000, "changes of one bulk request, delivered in batches")
 	f.IntVar(&o.singles, "singles", 5_000, "changes of one bulk request, delivered one by one")
+	f.IntVar(&o.rounds, "rounds", 5, "rounds of the first two, of which the median counts")
 	f.IntVar(&o.rate, "rate", 50, "changes a second for latencies")
 	f.DurationVar(&o.steady, "steady", 10*time.Second, "duration of each run at that rate")
 	f.DurationVar(&o.soak, "soak", 0, "instead of measuring, make changes at that rate for so long, five minutes or more, and watch what grows")
+	f.IntVar(&o.backlog, "backlog", 370_000, "changes that wait when a worker starts")
+	f.BoolVar(&o.apart, "apart", true, "each of them is a write of its own")
+	f.DurationVar(&o.patience, "patience", 10*time.Minute, "how long the worker may take for them")
 	return o, f.Parse(args)
 }
 
@@ -81,6 +90,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		{"unmatched", b.unmatched},
 		{"workers", b.workers},
 		{"isolation", b.isolation},
+		{"restart", b.restart},
 	} {
 		if !strings.Contains(","+o.only+",", ","+step.name+",") {
 			continue

@@ -13,7 +13,7 @@ import (
 // queued enqueues a task per body while a server runs them, each with a POST,
 // and returns events a second.
 func queued(ctx context.Context, url string, bodies [][]byte) (float64, error) {
-	to, err := newReceiver(nil)
+	to, err := newReceiver(nil, false)
 	if err != nil {
 		return 0, err
 	}

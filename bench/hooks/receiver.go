@@ -20,6 +20,8 @@ type receiver struct {
 	posts  atomic.Int64
 	last   atomic.Int64 // arrival of the newest, in ns since 1970
 
+	timed bool // whether arrived is kept, for which every body is searched
+
 	mu        sync.Mutex
 	bodies    [][]byte // at most maxBodies
 	maxBodies int
@@ -31,13 +33,14 @@ var (
 	nameMark  = regexp.MustCompile(`"new":"(at \d+)"`)
 )
 
-// newReceiver listens; answer replaces the 200 where it is given.
-func newReceiver(answer http.HandlerFunc) (*receiver, error) {
+// newReceiver listens; answer replaces the 200 where it is given. With timed it
+// keeps when each named change came.
+func newReceiver(answer http.HandlerFunc, timed bool) (*receiver, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &receiver{url: "http://" + l.Addr().String(), arrived: map[string]time.Time{}}
+	r := &receiver{url: "http://" + l.Addr().String(), arrived: map[string]time.Time{}, timed: timed}
 	if answer == nil {
 		answer = r.record
 	}
@@ -56,15 +59,22 @@ func (r *receiver) record(_ http.ResponseWriter, req *http.Request) {
 	if len(r.bodies) < r.maxBodies {
 		r.bodies = append(r.bodies, body)
 	}
-	for _, m := range nameMark.FindAllSubmatch(body, -1) {
-		if _, again := r.arrived[string(m[1])]; !again {
-			r.arrived[string(m[1])] = now
-		}
+	if r.timed {
+		r.keep(body, now)
 	}
 	r.mu.Unlock()
 	r.posts.Add(1)
 	r.last.Store(now.UnixNano())
 	r.events.Add(int64(bytes.Count(body, eventMark)))
+}
+
+// keep notes the arrival of the named changes of a body; r.mu is held.
+func (r *receiver) keep(body []byte, now time.Time) {
+	for _, m := range nameMark.FindAllSubmatch(body, -1) {
+		if _, again := r.arrived[string(m[1])]; !again {
+			r.arrived[string(m[1])] = now
+		}
+	}
 }
 
 // reset discards what arrived and records at most maxBodies bodies from now on.

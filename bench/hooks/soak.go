@@ -97,7 +97,7 @@ func (b *bench) soakReceivers() (healthy []*receiver, failing string, err error)
 		answer http.HandlerFunc
 		batch  int
 	}{{nil, 1}, {nil, 100}, {flaps, 100}, {fails, 100}} {
-		r, err := newReceiver(of.answer)
+		r, err := newReceiver(of.answer, false)
 		if err != nil {
 			return nil, "", err
 		}

@@ -42,7 +42,7 @@ func (b *bench) steadily(ctx context.Context, to []*receiver) ([]time.Duration, 
 }
 
 func (b *bench) latency(ctx context.Context) error {
-	to, err := newReceiver(nil)
+	to, err := newReceiver(nil, true)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (b *bench) beside(ctx context.Context, bad []http.HandlerFunc) ([]time.Dura
 		if i >= 18 {
 			answer = bad[i-18]
 		}
-		r, err := newReceiver(answer)
+		r, err := newReceiver(answer, true)
 		if err != nil {
 			return nil, err
 		}

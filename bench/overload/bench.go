@@ -180,7 +180,9 @@ func (b *bench) overload(ctx context.Context, was base) error {
 }
 
 // sorts shows what became of each sort of request.
-func (b *bench) sorts(all []outcome) {
+func (b *bench) sorts(all []outcome) { sorts(all, b.o.time, b.say) }
+
+func sorts(all []outcome, d time.Duration, say func(format string, args ...any)) {
 	for i := range mix {
 		var of []outcome
 		for _, o := range all {
@@ -188,7 +190,9 @@ func (b *bench) sorts(all []outcome) {
 				of = append(of, o)
 			}
 		}
-		b.say("  %s: %s", mix[i].name, summed(of, b.o.time))
+		if len(of) > 0 {
+			say("  %s: %s", mix[i].name, summed(of, d))
+		}
 	}
 }
 

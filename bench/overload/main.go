@@ -3,6 +3,7 @@
 //
 //	go run ./bench/overload                  about five minutes
 //	go run ./bench/overload -sqlite          standalone on SQLite
+//	go run ./bench/overload -balancer        two apis behind a balancer, two minutes
 //
 // It makes an installation of its own, with projects, members with different
 // rights and stories, and drops it at the end. Requests come as life sends them
@@ -15,6 +16,11 @@
 // What the flood costs a machine whoever refuses it is taken in the same run: the
 // service is offered twice the sustainable rate while a bare server that answers
 // 503 gets the rest.
+//
+// Behind the balancer, a round-robin proxy in this process that asks each api for its
+// readiness every second, waits for a second and takes it out after three failures, 600
+// clients for a minute each send their next request once the last one is answered, and
+// one member sends ten a second, who is watched afterwards, too.
 //
 // An arrival for which all connections are busy is not sent and counts as not
 // answered. Client, service and database share the machine; the table tells what
@@ -40,6 +46,8 @@ type options struct {
 	from, rate, factor     float64
 	step, time, after      time.Duration
 	bound, timeout         time.Duration
+	balancer               bool
+	clients, members       int
 }
 
 func main() { rig.Main("overload", run) }
@@ -61,6 +69,9 @@ func parseFlags(args []string) (options, error) {
 	f.DurationVar(&o.after, "after", 20*time.Second, "how long the service is watched afterwards")
 	f.DurationVar(&o.bound, "bound", time.Second, "99th percentile of a sustainable rate, at most")
 	f.DurationVar(&o.timeout, "timeout", 10*time.Second, "how long a client waits for an answer")
+	f.BoolVar(&o.balancer, "balancer", false, "measure two apis behind a balancer instead")
+	f.IntVar(&o.clients, "clients", 600, "clients at the balancer, each of which waits for its answers")
+	f.IntVar(&o.members, "members", 20, "whose clients they are; the capacity is shared by members")
 	return o, f.Parse(args)
 }
 
@@ -82,6 +93,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	m, err := s.fill(ctx)
 	if err != nil {
 		return fmt.Errorf("fill: %w", err)
+	}
+	if o.balancer {
+		return behind(ctx, o, s, m, out)
 	}
 	b := &bench{o: o, s: s, out: out, load: newLoad(newRequests(m), s.Addr, o)}
 	defer b.load.close()

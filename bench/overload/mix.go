@@ -13,12 +13,13 @@ import (
 
 // sort is a sort of request.
 type sort struct {
-	name   string
-	share  int    // of 100 requests
-	status int    // of the right answer
-	holds  string // what the right answer contains
-	make   func(w *world, p person) []byte
-	fresh  bool // each by a member of its own who has not logged in yet
+	name     string
+	share    int    // of 100 requests
+	status   int    // of the right answer
+	holds    string // what the right answer contains
+	make     func(w *world, p person) []byte
+	password bool // it brings a password in place of a token
+	fresh    bool // each by a member of its own who has not logged in yet
 }
 
 // mix is what life asks for: seven in ten requests read, two write, one brings a
@@ -31,9 +32,9 @@ var mix = []sort{
 	{name: "count", share: 10, status: http.StatusOK, holds: `"Workitems:Story.@Count"`, make: count},
 	{name: "create", share: 10, status: http.StatusOK, holds: `"Story:`, make: create},
 	{name: "update", share: 10, status: http.StatusOK, holds: `"Story:`, make: update},
-	{name: "password known", share: 7, status: http.StatusOK, holds: `"_type":"Asset"`, make: known},
-	{name: "first login", share: 2, status: http.StatusOK, holds: `"_type":"Asset"`, make: known, fresh: true},
-	{name: "wrong password", share: 1, status: http.StatusUnauthorized, make: wrong, fresh: true},
+	{name: "password known", share: 7, status: http.StatusOK, holds: `"_type":"Asset"`, password: true, make: known},
+	{name: "first login", share: 2, status: http.StatusOK, holds: `"_type":"Asset"`, password: true, make: known, fresh: true},
+	{name: "wrong password", share: 1, status: http.StatusUnauthorized, password: true, make: wrong, fresh: true},
 }
 
 // isRight reports whether an answer is the right one.

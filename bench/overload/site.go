@@ -36,6 +36,9 @@ func newSite(ctx context.Context, o options) (*site, error) {
 		s.command, at.MySQL = "standalone", ""
 	}
 	at.Commands, at.Settings = []string{s.command}, []string{"ALDS_LOG_LEVEL=info"}
+	if o.balancer {
+		at.Settings = append(at.Settings, "ALDS_TRUSTED_PROXIES=127.0.0.1")
+	}
 	var err error
 	s.Site, err = rig.NewSite(ctx, at)
 	return s, err

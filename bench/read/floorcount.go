@@ -57,13 +57,13 @@ func floorWorkitems(ctx context.Context, q db.Querier, n int, w []byte) ([]byte,
 	return append(w, `"}]]`...), nil
 }
 
-// floorTree walks the stories in order and looks each one's scope up in the
-// closure: nearly all stories are below the root.
+// floorTree walks the stories in order, from the first that has a rank, and looks each
+// one's scope up in the closure: nearly all stories are below the root.
 func floorTree(ctx context.Context, q db.Querier, _ int, w []byte) ([]byte, error) {
 	return pairAnswer(ctx, q, w, `SELECT STRAIGHT_JOIN a.id, a.name, sc.name FROM asset a FORCE INDEX (asset_order)
 		JOIN scope_closure c ON c.ancestor_id = ? AND c.descendant_id = a.scope_id AND c.until_moment = 9223372036854775807
 		JOIN asset sc ON sc.id = a.scope_id
-		WHERE a.type = 4 AND a.state <> 255 ORDER BY a.order_key, a.id LIMIT 50`, `,"Scope.Name":`, 0)
+		WHERE a.type = 4 AND a.state <> 255 AND a.order_key > 0 ORDER BY a.order_key, a.id LIMIT 50`, `,"Scope.Name":`, 0)
 }
 
 // floorBranch sorts what the key alone says of the stories below a scope, and

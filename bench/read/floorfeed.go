@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-const feedAudits = `SELECT id, feed, at, actor_id, first_moment, last_moment FROM audit WHERE feed > ? ORDER BY feed LIMIT ?`
+const feedAudits = `SELECT id, request_id, feed, at, actor_id, first_moment, last_moment FROM audit WHERE feed > ? ORDER BY feed LIMIT ?`
 
 // feedVersions are the versions of some audits, each with the one before.
 var feedVersions = func() string {
@@ -64,7 +64,10 @@ type feedRow struct {
 }
 
 // feedAudit is what an audit gives its changes.
-type feedAudit struct{ position, at, actor int64 }
+type feedAudit struct {
+	position, at, actor int64
+	request             string
+}
 
 // floorFeed answers with a page of changes behind a position.
 func floorFeed(after func(n int) int64, values bool) answer {
@@ -108,7 +111,7 @@ func feedBehind(ctx context.Context, q db.Querier, after int64) (audits map[int6
 	err = db.Each(ctx, q, feedAudits, []any{after, feedPage}, func(row db.Scanner) error {
 		var a feedAudit
 		var id, from, to int64
-		err := row.Scan(&id, &a.position, &a.at, &a.actor, &from, &to)
+		err := row.Scan(&id, &a.request, &a.position, &a.at, &a.actor, &from, &to)
 		if len(ids) == 0 || from < first {
 			first = from
 		}
@@ -215,6 +218,7 @@ func (r *feedRow) appendEvent(w []byte, a feedAudit, actor []byte, values bool) 
 	w = strconv.AppendInt(append(w, `{"sequenceId":`...), r.moment, 10)
 	w = append(append(w, `,"eventType":"Asset`...), kind...)
 	w = time.UnixMicro(a.at).UTC().AppendFormat(append(w, `","timestamp":"`...), "2006-01-02T15:04:05.0000000Z")
+	w = append(append(w, `","requestId":"`...), a.request...)
 	w = append(append(w, `","instigator":`...), actor...)
 	w = strconv.AppendInt(append(w, `,"targetAsset":{"_oid":"Story:`...), r.id, 10)
 	w = strconv.AppendInt(append(w, ':'), r.moment, 10)

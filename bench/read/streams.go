@@ -53,7 +53,7 @@ var streamColumns = strings.Fields("name number description scope_id order_key e
 
 func streamValues(n, version int) []any {
 	return []any{
-		streamName(n, version), fmt.Sprintf("S-%d", n), description, streamScope, int64(n), float64(version), fmt.Sprintf(`{"Reference": "REF-%d"}`, n),
+		streamName(n, version), fmt.Sprintf("S-%d", n), description, streamScope, int64(n) + 1, float64(version), fmt.Sprintf(`{"Reference": "REF-%d"}`, n),
 	}
 }
 

@@ -65,7 +65,7 @@ func (d *Database) prepare(ctx context.Context) error {
 func (d *Database) getenv(addr string) func(string) string {
 	settings := map[string]string{
 		"DATABASE_URL": d.url, "REDIS_URL": d.redis, "ALDS_ADDR": addr,
-		"ALDS_PUBLIC_URL": Public, "ALDS_SECRET_KEY": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+		"ALDS_ADMIN_PASSWORD": Password, "ALDS_PUBLIC_URL": Public, "ALDS_SECRET_KEY": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
 	}
 	return func(name string) string { return settings[name] }
 }

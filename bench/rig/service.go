@@ -20,7 +20,7 @@ type Service struct {
 
 // Serve starts the service on a database and waits until it listens.
 func Serve(ctx context.Context, d *Database) (*Service, error) {
-	addr, err := freeAddr()
+	addr, err := FreeAddr()
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,8 @@ func (s *Service) await(ended <-chan error) error {
 	}
 }
 
-func freeAddr() (string, error) {
+// FreeAddr is an address of this machine at which nobody listens.
+func FreeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err

@@ -69,7 +69,7 @@ func NewSite(ctx context.Context, o SiteOptions) (s *Site, err error) {
 	if s.dir, err = os.MkdirTemp("", "alds-bench"); err != nil {
 		return s, err
 	}
-	if s.Addr, err = freeAddr(); err != nil {
+	if s.Addr, err = FreeAddr(); err != nil {
 		return s, err
 	}
 	s.Base = "http://" + s.Addr + "/alds"
@@ -125,15 +125,16 @@ func (s *Site) prepare(ctx context.Context, o SiteOptions) (err error) {
 	return nil
 }
 
-// Start starts a command under a name of its own.
-func (s *Site) Start(name, command string) error {
-	addr, err := freeAddr()
+// Start starts a command under a name of its own, with more settings, NAME=value, where
+// they are given.
+func (s *Site) Start(name, command string, settings ...string) error {
+	addr, err := FreeAddr()
 	if err != nil {
 		return err
 	}
 	s.watched[name] = addr
 	cmd := exec.Command(filepath.Join(s.dir, command))
-	cmd.Env = slices.Concat(s.env, []string{"ALDS_ADMIN_ADDR=" + addr})
+	cmd.Env = slices.Concat(s.env, []string{"ALDS_ADMIN_ADDR=" + addr}, settings)
 	cmd.Stderr = s.stderr
 	s.running[name] = cmd
 	return cmd.Start()
