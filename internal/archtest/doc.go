@@ -1,6 +1,6 @@
 // Package archtest holds what no compiler checks: the floors and the keepers
-// of libraries, a doc.go in every package, dashboards that name only metrics
-// that exist, deployment files that name only commands and settings that
+// of libraries, a doc.go in every package, dashboards that name all metrics
+// and only those, deployment files that name only commands and settings that
 // exist, and documents whose links resolve.
 //
 // It reads sources itself and starts no other program: the go command then

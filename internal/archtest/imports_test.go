@@ -23,10 +23,10 @@ const module = "github.com/alds-dev/alds/"
 // floors is the import rule: a package may import only packages on a lower
 // floor. Packages on the same floor do not know each other.
 var floors = [][]string{
-	0: {"internal/fault", "internal/folding"},
-	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc", "internal/meta", "internal/memory", "internal/admission", "internal/inbound", "internal/chart", "internal/ui", "sql"},
+	0: {"internal/fault", "internal/folding", "internal/release", "internal/tracing", "internal/tlsmode"},
+	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc", "internal/meta", "internal/memory", "internal/admission", "internal/inbound", "internal/importer", "internal/chart", "internal/ui", "sql"},
 	2: {"internal/token", "internal/value", "internal/db", "internal/localizer"},
-	3: {"internal/query", "internal/change", "internal/catalog", "internal/check", "internal/lease", "internal/trail", "internal/blob", "internal/processes"},
+	3: {"internal/query", "internal/change", "internal/catalog", "internal/check", "internal/dump", "internal/lease", "internal/trail", "internal/blob", "internal/processes", "internal/history"},
 	4: {"internal/sqlgen", "internal/auth", "internal/encode", "internal/describe"},
 	5: {"internal/find", "internal/memfilter", "internal/delivery", "internal/requests", "internal/localization", "internal/system"},
 	6: {"internal/roles", "internal/asset", "internal/event", "internal/activity"},
@@ -39,13 +39,13 @@ var floors = [][]string{
 	9: {"internal/app"},
 	10: {
 		"cmd/api", "cmd/worker", "cmd/scheduler", "cmd/standalone", "bench/receiver", "bench/storage",
-		"bench/rig", "examples/client", "internal/testdb",
+		"bench/rig", "dashboards", "examples/client", "internal/testdb",
 	},
 	11: {"internal/testproc"},
 	12: {
-		"bench/load", "bench/hooks", "bench/read", "bench/pages", "bench/peers", "bench/shapes", "bench/words", "bench/write", "bench/overload",
+		"bench/load", "bench/hooks", "bench/read", "bench/pages", "bench/peers", "bench/shapes", "bench/words", "bench/write", "bench/overload", "bench/retention",
 		"internal/archtest", "internal/spectest", "internal/faulttest", "internal/attack",
-		"internal/clienttest", "internal/difftest", "internal/exampletest", "internal/hiddentest", "internal/modeltest", "internal/pagetest", "internal/rightstest", "internal/testall",
+		"internal/clienttest", "internal/difftest", "internal/deploytest", "internal/doctest", "internal/exampletest", "internal/hiddentest", "internal/modeltest", "internal/pagetest", "internal/proxytest", "internal/rightstest", "internal/testall", "internal/tracetest", "internal/watchtest",
 	},
 }
 
@@ -64,10 +64,14 @@ var keepers = map[string][]string{
 	"github.com/go-sql-driver/":             {"internal/db", "internal/testdb"},
 	"modernc.org/":                          {"internal/db"},
 	"github.com/minio/":                     {"internal/blob"},
+	"github.com/alecthomas/":                {"internal/app"},
+	"golang.org/x/term":                     {"internal/app"},
 	"github.com/johannesboyne/":             {"internal/blob"},
 	"github.com/prometheus/":                {"internal/admin", "internal/app"},
-	"go.yaml.in/":                           {"internal/meta", "internal/doc", "internal/rightstest"},
+	"go.yaml.in/":                           {"internal/meta", "internal/doc", "internal/importer", "internal/rightstest"},
 	"golang.org/x/crypto/argon2":            {"internal/auth", "internal/secret"},
+	"github.com/go-logr/":                   {"internal/tracing"},
+	"go.opentelemetry.io/":                  {"internal/tracing"},
 	"golang.org/x/text/":                    {"internal/folding", "internal/localizer"},
 	module + "internal/config":              {"internal/app"},
 	module + "internal/testdb":              {"internal/testall", "internal/testproc"},

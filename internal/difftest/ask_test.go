@@ -116,7 +116,7 @@ func (e *evaluator) candidates(f from, asof string) []node {
 	case "All":
 		for _, versions := range e.w.versions {
 			for _, x := range versions {
-				all = append(all, node{x, e.w.at(x.moment)})
+				all = append(all, e.w.ofItself(x)...)
 			}
 		}
 		slices.SortFunc(all, func(a, b node) int {

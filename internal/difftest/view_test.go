@@ -43,6 +43,15 @@ func (w *world) at(moment int64) *view {
 	return v
 }
 
+// ofItself returns a version as it is read at its own moment: with what was around it
+// then, or at the horizon where it began before. What ended up to the horizon is none.
+func (w *world) ofItself(x *version) []node {
+	if x.until <= w.horizon {
+		return nil
+	}
+	return []node{{x, w.at(max(x.moment, w.horizon))}}
+}
+
 // get returns the asset with an id, the zero node when there was none.
 func (v *view) get(id any) node {
 	if n, ok := id.(int64); ok {
@@ -180,7 +189,7 @@ func (n node) system(name string) []node {
 	case "History":
 		var all []node
 		for _, x := range n.in.w.versions[n.id] {
-			all = append(all, node{x, n.in.w.at(x.moment)})
+			all = append(all, n.in.w.ofItself(x)...)
 		}
 		return all
 	default:
@@ -202,7 +211,9 @@ func (n node) next() *version {
 func (n node) prior() node {
 	for _, x := range n.in.w.versions[n.id] {
 		if x.until == n.moment {
-			return node{x, n.in.w.at(x.moment)}
+			for _, before := range n.in.w.ofItself(x) {
+				return before
+			}
 		}
 	}
 	return node{}

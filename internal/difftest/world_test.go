@@ -27,6 +27,7 @@ type world struct {
 	comments map[int64]any         // by audit
 	stamps   [][2]int64            // last moment of a take, and its instant
 	views    map[int64]*view       // by moment
+	horizon  int64                 // what ended up to this moment is history that is gone
 }
 
 // version is one row of asset_version.

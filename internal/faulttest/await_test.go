@@ -14,7 +14,7 @@ import (
 
 // TestProcessesWaitForTheirDatabase starts every role while MariaDB is down.
 // They stay, say that they wait and answer for their health; one that is told to
-// stop does so at once, and the others are ready soon after MariaDB is back.
+// stop does so at once, and the others are ready soon after MariaDB is back, and not ready once it is gone.
 func TestProcessesWaitForTheirDatabase(t *testing.T) {
 	addr := quietAddr(t)
 	s := newSite(t, "ALDS_ADDR="+addr)
@@ -55,6 +55,15 @@ func TestProcessesWaitForTheirDatabase(t *testing.T) {
 	if !testproc.Becomes(t.Context(), s.base, 0) {
 		t.Error("the api does not answer")
 	}
+	s.mariadb.Kill()
+	killed := time.Now()
+	for _, name := range []string{"api", "worker"} {
+		if !testproc.Becomes(t.Context(), "http://"+health[name]+"/readyz", http.StatusServiceUnavailable) {
+			t.Errorf("the %s stays ready without its database", name)
+		}
+	}
+	t.Logf("both are not ready %s after the end of MariaDB (aim: 2 s)", time.Since(killed).Round(time.Millisecond))
+	s.mariadb.Start()
 }
 
 // quietAddr is a free address that no client's connection gets: nobody listens

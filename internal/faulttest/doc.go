@@ -12,6 +12,8 @@
 //   - attributes that are added while two apis and a worker are at work are known to
 //     all within two seconds, nothing that names them is ignored, and an api that is
 //     killed while it adds some leaves all or none;
+//   - the next release comes and goes again behind a balancer, process by process,
+//     while clients work: no request fails and every change is delivered;
 //   - a killed worker's deliveries are taken over, and a Redis that comes back
 //     is used again; how long that takes is logged.
 //

@@ -56,7 +56,7 @@ func (usernames) Set(ctx context.Context, tx *db.Tx, member int64, name, _ *stri
 // committed tells who resolves actors of each commit.
 type committed struct{ *auth.Service }
 
-func (c committed) Committed(int64) { c.Service.Committed() }
+func (c committed) Committed(int64, string, bool) { c.Service.Committed() }
 
 // sameText reports whether texts are equal: their NFC forms differ in case alone.
 func sameText(a, b string) bool { return strings.EqualFold(norm.NFC.String(a), norm.NFC.String(b)) }

@@ -41,15 +41,19 @@ func (a answer) text() string {
 // when another member moves it: nothing has been done.
 const changedMeanwhile = "The rights of the member have changed"
 
-// ask sends a request as somebody.
+// ask sends a request as somebody, again while rights change meanwhile.
 func (w *world) ask(login, method, path string, body any, headers ...string) answer {
 	w.t.Helper()
 	for {
-		a := w.askOnce(login, method, path, body, headers...)
-		if a.status != http.StatusForbidden || a.text() != changedMeanwhile {
+		if a := w.askOnce(login, method, path, body, headers...); !a.lost() {
 			return a
 		}
 	}
+}
+
+// lost reports whether the request must be sent again since its member lost a project.
+func (a answer) lost() bool {
+	return a.status == http.StatusForbidden && a.text() == changedMeanwhile
 }
 
 func (w *world) askOnce(login, method, path string, body any, headers ...string) answer {
@@ -110,6 +114,9 @@ func (w *world) send(login string, commands []any, headers ...string) bulk {
 	a := w.ask(login, http.MethodPost, "/api/asset", commands, headers...)
 	if a.status == http.StatusAccepted {
 		a = w.await(login, strings.TrimPrefix(a.header.Get("Location"), "/alds"))
+		if a.lost() { // the answer that is kept, which stays so
+			return w.send(login, commands, headers...)
+		}
 	}
 	var b bulk
 	if err := json.Unmarshal(a.body, &b); err != nil || a.status != http.StatusOK {
@@ -124,7 +131,10 @@ func (w *world) await(login, path string) answer {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-tick.C {
-		a := w.ask(login, http.MethodGet, path, nil)
+		a := w.askOnce(login, http.MethodGet, path, nil)
+		if a.lost() { // which may be said of asking, too
+			a = w.askOnce(login, http.MethodGet, path, nil)
+		}
 		var b bulk
 		if err := json.Unmarshal(a.body, &b); err != nil || a.status != http.StatusOK || b.Complete {
 			return a

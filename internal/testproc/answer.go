@@ -2,8 +2,10 @@ package testproc
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,15 +27,25 @@ func Becomes(ctx context.Context, url string, status int) bool {
 	return false
 }
 
+// The ports of FreeAddr. The system gives none of them to who asks for any, so nobody
+// else takes one between the choice and the start of its service.
+const (
+	firstPort = 16_000
+	ports     = 16_000
+)
+
 // FreeAddr is an address of this machine at which nobody listens.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(firstPort+rand.N(ports)))
+		if err == nil {
+			_ = l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 // Log keeps the last lines that processes wrote.

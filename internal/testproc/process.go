@@ -2,6 +2,7 @@ package testproc
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -55,8 +56,43 @@ func build(t testing.TB) string {
 	return built.dir
 }
 
+// BuildWith builds commands of another release: those of this tree with some files, by
+// their paths in it, replaced or added. It returns their folder.
+func BuildWith(t testing.TB, files map[string]string, names ...string) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	replace := map[string]string{}
+	for name, text := range files {
+		file := filepath.Join(dir, strconv.Itoa(len(replace)))
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replace[filepath.Join(root, name)] = file
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "overlay"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"build", "-overlay", filepath.Join(dir, "overlay"), "-o", dir + "/"}
+	for _, name := range names {
+		args = append(args, filepath.Join(root, "cmd", name))
+	}
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil { //nolint:gosec // the test's own folder
+		t.Fatalf("build another release: %v\n%s", err, out)
+	}
+	return dir
+}
+
 // Options are how a command is started.
 type Options struct {
+	Dir   string    // of the command; "" for that of this tree, which is built once
 	Env   []string  // all of it, as os.Environ gives it
 	Log   io.Writer // what it says on stderr; nil for nowhere
 	Files int       // the descriptors it may have; 0 for as many as the test
@@ -76,7 +112,10 @@ type Process struct {
 // Start starts a command until the test ends or it is killed.
 func Start(t testing.TB, o Options, name string, args ...string) *Process {
 	t.Helper()
-	program := filepath.Join(build(t), name)
+	if o.Dir == "" {
+		o.Dir = build(t)
+	}
+	program := filepath.Join(o.Dir, name)
 	cmd := exec.Command(program, args...) //nolint:gosec // a command of this repository
 	if o.Files > 0 {
 		cmd = exec.Command("sh", append([]string{"-c", "ulimit -n " + strconv.Itoa(o.Files) + ` && exec "$0" "$@"`, program}, args...)...) //nolint:gosec // as above
@@ -132,6 +171,12 @@ func (p *Process) Wait() {
 	if p.err != nil {
 		p.t.Errorf("%s: %v\n%.3000s", p.name, p.err, &p.Out)
 	}
+}
+
+// Status waits until a command has ended, and returns its exit status.
+func (p *Process) Status() int {
+	<-p.ended
+	return p.cmd.ProcessState.ExitCode()
 }
 
 // Memory is what a process holds of the machine's memory, and the most that it

@@ -1,0 +1,39 @@
+package archtest
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/config"
+)
+
+// TestBuildpack: go.mod tells the Go buildpack the version of Go that the module wants,
+// and to install the commands that the Procfile runs.
+func TestBuildpack(t *testing.T) {
+	text := string(read(t, "go.mod"))
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(text)
+	for _, line := range []string{"// +heroku goVersion go" + version[1], "// +heroku install ./cmd/..."} {
+		if !strings.Contains(text, "\n"+line+"\n") {
+			t.Errorf("go.mod has no line %s", line)
+		}
+	}
+}
+
+// TestImage: the image sets settings that there are, and leaves the port of the api to
+// PORT, which platforms set.
+func TestImage(t *testing.T) {
+	known := map[string]bool{}
+	for _, s := range config.Settings() {
+		known[s.Name] = true
+	}
+	set := regexp.MustCompile(`\b([A-Z][A-Z_]+)=\S`).FindAllStringSubmatch(regexp.MustCompile(`(?m)^ENV (.*\\\n)*.*`).FindString(string(read(t, "Dockerfile"))), -1)
+	if len(set) == 0 {
+		t.Error("the settings of the image were not found")
+	}
+	for _, name := range set {
+		if !known[name[1]] || name[1] == "ALDS_ADDR" || name[1] == "PORT" {
+			t.Errorf("the image sets %s", name[1])
+		}
+	}
+}

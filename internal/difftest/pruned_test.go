@@ -1,0 +1,189 @@
+package difftest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/check"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/dump"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/feed"
+	"github.com/alds-dev/alds/internal/history"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// TestDifferenceAfterPruning lets history be removed while assets change. The evaluator
+// knows all that ever was, and both databases have to answer as it does: about now, about
+// every moment from the horizon on, and about all versions since.
+func TestDifferenceAfterPruning(t *testing.T) {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
+	}
+	t.Logf("repeat with -difftest.seed %d", seed)
+	m := grown()
+	r := &run{T: t, Rand: rand.New(rand.NewPCG(seed, 7)), m: m}
+	r.grow = newGrower(r.Rand, m)
+	r.servers = []*server{serve(t, testdb.MySQL(t), m), serve(t, testdb.SQLite(t), m)}
+	r.write(r.founding())
+	var all *world
+	for range 4 {
+		for range 4 {
+			r.write(r.grow.request(5 + r.IntN(25)))
+		}
+		r.look()
+		all = merge(all, r.w)
+		r.w = all
+		before := r.count("asset_version")
+		horizon := r.prune()
+		r.Logf("horizon %d of %d: %d of %d versions left", horizon, r.w.last(), r.count("asset_version"), before)
+		r.w.horizon = horizon
+		r.askPruned(60)
+	}
+	for _, s := range r.servers {
+		r.sound(s)
+	}
+	if r.asked == r.empty {
+		r.Error("no question has an answer")
+	}
+}
+
+func (r *run) count(table string) int64 {
+	return whole(rows(r, r.servers[0].d, "SELECT COUNT(*) FROM "+table, 1)[0][0])
+}
+
+// prune moves the horizon of both databases to the same moment, which is returned.
+func (r *run) prune() int64 {
+	r.Helper()
+	later := slices.DeleteFunc(slices.Clone(r.w.stamps), func(s [2]int64) bool { return s[0] <= r.w.horizon })
+	to := later[r.IntN(len(later))][0]
+	for _, s := range r.servers {
+		if _, err := s.d.Exec(context.Background(), "UPDATE audit SET fan_state = 1"); err != nil {
+			r.Fatal(err)
+		}
+		log := feed.NewLog(s.d, nil)
+		p := history.New(s.d, history.Options{
+			Keep:     time.Since(time.UnixMicro(instant(instantOf(to)))) - 500*time.Millisecond,
+			Model:    func() *meta.Model { return r.m },
+			Position: log.AdvanceSome,
+		})
+		if err := p.Run(context.Background()); err != nil {
+			r.Fatalf("%s: %v", s.name, err)
+		}
+		h, err := history.Of(context.Background(), s.d)
+		if err != nil || h.Moment != to || h.Since() != instantOf(to)[:19]+".000Z" {
+			r.Fatalf("%s: the horizon is %+v (%s), want %d: %v", s.name, h, h.Since(), to, err)
+		}
+	}
+	return to
+}
+
+// askPruned asks questions of all times. Those before the horizon are refused.
+func (r *run) askPruned(n int) {
+	r.Helper()
+	for range n {
+		a, who := r.question()
+		if a.AsOf == "" && r.IntN(2) == 0 {
+			a.AsOf = instantOf(r.w.horizon + r.Int64N(r.w.last()-r.w.horizon+1))
+		}
+		if a.AsOf == "" || a.AsOf == "All" || instant(a.AsOf) >= instant(instantOf(r.w.horizon)) {
+			r.compare(a, who)
+			continue
+		}
+		for _, s := range r.servers {
+			if got, err := s.rows(who, a.String()); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "History is kept from ") {
+				r.Errorf("%s: as of %s, before the horizon %s: %.200s %v", s.name, a.AsOf, instantOf(r.w.horizon), got, err)
+			}
+		}
+	}
+	for range n / 10 {
+		r.moments()
+	}
+}
+
+// merge returns a world with all that an earlier one had and that is gone.
+func merge(old, now *world) *world {
+	if old == nil {
+		return now
+	}
+	for id, versions := range old.versions {
+		for _, v := range versions {
+			if !slices.ContainsFunc(now.versions[id], func(x *version) bool { return x.moment == v.moment }) {
+				now.versions[id] = append(now.versions[id], v)
+			}
+		}
+		slices.SortFunc(now.versions[id], func(a, b *version) int { return cmp.Compare(a.moment, b.moment) })
+	}
+	edges := func(now, old []pair) []pair {
+		for _, p := range old {
+			if !slices.ContainsFunc(now, func(x pair) bool {
+				return x.code == p.code && x.from == p.from && x.to == p.to && x.value == p.value && x.since == p.since
+			}) {
+				now = append(now, p)
+			}
+		}
+		return now
+	}
+	now.links, now.values = edges(now.links, old.links), edges(now.values, old.values)
+	for id, comment := range old.comments {
+		now.comments[id] = comment
+	}
+	stamps := slices.Concat(old.stamps, now.stamps)
+	slices.SortFunc(stamps, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	now.stamps = slices.Compact(stamps)
+	now.horizon = old.horizon
+	return now
+}
+
+// sound holds that api check finds nothing, and that an export and the export of what it
+// restores are the same bytes.
+func (r *run) sound(s *server) {
+	r.Helper()
+	const at = `COALESCE((SELECT at FROM moment_stamp s WHERE s.last_moment >= moment ORDER BY s.last_moment LIMIT 1), changed_at)`
+	for _, table := range []string{"asset", "asset_version"} { // look has given each moment an instant, and not each stamp
+		if _, err := s.d.Exec(context.Background(), "UPDATE "+table+" SET changed_at = "+at); err != nil {
+			r.Fatal(err)
+		}
+	}
+	found, err := check.Run(context.Background(), s.d, r.m)
+	for _, f := range found {
+		r.Errorf("%s: %s", s.name, f)
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+	var first, again bytes.Buffer
+	none := func(string, int64) {}
+	if _, err := dump.Write(context.Background(), s.d, &first, "test", none); err != nil {
+		r.Fatal(err)
+	}
+	d, err := db.Open(context.Background(), testdb.EmptyURL(r, "sqlite"), db.Options{MaxConns: 2})
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	if err := d.Migrate(context.Background()); err != nil {
+		r.Fatal(err)
+	}
+	if _, err := dump.Read(context.Background(), d, bytes.NewReader(first.Bytes()), none); err != nil {
+		r.Fatal(fmt.Errorf("%s: restore: %w", s.name, err))
+	}
+	if _, err := dump.Write(context.Background(), d, &again, "test", none); err != nil {
+		r.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), again.Bytes()) {
+		r.Errorf("%s: what was restored is exported otherwise", s.name)
+	}
+	if left, err := check.Run(context.Background(), d, r.m); err != nil || len(left) > 0 {
+		r.Errorf("%s, restored: %v %v", s.name, left, err)
+	}
+}

@@ -1,0 +1,162 @@
+//go:build unix
+
+package doctest
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// kind says what a command is written in.
+type kind int
+
+const (
+	ofShell   kind = iota
+	statement      // of SQL, run by who administers the database
+	request        // of the administrator to the service: GET api/system
+	promQL
+)
+
+// command is a block of commands, or one in the text, of a document.
+type command struct {
+	kind kind
+	text string
+	line int
+}
+
+// inText finds, by kind, a command between backquotes in a line of text. A program, a
+// statement or a path that is only named has no argument.
+var inText = regexp.MustCompile("`(?:" + strings.Join([]string{
+	ofShell: `((?:go run|go test|go tool|go install|bin/\w+|make|curl|docker|docker-compose|systemctl|kubectl|heroku|mysql|mysqldump|mariadb|mariadb-dump|` +
+		"sqlite3|redis-cli|openssl|asynq|git|gunzip|promtool|df|nginx|haproxy|caddy) [^`]+|make)",
+	statement: "((?i:SHOW|SELECT|UPDATE|DELETE FROM|ALTER|SET GLOBAL) [^`]+)",
+	request:   "((?:GET|POST) [^`]+)",
+	promQL:    "((?:sum|max|min|count|rate|increase)(?: by)? ?\\([^`]+|alds_\\w+[{ ][^`]+|alds_\\w+ [=<>!]+ [^`]+)",
+}, "|") + ")`")
+
+// commandsOf returns the commands of a document in their order: blocks without a name
+// or named sh or sql, and commands in the text.
+func commandsOf(t *testing.T, path string) (all []command) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var block *command
+	isShown := false // a block of something else
+	for i, line := range strings.Split(string(text), "\n") {
+		fence, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
+		switch {
+		case isFence && block != nil:
+			all = append(all, *block)
+			block = nil
+		case isFence && isShown:
+			isShown = false
+		case isFence && (fence == "" || fence == "sh"):
+			block = &command{line: i + 1}
+		case isFence && fence == "sql":
+			block = &command{kind: statement, line: i + 1}
+		case isFence:
+			isShown = true
+		case block != nil:
+			block.text += line + "\n"
+		case !isShown:
+			for _, m := range inText.FindAllStringSubmatch(line, -1) {
+				for k, found := range m[1:] {
+					if found != "" {
+						all = append(all, command{kind(k), found + "\n", i + 1})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// script is a command for the shell, of its functions where it is none.
+func (c command) script() string {
+	text := strings.TrimRight(c.text, "\n")
+	switch c.kind {
+	case statement:
+		return "sql <<'END'\n" + text + "\nEND\n"
+	case request:
+		return "ask " + strings.NewReplacer("&", `\&`, "?", `\?`, "<", "$", ">", "").Replace(text) + "\n"
+	case promQL:
+		return "promql <<'END'\n" + text + "\nEND\n"
+	}
+	return c.text
+}
+
+// row says what becomes of a command.
+type row struct {
+	begins string // its first words
+	not    string // why it is not run; empty: it is
+	lines  []row  // in place of what follows, what becomes of each line of a block
+
+	before string // commands of the test before it
+	types  string // what its reader types
+	fails  bool   // it must
+	beside bool   // it runs on while the others run
+	name   string // of the function that runs it again
+	after  string // commands of the test after it, such as a wait
+	prints string // expression that what it prints, up to the next command, must match
+}
+
+// step is a command and what becomes of it.
+type step struct {
+	path string
+	command
+	row
+}
+
+// steps puts each command and its row together.
+func steps(t *testing.T, path string, rows []row) (all []step) {
+	t.Helper()
+	commands := commandsOf(t, path)
+	for i, c := range commands {
+		if i >= len(rows) {
+			t.Fatalf("%s:%d: no row says what becomes of\n%s", path, c.line, c.text)
+		}
+		if rows[i].lines != nil {
+			all = append(all, stepsOfLines(t, path, c, rows[i])...)
+			continue
+		}
+		all = append(all, stepOf(t, path, c, rows[i]))
+	}
+	if len(rows) > len(commands) {
+		t.Fatalf("%s: there is no command %q", path, rows[len(commands)].begins)
+	}
+	return all
+}
+
+func stepOf(t *testing.T, path string, c command, r row) step {
+	t.Helper()
+	if !strings.HasPrefix(strings.TrimSpace(c.text), r.begins) {
+		t.Fatalf("%s:%d: no row says what becomes of\n%s\nthe next is of: %s", path, c.line, c.text, r.begins)
+	}
+	return step{path, c, r}
+}
+
+// stepsOfLines are those of the lines of a block that are no comments.
+func stepsOfLines(t *testing.T, path string, c command, r row) (all []step) {
+	t.Helper()
+	rows := r.lines
+	for i, line := range strings.Split(c.text, "\n") {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if len(rows) == 0 {
+			t.Fatalf("%s:%d: no row says what becomes of %s", path, c.line+1+i, line)
+		}
+		all, rows = append(all, stepOf(t, path, command{c.kind, line + "\n", c.line + 1 + i}, rows[0])), rows[1:]
+	}
+	if len(rows) > 0 {
+		t.Fatalf("%s:%d: there is no line %q", path, c.line, rows[0].begins)
+	}
+	return all
+}
+
+func (s step) String() string { return fmt.Sprintf("%s:%d: %s", s.path, s.line, s.text) }

@@ -1,0 +1,95 @@
+package faulttest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+// TestDeliveriesDoNotWaitForABacklog writes while no worker runs and Redis is away. The
+// api tells how much waits; and a worker that starts sends what is due while most of
+// the changes still wait for their fan-out.
+func TestDeliveriesDoNotWaitForABacklog(t *testing.T) {
+	const requests, each = 50, 1_000
+	s := newSite(t)
+	admin := testproc.FreeAddr(t)
+	s.startAt(admin, "api")
+	if !testproc.Becomes(t.Context(), s.base, 0) {
+		t.Fatal("the api does not answer")
+	}
+	s.redis.Kill()
+	project := s.project("backlog")
+	b := newBook(t)
+	s.subscribe(b.url, 100, map[string]any{"type": "AssetCreated", "from": "Story"})
+	left := s.dueDelivery()
+	before := s.backlog()
+	for i := range requests {
+		s.make(project, strconv.Itoa(i), each)
+	}
+	if n := s.backlog(); n != before+requests {
+		t.Fatalf("%d writes wait", n)
+	}
+	s.awaitMetric(admin, "alds_webhook_backlog_audits", func(n float64) bool { return n == float64(s.backlog()) })
+	s.awaitMetric(admin, "alds_webhook_backlog_age_seconds", func(n float64) bool { return n > 0 })
+
+	s.start("worker")
+	began := time.Now()
+	select {
+	case n := <-left:
+		t.Logf("the delivery came %s after the start of the worker, while %d of %d writes waited", time.Since(began).Round(time.Millisecond), n, requests)
+		if n == 0 {
+			t.Error("the delivery that was due came after the fan-out of all changes")
+		}
+	case <-time.After(goneIn):
+		t.Fatal("the delivery that was due does not come")
+	}
+	if !b.await(requests*each, goneIn) {
+		t.Errorf("%d of %d events arrived", b.distinct(), requests*each)
+	}
+	s.awaitMetric(admin, "alds_webhook_backlog_audits", func(n float64) bool { return n == 0 })
+	s.sound()
+}
+
+// backlog is how many writes wait for their fan-out.
+func (s *site) backlog() int {
+	s.t.Helper()
+	return s.count("SELECT COUNT(*) FROM audit WHERE fan_state = 0")
+}
+
+// dueDelivery makes a delivery that is due, of a subscription to something else. The
+// channel gets the number of writes that wait when it comes.
+func (s *site) dueDelivery() (left <-chan int) {
+	s.t.Helper()
+	came, once := make(chan int, 1), sync.Once{}
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		once.Do(func() { came <- s.backlog() })
+	}))
+	s.t.Cleanup(receiver.Close)
+	var made struct{ ID string }
+	s.mustPost("/api/webhook", map[string]any{
+		"url": receiver.URL, "enabled": true, "eventTypes": []any{map[string]any{"type": "AssetCreated", "from": "Defect"}},
+	}, &made)
+	s.mustPost("/api/webhook/test/"+made.ID, map[string]any{}, &struct{}{})
+	return came
+}
+
+// awaitMetric waits until a process tells a number as it should be.
+func (s *site) awaitMetric(admin, name string, ok func(float64) bool) {
+	s.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for until := time.Now().Add(testproc.AnswersIn); ; <-tick.C {
+		n := s.metric(admin, name)
+		if ok(n) {
+			return
+		}
+		if time.Now().After(until) {
+			s.t.Fatalf("%s is %g", name, n)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package faulttest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+// What docs/capacity.md says of the connections of a process.
+const (
+	dbConns         = 20 // the setting
+	besideDBConns   = 7
+	redisProcessors = 2
+	redisMost       = 10*redisProcessors + 10 + 2
+)
+
+// TestConnectionsAtFullLoad: with more requests than can run, and all of them waiting
+// for the database, no process has more connections to MariaDB and Redis than
+// docs/capacity.md says, by the lists of these; an api uses all that serve requests.
+func TestConnectionsAtFullLoad(t *testing.T) {
+	testdb.Runs(t, "redis-cli", "--version")
+	s := newSite(t, fmt.Sprintf("ALDS_DB_CONNS=%d", dbConns), fmt.Sprintf("GOMAXPROCS=%d", redisProcessors), "ALDS_MEMBER_REQUESTS=40")
+	for _, role := range []string{"api", "worker", "scheduler"} {
+		s.startAs(role)
+	}
+	members := []string{"admin"}
+	for _, name := range []string{"ann", "ben", "cay"} {
+		s.mustAsk("admin", "/api/asset", fmt.Sprintf(`{"AssetType": "Member", "Name": %q, "Nickname": %q, "Username": %q, "Password": %q, "DefaultRole": "Role:1"}`, name, name, name, adminPassword))
+		members = append(members, name)
+	}
+	s.mustAsk("admin", "/api/asset", `{"AssetType": "Story", "Scope": "Scope:0", "Name": "wanted by all"}`)
+	for _, m := range members { // and log in, which reads
+		s.mustAsk(m, "/query.v1", `{"from": "Scope", "select": ["Name"]}`)
+	}
+	unlock := s.lockAssets()
+	var load sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	for n := range 80 {
+		load.Go(func() {
+			for ctx.Err() == nil {
+				s.ask(ctx, members[n%len(members)], "/query.v1", fmt.Sprintf(`{"from": "Story", "where": {"Name": "%d"}, "select": ["Name"]}`, n))
+			}
+		})
+		load.Go(func() {
+			for ctx.Err() == nil {
+				s.ask(ctx, members[n%len(members)], "/api/asset", fmt.Sprintf(`{"AssetType": "Story", "Scope": "Scope:0", "Name": "%d"}`, n))
+			}
+		})
+	}
+	most := s.watchConnections(dbConns * 9 / 10)
+	stop()
+	unlock()
+	load.Wait()
+	for role, n := range most.mariadb {
+		if n > dbConns+besideDBConns {
+			t.Errorf("%s has %d connections to MariaDB with ALDS_DB_CONNS=%d", role, n, dbConns)
+		}
+	}
+	for role, n := range most.redis {
+		if n > redisMost {
+			t.Errorf("%s has %d connections to Redis with %d processors", role, n, redisProcessors)
+		}
+	}
+	t.Logf("most connections: MariaDB %v, Redis %v", most.mariadb, most.redis)
+}
+
+// startAs starts a role with users of its own in MariaDB and Redis, by which their lists
+// tell it from the others.
+func (s *site) startAs(role string) {
+	s.t.Helper()
+	d := s.administer()
+	defer d.Close()
+	for _, text := range []string{"CREATE USER " + role + "@'%'", "GRANT ALL ON " + database + ".* TO " + role + "@'%'"} {
+		if _, err := d.Exec(s.t.Context(), text); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.redisCLI("ACL", "SETUSER", role, "on", "nopass", "~*", "&*", "+@all")
+	admin := testproc.FreeAddr(s.t)
+	env := slices.Concat(s.env, []string{
+		"DATABASE_URL=" + strings.Replace(s.mysql, "root@", role+"@", 1), "REDIS_URL=" + strings.Replace(s.redis.URL, "redis://", "redis://"+role+":any@", 1),
+		"ALDS_ADMIN_ADDR=" + admin,
+	})
+	testproc.Start(s.t, testproc.Options{Env: env, Log: s.logs}, role)
+	if !testproc.Becomes(s.t.Context(), "http://"+admin+"/readyz", http.StatusOK) {
+		s.t.Fatalf("%s does not become ready", role)
+	}
+}
+
+func (s *site) administer() *db.DB {
+	s.t.Helper()
+	d, err := db.Open(s.t.Context(), s.mariadb.URL+"/information_schema", db.Options{MaxConns: 2})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d
+}
+
+func (s *site) redisCLI(args ...string) string {
+	s.t.Helper()
+	out, err := exec.CommandContext(s.t.Context(), "redis-cli", append([]string{"-u", s.redis.URL}, args...)...).CombinedOutput() //nolint:gosec // the test's own
+	if err != nil || strings.HasPrefix(string(out), "ERR") {
+		s.t.Fatalf("redis-cli %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// lockAssets makes everything wait that reads or writes assets, until unlock.
+func (s *site) lockAssets() (unlock func()) {
+	s.t.Helper()
+	d, held, end, ended := s.administer(), make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- d.Write(context.Background(), func(tx *db.Tx) error {
+			if _, err := tx.Exec(context.Background(), "LOCK TABLES "+database+".asset WRITE"); err != nil {
+				return err
+			}
+			close(held)
+			<-end
+			_, err := tx.Exec(context.Background(), "UNLOCK TABLES")
+			return err
+		})
+	}()
+	select {
+	case <-held:
+	case err := <-ended:
+		s.t.Fatalf("lock the assets: %v", err)
+	}
+	unlock = sync.OnceFunc(func() {
+		close(end)
+		if err := <-ended; err != nil {
+			s.t.Errorf("unlock the assets: %v", err)
+		}
+		_ = d.Close()
+	})
+	s.t.Cleanup(unlock)
+	return unlock
+}
+
+// connections are numbers by role.
+type connections struct{ mariadb, redis map[string]int }
+
+// watchConnections looks until an api has so many to MariaDB, and a while longer, and
+// returns the most that each role had.
+func (s *site) watchConnections(enough int) connections {
+	s.t.Helper()
+	most := connections{map[string]int{}, map[string]int{}}
+	d := s.administer()
+	defer d.Close()
+	more := 20
+	for until := time.Now().Add(2 * testproc.AnswersIn); more > 0; time.Sleep(50 * time.Millisecond) {
+		for _, role := range []string{"api", "worker", "scheduler"} {
+			var n int
+			if err := d.QueryRow(s.t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE user = ?", role).Scan(&n); err != nil {
+				s.t.Fatal(err)
+			}
+			most.mariadb[role] = max(most.mariadb[role], n)
+			most.redis[role] = max(most.redis[role], strings.Count(s.redisCLI("CLIENT", "LIST"), "user="+role+" "))
+		}
+		if most.mariadb["api"] >= enough {
+			more--
+		} else if time.Now().After(until) {
+			s.t.Fatalf("an api has %v connections, want %d at full load", most.mariadb, enough)
+		}
+	}
+	return most
+}
+
+// ask sends a request of a member and returns its status; 0 says that there was none.
+func (s *site) ask(ctx context.Context, member, path, body string) (status int) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+path, strings.NewReader(body))
+	if err != nil {
+		return 0
+	}
+	req.SetBasicAuth(member, adminPassword)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+func (s *site) mustAsk(member, path, body string) {
+	s.t.Helper()
+	if status := s.ask(s.t.Context(), member, path, body); status != http.StatusOK {
+		s.t.Fatalf("%s for %s is answered %d", path, member, status)
+	}
+}

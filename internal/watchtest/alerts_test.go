@@ -1,0 +1,144 @@
+package watchtest
+
+import (
+	"log/slog"
+	"net"
+	"net/http"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/alds-dev/alds/internal/admin"
+	"github.com/alds-dev/alds/internal/httpapi"
+	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+// TestTimesOfAlerts: when they fire, and when they do not.
+func TestTimesOfAlerts(t *testing.T) {
+	testdb.Runs(t, "promtool", "--version")
+	for _, args := range [][]string{{"check", "rules", "alerts.yml"}, {"test", "rules", "alerts.test.yml"}} {
+		cmd := exec.Command("promtool", args...) //nolint:gosec // as above
+		cmd.Dir = dashboards
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("promtool %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// watched is a fault that was caused.
+type watched struct {
+	job, alert string
+	caused     time.Time
+	within     time.Duration
+}
+
+// TestAlerts causes what the alerts are about, each in an installation of its own.
+func TestAlerts(t *testing.T) {
+	nobody := startPrometheus(t)
+	began := time.Now()
+	all, shared := faults(t), many(t)
+	installations := make([]*installation, len(all))
+	for n, f := range all {
+		installations[n] = install(t, shared, "alds-"+f.alert, f.plan)
+	}
+	for _, i := range installations {
+		i.ready()
+	}
+	s := startPrometheus(t)
+	for _, i := range installations {
+		s.scrape(i.job, i.admins()...)
+	}
+	panicking := "alds-AldsPanics"
+	base := servePanics(t, s, panicking)
+	s.await("group by (job) (up == 1)", len(all)+1, testproc.AnswersIn)
+	for _, i := range installations {
+		s.await(`up{job="`+i.job+`"} == 1`, len(i.processes), testproc.AnswersIn)
+	}
+	awaitHealth(t, s)
+	t.Logf("%d installations stand after %s", len(all), time.Since(began).Round(time.Second))
+
+	waiting := []watched{{panicking, "AldsPanics", time.Now(), 20 * time.Second}}
+	if res, err := http.Get(base); err != nil || res.Body.Close() != nil || res.StatusCode != http.StatusInternalServerError { //nolint:gosec,noctx // the test's own
+		t.Errorf("a request whose handler panics: %v", err)
+	}
+	for n, f := range all {
+		f.cause(installations[n])
+		w := watched{installations[n].job, f.alert, time.Now(), f.within}
+		if w.within == 0 {
+			w.within = 30 * time.Second
+		}
+		waiting = append(waiting, w)
+	}
+	jobs := slices.Clone(waiting)
+	awaitAlerts(t, s, waiting)
+	for _, w := range jobs {
+		if fired := s.fired(w.job); len(fired) != 1 || fired[0] != w.alert {
+			t.Errorf("where %s is caused, %v fired: %v", w.alert, fired, s.mustQuery(`max_over_time(ALERTS{alertstate="firing", job="`+w.job+`"}[15m])`))
+		}
+	}
+	awaitRed(t, s, jobs)
+	if fired := nobody.mustQuery(`ALERTS{alertstate="firing"}`); len(fired) != 1 || fired[0].Metric["alertname"] != "AldsNotScraped" {
+		t.Errorf("where nothing is scraped: %v", fired)
+	}
+}
+
+// awaitHealth waits until nothing seems wrong: a process that starts first sees no other.
+func awaitHealth(t *testing.T, s *server) {
+	t.Helper()
+	for until := time.Now().Add(testproc.AnswersIn); len(s.mustQuery("ALERTS")) > 0; <-time.After(200 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("before anything is wrong: %v", s.mustQuery("ALERTS"))
+		}
+	}
+	if fired := s.mustQuery(`max_over_time(ALERTS{alertstate="firing"}[15m])`); len(fired) > 0 {
+		t.Errorf("before anything is wrong these fired: %v", fired)
+	}
+}
+
+// awaitAlerts waits until each alert has fired, or should have.
+func awaitAlerts(t *testing.T, s *server, waiting []watched) {
+	t.Helper()
+	for len(waiting) > 0 {
+		firing := map[string]bool{}
+		for _, a := range s.mustQuery(`ALERTS{alertstate="firing"}`) {
+			firing[a.Metric["job"]+" "+a.Metric["alertname"]] = true
+		}
+		waiting = slices.DeleteFunc(waiting, func(w watched) bool {
+			took := time.Since(w.caused).Round(time.Second)
+			switch {
+			case firing[w.job+" "+w.alert]:
+				t.Logf("%-26s fired after %s", w.alert, took)
+			case took > w.within:
+				t.Errorf("%s did not fire within %s", w.alert, w.within)
+			default:
+				return false
+			}
+			return true
+		})
+		<-time.After(200 * time.Millisecond)
+	}
+}
+
+// servePanics serves an interface without engines: its handlers panic, as for a defect.
+func servePanics(t *testing.T, s *server, job string) (base string) {
+	t.Helper()
+	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
+	api := httpapi.New(func() *httpapi.Engines { return &httpapi.Engines{} }, httpapi.Options{Instance: "alds", Metrics: registry})
+	metrics := admin.New(registry, log)
+	var addresses []string
+	for _, serve := range []func(net.Listener) error{api.Serve, metrics.Serve} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = serve(l) }()
+		t.Cleanup(func() { _ = l.Close() })
+		addresses = append(addresses, l.Addr().String())
+	}
+	s.scrape(job, addresses[1])
+	return "http://" + addresses[0] + "/alds/api/tokens"
+}

@@ -1,0 +1,259 @@
+package watchtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+const password = "a password for watching"
+
+// installation is processes on one database: those of the roles on MariaDB and Redis,
+// or a standalone.
+type installation struct {
+	t         *testing.T
+	job       string
+	base      string // http://host:port/instance
+	database  string // DATABASE_URL
+	env       []string
+	logs      *testproc.Log
+	mariadb   *testdb.Own // nil unless it has its own
+	redis     *testdb.Own // nil for a standalone
+	processes []*process
+	project   string
+}
+
+// process is one of an installation.
+type process struct {
+	*testproc.Process
+	role, admin string
+}
+
+// plan is what an installation is made of.
+type plan struct {
+	roles    []string // api, worker, scheduler; none: a standalone
+	mysql    bool     // a standalone on MariaDB in the place of SQLite
+	own      []string // options of a MariaDB of its own; nil: the one that all share
+	settings []string
+}
+
+var allRoles = []string{"api", "worker", "scheduler"}
+
+// many lets a MariaDB serve many installations, which others of this machine do not
+// have to make room for.
+func many(t *testing.T) *testdb.Own {
+	t.Helper()
+	return mariaDB(t, "--max-connections=2000")
+}
+
+func mariaDB(t *testing.T, options ...string) *testdb.Own {
+	t.Helper()
+	m := testdb.OwnMySQL(t)
+	if len(options) > 0 {
+		m.Stop()
+		m.With(options...)
+		m.Start()
+	}
+	return m
+}
+
+// install starts the processes of a plan; ready waits for them.
+func install(t *testing.T, shared *testdb.Own, job string, p plan) *installation {
+	t.Helper()
+	addr := testproc.FreeAddr(t)
+	i := &installation{t: t, job: job, base: "http://" + addr + "/alds", logs: &testproc.Log{}}
+	data := t.TempDir()
+	i.env = append(os.Environ(), "ALDS_ADDR="+addr, "ALDS_DATA_DIR="+data, "ALDS_ADMIN_PASSWORD="+password, "ALDS_LOG_LEVEL=warn",
+		"ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=", "ALDS_WEBHOOK_ALLOW_PRIVATE=1")
+	i.env = append(i.env, p.settings...)
+	switch {
+	case p.own != nil:
+		i.mariadb = mariaDB(t, p.own...)
+		i.createDatabase(i.mariadb)
+	case p.mysql || p.roles != nil:
+		i.createDatabase(shared)
+	default:
+		i.database = "sqlite:" + data + "/alds.db"
+	}
+	i.env = append(i.env, "DATABASE_URL="+i.database)
+	roles := p.roles
+	if roles == nil {
+		roles = []string{"standalone"}
+	} else {
+		i.redis = testdb.OwnRedis(t)
+		i.env = append(i.env, "REDIS_URL="+i.redis.URL)
+		testproc.Start(t, testproc.Options{Env: i.env, Log: i.logs}, "api", "migrate").Wait()
+	}
+	for _, role := range roles {
+		i.processes = append(i.processes, &process{role: role, admin: testproc.FreeAddr(t)})
+		i.start(len(i.processes) - 1)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the ends of the logs of %s:\n%.4000s", job, i.logs)
+		}
+	})
+	return i
+}
+
+func (i *installation) createDatabase(in *testdb.Own) {
+	i.t.Helper()
+	name := strings.ReplaceAll(i.job, "-", "_")
+	i.database = in.URL + "/" + name
+	d, err := db.Open(i.t.Context(), in.URL+"/information_schema", db.Options{MaxConns: 2})
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := d.Exec(i.t.Context(), "CREATE DATABASE "+name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
+		i.t.Fatal(err)
+	}
+}
+
+// start starts a process, anew after it was killed.
+func (i *installation) start(n int) {
+	i.t.Helper()
+	p := i.processes[n]
+	env := slices.Concat(i.env, []string{"ALDS_ADMIN_ADDR=" + p.admin})
+	p.Process = testproc.Start(i.t, testproc.Options{Env: env, Log: i.logs}, p.role)
+}
+
+// ready waits for all processes, and makes a project.
+func (i *installation) ready() {
+	i.t.Helper()
+	for _, p := range i.processes {
+		if !testproc.Becomes(i.t.Context(), "http://"+p.admin+"/readyz", http.StatusOK) {
+			i.t.Fatalf("%s: %s does not become ready\n%s", i.job, p.role, i.logs)
+		}
+	}
+	var made struct {
+		AssetsCreated struct {
+			OIDTokens []string `json:"oidTokens"`
+		} `json:"assetsCreated"`
+	}
+	text := i.mustPost("/api/asset", map[string]any{"AssetType": "Scope", "Name": "watched", "Parent": "Scope:0", "BeginDate": "2026-01-01"})
+	if err := json.Unmarshal(text, &made); err != nil || len(made.AssetsCreated.OIDTokens) != 1 {
+		i.t.Fatalf("%s: no project was made: %v %.300s", i.job, err, text)
+	}
+	i.project = made.AssetsCreated.OIDTokens[0]
+}
+
+// admins are the addresses of the metrics.
+func (i *installation) admins() (all []string) {
+	for _, p := range i.processes {
+		all = append(all, p.admin)
+	}
+	return all
+}
+
+// post sends a body and returns the answer; status 0 says that there was none. Headers
+// are names and values.
+func (i *installation) post(ctx context.Context, path string, body any, headers ...string) (status int, text []byte) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	return i.request(ctx, http.MethodPost, path, "admin", text, headers...)
+}
+
+func (i *installation) request(ctx context.Context, method, path, name string, body []byte, headers ...string) (status int, text []byte) {
+	req, err := http.NewRequestWithContext(ctx, method, i.base+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	req.SetBasicAuth(name, password)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	for n := 0; n < len(headers); n += 2 {
+		req.Header.Set(headers[n], headers[n+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	defer res.Body.Close()
+	text, _ = io.ReadAll(res.Body)
+	return res.StatusCode, text
+}
+
+func (i *installation) mustPost(path string, body any) []byte {
+	i.t.Helper()
+	status, text := i.post(i.t.Context(), path, body)
+	if status != http.StatusOK && status != http.StatusCreated {
+		i.t.Fatalf("%s: %s answered %d %.300s", i.job, path, status, text)
+	}
+	return text
+}
+
+// stories is a request that makes some with descriptions of so many bytes.
+func (i *installation) stories(n, size int) []any {
+	all := make([]any, n)
+	for k := range all {
+		all[k] = map[string]any{"AssetType": "Story", "Scope": i.project, "Name": fmt.Sprint("story ", k), "Description": strings.Repeat("words ", size/6)}
+	}
+	return all
+}
+
+// subscribe makes a subscription to all stories.
+func (i *installation) subscribe(name, url string) {
+	i.t.Helper()
+	i.mustPost("/api/webhook", map[string]any{
+		"webhookId": name, "url": url, "enabled": true,
+		"eventTypes": []any{map[string]any{"type": "AssetCreated", "from": "Story"}},
+	})
+}
+
+// repeat does something again and again, with a pause, until the test ends.
+func (i *installation) repeat(pause time.Duration, do func(ctx context.Context)) {
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for ctx.Err() == nil {
+			do(ctx)
+			select {
+			case <-ctx.Done():
+			case <-time.After(pause):
+			}
+		}
+	})
+	i.t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+}
+
+// work makes a story again and again.
+func (i *installation) work() {
+	i.repeat(200*time.Millisecond, func(ctx context.Context) { i.post(ctx, "/api/asset", i.stories(1, 60)) })
+}
+
+// open opens the database for looking and breaking from outside.
+func (i *installation) open() *db.DB {
+	i.t.Helper()
+	d, err := db.Open(i.t.Context(), i.database, db.Options{MaxConns: 4, WriteLimit: 10 * time.Minute})
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	i.t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+func (i *installation) exec(query string, args ...any) {
+	i.t.Helper()
+	if _, err := i.open().Exec(i.t.Context(), query, args...); err != nil {
+		i.t.Fatalf("%s: %s: %v", i.job, query, err)
+	}
+}
