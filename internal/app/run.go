@@ -75,6 +75,7 @@ func (s *service) delayed(ctx context.Context) (context.Context, context.CancelF
 	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
 		s.admin.Drain()
+		s.api.Drain()
 		s.log.Info("not ready any more, stopping soon", "delay_s", s.cfg.ShutdownDelay.Seconds())
 		time.AfterFunc(s.cfg.ShutdownDelay, cancel)
 	})

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -109,6 +110,7 @@ type API struct {
 	proxies   inbound.Proxies
 	bounds    inbound.Bounds
 	refusals  refusalLimiter
+	draining  atomic.Bool     // see Drain
 	closing   context.Context // ends when the server stops
 	close     context.CancelFunc
 	origin    string       // scheme and host of the public URL
@@ -256,6 +258,10 @@ func (a *API) Serve(l net.Listener) error {
 	}
 	return nil
 }
+
+// Drain makes every answer from now on the last one of its connection, so that those who
+// keep connections, such as proxies, have none left when the process stops.
+func (a *API) Drain() { a.draining.Store(true) }
 
 // Shutdown stops accepting and waits for running requests until ctx ends. Those that
 // wait for changes end at once.

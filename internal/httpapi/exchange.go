@@ -132,6 +132,9 @@ func (a *API) observe(c *fiber.Ctx) error {
 	x := a.newExchange(c)
 	c.Set("X-Content-Type-Options", "nosniff")
 	c.Set(fiber.HeaderCacheControl, "no-store")
+	if a.draining.Load() {
+		c.Context().SetConnectionClose()
+	}
 	err := c.Next()
 	x.body.discard(c)
 	if x.panicked != nil {
