@@ -27,7 +27,7 @@ type proxy struct {
 	name, file   string
 	stranger     string // the address of a client that guesses passwords
 	keepsRefusal bool   // until a client goes on sending its body
-	mayLose      int64  // requests while an api ends: one on each connection that it closes
+	mayLose      int64  // requests while an api ends: on a connection that it had not taken when it ended
 	version, run []string
 	replace      func(secure, plain string) []string // pairs: where it listens
 	around       func(dir, text string) string       // what else the file needs
@@ -35,7 +35,7 @@ type proxy struct {
 
 var proxies = []proxy{
 	{
-		name: "nginx", file: "nginx.conf", stranger: "127.0.0.2", mayLose: clients, version: []string{"nginx", "-v"}, run: []string{"nginx", "-c"},
+		name: "nginx", file: "nginx.conf", stranger: "127.0.0.2", mayLose: 2, version: []string{"nginx", "-v"}, run: []string{"nginx", "-c"},
 		replace: func(secure, plain string) []string {
 			return []string{"listen 443", "listen " + secure, "listen 80", "listen " + plain}
 		},
