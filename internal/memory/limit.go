@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,18 +15,20 @@ import (
 
 // The files in which the system reports memory.
 var (
-	controlGroups = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
+	controlGroups = "/sys/fs/cgroup"
+	ownGroup      = "/proc/self/cgroup"
 	machine       = "/proc/meminfo"
 )
 
 // unknownLimit is assumed where the system reports no limit.
 const unknownLimit = 2 << 30
 
-// Limit returns how many bytes the process may use: the smallest of the
-// machine's memory, the limit of its control group and Go's own (GOMEMLIMIT).
+// Limit returns how many bytes the process may use: the smallest of the machine's
+// memory, the limits of its control group and of those that it lies in, and Go's own
+// (GOMEMLIMIT).
 func Limit() int64 {
 	limit := int64(math.MaxInt64)
-	for _, file := range controlGroups {
+	for _, file := range limitFiles() {
 		if text, err := os.ReadFile(filepath.Clean(file)); err == nil {
 			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 { // "max" is none
 				limit = min(limit, n)
@@ -37,6 +40,35 @@ func Limit() int64 {
 		return unknownLimit
 	}
 	return limit
+}
+
+// limitFiles are the files that have the limit of the process's control group, of those
+// it lies in, and of the root, which is the container's own where it sees no other. Not
+// all of them exist. A line of the file is "0::/a/b", or "4:memory:/a/b" of version 1.
+func limitFiles() []string {
+	const unified, former = "memory.max", "memory/memory.limit_in_bytes"
+	files := []string{filepath.Join(controlGroups, unified), filepath.Join(controlGroups, former)}
+	text, err := os.ReadFile(filepath.Clean(ownGroup))
+	if err != nil {
+		return files
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) < 3 {
+			continue
+		}
+		dir, name := controlGroups, unified
+		if fields[1] != "" {
+			dir, name = filepath.Split(filepath.Join(controlGroups, former))
+		}
+		if fields[1] != "" && !slices.Contains(strings.Split(fields[1], ","), "memory") {
+			continue
+		}
+		for group := filepath.Join("/", fields[2]); group != "/"; group = filepath.Dir(group) {
+			files = append(files, filepath.Join(dir, group, name))
+		}
+	}
+	return files
 }
 
 // total reads the machine's memory, of a line such as "MemTotal:  24576000 kB".

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,28 +15,39 @@ import (
 )
 
 func TestLimit(t *testing.T) {
-	groups, info := controlGroups, machine
-	t.Cleanup(func() { controlGroups, machine = groups, info })
-	dir := t.TempDir()
-	file := func(name, text string) string {
-		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return name
-	}
-	host := file("meminfo", "MemFree: 1 kB\nMemTotal:        2048 kB\n")
+	groups, own, info := controlGroups, ownGroup, machine
+	t.Cleanup(func() { controlGroups, ownGroup, machine = groups, own, info })
+	const host = "MemFree: 1 kB\nMemTotal:        2048 kB\n"
 	for _, c := range []struct {
-		what, group, machine string
-		want                 int64
+		what, own, machine string
+		files              map[string]string
+		want               int64
 	}{
-		{"the machine", filepath.Join(dir, "none"), host, 2 << 20},
-		{"a control group", file("group", "1048576\n"), host, 1 << 20},
-		{"a control group without a limit", file("max", "max\n"), host, 2 << 20},
-		{"the old way to say none", file("old", "9223372036854771712\n"), host, 2 << 20},
-		{"nobody says", filepath.Join(dir, "none"), filepath.Join(dir, "none"), unknownLimit},
+		{"the machine", "", host, nil, 2 << 20},
+		{"a container", "0::/", host, map[string]string{"memory.max": "1048576\n"}, 1 << 20},
+		{"a container of version 1", "", host, map[string]string{"memory/memory.limit_in_bytes": "1048576\n"}, 1 << 20},
+		{"a control group without a limit", "0::/", host, map[string]string{"memory.max": "max\n"}, 2 << 20},
+		{"the old way to say none", "", host, map[string]string{"memory/memory.limit_in_bytes": "9223372036854771712\n"}, 2 << 20},
+		{"a unit", "0::/system.slice/alds.service\n", host, map[string]string{"system.slice/alds.service/memory.max": "1048576\n"}, 1 << 20},
+		{"the slice that a unit lies in", "0::/system.slice/alds.service\n", host, map[string]string{
+			"system.slice/memory.max": "524288\n", "system.slice/alds.service/memory.max": "1048576\n",
+		}, 512 << 10},
+		{"another unit", "0::/system.slice/alds.service\n", host, map[string]string{"system.slice/other.service/memory.max": "1048576\n"}, 2 << 20},
+		{"a unit of version 1", "5:cpu,cpuacct:/a\n4:memory:/a/b\n0::/a\n", host, map[string]string{"memory/a/b/memory.limit_in_bytes": "1048576\n"}, 1 << 20},
+		{"nobody says", "", "", nil, unknownLimit},
 	} {
-		controlGroups, machine = []string{c.group}, c.machine
+		dir := t.TempDir()
+		put := func(name, text string) string {
+			name = filepath.Join(dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			return name
+		}
+		for name, text := range c.files {
+			put("groups/"+name, text)
+		}
+		controlGroups, ownGroup, machine = filepath.Join(dir, "groups"), put("own", c.own), put("machine", c.machine)
 		if got := Limit(); got != c.want {
 			t.Errorf("%s: %d, want %d", c.what, got, c.want)
 		}
