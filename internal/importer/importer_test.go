@@ -240,6 +240,59 @@ func TestRejects(t *testing.T) {
 	})
 }
 
+const unknownRows = `key,title,team,owner,source
+U-1,one,Blue,admin,
+U-2,two,Blue,nobody,
+U-3,three,Red,,Nowhere
+U-4,four,blue,,
+`
+
+const unknownMapping = `
+key: {column: key, attribute: Reference}
+type: {default: Story}
+attributes:
+  Name: title
+  Team: {column: team, unknown: create, create: {Name: $value, Description: made for it}}
+  Owners: {column: owner, unknown: leave out}
+  Source: {column: source, unknown: reject}
+`
+
+// TestUnknown: a name that nothing has is made once, left out, or ends its record, as the
+// mapping says; a dry run tells the same.
+func TestUnknown(t *testing.T) {
+	inBoth(t, func(t *testing.T, base string) {
+		dir := t.TempDir()
+		put(t, dir+"/unknown.csv", unknownRows)
+		put(t, dir+"/map.yaml", unknownMapping)
+		o := importer.Options{URL: base, Format: "csv", File: dir + "/unknown.csv", Project: "Scope:0", DryRun: true}
+		teams := map[string]any{"from": "Team", "select": []string{"Name", "Description"}, "sort": []string{"Name"}}
+		tried, _, err := bring(t, o, dir+"/map.yaml")
+		if got := rows(t, base, teams); err == nil || got != "" {
+			t.Errorf("a dry run: %v, and teams %s", err, got)
+		}
+		o.DryRun = false
+		counts, said, err := bring(t, o, dir+"/map.yaml")
+		if err == nil || counts != tried || counts.Created != 3 || counts.Rejected != 1 {
+			t.Errorf("got %+v, the dry run %+v, %v", counts, tried, err)
+		}
+		for _, want := range []string{`line 4, U-3: Source: no StorySource is called "Nowhere"`, `"nobody"`} {
+			if !strings.Contains(said, want) {
+				t.Errorf("not said: %s\n%s", want, said)
+			}
+		}
+		if got, want := rows(t, base, teams), "Blue | made for it\n"; got != want {
+			t.Errorf("teams\n%swant\n%s", got, want)
+		}
+		stories := map[string]any{"from": "Story", "select": []string{"Reference", "Team.Name", "Owners.Username"}, "sort": []string{"Reference"}}
+		if got, want := rows(t, base, stories), "U-1 | Blue | [admin]\nU-2 | Blue | []\nU-4 | Blue | []\n"; got != want {
+			t.Errorf("stories\n%swant\n%s", got, want)
+		}
+		if _, said, err = bring(t, o, dir+"/map.yaml"); err == nil || rows(t, base, teams) != "Blue | made for it\n" {
+			t.Errorf("again: %v\n%s", err, said)
+		}
+	})
+}
+
 func put(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
