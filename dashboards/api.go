@@ -7,7 +7,7 @@ var api = board{
 		{"Requests", []panel{
 			graph("By status", "Answers.", requests, rate("alds_httpapi_request_duration_seconds_count", "status")),
 			graph("By route", "The ten with most.", requests, most(rate("alds_httpapi_request_duration_seconds_count", "route"))),
-			graph("Latency by route", "What 95 of 100 requests stay below, of the ten slowest routes. Readers of the feed wait as long as they ask to.", seconds, most(slow("alds_httpapi_request_duration_seconds", "route"))),
+			graph("Latency by route", "What 95 of 100 requests stay below, of the ten slowest routes. Not those that wait on purpose: readers of the feed, and who is not signed in.", seconds, most(slow(atOnce, "route"))),
 			graph("Being answered", "running: engines work on them. waiting: for their member's turn, or for memory.", whole,
 				sum("alds_httpapi_requests_in_flight").as("all"), sum("alds_httpapi_requests_running").as("running"), sum("alds_httpapi_requests_waiting").as("waiting")),
 			graph("Bodies", "Of requests, and of their answers.", bytesASecond, rate("alds_httpapi_received_bytes_total", "").as("received"), rate("alds_httpapi_sent_bytes_total", "").as("sent")),

@@ -123,15 +123,24 @@ func part(metric, limit string) query {
 
 // slow is what 95 of 100 observations of a histogram stay below, by a label or in all.
 func slow(histogram, by string) query {
-	return quantile("95", rate(histogram+"_bucket", strings.TrimSuffix("le, "+by, ", "))).as(legend(by, "95 %"))
+	return quantile("95", rate(buckets(histogram), strings.TrimSuffix("le, "+by, ", "))).as(legend(by, "95 %"))
 }
 
 // spread is what 50, 95 and 99 of 100 observations of a histogram stay below.
 func spread(histogram string) (three []query) {
 	for _, percent := range []string{"50", "95", "99"} {
-		three = append(three, quantile(percent, rate(histogram+"_bucket", "le")).as(percent+" %"))
+		three = append(three, quantile(percent, rate(buckets(histogram), "le")).as(percent+" %"))
 	}
 	return three
+}
+
+// buckets are those of a histogram, which may have a selector.
+func buckets(histogram string) string {
+	name, selector, _ := strings.Cut(histogram, "{")
+	if selector != "" {
+		selector = "{" + selector
+	}
+	return name + "_bucket" + selector
 }
 
 // quantile is one of buckets.
