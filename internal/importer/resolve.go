@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/alds-dev/alds/internal/folding"
 )
 
 // resolver finds what records name: projects, members, values of lists.
@@ -20,9 +22,10 @@ type resolver struct {
 	today   string // on which new projects begin
 
 	found   map[string]found
-	would   []map[string]any // commands that make what a dry run does not
-	created map[string]int   // how many of a type were made
-	leftOut map[string]int   // how often a name was left out, by what names it
+	would   []map[string]any  // commands that make what a dry run does not
+	aliases map[string]string // in a dry run, of those: by type, parent and name in the form in which the service compares it
+	created map[string]int    // how many of a type were made
+	leftOut map[string]int    // how often a name was left out, by what names it
 }
 
 // found is what a name turned out to be.
@@ -34,7 +37,7 @@ type found struct {
 func newResolver(c *client, m *model, p pending, dryRun bool) *resolver {
 	return &resolver{
 		client: c, model: m, pending: p, dryRun: dryRun, today: time.Now().UTC().Format(time.DateOnly),
-		found: map[string]found{}, created: map[string]int{}, leftOut: map[string]int{},
+		aliases: map[string]string{}, found: map[string]found{}, created: map[string]int{}, leftOut: map[string]int{},
 	}
 }
 
@@ -213,14 +216,19 @@ func (r *resolver) lookUp(ctx context.Context, typ, name string) ([]string, erro
 	})
 }
 
-// make makes an asset, which the query finds then; in a dry run it notes the command.
+// make makes an asset, which the query finds then; in a dry run it notes the command, once
+// for names that are equal to the service.
 func (r *resolver) make(ctx context.Context, query map[string]any, typ string, attributes map[string]any) (found, error) {
+	key := fmt.Sprint(typ, "\x00", attributes["Parent"], "\x00", folding.Of(fmt.Sprint(attributes["Name"])))
+	if alias := r.aliases[key]; alias != "" {
+		return found{ref: alias}, nil
+	}
 	r.created[typ]++
 	command := maps.Clone(attributes)
 	command["AssetType"] = typ
 	if r.dryRun {
 		alias := fmt.Sprintf("@would%d", len(r.would))
-		r.would = append(r.would, map[string]any{alias: command})
+		r.would, r.aliases[key] = append(r.would, map[string]any{alias: command}), alias
 		return found{ref: alias}, nil
 	}
 	body, err := marshal(command)
