@@ -20,6 +20,11 @@ var oldest = map[int]string{
 	125:           "0.1.0",
 	126:           "0.1.0",
 	127:           "0.1.0",
+	128:           "0.1.0",
+	129:           "0.1.0",
+	130:           "0.1.0",
+	131:           "0.1.0",
+	132:           "0.1.0",
 }
 
 // oldestOf returns the oldest release that works with a migration.

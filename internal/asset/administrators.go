@@ -26,6 +26,9 @@ func (s *Session) checkAdministrators(ctx context.Context) error {
 	if !s.administratorsChanged || l.loginDisabled == nil || l.defaultRole == nil {
 		return nil
 	}
+	if err := lockNamed(ctx, s.tx, "administrators"); err != nil { // another may end at once
+		return err
+	}
 	admin := l.roleID(int64(meta.SystemAdmin))
 	var left int
 	err := s.tx.QueryRow(ctx, `SELECT CASE WHEN EXISTS (SELECT 1 FROM asset a WHERE a.type = ? AND a.state < ?`+

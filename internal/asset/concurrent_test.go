@@ -158,7 +158,8 @@ func TestRequestIDIsUsedOnce(t *testing.T) {
 	})
 }
 
-// After a commit without an answer the audit shows whether it happened.
+// After a commit without an answer the audit shows whether it happened, and one of which
+// it was said that it did not never does.
 func TestLostCommitAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		lost := errors.New("connection lost")
@@ -169,9 +170,14 @@ func TestLostCommitAnswer(t *testing.T) {
 		if err := w.e.FindOutcome(t.Context(), written.ID, lost); err != nil {
 			t.Errorf("a request that was committed: %v", err)
 		}
-		err := w.e.FindOutcome(t.Context(), uuid.NewString(), lost)
+		late := asset.Request{ID: uuid.NewString()}
+		err := w.e.FindOutcome(t.Context(), late.ID, lost)
 		if fault.KindOf(err) != fault.Transient || !errors.Is(err, lost) {
 			t.Errorf("a request that was not: %v", err)
+		}
+		err = w.e.Write(t.Context(), auth.System, late, func(*asset.Session) error { return nil })
+		if fault.KindOf(err) != fault.Conflict {
+			t.Errorf("a request of which was said that it did not happen: %v", err)
 		}
 	})
 }

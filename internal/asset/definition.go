@@ -3,7 +3,6 @@ package asset
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -81,10 +80,8 @@ func (s *Session) lockDefinitions(ctx context.Context, commands []*Command) erro
 	}) {
 		return nil
 	}
-	var code int64
-	err := s.tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = 'custom type'`+s.e.db.Dialect.ForUpdate).Scan(&code)
-	if err != nil {
-		return fmt.Errorf("lock the definitions: %w", err)
+	if err := lockNamed(ctx, s.tx, "definitions"); err != nil {
+		return err
 	}
 	s.definitionsLocked = true
 	return nil

@@ -92,7 +92,7 @@ func (l *loaded) find(ctx context.Context, id int64) (target, bool, error) {
 	if t, ok := l.cached(id); ok || l.missing[id] {
 		return t, ok, nil
 	}
-	err := l.loadReferences(ctx, []int64{id}, "")
+	err := l.loadReferences(ctx, []int64{id})
 	t, ok := l.cached(id)
 	return t, ok, err
 }
@@ -116,10 +116,27 @@ func (l *loaded) unknown(ids []int64) []int64 {
 	})
 }
 
-// loadReferences reads what must be known of assets that are referred to. lock is
-// empty, or the dialect's share lock for assets that others copy from: they must
-// not move meanwhile.
-func (l *loaded) loadReferences(ctx context.Context, ids []int64, lock string) error {
+// lockReferences locks assets that others copy from, which must not move meanwhile, and
+// reads what must be known of them. Who moves one writes its row, too.
+func (l *loaded) lockReferences(ctx context.Context, ids []int64) error {
+	for in, args := range db.InChunks(ids) {
+		if _, err := l.s.tx.Lock(ctx, "asset", "id IN "+in+" ORDER BY id", args...); err != nil {
+			return fmt.Errorf("lock references: %w", err)
+		}
+	}
+	if err := l.loadReferences(ctx, ids); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if a := l.references[id]; a != nil {
+			a.locked = true
+		}
+	}
+	return nil
+}
+
+// loadReferences reads what must be known of assets that are referred to.
+func (l *loaded) loadReferences(ctx context.Context, ids []int64) error {
 	columns := `id, type, state, ` + isHidden(l.s.Who())
 	for _, slot := range l.s.e.layout.copiedSlots {
 		columns += ", " + l.s.e.layout.slots[slot].Name
@@ -128,9 +145,7 @@ func (l *loaded) loadReferences(ctx context.Context, ids []int64, lock string) e
 		l.missing[id] = true
 	}
 	for in, args := range db.InChunks(ids) {
-		err := db.Each(ctx, l.s.tx, `SELECT `+columns+` FROM asset WHERE id IN `+in+` ORDER BY id`+lock, args, func(scan db.Scanner) error {
-			return l.scanReference(scan, lock != "")
-		})
+		err := db.Each(ctx, l.s.tx, `SELECT `+columns+` FROM asset WHERE id IN `+in+` ORDER BY id`, args, l.scanReference)
 		if err != nil {
 			return fmt.Errorf("load references: %w", err)
 		}
@@ -138,8 +153,8 @@ func (l *loaded) loadReferences(ctx context.Context, ids []int64, lock string) e
 	return nil
 }
 
-func (l *loaded) scanReference(scan db.Scanner, locked bool) error {
-	a := &reference{locked: locked, copied: make([]any, len(l.s.e.layout.copiedSlots))}
+func (l *loaded) scanReference(scan db.Scanner) error {
+	a := &reference{copied: make([]any, len(l.s.e.layout.copiedSlots))}
 	var typ int
 	into := []any{&a.id, &typ, &a.code, &a.hidden}
 	for i := range a.copied {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/fault"
 )
 
 // lockTrees locks the trees and rank spaces that a batch reorders, so that two
@@ -17,15 +16,23 @@ func (l *loaded) lockTrees(ctx context.Context, trees map[string]bool) error {
 		if l.locked[tree] {
 			continue
 		}
-		var name string
-		err := l.s.tx.QueryRow(ctx, `SELECT name FROM tree_lock WHERE name = ?`+l.s.e.db.Dialect.ForUpdate, tree).Scan(&name)
-		if fault.KindOf(err) == fault.NotFound { // the first change of ranks in its space
-			err = db.UpsertN(ctx, l.s.tx, "tree_lock", []string{"name"}, []string{"name"}, nil, 1, func(int) []any { return []any{tree} })
-		}
-		if err != nil {
-			return fmt.Errorf("lock tree %s: %w", tree, err)
+		if err := lockNamed(ctx, l.s.tx, tree); err != nil {
+			return err
 		}
 		l.locked[tree] = true
+	}
+	return nil
+}
+
+// lockNamed locks what a row of tree_lock stands for until the transaction ends: a tree,
+// a rank space, or what else is checked as a whole.
+func lockNamed(ctx context.Context, tx *db.Tx, name string) error {
+	n, err := tx.Lock(ctx, "tree_lock", "name = ?", name)
+	if err == nil && n == 0 { // the first lock of it
+		_, err = tx.Exec(ctx, `INSERT INTO tree_lock (name, lock_count) VALUES (?, 1) ON DUPLICATE KEY UPDATE lock_count = lock_count + 1`, name)
+	}
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", name, err)
 	}
 	return nil
 }

@@ -84,8 +84,7 @@ func (o *operations) countListed(ctx context.Context, w *row) (n int64, err erro
 // holdModel keeps the model as it is until the transaction ends: who writes by it
 // waits, and finds another.
 func (o *operations) holdModel(ctx context.Context) error {
-	var generation int64
-	return o.s.tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = 'model'`+o.s.e.db.Dialect.ForUpdate).Scan(&generation)
+	return catalog.LockWrites(ctx, o.s.tx)
 }
 
 // checkUnused refuses to delete a list while an attribute leads to it, or is one of

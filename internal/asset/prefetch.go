@@ -9,27 +9,27 @@ import (
 
 // prefetch collects what a batch must know before its first command is checked.
 type prefetch struct {
-	s                         *Session
-	layout                    *layout
-	locks, shares, references []int64
-	names                     map[namespace][]string
-	namespaces                []namespace // of names, in the order met
-	seenNames                 map[nameKey]bool
-	edges                     map[edgeGroup][]int64
-	reverseLinks              map[int][]int64 // by relation: the ids at the other end
-	trees                     map[string]bool
-	sources                   []int64
-	owners                    []int64 // of parts that operations run on
-	deleted                   []int64 // assets to be restored
-	creates                   int64
+	s                           *Session
+	layout                      *layout
+	locks, followed, references []int64
+	names                       map[namespace][]string
+	namespaces                  []namespace // of names, in the order met
+	seenNames                   map[nameKey]bool
+	edges                       map[edgeGroup][]int64
+	reverseLinks                map[int][]int64 // by relation: the ids at the other end
+	trees                       map[string]bool
+	sources                     []int64
+	owners                      []int64 // of parts that operations run on
+	deleted                     []int64 // assets to be restored
+	creates                     int64
 }
 
 // edgeGroup is a relation (or, below zero, a multi-value scalar) from one type.
 type edgeGroup struct{ code, fromType int }
 
-func (p *prefetch) addReference(id int64, share bool) {
-	if share {
-		p.shares = append(p.shares, id)
+func (p *prefetch) addReference(id int64, followed bool) {
+	if followed {
+		p.followed = append(p.followed, id)
 		return
 	}
 	p.references = append(p.references, id)
@@ -79,8 +79,8 @@ func (p *prefetch) load(ctx context.Context, x *executor, several bool) (err err
 		func() error { return l.lockTrees(ctx, p.trees) },
 		func() error { return l.loadRows(ctx, p.locks) },
 		func() error { return p.resolveNames(ctx, x.resolver) },
-		func() error { return l.loadReferences(ctx, l.unknown(p.shares), x.s.e.db.Dialect.ForShare) },
-		func() error { return l.loadReferences(ctx, l.unknown(p.references), "") },
+		func() error { return l.lockReferences(ctx, l.unknown(p.followed)) },
+		func() error { return l.loadReferences(ctx, l.unknown(p.references)) },
 		func() error { return l.foreseeSeen(ctx) },
 		func() error { return p.loadEdges(ctx, l) },
 		func() error { return l.loadParts(ctx, p.owners, several) },
@@ -164,11 +164,11 @@ func (p *prefetch) collectValue(t *meta.Type, a *meta.Attr, v Value) {
 		return
 	}
 	tr := p.layout.types[t]
-	share := false
+	followed := false
 	if tr != nil {
-		_, share = tr.sourceOf(a.Name)
+		_, followed = tr.sourceOf(a.Name)
 	}
-	p.addReference(id, share)
+	p.addReference(id, followed)
 	if a.Place.Kind == meta.InLinksBack {
 		p.reverseLinks[a.Place.Code] = append(p.reverseLinks[a.Place.Code], id)
 	}

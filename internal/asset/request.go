@@ -60,7 +60,7 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace s
 		return s.writeAudit(ctx)
 	})
 	if errors.Is(err, db.ErrUnknownOutcome) {
-		err = e.findOutcome(ctx, req.ID, err)
+		err = e.findOutcome(ctx, who, req.ID, err)
 	}
 	if err == nil {
 		tracing.Wrote(ctx, req.ID)
@@ -103,19 +103,26 @@ const (
 	outcomePause = 250 * time.Millisecond
 )
 
-// findOutcome finds out whether a commit without an answer happened. The locking
-// read waits for the lost transaction if the server has not given it up yet.
-func (e *Engine) findOutcome(ctx context.Context, request string, lost error) error {
+// findOutcome finds out whether a commit without an answer happened: it writes an audit
+// of no change with the same request id. Where that is refused the write happened; where
+// it is not, the write can no longer happen, whatever server still has it. Where the
+// server has not given the lost transaction up yet, the insert waits for it.
+func (e *Engine) findOutcome(ctx context.Context, who auth.Actor, request string, lost error) error {
 	for range outcomeTries {
-		var id int64
 		err := e.db.Small(ctx, func(tx *db.Tx) error {
-			return tx.QueryRow(ctx, `SELECT id FROM audit WHERE request_id = ?`+e.db.Dialect.ForShare, request).Scan(&id)
+			id, err := e.audits.next(ctx, e.db, tx, 1)
+			if err == nil {
+				_, err = tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, first_moment, last_moment, generation, fan_state)`+
+					` VALUES (?, ?, ?, `+tx.Dialect().NowMicros+`, 'the connection to the database was lost', 0, 0, 0, 1)`, id, request, who.Member)
+			}
+			return err
 		})
-		switch fault.KindOf(err) {
-		case fault.NotFound:
+		switch {
+		case err == nil:
 			return fault.Transientf(lost, "the connection to the database was lost, and nothing was changed")
-		case fault.Transient:
-		default:
+		case fault.KindOf(err) == fault.Conflict:
+			return nil
+		case fault.KindOf(err) != fault.Transient:
 			return err
 		}
 		select {
@@ -129,9 +136,9 @@ func (e *Engine) findOutcome(ctx context.Context, request string, lost error) er
 
 // writeAudit writes the audit row, whose request id refuses a second request with the
 // same one. A request that changed nothing needs no fan-out, nor does one at a
-// generation of the subscriptions at which none is enabled. The shared lock on
-// the generation orders this write against every change of a webhook
-// subscription, and that on the model's against every change of the model.
+// generation of the subscriptions at which none is enabled. A write of changes takes
+// its row of write_lock first: that orders it against every change of a webhook
+// subscription and of the model, whose generations it then reads.
 // Errors: ErrModelChanged.
 func (s *Session) writeAudit(ctx context.Context) error {
 	var comment, folded, trace any
@@ -148,6 +155,11 @@ func (s *Session) writeAudit(ctx context.Context) error {
 	if s.req.Import {
 		imported = 1
 		if err := s.noteImport(ctx); err != nil {
+			return err
+		}
+	}
+	if s.last > 0 {
+		if err := catalog.LockWrite(ctx, s.tx); err != nil {
 			return err
 		}
 	}
@@ -184,8 +196,7 @@ func (s *Session) insertAudit(ctx context.Context, insert string, args []any) er
 
 // generations returns the end of the statement that writes the audit, and its
 // arguments: the subscriptions' generation, whether a fan-out is left out, and no
-// row where the model's generation is another than the engine's. The rows are
-// locked in the order in which a change of the model locks them.
+// row where the model's generation is another than the engine's.
 func (s *Session) generations() (from string, args []any) {
 	model := s.e.generation
 	if s.modelChanged {
@@ -204,9 +215,9 @@ func (s *Session) generations() (from string, args []any) {
 	}
 	const watched = `w.value, CASE w.value WHEN ? THEN 1 ELSE 0 END FROM `
 	if s.e.generation == 0 {
-		return watched + `sequence w WHERE w.name = 'webhook'` + s.e.db.Dialect.ForShare, args
+		return watched + `sequence w WHERE w.name = 'webhook'`, args
 	}
-	return watched + `sequence m JOIN sequence w ON w.name = 'webhook' WHERE ` + isPresent + s.e.db.Dialect.ForShare, args
+	return watched + `sequence m JOIN sequence w ON w.name = 'webhook' WHERE ` + isPresent, args
 }
 
 // ErrRollback is returned by the function of Answer with an answer that is stored

@@ -64,7 +64,7 @@ func (x *executor) withoutRow(ctx context.Context, all []meta.Instance) ([]meta.
 	for _, in := range all {
 		ids = append(ids, in.Type.Stored(in.ID))
 	}
-	if err := x.loaded.loadReferences(ctx, x.loaded.unknown(ids), ""); err != nil {
+	if err := x.loaded.loadReferences(ctx, x.loaded.unknown(ids)); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(in meta.Instance) bool {

@@ -76,7 +76,7 @@ func (set *setter) refChanged(ctx context.Context, w *row, a *meta.Attr, t *targ
 		return nil
 	}
 	if t != nil && t.reference != nil && !t.reference.locked {
-		if err := set.loaded.loadReferences(ctx, []int64{t.id}, set.s.e.db.Dialect.ForShare); err != nil {
+		if err := set.loaded.lockReferences(ctx, []int64{t.id}); err != nil {
 			return err
 		}
 		t.reference = set.loaded.references[t.id]

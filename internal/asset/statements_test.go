@@ -9,7 +9,7 @@ import (
 // TestStatementsOfOneCreate holds the number of round trips that one plain
 // create takes, BEGIN and COMMIT of its two transactions included.
 func TestStatementsOfOneCreate(t *testing.T) {
-	const want = 11
+	const want = 12
 	w := newHarness(t, testdb.MySQL(t))
 	w.must(create("Story", "@warm", "Name", "ids are taken", "Scope", "Scope:0"))
 	count := func() int {

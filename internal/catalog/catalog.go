@@ -145,11 +145,15 @@ func Generation(ctx context.Context, q db.Querier) (n int64, err error) {
 }
 
 // Raise counts a change of the model's rows, in its transaction and at its end: it
-// waits for all who write assets, and they wait for it. The generation of the
+// waits for all who have begun to commit what they wrote by it, and who comes behind
+// waits for it. The generation of the
 // subscriptions moves, too, so that those who match later changes read the model
 // anew.
 func Raise(ctx context.Context, tx *db.Tx) error {
-	_, err := tx.Exec(ctx, `UPDATE sequence SET value = value + 1 WHERE name IN ('model', 'webhook')`)
+	err := LockWrites(ctx, tx)
+	if err == nil {
+		_, err = tx.Exec(ctx, `UPDATE sequence SET value = value + 1 WHERE name IN ('model', 'webhook')`)
+	}
 	if err != nil {
 		return fmt.Errorf("raise the model's generation: %w", err)
 	}

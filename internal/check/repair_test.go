@@ -63,6 +63,7 @@ var unfound = []struct{ why, sql string }{
 	{"versions do not say which links began with them, only how many", `UPDATE asset_link SET to_id = 1003 WHERE from_id = 1011 AND relation = 5`},
 	{"which role a member had stands nowhere else", `UPDATE scope_member SET role_id = -999 WHERE scope_id = 1001`},
 	{"versions of well-known assets do not say how many links they have", `DELETE FROM asset_link WHERE since_moment = 0 AND relation <> 34`},
+	{"the rows of write_lock are made when they are locked", `INSERT INTO write_lock (slot, lock_count) VALUES (999, 1)`},
 	{"a password is known to nobody", `UPDATE credential SET password_hash = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2k'`},
 }
 
@@ -260,11 +261,15 @@ func TestRepairGoesOn(t *testing.T) {
 	})
 }
 
-// contents are the rows of each table as text, in order.
+// contents are the rows of each table as text, in order, but how often they were locked.
 func contents(t *testing.T, d *db.DB) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
 	for _, table := range tables(t, d) {
+		if table.Name == "write_lock" {
+			continue
+		}
+		table.Columns = slices.DeleteFunc(table.Columns, func(c db.TableColumn) bool { return c.Name == db.LockCount })
 		rows, err := db.Collect(t.Context(), d, `SELECT `+strings.Join(quoted(d, table.Names()), ", ")+` FROM `+table.Name, nil, func(r db.Scanner) (string, error) {
 			values, into := make([]*string, len(table.Columns)), make([]any, len(table.Columns))
 			for i := range values {

@@ -11,7 +11,7 @@ import (
 
 // refilled are tables that hold what can be computed, or nothing that lasts: where one is
 // missing it is made again, and the rules behind fill it.
-var refilled = []string{"scope_closure", "scope_hidden", "moment_stamp", "tree_lock", "process", "session", "system_check"}
+var refilled = []string{"scope_closure", "scope_hidden", "moment_stamp", "tree_lock", "write_lock", "process", "session", "system_check"}
 
 // tables expects the tables and columns that the migrations of this build make.
 func (c *checker) tables(ctx context.Context) error {
@@ -28,7 +28,7 @@ func (c *checker) tables(ctx context.Context) error {
 		if i >= 0 {
 			err = c.columnsOf(t, have[i])
 		} else {
-			err = c.missing(t.Name)
+			err = c.missing(t)
 		}
 		if err != nil {
 			return err
@@ -38,21 +38,34 @@ func (c *checker) tables(ctx context.Context) error {
 }
 
 // missing reports a table that is missing.
-func (c *checker) missing(table string) error {
-	if slices.Contains(refilled, table) {
-		statement, err := db.MakeTable(c.tx.Dialect(), table)
+func (c *checker) missing(t db.Table) error {
+	if slices.Contains(refilled, t.Name) {
+		statement, err := db.MakeTable(c.tx.Dialect(), t.Name)
 		if err != nil {
 			return err
 		}
 		c.mends = append(c.mends, Statement{SQL: statement, Alters: true})
+		if slices.Contains(t.Names(), db.LockCount) && !strings.Contains(statement, db.LockCount) {
+			c.mendLockCount(t.Name)
+		}
 	}
-	return c.report(table, 0, "the table is missing")
+	return c.report(t.Name, 0, "the table is missing")
+}
+
+// mendLockCount gives a table the column of its locks, which came with a later migration
+// than the table, and of which any value will do.
+func (c *checker) mendLockCount(table string) {
+	const column = " ADD COLUMN " + db.LockCount + " BIGINT NOT NULL DEFAULT 0"
+	c.mends = append(c.mends, Statement{SQL: "ALTER TABLE " + c.tx.Dialect().Quote(table) + column, Alters: true})
 }
 
 // columnsOf expects a table to have the columns of another.
 func (c *checker) columnsOf(want, have db.Table) error {
 	for _, column := range want.Names() {
 		if !slices.Contains(have.Names(), column) {
+			if column == db.LockCount && want.Name != "write_lock" {
+				c.mendLockCount(want.Name)
+			}
 			if err := c.report(want.Name, 0, "the column %s is missing", column); err != nil {
 				return err
 			}

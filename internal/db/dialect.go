@@ -12,8 +12,8 @@ const Forever int64 = 9223372036854775807
 type Dialect struct {
 	Name        string // "mysql" (MariaDB too) or "sqlite"
 	InsertRows  int    // rows of one multi-row INSERT
-	ForUpdate   string // " FOR UPDATE", or empty where the write transaction is alone anyway
-	ForShare    string // " LOCK IN SHARE MODE", or empty
+	ForUpdate   string // " FOR UPDATE" of rows that the transaction then writes, or empty; see Tx.Lock
+	IsAlone     bool   // a write transaction is the only one: it needs no locks
 	ByPrimary   string // after the table of an UPDATE: find its rows by the primary key, and lock no others
 	NowMicros   string // expression: the database's clock, UTC microseconds, one value per statement on MySQL
 	NowMillis   string // the same in whole milliseconds
@@ -36,7 +36,6 @@ func mysqlDialect() *Dialect {
 		Name:        "mysql",
 		InsertRows:  500,
 		ForUpdate:   " FOR UPDATE",
-		ForShare:    " LOCK IN SHARE MODE",
 		ByPrimary:   " FORCE INDEX (PRIMARY)",
 		NowMicros:   "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 		NowMillis:   "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000000 AS SIGNED)",
@@ -51,6 +50,7 @@ func mysqlDialect() *Dialect {
 func sqliteDialect() *Dialect {
 	return &Dialect{
 		Name:       "sqlite",
+		IsAlone:    true,
 		InsertRows: 50,
 		NowMicros:  "alds_now()",
 		NowMillis:  "alds_now() / 1000 * 1000",

@@ -159,6 +159,24 @@ func (t *Tx) exec(ctx context.Context, query string, args ...any) (sql.Result, e
 	return r, t.classify(err)
 }
 
+// LockCount is the column by which Lock locks a row: how often it was.
+const LockCount = "lock_count"
+
+// Lock locks rows of a table until the transaction ends, by writing them: another
+// transaction that locks or writes one of them waits, or where another server has taken
+// it, only one of the two commits. A lock that only reads would hold on one server. It
+// returns how many rows there are; where a transaction is alone it says 1, unasked.
+func (t *Tx) Lock(ctx context.Context, table, where string, args ...any) (rows int64, err error) {
+	if t.dialect().IsAlone {
+		return 1, nil
+	}
+	r, err := t.exec(ctx, "UPDATE "+t.dialect().Quote(table)+" SET "+LockCount+" = "+LockCount+" + 1 WHERE "+where, args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
 // Savepoint runs fn and rolls its writes back when it fails. Errors: that of fn.
 func (t *Tx) Savepoint(ctx context.Context, fn func() error) error {
 	t.points++

@@ -57,7 +57,10 @@ func subscriptionsOf(all []*Delivery) []string {
 func (s *Sender) lockReceivers(ctx context.Context, tx *db.Tx, ids []string) (map[string]*receiver, error) {
 	found := make(map[string]*receiver, len(ids))
 	for in, args := range db.InChunks(ids) {
-		err := s.readReceivers(ctx, tx, "WHERE id IN "+in+" ORDER BY id"+s.db.Dialect.ForUpdate, args, found)
+		_, err := tx.Lock(ctx, "webhook_subscription", "id IN "+in+" ORDER BY id", args...)
+		if err == nil {
+			err = s.readReceivers(ctx, tx, "WHERE id IN "+in+" ORDER BY id", args, found)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -57,8 +57,10 @@ func (s *Store) requeue(ctx context.Context, subscription string, ids []string) 
 	in, args := db.InArgs(ids)
 	args = append([]any{subscription}, args...)
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
-		var locked string
-		err := tx.QueryRow(ctx, "SELECT id FROM webhook_subscription WHERE id = ?"+s.db.Dialect.ForUpdate, subscription).Scan(&locked)
+		locked, err := tx.Lock(ctx, "webhook_subscription", "id = ?", subscription)
+		if err == nil && locked == 0 {
+			err = fault.NotFoundf("the subscription is deleted")
+		}
 		if err != nil {
 			return err
 		}

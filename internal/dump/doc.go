@@ -21,6 +21,6 @@
 //
 // The same content gives the same bytes, whatever database holds it. What belongs to one
 // installation and not to its data is left out: the migrations that were applied, the
-// processes that run, the last check, and where a restore stands. Bytes of attachments
+// processes that run, the last check, how often rows were locked, and where a restore stands. Bytes of attachments
 // that lie outside of the database (ALDS_BLOB_URL) are not in it.
 package dump

@@ -33,7 +33,7 @@ type header struct {
 const unfinished = "unfinished_restore"
 
 // left are the tables of which nothing is written.
-var left = []string{"schema_migration", "process", "system_check", unfinished}
+var left = []string{"schema_migration", "process", "system_check", "write_lock", unfinished}
 
 // Progress is told the rows of a table so far, now and then and at its end.
 type Progress func(table string, rows int64)
@@ -73,10 +73,14 @@ func Write(ctx context.Context, d *db.DB, w io.Writer, release string, at Progre
 	return rows, out.Flush()
 }
 
-// dataTables returns the tables that hold data, by name.
+// dataTables returns the tables that hold data, by name, without the columns of locks.
 func dataTables(ctx context.Context, q db.Querier, d *db.Dialect) ([]db.Table, error) {
 	all, err := db.Tables(ctx, q, d)
-	return slices.DeleteFunc(all, func(t db.Table) bool { return slices.Contains(left, t.Name) }), err
+	all = slices.DeleteFunc(all, func(t db.Table) bool { return slices.Contains(left, t.Name) })
+	for i := range all {
+		all[i].Columns = slices.DeleteFunc(all[i].Columns, func(c db.TableColumn) bool { return c.Name == db.LockCount })
+	}
+	return all, err
 }
 
 func writeLine(w io.Writer, v any) error {

@@ -47,7 +47,10 @@ func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, 
 	}
 	d := &delivery.Delivery{ID: delivery.NewID(), Subscription: id, Events: 1}
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
-		r, err := findEnabled(tx.Gorm(), id, forUpdate)
+		if _, err := tx.Lock(ctx, "webhook_subscription", "id = ?", id); err != nil {
+			return err
+		}
+		r, err := findEnabled(tx.Gorm(), id)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/catalog"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/fault"
@@ -111,8 +112,10 @@ func (f *fixture) write(actor int64, changes ...edit) {
 				return err
 			}
 		}
-		var gen int64
-		err := tx.QueryRow(f.Context(), "SELECT value FROM sequence WHERE name = 'webhook'"+f.d.Dialect.ForShare).Scan(&gen)
+		if err := catalog.LockWrite(f.Context(), tx); err != nil {
+			return err
+		}
+		gen, err := generation(f.Context(), tx)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/alds-dev/alds/internal/catalog"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 )
@@ -83,10 +84,13 @@ func findRow(g *gorm.DB, id string, scopes ...func(*gorm.DB) *gorm.DB) (r subscr
 	return r, err
 }
 
-// bumpGeneration locks the generation, raises it and returns the new value.
-// Writes committed before read a lower one; writes that read it afterwards wait
-// for this transaction's end.
+// bumpGeneration raises the generation and returns the new value. Writes that had read
+// a lower one are committed then; those that come behind wait for this transaction's
+// end, and read the new one.
 func bumpGeneration(ctx context.Context, tx *db.Tx) (int64, error) {
+	if err := catalog.LockWrites(ctx, tx); err != nil {
+		return 0, err
+	}
 	if _, err := tx.Exec(ctx, "UPDATE sequence SET value = value + 1 WHERE name = 'webhook'"); err != nil {
 		return 0, err
 	}

@@ -1,0 +1,65 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/db"
+)
+
+// Writes of assets are ordered against changes of what they go by, the model and the
+// subscriptions, by the rows of write_lock: a write takes one of them and a change takes
+// all, so that writes do not wait for each other, and a change waits for the writes that
+// have begun to commit, as they do for it.
+
+// slots are the rows. A write takes that of its connection, which has one transaction
+// at a time: two writes of a process meet only where it has more connections.
+const slots = 256
+
+// offset keeps processes apart whose connections have the same numbers, each at a
+// server of its own.
+var offset = rand.IntN(slots)
+
+// LockWrite takes the row of a write until the transaction ends: the model and the
+// subscriptions that a statement behind it reads stay as they are. It is the last of
+// the locks that a transaction takes.
+func LockWrite(ctx context.Context, tx *db.Tx) error {
+	if tx.Dialect().IsAlone {
+		return nil
+	}
+	const slot = `(CONNECTION_ID() + ?) % 256`
+	n, err := tx.Lock(ctx, "write_lock", `slot = `+slot, offset)
+	if err == nil && n == 0 { // the first write of all on it
+		_, err = tx.Exec(ctx, `INSERT INTO write_lock (slot, lock_count) VALUES (`+slot+`, 1) ON DUPLICATE KEY UPDATE lock_count = lock_count + 1`, offset)
+	}
+	if err != nil {
+		return fmt.Errorf("lock one of the writes: %w", err)
+	}
+	return nil
+}
+
+// all raises each row, and makes those that are missing.
+var all = func() string {
+	rows := make([]string, slots)
+	for i := range rows {
+		rows[i] = "(" + strconv.Itoa(i) + ", 1)"
+	}
+	return `INSERT INTO write_lock (slot, lock_count) VALUES ` + strings.Join(rows, ", ") + ` ON DUPLICATE KEY UPDATE lock_count = lock_count + 1`
+}()
+
+// LockWrites takes the rows of all writes, in order, until the transaction ends: what has
+// taken one before is committed and seen by what the transaction reads from now on,
+// and what comes behind waits, and finds what the transaction has changed. Of what it
+// locks it must be the first.
+func LockWrites(ctx context.Context, tx *db.Tx) error {
+	if tx.Dialect().IsAlone {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, all); err != nil {
+		return fmt.Errorf("lock all writes: %w", err)
+	}
+	return nil
+}

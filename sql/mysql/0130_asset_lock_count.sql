@@ -1,0 +1,1 @@
+ALTER TABLE `asset` ADD COLUMN `lock_count` BIGINT NOT NULL DEFAULT 0;

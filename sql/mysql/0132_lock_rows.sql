@@ -1,0 +1,1 @@
+INSERT IGNORE INTO `tree_lock` (`name`) VALUES ('administrators'), ('definitions');

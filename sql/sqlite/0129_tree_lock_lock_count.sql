@@ -1,0 +1,1 @@
+ALTER TABLE "tree_lock" ADD COLUMN "lock_count" INTEGER NOT NULL DEFAULT 0;
