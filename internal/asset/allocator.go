@@ -2,6 +2,7 @@ package asset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -88,9 +90,9 @@ type allocation struct {
 	first  map[string]int64
 }
 
-// allocator lets concurrent batches of this process share one short transaction:
-// those that come while one is running wait for the next, which allocates for all
-// of them.
+// allocator lets concurrent batches of this process take together, in one short
+// transaction: those that come while one is running wait for the next, which allocates
+// for all of them.
 type allocator struct {
 	db      *db.DB
 	mu      sync.Mutex
@@ -114,7 +116,7 @@ const allocateTimeout = 15 * time.Second
 func (k *allocator) allocate(ctx context.Context, tx *db.Tx, n demand) (allocation, error) {
 	if !k.db.Dialect.SmallInside {
 		t := &waiter{demand: n}
-		err := advanceAll(ctx, tx, []*waiter{t})
+		err := k.advanceAll(ctx, tx, []*waiter{t})
 		return t.got, err
 	}
 	t := &waiter{demand: n, done: make(chan struct{})}
@@ -153,7 +155,7 @@ func (k *allocator) serve(ctx context.Context) {
 func (k *allocator) once(ctx context.Context, batch []*waiter) {
 	ctx, cancel := context.WithTimeout(ctx, allocateTimeout)
 	defer cancel()
-	err := k.db.Small(ctx, func(tx *db.Tx) error { return advanceAll(ctx, tx, batch) })
+	err := k.advanceAll(ctx, nil, batch)
 	for _, t := range batch {
 		t.err = err
 		close(t.done)
@@ -234,77 +236,139 @@ func sequencesOf(batch []*waiter) (names []string, by map[string]int64) {
 
 // advanceAll advances the sequences once for all waiters, and creates those that do
 // not exist.
-func advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) error {
+func (k *allocator) advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 	var moments int64
 	for _, t := range batch {
 		moments += t.demand.moments
 	}
 	names, by := sequencesOf(batch)
-	last, at, err := moveSequences(ctx, tx, moments, names, by)
+	last, at, err := k.move(ctx, tx, moments, names, by)
 	if err != nil {
 		return fmt.Errorf("allocate moments and numbers: %w", err)
 	}
 	missing := slices.DeleteFunc(names, func(name string) bool { _, moved := last[name]; return moved })
 	if len(missing) > 0 {
-		if err := createSequences(ctx, tx, batch, missing); err != nil {
-			return err
-		}
-		others, _, err := moveSequences(ctx, tx, 0, missing, by)
+		others, err := k.begin(ctx, tx, batch, missing, by)
 		if err != nil {
 			return fmt.Errorf("allocate the first numbers: %w", err)
 		}
 		maps.Copy(last, others)
 	}
-	return handOut(ctx, tx, batch, last, at)
+	handOut(batch, last, at)
+	return nil
 }
 
-// moveSequences moves the moments and the named sequences that exist, by one
-// statement: the server locks its rows in the order of their key, the same in every
-// process. It returns what they are then. The moments are stamped with the
-// database's clock, of which only the greatest value counts.
-func moveSequences(ctx context.Context, tx *db.Tx, moments int64, names []string, by map[string]int64) (last map[string]int64, at int64, err error) {
-	in, list := db.InArgs(append([]string{"moment"}, names...))
-	move, args := `CASE name WHEN 'moment' THEN ?`, []any{moments}
-	for _, name := range list[1:] { // those that fill the list, too: few statements
-		move += ` WHEN ? THEN ?`
-		args = append(args, name, by[name.(string)])
+// begin creates sequences and moves them.
+func (k *allocator) begin(ctx context.Context, tx *db.Tx, batch []*waiter, names []string, by map[string]int64) (last map[string]int64, err error) {
+	if tx != nil {
+		if err := createSequences(ctx, tx, batch, names); err != nil {
+			return nil, err
+		}
+	} else if err := k.db.Small(ctx, func(tx *db.Tx) error { return createSequences(ctx, tx, batch, names) }); err != nil {
+		return nil, err
 	}
-	d := tx.Dialect()
-	update := `UPDATE sequence SET value = value + ` + move + ` END, stamped_at = CASE name WHEN 'moment' THEN ` +
-		d.Greatest + `(stamped_at, ` + d.NowMillis + `) ELSE stamped_at END WHERE name IN ` + in
-	last = make(map[string]int64, len(list))
-	read := func(scan db.Scanner) error {
-		var name string
-		var value, stamped int64
-		err := scan.Scan(&name, &value, &stamped)
-		last[name], at = value, max(at, stamped)
-		return err
-	}
-	if args = append(args, list...); d.Returning {
-		err = db.Each(ctx, tx, update+` RETURNING name, value, stamped_at`, args, read)
+	last, _, err = k.move(ctx, tx, 0, names, by)
+	return last, err
+}
+
+// momentSequence is the sequence of moments, which is stamped with the database's clock.
+const momentSequence = "moment"
+
+// move moves the named sequences that exist and then the moments, where there are any,
+// and returns what they are then, and the stamp of the moments. tx is nil where it is
+// done in a transaction of its own: one that the server gets at once, so that it keeps
+// the row that all writers take from for no way between the two.
+func (k *allocator) move(ctx context.Context, tx *db.Tx, moments int64, names []string, by map[string]int64) (last map[string]int64, at int64, err error) {
+	last = make(map[string]int64, len(names)+1)
+	if tx != nil {
+		for _, name := range names {
+			first, err := advanceSequence(ctx, tx, name, by[name])
+			if fault.KindOf(err) == fault.NotFound {
+				continue
+			}
+			if err != nil {
+				return nil, 0, err
+			}
+			last[name] = first + by[name] - 1
+		}
+		if moments > 0 {
+			last[momentSequence], at, err = stampMoments(ctx, tx, moments)
+		}
 		return last, at, err
 	}
-	if _, err := tx.Exec(ctx, update, args...); err != nil {
+	statements := make([]db.Statement, 0, len(names)+1)
+	for _, name := range names { // in order: the same in every process
+		statements = append(statements, db.Statement{Query: `UPDATE sequence SET value = LAST_INSERT_ID(value + ?) WHERE name = ?`, Args: []any{by[name], name}})
+	}
+	if moments > 0 { // last: its row is held for the shortest time
+		statements = append(statements, takeMoments(k.db.Dialect, moments))
+	}
+	rows, ids, err := k.db.Together(ctx, statements...)
+	if err != nil {
 		return nil, 0, err
 	}
-	err = db.Each(ctx, tx, `SELECT name, value, stamped_at FROM sequence WHERE name IN `+in, list, read)
+	for i, name := range names {
+		if rows[i] > 0 {
+			last[name] = ids[i]
+		}
+	}
+	if moments > 0 {
+		if rows[len(names)] == 0 {
+			return nil, 0, errors.New("there is no sequence of moments")
+		}
+		last[momentSequence], at = unpackMoment(ids[len(names)], time.Now())
+	}
+	return last, at, nil
+}
+
+// stampMoments moves the moments in a transaction, and stamps them with the database's
+// clock, of which only the greatest value counts.
+func stampMoments(ctx context.Context, tx *db.Tx, n int64) (last, at int64, err error) {
+	d := tx.Dialect()
+	err = tx.QueryRow(ctx, `UPDATE sequence SET value = value + ?, stamped_at = `+d.Greatest+`(stamped_at, `+d.NowMillis+`) WHERE name = ?`+
+		` RETURNING value, stamped_at`, n, momentSequence).Scan(&last, &at)
 	return last, at, err
 }
 
-// handOut gives each waiter its part of what the sequences have moved.
-func handOut(ctx context.Context, tx *db.Tx, batch []*waiter, last map[string]int64, at int64) error {
-	if _, err := tx.Exec(ctx, `INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, last["moment"], at); err != nil {
-		return fmt.Errorf("stamp moments: %w", err)
+// stampBits are those of an instant in milliseconds that fit beside a moment into what
+// one statement answers: they pass in 49 days.
+const stampBits = 32
+
+// takeMoments is stampMoments as a statement by itself: it answers the last moment and
+// the stamp as one number. The stamp is computed twice, since servers differ in whether
+// an assignment sees the one before it.
+func takeMoments(d *db.Dialect, n int64) db.Statement {
+	stamp := d.Greatest + `(stamped_at, ` + d.NowMillis + `)`
+	return db.Statement{
+		Query: `UPDATE sequence SET stamped_at = ` + stamp + `,` +
+			` value = LAST_INSERT_ID((value + ?) * 4294967296 + (` + stamp + ` DIV 1000) MOD 4294967296) DIV 4294967296 WHERE name = ?`,
+		Args: []any{n, momentSequence},
 	}
+}
+
+// unpackMoment returns the moment and the stamp, in UTC microseconds, of what takeMoments
+// answered: of the instants that the number may mean, the one that is nearest to now.
+func unpackMoment(packed int64, now time.Time) (last, at int64) {
+	const period = 1 << stampBits
+	last = packed >> stampBits
+	ms := now.UnixMilli()
+	ago := (ms - packed) & (period - 1) // of both only these bits count
+	if ago >= period/2 {
+		ago -= period
+	}
+	return last, (ms - ago) * 1000
+}
+
+// handOut gives each waiter its part of what the sequences have moved.
+func handOut(batch []*waiter, last map[string]int64, at int64) {
 	for _, t := range slices.Backward(batch) {
-		t.got = allocation{moment: last["moment"] - t.demand.moments + 1, at: at, first: make(map[string]int64, len(t.demand.others))}
-		last["moment"] -= t.demand.moments
+		t.got = allocation{moment: last[momentSequence] - t.demand.moments + 1, at: at, first: make(map[string]int64, len(t.demand.others))}
+		last[momentSequence] -= t.demand.moments
 		for name, n := range t.demand.others {
 			last[name] -= n
 			t.got.first[name] = last[name] + 1
 		}
 	}
-	return nil
 }
 
 // numberText spells a Number: the prefix and at least five digits.

@@ -129,7 +129,7 @@ func (x *executor) writeSeed(ctx context.Context) error {
 		w.cur.createdAt, w.cur.createdBy, w.cur.linked = at, auth.SystemMember, w.linked
 		w.cur.changedAt, w.cur.changedBy = at, auth.SystemMember
 	}
-	w := &writer{s: x.s, tx: x.s.tx, layout: x.s.e.layout, changes: x.changes, at: at, audit: int64(0), who: auth.SystemMember}
+	w := &writer{s: x.s, tx: x.s.tx, later: x.s.tx.Later(), layout: x.s.e.layout, changes: x.changes, at: at, audit: int64(0), who: auth.SystemMember}
 	for _, step := range []func(context.Context) error{w.inserts, w.versions, w.edges, w.scopes, w.roles} {
 		if err := step(ctx); err != nil {
 			return err

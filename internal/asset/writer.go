@@ -13,10 +13,11 @@ import (
 )
 
 // writer writes the changes of a batch. It reads them only, but for the stamp of
-// allocated moments.
+// allocated moments. What it writes goes out with the audit, where that comes next.
 type writer struct {
 	s              *Session
 	tx             *db.Tx
+	later          db.Execer // for statements whose results nobody needs
 	layout         *layout
 	changes        *changes
 	got            allocation
@@ -67,6 +68,16 @@ func (w *writer) stampVersions() {
 	}
 }
 
+// stamp notes the instant of the moments, by which a read as of an instant finds them: it
+// stands when they do.
+func (w *writer) stamp(ctx context.Context) error {
+	last := w.got.moment + w.changes.moments - 1
+	if _, err := w.later.Exec(ctx, `INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, last, w.got.at); err != nil {
+		return fmt.Errorf("stamp moments: %w", err)
+	}
+	return nil
+}
+
 // row appends the columns of a shape.
 func (w *writer) row(args []any, sh columnSet, a *row, st *state) []any {
 	args = append(args, a.id, w.layout.types[a.typ].code, int64(st.code), st.moment, w.audit, st.createdMoment,
@@ -86,7 +97,7 @@ func (w *writer) row(args []any, sh columnSet, a *row, st *state) []any {
 func (w *writer) inserts(ctx context.Context) error {
 	sh := w.layout.columnsFilled(len(w.changes.made), func(i int) *state { return w.changes.made[i].cur })
 	var args []any
-	err := db.InsertN(ctx, w.tx, "asset", w.layout.columnsOf(sh, fixedColumns), len(w.changes.made), func(i int) []any {
+	err := db.InsertN(ctx, w.later, "asset", w.layout.columnsOf(sh, fixedColumns), len(w.changes.made), func(i int) []any {
 		args = w.row(args[:0], sh, w.changes.made[i], w.changes.made[i].cur)
 		return args
 	})
@@ -106,7 +117,7 @@ func (w *writer) updates(ctx context.Context) error {
 		update = append(update, "state")
 	}
 	var args []any
-	err := db.UpsertN(ctx, w.tx, "asset", columns, fixedColumns[:1], update, len(rows), func(i int) []any {
+	err := db.UpsertN(ctx, w.later, "asset", columns, fixedColumns[:1], update, len(rows), func(i int) []any {
 		args = w.row(args[:0], sh, rows[i], rows[i].cur)
 		return args
 	})
@@ -125,7 +136,7 @@ func (w *writer) closings(ctx context.Context) error {
 	var from int64
 	for _, c := range w.changes.closings {
 		if until := w.moment(c.until); len(w.changes.closings) == 1 || until != c.row.cur.moment {
-			_, err := w.tx.Exec(ctx, `UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, until, c.row.id, c.row.stored.moment)
+			_, err := w.later.Exec(ctx, `UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, until, c.row.id, c.row.stored.moment)
 			if err != nil {
 				return fmt.Errorf("close version: %w", err)
 			}
@@ -137,7 +148,7 @@ func (w *writer) closings(ctx context.Context) error {
 		from = min(from, c.row.stored.moment)
 	}
 	for in, args := range db.InChunks(ids) {
-		_, err := w.tx.Exec(ctx, `UPDATE asset_version`+w.tx.Dialect().ByPrimary+
+		_, err := w.later.Exec(ctx, `UPDATE asset_version`+w.tx.Dialect().ByPrimary+
 			` SET until_moment = (SELECT asset.moment FROM asset WHERE asset.id = asset_version.id)`+
 			` WHERE id IN `+in+` AND moment >= ? AND until_moment = ?`, append(args, from, db.Forever)...)
 		if err != nil {
@@ -169,7 +180,7 @@ func (w *writer) versions(ctx context.Context) error {
 	sh := w.layout.columnsFilled(len(between), func(i int) *state { return between[i].state })
 	columns := append(w.layout.columnsOf(sh, fixedColumns), "until_moment", "linked")
 	var args []any
-	err := db.InsertN(ctx, w.tx, "asset_version", columns, len(between), func(i int) []any {
+	err := db.InsertN(ctx, w.later, "asset_version", columns, len(between), func(i int) []any {
 		args = append(w.row(args[:0], sh, between[i].row, between[i].state), between[i].until, linkedOf(between[i], edges))
 		return args
 	})
@@ -183,7 +194,7 @@ func (w *writer) versions(ctx context.Context) error {
 func (w *writer) copyVersions(ctx context.Context, ids []int64, linked int64) error {
 	columns := strings.Join(w.layout.columns, ", ") + ", folded"
 	for in, args := range db.InChunks(ids) {
-		_, err := w.tx.Exec(ctx, `INSERT INTO asset_version (`+columns+`, until_moment, linked) SELECT `+columns+`, ?, ?`+
+		_, err := w.later.Exec(ctx, `INSERT INTO asset_version (`+columns+`, until_moment, linked) SELECT `+columns+`, ?, ?`+
 			` FROM asset WHERE id IN `+in, append([]any{db.Forever, linked}, args...)...)
 		if err != nil {
 			return err
@@ -203,10 +214,10 @@ func (u unit) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w := &writer{s: u.s, tx: u.s.tx, layout: u.s.e.layout, changes: c, got: got, at: got.at, audit: u.s.audit, who: u.s.who.Member}
+	w := &writer{s: u.s, tx: u.s.tx, later: u.s.tx.Later(), layout: u.s.e.layout, changes: c, got: got, at: got.at, audit: u.s.audit, who: u.s.who.Member}
 	w.stampVersions()
 	steps := []func(context.Context) error{
-		w.credentials, w.contents, w.inserts, w.updates, w.closings, w.versions, w.edges, w.scopes, w.hidden, w.roles, w.trail,
+		w.stamp, w.credentials, w.contents, w.inserts, w.updates, w.closings, w.versions, w.edges, w.scopes, w.hidden, w.roles, w.trail,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

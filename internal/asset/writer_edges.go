@@ -31,11 +31,11 @@ func (w *writer) edges(ctx context.Context) error {
 	}
 	for of, columns := range [][]string{linkColumns, valueColumns} {
 		table := [...]string{"asset_link", "asset_value"}[of]
-		err := db.UpsertN(ctx, w.tx, table, columns, columns[:5], columns[5:6], len(ended[of]), w.edgeRows(ended[of]))
+		err := db.UpsertN(ctx, w.later, table, columns, columns[:5], columns[5:6], len(ended[of]), w.edgeRows(ended[of]))
 		if err != nil {
 			return fmt.Errorf("end rows of %s: %w", table, err)
 		}
-		if err := db.InsertN(ctx, w.tx, table, columns, len(begun[of]), w.edgeRows(begun[of])); err != nil {
+		if err := db.InsertN(ctx, w.later, table, columns, len(begun[of]), w.edgeRows(begun[of])); err != nil {
 			return fmt.Errorf("begin rows of %s: %w", table, err)
 		}
 	}

@@ -30,16 +30,14 @@ func LockWrite(ctx context.Context, tx *db.Tx) error {
 	if tx.Dialect().IsAlone {
 		return nil
 	}
-	const slot = `(CONNECTION_ID() + ?) % 256`
-	n, err := tx.Lock(ctx, "write_lock", `slot = `+slot, offset)
-	if err == nil && n == 0 { // the first write of all on it
-		_, err = tx.Exec(ctx, `INSERT INTO write_lock (slot, lock_count) VALUES (`+slot+`, 1) ON DUPLICATE KEY UPDATE lock_count = lock_count + 1`, offset)
-	}
+	_, err := tx.Later().Exec(ctx, `INSERT INTO write_lock (slot, lock_count) VALUES ((CONNECTION_ID() + ?) % 256, 1)`+raise, offset)
 	if err != nil {
 		return fmt.Errorf("lock one of the writes: %w", err)
 	}
 	return nil
 }
+
+const raise = ` ON DUPLICATE KEY UPDATE lock_count = lock_count + 1`
 
 // all raises each row, and makes those that are missing.
 var all = func() string {
@@ -47,7 +45,7 @@ var all = func() string {
 	for i := range rows {
 		rows[i] = "(" + strconv.Itoa(i) + ", 1)"
 	}
-	return `INSERT INTO write_lock (slot, lock_count) VALUES ` + strings.Join(rows, ", ") + ` ON DUPLICATE KEY UPDATE lock_count = lock_count + 1`
+	return `INSERT INTO write_lock (slot, lock_count) VALUES ` + strings.Join(rows, ", ") + raise
 }()
 
 // LockWrites takes the rows of all writes, in order, until the transaction ends: what has

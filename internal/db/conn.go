@@ -113,6 +113,9 @@ func (c *conn) noteAbandoned(ctx context.Context, err error) {
 }
 
 func (c *conn) exec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if p, ok := ctx.Value(packetKey{}).(*packet); ok {
+		return c.execPacket(ctx, p, query, args)
+	}
 	if len(args) == 0 && !repeated[query] {
 		return c.execText(ctx, query, args)
 	}

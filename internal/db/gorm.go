@@ -68,6 +68,9 @@ func (p *txPool) Commit() error   { return errNotGorms }
 func (p *txPool) Rollback() error { return errNotGorms }
 
 func (p *txPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	if err := p.t.flush(ctx); err != nil {
+		return nil, err
+	}
 	return p.t.tx.PrepareContext(p.t.contextOf(ctx), query)
 }
 
@@ -80,6 +83,9 @@ func (p *txPool) QueryContext(ctx context.Context, query string, args ...any) (*
 }
 
 func (p *txPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if err := p.t.flush(ctx); err != nil && p.t.aborted == nil {
+		p.t.aborted = err // the row cannot say it
+	}
 	return p.t.tx.QueryRowContext(p.t.contextOf(ctx), query, args...)
 }
 

@@ -46,7 +46,8 @@ func mysqlConfig(u *url.URL) (*mysql.Config, error) {
 	c.Collation = "utf8mb4_unicode_ci"
 	c.Loc = time.UTC
 	c.ClientFoundRows = true
-	c.InterpolateParams = true // only for the rare statement that cannot be prepared; see conn
+	c.InterpolateParams = true // for packets, and the rare statement that cannot be prepared; see conn
+	c.MultiStatements = true   // for those that are sent together; see packet
 	c.Timeout = mysqlConnect
 	c.Logger = &mysql.NopLogger{}
 	return c, nil

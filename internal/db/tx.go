@@ -26,6 +26,8 @@ type Tx struct {
 	shared   *shared         // with other writes; nil on a server, and of a read
 	late     time.Time       // when others have waited for it long enough; zero where nobody does
 	undo     []func()        // see OnUndo
+	waiting  []Statement     // see Later
+	waits    int             // about how many bytes those have
 }
 
 // OnUndo makes fn run when what the transaction has written so far is rolled back, by
@@ -113,7 +115,7 @@ func (t *Tx) mayGoOn() error {
 // Query runs a reading statement. On MySQL its rows must be closed before the
 // next statement.
 func (t *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if err := t.mayGoOn(); err != nil {
+	if err := t.flush(ctx); err != nil {
 		return nil, err
 	}
 	run, err := t.deadline.statement(t.contextOf(ctx))
@@ -127,7 +129,7 @@ func (t *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, e
 
 // QueryRow runs a reading statement; Row.Scan copies its first row.
 func (t *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
-	if err := t.mayGoOn(); err != nil {
+	if err := t.flush(ctx); err != nil {
 		return &Row{err: err}
 	}
 	run, err := t.deadline.statement(t.contextOf(ctx))
@@ -155,8 +157,7 @@ func (t *Tx) exec(ctx context.Context, query string, args ...any) (sql.Result, e
 		return nil, err
 	}
 	t.ran++
-	r, err := t.tx.ExecContext(t.contextOf(ctx), query, args...)
-	return r, t.classify(err)
+	return t.send(ctx, Statement{query, args})
 }
 
 // LockCount is the column by which Lock locks a row: how often it was.
@@ -182,18 +183,29 @@ func (t *Tx) Savepoint(ctx context.Context, fn func() error) error {
 	t.points++
 	name := fmt.Sprintf("p%d", t.points)
 	defer func() { t.points-- }()
-	if _, err := t.exec(ctx, "SAVEPOINT "+name); err != nil {
+	if err := t.flush(ctx); err != nil {
+		return err
+	}
+	if _, err := t.Later().Exec(ctx, "SAVEPOINT "+name); err != nil {
 		return err
 	}
 	before := len(t.undo)
 	err := fn()
+	if err == nil {
+		err = t.flush(ctx) // what the database refuses is refused within the savepoint
+	}
 	if err != nil {
+		begun := len(t.waiting) == 0 || t.waiting[0].Query != "SAVEPOINT "+name
+		t.waiting, t.waits = nil, 0
 		t.undone(before)
+		if !begun {
+			return err
+		}
 		if _, undo := t.exec(ctx, "ROLLBACK TO SAVEPOINT "+name); undo != nil {
 			return undo
 		}
 	}
-	if _, release := t.exec(ctx, "RELEASE SAVEPOINT "+name); release != nil {
+	if _, release := t.Later().Exec(ctx, "RELEASE SAVEPOINT "+name); release != nil {
 		return release
 	}
 	return err

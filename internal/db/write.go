@@ -70,12 +70,22 @@ func (d *DB) repeat(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error
 			return Fault(err)
 		}
 		d.log.Debug("write transaction again", "attempt", n, "err", err)
-		select {
-		case <-ctx.Done():
+		if !pause(ctx, &backoff) {
 			return Fault(err)
-		case <-time.After(backoff/2 + rand.N(backoff)):
 		}
-		backoff *= 2
+	}
+}
+
+// pause waits before another attempt, each time about twice as long. It reports whether
+// there may be one.
+func pause(ctx context.Context, backoff *time.Duration) bool {
+	mean := *backoff
+	*backoff *= 2
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(mean/2 + rand.N(mean)):
+		return true
 	}
 }
 
@@ -102,7 +112,9 @@ func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error) (err
 		}
 	}()
 	t.until, _ = ctx.Deadline()
-	err = fn(t)
+	if err = fn(t); err == nil {
+		err = t.flush(ctx)
+	}
 	if t.aborted != nil { // fn may have taken the error for one of its own
 		err = t.aborted
 	}

@@ -1,0 +1,164 @@
+package db
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Statement is the text of a statement and its arguments.
+type Statement struct {
+	Query string
+	Args  []any
+}
+
+// packet marks a context whose statement is several, separated by semicolons, which a
+// server gets at once and as text; it takes what each of them answered.
+type packet struct {
+	rows []int64 // affected, by statement
+	ids  []int64 // LAST_INSERT_ID
+}
+
+type packetKey struct{}
+
+// joined returns statements as one, and a context that marks it.
+func joined(ctx context.Context, all []Statement) (context.Context, *packet, Statement) {
+	var text strings.Builder
+	var args []any
+	for i, s := range all {
+		if i > 0 {
+			text.WriteString("; ")
+		}
+		text.WriteString(s.Query)
+		args = append(args, s.Args...)
+	}
+	p := &packet{}
+	return context.WithValue(ctx, packetKey{}, p), p, Statement{text.String(), args}
+}
+
+// execPacket runs a packet and notes its answers.
+func (c *conn) execPacket(ctx context.Context, p *packet, query string, args []driver.NamedValue) (driver.Result, error) {
+	r, err := c.execText(ctx, query, asText(args))
+	if all, ok := r.(mysql.Result); ok && err == nil {
+		p.rows, p.ids = all.AllRowsAffected(), all.AllLastInsertIds()
+	}
+	return r, err
+}
+
+const (
+	// laterArgs and laterBytes bound a statement that waits for others: a larger one is
+	// sent by itself, prepared, which costs its server less than the way to it.
+	laterArgs  = 300
+	laterBytes = 64 << 10
+
+	// packetBytes bounds what waits.
+	packetBytes = 512 << 10
+)
+
+// Later returns where statements go whose results nobody needs: they are sent together,
+// with the next statement of the transaction that is executed, or before it reads or
+// commits. An error of one of them is that of the statement, or of the end of the
+// savepoint, with which it was sent. The results are empty.
+func (t *Tx) Later() Execer { return later{t} }
+
+type later struct{ t *Tx }
+
+func (l later) dialect() *Dialect { return l.t.dialect() }
+
+// Exec keeps a statement for later.
+func (l later) Exec(ctx context.Context, query string, args ...any) (Result, error) {
+	t, weight := l.t, weigh(args)
+	if t.dialect().IsAlone || len(args) > laterArgs || weight > laterBytes {
+		return t.Exec(ctx, query, args...)
+	}
+	if err := t.mayGoOn(); err != nil {
+		return nil, err
+	}
+	if t.waits+weight > packetBytes {
+		if err := t.flush(ctx); err != nil {
+			return nil, err
+		}
+	}
+	t.waits += weight
+	t.ran++
+	t.waiting = append(t.waiting, Statement{query, append([]any(nil), args...)}) // callers use theirs again
+	return driver.RowsAffected(0), nil
+}
+
+// flush sends what waits, before a statement that reads, or the end. Errors: also why no
+// further statement may run.
+func (t *Tx) flush(ctx context.Context) error {
+	n := len(t.waiting)
+	if err := t.mayGoOn(); err != nil || n == 0 {
+		return err
+	}
+	last := t.waiting[n-1]
+	t.waiting = t.waiting[:n-1]
+	_, err := t.send(ctx, last)
+	return err
+}
+
+// send runs a statement behind what waits.
+func (t *Tx) send(ctx context.Context, s Statement) (Result, error) {
+	run := t.contextOf(ctx)
+	if len(t.waiting) > 0 && (len(s.Args) > laterArgs || weigh(s.Args) > laterBytes) {
+		if err := t.flush(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if len(t.waiting) > 0 {
+		all := append(t.waiting, s)
+		t.waiting = nil
+		run, _, s = joined(run, all)
+	}
+	t.waits = 0
+	r, err := t.tx.ExecContext(run, s.Query, s.Args...)
+	return r, t.classify(err)
+}
+
+// Together runs a few small statements as one transaction that a server gets at once, on
+// the connections of Small. It returns what each answered: the rows that it affected,
+// and what it gave to LAST_INSERT_ID. When its outcome is not known it runs again.
+// Errors: as Small. Where Dialect.SmallInside is false there is no such transaction.
+func (d *DB) Together(ctx context.Context, all ...Statement) (rows, ids []int64, err error) {
+	if len(all) > 1 { // one alone is a transaction
+		all = append(append([]Statement{{Query: "BEGIN"}}, all...), Statement{Query: "COMMIT"})
+	}
+	backoff := firstBackoff
+	for n := 1; ; n++ {
+		p, err := d.together(ctx, all)
+		switch {
+		case err == nil && len(all) > 1:
+			return p.rows[1 : len(all)-1], p.ids[1 : len(all)-1], nil
+		case err == nil:
+			return p.rows, p.ids, nil
+		case !mayRetry(err) || n == maxAttempts || ctx.Err() != nil || !pause(ctx, &backoff):
+			return nil, nil, Fault(err)
+		}
+	}
+}
+
+// together is one attempt. A connection whose transaction may be open is not used again.
+func (d *DB) together(ctx context.Context, all []Statement) (*packet, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.limit)
+	defer cancel()
+	conn, err := d.small.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	run, p, s := joined(ctx, all)
+	if _, err = conn.ExecContext(run, s.Query, s.Args...); err == nil && len(p.rows) != len(all) {
+		err = errors.New("the server has not answered each statement")
+	}
+	if err == nil {
+		return p, nil
+	}
+	if _, undo := conn.ExecContext(ctx, "ROLLBACK"); undo != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+	return nil, err
+}

@@ -1,0 +1,173 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// values are what a statement of text might write otherwise than a prepared one does.
+var values = []any{
+	"", "plain", `it's "quoted" \ and; a -- comment /* ? */ # with ` + "\x00\x1a\n\r\t`", "Zoë 😀 ß İ", strings.Repeat("ä", 5000),
+	[]byte(`{"a": "\"'"}`), []byte{0, 0xff, '\'', '\\'}, nil,
+}
+
+func packetTable(t *testing.T, d *db.DB) {
+	t.Helper()
+	if _, err := d.Exec(t.Context(), `CREATE TABLE packets (id INTEGER NOT NULL PRIMARY KEY, v LONGTEXT NULL, b LONGBLOB NULL, f DOUBLE NULL)`); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = d.Exec(context.Background(), `DROP TABLE packets`) })
+}
+
+func count(t *testing.T, q db.Querier, where string) (n int) {
+	t.Helper()
+	if err := q.QueryRow(t.Context(), `SELECT COUNT(*) FROM packets WHERE `+where).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// What goes out together as text is what a statement by itself would have written.
+func TestLaterWritesWhatItIsGiven(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		packetTable(t, d)
+		floats := []float64{0.1, -1e300, 5e-324, 1.7976931348623157e308, 123456789012345680, 0.30000000000000004}
+		err := d.Write(t.Context(), func(tx *db.Tx) error {
+			for i, v := range values {
+				for k, to := range []db.Execer{tx.Later(), tx} {
+					column := "v"
+					if b, ok := v.([]byte); ok && b[0] == 0 {
+						column = "b"
+					}
+					if _, err := to.Exec(t.Context(), `INSERT INTO packets (id, `+column+`) VALUES (?, ?)`, 10*i+k, v); err != nil {
+						return err
+					}
+				}
+			}
+			for i, f := range floats {
+				for k, to := range []db.Execer{tx.Later(), tx} {
+					if _, err := to.Exec(t.Context(), `INSERT INTO packets (id, f) VALUES (?, ?)`, 1000+10*i+k, f); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := `EXISTS (SELECT 1 FROM packets o WHERE o.id = packets.id + 1 AND ` +
+			`(HEX(o.v) = HEX(packets.v) OR o.v IS NULL AND packets.v IS NULL) AND (HEX(o.b) = HEX(packets.b) OR o.b IS NULL AND packets.b IS NULL) AND (o.f = packets.f OR o.f IS NULL AND packets.f IS NULL))`
+		if n, want := count(t, d, `id % 10 = 0 AND `+same), len(values)+len(floats); n != want {
+			t.Errorf("%d of %d are the same", n, want)
+		}
+	})
+}
+
+// The statements of a transaction keep their order, whether they wait or not, and all of
+// them are undone with it. On SQLite none waits.
+func TestLaterKeepsTheOrder(t *testing.T) {
+	d := testdb.MySQL(t)
+	packetTable(t, d)
+	later := func(tx *db.Tx, query string, args ...any) {
+		t.Helper()
+		if _, err := tx.Later().Exec(t.Context(), query, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert := `INSERT INTO packets (id, v) VALUES (?, ?)`
+	undo := errors.New("undo")
+	err := d.Write(t.Context(), func(tx *db.Tx) error {
+		later(tx, insert, 1, "a")
+		later(tx, `UPDATE packets SET v = 'b' WHERE id = 1`)
+		if n := count(t, tx, `v = 'b'`); n != 1 {
+			t.Errorf("a read behind two writes sees %d", n)
+		}
+		later(tx, `UPDATE packets SET v = 'c' WHERE v = 'b'`)
+		r, err := tx.Exec(t.Context(), `UPDATE packets SET v = 'd' WHERE v = 'c'`)
+		if err != nil {
+			return err
+		}
+		if n, err := r.RowsAffected(); n != 1 || err != nil {
+			t.Errorf("the statement behind what waits affects %d: %v", n, err)
+		}
+		// Of a savepoint, what was sent and what was not is undone.
+		for _, sent := range []bool{false, true} {
+			err = tx.Savepoint(t.Context(), func() error {
+				later(tx, insert, 2, "undone")
+				if sent {
+					count(t, tx, `id = 2`)
+					later(tx, insert, 3, "undone")
+				}
+				return undo
+			})
+			if !errors.Is(err, undo) {
+				t.Errorf("the savepoint: %v", err)
+			}
+		}
+		// What the database refuses is the error of the savepoint in which it was.
+		err = tx.Savepoint(t.Context(), func() error {
+			later(tx, insert, 4, "undone")
+			later(tx, insert, 1, "twice")
+			later(tx, insert, 5, "undone")
+			return nil
+		})
+		if fault.KindOf(err) != fault.Conflict {
+			t.Errorf("a row twice: %v", err)
+		}
+		later(tx, insert, 6, "last")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, m := count(t, d, `id IN (1, 6)`), count(t, d, `id NOT IN (1, 6)`); n != 2 || m != 0 {
+		t.Errorf("%d and %d rows", n, m)
+	}
+	err = d.Write(t.Context(), func(tx *db.Tx) error {
+		later(tx, insert, 7, "undone")
+		return undo
+	})
+	if n := count(t, d, `id = 7`); n != 0 || !errors.Is(err, undo) {
+		t.Errorf("%d rows of a transaction that was rolled back: %v", n, err)
+	}
+	// The last statements fail with the commit.
+	err = d.Write(t.Context(), func(tx *db.Tx) error {
+		later(tx, insert, 8, "undone")
+		later(tx, insert, 8, "twice")
+		return nil
+	})
+	if n := count(t, d, `id = 8`); n != 0 || fault.KindOf(err) != fault.Conflict {
+		t.Errorf("%d rows of a transaction whose last statement was refused: %v", n, err)
+	}
+}
+
+// Statements that run together are one transaction, and answer each by itself.
+func TestTogether(t *testing.T) {
+	d := testdb.MySQL(t)
+	packetTable(t, d)
+	raise := db.Statement{Query: `UPDATE packets SET id = LAST_INSERT_ID(id + ?) WHERE v = ?`, Args: []any{10, "a"}}
+	first := db.Statement{Query: `INSERT INTO packets (id, v) VALUES (1, 'a')`}
+	rows, ids, err := d.Together(t.Context(), first, raise, db.Statement{Query: raise.Query, Args: []any{1, "nobody"}})
+	if err != nil || len(rows) != 3 || rows[0] != 1 || rows[1] != 1 || rows[2] != 0 || ids[1] != 11 {
+		t.Errorf("%v %v %v", rows, ids, err)
+	}
+	if rows, ids, err = d.Together(t.Context(), raise); err != nil || len(rows) != 1 || ids[0] != 21 {
+		t.Errorf("one alone: %v %v %v", rows, ids, err)
+	}
+	// One that is refused undoes those before it, and the connection is as good as before.
+	for range 6 {
+		if _, _, err = d.Together(t.Context(), raise, db.Statement{Query: `INSERT INTO packets (id, v) VALUES (31, 'twice')`}, first); fault.KindOf(err) != fault.Conflict {
+			t.Errorf("a row twice: %v", err)
+		}
+	}
+	if n := count(t, d, `id = 21`); n != 1 {
+		t.Errorf("%d rows are as before", n)
+	}
+}
