@@ -62,6 +62,7 @@ type conn struct {
 	killer    *killer
 	id        int64       // the server's number of the connection
 	abandoned bool        // a context ended while a statement ran
+	unfit     bool        // it may not be used again
 	interrupt func()      // stops the running statement of a database in this process; nil for a server
 	active    func() bool // reports whether a connection to one is in a transaction; nil where that cannot be asked
 }
@@ -78,7 +79,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 		return c.execHere(watchedIn(ctx), query, args)
 	}
 	r, err := c.exec(ctx, query, args)
-	c.noteAbandoned(ctx, err)
+	c.note(ctx, err)
 	return r, err
 }
 
@@ -105,10 +106,17 @@ func orEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// noteAbandoned notes that a statement ended because its context did.
-func (c *conn) noteAbandoned(ctx context.Context, err error) {
-	if err != nil && ctx.Err() != nil {
+// note notes that a statement ended because its context did, or by an error after which
+// the connection is not used again.
+func (c *conn) note(ctx context.Context, err error) {
+	if err == nil {
+		return
+	}
+	if ctx.Err() != nil {
 		c.abandoned = true
+	}
+	if unfit(err) {
+		c.unfit = true
 	}
 }
 
@@ -141,7 +149,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	}
 	rows, s, err := c.query(ctx, query, args)
 	if err != nil {
-		c.noteAbandoned(ctx, err)
+		c.note(ctx, err)
 		return nil, err
 	}
 	return &openRows{Rows: rows, ctx: ctx, c: c, s: s}, nil
@@ -269,7 +277,30 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if c.interrupt != nil && opts.ReadOnly {
 		ctx = context.Background()
 	}
-	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
+	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
+	if err != nil || c.killer == nil {
+		c.note(ctx, err)
+		return tx, err
+	}
+	return serverTx{tx, c}, nil
+}
+
+// serverTx is a transaction of a server. One that refuses to end it may keep it open, and
+// the next transaction on the connection would commit it: so there is none.
+type serverTx struct {
+	driver.Tx
+	c *conn
+}
+
+// Commit commits the transaction.
+func (t serverTx) Commit() error { return t.ended(t.Tx.Commit()) }
+
+// Rollback rolls the transaction back.
+func (t serverTx) Rollback() error { return t.ended(t.Tx.Rollback()) }
+
+func (t serverTx) ended(err error) error {
+	t.c.unfit = t.c.unfit || err != nil
+	return err
 }
 
 // PrepareContext prepares outside of the cache (gorm never does).
@@ -287,7 +318,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 }
 
 // IsValid reports whether the connection may go back to the pool.
-func (c *conn) IsValid() bool { return c.Conn.(driver.Validator).IsValid() }
+func (c *conn) IsValid() bool { return !c.unfit && c.Conn.(driver.Validator).IsValid() }
 
 // CheckNamedValue converts an argument as the driver does.
 func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {

@@ -28,7 +28,7 @@ func (r *openRows) Next(row []driver.Value) error {
 		return nil
 	}
 	if !errors.Is(err, io.EOF) {
-		r.c.noteAbandoned(r.ctx, err)
+		r.c.note(r.ctx, err)
 		if ctxErr := r.ctx.Err(); ctxErr != nil && r.watch != nil {
 			return errors.Join(ctxErr, err)
 		}

@@ -88,7 +88,7 @@ func (t *Tx) classify(err error) error {
 	err = rolledBack(t.ctx, err)
 	kinded := Fault(err)
 	switch classOf(err) {
-	case retryable, lost, unavailable, ended, full:
+	case retryable, lost, away, unavailable, unanswered, undecided, ended, full, tooLarge:
 		if t.aborted == nil {
 			t.aborted = kinded
 		}

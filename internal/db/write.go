@@ -20,9 +20,10 @@ const firstBackoff = 8 * time.Millisecond
 
 // Write runs fn in one write transaction and commits it. After a deadlock, a
 // lock wait that was too long, another server's write conflict, or a connection
-// lost before COMMIT was sent, the whole of fn runs again, with a pause, at
-// most five times; then the error is fault.Transient. A connection lost during
-// commit gives an error with ErrUnknownOutcome in its chain and no other try.
+// lost before COMMIT was sent, or a server that refuses to write, the whole of fn
+// runs again, with a pause, at most five times; then the error is fault.Transient. A
+// connection lost during commit, or a server that failed in it, gives an error with
+// ErrUnknownOutcome in its chain and no other try.
 // On SQLite writes take turns; waiting does not count towards the time limit. Those
 // that wait share a transaction and its commit, each under a savepoint: what one
 // rolls back leaves the others. When the commit fails, all of them do; when one has
@@ -126,7 +127,7 @@ func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error) (err
 	return err, mayRepeat
 }
 
-// commit commits; a lost answer gives ErrUnknownOutcome.
+// commit commits; a lost answer, and one that does not tell, give ErrUnknownOutcome.
 func (d *DB) commit(ctx context.Context, stx *sql.Tx) (err error, mayRepeat bool) {
 	if err := ctx.Err(); err != nil {
 		return err, false
@@ -137,17 +138,9 @@ func (d *DB) commit(ctx context.Context, stx *sql.Tx) (err error, mayRepeat bool
 		return nil, false
 	case errors.Is(err, driver.ErrBadConn): // nothing was sent
 		return err, true
-	case classOf(err) == lost:
+	case outcomeUnknown(err):
 		return fault.Transientf(fmt.Errorf("%w: %w", ErrUnknownOutcome, err),
 			"the outcome of the request is not known; try again"), false
 	}
 	return err, mayRetry(err)
-}
-
-func mayRetry(err error) bool {
-	if errors.Is(err, ErrUnknownOutcome) {
-		return false
-	}
-	c := classOf(err)
-	return c == retryable || c == lost
 }

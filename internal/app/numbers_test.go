@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// TestErrorsOfServersAreNoDefects has the database answer the errors of clusters to the
+// writes of requests. What passes is repeated and not seen, what lasts is 503 with
+// Retry-After, what can never be is 400; nothing is 500, and nothing of it is stored.
+func TestErrorsOfServersAreNoDefects(t *testing.T) {
+	settings := map[string]string{
+		"ALDS_ADDR": freeAddr(t), "DATABASE_URL": testdb.EmptyURL(t, "mysql"), "REDIS_URL": testdb.Redis(t), "ALDS_SECRET_KEY": testKey,
+	}
+	if err := Migrate(t.Context(), env(settings), io.Discard, API); err != nil {
+		t.Fatal(err)
+	}
+	s := &signals{running: start(t, settings, API)}
+	var err error
+	if s.db, err = db.Open(t.Context(), settings["DATABASE_URL"], db.Options{MaxConns: 4}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.db.Close() })
+	s.exec("CREATE TABLE told (number INT, message VARCHAR(100), times INT) ENGINE=MyISAM") // no rollback takes back what was counted
+	const bulk, path = "/api/asset", "/rest-1.v1/Data/Story"
+	for _, table := range []string{"asset", "audit"} {
+		s.exec("CREATE TRIGGER tells_" + table + " AFTER INSERT ON " + table + ` FOR EACH ROW BEGIN
+			DECLARE n, t INT DEFAULT 0; DECLARE m VARCHAR(100);
+			SELECT number, message, times INTO n, m, t FROM told;
+			IF t > 0 THEN
+				UPDATE told SET times = times - 1;
+				SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = n, MESSAGE_TEXT = m;
+			END IF;
+		END`)
+		for _, n := range []int{1205, 1213, 3101, 8022, 8028, 9007, 1047, 1290, 1836, 3797, 1180, 1181, 3100} {
+			s.expect(table, bulk, n, 1, http.StatusOK)
+			s.expect(table, bulk, n, 1000, http.StatusServiceUnavailable)
+		}
+		for _, n := range []int{9001, 9002, 9003, 9005, 1040, 1317, 1114} {
+			s.expect(table, bulk, n, 1, http.StatusServiceUnavailable)
+		}
+		s.expect(table, bulk, 8004, 1, http.StatusBadRequest)
+		s.expect(table, path, 3101, 1, http.StatusOK)
+		s.expect(table, path, 3101, 1000, http.StatusServiceUnavailable)
+		s.expect(table, path, 9001, 1, http.StatusServiceUnavailable)
+		s.exec("DROP TRIGGER tells_" + table)
+	}
+}
+
+// signals makes the database of a service fail.
+type signals struct {
+	*running
+	db *db.DB
+}
+
+func (s *signals) exec(statement string, args ...any) {
+	s.t.Helper()
+	if _, err := s.db.Exec(s.t.Context(), statement, args...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *signals) count() (n int) {
+	s.t.Helper()
+	if err := s.db.QueryRow(s.t.Context(), "SELECT COUNT(*) FROM asset").Scan(&n); err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+// expect sends one write while the database answers a number some times.
+func (s *signals) expect(table, path string, number, times, status int) {
+	s.t.Helper()
+	before := s.count()
+	s.exec("DELETE FROM told")
+	s.exec("INSERT INTO told VALUES (?, 'told by a test', ?)", number, times)
+	body := `{"AssetType": "Story", "Name": "S", "Scope": "Scope:0"}`
+	if path != "/api/asset" {
+		body = `{"Attributes": {"Name": {"value": "S", "act": "set"}, "Scope": {"value": "Scope:0", "act": "set"}}}`
+	}
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, s.base+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.SetBasicAuth("admin", adminPassword)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	want := before
+	if status == http.StatusOK {
+		want++
+	}
+	s.exec("DELETE FROM told")
+	if got := s.count(); resp.StatusCode != status || got != want || status == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") == "" {
+		s.t.Errorf("%d by %s, %d times, %s: %d, Retry-After %q, %d assets, want %d and %d: %s",
+			number, table, times, path, resp.StatusCode, resp.Header.Get("Retry-After"), got-before, status, want-before, answer)
+	}
+}

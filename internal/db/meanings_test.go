@@ -1,0 +1,118 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// Meaning is what an error number of a server has to mean.
+type Meaning struct {
+	Number  uint16
+	Message string // where the number alone does not tell
+	Kind    fault.Kind
+	Repeat  bool // Write runs its function again after a statement of it failed so
+	Unknown bool // as the answer to COMMIT it leaves the outcome unknown
+	Again   bool // as the answer to COMMIT it makes Write run its function again
+	Drop    bool // the connection is used no more
+}
+
+// Meanings are the numbers of all engines, as data.
+var Meanings = []Meaning{
+	// what others have done: the transaction is rolled back everywhere
+	{Number: 1205, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 1213, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 1020, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 3101, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 8002, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 8005, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 8022, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 8028, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 9004, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 9006, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 9007, Kind: fault.Transient, Repeat: true, Again: true},
+
+	// the server refuses what another one may do; it has not run the statement
+	{Number: 1047, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 1290, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 1792, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 1836, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 3796, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 3797, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 3798, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 3799, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 8027, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+
+	// it failed while it committed, and others may have it
+	{Number: 1180, Kind: fault.Transient, Repeat: true, Unknown: true, Drop: true},
+	{Number: 1180, Message: "Got error 28 - 'No space left on device' during COMMIT", Kind: fault.Transient, Repeat: true, Unknown: true, Drop: true},
+	{Number: 1181, Kind: fault.Transient, Repeat: true, Unknown: true, Drop: true},
+	{Number: 3100, Kind: fault.Transient, Repeat: true, Unknown: true, Drop: true},
+	{Number: 1105, Message: "execution result undetermined", Kind: fault.Transient, Repeat: true, Unknown: true, Drop: true},
+
+	// the connection ends
+	{Number: 1053, Kind: fault.Transient, Repeat: true, Unknown: true},
+	{Number: 1927, Kind: fault.Transient, Repeat: true, Unknown: true},
+	{Number: 4031, Kind: fault.Transient, Repeat: true, Unknown: true},
+
+	// a part of the cluster does not answer, after the server has waited for it
+	{Number: 9001, Kind: fault.Transient, Unknown: true},
+	{Number: 9002, Kind: fault.Transient, Unknown: true},
+	{Number: 9003, Kind: fault.Transient, Unknown: true},
+	{Number: 9005, Kind: fault.Transient, Unknown: true},
+	{Number: 9008, Kind: fault.Transient, Unknown: true},
+	{Number: 9010, Kind: fault.Transient, Unknown: true},
+
+	// there is not enough of something
+	{Number: 1040, Kind: fault.Transient},
+	{Number: 1041, Kind: fault.Transient},
+	{Number: 1317, Kind: fault.Transient},
+	{Number: 1114, Kind: fault.Transient},
+	{Number: 1026, Kind: fault.Transient},
+
+	// it is too much for one transaction, now and later
+	{Number: 1105, Message: "Maximum writeset size exceeded", Kind: fault.Invalid},
+	{Number: 8004, Kind: fault.Invalid},
+	{Number: 8025, Kind: fault.Invalid},
+
+	// nobody knows
+	{Number: 1105, Message: "something else", Kind: fault.Internal, Unknown: true},
+	{Number: 1064, Kind: fault.Internal, Unknown: true},
+}
+
+// Text is the message of the server.
+func (m Meaning) Text() string {
+	if m.Message == "" {
+		return "told by a test"
+	}
+	return m.Message
+}
+
+// String names a case.
+func (m Meaning) String() string { return fmt.Sprintf("%d %s", m.Number, m.Message) }
+
+// TestMeanings: a number means the same whoever looks at it.
+func TestMeanings(t *testing.T) {
+	for _, m := range Meanings {
+		err := fmt.Errorf("a statement: %w", &mysql.MySQLError{Number: m.Number, Message: m.Text()})
+		if kind := fault.KindOf(Fault(err)); kind != m.Kind {
+			t.Errorf("%s: %v, want %v", m, kind, m.Kind)
+		}
+		if got := mayRetry(err); got != m.Repeat {
+			t.Errorf("%s: repeated %t, want %t", m, got, m.Repeat)
+		}
+		if got := outcomeUnknown(err); got != m.Unknown {
+			t.Errorf("%s: its outcome is unknown %t, want %t", m, got, m.Unknown)
+		}
+		if got := unfit(err); got != m.Drop {
+			t.Errorf("%s: the connection is dropped %t, want %t", m, got, m.Drop)
+		}
+		if !errors.Is(Fault(err), err) {
+			t.Errorf("%s: the cause is lost", m)
+		}
+	}
+}
