@@ -3,7 +3,9 @@ package app
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/alds-dev/alds/internal/db"
@@ -41,6 +43,20 @@ func TestMigrationReport(t *testing.T) {
 			t.Errorf("%s: %v\n%s", c.name, err, got)
 		}
 	}
+}
+
+// Several machines may run migrate on a new database at once: each one succeeds.
+func TestMigrateAtOnce(t *testing.T) {
+	settings := env(map[string]string{"DATABASE_URL": testdb.EmptyURL(t, "mysql")})
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			if err := Migrate(t.Context(), settings, io.Discard, API); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // migrate --check changes nothing, on an empty database and on one that is up to date;

@@ -38,16 +38,24 @@ func (s *service) migrate(ctx context.Context) error {
 		s.log.Warn("the database is of a newer release, which works with this one: nothing is migrated", "release", release.Number, "database", state.Release)
 		return s.checkKey(ctx)
 	}
+	if err := s.db.Exclusive(ctx, func() error { return s.fill(ctx) }); err != nil {
+		return err
+	}
+	if err := s.noteOtherPassword(ctx); err != nil {
+		return err
+	}
+	return s.checkKey(ctx)
+}
+
+// fill inserts what a database lacks of what every one has.
+func (s *service) fill(ctx context.Context) error {
 	if err := asset.Seed(ctx, s.db, s.model); err != nil {
 		return fmt.Errorf("insert the well-known assets: %w", err)
 	}
 	if err := s.auth.Ensure(ctx, auth.SystemMember, s.cfg.AdminPassword.Reveal()); err != nil {
 		return fmt.Errorf("make the administrator's login: %w", err)
 	}
-	if err := s.noteOtherPassword(ctx); err != nil {
-		return err
-	}
-	return s.checkKey(ctx)
+	return nil
 }
 
 // noteOtherPassword says that the setting has no effect, for those who set it later

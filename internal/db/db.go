@@ -71,7 +71,8 @@ type DB struct {
 	gorm  *gorm.DB
 	steps []schema.Migration
 	admin func() (*sql.DB, error) // a pool of one without an answer limit, for Migrate
-	name  string                  // of the database, for the migration lock
+
+	migrateLease, migrateWait time.Duration // see migrateLock
 }
 
 // Open connects to address, mysql://user:pass@host:3306/name or sqlite:path,
@@ -88,7 +89,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64)}
+	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64), migrateLease: migrateLease, migrateWait: migrateWait}
 	var err error
 	switch scheme, rest, _ := strings.Cut(address, ":"); scheme {
 	case "mysql":
@@ -134,7 +135,7 @@ func (d *DB) openMySQL(address string, conns int) error {
 		return err
 	}
 	answer := d.limit + 30*time.Second
-	d.Dialect, d.name = mysqlDialect(), c.DBName
+	d.Dialect = mysqlDialect()
 	inner, err := mysql.NewConnector(killConfig(c))
 	if err != nil {
 		return err
@@ -164,7 +165,7 @@ func (d *DB) openMySQL(address string, conns int) error {
 }
 
 func (d *DB) openSQLite(path string, conns int) (err error) {
-	d.Dialect, d.name = sqliteDialect(), path
+	d.Dialect = sqliteDialect()
 	n := split(max(1, conns/5))
 	n.active = max(2, min(n.active, runtime.GOMAXPROCS(0))) // statements run on the processors of this process
 	var readers []*sql.DB

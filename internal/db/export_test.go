@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	schema "github.com/alds-dev/alds/sql"
 )
@@ -33,3 +34,6 @@ func (d *DB) Waiting() int {
 func (d *DB) AllPools() []*sql.DB {
 	return []*sql.DB{d.reads.quick, d.reads.long, d.reader, d.lookups, d.health, d.writer, d.small, d.killer.pool}
 }
+
+// SetLease sets how long the lease of a migration lasts, and how long others wait for it.
+func (d *DB) SetLease(lease, wait time.Duration) { d.migrateLease, d.migrateWait = lease, wait }

@@ -54,7 +54,7 @@ func (k Key) Make(d *Dialect, table string, have []Key) []string {
 }
 
 const mysqlKeys = `SELECT table_name, index_name, 1 - non_unique, COALESCE(column_name, ''), '', seq_in_index FROM information_schema.statistics
- WHERE table_schema = DATABASE() ORDER BY table_name, index_name, seq_in_index`
+ WHERE table_schema = DATABASE() AND table_name <> 'migration_lock' ORDER BY table_name, index_name, seq_in_index`
 
 const sqliteKeys = `SELECT t.name, i.name, i."unique", c.name, COALESCE(s.sql, ''), c.seqno FROM sqlite_master t
   JOIN pragma_index_list(t.name) i JOIN pragma_index_info(i.name) c

@@ -2,13 +2,11 @@ package db
 
 import (
 	"context"
-	"crypto/sha256"
-	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -17,18 +15,21 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// migrateWait is how long Migrate waits for another one to finish.
-const migrateWait = 10 * time.Minute
-
-// Migrate brings the schema up to date, under a lock, so that two at once do
-// the work once. It changes nothing where a newer release has migrated the database,
-// and refuses one that this release does not work with, and one where an applied
-// migration is not the one of this build.
+// Migrate brings the schema up to date, alone, so that several at once do the work
+// once: on a server under a lease, which ends by itself where its holder is killed, and
+// without which no migration begins. It changes nothing where a newer release has
+// migrated the database, and refuses one that this release does not work with, and one
+// where an applied migration is not the one of this build.
 //
 // On MySQL, which cannot roll back DDL, each step is noted as begun, run, and
 // noted as done; a step found begun is run again, and "already there" counts as
 // done. On SQLite all steps are one transaction.
 func (d *DB) Migrate(ctx context.Context) error {
+	if d.Dialect.mysql { // a newer release's database stays as it is, without a lease either
+		if s, _, err := d.schemaState(ctx, d.lookups); err != nil || len(s.Newer) > 0 {
+			return err
+		}
+	}
 	return d.alone(ctx, func(r schema.Runner) error { return d.apply(ctx, r) })
 }
 
@@ -41,8 +42,8 @@ func (d *DB) Alter(ctx context.Context, statement string) error {
 	})
 }
 
-// alone runs fn under the lock of migrations: on SQLite in one transaction, on a server on
-// a connection without a limit.
+// alone runs fn while no other process migrates: on SQLite in one transaction, on a server
+// under a lease, on a connection without a limit.
 func (d *DB) alone(ctx context.Context, fn func(r schema.Runner) error) error {
 	if d.Dialect.mysql {
 		return d.aloneMySQL(ctx, fn)
@@ -74,18 +75,32 @@ func (d *DB) aloneMySQL(ctx context.Context, fn func(r schema.Runner) error) err
 		return Fault(err)
 	}
 	defer func() { _ = conn.Close() }()
-	sum := sha256.Sum256([]byte(d.name))
-	lock := "alds_migrate_" + hex.EncodeToString(sum[:8]) // a lock's name is the server's, not the database's
-	var got sql.NullInt64
-	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, ?)", lock, int(migrateWait.Seconds())).Scan(&got); err != nil {
-		return Fault(err)
+	return d.underLease(ctx, func(l *migrateLock) error { return fn(leased{conn, l}) })
+}
+
+// Exclusive runs fn while no process migrates, and no other one is here: for what comes
+// with a migration and is not one. On SQLite fn just runs: whoever has the file is alone.
+func (d *DB) Exclusive(ctx context.Context, fn func() error) error {
+	if !d.Dialect.mysql {
+		return fn()
 	}
-	if got.Int64 != 1 {
-		return errors.New("another process has been migrating this database for ten minutes")
+	return d.underLease(ctx, func(*migrateLock) error { return fn() })
+}
+
+// underLease runs fn while it has the lease of migrations.
+func (d *DB) underLease(ctx context.Context, fn func(*migrateLock) error) error {
+	lock, err := d.lockMigrations(ctx)
+	if err != nil {
+		return err
 	}
-	err = fn(conn)
-	_, unlock := conn.ExecContext(context.WithoutCancel(ctx), "DO RELEASE_LOCK(?)", lock)
-	return errors.Join(err, unlock)
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var beats sync.WaitGroup
+	beats.Go(func() { lock.beat(beating) })
+	err = fn(lock)
+	stop()
+	beats.Wait()
+	lock.release(context.WithoutCancel(ctx))
+	return err
 }
 
 // apply runs the steps that are missing. Where a newer release has migrated the
@@ -95,7 +110,7 @@ func (d *DB) apply(ctx context.Context, r schema.Runner) error {
 	if err != nil || len(state.Newer) > 0 {
 		return err
 	}
-	if _, err := r.ExecContext(ctx, d.steps[0].Text); err != nil { // the table of migrations itself
+	if err := execAgain(ctx, r, d.steps[0].Text); err != nil { // the table of migrations itself
 		return fmt.Errorf("migration table: %w", Fault(err))
 	}
 	n := 0
@@ -103,6 +118,11 @@ func (d *DB) apply(ctx context.Context, r schema.Runner) error {
 		a, ok := done[s.Version]
 		if ok && !a.begun {
 			continue
+		}
+		if l, ok := r.(leased); ok {
+			if err := l.lock.held(ctx, d.migrateLease/15); err != nil {
+				return err
+			}
 		}
 		if err := d.step(ctx, r, s, a.begun); err != nil {
 			return fmt.Errorf("migration %04d_%s: %w", s.Version, s.Name, Fault(err))
@@ -114,8 +134,23 @@ func (d *DB) apply(ctx context.Context, r schema.Runner) error {
 		d.log.Info("schema migrated", "migrations", n, "version", d.steps[len(d.steps)-1].Version)
 	}
 	rank := release.Rank(release.Number)
-	_, err = r.ExecContext(ctx, "UPDATE sequence SET value = ? WHERE name = 'release' AND value < ?", rank, rank)
-	return Fault(err)
+	return Fault(execAgain(ctx, r, "UPDATE sequence SET value = ? WHERE name = 'release' AND value < ?", rank, rank))
+}
+
+// execAgain runs a statement that is a transaction of its own, again where others were
+// first, as the writes of processes that go on meanwhile on other nodes of a cluster.
+func execAgain(ctx context.Context, r schema.Runner, query string, args ...any) error {
+	for n, pause := 1, firstBackoff; ; n, pause = n+1, 2*pause {
+		_, err := r.ExecContext(ctx, query, args...)
+		if err == nil || n == maxAttempts || classOf(err) != retryable {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
 }
 
 // step runs one migration and records it: applied_at is 0 while it is begun. The
@@ -127,7 +162,7 @@ func (d *DB) step(ctx context.Context, r schema.Runner, s schema.Migration, begu
 		columns, marks, sets, values = ", oldest_release", ", ?", ", oldest_release = ?", append(values, s.Oldest)
 	}
 	if !begun {
-		_, err := r.ExecContext(ctx, "INSERT INTO schema_migration (version, applied_at, checksum, name"+columns+") VALUES (?, 0, ?, ?"+marks+")",
+		err := execAgain(ctx, r, "INSERT INTO schema_migration (version, applied_at, checksum, name"+columns+") VALUES (?, 0, ?, ?"+marks+")",
 			append([]any{s.Version}, values...)...)
 		if err != nil {
 			return err
@@ -136,17 +171,15 @@ func (d *DB) step(ctx context.Context, r schema.Runner, s schema.Migration, begu
 	if err := do(ctx, r, s); err != nil && (!begun || !alreadyThere(s, err)) {
 		return err
 	}
-	_, err := r.ExecContext(ctx, "UPDATE schema_migration SET applied_at = ?, checksum = ?, name = ?"+sets+" WHERE version = ?",
+	return execAgain(ctx, r, "UPDATE schema_migration SET applied_at = ?, checksum = ?, name = ?"+sets+" WHERE version = ?",
 		slices.Concat([]any{time.Now().UnixMicro()}, values, []any{s.Version})...)
-	return err
 }
 
 func do(ctx context.Context, r schema.Runner, s schema.Migration) error {
 	if s.Run != nil {
 		return s.Run(ctx, r)
 	}
-	_, err := r.ExecContext(ctx, s.Text)
-	return err
+	return execAgain(ctx, r, s.Text)
 }
 
 // alreadyThere: a step that was begun before had done its work. A table that is

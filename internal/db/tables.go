@@ -75,12 +75,13 @@ const mysqlColumns = `SELECT c.table_name, c.column_name, c.data_type, COALESCE(
   FROM information_schema.columns c
   LEFT JOIN information_schema.statistics s ON s.table_schema = c.table_schema AND s.table_name = c.table_name
    AND s.column_name = c.column_name AND s.index_name = 'PRIMARY'
- WHERE c.table_schema = DATABASE()`
+ WHERE c.table_schema = DATABASE() AND c.table_name <> 'migration_lock'`
 
 const sqliteColumns = `SELECT t.name, c.name, c.type, '', c.pk FROM sqlite_master t, pragma_table_info(t.name) c
  WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\'`
 
-// Tables returns the tables of the database, by name.
+// Tables returns the tables of the database, by name, but for that of the lease of
+// migrations, which is a server's.
 func Tables(ctx context.Context, q Querier, d *Dialect) ([]Table, error) {
 	query := sqliteColumns
 	if d.mysql {

@@ -1,0 +1,200 @@
+package db
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	schema "github.com/alds-dev/alds/sql"
+)
+
+// migrateWait is how long Migrate waits for another one to finish.
+const migrateWait = 10 * time.Minute
+
+// The lease of who migrates on a server.
+const (
+	migrateLease = 15 * time.Second       // when it is not renewed; a part of it is the time between renewals
+	migrateLook  = 250 * time.Millisecond // between two looks of who waits
+)
+
+// errLeaseLost ends a migration that another process has taken over.
+var errLeaseLost = errors.New("another process migrates this database now: this one has not renewed its lease in time, and stopped")
+
+// The table of the lease, which is there before any migration, and its row.
+const (
+	lockTable = "CREATE TABLE IF NOT EXISTS migration_lock (id INT NOT NULL, holder VARCHAR(200) NOT NULL, ends_at BIGINT NOT NULL, PRIMARY KEY (id))" +
+		" ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"
+	lockRow = "INSERT IGNORE INTO migration_lock (id, holder, ends_at) VALUES (1, '', 0)"
+)
+
+// migrateLock is the lease of the one process that migrates: a row with an end, by the
+// clock of the database, which its holder moves on while it works. A lock of the server
+// (GET_LOCK) holds on one node of a cluster only, and the lock of a row would end with the
+// first change of schema, which commits.
+type migrateLock struct {
+	d      *DB
+	holder string
+
+	mu      sync.Mutex
+	renewed time.Time // the lease lasts from then on at least
+	lost    bool
+}
+
+// lockMigrations waits until no other process migrates, and takes the lease.
+func (d *DB) lockMigrations(ctx context.Context) (*migrateLock, error) {
+	host, _ := os.Hostname()
+	l := &migrateLock{d: d, holder: fmt.Sprintf("%.100s, process %d, %s", host, os.Getpid(), rand.Text())}
+	until, waits := time.Now().Add(d.migrateWait), false
+	for {
+		taken, err := l.take(ctx)
+		switch {
+		case taken:
+			return l, nil
+		case err != nil && classOf(err) != retryable: // that is another node's take, certified first
+			return nil, Fault(err)
+		case time.Now().After(until):
+			return nil, errors.New("another process has been migrating this database for ten minutes")
+		case !waits:
+			if holder := l.current(ctx); holder != "" { // else it has just ended
+				d.log.Info("another process migrates the database, waiting for it", "holder", holder)
+				waits = true
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, Fault(ctx.Err())
+		case <-time.After(migrateLook):
+		}
+	}
+}
+
+// take takes the lease where it is free, or has ended, and makes its table and row where
+// they are missing.
+func (l *migrateLock) take(ctx context.Context) (bool, error) {
+	free := "(ends_at <= " + l.d.Dialect.NowMicros + " OR holder = ?)"
+	taken, err := l.extend(ctx, free)
+	if err != nil && noTable(err) {
+		_, err = l.d.small.ExecContext(ctx, lockTable)
+	}
+	if err != nil || taken {
+		return taken, err
+	}
+	var rows int
+	if err := l.d.small.QueryRowContext(ctx, "SELECT COUNT(*) FROM migration_lock").Scan(&rows); err != nil || rows > 0 {
+		return false, err
+	}
+	if _, err := l.d.small.ExecContext(ctx, lockRow); err != nil {
+		return false, err
+	}
+	return l.extend(ctx, free)
+}
+
+// renew moves the end of the lease on. Errors: errLeaseLost.
+func (l *migrateLock) renew(ctx context.Context) error {
+	held, err := l.extend(ctx, "holder = ?")
+	if err != nil {
+		return Fault(err)
+	}
+	if !held {
+		l.mu.Lock()
+		l.lost = true
+		l.mu.Unlock()
+		return errLeaseLost
+	}
+	return nil
+}
+
+// extend makes the lease this process's until its time from now, under a condition that
+// has the holder as its argument.
+func (l *migrateLock) extend(ctx context.Context, where string) (bool, error) {
+	began := time.Now()
+	r, err := l.d.small.ExecContext(ctx, "UPDATE migration_lock SET holder = ?, ends_at = "+l.d.Dialect.NowMicros+" + ? WHERE id = 1 AND "+where,
+		l.holder, l.d.migrateLease.Microseconds(), l.holder)
+	if err != nil {
+		return false, err
+	}
+	n, err := r.RowsAffected()
+	if err != nil || n == 0 {
+		return false, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.renewed = began
+	return true, nil
+}
+
+// current returns who has the lease, for the log.
+func (l *migrateLock) current(ctx context.Context) (holder string) {
+	_ = l.d.small.QueryRowContext(ctx, "SELECT holder FROM migration_lock WHERE id = 1").Scan(&holder)
+	return holder
+}
+
+// beat renews the lease until ctx ends. What fails is not the end of it: it is late then,
+// and held looks.
+func (l *migrateLock) beat(ctx context.Context) {
+	tick := time.NewTicker(l.d.migrateLease / 5)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if errors.Is(l.renew(ctx), errLeaseLost) {
+			return
+		}
+	}
+}
+
+// held returns nil while the lease is this process's, and renews it when it is older than
+// that. One that is late may still be this process's: a change of schema keeps all writes
+// of a Galera waiting, renewals among them.
+func (l *migrateLock) held(ctx context.Context, old time.Duration) error {
+	l.mu.Lock()
+	lost, age := l.lost, time.Since(l.renewed)
+	l.mu.Unlock()
+	switch {
+	case lost:
+		return errLeaseLost
+	case age > old:
+		return l.renew(ctx)
+	}
+	return nil
+}
+
+// release gives the lease back. Where that fails it ends by itself.
+func (l *migrateLock) release(ctx context.Context) {
+	_, err := l.d.small.ExecContext(ctx, "UPDATE migration_lock SET holder = '', ends_at = 0 WHERE id = 1 AND holder = ?", l.holder)
+	if err != nil {
+		l.d.log.Debug("the lease of the migration was not given back", "err", err)
+	}
+}
+
+// leased runs statements while the lease is held.
+type leased struct {
+	conn *sql.Conn
+	lock *migrateLock
+}
+
+var _ schema.Runner = leased{}
+
+// ExecContext runs a writing statement.
+func (r leased) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := r.lock.held(ctx, r.lock.d.migrateLease/2); err != nil {
+		return nil, err
+	}
+	return r.conn.ExecContext(ctx, query, args...)
+}
+
+// QueryContext runs a reading statement.
+func (r leased) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := r.lock.held(ctx, r.lock.d.migrateLease/2); err != nil {
+		return nil, err
+	}
+	return r.conn.QueryContext(ctx, query, args...)
+}
