@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -17,13 +18,16 @@ import (
 type Own struct {
 	URL string // its address; for MariaDB without a database
 
-	t     testing.TB
-	name  string
-	args  []string
-	log   string // file that it writes to
-	ready func() error
-	cmd   *exec.Cmd
-	ended chan struct{}
+	t    testing.TB
+	name string
+	args []string
+	// further are options of the next start alone; nil for none
+	further func() []string
+	attr    *syscall.SysProcAttr // of its process
+	log     string               // file that it writes to
+	ready   func() error
+	cmd     *exec.Cmd
+	ended   chan struct{}
 }
 
 // ownStart is how long a server may take until it answers; one that was killed
@@ -74,7 +78,7 @@ func OwnMySQL(t testing.TB) *Own {
 	}
 	port := freePort(t)
 	o := &Own{
-		URL: "mysql://root@127.0.0.1:" + port, t: t, name: "MariaDB", log: filepath.Join(dir, "log"),
+		URL: "mysql://root@127.0.0.1:" + port, t: t, name: "MariaDB", log: filepath.Join(dir, "log"), attr: WithParent(),
 		args: []string{
 			daemon, "--no-defaults", user, "--datadir=" + data, redoLog, "--bind-address=127.0.0.1", "--port=" + port,
 			"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
@@ -98,7 +102,7 @@ func OwnRedis(t testing.TB) *Own {
 	t.Helper()
 	dir, port := scratch(t), freePort(t)
 	o := &Own{
-		URL: "redis://127.0.0.1:" + port, t: t, name: "Redis", log: filepath.Join(dir, "log"),
+		URL: "redis://127.0.0.1:" + port, t: t, name: "Redis", log: filepath.Join(dir, "log"), attr: WithParent(),
 		args: []string{
 			program(t, "redis-server", "redis-server"), "--port", port, "--bind", "127.0.0.1",
 			"--save", "", "--appendonly", "no", "--dir", dir,
@@ -121,26 +125,43 @@ func answersPing(port string) func() error {
 
 func (o *Own) begin() {
 	o.t.Helper()
+	o.endWithTest()
 	o.Start()
+}
+
+func (o *Own) endWithTest() {
+	o.t.Helper()
 	o.t.Cleanup(func() {
 		if o.t.Failed() {
 			text, _ := os.ReadFile(o.log)
 			o.t.Logf("the end of %s's log:\n%s", o.name, text[max(0, len(text)-3000):])
 		}
-		o.Kill()
+		if o.cmd != nil && o.cmd.Process != nil { // it began
+			o.Kill()
+		}
 	})
 }
 
 // Start starts the server and waits until it answers.
 func (o *Own) Start() {
 	o.t.Helper()
+	o.launch()
+	o.await()
+}
+
+func (o *Own) launch() {
+	o.t.Helper()
 	log, err := os.OpenFile(o.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		o.t.Fatal(err)
 	}
 	defer log.Close()
-	o.cmd, o.ended = exec.Command(o.args[0], o.args[1:]...), make(chan struct{}) //nolint:gosec // a test's own server
-	o.cmd.Stdout, o.cmd.Stderr, o.cmd.SysProcAttr = log, log, WithParent()
+	args := slices.Clone(o.args[1:])
+	if o.further != nil {
+		args = append(args, o.further()...)
+	}
+	o.cmd, o.ended = exec.Command(o.args[0], args...), make(chan struct{}) //nolint:gosec // a test's own server
+	o.cmd.Stdout, o.cmd.Stderr, o.cmd.SysProcAttr = log, log, o.attr
 	if err := o.cmd.Start(); err != nil {
 		o.t.Fatal(err)
 	}
@@ -148,8 +169,13 @@ func (o *Own) Start() {
 		_ = cmd.Wait() // how it ended is what the test did
 		close(ended)
 	}(o.cmd, o.ended)
+}
+
+func (o *Own) await() {
+	o.t.Helper()
 	for until := time.Now().Add(ownStart); ; {
-		if err = o.ready(); err == nil {
+		err := o.ready()
+		if err == nil {
 			return
 		}
 		select {
@@ -189,14 +215,21 @@ func (o *Own) end(s syscall.Signal) {
 // path.
 func program(t testing.TB, name, pkg string) string {
 	t.Helper()
-	for _, at := range []string{name, "/usr/sbin/" + name, "/usr/local/sbin/" + name} {
-		if found, err := exec.LookPath(at); err == nil {
-			return found
-		}
+	if found, err := lookUp(name); err == nil {
+		return found
 	}
 	t.Fatalf("%s is not installed: this test kills and restarts servers of its own and needs their programs"+
 		" (Debian: apt-get install %s); one that runs elsewhere does not do", name, pkg)
 	return ""
+}
+
+func lookUp(name string) (found string, err error) {
+	for _, at := range []string{name, "/usr/sbin/" + name, "/usr/local/sbin/" + name} {
+		if found, err = exec.LookPath(at); err == nil {
+			return found, nil
+		}
+	}
+	return "", err
 }
 
 // scratch is a folder with a short path: sockets lie in it, and the path of

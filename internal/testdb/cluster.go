@@ -1,0 +1,140 @@
+package testdb
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+)
+
+// clusterNodes is how many nodes a cluster has: one may be gone, and the others
+// are still the majority.
+const clusterNodes = 3
+
+// Cluster is a database on several nodes, each of them a server that the test may
+// kill and start again: it then joins the others. It ends with the test.
+type Cluster struct {
+	Nodes []*Own
+
+	t testing.TB
+	// position is how far a node has got, as text that is equal on nodes which have
+	// applied the same.
+	position func(ctx context.Context, d *db.DB) (string, error)
+}
+
+// CreateDatabase makes an empty database on all nodes.
+func (c *Cluster) CreateDatabase(name string) {
+	c.t.Helper()
+	if err := c.Nodes[0].execute("CREATE DATABASE `" + name + "` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
+		c.t.Fatalf("create the database %s: %v", name, err)
+	}
+	c.Settle()
+}
+
+// Settle waits until all nodes have applied what any of them has committed. Nobody may
+// write meanwhile, and all nodes must run.
+func (c *Cluster) Settle() {
+	c.t.Helper()
+	var at []string
+	for until := time.Now().Add(ownStart); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+		if at = c.positions(); equal(at) {
+			return
+		}
+	}
+	c.t.Fatalf("the nodes do not agree within %s: %q", ownStart, at)
+}
+
+// positions are those of all nodes; that of a node which does not answer is why.
+func (c *Cluster) positions() []string {
+	at := make([]string, len(c.Nodes))
+	for i, o := range c.Nodes {
+		err := o.ask(func(ctx context.Context, d *db.DB) (err error) {
+			at[i], err = c.position(ctx, d)
+			return err
+		})
+		if err != nil {
+			at[i] = fmt.Sprintf("node %d: %v", i+1, err)
+		}
+	}
+	return at
+}
+
+func equal(all []string) bool {
+	for _, one := range all {
+		if one != all[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// askedFor is how long a node may take to answer: nobody can write for a few seconds
+// after another one was killed, until the others know that it is gone.
+const askedFor = 30 * time.Second
+
+// ask asks a node something on a connection of its own.
+func (o *Own) ask(question func(ctx context.Context, d *db.DB) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), askedFor)
+	defer cancel()
+	d, err := db.Open(ctx, o.URL+"/information_schema", db.Options{MaxConns: 1})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }()
+	return question(ctx, d)
+}
+
+// execute carries out statements on one connection.
+func (o *Own) execute(statements ...string) error {
+	return o.ask(func(ctx context.Context, d *db.DB) error {
+		for _, s := range statements {
+			if _, err := d.Exec(ctx, s); err != nil {
+				return fmt.Errorf("%s: %w", s, err)
+			}
+		}
+		return nil
+	})
+}
+
+// nodePort is a port for a server that comes back to it after it was killed. The system
+// gives none of these to who asks for any, nor are they those of testproc.
+func nodePort(t testing.TB) string {
+	t.Helper()
+	for range 100 {
+		port := strconv.Itoa(10_000 + rand.N(6_000))
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			_ = l.Close()
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
+func nodePorts(t testing.TB) []string {
+	t.Helper()
+	ports := make([]string, clusterNodes)
+	for i := range ports {
+		ports[i] = nodePort(t)
+	}
+	return ports
+}
+
+// there finds the first of some files; without any the test is skipped, or fails with
+// REQUIRE_SERVICES=1.
+func there(t testing.TB, what string, files ...string) string {
+	t.Helper()
+	for _, file := range files {
+		if _, err := os.Stat(file); err == nil {
+			return file
+		}
+	}
+	missing(t, what, fmt.Errorf("there is none of %q", files))
+	return ""
+}
