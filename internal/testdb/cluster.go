@@ -26,6 +26,27 @@ type Cluster struct {
 	// position is how far a node has got, as text that is equal on nodes which have
 	// applied the same.
 	position func(ctx context.Context, d *db.DB) (string, error)
+	// writes reports whether a node takes writes.
+	writes func(ctx context.Context, d *db.DB) (bool, error)
+}
+
+// Writer waits for a node that takes writes, and returns the first one.
+func (c *Cluster) Writer() int {
+	c.t.Helper()
+	for until := time.Now().Add(ownStart); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+		for i, o := range c.Nodes {
+			ok := false
+			err := o.ask(func(ctx context.Context, d *db.DB) (err error) {
+				ok, err = c.writes(ctx, d)
+				return err
+			})
+			if ok && err == nil {
+				return i
+			}
+		}
+	}
+	c.t.Fatalf("no node takes writes within %s", ownStart)
+	return 0
 }
 
 // CreateDatabase makes an empty database on all nodes.

@@ -33,7 +33,7 @@ func Galera(t testing.TB) *Cluster {
 	if err != nil {
 		t.Fatalf("install a MariaDB: %v", err)
 	}
-	c := &Cluster{t: t, position: galeraPosition}
+	c := &Cluster{t: t, position: galeraPosition, writes: galeraWrites}
 	group, dirs := nodePorts(t), make([]string, clusterNodes) // at which nodes talk to each other, and where they lie
 	for i, port := range nodePorts(t) {
 		dirs[i] = scratch(t)
@@ -158,6 +158,11 @@ func (o *Own) recovered() []string {
 
 func galeraPosition(ctx context.Context, d *db.DB) (string, error) {
 	return status(ctx, d, "wsrep_last_committed")
+}
+
+func galeraWrites(ctx context.Context, d *db.DB) (bool, error) {
+	ready, err := status(ctx, d, "wsrep_ready")
+	return ready == "ON", err
 }
 
 // status is a status variable of a server.

@@ -1,0 +1,182 @@
+package torture
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// object is JSON that is sent.
+type object = map[string]any
+
+// answer is what a request was answered with; its status is 0 where there was none.
+type answer struct {
+	status int
+	text   []byte
+	bulk   bulk
+}
+
+// bulk is the part of a bulk answer that is looked at.
+type bulk struct {
+	RequestID     string `json:"requestId"`
+	AssetsCreated struct {
+		OIDTokens []string `json:"oidTokens"`
+	} `json:"assetsCreated"`
+	CommandFailures struct {
+		Count int `json:"count"`
+	} `json:"commandFailures"`
+}
+
+// done reports that all commands of the request were carried out.
+func (a answer) done() bool { return a.status == http.StatusOK && a.bulk.CommandFailures.Count == 0 }
+
+// later reports that the same request may be sent again: nothing was answered, or 503,
+// or 409 of a race.
+func (a answer) later() bool {
+	return a.status == 0 || a.status == http.StatusServiceUnavailable || a.status == http.StatusConflict
+}
+
+// unknown reports that the answer does not say whether the request was carried out.
+func (a answer) unknown() bool {
+	return a.status == 0 || a.status == http.StatusServiceUnavailable && bytes.Contains(a.text, []byte("outcome of the request is not known"))
+}
+
+// send posts a body to api i.
+func (s *site) send(i int, path, key string, body any) (a answer) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answersIn)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base[i]+path, bytes.NewReader(text))
+	if err != nil {
+		panic(err)
+	}
+	req.SetBasicAuth("admin", adminPassword)
+	req.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err == nil {
+		a.text, err = io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		a.status = res.StatusCode
+	}
+	if err != nil {
+		a.status, a.text = 0, []byte(err.Error())
+	}
+	if a.status == http.StatusOK && path[:4] == "/api" {
+		_ = json.Unmarshal(a.text, &a.bulk) // of another form where it is not a bulk answer
+	}
+	s.note(path, a)
+	return a
+}
+
+// answersIn is longer than the service may work on a request.
+const answersIn = 2 * time.Minute
+
+// expected are the statuses that the interface names for what is sent here.
+var expected = []int{http.StatusOK, http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable}
+
+// note counts an answer, and keeps it where it should not be.
+func (s *site) note(path string, a answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.statuses[a.status]++
+	if !slices.Contains(expected, a.status) {
+		s.bad = append(s.bad, fmt.Sprintf("POST %s was answered %d: %.400s", path, a.status, a.text))
+	}
+}
+
+// shown is how many of many alike are shown.
+const shown = 5
+
+func (s *site) judgeStatuses() {
+	s.t.Helper()
+	var all []string
+	for _, status := range slices.Sorted(maps.Keys(s.statuses)) {
+		all = append(all, fmt.Sprintf("%d: %d", status, s.statuses[status]))
+	}
+	s.t.Logf("answers by status: %s", strings.Join(all, ", "))
+	s.wrong(len(s.bad), "answers have a status that should not be: %s", strings.Join(s.bad[:min(shown, len(s.bad))], "\n"))
+}
+
+// wrong fails the test when there are some.
+func (s *site) wrong(n int, format string, args ...any) {
+	s.t.Helper()
+	if n != 0 {
+		s.t.Errorf("%d "+format, append([]any{n}, args...)...)
+	}
+}
+
+// patiently sends a request again until it is answered otherwise than that it may be sent
+// again.
+func (s *site) patiently(i int, path, key string, body any) (a answer) {
+	for until := time.Now().Add(quietIn); ; time.Sleep(20 * time.Millisecond) {
+		if a = s.send(i, path, key, body); !a.later() || time.Now().After(until) {
+			return a
+		}
+	}
+}
+
+// must sends commands to api 0 that have to succeed, and returns what they made.
+func (s *site) must(commands any) []string {
+	s.t.Helper()
+	a := s.patiently(0, "/api/asset", "", commands)
+	if !a.done() {
+		s.t.Fatalf("%d: %.400s", a.status, a.text)
+	}
+	return a.bulk.AssetsCreated.OIDTokens
+}
+
+// read asks api i for the rows of one query.
+func read[T any](s *site, i int, query object) []T {
+	s.t.Helper()
+	a := s.patiently(i, "/query.v1", "", query)
+	var sets [][]T
+	if err := json.Unmarshal(a.text, &sets); a.status != http.StatusOK || err != nil {
+		s.t.Fatalf("%v: %d, %v: %.400s", query, a.status, err, a.text)
+	}
+	return sets[0]
+}
+
+// both runs something at each api at the same time.
+func both(run func(i int)) {
+	var wait sync.WaitGroup
+	for i := range apis {
+		wait.Go(func() { run(i) })
+	}
+	wait.Wait()
+}
+
+// rounds runs something again and again while the case lasts, at most n times, and returns
+// how often.
+func rounds(n int, run func(k int)) (k int) {
+	for end := time.Now().Add(*lasts); k < n && time.Now().Before(end); k++ {
+		run(k)
+	}
+	return k
+}
+
+// project makes projects under another.
+func (s *site) projects(n int, under string) []string {
+	s.t.Helper()
+	all := make([]any, n)
+	for i := range all {
+		all[i] = object{"AssetType": "Scope", "Name": fmt.Sprint("Project ", i), "Parent": under, "BeginDate": "2026-01-01"}
+	}
+	return s.must(all)
+}
+
+// change is a command that changes an asset.
+func change(oid string, values object) object { return object{"from": oid, "update": values} }
