@@ -75,7 +75,7 @@ func (s *site) send(i int, path, key string, body any) (a answer) {
 	if err != nil {
 		a.status, a.text = 0, []byte(err.Error())
 	}
-	if a.status == http.StatusOK && path[:4] == "/api" {
+	if a.status == http.StatusOK && strings.HasPrefix(path, "/api/asset") {
 		_ = json.Unmarshal(a.text, &a.bulk) // of another form where it is not a bulk answer
 	}
 	s.note(path, a)

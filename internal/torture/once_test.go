@@ -50,9 +50,13 @@ func oneKey(s *site) {
 
 // underKey sends a request until it is answered otherwise than that it may be sent again:
 // 503, or 409 because the first one still runs.
-func (s *site) underKey(i int, key string, body any) (a answer) {
+func (s *site) underKey(i int, key string, body any) answer {
+	return s.underKeyAt(i, "/api/asset", key, body)
+}
+
+func (s *site) underKeyAt(i int, path, key string, body any) (a answer) {
 	for until := time.Now().Add(quietIn); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
-		a = s.send(i, "/api/asset", key, body)
+		a = s.send(i, path, key, body)
 		if a.status == http.StatusConflict && !bytes.Contains(a.text, []byte("still running")) || !a.later() {
 			break
 		}

@@ -41,6 +41,8 @@ func TestTorture(t *testing.T) {
 		{"subscribe and list", subscribeAndList},
 		{"one key", oneKey},
 		{"one name", oneName},
+		{"mixed load", mixedLoad},
+		{"a node is killed", nodeIsKilled}, // last: the nodes take a while until all is as before
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := in.newSite(t)
@@ -122,13 +124,20 @@ func (in *installation) newSite(t *testing.T) *site {
 	)
 	s.command(0, "api", "migrate").Wait()
 	in.cluster.Settle()
-	var err error
-	if s.db, err = db.Open(t.Context(), in.cluster.Nodes[0].URL+"/"+s.name, db.Options{MaxConns: 4}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.db.Close() })
+	s.lookAt(0)
 	s.startAll()
 	return s
+}
+
+// lookAt reads the database from now on at a node, which is not killed.
+func (s *site) lookAt(node int) {
+	s.t.Helper()
+	d, err := db.Open(s.t.Context(), s.cluster.Nodes[node].URL+"/"+s.name, db.Options{MaxConns: 4})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.db = d
+	s.t.Cleanup(func() { _ = d.Close() })
 }
 
 func (s *site) startAll() {

@@ -1,0 +1,189 @@
+package torture
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	perBlock = 8 // stories that one request makes, each with two tasks
+	authors  = 4
+)
+
+// The kinds of requests.
+const (
+	create      = "create"
+	update      = "update by query"
+	remove      = "delete by query"
+	atomic      = "atomic"
+	atomicFails = "atomic, one command fails"
+	common      = "change of a story that all change"
+)
+
+// request is one bulk request and what is known of it.
+type request struct {
+	kind  string
+	mark  string // its comment, and Reference of the stories it makes
+	key   string // Idempotency-Key, "" for none
+	block *block
+	value int // the Estimate it sets
+	last  answer
+}
+
+// block is the stories that one request made, and what became of them since.
+type block struct {
+	mark     string
+	requests []*request // in order; the first made it
+	lost     bool       // what became of a request about it is not known
+}
+
+// author sends requests about blocks of its own, one after the other, and changes stories
+// that all of them change.
+type author struct {
+	s        *site
+	api      int
+	g        *rand.Rand
+	name     string
+	project  string
+	common   []string
+	blocks   []*block
+	requests []*request
+}
+
+// mixedLoad creates, changes, deletes and reads through both apis. Every request is wholly
+// done or not at all, as its answer says.
+func mixedLoad(s *site) {
+	l := startLoad(s)
+	time.Sleep(*lasts)
+	l.end()
+	s.settle()
+	l.judge()
+}
+
+// load is authors at work.
+type load struct {
+	s       *site
+	authors []*author
+	stop    chan struct{}
+	working sync.WaitGroup
+}
+
+func startLoad(s *site) *load {
+	s.t.Helper()
+	l := &load{s: s, stop: make(chan struct{})}
+	projects := s.projects(authors, "Scope:0")
+	story := object{"AssetType": "Story", "Name": "common", "Scope": "Scope:0"}
+	common := s.must([]any{story, story, story, story})
+	for i, project := range projects {
+		l.authors = append(l.authors, &author{
+			s: s, api: i % apis, g: rand.New(rand.NewPCG(uint64(i), 7)), name: fmt.Sprint("author-", i), project: project, common: common,
+		})
+	}
+	s.settle()
+	for _, a := range l.authors {
+		l.working.Go(func() { a.work(l.stop) })
+	}
+	return l
+}
+
+func (l *load) end() {
+	close(l.stop)
+	l.working.Wait()
+}
+
+func (a *author) work(stop chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+			a.do(a.next())
+		}
+		if a.g.IntN(3) == 0 {
+			a.s.send(a.api, "/query.v1", "", object{"from": "Story", "where": object{"Scope": a.project}, "select": []string{"Name", "Children.Name", "Estimate"}})
+		}
+	}
+}
+
+// next chooses a request: one that makes a block, one about a block, or a change of what
+// all change.
+func (a *author) next() *request {
+	if a.g.IntN(4) == 0 {
+		return a.about(&block{}, common)
+	}
+	var known []*block
+	for _, b := range a.blocks {
+		if !b.lost && b.requests[len(b.requests)-1].kind != remove {
+			known = append(known, b)
+		}
+	}
+	if len(known) == 0 || a.g.IntN(10) < 4 {
+		r := a.about(&block{}, create)
+		r.block.mark = r.mark
+		a.blocks = append(a.blocks, r.block)
+		return r
+	}
+	kinds := []string{update, update, update, remove, atomic, atomicFails}
+	return a.about(known[a.g.IntN(len(known))], kinds[a.g.IntN(len(kinds))])
+}
+
+func (a *author) about(b *block, kind string) *request {
+	n := len(a.requests) + 1
+	r := &request{kind: kind, mark: fmt.Sprintf("%s-request-%d", a.name, n), block: b, value: n}
+	if a.g.IntN(2) == 0 {
+		r.key = r.mark
+	}
+	a.requests = append(a.requests, r)
+	b.requests = append(b.requests, r)
+	return r
+}
+
+// body is the commands of a request.
+func (a *author) body(r *request) any {
+	mine := object{"Scope": a.project, "Reference": r.block.mark}
+	change := object{"from": "Story", "where": mine, "update": object{"Estimate": r.value}}
+	switch r.kind {
+	case create:
+		return a.stories(r)
+	case update:
+		return change
+	case remove:
+		return object{"from": "Story", "where": mine, "execute": "Delete"}
+	case common:
+		return object{"from": a.common[r.value%len(a.common)], "update": object{"Name": r.mark}}
+	}
+	all := append([]any{object{"config": "atomic"}, change}, a.stories(r)...)
+	if r.kind == atomicFails {
+		all = append(all, object{"AssetType": "Story", "Scope": a.project}) // without a name
+	}
+	return all
+}
+
+func (a *author) stories(r *request) []any {
+	all := make([]any, perBlock)
+	for i := range all {
+		all[i] = object{
+			"AssetType": "Story", "Scope": a.project, "Name": r.mark + ", story " + strconv.Itoa(i), "Reference": r.mark, "Owners": "Member:20", "Estimate": r.value,
+			"Children": []any{object{"AssetType": "Task", "Name": "first"}, object{"AssetType": "Task", "Name": "second"}},
+		}
+	}
+	return all
+}
+
+// do sends a request, and sends it again until it is answered when it has a key.
+func (a *author) do(r *request) {
+	path := "/api/asset?comment=" + url.QueryEscape(r.mark)
+	if r.last = a.s.send(a.api, path, r.key, a.body(r)); r.key != "" && r.last.later() {
+		r.last = a.s.underKeyAt(a.api, path, r.key, a.body(r))
+	}
+	done := r.last.status == http.StatusOK
+	r.block.lost = r.block.lost || r.last.unknown() || r.kind == create && !done
+	if !done {
+		time.Sleep(20 * time.Millisecond)
+	}
+}
