@@ -76,12 +76,13 @@ type load struct {
 func startLoad(s *site) *load {
 	s.t.Helper()
 	l := &load{s: s, stop: make(chan struct{})}
+	s.loads++
 	projects := s.projects(authors, "Scope:0")
 	story := object{"AssetType": "Story", "Name": "common", "Scope": "Scope:0"}
 	common := s.must([]any{story, story, story, story})
 	for i, project := range projects {
 		l.authors = append(l.authors, &author{
-			s: s, api: i % apis, g: rand.New(rand.NewPCG(uint64(i), 7)), name: fmt.Sprint("author-", i), project: project, common: common,
+			s: s, api: i % apis, g: rand.New(rand.NewPCG(uint64(i), 7)), name: fmt.Sprintf("load-%d-author-%d", s.loads, i), project: project, common: common,
 		})
 	}
 	s.settle()

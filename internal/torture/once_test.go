@@ -19,7 +19,9 @@ func oneKey(s *site) {
 		})
 		for _, a := range got {
 			if !a.done() {
-				others++
+				if others++; others > shown {
+					continue
+				}
 				s.t.Logf("key %d: %d: %.300s", k, a.status, a.text)
 			}
 		}

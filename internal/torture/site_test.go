@@ -28,10 +28,11 @@ const (
 	apis          = 2
 )
 
-// TestTorture runs the cases one after the other, each in a database of its own on the
-// same nodes.
+// TestTorture runs the cases one after the other. One that fails leaves a database that
+// may be wrong and processes that have seen it: the next one gets others.
 func TestTorture(t *testing.T) {
 	in := newInstallation(t)
+	var s *site
 	for _, c := range []struct {
 		name string
 		run  func(s *site)
@@ -44,12 +45,23 @@ func TestTorture(t *testing.T) {
 		{"mixed load", mixedLoad},
 		{"a node is killed", nodeIsKilled}, // last: the nodes take a while until all is as before
 	} {
+		outer := t
 		t.Run(c.name, func(t *testing.T) {
-			s := in.newSite(t)
+			if s == nil {
+				s = in.newSite(outer, t)
+			}
+			s.t, s.statuses, s.bad = t, map[int]int{}, nil
+			began := time.Now()
 			c.run(s)
 			s.sound()
 			s.judgeStatuses()
+			t.Logf("in %s", time.Since(began).Round(time.Millisecond))
 		})
+		if t.Failed() && s != nil {
+			t.Logf("the ends of the logs:\n%s", s.logs)
+			s.end()
+			s = nil
+		}
 	}
 }
 
@@ -95,7 +107,10 @@ func (in *installation) address(i int) string {
 // worker and a scheduler on the third.
 type site struct {
 	*installation
-	t        *testing.T
+	outer    *testing.T // processes run until it ends
+	t        *testing.T // of the case
+	running  []*testproc.Process
+	loads    int
 	name     string // of the database
 	base     []string
 	settings []string
@@ -107,22 +122,17 @@ type site struct {
 	bad      []string // answers that should not be
 }
 
-func (in *installation) newSite(t *testing.T) *site {
+func (in *installation) newSite(outer, t *testing.T) *site {
 	t.Helper()
 	in.sites++
-	s := &site{installation: in, t: t, name: fmt.Sprint("alds", in.sites), logs: &testproc.Log{}, statuses: map[int]int{}}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the ends of the logs:\n%s", s.logs)
-		}
-	})
+	s := &site{installation: in, outer: outer, t: t, name: fmt.Sprint("alds", in.sites), logs: &testproc.Log{}}
 	in.cluster.CreateDatabase(s.name)
 	s.settings = append(os.Environ(),
 		fmt.Sprintf("REDIS_URL=%s/%d", in.redis.URL, in.sites), "ALDS_ADMIN_PASSWORD="+adminPassword,
 		"ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=", "ALDS_LOG_LEVEL=warn",
 		"ALDS_WEBHOOK_ALLOW_PRIVATE=1", "ALDS_WEBHOOK_RETRY_SCHEDULE=1s,2s,4s,8s,8s,8s",
 	)
-	s.command(0, "api", "migrate").Wait()
+	s.command(0, "migrate")
 	in.cluster.Settle()
 	s.lookAt(0)
 	s.startAll()
@@ -132,12 +142,12 @@ func (in *installation) newSite(t *testing.T) *site {
 // lookAt reads the database from now on at a node, which is not killed.
 func (s *site) lookAt(node int) {
 	s.t.Helper()
-	d, err := db.Open(s.t.Context(), s.cluster.Nodes[node].URL+"/"+s.name, db.Options{MaxConns: 4})
+	d, err := db.Open(s.outer.Context(), s.cluster.Nodes[node].URL+"/"+s.name, db.Options{MaxConns: 4})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.db = d
-	s.t.Cleanup(func() { _ = d.Close() })
+	s.outer.Cleanup(func() { _ = d.Close() })
 }
 
 func (s *site) startAll() {
@@ -166,15 +176,26 @@ func (s *site) startAll() {
 }
 
 // start starts a process on a node.
-func (s *site) start(node int, more []string, name string, args ...string) *testproc.Process {
+func (s *site) start(node int, more []string, name string) {
 	s.t.Helper()
-	env := slices.Concat(s.settings, []string{"DATABASE_URL=" + s.address(node) + "/" + s.name}, more)
-	return testproc.Start(s.t, testproc.Options{Env: env, Log: s.logs}, name, args...)
+	s.running = append(s.running, testproc.Start(s.outer, testproc.Options{Env: s.env(node, more...), Log: s.logs}, name))
 }
 
-func (s *site) command(node int, name string, args ...string) *testproc.Process {
+// command runs a command of api on a node, which has to succeed.
+func (s *site) command(node int, args ...string) {
 	s.t.Helper()
-	return s.start(node, nil, name, args...)
+	testproc.Start(s.t, testproc.Options{Env: s.env(node), Log: s.logs}, "api", args...).Wait()
+}
+
+func (s *site) env(node int, more ...string) []string {
+	return slices.Concat(s.settings, []string{"DATABASE_URL=" + s.address(node) + "/" + s.name}, more)
+}
+
+// end ends the processes.
+func (s *site) end() {
+	for _, p := range s.running {
+		p.Kill()
+	}
 }
 
 // sound runs api check, which reads the whole database and fails for every place where
@@ -182,7 +203,7 @@ func (s *site) command(node int, name string, args ...string) *testproc.Process 
 func (s *site) sound() {
 	s.t.Helper()
 	s.settle()
-	s.command(0, "api", "check").Wait()
+	s.command(0, "check")
 }
 
 // settle waits until all nodes have what was written; a worker may go on writing.
