@@ -17,6 +17,7 @@ type connector struct {
 	driver.Connector
 	start  []string
 	stmts  int     // cached statements per connection
+	writes bool    // for transactions that write
 	killer *killer // of a server; nil where the database is in this process
 }
 
@@ -46,6 +47,13 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	cn.killer = c.killer
+	if c.writes {
+		cn.singly, err = isGalera(ctx, inner.(driver.QueryerContext))
+	}
+	if err != nil {
+		_ = inner.Close()
+		return nil, err
+	}
 	return cn, nil
 }
 
@@ -63,6 +71,7 @@ type conn struct {
 	id        int64       // the server's number of the connection
 	abandoned bool        // a context ended while a statement ran
 	unfit     bool        // it may not be used again
+	singly    bool        // statements go out as text, one by one; see isGalera
 	interrupt func()      // stops the running statement of a database in this process; nil for a server
 	active    func() bool // reports whether a connection to one is in a transaction; nil where that cannot be asked
 }
@@ -130,6 +139,9 @@ func (c *conn) exec(ctx context.Context, query string, args []driver.NamedValue)
 	if len(query) > 6 && strings.EqualFold(query[:6], "SELECT") {
 		return c.drain(ctx, query, args)
 	}
+	if c.singly {
+		return c.execText(ctx, query, asText(args))
+	}
 	s, err := c.statement(ctx, query)
 	if tooManyStatements(err) {
 		return c.execText(ctx, query, asText(args))
@@ -175,6 +187,10 @@ func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue
 	text := c.Conn.(driver.QueryerContext)
 	if len(args) == 0 {
 		rows, err := text.QueryContext(ctx, query, args)
+		return rows, nil, err
+	}
+	if c.singly {
+		rows, err := text.QueryContext(ctx, query, asText(args))
 		return rows, nil, err
 	}
 	s, err := c.statement(ctx, query)

@@ -147,7 +147,7 @@ func (d *DB) openMySQL(address string, conns int) error {
 			return nil
 		}
 		var pool *sql.DB
-		pool, err = d.mysqlPool(c, "REPEATABLE READ", conns, answer, statementLimit(limit))
+		pool, err = d.mysqlPool(c, repeatableRead, conns, answer, statementLimit(limit))
 		return pool
 	}
 	n := split(half)
@@ -156,11 +156,11 @@ func (d *DB) openMySQL(address string, conns int) error {
 	if err != nil {
 		return err
 	}
-	if d.writer, err = d.mysqlPool(c, "READ COMMITTED", half, answer); err != nil {
+	if d.writer, err = d.mysqlPool(c, readCommitted, half, answer); err != nil {
 		return err
 	}
-	d.small, err = d.mysqlPool(c, "READ COMMITTED", min(smallConns, half), answer)
-	d.admin = func() (*sql.DB, error) { return d.mysqlPool(c, "READ COMMITTED", 1, 0) }
+	d.small, err = d.mysqlPool(c, readCommitted, min(smallConns, half), answer)
+	d.admin = func() (*sql.DB, error) { return d.mysqlPool(c, readCommitted, 1, 0) }
 	return err
 }
 

@@ -13,6 +13,12 @@ import (
 	"github.com/alds-dev/alds/internal/tlsmode"
 )
 
+// Isolations of transactions that read, and of those that write.
+const (
+	repeatableRead = "REPEATABLE READ"
+	readCommitted  = "READ COMMITTED"
+)
+
 const (
 	mysqlStmts   = 100 // per connection; the server's limit for all is 16,382 by default
 	lockWait     = 10  // seconds a statement waits for a row lock
@@ -85,6 +91,7 @@ func (d *DB) mysqlPool(base *mysql.Config, isolation string, conns int, answer t
 		Connector: inner,
 		stmts:     mysqlStmts,
 		killer:    d.killer,
+		writes:    isolation == readCommitted,
 		start: append([]string{
 			"SET SESSION TRANSACTION ISOLATION LEVEL " + isolation,
 			fmt.Sprintf("SET SESSION sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"+

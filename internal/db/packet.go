@@ -18,6 +18,7 @@ type Statement struct {
 // packet marks a context whose statement is several, separated by semicolons, which a
 // server gets at once and as text; it takes what each of them answered.
 type packet struct {
+	all  []Statement
 	rows []int64 // affected, by statement
 	ids  []int64 // LAST_INSERT_ID
 }
@@ -35,17 +36,52 @@ func joined(ctx context.Context, all []Statement) (context.Context, *packet, Sta
 		text.WriteString(s.Query)
 		args = append(args, s.Args...)
 	}
-	p := &packet{}
+	p := &packet{all: all}
 	return context.WithValue(ctx, packetKey{}, p), p, Statement{text.String(), args}
 }
 
-// execPacket runs a packet and notes its answers.
-func (c *conn) execPacket(ctx context.Context, p *packet, query string, args []driver.NamedValue) (driver.Result, error) {
-	r, err := c.execText(ctx, query, asText(args))
-	if all, ok := r.(mysql.Result); ok && err == nil {
-		p.rows, p.ids = all.AllRowsAffected(), all.AllLastInsertIds()
+// execPacket runs a packet and notes its answers. The result is that of the last one.
+func (c *conn) execPacket(ctx context.Context, p *packet, query string, args []driver.NamedValue) (r driver.Result, err error) {
+	note := func() {
+		if all, ok := r.(mysql.Result); ok {
+			p.rows, p.ids = append(p.rows, all.AllRowsAffected()...), append(p.ids, all.AllLastInsertIds()...)
+		}
 	}
-	return r, err
+	args = asText(args)
+	if !c.singly {
+		if r, err = c.execText(ctx, query, args); err == nil {
+			note()
+		}
+		return r, err
+	}
+	for _, s := range p.all {
+		if r, err = c.execText(ctx, s.Query, args[:len(s.Args)]); err != nil {
+			return nil, err
+		}
+		note()
+		args = args[len(s.Args):]
+	}
+	return r, nil
+}
+
+// isGalera reports whether a connection is to a node of a Galera cluster. When another
+// node has written what a transaction holds, the node undoes the transaction and tells it
+// by the error of its next statement. In MariaDB 10.11 that error is lost where the next
+// one stands in a packet, or is a SELECT that is being prepared, and what follows is
+// executed outside of the transaction. As text, one by one, each statement gets it.
+func isGalera(ctx context.Context, c driver.QueryerContext) (bool, error) {
+	rows, err := c.QueryContext(ctx, "SHOW VARIABLES LIKE 'wsrep_on'", nil)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = rows.Close() }()
+	row := make([]driver.Value, 2)
+	if err := rows.Next(row); err != nil {
+		return false, nil //nolint:nilerr // no other server has the variable
+	}
+	value, _ := row[1].([]byte)
+	text, _ := row[1].(string)
+	return strings.EqualFold(string(value)+text, "ON"), nil
 }
 
 const (
