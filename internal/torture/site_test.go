@@ -46,7 +46,7 @@ func TestTorture(t *testing.T) {
 		{"a node is killed", nodeIsKilled}, // last: the nodes take a while until all is as before
 	} {
 		outer := t
-		t.Run(c.name, func(t *testing.T) {
+		ok := t.Run(c.name, func(t *testing.T) {
 			if s == nil {
 				s = in.newSite(outer, t)
 			}
@@ -57,7 +57,7 @@ func TestTorture(t *testing.T) {
 			s.judgeStatuses()
 			t.Logf("in %s", time.Since(began).Round(time.Millisecond))
 		})
-		if t.Failed() && s != nil {
+		if !ok && s != nil {
 			t.Logf("the ends of the logs:\n%s", s.logs)
 			s.end()
 			s = nil
