@@ -2,6 +2,7 @@
 // them write at once. A lock of one node is unknown to the others, so whatever alds
 // relies on must hold without:
 //
+//   - two migrations at once do the work once;
 //   - of two moves that would put each of two projects under the other, one is refused;
 //   - a task that is made while its story moves ends in the project of the story;
 //   - a change is in a listing that is read after a subscription was answered, or is

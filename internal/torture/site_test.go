@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	lasts = flag.Duration("torture.for", 3*time.Second, "how long each case makes its requests")
+	lasts = flag.Duration("torture.for", 2*time.Second, "how long each case makes its requests")
 	on    = flag.String("torture.on", "galera-multi", "the database: galera-multi, galera-single, group-multi or group-single")
 )
 
@@ -37,6 +37,7 @@ func TestTorture(t *testing.T) {
 		name string
 		run  func(s *site)
 	}{
+		{"two migrations", twoMigrations},
 		{"opposing moves", opposingMoves},
 		{"followers", followers},
 		{"subscribe and list", subscribeAndList},

@@ -1,0 +1,40 @@
+package torture
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+// twoMigrations migrates a new database through two nodes at the same time, as two
+// releases that start at once do: the work is done once, and both succeed.
+func twoMigrations(s *site) {
+	const tries = 2
+	failed := 0
+	home := s.name
+	for k := range tries {
+		s.name = fmt.Sprintf("%s_migrated_%d", home, k)
+		s.cluster.CreateDatabase(s.name)
+		var running [apis]*testproc.Process
+		for i := range running {
+			running[i] = testproc.Start(s.t, testproc.Options{Env: s.env(i), Log: s.logs}, "api", "migrate")
+		}
+		bad := false
+		for i, p := range running {
+			if status := p.Status(); status != 0 {
+				bad = true
+				s.t.Logf("migrate through node %d: exit status %d\n%.2000s", i+1, status, strings.TrimSpace(p.Out.String()))
+			}
+		}
+		s.cluster.Settle()
+		if bad {
+			failed++
+			continue
+		}
+		s.command(0, "check")
+	}
+	s.name = home
+	s.t.Logf("%d of %d times one of two migrations at once failed", failed, tries)
+	s.wrong(failed, "of %d times one of two migrations at once failed", tries)
+}
