@@ -263,7 +263,7 @@ func (s *service) checkKey(ctx context.Context) error {
 func (s *service) checks() []admin.Check {
 	apart := s.db.Health() // requests cannot keep the checks waiting
 	all := []admin.Check{
-		{Name: "database", Run: apart.Ping},
+		{Name: "database", Run: apart.Writable},
 		{Name: "schema", Run: apart.SchemaIsCurrent},
 		{Name: "redis", Run: s.pingQueue, Optional: true}, // the sweep finds the work without it
 	}

@@ -46,6 +46,7 @@ func run(ctx context.Context, o outside, role Role) error {
 		s.log.Info("stopped before it had started", "err", err)
 		return nil
 	}
+	s.tellEngine(ctx)
 	if err := l.listen(s.role, s.cfg.Addr); err != nil {
 		return err
 	}
@@ -63,6 +64,18 @@ func run(ctx context.Context, o outside, role Role) error {
 	err = runParts(ctx, s.parts(l), s.cfg.ShutdownGrace, s.log)
 	s.log.Info("stopped")
 	return err
+}
+
+// tellEngine logs which database server was found, and what that means.
+func (s *service) tellEngine(ctx context.Context) {
+	switch e, err := s.db.Engine(ctx); {
+	case err != nil:
+		s.log.Warn("the database does not say what it is", "err", err)
+	case !e.Writes:
+		s.log.Warn("the database takes no writes", "server", e.Server, "mode", e.Mode, "means", e.Means)
+	default:
+		s.log.Info("the database", "server", e.Server, "mode", e.Mode, "means", e.Means)
+	}
 }
 
 // delayed returns a context that ends some time after ctx where the role takes requests.

@@ -64,6 +64,8 @@ type DB struct {
 
 	checkpoints *checkpoints // nil on MySQL
 
+	engine *atomic.Pointer[engineFacts] // what the server is; nothing before Engine
+
 	noRoom *atomic.Int64 // writes that the server had no room for
 
 	limit time.Duration
@@ -89,7 +91,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64), migrateLease: migrateLease, migrateWait: migrateWait}
+	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64), engine: new(atomic.Pointer[engineFacts]), migrateLease: migrateLease, migrateWait: migrateWait}
 	var err error
 	switch scheme, rest, _ := strings.Cut(address, ":"); scheme {
 	case "mysql":
@@ -190,7 +192,7 @@ func (d *DB) Lookup() *DB {
 	return &v
 }
 
-// Health returns a view of d for Ping and SchemaIsCurrent that has a connection of its
+// Health returns a view of d for Ping, Writable and SchemaIsCurrent that has a connection of its
 // own, so that it waits for no request; it is closed with d.
 func (d *DB) Health() *DB {
 	v := *d

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"database/sql"
-	"strings"
 )
 
 // Server returns the name and version of the database server, such as "MariaDB
@@ -16,11 +15,7 @@ func (d *DB) Server(ctx context.Context) (string, error) {
 	}
 	var version string
 	err := d.QueryRow(ctx, "SELECT VERSION()").Scan(&version)
-	number, rest, _ := strings.Cut(version, "-")
-	if strings.Contains(rest, "MariaDB") {
-		return "MariaDB " + number, err
-	}
-	return "MySQL " + number, err
+	return facts{"version": version}.server(), err
 }
 
 // Schema returns the number of the last migration that the database has, and of the
