@@ -146,9 +146,8 @@ func (t *Tx) send(ctx context.Context, s Statement) (Result, error) {
 		}
 	}
 	if len(t.waiting) > 0 {
-		all := append(t.waiting, s)
+		run, _, s = joined(run, append(t.waiting, s))
 		t.waiting = nil
-		run, _, s = joined(run, all)
 	}
 	t.waits = 0
 	r, err := t.tx.ExecContext(run, s.Query, s.Args...)

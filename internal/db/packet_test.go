@@ -13,8 +13,13 @@ import (
 
 // values are what a statement of text might write otherwise than a prepared one does.
 var values = []any{
-	"", "plain", `it's "quoted" \ and; a -- comment /* ? */ # with ` + "\x00\x1a\n\r\t`", "Zoë 😀 ß İ", strings.Repeat("ä", 5000),
-	[]byte(`{"a": "\"'"}`), []byte{0, 0xff, '\'', '\\'}, nil,
+	"",
+	"plain", `it's "quoted" \ and; a -- comment /* ? */ # with ` + "\x00\x1a\n\r\t`",
+	"Zoë 😀 ß İ",
+	strings.Repeat("ä", 5000),
+	[]byte(`{"a": "\"'"}`),
+	[]byte{0, 0xff, '\'', '\\'},
+	nil,
 }
 
 func packetTable(t *testing.T, d *db.DB) {
