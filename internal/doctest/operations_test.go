@@ -175,6 +175,7 @@ var contributingRows = []row{
 	}},
 	{begins: "go test", not: "a run of an hour"},
 	{begins: "go test", not: "the same"},
+	{begins: "go test", not: "the same"},
 	{begins: "url=", not: ".ci/run does this"},
 	{begins: "go run ./dashboards", after: `git diff --exit-code dashboards`},
 	{begins: "go test", not: suite},
