@@ -47,10 +47,13 @@ func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, 
 	}
 	d := &delivery.Delivery{ID: delivery.NewID(), Subscription: id, Events: 1}
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
-		if _, err := tx.Lock(ctx, "webhook_subscription", "id = ?", id); err != nil {
-			return err
+		r, err := findEnabled(tx.Gorm(), id) // its id is one, too
+		if err == nil {
+			_, err = tx.Lock(ctx, "webhook_subscription", "id = ?", id)
 		}
-		r, err := findEnabled(tx.Gorm(), id)
+		if err == nil {
+			r, err = findEnabled(tx.Gorm(), id) // as it stays
+		}
 		if err != nil {
 			return err
 		}
