@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,7 +17,6 @@ import (
 const (
 	command  = "api"
 	projects = 8
-	chunkOf  = 1_000 // commands of one bulk request
 )
 
 // site is the installation that is measured.
@@ -48,13 +46,13 @@ func newSite(ctx context.Context, o options) (*site, error) {
 func (s *site) fill(ctx context.Context) (*world, error) {
 	w := &world{}
 	var err error
-	if w.scopes, err = s.many(projects, func(i int) any {
+	if w.scopes, err = s.Many(projects, func(i int) any {
 		return map[string]any{"AssetType": "Scope", "Name": "Project " + strconv.Itoa(i), "Parent": "Scope:0", "BeginDate": "2026-01-01"}
 	}); err != nil {
 		return nil, err
 	}
 	members := slices.Max(s.o.clients)
-	if _, err := s.many(members, func(i int) any {
+	if _, err := s.Many(members, func(i int) any {
 		return map[string]any{
 			"AssetType": "Member", "Name": "Member " + strconv.Itoa(i), "Nickname": username(i), "Username": username(i),
 			"DefaultRole": "Role:4", "Scopes": []string{"Scope:0"},
@@ -62,7 +60,7 @@ func (s *site) fill(ctx context.Context) (*world, error) {
 	}); err != nil {
 		return nil, err
 	}
-	stories, err := s.many(s.o.stories, func(i int) any {
+	stories, err := s.Many(s.o.stories, func(i int) any {
 		return map[string]any{
 			"AssetType": "Story", "Name": name(i), "Scope": w.scopes[i%projects], "Estimate": i % 13, "Description": description,
 		}
@@ -81,25 +79,6 @@ func (s *site) fill(ctx context.Context) (*world, error) {
 	}
 	s.stopAll()
 	return w, s.analyze(ctx)
-}
-
-// many creates n assets and returns their Oid tokens.
-func (s *site) many(n int, command func(i int) any) (oids []string, err error) {
-	for from := 0; from < n; from += chunkOf {
-		var all []any
-		for i := from; i < min(n, from+chunkOf); i++ {
-			all = append(all, command(i))
-		}
-		made, err := s.Bulk(all)
-		if err != nil {
-			return nil, err
-		}
-		oids = append(oids, made...)
-	}
-	if len(oids) != n {
-		return nil, fmt.Errorf("%d of %d assets were created", len(oids), n)
-	}
-	return oids, nil
 }
 
 func username(i int) string { return "writes" + strconv.Itoa(i) }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/alds-dev/alds/bench/rig"
@@ -63,7 +62,7 @@ type world struct {
 func (s *site) fill(ctx context.Context) (*world, error) {
 	w := &world{}
 	var err error
-	if w.scopes, err = s.many(projects, func(i int) any {
+	if w.scopes, err = s.Many(projects, func(i int) any {
 		return map[string]any{"AssetType": "Scope", "Name": "Project " + strconv.Itoa(i), "Parent": "Scope:0", "BeginDate": "2026-01-01"}
 	}); err != nil {
 		return nil, err
@@ -107,28 +106,9 @@ func (s *site) analyze(ctx context.Context) error {
 	return nil
 }
 
-// many creates n assets, in the order of their commands.
-func (s *site) many(n int, command func(i int) any) (oids []string, err error) {
-	for from := 0; from < n; from += chunk {
-		var all []any
-		for i := from; i < min(n, from+chunk); i++ {
-			all = append(all, command(i))
-		}
-		made, err := s.Bulk(all)
-		if err != nil {
-			return nil, err
-		}
-		oids = append(oids, made...)
-	}
-	if len(oids) != n {
-		return nil, fmt.Errorf("%d of %d assets were created", len(oids), n)
-	}
-	return oids, nil
-}
-
 func (s *site) members(name string, n, projects int) ([]person, error) {
 	all := make([]person, n)
-	oids, err := s.many(n, func(i int) any {
+	oids, err := s.Many(n, func(i int) any {
 		all[i] = person{username: name + strconv.Itoa(i), project: i % projects}
 		return map[string]any{
 			"AssetType": "Member", "Name": "Member " + all[i].username, "Nickname": all[i].username, "Username": all[i].username,
@@ -179,7 +159,7 @@ func (s *site) assign(w *world) error {
 // with an owner who sees its project.
 func (s *site) addStories(w *world) error {
 	at := make([]int, s.o.stories)
-	oids, err := s.many(len(at), func(i int) any {
+	oids, err := s.Many(len(at), func(i int) any {
 		if at[i] = i % projects; i%3 == 0 {
 			at[i] = i / 3 % 2
 		}

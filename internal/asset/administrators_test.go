@@ -1,6 +1,7 @@
 package asset_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/uuid"
@@ -8,6 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/testdb"
 )
 
 // The last system administrator who can log in stays one, whichever way a request
@@ -41,4 +43,27 @@ func TestTheLastAdministratorStays(t *testing.T) {
 		w.must(update("Member:20", "DefaultRole", "Role:4"))
 		refused("the other one", operate(second, "Inactivate"))
 	})
+}
+
+// Two administrators who end each other's administration at once do not both succeed.
+func TestTwoAdministratorsEndEachOther(t *testing.T) {
+	w := newHarness(t, testdb.MySQL(t))
+	for range 10 {
+		second := w.must(create("Member", "@second", "Name", "S", "Nickname", "s", "DefaultRole", "Role:1"))[0]
+		errs := make(chan error, 2)
+		for _, token := range []string{"Member:20", second} {
+			go func() {
+				errs <- w.e.Write(t.Context(), auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+					done, err := s.Run(t.Context(), []*asset.Command{update(token, "IsLoginDisabled", "true")})
+					return errors.Join(err, done[0].Err)
+				})
+			}()
+		}
+		one, other := <-errs, <-errs
+		if (one == nil) == (other == nil) {
+			t.Fatalf("%v; %v", one, other)
+		}
+		w.must(update("Member:20", "IsLoginDisabled", "false"))
+		w.must(operate(second, "Inactivate"))
+	}
 }

@@ -15,13 +15,13 @@ import (
 // all, so that writes do not wait for each other, and a change waits for the writes that
 // have begun to commit, as they do for it.
 
-// slots are the rows. A write takes that of its connection, which has one transaction
+// writeSlots are the rows. A write takes that of its connection, which has one transaction
 // at a time: two writes of a process meet only where it has more connections.
-const slots = 256
+const writeSlots = 256
 
-// offset keeps processes apart whose connections have the same numbers, each at a
+// slotOffset keeps processes apart whose connections have the same numbers, each at a
 // server of its own.
-var offset = rand.IntN(slots)
+var slotOffset = rand.IntN(writeSlots)
 
 // LockWrite takes the row of a write until the transaction ends: the model and the
 // subscriptions that a statement behind it reads stay as they are. It is the last of
@@ -30,33 +30,32 @@ func LockWrite(ctx context.Context, tx *db.Tx) error {
 	if tx.Dialect().IsAlone {
 		return nil
 	}
-	_, err := tx.Later().Exec(ctx, `INSERT INTO write_lock (slot, lock_count) VALUES ((CONNECTION_ID() + ?) % 256, 1)`+raise, offset)
+	_, err := tx.Later().Exec(ctx, `INSERT INTO write_lock (slot, lock_count) VALUES ((CONNECTION_ID() + ?) % 256, 1)`+raiseSlot, slotOffset)
 	if err != nil {
 		return fmt.Errorf("lock one of the writes: %w", err)
 	}
 	return nil
 }
 
-const raise = ` ON DUPLICATE KEY UPDATE lock_count = lock_count + 1`
+const raiseSlot = ` ON DUPLICATE KEY UPDATE lock_count = lock_count + 1`
 
-// all raises each row, and makes those that are missing.
-var all = func() string {
-	rows := make([]string, slots)
+// raiseSlots raises each row, and makes those that are missing.
+var raiseSlots = func() string {
+	rows := make([]string, writeSlots)
 	for i := range rows {
 		rows[i] = "(" + strconv.Itoa(i) + ", 1)"
 	}
-	return `INSERT INTO write_lock (slot, lock_count) VALUES ` + strings.Join(rows, ", ") + raise
+	return `INSERT INTO write_lock (slot, lock_count) VALUES ` + strings.Join(rows, ", ") + raiseSlot
 }()
 
 // LockWrites takes the rows of all writes, in order, until the transaction ends: what has
 // taken one before is committed and seen by what the transaction reads from now on,
-// and what comes behind waits, and finds what the transaction has changed. Of what it
-// locks it must be the first.
+// and what comes behind waits, and finds what the transaction has changed.
 func LockWrites(ctx context.Context, tx *db.Tx) error {
 	if tx.Dialect().IsAlone {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, all); err != nil {
+	if _, err := tx.Exec(ctx, raiseSlots); err != nil {
 		return fmt.Errorf("lock all writes: %w", err)
 	}
 	return nil
