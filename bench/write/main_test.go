@@ -34,8 +34,8 @@ func TestSmallRun(t *testing.T) {
 			t.Errorf("no row %q in\n%s", w.name, out.String())
 		}
 	}
-	if got := strings.Count(out.String(), "writers of alds"); got != 2 {
-		t.Errorf("%d lines about many writers, want 2, in\n%s", got, out.String())
+	if got := strings.Count(out.String(), "writers of alds"); got != 4 {
+		t.Errorf("%d lines about many writers, want 4, in\n%s", got, out.String())
 	}
 }
 

@@ -40,8 +40,10 @@ func measure(ctx context.Context, o options, s *sides, rows []work, out io.Write
 		if !w.single {
 			continue
 		}
-		if err := crowds(ctx, o, s, w, out); err != nil {
-			return fmt.Errorf("%s, many writers: %w", w.name, err)
+		for _, writers := range []int{8, 32} {
+			if err := crowds(ctx, o, s, w, writers, out); err != nil {
+				return fmt.Errorf("%s, %d writers: %w", w.name, writers, err)
+			}
 		}
 	}
 	return nil
@@ -133,11 +135,8 @@ func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
 
 func rate(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }
 
-// writers are how many write at once.
-const writers = 8
-
 // crowds measures how much more many writers get done than one.
-func crowds(ctx context.Context, o options, s *sides, w work, out io.Writer) error {
+func crowds(ctx context.Context, o options, s *sides, w work, writers int, out io.Writer) error {
 	var rates [2][2][]float64 // by side, by one or many
 	for range o.goes {
 		for side := range rates {
