@@ -89,15 +89,13 @@ func (r reader) Assets(ctx context.Context, who auth.Actor, q query.Request, for
 
 // committed is called after every commit that wrote versions.
 type committed struct {
-	auth *auth.Service
 	jobs *jobs.Client
 	feed *feed.Log
 }
 
-// Committed invalidates cached permissions and wakes the workers, unless nothing waits
-// for them, and those who wait for changes.
+// Committed wakes the workers, unless nothing waits for them, and those who wait for
+// changes.
 func (c committed) Committed(auditID int64, write string, waits bool) {
-	c.auth.Committed()
 	if waits {
 		c.jobs.Committed(auditID, write)
 	}

@@ -52,7 +52,7 @@ func (s *service) newEngines(m *meta.Model) *engines {
 	if !s.role.http && !s.role.works {
 		return e
 	}
-	e.assets = asset.New(s.db, m, s.auth, committed{s.auth, s.client, s.feed}, s.component("asset"))
+	e.assets = asset.New(s.db, m, s.auth, committed{s.client, s.feed}, s.component("asset"))
 	e.assets.Requests.Retention = s.cfg.IdempotencyKeep
 	e.assets.MaxAssets, e.assets.OnScopesHidden, e.assets.OnRolesChanged = s.cfg.MaxAssets, s.auth.ScopesHidden, s.auth.RolesChanged
 	e.assets.Unwatched = s.unwatched.Generation

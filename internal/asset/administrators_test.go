@@ -45,6 +45,35 @@ func TestTheLastAdministratorStays(t *testing.T) {
 	})
 }
 
+// What a member may see and do is asked anew after its rights may have changed, and
+// after no other write.
+func TestRolesChanged(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		member := w.must(create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Role:4"))[0]
+		told := 0
+		w.e.OnRolesChanged = func() { told++ }
+		for _, c := range []struct {
+			what  string
+			write *asset.Command
+			want  int
+		}{
+			{"a story", create("Story", "@s", "Name", "S", "Scope", "Scope:0"), 0},
+			{"a member", create("Member", "@n", "Name", "N", "Nickname", "n", "DefaultRole", "Role:4"), 1},
+			{"another default role", update(member, "DefaultRole", "Role:3"), 1},
+			{"a default role that it has", update(member, "DefaultRole", "Role:3"), 0},
+			{"a login that is disabled", update(member, "IsLoginDisabled", "true"), 1},
+			{"a role in a project", operate("Scope:0", "AssignMemberWithRole", "Member", member, "Role", "Role:2"), 1},
+			{"a project", create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"), 1},
+		} {
+			told = 0
+			w.must(c.write)
+			if told != c.want {
+				t.Errorf("%s: told %d times, want %d", c.what, told, c.want)
+			}
+		}
+	})
+}
+
 // Two administrators who end each other's administration at once do not both succeed.
 func TestTwoAdministratorsEndEachOther(t *testing.T) {
 	w := newHarness(t, testdb.MySQL(t))

@@ -291,7 +291,9 @@ func (c *changes) recordInSession() {
 			c.s.createdRuled = with(c.s.createdRuled, w.id)
 		}
 	}
-	c.s.rolesChanged = c.s.rolesChanged || len(c.roles)+len(c.newScopes)+len(c.movedScopes) > 0
+	isMember := func(w *row) bool { return w.typ == c.s.e.layout.member } // its default role, or its state
+	c.s.rolesChanged = c.s.rolesChanged || len(c.roles)+len(c.newScopes)+len(c.movedScopes) > 0 ||
+		slices.ContainsFunc(c.made, isMember) || slices.ContainsFunc(c.changed, isMember)
 	c.s.partsChanged += c.parts
 	for _, w := range c.changed {
 		if op := w.cur.partOp; op != "" {

@@ -45,8 +45,8 @@ func (s *Service) membersOf(ctx context.Context, a Actor) []int64 {
 	return list
 }
 
-// RolesChanged is called after this process has committed a write that changed who
-// has a role in a project, or what lies above a project.
+// RolesChanged is called after this process has committed a write that changed a
+// member, who has a role in a project, or what lies above a project.
 func (s *Service) RolesChanged() { s.roleChanges.Add(1) }
 
 // readMembers reads the members that an actor sees at the moment of its rights:

@@ -7,18 +7,18 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// cachedActor is an actor and the number of commits before it was read.
+// cachedActor is an actor and what this process had changed before it was read.
 type cachedActor struct {
 	Actor
-	commits int64
+	changes int64 // writes that changed roles
 }
 
 // ActorOf resolves a member, by stored id, to what they may see now. The answer
-// may be half a second old; writes of this process count at once, so that the
+// may be half a second old; what this process changed counts at once, so that the
 // creator of a project sees it. Errors: fault.NotFound.
 func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
 	a, ok := s.actors.get(member)
-	if !ok || !a.All && a.commits != s.commits.Load() {
+	if !ok || !a.All && a.changes != s.roleChanges.Load() {
 		var err error
 		if a, err = s.readActor(ctx, member); err != nil {
 			return Actor{}, err
@@ -30,12 +30,12 @@ func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
 
 // readActor reads and caches what a member may see now. Errors: fault.NotFound.
 func (s *Service) readActor(ctx context.Context, member int64) (cachedActor, error) {
-	written, began := s.commits.Load(), s.now()
+	changes, began := s.roleChanges.Load(), s.now()
 	a, err := s.rightsAt(ctx, member, db.Forever-1)
 	if err != nil {
 		return cachedActor{}, err
 	}
-	c := cachedActor{a, written}
+	c := cachedActor{a, changes}
 	s.actors.put(member, c, began)
 	return c, nil
 }
@@ -52,10 +52,6 @@ func (s *Service) Proven(ctx context.Context, l Login) (Actor, error) {
 	a, err := s.ActorOf(ctx, l.Member)
 	return a, gone(err)
 }
-
-// Committed is called after this process has committed a write, which may have
-// changed rights.
-func (s *Service) Committed() { s.commits.Add(1) }
 
 // ActorAt resolves a member to what they were allowed to see at a moment.
 // Errors: fault.NotFound when there was no such member then.

@@ -64,10 +64,9 @@ type Service struct {
 	signedIn        *cache[signIn, struct{}]          // sign-ins that are in the audit
 	usage           *usageRecorder                    // of tokens
 	actors          *cache[int64, cachedActor]
-	commits         atomic.Int64 // writes of this process
-	hiddenChanges   atomic.Int64 // of those, writes that hid projects or showed them
-	roleChanges     atomic.Int64 // and writes that changed roles or the tree of projects
-	loginChanges    atomic.Int64 // and writes that may have ended tokens
+	hiddenChanges   atomic.Int64 // writes of this process that hid projects or showed them
+	roleChanges     atomic.Int64 // writes that changed members, roles or the tree of projects
+	loginChanges    atomic.Int64 // writes that may have ended tokens
 
 	members *cache[int64, cachedMembers] // that members see
 

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/alds-dev/alds/internal/asset"
-	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/bulk"
 	"github.com/alds-dev/alds/internal/check"
 	"github.com/alds-dev/alds/internal/db"
@@ -52,11 +51,6 @@ func (usernames) Set(ctx context.Context, tx *db.Tx, member int64, name, _ *stri
 	_, err := tx.Exec(ctx, `INSERT INTO credential (member_id, username, folded, version, disabled) VALUES (?, ?, ?, 1, 0)`, member, *name, folding.Of(*name))
 	return err
 }
-
-// committed tells who resolves actors of each commit.
-type committed struct{ *auth.Service }
-
-func (c committed) Committed(int64, string, bool) { c.Service.Committed() }
 
 // sameText reports whether texts are equal: their NFC forms differ in case alone.
 func sameText(a, b string) bool { return strings.EqualFold(norm.NFC.String(a), norm.NFC.String(b)) }
