@@ -14,6 +14,9 @@ import (
 // outcome for each; a failing command fails alone.
 // Errors: only what ends the whole request.
 func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, error) {
+	if s.finished {
+		return nil, errors.New("commands after the audit of the request")
+	}
 	for _, c := range commands {
 		s.specify(c)
 	}

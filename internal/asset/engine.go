@@ -186,6 +186,7 @@ type Session struct {
 	modelChanged          bool // rows of the model were written
 	definitionsLocked     bool // no other request writes definitions before this one ends
 	administratorsChanged bool // somebody may administer the system no longer
+	finished              bool // the audit is written
 }
 
 // Count sets how many assets the request has named so far, without those that its

@@ -49,15 +49,7 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace s
 		if err := fn(s); err != nil {
 			return err
 		}
-		if err := s.checkAdministrators(ctx); err != nil {
-			return err
-		}
-		if s.modelChanged {
-			if err := catalog.Raise(ctx, tx); err != nil {
-				return err
-			}
-		}
-		return s.writeAudit(ctx)
+		return s.Finish(ctx)
 	})
 	if errors.Is(err, db.ErrUnknownOutcome) {
 		err = e.findOutcome(ctx, who, req.ID, err)
@@ -67,6 +59,26 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace s
 		e.committed(ctx, s)
 	}
 	return err
+}
+
+// Finish writes the audit, after which the request runs no more commands. Write does it
+// where its function has not: a function that reads its answer with its last statement
+// calls it before, and both go to the server together.
+// Errors: fault.Denied for a request that would leave no administrator; ErrModelChanged.
+func (s *Session) Finish(ctx context.Context) error {
+	if s.finished {
+		return nil
+	}
+	s.finished = true
+	if err := s.checkAdministrators(ctx); err != nil {
+		return err
+	}
+	if s.modelChanged {
+		if err := catalog.Raise(ctx, s.tx); err != nil {
+			return err
+		}
+	}
+	return s.writeAudit(ctx)
 }
 
 // committed tells what a committed write changed to those who keep a copy of it.

@@ -82,6 +82,9 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 		case done[0].Skipped:
 			return nil, notFound()
 		}
+		if err := s.Finish(ctx); err != nil {
+			return nil, err
+		}
 		sent := c.Changes
 		if w.Content != nil {
 			sent = nil // who has sent the bytes has them
