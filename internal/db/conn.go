@@ -46,7 +46,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = inner.Close()
 		return nil, err
 	}
-	cn.killer = c.killer
+	cn.killer, cn.writes = c.killer, c.writes
 	if c.writes {
 		cn.singly, err = isGalera(ctx, inner.(driver.QueryerContext))
 	}
@@ -71,7 +71,9 @@ type conn struct {
 	id        int64       // the server's number of the connection
 	abandoned bool        // a context ended while a statement ran
 	unfit     bool        // it may not be used again
+	writes    bool        // it is for transactions that write
 	singly    bool        // statements go out as text, one by one; see isGalera
+	begins    bool        // a transaction begins with the next statement
 	interrupt func()      // stops the running statement of a database in this process; nil for a server
 	active    func() bool // reports whether a connection to one is in a transaction; nil where that cannot be asked
 }
@@ -133,13 +135,15 @@ func (c *conn) exec(ctx context.Context, query string, args []driver.NamedValue)
 	if p, ok := ctx.Value(packetKey{}).(*packet); ok {
 		return c.execPacket(ctx, p, query, args)
 	}
-	if len(args) == 0 && !repeated[query] {
-		return c.execText(ctx, query, args)
-	}
-	if len(query) > 6 && strings.EqualFold(query[:6], "SELECT") {
+	asIs := len(args) == 0 && !repeated[query]
+	if !asIs && isSelect(query) {
 		return c.drain(ctx, query, args)
 	}
-	if c.singly {
+	query, begins, err := c.begin(ctx, query, args)
+	if err != nil {
+		return nil, err
+	}
+	if asIs || begins || c.singly {
 		return c.execText(ctx, query, asText(args))
 	}
 	s, err := c.statement(ctx, query)
@@ -185,11 +189,11 @@ func (c *conn) queryHere(ctx context.Context, query string, args []driver.NamedV
 // for one that went out as text.
 func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, *cached, error) {
 	text := c.Conn.(driver.QueryerContext)
-	if len(args) == 0 {
-		rows, err := text.QueryContext(ctx, query, args)
-		return rows, nil, err
+	query, begins, err := c.begin(ctx, query, args)
+	if err != nil {
+		return nil, nil, err
 	}
-	if c.singly {
+	if len(args) == 0 || begins || c.singly {
 		rows, err := text.QueryContext(ctx, query, asText(args))
 		return rows, nil, err
 	}
@@ -208,6 +212,36 @@ func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue
 		return nil, nil, err
 	}
 	return rows, s, nil
+}
+
+func isSelect(query string) bool { return len(query) > 6 && strings.EqualFold(query[:6], "SELECT") }
+
+// begin returns a statement as it goes out: the first of a transaction stands behind the
+// beginning of that, as text. One that is large is better prepared, and comes after it.
+func (c *conn) begin(ctx context.Context, query string, args []driver.NamedValue) (text string, begins bool, err error) {
+	if !c.begins {
+		return query, false, nil
+	}
+	c.begins = false
+	if isLarge(args) {
+		_, err = c.execText(ctx, beginServer, nil)
+		return query, false, err
+	}
+	return beginServer + "; " + query, true, nil
+}
+
+// isLarge reports whether a statement is not sent as text with others.
+func isLarge(args []driver.NamedValue) bool {
+	n := 0
+	for _, a := range args {
+		switch v := a.Value.(type) {
+		case string:
+			n += len(v)
+		case []byte:
+			n += len(v)
+		}
+	}
+	return len(args) > laterArgs || n > laterBytes
 }
 
 // drain runs a SELECT and discards its rows, such as one that only locks: the MySQL
@@ -287,11 +321,22 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// BeginTx starts a transaction on the inner connection. Where the database is in this
-// process, one that reads waits for nobody to begin or to end.
+// beginServer begins a transaction of a server that writes.
+const beginServer = "START TRANSACTION"
+
+// BeginTx starts a transaction. One that writes to a server begins with its first
+// statement, in the same packet. Where the database is in this process, one that reads
+// waits for nobody to begin or to end.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if c.interrupt != nil && opts.ReadOnly {
 		ctx = context.Background()
+	}
+	if c.writes && !c.singly && !opts.ReadOnly {
+		if !c.IsValid() {
+			return nil, driver.ErrBadConn
+		}
+		c.begins = true
+		return serverTx{begunTx{c}, c}, nil
 	}
 	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
 	if err != nil || c.killer == nil {
@@ -299,6 +344,24 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		return tx, err
 	}
 	return serverTx{tx, c}, nil
+}
+
+// begunTx is a transaction that begins with its first statement.
+type begunTx struct{ c *conn }
+
+// Commit commits the transaction, if it had a statement.
+func (t begunTx) Commit() error { return t.end("COMMIT") }
+
+// Rollback rolls it back.
+func (t begunTx) Rollback() error { return t.end("ROLLBACK") }
+
+func (t begunTx) end(statement string) error {
+	if t.c.begins {
+		t.c.begins = false
+		return nil
+	}
+	_, err := t.c.execText(context.Background(), statement, nil)
+	return err
 }
 
 // serverTx is a transaction of a server. One that refuses to end it may keep it open, and

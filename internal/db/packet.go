@@ -49,8 +49,15 @@ func (c *conn) execPacket(ctx context.Context, p *packet, query string, args []d
 	}
 	args = asText(args)
 	if !c.singly {
+		begins := c.begins
+		if begins {
+			c.begins, query = false, beginServer+"; "+query
+		}
 		if r, err = c.execText(ctx, query, args); err == nil {
 			note()
+			if begins {
+				p.rows, p.ids = p.rows[1:], p.ids[1:]
+			}
 		}
 		return r, err
 	}

@@ -176,3 +176,79 @@ func TestTogether(t *testing.T) {
 		t.Errorf("%d rows are as before", n)
 	}
 }
+
+// A transaction is one from its first statement on, whatever that is.
+func TestATransactionBeginsWithItsFirstStatement(t *testing.T) {
+	d := testdb.MySQL(t)
+	packetTable(t, d)
+	undo := errors.New("undo")
+	for name, first := range map[string]func(tx *db.Tx) error{
+		"text": func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `INSERT INTO packets (id) VALUES (1)`)
+			return err
+		},
+		"values": func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `INSERT INTO packets (id) VALUES (?)`, 1)
+			return err
+		},
+		"large": func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `INSERT INTO packets (id, b) VALUES (?, ?)`, 1, []byte(strings.Repeat("\xff", 1<<20)))
+			return err
+		},
+		"packet": func(tx *db.Tx) error {
+			if _, err := tx.Later().Exec(t.Context(), `INSERT INTO packets (id) VALUES (?)`, 2); err != nil {
+				return err
+			}
+			r, err := tx.Exec(t.Context(), `INSERT INTO packets (id) VALUES (?), (?)`, 1, 3)
+			if err != nil {
+				return err
+			}
+			if n, err := r.RowsAffected(); n != 2 || err != nil {
+				t.Errorf("%d rows by the last of a packet, %v", n, err)
+			}
+			return nil
+		},
+		"select": func(tx *db.Tx) error {
+			var n int64
+			if err := tx.QueryRow(t.Context(), `SELECT COUNT(*) + ? FROM packets`, 5).Scan(&n); n != 5 {
+				t.Errorf("%d, want 5", n)
+				return err
+			}
+			_, err := tx.Exec(t.Context(), `INSERT INTO packets (id) VALUES (?)`, 1)
+			return err
+		},
+		"lock": func(tx *db.Tx) error {
+			if _, err := tx.Exec(t.Context(), `SELECT id FROM packets WHERE id = ? FOR UPDATE`, 1); err != nil {
+				return err
+			}
+			_, err := tx.Exec(t.Context(), `INSERT INTO packets (id) VALUES (?)`, 1)
+			return err
+		},
+		"refused": func(tx *db.Tx) error {
+			if _, err := tx.Exec(t.Context(), `INSERT INTO packets (id) VALUES (?), (?)`, 1, 1); fault.KindOf(err) != fault.Conflict {
+				t.Errorf("a second row of one key: %v", err)
+			}
+			_, err := tx.Exec(t.Context(), `INSERT INTO packets (id) VALUES (?)`, 1)
+			return err
+		},
+		"nothing": func(*db.Tx) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := d.Write(t.Context(), func(tx *db.Tx) error { return errors.Join(first(tx), undo) }); !errors.Is(err, undo) || strings.Count(err.Error(), "\n") > 0 {
+				t.Fatal(err)
+			}
+			if n := count(t, d, "0 = 0"); n != 0 {
+				t.Fatalf("%d rows are left of what was rolled back", n)
+			}
+			if err := d.Write(t.Context(), first); err != nil {
+				t.Fatal(err)
+			}
+			if n := count(t, d, "id = 1"); n != 1 && name != "nothing" {
+				t.Errorf("%d rows of what was committed", n)
+			}
+			if _, err := d.Exec(t.Context(), `DELETE FROM packets`); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
