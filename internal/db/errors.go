@@ -101,11 +101,19 @@ var mysqlClasses = map[uint16]class{
 	8004: tooLarge, 8025: tooLarge, // TiDB: the transaction, or a row of it, is too large
 }
 
-// mysqlTexts are the classes of errors without a number of their own, by the beginning of
-// their text: 1105 is any error to Galera and TiDB.
-var mysqlTexts = map[string]class{
-	"Maximum writeset size exceeded": tooLarge,  // Galera: wsrep_max_ws_size
-	"execution result undetermined":  undecided, // TiDB, where it does not close the connection
+// mysqlTexts are the classes of errors without a number of their own, by that which they
+// have and the beginning of their text.
+var mysqlTexts = []struct {
+	number uint16
+	text   string
+	class  class
+}{
+	{1105, "Maximum writeset size exceeded", tooLarge}, // Galera: wsrep_max_ws_size
+	{1105, "execution result undetermined", undecided}, // TiDB, where it does not close the connection
+	{1030, "Got error 149 ", retryable},                // a deadlock, as an engine says it
+	{1030, "Got error 153 ", retryable},                // no savepoint: group replication has undone the transaction
+	{1305, "SAVEPOINT ", retryable},                    // likewise
+	{1180, "Got error 149 - ", retryable},              // MySQL finds so in the first phase of COMMIT, before the group hears of it
 }
 
 const (
@@ -115,7 +123,6 @@ const (
 	mysqlColumnExists  = 1060
 	mysqlKeyExists     = 1061
 	mysqlNothingToDrop = 1091
-	mysqlUnknownError  = 1105
 	mysqlStatementTime = 1969 // MariaDB: the statement took too long
 	mysqlExecutionTime = 3024 // MySQL: likewise
 )
@@ -126,11 +133,9 @@ var noSpace = regexp.MustCompile(`(?i)(error|errcode:|errno:)\s*(28|122)\b`)
 
 func mysqlClass(err *mysql.MySQLError) class {
 	c := mysqlClasses[err.Number]
-	if err.Number == mysqlUnknownError {
-		for text, known := range mysqlTexts {
-			if strings.HasPrefix(err.Message, text) {
-				return known
-			}
+	for _, known := range mysqlTexts {
+		if err.Number == known.number && strings.HasPrefix(err.Message, known.text) {
+			return known.class
 		}
 	}
 	if c == other && noSpace.MatchString(err.Message) {

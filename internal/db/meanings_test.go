@@ -35,6 +35,10 @@ var Meanings = []Meaning{
 	{Number: 9004, Kind: fault.Transient, Repeat: true, Again: true},
 	{Number: 9006, Kind: fault.Transient, Repeat: true, Again: true},
 	{Number: 9007, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 1030, Message: "Got error 149 - 'Lock deadlock; Retry transaction' from storage engine", Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 1030, Message: "Got error 153 - 'No savepoint with that name' from storage engine", Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 1180, Message: "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT", Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 1305, Message: "SAVEPOINT p1 does not exist", Kind: fault.Transient, Repeat: true, Again: true},
 
 	// the server refuses what another one may do; it has not run the statement
 	{Number: 1047, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
