@@ -25,6 +25,7 @@ var oldest = map[int]string{
 	130:           "0.1.0",
 	131:           "0.1.0",
 	132:           "0.1.0",
+	133:           "0.1.0",
 }
 
 // oldestOf returns the oldest release that works with a migration.

@@ -174,6 +174,10 @@ func (s *Session) writeAudit(ctx context.Context) error {
 		if err := catalog.LockWrite(ctx, s.tx); err != nil {
 			return err
 		}
+		everybody := s.modelChanged || s.rolesChanged || s.scopesHidden || s.loginsChanged
+		if err := catalog.NoteWrite(ctx, s.tx, s.who.Member, everybody); err != nil {
+			return err
+		}
 	}
 	from, unwatched := s.generations()
 	args := []any{s.audit, s.req.ID, s.who.Member, comment, folded, s.first, s.last, imported, trace}

@@ -60,3 +60,40 @@ func LockWrites(ctx context.Context, tx *db.Tx) error {
 	}
 	return nil
 }
+
+// Everybody is the member whose writes all others have to find in what they read: changes
+// of the model, of roles, of the tree of projects and of logins.
+const Everybody = 0
+
+// The rows of member_write of one member, and of everybody. A write takes one, by its
+// connection: more would make Position slow, fewer would make the writes of a member wait
+// for each other.
+const (
+	memberSlots    = "64"
+	everybodySlots = "8"
+)
+
+// NoteWrite counts a write of a member, in its transaction, so that Position tells where
+// it is found; of everybody, too, where that is asked for. It is sent with what comes
+// next, behind all other locks.
+func NoteWrite(ctx context.Context, tx *db.Tx, member int64, everybody bool) error {
+	if tx.Dialect().IsAlone {
+		return nil // nobody reads elsewhere
+	}
+	query, args := `INSERT INTO member_write (member_id, slot, writes) VALUES (?, (CONNECTION_ID() + ?) % `+memberSlots+`, 1)`, []any{member, slotOffset}
+	if everybody {
+		query, args = query+`, (?, (CONNECTION_ID() + ?) % `+everybodySlots+`, 1)`, append(args, int64(Everybody), slotOffset)
+	}
+	if _, err := tx.Later().Exec(ctx, query+` ON DUPLICATE KEY UPDATE writes = writes + 1`, args...); err != nil {
+		return fmt.Errorf("count a write of its member: %w", err)
+	}
+	return nil
+}
+
+// Position is the statement that answers how many writes there are of a member, its
+// argument, and of everybody: what answers no less, on a server that carries writes out
+// in the order of their commits, has them all.
+var Position = fmt.Sprintf(`SELECT COALESCE(SUM(writes), 0) FROM member_write WHERE member_id IN (?, %d)`, Everybody)
+
+// Progress is the statement that answers how many writes there are at all, of whomever.
+const Progress = `SELECT COALESCE(SUM(lock_count), 0) FROM write_lock`

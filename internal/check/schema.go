@@ -11,7 +11,7 @@ import (
 
 // refilled are tables that hold what can be computed, or nothing that lasts: where one is
 // missing it is made again, and the rules behind fill it.
-var refilled = []string{"scope_closure", "scope_hidden", "moment_stamp", "tree_lock", "write_lock", "process", "session", "system_check"}
+var refilled = []string{"scope_closure", "scope_hidden", "moment_stamp", "tree_lock", "write_lock", "member_write", "process", "session", "system_check"}
 
 // tables expects the tables and columns that the migrations of this build make.
 func (c *checker) tables(ctx context.Context) error {

@@ -138,7 +138,7 @@ func TestTablesAreMadeAgain(t *testing.T) {
 	altered(t, func(t *testing.T, d *db.DB) {
 		build(t, d)
 		before, rows := keys(t, d), contents(t, d)
-		for _, table := range []string{"scope_closure", "scope_hidden", "moment_stamp", "tree_lock", "write_lock", "session", "system_check", "process"} {
+		for _, table := range []string{"scope_closure", "scope_hidden", "moment_stamp", "tree_lock", "write_lock", "member_write", "session", "system_check", "process"} {
 			exec(t, d, "DROP TABLE "+table)
 		}
 		var mended []check.Finding

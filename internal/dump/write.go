@@ -33,7 +33,7 @@ type header struct {
 const unfinished = "unfinished_restore"
 
 // left are the tables of which nothing is written.
-var left = []string{"schema_migration", "process", "system_check", "write_lock", unfinished}
+var left = []string{"schema_migration", "process", "system_check", "write_lock", "member_write", unfinished}
 
 // Progress is told the rows of a table so far, now and then and at its end.
 type Progress func(table string, rows int64)
