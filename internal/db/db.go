@@ -38,6 +38,7 @@ type Options struct {
 	Log        *slog.Logger  // nil: no log
 	MaxConns   int           // connections in total; 0 means 40. Half of them read
 	WriteLimit time.Duration // the longest a write transaction may last; 0 means 60 s
+	Replicas   Replicas      // for reads of Elsewhere; the zero value: there are none
 }
 
 const (
@@ -58,6 +59,10 @@ type DB struct {
 	writer  *sql.DB
 	small   *sql.DB
 	killer  *killer // nil on SQLite
+
+	replicas  *replicas // nil: there are none
+	elsewhere bool      // reads go to them where they may, see Elsewhere
+	pinned    bool      // of a replica: the statements of a read run on one connection
 
 	statistics *statistics // nil on MySQL
 	turns      *turns      // of writes; nil on MySQL
@@ -101,6 +106,9 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	default:
 		err = errors.New("want mysql://user:pass@host:3306/name or sqlite:path")
 	}
+	if err == nil {
+		err = d.openReplicas(o.Replicas, o.MaxConns)
+	}
 	if err != nil {
 		_ = d.Close()
 		return nil, fault.Invalidf(fault.NoPlace, "database address: %v", err)
@@ -124,6 +132,11 @@ func (d *DB) start(ctx context.Context) error {
 		return err
 	}
 	d.gorm, err = d.openGorm()
+	if d.replicas != nil {
+		for _, r := range d.replicas.all {
+			r.db.gorm = d.gorm
+		}
+	}
 	return err
 }
 
@@ -206,7 +219,7 @@ func (d *DB) Close() error {
 	if d.reads != nil {
 		pools = append(pools, d.reads.quick, d.reads.long)
 	}
-	err := errors.Join(d.checkpoints.close(), closeAll(pools...))
+	err := errors.Join(d.checkpoints.close(), d.replicas.close(), closeAll(pools...))
 	if d.killer != nil {
 		err = errors.Join(err, d.killer.close())
 	}

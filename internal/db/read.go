@@ -49,6 +49,9 @@ func memberOf(ctx context.Context) any { return ctx.Value(memberKey{}) }
 // send nothing to a client before it has called RequireLong. An error of fn is
 // returned with its kind.
 func (d *DB) Read(ctx context.Context, fn func(*Tx) error) error {
+	if d.elsewhere {
+		return d.route(ctx, func(on *DB, begin first) error { return on.Read(ctx, begin.tx(ctx, fn)) })
+	}
 	if d.reads == nil {
 		return d.snapshot(ctx, d.reader, &Tx{}, fn)
 	}
@@ -66,6 +69,9 @@ func (d *DB) Read(ctx context.Context, fn func(*Tx) error) error {
 // on a long connection. Errors: as Read; fault.Transient when the context ends
 // before a connection is free, or too many reads are queued.
 func (d *DB) ReadLong(ctx context.Context, fn func(*Tx) error) error {
+	if d.elsewhere {
+		return d.route(ctx, func(on *DB, begin first) error { return on.ReadLong(ctx, begin.tx(ctx, fn)) })
+	}
 	if d.reads == nil {
 		return d.Read(ctx, fn)
 	}
@@ -76,12 +82,15 @@ func (d *DB) ReadLong(ctx context.Context, fn func(*Tx) error) error {
 
 // One is Read for a function that runs one statement, without a transaction.
 func (d *DB) One(ctx context.Context, fn func(Querier) error) error {
+	if d.elsewhere {
+		return d.route(ctx, func(on *DB, begin first) error { return on.One(ctx, begin.one(ctx, fn)) })
+	}
 	if d.reads == nil {
 		return fn(d)
 	}
 	ctx, span := tracing.Child(ctx, "read")
 	err := d.quickRead(ctx, func() error {
-		one := &singleRead{pool: d.reads.quick, deadline: d.newDeadline()}
+		one := &singleRead{pool: d.reads.quick, pinned: d.pinned, deadline: d.newDeadline()}
 		return one.close(ctx, fn(one))
 	})
 	if errors.Is(err, ErrSlow) {
@@ -94,10 +103,16 @@ func (d *DB) One(ctx context.Context, fn func(Querier) error) error {
 
 // OneLong is ReadLong for a function that runs one statement.
 func (d *DB) OneLong(ctx context.Context, fn func(Querier) error) error {
+	if d.elsewhere {
+		return d.route(ctx, func(on *DB, begin first) error { return on.OneLong(ctx, begin.one(ctx, fn)) })
+	}
 	if d.reads == nil {
 		return fn(d)
 	}
-	return d.longRead(ctx, func(w *activeSlot) error { return fn(&singleRead{pool: d.reads.long, slot: w}) })
+	return d.longRead(ctx, func(w *activeSlot) error {
+		one := &singleRead{pool: d.reads.long, pinned: d.pinned, slot: w}
+		return one.close(ctx, fn(one))
+	})
 }
 
 // Quick reports whether q reads on a quick connection.
@@ -128,11 +143,15 @@ func RequireLong(q Querier) error {
 // slot to other reads meanwhile. Errors: that of do, or as ReadLong.
 func Yield(ctx context.Context, q Querier, do func() error) error {
 	var w *activeSlot
+	var sent *bool
 	switch q := q.(type) {
 	case *Tx:
-		w = q.slot
+		w, sent = q.slot, q.sent
 	case *singleRead:
-		w = q.slot
+		w, sent = q.slot, q.sent
+	}
+	if sent != nil {
+		*sent = true
 	}
 	if w == nil {
 		return do()
@@ -294,9 +313,12 @@ func tookTooLong(err error) bool {
 // singleRead reads without a transaction.
 type singleRead struct {
 	pool     *sql.DB
-	conn     *sql.Conn // on SQLite, so that waiting for a connection does not count
+	pinned   bool      // its statements run on one connection
+	conn     *sql.Conn // when it is pinned; on SQLite, too, so that waiting for a connection does not count
+	begun    bool
 	deadline *deadline
 	slot     *activeSlot
+	sent     *bool // see Yield; nil: nobody asks
 }
 
 // Query runs a reading statement.
@@ -328,16 +350,14 @@ type queryer interface {
 // statement returns the context of a statement and where it runs. The time limit
 // starts with the first.
 func (a *singleRead) statement(ctx context.Context) (context.Context, queryer, error) {
-	if a.deadline == nil {
-		return ctx, a.pool, nil
-	}
-	if a.deadline.until.IsZero() {
-		if a.deadline.byContext {
+	if !a.begun {
+		if a.pinned || a.deadline != nil && a.deadline.byContext {
 			var err error
 			if a.conn, err = a.pool.Conn(ctx); err != nil {
 				return ctx, nil, err
 			}
 		}
+		a.begun = true
 		a.deadline.begin(ctx)
 	}
 	run, err := a.deadline.statement(ctx)

@@ -21,6 +21,7 @@ type Tx struct {
 	points   int             // savepoints open
 	deadline *deadline       // of a quick read; nil else
 	slot     *activeSlot     // of a long read; nil else
+	sent     *bool           // something of a read was sent to a client, see Yield; nil: nobody asks
 	changes  int64           // rows written
 	ran      int             // statements
 	shared   *shared         // with other writes; nil on a server, and of a read

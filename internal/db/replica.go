@@ -1,0 +1,316 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Replicas are other servers that hold what the writer does, a little later.
+type Replicas struct {
+	Addresses []string // one server each
+	// Position answers a number that grows with each write that a member, its argument,
+	// has to find.
+	Position string
+	// Progress answers a number that grows with each write.
+	Progress string
+}
+
+const (
+	// MaxLag is how far a replica may be behind the writer; beyond it is left out.
+	MaxLag = 10 * time.Second
+
+	// lookEvery is when each replica is looked at, and lookLimit how long that may take:
+	// one that does not answer meanwhile is left out.
+	lookEvery = time.Second
+	lookLimit = 2 * time.Second
+
+	// behindFor is how long a member whose writes a replica lacked is not asked for again.
+	behindFor = 50 * time.Millisecond
+
+	// maxBehind bounds the members that are remembered.
+	maxBehind = 10_000
+)
+
+// Reasons why a read of Elsewhere was one of the writer.
+const (
+	WhyMember  = "member"  // nobody said whose it is
+	WhyStrong  = "strong"  // it was to find everything
+	WhyNone    = "none"    // no replica is in use
+	WhyBehind  = "behind"  // the replica lacked writes of the member
+	WhyRefused = "refused" // the replica failed
+)
+
+// errBehind ends a read on a replica that lacks what its member has to find.
+var errBehind = errors.New("the replica lacks writes of the member")
+
+// replicas are those of a DB.
+type replicas struct {
+	Replicas
+	all []*replica
+	log *slog.Logger
+
+	samples []sample // of the writer, the oldest first; of Run alone
+
+	reads  atomic.Int64            // on a replica
+	writer map[string]*atomic.Int64 // on the writer, by why
+
+	mu     sync.Mutex
+	behind map[int64]time.Time // members whose writes were lacking: until when
+}
+
+// sample is how far the writer was at a time.
+type sample struct {
+	at       time.Time
+	progress int64
+	schema   int64
+}
+
+// replica is one server. Its db has pools for reading only.
+type replica struct {
+	name    string // host:port
+	db      *DB
+	sockets *sockets
+
+	used atomic.Bool
+	lag  atomic.Int64 // nanoseconds; below 0: not known
+	told int          // what was logged of it; of look alone
+}
+
+// openReplicas opens the replicas, without a connection.
+func (d *DB) openReplicas(o Replicas, conns int) error {
+	if len(o.Addresses) == 0 {
+		return nil
+	}
+	if !d.Dialect.mysql {
+		return errors.New("there are no replicas of SQLite")
+	}
+	set := &replicas{Replicas: o, log: d.log, writer: map[string]*atomic.Int64{}, behind: map[int64]time.Time{}}
+	for _, why := range []string{WhyMember, WhyStrong, WhyNone, WhyBehind, WhyRefused} {
+		set.writer[why] = &atomic.Int64{}
+	}
+	d.replicas = set
+	for _, address := range o.Addresses {
+		r, err := d.openReplica(address, conns)
+		if err != nil {
+			return err
+		}
+		set.all = append(set.all, r)
+	}
+	return nil
+}
+
+func (d *DB) openReplica(address string, conns int) (*replica, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("the address of a replica is not a URL") // the cause would show the password
+	}
+	c, err := mysqlConfig(u)
+	if err != nil {
+		return nil, err
+	}
+	r := &replica{name: c.Addr, sockets: newSockets()}
+	r.lag.Store(-1)
+	c.DialFunc, c.Timeout = r.sockets.dial, lookLimit
+	inner, err := mysql.NewConnector(killConfig(c))
+	if err != nil {
+		return nil, err
+	}
+	v := &DB{Dialect: d.Dialect, limit: d.limit, log: d.log, killer: newKiller(inner), pinned: true}
+	n := split(max(1, conns/2))
+	read := func(conns int, limit time.Duration) (pool *sql.DB) {
+		if err == nil {
+			pool, err = v.mysqlPool(c, repeatableRead+", READ ONLY", conns, d.limit+30*time.Second, statementLimit(limit))
+		}
+		return pool
+	}
+	v.health = read(1, lookLimit)
+	v.reads = newReadPools(read(n.quick, QuickLimit), read(n.long, d.limit), n)
+	v.reader, v.lookups = v.health, v.health
+	r.db = v
+	return r, err
+}
+
+func (s *replicas) close() error {
+	if s == nil {
+		return nil
+	}
+	var errs []error
+	for _, r := range s.all {
+		errs = append(errs, closeAll(r.db.health, r.db.reads.quick, r.db.reads.long), r.db.killer.close())
+	}
+	return errors.Join(errs...)
+}
+
+// Elsewhere returns a view of d whose Read, ReadLong, One and OneLong are carried out by
+// a replica that is fit: it is in use, and has what its member has to find (Consistency).
+// Else the writer does. fn runs a second time, on the writer, where the replica fails
+// before anything was sent to a client (Yield). Without replicas the view is d.
+func (d *DB) Elsewhere() *DB {
+	v := *d
+	v.elsewhere = d.replicas != nil
+	return &v
+}
+
+// first is called with what a read runs its statements on, before all of them.
+type first func(ctx context.Context, q Querier) error
+
+func (begin first) tx(ctx context.Context, fn func(*Tx) error) func(*Tx) error {
+	return func(t *Tx) error {
+		if err := begin(ctx, t); err != nil {
+			return err
+		}
+		return fn(t)
+	}
+}
+
+func (begin first) one(ctx context.Context, fn func(Querier) error) func(Querier) error {
+	return func(q Querier) error {
+		if err := begin(ctx, q); err != nil {
+			return err
+		}
+		return fn(q)
+	}
+}
+
+// route runs a read on a replica, or on the writer.
+func (d *DB) route(ctx context.Context, read func(on *DB, begin first) error) error {
+	home := *d
+	home.elsewhere = false
+	s := d.replicas
+	r, position, why, err := s.choose(ctx, &home)
+	if err != nil {
+		return err
+	}
+	if r != nil {
+		sent := false
+		err := read(r.db, func(ctx context.Context, q Querier) error {
+			noteSent(q, &sent)
+			return s.reached(ctx, q, position)
+		})
+		switch {
+		case errors.Is(err, errBehind):
+			why = WhyBehind
+			s.isBehind(position.member)
+		case err != nil && !sent && ctx.Err() == nil && failedThere(err):
+			why = WhyRefused
+			r.refused(s.log, err)
+		default:
+			s.reads.Add(1)
+			return err
+		}
+	}
+	s.writer[why].Add(1)
+	return read(&home, func(context.Context, Querier) error { return nil })
+}
+
+// place is what a replica has to have reached; nil: nothing.
+type place struct{ member, writes int64 }
+
+// choose returns the replica that a read may go to, and what that has to have reached, or
+// why it is one of the writer. A member's is always the same while it is in use, on all
+// processes alike, so that two queries do not see two of them.
+func (s *replicas) choose(ctx context.Context, home *DB) (*replica, *place, string, error) {
+	member, ok := memberOf(ctx).(int64)
+	c := consistencyOf(ctx)
+	switch {
+	case c == Strong:
+		return nil, nil, WhyStrong, nil
+	case !ok:
+		return nil, nil, WhyMember, nil
+	}
+	r := s.of(member)
+	switch {
+	case r == nil:
+		return nil, nil, WhyNone, nil
+	case c == Eventual:
+		return r, nil, "", nil
+	case s.wasBehind(member):
+		return nil, nil, WhyBehind, nil
+	}
+	p := &place{member: member}
+	err := home.One(ctx, func(q Querier) error { return q.QueryRow(ctx, s.Position, member).Scan(&p.writes) })
+	return r, p, "", err
+}
+
+// of returns the replica of a member; nil when none is in use.
+func (s *replicas) of(member int64) *replica {
+	n := uint64(len(s.all))
+	for i := range n {
+		if r := s.all[(uint64(member)+i)%n]; r.used.Load() {
+			return r
+		}
+	}
+	return nil
+}
+
+// reached returns errBehind where what q reads lacks something. In a transaction it is the
+// first statement, so it is of the snapshot of all others.
+func (s *replicas) reached(ctx context.Context, q Querier, p *place) error {
+	if p == nil {
+		return nil
+	}
+	var writes int64
+	if err := q.QueryRow(ctx, s.Position, p.member).Scan(&writes); err != nil {
+		return err
+	}
+	if writes < p.writes {
+		return errBehind
+	}
+	return nil
+}
+
+// isBehind notes that a replica lacked writes of a member.
+func (s *replicas) isBehind(member int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.behind) >= maxBehind {
+		clear(s.behind)
+	}
+	s.behind[member] = time.Now().Add(behindFor)
+}
+
+func (s *replicas) wasBehind(member int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	until, ok := s.behind[member]
+	if ok && time.Now().After(until) {
+		delete(s.behind, member)
+		ok = false
+	}
+	return ok
+}
+
+// noteSent lets a read note that something of it was sent to a client.
+func noteSent(q Querier, sent *bool) {
+	switch q := q.(type) {
+	case *Tx:
+		q.sent = sent
+	case *singleRead:
+		q.sent = sent
+	}
+}
+
+// failedThere reports whether err is of the server or of the way to it, so that another
+// server may answer. What took too long there would do so here.
+func failedThere(err error) bool {
+	if tookTooLong(err) {
+		return false
+	}
+	switch classOf(err) {
+	case noRows, duplicate, ended, tooLarge:
+		return false
+	case other:
+		_, ok := errors.AsType[*mysql.MySQLError](err)
+		return ok
+	default:
+		return true
+	}
+}

@@ -1,0 +1,157 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// WatchReplicas looks at the replicas every second until ctx ends: one that does not
+// answer, lags by more than MaxLag or has other migrations is left out, and comes back
+// when it is fit again. It returns nil.
+func (d *DB) WatchReplicas(ctx context.Context) error {
+	s := d.replicas
+	if s == nil {
+		<-ctx.Done()
+		return nil
+	}
+	every := time.NewTicker(lookEvery)
+	defer every.Stop()
+	for {
+		s.look(ctx, d)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+		}
+	}
+}
+
+// look looks at the writer and then at each replica. What a replica has of a writer that
+// does not answer is not known to be old.
+func (s *replicas) look(ctx context.Context, d *DB) {
+	within, cancel := context.WithTimeout(ctx, lookLimit)
+	now, err := s.sample(within, d.Health())
+	cancel()
+	if err == nil {
+		s.samples = append(s.samples, now)
+		for len(s.samples) > 1 && now.at.Sub(s.samples[0].at) > MaxLag {
+			s.samples = s.samples[1:]
+		}
+	}
+	var all sync.WaitGroup
+	for _, r := range s.all {
+		all.Go(func() {
+			within, cancel := context.WithTimeout(ctx, lookLimit)
+			defer cancel()
+			there, err := s.sample(within, r.db)
+			switch c := classOf(err); {
+			case ctx.Err() != nil:
+				return
+			case err == nil:
+				err = r.compare(s.samples, there)
+			case c == ended, c == lost:
+				r.sockets.cut()
+			}
+			r.use(s.log, err)
+		})
+	}
+	all.Wait()
+}
+
+// sample asks a server how far it is, and for its migrations: each has its instant, so
+// that no two databases have the same.
+func (s *replicas) sample(ctx context.Context, d *DB) (now sample, err error) {
+	now.at = time.Now()
+	if err = d.QueryRow(ctx, s.Progress).Scan(&now.progress); err == nil {
+		err = d.QueryRow(ctx, "SELECT COALESCE(SUM(applied_at), 0) FROM schema_migration").Scan(&now.schema)
+	}
+	return now, err
+}
+
+// compare finds how far a replica lags: as long as it is since the last time at which the
+// writer was no further. It returns why the replica is not fit.
+func (r *replica) compare(writer []sample, there sample) error {
+	if len(writer) == 0 {
+		return errors.New("the writer has not been asked")
+	}
+	last := len(writer) - 1
+	if there.schema != writer[last].schema {
+		return errors.New("it has other migrations than the writer")
+	}
+	for i := last; i >= 0; i-- {
+		if writer[i].progress > there.progress {
+			continue
+		}
+		lag := time.Duration(0)
+		if i < last {
+			lag = there.at.Sub(writer[i].at)
+		}
+		r.lag.Store(int64(lag))
+		return nil
+	}
+	r.lag.Store(int64(there.at.Sub(writer[0].at)))
+	return fmt.Errorf("it lags by more than %s", MaxLag)
+}
+
+// What was logged last of a replica.
+const (
+	toldUsed = iota + 1
+	toldOut
+)
+
+// use takes a replica into use, or leaves it out for a reason, and logs when that changes.
+func (r *replica) use(log *slog.Logger, out error) {
+	r.used.Store(out == nil)
+	switch {
+	case out == nil && r.told != toldUsed:
+		r.told = toldUsed
+		log.Info("a replica is in use", "replica", r.name)
+	case out != nil && r.told != toldOut:
+		r.told = toldOut
+		log.Warn("a replica is left out", "replica", r.name, "err", out)
+	}
+}
+
+// refused leaves a replica out on which a read failed, until the next look.
+func (r *replica) refused(log *slog.Logger, err error) {
+	if c := classOf(err); c == lost || c == away {
+		r.used.Store(false)
+	}
+	log.Debug("a read is repeated on the writer", "replica", r.name, "err", err)
+}
+
+// ReplicaState is how a replica does.
+type ReplicaState struct {
+	Name string // host:port
+	Used bool
+	Lag  time.Duration // at most; below 0: not known
+}
+
+// ReplicaCounts counts reads of Elsewhere since d was opened: those of a replica, and
+// those of the writer by why they were.
+type ReplicaCounts struct {
+	Replica int64
+	Writer  map[string]int64
+}
+
+// ReplicaStates returns how the replicas do, in the order of their addresses, and counts
+// the reads.
+func (d *DB) ReplicaStates() ([]ReplicaState, ReplicaCounts) {
+	s := d.replicas
+	if s == nil {
+		return nil, ReplicaCounts{}
+	}
+	var all []ReplicaState
+	for _, r := range s.all {
+		all = append(all, ReplicaState{Name: r.name, Used: r.used.Load(), Lag: time.Duration(r.lag.Load())})
+	}
+	c := ReplicaCounts{Replica: s.reads.Load(), Writer: map[string]int64{}}
+	for why, n := range s.writer {
+		c.Writer[why] = n.Load()
+	}
+	return all, c
+}
