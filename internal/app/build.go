@@ -132,9 +132,11 @@ func (s *service) openDB(ctx context.Context) (err error) {
 			return fmt.Errorf("make the data folder (ALDS_DATA_DIR): %w", err)
 		}
 	}
-	s.db, err = db.Open(ctx, s.cfg.Database, db.Options{
-		Log: s.component("db"), MaxConns: s.cfg.DBConns, WriteLimit: s.cfg.DBWriteLimit,
-	})
+	o := db.Options{Log: s.component("db"), MaxConns: s.cfg.DBConns, WriteLimit: s.cfg.DBWriteLimit}
+	if s.role.http {
+		o.Replicas = db.Replicas{Addresses: s.cfg.Replicas, Position: catalog.Position, Progress: catalog.Progress}
+	}
+	s.db, err = db.Open(ctx, s.cfg.Database, o)
 	if err != nil {
 		return fmt.Errorf("open the database: %w", err)
 	}

@@ -38,7 +38,7 @@ type pools struct{ d *db.DB }
 
 var (
 	poolUsed = prometheus.NewDesc("alds_app_db_pool_in_use",
-		"Database connections in use, by what they are for: quick and long reads, other statements, lookups, writes and short writes.", []string{"pool"}, nil)
+		"Database connections in use, by what they are for: quick and long reads, other statements, lookups, writes, short writes and replicas.", []string{"pool"}, nil)
 	poolLimit = prometheus.NewDesc("alds_app_db_pool_limit",
 		"Database connections there may be, by what they are for.", []string{"pool"}, nil)
 	longWaiting = prometheus.NewDesc("alds_app_db_long_reads_waiting",
@@ -47,13 +47,20 @@ var (
 		"Reads that began as quick ones, lasted, and started over as long ones.", nil, nil)
 	killed = prometheus.NewDesc("alds_app_db_statements_killed_total",
 		"Statements that were given up, by a client or for their time, and ended at the database server.", nil, nil)
+	routedReads = prometheus.NewDesc("alds_app_db_routed_reads_total",
+		"Queries where DATABASE_READ_URL is set, by where they were answered: replica, or by the writer, since nobody said whose they are (member), "+
+			"the client asked for it (strong), no replica is in use (none), the replica lacked writes of the member (behind) or failed (refused).", []string{"by"}, nil)
+	replicaUsed = prometheus.NewDesc("alds_app_db_replica_up",
+		"Whether a replica is in use: 0 when it does not answer, lags by more than 10 seconds, or has other migrations.", []string{"replica"}, nil)
+	replicaLag = prometheus.NewDesc("alds_app_db_replica_lag_seconds",
+		"How long a replica is behind the writer, at most, as far as that is known.", []string{"replica"}, nil)
 	noRoom = prometheus.NewDesc("alds_app_db_no_room_total",
 		"Writes that the database refused because its disk or tablespace is full.", nil, nil)
 )
 
 // Describe names the metrics.
 func (pools) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{poolUsed, poolLimit, longWaiting, restarted, killed, noRoom} {
+	for _, d := range []*prometheus.Desc{poolUsed, poolLimit, longWaiting, restarted, killed, noRoom, routedReads, replicaUsed, replicaLag} {
 		to <- d
 	}
 }
@@ -69,4 +76,27 @@ func (p pools) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(restarted, prometheus.CounterValue, float64(c.Restarts))
 	to <- prometheus.MustNewConstMetric(killed, prometheus.CounterValue, float64(c.Kills))
 	to <- prometheus.MustNewConstMetric(noRoom, prometheus.CounterValue, float64(c.NoRoom))
+	p.collectReplicas(to)
+}
+
+// collectReplicas reads the metrics of replicas; there are none without replicas.
+func (p pools) collectReplicas(to chan<- prometheus.Metric) {
+	replicas, reads := p.d.ReplicaStates()
+	if len(replicas) == 0 {
+		return
+	}
+	to <- prometheus.MustNewConstMetric(routedReads, prometheus.CounterValue, float64(reads.Replica), "replica")
+	for why, n := range reads.Writer {
+		to <- prometheus.MustNewConstMetric(routedReads, prometheus.CounterValue, float64(n), why)
+	}
+	for _, r := range replicas {
+		up := 0.0
+		if r.Used {
+			up = 1
+		}
+		to <- prometheus.MustNewConstMetric(replicaUsed, prometheus.GaugeValue, up, r.Name)
+		if r.Lag >= 0 {
+			to <- prometheus.MustNewConstMetric(replicaLag, prometheus.GaugeValue, r.Lag.Seconds(), r.Name)
+		}
+	}
 }

@@ -80,6 +80,7 @@ func (s *service) parts(l listeners) []part {
 	parts = append(parts, part{name: "memory", step: stepAdmin, run: s.returnMemory})
 	parts = append(parts, part{name: "process", step: stepAdmin, run: s.process.Run}, part{name: "backlog", step: stepQueue, run: s.backlog.Run})
 	if s.role.http {
+		parts = append(parts, part{name: "replicas", step: stepQueue, run: s.db.WatchReplicas})
 		parts = append(parts, part{name: "checks", run: s.system.Run}, part{name: "api", run: func(ctx context.Context) error { return s.serveAPI(ctx, l.http) }}, part{name: "descriptions", run: s.describeModels})
 	}
 	if s.role.works {

@@ -59,6 +59,7 @@ func (s *service) newEngines(m *meta.Model) *engines {
 	e.assets.OnModelChanged, e.assets.OnLoginsChanged = s.modelChanged, s.auth.LoginsChanged
 	e.assets.Contents, e.assets.MaxContent = s.contents, int64(s.cfg.MaxAttachment)
 	e.bulk = bulk.New(e.assets, e.finder)
+	e.bulk.Queries = s.db.Elsewhere()
 	e.bulk.MaxCommands, e.bulk.MaxAssets, e.bulk.Audit = s.cfg.MaxCommands, s.cfg.MaxAssets, s.trail
 	e.bulk.Register(s.metrics)
 	return e
@@ -84,11 +85,11 @@ func (s *service) use(e *engines) {
 		e.served = &httpapi.Engines{
 			Credentials: s.auth,
 			Bulk:        commands{s.async, s, e},
-			Queries:     reader{s.db, e.finder},
+			Queries:     reader{s.db.Elsewhere(), e.finder.On(s.db.Elsewhere())},
 			Writes:      writer{e.rest, s, e},
 			Roles:       roles.New(s.db, e.model, e.finder),
 			Tags:        tagging{e.tags, s, e},
-			Activity:    e.activity(s.db),
+			Activity:    e.activity(s.db.Elsewhere()),
 			Changes:     following{s, e},
 			Webhooks:    subscribing{e.hooks, s},
 			Tokens:      s.auth,

@@ -38,6 +38,7 @@ type Engine struct {
 	MaxAssets   int        // assets one request creates or changes
 	MaxShown    int        // bytes by which the commands that an answer shows may be longer than the payload
 	Audit       *trail.Log // of denied commands; may be nil
+	Queries     *db.DB     // answers payloads of queries alone; New sets the database that is written
 
 	assets *asset.Engine
 	finder Finder
@@ -48,7 +49,7 @@ type Engine struct {
 
 // New returns the bulk engine over the write engine and a reader.
 func New(assets *asset.Engine, finder Finder) *Engine {
-	return &Engine{MaxCommands: maxCommands, MaxAssets: maxAssets, MaxShown: maxShown, assets: assets, finder: finder, now: time.Now, metrics: newMetrics()}
+	return &Engine{MaxCommands: maxCommands, MaxAssets: maxAssets, MaxShown: maxShown, Queries: assets.DB(), assets: assets, finder: finder, now: time.Now, metrics: newMetrics()}
 }
 
 // With returns an engine over other engines of the same database. It shares the
@@ -239,7 +240,7 @@ func requireMoment(steps []*step, moment int64) error {
 // transaction.
 func (e *Engine) read(ctx context.Context, who auth.Actor, commands []command, res *result) ([]byte, error) {
 	var answer []byte
-	err := e.assets.DB().Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
+	err := e.Queries.Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
 		res.reset()
 		steps, err := e.project(ctx, tx, who, commands, res.cfg)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/alds-dev/alds/internal/tlsmode"
 )
@@ -42,17 +43,37 @@ func (r *reader) server(setting, prefix string, modes ...string) server {
 // database reads the address of the database and returns it as db reads it:
 // mysql://user:password@host:port/name[?tls=…&tls-ca=…] or sqlite:path.
 func (r *reader) database(name string) string {
-	s := r.server(name, "ALDS_DATABASE", tlsmode.Modes()...)
 	v := r.text(name)
-	if v == "" {
+	path, ok := strings.CutPrefix(v, sqliteScheme)
+	switch {
+	case v == "":
 		return ""
+	case !ok:
+		return r.mysql(name, v)
+	case strings.TrimPrefix(path, "//") == "":
+		r.problem(name, "names no file; want sqlite:path")
 	}
-	if path, ok := strings.CutPrefix(v, "sqlite:"); ok {
-		if strings.TrimPrefix(path, "//") == "" {
-			r.problem(name, "names no file; want sqlite:path")
-		}
-		return v
+	return v
+}
+
+// sqliteScheme begins the address of a database in a file.
+const sqliteScheme = "sqlite:"
+
+// replicas reads the addresses of other servers with the same database. inFile: it is
+// SQLite.
+func (r *reader) replicas(name string, inFile bool) (all []string) {
+	for _, v := range strings.FieldsFunc(r.text(name), func(c rune) bool { return c == ',' || unicode.IsSpace(c) }) {
+		all = append(all, r.mysql(name, v))
 	}
+	if len(all) > 0 && inFile {
+		r.problem(name, "is for MySQL and MariaDB: the database is SQLite, of which there are no replicas")
+	}
+	return all
+}
+
+// mysql returns the address of a MySQL or MariaDB as db reads it.
+func (r *reader) mysql(name, v string) string {
+	s := r.server(name, "ALDS_DATABASE", tlsmode.Modes()...)
 	rest, jdbc := strings.CutPrefix(v, "jdbc:")
 	u, err := url.Parse(rest)
 	if err != nil || !slices.Contains([]string{"mysql", "mysql2", "mariadb"}, u.Scheme) || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || splitPassword(u) {

@@ -28,8 +28,9 @@ type Config struct {
 	MetricsToken Secret // zero: the api serves no metrics at Addr
 	PublicURL    string // with the instance, without a slash at the end; empty: made from the address
 
-	Database string // DATABASE_URL as db reads it, with its password: never print it, see Describe
-	Redis    string // REDIS_URL as jobs reads it, likewise; empty: the queue in the process
+	Database string   // DATABASE_URL as db reads it, with its password: never print it, see Describe
+	Replicas []string // DATABASE_READ_URL, likewise; empty: there are none
+	Redis    string   // REDIS_URL as jobs reads it, likewise; empty: the queue in the process
 	DataDir  string
 
 	AdminPassword Secret // for a new database; zero: not set
@@ -189,6 +190,7 @@ func (c *Config) readServices(r *reader) {
 	}
 	c.WebhookAllowPrivate = r.flag("ALDS_WEBHOOK_ALLOW_PRIVATE", c.Standalone && IsLoopback(c.Addr))
 	c.Database = r.database("DATABASE_URL")
+	c.Replicas = r.replicas("DATABASE_READ_URL", c.Standalone || strings.HasPrefix(c.Database, sqliteScheme))
 	c.Redis = r.redis("REDIS_URL")
 	c.SecretKey = r.keys("ALDS_SECRET_KEY")
 }
@@ -239,7 +241,7 @@ func (c Config) Describe() []string {
 	if c.SecretKeyFile != "" {
 		key = "secret key in " + c.SecretKeyFile
 	}
-	return []string{
+	all := []string{
 		"listens on " + c.Addr,
 		"base URL " + c.BaseURL(c.Addr),
 		"database " + redactURL(c.Database),
@@ -247,6 +249,10 @@ func (c Config) Describe() []string {
 		key,
 		fmt.Sprintf("webhooks to private addresses: %v", c.WebhookAllowPrivate),
 	}
+	for _, address := range c.Replicas {
+		all = append(all, "replica "+redactURL(address))
+	}
+	return all
 }
 
 func decodeKey(text string) ([]byte, bool) {

@@ -240,11 +240,11 @@ func closeAll(pools ...*sql.DB) error {
 // Errors: fault.Transient.
 func (d *DB) Ping(ctx context.Context) error { return Fault(d.lookups.PingContext(ctx)) }
 
-// Readers returns the most reading connections of all pools.
+// Readers returns the most reading connections of all pools of the writer.
 func (d *DB) Readers() int {
 	n := 0
 	for _, p := range d.Pools() {
-		if p.Name != poolOfWrites && p.Name != poolOfShort {
+		if p.Name != poolOfWrites && p.Name != poolOfShort && p.Name != poolReplica {
 			n += p.Limit
 		}
 	}

@@ -36,15 +36,16 @@ func newReadQueue(size, share int) *admission.Queue {
 	return admission.New(admission.Bounds{Running: max(1, size), PerKey: max(1, share), Line: maxWaiting})
 }
 
-// Names of pools that write.
+// Names of pools that write, and of those of replicas together.
 const (
 	poolOfWrites = "write"
 	poolOfShort  = "short"
+	poolReplica  = "replica"
 )
 
 // Pool is the state of one pool of connections.
 type Pool struct {
-	Name        string // quick, long, other, lookup, write or short
+	Name        string // quick, long, other, lookup, write, short or replica
 	Used, Limit int
 }
 
@@ -64,6 +65,9 @@ func (d *DB) Pools() []Pool {
 	add(poolOfWrites, d.writer)
 	if d.small != d.writer {
 		add(poolOfShort, d.small)
+	}
+	if d.replicas != nil {
+		list = append(list, d.replicas.pool())
 	}
 	return list
 }

@@ -59,7 +59,7 @@ type replicas struct {
 
 	samples []sample // of the writer, the oldest first; of Run alone
 
-	reads  atomic.Int64            // on a replica
+	reads  atomic.Int64             // on a replica
 	writer map[string]*atomic.Int64 // on the writer, by why
 
 	mu     sync.Mutex

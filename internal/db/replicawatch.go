@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -122,6 +123,18 @@ func (r *replica) refused(log *slog.Logger, err error) {
 		r.used.Store(false)
 	}
 	log.Debug("a read is repeated on the writer", "replica", r.name, "err", err)
+}
+
+// pool is the state of the connections to all replicas.
+func (s *replicas) pool() Pool {
+	all := Pool{Name: poolReplica}
+	for _, r := range s.all {
+		for _, pool := range []*sql.DB{r.db.reads.quick, r.db.reads.long} {
+			n := pool.Stats()
+			all.Used, all.Limit = all.Used+n.InUse, all.Limit+n.MaxOpenConnections
+		}
+	}
+	return all
 }
 
 // ReplicaState is how a replica does.

@@ -62,6 +62,14 @@ func (f *Finder) With(m *meta.Model) *Finder {
 	return f
 }
 
+// On returns a finder whose queries without a Querier read from d, a view of the same
+// database. It shares everything else with f.
+func (f *Finder) On(d *db.DB) *Finder {
+	other := *f
+	other.d = d
+	return &other
+}
+
 // Rows runs r as who and appends the JSON array of its rows to w.
 //
 // With q nil it reads in a snapshot of its own; a *db.Tx given as q must be a

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/inbound"
 	"github.com/alds-dev/alds/internal/memory"
@@ -21,7 +22,10 @@ import (
 	"github.com/alds-dev/alds/internal/trail"
 )
 
-const headerRequestID = "X-Request-Id"
+const (
+	headerRequestID   = "X-Request-Id"
+	headerConsistency = "Consistency"
+)
 
 // exchange is one request with its answer: what it holds until the answer is
 // sent, and what its log line says.
@@ -83,7 +87,7 @@ func (a *API) newExchange(c *fiber.Ctx) *exchange {
 		c.SetUserContext(from.ctx)
 		x.outerGone = from.isGone
 	}
-	ctx := tracing.WithRequest(trail.With(c.UserContext(), trail.Origin{Address: x.client}), &x.Request)
+	ctx := tracing.WithRequest(trail.With(withConsistency(c), trail.Origin{Address: x.client}), &x.Request)
 	if a.tracer != nil {
 		ctx, x.span = a.tracer.StartRequest(ctx, traceparent(c))
 	}
@@ -213,6 +217,19 @@ func requestID(c *fiber.Ctx) string {
 		return uuid.NewString()
 	}
 	return strings.Clone(id)
+}
+
+// withConsistency returns the context of a request whose queries read as the client asks.
+// Any other word is as good as none. Spec: interface 10.6.
+func withConsistency(c *fiber.Ctx) context.Context {
+	ctx := c.UserContext()
+	switch h := c.Get(headerConsistency); {
+	case strings.EqualFold(h, "eventual"):
+		return db.WithConsistency(ctx, db.Eventual)
+	case strings.EqualFold(h, "strong"):
+		return db.WithConsistency(ctx, db.Strong)
+	}
+	return ctx
 }
 
 // traceparent returns the client's header; empty where there is none, or several, of

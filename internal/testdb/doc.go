@@ -16,5 +16,6 @@
 // the local server, the next one drops.
 //
 // OwnMySQL and OwnRedis start servers that belong to one test, which may kill
-// them and start them again. So do Galera and Group with databases of three nodes.
+// them and start them again. So do Galera and Group with databases of three nodes, and
+// Replicated with one that has a replica.
 package testdb

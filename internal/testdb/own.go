@@ -66,6 +66,14 @@ func install(program, user string) (dir string, err error) {
 // restarted.
 func OwnMySQL(t testing.TB) *Own {
 	t.Helper()
+	o := ownMySQL(t, "MariaDB")
+	o.begin()
+	return o
+}
+
+// ownMySQL is OwnMySQL for a server that the caller begins.
+func ownMySQL(t testing.TB, name string) *Own {
+	t.Helper()
 	daemon, installer := program(t, "mariadbd", "mariadb-server"), program(t, "mariadb-install-db", "mariadb-server")
 	dir := scratch(t)
 	data, user := filepath.Join(dir, "data"), fmt.Sprintf("--user=%d", os.Getuid())
@@ -78,7 +86,7 @@ func OwnMySQL(t testing.TB) *Own {
 	}
 	port := freePort(t)
 	o := &Own{
-		URL: "mysql://root@127.0.0.1:" + port, t: t, name: "MariaDB", log: filepath.Join(dir, "log"), attr: WithParent(),
+		URL: "mysql://root@127.0.0.1:" + port, t: t, name: name, log: filepath.Join(dir, "log"), attr: WithParent(),
 		args: []string{
 			daemon, "--no-defaults", user, "--datadir=" + data, redoLog, "--bind-address=127.0.0.1", "--port=" + port,
 			"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
@@ -93,7 +101,6 @@ func OwnMySQL(t testing.TB) *Own {
 		}
 		return err
 	}
-	o.begin()
 	return o
 }
 
