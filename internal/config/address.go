@@ -40,18 +40,18 @@ func (r *reader) server(setting, prefix string, modes ...string) server {
 	return s
 }
 
-// database reads the address of the database and returns it as db reads it:
+// database reads the address of the database, and returns it as db reads it:
 // mysql://user:password@host:port/name[?tls=…&tls-ca=…] or sqlite:path.
-func (r *reader) database(name string) string {
-	v := r.text(name)
+func (r *reader) database(s server) string {
+	v := r.text(s.setting)
 	path, ok := strings.CutPrefix(v, sqliteScheme)
 	switch {
 	case v == "":
 		return ""
 	case !ok:
-		return r.mysql(name, v)
+		return r.mysql(s, v)
 	case strings.TrimPrefix(path, "//") == "":
-		r.problem(name, "names no file; want sqlite:path")
+		r.problem(s.setting, "names no file; want sqlite:path")
 	}
 	return v
 }
@@ -61,23 +61,22 @@ const sqliteScheme = "sqlite:"
 
 // replicas reads the addresses of other servers with the same database. inFile: it is
 // SQLite.
-func (r *reader) replicas(name string, inFile bool) (all []string) {
-	for _, v := range strings.FieldsFunc(r.text(name), func(c rune) bool { return c == ',' || unicode.IsSpace(c) }) {
-		all = append(all, r.mysql(name, v))
+func (r *reader) replicas(s server, inFile bool) (all []string) {
+	for _, v := range strings.FieldsFunc(r.text(s.setting), func(c rune) bool { return c == ',' || unicode.IsSpace(c) }) {
+		all = append(all, r.mysql(s, v))
 	}
 	if len(all) > 0 && inFile {
-		r.problem(name, "is for MySQL and MariaDB: the database is SQLite, of which there are no replicas")
+		r.problem(s.setting, "is for MySQL and MariaDB: the database is SQLite, of which there are no replicas")
 	}
 	return all
 }
 
 // mysql returns the address of a MySQL or MariaDB as db reads it.
-func (r *reader) mysql(name, v string) string {
-	s := r.server(name, "ALDS_DATABASE", tlsmode.Modes()...)
+func (r *reader) mysql(s server, v string) string {
 	rest, jdbc := strings.CutPrefix(v, "jdbc:")
 	u, err := url.Parse(rest)
 	if err != nil || !slices.Contains([]string{"mysql", "mysql2", "mariadb"}, u.Scheme) || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || splitPassword(u) {
-		r.problem(name, "is not mysql://user:pass@host:3306/name (or mysql2://, mariadb://, jdbc:mysql://) or sqlite:path"+escapes)
+		r.problem(s.setting, "is not mysql://user:pass@host:3306/name (or mysql2://, mariadb://, jdbc:mysql://) or sqlite:path"+escapes)
 		return v
 	}
 	u.Scheme = "mysql"

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/alds-dev/alds/internal/tlsmode"
 )
 
 const (
@@ -189,8 +191,11 @@ func (c *Config) readServices(r *reader) {
 		c.Addr = net.JoinHostPort(host, fmt.Sprint(port))
 	}
 	c.WebhookAllowPrivate = r.flag("ALDS_WEBHOOK_ALLOW_PRIVATE", c.Standalone && IsLoopback(c.Addr))
-	c.Database = r.database("DATABASE_URL")
-	c.Replicas = r.replicas("DATABASE_READ_URL", c.Standalone || strings.HasPrefix(c.Database, sqliteScheme))
+	database := r.server("DATABASE_URL", "ALDS_DATABASE", tlsmode.Modes()...)
+	replicas := database
+	replicas.setting = "DATABASE_READ_URL"
+	c.Database = r.database(database)
+	c.Replicas = r.replicas(replicas, c.Standalone || strings.HasPrefix(c.Database, sqliteScheme))
 	c.Redis = r.redis("REDIS_URL")
 	c.SecretKey = r.keys("ALDS_SECRET_KEY")
 }

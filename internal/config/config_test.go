@@ -280,6 +280,32 @@ func TestIsLoopback(t *testing.T) {
 
 // TestEverySettingIsRead guards the table: a name in it that is not
 // asked for would be documented and do nothing.
+// TestReplicas: a list of addresses, each read as that of the database.
+func TestReplicas(t *testing.T) {
+	const mysql = "mysql://u:p@h/d"
+	for _, c := range []struct {
+		database, replicas, want string
+	}{
+		{mysql, "", "[]"},
+		{mysql, "mysql2://u:p@a/d, mariadb://u:p@b:1/d", "[mysql://u:new@a/d mysql://u:new@b:1/d]"},
+		{mysql, " jdbc:mysql://a/d?user=u \n mysql://b/d", "[mysql://u:new@a/d mysql://:new@b/d]"},
+		{mysql, "mysql://u:p%2Cp@a/d", "[mysql://u:new@a/d]"},
+		{mysql, "sqlite:x", "problem"},
+		{mysql, "a,b", "problem"},
+		{"sqlite:x", mysql, "problem"},
+		{"", mysql, "problem"}, // standalone
+	} {
+		c0, err := FromEnv(env("DATABASE_URL", c.database, "DATABASE_READ_URL", c.replicas, "ALDS_DATABASE_PASSWORD", "new"), c.database == "")
+		got := fmt.Sprint(c0.Replicas)
+		if err != nil && strings.Contains(err.Error(), "DATABASE_READ_URL ") {
+			got = "problem"
+		}
+		if got != c.want {
+			t.Errorf("%q, %q: %s, %v; want %s", c.database, c.replicas, got, err, c.want)
+		}
+	}
+}
+
 func TestEverySettingIsRead(t *testing.T) {
 	asked := map[string]bool{}
 	getenv := func(name string) string { asked[name] = true; return "" }

@@ -94,7 +94,7 @@ func install(t *testing.T, shared *testdb.Own, job string, p plan) *installation
 		roles = []string{"standalone"}
 	} else {
 		i.redis = testdb.OwnRedis(t)
-		i.env = append(i.env, "REDIS_URL="+i.redis.URL)
+		i.env = append(i.env, "REDIS_URL="+i.redis.URL, "DATABASE_READ_URL="+i.database) // a server that never lags
 		testproc.Start(t, testproc.Options{Env: i.env, Log: i.logs}, "api", "migrate").Wait()
 	}
 	for _, role := range roles {

@@ -50,6 +50,8 @@ var quiet = map[string]string{
 	"Queue and databases: Reads begun again":              "reads are short",
 	"Queue and databases: Statements ended at the server": "clients wait for their answers",
 	"Queue and databases: Writes without room":            "the database has room",
+	"Queue and databases: Replicas out of use":            "all answer",
+	"Queue and databases: Lag of replicas":                "the replica has all",
 }
 
 // redBy are the panels that show in red, or by more than 0, what an alert is about.
