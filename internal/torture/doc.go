@@ -16,9 +16,14 @@
 // the whole database, which must agree with itself. Every case logs how many it tried and
 // how many were wrong, and fails for each that was.
 //
+// TestReadsElsewhere has two apis query a replica that is one to two seconds behind: what a
+// member writes through one of them it finds through the other, what is no query is the
+// writer's, and a replica that is killed or stands still is missed by nobody.
+//
 //	go test ./internal/torture -v                           # a few seconds for each case
 //	go test ./internal/torture -v -torture.for 60s -timeout 1h
 //	go test ./internal/torture -v -torture.on group-multi
+//	go test ./internal/torture -v -run ReadsElsewhere -torture.pairs 10000
 //
 // The databases that -torture.on names are galera-multi, a Galera cluster whose nodes all
 // take writes; galera-single, where all processes write to one node and go to the next
