@@ -20,6 +20,9 @@ const defaultRetention = 24 * time.Hour
 // maxKey is the most bytes of an idempotency key.
 const maxKey = 255
 
+// deletedRows is how many requests one transaction deletes at most.
+const deletedRows = 500
+
 // Values of bulk_request.status.
 const (
 	waiting  = 0
@@ -131,5 +134,14 @@ func stillRunning() error {
 // DeleteExpired deletes the finished requests whose retention is over; the
 // scheduler calls it. A request that waits never expires.
 func DeleteExpired(ctx context.Context, d *db.DB) error {
-	return d.Gorm(ctx).Scopes(expired).Delete(&requestRow{}).Error
+	for {
+		var ids []string
+		err := d.Gorm(ctx).Model(&requestRow{}).Scopes(expired).Limit(deletedRows).Pluck("id", &ids).Error
+		if err == nil && len(ids) > 0 {
+			err = d.Gorm(ctx).Delete(&requestRow{}, "id IN ?", ids).Error
+		}
+		if err != nil || len(ids) < deletedRows {
+			return err
+		}
+	}
 }
