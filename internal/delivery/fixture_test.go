@@ -19,7 +19,16 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestMain(m *testing.M) { testdb.Main(m) }
+func TestMain(m *testing.M) {
+	testdb.Judged(m,
+		"DELETE FROM webhook_delivery",
+		"DELETE FROM webhook_subscription",
+		"UPDATE webhook_delivery SET lease = ?",
+		"UPDATE webhook_delivery SET lease = ?, owner = CASE WHEN first_moment = ? THEN ? ELSE owner END",
+		"UPDATE webhook_subscription SET failures_in_row = ?",
+		"UPDATE webhook_subscription SET paused = ?",
+	)
+}
 
 // maxWait is how long a test waits.
 const maxWait = 20 * time.Second

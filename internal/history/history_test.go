@@ -27,7 +27,11 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestMain(m *testing.M) { testdb.Main(m) }
+func TestMain(m *testing.M) {
+	testdb.Judged(m,
+		"UPDATE audit SET fan_state = ?",
+	)
+}
 
 var model = meta.Default()
 

@@ -17,7 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/webhook"
 )
 
-func TestMain(m *testing.M) { testdb.Main(m) }
+func TestMain(m *testing.M) { testdb.Judged(m) }
 
 const timeout = 20 * time.Second
 

@@ -18,7 +18,11 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestMain(m *testing.M) { testdb.Main(m) }
+func TestMain(m *testing.M) {
+	testdb.Judged(m,
+		"DELETE FROM bulk_request",
+	)
+}
 
 const (
 	member = 20

@@ -15,6 +15,11 @@
 // is handed out again, and dropped by Main. What a killed run left behind on
 // the local server, the next one drops.
 //
+// Between tests and the server stands a Recorder, which knows each statement that was
+// sent, whoever sent it: -testdb.statements prints them, and Judged holds them against
+// the rules of what every engine takes. AsTiDB is a server for which alds leaves out what
+// a TiDB does not take.
+//
 // OwnMySQL and OwnRedis start servers that belong to one test, which may kill
 // them and start them again. So do Galera and Group with databases of three nodes, and
 // Replicated with one that has a replica.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -102,6 +103,25 @@ func ownMySQL(t testing.TB, name string) *Own {
 		return err
 	}
 	return o
+}
+
+// AsTiDB starts a MariaDB that says it is a TiDB, and returns the URL of an empty
+// database there and what is recorded of it: alds then sends what it would send to a TiDB.
+func AsTiDB(t testing.TB) (url string, r *Recorder) {
+	t.Helper()
+	o := OwnMySQL(t)
+	o.Stop()
+	o.With("--version=8.0.11-TiDB-v8.5.0")
+	o.Start()
+	if err := o.execute("CREATE DATABASE alds CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewRecorder(strings.TrimPrefix(o.URL, "mysql://root@"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return "mysql://root@" + r.Addr + "/alds", r
 }
 
 // OwnRedis starts a Redis that keeps nothing: killed, it forgets all it had.

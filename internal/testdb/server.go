@@ -22,8 +22,9 @@ import (
 
 // server is the MySQL or MariaDB server the tests use.
 type server struct {
-	base  *url.URL
-	admin *db.DB
+	base     *url.URL
+	admin    *db.DB
+	recorder *Recorder // in front of it, for all but admin
 }
 
 // local is the server of this test binary, found once.
@@ -94,7 +95,8 @@ func findServer() (*server, error) {
 	if ip := net.ParseIP(s.base.Hostname()); s.base.Hostname() == "localhost" || ip.IsLoopback() {
 		s.sweep()
 	}
-	return s, nil
+	s.recorder, err = NewRecorder(s.base.Host)
+	return s, err
 }
 
 func openServer(address string) (*server, error) {
@@ -110,6 +112,9 @@ func openServer(address string) (*server, error) {
 func (s *server) url(name string) string {
 	u := *s.base
 	u.Path = "/" + name
+	if s.recorder != nil {
+		u.Host = s.recorder.Addr
+	}
 	return u.String()
 }
 

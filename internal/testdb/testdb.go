@@ -2,6 +2,7 @@ package testdb
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -138,7 +139,7 @@ func empty(d *db.DB) error {
 	var all []string
 	left := tables(steps)
 	for _, table := range left {
-		all = append(all, "DELETE FROM "+table)
+		all = append(all, "DELETE FROM "+table+" WHERE 1 = 1") // which alds never says
 	}
 	for _, s := range steps {
 		if _, into, ok := strings.Cut(s.Text, "INTO "); ok && strings.HasPrefix(s.Text, "INSERT ") {
@@ -190,7 +191,30 @@ func Run(m *testing.M) int {
 			_ = os.RemoveAll(installed.dir)
 		}
 	}()
-	return m.Run()
+	code := m.Run()
+	if *printed && local.server != nil {
+		for _, s := range local.server.recorder.Statements() {
+			fmt.Printf("%6d  %s\n", s.Times, s.Text)
+		}
+	}
+	return code
+}
+
+// printed is whether the statements that were sent are printed.
+var printed = flag.Bool("testdb.statements", false, "print each distinct statement that was sent to MySQL or MariaDB, and how often")
+
+// Judged is Main for a package whose tests let alds send most of what it sends to a
+// server. It fails where a statement breaks a rule, but for those that the tests send
+// themselves.
+func Judged(m *testing.M, own ...string) {
+	code := Run(m)
+	if local.server != nil && code == 0 {
+		for _, broken := range local.server.recorder.Broken(false, own...) {
+			fmt.Println("a statement breaks a rule of internal/testdb: " + broken)
+			code = 1
+		}
+	}
+	os.Exit(code)
 }
 
 func dropAll() {

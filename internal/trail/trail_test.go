@@ -19,7 +19,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestMain(m *testing.M) { testdb.Main(m) }
+func TestMain(m *testing.M) { testdb.Judged(m) }
 
 var everything = Sight{All: true}
 

@@ -27,7 +27,22 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestMain(m *testing.M) { testdb.Main(m) }
+func TestMain(m *testing.M) {
+	testdb.Judged(m,
+		"DELETE FROM asset",
+		"DELETE FROM asset_version",
+		"DELETE FROM audit",
+		"DELETE FROM webhook_delivery",
+		"DELETE FROM webhook_receipt",
+		"DELETE FROM webhook_subscription",
+		"UPDATE audit SET fan_lease = ?",
+		"UPDATE audit SET fan_state = ?",
+		"UPDATE webhook_delivery SET committed_at = committed_at - ?, created_at = created_at - ?, settled_at = settled_at - ?",
+		"UPDATE webhook_delivery SET due = ?",
+		"UPDATE webhook_payload SET created_at = ?",
+		"UPDATE webhook_subscription SET previous_until = ?",
+	)
+}
 
 // maxWait is how long a test waits.
 const maxWait = 20 * time.Second
