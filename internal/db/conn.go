@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -16,9 +17,10 @@ import (
 type connector struct {
 	driver.Connector
 	start  []string
-	stmts  int     // cached statements per connection
-	writes bool    // for transactions that write
-	killer *killer // of a server; nil where the database is in this process
+	stmts  int          // cached statements per connection
+	writes bool         // for transactions that write
+	killer *killer      // of a server; nil where the database is in this process
+	tidb   *atomic.Bool // the server is a TiDB
 }
 
 // Connect opens one connection, ready for use.
@@ -46,7 +48,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = inner.Close()
 		return nil, err
 	}
-	cn.killer, cn.writes = c.killer, c.writes
+	cn.killer, cn.writes, cn.tidb = c.killer, c.writes, c.tidb
 	if c.writes {
 		cn.singly, err = isGalera(ctx, inner.(driver.QueryerContext))
 	}
@@ -68,12 +70,13 @@ type conn struct {
 	order *list.List               // most recently used first
 
 	killer    *killer
-	id        int64       // the server's number of the connection
-	abandoned bool        // a context ended while a statement ran
-	unfit     bool        // it may not be used again
-	writes    bool        // it is for transactions that write
-	singly    bool        // statements go out as text, one by one; see isGalera
-	begins    bool        // a transaction begins with the next statement
+	id        int64 // the server's number of the connection
+	abandoned bool  // a context ended while a statement ran
+	unfit     bool  // it may not be used again
+	writes    bool  // it is for transactions that write
+	singly    bool  // statements go out as text, one by one; see isGalera
+	begins    bool  // a transaction begins with the next statement
+	tidb      *atomic.Bool
 	interrupt func()      // stops the running statement of a database in this process; nil for a server
 	active    func() bool // reports whether a connection to one is in a transaction; nil where that cannot be asked
 }
@@ -338,6 +341,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		c.begins = true
 		return serverTx{begunTx{c}, c}, nil
 	}
+	opts.ReadOnly = opts.ReadOnly && (c.tidb == nil || !c.tidb.Load()) // a TiDB takes READ ONLY where a setting says so
 	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
 	if err != nil || c.killer == nil {
 		c.note(ctx, err)

@@ -69,6 +69,8 @@ type DB struct {
 
 	checkpoints *checkpoints // nil on MySQL
 
+	tidb *atomic.Bool // the server is a TiDB
+
 	engine *atomic.Pointer[engineFacts] // what the server is; nothing before Engine
 
 	noRoom *atomic.Int64 // writes that the server had no room for
@@ -96,7 +98,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64), engine: new(atomic.Pointer[engineFacts]), migrateLease: migrateLease, migrateWait: migrateWait}
+	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64), tidb: new(atomic.Bool), engine: new(atomic.Pointer[engineFacts]), migrateLease: migrateLease, migrateWait: migrateWait}
 	var err error
 	switch scheme, rest, _ := strings.Cut(address, ":"); scheme {
 	case "mysql":
@@ -126,6 +128,11 @@ func (d *DB) start(ctx context.Context) error {
 			return fmt.Errorf("open database: %w", err)
 		}
 		return fault.Transientf(err, "the database does not answer")
+	}
+	if d.Dialect.mysql {
+		if err := d.learn(ctx); err != nil {
+			return err
+		}
 	}
 	var err error
 	if d.steps, err = schema.Migrations(d.Dialect.Name); err != nil {

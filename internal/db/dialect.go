@@ -21,6 +21,8 @@ type Dialect struct {
 	Collate     string // " COLLATE ..." that gives an expression the order of the text columns
 	SmallInside bool   // Small may be called while a Write is open
 	Returning   bool   // an UPDATE or INSERT answers rows where RETURNING asks for them
+	Unfolds     bool   // there is a List; else its values are sent as others are
+	QueriesInON bool   // the ON of a JOIN takes sub-selects
 
 	ListsNamed   bool   // it is faster to list what named assets lead to than to ask of every row
 	LikeFunction string // function of pattern, text and escape where LIKE folds cases; else empty
@@ -42,6 +44,8 @@ func mysqlDialect() *Dialect {
 		Greatest:    "GREATEST",
 		Collate:     " COLLATE utf8mb4_unicode_ci",
 		SmallInside: true,
+		Unfolds:     true,
+		QueriesInON: true,
 		quote:       "`",
 		mysql:       true,
 	}
@@ -57,8 +61,10 @@ func sqliteDialect() *Dialect {
 		Greatest:   "MAX",
 		Collate:    " COLLATE ALDS",
 		Returning:  true,
+		Unfolds:    true,
 		quote:      `"`,
 
+		QueriesInON:  true,
 		Materialized: "MATERIALIZED ",
 		ListsNamed:   true,
 		LikeFunction: "alds_like",

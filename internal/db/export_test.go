@@ -11,6 +11,9 @@ import (
 // Steps lets a test change the migrations a handle knows.
 func (d *DB) Steps() *[]schema.Migration { return &d.steps }
 
+// AsTiDB is what a migration is on a TiDB.
+var AsTiDB = asTiDB
+
 // Weight returns the weights of a character.
 func Weight(r rune) []uint16 {
 	var buf [2]uint16

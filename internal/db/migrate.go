@@ -168,11 +168,22 @@ func (d *DB) step(ctx context.Context, r schema.Runner, s schema.Migration, begu
 			return err
 		}
 	}
-	if err := do(ctx, r, s); err != nil && (!begun || !alreadyThere(s, err)) {
-		return err
+	for _, text := range d.texts(s) {
+		s.Text = text
+		if err := do(ctx, r, s); err != nil && (!begun || !alreadyThere(s, err)) {
+			return err
+		}
 	}
 	return execAgain(ctx, r, "UPDATE schema_migration SET applied_at = ?, checksum = ?, name = ?"+sets+" WHERE version = ?",
 		slices.Concat([]any{time.Now().UnixMicro()}, values, []any{s.Version})...)
+}
+
+// texts returns the statements of a migration on this server; one, empty, for a program.
+func (d *DB) texts(s schema.Migration) []string {
+	if d.tidb != nil && d.tidb.Load() {
+		return asTiDB(s.Text)
+	}
+	return []string{s.Text}
 }
 
 func do(ctx context.Context, r schema.Runner, s schema.Migration) error {

@@ -82,8 +82,8 @@ func (s *step) held(ctx context.Context, part []version, keys map[*meta.Type][]s
 	if len(pairs) == 0 {
 		return nil
 	}
-	condition, arg := s.tx.Dialect().Pairs("v", pairs)
-	return db.Each(ctx, s.tx, `SELECT v.id, v.type, v.attrs FROM asset_version v WHERE v.attrs IS NOT NULL AND `+condition, []any{arg}, func(row db.Scanner) error {
+	condition, args := s.tx.Dialect().Pairs("v", pairs)
+	return db.Each(ctx, s.tx, `SELECT v.id, v.type, v.attrs FROM asset_version v WHERE v.attrs IS NOT NULL AND `+condition, args, func(row db.Scanner) error {
 		var id int64
 		var code int
 		var attrs string

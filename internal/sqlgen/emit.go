@@ -66,7 +66,10 @@ func (w Writer) IDsFirst(p *query.Plan, total bool) Statement {
 	for _, x := range e.time(p.From) {
 		e.write(" AND ", x)
 	}
-	e.joins(p.From, used)
+	if left := e.joins(p.From, used); len(left) > 0 {
+		e.write(" WHERE ")
+		e.conds(left)
+	}
 	e.order(p.Order)
 	e.leave()
 	return e.done()
@@ -296,9 +299,9 @@ func (e *emitter) selected(from *query.Table, cells, where []query.Expr, order [
 	e.frame.cell = noCell
 	e.write(" FROM ")
 	e.table(from)
-	e.joins(from, used)
+	left := e.joins(from, used)
 	e.joinParts()
-	e.where(from, where)
+	e.where(from, append(left, where...))
 	e.order(order)
 }
 
@@ -372,20 +375,30 @@ var tableNames = map[query.TableKind]string{
 	query.Grants: "scope_member",
 }
 
-func (e *emitter) joins(t *query.Table, used map[*query.Table]bool) {
+// joins writes what is joined to a table, and returns conditions that are left for the
+// WHERE.
+func (e *emitter) joins(t *query.Table, used map[*query.Table]bool) (left []query.Expr) {
 	for _, j := range t.Joins {
 		if !used[j] {
 			continue
 		}
+		on := e.conditions(j)
 		if j.Left {
 			e.write(" LEFT")
 		}
 		e.write(" JOIN ")
-		e.table(j)
+		if e.Dialect.QueriesInON {
+			e.table(j)
+		} else {
+			var asking []query.Expr
+			on, asking = e.apart(on)
+			left = append(left, e.joinedApart(j, &on, asking)...)
+		}
 		e.write(" ON ")
-		e.conds(e.conditions(j))
-		e.joins(j, used)
+		e.conds(on)
+		left = append(left, e.joins(j, used)...)
 	}
+	return left
 }
 
 func (e *emitter) where(from *query.Table, where []query.Expr) {

@@ -64,7 +64,7 @@ func compile(t *testing.T, m *meta.Model, r query.Request) {
 			_ = p.String()
 			g := golden{as: as, when: when, plan: p}
 			for _, d := range []string{"mysql", "sqlite"} {
-				for _, s := range append(g.statements(d), (sqlgen.Writer{Dialect: db.DialectNamed(d), Visibility: visibility}).Total(p)) {
+				for _, s := range append(g.statements(db.DialectNamed(d)), (sqlgen.Writer{Dialect: db.DialectNamed(d), Visibility: visibility}).Total(p)) {
 					if n := strings.Count(s.SQL, "?"); n != len(s.Args) {
 						t.Fatalf("%d placeholders, %d arguments: %s", n, len(s.Args), s.SQL)
 					}

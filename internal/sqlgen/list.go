@@ -109,6 +109,9 @@ func (e *emitter) many(list []query.Expr) many {
 	var floats []float64
 	var texts []string
 	var m many
+	if !e.Dialect.Unfolds {
+		return many{rest: list}
+	}
 	for _, v := range list {
 		a, _ := v.(query.Arg)
 		switch x := a.V.(type) {
@@ -152,7 +155,9 @@ const maxPlaceholders = 4000
 func (e *emitter) ids(ids []int64) {
 	switch {
 	case len(ids) > db.MaxIn:
-		e.listed(ids, false)
+		text, args := e.Dialect.IDs(ids)
+		e.write(text)
+		e.args = append(e.args, args...)
 		return
 	case len(ids) > 0 && len(e.args) > maxPlaceholders:
 		e.write("(")
@@ -175,9 +180,9 @@ func (e *emitter) block(x block) {
 	for i, id := range x.ids {
 		pairs[i] = [2]int64{id, x.moments[i]}
 	}
-	condition, arg := e.Dialect.Pairs(e.aliasOf(x.version), pairs)
+	condition, args := e.Dialect.Pairs(e.aliasOf(x.version), pairs)
 	e.write(condition)
-	e.args = append(e.args, arg)
+	e.args = append(e.args, args...)
 }
 
 // literal writes ids, which are numbers of ours, without arguments.

@@ -54,8 +54,8 @@ func (l *Log) Events(ctx context.Context, may Sight, q Query) (Page, error) {
 	}
 	page.PageSize = s.size
 	if !may.All {
-		in, arg := l.db.Dialect.List(may.Scopes, false)
-		s.where(`scope_id IN `+in, arg)
+		in, args := l.db.Dialect.IDs(may.Scopes)
+		s.where(`scope_id IN `+in, args...)
 	}
 	query := `SELECT ` + strings.Join(columns, ", ") + ` FROM audit_trail`
 	if len(s.conditions) > 0 {
