@@ -1,6 +1,8 @@
 package db
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"testing"
@@ -117,6 +119,44 @@ func TestMeanings(t *testing.T) {
 		}
 		if !errors.Is(Fault(err), err) {
 			t.Errorf("%s: the cause is lost", m)
+		}
+	}
+}
+
+// answers answers statements with errors, one after the other; 0 is none.
+type answers []uint16
+
+func (a *answers) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
+	panic("nothing is read")
+}
+
+func (a *answers) ExecContext(context.Context, string, ...any) (sql.Result, error) {
+	number := (*a)[0]
+	*a = (*a)[1:]
+	if number == 0 {
+		return nil, nil
+	}
+	return nil, &mysql.MySQLError{Number: number, Message: "told by a test"}
+}
+
+// A statement of a migration runs again where another node was first, or where a node
+// failed in its commit; then its row may be there.
+func TestMigrationsGoOn(t *testing.T) {
+	for _, c := range []struct {
+		answers answers
+		ok      bool
+	}{
+		{answers{1213, 1180, 0}, true},
+		{answers{1180, 1062}, true},
+		{answers{1213, 1062}, false},
+		{answers{1062}, false},
+		{answers{1064}, false},
+		{answers{1180, 1180, 1180, 1180, 1180}, false},
+	} {
+		asked := c.answers
+		err := execAgain(t.Context(), &asked, "a statement")
+		if (err == nil) != c.ok || len(asked) > 0 {
+			t.Errorf("%v: %v, and %d answers are left", c.answers, err, len(asked))
 		}
 	}
 }

@@ -138,19 +138,31 @@ func (d *DB) apply(ctx context.Context, r schema.Runner) error {
 }
 
 // execAgain runs a statement that is a transaction of its own, again where others were
-// first, as the writes of processes that go on meanwhile on other nodes of a cluster.
+// first, as the writes of processes that go on meanwhile on other nodes of a cluster, and
+// where it may stand already: under the lease nobody else has written its row.
 func execAgain(ctx context.Context, r schema.Runner, query string, args ...any) error {
+	unsure := false
 	for n, pause := 1, firstBackoff; ; n, pause = n+1, 2*pause {
 		_, err := r.ExecContext(ctx, query, args...)
-		if err == nil || n == maxAttempts || classOf(err) != retryable {
+		if err == nil || unsure && classOf(err) == duplicate {
+			return nil
+		}
+		if n == maxAttempts || !isPassing(err) {
 			return err
 		}
+		unsure = unsure || classOf(err) == undecided
 		select {
 		case <-ctx.Done():
 			return err
 		case <-time.After(pause):
 		}
 	}
+}
+
+// isPassing reports whether a single statement may be run again after err.
+func isPassing(err error) bool {
+	c := classOf(err)
+	return c == retryable || c == undecided
 }
 
 // step runs one migration and records it: applied_at is 0 while it is begun. The

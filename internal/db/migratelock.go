@@ -55,7 +55,7 @@ func (d *DB) lockMigrations(ctx context.Context) (*migrateLock, error) {
 		switch {
 		case taken:
 			return l, nil
-		case err != nil && classOf(err) != retryable: // that is another node's take, certified first
+		case err != nil && !isPassing(err): // such as another node's take, certified first
 			return nil, Fault(err)
 		case time.Now().After(until):
 			return nil, errors.New("another process has been migrating this database for ten minutes")
