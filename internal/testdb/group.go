@@ -72,6 +72,8 @@ func groupOptions(dir, port string, multi bool, group []string, i int) []string 
 		"--mysqlx=0", "--secure-file-priv=NULL",
 		// the other nodes have what one of them loses
 		"--innodb-flush-log-at-trx-commit=2", "--sync-binlog=0", "--innodb-buffer-pool-size=128M", "--innodb-redo-log-capacity=64M",
+		// one that was started and has not joined yet would take writes that the others never get
+		"--super-read-only=ON",
 		fmt.Sprintf("--server-id=%d", i+1), "--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin=binlog",
 		"--report-host=127.0.0.1", "--report-port=" + port,
 		"--plugin-load-add=group_replication.so",
