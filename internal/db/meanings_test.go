@@ -86,6 +86,7 @@ var Meanings = []Meaning{
 	{Number: 8025, Kind: fault.Invalid},
 
 	// nobody knows
+	{Number: 1030, Message: "Got error 168 - 'Unknown (generic) error from engine' from storage engine", Kind: fault.Internal, Unknown: true},
 	{Number: 1105, Message: "something else", Kind: fault.Internal, Unknown: true},
 	{Number: 1064, Kind: fault.Internal, Unknown: true},
 }
