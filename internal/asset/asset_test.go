@@ -19,7 +19,13 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestMain(m *testing.M) { testdb.Main(m) }
+func TestMain(m *testing.M) {
+	testdb.Judged(m,
+		"DELETE FROM audit_trail",
+		"DELETE FROM sequence WHERE name LIKE ?",
+		"UPDATE audit SET imported = ?",
+	)
+}
 
 var model = meta.Default()
 

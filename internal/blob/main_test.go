@@ -6,4 +6,4 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestMain(m *testing.M) { testdb.Main(m) }
+func TestMain(m *testing.M) { testdb.Judged(m) }

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestMain(m *testing.M) { testdb.Main(m) }
+func TestMain(m *testing.M) { testdb.Judged(m) }
 
 // The codes of definitions.
 const (

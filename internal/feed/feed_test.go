@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-func TestMain(m *testing.M) { testdb.Main(m) }
+func TestMain(m *testing.M) { testdb.Judged(m) }
 
 // others are the members that there are besides the caller.
 type others map[int64]auth.Actor
