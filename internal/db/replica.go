@@ -57,7 +57,7 @@ type replicas struct {
 	all []*replica
 	log *slog.Logger
 
-	samples []sample // of the writer, the oldest first; of Run alone
+	samples []sample // of the writer, the oldest first; of look alone
 
 	reads  atomic.Int64             // on a replica
 	writer map[string]*atomic.Int64 // on the writer, by why

@@ -49,6 +49,9 @@ func (s *replicas) look(ctx context.Context, d *DB) {
 			within, cancel := context.WithTimeout(ctx, lookLimit)
 			defer cancel()
 			there, err := s.sample(within, r.db)
+			if err != nil {
+				r.lag.Store(-1)
+			}
 			switch c := classOf(err); {
 			case ctx.Err() != nil:
 				return
