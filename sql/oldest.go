@@ -26,6 +26,9 @@ var oldest = map[int]string{
 	131:           "0.1.0",
 	132:           "0.1.0",
 	133:           "0.1.0",
+	135:           "0.1.0",
+	136:           "0.1.0",
+	137:           "0.1.0",
 }
 
 // oldestOf returns the oldest release that works with a migration.

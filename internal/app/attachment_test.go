@@ -71,6 +71,7 @@ func storedBytes(t *testing.T, url string) (n int64) {
 	defer func() { _ = d.Close() }()
 	for _, query := range []string{
 		"SELECT COALESCE(SUM(LENGTH(attrs)), 0) FROM asset", "SELECT COALESCE(SUM(LENGTH(attrs)), 0) FROM asset_version",
+		"SELECT COALESCE(SUM(LENGTH(text)), 0) FROM asset_text",
 		"SELECT COALESCE(SUM(LENGTH(bytes)), 0) FROM blob_part",
 	} {
 		var some int64

@@ -1,6 +1,11 @@
 package asset
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/db"
+)
 
 // columnSet is the columns of a statement about assets: the fixed ones, and of
 // the others those that any of its rows needs. folded is needed where a text may
@@ -9,6 +14,7 @@ type columnSet struct {
 	slots  []int
 	attrs  bool
 	folded bool
+	hashes []int // of db.LongTexts
 }
 
 // fewRows is up to how many rows a statement has all columns: omitting some saves
@@ -34,7 +40,9 @@ func (l *layout) columnsNeeded(n int, needs func(i, slot int) bool, attrs func(i
 // key anew whenever one of its columns is set.
 func (l *layout) columnsChanged(rows []*row) columnSet {
 	changed := func(i, slot int) bool { return rows[i].cur.slots[slot] != rows[i].stored.slots[slot] }
+	hash := func(i, text int) bool { return !bytes.Equal(rows[i].cur.hashes[text], rows[i].stored.hashes[text]) }
 	sh := l.columnsNeeded(len(rows), changed, func(i int) bool { return !slices.Equal(rows[i].cur.attrs, rows[i].stored.attrs) })
+	sh.hashes = hashesNeeded(len(rows), hash)
 	sh.slots = slices.DeleteFunc(sh.slots, func(slot int) bool {
 		if !slices.Contains(keyColumns, l.slots[slot].Name) {
 			return false
@@ -62,7 +70,18 @@ func anyRow(n int, needs func(i int) bool) bool {
 func (l *layout) columnsFilled(n int, st func(i int) *state) columnSet {
 	sh := l.columnsNeeded(n, func(i, slot int) bool { return st(i).slots[slot] != nil }, func(i int) bool { return len(st(i).attrs) > 0 })
 	sh.folded = anyRow(n, func(i int) bool { return !l.isPlain(st(i)) })
+	sh.hashes = hashesNeeded(n, func(i, text int) bool { return st(i).hashes[text] != nil })
 	return sh
+}
+
+// hashesNeeded returns which hashes any of n rows needs.
+func hashesNeeded(n int, needs func(i, text int) bool) (all []int) {
+	for text := range db.LongTexts {
+		if anyRow(n, func(i int) bool { return needs(i, text) }) {
+			all = append(all, text)
+		}
+	}
+	return all
 }
 
 // columnsOf appends the names of the columns of a set to the fixed ones.
@@ -76,6 +95,9 @@ func (l *layout) columnsOf(sh columnSet, fixed []string) []string {
 	}
 	if sh.folded {
 		all = append(all, "folded")
+	}
+	for _, text := range sh.hashes {
+		all = append(all, db.HashColumn(db.LongTexts[text]))
 	}
 	return all
 }

@@ -2,7 +2,9 @@ package asset
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 )
@@ -11,8 +13,11 @@ import (
 // each type. It is made once and never changes.
 type layout struct {
 	columns        []string // of asset: fixed, slots, attrs
+	copied         string   // the columns that asset_version has of asset
+	copying        string   // their expressions
 	slots          []meta.Column
 	scope          int // slot of scope_id
+	description    int // slot of description
 	copiedSlots    []int
 	types          map[*meta.Type]*typeRules
 	dependentRules []dependentRule
@@ -81,15 +86,20 @@ func newLayout(m *meta.Model, generation int64) *layout {
 	if generation == 0 {
 		columns = m.AllColumns()
 	}
-	l := &layout{slots: columns, scope: -1, types: map[*meta.Type]*typeRules{}, ranked: map[string][]int64{}, ranks: map[string]bool{}}
+	l := &layout{slots: columns, scope: -1, description: -1, types: map[*meta.Type]*typeRules{}, ranked: map[string][]int64{}, ranks: map[string]bool{}}
 	l.columns = append(l.columns, fixedColumns...)
 	for i, c := range columns {
 		l.columns = append(l.columns, c.Name)
-		if c.Name == "scope_id" {
+		switch c.Name {
+		case "scope_id":
 			l.scope = i
+		case "description":
+			l.description = i
 		}
 	}
 	l.columns = append(l.columns, "attrs")
+	of := slices.Concat(l.columns, []string{"folded"}, db.HashColumns())
+	l.copied, l.copying = strings.Join(of, ", "), db.ForVersion(of)
 	l.members, l.defaultRole = attrOf(m, "Scope", "Members"), attrOf(m, "Member", "DefaultRole")
 	l.loginDisabled = attrOf(m, "Member", "IsLoginDisabled")
 	l.role, _ = m.Type("Role")

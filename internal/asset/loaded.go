@@ -205,7 +205,7 @@ func (l *loaded) loadRows(ctx context.Context, ids []int64) error {
 
 // selectRows is the statement that scanRow reads, up to the id.
 func (l *loaded) selectRows() string {
-	return `SELECT ` + strings.Join(l.s.e.layout.columns, ", ") + ", " + isHidden(l.s.Who()) + ` FROM asset WHERE id`
+	return `SELECT ` + strings.Join(slices.Concat(l.s.e.layout.columns, db.HashColumns(), []string{isHidden(l.s.Who())}), ", ") + ` FROM asset WHERE id`
 }
 
 // scanRow reads an asset with all its columns.
@@ -214,12 +214,16 @@ func (l *loaded) scanRow(scan db.Scanner) (*row, error) {
 	w, st := &row{}, &state{until: db.Forever, slots: make([]any, len(layout.slots))}
 	var typ int
 	var attrs any
-	into := make([]any, 0, len(layout.columns)+1)
+	into := make([]any, 0, len(layout.columns)+len(st.hashes)+1)
 	into = append(into, &w.id, &typ, &st.code, &st.moment, &st.audit, &st.createdMoment, &st.createdAt, &st.createdBy, &st.changedAt, &st.changedBy)
 	for i := range st.slots {
 		into = append(into, &st.slots[i])
 	}
-	into = append(into, &attrs, &w.hidden)
+	into = append(into, &attrs)
+	for i := range st.hashes {
+		into = append(into, &st.hashes[i])
+	}
+	into = append(into, &w.hidden)
 	if err := scan.Scan(into...); err != nil {
 		return nil, err
 	}

@@ -124,6 +124,9 @@ func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx, done int64) (bo
 		return false, err
 	}
 	in, args := db.InArgs(ids)
+	if _, err := tx.Lock(ctx, "asset", "id IN "+in+" ORDER BY id", args...); err != nil {
+		return false, err
+	}
 	set, values := p.cleared()
 	for _, table := range []string{"asset", "asset_version"} {
 		_, err := tx.Exec(ctx, `UPDATE `+table+` SET `+set+` WHERE id IN `+in+` AND `+storedExpr(tx.Dialect(), p.attr)+` IS NOT NULL`, append(values, args...)...)
@@ -131,7 +134,17 @@ func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx, done int64) (bo
 			return false, err
 		}
 	}
+	for _, column := range []string{"attrs", "folded"} {
+		if err := rewriteTexts(ctx, tx, column, ids, p.without); err != nil {
+			return false, err
+		}
+	}
 	return purged(ctx, tx, p.id, ids)
+}
+
+// without is a document without what belongs to the attribute.
+func (p *attributePurge) without(as attrs) attrs {
+	return slices.DeleteFunc(slices.Clone(as), func(x attrValue) bool { return x.key == p.attr.Place.Column })
 }
 
 // nextAssets are the ids of the next assets of some types behind an id, in the order in

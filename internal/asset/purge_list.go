@@ -3,6 +3,7 @@ package asset
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
@@ -19,7 +20,7 @@ type listPurge struct {
 }
 
 func newListPurge(definition int64, list *meta.Type, m *meta.Model) *listPurge {
-	p := &listPurge{id: definition, list: list, set: "attrs = NULL, folded = NULL"}
+	p := &listPurge{id: definition, list: list, set: "attrs = NULL, folded = NULL, " + strings.Join(db.HashColumns(), " = NULL, ") + " = NULL"}
 	for _, c := range m.AllColumns() {
 		if c.Name != "order_key" {
 			p.set += ", " + c.Name + " = NULL"
@@ -51,6 +52,9 @@ func (p *listPurge) step(ctx context.Context, tx *db.Tx, done int64) (more bool,
 		if _, err := tx.Exec(ctx, `UPDATE `+table+` SET `+p.set+` WHERE id IN `+in, args...); err != nil {
 			return false, err
 		}
+	}
+	if err := db.RemoveTexts(ctx, tx, ids); err != nil {
+		return false, err
 	}
 	if len(p.from) > 0 {
 		relations, codes := db.InArgs(p.from)

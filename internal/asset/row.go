@@ -32,6 +32,7 @@ type state struct {
 	changedBy     int64
 	slots         []any // by meta.Place.Slot; nil is null
 	attrs         attrs
+	hashes        hashes
 	linked        bool   // links or values began or ended with this version
 	until         int64  // negative until the batch is written
 	partOp        string // the operation on what it belongs to that changed it last, in this request

@@ -96,11 +96,11 @@ func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*
 		})
 	}
 	left := func(id int64) bool { return live[id] && len(all[id].Changes) > 0 }
-	if err := attrsOf(ctx, tx, `asset WHERE state < 255 AND id IN `, ids, lock, lacks); err != nil {
+	if err := attrsOf(ctx, tx, `attrs FROM asset WHERE state < 255 AND id IN `, ids, lock, lacks); err != nil {
 		return nil, err
 	}
 	ids = slices.DeleteFunc(ids, func(id int64) bool { return !left(id) })
-	if err := attrsOf(ctx, tx, `asset_version WHERE id IN `, ids, "", lacks); err != nil {
+	if err := attrsOf(ctx, tx, db.OfVersion("v", "attrs")+` FROM asset_version v WHERE id IN `, ids, "", lacks); err != nil {
 		return nil, err
 	}
 	var commands []*Command
@@ -124,13 +124,14 @@ func completingUpdate(in meta.Instance) *Command {
 	return c
 }
 
-// attrsOf calls fn with the JSON object of every row of some assets.
-func attrsOf(ctx context.Context, tx *db.Tx, from string, ids []int64, lock string, fn func(int64, attrs)) error {
+// attrsOf calls fn with the JSON object of every row of some assets. What is read is its
+// expression, and where it is.
+func attrsOf(ctx context.Context, tx *db.Tx, what string, ids []int64, lock string, fn func(int64, attrs)) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	in, args := db.InArgs(ids)
-	return db.Each(ctx, tx, `SELECT id, attrs FROM `+from+in+` ORDER BY id`+lock, args, func(scan db.Scanner) error {
+	return db.Each(ctx, tx, `SELECT id, `+what+in+` ORDER BY id`+lock, args, func(scan db.Scanner) error {
 		var id int64
 		var text any
 		if err := scan.Scan(&id, &text); err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
@@ -78,20 +77,41 @@ func (w *writer) stamp(ctx context.Context) error {
 	return nil
 }
 
-// row appends the columns of a shape.
+// row appends the columns of a shape, for an asset.
 func (w *writer) row(args []any, sh columnSet, a *row, st *state) []any {
+	return w.columns(args, sh, a, st, false)
+}
+
+// columns is row, and for a version without the texts that have a hash.
+func (w *writer) columns(args []any, sh columnSet, a *row, st *state, isVersion bool) []any {
+	apart := func(which int) bool { return isVersion && st.hashes[which] != nil }
 	args = append(args, a.id, w.layout.types[a.typ].code, int64(st.code), st.moment, w.audit, st.createdMoment,
 		w.instant(st.createdAt), w.member(st.createdBy), w.instant(st.changedAt), w.member(st.changedBy))
 	for _, slot := range sh.slots {
-		args = append(args, st.slots[slot])
+		v := st.slots[slot]
+		if slot == w.layout.description && apart(inDescription) {
+			v = nil
+		}
+		args = append(args, v)
 	}
 	if sh.attrs {
-		args = append(args, st.attrs.text())
+		args = append(args, textUnless(apart(inAttrs), st.attrs))
 	}
 	if sh.folded {
-		args = append(args, w.layout.folded(st).text())
+		args = append(args, textUnless(apart(inFolded), w.layout.folded(st)))
+	}
+	for _, which := range sh.hashes {
+		args = append(args, st.hashes[which])
 	}
 	return args
+}
+
+// textUnless is the text of a document, nil where it lies apart.
+func textUnless(apart bool, as attrs) any {
+	if apart {
+		return nil
+	}
+	return as.text()
 }
 
 func (w *writer) inserts(ctx context.Context) error {
@@ -181,7 +201,7 @@ func (w *writer) versions(ctx context.Context) error {
 	columns := append(w.layout.columnsOf(sh, fixedColumns), "until_moment", "linked")
 	var args []any
 	err := db.InsertN(ctx, w.later, "asset_version", columns, len(between), func(i int) []any {
-		args = append(w.row(args[:0], sh, between[i].row, between[i].state), between[i].until, linkedOf(between[i], edges))
+		args = append(w.columns(args[:0], sh, between[i].row, between[i].state, true), between[i].until, linkedOf(between[i], edges))
 		return args
 	})
 	if err != nil {
@@ -192,9 +212,8 @@ func (w *writer) versions(ctx context.Context) error {
 
 // copyVersions makes what assets are now their current versions.
 func (w *writer) copyVersions(ctx context.Context, ids []int64, linked int64) error {
-	columns := strings.Join(w.layout.columns, ", ") + ", folded"
 	for in, args := range db.InChunks(ids) {
-		_, err := w.later.Exec(ctx, `INSERT INTO asset_version (`+columns+`, until_moment, linked) SELECT `+columns+`, ?, ?`+
+		_, err := w.later.Exec(ctx, `INSERT INTO asset_version (`+w.layout.copied+`, until_moment, linked) SELECT `+w.layout.copying+`, ?, ?`+
 			` FROM asset WHERE id IN `+in, append([]any{db.Forever, linked}, args...)...)
 		if err != nil {
 			return err
@@ -217,7 +236,7 @@ func (u unit) write(ctx context.Context) error {
 	w := &writer{s: u.s, tx: u.s.tx, later: u.s.tx.Later(), layout: u.s.e.layout, changes: c, got: got, at: got.at, audit: u.s.audit, who: u.s.who.Member}
 	w.stampVersions()
 	steps := []func(context.Context) error{
-		w.stamp, w.credentials, w.contents, w.inserts, w.updates, w.closings, w.versions, w.edges, w.scopes, w.hidden, w.roles, w.trail,
+		w.hashTexts, w.stamp, w.credentials, w.contents, w.inserts, w.updates, w.texts, w.closings, w.versions, w.edges, w.scopes, w.hidden, w.roles, w.trail,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

@@ -18,7 +18,7 @@ const ChunkSize = 500
 
 // Loader reads versions. It is immutable and safe for concurrent use.
 type Loader struct {
-	// Columns are those of a version, each with the prefix v, in the order of Rows.
+	// Columns are those of a version, by its alias v, in the order of Rows.
 	Columns string
 
 	differ *Differ
@@ -35,7 +35,7 @@ func NewLoader(d *Differ) *Loader {
 	all, slim := make([]string, len(names)), make([]string, len(names))
 	fixed := len(names) - len(d.model.Columns) - 1
 	for i, name := range names {
-		all[i] = "v." + name
+		all[i] = db.OfVersion("v", name)
 		slim[i] = all[i]
 		if n := i - fixed; n == len(d.model.Columns) || n >= 0 && d.model.Columns[n].Kind == meta.Long {
 			slim[i] = "NULL"

@@ -5,10 +5,10 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/value"
 )
@@ -100,7 +100,7 @@ func (c *checker) attributes(ctx context.Context) error {
 			}
 		}
 		return nil
-	}, `SELECT `+strings.Join(names, ", ")+`, attrs FROM asset_version ORDER BY id, moment`)
+	}, `SELECT `+db.OfVersions("v", append(names, "attrs"))+` FROM asset_version v ORDER BY v.id, v.moment`)
 }
 
 // readAttrs reads the JSON of a row and returns which keys have a value.

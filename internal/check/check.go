@@ -61,6 +61,7 @@ var rules = []rule{
 	{"tables", (*checker).tables, "restore the database from a backup", true},
 	{"keys", (*checker).keys, "", false},
 	{"rows of migrations", (*checker).migrated, restore, true},
+	{"texts", (*checker).texts, restore, true},
 	{"current version", (*checker).current, restore, true},
 	{"versions", (*checker).versions, restore, true},
 	{"moments", (*checker).moments, restore, true},

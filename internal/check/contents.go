@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/value"
 )
@@ -32,15 +33,13 @@ func (c *checker) contents(ctx context.Context) error {
 		return err
 	}
 	shapes := c.shapes()
-	for _, table := range []string{"asset", "asset_version"} {
-		if err := c.contentsOf(ctx, table, shapes, kept); err != nil {
-			return err
-		}
+	if err := c.contentsOf(ctx, "asset", "v.attrs", shapes, kept); err != nil {
+		return err
 	}
-	return nil
+	return c.contentsOf(ctx, "asset_version", db.OfVersion("v", "attrs"), shapes, kept)
 }
 
-func (c *checker) contentsOf(ctx context.Context, table string, shapes map[*meta.Type]*shape, kept map[string]bool) error {
+func (c *checker) contentsOf(ctx context.Context, table, expr string, shapes map[*meta.Type]*shape, kept map[string]bool) error {
 	var codes []string
 	for t, s := range shapes {
 		for _, a := range s.keys {
@@ -72,7 +71,7 @@ func (c *checker) contentsOf(ctx context.Context, table string, shapes map[*meta
 		}
 		c.keep(lost, kept)
 		return c.report(table, id, "moment %d: %s is %.100s, which is not kept", moment, what, lost)
-	}, `SELECT id, moment, type, attrs FROM `+table+` WHERE type IN (`+strings.Join(codes, ", ")+`) AND attrs IS NOT NULL ORDER BY id, moment`)
+	}, `SELECT v.id, v.moment, v.type, `+expr+` FROM `+table+` v WHERE v.type IN (`+strings.Join(codes, ", ")+`) ORDER BY v.id, v.moment`)
 }
 
 // keep mends a content that is there, with another size or not to be kept.

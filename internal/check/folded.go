@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/value"
@@ -18,11 +19,11 @@ import (
 // and no other. Those of assets are compared with their current versions.
 func (c *checker) folded(ctx context.Context) error {
 	var names []string
-	query := "SELECT id, moment, attrs, folded"
+	query := "SELECT v.id, v.moment, " + db.OfVersions("v", []string{"attrs", "folded"})
 	for _, col := range c.all {
 		if col.Kind == meta.Str || col.Kind == meta.Long {
 			names = append(names, col.Name)
-			query += ", " + col.Name
+			query += ", " + db.OfVersion("v", col.Name)
 		}
 	}
 	var id, moment int64
@@ -46,13 +47,13 @@ func (c *checker) folded(ctx context.Context) error {
 		}
 		if !maps.Equal(want, got) {
 			stored := objectOf(want)
-			c.mend(`UPDATE asset_version SET folded = ? WHERE id = ? AND moment = ?`, stored, id, moment)
-			c.mend(`UPDATE asset SET folded = ? WHERE id = ? AND moment = ?`, stored, id, moment)
+			c.mend(`UPDATE asset_version SET folded = ?, folded_hash = NULL WHERE id = ? AND moment = ?`, stored, id, moment)
+			c.mend(`UPDATE asset SET folded = ?, folded_hash = NULL WHERE id = ? AND moment = ?`, stored, id, moment)
 			return c.report("asset_version", id, "moment %d keeps folded forms of %q that are not those of %q",
 				moment, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 		}
 		return nil
-	}, query+" FROM asset_version ORDER BY id, moment")
+	}, query+" FROM asset_version v ORDER BY v.id, v.moment")
 }
 
 // comments expects the same of the comments of audits.

@@ -5,8 +5,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/value"
 )
 
 // fixed are the columns of every asset, whatever its type.
@@ -20,11 +26,30 @@ func (c *checker) columns() []string {
 	for _, col := range c.all {
 		all = append(all, col.Name)
 	}
-	return append(all, "attrs", "folded")
+	return append(append(all, "attrs", "folded"), db.HashColumns()...)
 }
 
 func prefixed(prefix string, columns []string) string {
 	return prefix + strings.Join(columns, ", "+prefix)
+}
+
+// sameText reports whether a column of an asset is as in its version. A document that
+// lies apart is there as it was sent, and in the asset as the database writes it.
+func sameText(column string, a, v []byte) bool {
+	if (a == nil) != (v == nil) || bytes.Equal(a, v) || column != "attrs" && column != "folded" {
+		return (a == nil) == (v == nil) && bytes.Equal(a, v)
+	}
+	return maps.Equal(canonical(a), canonical(v))
+}
+
+// canonical are the members of a document, each in one form.
+func canonical(document []byte) map[string]string {
+	all := map[string]string{}
+	_ = value.Members(document, func(key string, v jsontext.Token) error { // attributes reports what is no JSON
+		all[key] = value.Canonical(v)
+		return nil
+	})
+	return all
 }
 
 // latest are the moment and the end of an asset's last version, where they are asked for.
@@ -61,13 +86,13 @@ func (c *checker) current(ctx context.Context) error {
 		}
 		for i := 1; i < n; i++ {
 			a, v := values[i], values[n+i-1]
-			if (a == nil) != (v == nil) || !bytes.Equal(a, v) {
+			if !sameText(columns[i], a, v) {
 				c.mendAsset(id, moment)
 				return c.report("asset", id, "%s is %.60q, in its current version %.60q", columns[i], a, v)
 			}
 		}
 		return nil
-	}, `SELECT `+prefixed("a.", columns)+`, `+prefixed("v.", columns[1:])+`, v.until_moment,`+
+	}, `SELECT `+prefixed("a.", columns)+`, `+db.OfVersions("v", columns[1:])+`, v.until_moment,`+
 		` CASE WHEN v.until_moment = ? THEN NULL ELSE (SELECT MAX(w.moment) FROM asset_version w WHERE w.id = a.id) END,`+
 		` CASE WHEN v.until_moment = ? THEN NULL ELSE (SELECT w.until_moment FROM asset_version w WHERE w.id = a.id ORDER BY w.moment DESC LIMIT 1) END`+
 		` FROM asset a LEFT JOIN asset_version v ON v.id = a.id AND v.moment = a.moment`, forever, forever)
@@ -87,15 +112,20 @@ func (c *checker) mendCurrent(id, moment int64, last latest, isFirst bool) {
 
 // mendAsset makes an asset what one of its versions is.
 func (c *checker) mendAsset(id, moment int64) {
-	columns := strings.Join(c.columns(), ", ")
 	c.mend(`DELETE FROM asset WHERE id = ?`, id)
-	c.mend(`INSERT INTO asset (`+columns+`) SELECT `+columns+` FROM asset_version WHERE id = ? AND moment = ?`, id, moment)
+	c.mend(c.insertAsset()+`v.id = ? AND v.moment = ?`, id, moment)
+}
+
+// insertAsset is the statement that makes an asset of a version, up to which.
+func (c *checker) insertAsset() string {
+	columns := c.columns()
+	return `INSERT INTO asset (` + strings.Join(columns, ", ") + `) SELECT ` + db.OfVersions("v", columns) + ` FROM asset_version v WHERE `
 }
 
 // mendVersion makes the current version of an asset from what it is.
 func (c *checker) mendVersion(id int64) {
-	columns := strings.Join(c.columns(), ", ")
-	c.mend(`INSERT INTO asset_version (`+columns+`, until_moment, linked) SELECT `+columns+`, ?, 0 FROM asset WHERE id = ?`, forever, id)
+	columns := c.columns()
+	c.mend(`INSERT INTO asset_version (`+strings.Join(columns, ", ")+`, until_moment, linked) SELECT `+db.ForVersion(columns)+`, ?, 0 FROM asset WHERE id = ?`, forever, id)
 	if c.seeds[id] {
 		c.mend(`UPDATE asset_version SET linked = 1 WHERE id = ? AND moment = 0 AND EXISTS (SELECT 1 FROM asset_link l WHERE l.from_id = ? AND l.since_moment = 0)`, id, id)
 	}
@@ -143,8 +173,7 @@ func (c *checker) versions(ctx context.Context) error {
 				return err
 			}
 			if !asset.Valid {
-				columns := strings.Join(c.columns(), ", ")
-				c.mend(`INSERT INTO asset (`+columns+`) SELECT `+columns+` FROM asset_version WHERE id = ? AND until_moment = ?`, v.id, forever)
+				c.mend(c.insertAsset()+`v.id = ? AND v.until_moment = ?`, v.id, forever)
 				if err := c.report("asset_version", v.id, "there is no such asset"); err != nil {
 					return err
 				}

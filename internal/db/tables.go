@@ -127,7 +127,7 @@ func kindOf(name, declared string) Kind {
 		return Integer
 	case declared == "double" || declared == "real":
 		return Float
-	case strings.Contains(declared, "blob"):
+	case strings.Contains(declared, "blob") || declared == "binary":
 		return Bytes
 	case slices.Contains(documents, name):
 		return JSON

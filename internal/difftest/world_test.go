@@ -76,7 +76,7 @@ func load(t testing.TB, d *db.DB, m *meta.Model) *world {
 	for _, c := range m.Columns {
 		columns = append(columns, c.Name)
 	}
-	for _, r := range rows(t, d, "SELECT "+strings.Join(columns, ", ")+" FROM asset_version ORDER BY id, moment", len(columns)) {
+	for _, r := range rows(t, d, "SELECT "+db.OfVersions("v", columns)+" FROM asset_version v ORDER BY v.id, v.moment", len(columns)) {
 		typ, _ := m.TypeByCode(int(whole(r[1])))
 		v := &version{
 			id: whole(r[0]), typ: typ, state: whole(r[2]), moment: whole(r[3]), until: whole(r[4]), audit: whole(r[5]),

@@ -73,6 +73,9 @@ func (s *step) contents(ctx context.Context, next, doomed []version) error {
 	return s.p.Contents.Doubt(ctx, s.tx, unique(gone))
 }
 
+// hasAttrs is the condition that a version has any.
+const hasAttrs = "(v.attrs IS NOT NULL OR v.attrs_hash IS NOT NULL)"
+
 // held adds what versions hold, by asset.
 func (s *step) held(ctx context.Context, part []version, keys map[*meta.Type][]string, to map[int64][]string) error {
 	pairs := make([][2]int64, len(part))
@@ -83,7 +86,7 @@ func (s *step) held(ctx context.Context, part []version, keys map[*meta.Type][]s
 		return nil
 	}
 	condition, args := s.tx.Dialect().Pairs("v", pairs)
-	return db.Each(ctx, s.tx, `SELECT v.id, v.type, v.attrs FROM asset_version v WHERE v.attrs IS NOT NULL AND `+condition, args, func(row db.Scanner) error {
+	return db.Each(ctx, s.tx, `SELECT v.id, v.type, `+db.OfVersion("v", "attrs")+` FROM asset_version v WHERE `+hasAttrs+` AND `+condition, args, func(row db.Scanner) error {
 		var id int64
 		var code int
 		var attrs string
@@ -133,7 +136,7 @@ func (p *Pruner) heldOf(ctx context.Context, doubted []string) (map[string]bool,
 			}
 			last = ids[len(ids)-1]
 			in, args := db.InArgs(ids)
-			err = db.Each(ctx, p.db, `SELECT attrs FROM asset_version WHERE id IN `+in+` AND attrs IS NOT NULL`, args, func(row db.Scanner) error {
+			err = db.Each(ctx, p.db, `SELECT `+db.OfVersion("v", "attrs")+` FROM asset_version v WHERE v.id IN `+in+` AND `+hasAttrs, args, func(row db.Scanner) error {
 				var attrs string
 				err := row.Scan(&attrs)
 				for _, hash := range hashes(attrs, keys) {

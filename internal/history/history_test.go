@@ -279,6 +279,25 @@ func TestContentsThatOnlyRemovedVersionsHeldGo(t *testing.T) {
 	})
 }
 
+// A text goes with the last version that has it.
+func TestTextsThatOnlyRemovedVersionsHadGo(t *testing.T) {
+	each(t, func(s *site) {
+		long := strings.Repeat("x", 200)
+		text := func(begin string) string {
+			return `[{"oid": "Story:1001", "update": {"Description": "` + begin + long + `"}}]`
+		}
+		s.write(`[{"AssetType": "Story", "Name": "S", "Scope": "Scope:0", "Description": "one `+long+`"}]`, text("two "), text("three "), text("two "),
+			`[{"oid": "Story:1001", "update": {"Estimate": 1}}]`)
+		const texts = `SELECT SUBSTR(text, 1, 3) FROM asset_text WHERE asset_id = 1001 ORDER BY text`
+		s.expect("one\nthr\ntwo", texts)
+		s.prune()
+		s.expect("two", texts)
+		s.write(text("one "))
+		s.expect("one\ntwo", texts)
+		s.sound()
+	})
+}
+
 func TestReadsOfWhatIsGoneAreRefused(t *testing.T) {
 	each(t, func(s *site) {
 		s.write(`{"AssetType": "Story", "Name": "a", "Scope": "Scope:0"}`, `{"oid": "Story:1001", "update": {"Name": "b"}}`)

@@ -17,6 +17,7 @@ type version struct {
 	id, moment     int64
 	code, state    int
 	linked         bool
+	apart          bool // it has texts in asset_text
 	audit, created int64
 }
 
@@ -86,10 +87,11 @@ func (s *step) run(ctx context.Context) error {
 
 // read reads versions.
 func (s *step) read(ctx context.Context, where string, args ...any) ([]version, error) {
-	return db.Collect(ctx, s.tx, `SELECT id, moment, type, state, linked, audit_id, created_moment FROM asset_version WHERE `+where, args,
+	return db.Collect(ctx, s.tx, `SELECT id, moment, type, state, linked, audit_id, created_moment,`+
+		` COALESCE(`+strings.Join(db.HashColumns(), ", ")+`) IS NOT NULL FROM asset_version WHERE `+where, args,
 		func(row db.Scanner) (v version, err error) {
 			var linked int
-			err = row.Scan(&v.id, &v.moment, &v.code, &v.state, &linked, &v.audit, &v.created)
+			err = row.Scan(&v.id, &v.moment, &v.code, &v.state, &linked, &v.audit, &v.created, &v.apart)
 			v.linked = linked != 0
 			return v, err
 		})
@@ -186,9 +188,21 @@ func unique[T cmp.Ordered](list []T) []T {
 	return slices.Compact(list)
 }
 
-// remove deletes versions, and the audits of which they were the last.
+// remove deletes versions, their texts that no other version has, and the audits of which
+// they were the last.
 func (s *step) remove(ctx context.Context, doomed []version) error {
-	var audits []int64
+	var audits, apart []int64
+	for _, v := range doomed {
+		if v.apart {
+			apart = append(apart, v.id)
+		}
+	}
+	apart = unique(apart)
+	for in, args := range db.InChunks(apart) {
+		if _, err := s.tx.Lock(ctx, "asset", "id IN "+in+" ORDER BY id", args...); err != nil {
+			return fmt.Errorf("lock assets: %w", err)
+		}
+	}
 	for part := range slices.Chunk(doomed, 100) {
 		where, args := "", []any(nil)
 		for _, v := range part {
@@ -201,6 +215,11 @@ func (s *step) remove(ctx context.Context, doomed []version) error {
 		}
 	}
 	s.n.versions += len(doomed)
+	for part := range slices.Chunk(apart, db.MaxIn) {
+		if err := db.RemoveTexts(ctx, s.tx, part); err != nil {
+			return fmt.Errorf("remove texts: %w", err)
+		}
+	}
 	for part := range slices.Chunk(unique(audits), 50) {
 		if err := s.removeAudits(ctx, part); err != nil {
 			return fmt.Errorf("remove audits: %w", err)

@@ -43,11 +43,11 @@ type edgeOf struct {
 
 func (b *database) readTables(ctx context.Context) (*history, error) {
 	x := &history{m: b.m, versions: map[int64][]rowOf{}, types: map[int64]*meta.Type{}, names: map[int64]string{}}
-	columns := ""
+	columns := []string{"id", "type", "moment", "state", "attrs"}
 	for _, c := range b.m.Columns {
-		columns += ", " + c.Name
+		columns = append(columns, c.Name)
 	}
-	err := db.Each(ctx, b.d, "SELECT id, type, moment, state, attrs"+columns+" FROM asset_version ORDER BY id, moment", nil, func(row db.Scanner) error {
+	err := db.Each(ctx, b.d, "SELECT "+db.OfVersions("v", columns)+" FROM asset_version v ORDER BY v.id, v.moment", nil, func(row db.Scanner) error {
 		var id int64
 		var attrs sql.NullString
 		v := rowOf{columns: make([]sql.NullString, len(b.m.Columns))}

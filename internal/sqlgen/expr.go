@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/value"
@@ -157,7 +158,21 @@ func (e *emitter) column(x query.ColumnOf) {
 		e.write(name)
 		return
 	}
-	e.write(e.aliasOf(x.T), ".", x.Name)
+	e.write(e.inRow(x.T, x.Name))
+}
+
+// inRow is a column of a row as SQL. A text of a version may lie apart, and sorts and
+// compares as one that stands in the row.
+func (e *emitter) inRow(t *query.Table, column string) string {
+	alias := e.aliasOf(t)
+	if t.Kind != query.Asset || t.When.Mode == query.Now {
+		return alias + "." + column
+	}
+	text := db.OfVersion(alias, column)
+	if column == "description" {
+		text = "(" + text + ")" + e.Dialect.Collate
+	}
+	return text
 }
 
 func notWord(not bool) string {
@@ -176,7 +191,7 @@ func (e *emitter) like(x query.Like) {
 		e.matches(x.X, x.Pattern)
 		return
 	}
-	e.write("CASE WHEN ", e.aliasOf(text.T), ".folded IS NULL THEN ", text.X, " LIKE ", x.Pattern, escape, " ELSE ")
+	e.write("CASE WHEN ", e.inRow(text.T, "folded"), " IS NULL THEN ", text.X, " LIKE ", x.Pattern, escape, " ELSE ")
 	e.matches(x.X, x.Pattern)
 	e.write(" END")
 }
@@ -315,19 +330,19 @@ func (e *emitter) foldedColumn(x query.Folded) string {
 	case x.T == nil:
 		return ""
 	case x.Key == "":
-		return e.aliasOf(x.T) + ".folded"
+		return e.inRow(x.T, "folded")
 	}
-	return e.Dialect.JSONText(e.aliasOf(x.T)+".folded", x.Key)
+	return e.Dialect.JSONText(e.inRow(x.T, "folded"), x.Key)
 }
 
 // jsonText reads a key of attrs as text, for printing.
 func (e *emitter) jsonText(x query.JSONText) string {
-	return e.Dialect.JSONText(e.aliasOf(x.T)+".attrs", x.Key)
+	return e.Dialect.JSONText(e.inRow(x.T, "attrs"), x.Key)
 }
 
 // json reads a key of attrs in the type comparisons need.
 func (e *emitter) json(x query.JSON) string {
-	col := e.aliasOf(x.T) + ".attrs"
+	col := e.inRow(x.T, "attrs")
 	switch value.FormOf(x.Kind) {
 	case value.Float:
 		return e.Dialect.JSONNumber(col, x.Key)
