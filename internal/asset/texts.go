@@ -1,7 +1,6 @@
 package asset
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -56,17 +55,20 @@ func (l *layout) sameText(st, as *state, which int) bool {
 	return slices.Equal(st.attrs, as.attrs)
 }
 
-// hash sets the hashes of a state. A text that is as it was stored keeps its hash, by
-// which it lies there already.
-func (l *layout) hash(st, stored *state) {
-	for which := range st.hashes {
-		if stored != nil && stored.hashes[which] != nil && l.sameText(st, stored, which) {
-			st.hashes[which] = stored.hashes[which]
-			continue
-		}
-		st.hashes[which] = nil
-		if text := l.longText(st, which); len(text) > db.MaxInline {
-			st.hashes[which] = db.TextHash(text)
+// hash sets the hashes of a version. A text has one when a second version has it; the one
+// that brings it keeps it in its row until then.
+func (l *layout) hash(v *version) {
+	stored, latest := v.row.stored, v.row.latest
+	for which := range v.hashes {
+		v.hashes[which] = nil
+		switch {
+		case stored == nil || !l.sameText(v.state, stored, which):
+		case stored.hashes[which] != nil:
+			v.hashes[which] = stored.hashes[which]
+		case l.sameText(latest.state, stored, which):
+			if text := l.longText(v.state, which); len(text) > db.MaxInline {
+				v.hashes[which] = db.TextHash(text)
+			}
 		}
 	}
 }
@@ -74,41 +76,58 @@ func (l *layout) hash(st, stored *state) {
 // hashTexts sets the hashes of all versions.
 func (w *writer) hashTexts(context.Context) error {
 	for _, v := range w.changes.versions {
-		w.layout.hash(v.state, v.row.stored)
+		w.layout.hash(v)
 	}
 	return nil
 }
 
-// texts stores the long texts that the assets did not have. What may be there all the
-// same, from an earlier version, stays: the assets are locked, so nobody removes it. Many
-// descriptions are copied on the server; for a few that costs more than to send them again.
-// A document would be copied as the server writes it, which differs between servers.
+// texts moves the texts out of the versions that were current, where what follows has them
+// too. What lies there from an earlier version stays: the assets are locked, so nobody
+// removes it. Descriptions are copied on the server. A document would be copied as the
+// server writes it, which differs between servers, so it is sent.
 func (w *writer) texts(ctx context.Context) error {
-	var copied []int64
-	var sent [][]any
-	for _, v := range w.changes.versions {
-		for which, hash := range v.hashes {
-			stored := v.row.stored
-			switch {
-			case hash == nil || stored != nil && bytes.Equal(hash, stored.hashes[which]):
-			case which == inDescription && v == v.row.latest && len(w.changes.versions) > fewRows:
-				copied = append(copied, v.row.id)
-			default:
-				sent = append(sent, []any{v.row.id, hash, w.layout.longText(v.state, which)})
+	var moved [len(db.LongTexts)][]int64
+	var documents [][]any
+	from := db.Forever // the earliest of those versions
+	for _, a := range w.changes.changed {
+		for which, hash := range a.cur.hashes {
+			if hash == nil || a.stored.hashes[which] != nil {
+				continue
+			}
+			moved[which] = append(moved[which], a.id)
+			from = min(from, a.stored.moment)
+			if which != inDescription {
+				documents = append(documents, []any{a.id, hash, w.layout.longText(a.cur, which)})
 			}
 		}
 	}
-	for in, args := range db.InChunks(copied) {
-		_, err := w.later.Exec(ctx, `INSERT INTO asset_text (asset_id, hash, text) SELECT id, description_hash, description FROM asset WHERE id IN `+in+
-			w.tx.Dialect().Upsert(textKey, nil), args...)
-		if err != nil {
-			return fmt.Errorf("copy texts: %w", err)
-		}
-	}
-	if err := storeTexts(ctx, w.later, sent); err != nil {
+	if err := storeTexts(ctx, w.later, documents); err != nil {
 		return fmt.Errorf("insert texts: %w", err)
 	}
+	for which, ids := range moved {
+		for in, args := range db.InChunks(ids) {
+			if err := w.move(ctx, which, in, args, from); err != nil {
+				return fmt.Errorf("move texts: %w", err)
+			}
+		}
+	}
 	return nil
+}
+
+// move moves one of the long texts of current versions, and stores it if it is a
+// description.
+func (w *writer) move(ctx context.Context, which int, in string, ids []any, from int64) error {
+	d, text := w.tx.Dialect(), db.LongTexts[which]
+	hash := db.HashColumn(text)
+	if which == inDescription {
+		_, err := w.later.Exec(ctx, `INSERT INTO asset_text (asset_id, hash, text) SELECT id, `+hash+`, `+text+` FROM asset WHERE id IN `+in+d.Upsert(textKey, nil), ids...)
+		if err != nil {
+			return err
+		}
+	}
+	_, err := w.later.Exec(ctx, `UPDATE asset_version`+d.ByPrimary+` SET `+text+` = NULL, `+hash+` = (SELECT a.`+hash+` FROM asset a WHERE a.id = asset_version.id)`+
+		` WHERE id IN `+in+` AND moment >= ? AND until_moment = ?`, append(slices.Clip(ids), from, db.Forever)...)
+	return err
 }
 
 // textKey is the key of asset_text.

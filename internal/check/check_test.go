@@ -43,12 +43,12 @@ var history = []string{
 	  {"AssetType": "Scope", "Name": "Q", "Parent": "@p", "BeginDate": "2026-01-01"},
 	  {"AssetType": "Epic", "Name": "E", "Scope": "@p", "Subs": [
 	   {"AssetType": "Epic", "Name": "Sub", "Subs": [
-	    {"AssetType": "Story", "Name": "S", "Reference": "r", "Estimate": 1, "Owners": "Member:20", "TaggedWith": ["a", "b"], "Children": [{"AssetType": "Task", "Name": "T"}]}]}]},
+	    {"AssetType": "Story", "Name": "S", "Description": "` + strings.Repeat("A long text. ", 20) + `", "Reference": "r", "Estimate": 1, "Owners": "Member:20", "TaggedWith": ["a", "b"], "Children": [{"AssetType": "Task", "Name": "T"}]}]}]},
 	  {"AssetType": "Member", "Name": "M", "Nickname": "m", "Username": "m", "DefaultRole": "Role:4"},
 	  {"AssetType": "Note", "Name": "N", "Content": "ÄNDERUNG", "Asset": "Story:1005"},
 	  {"AssetType": "Schedule", "Name": "H"},
 	  {"AssetType": "Timebox", "Name": "B", "Schedule": "Schedule:1009", "State": "State:100", "BeginDate": "2026-01-01", "EndDate": "2026-01-15"},
-	  {"AssetType": "Story", "Name": "S2", "Description": "` + strings.Repeat("A long text. ", 20) + `", "Scope": "Scope:1002", "Dependencies": "Story:1005"},
+	  {"AssetType": "Story", "Name": "S2", "Scope": "Scope:1002", "Dependencies": "Story:1005"},
 	  {"AssetType": "Image", "ContentType": "image/png", "Content": "YQ=="}]`,
 	`[{"from": "Scope:1002", "update": {"Parent": "Scope:0", "Members": "Member:1007"}},
 	  {"from": "Story:1005", "update": {"Name": "S!", "Owners": {"remove": "Member:20"}, "TaggedWith": {"remove": "a"}}},

@@ -101,9 +101,9 @@ var more = []damage{
 	{"the project tree", `DELETE FROM scope_closure`, "project tree: scope_closure", true},
 	{"the hidden projects", `DELETE FROM scope_hidden`, "hidden projects: scope_hidden", true},
 	{"the stamps", `DELETE FROM moment_stamp`, "moment stamps: asset_version", true},
-	{"a text", `DELETE FROM asset_text WHERE asset_id = 1011 AND hash = (SELECT description_hash FROM asset WHERE id = 1011)`, "texts: asset_version 1011", true},
-	{"a text that was changed", `UPDATE asset_text SET text = 'x' WHERE asset_id = 1011`, "texts: asset_text 1011", false},
-	{"a text that no version has", `INSERT INTO asset_text (asset_id, hash, text) VALUES (1011, X'30313233343536373839616263646566', 'x')`, "texts: asset_text 1011", true},
+	{"a text", `DELETE FROM asset_text WHERE asset_id = 1005 AND hash = (SELECT description_hash FROM asset WHERE id = 1005)`, "texts: asset_version 1005", true},
+	{"a text that was changed", `UPDATE asset_text SET text = 'x' WHERE asset_id = 1005`, "texts: asset_text 1005", false},
+	{"a text that no version has", `INSERT INTO asset_text (asset_id, hash, text) VALUES (1005, X'30313233343536373839616263646566', 'x')`, "texts: asset_text 1005", true},
 	{"the assets", `DELETE FROM asset`, "versions: asset_version", true},
 }
 

@@ -283,16 +283,20 @@ func TestContentsThatOnlyRemovedVersionsHeldGo(t *testing.T) {
 func TestTextsThatOnlyRemovedVersionsHadGo(t *testing.T) {
 	each(t, func(s *site) {
 		long := strings.Repeat("x", 200)
-		text := func(begin string) string {
-			return `[{"oid": "Story:1001", "update": {"Description": "` + begin + long + `"}}]`
+		n := 0
+		text := func(begin string) { // of two versions
+			n++
+			s.write(`[{"oid": "Story:1001", "update": {"Description": "`+begin+long+`"}}]`, fmt.Sprintf(`[{"oid": "Story:1001", "update": {"Estimate": %d}}]`, n))
 		}
-		s.write(`[{"AssetType": "Story", "Name": "S", "Scope": "Scope:0", "Description": "one `+long+`"}]`, text("two "), text("three "), text("two "),
-			`[{"oid": "Story:1001", "update": {"Estimate": 1}}]`)
+		s.write(`[{"AssetType": "Story", "Name": "S", "Scope": "Scope:0"}]`)
+		for _, begin := range []string{"one ", "two ", "three ", "two "} {
+			text(begin)
+		}
 		const texts = `SELECT SUBSTR(text, 1, 3) FROM asset_text WHERE asset_id = 1001 ORDER BY text`
 		s.expect("one\nthr\ntwo", texts)
 		s.prune()
 		s.expect("two", texts)
-		s.write(text("one "))
+		text("one ")
 		s.expect("one\ntwo", texts)
 		s.sound()
 	})
