@@ -18,7 +18,7 @@ import (
 
 // history are the tables that grow with every change, by design: they hold
 // what was, for ever.
-var history = []string{"asset", "asset_version", "asset_link", "asset_value", "audit", "moment_stamp"}
+var history = []string{"asset", "asset_version", "asset_text", "asset_link", "asset_value", "audit", "moment_stamp"}
 
 // watch samples what an installation uses.
 type watch struct {

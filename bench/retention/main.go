@@ -209,7 +209,7 @@ func (b *bench) pruned(ctx context.Context) error {
 // anew makes the tables anew, which gives the space back to the disk.
 func (b *bench) anew(ctx context.Context) error {
 	b.site.Stop("scheduler")
-	for _, table := range []string{"asset_version", "asset_link", "audit", "moment_stamp"} {
+	for _, table := range []string{"asset_version", "asset_text", "asset_link", "audit", "moment_stamp"} {
 		began := time.Now()
 		rows, err := b.site.Admin.Query(ctx, "OPTIMIZE TABLE "+b.site.Name+"."+table)
 		if err != nil {

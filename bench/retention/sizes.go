@@ -83,7 +83,7 @@ func (b *bench) tell() {
 		}
 		b.say("bytes for each %s: %d =%s", what, all, line)
 	}
-	history := []string{"asset_version", "asset_link", "audit", "moment_stamp"}
+	history := []string{"asset_version", "asset_text", "asset_link", "audit", "moment_stamp"}
 	each("asset", int64(b.assets), "empty", "created", append([]string{"asset"}, history...)...)
 	each("change", changes, "created", "changed", append([]string{"asset"}, history...)...)
 	if b.events > 0 {

@@ -47,6 +47,7 @@ type SiteOptions struct {
 	Commands []string // below cmd, to be started
 	Settings []string // NAME=value
 	Silent   bool     // what the commands log is made and dropped
+	Dir      string   // of another tree whose commands are built; empty: this one's
 }
 
 // NewSite builds the commands, makes a database and starts each command under
@@ -73,7 +74,7 @@ func NewSite(ctx context.Context, o SiteOptions) (s *Site, err error) {
 		return s, err
 	}
 	s.Base = "http://" + s.Addr + "/alds"
-	if err = s.build(ctx, o.Commands); err != nil {
+	if err = s.build(ctx, o); err != nil {
 		return s, err
 	}
 	s.env = append(os.Environ(), "ALDS_ADDR="+s.Addr, "ALDS_ADMIN_PASSWORD="+Password, "ALDS_WEBHOOK_ALLOW_PRIVATE=1",
@@ -89,12 +90,14 @@ func NewSite(ctx context.Context, o SiteOptions) (s *Site, err error) {
 	return s, s.Await(ctx)
 }
 
-func (s *Site) build(ctx context.Context, commands []string) error {
+func (s *Site) build(ctx context.Context, o SiteOptions) error {
 	args := []string{"build", "-o", s.dir + "/"}
-	for _, name := range commands {
+	for _, name := range o.Commands {
 		args = append(args, "github.com/alds-dev/alds/cmd/"+name)
 	}
-	if text, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
+	build := exec.CommandContext(ctx, "go", args...)
+	build.Dir = o.Dir
+	if text, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the commands: %w\n%s", err, text)
 	}
 	return nil
