@@ -86,17 +86,14 @@ func (w *writer) hashTexts(context.Context) error {
 // removes it. Descriptions are copied on the server. A document would be copied as the
 // server writes it, which differs between servers, so it is sent.
 func (w *writer) texts(ctx context.Context) error {
-	var moved [len(db.LongTexts)][]int64
+	var moved [len(db.LongTexts)][]*row
 	var documents [][]any
-	from := db.Forever // the earliest of those versions
 	for _, a := range w.changes.changed {
 		for which, hash := range a.cur.hashes {
 			if hash == nil || a.stored.hashes[which] != nil {
 				continue
 			}
-			moved[which] = append(moved[which], a.id)
-			from = min(from, a.stored.moment)
-			if which != inDescription {
+			if moved[which] = append(moved[which], a); which != inDescription {
 				documents = append(documents, []any{a.id, hash, w.layout.longText(a.cur, which)})
 			}
 		}
@@ -104,30 +101,42 @@ func (w *writer) texts(ctx context.Context) error {
 	if err := storeTexts(ctx, w.later, documents); err != nil {
 		return fmt.Errorf("insert texts: %w", err)
 	}
-	for which, ids := range moved {
-		for in, args := range db.InChunks(ids) {
-			if err := w.move(ctx, which, in, args, from); err != nil {
-				return fmt.Errorf("move texts: %w", err)
-			}
+	for which, rows := range moved {
+		if err := w.move(ctx, which, rows); err != nil {
+			return fmt.Errorf("move texts: %w", err)
 		}
 	}
 	return nil
 }
 
-// move moves one of the long texts of current versions, and stores it if it is a
-// description.
-func (w *writer) move(ctx context.Context, which int, in string, ids []any, from int64) error {
+// move moves one of the long texts of the versions that were current of some assets, and
+// stores it if it is a description. A single one is addressed by its whole key, as in
+// closings.
+func (w *writer) move(ctx context.Context, which int, rows []*row) error {
 	d, text := w.tx.Dialect(), db.LongTexts[which]
 	hash := db.HashColumn(text)
-	if which == inDescription {
-		_, err := w.later.Exec(ctx, `INSERT INTO asset_text (asset_id, hash, text) SELECT id, `+hash+`, `+text+` FROM asset WHERE id IN `+in+d.Upsert(textKey, nil), ids...)
+	ids, from := make([]int64, len(rows)), db.Forever
+	for i, a := range rows {
+		ids[i], from = a.id, min(from, a.stored.moment)
+	}
+	for in, args := range db.InChunks(ids) {
+		if which == inDescription {
+			_, err := w.later.Exec(ctx, `INSERT INTO asset_text (asset_id, hash, text) SELECT id, `+hash+`, `+text+` FROM asset WHERE id IN `+in+d.Upsert(textKey, nil), args...)
+			if err != nil {
+				return err
+			}
+		}
+		where := ` WHERE id IN ` + in + ` AND moment >= ? AND until_moment = ?`
+		args = append(slices.Clip(args), from, db.Forever)
+		if len(ids) == 1 {
+			where, args = ` WHERE id = ? AND moment = ?`, []any{ids[0], from}
+		}
+		_, err := w.later.Exec(ctx, `UPDATE asset_version`+d.ByPrimary+` SET `+text+` = NULL, `+hash+` = (SELECT a.`+hash+` FROM asset a WHERE a.id = asset_version.id)`+where, args...)
 		if err != nil {
 			return err
 		}
 	}
-	_, err := w.later.Exec(ctx, `UPDATE asset_version`+d.ByPrimary+` SET `+text+` = NULL, `+hash+` = (SELECT a.`+hash+` FROM asset a WHERE a.id = asset_version.id)`+
-		` WHERE id IN `+in+` AND moment >= ? AND until_moment = ?`, append(slices.Clip(ids), from, db.Forever)...)
-	return err
+	return nil
 }
 
 // textKey is the key of asset_text.

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// MaxInline is how many bytes a text of a version has at most that stands in its row. A
-// longer one is a row of asset_text: once, however many versions of its asset have it.
-// Behind it the hash is a small part of what a version would repeat.
+// MaxInline is how many bytes a text has at most that each version repeats. A longer one
+// that several versions of an asset have is a row of asset_text; a hash of 16 bytes and that
+// row take more than a few short repetitions.
 const MaxInline = 96
 
 // LongTexts are the columns of asset and asset_version whose texts may be long.
@@ -23,7 +23,7 @@ func TextHash(text string) []byte {
 }
 
 // HashColumn is the column of the hash of one of the LongTexts; NULL where the text is
-// short, or was written before there was asset_text.
+// short, or stands in the row of the one version that has it.
 func HashColumn(name string) string { return name + "_hash" }
 
 // OfVersion returns the expression of a column of a row of asset_version, by the row's
