@@ -98,6 +98,7 @@ var large = map[string]string{
 	"asset_version.description":        "as asset.description",
 	"asset_version.attrs":              "as asset.attrs",
 	"asset_version.folded":             "as asset.folded",
+	"asset_text.text":                  "as those of asset_version",
 	"bulk_request.request":             "15 MiB, requests.maxStored",
 	"bulk_request.answer":              "15 MiB, requests.maxStored",
 	"webhook_payload.body":             "256 KiB, webhook.maxBytes, or one event, which has a text before and after",
