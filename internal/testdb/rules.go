@@ -85,7 +85,7 @@ var verbs = []string{
 var functions = []string{
 	"ABS", "AVG", "CAST", "COALESCE", "CONCAT", "CONNECTION_ID", "COUNT", "DATABASE", "DENSE_RANK", "FLOOR", "GREATEST", "IF", "IFNULL", "JSON_EXTRACT",
 	"JSON_REMOVE", "JSON_TABLE", "JSON_UNQUOTE", "LAST_INSERT_ID", "LEAST", "LENGTH", "LOWER", "MAX", "MIN", "MOD", "NOW", "NULLIF", "ROUND", "ROW_NUMBER",
-	"SUBSTRING", "SUM", "UNIX_TIMESTAMP", "VERSION",
+	"SUBSTR", "SUBSTRING", "SUM", "UNIX_TIMESTAMP", "VERSION",
 }
 
 // others are words before a parenthesis that are no functions.
