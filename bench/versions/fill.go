@@ -1,70 +1,13 @@
 package main
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
-	"os"
-	"strings"
 	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
 )
-
-// text is the name and the description of a story.
-type text struct{ name, description string }
-
-// textsOf reads them from a file; without one they are words.
-func textsOf(file string) ([]text, error) {
-	if file == "" {
-		return worded(), nil
-	}
-	f, err := os.Open(file) //nolint:gosec // the bench's own flag
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	r := csv.NewReader(f)
-	head, err := r.Read()
-	if err != nil {
-		return nil, err
-	}
-	at := map[string]int{}
-	for i, name := range head {
-		at[name] = i
-	}
-	var all []text
-	for {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, text{row[at["title"]], row[at["description"]]})
-	}
-}
-
-// worded are texts as long as those of real backlogs: names of 55 bytes, descriptions of
-// 250 in the middle and of 570 on average.
-func worded() []text {
-	words := strings.Fields("as a member I want to know what was planned changed and done in a project so that all of us can decide")
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
-	long := func(n int) string {
-		var b strings.Builder
-		for b.Len() < n {
-			b.WriteString(words[r.IntN(len(words))] + " ")
-		}
-		return strings.TrimSpace(b.String())
-	}
-	all := make([]text, 2000)
-	for i := range all {
-		all[i] = text{long(35 + r.IntN(40)), long(int(math.Exp(math.Log(250) + 1.28*r.NormFloat64())))}
-	}
-	return all
-}
 
 const (
 	projects = 12
@@ -78,7 +21,7 @@ type world struct {
 	instants                      []time.Time // while the stories were changed
 }
 
-func (s *side) fill(o options, texts []text) error {
+func (s *side) fill(o options, texts []rig.Text) error {
 	var err error
 	made := func(n int, command func(i int) map[string]any) (oids []string) {
 		if err == nil {
@@ -120,7 +63,7 @@ func (s *side) fill(o options, texts []text) error {
 }
 
 // more creates some stories.
-func (s *side) more(r *rand.Rand, texts []text) ([]string, error) {
+func (s *side) more(r *rand.Rand, texts []rig.Text) ([]string, error) {
 	var all []any
 	for range atOnce {
 		all = append(all, s.story(r, texts))
@@ -130,10 +73,10 @@ func (s *side) more(r *rand.Rand, texts []text) ([]string, error) {
 }
 
 // story is a command that creates one.
-func (s *side) story(r *rand.Rand, texts []text) map[string]any {
+func (s *side) story(r *rand.Rand, texts []rig.Text) map[string]any {
 	scope, t := r.IntN(projects), texts[r.IntN(len(texts))]
 	c := map[string]any{
-		"AssetType": "Story", "Name": t.name, "Description": t.description, "Scope": s.scopes[scope], "Estimate": r.IntN(13),
+		"AssetType": "Story", "Name": t.Name, "Description": t.Description, "Scope": s.scopes[scope], "Estimate": r.IntN(13),
 		"Team": s.teams[r.IntN(len(s.teams))],
 	}
 	if r.IntN(3) == 0 {

@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	texts, err := textsOf(o.csv)
+	texts, err := rig.Texts(o.csv)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
 )
 
 // tables are those that a version has its part of.
@@ -69,7 +71,7 @@ type work struct {
 	ask  func(s *side, r *rand.Rand) error
 }
 
-func works(texts []text) []work {
+func works(texts []rig.Text) []work {
 	page := func(asof bool, columns ...string) func(*side, *rand.Rand) error {
 		return func(s *side, r *rand.Rand) error {
 			q := map[string]any{
@@ -99,7 +101,7 @@ func works(texts []text) []work {
 		{"change of one attribute or two", func(s *side, r *rand.Rand) error { _, err := s.Bulk(s.changes(r, 1)); return err }},
 		{"changes of 500", func(s *side, r *rand.Rand) error { _, err := s.Bulk(s.changes(r, atOnce)); return err }},
 		{"change of a description", func(s *side, r *rand.Rand) error {
-			_, err := s.Bulk([]any{map[string]any{"from": s.stories[r.IntN(len(s.stories))], "update": map[string]any{"Description": texts[r.IntN(len(texts))].description + "."}}})
+			_, err := s.Bulk([]any{map[string]any{"from": s.stories[r.IntN(len(s.stories))], "update": map[string]any{"Description": texts[r.IntN(len(texts))].Description + "."}}})
 			return err
 		}},
 	}
@@ -107,7 +109,7 @@ func works(texts []text) []work {
 
 // times lets the sides do each work in turn, and prints medians: of the times, and of how
 // many times as long this tree took as the other right before or behind it.
-func times(ctx context.Context, o options, sides []*side, texts []text, out io.Writer) error {
+func times(ctx context.Context, o options, sides []*side, texts []rig.Text, out io.Writer) error {
 	fmt.Fprint(out, "\n| work | goes | now ms | before ms | ratio | ratio of processor time |\n|---|---|---|---|---|---|\n")
 	for _, w := range works(texts) {
 		var took [2][]float64 // ms

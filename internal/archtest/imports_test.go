@@ -43,7 +43,7 @@ var floors = [][]string{
 	},
 	11: {"internal/testproc"},
 	12: {
-		"bench/load", "bench/hooks", "bench/read", "bench/pages", "bench/peers", "bench/shapes", "bench/words", "bench/write", "bench/overload", "bench/retention", "bench/ceiling", "bench/versions",
+		"bench/load", "bench/hooks", "bench/read", "bench/pages", "bench/peers", "bench/shapes", "bench/words", "bench/write", "bench/overload", "bench/retention", "bench/ceiling", "bench/versions", "bench/large",
 		"internal/archtest", "internal/spectest", "internal/faulttest", "internal/torture", "internal/attack",
 		"internal/clienttest", "internal/difftest", "internal/deploytest", "internal/doctest", "internal/exampletest", "internal/hiddentest", "internal/modeltest", "internal/pagetest", "internal/proxytest", "internal/rightstest", "internal/testall", "internal/tracetest", "internal/watchtest",
 	},

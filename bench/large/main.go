@@ -1,0 +1,104 @@
+// Command large measures what is asked most and written most at several sizes of one
+// installation, and how much longer it takes at the last than at the first.
+//
+//	go run ./bench/large -at 1000000,10000000 -csv backlog.csv
+//	go run ./bench/large -at 20000,200000                       a small one
+//
+// It makes an installation on MariaDB or MySQL and fills it by bulk requests of two
+// clients, as an import would: projects of some 5,000 assets each, twenty to a program,
+// that fill one after the other; stories with the texts of a backlog, with their tasks,
+// defects and epics, with owners, statuses, teams. Where a size is reached it tells the
+// rate and what the tables take, and each of the works is done by one client in turn:
+// each time for another project, story or member of all that are there. The median and
+// the slowest of twenty are shown. It drops its database at the end.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/bench/rig"
+	"github.com/alds-dev/alds/internal/db"
+)
+
+type options struct {
+	mysql, redis, csv string
+	at                []int
+	goes              int
+}
+
+func main() { rig.Main("large", run) }
+
+func parseFlags(args []string) (options, error) {
+	o := options{at: []int{1_000_000, 10_000_000}}
+	f := flag.NewFlagSet("large", flag.ContinueOnError)
+	f.StringVar(&o.mysql, "mysql", "mysql://root@127.0.0.1:3306", "server to make the database on")
+	f.StringVar(&o.redis, "redis", "redis://127.0.0.1:6379/13", "Redis database")
+	f.StringVar(&o.csv, "csv", "", "file with columns title and description; without one, words of like lengths")
+	f.IntVar(&o.goes, "goes", 60, "how often each work is done")
+	f.Func("at", "numbers of assets, growing (default 1000000,10000000)", func(text string) error {
+		o.at = nil
+		for part := range strings.SplitSeq(text, ",") {
+			n, err := strconv.Atoi(part)
+			if err != nil || n < 1 || len(o.at) > 0 && n <= o.at[len(o.at)-1] {
+				return errors.New("want growing numbers")
+			}
+			o.at = append(o.at, n)
+		}
+		return nil
+	})
+	return o, f.Parse(args)
+}
+
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	o, err := parseFlags(args)
+	if err != nil {
+		return err
+	}
+	texts, err := rig.Texts(o.csv)
+	if err != nil {
+		return err
+	}
+	site, err := rig.NewSite(ctx, rig.SiteOptions{Name: "large", MySQL: o.mysql, Redis: o.redis, Commands: []string{"api"}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, site.Close()) }()
+	d, err := db.Open(ctx, site.URL, db.Options{MaxConns: 4})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }()
+	w := &world{Site: site, db: d, texts: texts}
+	if err := w.begin(); err != nil {
+		return err
+	}
+	var settings, version string
+	err = d.QueryRow(ctx, "SELECT VERSION(), CONCAT('buffer pool ', @@innodb_buffer_pool_size DIV 1048576, ' MiB, flush at commit ', @@innodb_flush_log_at_trx_commit)").Scan(&version, &settings)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d processors, %s; %s, %s\n", runtime.NumCPU(), runtime.Version(), version, settings)
+	var results []result
+	for _, n := range o.at {
+		if err := w.fill(ctx, n, out); err != nil {
+			return err
+		}
+		if err := w.sizes(ctx, out); err != nil {
+			return err
+		}
+		r, err := w.measure(ctx, o.goes)
+		if err != nil {
+			return err
+		}
+		results = append(results, r)
+		table(out, o.at[:len(results)], results)
+	}
+	return nil
+}

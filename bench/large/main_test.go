@@ -1,0 +1,33 @@
+package main
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+// TestSmallRun shows that every work is done at each size.
+func TestSmallRun(t *testing.T) {
+	u, err := url.Parse(testdb.EmptyURL(t, "mysql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = ""
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"-mysql", u.String(), "-redis", testdb.Redis(t), "-at", "2000,8000", "-goes", "2"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range works {
+		if strings.Count(out.String(), "\n| "+w.name+" | ") != 2 {
+			t.Errorf("not two rows %q in\n%s", w.name, out.String())
+		}
+	}
+	if _, err := parseFlags([]string{"-at", "2,1"}); err == nil {
+		t.Error("sizes that shrink are taken")
+	}
+}
