@@ -25,9 +25,9 @@ type work struct {
 
 const columns = `"select": ["Name", "Number", "Estimate", "Status.Name", "Owners.Name"]`
 
-func query(body string, args ...any) func(w *world, _ *rand.Rand, p *project) []byte {
+func query(body string) func(w *world, _ *rand.Rand, p *project) []byte {
 	return func(w *world, _ *rand.Rand, p *project) []byte {
-		return rig.Post("/alds/query.v1", w.token, fmt.Sprintf(strings.ReplaceAll(body, "{project}", p.token), args...))
+		return rig.Post("/alds/query.v1", w.token, strings.ReplaceAll(body, "{project}", p.token))
 	}
 }
 
