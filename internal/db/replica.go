@@ -123,7 +123,7 @@ func (d *DB) openReplica(address string, conns int) (*replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &DB{Dialect: d.Dialect, limit: d.limit, log: d.log, killer: newKiller(inner), pinned: true}
+	v := &DB{Dialect: d.Dialect, limit: d.limit, log: d.log, killer: newKiller(inner), pinned: true, tidb: d.tidb}
 	n := split(max(1, conns/2))
 	read := func(conns int, limit time.Duration) (pool *sql.DB) {
 		if err == nil {

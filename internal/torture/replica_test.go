@@ -356,9 +356,6 @@ func replicaIsKilled(s *replicated) {
 // replicaStandsStill has the replica carry out nothing, until it is left out, and then
 // lets it catch up.
 func replicaStandsStill(s *replicated) {
-	if *pairs < 10_000 {
-		s.t.Skip("a replica is left out after ten seconds: with -torture.pairs 10000 or more")
-	}
 	s.Freeze()
 	for began := time.Now(); s.metric("alds_app_db_replica_up", "") > 0; time.Sleep(100 * time.Millisecond) {
 		mark := s.mark("still")
