@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"runtime"
+	"time"
 
 	"github.com/alds-dev/alds/internal/httpapi"
 	"github.com/alds-dev/alds/internal/inbound"
@@ -20,15 +21,24 @@ const (
 )
 
 // setLimits sets what requests may use of the process.
-func (s *service) setLimits(o *httpapi.Options) {
+func (s *service) setLimits(ctx context.Context, o *httpapi.Options) error {
 	o.Conns = connLimits(s.cfg.MaxConns, s.cfg.ConnsPerAddress, s.ownDescriptors())
 	o.Proxies = s.cfg.TrustedProxies
 	o.Memory = s.memory
 	o.Running = 2 * s.cfg.DBConns
-	o.Recent = recentPerCore * runtime.GOMAXPROCS(0)
 	if o.MemberRequests = s.cfg.MemberRequests; o.MemberRequests == 0 {
 		o.MemberRequests = max(1, s.db.Readers()*3/4)
 	}
+	trip, err := s.db.RoundTrip(ctx)
+	o.Recent = recentRequests(runtime.GOMAXPROCS(0), trip)
+	return err
+}
+
+// recentRequests returns how many requests that began a moment ago may run: those of a
+// database that is far away wait for it and leave the cores to more of them, another
+// recentPerCore for each millisecond of a round trip.
+func recentRequests(cores int, trip time.Duration) int {
+	return int(recentPerCore * float64(cores) * (1 + trip.Seconds()*1000))
 }
 
 // ownDescriptors returns how many descriptors the process needs apart from its

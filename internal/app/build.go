@@ -176,23 +176,26 @@ func (s *service) build(ctx context.Context, l listeners) error {
 		return err
 	}
 	if s.role.http {
-		s.buildAPI()
+		return s.buildAPI(ctx)
 	}
 	return nil
 }
 
 // buildAPI builds the API over the present engines.
-func (s *service) buildAPI() {
+func (s *service) buildAPI(ctx context.Context) error {
 	o := httpapi.Options{
 		Instance: s.cfg.Instance, MaxBody: s.cfg.MaxBody, Timeout: s.cfg.RequestTimeout, Public: s.public, Open: s.cfg.OpenMetadata,
 		Scrape: httpapi.Scrape{Token: s.cfg.MetricsToken.Reveal(), Metrics: admin.Metrics(s.metrics)},
 		Log:    s.component("httpapi"), Metrics: s.metrics, Tracer: s.tracer,
 	}
-	s.setLimits(&o)
+	if err := s.setLimits(ctx, &o); err != nil {
+		return err
+	}
 	o.Pages = func(api http.RoundTripper) http.Handler {
 		return pages.New(api, ui.Options{Instance: s.cfg.Instance, Public: s.public, Greets: s.role.standalone, Log: s.component("pages")})
 	}
 	s.api = httpapi.New(s.served, o)
+	return nil
 }
 
 // openContents opens the store of contents.

@@ -24,7 +24,7 @@ func BenchmarkLookups(b *testing.B) {
 		})
 		b.Run(dialect+"/token", func(b *testing.B) {
 			for b.Loop() {
-				if t, err := w.s.findToken(b.Context(), hash); err != nil || t.member != 20 {
+				if t, err := w.s.findTokens(b.Context(), []string{hash}); err != nil || t[hash].member != 20 {
 					b.Fatal(t, err)
 				}
 			}

@@ -10,7 +10,8 @@ import (
 // cachedActor is an actor and what this process had changed before it was read.
 type cachedActor struct {
 	Actor
-	changes int64 // writes that changed roles
+	changes int64  // writes that changed roles
+	scopes  string // see keyOfScopes
 }
 
 // ActorOf resolves a member, by stored id, to what they may see now. The answer
@@ -20,24 +21,30 @@ func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
 	a, ok := s.actors.get(member)
 	if !ok || !a.All && a.changes != s.roleChanges.Load() {
 		var err error
-		if a, err = s.readActor(ctx, member); err != nil {
+		if a, err = s.actorReads.do(ctx, member); err != nil {
 			return Actor{}, err
 		}
 	}
-	a.Hidden, a.Members = s.hidden(ctx), s.membersOf(ctx, a.Actor)
+	a.Hidden, a.Members = s.hidden(ctx), s.membersOf(ctx, a)
 	return a.Actor, nil
 }
 
-// readActor reads and caches what a member may see now. Errors: fault.NotFound.
-func (s *Service) readActor(ctx context.Context, member int64) (cachedActor, error) {
+// readActors reads and caches what members may see now; deleted ones are not among
+// them.
+func (s *Service) readActors(ctx context.Context, members []int64) (map[int64]cachedActor, error) {
 	changes, began := s.roleChanges.Load(), s.now()
-	a, err := s.rightsAt(ctx, member, db.Forever-1)
+	read, err := s.readRights(ctx, members, db.Forever-1)
 	if err != nil {
-		return cachedActor{}, err
+		return nil, err
 	}
-	c := cachedActor{a, changes}
-	s.actors.put(member, c, began)
-	return c, nil
+	found := make(map[int64]cachedActor, len(read))
+	for member, has := range read {
+		a := s.roles.actor(member, has)
+		c := cachedActor{Actor: a, changes: changes, scopes: keyOfScopes(a.Scopes)}
+		s.actors.put(member, c, began)
+		found[member] = c
+	}
+	return found, nil
 }
 
 // Proven is ActorOf for a login. One that was proven before a long body or a wait
@@ -56,29 +63,21 @@ func (s *Service) Proven(ctx context.Context, l Login) (Actor, error) {
 // ActorAt resolves a member to what they were allowed to see at a moment.
 // Errors: fault.NotFound when there was no such member then.
 func (s *Service) ActorAt(ctx context.Context, member, moment int64) (Actor, error) {
-	a, err := s.rightsAt(ctx, member, moment)
-	if a.At = moment; err != nil || a.AllMembers() {
-		return a, err
-	}
-	a.Members, err = s.readMembers(ctx, s.db, a)
-	return a, err
-}
-
-// rightsAt is ActorAt without the members that are seen.
-func (s *Service) rightsAt(ctx context.Context, member, moment int64) (Actor, error) {
-	var has rights
-	err := s.db.Read(ctx, func(tx *db.Tx) error {
-		var err error
-		has, err = s.readRights(ctx, tx, member, moment)
-		return err
-	})
+	read, err := s.readRights(ctx, []int64{member}, moment)
 	if err != nil {
 		return Actor{}, err
 	}
-	if has.deleted {
+	has, ok := read[member]
+	if !ok {
 		return Actor{}, fault.NotFoundf("no such member")
 	}
-	return s.roles.actor(member, has), nil
+	a := s.roles.actor(member, has)
+	if a.At = moment; a.AllMembers() {
+		return a, nil
+	}
+	list, err := s.readMembers(ctx, a.Scopes, moment)
+	a.Members = withMember(list, member)
+	return a, err
 }
 
 // Steady reports whether a member's rights were the same at every moment from

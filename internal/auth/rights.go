@@ -59,7 +59,7 @@ func RolesWithoutRead(role *meta.Type) []int64 {
 
 // rights is what the database has about a member.
 type rights struct {
-	deleted     bool
+	exists      bool // and is not deleted
 	defaultRole int64
 	hasDefault  bool
 	grants      []grant

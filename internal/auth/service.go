@@ -34,7 +34,6 @@ const (
 type reader interface {
 	db.Querier
 	Gorm(ctx context.Context) *gorm.DB
-	Read(ctx context.Context, fn func(*db.Tx) error) error
 }
 
 // Service proves credentials and resolves actors. It is safe for concurrent
@@ -59,16 +58,18 @@ type Service struct {
 	verified        *cache[key, proof]
 	credentials     *cache[string, credential]
 	tokens          *cache[string, cachedToken]
-	credentialReads singleflight[string, credential]  // by folded username
-	tokenReads      singleflight[string, cachedToken] // by hash
-	signedIn        *cache[signIn, struct{}]          // sign-ins that are in the audit
-	usage           *usageRecorder                    // of tokens
+	credentialReads singleflight[string, credential] // by folded username
+	tokenReads      batch[string, cachedToken]       // by hash
+	actorReads      batch[int64, cachedActor]
+	memberReads     singleflight[memberRead, cachedMembers]
+	signedIn        *cache[signIn, struct{}] // sign-ins that are in the audit
+	usage           *usageRecorder           // of tokens
 	actors          *cache[int64, cachedActor]
 	hiddenChanges   atomic.Int64 // writes of this process that hid projects or showed them
 	roleChanges     atomic.Int64 // writes that changed members, roles or the tree of projects
 	loginChanges    atomic.Int64 // writes that may have ended tokens
 
-	members *cache[int64, cachedMembers] // that members see
+	members *cache[string, cachedMembers] // that are seen, by keyOfScopes
 
 	hiddenNow atomic.Pointer[cachedHidden]
 
@@ -115,6 +116,7 @@ func New(d *db.DB, m *meta.Model, o Options) (*Service, error) {
 		unknownThrottle: newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),
 		proofThrottle:   newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),
 	}
+	s.tokenReads.read, s.actorReads.read = s.readTokens, s.readActors
 	s.lastCheck.Store(int64(took))
 	return s, nil
 }

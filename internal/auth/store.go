@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -42,19 +44,30 @@ func mayLogin(d *db.Dialect, disabledKey string) string {
 		meta.StateClosed, d.JSONBool("a.attrs", disabledKey))
 }
 
-// findToken reads a token, an expired one too, by SQL as findCredential does.
-// Errors: fault.NotFound for one that is unknown or revoked, or whose member may
-// not log in.
-func (s *Service) findToken(ctx context.Context, hash string) (cachedToken, error) {
-	var t cachedToken
-	var expires, used *int64
-	err := s.db.QueryRow(ctx, `SELECT t.id, t.member_id, t.expires_at, t.last_used_at, COALESCE(t.last_address, ''), t.is_session
+// findTokens reads tokens by their hashes, expired ones too, by SQL as findCredential
+// does. Those that are unknown or revoked, or whose members may not log in, are not
+// among them.
+func (s *Service) findTokens(ctx context.Context, hashes []string) (map[string]cachedToken, error) {
+	found := make(map[string]cachedToken, len(hashes))
+	for in, args := range db.InChunks(hashes) {
+		err := db.Each(ctx, s.db, `SELECT t.token_hash, t.id, t.member_id, t.expires_at, t.last_used_at, COALESCE(t.last_address, ''), t.is_session
   FROM access_token t
   JOIN asset a ON a.id = t.member_id
   LEFT JOIN credential c ON c.member_id = t.member_id
- WHERE t.token_hash = ? AND t.revoked_at IS NULL AND `+s.mayLogin, hash).Scan(&t.id, &t.member, &expires, &used, &t.lastAddress, &t.session)
-	t.expires, t.lastUsed = instant(expires), instant(used)
-	return t, err
+ WHERE t.token_hash IN `+in+` AND t.revoked_at IS NULL AND `+s.mayLogin, args, func(row db.Scanner) error {
+			var hash string
+			var t cachedToken
+			var expires, used *int64
+			err := row.Scan(&hash, &t.id, &t.member, &expires, &used, &t.lastAddress, &t.session)
+			t.expires, t.lastUsed = instant(expires), instant(used)
+			found[hash] = t
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // endTokens revokes the tokens of a member that end with the password.
@@ -158,30 +171,48 @@ func dropCredential(ctx context.Context, tx *db.Tx, member int64) error {
 	return endTokens(ctx, tx, member) // behind the lock, as in storeCredential
 }
 
-// readRights reads the rights of a member at a moment. Errors: fault.NotFound when
-// there was no such member.
-func (s *Service) readRights(ctx context.Context, q db.Querier, member, moment int64) (rights, error) {
-	var state int
-	var role sql.NullInt64
-	err := q.QueryRow(ctx, `SELECT v.state,
+// readRights reads the rights of members at a moment; those that there were not then are
+// not among them. It takes one statement, so that all is of one instant and costs one
+// round trip.
+func (s *Service) readRights(ctx context.Context, members []int64, moment int64) (map[int64]rights, error) {
+	found := make(map[int64]rights, len(members))
+	for in, ids := range db.InChunks(members) {
+		args := slices.Concat([]any{s.roles.relation, moment, moment}, ids, []any{s.roles.member.Code, moment, moment, moment, moment}, ids, []any{moment, moment})
+		err := db.Each(ctx, s.db, `SELECT v.id, v.state,
        (SELECT MAX(l.to_id) FROM asset_link l
          WHERE l.relation = ? AND l.from_type = v.type AND l.from_id = v.id
-           AND l.since_moment <= ? AND l.until_moment > ?)
-  FROM asset_version v WHERE v.id = ? AND v.type = ? AND v.moment <= ? AND v.until_moment > ?`,
-		s.roles.relation, moment, moment, member, s.roles.member.Code, moment, moment).Scan(&state, &role)
-	if err != nil {
-		return rights{}, err
-	}
-	r := rights{deleted: state == meta.StateDeleted, defaultRole: role.Int64, hasDefault: role.Valid}
-	r.grants, err = db.Collect(ctx, q, `SELECT c.descendant_id, c.depth, m.scope_id, m.role_id
+           AND l.since_moment <= ? AND l.until_moment > ?), NULL, NULL, NULL, NULL
+  FROM asset_version v WHERE v.id IN `+in+` AND v.type = ? AND v.moment <= ? AND v.until_moment > ?
+UNION ALL
+SELECT m.member_id, NULL, NULL, c.descendant_id, c.depth, m.scope_id, m.role_id
   FROM scope_member m
   JOIN scope_closure c ON c.ancestor_id = m.scope_id AND c.since_moment <= ? AND c.until_moment > ?
- WHERE m.member_id = ? AND m.since_moment <= ? AND m.until_moment > ?`,
-		[]any{moment, moment, member, moment, moment}, func(row db.Scanner) (g grant, err error) {
-			err = row.Scan(&g.scope, &g.depth, &g.held, &g.role)
-			return g, err
+ WHERE m.member_id IN `+in+` AND m.since_moment <= ? AND m.until_moment > ?`, args, func(row db.Scanner) error {
+			return addRights(found, row)
 		})
-	return r, err
+		if err != nil {
+			return nil, err
+		}
+	}
+	maps.DeleteFunc(found, func(_ int64, r rights) bool { return !r.exists })
+	return found, nil
+}
+
+// addRights adds a row of readRights: a member, which has a state, or a grant.
+func addRights(found map[int64]rights, row db.Scanner) error {
+	var member int64
+	var state, role, scope, depth, held, granted sql.NullInt64
+	if err := row.Scan(&member, &state, &role, &scope, &depth, &held, &granted); err != nil {
+		return err
+	}
+	r := found[member]
+	if state.Valid {
+		r.exists, r.defaultRole, r.hasDefault = state.Int64 != int64(meta.StateDeleted), role.Int64, role.Valid
+	} else {
+		r.grants = append(r.grants, grant{scope: scope.Int64, depth: int(depth.Int64), held: held.Int64, role: granted.Int64})
+	}
+	found[member] = r
+	return nil
 }
 
 // rightsChanged reports whether what a member sees may have changed after one moment

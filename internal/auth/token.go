@@ -59,7 +59,7 @@ func (s *Service) Bearer(ctx context.Context, token string) (l Login, err error)
 	hash, outcome := hashToken(token), remembered
 	t, ok := s.knownToken(hash, maxAge)
 	if !ok {
-		t, err = s.sharedToken(ctx, hash)
+		t, err = s.tokenReads.do(ctx, hash)
 		if fault.KindOf(err) == fault.NotFound {
 			return Login{}, s.refuse(ctx, bearer, 0, errWrongToken(reasonToken))
 		}
@@ -90,19 +90,16 @@ func (s *Service) knownToken(hash string, age time.Duration) (cachedToken, bool)
 // tokens: it refuses them at once.
 func (s *Service) LoginsChanged() { s.loginChanges.Add(1) }
 
-// sharedToken is readToken, once for all who read the same token at the same time.
-func (s *Service) sharedToken(ctx context.Context, hash string) (cachedToken, error) {
-	return s.tokenReads.do(ctx, hash, func(ctx context.Context) (cachedToken, error) { return s.readToken(ctx, hash) })
-}
-
-// readToken reads and caches a token by its hash.
-func (s *Service) readToken(ctx context.Context, hash string) (cachedToken, error) {
+// readTokens reads and caches tokens by their hashes.
+func (s *Service) readTokens(ctx context.Context, hashes []string) (map[string]cachedToken, error) {
 	changes, began := s.loginChanges.Load(), s.now()
-	t, err := s.findToken(ctx, hash)
-	if t.changes = changes; err == nil {
+	found, err := s.findTokens(ctx, hashes)
+	for hash, t := range found {
+		t.changes = changes
+		found[hash] = t
 		s.tokens.put(hash, t, began)
 	}
-	return t, err
+	return found, err
 }
 
 func errWrongToken(reason string) error {

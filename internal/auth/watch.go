@@ -124,7 +124,7 @@ func (s *Service) check(ctx context.Context, l Login, who Actor, age time.Durati
 	now, ok := s.actors.getWithin(l.Member, age)
 	if !ok {
 		var err error
-		if now, err = s.readActor(ctx, l.Member); err != nil {
+		if now, err = s.actorReads.do(ctx, l.Member); err != nil {
 			return gone(err)
 		}
 	}
@@ -152,12 +152,8 @@ func (s *Service) checkLogin(ctx context.Context, l Login, age time.Duration) er
 
 func (s *Service) checkToken(ctx context.Context, l Login, age time.Duration) (err error) {
 	t, ok := s.knownToken(l.token, age)
-	switch {
-	case ok:
-	case age == 0:
-		t, err = s.readToken(ctx, l.token)
-	default:
-		t, err = s.sharedToken(ctx, l.token)
+	if !ok {
+		t, err = s.tokenReads.do(ctx, l.token)
 	}
 	if fault.KindOf(err) == fault.NotFound || err == nil && t.hasExpired(s.now()) {
 		return errTokenOver()

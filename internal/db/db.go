@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/url"
 	"runtime"
 	"strings"
@@ -246,6 +247,20 @@ func closeAll(pools ...*sql.DB) error {
 // Ping pings the server; for readiness.
 // Errors: fault.Transient.
 func (d *DB) Ping(ctx context.Context) error { return Fault(d.lookups.PingContext(ctx)) }
+
+// RoundTrip returns how long a round trip to the server takes: the shortest of several.
+// Errors: fault.Transient.
+func (d *DB) RoundTrip(ctx context.Context) (time.Duration, error) {
+	shortest := time.Duration(math.MaxInt64)
+	for range 10 {
+		began := time.Now()
+		if err := d.Ping(ctx); err != nil {
+			return 0, err
+		}
+		shortest = min(shortest, time.Since(began))
+	}
+	return shortest, nil
+}
 
 // Readers returns the most reading connections of all pools of the writer.
 func (d *DB) Readers() int {

@@ -58,3 +58,16 @@ func TestHealthHasAConnectionOfItsOwn(t *testing.T) {
 		all.Wait()
 	})
 }
+
+func TestRoundTrip(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		if took, err := d.RoundTrip(t.Context()); err != nil || took <= 0 || took > time.Second {
+			t.Errorf("%s, %v", took, err)
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if _, err := d.RoundTrip(ended); err == nil {
+			t.Error("a server that was not asked")
+		}
+	})
+}
