@@ -134,7 +134,7 @@ func (s *service) openDB(ctx context.Context) (err error) {
 	}
 	o := db.Options{Log: s.component("db"), MaxConns: s.cfg.DBConns, WriteLimit: s.cfg.DBWriteLimit}
 	if s.role.http {
-		o.Replicas = db.Replicas{Addresses: s.cfg.Replicas, Position: catalog.Position, Progress: catalog.Progress}
+		o.Replicas = db.Replicas{Addresses: s.cfg.Replicas, Begin: catalog.ReadElsewhere, Position: catalog.Position, Progress: catalog.Progress}
 	}
 	s.db, err = db.Open(ctx, s.cfg.Database, o)
 	if err != nil {

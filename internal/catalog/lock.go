@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/fault"
 )
 
 // Writes of assets are ordered against changes of what they go by, the model and the
@@ -73,18 +74,43 @@ const (
 	everybodySlots = "8"
 )
 
+// readElsewhere is the row of sequence that is there once a process reads elsewhere. Until
+// then writes are not counted.
+const readElsewhere = "read_elsewhere"
+
+// ReadElsewhere is called before a process reads elsewhere: from now on writes are
+// counted. It takes the rows of all writes, so those that are not counted have committed
+// before, and what has the row has them: Position counts it as one more.
+func ReadElsewhere(ctx context.Context, d *db.DB) error {
+	return d.Write(ctx, func(tx *db.Tx) error {
+		var value int64
+		err := tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = ?`, readElsewhere).Scan(&value)
+		if fault.KindOf(err) != fault.NotFound {
+			return err
+		}
+		if err := LockWrites(ctx, tx); err != nil {
+			return err
+		}
+		return db.UpsertN(ctx, tx, "sequence", []string{"name", "value", "stamped_at"}, []string{"name"}, nil, 1, func(int) []any {
+			return []any{readElsewhere, 1, 0}
+		})
+	})
+}
+
 // NoteWrite counts a write of a member, in its transaction, so that Position tells where
 // it is found; of everybody, too, where that is asked for. It is sent with what comes
-// next, behind all other locks.
+// next, behind LockWrite and all other locks.
 func NoteWrite(ctx context.Context, tx *db.Tx, member int64, everybody bool) error {
 	if tx.Dialect().IsAlone {
 		return nil // nobody reads elsewhere
 	}
-	query, args := `INSERT INTO member_write (member_id, slot, writes) VALUES (?, (CONNECTION_ID() + ?) % `+memberSlots+`, 1)`, []any{member, slotOffset}
+	const slot = `SELECT ?, (CONNECTION_ID() + ?) % `
+	const from = `, 1 FROM sequence WHERE name = ?`
+	query, args := slot+memberSlots+from, []any{member, slotOffset, readElsewhere}
 	if everybody {
-		query, args = query+`, (?, (CONNECTION_ID() + ?) % `+everybodySlots+`, 1)`, append(args, int64(Everybody), slotOffset)
+		query, args = query+` UNION ALL `+slot+everybodySlots+from, append(args, int64(Everybody), slotOffset, readElsewhere)
 	}
-	if _, err := tx.Later().Exec(ctx, query+` ON DUPLICATE KEY UPDATE writes = writes + 1`, args...); err != nil {
+	if _, err := tx.Later().Exec(ctx, `INSERT INTO member_write (member_id, slot, writes) `+query+` ON DUPLICATE KEY UPDATE writes = writes + 1`, args...); err != nil {
 		return fmt.Errorf("count a write of its member: %w", err)
 	}
 	return nil
@@ -93,7 +119,7 @@ func NoteWrite(ctx context.Context, tx *db.Tx, member int64, everybody bool) err
 // Position is the statement that answers how many writes there are of a member, its
 // argument, and of everybody: what answers no less, on a server that carries writes out
 // in the order of their commits, has them all.
-var Position = fmt.Sprintf(`SELECT COALESCE(SUM(writes), 0) FROM member_write WHERE member_id IN (?, %d)`, Everybody)
+var Position = fmt.Sprintf(`SELECT COALESCE(SUM(writes), 0) + (SELECT COUNT(*) FROM sequence WHERE name = '%s') FROM member_write WHERE member_id IN (?, %d)`, readElsewhere, Everybody)
 
 // Progress is the statement that answers how many writes there are at all, of whomever.
 const Progress = `SELECT COALESCE(SUM(lock_count), 0) FROM write_lock`

@@ -16,6 +16,8 @@ import (
 // Replicas are other servers that hold what the writer does, a little later.
 type Replicas struct {
 	Addresses []string // one server each
+	// Begin is carried out before the first read of a replica; may be nil.
+	Begin func(context.Context, *DB) error
 	// Position answers a number that grows with each write that a member, its argument,
 	// has to find.
 	Position string

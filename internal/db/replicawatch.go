@@ -21,8 +21,17 @@ func (d *DB) WatchReplicas(ctx context.Context) error {
 	}
 	every := time.NewTicker(lookEvery)
 	defer every.Stop()
+	begun := s.Begin == nil
 	for {
-		s.look(ctx, d)
+		if !begun {
+			err := s.Begin(ctx, d)
+			if begun = err == nil; !begun && ctx.Err() == nil {
+				s.log.Warn("replicas cannot be used yet", "err", err)
+			}
+		}
+		if begun {
+			s.look(ctx, d)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
