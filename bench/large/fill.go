@@ -221,3 +221,22 @@ func (w *world) sizes(ctx context.Context, out io.Writer) error {
 	fmt.Fprintf(out, "%.2f GiB%s\n", float64(all)/(1<<30), &text)
 	return err
 }
+
+// settle waits until no more than a tenth of the pages that the server holds is still to
+// be written, or the most time has passed.
+func (w *world) settle(ctx context.Context, most time.Duration) error {
+	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(time.Second) {
+		pages := map[string]int64{}
+		err := db.Each(ctx, w.db, `SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_%'`, nil, func(row db.Scanner) error {
+			var name string
+			var n int64
+			err := row.Scan(&name, &n)
+			pages[name] = n
+			return err
+		})
+		if err != nil || pages["Innodb_buffer_pool_pages_dirty"] <= pages["Innodb_buffer_pool_pages_data"]/10 {
+			return err
+		}
+	}
+	return nil
+}

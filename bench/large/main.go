@@ -8,7 +8,8 @@
 // clients, as an import would: projects of some 5,000 assets each, twenty to a program,
 // that fill one after the other; stories with the texts of a backlog, with their tasks,
 // defects and epics, with owners, statuses, teams. Where a size is reached it tells the
-// rate and what the tables take, and each of the works is done by one client in turn:
+// rate and what the tables take. Then the server writes what it holds of it, as one does that
+// was not just filled, and each of the works is done by one client in turn:
 // each time for another project, story or member of all that are there. The median and
 // the slowest of twenty are shown. It drops its database at the end.
 package main
@@ -22,6 +23,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alds-dev/alds/bench/rig"
 	"github.com/alds-dev/alds/internal/db"
@@ -31,6 +33,7 @@ type options struct {
 	mysql, redis, csv string
 	at                []int
 	goes              int
+	settle            time.Duration
 }
 
 func main() { rig.Main("large", run) }
@@ -42,6 +45,7 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.redis, "redis", "redis://127.0.0.1:6379/13", "Redis database")
 	f.StringVar(&o.csv, "csv", "", "file with columns title and description; without one, words of like lengths")
 	f.IntVar(&o.goes, "goes", 60, "how often each work is done")
+	f.DurationVar(&o.settle, "settle", 3*time.Minute, "most time for the server to write what was filled in, before anything is measured")
 	f.Func("at", "numbers of assets, growing (default 1000000,10000000)", func(text string) error {
 		o.at = nil
 		for part := range strings.SplitSeq(text, ",") {
@@ -91,6 +95,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 			return err
 		}
 		if err := w.sizes(ctx, out); err != nil {
+			return err
+		}
+		if err := w.settle(ctx, o.settle); err != nil {
 			return err
 		}
 		r, err := w.measure(ctx, o.goes)

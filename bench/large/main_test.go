@@ -19,7 +19,7 @@ func TestSmallRun(t *testing.T) {
 	}
 	u.Path = ""
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"-mysql", u.String(), "-redis", testdb.Redis(t), "-at", "2000,8000", "-goes", "2"}, &out); err != nil {
+	if err := run(t.Context(), []string{"-mysql", u.String(), "-redis", testdb.Redis(t), "-at", "2000,8000", "-goes", "2", "-settle", "0s"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range works {
