@@ -67,7 +67,7 @@ func (x *reader) find(ctx context.Context, in window, n int) (list []found, more
 		return nil, false, nil
 	}
 	for most := n + spare; ; most *= 2 {
-		query, args := x.root.statement(x.ask.forward, in, most)
+		query, args := x.root.statement(x.tx.Dialect(), x.ask.forward, in, most)
 		if list, err = x.collect(ctx, query, args); err != nil {
 			return nil, false, err
 		}
@@ -103,7 +103,7 @@ func (x *reader) find(ctx context.Context, in window, n int) (list []found, more
 // and reports that.
 func (x *reader) withLeft(ctx context.Context, list []found, in window, most int) (all []found, cut bool, err error) {
 	for ; ; most *= 2 {
-		query, args := x.root.left(x.ask.forward, in, most)
+		query, args := x.root.left(x.tx.Dialect(), x.ask.forward, in, most)
 		gone, err := x.collect(ctx, query, args)
 		if err != nil {
 			return nil, false, err
@@ -178,19 +178,19 @@ func nearest(forward bool) string {
 
 // statement reads the changes of the asset, of its parts by their columns and their
 // relations, and what other assets changed of its relations: of each the n nearest.
-func (w *whole) statement(forward bool, in window, n int) (query string, args []any) {
+func (w *whole) statement(d *db.Dialect, forward bool, in window, n int) (query string, args []any) {
 	order := nearest(forward)
 	var all []string
 	add := func(branch string, of ...any) {
 		all = append(all, "SELECT * FROM ("+branch+order+") b"+string(rune('0'+len(all))))
 		args = append(append(args, of...), n)
 	}
-	const columns = "SELECT v.id, v.moment, 0 AS how, v.id AS version_id FROM asset_version v WHERE "
+	const columns = "SELECT v.id, v.moment, 0 AS how, v.id AS version_id FROM asset_version v"
 	if !w.project {
-		add(columns+"v.id = ? AND v.moment BETWEEN ? AND ?", w.id, in.from, in.to)
+		add(columns+" WHERE v.id = ? AND v.moment BETWEEN ? AND ?", w.id, in.from, in.to)
 	}
 	for _, c := range w.columns {
-		add(columns+"v."+c.name+" = ? AND v.moment BETWEEN ? AND ?", w.id, in.from, in.to)
+		add(columns+c.key(d)+" WHERE v."+c.name+" = ? AND v.moment BETWEEN ? AND ?", w.id, in.from, in.to)
 	}
 	if len(w.links) > 0 {
 		add("SELECT v.id, v.moment, "+howLink+" AS how, v.id AS version_id FROM (SELECT from_id, since_moment, until_moment FROM asset_link WHERE relation IN ("+
@@ -209,11 +209,11 @@ func (w *whole) statement(forward bool, in window, n int) (query string, args []
 
 // left is the statement that finds the changes in a window by which assets left the
 // whole: by each column and in all the most nearest.
-func (w *whole) left(forward bool, in window, most int) (query string, args []any) {
+func (w *whole) left(d *db.Dialect, forward bool, in window, most int) (query string, args []any) {
 	order := nearest(forward)
 	all := make([]string, len(w.columns))
 	for i, c := range w.columns {
-		all[i] = "SELECT * FROM (SELECT n.id, n.moment, 0 AS how, n.id AS version_id FROM (SELECT v.id, v.moment, v.until_moment FROM asset_version v WHERE v." + c.name +
+		all[i] = "SELECT * FROM (SELECT n.id, n.moment, 0 AS how, n.id AS version_id FROM (SELECT v.id, v.moment, v.until_moment FROM asset_version v" + c.key(d) + " WHERE v." + c.name +
 			" = ? AND v.moment <= ? ORDER BY v.moment DESC LIMIT ?) k JOIN asset_version n ON n.id = k.id AND n.moment = k.until_moment" +
 			" WHERE k.until_moment BETWEEN ? AND ? AND (n." + c.name + " IS NULL OR n." + c.name + " <> ?)" + order + ") b" + strconv.Itoa(i)
 		args = append(args, w.id, in.to, maxLeft, in.from, in.to, w.id, most)

@@ -131,7 +131,7 @@ func (w *writer) move(ctx context.Context, which int, rows []*row) error {
 		if len(ids) == 1 {
 			where, args = ` WHERE id = ? AND moment = ?`, []any{ids[0], from}
 		}
-		_, err := w.later.Exec(ctx, `UPDATE asset_version`+d.ByPrimary+` SET `+text+` = NULL, `+hash+` = (SELECT a.`+hash+` FROM asset a WHERE a.id = asset_version.id)`+where, args...)
+		_, err := w.later.Exec(ctx, `UPDATE asset_version`+d.By("PRIMARY")+` SET `+text+` = NULL, `+hash+` = (SELECT a.`+hash+` FROM asset a WHERE a.id = asset_version.id)`+where, args...)
 		if err != nil {
 			return err
 		}

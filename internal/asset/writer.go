@@ -168,7 +168,7 @@ func (w *writer) closings(ctx context.Context) error {
 		from = min(from, c.row.stored.moment)
 	}
 	for in, args := range db.InChunks(ids) {
-		_, err := w.later.Exec(ctx, `UPDATE asset_version`+w.tx.Dialect().ByPrimary+
+		_, err := w.later.Exec(ctx, `UPDATE asset_version`+w.tx.Dialect().By("PRIMARY")+
 			` SET until_moment = (SELECT asset.moment FROM asset WHERE asset.id = asset_version.id)`+
 			` WHERE id IN `+in+` AND moment >= ? AND until_moment = ?`, append(args, from, db.Forever)...)
 		if err != nil {

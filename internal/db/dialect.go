@@ -14,7 +14,6 @@ type Dialect struct {
 	InsertRows  int    // rows of one multi-row INSERT
 	ForUpdate   string // " FOR UPDATE" of rows that the transaction then writes, or empty; see Tx.Lock
 	IsAlone     bool   // a write transaction is the only one: it needs no locks
-	ByPrimary   string // after the table of an UPDATE: find its rows by the primary key, and lock no others
 	NowMicros   string // expression: the database's clock, UTC microseconds, one value per statement on MySQL
 	NowMillis   string // the same in whole milliseconds
 	Greatest    string // function: the greatest of its arguments
@@ -38,7 +37,6 @@ func mysqlDialect() *Dialect {
 		Name:        "mysql",
 		InsertRows:  500,
 		ForUpdate:   " FOR UPDATE",
-		ByPrimary:   " FORCE INDEX (PRIMARY)",
 		NowMicros:   "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 		NowMillis:   "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000000 AS SIGNED)",
 		Greatest:    "GREATEST",
@@ -70,6 +68,15 @@ func sqliteDialect() *Dialect {
 		LikeFunction: "alds_like",
 		Unkeyed:      "+",
 	}
+}
+
+// By returns what stands after the name of a table whose rows are to be found by a key,
+// where a server may take another. An UPDATE by the key PRIMARY locks no other rows.
+func (d *Dialect) By(key string) string {
+	if !d.mysql {
+		return ""
+	}
+	return " FORCE INDEX (" + key + ")"
 }
 
 // DialectNamed returns the dialect called "mysql" or "sqlite" without a
