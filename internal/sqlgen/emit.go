@@ -48,9 +48,7 @@ func (w Writer) totalOf(p *query.Plan, total bool) *Statement {
 // IDsFirst writes the statement of Page so that the database finds and sorts ids
 // alone and reads whole rows only for those of the page.
 func (w Writer) IDsFirst(p *query.Plan, total bool) Statement {
-	page := w.emitterOfPage(p)
-	page.statement(&p.Select, p.Cells[:query.CellID+1], w.ofPage(p), p.Order)
-	page.limit(p.Page)
+	page := w.pageIDs(p)
 	e := w.emitterOf(p)
 	e.common.follow(page)
 	used := e.used(p.From, p.Cells, nil, p.Order)

@@ -1,0 +1,90 @@
+package sqlgen
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// Bounds of a page that is put together from the first rows of each of its scopes: the
+// most scopes, and the most rows of each.
+const (
+	maxApart     = 50
+	maxApartRows = 1000
+)
+
+// pageIDs writes the ids of a page.
+func (w Writer) pageIDs(p *query.Plan) *emitter {
+	if e := w.apart(p); e != nil {
+		return e
+	}
+	e := w.emitterOfPage(p)
+	e.statement(&p.Select, p.Cells[:query.CellID+1], w.ofPage(p), p.Order)
+	e.limit(p.Page)
+	return e
+}
+
+// apart writes the ids of a page by rank in some scopes that a lookup has found, from the
+// first rows of each scope, which a key has in order: where nothing else is asked of them
+// that other keys may answer. Servers read the rows of all
+// scopes and sort them, or all rows by rank until enough are in the scopes: the one grows
+// with what lies in these, the other with everything. Nil where the page is another.
+func (w Writer) apart(p *query.Plan) *emitter {
+	where := query.Conjuncts(w.ofPage(p))
+	at := slices.IndexFunc(where, func(x query.Expr) bool {
+		in, ok := x.(query.InLookup)
+		return ok && in.By.Known && len(in.By.Found) > 1 && len(in.By.Found) <= maxApart
+	})
+	if at < 0 || !allPlain(p, slices.Delete(slices.Clone(where), at, at+1)) || p.Page.After != nil || p.Page.Start+p.Page.Size > maxApartRows || !sortsByOwn(p, "order_key", "id") {
+		return nil
+	}
+	in := where[at].(query.InLookup)
+	cells := []query.Expr{p.Cells[query.CellID]}
+	for _, o := range p.Order {
+		if o.X != cells[0] {
+			cells = append(cells, o.X)
+		}
+	}
+	e := w.emitterOfPage(p)
+	before := "SELECT u.id FROM ("
+	for i, scope := range in.By.Found {
+		where[at] = query.Compare{Op: "=", L: in.X, R: query.Arg{V: scope}}
+		e.write(before, "SELECT * FROM (")
+		e.statement(&p.Select, cells, where, p.Order)
+		e.write(" LIMIT ", query.Arg{V: p.Page.Start + p.Page.Size}, ") u"+strconv.Itoa(i))
+		before = " UNION ALL "
+	}
+	if len(e.common.tables) > 0 {
+		return nil // they would be those of one scope
+	}
+	e.write(") u")
+	sep := " ORDER BY u."
+	for _, o := range p.Order {
+		if e.write(sep, o.X.(query.ColumnOf).Name); o.Desc {
+			e.write(" DESC")
+		}
+		sep = ", u."
+	}
+	e.limit(p.Page)
+	return e
+}
+
+// allPlain reports whether conditions hang on nothing but the rows of a plan. What is asked
+// about others may lead to few rows, in all scopes at once.
+func allPlain(p *query.Plan, where []query.Expr) bool {
+	own := newPlain(p.From)
+	return !slices.ContainsFunc(where, func(x query.Expr) bool { return !own.has(x) })
+}
+
+// sortsByOwn reports whether the rows of a plan are sorted by the first of some columns
+// of their own, and then by others of these.
+func sortsByOwn(p *query.Plan, columns ...string) bool {
+	for i, o := range p.Order {
+		c, ok := o.X.(query.ColumnOf)
+		if !ok || c.T != p.From || !slices.Contains(columns, c.Name) || i == 0 && c.Name != columns[0] {
+			return false
+		}
+	}
+	return len(p.Order) > 0
+}
