@@ -147,7 +147,8 @@ func TestAnEndpointThatHangsCostsNoMemory(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer server.Close()
-	defer sent(t, senders()) // what is left is sent then, and its failures would be those of the next tracer
+	idle := senders()
+	defer sent(t, idle) // what is left is sent then, and its failures would be those of the next tracer
 	defer close(release)
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "64")
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "16")
@@ -157,11 +158,14 @@ func TestAnEndpointThatHangsCostsNoMemory(t *testing.T) {
 	for range requests {
 		work(t.Context(), tracer, caller)
 	}
+	if senders() != idle+1 {
+		t.Error("it is not seen who sends")
+	}
 	if more := heap() - before; more > most {
 		t.Errorf("%d requests left %d bytes", requests, more)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- tracer.Close(0) }()
+	go func() { ended <- tracer.Close(time.Second) }() // with no time at all the library would not end who sends
 	select {
 	case err := <-ended:
 		if err == nil {
@@ -175,7 +179,7 @@ func TestAnEndpointThatHangsCostsNoMemory(t *testing.T) {
 // senders is how many goroutines send spans.
 func senders() int {
 	stacks := make([]byte, 1<<20)
-	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("created by go.opentelemetry.io/otel/sdk/trace.NewBatchSpanProcessor"))
+	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("\ngo.opentelemetry.io/otel/sdk/trace.NewBatchSpanProcessor.func"))
 }
 
 // sent waits until as few send as before.
