@@ -31,17 +31,31 @@ const perWorld = 200
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-func TestDifference(t *testing.T) {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
+// seedOf is that of the flag, or a new one.
+func seedOf() uint64 {
+	if *seedFlag != 0 {
+		return *seedFlag
 	}
+	return uint64(time.Now().UnixNano()) % 1_000_000_000
+}
+
+func TestDifference(t *testing.T) {
+	seed := seedOf()
 	for n := 0; n*perWorld < *queriesFlag; n++ {
 		seed := seed + uint64(n)
 		name := fmt.Sprintf("seed %d", seed)
-		if !t.Run(name, func(t *testing.T) { oneWorld(t, seed) }) {
+		if !t.Run(name, func(t *testing.T) { oneWorld(t, seed, testdb.MySQL(t)) }) {
 			t.Fatalf("repeat with -difftest.seed %d -difftest.queries %d", seed, perWorld)
 		}
+	}
+}
+
+// TestAsForTiDB asks a server that says it is a TiDB, so that the statements are those.
+func TestAsForTiDB(t *testing.T) {
+	seed := seedOf()
+	d, _ := testdb.OpenAsTiDB(t)
+	if oneWorld(t, seed, d); t.Failed() {
+		t.Logf("repeat with -difftest.seed %d", seed)
 	}
 }
 
@@ -65,11 +79,12 @@ type kept struct {
 	answer string
 }
 
-func oneWorld(t *testing.T, seed uint64) {
+// oneWorld is one on a server and on SQLite.
+func oneWorld(t *testing.T, seed uint64, onServer *db.DB) {
 	m := grown()
 	r := &run{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), m: m}
 	r.grow = newGrower(r.Rand, m)
-	r.servers = []*server{serve(t, testdb.MySQL(t), m), serve(t, testdb.SQLite(t), m)}
+	r.servers = []*server{serve(t, onServer, m), serve(t, testdb.SQLite(t), m)}
 	r.write(r.founding())
 	r.write(r.grow.request(25))
 	r.retire("Custom_Former")

@@ -35,15 +35,15 @@ var actors = map[string]auth.Actor{
 	},
 }
 
-// TestCases runs every testdata/*.txtar on both databases. A case asks with
-// "query.json" or with the path and parameters in "get", as the member in "as"
+// TestCases runs every testdata/*.txtar on both databases, and as for a TiDB. A case
+// asks with "query.json" or with the path and parameters in "get", as the member in "as"
 // (admin), and pins the answer line by line.
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases found: %v", err)
 	}
-	testdb.Each(t, func(t *testing.T, d *db.DB) {
+	on := func(t *testing.T, d *db.DB) {
 		f := seed(t)
 		f.write(d)
 		finder := New(d, f.m)
@@ -56,6 +56,11 @@ func TestCases(t *testing.T) {
 				runCase(t, finder, file, ar)
 			})
 		}
+	}
+	testdb.Each(t, on)
+	t.Run("as for TiDB", func(t *testing.T) {
+		d, _ := testdb.OpenAsTiDB(t)
+		on(t, d)
 	})
 }
 

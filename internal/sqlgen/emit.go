@@ -59,7 +59,7 @@ func (w Writer) IDsFirst(p *query.Plan, total bool) Statement {
 	e.writeTotal()
 	e.separated(p.Cells, ", ")
 	e.write(" FROM ", e.reads(pageName), " JOIN ")
-	e.table(p.From)
+	e.row(p.From, used)
 	e.write(" ON ", e.aliasOf(p.From), ".id = ", pageName, ".id")
 	for _, x := range e.time(p.From) {
 		e.write(" AND ", x)
@@ -176,7 +176,7 @@ func (e *emitter) among(s *query.Select, where []query.Expr, ids, moments []int6
 }
 
 func (w Writer) emitter() *emitter {
-	return &emitter{Writer: w, alias: map[*query.Table]int{}, keyless: map[*query.Table]*query.Table{}, common: newCommon()}
+	return &emitter{Writer: w, alias: map[*query.Table]int{}, keyless: map[*query.Table]*query.Table{}, idOf: map[*query.Table]fixed{}, common: newCommon()}
 }
 
 // emitterOf is an emitter for the rows of a plan. Where the plan is for one asset,
@@ -235,6 +235,7 @@ type emitter struct {
 	common  *common
 	frame   *frame                    // of the statement that is written
 	given   map[query.ColumnOf]string // columns of outer rows that have another name here
+	idOf    map[*query.Table]fixed    // what a row has as the id of a table that is joined to it
 	rootSet string                    // instead of seeds, the table of the parents' ids
 	plain   *plain                    // only quick conditions are written
 }
@@ -296,7 +297,7 @@ func (e *emitter) selected(from *query.Table, cells, where []query.Expr, order [
 	}
 	e.frame.cell = noCell
 	e.write(" FROM ")
-	e.table(from)
+	e.row(from, used)
 	left := e.joins(from, used)
 	e.joinParts()
 	e.where(from, append(left, where...))
@@ -381,6 +382,9 @@ func (e *emitter) joins(t *query.Table, used map[*query.Table]bool) (left []quer
 			continue
 		}
 		on := e.conditions(j)
+		if id, ok := e.idOf[j]; ok {
+			on = append([]query.Expr{query.Compare{Op: "=", L: query.ColumnOf{T: j, Name: "id"}, R: id}}, e.time(j)...)
+		}
 		if j.Left {
 			e.write(" LEFT")
 		}
@@ -390,7 +394,7 @@ func (e *emitter) joins(t *query.Table, used map[*query.Table]bool) (left []quer
 		} else {
 			var asking []query.Expr
 			on, asking = e.apart(on)
-			left = append(left, e.joinedApart(j, &on, asking)...)
+			left = append(left, e.joinedApart(j, used, &on, asking)...)
 		}
 		e.write(" ON ")
 		e.conds(on)

@@ -22,25 +22,101 @@ func (e *emitter) apart(on []query.Expr) (plain, asking []query.Expr) {
 	return plain, asking
 }
 
+// row writes a table and its alias. Where the ON of a JOIN takes no sub-selects, the row
+// has the ids of those that are joined to it and that only a sub-select tells, as one who
+// closed an asset.
+func (e *emitter) row(t *query.Table, used map[*query.Table]bool) {
+	var found [][]*query.Table
+	if !e.Dialect.QueriesInON {
+		found = e.ways(t, t, nil, used)
+	}
+	if len(found) == 0 {
+		e.table(t)
+		return
+	}
+	alias := e.aliasOf(t)
+	e.write("(SELECT ", alias, ".*")
+	for _, way := range found {
+		j := way[len(way)-1]
+		id := e.aliasOf(j) + "_id"
+		e.idOf[j] = fixed{text: alias + "." + id}
+		e.write(", (SELECT ", e.aliasOf(j), ".id FROM ")
+		sep := ""
+		for _, j := range way {
+			e.write(sep)
+			e.table(j)
+			sep = " CROSS JOIN "
+		}
+		e.where(way[0], e.conditionsOf(way[1:]))
+		e.write(") AS ", id)
+	}
+	e.write(" FROM ")
+	e.table(t)
+	e.write(") ", alias)
+}
+
+// ways returns the ways from a row to one that is joined to it or to what is joined to
+// it, of those that the row has the ids of. last is where way has come to.
+func (e *emitter) ways(t, last *query.Table, way []*query.Table, used map[*query.Table]bool) (found [][]*query.Table) {
+	for _, j := range last.Joins {
+		if !used[j] || !j.Left || j.When.Mode == query.Version { // there may be several
+			continue
+		}
+		way := append(slices.Clone(way), j)
+		if e.isFound(t, way) {
+			found = append(found, way)
+		}
+		found = append(found, e.ways(t, j, way, used)...)
+	}
+	return found
+}
+
+// isFound reports whether a sub-select that reads a row of t, and of no nearer table,
+// finds the one row that a way leads to.
+func (e *emitter) isFound(t *query.Table, way []*query.Table) bool {
+	j := way[len(way)-1]
+	if _, asking := e.apart(e.conditions(j)); !readsMore(j, asking) || len(way) > 1 && e.isFound(way[0], way[1:]) {
+		return false
+	}
+	return !readsMore(j, e.conditionsOf(way), append(way, t)...)
+}
+
+// conditionsOf are those of several tables.
+func (e *emitter) conditionsOf(tables []*query.Table) (all []query.Expr) {
+	for _, t := range tables {
+		all = append(all, e.conditions(t)...)
+	}
+	return all
+}
+
+// readsMore reports whether conditions read other rows than one that is joined, whose
+// time is no matter, and those of some more tables.
+func readsMore(joined *query.Table, on []query.Expr, more ...*query.Table) bool {
+	r := newReads()
+	r.own[joined], r.joined = true, joined
+	for _, t := range more {
+		r.own[t] = true
+	}
+	r.exprs(on)
+	return r.outer()
+}
+
 // joinedApart writes a table whose ON takes no sub-selects, and returns those conditions
 // that are left for the WHERE: all of an inner join. Those of a LEFT JOIN choose the rows
-// before they are joined. Where they read the row that is joined to, as at moments of its
-// own, there is no other place for them than ON.
-func (e *emitter) joinedApart(j *query.Table, on *[]query.Expr, asking []query.Expr) (left []query.Expr) {
-	if !j.Left || len(asking) == 0 {
-		e.table(j)
+// before they are joined. Where they read others, as that of a moment, there is no other
+// place for them than ON.
+func (e *emitter) joinedApart(j *query.Table, used map[*query.Table]bool, on *[]query.Expr, asking []query.Expr) (left []query.Expr) {
+	switch {
+	case !j.Left || len(asking) == 0:
+		e.row(j, used)
 		return asking
-	}
-	r := newReads()
-	r.own[j] = true
-	r.exprs(asking)
-	if r.moments || r.outer() {
-		e.table(j)
+	case readsMore(j, asking):
+		e.row(j, used)
 		*on = append(*on, asking...)
 		return nil
 	}
 	e.write("(SELECT ", e.aliasOf(j), ".* FROM ")
-	e.table(j)
+	e.row(j, used)
 	e.write(" WHERE ")
 	e.conds(asking)
 	e.write(") ", e.aliasOf(j))

@@ -308,6 +308,7 @@ type reads struct {
 	columns map[query.ColumnOf]bool
 	whole   map[*query.Table]bool // read otherwise than by a column
 	moments bool                  // rows are read at moments of their own
+	joined  *query.Table          // one whose time is that of its ON; nil: none is
 }
 
 func newReads() *reads {
@@ -353,6 +354,9 @@ func (r *reads) from(t *query.Table) {
 
 func (r *reads) at(t *query.Table) {
 	r.moments = r.moments || t.When.Mode == query.Each || t.When.Mode == query.Version
+	if t.When.Mode == query.Each && t != r.joined {
+		r.columns[query.ColumnOf{T: t.When.Base, Name: "moment"}] = true
+	}
 }
 
 func (r *reads) exprs(list []query.Expr) {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/alds-dev/alds/internal/db"
 )
 
 // Own is a server that belongs to one test, which may kill it and start it
@@ -122,6 +124,21 @@ func AsTiDB(t testing.TB) (url string, r *Recorder) {
 	}
 	t.Cleanup(func() { _ = r.Close() })
 	return "mysql://root@" + r.Addr + "/alds", r
+}
+
+// OpenAsTiDB is AsTiDB with a database that is migrated.
+func OpenAsTiDB(t testing.TB) (*db.DB, *Recorder) {
+	t.Helper()
+	url, r := AsTiDB(t)
+	d, err := db.Open(t.Context(), url, db.Options{MaxConns: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	if err := d.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return d, r
 }
 
 // OwnRedis starts a Redis that keeps nothing: killed, it forgets all it had.
