@@ -46,12 +46,12 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.csv, "csv", "", "file with columns title and description; without one, words of like lengths")
 	f.IntVar(&o.goes, "goes", 60, "how often each work is done")
 	f.DurationVar(&o.settle, "settle", 3*time.Minute, "most time for the server to write what was filled in, before anything is measured")
-	f.Func("at", "numbers of assets, growing (default 1000000,10000000)", func(text string) error {
+	f.Func("at", "numbers of assets, growing; one that comes again is measured again (default 1000000,10000000)", func(text string) error {
 		o.at = nil
 		for part := range strings.SplitSeq(text, ",") {
 			n, err := strconv.Atoi(part)
-			if err != nil || n < 1 || len(o.at) > 0 && n <= o.at[len(o.at)-1] {
-				return errors.New("want growing numbers")
+			if err != nil || n < 1 || len(o.at) > 0 && n < o.at[len(o.at)-1] {
+				return errors.New("want growing numbers, or one again, to measure again")
 			}
 			o.at = append(o.at, n)
 		}
