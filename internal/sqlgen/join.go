@@ -89,8 +89,9 @@ func (e *emitter) conditionsOf(tables []*query.Table) (all []query.Expr) {
 	return all
 }
 
-// readsMore reports whether conditions read other rows than one that is joined, whose
-// time is no matter, and those of some more tables.
+// readsMore reports whether conditions read other rows than one that is joined and those
+// of some more tables. What its own moment is compared with does not count: that is a
+// condition without a sub-select.
 func readsMore(joined *query.Table, on []query.Expr, more ...*query.Table) bool {
 	r := newReads()
 	r.own[joined], r.joined = true, joined
