@@ -130,15 +130,7 @@ func AsTiDB(t testing.TB) (url string, r *Recorder) {
 func OpenAsTiDB(t testing.TB) (*db.DB, *Recorder) {
 	t.Helper()
 	url, r := AsTiDB(t)
-	d, err := db.Open(t.Context(), url, db.Options{MaxConns: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close() })
-	if err := d.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return d, r
+	return open(t, url), r
 }
 
 // OwnRedis starts a Redis that keeps nothing: killed, it forgets all it had.
