@@ -139,11 +139,16 @@ func orNone(micros int64) *string {
 }
 
 // Run carries out the checks that this process has started, one at a time, until ctx
-// ends. One that is running then is broken off.
+// ends. One that is running or waits then is broken off.
 func (s *Service) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
+			select {
+			case c := <-s.starts:
+				s.end(ctx, c, brokenOff, nil, nil)
+			default:
+			}
 			return nil
 		case c := <-s.starts:
 			s.carryOut(ctx, c)

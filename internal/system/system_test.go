@@ -183,6 +183,24 @@ func TestAProcessThatStopsBreaksItsCheckOff(t *testing.T) {
 	})
 }
 
+// A check that the process has not begun when it stops is broken off as well.
+func TestAProcessThatStopsBreaksOffWhatWaits(t *testing.T) {
+	d := testdb.SQLite(t)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for range 20 { // Run may take either: that it has to stop, or the check
+		reset(t, d)
+		s := service(d, func(ctx context.Context, _ func(check.Step)) ([]check.Finding, error) { return nil, ctx.Err() })
+		must(s.Start(t.Context(), auth.System))
+		if err := s.Run(stopped); err != nil {
+			t.Fatal(err)
+		}
+		if got := must(s.Check(t.Context(), auth.System)); got.State != "broken off" || got.Ended == nil {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
 // A process that is killed says nothing: its lease ends. Where it was only slow, it
 // gives the check up that another has begun.
 func TestADeadProcessLosesItsCheck(t *testing.T) {
