@@ -65,8 +65,8 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 // chooseAccess sets how a page is read where servers tend to choose badly. Reading
 // ids first pays for rows of one scope that have to be sorted, for rows below a
 // scope, and for rank order over several scopes, since a key holds the ids. There a key
-// begins with all assets that have no rank, such as members, and is entered behind them;
-// every asset of a type with ranks has one. A text
+// begins with all assets that have no rank, such as members, and is entered behind them
+// where all types of the rows have ranks: each of their assets has one then. A text
 // search in rank order over several scopes is faster without the key of the rank,
 // unless every other row has the text; a difference as sort key excludes that key.
 func (p *Plan) chooseAccess(q Bound, o Options) {
@@ -77,7 +77,7 @@ func (p *Plan) chooseAccess(q Bound, o Options) {
 	if q.Search && ranked && !scoped {
 		p.Order[0].X = Minus{p.Order[0].X, Num{0}}
 	}
-	if p.Page != nil && p.byRankUpwards() && !scoped && len(p.Resume) == 0 {
+	if p.Page != nil && p.byRankUpwards() && !slices.ContainsFunc(q.Only, hasNoRank) && !scoped && len(p.Resume) == 0 {
 		p.Ranked = []Expr{Compare{">", p.Order[0].X, Num{0}}}
 	}
 }

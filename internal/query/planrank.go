@@ -1,8 +1,19 @@
 package query
 
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
 // byRankUpwards reports whether rows of types with a rank begin with the least one.
 func (p *Plan) byRankUpwards() bool {
 	return !p.Order[0].Desc && p.Order[0].X == Expr(ColumnOf{p.From, "order_key"})
+}
+
+// hasNoRank reports whether assets of a type have no rank.
+func hasNoRank(t *meta.Type) bool {
+	return !slices.ContainsFunc(t.Attrs, func(a *meta.Attr) bool { return a.Place.Column == "order_key" })
 }
 
 // Conjuncts are the conditions that all have to hold.
