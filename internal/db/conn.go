@@ -59,10 +59,10 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return cn, nil
 }
 
-// conn is a driver connection that prepares each statement of one table with arguments
-// once, on SQLite each with arguments, and keeps the most recently used. database/sql's own Stmt would prepare on a
-// second connection while a transaction holds the first, which on a pool of
-// one never ends.
+// conn is a driver connection that prepares each statement with arguments once, on a
+// server only those of one table, and keeps the most recently used. database/sql's own
+// Stmt would prepare on a second connection while a transaction holds the first, which on
+// a pool of one never ends.
 type conn struct {
 	driver.Conn
 	max   int
