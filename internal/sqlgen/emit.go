@@ -100,25 +100,8 @@ func (w Writer) IDs(p *query.Plan, more ...int) Statement {
 // Total writes the statement that counts the rows of a plan, page or not.
 func (w Writer) Total(p *query.Plan) Statement {
 	e := w.emitterOf(p)
-	if e.isOfTypes(p) {
-		e.counted = p.From
-	}
 	e.statement(&p.Select, []query.Expr{query.Func{Name: "COUNT"}}, p.Where, nil)
 	return e.done()
-}
-
-// isOfTypes reports whether the rows of a plan are all assets of some types, but for those
-// in a state, as deleted ones, or in hidden projects.
-func (e *emitter) isOfTypes(p *query.Plan) bool {
-	if p.From.Kind != query.Asset || p.From.When.Mode != query.Now || !p.From.Typed {
-		return false
-	}
-	state := query.ColumnOf{T: p.From, Name: "state"}
-	return p.From.Key == nil && !slices.ContainsFunc(e.flatten(slices.Concat(p.From.On, p.Where)), func(x query.Expr) bool {
-		of, _ := x.(query.Compare)
-		_, isHidden := x.(query.NotHidden)
-		return of.L != query.Expr(state) && !isHidden
-	})
 }
 
 // Block writes the statement for the rows of a plan with the given ids, at most
@@ -243,8 +226,7 @@ type emitter struct {
 	tests  bool         // what is written next is asked of each row
 	ranked *query.Table // the rows of a page by rank; nil: not by rank alone
 
-	counted *query.Table // all its rows are counted, by the key of their type
-	total   *Statement   // stands before the cells of the outermost SELECT; nil: nothing does
+	total *Statement // stands before the cells of the outermost SELECT; nil: nothing does
 
 	existences int
 	tables     int // number of aliases so far
@@ -384,9 +366,6 @@ func (e *emitter) table(t *query.Table) {
 		e.write(tableNames[t.Kind])
 	}
 	e.write(" ", e.aliasOf(t))
-	if t == e.counted {
-		e.write(e.Dialect.By("asset_type"))
-	}
 }
 
 var tableNames = map[query.TableKind]string{
