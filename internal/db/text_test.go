@@ -33,27 +33,6 @@ func nodes(t *testing.T, d *db.DB, n int) {
 	run("ANALYZE TABLE node")
 }
 
-// numbers returns the first column of the rows.
-func numbers(t *testing.T, tx *db.Tx, query string, args ...any) (ids []int64) {
-	t.Helper()
-	rows, err := tx.Query(t.Context(), query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, id)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return ids
-}
-
 // TestConditionsInDerivedTables: MySQL 9.7.4 moves the condition on a derived table into
 // it. Where the values were those of a prepared statement and the table stood in a WITH,
 // rows were missing that the same statement finds as text.
@@ -67,8 +46,11 @@ func TestConditionsInDerivedTables(t *testing.T) {
 		` SELECT t1.id FROM ` + list + ` t0 JOIN node t1 ON t1.id = t0.id WHERE t0.root IN (1,2,3) AND (t1.id IN (SELECT k FROM w5)) IS NOT TRUE ORDER BY t1.id`
 	err := d.Read(t.Context(), func(tx *db.Tx) error {
 		for range 3 {
-			if ids := numbers(t, tx, found, 10, 11, 12, 13, 1, 2, 3, 3); ids != nil {
-				t.Errorf("not in a list that has all: %d", ids)
+			ids, err := db.Collect(t.Context(), tx, found, []any{10, 11, 12, 13, 1, 2, 3, 3}, func(row db.Scanner) (id int64, err error) {
+				return id, row.Scan(&id)
+			})
+			if len(ids) > 0 || err != nil {
+				t.Errorf("not in a list that has all: %d, %v", ids, err)
 			}
 		}
 		return nil
