@@ -17,8 +17,9 @@
 //   - Text sorts without regard to case and accents, alike on every server:
 //     SQLite gets a collation with the weights of utf8mb4_unicode_ci. Equality
 //     and LIKE compare the form that Folded gives, byte by byte.
-//   - Every statement with arguments is prepared on the server and cached per
-//     connection; values are never put into SQL text.
+//   - A statement has its values as arguments. One of a single table is prepared and
+//     cached per connection; one of several, or in a packet with others, goes to a
+//     server as text, and the driver quotes the values.
 //   - Each, Collect and Column read rows; InArgs and InChunks make IN lists; Gorm
 //     is for plain tables.
 //

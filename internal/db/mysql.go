@@ -52,7 +52,7 @@ func mysqlConfig(u *url.URL) (*mysql.Config, error) {
 	c.Collation = "utf8mb4_unicode_ci"
 	c.Loc = time.UTC
 	c.ClientFoundRows = true
-	c.InterpolateParams = true // for packets, and the rare statement that cannot be prepared; see conn
+	c.InterpolateParams = true // for packets and statements of several tables; see conn
 	c.MultiStatements = true   // for those that are sent together; see packet
 	c.Timeout = mysqlConnect
 	c.Logger = &mysql.NopLogger{}
