@@ -28,6 +28,7 @@ type Command struct {
 	Context       Ref        // Create: the asset whose scope and parents are the defaults; zero when there is none
 	Target        Ref        // Update, Operate
 	TargetDeleted bool       // Update: the target was found deleted, and is meant all the same
+	ByPath        bool       // Update: nobody has looked whether the target is there; fault.NotFound where it is not, or not for the caller
 	IfMoment      int64      // Update, Operate: refuse an asset that has another moment; 0: any
 	Changes       []Change   // Create, Update
 	Within        *Command   // Create: the update it was nested in, without which it is not carried out

@@ -170,7 +170,10 @@ func (x *executor) operate(ctx context.Context, c *Command) Outcome {
 // request under the alias that the command names.
 func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 	t, ok, err := x.resolver.resolveRef(ctx, c.Target)
-	if err == nil && !ok {
+	switch {
+	case err == nil && c.ByPath:
+		err = x.checkPath(ctx, t, ok)
+	case err == nil && !ok:
 		err = badToken(c.Target)
 	}
 	if err != nil {
@@ -197,4 +200,17 @@ func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 		return nil, out
 	}
 	return w, out
+}
+
+// checkPath refuses a target that a path names and that is not there for the caller: one
+// that does not exist, is not visible or is deleted.
+// Errors: fault.NotFound.
+func (x *executor) checkPath(ctx context.Context, t target, ok bool) (err error) {
+	if ok {
+		ok, err = x.rules.visible(ctx, t)
+	}
+	if err == nil && (!ok || t.isDeleted()) {
+		err = NotFound()
+	}
+	return err
 }

@@ -23,6 +23,9 @@ func isCommands(err error) bool {
 	return false
 }
 
+// NotFound is the error of a path whose asset is not there, or not for the caller.
+func NotFound() error { return fault.NotFoundf("Not Found") }
+
 // verbNames are the verbs of rights in messages; an operation has its own name.
 var verbNames = map[meta.Verb]string{
 	meta.ToCreate: "Create", meta.ToChange: "Change", meta.ToDelete: "Delete", meta.ToRelate: "Relate",

@@ -80,7 +80,7 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 		case done[0].Err != nil:
 			return nil, e.withoutArguments(c, done[0].Err)
 		case done[0].Skipped:
-			return nil, notFound()
+			return nil, asset.NotFound()
 		}
 		if err := s.Finish(ctx); err != nil {
 			return nil, err
@@ -139,10 +139,9 @@ func (e *Engine) command(ctx context.Context, who auth.Actor, w Write) (*asset.C
 	return c, err
 }
 
-func notFound() error { return fault.NotFoundf("Not Found") }
-
 // target turns a command into one on the asset of the path, which must exist. A
-// deleted one exists only for operations on deleted assets.
+// deleted one exists only for operations on deleted assets. Whether an asset to change is
+// there is seen when it is locked, but for one that is named by a type above its own.
 // Errors: fault.NotFound.
 func (e *Engine) target(ctx context.Context, s *asset.Session, who auth.Actor, w Write, c *asset.Command) error {
 	c.Verb, c.Type, c.Self = asset.Update, nil, nil
@@ -151,7 +150,11 @@ func (e *Engine) target(ctx context.Context, s *asset.Session, who auth.Actor, w
 	}
 	o, err := oid.Parse(w.Type + ":" + w.ID)
 	if err != nil {
-		return notFound()
+		return asset.NotFound()
+	}
+	if t, ok := e.assets.Model().Type(o.Type); ok && !t.Abstract && c.Verb == asset.Update {
+		c.Target, c.ByPath = asset.Ref{OID: o.Now()}, true
+		return nil
 	}
 	known, err := e.assets.Lookup(ctx, s.Tx(), who, []oid.OID{o})
 	if err != nil {
@@ -159,7 +162,7 @@ func (e *Engine) target(ctx context.Context, s *asset.Session, who auth.Actor, w
 	}
 	k, ok := known[o]
 	if !ok || k.Deleted && !e.onDeleted(k.OID, w.Op) {
-		return notFound()
+		return asset.NotFound()
 	}
 	c.Target = asset.Ref{OID: k.OID}
 	return nil

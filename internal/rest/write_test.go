@@ -108,3 +108,52 @@ func TestWhatIsHidden(t *testing.T) {
 		t.Errorf("a change of what the caller does not see: %v", err)
 	}
 }
+
+// An asset to change is found by its type and by those above it; one that is deleted, or
+// that lies in a deleted project, is not, whatever is asked of it but to come back.
+func TestTargetsOfPaths(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		e := engine(t, d)
+		write := func(typ, id, op, body string) error {
+			t.Helper()
+			_, err := e.Write(t.Context(), auth.System, rest.Write{Form: form, Type: typ, ID: id, Op: op, Body: []byte(body)})
+			return err
+		}
+		for _, made := range []struct{ typ, body string }{
+			{"Scope", `{"Attributes":{"Name":"P","Parent":"Scope:0","BeginDate":"2026-01-01"}}`}, // 1001
+			{"Story", `{"Attributes":{"Name":"S","Scope":"Scope:0"}}`},                           // 1002
+			{"Story", `{"Attributes":{"Name":"T","Scope":"Scope:1001"}}`},
+		} {
+			if err := write(made.typ, "", "", made.body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const rename = `{"Attributes":{"Name":"x"}}`
+		for _, c := range []struct {
+			typ, id, op, body string
+			there             bool
+		}{
+			{"Story", "1002", "", rename, true},
+			{"Workitem", "1002", "", rename, true},
+			{"Defect", "1002", "", rename, false},
+			{"Member", "20", "", rename, true},
+			{"Scope", "1002", "", rename, false},
+			{"Story", "1002", "Delete", "", true},
+			{"Story", "1002", "", rename, false},
+			{"Workitem", "1002", "", rename, false},
+			{"Story", "1002", "Delete", "", false},
+			{"Story", "1002", "Undelete", "", true},
+			{"Story", "1002", "", rename, true},
+			{"Story", "1003", "", rename, true},
+			{"Scope", "1001", "Delete", "", true},
+			{"Story", "1003", "", rename, false},
+			{"Scope", "1001", "Undelete", "", true},
+			{"Story", "1003", "", rename, true},
+		} {
+			err := write(c.typ, c.id, c.op, c.body)
+			if c.there != (err == nil) || !c.there && fault.KindOf(err) != fault.NotFound {
+				t.Errorf("%s/%s %s, there %v: %v", c.typ, c.id, c.op, c.there, err)
+			}
+		}
+	})
+}
