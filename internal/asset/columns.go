@@ -17,8 +17,8 @@ type columnSet struct {
 	hashes []int // of db.LongTexts
 }
 
-// fewRows is up to how many rows a statement has all columns: omitting some saves
-// less than preparing another statement costs.
+// fewRows is up to how many rows a statement that is prepared has all columns: omitting
+// some saves less than preparing another statement costs.
 const fewRows = 16
 
 // columnsNeeded returns the columns for n rows, of which needs and attrs report
@@ -26,11 +26,11 @@ const fewRows = 16
 func (l *layout) columnsNeeded(n int, needs func(i, slot int) bool, attrs func(i int) bool) columnSet {
 	var sh columnSet
 	for slot := range l.slots {
-		if anyRow(n, func(i int) bool { return needs(i, slot) }) {
+		if l.anyRow(n, func(i int) bool { return needs(i, slot) }) {
 			sh.slots = append(sh.slots, slot)
 		}
 	}
-	sh.attrs = anyRow(n, attrs)
+	sh.attrs = l.anyRow(n, attrs)
 	sh.folded = sh.attrs || slices.ContainsFunc(sh.slots, l.isText)
 	return sh
 }
@@ -42,7 +42,7 @@ func (l *layout) columnsChanged(rows []*row) columnSet {
 	changed := func(i, slot int) bool { return rows[i].cur.slots[slot] != rows[i].stored.slots[slot] }
 	hash := func(i, text int) bool { return !bytes.Equal(rows[i].cur.hashes[text], rows[i].stored.hashes[text]) }
 	sh := l.columnsNeeded(len(rows), changed, func(i int) bool { return !slices.Equal(rows[i].cur.attrs, rows[i].stored.attrs) })
-	sh.hashes = hashesNeeded(len(rows), hash)
+	sh.hashes = l.hashesNeeded(len(rows), hash)
 	sh.slots = slices.DeleteFunc(sh.slots, func(slot int) bool {
 		if !slices.Contains(keyColumns, l.slots[slot].Name) {
 			return false
@@ -57,9 +57,10 @@ func (l *layout) columnsChanged(rows []*row) columnSet {
 	return sh
 }
 
-// anyRow reports whether any of n rows needs a column; few rows get it anyway.
-func anyRow(n int, needs func(i int) bool) bool {
-	needed := n <= fewRows
+// anyRow reports whether any of n rows needs a column; few rows of a statement that is
+// prepared get it anyway.
+func (l *layout) anyRow(n int, needs func(i int) bool) bool {
+	needed := l.prepares && n <= fewRows
 	for i := 0; i < n && !needed; i++ {
 		needed = needs(i)
 	}
@@ -69,15 +70,15 @@ func anyRow(n int, needs func(i int) bool) bool {
 // columnsFilled returns the columns that contain all values of some states.
 func (l *layout) columnsFilled(n int, st func(i int) *state) columnSet {
 	sh := l.columnsNeeded(n, func(i, slot int) bool { return st(i).slots[slot] != nil }, func(i int) bool { return len(st(i).attrs) > 0 })
-	sh.folded = anyRow(n, func(i int) bool { return !l.isPlain(st(i)) })
-	sh.hashes = hashesNeeded(n, func(i, text int) bool { return st(i).hashes[text] != nil })
+	sh.folded = l.anyRow(n, func(i int) bool { return !l.isPlain(st(i)) })
+	sh.hashes = l.hashesNeeded(n, func(i, text int) bool { return st(i).hashes[text] != nil })
 	return sh
 }
 
 // hashesNeeded returns which hashes any of n rows needs.
-func hashesNeeded(n int, needs func(i, text int) bool) (all []int) {
+func (l *layout) hashesNeeded(n int, needs func(i, text int) bool) (all []int) {
 	for text := range db.LongTexts {
-		if anyRow(n, func(i int) bool { return needs(i, text) }) {
+		if l.anyRow(n, func(i int) bool { return needs(i, text) }) {
 			all = append(all, text)
 		}
 	}

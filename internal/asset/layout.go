@@ -12,6 +12,7 @@ import (
 // layout is the model as the write engine needs it: columns, and the rules of
 // each type. It is made once and never changes.
 type layout struct {
+	prepares       bool     // statements about a few assets are prepared; on a server they go as text
 	columns        []string // of asset: fixed, slots, attrs
 	copied         string   // the columns that asset_version has of asset
 	copying        string   // their expressions
@@ -79,14 +80,14 @@ var changingColumns = []string{"moment", "audit_id", "changed_at", "changed_by"}
 // keyColumns are the columns of the keys of asset, but for the fixed ones.
 var keyColumns = []string{"number", "scope_id", "parent_id", "super_id", "timebox_id", "team_id", "status_id", "order_key"}
 
-// newLayout makes the layout of a model at a generation. At 0 it may not be the
-// present one: what lies in columns that no attribute of m has is kept then.
-func newLayout(m *meta.Model, generation int64) *layout {
+// newLayout makes the layout of a model at a generation, for a database. At 0 it may not
+// be the present one: what lies in columns that no attribute of m has is kept then.
+func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 	columns := m.Columns
 	if generation == 0 {
 		columns = m.AllColumns()
 	}
-	l := &layout{slots: columns, scope: -1, description: -1, types: map[*meta.Type]*typeRules{}, ranked: map[string][]int64{}, ranks: map[string]bool{}}
+	l := &layout{prepares: d.IsAlone, slots: columns, scope: -1, description: -1, types: map[*meta.Type]*typeRules{}, ranked: map[string][]int64{}, ranks: map[string]bool{}}
 	l.columns = append(l.columns, fixedColumns...)
 	for i, c := range columns {
 		l.columns = append(l.columns, c.Name)

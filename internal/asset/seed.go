@@ -33,7 +33,7 @@ func Seed(ctx context.Context, d *db.DB, m *meta.Model) error {
 // insertMissing inserts the well-known assets that have no row.
 func insertMissing(ctx context.Context, d *db.DB, m *meta.Model) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
-		e := &Engine{db: d, model: m, layout: newLayout(m, 0)}
+		e := &Engine{db: d, model: m, layout: newLayout(m, 0, d.Dialect)}
 		s := &Session{e: e, tx: tx, who: auth.System, aliases: map[string]*Handle{}}
 		x := s.newExecutor()
 		missing, err := x.withoutRow(ctx, m.Instances)

@@ -94,7 +94,7 @@ func (w *metadataWriter) begin(ctx context.Context) (begun bool, err error) {
 		if begun, err = true, seedAudit(ctx, tx); err != nil {
 			return err
 		}
-		e := &Engine{db: w.d, model: w.m, layout: newLayout(w.m, 0)}
+		e := &Engine{db: w.d, model: w.m, layout: newLayout(w.m, 0, w.d.Dialect)}
 		x := (&Session{e: e, tx: tx, who: auth.System, aliases: map[string]*Handle{}}).newExecutor()
 		wanted := w.wanted(map[string]int64{}, metadataBelow, metadataStep)
 		for i := range wanted {

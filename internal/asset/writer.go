@@ -178,15 +178,32 @@ func (w *writer) closings(ctx context.Context) error {
 	return nil
 }
 
-// versions writes a version of every change. What assets are now is copied on the
-// server; only what they were in between is sent.
+// fewVersions is up to how many versions are sent to a server rather than copied there,
+// which costs it a SELECT, where none of them has more than shortText bytes of text.
+const (
+	fewVersions = 4
+	shortText   = 4 << 10
+)
+
+// areSent reports whether all versions are sent.
+func (w *writer) areSent() bool {
+	return !w.layout.prepares && len(w.changes.versions) <= fewVersions && !slices.ContainsFunc(w.changes.versions, func(v *version) bool {
+		return v.hashes[inDescription] == nil && len(w.layout.longText(v.state, inDescription)) > shortText ||
+			v.hashes[inAttrs] == nil && v.attrs.size() > shortText
+	})
+}
+
+// versions writes a version of every change. What assets are now is copied in the
+// database where it is of many, or where there is no way to it; else it is sent, as what
+// they were in between.
 func (w *writer) versions(ctx context.Context) error {
 	edges := w.edgesAt()
 	now := map[int64][]int64{} // ids, by linked
-	var between []*version
+	var sent []*version
+	all := w.areSent()
 	for _, v := range w.changes.versions {
-		if v != v.row.latest {
-			between = append(between, v)
+		if all || v != v.row.latest {
+			sent = append(sent, v)
 			continue
 		}
 		linked := linkedOf(v, edges)
@@ -197,15 +214,15 @@ func (w *writer) versions(ctx context.Context) error {
 			return fmt.Errorf("insert versions: %w", err)
 		}
 	}
-	sh := w.layout.columnsFilled(len(between), func(i int) *state { return between[i].state })
+	sh := w.layout.columnsFilled(len(sent), func(i int) *state { return sent[i].state })
 	columns := append(w.layout.columnsOf(sh, fixedColumns), "until_moment", "linked")
 	var args []any
-	err := db.InsertN(ctx, w.later, "asset_version", columns, len(between), func(i int) []any {
-		args = append(w.columns(args[:0], sh, between[i].row, between[i].state, true), between[i].until, linkedOf(between[i], edges))
+	err := db.InsertN(ctx, w.later, "asset_version", columns, len(sent), func(i int) []any {
+		args = append(w.columns(args[:0], sh, sent[i].row, sent[i].state, true), sent[i].until, linkedOf(sent[i], edges))
 		return args
 	})
 	if err != nil {
-		return fmt.Errorf("insert versions in between: %w", err)
+		return fmt.Errorf("insert versions that are sent: %w", err)
 	}
 	return nil
 }
