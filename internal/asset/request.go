@@ -51,6 +51,7 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace s
 		}
 		return s.Finish(ctx)
 	})
+	err = modelChanged(err)
 	if errors.Is(err, db.ErrUnknownOutcome) {
 		err = e.findOutcome(ctx, who, req.ID, err)
 	}
@@ -64,7 +65,7 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace s
 // Finish writes the audit, after which the request runs no more commands. Write does it
 // where its function has not: a function that reads its answer with its last statement
 // calls it before, and both go to the server together.
-// Errors: fault.Denied for a request that would leave no administrator; ErrModelChanged.
+// Errors: fault.Denied for a request that would leave no administrator.
 func (s *Session) Finish(ctx context.Context) error {
 	if s.finished {
 		return nil
@@ -151,7 +152,6 @@ func (e *Engine) findOutcome(ctx context.Context, who auth.Actor, request string
 // generation of the subscriptions at which none is enabled. A write of changes takes
 // its row of write_lock first: that orders it against every change of a webhook
 // subscription and of the model, whose generations it then reads.
-// Errors: ErrModelChanged.
 func (s *Session) writeAudit(ctx context.Context) error {
 	var comment, folded, trace any
 	if s.trace != "" {
@@ -183,57 +183,58 @@ func (s *Session) writeAudit(ctx context.Context) error {
 	args := []any{s.audit, s.req.ID, s.who.Member, comment, folded, s.first, s.last, imported, trace}
 	err := s.insertAudit(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, imported, traceparent, generation, fan_state)`+
 		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, ?, ?, ?, `+from, append(args, unwatched...))
-	if err != nil && !errors.Is(err, ErrModelChanged) {
+	if err != nil {
 		return fmt.Errorf("write the audit: %w", err)
 	}
-	return err
+	return nil
 }
 
-// insertAudit runs the statement that writes the audit, and where the database says
-// so notes whether it needs a fan-out. Errors: ErrModelChanged when it wrote none.
+// insertAudit runs the statement that writes the audit, where the server can with what
+// comes next, and where the database says so notes whether it needs a fan-out.
 func (s *Session) insertAudit(ctx context.Context, insert string, args []any) error {
 	if s.e.db.Dialect.Returning {
-		err := s.tx.QueryRow(ctx, insert+` RETURNING fan_state <> 0`, args...).Scan(&s.quiet)
-		if fault.KindOf(err) == fault.NotFound {
-			return ErrModelChanged
-		}
-		return err
+		return s.tx.QueryRow(ctx, insert+` RETURNING fan_state <> 0`, args...).Scan(&s.quiet)
 	}
-	r, err := s.tx.Exec(ctx, insert, args...)
-	if err != nil {
-		return err
-	}
-	n, err := r.RowsAffected()
-	if err == nil && n == 0 {
-		err = ErrModelChanged
-	}
+	_, err := s.tx.Later().Exec(ctx, insert, args...)
 	return err
 }
 
 // generations returns the end of the statement that writes the audit, and its
-// arguments: the subscriptions' generation, whether a fan-out is left out, and no
-// row where the model's generation is another than the engine's.
+// arguments: the subscriptions' generation and whether a fan-out is left out. Where the
+// model's generation is another than the engine's the first is NULL, which the column
+// refuses; see modelChanged.
 func (s *Session) generations() (from string, args []any) {
 	model := s.e.generation
 	if s.modelChanged {
 		model++ // by this transaction
 	}
-	isPresent := `m.name = 'model' AND m.value = ` + strconv.FormatInt(model, 10)
+	ifPresent := func(value string) string {
+		return `CASE m.value WHEN ` + strconv.FormatInt(model, 10) + ` THEN ` + value + ` END`
+	}
 	switch {
 	case s.last == 0 && s.e.generation == 0:
 		return `0, 1`, nil
 	case s.last == 0:
-		return `0, 1 FROM sequence m WHERE ` + isPresent, nil
+		return ifPresent(`0`) + `, 1 FROM sequence m WHERE m.name = 'model'`, nil
 	}
 	args = []any{int64(-1)}
 	if s.e.Unwatched != nil {
 		args[0] = s.e.Unwatched()
 	}
-	const watched = `w.value, CASE w.value WHEN ? THEN 1 ELSE 0 END FROM `
+	const watched = `, CASE w.value WHEN ? THEN 1 ELSE 0 END FROM `
 	if s.e.generation == 0 {
-		return watched + `sequence w WHERE w.name = 'webhook'`, args
+		return `w.value` + watched + `sequence w WHERE w.name = 'webhook'`, args
 	}
-	return watched + `sequence m JOIN sequence w ON w.name = 'webhook' WHERE ` + isPresent, args
+	return ifPresent(`w.value`) + watched + `sequence m JOIN sequence w ON w.name = 'webhook' WHERE m.name = 'model'`, args
+}
+
+// modelChanged returns ErrModelChanged for the error of a write whose audit was refused
+// because of the model's generation, wherever that came to light.
+func modelChanged(err error) error {
+	if db.RefusesNull(err, "generation") {
+		return ErrModelChanged
+	}
+	return err
 }
 
 // ErrRollback is returned by the function of Answer with an answer that is stored

@@ -191,6 +191,10 @@ func (c *conn) queryHere(ctx context.Context, query string, args []driver.NamedV
 // query returns rows, and the statement that is busy until they are closed; nil
 // for one that went out as text.
 func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, *cached, error) {
+	if p, ok := ctx.Value(packetKey{}).(*packet); ok {
+		rows, err := c.queryPacket(ctx, p, query, args)
+		return rows, nil, err
+	}
 	text := c.Conn.(driver.QueryerContext)
 	query, begins, err := c.begin(ctx, query, args)
 	if err != nil {

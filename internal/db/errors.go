@@ -118,6 +118,7 @@ var mysqlTexts = []struct {
 
 const (
 	mysqlNoTable       = 1146
+	mysqlNotNull       = 1048
 	mysqlTooManyStmts  = 1461
 	mysqlTableExists   = 1050
 	mysqlColumnExists  = 1060
@@ -199,6 +200,14 @@ func classOf(err error) class {
 // IsNoTable reports whether a statement failed because a table is not there, as in a
 // database that was never migrated.
 func IsNoTable(err error) bool { return err != nil && noTable(err) }
+
+// RefusesNull reports whether a statement failed because a column takes no NULL.
+func RefusesNull(err error, column string) bool {
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return my.Number == mysqlNotNull && strings.Contains(my.Message, "'"+column+"'")
+	}
+	return err != nil && strings.Contains(err.Error(), "NOT NULL constraint failed: ") && strings.Contains(err.Error(), "."+column+" ")
+}
 
 // Fault gives a driver or gorm error its kind: a duplicate key is Conflict, no
 // rows NotFound, a transaction that is too large Invalid, a deadlock, a lost

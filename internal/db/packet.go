@@ -71,6 +71,25 @@ func (c *conn) execPacket(ctx context.Context, p *packet, query string, args []d
 	return r, nil
 }
 
+// queryPacket runs a packet whose last statement answers rows; the driver passes over what
+// the others answer.
+func (c *conn) queryPacket(ctx context.Context, p *packet, query string, args []driver.NamedValue) (driver.Rows, error) {
+	args = asText(args)
+	switch {
+	case c.singly:
+		for _, s := range p.all[:len(p.all)-1] {
+			if _, err := c.execText(ctx, s.Query, args[:len(s.Args)]); err != nil {
+				return nil, err
+			}
+			args = args[len(s.Args):]
+		}
+		query = p.all[len(p.all)-1].Query
+	case c.begins:
+		c.begins, query = false, beginServer+"; "+query
+	}
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
 // isGalera reports whether a connection is to a node of a Galera cluster. When another
 // node has written what a transaction holds, the node undoes the transaction and tells it
 // by the error of its next statement. In MariaDB 10.11 that error is lost where the next
@@ -102,9 +121,9 @@ const (
 )
 
 // Later returns where statements go whose results nobody needs: they are sent together,
-// with the next statement of the transaction that is executed, or before it reads or
-// commits. An error of one of them is that of the statement, or of the end of the
-// savepoint, with which it was sent. The results are empty.
+// with the next statement of the transaction, or before it commits. An error of one of
+// them is that of the statement, or of the end of the savepoint, with which it was sent.
+// The results are empty.
 func (t *Tx) Later() Execer { return later{t} }
 
 type later struct{ t *Tx }
@@ -131,34 +150,57 @@ func (l later) Exec(ctx context.Context, query string, args ...any) (Result, err
 	return driver.RowsAffected(0), nil
 }
 
-// flush sends what waits, before a statement that reads, or the end. Errors: also why no
-// further statement may run.
+// flush sends what waits, before the end or a large statement. Errors: also why no further
+// statement may run.
 func (t *Tx) flush(ctx context.Context) error {
-	n := len(t.waiting)
-	if err := t.mayGoOn(); err != nil || n == 0 {
+	if err := t.mayGoOn(); err != nil || len(t.waiting) == 0 {
 		return err
 	}
-	last := t.waiting[n-1]
-	t.waiting = t.waiting[:n-1]
-	_, err := t.send(ctx, last)
-	return err
+	run, _, s := joined(t.contextOf(ctx), t.waiting)
+	t.waiting, t.waits = nil, 0
+	_, err := t.tx.ExecContext(run, s.Query, s.Args...)
+	return t.classify(err)
 }
 
 // send runs a statement behind what waits.
 func (t *Tx) send(ctx context.Context, s Statement) (Result, error) {
-	run := t.contextOf(ctx)
-	if len(t.waiting) > 0 && (len(s.Args) > laterArgs || weigh(s.Args) > laterBytes) {
-		if err := t.flush(ctx); err != nil {
-			return nil, err
-		}
+	if err := t.flushBefore(ctx, s); err != nil {
+		return nil, err
 	}
+	run := t.contextOf(ctx)
 	if len(t.waiting) > 0 {
 		run, _, s = joined(run, append(t.waiting, s))
-		t.waiting = nil
+		t.waiting, t.waits = nil, 0
 	}
-	t.waits = 0
 	r, err := t.tx.ExecContext(run, s.Query, s.Args...)
 	return r, t.classify(err)
+}
+
+// reading returns a statement that answers rows as it goes out, behind what waits.
+func (t *Tx) reading(ctx context.Context, s Statement) (run context.Context, out Statement, err error) {
+	if err = t.mayGoOn(); err == nil {
+		err = t.flushBefore(ctx, s)
+	}
+	if err == nil {
+		run, err = t.deadline.statement(t.contextOf(ctx))
+	}
+	if err != nil {
+		return nil, s, err
+	}
+	t.ran++
+	if len(t.waiting) > 0 {
+		run, _, s = joined(run, append(t.waiting, s))
+		t.waiting, t.waits = nil, 0
+	}
+	return run, s, nil
+}
+
+// flushBefore sends what waits before a statement that is too large to go with it.
+func (t *Tx) flushBefore(ctx context.Context, s Statement) error {
+	if len(t.waiting) > 0 && (len(s.Args) > laterArgs || weigh(s.Args) > laterBytes) {
+		return t.flush(ctx)
+	}
+	return nil
 }
 
 // Together runs a few small statements as one transaction that a server gets at once, on

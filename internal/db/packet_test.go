@@ -3,7 +3,10 @@ package db_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/alds-dev/alds/internal/db"
@@ -126,7 +129,18 @@ func TestLaterKeepsTheOrder(t *testing.T) {
 		if fault.KindOf(err) != fault.Conflict {
 			t.Errorf("a row twice: %v", err)
 		}
-		later(tx, insert, 6, "last")
+		// ... and that of a read behind it; the transaction goes on.
+		later(tx, insert, 6, "a")
+		later(tx, insert, 1, "twice")
+		var n int
+		if err := tx.QueryRow(t.Context(), `SELECT COUNT(*) FROM packets`).Scan(&n); fault.KindOf(err) != fault.Conflict {
+			t.Errorf("a read behind a row twice: %d rows, %v", n, err)
+		}
+		later(tx, `UPDATE packets SET v = ? WHERE id = 6`, "last")
+		ids, err := db.Column[int64](t.Context(), tx, `SELECT id FROM packets WHERE v = ? OR id = 1 ORDER BY id`, "last")
+		if err != nil || !slices.Equal(ids, []int64{1, 6}) {
+			t.Errorf("the rows of a read behind a write: %v, %v", ids, err)
+		}
 		return nil
 	})
 	if err != nil {
@@ -151,6 +165,76 @@ func TestLaterKeepsTheOrder(t *testing.T) {
 	if n := count(t, d, `id = 8`); n != 0 || fault.KindOf(err) != fault.Conflict {
 		t.Errorf("%d rows of a transaction whose last statement was refused: %v", n, err)
 	}
+}
+
+// Two transactions that each wait for what the other holds, in what goes out with a read,
+// are found out: one of them runs again.
+func TestLaterRunsAgainAfterADeadlock(t *testing.T) {
+	d := testdb.MySQL(t)
+	packetTable(t, d)
+	if _, err := d.Exec(t.Context(), `INSERT INTO packets (id, f) VALUES (1, 0), (2, 0)`); err != nil {
+		t.Fatal(err)
+	}
+	var runs atomic.Int64
+	var hold sync.WaitGroup
+	hold.Add(2)
+	var both sync.WaitGroup
+	for _, ids := range [][2]int{{1, 2}, {2, 1}} {
+		var once sync.Once
+		both.Go(func() {
+			err := d.Write(t.Context(), func(tx *db.Tx) error {
+				runs.Add(1)
+				if _, err := tx.Exec(t.Context(), `UPDATE packets SET f = f + 1 WHERE id = ?`, ids[0]); err != nil {
+					return err
+				}
+				once.Do(func() { hold.Done(); hold.Wait() })
+				if _, err := tx.Later().Exec(t.Context(), `UPDATE packets SET f = f + 1 WHERE id = ?`, ids[1]); err != nil {
+					return err
+				}
+				if _, err := tx.Later().Exec(t.Context(), `INSERT INTO packets (id) VALUES (?)`, 10+ids[0]); err != nil {
+					return err
+				}
+				var n int
+				return tx.QueryRow(t.Context(), `SELECT COUNT(*) FROM packets`).Scan(&n)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	if n, m := count(t, d, `id < 10 AND f = 2`), count(t, d, `id > 10`); n != 2 || m != 2 || runs.Load() != 3 {
+		t.Errorf("%d rows changed by both, %d inserted, in %d runs", n, m, runs.Load())
+	}
+}
+
+// A column that takes no NULL says so by its name, also where the statement has waited.
+func TestRefusesNull(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		if _, err := d.Exec(t.Context(), `CREATE TABLE strict (id INTEGER NOT NULL PRIMARY KEY, generation BIGINT NOT NULL, other BIGINT NOT NULL)`); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = d.Exec(context.Background(), `DROP TABLE strict`) })
+		for column, want := range map[string]bool{"generation": true, "other": false} {
+			for _, read := range []bool{false, true} {
+				err := d.Write(t.Context(), func(tx *db.Tx) error {
+					_, err := tx.Later().Exec(t.Context(), `INSERT INTO strict (id, generation, other) SELECT 1, CASE x.c WHEN 'generation' THEN NULL ELSE 1 END,`+
+						` CASE x.c WHEN 'other' THEN NULL ELSE 1 END FROM (SELECT ? AS c) x`, column)
+					if err == nil && read {
+						var n int
+						err = tx.QueryRow(t.Context(), `SELECT COUNT(*) FROM strict`).Scan(&n)
+					}
+					return err
+				})
+				if err == nil || db.RefusesNull(err, "generation") != want {
+					t.Errorf("%s, read %v: %v", column, read, err)
+				}
+			}
+		}
+		if db.RefusesNull(nil, "generation") {
+			t.Error("no error refuses NULL")
+		}
+	})
 }
 
 // Statements that run together are one transaction, and answer each by itself.

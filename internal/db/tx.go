@@ -114,31 +114,23 @@ func (t *Tx) mayGoOn() error {
 }
 
 // Query runs a reading statement. On MySQL its rows must be closed before the
-// next statement.
+// next statement. Errors: also that of a statement that was sent with it, see Later.
 func (t *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if err := t.flush(ctx); err != nil {
-		return nil, err
-	}
-	run, err := t.deadline.statement(t.contextOf(ctx))
+	run, s, err := t.reading(ctx, Statement{query, args})
 	if err != nil {
 		return nil, err
 	}
-	t.ran++
-	rows, err := t.tx.QueryContext(run, query, args...)
+	rows, err := t.tx.QueryContext(run, s.Query, s.Args...)
 	return rows, t.classify(err)
 }
 
 // QueryRow runs a reading statement; Row.Scan copies its first row.
 func (t *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
-	if err := t.flush(ctx); err != nil {
-		return &Row{err: err}
-	}
-	run, err := t.deadline.statement(t.contextOf(ctx))
+	run, s, err := t.reading(ctx, Statement{query, args})
 	if err != nil {
 		return &Row{err: err}
 	}
-	t.ran++
-	return &Row{row: t.tx.QueryRowContext(run, query, args...), tx: t}
+	return &Row{row: t.tx.QueryRowContext(run, s.Query, s.Args...), tx: t}
 }
 
 // Exec runs a writing statement. Errors: fault.Conflict on a duplicate key; the
