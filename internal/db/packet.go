@@ -25,6 +25,22 @@ type packet struct {
 
 type packetKey struct{}
 
+// A MariaDB answers a compound statement once, and each of several statements by itself,
+// which wakes both sides as often. To others the two are comments.
+const (
+	beginCompound = "/*M!100101 BEGIN NOT ATOMIC */ "
+	endCompound   = " /*M!100101 ; END */"
+)
+
+// compound is joined for statements of which only the last one's rows are needed, if any.
+func compound(ctx context.Context, all []Statement) (context.Context, Statement) {
+	ctx, _, s := joined(ctx, all)
+	if len(all) > 1 {
+		s.Query = beginCompound + s.Query + endCompound
+	}
+	return ctx, s
+}
+
 // joined returns statements as one, and a context that marks it.
 func joined(ctx context.Context, all []Statement) (context.Context, *packet, Statement) {
 	var text strings.Builder
@@ -156,7 +172,7 @@ func (t *Tx) flush(ctx context.Context) error {
 	if err := t.mayGoOn(); err != nil || len(t.waiting) == 0 {
 		return err
 	}
-	run, _, s := joined(t.contextOf(ctx), t.waiting)
+	run, s := compound(t.contextOf(ctx), t.waiting)
 	t.waiting, t.waits = nil, 0
 	_, err := t.tx.ExecContext(run, s.Query, s.Args...)
 	return t.classify(err)
@@ -189,7 +205,7 @@ func (t *Tx) reading(ctx context.Context, s Statement) (run context.Context, out
 	}
 	t.ran++
 	if len(t.waiting) > 0 {
-		run, _, s = joined(run, append(t.waiting, s))
+		run, s = compound(run, append(t.waiting, s))
 		t.waiting, t.waits = nil, 0
 	}
 	return run, s, nil
