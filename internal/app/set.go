@@ -71,6 +71,7 @@ func (e *engines) with(p catalog.Present) *engines {
 	other.hooks = e.hooks.With(p.Model, other.finder)
 	if e.assets != nil {
 		other.assets = e.assets.With(p.Model, p.Generation)
+		other.assets.NobodyElsewhere = !p.ReadElsewhere
 		other.bulk = e.bulk.With(other.assets, other.finder)
 		other.rest = rest.New(other.assets, other.finder)
 		other.tags = tags.New(other.assets)

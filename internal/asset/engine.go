@@ -49,6 +49,7 @@ type Engine struct {
 	Contents        *blob.Store  // the bytes of attachments and images
 	MaxContent      int64        // most bytes of one of them; 0: no limit
 	MaxAssets       int          // most assets one request changes, those that its operations reach included; 0: no limit
+	NobodyElsewhere bool         // at the generation of the model no process reads elsewhere; see catalog.ReadElsewhere
 
 	db         *db.DB
 	model      *meta.Model

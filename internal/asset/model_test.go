@@ -16,6 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/requests"
+	"github.com/alds-dev/alds/internal/testdb"
 )
 
 // extended is the model with some attributes of stories.
@@ -190,6 +191,35 @@ func TestWritesAreByThePresentModel(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A write that knows that nobody reads elsewhere is not counted, and is not committed once
+// somebody does.
+func TestWritesAreCountedByThePresentModel(t *testing.T) {
+	w := newHarness(t, testdb.MySQL(t))
+	engine := func(nobody bool) *harness {
+		e := w.e.With(model, w.generation())
+		e.NobodyElsewhere = nobody
+		return w.on(e)
+	}
+	counted := func(want string) {
+		t.Helper()
+		w.expect(want, `SELECT COALESCE(SUM(writes), 0) FROM member_write`)
+	}
+	old := engine(true)
+	story := old.must(create("Story", "", "Name", "A", "Scope", "Scope:0"))[0]
+	if err := catalog.ReadElsewhere(t.Context(), w.d); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.e.Write(t.Context(), auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+		_, err := s.Run(t.Context(), []*asset.Command{update(story, "Name", "B")})
+		return err
+	}); !errors.Is(err, asset.ErrModelChanged) {
+		t.Errorf("a write that is not counted: %v", err)
+	}
+	counted("0\n")
+	engine(false).must(update(story, "Name", "B"))
+	counted("1\n")
 }
 
 // An answer that is stored although its request was rolled back is one of the

@@ -174,8 +174,7 @@ func (s *Session) writeAudit(ctx context.Context) error {
 		if err := catalog.LockWrite(ctx, s.tx); err != nil {
 			return err
 		}
-		everybody := s.modelChanged || s.rolesChanged || s.scopesHidden || s.loginsChanged
-		if err := catalog.NoteWrite(ctx, s.tx, s.who.Member, everybody); err != nil {
+		if err := s.noteWrite(ctx); err != nil {
 			return err
 		}
 	}
@@ -187,6 +186,16 @@ func (s *Session) writeAudit(ctx context.Context) error {
 		return fmt.Errorf("write the audit: %w", err)
 	}
 	return nil
+}
+
+// noteWrite counts the write for those who read elsewhere, unless the engine's generation
+// of the model says that nobody does, which is held against the present one.
+func (s *Session) noteWrite(ctx context.Context) error {
+	if s.e.NobodyElsewhere && s.e.generation != 0 {
+		return nil
+	}
+	everybody := s.modelChanged || s.rolesChanged || s.scopesHidden || s.loginsChanged
+	return catalog.NoteWrite(ctx, s.tx, s.who.Member, everybody)
 }
 
 // insertAudit runs the statement that writes the audit, where the server can with what

@@ -18,8 +18,9 @@ const pollEvery = 500 * time.Millisecond
 
 // Present is the model at one generation.
 type Present struct {
-	Model      *meta.Model
-	Generation int64
+	Model         *meta.Model
+	Generation    int64
+	ReadElsewhere bool // some process reads elsewhere, or has: see ReadElsewhere
 }
 
 // Options are the parts of a Catalog that may be left out.
@@ -89,9 +90,13 @@ func (c *Catalog) refresh(ctx context.Context, atLeast int64) error {
 	var custom meta.Custom
 	next := Present{}
 	err := c.db.Read(ctx, func(tx *db.Tx) (err error) {
-		if next.Generation, err = Generation(ctx, tx); err == nil {
-			custom, err = Read(ctx, tx, c.base)
+		if next.Generation, err = Generation(ctx, tx); err != nil {
+			return err
 		}
+		if next.ReadElsewhere, err = readsElsewhere(ctx, tx); err != nil {
+			return err
+		}
+		custom, err = Read(ctx, tx, c.base)
 		return err
 	})
 	if err != nil {

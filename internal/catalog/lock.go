@@ -79,22 +79,32 @@ const (
 const readElsewhere = "read_elsewhere"
 
 // ReadElsewhere is called before a process reads elsewhere: from now on writes are
-// counted. It takes the rows of all writes, so those that are not counted have committed
-// before, and what has the row has them: Position counts it as one more.
+// counted. It raises the model's generation, so those that are not counted have committed
+// before, and what has the row has them: Position counts it as one more. Who writes by a
+// later generation knows that it has to count.
 func ReadElsewhere(ctx context.Context, d *db.DB) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
-		var value int64
-		err := tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = ?`, readElsewhere).Scan(&value)
-		if fault.KindOf(err) != fault.NotFound {
+		known, err := readsElsewhere(ctx, tx)
+		if err != nil || known {
 			return err
 		}
-		if err := LockWrites(ctx, tx); err != nil {
+		if err := Raise(ctx, tx); err != nil {
 			return err
 		}
 		return db.UpsertN(ctx, tx, "sequence", []string{"name", "value", "stamped_at"}, []string{"name"}, nil, 1, func(int) []any {
 			return []any{readElsewhere, 1, 0}
 		})
 	})
+}
+
+// readsElsewhere reports whether some process reads elsewhere, as q sees it.
+func readsElsewhere(ctx context.Context, q db.Querier) (bool, error) {
+	var value int64
+	err := q.QueryRow(ctx, `SELECT value FROM sequence WHERE name = ?`, readElsewhere).Scan(&value)
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // NoteWrite counts a write of a member, in its transaction, so that Position tells where

@@ -6,6 +6,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/catalog"
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -38,6 +39,18 @@ func TestWritesAreCountedOnceSomebodyReadsElsewhere(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	generation := func() int64 {
+		t.Helper()
+		n, err := catalog.Generation(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	known, before := catalog.New(d, meta.Default(), catalog.Options{}), generation()
+	if err := known.Refresh(t.Context()); err != nil || known.Present().ReadElsewhere {
+		t.Errorf("a catalog knows that somebody reads elsewhere, before anybody does: %v", err)
+	}
 	write(1, true, func() {})
 	if at := position(1); at != 0 {
 		t.Errorf("%d before anybody reads elsewhere", at)
@@ -60,8 +73,15 @@ func TestWritesAreCountedOnceSomebodyReadsElsewhere(t *testing.T) {
 	if err := <-noted; err != nil {
 		t.Fatal(err)
 	}
-	if err := catalog.ReadElsewhere(t.Context(), d); err != nil {
-		t.Fatalf("again: %v", err)
+	now := generation()
+	if now != before+1 {
+		t.Errorf("the model's generation was %d and is %d: who does not count is not told", before, now)
+	}
+	if err := known.Refresh(t.Context()); err != nil || !known.Present().ReadElsewhere {
+		t.Errorf("a catalog does not know that somebody reads elsewhere: %v", err)
+	}
+	if err := catalog.ReadElsewhere(t.Context(), d); err != nil || generation() != now {
+		t.Fatalf("again: generation %d, %v", generation(), err)
 	}
 	for _, c := range []struct {
 		member    int64
