@@ -211,6 +211,13 @@ func (t *Tx) reading(ctx context.Context, s Statement) (run context.Context, out
 	return run, s, nil
 }
 
+// Waits reports whether q is a transaction in which statements wait: the next read goes out
+// behind them, and takes their time, too.
+func Waits(q Querier) bool {
+	t, ok := q.(*Tx)
+	return ok && len(t.waiting) > 0
+}
+
 // flushBefore sends what waits before a statement that is too large to go with it.
 func (t *Tx) flushBefore(ctx context.Context, s Statement) error {
 	if len(t.waiting) > 0 && (len(s.Args) > laterArgs || weigh(s.Args) > laterBytes) {

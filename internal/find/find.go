@@ -178,7 +178,8 @@ func (f *Finder) oid(s *encode.Set, row int32, moments bool) oid.OID {
 
 // execute prepares r and calls do, which may be called a second time and then
 // starts over. With q nil it reads in a snapshot; a query of one statement needs
-// no transaction for that.
+// no transaction for that. The time of one behind a write is that of the write, too, and
+// is not counted as the query's.
 func (f *Finder) execute(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, do func(context.Context, *executor) error) error {
 	began := time.Now()
 	p, err := f.prepare(r, who.All)
@@ -187,12 +188,15 @@ func (f *Finder) execute(ctx context.Context, q db.Querier, who auth.Actor, r qu
 	}
 	p.wantsTotal = r.Total || r.Rest && (!r.One || r.History)
 	since(f.metrics.compile, began)
+	behind := db.Waits(q)
 	var seen effort
 	err = f.read(db.WithMember(ctx, who.Member), q, who, r, p, func(ctx context.Context, x *executor) error {
 		defer func() { seen.add(x) }()
 		return x.orGone(&r, do(ctx, x))
 	})
-	f.noteSlow(&r, began, seen, err)
+	if !behind {
+		f.noteSlow(&r, began, seen, err)
+	}
 	return err
 }
 
@@ -217,7 +221,9 @@ func (f *Finder) read(ctx context.Context, q db.Querier, who auth.Actor, r query
 // on history is kept, and runs the lookups of the plan.
 func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p prepared, do func(context.Context, *executor) error) (err error) {
 	began := time.Now()
-	defer since(f.metrics.read, began)
+	if !db.Waits(q) {
+		defer since(f.metrics.read, began)
+	}
 	if p.cached.slow(began) {
 		if err := db.RequireLong(q); err != nil {
 			return err

@@ -67,3 +67,27 @@ func TestTheTimeOfAClientIsNotThatOfItsQuery(t *testing.T) {
 		t.Errorf("%+v", f.Slowest.List())
 	}
 }
+
+// TestTheTimeOfAWriteIsNotThatOfItsAnswer: the read of an answer goes to the server behind
+// the write, and what both take is not noted as the query's.
+func TestTheTimeOfAWriteIsNotThatOfItsAnswer(t *testing.T) {
+	d := testdb.MySQL(t)
+	f := seed(t)
+	f.write(d)
+	finder := New(d, f.m)
+	finder.Slowest = processes.NewSlowest(nil)
+	r, err := fromJSON([]byte(`{"from": "Story"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = d.Write(t.Context(), func(tx *db.Tx) error {
+		if _, err := tx.Later().Exec(t.Context(), `UPDATE sequence SET value = value + SLEEP(?) WHERE name = 'model'`, 0.1); err != nil {
+			return err
+		}
+		_, err := finder.Rows(t.Context(), tx, auth.System, r, nil)
+		return err
+	})
+	if all := finder.Slowest.List(); err != nil || len(all) != 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
