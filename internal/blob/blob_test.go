@@ -19,7 +19,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// random returns n bytes that no other test has.
+// random returns n bytes; some dozen and more are bytes that no other test has.
 func random(n int) []byte {
 	var seed [32]byte
 	for i := range seed {
@@ -57,19 +57,28 @@ func count(t *testing.T, d *db.DB, table string) (n int) {
 	return n
 }
 
-// stores calls test with a store that keeps bytes in each database, in a folder, and in a bucket.
+// stores calls test with a store that keeps bytes in each database, in a folder, and in
+// a bucket. Each has a database of its own: two contents of a byte may be the same one,
+// which then lies where it was stored first.
 func stores(t *testing.T, grace time.Duration, test func(t *testing.T, d *db.DB, s *blob.Store)) {
-	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		t.Run("inside", func(t *testing.T) { test(t, d, blob.New(d, blob.Options{Grace: grace})) })
-		t.Run("folder", func(t *testing.T) {
+	buckets := map[string]func(t *testing.T) blob.Bucket{
+		"inside": func(*testing.T) blob.Bucket { return nil },
+		"folder": func(t *testing.T) blob.Bucket {
 			b, err := blob.OpenBucket("file://" + t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
-			test(t, d, blob.New(d, blob.Options{Grace: grace, Bucket: b}))
+			return b
+		},
+		"s3": func(t *testing.T) blob.Bucket { return startS3(t).open(t) },
+	}
+	for name, open := range buckets {
+		t.Run(name, func(t *testing.T) {
+			testdb.Each(t, func(t *testing.T, d *db.DB) {
+				test(t, d, blob.New(d, blob.Options{Grace: grace, Bucket: open(t)}))
+			})
 		})
-		t.Run("s3", func(t *testing.T) { test(t, d, blob.New(d, blob.Options{Grace: grace, Bucket: startS3(t).open(t)})) })
-	})
+	}
 }
 
 func TestContentsAreReadAsWritten(t *testing.T) {

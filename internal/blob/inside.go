@@ -29,7 +29,7 @@ func (s *Store) keepContent(ctx context.Context, tx *db.Tx, ref Ref, content []b
 	if kept, err := isKept(ctx, tx, ref.Hash); err != nil || kept {
 		return err
 	}
-	u := &upload{s: s, id: newID(), outside: s.bucket != nil}
+	u := s.newUpload(len(content))
 	columns := []string{"id", "hash", "size", "outside", "kept", "touched_at"}
 	err := db.UpsertN(ctx, tx, "blob_content", columns, []string{"hash"}, []string{"kept"}, 1, func(int) []any {
 		return []any{u.id, ref.Hash, ref.Size, u.place(), 1, 0}

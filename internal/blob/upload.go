@@ -88,8 +88,8 @@ func (s *Store) uploadOne(ctx context.Context, content []byte) (Ref, error) {
 
 // uploadParts stores a content under a new id, and gives it its hash at the end.
 func (s *Store) uploadParts(ctx context.Context, first []byte, rest io.Reader, size int64) (ref Ref, err error) {
-	u, err := s.begin(ctx)
-	if err != nil {
+	u := s.newUpload(len(first))
+	if err := u.begin(ctx); err != nil {
 		return Ref{}, err
 	}
 	sum := sha256.New()
@@ -134,10 +134,15 @@ func newID() string {
 	return strings.ReplaceAll(id.String(), "-", "")
 }
 
+// newUpload returns the upload of a content that begins with n bytes. One of no bytes
+// is a row alone: not every bucket takes an object without any.
+func (s *Store) newUpload(n int) *upload {
+	return &upload{s: s, id: newID(), outside: s.bucket != nil && n > 0}
+}
+
 // begin notes an upload, so that Sweep finds it if it never ends.
-func (s *Store) begin(ctx context.Context) (*upload, error) {
-	u := &upload{s: s, id: newID(), outside: s.bucket != nil}
-	return u, s.db.Write(ctx, func(tx *db.Tx) error {
+func (u *upload) begin(ctx context.Context) error {
+	return u.s.db.Write(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(ctx, "INSERT INTO blob_content (id, outside, touched_at) VALUES (?, ?, "+tx.Dialect().NowMicros+")", u.id, u.place())
 		return err
 	})
