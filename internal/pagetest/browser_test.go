@@ -14,7 +14,7 @@ import (
 )
 
 // program is Debian's name of the browser.
-const program = "chromium"
+const program = "chromium-headless-shell"
 
 // startsIn is how long the browser may take until it answers.
 const startsIn = time.Minute

@@ -36,5 +36,5 @@
 //	inspect_test.go   for what is looked at in every page
 //	fixture_test.go   who serves them, and a test that another one looks at
 //
-// It needs chromium and npm.
+// It needs chromium-headless-shell and npm.
 package pagetest
