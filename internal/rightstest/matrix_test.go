@@ -90,6 +90,7 @@ type world struct {
 	rights *table
 
 	members  []*member
+	acting   []*member        // those with cells
 	base     map[string]*slot // by placeholder
 	standing map[string]*slot // by key
 	slots    []*slot
@@ -105,7 +106,8 @@ type findings struct {
 	cells map[string][]*cell
 }
 
-// TestMatrix does everything as everybody and compares.
+// TestMatrix does everything as everybody and compares: with SQLite. With a server, of
+// whose answers other tests tell, each role acts from one of the places.
 func TestMatrix(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -114,10 +116,13 @@ func TestMatrix(t *testing.T) {
 				cells: map[*member][]*cell{}, names: &atomic.Int64{}, told: &atomic.Int64{}, wrong: &findings{cells: map[string][]*cell{}},
 			}
 			w.found()
+			if w.acting = w.members; dialect == "mysql" {
+				w.acting = oneOfEachRole(w.members)
+			}
 			w.plan()
 			w.makeSlots()
 			t.Run("members", func(t *testing.T) {
-				for _, m := range w.members {
+				for _, m := range w.acting {
 					t.Run(m.String(), func(t *testing.T) {
 						t.Parallel()
 						at := *w
@@ -134,6 +139,16 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
+// oneOfEachRole returns a member of each role, from one place after the other.
+func oneOfEachRole(members []*member) (some []*member) {
+	for i, m := range members {
+		if role := i / len(places); i%len(places) == role%len(places) {
+			some = append(some, m)
+		}
+	}
+	return some
+}
+
 // plan makes the cells of all combinations, and prints how many there are.
 func (w *world) plan() {
 	without, count := map[string]int{}, map[string]int{}
@@ -143,7 +158,7 @@ func (w *world) plan() {
 			w.t.Errorf("no cell is about %s", kind)
 		}
 	}
-	for _, m := range w.members {
+	for _, m := range w.acting {
 		for _, typ := range all {
 			for _, verb := range verbs {
 				for _, p := range takes {
@@ -168,7 +183,7 @@ func (w *world) plan() {
 		}
 	}
 	w.print(count, without)
-	w.t.Logf("%d members, %d assets", len(w.members), len(w.slots))
+	w.t.Logf("%d of %d members, %d assets", len(w.acting), len(w.members), len(w.slots))
 }
 
 func (w *world) print(count, without map[string]int) {
