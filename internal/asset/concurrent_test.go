@@ -158,6 +158,30 @@ func TestRequestIDIsUsedOnce(t *testing.T) {
 	})
 }
 
+// Where the answer to the marker's commit was lost as well, the marker is not taken for
+// the request.
+func TestLostMarkerAnswer(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		request := uuid.NewString()
+		marker, err := w.e.NewMarker(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, look := range []string{"first", "second"} {
+			if happened, err := w.e.Happened(t.Context(), request, marker); err != nil || happened {
+				t.Errorf("%s look at a request that was not committed: %t, %v", look, happened, err)
+			}
+		}
+		other, err := w.e.NewMarker(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if happened, err := w.e.Happened(t.Context(), request, other); err != nil || !happened {
+			t.Errorf("a request of which there is an audit with another id: %t, %v", happened, err)
+		}
+	})
+}
+
 // After a commit without an answer the audit shows whether it happened, and one of which
 // it was said that it did not never does.
 func TestLostCommitAnswer(t *testing.T) {

@@ -56,3 +56,11 @@ func ContextDefaults() []ContextDefault {
 	}
 	return all
 }
+
+// Happened is happened, for the same test.
+func (e *Engine) Happened(ctx context.Context, request string, marker int64) (bool, error) {
+	return e.happened(ctx, auth.System, request, marker)
+}
+
+// NewMarker is newMarker, for the same test.
+func (e *Engine) NewMarker(ctx context.Context) (int64, error) { return e.newMarker(ctx) }

@@ -116,25 +116,24 @@ const (
 	outcomePause = 250 * time.Millisecond
 )
 
-// findOutcome finds out whether a commit without an answer happened: it writes an audit
-// of no change with the same request id. Where that is refused the write happened; where
-// it is not, the write can no longer happen, whatever server still has it. Where the
-// server has not given the lost transaction up yet, the insert waits for it.
+// findOutcome finds out whether a commit without an answer happened, by an audit of no
+// change with the same request id, which is asked for until the database answers.
 func (e *Engine) findOutcome(ctx context.Context, who auth.Actor, request string, lost error) error {
+	var marker int64
 	for range outcomeTries {
-		err := e.db.Small(ctx, func(tx *db.Tx) error {
-			id, err := e.audits.next(ctx, e.db, tx, 1)
-			if err == nil {
-				_, err = tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, first_moment, last_moment, generation, fan_state)`+
-					` VALUES (?, ?, ?, `+tx.Dialect().NowMicros+`, 'the connection to the database was lost', 0, 0, 0, 1)`, id, request, who.Member)
-			}
-			return err
-		})
+		var happened bool
+		var err error
+		if marker == 0 {
+			marker, err = e.newMarker(ctx)
+		}
+		if err == nil {
+			happened, err = e.happened(ctx, who, request, marker)
+		}
 		switch {
+		case err == nil && happened:
+			return nil
 		case err == nil:
 			return fault.Transientf(lost, "the connection to the database was lost, and nothing was changed")
-		case fault.KindOf(err) == fault.Conflict:
-			return nil
 		case fault.KindOf(err) != fault.Transient:
 			return err
 		}
@@ -145,6 +144,39 @@ func (e *Engine) findOutcome(ctx context.Context, who auth.Actor, request string
 		}
 	}
 	return lost
+}
+
+// newMarker takes the id of an audit.
+func (e *Engine) newMarker(ctx context.Context) (id int64, err error) {
+	err = e.db.Small(ctx, func(tx *db.Tx) (err error) {
+		id, err = e.audits.next(ctx, e.db, tx, 1)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return id, nil
+}
+
+// happened reports whether a request was committed, by writing an audit with the same
+// request id and marker as its own. Where that is refused the request happened, unless
+// the audit that is there is the marker: that commit's answer may have been lost as well.
+// Where it is not refused the request can no longer happen, whatever server still has it.
+// Where the server has not given the lost transaction up yet, the insert waits for it.
+func (e *Engine) happened(ctx context.Context, who auth.Actor, request string, marker int64) (bool, error) {
+	err := e.db.Small(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, first_moment, last_moment, generation, fan_state)`+
+			` VALUES (?, ?, ?, `+tx.Dialect().NowMicros+`, 'the connection to the database was lost', 0, 0, 0, 1)`, marker, request, who.Member)
+		return err
+	})
+	if fault.KindOf(err) != fault.Conflict {
+		return false, err
+	}
+	var id int64
+	err = e.db.One(ctx, func(q db.Querier) error {
+		return q.QueryRow(ctx, `SELECT id FROM audit WHERE request_id = ?`, request).Scan(&id)
+	})
+	return id != marker, err
 }
 
 // writeAudit writes the audit row, whose request id refuses a second request with the
