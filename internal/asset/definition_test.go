@@ -54,6 +54,31 @@ func (w *harness) number(query string, args ...any) (n int) {
 	return n
 }
 
+// A purge finds the folded form of a value that stands in the row of a version where the
+// value itself lies apart, with a long one of another attribute, and the other way round.
+func TestDeleteWithDataThatLiesApart(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		now, short := w.growing().define("Custom_Short", "AttributeType", "LongText")
+		now, long := now.define("Custom_Long", "AttributeType", "LongText")
+		plain := now.must(createBy(now.e, "Story", "Name", "plain", "Scope", "Scope:0", "Custom_Short", "STRAẞE", "Custom_Long", strings.Repeat("a", 200)))
+		folded := now.must(createBy(now.e, "Story", "Name", "folded", "Scope", "Scope:0", "Custom_Short", "STRAẞE", "Custom_Long", strings.Repeat("ẞ", 60)))
+		for _, value := range []string{"1", "2"} {
+			now.must(update(plain[0], "Estimate", value), update(folded[0], "Estimate", value))
+		}
+		for _, definition := range []string{short, long} {
+			now.must(operate(definition, "DeleteWithData", "Assets", "2"))
+			now = now.growing()
+			if err := asset.Purge(t.Context(), w.d, model); err != nil {
+				t.Fatal(err)
+			}
+			now.agrees()
+		}
+		if n := w.number(`SELECT COUNT(*) FROM asset_version WHERE id > 1000 AND (folded LIKE '%Custom_%' OR folded_hash IS NOT NULL)`); n != 0 {
+			t.Errorf("%d versions have folded forms", n)
+		}
+	})
+}
+
 // A definition is deleted with its data by who knows how much that is: at once
 // nothing names it, then a purge, which may be stopped anywhere, leaves no trace of
 // its values. Its name keeps its meaning.

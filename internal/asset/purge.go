@@ -128,8 +128,9 @@ func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx, done int64) (bo
 		return false, err
 	}
 	set, values := p.cleared()
+	stands := storedExpr(tx.Dialect(), p.attr) + ` IS NOT NULL OR ` + tx.Dialect().JSONText("folded", p.attr.Place.Column) + ` IS NOT NULL` // either may lie apart
 	for _, table := range []string{"asset", "asset_version"} {
-		_, err := tx.Exec(ctx, `UPDATE `+table+` SET `+set+` WHERE id IN `+in+` AND `+storedExpr(tx.Dialect(), p.attr)+` IS NOT NULL`, append(values, args...)...)
+		_, err := tx.Exec(ctx, `UPDATE `+table+` SET `+set+` WHERE id IN `+in+` AND (`+stands+`)`, append(values, args...)...)
 		if err != nil {
 			return false, err
 		}
