@@ -7,9 +7,9 @@ type Consistency uint8
 
 const (
 	// OwnWrites finds what its member has written, on whichever process, and the changes
-	// of the rights that it goes by.
+	// of the rights and of the model that it goes by.
 	OwnWrites Consistency = iota
-	// Eventual finds what the server has: it may lag.
+	// Eventual finds those changes, and else what the server has, which may lag.
 	Eventual
 	// Strong finds all that was committed when the read began: it is one of the writer.
 	Strong

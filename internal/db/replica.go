@@ -213,8 +213,11 @@ func (d *DB) route(ctx context.Context, read func(on *DB, begin first) error) er
 	return read(&home, func(context.Context, Querier) error { return nil })
 }
 
-// place is what a replica has to have reached; nil: nothing.
+// place is what a replica has to have reached: the writes of a member and of everybody.
 type place struct{ member, writes int64 }
+
+// everybody is no member: Replicas.Position counts for it what all have to find alone.
+const everybody = 0
 
 // choose returns the replica that a read may go to, and what that has to have reached, or
 // why it is one of the writer. A member's is always the same while it is in use, on all
@@ -229,11 +232,12 @@ func (s *replicas) choose(ctx context.Context, home *DB) (*replica, *place, stri
 		return nil, nil, WhyMember, nil
 	}
 	r := s.of(member)
+	if c == Eventual {
+		member = everybody
+	}
 	switch {
 	case r == nil:
 		return nil, nil, WhyNone, nil
-	case c == Eventual:
-		return r, nil, "", nil
 	case s.wasBehind(member):
 		return nil, nil, WhyBehind, nil
 	}
@@ -256,9 +260,6 @@ func (s *replicas) of(member int64) *replica {
 // reached returns errBehind where what q reads lacks something. In a transaction it is the
 // first statement, so it is of the snapshot of all others.
 func (s *replicas) reached(ctx context.Context, q Querier, p *place) error {
-	if p == nil {
-		return nil
-	}
 	var writes int64
 	if err := q.QueryRow(ctx, s.Position, p.member).Scan(&writes); err != nil {
 		return err

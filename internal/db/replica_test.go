@@ -122,6 +122,7 @@ func TestReadsGoToAReplicaThatHasWhatTheirMemberHasWritten(t *testing.T) {
 		{"one who takes what there is", func() {}, db.WithConsistency(member, db.Eventual), "rrrr"},
 		{"when the replica has the write", func() { write(p.replica, 20); time.Sleep(60 * time.Millisecond) }, member, "rrrr"},
 		{"when rights have changed", func() { write(p.writer, 0) }, other, "wwww"},
+		{"and nobody takes less than that", func() {}, db.WithConsistency(member, db.Eventual), "wwww"},
 		{"when the replica has that", func() { write(p.replica, 0); time.Sleep(60 * time.Millisecond) }, other, "rrrr"},
 	} {
 		c.write()
