@@ -21,6 +21,7 @@ const (
 	healthWithin = time.Second
 	largest      = 32 << 20 // of the attacks' bodies, in bytes
 	quietTime    = 1500 * time.Millisecond
+	attacks      = 4 // at most, while reads are slow
 	readPause    = 15 * time.Millisecond
 )
 
@@ -57,10 +58,15 @@ func (s *site) watch(oneStory string) *others {
 	o.mu.Lock()
 	o.quiet = percentile99(o.took)
 	o.mu.Unlock()
-	o.most = max(floor, 3*o.quiet, 3*firstTouch())
+	o.most = max(floor, 3*o.quiet)
+	o.allowTouch()
 	o.before, _ = s.proc.Memory()
 	return o
 }
+
+// allowTouch raises the limit to what the machine takes just now to give memory: on
+// virtual machines that differs from minute to minute.
+func (o *others) allowTouch() { o.most = max(o.most, 3*firstTouch()) }
 
 // firstTouch is how long the machine takes to give a process as much memory as a large
 // body has: some 10 ms, and on virtual machines half a second, in which nothing else
@@ -143,14 +149,15 @@ func (o *others) forget() {
 
 // during carries out an attack and fails the test for what the others should not
 // have seen meanwhile. The most memory that the process may have held is in bytes.
-// Where reads were slow it attacks once more: other work on the machine delays a
-// read now and then, and who is starved waits each time.
+// Where reads were slow it attacks again: other work on the machine delays a read
+// now and then, and who is starved waits each time.
 func (o *others) during(t *testing.T, mostMemory int64, attack func()) {
 	t.Helper()
 	slow := o.bear(t, attack)
-	if slow > o.most {
+	for n := 1; n < attacks && slow > o.most; n++ {
 		t.Logf("99 of 100 reads took up to %s; once more", slow)
 		o.s.hangUp()
+		o.allowTouch()
 		slow = o.bear(t, attack)
 	}
 	if slow > o.most {

@@ -46,6 +46,9 @@ func TestAServerThatBecomesReadOnly(t *testing.T) {
 	s.root("SET GLOBAL read_only = 0")
 	becomes(http.StatusOK, "writable again")
 	s.wantWrite(http.StatusOK)
+	s.until("the sign-in is in the audit trail", func() bool {
+		return s.count("SELECT COUNT(*) FROM audit_trail WHERE kind = 'SignIn'") > 0
+	}) // else the api has something left to write when it is told to end, cannot, and says so
 
 	s.root("SET GLOBAL read_only = 1")
 	api.Stop()
