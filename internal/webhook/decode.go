@@ -68,8 +68,10 @@ var setters = map[string]func(*Service, *subscriptionRow, *doc.Node) error{
 	"description": func(_ *Service, r *subscriptionRow, v *doc.Node) error {
 		return text(v, "description", maxDescription, &r.Description)
 	},
-	"enabled":             func(_ *Service, r *subscriptionRow, v *doc.Node) error { return boolean(v, "enabled", &r.Enabled) },
-	"paused":              func(_ *Service, r *subscriptionRow, v *doc.Node) error { return boolean(v, "paused", &r.Paused) },
+	"enabled": func(_ *Service, r *subscriptionRow, v *doc.Node) error {
+		return boolean(v, "enabled", true, &r.Enabled)
+	},
+	"paused":              func(_ *Service, r *subscriptionRow, v *doc.Node) error { return boolean(v, "paused", false, &r.Paused) },
 	"maxBatch":            (*Service).setMaxBatch,
 	"authorizationHeader": (*Service).setAuthorization,
 	"secret":              (*Service).setSecret,
@@ -364,10 +366,10 @@ func text(v *doc.Node, key string, most int, to *string) error {
 	return nil
 }
 
-func boolean(v *doc.Node, key string, to *bool) error {
+func boolean(v *doc.Node, key string, null bool, to *bool) error {
 	switch v.Kind {
 	case doc.Null:
-		*to = false
+		*to = null
 	case doc.Bool:
 		*to = v.Text == "true"
 	default:
