@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"net/url"
 	"strconv"
 
 	"github.com/alds-dev/alds/internal/meta"
@@ -64,7 +65,7 @@ func (e jsonAssets) open(w []byte, r ref) []byte {
 func (e jsonAssets) Attribute(w []byte, s *Set, row int32, c query.Column) []byte {
 	of := string(e.self(e.cells(s, row)).appendPath([]byte(e.Base)))
 	w = e.member(w, s, row, c)
-	w = value.AppendString(append(w, `,"href":`...), of+"/"+c.Name)
+	w = value.AppendString(append(w, `,"href":`...), of+"/"+url.PathEscape(c.Name))
 	w = value.AppendString(append(w, `,"of":`...), of)
 	return append(w, '}')
 }

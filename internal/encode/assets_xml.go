@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"net/url"
 	"strconv"
 
 	"github.com/alds-dev/alds/internal/meta"
@@ -69,7 +70,7 @@ func (e xmlAssets) Attribute(w []byte, s *Set, row int32, c query.Column) []byte
 	of := e.href(nil, e.self(e.cells(s, row)))
 	w = e.start(w, c.Kind, c.Name)
 	w = append(append(append(w, ` href="`...), of...), '/')
-	w = value.AppendXMLAttr(w, c.Name)
+	w = value.AppendXMLAttr(w, url.PathEscape(c.Name))
 	w = append(append(append(w, `" of="`...), of...), '"')
 	return e.content(w, s, row, &c)
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/token"
@@ -58,7 +59,7 @@ func (b *binder) column(on *meta.Type, item Item) (BoundColumn, error) {
 	p, err := b.token(on, item.Text)
 	name := item.Text.Text
 	if b.rest {
-		name = p.Text
+		name = strings.TrimSpace(name[p.At:])
 	}
 	return BoundColumn{Name: name, Path: p}, err
 }
@@ -118,7 +119,7 @@ func restColumns(columns []BoundColumn) []BoundColumn {
 	}
 	var single, names, many, values []BoundColumn
 	for _, c := range columns {
-		added := namesOf(c.Path, have)
+		added := namesOf(c, have)
 		switch {
 		case !c.Path.Many():
 			single = append(single, c)
@@ -134,7 +135,8 @@ func restColumns(columns []BoundColumn) []BoundColumn {
 
 // namesOf returns the columns that come with a relation and are not selected
 // already.
-func namesOf(p Path, have map[string]bool) []BoundColumn {
+func namesOf(c BoundColumn, have map[string]bool) []BoundColumn {
+	p := c.Path
 	if !p.IsRelation() || len(p.Steps) == 0 || p.Steps[len(p.Steps)-1].Attr.Name == "ID" {
 		return nil
 	}
@@ -149,7 +151,7 @@ func namesOf(p Path, have map[string]bool) []BoundColumn {
 		have[text] = true
 		named := p
 		named.Text, named.Leaf = text, Leaf{Attr: a}
-		all = append(all, BoundColumn{Name: text, Path: named})
+		all = append(all, BoundColumn{Name: c.Name + "." + name, Path: named})
 	}
 	return all
 }

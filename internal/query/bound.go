@@ -44,7 +44,8 @@ type BoundSort struct {
 // Path is a bound attribute token: relations followed from On, then what is
 // read there.
 type Path struct {
-	Text  string
+	Text  string       // as it is printed, without the name of a type before it
+	At    int          // byte offset of what Text is printed from, in the token
 	On    *meta.Type   // the type it starts at; below the row's type when the token was prefixed
 	Only  []*meta.Type // the row types it has a value on; nil for all
 	Steps []Step
