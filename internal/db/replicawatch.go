@@ -106,8 +106,9 @@ func (r *replica) compare(writer []sample, there sample) error {
 		r.lag.Store(int64(lag))
 		return nil
 	}
-	r.lag.Store(int64(there.at.Sub(writer[0].at)))
-	return fmt.Errorf("it lags by more than %s", MaxLag)
+	lag := there.at.Sub(writer[0].at) // MaxLag, or since the first look
+	r.lag.Store(int64(lag))
+	return fmt.Errorf("it lags by more than %s", lag.Round(time.Millisecond))
 }
 
 // What was logged last of a replica.
