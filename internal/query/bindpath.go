@@ -10,11 +10,11 @@ import (
 
 // path binds a parsed token that starts at an asset of type on.
 func (b *binder) path(on *meta.Type, src token.Path) (Path, error) {
-	p := Path{Text: src.String(), At: src.At, On: on}
+	p := Path{Text: src.String(), On: on}
 	hops := src.Hops
 	if t := b.prefix(on, hops); t != nil {
 		hops = hops[1:]
-		p.Text, p.At = token.Path{Hops: hops, Agg: src.Agg}.String(), hops[0].At
+		p.Text = token.Path{Hops: hops, Agg: src.Agg}.String()
 		if t != on && t.IsA(on) {
 			p.On, p.Only = t, t.Concrete
 		}

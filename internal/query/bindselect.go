@@ -56,12 +56,24 @@ func (b *binder) column(on *meta.Type, item Item) (BoundColumn, error) {
 	if item.Sub != nil {
 		return b.nestedSelect(on, *item.Sub)
 	}
-	p, err := b.token(on, item.Text)
-	name := item.Text.Text
-	if b.rest {
-		name = strings.TrimSpace(name[p.At:])
+	c := BoundColumn{Name: item.Text.Text}
+	src, err := token.Parse(c.Name)
+	if err == nil {
+		c.Path, err = b.path(on, src)
 	}
-	return BoundColumn{Name: name, Path: p}, err
+	if err == nil && b.rest {
+		c.Name = b.unprefixed(on, c.Name, src)
+	}
+	return c, shift(err, item.Text)
+}
+
+// unprefixed returns a token as it was sent, without the name of a type before it.
+func (b *binder) unprefixed(on *meta.Type, text string, src token.Path) string {
+	first := src.Hops[0]
+	if b.prefix(on, src.Hops) != nil {
+		first = src.Hops[1]
+	}
+	return strings.TrimSpace(text[first.At:])
 }
 
 // nestedSelect binds a select inside a select: rows reached by a relation.

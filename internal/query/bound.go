@@ -45,7 +45,6 @@ type BoundSort struct {
 // read there.
 type Path struct {
 	Text  string       // as it is printed, without the name of a type before it
-	At    int          // byte offset of what Text is printed from, in the token
 	On    *meta.Type   // the type it starts at; below the row's type when the token was prefixed
 	Only  []*meta.Type // the row types it has a value on; nil for all
 	Steps []Step
