@@ -73,8 +73,7 @@ func (w Writer) apart(p *query.Plan) *emitter {
 // allPlain reports whether conditions hang on nothing but the rows of a plan. What is asked
 // about others may lead to few rows, in all scopes at once.
 func allPlain(p *query.Plan, where []query.Expr) bool {
-	own := newPlain(p.From)
-	return !slices.ContainsFunc(where, func(x query.Expr) bool { return !own.has(x) })
+	return newPlain(p.From).has(where...)
 }
 
 // sortsByOwn reports whether the rows of a plan are sorted by the first of some columns

@@ -412,6 +412,7 @@ func (e *emitter) set(c query.ColumnOf) string {
 	f := e.common.home[c.T]
 	in := e.beside()
 	in.plain = newPlain(f.from)
+	in.plain.addSure(f.from, in)
 	if in.plain.moments {
 		return ""
 	}
@@ -435,7 +436,7 @@ func (e *emitter) set(c query.ColumnOf) string {
 		}
 	}
 	in.write("SELECT DISTINCT ")
-	in.selected(f.from, []query.Expr{c}, in.plain.only(in.flatten(f.where)), nil)
+	in.selected(f.from, []query.Expr{c}, in.plain.where(in.flatten(f.where)), nil)
 	name := e.common.add(in, "id")
 	e.common.sets[c] = name
 	e.common.depth[name] = e.common.depth[in.rootSet] + 1
