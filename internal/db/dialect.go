@@ -22,6 +22,7 @@ type Dialect struct {
 	Returning   bool   // an UPDATE or INSERT answers rows where RETURNING asks for them
 	Unfolds     bool   // there is a List; else its values are sent as others are
 	QueriesInON bool   // the ON of a JOIN takes sub-selects
+	TestsInON   bool   // a sub-select in the ON of a LEFT JOIN must stay a test: as a join it loses its conditions
 
 	ListsNamed   bool   // it is faster to list what named assets lead to than to ask of every row
 	LikeFunction string // function of pattern, text and escape where LIKE folds cases; else empty

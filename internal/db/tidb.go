@@ -10,7 +10,8 @@ import (
 // What a TiDB takes otherwise than MySQL and MariaDB. All of it works on a MariaDB that
 // only says that it is a TiDB, so tests run it there.
 
-// learn asks the server whether it is a TiDB: its version is 8.0.11-TiDB-v8.5.0.
+// learn asks the server whether it is a TiDB, a MariaDB or a MySQL: the version of the
+// first is 8.0.11-TiDB-v8.5.0.
 func (d *DB) learn(ctx context.Context) error {
 	var version string
 	if err := d.writer.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
@@ -19,6 +20,7 @@ func (d *DB) learn(ctx context.Context) error {
 	is := strings.Contains(version, "-TiDB-")
 	d.tidb.Store(is)
 	d.Dialect.Unfolds, d.Dialect.QueriesInON = !is, !is // it has no JSON_TABLE
+	d.Dialect.TestsInON = !is && !strings.Contains(version, "MariaDB")
 	return nil
 }
 

@@ -253,6 +253,9 @@ type block struct {
 	moments []int64      // of the ids
 }
 
+// test is a condition that a server makes no join of.
+type test struct{ query.Expr }
+
 // fixed is SQL text as an expression.
 type fixed struct {
 	query.Expr
@@ -397,7 +400,10 @@ func (e *emitter) joins(t *query.Table, used map[*query.Table]bool) (left []quer
 			left = append(left, e.joinedApart(j, used, &on, asking)...)
 		}
 		e.write(" ON ")
-		e.conds(on)
+		if on = e.flatten(on); j.Left && e.Dialect.TestsInON {
+			e.keepTests(on)
+		}
+		e.separated(on, " AND ")
 		left = append(left, e.joins(j, used)...)
 	}
 	return left
@@ -408,6 +414,16 @@ func (e *emitter) where(from *query.Table, where []query.Expr) {
 	if len(all) > 0 {
 		e.write(" WHERE ")
 		e.conds(all)
+	}
+}
+
+// keepTests compares conditions that ask a sub-select with 1, so that the server makes no
+// joins of them. A comparison is none, and may be a key.
+func (e *emitter) keepTests(on []query.Expr) {
+	for i, x := range on {
+		if _, compares := x.(query.Compare); !compares && !e.asksNothing(x) {
+			on[i] = test{x}
+		}
 	}
 }
 

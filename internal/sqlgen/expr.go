@@ -140,6 +140,8 @@ func (e *emitter) cond(x query.Expr) {
 		e.inLookup(x)
 	case block:
 		e.block(x)
+	case test:
+		e.write("(", x.Expr, ") = 1")
 	case unkeyed:
 		e.write(e.Dialect.Unkeyed, x.Expr)
 	case inSet:

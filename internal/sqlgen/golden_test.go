@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"iter"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -310,30 +311,42 @@ func TestStatementsRun(t *testing.T) {
 // scopes no statement lists, and at a moment and at those of versions.
 func TestStatementsForTiDB(t *testing.T) {
 	d, recorded := testdb.OpenAsTiDB(t)
-	for _, as := range []string{"", "many"} {
-		for _, when := range []string{"", "at", "each"} {
-			cases := load(t)
-			for name, g := range cases {
-				if as+when == "" {
-					continue
-				}
-				if g.forms != "" { // they are those of one plan
-					delete(cases, name)
-					continue
-				}
-				if as != "" {
-					g.as = as
-				}
-				if when != "" {
-					g.when = when
-				}
-				g.compile(meta.Default())
-			}
-			run(t, cases, d)
-		}
+	for cases := range loadEach(t) {
+		run(t, cases, d)
 	}
 	if broken := recorded.Broken(true); len(broken) > 0 {
 		t.Errorf("%d statements are none for TiDB\n%s", len(broken), strings.Join(broken, "\n"))
+	}
+}
+
+// loadEach loads the cases as they are, for a member whose scopes no statement lists, and
+// at a moment and at those of versions.
+func loadEach(t *testing.T) iter.Seq[map[string]*golden] {
+	return func(yield func(map[string]*golden) bool) {
+		for _, as := range []string{"", "many"} {
+			for _, when := range []string{"", "at", "each"} {
+				cases := load(t)
+				for name, g := range cases {
+					if as+when == "" {
+						continue
+					}
+					if g.forms != "" { // they are those of one plan
+						delete(cases, name)
+						continue
+					}
+					if as != "" {
+						g.as = as
+					}
+					if when != "" {
+						g.when = when
+					}
+					g.compile(meta.Default())
+				}
+				if !yield(cases) {
+					return
+				}
+			}
+		}
 	}
 }
 
