@@ -20,7 +20,7 @@ RACED := ./internal/webhook/... ./internal/jobs/... ./internal/app/... \
 # Packages whose answers depend on the database server: .ci/run tests these on
 # every server that is supported.
 ON_EACH := ./internal/db ./internal/sqlgen ./internal/find ./internal/asset ./internal/requests \
-	./internal/webhook ./internal/history ./internal/spectest ./internal/difftest ./internal/modeltest
+	./internal/webhook ./internal/history ./internal/test/spectest ./internal/test/difftest ./internal/test/modeltest
 
 FUZZTIME ?= 30s
 URL ?= http://127.0.0.1:8080/alds

@@ -3,7 +3,7 @@
 //	go run ./dashboards
 //
 // Each is described in a file of its own: rows of panels, each with a title, what it says,
-// a unit and queries. A test holds the JSON to the descriptions, and internal/watchtest
+// a unit and queries. A test holds the JSON to the descriptions, and internal/test/watchtest
 // has a Prometheus evaluate each query while processes work.
 package main
 

@@ -21,7 +21,7 @@ import (
 
 // alone is the package that measures what members feel of each other. It is tested last
 // and by itself, so that it does not measure the tests of others.
-const alone = "github.com/alds-dev/alds/internal/attack"
+const alone = "github.com/alds-dev/alds/internal/test/attack"
 
 func main() {
 	servers := testdb.Servers()

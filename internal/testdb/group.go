@@ -22,7 +22,7 @@ func Group(t testing.TB, multi bool) *Cluster {
 	if os.Getuid() != 0 {
 		missing(t, "group replication", errors.New("only root may start it in a folder of its own"))
 	}
-	out, err := exec.Command("../../.ci/mysql", "tree", "mysql").Output()
+	out, err := exec.Command(filepath.Join(Root(t), ".ci", "mysql"), "tree", "mysql").Output()
 	if err != nil {
 		missing(t, "the MySQL of Debian unstable", err)
 	}

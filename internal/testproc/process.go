@@ -45,7 +45,9 @@ func build(t testing.TB) string {
 		if built.dir, built.err = os.MkdirTemp("", "alds"); built.err != nil {
 			return
 		}
-		out, err := exec.Command("go", "build", "-o", built.dir+"/", "../../cmd/api", "../../cmd/worker", "../../cmd/scheduler", "../../cmd/standalone").CombinedOutput() //nolint:gosec // the test's own folder
+		cmd := exec.Command("go", "build", "-o", built.dir+"/", "./cmd/api", "./cmd/worker", "./cmd/scheduler", "./cmd/standalone") //nolint:gosec // the test's own folder
+		cmd.Dir = testdb.Root(t)
+		out, err := cmd.CombinedOutput()
 		if err != nil {
 			built.err = fmt.Errorf("build the commands: %w\n%s", err, out)
 		}
@@ -60,11 +62,7 @@ func build(t testing.TB) string {
 // their paths in it, replaced or added. It returns their folder.
 func BuildWith(t testing.TB, files map[string]string, names ...string) string {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
+	root, dir := testdb.Root(t), t.TempDir()
 	replace := map[string]string{}
 	for name, text := range files {
 		file := filepath.Join(dir, strconv.Itoa(len(replace)))

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -71,7 +72,7 @@ func ServeWithToken(t *testing.T, dialect string, env map[string]string) (base, 
 	}
 	maps.Copy(settings, env)
 	base = Serve(t, dialect, settings)
-	cmd := exec.CommandContext(t.Context(), "go", "run", "../../cmd/api", "token", "create", "--member", "admin", "--name", "test")
+	cmd := exec.CommandContext(t.Context(), "go", "run", filepath.Join(testdb.Root(t), "cmd", "api"), "token", "create", "--member", "admin", "--name", "test")
 	cmd.Env = append(os.Environ(), "REDIS_URL=redis://127.0.0.1:6379/0")
 	for name, value := range settings {
 		cmd.Env = append(cmd.Env, name+"="+value)

@@ -1,0 +1,133 @@
+package archtest
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/config"
+)
+
+// documents are the texts people read.
+var documents = []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "examples/*.md"}
+
+// link is a Markdown link: its target is the second group.
+var link = regexp.MustCompile(`\[([^\]]*)\]\(([^)\s]+)\)`)
+
+// TestLinks: every link to a file or a heading resolves.
+func TestLinks(t *testing.T) {
+	for _, file := range glob(t, documents...) {
+		for _, found := range link.FindAllStringSubmatch(withoutCode(string(read(t, file))), -1) {
+			target, anchor, _ := strings.Cut(found[2], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			at := file
+			if target != "" {
+				at = path.Join(path.Dir(file), target)
+			}
+			info, err := os.Stat(filepath.Join(root, at))
+			if err != nil {
+				t.Errorf("%s: link to %s: %v", file, found[2], err)
+				continue
+			}
+			if anchor != "" && !info.IsDir() && !hasHeading(string(read(t, at)), anchor) {
+				t.Errorf("%s: link to %s: no such heading", file, found[2])
+			}
+		}
+	}
+}
+
+// withoutCode drops fenced blocks, whose brackets are no links.
+func withoutCode(text string) string {
+	var kept strings.Builder
+	code := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "```") {
+			code = !code
+		} else if !code {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
+
+var notInAnchor = regexp.MustCompile(`[^a-z0-9 _-]`)
+
+// hasHeading reports whether a heading of the text has the anchor.
+func hasHeading(text, anchor string) bool {
+	for line := range strings.Lines(withoutCode(text)) {
+		if heading, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
+			words := notInAnchor.ReplaceAllString(strings.ToLower(strings.TrimSpace(heading)), "")
+			if strings.ReplaceAll(words, " ", "-") == anchor {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestSettingsTable: the README's table of settings is config.Settings, row by
+// row.
+func TestSettingsTable(t *testing.T) {
+	var rows []string
+	for line := range strings.Lines(string(read(t, "README.md"))) {
+		if strings.HasPrefix(line, "| `") {
+			rows = append(rows, strings.TrimSpace(line))
+		}
+	}
+	var want []string
+	for _, s := range config.Settings() {
+		def := s.Default
+		if def != "" {
+			def = "`" + def + "`"
+		}
+		want = append(want, strings.Join([]string{"| `" + s.Name + "`", def, s.Meaning + " |"}, " | "))
+	}
+	for i := range max(len(rows), len(want)) {
+		switch {
+		case i >= len(rows):
+			t.Errorf("README.md lacks the setting\n%s", want[i])
+		case i >= len(want):
+			t.Errorf("README.md has a setting that is none\n%s", rows[i])
+		case rows[i] != want[i]:
+			t.Errorf("README.md says\n%s\nthe settings are\n%s", rows[i], want[i])
+		}
+	}
+}
+
+// TestSettingsInDocuments: every setting that a document names is one.
+func TestSettingsInDocuments(t *testing.T) {
+	known := map[string]bool{}
+	for _, s := range config.Settings() {
+		known[s.Name] = true
+	}
+	for _, file := range glob(t, "docs/*.md") {
+		for _, name := range regexp.MustCompile(`ALDS_[A-Z_]+[A-Z]`).FindAllString(string(read(t, file)), -1) {
+			if !known[name] {
+				t.Errorf("%s names the setting %s, which is not there", file, name)
+			}
+		}
+	}
+}
+
+// machinePath is a path of somebody's machine; none belongs into the tree.
+var machinePath = regexp.MustCompile(`(^|[\s"'(=:` + "`" + `])/(home|work|farm|Users|root)/[a-z]`)
+
+// TestNoMachinePaths: nothing in the tree names a place on one machine.
+func TestNoMachinePaths(t *testing.T) {
+	files(t, func(file string) {
+		info, err := os.Stat(filepath.Join(root, file))
+		if err != nil || info.Size() > 4<<20 {
+			return
+		}
+		for n, line := range strings.Split(string(read(t, file)), "\n") {
+			if machinePath.MatchString(line) && file != "internal/test/archtest/docs_test.go" {
+				t.Errorf("%s:%d names a machine's path: %.120s", file, n+1, line)
+			}
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package deploytest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+func TestMain(m *testing.M) { testproc.Main(m) }
+
+// root is the repository as seen from this package.
+const root = "../../.."
+
+const password = "a password for a deployment"
+
+// TestProcfile: from a clean copy of the sources, `make build` and the lines of the
+// Procfile in their order are all that a platform has to run: the release brings the
+// schema up to date, web listens on PORT, and worker and scheduler run beside it.
+func TestProcfile(t *testing.T) {
+	dir := cleanCopy(t)
+	run(t, dir, nil, "make", "build")
+	addr := testproc.FreeAddr(t)
+	_, port, _ := strings.Cut(addr, ":")
+	log := &testproc.Log{}
+	env := append(os.Environ(),
+		"DATABASE_URL="+testdb.EmptyURL(t, "mysql")+"?reconnect=true&pool=hunter2", "REDIS_URL="+testdb.Redis(t), "PORT="+port,
+		"ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=", "ALDS_ADMIN_PASSWORD="+password, "ALDS_ADDR=", "ALDS_ADMIN_ADDR=",
+	)
+	lines := procfile(t, dir)
+	if names := slices.Collect(namesOf(lines)); !slices.Equal(names, []string{"release", "web", "worker", "scheduler"}) {
+		t.Fatalf("the Procfile has %v", names)
+	}
+	for _, line := range lines {
+		if line.process == "release" {
+			run(t, dir, env, "sh", "-c", line.command)
+			continue
+		}
+		begin(t, dir, env, log, line.command)
+	}
+	serves(t, "http://127.0.0.1:"+port+"/alds", log, []string{"api", "scheduler", "worker"})
+	if text := log.String(); !strings.Contains(text, `"setting":"DATABASE_URL","parameters":["pool","reconnect"]`) || strings.Contains(text, "hunter2") {
+		t.Errorf("what is ignored of the address is not named:\n%s", text)
+	}
+}
+
+type procfileLine struct{ process, command string }
+
+func procfile(t *testing.T, dir string) (all []procfileLine) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "Procfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		process, command, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		all = append(all, procfileLine{process, command})
+	}
+	return all
+}
+
+func namesOf(lines []procfileLine) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, l := range lines {
+			if !yield(l.process) {
+				return
+			}
+		}
+	}
+}
+
+// rolesThatRun are the roles of the processes that say that they run.
+func rolesThatRun(t *testing.T, base string) (roles []string) {
+	t.Helper()
+	var system struct {
+		Processes []struct {
+			Role string `json:"role"`
+		} `json:"processes"`
+	}
+	if err := json.Unmarshal([]byte(ask(t, http.MethodGet, base+"/api/system", "")), &system); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range system.Processes {
+		roles = append(roles, p.Role)
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles)
+}
+
+// ask sends a request of the administrator, which must succeed, and returns the answer.
+func ask(t *testing.T, method, url, body string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth("admin", password)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %d %v\n%s", method, url, res.StatusCode, err, text)
+	}
+	return string(text)
+}
+
+// cleanCopy copies what git has of the sources, or would take: nothing that was built.
+func cleanCopy(t *testing.T) (dir string) {
+	t.Helper()
+	testdb.Runs(t, "git", "-C", root, "rev-parse")
+	testdb.Runs(t, "make", "--version")
+	list, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	for name := range strings.SplitSeq(strings.TrimRight(string(list), "\x00"), "\x00") {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if os.IsNotExist(err) {
+			continue // removed, and not committed yet
+		}
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// run runs a command that ends by itself, and has to succeed.
+func run(t *testing.T, dir string, env []string, command ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...) //nolint:gosec // the test's own
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, out)
+	}
+	return string(out)
+}
+
+// begin starts a command that runs until the test ends, and has to end in order.
+func begin(t *testing.T, dir string, env []string, log io.Writer, command string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", "exec "+command) //nolint:gosec,noctx // a line of the Procfile, ended below
+	cmd.Dir, cmd.Env, cmd.Stderr, cmd.SysProcAttr = dir, env, log, testdb.WithParent()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v%s", command, err, fmt.Sprintf("\n%s", log))
+		}
+	})
+}

@@ -1,0 +1,163 @@
+package rightstest
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// The verbs of rights.yaml.
+const (
+	create  = "create"
+	change  = "change"
+	operate = "operate"
+	del     = "delete"
+	relate  = "relate"
+)
+
+const systemAdmin, memberAdmin = "System Admin", "Member Admin"
+
+// table is rights.yaml as it is written.
+type table struct {
+	Roles yaml.Node `yaml:"roles"`
+	Kinds map[string]struct {
+		Types      []string `yaml:"types"`
+		Attributes []string `yaml:"attributes"`
+		Own        bool     `yaml:"own"`
+		System     bool     `yaml:"system"`
+	} `yaml:"kinds"`
+	Lie    map[string]string               `yaml:"lie"`
+	On     map[string]string               `yaml:"on"`
+	Self   []string                        `yaml:"self"`
+	Rights map[string]map[string]yaml.Node `yaml:"rights"`
+	Except map[string]map[string][]string  `yaml:"except"`
+
+	order []string          // roles, highest first
+	role  map[string]string // the number in a role's Oid
+}
+
+func readTable(t *testing.T) *table {
+	t.Helper()
+	text, err := os.ReadFile("../../meta/rights.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rights := &table{role: map[string]string{}}
+	if err := yaml.Unmarshal(text, rights); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(rights.Roles.Content); i += 2 {
+		name := rights.Roles.Content[i].Value
+		rights.order = append(rights.order, name)
+		rights.role[name] = "Role:" + rights.Roles.Content[i+1].Value
+	}
+	return rights
+}
+
+// kindOf is the kind of a name of a type, or of the type itself.
+func (t *table) kindOf(typ, name string) string {
+	if kind, ok := kindsAlone[typ]; ok {
+		return kind
+	}
+	for kind, k := range t.Kinds {
+		if slices.Contains(k.Attributes, typ+"."+name) {
+			return kind
+		}
+	}
+	for at, _ := model.Type(typ); at != nil; at = at.Parent {
+		for kind, k := range t.Kinds {
+			if slices.Contains(k.Types, at.Name) {
+				return kind
+			}
+		}
+	}
+	return ""
+}
+
+// has reports whether a role has a right.
+func (t *table) has(role, kind, verb, name string) bool {
+	if role == systemAdmin {
+		return true
+	}
+	if slices.Contains(t.Except[role][kind], name) {
+		return false
+	}
+	words := t.Rights[role][kind]
+	all := []string{words.Value}
+	for _, n := range words.Content {
+		all = append(all, n.Value)
+	}
+	return slices.Contains(all, verb) || verb != "moderate" && slices.Contains(all, "all")
+}
+
+// thing is an asset as far as rights tell it apart.
+type thing struct {
+	typ  string
+	in   []*project // where it lies
+	on   *thing     // what it hangs on
+	own  *member    // whose own it is, and who made it; nil: somebody else
+	is   *member    // which member of the matrix it is
+	high bool       // a member with a role above Member Admin
+}
+
+// may is the rule.
+func (t *table) may(w *member, x thing, verb, name string) bool {
+	if w.system() == systemAdmin {
+		return true
+	}
+	if t.On[x.typ] != "" && x.on != nil {
+		return t.may(w, *x.on, change, "")
+	}
+	kind := t.kindOf(x.typ, name)
+	held := func(verb string) bool {
+		return slices.ContainsFunc(w.held(), func(r string) bool { return t.has(r, kind, verb, name) })
+	}
+	there := func(verb string) bool {
+		return slices.ContainsFunc(x.in, func(p *project) bool { return t.has(w.roleIn(p), kind, verb, name) })
+	}
+	switch k := t.Kinds[kind]; {
+	case k.System && verb == relate:
+		return held(relate)
+	case k.System && x.is == w && verb == change && slices.Contains(t.Self, name):
+		return true
+	case k.System:
+		return t.has(w.system(), kind, verb, name) && !x.high
+	case len(x.in) == 0:
+		return x.own == w && held(verb)
+	default:
+		return there(verb) && (!k.Own || x.own == w || there("moderate"))
+	}
+}
+
+// above reports whether a role stands above another.
+func (t *table) above(a, b string) bool {
+	return slices.Index(t.order, a) < slices.Index(t.order, b)
+}
+
+// kindsAlone are the kinds of what is no asset.
+var kindsAlone = map[string]string{"tag": "tags", "webhook": "webhooks", "custom attribute": "custom attributes"}
+
+// definitions are the custom attributes of the matrix: a number and a relation of
+// stories.
+var definitions = []any{
+	attrs{"AssetType": "AttributeDefinition", "Name": "Custom_Weight", "Asset": "Story", "AttributeType": "Numeric"},
+	attrs{"AssetType": "AttributeDefinition", "Name": "Custom_Reviewers", "Asset": "Story", "AttributeType": "Relation", "RelatedAssetType": "Member", "IsMultivalue": true, "ReverseName": "Custom_Reviews"},
+}
+
+// model is the one of the program with them.
+var model = extended(meta.Custom{Attributes: []meta.CustomAttribute{
+	{ID: 1, Type: "Story", Name: "Custom_Weight", Kind: meta.Numeric},
+	{ID: 2, Type: "Story", Name: "Custom_Reviewers", Kind: meta.Relation, To: "Member", Many: true, Back: "Custom_Reviews", Code: 10000},
+}})
+
+func extended(c meta.Custom) *meta.Model {
+	m, err := meta.Default().Extend(c)
+	if err != nil {
+		panic(err)
+	}
+	return m
+}

@@ -1,0 +1,296 @@
+package spectest
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// document is a Markdown file whose examples are executed in their order, in a
+// new database.
+type document struct {
+	file     string
+	receiver string // the receiver's URL in the text
+	received string // events that the examples lead to, beside those in the text
+}
+
+// documents are all files with such examples. The base URL in them is
+// baseInText.
+var documents = []document{
+	{
+		file: "README.md", receiver: "http://127.0.0.1:9000",
+		received: `[{"eventType": "AssetChanged", "snapshot": [{"Name": "Pay by card", "Status.Name": "In Progress", "Estimate": "5"}]}]`,
+	},
+	{file: "docs/interface.md", receiver: "https://hooks.example.org"},
+}
+
+const baseInText = "http://127.0.0.1:8080/alds"
+
+// TestExamples sends the requests of each document, one after another, and
+// compares the answers and events that the document shows.
+func TestExamples(t *testing.T) {
+	for _, dialect := range []string{"mysql", "sqlite"} {
+		for _, d := range documents {
+			t.Run(dialect+"/"+d.file, func(t *testing.T) { d.run(t, dialect) })
+		}
+	}
+}
+
+func (d document) run(t *testing.T, dialect string) {
+	text, err := os.ReadFile("../../../" + d.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, token := startService(t, dialect)
+	r := &runner{t: t, base: base, receiver: newReceiver(t), vars: map[string]string{"token": token}}
+	steps := examples(string(text))
+	for _, name := range namedOnce(steps) {
+		t.Errorf("%s: <%s> is no placeholder and stands there only once", d.file, name)
+	}
+	for i, s := range steps {
+		problem := r.example(s, i+1 < len(steps) && strings.HasPrefix(steps[i+1].kind, "http answer"), d)
+		if problem != "" {
+			t.Fatalf("%s:%d: %s\nlast answer: %d %s", d.file, s.line, problem, r.status, shorten(r.body))
+		}
+	}
+	if len(steps) == 0 {
+		t.Error("the document has no examples")
+	}
+	if d.received != "" {
+		if problem := r.expectReceived(d.received, &r.receiver.events); problem != "" {
+			t.Error(problem)
+		}
+	}
+}
+
+// examples are the fenced blocks of a text that are requests, answers or
+// deliveries; the kind is the word behind the fence, or "curl".
+func examples(text string) []step {
+	var steps []step
+	var open *step
+	for n, line := range strings.Split(text, "\n") {
+		kind, fence := strings.CutPrefix(line, "```")
+		switch {
+		case fence && open == nil:
+			open = &step{kind: kind, line: n + 1}
+		case fence:
+			if open.kind == "" && strings.HasPrefix(open.text, "curl ") {
+				open.kind = "curl"
+			}
+			if open.kind == "curl" || strings.Contains(open.kind, " ") {
+				steps = append(steps, *open)
+			}
+			open = nil
+		case open != nil:
+			open.text += line + "\n"
+		}
+	}
+	return steps
+}
+
+// example does one block and says what is wrong, or nothing.
+func (r *runner) example(s step, answerShown bool, d document) string {
+	text := strings.NewReplacer(baseInText, r.base, d.receiver, r.receiver.URL).Replace(s.text)
+	switch s.kind {
+	case "curl":
+		return r.askAndSucceed(curlRequest(r.base, text))
+	case "http request":
+		if answerShown {
+			return r.ask(r.known(text))
+		}
+		return r.askAndSucceed(r.known(text))
+	case "http answer":
+		return r.expectAnswer(text)
+	case "http answer later":
+		return r.soon(func() string { return r.expectAnswer(text) })
+	case "json deliveries":
+		return r.expectDeliveries(r.forms(text))
+	}
+	return "an example is no " + s.kind
+}
+
+// curl takes a command apart: its path and query, and its body.
+var curl = regexp.MustCompile(`(?s)^curl .*?(http://[^\s"]+)"?(?: -d '(.*)')?\s*$`)
+
+// curlRequest is the request that a curl command sends.
+func curlRequest(base, text string) string {
+	parts := curl.FindStringSubmatch(strings.TrimSpace(text))
+	if parts == nil {
+		return text // which is no request line
+	}
+	method := "GET"
+	if parts[2] != "" {
+		method = "POST"
+	}
+	return method + " " + strings.TrimPrefix(parts[1], base) + "\n\n" + parts[2]
+}
+
+// askAndSucceed sends a request whose answer the text does not show: it is a
+// success, no command fails and each query finds something.
+func (r *runner) askAndSucceed(text string) string {
+	if problem := r.ask(text); problem != "" {
+		return problem
+	}
+	answer := string(r.body)
+	if r.status != 200 || strings.Contains(answer, `"sourceCommandIndex"`) || strings.Contains(answer, `[[]]`) {
+		return "the request does not succeed"
+	}
+	return ""
+}
+
+// expectAnswer compares an answer: status and headers, then, behind an empty
+// line, the whole body.
+func (r *runner) expectAnswer(text string) string {
+	head, body, _ := strings.Cut(text, "\n\n")
+	if problem := r.expectResponse(r.forms(head)); problem != "" || body == "" {
+		return problem
+	}
+	if media := r.header.Get("Content-Type"); !strings.HasPrefix(media, "application/json") {
+		return r.step("body text", r.forms(body))
+	}
+	if problem := r.expectJSON(r.forms(body), false); problem != "" {
+		return problem
+	}
+	got, err := decode(r.body)
+	if err != nil {
+		return err.Error()
+	}
+	return r.learn(body, got)
+}
+
+// expectDeliveries compares the deliveries that came after those shown before.
+func (r *runner) expectDeliveries(text string) string {
+	want, err := decode([]byte(text))
+	if err != nil {
+		return err.Error()
+	}
+	list, _ := want.([]any)
+	got := r.receiver.wait(r.shown+len(list), &r.receiver.deliveries)
+	problem := match("$", list, got[min(r.shown, len(got)):], true)
+	r.shown += len(list)
+	return problem
+}
+
+// placeholder is a word in angle brackets, with the character before it.
+var placeholder = regexp.MustCompile(`(.?)<([a-z][a-zA-Z0-9]*)>`)
+
+// known puts the values of the names that earlier answers showed in.
+func (r *runner) known(text string) string {
+	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
+		m := placeholder.FindStringSubmatch(found)
+		if value, ok := r.vars[m[2]]; ok {
+			return m[1] + value
+		}
+		return found
+	})
+}
+
+// forms does the same, and makes of names that no answer showed yet the form of
+// what may stand there: a number behind a colon, anything elsewhere.
+func (r *runner) forms(text string) string {
+	return placeholder.ReplaceAllStringFunc(r.known(text), func(found string) string {
+		m := placeholder.FindStringSubmatch(found)
+		switch {
+		case reserved[m[2]]:
+			return found
+		case m[1] == ":":
+			return ":<id>"
+		}
+		return m[1] + "<any>"
+	})
+}
+
+// reserved are the placeholders that mean the same everywhere.
+var reserved = map[string]bool{"id": true, "uuid": true, "time": true, "any": true, "number": true, "rest": true, "absent": true}
+
+// namedOnce returns the names that no other example uses: they are misspelt
+// placeholders or names.
+func namedOnce(steps []step) []string {
+	count := map[string]int{}
+	for _, s := range steps {
+		for _, m := range placeholder.FindAllStringSubmatch(s.text, -1) {
+			if !reserved[m[2]] {
+				count[m[2]]++
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(count)), func(name string) bool { return count[name] > 1 })
+}
+
+// learn keeps what stands in got where want has a name for the first time.
+func (r *runner) learn(text string, got any) string {
+	want, err := decode([]byte(text))
+	if err != nil {
+		return err.Error()
+	}
+	r.learnFrom(want, got)
+	return ""
+}
+
+func (r *runner) learnFrom(want, got any) {
+	switch w := want.(type) {
+	case map[string]any:
+		g, _ := got.(map[string]any)
+		for key := range w {
+			r.learnFrom(w[key], g[key])
+		}
+	case []any:
+		g, _ := got.([]any)
+		for i := range min(len(w), len(g)) {
+			r.learnFrom(w[i], g[i])
+		}
+	case string:
+		r.learnText(w, got)
+	}
+}
+
+// learnText takes the parts of one string.
+func (r *runner) learnText(want string, got any) {
+	value, ok := got.(string)
+	if !ok {
+		value = show(got)
+	}
+	form, names := "", []string{}
+	at := 0
+	want = r.known(want)
+	for _, m := range placeholder.FindAllStringSubmatchIndex(want, -1) {
+		name := want[m[4]:m[5]]
+		form += regexp.QuoteMeta(want[at:m[3]])
+		at = m[1]
+		if reserved[name] {
+			form += ".*"
+			continue
+		}
+		form += "([^:]+)"
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return
+	}
+	parts := regexp.MustCompile("^" + form + regexp.QuoteMeta(want[at:]) + "$").FindStringSubmatch(value)
+	for i := range min(len(names), max(0, len(parts)-1)) {
+		r.vars[names[i]] = parts[i+1]
+	}
+}
+
+// soon asks the last question again until the answer is as expected.
+func (r *runner) soon(expect func() string) string {
+	end := time.Now().Add(eventTimeout)
+	for {
+		problem := expect()
+		if problem == "" || time.Now().After(end) {
+			return problem
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-r.t.Context().Done():
+		}
+		if failed := r.ask(r.last); failed != "" {
+			return failed
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package watchtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+func TestMain(m *testing.M) { testproc.Main(m) }
+
+const (
+	dashboards = "../../../dashboards/"
+
+	// timesDivided is what the times of the rules are divided by.
+	timesDivided = 20
+)
+
+// server is a Prometheus that asks its targets every second.
+type server struct {
+	t       *testing.T
+	url     string
+	targets string // folder of files that name them
+}
+
+const configuration = `
+global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [alerts.yml]
+scrape_configs:
+  - job_name: other
+    file_sd_configs: [{files: ["targets/*.json"]}]
+`
+
+// startPrometheus starts a Prometheus without targets, with the rules of alerts.yml.
+func startPrometheus(t *testing.T) *server {
+	t.Helper()
+	testdb.Runs(t, "prometheus", "--version")
+	dir := t.TempDir()
+	s := &server{t: t, url: "http://" + testproc.FreeAddr(t), targets: filepath.Join(dir, "targets")}
+	for name, text := range map[string]string{"prometheus.yml": configuration, "alerts.yml": hastened(t)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(s.targets, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"), //nolint:gosec // the test's own files
+		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+strings.TrimPrefix(s.url, "http://"), "--log.level=warn")
+	cmd.Stderr, cmd.SysProcAttr = log, testdb.WithParent()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = log.Close()
+		if text, _ := os.ReadFile(log.Name()); t.Failed() {
+			t.Logf("the log of Prometheus:\n%.3000s", text)
+		}
+	})
+	if !testproc.Becomes(t.Context(), s.url+"/-/ready", http.StatusOK) {
+		t.Fatal("Prometheus does not become ready")
+	}
+	return s
+}
+
+var (
+	ruleFor    = regexp.MustCompile(`(for: )(\d+)m()`)
+	ruleWindow = regexp.MustCompile(`(\[)(\d+)m(\])`)
+)
+
+// hastened is alerts.yml with its times divided.
+func hastened(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(dashboards + "alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hasten(string(text))
+}
+
+// hasten divides the times of rules and expressions.
+func hasten(text string) string {
+	for _, r := range []*regexp.Regexp{ruleFor, ruleWindow} {
+		text = r.ReplaceAllStringFunc(text, func(found string) string {
+			m := r.FindStringSubmatch(found)
+			n, _ := strconv.Atoi(m[2])
+			return m[1] + fmt.Sprint(n*60/timesDivided, "s") + m[3]
+		})
+	}
+	return text
+}
+
+// scrape adds the targets of a job.
+func (s *server) scrape(job string, targets ...string) {
+	s.t.Helper()
+	text, err := json.Marshal([]any{map[string]any{"targets": targets, "labels": map[string]string{"job": job}}})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.targets, job), text, 0o600)
+	}
+	if err == nil { // it is read while it is written
+		err = os.Rename(filepath.Join(s.targets, job), filepath.Join(s.targets, job+".json"))
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// sample is one element of the answer to a query.
+type sample struct {
+	Metric map[string]string
+	Value  [2]any
+}
+
+// query evaluates an expression now.
+func (s *server) query(expr string) ([]sample, error) {
+	res, err := http.PostForm(s.url+"/api/v1/query", url.Values{"query": {expr}})
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	var answer struct {
+		Error string
+		Data  struct{ Result []sample }
+	}
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", res.Status, answer.Error)
+	}
+	return answer.Data.Result, nil
+}
+
+// mustQuery is query for an expression that has no mistake.
+func (s *server) mustQuery(expr string) []sample {
+	s.t.Helper()
+	all, err := s.query(expr)
+	if err != nil {
+		s.t.Fatalf("%s: %v", expr, err)
+	}
+	return all
+}
+
+// await queries until as many samples are there, at least.
+func (s *server) await(expr string, samples int, within time.Duration) {
+	s.t.Helper()
+	for until := time.Now().Add(within); len(s.mustQuery(expr)) < samples; <-time.After(200 * time.Millisecond) {
+		if time.Now().After(until) {
+			s.t.Fatalf("after %s: %s has %d samples, want %d", within, expr, len(s.mustQuery(expr)), samples)
+		}
+	}
+}
+
+// fired returns the alerts of a job that have fired so far, each once.
+func (s *server) fired(job string) (names []string) {
+	s.t.Helper()
+	for _, a := range s.mustQuery(`group by (alertname) (max_over_time(ALERTS{alertstate="firing", job="` + job + `"}[15m]))`) {
+		names = append(names, a.Metric["alertname"])
+	}
+	return names
+}
