@@ -1,11 +1,3 @@
-// Command testall runs every test this machine allows, and says on which
-// databases: first what answers, then what go test prints, then what answered
-// once more with the outcome. Its arguments go to go test; those that begin
-// with ./ are packages, to be tested instead of all.
-//
-//	go run ./internal/testall
-//	REQUIRE_SERVICES=1 go run ./internal/testall -timeout 10m
-//	ALDS_TEST_MYSQL=mysql://root@127.0.0.1:3320 go run ./internal/testall ./internal/find
 package main
 
 import (
@@ -15,69 +7,97 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// alone is the package that measures what members feel of each other. It is tested last
-// and by itself, so that it does not measure the tests of others.
-const alone = "github.com/alds-dev/alds/internal/test/attack"
-
 func main() {
-	servers := testdb.Servers()
-	tell(servers)
-	code, err := testAll(os.Args[1:])
-	fmt.Println()
-	tell(servers)
+	args := os.Args[1:]
+	if slices.Equal(args, []string{"list"}) {
+		printAreas()
+		return
+	}
+	t, flags, err := tierOf(args)
+	if err == nil {
+		err = run(t, flags)
+	}
 	switch {
-	case err != nil:
-		fmt.Fprintln(os.Stderr, err)
+	case errors.Is(err, errRed):
 		os.Exit(1)
-	case code != 0:
-		fmt.Println("the tests failed")
-		os.Exit(code)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "testall:", err)
+		os.Exit(2)
 	}
-	fmt.Println("the tests passed")
 }
 
-// testAll tests the packages that the arguments name, or else all, and returns the exit
-// code of go test.
-func testAll(args []string) (code int, err error) {
-	if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "./") }) {
-		return test(args)
-	}
-	list, err := exec.Command("go", "list", "./...").Output()
+// errRed is returned when a test has failed; the summary has said which.
+var errRed = errors.New("tests failed")
+
+func run(t tier, flags []string) error {
+	packages, flags, err := packagesOf(t, flags)
 	if err != nil {
-		return 0, fmt.Errorf("list the packages: %w", err)
+		return err
 	}
-	others := slices.DeleteFunc(strings.Fields(string(list)), func(pkg string) bool { return pkg == alone })
-	for _, packages := range [][]string{others, {alone}} {
-		failed, err := test(slices.Concat(args, packages))
-		if err != nil {
-			return 0, err
+	servers := testdb.Servers()
+	fmt.Printf("%s tests of %d packages. This takes %s.\n", t.name, len(packages), t.takes)
+	printServers(servers)
+	r := &report{tier: t, began: time.Now(), packages: len(packages), flags: flags}
+	if err := r.test(packages); err != nil {
+		return err
+	}
+	return r.summary(servers)
+}
+
+// packagesOf returns the packages to test and the flags for go test.
+func packagesOf(t tier, args []string) (packages, flags []string, err error) {
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "./") {
+			packages = append(packages, arg)
+		} else {
+			flags = append(flags, arg)
 		}
-		code = max(code, failed)
 	}
-	return code, nil
+	named := len(packages) > 0
+	if !named {
+		packages = []string{"./..."}
+	}
+	list := append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"}, packages...)
+	out, err := exec.Command("go", list...).Output() //nolint:gosec // the caller's own packages
+	if err != nil {
+		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+			err = fmt.Errorf("%w\n%s", err, failed.Stderr)
+		}
+		return nil, nil, fmt.Errorf("list the packages: %w", err)
+	}
+	packages = strings.Fields(string(out))
+	if !named {
+		packages = slices.DeleteFunc(packages, func(pkg string) bool { return !t.has(areaOf(pkg)) })
+	}
+	if len(packages) == 0 {
+		return nil, nil, errors.New("there are no packages with tests")
+	}
+	slices.SortStableFunc(packages, func(a, b string) int { return weight(b) - weight(a) })
+	return packages, flags, nil
 }
 
-// test runs go test and returns its exit code.
-func test(args []string) (code int, err error) {
-	tests := exec.Command("go", append([]string{"test"}, args...)...) //nolint:gosec // the arguments are the caller's own
-	tests.Stdout, tests.Stderr = os.Stdout, os.Stderr
-	err = tests.Run()
-	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-		return failed.ExitCode(), nil
-	}
-	return 0, err
+// weight orders packages: those that take longest begin first, so that none is left to run
+// alone at the end.
+func weight(pkg string) int {
+	return slices.Index(lightToHeavy, strings.TrimPrefix(pkg, modulePath+"internal/"))
 }
 
-func tell(servers []testdb.Server) {
+var lightToHeavy = []string{
+	"jobs", "test/hiddentest", "test/difftest", "find", "asset", "test/clienttest", "test/modeltest", "test/pagetest", "db", "check", "app",
+	"test/spectest", "test/rightstest", "test/torture", "test/watchtest", "test/faulttest", "test/attack",
+}
+
+func printServers(servers []testdb.Server) {
 	for _, s := range servers {
 		if s.Err == nil {
-			fmt.Printf("tested with    %s\n", s.Name)
+			fmt.Printf("tested with      %s\n", s.Name)
 			continue
 		}
-		fmt.Printf("NOT tested with %s: %s\n", s.Name, strings.TrimSpace(s.Err.Error()))
+		fmt.Printf("NOT tested with  %s: %s\n", s.Name, strings.TrimSpace(s.Err.Error()))
 	}
 }
