@@ -3,9 +3,14 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
-# The linter, built from its module so that everybody uses this one.
+# The linter, built from its module so that everybody uses this one. It is kept outside of
+# the checkout, for the next one.
 GOLANGCI_VERSION := v2.15.0
-GOLANGCI := bin/golangci-lint-$(GOLANGCI_VERSION)
+TOOLS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/alds-tools
+GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+
+# How deep `make race` and `make on-server` test: quick or long.
+TIER ?= quick
 
 # The race detector. It looks at all but SQLite, which is C in the form of Go: watched,
 # that takes fifteen times as long, and a race in it is not ours.
@@ -29,22 +34,30 @@ URL ?= http://127.0.0.1:8080/alds
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: check
-check: lint longest ## format, vet, lint and test everything, services required, with the race detector
-	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
-	go vet ./...
-	go mod verify
-	REQUIRE_SERVICES=1 go run ./internal/testall
-	REQUIRE_SERVICES=1 $(MAKE) --no-print-directory race
-
 .PHONY: test
-test: ## test what this machine allows, and say which databases were used
+test: ## the quick tests, about 3 minutes
 	go run ./internal/testall
+
+.PHONY: check
+check: ## the gate: all that must be green before a change lands, a quarter of an hour
+	.ci/run
+
+.PHONY: long
+long: ## everything at full depth; AREA=rights for one area, of `go run ./internal/testall list`, or race
+	@case "$(AREA)" in \
+		race) $(MAKE) --no-print-directory race TIER=long ;; \
+		"") REQUIRE_SERVICES=1 go run ./internal/testall long -count=1 && $(MAKE) --no-print-directory race TIER=long ;; \
+		*) REQUIRE_SERVICES=1 go run ./internal/testall long $(AREA) -count=1 ;; \
+	esac
 
 .PHONY: race
 race: ## the race detector on the packages where goroutines meet
-	go test $(RACE) ./internal/db/...
-	go test $(RACE) -skip '/^sqlite$$' $(RACED)
+	go run ./internal/testall $(TIER) -count=1 $(RACE) ./internal/db
+	go run ./internal/testall $(TIER) -count=1 $(RACE) -skip '/^sqlite$$' $(RACED)
+
+.PHONY: on-server
+on-server: ## what depends on the database server, on that of ALDS_TEST_MYSQL
+	go run ./internal/testall $(TIER) -count=1 -skip '/^sqlite$$|TiDB$$' $(ON_EACH)
 
 .PHONY: golden
 golden: ## rewrite the golden cases of the query stages; the diff is the review
@@ -61,8 +74,9 @@ fuzz: ## run every fuzz target for FUZZTIME
 	done
 
 $(GOLANGCI):
-	GOBIN=$(CURDIR)/bin nice go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
-	mv bin/golangci-lint $@
+	mkdir -p $(TOOLS)
+	GOFLAGS= GOBIN=$(TOOLS) nice go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv $(TOOLS)/golangci-lint $@
 
 .PHONY: lint
 lint: $(GOLANGCI) ## lint, and check the format

@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
-	"time"
+	"syscall"
 
 	"github.com/alds-dev/alds/internal/testdb"
 )
@@ -39,11 +41,33 @@ func run(t tier, flags []string) error {
 	if err != nil {
 		return err
 	}
-	servers := testdb.Servers()
+	folder, release := inMemory()
+	defer release()
+	address, stopServer, err := ownServer(folder)
+	if err != nil {
+		return err
+	}
+	defer stopServer()
+	env, own := os.Environ(), ""
+	if folder != "" {
+		env = append(env, "TMPDIR="+folder)
+	}
+	if address != "" {
+		env, own = append(env, "ALDS_TEST_MYSQL="+address), ", which this run has started"
+	}
+	servers := testdb.Servers(address)
+	for i := range servers {
+		if servers[i].IsMySQL {
+			servers[i].Name += own
+		}
+	}
 	fmt.Printf("%s tests of %d packages. This takes %s.\n", t.name, len(packages), t.takes)
-	printServers(servers)
-	r := &report{tier: t, began: time.Now(), packages: len(packages), flags: flags}
-	if err := r.test(packages); err != nil {
+	printServers(os.Stdout, servers)
+	stop := make(chan os.Signal, 1) // go test gets it, too, and ends
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+	r := newReport(os.Stdout, t, len(packages))
+	r.flags, r.env = flags, env
+	if err := r.test(packages, stop); err != nil {
 		return err
 	}
 	return r.summary(servers)
@@ -92,12 +116,12 @@ var lightToHeavy = []string{
 	"test/spectest", "test/rightstest", "test/torture", "test/watchtest", "test/faulttest", "test/attack",
 }
 
-func printServers(servers []testdb.Server) {
+func printServers(out io.Writer, servers []testdb.Server) {
 	for _, s := range servers {
 		if s.Err == nil {
-			fmt.Printf("tested with      %s\n", s.Name)
+			fmt.Fprintf(out, "tested with      %s\n", s.Name)
 			continue
 		}
-		fmt.Printf("NOT tested with  %s: %s\n", s.Name, strings.TrimSpace(s.Err.Error()))
+		fmt.Fprintf(out, "NOT tested with  %s: %s\n", s.Name, strings.TrimSpace(s.Err.Error()))
 	}
 }

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,22 +13,14 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// event is a line of go test -json.
-type event struct {
-	Action     string
-	Package    string
-	ImportPath string // of what is compiled
-	Test       string
-	Elapsed    float64 // seconds
-	Output     string
-}
-
 // report is what came of the tests so far.
 type report struct {
+	out      io.Writer
 	tier     tier
 	began    time.Time
 	packages int      // to be tested
 	flags    []string // for go test
+	env      []string // of go test
 
 	ended, empty            int // packages
 	passed, failed, skipped int // tests without subtests, and subtests
@@ -39,6 +28,13 @@ type report struct {
 	built                   map[string][]string // what the compiler said, by package
 	bad                     []string            // a line for each failure
 	reasons                 map[string]int      // of skipped tests
+}
+
+func newReport(out io.Writer, t tier, packages int) *report {
+	return &report{
+		out: out, tier: t, began: time.Now(), packages: packages,
+		tests: map[string]*test{}, built: map[string][]string{}, reasons: map[string]int{},
+	}
 }
 
 // test is a test that runs, or a package (without a name).
@@ -52,90 +48,6 @@ type test struct {
 // keptLines is how many lines of a test are kept, and shown if it fails.
 const keptLines = 60
 
-// quietFor is after how much silence testall says what it waits for.
-const quietFor = 15 * time.Second
-
-// test runs go test and reports what it says.
-func (r *report) test(packages []string) error {
-	r.tests, r.built, r.reasons = map[string]*test{}, map[string][]string{}, map[string]int{}
-	args := []string{"test", "-json"}
-	if r.tier.short {
-		args = append(args, "-short")
-	}
-	if !slices.ContainsFunc(r.flags, func(f string) bool { return strings.HasPrefix(f, "-timeout") }) {
-		args = append(args, "-timeout", map[bool]string{true: "15m", false: "4h"}[r.tier.short])
-	}
-	tests := exec.Command("go", slices.Concat(args, r.flags, packages)...) //nolint:gosec // the arguments are the caller's own
-	tests.Stderr = os.Stderr
-	out, err := tests.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := tests.Start(); err != nil {
-		return err
-	}
-	events := make(chan event)
-	go func() {
-		defer close(events)
-		read(out, events)
-	}()
-	r.follow(events)
-	if err := tests.Wait(); err != nil && r.failed == 0 {
-		r.bad = append(r.bad, "go test: "+err.Error())
-		r.failed++
-	}
-	return nil
-}
-
-// read parses the lines of go test; what is no event is printed as it is.
-func read(out io.Reader, events chan<- event) {
-	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var e event
-		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			fmt.Println(lines.Text())
-			continue
-		}
-		events <- e
-	}
-}
-
-// follow reports events as they come, and what is awaited when none does.
-func (r *report) follow(events <-chan event) {
-	running := map[string]time.Time{}
-	quiet := time.NewTicker(quietFor)
-	defer quiet.Stop()
-	for {
-		select {
-		case e, ok := <-events:
-			if !ok {
-				return
-			}
-			switch e.Action {
-			case "start":
-				running[e.Package] = time.Now()
-			case "pass", "fail", "skip":
-				if e.Test == "" {
-					delete(running, e.Package)
-					quiet.Reset(quietFor)
-				}
-			}
-			r.take(e)
-		case <-quiet.C:
-			var names []string
-			for _, pkg := range slices.Sorted(maps.Keys(running)) {
-				names = append(names, short(pkg))
-			}
-			what := "compiling"
-			if len(names) > 0 {
-				what = strings.Join(names, ", ")
-			}
-			fmt.Printf("      %6s  ... %s\n", since(r.began), what)
-		}
-	}
-}
-
 // take counts an event, and prints what a reader wants to know at once.
 func (r *report) take(e event) {
 	key := e.Package + " " + e.Test
@@ -144,10 +56,9 @@ func (r *report) take(e event) {
 		pkg, _, _ := strings.Cut(e.ImportPath, " ")
 		r.built[pkg] = append(r.built[pkg], e.Output)
 	case "output":
-		if t := r.of(e); t != nil {
-			t.output = append(t.output, e.Output)
-			t.output = t.output[max(0, len(t.output)-keptLines):]
-		}
+		t := r.of(e)
+		t.output = append(t.output, e.Output)
+		t.output = t.output[max(0, len(t.output)-keptLines):]
 	case "pass", "fail", "skip":
 		if e.Test == "" {
 			r.packageEnded(e)
@@ -178,27 +89,23 @@ func upper(name string) (string, bool) {
 
 func (r *report) testEnded(e event) {
 	t := r.of(e)
-	if t.parent && !(e.Action == "fail" && !t.red) {
-		if e.Action != "fail" {
-			return
-		}
-	} else {
-		switch e.Action {
-		case "pass":
-			r.passed++
-		case "skip":
-			r.skipped++
-			r.reasons[reason(t.output)]++
-		case "fail":
-			r.failed++
-			r.tellFailed(t)
-		}
-	}
-	if up, ok := upper(e.Test); ok && e.Action == "fail" {
-		r.of(event{Package: e.Package, Test: up}).red = true
-	}
 	if e.Action == "fail" {
+		up, _ := upper(e.Test) // without one, its package
+		r.of(event{Package: e.Package, Test: up}).red = true
 		r.of(event{Package: e.Package}).red = true
+	}
+	switch {
+	case e.Action == "fail" && t.red:
+		r.show(t) // such as the logs of processes that its subtests share
+	case e.Action == "fail":
+		r.failed++
+		r.tellFailed(t)
+	case t.parent: // its subtests count
+	case e.Action == "pass":
+		r.passed++
+	case e.Action == "skip":
+		r.skipped++
+		r.reasons[reason(t.output)]++
 	}
 }
 
@@ -218,7 +125,7 @@ func (r *report) packageEnded(e event) {
 			r.tellFailed(t)
 		}
 	}
-	fmt.Printf("%-6s%6.1fs  %s (%d of %d)\n", result, e.Elapsed, short(e.Package), r.ended, r.packages)
+	fmt.Fprintf(r.out, "%-6s%6.1fs  %s (%d of %d)\n", result, e.Elapsed, short(e.Package), r.ended, r.packages)
 }
 
 // unended are the outputs of tests that their package did not end.
@@ -236,7 +143,13 @@ var seed = regexp.MustCompile(`-[a-z.]*seed[ =][0-9]+`)
 
 // tellFailed prints a failed test, and how to run it alone.
 func (r *report) tellFailed(t *test) {
-	alone := "go test ./internal/" + folder(t.pkg) + " -count=1"
+	alone := "go test ./" + short(t.pkg) + " -count=1"
+	if address := os.Getenv("ALDS_TEST_MYSQL"); address != "" {
+		alone = "ALDS_TEST_MYSQL=" + address + " " + alone
+	}
+	if slices.Contains(r.flags, "-race") {
+		alone += " -race"
+	}
 	if r.tier.short {
 		alone += " -short"
 	}
@@ -246,12 +159,19 @@ func (r *report) tellFailed(t *test) {
 	if flags := seed.FindAllString(strings.Join(t.output, ""), -1); len(flags) > 0 {
 		alone += " " + flags[len(flags)-1]
 	}
-	fmt.Printf("\nFAILED %s %s\n", short(t.pkg), t.name)
-	for _, line := range t.output {
-		fmt.Print("    " + line)
-	}
-	fmt.Printf("  alone: %s\n\n", alone)
+	fmt.Fprintf(r.out, "\nFAILED %s %s\n", short(t.pkg), t.name)
+	r.show(t)
+	fmt.Fprintf(r.out, "  alone: %s\n\n", alone)
 	r.bad = append(r.bad, fmt.Sprintf("%s %s\n    %s", short(t.pkg), t.name, alone))
+}
+
+// show prints what a test said, without what go test says of its progress.
+func (r *report) show(t *test) {
+	for _, line := range t.output {
+		if text := strings.TrimSpace(line); !strings.HasPrefix(text, "=== ") && !strings.HasPrefix(text, "--- ") {
+			fmt.Fprint(r.out, "    "+line)
+		}
+	}
 }
 
 // exactly is the pattern for -run of one test.
@@ -261,10 +181,6 @@ func exactly(name string) string {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
 	return strings.Join(parts, "/")
-}
-
-func folder(pkg string) string {
-	return strings.TrimPrefix(pkg, modulePath+"internal/")
 }
 
 func short(pkg string) string { return strings.TrimPrefix(pkg, modulePath) }
@@ -290,22 +206,22 @@ const summaryLines = 12
 
 // summary prints the result on one screen.
 func (r *report) summary(servers []testdb.Server) error {
-	fmt.Printf("\n== %s: %d packages in %s\n", r.tier.name, r.ended, since(r.began))
-	printServers(servers)
+	fmt.Fprintf(r.out, "\n== %s: %d packages in %s\n", r.tier.name, r.ended, since(r.began))
+	printServers(r.out, servers)
 	for _, why := range slices.Sorted(maps.Keys(r.reasons)) {
-		fmt.Printf("skipped %4d      %.120s\n", r.reasons[why], why)
+		fmt.Fprintf(r.out, "skipped %4d      %.120s\n", r.reasons[why], why)
 	}
 	if r.tier.short {
-		fmt.Println("not tested here  what `go run ./internal/testall list` names for other tiers, and the depth of `make long`")
+		fmt.Fprintln(r.out, "not tested here  what `go run ./internal/testall list` names for other tiers, and the depth of `make long`")
 	}
 	for i, line := range r.bad {
 		if i == summaryLines {
-			fmt.Printf("FAILED and %d more, above\n", len(r.bad)-i)
+			fmt.Fprintf(r.out, "FAILED and %d more, above\n", len(r.bad)-i)
 			break
 		}
-		fmt.Println("FAILED " + line)
+		fmt.Fprintln(r.out, "FAILED "+line)
 	}
-	fmt.Printf("%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
+	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
 	if r.failed > 0 {
 		return errRed
 	}

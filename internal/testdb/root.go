@@ -1,26 +1,35 @@
 package testdb
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 )
 
-// Root returns the folder of the repository: the first one with a go.mod, from the folder
-// of the test upwards.
+// Root returns the folder of the repository.
 func Root(t testing.TB) string {
 	t.Helper()
-	dir, err := os.Getwd()
+	dir, err := findRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// findRoot returns the first folder with a go.mod, from the current one upwards.
+func findRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
+			return dir, nil
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			t.Fatal("no folder above the test has a go.mod")
+			return "", errors.New("no folder above the current one has a go.mod")
 		}
 		dir = up
 	}

@@ -1,6 +1,7 @@
 package testdb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -25,6 +26,7 @@ type server struct {
 	base     *url.URL
 	admin    *db.DB
 	recorder *Recorder // in front of it, for all but admin
+	template template
 }
 
 // local is the server of this test binary, found once.
@@ -38,7 +40,7 @@ var made atomic.Int64 // databases made by this test binary
 
 func mysqlServer(t testing.TB) *server {
 	t.Helper()
-	local.once.Do(func() { local.server, local.err = findServer() })
+	local.once.Do(func() { local.server, local.err = findServer(usualServer()) })
 	if local.err != nil {
 		missing(t, "MySQL or MariaDB", local.err)
 	}
@@ -83,11 +85,12 @@ func Runs(t testing.TB, command ...string) {
 	}
 }
 
-func findServer() (*server, error) {
-	address := os.Getenv("ALDS_TEST_MYSQL")
-	if address == "" {
-		address = "mysql://root@127.0.0.1:3306"
-	}
+// usualServer is the address that the environment names, or that of a local server.
+func usualServer() string {
+	return cmp.Or(os.Getenv("ALDS_TEST_MYSQL"), "mysql://root@127.0.0.1:3306")
+}
+
+func findServer(address string) (*server, error) {
 	s, err := openServer(address)
 	if err != nil {
 		return nil, err

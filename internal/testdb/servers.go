@@ -1,6 +1,7 @@
 package testdb
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"os"
@@ -9,15 +10,16 @@ import (
 
 // Server is one of the databases that tests want.
 type Server struct {
-	Name string // with version and address where it answers
-	Err  error  // why it is not used, nil when it is
+	Name    string // with version and address where it answers
+	IsMySQL bool   // or MariaDB
+	Err     error  // why it is not used, nil when it is
 }
 
-// Servers tells which databases tests of this machine use: MySQL or MariaDB,
-// Redis, and the built-in SQLite.
-func Servers() []Server {
-	mysql := Server{Name: "MySQL or MariaDB"}
-	if s, err := findServer(); err != nil {
+// Servers returns the databases that tests of this machine use: MySQL or MariaDB, Redis,
+// and the built-in SQLite. The address is that of the first; "" for the usual one.
+func Servers(address string) []Server {
+	mysql := Server{Name: "MySQL or MariaDB", IsMySQL: true}
+	if s, err := findServer(cmp.Or(address, usualServer())); err != nil {
 		mysql.Err = err
 	} else {
 		var version string

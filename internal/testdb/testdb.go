@@ -72,23 +72,23 @@ func unused() *database {
 // SQLite returns an empty migrated SQLite database in a file of its own.
 func SQLite(t testing.TB) *db.DB {
 	t.Helper()
-	return open(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db"))
+	return open(t, URL(t, "sqlite"))
 }
 
 // URL returns the DATABASE_URL of a fresh migrated database of the dialect
 // "mysql" or "sqlite", for a test that opens it itself.
 func URL(t testing.TB, dialect string) string {
 	t.Helper()
-	url := EmptyURL(t, dialect)
-	d, err := db.Open(context.Background(), url, db.Options{MaxConns: 2})
-	if err != nil {
-		t.Fatal(err)
+	if dialect == "sqlite" {
+		file := filepath.Join(t.TempDir(), "test.db")
+		migratedFile(t, file)
+		return "sqlite:" + file
 	}
-	defer func() { _ = d.Close() }()
-	if err := d.Migrate(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	return url
+	server := mysqlServer(t)
+	name := server.create(t)
+	t.Cleanup(func() { server.drop(name) })
+	server.copyTemplate(t, name)
+	return server.url(name)
 }
 
 // EmptyURL is URL for a database without any table.
@@ -106,11 +106,9 @@ func EmptyURL(t testing.TB, dialect string) string {
 func create(t testing.TB, s *server) *database {
 	t.Helper()
 	name := s.create(t)
+	s.copyTemplate(t, name)
 	d, err := db.Open(context.Background(), s.url(name), db.Options{MaxConns: 16})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Migrate(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	return &database{name: name, db: d}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// event is a line of go test -json.
+type event struct {
+	Action     string
+	Package    string
+	ImportPath string // of what is compiled
+	Test       string
+	Elapsed    float64 // seconds
+	Output     string
+}
+
+// quietFor is after how much silence testall says what it waits for.
+const quietFor = 15 * time.Second
+
+// test runs go test and reports what it says.
+func (r *report) test(packages []string, stop <-chan os.Signal) error {
+	args := []string{"test", "-json"}
+	if r.tier.short {
+		args = append(args, "-short")
+	}
+	if !slices.ContainsFunc(r.flags, func(f string) bool { return strings.HasPrefix(f, "-timeout") }) {
+		args = append(args, "-timeout", map[bool]string{true: "15m", false: "4h"}[r.tier.short])
+	}
+	tests := exec.Command("go", slices.Concat(args, r.flags, packages)...) //nolint:gosec // the arguments are the caller's own
+	tests.Stderr, tests.Env = os.Stderr, r.env
+	out, err := tests.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := tests.Start(); err != nil {
+		return err
+	}
+	go func() {
+		for s := range stop {
+			_ = tests.Process.Signal(s) // it ends, and then this
+		}
+	}()
+	events := make(chan event)
+	go func() {
+		defer close(events)
+		r.read(out, events)
+	}()
+	r.follow(events)
+	if err := tests.Wait(); err != nil && r.failed == 0 {
+		r.bad = append(r.bad, "go test: "+err.Error())
+		r.failed++
+	}
+	return nil
+}
+
+// read parses the lines of go test; what is no event is printed as it is.
+func (r *report) read(out io.Reader, events chan<- event) {
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			fmt.Fprintln(r.out, lines.Text())
+			continue
+		}
+		events <- e
+	}
+}
+
+// follow reports events as they come, and what is awaited when none does.
+func (r *report) follow(events <-chan event) {
+	running := map[string]time.Time{}
+	quiet := time.NewTicker(quietFor)
+	defer quiet.Stop()
+	for {
+		select {
+		case e, ok := <-events:
+			if !ok {
+				return
+			}
+			switch e.Action {
+			case "start":
+				running[e.Package] = time.Now()
+			case "pass", "fail", "skip":
+				if e.Test == "" {
+					delete(running, e.Package)
+					quiet.Reset(quietFor)
+				}
+			}
+			r.take(e)
+		case <-quiet.C:
+			var names []string
+			for _, pkg := range slices.Sorted(maps.Keys(running)) {
+				names = append(names, short(pkg))
+			}
+			what := "compiling"
+			if len(names) > 0 {
+				what = strings.Join(names, ", ")
+			}
+			fmt.Fprintf(r.out, "      %6s  ... %s\n", since(r.began), what)
+		}
+	}
+}
