@@ -24,6 +24,7 @@ func TestSecurityNamesTests(t *testing.T) {
 		if !ours || !strings.HasSuffix(file, "_test.go") {
 			return
 		}
+		pkg = strings.TrimPrefix(pkg, "test/")
 		for _, m := range declared.FindAllSubmatch(read(t, file), -1) {
 			tests[pkg+"."+string(m[1])] = true
 		}
