@@ -81,7 +81,7 @@ func (r *report) of(e event) *test {
 	return r.tests[key]
 }
 
-// upper is the test that a subtest is part of.
+// upper is the test that a subtest is part of; or no test, where its name has a slash.
 func upper(name string) (string, bool) {
 	i := strings.LastIndexByte(name, '/')
 	return name[:max(i, 0)], i > 0
@@ -90,8 +90,9 @@ func upper(name string) (string, bool) {
 func (r *report) testEnded(e event) {
 	t := r.of(e)
 	if e.Action == "fail" {
-		up, _ := upper(e.Test) // without one, its package
-		r.of(event{Package: e.Package, Test: up}).red = true
+		for up, ok := upper(e.Test); ok; up, ok = upper(up) {
+			r.of(event{Package: e.Package, Test: up}).red = true
+		}
 		r.of(event{Package: e.Package}).red = true
 	}
 	switch {
