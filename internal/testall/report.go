@@ -22,7 +22,7 @@ type report struct {
 	flags    []string // for go test
 	env      []string // of go test
 
-	ended, empty            int // packages
+	ended                   int // packages
 	passed, failed, skipped int // tests without subtests, and subtests
 	tests                   map[string]*test
 	built                   map[string][]string // what the compiler said, by package
@@ -114,15 +114,12 @@ func (r *report) packageEnded(e event) {
 	t := r.of(e)
 	r.ended++
 	result := "ok"
-	switch {
-	case e.Action == "skip":
-		r.empty++
-		return
-	case e.Action == "fail":
+	if e.Action == "fail" {
 		result = "FAILED"
-		if !t.red { // it did not compile, TestMain failed, or it ended in the middle of a test
+		unended := r.unended(e.Package)
+		if !t.red || len(unended) > 0 { // it did not compile, TestMain failed, or it ended in the middle of a test
 			r.failed++
-			t.output = slices.Concat(r.built[e.Package], r.unended(e.Package), t.output)
+			t.output = slices.Concat(r.built[e.Package], unended, t.output)
 			r.tellFailed(t)
 		}
 	}

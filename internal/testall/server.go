@@ -43,8 +43,11 @@ func ownServer(folder string) (address string, stop func(), err error) {
 	if err := server.Start(); err != nil {
 		return "", stop, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		_ = server.Wait() // it is killed
+		close(ended)
+	}()
 	stop = func() {
 		_ = server.Process.Kill() // its data go with it
 		<-ended
@@ -78,16 +81,15 @@ func freePort() (string, error) {
 }
 
 // answers waits until a server takes connections.
-func answers(address string, ended chan error) error {
+func answers(address string, ended <-chan struct{}) error {
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			return c.Close()
 		}
 		select {
-		case err := <-ended:
-			ended <- err // for stop
-			return fmt.Errorf("MariaDB ended at its start: %w", err)
+		case <-ended:
+			return errors.New("MariaDB ended at its start")
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -141,25 +141,29 @@ var ours = regexp.MustCompile(`^alds_test_[a-z0-9]*_([0-9]+)_[0-9]+$`)
 
 // sweep drops databases of test processes that are gone.
 func (s *server) sweep() {
+	for _, name := range s.databases() {
+		if m := ours.FindStringSubmatch(name); m != nil {
+			if pid, err := strconv.Atoi(m[1]); err == nil && syscall.Kill(pid, 0) == syscall.ESRCH {
+				s.drop(name)
+			}
+		}
+	}
+}
+
+// databases are the names of those that a server has, as far as it says.
+func (s *server) databases() (all []string) {
 	rows, err := s.admin.Query(context.Background(), "SELECT schema_name FROM information_schema.schemata")
 	if err != nil {
-		return
+		return nil
 	}
-	var gone []string
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var name string
 		if rows.Scan(&name) != nil {
 			break
 		}
-		if m := ours.FindStringSubmatch(name); m != nil {
-			if pid, err := strconv.Atoi(m[1]); err == nil && syscall.Kill(pid, 0) == syscall.ESRCH {
-				gone = append(gone, name)
-			}
-		}
+		all = append(all, name)
 	}
 	_ = rows.Err()
-	_ = rows.Close()
-	for _, name := range gone {
-		s.drop(name)
-	}
+	return all
 }
