@@ -84,7 +84,7 @@ lint: $(GOLANGCI) ## lint, and check the format
 
 .PHONY: run
 run: ## run alds in one process on 127.0.0.1:8080, data in ./alds-data
-	go run ./cmd/standalone
+	go run -v ./cmd/standalone
 
 .PHONY: build
 build: ## build the commands into bin/

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/alds-dev/alds/internal/app"
+	"github.com/alds-dev/alds/internal/embedded"
 )
 
-func main() { os.Exit(app.Main(app.Standalone)) }
+func main() { os.Exit(app.Main(app.StandaloneWith(embedded.Start))) }

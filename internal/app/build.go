@@ -54,7 +54,7 @@ type service struct {
 	box      *secret.Box // nil for commands that read no secrets
 	model    *meta.Model // without what administrators add
 	auth     *auth.Service
-	embed    *jobs.Embed // nil unless the queue is embedded
+	embedded bool // the queue is in this process
 	queue    *jobs.Queue
 	client   *jobs.Client
 	contents *blob.Store           // the bytes of attachments and images
@@ -216,11 +216,12 @@ func (s *service) openContents() (err error) {
 func (s *service) openQueue() (err error) {
 	url := s.cfg.Redis
 	if url == "" {
-		if s.embed, err = jobs.Embedded(); err != nil {
+		var stop func()
+		if url, stop, err = s.role.startQueue(); err != nil {
 			return fmt.Errorf("start the embedded queue: %w", err)
 		}
-		s.closers = append(s.closers, func() error { s.embed.Close(); return nil })
-		url = s.embed.URL()
+		s.embedded = true
+		s.closers = append(s.closers, func() error { stop(); return nil })
 	}
 	if s.queue, err = jobs.Open(url, s.component("jobs"), s.metrics); err != nil {
 		return fmt.Errorf("open the queue: %w", err)

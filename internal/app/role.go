@@ -24,19 +24,28 @@ type Role struct {
 	works      bool   // fans out changes and delivers events
 	schedules  bool   // runs periodic work
 	standalone bool   // uses embedded parts
+
+	startQueue StartQueue // nil unless standalone
 }
 
-// The roles. Standalone is the three others in one process, on SQLite and an
-// embedded queue.
+// StartQueue starts a Redis within the process. It returns the address and what ends it.
+type StartQueue func() (url string, stop func(), err error)
+
+// The roles that run beside each other.
 var (
-	API        = Role{name: "api", about: "Without a command, serves the HTTP interface.", http: true}
-	Worker     = Role{name: "worker", about: "Fans changes out to subscriptions, delivers the events and carries out accepted requests.", works: true}
-	Scheduler  = Role{name: "scheduler", about: "Does the periodic work. Two of them running at once do no harm.", schedules: true}
-	Standalone = Role{
-		name: "standalone", about: "Without a command, runs alds in one process, on a SQLite file and an embedded queue.",
-		http: true, works: true, schedules: true, standalone: true,
-	}
+	API       = Role{name: "api", about: "Without a command, serves the HTTP interface.", http: true}
+	Worker    = Role{name: "worker", about: "Fans changes out to subscriptions, delivers the events and carries out accepted requests.", works: true}
+	Scheduler = Role{name: "scheduler", about: "Does the periodic work. Two of them running at once do no harm.", schedules: true}
 )
+
+// StandaloneWith returns the three others in one process, on SQLite and an embedded
+// queue. The queue is passed, so that the other commands do not link it.
+func StandaloneWith(start StartQueue) Role {
+	return Role{
+		name: "standalone", about: "Without a command, runs alds in one process, on a SQLite file and an embedded queue.",
+		http: true, works: true, schedules: true, standalone: true, startQueue: start,
+	}
+}
 
 // merge returns the role that does what all roles do.
 func merge(roles []Role) Role {
@@ -53,6 +62,9 @@ func merge(roles []Role) Role {
 		all.works = all.works || r.works
 		all.schedules = all.schedules || r.schedules
 		all.standalone = all.standalone || r.standalone
+		if r.startQueue != nil {
+			all.startQueue = r.startQueue
+		}
 	}
 	return all
 }
@@ -68,9 +80,6 @@ const (
 // parts lists the parts of the service's role.
 func (s *service) parts(l listeners) []part {
 	parts := []part{{name: "admin", step: stepAdmin, run: s.serveAdmin}}
-	if s.embed != nil {
-		parts = append(parts, part{name: "embedded queue", step: stepAdmin, run: s.embed.Run})
-	}
 	parts = append(parts, part{name: "redis", step: stepQueue, run: s.queue.Watch})
 	parts = append(parts, part{name: "model", step: stepQueue, run: s.catalog.Run})
 	if s.role.http || s.role.works {
@@ -104,7 +113,7 @@ func (s *service) worker() []part {
 		Tracer:       s.tracer,
 	})
 	j := jobs.NewWorker(s.queue, w, s.async)
-	if s.embed != nil {
+	if s.embedded {
 		s.client.Attach(j)
 	}
 	return []part{{name: "deliveries", run: w.Run}, {name: "worker", run: j.Run}}

@@ -12,6 +12,7 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/alds-dev/alds/internal/embedded"
 	"github.com/alds-dev/alds/internal/requests"
 	"github.com/alds-dev/alds/internal/testdb"
 	"github.com/alds-dev/alds/internal/webhook"
@@ -112,13 +113,12 @@ func open(t *testing.T, url string) *Queue {
 func eachRedis(t *testing.T, test func(t *testing.T, url string)) {
 	t.Run("server", func(t *testing.T) { test(t, testdb.Redis(t)) })
 	t.Run("embedded", func(t *testing.T) {
-		e, err := Embedded()
+		url, stop, err := embedded.Start()
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(e.Close)
-		start(t, e.Run)
-		test(t, e.URL())
+		t.Cleanup(stop)
+		test(t, url)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/app"
+	"github.com/alds-dev/alds/internal/embedded"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -25,7 +26,7 @@ func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 		"ALDS_DATA_DIR":   t.TempDir(),
 		"ALDS_LOG_LEVEL":  "warn", // each request would be a line
 	}
-	roles := []app.Role{app.Standalone}
+	roles := []app.Role{app.StandaloneWith(embedded.Start)}
 	if dialect == "mysql" {
 		settings["REDIS_URL"] = testdb.Redis(t)
 		roles = []app.Role{app.API, app.Worker, app.Scheduler}

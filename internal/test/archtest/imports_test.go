@@ -23,7 +23,7 @@ const module = "github.com/alds-dev/alds/"
 // floors is the import rule: a package may import only packages on a lower
 // floor. Packages on the same floor do not know each other.
 var floors = [][]string{
-	0: {"internal/fault", "internal/folding", "internal/release", "internal/tracing", "internal/tlsmode"},
+	0: {"internal/fault", "internal/folding", "internal/release", "internal/tracing", "internal/tlsmode", "internal/embedded"},
 	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc", "internal/meta", "internal/memory", "internal/admission", "internal/inbound", "internal/importer", "internal/chart", "internal/ui", "sql"},
 	2: {"internal/token", "internal/value", "internal/db", "internal/localizer"},
 	3: {"internal/query", "internal/change", "internal/catalog", "internal/check", "internal/dump", "internal/lease", "internal/trail", "internal/blob", "internal/processes", "internal/history"},
@@ -61,7 +61,7 @@ var keepers = map[string][]string{
 	"github.com/valyala/":                   {"internal/httpapi"},
 	"github.com/hibiken/asynq":              {"internal/jobs", "bench/hooks"},
 	"github.com/redis/":                     {"internal/jobs", "bench/hooks"},
-	"github.com/alicebob/":                  {"internal/jobs"},
+	"github.com/alicebob/":                  {"internal/embedded"},
 	"gorm.io/":                              {"internal/db", "internal/auth", "internal/requests", "internal/webhook", "internal/delivery"},
 	"github.com/go-sql-driver/":             {"internal/db", "internal/testdb"},
 	"modernc.org/":                          {"internal/db"},
@@ -76,6 +76,7 @@ var keepers = map[string][]string{
 	"go.opentelemetry.io/":                  {"internal/tracing"},
 	"golang.org/x/text/":                    {"internal/folding", "internal/localizer"},
 	module + "internal/config":              {"internal/app"},
+	module + "internal/embedded":            {"cmd/standalone", "internal/testproc"}, // the other commands do not link it
 	module + "internal/testdb":              {"internal/testall", "internal/testproc"},
 	module + "sql":                          {"internal/db", "internal/testdb"},
 	"github.com/microcosm-cc/":              {"internal/ui"},

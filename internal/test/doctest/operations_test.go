@@ -170,7 +170,7 @@ var webhooksRows = []row{
 var contributingRows = []row{
 	{begins: "git clone", lines: []row{
 		{begins: "git clone", not: "a public address; this is a clone"},
-		{begins: "go run ./cmd/standalone", not: "the README's test runs it"},
+		{begins: "go run -v ./cmd/standalone", not: "the README's test runs it"},
 		{begins: "go run ./internal/testall", not: "it runs this test"},
 		{begins: "make  ", prints: `check`},
 		{begins: "make check", not: "it runs this test"},

@@ -13,7 +13,7 @@ func TestReadme(t *testing.T) {
 	service, receiver, api := testproc.FreeAddr(t), testproc.FreeAddr(t), testproc.FreeAddr(t)
 	created := `"oidTokens":\["Scope:1001","Story:1002","Story:1003","Task:1004"\]`
 	follow(t, root+"/README.md", []row{
-		{begins: "go run ./cmd/standalone", beside: true, after: "until_ok curl -sf http://" + service + "/alds/ui"},
+		{begins: "go run -v ./cmd/standalone", beside: true, after: "until_ok curl -sf http://" + service + "/alds/ui"},
 		{begins: "go run ./internal/testall", not: "it runs this test"},
 		{begins: "curl", prints: created},
 		{begins: "curl", prints: `"Name":"Pay by card"(.|\n)*"Name":"Browse the catalogue"`},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/embedded"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/testdb"
 	"github.com/alds-dev/alds/internal/testproc"
@@ -49,7 +50,7 @@ func start(t *testing.T, dialect string, fill func(t *testing.T, s *service)) *s
 	t.Helper()
 	url, addr, log := testdb.EmptyURL(t, dialect), testproc.FreeAddr(t), &testproc.Log{}
 	getenv := settings(t, url, addr)
-	if err := app.Migrate(t.Context(), getenv, log, app.Standalone); err != nil {
+	if err := app.Migrate(t.Context(), getenv, log, app.StandaloneWith(embedded.Start)); err != nil {
 		t.Fatal(err)
 	}
 	d, err := db.Open(t.Context(), url, db.Options{MaxConns: 4})
@@ -61,7 +62,7 @@ func start(t *testing.T, dialect string, fill func(t *testing.T, s *service)) *s
 	fill(t, s)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- app.Run(ctx, getenv, log, app.Standalone) }()
+	go func() { ended <- app.Run(ctx, getenv, log, app.StandaloneWith(embedded.Start)) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {

@@ -1,0 +1,6 @@
+package app
+
+import "github.com/alds-dev/alds/internal/embedded"
+
+// Standalone is the role of cmd/standalone.
+var Standalone = StandaloneWith(embedded.Start)
