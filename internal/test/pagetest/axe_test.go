@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/testproc"
 )
 
 // axePackage is the package of npm that has the rules.
@@ -26,8 +26,7 @@ func axeScript(t testing.TB) string {
 	axe.Lock()
 	defer axe.Unlock()
 	if axe.script == "" {
-		dir := t.TempDir()
-		testdb.Runs(t, "npm", "install", "--prefix", dir, "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", axePackage)
+		dir := testproc.NPM(t, axePackage)
 		script, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js")) //nolint:gosec // what was just installed
 		if err != nil {
 			t.Fatal(err)
