@@ -54,7 +54,7 @@ func TestCustom(t *testing.T) {
 	t.Parallel()
 	c := connect(t, start(t, "mysql"))
 	c.extend()
-	for _, typ := range c.some(1, 3) {
+	for _, typ := range c.some(1, 5) {
 		if slices.ContainsFunc(sorted(typ.Attributes), func(a *attribute) bool { return a.IsCustom }) {
 			c.does(typ)
 		}

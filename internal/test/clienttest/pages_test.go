@@ -138,7 +138,7 @@ func TestAssetPages(t *testing.T) {
 			c := connect(t, start(t, dialect))
 			c.extend()
 			r := c.reads()
-			for _, typ := range c.some(n, 5) {
+			for _, typ := range c.some(n, 4+3*n) {
 				if oid := r.filled(typ); oid != "" {
 					r.mustShow(oid)
 				}

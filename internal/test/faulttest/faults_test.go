@@ -51,6 +51,17 @@ func depth(short, long int) int {
 	return long
 }
 
+// late says that a kill came too late to be of use, which depends on the machine: only the
+// long form fails by it.
+func late(t *testing.T, what string) {
+	t.Helper()
+	if testing.Short() {
+		t.Log(what)
+		return
+	}
+	t.Error(what)
+}
+
 // manyFaults is how many random faults a test has.
 func manyFaults() int { return cmp.Or(*faults, depth(5, 12)) }
 

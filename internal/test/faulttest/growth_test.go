@@ -40,7 +40,9 @@ type growth struct {
 	t       *testing.T
 	apis    [2]*site
 	project string
-	all     *notes // every change of a story
+	all     *notes        // every change of a story
+	begun   chan struct{} // closed when the first attribute is about to be added
+	began   func()
 
 	mu      sync.Mutex
 	attrs   []*custom
@@ -107,10 +109,11 @@ func TestTheModelGrows(t *testing.T) {
 	other.base, other.env = "http://"+addr+"/alds", append(slices.Clone(s.env), "ALDS_ADDR="+addr)
 	first, second := s.startAPI(), other.startAPI()
 	s.startBeside("worker")
-	x := &growth{t: t, apis: [2]*site{s, &other}, all: newNotes(t), slowest: map[string]time.Duration{}}
+	x := &growth{t: t, apis: [2]*site{s, &other}, all: newNotes(t), slowest: map[string]time.Duration{}, begun: make(chan struct{})}
 	x.project = s.project("growing")
 	s.subscribe(x.all.url, 100, map[string]any{"type": "AssetCreated", "from": "Story"}, map[string]any{"type": "AssetChanged", "from": "Story"})
 
+	x.began = sync.OnceFunc(func() { close(x.begun) })
 	ended := make(chan struct{})
 	var writing sync.WaitGroup
 	for i := range 4 {
@@ -206,6 +209,7 @@ func (x *growth) add(n int) {
 	x.mu.Lock()
 	x.attrs = append(x.attrs, c)
 	x.mu.Unlock()
+	x.began()
 	if a := x.bulk(here, c.def); a.refusal() != "" {
 		x.fault("%s cannot be added: %s", c.name, a.refusal())
 		return
@@ -283,6 +287,7 @@ func (x *growth) hook(here, there int, c *custom) {
 // write names attributes at any api until told to end, those that are being added
 // before all.
 func (x *growth) write(ended chan struct{}, g *rand.Rand) {
+	<-x.begun
 	for n := 0; ; n++ {
 		select {
 		case <-ended:
@@ -290,11 +295,6 @@ func (x *growth) write(ended chan struct{}, g *rand.Rand) {
 		default:
 		}
 		x.mu.Lock()
-		if len(x.attrs) == 0 {
-			x.mu.Unlock()
-			time.Sleep(time.Millisecond)
-			continue
-		}
 		c := x.attrs[max(0, len(x.attrs)-1-g.IntN(3))]
 		defined := c.defined
 		x.asked++
