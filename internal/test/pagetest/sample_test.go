@@ -35,6 +35,17 @@ func dialects(t *testing.T) []string {
 	return both[n : n+1]
 }
 
+// schemes are both colors; with -short the one that the seed chooses.
+func schemes(t testing.TB, purpose string) []string {
+	t.Helper()
+	both := []string{dark, light}
+	if !testing.Short() {
+		return both
+	}
+	n := seeded(t, purpose).IntN(len(both))
+	return both[n : n+1]
+}
+
 // screen is how a page is looked at.
 type screen struct {
 	width  int64
