@@ -2,6 +2,7 @@ package testdb
 
 import (
 	"fmt"
+	"hash/fnv"
 	"net"
 	"os"
 	"os/exec"
@@ -37,39 +38,69 @@ type Own struct {
 // recovers first.
 const ownStart = time.Minute
 
-// installed is the data of a MariaDB that nobody has used: made once per test
-// binary, copied for each server, removed by Main.
+// installed is the data of a MariaDB that nobody has used, to be copied for each server.
+// It is made once and kept for later test binaries.
 var installed struct {
 	once sync.Once
 	dir  string
 	err  error
 }
 
-// redoLog keeps the data small that is copied.
-const redoLog = "--innodb-log-file-size=16M"
+const (
+	// redoLog keeps the data small that is copied.
+	redoLog = "--innodb-log-file-size=16M"
+
+	// flushed has a commit handed to the system and not to the disk: a server that is
+	// killed loses nothing, and tests do not end the system.
+	flushed = "--innodb-flush-log-at-trx-commit=2"
+)
 
 func install(program, user string) (dir string, err error) {
-	installed.once.Do(func() {
-		if installed.dir, installed.err = os.MkdirTemp("", "alds"); installed.err != nil {
-			return
-		}
-		cmd := exec.Command(program, "--no-defaults", user, "--datadir="+installed.dir, redoLog, //nolint:gosec // found in the usual places
-			"--auth-root-authentication-method=normal", "--skip-test-db")
-		cmd.Env = append(os.Environ(), "TMPDIR="+installed.dir)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			installed.err = fmt.Errorf("%s: %w\n%s", program, err, out)
-		}
-	})
+	installed.once.Do(func() { installed.dir, installed.err = installIn(program, user) })
 	return installed.dir, installed.err
+}
+
+// installIn makes the data, unless it was kept.
+func installIn(program, user string) (dir string, err error) {
+	daemon, err := lookUp("mariadbd")
+	if err != nil {
+		return "", err
+	}
+	version, err := exec.Command(daemon, "--version").Output() //nolint:gosec // found in the usual places
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w", daemon, err)
+	}
+	of := fnv.New64a()
+	_, _ = of.Write(append(version, redoLog...)) // it takes everything
+	kept, release, err := Keep(fmt.Sprintf("mariadb-%x", of.Sum64()))
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	dir = filepath.Join(kept, "data")
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	unfinished := filepath.Join(kept, "unfinished")
+	if err := os.RemoveAll(unfinished); err != nil {
+		return "", err
+	}
+	cmd := exec.Command(program, "--no-defaults", user, "--datadir="+unfinished, redoLog, flushed, //nolint:gosec // as above
+		"--auth-root-authentication-method=normal", "--skip-test-db")
+	cmd.Env = append(os.Environ(), "TMPDIR="+kept)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", program, err, out)
+	}
+	return dir, os.Rename(unfinished, dir)
 }
 
 // OwnMySQL starts a MariaDB on data of its own. It fails the test where the
 // server's programs are missing: a server that merely answers cannot be
-// restarted.
-func OwnMySQL(t testing.TB) *Own {
+// restarted. Options are those of each start.
+func OwnMySQL(t testing.TB, options ...string) *Own {
 	t.Helper()
 	o := ownMySQL(t, "MariaDB")
+	o.With(options...)
 	o.begin()
 	return o
 }
@@ -91,7 +122,7 @@ func ownMySQL(t testing.TB, name string) *Own {
 	o := &Own{
 		URL: "mysql://root@127.0.0.1:" + port, t: t, name: name, log: filepath.Join(dir, "log"), attr: WithParent(),
 		args: []string{
-			daemon, "--no-defaults", user, "--datadir=" + data, redoLog, "--bind-address=127.0.0.1", "--port=" + port,
+			daemon, "--no-defaults", user, "--datadir=" + data, redoLog, flushed, "--bind-address=127.0.0.1", "--port=" + port,
 			"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
 			// a server that starts removes the temporary tables it finds, those of another one in a shared folder too
 			"--tmpdir=" + dir,
@@ -111,10 +142,7 @@ func ownMySQL(t testing.TB, name string) *Own {
 // database there and what is recorded of it: alds then sends what it would send to a TiDB.
 func AsTiDB(t testing.TB) (url string, r *Recorder) {
 	t.Helper()
-	o := OwnMySQL(t)
-	o.Stop()
-	o.With("--version=8.0.11-TiDB-v8.5.0")
-	o.Start()
+	o := OwnMySQL(t, "--version=8.0.11-TiDB-v8.5.0")
 	if err := o.execute("CREATE DATABASE alds CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
 		t.Fatal(err)
 	}

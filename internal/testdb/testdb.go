@@ -183,12 +183,7 @@ func Main(m *testing.M) { os.Exit(Run(m)) }
 // Run is Main for a TestMain that has something to clear away itself, and
 // exits with the code returned.
 func Run(m *testing.M) int {
-	defer func() {
-		dropAll()
-		if installed.dir != "" {
-			_ = os.RemoveAll(installed.dir)
-		}
-	}()
+	defer dropAll()
 	code := m.Run()
 	if *printed && local.server != nil {
 		for _, s := range local.server.recorder.Statements() {

@@ -56,7 +56,7 @@ type Log struct {
 
 const keptLines = 80
 
-// Write takes one line, as the logger writes them.
+// Write takes one line, as the logger writes them, or several from a process.
 func (l *Log) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,4 +70,10 @@ func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Join(l.lines, "")
+}
+
+// Last is the last lines, n at most.
+func (l *Log) Last(n int) string {
+	lines := strings.SplitAfter(strings.TrimRight(l.String(), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "")
 }

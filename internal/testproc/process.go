@@ -38,24 +38,59 @@ var built struct {
 	err  error
 }
 
-// build builds the commands and returns their folder.
-func build(t testing.TB) string {
+// commands are what this repository builds.
+var commands = []string{"api", "worker", "scheduler", "standalone"}
+
+// Built is the folder of the commands, which are built once.
+func Built(t testing.TB) string {
 	t.Helper()
-	built.once.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "alds"); built.err != nil {
-			return
-		}
-		cmd := exec.Command("go", "build", "-o", built.dir+"/", "./cmd/api", "./cmd/worker", "./cmd/scheduler", "./cmd/standalone") //nolint:gosec // the test's own folder
-		cmd.Dir = testdb.Root(t)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			built.err = fmt.Errorf("build the commands: %w\n%s", err, out)
-		}
-	})
+	built.once.Do(func() { built.dir, built.err = buildIn(testdb.Root(t)) })
 	if built.err != nil {
 		t.Fatal(built.err)
 	}
 	return built.dir
+}
+
+// buildIn builds the commands of a tree. They are linked in a folder that all test
+// binaries share, so that the next one finds them there, and copied to a folder of this
+// one: the shared ones change when somebody else builds another tree.
+func buildIn(root string) (dir string, err error) {
+	shared, release, err := testdb.Keep("commands")
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	args := []string{"build", "-trimpath", "-o", shared + "/"}
+	for _, name := range commands {
+		args = append(args, "./cmd/"+name)
+	}
+	cmd := exec.Command("go", args...) //nolint:gosec // the commands of this repository
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the commands: %w\n%s", err, out)
+	}
+	if dir, err = os.MkdirTemp("", "alds"); err != nil {
+		return "", err
+	}
+	for _, name := range commands {
+		from, to := filepath.Join(shared, name), filepath.Join(dir, name)
+		if os.Link(from, to) == nil { // go build replaces a file and does not write into it
+			continue
+		}
+		if err := copyProgram(from, to); err != nil {
+			return dir, err
+		}
+	}
+	return dir, nil
+}
+
+// copyProgram copies a program to another file system.
+func copyProgram(from, to string) error {
+	b, err := os.ReadFile(from) //nolint:gosec // what was built
+	if err == nil {
+		err = os.WriteFile(to, b, 0o700) //nolint:gosec // a program
+	}
+	return err
 }
 
 // BuildWith builds commands of another release: those of this tree with some files, by
@@ -78,7 +113,7 @@ func BuildWith(t testing.TB, files map[string]string, names ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"build", "-overlay", filepath.Join(dir, "overlay"), "-o", dir + "/"}
+	args := []string{"build", "-trimpath", "-overlay", filepath.Join(dir, "overlay"), "-o", dir + "/"}
 	for _, name := range names {
 		args = append(args, filepath.Join(root, "cmd", name))
 	}
@@ -92,7 +127,7 @@ func BuildWith(t testing.TB, files map[string]string, names ...string) string {
 type Options struct {
 	Dir   string    // of the command; "" for that of this tree, which is built once
 	Env   []string  // all of it, as os.Environ gives it
-	Log   io.Writer // what it says on stderr; nil for nowhere
+	Log   io.Writer // what it says on stderr, besides the log of a failed test; nil for nowhere
 	Files int       // the descriptors it may have; 0 for as many as the test
 }
 
@@ -103,23 +138,28 @@ type Process struct {
 	t     testing.TB
 	cmd   *exec.Cmd
 	name  string
+	log   *Log          // its last lines on stderr
 	ended chan struct{} // closed when it has ended
 	err   error         // how; to be read once it has ended
 }
 
-// Start starts a command until the test ends or it is killed.
+// Start starts a command until the test ends or it is killed. A test that fails shows its
+// last lines.
 func Start(t testing.TB, o Options, name string, args ...string) *Process {
 	t.Helper()
 	if o.Dir == "" {
-		o.Dir = build(t)
+		o.Dir = Built(t)
 	}
 	program := filepath.Join(o.Dir, name)
 	cmd := exec.Command(program, args...) //nolint:gosec // a command of this repository
 	if o.Files > 0 {
 		cmd = exec.Command("sh", append([]string{"-c", "ulimit -n " + strconv.Itoa(o.Files) + ` && exec "$0" "$@"`, program}, args...)...) //nolint:gosec // as above
 	}
-	p := &Process{t: t, cmd: cmd, name: strings.Join(append([]string{name}, args...), " "), ended: make(chan struct{})}
-	cmd.Env, cmd.Stderr, cmd.Stdout, cmd.SysProcAttr = o.Env, o.Log, &p.Out, testdb.WithParent()
+	p := &Process{t: t, cmd: cmd, name: strings.Join(append([]string{name}, args...), " "), log: &Log{}, ended: make(chan struct{})}
+	cmd.Env, cmd.Stderr, cmd.Stdout, cmd.SysProcAttr = o.Env, p.log, &p.Out, testdb.WithParent()
+	if o.Log != nil {
+		cmd.Stderr = io.MultiWriter(p.log, o.Log)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +167,17 @@ func Start(t testing.TB, o Options, name string, args ...string) *Process {
 		p.err = cmd.Wait()
 		close(p.ended)
 	}()
-	t.Cleanup(p.Kill)
+	t.Cleanup(func() {
+		p.Kill()
+		if text := p.log.Last(shownLines); t.Failed() && text != "" {
+			t.Logf("the last lines of %s, process %d:\n%s", p.name, cmd.Process.Pid, text)
+		}
+	})
 	return p
 }
+
+// shownLines is how many lines of each process a failed test shows.
+const shownLines = 12
 
 // Kill is kill -9.
 func (p *Process) Kill() {

@@ -2,15 +2,19 @@ package testproc
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/alds-dev/alds/internal/app"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/embedded"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -33,11 +37,11 @@ func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 	}
 	maps.Copy(settings, env)
 	if settings["DATABASE_URL"] == "" {
-		settings["DATABASE_URL"] = testdb.EmptyURL(t, dialect)
+		settings["DATABASE_URL"] = newDatabase(t, dialect)
 	}
 	getenv := func(name string) string { return settings[name] }
 	log := &Log{}
-	if err := app.Migrate(t.Context(), getenv, log, roles...); err != nil {
+	if err := migrate(t.Context(), settings, log, roles...); err != nil {
 		t.Fatalf("migrate: %v", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -63,24 +67,77 @@ func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 	return base
 }
 
+// newDatabase is a database that nobody has used: on a server a copy of one that has all
+// tables, of SQLite none, since migrate copies more than tables.
+func newDatabase(t *testing.T, dialect string) string {
+	t.Helper()
+	if dialect == "mysql" {
+		return testdb.URL(t, dialect)
+	}
+	return testdb.EmptyURL(t, dialect)
+}
+
+// migrated are databases of SQLite as Migrate leaves them, by the settings.
+var migrated struct {
+	sync.Mutex
+	files map[string][]byte
+}
+
+// migrate does what the command does. A new file of SQLite is a copy, if one was made
+// with the same settings.
+func migrate(ctx context.Context, settings map[string]string, log io.Writer, roles ...app.Role) error {
+	do := func() error {
+		return app.Migrate(ctx, func(name string) string { return settings[name] }, log, roles...)
+	}
+	file, isFile := strings.CutPrefix(settings["DATABASE_URL"], "sqlite:")
+	if _, err := os.Stat(file); !isFile || err == nil {
+		return do()
+	}
+	same := maps.Clone(settings)
+	for _, own := range []string{"DATABASE_URL", "ALDS_ADDR", "ALDS_DATA_DIR"} {
+		delete(same, own)
+	}
+	key := fmt.Sprint(same)
+	migrated.Lock()
+	defer migrated.Unlock()
+	if b := migrated.files[key]; b != nil {
+		return os.WriteFile(file, b, 0o600)
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(file + "-wal"); err == nil {
+		return nil // a part of it is elsewhere
+	}
+	b, err := os.ReadFile(file) //nolint:gosec // the test's own
+	if migrated.files == nil {
+		migrated.files = map[string][]byte{}
+	}
+	migrated.files[key] = b
+	return err
+}
+
 // ServeWithToken does what Serve does, and makes an access token of the administrator
-// as an operator does.
+// by what the command of an operator calls, since to start the command takes longer than
+// many tests. The tests of the documents run the command itself.
 func ServeWithToken(t *testing.T, dialect string, env map[string]string) (base, token string) {
 	t.Helper()
-	settings := map[string]string{
-		"ALDS_SECRET_KEY": strings.Repeat("A", 43) + "=",
-		"DATABASE_URL":    testdb.EmptyURL(t, dialect),
+	settings := maps.Clone(env)
+	if settings["DATABASE_URL"] == "" {
+		settings["DATABASE_URL"] = newDatabase(t, dialect)
 	}
-	maps.Copy(settings, env)
 	base = Serve(t, dialect, settings)
-	cmd := exec.CommandContext(t.Context(), "go", "run", filepath.Join(testdb.Root(t), "cmd", "api"), "token", "create", "--member", "admin", "--name", "test")
-	cmd.Env = append(os.Environ(), "REDIS_URL=redis://127.0.0.1:6379/0")
-	for name, value := range settings {
-		cmd.Env = append(cmd.Env, name+"="+value)
-	}
-	out, err := cmd.Output()
+	d, err := db.Open(t.Context(), settings["DATABASE_URL"], db.Options{MaxConns: 2})
 	if err != nil {
-		t.Fatalf("token create: %v", err)
+		t.Fatal(err)
 	}
-	return base, strings.TrimSpace(string(out))
+	defer func() { _ = d.Close() }()
+	logins, err := auth.New(d.Lookup(), meta.Default(), auth.Options{})
+	if err == nil {
+		token, err = logins.CreateToken(t.Context(), "admin", auth.TokenOptions{Name: "test"})
+	}
+	if err != nil {
+		t.Fatalf("make a token: %v", err)
+	}
+	return base, token
 }

@@ -20,12 +20,13 @@ type client struct {
 
 	found  map[string][]string // assets that relations lead to, by type
 	custom map[string]int      // custom attributes, by name, and of how many types they were written
+	did    map[string]bool     // types that the client has tried
 }
 
 // connect makes a client that has read the metadata.
 func connect(t *testing.T, base string) *client {
 	t.Helper()
-	c := &client{t: t, base: base, found: map[string][]string{}, custom: map[string]int{}}
+	c := &client{t: t, base: base, found: map[string][]string{}, custom: map[string]int{}, did: map[string]bool{}}
 	c.learn()
 	return c
 }

@@ -35,9 +35,8 @@ func TestExistingClient(t *testing.T) {
 	if !found || len(packages) != 2 {
 		t.Fatalf("docs/compatibility.md does not say what to install: %q", line)
 	}
-	dir := t.TempDir()
 	testdb.Runs(t, "node", "--version")
-	testdb.Runs(t, append([]string{"npm", "install", "--prefix", dir, "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund"}, packages...)...)
+	dir := testproc.NPM(t, packages...)
 	program, err := os.ReadFile("testdata/javascript/client.cjs")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "client.cjs"), program, 0o600)

@@ -48,6 +48,9 @@ func speaks(t *testing.T, command ...string) {
 	t.Helper()
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
+			if testing.Short() && dialect == "mysql" {
+				t.Skip("long tier only: the same program on the other database")
+			}
 			t.Parallel()
 			out := run(t, slices.Concat(command, []string{start(t, dialect), "admin", password})...)
 			if !strings.HasSuffix(out, "\ndone\n") {

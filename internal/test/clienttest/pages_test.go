@@ -132,13 +132,13 @@ func has(n *html.Node, name string) bool {
 // written, and a form that is sent as it was shown changes nothing.
 func TestAssetPages(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range []string{"sqlite", "mysql"} {
+	for n, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			c := connect(t, start(t, dialect))
 			c.extend()
 			r := c.reads()
-			for _, typ := range sorted(c.model.AssetTypes) {
+			for _, typ := range c.some(n, 4+3*n) {
 				if oid := r.filled(typ); oid != "" {
 					r.mustShow(oid)
 				}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/testproc"
 )
 
 // TestPowerShellParses: the syntax of the PowerShell program is right. It says nothing
@@ -14,9 +15,7 @@ import (
 func TestPowerShellParses(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "node", "--version")
-	dir := t.TempDir()
-	testdb.Runs(t, "npm", "install", "--prefix", dir, "--ignore-scripts", "--omit=peer", "--prefer-offline", "--no-audit", "--no-fund",
-		"web-tree-sitter@0.27.1", "tree-sitter-powershell@0.26.4")
+	dir := testproc.NPM(t, "--omit=peer", "web-tree-sitter@0.27.1", "tree-sitter-powershell@0.26.4")
 	parser, err := os.ReadFile("testdata/syntax.cjs")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "syntax.cjs"), parser, 0o600)

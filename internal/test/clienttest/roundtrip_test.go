@@ -1,6 +1,7 @@
 package clienttest
 
 import (
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"flag"
@@ -17,24 +18,24 @@ import (
 )
 
 var (
-	roundTrips    = flag.Int("clienttest.roundtrips", 500, "how many random assets are written in one format and read in both")
-	roundTripSeed = flag.Uint64("clienttest.seed", 0, "what they are drawn from; 0: another number each time")
+	roundTrips = flag.Int("clienttest.roundtrips", 0, "how many random assets are written in one format and read in both; 0: 60 with -short, else 500")
+	seedGiven  = flag.Uint64("clienttest.seed", 0, "what random choices are drawn from; 0: another number each time")
 )
 
 // TestRoundTrip writes random assets, half of them as XML by path and half as JSON in
 // bulk, and reads each of them in both formats: the same values come back, whatever
 // characters they have.
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	trips := cmp.Or(*roundTrips, 500)
+	if testing.Short() {
+		trips = cmp.Or(*roundTrips, 60)
+	}
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
-			seed := *roundTripSeed
-			if seed == 0 {
-				seed = rand.Uint64()
-			}
-			t.Logf("-clienttest.seed %d", seed)
-			w := newWriter(t, start(t, dialect), rand.New(rand.NewPCG(seed, 0)))
-			for n := 0; n < *roundTrips && !t.Failed(); n += pageOfTrips {
-				w.page(min(pageOfTrips, *roundTrips-n))
+			w := newWriter(t, start(t, dialect), seeded(t))
+			for n := 0; n < trips && !t.Failed(); n += pageOfTrips {
+				w.page(min(pageOfTrips, trips-n))
 			}
 			t.Logf("%d assets with %d values were the same in both formats", w.assets, w.values)
 		})

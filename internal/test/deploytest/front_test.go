@@ -64,6 +64,7 @@ func (s *site) start(host string) {
 
 // front is a proxy that runs.
 type front struct {
+	proxy
 	base, plain string // with TLS and without
 	client      http.Client
 	authorities *x509.CertPool
@@ -72,7 +73,6 @@ type front struct {
 // behind starts a proxy with its file of deploy/proxies.
 func (s *site) behind(t *testing.T, p proxy) *front {
 	t.Helper()
-	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin")
 	testdb.Runs(t, p.version...)
 	secure, plain, dir := testproc.FreeAddr(t), testproc.FreeAddr(t), t.TempDir()
 	c := testdb.NewCertificate(t, "127.0.0.1")
@@ -98,7 +98,7 @@ func (s *site) behind(t *testing.T, p proxy) *front {
 			t.Logf("the end of the proxy's log:\n%s\nof the apis':\n%s", log, s.log)
 		}
 	})
-	f := &front{base: "https://" + secure + "/alds", plain: "http://" + plain + "/alds", authorities: x509.NewCertPool()}
+	f := &front{proxy: p, base: "https://" + secure + "/alds", plain: "http://" + plain + "/alds", authorities: x509.NewCertPool()}
 	f.authorities.AppendCertsFromPEM([]byte(read(t, c.CA)))
 	f.client = *f.from("127.0.0.1")
 	for until := time.Now().Add(testproc.AnswersIn); ; time.Sleep(20 * time.Millisecond) {

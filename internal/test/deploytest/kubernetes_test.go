@@ -120,6 +120,7 @@ func objects(t *testing.T) (all []manifest) {
 // TestManifests: Kubernetes knows every field of the manifests, they fit together, and
 // each process may do as little as it needs.
 func TestManifests(t *testing.T) {
+	t.Parallel()
 	var files []string
 	for _, name := range applied {
 		files = append(files, filepath.Join(manifests, name))
@@ -223,6 +224,7 @@ func defaultOf(setting string) string {
 // TestManifestsRun: the containers' commands, with what their maps and secrets give them,
 // are a service.
 func TestManifestsRun(t *testing.T) {
+	t.Parallel()
 	all := objects(t)
 	given := map[string]map[string]string{}
 	for _, m := range all {

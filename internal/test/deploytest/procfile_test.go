@@ -2,6 +2,7 @@ package deploytest
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,7 +17,14 @@ import (
 	"github.com/alds-dev/alds/internal/testproc"
 )
 
-func TestMain(m *testing.M) { testproc.Main(m) }
+func TestMain(m *testing.M) {
+	_ = os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin") // where Debian has proxies
+	flag.Parse()
+	if testing.Short() { // tests wait most of the time
+		_ = flag.Set("test.parallel", "4")
+	}
+	testproc.Main(m)
+}
 
 // root is the repository as seen from this package.
 const root = "../../.."
@@ -25,10 +33,17 @@ const password = "a password for a deployment"
 
 // TestProcfile: from a clean copy of the sources, `make build` and the lines of the
 // Procfile in their order are all that a platform has to run: the release brings the
-// schema up to date, web listens on PORT, and worker and scheduler run beside it.
+// schema up to date, web listens on PORT, and worker and scheduler run beside it. The
+// short form takes programs that are built.
 func TestProcfile(t *testing.T) {
-	dir := cleanCopy(t)
-	run(t, dir, nil, "make", "build")
+	t.Parallel()
+	var dir string
+	if testing.Short() {
+		dir = builtCopy(t)
+	} else {
+		dir = cleanCopy(t)
+		run(t, dir, nil, "make", "build")
+	}
 	addr := testproc.FreeAddr(t)
 	_, port, _ := strings.Cut(addr, ":")
 	log := &testproc.Log{}
@@ -115,6 +130,23 @@ func ask(t *testing.T, method, url, body string) string {
 		t.Fatalf("%s %s: %d %v\n%s", method, url, res.StatusCode, err, text)
 	}
 	return string(text)
+}
+
+// builtCopy has the Procfile and the programs that tests start.
+func builtCopy(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	text, err := os.ReadFile(filepath.Join(root, "Procfile"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "Procfile"), text, 0o600)
+	}
+	if err == nil {
+		err = os.Symlink(testproc.Built(t), filepath.Join(dir, "bin"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // cleanCopy copies what git has of the sources, or would take: nothing that was built.

@@ -67,19 +67,22 @@ var proxies = []proxy{
 
 // TestProxies: what docs/proxies.md says of each.
 func TestProxies(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
+	var fronts []*front
 	for _, p := range proxies {
+		f := s.behind(t, p)
+		fronts = append(fronts, f)
 		t.Run(p.name, func(t *testing.T) {
-			f := s.behind(t, p)
 			if p.name != "Caddy" { // whose redirect is its own, at port 80
 				f.redirects(t)
 			}
 			f.clientsHaveTheirAddress(t, p.stranger)
 			f.bodiesPassAsTheyCome(t, p.keepsRefusal)
 			f.answersPassAsTheyCome(t)
-			s.isReplaced(t, f, p.mayLose)
 		})
 	}
+	s.isReplaced(fronts)
 }
 
 func (f *front) redirects(t *testing.T) {
@@ -195,38 +198,58 @@ func (f *front) answersPassAsTheyCome(t *testing.T) {
 	t.Errorf("the change did not come while the feed was open: %v", lines.Err())
 }
 
-// isReplaced: while an api is told to end, ends and another takes its place, every
-// request is answered, by the other one, but for those that the proxy may lose.
-func (s *site) isReplaced(t *testing.T, f *front, mayLose int64) {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	var answered, failed atomic.Int64
-	var last atomic.Value
-	var load sync.WaitGroup
-	for range 4 {
-		load.Go(func() {
-			for ctx.Err() == nil {
-				status, _, err := f.ask(t.Context(), &f.client, http.MethodPost, "/query.v1", `{"from": "Scope", "select": ["Name"]}`, nil)
-				if status == http.StatusOK && err == nil {
-					answered.Add(1)
-					continue
-				}
-				failed.Add(1)
-				last.Store(fmt.Sprint(status, err))
-			}
-		})
+// requests are those of a load by one proxy.
+type requests struct {
+	answered, failed atomic.Int64
+	last             atomic.Value // a failure
+}
+
+// ask sends one request after another.
+func (l *requests) ask(ctx context.Context, t *testing.T, f *front) {
+	for ctx.Err() == nil {
+		status, _, err := f.ask(t.Context(), &f.client, http.MethodPost, "/query.v1", `{"from": "Scope", "select": ["Name"]}`, nil)
+		if status == http.StatusOK && err == nil {
+			l.answered.Add(1)
+			continue
+		}
+		l.failed.Add(1)
+		l.last.Store(fmt.Sprint(status, err))
 	}
+}
+
+// isReplaced: while an api is told to end, ends and another takes its place, every
+// request is answered, by the other one, but for those that a proxy may lose.
+func (s *site) isReplaced(fronts []*front) {
+	s.t.Helper()
+	ctx, stop := context.WithCancel(s.t.Context())
+	defer stop()
+	loads := make([]*requests, len(fronts))
+	var all sync.WaitGroup
+	for i, f := range fronts {
+		loads[i] = &requests{}
+		for range 4 {
+			all.Go(func() { loads[i].ask(ctx, s.t, f) })
+		}
+	}
+	moreOfAll := func() {
+		for _, l := range loads {
+			more(s.t, &l.answered, 20)
+		}
+	}
+	moreOfAll()
 	s.apis[left].Stop()
 	if _, err := net.Dial("tcp", net.JoinHostPort(left, s.port)); err == nil {
-		t.Error("the api that was ended still listens")
+		s.t.Error("the api that was ended still listens")
 	}
-	more(t, &answered, 20)
+	moreOfAll()
 	s.start(left)
-	more(t, &answered, 20)
+	moreOfAll()
 	stop()
-	load.Wait()
-	if failed.Load() > mayLose {
-		t.Errorf("%d of %d requests failed while an api was replaced, the last with %v", failed.Load(), answered.Load()+failed.Load(), last.Load())
+	all.Wait()
+	for i, f := range fronts {
+		if l := loads[i]; l.failed.Load() > f.mayLose {
+			s.t.Errorf("%s: %d of %d requests failed while an api was replaced, the last with %v", f.name, l.failed.Load(), l.answered.Load()+l.failed.Load(), l.last.Load())
+		}
 	}
 }
 

@@ -38,7 +38,6 @@ type behind struct {
 
 func newBehind(t *testing.T) *behind {
 	t.Helper()
-	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin")
 	testdb.Runs(t, "haproxy", "-v")
 	testdb.Address(t, one)
 	testdb.Address(t, two)
@@ -201,6 +200,7 @@ func (l *load) String() string {
 // TestProxy: an api that is added gets requests; one that is killed takes with it the
 // writes that it was executing and no read; one that ends in order takes nothing.
 func TestProxy(t *testing.T) {
+	t.Parallel()
 	b := newBehind(t)
 	first := b.start(one, one)
 	if !testproc.Becomes(t.Context(), b.base+"/api/webhook", http.StatusUnauthorized) {

@@ -23,6 +23,7 @@ var scrapeBlock = regexp.MustCompile("(?s)```yaml\n(scrape_configs:.*?)```")
 // TestMetricsToken: with the configuration of docs/deploy.md a Prometheus reads the
 // metrics of a service of which it reaches nothing but its own address.
 func TestMetricsToken(t *testing.T) {
+	t.Parallel()
 	testdb.Runs(t, "prometheus", "--version")
 	testdb.Runs(t, "promtool", "--version")
 	const token = "0123456789abcdef-of-monitoring-only"

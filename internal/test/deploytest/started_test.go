@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -76,16 +77,14 @@ func service(t *testing.T) map[string]string {
 func runAll(t *testing.T, all []started, filled map[string]string) {
 	t.Helper()
 	log := &testproc.Log{}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the ends of the logs:\n%s", log)
-		}
-	})
 	addr := testproc.FreeAddr(t)
 	var running []*testproc.Process
 	var roles []string
 	for _, s := range all {
 		settings := map[string]string{"ALDS_ADDR": addr, "ALDS_ADMIN_ADDR": testproc.FreeAddr(t)}
+		if testing.Short() { // nothing stands in front that would have to notice
+			settings["ALDS_SHUTDOWN_DELAY"] = "100ms"
+		}
 		env := os.Environ()
 		for name, value := range s.settings {
 			if chosen, ok := filled[name]; ok {
@@ -112,9 +111,11 @@ func runAll(t *testing.T, all []started, filled map[string]string) {
 	}
 	slices.Sort(roles)
 	serves(t, "http://"+addr+"/alds", log, roles)
+	var ending sync.WaitGroup
 	for _, p := range running {
-		p.Stop()
+		ending.Go(p.Stop)
 	}
+	ending.Wait()
 }
 
 // serves asks a service whether it writes, reads, and has all roles.

@@ -19,6 +19,7 @@ const most = "15"
 
 // TestUnits: systemd understands every line of the units and finds them closed.
 func TestUnits(t *testing.T) {
+	t.Parallel()
 	testdb.Runs(t, "systemd-analyze", "--version")
 	dir := t.TempDir()
 	program := filepath.Join(dir, "program")
@@ -58,6 +59,7 @@ func TestUnits(t *testing.T) {
 // TestUnitsRun: the commands of the units, with the settings in them and those of the
 // example of /etc/alds/alds.env, are a service.
 func TestUnitsRun(t *testing.T) {
+	t.Parallel()
 	files, filled := unitFiles(t), service(t)
 	var all []started
 	for _, name := range []string{"migrate", "api", "worker", "scheduler"} {
@@ -78,6 +80,7 @@ func TestUnitsRun(t *testing.T) {
 
 // TestStandaloneUnitRuns: so is the unit of standalone, with no setting but its own.
 func TestStandaloneUnitRuns(t *testing.T) {
+	t.Parallel()
 	u := parseUnit(t, "standalone", unitFiles(t)["alds-standalone.service"])
 	u.check(t)
 	if u.settings["ALDS_DATA_DIR"] != "/var/lib/"+u.state {

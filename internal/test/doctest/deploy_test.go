@@ -11,6 +11,7 @@ import (
 
 // TestDeploy: what deploytest runs from the files themselves is not run here again.
 func TestDeploy(t *testing.T) {
+	t.Parallel()
 	const heroku, systemctl = "there is no platform here", "there is no systemd that runs here; deploytest runs the units' commands"
 	const docker, kubectl = "there is no Docker here; deploytest reads the file with both compose", "there is no cluster here; deploytest runs the manifests' commands"
 	machine := t.TempDir()

@@ -9,6 +9,7 @@ import (
 )
 
 func TestImport(t *testing.T) {
+	t.Parallel()
 	service := testproc.FreeAddr(t)
 	follow(t, root+"/docs/import.md", []row{
 		{begins: "go run ./cmd/standalone", beside: true, after: "until_ok curl -sf http://" + service + "/alds/ui"},

@@ -10,6 +10,7 @@ import (
 )
 
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	service, receiver, api := testproc.FreeAddr(t), testproc.FreeAddr(t), testproc.FreeAddr(t)
 	created := `"oidTokens":\["Scope:1001","Story:1002","Story:1003","Task:1004"\]`
 	follow(t, root+"/README.md", []row{

@@ -15,7 +15,8 @@ import (
 // api tells how much waits; and a worker that starts sends what is due while most of
 // the changes still wait for their fan-out.
 func TestDeliveriesDoNotWaitForABacklog(t *testing.T) {
-	const requests, each = 50, 1_000
+	together(t)
+	requests, each := depth(20, 50), depth(500, 1_000)
 	s := newSite(t)
 	admin := testproc.FreeAddr(t)
 	s.startAt(admin, "api")

@@ -28,6 +28,7 @@ const (
 // for the database, no process has more connections to MariaDB and Redis than
 // docs/capacity.md says, by the lists of these; an api uses all that serve requests.
 func TestConnectionsAtFullLoad(t *testing.T) {
+	together(t)
 	testdb.Runs(t, "redis-cli", "--version")
 	s := newSite(t, fmt.Sprintf("ALDS_DB_CONNS=%d", dbConns), fmt.Sprintf("GOMAXPROCS=%d", redisProcessors), "ALDS_MEMBER_REQUESTS=40")
 	for _, role := range []string{"api", "worker", "scheduler"} {

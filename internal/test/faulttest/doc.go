@@ -23,6 +23,9 @@
 //
 //	go test ./internal/test/faulttest -v -faults 100 -faultseed 7
 //
+// With -short there are fewer of them, tests run beside each other, and none fails by the
+// time that something takes.
+//
 // The programs mariadbd, mariadb-install-db and redis-server must be
 // installed: a server that runs elsewhere cannot be killed.
 package faulttest

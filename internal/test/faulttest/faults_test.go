@@ -1,11 +1,13 @@
 package faulttest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,7 +18,7 @@ import (
 )
 
 var (
-	faults    = flag.Int("faults", 12, "random faults of each test that has them")
+	faults    = flag.Int("faults", 0, "random faults of each test that has them; 0: 5 with -short, else 12")
 	faultSeed = flag.Uint64("faultseed", 0, "seed of the random faults; 0: another one every time")
 )
 
@@ -28,9 +30,40 @@ func chance(t *testing.T) (*rand.Rand, uint64) {
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
-	t.Logf("seed %d (again with -faultseed)", seed)
+	t.Logf("-faultseed %d", seed)
 	return rand.New(rand.NewPCG(seed, 3)), seed
 }
+
+// together lets a short test run beside others, since it waits most of the time. A long
+// one is alone: it fails where something takes too long.
+func together(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Parallel()
+	}
+}
+
+// depth is a number for the short form of a test, or the one for its long form.
+func depth(short, long int) int {
+	if testing.Short() {
+		return short
+	}
+	return long
+}
+
+// late says that a kill came too late to be of use, which depends on the machine: only the
+// long form fails by it.
+func late(t *testing.T, what string) {
+	t.Helper()
+	if testing.Short() {
+		t.Log(what)
+		return
+	}
+	t.Error(what)
+}
+
+// manyFaults is how many random faults a test has.
+func manyFaults() int { return cmp.Or(*faults, depth(5, 12)) }
 
 // breakage is one way to break something.
 type breakage struct {
@@ -39,8 +72,12 @@ type breakage struct {
 	strike func()
 }
 
-// strikeAll strikes n times, in random order and at random instants. Each
-// fault comes about as often as its weight says, and if n allows at least once.
+// often is the weight of what is part of every sample.
+const often = 3
+
+// strikeAll strikes n times, in random order and at random instants. Each fault comes
+// about as often as its weight says, and at least once if n allows, those that matter
+// most first.
 func strikeAll(g *rand.Rand, n int, pause time.Duration, all []breakage) map[string]int {
 	var deck []breakage
 	for len(deck) < n {
@@ -52,6 +89,7 @@ func strikeAll(g *rand.Rand, n int, pause time.Duration, all []breakage) map[str
 			}
 		}
 		g.Shuffle(len(once), func(i, k int) { once[i], once[k] = once[k], once[i] })
+		slices.SortStableFunc(once, func(a, b breakage) int { return min(b.weight, often) - min(a.weight, often) })
 		g.Shuffle(len(more), func(i, k int) { more[i], more[k] = more[k], more[i] })
 		deck = append(append(deck, once...), more...)
 	}

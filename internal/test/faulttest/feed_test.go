@@ -62,11 +62,6 @@ func newFeeding(t *testing.T, processes int, settings ...string) *feeding {
 	for range processes {
 		f.bases = append(f.bases, "http://"+testproc.FreeAddr(t)+"/alds")
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the ends of the logs:\n%s", f.logs)
-		}
-	})
 	return f
 }
 
@@ -107,12 +102,12 @@ func (f *feeding) run(command, url string) {
 		reading.Go(r.read)
 	}
 	for range 2 {
-		time.Sleep(1500 * time.Millisecond)
+		f.goesOn()
 		victim := rand.IntN(len(processes))
 		processes[victim].Kill()
 		processes[victim] = f.begin(command, f.bases[victim])
 	}
-	time.Sleep(time.Second)
+	f.goesOn()
 	f.ended.Store(true)
 	f.writing.Wait()
 	reading.Wait()
@@ -120,6 +115,13 @@ func (f *feeding) run(command, url string) {
 		p.Stop()
 	}
 	f.judge(url, readers)
+}
+
+// goesOn waits until more writes have been answered.
+func (f *feeding) goesOn() {
+	f.t.Helper()
+	to := f.answered.Load() + int64(depth(40, 150))
+	f.until("writes are answered", func() bool { return f.answered.Load() >= to })
 }
 
 // write sends random writes: short ones and long ones, which are committed late, of
@@ -196,7 +198,7 @@ func (e feedEvent) asset() string { return e.Target.OID[:strings.LastIndexByte(e
 
 // read reads until the feed has ended.
 func (r *feedReader) read() {
-	for until := time.Now().Add(time.Minute); time.Now().Before(until); {
+	for until := time.Now().Add(5 * time.Minute); time.Now().Before(until); {
 		over := r.f.ended.Load()
 		if over {
 			r.f.writing.Wait()

@@ -18,6 +18,7 @@ const filling = 400
 // TestAFullTablespace bounds what MariaDB may keep: it refuses for lack of room
 // with the request half done.
 func TestAFullTablespace(t *testing.T) {
+	together(t)
 	s := newSite(t)
 	s.bound("100M")
 	if _, err := s.db.Exec(t.Context(), "DROP DATABASE "+database); err != nil {
@@ -42,6 +43,7 @@ func (s *site) bound(most string) {
 
 // TestAFullDisk keeps the data of standalone on a file system of a few MiB.
 func TestAFullDisk(t *testing.T) {
+	together(t)
 	dir := t.TempDir()
 	mount := func(options string) error {
 		return exec.Command("mount", "-t", "tmpfs", "-o", options, "none", dir).Run() //nolint:gosec // the test's own folder
@@ -54,11 +56,6 @@ func TestAFullDisk(t *testing.T) {
 	s := &site{t: t, base: "http://" + addr + "/alds", logs: &testproc.Log{}}
 	s.env = append(os.Environ(), "ALDS_ADDR="+addr, "ALDS_DATA_DIR="+dir, "ALDS_ADMIN_PASSWORD="+adminPassword, "ALDS_LOG_LEVEL=warn",
 		"DATABASE_URL=sqlite:"+dir+"/alds.db", "TMPDIR="+dir)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the ends of the logs:\n%s", s.logs)
-		}
-	})
 	s.start("standalone")
 	if !testproc.Becomes(t.Context(), s.base, 0) {
 		t.Fatal("standalone does not answer")

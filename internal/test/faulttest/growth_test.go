@@ -1,6 +1,7 @@
 package faulttest
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -17,13 +18,18 @@ import (
 )
 
 var (
-	growFor   = flag.Duration("growfor", 3*time.Second, "how long attributes are added under load")
-	growKills = flag.Int("growkills", 8, "how often the api is killed while it adds attributes")
+	growFor   = flag.Duration("growfor", 0, "how long attributes are added under load; 0: until there is one of each kind with -short, else 3 s")
+	growKills = flag.Int("growkills", 0, "how often the api is killed while it adds attributes; 0: twice with -short, else 8 times")
 )
 
 // knownIn is how long after its definition was answered an attribute may be unknown to
-// another process.
-const knownIn = 2 * time.Second
+// another process. The short form, which runs beside others, only wants it to be known at
+// last.
+func knownIn() time.Duration { return time.Duration(depth(30, 2)) * time.Second }
+
+func growing() time.Duration { return cmp.Or(*growFor, time.Duration(depth(0, 3))*time.Second) }
+
+func growthKills() int { return cmp.Or(*growKills, depth(2, 8)) }
 
 // mostGrown leaves room for what is added while apis are killed: a model has 1000 lists
 // and attributes at most.
@@ -34,7 +40,9 @@ type growth struct {
 	t       *testing.T
 	apis    [2]*site
 	project string
-	all     *notes // every change of a story
+	all     *notes        // every change of a story
+	begun   chan struct{} // closed when the first attribute is about to be added
+	began   func()
 
 	mu      sync.Mutex
 	attrs   []*custom
@@ -93,6 +101,7 @@ func newCustom(n int) *custom {
 // know it, and so does the worker. Then apis are killed while they add some.
 // Spec: interface 2.1.4.
 func TestTheModelGrows(t *testing.T) {
+	together(t)
 	g, _ := chance(t)
 	s := newSite(t)
 	other := *s
@@ -100,10 +109,11 @@ func TestTheModelGrows(t *testing.T) {
 	other.base, other.env = "http://"+addr+"/alds", append(slices.Clone(s.env), "ALDS_ADDR="+addr)
 	first, second := s.startAPI(), other.startAPI()
 	s.startBeside("worker")
-	x := &growth{t: t, apis: [2]*site{s, &other}, all: newNotes(t), slowest: map[string]time.Duration{}}
+	x := &growth{t: t, apis: [2]*site{s, &other}, all: newNotes(t), slowest: map[string]time.Duration{}, begun: make(chan struct{})}
 	x.project = s.project("growing")
 	s.subscribe(x.all.url, 100, map[string]any{"type": "AssetCreated", "from": "Story"}, map[string]any{"type": "AssetChanged", "from": "Story"})
 
+	x.began = sync.OnceFunc(func() { close(x.begun) })
 	ended := make(chan struct{})
 	var writing sync.WaitGroup
 	for i := range 4 {
@@ -111,7 +121,7 @@ func TestTheModelGrows(t *testing.T) {
 		writing.Go(func() { x.write(ended, rand.New(rand.NewPCG(seed, uint64(i)))) })
 	}
 	n := 0
-	for until := time.Now().Add(*growFor); time.Now().Before(until) && n < mostGrown || n < len(customs); n++ {
+	for until := time.Now().Add(growing()); time.Now().Before(until) && n < mostGrown || n < len(customs); n++ {
 		x.add(n)
 	}
 	close(ended)
@@ -172,7 +182,7 @@ func (x *growth) took(what string, since time.Time) {
 	x.mu.Lock()
 	x.slowest[what] = max(x.slowest[what], d)
 	x.mu.Unlock()
-	if d > knownIn {
+	if d > knownIn() {
 		x.fault("%s: %s", what, d)
 	}
 }
@@ -199,6 +209,7 @@ func (x *growth) add(n int) {
 	x.mu.Lock()
 	x.attrs = append(x.attrs, c)
 	x.mu.Unlock()
+	x.began()
 	if a := x.bulk(here, c.def); a.refusal() != "" {
 		x.fault("%s cannot be added: %s", c.name, a.refusal())
 		return
@@ -235,7 +246,7 @@ func (x *growth) unknown(message string, c *custom, defined time.Time) bool {
 		x.fault("%s: %s", c.name, message)
 		return true
 	}
-	if !defined.IsZero() && time.Since(defined) > knownIn {
+	if !defined.IsZero() && time.Since(defined) > knownIn() {
 		x.fault("%s is unknown after %s: %s", c.name, time.Since(defined), message)
 		return true
 	}
@@ -276,6 +287,7 @@ func (x *growth) hook(here, there int, c *custom) {
 // write names attributes at any api until told to end, those that are being added
 // before all.
 func (x *growth) write(ended chan struct{}, g *rand.Rand) {
+	<-x.begun
 	for n := 0; ; n++ {
 		select {
 		case <-ended:
@@ -283,11 +295,6 @@ func (x *growth) write(ended chan struct{}, g *rand.Rand) {
 		default:
 		}
 		x.mu.Lock()
-		if len(x.attrs) == 0 {
-			x.mu.Unlock()
-			time.Sleep(time.Millisecond)
-			continue
-		}
 		c := x.attrs[max(0, len(x.attrs)-1-g.IntN(3))]
 		defined := c.defined
 		x.asked++

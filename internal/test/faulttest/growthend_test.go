@@ -88,7 +88,7 @@ func (n *notes) of(asset string) []told {
 
 // await waits for an event of an asset.
 func (n *notes) await(asset string) (told, bool) {
-	for end := time.Now().Add(2 * knownIn); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(2 * knownIn()); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if all := n.of(asset); len(all) > 0 {
 			return all[0], true
 		}
@@ -162,7 +162,7 @@ func (x *growth) killed(g *rand.Rand, api *testproc.Process) {
 	x.t.Helper()
 	s, usual := x.apis[0], time.Duration(0)
 	n, whole, absent, said := 0, 0, 0, 0
-	for ; n < *growKills || absent == 0 && n < 3**growKills; n++ {
+	for ; n < growthKills() || absent == 0 && n < 3*growthKills(); n++ {
 		name := func(what string) string { return fmt.Sprintf("Custom_Killed%s%d", what, n) }
 		request := []any{
 			map[string]any{"AssetType": "AssetType", "Name": name("List"), "Base": "List"},
@@ -204,7 +204,7 @@ func (x *growth) killed(g *rand.Rand, api *testproc.Process) {
 	}
 	x.t.Logf("killed %d times: %d times all was there (%d times answered), %d times nothing, which was then added", n, whole, said, absent)
 	if absent == 0 && n > 0 {
-		x.fault("no kill came before its request was committed")
+		late(x.t, "no kill came before its request was committed")
 	}
 }
 
@@ -231,7 +231,7 @@ func (x *growth) defined(api int, name func(string) string) int {
 
 // agrees waits until an api reads as many definitions as wanted.
 func (x *growth) agrees(api int, name func(string) string, want int) (n int) {
-	for since := time.Now(); time.Since(since) < knownIn; time.Sleep(10 * time.Millisecond) {
+	for since := time.Now(); time.Since(since) < knownIn(); time.Sleep(10 * time.Millisecond) {
 		if n = x.defined(api, name); n == want {
 			break
 		}
@@ -249,7 +249,7 @@ func (x *growth) works(name func(string) string) {
 			if a.refusal() == "" {
 				break
 			}
-			if time.Since(since) > knownIn {
+			if time.Since(since) > knownIn() {
 				x.fault("what was added cannot be used at api %d: %s", api, a.refusal())
 				return
 			}

@@ -10,9 +10,10 @@ import (
 // wherever they are, and another goes on. What is left is what one leaves, and all of it
 // is sound.
 func TestSchedulersKilledWhileTheyPrune(t *testing.T) {
+	together(t)
 	s := newSite(t, "ALDS_VERSION_KEEP=24h")
 	s.startAPI()
-	const stories, changes = 100, 20
+	stories, changes := depth(60, 100), depth(12, 20)
 	var made []any
 	for range stories {
 		made = append(made, map[string]any{"AssetType": "Story", "Name": "a", "Scope": "Scope:0", "Owners": "Member:20"})
@@ -34,7 +35,10 @@ func TestSchedulersKilledWhileTheyPrune(t *testing.T) {
 	a.Kill()
 	b.Kill()
 	if s.count(left) == stories {
-		t.Error("all was done before they were killed")
+		late(t, "all was done before they were killed")
+	}
+	if testing.Short() { // a task that was killed keeps the next one of its second away, for a minute
+		s.emptyRedis()
 	}
 	s.startBeside("scheduler")
 	s.until("all is done", func() bool { return s.count(left) == stories && s.count(`SELECT COUNT(*) FROM moment_stamp`) == 1 })

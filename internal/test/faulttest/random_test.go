@@ -54,6 +54,7 @@ func (f *fleet) again(name string, end func(*testproc.Process)) {
 // later, MariaDB is killed and restarted, connections are cut. Then every
 // change that a subscription wants has arrived there, and nothing waits.
 func TestRandomFaults(t *testing.T) {
+	together(t)
 	g, _ := chance(t)
 	s := newSite(t)
 	f := s.startAll()
@@ -75,7 +76,7 @@ func TestRandomFaults(t *testing.T) {
 	}
 	kill, stop := (*testproc.Process).Kill, (*testproc.Process).Stop
 	began := time.Now()
-	struck := strikeAll(g, *faults, 400*time.Millisecond, append(s.databaseFaults(),
+	struck := strikeAll(g, manyFaults(), 400*time.Millisecond, append(s.databaseFaults(),
 		breakage{"api killed", 3, func() { f.again("api", kill) }},
 		breakage{"worker killed", 3, func() { f.again("worker", kill) }},
 		breakage{"second worker killed", 2, func() { f.again("second worker", kill) }},

@@ -14,6 +14,7 @@ import (
 // ready, their writes are 503 and nothing of them is stored, reads go on; once it takes
 // writes again so do they, without a restart.
 func TestAServerThatBecomesReadOnly(t *testing.T) {
+	together(t)
 	s := newSite(t)
 	s.root("CREATE USER clerk@'%'")
 	s.root("GRANT ALL ON " + database + ".* TO clerk@'%'") // root may write on a read-only server

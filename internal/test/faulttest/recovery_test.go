@@ -18,6 +18,7 @@ const goneIn = time.Minute
 // TestAKilledWorkersDeliveriesAreTakenOver kills a worker while deliveries of
 // it are on their way, and another one brings them.
 func TestAKilledWorkersDeliveriesAreTakenOver(t *testing.T) {
+	together(t)
 	const stories = 40
 	s := newSite(t)
 	s.startAPI()
@@ -49,6 +50,7 @@ func TestAKilledWorkersDeliveriesAreTakenOver(t *testing.T) {
 // TestRedisComesBack writes while Redis is away and after it has been emptied:
 // events arrive meanwhile, and hints are used again once it is back.
 func TestRedisComesBack(t *testing.T) {
+	together(t)
 	const stories = 20
 	admin := testproc.FreeAddr(t)
 	s := newSite(t)

@@ -76,6 +76,7 @@ type author struct {
 // absent, as its answer says; one without an answer is one of the two, and one
 // that is sent again under its key is done once.
 func TestRequestsAreWholeOrAbsent(t *testing.T) {
+	together(t)
 	g, seed := chance(t)
 	s := newSite(t)
 	if _, err := s.db.Exec(t.Context(), "CREATE TABLE ballast (n BIGINT PRIMARY KEY)"); err != nil {
@@ -102,7 +103,7 @@ func TestRequestsAreWholeOrAbsent(t *testing.T) {
 		}()
 	}
 	began := time.Now()
-	struck := strikeAll(g, *faults, 500*time.Millisecond, append(s.databaseFaults(),
+	struck := strikeAll(g, manyFaults(), 500*time.Millisecond, append(s.databaseFaults(),
 		breakage{"api killed", 12, func() { api.MustRun(); api.Kill(); api = s.startAPI() }},
 		breakage{"worker killed", 3, func() { worker.MustRun(); worker.Kill(); worker = s.startBeside("worker") }},
 		breakage{"deadlock", 3, crossed.cross},

@@ -1,6 +1,7 @@
 package faulttest
 
 import (
+	"flag"
 	"net/http"
 	"os"
 	"slices"
@@ -14,7 +15,13 @@ import (
 	"github.com/alds-dev/alds/internal/testproc"
 )
 
-func TestMain(m *testing.M) { testproc.Main(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() { // tests wait most of the time
+		_ = flag.Set("test.parallel", "4")
+	}
+	testproc.Main(m)
+}
 
 const (
 	adminPassword = "a password for faults"
@@ -50,11 +57,6 @@ func newSite(t *testing.T, settings ...string) *site {
 		"ALDS_LOG_LEVEL=warn", "ALDS_WEBHOOK_ALLOW_PRIVATE=1", "ALDS_WEBHOOK_RETRY_SCHEDULE=1s,2s,4s,8s",
 	)
 	s.env = append(s.env, settings...)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the ends of the logs:\n%s", s.logs)
-		}
-	})
 	s.start("api", "migrate").Wait()
 	var err error
 	if s.db, err = db.Open(t.Context(), s.mysql, db.Options{MaxConns: 8}); err != nil {

@@ -18,6 +18,7 @@ func assetPage(oid string) string { return "/alds/assetdetail.v1?oid=" + oid }
 // TestAsset: an asset is read, changed, closed, deleted and brought back, with script
 // and without.
 func TestAsset(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	s := serve(t, "sqlite")
 	for name, scripted := range map[string]bool{"with script": true, "without": false} {
@@ -74,6 +75,7 @@ func TestAsset(t *testing.T) {
 // TestAssetRefusals: what is refused stands beside its field, and what was typed stays;
 // so it is where somebody else was quicker.
 func TestAssetRefusals(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	s := serve(t, "sqlite")
 	story := s.send(object{"AssetType": "Story", "Name": "Pay by card", "Scope": "Scope:0", "Estimate": 3})[0]
@@ -121,6 +123,7 @@ func TestAssetRefusals(t *testing.T) {
 // TestAssetRights: a member who does not see an asset reads what a missing one says; who
 // only reads it is offered no change.
 func TestAssetRights(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	s := serve(t, "sqlite")
 	created := s.send(object{"AssetType": "Scope", "Name": "Web shop", "Parent": "Scope:0", "BeginDate": "2026-01-01", "Workitems": []object{{"AssetType": "Story", "Name": "Pay by card"}}},
@@ -155,6 +158,7 @@ const attacks = scripts + `<a href="javascript:alert(5)" id=js>x</a><img src="ht
 // TestAssetScripts: stored script runs nowhere on the pages of an asset that has it in
 // every field, nor is another host asked.
 func TestAssetScripts(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	s := serve(t, "sqlite")
 	status := s.send(object{"AssetType": "StoryStatus", "Name": attacks})[0]
@@ -199,6 +203,7 @@ const firstPicture = `(async () => { const i = document.querySelector('.pictures
 // TestAssetAttachment: a picture is attached and shown, and one that is too large is
 // told of.
 func TestAssetAttachment(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	s := serve(t, "sqlite")
 	story := s.send(object{"AssetType": "Story", "Name": "Pay by card", "Scope": "Scope:0"})[0]
@@ -243,6 +248,7 @@ func TestAssetAttachment(t *testing.T) {
 // TestAssetThatWasDeleted: a form of an asset that somebody has deleted meanwhile saves
 // nothing and says so, with what was typed.
 func TestAssetThatWasDeleted(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	story := s.send(object{"AssetType": "Story", "Name": "Pay by card", "Scope": "Scope:0"})[0]
 	b := newTab(t, s.origin)
@@ -267,6 +273,7 @@ func TestAssetThatWasDeleted(t *testing.T) {
 // TestAssetCustomRelation: a relation to many that an administrator has added without
 // another side is shown where it is filled.
 func TestAssetCustomRelation(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	s.send(object{
 		"AssetType": "AttributeDefinition", "Name": "Custom_Helpers", "Asset": "Story", "AttributeType": "Relation", "RelatedAssetType": "Member", "IsMultivalue": true, "DisplayName": "Helpers",
@@ -292,6 +299,7 @@ func TestAssetCustomRelation(t *testing.T) {
 
 // TestRolesByName: a role has a name, not a tag.
 func TestRolesByName(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	b := newTab(t, s.origin)
 	signIn(b, "admin", password)
@@ -306,6 +314,7 @@ func TestRolesByName(t *testing.T) {
 // TestAssetsOfADeletedProject: what lies in a deleted project is not there, and a form
 // that was open before changes nothing and does not say that it did.
 func TestAssetsOfADeletedProject(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	made := s.send(object{"AssetType": "Scope", "Name": "Shop", "Parent": "Scope:0", "BeginDate": "2026-01-01", "Workitems": []object{{"AssetType": "Story", "Name": "x"}}})
 	b := newTab(t, s.origin)
@@ -329,6 +338,7 @@ func TestAssetsOfADeletedProject(t *testing.T) {
 // TestActivityOfLongTexts: changes that no page can read are told of, and do not fail the
 // page, nor that of the project.
 func TestActivityOfLongTexts(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	b := newTab(t, s.origin)
 	signIn(b, "admin", password)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/testproc"
 )
 
 // axePackage is the package of npm that has the rules.
@@ -26,8 +26,7 @@ func axeScript(t testing.TB) string {
 	axe.Lock()
 	defer axe.Unlock()
 	if axe.script == "" {
-		dir := t.TempDir()
-		testdb.Runs(t, "npm", "install", "--prefix", dir, "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", axePackage)
+		dir := testproc.NPM(t, axePackage)
 		script, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js")) //nolint:gosec // what was just installed
 		if err != nil {
 			t.Fatal(err)
@@ -71,14 +70,15 @@ func violations(b *tab) []violation {
 	return eval[[]violation](b, axeRun)
 }
 
-// accessible fails the test when the page breaks a rule, in dark or in light,
-// which it leaves the page in.
+// accessible fails the test when the page breaks a rule, in dark or in light, or in what
+// the seed chooses of them. It leaves the page in light.
 func accessible(t testing.TB, b *tab) {
 	t.Helper()
-	for _, scheme := range []string{dark, light} {
+	for _, scheme := range schemes(t, b.path()) {
 		b.colorScheme(scheme)
 		for _, v := range violations(b) {
 			t.Errorf("%s, %s: %s", b.path(), scheme, v)
 		}
 	}
+	b.colorScheme(light)
 }

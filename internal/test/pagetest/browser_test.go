@@ -2,6 +2,7 @@ package pagetest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"sync"
@@ -50,6 +51,10 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() { // tests wait for the browser most of the time
+		_ = flag.Set("test.parallel", "4")
+	}
 	code := testdb.Run(m)
 	endBrowser()
 	os.Exit(code)

@@ -296,16 +296,14 @@ func TestConsoleLooks(t *testing.T) {
 		b.open("/alds/ui/console?request=" + url.QueryEscape(c.request))
 		b.click("#console [value=" + c.action + "]")
 		b.waitFor("#answered")
-		for _, width := range widths {
-			b.size(width, width*3/4)
-			for _, scheme := range []string{light, dark} {
-				b.colorScheme(scheme)
-				eval[bool](b, `(document.getAnimations().forEach(a => a.finish()), true)`)
-				for _, wide := range overflows(b) {
-					t.Errorf("%s, %d: %s", name, width, wide)
-				}
-				b.screenshot(fmt.Sprintf("console-%s-%d-%s", name, width, scheme))
+		for _, on := range screens(t, "console-"+name, widths) {
+			b.size(on.width, on.width*3/4)
+			b.colorScheme(on.scheme)
+			eval[bool](b, `(document.getAnimations().forEach(a => a.finish()), true)`)
+			for _, wide := range overflows(b) {
+				t.Errorf("%s, %d: %s", name, on.width, wide)
 			}
+			b.screenshot(fmt.Sprintf("console-%s-%d-%s", name, on.width, on.scheme))
 		}
 		accessible(t, b)
 		if _, missed := keyboard(b); len(missed) > 0 {

@@ -1,29 +1,25 @@
 package pagetest
 
 import (
-	"flag"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 )
 
-var pastSeed = flag.Uint64("pagetest.seed", 0, "what TestNumbersOfPastDays draws its changes from; 0: another number each time")
-
 // TestNumbersOfPastDays: what flow and burndown show of a day is what queries as of its
 // end find, on a backlog after changes of every kind, for an administrator and for a
 // member who does not see everything.
 func TestNumbersOfPastDays(t *testing.T) {
-	for _, dialect := range []string{"sqlite", "mysql"} {
+	t.Parallel()
+	both := []string{"sqlite", "mysql"}
+	if testing.Short() {
+		both = both[:1] // the queries are compared on each by difftest
+	}
+	for _, dialect := range both {
 		t.Run(dialect, func(t *testing.T) {
-			seed := *pastSeed
-			if seed == 0 {
-				seed = rand.Uint64()
-			}
-			t.Logf("-pagetest.seed %d", seed)
-			r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test repeats by its seed
+			r := seeded(t, "past days")
 			var stories []story
 			if *backlogFile != "" {
 				stories = readBacklog(t, *backlogFile)

@@ -53,6 +53,7 @@ func (b *tab) screenshot(name string) {
 
 // On a phone the rows of long lists have their text below what is short.
 func TestRowsOnAPhone(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	story := s.fill()["Story"]
 	b := newTab(t, s.origin)

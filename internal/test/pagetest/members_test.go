@@ -21,6 +21,7 @@ func (s *site) people() (shop, part, mallory, mia string) {
 
 // Each page of members shows what people wrote as they wrote it, on every screen.
 func TestMemberPages(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	shop, part, mallory, _ := s.people()
 	b := newTab(t, s.origin)
@@ -40,7 +41,8 @@ func TestMemberPages(t *testing.T) {
 // A new member is handed what it needs, gets a role in the matrix and in its page, and
 // loses its login.
 func TestMembers(t *testing.T) {
-	for _, dialect := range []string{"sqlite", "mysql"} {
+	t.Parallel()
+	for _, dialect := range dialects(t) {
 		t.Run(dialect, func(t *testing.T) { members(t, serve(t, dialect)) })
 	}
 }
@@ -115,6 +117,7 @@ func members(t *testing.T, s *site) {
 // Fields of the audit and of the roles take names; of several with one name one is
 // chosen, and a refusal keeps what was typed.
 func TestNamesInFieldsOfMembers(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	s.people()
 	twins := s.send(
@@ -155,6 +158,7 @@ func TestNamesInFieldsOfMembers(t *testing.T) {
 
 // What a member administrator may not do is said in words.
 func TestMemberAdministrator(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	s.people()
 	b := newTab(t, s.origin)

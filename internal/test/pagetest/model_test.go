@@ -9,6 +9,7 @@ import (
 // TestModelSearch: what is searched for is found while it is typed, has a URL, and leads
 // to its place on the page of its type.
 func TestModelSearch(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	s := serve(t, "sqlite")
 	b := newTab(t, s.origin)
@@ -38,6 +39,7 @@ func TestModelSearch(t *testing.T) {
 
 // TestModelWithoutScript: the same by forms and links alone.
 func TestModelWithoutScript(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	s := serve(t, "sqlite")
 	b := newTab(t, s.origin)
@@ -68,6 +70,7 @@ func TestModelWithoutScript(t *testing.T) {
 // TestModelCustom: an administrator makes a list and an attribute that leads to it,
 // retires them, brings them back and deletes them for good; stored script does not run.
 func TestModelCustom(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	s := serve(t, "sqlite")
 	b := newTab(t, s.origin)
@@ -153,6 +156,7 @@ func TestModelCustom(t *testing.T) {
 // TestModelForEverybody: who is no administrator reads the model and sees no forms, and
 // what such a form would send is refused.
 func TestModelForEverybody(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	s := serve(t, "sqlite")
 	s.send(object{"AssetType": "Member", "Name": "Ada", "Nickname": "Ada", "Username": "ada", "Password": password, "DefaultRole": "Role:4"},

@@ -17,6 +17,7 @@ var docs = flag.String("pagetest.docs", "", "make the pictures of docs/ in this 
 // TestPicturesOfDocs: docs/pictures shows the sample project, the console and a webhook.
 // With -pagetest.docs ../../../docs/pictures they are made again.
 func TestPicturesOfDocs(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	b := newTab(t, s.origin)
 	b.size(1280, 800)

@@ -55,6 +55,7 @@ func (b *tab) told(part string) {
 // TestRankByKeyboard: a row moves by Alt and an arrow, and by being picked up; Escape
 // puts it back.
 func TestRankByKeyboard(t *testing.T) {
+	t.Parallel()
 	s, b, project, n := backlogOf(t, true)
 	b.click(".items tbody tr:nth-child(1) input")
 	b.press(kb.ArrowDown, chromedp.ModifierAlt)
@@ -126,6 +127,7 @@ func mustJSON(v any) []byte {
 
 // TestRankByDrag: a row that is dragged by its begin stands where it is dropped.
 func TestRankByDrag(t *testing.T) {
+	t.Parallel()
 	s, b, project, n := backlogOf(t, true)
 	b.drag(".items tbody tr:nth-child(1) td.grip", ".items tbody tr:nth-child(3) td.grip", .9)
 	b.told(n[0] + " is after " + n[2])
@@ -134,6 +136,7 @@ func TestRankByDrag(t *testing.T) {
 
 // TestBacklogWithoutScript: forms filter, sort, rank and add.
 func TestBacklogWithoutScript(t *testing.T) {
+	t.Parallel()
 	s, b, project, n := backlogOf(t, false)
 	b.click(".items tbody tr:nth-child(4) input")
 	b.fill("#rank [name=target]", n[0])
@@ -186,6 +189,7 @@ func TestBacklogWithoutScript(t *testing.T) {
 // TestBacklogFiltersWhileTyping: with script the table follows what is typed, and the
 // address with it.
 func TestBacklogFiltersWhileTyping(t *testing.T) {
+	t.Parallel()
 	_, b, _, n := backlogOf(t, true)
 	b.fill("search [name=find]", "two")
 	listed := func(n int) {
@@ -204,6 +208,7 @@ func TestBacklogFiltersWhileTyping(t *testing.T) {
 
 // TestBoard: cards move by drag, and by their forms without script.
 func TestBoard(t *testing.T) {
+	t.Parallel()
 	s, b, project, _ := backlogOf(t, true)
 	s.send(object{"from": "Story", "where": object{"Name": "One"}, "update": object{"Estimate": 0.1}}, object{"from": "Story", "where": object{"Name": "Two"}, "update": object{"Estimate": 0.2, "Status": "In Progress"}})
 	b.open("/alds/ui/project/" + project + "/board")
@@ -281,6 +286,7 @@ const (
 // TestSprint: the page of a sprint shows its items at once, and its burndown in the place
 // that is kept for it. What is to do is the same everywhere.
 func TestSprint(t *testing.T) {
+	t.Parallel()
 	s := serveSprints(t)
 	b := newTab(t, s.origin)
 	signIn(b, "admin", password)
@@ -319,6 +325,7 @@ func TestSprint(t *testing.T) {
 
 // TestSprintWithoutScript: the burndown is a page of its own.
 func TestSprintWithoutScript(t *testing.T) {
+	t.Parallel()
 	s := serveSprints(t)
 	b := newTab(t, s.origin)
 	b.withoutScript()
@@ -340,6 +347,7 @@ func TestSprintWithoutScript(t *testing.T) {
 
 // TestBacklogTable: what the table and its filter show.
 func TestBacklogTable(t *testing.T) {
+	t.Parallel()
 	s := serveSprints(t)
 	b := newTab(t, s.origin)
 	signIn(b, "admin", password)
@@ -377,6 +385,7 @@ func TestBacklogTable(t *testing.T) {
 
 // Who only reads a project is offered no form of it that would be refused.
 func TestFormsOfAReader(t *testing.T) {
+	t.Parallel()
 	s, _, project, _ := backlogOf(t, true)
 	made := s.send(
 		object{"AssetType": "Member", "Name": "Eve", "Nickname": "Eve", "Username": "eve", "Password": password, "DefaultRole": "Role:8"},

@@ -2,6 +2,7 @@ package pagetest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +10,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
 
 	"github.com/alds-dev/alds/internal/testproc"
 )
@@ -180,5 +185,16 @@ func signIn(b *tab, username, password string) {
 	b.fill("[name=password]", password)
 	if status := b.follow("[type=submit]"); status != http.StatusOK || b.path() != "/alds/ui/" && b.path() != "/alds/ui/welcome" {
 		b.t.Fatalf("signed in, %s is at %s with %d", username, b.path(), status)
+	}
+}
+
+// signInAs gives a tab the session of another one, on the same site.
+func signInAs(b, other *tab) {
+	b.t.Helper()
+	found := send(other, "read the cookies", func(ctx context.Context, target *chromedp.Target) (network.GetCookiesResult, error) {
+		return cdp.Call(ctx, target, network.GetCookies, network.GetCookiesParams{})
+	})
+	for _, c := range found.Cookies {
+		command(b, network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: b.site, Path: c.Path, HTTPOnly: &c.HTTPOnly, SameSite: c.SameSite})
 	}
 }

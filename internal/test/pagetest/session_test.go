@@ -11,6 +11,7 @@ import (
 // TestSignInAndOut: who signs in gets where the link led, with script and without, and
 // who signs out is out.
 func TestSignInAndOut(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	for name, script := range map[string]bool{"with script": true, "without script": false} {
 		t.Run(name, func(t *testing.T) {
@@ -43,6 +44,7 @@ func TestSignInAndOut(t *testing.T) {
 // TestASessionThatEnds: who sends a form after the session has ended is told that nothing
 // was saved, and is led back to the form.
 func TestASessionThatEnds(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	for name, end := range map[string]func(b *tab){
 		"revoked": func(b *tab) {
@@ -84,6 +86,7 @@ func TestASessionThatEnds(t *testing.T) {
 // TestSignOutTwice: who signs out after the session has ended is out, and is told of
 // nothing that was not saved.
 func TestSignOutTwice(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	b := newTab(t, s.origin)
 	signIn(b, "admin", password)
@@ -97,6 +100,7 @@ func TestSignOutTwice(t *testing.T) {
 // TestApplications: an access token is shown once, acts as its member, and ends when it
 // is revoked.
 func TestApplications(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	b := newTab(t, s.origin)
 	b.withoutScript()
@@ -143,6 +147,7 @@ func TestApplications(t *testing.T) {
 // TestAFormSentTwice: what answers with a secret makes one, also where its answer is
 // loaded again.
 func TestAFormSentTwice(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	b := newTab(t, s.origin)
 	signIn(b, "admin", password)
@@ -173,6 +178,7 @@ func TestAFormSentTwice(t *testing.T) {
 
 // TestDoubleClick: while a form is on its way it is not sent again.
 func TestDoubleClick(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	b := newTab(t, s.origin)
 	signIn(b, "admin", password)
@@ -190,6 +196,7 @@ func TestDoubleClick(t *testing.T) {
 
 // TestRefusalOf: what the script has sent is done only if it is answered so.
 func TestRefusalOf(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	b := newTab(t, s.origin)
 	b.open("/alds/ui/sign-in")
@@ -219,6 +226,7 @@ func (s *site) asks(t *testing.T, token string) int {
 
 // TestProfile: a member changes what it may; a new password ends every other session.
 func TestProfile(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "mysql")
 	other := newTab(t, s.origin)
 	signIn(other, "admin", password)
@@ -256,6 +264,7 @@ func TestProfile(t *testing.T) {
 // TestSample: a new standalone offers a sample, its events appear while the page of its
 // receiver is open, and one click removes it.
 func TestSample(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	b := newTab(t, s.origin)
 	signIn(b, "admin", password)
@@ -280,6 +289,7 @@ func TestSample(t *testing.T) {
 
 // TestFrames: no page of another site puts a page of ours into a frame.
 func TestFrames(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	other := pagesOf(t, map[string]string{"/": `<iframe title=a src="` + s.origin + `/alds/ui/sign-in"></iframe>`})
 	b := newTab(t, other)
@@ -294,6 +304,7 @@ func TestFrames(t *testing.T) {
 // TestGreeting: who signs in to a new standalone is welcomed, but not once there is a
 // project.
 func TestGreeting(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	b := newTab(t, s.origin)
 	signIn(b, "admin", password)

@@ -78,6 +78,7 @@ func (i installation) furnish() {
 // TestSystem: an administrator sees what runs, waits and is slow, and checks the
 // database, with script and without.
 func TestSystem(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	s := newInstallation(t)
 	s.furnish()
@@ -109,6 +110,7 @@ func TestSystem(t *testing.T) {
 
 // TestACheckThatRuns: the page follows it by itself, and stops to ask when it has ended.
 func TestACheckThatRuns(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	s := newInstallation(t)
 	b := newTab(t, s.origin)
@@ -141,6 +143,7 @@ func TestACheckThatRuns(t *testing.T) {
 
 // TestTheSystemIsForAdministrators: nobody else is told anything.
 func TestTheSystemIsForAdministrators(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	s := newInstallation(t)
 	s.send(object{"AssetType": "Member", "Name": "Ada", "Nickname": "Ada", "Username": "ada", "Password": password, "DefaultRole": "Role:4"})
@@ -157,6 +160,7 @@ func TestTheSystemIsForAdministrators(t *testing.T) {
 
 // TestTheSystemIsReadable: the page with all that it may show, on every screen.
 func TestTheSystemIsReadable(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	s := newInstallation(t)
 	s.furnish()

@@ -8,9 +8,11 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
@@ -138,11 +140,20 @@ func (b *tab) click(selector string) {
 	send(b, "click on "+selector, chromedp.Click(chromedp.CSS(selector)))
 }
 
+// typed is how much of a text is typed key by key; more is pasted but for its last
+// character, since each key is several messages to the browser.
+const typed = 12
+
 // fill types a text into a field instead of what it holds.
 func (b *tab) fill(selector, text string) {
 	b.t.Helper()
 	field := chromedp.CSS(selector)
-	send(b, "fill in "+selector, chromedp.Steps(chromedp.WaitVisible(field), chromedp.Clear(field), chromedp.SendKeys(field, text)))
+	send(b, "fill in "+selector, chromedp.Steps(chromedp.WaitVisible(field), chromedp.Clear(field), chromedp.Focus(field)))
+	if last := len(text) - 1; last >= typed && text[last] < utf8.RuneSelf {
+		command(b, input.InsertText, input.InsertTextParams{Text: text[:last]})
+		text = text[last:]
+	}
+	send(b, "type in "+selector, chromedp.SendKeys(field, text))
 }
 
 // press presses keys of package kb, such as kb.Enter.

@@ -26,7 +26,8 @@ func hostile(t *testing.T) (address string, got <-chan string) {
 // A form makes a webhook: its check says what would have matched, and the secret is
 // shown once.
 func TestNewWebhook(t *testing.T) {
-	for _, dialect := range []string{"sqlite", "mysql"} {
+	t.Parallel()
+	for _, dialect := range dialects(t) {
 		t.Run(dialect, func(t *testing.T) {
 			s := serve(t, dialect)
 			s.fill()
@@ -92,6 +93,7 @@ func newWebhooks(t *testing.T, s *site) {
 // What was sent and answered is on the page of a webhook, and its forms do what they
 // say.
 func TestWebhook(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	oids := s.fill()
 	address, got := hostile(t)
@@ -162,6 +164,7 @@ func acts(b *tab, at string, got <-chan string) {
 // Of two administrators who change a webhook at the same time, the second is told of the
 // first, and keeps what was typed.
 func TestWebhookOfTwoAdministrators(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "sqlite")
 	var made struct{ ID string }
 	s.post("/api/webhook", object{"webhookId": "Orders", "url": "https://example.org/hook", "eventTypes": []object{{"type": "AssetCreated", "from": "Story"}}}, &made)

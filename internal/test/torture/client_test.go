@@ -162,7 +162,7 @@ func both(run func(i int)) {
 // rounds runs something again and again while the case lasts, at most n times, and returns
 // how often.
 func rounds(n int, run func(k int)) (k int) {
-	for end := time.Now().Add(*lasts); k < n && time.Now().Before(end); k++ {
+	for end := time.Now().Add(lasting()); k < n && time.Now().Before(end); k++ {
 		run(k)
 	}
 	return k

@@ -20,7 +20,7 @@
 // member writes through one of them it finds through the other, what is no query is the
 // writer's, and a replica that is killed or stands still is missed by nobody.
 //
-//	go test ./internal/test/torture -v                           # a few seconds for each case
+//	go test ./internal/test/torture -v                           # a few seconds for each case; less with -short
 //	go test ./internal/test/torture -v -torture.for 60s -timeout 1h
 //	go test ./internal/test/torture -v -torture.on group-multi
 //	go test ./internal/test/torture -v -run ReadsElsewhere -torture.pairs 10000

@@ -14,14 +14,14 @@ func nodeIsKilled(s *site) {
 	watch := (victim + 1) % len(s.cluster.Nodes)
 	s.lookAt(watch)
 	l := startLoad(s)
-	time.Sleep(*lasts)
+	l.goesOn(0, 1)
 	at := time.Now()
 	s.cluster.Nodes[victim].Kill()
 	if len(s.proxies) > 0 {
 		s.proxies[0].forward(s.cluster.Nodes[s.cluster.Writer()])
 		s.t.Logf("another node takes writes after %s", time.Since(at).Round(time.Millisecond))
 	}
-	time.Sleep(*lasts)
+	l.goesOn(0) // the other api waits for its node, where all nodes take writes
 	at = time.Now()
 	s.cluster.Nodes[victim].Start()
 	s.t.Logf("the node has joined again after %s", time.Since(at).Round(time.Millisecond))
@@ -31,7 +31,7 @@ func nodeIsKilled(s *site) {
 			s.t.Errorf("api %d, after the node has come back: %d: %.300s", i+1, a.status, a.text)
 		}
 	}
-	time.Sleep(*lasts)
+	l.goesOn(0, 1)
 	l.end()
 	s.settle()
 	l.judge()

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	count "sync/atomic"
 	"time"
 )
 
@@ -59,7 +60,7 @@ type author struct {
 // done or not at all, as its answer says.
 func mixedLoad(s *site) {
 	l := startLoad(s)
-	time.Sleep(*lasts)
+	l.goesOn(0, 1)
 	l.end()
 	s.settle()
 	l.judge()
@@ -71,6 +72,21 @@ type load struct {
 	authors []*author
 	stop    chan struct{}
 	working sync.WaitGroup
+	done    [apis]count.Int64 // requests that were answered 200
+}
+
+// goesOn lets the authors of some apis work a while, and until they have got something
+// done at each.
+func (l *load) goesOn(of ...int) {
+	l.s.t.Helper()
+	var before [apis]int64
+	for i := range apis {
+		before[i] = l.done[i].Load()
+	}
+	time.Sleep(lasting()) // this only says how much is done
+	for _, i := range of {
+		l.s.until(fmt.Sprintf("the load of api %d goes on", i+1), func() bool { return l.done[i].Load() >= before[i]+5 })
+	}
 }
 
 func startLoad(s *site) *load {
@@ -87,7 +103,7 @@ func startLoad(s *site) *load {
 	}
 	s.settle()
 	for _, a := range l.authors {
-		l.working.Go(func() { a.work(l.stop) })
+		l.working.Go(func() { a.work(l.stop, &l.done[a.api]) })
 	}
 	return l
 }
@@ -97,13 +113,15 @@ func (l *load) end() {
 	l.working.Wait()
 }
 
-func (a *author) work(stop chan struct{}) {
+func (a *author) work(stop chan struct{}, done *count.Int64) {
 	for {
 		select {
 		case <-stop:
 			return
 		default:
-			a.do(a.next())
+			if r := a.next(); a.do(r) {
+				done.Add(1)
+			}
 		}
 		if a.g.IntN(3) == 0 {
 			a.s.send(a.api, "/query.v1", "", object{"from": "Story", "where": object{"Scope": a.project}, "select": []string{"Name", "Children.Name", "Estimate"}})
@@ -176,15 +194,17 @@ func (a *author) stories(r *request) []any {
 	return all
 }
 
-// do sends a request, and sends it again until it is answered when it has a key.
-func (a *author) do(r *request) {
+// do sends a request, and sends it again until it is answered when it has a key. It
+// reports whether it was carried out.
+func (a *author) do(r *request) (done bool) {
 	path := "/api/asset?comment=" + url.QueryEscape(r.mark)
 	if r.last = a.s.send(a.api, path, r.key, a.body(r)); r.key != "" && r.last.later() {
 		r.last = a.s.underKeyAt(a.api, path, r.key, a.body(r))
 	}
-	done := r.last.status == http.StatusOK
+	done = r.last.status == http.StatusOK
 	r.block.lost = r.block.lost || r.last.unknown() || r.kind == create && !done
 	if !done {
 		time.Sleep(20 * time.Millisecond)
 	}
+	return done
 }

@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"net/http"
@@ -17,11 +18,19 @@ import (
 )
 
 var (
-	lasts = flag.Duration("torture.for", 2*time.Second, "how long each case makes its requests")
+	lasts = flag.Duration("torture.for", 0, "how long each case makes its requests; 0: half a second with -short, else 2 s")
 	on    = flag.String("torture.on", "galera-multi", "the database: galera-multi, galera-single, group-multi or group-single")
 )
 
 func TestMain(m *testing.M) { testproc.Main(m) }
+
+// lasting is how long each case makes its requests.
+func lasting() time.Duration {
+	if testing.Short() {
+		return cmp.Or(*lasts, 500*time.Millisecond)
+	}
+	return cmp.Or(*lasts, 2*time.Second)
+}
 
 const (
 	adminPassword = "a password for torture"
@@ -31,6 +40,7 @@ const (
 // TestTorture runs the cases one after the other. One that fails leaves a database that
 // may be wrong and processes that have seen it: the next one gets others.
 func TestTorture(t *testing.T) {
+	t.Parallel() // beside TestReadsElsewhere, which waits most of the time
 	in := newInstallation(t)
 	var s *site
 	for _, c := range []struct {
@@ -59,7 +69,6 @@ func TestTorture(t *testing.T) {
 			t.Logf("in %s", time.Since(began).Round(time.Millisecond))
 		})
 		if !ok && s != nil {
-			t.Logf("the ends of the logs:\n%s", s.logs)
 			s.end()
 			s = nil
 		}
@@ -115,7 +124,6 @@ type site struct {
 	name     string // of the database
 	base     []string
 	settings []string
-	logs     *testproc.Log
 	db       *db.DB // for looking from outside, at a node that is not killed
 
 	mu       sync.Mutex
@@ -126,7 +134,7 @@ type site struct {
 func (in *installation) newSite(outer, t *testing.T) *site {
 	t.Helper()
 	in.sites++
-	s := &site{installation: in, outer: outer, t: t, name: fmt.Sprint("alds", in.sites), logs: &testproc.Log{}}
+	s := &site{installation: in, outer: outer, t: t, name: fmt.Sprint("alds", in.sites)}
 	in.cluster.CreateDatabase(s.name)
 	s.settings = append(os.Environ(),
 		fmt.Sprintf("REDIS_URL=%s/%d", in.redis.URL, in.sites), "ALDS_ADMIN_PASSWORD="+adminPassword,
@@ -179,13 +187,13 @@ func (s *site) startAll() {
 // start starts a process on a node.
 func (s *site) start(node int, more []string, name string) {
 	s.t.Helper()
-	s.running = append(s.running, testproc.Start(s.outer, testproc.Options{Env: s.env(node, more...), Log: s.logs}, name))
+	s.running = append(s.running, testproc.Start(s.outer, testproc.Options{Env: s.env(node, more...)}, name))
 }
 
 // command runs a command of api on a node, which has to succeed.
 func (s *site) command(node int, args ...string) {
 	s.t.Helper()
-	testproc.Start(s.t, testproc.Options{Env: s.env(node), Log: s.logs}, "api", args...).Wait()
+	testproc.Start(s.t, testproc.Options{Env: s.env(node)}, "api", args...).Wait()
 }
 
 func (s *site) env(node int, more ...string) []string {

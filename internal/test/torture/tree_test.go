@@ -4,7 +4,7 @@ import "fmt"
 
 // most is how many things are made for a case before it begins; what needs more in its
 // time ends earlier.
-func most() int { return max(100, int(lasts.Seconds()*60)) }
+func most() int { return max(100, int(lasting().Seconds()*60)) }
 
 // opposingMoves puts each of two projects under the other, at the same time through two
 // apis.

@@ -9,8 +9,8 @@
 //
 // The times of the rules are divided by twenty, and where a minute has to pass before
 // something counts as gone or old, rows of the database are made a minute older, so that
-// the test takes a minute and a half. The real times are tested by promtool, on series as
-// they were seen here.
+// the test takes a minute and a half. With -short it causes a few of the alerts, which the
+// seed chooses. The real times are tested by promtool, on series as they were seen here.
 //
 // trace_test.go and endpoint_test.go start processes with an endpoint of OpenTelemetry and
 // look at the spans that it gets: how those of a request and of its deliveries belong

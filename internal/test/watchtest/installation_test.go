@@ -29,7 +29,6 @@ type installation struct {
 	base      string // http://host:port/instance
 	database  string // DATABASE_URL
 	env       []string
-	logs      *testproc.Log
 	mariadb   *testdb.Own // nil unless it has its own
 	redis     *testdb.Own // nil for a standalone
 	processes []*process
@@ -56,32 +55,21 @@ var allRoles = []string{"api", "worker", "scheduler"}
 // have to make room for.
 func many(t *testing.T) *testdb.Own {
 	t.Helper()
-	return mariaDB(t, "--max-connections=2000")
-}
-
-func mariaDB(t *testing.T, options ...string) *testdb.Own {
-	t.Helper()
-	m := testdb.OwnMySQL(t)
-	if len(options) > 0 {
-		m.Stop()
-		m.With(options...)
-		m.Start()
-	}
-	return m
+	return testdb.OwnMySQL(t, "--max-connections=2000")
 }
 
 // install starts the processes of a plan; ready waits for them.
 func install(t *testing.T, shared *testdb.Own, job string, p plan) *installation {
 	t.Helper()
 	addr := testproc.FreeAddr(t)
-	i := &installation{t: t, job: job, base: "http://" + addr + "/alds", logs: &testproc.Log{}}
+	i := &installation{t: t, job: job, base: "http://" + addr + "/alds"}
 	data := t.TempDir()
 	i.env = append(os.Environ(), "ALDS_ADDR="+addr, "ALDS_DATA_DIR="+data, "ALDS_ADMIN_PASSWORD="+password, "ALDS_LOG_LEVEL=warn",
 		"ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=", "ALDS_WEBHOOK_ALLOW_PRIVATE=1")
 	i.env = append(i.env, p.settings...)
 	switch {
 	case p.own != nil:
-		i.mariadb = mariaDB(t, p.own...)
+		i.mariadb = testdb.OwnMySQL(t, p.own...)
 		i.createDatabase(i.mariadb)
 	case p.mysql || p.roles != nil:
 		i.createDatabase(shared)
@@ -95,17 +83,12 @@ func install(t *testing.T, shared *testdb.Own, job string, p plan) *installation
 	} else {
 		i.redis = testdb.OwnRedis(t)
 		i.env = append(i.env, "REDIS_URL="+i.redis.URL, "DATABASE_READ_URL="+i.database) // a server that never lags
-		testproc.Start(t, testproc.Options{Env: i.env, Log: i.logs}, "api", "migrate").Wait()
+		testproc.Start(t, testproc.Options{Env: i.env}, "api", "migrate").Wait()
 	}
 	for _, role := range roles {
 		i.processes = append(i.processes, &process{role: role, admin: testproc.FreeAddr(t)})
 		i.start(len(i.processes) - 1)
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the ends of the logs of %s:\n%.4000s", job, i.logs)
-		}
-	})
 	return i
 }
 
@@ -128,7 +111,7 @@ func (i *installation) start(n int) {
 	i.t.Helper()
 	p := i.processes[n]
 	env := slices.Concat(i.env, []string{"ALDS_ADMIN_ADDR=" + p.admin})
-	p.Process = testproc.Start(i.t, testproc.Options{Env: env, Log: i.logs}, p.role)
+	p.Process = testproc.Start(i.t, testproc.Options{Env: env}, p.role)
 }
 
 // ready waits for all processes, and makes a project.
@@ -136,7 +119,7 @@ func (i *installation) ready() {
 	i.t.Helper()
 	for _, p := range i.processes {
 		if !testproc.Becomes(i.t.Context(), "http://"+p.admin+"/readyz", http.StatusOK) {
-			i.t.Fatalf("%s: %s does not become ready\n%s", i.job, p.role, i.logs)
+			i.t.Fatalf("%s: %s does not become ready", i.job, p.role)
 		}
 	}
 	var made struct {

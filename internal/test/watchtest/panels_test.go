@@ -120,6 +120,7 @@ func (s *server) shown(p panel, job string) (all []sample) {
 // TestPanels: while installations work, one of three processes and a standalone, each
 // panel shows it: its expressions have data, and the series the labels that name them.
 func TestPanels(t *testing.T) {
+	together(t)
 	began := time.Now()
 	s := startPrometheus(t)
 	settings := []string{"ALDS_WEBHOOK_RETRY_SCHEDULE=1s,1s,1s,1h"}

@@ -2,6 +2,7 @@ package watchtest
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -18,7 +19,22 @@ import (
 	"github.com/alds-dev/alds/internal/testproc"
 )
 
-func TestMain(m *testing.M) { testproc.Main(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() { // tests wait most of the time
+		_ = flag.Set("test.parallel", "4")
+	}
+	testproc.Main(m)
+}
+
+// together lets a short test run beside others. A long one is alone: it has many
+// processes.
+func together(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Parallel()
+	}
+}
 
 const (
 	dashboards = "../../../dashboards/"

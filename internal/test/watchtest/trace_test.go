@@ -39,22 +39,16 @@ func start(t *testing.T, dialect string, env ...string) *site {
 	addr, dir := testproc.FreeAddr(t), t.TempDir()
 	s.url = "http://" + addr + "/alds"
 	env = append(append(os.Environ(), "ALDS_ADDR="+addr, "ALDS_ADMIN_PASSWORD="+hush, "ALDS_DATA_DIR="+dir, "ALDS_WEBHOOK_ALLOW_PRIVATE=1"), env...)
-	log := &testproc.Log{}
 	names := []string{"standalone"}
 	if dialect == "sqlite" {
 		env = append(env, "DATABASE_URL=sqlite:"+filepath.Join(dir, "alds.db"))
 	} else {
 		env = append(env, "DATABASE_URL="+testdb.EmptyURL(t, dialect), "REDIS_URL="+testdb.Redis(t), "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=")
-		testproc.Start(t, testproc.Options{Env: env, Log: log}, "api", "migrate").Wait()
+		testproc.Start(t, testproc.Options{Env: env}, "api", "migrate").Wait()
 		names = []string{"api", "worker"}
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(log)
-		}
-	})
 	for _, name := range names {
-		s.processes = append(s.processes, testproc.Start(t, testproc.Options{Env: env, Log: log}, name))
+		s.processes = append(s.processes, testproc.Start(t, testproc.Options{Env: env}, name))
 	}
 	if !testproc.Becomes(t.Context(), s.url, 0) {
 		t.Fatal("it does not answer")
@@ -150,6 +144,7 @@ func (s *site) hushed() {
 // bulk, write and its transaction, and within the write the fan-out and the delivery,
 // whose receiver gets its end. So is a request that is executed later.
 func TestAChangeIsTracedToItsDelivery(t *testing.T) {
+	together(t)
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			e := newEndpoint(t)
@@ -202,6 +197,7 @@ func TestAChangeIsTracedToItsDelivery(t *testing.T) {
 
 // TestEachOfManyWritesIsTracedToItsDelivery, also those that are fanned out together.
 func TestEachOfManyWritesIsTracedToItsDelivery(t *testing.T) {
+	together(t)
 	e := newEndpoint(t)
 	s := start(t, "sqlite", "OTEL_EXPORTER_OTLP_ENDPOINT="+e.url, "OTEL_BSP_SCHEDULE_DELAY=100")
 	const writes = 12
@@ -227,6 +223,7 @@ func TestEachOfManyWritesIsTracedToItsDelivery(t *testing.T) {
 // TestHostileTraceparentsChangeNothing: the answer is that of a request without one, and
 // what goes on to the receiver is a traceparent of alds.
 func TestHostileTraceparentsChangeNothing(t *testing.T) {
+	together(t)
 	e := newEndpoint(t)
 	s := start(t, "sqlite", "OTEL_EXPORTER_OTLP_ENDPOINT="+e.url)
 	const caller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -260,6 +257,7 @@ func TestHostileTraceparentsChangeNothing(t *testing.T) {
 // TestCallersDecideWhatIsSampled: of what they do not sample nothing is kept, so that its
 // deliveries are not traced either, and without a caller the sampler decides.
 func TestCallersDecideWhatIsSampled(t *testing.T) {
+	together(t)
 	e := newEndpoint(t)
 	s := start(t, "sqlite", "OTEL_EXPORTER_OTLP_ENDPOINT="+e.url, "OTEL_TRACES_SAMPLER=parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG=0")
 	for parent, traced := range map[string]bool{
@@ -283,6 +281,7 @@ func TestCallersDecideWhatIsSampled(t *testing.T) {
 // TestABadEndpointIsNotNoticed: requests are answered and delivered, and the process
 // stops in order.
 func TestABadEndpointIsNotNoticed(t *testing.T) {
+	together(t)
 	release := make(chan struct{})
 	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(hangs.Close)
@@ -309,7 +308,11 @@ func TestABadEndpointIsNotNoticed(t *testing.T) {
 	for name, url := range map[string]string{"hangs": hangs.URL, "slow": slow.URL, "busy": busy.URL, "gone": gone.URL} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, "sqlite", "OTEL_EXPORTER_OTLP_ENDPOINT="+url, "OTEL_BSP_SCHEDULE_DELAY=10", "OTEL_BSP_MAX_QUEUE_SIZE=8", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE=4")
-			for range 50 { // each has more spans than the queue takes
+			requests := 50
+			if testing.Short() {
+				requests = 5
+			}
+			for range requests { // each has more spans than the queue takes
 				s.post("/api/asset", "", story)
 				s.delivered()
 			}
@@ -320,6 +323,7 @@ func TestABadEndpointIsNotNoticed(t *testing.T) {
 
 // TestAWrongVariableIsToldAtStart: the process ends, and shows no credentials.
 func TestAWrongVariableIsToldAtStart(t *testing.T) {
+	together(t)
 	for variable, part := range map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=collector:4318":         "OTEL_EXPORTER_OTLP_ENDPOINT",
 		"OTEL_TRACES_SAMPLER=sometimes":                      "unsupported sampler",
@@ -339,6 +343,7 @@ func TestAWrongVariableIsToldAtStart(t *testing.T) {
 
 // TestNothingIsTracedWithoutAnEndpoint: other variables of the library start nothing.
 func TestNothingIsTracedWithoutAnEndpoint(t *testing.T) {
+	together(t)
 	e := newEndpoint(t)
 	for name, env := range map[string][]string{
 		"unset":    {"OTEL_SERVICE_NAME=alds", "OTEL_TRACES_SAMPLER=always_on"},

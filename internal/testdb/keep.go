@@ -1,0 +1,28 @@
+package testdb
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// Keep returns a folder of the user's cache that test binaries share, such as what takes
+// seconds to make. Nobody else has it until release is called.
+func Keep(name string) (dir string, release func(), err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil { // there is no home
+		cache = os.TempDir()
+	}
+	dir = filepath.Join(cache, "alds-tests", name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", nil, err
+	}
+	lock, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // in the user's cache
+	if err != nil {
+		return "", nil, err
+	}
+	if err := alone(lock); err != nil {
+		return "", nil, errors.Join(err, lock.Close())
+	}
+	return dir, func() { _ = lock.Close() }, nil // which ends the lock
+}
