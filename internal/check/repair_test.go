@@ -167,7 +167,7 @@ func mending(mended *[]check.Finding) check.Repair {
 
 // TestRepair makes each damage that can be mended: the plan shows it and changes nothing,
 // the repair makes every table what it was, and no check finds anything then. The short
-// form makes one damage of each check.
+// form makes one damage of each check, and has a plan of three.
 func TestRepair(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d)
@@ -177,10 +177,10 @@ func TestRepair(t *testing.T) {
 				continue
 			}
 			exec(t, d, c.sql)
-			if !planned[c.ruleOf()] {
-				planned[c.ruleOf()] = true
+			if !planned[c.ruleOf()] && (!testing.Short() || len(planned) < 3) {
 				shows(t, d, c)
 			}
+			planned[c.ruleOf()] = true
 			repaired(t, d, c, before)
 		}
 	})
