@@ -73,7 +73,7 @@ func TestKilledUploads(t *testing.T) {
 			if err := keep(t, d, s, blob.RefOf(content)); err == nil {
 				t.Error("a content that is being removed was kept")
 			}
-			time.Sleep(2 * time.Millisecond) // more than the grace of the sweep
+			later(t, d)
 			if err := blob.New(d, blob.Options{Bucket: b, Grace: time.Microsecond}).Sweep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
