@@ -172,6 +172,7 @@ func TestGivenBackAndGivenUp(t *testing.T) {
 // A claim is renewed while its work goes on, and the work hears of its loss.
 func TestHoldTellsOfTheLoss(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		t.Parallel() // it waits for a renewal
 		b := requests.New(d)
 		accept(t, b, "", "x")
 		held, stop := claim(t, b).Hold(t.Context())
