@@ -271,7 +271,7 @@ func TestWriteHasATimeLimit(t *testing.T) {
 func TestSmallGoesOnInsideWrite(t *testing.T) {
 	d := testdb.MySQL(t)
 	ctx := context.Background()
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	var all sync.WaitGroup
 	for range 40 { // more than there are connections

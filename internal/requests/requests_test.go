@@ -237,7 +237,7 @@ func TestKeysDoNotWaitForEachOther(t *testing.T) {
 		})
 	}
 	err := begin(t.Context(), "one", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // less than the server waits for a lock
+		ctx, cancel := context.WithTimeout(ctx, 9*time.Second) // less than the server waits for a lock
 		defer cancel()
 		return begin(ctx, "another", func(context.Context) error { return nil })
 	})
