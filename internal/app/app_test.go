@@ -159,16 +159,6 @@ func startOutside(t *testing.T, o outside, roles ...Role) *running {
 	return r
 }
 
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // do sends a request as admin and decodes the answer into out.
 func (r *running) do(method, path, body string, out any) {
 	r.t.Helper()

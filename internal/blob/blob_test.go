@@ -57,19 +57,6 @@ func count(t *testing.T, d *db.DB, table string) (n int) {
 	return n
 }
 
-// later waits until the clock of the database has passed the grace of a sweep.
-func later(t *testing.T, d *db.DB) {
-	t.Helper()
-	now := func() (micros int64) {
-		if err := d.QueryRow(t.Context(), "SELECT "+d.Dialect.NowMicros).Scan(&micros); err != nil {
-			t.Fatal(err)
-		}
-		return micros
-	}
-	for began := now(); now() <= began+1; {
-	}
-}
-
 // stores calls test with a store that keeps bytes in each database, in a folder, and in
 // a bucket. Each has a database of its own: two contents of a byte may be the same one,
 // which then lies where it was stored first.

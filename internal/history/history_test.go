@@ -48,19 +48,6 @@ type site struct {
 	bulk     *bulk.Engine
 }
 
-// later waits until the clock of the database has passed the grace of a sweep.
-func later(t *testing.T, d *db.DB) {
-	t.Helper()
-	now := func() (micros int64) {
-		if err := d.QueryRow(t.Context(), "SELECT "+d.Dialect.NowMicros).Scan(&micros); err != nil {
-			t.Fatal(err)
-		}
-		return micros
-	}
-	for began := now(); now() <= began+1; {
-	}
-}
-
 func each(t *testing.T, test func(s *site)) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		if err := asset.Seed(t.Context(), d, model); err != nil {
