@@ -21,8 +21,12 @@ func TestSmallRun(t *testing.T) {
 	}
 	u.Path = ""
 	var out bytes.Buffer
+	seconds := "0.5"
+	if testing.Short() {
+		seconds = "0.05"
+	}
 	args := []string{
-		"-mysql", u.String(), "-redis", testdb.Redis(t), "-apis", "1,2", "-clients", "2", "-rtt", "0,1ms", "-seconds", "0.5", "-stories", "50",
+		"-mysql", u.String(), "-redis", testdb.Redis(t), "-apis", "1,2", "-clients", "2", "-rtt", "0,1ms", "-seconds", seconds, "-stories", "50",
 	}
 	if err := run(t.Context(), args, &out); err != nil {
 		t.Fatal(err)

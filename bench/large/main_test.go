@@ -18,8 +18,12 @@ func TestSmallRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.Path = ""
+	at := "2000,8000"
+	if testing.Short() {
+		at = "200,800"
+	}
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"-mysql", u.String(), "-redis", testdb.Redis(t), "-at", "2000,8000", "-goes", "2", "-settle", "0s"}, &out); err != nil {
+	if err := run(t.Context(), []string{"-mysql", u.String(), "-redis", testdb.Redis(t), "-at", at, "-goes", "2", "-settle", "0s"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range works {

@@ -23,9 +23,13 @@ func TestSmallRun(t *testing.T) {
 	}
 	u.Path = ""
 	var out bytes.Buffer
+	step, lasting := "500ms", "2s"
+	if testing.Short() {
+		step, lasting = "100ms", "300ms"
+	}
 	args := []string{
 		"-mysql", u.String(), "-redis", testdb.Redis(t), "-stories", "400", "-logins", "100", "-conns", "50",
-		"-from", "40", "-rate", "40", "-factor", "2", "-step", "500ms", "-time", "2s", "-after", "2s",
+		"-from", "40", "-rate", "40", "-factor", "2", "-step", step, "-time", lasting, "-after", lasting,
 	}
 	if err := run(t.Context(), args, &out); err != nil {
 		t.Fatal(err)

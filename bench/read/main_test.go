@@ -35,6 +35,9 @@ func TestSmallRun(t *testing.T) {
 // TestSmallCustomRun shows that custom attributes answer as those of the program, on
 // both databases.
 func TestSmallCustomRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long tier only: it fills two databases; TestSmallRun does the works of the table")
+	}
 	u, err := url.Parse(testdb.EmptyURL(t, "mysql"))
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +57,9 @@ func TestSmallCustomRun(t *testing.T) {
 
 // TestSmallFirstUse shows that every turn begins without positions and comes out.
 func TestSmallFirstUse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long tier only: it fills a database; TestSmallRun does the works of the table")
+	}
 	u, err := url.Parse(testdb.EmptyURL(t, "mysql"))
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -32,7 +33,10 @@ func env(settings map[string]string) func(string) string {
 	}
 }
 
-func TestMain(m *testing.M) { testdb.Main(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "4") // tests that are parallel wait more than they work
+	testdb.Main(m)
+}
 
 // running is a service in this process.
 type running struct {
@@ -116,11 +120,18 @@ func (l *lines) started(t *testing.T, ended <-chan error) (line startLine) {
 // start runs roles with these settings until the test ends or stop is called.
 func start(t *testing.T, settings map[string]string, roles ...Role) *running {
 	t.Helper()
+	return startOutside(t, outside{getenv: env(settings)}, roles...)
+}
+
+// startOutside is start with more of what is outside than settings.
+func startOutside(t *testing.T, o outside, roles ...Role) *running {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	l := newLines()
 	ended := make(chan error, 1)
 	go func() {
-		err := Run(ctx, env(settings), l.w, roles...)
+		o.stderr = l.w
+		err := run(ctx, o, merge(roles))
 		l.w.Close()
 		ended <- err
 	}()
@@ -146,16 +157,6 @@ func start(t *testing.T, settings map[string]string, roles ...Role) *running {
 		}
 	})
 	return r
-}
-
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // do sends a request as admin and decodes the answer into out.
@@ -258,7 +259,7 @@ func round(t *testing.T, r *running) {
 			!strings.HasPrefix(e.TargetAsset.OID, story+":") || e.Snapshot[0]["Name"] != "Dig deeper" {
 			t.Fatalf("received %+v", got)
 		}
-	case <-time.After(40 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no event arrived")
 	}
 	var receipts []struct{ WasReceived bool }
@@ -277,7 +278,8 @@ func momentless(token string) string {
 }
 
 func TestStandaloneSmoke(t *testing.T) {
-	settings := map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": freeAddr(t)}
+	t.Parallel()
+	settings := map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0"}
 	r := start(t, settings, Standalone)
 	round(t, r)
 	resp, err := http.Get(r.admin + "/readyz")
@@ -300,8 +302,9 @@ func TestStandaloneSmoke(t *testing.T) {
 }
 
 func TestThreeProcesses(t *testing.T) {
+	t.Parallel()
 	settings := map[string]string{
-		"ALDS_ADDR": freeAddr(t), "DATABASE_URL": testdb.EmptyURL(t, "mysql"), "REDIS_URL": testdb.Redis(t),
+		"ALDS_ADDR": "127.0.0.1:0", "DATABASE_URL": testdb.EmptyURL(t, "mysql"), "REDIS_URL": testdb.Redis(t),
 		"ALDS_SECRET_KEY": testKey, "ALDS_WEBHOOK_ALLOW_PRIVATE": "1",
 	}
 	getenv := env(settings)
@@ -337,6 +340,7 @@ func TestThreeProcesses(t *testing.T) {
 }
 
 func TestRefusesToStart(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -13,9 +13,11 @@ import (
 // TestRenamedAttachment renames an attachment of 4 MiB five times: its bytes are not
 // stored again.
 func TestRenamedAttachment(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
-			url := testdb.EmptyURL(t, dialect)
+			t.Parallel()
+			url := testdb.URL(t, dialect)
 			settings := map[string]string{
 				"ALDS_ADDR": "127.0.0.1:0", "DATABASE_URL": url, "REDIS_URL": testdb.Redis(t), "ALDS_SECRET_KEY": testKey,
 				"ALDS_ADMIN_PASSWORD": "right", "ALDS_BLOB_URL": "file://" + t.TempDir(),

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/alds-dev/alds/internal/db"
 )
@@ -35,23 +34,14 @@ func (r *running) audit(user, password, query string) []auditEvent {
 // auditBecomes reads the audit until it has an event that is as wanted.
 func (r *running) auditBecomes(what, query string, is func(auditEvent) bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; {
-		all := r.audit("admin", adminPassword, query)
-		if slices.ContainsFunc(all, is) {
-			return
-		}
-		if time.Now().After(deadline) {
-			r.t.Fatalf("%s: %+v", what, all)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	eventually(r.t, what, func() bool { return slices.ContainsFunc(r.audit("admin", adminPassword, query), is) })
 }
 
 // The audit of a whole service: who, when, from where and about what; who may read
 // it; what a flood leaves in it; and that it holds no secret.
 func TestAudit(t *testing.T) {
 	dir := t.TempDir()
-	r := start(t, map[string]string{"ALDS_DATA_DIR": dir, "ALDS_ADDR": freeAddr(t)}, Standalone)
+	r := start(t, map[string]string{"ALDS_DATA_DIR": dir, "ALDS_ADDR": "127.0.0.1:0"}, Standalone)
 	made := r.bulk(`[
 	  {"AssetType": "Member", "Name": "Ann", "Nickname": "Ann", "Username": "ann", "Password": "pass-ann", "DefaultRole": "Role:8"},
 	  {"AssetType": "Member", "Name": "Bea", "Nickname": "Bea", "Username": "bea", "Password": "pass-bea", "DefaultRole": "Role:8"},

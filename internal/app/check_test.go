@@ -13,7 +13,7 @@ import (
 func TestCheckCommand(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
-			url := testdb.EmptyURL(t, dialect)
+			url := testdb.URL(t, dialect)
 			settings := map[string]string{"DATABASE_URL": url}
 			getenv := env(settings)
 			if err := Migrate(t.Context(), getenv, io.Discard, API); err != nil {

@@ -9,8 +9,13 @@ import (
 // An api that was told to stop is not ready at once, so that balancers send nobody
 // there, and takes requests until they have noticed.
 func TestStoppingIsDelayed(t *testing.T) {
-	const delay = 2 * time.Second
-	r := start(t, map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": freeAddr(t), "ALDS_SHUTDOWN_DELAY": delay.String()}, Standalone)
+	t.Parallel()
+	settings := map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0", "ALDS_SHUTDOWN_DELAY": "2s"}
+	delayed, over := make(chan time.Duration, 1), make(chan struct{})
+	r := startOutside(t, outside{getenv: env(settings), later: func(d time.Duration, fn func()) {
+		delayed <- d
+		go func() { <-over; fn() }()
+	}}, Standalone)
 	ask := func(url string) (status int, last bool) {
 		res, err := http.Get(url) //nolint:gosec,noctx // the test's own service
 		if err != nil {
@@ -19,30 +24,33 @@ func TestStoppingIsDelayed(t *testing.T) {
 		_ = res.Body.Close()
 		return res.StatusCode, res.Close
 	}
-	status := func(url string) int {
-		got, _ := ask(url)
-		return got
-	}
-	for begun := time.Now(); status(r.admin+"/readyz") != http.StatusOK; <-time.After(10 * time.Millisecond) {
-		if time.Since(begun) > 30*time.Second {
-			t.Fatal("it does not become ready")
+	is := func(want int) func() bool {
+		return func() bool {
+			got, _ := ask(r.admin + "/readyz")
+			return got == want
 		}
 	}
+	eventually(t, "it is ready", is(http.StatusOK))
 	if got, last := ask(r.base + "/meta.v1"); got != http.StatusUnauthorized || last {
 		t.Errorf("a request before the signal: %d, the last of its connection: %v", got, last)
 	}
-	told, ended := time.Now(), make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() { ended <- r.stop() }()
-	for status(r.admin+"/readyz") != http.StatusServiceUnavailable {
-		if time.Since(told) > delay {
-			t.Fatal("it stays ready")
-		}
+	if d := <-delayed; d != 2*time.Second {
+		t.Errorf("it stops after %s", d)
 	}
+	eventually(t, "it is not ready any more", is(http.StatusServiceUnavailable))
 	if got, last := ask(r.base + "/meta.v1"); got != http.StatusUnauthorized || !last {
 		t.Errorf("a request after the signal: %d, the last of its connection: %v", got, last)
 	}
-	if err := <-ended; err != nil || time.Since(told) < delay {
-		t.Errorf("it ended after %s: %v", time.Since(told), err)
+	select {
+	case err := <-ended:
+		t.Fatalf("it ended at once: %v", err)
+	default:
+	}
+	close(over)
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 	if _, err := http.Get(r.base); err == nil { //nolint:bodyclose,gosec,noctx // there is none
 		t.Error("it listens after its end")

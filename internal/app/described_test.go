@@ -17,7 +17,7 @@ type described struct {
 // describedAfter waits until the model of a later generation is described in a format.
 func (r *running) describedAfter(generation int64, format string) (d described) {
 	r.t.Helper()
-	for until := time.After(20 * time.Second); ; {
+	for until := time.After(time.Minute); ; {
 		select {
 		case text := <-r.lines.all:
 			d = described{}
@@ -33,7 +33,8 @@ func (r *running) describedAfter(generation int64, format string) (d described) 
 // TestTheModelIsDescribedBeforeItIsAskedFor: that of the start, and that with a new
 // attribute, without a request for it; who asks then gets what was prepared.
 func TestTheModelIsDescribedBeforeItIsAskedFor(t *testing.T) {
-	r := start(t, map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": freeAddr(t), "ALDS_LOG_LEVEL": "debug"}, Standalone)
+	t.Parallel()
+	r := start(t, map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0", "ALDS_LOG_LEVEL": "debug"}, Standalone)
 	first := r.describedAfter(0, "json")
 	r.bulk(`[{"AssetType": "AttributeDefinition", "Name": "Custom_Weight", "Asset": "Story", "AttributeType": "Numeric"}]`)
 	grown := r.describedAfter(first.Generation, "json")

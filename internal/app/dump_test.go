@@ -27,6 +27,7 @@ var writes = []string{
 // TestExportAndRestore carries a database from SQLite to a server and back: each export
 // has the same bytes, and the service has the same answers.
 func TestExportAndRestore(t *testing.T) {
+	t.Parallel()
 	settings := func(url string) map[string]string {
 		return map[string]string{
 			"ALDS_ADDR": "127.0.0.1:0", "DATABASE_URL": url, "REDIS_URL": testdb.Redis(t), "ALDS_SECRET_KEY": testKey,

@@ -50,6 +50,7 @@ func (c *capture) Write(line []byte) (int, error) {
 // TestNoFragmentOfAPasswordIsLogged: by roles whose database or queue refuses them, or
 // is not there, at the start.
 func TestNoFragmentOfAPasswordIsLogged(t *testing.T) {
+	t.Parallel()
 	ready := testdb.URL(t, "mysql")
 	refused, missing := "127.0.0.1:1", "nobody.invalid"
 	for _, c := range []struct {
@@ -68,9 +69,10 @@ func TestNoFragmentOfAPasswordIsLogged(t *testing.T) {
 		{"a Redis that refuses the password", "", testdb.Redis(t), "nobody", Scheduler, "Redis does not answer", ""},
 	} {
 		t.Run(c.why, func(t *testing.T) {
+			t.Parallel()
 			settings := map[string]string{
 				"DATABASE_URL": ready, "REDIS_URL": withPassword(t, c.redis, c.user), "ALDS_SECRET_KEY": testKey,
-				"ALDS_ADDR": freeAddr(t), "ALDS_LOG_LEVEL": "debug",
+				"ALDS_ADDR": "127.0.0.1:0", "ALDS_LOG_LEVEL": "debug",
 			}
 			if c.database != "" {
 				settings["DATABASE_URL"] = withPassword(t, c.database, "alds")

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/jobs"
 	"github.com/alds-dev/alds/internal/secret"
 	"github.com/alds-dev/alds/internal/testdb"
 )
@@ -28,7 +29,7 @@ type keySite struct {
 func newKeySite(t *testing.T, dialect string) *keySite {
 	t.Helper()
 	s := &keySite{t: t, settings: map[string]string{
-		"DATABASE_URL": testdb.URL(t, dialect), "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey, "ALDS_ADDR": freeAddr(t),
+		"DATABASE_URL": testdb.URL(t, dialect), "REDIS_URL": embeddedRedis(t), "ALDS_SECRET_KEY": testKey, "ALDS_ADDR": "127.0.0.1:0",
 	}}
 	var err error
 	if s.d, err = db.Open(t.Context(), s.settings["DATABASE_URL"], db.Options{MaxConns: 2}); err != nil {
@@ -36,6 +37,18 @@ func newKeySite(t *testing.T, dialect string) *keySite {
 	}
 	t.Cleanup(func() { _ = s.d.Close() })
 	return s
+}
+
+// embeddedRedis returns the address of a Redis of this process: one that does not answer
+// takes seconds to stop without.
+func embeddedRedis(t *testing.T) string {
+	t.Helper()
+	e, err := jobs.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e.URL()
 }
 
 func (s *keySite) getenv(name string) string { return env(s.settings)(name) }
@@ -96,8 +109,10 @@ func (s *keySite) migrate(key string) {
 }
 
 func TestAnotherKeyIsNoticedAtTheStart(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
 			s := newKeySite(t, dialect)
 			s.migrate(testKey)
 			s.refused(otherKey)
@@ -108,8 +123,10 @@ func TestAnotherKeyIsNoticedAtTheStart(t *testing.T) {
 }
 
 func TestADatabaseThatKnowsNoKeyYet(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
 			s := newKeySite(t, dialect)
 			s.seal(fmt.Sprintf("%036d", 1), testKey)
 			s.refused(otherKey)
@@ -134,8 +151,10 @@ func TestADatabaseThatKnowsNoKeyYet(t *testing.T) {
 // TestAMigrationWithoutTheKey: the first role that starts with a key stores what it is
 // known by, also of several that start at once.
 func TestAMigrationWithoutTheKey(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
 			s := newKeySite(t, dialect)
 			s.migrate("")
 			if n := s.knows(); n != 0 {
@@ -192,8 +211,9 @@ func (s *keySite) withKey(key string) map[string]string {
 }
 
 func TestStandaloneRefusesAnotherKeyFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	settings := map[string]string{"ALDS_DATA_DIR": dir, "ALDS_ADDR": freeAddr(t)}
+	settings := map[string]string{"ALDS_DATA_DIR": dir, "ALDS_ADDR": "127.0.0.1:0"}
 	if err := start(t, settings, Standalone).stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -212,8 +232,10 @@ func TestStandaloneRefusesAnotherKeyFile(t *testing.T) {
 // TestRotateKey goes the way of docs/operations.md: no process is ever without the key of
 // what another one seals.
 func TestRotateKey(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
 			s := newKeySite(t, dialect)
 			s.migrate(testKey)
 			s.seal(fmt.Sprintf("%036d", 1), testKey)

@@ -40,8 +40,9 @@ func (r *running) ask(method, path, user, password, body string, headers ...stri
 // What a member asked for is not done once the member is closed; what somebody
 // else asked for is.
 func TestAcceptedRequestsOfAClosedMember(t *testing.T) {
+	t.Parallel()
 	settings := map[string]string{
-		"ALDS_ADDR": freeAddr(t), "DATABASE_URL": testdb.EmptyURL(t, "mysql"), "REDIS_URL": testdb.Redis(t), "ALDS_SECRET_KEY": testKey,
+		"ALDS_ADDR": "127.0.0.1:0", "DATABASE_URL": testdb.URL(t, "mysql"), "REDIS_URL": testdb.Redis(t), "ALDS_SECRET_KEY": testKey,
 	}
 	getenv := env(settings)
 	if err := Migrate(t.Context(), getenv, io.Discard, API); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -26,7 +27,7 @@ func Main(roles ...Role) int {
 		name, _, _ := strings.Cut(variable, "=")
 		names = append(names, name)
 	}
-	return execute(ctx, os.Args[1:], outside{os.Getenv, names, os.Stdin, os.Stdout, os.Stderr}, merge(roles))
+	return execute(ctx, os.Args[1:], outside{getenv: os.Getenv, names: names, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}, merge(roles))
 }
 
 // outside is what a process has from where it was started.
@@ -36,6 +37,7 @@ type outside struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+	later  func(time.Duration, func()) // calls a function after a time; nil: time.AfterFunc
 }
 
 // execute runs what the arguments name and returns the exit status: 2 for arguments

@@ -15,7 +15,7 @@ import (
 func TestRepairCommand(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
-			url := testdb.EmptyURL(t, dialect)
+			url := testdb.URL(t, dialect)
 			getenv := env(map[string]string{"DATABASE_URL": url})
 			if err := Migrate(t.Context(), getenv, io.Discard, API); err != nil {
 				t.Fatal(err)

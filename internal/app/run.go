@@ -58,7 +58,7 @@ func run(ctx context.Context, o outside, role Role) error {
 	}
 	s.admin.SetChecks(s.checks())
 	s.announce(l, o.stderr)
-	ctx, cancel := s.delayed(ctx)
+	ctx, cancel := s.delayed(ctx, o.later)
 	defer cancel()
 	context.AfterFunc(ctx, func() { s.told.Store(time.Now().UnixNano()) })
 	err = runParts(ctx, s.parts(l), s.cfg.ShutdownGrace, s.log)
@@ -81,16 +81,19 @@ func (s *service) tellEngine(ctx context.Context) {
 // delayed returns a context that ends some time after ctx where the role takes requests.
 // Meanwhile the process says that it is stopping and works on, so that balancers find
 // out before connections are refused.
-func (s *service) delayed(ctx context.Context) (context.Context, context.CancelFunc) {
+func (s *service) delayed(ctx context.Context, after func(time.Duration, func())) (context.Context, context.CancelFunc) {
 	if !s.role.http || s.cfg.ShutdownDelay == 0 {
 		return context.WithCancel(ctx)
+	}
+	if after == nil {
+		after = func(d time.Duration, fn func()) { time.AfterFunc(d, fn) }
 	}
 	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
 		s.admin.Drain()
 		s.api.Drain()
 		s.log.Info("not ready any more, stopping soon", "delay_s", s.cfg.ShutdownDelay.Seconds())
-		time.AfterFunc(s.cfg.ShutdownDelay, cancel)
+		after(s.cfg.ShutdownDelay, cancel)
 	})
 	return later, cancel
 }

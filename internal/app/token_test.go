@@ -63,7 +63,7 @@ ID  MEMBER       NAME     CREATED            EXPIRES            LAST USED       
 }
 
 func TestTokenCommands(t *testing.T) {
-	settings := map[string]string{"DATABASE_URL": testdb.EmptyURL(t, "mysql")}
+	settings := map[string]string{"DATABASE_URL": testdb.URL(t, "mysql")}
 	getenv := env(settings)
 	if err := Migrate(t.Context(), getenv, io.Discard, API); err != nil {
 		t.Fatal(err)

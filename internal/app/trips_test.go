@@ -14,9 +14,9 @@ import (
 // TestRoundTripsOfRequests holds how often a request waits for the database, from its
 // login to its answer. What the process asks besides is left out by the least of several.
 func TestRoundTripsOfRequests(t *testing.T) {
-	address, trips := testdb.Counted(t, testdb.EmptyURL(t, "mysql"))
+	address, trips := testdb.Counted(t, testdb.URL(t, "mysql"))
 	settings := map[string]string{
-		"ALDS_ADDR": freeAddr(t), "DATABASE_URL": address, "REDIS_URL": testdb.Redis(t), "ALDS_SECRET_KEY": testKey,
+		"ALDS_ADDR": "127.0.0.1:0", "DATABASE_URL": address, "REDIS_URL": testdb.Redis(t), "ALDS_SECRET_KEY": testKey,
 	}
 	if err := Migrate(t.Context(), env(settings), io.Discard, API); err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func TestAWriteIsNamedAlikeEverywhere(t *testing.T) {
 	}))
 	defer receiver.Close()
 	r := start(t, map[string]string{
-		"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": freeAddr(t), "ALDS_ADMIN_PASSWORD": "pass", "ALDS_LOG_LEVEL": "debug",
+		"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0", "ALDS_ADMIN_PASSWORD": "pass", "ALDS_LOG_LEVEL": "debug",
 	}, Standalone)
 	post := func(id, path, prefer, body string) (answer struct {
 		RequestID string `json:"requestId"`

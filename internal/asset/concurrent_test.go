@@ -95,7 +95,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 							met <- struct{}{}
 							select {
 							case <-both:
-							case <-time.After(20 * time.Second):
+							case <-time.After(time.Minute):
 								return errors.New("the other write waits for rows that it does not write")
 							}
 						}

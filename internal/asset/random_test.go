@@ -15,7 +15,11 @@ import (
 // which must fail, and then checks what must hold of any database.
 func TestRandomSequences(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
-		for seed := range uint64(8) {
+		seeds := uint64(8)
+		if testing.Short() {
+			seeds = 3
+		}
+		for seed := range seeds {
 			g := &generator{rand: rand.New(rand.NewPCG(seed, 1))}
 			for range 25 {
 				w.random(g)

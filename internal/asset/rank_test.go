@@ -112,6 +112,9 @@ func TestRankedAtTheWorstPlaces(t *testing.T) {
 		if w.d.Dialect.SmallInside { // a server takes its time for each
 			rounds = 400
 		}
+		if testing.Short() {
+			rounds /= 4
+		}
 		var commands []*asset.Command
 		for i := range 150 {
 			commands = append(commands, story(fmt.Sprint("s", i)))

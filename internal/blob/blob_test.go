@@ -240,7 +240,7 @@ func TestASweepGoesOnBehindAFailure(t *testing.T) {
 		if err := d.QueryRow(t.Context(), "SELECT MIN(id) FROM blob_content").Scan(&bucket.key); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Millisecond) // more than the grace of the sweep
+		later(t, d)
 		if err := s.Sweep(t.Context()); !errors.Is(err, errStuck) {
 			t.Errorf("the sweep ends with %v", err)
 		}

@@ -181,7 +181,7 @@ func TestRunFollows(t *testing.T) {
 			if attr(p.Model, "Story", "Custom_A") == nil {
 				t.Error("another model")
 			}
-		case <-time.After(2 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("not seen")
 		}
 		stop()

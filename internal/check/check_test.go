@@ -187,8 +187,14 @@ var corruptions = []damage{
 	{"a login of nobody", `UPDATE credential SET member_id = 4711 WHERE member_id = 1007`, "logins: credential 4711", false},
 }
 
+// ruleOf is the name of the check that finds a damage.
+func (c damage) ruleOf() string {
+	name, _, _ := strings.Cut(c.want, ":")
+	return name
+}
+
 // TestCorruptions makes each kind of damage and expects it to be found, and
-// nothing where there is none.
+// nothing where there is none. The short form runs the check that finds it alone.
 func TestCorruptions(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d)
@@ -196,7 +202,11 @@ func TestCorruptions(t *testing.T) {
 			t.Errorf("in a sound database: %s", f)
 		}
 		for _, c := range all() {
-			found := damaged(t, d, c.sql)
+			rule := ""
+			if testing.Short() {
+				rule = c.ruleOf()
+			}
+			found := damagedFor(t, d, c.sql, rule)
 			if !strings.Contains(found, c.want) {
 				t.Errorf("%s: want %s, got:\n%s", c.why, c.want, found)
 			}
@@ -301,6 +311,12 @@ var errUndo = errors.New("undo")
 // damaged returns the findings after a statement that is undone.
 func damaged(t *testing.T, d *db.DB, statement string) string {
 	t.Helper()
+	return damagedFor(t, d, statement, "")
+}
+
+// damagedFor is damaged for the findings of one rule, or of all without a name.
+func damagedFor(t *testing.T, d *db.DB, statement, rule string) string {
+	t.Helper()
 	var b strings.Builder
 	err := d.Write(t.Context(), func(tx *db.Tx) error {
 		b.Reset()
@@ -311,7 +327,13 @@ func damaged(t *testing.T, d *db.DB, statement string) string {
 		if n, _ := r.RowsAffected(); n == 0 {
 			t.Errorf("%s changes nothing", statement)
 		}
-		found, err := check.RunIn(t.Context(), tx, model)
+		run := check.RunIn
+		if rule != "" {
+			run = func(ctx context.Context, tx *db.Tx, m *meta.Model) ([]check.Finding, error) {
+				return check.RunRule(ctx, tx, m, rule)
+			}
+		}
+		found, err := run(t.Context(), tx, model)
 		if err != nil {
 			return err
 		}

@@ -35,6 +35,7 @@ const (
 type checkpoints struct {
 	pool      *sql.DB // of one connection
 	committed chan struct{}
+	from      int // checkpointFrom, less in tests
 	last      int // pages of the log at the last look
 	next      int // those at which the next copy is due
 
@@ -48,7 +49,7 @@ func (d *DB) startCheckpoints(path string) error {
 	if err != nil {
 		return err
 	}
-	c := &checkpoints{pool: pool, committed: make(chan struct{}, 1), next: checkpointFrom, done: make(chan struct{})}
+	c := &checkpoints{pool: pool, committed: make(chan struct{}, 1), from: checkpointFrom, next: checkpointFrom, done: make(chan struct{})}
 	c.ctx, c.end = context.WithCancel(context.Background())
 	d.checkpoints = c
 	go c.run(d.turns, d)
@@ -102,12 +103,12 @@ func (c *checkpoints) run(w *turns, d *DB) {
 func (c *checkpoints) look(w *turns, d *DB) error {
 	length, _, err := c.checkpoint("NOOP")
 	if length < c.last { // it has begun anew
-		c.next = checkpointFrom
+		c.next = c.from
 	}
 	if c.last = length; err != nil || length < c.next {
 		return err
 	}
-	c.next = length + checkpointFrom/4 // unless all of it is copied
+	c.next = length + c.from/4 // unless all of it is copied
 	if _, _, err := c.checkpoint("PASSIVE"); err != nil {
 		return err
 	}
@@ -119,12 +120,12 @@ func (c *checkpoints) look(w *turns, d *DB) error {
 		w.commit(d)
 	}
 	mode := "PASSIVE"
-	if length > checkpointMost {
+	if length > checkpointMost/checkpointFrom*c.from {
 		mode = "RESTART" // which waits for readers
 	}
 	length, copied, err := c.checkpoint(mode)
 	if err == nil && copied == length {
-		c.next = checkpointFrom
+		c.next = c.from
 	}
 	return err
 }

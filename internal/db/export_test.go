@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 
 	schema "github.com/alds-dev/alds/sql"
@@ -40,3 +41,33 @@ func (d *DB) AllPools() []*sql.DB {
 
 // SetLease sets how long the lease of a migration lasts, and how long others wait for it.
 func (d *DB) SetLease(lease, wait time.Duration) { d.migrateLease, d.migrateWait = lease, wait }
+
+// ShortLog makes the log of a SQLite database be copied from so many pages on, and every
+// other bound of it smaller by as much. It is called before the first write.
+func (d *DB) ShortLog(pages int) error {
+	d.checkpoints.from, d.checkpoints.next = pages, pages
+	most := checkpointMost / checkpointFrom * pages
+	for _, pragma := range []string{fmt.Sprintf("PRAGMA wal_autocheckpoint(%d)", most), fmt.Sprintf("PRAGMA journal_size_limit(%d)", most*4096)} {
+		if _, err := d.writer.ExecContext(context.Background(), pragma); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LookEvery sets how often replicas are looked at, before WatchReplicas.
+func (d *DB) LookEvery(every time.Duration) { d.replicas.every = every }
+
+// ForgetBehind lets all members be asked for again, as time does.
+func (d *DB) ForgetBehind() {
+	d.replicas.mu.Lock()
+	defer d.replicas.mu.Unlock()
+	clear(d.replicas.behind)
+}
+
+// Reading returns how many reads run and wait: quick ones, and long ones.
+func (d *DB) Reading() (quick, waiting, long, waitingLong int) {
+	quick, waiting = d.reads.quickQueue.Load()
+	long, waitingLong = d.reads.longQueue.Load()
+	return quick, waiting, long, waitingLong
+}

@@ -61,7 +61,7 @@ func TestHealthHasAConnectionOfItsOwn(t *testing.T) {
 
 func TestRoundTrip(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		if took, err := d.RoundTrip(t.Context()); err != nil || took <= 0 || took > time.Second {
+		if took, err := d.RoundTrip(t.Context()); err != nil || took <= 0 {
 			t.Errorf("%s, %v", took, err)
 		}
 		ended, end := context.WithCancel(t.Context())

@@ -14,7 +14,17 @@ import (
 // fresh opens n handles to one database without tables.
 func fresh(t *testing.T, dialect string, n int) []*db.DB {
 	t.Helper()
-	url := testdb.EmptyURL(t, dialect)
+	return handles(t, testdb.EmptyURL(t, dialect), n)
+}
+
+// migrated opens n handles to one database whose schema is current.
+func migrated(t *testing.T, dialect string, n int) []*db.DB {
+	t.Helper()
+	return handles(t, testdb.URL(t, dialect), n)
+}
+
+func handles(t *testing.T, url string, n int) []*db.DB {
+	t.Helper()
 	all := make([]*db.DB, n)
 	for i := range all {
 		d, err := db.Open(context.Background(), url, db.Options{MaxConns: 4})
@@ -80,10 +90,7 @@ func TestMigrateAtOnceFromSeveralSides(t *testing.T) {
 func TestOtherSchemasAreRefused(t *testing.T) {
 	onBoth(t, func(t *testing.T, dialect string) {
 		ctx := context.Background()
-		d := fresh(t, dialect, 1)[0]
-		if err := d.Migrate(ctx); err != nil {
-			t.Fatal(err)
-		}
+		d := migrated(t, dialect, 1)[0]
 		all := *d.Steps()
 
 		changed := slices.Clone(all)
@@ -109,10 +116,7 @@ func TestOtherSchemasAreRefused(t *testing.T) {
 // cannot be repeated, and the server's answer "already there" counts as done.
 func TestMigrateGoesOnAfterACrash(t *testing.T) {
 	ctx := context.Background()
-	d := fresh(t, "mysql", 1)[0]
-	if err := d.Migrate(ctx); err != nil {
-		t.Fatal(err)
-	}
+	d := migrated(t, "mysql", 1)[0]
 	next := (*d.Steps())[0]
 	next.Version, next.Name, next.Text = 9999, "column", "ALTER TABLE session ADD COLUMN more INT"
 	*d.Steps() = append(*d.Steps(), next)
@@ -135,7 +139,7 @@ func TestMigrateGoesOnAfterACrash(t *testing.T) {
 
 func TestFailedStepStopsAndIsTold(t *testing.T) {
 	onBoth(t, func(t *testing.T, dialect string) {
-		d := fresh(t, dialect, 1)[0]
+		d := migrated(t, dialect, 1)[0]
 		next := (*d.Steps())[0]
 		next.Version, next.Name, next.Text = 9999, "broken", "CREATE NONSENSE"
 		*d.Steps() = append(*d.Steps(), next)

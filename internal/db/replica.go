@@ -59,7 +59,8 @@ type replicas struct {
 	all []*replica
 	log *slog.Logger
 
-	samples []sample // of the writer, the oldest first; of look alone
+	samples []sample      // of the writer, the oldest first; of look alone
+	every   time.Duration // lookEvery, less in tests
 
 	reads  atomic.Int64             // on a replica
 	writer map[string]*atomic.Int64 // on the writer, by why
@@ -94,7 +95,7 @@ func (d *DB) openReplicas(o Replicas, conns int) error {
 	if !d.Dialect.mysql {
 		return errors.New("there are no replicas of SQLite")
 	}
-	set := &replicas{Replicas: o, log: d.log, writer: map[string]*atomic.Int64{}, behind: map[int64]time.Time{}}
+	set := &replicas{Replicas: o, log: d.log, every: lookEvery, writer: map[string]*atomic.Int64{}, behind: map[int64]time.Time{}}
 	for _, why := range []string{WhyMember, WhyStrong, WhyNone, WhyBehind, WhyRefused} {
 		set.writer[why] = &atomic.Int64{}
 	}

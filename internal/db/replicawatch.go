@@ -19,7 +19,7 @@ func (d *DB) WatchReplicas(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	every := time.NewTicker(lookEvery)
+	every := time.NewTicker(s.every)
 	defer every.Stop()
 	begun := s.Begin == nil
 	for {

@@ -62,7 +62,7 @@ func TestNewerSchemas(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, dialect string) {
-				d := fresh(t, dialect, 1)[0]
+				d := migrated(t, dialect, 1)[0]
 				migrateAsNewer(t, d, c.oldest...)
 				before := recorded(t, d)
 				s, err := d.SchemaState(t.Context())
@@ -88,7 +88,7 @@ func TestNewerSchemas(t *testing.T) {
 // do not, stop.
 func TestNewerSchemaThatHasOnlyBegun(t *testing.T) {
 	onBoth(t, func(t *testing.T, dialect string) {
-		d := fresh(t, dialect, 1)[0]
+		d := migrated(t, dialect, 1)[0]
 		migrateAsNewer(t, d, release.Number, "9.0.0")
 		exec(t, d, "UPDATE schema_migration SET applied_at = 0 WHERE version >= 9000")
 		wantRefusal(t, "one that does not work", d.SchemaIsCurrent(t.Context()), "9.0.0")
@@ -102,7 +102,7 @@ func TestNewerSchemaThatHasOnlyBegun(t *testing.T) {
 // A database of a newer release that lacks a migration of this one is of another line.
 func TestNewerSchemaOfAnotherLine(t *testing.T) {
 	onBoth(t, func(t *testing.T, dialect string) {
-		d := fresh(t, dialect, 1)[0]
+		d := migrated(t, dialect, 1)[0]
 		migrateAsNewer(t, d, release.Number)
 		exec(t, d, "DELETE FROM schema_migration WHERE version = 122")
 		for what, err := range map[string]error{"start": d.SchemaIsCurrent(t.Context()), "migrate": d.Migrate(t.Context())} {

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
@@ -191,8 +190,7 @@ func TestALongWriteDoesNotKeepOthersWaiting(t *testing.T) {
 func TestWhatIsAnsweredIsWrittenAndNothingElse(t *testing.T) {
 	const writers, each = 12, 60
 	d, path := writtenFile(t)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := newSeed(t)
 	var mu sync.Mutex
 	answered := map[int]bool{} // by id: whether its write was answered without an error
 	var all sync.WaitGroup

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // maxWait is how long a test waits.
-const maxWait = 20 * time.Second
+const maxWait = time.Minute
 
 // fixture is a store on a database, whose subscriptions have no rules: the
 // test creates their deliveries.

@@ -5,11 +5,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
@@ -18,25 +15,26 @@ import (
 )
 
 // randomQueries is how many queries TestServersAgree asks.
-const randomQueries = 600
+func randomQueries() int {
+	if testing.Short() {
+		return 150
+	}
+	return 600
+}
 
 // TestServersAgree asks both databases the same random queries about the same
-// assets. ALDS_TEST_SEED repeats a run.
+// assets.
 func TestServersAgree(t *testing.T) {
 	mysql, sqlite := testdb.MySQL(t), testdb.SQLite(t)
 	f := seed(t)
 	f.extend()
 	f.write(mysql)
 	f.write(sqlite)
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("ALDS_TEST_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	g := generator{rand.New(rand.NewPCG(seed, 1)), f.m}
+	g := generator{rand.New(rand.NewPCG(newSeed(t), 1)), f.m}
 	one, two := New(mysql, f.m), New(sqlite, f.m)
-	asked := 0
-	for range randomQueries * 20 {
-		if asked == randomQueries {
+	asked, want := 0, randomQueries()
+	for range want * 20 {
+		if asked == want {
 			break
 		}
 		r, who := g.request(), actors[[]string{"admin", "andre", "none"}[g.IntN(3)]]
@@ -47,11 +45,11 @@ func TestServersAgree(t *testing.T) {
 		}
 		asked++
 		if errA != nil || errB != nil || !bytes.Equal(a, b) {
-			t.Fatalf("seed %d: %s\nmysql  %s %v\nsqlite %s %v", seed, describe(r), a, errA, b, errB)
+			t.Fatalf("%s\nmysql  %s %v\nsqlite %s %v", describe(r), a, errA, b, errB)
 		}
 	}
-	if asked < randomQueries/2 {
-		t.Errorf("seed %d: only %d queries were valid", seed, asked)
+	if asked < want/2 {
+		t.Errorf("only %d queries were valid", asked)
 	}
 }
 

@@ -272,7 +272,7 @@ func TestContentsThatOnlyRemovedVersionsHeldGo(t *testing.T) {
 		)
 		s.expect("4", `SELECT COUNT(*) FROM blob_content WHERE kept = 1`)
 		s.prune() // doubts them, and decides once all who may have seen them have ended
-		time.Sleep(time.Millisecond)
+		later(s.T, s.d)
 		s.prune()
 		s.expect("3 1", `SELECT CONCAT(SUM(kept = 1), ' ', SUM(kept = 0)) FROM blob_content`)
 		s.expect(blob.RefOf([]byte("first")).Hash, `SELECT hash FROM blob_content WHERE kept = 0`)

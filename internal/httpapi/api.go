@@ -122,6 +122,7 @@ type API struct {
 	timeout      time.Duration
 	bodyGrace    time.Duration
 	refusalDelay time.Duration
+	pause        func(time.Duration) // time.Sleep
 	heartbeat    time.Duration
 	followWrite  time.Duration
 	log          *slog.Logger
@@ -150,7 +151,7 @@ func New(engines func() *Engines, o Options) *API {
 		scrape:    o.Scrape,
 		open:      o.Open,
 		proxies:   o.Proxies, bounds: o.Conns, origin: originOf(o.Public),
-		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, bodyGrace: bodyGrace, refusalDelay: refusalDelay,
+		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, bodyGrace: bodyGrace, refusalDelay: refusalDelay, pause: time.Sleep,
 		heartbeat: heartbeat, followWrite: followWrite,
 		log: o.Log, tracer: o.Tracer, m: newMetrics(o.Metrics), metrics: o.Metrics,
 	}

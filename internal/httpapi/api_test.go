@@ -26,12 +26,14 @@ import (
 const maxBody = 1 << 10
 
 func newAPI(e engines, log io.Writer) *API {
-	return New(fixed(Engines{
+	a := New(fixed(Engines{
 		Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Activity: e, Changes: e, Webhooks: e, Tokens: e, Audit: e, System: systems{e},
 		Metadata: e, Localization: texts{e}, Attachments: e, Configuration: describe.NewConfiguration("1.2.3.4", 100),
 	}), Options{
 		Instance: "alds", MaxBody: maxBody, Log: slog.New(slog.NewJSONHandler(log, nil)),
 	})
+	a.pause = func(time.Duration) {} // of refusals
+	return a
 }
 
 // call sends one request, authenticated unless header says otherwise.

@@ -108,7 +108,7 @@ func (f *following) ask(params string, live bool) (*http.Response, error) {
 // waiting waits until so many requests wait for changes, none of which runs.
 func (f *following) waiting(want int) {
 	f.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		waiting, _ := f.followers.Load()
 		running, _ := f.members.Load()
 		if waiting == want && running == 0 {

@@ -214,7 +214,8 @@ func TestSlotsOfAMember(t *testing.T) {
 	e := engines{entered: make(chan struct{}), leave: make(chan struct{})}
 	a := newAPI(e, io.Discard)
 	a.members = admission.New(admission.Bounds{Running: 2, PerKey: 1})
-	a.refusalDelay = 50 * time.Millisecond
+	var paused []time.Duration
+	a.pause = func(d time.Duration) { paused = append(paused, d) }
 	ask := func() int {
 		req := httptest.NewRequest(http.MethodGet, "/alds/rest-1.v1/Data/Story", http.NoBody)
 		req.SetBasicAuth("admin", "a:b")
@@ -229,12 +230,11 @@ func TestSlotsOfAMember(t *testing.T) {
 	first := make(chan int)
 	go func() { first <- ask() }()
 	<-e.entered
-	began := time.Now()
 	if got := ask(); got != http.StatusServiceUnavailable {
 		t.Errorf("beyond the member's share: %d", got)
 	}
-	if took := time.Since(began); took < a.refusalDelay {
-		t.Errorf("refused after %s, want a pause of %s", took, a.refusalDelay)
+	if len(paused) != 1 || paused[0] > a.refusalDelay {
+		t.Errorf("refused after pauses of %v, want one of %s at most", paused, a.refusalDelay)
 	}
 	close(e.leave)
 	if got := <-first; got != http.StatusOK {
@@ -335,10 +335,12 @@ func TestSlotsOfLargeBodies(t *testing.T) {
 // second one does not wait until the first is answered.
 func TestRefusalsHoldNothing(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
-	a.maxBody, a.refusalDelay = 2*largeRequest, 500*time.Millisecond
+	a.maxBody = 2 * largeRequest
 	a.large = admission.New(admission.Bounds{Running: 1, PerKey: 1, Line: 1})
 	a.members = admission.New(admission.Bounds{})
-	began := time.Now()
+	var pausing sync.WaitGroup
+	pausing.Add(2)
+	a.pause = func(time.Duration) { pausing.Done(); pausing.Wait() } // each until the other pauses, too
 	var asking sync.WaitGroup
 	for range 2 {
 		asking.Go(func() {
@@ -356,9 +358,6 @@ func TestRefusalsHoldNothing(t *testing.T) {
 		})
 	}
 	asking.Wait()
-	if took := time.Since(began); took < a.refusalDelay || took >= 2*a.refusalDelay {
-		t.Errorf("both were answered after %s, each is delayed by %s", took, a.refusalDelay)
-	}
 	if running, waiting := a.large.Load(); running != 0 || waiting != 0 {
 		t.Errorf("%d run, %d wait", running, waiting)
 	}
@@ -368,17 +367,18 @@ func TestRefusalsHoldNothing(t *testing.T) {
 // not delayed again.
 func TestRefusalAfterWaiting(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
-	a.refusalDelay = 500 * time.Millisecond
+	a.refusalDelay = 50 * time.Millisecond
+	var paused []time.Duration
+	a.pause = func(d time.Duration) { paused = append(paused, d) }
 	a.members = admission.New(admission.Bounds{Line: 1, Wait: a.refusalDelay})
 	req := httptest.NewRequest(http.MethodGet, "/alds/rest-1.v1/Data/Story", http.NoBody)
 	req.SetBasicAuth("admin", "a:b")
-	began := time.Now()
 	resp, err := a.app.Test(req, -1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if took := time.Since(began); resp.StatusCode != http.StatusServiceUnavailable || took < a.refusalDelay || took >= 2*a.refusalDelay {
-		t.Errorf("answered %d after %s", resp.StatusCode, took)
+	if resp.StatusCode != http.StatusServiceUnavailable || len(paused) != 1 || paused[0] > 0 {
+		t.Errorf("answered %d after further pauses of %v", resp.StatusCode, paused)
 	}
 }

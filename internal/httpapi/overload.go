@@ -24,7 +24,7 @@ func (a *API) delayRefusal(c *fiber.Ctx, x *exchange) {
 		conn.SetIdle()
 		defer conn.SetBusy()
 	}
-	time.Sleep(a.refusalDelay - time.Since(x.began))
+	a.pause(a.refusalDelay - time.Since(x.began))
 }
 
 // overloaded reports whether the request was refused because there are too many.

@@ -88,6 +88,9 @@ attributes:
 // the service has it, and runs it again, has everything once, with all links. The write
 // that was on its way arrives after the second import has begun.
 func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long tier only: it kills imports at ten writes; TestCancelled ends them at each")
+	}
 	inBoth(t, func(t *testing.T, base string) {
 		for n := int32(1); n <= 9; n += 2 {
 			for _, pass := range []bool{true, false} {

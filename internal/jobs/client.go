@@ -19,15 +19,16 @@ type Client struct {
 	backlog   chan task // to be enqueued by Run
 	local     atomic.Pointer[Worker]
 
-	pendingAt time.Time // when isFull was computed; Run only
-	isFull    bool
+	maxPending int       // maxPending, less in tests
+	pendingAt  time.Time // when isFull was computed; Run only
+	isFull     bool
 }
 
 // NewClient returns a client; Run must be running for anything to be sent.
 func NewClient(q *Queue) *Client {
 	return &Client{
 		q: q, tasks: asynq.NewClientFromRedisClient(q.redis), inspector: asynq.NewInspectorFromRedisClient(q.redis),
-		hints: make(chan struct{}, 1), backlog: make(chan task, maxBacklog),
+		hints: make(chan struct{}, 1), backlog: make(chan task, maxBacklog), maxPending: maxPending,
 	}
 }
 
@@ -131,7 +132,7 @@ func (c *Client) enqueue(ctx context.Context, t task) {
 func (c *Client) full() bool {
 	if now := time.Now(); now.Sub(c.pendingAt) > pendingAge {
 		info, err := c.inspector.GetQueueInfo(queueChanges)
-		c.pendingAt, c.isFull = now, err == nil && info.Pending > maxPending
+		c.pendingAt, c.isFull = now, err == nil && info.Pending > c.maxPending
 	}
 	return c.isFull
 }

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"flag"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/hibiken/asynq"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/alds-dev/alds/internal/embedded"
 	"github.com/alds-dev/alds/internal/requests"
@@ -18,9 +20,12 @@ import (
 	"github.com/alds-dev/alds/internal/webhook"
 )
 
-func TestMain(m *testing.M) { testdb.Judged(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // the tests wait more than they work
+	testdb.Judged(m)
+}
 
-const timeout = 20 * time.Second
+const timeout = time.Minute
 
 // fakeWork is Changes and Requests: it signals each call.
 type fakeWork struct {
@@ -111,8 +116,10 @@ func open(t *testing.T, url string) *Queue {
 
 // eachRedis runs test on a real server and on the embedded one.
 func eachRedis(t *testing.T, test func(t *testing.T, url string)) {
-	t.Run("server", func(t *testing.T) { test(t, testdb.Redis(t)) })
+	t.Parallel()
+	t.Run("server", func(t *testing.T) { t.Parallel(); test(t, testdb.Redis(t)) })
 	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
 		url, stop, err := embedded.Start()
 		if err != nil {
 			t.Fatal(err)
@@ -128,17 +135,18 @@ func TestACommitWakesAWorker(t *testing.T) {
 		work := newFakeWork()
 		c := NewClient(q)
 		start(t, c.Run)
-		start(t, NewWorker(q, work, work).Run)
+		w := NewWorker(q, work, work)
+		w.sweepEvery = time.Hour
+		start(t, w.Run)
 		receive(t, work.sweeps, "the first sweep")
 		receive(t, work.fanOuts, "the fan-out of what waits")
 		drain(work.fanOuts)
-		drain(work.sweeps)
 		for i := range int64(20) {
 			c.Committed(i, "w")
 			receive(t, work.fanOuts, "a fan-out by the hint")
 		}
-		if n := len(work.sweeps); n > 10 {
-			t.Errorf("%d sweeps, which may have done it", n)
+		if len(work.sweeps) > 0 {
+			t.Error("a sweep may have done it")
 		}
 		c.WakeAt("s1", time.Now())
 		if got := receive(t, work.pulls, "a pull"); got != "s1" {
@@ -158,30 +166,31 @@ func drain(from chan struct{}) {
 	}
 }
 
-// A sweep executes requests as well, so there are more requests than sweeps within
-// the time.
+// TestAnAcceptedRequestWakesAWorker without a sweep, which executes requests as well.
 func TestAnAcceptedRequestWakesAWorker(t *testing.T) {
 	eachRedis(t, func(t *testing.T, url string) {
 		q := open(t, url)
 		work := newFakeWork()
 		c := NewClient(q)
 		start(t, c.Run)
-		start(t, NewWorker(q, work, work).Run)
+		w := NewWorker(q, work, work)
+		w.sweepEvery = time.Hour
+		start(t, w.Run)
 		receive(t, work.sweeps, "the first sweep")
 		receive(t, work.executions, "the requests that wait")
 		drain(work.executions)
-		drain(work.sweeps)
 		for i := range 20 {
 			c.Accepted(strconv.Itoa(i))
 			receive(t, work.executions, "an execution by the task")
 		}
-		if n := len(work.sweeps); n > 10 {
-			t.Errorf("%d sweeps, which may have done it", n)
+		if len(work.sweeps) > 0 {
+			t.Error("a sweep may have done it")
 		}
 	})
 }
 
 func TestAnAttachedWorkerIsWokenWithoutRedis(t *testing.T) {
+	t.Parallel()
 	q := open(t, "redis://127.0.0.1:1")
 	work := newFakeWork()
 	w := NewWorker(q, work, work)
@@ -196,20 +205,22 @@ func TestAnAttachedWorkerIsWokenWithoutRedis(t *testing.T) {
 }
 
 func TestWithoutRedisNothingBlocksAndTheSweepGoesOn(t *testing.T) {
+	t.Parallel()
 	q := open(t, "redis://127.0.0.1:1")
 	work := newFakeWork()
 	work.err = errors.New("failing work ends nothing")
 	c := NewClient(q)
 	start(t, c.Run)
-	start(t, NewWorker(q, work, work).Run)
-	began := time.Now()
+	w := NewWorker(q, work, work)
+	w.sweepEvery = 100 * time.Millisecond
+	start(t, w.Run)
 	for i := range 2 * maxBacklog {
 		c.Committed(int64(i), "w")
 		c.Accepted(strconv.Itoa(i))
 		c.WakeAt("s", time.Now())
 	}
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("20,000 commits took %s", took)
+	if n := testutil.ToFloat64(q.metrics.dropped); n < 4*maxBacklog { // of six that came one waits, and few were tried
+		t.Errorf("%v tasks were dropped: some waited for Redis", n)
 	}
 	receive(t, work.sweeps, "a sweep")
 	receive(t, work.sweeps, "another sweep")
@@ -229,6 +240,7 @@ func TestTheListOfHintsIsBounded(t *testing.T) {
 }
 
 func TestTheSchedulerContinuesAfterFailuresAndWithoutRedis(t *testing.T) {
+	t.Parallel()
 	var runs atomic.Int32
 	again := make(chan struct{}, 100)
 	registry := prometheus.NewRegistry()
@@ -304,12 +316,11 @@ func TestAddresses(t *testing.T) {
 func TestANewConnectionWaitsForNothing(t *testing.T) {
 	eachRedis(t, func(t *testing.T, url string) {
 		q := open(t, url)
-		began := time.Now()
 		if err := q.Ping(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(began); took >= errorPause {
-			t.Errorf("the first command took %s", took)
+		if n := q.pauses.Load(); n > 0 {
+			t.Errorf("%d pauses before the first command", n)
 		}
 	})
 }
@@ -324,7 +335,9 @@ func TestALongFanOutDelaysNothingElse(t *testing.T) {
 		work.states = map[int64]webhook.FanOutState{1: {}}
 		c := NewClient(q)
 		start(t, c.Run)
-		start(t, NewWorker(q, work, work).Run)
+		w := NewWorker(q, work, work)
+		w.sweepEvery = 100 * time.Millisecond
+		start(t, w.Run)
 		c.Committed(1, "w")
 		await(t, q, queueChanges, taskFanOut+":1", asynq.TaskStateActive)
 		for range 2 {

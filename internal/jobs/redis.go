@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,7 +25,8 @@ type Queue struct {
 	redis   redis.UniversalClient
 	log     *slog.Logger
 	metrics *metrics
-	outage  logLimit // of messages that Redis refuses something
+	outage  logLimit      // of messages that Redis refuses something
+	pauses  *atomic.Int64 // after failed commands
 }
 
 // Open reads the address. Connections are made when they are needed, so that a
@@ -42,8 +44,9 @@ func Open(address string, log *slog.Logger, registerer Registerer) (*Queue, erro
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	client.AddHook(pauseHook{})
-	return &Queue{redis: client, log: log, metrics: newMetrics(registerer)}, nil
+	q := &Queue{redis: client, log: log, metrics: newMetrics(registerer), pauses: new(atomic.Int64)}
+	client.AddHook(pauseHook{q.pauses})
+	return q, nil
 }
 
 // Ping reports whether Redis answers.
@@ -148,33 +151,34 @@ func isHandshake(cmd redis.Cmder) bool { return cmd.Name() == "client" || cmd.Na
 
 // pauseHook waits after a failed command: the queue library sends the next one
 // at once and would spin while Redis does not answer.
-type pauseHook struct{}
+type pauseHook struct{ pauses *atomic.Int64 }
 
 func (pauseHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (pauseHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (h pauseHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		pauseAfter(ctx, err, cmd)
+		h.pauseAfter(ctx, err, cmd)
 		return err
 	}
 }
 
-func (pauseHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (h pauseHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
-		pauseAfter(ctx, err, cmds...)
+		h.pauseAfter(ctx, err, cmds...)
 		return err
 	}
 }
 
-func pauseAfter(ctx context.Context, err error, cmds ...redis.Cmder) {
+func (h pauseHook) pauseAfter(ctx context.Context, err error, cmds ...redis.Cmder) {
 	if err == nil || errors.Is(err, redis.Nil) || errors.Is(err, context.Canceled) || slices.ContainsFunc(cmds, isHandshake) {
 		return
 	}
 	if answer := redis.Error(nil); errors.As(err, &answer) && strings.HasPrefix(err.Error(), "NOSCRIPT") {
 		return // the library sends the script next
 	}
+	h.pauses.Add(1)
 	select {
 	case <-ctx.Done():
 	case <-time.After(errorPause):

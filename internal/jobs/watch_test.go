@@ -36,6 +36,11 @@ func (w lineWriter) next(t *testing.T) string {
 // TestARedisThatIsMissingIsToldOnce: at the start, with a worker that asks it for
 // tasks all the time; its return likewise.
 func TestARedisThatIsMissingIsToldOnce(t *testing.T) {
+	t.Parallel()
+	attempts := 60
+	if testing.Short() {
+		attempts = 20
+	}
 	refusing, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +76,7 @@ func TestARedisThatIsMissingIsToldOnce(t *testing.T) {
 		}
 	}()
 	first := ""
-	for n := 0; n < 60 || first == ""; { // some seconds: watchers, tasks and hints
+	for n := 0; n < attempts || first == ""; { // some seconds: watchers, tasks and hints
 		select {
 		case <-asked:
 			n++
@@ -108,6 +113,7 @@ func TestARedisThatIsMissingIsToldOnce(t *testing.T) {
 
 // TestNoFragmentOfAPasswordIsInAnError: of no kind of address, whatever refuses.
 func TestNoFragmentOfAPasswordIsInAnError(t *testing.T) {
+	t.Parallel()
 	const password = "1Kx7@Qv9w:Lm3p/Zt5r#Bn8y%Wd2k?Hj6s Pc4f"
 	server := miniredis.RunT(t)
 	server.RequireAuth("another")

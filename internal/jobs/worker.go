@@ -43,6 +43,8 @@ type Worker struct {
 	awaited  chan struct{} // holds one signal: tasks wait for their fan-out
 	execute  chan struct{} // holds one signal: requests may wait
 	fanOuts  chan *fanOutWait
+
+	sweepEvery time.Duration // sweepEvery, less in tests
 }
 
 // NewWorker returns a worker; Run does the work.
@@ -50,6 +52,7 @@ func NewWorker(q *Queue, changes Changes, accepted Requests) *Worker {
 	return &Worker{
 		q: q, changes: changes, requests: accepted,
 		fanOut: make(chan struct{}, 1), awaited: make(chan struct{}, 1), execute: make(chan struct{}, 1), fanOuts: make(chan *fanOutWait),
+		sweepEvery: sweepEvery,
 	}
 }
 
@@ -112,7 +115,7 @@ func (w *Worker) runFanOuts(ctx context.Context) {
 			task = workHint
 		case <-w.awaited:
 			task = taskFanOut
-		case <-untilSweep():
+		case <-w.untilSweep():
 			task = workSweepChanges
 		}
 	}
@@ -133,7 +136,9 @@ func (w *Worker) runRequests(ctx context.Context) {
 
 // untilSweep signals when a loop sweeps again; the time varies, so that workers do not
 // sweep together.
-func untilSweep() <-chan time.Time { return time.After(sweepEvery*9/10 + rand.N(sweepEvery/5)) }
+func (w *Worker) untilSweep() <-chan time.Time {
+	return time.After(w.sweepEvery*9/10 + rand.N(w.sweepEvery/5))
+}
 
 // runSweeps finds due deliveries and accepted requests. It needs only the database.
 func (w *Worker) runSweeps(ctx context.Context) {
@@ -143,7 +148,7 @@ func (w *Worker) runSweeps(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-untilSweep():
+		case <-w.untilSweep():
 		}
 	}
 }

@@ -30,12 +30,13 @@ type Table[ID int64 | string] struct {
 	db                         *db.DB
 	name, owner, until, claims string
 	open                       string
+	renewEvery                 time.Duration // RenewEvery, less in tests
 }
 
 // New returns a table of d. Its columns are prefix+"owner", prefix+"lease" and
 // prefix+"claims"; open is the condition of the rows that are not done.
 func New[ID int64 | string](d *db.DB, name, prefix, open string) *Table[ID] {
-	return &Table[ID]{db: d, name: name, owner: prefix + "owner", until: prefix + "lease", claims: prefix + "claims", open: open}
+	return &Table[ID]{db: d, name: name, owner: prefix + "owner", until: prefix + "lease", claims: prefix + "claims", open: open, renewEvery: RenewEvery}
 }
 
 // Claim claims the open rows among ids that have no lease, and returns them.
@@ -72,7 +73,7 @@ func (t *Table[ID]) renew(ctx context.Context, owner string, ids []ID) ([]ID, er
 func (t *Table[ID]) AutoRenew(ctx context.Context, owner string, ids []ID, report func(error)) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	go func() {
-		tick := time.NewTicker(RenewEvery)
+		tick := time.NewTicker(t.renewEvery)
 		defer tick.Stop()
 		for {
 			select {

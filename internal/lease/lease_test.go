@@ -81,6 +81,7 @@ func TestALostLeaseChangesNothing(t *testing.T) {
 func TestAutoRenewEndsWithTheLastLease(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := table(t, d)
+		l.renewEvery = 50 * time.Millisecond
 		claim(t, d, l, "a", 1, 2, 3)
 		reports := make(chan error, 1)
 		defer l.AutoRenew(t.Context(), "a", []int64{1, 2}, func(err error) { reports <- err })()

@@ -172,6 +172,7 @@ func TestGivenBackAndGivenUp(t *testing.T) {
 // A claim is renewed while its work goes on, and the work hears of its loss.
 func TestHoldTellsOfTheLoss(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		t.Parallel() // it waits for a renewal
 		b := requests.New(d)
 		accept(t, b, "", "x")
 		held, stop := claim(t, b).Hold(t.Context())
@@ -236,7 +237,7 @@ func TestKeysDoNotWaitForEachOther(t *testing.T) {
 		})
 	}
 	err := begin(t.Context(), "one", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // less than the server waits for a lock
+		ctx, cancel := context.WithTimeout(ctx, 9*time.Second) // less than the server waits for a lock
 		defer cancel()
 		return begin(ctx, "another", func(context.Context) error { return nil })
 	})

@@ -320,11 +320,15 @@ func TestStatementsForTiDB(t *testing.T) {
 }
 
 // loadEach loads the cases as they are, for a member whose scopes no statement lists, and
-// at a moment and at those of versions.
+// at a moment and at those of versions. The short form has one of both and each by itself
+// once.
 func loadEach(t *testing.T) iter.Seq[map[string]*golden] {
 	return func(yield func(map[string]*golden) bool) {
 		for _, as := range []string{"", "many"} {
 			for _, when := range []string{"", "at", "each"} {
+				if testing.Short() && as+when != "" && as+when != "manyat" && as+when != "each" {
+					continue
+				}
 				cases := load(t)
 				for name, g := range cases {
 					if as+when == "" {

@@ -199,7 +199,7 @@ func (s *Service) guarded(ctx context.Context, at func(check.Step)) (found []che
 // tell writes how far a check is, and extends its lease, until steps is closed. It calls
 // lost when the row is another's.
 func (s *Service) tell(ctx context.Context, c start, steps <-chan check.Step, lost context.CancelCauseFunc) {
-	tick := time.NewTicker(tellEvery)
+	tick := time.NewTicker(s.tellEvery)
 	defer tick.Stop()
 	var at check.Step
 	for {

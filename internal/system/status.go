@@ -34,6 +34,8 @@ type Service struct {
 	o      Options
 	starts chan start // of checks, for Run
 	leases *lease.Table[int64]
+
+	tellEvery time.Duration // tellEvery, less in tests
 }
 
 // New returns a service over a database.
@@ -41,7 +43,7 @@ func New(d *db.DB, o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{db: d, o: o, starts: make(chan start, 1), leases: lease.New[int64](d, "system_check", "", "state = 1")}
+	return &Service{db: d, o: o, starts: make(chan start, 1), leases: lease.New[int64](d, "system_check", "", "state = 1"), tellEvery: tellEvery}
 }
 
 // Work is what waits in the database.

@@ -19,13 +19,15 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 
 // service returns a service whose check is fn.
 func service(d *db.DB, fn Checking) *Service {
-	return New(d, Options{
+	s := New(d, Options{
 		Version: "v1", Process: "p1", Check: fn,
 		Work: func(context.Context, db.Querier) (Work, error) {
 			return Work{WaitingChanges: lease.Backlog{Count: 3, Oldest: 1_000_000}, Paused: 2}, nil
 		},
 		Queue: func(context.Context) (Tasks, error) { return Tasks{Pending: 1, Retry: 2, Archived: 9}, nil },
 	})
+	s.tellEvery = 50 * time.Millisecond
+	return s
 }
 
 // must returns v.
@@ -60,7 +62,7 @@ func run(t *testing.T, s *Service) (stop func()) {
 // await asks until the check is in a state.
 func await(t *testing.T, s *Service, state string) State {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		if got := must(s.Check(t.Context(), auth.System)); got.State == state {
 			return got
 		}

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 }
 
 // maxWait is how long a test waits.
-const maxWait = 20 * time.Second
+const maxWait = time.Minute
 
 var model = meta.Default()
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/change"
@@ -74,7 +73,7 @@ var someActors = []auth.Actor{
 // Filters in memory have the results of SQL: filters on the asset and on related
 // assets as of the moment, with the visibility of each actor.
 func TestFiltersInMemoryAgreeWithSQL(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := newSeed(t)
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		model, err := model.Extend(meta.Custom{Attributes: []meta.CustomAttribute{
@@ -119,7 +118,7 @@ func TestFiltersInMemoryAgreeWithSQL(t *testing.T) {
 			}
 			want, err := finder.Matching(t.Context(), d, who, from, filters, nil, at)
 			if err != nil {
-				t.Fatalf("seed %d: %s: %v (%v)", seed, filters, err, fault.KindOf(err))
+				t.Fatalf("%s: %v (%v)", filters, err, fault.KindOf(err))
 			}
 			for i := range versions {
 				if !versions[i].Type.IsA(top) {
@@ -135,7 +134,7 @@ func TestFiltersInMemoryAgreeWithSQL(t *testing.T) {
 						followed++
 					}
 					if (got == memfilter.True) != want[i] {
-						t.Errorf("seed %d: %s where %s for %v, rights known %t, around known %t: on %s at %d memory says %t, the database %t", seed, from, filters,
+						t.Errorf("%s where %s for %v, rights known %t, around known %t: on %s at %d memory says %t, the database %t", from, filters,
 							who.Scopes, v.Actor != nil, k < 2, fmt.Sprint(versions[i]), versions[i].Moment, got == memfilter.True, want[i])
 					}
 				}

@@ -135,9 +135,11 @@ func TestASuccessResetsExhaustedDeliveries(t *testing.T) {
 func TestAHangingReceiverDelaysNoOther(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
-		hanging := newSink(t, func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		over := make(chan struct{})
+		defer close(over)
+		hanging := newSink(t, func(int, http.ResponseWriter, *http.Request) { <-over })
 		healthy := newSink(t, nil)
-		w := f.worker(delivery.Options{Timeout: 3 * time.Second})
+		w := f.worker(delivery.Options{Timeout: 2 * maxWait})
 		f.subscribe(hanging.URL, nil)
 		f.subscribe(healthy.URL, nil)
 		id := f.story("a")
