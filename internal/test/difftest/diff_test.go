@@ -22,7 +22,8 @@ import (
 
 const (
 	perWorld = 200             // queries that are asked of one world
-	brief    = 3 * time.Second // for how long one world is asked with -short
+	brief    = 3 * time.Second // for how long one world is asked with -short,
+	least    = 60              // and how often in any case
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -96,7 +97,7 @@ func oneWorld(t *testing.T, seed uint64, onServer *db.DB) {
 	}
 	until := time.Now().Add(brief)
 	for n := range perWorld {
-		if testing.Short() && *seedFlag == 0 && *queriesFlag == 0 && time.Now().After(until) {
+		if testing.Short() && *seedFlag == 0 && *queriesFlag == 0 && n >= least && time.Now().After(until) {
 			break
 		}
 		r.compare(r.question())
