@@ -3,7 +3,6 @@ package difftest
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -21,42 +20,39 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-var (
-	seedFlag    = flag.Uint64("difftest.seed", 0, "repeat the run of this seed; 0 takes a new one")
-	queriesFlag = flag.Int("difftest.queries", 600, "how many queries to ask")
+const (
+	perWorld = 200             // queries that are asked of one world
+	brief    = 3 * time.Second // for how long one world is asked with -short,
+	least    = 60              // and how often in any case
 )
-
-// perWorld is how many queries are asked of one world.
-const perWorld = 200
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// seedOf is that of the flag, or a new one.
-func seedOf() uint64 {
-	if *seedFlag != 0 {
-		return *seedFlag
-	}
-	return uint64(time.Now().UnixNano()) % 1_000_000_000
-}
-
 func TestDifference(t *testing.T) {
-	seed := seedOf()
-	for n := 0; n*perWorld < *queriesFlag; n++ {
+	seed, queries := seedOf(t), *queriesFlag
+	switch {
+	case queries > 0:
+	case testing.Short():
+		queries = perWorld
+	default:
+		queries = 1000
+	}
+	for n := 0; n*perWorld < queries; n++ {
 		seed := seed + uint64(n)
 		name := fmt.Sprintf("seed %d", seed)
 		if !t.Run(name, func(t *testing.T) { oneWorld(t, seed, testdb.MySQL(t)) }) {
-			t.Fatalf("repeat with -difftest.seed %d -difftest.queries %d", seed, perWorld)
+			t.FailNow()
 		}
 	}
 }
 
 // TestAsForTiDB asks a server that says it is a TiDB, so that the statements are those.
 func TestAsForTiDB(t *testing.T) {
-	seed := seedOf()
-	d, _ := testdb.OpenAsTiDB(t)
-	if oneWorld(t, seed, d); t.Failed() {
-		t.Logf("repeat with -difftest.seed %d", seed)
+	if testing.Short() {
+		t.Skip("long tier only: the same questions to a server that says it is a TiDB")
 	}
+	d, _ := testdb.OpenAsTiDB(t)
+	oneWorld(t, seedOf(t), d)
 }
 
 // run is one world on both databases.
@@ -79,11 +75,14 @@ type kept struct {
 	answer string
 }
 
-// oneWorld is one on a server and on SQLite.
+// oneWorld is one on a server and on SQLite. Its time is bounded with -short alone, and
+// then it asks what it would ask first otherwise. With a seed given it is not.
 func oneWorld(t *testing.T, seed uint64, onServer *db.DB) {
+	printSeed(t, seed)
 	m := grown()
 	r := &run{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), m: m}
 	r.grow = newGrower(r.Rand, m)
+	t.Cleanup(func() { t.Logf("%d queries were asked", r.asked) })
 	r.servers = []*server{serve(t, onServer, m), serve(t, testdb.SQLite(t), m)}
 	r.write(r.founding())
 	r.write(r.grow.request(25))
@@ -96,11 +95,15 @@ func oneWorld(t *testing.T, seed uint64, onServer *db.DB) {
 		r.look()
 		keep = append(keep, r.record(10)...)
 	}
-	for range perWorld {
+	until := time.Now().Add(brief)
+	for n := range perWorld {
+		if testing.Short() && *seedFlag == 0 && *queriesFlag == 0 && n >= least && time.Now().After(until) {
+			break
+		}
 		r.compare(r.question())
-	}
-	for range perWorld / 20 {
-		r.moments()
+		if n%20 == 19 {
+			r.moments()
+		}
 	}
 	for _, k := range keep {
 		r.askAgain(k)

@@ -25,18 +25,17 @@ import (
 // knows all that ever was, and both databases have to answer as it does: about now, about
 // every moment from the horizon on, and about all versions since.
 func TestDifferenceAfterPruning(t *testing.T) {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
+	seed, rounds, questions := seedOf(t), 4, 60
+	if testing.Short() {
+		rounds, questions = 2, 25
 	}
-	t.Logf("repeat with -difftest.seed %d", seed)
 	m := grown()
 	r := &run{T: t, Rand: rand.New(rand.NewPCG(seed, 7)), m: m}
 	r.grow = newGrower(r.Rand, m)
 	r.servers = []*server{serve(t, testdb.MySQL(t), m), serve(t, testdb.SQLite(t), m)}
 	r.write(r.founding())
 	var all *world
-	for range 4 {
+	for range rounds {
 		for range 4 {
 			r.write(r.grow.request(5 + r.IntN(25)))
 		}
@@ -47,7 +46,7 @@ func TestDifferenceAfterPruning(t *testing.T) {
 		horizon := r.prune()
 		r.Logf("horizon %d of %d: %d of %d versions left", horizon, r.w.last(), r.count("asset_version"), before)
 		r.w.horizon = horizon
-		r.askPruned(60)
+		r.askPruned(questions)
 	}
 	for _, s := range r.servers {
 		r.sound(s)

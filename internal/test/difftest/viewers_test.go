@@ -26,8 +26,9 @@ var ruledBirths = []string{"Expression", "Conversation", "Note", "Link", "Messag
 // TestViewersSee: Viewers of an asset are the members who read it, for every asset of
 // a small world and every member.
 func TestViewersSee(t *testing.T) {
+	seed := seedOf(t)
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		seed := max(*seedFlag, 1)
+		printSeed(t, seed)
 		m := grown()
 		r := &run{T: t, Rand: rand.New(rand.NewPCG(seed, 2)), m: m}
 		r.grow = newGrower(r.Rand, m)

@@ -40,13 +40,11 @@ var writtenAttrs = []struct{ typ, attr, rest string }{
 // filter finds what was written by the same spelling, and refuses what a write
 // refuses.
 func TestWrittenIsFound(t *testing.T) {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
-	}
+	seed := seedOf(t)
 	m := grown()
 	for _, s := range []*server{serve(t, testdb.MySQL(t), m), serve(t, testdb.SQLite(t), m)} {
 		t.Run(s.name, func(t *testing.T) {
+			printSeed(t, seed)
 			r := rand.New(rand.NewPCG(seed, 2))
 			create(t, s, `{"AssetType":"Schedule","Name":"s"}`)
 			taken := 0

@@ -24,12 +24,30 @@ import (
 )
 
 var (
-	sequences = flag.Int("modeltest.sequences", 0, "sequences to run on each database; 0: as many as fit into a few seconds")
-	firstSeed = flag.Uint64("modeltest.seed", 1, "seed of the first sequence")
+	sequences = flag.Int("modeltest.sequences", 0, "sequences to run on each database; 0: as many as fit into some seconds")
+	seedFlag  = flag.Uint64("modeltest.seed", 0, "seed of the first sequence; 0 takes a new one")
 )
 
-// brief is how long the test runs on each database when no number is given.
-const brief = 6 * time.Second
+// inTime is for how long sequences run on each database when no number is given.
+func inTime() time.Duration {
+	if testing.Short() {
+		return 2 * time.Second
+	}
+	return 10 * time.Second
+}
+
+// seedOf is the seed of the flag, or a new one.
+func seedOf() uint64 {
+	if *seedFlag != 0 {
+		return *seedFlag
+	}
+	return uint64(time.Now().UnixNano()) % 1_000_000_000
+}
+
+// repeat is how to run a sequence again.
+func repeat(seed uint64) string {
+	return fmt.Sprintf("repeat with -modeltest.sequences 1 -modeltest.seed %d", seed)
+}
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
@@ -74,13 +92,14 @@ func TestModel(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			start := beginnings(t, dialect)
-			n, failed := search(t, dialect, start)
+			seed := seedOf()
+			n, failed := search(t, dialect, start, seed)
 			if failed == nil {
-				t.Logf("%d sequences from seed %d", n, *firstSeed)
+				t.Logf("%d sequences from seed %d", n, seed)
 				return
 			}
 			small, why := shrink(t, dialect, generate(failed.seed, start), failed.why)
-			t.Fatalf("seed %d: %s\n%s", failed.seed, why, show(small))
+			t.Fatalf("%s\n%s\n%s", why, show(small), repeat(failed.seed))
 		})
 	}
 }
@@ -96,8 +115,8 @@ type finding struct {
 }
 
 // search runs sequences until one differs, or enough of them did not.
-func search(t *testing.T, dialect string, start starts) (n int, first *finding) {
-	until := time.Now().Add(brief)
+func search(t *testing.T, dialect string, start starts, from uint64) (n int, first *finding) {
+	until := time.Now().Add(inTime())
 	var mu sync.Mutex
 	next := func() (seed uint64, more bool) {
 		mu.Lock()
@@ -106,7 +125,7 @@ func search(t *testing.T, dialect string, start starts) (n int, first *finding) 
 			return 0, false
 		}
 		n++
-		return *firstSeed + uint64(n-1), true
+		return from + uint64(n-1), true
 	}
 	var all sync.WaitGroup
 	for range atOnce {

@@ -24,9 +24,6 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// briefReplay is how long TestReplay runs on each database when no number is given.
-const briefReplay = 4 * time.Second
-
 // TestReplay reads the activity stream of every asset that random sequences made, and
 // undoes its items one after the other: from the present state each must lead to the
 // version before, as the tables have it.
@@ -34,18 +31,19 @@ const briefReplay = 4 * time.Second
 func TestReplay(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
-			start, until := beginnings(t, dialect), time.Now().Add(briefReplay)
+			start, from := beginnings(t, dialect), seedOf()
+			until := time.Now().Add(inTime())
 			var n, histories, items atomic.Int64
 			var all sync.WaitGroup
 			for range atOnce {
 				all.Go(func() {
 					for !t.Failed() && (*sequences == 0 && time.Now().Before(until) || n.Load() < int64(*sequences)) {
-						seed := *firstSeed + uint64(n.Add(1)-1)
-						t.Run("sequence", func(t *testing.T) {
+						seed := from + uint64(n.Add(1)-1)
+						t.Run("sequence", func(sub *testing.T) {
 							all := generate(seed, start)
-							h, i, err := played(t, dialect, all, start.of(all)).replayAll(t.Context())
+							h, i, err := played(sub, dialect, all, start.of(all)).replayAll(sub.Context())
 							if err != nil {
-								t.Errorf("seed %d: %v", seed, err)
+								t.Errorf("%v\n%s", err, repeat(seed)) // of the test whose sequences -modeltest.seed says
 							}
 							histories.Add(h)
 							items.Add(i)
@@ -54,7 +52,7 @@ func TestReplay(t *testing.T) {
 				})
 			}
 			all.Wait()
-			t.Logf("%d sequences from seed %d: %d histories of %d changes", n.Load(), *firstSeed, histories.Load(), items.Load())
+			t.Logf("%d sequences from seed %d: %d histories of %d changes", n.Load(), from, histories.Load(), items.Load())
 			if histories.Load() == 0 {
 				t.Error("no history was replayed")
 			}

@@ -61,9 +61,8 @@ func (w *world) ownersOf(typ string, m *member) []*member {
 	return []*member{nil}
 }
 
-// add finishes a cell: what it must end in, and which assets it is about.
+// add finishes a cell: which assets it is about.
 func (w *world) add(c *cell) {
-	c.want = c.expect(w.rights)
 	for i, s := range c.slots {
 		if s.oid != "" {
 			continue

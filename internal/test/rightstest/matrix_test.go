@@ -74,6 +74,20 @@ func (t *table) why(typ, verb, path string, verbs []string) string {
 	return ""
 }
 
+// kindOfCells is a combination of a type, a verb and a path, and why there is no cell of it.
+type kindOfCells struct{ typ, verb, path, without string }
+
+func (t *table) kindsOfCells(types []string) (all []kindOfCells) {
+	for _, typ := range types {
+		for _, verb := range verbs {
+			for _, p := range takes {
+				all = append(all, kindOfCells{typ, verb, p.path, t.why(typ, verb, p.path, p.verbs)})
+			}
+		}
+	}
+	return all
+}
+
 func hasOperations(typ string) bool {
 	for _, op := range typeNamed(typ).Ops {
 		if op.Name != "Delete" && op.Name != "Undelete" && len(op.Effect.Args) == 0 {
@@ -88,6 +102,7 @@ type world struct {
 	t      *testing.T
 	url    string
 	rights *table
+	seed   uint64 // of the sample
 
 	members  []*member
 	acting   []*member        // those with cells
@@ -107,12 +122,16 @@ type findings struct {
 }
 
 // TestMatrix does everything as everybody and compares: with SQLite. With a server, of
-// whose answers other tests tell, each role acts from one of the places.
+// whose answers other tests tell, each role acts from one of the places. The short form
+// is a sample of that.
 func TestMatrix(t *testing.T) {
+	seed := seedOf(t)
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			printSeed(t, seed)
 			w := &world{
-				t: t, url: start(t, dialect), rights: readTable(t), base: map[string]*slot{}, standing: map[string]*slot{},
+				t: t, seed: seed, url: start(t, dialect), rights: readTable(t), base: map[string]*slot{}, standing: map[string]*slot{},
 				cells: map[*member][]*cell{}, names: &atomic.Int64{}, told: &atomic.Int64{}, wrong: &findings{cells: map[string][]*cell{}},
 			}
 			w.found()
@@ -125,6 +144,7 @@ func TestMatrix(t *testing.T) {
 				for _, m := range w.acting {
 					t.Run(m.String(), func(t *testing.T) {
 						t.Parallel()
+						printSeed(t, seed)
 						at := *w
 						at.t = t
 						at.run(m)
@@ -158,29 +178,30 @@ func (w *world) plan() {
 			w.t.Errorf("no cell is about %s", kind)
 		}
 	}
+	kinds, found := w.rights.kindsOfCells(all), []*cell(nil)
 	for _, m := range w.acting {
-		for _, typ := range all {
-			for _, verb := range verbs {
-				for _, p := range takes {
-					if reason := w.rights.why(typ, verb, p.path, p.verbs); reason != "" {
-						without[reason]++
-						continue
-					}
-					cells := w.cellsOf(m, typ, verb, p.path)
-					if len(cells) == 0 {
-						w.t.Fatalf("%s %s, %s: no cell, and no reason", verb, typ, p.path)
-					}
-					for _, c := range cells {
-						w.add(c)
-						count[p.path]++
-					}
-				}
+		for _, k := range kinds {
+			if k.without != "" {
+				without[k.without]++
+				continue
 			}
+			cells := w.cellsOf(m, k.typ, k.verb, k.path)
+			if len(cells) == 0 {
+				w.t.Fatalf("%s %s, %s: no cell, and no reason", k.verb, k.typ, k.path)
+			}
+			found = append(found, cells...)
 		}
-		for _, c := range w.assigned(m) {
-			w.add(c)
-			count["project members"]++
-		}
+		found = append(found, w.assigned(m)...)
+	}
+	for _, c := range found {
+		c.want = c.expect(w.rights)
+	}
+	if testing.Short() {
+		found = w.sample(found, len(w.acting) < len(w.members))
+	}
+	for _, c := range found {
+		w.add(c)
+		count[c.path]++
 	}
 	w.print(count, without)
 	w.t.Logf("%d of %d members, %d assets", len(w.acting), len(w.members), len(w.slots))

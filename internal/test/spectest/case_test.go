@@ -21,6 +21,7 @@ type specCase struct {
 	what   string // the sentence
 	spec   string
 	source string
+	alone  string // why no other case may run meanwhile; empty: others may
 	steps  []step
 }
 
@@ -70,6 +71,8 @@ func parseCase(text []byte) (specCase, error) {
 			c.spec = strings.TrimSpace(v)
 		} else if v, ok := strings.CutPrefix(line, "source:"); ok {
 			c.source = strings.TrimSpace(v)
+		} else if v, ok := strings.CutPrefix(line, "alone:"); ok {
+			c.alone = strings.TrimSpace(v)
 		} else if line != "" {
 			sentence = append(sentence, line)
 		}

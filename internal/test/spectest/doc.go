@@ -3,6 +3,10 @@
 // whole service in this process, once on MariaDB with Redis and once on the
 // embedded parts.
 //
+// Cases run at the same time on one service, since each has a project and words of its
+// own. A third header line, "alone:", says why a case cannot: it then runs while no
+// other does, as one that reads the last events of the audit.
+//
 // A case opens with its sentence and two header lines, then steps:
 //
 //	An unknown attribute fails its own command; the request still answers 200.
@@ -57,4 +61,7 @@
 // Requests that must be refused are lines of tables, testdata/<section>/*.bad,
 // each sent in every form it can have: see badTable. TestCoverage and TestRows print
 // which parts of the interface have how many cases.
+//
+// With -short a server gets a part of the requests that must be refused and of the
+// hostile values, drawn by -spectest.seed; SQLite gets all.
 package spectest

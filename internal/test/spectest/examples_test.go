@@ -35,7 +35,10 @@ const baseInText = "http://127.0.0.1:8080/alds"
 func TestExamples(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		for _, d := range documents {
-			t.Run(dialect+"/"+d.file, func(t *testing.T) { d.run(t, dialect) })
+			t.Run(dialect+"/"+d.file, func(t *testing.T) {
+				t.Parallel()
+				d.run(t, dialect)
+			})
 		}
 	}
 }

@@ -20,6 +20,7 @@ var customSorts = []string{
 func TestPagesByCustom(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
 			base, _ := startService(t, dialect)
 			r := &runner{t: t, base: base}
 			scope, rows := r.fillCustom()

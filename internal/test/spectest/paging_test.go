@@ -24,9 +24,9 @@ var orders = []string{`[]`, `["Name"]`, `["-Estimate", "Name"]`, `["Status.Order
 func TestPagesUnderWrites(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
 			base, _ := startService(t, dialect)
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
+			seed := seedOf(t)
 			p := &pager{runner: runner{t: t, base: base}, rnd: rand.New(rand.NewPCG(seed, 1))}
 			w := &mover{runner: runner{t: t, base: base}, rnd: rand.New(rand.NewPCG(seed, 2))}
 			w.fill()

@@ -1,7 +1,10 @@
 package spectest
 
 import (
+	"flag"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/alds-dev/alds/internal/testdb"
 	"github.com/alds-dev/alds/internal/testproc"
@@ -16,12 +19,85 @@ func TestSpec(t *testing.T) {
 	cases := loadCases(t)
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
 			base, token := startService(t, dialect)
-			for _, c := range cases {
-				t.Run(c.file, func(t *testing.T) { runCase(t, base, token, c) })
+			runCases(t, base, token, cases)
+		})
+	}
+}
+
+// atOnce is how many cases run at the same time. Most of the time they wait: for the
+// disk of the database, or for events.
+const atOnce = 8
+
+// runCases runs one by one the cases that must run alone, and then the others together.
+func runCases(t *testing.T, base, token string, cases []specCase) {
+	t.Helper()
+	var alone, others []specCase
+	for _, c := range cases {
+		if c.alone != "" {
+			alone = append(alone, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	run := func(c specCase) {
+		t.Run(c.file, func(t *testing.T) { runCase(t, base, token, c) })
+	}
+	for _, c := range alone {
+		run(c)
+	}
+	together(others, run)
+}
+
+// together does something for each element, for some of them at the same time.
+func together[T any](all []T, do func(T)) {
+	next := make(chan T)
+	var workers sync.WaitGroup
+	for range atOnce {
+		workers.Go(func() {
+			for one := range next {
+				do(one)
 			}
 		})
 	}
+	for _, one := range all {
+		next <- one
+	}
+	close(next)
+	workers.Wait()
+}
+
+// indexes returns those of a list.
+func indexes[T any](all []T) []int {
+	n := make([]int, len(all))
+	for i := range n {
+		n[i] = i
+	}
+	return n
+}
+
+// seedFlag is what tests are repeated with that take a part of something.
+var seedFlag = flag.Uint64("spectest.seed", 0, "repeat the run of this seed; 0 takes a new one")
+
+// seedOf is the seed of the flag, or a new one. A test that fails prints it.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	seed := *seedFlag
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
+	}
+	printSeed(t, seed)
+	return seed
+}
+
+func printSeed(t *testing.T, seed uint64) {
+	t.Helper()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("repeat with -spectest.seed %d", seed)
+		}
+	})
 }
 
 // startService runs the whole service in this process until the test ends. It

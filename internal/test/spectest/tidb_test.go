@@ -9,11 +9,12 @@ import (
 // TestAsForTiDB runs every case on a server that says it is a TiDB: what alds sends then
 // is what a TiDB takes, and answers the same.
 func TestAsForTiDB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long tier only: every case on a server that says it is a TiDB")
+	}
 	url, recorded := testdb.AsTiDB(t)
 	base, token := startServiceAt(t, "mysql", url)
-	for _, c := range loadCases(t) {
-		t.Run(c.file, func(t *testing.T) { runCase(t, base, token, c) })
-	}
+	runCases(t, base, token, loadCases(t))
 	for _, broken := range recorded.Broken(true) {
 		t.Error(broken)
 	}

@@ -142,6 +142,7 @@ var (
 func TestUnseenAssetsAnswerLikeUnknown(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
 			base, _ := startService(t, dialect)
 			u := newUnseen(t, base)
 			before := u.everything()

@@ -1,0 +1,71 @@
+package modeltest
+
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/asset"
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
+)
+
+// update holds CanUpdate and IsReadOnly against what happens to an ordinary update
+// of each attribute: of a read-only asset none succeeds.
+func (v *validation) update(o oid.OID, t *meta.Type, state int) {
+	if v.hidden(o) || !v.hasPlain(t) {
+		return
+	}
+	v.updateAs("administrator", auth.System, o, t, state)
+	for name, who := range v.some {
+		v.updateAs(name, who, o, t, state)
+	}
+}
+
+func (v *validation) updateAs(name string, who auth.Actor, o oid.OID, t *meta.Type, state int) {
+	says, seen := v.says(who, o, "CanUpdate")
+	if !seen {
+		return
+	}
+	if readOnly, _ := v.says(who, o, "IsReadOnly"); readOnly == says && !tellsOfOther(t) {
+		v.Errorf("%s in state %d: CanUpdate and IsReadOnly both say %v to the %s", o, state, says, name)
+	}
+	if can := v.changes(who, o, t); can != says {
+		v.Errorf("%s in state %d: CanUpdate says %v to the %s, and an update succeeds: %v", o, state, says, name, can)
+	}
+}
+
+// tellsOfOther reports whether the IsReadOnly of a type's assets is a value that
+// tells of something else: that of a definition, of the attribute.
+func tellsOfOther(t *meta.Type) bool {
+	a, ok := t.Attr("IsReadOnly")
+	return ok && a.Place.Kind == meta.InAttrs
+}
+
+// changes reports whether an update of some attribute succeeds.
+func (v *validation) changes(who auth.Actor, o oid.OID, t *meta.Type) bool {
+	for _, a := range t.Attrs {
+		if a.ReadOnly || a.Multi || a.Kind == meta.Relation || a.Kind == meta.Password || a.Kind == meta.Rank || a.Name == "Username" ||
+			a.Place.Kind != meta.InColumn && a.Place.Kind != meta.InAttrs {
+			continue
+		}
+		text := map[meta.Kind]string{
+			meta.Boolean: "true", meta.Numeric: "7", meta.Date: "2026-01-20", meta.Duration: "3 Days", meta.LongInt: "7",
+			meta.GUID: "00000000-0000-4000-8000-000000000001", meta.State: "64", meta.Blob: "AAAA",
+		}[a.Kind]
+		if text == "" {
+			text = "another"
+		}
+		change := asset.Change{Name: a.Name, Set: []asset.Value{{Kind: asset.Text, Text: text}}}
+		if v.try(who, &asset.Command{Verb: asset.Update, Target: asset.Ref{OID: o}, Changes: []asset.Change{change}}) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// hasPlain reports whether a type has attributes of its own to change.
+func (v *validation) hasPlain(t *meta.Type) bool {
+	return slices.ContainsFunc(t.Attrs, func(a *meta.Attr) bool {
+		return !a.ReadOnly && !a.Multi && a.Kind != meta.Relation && a.Kind != meta.Rank && (a.Place.Kind == meta.InColumn || a.Place.Kind == meta.InAttrs)
+	})
+}
