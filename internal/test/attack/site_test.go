@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,14 +45,40 @@ type site struct {
 // setup is how a site is started.
 type setup struct {
 	settings []string
-	files    int // descriptors; 0 for as many as the test
+	files    int    // descriptors; 0 for as many as the test
+	short    string // the database of the short form, where one is enough; empty: both
 }
 
 // onEach runs a test on standalone with SQLite and on an api with MySQL.
 func onEach(t *testing.T, o setup, test func(t *testing.T, s *site)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { test(t, newSite(t, "sqlite", o)) })
-	t.Run("mysql", func(t *testing.T) { test(t, newSite(t, "mysql", o)) })
+	beside(t)
+	for _, dialect := range []string{"sqlite", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			if testing.Short() && o.short != "" && o.short != dialect {
+				t.Skip("long tier only: the same on another database")
+			}
+			beside(t)
+			test(t, newSite(t, dialect, o))
+		})
+	}
+}
+
+// beside lets a test run beside others in the short form. In the long one reads are
+// timed, so nothing else may run.
+func beside(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Parallel()
+	}
+}
+
+// depth is short in the short form, and long otherwise.
+func depth(short, long int) int {
+	if testing.Short() {
+		return short
+	}
+	return long
 }
 
 // newSite starts an installation on an empty database of the dialect.
@@ -205,32 +230,4 @@ func (l *wholeLog) String() string {
 func (l *wholeLog) end() string {
 	all := l.String()
 	return all[max(0, len(all)-5000):]
-}
-
-// tally counts what attackers were answered.
-type tally struct {
-	mu    sync.Mutex
-	count map[int]int
-}
-
-func (c *tally) add(status int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.count == nil {
-		c.count = map[int]int{}
-	}
-	c.count[status]++
-}
-
-// only fails the test for another status than these.
-func (c *tally) only(t *testing.T, allowed ...int) {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t.Logf("answered %v", c.count)
-	for status, n := range c.count {
-		if !slices.Contains(allowed, status) {
-			t.Errorf("%d requests were answered %d", n, status)
-		}
-	}
 }
