@@ -70,7 +70,7 @@ func (f *fuzzing) on(t *testing.T, dialect string, seed uint64, lasting time.Dur
 	t.Helper()
 	t.Logf("-attack.seed %d", seed)
 	// Nothing is delivered: a mutated address may be anybody's.
-	s := newSite(t, dialect, setup{settings: []string{"ALDS_WEBHOOK_MAX_ENABLED=0"}})
+	s := newSite(t, dialect, setup{settings: []string{"ALDS_WEBHOOK_MAX_ENABLED=0", "ALDS_REQUEST_TIMEOUT=5s"}})
 	s.stories(20, nil)
 	f.s, f.token = s, s.token()
 	f.lockedOut.Store(false)

@@ -37,6 +37,7 @@ type site struct {
 	env      []string
 	database string // DATABASE_URL
 	temp     string // the folder for temporary files
+	fewFiles int    // descriptors that the process may have; 0: any
 	log      *wholeLog
 	client   *http.Client // of the administrator, who is nobody's neighbour
 	opened   []net.Conn   // of the attacker
@@ -81,6 +82,10 @@ func depth(short, long int) int {
 	return long
 }
 
+// timeout is ALDS_REQUEST_TIMEOUT. In the short form the time of no request ends because
+// the machine is busy.
+func timeout() time.Duration { return time.Duration(depth(300, 5)) * time.Second }
+
 // newSite starts an installation on an empty database of the dialect.
 func newSite(t *testing.T, dialect string, o setup) *site {
 	t.Helper()
@@ -92,7 +97,7 @@ func newSite(t *testing.T, dialect string, o setup) *site {
 	}
 	dir := t.TempDir()
 	s.env = append(os.Environ(), "ALDS_ADDR="+s.addr, "ALDS_ADMIN_ADDR="+health, "ALDS_ADMIN_PASSWORD="+adminPassword,
-		"ALDS_DATA_DIR="+dir, "TMPDIR="+s.temp, "ALDS_REQUEST_TIMEOUT=5s", "ALDS_LOG_LEVEL=warn")
+		"ALDS_DATA_DIR="+dir, "TMPDIR="+s.temp, "ALDS_REQUEST_TIMEOUT="+timeout().String(), "ALDS_LOG_LEVEL=warn")
 	if dialect == "sqlite" {
 		s.database = "sqlite:" + filepath.Join(dir, "alds.db")
 	} else {
@@ -109,11 +114,26 @@ func newSite(t *testing.T, dialect string, o setup) *site {
 	if s.command == "api" {
 		testproc.Start(t, testproc.Options{Env: s.env, Log: s.log}, "api", "migrate").Wait()
 	}
-	s.proc = testproc.Start(t, testproc.Options{Env: s.env, Log: s.log, Files: o.files}, s.command)
-	if !testproc.Becomes(t.Context(), s.url(""), 0) {
-		t.Fatal("it does not answer")
-	}
+	s.fewFiles = o.files
+	s.start()
 	return s
+}
+
+// start starts the process and waits until it answers.
+func (s *site) start() {
+	s.t.Helper()
+	s.proc = testproc.Start(s.t, testproc.Options{Env: s.env, Log: s.log, Files: s.fewFiles}, s.command)
+	if !testproc.Becomes(s.t.Context(), s.url(""), 0) {
+		s.t.Fatal("it does not answer")
+	}
+}
+
+// again ends the process and starts it again, with another setting.
+func (s *site) again(setting string) {
+	s.t.Helper()
+	s.proc.Stop()
+	s.env = append(s.env, setting)
+	s.start()
 }
 
 func (s *site) url(path string) string { return "http://" + s.addr + "/alds" + path }
