@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/testproc"
 )
 
 // senders is how many clients send and read attachments at the same time.
@@ -38,13 +37,13 @@ func (f file) reader() io.Reader {
 	return io.LimitReader(rand.NewChaCha8(seed), f.size)
 }
 
-// files makes attachments of up to 20 MiB: 20 of them, or as many as
-// ATTACHMENTS says.
+// files makes attachments of up to 20 MiB: 20 of them, 10 in the short form, or as many
+// as ATTACHMENTS says.
 func (s *site) files() (all []file) {
 	s.t.Helper()
 	n, err := strconv.Atoi(os.Getenv("ATTACHMENTS"))
 	if err != nil {
-		n = 20
+		n = depth(10, 20)
 	}
 	story := s.stories(1, nil)[0]
 	var commands []any
@@ -131,7 +130,8 @@ func (s *site) fetch(c *http.Client, f file) error {
 // TestAttachments sends attachments by eight clients and reads them back after
 // the process was killed in between. Issue: memory of the api within 60 MiB of idle.
 func TestAttachments(t *testing.T) {
-	s := newSite(t, "mysql", setup{settings: []string{"ALDS_REQUEST_TIMEOUT=60s"}})
+	beside(t)
+	s := newSite(t, "mysql", setup{settings: []string{"ALDS_REQUEST_TIMEOUT=10m"}})
 	c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: senders}}
 	all := s.files()
 	idle, _ := s.proc.Memory()
@@ -142,10 +142,7 @@ func TestAttachments(t *testing.T) {
 	sent := time.Since(began)
 	_, most := s.proc.Memory()
 	s.proc.Kill()
-	s.proc = testproc.Start(t, testproc.Options{Env: s.env, Log: s.log}, s.command)
-	if !testproc.Becomes(t.Context(), s.url(""), 0) {
-		t.Fatal("it does not answer")
-	}
+	s.start()
 	began = time.Now()
 	if err := each(all, func(f file) error { return s.fetch(c, f) }); err != nil {
 		t.Fatal(err)
@@ -167,7 +164,7 @@ func TestAttachments(t *testing.T) {
 // TestUploadsThatBreakOff sends contents that never end, are longer than may be, or
 // not as long as they say: nothing stays of them, and the attachment is as it was.
 func TestUploadsThatBreakOff(t *testing.T) {
-	onEach(t, setup{settings: []string{"ALDS_MAX_ATTACHMENT=2MiB", "ALDS_REQUEST_TIMEOUT=20s"}}, func(t *testing.T, s *site) {
+	onEach(t, setup{settings: []string{"ALDS_MAX_ATTACHMENT=2MiB", "ALDS_REQUEST_TIMEOUT=1m"}, short: "mysql"}, func(t *testing.T, s *site) {
 		story := s.stories(1, nil)[0]
 		made := s.post("/api/asset", []any{map[string]any{"AssetType": "Attachment", "Name": "A", "Asset": story}})
 		a := file{id: strings.TrimPrefix(made[0], "Attachment:"), seed: 1, size: 1000}
@@ -250,7 +247,7 @@ func (s *site) stored(t *testing.T, wanted func(contents, parts int) bool) (cont
 		t.Fatal(err)
 	}
 	defer func() { _ = d.Close() }()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(giveUp); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		err := d.QueryRow(ctx, "SELECT COUNT(*) FROM blob_content").Scan(&contents)
 		if err == nil {

@@ -15,63 +15,100 @@ import (
 	"time"
 )
 
+// announced is how many bytes of memory requests may hold for bodies that are announced
+// and do not come: what fifty first buffers have, and reads of others, is less. One body
+// has as many bytes.
+const announced = 64 * mib
+
+// firstPart is how many bytes of a body arrive before a handler runs.
+const firstPart = 8 << 10
+
 // TestAnnouncedBodies opens connections that announce bodies which never come,
 // without credentials, with wrong and with right ones. Issue: memory before login.
 func TestAnnouncedBodies(t *testing.T) {
-	onEach(t, setup{}, func(t *testing.T, s *site) {
+	onEach(t, setup{short: "sqlite"}, func(t *testing.T, s *site) {
 		o := s.watch(s.stories(200, nil)[0])
 		logins := []string{"", "Authorization: Basic bm9ib2R5Om5vdGhpbmc=\r\n", "Authorization: " + basic("admin:"+adminPassword) + "\r\n"}
-		o.during(t, 256*mib, func() {
+		o.during(t, attack{memory: 256 * mib, lasts: 3 * time.Second, most: metrics{memoryTaken: announced / 8}, run: func(ctx context.Context, on func()) {
 			s.open(150, func(i int) string {
-				return "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\n" + logins[i%3] + "Content-Type: application/json\r\nContent-Length: 67108864\r\n\r\n["
+				head := fmt.Sprintf("POST /alds/api/asset HTTP/1.1\r\nHost: x\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n[", logins[i%3], announced)
+				if i%2 == 0 {
+					return head
+				}
+				return head + strings.Repeat("[", firstPart)
 			})
-			time.Sleep(3 * time.Second)
+			s.becomes(t, inFlight, 25) // those with right credentials, for whose bodies a handler waits
+			on()
+			<-ctx.Done()
+		}})
+	})
+}
+
+// slowMemory is ALDS_BODY_MEMORY of TestSlowBodies, in bytes.
+const slowMemory = 64 * mib
+
+// TestSlowBodies sends large bodies of a member slowly, at a pace that is allowed.
+func TestSlowBodies(t *testing.T) {
+	onEach(t, setup{settings: []string{fmt.Sprintf("ALDS_BODY_MEMORY=%d", slowMemory)}, short: "sqlite"}, func(t *testing.T, s *site) {
+		o := s.watch(s.stories(200, nil)[0])
+		s.post("/api/asset", []any{person("slow")})
+		o.during(t, attack{
+			memory: 256 * mib, most: metrics{memoryTaken: slowMemory/2 + 8*mib}, // half is for one member
+			lasts: 4 * time.Second,
+			run:   func(ctx context.Context, on func()) { s.drip(ctx, on, "slow:"+passwordOf("slow")) },
 		})
 	})
 }
 
-// TestSlowBodies sends large bodies of a member slowly, at a pace that is allowed.
-func TestSlowBodies(t *testing.T) {
-	onEach(t, setup{settings: []string{"ALDS_BODY_MEMORY=64MiB"}}, func(t *testing.T, s *site) {
-		o := s.watch(s.stories(200, nil)[0])
-		s.post("/api/asset", []any{person("slow")})
-		o.during(t, 256*mib, func() { s.drip("slow:" + passwordOf("slow")) })
-	})
-}
-
-// drip sends 16 bodies of 59 MiB at once, each at 3 MiB a second, for four seconds.
-func (s *site) drip(who string) {
+// drip sends 16 bodies of 59 MiB at once, each at 3 MiB a second. In the short form it
+// sends 24 MiB of each as fast as they are taken, and then nothing.
+func (s *site) drip(ctx context.Context, on func(), who string) {
 	all := s.open(16, func(int) string {
 		return "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: " + basic(who) +
 			"\r\nContent-Type: application/json\r\nContent-Length: 61865984\r\n\r\n"
 	})
 	part := strings.Repeat("[[[[[[[[[[[[[[[[", 2<<10) // 32 KiB
+	write := func(i int) error {
+		_ = all[i].SetWriteDeadline(time.Now().Add(5 * time.Second))
+		_, err := io.WriteString(all[i], part)
+		return err
+	}
+	if !testing.Short() {
+		on()
+		flood(ctx, len(all), 10*time.Millisecond, func(i, _ int) { _ = write(i) })() // it may be refused for its memory
+		return
+	}
 	var sending sync.WaitGroup
-	for _, c := range all {
+	for i := range all {
 		sending.Go(func() {
-			for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-				_ = c.SetWriteDeadline(end)
-				if _, err := io.WriteString(c, part); err != nil {
-					return // refused for its memory
-				}
+			for n := 0; n < 24*mib/len(part) && write(i) == nil; n++ {
 			}
 		})
 	}
 	sending.Wait()
+	on()
+	<-ctx.Done()
 }
 
-// TestUploadsWithoutLogin sends forms with files: none may be stored for a
+// TestUploadsWithoutLogin sends forms with files: none may be read or stored for a
 // stranger, not for a moment either.
 func TestUploadsWithoutLogin(t *testing.T) {
+	beside(t)
 	s := newSite(t, "sqlite", setup{})
+	before := s.metric(t, received)
 	form := "--x\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n" + strings.Repeat("a", 24*mib)
 	head := fmt.Sprintf("POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: %d\r\n\r\n", len(form)+100)
 	for _, c := range s.open(4, func(int) string { return head }) {
-		_ = c.SetWriteDeadline(time.Now().Add(3 * time.Second))
-		_, _ = io.WriteString(c, form) // refused by then
+		_ = c.SetWriteDeadline(time.Now().Add(giveUp))
+		if n, err := io.WriteString(c, form); err == nil { // the connection ends before
+			t.Errorf("%d bytes were taken", n)
+		}
 		if left, err := os.ReadDir(s.temp); err != nil || len(left) != 0 {
 			t.Errorf("the folder for temporary files has %v, %v", left, err)
 		}
+	}
+	if read := s.metric(t, received) - before; read != 0 {
+		t.Errorf("%v bytes were read", read)
 	}
 	s.proc.MustRun()
 }
@@ -86,21 +123,21 @@ type bomb struct {
 func bombs() []bomb {
 	const bulk, json, yaml = "/api/asset", "application/json", "application/yaml"
 	story := `{"AssetType":"Story","Name":"a story that is only looked at","Scope":"Scope:0","Description":"what it is about"}`
-	previewed := "[" + story + strings.Repeat(","+story, 40_000) + "]"
+	previewed := "[" + story + strings.Repeat(","+story, part(40_000)) + "]"
 	aliases := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c <= 'i'; c++ {
 		aliases += fmt.Sprintf("%c: &%c [%s*%c]\n", c, c, strings.Repeat(fmt.Sprintf("*%c,", c-1), 9), c-1)
 	}
 	return []bomb{
 		{"commands that are previewed", bulk + "?previewOnly=true", json, "", []byte(previewed), 8},
-		{"values in gzip", bulk, json, "gzip", zipped("[" + strings.Repeat("1,", 1_900_000) + "1]"), 8},
-		{"blanks in gzip", bulk, json, "gzip", zipped(strings.Repeat(" ", 60*mib) + "[]"), 16},
-		{"more than may be unpacked", bulk, json, "gzip", zipped(strings.Repeat(" ", 500*mib)), 8},
-		{"lists in lists", bulk, json, "", []byte(strings.Repeat("[", 20*mib)), 8},
-		{"values in YAML", bulk, yaml, "", []byte("x: [" + strings.Repeat("1,", 1_000_000) + "1]"), 8},
+		{"values in gzip", bulk, json, "gzip", zipped("[" + strings.Repeat("1,", part(1_900_000)) + "1]"), 8},
+		{"blanks in gzip", bulk, json, "gzip", zipped(strings.Repeat(" ", part(60*mib)) + "[]"), 16},
+		{"more than may be unpacked", bulk, json, "gzip", zipped(strings.Repeat(" ", part(500*mib))), 8},
+		{"lists in lists", bulk, json, "", []byte(strings.Repeat("[", part(20*mib))), 8},
+		{"values in YAML", bulk, yaml, "", []byte("x: [" + strings.Repeat("1,", part(1_000_000)) + "1]"), 8},
 		{"aliases in YAML", bulk, yaml, "", []byte(aliases), 16},
-		{"one long name", bulk, json, "", []byte(`{"from":"Story","` + strings.Repeat(">", 30*mib) + `":1}`), 8},
-		{"one long text", bulk, json, "", []byte(`{"from":"Story","filter":["Name='` + strings.Repeat("a", 30*mib) + `'"]}`), 8},
+		{"one long name", bulk, json, "", []byte(`{"from":"Story","` + strings.Repeat(">", part(30*mib)) + `":1}`), 8},
+		{"one long text", bulk, json, "", []byte(`{"from":"Story","filter":["Name='` + strings.Repeat("a", part(30*mib)) + `'"]}`), 8},
 	}
 }
 
@@ -113,21 +150,21 @@ func xmlBombs() []bomb {
 		entities += fmt.Sprintf(`<!ENTITY %c "%s">`, c, strings.Repeat(fmt.Sprintf("&%c;", c-1), 10))
 	}
 	return []bomb{
-		{"elements in elements", path, media, "", []byte(strings.Repeat("<a>", 20*mib)), 8},
-		{"fewer elements in elements", path, media, "", []byte("<Asset>" + strings.Repeat("<a>", 150_000)), 8},
-		{"elements beside each other", path, media, "", []byte("<Asset>" + strings.Repeat(`<b c=""/>`, 110_000) + "</Asset>"), 8},
-		{"elements in gzip", path, media, "gzip", zipped("<Asset>" + strings.Repeat("<a/>", 15*mib) + "</Asset>"), 8},
-		{"attributes", path, media, "", []byte("<Asset " + strings.Repeat(`a="" `, 12*mib) + "/>"), 8},
-		{"fewer attributes", path, media, "", []byte("<Asset " + strings.Repeat(`a="" `, 400_000) + "/>"), 8},
-		{"a value without an end", path, media, "", []byte(`<Asset a="` + strings.Repeat("a", 16*mib)), 8},
+		{"elements in elements", path, media, "", []byte(strings.Repeat("<a>", part(20*mib))), 8},
+		{"fewer elements in elements", path, media, "", []byte("<Asset>" + strings.Repeat("<a>", part(150_000))), 8},
+		{"elements beside each other", path, media, "", []byte("<Asset>" + strings.Repeat(`<b c=""/>`, part(110_000)) + "</Asset>"), 8},
+		{"elements in gzip", path, media, "gzip", zipped("<Asset>" + strings.Repeat("<a/>", part(15*mib)) + "</Asset>"), 8},
+		{"attributes", path, media, "", []byte("<Asset " + strings.Repeat(`a="" `, part(12*mib)) + "/>"), 8},
+		{"fewer attributes", path, media, "", []byte("<Asset " + strings.Repeat(`a="" `, part(400_000)) + "/>"), 8},
+		{"a value without an end", path, media, "", []byte(`<Asset a="` + strings.Repeat("a", part(16*mib))), 8},
 		{"entities", path, media, "", []byte(entities + "]>" + name + "&z;</Attribute></Asset>"), 16},
-		{"a document type without an end", path, media, "", []byte(entities + strings.Repeat("<", 60*mib)), 8},
-		{"references", path, media, "", []byte(name + strings.Repeat("&lt;", 4*mib) + "</Attribute></Asset>"), 8},
-		{"references without an end", path, media, "", []byte(name + strings.Repeat("&#", 8*mib)), 8},
-		{"one long name in a value", path, media, "", []byte(`<Asset><Attribute name="` + strings.Repeat(">", 16*mib) + `">x</Attribute></Asset>`), 8},
-		{"comments", path, media, "", []byte(name + strings.Repeat("x<!-- -->", 150_000) + "</Attribute></Asset>"), 8},
-		{"one long name", path, media, "", []byte("<" + strings.Repeat("a", 16*mib) + "/>"), 8},
-		{"blanks in gzip", path, media, "gzip", zipped("<Asset>" + strings.Repeat(" ", 60*mib) + "</Asset>"), 16},
+		{"a document type without an end", path, media, "", []byte(entities + strings.Repeat("<", part(60*mib))), 8},
+		{"references", path, media, "", []byte(name + strings.Repeat("&lt;", part(4*mib)) + "</Attribute></Asset>"), 8},
+		{"references without an end", path, media, "", []byte(name + strings.Repeat("&#", part(8*mib))), 8},
+		{"one long name in a value", path, media, "", []byte(`<Asset><Attribute name="` + strings.Repeat(">", part(16*mib)) + `">x</Attribute></Asset>`), 8},
+		{"comments", path, media, "", []byte(name + strings.Repeat("x<!-- -->", part(150_000)) + "</Attribute></Asset>"), 8},
+		{"one long name", path, media, "", []byte("<" + strings.Repeat("a", part(16*mib)) + "/>"), 8},
+		{"blanks in gzip", path, media, "gzip", zipped("<Asset>" + strings.Repeat(" ", part(60*mib)) + "</Asset>"), 16},
 	}
 }
 
@@ -140,18 +177,35 @@ func TestXMLBombs(t *testing.T) { explode(t, xmlBombs()) }
 
 // bodyMemory is what requests may hold, in bytes. The process may hold twice as much more:
 // a heap of Go is collected when it is double of what was alive.
-const bodyMemory = 256 * mib
+func bodyMemory() int64 { return int64(depth(128, 256)) * mib }
+
+// part is the size of a bomb: half of it in the short form, where there is half of the
+// memory, too.
+func part(n int) int { return n * int(bodyMemory()) / (256 * mib) }
 
 func explode(t *testing.T, all []bomb) {
 	t.Helper()
-	s := newSite(t, "sqlite", setup{settings: []string{fmt.Sprintf("ALDS_BODY_MEMORY=%d", bodyMemory)}})
+	beside(t)
+	s := newSite(t, "sqlite", setup{settings: []string{fmt.Sprintf("ALDS_BODY_MEMORY=%d", bodyMemory())}})
 	who := s.member("bomber")
 	o := s.watch(s.stories(200, nil)[0])
 	c := from(attacker)
 	for _, b := range all {
 		t.Run(b.name, func(t *testing.T) {
+			senders := depth(b.senders/2, b.senders)
 			var seen tally
-			o.during(t, o.before+2*bodyMemory, func() { s.bombard(c, who, b, &seen) })
+			a := attack{
+				memory: o.before + 2*bodyMemory(), lasts: 2 * time.Second, seen: &seen, turns: 4 * senders,
+				most: metrics{memoryTaken: float64(bodyMemory()/2 + 8*mib)}, // half is for one member
+				run: func(ctx context.Context, on func()) {
+					on()
+					flood(ctx, senders, 50*time.Millisecond, func(int, int) { seen.add(s.throw(c, who, b)) })()
+				},
+			}
+			if b.large() {
+				a.most[running] = float64(largeRequests() + 1) // and that of the second member
+			}
+			o.during(t, a)
 			seen.only(t, noAnswer, 200, 400, 413, 503)
 		})
 	}
@@ -159,18 +213,9 @@ func explode(t *testing.T, all []bomb) {
 	o.settles()
 }
 
-// bombard sends a bomb again and again for two seconds.
-func (s *site) bombard(c *http.Client, who string, b bomb, seen *tally) {
-	var sending sync.WaitGroup
-	for range b.senders {
-		sending.Go(func() {
-			for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-				seen.add(s.throw(c, who, b))
-			}
-		})
-	}
-	sending.Wait()
-}
+// large reports whether a request with the body takes turns with others that have large
+// bodies.
+func (b bomb) large() bool { return len(b.body) > 64<<10 || b.encoding != "" }
 
 // noAnswer stands for an answer that the client did not see: it was still
 // sending when the connection was closed.
@@ -178,7 +223,7 @@ const noAnswer = 0
 
 // throw sends a bomb and returns the status.
 func (s *site) throw(c *http.Client, who string, b bomb) int {
-	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), giveUp)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url(b.path), bytes.NewReader(b.body))
 	if err != nil {

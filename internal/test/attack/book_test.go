@@ -18,6 +18,7 @@ const marked = "c2VjcmV0LW1hcmtlcjpzZWNyZXQtbWFya2Vy"
 // in the log. httpapi has the whole list; here the process answers. Issue: HTTP by
 // the book.
 func TestRequestsByTheBook(t *testing.T) {
+	beside(t)
 	s := newSite(t, "sqlite", setup{settings: []string{"ALDS_LOG_LEVEL=debug"}})
 	head := "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: Basic " + marked + "\r\n"
 	admin := "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: " + basic("admin:"+adminPassword) + "\r\n"
@@ -63,7 +64,7 @@ func (s *site) raw(t *testing.T, text string) (status int, whole string) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(giveUp))
 	if _, err := io.WriteString(c, text); err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +83,7 @@ func (s *site) raw(t *testing.T, text string) (status int, whole string) {
 // TestPagesOfOtherSites sends what a browser sends for a page of another site, and
 // for a form: nothing is written. Issue: cross-site.
 func TestPagesOfOtherSites(t *testing.T) {
+	beside(t)
 	s := newSite(t, "sqlite", setup{})
 	const forged = `{"AssetType":"Story","Name":"Forged","Scope":"Scope:0"}`
 	for name, headers := range map[string]string{

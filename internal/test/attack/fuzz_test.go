@@ -23,14 +23,14 @@ import (
 )
 
 var (
-	fuzzFor  = flag.Duration("attack.fuzz", 8*time.Second, "how long requests are fuzzed on each database")
+	fuzzFor  = flag.Duration("attack.fuzz", 0, "how long requests are fuzzed on each database; 0: 3 s in the short form, else 8 s")
 	fuzzSeed = flag.Uint64("attack.seed", 0, "seed of the fuzzing; 0: by the time")
 )
 
 const (
 	fuzzers = 4
 	perSite = 30 * time.Second
-	hangs   = 20 * time.Second // no answer for as long is a hang; a head may take 10 s and a request 5
+	hangs   = giveUp // no answer for as long is a hang; a head may take 10 s and a request 5
 )
 
 // TestFuzzRequests sends mutations of the requests of the specification. None is
@@ -39,17 +39,23 @@ const (
 // which an administrator may, it goes on with an empty installation, and every
 // half minute anyway: what requests have made, later ones change, all at once.
 func TestFuzzRequests(t *testing.T) {
+	beside(t)
 	seed := *fuzzSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
 	}
 	all := seeds(t)
 	t.Logf("%d requests to begin with, -attack.seed %d", len(all), seed)
+	lasting := *fuzzFor
+	if lasting == 0 {
+		lasting = time.Duration(depth(3, 8)) * time.Second
+	}
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
+			beside(t)
 			f := &fuzzing{seeds: all}
 			sites := uint64(0)
-			for end := time.Now().Add(*fuzzFor); time.Now().Before(end) && !t.Failed(); sites++ {
+			for end := time.Now().Add(lasting); time.Now().Before(end) && !t.Failed(); sites++ {
 				t.Run(strconv.FormatUint(sites, 10), func(t *testing.T) { f.on(t, dialect, seed+sites, min(perSite, time.Until(end))) })
 			}
 			t.Logf("%d requests to %d installations", f.sent.Load(), sites)
@@ -62,8 +68,9 @@ func TestFuzzRequests(t *testing.T) {
 // any more.
 func (f *fuzzing) on(t *testing.T, dialect string, seed uint64, lasting time.Duration) {
 	t.Helper()
+	t.Logf("-attack.seed %d", seed)
 	// Nothing is delivered: a mutated address may be anybody's.
-	s := newSite(t, dialect, setup{settings: []string{"ALDS_WEBHOOK_MAX_ENABLED=0"}})
+	s := newSite(t, dialect, setup{settings: []string{"ALDS_WEBHOOK_MAX_ENABLED=0", "ALDS_REQUEST_TIMEOUT=5s"}})
 	s.stories(20, nil)
 	f.s, f.token = s, s.token()
 	f.lockedOut.Store(false)

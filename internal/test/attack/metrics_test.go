@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -14,42 +13,37 @@ import (
 const metricsToken = "the-token-of-a-monitoring-system-0123456789"
 
 // TestMetricsFlood guesses the token of /metrics, and asks with one that has leaked as
-// often as it can: nobody else waits, monitoring from elsewhere goes on, and no attempt
-// is logged.
+// often as it can: nobody else waits, monitoring from elsewhere goes on, few answers are
+// made at a time, and no attempt is logged.
 func TestMetricsFlood(t *testing.T) {
-	onEach(t, setup{settings: []string{"ALDS_METRICS_TOKEN=" + metricsToken, "ALDS_LOG_LEVEL=info"}}, func(t *testing.T, s *site) {
+	settings := []string{"ALDS_METRICS_TOKEN=" + metricsToken, "ALDS_LOG_LEVEL=info"}
+	onEach(t, setup{settings: settings, short: "sqlite"}, func(t *testing.T, s *site) {
 		o := s.watch(s.stories(200, nil)[0])
 		near, far := from("127.0.0.1"), from(attacker)
-		stop := make(chan struct{})
-		var flood sync.WaitGroup
 		var seen, leaked tally
-		for i := range 60 {
-			flood.Go(func() {
-				for n := 0; ; n++ {
-					select {
-					case <-stop:
-						return
-					default:
-					}
+		o.during(t, attack{
+			memory: 256 * mib, lasts: 2 * time.Second, most: metrics{memoryTaken: scrapes * mib},
+			run: func(ctx context.Context, on func()) {
+				wait := flood(ctx, 60, 50*time.Millisecond, func(i, n int) {
 					if i%3 == 0 {
-						leaked.add(s.scrape(t.Context(), far, metricsToken))
-					} else {
-						seen.add(s.scrape(t.Context(), far, fmt.Sprintf("%s%d-%d", metricsToken[:30], i, n)))
+						for range 5 {
+							leaked.add(s.scrape(t.Context(), far, metricsToken))
+						}
+						return
 					}
-					time.Sleep(50 * time.Millisecond)
+					seen.add(s.scrape(t.Context(), far, fmt.Sprintf("%s%d-%d", metricsToken[:30], i, n)))
+				})
+				seen.becomes(t, 40)
+				leaked.becomes(t, 1)
+				on()
+				for range depth(3, 10) {
+					if status := s.scrape(t.Context(), near, metricsToken); status != http.StatusOK {
+						t.Errorf("monitoring is answered %d", status)
+					}
 				}
-			})
-		}
-		o.during(t, 256*mib, func() {
-			for range 10 {
-				if status := s.scrape(t.Context(), near, metricsToken); status != http.StatusOK {
-					t.Errorf("monitoring is answered %d", status)
-				}
-				time.Sleep(200 * time.Millisecond)
-			}
+				wait()
+			},
 		})
-		close(stop)
-		flood.Wait()
 		near.CloseIdleConnections()
 		far.CloseIdleConnections()
 		seen.only(t, http.StatusUnauthorized)
@@ -59,6 +53,10 @@ func TestMetricsFlood(t *testing.T) {
 		}
 	})
 }
+
+// scrapes is how many answers with metrics there may be room for at a time, each a
+// mebibyte: two, and as much again for the reads of others. Twenty clients ask for one.
+const scrapes = 4
 
 // scrape asks for metrics with a token and returns the status; 0: no answer.
 func (s *site) scrape(ctx context.Context, c *http.Client, token string) int {

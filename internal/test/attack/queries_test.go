@@ -3,7 +3,6 @@ package attack
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -21,125 +20,177 @@ const (
 	// slow sorts every story by a sum over the stories of all owners in its project.
 	slow = `{"from":"Story","select":[],"sort":["Scope.Workitems:Story.Owners.OwnedWorkitems:Story.Estimate.@Sum"]}`
 
-	stories = 2000
-	owners  = 20
-	timeout = 5 * time.Second // ALDS_REQUEST_TIMEOUT of the sites here
+	// endless does so over the stories of all who own stories with them.
+	endless = `{"from":"Story","select":[],"sort":["Scope.Workitems:Story.Owners.OwnedWorkitems:Story.Owners.OwnedWorkitems:Story.Estimate.@Sum"]}`
+
+	owners = 20
+
+	// longOfMember is how many long reads of one member run statements at a time: half
+	// of the 7 for which package db has connections, of 40.
+	longOfMember = 3
 )
 
-// busySite has stories with three owners each, and a greedy member.
-func busySite(t *testing.T, dialect string) (s *site, greedy string, o *others) {
-	t.Helper()
-	s = newSite(t, dialect, setup{})
+// busy makes stories with three owners each, and a greedy member.
+func (s *site) busy() (greedy string, o *others) {
+	s.t.Helper()
 	var people []any
 	for i := range owners {
 		people = append(people, map[string]any{"AssetType": "Member", "Name": fmt.Sprintf("M%d", i), "Nickname": fmt.Sprintf("M%d", i), "DefaultRole": "Role:4"})
 	}
 	members := s.post("/api/asset", people)
-	made := s.stories(stories, func(i int) []string {
+	made := s.stories(depth(1000, 2000), func(i int) []string {
 		return []string{members[i%owners], members[(i+1+i/owners%5)%owners], members[(i+7+i/owners%5)%owners]}
 	})
 	greedy = s.member("greedy")
-	return s, greedy, s.watch(made[0])
+	return greedy, s.watch(made[0])
 }
 
-// TestQueries sends what takes all memory, all connections or all time. Issue:
+// TestQueries sends what takes all memory, all connections, all turns or all time. Issue:
 // one small query ends the process; one member starves the rest; many queries in
 // one request.
 func TestQueries(t *testing.T) {
-	for _, dialect := range []string{"sqlite", "mysql"} {
-		t.Run(dialect, func(t *testing.T) {
-			s, greedy, o := busySite(t, dialect)
-			c := from(attacker)
-			t.Run("one that is nested", func(t *testing.T) {
-				o.during(t, 512*mib, func() { s.repeat(t, c, greedy, "/query.v1", nested, 2, 4*time.Second, 200, 400, 503) })
-			})
-			t.Run("many in one request", func(t *testing.T) {
-				all := "[" + strings.TrimSuffix(strings.Repeat(`{"from":"Story","select":["Name","Owners.Name","Scope.Name"]},`, 100), ",") + "]"
-				o.during(t, 512*mib, func() { s.repeat(t, c, greedy, "/query.v1", all, 2, 4*time.Second, 200, 400, 503) })
-			})
-			t.Run("24 slow ones", func(t *testing.T) {
-				o.during(t, 512*mib, func() { s.repeat(t, c, greedy, "/query.v1", slow, 24, 6*time.Second, 200, 400, 503) })
-			})
-			t.Run("slow ones whose clients go", func(t *testing.T) {
-				o.during(t, 512*mib, func() {
-					var asking sync.WaitGroup
-					asking.Go(func() { s.abandon(c, greedy, 24) })
-					if s.command == "api" && !s.runs(t) {
-						t.Error("no slow statement is seen while they run")
+	onEach(t, setup{}, func(t *testing.T, s *site) {
+		greedy, o := s.busy()
+		c := from(attacker)
+		many := "[" + strings.TrimSuffix(strings.Repeat(`{"from":"Story","select":["Name","Owners.Name","Scope.Name"]},`, 100), ",") + "]"
+		for _, a := range []struct {
+			name, body string
+			clients    int
+			turns      int // answers that a read waits for, at most
+			lasts      time.Duration
+			long       bool // in the long tier only
+		}{
+			{"one that is nested", nested, 2, 4, 4 * time.Second, false},
+			{"many in one request", many, 2, 4, 4 * time.Second, false},
+			// Beside a read as many run as may, and some of these ask again. Without turns
+			// all that wait would go first.
+			{"240 quick ones", page, 240, min(4*recentRequests(), 120), 2 * time.Second, false},
+			{"24 slow ones", slow, 24, 24, 6 * time.Second, true},
+		} {
+			t.Run(a.name, func(t *testing.T) {
+				if a.long && testing.Short() {
+					t.Skip("long tier only: slow queries again and again; others come and go below")
+				}
+				var seen tally
+				o.during(t, attack{memory: 512 * mib, seen: &seen, turns: a.turns, lasts: a.lasts, run: func(ctx context.Context, on func()) {
+					asking := t.Context()
+					if testing.Short() {
+						asking = ctx // they do not wait for their last answers
 					}
-					asking.Wait()
-				})
-				s.rests(t)
+					wait := flood(ctx, a.clients, 10*time.Millisecond, func(int, int) { s.query(asking, t, c, greedy, a.body, &seen) })
+					if a.clients > 100 {
+						seen.becomes(t, a.clients)
+					}
+					on()
+					wait()
+				}})
+				seen.only(t, 200, 400, 503)
 			})
-			t.Run("first logins beside slow ones", func(t *testing.T) { s.loginsBeside(t, c, greedy) })
-			c.CloseIdleConnections()
-			o.settles()
-		})
-	}
+		}
+		t.Run("slow ones whose clients go", func(t *testing.T) { s.goAway(t, o, c, greedy) })
+		c.CloseIdleConnections()
+		o.settles()
+		t.Run("one without an end", func(t *testing.T) { s.timeEnds(t, greedy) })
+	})
 }
 
-// repeat asks with several clients for a time. Each answer must come within the
-// time of a request, or a second more, with one of the statuses.
-func (s *site) repeat(t *testing.T, c *http.Client, who, path, body string, clients int, lasting time.Duration, allowed ...int) {
+// query asks once. In the long tier the answer must come within the time of a request,
+// or a second more.
+func (s *site) query(ctx context.Context, t *testing.T, c *http.Client, who, body string, seen *tally) {
 	t.Helper()
-	var seen tally
-	var asking sync.WaitGroup
-	for range clients {
-		asking.Go(func() {
-			for end := time.Now().Add(lasting); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-				began := time.Now()
-				status, _, err := s.ask(t.Context(), c, who, http.MethodPost, path, []byte(body))
-				if err != nil && status == 0 {
-					t.Errorf("no answer: %v", err)
-				}
-				seen.add(status)
-				if took := time.Since(began); took > timeout+time.Second {
-					t.Errorf("%d came after %s", status, took.Round(time.Millisecond))
-				}
-			}
-		})
+	began := time.Now()
+	status, _, err := s.ask(ctx, c, who, http.MethodPost, "/query.v1", []byte(body))
+	if ctx.Err() != nil {
+		return
 	}
-	asking.Wait()
-	seen.only(t, allowed...)
+	if err != nil && status == 0 {
+		t.Errorf("no answer: %v", err)
+	}
+	seen.add(status)
+	if took := time.Since(began); !testing.Short() && took > timeout()+time.Second {
+		t.Errorf("%d came after %s", status, took.Round(time.Millisecond))
+	}
 }
 
-// abandon asks for what is slow and does not wait for the answers.
-func (s *site) abandon(c *http.Client, who string, clients int) {
-	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Second)
-	defer cancel()
-	var asking sync.WaitGroup
-	for range clients {
-		asking.Go(func() { _, _, _ = s.ask(ctx, c, who, http.MethodPost, "/query.v1", []byte(slow)) })
+// goAway has 24 clients ask for what is slow. While they wait the others read, and
+// members log in for the first time. Then the clients go, and nothing goes on for them.
+func (s *site) goAway(t *testing.T, o *others, c *http.Client, greedy string) {
+	t.Helper()
+	late := depth(2, 5)
+	var people []any
+	for i := range late {
+		people = append(people, person(fmt.Sprintf("late%d", i)))
 	}
-	asking.Wait()
+	s.post("/api/asset", people)
+	gone, ended := s.metric(t, clientsGone), s.metric(t, killed)
+	o.during(t, attack{memory: 512 * mib, most: metrics{longReads: longOfMember}, run: func(ctx context.Context, on func()) {
+		asking, leave := context.WithCancel(t.Context())
+		defer leave()
+		var all sync.WaitGroup
+		for range 24 {
+			all.Go(func() { _, _, _ = s.ask(asking, c, greedy, http.MethodPost, "/query.v1", []byte(endless)) })
+		}
+		s.becomes(t, longWaiting, 1)
+		on()
+		s.runs(t)
+		for i := range late {
+			s.logIn(t, fmt.Sprintf("late%d", i))
+		}
+		leave()
+		all.Wait()
+		<-ctx.Done()
+	}})
+	s.rests(t)
+	if n := s.metric(t, clientsGone) - gone; n == 0 {
+		t.Error("nobody noticed that clients have gone")
+	}
+	if n := s.metric(t, killed) - ended; n == 0 && s.command == "api" {
+		t.Error("no statement was ended at the server")
+	}
 }
 
-// rests fails the test when reads still run in the database three seconds after
-// their clients have gone.
+// timeEnds starts the process again with little time for a request, and asks for what
+// takes longer. It is answered 503.
+func (s *site) timeEnds(t *testing.T, who string) {
+	t.Helper()
+	s.again("ALDS_REQUEST_TIMEOUT=2s")
+	c := &http.Client{Timeout: giveUp, Transport: &http.Transport{}}
+	status, answer, err := s.ask(t.Context(), c, who, http.MethodPost, "/query.v1", []byte(endless))
+	if err != nil || status != http.StatusServiceUnavailable {
+		t.Errorf("answered %d %.200s %v", status, answer, err)
+	}
+	s.rests(t)
+}
+
+// rests fails the test when reads still run in the database after their clients have
+// gone; in the long tier three seconds after.
 func (s *site) rests(t *testing.T) {
 	t.Helper()
+	within := time.Duration(depth(int(giveUp), int(3*time.Second)))
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-		held, running := s.metric(t, `alds_app_db_pool_in_use{pool="long"}`), s.statements(t)
-		if held == "0" && running == 0 {
+		held, running := s.metric(t, longReads), s.statements(t)
+		if held == 0 && running == 0 {
 			t.Logf("nothing runs %s later", time.Since(began).Round(100*time.Millisecond))
 			return
 		}
-		if time.Since(began) > 3*time.Second {
-			t.Fatalf("%s long reads are still held, %d slow statements still run", held, running)
+		if time.Since(began) > within {
+			t.Fatalf("%v long reads are still held, %d slow statements still run", held, running)
 		}
 	}
 }
 
-// runs reports whether a slow statement is seen within two seconds. The server tells
-// nobody when one begins, so it is asked again and again.
-func (s *site) runs(t *testing.T) bool {
+// runs waits until a slow statement runs at the server. The server tells nobody when one
+// begins, so it is asked again and again.
+func (s *site) runs(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if s.statements(t) > 0 {
-			return true
+	if s.command != "api" {
+		return // SQLite has no server
+	}
+	for end := time.Now().Add(giveUp); s.statements(t) == 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("no slow statement is seen while they run")
 		}
 	}
-	return false
 }
 
 // statements asks the server how many slow statements run in the database of the
@@ -161,45 +212,12 @@ func (s *site) statements(t *testing.T) (n int) {
 	return n
 }
 
-// metric is the value of a metric, written as it stands in /metrics.
-func (s *site) metric(t *testing.T, name string) string {
+// logIn logs a member in for the first time.
+func (s *site) logIn(t *testing.T, name string) {
 	t.Helper()
-	res, err := http.Get(strings.TrimSuffix(s.health, "/healthz") + "/metrics")
-	if err != nil {
-		t.Fatal(err)
+	began := time.Now()
+	status, answer, err := s.ask(t.Context(), s.client, name+":"+passwordOf(name), http.MethodPost, "/query.v1", []byte(cheapest))
+	if took := time.Since(began); err != nil || status != http.StatusOK || !testing.Short() && took > time.Second {
+		t.Errorf("%s: %d after %s: %.200s %v", name, status, took, answer, err)
 	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, name+" "); ok {
-			return strings.TrimSpace(value)
-		}
-	}
-	t.Fatalf("no metric %s", name)
-	return ""
-}
-
-// loginsBeside logs members in for the first time while one member's reads last.
-func (s *site) loginsBeside(t *testing.T, c *http.Client, greedy string) {
-	t.Helper()
-	var people []any
-	for i := range 5 {
-		people = append(people, person(fmt.Sprintf("late%d", i)))
-	}
-	s.post("/api/asset", people)
-	var asking sync.WaitGroup
-	asking.Go(func() { s.abandon(c, greedy, 24) })
-	time.Sleep(300 * time.Millisecond)
-	for i := range 5 {
-		began := time.Now()
-		name := fmt.Sprintf("late%d", i)
-		status, answer, err := s.ask(t.Context(), s.client, name+":"+passwordOf(name), http.MethodPost, "/query.v1", []byte(`{"from":"Scope","select":["Name"]}`))
-		if took := time.Since(began); err != nil || status != http.StatusOK || took > time.Second {
-			t.Errorf("%s: %d after %s: %.200s %v", name, status, took, answer, err)
-		}
-	}
-	asking.Wait()
 }

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,6 +37,7 @@ type site struct {
 	env      []string
 	database string // DATABASE_URL
 	temp     string // the folder for temporary files
+	fewFiles int    // descriptors that the process may have; 0: any
 	log      *wholeLog
 	client   *http.Client // of the administrator, who is nobody's neighbour
 	opened   []net.Conn   // of the attacker
@@ -46,15 +46,45 @@ type site struct {
 // setup is how a site is started.
 type setup struct {
 	settings []string
-	files    int // descriptors; 0 for as many as the test
+	files    int    // descriptors; 0 for as many as the test
+	short    string // the database of the short form, where one is enough; empty: both
 }
 
 // onEach runs a test on standalone with SQLite and on an api with MySQL.
 func onEach(t *testing.T, o setup, test func(t *testing.T, s *site)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { test(t, newSite(t, "sqlite", o)) })
-	t.Run("mysql", func(t *testing.T) { test(t, newSite(t, "mysql", o)) })
+	beside(t)
+	for _, dialect := range []string{"sqlite", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			if testing.Short() && o.short != "" && o.short != dialect {
+				t.Skip("long tier only: the same on another database")
+			}
+			beside(t)
+			test(t, newSite(t, dialect, o))
+		})
+	}
 }
+
+// beside lets a test run beside others in the short form. In the long one reads are
+// timed, so nothing else may run.
+func beside(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Parallel()
+	}
+}
+
+// depth is short in the short form, and long otherwise.
+func depth(short, long int) int {
+	if testing.Short() {
+		return short
+	}
+	return long
+}
+
+// timeout is ALDS_REQUEST_TIMEOUT. In the short form the time of no request ends because
+// the machine is busy.
+func timeout() time.Duration { return time.Duration(depth(300, 5)) * time.Second }
 
 // newSite starts an installation on an empty database of the dialect.
 func newSite(t *testing.T, dialect string, o setup) *site {
@@ -67,7 +97,7 @@ func newSite(t *testing.T, dialect string, o setup) *site {
 	}
 	dir := t.TempDir()
 	s.env = append(os.Environ(), "ALDS_ADDR="+s.addr, "ALDS_ADMIN_ADDR="+health, "ALDS_ADMIN_PASSWORD="+adminPassword,
-		"ALDS_DATA_DIR="+dir, "TMPDIR="+s.temp, "ALDS_REQUEST_TIMEOUT=5s", "ALDS_LOG_LEVEL=warn")
+		"ALDS_DATA_DIR="+dir, "TMPDIR="+s.temp, "ALDS_REQUEST_TIMEOUT="+timeout().String(), "ALDS_LOG_LEVEL=warn")
 	if dialect == "sqlite" {
 		s.database = "sqlite:" + filepath.Join(dir, "alds.db")
 	} else {
@@ -84,11 +114,26 @@ func newSite(t *testing.T, dialect string, o setup) *site {
 	if s.command == "api" {
 		testproc.Start(t, testproc.Options{Env: s.env, Log: s.log}, "api", "migrate").Wait()
 	}
-	s.proc = testproc.Start(t, testproc.Options{Env: s.env, Log: s.log, Files: o.files}, s.command)
-	if !testproc.Becomes(t.Context(), s.url(""), 0) {
-		t.Fatal("it does not answer")
-	}
+	s.fewFiles = o.files
+	s.start()
 	return s
+}
+
+// start starts the process and waits until it answers.
+func (s *site) start() {
+	s.t.Helper()
+	s.proc = testproc.Start(s.t, testproc.Options{Env: s.env, Log: s.log, Files: s.fewFiles}, s.command)
+	if !testproc.Becomes(s.t.Context(), s.url(""), 0) {
+		s.t.Fatal("it does not answer")
+	}
+}
+
+// again ends the process and starts it again, with another setting.
+func (s *site) again(setting string) {
+	s.t.Helper()
+	s.proc.Stop()
+	s.env = append(s.env, setting)
+	s.start()
 }
 
 func (s *site) url(path string) string { return "http://" + s.addr + "/alds" + path }
@@ -205,32 +250,4 @@ func (l *wholeLog) String() string {
 func (l *wholeLog) end() string {
 	all := l.String()
 	return all[max(0, len(all)-5000):]
-}
-
-// tally counts what attackers were answered.
-type tally struct {
-	mu    sync.Mutex
-	count map[int]int
-}
-
-func (c *tally) add(status int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.count == nil {
-		c.count = map[int]int{}
-	}
-	c.count[status]++
-}
-
-// only fails the test for another status than these.
-func (c *tally) only(t *testing.T, allowed ...int) {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t.Logf("answered %v", c.count)
-	for status, n := range c.count {
-		if !slices.Contains(allowed, status) {
-			t.Errorf("%d requests were answered %d", n, status)
-		}
-	}
 }
