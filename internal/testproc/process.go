@@ -65,7 +65,7 @@ func buildIn(root string) (dir string, err error) {
 		args = append(args, "./cmd/"+name)
 	}
 	cmd := exec.Command("go", args...) //nolint:gosec // the commands of this repository
-	cmd.Dir = root
+	cmd.Dir, cmd.Env = root, buildEnv()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the commands: %w\n%s", err, out)
 	}
@@ -83,6 +83,10 @@ func buildIn(root string) (dir string, err error) {
 	}
 	return dir, nil
 }
+
+// buildEnv is the environment in which commands are built, as `make build` does, which
+// then has nothing to compile.
+func buildEnv() []string { return append(os.Environ(), "CGO_ENABLED=0") }
 
 // copyProgram copies a program to another file system.
 func copyProgram(from, to string) error {
@@ -117,7 +121,9 @@ func BuildWith(t testing.TB, files map[string]string, names ...string) string {
 	for _, name := range names {
 		args = append(args, filepath.Join(root, "cmd", name))
 	}
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil { //nolint:gosec // the test's own folder
+	cmd := exec.Command("go", args...) //nolint:gosec // the test's own folder
+	cmd.Env = buildEnv()
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build another release: %v\n%s", err, out)
 	}
 	return dir

@@ -13,11 +13,7 @@ import (
 // member who does not see everything.
 func TestNumbersOfPastDays(t *testing.T) {
 	t.Parallel()
-	both := []string{"sqlite", "mysql"}
-	if testing.Short() {
-		both = both[:1] // the queries are compared on each by difftest
-	}
-	for _, dialect := range both {
+	for _, dialect := range dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			r := seeded(t, "past days")
 			var stories []story

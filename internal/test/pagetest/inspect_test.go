@@ -165,7 +165,7 @@ func TestSignIn(t *testing.T) {
 // TestFill: the data that pages show is there, on each database.
 func TestFill(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range dialects(t) {
+	for _, dialect := range dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			oids := serve(t, dialect).fill()
 			for _, typ := range []string{"Member", "Scope", "Story", "Task", "Test", "Defect"} {

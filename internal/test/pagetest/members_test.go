@@ -42,7 +42,7 @@ func TestMemberPages(t *testing.T) {
 // loses its login.
 func TestMembers(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range dialects(t) {
+	for _, dialect := range dialects() {
 		t.Run(dialect, func(t *testing.T) { members(t, serve(t, dialect)) })
 	}
 }

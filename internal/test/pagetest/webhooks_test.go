@@ -27,7 +27,7 @@ func hostile(t *testing.T) (address string, got <-chan string) {
 // shown once.
 func TestNewWebhook(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range dialects(t) {
+	for _, dialect := range dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			s := serve(t, dialect)
 			s.fill()
