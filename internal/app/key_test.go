@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/jobs"
+	"github.com/alds-dev/alds/internal/embedded"
 	"github.com/alds-dev/alds/internal/secret"
 	"github.com/alds-dev/alds/internal/testdb"
 )
@@ -43,12 +43,12 @@ func newKeySite(t *testing.T, dialect string) *keySite {
 // takes seconds to stop without.
 func embeddedRedis(t *testing.T) string {
 	t.Helper()
-	e, err := jobs.Embedded()
+	url, stop, err := embedded.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(e.Close)
-	return e.URL()
+	t.Cleanup(stop)
+	return url
 }
 
 func (s *keySite) getenv(name string) string { return env(s.settings)(name) }
