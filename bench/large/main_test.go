@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 
 // TestSmallRun shows that every work is done at each size.
 func TestSmallRun(t *testing.T) {
-	u, err := url.Parse(testdb.EmptyURL(t, "mysql"))
+	u, err := url.Parse(testdb.URL(t, "mysql"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 // is answered as it should be, and that every row comes out.
 func TestSmallRun(t *testing.T) {
 	testdb.Address(t, "127.0.0.8")
-	u, err := url.Parse(testdb.EmptyURL(t, "mysql"))
+	u, err := url.Parse(testdb.URL(t, "mysql"))
 	if err != nil {
 		t.Fatal(err)
 	}

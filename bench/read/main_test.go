@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 // TestSmallRun measures for a moment only: it shows that both sides still
 // answer the same and that every row comes out.
 func TestSmallRun(t *testing.T) {
-	u, err := url.Parse(testdb.EmptyURL(t, "mysql"))
+	u, err := url.Parse(testdb.URL(t, "mysql"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestSmallCustomRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: it fills two databases; TestSmallRun does the works of the table")
 	}
-	u, err := url.Parse(testdb.EmptyURL(t, "mysql"))
+	u, err := url.Parse(testdb.URL(t, "mysql"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestSmallFirstUse(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: it fills a database; TestSmallRun does the works of the table")
 	}
-	u, err := url.Parse(testdb.EmptyURL(t, "mysql"))
+	u, err := url.Parse(testdb.URL(t, "mysql"))
 	if err != nil {
 		t.Fatal(err)
 	}

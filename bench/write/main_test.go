@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 // TestSmallRun measures for a moment only: it shows that both sides still leave
 // the same rows behind and that every row comes out.
 func TestSmallRun(t *testing.T) {
-	u, err := url.Parse(testdb.EmptyURL(t, "mysql"))
+	u, err := url.Parse(testdb.URL(t, "mysql"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func newSite(t *testing.T, dialect string, o setup) *site {
 	if dialect == "sqlite" {
 		s.database = "sqlite:" + filepath.Join(dir, "alds.db")
 	} else {
-		s.command, s.database = "api", testdb.EmptyURL(t, dialect)
+		s.command, s.database = "api", testdb.URL(t, dialect)
 		s.env = append(s.env, "REDIS_URL="+testdb.Redis(t), "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=")
 	}
 	s.env = append(s.env, "DATABASE_URL="+s.database)

@@ -66,7 +66,7 @@ func (s started) check(t *testing.T) {
 func service(t *testing.T) map[string]string {
 	t.Helper()
 	return map[string]string{
-		"DATABASE_URL": testdb.EmptyURL(t, "mysql"), "ALDS_DATABASE_PASSWORD": "", "REDIS_URL": testdb.Redis(t),
+		"DATABASE_URL": testdb.URL(t, "mysql"), "ALDS_DATABASE_PASSWORD": "", "REDIS_URL": testdb.Redis(t),
 		"ALDS_SECRET_KEY": strings.Repeat("A", 43) + "=", "ALDS_ADMIN_PASSWORD": password,
 	}
 }

@@ -48,7 +48,7 @@ func settings(t *testing.T, url, addr string) func(string) string {
 // start makes a database, fills it and runs the service on it until the test ends.
 func start(t *testing.T, dialect string, fill func(t *testing.T, s *service)) *service {
 	t.Helper()
-	url, addr, log := testdb.EmptyURL(t, dialect), testproc.FreeAddr(t), &testproc.Log{}
+	url, addr, log := testdb.URL(t, dialect), testproc.FreeAddr(t), &testproc.Log{}
 	getenv := settings(t, url, addr)
 	if err := app.Migrate(t.Context(), getenv, log, app.StandaloneWith(embedded.Start)); err != nil {
 		t.Fatal(err)

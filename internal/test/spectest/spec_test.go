@@ -104,7 +104,7 @@ func printSeed(t *testing.T, seed uint64) {
 // returns the base URL and an access token of Member:20.
 func startService(t *testing.T, dialect string) (base, token string) {
 	t.Helper()
-	return startServiceAt(t, dialect, testdb.EmptyURL(t, dialect))
+	return startServiceAt(t, dialect, testdb.URL(t, dialect))
 }
 
 // startServiceAt is startService on an empty database that the caller has.
