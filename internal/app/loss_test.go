@@ -75,7 +75,10 @@ func newPair(t *testing.T) *pair {
 	t.Helper()
 	url, redis := testdb.URL(t, "mysql"), testdb.Redis(t)
 	settings := func() map[string]string {
-		return map[string]string{"ALDS_ADDR": "127.0.0.1:0", "DATABASE_URL": url, "REDIS_URL": redis, "ALDS_SECRET_KEY": testKey}
+		return map[string]string{
+			"ALDS_ADDR": "127.0.0.1:0", "DATABASE_URL": url, "REDIS_URL": redis, "ALDS_SECRET_KEY": testKey,
+			"ALDS_DB_CONNS": "12", // several pairs run at once
+		}
 	}
 	of := settings()
 	if err := Migrate(t.Context(), env(of), io.Discard, API); err != nil {
@@ -340,7 +343,7 @@ func TestALossOfRightsEndsAcceptedRequests(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	story := momentless(p.b.bulk(`{"AssetType": "Story", "Name": "locked", "Scope": "Scope:0"}`).AssetsCreated.OidTokens[0])
-	worker := start(t, map[string]string{"DATABASE_URL": p.url, "REDIS_URL": p.redis, "ALDS_SECRET_KEY": testKey}, Worker)
+	worker := start(t, map[string]string{"DATABASE_URL": p.url, "REDIS_URL": p.redis, "ALDS_SECRET_KEY": testKey, "ALDS_DB_CONNS": "12"}, Worker)
 	for _, l := range losses {
 		if l.name != "disabled" && l.name != "role taken" {
 			continue
