@@ -33,6 +33,7 @@ func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 	roles := []app.Role{app.StandaloneWith(embedded.Start)}
 	if dialect == "mysql" {
 		settings["REDIS_URL"] = testdb.Redis(t)
+		settings["ALDS_DB_CONNS"] = "16" // many tests share the server
 		roles = []app.Role{app.API, app.Worker, app.Scheduler}
 	}
 	maps.Copy(settings, env)

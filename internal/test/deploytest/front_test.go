@@ -42,7 +42,7 @@ func newSite(t *testing.T) *site {
 	s := &site{t: t, port: portOf(testproc.FreeAddr(t)), admin: portOf(testproc.FreeAddr(t)), apis: map[string]*testproc.Process{}, log: &testproc.Log{}}
 	s.env = append(os.Environ(),
 		"DATABASE_URL="+testdb.URL(t, "mysql"), "REDIS_URL="+testdb.Redis(t), "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=",
-		"ALDS_ADMIN_PASSWORD="+password, "ALDS_LOG_LEVEL=warn", "ALDS_TRUSTED_PROXIES=127.0.0.1", "ALDS_SHUTDOWN_DELAY=5s", "PORT=",
+		"ALDS_ADMIN_PASSWORD="+password, "ALDS_LOG_LEVEL=warn", "ALDS_DB_CONNS=12", "ALDS_TRUSTED_PROXIES=127.0.0.1", "ALDS_SHUTDOWN_DELAY=5s", "PORT=",
 	)
 	testproc.Start(t, testproc.Options{Env: s.env, Log: s.log}, "api", "migrate").Wait()
 	s.start(left)

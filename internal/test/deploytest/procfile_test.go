@@ -49,7 +49,7 @@ func TestProcfile(t *testing.T) {
 	log := &testproc.Log{}
 	env := append(os.Environ(),
 		"DATABASE_URL="+testdb.EmptyURL(t, "mysql")+"?reconnect=true&pool=hunter2", "REDIS_URL="+testdb.Redis(t), "PORT="+port,
-		"ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=", "ALDS_ADMIN_PASSWORD="+password, "ALDS_ADDR=", "ALDS_ADMIN_ADDR=",
+		"ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=", "ALDS_ADMIN_PASSWORD="+password, "ALDS_DB_CONNS=12", "ALDS_ADDR=", "ALDS_ADMIN_ADDR=",
 	)
 	lines := procfile(t, dir)
 	if names := slices.Collect(namesOf(lines)); !slices.Equal(names, []string{"release", "web", "worker", "scheduler"}) {

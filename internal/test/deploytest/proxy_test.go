@@ -44,7 +44,7 @@ func newBehind(t *testing.T) *behind {
 	b := &behind{t: t, port: freePort(t), admin: freePort(t), names: newNames(t, "api"), log: &testproc.Log{}}
 	b.env = append(os.Environ(),
 		"DATABASE_URL="+testdb.URL(t, "mysql"), "REDIS_URL="+testdb.Redis(t), "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=",
-		"ALDS_ADMIN_PASSWORD="+password, "ALDS_LOG_LEVEL=warn", "ALDS_TRUSTED_PROXIES=127.0.0.1", "ALDS_SHUTDOWN_DELAY=5s",
+		"ALDS_ADMIN_PASSWORD="+password, "ALDS_LOG_LEVEL=warn", "ALDS_DB_CONNS=12", "ALDS_TRUSTED_PROXIES=127.0.0.1", "ALDS_SHUTDOWN_DELAY=5s",
 	)
 	testproc.Start(t, testproc.Options{Env: b.env, Log: b.log}, "api", "migrate").Wait()
 	at := testproc.FreeAddr(t)

@@ -85,7 +85,7 @@ func runAll(t *testing.T, all []started, filled map[string]string) {
 		if testing.Short() { // nothing stands in front that would have to notice
 			settings["ALDS_SHUTDOWN_DELAY"] = "100ms"
 		}
-		env := os.Environ()
+		env := append(os.Environ(), "ALDS_DB_CONNS=12") // many processes share the server of the tests
 		for name, value := range s.settings {
 			if chosen, ok := filled[name]; ok {
 				value = chosen

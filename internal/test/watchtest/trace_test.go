@@ -43,7 +43,7 @@ func start(t *testing.T, dialect string, env ...string) *site {
 	if dialect == "sqlite" {
 		env = append(env, "DATABASE_URL=sqlite:"+filepath.Join(dir, "alds.db"))
 	} else {
-		env = append(env, "DATABASE_URL="+testdb.URL(t, dialect), "REDIS_URL="+testdb.Redis(t), "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=")
+		env = append(env, "DATABASE_URL="+testdb.URL(t, dialect), "REDIS_URL="+testdb.Redis(t), "ALDS_DB_CONNS=12", "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=")
 		testproc.Start(t, testproc.Options{Env: env}, "api", "migrate").Wait()
 		names = []string{"api", "worker"}
 	}
