@@ -33,6 +33,13 @@ func (c *client) writes(typ *assetType) {
 		c.mustNotMake(typ)
 		return
 	}
+	for _, a := range sorted(typ.Attributes) { // before there is the asset, which must not refer to itself
+		if a.isRelation() && !a.IsReadOnly {
+			for _, name := range c.model.targets(a) {
+				c.related(name)
+			}
+		}
+	}
 	oid := c.make(typ.Token)
 	if oid == "" {
 		return
