@@ -9,7 +9,7 @@ import (
 // An area is packages that are tested together, by whoever changes what they test.
 type area struct {
 	name     string
-	packages []string // folders below internal/; empty for all that no other area has
+	packages []string // folders below internal/, or bench for all below that; empty for all others
 	quick    bool     // part of the quick tier; else of the gate
 	about    string
 }
@@ -24,6 +24,7 @@ var areas = []area{
 	{"torture", []string{"test/torture"}, false, "several processes write to several nodes of one database"},
 	{"pages", []string{"test/pagetest"}, false, "a browser opens the pages"},
 	{"clients", []string{"test/clienttest"}, false, "clients in several languages, and the programs of examples/"},
+	{"bench", []string{"bench"}, false, "the programs that measure, each run once on little data"},
 	{"operate", []string{"test/deploytest", "test/doctest", "test/watchtest"}, false, "files for deployment, commands of the documents, proxies, alerts, dashboards, traces"},
 }
 
@@ -31,7 +32,10 @@ const modulePath = "github.com/alds-dev/alds/"
 
 // areaOf is the area of a package of this module.
 func areaOf(pkg string) area {
-	folder := strings.TrimPrefix(pkg, modulePath+"internal/")
+	folder := strings.TrimPrefix(strings.TrimPrefix(pkg, modulePath), "internal/")
+	if strings.HasPrefix(folder, "bench/") {
+		folder = "bench"
+	}
 	for _, a := range areas {
 		if slices.Contains(a.packages, folder) {
 			return a
@@ -44,13 +48,13 @@ func areaOf(pkg string) area {
 type tier struct {
 	name  string
 	short bool
-	takes string // for how long, on two processors
+	takes string // for how long, on two processors; "" where nobody knows
 	has   func(area) bool
 }
 
 // tierOf reads the leading words of the arguments and returns the others.
 func tierOf(args []string) (tier, []string, error) {
-	quick := tier{"quick", true, "about 3 minutes; up to 6 if nothing is compiled yet", func(a area) bool { return a.quick }}
+	quick := tier{"quick", true, "about 3 minutes, or 6 if nothing is compiled yet,", func(a area) bool { return a.quick }}
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "./") {
 		return quick, args, nil
 	}
@@ -59,7 +63,7 @@ func tierOf(args []string) (tier, []string, error) {
 	case "quick":
 		return quick, rest, nil
 	case "gate":
-		return tier{"gate", true, "about 6 minutes", func(a area) bool { return !a.quick }}, rest, nil
+		return tier{"gate", true, "about 5 minutes", func(a area) bool { return !a.quick }}, rest, nil
 	case "long":
 		all := tier{"long", false, "an hour or more", func(area) bool { return true }}
 		if len(rest) == 0 || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], "./") {
@@ -82,7 +86,7 @@ func printAreas() {
 		}
 		fmt.Printf("%-8s  %-5s  %s\n", a.name, in, a.about)
 		if len(a.packages) > 0 {
-			fmt.Printf("                 internal/%s\n", strings.Join(a.packages, ", internal/"))
+			fmt.Printf("                 %s\n", strings.Join(a.packages, ", "))
 		}
 	}
 }

@@ -56,9 +56,12 @@ func main() {
 var errRed = errors.New("tests failed")
 
 func run(t tier, flags []string) error {
-	packages, flags, err := packagesOf(t, flags)
+	packages, flags, named, err := packagesOf(t, flags)
 	if err != nil {
 		return err
+	}
+	if named {
+		t.name, t.takes = map[bool]string{true: "short", false: "long"}[t.short], ""
 	}
 	folder, release := inMemory()
 	defer release()
@@ -80,7 +83,11 @@ func run(t tier, flags []string) error {
 			servers[i].Name += own
 		}
 	}
-	fmt.Printf("%s tests of %d packages. This takes %s.\n", t.name, len(packages), t.takes)
+	fmt.Printf("%s: tests of %d packages.", t.name, len(packages))
+	if t.takes != "" {
+		fmt.Printf(" This takes %s on two processors.", t.takes)
+	}
+	fmt.Println()
 	printServers(os.Stdout, servers)
 	stop := make(chan os.Signal, 1) // go test gets it, too, and ends
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
@@ -92,8 +99,9 @@ func run(t tier, flags []string) error {
 	return r.summary(servers)
 }
 
-// packagesOf returns the packages to test and the flags for go test.
-func packagesOf(t tier, args []string) (packages, flags []string, err error) {
+// packagesOf returns the packages to test, the flags for go test, and whether the arguments
+// name the packages.
+func packagesOf(t tier, args []string) (packages, flags []string, named bool, err error) {
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "./") {
 			packages = append(packages, arg)
@@ -101,7 +109,7 @@ func packagesOf(t tier, args []string) (packages, flags []string, err error) {
 			flags = append(flags, arg)
 		}
 	}
-	named := len(packages) > 0
+	named = len(packages) > 0
 	if !named {
 		packages = []string{"./..."}
 	}
@@ -111,17 +119,17 @@ func packagesOf(t tier, args []string) (packages, flags []string, err error) {
 		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 			err = fmt.Errorf("%w\n%s", err, failed.Stderr)
 		}
-		return nil, nil, fmt.Errorf("list the packages: %w", err)
+		return nil, nil, false, fmt.Errorf("list the packages: %w", err)
 	}
 	packages = strings.Fields(string(out))
 	if !named {
 		packages = slices.DeleteFunc(packages, func(pkg string) bool { return !t.has(areaOf(pkg)) })
 	}
 	if len(packages) == 0 {
-		return nil, nil, errors.New("there are no packages with tests")
+		return nil, nil, false, errors.New("there are no packages with tests")
 	}
 	slices.SortStableFunc(packages, func(a, b string) int { return weight(b) - weight(a) })
-	return packages, flags, nil
+	return packages, flags, named, nil
 }
 
 // weight orders packages: those that take longest begin first, so that none is left to run

@@ -209,7 +209,7 @@ func (r *report) summary(servers []testdb.Server) error {
 	for _, why := range slices.Sorted(maps.Keys(r.reasons)) {
 		fmt.Fprintf(r.out, "skipped %4d      %.120s\n", r.reasons[why], why)
 	}
-	if r.tier.short {
+	if r.tier.takes != "" && r.tier.short {
 		fmt.Fprintln(r.out, "not tested here  what `go run ./internal/testall list` names for other tiers, and the depth of `make long`")
 	}
 	for i, line := range r.bad {

@@ -61,11 +61,13 @@ func (r *run) send(s *server, body []byte) {
 	r.grow.learn(made.AssetsCreated.OidTokens)
 }
 
-// births is a payload of new assets of some types.
+// births is a payload of new assets of some types, as far as there is what they need.
 func (r *run) births(n int, types ...string) []byte {
-	var commands []map[string]any
+	commands := []map[string]any{}
 	for range n {
-		commands = append(commands, r.grow.birth(types[r.IntN(len(types))]))
+		if made := r.grow.birth(types[r.IntN(len(types))]); made != nil {
+			commands = append(commands, made)
+		}
 	}
 	b, err := json.Marshal(commands)
 	must(err)
