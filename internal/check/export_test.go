@@ -12,22 +12,24 @@ import (
 // known is what the migrations make, which no test changes.
 var known = sync.OnceValues(func() (*built, error) { return new(checker).expected(context.Background()) })
 
-// Sharing returns a context with which no check runs the migrations again.
-func Sharing(ctx context.Context) context.Context {
+// sharing returns a checker that does not run the migrations again.
+func sharing(tx *db.Tx, m *meta.Model) *checker {
 	b, err := known()
 	if err != nil {
 		panic(err)
 	}
-	return context.WithValue(ctx, builtKey{}, b)
+	c := newChecker(tx, m)
+	c.built = b
+	return c
 }
 
 // RunIn is Run inside a transaction that the test rolls back.
 func RunIn(ctx context.Context, tx *db.Tx, m *meta.Model) ([]Finding, error) {
-	return walk(Sharing(ctx), newChecker(tx, m), rules, func(Step) {})
+	return walk(ctx, sharing(tx, m), rules, func(Step) {})
 }
 
 // RunRule is RunIn of one rule.
 func RunRule(ctx context.Context, tx *db.Tx, m *meta.Model, name string) ([]Finding, error) {
 	some := slices.DeleteFunc(slices.Clone(rules), func(r rule) bool { return r.name != name })
-	return walk(Sharing(ctx), newChecker(tx, m), some, func(Step) {})
+	return walk(ctx, sharing(tx, m), some, func(Step) {})
 }

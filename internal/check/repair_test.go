@@ -190,7 +190,7 @@ func TestRepair(t *testing.T) {
 func repaired(t *testing.T, d *db.DB, c damage, before map[string][]string) {
 	t.Helper()
 	var mended []check.Finding
-	left, err := mending(&mended).Do(check.Sharing(t.Context()), d, present)
+	left, err := mending(&mended).Do(t.Context(), d, present)
 	if err != nil || len(left) > 0 || len(mended) == 0 {
 		t.Fatalf("%s: %d mended, %v left: %v", c.why, len(mended), left, err)
 	}
@@ -215,7 +215,7 @@ func repaired(t *testing.T, d *db.DB, c damage, before map[string][]string) {
 func shows(t *testing.T, d *db.DB, c damage) {
 	t.Helper()
 	damaged := contents(t, d)
-	found, err := check.Plan(check.Sharing(t.Context()), d, present)
+	found, err := check.Plan(t.Context(), d, present)
 	if err != nil || !slices.ContainsFunc(found, func(f check.Finding) bool {
 		return len(f.Mends()) > 0 && strings.Contains(f.String(), "`api repair` mends it")
 	}) {
@@ -245,7 +245,7 @@ func TestRepairGoesOn(t *testing.T) {
 				}
 				return nil
 			}
-			left, err := r.Do(check.Sharing(t.Context()), d, present)
+			left, err := r.Do(t.Context(), d, present)
 			if err == nil && len(left) == 0 {
 				break
 			}
@@ -260,7 +260,7 @@ func TestRepairGoesOn(t *testing.T) {
 		exec(t, d, `DELETE FROM scope_hidden`)
 		damaged := contents(t, d)
 		var mended []check.Finding
-		if left, err := mending(&mended).Do(check.Sharing(t.Context()), d, present); err != nil || len(left) == 0 || len(mended) > 0 {
+		if left, err := mending(&mended).Do(t.Context(), d, present); err != nil || len(left) == 0 || len(mended) > 0 {
 			t.Errorf("%v left, %v mended: %v", left, mended, err)
 		}
 		if diff := difference(damaged, contents(t, d), nil); diff != "" {
@@ -270,7 +270,7 @@ func TestRepairGoesOn(t *testing.T) {
 		exec(t, d, `UPDATE audit SET folded = 'x'`)
 		r := mending(&mended)
 		r.Guard = func(context.Context, db.Querier) error { return refused }
-		if _, err := r.Do(check.Sharing(t.Context()), d, present); !errors.Is(err, refused) && err != nil {
+		if _, err := r.Do(t.Context(), d, present); !errors.Is(err, refused) && err != nil {
 			t.Error(err)
 		}
 	})

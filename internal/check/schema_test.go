@@ -55,7 +55,7 @@ func TestEachKeyIsMadeAgain(t *testing.T) {
 				}
 			}
 		}
-		found, err := check.Plan(check.Sharing(t.Context()), d, present)
+		found, err := check.Plan(t.Context(), d, present)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestEachKeyIsMadeAgain(t *testing.T) {
 			}
 		}
 		var mended []check.Finding
-		left, err := mending(&mended).Do(check.Sharing(t.Context()), d, present)
+		left, err := mending(&mended).Do(t.Context(), d, present)
 		if err != nil || len(left) > 0 || len(mended) != len(dropped) || len(dropped) < 40 {
 			t.Fatalf("%d keys dropped, %d made again, %v left: %v", len(dropped), len(mended), left, err)
 		}
@@ -103,7 +103,7 @@ func TestKeyOfOtherColumns(t *testing.T) {
 			exec(t, d, statement)
 		}
 		var mended []check.Finding
-		left, err := mending(&mended).Do(check.Sharing(t.Context()), d, present)
+		left, err := mending(&mended).Do(t.Context(), d, present)
 		if err != nil || len(left) > 0 || len(mended) != 1 || !maps.EqualFunc(before, keys(t, d), sameKeys) {
 			t.Errorf("%v mended, %v left: %v", mended, left, err)
 		}
@@ -116,7 +116,7 @@ func TestEachTableIsMissed(t *testing.T) {
 		for _, table := range tables(t, d) {
 			expect := func(text string) {
 				t.Helper()
-				found, err := check.Schema(check.Sharing(t.Context()), d)
+				found, err := check.Schema(t.Context(), d)
 				if err != nil || len(found) != 1 || found[0].Table != table.Name || found[0].Text != text {
 					t.Errorf("%s: %v %v", table.Name, found, err)
 				}
@@ -142,11 +142,11 @@ func TestTablesAreMadeAgain(t *testing.T) {
 			exec(t, d, "DROP TABLE "+table)
 		}
 		var mended []check.Finding
-		left, err := mending(&mended).Do(check.Sharing(t.Context()), d, present)
+		left, err := mending(&mended).Do(t.Context(), d, present)
 		if err == nil || !strings.Contains(err.Error(), "processes that run") {
 			t.Fatalf("%v mended, %v left: %v", mended, left, err)
 		}
-		if left, err = mending(&mended).Do(check.Sharing(t.Context()), d, present); err != nil || len(left) > 0 {
+		if left, err = mending(&mended).Do(t.Context(), d, present); err != nil || len(left) > 0 {
 			t.Fatalf("%v mended, %v left: %v", mended, left, err)
 		}
 		if after := keys(t, d); !maps.EqualFunc(before, after, sameKeys) {
@@ -156,7 +156,7 @@ func TestTablesAreMadeAgain(t *testing.T) {
 			t.Error(diff)
 		}
 		exec(t, d, "DROP TABLE webhook_receipt")
-		if left, err := mending(&mended).Do(check.Sharing(t.Context()), d, present); err != nil || len(left) != 1 || !strings.Contains(left[0].Do, "backup") {
+		if left, err := mending(&mended).Do(t.Context(), d, present); err != nil || len(left) != 1 || !strings.Contains(left[0].Do, "backup") {
 			t.Errorf("%v left: %v", left, err)
 		}
 	})
