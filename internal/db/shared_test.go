@@ -12,6 +12,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
 // unending is an INSERT that only an interrupt ends in time.
@@ -190,7 +191,7 @@ func TestALongWriteDoesNotKeepOthersWaiting(t *testing.T) {
 func TestWhatIsAnsweredIsWrittenAndNothingElse(t *testing.T) {
 	const writers, each = 12, 60
 	d, path := writtenFile(t)
-	seed := newSeed(t)
+	seed := testseed.New(t)
 	var mu sync.Mutex
 	answered := map[int]bool{} // by id: whether its write was answered without an error
 	var all sync.WaitGroup

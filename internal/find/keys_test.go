@@ -22,9 +22,6 @@ var ofStreams = map[string]bool{
 // that the database answers by it; a key without one costs every write and
 // serves nobody.
 func TestKeysAreUsed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it fills a database")
-	}
 	d := testdb.MySQL(t)
 	m := meta.Default()
 	fill(t, d, m)

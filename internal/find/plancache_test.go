@@ -18,6 +18,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/sqlgen"
+	"github.com/alds-dev/alds/internal/test/testseed"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -161,7 +162,7 @@ func TestCachedPlansAreThoseOfTheRequest(t *testing.T) {
 	if testing.Short() {
 		requests, least = 1000, 50
 	}
-	g := generator{rand.New(rand.NewPCG(newSeed(t), 2)), meta.Default()}
+	g := generator{rand.New(rand.NewPCG(testseed.New(t), 2)), meta.Default()}
 	d := testdb.SQLite(t)
 	f := New(d, g.m)
 	whos := []auth.Actor{

@@ -17,9 +17,6 @@ import (
 // and in which order, to what testdata/plans has, so that a plan that changes is seen.
 // The queries are in testdata/plans/queries.txt.
 func TestPlans(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it fills databases")
-	}
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		m := meta.Default()
 		fillLikeLife(t, d, m)

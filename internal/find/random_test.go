@@ -11,6 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/test/testseed"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -30,7 +31,7 @@ func TestServersAgree(t *testing.T) {
 	f.extend()
 	f.write(mysql)
 	f.write(sqlite)
-	g := generator{rand.New(rand.NewPCG(newSeed(t), 1)), f.m}
+	g := generator{rand.New(rand.NewPCG(testseed.New(t), 1)), f.m}
 	one, two := New(mysql, f.m), New(sqlite, f.m)
 	asked, want := 0, randomQueries()
 	for range want * 20 {

@@ -15,6 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/memfilter"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/test/testseed"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -73,7 +74,7 @@ var someActors = []auth.Actor{
 // Filters in memory have the results of SQL: filters on the asset and on related
 // assets as of the moment, with the visibility of each actor.
 func TestFiltersInMemoryAgreeWithSQL(t *testing.T) {
-	seed := newSeed(t)
+	seed := testseed.New(t)
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		model, err := model.Extend(meta.Custom{Attributes: []meta.CustomAttribute{

@@ -41,7 +41,7 @@ var floors = [][]string{
 		"cmd/api", "cmd/worker", "cmd/scheduler", "cmd/standalone", "bench/receiver", "bench/storage",
 		"bench/rig", "dashboards", "examples/client", "internal/testdb",
 	},
-	11: {"internal/testproc"},
+	11: {"internal/testproc", "internal/test/testseed"},
 	12: {
 		"bench/load", "bench/hooks", "bench/read", "bench/pages", "bench/peers", "bench/shapes", "bench/words", "bench/write", "bench/overload", "bench/retention", "bench/ceiling", "bench/versions", "bench/large",
 		"internal/testall",

@@ -17,6 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/test/testseed"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -29,7 +30,7 @@ const (
 func TestMain(m *testing.M) { testdb.Main(m) }
 
 func TestDifference(t *testing.T) {
-	seed, queries := seedOf(t), *queriesFlag
+	seed, queries := testseed.New(t), *queriesFlag
 	switch {
 	case queries > 0:
 	case testing.Short():
@@ -52,7 +53,7 @@ func TestAsForTiDB(t *testing.T) {
 		t.Skip("long tier only: the same questions to a server that says it is a TiDB")
 	}
 	d, _ := testdb.OpenAsTiDB(t)
-	oneWorld(t, seedOf(t), d)
+	oneWorld(t, testseed.New(t), d)
 }
 
 // run is one world on both databases.
@@ -78,7 +79,7 @@ type kept struct {
 // oneWorld is one on a server and on SQLite. Its time is bounded with -short alone, and
 // then it asks what it would ask first otherwise. With a seed given it is not.
 func oneWorld(t *testing.T, seed uint64, onServer *db.DB) {
-	printSeed(t, seed)
+	testseed.Print(t, seed)
 	m := grown()
 	r := &run{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), m: m}
 	r.grow = newGrower(r.Rand, m)
@@ -97,7 +98,7 @@ func oneWorld(t *testing.T, seed uint64, onServer *db.DB) {
 	}
 	until := time.Now().Add(brief)
 	for n := range perWorld {
-		if testing.Short() && *seedFlag == 0 && *queriesFlag == 0 && n >= least && time.Now().After(until) {
+		if testing.Short() && !testseed.Given() && *queriesFlag == 0 && n >= least && time.Now().After(until) {
 			break
 		}
 		r.compare(r.question())

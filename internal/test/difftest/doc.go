@@ -19,7 +19,7 @@
 // nothing is being written; asked again later with asof, they must not have
 // changed. A difference prints the seed, the question and the three answers:
 //
-//	go test ./internal/test/difftest -difftest.seed 7 -difftest.queries 10000
+//	go test ./internal/test/difftest -seed 7 -difftest.queries 10000
 //
 // Spec: interface 2.3, 4.3.
 package difftest

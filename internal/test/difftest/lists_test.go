@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/test/testseed"
 	"github.com/alds-dev/alds/internal/testdb"
 	"github.com/alds-dev/alds/internal/token"
 )
@@ -18,11 +19,11 @@ import (
 // kind, several in one query: the rows must be those that each value for itself
 // would find. With -short each attribute is compared by one operator.
 func TestLongLists(t *testing.T) {
-	seed := seedOf(t)
+	seed := testseed.New(t)
 	m := grown()
 	for _, s := range []*server{serve(t, testdb.MySQL(t), m), serve(t, testdb.SQLite(t), m)} {
 		t.Run(s.name, func(t *testing.T) {
-			printSeed(t, seed)
+			testseed.Print(t, seed)
 			r := rand.New(rand.NewPCG(seed, 3))
 			l := lists{t: t, r: r, s: s}
 			l.fill()

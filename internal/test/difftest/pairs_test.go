@@ -20,6 +20,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/test/testseed"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -39,11 +40,11 @@ var textPlaces = []string{"Name", "Custom_Motto", "Reference", "TaggedWith"}
 // TestEqualTexts holds = and ~= of random texts, as each database answers them,
 // against package folding, and both against what the library of Unicode says.
 //
-//	go test ./internal/test/difftest -run TestEqualTexts -difftest.pairs 1000000 -difftest.seed 7
+//	go test ./internal/test/difftest -run TestEqualTexts -difftest.pairs 1000000 -seed 7
 func TestEqualTexts(t *testing.T) {
-	seed := seedOf(t)
+	seed := testseed.New(t)
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		printSeed(t, seed)
+		testseed.Print(t, seed)
 		s := serve(t, d, grown())
 		r := rand.New(rand.NewPCG(seed, 0))
 		pairs, equal, within := 0, 0, 0

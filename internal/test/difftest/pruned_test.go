@@ -18,6 +18,7 @@ import (
 	"github.com/alds-dev/alds/internal/feed"
 	"github.com/alds-dev/alds/internal/history"
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/test/testseed"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -25,7 +26,7 @@ import (
 // knows all that ever was, and both databases have to answer as it does: about now, about
 // every moment from the horizon on, and about all versions since.
 func TestDifferenceAfterPruning(t *testing.T) {
-	seed, rounds, questions := seedOf(t), 4, 60
+	seed, rounds, questions := testseed.New(t), 4, 60
 	if testing.Short() {
 		rounds, questions = 2, 25
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/bulk"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/test/testseed"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -26,9 +27,9 @@ var ruledBirths = []string{"Expression", "Conversation", "Note", "Link", "Messag
 // TestViewersSee: Viewers of an asset are the members who read it, for every asset of
 // a small world and every member.
 func TestViewersSee(t *testing.T) {
-	seed := seedOf(t)
+	seed := testseed.New(t)
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		printSeed(t, seed)
+		testseed.Print(t, seed)
 		m := grown()
 		r := &run{T: t, Rand: rand.New(rand.NewPCG(seed, 2)), m: m}
 		r.grow = newGrower(r.Rand, m)

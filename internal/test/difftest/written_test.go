@@ -13,6 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/bulk"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/test/testseed"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -40,11 +41,11 @@ var writtenAttrs = []struct{ typ, attr, rest string }{
 // filter finds what was written by the same spelling, and refuses what a write
 // refuses.
 func TestWrittenIsFound(t *testing.T) {
-	seed := seedOf(t)
+	seed := testseed.New(t)
 	m := grown()
 	for _, s := range []*server{serve(t, testdb.MySQL(t), m), serve(t, testdb.SQLite(t), m)} {
 		t.Run(s.name, func(t *testing.T) {
-			printSeed(t, seed)
+			testseed.Print(t, seed)
 			r := rand.New(rand.NewPCG(seed, 2))
 			create(t, s, `{"AssetType":"Schedule","Name":"s"}`)
 			taken := 0

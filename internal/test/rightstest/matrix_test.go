@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
 var verbs = []string{create, change, operate, del, relate}
@@ -125,11 +127,11 @@ type findings struct {
 // whose answers other tests tell, each role acts from one of the places. The short form
 // is a sample of that.
 func TestMatrix(t *testing.T) {
-	seed := seedOf(t)
+	seed := testseed.New(t)
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			printSeed(t, seed)
+			testseed.Print(t, seed)
 			w := &world{
 				t: t, seed: seed, url: start(t, dialect), rights: readTable(t), base: map[string]*slot{}, standing: map[string]*slot{},
 				cells: map[*member][]*cell{}, names: &atomic.Int64{}, told: &atomic.Int64{}, wrong: &findings{cells: map[string][]*cell{}},
@@ -144,7 +146,7 @@ func TestMatrix(t *testing.T) {
 				for _, m := range w.acting {
 					t.Run(m.String(), func(t *testing.T) {
 						t.Parallel()
-						printSeed(t, seed)
+						testseed.Print(t, seed)
 						at := *w
 						at.t = t
 						at.run(m)

@@ -2,35 +2,10 @@ package rightstest
 
 import (
 	"cmp"
-	"flag"
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"testing"
-	"time"
 )
-
-var seedFlag = flag.Uint64("rightstest.seed", 0, "repeat the sample of this seed; 0 takes a new one")
-
-// seedOf is that of the flag, or a new one. A test that fails prints it.
-func seedOf(t *testing.T) uint64 {
-	t.Helper()
-	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
-	}
-	printSeed(t, seed)
-	return seed
-}
-
-func printSeed(t *testing.T, seed uint64) {
-	t.Helper()
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("repeat with -short -rightstest.seed %d", seed)
-		}
-	})
-}
 
 // combination is what a cell has in common with others. Its first part says what the
 // others are: "who does it", for example.

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
 // badTable is one file testdata/*/*.bad: requests that must be refused, one to
@@ -64,14 +66,14 @@ func TestBad(t *testing.T) {
 			t.Parallel()
 			base, _ := startService(t, dialect)
 			r := &runner{t: t, base: base}
-			seed, all := seedOf(t), !testing.Short() || dialect != "mysql"
+			seed, all := testseed.New(t), !testing.Short() || dialect != "mysql"
 			before := r.everything()
 			for _, table := range tables {
 				together(table.rows, func(row badRow) {
 					t.Run(table.file+"/"+row.what, func(t *testing.T) {
 						forms := senders[row.how]
 						if !all {
-							printSeed(t, seed)
+							testseed.Print(t, seed)
 							i := int(seed+uint64(row.line)) % len(forms)
 							forms = forms[i : i+1]
 						}

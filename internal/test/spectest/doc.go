@@ -63,5 +63,5 @@
 // which parts of the interface have how many cases.
 //
 // With -short a server gets a part of the requests that must be refused and of the
-// hostile values, drawn by -spectest.seed; SQLite gets all.
+// hostile values, drawn by -seed; SQLite gets all.
 package spectest

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
 // hostilePlaces are requests with a place for a value: {path}, {param} and
@@ -168,14 +170,14 @@ func TestHostileValues(t *testing.T) {
 			t.Parallel()
 			base, token := startService(t, dialect)
 			h := newHostile(t, base, token)
-			seed, share := seedOf(t), 1
+			seed, share := testseed.New(t), 1
 			if testing.Short() && dialect == "mysql" {
 				share = shareOnServer
 			}
 			first := int(seed % shareOnServer)
 			for kind, places := range hostilePlaces {
 				t.Run(kind, func(t *testing.T) {
-					printSeed(t, seed)
+					testseed.Print(t, seed)
 					together(indexes(places), func(i int) {
 						h.sendAll(t, kind, places[i], share, first+i)
 					})

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
 // The rows of TestPagesUnderWrites.
@@ -26,7 +28,7 @@ func TestPagesUnderWrites(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			base, _ := startService(t, dialect)
-			seed := seedOf(t)
+			seed := testseed.New(t)
 			p := &pager{runner: runner{t: t, base: base}, rnd: rand.New(rand.NewPCG(seed, 1))}
 			w := &mover{runner: runner{t: t, base: base}, rnd: rand.New(rand.NewPCG(seed, 2))}
 			w.fill()

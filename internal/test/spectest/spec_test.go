@@ -1,10 +1,8 @@
 package spectest
 
 import (
-	"flag"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/alds-dev/alds/internal/testdb"
 	"github.com/alds-dev/alds/internal/testproc"
@@ -75,29 +73,6 @@ func indexes[T any](all []T) []int {
 		n[i] = i
 	}
 	return n
-}
-
-// seedFlag is what tests are repeated with that take a part of something.
-var seedFlag = flag.Uint64("spectest.seed", 0, "repeat the run of this seed; 0 takes a new one")
-
-// seedOf is the seed of the flag, or a new one. A test that fails prints it.
-func seedOf(t *testing.T) uint64 {
-	t.Helper()
-	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
-	}
-	printSeed(t, seed)
-	return seed
-}
-
-func printSeed(t *testing.T, seed uint64) {
-	t.Helper()
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("repeat with -spectest.seed %d", seed)
-		}
-	})
 }
 
 // startService runs the whole service in this process until the test ends. It

@@ -1,0 +1,34 @@
+package testseed
+
+import (
+	"flag"
+	"testing"
+	"time"
+)
+
+var given = flag.Uint64("seed", 0, "repeat the random tests with this seed; 0: another one each time")
+
+// Given reports whether the flag names a seed: a run that is repeated does all that the
+// first one did, however long it takes.
+func Given() bool { return *given != 0 }
+
+// New returns the seed of a random test. If the test fails, it prints the flag.
+func New(t testing.TB) uint64 {
+	t.Helper()
+	seed := *given
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano()) % 1_000_000_000 //nolint:gosec // a time after 1970
+	}
+	Print(t, seed)
+	return seed
+}
+
+// Print lets a subtest that fails print the flag, too: it is run alone by it.
+func Print(t testing.TB, seed uint64) {
+	t.Helper()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("repeat with -seed %d", seed)
+		}
+	})
+}
