@@ -104,7 +104,8 @@ func TestAlerts(t *testing.T) {
 		}
 	}
 	awaitRed(t, s, jobs)
-	if fired := nobody.mustQuery(`ALERTS{alertstate="firing"}`); len(fired) != 1 || fired[0].Metric["alertname"] != "AldsNotScraped" {
+	nobody.await(`ALERTS{alertname="AldsNotScraped", alertstate="firing"}`, 1, 4*testproc.AnswersIn)
+	if fired := nobody.mustQuery(`ALERTS{alertstate="firing"}`); len(fired) != 1 {
 		t.Errorf("where nothing is scraped: %v", fired)
 	}
 }
