@@ -3,38 +3,124 @@ package db
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
 // Like reports whether text matches an SQL pattern, character by character:
 // % any run, _ one character, escape takes the next character as it is. Nothing
 // is folded: both are folded already where case must not count.
+//
+// Of what stands between two %, the first place that fits is as good as any other. What
+// has no _ is looked for as a whole, in a time that does not grow with its length.
 func Like(text, pattern string, escape rune) bool {
-	t, p := 0, 0
-	star, mark := -1, 0 // where the last % continues in the pattern, and in the text
-	for t < len(text) {
-		if p < len(pattern) {
-			if pattern[p] == '%' && escape != '%' {
-				p++
-				star, mark = p, t
-				continue
-			}
-			if tn, pn, ok := likeOne(text[t:], pattern[p:], escape); ok {
-				t, p = t+tn, p+pn
-				continue
-			}
+	head, rest, more := cutAny(pattern, escape)
+	n, ok := prefixLike(text, head, escape)
+	if !ok || !more {
+		return ok && n == len(text)
+	}
+	text = text[n:]
+	for {
+		var part string
+		if part, rest, more = cutAny(rest, escape); !more {
+			return suffixLike(text, part, escape)
 		}
-		if star < 0 {
+		if n, ok = indexLike(text, part, escape); !ok {
 			return false
 		}
-		_, n := utf8.DecodeRuneInString(text[mark:])
-		mark += n
-		t, p = mark, star
+		text = text[n:]
 	}
-	for p < len(pattern) && pattern[p] == '%' {
-		p++
+}
+
+// cutAny cuts a pattern at its first %.
+func cutAny(pattern string, escape rune) (before, after string, found bool) {
+	for i := 0; i < len(pattern); {
+		c, n := utf8.DecodeRuneInString(pattern[i:])
+		switch {
+		case c == escape && i+n < len(pattern):
+			_, next := utf8.DecodeRuneInString(pattern[i+n:])
+			n += next
+		case c == '%' && escape != '%':
+			return pattern[:i], pattern[i+n:], true
+		}
+		i += n
 	}
-	return p == len(pattern)
+	return pattern, "", false
+}
+
+// literal returns the text that a pattern without % stands for, if it has no _ either.
+func literal(pattern string, escape rune) (string, bool) {
+	if !strings.ContainsRune(pattern, escape) {
+		return pattern, !strings.Contains(pattern, "_")
+	}
+	b := make([]byte, 0, len(pattern))
+	for i := 0; i < len(pattern); {
+		c, n := utf8.DecodeRuneInString(pattern[i:])
+		if c == escape && i+n < len(pattern) {
+			i += n
+			_, n = utf8.DecodeRuneInString(pattern[i:])
+		} else if c == '_' {
+			return "", false
+		}
+		b = append(b, pattern[i:i+n]...)
+		i += n
+	}
+	return string(b), true
+}
+
+// indexLike returns where the first part of text that matches a pattern without % ends.
+func indexLike(text, pattern string, escape rune) (end int, ok bool) {
+	if whole, ok := literal(pattern, escape); ok {
+		at := strings.Index(text, whole)
+		return at + len(whole), at >= 0
+	}
+	for at := 0; ; {
+		if n, ok := prefixLike(text[at:], pattern, escape); ok {
+			return at + n, true
+		}
+		if at == len(text) {
+			return 0, false
+		}
+		_, n := utf8.DecodeRuneInString(text[at:])
+		at += n
+	}
+}
+
+// suffixLike reports whether the end of text matches a pattern without %.
+func suffixLike(text, pattern string, escape rune) bool {
+	if whole, ok := literal(pattern, escape); ok {
+		return strings.HasSuffix(text, whole)
+	}
+	at := len(text)
+	for i := 0; i < len(pattern); { // one character of text for each of the pattern
+		if at == 0 {
+			return false
+		}
+		c, n := utf8.DecodeRuneInString(pattern[i:])
+		if i += n; c == escape && i < len(pattern) {
+			_, n = utf8.DecodeRuneInString(pattern[i:])
+			i += n
+		}
+		_, n = utf8.DecodeLastRuneInString(text[:at])
+		at -= n
+	}
+	n, ok := prefixLike(text[at:], pattern, escape)
+	return ok && at+n == len(text)
+}
+
+// prefixLike returns how much of the beginning of text matches a pattern without %.
+func prefixLike(text, pattern string, escape rune) (n int, ok bool) {
+	for p := 0; p < len(pattern); {
+		if n == len(text) {
+			return 0, false
+		}
+		tn, pn, ok := likeOne(text[n:], pattern[p:], escape)
+		if !ok {
+			return 0, false
+		}
+		n, p = n+tn, p+pn
+	}
+	return n, true
 }
 
 // likeOne matches the first character of text against the first item of the
