@@ -36,6 +36,7 @@ const (
 	MaxAttrs      = 16        // attributes of one XML element
 	MaxYAML       = 16 << 20  // bytes of a YAML body
 	MaxAliased    = 100_000   // values that the aliases of a YAML body stand for
+	MaxRepeated   = 8 << 20   // bytes of the texts among them
 	maxIndicators = 2_000_000 // indicator characters of a YAML body: bounds its parser's memory
 	maxDirectives = 16        // lines of a YAML body that begin with %: its parser compares each with all
 	indexedMap    = 16        // keys from which a map is checked for repeats by an index

@@ -13,8 +13,9 @@ import (
 
 type yamlParser struct {
 	builder
-	offsets offsets
-	aliased int // values that came through an alias
+	offsets  offsets
+	aliased  int // values that came through an alias
+	repeated int // bytes of their texts
 }
 
 // ownPlace: the node stands at its own place, not below an alias.
@@ -93,6 +94,11 @@ func (p *yamlParser) value(y *yaml.Node, depth, at int) (Node, error) {
 		}
 		return p.value(y.Alias, depth+1, place)
 	case yaml.ScalarNode:
+		if at != ownPlace {
+			if p.repeated += len(y.Value); p.repeated > MaxRepeated {
+				return Node{}, fault.Invalidf(place, "The aliases of the body stand for more than %d bytes.", MaxRepeated)
+			}
+		}
 		return p.scalar(y, place, at == ownPlace), nil
 	}
 	if depth == MaxDepth {
