@@ -16,8 +16,13 @@ const (
 	MaxColumns = 500     // selected tokens of one level
 	MaxNested  = 8       // selects inside each other
 	MaxTerms   = 200     // comparisons of where, filter and find together, those of nested selects included
+	MaxValues  = 200_000 // values that are compared with, those of a variable as often as it is used
 	MaxText    = 8 << 20 // bytes of all texts that are compared with
-	maxDerived = 8       // derived attributes inside each other: more is a defect of the model
+
+	// MaxSortText is how many characters of a long text rows are sorted by. A database
+	// holds what it sorts, and a cursor has the text of its row.
+	MaxSortText = 200
+	maxDerived  = 8 // derived attributes inside each other: more is a defect of the model
 )
 
 // Bind finds the names of r in the model and types its values. It is pure: the
@@ -32,14 +37,14 @@ func Bind(m *meta.Model, r Request) (Bound, error) {
 // on, as select does.
 // Errors: fault.Invalid with the interface's messages.
 func BindToken(m *meta.Model, on *meta.Type, text string) (Path, error) {
-	b := binder{m: m, terms: new(int), text: new(int), row: on}
+	b := binder{m: m, terms: new(int), values: new(int), text: new(int), row: on}
 	return b.token(on, Text{Text: text})
 }
 
 // bind does what Bind does. With slots, the values of r that may differ between
 // requests become slots.
 func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
-	b := binder{m: m, with: variables(r.With), alias: r.Alias, rest: r.Rest, terms: new(int), text: new(int), slots: slots}
+	b := binder{m: m, with: variables(r.With), alias: r.Alias, rest: r.Rest, terms: new(int), values: new(int), text: new(int), slots: slots}
 	q, err := b.source(r.From)
 	if err != nil {
 		return Bound{}, err
@@ -64,7 +69,7 @@ func variables(with map[string][]string) map[string][]string {
 	return named
 }
 
-// binder binds one level of a request; nested levels share terms, text and slots.
+// binder binds one level of a request; nested levels share terms, values, text and slots.
 type binder struct {
 	m             *meta.Model
 	with          map[string][]string
@@ -72,7 +77,8 @@ type binder struct {
 	rest          bool
 	nested        int         // selects around this one
 	terms         *int        // comparisons bound so far
-	text          *int        // bytes of values bound so far
+	values        *int        // values bound so far
+	text          *int        // bytes of their texts
 	derivedDepth  int         // derived attributes around what is being bound
 	row           *meta.Type  // the type of the rows of this level
 	mentionsState bool        // the filter being bound mentions IsDeleted or AssetState

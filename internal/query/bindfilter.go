@@ -56,11 +56,11 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 	if !applies(t.Test, p.Kind()) && !testsNull(src) {
 		return Term{}, badToken(src.At, src.Path.String(), t.Test.String()+" does not apply to "+string(p.Kind()))
 	}
+	if err := b.countValues(src); err != nil {
+		return Term{}, err
+	}
 	for _, v := range src.Values {
 		for i, text := range b.expand(v) {
-			if len(t.Values) == token.MaxValues {
-				return Term{}, tooMany(src.At, "values in a list", token.MaxValues)
-			}
 			bound, err := b.value(p, t.Test, text)
 			if err != nil {
 				return Term{}, err
@@ -76,6 +76,26 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 		t.Values = distinct(t.Values)
 	}
 	return t, b.countText(src.At, t.Values)
+}
+
+// countValues bounds the values of a comparison, and those of the whole query, before
+// any of them is bound: a variable may be used again and again.
+func (b *binder) countValues(src token.Term) error {
+	n := 0
+	for _, v := range src.Values {
+		if v.Kind == token.Var {
+			n += len(b.with[v.Text])
+		} else {
+			n++
+		}
+	}
+	if n > token.MaxValues {
+		return tooMany(src.At, "values in a list", token.MaxValues)
+	}
+	if *b.values += n; *b.values > MaxValues {
+		return tooMany(src.At, "values in one query", MaxValues)
+	}
+	return nil
 }
 
 // distinct are values, each once, in their order.

@@ -131,6 +131,9 @@ type (
 	// Collated is text that sorts as text columns do; a sub-select has lost the collation
 	// of its column.
 	Collated struct{ X Expr }
+
+	// Beginning is the first MaxSortText characters of a text.
+	Beginning struct{ X Expr }
 	// Bytes is text that compares byte by byte.
 	Bytes struct{ X Expr }
 	// Folded is the folded form of a text (package folding). T is the table that stores
@@ -222,6 +225,7 @@ func (x Exists) parts(v Visitor)      { v.Select(x.S) }
 func (x Scalar) parts(v Visitor)      { v.Select(x.S) }
 func (x InLookup) parts(v Visitor)    { v.Expr(x.X); v.Expr(x.Else) }
 func (x Collated) parts(v Visitor)    { v.Expr(x.X) }
+func (x Beginning) parts(v Visitor)   { v.Expr(x.X) }
 func (x Bytes) parts(v Visitor)       { v.Expr(x.X) }
 func (x TypeOrder) parts(v Visitor)   { v.Table(x.T) }
 func (x NotHidden) parts(v Visitor)   { v.Table(x.T) }

@@ -38,6 +38,7 @@ var kinds = []Expr{
 	InLookup{},
 	Scalar{},
 	Collated{},
+	Beginning{},
 	Bytes{},
 	Folded{},
 	Func{},

@@ -36,6 +36,7 @@ func TestLimitsAreNamed(t *testing.T) {
 		"too many attributes in findin: the limit is 200":              {Find: "x", FindIn: many(MaxTerms+1, "Name")},
 		"too many relations in one query: the limit is 60":             {Select: items(wide...)},
 		"too many hops: the limit is 16":                               {Select: items(strings.Repeat("SplitFrom.", 17) + "Name")},
+		"too many values in one query: the limit is 200000":            {Filter: many(21, "Name=$x"), With: map[string][]string{"x": make([]string, 10_000)}},
 		"too many values in a list: the limit is 10000":                {Filter: many(1, "Name=$x"), With: map[string][]string{"x": make([]string, 10_001)}},
 		"too many bytes of text to compare with: the limit is 8388608": {Filter: many(1, "Name=$x"), With: map[string][]string{"x": {strings.Repeat("x", MaxText+1)}}},
 		"Unknown AttributeDefinition: Story.AllocatedToDo.Name":        {Select: items("AllocatedToDo.Name")},
@@ -47,6 +48,30 @@ func TestLimitsAreNamed(t *testing.T) {
 		}
 		if fault.KindOf(err) != fault.Invalid || fault.Public(err) != what {
 			t.Errorf("got %v, want %s", err, what)
+		}
+	}
+}
+
+// TestSearchesAreBounded: what find looks for counts for each attribute, each once.
+func TestSearchesAreBounded(t *testing.T) {
+	names := func(all ...string) (list []Text) {
+		for _, s := range all {
+			list = append(list, Text{Text: s})
+		}
+		return list
+	}
+	long := strings.Repeat("x", MaxText/3)
+	for what, c := range map[string]struct {
+		in   []Text
+		want string
+	}{
+		"three attributes":         {names("Name", "Reference", "Description", "Source.Name"), "too many bytes of text to compare with: the limit is 8388608"},
+		"the usual ones":           {nil, "too many bytes of text to compare with: the limit is 8388608"},
+		"one attribute many times": {names(strings.Split(strings.Repeat("Name,", MaxTerms-1)+"Name", ",")...), ""},
+	} {
+		r := Request{From: Text{Text: "Story"}, Find: long + "xx", FindIn: c.in}
+		if _, err := Bind(meta.Default(), r); fault.Public(err) != c.want && (err != nil || c.want != "") {
+			t.Errorf("%s: got %v, want %q", what, err, c.want)
 		}
 	}
 }

@@ -208,7 +208,11 @@ func (l *level) sortKey(p Path) Expr {
 	if p.Kind() == meta.AssetType {
 		return TypeOrder{l.steps(l.row, p.Steps)}
 	}
-	return collated(l.value(l.row, p, false), p.Kind())
+	x := collated(l.value(l.row, p, false), p.Kind())
+	if p.Kind() == meta.LongText && !isNull(x) {
+		return Collated{Beginning{x}}
+	}
+	return x
 }
 
 // column plans one column as cells of this statement or as a branch.

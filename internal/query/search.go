@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/fault"
@@ -15,14 +16,20 @@ func (b *binder) search(q *Bound, r Request) error {
 	if text == "" {
 		return nil
 	}
-	alts := Cond{Op: token.Or}
-	add := func(p Path) {
-		alts.Kids = append(alts.Kids, Cond{Term: Term{Path: p, Test: token.Like, Values: []Value{{Kind: TextOf, Text: likeContains(folding.Of(text))}}}})
+	alts, pattern := Cond{Op: token.Or}, likeContains(folding.Of(text))
+	add := func(p Path, at int) error {
+		alts.Kids = append(alts.Kids, Cond{Term: Term{Path: p, Test: token.Like, Values: []Value{{Kind: TextOf, Text: pattern}}}})
+		return b.countText(at, alts.Kids[len(alts.Kids)-1].Term.Values)
 	}
 	if len(r.FindIn) > MaxTerms {
 		return tooMany(r.FindIn[MaxTerms].At, "attributes in findin", MaxTerms)
 	}
+	named := map[string]bool{}
 	for _, t := range r.FindIn {
+		if named[t.Text] {
+			continue
+		}
+		named[t.Text] = true
 		p, err := b.token(q.Type, t)
 		if err != nil {
 			return err
@@ -30,13 +37,18 @@ func (b *binder) search(q *Bound, r Request) error {
 		if !value.IsText(p.Kind()) || p.Agg != None {
 			return badToken(t.At, t.Text, "only text can be searched")
 		}
-		add(p)
+		if err := add(p, t.At); err != nil {
+			return err
+		}
 	}
 	if len(r.FindIn) == 0 {
 		for _, name := range []string{"Name", "Description", "Number"} {
 			p, err := b.path(q.Type, token.Path{Hops: []token.Hop{{Name: name}}})
 			if err == nil && value.IsText(p.Kind()) {
-				add(p)
+				err = add(p, fault.NoPlace)
+			}
+			if errors.Is(err, errLimit) {
+				return err
 			}
 		}
 	}

@@ -71,6 +71,8 @@ func (e *emitter) expr(x query.Expr) {
 		e.scalar(x.S)
 	case query.Collated:
 		e.write(x.X, e.Dialect.Collate)
+	case query.Beginning:
+		e.write("SUBSTR(", x.X, ", 1, ", query.Num{N: query.MaxSortText}, ")")
 	case query.Bytes:
 		before, after := e.Dialect.Bytes()
 		e.write(before, x.X, after)
