@@ -39,7 +39,8 @@ type waiter struct {
 	account key  // of the login; one account alone never has all slots
 	decoy   bool // takes no slot when it is reached
 
-	ready      chan struct{} // closed when it has its slot
+	ready      chan struct{} // closed when it has its slot, or is refused
+	refused    bool          // others were to have its place; set before ready is closed
 	acquiredAt time.Time     // when ready was closed
 }
 
@@ -53,13 +54,15 @@ type hashSlots struct {
 	waiting   [queues][]*waiter
 	queued    map[key]int // waiting, by account
 	active    map[key]int // with a slot, by account
+	served    map[key]int // of accounts that wait: the slot that they got last
+	slots     int         // given so far
 	used      [queues]int
 	memberRun int   // slots that members got since another queue got one
 	last      queue // of the queues that share a half, the one that got the last slot
 }
 
 func newHashSlots(n int, now func() time.Time) *hashSlots {
-	return &hashSlots{size: n, shared: max(1, n/2), now: now, queued: make(map[key]int), active: make(map[key]int)}
+	return &hashSlots{size: n, shared: max(1, n/2), now: now, queued: make(map[key]int), active: make(map[key]int), served: make(map[key]int)}
 }
 
 // acquire waits for a slot. Errors: *SlowDownError when the queue is full, and
@@ -76,6 +79,9 @@ func (t *hashSlots) acquire(ctx context.Context, w *waiter) error {
 	}
 	select {
 	case <-w.ready:
+		if w.refused {
+			return &SlowDownError{After: queueRetry}
+		}
 		return nil
 	case <-late:
 		t.cancel(w)
@@ -100,7 +106,7 @@ func (t *hashSlots) enqueue(w *waiter) bool {
 	w.ready = make(chan struct{})
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.isFull(w) {
+	if t.isFull(w) && !t.makeRoom(w) {
 		return false
 	}
 	t.waiting[w.queue] = append(t.waiting[w.queue], w)
@@ -120,13 +126,35 @@ func (t *hashSlots) isFull(w *waiter) bool {
 	return false
 }
 
+// makeRoom refuses the last login of the member for whom most wait, where fewer wait for
+// that of w: those who guess the passwords of some members refuse each other.
+func (t *hashSlots) makeRoom(w *waiter) bool {
+	own := t.queued[w.account]
+	if w.queue != memberQueue || own >= maxQueuedPerMember {
+		return false
+	}
+	last := -1
+	for i, other := range t.waiting[memberQueue] {
+		if last < 0 || t.queued[other.account] >= t.queued[t.waiting[memberQueue][last].account] {
+			last = i
+		}
+	}
+	if t.queued[t.waiting[memberQueue][last].account] <= own+1 {
+		return false
+	}
+	out := t.remove(memberQueue, last)
+	out.refused = true
+	close(out.ready)
+	return true
+}
+
 // cancel removes w from its queue, or releases its slot.
 func (t *hashSlots) cancel(w *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i := slices.Index(t.waiting[w.queue], w); i >= 0 {
 		t.remove(w.queue, i)
-	} else if !w.decoy {
+	} else if !w.decoy && !w.refused {
 		t.free(w)
 	}
 	t.assign()
@@ -156,6 +184,10 @@ func (t *hashSlots) assign() {
 		if !w.decoy {
 			t.used[l]++
 			count(t.active, w.account, 1)
+			t.slots++
+			if t.queued[w.account] > 0 {
+				t.served[w.account] = t.slots
+			}
 		}
 		w.acquiredAt = t.now()
 		close(w.ready)
@@ -178,16 +210,23 @@ func (t *hashSlots) next() (queue, int) {
 	return memberQueue, member
 }
 
-// nextMember returns the index of the first waiter with the lowest rank, of the
-// accounts that have fewer than half of the slots.
+// nextMember returns the index of the waiter with the lowest rank; of several, that of the
+// account that has waited longest for a slot, which must have fewer than half of them.
 func (t *hashSlots) nextMember() int {
 	best := -1
 	for i, w := range t.waiting[memberQueue] {
-		if t.active[w.account] < t.shared && (best < 0 || w.rank < t.waiting[memberQueue][best].rank) {
+		if t.active[w.account] < t.shared && (best < 0 || t.before(w, t.waiting[memberQueue][best])) {
 			best = i
 		}
 	}
 	return best
+}
+
+func (t *hashSlots) before(w, other *waiter) bool {
+	if w.rank != other.rank {
+		return w.rank < other.rank
+	}
+	return t.served[w.account] < t.served[other.account]
 }
 
 func (t *hashSlots) nextOther() (int, queue) {
@@ -209,7 +248,9 @@ func (t *hashSlots) nextOther() (int, queue) {
 func (t *hashSlots) remove(l queue, i int) *waiter {
 	w := t.waiting[l][i]
 	t.waiting[l] = slices.Delete(t.waiting[l], i, i+1)
-	count(t.queued, w.account, -1)
+	if count(t.queued, w.account, -1); t.queued[w.account] == 0 {
+		delete(t.served, w.account)
+	}
 	return w
 }
 

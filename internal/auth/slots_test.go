@@ -59,6 +59,7 @@ func TestHashSlots(t *testing.T) {
 		{"so they do where one runs at a time", 1, []*waiter{stranger(), stranger(), member(1, 0), member(2, 0), member(3, 0), member(4, 0)}, []int{0, 2, 3, 4, 1, 5}},
 		{"who has had fewer wrong ones goes first", 2, []*waiter{member(1, 0), member(2, 0), member(3, 4), member(4, 4), member(5, 0), member(6, -1)}, []int{0, 1, 5, 4, 2, 3}},
 		{"one name does not take all turns", 2, []*waiter{member(1, 0), member(1, 0), member(1, 0), member(2, 0)}, []int{0, 3, 1, 2}},
+		{"names take turns", 1, []*waiter{member(1, 0), member(1, 0), member(1, 0), member(2, 0), member(2, 0), member(3, 0)}, []int{0, 1, 3, 5, 2, 4}},
 		{"with eight, four", 8, []*waiter{stranger(), stranger(), stranger(), seal(), seal(), seal(), member(1, 0), member(1, 0), member(1, 0), member(1, 0), member(1, 0)}, []int{0, 1, 2, 3, 6, 7, 8, 9, 4, 5, 10}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -139,6 +140,27 @@ func TestQueuesAreBounded(t *testing.T) {
 		// Who is granted a turn and sees its end at once gives it back.
 		if left == 0 || len(d.queued)+len(d.active) != 0 || d.used != [queues]int{} {
 			t.Errorf("%d left; left over: %v, %v, %v", left, d.queued, d.active, d.used)
+		}
+	})
+}
+
+// TestGuessersMakeRoom: where the queue is full of guesses at the passwords of a few
+// members, another one gets a place of theirs, and is next but for one of each.
+func TestGuessersMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newSlotTest(1)
+		const guessed = 8
+		for i := range 2 * maxMembersQueued {
+			d.arrive(i, &waiter{queue: memberQueue, account: pairOf(i % guessed)})
+		}
+		const innocent = -1
+		d.arrive(innocent, &waiter{queue: memberQueue, account: pairOf(guessed + 1)})
+		d.wg.Wait()
+		if at := slices.Index(d.order, innocent); at < 0 || at > guessed+1 {
+			t.Errorf("the other member is the %dth of %d", at, len(d.order))
+		}
+		if len(d.order) != 1+maxMembersQueued || len(d.queued)+len(d.active)+len(d.served) != 0 {
+			t.Errorf("%d had a turn; left over: %v, %v, %v", len(d.order), d.queued, d.active, d.served)
 		}
 	})
 }
