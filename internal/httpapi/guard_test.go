@@ -3,6 +3,8 @@ package httpapi
 import (
 	"bufio"
 	"bytes"
+	"encoding/base64"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -328,6 +330,32 @@ func TestSlotsOfLargeBodies(t *testing.T) {
 	}
 	if running, _ := a.large.Load(); running != 0 {
 		t.Errorf("%d places are still taken", running)
+	}
+}
+
+// TestAnswersNobodyTakes: a client that does not take its answer keeps no place that
+// others wait for.
+func TestAnswersNobodyTakes(t *testing.T) {
+	a := newAPI(engines{}, io.Discard)
+	a.maxBody = 64 << 20
+	url, _ := listening(t, a)
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	body := "[" + strings.Repeat(" ", 32<<20) + "]" // the engine answers as much, more than sockets hold
+	if _, err := fmt.Fprintf(c, "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: Basic %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		base64.StdEncoding.EncodeToString([]byte("admin:a:b")), len(body), body); err != nil {
+		t.Fatal(err)
+	}
+	if head, err := bufio.NewReaderSize(c, 16).Peek(15); err != nil || string(head) != "HTTP/1.1 200 OK" {
+		t.Fatalf("%q, %v", head, err)
+	}
+	large, _ := a.large.Load()
+	running, _ := a.members.Load()
+	if used, _ := a.memory.Used(); large != 0 || running != 0 || used == 0 {
+		t.Errorf("while the answer is not taken: %d large requests, %d requests, %d bytes", large, running, used)
 	}
 }
 

@@ -52,6 +52,7 @@ func (a *API) serve(r Route) fiber.Handler {
 		if req.stream != nil {
 			x.answer, err = a.startStream(c, x, req.stream)
 		}
+		x.worked()
 		return err
 	}
 }
@@ -118,7 +119,7 @@ func (a *API) admit(ctx context.Context, x *exchange, req *request) error {
 	return nil
 }
 
-// enter waits for a slot of a queue, which counts until the answer is sent.
+// enter waits for a slot of a queue, which counts while there is work for the answer.
 func (*API) enter(ctx context.Context, x *exchange, q *admission.Queue) error {
 	leave, err := q.Enter(ctx, x.who.Member)
 	if err == nil {
@@ -126,6 +127,24 @@ func (*API) enter(ctx context.Context, x *exchange, q *admission.Queue) error {
 		x.slots = append(x.slots, leave)
 	}
 	return err
+}
+
+// worked gives back what counts while an answer is made: all slots where it is complete,
+// that of a large body where it is sent while it is made. A client that does not take its
+// answer keeps nobody waiting; memory it holds until the answer is sent.
+func (x *exchange) worked() {
+	left := x.slots
+	switch {
+	case x.file != nil: // its bytes are read while they are sent
+		return
+	case x.stream != nil && len(left) > 1:
+		left = left[:1]
+	case x.stream != nil:
+		return
+	}
+	for _, leave := range left {
+		leave()
+	}
 }
 
 // admitHandler waits for a slot that counts until the handler has run, so that a
