@@ -40,7 +40,7 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func
 // audit keeps; empty: none.
 func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace string, fn func(*Session) error) error {
 	var s *Session
-	err := e.db.Write(ctx, func(tx *db.Tx) error {
+	err := e.db.Write(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
 		s = &Session{e: e, tx: tx, who: who, req: req, trace: trace, aliases: map[string]*Handle{}}
 		var err error
 		if s.audit, err = e.audits.next(ctx, e.db, tx, 1); err != nil {

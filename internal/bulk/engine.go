@@ -222,6 +222,15 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *res
 	})
 }
 
+// ids answers a query whose rows a command needs. Errors: as Finder.IDs and db.ReadInTurn.
+func (e *Engine) ids(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) (found []oid.OID, err error) {
+	err = db.ReadInTurn(q, func() error {
+		found, err = e.finder.IDs(ctx, q, who, r)
+		return err
+	})
+	return found, err
+}
+
 // requireMoment sets the moment that the first step requires of its asset, if all
 // steps are about one asset.
 func requireMoment(steps []*step, moment int64) error {

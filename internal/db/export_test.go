@@ -31,7 +31,11 @@ func (d *DB) TakeTurn(ctx context.Context) (end func(), err error) {
 func (d *DB) Waiting() int {
 	d.turns.mu.Lock()
 	defer d.turns.mu.Unlock()
-	return len(d.turns.waiting)
+	n := 0
+	for _, line := range d.turns.waiting {
+		n += len(line.writes)
+	}
+	return n
 }
 
 // AllPools returns every pool of a handle on a server.

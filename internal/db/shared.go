@@ -47,16 +47,22 @@ var (
 	errRolledBack = errors.New("the database has rolled the transaction back")
 )
 
-// turns gives the writes of a SQLite database their turns, in the order in which
-// they come. Each runs its function in its turn. Where others wait, it leaves its
+// turns gives the writes of a SQLite database their turns: members take turns, and the
+// writes of one come in the order in which they were sent. Each runs its function in its turn. Where others wait, it leaves its
 // transaction open for the next one, and the last of them commits for all: a commit
 // waits for the disk, which takes longer than most writes.
 type turns struct {
 	mu      sync.Mutex
 	taken   bool
-	waiting []chan struct{}
+	waiting []*turnLine // of each member, in the order of the round
 
 	open *shared // the transaction, of whoever has the turn; nil for none
+}
+
+// turnLine is the writes of one member that wait, in the order in which they came.
+type turnLine struct {
+	member any
+	writes []chan struct{}
 }
 
 // shared is a transaction of several writes. Those after the first run under a
@@ -64,6 +70,8 @@ type turns struct {
 type shared struct {
 	conn   *sql.Conn
 	active func() bool // false once SQLite has rolled it back
+
+	interrupt func() // stops the statement that runs; nil where that is not known
 
 	began   time.Time
 	undo    []func() // see Tx.OnUndo
@@ -74,7 +82,7 @@ type shared struct {
 	err  error         // then: why nothing of it stands
 }
 
-// take waits for the turn. Errors: that of the context.
+// take waits for the turn of a member's write. Errors: that of the context.
 func (w *turns) take(ctx context.Context) error {
 	w.mu.Lock()
 	if !w.taken {
@@ -83,7 +91,7 @@ func (w *turns) take(ctx context.Context) error {
 		return nil
 	}
 	mine := make(chan struct{})
-	w.waiting = append(w.waiting, mine)
+	w.wait(memberOf(ctx), mine)
 	w.mu.Unlock()
 	select {
 	case <-mine:
@@ -92,24 +100,56 @@ func (w *turns) take(ctx context.Context) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i := slices.Index(w.waiting, mine)
-	if i < 0 { // it has just come
+	if !w.cancel(memberOf(ctx), mine) { // it has just come
 		return nil
 	}
-	w.waiting = slices.Delete(w.waiting, i, i+1)
 	return ctx.Err()
+}
+
+func (w *turns) wait(member any, mine chan struct{}) {
+	for _, line := range w.waiting {
+		if line.member == member {
+			line.writes = append(line.writes, mine)
+			return
+		}
+	}
+	w.waiting = append(w.waiting, &turnLine{member, []chan struct{}{mine}})
+}
+
+// cancel removes a write that waits; false when it waits no more.
+func (w *turns) cancel(member any, mine chan struct{}) bool {
+	for i, line := range w.waiting {
+		at := slices.Index(line.writes, mine)
+		if line.member != member || at < 0 {
+			continue
+		}
+		if line.writes = slices.Delete(line.writes, at, at+1); len(line.writes) == 0 {
+			w.waiting = slices.Delete(w.waiting, i, i+1)
+		}
+		return true
+	}
+	return false
+}
+
+// next gives the turn to the next one that waits; false when nobody does. w.mu is held.
+func (w *turns) next() bool {
+	if len(w.waiting) == 0 {
+		return false
+	}
+	line := w.waiting[0]
+	close(line.writes[0])
+	line.writes, w.waiting = line.writes[1:], w.waiting[1:]
+	if len(line.writes) > 0 {
+		w.waiting = append(w.waiting, line)
+	}
+	return true
 }
 
 // pass gives the turn to the next one that waits, if there is one.
 func (w *turns) pass() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.waiting) == 0 {
-		return false
-	}
-	close(w.waiting[0])
-	w.waiting = w.waiting[1:]
-	return true
+	return w.next()
 }
 
 // leave ends a turn: it passes an open transaction on where another write may join
@@ -123,10 +163,7 @@ func (w *turns) leave(d *DB, alone bool) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.taken = len(w.waiting) > 0; w.taken {
-		close(w.waiting[0])
-		w.waiting = w.waiting[1:]
-	}
+	w.taken = w.next()
 }
 
 // commit commits the open transaction.
@@ -309,6 +346,7 @@ func (d *DB) begin(ctx context.Context) error {
 		if active := c.(*conn).active; active != nil {
 			s.active = active
 		}
+		s.interrupt = c.(*conn).interrupt
 		return nil
 	})
 	if err == nil {

@@ -29,6 +29,7 @@ type Tx struct {
 	undo     []func()        // see OnUndo
 	waiting  []Statement     // see Later
 	waits    int             // about how many bytes those have
+	readFor  time.Duration   // see ReadInTurn
 }
 
 // OnUndo makes fn run when what the transaction has written so far is rolled back, by
