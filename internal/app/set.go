@@ -54,6 +54,7 @@ func (s *service) newEngines(m *meta.Model) *engines {
 	}
 	e.assets = asset.New(s.db, m, s.auth, committed{s.client, s.feed}, s.component("asset"))
 	e.assets.Requests.Retention = s.cfg.IdempotencyKeep
+	e.assets.MaxWritten = max(asset.MaxWritten, 2*s.cfg.MaxBody)
 	e.assets.MaxAssets, e.assets.OnScopesHidden, e.assets.OnRolesChanged = s.cfg.MaxAssets, s.auth.ScopesHidden, s.auth.RolesChanged
 	e.assets.Unwatched = s.unwatched.Generation
 	e.assets.OnModelChanged, e.assets.OnLoginsChanged = s.modelChanged, s.auth.LoginsChanged

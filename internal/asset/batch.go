@@ -73,6 +73,7 @@ func (s *Session) runParts(ctx context.Context, commands []*Command, size int) (
 func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []Outcome, guarded bool, err error) {
 	resetHandles(commands)
 	x := s.newExecutor()
+	x.loaded.several = len(commands) > 1
 	if err := x.prefetch(ctx, commands); err != nil {
 		return nil, false, err
 	}

@@ -21,11 +21,13 @@ type changes struct {
 	s      *Session
 	loaded *loaded
 
-	start   savepoint // of the current command
-	touched []*row    // that the current command changes
-	holders []*row    // those of touched that hold a relation which the command writes from its other end
-	asked   []role    // roles that the current command is to give, given already or not
-	ends    int       // edges that the current command has ended
+	start   savepoint         // of the current command
+	touched []*row            // that the current command changes
+	holders []*row            // those of touched that hold a relation which the command writes from its other end
+	asked   []role            // roles that the current command is to give, given already or not
+	ended   map[endedEdge]int // edges that the current command has ended: where in edges
+	counts  *Affected         // what the current command counts to; nil: nothing
+	undone  int               // of these, how many go on after all; their place in edges is empty
 
 	edges       []edgeChange // begun and ended, in order
 	logins      []login
@@ -33,7 +35,9 @@ type changes struct {
 	roles       []role
 	newScopes   []*row
 	movedScopes []*row // projects that got another parent
-	parts       int    // changed by operations on what they belong to
+	affected    map[*Affected]int
+	beside      int   // assets changed beside those that commands name
+	bytes       int64 // of the texts of versions
 
 	moments  int64
 	numbers  map[*meta.Type]int64
@@ -46,11 +50,11 @@ type changes struct {
 }
 
 func newChanges(s *Session, l *loaded) *changes {
-	return &changes{s: s, loaded: l, numbers: map[*meta.Type]int64{}, ranks: map[string]int64{}}
+	return &changes{s: s, loaded: l, numbers: map[*meta.Type]int64{}, affected: map[*Affected]int{}, ranks: map[string]int64{}}
 }
 
 // savepoint is how long the lists of changes were when a command began.
-type savepoint struct{ edges, logins, contents, roles, newScopes, movedScopes, parts int }
+type savepoint struct{ edges, logins, contents, roles, newScopes, movedScopes int }
 
 // edgeChange is an edge that a command began, in set, or ended, where set is nil.
 type edgeChange struct {
@@ -58,6 +62,17 @@ type edgeChange struct {
 	set   *edgeSet
 	owner *row // whose version records the change
 }
+
+// endedEdge is an edge that the current command has ended, and for whom.
+type endedEdge struct {
+	from  int64
+	end   string // the text as it is written, which a value of the same meaning may not have
+	code  int
+	to    int64
+	owner *row
+}
+
+func endedBy(e *edge, owner *row) endedEdge { return endedEdge{e.from, e.text, e.code, e.to, owner} }
 
 // closing ends the version that was current before the batch.
 type closing struct {
@@ -85,18 +100,22 @@ func (o *role) gives(want role) bool { return !o.end && o.role == want.role && o
 
 // begin sets the savepoint of a command.
 func (c *changes) begin() {
-	c.touched, c.holders, c.asked, c.ends = c.touched[:0], c.holders[:0], c.asked[:0], 0
-	c.start = savepoint{len(c.edges), len(c.logins), len(c.contents), len(c.roles), len(c.newScopes), len(c.movedScopes), c.parts}
+	c.touched, c.holders, c.asked, c.undone = c.touched[:0], c.holders[:0], c.asked[:0], 0
+	clear(c.ended)
+	c.start = savepoint{len(c.edges), len(c.logins), len(c.contents), len(c.roles), len(c.newScopes), len(c.movedScopes)}
 }
 
 // rollback undoes what the current command did.
 func (c *changes) rollback() {
+	c.compact()
 	for _, ch := range slices.Backward(c.edges[c.start.edges:]) {
 		if ch.set != nil {
-			at := slices.Index(ch.set.edges, ch.edge)
-			ch.set.edges = slices.Delete(ch.set.edges, at, at+1)
+			ch.set.remove(ch.edge)
 		} else {
 			ch.edge.ended = false
+			if set := c.loaded.edgeSets[ch.edge.from]; set != nil {
+				set.goesOn(ch.edge)
+			}
 		}
 	}
 	for _, w := range c.touched {
@@ -105,11 +124,12 @@ func (c *changes) rollback() {
 			delete(c.loaded.edgeSets, w.id)
 			continue
 		}
-		w.cur, w.before, w.dirty, w.linked = w.before, nil, false, false
+		w.cur, w.before, w.dirty, w.links, w.holds = w.before, nil, false, 0, false
 	}
 	c.edges, c.logins, c.roles = c.edges[:c.start.edges], c.logins[:c.start.logins], c.roles[:c.start.roles]
 	c.contents = c.contents[:c.start.contents]
-	c.newScopes, c.movedScopes, c.parts = c.newScopes[:c.start.newScopes], c.movedScopes[:c.start.movedScopes], c.start.parts
+	c.newScopes, c.movedScopes = c.newScopes[:c.start.newScopes], c.movedScopes[:c.start.movedScopes]
+	c.touched = c.touched[:0]
 }
 
 // commit makes what the current command did final: one version, with a moment
@@ -119,7 +139,8 @@ func (c *changes) commit() {
 		if w.dirty && !w.forced && !w.creating() && w.cur.same(w.before) {
 			w.dirty = false // changed there and back
 		}
-		if !w.dirty && !w.linked {
+		w.holds = false
+		if !w.dirty && w.links == 0 {
 			w.cur, w.before = w.before, nil
 			continue
 		}
@@ -128,15 +149,20 @@ func (c *changes) commit() {
 	}
 	c.dateChanges()
 	for _, w := range c.touched {
-		w.linked = false
+		w.links = 0
 	}
+	if c.counts != nil {
+		c.affected[c.counts] += len(c.touched)
+	}
+	c.beside += max(len(c.touched)-1, 0)
+	c.touched = c.touched[:0]
 }
 
 // addVersion gives the row's new state a moment and closes the one before.
 func (c *changes) addVersion(w *row) {
 	c.moments++
 	st := w.cur
-	st.moment, st.linked, st.until = -c.moments, w.linked, db.Forever
+	st.moment, st.linked, st.until = -c.moments, w.links > 0, db.Forever
 	st.changedAt, st.changedBy, st.audit = batchTime, c.s.who.Member, c.s.audit
 	switch {
 	case w.latest != nil:
@@ -150,6 +176,7 @@ func (c *changes) addVersion(w *row) {
 		c.closings = append(c.closings, closing{w, st.moment})
 		c.changed = append(c.changed, w)
 	}
+	c.bytes += st.textSize()
 	w.latest = &version{row: w, state: st}
 	c.versions = append(c.versions, w.latest)
 }
@@ -218,7 +245,7 @@ func (c *changes) touch(w *row) {
 	}
 	w.before = w.cur
 	w.cur = w.cur.clone()
-	w.dirty, w.linked, w.forced = false, false, false
+	w.dirty, w.links, w.forced = false, 0, false
 	c.touched = append(c.touched, w)
 }
 
@@ -226,7 +253,8 @@ func (c *changes) touch(w *row) {
 // command writes from its other end.
 func (c *changes) touchHolder(w *row) {
 	c.touch(w)
-	if !slices.Contains(c.holders, w) {
+	if !w.holds {
+		w.holds = true
 		c.holders = append(c.holders, w)
 	}
 }
@@ -234,40 +262,53 @@ func (c *changes) touchHolder(w *row) {
 // addEdge begins an edge, unless the same command has ended the same one: then
 // that one goes on. owner is the asset whose version records it.
 func (c *changes) addEdge(set *edgeSet, e edge, owner *row) {
-	if c.cancelEnd(&e, owner) {
+	if c.cancelEnd(set, &e, owner) {
 		return
 	}
 	e.fromType, e.until = set.typ, db.Forever
-	set.edges = append(set.edges, &e)
+	set.add(&e)
 	c.edges = append(c.edges, edgeChange{&e, set, owner})
-	owner.linked = true
+	owner.links++
 }
 
 // cancelEnd revokes the end of an edge. A member's link to a project is
 // ended for good: the role went with it.
-func (c *changes) cancelEnd(e *edge, owner *row) bool {
-	if c.ends == 0 || c.s.e.layout.isMembers(e.code) {
+func (c *changes) cancelEnd(set *edgeSet, e *edge, owner *row) bool {
+	at, ok := c.ended[endedBy(e, owner)]
+	if !ok || c.s.e.layout.isMembers(e.code) {
 		return false
 	}
-	for i, ch := range c.edges[c.start.edges:] {
-		if ch.set != nil || ch.edge.code != e.code || ch.edge.from != e.from || ch.edge.to != e.to || ch.edge.text != e.text || ch.owner != owner {
-			continue
-		}
-		ch.edge.ended = false
-		at := c.start.edges + i
-		c.edges = slices.Delete(c.edges, at, at+1)
-		owner.linked = slices.ContainsFunc(c.edges[c.start.edges:], func(ch edgeChange) bool { return ch.owner == owner })
-		return true
+	delete(c.ended, endedBy(e, owner))
+	old := c.edges[at].edge
+	old.ended = false
+	set.goesOn(old)
+	c.edges[at] = edgeChange{}
+	c.undone++
+	owner.links--
+	return true
+}
+
+// compact removes the places of ends that were revoked.
+func (c *changes) compact() {
+	if c.undone == 0 {
+		return
 	}
-	return false
+	of := slices.DeleteFunc(c.edges[c.start.edges:], func(ch edgeChange) bool { return ch.edge == nil })
+	c.edges, c.undone = c.edges[:c.start.edges+len(of)], 0
 }
 
 // endEdge ends an edge; owner is the asset whose version records it.
 func (c *changes) endEdge(e *edge, owner *row) {
 	e.ended = true
-	c.ends++
+	if set := c.loaded.edgeSets[e.from]; set != nil {
+		set.ended(e)
+	}
+	if c.ended == nil {
+		c.ended = map[endedEdge]int{}
+	}
+	c.ended[endedBy(e, owner)] = len(c.edges)
 	c.edges = append(c.edges, edgeChange{edge: e, owner: owner})
-	owner.linked = true
+	owner.links++
 }
 
 // mayBeRefused reports whether the database may refuse what memory cannot
@@ -294,7 +335,10 @@ func (c *changes) recordInSession() {
 	isMember := func(w *row) bool { return w.typ == c.s.e.layout.member } // its default role, or its state
 	c.s.rolesChanged = c.s.rolesChanged || len(c.roles)+len(c.newScopes)+len(c.movedScopes) > 0 ||
 		slices.ContainsFunc(c.made, isMember) || slices.ContainsFunc(c.changed, isMember)
-	c.s.partsChanged += c.parts
+	c.s.reached = c.s.reached.plus(c.reached())
+	for counts, n := range c.affected {
+		counts.done += n
+	}
 	for _, w := range c.changed {
 		if op := w.cur.partOp; op != "" {
 			if c.s.partOps == nil {

@@ -34,8 +34,17 @@ type Command struct {
 	Within        *Command   // Create: the update it was nested in, without which it is not carried out
 	Op            string     // Operate: operation name
 	Args          []Change   // Operate: arguments by name, in Set
+	Affected      *Affected  // what it counts to; nil: nobody counts
 
 	outcome Outcome // what became of it, for those within
+}
+
+// Affected bounds the assets that the commands of one session which share it change, those
+// included that they do not name.
+type Affected struct {
+	Most int
+
+	done int // by what is written
 }
 
 // sets reports whether a command changes an attribute.

@@ -114,6 +114,9 @@ func (c *copier) copyAttribute(ctx context.Context, w *row, a *meta.Attr, src *r
 			return err
 		}
 		for _, e := range edges.current(from.Place.Code) {
+			if err := c.proceed(ctx); err != nil {
+				return err
+			}
 			if err := c.copyRef(ctx, w, a, e.to); err != nil {
 				return err
 			}

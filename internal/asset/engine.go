@@ -49,6 +49,7 @@ type Engine struct {
 	Contents        *blob.Store  // the bytes of attachments and images
 	MaxContent      int64        // most bytes of one of them; 0: no limit
 	MaxAssets       int          // most assets one request changes, those that its operations reach included; 0: no limit
+	MaxWritten      int          // most bytes of the texts of versions that one request writes
 	NobodyElsewhere bool         // at the generation of the model no process reads elsewhere; see catalog.ReadElsewhere
 
 	db         *db.DB
@@ -70,7 +71,7 @@ type Engine struct {
 func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener, log *slog.Logger) *Engine {
 	return &Engine{
 		Requests: requests.New(d),
-		Contents: blob.New(d, blob.Options{}),
+		Contents: blob.New(d, blob.Options{}), MaxWritten: MaxWritten,
 
 		db: d, model: m, layout: newLayout(m, 0, d.Dialect), secrets: secretNames(m), creds: creds, listener: changes, log: log,
 		ids:       &block{sequence: "id", size: 1000},
@@ -176,7 +177,7 @@ type Session struct {
 
 	named         int              // assets that the request changes by its commands
 	scopesHidden  bool             // projects were hidden, or shown again
-	partsChanged  int              // parts that operations changed in addition
+	reached       reach            // what it has changed so far, as far as it is written
 	partOps       map[int64]string // by part: the operation on its owner that changed it last
 	rolesChanged  bool             // so were roles, or the tree of projects
 	loginsChanged bool             // usernames or passwords were set

@@ -41,7 +41,7 @@ func (x *executor) execute(ctx context.Context, commands []*Command) ([]Outcome,
 		if o.Err != nil && !isCommands(o.Err) {
 			return nil, o.Err
 		}
-		if err := x.rules.checkLimit(); err != nil {
+		if err := x.proceed(ctx); err != nil {
 			return nil, err
 		}
 		outcomes[i], c.outcome = o, o
@@ -52,10 +52,12 @@ func (x *executor) execute(ctx context.Context, commands []*Command) ([]Outcome,
 // executeOne carries out a command and commits it, or rolls it back.
 func (x *executor) executeOne(ctx context.Context, c *Command) Outcome {
 	x.changes.begin()
+	x.changes.counts = c.Affected
 	o := x.apply(ctx, c)
 	if o.Err == nil && !o.Skipped {
 		o.Err = x.propagate(ctx)
 	}
+	x.changes.compact()
 	if o.Err == nil && !o.Skipped { // complete, and nothing of it is written
 		if o.Err = x.gate.check(ctx, c, x.target); o.Err == nil {
 			o.Err = x.defs.check(ctx, c, x.target)

@@ -2,7 +2,6 @@ package asset
 
 import (
 	"context"
-	"slices"
 
 	"github.com/alds-dev/alds/internal/meta"
 )
@@ -139,8 +138,9 @@ func (g *gate) isPart(ctx context.Context, w *row) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	owner, err := g.loaded.pointsTo(ctx, w, a)
-	return err == nil && slices.ContainsFunc(g.changes.touched, func(o *row) bool { return o.id == owner }), err
+	id, err := g.loaded.pointsTo(ctx, w, a)
+	owner := g.loaded.rows[id]
+	return err == nil && owner != nil && owner.before != nil, err
 }
 
 // checkEdges checks the links that the command begins or ends at other assets than

@@ -65,7 +65,8 @@ type loaded struct {
 	dependentsLoaded map[int64]bool
 	parts            map[int64][]*row // by owner; some have moved on
 	partsLoaded      map[int64]bool
-	overLimit        bool                // the operations reach more assets than one request may change
+	several          bool                // commands are carried out together, and may be so in parts
+	bytes            int64               // of the texts of rows
 	deletions        map[int64]*deletion // of deleted assets; nil for one without
 	parents          map[parentKey]int64
 	ancestors        map[int64][]ancestry // of projects
@@ -240,7 +241,20 @@ func (l *loaded) scanRow(scan db.Scanner) (*row, error) {
 	}
 	st.partOp = l.s.partOps[w.id]
 	w.typ, w.cur, w.stored = t, st, st
-	return w, nil
+	return w, l.count(st)
+}
+
+// count counts a row that was read. Errors: errSplit where fewer commands would read less;
+// fault.Invalid, with which the request ends.
+func (l *loaded) count(st *state) error {
+	l.bytes += st.textSize()
+	switch {
+	case l.several && l.bytes > maxHeld:
+		return errSplit
+	case l.bytes > maxHeldOfOne:
+		return tooMuchHeld()
+	}
+	return nil
 }
 
 // read returns an asset with its values, without a lock: as the batch has changed

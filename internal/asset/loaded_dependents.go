@@ -59,8 +59,15 @@ func (l *loaded) loadDependents(ctx context.Context, ids []int64) error {
 			}
 			pairs = append(pairs, found...)
 		}
+		known := map[dependency]bool{}
+		for _, source := range ids {
+			for _, w := range l.dependents[source] {
+				known[dependency{source, w.id}] = true
+			}
+		}
 		err := l.loadPairs(ctx, pairs, func(source int64, w *row) {
-			if !slices.Contains(l.dependents[source], w) {
+			if p := (dependency{source, w.id}); !known[p] {
+				known[p] = true
 				l.dependents[source] = append(l.dependents[source], w)
 			}
 		})
@@ -113,9 +120,10 @@ func (l *loaded) childrenOf(ctx context.Context, w *row) ([]*row, error) {
 		return nil, err
 	}
 	var children []*row
+	known := map[*row]bool{}
 	for _, child := range l.dependents[w.id] {
 		up, ok := child.typ.Attr("Parent")
-		if !ok || l.rows[child.id] != child || child.cur.code == meta.StateDeleted || slices.Contains(children, child) {
+		if !ok || l.rows[child.id] != child || child.cur.code == meta.StateDeleted || known[child] {
 			continue
 		}
 		at, err := l.pointsTo(ctx, child, up)
@@ -123,6 +131,7 @@ func (l *loaded) childrenOf(ctx context.Context, w *row) ([]*row, error) {
 			return nil, err
 		}
 		if at == w.id {
+			known[child] = true
 			children = append(children, child)
 		}
 	}

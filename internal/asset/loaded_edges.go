@@ -61,7 +61,7 @@ func (l *loaded) scanEdge(scan db.Scanner, code, fromType int) error {
 		return err
 	}
 	s := l.edgeSets[e.from]
-	s.edges = append(s.edges, e)
+	s.add(e)
 	return nil
 }
 

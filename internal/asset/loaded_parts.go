@@ -65,7 +65,6 @@ func (l *loaded) loadParts(ctx context.Context, owners []int64, several bool) er
 		case several && len(pairs) > MaxBatch:
 			return errSplit
 		case l.s.e.MaxAssets > 0 && len(pairs) > l.s.e.MaxAssets:
-			l.overLimit = true
 			return TooManyAssets(l.s.e.MaxAssets)
 		}
 	}

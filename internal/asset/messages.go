@@ -1,6 +1,7 @@
 package asset
 
 import (
+	"errors"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
@@ -16,6 +17,9 @@ var ErrForm = fault.Invalidf(fault.NoPlace, "invalid form of a value")
 // isCommands reports whether an error is a command's own failure, not the
 // request's.
 func isCommands(err error) bool {
+	if errors.Is(err, ErrReach) {
+		return false
+	}
 	switch fault.KindOf(err) {
 	case fault.Invalid, fault.Denied, fault.NotFound:
 		return true
@@ -96,11 +100,6 @@ func notNow(typ, op string) error {
 
 func notAvailable(typ, op string) error {
 	return fault.Invalidf(fault.NoPlace, "Unavailable Operation '%s.%s'", typ, op)
-}
-
-// TooManyAssets ends a request that changes more assets than one may.
-func TooManyAssets(most int) error {
-	return fault.Invalidf(fault.NoPlace, "The request touches more than %d assets.", most)
 }
 
 // stale ends the whole request: somebody else was faster.

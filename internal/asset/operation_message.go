@@ -18,6 +18,9 @@ func (o *operations) send(ctx context.Context, w *row, _ *meta.Op, _ []Change) (
 	}
 	done, err := o.withReceipt(ctx, w)
 	for _, e := range edges.current(a.Place.Code) {
+		if err == nil {
+			err = o.proceed(ctx)
+		}
 		if err == nil && !done[e.to] {
 			err = o.makeReceipt(ctx, w, e.to)
 		}

@@ -28,6 +28,9 @@ func (o *operations) operateOnParts(ctx context.Context, w *row, op *meta.Op) er
 			if part.typ != rule.part || o.loaded.rows[part.id] != part {
 				continue
 			}
+			if err := o.proceed(ctx); err != nil {
+				return err
+			}
 			at, err := o.loaded.pointsTo(ctx, part, rule.relation)
 			if err != nil {
 				return err
@@ -67,7 +70,6 @@ func (o *operations) operateOnPartsOf(ctx context.Context, owners []*row, op *me
 // operateOnPart applies to a part what an operation does to its owner.
 func (o *operations) operateOnPart(ctx context.Context, part *row, op *meta.Op) error {
 	o.changes.touch(part)
-	o.changes.parts++
 	if op.Effect.Back {
 		if err := o.restore(ctx, part); err != nil {
 			return err

@@ -19,6 +19,9 @@ func (u unit) propagate(ctx context.Context) error {
 			if u.loaded.rows[dependent.id] != dependent { // its own command failed
 				continue
 			}
+			if err := u.proceed(ctx); err != nil {
+				return err
+			}
 			if err := u.updateDependent(ctx, w, dependent); err != nil {
 				return err
 			}

@@ -60,7 +60,8 @@ type row struct {
 	before *state // while a command works on it: what it was
 	isNew  bool   // made in this batch
 	dirty  bool   // the command changed something
-	linked bool   // the command began or ended links or values
+	links  int    // links and values that the command began or ended
+	holds  bool   // it holds a relation that the command writes from its other end
 	forced bool   // the command did what no column shows
 	hidden bool   // it lay in a deleted project when it was loaded
 

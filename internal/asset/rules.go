@@ -158,13 +158,3 @@ func (r *rules) hasRole(ctx context.Context, want role) (bool, error) {
 	}
 	return now.gives(want), err
 }
-
-// checkLimit refuses a request that has changed more assets than one may, parts
-// changed by operations included.
-func (r *rules) checkLimit() error {
-	most, parts := r.s.e.MaxAssets, r.s.partsChanged+r.changes.parts
-	if r.loaded.overLimit || most > 0 && parts > 0 && r.s.named+parts > most {
-		return TooManyAssets(most)
-	}
-	return nil
-}

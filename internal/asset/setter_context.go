@@ -91,7 +91,7 @@ func (set *setter) relatedIDs(ctx context.Context, w *row, a *meta.Attr) ([]int6
 	switch {
 	case a.Place.Kind == meta.InLinksBack:
 		for _, ch := range set.changes.edges[set.changes.start.edges:] {
-			if e := ch.edge; e.code == a.Place.Code && e.to == w.id && !e.ended {
+			if e := ch.edge; e != nil && e.code == a.Place.Code && e.to == w.id && !e.ended {
 				ids = append(ids, e.from)
 			}
 		}

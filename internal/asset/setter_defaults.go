@@ -50,7 +50,7 @@ func (set *setter) setDefault(ctx context.Context, w *row, a *meta.Attr, text st
 // status, and PersonalTo.
 func (set *setter) deriveValues(ctx context.Context, w *row) error {
 	tr := set.s.e.layout.types[w.typ]
-	if tr.stateAttr != nil && (w.dirty || w.linked) {
+	if tr.stateAttr != nil && (w.dirty || w.links > 0) {
 		relation := tr.stateAttr.Place.Code
 		if edges := set.loaded.edgeSets[w.id]; edges != nil && edges.has(relation) {
 			if e := edges.one(relation); e != nil && w.cur.code < 200 {

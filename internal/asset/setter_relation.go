@@ -50,6 +50,9 @@ func (set *setter) toMany(ctx context.Context, w *row, a *meta.Attr, ch *Change)
 		return set.replaceMember(ctx, w, a, ch)
 	}
 	for _, v := range ch.Remove {
+		if err := set.proceed(ctx); err != nil {
+			return err
+		}
 		t, null, err := set.resolver.resolveRemoved(ctx, a, v)
 		if null {
 			err = invalid(a)
@@ -62,6 +65,9 @@ func (set *setter) toMany(ctx context.Context, w *row, a *meta.Attr, ch *Change)
 		}
 	}
 	for i, v := range append(ch.Set[:len(ch.Set):len(ch.Set)], ch.Add...) {
+		if err := set.proceed(ctx); err != nil {
+			return err
+		}
 		t, null, err := set.resolver.resolve(ctx, a, v)
 		if null && i < len(ch.Set) {
 			continue

@@ -50,6 +50,9 @@ func (set *setter) replaceInText(w *row, a *meta.Attr, ch *Change) error {
 		return invalid(a)
 	}
 	old, _ := w.get(a).(string)
+	if replacedSize(old, ch.Find.Text, ch.Replace.Text) > maxColumn {
+		return tooLong(a)
+	}
 	v, err := text(a, Value{Kind: Text, Text: strings.ReplaceAll(old, ch.Find.Text, ch.Replace.Text)})
 	if err != nil {
 		return err
@@ -61,6 +64,12 @@ func (set *setter) replaceInText(w *row, a *meta.Attr, ch *Change) error {
 		return nil
 	}
 	return set.storeScalar(w, a, v)
+}
+
+// replacedSize returns how long a text is with each find replaced, in bytes: it may be far
+// longer than what was sent, and is not made to be measured.
+func replacedSize(text, find, replace string) int {
+	return len(text) + strings.Count(text, find)*(len(replace)-len(find))
 }
 
 // secret changes a secret. It is sealed here only if it has not been before.

@@ -27,6 +27,9 @@ func (set *setter) setValues(ctx context.Context, w *row, a *meta.Attr, ch *Chan
 	}
 	for _, list := range [...][]Value{ch.Set, ch.Add} {
 		for _, v := range list {
+			if err := set.proceed(ctx); err != nil {
+				return err
+			}
 			if err := set.addValueOnce(w, edges, a, v); err != nil {
 				return err
 			}

@@ -23,6 +23,7 @@ type executor struct {
 	res     *result
 	aliases map[string]bool
 	sealed  map[*doc.Node]string
+	affects map[int]*asset.Affected // by command of the payload
 
 	pending    []*step
 	commands   []*asset.Command // of the pending steps that have not failed
@@ -126,7 +127,7 @@ func (p *executor) build(ctx context.Context, s *step) (*asset.Command, error) {
 			return nil, oid.Invalid(contextToken(s))
 		}
 	}
-	s.command = c
+	s.command, c.Affected = c, p.affectedBy(s)
 	ask := func(n *doc.Node, one bool) ([]asset.Value, error) { return p.subqueryValues(ctx, n, one) }
 	var err error
 	if c.Changes, err = changes(s, s.fields, ask); err == nil {
@@ -138,6 +139,22 @@ func (p *executor) build(ctx context.Context, s *step) (*asset.Command, error) {
 		}
 	}
 	return c, err
+}
+
+// affectedBy returns what bounds the assets that the command of a step changes; nil where
+// nothing does. A retry of the request counts anew.
+func (p *executor) affectedBy(s *step) *asset.Affected {
+	most := p.res.cfg.maxAffected
+	if most == 0 || s.kind == kindCreate {
+		return nil
+	}
+	if p.affects[s.index] == nil {
+		if p.affects == nil {
+			p.affects = map[int]*asset.Affected{}
+		}
+		p.affects[s.index] = &asset.Affected{Most: most}
+	}
+	return p.affects[s.index]
 }
 
 func changes(s *step, fields []field, ask subquery) ([]asset.Change, error) {
@@ -218,7 +235,10 @@ func (p *executor) query(ctx context.Context, s *step) error {
 		if p.res.queries > 0 {
 			p.res.rows = append(p.res.rows, ',')
 		}
-		p.res.rows, info, err = p.finder.Answer(ctx, p.q, p.actor(), r, p.res.rows)
+		err = db.ReadInTurn(p.q, func() (err error) {
+			p.res.rows, info, err = p.finder.Answer(ctx, p.q, p.actor(), r, p.res.rows)
+			return err
+		})
 	}
 	switch {
 	case err == nil:
@@ -242,12 +262,15 @@ func (p *executor) subqueryValues(ctx context.Context, n *doc.Node, one bool) ([
 	if one && r.Page == nil {
 		r.Page = &query.Page{Size: 1}
 	}
-	found, err := p.finder.IDs(ctx, p.q, p.actor(), r)
+	found, err := p.ids(ctx, p.q, p.actor(), r)
 	if err != nil {
 		return nil, err
 	}
 	if one && len(found) == 0 {
 		return nil, errForm
+	}
+	if len(found) > p.MaxAssets {
+		return nil, asset.TooManyAssets(p.MaxAssets)
 	}
 	if one {
 		found = found[:1]

@@ -3,6 +3,7 @@ package bulk_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,8 @@ import (
 	"github.com/alds-dev/alds/internal/bulk"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -43,6 +46,71 @@ func TestLimits(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestReach: what a request changes counts, whether its commands name it or not, before it
+// is made. Nothing of a request that reaches too far is written.
+func TestReach(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		assets := asset.New(d, meta.Default(), nil, nil, nil)
+		if err := asset.Seed(t.Context(), d, meta.Default()); err != nil {
+			t.Fatal(err)
+		}
+		e := bulk.New(assets, find.New(d, meta.Default()))
+		run := func(body string) error {
+			_, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(body)})
+			return err
+		}
+		story := `{"AssetType":"Story","Name":"S","Scope":"@p"}`
+		if err := run(`[{"@p":{"AssetType":"Scope","Name":"P","Parent":"Scope:0","BeginDate":"2026-01-01"}},` + strings.Repeat(story+",", 7) +
+			`{"@s":{"AssetType":"Story","Name":"whole","Scope":"@p","Reference":"r","Children":[` + strings.Repeat(`{"AssetType":"Task","Name":"T"},`, 7) + `{"AssetType":"Task","Name":"T"}]}}]`); err != nil {
+			t.Fatal(err)
+		}
+		e.MaxAssets, assets.MaxAssets = 5, 5
+		count := func() (n int) {
+			if err := d.QueryRow(t.Context(), "SELECT COUNT(*) FROM asset_version").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		before := count()
+		list := strings.TrimSuffix(strings.Repeat("{},", 6), ",")
+		tags := strings.TrimSuffix(tagList(21), ",")
+		for what, c := range map[string]struct{ body, want string }{
+			"a relation from its other end":  {`{"from":"Scope:0","update":{"Workitems":{"add":{"from":"Story","page":{"size":5}}},"Description":"x"}}`, "The request touches more than 5 assets."},
+			"a query in the place of values": {`{"from":"Scope:0","update":{"Workitems":{"add":{"from":"PrimaryWorkitem"}}}}`, "The request touches more than 5 assets."},
+			"parts":                          {`{"from":"Story","where":{"Name":"whole"},"execute":"QuickClose"}`, "The request touches more than 5 assets."},
+			"copies":                         {`{"from":"Story","where":{"Name":"whole"},"execute":"Copy"}`, "The request touches more than 5 assets."},
+			"moved with what they belong to": {`{"from":"Story","where":{"Name":"whole"},"update":{"Scope":"Scope:0"}}`, "The request touches more than 5 assets."},
+			"a list for each that is found":  {`{"from":"Story","page":{"size":2},"execute":{"op":"Copy","list":[` + list + `]}}`, "The request touches more than 5 assets."},
+			"a list for one":                 {`{"from":"Story:1002","execute":{"op":"Copy","list":[` + list + `]}}`, "The request touches more than 5 assets."},
+			"creates in each that is found":  {`{"from":"Story","page":{"size":3},"update":{"Children":[{"AssetType":"Task","Name":"T"}]}}`, "The request touches more than 5 assets."},
+			"values of one attribute":        {`{"from":"Story:1002","update":{"TaggedWith":{"add":[` + tags + `]}}}`, "The request adds and removes more than 20 values of relations."},
+			"more than the command may": {
+				`[{"config":{"maxAffected":3}},{"from":"Scope:0","update":{"Workitems":{"add":{"from":"Story","page":{"size":3}}}}}]`,
+				"The command affects more assets than maxAffected: 3.",
+			},
+		} {
+			if err := run(c.body); fault.KindOf(err) != fault.Invalid || fault.Public(err) != c.want {
+				t.Errorf("%s: %v", what, err)
+			}
+			if after := count(); after != before {
+				t.Fatalf("%s: %d versions, before %d", what, after, before)
+			}
+		}
+		if err := run(`[{"config":{"maxAffected":3}},{"from":"Scope:0","update":{"Workitems":{"add":{"from":"Story","where":{"Name":"S"},"page":{"size":2}}}}}]`); err != nil || count() != before+2 {
+			t.Errorf("as many as the command may: %v, %d versions, before %d", err, count(), before)
+		}
+	})
+}
+
+// tagList is n tags with a comma behind each.
+func tagList(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"tag %d",`, i)
+	}
+	return b.String()
 }
 
 // Commands are written in batches. What depends on a command of the batch

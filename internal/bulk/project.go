@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/asset"
@@ -22,6 +23,7 @@ type projection struct {
 	aliases     map[string]bool // every alias the payload defines
 	alias       func(name string) (oid string, known bool)
 	maxAffected int // assets one command may affect; 0: any number
+	taken       int // steps that the request has besides
 	steps       []*step
 }
 
@@ -34,6 +36,9 @@ func (e *Engine) project(ctx context.Context, q db.Querier, who auth.Actor, comm
 		}
 		if len(p.steps) > e.MaxAssets {
 			return nil, asset.TooManyAssets(e.MaxAssets)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 	}
 	if err := p.lookUp(ctx); err != nil {
@@ -48,6 +53,9 @@ func (p *projection) command(ctx context.Context, c *command) error {
 		p.steps = append(p.steps, &step{index: c.index, kind: c.kind, alias: c.alias, node: c.node, deferred: true, err: c.err})
 	case c.kind == kindConfig:
 	case c.kind == kindCreate:
+		if err := p.reserve(1, 1+createsIn(c.node)); err != nil {
+			return err
+		}
 		before := len(p.steps)
 		s := p.create(c, c.node, c.alias, asset.Ref{}, false)
 		s.asWritten = c.alias != "" && len(p.steps) > before+1
@@ -157,6 +165,9 @@ func (p *projection) expandOne(c *command, s *step, from *doc.Node) error {
 		p.steps = append(p.steps, s)
 		return nil
 	}
+	if err := p.reserve(1, stepsOf(c.node)); err != nil {
+		return err
+	}
 	p.expand(c, s, o.Now())
 	return nil
 }
@@ -167,7 +178,7 @@ func (p *projection) expandQuery(ctx context.Context, c *command, s *step) error
 	r.Alias = p.alias
 	var found []oid.OID
 	if err == nil {
-		found, err = p.finder.IDs(ctx, p.q, p.who, r)
+		found, err = p.ids(ctx, p.q, p.who, r)
 	}
 	if err == nil && p.maxAffected > 0 && len(found) > p.maxAffected {
 		err = affectsTooMany(len(found), p.maxAffected)
@@ -180,8 +191,8 @@ func (p *projection) expandQuery(ctx context.Context, c *command, s *step) error
 		p.steps = append(p.steps, s)
 		return nil
 	}
-	if len(p.steps)+len(found) > p.MaxAssets {
-		return asset.TooManyAssets(p.MaxAssets)
+	if err := p.reserve(len(found), stepsOf(c.node)); err != nil {
+		return err
 	}
 	for i, o := range found {
 		each := s
@@ -191,6 +202,45 @@ func (p *projection) expandQuery(ctx context.Context, c *command, s *step) error
 		p.expand(c, each, o)
 	}
 	return nil
+}
+
+// reserve refuses steps on so many assets, each of so many, before any is made.
+// Errors: asset.TooManyAssets.
+func (p *projection) reserve(assets, each int) error {
+	if each > 0 && assets > (p.MaxAssets-p.taken-len(p.steps))/each {
+		return asset.TooManyAssets(p.MaxAssets)
+	}
+	return nil
+}
+
+// stepsOf returns how many steps a command on one asset becomes: one for each item of an
+// operation's list, or the update and the creates nested in it.
+func stepsOf(n *doc.Node) int {
+	if op, ok := n.Get("execute"); ok {
+		if list, ok := op.Get("list"); ok && op.Kind == doc.Map && list.Kind == doc.List {
+			return len(list.Items)
+		}
+		return 1
+	}
+	update, _ := n.Get("update")
+	return 1 + createsIn(update)
+}
+
+// createsIn counts the creates nested in a value.
+func createsIn(n *doc.Node) int {
+	if n == nil {
+		return 0
+	}
+	count := 0
+	for i := range n.Items {
+		if v := &n.Items[i]; !v.IsScalar() {
+			if _, ok := v.Get("AssetType"); ok && v.Kind == doc.Map {
+				count++
+			}
+			count += createsIn(v)
+		}
+	}
+	return count
 }
 
 // expand makes the steps of a command on one asset: one per item of an
@@ -337,6 +387,9 @@ func (p *projection) lookUp(ctx context.Context) error {
 
 // isCommandFailure reports whether an error is the failure of one command.
 func isCommandFailure(err error) bool {
+	if errors.Is(err, db.ErrTurnRead) || errors.Is(err, asset.ErrReach) {
+		return false
+	}
 	switch fault.KindOf(err) {
 	case fault.Invalid, fault.NotFound, fault.Denied:
 		return true

@@ -124,6 +124,10 @@ func (s *Service) change(ctx context.Context, who auth.Actor, from, to []string)
 		if err != nil {
 			return err
 		}
+		if most := s.assets.MaxAssets; most > 0 && len(found) > most {
+			return asset.TooManyAssets(most)
+		}
+		w.Count(len(found))
 		commands := make([]*asset.Command, len(found))
 		for i, o := range found {
 			commands[i] = &asset.Command{Verb: asset.Update, Target: asset.Ref{OID: o}, Changes: []asset.Change{what}}

@@ -231,6 +231,11 @@ func (p *Process) Status() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
+// ForgetPeak makes Memory tell the most that the process holds from now on.
+func (p *Process) ForgetPeak() error {
+	return os.WriteFile("/proc/"+strconv.Itoa(p.cmd.Process.Pid)+"/clear_refs", []byte("5"), 0o600)
+}
+
 // Memory is what a process holds of the machine's memory, and the most that it
 // held so far, in bytes; 0 where the system does not tell.
 func (p *Process) Memory() (now, most int64) {

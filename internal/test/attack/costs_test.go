@@ -1,0 +1,171 @@
+package attack
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// maxCost is how many bytes the process may hold above what it held before, whatever one
+// request asks for, and longestWait how long a write of another member may wait for it,
+// which only the long tier compares.
+const (
+	maxCost     = 300 * mib
+	longestWait = 3 * time.Second
+)
+
+// cost is a request that is small and asks for much.
+type cost struct {
+	name, path, media, body string
+	admin                   bool // sent by an administrator; else by a member who may not write
+	want                    int
+	says                    string // a part of the answer
+	sqlite                  bool   // only there
+}
+
+// costs are what was once found to end the process, or to keep the others waiting. long is
+// a story with two million characters, many one of many.
+func costs(long, many string) []cost {
+	const (
+		bulk  = "/api/asset"
+		query = "/query.v1"
+		over  = "too many "
+	)
+	numbers := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return strings.TrimSuffix(b.String(), ",")
+	}
+	same := func(n int, text string) string { return strings.TrimSuffix(strings.Repeat(text+",", n), ",") }
+	replace := `{"from":"` + long + `","update":{"Description":{"find":"a","replace":"` + strings.Repeat("b", 100_000) + `"}}}`
+	return []cost{
+		{"a text that grows when it is replaced", bulk, "", replace, true, 200, "TooLong", false},
+		{"a preview of it", bulk + "?previewOnly=true", "", replace, false, 200, "", false},
+		{"aliases of a long text", bulk, "application/yaml", "a: &a " + strings.Repeat("x", mib) + "\nb: [" + strings.Repeat("*a, ", 1000) + "]", false, 400, "stand for more than", false},
+		{"a text in many attributes", query, "", `{"from":"Story","find":"` + strings.Repeat("x", mib) + `","findin":[` + numbers(100, `"Scope.CustomName%d",`) + `]}`, false, 400, "", false},
+		{"a text in one attribute many times", query, "", `{"from":"Story","find":"` + strings.Repeat("x", mib) + `","findin":[` + same(200, `"Name"`) + `]}`, false, 200, "", false},
+		{
+			"a list in many comparisons", query, "",
+			`{"from":"Story","filter":[` + same(200, `"ID=$x"`) + `],"with":{"$x":[` + numbers(10_000, `"Story:%d",`) + `]}}`, false, 400, over, false,
+		},
+		{"operations with a list on all", bulk, "", `{"from":"Story","execute":{"op":"Copy","list":[` + same(8000, "{}") + `]}}`, true, 400, "touches more than", false},
+		{"creates in an update of all", bulk, "", `{"from":"Story","update":{"Children":[` + same(500, `{"AssetType":"Task","Name":"T"}`) + `]}}`, true, 400, "touches more than", false},
+		{"many tags", bulk, "", `{"from":"` + many + `","update":{"TaggedWith":{"add":[` + numbers(20_000, `"tag %d",`) + `]}}}`, true, 200, `"count":1`, false},
+		{"many tags in place of many", bulk, "", `[{"from":"` + many + `","update":{"TaggedWith":{"remove":[` + numbers(20_000, `"tag %d",`) + `],"add":[` + numbers(20_000, `"tag %d",`) + `]}}}]`, true, 200, "", false},
+		{"a message to many", bulk, "", `{"AssetType":"Message","Name":"M","Recipients":[` + same(40_000, `"Member:20"`) + `]}`, false, 200, "", false},
+		{"a long query in a write", bulk, "", `[{"AssetType":"Story","Name":"S","Scope":"Scope:0"},` + endless + `]`, true, 400, "took longer than", true},
+		{"a long query in place of a value", bulk, "", `{"from":"` + many + `","update":{"Dependencies":{"add":` + endless + `}}}`, true, 400, "took longer than", true},
+		{"long texts to sort by", query, "", `{"from":"Story","select":["Name"],"sort":["Description"]}`, false, 200, "", false},
+		{"a long text to look for", query, "", `{"from":"Story","select":["Name"],"find":"` + strings.Repeat("a", 30_000) + `b"}`, false, 200, "", false},
+		{"a long text copied many times", bulk, "", `{"from":"` + long + `","execute":{"op":"Copy","list":[` + same(200, "{}") + `]}}`, true, 400, "writes more than", false},
+	}
+}
+
+// TestCosts sends requests that are small and ask for much, one at a time, while another
+// member writes. Issue: one of them ends the process, or keeps the others waiting.
+func TestCosts(t *testing.T) {
+	onEach(t, setup{settings: []string{"ALDS_REQUEST_TIMEOUT=5m"}, short: "sqlite"}, func(t *testing.T, s *site) {
+		var people []any
+		for i := range owners {
+			people = append(people, map[string]any{"AssetType": "Member", "Name": fmt.Sprintf("M%d", i), "Nickname": fmt.Sprintf("M%d", i), "DefaultRole": "Role:4"})
+		}
+		members := s.post("/api/asset", people)
+		made := s.stories(depth(500, 2000), func(i int) []string { return []string{members[i%owners], members[(i+7+i/owners%5)%owners]} })
+		var texts []any
+		for range depth(40, 80) {
+			texts = append(texts, map[string]any{"AssetType": "Story", "Name": "long", "Scope": "Scope:0", "Description": strings.Repeat("a", mib)})
+		}
+		for len(texts) > 0 {
+			n := min(20, len(texts))
+			s.post("/api/asset", texts[:n])
+			texts = texts[n:]
+		}
+		long := s.post("/api/asset", []any{map[string]any{"AssetType": "Story", "Name": "long", "Scope": "Scope:0", "Description": strings.Repeat("a", 2_000_000)}})[0]
+		s.post("/api/asset", []any{map[string]any{
+			"AssetType": "Member", "Name": "reader", "Nickname": "reader", "Username": "reader", "Password": passwordOf("reader"), "DefaultRole": "Role:8", "Scopes": "Scope:0",
+		}})
+		c := from(attacker)
+		for _, one := range costs(long, made[0]) {
+			t.Run(one.name, func(t *testing.T) {
+				if one.sqlite && s.command != "standalone" {
+					t.Skip("writes take turns on SQLite alone")
+				}
+				s.bear(t, c, one, made[1])
+			})
+		}
+	})
+}
+
+// bear sends one request while another member writes, and compares what it cost.
+func (s *site) bear(t *testing.T, c *http.Client, one cost, story string) {
+	t.Helper()
+	s.proc.MustRun()
+	if err := s.proc.ForgetPeak(); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := s.proc.Memory()
+	ctx, stop := context.WithCancel(t.Context())
+	var longest atomic.Int64
+	wait := flood(ctx, 1, 10*time.Millisecond, func(_, n int) {
+		began := time.Now()
+		status, answer, err := s.ask(t.Context(), s.client, "admin:"+adminPassword, http.MethodPost, "/api/asset", []byte(`{"from":"`+story+`","update":{"Reference":"`+strconv.Itoa(n)+`"}}`))
+		if err != nil || status != http.StatusOK {
+			t.Errorf("a write of another member: %d %.200s %v", status, answer, err)
+		}
+		longest.Store(max(longest.Load(), int64(time.Since(began))))
+	})
+	who := "reader:" + passwordOf("reader")
+	if one.admin {
+		who = "admin:" + adminPassword
+	}
+	began := time.Now()
+	status, answer := s.sendCost(t, c, who, one)
+	took := time.Since(began)
+	stop()
+	wait()
+	s.proc.MustRun()
+	_, most := s.proc.Memory()
+	t.Logf("%d in %s, %d bytes: %.150s; %d MiB above rest; the longest write of another took %s",
+		status, took.Round(time.Millisecond), len(one.body), answer, (most-before)/mib, time.Duration(longest.Load()).Round(time.Millisecond))
+	if status != one.want || !strings.Contains(string(answer), one.says) {
+		t.Errorf("answered %d %.500s, want %d with %q", status, answer, one.want, one.says)
+	}
+	if most-before > maxCost {
+		t.Errorf("the process held %d MiB above rest, allowed are %d", (most-before)/mib, maxCost/mib)
+	}
+	if wait := time.Duration(longest.Load()); !testing.Short() && wait > longestWait {
+		t.Errorf("a write of another member took %s, allowed are %s", wait, longestWait)
+	}
+}
+
+// sendCost sends a request in its media type, JSON unless it has another.
+func (s *site) sendCost(t *testing.T, c *http.Client, who string, one cost) (status int, answer []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url(one.path), strings.NewReader(one.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, password, _ := strings.Cut(who, ":")
+	req.SetBasicAuth(name, password)
+	req.Header.Set("Content-Type", "application/json")
+	if one.media != "" {
+		req.Header.Set("Content-Type", one.media)
+	}
+	res, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if answer, err = io.ReadAll(res.Body); err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, answer
+}
