@@ -75,3 +75,10 @@ func (d *DB) Reading() (quick, waiting, long, waitingLong int) {
 	long, waitingLong = d.reads.longQueue.Load()
 	return quick, waiting, long, waitingLong
 }
+
+// ErrStalled is the error of a read whose client takes too long.
+var ErrStalled = errStalled
+
+// EndStalledReadersAtOnce makes a read wait for its client only while nobody waits for its
+// place.
+func (d *DB) EndStalledReadersAtOnce() { d.reads.stall = time.Millisecond }

@@ -23,6 +23,7 @@ func split(n int) sizes {
 
 func newReadPools(quick, long *sql.DB, n sizes) *readPools {
 	return &readPools{
+		stall: stallTime,
 		quick: quick, long: long,
 		quickQueue: newReadQueue(n.quick, n.quick*3/4), longQueue: newReadQueue(n.long, n.long/2), activeQueue: newReadQueue(n.active, n.active/2),
 	}

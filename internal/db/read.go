@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/alds-dev/alds/internal/admission"
+	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/tracing"
 )
 
@@ -29,6 +30,7 @@ type readPools struct {
 	quickQueue             *admission.Queue // reads on quick connections
 	longQueue, activeQueue *admission.Queue // reads on long ones; those of them that are not waiting for a client
 	restarts               atomic.Int64
+	stall                  time.Duration // how long a read may wait for its client while others wait for its place
 }
 
 type memberKey struct{}
@@ -75,7 +77,7 @@ func (d *DB) ReadLong(ctx context.Context, fn func(*Tx) error) error {
 	if d.reads == nil {
 		return d.Read(ctx, fn)
 	}
-	return d.longRead(ctx, func(w *activeSlot) error {
+	return d.longRead(ctx, func(ctx context.Context, w *activeSlot) error {
 		return d.snapshot(ctx, d.reads.long, &Tx{slot: w}, fn)
 	})
 }
@@ -109,7 +111,7 @@ func (d *DB) OneLong(ctx context.Context, fn func(Querier) error) error {
 	if d.reads == nil {
 		return fn(d)
 	}
-	return d.longRead(ctx, func(w *activeSlot) error {
+	return d.longRead(ctx, func(ctx context.Context, w *activeSlot) error {
 		one := &singleRead{pool: d.reads.long, pinned: d.pinned, slot: w}
 		return one.close(ctx, fn(one))
 	})
@@ -157,10 +159,51 @@ func Yield(ctx context.Context, q Querier, do func() error) error {
 		return do()
 	}
 	w.release()
+	over := w.endIfStalled()
 	if err := do(); err != nil { // and the read ends
+		over()
 		return err
 	}
+	if over() {
+		return errStalled
+	}
 	return w.acquire(ctx)
+}
+
+// stallTime is how long a read may wait for its client while others wait for its place.
+const stallTime = 3 * time.Second
+
+// errStalled ends a read whose client takes too long to read the answer.
+var errStalled = fault.Transientf(context.DeadlineExceeded, "the client took too long to read its answer")
+
+// endIfStalled ends the read when it has waited for its client for stallTime and others
+// wait for a place. The caller calls over when the client has read, which
+// reports whether the read has ended.
+func (w *activeSlot) endIfStalled() (over func() bool) {
+	stop, ended := make(chan struct{}), make(chan bool, 1)
+	time.AfterFunc(w.stall, func() {
+		for {
+			if _, waiting := w.all.Load(); waiting > 0 {
+				w.end()
+				ended <- true
+				return
+			}
+			select {
+			case <-stop:
+				return
+			case <-time.After(w.stall / 4):
+			}
+		}
+	})
+	return func() bool {
+		close(stop)
+		select {
+		case <-ended:
+			return true
+		default:
+			return false
+		}
+	}
 }
 
 // snapshot runs fn in a read-only transaction t of a pool.
@@ -196,27 +239,35 @@ func (d *DB) quickRead(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// longRead runs do as one of the long reads.
-func (d *DB) longRead(ctx context.Context, do func(*activeSlot) error) error {
+// longRead runs do as one of the long reads, within a context that ends with its place among
+// them. A read that waits for its client, which may be for long, gives it back when the
+// context ends.
+func (d *DB) longRead(ctx context.Context, do func(context.Context, *activeSlot) error) error {
 	member := memberOf(ctx)
 	leave, err := d.reads.longQueue.Enter(ctx, member)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	w := &activeSlot{queue: d.reads.activeQueue, member: member}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, leave)()
+	w := &activeSlot{queue: d.reads.activeQueue, all: d.reads.longQueue, member: member, stall: d.reads.stall, end: cancel}
 	if err := w.acquire(ctx); err != nil {
 		return err
 	}
 	defer w.release()
-	return do(w)
+	return do(ctx, w)
 }
 
 // activeSlot is the right of a long read to run statements.
 type activeSlot struct {
 	queue  *admission.Queue
+	all    *admission.Queue // of the long reads, those included that wait for a client
 	member any
 	leave  func() // nil while it has no slot
+	stall  time.Duration
+	end    func() // ends the read
 }
 
 func (w *activeSlot) acquire(ctx context.Context) (err error) {

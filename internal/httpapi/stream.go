@@ -7,10 +7,13 @@ import (
 	"io"
 	"iter"
 	"math"
+	"net"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/inbound"
 	"github.com/alds-dev/alds/internal/memory"
 )
 
@@ -53,6 +56,8 @@ type streamedBody struct {
 	current chunk
 	next    func() (chunk, bool)
 	stop    func()
+	conn    net.Conn
+	until   time.Time // when the request ends; zero once the connection knows
 	sent    int
 	closed  bool
 }
@@ -74,6 +79,10 @@ func (a *API) startStream(c *fiber.Ctx, x *exchange, s Stream) (body []byte, err
 		return collect(x.hold, first, next)
 	}
 	x.stream = &streamedBody{api: a, x: x, current: first, next: next, stop: stop}
+	if conn, ok := c.Context().Conn().(*inbound.Conn); ok { // a page has none
+		x.stream.conn = conn
+		x.stream.until, _ = c.UserContext().Deadline()
+	}
 	return nil, nil
 }
 
@@ -98,6 +107,10 @@ func collect(hold *memory.Hold, p chunk, next func() (chunk, bool)) (body []byte
 // Read returns the next bytes of the answer. The server calls it as fast as the
 // client reads.
 func (s *streamedBody) Read(b []byte) (int, error) {
+	if !s.until.IsZero() { // who does not take the answer by then holds it no longer
+		_ = s.conn.SetWriteDeadline(s.until)
+		s.until = time.Time{}
+	}
 	for len(s.current.body) == 0 {
 		switch {
 		case s.current.err != nil:

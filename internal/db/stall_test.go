@@ -1,0 +1,51 @@
+package db_test
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// TestStalledReadersMakeRoom: reads whose clients do not take their answers have all places
+// among the long reads. Those of others begin all the same, and the stalled ones learn that
+// they have ended.
+func TestStalledReadersMakeRoom(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		ctx := t.Context()
+		d.EndStalledReadersAtOnce()
+		pools := d.Pools()
+		long := pools[slices.IndexFunc(pools, func(p db.Pool) bool { return p.Name == "long" })].Limit
+		hold := make(chan struct{})
+		var stalled, others sync.WaitGroup
+		yielding := make(chan struct{}, long)
+		errs := make([]error, long)
+		for i := range long {
+			stalled.Go(func() {
+				errs[i] = d.ReadLong(db.WithMember(ctx, int64(i)), func(tx *db.Tx) error {
+					return db.Yield(ctx, tx, func() error { yielding <- struct{}{}; <-hold; return nil })
+				})
+			})
+		}
+		for range long {
+			<-yielding
+		}
+		for i := range long {
+			others.Go(func() {
+				err := d.ReadLong(db.WithMember(ctx, int64(100+i)), func(tx *db.Tx) error { return run(ctx, tx, "SELECT 1 + ?") })
+				if err != nil {
+					t.Errorf("a read of another member: %v", err)
+				}
+			})
+		}
+		others.Wait()
+		close(hold)
+		stalled.Wait()
+		if !slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, db.ErrStalled) }) {
+			t.Errorf("the stalled reads ended with %v", errs)
+		}
+	})
+}
