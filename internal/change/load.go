@@ -3,8 +3,10 @@ package change
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +15,18 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// ChunkSize bounds the versions that are read together.
-const ChunkSize = 500
+// ChunkSize bounds the versions that are read together, and ChunkBytes about how many bytes
+// they take, and as many those before them; a single one may take more.
+const (
+	ChunkSize  = 500
+	ChunkBytes = 8 << 20
+)
+
+// ErrTooLarge is the error of several versions whose predecessors take more than ChunkBytes.
+var ErrTooLarge = errors.New("the versions before are too large to be read together")
+
+// errEnough ends a result of which no more is wanted.
+var errEnough = errors.New("enough was read")
 
 // Loader reads versions. It is immutable and safe for concurrent use.
 type Loader struct {
@@ -44,10 +56,11 @@ func NewLoader(d *Differ) *Loader {
 	return &Loader{differ: d, Columns: strings.Join(all, ", "), slim: strings.Join(slim, ", ")}
 }
 
-// Versions reads up to limit versions of audits, in the order of their moments.
-func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, limit int) ([]Version, error) {
+// Versions reads versions of audits, in the order of their moments: up to limit, and no more
+// than take about ChunkBytes, but two in any case. more tells that there may be others.
+func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, limit int) (all []Version, more bool, err error) {
 	if len(audits) == 0 {
-		return nil, nil
+		return nil, false, nil
 	}
 	first, last := audits[0].First, audits[0].Last
 	ids := make([]int64, 0, len(audits))
@@ -57,12 +70,25 @@ func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, lim
 	}
 	in, args := db.InArgs(ids)
 	args = append(args, first, last, limit)
-	all, err := l.read(ctx, q, "SELECT "+l.Columns+" FROM asset_version v WHERE v.audit_id IN "+in+
-		" AND v.moment BETWEEN ? AND ? ORDER BY v.moment, v.id LIMIT ?", args)
-	if err != nil {
-		return nil, err
+	rows, size := l.Rows(), int64(0)
+	err = db.Each(ctx, q, "SELECT "+l.Columns+" FROM asset_version v WHERE v.audit_id IN "+in+
+		" AND v.moment BETWEEN ? AND ? ORDER BY v.moment, v.id LIMIT ?", args, func(row db.Scanner) error {
+		v, err := rows.Scan(row)
+		if err != nil {
+			return err
+		}
+		all = append(all, v)
+		if size += v.Size(); size > ChunkBytes && len(all) > 1 {
+			more = true
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, false, err
 	}
-	return ofAudits(all, audits), nil
+	more = more || len(all) >= limit
+	return ofAudits(all, audits), more, nil
 }
 
 // During reads up to limit versions that were current at some moment from first
@@ -85,7 +111,7 @@ func ofAudits(all []Version, audits []Audit) []Version {
 	})
 }
 
-// Steps returns a step for each version, in their order.
+// Steps returns a step for each version, in their order. Errors: ErrTooLarge.
 func (l *Loader) Steps(ctx context.Context, q db.Querier, versions []Version) ([]Step, error) {
 	steps := make([]Step, len(versions))
 	at := map[At]*Step{}
@@ -111,9 +137,13 @@ func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[
 			moments = append(moments, v.Moment)
 		}
 	}
+	most := int64(ChunkBytes)
+	if len(steps) == 1 {
+		most = math.MaxInt64
+	}
 	for len(ids) > 0 {
 		n := min(len(ids), ChunkSize)
-		if err := l.beforeOf(ctx, q, ids[:n], moments[:n], at); err != nil {
+		if err := l.beforeOf(ctx, q, ids[:n], moments[:n], at, &most); err != nil {
 			return err
 		}
 		ids, moments = ids[n:], moments[n:]
@@ -126,7 +156,8 @@ func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[
 	return nil
 }
 
-func (l *Loader) beforeOf(ctx context.Context, q db.Querier, ids, moments []int64, at map[At]*Step) error {
+// beforeOf adds the versions before some; left is how many bytes they may take.
+func (l *Loader) beforeOf(ctx context.Context, q db.Querier, ids, moments []int64, at map[At]*Step, left *int64) error {
 	in, args := db.InArgs(ids)
 	args = append(args, slices.Min(moments), slices.Max(moments))
 	var until int64
@@ -139,6 +170,9 @@ func (l *Loader) beforeOf(ctx context.Context, q db.Querier, ids, moments []int6
 		}
 		if s := at[At{v.ID, until}]; s != nil {
 			s.Before = &v
+			if *left -= v.Size(); *left < 0 {
+				return ErrTooLarge
+			}
 		}
 		return nil
 	})

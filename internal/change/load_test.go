@@ -2,6 +2,8 @@ package change
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,7 +72,7 @@ func TestDiffOfLoadedSteps(t *testing.T) {
 		})
 		differ := NewDiffer(model)
 		l := NewLoader(differ)
-		versions, err := l.Versions(t.Context(), d, []Audit{{ID: 1, First: 1001, Last: 1002}, {ID: 2, First: 1003, Last: 1005}}, 100)
+		versions, _, err := l.Versions(t.Context(), d, []Audit{{ID: 1, First: 1001, Last: 1002}, {ID: 2, First: 1003, Last: 1005}}, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,12 +103,40 @@ func TestDiffOfLoadedSteps(t *testing.T) {
 	})
 }
 
+// TestVersionsAreReadInParts: no more is read at a time than ChunkBytes and one version.
+func TestVersionsAreReadInParts(t *testing.T) {
+	story := typ(t, "Story")
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		const parts = 4
+		for i := range int64(2 * parts) {
+			long := row(story.Code, 2000+i, 1001+i, 1101+i, 1, 1001+i, 0, "a")
+			long["description"] = strings.Repeat("x", ChunkBytes/parts)
+			insert(t, d, "asset_version", long, row(story.Code, 2000+i, 1101+i, db.Forever, 2, 1001+i, 0, "b"))
+		}
+		l := NewLoader(NewDiffer(model))
+		long, more, err := l.Versions(t.Context(), d, []Audit{{ID: 1, First: 1001, Last: 1100}}, 100)
+		if err != nil || !more || len(long) > parts+1 {
+			t.Errorf("long versions: %d, more %v, %v", len(long), more, err)
+		}
+		short, more, err := l.Versions(t.Context(), d, []Audit{{ID: 2, First: 1101, Last: 1200}}, 100)
+		if err != nil || more || len(short) != 2*parts {
+			t.Errorf("short versions: %d, more %v, %v", len(short), more, err)
+		}
+		if _, err := l.Steps(t.Context(), d, short); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("all with those before: %v", err)
+		}
+		if steps, err := l.Steps(t.Context(), d, short[:1]); err != nil || len(steps) != 1 {
+			t.Errorf("one with that before: %v", err)
+		}
+	})
+}
+
 func TestAMissingPreviousVersionIsReported(t *testing.T) {
 	story := typ(t, "Story")
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		insert(t, d, "asset_version", row(story.Code, 1005, 1003, db.Forever, 2, 1001, 0, "b"))
 		l := NewLoader(NewDiffer(model))
-		versions, err := l.Versions(t.Context(), d, []Audit{{ID: 2, First: 1003, Last: 1003}}, 100)
+		versions, _, err := l.Versions(t.Context(), d, []Audit{{ID: 2, First: 1003, Last: 1003}}, 100)
 		if err != nil {
 			t.Fatal(err)
 		}

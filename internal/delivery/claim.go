@@ -88,8 +88,12 @@ const (
 func (s *Sender) claim(ctx context.Context, id string, failing bool) ([]*Delivery, *receiver, error) {
 	var all []*Delivery
 	var r *receiver
+	reserved := 0
+	defer func() { s.queues.unreserve(reserved) }()
 	err := s.db.Write(ctx, func(tx *db.Tx) error {
 		all, r = nil, nil
+		s.queues.unreserve(reserved)
+		reserved = 0
 		began := time.Now()
 		found, err := s.lockReceivers(ctx, tx, []string{id})
 		if err != nil {
@@ -105,7 +109,7 @@ func (s *Sender) claim(ctx context.Context, id string, failing bool) ([]*Deliver
 		if failing || r.failures > 0 {
 			limit = 1
 		}
-		ids, err := s.due(ctx, tx, r, limit)
+		ids, err := s.due(ctx, tx, r, limit, &reserved)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -133,14 +137,14 @@ type dueRow struct {
 
 // due lists the deliveries that are claimed together. The more claims of a
 // delivery had no end, the fewer are claimed with it, so that a delivery that
-// ends its senders is alone when it is given up.
-func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int) ([]string, error) {
-	order := "due, id"
+// ends its senders is alone when it is given up. It reserves their bytes.
+func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int, reserved *int) ([]string, error) {
+	order := "d.due, d.id"
 	if r.failures >= openAfter { // a probe: finish a delivery that has attempts
-		order = "attempts DESC, due, id"
+		order = "d.attempts DESC, d.due, d.id"
 	}
-	rows, err := db.Collect(ctx, tx, `SELECT id, owner, lease, claims, events, LENGTH(payload) FROM webhook_delivery
-		WHERE state = 0 AND subscription_id = ? AND due <= ? ORDER BY `+order+" LIMIT ?",
+	rows, err := db.Collect(ctx, tx, `SELECT d.id, d.owner, d.lease, d.claims, d.events, LENGTH(d.payload) + COALESCE(LENGTH(p.body) + d.events * LENGTH(d.head), 0)
+		FROM webhook_delivery d`+payloadJoin+`WHERE d.state = 0 AND d.subscription_id = ? AND d.due <= ? ORDER BY `+order+" LIMIT ?",
 		[]any{r.id, r.now, claimRows + s.queues.claimedOf(r.id)}, func(row db.Scanner) (d dueRow, err error) {
 			err = row.Scan(&d.id, &d.owner, &d.lease, &d.claims, &d.events, &d.bytes)
 			return d, err
@@ -162,9 +166,10 @@ func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int) ([]
 		case d.claims > 0:
 			limit = min(limit, max(1, 64>>(2*d.claims)))
 		}
-		if len(ids) >= limit || events > 0 && (events+d.events > claimEvents || bytes+d.bytes > queueBytes) {
-			break
+		if len(ids) >= limit || events > 0 && (events+d.events > claimEvents || bytes+d.bytes > queueBytes) || !s.queues.reserve(d.bytes) {
+			break // a later sweep goes on, when others have sent theirs
 		}
+		*reserved += d.bytes
 		events, bytes = events+d.events, bytes+d.bytes
 		ids = append(ids, d.id)
 	}

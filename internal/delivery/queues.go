@@ -30,7 +30,8 @@ type queues struct {
 	mu      sync.Mutex
 	byID    map[string]*queue    // by subscription
 	claimed map[string]*Delivery // by id; their results are not stored yet
-	bytes   int
+	bytes   int                  // of their payloads
+	coming  int                  // of those that are about to be claimed
 	closed  bool
 	running sync.WaitGroup
 	ctx     context.Context //nolint:containedctx // ends requests that outlive the shutdown
@@ -57,7 +58,7 @@ type capacity struct {
 func (qs *queues) capacity() *capacity {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	c := &capacity{queues: qs.maxQueues() - len(qs.byID), bytes: totalBytes - qs.bytes, events: map[string]int{}, sizes: map[string]int{}}
+	c := &capacity{queues: qs.maxQueues() - len(qs.byID), bytes: totalBytes - qs.bytes - qs.coming, events: map[string]int{}, sizes: map[string]int{}}
 	if qs.closed {
 		c.queues, c.bytes = 0, 0
 	}
@@ -65,6 +66,25 @@ func (qs *queues) capacity() *capacity {
 		c.events[id], c.sizes[id] = q.events, q.bytes
 	}
 	return c
+}
+
+// reserve counts the bytes of a delivery that is about to be claimed; false when all queues
+// hold too many. Where they hold none, a delivery of any size is claimed.
+func (qs *queues) reserve(bytes int) bool {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if held := qs.bytes + qs.coming; held > 0 && held+bytes > totalBytes {
+		return false
+	}
+	qs.coming += bytes
+	return true
+}
+
+// unreserve is called when what was reserved is claimed, or is not.
+func (qs *queues) unreserve(bytes int) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.coming -= bytes
 }
 
 // reserve takes the capacity for one delivery; false when there is none.

@@ -27,12 +27,14 @@ type chunk struct {
 // chunk by chunk: while one is stored the next is matched and the third is read.
 // They are stored in order, each under the lease of the audits. After a failure
 // the chunks that follow are dropped.
-func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit) (err error) {
+//
+// A chunk has size versions at most. Errors: change.ErrTooLarge where fewer are to be tried.
+func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit, size int) (err error) {
 	ctx, spans := startFanOut(ctx, group)
 	defer func() { spans.end(err) }()
 	ctx, stop := context.WithCancel(ctx)
 	loaded, matched := make(chan *chunk), make(chan *chunk)
-	go w.load(ctx, idx, group, loaded)
+	go w.load(ctx, idx, group, size, loaded)
 	go w.matchAll(ctx, idx, loaded, matched)
 	defer func() {
 		stop()
@@ -83,11 +85,11 @@ func (f fanOutSpans) end(err error) {
 }
 
 // load reads the chunks of a group in order.
-func (w *Worker) load(ctx context.Context, idx *index, group []*audit, to chan<- *chunk) {
+func (w *Worker) load(ctx context.Context, idx *index, group []*audit, size int, to chan<- *chunk) {
 	defer close(to)
 	done := group[0].done
 	for {
-		c, err := w.loadChunk(ctx, idx, group, done)
+		c, err := w.loadChunk(ctx, idx, group, done, size)
 		if err != nil {
 			c = &chunk{err: err}
 		}
@@ -125,8 +127,8 @@ func send(ctx context.Context, to chan<- *chunk, c *chunk) bool {
 }
 
 // loadChunk reads the next versions of the audits. done is how far a single audit
-// is fanned out.
-func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done int64) (*chunk, error) {
+// is fanned out. Errors: change.ErrTooLarge for several audits that are not one chunk.
+func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done int64, size int) (*chunk, error) {
 	c := &chunk{audits: group, last: true}
 	var parts []change.Audit
 	for _, a := range group {
@@ -137,13 +139,17 @@ func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done
 			parts = append(parts, change.Audit{ID: a.ID, First: first, Last: a.last})
 		}
 	}
-	limit := change.ChunkSize + 1
+	limit := size + 1
 	if len(group) > 1 {
 		limit = 100 * change.ChunkSize // bounded by their moments already
 	}
+	var more bool
 	var err error
-	if c.versions, err = idx.Loader.Versions(ctx, w.db, parts, limit); err != nil || len(c.versions) < limit {
+	switch c.versions, more, err = idx.Loader.Versions(ctx, w.db, parts, limit); {
+	case err != nil || !more:
 		return c, err
+	case len(group) > 1:
+		return nil, change.ErrTooLarge
 	}
 	// The versions at the moment of the last one belong to the next chunk.
 	c.last = false

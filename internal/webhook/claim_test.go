@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/testdb"
@@ -80,6 +81,33 @@ func TestALargeWriteIsFannedOutInChunks(t *testing.T) {
 		}
 		if n := s.requests(); n > 15 {
 			t.Errorf("%d requests for 1203 events", n)
+		}
+	})
+}
+
+// TestLongTextsAreFannedOutInParts: a write of long texts, and one that clears them, so that
+// only what was before is long, are read in parts that memory holds.
+func TestLongTextsAreFannedOutInParts(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		s := newSink(t, nil)
+		w := f.worker(delivery.Options{})
+		f.subscribe(s.URL, map[string]any{"eventTypes": []any{
+			map[string]any{"type": "AssetCreated", "from": "Story", "select": []string{"Name"}},
+			map[string]any{"type": "AssetChanged", "from": "Story", "select": []string{"Name"}},
+		}})
+		const stories = 24
+		for i, description := range []any{strings.Repeat("x", change.ChunkBytes/8), nil} {
+			var edits []edit
+			for n := range stories {
+				edits = append(edits, edit{asset: int64(9000 + n), typ: "Story", set: map[string]any{"name": "s", "description": description}})
+			}
+			f.write(20, edits...)
+			f.fanOut(w)
+			f.eventually(w, "settled", f.settledAll)
+			if got := s.sequence(); len(got) != (i+1)*stories || !slices.IsSorted(got) {
+				t.Errorf("%d events came, in order: %t", len(got), slices.IsSorted(got))
+			}
 		}
 	})
 }

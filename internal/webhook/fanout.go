@@ -153,7 +153,10 @@ func (w *Worker) fanOut(ctx context.Context, audits []*audit, gen int64) error {
 // alone, to find the one that failed. The error is one that concerns all audits:
 // the database is unreachable, or the worker has to stop.
 func (w *Worker) fanOutGroup(ctx context.Context, idx *index, group []*audit) error {
-	err := w.runPipeline(ctx, idx, group)
+	err := w.runPipeline(ctx, idx, group, change.ChunkSize)
+	if errors.Is(err, change.ErrTooLarge) && len(group) == 1 {
+		err = w.runPipeline(ctx, idx, group, 1)
+	}
 	if err == nil {
 		return nil
 	}
@@ -161,8 +164,13 @@ func (w *Worker) fanOutGroup(ctx context.Context, idx *index, group []*audit) er
 		w.failed(ctx, group, err)
 	} else {
 		for _, a := range group {
-			if err := w.runPipeline(ctx, idx, []*audit{a}); err != nil {
-				w.failed(ctx, []*audit{a}, err)
+			alone := []*audit{a}
+			err := w.runPipeline(ctx, idx, alone, change.ChunkSize)
+			if errors.Is(err, change.ErrTooLarge) {
+				err = w.runPipeline(ctx, idx, alone, 1)
+			}
+			if err != nil {
+				w.failed(ctx, alone, err)
 			}
 		}
 	}

@@ -44,9 +44,12 @@ func (w *Worker) fanOutFresh(ctx context.Context, waiting []*audit, gen int64) (
 func (w *Worker) passFresh(ctx context.Context, idx *index, group []*audit) (err error) {
 	ctx, spans := startFanOut(ctx, group)
 	defer func() { spans.end(err) }()
-	c, err := w.loadChunk(ctx, idx, group, group[0].done)
+	c, err := w.loadChunk(ctx, idx, group, group[0].done, change.ChunkSize)
 	if err != nil {
 		return err
+	}
+	if !c.last {
+		return change.ErrTooLarge
 	}
 	matched := make(chan error, 1)
 	go func() { matched <- w.match(ctx, idx, c) }()

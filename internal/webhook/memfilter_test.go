@@ -184,7 +184,7 @@ func (f *fixture) someVersions(g someFilters) []change.Version {
 		}[g.IntN(3)])
 	}
 	f.write(20, edits...)
-	all, err := f.s.events.Loader.Versions(f.Context(), f.d, []change.Audit{{ID: f.audit, First: f.moment - 119, Last: f.moment}}, 200)
+	all, _, err := f.s.events.Loader.Versions(f.Context(), f.d, []change.Audit{{ID: f.audit, First: f.moment - 119, Last: f.moment}}, 200)
 	if err != nil || len(all) != 120 {
 		f.Fatal(len(all), err)
 	}
