@@ -12,10 +12,10 @@ import (
 // What a request may make larger than it was sent. Exceeding one ends the request, and
 // nothing of it is written.
 const (
-	MaxWritten   = 128 << 20 // bytes of the texts of all versions that it writes
-	maxHeld      = 64 << 20  // bytes of texts that commands together hold before they are written; more are written in parts
-	maxHeldOfOne = 128 << 20 // of one command
-	edgesByAsset = 4         // values of relations that begin and end, for each asset that a request may change
+	MaxWritten      = 128 << 20 // bytes of the texts of all versions that it writes
+	maxHeld         = 64 << 20  // bytes of texts that commands together hold before they are written; more are written in parts
+	maxHeldOfOne    = 128 << 20 // of one command
+	maxEdgesByAsset = 4         // values of relations that begin and end, for each asset that a request may change
 )
 
 // ErrReach marks the errors of requests that reach too far. They end a request, where others
@@ -78,8 +78,8 @@ func (u unit) proceed(ctx context.Context) error {
 	switch {
 	case most > 0 && all.beside > 0 && u.s.named+all.beside > most:
 		return TooManyAssets(most)
-	case most > 0 && all.edges > edgesByAsset*most:
-		return tooManyEdges(edgesByAsset * most)
+	case most > 0 && all.edges > maxEdgesByAsset*most:
+		return tooManyEdges(maxEdgesByAsset * most)
 	case all.bytes > int64(u.s.e.MaxWritten):
 		return tooMuchText(u.s.e.MaxWritten)
 	case u.loaded.several && held > maxHeld:

@@ -3,6 +3,7 @@ package bulk
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
@@ -35,9 +36,15 @@ type sealing struct {
 	sealed map[*doc.Node]string
 	few    bool // the caller sets passwords of no others
 	count  int  // of passwords
-	proofs int  // of old passwords that were tried
-	wrong  bool // one of them was wrong: no other is tried
+	wrong  int  // old passwords that were tried and are wrong
 }
+
+// maxWrong is how many wrong old passwords one request may have: each later attempt waits, and
+// the request would hold its place as long. slowDown is after how long the next one may come.
+const (
+	maxWrong = 5
+	slowDown = 2 * time.Second
+)
 
 // shown returns a step as an answer may show it: without an old password.
 func shown(s *step) *step {
@@ -89,15 +96,6 @@ func redacted(n *doc.Node, isSecret func(attr string) bool) *doc.Node {
 	return &shown
 }
 
-// maySeal reports whether the request may have another secret sealed, which is slow. A
-// member changes its own password once, and with one guess at the old one.
-func (x *sealing) maySeal(attr string) bool {
-	if isOldPassword(attr) {
-		return !x.wrong && x.proofs < asset.MaxOwnPasswords
-	}
-	return !x.few || x.count < asset.MaxOwnPasswords
-}
-
 func (x *sealing) node(ctx context.Context, n *doc.Node) error {
 	for i := range n.Items {
 		v := &n.Items[i]
@@ -107,16 +105,18 @@ func (x *sealing) node(ctx context.Context, n *doc.Node) error {
 			}
 			continue
 		}
-		if n.Kind != doc.Map || !x.maySeal(n.Keys[i]) {
+		if n.Kind != doc.Map || x.few && x.count >= asset.MaxOwnPasswords && !isOldPassword(n.Keys[i]) {
 			continue
+		}
+		if isOldPassword(n.Keys[i]) && x.wrong == maxWrong {
+			return &auth.SlowDownError{After: slowDown}
 		}
 		s, err := x.assets.Seal(ctx, x.who, n.Keys[i], asset.ValueOf(v))
 		if err != nil {
 			return err
 		}
-		if isOldPassword(n.Keys[i]) {
-			x.proofs++
-			x.wrong = s == ""
+		if isOldPassword(n.Keys[i]) && s == "" {
+			x.wrong++
 		}
 		if s != "" {
 			x.sealed[v] = s

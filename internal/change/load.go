@@ -15,14 +15,14 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// ChunkSize bounds the versions that are read together, and ChunkBytes about how many bytes
+// ChunkSize bounds the versions that are read together, and MaxBytes about how many bytes
 // they take, and as many those before them; a single one may take more.
 const (
-	ChunkSize  = 500
-	ChunkBytes = 8 << 20
+	ChunkSize = 500
+	MaxBytes  = 8 << 20
 )
 
-// ErrTooLarge is the error of several versions whose predecessors take more than ChunkBytes.
+// ErrTooLarge is the error of several versions whose predecessors take more than MaxBytes.
 var ErrTooLarge = errors.New("the versions before are too large to be read together")
 
 // errEnough ends a result of which no more is wanted.
@@ -57,7 +57,7 @@ func NewLoader(d *Differ) *Loader {
 }
 
 // Versions reads versions of audits, in the order of their moments: up to limit, and no more
-// than take about ChunkBytes, but two in any case. more tells that there may be others.
+// than take about MaxBytes, but two in any case. more tells that there may be others.
 func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, limit int) (all []Version, more bool, err error) {
 	if len(audits) == 0 {
 		return nil, false, nil
@@ -78,7 +78,7 @@ func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, lim
 			return err
 		}
 		all = append(all, v)
-		if size += v.Size(); size > ChunkBytes && len(all) > 1 {
+		if size += v.Size(); size > MaxBytes && len(all) > 1 {
 			more = true
 			return errEnough
 		}
@@ -137,7 +137,7 @@ func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[
 			moments = append(moments, v.Moment)
 		}
 	}
-	most := int64(ChunkBytes)
+	most := int64(MaxBytes)
 	if len(steps) == 1 {
 		most = math.MaxInt64
 	}

@@ -103,14 +103,14 @@ func TestDiffOfLoadedSteps(t *testing.T) {
 	})
 }
 
-// TestVersionsAreReadInParts: no more is read at a time than ChunkBytes and one version.
+// TestVersionsAreReadInParts: no more is read at a time than MaxBytes and one version.
 func TestVersionsAreReadInParts(t *testing.T) {
 	story := typ(t, "Story")
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const parts = 4
 		for i := range int64(2 * parts) {
 			long := row(story.Code, 2000+i, 1001+i, 1101+i, 1, 1001+i, 0, "a")
-			long["description"] = strings.Repeat("x", ChunkBytes/parts)
+			long["description"] = strings.Repeat("x", MaxBytes/parts)
 			insert(t, d, "asset_version", long, row(story.Code, 2000+i, 1101+i, db.Forever, 2, 1001+i, 0, "b"))
 		}
 		l := NewLoader(NewDiffer(model))

@@ -14,7 +14,7 @@ import (
 const (
 	queueEvents = 5000      // in one queue
 	queueBytes  = 8 << 20   // of payloads in one queue
-	totalBytes  = 256 << 20 // of payloads in all queues
+	maxHeld     = 256 << 20 // of payloads in all queues
 )
 
 // shutdownWait is how long requests in flight may take after the signal to
@@ -58,7 +58,7 @@ type capacity struct {
 func (qs *queues) capacity() *capacity {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	c := &capacity{queues: qs.maxQueues() - len(qs.byID), bytes: totalBytes - qs.bytes - qs.coming, events: map[string]int{}, sizes: map[string]int{}}
+	c := &capacity{queues: qs.maxQueues() - len(qs.byID), bytes: maxHeld - qs.bytes - qs.coming, events: map[string]int{}, sizes: map[string]int{}}
 	if qs.closed {
 		c.queues, c.bytes = 0, 0
 	}
@@ -73,7 +73,7 @@ func (qs *queues) capacity() *capacity {
 func (qs *queues) reserve(bytes int) bool {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	if held := qs.bytes + qs.coming; held > 0 && held+bytes > totalBytes {
+	if held := qs.bytes + qs.coming; held > 0 && held+bytes > maxHeld {
 		return false
 	}
 	qs.coming += bytes

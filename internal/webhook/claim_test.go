@@ -97,7 +97,7 @@ func TestLongTextsAreFannedOutInParts(t *testing.T) {
 			map[string]any{"type": "AssetChanged", "from": "Story", "select": []string{"Name"}},
 		}})
 		const stories = 24
-		for i, description := range []any{strings.Repeat("x", change.ChunkBytes/8), nil} {
+		for i, description := range []any{strings.Repeat("x", change.MaxBytes/8), nil} {
 			var edits []edit
 			for n := range stories {
 				edits = append(edits, edit{asset: int64(9000 + n), typ: "Story", set: map[string]any{"name": "s", "description": description}})
