@@ -14,6 +14,9 @@ import (
 // Of what stands between two %, the first place that fits is as good as any other. What
 // has no _ is looked for as a whole, in a time that does not grow with its length.
 func Like(text, pattern string, escape rune) bool {
+	if len(text) < len(pattern)-strings.Count(pattern, "%")-strings.Count(pattern, string(escape)) {
+		return false // too short for what stands between
+	}
 	head, rest, more := cutAny(pattern, escape)
 	n, ok := prefixLike(text, head, escape)
 	if !ok || !more {
