@@ -70,7 +70,7 @@ func run(t tier, flags []string) error {
 		return err
 	}
 	defer stopServer()
-	env, own := os.Environ(), ""
+	env, own := append(os.Environ(), withoutC(flags)), ""
 	if folder != "" {
 		env = append(env, "TMPDIR="+folder)
 	}
@@ -97,6 +97,15 @@ func run(t tier, flags []string) error {
 		return err
 	}
 	return r.summary(servers)
+}
+
+// withoutC makes tests be compiled as the commands are, without cgo, so that what both have in
+// common is compiled once. The race detector needs cgo.
+func withoutC(flags []string) string {
+	if slices.Contains(flags, "-race") {
+		return "CGO_ENABLED=1"
+	}
+	return "CGO_ENABLED=0"
 }
 
 // packagesOf returns the packages to test, the flags for go test, and whether the arguments
