@@ -335,12 +335,13 @@ func (p *deadline) requireLong() error {
 }
 
 // note notes whether err is of a statement whose time was over, and not of a request
-// whose context ended.
+// whose context ended. MariaDB may send a row with NULL for a query in it that it did not
+// end, and the error behind it: then the row is what cannot be read.
 func (p *deadline) note(ctx context.Context, err error) {
 	if p == nil || err == nil || ctx.Err() != nil || time.Now().Before(p.until) {
 		return
 	}
-	p.slow = p.slow || tookTooLong(err) || p.byContext && classOf(err) == ended
+	p.slow = p.slow || tookTooLong(err) || p.byContext && classOf(err) == ended || !p.byContext && fault.KindOf(err) == fault.Internal
 }
 
 // outcome returns err, joined with ErrSlow when the read has to restart.

@@ -122,9 +122,11 @@ func answered(response *network.Response) (status int) {
 	return int(response.Status)
 }
 
-// follow clicks on what leads to another page, and waits for that.
+// follow clicks on what leads to another page, and waits for that. What the page has asked for
+// is answered before: the browser would give it up, and htmx reports that as an error.
 func (b *tab) follow(selector string) (status int) {
 	b.t.Helper()
+	b.waitGone(".htmx-request")
 	return b.loads(func() { b.t.Helper(); b.click(selector) })
 }
 

@@ -1,0 +1,30 @@
+package db
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+// TestARowThatTheTimeLimitSpoilt: what cannot be read after the time limit of a quick read is
+// read again; before it, it is a defect, and what a request is refused for stays refused.
+func TestARowThatTheTimeLimitSpoilt(t *testing.T) {
+	spoilt := errors.New("converting NULL to int is unsupported")
+	refused := fault.Invalidf(fault.NoPlace, "refused")
+	for _, c := range []struct {
+		left  time.Duration
+		err   error
+		again bool
+	}{
+		{-time.Second, spoilt, true},
+		{time.Hour, spoilt, false},
+		{-time.Second, refused, false},
+	} {
+		p := &deadline{until: time.Now().Add(c.left)}
+		if err := p.outcome(t.Context(), c.err); errors.Is(err, ErrSlow) != c.again || !errors.Is(err, c.err) {
+			t.Errorf("%v, %s after the limit: %v", c.err, -c.left, err)
+		}
+	}
+}
