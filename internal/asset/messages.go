@@ -2,6 +2,7 @@ package asset
 
 import (
 	"errors"
+
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
