@@ -204,7 +204,7 @@ func (s shown) undo(name, verb, now, was string) error {
 	list := strings.FieldsFunc(s[name], func(r rune) bool { return r == 0 })
 	switch verb {
 	case "Set":
-		if s[name] != now {
+		if cmp.Or(s[name], "false") != cmp.Or(now, "false") { // as in differs
 			return fmt.Errorf("%s is %q, and was Set to %q", name, s[name], now)
 		}
 		s[name] = was
