@@ -199,7 +199,7 @@ func (d *DB) openSQLite(path string, conns int) (err error) {
 	}
 	d.reader, d.lookups = readers[0], readers[1]
 	d.reads, d.health = newReadPools(readers[2], readers[3], n), readers[4]
-	d.small, d.statistics, d.turns = d.writer, newStatistics(), &turns{}
+	d.small, d.statistics, d.turns = d.writer, newStatistics(), &turns{reads: MaxTurnRead}
 	return d.startCheckpoints(path)
 }
 

@@ -76,6 +76,9 @@ func (d *DB) Reading() (quick, waiting, long, waitingLong int) {
 	return quick, waiting, long, waitingLong
 }
 
+// LimitTurnReads bounds the queries of a turn at SQLite's writer.
+func (d *DB) LimitTurnReads(limit time.Duration) { d.turns.reads = limit }
+
 // ErrStalled is the error of a read whose client takes too long.
 var ErrStalled = errStalled
 

@@ -177,31 +177,32 @@ const stallTime = 3 * time.Second
 var errStalled = fault.Transientf(context.DeadlineExceeded, "the client took too long to read its answer")
 
 // endIfStalled ends the read when it has waited for its client for stallTime and others
-// wait for a place. The caller calls over when the client has read, which
-// reports whether the read has ended.
+// wait for a place. The caller calls over when the client has read, which reports whether
+// the read has ended; afterwards it is not ended any more.
 func (w *activeSlot) endIfStalled() (over func() bool) {
 	stop, ended := make(chan struct{}), make(chan bool, 1)
-	time.AfterFunc(w.stall, func() {
-		for {
-			if _, waiting := w.all.Load(); waiting > 0 {
-				w.end()
-				ended <- true
-				return
-			}
-			select {
-			case <-stop:
-				return
-			case <-time.After(w.stall / 4):
-			}
-		}
-	})
+	timer := time.AfterFunc(w.stall, func() { ended <- w.endFor(stop) })
 	return func() bool {
-		close(stop)
-		select {
-		case <-ended:
-			return true
-		default:
+		if timer.Stop() { // nobody has looked yet
 			return false
+		}
+		close(stop)
+		return <-ended
+	}
+}
+
+// endFor ends the read as soon as another one waits for a place. It reports false when stop
+// is closed before.
+func (w *activeSlot) endFor(stop <-chan struct{}) bool {
+	for {
+		if _, waiting := w.all.Load(); waiting > 0 {
+			w.end()
+			return true
+		}
+		select {
+		case <-stop:
+			return false
+		case <-time.After(w.stall / 4):
 		}
 	}
 }

@@ -54,7 +54,8 @@ var (
 type turns struct {
 	mu      sync.Mutex
 	taken   bool
-	waiting []*turnLine // of each member, in the order of the round
+	waiting []*turnLine   // of each member, in the order of the round
+	reads   time.Duration // how long the queries of a turn may take
 
 	open *shared // the transaction, of whoever has the turn; nil for none
 }

@@ -5,10 +5,51 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/testdb"
 )
+
+// TestReadersThatAreTakenGoOn: a read whose client has taken what it sent is not ended later,
+// though others wait for its place then.
+func TestReadersThatAreTakenGoOn(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		ctx := t.Context()
+		d.EndStalledReadersAtOnce()
+		pools := d.Pools()
+		long := pools[slices.IndexFunc(pools, func(p db.Pool) bool { return p.Name == "long" })].Limit
+		hold := make(chan struct{})
+		var all sync.WaitGroup
+		sent := make(chan struct{}, long)
+		for i := range 2 * long {
+			all.Go(func() {
+				err := d.ReadLong(db.WithMember(ctx, int64(i)), func(tx *db.Tx) error {
+					if err := db.Yield(ctx, tx, func() error { return nil }); err != nil {
+						return err
+					}
+					sent <- struct{}{}
+					<-hold
+					return run(ctx, tx, "SELECT 1 + ?")
+				})
+				if err != nil {
+					t.Errorf("read %d: %v", i, err)
+				}
+			})
+		}
+		for range max(2, (long+1)/2) { // as many run at a time
+			<-sent
+		}
+		time.Sleep(20 * time.Millisecond) // too short finds nothing, and fails nothing
+		go func() {
+			for range sent {
+			}
+		}()
+		close(hold)
+		all.Wait()
+		close(sent)
+	})
+}
 
 // TestStalledReadersMakeRoom: reads whose clients do not take their answers have all places
 // among the long reads. Those of others begin all the same, and the stalled ones learn that

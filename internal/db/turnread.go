@@ -1,7 +1,6 @@
 package db
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/alds-dev/alds/internal/fault"
@@ -28,11 +27,14 @@ func ReadInTurn(q Querier, do func() error) error {
 	if !ok || t.shared == nil || t.shared.interrupt == nil {
 		return do()
 	}
-	var over atomic.Bool
-	stop := make(chan struct{})
+	return t.readInTurn(do)
+}
+
+func (t *Tx) readInTurn(do func() error) error {
 	began := time.Now()
-	late := time.AfterFunc(MaxTurnRead-t.readFor, func() {
-		over.Store(true)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	late := time.AfterFunc(t.d.turns.reads-t.readFor, func() {
+		defer close(stopped)
 		for {
 			t.shared.interrupt()
 			select {
@@ -42,11 +44,18 @@ func ReadInTurn(q Querier, do func() error) error {
 			}
 		}
 	})
-	err := do()
-	close(stop)
-	late.Stop()
+	over := false
+	err := func() error {
+		defer func() { // also when do panics: nothing that runs later is interrupted
+			close(stop)
+			if over = !late.Stop(); over {
+				<-stopped
+			}
+		}()
+		return do()
+	}()
 	t.readFor += time.Since(began)
-	if over.Load() {
+	if over {
 		err, t.aborted = ErrTurnRead, ErrTurnRead
 	}
 	return err
