@@ -39,6 +39,9 @@ func (c *copier) newRow(ctx context.Context, typ string) (*row, error) {
 // copyAs makes an asset of a type from another: what prepare gives it, if
 // anything, the attributes of src that choose chooses, and the defaults.
 func (c *copier) copyAs(ctx context.Context, typ string, src *row, choose func(string) bool, prepare func(made *row) error) (*row, error) {
+	if err := c.proceed(ctx); err != nil {
+		return nil, err
+	}
 	made, err := c.newRow(ctx, typ)
 	if err != nil {
 		return nil, err
@@ -64,6 +67,9 @@ func (c *copier) moveChildren(ctx context.Context, from, to *row, choose func(*r
 	for _, child := range children {
 		if !choose(child) {
 			continue
+		}
+		if err := c.proceed(ctx); err != nil {
+			return err
 		}
 		c.changes.touch(child)
 		if err := c.set.pointTo(ctx, child, "Parent", to); err != nil {

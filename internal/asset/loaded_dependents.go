@@ -58,6 +58,9 @@ func (l *loaded) loadDependents(ctx context.Context, ids []int64) error {
 				return fmt.Errorf("find dependents: %w", err)
 			}
 			pairs = append(pairs, found...)
+			if err := l.mayReach(len(pairs)); err != nil {
+				return err
+			}
 		}
 		known := map[dependency]bool{}
 		for _, source := range ids {

@@ -61,11 +61,11 @@ func (l *loaded) loadParts(ctx context.Context, owners []int64, several bool) er
 			}
 			pairs = append(pairs, found...)
 		}
-		switch {
-		case several && len(pairs) > MaxBatch:
+		if several && len(pairs) > MaxBatch {
 			return errSplit
-		case l.s.e.MaxAssets > 0 && len(pairs) > l.s.e.MaxAssets:
-			return TooManyAssets(l.s.e.MaxAssets)
+		}
+		if err := l.mayReach(len(pairs)); err != nil {
+			return err
 		}
 	}
 	return l.loadPairs(ctx, pairs, func(owner int64, part *row) { l.parts[owner] = append(l.parts[owner], part) })

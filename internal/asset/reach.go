@@ -90,6 +90,19 @@ func (u unit) proceed(ctx context.Context) error {
 	return nil
 }
 
+// mayReach refuses so many assets that follow from a command, before they are read.
+// Errors: fault.Invalid with ErrReach; errSplit.
+func (l *loaded) mayReach(assets int) error {
+	switch most := l.s.e.MaxAssets; {
+	case most == 0 || assets <= most:
+		return nil
+	case l.several:
+		return errSplit
+	default:
+		return TooManyAssets(most)
+	}
+}
+
 // textSize returns how many bytes the texts of a state have.
 func (s *state) textSize() int64 {
 	n := 0

@@ -79,6 +79,7 @@ func TestReach(t *testing.T) {
 		for what, c := range map[string]struct{ body, want string }{
 			"a relation from its other end":  {`{"from":"Scope:0","update":{"Workitems":{"add":{"from":"Story","page":{"size":5}}},"Description":"x"}}`, "The request touches more than 5 assets."},
 			"a query in the place of values": {`{"from":"Scope:0","update":{"Workitems":{"add":{"from":"PrimaryWorkitem"}}}}`, "The request touches more than 5 assets."},
+			"tasks that follow their story":  {`{"from":"Story","where":{"Name":"whole"},"execute":"Split"}`, "The request touches more than 5 assets."},
 			"parts":                          {`{"from":"Story","where":{"Name":"whole"},"execute":"QuickClose"}`, "The request touches more than 5 assets."},
 			"copies":                         {`{"from":"Story","where":{"Name":"whole"},"execute":"Copy"}`, "The request touches more than 5 assets."},
 			"moved with what they belong to": {`{"from":"Story","where":{"Name":"whole"},"update":{"Scope":"Scope:0"}}`, "The request touches more than 5 assets."},

@@ -38,7 +38,7 @@ func (e *Engine) project(ctx context.Context, q db.Querier, who auth.Actor, comm
 			return nil, asset.TooManyAssets(e.MaxAssets)
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, db.Fault(err)
 		}
 	}
 	if err := p.lookUp(ctx); err != nil {

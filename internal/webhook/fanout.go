@@ -153,10 +153,7 @@ func (w *Worker) fanOut(ctx context.Context, audits []*audit, gen int64) error {
 // alone, to find the one that failed. The error is one that concerns all audits:
 // the database is unreachable, or the worker has to stop.
 func (w *Worker) fanOutGroup(ctx context.Context, idx *index, group []*audit) error {
-	err := w.runPipeline(ctx, idx, group, change.ChunkSize)
-	if errors.Is(err, change.ErrTooLarge) && len(group) == 1 {
-		err = w.runPipeline(ctx, idx, group, 1)
-	}
+	err := w.fanOutInChunks(ctx, idx, group)
 	if err == nil {
 		return nil
 	}
@@ -164,13 +161,8 @@ func (w *Worker) fanOutGroup(ctx context.Context, idx *index, group []*audit) er
 		w.failed(ctx, group, err)
 	} else {
 		for _, a := range group {
-			alone := []*audit{a}
-			err := w.runPipeline(ctx, idx, alone, change.ChunkSize)
-			if errors.Is(err, change.ErrTooLarge) {
-				err = w.runPipeline(ctx, idx, alone, 1)
-			}
-			if err != nil {
-				w.failed(ctx, alone, err)
+			if err := w.fanOutInChunks(ctx, idx, []*audit{a}); err != nil {
+				w.failed(ctx, []*audit{a}, err)
 			}
 		}
 	}
@@ -178,6 +170,16 @@ func (w *Worker) fanOutGroup(ctx context.Context, idx *index, group []*audit) er
 		return err
 	}
 	return ctx.Err()
+}
+
+// fanOutInChunks fans out a group, a single audit by one version at a time where the versions
+// before are too large to be read together. Errors: change.ErrTooLarge for several audits.
+func (w *Worker) fanOutInChunks(ctx context.Context, idx *index, group []*audit) error {
+	err := w.runPipeline(ctx, idx, group, change.ChunkSize)
+	if errors.Is(err, change.ErrTooLarge) && len(group) == 1 {
+		err = w.runPipeline(ctx, idx, group, 1)
+	}
+	return err
 }
 
 func isUnreachable(err error) bool { return fault.KindOf(err) == fault.Transient }

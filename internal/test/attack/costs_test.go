@@ -94,12 +94,10 @@ func TestCosts(t *testing.T) {
 		}})
 		c := from(attacker)
 		for _, one := range costs(long, made[0]) {
-			t.Run(one.name, func(t *testing.T) {
-				if one.sqlite && s.command != "standalone" {
-					t.Skip("writes take turns on SQLite alone")
-				}
-				s.bear(t, c, one, made[1])
-			})
+			if one.sqlite && s.command != "standalone" { // writes take turns there alone
+				continue
+			}
+			t.Run(one.name, func(t *testing.T) { s.bear(t, c, one, made[1]) })
 		}
 	})
 }
