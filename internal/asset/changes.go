@@ -34,10 +34,10 @@ type changes struct {
 	contents    []content
 	roles       []role
 	newScopes   []*row
-	movedScopes []*row // projects that got another parent
-	affected    map[*Affected]int
-	beside      int   // assets changed beside those that commands name
-	bytes       int64 // of the texts of versions
+	movedScopes []*row                       // projects that got another parent
+	affected    map[*Affected]map[int64]bool // ids of the assets that commands have changed
+	beside      int                          // assets changed beside those that commands name
+	bytes       int64                        // of the texts of versions
 
 	moments  int64
 	numbers  map[*meta.Type]int64
@@ -50,7 +50,7 @@ type changes struct {
 }
 
 func newChanges(s *Session, l *loaded) *changes {
-	return &changes{s: s, loaded: l, numbers: map[*meta.Type]int64{}, affected: map[*Affected]int{}, ranks: map[string]int64{}}
+	return &changes{s: s, loaded: l, numbers: map[*meta.Type]int64{}, affected: map[*Affected]map[int64]bool{}, ranks: map[string]int64{}}
 }
 
 // savepoint is how long the lists of changes were when a command began.
@@ -145,14 +145,14 @@ func (c *changes) commit() {
 			continue
 		}
 		c.addVersion(w)
+		if c.counts != nil && !c.counts.written[w.id] {
+			c.affected[c.counts] = with(c.affected[c.counts], w.id)
+		}
 		w.before, w.dirty = nil, false
 	}
 	c.dateChanges()
 	for _, w := range c.touched {
 		w.links = 0
-	}
-	if c.counts != nil {
-		c.affected[c.counts] += len(c.touched)
 	}
 	c.beside += max(len(c.touched)-1, 0)
 	c.touched = c.touched[:0]
@@ -336,8 +336,10 @@ func (c *changes) recordInSession() {
 	c.s.rolesChanged = c.s.rolesChanged || len(c.roles)+len(c.newScopes)+len(c.movedScopes) > 0 ||
 		slices.ContainsFunc(c.made, isMember) || slices.ContainsFunc(c.changed, isMember)
 	c.s.reached = c.s.reached.plus(c.reached())
-	for counts, n := range c.affected {
-		counts.done += n
+	for counts, ids := range c.affected {
+		for id := range ids {
+			counts.written = with(counts.written, id)
+		}
 	}
 	for _, w := range c.changed {
 		if op := w.cur.partOp; op != "" {

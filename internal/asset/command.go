@@ -39,12 +39,12 @@ type Command struct {
 	outcome Outcome // what became of it, for those within
 }
 
-// Affected bounds the assets that the commands of one session which share it change, those
-// included that they do not name.
+// Affected bounds how many assets the commands of one session which share it change, those
+// included that they do not name; one that is changed again counts once.
 type Affected struct {
 	Most int
 
-	done int // by what is written
+	written map[int64]bool // ids of those whose changes are written
 }
 
 // sets reports whether a command changes an attribute.

@@ -72,10 +72,9 @@ func (u unit) proceed(ctx context.Context) error {
 	}
 	most, all := u.s.e.MaxAssets, u.s.reached.plus(u.changes.reached())
 	held := u.loaded.bytes + u.changes.bytes
-	if c := u.changes.counts; c != nil && c.done+u.changes.affected[c]+len(u.changes.touched) > c.Most {
-		return affectsTooMany(c.Most)
-	}
 	switch {
+	case u.changes.affectTooMany():
+		return affectsTooMany(u.changes.counts.Most)
 	case most > 0 && all.beside > 0 && u.s.named+all.beside > most:
 		return TooManyAssets(most)
 	case most > 0 && all.edges > maxEdgesByAsset*most:
@@ -88,6 +87,12 @@ func (u unit) proceed(ctx context.Context) error {
 		return tooMuchHeld()
 	}
 	return nil
+}
+
+// affectTooMany reports whether the current command, and those that count with it, have
+// changed more assets than they may.
+func (c *changes) affectTooMany() bool {
+	return c.counts != nil && len(c.counts.written)+len(c.affected[c.counts]) > c.counts.Most
 }
 
 // mayReach refuses so many assets that follow from a command, before they are read.

@@ -88,7 +88,7 @@ func TestReach(t *testing.T) {
 			"creates in each that is found":  {`{"from":"Story","page":{"size":3},"update":{"Children":[{"AssetType":"Task","Name":"T"}]}}`, "The request touches more than 5 assets."},
 			"values of one attribute":        {`{"from":"Story:1002","update":{"TaggedWith":{"add":[` + tags + `]}}}`, "The request adds and removes more than 20 values of relations."},
 			"more than the command may": {
-				`[{"config":{"maxAffected":3}},{"from":"Scope:0","update":{"Workitems":{"add":{"from":"Story","page":{"size":3}}}}}]`,
+				`[{"config":{"maxAffected":3}},{"from":"Scope:0","update":{"Workitems":{"add":{"from":"Story","where":{"Name":"S"},"page":{"size":4}}}}}]`,
 				"The command affects more assets than maxAffected: 3.",
 			},
 		} {
@@ -99,7 +99,7 @@ func TestReach(t *testing.T) {
 				t.Fatalf("%s: %d versions, before %d", what, after, before)
 			}
 		}
-		if err := run(`[{"config":{"maxAffected":3}},{"from":"Scope:0","update":{"Workitems":{"add":{"from":"Story","where":{"Name":"S"},"page":{"size":2}}}}}]`); err != nil || count() != before+2 {
+		if err := run(`[{"config":{"maxAffected":3}},{"from":"Scope:0","update":{"Workitems":{"add":{"from":"Story","where":{"Name":"S"},"page":{"size":3}}}}}]`); err != nil || count() != before+3 {
 			t.Errorf("as many as the command may: %v, %d versions, before %d", err, count(), before)
 		}
 	})

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"strings"
@@ -199,9 +200,9 @@ func (b *database) step(ctx context.Context, e *bulk.Engine, w *world, r *reques
 		return err.Error()
 	}
 	if r.preview {
-		projection, err := e.Run(ctx, who, bulk.Request{Body: []byte(body), YAML: r.yaml, Preview: true})
-		if err != nil {
-			return fmt.Sprintf("the preview fails: %v\n%s", err, body)
+		projection, refused := e.Run(ctx, who, bulk.Request{Body: []byte(body), YAML: r.yaml, Preview: true})
+		if refused != nil && !errors.Is(refused, asset.ErrReach) {
+			return fmt.Sprintf("the preview fails: %v\n%s", refused, body)
 		}
 		has, err := b.dump(ctx)
 		if err != nil {
@@ -210,11 +211,17 @@ func (b *database) step(ctx context.Context, e *bulk.Engine, w *world, r *reques
 		if diff := differ(w, has); diff != "" {
 			return "the preview changed something:\n" + diff
 		}
-		body = string(projection)
+		if refused == nil {
+			body = string(projection)
+		}
 	}
 	want := w.run(r)
 	raw, err := e.Run(ctx, who, bulk.Request{Body: []byte(body), YAML: r.yaml})
 	switch {
+	case want.over || errors.Is(err, asset.ErrReach):
+		if !want.over || !errors.Is(err, asset.ErrReach) {
+			return fmt.Sprintf("the engine answers %v, the model that a command affects too many: %v\n%s", err, want.over, body)
+		}
 	case want.refused != (fault.KindOf(err) == fault.Denied) || err != nil && !want.refused:
 		return fmt.Sprintf("the engine answers %v, the model refuses the request: %v\n%s", err, want.refused, body)
 	case !want.refused:

@@ -70,6 +70,7 @@ func (k *work) carryOut(s *step) {
 	for _, t := range k.things {
 		if c.altered(t) {
 			t.versions++
+			k.affect(s, t)
 		}
 	}
 	switch {
@@ -86,6 +87,18 @@ func (k *work) carryOut(s *step) {
 			delete(k.reached, s.target)
 		}
 	}
+}
+
+// affect counts a thing that a step has altered to its command.
+func (k *work) affect(s *step, t *thing) {
+	if k.most == 0 || s.create != nil {
+		return
+	}
+	if k.affects[s.index] == nil {
+		k.affects[s.index] = map[string]bool{}
+	}
+	k.affects[s.index][t.label] = true
+	k.over = k.over || len(k.affects[s.index]) > k.most
 }
 
 // value puts the identity of what another step made in the place of the step.

@@ -39,6 +39,7 @@ type answer struct {
 	failures                    []failure
 	results                     [][]map[string]any
 	refused                     bool // wholly
+	over                        bool // a command has affected more than maxAffected
 }
 
 // work is one request on a world.
@@ -50,7 +51,8 @@ type work struct {
 	defined map[alias]bool
 	taken   map[alias]bool // defined by a step before
 	made    map[alias]string
-	reached map[string]string // the operation on its story that a task was last reached by
+	affects map[int]map[string]bool // by command: what its steps have altered
+	reached map[string]string       // the operation on its story that a task was last reached by
 	answer
 }
 
@@ -60,7 +62,7 @@ func (w *world) run(r *request) answer {
 	if r.imports && !w.rightsOf(r.by).admin() {
 		return answer{refused: true}
 	}
-	k := &work{world: w, rights: w.rightsOf(r.by), most: r.most, imports: r.imports, defined: r.aliases(), taken: map[alias]bool{}, made: map[alias]string{}, reached: map[string]string{}}
+	k := &work{world: w, rights: w.rightsOf(r.by), most: r.most, imports: r.imports, defined: r.aliases(), taken: map[alias]bool{}, made: map[alias]string{}, affects: map[int]map[string]bool{}, reached: map[string]string{}}
 	var steps []*step
 	for i, c := range r.commands {
 		if r.config() {
@@ -77,7 +79,10 @@ func (w *world) run(r *request) answer {
 		}
 	}
 	for _, s := range steps {
-		k.process(s)
+		if k.process(s); k.over {
+			*w = *before
+			return answer{over: true}
+		}
 	}
 	if r.atomic && len(k.failures) > 0 {
 		*w = *before
