@@ -92,14 +92,21 @@ func (b *tab) note(event any) {
 	case *runtime.EventExceptionThrown:
 		b.noteTrouble("%v", &chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails})
 	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeAssert {
-			b.noteTrouble("console.%s: %s", e.Type, printed(e.Args))
+		text := printed(e.Args)
+		if (e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeAssert) && !isGivenUp(text) {
+			b.noteTrouble("console.%s: %s", e.Type, text)
 		}
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.EntryLevelError {
 			b.noteTrouble("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
 		}
 	}
+}
+
+// isGivenUp reports whether htmx says that the page was left while it asked for a part of it,
+// which no person sees. What else ends a request it says after htmx:afterRequest.
+func isGivenUp(text string) bool {
+	return strings.HasPrefix(text, "htmx:afterRequest") || strings.HasPrefix(text, "htmx:sendAbort")
 }
 
 func (b *tab) noteRequest(address string) {
