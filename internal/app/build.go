@@ -169,7 +169,7 @@ func (s *service) build(ctx context.Context, l listeners) error {
 	s.hooks = first.hooks
 	if first.bulk != nil {
 		s.async = bulk.NewAsync(first.bulk, s.auth, s.client.Accepted, s.component("bulk"))
-		s.async.Again = s.repeated
+		s.async.Again, s.async.Memory, s.async.Timeout = s.repeated, s.memory, s.cfg.RequestTimeout
 	}
 	s.catalog = catalog.New(s.db, s.model, catalog.Options{Log: s.component("catalog"), OnChange: func(p catalog.Present) { s.use(first.with(p)) }})
 	if err := s.catalog.Refresh(ctx); err != nil {

@@ -9,10 +9,13 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/lease"
+	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/requests"
 	"github.com/alds-dev/alds/internal/tracing"
 	"github.com/alds-dev/alds/internal/trail"
@@ -34,7 +37,12 @@ type Async struct {
 	// Again calls do with the engine of the present model, and again with a newer one
 	// as long as that returns asset.ErrModelChanged; nil: do gets the one of NewAsync.
 	Again func(ctx context.Context, do func(*Engine) error) error
+	// Memory is that of all requests of the process; one that is executed counts for its
+	// member. Nil: there is no bound.
+	Memory  *memory.Budget
+	Timeout time.Duration // of one execution; NewAsync sets 90 s
 
+	turn    chan struct{} // holds one for each request that is executed
 	e          *Engine // any: what does not depend on the model
 	store      *requests.Store
 	actors     Actors
@@ -42,13 +50,18 @@ type Async struct {
 	log        *slog.Logger
 }
 
+const (
+	asyncTimeout = 90 * time.Second
+	maxExecuted  = 1 // accepted requests that a process executes at the same time
+)
+
 // NewAsync returns the asynchronous side of an engine. onAccepted is called after
 // a request was accepted; nil: ExecuteWaiting finds it.
 func NewAsync(e *Engine, actors Actors, onAccepted func(id string), log *slog.Logger) *Async {
 	if onAccepted == nil {
 		onAccepted = func(string) {}
 	}
-	return &Async{e: e, store: e.assets.Requests, actors: actors, onAccepted: onAccepted, log: log}
+	return &Async{Timeout: asyncTimeout, turn: make(chan struct{}, maxExecuted), e: e, store: e.assets.Requests, actors: actors, onAccepted: onAccepted, log: log}
 }
 
 func (a *Async) again(ctx context.Context, do func(*Engine) error) error {
@@ -136,29 +149,40 @@ func stateBody(s requests.State) ([]byte, error) {
 // Errors: fault.NotFound when there is none; fault.Transient when the database is
 // not available.
 func (a *Async) Execute(ctx context.Context, id string) (requests.State, error) {
-	c, err := a.store.ClaimByID(ctx, id)
-	if err == nil && c != nil {
-		err = a.run(ctx, c)
-	}
+	_, err := a.next(ctx, func() (*requests.Claim, error) { return a.store.ClaimByID(ctx, id) })
 	if err != nil {
 		return requests.State{}, err
 	}
-	return a.store.Find(ctx, id)
+	return a.store.Outcome(ctx, id)
 }
 
 // ExecuteWaiting executes every request that waits, one after the other.
 // Errors: fault.Transient when the database is not available.
 func (a *Async) ExecuteWaiting(ctx context.Context) error {
 	for ctx.Err() == nil {
-		c, err := a.store.Claim(ctx)
-		if err != nil || c == nil {
-			return err
-		}
-		if err := a.run(ctx, c); err != nil {
+		more, err := a.next(ctx, func() (*requests.Claim, error) { return a.store.Claim(ctx) })
+		if err != nil || !more {
 			return err
 		}
 	}
 	return nil
+}
+
+// next claims a request and executes it; false when there is none. The process executes
+// one at a time: of two, the one that ends the process would count as a claim without an
+// end of the other, too.
+func (a *Async) next(ctx context.Context, claim func() (*requests.Claim, error)) (bool, error) {
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	c, err := claim()
+	if err != nil || c == nil {
+		return false, err
+	}
+	return true, a.run(ctx, c)
 }
 
 // actor is the actor of an accepted request. Errors: fault.Unproven when the
@@ -180,13 +204,12 @@ func (a *Async) actor(ctx context.Context, member int64) (auth.Actor, error) {
 
 // run executes one request under its claim, and stores how that ended.
 func (a *Async) run(ctx context.Context, c *requests.Claim) error {
-	head, body, _ := bytes.Cut(c.Request, []byte{'\n'})
-	r := Request{Body: body}
-	err := json.Unmarshal(head, &r)
-	if err != nil {
-		err = fmt.Errorf("the options of request %s: %w", c.ID, err)
-	} else {
-		within, span := tracing.Continue(ctx, "asynchronous request", tracing.Consumer, r.Trace)
+	hold := a.Memory.Hold(c.Member)
+	defer hold.Release()
+	bounded := memory.With(ctx, hold)
+	r, err := a.request(bounded, c)
+	if err == nil {
+		within, span := tracing.Continue(bounded, "asynchronous request", tracing.Consumer, r.Trace)
 		span.Text("alds.request", r.ID)
 		span.Text("alds.write", c.ID)
 		err = a.execute(within, c, r)
@@ -195,11 +218,32 @@ func (a *Async) run(ctx context.Context, c *requests.Claim) error {
 	return a.finish(ctx, c, r.ID, err)
 }
 
+// request returns the request of a claim, for which it reserves the same memory as for one
+// that comes by HTTP. Errors: also those of the hold.
+func (*Async) request(ctx context.Context, c *requests.Claim) (r Request, err error) {
+	text, err := c.Request(ctx)
+	if err != nil {
+		return r, err
+	}
+	head, body, _ := bytes.Cut(text, []byte{'\n'})
+	if err := json.Unmarshal(head, &r); err != nil {
+		return r, fmt.Errorf("the options of request %s: %w", c.ID, err)
+	}
+	r.Body = body
+	format := doc.JSON
+	if r.YAML || doc.Sniff(body) {
+		format = doc.YAML
+	}
+	return r, memory.From(ctx).Take(doc.MemoryNeed(body, format))
+}
+
 // execute executes one request under its claim, with the current rights of its
 // member. Errors: fault.Unproven, fault.Denied when they are lost meanwhile.
 func (a *Async) execute(ctx context.Context, c *requests.Claim, r Request) error {
 	ctx, stop := c.Hold(ctx)
 	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
+	defer cancel()
 	who, err := a.actor(ctx, c.Member)
 	if err != nil {
 		return err
@@ -226,7 +270,8 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim, r Request) error
 
 // finish stores how an execution ended, and logs it with the id of the HTTP request
 // that asked for it. The answer is written already when
-// there is no error; what failed for lack of a database is tried again.
+// there is no error; what failed for lack of a database is tried again, and so is, once,
+// what took too long.
 func (a *Async) finish(ctx context.Context, c *requests.Claim, request string, err error) error {
 	outcome := "done"
 	var failed error
@@ -236,6 +281,8 @@ func (a *Async) finish(ctx context.Context, c *requests.Claim, request string, e
 		outcome = "lost"
 	case ctx.Err() != nil:
 		outcome, failed = "handed_back", c.Release(ctx)
+	case errors.Is(err, context.DeadlineExceeded) && c.Again:
+		outcome, failed = "refused", c.Refuse(ctx, asyncTooSlow())
 	case fault.KindOf(err) == fault.Transient:
 		outcome, failed = "again", c.Retry(ctx)
 	default:

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
@@ -15,6 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/testdb"
@@ -384,4 +387,79 @@ func takeOver(t *testing.T, d *db.DB) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// A process executes one request at a time: the claim of one that ends the process is the
+// only one without an end.
+func TestOneRequestAtATime(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		k := newProcess(t, d)
+		k.accept("["+story+`,{"from":"Story"}]`, bulk.Request{})
+		second := k.accept(story, bulk.Request{})
+		s, slow := newStall(t, d)
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			if err := slow.ExecuteWaiting(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		<-s.reached
+		ctx, stop := context.WithCancel(t.Context())
+		wait.Go(func() {
+			if _, err := slow.Execute(ctx, second.ID); !errors.Is(err, context.Canceled) {
+				t.Errorf("beside the first one: %v", err)
+			}
+		})
+		stop()
+		close(s.goOn)
+		wait.Wait()
+		if n := k.count(`SELECT COUNT(*) FROM bulk_request WHERE claims > 1`); n > 0 || k.stories() != 2 {
+			t.Errorf("%d stories, %d claimed more than once", k.stories(), n)
+		}
+	})
+}
+
+// A request has as much memory as one that comes by HTTP, for its body and for its rows.
+func TestAcceptedRequestsHaveTheirMemory(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		k := newProcess(t, d)
+		k.accept(`{"AssetType":"Story","Name":"S","Scope":"Scope:0","Description":"`+strings.Repeat("x", 3<<20)+`"}`, bulk.Request{})
+		k.executeWaiting()
+		k.Memory = memory.NewBudget(4 << 20)
+		for what, body := range map[string]string{
+			"rows": `{"from":"Story","select":["Description"]}`,
+			"body": `{"AssetType":"Story","Name":"S","Scope":"Scope:0","Order":[` + strings.Repeat("1,", 10_000) + `1]}`,
+		} {
+			a := k.accept(body, bulk.Request{})
+			k.executeWaiting()
+			answer, err := k.Progress(t.Context(), auth.System, a.ID) // a query that is refused is a failed command
+			if !strings.Contains(string(answer)+fmt.Sprint(err), "needs more memory") {
+				t.Errorf("%s: %.200s, %v", what, answer, err)
+			}
+		}
+		if used, _ := k.Memory.Used(); used != 0 {
+			t.Errorf("%d bytes are still reserved", used)
+		}
+	})
+}
+
+// What takes too long is tried a second time and no more.
+func TestAcceptedRequestsHaveTheirTime(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		k := newProcess(t, d)
+		k.Timeout = time.Nanosecond
+		a := k.accept(story, bulk.Request{})
+		k.executeWaiting()
+		if r := k.progress(a.ID); r.Progress.State != "waiting" {
+			t.Errorf("after the first time: %+v", r)
+		}
+		if _, err := d.Exec(t.Context(), `UPDATE bulk_request SET lease = 0 WHERE status = 0`); err != nil {
+			t.Fatal(err)
+		}
+		k.executeWaiting()
+		_, err := k.Progress(t.Context(), auth.System, a.ID)
+		if fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "took too long") || k.stories() != 0 {
+			t.Errorf("after the second time: %v", err)
+		}
+	})
 }

@@ -62,3 +62,7 @@ func notSingle() error {
 func oldPasswordAsync(at int) error {
 	return fault.Invalidf(at, "A request with OldPassword is not stored; send it without respond-async")
 }
+
+func asyncTooSlow() error {
+	return fault.Invalidf(fault.NoPlace, "The request took too long, and did so again; send it in smaller parts.")
+}

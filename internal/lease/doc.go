@@ -10,4 +10,5 @@
 //
 // A row counts its claims that did not end. GiveUp takes rows out of the queue
 // that were claimed too often; a row like this ends the process of its worker.
+// Table.Pause keeps it away from what runs beside it.
 package lease

@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -27,6 +28,10 @@ type Conn interface {
 
 // Table is a table of work with the key id. It is safe for concurrent use.
 type Table[ID int64 | string] struct {
+	// Pause is how long a row waits after its second claim without an end; each further
+	// one adds as much. What ran beside a row that ends its workers ends meanwhile.
+	Pause time.Duration
+
 	db                         *db.DB
 	name, owner, until, claims string
 	open                       string
@@ -42,7 +47,7 @@ func New[ID int64 | string](d *db.DB, name, prefix, open string) *Table[ID] {
 // Claim claims the open rows among ids that have no lease, and returns them.
 func (t *Table[ID]) Claim(ctx context.Context, c Conn, owner string, ids []ID) ([]ID, error) {
 	set := t.owner + " = ?, " + t.claims + " = " + t.claims + " + 1, " + t.until + " = " + t.db.Dialect.NowMicros + " + ?"
-	n, err := t.exec(ctx, c, set, []any{owner, Duration.Microseconds()}, ids, t.expired())
+	n, err := t.exec(ctx, c, set, []any{owner, Duration.Microseconds()}, ids, t.Free())
 	if err != nil || n == len(ids) {
 		return ids, err
 	}
@@ -109,7 +114,7 @@ func (t *Table[ID]) Update(ctx context.Context, e db.Execer, owner string, ids [
 // Finish changes open rows that nobody has claimed. Errors: ErrLost when another
 // owner has some of them, or they are not open; the others are changed.
 func (t *Table[ID]) Finish(ctx context.Context, e db.Execer, ids []ID, set string, args ...any) error {
-	n, err := t.exec(ctx, e, set, args, ids, t.expired())
+	n, err := t.exec(ctx, e, set, args, ids, t.Free())
 	if err == nil && n < len(ids) {
 		err = ErrLost
 	}
@@ -134,10 +139,17 @@ func (t *Table[ID]) Retry(ctx context.Context, owner string, ids []ID, pause tim
 // GiveUp changes the open rows among ids that were claimed too often and have
 // no lease, and returns their number.
 func (t *Table[ID]) GiveUp(ctx context.Context, e db.Execer, ids []ID, set string, args ...any) (int, error) {
-	return t.exec(ctx, e, set, args, ids, t.claims+" >= ? AND "+t.expired(), MaxClaims)
+	return t.exec(ctx, e, set, args, ids, t.claims+" >= ? AND "+t.Free(), MaxClaims)
 }
 
-func (t *Table[ID]) expired() string { return t.until + " <= " + t.db.Dialect.NowMicros }
+// Free is the condition of open rows that can be claimed.
+func (t *Table[ID]) Free() string {
+	free := t.until + " <= " + t.db.Dialect.NowMicros
+	if t.Pause > 0 {
+		free += fmt.Sprintf(" - CASE WHEN %s > 1 THEN (%[1]s - 1) * %d ELSE 0 END", t.claims, t.Pause.Microseconds())
+	}
+	return free
+}
 
 // exec updates the open rows among ids that meet a condition.
 func (t *Table[ID]) exec(ctx context.Context, e db.Execer, set string, values []any, ids []ID, where string, args ...any) (int, error) {

@@ -92,6 +92,25 @@ func TestAutoRenewEndsWithTheLastLease(t *testing.T) {
 	})
 }
 
+// A row whose claims did not end waits longer each time, from the second one on.
+func TestARowWhoseClaimsDidNotEndPauses(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		l := table(t, d)
+		l.Pause = time.Hour
+		for claims, lasts := range []time.Duration{0, 0, time.Hour, 2 * time.Hour} {
+			at := time.Now().Add(time.Minute - lasts).UnixMicro() // when the lease ended
+			exec(t, d, "UPDATE audit SET fan_claims = ?, fan_lease = ? WHERE id = 1", claims, at)
+			if got, err := l.Claim(t.Context(), d, "early", []int64{1}); err != nil || len(got) > 0 {
+				t.Errorf("after %d claims it was claimed a minute too early, %v", claims, err)
+			}
+			exec(t, d, "UPDATE audit SET fan_lease = ? WHERE id = 1", at-2*time.Minute.Microseconds())
+			if got, err := l.Claim(t.Context(), d, "late", []int64{1}); err != nil || len(got) != 1 {
+				t.Errorf("after %d claims it was not claimed, %v", claims, err)
+			}
+		}
+	})
+}
+
 func TestARowIsGivenUpAfterTooManyClaims(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := table(t, d)

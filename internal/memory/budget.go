@@ -40,8 +40,13 @@ func (b *Budget) Peak() int64 {
 }
 
 // Hold returns an empty reservation for a comparable key, such as a member. The
-// caller releases it.
-func (b *Budget) Hold(key any) *Hold { return &Hold{b: b, key: key} }
+// caller releases it. A nil Budget has no bound: the reservation is nil.
+func (b *Budget) Hold(key any) *Hold {
+	if b == nil {
+		return nil
+	}
+	return &Hold{b: b, key: key}
+}
 
 // Hold is the reservation of one request. A nil Hold reserves nothing and never
 // fails. It is safe for concurrent use.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm/clause"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
@@ -13,8 +14,9 @@ import (
 )
 
 const (
-	backoff    = 5 * time.Second // before the next claim of a request for which the database was not available
-	candidates = 8               // rows read for one claim: other workers claim too
+	backoff    = 5 * time.Second  // before the next claim of a request for which the database was not available
+	pause      = 30 * time.Second // see lease.Table.Pause
+	candidates = 8                // rows read for one claim: other workers claim too
 )
 
 // Accept stores a request for asynchronous execution. Where the key is in use it
@@ -56,24 +58,34 @@ type Claim struct {
 	ID      string
 	Member  int64
 	Created time.Time
-	Request []byte
+	Again   bool // an earlier claim did not end
 
-	store *Store
-	owner string // of this claim only: the fence
+	store   *Store
+	owner   string // of this claim only: the fence
+	request []byte // as stored
 }
 
-// Claim claims the request that has waited longest; nil when none waits. One that
-// was claimed too often without an answer is refused.
+// Request returns the accepted request, in memory of the context's hold.
+// Errors: those of the hold.
+func (c *Claim) Request(ctx context.Context) ([]byte, error) { return decompress(ctx, c.request) }
+
+// Claim claims a request; nil when none waits. Members take turns, and of each the one
+// that has waited longest comes first. One that was claimed too often without an answer
+// is refused.
 func (s *Store) Claim(ctx context.Context) (*Claim, error) {
 	for {
 		var ids []string
-		err := s.db.Gorm(ctx).Model(&requestRow{}).Where("status = ? AND lease <= "+s.db.Dialect.NowMicros, waiting).
-			Order("created_at, id").Limit(candidates).Pluck("id", &ids).Error
+		err := s.db.Gorm(ctx).Model(&requestRow{}).Where("status = ? AND "+s.leases.Free(), waiting).
+			Order(clause.OrderBy{Expression: clause.Expr{SQL: "CASE WHEN actor_id > ? THEN 0 ELSE 1 END, actor_id, created_at, id", Vars: []any{s.last.Load()}}}).
+			Limit(candidates).Pluck("id", &ids).Error
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
 		for _, id := range ids {
 			c, err := s.ClaimByID(ctx, id)
+			if c != nil {
+				s.last.Store(c.Member)
+			}
 			if err != nil || c != nil {
 				return c, err
 			}
@@ -99,10 +111,7 @@ func (s *Store) ClaimByID(ctx context.Context, id string) (*Claim, error) {
 	case row.Claims > lease.MaxClaims:
 		return nil, c.Refuse(ctx, tooManyClaims())
 	}
-	c.Member, c.Created = row.ActorID, time.UnixMicro(row.CreatedAt)
-	if c.Request, err = decompress(row.Request); err != nil {
-		return nil, c.Refuse(ctx, err)
-	}
+	c.Member, c.Created, c.Again, c.request = row.ActorID, time.UnixMicro(row.CreatedAt), row.Claims > 1, row.Request
 	return c, nil
 }
 

@@ -3,11 +3,14 @@ package requests
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/memory"
 )
 
 const (
@@ -20,7 +23,7 @@ const (
 // Errors: fault.Invalid when the stored form is too large.
 func compress(b []byte) ([]byte, error) {
 	if len(b) >= compressFrom || isCompressed(b) {
-		var out bytes.Buffer
+		var out storedBuffer
 		z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
 		if err != nil {
 			return nil, err
@@ -33,14 +36,24 @@ func compress(b []byte) ([]byte, error) {
 		}
 		b = out.Bytes()
 	}
-	if len(b) > maxStored {
-		return nil, fault.Invalidf(fault.NoPlace,
-			"The request or its answer is too large to be kept: %d bytes when compressed, more than %d. Send it in smaller parts.", len(b), maxStored)
-	}
 	return b, nil
 }
 
-func decompress(b []byte) ([]byte, error) {
+// storedBuffer takes no more bytes than are stored.
+type storedBuffer struct{ bytes.Buffer }
+
+// Write appends b. Errors: fault.Invalid when the stored form is too large.
+func (s *storedBuffer) Write(b []byte) (int, error) {
+	if s.Len()+len(b) > maxStored {
+		return 0, fault.Invalidf(fault.NoPlace,
+			"The request or its answer is too large to be kept: more than %d bytes when compressed. Send it in smaller parts.", maxStored)
+	}
+	return s.Buffer.Write(b)
+}
+
+// decompress returns what compress got, in memory of the context's hold. gzip ends with
+// the size of its content. Errors: those of the hold.
+func decompress(ctx context.Context, b []byte) ([]byte, error) {
 	if !isCompressed(b) {
 		return b, nil
 	}
@@ -48,7 +61,13 @@ func decompress(b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(z)
+	size := binary.LittleEndian.Uint32(b[len(b)-4:])
+	if err := memory.From(ctx).Take(int64(size)); err != nil {
+		return nil, err
+	}
+	content := make([]byte, size)
+	_, err = io.ReadFull(z, content)
+	return content, err
 }
 
 func isCompressed(b []byte) bool { return len(b) > 1 && b[0] == 0x1f && b[1] == 0x8b }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/lease"
+	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/requests"
 	"github.com/alds-dev/alds/internal/testdb"
 )
@@ -47,6 +49,15 @@ func claim(t *testing.T, b *requests.Store) *requests.Claim {
 	return c
 }
 
+func body(t *testing.T, c *requests.Claim) string {
+	t.Helper()
+	b, err := c.Request(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
 // expire ends the lease of every claim, as time does when nobody renews it.
 func expire(t *testing.T, d *db.DB) {
 	t.Helper()
@@ -72,7 +83,7 @@ func TestARequestWaitsIsClaimedAndAnswered(t *testing.T) {
 			t.Errorf("accepted as %+v", first)
 		}
 		c := claim(t, b)
-		if c == nil || c.ID != first.ID || string(c.Request) != "one" || c.Member != member {
+		if c == nil || c.ID != first.ID || body(t, c) != "one" || c.Member != member {
 			t.Fatalf("claimed %+v, want the one that waits longest", c)
 		}
 		if !state(t, b, first.ID).Processing || state(t, b, second.ID).Processing {
@@ -246,6 +257,55 @@ func TestKeysDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
+// Who sends many requests does not keep those of others waiting.
+func TestMembersTakeTurns(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		b := requests.New(d)
+		names := map[string]string{}
+		for _, r := range []struct {
+			member int64
+			name   string
+		}{{20, "a1"}, {20, "a2"}, {20, "a3"}, {21, "b1"}, {19, "c1"}, {21, "b2"}} {
+			s, err := b.Accept(t.Context(), r.member, requests.Identity{Hash: hash}, []byte("x"), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names[s.ID] = r.name
+		}
+		var got []string
+		for c := claim(t, b); c != nil; c = claim(t, b) {
+			got = append(got, names[c.ID])
+		}
+		if want := []string{"c1", "a1", "b1", "a2", "b2", "a3"}; !slices.Equal(got, want) {
+			t.Errorf("claimed in the order %v, want %v", got, want)
+		}
+	})
+}
+
+// An answer of few stored bytes is unpacked in memory of who asks for it.
+func TestAnAnswerIsUnpackedInReservedMemory(t *testing.T) {
+	d := testdb.SQLite(t)
+	b := requests.New(d)
+	id := accept(t, b, "", strings.Repeat("x", 2<<20)).ID
+	c := claim(t, b)
+	if c.Again {
+		t.Error("the first claim is said to be another one")
+	}
+	within := memory.With(t.Context(), memory.NewBudget(2<<20).Hold(member))
+	if _, err := c.Request(within); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("the request: %v", err)
+	}
+	if err := c.Complete(t.Context(), bytes.Repeat([]byte("x"), 2<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Find(within, id); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("the answer: %v", err)
+	}
+	if s, err := b.Outcome(within, id); err != nil || !s.Done || s.Answer != nil {
+		t.Errorf("the outcome: %+v, %v", s, err)
+	}
+}
+
 // What servers take at once bounds what is kept; what compresses fits.
 func TestLargeRequests(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
@@ -253,8 +313,8 @@ func TestLargeRequests(t *testing.T) {
 		plain := strings.Repeat(`{"AssetType":"Story"},`, 1<<20)
 		accept(t, b, "", plain)
 		c := claim(t, b)
-		if string(c.Request) != plain {
-			t.Errorf("%d bytes came back of %d", len(c.Request), len(plain))
+		if got := body(t, c); got != plain {
+			t.Errorf("%d bytes came back of %d", len(got), len(plain))
 		}
 		noise := make([]byte, 16<<20)
 		var seed [32]byte

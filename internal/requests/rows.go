@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"context"
 	"time"
 
 	"gorm.io/gorm"
@@ -38,12 +39,12 @@ func withKey(member int64, key string) func(*gorm.DB) *gorm.DB {
 }
 
 // state returns the request as callers see it.
-func (r *requestRow) state() (State, error) {
+func (r *requestRow) state(ctx context.Context) (State, error) {
 	s := State{
 		ID: r.ID, Member: r.ActorID, Created: time.UnixMicro(r.CreatedAt), Commands: r.Commands,
 		Done: r.Status != waiting, Processing: r.Processing,
 	}
-	answer, err := decompress(r.Answer)
+	answer, err := decompress(ctx, r.Answer)
 	if r.Status == refused && err == nil {
 		s.Err = decodeFault(answer)
 	} else {

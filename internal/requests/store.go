@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,6 +37,7 @@ type Store struct {
 
 	db       *db.DB
 	leases   *lease.Table[string]
+	last     atomic.Int64 // the member whose request Claim claimed last
 	mu       sync.Mutex
 	inFlight map[memberKey]bool // in this process
 }
@@ -48,10 +50,9 @@ type memberKey struct {
 
 // New returns the store of the requests in d.
 func New(d *db.DB) *Store {
-	return &Store{
-		Retention: defaultRetention, db: d, inFlight: map[memberKey]bool{},
-		leases: lease.New[string](d, "bulk_request", "", "status = 0"),
-	}
+	leases := lease.New[string](d, "bulk_request", "", "status = 0")
+	leases.Pause = pause
+	return &Store{Retention: defaultRetention, db: d, inFlight: map[memberKey]bool{}, leases: leases}
 }
 
 // Identity says which request is the same one, sent or begun again.
@@ -73,21 +74,30 @@ type State struct {
 	Err        error  // why the whole request was refused, a fault
 }
 
-// Find returns a request by its id. An id that is no UUID is not looked for:
+// Find returns a request by its id; its answer is in memory of the context's hold. An id that is no UUID is not looked for:
 // servers refuse to compare characters outside ASCII with the column.
-// Errors: fault.NotFound when there is none, or it has expired.
+// Errors: fault.NotFound when there is none, or it has expired; those of the hold.
 func (s *Store) Find(ctx context.Context, id string) (State, error) {
+	return s.findByID(ctx, id, "answer")
+}
+
+// Outcome returns a request as Find does, without its answer.
+func (s *Store) Outcome(ctx context.Context, id string) (State, error) {
+	return s.findByID(ctx, id, fmt.Sprintf("CASE WHEN status = %d THEN answer END AS answer", refused))
+}
+
+func (s *Store) findByID(ctx context.Context, id, answer string) (State, error) {
 	if uuid.Validate(id) != nil {
 		return State{}, fault.NotFoundf("not found")
 	}
-	_, found, err := s.find(ctx, func(g *gorm.DB) *gorm.DB { return g.Where("id = ?", id) })
+	_, found, err := s.find(ctx, answer, func(g *gorm.DB) *gorm.DB { return g.Where("id = ?", id) })
 	return found, err
 }
 
 // findByKey returns the request that has a member's key. Errors: also
 // fault.Conflict when it has another body.
 func (s *Store) findByKey(ctx context.Context, member int64, id Identity) (State, error) {
-	row, found, err := s.find(ctx, withKey(member, id.Key))
+	row, found, err := s.find(ctx, "answer", withKey(member, id.Key))
 	if err == nil && row.BodyHash != id.Hash {
 		return State{}, fault.Conflictf(nil, "The Idempotency-Key was used for another request")
 	}
@@ -95,14 +105,14 @@ func (s *Store) findByKey(ctx context.Context, member int64, id Identity) (State
 }
 
 // find returns a request that has not expired, without its body.
-func (s *Store) find(ctx context.Context, which func(*gorm.DB) *gorm.DB) (row requestRow, found State, err error) {
+func (s *Store) find(ctx context.Context, answer string, which func(*gorm.DB) *gorm.DB) (row requestRow, found State, err error) {
 	err = s.db.Gorm(ctx).Scopes(which).Where("status = ? OR expires_at > ?", waiting, time.Now().UnixMicro()).
-		Select("id, actor_id, created_at, commands, status, answer, body_hash, status = 0 AND lease > " + s.db.Dialect.NowMicros + " AS processing").
+		Select("id, actor_id, created_at, commands, status, " + answer + ", body_hash, status = 0 AND owner IS NOT NULL AND lease > " + s.db.Dialect.NowMicros + " AS processing").
 		Take(&row).Error
 	if err != nil {
 		return row, State{}, err
 	}
-	if found, err = row.state(); err != nil {
+	if found, err = row.state(ctx); err != nil {
 		return row, State{}, fmt.Errorf("answer of request %s: %w", row.ID, err)
 	}
 	return row, found, nil
