@@ -42,8 +42,8 @@ type Async struct {
 	Memory  *memory.Budget
 	Timeout time.Duration // of one execution; NewAsync sets 90 s
 
-	turn    chan struct{} // holds one for each request that is executed
-	e          *Engine // any: what does not depend on the model
+	turn       chan struct{} // holds one for each request that is executed
+	e          *Engine       // any: what does not depend on the model
 	store      *requests.Store
 	actors     Actors
 	onAccepted func(id string)

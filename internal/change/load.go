@@ -22,8 +22,9 @@ const (
 	MaxBytes  = 8 << 20
 )
 
-// ErrTooLarge is the error of several versions whose predecessors take more than MaxBytes.
-var ErrTooLarge = errors.New("the versions before are too large to be read together")
+// ErrTooLarge is the error of several versions whose predecessors take more than MaxBytes,
+// or of which too much would be made.
+var ErrTooLarge = errors.New("the versions are too large to be taken together")
 
 // errEnough ends a result of which no more is wanted.
 var errEnough = errors.New("enough was read")

@@ -111,13 +111,16 @@ func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receive
 		r := receivers[d.Subscription]
 		row := []any{
 			d.ID, d.Subscription, d.Audit, d.First, d.Last, d.Events, d.Payload, waiting, r.now,
-			nil, 0, 0, d.Committed, d.Committed, nil, nil,
+			nil, 0, 0, d.Committed, d.Committed, nil, nil, nil, nil,
 		}
 		if d.Shared != nil {
 			row[6], row[14], row[15] = []byte{}, d.Shared.ID, d.Head
 		}
 		d.since = d.Committed
-		if !busy[d.Subscription] && r.sendable() && r.failures == 0 && capacity.reserve(d) {
+		if d.SetAside != "" {
+			row[7], row[8], row[16], row[17] = setAside, r.now+s.retention.Microseconds(), r.now, Truncate(d.SetAside)
+			s.metrics.deliveries.WithLabelValues("set_aside").Inc()
+		} else if !busy[d.Subscription] && r.sendable() && r.failures == 0 && capacity.reserve(d) {
 			row[9], row[10], row[11] = s.owner, r.now+lease.Duration.Microseconds(), 1
 			claimed = append(claimed, d)
 		} else {
@@ -145,5 +148,5 @@ func (s *Store) InsertTest(ctx context.Context, tx *db.Tx, d *Delivery) error {
 
 var deliveryColumns = []string{
 	"id", "subscription_id", "audit_id", "first_moment", "last_moment", "events", "payload", "state", "due",
-	"owner", "lease", "claims", "committed_at", "created_at", "payload_id", "head",
+	"owner", "lease", "claims", "committed_at", "created_at", "payload_id", "head", "settled_at", "last_error",
 }

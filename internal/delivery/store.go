@@ -17,7 +17,7 @@ const (
 	delivered = 1
 	exhausted = 2 // failed in every attempt
 	dropped   = 3 // its subscription was disabled
-	setAside  = 4 // claimed too often without an end
+	setAside  = 4 // claimed too often without an end, or it could not be made
 )
 
 // Delivery is a row of webhook_delivery that is being inserted or sent.
@@ -33,9 +33,11 @@ type Delivery struct {
 	Shared       *Payload // in the place of Payload
 	Head         []byte   // of each event, with Shared
 	Committed    int64    // time of its newest change; UTC microseconds
+	SetAside     string   // why it is not sent; empty: it is
 
 	since    int64     // from when on it is awaited: the commit, or the request to deliver it again; column created_at
 	attempts int       // before this one
+	unended  int       // its claims before this one that had no end
 	sent     bool      // or in flight; belongs to queues.mu
 	leased   time.Time // not later than its lease began; belongs to queues.mu
 }

@@ -19,6 +19,10 @@ type Matcher struct {
 	decided func(by string, n int) // counts filters, by where they were evaluated: memory, sql
 	related memfilter.Related
 	rows    map[string]map[*Event]json.RawMessage // snapshots, by Rule.rowKey
+	size    int64                                 // bytes of rows
+
+	// MaxSize is how many bytes all snapshots may have; 0: any number.
+	MaxSize int64
 }
 
 // NewMatcher returns a matcher by the rules of x.
@@ -192,6 +196,7 @@ func (m *Matcher) evaluate(ctx context.Context, r *Rule, who auth.Actor, events 
 }
 
 // Snapshots reads the rows that the rules of the events select.
+// Errors: change.ErrTooLarge; those of the memory of ctx.
 func (m *Matcher) Snapshots(ctx context.Context, events []*Event) error {
 	all := func(e *Event) []*Rule { return e.Rules }
 	for key, p := range predicates(events, all, func(r *Rule) string { return r.rowKey }) {
@@ -207,6 +212,10 @@ func (m *Matcher) Snapshots(ctx context.Context, events []*Event) error {
 			found, err := m.index.Find.Snapshot(ctx, m.index.db, who, p.rule.from, p.rule.sel, oids(part))
 			for i := range found {
 				rows[part[i]] = found[i]
+				m.size += int64(len(found[i]))
+			}
+			if err == nil && m.MaxSize > 0 && m.size > m.MaxSize {
+				err = change.ErrTooLarge
 			}
 			return err
 		})

@@ -9,6 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/encode"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/history"
+	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 )
@@ -16,11 +17,15 @@ import (
 // Snapshot returns one row per asset version of at, in the same order, as the
 // data was at that version's moment; nil for a version that is not of type typ
 // or that who does not see.
-// Errors: fault.Invalid for names the model does not have.
+// While they are read, the rows are in memory of the context's hold.
+// Errors: fault.Invalid for names the model does not have; those of the hold.
 func (f *Finder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ string, sel []string, at []oid.OID) ([]json.RawMessage, error) {
 	r := definition(typ, nil, nil, sel)
 	rows := make([]json.RawMessage, len(at))
 	e := encode.Rows{Model: f.m} // without a Sink: a content is shown by its reference
+	made := reservation{hold: memory.From(ctx)}
+	defer made.release()
+	size := int64(0)
 	err := f.atMoments(ctx, q, who, r, at, func(ctx context.Context, x *executor, ids, moments []int64, places map[version][]int) error {
 		s, err := x.read(ctx, x.w.Block(&x.plan.Select, ids, moments), &x.plan.Body, len(x.plan.Cells))
 		if err != nil {
@@ -29,8 +34,9 @@ func (f *Finder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ
 		return x.emit(ctx, s, inOrder(s.Len()), func(s *encode.Set, row int32) error {
 			for _, i := range places[x.place(s, row)] {
 				rows[i] = e.Row(nil, s, row)
+				size += int64(len(rows[i]))
 			}
-			return nil
+			return made.grow(size)
 		})
 	})
 	return rows, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/memory"
+	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/testdb"
 )
@@ -174,6 +176,37 @@ func TestMemoryIsTaken(t *testing.T) {
 		var got taker
 		if _, err := f.Into(got.take).Rows(memory.With(context.Background(), h), nil, auth.System, nest(3), nil); err != nil {
 			t.Errorf("streamed: %v", err)
+		}
+	})
+}
+
+// TestSnapshotsTakeMemory: what snapshots take is returned with them.
+func TestSnapshotsTakeMemory(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := crossed(t, d, 40)
+		var at []oid.OID
+		err := db.Each(t.Context(), d, "SELECT id, moment FROM asset_version WHERE id >= 2000", nil, func(row db.Scanner) error {
+			o := oid.OID{Type: "Story"}
+			err := row.Scan(&o.ID, &o.Moment)
+			at = append(at, o)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = slices.Repeat(at, 2000)
+		b := memory.NewBudget(4 << 20)
+		h := b.Hold("m")
+		defer h.Release()
+		within := memory.With(t.Context(), h)
+		if _, err := f.Snapshot(within, nil, auth.System, "Story", []string{"Name"}, at[:40]); err != nil {
+			t.Errorf("some: %v", err)
+		}
+		if _, err := f.Snapshot(within, nil, auth.System, "Story", []string{"Name"}, at); !errors.Is(err, memory.ErrTooMuch) {
+			t.Errorf("many: %d, %v", len(at), err)
+		}
+		if used, _ := b.Used(); used != 0 {
+			t.Errorf("%d bytes are taken", used)
 		}
 	})
 }

@@ -2,10 +2,16 @@ package memory
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/alds-dev/alds/internal/fault"
 )
+
+// ErrTooMuch is the cause of an error of Take that says that no request may have so many
+// bytes.
+var ErrTooMuch = errors.New("more than one request may have")
 
 // Budget is a number of bytes that requests share. It is safe for concurrent use;
 // NewBudget returns one.
@@ -67,7 +73,7 @@ func (h *Hold) Take(n int64) error {
 	defer b.mu.Unlock()
 	switch {
 	case h.size+n > b.share:
-		return fault.Invalidf(fault.NoPlace, "the request needs more memory than this server gives to one: the limit is %d bytes", b.share)
+		return tooMuch(b.share)
 	case b.used+n > b.limit:
 		return fault.Transientf(nil, "the server has no memory left for this request")
 	case b.byKey[h.key]+n > b.share:
@@ -78,6 +84,13 @@ func (h *Hold) Take(n int64) error {
 	b.peak = max(b.peak, b.used)
 	b.byKey[h.key] += n
 	return nil
+}
+
+func tooMuch(limit int64) error {
+	return &fault.Error{
+		Kind: fault.Invalid, At: fault.NoPlace, Err: ErrTooMuch,
+		Msg: fmt.Sprintf("the request needs more memory than this server gives to one: the limit is %d bytes", limit),
+	}
 }
 
 // Give returns n of the reserved bytes before the request ends.

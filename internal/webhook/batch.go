@@ -4,38 +4,61 @@ import (
 	"context"
 	"slices"
 
+	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/event"
+	"github.com/alds-dev/alds/internal/memory"
 )
 
-// maxEvents and maxBytes bound one delivery; a single event may be larger.
+// maxEvents and maxBytes bound one delivery; a single event may be larger, up to maxEvent.
+// maxMade bounds what is made of the versions of a chunk.
 const (
 	maxEvents = 100
 	maxBytes  = 256 << 10
+	maxEvent  = 48 << 20
+	maxMade   = 64 << 20
 )
 
-// match finds the rules that the changes of a chunk match, and makes the
-// deliveries.
+// match finds the rules that the changes of a chunk match, and makes the deliveries,
+// except those of an event that is stored apart. Errors: isTooLarge.
 func (w *Worker) match(ctx context.Context, idx *index, c *chunk) error {
+	hold := w.memory.Hold(nil)
+	defer hold.Release()
+	ctx = memory.With(ctx, hold)
 	w.metrics.versions.Add(float64(len(c.versions)))
 	audits := map[int64]*event.Audit{}
 	for _, a := range c.audits {
 		audits[a.ID] = &a.Audit
 	}
-	m := idx.NewMatcher(w.actors, func(by string, n int) { w.metrics.decided.WithLabelValues(by).Add(float64(n)) })
+	m := w.matcher(idx)
 	events, err := m.Match(ctx, audits, c.versions)
 	if err != nil || len(events) == 0 {
-		return err
-	}
-	if err := m.Snapshots(ctx, events); err != nil {
 		return err
 	}
 	p, err := idx.Printer(ctx, events)
 	if err != nil {
 		return err
 	}
-	c.deliveries, err = w.batch(idx, m, p, events)
+	if c.apart {
+		c.parts = &parts{w, idx, p, events[0]}
+		return nil
+	}
+	c.deliveries, err = w.deliveries(ctx, idx, m, p, events, w.maxMade)
 	return err
+}
+
+func (w *Worker) matcher(idx *index) *event.Matcher {
+	return idx.NewMatcher(w.actors, func(by string, n int) { w.metrics.decided.WithLabelValues(by).Add(float64(n)) })
+}
+
+// deliveries makes the deliveries of matched events, of at most so many bytes.
+// Errors: isTooLarge.
+func (w *Worker) deliveries(ctx context.Context, idx *index, m *event.Matcher, p *event.Printer, events []*event.Event, most int) ([]*delivery.Delivery, error) {
+	m.MaxSize = int64(most)
+	if err := m.Snapshots(ctx, events); err != nil {
+		return nil, err
+	}
+	return w.batch(idx, m, p, events, most)
 }
 
 // batch is what some subscriptions get alike: one payload, whose events have the
@@ -47,9 +70,10 @@ type batch struct {
 
 // batch batches the events of each subscription in the order of their moments:
 // one event per change and subscription, with one snapshot row per distinct
-// selection of its rules.
-func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []*event.Event) ([]*delivery.Delivery, error) {
+// selection of its rules. Errors: change.ErrTooLarge for payloads of more than most bytes.
+func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []*event.Event, most int) ([]*delivery.Delivery, error) {
 	var all []*batch
+	size := 0
 	open := map[any]*batch{} // by group, or by target
 	var common, text []byte
 	for i, e := range events {
@@ -64,6 +88,9 @@ func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []
 			}
 			if text = m.Text(text[:0], &targets[0].Target, head, e, common); len(text) == 0 {
 				continue
+			}
+			if size += len(text); size > most {
+				return nil, change.ErrTooLarge
 			}
 			b := open[key]
 			if b == nil || !slices.Equal(b.targets, targets) || !b.fits(len(text)) {

@@ -20,15 +20,22 @@ type chunk struct {
 	last       bool         // the audits are fanned out after it
 	match      func() error // waits for the deliveries; nil where they are there
 	deliveries []*delivery.Delivery
-	err        error // of loading or matching
+	apart      bool   // its one event is stored in parts
+	parts      *parts // that event; nil: there is none
+	failed     error  // why its one version is left out; nil: it is not
+	err        error  // of loading or matching
 }
+
+// mayFail reports whether its audit goes on without it.
+func (c *chunk) mayFail() bool { return c.apart && c.audits[0].isLast() }
 
 // runPipeline fans out a group that fits into one chunk, or one larger audit
 // chunk by chunk: while one is stored the next is matched and the third is read.
 // They are stored in order, each under the lease of the audits. After a failure
 // the chunks that follow are dropped.
 //
-// A chunk has size versions at most. Errors: change.ErrTooLarge where fewer are to be tried.
+// A chunk has size versions at most, one with apart. Errors: isTooLarge where fewer are to
+// be tried.
 func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit, size int) (err error) {
 	ctx, spans := startFanOut(ctx, group)
 	defer func() { spans.end(err) }()
@@ -108,6 +115,9 @@ func (w *Worker) matchAll(ctx context.Context, idx *index, from <-chan *chunk, t
 		if c.err == nil {
 			c.err = w.match(ctx, idx, c)
 		}
+		if c.err != nil && c.mayFail() && !isUnreachable(c.err) && ctx.Err() == nil {
+			c.failed, c.err, c.parts = c.err, nil, nil
+		}
 		if !send(ctx, to, c) {
 			break
 		}
@@ -129,7 +139,7 @@ func send(ctx context.Context, to chan<- *chunk, c *chunk) bool {
 // loadChunk reads the next versions of the audits. done is how far a single audit
 // is fanned out. Errors: change.ErrTooLarge for several audits that are not one chunk.
 func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done int64, size int) (*chunk, error) {
-	c := &chunk{audits: group, last: true}
+	c := &chunk{audits: group, last: true, apart: size == apart}
 	var parts []change.Audit
 	for _, a := range group {
 		if len(group) > 1 {
@@ -139,7 +149,7 @@ func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done
 			parts = append(parts, change.Audit{ID: a.ID, First: first, Last: a.last})
 		}
 	}
-	limit := size + 1
+	limit := max(size, 1) + 1
 	if len(group) > 1 {
 		limit = 100 * change.ChunkSize // bounded by their moments already
 	}
@@ -167,6 +177,14 @@ func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done
 // store writes a chunk in one transaction: first the mark of its audits, which
 // fails when their lease is lost, then the deliveries.
 func (w *Worker) store(ctx context.Context, c *chunk) error {
+	if c.failed != nil {
+		w.leaveOut(c)
+	}
+	if c.parts != nil {
+		if err := c.parts.store(ctx, c.audits[0]); err != nil {
+			return err
+		}
+	}
 	var batch *delivery.Batch
 	err := w.db.Write(ctx, func(tx *db.Tx) error {
 		batch = nil
@@ -183,7 +201,7 @@ func (w *Worker) store(ctx context.Context, c *chunk) error {
 		return err
 	}
 	if c.last {
-		w.metrics.audits.WithLabelValues("done").Add(float64(len(c.audits)))
+		w.metrics.audits.WithLabelValues(c.outcome()).Add(float64(len(c.audits)))
 		w.logDone(ctx, c)
 	} else {
 		c.audits[0].done = c.upTo
@@ -192,6 +210,13 @@ func (w *Worker) store(ctx context.Context, c *chunk) error {
 		w.sender.Enqueue(batch)
 	}
 	return nil
+}
+
+// leaveOut notes that nobody gets the events of a version, and that others of its audit go on.
+func (w *Worker) leaveOut(c *chunk) {
+	a := c.audits[0]
+	a.failed = c.failed
+	w.log.Error("version set aside", "audit", a.ID, "write", a.Request, "moment", c.versions[0].Moment, "err", c.failed)
 }
 
 // logDone logs at debug the writes whose fan-out a chunk has ended.
@@ -204,11 +229,23 @@ func (w *Worker) logDone(ctx context.Context, c *chunk) {
 	}
 }
 
-// mark writes how far the audits of a chunk are fanned out.
+// outcome is that of the audits, for metrics.
+func (c *chunk) outcome() string {
+	if c.audits[0].failed != nil {
+		return "set_aside"
+	}
+	return "done"
+}
+
+// mark writes how far the audits of a chunk are fanned out. One of which versions were left
+// out is set aside in the end.
 func (w *Worker) mark(ctx context.Context, tx *db.Tx, c *chunk) error {
 	set, args := "fan_state = 1, fan_moment = last_moment, fan_claims = 0, fan_error = NULL", []any(nil)
-	if !c.last {
+	switch failed := c.audits[0].failed; {
+	case !c.last:
 		set, args = "fan_moment = ?", []any{c.upTo}
+	case failed != nil:
+		set, args = "fan_state = 2, fan_moment = last_moment, fan_error = ?", []any{delivery.Truncate(failed.Error())}
 	}
 	if c.audits[0].owner == "" {
 		return w.leases.Finish(ctx, tx, auditIDs(c.audits), set, args...)

@@ -30,7 +30,11 @@ type audit struct {
 	age         int64 // since the write began; microseconds
 	claims      int
 	owner       string // of this claim only; empty without one
+	failed      error  // why some of its versions were left out; nil: none was
 }
+
+// isLast reports whether the audit is not claimed again.
+func (a *audit) isLast() bool { return a.claims == lease.MaxClaims-1 }
 
 // FanOut turns all waiting writes into deliveries. A call while another one runs
 // returns at once and makes that one look again.
@@ -172,14 +176,32 @@ func (w *Worker) fanOutGroup(ctx context.Context, idx *index, group []*audit) er
 	return ctx.Err()
 }
 
-// fanOutInChunks fans out a group, a single audit by one version at a time where the versions
-// before are too large to be read together. Errors: change.ErrTooLarge for several audits.
-func (w *Worker) fanOutInChunks(ctx context.Context, idx *index, group []*audit) error {
-	err := w.runPipeline(ctx, idx, group, change.ChunkSize)
-	if errors.Is(err, change.ErrTooLarge) && len(group) == 1 {
-		err = w.runPipeline(ctx, idx, group, 1)
+// apart is the size of chunks of one version whose events are made and stored in parts.
+const apart = 0
+
+// chunkSizes are the sizes of the chunks of one audit: of each further claim, and after
+// chunks that were too large, the next.
+var chunkSizes = [lease.MaxClaims]int{change.ChunkSize, change.ChunkSize / 8, change.ChunkSize / 64, 1, apart}
+
+// fanOutInChunks fans out a group, a single audit by fewer versions at a time where they
+// are too large to be taken together. Errors: isTooLarge for several audits.
+func (w *Worker) fanOutInChunks(ctx context.Context, idx *index, group []*audit) (err error) {
+	sizes := chunkSizes[:1]
+	if len(group) == 1 {
+		sizes = chunkSizes[group[0].claims:]
+	}
+	for _, size := range sizes {
+		if err = w.runPipeline(ctx, idx, group, size); !isTooLarge(err) {
+			return err
+		}
 	}
 	return err
+}
+
+// isTooLarge reports whether versions are to be taken in smaller chunks: more would be
+// read or made of them than may be, or the database does not take it.
+func isTooLarge(err error) bool {
+	return errors.Is(err, change.ErrTooLarge) || fault.KindOf(err) == fault.Invalid
 }
 
 func isUnreachable(err error) bool { return fault.KindOf(err) == fault.Transient }

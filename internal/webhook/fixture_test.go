@@ -21,6 +21,7 @@ import (
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/folding"
+	"github.com/alds-dev/alds/internal/memory"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/secret"
@@ -432,6 +433,9 @@ func (f fakeFinder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, 
 		row := map[string]any{"_oid": o.Now().String()}
 		for _, s := range sel {
 			row[s] = name
+			if s == "Number" && name == "unreadable" {
+				return nil, memory.NewBudget(1).Hold(0).Take(1)
+			}
 		}
 		if rows[i], err = json.Marshal(row); err != nil {
 			return nil, err

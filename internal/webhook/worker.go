@@ -6,6 +6,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/lease"
+	"github.com/alds-dev/alds/internal/memory"
 )
 
 // Worker fans out changes and sends deliveries. It is safe for concurrent use;
@@ -17,13 +18,18 @@ type Worker struct {
 
 	running gate
 	cache   cache
+	memory  *memory.Budget // for the rows of one chunk
+
+	maxMade, maxEvent int // as the constants, less in tests
 }
 
 // NewWorker returns a worker that has claimed nothing.
 func (s *Service) NewWorker(o delivery.Options) *Worker {
 	return &Worker{
 		Service: s, sender: s.deliveries.NewSender(o),
-		leases: lease.New[int64](s.db, "audit", "fan_", "fan_state = 0"),
+		leases:  lease.New[int64](s.db, "audit", "fan_", "fan_state = 0"),
+		memory:  memory.NewBudget(2 * 2 * maxEvent), // half of it for each; as read, and as made
+		maxMade: maxMade, maxEvent: maxEvent,
 	}
 }
 

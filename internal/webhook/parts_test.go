@@ -1,0 +1,162 @@
+package webhook
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/change"
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// selecting is a subscription to new stories that shares no payload with another selection.
+func selecting(attributes ...string) map[string]any {
+	return map[string]any{"eventTypes": []any{map[string]any{"type": "AssetCreated", "from": "Story", "select": attributes}}}
+}
+
+// unlike makes subscriptions that share no payload, and returns their receivers.
+func (f *fixture) unlike(n int) (all []*sink) {
+	for i := range n {
+		s := newSink(f.T, nil)
+		f.subscribe(s.URL, selecting(slices.Repeat([]string{"Name"}, i+1)...))
+		all = append(all, s)
+	}
+	return all
+}
+
+func long(asset int64, name string, size int) edit {
+	return edit{asset: asset, typ: "Story", set: map[string]any{"name": name, "description": strings.Repeat("x", size)}}
+}
+
+// What is made of the versions of a write at the same time is bounded: first fewer of them
+// are taken together, then the deliveries of one event are made in parts.
+func TestEventsForManyAreMadeInParts(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		w := f.worker(delivery.Options{})
+		w.maxMade = 300 << 10
+		sinks := f.unlike(5)
+		edits := []edit{long(9000, "short", 10)}
+		for i := range 3 {
+			edits = append(edits, long(int64(9001+i), "long", 100<<10))
+		}
+		f.write(20, edits...)
+		waiting, _, err := w.waiting(t.Context())
+		if err != nil || len(waiting) != 1 {
+			t.Fatal(len(waiting), err)
+		}
+		idx, err := w.index(t.Context(), &w.cache, 1<<40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for size, tooLarge := range map[int]bool{change.ChunkSize: true, 1: true, apart: false} {
+			c, err := w.loadChunk(t.Context(), idx, waiting, waiting[0].first, size) // without the short one
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.match(t.Context(), idx, c); isTooLarge(err) != tooLarge || len(c.deliveries) > 0 {
+				t.Errorf("%d versions at a time: %d deliveries, %v", size, len(c.deliveries), err)
+			}
+		}
+		f.fanOut(w)
+		f.eventually(w, "settled", f.settledAll)
+		for i, s := range sinks {
+			if got := s.sequence(); len(got) != 4 || !slices.IsSorted(got) {
+				t.Errorf("the receiver %d got %v", i, got)
+			}
+		}
+	})
+}
+
+// Parts that were stored before the worker ended are not stored again.
+func TestPartsAreStoredOnce(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		w := f.worker(delivery.Options{})
+		sinks := f.unlike(3)
+		f.write(20, long(9000, "long", 100<<10))
+		f.exec("UPDATE audit SET fan_claims = ? WHERE fan_state = 0", len(chunkSizes)-1) // as after four ends
+		waiting, gen, err := w.waiting(t.Context())
+		if err != nil || len(waiting) != 1 {
+			t.Fatal(len(waiting), err)
+		}
+		audits, err := w.claim(t.Context(), waiting)
+		if err != nil || len(audits) != 1 {
+			t.Fatal(len(audits), err)
+		}
+		idx, err := w.index(t.Context(), &w.cache, gen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := w.loadChunk(t.Context(), idx, audits, 0, apart)
+		if err == nil {
+			err = w.match(t.Context(), idx, c)
+		}
+		if err == nil {
+			err = c.parts.store(t.Context(), audits[0])
+		}
+		if n := f.count("SELECT COUNT(*) FROM audit WHERE fan_state = 0"); err != nil || n != 1 {
+			t.Fatal(n, err)
+		}
+		if err := w.fanOut(t.Context(), audits, gen); err != nil { // again, from the beginning
+			t.Fatal(err)
+		}
+		f.eventually(w, "settled", f.settledAll)
+		if n := f.count("SELECT COUNT(*) FROM webhook_delivery"); n != len(sinks) {
+			t.Errorf("%d deliveries for %d subscriptions", n, len(sinks))
+		}
+	})
+}
+
+// An event that cannot be made for one subscription is set aside for it alone.
+func TestAnEventIsSetAsideForOneSubscription(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		w := f.worker(delivery.Options{})
+		w.maxMade, w.maxEvent = 150<<10, 200<<10
+		s, other := newSink(t, nil), newSink(t, nil)
+		bad := f.subscribe(other.URL, selecting("Name", "Number"))
+		f.subscribe(s.URL, selecting("Name"))
+		f.write(20, long(9000, "good", 10), long(9001, "unreadable", 10), long(9002, "too long", 250<<10), long(9003, "long", 160<<10))
+		f.fanOut(w)
+		f.eventually(w, "settled", f.settledAll)
+		if got, theirs := len(s.sequence()), len(other.sequence()); got != 3 || theirs != 2 {
+			t.Errorf("%d and %d events came", got, theirs)
+		}
+		const aside = "SELECT COUNT(*) FROM webhook_delivery WHERE state = 4 AND settled_at > 0 AND LENGTH(payload) < 2000 AND last_error LIKE ?"
+		if n, m := f.count(aside, "%needs more memory%"), f.count(aside, fmt.Sprintf("%%more than %d bytes%%", 200<<10)); n != 1 || m != 2 {
+			t.Errorf("set aside: %d that cannot be read, %d that are too long", n, m)
+		}
+		if n := f.redeliver(bad.ID, `{"since":"2020-01-01T00:00:00Z"}`); n != 4 {
+			t.Errorf("%d deliveries again", n)
+		}
+		f.eventually(w, "settled", f.settledAll)
+		if got := len(other.sequence()); got != 2+4 {
+			t.Errorf("%d events came in all", got)
+		}
+	})
+}
+
+// A version that always fails is left out in the end, and the others of its write go on.
+func TestAVersionThatFailsIsLeftOutAlone(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		w := f.worker(delivery.Options{})
+		s := newSink(t, nil)
+		f.subscribe(s.URL, map[string]any{"eventTypes": []any{
+			map[string]any{"type": "AssetCreated", "from": "Story", "filter": []any{"Reference='r'"}},
+		}})
+		f.write(20, long(9000, "good", 10), long(9001, "poison!", 10), long(9002, "good", 10), long(9003, "poison!", 10))
+		f.eventually(w, "set aside", func() bool {
+			f.expire("audit", "fan_lease")
+			return f.count("SELECT COUNT(*) FROM audit WHERE fan_state = 2 AND fan_error LIKE '%cannot be evaluated%'") == 1
+		})
+		f.eventually(w, "settled", f.settledAll)
+		if got := s.sequence(); len(got) != 2 {
+			t.Errorf("%d events came of the two that can be evaluated", len(got))
+		}
+	})
+}
