@@ -88,12 +88,11 @@ const (
 func (s *Sender) claim(ctx context.Context, id string, failing bool) ([]*Delivery, *receiver, error) {
 	var all []*Delivery
 	var r *receiver
-	reserved := 0
-	defer func() { s.queues.unreserve(reserved) }()
+	var reserved claiming
+	defer func() { s.queues.unreserve(&reserved) }()
 	err := s.db.Write(ctx, func(tx *db.Tx) error {
 		all, r = nil, nil
-		s.queues.unreserve(reserved)
-		reserved = 0
+		s.queues.unreserve(&reserved)
 		began := time.Now()
 		found, err := s.lockReceivers(ctx, tx, []string{id})
 		if err != nil {
@@ -137,8 +136,9 @@ type dueRow struct {
 
 // due lists the deliveries that are claimed together. The more claims of a
 // delivery had no end, the fewer are claimed with it, so that a delivery that
-// ends its senders is alone when it is given up. It reserves their bytes.
-func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int, reserved *int) ([]string, error) {
+// ends its senders is alone when it is given up: among those of its subscription and,
+// by reserve, of all. It reserves their bytes.
+func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int, reserved *claiming) ([]string, error) {
 	order := "d.due, d.id"
 	if r.failures >= openAfter { // a probe: finish a delivery that has attempts
 		order = "d.attempts DESC, d.due, d.id"
@@ -164,12 +164,11 @@ func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int, res
 			failed = append(failed, d.id)
 			continue
 		case d.claims > 0:
-			limit = min(limit, max(1, 64>>(2*d.claims)))
+			limit = min(limit, mostSuspects(d.claims))
 		}
-		if len(ids) >= limit || events > 0 && (events+d.events > claimEvents || bytes+d.bytes > queueBytes) || !s.queues.reserve(d.bytes) {
+		if len(ids) >= limit || events > 0 && (events+d.events > claimEvents || bytes+d.bytes > queueBytes) || !s.queues.reserve(&d, reserved) {
 			break // a later sweep goes on, when others have sent theirs
 		}
-		*reserved += d.bytes
 		events, bytes = events+d.events, bytes+d.bytes
 		ids = append(ids, d.id)
 	}
@@ -191,11 +190,11 @@ func (s *Sender) setAside(ctx context.Context, tx *db.Tx, subscription string, i
 // read reads claimed deliveries in the order in which they are due.
 func (*Sender) read(ctx context.Context, tx *db.Tx, ids []string) ([]*Delivery, error) {
 	in, args := db.InArgs(ids)
-	return db.Collect(ctx, tx, `SELECT d.id, d.subscription_id, d.first_moment, d.last_moment, d.events, d.committed_at, d.created_at, d.attempts, COALESCE(a.request_id, ''), COALESCE(a.traceparent, ''), `+
+	return db.Collect(ctx, tx, `SELECT d.id, d.subscription_id, d.first_moment, d.last_moment, d.events, d.committed_at, d.created_at, d.attempts, d.claims - 1, COALESCE(a.request_id, ''), COALESCE(a.traceparent, ''), `+
 		payloadColumns+" FROM webhook_delivery d"+payloadJoin+"LEFT JOIN audit a ON a.id = d.audit_id WHERE d.id IN "+in+" ORDER BY d.due, d.id", args, func(row db.Scanner) (*Delivery, error) {
 		var d Delivery
 		var own, head, shared []byte
-		err := row.Scan(&d.ID, &d.Subscription, &d.First, &d.Last, &d.Events, &d.Committed, &d.since, &d.attempts, &d.Write, &d.Trace, &own, &head, &shared)
+		err := row.Scan(&d.ID, &d.Subscription, &d.First, &d.Last, &d.Events, &d.Committed, &d.since, &d.attempts, &d.unended, &d.Write, &d.Trace, &own, &head, &shared)
 		d.Payload = payloadOf(own, head, shared)
 		return &d, err
 	})

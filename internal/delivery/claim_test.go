@@ -114,3 +114,42 @@ func TestClaimedDeliveriesAreRenewed(t *testing.T) {
 		}
 	})
 }
+
+// A sender that ends leaves deliveries of many subscriptions without an end. The more often
+// they had none, the fewer of all of them are claimed together, so that those beside the one
+// that ends its senders are not set aside with it.
+func TestDeliveriesWithoutAnEndAreClaimedAlone(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		n := f.idleSender()
+		var subs []string
+		for range 6 {
+			subs = append(subs, f.subscribe("http://127.0.0.1:1"))
+			f.enqueue(f.idleSender(), subs[len(subs)-1], 1)
+		}
+		claimedBy := func(unended int) (all []*Delivery) {
+			f.exec("UPDATE webhook_delivery SET owner = NULL, lease = 0, claims = ? WHERE state = 0", unended)
+			for _, sub := range subs {
+				some, _ := f.claimed(n, sub)
+				n.Enqueue(&Batch{claimed: some})
+				all = append(all, some...)
+			}
+			return all
+		}
+		for unended, want := range []int{6, 6, 4, 1, 1} {
+			all := claimedBy(unended)
+			if len(all) != want {
+				t.Errorf("after %d claims without an end %d deliveries were claimed, want %d", unended, len(all), want)
+			}
+			for _, d := range all {
+				n.queues.settled(d.ID)
+			}
+		}
+		claimedBy(3)
+		f.enqueue(n, subs[5], 1)
+		f.exec("UPDATE webhook_delivery SET owner = NULL, lease = 0, claims = 0 WHERE subscription_id = ?", subs[5])
+		if some, _ := f.claimed(n, subs[5]); len(some) != 2 {
+			t.Errorf("%d of two others were claimed beside it", len(some))
+		}
+	})
+}

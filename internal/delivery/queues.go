@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/alds-dev/alds/internal/lease"
 	"github.com/alds-dev/alds/internal/tracing"
 )
 
@@ -31,7 +32,7 @@ type queues struct {
 	byID    map[string]*queue    // by subscription
 	claimed map[string]*Delivery // by id; their results are not stored yet
 	bytes   int                  // of their payloads
-	coming  int                  // of those that are about to be claimed
+	coming  claiming             // those that are about to be claimed
 	closed  bool
 	running sync.WaitGroup
 	ctx     context.Context //nolint:containedctx // ends requests that outlive the shutdown
@@ -58,7 +59,7 @@ type capacity struct {
 func (qs *queues) capacity() *capacity {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	c := &capacity{queues: qs.maxQueues() - len(qs.byID), bytes: maxHeld - qs.bytes - qs.coming, events: map[string]int{}, sizes: map[string]int{}}
+	c := &capacity{queues: qs.maxQueues() - len(qs.byID), bytes: maxHeld - qs.bytes - qs.coming.bytes, events: map[string]int{}, sizes: map[string]int{}}
 	if qs.closed {
 		c.queues, c.bytes = 0, 0
 	}
@@ -68,23 +69,62 @@ func (qs *queues) capacity() *capacity {
 	return c
 }
 
-// reserve counts the bytes of a delivery that is about to be claimed; false when all queues
-// hold too many. Where they hold none, a delivery of any size is claimed.
-func (qs *queues) reserve(bytes int) bool {
+// claiming is deliveries that are about to be claimed.
+type claiming struct {
+	bytes    int
+	suspects [lease.MaxClaims]int // by the number of claims that had no end; none of 0
+}
+
+// mostSuspects is how many deliveries may be claimed that had so many claims without an
+// end, or fewer: the more, the fewer, so that one that ends its senders is found.
+func mostSuspects(unended int) int { return max(1, 64>>(2*unended)) }
+
+// reserve counts a delivery that is about to be claimed, also in its claimer's own count;
+// false when all queues hold too many bytes, or too many whose claims had no end. Where they
+// hold no bytes, a delivery of any size is claimed.
+func (qs *queues) reserve(d *dueRow, own *claiming) bool {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	if held := qs.bytes + qs.coming; held > 0 && held+bytes > maxHeld {
+	held := qs.bytes + qs.coming.bytes
+	if held > 0 && held+d.bytes > maxHeld || d.claims > 0 && !qs.maySuspect(d.claims) {
 		return false
 	}
-	qs.coming += bytes
+	for _, c := range []*claiming{&qs.coming, own} {
+		c.bytes += d.bytes
+		if d.claims > 0 {
+			c.suspects[d.claims]++
+		}
+	}
 	return true
 }
 
+// maySuspect reports whether another delivery may be claimed that had so many claims
+// without an end. qs.mu is held.
+func (qs *queues) maySuspect(unended int) bool {
+	suspects := qs.coming.suspects
+	for _, d := range qs.claimed {
+		if d.unended > 0 {
+			suspects[d.unended]++
+		}
+	}
+	n := 0
+	for i, of := range suspects {
+		if n += of; of > 0 {
+			unended = max(unended, i)
+		}
+	}
+	return n < mostSuspects(unended)
+}
+
 // unreserve is called when what was reserved is claimed, or is not.
-func (qs *queues) unreserve(bytes int) {
+func (qs *queues) unreserve(own *claiming) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	qs.coming -= bytes
+	qs.coming.bytes -= own.bytes
+	for i, n := range own.suspects {
+		qs.coming.suspects[i] -= n
+	}
+	*own = claiming{}
 }
 
 // reserve takes the capacity for one delivery; false when there is none.
