@@ -153,18 +153,22 @@ func rewriteTexts(ctx context.Context, tx *db.Tx, column string, ids []int64, ch
 	hash := db.HashColumn(column)
 	in, args := db.InArgs(ids)
 	type stored struct {
-		asset      int64
-		hash, text []byte
+		asset int64
+		hash  []byte
 	}
-	all, err := db.Collect(ctx, tx, `SELECT x.asset_id, x.hash, x.text FROM asset_text x WHERE x.asset_id IN `+in+
+	all, err := db.Collect(ctx, tx, `SELECT x.asset_id, x.hash FROM asset_text x WHERE x.asset_id IN `+in+
 		` AND EXISTS (SELECT 1 FROM asset_version v WHERE v.id = x.asset_id AND v.`+hash+` = x.hash)`, args, func(row db.Scanner) (s stored, err error) {
-		return s, row.Scan(&s.asset, &s.hash, &s.text)
+		return s, row.Scan(&s.asset, &s.hash)
 	})
 	if err != nil {
 		return err
 	}
-	for _, s := range all {
-		old, err := parseAttrs(string(s.text))
+	for _, s := range all { // one at a time: each may have 15 MiB
+		var document string
+		if err := tx.QueryRow(ctx, `SELECT text FROM asset_text WHERE asset_id = ? AND hash = ?`, s.asset, s.hash).Scan(&document); err != nil {
+			return err
+		}
+		old, err := parseAttrs(document)
 		if err != nil {
 			return err
 		}

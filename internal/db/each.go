@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
 )
 
 // Scanner is one row; Scan copies its columns.
@@ -44,6 +45,36 @@ func Collect[T any](ctx context.Context, q Querier, query string, args []any, sc
 	}
 	return all, nil
 }
+
+// maxRemoved is how many bytes one transaction of a prune removes; a single row may have
+// more. Servers send what was removed to each other, and take only so much at once.
+const maxRemoved = 32 << 20
+
+// Removable runs a reading statement of ids and their sizes in bytes, and returns the first
+// ids, of as many bytes as one transaction removes. more: the statement has others.
+func Removable(ctx context.Context, q Querier, query string, args ...any) (ids []string, more bool, err error) {
+	left := int64(maxRemoved)
+	err = Each(ctx, q, query, args, func(row Scanner) error {
+		var id string
+		var size int64
+		if err := row.Scan(&id, &size); err != nil {
+			return err
+		}
+		if left -= size; left < 0 && len(ids) > 0 {
+			more = true
+			return errEnough
+		}
+		ids = append(ids, id)
+		return nil
+	})
+	if more {
+		err = nil
+	}
+	return ids, more, err
+}
+
+// errEnough ends the reading of a result of which no more is wanted.
+var errEnough = errors.New("enough was read")
 
 // Column runs a reading statement of one column and returns its values.
 func Column[T any](ctx context.Context, q Querier, query string, args ...any) ([]T, error) {

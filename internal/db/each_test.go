@@ -34,6 +34,27 @@ func TestEach(t *testing.T) {
 	})
 }
 
+// What a prune removes in one transaction is bounded by its bytes, too.
+func TestRemovable(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		for _, c := range []struct {
+			sizes []any
+			ids   int
+			more  bool
+		}{
+			{[]any{1, 2, 3}, 3, false},
+			{[]any{20 << 20, 20 << 20, 1}, 1, true},
+			{[]any{100 << 20, 1, 1}, 1, true},
+			{[]any{1, 1, 100 << 20}, 2, true},
+		} {
+			ids, more, err := db.Removable(t.Context(), d, `SELECT 'a', ? UNION ALL SELECT 'b', ? UNION ALL SELECT 'c', ?`, c.sizes...)
+			if len(ids) != c.ids || more != c.more || err != nil {
+				t.Errorf("of %v: %v, more is %v, %v", c.sizes, ids, more, err)
+			}
+		}
+	})
+}
+
 func TestInChunks(t *testing.T) {
 	ids := make([]int, db.MaxIn+1)
 	for i := range ids {

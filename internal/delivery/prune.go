@@ -46,7 +46,7 @@ func (s *Store) pruneReceipts(ctx context.Context) error {
 		return err
 	}
 	for id, limit := range limits {
-		err := s.remove(ctx, "webhook_receipt", `SELECT id FROM webhook_receipt WHERE subscription_id = ?
+		err := s.remove(ctx, "webhook_receipt", `SELECT id, 0 FROM webhook_receipt WHERE subscription_id = ?
 			ORDER BY at DESC, id DESC LIMIT ? OFFSET ?`, id, pruneRows, limit)
 		if err != nil {
 			return err
@@ -56,14 +56,14 @@ func (s *Store) pruneReceipts(ctx context.Context) error {
 }
 
 func (s *Store) pruneDeliveries(ctx context.Context, state int) error {
-	return s.remove(ctx, "webhook_delivery", "SELECT id FROM webhook_delivery WHERE state = ? AND due <= "+
+	return s.remove(ctx, "webhook_delivery", "SELECT id, LENGTH(payload) FROM webhook_delivery WHERE state = ? AND due <= "+
 		s.db.Dialect.NowMicros+" ORDER BY due LIMIT ?", state, pruneRows)
 }
 
-// remove deletes the rows that a query selects, pruneRows at a time.
+// remove deletes the rows whose ids and sizes a query selects, at most pruneRows at a time.
 func (s *Store) remove(ctx context.Context, table, query string, args ...any) error {
 	for {
-		ids, err := db.Column[string](ctx, s.db, query, args...)
+		ids, more, err := db.Removable(ctx, s.db, query, args...)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -72,7 +72,7 @@ func (s *Store) remove(ctx context.Context, table, query string, args ...any) er
 			return err
 		}
 		s.metrics.pruned.WithLabelValues(table).Add(float64(len(ids)))
-		if len(ids) < pruneRows {
+		if len(ids) < pruneRows && !more {
 			return nil
 		}
 	}

@@ -145,12 +145,12 @@ func stillRunning() error {
 // scheduler calls it. A request that waits never expires.
 func DeleteExpired(ctx context.Context, d *db.DB) error {
 	for {
-		var ids []string
-		err := d.Gorm(ctx).Model(&requestRow{}).Scopes(expired).Limit(deletedRows).Pluck("id", &ids).Error
+		ids, more, err := db.Removable(ctx, d, "SELECT id, COALESCE(LENGTH(answer), 0) FROM bulk_request WHERE expires_at <= ? AND status <> ? LIMIT ?",
+			time.Now().UnixMicro(), waiting, deletedRows)
 		if err == nil && len(ids) > 0 {
 			err = d.Gorm(ctx).Delete(&requestRow{}, "id IN ?", ids).Error
 		}
-		if err != nil || len(ids) < deletedRows {
+		if err != nil || len(ids) < deletedRows && !more {
 			return err
 		}
 	}
