@@ -163,6 +163,7 @@ type checker struct {
 
 	rule  rule // that runs
 	left  int  // findings it may still report
+	bytes int  // of the texts that mend those it has reported
 	found []Finding
 	mends []Statement // of the next finding
 
@@ -182,7 +183,7 @@ func newChecker(tx *db.Tx, m *meta.Model) *checker {
 
 // do runs one rule.
 func (c *checker) do(ctx context.Context, r rule) error {
-	c.rule, c.left, c.mends = r, MaxFindings, nil
+	c.rule, c.left, c.mends, c.bytes = r, MaxFindings, nil, 0
 	if c.mending {
 		c.left = batch
 	}
@@ -214,11 +215,27 @@ func (c *checker) report(table string, id int64, format string, args ...any) err
 		}
 		return nil
 	}
+	if !c.mending {
+		f.mend = nil
+	}
 	c.found = append(c.found, f)
-	if c.left--; c.left == 0 {
+	c.bytes += f.bytes()
+	if c.left--; c.left == 0 || c.bytes > batchBytes {
 		return errEnough
 	}
 	return nil
+}
+
+// bytes returns how many bytes the texts have that mend a finding.
+func (f *Finding) bytes() (n int) {
+	for _, s := range f.mend {
+		for _, a := range s.Args {
+			if text, ok := a.(string); ok {
+				n += len(text)
+			}
+		}
+	}
+	return n
 }
 
 // row scans the current row.

@@ -10,8 +10,12 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// batch is how many findings are mended in one transaction.
-const batch = 200
+// batch is how many findings are mended in one transaction, and batchBytes about how many
+// bytes their texts have.
+const (
+	batch      = 200
+	batchBytes = 32 << 20
+)
 
 // Statement is a statement that mends a finding, or a part of it.
 type Statement struct {
