@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // importable are the attributes that only an import of the service takes, and only
@@ -80,13 +81,25 @@ func (r *run) flush(ctx context.Context) error {
 	if len(q.entries) > 0 {
 		a, err = r.post(ctx, q)
 	}
-	if isStatus(err, http.StatusBadRequest, http.StatusRequestEntityTooLarge) {
+	if r.isAtFault(ctx, err) {
 		return r.divide(ctx, b, err)
 	}
 	if err != nil {
 		return err
 	}
 	return r.settle(ctx, &b, q, a)
+}
+
+// isAtFault reports whether an error is that of a request which the service does not take,
+// or never completes while it answers others. Where it cannot say what became of it, the
+// import ends, and finds out when it goes on.
+func (r *run) isAtFault(ctx context.Context, err error) bool {
+	if !isStatus(err, http.StatusServiceUnavailable) || strings.Contains(err.Error(), "outcome") {
+		return isStatus(err, http.StatusBadRequest, http.StatusRequestEntityTooLarge)
+	}
+	var rows []struct{}
+	_, failed := r.client.query(ctx, map[string]any{"from": "Scope:0"}, &rows)
+	return failed == nil
 }
 
 // divide sends the halves of a batch that the service does not read; of one record

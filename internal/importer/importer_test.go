@@ -3,8 +3,13 @@ package importer_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -299,5 +304,39 @@ func put(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestNeverCompleted: a record that the service never completes is told of, and the others
+// go on, as they do where it takes fewer commands than the import sends at once.
+func TestNeverCompleted(t *testing.T) {
+	base := testproc.Serve(t, "sqlite", map[string]string{"ALDS_ADMIN_PASSWORD": "of-the-test", "ALDS_MAX_COMMANDS": "3"})
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: u.Scheme, Host: u.Host})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.Body = io.NopCloser(bytes.NewReader(body)); bytes.Contains(body, []byte("heavy")) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write([]byte(`{"error":"the request took too long"}`))
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	dir := t.TempDir()
+	put(t, dir+"/rows.csv", "key,title,after\nN-1,one,N-2\nN-2,two,N-4\nN-3,heavy,\nN-4,four,N-1\n")
+	put(t, dir+"/map.yaml", "key: key\ntype: {default: Story}\nattributes: {Name: title, Dependencies: {column: after, key: true, later: true}}\n")
+	o := importer.Options{URL: strings.Replace(s.URL, "http://", "http://admin:of-the-test@", 1) + u.Path, Format: "csv", File: dir + "/rows.csv", Project: "Scope:0", Batch: 4}
+	counts, said, err := bring(t, o, dir+"/map.yaml")
+	if !errors.Is(err, importer.ErrProblems) || counts.Created != 3 || counts.Rejected != 1 || counts.Lacking != 0 || !strings.Contains(said, "line 4, N-3: the service answered 503") {
+		t.Errorf("got %+v, %v\n%s", counts, err, said)
+	}
+	const want = "N-1 | [N-2]\nN-2 | [N-4]\nN-4 | [N-1]\n"
+	query := map[string]any{"from": "Story", "select": []string{"Reference", "Dependencies.Reference"}, "sort": []string{"Reference"}}
+	if got := rows(t, strings.Replace(base, "http://", "http://admin:of-the-test@", 1), query); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }

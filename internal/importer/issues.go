@@ -146,6 +146,10 @@ func (s *issues) element() (record, error) {
 // record flattens an issue into the columns that the export of the same as CSV has.
 func (s *issues) record(raw []byte, line int, id, key, fields json.RawMessage) record {
 	rec := record{line: line, raw: raw, fields: map[string][]any{}, err: checkUTF8(raw)}
+	if valuesIn(fields) > maxValues {
+		rec.err = errTooManyValues
+		return rec
+	}
 	var all map[string]any
 	d := json.NewDecoder(bytes.NewReader(fields))
 	d.UseNumber()

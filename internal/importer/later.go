@@ -78,9 +78,31 @@ func (r *run) setLater(ctx context.Context) error {
 	return r.postLater(ctx, q, of)
 }
 
-// postLater sends links; to do so twice does nothing more.
+// postLater sends links, those of each half where the service does not take them together;
+// to do so twice does nothing more.
 func (r *run) postLater(ctx context.Context, q *request, of []item) error {
+	commands := q.commands // post puts others in front
 	a, err := r.post(ctx, q)
+	switch {
+	case !r.isAtFault(ctx, err):
+	case len(of) == 1:
+		r.counts.Lacking++
+		r.lost = true
+		r.tell(of[0], err)
+		return nil
+	default:
+		half := len(of) / 2
+		for _, part := range [][2]int{{0, half}, {half, len(of)}} {
+			some := &request{}
+			for i := part[0]; i < part[1]; i++ {
+				some.add(commands[i], i-part[0])
+			}
+			if err := r.postLater(ctx, some, of[part[0]:part[1]]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	for n, message := range a.failures() {
 		if i := q.entries[n]; i >= 0 {
 			r.counts.Lacking++

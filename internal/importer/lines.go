@@ -30,19 +30,28 @@ func (l *lines) next() (record, error) {
 			continue
 		}
 		rec := record{line: l.line, raw: text}
+		if len(text) > maxRecord {
+			rec.raw, rec.err = nil, errLineTooLong
+			return rec, nil
+		}
 		rec.fields, rec.err = fieldsOf(text)
 		return rec, nil
 	}
 }
 
-// read returns a line with its end. Errors: io.EOF at the end, also behind a last
-// line without end; errRecordTooLong.
+var (
+	errLineTooLong   = fmt.Errorf("the line is longer than %d MiB; it is not among the rejected records", maxRecord>>20)
+	errTooManyValues = fmt.Errorf("the record has more than %d values", maxValues)
+)
+
+// read returns a line with its end, of one that is too long little more than maxRecord.
+// Errors: io.EOF at the end, also behind a last line without end.
 func (l *lines) read() ([]byte, error) {
 	var text []byte
 	for {
 		part, err := l.r.ReadSlice('\n')
-		if text = append(text, part...); len(text) > maxRecord {
-			return nil, errRecordTooLong
+		if len(text) <= maxRecord {
+			text = append(text, part...)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return text, err
@@ -54,6 +63,9 @@ func (l *lines) read() ([]byte, error) {
 func fieldsOf(text []byte) (map[string][]any, error) {
 	if err := checkUTF8(text); err != nil {
 		return nil, err
+	}
+	if valuesIn(text) > maxValues {
+		return nil, errTooManyValues
 	}
 	var object map[string]any
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -69,4 +81,21 @@ func fieldsOf(text []byte) (map[string][]any, error) {
 		fields[name] = []any{v}
 	}
 	return fields, nil
+}
+
+// valuesIn is about how many values a JSON text has: it counts what begins or separates
+// them outside of texts.
+func valuesIn(text []byte) (n int) {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case !quoted && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
 }

@@ -28,8 +28,12 @@ type source interface {
 	suffix() string
 }
 
-// maxRecord bounds the bytes of one record, such as behind a quote that nobody closes.
-const maxRecord = 32 << 20
+// Bounds of one record.
+const (
+	maxRecord = 32 << 20  // bytes, such as behind a quote that nobody closes
+	maxValues = 2_000_000 // values of JSON, as many as a service takes
+	maxFields = 100_000   // of a CSV
+)
 
 var errRecordTooLong = fmt.Errorf("a record is longer than %d MiB; is a quote not closed?", maxRecord>>20)
 

@@ -19,7 +19,7 @@ type table struct {
 
 // newTable reads the header. Errors: one that says what is wrong with it.
 func newTable(r io.Reader, separator rune) (*table, error) {
-	t := &table{tape: newTape(r)}
+	t := &table{tape: newTape(newRowReader(r, separator))}
 	t.csv = csv.NewReader(t.tape)
 	t.csv.Comma = separator
 	t.csv.ReuseRecord = true
@@ -47,7 +47,7 @@ func (t *table) suffix() string { return ".csv" }
 // next reads a row. A cell that is empty is no value.
 func (t *table) next() (record, error) {
 	row, err := t.csv.Read()
-	if errors.Is(err, io.EOF) || errors.Is(err, errRecordTooLong) {
+	if errors.Is(err, io.EOF) || errors.Is(err, errRecordTooLong) || errors.Is(err, errTooManyFields) {
 		return record{}, err
 	}
 	var parsing *csv.ParseError
@@ -70,4 +70,44 @@ func (t *table) next() (record, error) {
 		}
 	}
 	return rec, nil
+}
+
+var errTooManyFields = fmt.Errorf("a row has more than %d fields", maxFields)
+
+// rowReader ends a CSV with a row of too many fields before they are read.
+type rowReader struct {
+	r         io.Reader
+	separator byte // its last one
+	n         int  // separators of the row so far
+	begins    bool // a field does
+	quoted    bool // a field that began with a quote has not ended
+	closed    bool // the last character was a quote that may have ended it
+}
+
+func newRowReader(r io.Reader, separator rune) *rowReader {
+	s := string(separator)
+	return &rowReader{r: r, separator: s[len(s)-1], begins: true}
+}
+
+// Read reads on. Errors: also errTooManyFields.
+func (f *rowReader) Read(b []byte) (int, error) {
+	n, err := f.r.Read(b)
+	for _, c := range b[:n] {
+		if f.quoted {
+			f.closed = c == '"'
+			f.quoted = !f.closed
+			continue
+		}
+		f.quoted = c == '"' && (f.begins || f.closed)
+		f.begins, f.closed = c == f.separator || c == '\n', false
+		switch c {
+		case '\n':
+			f.n = 0
+		case f.separator:
+			if f.n++; f.n >= maxFields {
+				return 0, errTooManyFields
+			}
+		}
+	}
+	return n, err
 }
