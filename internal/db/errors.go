@@ -39,6 +39,7 @@ const (
 	ended             // the caller's context ended, or the time limit did
 	full              // the server's disk, or another limit, is full
 	tooLarge          // the transaction is larger than the server takes
+	tooComplex        // the statement has more parts, or deeper ones, than the database takes
 )
 
 // MySQL, MariaDB, Galera and TiDB error numbers; nothing outside of db knows them. What
@@ -97,6 +98,11 @@ var mysqlClasses = map[uint16]class{
 
 	// COMMIT: the write has been undone.
 	1021: full, 1026: full, 1114: full, 1878: full, 3: full, // disk full, error writing, table full, error writing a temporary file, error writing
+
+	1116: tooComplex, // more than 61 tables in a join
+	1390: tooComplex, // too many placeholders
+	1436: tooComplex, // the stack is too small for it
+	1473: tooComplex, // too many levels of SELECT
 
 	8004: tooLarge, 8025: tooLarge, // TiDB: the transaction, or a row of it, is too large
 }
@@ -236,6 +242,8 @@ func Fault(err error) error {
 		return fault.Transientf(err, "the request took too long or was given up")
 	case tooLarge:
 		return &fault.Error{Kind: fault.Invalid, Msg: "the request changes more than the database takes in one transaction", At: fault.NoPlace, Err: err}
+	case tooComplex:
+		return &fault.Error{Kind: fault.Invalid, Msg: "the query is too complex for the database; ask for less at once", At: fault.NoPlace, Err: err}
 	}
 	return err
 }

@@ -85,6 +85,12 @@ var Meanings = []Meaning{
 	{Number: 8004, Kind: fault.Invalid},
 	{Number: 8025, Kind: fault.Invalid},
 
+	// it is too much for one statement
+	{Number: 1116, Kind: fault.Invalid},
+	{Number: 1390, Kind: fault.Invalid},
+	{Number: 1436, Kind: fault.Invalid},
+	{Number: 1473, Kind: fault.Invalid},
+
 	// nobody knows
 	{Number: 1030, Message: "Got error 168 - 'Unknown (generic) error from engine' from storage engine", Kind: fault.Internal, Unknown: true},
 	{Number: 1105, Message: "something else", Kind: fault.Internal, Unknown: true},

@@ -309,7 +309,7 @@ func failedThere(err error) bool {
 		return false
 	}
 	switch classOf(err) {
-	case noRows, duplicate, ended, tooLarge:
+	case noRows, duplicate, ended, tooLarge, tooComplex:
 		return false
 	case other:
 		_, ok := errors.AsType[*mysql.MySQLError](err)

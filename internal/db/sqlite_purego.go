@@ -6,6 +6,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,6 +56,13 @@ func sqliteConnector(file, lock string, pragmas []string) (driver.Connector, err
 	return sqlite.NewConnector(file + "?" + q.Encode())
 }
 
+// complexities are parts of what SQLite says of a statement that has too much, which has no
+// code of its own.
+var complexities = []string{
+	"nested too deep", "Expression tree is too large", "parser stack overflow", "too many FROM clause terms", "tables in a join", "too many SQL variables",
+	"too many terms in compound SELECT", "too many arguments on function", "Recursion limit",
+}
+
 // sqliteClass says what an error of the driver means.
 func sqliteClass(err error) class {
 	e, ok := errors.AsType[*sqlite.Error](err)
@@ -73,6 +82,10 @@ func sqliteClass(err error) class {
 		return retryable
 	case lib.SQLITE_INTERRUPT:
 		return ended
+	case lib.SQLITE_ERROR:
+		if slices.ContainsFunc(complexities, func(text string) bool { return strings.Contains(e.Error(), text) }) {
+			return tooComplex
+		}
 	}
 	return other
 }

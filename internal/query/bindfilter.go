@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -75,6 +76,7 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 	if len(t.Values) > maxListed {
 		t.Values = distinct(t.Values)
 	}
+	t.Values = deciding(t.Test, t.Values)
 	return t, b.countText(src.At, t.Values)
 }
 
@@ -96,6 +98,29 @@ func (b *binder) countValues(src token.Term) error {
 		return tooMany(src.At, "values in one query", MaxValues)
 	}
 	return nil
+}
+
+// deciding are the values that decide a comparison: what is less than any of some numbers is
+// less than the largest. A value with a slot is not known yet.
+func deciding(test token.Test, values []Value) []Value {
+	var order func(a, b Value) int
+	switch test {
+	case token.Gt, token.Ge:
+		order = byNumber
+	case token.Lt, token.Le:
+		order = func(a, b Value) int { return byNumber(b, a) }
+	}
+	known := func(v Value) bool {
+		return v.slot == 0 && v.Kind == values[0].Kind && (v.Kind == NumOf || v.Kind == IntOf)
+	}
+	if order == nil || len(values) < 2 || slices.ContainsFunc(values, func(v Value) bool { return !known(v) }) {
+		return values
+	}
+	return []Value{slices.MinFunc(values, order)}
+}
+
+func byNumber(a, b Value) int {
+	return cmp.Or(cmp.Compare(a.Num, b.Num), cmp.Compare(a.Int, b.Int))
 }
 
 // distinct are values, each once, in their order.
