@@ -47,6 +47,19 @@ type Affected struct {
 	written map[int64]bool // ids of those whose changes are written
 }
 
+// Listed is how many values of lists a command names. One on many assets names those again
+// for each.
+func (c *Command) Listed() (n int) {
+	for i := range c.Changes {
+		ch := &c.Changes[i]
+		n += len(ch.Add) + len(ch.Remove)
+		if len(ch.Set) > 1 {
+			n += len(ch.Set)
+		}
+	}
+	return n
+}
+
 // sets reports whether a command changes an attribute.
 func (c *Command) sets(name string) bool {
 	return slices.ContainsFunc(c.Changes, func(ch Change) bool { return ch.Name == name })

@@ -36,6 +36,32 @@ func (c *copier) newRow(ctx context.Context, typ string) (*row, error) {
 	return c.changes.newRow(t, id), nil
 }
 
+// copiedCodes are the edges of a type that its copies may get.
+func copiedCodes(t *meta.Type) (codes []int) {
+	for _, a := range t.Attrs {
+		if (a.Place.Kind == meta.InLinks || a.Place.Kind == meta.InValues) && !a.ReadOnly {
+			codes = append(codes, edgeCode(a))
+		}
+	}
+	return codes
+}
+
+// foresee reads the edges of assets that will be copied, all at once.
+func (c *copier) foresee(ctx context.Context, sources []*row) error {
+	ids := map[*meta.Type][]int64{}
+	for _, src := range sources {
+		ids[src.typ] = append(ids[src.typ], src.id)
+	}
+	for t, of := range ids {
+		for _, code := range copiedCodes(t) {
+			if err := c.loaded.loadEdges(ctx, code, t.Code, of); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // copyAs makes an asset of a type from another: what prepare gives it, if
 // anything, the attributes of src that choose chooses, and the defaults.
 func (c *copier) copyAs(ctx context.Context, typ string, src *row, choose func(string) bool, prepare func(made *row) error) (*row, error) {

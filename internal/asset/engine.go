@@ -175,6 +175,7 @@ type Session struct {
 	now     int64 // UTC microseconds of the database's clock; 0: not asked yet
 	aliases map[string]*Handle
 
+	read          int              // assets that were read with all their values, as often as they were
 	named         int              // assets that the request changes by its commands
 	scopesHidden  bool             // projects were hidden, or shown again
 	reached       reach            // what it has changed so far, as far as it is written

@@ -248,7 +248,10 @@ func (l *loaded) scanRow(scan db.Scanner) (*row, error) {
 // fault.Invalid, with which the request ends.
 func (l *loaded) count(st *state) error {
 	l.bytes += st.textSize()
-	switch {
+	l.s.read++
+	switch most := l.s.e.MaxAssets; {
+	case most > 0 && l.s.read > maxReadByAsset*most:
+		return tooManyRead(maxReadByAsset * most)
 	case l.several && l.bytes > maxHeld:
 		return errSplit
 	case l.bytes > maxHeldOfOne:

@@ -36,6 +36,9 @@ var opCodes = map[string]opCode{
 	"StoryToEpic":                            (*operations).breakDown,
 }
 
+// copies are the operations that copy an asset with all that it holds.
+var copies = map[string]bool{"Copy": true, "DeepCopy": true, "ShallowCopy": true, "Split": true}
+
 // needsQueries are the operations that read the database while they run, so they
 // cannot share a batch with the commands before them.
 var needsQueries = map[string]bool{

@@ -17,6 +17,9 @@ func (o *operations) copyWhole(ctx context.Context, w *row, _ *meta.Op, _ []Chan
 	if err != nil {
 		return nil, err
 	}
+	if err := o.copier.foresee(ctx, children); err != nil {
+		return nil, err
+	}
 	for _, child := range children {
 		_, err := o.copier.copyAs(ctx, child.typ.Name, child, except("Parent"), func(copied *row) error {
 			return o.set.pointTo(ctx, copied, "Parent", made)
@@ -60,6 +63,9 @@ func (o *operations) copyRegressionTests(ctx context.Context, w *row, _ *meta.Op
 	}
 	tests, err := o.lockLinked(ctx, "RegressionTest", "RegressionSuites", suite)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.copier.foresee(ctx, tests); err != nil {
 		return nil, err
 	}
 	for _, from := range tests {

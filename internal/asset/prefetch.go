@@ -193,6 +193,11 @@ func (p *prefetch) collectOp(t *meta.Type, c *Command, id int64) {
 			p.addEdges(a.Place.Code, t, id)
 		}
 	}
+	if copies[op.Effect.Code] {
+		for _, code := range copiedCodes(t) {
+			p.addEdges(code, t, id)
+		}
+	}
 	if len(p.layout.partRules(t, op.Name)) > 0 {
 		p.owners = append(p.owners, id)
 	}

@@ -15,7 +15,8 @@ const (
 	MaxWritten      = 128 << 20 // bytes of the texts of all versions that it writes
 	maxHeld         = 64 << 20  // bytes of texts that commands together hold before they are written; more are written in parts
 	maxHeldOfOne    = 128 << 20 // of one command
-	maxEdgesByAsset = 4         // values of relations that begin and end, for each asset that a request may change
+	maxReadByAsset  = 4         // assets that are read with all their values, for each that a request may change
+	MaxEdgesByAsset = 4         // values of relations that begin and end, for each asset that a request may change
 )
 
 // ErrReach marks the errors of requests that reach too far. They end a request, where others
@@ -31,7 +32,12 @@ func TooManyAssets(most int) error {
 	return reachesTooFar("The request touches more than %d assets.", most)
 }
 
-func tooManyEdges(most int) error {
+func tooManyRead(most int) error {
+	return reachesTooFar("The request reads more than %d assets to change others.", most)
+}
+
+// TooManyEdges ends a request that adds and removes more values of relations than one may.
+func TooManyEdges(most int) error {
 	return reachesTooFar("The request adds and removes more than %d values of relations.", most)
 }
 
@@ -77,8 +83,8 @@ func (u unit) proceed(ctx context.Context) error {
 		return affectsTooMany(u.changes.counts.Most)
 	case most > 0 && all.beside > 0 && u.s.named+all.beside > most:
 		return TooManyAssets(most)
-	case most > 0 && all.edges > maxEdgesByAsset*most:
-		return tooManyEdges(maxEdgesByAsset * most)
+	case most > 0 && all.edges > MaxEdgesByAsset*most:
+		return TooManyEdges(MaxEdgesByAsset * most)
 	case all.bytes > int64(u.s.e.MaxWritten):
 		return tooMuchText(u.s.e.MaxWritten)
 	case u.loaded.several && held > maxHeld:

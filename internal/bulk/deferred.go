@@ -21,7 +21,7 @@ func (p *executor) resolveDeferred(ctx context.Context, s *step) error {
 		if !ok {
 			return p.failUnknown(ctx, pr, s, from)
 		}
-		if err := pr.reserve(1, stepsOf(s.node)); err != nil {
+		if err := pr.reserve(1, stepsOf(s.node), listedIn(s.node)); err != nil {
 			return err
 		}
 		s.handle, s.typ = h, h.Type

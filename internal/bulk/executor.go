@@ -28,7 +28,12 @@ type executor struct {
 	pending    []*step
 	commands   []*asset.Command // of the pending steps that have not failed
 	assetCount int
+	values     int // of lists that commands add and remove
+	held       int // of the pending steps
 }
+
+// maxPendingValues is how many values of lists pending steps hold.
+const maxPendingValues = 100_000
 
 // actor is the actor of queries: the rights may change during a request.
 func (p *executor) actor() auth.Actor {
@@ -95,9 +100,13 @@ func (p *executor) enqueue(ctx context.Context, s *step) error {
 		s.err = err
 	} else {
 		p.commands = append(p.commands, c)
+		p.values, p.held = p.values+c.Listed(), p.held+c.Listed()
+	}
+	if most := asset.MaxEdgesByAsset * p.MaxAssets; p.values > most {
+		return asset.TooManyEdges(most)
 	}
 	p.pending = append(p.pending, s)
-	if len(p.pending) >= asset.MaxBatch { // the write engine writes no more together
+	if len(p.pending) >= asset.MaxBatch || p.held > maxPendingValues { // the write engine writes no more together
 		return p.flush(ctx)
 	}
 	return nil
@@ -179,7 +188,7 @@ func changes(s *step, fields []field, ask subquery) ([]asset.Change, error) {
 
 // flush executes the pending steps and records their outcomes in order.
 func (p *executor) flush(ctx context.Context) error {
-	if len(p.pending) == 0 {
+	if p.held = 0; len(p.pending) == 0 {
 		return nil
 	}
 	var outcomes []asset.Outcome

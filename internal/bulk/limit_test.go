@@ -63,7 +63,8 @@ func TestReach(t *testing.T) {
 		}
 		story := `{"AssetType":"Story","Name":"S","Scope":"@p"}`
 		if err := run(`[{"@p":{"AssetType":"Scope","Name":"P","Parent":"Scope:0","BeginDate":"2026-01-01"}},` + strings.Repeat(story+",", 7) +
-			`{"@s":{"AssetType":"Story","Name":"whole","Scope":"@p","Reference":"r","Children":[` + strings.Repeat(`{"AssetType":"Task","Name":"T"},`, 7) + `{"AssetType":"Task","Name":"T"}]}}]`); err != nil {
+			`{"@s":{"AssetType":"Story","Name":"whole","Scope":"@p","Reference":"r","Children":[` + strings.Repeat(`{"AssetType":"Task","Name":"T"},`, 7) + `{"AssetType":"Task","Name":"T"}]}},
+			{"AssetType":"Story","Name":"small","Scope":"@p","Children":[` + strings.Repeat(`{"AssetType":"Task","Name":"T"},`, 3) + `{"AssetType":"Task","Name":"T"}]}]`); err != nil {
 			t.Fatal(err)
 		}
 		e.MaxAssets, assets.MaxAssets = 5, 5
@@ -86,7 +87,9 @@ func TestReach(t *testing.T) {
 			"a list for each that is found":  {`{"from":"Story","page":{"size":2},"execute":{"op":"Copy","list":[` + list + `]}}`, "The request touches more than 5 assets."},
 			"a list for one":                 {`{"from":"Story:1002","execute":{"op":"Copy","list":[` + list + `]}}`, "The request touches more than 5 assets."},
 			"creates in each that is found":  {`{"from":"Story","page":{"size":3},"update":{"Children":[{"AssetType":"Task","Name":"T"}]}}`, "The request touches more than 5 assets."},
+			"parts read again and again":     {`{"from":"Story","where":{"Name":"small"},"execute":{"op":"EpicToStory","list":[{},{},{},{},{}]}}`, "The request reads more than 20 assets to change others."},
 			"values of one attribute":        {`{"from":"Story:1002","update":{"TaggedWith":{"add":[` + tags + `]}}}`, "The request adds and removes more than 20 values of relations."},
+			"one value again and again":      {`{"from":"Story","page":{"size":5},"update":{"TaggedWith":{"remove":[` + strings.Repeat(`"x",`, 4) + `"x"]}}}`, "The request adds and removes more than 20 values of relations."},
 			"more than the command may": {
 				`[{"config":{"maxAffected":3}},{"from":"Scope:0","update":{"Workitems":{"add":{"from":"Story","where":{"Name":"S"},"page":{"size":4}}}}}]`,
 				"The command affects more assets than maxAffected: 3.",

@@ -24,6 +24,7 @@ type projection struct {
 	alias       func(name string) (oid string, known bool)
 	maxAffected int // assets one command may affect; 0: any number
 	taken       int // steps that the request has besides
+	listed      int // values of lists, for each asset that gets them
 	steps       []*step
 }
 
@@ -53,7 +54,7 @@ func (p *projection) command(ctx context.Context, c *command) error {
 		p.steps = append(p.steps, &step{index: c.index, kind: c.kind, alias: c.alias, node: c.node, deferred: true, err: c.err})
 	case c.kind == kindConfig:
 	case c.kind == kindCreate:
-		if err := p.reserve(1, 1+createsIn(c.node)); err != nil {
+		if err := p.reserve(1, 1+createsIn(c.node), 0); err != nil {
 			return err
 		}
 		before := len(p.steps)
@@ -165,7 +166,7 @@ func (p *projection) expandOne(c *command, s *step, from *doc.Node) error {
 		p.steps = append(p.steps, s)
 		return nil
 	}
-	if err := p.reserve(1, stepsOf(c.node)); err != nil {
+	if err := p.reserve(1, stepsOf(c.node), listedIn(c.node)); err != nil {
 		return err
 	}
 	p.expand(c, s, o.Now())
@@ -191,7 +192,7 @@ func (p *projection) expandQuery(ctx context.Context, c *command, s *step) error
 		p.steps = append(p.steps, s)
 		return nil
 	}
-	if err := p.reserve(len(found), stepsOf(c.node)); err != nil {
+	if err := p.reserve(len(found), stepsOf(c.node), listedIn(c.node)); err != nil {
 		return err
 	}
 	for i, o := range found {
@@ -204,13 +205,38 @@ func (p *projection) expandQuery(ctx context.Context, c *command, s *step) error
 	return nil
 }
 
-// reserve refuses steps on so many assets, each of so many, before any is made.
-// Errors: asset.TooManyAssets.
-func (p *projection) reserve(assets, each int) error {
+// reserve refuses steps on so many assets, each of so many and with so many values of lists,
+// before any is made. Errors: asset.TooManyAssets, asset.TooManyEdges.
+func (p *projection) reserve(assets, each, listed int) error {
 	if each > 0 && assets > (p.MaxAssets-p.taken-len(p.steps))/each {
 		return asset.TooManyAssets(p.MaxAssets)
 	}
+	if most := asset.MaxEdgesByAsset * p.MaxAssets; listed > 0 && assets > (most-p.listed)/listed {
+		return asset.TooManyEdges(most)
+	}
+	p.listed += assets * listed
 	return nil
+}
+
+// listedIn counts the values of the lists that an update adds, removes or sets.
+func listedIn(n *doc.Node) (count int) {
+	update, _ := n.Get("update")
+	if update == nil {
+		return 0
+	}
+	for i := range update.Items {
+		switch v := &update.Items[i]; v.Kind {
+		case doc.List:
+			count += len(v.Items)
+		case doc.Map:
+			for j := range v.Items {
+				if v.Items[j].Kind == doc.List {
+					count += len(v.Items[j].Items)
+				}
+			}
+		}
+	}
+	return count
 }
 
 // stepsOf returns how many steps a command on one asset becomes: one for each item of an
