@@ -19,7 +19,7 @@ var areas = []area{
 	{"spec", []string{"test/spectest"}, true, "the specification as text cases, and the examples of the documents"},
 	{"rights", []string{"test/rightstest"}, false, "every role does everything everywhere"},
 	{"random", []string{"test/difftest", "test/hiddentest", "test/modeltest"}, false, "random requests, compared with plain models"},
-	{"attack", []string{"test/attack"}, false, "processes that are attacked"},
+	{"attack", []string{"test/attack", "test/costtest"}, false, "processes that are attacked, and requests that cost too much"},
 	{"faults", []string{"test/faulttest"}, false, "processes, databases and queues that are killed"},
 	{"torture", []string{"test/torture"}, false, "several processes write to several nodes of one database"},
 	{"pages", []string{"test/pagetest"}, false, "a browser opens the pages"},

@@ -45,7 +45,7 @@ var floors = [][]string{
 	12: {
 		"bench/load", "bench/hooks", "bench/read", "bench/pages", "bench/peers", "bench/shapes", "bench/words", "bench/write", "bench/overload", "bench/retention", "bench/ceiling", "bench/versions", "bench/large",
 		"internal/testall",
-		"internal/test/archtest", "internal/test/attack", "internal/test/clienttest", "internal/test/deploytest", "internal/test/difftest",
+		"internal/test/archtest", "internal/test/attack", "internal/test/clienttest", "internal/test/costtest", "internal/test/deploytest", "internal/test/difftest",
 		"internal/test/doctest", "internal/test/faulttest", "internal/test/hiddentest", "internal/test/modeltest", "internal/test/pagetest",
 		"internal/test/rightstest", "internal/test/spectest", "internal/test/torture", "internal/test/watchtest",
 	},

@@ -1,0 +1,76 @@
+package costtest
+
+import (
+	"net/http"
+	"testing"
+)
+
+// cases are requests that were once found to cost too much, as small as they became, and what
+// they may cost of what was too much.
+var cases = []struct {
+	*request
+	status int
+	of     string // of bounds
+	most   int64
+}{
+	{
+		commands("operations that fail, each of which read all parts of its story", "role12",
+			dict{{"from", word("Story")}, {"page", dict{{"size", 1}}}, {"execute", dict{{"op", word("EpicToStory")}, {"list", many{600, dict{}, false}}}}}),
+		http.StatusBadRequest, "rows read", 100_000, // it was 290,588
+	},
+	{
+		commands("copies of a suite, which read each relation of each test apart", "admin",
+			dict{{"from", word("TestSet")}, {"page", dict{{"size", 1}}}, {"execute", dict{{"op", word("CopyAcceptanceTestsFromRegressionSuite")}, {"list", many{8, dict{}, false}}}}}),
+		http.StatusOK, "statements", 1000, // 1,800
+	},
+	{
+		commands("copies that are refused, likewise", "role6", dict{{"from", word("Story")}, {"execute", word("Copy")}}),
+		http.StatusOK, "statements", 1000, // 6,258
+	},
+	{
+		commands("one value again and again on all assets", "role9",
+			dict{{"from", word("BaseAsset")}, {"update", dict{{"MentionedInExpressions", many{4000, word("Expression:1"), false}}}}}),
+		http.StatusBadRequest, "bytes allocated", 100 * mib, // 1,265 MiB until its time was over
+	},
+	{
+		&request{
+			kind: "a count of a hierarchy that is compared with many values, which was a subquery each", who: "admin", method: "POST", path: "/query.v1", form: asJSON,
+			body: list{dict{{"from", word("Task")}, {"page", dict{{"size", 1}}}, {"filter", many{7, and(word("SuperAndUp.@DistinctCount>="), again("'"+index+"'", 27, ",")), false}}}},
+		},
+		http.StatusOK, "thousand steps of SQLite", 10_000, // it was 500
+	},
+	{
+		&request{
+			kind: "so many counts of a hierarchy that SQLite refuses them", who: "admin", method: "POST", path: "/query.v1", form: asJSON,
+			body: list{dict{{"from", word("Task")}, {"filter", many{198, word("SuperAndUp.@DistinctCount>='1'"), false}}}},
+		},
+		http.StatusBadRequest, "thousand steps of SQLite", 10_000, // it was 500
+	},
+}
+
+func commands(what, who string, all ...any) *request {
+	return &request{kind: what, who: who, method: "POST", path: "/api/asset", form: asJSON, body: list(all), writes: true}
+}
+
+// TestCases sends what was found.
+func TestCases(t *testing.T) {
+	m := newMachine(t)
+	m.renew()
+	for _, c := range cases {
+		t.Run(c.kind, func(t *testing.T) {
+			got := m.send(c.request)
+			t.Logf("%d %.150s; %v, %d MiB held", got.status, got.answer, got.counts, got.peak/mib)
+			if why := tooMuch(c.request, got); why != "" {
+				t.Error(why)
+			}
+			for _, b := range bounds {
+				if b.what == c.of && b.of(got) > c.most {
+					t.Errorf("%d %s, at most %d", b.of(got), b.what, c.most)
+				}
+			}
+			if got.status != c.status {
+				t.Errorf("answered %d %.300s, want %d", got.status, got.answer, c.status)
+			}
+		})
+	}
+}

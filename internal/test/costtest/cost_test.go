@@ -1,0 +1,335 @@
+package costtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/test/testseed"
+)
+
+var requests = flag.Int("cost.requests", 0, "how many requests are sent; 0: 2,000 in the short form, else 20,000")
+
+const (
+	perService = 400             // requests to one database: what they make, later ones change
+	giveUp     = 3 * time.Minute // no answer for as long is a hang
+	inGate     = 1               // the seed of the short form, which sends the same requests each time: another change is not refused for a finding of its own
+	maxFound   = 12              // findings of a run
+)
+
+// cost is what a request has cost, and what was answered.
+type cost struct {
+	counts
+	peak   int64 // bytes that the process held above what it held before
+	status int   // 0: no answer
+	answer []byte
+	failed error
+}
+
+// TestRequests sends random requests and looks at what each has cost.
+func TestRequests(t *testing.T) {
+	seed, n := uint64(inGate), *requests
+	if !testing.Short() || testseed.Given() {
+		seed = testseed.New(t)
+	}
+	if n == 0 {
+		n = 20_000
+		if testing.Short() {
+			n = 2000
+		}
+	}
+	first := newMachine(t)
+	workers := 1
+	if !testing.Short() {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	var working sync.WaitGroup
+	for i := range workers {
+		m := *first
+		m.seen, m.closest = map[string]int{}, make([]nearest, len(bounds))
+		working.Go(func() { m.run(seed, uint64(i), n/workers) }) //nolint:gosec // few
+	}
+	working.Wait()
+}
+
+// run sends so many requests.
+func (m *machine) run(seed, stream uint64, n int) {
+	g := &maker{Rand: rand.New(rand.NewPCG(seed, stream)), w: m.w} //nolint:gosec // repeatable on purpose
+	found, began := 0, time.Now()
+	for i := range n {
+		if i%perService == 0 {
+			m.renew()
+		}
+		r := g.request()
+		c := m.send(r)
+		m.note(r, c)
+		if why := tooMuch(r, c); why != "" {
+			found++
+			m.renew()
+			m.t.Errorf("request %d of %d: %s", i, stream, m.shrunk(r, why))
+			m.renew()
+			if found == maxFound {
+				break
+			}
+		}
+		if c.status == http.StatusUnauthorized {
+			m.renew()
+		}
+		if i%1000 == 999 {
+			m.t.Logf("%d requests in %s", i+1, time.Since(began).Round(time.Second))
+		}
+	}
+	m.report()
+}
+
+// machine sends requests to one service after another.
+type machine struct {
+	t        *testing.T
+	template string
+	w        *world
+	s        *service
+	seen     map[string]int // by kind and status
+	closest  []nearest      // by bound
+}
+
+// newMachine makes the world.
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	w := &world{oids: map[string][]string{}, tokens: map[string]string{}, moments: map[string]string{}}
+	m := &machine{t: t, template: t.TempDir(), w: w, seen: map[string]int{}, closest: make([]nearest, len(bounds))}
+	s := start(t, m.template, w)
+	s.fill()
+	s.stop()
+	return m
+}
+
+// renew starts a service on a new copy of the world.
+func (m *machine) renew() {
+	m.t.Helper()
+	if m.s != nil {
+		m.s.client.CloseIdleConnections()
+		m.s.proc.Kill()
+	}
+	m.s = start(m.t, copyTo(m.t, m.template), m.w)
+	m.send(&request{kind: "first", who: "admin", method: "GET", path: "/rest-1.v1/Data/Scope/0"})
+}
+
+// send sends a request and waits until what follows from it is done.
+func (m *machine) send(r *request) (c cost) {
+	m.t.Helper()
+	s, ctx := m.s, m.t.Context()
+	_ = s.proc.ForgetPeak()
+	rest, _ := s.proc.Memory()
+	before, err := looked(ctx, s.client, s.counts)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go s.watch(rest, ended)
+	c.status, c.answer, c.failed = s.answer(ctx, r)
+	if c.failed == nil && r.later && c.status == http.StatusAccepted {
+		s.await(ctx, c.answer)
+	}
+	after, err := looked(ctx, s.client, s.counts)
+	for last := after; err == nil && (r.writes || r.later); last = after {
+		time.Sleep(5 * time.Millisecond)
+		after, err = looked(ctx, s.client, s.counts)
+		after.Held = max(after.Held, last.Held)
+		if after.Written == last.Written && after.Statements-last.Statements < 3 {
+			break
+		}
+	}
+	close(ended)
+	if err != nil {
+		c.failed = fmt.Errorf("the process has ended: %w", err)
+		return c
+	}
+	c.counts = after.since(before)
+	_, most := s.proc.Memory()
+	c.peak = most - rest
+	return c
+}
+
+// maxPeak is when a process is ended for what it holds.
+const maxPeak = 1500 * mib
+
+// watch ends the process when it holds so much that the machine is in danger.
+func (s *service) watch(rest int64, ended chan struct{}) {
+	for {
+		select {
+		case <-ended:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+		if now, _ := s.proc.Memory(); now-rest > maxPeak {
+			s.proc.Kill()
+			return
+		}
+	}
+}
+
+// answer sends a request as it is.
+func (s *service) answer(ctx context.Context, r *request) (int, []byte, error) {
+	body := r.text()
+	session := s.w.tokens[r.who]
+	if r.form == asForm {
+		body = append(body, "&csrf="+csrf(session)...)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, s.base+r.url(), bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, nil // no URL
+	}
+	req.Header.Set("Authorization", "Bearer "+session)
+	req.Header.Set("Accept", "application/json")
+	if r.form != "" {
+		req.Header.Set("Content-Type", r.form)
+	}
+	for _, h := range r.header {
+		if h.Key == "Cookie" {
+			req.Header.Del("Authorization")
+			req.AddCookie(&http.Cookie{Name: ".V1.Ticket.alds", Value: session}) //nolint:gosec // of a request
+			continue
+		}
+		req.Header.Set(h.Key, h.Value.(text).String())
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	start, err := io.ReadAll(io.LimitReader(res.Body, 8000))
+	if err == nil {
+		_, err = io.Copy(io.Discard, res.Body)
+	}
+	if err != nil && res.StatusCode == http.StatusOK { // the answer was cut off, as docs/limits.md says
+		err = nil
+	}
+	return res.StatusCode, start, err
+}
+
+// await waits until an accepted request is complete.
+func (s *service) await(ctx context.Context, answer []byte) {
+	var accepted struct{ RequestID string }
+	_ = json.Unmarshal(answer, &accepted)
+	for end := time.Now().Add(giveUp); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		status, now, err := s.answer(ctx, &request{who: "admin", method: "GET", path: "/api/asset/" + accepted.RequestID})
+		if err != nil || status != http.StatusOK || !strings.Contains(string(now), `"processing": true`) && !strings.Contains(string(now), `"processing":true`) {
+			return
+		}
+	}
+}
+
+// note keeps what a request was answered, and where it came closest to a bound.
+func (m *machine) note(r *request, c cost) {
+	m.seen[fmt.Sprintf("%s %d", r.kind, c.status)]++
+	for i, b := range bounds {
+		if share := b.share(r, c); share > m.closest[i].share {
+			m.closest[i] = nearest{share, r, c}
+		}
+	}
+}
+
+// nearest is a request that came close to a bound.
+type nearest struct {
+	share float64
+	r     *request
+	c     cost
+}
+
+// report tells how the requests were answered, and which came closest to the bounds.
+func (m *machine) report() {
+	for _, k := range kinds {
+		var statuses strings.Builder
+		for status := range 600 {
+			if n := m.seen[fmt.Sprintf("%s %d", k.name, status)]; n > 0 {
+				fmt.Fprintf(&statuses, " %d: %d", status, n)
+			}
+		}
+		m.t.Logf("%-22s%s", k.name, &statuses)
+	}
+	for i, b := range bounds {
+		if c := m.closest[i]; c.r != nil {
+			m.t.Logf("%.0f %% of the bound of %s: %.1000s\n%v", 100*c.share, b.what, c.r, c.c.counts)
+		}
+	}
+}
+
+// bound is what a request of n bytes may cost of something: each times n, and once more.
+type bound struct {
+	what       string
+	of         func(cost) int64
+	each, once int64
+}
+
+// bounds are those of a service with ALDS_BODY_MEMORY, ALDS_REQUEST_TIMEOUT and ALDS_MAX_ASSETS
+// as start sets them: one member may have half of the memory, of which a process needs four
+// times as much, and all that is read or written has a share of the other two.
+var bounds = []bound{
+	{"bytes allocated", func(c cost) int64 { return c.Allocated }, 2000, 1024 * mib},
+	{"bytes held", func(c cost) int64 { return c.peak }, 500, 300 * mib},
+	{"microseconds of processor time", func(c cost) int64 { return c.Processor }, 50, 8_000_000},
+	{"microseconds in which the writer was held", func(c cost) int64 { return c.Held }, 20, 3_000_000},
+	{"statements", func(c cost) int64 { return c.Statements }, 1, 10_000},
+	{"thousand steps of SQLite", func(c cost) int64 { return c.Steps }, 1, 200_000},
+	{"rows read", func(c cost) int64 { return c.Read }, 10, 300_000},
+	{"rows written", func(c cost) int64 { return c.Written }, 1, 30_000},
+}
+
+// share is how much of a bound a request has used, 1 for all of it.
+func (b bound) share(r *request, c cost) float64 {
+	return float64(b.of(c)) / float64(b.each*int64(r.size())+b.once)
+}
+
+// tooMuch says what of a request is above its bound, if anything is.
+func tooMuch(r *request, c cost) string {
+	if c.failed != nil {
+		return c.failed.Error()
+	}
+	if c.status == http.StatusInternalServerError {
+		return fmt.Sprintf("answered 500 %s", c.answer)
+	}
+	for _, b := range bounds {
+		if b.share(r, c) > 1 {
+			return fmt.Sprintf("%d %s, at most %d for %d bytes", b.of(c), b.what, b.each*int64(r.size())+b.once, r.size())
+		}
+	}
+	return ""
+}
+
+// shrunk is the smallest request that is found from one that costs too much, and what it
+// costs, as text.
+func (m *machine) shrunk(r *request, why string) string {
+	last := cost{}
+	end := time.Now().Add(2 * time.Minute)
+	for again := true; again && time.Now().Before(end); {
+		again = false
+		for _, less := range r.smaller() {
+			if time.Now().After(end) {
+				break
+			}
+			if less.size() > r.size() {
+				continue
+			}
+			c := m.send(less)
+			reason := tooMuch(less, c)
+			if reason != "" || c.status == http.StatusUnauthorized || c.Written > 200 {
+				m.renew()
+			}
+			if reason != "" {
+				r, why, last, again = less, reason, c, true
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s\nanswered %d %.300s\n%s\n%v, %d MiB held\n", why, last.status, last.answer, r, last.counts, last.peak/mib)
+}

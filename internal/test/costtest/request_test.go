@@ -1,0 +1,175 @@
+package costtest
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+const (
+	maxBody = 100_000 // bytes
+	maxURL  = 30_000
+)
+
+// forms of a body.
+const (
+	asJSON = "application/json"
+	asYAML = "text/yaml"
+	asXML  = "text/xml"
+	asForm = "application/x-www-form-urlencoded"
+	asFile = "image/png"
+)
+
+// request is one request of a member.
+type request struct {
+	kind, who, method, path string
+	params                  dict // of the URL
+	header                  dict
+	form                    string // of the body; empty for none
+	body                    any
+	later                   bool // carried out by a worker
+	writes                  bool
+}
+
+// encoded are parameters as they stand in a URL, or in a form.
+func encoded(d dict, most int) string {
+	var b strings.Builder
+	for _, m := range d {
+		if v, ok := m.Value.(text); ok && b.Len() < most {
+			if b.Len() > 0 {
+				b.WriteByte('&')
+			}
+			b.WriteString(m.Key + "=" + url.QueryEscape(v.String()))
+		}
+	}
+	return b.String()
+}
+
+// url is the path with its parameters.
+func (r *request) url() string {
+	if len(r.params) == 0 {
+		return r.path
+	}
+	if only := r.params.get(""); only != nil { // loc-2.v1
+		return r.path + "?" + url.QueryEscape(only.(text).String())
+	}
+	return r.path + "?" + encoded(r.params, 2*maxURL)
+}
+
+// text is the body as it is sent.
+func (r *request) text() []byte {
+	e := &encoder{yaml: r.form == asYAML, most: 2 * maxBody}
+	switch d, isDict := r.body.(dict); {
+	case r.form == "":
+	case r.form == asXML && isDict:
+		e.xml(d)
+	case r.form == asForm && isDict:
+		e.WriteString(encoded(d, 2*maxBody))
+	case r.form == asFile:
+		e.WriteString(r.body.(text).String())
+	default:
+		e.value(r.body, "")
+	}
+	return e.Bytes()
+}
+
+// fit makes what is repeated less until the request has the size that it may have.
+func (r *request) fit() {
+	for len(r.text()) > maxBody {
+		r.body = atMost(r.body, largest(r.body)*3/4)
+	}
+	for len(r.url()) > maxURL {
+		r.params = atMost(r.params, largest(r.params)*3/4).(dict)
+	}
+}
+
+// size is how many bytes the client sends, without the head's other lines.
+func (r *request) size() int { return len(r.url()) + len(r.text()) }
+
+// smaller are copies of the request that ask for less, each.
+func (r *request) smaller() (all []*request) {
+	for _, params := range smaller(r.params) {
+		c := *r
+		c.params = params.(dict)
+		all = append(all, &c)
+	}
+	for _, header := range smaller(r.header) {
+		c := *r
+		c.header = header.(dict)
+		all = append(all, &c)
+	}
+	for _, body := range smaller(r.body) {
+		c := *r
+		c.body = body
+		all = append(all, &c)
+	}
+	slices.SortStableFunc(all, func(a, b *request) int { return a.size() - b.size() })
+	return all
+}
+
+// String is the request with what is repeated written once.
+func (r *request) String() string {
+	return fmt.Sprintf("%s: %s %s by %s\n%s%s%s", r.kind, r.method, r.path, r.who, told("?", r.params), told("header ", r.header), told(r.form+" ", r.body))
+}
+
+func told(what string, v any) string {
+	if d, ok := v.(dict); v == nil || ok && len(d) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(what)
+	show(&b, v)
+	b.WriteByte('\n')
+	return b.String()
+}
+
+func show(b *strings.Builder, v any) {
+	switch v := v.(type) {
+	case text:
+		for i, p := range v {
+			if i > 0 {
+				b.WriteString(" + ")
+			}
+			of := p.Of
+			if len(of) > 300 {
+				of = of[:300] + "…"
+			}
+			fmt.Fprintf(b, "%q", of)
+			if p.N != 1 {
+				fmt.Fprintf(b, " × %d", p.N)
+			}
+			if p.Between != "" {
+				fmt.Fprintf(b, " with %q", p.Between)
+			}
+		}
+	case dict:
+		b.WriteByte('{')
+		for i, m := range v {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(b, "%s: ", m.Key)
+			show(b, m.Value)
+		}
+		b.WriteByte('}')
+	case list:
+		b.WriteByte('[')
+		for i, item := range v {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			show(b, item)
+		}
+		b.WriteByte(']')
+	case many:
+		b.WriteByte('(')
+		show(b, v.Of)
+		fmt.Fprintf(b, ") × %d", v.N)
+		if v.Shared {
+			b.WriteString(" by alias")
+		}
+	default:
+		fmt.Fprint(b, v)
+	}
+}

@@ -1,0 +1,50 @@
+package costtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/app"
+	"github.com/alds-dev/alds/internal/embedded"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+// showsSQL is the variable that makes the service print its statements.
+const showsSQL = "COSTTEST_SQL"
+
+// countsAt is the variable that makes this binary the service in place of its tests: the
+// address at which it tells its counts.
+const countsAt = "COSTTEST_COUNTS"
+
+func TestMain(m *testing.M) {
+	addr := os.Getenv(countsAt)
+	if addr == "" {
+		testproc.Main(m)
+		return
+	}
+	if err := serve(addr); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// serve is standalone, with counts.
+func serve(addr string) error {
+	countSQLite()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	failed := make(chan error, 1)
+	go func() { failed <- tellCounts(addr) }()
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, os.Getenv, os.Stderr, app.StandaloneWith(embedded.Start)) }()
+	select {
+	case err := <-failed:
+		return err
+	case err := <-ended:
+		return err
+	}
+}

@@ -1,0 +1,286 @@
+package costtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A request is made of values that can be made smaller: nil, a Boolean, an int, text, or
+// one of these.
+type (
+	// text is parts, each as often as it says.
+	text []part
+	part struct {
+		Of, Between string
+		N           int
+	}
+	// dict is an object in order.
+	dict   []member
+	member struct {
+		Key   string
+		Value any
+	}
+	list []any
+	// many is a value again and again.
+	many struct {
+		N      int
+		Of     any
+		Shared bool // in YAML it stands there once, and the others are aliases of it
+	}
+)
+
+// index is what stands in a repeated part, and in the texts of a repeated value, for how
+// often it stands there already.
+const index = "\x01"
+
+// word is a text that is not repeated.
+func word(s string) text { return text{{Of: s, N: 1}} }
+
+// again is a text n times, with another between.
+func again(s string, n int, between string) text { return text{{s, between, n}} }
+
+// and joins texts.
+func and(all ...text) text { return slices.Concat(all...) }
+
+// String is the text as it is sent.
+func (t text) String() string { return t.at("") }
+
+func (t text) at(outer string) string {
+	var b strings.Builder
+	for _, p := range t {
+		for i := range p.N {
+			if i > 0 {
+				b.WriteString(p.Between)
+			}
+			at := outer
+			if p.N > 1 {
+				at = strconv.Itoa(i)
+			}
+			if strings.Contains(p.Of, index) {
+				b.WriteString(strings.ReplaceAll(p.Of, index, at))
+			} else {
+				b.WriteString(p.Of)
+			}
+		}
+	}
+	return b.String()
+}
+
+// get is the value of a key, nil if there is none.
+func (d dict) get(key string) any {
+	for _, m := range d {
+		if m.Key == key {
+			return m.Value
+		}
+	}
+	return nil
+}
+
+// set adds a member, or puts another value in its place.
+func (d *dict) set(key string, value any) {
+	for i, m := range *d {
+		if m.Key == key {
+			(*d)[i].Value = value
+			return
+		}
+	}
+	*d = append(*d, member{key, value})
+}
+
+// encoder writes values as JSON, or as YAML, of which JSON is a part.
+type encoder struct {
+	bytes.Buffer
+	yaml    bool
+	anchors int
+	most    int // bytes after which it stops
+}
+
+func (e *encoder) value(v any, at string) {
+	if e.Len() > e.most {
+		return
+	}
+	switch v := v.(type) {
+	case text:
+		e.text(v.at(at))
+	case string:
+		e.text(v)
+	case dict:
+		e.between('{', '}', len(v), func(i int) {
+			e.text(strings.ReplaceAll(v[i].Key, index, at))
+			e.WriteString(": ")
+			e.value(v[i].Value, at)
+		})
+	case list:
+		e.between('[', ']', len(v), func(i int) { e.value(v[i], at) })
+	case many:
+		anchor := ""
+		e.between('[', ']', v.N, func(i int) {
+			switch {
+			case !e.yaml || !v.Shared:
+				e.value(v.Of, strconv.Itoa(i))
+			case i == 0:
+				e.anchors++
+				anchor = "a" + strconv.Itoa(e.anchors)
+				e.WriteString("&" + anchor + " ")
+				e.value(v.Of, at)
+			default:
+				e.WriteString("*" + anchor)
+			}
+		})
+	default:
+		raw, _ := json.Marshal(v) // nil, a Boolean or a number
+		e.Write(raw)
+	}
+}
+
+func (e *encoder) between(open, end byte, n int, each func(int)) {
+	e.WriteByte(open)
+	for i := 0; i < n && e.Len() <= e.most; i++ {
+		if i > 0 {
+			e.WriteString(", ")
+		}
+		each(i)
+	}
+	e.WriteByte(end)
+}
+
+func (e *encoder) text(s string) {
+	raw, _ := json.Marshal(s) // a text
+	e.Write(raw)
+}
+
+// xml writes what is written by path: attributes, or relations where the value is a list.
+func (e *encoder) xml(d dict) {
+	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", index, "0", "\x00", "")
+	e.WriteString("<Asset>")
+	for _, m := range d {
+		each := func(v any) {
+			if v, ok := v.(text); ok {
+				e.WriteString(`<Asset idref="` + escape.Replace(v.String()) + `" act="add"/>`)
+			}
+		}
+		switch v := m.Value.(type) {
+		case list:
+			e.WriteString(`<Relation name="` + escape.Replace(m.Key) + `">`)
+			for _, item := range v {
+				each(item)
+			}
+			e.WriteString("</Relation>")
+		case many:
+			e.WriteString(`<Relation name="` + escape.Replace(m.Key) + `">`)
+			for i := 0; i < v.N && e.Len() <= e.most; i++ {
+				each(v.Of)
+			}
+			e.WriteString("</Relation>")
+		case text:
+			e.WriteString(`<Attribute name="` + escape.Replace(m.Key) + `" act="set">` + escape.Replace(v.String()) + "</Attribute>")
+		}
+	}
+	e.WriteString("</Asset>")
+}
+
+// smaller are copies of a value in each of which something is less: half as many, or one
+// thing left out.
+func smaller(v any) (all []any) {
+	switch v := v.(type) {
+	case text:
+		for i, p := range v {
+			for _, n := range fewer(p.N) {
+				c := slices.Clone(v)
+				c[i].N = n
+				all = append(all, c)
+			}
+			if len(v) > 1 {
+				all = append(all, slices.Delete(slices.Clone(v), i, i+1))
+			}
+		}
+	case dict:
+		for i := range v {
+			all = append(all, slices.Delete(slices.Clone(v), i, i+1))
+			for _, s := range smaller(v[i].Value) {
+				c := slices.Clone(v)
+				c[i].Value = s
+				all = append(all, c)
+			}
+		}
+	case list:
+		for i := range v {
+			all = append(all, slices.Delete(slices.Clone(v), i, i+1))
+			for _, s := range smaller(v[i]) {
+				c := slices.Clone(v)
+				c[i] = s
+				all = append(all, c)
+			}
+		}
+	case many:
+		for _, n := range fewer(v.N) {
+			all = append(all, many{n, v.Of, v.Shared})
+		}
+		for _, s := range smaller(v.Of) {
+			all = append(all, many{v.N, s, v.Shared})
+		}
+	}
+	return all
+}
+
+// fewer are smaller numbers, the smallest first.
+func fewer(n int) []int {
+	var all []int
+	for _, less := range []int{1, n / 2, n - n/4} {
+		if less < n && less > 0 && !slices.Contains(all, less) {
+			all = append(all, less)
+		}
+	}
+	return all
+}
+
+// largest is the highest number of times that anything stands in a value.
+func largest(v any) (n int) {
+	switch v := v.(type) {
+	case text:
+		for _, p := range v {
+			n = max(n, p.N)
+		}
+	case dict:
+		for _, m := range v {
+			n = max(n, largest(m.Value))
+		}
+	case list:
+		for _, item := range v {
+			n = max(n, largest(item))
+		}
+	case many:
+		n = max(v.N, largest(v.Of))
+	}
+	return n
+}
+
+// atMost is a value in which nothing stands more often than so many times.
+func atMost(v any, n int) any {
+	switch v := v.(type) {
+	case text:
+		c := slices.Clone(v)
+		for i := range c {
+			c[i].N = min(c[i].N, n)
+		}
+		return c
+	case dict:
+		c := slices.Clone(v)
+		for i := range c {
+			c[i].Value = atMost(c[i].Value, n)
+		}
+		return c
+	case list:
+		c := slices.Clone(v)
+		for i := range c {
+			c[i] = atMost(c[i], n)
+		}
+		return c
+	case many:
+		return many{min(v.N, n), atMost(v.Of, n), v.Shared}
+	}
+	return v
+}

@@ -1,0 +1,284 @@
+package costtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+const (
+	adminPassword = "the cost test's own password"
+	mib           = 1 << 20
+)
+
+// world is what there is when requests begin.
+type world struct {
+	oids   map[string][]string // by type
+	all    []string
+	made   []string // types of new assets
+	people []string // one for each role; empty names are left out
+	tokens map[string]string
+	hooks  []string
+
+	moments map[string]string // by Oid: of the latest version
+}
+
+// typeOf is the type of an Oid.
+func typeOf(o string) *meta.Type {
+	name, _, _ := strings.Cut(o, ":")
+	t, _ := model.Type(name)
+	return t
+}
+
+func escaped(path string) string { return url.PathEscape(path) }
+
+// service is a process with a database of its own.
+type service struct {
+	t            *testing.T
+	proc         *testproc.Process
+	base, counts string
+	client       *http.Client
+	w            *world
+}
+
+// start starts the service on a folder.
+func start(t *testing.T, dir string, w *world) *service {
+	t.Helper()
+	addr, counts := testproc.FreeAddr(t), testproc.FreeAddr(t)
+	s := &service{t: t, base: "http://" + addr + "/alds", counts: counts, client: &http.Client{Timeout: giveUp, Transport: &http.Transport{}}, w: w}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log io.Writer
+	if os.Getenv(showsSQL) != "" {
+		log = os.Stderr
+	}
+	s.proc = testproc.Start(t, testproc.Options{Log: log, Dir: filepath.Dir(program), Env: append(os.Environ(),
+		countsAt+"="+counts, "ALDS_ADDR="+addr, "ALDS_ADMIN_ADDR="+testproc.FreeAddr(t), "ALDS_ADMIN_PASSWORD="+adminPassword, "ALDS_DATA_DIR="+dir,
+		"ALDS_LOG_LEVEL=error", "ALDS_BODY_MEMORY=128MiB", "ALDS_REQUEST_TIMEOUT=5s", "ALDS_MAX_ASSETS=2000", "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=", "DATABASE_URL=sqlite:"+filepath.Join(dir, "alds.db"),
+	)}, filepath.Base(program))
+	if !testproc.Becomes(t.Context(), s.base, 0) {
+		t.Fatal("the service does not answer")
+	}
+	return s
+}
+
+// stop ends the process in order.
+func (s *service) stop() {
+	s.client.CloseIdleConnections()
+	s.proc.Stop()
+}
+
+// ask sends what must succeed as the administrator, and decodes the answer.
+func (s *service) ask(method, path string, body, into any) {
+	s.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.as("admin", adminPassword, method, path, "application/json", text, into)
+}
+
+func (s *service) as(name, password, method, path, media string, body []byte, into any) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, bytes.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.SetBasicAuth(name, password)
+	req.Header.Set("Content-Type", media)
+	res, err := s.client.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		s.t.Fatalf("%s %s: %d %.500s %v", method, path, res.StatusCode, answer, err)
+	}
+	if into != nil {
+		if err := json.Unmarshal(answer, into); err != nil {
+			s.t.Fatalf("%s %s: %.500s %v", method, path, answer, err)
+		}
+	}
+}
+
+type attrs = map[string]any
+
+// create makes assets of a type, and returns their Oids.
+func (s *service) create(typ string, n int, values func(i int) attrs) []string {
+	s.t.Helper()
+	var commands []attrs
+	for i := range n {
+		a := values(i)
+		a["AssetType"] = typ
+		commands = append(commands, a)
+	}
+	var done struct {
+		AssetsCreated   struct{ OidTokens []string }
+		CommandFailures struct {
+			Count    int
+			Commands []json.RawMessage
+		}
+	}
+	s.ask("POST", "/api/asset", commands, &done)
+	if done.CommandFailures.Count > 0 {
+		s.t.Fatalf("%s: %.500s", typ, done.CommandFailures.Commands)
+	}
+	s.w.oids[typ] = append(s.w.oids[typ], done.AssetsCreated.OidTokens...)
+	return done.AssetsCreated.OidTokens
+}
+
+// fill makes the world: projects inside each other, stories of which some have much of
+// something, members of every role, subscriptions.
+func (s *service) fill() {
+	w := s.w
+	w.oids["Scope"], w.oids["Member"] = []string{"Scope:0"}, []string{"Member:20"}
+	parent := "Scope:0"
+	for i := range 8 {
+		parent = s.create("Scope", 1, func(int) attrs {
+			return attrs{"Name": fmt.Sprintf("P%d", i), "Parent": parent, "BeginDate": "2026-01-01"}
+		})[0]
+	}
+	projects := w.oids["Scope"]
+	project := func(i int) string { return projects[1+i%(len(projects)-1)] }
+	for role := range 13 {
+		name := "role" + strconv.Itoa(role)
+		s.create("Member", 1, func(int) attrs {
+			return attrs{"Name": name, "Nickname": name, "Username": name, "Password": "password of " + name, "DefaultRole": "Role:" + strconv.Itoa(role), "Scopes": projects[:2]}
+		})
+		w.people = append(w.people, name)
+	}
+	members := s.create("Member", 30, func(i int) attrs {
+		return attrs{"Name": fmt.Sprintf("M%d", i), "Nickname": fmt.Sprintf("M%d", i), "DefaultRole": "Role:4", "Scopes": project(i)}
+	})
+	epics := s.create("Epic", 8, func(i int) attrs { return attrs{"Name": fmt.Sprintf("Epic %d", i), "Scope": project(i)} })
+	s.create("Goal", 5, func(i int) attrs { return attrs{"Name": fmt.Sprintf("Goal %d", i), "Scope": project(i)} })
+	s.create("Theme", 5, func(i int) attrs { return attrs{"Name": fmt.Sprintf("Theme %d", i), "Scope": project(i)} })
+	stories := s.create("Story", 400, func(i int) attrs {
+		a := attrs{"Name": fmt.Sprintf("Story %d", i), "Scope": project(i), "Super": epics[i%8], "Estimate": i % 13, "Owners": []string{members[i%30], members[(i+7)%30]}, "TaggedWith": []string{"tag", fmt.Sprintf("tag%d", i%40)}}
+		if i < 40 {
+			a["Description"] = strings.Repeat("a text of some length ", 200)
+		}
+		return a
+	})
+	s.create("Story", 1, func(int) attrs {
+		return attrs{"Name": "long", "Scope": project(0), "Description": strings.Repeat("a", 2*mib)}
+	})
+	s.create("Story", 3, func(i int) attrs {
+		return attrs{"Name": "longer", "Scope": project(i), "Description": strings.Repeat("ab ", 100_000)}
+	})
+	s.create("Defect", 60, func(i int) attrs {
+		return attrs{"Name": fmt.Sprintf("Defect %d", i), "Scope": project(i), "AffectedPrimaryWorkitems": stories[:i%5]}
+	})
+	s.create("Task", 400, func(i int) attrs { return attrs{"Name": fmt.Sprintf("Task %d", i), "Parent": stories[i/200]} })
+	s.create("Test", 100, func(i int) attrs { return attrs{"Name": fmt.Sprintf("Test %d", i), "Parent": stories[2+i%3]} })
+	s.create("Story", 1, func(int) attrs {
+		return attrs{"Name": "hub", "Scope": project(0), "Dependencies": stories[10:310], "Owners": members}
+	})
+	s.create("Note", 60, func(i int) attrs {
+		return attrs{"Name": "Note", "Content": strings.Repeat("n", 1000), "Asset": stories[i%2]}
+	})
+	s.create("Link", 20, func(i int) attrs { return attrs{"Name": "Link", "URL": "https://example.com", "Asset": stories[i%2]} })
+	s.create("Expression", 60, func(int) attrs { return attrs{"Content": "said", "Author": members[0], "Mentions": stories[:3]} })
+	s.create("Message", 5, func(int) attrs { return attrs{"Name": "Message", "Recipients": members} })
+	s.create("RegressionSuite", 1, func(int) attrs {
+		return attrs{"Name": "Suite", "RegressionPlan": s.create("RegressionPlan", 1, func(int) attrs { return attrs{"Name": "Plan", "Scope": project(0)} })[0]}
+	})
+	s.create("RegressionTest", 100, func(i int) attrs {
+		return attrs{"Name": fmt.Sprintf("Test %d", i), "Scope": project(0), "RegressionSuites": w.oids["RegressionSuite"]}
+	})
+	s.create("TestSet", 3, func(int) attrs {
+		return attrs{"Name": "Set", "Scope": project(0), "RegressionSuite": w.oids["RegressionSuite"][0]}
+	})
+	s.create("Schedule", 1, func(int) attrs { return attrs{"Name": "Schedule", "TimeboxLength": "2 Weeks", "TimeboxGap": "0 Days"} })
+	s.create("Timebox", 3, func(i int) attrs {
+		return attrs{"Name": "Sprint", "Schedule": w.oids["Schedule"][0], "BeginDate": "2026-0" + strconv.Itoa(i+1) + "-01", "EndDate": "2026-0" + strconv.Itoa(i+1) + "-15", "State": "State:100"}
+	})
+	s.create("Attachment", 3, func(i int) attrs {
+		return attrs{"Name": "File", "Asset": stories[i], "Filename": "a.png", "ContentType": "image/png", "Content": ""}
+	})
+	for range 60 { // versions
+		s.ask("POST", "/api/asset", attrs{"from": stories[0], "update": attrs{"Reference": strconv.FormatInt(time.Now().UnixNano(), 10)}}, nil)
+	}
+	for _, a := range []attrs{
+		{"type": "AssetChanged", "from": "Story", "select": []string{"Name", "Scope.Name", "Owners.Name", "Children.Name"}},
+		{"type": "AssetChanged", "from": "Workitem", "select": []string{"Name", "Description"}},
+		{"type": "AssetChanged", "from": "BaseAsset", "select": []string{"ID"}},
+	} {
+		var made struct{ ID string }
+		s.ask("POST", "/api/webhook", attrs{"url": "http://127.0.0.1:1/", "eventTypes": []attrs{a}}, &made)
+		w.hooks = append(w.hooks, made.ID)
+	}
+	for name, password := range s.w.passwords() {
+		var made struct{ Token string }
+		s.as(name, password, "POST", "/api/tokens", "application/json", []byte(`{"session":true}`), &made)
+		w.tokens[name] = made.Token
+	}
+	w.made = strings.Fields(`Story Story Story Defect Epic Task Task Test Theme Goal Issue Request Note Link Actual Scope Conversation Expression ChangeSet BuildRun
+		Retrospective TestSet Message Member Timebox RegressionSuite RegressionTest Environment BuildProject Schedule Team StoryStatus Attachment`)
+	s.learnMoments()
+	for _, o := range slices.Concat(stories[:5], w.oids["Story"][400:]) { // what has much of something is taken more often
+		for range 15 {
+			w.oids["Story"] = append(w.oids["Story"], o)
+		}
+	}
+	for _, typ := range slices.Sorted(keys(w.oids)) {
+		w.all = append(w.all, w.oids[typ]...)
+	}
+}
+
+// learnMoments reads the moment of each asset, which forms name.
+func (s *service) learnMoments() {
+	var rows [][]struct {
+		OID    string `json:"_oid"`
+		Moment json.Number
+	}
+	s.ask("POST", "/query.v1", attrs{"from": "BaseAsset", "select": []string{"Moment"}}, &rows)
+	for _, r := range rows[0] {
+		s.w.moments[r.OID] = r.Moment.String()
+	}
+}
+
+// passwords of those who send requests; a member without a role that signs in is left out.
+func (w *world) passwords() map[string]string {
+	all := map[string]string{"admin": adminPassword}
+	for _, name := range w.people {
+		all[name] = "password of " + name
+	}
+	return all
+}
+
+func keys[V any](m map[string]V) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// copyTo copies the files of a database that is closed.
+func copyTo(t *testing.T, from string) string {
+	t.Helper()
+	to := t.TempDir()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
