@@ -25,6 +25,7 @@ const (
 	connections  = "alds_inbound_connections"
 	refusedShort = `alds_inbound_refused_total{bound="shortage"}`
 	hashes       = "alds_auth_password_check_seconds_count"
+	slowedLogins = `alds_auth_logins_total{outcome="slowed",scheme="basic"}`
 	longReads    = `alds_app_db_pool_in_use{pool="long"}`
 	longWaiting  = "alds_app_db_long_reads_waiting"
 	killed       = "alds_app_db_statements_killed_total"

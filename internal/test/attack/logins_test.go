@@ -3,8 +3,11 @@ package attack
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -73,5 +76,90 @@ func (s *site) mustLogIn(t *testing.T, c *http.Client, name string) {
 	}
 	if !testing.Short() && took > 8*time.Second {
 		t.Errorf("%s: after %s", name, took)
+	}
+}
+
+const (
+	guessedNames  = 8
+	innocentNames = 12
+)
+
+// maxInnocentHashes is how many passwords may be checked until all innocent members are let
+// in: those of maxHashes, one guess for each guessed name, and the members' own. Without
+// turns it would be the 256 that wait.
+func maxInnocentHashes() float64 { return maxHashes() + guessedNames + innocentNames }
+
+// TestGuessesFromManyAddresses guesses the passwords of some members through a trusted
+// proxy, each guess from an address of its own, on more connections than logins may wait.
+// Other members log in for the first time, and all are let in. Issue: lock-out.
+func TestGuessesFromManyAddresses(t *testing.T) {
+	onEach(t, setup{settings: []string{"ALDS_TRUSTED_PROXIES=" + attacker}, short: "sqlite"}, func(t *testing.T, s *site) {
+		var people []any
+		for i := range guessedNames {
+			people = append(people, person(fmt.Sprintf("known%d", i)))
+		}
+		for i := range innocentNames {
+			people = append(people, person(fmt.Sprintf("innocent%d", i)))
+		}
+		s.post("/api/asset", people)
+		proxy := from(attacker)
+		var seen tally
+		ctx, stop := context.WithCancel(t.Context())
+		wait := flood(ctx, depth(300, 700), 200*time.Millisecond, func(i, n int) {
+			who := fmt.Sprintf("known%d:guess %d of %d", i%guessedNames, n, i)
+			seen.add(s.forwarded(ctx, proxy, fmt.Sprintf("10.%d.%d.%d", n%250, i/250, i%250), who))
+		})
+		s.becomes(t, slowedLogins, 1) // more wait than may
+		before := s.metric(t, hashes)
+		var innocent sync.WaitGroup
+		for i := range innocentNames {
+			innocent.Go(func() { s.letIn(t, fmt.Sprintf("innocent%d", i)) })
+		}
+		innocent.Wait()
+		checked := s.metric(t, hashes) - before
+		t.Logf("%v passwords were checked until all were let in", checked)
+		if checked > maxInnocentHashes() {
+			t.Errorf("they waited for the checks of %v passwords, allowed are %v", checked, maxInnocentHashes())
+		}
+		stop()
+		wait()
+		proxy.CloseIdleConnections()
+		seen.only(t, noAnswer, 401, 429, 503)
+		s.proc.MustRun()
+	})
+}
+
+// forwarded logs in from an address behind the proxy and returns the status.
+func (s *site) forwarded(ctx context.Context, proxy *http.Client, address, who string) int {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url("/query.v1"), strings.NewReader(cheapest))
+	if err != nil {
+		panic(err)
+	}
+	name, password, _ := strings.Cut(who, ":")
+	req.SetBasicAuth(name, password)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Forwarded-For", address)
+	res, err := proxy.Do(req)
+	if err != nil {
+		return noAnswer
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, res.Body)
+	return res.StatusCode
+}
+
+// letIn logs a member in for the first time. On a busy machine a login may have waited as
+// long as it may before few passwords are checked; then the member tries again.
+func (s *site) letIn(t *testing.T, name string) {
+	t.Helper()
+	for end := time.Now().Add(5 * giveUp); ; {
+		status, answer, err := s.ask(t.Context(), s.client, name+":"+passwordOf(name), http.MethodPost, "/query.v1", []byte(cheapest))
+		switch {
+		case err == nil && status == http.StatusOK:
+			return
+		case err != nil, status != http.StatusTooManyRequests, time.Now().After(end):
+			t.Errorf("%s: %d %.200s %v", name, status, answer, err)
+			return
+		}
 	}
 }
