@@ -21,6 +21,11 @@
 // form reads are timed as well: 99 in 100 must be within three times of their quiet
 // time, or within a floor that is stated, and /healthz must answer within a second.
 //
+// TestHeavyAsynchronousRequests lets 20 members work as people do beside 60 asynchronous
+// requests of the heaviest kinds, in the long form alone:
+//
+//	go test ./internal/test/attack -run HeavyAsynchronous -v -timeout 2h -attack.load 10m -attack.limit 30s
+//
 // TestFuzzRequests sends mutations of valid requests:
 //
 //	go test ./internal/test/attack -run Fuzz -v -timeout 30m -attack.fuzz 10m -attack.seed 7

@@ -1,0 +1,211 @@
+package attack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// What the members of a usual load do. Each waits for thinking on average between two
+// requests, and creates a story once in creates turns.
+const (
+	usualMembers = 20
+	thinking     = 1500 * time.Millisecond
+	creates      = 5
+)
+
+// The kinds of request of a usual load.
+const (
+	kindPage   = "page of 50"
+	kindOne    = "one asset"
+	kindWrite  = "write one attribute"
+	kindCreate = "create"
+)
+
+var kinds = []string{kindPage, kindOne, kindWrite, kindCreate}
+
+// usual is a load of members at their work, in a project of their own.
+type usual struct {
+	s       *site
+	project string
+	workers []*usualMember
+}
+
+// usualMember is one of them.
+type usualMember struct {
+	who     string // "name:password"
+	name    string
+	project string
+	own     string // the story that this member alone writes
+	client  *http.Client
+	written int // the last value that a write answered 200 has set
+	wrote   int // the last value sent
+	created int // stories that were answered 200
+	unknown int // creations without an answer 200
+	random  *rand.Rand
+}
+
+// usualTimes is what the requests of a usual load took.
+type usualTimes struct {
+	mu    sync.Mutex
+	took  map[string][]time.Duration // by kind, those that were answered 200
+	wrong []string                   // what was answered otherwise
+}
+
+func (u *usualTimes) add(kind string, took time.Duration, wrong string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if wrong != "" {
+		u.wrong = append(u.wrong, kind+": "+wrong)
+		return
+	}
+	u.took[kind] = append(u.took[kind], took)
+}
+
+// percentile of a kind.
+func (u *usualTimes) percentile(kind string, p float64) time.Duration {
+	sorted := slices.Sorted(slices.Values(u.took[kind]))
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[int(float64(len(sorted)-1)*p)]
+}
+
+// employ makes the members of a usual load, with a project of stories, and logs them in.
+func (s *site) employ(stories int) *usual {
+	s.t.Helper()
+	u := &usual{s: s}
+	u.project = s.post("/api/asset", []any{map[string]any{"AssetType": "Scope", "Name": "Usual work", "Parent": "Scope:0", "BeginDate": "2026-01-01"}})[0]
+	var all []any
+	for i := range stories {
+		all = append(all, map[string]any{"AssetType": "Story", "Name": fmt.Sprintf("Story %d", i), "Scope": u.project, "Estimate": i % 13})
+	}
+	made := s.post("/api/asset", all)
+	for i := range usualMembers {
+		name := "usual" + strconv.Itoa(i)
+		s.member(name)
+		m := &usualMember{who: name + ":" + passwordOf(name), name: name, project: u.project, own: made[i], client: from("127.0.0.1"), random: rand.New(rand.NewPCG(1, uint64(i)))} //nolint:gosec // the same each time
+		m.client.Timeout = giveUp
+		u.workers = append(u.workers, m)
+		for _, kind := range kinds {
+			if _, wrong := m.ask(s.t.Context(), s, kind); wrong != "" {
+				s.t.Fatalf("before any load: %s: %s", kind, wrong)
+			}
+		}
+	}
+	return u
+}
+
+// work lets all members work for a while, or until ended is closed.
+func (u *usual) work(t *testing.T, lasts time.Duration, ended <-chan struct{}) *usualTimes {
+	t.Helper()
+	seen := &usualTimes{took: map[string][]time.Duration{}}
+	ctx, stop := context.WithTimeout(t.Context(), lasts)
+	defer stop()
+	go func() {
+		select {
+		case <-ended:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	var all sync.WaitGroup
+	for _, m := range u.workers {
+		all.Go(func() { m.work(ctx, u.s, seen) })
+	}
+	all.Wait()
+	return seen
+}
+
+// work sends requests until ctx ends. It waits for the last answer.
+func (m *usualMember) work(ctx context.Context, s *site, seen *usualTimes) {
+	for n := m.random.IntN(100); ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Duration(m.random.Int64N(2 * int64(thinking)))):
+		}
+		kind := kinds[n%3]
+		if n%(3*creates) == 0 {
+			kind = kindCreate
+		}
+		took, wrong := m.ask(s.t.Context(), s, kind)
+		seen.add(kind, took, wrong)
+	}
+}
+
+// ask sends one request of a kind. wrong is empty when it is answered 200 without a failure.
+func (m *usualMember) ask(ctx context.Context, s *site, kind string) (took time.Duration, wrong string) {
+	method, path, body := http.MethodPost, "/api/asset", ""
+	switch kind {
+	case kindPage:
+		path, body = "/query.v1", strings.Replace(page, "Scope:0", m.project, 1)
+	case kindOne:
+		method, path = http.MethodGet, "/rest-1.v1/Data/"+strings.Replace(m.own, ":", "/", 1)+"?sel=Name,Estimate"
+	case kindWrite:
+		m.wrote++
+		body = fmt.Sprintf(`{"from":"%s","update":{"Reference":"%d"}}`, m.own, m.wrote)
+	case kindCreate:
+		body = fmt.Sprintf(`{"AssetType":"Story","Name":"made by %s","Scope":"%s"}`, m.name, m.project)
+	}
+	began := time.Now()
+	status, answer, err := s.ask(ctx, m.client, m.who, method, path, []byte(body))
+	took = time.Since(began)
+	if err != nil || status != http.StatusOK || path == "/api/asset" && !strings.Contains(string(answer), `"commandFailures":{"commands":[],"count":0}`) {
+		wrong = fmt.Sprintf("%d after %s %.300s %v", status, took.Round(time.Millisecond), answer, err)
+	}
+	switch {
+	case kind == kindWrite && wrong == "":
+		m.written = m.wrote
+	case kind == kindCreate && wrong == "":
+		m.created++
+	case kind == kindCreate:
+		m.unknown++
+	}
+	return took, wrong
+}
+
+// nothingLost fails the test when what the members were told is written is not there, or
+// is there twice.
+func (u *usual) nothingLost(t *testing.T) {
+	t.Helper()
+	for _, m := range u.workers {
+		var answer [][]struct {
+			Reference string
+		}
+		query := fmt.Sprintf(`[{"from":"%s","select":["Reference"]},{"from":"Story","select":["Reference"],"where":{"Name":"made by %s"}}]`, m.own, m.name)
+		_, text, err := u.s.ask(t.Context(), u.s.client, "admin:"+adminPassword, http.MethodPost, "/query.v1", []byte(query))
+		if err == nil {
+			err = json.Unmarshal(text, &answer)
+		}
+		if err != nil || len(answer) != 2 || len(answer[0]) != 1 {
+			t.Fatalf("%s: %.300s %v", query, text, err)
+		}
+		if n, err := strconv.Atoi(answer[0][0].Reference); err != nil || n < m.written || n > m.wrote {
+			t.Errorf("%s has %s, written was %d, and %d was sent last", m.own, answer[0][0].Reference, m.written, m.wrote)
+		}
+		if n := len(answer[1]); n < m.created || n > m.created+m.unknown {
+			t.Errorf("%s has made %d stories, and %d without an answer; there are %d", m.name, m.created, m.unknown, n)
+		}
+	}
+}
+
+// table prints the times of two loads.
+func table(t *testing.T, quiet, loaded *usualTimes) {
+	t.Helper()
+	for _, kind := range kinds {
+		t.Logf("%-20s quiet %4d times, p50 %8s, p99 %8s; beside them %5d times, p50 %8s, p99 %8s, longest %s", kind,
+			len(quiet.took[kind]), ms(quiet.percentile(kind, .5)), ms(quiet.percentile(kind, .99)),
+			len(loaded.took[kind]), ms(loaded.percentile(kind, .5)), ms(loaded.percentile(kind, .99)), ms(loaded.percentile(kind, 1)))
+	}
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
