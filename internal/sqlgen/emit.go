@@ -176,7 +176,7 @@ func (e *emitter) among(s *query.Select, where []query.Expr, ids, moments []int6
 }
 
 func (w Writer) emitter() *emitter {
-	return &emitter{Writer: w, alias: map[*query.Table]int{}, keyless: map[*query.Table]*query.Table{}, idOf: map[*query.Table]fixed{}, common: newCommon()}
+	return &emitter{Writer: w, alias: map[*query.Table]int{}, keyless: map[*query.Table]*query.Table{}, idOf: map[*query.Table]fixed{}, readBy: map[*query.Select][]*query.Table{}, readOn: map[*query.Table][]*query.Table{}, common: newCommon()}
 }
 
 // emitterOf is an emitter for the rows of a plan. Where the plan is for one asset,
@@ -232,6 +232,8 @@ type emitter struct {
 	tables     int // number of aliases so far
 	read       int // tables read by those in front of the statement, for each reference
 
+	readBy  map[*query.Select][]*query.Table // see readIn
+	readOn  map[*query.Table][]*query.Table  // see readAt
 	common  *common
 	frame   *frame                    // of the statement that is written
 	given   map[query.ColumnOf]string // columns of outer rows that have another name here
