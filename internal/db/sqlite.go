@@ -29,15 +29,21 @@ const (
 // busyWait is how long a connection waits for the locks of others, in ms.
 const busyWait = "busy_timeout(10000)"
 
+// Where a connection puts what it sorts, and what stands between the parts of a statement.
+const (
+	inMemory = "temp_store(MEMORY)"
+	inFiles  = "temp_store(FILE)" // where it is more than a few MiB, of which one statement may take any number
+)
+
 // connection returns what the connections of a file share, and more.
 func connection(more ...string) []string {
 	return append([]string{
-		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)", "temp_store(MEMORY)", "secure_delete(1)",
+		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)", "secure_delete(1)",
 	}, more...)
 }
 
 // sqlitePools opens the one write connection of a file, and read pools of so
-// many connections.
+// many connections, of which those of the last but one are for long reads.
 func sqlitePools(path string, sizes ...int) (writer *sql.DB, readers []*sql.DB, err error) {
 	if path == "" || strings.Contains(path, ":memory:") {
 		return nil, nil, errors.New("want sqlite:path, a file")
@@ -48,12 +54,16 @@ func sqlitePools(path string, sizes ...int) (writer *sql.DB, readers []*sql.DB, 
 	if err := ownersOnly(path); err != nil {
 		return nil, nil, err
 	}
-	writes := connection(busyWait, writerCache, fmt.Sprintf("wal_autocheckpoint(%d)", checkpointMost), fmt.Sprintf("journal_size_limit(%d)", logKept))
+	writes := connection(inMemory, busyWait, writerCache, fmt.Sprintf("wal_autocheckpoint(%d)", checkpointMost), fmt.Sprintf("journal_size_limit(%d)", logKept))
 	if writer, err = sqlitePool(path, "immediate", writes, 1); err != nil {
 		return nil, nil, err
 	}
-	for _, size := range sizes {
-		reader, err := sqlitePool(path, "deferred", connection(busyWait, readerCache, "query_only(1)"), size)
+	for i, size := range sizes {
+		between := inMemory
+		if i == len(sizes)-2 {
+			between = inFiles
+		}
+		reader, err := sqlitePool(path, "deferred", connection(between, busyWait, readerCache, "query_only(1)"), size)
 		if err != nil {
 			return writer, readers, err // who closes them
 		}
