@@ -117,13 +117,14 @@ func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receive
 			row[6], row[14], row[15] = []byte{}, d.Shared.ID, d.Head
 		}
 		d.since = d.Committed
-		if d.SetAside != "" {
+		switch {
+		case d.SetAside != "":
 			row[7], row[8], row[16], row[17] = setAside, r.now+s.retention.Microseconds(), r.now, Truncate(d.SetAside)
 			s.metrics.deliveries.WithLabelValues("set_aside").Inc()
-		} else if !busy[d.Subscription] && r.sendable() && r.failures == 0 && capacity.reserve(d) {
+		case !busy[d.Subscription] && r.sendable() && r.failures == 0 && capacity.reserve(d):
 			row[9], row[10], row[11] = s.owner, r.now+lease.Duration.Microseconds(), 1
 			claimed = append(claimed, d)
-		} else {
+		default:
 			busy[d.Subscription] = true // keeps the order
 		}
 		rows = append(rows, row)

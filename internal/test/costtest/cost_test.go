@@ -290,6 +290,10 @@ func (b bound) share(r *request, c cost) float64 {
 	return float64(b.of(c)) / float64(b.each*int64(r.size())+b.once)
 }
 
+// isTime reports whether a bound is one of time, which differs between machines: in the short
+// form it decides nothing.
+func (b bound) isTime() bool { return strings.HasPrefix(b.what, "microseconds") }
+
 // tooMuch says what of a request is above its bound, if anything is.
 func tooMuch(r *request, c cost) string {
 	if c.failed != nil {
@@ -299,7 +303,7 @@ func tooMuch(r *request, c cost) string {
 		return fmt.Sprintf("answered 500 %s", c.answer)
 	}
 	for _, b := range bounds {
-		if b.share(r, c) > 1 {
+		if b.share(r, c) > 1 && (!b.isTime() || !testing.Short()) {
 			return fmt.Sprintf("%d %s, at most %d for %d bytes", b.of(c), b.what, b.each*int64(r.size())+b.once, r.size())
 		}
 	}

@@ -291,8 +291,11 @@ func (g *maker) webhook() *request {
 
 func (g *maker) stream() *request {
 	return get("/api/ActivityStream/"+g.oid(nil), dict{
-		{"maxCount", word(g.oneOf("25 1000"))}, {"direction", word(g.oneOf("Back Forward"))}, {"anchorDate", word(g.oneOf("2026-01-01 2030-01-01"))},
-		{"verbs", again(g.oneOf("Updated Created Moved"), g.count(3000), ",")}, {"deleted", word(g.oneOf("true false"))},
+		{"maxCount", word(g.oneOf("25 1000"))},
+		{"direction", word(g.oneOf("Back Forward"))},
+		{"anchorDate", word(g.oneOf("2026-01-01 2030-01-01"))},
+		{"verbs", again(g.oneOf("Updated Created Moved"), g.count(3000), ",")},
+		{"deleted", word(g.oneOf("true false"))},
 	})
 }
 

@@ -169,10 +169,10 @@ func (g *maker) asset(name string) dict {
 		if !a.Required {
 			continue
 		}
-		switch {
-		case a.Kind == meta.Relation:
+		switch a.Kind {
+		case meta.Relation:
 			d.set(a.Name, word(g.oid(a.Related)))
-		case a.Kind == meta.Text:
+		case meta.Text:
 			d.set(a.Name, g.text())
 		default:
 			d.set(a.Name, g.literal(a))
