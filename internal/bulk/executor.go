@@ -30,6 +30,7 @@ type executor struct {
 	assetCount int
 	values     int // of lists that commands add and remove
 	held       int // of the pending steps
+	found      int // values that queries gave
 }
 
 // maxPendingValues is how many values of lists pending steps hold.
@@ -283,6 +284,9 @@ func (p *executor) subqueryValues(ctx context.Context, n *doc.Node, one bool) ([
 	}
 	if one {
 		found = found[:1]
+	}
+	if p.found += len(found); p.found > asset.MaxEdgesByAsset*p.MaxAssets {
+		return nil, asset.TooManyEdges(asset.MaxEdgesByAsset * p.MaxAssets)
 	}
 	all := make([]asset.Value, len(found))
 	for i, o := range found {
