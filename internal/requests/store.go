@@ -74,8 +74,9 @@ type State struct {
 	Err        error  // why the whole request was refused, a fault
 }
 
-// Find returns a request by its id; its answer is in memory of the context's hold. An id that is no UUID is not looked for:
-// servers refuse to compare characters outside ASCII with the column.
+// Find returns a request by its id. Its answer is in memory of the context's hold. An id
+// that is no UUID is not looked for: servers refuse to compare characters outside ASCII with
+// the column.
 // Errors: fault.NotFound when there is none, or it has expired; those of the hold.
 func (s *Store) Find(ctx context.Context, id string) (State, error) {
 	return s.findByID(ctx, id, "answer")

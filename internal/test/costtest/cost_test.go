@@ -23,7 +23,7 @@ var requests = flag.Int("cost.requests", 0, "how many requests are sent; 0: 2,00
 const (
 	perService = 400             // requests to one database: what they make, later ones change
 	giveUp     = 3 * time.Minute // no answer for as long is a hang
-	inGate     = 1               // the seed of the short form, which sends the same requests each time: another change is not refused for a finding of its own
+	inGate     = 1               // the seed of the short form: nobody's change is refused for what only another seed finds
 	maxFound   = 12              // findings of a run
 )
 
