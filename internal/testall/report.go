@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/alds-dev/alds/internal/testdb"
@@ -21,6 +22,7 @@ type report struct {
 	packages int      // to be tested
 	flags    []string // for go test
 	env      []string // of go test
+	stopped  atomic.Bool
 
 	ended                   int // packages
 	passed, failed, skipped int // tests without subtests, and subtests

@@ -28,7 +28,19 @@ const quietFor = 15 * time.Second
 
 // test runs go test and reports what it says.
 func (r *report) test(packages []string, stop <-chan os.Signal) error {
-	args := []string{"test", "-json"}
+	kept, release := keepBinaries(r.flags)
+	defer release()
+	for i, group := range kept.groups(packages) {
+		if err := r.testGroup(kept.flags(i), group, stop); err != nil || r.stopped.Load() {
+			return err
+		}
+	}
+	return nil
+}
+
+// testGroup is one call of go test.
+func (r *report) testGroup(flags, packages []string, stop <-chan os.Signal) error {
+	args := append([]string{"test", "-json"}, flags...)
 	if r.tier.short {
 		args = append(args, "-short")
 	}
@@ -44,9 +56,17 @@ func (r *report) test(packages []string, stop <-chan os.Signal) error {
 	if err := tests.Start(); err != nil {
 		return err
 	}
+	ended := make(chan struct{})
+	defer close(ended)
 	go func() {
-		for s := range stop {
-			_ = tests.Process.Signal(s) // it ends, and then this
+		for {
+			select {
+			case s := <-stop:
+				r.stopped.Store(true)
+				_ = tests.Process.Signal(s) // it ends, and then this
+			case <-ended:
+				return
+			}
 		}
 	}()
 	events := make(chan event)

@@ -7,10 +7,15 @@ import (
 	"syscall"
 )
 
-// alone waits until no other process has a file, and has it until it is closed.
-func alone(f *os.File) error {
+// alone waits until no other process has a file, and has it until it is closed. Where it
+// may not wait, it returns an error if another process has the file.
+func alone(f *os.File, wait bool) error {
+	how := syscall.LOCK_EX
+	if !wait {
+		how |= syscall.LOCK_NB
+	}
 	for {
-		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != syscall.EINTR {
+		if err := syscall.Flock(int(f.Fd()), how); err != syscall.EINTR {
 			return err
 		}
 	}

@@ -8,7 +8,12 @@ import (
 
 // Keep returns a folder of the user's cache that test binaries share, such as what takes
 // seconds to make. Nobody else has it until release is called.
-func Keep(name string) (dir string, release func(), err error) {
+func Keep(name string) (dir string, release func(), err error) { return keep(name, true) }
+
+// KeepIfFree is Keep, and an error where another process has the folder now.
+func KeepIfFree(name string) (dir string, release func(), err error) { return keep(name, false) }
+
+func keep(name string, wait bool) (dir string, release func(), err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil { // there is no home
 		cache = os.TempDir()
@@ -21,7 +26,7 @@ func Keep(name string) (dir string, release func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	if err := alone(lock); err != nil {
+	if err := alone(lock, wait); err != nil {
 		return "", nil, errors.Join(err, lock.Close())
 	}
 	return dir, func() { _ = lock.Close() }, nil // which ends the lock
