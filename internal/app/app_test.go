@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -35,6 +36,7 @@ func env(settings map[string]string) func(string) string {
 
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "4") // tests that are parallel wait more than they work
+	auth.ForTests()
 	testdb.Main(m)
 }
 

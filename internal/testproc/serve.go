@@ -18,11 +18,14 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
+var cheapPasswords = sync.OnceFunc(auth.ForTests)
+
 // Serve runs the service in this process until the test ends, on an empty database:
 // standalone on "sqlite", its three roles on "mysql" and Redis. It returns the URL of
 // the instance. env adds to the settings, such as ALDS_ADMIN_PASSWORD.
 func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 	t.Helper()
+	cheapPasswords()
 	addr := FreeAddr(t)
 	settings := map[string]string{
 		"ALDS_ADDR":       addr,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/app"
+	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/embedded"
 	"github.com/alds-dev/alds/internal/meta"
@@ -17,7 +18,10 @@ import (
 	"github.com/alds-dev/alds/internal/testproc"
 )
 
-func TestMain(m *testing.M) { testdb.Main(m) }
+func TestMain(m *testing.M) {
+	auth.ForTests()
+	testdb.Main(m)
+}
 
 var model = meta.Default()
 
