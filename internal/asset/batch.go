@@ -138,6 +138,9 @@ func (s *Session) batchLen(commands []*Command) int {
 		if s.runsAlone(t, c) {
 			return 1
 		}
+		if s.changesSeen(c) {
+			return i + 1
+		}
 		changed[t] = true
 	}
 	return len(commands)
@@ -186,6 +189,14 @@ func (s *Session) runsAlone(t *meta.Type, c *Command) bool {
 		}
 	}
 	return false
+}
+
+// changesSeen reports whether the caller may see other assets after a command than
+// before it, by the rule of a type.
+func (s *Session) changesSeen(c *Command) bool {
+	return !s.who.All && c.Verb == Update && slices.ContainsFunc(c.Changes, func(ch Change) bool {
+		return s.e.layout.decideSeen[ch.Name]
+	})
 }
 
 // namesChanged reports whether a value is a name that one of the assets changed

@@ -24,6 +24,7 @@ type layout struct {
 	dependentRules []dependentRule
 	ranked         map[string][]int64 // by sequence of ranks: the codes of the types that share it
 	ranks          map[string]bool    // names of attributes
+	decideSeen     map[string]bool    // names of attributes: who sees an asset depends on them
 	parts          []partRule
 
 	members       *meta.Attr // Scope.Members; nil in a model without, as those below
@@ -87,7 +88,7 @@ func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 	if generation == 0 {
 		columns = m.AllColumns()
 	}
-	l := &layout{prepares: d.IsAlone, slots: columns, scope: -1, description: -1, types: map[*meta.Type]*typeRules{}, ranked: map[string][]int64{}, ranks: map[string]bool{}}
+	l := &layout{prepares: d.IsAlone, slots: columns, scope: -1, description: -1, types: map[*meta.Type]*typeRules{}, ranked: map[string][]int64{}, ranks: map[string]bool{}, decideSeen: map[string]bool{}}
 	l.columns = append(l.columns, fixedColumns...)
 	for i, c := range columns {
 		l.columns = append(l.columns, c.Name)
@@ -114,6 +115,7 @@ func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 		}
 	}
 	for _, t := range m.Types {
+		l.noteSeen(&t.Seen)
 		if tr := l.types[t]; tr != nil {
 			l.index(t, tr)
 			if tr.order >= 0 {
@@ -125,6 +127,21 @@ func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 		}
 	}
 	return l
+}
+
+// noteSeen adds the attributes by which a rule finds who sees an asset, from both ends.
+func (l *layout) noteSeen(rule *meta.Seen) {
+	for _, walk := range slices.Concat(rule.Only, rule.By, rule.Through) {
+		for _, a := range walk {
+			l.decideSeen[a.Name] = true
+			if a.Back != nil {
+				l.decideSeen[a.Back.Name] = true
+			}
+			if a.Name == "PersonalTo" {
+				l.decideSeen["Personal"] = true // which sets it
+			}
+		}
+	}
 }
 
 // attrOf returns an attribute of a type; nil when there is none.
