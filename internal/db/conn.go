@@ -20,6 +20,7 @@ type connector struct {
 	stmts  int          // cached statements per connection
 	writes bool         // for transactions that write
 	killer *killer      // of a server; nil where the database is in this process
+	keeper *keeper      // of a server
 	tidb   *atomic.Bool // the server is a TiDB
 }
 
@@ -44,13 +45,18 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		}
 		return cn, nil
 	}
-	if cn.id, err = connectionID(ctx, inner.(driver.QueryerContext)); err != nil {
+	var version string
+	if cn.id, version, err = identify(ctx, inner.(driver.QueryerContext)); err != nil {
 		_ = inner.Close()
 		return nil, err
 	}
 	cn.killer, cn.writes, cn.tidb = c.killer, c.writes, c.tidb
 	if c.writes {
 		cn.singly, err = isGalera(ctx, inner.(driver.QueryerContext))
+		cn.keeper = c.keeper
+	}
+	if err == nil && c.writes {
+		err = cn.boundIdle(ctx, version)
 	}
 	if err != nil {
 		_ = inner.Close()
@@ -76,6 +82,8 @@ type conn struct {
 	writes    bool  // it is for transactions that write
 	singly    bool  // statements go out as text, one by one; see isGalera
 	begins    bool  // a transaction begins with the next statement
+	keeper    *keeper
+	kept      kept
 	tidb      *atomic.Bool
 	interrupt func()      // stops the running statement of a database in this process; nil for a server
 	active    func() bool // reports whether a connection to one is in a transaction; nil where that cannot be asked
@@ -92,6 +100,10 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	if c.interrupt != nil {
 		return c.execHere(watchedIn(ctx), query, args)
 	}
+	if err := c.enter(); err != nil {
+		return nil, err
+	}
+	defer c.leave()
 	r, err := c.exec(ctx, query, args)
 	c.note(ctx, err)
 	return r, err
@@ -166,9 +178,13 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if c.interrupt != nil {
 		return c.queryHere(watchedIn(ctx), query, args)
 	}
+	if err := c.enter(); err != nil {
+		return nil, err
+	}
 	rows, s, err := c.query(ctx, query, args)
 	if err != nil {
 		c.note(ctx, err)
+		c.leave()
 		return nil, err
 	}
 	return &openRows{Rows: rows, ctx: ctx, c: c, s: s}, nil
@@ -243,10 +259,12 @@ func (c *conn) begin(ctx context.Context, query string, args []driver.NamedValue
 	}
 	c.begins = false
 	if isLarge(args) {
-		_, err = c.execText(ctx, beginServer, nil)
+		_, err = c.execText(ctx, c.beginServer(), nil)
+		c.opened()
 		return query, false, err
 	}
-	return beginServer + "; " + query, true, nil
+	c.opened()
+	return c.beginServer() + "; " + query, true, nil
 }
 
 // isLarge reports whether a statement is not sent as text with others.
@@ -332,6 +350,9 @@ func (c *conn) Close() error {
 	if c.abandoned && c.killer != nil {
 		defer c.killer.kill(c.id)
 	}
+	if c.keeper != nil {
+		_ = c.closing(false)
+	}
 	if _, isMySQL := c.Conn.(driver.NamedValueChecker); !isMySQL {
 		for e := c.order.Front(); e != nil; e = e.Next() {
 			_ = e.Value.(*cached).stmt.Close()
@@ -340,8 +361,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// beginServer begins a transaction of a server that writes.
-const beginServer = "START TRANSACTION"
+// startTransaction begins a transaction of a server that writes.
+const startTransaction = "START TRANSACTION"
 
 // BeginTx starts a transaction. One that writes to a server begins with its first
 // statement, in the same packet. Where the database is in this process, one that reads
@@ -363,6 +384,9 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		c.note(ctx, err)
 		return tx, err
 	}
+	if c.keeper != nil {
+		c.opened()
+	}
 	return serverTx{tx, c}, nil
 }
 
@@ -380,7 +404,7 @@ func (t begunTx) end(statement string) error {
 		t.c.begins = false
 		return nil
 	}
-	_, err := t.c.execText(context.Background(), statement, nil)
+	_, err := t.c.execText(context.Background(), statement+t.c.kept.over, nil)
 	return err
 }
 
@@ -391,13 +415,20 @@ type serverTx struct {
 	c *conn
 }
 
-// Commit commits the transaction.
-func (t serverTx) Commit() error { return t.ended(t.Tx.Commit()) }
+// Commit commits the transaction. Errors: driver.ErrBadConn where the server has ended it.
+func (t serverTx) Commit() error { return t.end(true, t.Tx.Commit) }
 
 // Rollback rolls the transaction back.
-func (t serverTx) Rollback() error { return t.ended(t.Tx.Rollback()) }
+func (t serverTx) Rollback() error { return t.end(false, t.Tx.Rollback) }
 
-func (t serverTx) ended(err error) error {
+func (t serverTx) end(commit bool, end func() error) error {
+	var err error
+	if t.c.keeper != nil {
+		err = t.c.closing(commit)
+	}
+	if err == nil {
+		err = end()
+	}
 	t.c.unfit = t.c.unfit || err != nil
 	return err
 }

@@ -60,6 +60,7 @@ type DB struct {
 	writer  *sql.DB
 	small   *sql.DB
 	killer  *killer // nil on SQLite
+	keeper  *keeper // nil on SQLite
 
 	replicas  *replicas // nil: there are none
 	elsewhere bool      // reads go to them where they may, see Elsewhere
@@ -163,7 +164,7 @@ func (d *DB) openMySQL(address string, conns int) error {
 	if err != nil {
 		return err
 	}
-	d.killer = newKiller(inner)
+	d.killer, d.keeper = newKiller(inner), newKeeper(d.log)
 	half := max(1, conns/2)
 	read := func(conns int, limit time.Duration) *sql.DB {
 		if err != nil {
@@ -228,6 +229,7 @@ func (d *DB) Close() error {
 		pools = append(pools, d.reads.quick, d.reads.long)
 	}
 	err := errors.Join(d.checkpoints.close(), d.replicas.close(), closeAll(pools...))
+	d.keeper.close()
 	if d.killer != nil {
 		err = errors.Join(err, d.killer.close())
 	}

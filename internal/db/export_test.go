@@ -85,3 +85,35 @@ var ErrStalled = errStalled
 // EndStalledReadersAtOnce makes a read wait for its client only while nobody waits for its
 // place.
 func (d *DB) EndStalledReadersAtOnce() { d.reads.stall = time.Millisecond }
+
+// AwaitKept waits until the keeper has sent so many statements more.
+func (d *DB) AwaitKept(ctx context.Context, n int64) error {
+	return d.awaitKeeper(ctx, func() bool { return d.keeper.sent.Load() >= n })
+}
+
+// AwaitLost waits until the keeper has found that a transaction is gone.
+func (d *DB) AwaitLost(ctx context.Context) error {
+	return d.awaitKeeper(ctx, func() bool { return d.keeper.lost.Load() > 0 })
+}
+
+func (d *DB) awaitKeeper(ctx context.Context, done func() bool) error {
+	if d.keeper == nil {
+		return nil
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// KillNow ends a connection at the server.
+func (d *DB) KillNow(ctx context.Context, id int64) error {
+	_, err := d.killer.pool.ExecContext(ctx, fmt.Sprintf("KILL %d", id))
+	return err
+}

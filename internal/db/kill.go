@@ -72,24 +72,26 @@ func (k *killer) close() error {
 	return k.pool.Close()
 }
 
-// connectionID asks the server for the number of a connection.
-func connectionID(ctx context.Context, c driver.QueryerContext) (int64, error) {
-	rows, err := c.QueryContext(ctx, "SELECT CONNECTION_ID()", nil)
+// identify asks the server for the number of a connection, and for its version.
+func identify(ctx context.Context, c driver.QueryerContext) (id int64, version string, err error) {
+	rows, err := c.QueryContext(ctx, "SELECT CONNECTION_ID(), VERSION()", nil)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	defer func() { _ = rows.Close() }()
-	row := make([]driver.Value, 1)
+	row := make([]driver.Value, 2)
 	if err := rows.Next(row); err != nil {
-		return 0, err
+		return 0, "", err
 	}
+	version = fmt.Sprintf("%s", row[1]) // a string or bytes
 	switch v := row[0].(type) {
 	case int64:
-		return v, nil
+		return v, version, nil
 	case uint64:
-		return int64(v), nil
+		return int64(v), version, nil
 	case []byte:
-		return strconv.ParseInt(string(v), 10, 64)
+		id, err = strconv.ParseInt(string(v), 10, 64)
+		return id, version, err
 	}
-	return 0, fmt.Errorf("the number of a connection is a %T", row[0])
+	return 0, "", fmt.Errorf("the number of a connection is a %T", row[0])
 }

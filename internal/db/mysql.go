@@ -91,6 +91,7 @@ func (d *DB) mysqlPool(base *mysql.Config, isolation string, conns int, answer t
 		Connector: inner,
 		stmts:     mysqlStmts,
 		killer:    d.killer,
+		keeper:    d.keeper,
 		tidb:      d.tidb,
 		writes:    isolation == readCommitted,
 		start: append([]string{

@@ -67,12 +67,14 @@ func (c *conn) execPacket(ctx context.Context, p *packet, query string, args []d
 	if !c.singly {
 		begins := c.begins
 		if begins {
-			c.begins, query = false, beginServer+"; "+query
+			c.begins, query = false, c.beginServer()+"; "+query
+			c.opened()
 		}
 		if r, err = c.execText(ctx, query, args); err == nil {
 			note()
 			if begins {
-				p.rows, p.ids = p.rows[1:], p.ids[1:]
+				before := 1 + strings.Count(c.kept.begin, ";")
+				p.rows, p.ids = p.rows[before:], p.ids[before:]
 			}
 		}
 		return r, err
@@ -101,7 +103,8 @@ func (c *conn) queryPacket(ctx context.Context, p *packet, query string, args []
 		}
 		query = p.all[len(p.all)-1].Query
 	case c.begins:
-		c.begins, query = false, beginServer+"; "+query
+		c.begins, query = false, c.beginServer()+"; "+query
+		c.opened()
 	}
 	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
 }

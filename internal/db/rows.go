@@ -46,8 +46,12 @@ func (r *openRows) Close() error {
 		r.c.abandoned = true
 	}
 	err := r.Rows.Close()
-	if r.s != nil && !r.closed.Swap(true) {
+	if r.closed.Swap(true) {
+		return err
+	}
+	if r.s != nil {
 		r.c.release(r.s)
 	}
+	r.c.leave()
 	return err
 }

@@ -187,6 +187,31 @@ func answersPing(port string) func() error {
 	}
 }
 
+// Slow lets a server work for a part of the time alone, as with a disk whose calls take
+// long, until the returned function is called.
+func (o *Own) Slow(works, stands time.Duration) (end func()) {
+	o.t.Helper()
+	process := o.cmd.Process
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			_ = process.Signal(syscall.SIGSTOP)
+			time.Sleep(stands)
+			_ = process.Signal(syscall.SIGCONT)
+			select {
+			case <-over:
+				return
+			case <-time.After(works):
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-ended
+	}
+}
+
 func (o *Own) begin() {
 	o.t.Helper()
 	o.endWithTest()

@@ -1,0 +1,183 @@
+package testdb
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net"
+	"sync"
+	"testing"
+)
+
+// Line is a way to a server that can be frozen: then nothing passes, and neither side
+// learns that the other one is out of reach, as when a host or a network is gone.
+type Line struct {
+	Addr string // host:port, to be used in the place of the server's
+
+	to      string
+	from    []byte // see Replace; nil: bytes pass as they are
+	by      []byte
+	mu      sync.Mutex
+	thawed  *sync.Cond
+	frozen  bool
+	left    int // bytes until it freezes; 0: see frozen
+	closed  bool
+	conns   map[net.Conn]bool
+	serving sync.WaitGroup
+}
+
+// NewLine opens a line to host:port until the test ends.
+func NewLine(t testing.TB, to string) *Line {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := &Line{Addr: l.Addr().String(), to: to, conns: map[net.Conn]bool{}}
+	line.thawed = sync.NewCond(&line.mu)
+	line.serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			line.serving.Go(func() { line.serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		line.close()
+		line.serving.Wait()
+	})
+	return line
+}
+
+// Replace makes statements of MySQL's protocol pass with a text replaced by another one of
+// the same length. It is called before the first connection.
+func (l *Line) Replace(text, by string) { l.from, l.by = []byte(text), []byte(by) }
+
+// Freeze lets nothing pass until Thaw.
+func (l *Line) Freeze() { l.set(true) }
+
+// FreezeAfter lets so many bytes pass in one of the directions before nothing does.
+func (l *Line) FreezeAfter(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.left = n
+}
+
+// Thaw lets pass what was held, in both directions, and what comes.
+func (l *Line) Thaw() { l.set(false) }
+
+func (l *Line) set(frozen bool) {
+	l.mu.Lock()
+	l.frozen, l.left = frozen, 0
+	l.mu.Unlock()
+	l.thawed.Broadcast()
+}
+
+func (l *Line) close() {
+	l.mu.Lock()
+	l.closed = true
+	for c := range l.conns {
+		_ = c.Close()
+	}
+	l.mu.Unlock()
+	l.thawed.Broadcast()
+}
+
+// pass waits while the line is frozen. It reports whether it is open.
+func (l *Line) pass(n int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left > 0 {
+		if l.left -= n; l.left <= 0 {
+			l.frozen, l.left = true, 0
+		}
+	}
+	for l.frozen && !l.closed {
+		l.thawed.Wait()
+	}
+	return !l.closed
+}
+
+// has notes a connection. It reports whether the line is open.
+func (l *Line) has(c net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conns[c] = true
+	return !l.closed
+}
+
+func (l *Line) serve(client net.Conn) {
+	defer func() { _ = client.Close() }()
+	if !l.has(client) || !l.pass(0) {
+		return
+	}
+	server, err := net.Dial("tcp", l.to)
+	if err != nil {
+		return
+	}
+	defer func() { _ = server.Close() }()
+	if !l.has(server) {
+		return
+	}
+	var ways sync.WaitGroup
+	ways.Go(func() {
+		if l.from != nil {
+			_ = l.statements(server, client)
+		} else {
+			_ = l.copy(server, client)
+		}
+		_ = server.Close()
+	})
+	_ = l.copy(client, server)
+	_ = client.Close()
+	ways.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.conns, client)
+	delete(l.conns, server)
+}
+
+// copy copies until one side ends, which the other one does not learn while the line is frozen.
+func (l *Line) copy(to, from net.Conn) error {
+	part := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(part)
+		if !l.pass(n) {
+			return net.ErrClosed
+		}
+		if n > 0 {
+			if _, err := to.Write(part[:n]); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// statements is copy for what clients of MySQL send, packet by packet.
+func (l *Line) statements(to, from net.Conn) error {
+	for {
+		head := make([]byte, 4)
+		_, err := io.ReadFull(from, head)
+		var body []byte
+		if err == nil {
+			size := binary.LittleEndian.Uint32(append(head[:3:3], 0))
+			body = make([]byte, size)
+			_, err = io.ReadFull(from, body)
+		}
+		if !l.pass(len(body)) {
+			return net.ErrClosed
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := to.Write(append(head, bytes.ReplaceAll(body, l.from, l.by)...)); err != nil {
+			return err
+		}
+	}
+}
