@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/lease"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -150,6 +151,39 @@ func TestDeliveriesWithoutAnEndAreClaimedAlone(t *testing.T) {
 		f.exec("UPDATE webhook_delivery SET owner = NULL, lease = 0, claims = 0 WHERE subscription_id = ?", subs[5])
 		if some, _ := f.claimed(n, subs[5]); len(some) != 2 {
 			t.Errorf("%d of two others were claimed beside it", len(some))
+		}
+	})
+}
+
+// TestAStoppedSenderSendsNothingThatOthersHave: a sender was stopped for longer than its
+// leases last. Of what it had claimed it sends what nobody else has taken over.
+func TestAStoppedSenderSendsNothingThatOthersHave(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		sink := newSink(t, nil)
+		n := f.s.NewSender(Options{AllowPrivate: true})
+		n.queues.closed = true // it sends only when the test says so
+		sub := f.subscribe(sink.URL)
+		f.enqueue(n, sub, 2)
+		all, r := f.claimed(n, sub)
+		if len(all) != 2 {
+			t.Fatalf("%d claimed", len(all))
+		}
+		q := &queue{id: sub, receiver: r, window: 1, signal: make(chan struct{}, 1)}
+		n.queues.byID[sub] = q
+		for _, d := range all {
+			n.queues.add(q, d)
+		}
+		n.queues.leased(n.queues.ids(), time.Now().Add(-2*lease.Duration)) // it was stopped
+		f.exec("UPDATE webhook_delivery SET owner = 'other' WHERE first_moment = ?", f.moment)
+		for len(q.pending) > 0 {
+			n.queues.mu.Lock()
+			one := q.pop()
+			n.queues.mu.Unlock()
+			n.queues.deliver(q, one, r)
+		}
+		if got := sink.requests(); got != 1 {
+			t.Errorf("%d deliveries were sent, want the one that nobody else has", got)
 		}
 	})
 }

@@ -144,6 +144,7 @@ func (qs *queues) claim(q *queue) int {
 // deliver sends one delivery when there is a slot, and records the result. It
 // returns what the caller sends next, if anything.
 func (qs *queues) deliver(q *queue, d *Delivery, r *receiver) (*Delivery, *receiver) {
+	qs.renewEnded(d)
 	qs.mu.Lock()
 	failing := q.failing || d.attempts > 0
 	lost := qs.claimed[d.ID] == nil

@@ -79,6 +79,23 @@ func (qs *queues) renew(ctx context.Context, ids []string) error {
 	return nil
 }
 
+// renewEnded renews leases before a delivery is sent whose own has ended, as in a process
+// that was stopped for a while: another sender may have the deliveries by now, which are
+// dropped then. Where the database does not answer nobody else can have claimed them.
+func (qs *queues) renewEnded(d *Delivery) {
+	ended := time.Now().Add(-lease.Duration)
+	qs.mu.Lock()
+	isEnded := qs.claimed[d.ID] != nil && d.leased.Before(ended)
+	qs.mu.Unlock()
+	if !isEnded {
+		return
+	}
+	ids := qs.leasedBefore(ended)
+	if err := qs.renew(qs.ctx, ids); err != nil && qs.ctx.Err() == nil {
+		qs.s.log.Warn("claims not renewed", "count", len(ids), "err", err)
+	}
+}
+
 // drop removes deliveries from the queues.
 func (qs *queues) drop(ids []string) {
 	qs.settled(ids...)
