@@ -206,6 +206,13 @@ func (p *Process) Stop() {
 	}
 }
 
+// Freeze stops a process where it is, with SIGSTOP: its connections stay open, and it does
+// nothing until Thaw.
+func (p *Process) Freeze() { _ = p.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen process go on.
+func (p *Process) Thaw() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }
+
 // MustRun fails the test when a process has ended that nobody ended.
 func (p *Process) MustRun() {
 	p.t.Helper()

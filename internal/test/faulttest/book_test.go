@@ -19,16 +19,17 @@ type book struct {
 
 	mu    sync.Mutex
 	times map[string]map[int64]int // by asset, then sequenceId: how often it came
-	last  time.Time                // when something came that had not come before
-	came  int                      // different events
-	late  int                      // first came after a newer one of their asset
-	held  chan struct{}            // while it is there, requests are not answered before it is closed
-	begun chan struct{}            // tells of every request
+	first map[string]map[int64]time.Time
+	last  time.Time     // when something came that had not come before
+	came  int           // different events
+	late  int           // first came after a newer one of their asset
+	held  chan struct{} // while it is there, requests are not answered before it is closed
+	begun chan struct{} // tells of every request
 }
 
 func newBook(t *testing.T) *book {
 	t.Helper()
-	b := &book{times: map[string]map[int64]int{}, begun: make(chan struct{}, 1000)}
+	b := &book{times: map[string]map[int64]int{}, first: map[string]map[int64]time.Time{}, begun: make(chan struct{}, 1000)}
 	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)
 	b.url = server.URL
@@ -89,13 +90,14 @@ func (b *book) note(asset string, moment int64) {
 	of := b.times[asset]
 	if of == nil {
 		of = map[int64]int{}
-		b.times[asset] = of
+		b.times[asset], b.first[asset] = of, map[int64]time.Time{}
 	}
 	if of[moment]++; of[moment] > 1 {
 		return
 	}
 	b.came++
 	b.last = time.Now()
+	b.first[asset][moment] = b.last
 	for other := range of {
 		if other > moment {
 			b.late++
@@ -128,6 +130,13 @@ func (b *book) lastNew() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.last
+}
+
+// cameAt is when a change came for the first time; zero if it did not.
+func (b *book) cameAt(asset string, moment int64) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.first[asset][moment]
 }
 
 // compare holds what came against the changes that are wanted: how many did

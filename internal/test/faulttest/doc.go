@@ -14,6 +14,9 @@
 //     killed while it adds some leaves all or none;
 //   - the next release comes and goes again behind a balancer, process by process,
 //     while clients work: no request fails and every change is delivered;
+//   - a process that is stopped (SIGSTOP), or cut off with its connections open, keeps
+//     nobody else's events back, and does no harm when it wakes up; nor do a database
+//     that works for a tenth of the time and one whose clock is set;
 //   - a killed worker's deliveries are taken over, and a Redis that comes back
 //     is used again; how long that takes is logged.
 //
@@ -22,6 +25,7 @@
 // Faults come at random instants, by a seed that is printed:
 //
 //	go test ./internal/test/faulttest -v -faults 100 -faultseed 7
+//	go test ./internal/test/faulttest -v -run Grey -faults 100 -grey 60s
 //
 // With -short there are fewer of them, tests run beside each other, and none fails by the
 // time that something takes.

@@ -24,7 +24,7 @@ func TestAFullTablespace(t *testing.T) {
 	if _, err := s.db.Exec(t.Context(), "DROP DATABASE "+database); err != nil {
 		t.Fatal(err)
 	}
-	s.createDatabase() // whose tables lie in the one tablespace now
+	s.createDatabase(s.mariadb.URL) // whose tables lie in the one tablespace now
 	s.start("api", "migrate").Wait()
 	s.startAPI()
 	s.startBeside("worker")

@@ -36,6 +36,8 @@ type site struct {
 	mariadb *testdb.Own
 	redis   *testdb.Own
 	mysql   string // DATABASE_URL
+	name    string // of the database
+	clock   bool   // the processes have the clock of setClock
 	base    string // http://host:port/instance
 	logs    *testproc.Log
 	db      *db.DB // for looking from outside
@@ -44,13 +46,19 @@ type site struct {
 // newSite makes an empty installation with a current schema.
 func newSite(t *testing.T, settings ...string) *site {
 	t.Helper()
+	own := testdb.OwnMySQL(t)
+	s := newSiteOn(t, own.URL, database, settings...)
+	s.mariadb = own
+	return s
+}
+
+// newSiteOn is newSite on a server that stays.
+func newSiteOn(t *testing.T, server, name string, settings ...string) *site {
+	t.Helper()
 	addr := testproc.FreeAddr(t)
-	s := &site{
-		t: t, mariadb: testdb.OwnMySQL(t), redis: testdb.OwnRedis(t),
-		base: "http://" + addr + "/alds", logs: &testproc.Log{},
-	}
-	s.mysql = s.mariadb.URL + "/" + database
-	s.createDatabase()
+	s := &site{t: t, redis: testdb.OwnRedis(t), base: "http://" + addr + "/alds", logs: &testproc.Log{}, name: name}
+	s.mysql = server + "/" + name
+	s.createDatabase(server)
 	s.env = append(os.Environ(),
 		"ALDS_ADDR="+addr, "DATABASE_URL="+s.mysql, "REDIS_URL="+s.redis.URL,
 		"ALDS_ADMIN_PASSWORD="+adminPassword, "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=",
@@ -66,14 +74,14 @@ func newSite(t *testing.T, settings ...string) *site {
 	return s
 }
 
-func (s *site) createDatabase() {
+func (s *site) createDatabase(server string) {
 	s.t.Helper()
-	d, err := db.Open(s.t.Context(), s.mariadb.URL+"/information_schema", db.Options{MaxConns: 2})
+	d, err := db.Open(s.t.Context(), server+"/information_schema", db.Options{MaxConns: 2})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer d.Close()
-	if _, err := d.Exec(s.t.Context(), "CREATE DATABASE "+database+" CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
+	if _, err := d.Exec(s.t.Context(), "CREATE DATABASE "+s.name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -1,0 +1,323 @@
+package faulttest
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	counters "sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/testproc"
+)
+
+var (
+	stops     = flag.Int("stops", 0, "how often each role is stopped, and cut off; 0: 1 with -short, else 3")
+	stopFor   = flag.Duration("stopped", 0, "how long each stop lasts at least; 0: until all events have come")
+	stopRate  = flag.Int("stoprate", 40, "writes a second meanwhile")
+	stopsOn   = flag.String("stopson", "", "what to run the stops on: the address of a server, mysql://user@host:port, or galera or group for one node of a cluster; empty: a MariaDB of the test")
+	stopWays  = flag.String("stopways", "stopped,cut off", "the ways in which they are")
+	stopRoles = flag.String("stoproles", "worker api scheduler", "the roles that are stopped")
+)
+
+// slowest is how long an event may take at most while a process is stopped; only the long
+// form fails by it.
+const slowest = 10 * time.Second
+
+// frail is a process that is frozen while others of its role go on. It has connections of
+// its own to the database and to Redis, and a user by which its transactions are known.
+type frail struct {
+	*testproc.Process
+	role, user      string
+	base            string // of an api
+	database, redis *testdb.Line
+}
+
+// startFrail starts a process beside the one of its role.
+func (s *site) startFrail(role string) *frail {
+	s.t.Helper()
+	f := &frail{role: role, user: "frail_" + role}
+	for _, query := range []string{"CREATE USER " + f.user + "@'%'", "GRANT ALL ON " + s.name + ".* TO " + f.user + "@'%'"} {
+		if _, err := s.db.Exec(s.t.Context(), query); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.t.Cleanup(func() { _, _ = s.db.Exec(context.WithoutCancel(s.t.Context()), "DROP USER "+f.user+"@'%'") })
+	env := s.env
+	defer func() { s.env = env }()
+	var database, redis string
+	database, f.database = s.through(s.mysql, f.user)
+	redis, f.redis = s.through(s.redis.URL, "")
+	if s.clock {
+		f.database.Replace(clockOfServer, clockOfTest)
+	}
+	addr := testproc.FreeAddr(s.t)
+	s.env = slices.Concat(env, []string{"DATABASE_URL=" + database, "REDIS_URL=" + redis, "ALDS_ADDR=" + addr})
+	f.Process = s.startBeside(role)
+	f.base = "http://" + addr + "/alds"
+	return f
+}
+
+// through opens a line to an address, and returns the address by it, of another user
+// unless that is empty.
+func (s *site) through(address, user string) (string, *testdb.Line) {
+	s.t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	line := testdb.NewLine(s.t, u.Host)
+	if u.Host = line.Addr; user != "" {
+		u.User = url.User(user)
+	}
+	return u.String(), line
+}
+
+// A freeze is a way to be out of reach.
+type freeze struct {
+	name      string
+	stop, end func(*frail)
+}
+
+var freezes = []freeze{
+	{"stopped", func(f *frail) { f.Freeze() }, func(f *frail) { f.Thaw() }},
+	{
+		"cut off",
+		func(f *frail) { f.database.Freeze(); f.redis.Freeze() },
+		func(f *frail) { f.database.Thaw(); f.redis.Thaw() },
+	},
+}
+
+// holdsRows reports whether a process that is frozen holds rows: a transaction of it is open
+// and has written. The server renews what it tells only when nobody has asked for 100 ms.
+func (s *site) holdsRows(f *frail) bool {
+	s.t.Helper()
+	time.Sleep(150 * time.Millisecond)
+	return s.count(`SELECT COUNT(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
+		WHERE p.user = ? AND p.command = 'Sleep' AND t.trx_rows_modified > 0`, f.user) > 0
+}
+
+// freezeHolding freezes a process while it holds rows; false where none of many tries
+// found it so, and it is frozen all the same.
+func (s *site) freezeHolding(f *frail, how freeze) bool {
+	s.t.Helper()
+	for range 60 {
+		how.stop(f)
+		if s.holdsRows(f) {
+			return true
+		}
+		how.end(f)
+		time.Sleep(rand.N(20 * time.Millisecond))
+	}
+	how.stop(f)
+	return false
+}
+
+// TestAFrozenProcessStopsNobodyElse: a worker, an api and a scheduler are stopped, and cut
+// off from database and Redis with their connections open, at an instant at which they
+// hold rows. Others go on: each event of what is written comes while the process is still
+// frozen. When it wakes up it does no harm.
+//
+// The long form measures; for ten stops of 20 s of each role at 100 writes a second:
+//
+//	go test ./internal/test/faulttest -run AFrozenProcess -v -timeout 1h -stops 10 -stopped 20s -stoprate 100
+func TestAFrozenProcessStopsNobodyElse(t *testing.T) {
+	together(t)
+	s := newSiteForStops(t)
+	s.startAPI()
+	frails := map[string]*frail{}
+	for _, role := range []string{"worker", "scheduler"} {
+		s.startBeside(role)
+	}
+	for _, role := range strings.Fields(*stopRoles) {
+		frails[role] = s.startFrail(role)
+	}
+	project := s.project("frozen")
+	books := s.subscribeAll(project)
+	ended := make(chan struct{})
+	var writing sync.WaitGroup
+	var failed counters.Int64
+	bases := []string{s.base}
+	if f := frails["api"]; f != nil {
+		bases = append(bases, f.base)
+	}
+	writing.Go(func() { s.writeAt(ended, *stopRate, project, bases, &failed) })
+	for _, role := range strings.Fields(*stopRoles) {
+		for _, how := range freezes {
+			if strings.Contains(*stopWays, how.name) {
+				s.freezeOften(frails[role], how, books)
+			}
+		}
+	}
+	last := time.Now()
+	close(ended)
+	writing.Wait()
+	t.Logf("%d writes were not answered 200", failed.Load())
+	s.awaitQuiet(books)
+	s.allCame(books, last)
+	for _, f := range frails {
+		f.MustRun()
+	}
+	s.sound()
+}
+
+func newSiteForStops(t *testing.T) *site {
+	t.Helper()
+	server := *stopsOn
+	var cluster *testdb.Cluster
+	switch server {
+	case "":
+		return newSite(t)
+	case "galera":
+		cluster = testdb.Galera(t)
+	case "group":
+		cluster = testdb.Group(t, false)
+	}
+	if cluster != nil {
+		server = cluster.Nodes[cluster.Writer()].URL
+	}
+	s := newSiteOn(t, server, fmt.Sprintf("alds_frozen_%d", os.Getpid()))
+	t.Cleanup(func() { _, _ = s.db.Exec(context.WithoutCancel(t.Context()), "DROP DATABASE "+s.name) })
+	return s
+}
+
+// freezeOften freezes a process again and again, each time until the events have come of
+// all that was written until a while after it was frozen.
+func (s *site) freezeOften(f *frail, how freeze, books []wish) {
+	s.t.Helper()
+	n := *stops
+	if n == 0 {
+		n = depth(1, 3)
+	}
+	var worst time.Duration
+	var each []string
+	held := 0
+	for range n {
+		if f.role == "scheduler" { // it seldom holds anything
+			how.stop(f)
+		} else if s.freezeHolding(f, how) {
+			held++
+		}
+		at := time.Now()
+		time.Sleep(max(*stopFor, time.Second)) // for something to be written
+		overdue := s.awaitWritten(books)
+		how.end(f)
+		if overdue > 0 {
+			s.t.Errorf("%d events have not come within %s while a %s was %s", overdue, goneIn, f.role, how.name)
+		}
+		one, written := s.slowestEvent(books, at.Add(-time.Second))
+		worst = max(worst, one)
+		each = append(each, fmt.Sprintf("%s of %d", one.Round(time.Millisecond), written))
+		time.Sleep(time.Duration(depth(0, 2)) * time.Second)
+	}
+	s.t.Logf("%s %s %d times, %d of them with rows held: slowest event %s; of the changes in each: %s",
+		f.role, how.name, n, held, worst.Round(time.Millisecond), strings.Join(each, ", "))
+	if f.role != "scheduler" && held == 0 {
+		late(s.t, "the "+f.role+" was never frozen with rows held")
+	}
+	if worst > slowest && !testing.Short() {
+		s.t.Errorf("the slowest event came after %s while a %s was %s, want at most %s", worst, f.role, how.name, slowest)
+	}
+}
+
+// awaitWritten waits until the events of all that is written now have come, and returns
+// how many have not.
+func (s *site) awaitWritten(books []wish) (missing int) {
+	s.t.Helper()
+	var wanted []changes
+	for _, b := range books {
+		wanted = append(wanted, b.wanted())
+	}
+	for end := time.Now().Add(goneIn); ; time.Sleep(50 * time.Millisecond) {
+		missing = 0
+		for i, b := range books {
+			m, _, _ := b.compare(wanted[i])
+			missing += m
+		}
+		if missing == 0 || time.Now().After(end) {
+			return missing
+		}
+	}
+}
+
+// slowestEvent is how long after its write the slowest event of what was written since
+// came first, of those that have come, and how many changes were written.
+func (s *site) slowestEvent(books []wish, since time.Time) (worst time.Duration, n int) {
+	s.t.Helper()
+	type written struct {
+		asset  string
+		moment int64
+		at     time.Time
+	}
+	var all []written
+	s.each(`SELECT v.id, v.moment, a.at FROM asset_version v JOIN audit a ON a.id = v.audit_id
+		WHERE v.number LIKE 'S-%' AND a.at >= ?`, func() { all = nil }, func(rows *db.Rows) error {
+		var id, moment, at int64
+		err := rows.Scan(&id, &moment, &at)
+		all = append(all, written{fmt.Sprintf("Story:%d", id), moment, time.UnixMicro(at)})
+		return err
+	}, since.UnixMicro())
+	for _, w := range all {
+		for _, b := range books[:2] { // the third one does not want each
+			if came := b.cameAt(w.asset, w.moment); !came.IsZero() {
+				worst = max(worst, came.Sub(w.at))
+			}
+		}
+	}
+	return worst, len(all)
+}
+
+// writeAt makes stories and changes them, so many times a second, by each api in turn.
+func (s *site) writeAt(ended chan struct{}, rate int, project string, bases []string, failed *counters.Int64) {
+	tick := time.NewTicker(time.Second / time.Duration(rate))
+	defer tick.Stop()
+	var mu sync.Mutex
+	var own []string
+	running := make(chan struct{}, 64)
+	var all sync.WaitGroup
+	defer all.Wait()
+	for n := 0; ; n++ {
+		select {
+		case <-ended:
+			return
+		case <-tick.C:
+		}
+		select {
+		case running <- struct{}{}:
+		default:
+			failed.Add(1) // as many as are allowed wait for an api that is frozen
+			continue
+		}
+		mu.Lock()
+		command := story(project, fmt.Sprintf("story %d", n))
+		if len(own) > 50 {
+			command = map[string]any{"from": own[rand.N(len(own))], "update": map[string]any{"Name": fmt.Sprintf("name %d", n)}}
+			if n%3 == 0 {
+				command["update"] = map[string]any{"Estimate": n}
+			}
+		}
+		mu.Unlock()
+		base := bases[n%len(bases)]
+		all.Go(func() {
+			defer func() { <-running }()
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			var b bulk
+			if err := (&site{t: s.t, base: base}).post(ctx, "/api/asset", command, &b); err != nil {
+				failed.Add(1)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			own = append(own, b.AssetsCreated.OIDTokens...)
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package faulttest
+
+import (
+	"flag"
+	"sync"
+	counters "sync/atomic"
+	"testing"
+	"time"
+)
+
+var greyMost = flag.Duration("grey", 0, "the longest grey failure; 0: 2 s with -short, else 60 s")
+
+// The clock of the database as processes see it: their statements pass a line that
+// replaces the one by the other.
+const (
+	clockOfServer = "NOW(6)"
+	clockOfTest   = "tst(6)"
+)
+
+// ownClock gives the processes that are started from now on a clock that setClock sets.
+func (s *site) ownClock() {
+	s.t.Helper()
+	for _, query := range []string{
+		"CREATE TABLE test_clock (ahead BIGINT NOT NULL)",
+		"INSERT INTO test_clock VALUES (0)",
+		"CREATE FUNCTION tst(digits INT) RETURNS DATETIME(6) DETERMINISTIC READS SQL DATA RETURN (SELECT NOW(6) + INTERVAL ahead MICROSECOND FROM test_clock)",
+	} {
+		if _, err := s.db.Exec(s.t.Context(), query); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	address, line := s.through(s.mysql, "")
+	line.Replace(clockOfServer, clockOfTest)
+	s.env = append(s.env, "DATABASE_URL="+address)
+	s.clock = true
+}
+
+// setClock sets how far the clock of the database is ahead of the server's.
+func (s *site) setClock(ahead time.Duration) {
+	s.t.Helper()
+	s.patiently("set the clock", func() error {
+		_, err := s.db.Exec(s.t.Context(), "UPDATE test_clock SET ahead = ?", ahead.Microseconds())
+		return err
+	})
+}
+
+// TestGreyFailures writes steadily while processes are stopped for a while and cut off,
+// the database works for a tenth of the time only, and its clock is set ahead and back.
+// Then every change that a subscription wants has arrived there, nothing waits, and the
+// database agrees with itself.
+func TestGreyFailures(t *testing.T) {
+	together(t)
+	g, _ := chance(t)
+	s := newSite(t)
+	s.ownClock()
+	s.startAPI()
+	frails := []*frail{s.startFrail("worker"), s.startFrail("api"), s.startFrail("scheduler")}
+	for _, role := range []string{"worker", "scheduler"} {
+		s.startBeside(role)
+	}
+	project := s.project("grey failures")
+	books := s.subscribeAll(project)
+	ended := make(chan struct{})
+	var writing sync.WaitGroup
+	var failed counters.Int64
+	writing.Go(func() { s.writeAt(ended, *stopRate, project, []string{s.base, frails[1].base}, &failed) })
+
+	most := *greyMost
+	if most == 0 {
+		most = time.Duration(depth(2, 60)) * time.Second
+	}
+	lasting := func() time.Duration { return time.Second + time.Duration(g.Int64N(int64(most-time.Second)+1)) }
+	all := []breakage{
+		{"MariaDB slow", 2, func() {
+			end := s.mariadb.Slow(10*time.Millisecond, 90*time.Millisecond)
+			time.Sleep(min(lasting(), 5*time.Second))
+			end()
+		}},
+		{"clock set", often, func() { s.setClock(time.Duration(g.Int64N(int64(most))) - most/2) }},
+	}
+	for _, f := range frails {
+		for _, how := range freezes {
+			weight := 1
+			if f.role == "worker" {
+				weight = often
+			}
+			all = append(all, breakage{f.role + " " + how.name, weight, func() {
+				how.stop(f)
+				time.Sleep(lasting())
+				how.end(f)
+			}})
+		}
+	}
+	struck := strikeAll(g, manyFaults(), 400*time.Millisecond, all)
+	s.setClock(0)
+	last := time.Now()
+	close(ended)
+	writing.Wait()
+	t.Logf("faults: %v; %d writes were not answered 200", struck, failed.Load())
+	s.awaitQuiet(books)
+	s.allCame(books, last)
+	for _, f := range frails {
+		f.MustRun()
+	}
+	s.sound()
+}
+
+// allCame fails where a change has not come that a subscription wants, where one came that
+// it does not want, or where something waits.
+func (s *site) allCame(books []wish, last time.Time) {
+	s.t.Helper()
+	for _, b := range books {
+		missing, surplus, again := b.compare(b.wanted())
+		s.t.Logf("%s: %d events, %d of them came again, %d after a newer one; the last %s after the last fault",
+			b.name, b.distinct(), again, b.late, b.lastNew().Sub(last).Round(time.Millisecond))
+		if missing != 0 || surplus != 0 || b.distinct() == 0 {
+			s.t.Errorf("%s: %d events are missing, %d tell of what it does not want", b.name, missing, surplus)
+		}
+	}
+	if n := s.waiting() + s.count("SELECT COUNT(*) FROM audit WHERE fan_state <> 1") +
+		s.count("SELECT COUNT(*) FROM webhook_delivery WHERE state <> 1"); n != 0 {
+		s.t.Errorf("%d changes or deliveries are waiting or set aside", n)
+	}
+}
