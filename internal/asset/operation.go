@@ -63,7 +63,7 @@ func (o *operations) run(ctx context.Context, w *row, c *Command) (made *row, er
 	case o.rules.alreadyApplied(w, op):
 		return nil, nil
 	}
-	if err := o.rules.checkOperation(ctx, w, op); err != nil {
+	if err := o.rules.checkOperation(ctx, w, op); err != nil || op.Repeats(w.cur.code) {
 		return nil, err
 	}
 	o.changes.touch(w)

@@ -19,9 +19,10 @@ func runsInState(op *meta.Op, code int) bool {
 
 // checkOperation refuses an operation that may not run on an asset now. It uses
 // what the model's validator is computed from: the allowed states, fixed assets,
-// what it needs, and its filter.
+// what it needs, and its filter. The state that the operation leads to is allowed, too,
+// where it then changes nothing.
 func (r *rules) checkOperation(ctx context.Context, w *row, op *meta.Op) error {
-	if !runsInState(op, w.cur.code) || op.Retires() && w.typ.IsProtected(w.id) {
+	if !runsInState(op, w.cur.code) && !op.Repeats(w.cur.code) || op.Retires() && w.typ.IsProtected(w.id) {
 		return notNow(w.typ.Name, op.Name)
 	}
 	for _, a := range op.Needs {

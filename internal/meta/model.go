@@ -294,6 +294,13 @@ type Op struct {
 // Retires reports whether the operation closes or deletes the asset.
 func (o *Op) Retires() bool { return o.Effect.To >= StateClosed }
 
+// Repeats reports whether the operation changes nothing of an asset in a state: it only
+// opens or closes assets, and the asset is where it would take it. Existing clients run
+// such operations without looking first. Spec: interface 3.2.
+func (o *Op) Repeats(code int) bool {
+	return code == o.Effect.To && code < StateDead && o.Effect.Code == "" && !o.Effect.Back
+}
+
 // Effect is what an operation does, as data. An operation with only Name set
 // is carried out by code of that name in the write engine.
 type Effect struct {

@@ -61,7 +61,7 @@ func TestRefusedWrites(t *testing.T) {
 			"an id that is no number":    {rest.Write{Type: "Story", ID: "x"}, fault.NotFound, "Not Found"},
 			"an id without end":          {rest.Write{Type: "Story", ID: strings.Repeat("9", 30)}, fault.NotFound, "Not Found"},
 			"an unknown operation":       {rest.Write{Type: "Story", ID: "1001", Op: "Nope"}, fault.Invalid, "Unknown Operation 'Story.Nope'"},
-			"an operation not for now":   {rest.Write{Type: "Story", ID: "1001", Op: "Reactivate"}, fault.Invalid, "Invalid Operation 'Story.Reactivate'"},
+			"an operation not for now":   {rest.Write{Type: "Story", ID: "1001", Op: "EpicToStory"}, fault.Invalid, "Invalid Operation 'Story.EpicToStory'"},
 			"a context that is no Oid":   {rest.Write{Type: "Story", Context: "here"}, fault.Invalid, "Invalid OID token: here"},
 			"a context that is nothing":  {rest.Write{Type: "Story", Context: "Scope:999999"}, fault.Invalid, "Invalid OID token: Scope:999999"},
 			"a stale moment":             {rest.Write{Type: "Story", ID: "1001", IfMoment: 7, Body: []byte(`{"Attributes":{"Name":"x"}}`)}, fault.Conflict, "Story:1001 has changed since the moment of If-Match"},

@@ -20,6 +20,13 @@ func unoffered(op *operation, row object) bool {
 	return op.Name == "Delete" && row["AssetState"] == "Closed"
 }
 
+// repeats are the operations that change nothing of an asset in that state, for clients
+// that run them without looking. Spec: interface 3.2.
+var repeats = map[string]string{"Inactivate": "Closed", "Close": "Closed", "Reactivate": "Active", "Activate": "Active", "MakeFuture": "Future"}
+
+// small is the Numeric that takes 0 to 10 alone. Spec: interface 2.2.6.
+const small = "Epic.Risk"
+
 // never are attributes that are there for the sake of others. A relation to many is
 // not required. Spec: interface 2.1.4.
 var never = map[string]bool{"ManyToManyRelationDefinition.IsRequired": true}

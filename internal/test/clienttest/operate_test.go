@@ -91,6 +91,7 @@ func (w *walk) may(oid string, row object) []*operation {
 		case validator == "":
 		case row[nameOf(validator)] == true:
 			may = append(may, op)
+		case repeats[op.Name] != "" && repeats[op.Name] == row["AssetState"]:
 		case unoffered(op, row):
 			may = append(may, op)
 		case !w.kept[op.Name]:

@@ -21,6 +21,9 @@ func (k *work) operate(c *change, s *step) (skip bool, err error) {
 	if !op.fits(t.state) && k.reached[t.label] == s.cmd.op {
 		return false, nil // done already, with its story
 	}
+	if opens(s.cmd.op) && op.to == t.state {
+		return false, nil // it is where the operation would take it
+	}
 	if !op.fits(t.state) || k.mustStay(t) && op.to >= 128 || copies && k.misses(t) {
 		return false, fmt.Errorf("Invalid Operation '%s.%s'", t.typ, s.cmd.op)
 	}
@@ -108,6 +111,11 @@ func (k *work) assign(c *change, args obj) error {
 	c.appoint(scope.label, member.label, role.label+owner)
 	c.touched = true
 	return nil
+}
+
+// opens reports whether an operation does nothing but open or close.
+func opens(name string) bool {
+	return slices.Contains([]string{"Inactivate", "Reactivate", "Activate", "Close", "MakeFuture"}, name)
 }
 
 func (o operation) fits(state int) bool {

@@ -260,6 +260,12 @@ func (v *validation) operation(o oid.OID, state int, op *meta.Op) {
 		v.ran++
 	}
 	says, _ := v.says(auth.System, o, op.Validator)
+	if op.Repeats(state) {
+		if custom := op.Effect.When != ""; says || err != nil && !custom {
+			v.Errorf("%s in state %d: %s says %v where nothing would change, and %s answers %v", o, state, op.Validator, says, op.Name, err)
+		}
+		return
+	}
 	if in := op.Effect.Offered; in != nil && !slices.Contains(in, state) {
 		refused := state == meta.StateDeleted || v.protected(o)
 		if says || err != nil && !refused {

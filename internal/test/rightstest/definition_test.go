@@ -56,7 +56,7 @@ func (w *world) define(login string, made []string, may bool) []string {
 			3: "Denied'SimpleAttributeDefinition.Change",
 			4: "Denied'AssetType.Change",
 			5: "Denied'SimpleAttributeDefinition.Inactivate",
-			6: "Invalid Operation 'SimpleAttributeDefinition.Reactivate'", // it is in use
+			6: "Denied'SimpleAttributeDefinition.Reactivate",
 			7: "Denied'SimpleAttributeDefinition.DeleteWithData",
 		}
 	}
