@@ -44,7 +44,7 @@ func scalar(a *meta.Attr, v Value) (any, error) {
 	if v.isEmpty() {
 		return nil, nil
 	}
-	if x, ok := value.Parse(a.Kind, a.DateOnly, v.Text); ok {
+	if x, ok := value.Parse(a.Kind, a.DateOnly, v.Text); ok && a.InRange(x) {
 		return x, nil
 	}
 	return nil, invalid(a)

@@ -98,6 +98,12 @@ func (l *loader) declared(t *Type, name string, fa fileAttr) (*decl, error) {
 			return nil, err
 		}
 	}
+	if fa.Range != nil {
+		if d.attr.Kind != Numeric || len(fa.Range) != 2 || fa.Range[0] >= fa.Range[1] {
+			return nil, fmt.Errorf("a range is the lowest and the highest value of a Numeric")
+		}
+		d.attr.Range = &Range{fa.Range[0], fa.Range[1]}
+	}
 	for _, taken := range fa.Takes {
 		some, ok := l.m.types[taken]
 		if !ok {

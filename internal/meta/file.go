@@ -104,6 +104,8 @@ type fileAttr struct {
 	ReadOnly *bool    `yaml:"readonly"`
 	Required *bool    `yaml:"required"`
 	Default  string   `yaml:"default"`
+
+	Range []float64 `yaml:"range"`
 }
 
 // fileOp is one entry of operations.

@@ -165,9 +165,20 @@ type Attr struct {
 	Display    string // what people read of a custom one; empty for all others
 
 	Default string // value of a new asset that names none; empty, a value, "@caller" (the acting member) or "@now"
+	Range   *Range // what may be written to a Numeric; nil: any number
 
 	Back  *Attr // the reciprocal on Related, nil when there is none
 	Place Place
+}
+
+// Range is the lowest and the highest number that may be written. What is stored already
+// may lie outside.
+type Range struct{ Low, High float64 }
+
+// InRange reports whether a value may be written as far as the range says.
+func (a *Attr) InRange(v any) bool {
+	x, ok := v.(float64)
+	return a.Range == nil || !ok || x >= a.Range.Low && x <= a.Range.High
 }
 
 // Token returns the definition's token, such as "Story.Name".

@@ -30,6 +30,9 @@ func (c *client) value(typ string, a *attribute, nth int) any {
 		v = c.text(strings.Repeat("<p>"+a.Name+" ä & 漢</p>\n", 300))
 	case "Numeric":
 		v = pair("2.5", "-3")
+		if a.Token == small {
+			v = pair("2.5", "3")
+		}
 	case "LongInt", "Opaque":
 		v = pair("12", "4294967297")
 	case "Boolean":
