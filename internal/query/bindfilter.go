@@ -197,13 +197,14 @@ func (b *binder) value(p Path, test token.Test, v token.Value) (Value, error) {
 	return bound, nil
 }
 
-// scalar reads text as a value of a kind, as a write does; a state may also be
-// Dead, every one from 200. It reports false when it is none.
+// scalar reads text as a value of a kind, as a write does, but for the time of day that
+// is compared with days; a state may also be Dead, every one from 200. It reports false
+// when it is none.
 func scalar(k meta.Kind, dayOnly bool, text string) (Value, bool) {
 	if k == meta.State && strings.EqualFold(text, "Dead") {
 		return Value{Kind: DeadOf}, true
 	}
-	x, ok := value.Parse(k, dayOnly, text)
+	x, ok := value.Operand(k, dayOnly, text)
 	switch x := x.(type) {
 	case bool:
 		if x {

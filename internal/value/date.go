@@ -34,21 +34,37 @@ const (
 
 // Instant reads a date or a time as UTC microseconds.
 // Shape: 2019-11-21T16:45:34.822Z, 2016-06-19, 12/31/2019, 1/2/2026 3:04 PM.
-func Instant(text string) (micros int64, ok bool) { return instant(text, false) }
+func Instant(text string) (micros int64, ok bool) { return instant(text, asInstant) }
 
-func parseDate(text string, dayOnly bool) (any, bool) { return instant(text, dayOnly) }
+func parseDate(text string, dayOnly bool) (any, bool) {
+	if dayOnly {
+		return instant(text, beginningOfDay)
+	}
+	return instant(text, asInstant)
+}
 
-// instant reads an ISO or US date. A day without a time keeps the calendar date
-// as it was written, whatever zone came with it.
-func instant(text string, dayOnly bool) (micros int64, ok bool) {
+// asInstant leaves a time as it is.
+func asInstant(t time.Time) time.Time { return t }
+
+// beginningOfDay is midnight of the calendar day as it was written, whatever zone came
+// with it.
+func beginningOfDay(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+}
+
+// onCalendar is the time of day as it was written, on the calendar day as it was written.
+func onCalendar(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+}
+
+// instant reads an ISO or US date as what in makes of it.
+func instant(text string, in func(time.Time) time.Time) (micros int64, ok bool) {
 	for _, form := range dateForms {
 		t, err := time.Parse(form, text)
 		if err != nil {
 			continue
 		}
-		if dayOnly {
-			t = time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
-		}
+		t = in(t)
 		if y := t.UTC().Year(); y < 1 || y > 9999 {
 			return 0, false
 		}

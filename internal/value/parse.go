@@ -26,6 +26,16 @@ func Parse(k meta.Kind, dayOnly bool, text string) (any, bool) {
 	return text, true
 }
 
+// Operand reads text as a value of a kind that others are compared with: as Parse does,
+// but with dayOnly a date keeps its time of day. A day is midnight then, so that it is
+// before every later time of the same day. Spec: interface 2.3.3.
+func Operand(k meta.Kind, dayOnly bool, text string) (any, bool) {
+	if k == meta.Date && dayOnly {
+		return instant(text, onCalendar)
+	}
+	return Parse(k, dayOnly, text)
+}
+
 func parseBool(text string, _ bool) (any, bool) {
 	switch strings.ToLower(text) {
 	case "true":

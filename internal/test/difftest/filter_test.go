@@ -86,7 +86,7 @@ func (e *evaluator) compares(v any, p path, test token.Test, s string) bool {
 	}
 	want := typed(p.kind, s)
 	if a := p.leaf.attr; p.kind == meta.Date && a != nil && a.DateOnly {
-		want = day(s)
+		want = onCalendar(s)
 	}
 	if test == token.Eq {
 		return alike(v, want)

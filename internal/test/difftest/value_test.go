@@ -61,10 +61,10 @@ func instant(s string) int64 {
 	return when(s).UnixMicro()
 }
 
-// day is the calendar day of a date as it is written.
-func day(s string) int64 {
-	y, m, d := when(s).Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC).UnixMicro()
+// onCalendar is what a day is compared with: the time as it was written, whatever zone.
+func onCalendar(s string) int64 {
+	t := when(s)
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC).UnixMicro()
 }
 
 func when(s string) time.Time {
