@@ -72,6 +72,7 @@ type loaded struct {
 	ancestors        map[int64][]ancestry // of projects
 	locked           map[string]bool      // rows of tree_lock
 	seen             map[int64]bool       // whether the caller sees an asset with a rule of its own
+	sealed           map[int64]bool       // whether others name an asset so that it changes no more; see meta.Type.Sealed
 }
 
 type parentKey struct {
@@ -83,7 +84,7 @@ func newLoaded(s *Session) *loaded {
 	return &loaded{
 		s: s, rows: map[int64]*row{}, reads: map[int64]*row{}, references: map[int64]*reference{}, missing: map[int64]bool{},
 		edgeSets: map[int64]*edgeSet{}, dependents: map[int64][]*row{}, dependentsLoaded: map[int64]bool{},
-		parts: map[int64][]*row{}, partsLoaded: map[int64]bool{}, deletions: map[int64]*deletion{},
+		parts: map[int64][]*row{}, partsLoaded: map[int64]bool{}, deletions: map[int64]*deletion{}, sealed: map[int64]bool{},
 		parents: map[parentKey]int64{}, ancestors: map[int64][]ancestry{}, locked: map[string]bool{}, seen: map[int64]bool{},
 	}
 }

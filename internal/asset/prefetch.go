@@ -19,8 +19,9 @@ type prefetch struct {
 	reverseLinks                map[int][]int64 // by relation: the ids at the other end
 	trees                       map[string]bool
 	sources                     []int64
-	owners                      []int64 // of parts that operations run on
-	deleted                     []int64 // assets to be restored
+	owners                      []int64                // of parts that operations run on
+	deleted                     []int64                // assets to be restored
+	sealable                    map[*meta.Attr][]int64 // by meta.Type.Sealed: assets to be changed
 	creates                     int64
 }
 
@@ -59,7 +60,7 @@ func (x *executor) prefetch(ctx context.Context, commands []*Command) error {
 	p := &prefetch{
 		s: x.s, layout: x.s.e.layout,
 		names: map[namespace][]string{}, seenNames: map[nameKey]bool{}, edges: map[edgeGroup][]int64{},
-		reverseLinks: map[int][]int64{}, trees: map[string]bool{},
+		reverseLinks: map[int][]int64{}, trees: map[string]bool{}, sealable: map[*meta.Attr][]int64{},
 	}
 	for _, c := range commands {
 		p.collect(c)
@@ -86,6 +87,7 @@ func (p *prefetch) load(ctx context.Context, x *executor, several bool) (err err
 		func() error { return l.loadParts(ctx, p.owners, several) },
 		func() error { return l.loadDeletions(ctx, append(p.deleted, l.deletedParts(p.deleted)...)) },
 		func() error { return l.loadDependents(ctx, p.sources) },
+		func() error { return p.loadSealed(ctx, l) },
 	} {
 		if err := step(); err != nil {
 			return err
@@ -119,9 +121,21 @@ func (p *prefetch) collect(c *Command) {
 			p.collectChange(c, t, a, &c.Changes[i], id, existing)
 		}
 	}
-	if c.Verb == Operate && existing {
+	switch {
+	case c.Verb == Operate && existing:
 		p.collectOp(t, c, id)
+	case c.Verb == Update && existing && t.Sealed != nil:
+		p.sealable[t.Sealed] = append(p.sealable[t.Sealed], id)
 	}
+}
+
+func (p *prefetch) loadSealed(ctx context.Context, l *loaded) error {
+	for by, ids := range p.sealable {
+		if err := l.loadSealed(ctx, by, ids); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // collectChange adds what one change needs: the assets its values name, and the

@@ -126,6 +126,9 @@ func (set *setter) addMember(ctx context.Context, w *row, a *meta.Attr, t target
 	from, to, typ := w.id, t.id, w.typ
 	if a.Place.Kind == meta.InLinksBack {
 		from, to, typ = t.id, w.id, t.typ
+		if err := set.rules.checkSealed(ctx, typ, from, a); err != nil {
+			return err
+		}
 	}
 	edges, err := set.loaded.edgesFrom(ctx, typ, from, relation)
 	if err != nil || edges.find(relation, to) != nil {
@@ -153,6 +156,9 @@ func (set *setter) removeMember(ctx context.Context, w *row, a *meta.Attr, t tar
 	from, to := w.id, t.id
 	if a.Place.Kind == meta.InLinksBack {
 		from, to = t.id, w.id
+		if err := set.rules.checkSealed(ctx, t.typ, from, a); err != nil {
+			return err
+		}
 	}
 	set.changes.endEdge(set.loaded.edgeSets[from].find(relation, to), w)
 	set.members.removed(w, relation, from, to)
@@ -172,7 +178,10 @@ func (set *setter) otherSide(ctx context.Context, a *meta.Attr, t target) (*row,
 	if !ok || back.ReadOnly {
 		return nil, nil, readOnly(a)
 	}
-	return other, back, nil
+	if !other.creating() {
+		err = set.rules.checkSealed(ctx, other.typ, other.id, a)
+	}
+	return other, back, err
 }
 
 // pointTo points a to-one relation, by its name, to a row of this batch.

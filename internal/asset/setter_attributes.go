@@ -20,6 +20,11 @@ func (set *setter) applyChanges(ctx context.Context, w *row, all []Change) error
 		case ch.Bad != nil:
 			return ch.Bad
 		}
+		if !w.creating() && !storedAtOtherEnd(a) {
+			if err := set.rules.checkSealed(ctx, w.typ, w.id, a); err != nil {
+				return err
+			}
+		}
 		was := w.get(a)
 		if err := set.applyChange(ctx, w, a, ch); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 var (
 	step   = regexp.MustCompile(`^([A-Za-z]+)(?::([A-Za-z]+))?`)
 	filter = regexp.MustCompile(`^\[([^\]]+)\]`)
-	term   = regexp.MustCompile(`^[-+]?([A-Za-z.]+)(?:!?=('[^']*')(?:,'[^']*')*)?$`)
+	term   = regexp.MustCompile(`^[-+]?([A-Za-z.]+(?:@[A-Z][a-z]+)?)(?:(?:!?=|>)('[^']*')(?:,'[^']*')*)?$`)
 )
 
 // checkPath walks a selection token by the names of the model.

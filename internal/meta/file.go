@@ -31,6 +31,7 @@ type fileType struct {
 	Period      filePeriod      `yaml:"period"`
 	Protected   *[]string       `yaml:"protected"`
 	PartOf      filePartOf      `yaml:"partOf"`
+	Sealed      string          `yaml:"sealed"`
 	Defaults    fileDefaults    `yaml:"defaults"`
 	Resolve     []string        `yaml:"resolve"`
 	Basic       []string        `yaml:"basic"`

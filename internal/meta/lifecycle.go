@@ -12,6 +12,9 @@ func (l *loader) lifecycle(*source) {
 		if attributes := l.files[t].Protected; attributes != nil {
 			l.protect(t, *attributes)
 		}
+		if name := l.files[t].Sealed; name != "" {
+			l.seal(t, name)
+		}
 		for _, name := range l.files[t].PartOf.Ops {
 			owner := t.attrs[t.PartOf.Relation].Related
 			if !slices.ContainsFunc(owner.Concrete, func(o *Type) bool { return o.ops[name] != nil }) {
@@ -45,6 +48,22 @@ func (l *loader) protect(t *Type, attributes []string) {
 	for name, also := range map[string]string{"IsReadOnly": "|ID=", "CanUpdate": ";ID!="} {
 		if a := t.attrs[name]; a != nil {
 			a.Place.Expr += also + strings.Join(tokens, ",")
+		}
+	}
+}
+
+// seal makes assets that others name by a relation read-only. An aggregate counts deleted
+// ones.
+func (l *loader) seal(t *Type, name string) {
+	a := t.attrs[name]
+	if a == nil || a.Place.Kind != InLinksBack {
+		l.fail(at(l.files[t].line, "%s: %s is no relation that others hold in links", t.Name, name))
+		return
+	}
+	t.Sealed = a
+	for name, also := range map[string]string{"IsReadOnly": "|" + name + ".@Count>'0'", "CanUpdate": ";" + name + ".@Count='0'"} {
+		if a := t.attrs[name]; a != nil {
+			a.Place.Expr += also
 		}
 	}
 }

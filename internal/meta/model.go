@@ -45,6 +45,7 @@ type Type struct {
 	Period    Period     // two days in order
 	Protected *Protected // its well-known assets, when they are protected; else nil
 	PartOf    PartOf     // the asset that each of its assets belongs to
+	Sealed    *Attr      // the back of a relation: what any asset, a deleted one too, names by it changes no more; nil: none
 	Rights    TypeRights // who may write its assets
 
 	Kept        []*Attr     // retired custom attributes, own and inherited: their values remain, and nothing can name them

@@ -167,6 +167,9 @@ func (b *binder) derived(p *Path, cur *meta.Type, a *meta.Attr) error {
 			return err
 		}
 		c, err := b.cond(cur, f)
+		if cur.Sealed != nil && (a.Name == "IsReadOnly" || a.Name == "CanUpdate") {
+			c.forAll() // it is sealed for everybody
+		}
 		c = b.withRight(a, c)
 		p.Leaf.Cond = &c
 		return err
