@@ -2,6 +2,7 @@ package asset_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,6 +71,51 @@ func TestSeedCompletesAnEarlierDatabase(t *testing.T) {
 			t.Error(found, err)
 		}
 	})
+}
+
+// Lists whose values existing programs expect have exactly these in a new database. One
+// that had others keeps them.
+func TestValuesThatProgramsExpect(t *testing.T) {
+	before := map[string][]string{
+		"StorySource": {"148 Customer", "149 Development", "150 Sales", "156 Support"}, "ThemeSource": {"351 Customer", "352 Development", "353 Sales", "354 Support"},
+		"IssueResolution": {"391 Resolved", "392 Duplicate", "393 Deferred", "394 No Longer Relevant"}, "RequestCategory": {"401 Feature", "402 Enhancement", "403 Defect", "404 Question"},
+	}
+	now := map[string][]string{
+		"StorySource": {"156 Product Mgt", "150 Sales", "148 Customer", "149 Development"}, "ThemeSource": {"354 Product Mgt", "353 Sales", "351 Customer", "352 Development"},
+		"IssueResolution": {"391 Resolved", "392 No Action"}, "RequestCategory": {"401 Feature", "403 Defect", "404 Question"},
+	}
+	earlier := meta.Default()
+	earlier.Instances = slices.DeleteFunc(earlier.Instances, func(in meta.Instance) bool { return before[in.Type.Name] != nil })
+	for typ, values := range before {
+		found, _ := earlier.Type(typ)
+		for i, v := range values {
+			id, name, _ := strings.Cut(v, " ")
+			n, _ := strconv.ParseInt(id, 10, 64)
+			earlier.Instances = append(earlier.Instances, meta.Instance{Type: found, ID: n, Attrs: map[string]string{"Name": name, "Order": strconv.Itoa(1000 + i)}})
+		}
+	}
+	for what, c := range map[string]struct {
+		models []*meta.Model
+		want   map[string][]string
+	}{
+		"a new database":      {[]*meta.Model{model}, now},
+		"an earlier database": {[]*meta.Model{earlier, model, model}, before},
+	} {
+		testdb.Each(t, func(t *testing.T, d *db.DB) {
+			for _, m := range c.models {
+				if err := asset.Seed(t.Context(), d, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w := &harness{t: t, d: d}
+			for typ, want := range c.want {
+				found, _ := model.Type(typ)
+				if got := w.rows(`SELECT id, name FROM asset WHERE type = ? ORDER BY order_key`, found.Code); got != strings.Join(want, "\n")+"\n" {
+					t.Errorf("%s: %s has\n%swant %q", what, typ, got, want)
+				}
+			}
+		})
+	}
 }
 
 // Every list that people choose from has values, and every status says how it
