@@ -127,7 +127,7 @@ func Routes() []Route {
 
 // register gives the table to the router. A path that has a route answers every
 // method: those it does not have with 405. GET and POST are authenticated
-// before a missing route is reported, unless the route is open; other methods
+// before a missing route is reported, unless the path is open; other methods
 // are not.
 // Spec: interface 7.1 for the order of 405, 401 and 404.
 func (a *API) register(app *fiber.App, table []Route) {
@@ -146,7 +146,7 @@ func (a *API) register(app *fiber.App, table []Route) {
 		for _, m := range methods {
 			switch {
 			case slices.Contains(allowed[r.Path], m):
-			case slices.Contains(anyPath, m):
+			case slices.Contains(anyPath, m) && !(r.Open && a.open):
 				instance.Add(m, r.pattern(), a.authenticate, refuse)
 			default:
 				instance.Add(m, r.pattern(), refuse)
