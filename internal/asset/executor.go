@@ -195,7 +195,7 @@ func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 		err = badToken(c.Target)
 	}
 	if err == nil && c.IfMoment != 0 && w.cur.moment != c.IfMoment {
-		err = stale(out.OID)
+		err = Stale(out.OID)
 	}
 	out.Err, out.about, x.target = err, w, w
 	if err != nil {

@@ -14,7 +14,9 @@ import (
 // Known is what Lookup returns of an asset.
 type Known struct {
 	OID     oid.OID // of its concrete type
+	Moment  int64   // of its last change
 	Deleted bool    // it is, or a project that it lies in
+	Gone    bool    // it is deleted itself
 }
 
 // Lookup finds which of the assets named exist and are visible to who; others
@@ -32,7 +34,7 @@ func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all [
 	found := make(map[oid.OID]Known, len(all))
 	ruled := ruledAssets{}
 	for in, args := range db.InChunks(ids) {
-		err := db.Each(ctx, q, `SELECT id, type, state, scope_id, `+isHidden(who)+` FROM asset WHERE id IN `+in, args, func(scan db.Scanner) error {
+		err := db.Each(ctx, q, `SELECT id, type, state, moment, scope_id, `+isHidden(who)+` FROM asset WHERE id IN `+in, args, func(scan db.Scanner) error {
 			return e.scanKnown(scan, who, wanted, found, &ruled)
 		})
 		if err != nil {
@@ -64,11 +66,11 @@ func (r *ruledAssets) add(id int64, t *meta.Type) {
 }
 
 func (e *Engine) scanKnown(scan db.Scanner, who auth.Actor, wanted map[int64][]oid.OID, found map[oid.OID]Known, ruled *ruledAssets) error {
-	var id int64
+	var id, moment int64
 	var code, state int
 	var scope *int64
 	var hidden bool
-	if err := scan.Scan(&id, &code, &state, &scope, &hidden); err != nil {
+	if err := scan.Scan(&id, &code, &state, &moment, &scope, &hidden); err != nil {
 		return err
 	}
 	t, ok := e.model.TypeByCode(code)
@@ -80,9 +82,10 @@ func (e *Engine) scanKnown(scan db.Scanner, who auth.Actor, wanted map[int64][]o
 	case !sees(who, scope):
 		return nil
 	}
+	gone := state == meta.StateDeleted
 	for _, o := range wanted[id] {
 		if as, _ := e.model.Type(o.Type); t.IsA(as) {
-			found[o] = Known{OID: oid.OID{Type: t.Name, ID: t.Shown(id)}, Deleted: state == meta.StateDeleted || hidden}
+			found[o] = Known{OID: oid.OID{Type: t.Name, ID: t.Shown(id)}, Moment: moment, Deleted: gone || hidden, Gone: gone}
 		}
 	}
 	return nil

@@ -103,8 +103,8 @@ func notAvailable(typ, op string) error {
 	return fault.Invalidf(fault.NoPlace, "Unavailable Operation '%s.%s'", typ, op)
 }
 
-// stale ends the whole request: somebody else was faster.
-func stale(o oid.OID) error {
+// Stale ends the whole request: somebody else was faster.
+func Stale(o oid.OID) error {
 	return fault.Conflictf(nil, "%s has changed since the moment of If-Match", o)
 }
 

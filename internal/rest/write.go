@@ -69,8 +69,12 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 	req := asset.Request{ID: asset.NewRequestID(), Comment: w.Comment}
 	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
 		if w.ID != "" {
-			if err := e.target(ctx, s, who, w, c); err != nil {
+			gone, err := e.target(ctx, s, who, w, c)
+			if err != nil {
 				return nil, err
+			}
+			if !gone.IsNull() {
+				return e.result(ctx, s.Tx(), s.Who(), w.Form, gone, nil)
 			}
 		}
 		done, err := s.Run(ctx, []*asset.Command{c})
@@ -142,31 +146,42 @@ func (e *Engine) command(ctx context.Context, who auth.Actor, w Write) (*asset.C
 // target turns a command into one on the asset of the path, which must exist. A
 // deleted one exists only for operations on deleted assets. Whether an asset to change is
 // there is seen when it is locked, but for one that is named by a type above its own.
-// Errors: fault.NotFound.
-func (e *Engine) target(ctx context.Context, s *asset.Session, who auth.Actor, w Write, c *asset.Command) error {
+// gone is the asset, with its moment, where it is to be deleted and is deleted already:
+// then there is nothing to do, and no right is needed to do it.
+// Errors: fault.NotFound; fault.Conflict for another moment. Spec: interface 4.1.7.
+func (e *Engine) target(ctx context.Context, s *asset.Session, who auth.Actor, w Write, c *asset.Command) (gone oid.OID, err error) {
 	c.Verb, c.Type, c.Self = asset.Update, nil, nil
 	if w.Op != "" {
 		c.Verb = asset.Operate
 	}
 	o, err := oid.Parse(w.Type + ":" + w.ID)
 	if err != nil {
-		return asset.NotFound()
+		return gone, asset.NotFound()
 	}
 	if t, ok := e.assets.Model().Type(o.Type); ok && !t.Abstract && c.Verb == asset.Update {
 		c.Target, c.ByPath = asset.Ref{OID: o.Now()}, true
-		return nil
+		return gone, nil
 	}
 	known, err := e.assets.Lookup(ctx, s.Tx(), who, []oid.OID{o})
 	if err != nil {
-		return err
+		return gone, err
 	}
 	k, ok := known[o]
-	if !ok || k.Deleted && !e.onDeleted(k.OID, w.Op) {
-		return asset.NotFound()
+	switch {
+	case ok && k.Gone && w.Op == opDelete:
+		if c.IfMoment != 0 && c.IfMoment != k.Moment {
+			return gone, asset.Stale(k.OID)
+		}
+		gone = k.OID
+		gone.Moment = k.Moment
+	case !ok || k.Deleted && !e.onDeleted(k.OID, w.Op):
+		return gone, asset.NotFound()
 	}
 	c.Target = asset.Ref{OID: k.OID}
-	return nil
+	return gone, nil
 }
+
+const opDelete = "Delete"
 
 // onDeleted reports whether an operation runs on deleted assets.
 func (e *Engine) onDeleted(o oid.OID, name string) bool {

@@ -110,7 +110,7 @@ func TestWhatIsHidden(t *testing.T) {
 }
 
 // An asset to change is found by its type and by those above it; one that is deleted, or
-// that lies in a deleted project, is not, whatever is asked of it but to come back.
+// that lies in a deleted project, is not, whatever is asked of it but to come back or to go.
 func TestTargetsOfPaths(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		e := engine(t, d)
@@ -141,7 +141,7 @@ func TestTargetsOfPaths(t *testing.T) {
 			{"Story", "1002", "Delete", "", true},
 			{"Story", "1002", "", rename, false},
 			{"Workitem", "1002", "", rename, false},
-			{"Story", "1002", "Delete", "", false},
+			{"Story", "1002", "Delete", "", true}, // again
 			{"Story", "1002", "Undelete", "", true},
 			{"Story", "1002", "", rename, true},
 			{"Story", "1003", "", rename, true},
