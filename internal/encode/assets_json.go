@@ -102,7 +102,7 @@ func (e jsonAssets) value(w []byte, cells []value.Scalar, c query.Column) []byte
 		return e.sink.content(w, v, jsonContent)
 	}
 	if c.Kind != meta.Relation || v.Form == value.Null {
-		return scalar(w, e.model, v, c, value.AppendData)
+		return scalar(w, e.model, e.sink.word(v, &c), c, value.AppendData)
 	}
 	return append(e.ref(w, e.target(cells, c)), '}')
 }

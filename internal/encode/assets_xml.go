@@ -145,7 +145,7 @@ func (e xmlAssets) value(w []byte, cells []value.Scalar, c *query.Column) []byte
 	case c.Kind == meta.AssetType:
 		return append(w, typeName(e.model, v)...)
 	default:
-		return value.AppendXMLData(w, v, c.Kind, c.Attr)
+		return value.AppendXMLData(w, e.sink.word(v, c), c.Kind, c.Attr)
 	}
 }
 

@@ -130,5 +130,5 @@ func (e Rows) value(w []byte, row []value.Scalar, c query.Column) []byte {
 	if v := row[c.Cell]; c.Kind == meta.Blob && v.Form == value.Text {
 		return e.Sink.content(w, v, jsonContent)
 	}
-	return scalar(w, e.Model, row[c.Cell], c, value.AppendRow)
+	return scalar(w, e.Model, e.Sink.word(row[c.Cell], &c), c, value.AppendRow)
 }

@@ -1,7 +1,11 @@
 package encode
 
 import (
+	"bytes"
+
 	"github.com/alds-dev/alds/internal/blob"
+	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/value"
 )
 
@@ -16,6 +20,9 @@ type Sink struct {
 
 	// Content appends the Base64 of a content; nil: its reference is shown.
 	Content func(w []byte, ref blob.Ref) ([]byte, error)
+
+	// Words returns what people read for a tag; nil: names that are tags stay tags.
+	Words func(tag string) string
 
 	err     error
 	flushes int // calls of Full
@@ -96,4 +103,18 @@ func (s *Sink) content(w []byte, v value.Scalar, f contentForm) []byte {
 	}
 	w, s.err = s.Content(append(w, f.quote...), ref)
 	return append(w, f.quote...)
+}
+
+// word returns the value to show of a column: the words for a name that is a tag, where
+// they are wanted. Shape: Role.Name'Observer becomes Observer; a role that somebody has
+// called Lead stays.
+func (s *Sink) word(v value.Scalar, c *query.Column) value.Scalar {
+	if c.Kind != meta.LocalizerTag || s == nil || s.Words == nil || c.Attr == nil || v.Form != value.Text {
+		return v
+	}
+	if !bytes.HasPrefix(v.T, []byte(c.Attr.Token()+"'")) {
+		return v
+	}
+	v.T = []byte(s.Words(string(v.T)))
+	return v
 }

@@ -15,6 +15,20 @@ import (
 // flushed in pieces.
 const maxBuffered = 1 << 20
 
+// wordsKey is the key of the words for tags in a context.
+type wordsKey struct{}
+
+// WithWords returns a context in which answers have words in the place of names that are
+// tags. Spec: interface 4.10.2.
+func WithWords(ctx context.Context, words func(tag string) string) context.Context {
+	return context.WithValue(ctx, wordsKey{}, words)
+}
+
+func wordsOf(ctx context.Context) func(string) string {
+	words, _ := ctx.Value(wordsKey{}).(func(string) string)
+	return words
+}
+
 // output is the state of one answer, which may be that of several queries.
 type output struct {
 	limit int64 // bytes; 0 for any number
@@ -40,7 +54,7 @@ func (x *executor) sink(ctx context.Context) *encode.Sink {
 	if x.out.flush == nil {
 		return x.counted(ctx, new(int64))
 	}
-	return &encode.Sink{Next: Piece, Content: x.content(ctx, new(int64)), Full: func(w []byte) ([]byte, int, error) {
+	return &encode.Sink{Next: Piece, Words: wordsOf(ctx), Content: x.content(ctx, new(int64)), Full: func(w []byte) ([]byte, int, error) {
 		if err := x.check(ctx, int64(len(w))); err != nil {
 			return w, 0, err
 		}
@@ -66,7 +80,7 @@ func (x *executor) sink(ctx context.Context) *encode.Sink {
 // counted reserves memory for an answer that is returned whole, on top of base
 // bytes.
 func (x *executor) counted(ctx context.Context, base *int64) *encode.Sink {
-	return &encode.Sink{Next: Piece, Content: x.content(ctx, base), Full: func(w []byte) ([]byte, int, error) {
+	return &encode.Sink{Next: Piece, Words: wordsOf(ctx), Content: x.content(ctx, base), Full: func(w []byte) ([]byte, int, error) {
 		err := x.check(ctx, *base+int64(len(w)))
 		if err == nil {
 			err = x.answer.grow(*base + int64(cap(w)))

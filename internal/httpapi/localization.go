@@ -11,6 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/describe"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/localization"
 	"github.com/alds-dev/alds/internal/localizer"
 	"github.com/alds-dev/alds/internal/memory"
@@ -103,6 +104,35 @@ func (r *request) texts(ctx context.Context) (localizer.Texts, error) {
 		r.set(fiber.HeaderContentLanguage, texts.Language())
 	}
 	return texts, err
+}
+
+// words returns what gives a context in which answers have the words for names that are
+// tags, where the request asks for them; else the context stays. Existing clients send
+// Accept-Language and expect tags, so a parameter asks. Errors: fault.Invalid.
+// Spec: interface 4.10.2.
+func (r *request) words(ctx context.Context) (in func(context.Context) context.Context, err error) {
+	in = func(ctx context.Context) context.Context { return ctx }
+	wanted, err := r.params.flag("localized")
+	if err != nil || !wanted {
+		return in, err
+	}
+	texts, err := r.texts(ctx)
+	if err != nil {
+		return in, err
+	}
+	r.set(fiber.HeaderVary, fiber.HeaderAcceptLanguage)
+	return func(ctx context.Context) context.Context { return find.WithWords(ctx, texts.Of) }, nil
+}
+
+// localized returns a stream with the words that the request asks for.
+func (r *request) localized(ctx context.Context, s Stream) (Stream, error) {
+	words, err := r.words(ctx)
+	return s.in(words), err
+}
+
+// in returns the stream that runs in another context.
+func (s Stream) in(other func(context.Context) context.Context) Stream {
+	return func(ctx context.Context, flush find.Flush) ([]byte, error) { return s(other(ctx), flush) }
 }
 
 func checkTag(tag string) error {

@@ -48,10 +48,16 @@ func (*API) runQuery(ctx context.Context, who auth.Actor, r *request) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	answer, err := r.engines.Queries.Rows(ctx, who, requests)
+	words, err := r.words(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := r.engines.Queries.Rows(words(ctx), who, requests)
 	if len(answer.Result) > 0 && err == nil {
 		r.headers = append(r.headers, [2]string{headerResult, string(answer.Result)})
 	}
-	r.stream = answer.Stream
+	if r.stream = answer.Stream; r.stream != nil {
+		r.stream = answer.Stream.in(words)
+	}
 	return answer.Body, err
 }

@@ -22,18 +22,18 @@ type Writes interface {
 
 // readPath serves GET rest-1.v1/Data/<Type>[/<id>[/<moment>][/<attribute token>]],
 // where an Oid token may stand for type and id. Spec: interface 4.1.
-func (*API) readPath(_ context.Context, who auth.Actor, r *request) ([]byte, error) {
+func (*API) readPath(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	q, err := query.FromParams(r.address(), r.params.values())
 	if err != nil {
 		return nil, err
 	}
-	r.stream = r.assets(who, q.Current(), r.base)
-	return nil, nil
+	r.stream, err = r.localized(ctx, r.assets(who, q.Current(), r.base))
+	return nil, err
 }
 
 // readHistory serves GET rest-1.v1/Hist/<Type>[/<id>]: one row per version. The
 // rows are addressed under Data.
-func (*API) readHistory(_ context.Context, who auth.Actor, r *request) ([]byte, error) {
+func (*API) readHistory(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	at := r.address()
 	at.Moment = ""
 	q, err := query.FromParams(at, r.params.values())
@@ -41,8 +41,8 @@ func (*API) readHistory(_ context.Context, who auth.Actor, r *request) ([]byte, 
 		return nil, err
 	}
 	q.History, q.Momented = true, true
-	r.stream = r.assets(who, q, strings.TrimSuffix(r.base, "Hist")+"Data")
-	return nil, nil
+	r.stream, err = r.localized(ctx, r.assets(who, q, strings.TrimSuffix(r.base, "Hist")+"Data"))
+	return nil, err
 }
 
 func (r *request) assets(who auth.Actor, q query.Request, base string) Stream {
