@@ -184,7 +184,7 @@ func (s *service) build(ctx context.Context, l listeners) error {
 // buildAPI builds the API over the present engines.
 func (s *service) buildAPI(ctx context.Context) error {
 	o := httpapi.Options{
-		Instance: s.cfg.Instance, MaxBody: s.cfg.MaxBody, Timeout: s.cfg.RequestTimeout, Public: s.public, Open: s.cfg.OpenMetadata,
+		Instance: s.cfg.Instance, MaxBody: s.cfg.MaxBody, MaxFile: s.cfg.MaxAttachment, Timeout: s.cfg.RequestTimeout, Public: s.public, Open: s.cfg.OpenMetadata,
 		Scrape: httpapi.Scrape{Token: s.cfg.MetricsToken.Reveal(), Metrics: admin.Metrics(s.metrics)},
 		Log:    s.component("httpapi"), Metrics: s.metrics, Tracer: s.tracer,
 	}

@@ -33,7 +33,7 @@ func Settings() []Setting {
 		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "", "The same as a whole URL, path included; takes the place of the other."},
 		{"OTEL_TRACES_EXPORTER", "otlp", "`none`: no traces, whatever else is set."},
 		{"OTEL_SDK_DISABLED", "", "`true`: the same."},
-		{"ALDS_REQUEST_TIMEOUT", "90s", "Longest time one request is worked on, the sending of a large answer included."},
+		{"ALDS_REQUEST_TIMEOUT", "90s", "Longest time one request is worked on, the sending of a large answer included; of an upload, once its bytes are there."},
 		{"ALDS_SHUTDOWN_DELAY", "0s", "How long an api goes on taking requests after a signal to stop, while `/readyz` answers 503: as long as a balancer needs to notice. The grace begins then."},
 		{"ALDS_SHUTDOWN_GRACE", "20s", "Time to finish or hand back work after a signal to stop."},
 		{"ALDS_DB_CONNS", "40", "Database connections of one process, at most."},

@@ -50,6 +50,7 @@ type Engines struct {
 type Options struct {
 	Instance string        // first path segment; empty: paths start at the root
 	MaxBody  int           // bytes; larger ones are refused with 413; 0 means 64 MiB
+	MaxFile  int           // bytes of the content of an attachment
 	Timeout  time.Duration // of one request; 0 means one minute
 	Public   string        // base URL as clients see it; browsers may write from its origin
 	Open     bool          // open routes are read without credentials
@@ -86,6 +87,8 @@ const (
 	maxQueuedInAll = 512             // waiting requests of all members
 	maxWait        = 5 * time.Second // for a slot
 
+	moreRest = 1 << 20 // bytes of a body that is dropped, above the largest that is taken
+
 	recentFor = 250 * time.Millisecond // a request that runs longer makes room for another
 
 	maxTransfers    = 256 // contents of attachments that are sent or received
@@ -119,6 +122,7 @@ type API struct {
 
 	instance     string
 	maxBody      int
+	maxRest      int64 // of a body that is dropped, in bytes
 	timeout      time.Duration
 	bodyGrace    time.Duration
 	refusalDelay time.Duration
@@ -151,7 +155,7 @@ func New(engines func() *Engines, o Options) *API {
 		scrape:    o.Scrape,
 		open:      o.Open,
 		proxies:   o.Proxies, bounds: o.Conns, origin: originOf(o.Public),
-		instance: o.Instance, maxBody: o.MaxBody, timeout: o.Timeout, bodyGrace: bodyGrace, refusalDelay: refusalDelay, pause: time.Sleep,
+		instance: o.Instance, maxBody: o.MaxBody, maxRest: int64(max(o.MaxBody, o.MaxFile)) + moreRest, timeout: o.Timeout, bodyGrace: bodyGrace, refusalDelay: refusalDelay, pause: time.Sleep,
 		heartbeat: heartbeat, followWrite: followWrite,
 		log: o.Log, tracer: o.Tracer, m: newMetrics(o.Metrics), metrics: o.Metrics,
 	}
@@ -233,6 +237,7 @@ func (a *API) fiber(table []Route) *fiber.App {
 		}
 	}
 	server.Handler = a.guarded(otherMethods(app, server.Handler))
+	server.ExpectHandler = a.expect(server.Handler)
 	return app
 }
 

@@ -47,6 +47,8 @@ func upload(types ...string) handler {
 		if err != nil {
 			return nil, err
 		}
+		ctx, cancel := context.WithTimeout(ctx, a.timeout) // which begins when the body is there
+		defer cancel()
 		if err := r.admit(ctx); err != nil {
 			return nil, err
 		}
@@ -58,12 +60,15 @@ func upload(types ...string) handler {
 }
 
 // receive stores the body of an upload, without its Content-Encoding.
-// Errors: errTooLarge, errTooSlow, errCutOff; fault.Invalid; fault.Transient.
+// Errors: errTooLarge, errTooSlow, errCutOff; errContinue; fault.Invalid; fault.Transient.
 func (r *request) receive(ctx context.Context) (blob.Ref, error) {
 	store := r.engines.Attachments
 	size := int64(r.incoming.length)
 	if size > store.Limit() {
 		return blob.Ref{}, errTooLarge
+	}
+	if r.incoming.waits {
+		return blob.Ref{}, errContinue
 	}
 	body := r.incoming.arriving(ctx)
 	if r.incoming.stream == nil {

@@ -36,6 +36,9 @@ var (
 	errTooLarge = errors.New("the body is larger than this server accepts")
 	errTooSlow  = errors.New("the body came too slowly")
 	errCutOff   = errors.New("the body could not be read")
+
+	// errContinue ends a request whose client waits to be asked for its body: it is.
+	errContinue = errors.New("the body is asked for")
 )
 
 // requestBody is the body of a request while it arrives.
@@ -44,6 +47,7 @@ type requestBody struct {
 	conn   net.Conn
 	length int // announced; -1: unknown until its end
 	done   bool
+	waits  bool // the client sends it when it is asked to
 	grace  time.Duration
 
 	received int // bytes, of a body that is read while it arrives
@@ -55,18 +59,21 @@ func (a *API) requestBody(c *fiber.Ctx) *requestBody {
 		stream: c.Context().RequestBodyStream(), conn: c.Context().Conn(), length: c.Request().Header.ContentLength(),
 		grace: a.bodyGrace,
 	}
-	b.done = b.stream == nil
+	b.waits = c.Locals(waitingKey{}) != nil && b.length != 0 && b.length >= -1
+	b.done = b.stream == nil && !b.waits
 	return b
 }
 
 // read reads the body, at most limit bytes, into memory of the hold.
-// Errors: errTooLarge, errTooSlow, errCutOff; those of the hold.
+// Errors: errTooLarge, errTooSlow, errCutOff; errContinue; those of the hold.
 func (b *requestBody) read(limit int, hold *memory.Hold) ([]byte, error) {
-	if b.stream == nil {
-		return nil, nil
-	}
-	if b.length > limit {
+	switch {
+	case b.length > limit && (b.stream != nil || b.waits):
 		return nil, errTooLarge
+	case b.waits:
+		return nil, errContinue
+	case b.stream == nil:
+		return nil, nil
 	}
 	all, err := readAll(&timedReader{body: b, began: time.Now()}, b.length, limit, hold)
 	if err == nil && b.length >= 0 && len(all) != b.length {
@@ -109,27 +116,33 @@ func (a *arrivingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// discard drops what is left of the body. When that has not arrived yet, the
-// connection closes after the answer instead.
-func (b *requestBody) discard(c *fiber.Ctx) {
+// discard drops what is left of the body. When that has not arrived yet, the answer is
+// sent, and the connection closes when the client has sent the rest: existing clients read
+// no answer before. Where it is larger than any body may be, or comes too slowly, the
+// connection closes sooner.
+func (a *API) discard(c *fiber.Ctx, b *requestBody) {
 	if b.done {
 		return
 	}
-	if b.length >= 0 && b.length <= prefetched {
+	if b.length >= 0 && b.length <= prefetched && !b.waits {
 		if _, err := io.Copy(io.Discard, b.stream); err == nil {
 			b.done = true
 			return
 		}
 	}
-	closeAfter(c)
+	closeAfter(c, inbound.Rest{Bytes: a.maxRest, Grace: b.grace, Rate: bodyRate, Short: shortLinger})
 }
+
+// shortLinger is how long a client is heard that sends what no request is, or for which
+// no connection may be held.
+const shortLinger = time.Second
 
 // closeAfter closes the connection after the answer, such that a client that is
 // still sending can read it.
-func closeAfter(c *fiber.Ctx) {
+func closeAfter(c *fiber.Ctx, rest inbound.Rest) {
 	c.Context().SetConnectionClose()
 	if conn, ok := c.Context().Conn().(*inbound.Conn); ok {
-		conn.SetLinger()
+		conn.SetLinger(rest)
 	}
 }
 

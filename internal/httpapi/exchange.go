@@ -45,6 +45,8 @@ type exchange struct {
 	asset         oid.OID // that the path addresses, once it was read
 
 	body       *requestBody
+	unlimited  context.Context           // of the request, without its time limit
+	limited    atomic.Pointer[contextOf] // the same with it
 	hold       *memory.Hold
 	releases   []func()    // called by release, the last one first
 	leave      func()      // ends a slot that counts while the handler runs
@@ -91,17 +93,29 @@ func (a *API) newExchange(c *fiber.Ctx) *exchange {
 	if a.tracer != nil {
 		ctx, x.span = a.tracer.StartRequest(ctx, traceparent(c))
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	all, cancel := context.WithCancel(ctx)
 	x.onRelease(cancel)
+	x.unlimited = all
+	a.limit(c, x, a.timeout)
 	if conn, ok := c.Context().Conn().(*inbound.Conn); ok {
 		conn.SetBusy()
 		x.onRelease(conn.Watch(func() {
-			x.clientGone.Store(ctx.Err() == nil)
+			x.clientGone.Store(x.limited.Load().Err() == nil)
 			cancel()
 		}))
 	}
-	c.SetUserContext(ctx)
 	return x
+}
+
+// contextOf is a context behind a pointer.
+type contextOf struct{ context.Context }
+
+// limit sets the time that the request has from now on.
+func (a *API) limit(c *fiber.Ctx, x *exchange, d time.Duration) {
+	ctx, cancel := context.WithTimeout(x.unlimited, d)
+	x.onRelease(cancel)
+	x.limited.Store(&contextOf{ctx})
+	c.SetUserContext(ctx)
 }
 
 // isGone reports whether the client has closed the connection, or that of the page for
@@ -140,7 +154,11 @@ func (a *API) observe(c *fiber.Ctx) error {
 		c.Context().SetConnectionClose()
 	}
 	err := c.Next()
-	x.body.discard(c)
+	if errors.Is(err, errContinue) {
+		a.askForBody(c, x)
+		return nil
+	}
+	a.discard(c, x.body)
 	if x.panicked != nil {
 		err = x.panicked
 	}
@@ -188,7 +206,7 @@ func (a *API) refuse(c *fiber.Ctx, x *exchange, err error) {
 // reject is fiber's error handler, for requests that fiber could not read.
 func (a *API) reject(c *fiber.Ctx, err error) error {
 	x := a.newExchange(c)
-	closeAfter(c)
+	closeAfter(c, inbound.Rest{Short: shortLinger})
 	a.refuse(c, x, err)
 	return nil
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/inbound"
 )
 
 // wellFormed refuses messages that the HTTP library accepts and proxies may read
 // differently. Errors: fault.Invalid.
 func wellFormed(c *fiber.Ctx) error {
 	if err := malformed(&c.Request().Header); err != nil {
-		closeAfter(c)
+		closeAfter(c, inbound.Rest{Short: shortLinger})
 		return err
 	}
 	return c.Next()

@@ -60,6 +60,9 @@ func (a *API) serve(r Route) fiber.Handler {
 // prepare reads the body, waits until the request is admitted and reads the
 // caller's permissions. The body of an upload is read by its handler.
 func (a *API) prepare(c *fiber.Ctx, x *exchange, r Route, req *request) (err error) {
+	if r.Content && r.writes() {
+		a.limit(c, x, a.untilReceived(x.body, a.engines().Attachments.Limit()))
+	}
 	x.hold = a.memory.Hold(x.who.Member)
 	x.onRelease(x.hold.Release)
 	c.SetUserContext(trail.With(memory.With(c.UserContext(), x.hold), trail.Origin{Member: x.who.Member, Address: x.client}))

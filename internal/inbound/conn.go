@@ -15,10 +15,11 @@ type Conn struct {
 	l    *Listener
 	addr string // the address under which it is counted; empty: none
 
-	busy   atomic.Bool  // a request is being read or answered
-	heard  atomic.Bool  // a byte arrived since it was idle
-	since  atomic.Int64 // idle since, UTC nanoseconds
-	linger atomic.Bool  // the client may still be sending when it is closed
+	busy   atomic.Bool          // a request is being read or answered
+	heard  atomic.Bool          // a byte arrived since it was idle
+	since  atomic.Int64         // idle since, UTC nanoseconds
+	linger atomic.Pointer[Rest] // what the client may still be sending when it is closed; nil: nothing
+	held   atomic.Bool          // it is closed but for what it still sends
 	closed atomic.Bool
 	eof    atomic.Bool // all that the client sent has been read, and no more will come
 }
@@ -51,31 +52,59 @@ func (c *Conn) SetBusy() { c.busy.Store(true) }
 // Idle reports whether the connection waits for the first byte of a request.
 func (c *Conn) Idle() bool { return !c.busy.Load() && !c.heard.Load() }
 
-// Bounds of what is read and discarded from a client that is still sending: closing
-// at once would reset the connection before the client has read the answer.
-const (
-	lingerTime  = time.Second
-	lingerBytes = 1 << 20
-)
+// Rest bounds what is read and discarded from a client that is still sending: closing at
+// once would reset the connection before the client has read the answer.
+type Rest struct {
+	Bytes int64
+	Grace time.Duration // until the first byte must have come
+	Rate  int64         // bytes a second after that
+	Short time.Duration // instead of these, where no more connections may be held; and for 1 MiB
+}
+
+// lingerBytes is what is read in a short time.
+const lingerBytes = 1 << 20
 
 // SetLinger makes Close read from a client that may still be sending.
-func (c *Conn) SetLinger() { c.linger.Store(true) }
+func (c *Conn) SetLinger(r Rest) { c.linger.Store(&r) }
 
-// Close ends the connection.
+// Close ends the connection. What a client is still sending is read first where SetLinger
+// was called; then it ends when the client closes it, or exceeds the bounds.
 func (c *Conn) Close() error {
 	if c.closed.Swap(true) {
 		return net.ErrClosed
 	}
+	rest := c.linger.Load()
 	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !c.linger.Load() || !ok || half.CloseWrite() != nil {
+	if rest == nil || !ok || half.CloseWrite() != nil {
 		return c.end()
 	}
 	go func() {
-		_ = c.SetReadDeadline(time.Now().Add(lingerTime))
-		_, _ = io.Copy(io.Discard, io.LimitReader(c.Conn, lingerBytes))
+		if rest.Rate > 0 && c.l.hold(c) {
+			c.drop(*rest)
+			c.l.release(c)
+		} else {
+			_ = c.SetReadDeadline(time.Now().Add(rest.Short))
+			_, _ = io.Copy(io.Discard, io.LimitReader(c.Conn, lingerBytes))
+		}
 		_ = c.end()
 	}()
 	return nil
+}
+
+// dropped is how many bytes are read at a time.
+const dropped = 16 << 10
+
+// drop reads what the client sends, as long as it keeps the pace.
+func (c *Conn) drop(rest Rest) {
+	b := make([]byte, dropped)
+	began := time.Now()
+	for n := int64(0); n < rest.Bytes; {
+		_ = c.SetReadDeadline(began.Add(rest.Grace + time.Duration(n)*time.Second/time.Duration(rest.Rate)))
+		m, err := c.Conn.Read(b)
+		if n += int64(m); err != nil {
+			return
+		}
+	}
 }
 
 // abort closes the connection at once.

@@ -36,6 +36,8 @@ type Listener struct {
 	mu     sync.Mutex
 	conns  map[*Conn]struct{}
 	byAddr map[string]int
+	held   map[string]int // connections that are closed but for what they still send, by address
+	holds  int            // all of these
 	closed chan struct{}
 	once   sync.Once
 }
@@ -51,10 +53,47 @@ type Options struct {
 func Listen(l net.Listener, b Bounds, o Options) *Listener {
 	in := &Listener{
 		Listener: l, bounds: b, proxies: o.Proxies, log: o.Log,
-		conns: map[*Conn]struct{}{}, byAddr: map[string]int{}, closed: make(chan struct{}),
+		conns: map[*Conn]struct{}{}, byAddr: map[string]int{}, held: map[string]int{}, closed: make(chan struct{}),
 	}
 	in.m = newMetrics(o.Metrics, in.Open)
 	return in
+}
+
+// Of all connections a heldShare may be held for what their clients still send, and of one
+// address a heldShare of those that it may have.
+const heldShare = 16
+
+// hold counts a connection that is held for what its client still sends. It reports false
+// where no more may be held. One that is held makes room for others as an idle one does.
+func (l *Listener) hold(c *Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.holds >= max(1, l.bounds.Conns/heldShare) || c.addr != "" && l.held[c.addr] >= max(1, l.bounds.PerAddress/heldShare) {
+		return false
+	}
+	l.holds++
+	l.held[c.addr]++
+	c.since.Store(time.Now().UnixNano())
+	c.held.Store(true)
+	return true
+}
+
+// release ends what hold began.
+func (l *Listener) release(c *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.held.Store(false)
+	l.holds--
+	if l.held[c.addr]--; l.held[c.addr] == 0 {
+		delete(l.held, c.addr)
+	}
+}
+
+// Held returns the number of connections that are held for what their clients still send.
+func (l *Listener) Held() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.holds
 }
 
 // Open returns the number of connections.
@@ -148,13 +187,13 @@ func (l *Listener) refuse(inner net.Conn, bound string) *Conn {
 	return nil
 }
 
-// evict closes the connection that has been idle longest, of an address or, for the
-// empty one, of the address that has the most. It reports whether there was one.
+// evict closes the connection that has been idle longest, or is held for what its client
+// still sends, of an address or, for the empty one, of the address that has the most. It reports whether there was one.
 func (l *Listener) evict(addr string) bool {
 	l.mu.Lock()
 	var oldest *Conn
 	for c := range l.conns {
-		if addr != "" && c.addr != addr || !c.Idle() {
+		if addr != "" && c.addr != addr || !c.Idle() && !c.held.Load() {
 			continue
 		}
 		if oldest == nil || l.evictsBefore(c, oldest) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -194,7 +195,7 @@ func TestTheLastAnswerArrives(t *testing.T) {
 	if _, err := in.Write([]byte("answer")); err != nil {
 		t.Fatal(err)
 	}
-	in.SetLinger()
+	in.SetLinger(Rest{Short: time.Second})
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -237,5 +238,77 @@ func TestClient(t *testing.T) {
 	}
 	if a, b := Network(proxies[2].Addr()), "2001:db8::/64"; a != b {
 		t.Errorf("%s, want %s", a, b)
+	}
+}
+
+// stillSending closes a connection whose client has not sent all, and returns both ends.
+func stillSending(t *testing.T, l *Listener, accepted chan *Conn, from string) (client net.Conn, in *Conn) {
+	t.Helper()
+	client = dial(t, l, from)
+	in = <-accepted
+	in.SetBusy()
+	in.SetLinger(Rest{Bytes: 8 << 20, Grace: time.Minute, Rate: 1 << 10, Short: time.Millisecond})
+	return client, in
+}
+
+// TestTheRestIsDropped: more than a short time takes, up to the bound, and no longer than
+// its pace allows.
+func TestTheRestIsDropped(t *testing.T) {
+	l, accepted := listen(t, Bounds{Conns: 16, PerAddress: 16}, nil)
+	c, in := stillSending(t, l, accepted, "127.0.0.1")
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Write(make([]byte, 6<<20)); err != nil {
+		t.Errorf("sending: %v", err)
+	}
+	if l.Held() != 1 {
+		t.Errorf("%d connections are held", l.Held())
+	}
+	_ = c.Close()
+	for l.Held()+l.Open() > 0 {
+		runtime.Gosched()
+	}
+	c, in = stillSending(t, l, accepted, "127.0.0.1")
+	in.SetLinger(Rest{Bytes: 8 << 20, Grace: time.Millisecond, Rate: 1 << 30})
+	_ = in.Close()
+	isClosed(t, c)
+	for l.Held() > 0 {
+		runtime.Gosched()
+	}
+}
+
+// TestHeldConnectionsAreBounded: of all, and of an address. Others are closed soon.
+func TestHeldConnectionsAreBounded(t *testing.T) {
+	l, accepted := listen(t, Bounds{Conns: 3 * heldShare, PerAddress: 2 * heldShare}, nil)
+	var all []*Conn
+	for _, from := range []string{"127.0.0.1", "127.0.0.1", "127.0.0.1", "127.0.0.2", "127.0.0.2"} {
+		_, in := stillSending(t, l, accepted, from)
+		all = append(all, in)
+	}
+	for i, c := range []struct{ held, open int }{{1, 5}, {2, 5}, {2, 4}, {3, 4}, {3, 3}} {
+		_ = all[i].Close()
+		for l.Held() != c.held || l.Open() != c.open {
+			runtime.Gosched()
+		}
+	}
+}
+
+// TestHeldConnectionsMakeRoom: as idle ones do.
+func TestHeldConnectionsMakeRoom(t *testing.T) {
+	l, accepted := listen(t, Bounds{Conns: 1, PerAddress: 1}, nil)
+	held, in := stillSending(t, l, accepted, "127.0.0.1")
+	_ = in.Close()
+	for l.Held() == 0 {
+		runtime.Gosched()
+	}
+	dial(t, l, "127.0.0.1")
+	<-accepted
+	_ = held.SetWriteDeadline(time.Now().Add(time.Minute))
+	for err := error(nil); err == nil; {
+		_, err = held.Write(make([]byte, 1<<20))
+	}
+	for l.Held() > 0 {
+		runtime.Gosched()
 	}
 }
