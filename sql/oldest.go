@@ -29,6 +29,7 @@ var oldest = map[int]string{
 	135:           "0.1.0",
 	136:           "0.1.0",
 	137:           "0.1.0",
+	150:           "0.1.0",
 }
 
 // oldestOf returns the oldest release that works with a migration.

@@ -20,6 +20,7 @@ type apiCommands struct {
 	Check     checkCommand    `cmd:"" help:"Read the whole database and list what disagrees with itself. It changes nothing."`
 	Repair    repairCommand   `cmd:"" help:"List what check finds, with what would mend it. It changes nothing without --yes."`
 	RotateKey rotateCommand   `cmd:"" help:"Seal all stored secrets with the first key of ALDS_SECRET_KEY."`
+	Settings  settingsCommand `cmd:"" help:"Show what administrators set while the service runs, or set it: settings StoryTrackingLevel=Off."`
 	Token     tokenCommands   `cmd:"" help:"Make, list and end access tokens."`
 	Password  passwordCommand `cmd:"" help:"Set the password of a member. It is read from the terminal, or from standard input, which must be one line; its sessions end, and tokens made with --ends-with-password."`
 }

@@ -25,6 +25,7 @@ import (
 type engines struct {
 	model      *meta.Model
 	generation int64 // of the model
+	tracking   catalog.Tracking
 	finder     *find.Finder
 	hooks      *webhook.Service
 	assets     *asset.Engine // this and all below: nil unless the role writes
@@ -68,11 +69,11 @@ func (s *service) newEngines(m *meta.Model) *engines {
 
 // with returns the set of another model, which shares all that e shares.
 func (e *engines) with(p catalog.Present) *engines {
-	other := &engines{model: p.Model, generation: p.Generation, finder: e.finder.With(p.Model), docs: e.docs.With(p.Model)}
+	other := &engines{model: p.Model, generation: p.Generation, tracking: p.Tracking, finder: e.finder.With(p.Model), docs: e.docs.With(p.Model)}
 	other.hooks = e.hooks.With(p.Model, other.finder)
 	if e.assets != nil {
 		other.assets = e.assets.With(p.Model, p.Generation)
-		other.assets.NobodyElsewhere = !p.ReadElsewhere
+		other.assets.NobodyElsewhere, other.assets.Tracking = !p.ReadElsewhere, p.Tracking
 		other.bulk = e.bulk.With(other.assets, other.finder)
 		other.rest = rest.New(other.assets, other.finder)
 		other.tags = tags.New(other.assets)
@@ -100,7 +101,7 @@ func (s *service) use(e *engines) {
 			Metadata:    e.docs,
 
 			Localization:  s.localizing(e),
-			Configuration: describe.NewConfiguration(fourNumbers(version()), s.cfg.MaxAttachment),
+			Configuration: describe.NewConfiguration(fourNumbers(version()), s.cfg.MaxAttachment, string(e.tracking.Story), string(e.tracking.Defect)),
 			Attachments:   attachment.New(e.model, e.finder, int64(s.cfg.MaxAttachment)),
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/blob"
+	"github.com/alds-dev/alds/internal/catalog"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/find"
 	"github.com/alds-dev/alds/internal/meta"
@@ -42,15 +43,16 @@ type Engine struct {
 	// OnModelChanged is called after every commit that changed rows of the model, and
 	// before Write returns; may be nil.
 	OnModelChanged  func(context.Context)
-	OnRolesChanged  func()       // called after every commit that changed roles or the tree of projects; may be nil
-	OnScopesHidden  func()       // called after every commit that hid projects or showed them again; may be nil
-	OnLoginsChanged func()       // called after every commit that set usernames or passwords; may be nil
-	Unwatched       func() int64 // the generation of the subscriptions at which none is enabled, -1 where that is not known; may be nil
-	Contents        *blob.Store  // the bytes of attachments and images
-	MaxContent      int64        // most bytes of one of them; 0: no limit
-	MaxAssets       int          // most assets one request changes, those that its operations reach included; 0: no limit
-	MaxWritten      int          // most bytes of the texts of versions that one request writes
-	NobodyElsewhere bool         // at the generation of the model no process reads elsewhere; see catalog.ReadElsewhere
+	OnRolesChanged  func()           // called after every commit that changed roles or the tree of projects; may be nil
+	OnScopesHidden  func()           // called after every commit that hid projects or showed them again; may be nil
+	OnLoginsChanged func()           // called after every commit that set usernames or passwords; may be nil
+	Unwatched       func() int64     // the generation of the subscriptions at which none is enabled, -1 where that is not known; may be nil
+	Contents        *blob.Store      // the bytes of attachments and images
+	MaxContent      int64            // most bytes of one of them; 0: no limit
+	MaxAssets       int              // most assets one request changes, those that its operations reach included; 0: no limit
+	MaxWritten      int              // most bytes of the texts of versions that one request writes
+	Tracking        catalog.Tracking // where effort may be written, at the generation of the model; zero: everywhere
+	NobodyElsewhere bool             // at the generation of the model no process reads elsewhere; see catalog.ReadElsewhere
 
 	db         *db.DB
 	model      *meta.Model

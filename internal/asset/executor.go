@@ -134,6 +134,9 @@ func (x *executor) fill(ctx context.Context, w *row, c *Command, tr *typeRules) 
 	if err := x.rules.checkRequired(w, tr, true); err != nil {
 		return err
 	}
+	if err := x.rules.checkTracking(ctx, w, c); err != nil {
+		return err
+	}
 	if !w.typ.Secured.Self {
 		return nil
 	}
@@ -149,6 +152,9 @@ func (x *executor) update(ctx context.Context, c *Command) Outcome {
 	x.changes.touch(w)
 	if out.Err = x.set.applyChanges(ctx, w, c.Changes); out.Err == nil {
 		out.Err = x.set.deriveValues(ctx, w)
+	}
+	if out.Err == nil {
+		out.Err = x.rules.checkTracking(ctx, w, c)
 	}
 	return out
 }

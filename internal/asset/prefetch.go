@@ -21,6 +21,7 @@ type prefetch struct {
 	sources                     []int64
 	owners                      []int64                // of parts that operations run on
 	deleted                     []int64                // assets to be restored
+	tracked                     []int64                // workitems whose effort is written, where that is bound
 	sealable                    map[*meta.Attr][]int64 // by meta.Type.Sealed: assets to be changed
 	creates                     int64
 }
@@ -82,6 +83,7 @@ func (p *prefetch) load(ctx context.Context, x *executor, several bool) (err err
 		func() error { return p.resolveNames(ctx, x.resolver) },
 		func() error { return l.lockReferences(ctx, l.unknown(p.followed)) },
 		func() error { return l.loadReferences(ctx, l.unknown(p.references)) },
+		func() error { return p.loadTracked(ctx, l) },
 		func() error { return l.foreseeSeen(ctx) },
 		func() error { return p.loadEdges(ctx, l) },
 		func() error { return l.loadParts(ctx, p.owners, several) },
@@ -146,6 +148,9 @@ func (p *prefetch) collectChange(c *Command, t *meta.Type, a *meta.Attr, ch *Cha
 	}
 	if a.Kind == meta.Rank {
 		p.trees[rankSequence(t)] = true
+	}
+	if p.s.e.bindsTracking() {
+		p.collectTracked(t, a, ch, id, existing)
 	}
 	if existing && p.layout.hasDependents(t, a) {
 		p.sources = append(p.sources, id)

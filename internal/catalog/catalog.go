@@ -21,6 +21,7 @@ type Present struct {
 	Model         *meta.Model
 	Generation    int64
 	ReadElsewhere bool // some process reads elsewhere, or has: see ReadElsewhere
+	Tracking      Tracking
 }
 
 // Options are the parts of a Catalog that may be left out.
@@ -94,6 +95,9 @@ func (c *Catalog) refresh(ctx context.Context, atLeast int64) error {
 			return err
 		}
 		if next.ReadElsewhere, err = readsElsewhere(ctx, tx); err != nil {
+			return err
+		}
+		if next.Tracking, err = ReadTracking(ctx, tx); err != nil {
 			return err
 		}
 		custom, err = Read(ctx, tx, c.base)

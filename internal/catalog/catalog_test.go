@@ -190,3 +190,51 @@ func TestRunFollows(t *testing.T) {
 		}
 	})
 }
+
+// TestTracking: what is set is known with the next model, in every catalog, and a value
+// that this release does not know counts as none.
+func TestTracking(t *testing.T) {
+	each(t, func(t definitions) {
+		here, there := catalog.New(t.d, base, catalog.Options{}), catalog.New(t.d, base, catalog.Options{})
+		want := func(story, defect catalog.Level) {
+			t.Helper()
+			for _, c := range []*catalog.Catalog{here, there} {
+				t.refreshed(c)
+				if got := c.Present().Tracking; got != (catalog.Tracking{Story: story, Defect: defect}) {
+					t.Errorf("%v, want %s and %s", got, story, defect)
+				}
+			}
+		}
+		set := func(story, defect catalog.Level) (changed []string) {
+			t.Helper()
+			err := t.d.Write(t.Context(), func(tx *db.Tx) (err error) {
+				changed, err = catalog.StoreTracking(t.Context(), tx, catalog.Tracking{Story: story, Defect: defect})
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return changed
+		}
+		want(catalog.Mix, catalog.Mix)
+		before := here.Present().Generation
+		if changed := set(catalog.Mix, catalog.Mix); changed != nil {
+			t.Errorf("%v changed", changed)
+		}
+		want(catalog.Mix, catalog.Mix)
+		if here.Present().Generation != before {
+			t.Error("nothing was changed, and the generation was raised")
+		}
+		if changed := set(catalog.On, catalog.Mix); len(changed) != 1 || changed[0] != catalog.StoryTracking {
+			t.Errorf("%v changed", changed)
+		}
+		want(catalog.On, catalog.Mix)
+		set(catalog.Off, catalog.Off)
+		want(catalog.Off, catalog.Off)
+		t.write(func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `UPDATE setting SET value = 'Half' WHERE name = ?`, catalog.StoryTracking)
+			return err
+		})
+		want(catalog.Mix, catalog.Off)
+	})
+}

@@ -15,18 +15,17 @@ type Configuration struct {
 // setting is one line of a configuration.
 type setting struct{ key, value string }
 
-// NewConfiguration describes a service that takes attachments of up to so many
-// bytes. version is four integers.
+// NewConfiguration describes a service that takes attachments of up to so many bytes, and
+// effort where the levels of stories and defects say. version is four integers.
 //
-// Effort is tracked, on backlog items and on tasks and tests alike: every workitem
-// has Actuals, DetailEstimate and ToDo of its own, so both levels are Mix. Capacity
-// is planned, by assets of the type Capacity.
+// Effort is tracked: every workitem has Actuals, DetailEstimate and ToDo of its own.
+// Capacity is planned, by assets of the type Capacity.
 // Spec: interface 4.11.
-func NewConfiguration(version string, maxAttachment int) *Configuration {
+func NewConfiguration(version string, maxAttachment int, story, defect string) *Configuration {
 	settings := []setting{
 		{"EffortTracking", "True"},
-		{"StoryTrackingLevel", "Mix"},
-		{"DefectTrackingLevel", "Mix"},
+		{"StoryTrackingLevel", story},
+		{"DefectTrackingLevel", defect},
 		{"MaximumAttachmentSize", strconv.Itoa(maxAttachment)},
 		{"CapacityPlanning", "On"},
 	}

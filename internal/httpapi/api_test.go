@@ -28,7 +28,7 @@ const maxBody = 1 << 10
 func newAPI(e engines, log io.Writer) *API {
 	a := New(fixed(Engines{
 		Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Activity: e, Changes: e, Webhooks: e, Tokens: e, Audit: e, System: systems{e},
-		Metadata: e, Localization: texts{e}, Attachments: e, Configuration: describe.NewConfiguration("1.2.3.4", 100),
+		Metadata: e, Localization: texts{e}, Attachments: e, Configuration: describe.NewConfiguration("1.2.3.4", 100, "Mix", "Mix"),
 	}), Options{
 		Instance: "alds", MaxBody: maxBody, Log: slog.New(slog.NewJSONHandler(log, nil)),
 	})
@@ -120,6 +120,8 @@ func TestRoutes(t *testing.T) {
 		},
 		{"GET", "/alds/api/system/", "", `status`},
 		{"GET", "/alds/API/System/Check", "", `checked`},
+		{"GET", "/alds/api/system/settings", "", `settings`},
+		{"POST", "/alds/api/system/settings", "{}", `{}`},
 		{"GET", "/alds/api/tags?tag='UX'", "", `tag UX`},
 		{"GET", "/alds/api/tags/all", "", `all tags`},
 		{"GET", "/alds/api/tags/command/search?term=u", "", `search u`},

@@ -109,6 +109,8 @@ func Routes() []Route {
 		{Methods: get, Path: "api/system", handle: (*API).systemStatus},
 		{Methods: get, Path: "api/system/check", handle: (*API).checkState},
 		{Methods: post, Path: "api/system/check", handle: (*API).startCheck},
+		{Methods: get, Path: "api/system/settings", handle: (*API).settings},
+		{Methods: post, Path: "api/system/settings", handle: (*API).changeSettings},
 		{Methods: get, Path: "api/tags", handle: (*API).tag},
 		{Methods: get, Path: "api/tags/all", handle: (*API).allTags},
 		{Methods: get, Path: "api/tags/command/search", handle: (*API).searchTags},

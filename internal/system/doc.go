@@ -1,10 +1,11 @@
 // Package system tells administrators how the installation is: which processes run, of
-// which version, what waits, which queries are slow; and it checks the database when
-// they ask for it.
+// which version, what waits, which queries are slow; it checks the database when they
+// ask for it, and sets what they set while the service runs.
 //
 //	status, err := s.Status(ctx, who)
 //	state, err := s.Start(ctx, who) // a check, which s.Run carries out
 //	state, err := s.Check(ctx, who) // the last one, of whichever process
+//	settings, err := s.ChangeSettings(ctx, who, body, false)
 //
 // What there is to tell belongs to others: packages count the work in their own tables,
 // processes write rows, and all of it comes here through Options. Counts are bounded.

@@ -22,6 +22,7 @@ type Options struct {
 	Work       func(ctx context.Context, q db.Querier) (Work, error) // what waits in the database
 	Queue      func(ctx context.Context) (Tasks, error)              // what waits in the queue
 	Check      Checking
+	Changed    func(ctx context.Context) // brings this process to settings that were just changed; may be nil
 	Log        *slog.Logger
 }
 

@@ -23,6 +23,7 @@ const (
 	SubscriptionChanged Kind = "SubscriptionChanged"
 	SubscriptionDeleted Kind = "SubscriptionDeleted"
 	LocalizationChanged Kind = "LocalizationChanged"
+	SettingsChanged     Kind = "SettingsChanged"
 	Imported            Kind = "Imported"
 	Repaired            Kind = "Repaired" // the command repair has mended rows
 	Denied              Kind = "Denied"
@@ -32,7 +33,7 @@ const (
 // Kinds are all kinds, in the order of the documentation.
 var Kinds = []Kind{
 	SignIn, SignInRefused, LoginChanged, TokenCreated, TokenRevoked, RoleGranted, RoleEnded, DefaultRoleChanged,
-	SubscriptionCreated, SubscriptionChanged, SubscriptionDeleted, LocalizationChanged, Imported, Repaired, Denied, Unrecorded,
+	SubscriptionCreated, SubscriptionChanged, SubscriptionDeleted, LocalizationChanged, SettingsChanged, Imported, Repaired, Denied, Unrecorded,
 }
 
 // Event is one thing that happened. Ids are stored ids.

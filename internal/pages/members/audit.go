@@ -18,7 +18,7 @@ import (
 // auditKinds are the kinds of events. Spec: interface 4.9.
 var auditKinds = []string{
 	"SignIn", "SignInRefused", "LoginChanged", "TokenCreated", "TokenRevoked", "RoleGranted", "RoleEnded", "DefaultRoleChanged",
-	"SubscriptionCreated", "SubscriptionChanged", "SubscriptionDeleted", "LocalizationChanged", "Imported", "Repaired", "Denied", "Unrecorded",
+	"SubscriptionCreated", "SubscriptionChanged", "SubscriptionDeleted", "LocalizationChanged", "SettingsChanged", "Imported", "Repaired", "Denied", "Unrecorded",
 }
 
 // auditEvent is an event as the interface lists it.

@@ -14,9 +14,10 @@ var templateFiles embed.FS
 func Pages() ui.Set {
 	return ui.Set{
 		Pages: map[string]ui.Page{
-			"GET /ui/system":        ui.ForAdministrators(showSystem),
-			"GET /ui/system/check":  ui.ForAdministrators(showCheck),
-			"POST /ui/system/check": ui.ForAdministrators(startCheck),
+			"GET /ui/system":           ui.ForAdministrators(showSystem),
+			"GET /ui/system/check":     ui.ForAdministrators(showCheck),
+			"POST /ui/system/check":    ui.ForAdministrators(startCheck),
+			"POST /ui/system/settings": ui.ForAdministrators(changeSettings),
 		},
 		Templates: templateFiles,
 		Functions: template.FuncMap{"span": span, "milliseconds": milliseconds},

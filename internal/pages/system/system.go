@@ -70,6 +70,7 @@ type systemPage struct {
 	Waits    []work
 	Tasks    []work
 	Check    check
+	Settings settings
 }
 
 // work is a row of what waits.
@@ -91,6 +92,9 @@ func showSystem(v *ui.Visit) error {
 	if p.Check, err = readCheck(v); err != nil {
 		return err
 	}
+	if err := v.API.Get("api/system/settings", &p.Settings); err != nil {
+		return err
+	}
 	p.compare()
 	p.Waits, p.Tasks = p.waits(), p.tasks()
 	for i := range p.Waits {
@@ -102,6 +106,7 @@ func showSystem(v *ui.Visit) error {
 		describeSlow(v, &p, &p.SlowQueries[i])
 	}
 	v.Sends("api/system/check", "")
+	v.Sends("api/system/settings", `{"StoryTrackingLevel": "Off"}`)
 	return v.Render("system", "System", p)
 }
 

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/catalog"
+	"github.com/alds-dev/alds/internal/system"
+)
+
+// settingsCommand shows the settings that are set while the service runs, or sets some.
+type settingsCommand struct {
+	Set []settingFlag `arg:"" optional:"" name:"name=level" help:"StoryTrackingLevel or DefectTrackingLevel, and On, Off or Mix. Running processes have it within two seconds."`
+}
+
+// settingFlag is one setting with its level.
+type settingFlag struct{ name, level string }
+
+// UnmarshalText reads NAME=LEVEL.
+func (f *settingFlag) UnmarshalText(text []byte) error {
+	var ok bool
+	if f.name, f.level, ok = strings.Cut(string(text), "="); !ok {
+		return fmt.Errorf("%s is not of the form NAME=LEVEL, such as StoryTrackingLevel=Off", text)
+	}
+	return nil
+}
+
+// Run sets the settings that are named, all or none, and prints all.
+func (c settingsCommand) Run(ctx context.Context, o outside, role Role) error {
+	return withDatabase(ctx, o, role, func(s *service) error {
+		to := map[string]string{}
+		for _, f := range c.Set {
+			if _, twice := to[f.name]; twice {
+				return fmt.Errorf("%s is named twice", f.name)
+			}
+			to[f.name] = f.level
+		}
+		t, err := system.SetSettings(ctx, s.db, 0, to)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(o.stdout, "%s=%s\n%s=%s\n", catalog.StoryTracking, t.Story, catalog.DefectTracking, t.Defect)
+		return err
+	})
+}

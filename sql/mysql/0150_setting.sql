@@ -1,0 +1,5 @@
+CREATE TABLE IF NOT EXISTS `setting` (
+  `name`  VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `value` VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  PRIMARY KEY (`name`)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

@@ -1,0 +1,5 @@
+CREATE TABLE IF NOT EXISTS "setting" (
+  "name"  TEXT NOT NULL,
+  "value" TEXT NOT NULL,
+  PRIMARY KEY ("name")
+) WITHOUT ROWID;
