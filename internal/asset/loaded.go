@@ -152,6 +152,9 @@ func (l *loaded) loadReferences(ctx context.Context, ids []int64) error {
 			return fmt.Errorf("load references: %w", err)
 		}
 	}
+	if slices.ContainsFunc(ids, func(id int64) bool { return l.missing[id] }) {
+		db.Missed(l.s.tx)
+	}
 	return nil
 }
 
@@ -201,6 +204,9 @@ func (l *loaded) loadRows(ctx context.Context, ids []int64) error {
 		if err != nil {
 			return fmt.Errorf("lock assets: %w", err)
 		}
+	}
+	if slices.ContainsFunc(ids, func(id int64) bool { return l.rows[id] == nil }) {
+		db.Missed(l.s.tx)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type Known struct {
 }
 
 // Lookup finds which of the assets named exist and are visible to who; others
-// are absent from the answer.
+// are absent from the answer, and in a write are missed (db.Missed).
 func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all []oid.OID) (map[oid.OID]Known, error) {
 	wanted := make(map[int64][]oid.OID, len(all))
 	ids := make([]int64, 0, len(all))
@@ -49,6 +49,9 @@ func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all [
 		for _, o := range wanted[id] {
 			delete(found, o)
 		}
+	}
+	if slices.ContainsFunc(all, func(o oid.OID) bool { _, ok := found[o]; return !ok }) {
+		db.Missed(q)
 	}
 	return found, err
 }

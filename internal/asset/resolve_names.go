@@ -81,6 +81,7 @@ func (r *resolver) byName(ctx context.Context, a *meta.Attr, name string) (targe
 			return target{}, false, nil
 		}
 	}
+	db.Missed(r.s.tx)
 	return target{}, false, nil
 }
 

@@ -86,6 +86,15 @@ var ErrStalled = errStalled
 // place.
 func (d *DB) EndStalledReadersAtOnce() { d.reads.stall = time.Millisecond }
 
+// SetEngine makes a handle take its server for one with these variables; nil: not asked yet.
+func (d *DB) SetEngine(variables map[string]string) {
+	if variables == nil {
+		d.engine.Store(nil)
+		return
+	}
+	d.engine.Store(&engineFacts{facts: variables})
+}
+
 // AwaitKept waits until the keeper has sent so many statements more.
 func (d *DB) AwaitKept(ctx context.Context, n int64) error {
 	return d.awaitKeeper(ctx, func() bool { return d.keeper.sent.Load() >= n })

@@ -30,6 +30,7 @@ type Tx struct {
 	waiting  []Statement     // see Later
 	waits    int             // about how many bytes those have
 	readFor  time.Duration   // see ReadInTurn
+	missed   bool            // see Missed
 }
 
 // OnUndo makes fn run when what the transaction has written so far is rolled back, by

@@ -23,7 +23,8 @@ const firstBackoff = 8 * time.Millisecond
 // lost before COMMIT was sent, or a server that refuses to write, the whole of fn
 // runs again, with a pause, at most five times; then the error is fault.Transient. A
 // connection lost during commit, or a server that failed in it, gives an error with
-// ErrUnknownOutcome in its chain and no other try.
+// ErrUnknownOutcome in its chain and no other try. On a node of a cluster fn also runs
+// again, once, after Missed.
 // On SQLite writes take turns; waiting does not count towards the time limit. Those
 // that wait share a transaction and its commit, each under a savepoint: what one
 // rolls back leaves the others. When the commit fails, all of them do; when one has
@@ -48,14 +49,14 @@ func (d *DB) write(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error 
 
 // repeat runs fn until it is committed, or may not be run again.
 func (d *DB) repeat(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error {
-	backoff, alone := firstBackoff, false
+	backoff, alone, current := firstBackoff, false, false
 	for n := 1; ; n++ {
 		var err error
 		var mayRepeat bool
 		if d.turns != nil {
 			err, mayRepeat = d.share(ctx, fn, alone)
 		} else {
-			err, mayRepeat = d.attempt(ctx, pool, fn)
+			err, mayRepeat = d.attempt(ctx, pool, fn, current)
 		}
 		if err == nil {
 			return nil
@@ -64,10 +65,14 @@ func (d *DB) repeat(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error
 			alone = true
 			continue
 		}
+		if errors.Is(err, errMissed) {
+			current = true
+			continue
+		}
 		if classOf(err) == full {
 			d.noRoom.Add(1)
 		}
-		if !mayRepeat || n == maxAttempts || ctx.Err() != nil {
+		if !mayRepeat || n >= maxAttempts || ctx.Err() != nil {
 			return Fault(err)
 		}
 		d.log.Debug("write transaction again", "attempt", n, "err", err)
@@ -90,8 +95,9 @@ func pause(ctx context.Context, backoff *time.Duration) bool {
 	}
 }
 
-// attempt runs fn once on a server and reports whether it may be run again after err.
-func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error) (err error, mayRepeat bool) {
+// attempt runs fn once on a server and reports whether it may be run again after err. With
+// current its node catches up before. Errors: also errMissed.
+func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error, current bool) (err error, mayRepeat bool) {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return err, mayRetry(err)
@@ -99,6 +105,11 @@ func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error) (err
 	defer func() { _ = conn.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
+	if current {
+		if err := d.catchUp(ctx, conn); err != nil {
+			return err, mayRetry(err)
+		}
+	}
 	stx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err, mayRetry(err)
@@ -113,7 +124,11 @@ func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error) (err
 		}
 	}()
 	t.until, _ = ctx.Deadline()
-	if err = fn(t); err == nil {
+	err = fn(t)
+	if !current && t.mayBeBehind(ctx) {
+		return errMissed, false
+	}
+	if err == nil {
 		err = t.flush(ctx)
 	}
 	if t.aborted != nil { // fn may have taken the error for one of its own

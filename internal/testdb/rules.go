@@ -92,7 +92,9 @@ var functions = []string{
 var others = strings.Fields(`IN AND OR NOT ON AS FROM JOIN WHERE EXISTS VALUES SELECT BY CASE WHEN THEN ELSE SET UNION ALL LIKE BETWEEN HAVING
 	KEY INDEX OVER COLUMNS RECURSIVE DISTINCT IS LIMIT CHAR VARCHAR VARBINARY BINARY INT SMALLINT BIGINT`)
 
-// variables are those of a session that alds sets.
+// variables are those of a session that alds sets. On nodes of clusters alone, which no
+// recorder stands before, it also sets WSREP_SYNC_WAIT and GROUP_REPLICATION_CONSISTENCY
+// (db.DB.Write): elsewhere they break this rule.
 var variables = []string{
 	"TRANSACTION ISOLATION LEVEL READ COMMITTED", "TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 	"SQL_MODE", "TIME_ZONE", "INNODB_LOCK_WAIT_TIMEOUT", "SQL_SELECT_LIMIT", "MAX_EXECUTION_TIME",

@@ -5,6 +5,7 @@
 //   - two migrations at once do the work once;
 //   - of two moves that would put each of two projects under the other, one is refused;
 //   - a task that is made while its story moves ends in the project of the story;
+//   - a write finds what another node has just made;
 //   - a change is in a listing that is read after a subscription was answered, or is
 //     delivered to it;
 //   - what is sent twice under one key, to two processes, is done once;
@@ -24,6 +25,7 @@
 //	go test ./internal/test/torture -v -torture.for 60s -timeout 1h
 //	go test ./internal/test/torture -v -torture.on group-multi
 //	go test ./internal/test/torture -v -run ReadsElsewhere -torture.pairs 10000
+//	go test ./internal/test/torture -v -run Torture/newest -torture.pairs 10000
 //
 // The databases that -torture.on names are galera-multi, a Galera cluster whose nodes all
 // take writes; galera-single, where all processes write to one node and go to the next

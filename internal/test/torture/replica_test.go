@@ -22,7 +22,7 @@ import (
 	"github.com/alds-dev/alds/internal/testproc"
 )
 
-var pairs = flag.Int("torture.pairs", 0, "at least how many pairs of a write and a read there are with a replica that lags; 0: 64 with -short, else 500")
+var pairs = flag.Int("torture.pairs", 0, "at least how many pairs there are of a write and a read with a replica that lags, and of a write and one on another node that names what it made; 0: 64 with -short, else 500")
 
 const (
 	// lags is the delay of the replica, in seconds: it is one behind at least.

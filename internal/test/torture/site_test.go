@@ -50,6 +50,7 @@ func TestTorture(t *testing.T) {
 		{"two migrations", twoMigrations},
 		{"opposing moves", opposingMoves},
 		{"followers", followers},
+		{"newest", newest},
 		{"subscribe and list", subscribeAndList},
 		{"one key", oneKey},
 		{"one name", oneName},
