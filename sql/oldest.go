@@ -6,31 +6,25 @@ import "github.com/alds-dev/alds/internal/release"
 // release; the rows of later ones have it.
 const RecordsOldest = 123
 
-// inFirst are the migrations up to this one: of the first release, which has no older
-// one to work with.
-const inFirst = 122
+// First is the first release, and inFirst the last migration of it: no older release
+// works with what it stores. Builds before it had the number 0.1.0, all of them: those
+// before migration 135 read long texts, which it moved to asset_text, as empty.
+const (
+	First   = "0.2.0"
+	inFirst = 150
+)
 
 // oldest names for each later migration the oldest release that works with it: whose
 // processes may run before it, while it runs and behind it, and read and write all
 // that the release of the migration stores. A migration that is not named works with
 // no release before its own.
-var oldest = map[int]string{
-	RecordsOldest: "0.1.0",
-	124:           "0.1.0",
-	125:           "0.1.0",
-	126:           "0.1.0",
-	127:           "0.1.0",
-	128:           "0.1.0",
-	129:           "0.1.0",
-	130:           "0.1.0",
-	131:           "0.1.0",
-	132:           "0.1.0",
-	133:           "0.1.0",
-	135:           "0.1.0",
-	136:           "0.1.0",
-	137:           "0.1.0",
-	150:           "0.1.0",
-}
+var oldest = map[int]string{}
+
+// reads names for each later migration that changes tables or rows the first release that
+// reads what is stored by it: where the migration moves data, or has it stored at another
+// place or in another form, and be it by the next write, the release that first looks
+// there. The oldest release that works with it is none before that.
+var reads = map[int]string{}
 
 // oldestOf returns the oldest release that works with a migration.
 func oldestOf(version int) string {
@@ -38,7 +32,7 @@ func oldestOf(version int) string {
 	case ok:
 		return named
 	case version <= inFirst:
-		return "0.1.0"
+		return First
 	}
 	return release.Number
 }

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,19 +35,100 @@ func TestEveryMigrationNamesTheOldestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, text := range promises(steps, oldest, reads, release.Number) {
+		t.Error(text)
+	}
+}
+
+// promises returns what is wrong with the oldest releases that migrations name.
+func promises(steps []Migration, oldest, reads map[int]string, number string) (wrong []string) {
+	say := func(m Migration, format string, args ...any) {
+		wrong = append(wrong, fmt.Sprintf("%04d_%s: ", m.Version, m.Name)+fmt.Sprintf(format, args...))
+	}
 	known := map[int]bool{}
 	for _, m := range steps {
 		known[m.Version] = true
-		if oldest[m.Version] == "" && m.Version > inFirst {
-			t.Errorf("%04d_%s: say in oldest.go which release is the oldest that works with it", m.Version, m.Name)
+		if rank := release.Rank(m.Oldest); rank < release.Rank(First) || rank > release.Rank(number) {
+			say(m, "it works with %q and later; releases are from %s to %s", m.Oldest, First, number)
 		}
-		if rank := release.Rank(m.Oldest); rank == 0 || rank > release.Rank(release.Number) {
-			t.Errorf("%04d_%s works with %q and later; this is %s", m.Version, m.Name, m.Oldest, release.Number)
+		if m.Version <= inFirst {
+			continue
+		}
+		if oldest[m.Version] == "" {
+			say(m, "say in oldest.go which release is the oldest that works with it")
+		}
+		by, named := reads[m.Version]
+		switch {
+		case !named && changesData(m):
+			say(m, "say in oldest.go which release first reads what is stored by it")
+		case release.Rank(m.Oldest) < release.Rank(by):
+			say(m, "%s is to work with it, but the first release that reads what is stored by it is %s", m.Oldest, by)
 		}
 	}
-	for version := range oldest {
-		if !known[version] {
-			t.Errorf("%04d is no migration", version)
+	for _, names := range []map[int]string{oldest, reads} {
+		for version := range names {
+			if !known[version] {
+				wrong = append(wrong, fmt.Sprintf("%04d is no migration", version))
+			}
+		}
+	}
+	return wrong
+}
+
+// changesData reports whether a migration may have data stored at another place or in
+// another form: it does all but adding a table, a key or rows.
+func changesData(m Migration) bool {
+	if m.Run != nil {
+		return true
+	}
+	words := strings.ToUpper(strings.ReplaceAll(m.Text, "`", ""))
+	switch {
+	case strings.HasPrefix(words, "CREATE TABLE"), strings.HasPrefix(words, "CREATE INDEX"), strings.HasPrefix(words, "CREATE UNIQUE INDEX"):
+		return strings.Contains(words, "SELECT ")
+	case strings.HasPrefix(words, "INSERT "):
+		return strings.Contains(words, "SELECT ")
+	}
+	return true
+}
+
+// TestPromisesOfReleases: a migration that moves data promises nothing for releases that
+// do not look where it moves it. Long texts were moved from asset to asset_text by 0135 to
+// 0137, which once said that all builds work with them.
+func TestPromisesOfReleases(t *testing.T) {
+	steps, err := Migrations("mysql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func(version int, text, oldest string) []Migration {
+		return append(slices.Clone(steps), Migration{Version: version, Name: "next", Text: text, Oldest: oldest})
+	}
+	of := func(version int) string {
+		return steps[slices.IndexFunc(steps, func(m Migration) bool { return m.Version == version })].Text
+	}
+	const older, newer = First, "9.0.0"
+	table, columns := of(135), of(136)
+	for _, c := range []struct {
+		name          string
+		steps         []Migration
+		oldest, reads map[int]string
+		want          string
+	}{
+		{"nothing new", steps, nil, nil, ""},
+		{"a table", next(9000, table, older), map[int]string{9000: older}, nil, ""},
+		{"a table of which nothing is said", next(9000, table, newer), nil, nil, "9000_next: say in oldest.go which release is the oldest"},
+		{"columns that may hold what was elsewhere", next(9000, columns, older), map[int]string{9000: older}, nil, "9000_next: say in oldest.go which release first reads"},
+		{"columns that the next release reads", next(9000, columns, older), map[int]string{9000: older}, map[int]string{9000: newer}, "the first release that reads what is stored by it is " + newer},
+		{"and that say so", next(9000, columns, newer), map[int]string{9000: newer}, map[int]string{9000: newer}, ""},
+		{"columns that were read before", next(9000, columns, older), map[int]string{9000: older}, map[int]string{9000: older}, ""},
+		{"a copy", next(9000, "INSERT IGNORE INTO a SELECT * FROM b", older), map[int]string{9000: older}, nil, "first reads"},
+		{"rows", next(9000, of(127), older), map[int]string{9000: older}, nil, ""},
+		{"a build before the first release", next(9000, table, "0.1.0"), map[int]string{9000: "0.1.0"}, nil, `it works with "0.1.0" and later`},
+		{"a later release", next(9000, table, "10.0.0"), map[int]string{9000: "10.0.0"}, nil, "releases are from"},
+		{"no migration", steps, map[int]string{9000: older}, nil, "9000 is no migration"},
+	} {
+		got := strings.Join(promises(c.steps, c.oldest, c.reads, newer), "; ")
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }

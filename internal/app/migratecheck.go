@@ -25,7 +25,7 @@ func (s *service) checkMigration(ctx context.Context, stdout io.Writer) error {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	var running []processes.Row
-	if state.Release != "" { // before 0.1.0 they are of no release
+	if state.Release != "" { // without a number they are of no release
 		if running, err = processes.List(ctx, s.db, s.db.Dialect); err != nil {
 			return fmt.Errorf("which processes run: %w", err)
 		}
@@ -44,7 +44,7 @@ func migrationReport(state *db.SchemaState, running []processes.Row) (string, er
 	if state.Empty {
 		fmt.Fprintf(&b, "this is %s; the database is empty\n", release.Number)
 	} else {
-		fmt.Fprintf(&b, "this is %s; the database was migrated by %s\n", release.Number, cmp.Or(state.Release, "a build before 0.1.0"))
+		fmt.Fprintf(&b, "this is %s; the database was migrated by %s\n", release.Number, cmp.Or(state.Release, "a build without a number"))
 	}
 	if state.OfNewer() {
 		fmt.Fprintf(&b, "it is of a newer release, which works with this one: `migrate` would change nothing\n")
@@ -64,7 +64,7 @@ func migrationReport(state *db.SchemaState, running []processes.Row) (string, er
 		return b.String(), nil
 	}
 	if state.Release == "" {
-		b.WriteString("processes of a build before 0.1.0 refuse to work with it; whether some run cannot be seen\n")
+		b.WriteString("processes of a build without a number refuse to work with it; whether some run cannot be seen\n")
 		return b.String(), errStop
 	}
 	err := reportRunning(&b, oldest, running)

@@ -79,7 +79,7 @@ func TestMigrateCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = d.Close() })
-			if got := run("migrate", "--check"); !strings.Contains(got, "0001_schema_migration, works with 0.1.0 and later") {
+			if got := run("migrate", "--check"); !strings.Contains(got, "0001_schema_migration, works with 0.2.0 and later") {
 				t.Error(got)
 			}
 			if s, err := d.SchemaState(t.Context()); err != nil || !s.Empty {

@@ -130,11 +130,43 @@ func (d *DB) apply(ctx context.Context, r schema.Runner) error {
 		n++
 		d.log.Debug("schema migration applied", "version", s.Version, "name", s.Name)
 	}
+	if err := raiseOldest(ctx, r, d.steps); err != nil {
+		return fmt.Errorf("record the oldest releases: %w", Fault(err))
+	}
 	if n > 0 {
 		d.log.Info("schema migrated", "migrations", n, "version", d.steps[len(d.steps)-1].Version)
 	}
 	rank := release.Rank(release.Number)
 	return Fault(execAgain(ctx, r, "UPDATE sequence SET value = ? WHERE name = 'release' AND value < ?", rank, rank))
+}
+
+// raiseOldest records of migrations that were done by an earlier build what this one knows
+// better: that fewer releases work with them.
+func raiseOldest(ctx context.Context, r schema.Runner, steps []schema.Migration) error {
+	if !slices.ContainsFunc(steps, func(s schema.Migration) bool { return s.Version == schema.RecordsOldest }) {
+		return nil
+	}
+	recorded := map[int]string{}
+	rows, err := r.QueryContext(ctx, "SELECT version, oldest_release FROM schema_migration")
+	if err != nil {
+		return err
+	}
+	err = eachRow(rows, func(row Scanner) error {
+		var version int
+		var oldest string
+		err := row.Scan(&version, &oldest)
+		recorded[version] = oldest
+		return err
+	})
+	for _, s := range steps {
+		if err != nil {
+			return err
+		}
+		if s.Version > schema.RecordsOldest && release.Rank(s.Oldest) > release.Rank(recorded[s.Version]) {
+			err = execAgain(ctx, r, "UPDATE schema_migration SET oldest_release = ? WHERE version = ?", s.Oldest, s.Version)
+		}
+	}
+	return err
 }
 
 // execAgain runs a statement that is a transaction of its own, again where others were

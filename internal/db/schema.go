@@ -12,7 +12,7 @@ import (
 
 // SchemaState is how the schema of a database stands to this build.
 type SchemaState struct {
-	Release string      // the newest release that has migrated the database; "" for one before 0.1.0, and for none
+	Release string      // the newest release that has migrated the database; "" for a build without a number, and for none
 	Empty   bool        // nothing has been applied
 	Missing []Migration // of this build, in their order
 	Newer   []Migration // that this build does not know, in their order

@@ -134,11 +134,19 @@ func TestOldDatabasesLearnOfTheOldestRelease(t *testing.T) {
 		if err != nil || s.Release != release.Number || s.OfNewer() || len(s.Missing) > 0 {
 			t.Errorf("after: %+v, %v", s, err)
 		}
-		for version, want := range map[int]string{1: "", 122: "", 123: "", 124: "0.1.0"} {
+		for version, want := range map[int]string{1: "", 122: "", 123: "", 124: schema.First} {
 			var got string
 			if err := d.QueryRow(t.Context(), "SELECT oldest_release FROM schema_migration WHERE version = ?", version).Scan(&got); err != nil || got != want {
 				t.Errorf("%04d: %q %v, want %q", version, got, err, want)
 			}
+		}
+		exec(t, d, "UPDATE schema_migration SET oldest_release = '0.1.0' WHERE version = 136")
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var raised string
+		if err := d.QueryRow(t.Context(), "SELECT oldest_release FROM schema_migration WHERE version = 136").Scan(&raised); err != nil || raised != schema.First {
+			t.Errorf("a build that knew less said 0.1.0, and now it is %q, %v", raised, err)
 		}
 		exec(t, d, "INSERT INTO schema_migration (version, name, checksum, applied_at) VALUES (9000, 'more', 'x', 1)")
 		wantRefusal(t, "a row that says nothing", d.SchemaIsCurrent(t.Context()), "does not say")

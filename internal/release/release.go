@@ -7,7 +7,7 @@ import (
 )
 
 // Number is the release that this tree is, or becomes: major.minor.patch.
-const Number = "0.1.0"
+const Number = "0.2.0"
 
 // each is above every number of a release.
 const each = 1_000_000

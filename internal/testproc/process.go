@@ -129,6 +129,23 @@ func BuildWith(t testing.TB, files map[string]string, names ...string) string {
 	return dir
 }
 
+// BuildTree builds commands of another tree of the sources, such as that of an older
+// release. It returns their folder.
+func BuildTree(t testing.TB, root string, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	args := []string{"build", "-trimpath", "-o", dir + "/"}
+	for _, name := range names {
+		args = append(args, "./cmd/"+name)
+	}
+	cmd := exec.Command("go", args...) //nolint:gosec // the commands of this repository
+	cmd.Dir, cmd.Env = root, buildEnv()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build another tree: %v\n%s", err, out)
+	}
+	return dir
+}
+
 // Options are how a command is started.
 type Options struct {
 	Dir   string    // of the command; "" for that of this tree, which is built once

@@ -40,13 +40,13 @@ func edit(t *testing.T, file, text, by string) string {
 // It has an attribute and a value of a list that this one does not know.
 func newRelease(t *testing.T, number string, oldest ...string) (dir string) {
 	t.Helper()
-	named := "var oldest = map[int]string{\n"
+	named := "var oldest = map[int]string{"
 	files := map[string]string{
 		"internal/release/release.go": edit(t, "internal/release/release.go", `Number = "`+release.Number+`"`, `Number = "`+number+`"`),
 		"internal/meta/model.yaml": strings.Replace(edit(t, "internal/meta/model.yaml", "      Benefits: LongText\n", "      Benefits: LongText\n      NextRelease: Text\n"),
 			"  GoalCategory: {190: ", "  GoalCategory: {499: Next Release, 190: ", 1),
 	}
-	by := named
+	by := named + "\n"
 	for i, works := range oldest {
 		by += fmt.Sprintf("\t%d: %q,\n", 9001+i, works)
 		for _, dialect := range []string{"mysql", "sqlite"} {
