@@ -42,7 +42,7 @@ func parse(args []string, o outside, role Role) (*kong.Context, error) {
 	}
 	answered := false
 	parser, err := kong.New(grammar, kong.Name(role.name), kong.Description(role.about+" Settings come from the environment; the README lists them."),
-		kong.Writers(o.stdout, o.stderr), kong.Vars{"version": role.name + " " + version()}, kong.Exit(func(int) { answered = true }))
+		kong.Writers(o.stdout, o.stderr), kong.Vars{"version": role.name + " " + built().String()}, kong.Exit(func(int) { answered = true }))
 	if err != nil {
 		return nil, err
 	}

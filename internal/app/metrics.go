@@ -13,8 +13,8 @@ func newRegistry(role string) *prometheus.Registry {
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "alds_app_build_info",
 		Help: "Always 1; the labels tell what runs.",
-	}, []string{"version", "role"})
-	build.WithLabelValues(version(), role).Set(1)
+	}, []string{"version", "role", "commit", "date"})
+	build.WithLabelValues(version(), role, built().commit, built().date).Set(1)
 	r.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }

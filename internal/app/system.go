@@ -20,7 +20,7 @@ func (s *service) buildSystem() {
 	}
 	s.process = processes.New(s.db, processes.Self{Role: s.role.name, Version: version(), Host: host}, s.slowest, processes.Options{Log: s.component("processes"), Metrics: s.metrics})
 	s.system = system.New(s.db, system.Options{
-		Version: version(), Process: s.process.ID(), Dashboards: s.cfg.DashboardsURL,
+		Version: version(), Commit: built().commit, CommitDate: built().date, Process: s.process.ID(), Dashboards: s.cfg.DashboardsURL,
 		Work: s.work, Queue: s.tasks, Check: s.checkDatabase, Changed: s.modelChanged, Log: s.component("system"),
 	})
 }

@@ -17,6 +17,8 @@ import (
 // Options are what a Service asks for what it does not know itself.
 type Options struct {
 	Version    string                                                // of this process
+	Commit     string                                                // what it was built from, and
+	CommitDate string                                                // its date; empty: not known
 	Process    string                                                // its name in the table of processes
 	Dashboards string                                                // where they are; empty: nobody has said
 	Work       func(ctx context.Context, q db.Querier) (Work, error) // what waits in the database
@@ -70,7 +72,9 @@ type Tasks struct {
 type Status struct {
 	Type        string      `json:"_type"`
 	Version     string      `json:"version"`
-	Process     string      `json:"process"` // that answers
+	Commit      *string     `json:"commit"`     // of this process; null where it is not known
+	CommitDate  *string     `json:"commitDate"` // likewise
+	Process     string      `json:"process"`    // that answers
 	At          string      `json:"at"`
 	Schema      Schema      `json:"schema"`
 	Database    Database    `json:"database"`
@@ -152,7 +156,7 @@ const queueLimit = 500 * time.Millisecond
 // Status returns how the installation is. Errors: fault.Denied for who does not
 // administer the system.
 func (s *Service) Status(ctx context.Context, who auth.Actor) (Status, error) {
-	st := Status{Type: "System", Version: s.o.Version, Process: s.o.Process, Links: []Link{}}
+	st := Status{Type: "System", Version: s.o.Version, Commit: known(s.o.Commit), CommitDate: known(s.o.CommitDate), Process: s.o.Process, Links: []Link{}}
 	if err := mayRead(who); err != nil {
 		return st, err
 	}
@@ -171,6 +175,14 @@ func (s *Service) Status(ctx context.Context, who auth.Actor) (Status, error) {
 		st.Links = append(st.Links, Link{Name: "Dashboards", URL: s.o.Dashboards})
 	}
 	return st, nil
+}
+
+// known returns a text that may be empty; nil for one that is.
+func known(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }
 
 func mayRead(who auth.Actor) error {

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 // service returns a service whose check is fn.
 func service(d *db.DB, fn Checking) *Service {
 	s := New(d, Options{
-		Version: "v1", Process: "p1", Check: fn,
+		Version: "v1", Commit: "c129", Process: "p1", Check: fn,
 		Work: func(context.Context, db.Querier) (Work, error) {
 			return Work{WaitingChanges: lease.Backlog{Count: 3, Oldest: 1_000_000}, Paused: 2}, nil
 		},
@@ -80,6 +80,9 @@ func TestStatus(t *testing.T) {
 		}
 		if !st.Queue.Reachable || *st.Queue.Depth != 3 || st.Schema.Version != st.Schema.Expected || st.Schema.Version < 112 {
 			t.Errorf("%+v %+v", st.Queue, st.Schema)
+		}
+		if st.Version != "v1" || *st.Commit != "c129" || st.CommitDate != nil {
+			t.Errorf("it was built from %v of %v", st.Commit, st.CommitDate)
 		}
 		if len(st.Links) != 0 || st.Processes == nil || st.SlowQueries == nil || !strings.ContainsAny(st.Database.Server, "0123456789") {
 			t.Errorf("%+v", st)

@@ -27,7 +27,7 @@ func TestDeploy(t *testing.T) {
 		{
 			begins: "sudo install", after: "for p in api worker scheduler standalone; do " + machine + "/opt/alds/bin/$p --version; done; " +
 				"ls " + machine + "/etc/systemd/system/*; stat -c 'the settings are %a' " + machine + "/etc/alds/alds.env",
-			prints: `api 0\S*\nworker 0\S*\nscheduler 0\S*\nstandalone 0(.|\n)*alds-worker.service(.|\n)*hardened.conf(.|\n)*the settings are 600`,
+			prints: `api 0[^\n]*\nworker 0[^\n]*\nscheduler 0[^\n]*\nstandalone 0(.|\n)*alds-worker.service(.|\n)*hardened.conf(.|\n)*the settings are 600`,
 		},
 		{begins: "sudo systemctl daemon-reload", not: systemctl},
 		{
