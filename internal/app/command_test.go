@@ -138,6 +138,51 @@ func TestCommandLines(t *testing.T) {
 // TestCommandsOnADatabase: each needs the database's address alone.
 func TestCommandsOnADatabase(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
+// TestALoginThatIsGone: check finds that the administrator cannot log in, repair says what
+// to do, and that helps.
+func TestALoginThatIsGone(t *testing.T) {
+	for _, dialect := range []string{"mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			settings := map[string]string{"DATABASE_URL": testdb.EmptyURL(t, dialect)}
+			exec := func(statement string) {
+				t.Helper()
+				d, err := db.Open(t.Context(), settings["DATABASE_URL"], db.Options{MaxConns: 2})
+				if err == nil {
+					_, err = d.Exec(t.Context(), statement)
+					_ = d.Close()
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			commandCase{line: "api migrate", env: "ALDS_ADMIN_PASSWORD=first", stderr: "schema is up to date"}.run(t, settings)
+			gone := `its Username is "admin", and nobody can log in with it; set its password: ` + "`api password --member admin`"
+			for _, damage := range []struct {
+				sql   []string
+				found string
+			}{
+				{[]string{`UPDATE credential SET password_hash = NULL WHERE member_id = 20`, `DELETE FROM audit_trail WHERE id > 0`}, "passwords: credential 0: no login has a password: nobody can log in; set it again: `api password"},
+				{[]string{`DELETE FROM credential WHERE member_id = 20`}, "logins: asset 20: " + gone},
+			} {
+				for _, statement := range damage.sql {
+					exec(statement)
+				}
+				for _, c := range []commandCase{
+					{line: "api check", status: 1, stdout: damage.found, stderr: "1 findings"},
+					{line: "api repair", status: 1, stdout: damage.found, stderr: "none of which can be mended"},
+					{line: "api repair --yes", status: 1, stdout: damage.found, stderr: "1 findings are left"},
+					{line: "api password --member ghost", stdin: "x", status: 1, stderr: `no member has the username "ghost"`},
+					{line: "api password --member Admin", stdin: "second", stdout: "the password of Admin is set"},
+					{line: "api check", stdout: "the database agrees with itself"},
+					{line: "api migrate", env: "ALDS_ADMIN_PASSWORD=second", stderr: "schema is up to date", absent: "api password"},
+				} {
+					c.run(t, settings)
+				}
+			}
+		})
+	}
+}
+
 		t.Run(dialect, func(t *testing.T) {
 			settings := map[string]string{"DATABASE_URL": testdb.EmptyURL(t, dialect)}
 			refused := "ALDS_ADMIN_PASSWORD is not set|nothing was changed"

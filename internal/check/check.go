@@ -110,15 +110,22 @@ func Steps() int { return len(rules) }
 // those.
 // Errors: only that the database could not be read.
 func Run(ctx context.Context, d *db.DB, m *meta.Model) ([]Finding, error) {
-	return Follow(ctx, d, m, func(Step) {})
+	return snapshot(ctx, d, m, false, func(Step) {})
 }
 
-// Follow is Run, and calls at before each check and at the end.
+// Follow is Run for a database that an installation uses: well-known members have their
+// logins as well, and somebody can log in. It calls at before each check and at the end.
 func Follow(ctx context.Context, d *db.DB, m *meta.Model, at func(Step)) ([]Finding, error) {
+	return snapshot(ctx, d, m, true, at)
+}
+
+// snapshot runs all checks in one snapshot.
+func snapshot(ctx context.Context, d *db.DB, m *meta.Model, installed bool, at func(Step)) ([]Finding, error) {
 	var found []Finding
-	err := d.ReadLong(ctx, func(tx *db.Tx) error {
-		var err error
-		found, err = runIn(ctx, tx, m, at)
+	err := d.ReadLong(ctx, func(tx *db.Tx) (err error) {
+		c := newChecker(tx, m)
+		c.installed = installed
+		found, err = walk(ctx, c, rules, at)
 		return err
 	})
 	return found, err
@@ -132,11 +139,6 @@ func Schema(ctx context.Context, d *db.DB) (found []Finding, err error) {
 		return err
 	})
 	return slices.DeleteFunc(found, func(f Finding) bool { return f.Check == "keys" }), err
-}
-
-// runIn is Follow inside a transaction.
-func runIn(ctx context.Context, tx *db.Tx, m *meta.Model, at func(Step)) ([]Finding, error) {
-	return walk(ctx, newChecker(tx, m), rules, at)
 }
 
 // walk runs rules in order, and no further one when tables are missing.
@@ -160,6 +162,8 @@ type checker struct {
 	m     *meta.Model
 	all   []meta.Column  // those that no attribute lies in included
 	seeds map[int64]bool // well-known assets, which may lack required values
+
+	installed bool // well-known members have logins; they get them after their assets
 
 	rule  rule // that runs
 	left  int  // findings it may still report
@@ -203,7 +207,13 @@ func (c *checker) mend(query string, args ...any) {
 
 // report adds a finding. Its error ends the check.
 func (c *checker) report(table string, id int64, format string, args ...any) error {
-	f := Finding{Check: c.rule.name, Table: table, ID: id, Text: fmt.Sprintf(format, args...), Do: c.rule.do, mend: c.mends}
+	return c.reportWith(c.rule.do, table, id, format, args...)
+}
+
+// reportWith is report for a finding with which something else is to be done than with
+// those of its rule.
+func (c *checker) reportWith(do, table string, id int64, format string, args ...any) error {
+	f := Finding{Check: c.rule.name, Table: table, ID: id, Text: fmt.Sprintf(format, args...), Do: do, mend: c.mends}
 	c.mends = nil
 	if len(f.mend) > 0 {
 		f.Do = byRepair

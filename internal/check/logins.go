@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
@@ -51,10 +53,11 @@ func (c *checker) logins(ctx context.Context) error {
 			return err
 		}
 		login := textsIn(attrs)[name.Place.Column]
-		if login == "" || c.seeds[id] {
+		if login == "" || c.seeds[id] && !c.installed {
 			return nil
 		}
-		return c.report("asset", id, "its Username is %q, and nobody can log in with it", login)
+		return c.reportWith(fmt.Sprintf("set its password: `api password --member %s`", shellWord(login)), "asset", id,
+			"its Username is %q, and nobody can log in with it", login)
 	}, `SELECT a.id, a.attrs FROM asset a LEFT JOIN credential c ON c.member_id = a.id WHERE a.type = ? AND a.state < ? AND c.member_id IS NULL ORDER BY a.id`,
 		member.Code, meta.StateDeleted)
 }
@@ -63,17 +66,32 @@ func (c *checker) logins(ctx context.Context) error {
 // that it was made, in microseconds: two clocks tell.
 const recreated = int64(time.Minute / time.Microsecond)
 
-// passwords expects the passwords of logins to be hashes, and members whose password was
-// set to have one. What was set is in the audit that people read, as far as that is kept;
+// shellWord returns a text as one word of a command line.
+func shellWord(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("@._-", r)
+	}) {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return text
+}
+
+// passwords expects the passwords of logins to be hashes, members whose password was set to
+// have one, and somebody to have one. What was set is in the audit that people read, as far as that is kept;
 // a version of a credential begins with the instant when it was made.
 func (c *checker) passwords(ctx context.Context) error {
-	return c.each(ctx, func(scan row) error {
+	logins, usable, before := 0, 0, len(c.found)
+	err := c.each(ctx, func(scan row) error {
 		var id, version int64
 		var login string
 		var hash sql.NullString
 		var set sql.NullInt64
 		if err := scan(&id, &login, &version, &hash, &set); err != nil {
 			return err
+		}
+		logins++
+		if hash.Valid {
+			usable++
 		}
 		switch {
 		case hash.Valid && !isHash(hash.String):
@@ -84,6 +102,10 @@ func (c *checker) passwords(ctx context.Context) error {
 		return nil
 	}, `SELECT c.member_id, c.username, c.version, c.password_hash, CASE WHEN c.password_hash IS NULL THEN (SELECT MAX(t.at) FROM audit_trail t`+
 		` WHERE t.member_id = c.member_id AND t.kind = 'LoginChanged' AND t.detail LIKE '%"Password"%') END FROM credential c ORDER BY c.member_id`)
+	if err != nil || !c.installed || logins == 0 || usable > 0 || len(c.found) > before {
+		return err
+	}
+	return c.report("credential", 0, "no login has a password: nobody can log in")
 }
 
 // isHash reports whether a text has the form of a password's hash: the names of its

@@ -113,7 +113,7 @@ func each(ctx context.Context, d *db.DB, m Model, fn func(r rule, x *repairing) 
 func (x *repairing) findings(ctx context.Context, r rule) (found []Finding, err error) {
 	err = x.db.ReadLong(ctx, func(tx *db.Tx) error {
 		c := newChecker(tx, x.model)
-		c.mending, c.skip, c.built = true, x.tried, x.built
+		c.mending, c.installed, c.skip, c.built = true, true, x.tried, x.built
 		err := c.do(ctx, r)
 		found, x.built = c.found, c.built
 		return err

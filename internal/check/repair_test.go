@@ -20,6 +20,7 @@ var others = []string{
 	`UPDATE audit SET feed = 3, generation = 3 WHERE id = 1`,
 	`UPDATE sequence SET value = 3 WHERE name IN ('feed', 'webhook')`,
 	`UPDATE credential SET password_hash = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2g', version = 1000000 WHERE member_id = 1007`,
+	`INSERT INTO credential (member_id, username, folded, version, disabled) VALUES (20, 'admin', 'admin', 1, 0)`,
 	`INSERT INTO audit_trail (at, id, kind, member_id, events, detail) VALUES (1000000, 1, 'LoginChanged', 1007, 1, '{"changed":["Username","Password"]}')`,
 	`INSERT INTO access_token (id, member_id, name, token_hash, created_at) VALUES ('t', 1007, 't', 'h', 1)`,
 	`INSERT INTO session (id_hash, member_id, created_at, expires_at) VALUES ('s', 1007, 1, 2)`,
