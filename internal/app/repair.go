@@ -68,6 +68,9 @@ func (s *service) planRepair(ctx context.Context, p *repairPrinter) error {
 
 // repair mends what can be derived and prints it.
 func (s *service) repair(ctx context.Context, p *repairPrinter) error {
+	if err := s.nobodyRuns(ctx, s.db); err != nil && !db.IsNoTable(err) {
+		return fmt.Errorf("nothing was changed; %w", err)
+	}
 	mended := 0
 	left, err := check.Repair{
 		Guard: s.nobodyRuns,

@@ -31,6 +31,7 @@ func TestRepairCommand(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			var said string // on stdout, by the last command
 			expect := func(what, wantErr string, wantOut string, args ...string) {
 				t.Helper()
 				var out bytes.Buffer
@@ -39,6 +40,7 @@ func TestRepairCommand(t *testing.T) {
 				if err != nil {
 					got = err.Error()
 				}
+				said = out.String()
 				if (got == "") != (wantErr == "") || !strings.Contains(got, wantErr) || !strings.Contains(out.String(), wantOut) {
 					t.Errorf("%s: %q\n%s\nwant %q and %q", what, got, out.String(), wantErr, wantOut)
 				}
@@ -58,7 +60,11 @@ func TestRepairCommand(t *testing.T) {
 			expect("a check without a model", "1 findings", `the row "model" is missing; `+"`api repair` mends it", "check")
 			expect("a plan without a model", "nothing was changed; of 1 findings 1 can be mended", `    INSERT INTO sequence (name, value, stamped_at) VALUES ("model", "1", "0")`, "repair")
 			exec(`INSERT INTO process (id, role, version, host, started, seen, slow_queries) VALUES ('p', 'worker', 'v', 'h', 1, ` + d.Dialect.NowMicros + `, '[]')`)
-			expect("while a process runs", "worker on h", "0 findings mended", "repair", "--yes")
+			refused := "nothing was changed; repair: these processes run, or were seen within the last minute: worker on h; stop them"
+			expect("while a process runs", refused, "", "repair", "--yes")
+			if said != "" {
+				t.Errorf("a repair that is refused prints findings first:\n%s", said)
+			}
 			exec(`DELETE FROM process`)
 			if got, events := name(); got != "altered by hand" || events != 0 {
 				t.Errorf("the plan made it %q, %d events", got, events)
