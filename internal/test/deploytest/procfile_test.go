@@ -56,11 +56,14 @@ func TestProcfile(t *testing.T) {
 		t.Fatalf("the Procfile has %v", names)
 	}
 	for _, line := range lines {
+		if !strings.HasPrefix(line.command, "exec ") {
+			t.Errorf("%s: a runner that starts a shell for it ends the shell alone, and leaves the process", line.process)
+		}
 		if line.process == "release" {
 			run(t, dir, env, "sh", "-c", line.command)
 			continue
 		}
-		begin(t, dir, env, log, line.command)
+		begin(t, dir, env, log, strings.TrimPrefix(line.command, "exec "))
 	}
 	serves(t, "http://127.0.0.1:"+port+"/alds", log, []string{"api", "scheduler", "worker"})
 	if text := log.String(); !strings.Contains(text, `"setting":"DATABASE_URL","parameters":["pool","reconnect"]`) || strings.Contains(text, "hunter2") {
