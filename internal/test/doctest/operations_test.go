@@ -97,9 +97,7 @@ var proxiesRows = []row{
 }
 
 var capacityRows = []row{
-	{begins: "asynq dash", not: "a tool of the queue's library, which is not part of alds"},
-	{begins: "asynq task ls", not: "the same"},
-	{begins: "go install", not: "the same"},
+	{begins: "go install github.com/hibiken/asynqmon", not: "a tool for the queue, which is not part of alds"},
 	{begins: "ulimit -n", prints: `\d+|unlimited`},
 	{begins: "go run ./bench/load", not: bench},
 	{begins: "SHOW VARIABLES", prints: `max_connections\s+400`},
