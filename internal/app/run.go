@@ -29,6 +29,9 @@ func run(ctx context.Context, o outside, role Role) error {
 		return err
 	}
 	defer s.close()
+	if err := s.takeFolder(); err != nil {
+		return err
+	}
 	if err := s.openTracer(ctx); err != nil {
 		return err
 	}

@@ -72,9 +72,9 @@ func (s *service) noteOtherPassword(ctx context.Context) error {
 }
 
 // requirePassword refuses, before anything is changed, to make a login whose password
-// everybody knows. Standalone has one: it listens on loopback only.
+// everybody knows. Standalone has one where it listens on loopback only.
 func (s *service) requirePassword(ctx context.Context) error {
-	if s.role.standalone || !s.cfg.AdminPassword.IsZero() && !s.cfg.HasDefaultPassword() {
+	if s.role.standalone && len(exposedOf(s.cfg.Addr, s.cfg.AdminAddr)) == 0 || !s.cfg.AdminPassword.IsZero() && !s.cfg.HasDefaultPassword() {
 		return nil
 	}
 	lacks, err := s.auth.LacksPassword(ctx, auth.SystemMember)

@@ -1,0 +1,59 @@
+package app
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/testdb"
+)
+
+// TestAFirstStartThatRefusesMakesNothing: neither a folder nor tables. Where the database
+// is there the password in it counts.
+func TestAFirstStartThatRefusesMakesNothing(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]map[string]string{
+		"the interface":      {"ALDS_ADDR": "0.0.0.0:0"},
+		"by its port":        {"ALDS_ADDR": ":0"},
+		"the admin listener": {"ALDS_ADDR": "127.0.0.1:0", "ALDS_ADMIN_ADDR": "0.0.0.0:0"},
+		"on a server":        {"ALDS_ADDR": "0.0.0.0:0", "DATABASE_URL": testdb.EmptyURL(t, "mysql")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := filepath.Join(t.TempDir(), "data")
+			settings["ALDS_DATA_DIR"], settings["ALDS_ADMIN_PASSWORD"] = folder, "" // env has a password otherwise
+			err := Run(t.Context(), env(settings), io.Discard, Standalone)
+			if err == nil || !strings.Contains(err.Error(), "ALDS_ADMIN_PASSWORD") || !strings.Contains(err.Error(), "nothing was") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("it says %v", err)
+			}
+			if url := settings["DATABASE_URL"]; url != "" {
+				if n := tables(t, url); n != 0 {
+					t.Errorf("%d tables are there", n)
+				}
+				return
+			}
+			if _, err := os.Stat(folder); !os.IsNotExist(err) {
+				t.Errorf("the folder: %v", err)
+			}
+		})
+	}
+}
+
+// TestTwoStandalonesInOneFolder: the second one says so, whatever its port, and ends.
+func TestTwoStandalonesInOneFolder(t *testing.T) {
+	t.Parallel()
+	settings := map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0"}
+	r := start(t, settings, Standalone)
+	commandCase{
+		line: "standalone", status: 1, absent: "WARN",
+		stderr: "alds: another standalone runs in the folder " + settings["ALDS_DATA_DIR"] + ": stop it, or choose another folder by ALDS_DATA_DIR and another port by PORT\n",
+	}.run(t, settings)
+	commandCase{line: "standalone password --member admin", stdin: "second", stdout: "is set"}.run(t, settings) // beside the process
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(t, settings, Standalone).stop(); err != nil {
+		t.Error(err)
+	}
+}
