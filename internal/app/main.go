@@ -41,25 +41,36 @@ type outside struct {
 }
 
 // execute runs what the arguments name and returns the exit status: 2 for arguments
-// that the role does not take, whose usage goes to stderr, 3 for errStop and 1 for
-// whatever else failed.
+// that the role does not take, 3 for errStop and 1 for whatever else failed.
 func execute(ctx context.Context, args []string, o outside, role Role) int {
 	err := command(ctx, args, o, role)
 	if err == nil {
 		return 0
 	}
+	if wrong, ok := errors.AsType[*kong.ParseError](err); ok {
+		of := wrong.Context.Model.Node
+		if selected := wrong.Context.Selected(); selected != nil {
+			of = selected
+		}
+		fmt.Fprintf(o.stderr, "alds: %v; see `%s --help`\n", err, commandPath(of))
+		return 2
+	}
 	fmt.Fprintf(o.stderr, "alds: %v\n", err)
 	if errors.Is(err, errStop) {
 		return 3
 	}
-	wrong, ok := errors.AsType[*kong.ParseError](err)
-	if !ok {
-		return 1
+	return 1
+}
+
+// commandPath is what is typed for a command, without its arguments.
+func commandPath(n *kong.Node) string {
+	for n.Type == kong.ArgumentNode {
+		n = n.Parent
 	}
-	fmt.Fprintln(o.stderr)
-	wrong.Context.Stdout = o.stderr
-	_ = wrong.Context.PrintUsage(false) // nobody is left to be told
-	return 2
+	if n.Parent == nil {
+		return n.Name
+	}
+	return commandPath(n.Parent) + " " + n.Name
 }
 
 // command runs what the arguments name. Errors: *kong.ParseError for arguments that
