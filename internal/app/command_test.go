@@ -128,6 +128,9 @@ func TestCommandLines(t *testing.T) {
 		{line: "api token list", status: 1, stderr: "DATABASE_URL is not set", absent: "REDIS"},
 		{line: "api password --member admin", status: 1, stderr: "DATABASE_URL is not set", absent: "REDIS"},
 		{line: "api settings", status: 1, stderr: "DATABASE_URL is not set", absent: "REDIS"},
+		{line: "api import csv /nope", status: 1, stderr: "alds: import: open /nope: no such file or directory\n", absent: "goes on"},
+		{line: "api import csv", status: 2, stderr: `"<file>"` + "|; see `api import --help`\n", absent: "Usage"},
+
 		{line: "api", env: "ALDS_SECRETKEY=x", status: 1, stderr: `"WARN"|"name":"ALDS_SECRETKEY","nearest":"ALDS_SECRET_KEY"|ALDS_SECRET_KEY is not set`},
 		{line: "api migrate", env: "ALDS_FAVOURITE=x ALDS_TEST_MYSQL=x", status: 1, stderr: `"name":"ALDS_FAVOURITE","nearest":""|DATABASE_URL`, absent: "TEST_MYSQL"},
 	} {
@@ -135,9 +138,6 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// TestCommandsOnADatabase: each needs the database's address alone.
-func TestCommandsOnADatabase(t *testing.T) {
-	for _, dialect := range []string{"mysql", "sqlite"} {
 // TestALoginThatIsGone: check finds that the administrator cannot log in, repair says what
 // to do, and that helps.
 func TestALoginThatIsGone(t *testing.T) {
@@ -183,6 +183,9 @@ func TestALoginThatIsGone(t *testing.T) {
 	}
 }
 
+// TestCommandsOnADatabase: each needs the database's address alone.
+func TestCommandsOnADatabase(t *testing.T) {
+	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
 			settings := map[string]string{"DATABASE_URL": testdb.EmptyURL(t, dialect)}
 			refused := "ALDS_ADMIN_PASSWORD is not set|nothing was changed"

@@ -45,15 +45,18 @@ func (c importCommand) Run(ctx context.Context, o outside) error {
 	if c.URL != "" {
 		service.URL = c.URL
 	}
-	_, err = importer.Run(ctx, importer.Options{
+	counts, err := importer.Run(ctx, importer.Options{
 		Format: c.Format, File: c.File, URL: service.URL, Token: service.Token.Reveal(), Project: c.Project, Work: c.Work,
 		DryRun: c.DryRun, Update: c.Update, WithoutDates: c.WithoutDates, Batch: c.Batch, Patience: c.Patience,
 		Stdin: o.stdin, Out: o.stdout, Log: o.stderr,
 	}, m)
-	if err != nil && !errors.Is(err, importer.ErrProblems) && !c.DryRun {
-		return fmt.Errorf("import: %w; the same command goes on where it ended", err)
+	switch {
+	case err == nil, errors.Is(err, importer.ErrProblems):
+		return err
+	case c.DryRun, counts.Records == 0: // nothing has begun
+		return fmt.Errorf("import: %w", err)
 	}
-	return err
+	return fmt.Errorf("import: %w; the same command goes on where it ended", err)
 }
 
 // readMapping reads a mapping file, or takes what the format means without one.

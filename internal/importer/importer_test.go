@@ -58,6 +58,29 @@ func bring(t *testing.T, o importer.Options, mapping string) (importer.Counts, s
 	return c, said.String(), err
 }
 
+// TestAFileWithoutKeys: what no record can have is said once, before anything is asked of
+// the service.
+func TestAFileWithoutKeys(t *testing.T) {
+	for format, file := range map[string]string{"csv": "Name;AssetType\nA;Story\nB;Story\n", "jira": "Summary,Issue Type\nA,Story\nB,Story\n"} {
+		path := filepath.Join(t.TempDir(), "keyless.csv")
+		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, err := importer.DefaultMapping(format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if format == "csv" {
+			m.Separator = ";"
+		}
+		var said bytes.Buffer
+		c, err := importer.Run(t.Context(), importer.Options{Format: format, File: path, URL: "http://127.0.0.1:1/alds", Batch: 2, Out: &said, Log: &said}, m)
+		if err == nil || errors.Is(err, importer.ErrProblems) || !strings.Contains(err.Error(), "keyless.csv has no column "+m.Key.Column+", which must have the key") || said.Len() > 0 || c.Records > 0 {
+			t.Errorf("%s: %v, %+v\n%s", format, err, c, said.String())
+		}
+	}
+}
+
 // rows is what a query finds, as text.
 func rows(t *testing.T, base string, query map[string]any) string {
 	t.Helper()

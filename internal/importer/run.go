@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -67,7 +68,8 @@ type run struct {
 }
 
 // Run imports a file. Errors: ErrProblems when records were rejected; others ended the
-// import, which goes on where it was when it is run again.
+// import, which goes on where it was when it is run again. Where no record was read, it
+// had not begun.
 func Run(ctx context.Context, o Options, m Mapping) (Counts, error) {
 	in, size, err := open(o)
 	if err != nil {
@@ -81,6 +83,9 @@ func Run(ctx context.Context, o Options, m Mapping) (Counts, error) {
 	src, err := openSource(o.Format, r.progress.of(in), []rune(m.Separator)[0])
 	if err != nil {
 		return Counts{}, fmt.Errorf("%s: %w", o.File, err)
+	}
+	if t, ok := src.(*table); ok && !slices.Contains(t.columns, m.Key.Column) {
+		return Counts{}, fmt.Errorf("%s has no column %s, which must have the key of each record; `key` of a mapping names another column", o.File, m.Key.Column)
 	}
 	if r.rejects = (&rejects{head: src.head()}); !o.DryRun {
 		r.rejects.path = o.beside(".rejects" + src.suffix())
