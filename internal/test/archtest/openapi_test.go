@@ -12,22 +12,26 @@ import (
 	"github.com/alds-dev/alds/internal/httpapi"
 )
 
+// identifier is what generators make names of functions from.
+var identifier = regexp.MustCompile(`^[a-z][a-zA-Z]+$`)
+
 var placeholder = regexp.MustCompile(`[:*](\w+)`)
 
 // TestOpenAPI compares docs/openapi.yaml with the route table: every operation of
-// one is in the other, once. It leaves out aliases, and SEARCH, for which the
+// one is in the other, once, and has a name of its own for generators. It leaves out aliases, and SEARCH, for which the
 // format has no word.
 func TestOpenAPI(t *testing.T) {
 	var described struct {
 		Paths map[string]map[string]struct {
-			Summary   string
-			Responses map[string]yaml.Node
+			Summary     string
+			OperationID string `yaml:"operationId"`
+			Responses   map[string]yaml.Node
 		}
 	}
 	if err := yaml.Unmarshal(read(t, "docs/openapi.yaml"), &described); err != nil { // a key that stands twice as well
 		t.Fatal(err)
 	}
-	routes := operations(t)
+	routes, named := operations(t), map[string]string{}
 	for path, methods := range described.Paths {
 		for method, op := range methods {
 			name := strings.ToUpper(method) + " " + path
@@ -37,6 +41,10 @@ func TestOpenAPI(t *testing.T) {
 			if delete(routes, name); op.Summary == "" || len(op.Responses) == 0 {
 				t.Errorf("%s has no summary or no responses", name)
 			}
+			if !identifier.MatchString(op.OperationID) || named[op.OperationID] != "" {
+				t.Errorf("%s has the operationId %q, which is to be a word of its own; that of %s", name, op.OperationID, named[op.OperationID])
+			}
+			named[op.OperationID] = name
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(routes)) {
