@@ -22,6 +22,9 @@ func TestReadme(t *testing.T) {
 		{begins: "go run ./bench/receiver", beside: true, after: "until_ok curl -s http://" + receiver},
 		{begins: "curl", prints: `"webhookId":"first"`},
 		{begins: "curl", prints: `"assetsModified":\{"oidTokens":\["Story:1003"`, after: "until_prints $OUT/5 'Pay by card'"},
+		{begins: "make check", not: "it runs this test"},
+		{begins: "make long", not: "it runs this test"},
+		{begins: "CREATE DATABASE", not: "operations.md has the same statements, and its test runs them"},
 		{
 			begins: "export DATABASE_URL", before: "export ALDS_ADDR=" + api, prints: `schema is up to date`,
 			after: "until_ok curl -sf -u admin:choose-one http://" + api + "/alds/rest-1.v1/Data/Member/20",
