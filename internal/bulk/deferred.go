@@ -13,7 +13,7 @@ import (
 func (p *executor) resolveDeferred(ctx context.Context, s *step) error {
 	s.deferred = false
 	written := s.node
-	pr := &projection{Engine: p.Engine, q: p.q, who: p.actor(), aliases: p.aliases, alias: p.alias, maxAffected: p.res.cfg.maxAffected, taken: p.assetCount}
+	pr := &projection{Engine: p.Engine, q: p.q, who: p.actor(), aliases: p.aliases, alias: p.alias, maxAffected: p.res.cfg.maxAffected, taken: p.assetCount, listed: p.listed}
 	c := &command{index: s.index, alias: s.alias, node: s.node, kind: s.kind}
 	from, _ := target(s.node)
 	if strings.HasPrefix(from.Text, "@") && isAddressOnly(s.node) {
@@ -21,7 +21,7 @@ func (p *executor) resolveDeferred(ctx context.Context, s *step) error {
 		if !ok {
 			return p.failUnknown(ctx, pr, s, from)
 		}
-		if err := pr.reserve(1, stepsOf(s.node), listedIn(s.node)); err != nil {
+		if err := pr.reserve(1, stepsOf(s.node), listedInUpdate(s.node)); err != nil {
 			return err
 		}
 		s.handle, s.typ = h, h.Type

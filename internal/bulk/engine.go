@@ -203,14 +203,15 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *res
 	req := asset.Request{ID: res.id, Comment: pl.Comment, Import: pl.cfg.imports}
 	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
 		res.reset()
-		steps, err := e.project(ctx, s.Tx(), who, pl.commands, res.cfg)
+		all := e.newListed()
+		steps, err := e.project(ctx, s.Tx(), who, pl.commands, res.cfg, all)
 		if err == nil && pl.IfMoment != 0 {
 			err = requireMoment(steps, pl.IfMoment)
 		}
 		if err != nil {
 			return nil, err
 		}
-		p := &executor{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(pl.commands), sealed: pl.sealed}
+		p := &executor{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(pl.commands), sealed: pl.sealed, listed: all}
 		if err := p.run(ctx, steps); err != nil {
 			return nil, err
 		}
@@ -251,7 +252,7 @@ func (e *Engine) read(ctx context.Context, who auth.Actor, commands []command, r
 	var answer []byte
 	err := e.Queries.Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
 		res.reset()
-		steps, err := e.project(ctx, tx, who, commands, res.cfg)
+		steps, err := e.project(ctx, tx, who, commands, res.cfg, e.newListed())
 		if err != nil {
 			return err
 		}

@@ -28,9 +28,8 @@ type executor struct {
 	pending    []*step
 	commands   []*asset.Command // of the pending steps that have not failed
 	assetCount int
-	values     int // of lists that commands add and remove
-	held       int // of the pending steps
-	found      int // values that queries gave
+	listed     *listed
+	held       int // values of lists of the pending steps
 }
 
 // maxPendingValues is how many values of lists pending steps hold.
@@ -101,10 +100,7 @@ func (p *executor) enqueue(ctx context.Context, s *step) error {
 		s.err = err
 	} else {
 		p.commands = append(p.commands, c)
-		p.values, p.held = p.values+c.Listed(), p.held+c.Listed()
-	}
-	if most := asset.MaxEdgesByAsset * p.MaxAssets; p.values > most {
-		return asset.TooManyEdges(most)
+		p.held += c.Listed()
 	}
 	p.pending = append(p.pending, s)
 	if len(p.pending) >= asset.MaxBatch || p.held > maxPendingValues { // the write engine writes no more together
@@ -285,8 +281,8 @@ func (p *executor) subqueryValues(ctx context.Context, n *doc.Node, one bool) ([
 	if one {
 		found = found[:1]
 	}
-	if p.found += len(found); p.found > asset.MaxEdgesByAsset*p.MaxAssets {
-		return nil, asset.TooManyEdges(asset.MaxEdgesByAsset * p.MaxAssets)
+	if err := p.listed.take(1, len(found)); err != nil {
+		return nil, err
 	}
 	all := make([]asset.Value, len(found))
 	for i, o := range found {

@@ -37,7 +37,7 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 	var items []previewItem
 	if who.Admin || !writes(p.commands) {
 		err := e.assets.DB().Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
-			steps, err := e.project(ctx, tx, who, p.commands, p.cfg)
+			steps, err := e.project(ctx, tx, who, p.commands, p.cfg, e.newListed())
 			if err == nil {
 				items, err = previewItems(steps, p.maxShown(e.MaxShown))
 			}
@@ -54,7 +54,8 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 	}
 	var denials []denial
 	err = e.assets.Write(ctx, who, asset.Request{ID: asset.NewRequestID(), Import: p.cfg.imports}, func(s *asset.Session) error {
-		steps, err := e.project(ctx, s.Tx(), who, p.commands, p.cfg)
+		all := e.newListed()
+		steps, err := e.project(ctx, s.Tx(), who, p.commands, p.cfg, all)
 		if err != nil {
 			return err
 		}
@@ -63,7 +64,7 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 		}
 		res := newResult("", e.now(), p, e.MaxShown)
 		res.previewed = true
-		x := &executor{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(p.commands), sealed: sealed}
+		x := &executor{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(p.commands), sealed: sealed, listed: all}
 		if err := x.run(ctx, steps); err != nil {
 			return err
 		}

@@ -24,13 +24,14 @@ type projection struct {
 	alias       func(name string) (oid string, known bool)
 	maxAffected int // assets one command may affect; 0: any number
 	taken       int // steps that the request has besides
-	listed      int // values of lists, for each asset that gets them
+	listed      *listed
 	steps       []*step
 }
 
-// project is the first phase. Steps come in the order they are to run.
-func (e *Engine) project(ctx context.Context, q db.Querier, who auth.Actor, commands []command, cfg config) ([]*step, error) {
-	p := &projection{Engine: e, q: q, who: who, aliases: aliasesOf(commands), maxAffected: cfg.maxAffected, steps: make([]*step, 0, len(commands))}
+// project is the first phase. Steps come in the order they are to run; all is what values of
+// lists the request has so far.
+func (e *Engine) project(ctx context.Context, q db.Querier, who auth.Actor, commands []command, cfg config, all *listed) ([]*step, error) {
+	p := &projection{Engine: e, q: q, who: who, aliases: aliasesOf(commands), maxAffected: cfg.maxAffected, listed: all, steps: make([]*step, 0, len(commands))}
 	for i := range commands {
 		if err := p.command(ctx, &commands[i]); err != nil {
 			return nil, err
@@ -54,7 +55,7 @@ func (p *projection) command(ctx context.Context, c *command) error {
 		p.steps = append(p.steps, &step{index: c.index, kind: c.kind, alias: c.alias, node: c.node, deferred: true, err: c.err})
 	case c.kind == kindConfig:
 	case c.kind == kindCreate:
-		if err := p.reserve(1, 1+createsIn(c.node), 0); err != nil {
+		if err := p.reserve(1, 1+createsIn(c.node), listedIn(c.node)); err != nil {
 			return err
 		}
 		before := len(p.steps)
@@ -166,7 +167,7 @@ func (p *projection) expandOne(c *command, s *step, from *doc.Node) error {
 		p.steps = append(p.steps, s)
 		return nil
 	}
-	if err := p.reserve(1, stepsOf(c.node), listedIn(c.node)); err != nil {
+	if err := p.reserve(1, stepsOf(c.node), listedInUpdate(c.node)); err != nil {
 		return err
 	}
 	p.expand(c, s, o.Now())
@@ -192,7 +193,7 @@ func (p *projection) expandQuery(ctx context.Context, c *command, s *step) error
 		p.steps = append(p.steps, s)
 		return nil
 	}
-	if err := p.reserve(len(found), stepsOf(c.node), listedIn(c.node)); err != nil {
+	if err := p.reserve(len(found), stepsOf(c.node), listedInUpdate(c.node)); err != nil {
 		return err
 	}
 	for i, o := range found {
@@ -207,36 +208,11 @@ func (p *projection) expandQuery(ctx context.Context, c *command, s *step) error
 
 // reserve refuses steps on so many assets, each of so many and with so many values of lists,
 // before any is made. Errors: asset.TooManyAssets, asset.TooManyEdges.
-func (p *projection) reserve(assets, each, listed int) error {
+func (p *projection) reserve(assets, each, values int) error {
 	if each > 0 && assets > (p.MaxAssets-p.taken-len(p.steps))/each {
 		return asset.TooManyAssets(p.MaxAssets)
 	}
-	if most := asset.MaxEdgesByAsset * p.MaxAssets; listed > 0 && assets > (most-p.listed)/listed {
-		return asset.TooManyEdges(most)
-	}
-	p.listed += assets * listed
-	return nil
-}
-
-// listedIn counts the values of the lists that an update adds, removes or sets.
-func listedIn(n *doc.Node) (count int) {
-	update, _ := n.Get("update")
-	if update == nil {
-		return 0
-	}
-	for i := range update.Items {
-		switch v := &update.Items[i]; v.Kind {
-		case doc.List:
-			count += len(v.Items)
-		case doc.Map:
-			for j := range v.Items {
-				if v.Items[j].Kind == doc.List {
-					count += len(v.Items[j].Items)
-				}
-			}
-		}
-	}
-	return count
+	return p.listed.take(assets, values)
 }
 
 // stepsOf returns how many steps a command on one asset becomes: one for each item of an
