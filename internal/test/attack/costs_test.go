@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -99,6 +100,63 @@ func TestCosts(t *testing.T) {
 			}
 			t.Run(one.name, func(t *testing.T) { s.bear(t, c, one, made[1]) })
 		}
+	})
+}
+
+// mostAssets is ALDS_MAX_ASSETS of TestReaches, and reached what there is of everything that one
+// command reaches.
+const (
+	mostAssets = 1000
+	reached    = 1100
+)
+
+// reaches are requests that change far more than they name. whole is a story with as many
+// tasks, small one with thirty, and each of as many stories has the tag old.
+func reaches(whole, small, project string) []cost {
+	const bulk, over = "/api/asset", "touches more than 1000 assets"
+	part := func(start int) string {
+		return fmt.Sprintf(`{"from":"Story","filter":["TaggedWith='old'"],"page":{"start":%d,"size":900}}`, start)
+	}
+	copies := strings.TrimSuffix(strings.Repeat("{},", 40), ",")
+	return []cost{
+		{"the stories of projects", bulk, "", `[{"from":"` + project + `","update":{"Workitems":{"add":` + part(0) + `}}},{"from":"Scope:0","update":{"Workitems":{"add":` + part(200) + `}}}]`, true, 400, over, false},
+		{"the stories of each status", bulk, "", `{"from":"StoryStatus","update":{"PrimaryWorkitems":{"add":` + part(0) + `}}}`, true, 400, over, false},
+		{"a story moved with its tasks", bulk, "", `{"from":"` + whole + `","update":{"Scope":"` + project + `"}}`, true, 400, over, false},
+		{"a story closed with its tasks", bulk, "", `{"from":"` + whole + `","execute":"QuickClose"}`, true, 400, over, false},
+		{"a story deleted with its tasks", bulk, "", `{"from":"` + whole + `","execute":"Delete"}`, true, 400, over, false},
+		{"a story copied with its tasks", bulk, "", `{"from":"` + whole + `","execute":"Copy"}`, true, 400, over, false},
+		{"a story copied forty times with its tasks", bulk, "", `{"from":"` + small + `","execute":{"op":"Copy","list":[` + copies + `]}}`, true, 400, over, false},
+		{"a preview of them by a member who may not", bulk + "?previewOnly=true", "", `{"from":"` + small + `","execute":{"op":"Copy","list":[` + copies + `]}}`, false, 200, "Denied", false},
+		{"a tag of all merged", "/api/tags/command/merge", "", `{"MergeTo":"new","MergeFrom":["old"]}`, true, 400, over, false},
+		{"a tag of all removed", "/api/tags/command/remove", "", `{"removeFrom":["old"]}`, true, 400, over, false},
+	}
+}
+
+// TestReaches sends requests of a few hundred bytes that name one asset and change all that
+// belongs to it. Issue: they change more than ALDS_MAX_ASSETS, for half a minute.
+func TestReaches(t *testing.T) {
+	onEach(t, setup{settings: []string{"ALDS_REQUEST_TIMEOUT=5m", fmt.Sprint("ALDS_MAX_ASSETS=", mostAssets)}, short: "sqlite"}, func(t *testing.T, s *site) {
+		project := s.post("/api/asset", []any{map[string]any{"AssetType": "Scope", "Name": "P", "Parent": "Scope:0", "BeginDate": "2026-01-01"}})[0]
+		made := s.stories(3, nil)
+		whole, small := made[0], made[1]
+		fill := func(n int, each map[string]any) {
+			for n > 0 {
+				some := min(n, mostAssets/2)
+				s.post("/api/asset", slices.Repeat([]any{each}, some))
+				n -= some
+			}
+		}
+		fill(reached, map[string]any{"AssetType": "Task", "Name": "T", "Parent": whole})
+		fill(30, map[string]any{"AssetType": "Task", "Name": "T", "Parent": small})
+		fill(reached, map[string]any{"AssetType": "Story", "Name": "S", "Scope": "Scope:0", "TaggedWith": []string{"old"}})
+		s.post("/api/asset", []any{map[string]any{
+			"AssetType": "Member", "Name": "reader", "Nickname": "reader", "Username": "reader", "Password": passwordOf("reader"), "DefaultRole": "Role:8", "Scopes": "Scope:0",
+		}})
+		c := from(attacker)
+		for _, one := range reaches(whole, small, project) {
+			t.Run(one.name, func(t *testing.T) { s.bear(t, c, one, made[2]) })
+		}
+		s.sound()
 	})
 }
 
