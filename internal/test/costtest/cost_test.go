@@ -18,7 +18,11 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-var requests = flag.Int("cost.requests", 0, "how many requests are sent; 0: 2,000 in the short form, else 20,000")
+var (
+	requests = flag.Int("cost.requests", 0, "how many requests are sent; 0: 2,000 in the short form, else 20,000")
+	on       = flag.String("cost.on", "", "a MariaDB that nobody else uses, mysql://…, or own, in the place of SQLite")
+	first    = flag.Bool("cost.first", false, "end with the first finding, as it is: how soon a fault is found")
+)
 
 const (
 	perService = 400             // requests to one database: what they make, later ones change
@@ -30,6 +34,7 @@ const (
 // cost is what a request has cost, and what was answered.
 type cost struct {
 	counts
+	waited
 	peak   int64 // bytes that the process held above what it held before
 	status int   // 0: no answer
 	answer []byte
@@ -48,14 +53,14 @@ func TestRequests(t *testing.T) {
 			n = 2000
 		}
 	}
-	first := newMachine(t)
+	made := newMachine(t)
 	workers := 1
-	if !testing.Short() {
+	if !testing.Short() && *on == "" { // a server's counts are those of all
 		workers = runtime.GOMAXPROCS(0)
 	}
 	var working sync.WaitGroup
 	for i := range workers {
-		m := *first
+		m := *made
 		m.seen, m.closest = map[string]int{}, make([]nearest, len(bounds))
 		working.Go(func() { m.run(seed, uint64(i), n/workers) }) //nolint:gosec // few
 	}
@@ -75,6 +80,10 @@ func (m *machine) run(seed, stream uint64, n int) {
 		m.note(r, c)
 		if why := tooMuch(r, c); why != "" {
 			found++
+			if *first {
+				m.t.Errorf("request %d of %d: %s\nanswered %d %.300s\n%.2000s\n%v, %d MiB held", i, stream, why, c.status, c.answer, r, c.counts, c.peak/mib)
+				break
+			}
 			m.renew()
 			m.t.Errorf("request %d of %d: %s", i, stream, m.shrunk(r, why))
 			m.renew()
@@ -96,6 +105,8 @@ func (m *machine) run(seed, stream uint64, n int) {
 type machine struct {
 	t        *testing.T
 	template string
+	server   *server // nil for SQLite
+	database string  // on the server, empty for none
 	w        *world
 	s        *service
 	seen     map[string]int // by kind and status
@@ -107,9 +118,14 @@ func newMachine(t *testing.T) *machine {
 	t.Helper()
 	w := &world{oids: map[string][]string{}, tokens: map[string]string{}, moments: map[string]string{}}
 	m := &machine{t: t, template: t.TempDir(), w: w, seen: map[string]int{}, closest: make([]nearest, len(bounds))}
-	s := start(t, m.template, w)
+	if *on != "" {
+		m.server = newServer(t, *on)
+		m.database = m.server.template
+	}
+	s := start(t, m.template, m.server, m.database, w)
 	s.fill()
 	s.stop()
+	m.database = ""
 	return m
 }
 
@@ -120,7 +136,10 @@ func (m *machine) renew() {
 		m.s.client.CloseIdleConnections()
 		m.s.proc.Kill()
 	}
-	m.s = start(m.t, copyTo(m.t, m.template), m.w)
+	if m.server != nil {
+		m.database = m.server.copied(m.t, m.database)
+	}
+	m.s = start(m.t, copyTo(m.t, m.template), m.server, m.database, m.w)
 	m.send(&request{kind: "first", who: "admin", method: "GET", path: "/rest-1.v1/Data/Scope/0"})
 }
 
@@ -130,26 +149,29 @@ func (m *machine) send(r *request) (c cost) {
 	s, ctx := m.s, m.t.Context()
 	_ = s.proc.ForgetPeak()
 	rest, _ := s.proc.Memory()
-	before, err := looked(ctx, s.client, s.counts)
+	before, err := s.looked(ctx, "")
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	ended := make(chan struct{})
 	go s.watch(rest, ended)
+	other := make(chan waited, 1)
+	go func() { other <- s.beside(ctx, ended) }()
 	c.status, c.answer, c.failed = s.answer(ctx, r)
 	if c.failed == nil && r.later && c.status == http.StatusAccepted {
 		s.await(ctx, c.answer)
 	}
-	after, err := looked(ctx, s.client, s.counts)
+	after, err := s.looked(ctx, "")
 	for last := after; err == nil && (r.writes || r.later); last = after {
 		time.Sleep(5 * time.Millisecond)
-		after, err = looked(ctx, s.client, s.counts)
-		after.Held = max(after.Held, last.Held)
+		after, err = s.looked(ctx, "")
+		after.Held, after.HeldSteps = max(after.Held, last.Held), max(after.HeldSteps, last.HeldSteps)
 		if after.Written == last.Written && after.Statements-last.Statements < 3 {
 			break
 		}
 	}
 	close(ended)
+	c.waited = <-other
 	if err != nil {
 		c.failed = fmt.Errorf("the process has ended: %w", err)
 		return c
@@ -283,6 +305,10 @@ var bounds = []bound{
 	{"thousand steps of SQLite", func(c cost) int64 { return c.Steps }, 1, 200_000},
 	{"rows read", func(c cost) int64 { return c.Read }, 10, 300_000},
 	{"rows written", func(c cost) int64 { return c.Written }, 1, 30_000},
+	{"thousand steps of SQLite in which the writer was held", func(c cost) int64 { return c.HeldSteps }, 1, 100_000},
+	{"thousand steps of SQLite in turns that another's write waited for", func(c cost) int64 { return c.write }, 1, 100_000},
+	{"turns of others that another's write waited for", func(c cost) int64 { return c.turns }, 0, 20},
+	{"thousand steps of SQLite while another's read waited", func(c cost) int64 { return c.read }, 0, 30_000},
 }
 
 // share is how much of a bound a request has used, 1 for all of it.
@@ -301,6 +327,9 @@ func tooMuch(r *request, c cost) string {
 	}
 	if c.status == http.StatusInternalServerError {
 		return fmt.Sprintf("answered 500 %s", c.answer)
+	}
+	if c.wrong != "" {
+		return c.wrong
 	}
 	for _, b := range bounds {
 		if b.share(r, c) > 1 && (!b.isTime() || !testing.Short()) {
@@ -335,5 +364,5 @@ func (m *machine) shrunk(r *request, why string) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s\nanswered %d %.300s\n%s\n%v, %d MiB held\n", why, last.status, last.answer, r, last.counts, last.peak/mib)
+	return fmt.Sprintf("%s\nanswered %d %.300s\n%s\n%v, %d MiB held, another's write waited for %d turns and %d thousand steps\n", why, last.status, last.answer, r, last.counts, last.peak/mib, last.turns, last.write)
 }

@@ -17,6 +17,7 @@ type kind struct {
 var kinds = []kind{
 	{"queries", (*maker).queries, 30},
 	{"commands", (*maker).bulk, 40},
+	{"products", (*maker).product, 40},
 	{"assets by path", (*maker).readPath, 12},
 	{"an attribute by path", (*maker).readAttr, 4},
 	{"versions by path", (*maker).history, 5},

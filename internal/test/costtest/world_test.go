@@ -28,12 +28,15 @@ const (
 type world struct {
 	oids   map[string][]string // by type
 	all    []string
+	heavy  []string // of which each has much of something
 	made   []string // types of new assets
 	people []string // one for each role; empty names are left out
 	tokens map[string]string
 	hooks  []string
 
 	moments map[string]string // by Oid: of the latest version
+
+	besideStory struct{ oid, key string } // what the second member reads and writes
 }
 
 // typeOf is the type of an Oid.
@@ -52,16 +55,21 @@ type service struct {
 	base, counts string
 	client       *http.Client
 	w            *world
+	server       *server // nil for SQLite
 }
 
-// start starts the service on a folder.
-func start(t *testing.T, dir string, w *world) *service {
+// start starts the service on a folder, or on a database of a server.
+func start(t *testing.T, dir string, on *server, name string, w *world) *service {
 	t.Helper()
 	addr, counts := testproc.FreeAddr(t), testproc.FreeAddr(t)
-	s := &service{t: t, base: "http://" + addr + "/alds", counts: counts, client: &http.Client{Timeout: giveUp, Transport: &http.Transport{}}, w: w}
+	s := &service{t: t, base: "http://" + addr + "/alds", counts: counts, client: &http.Client{Timeout: giveUp, Transport: &http.Transport{}}, w: w, server: on}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
+	}
+	database := "sqlite:" + filepath.Join(dir, "alds.db")
+	if on != nil {
+		database = on.url + "/" + name
 	}
 	var log io.Writer
 	if os.Getenv(showsSQL) != "" {
@@ -69,7 +77,7 @@ func start(t *testing.T, dir string, w *world) *service {
 	}
 	s.proc = testproc.Start(t, testproc.Options{Log: log, Dir: filepath.Dir(program), Env: append(os.Environ(),
 		countsAt+"="+counts, "ALDS_ADDR="+addr, "ALDS_ADMIN_ADDR="+testproc.FreeAddr(t), "ALDS_ADMIN_PASSWORD="+adminPassword, "ALDS_DATA_DIR="+dir,
-		"ALDS_LOG_LEVEL=error", "ALDS_BODY_MEMORY=128MiB", "ALDS_REQUEST_TIMEOUT=5s", "ALDS_MAX_ASSETS=2000", "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=", "DATABASE_URL=sqlite:"+filepath.Join(dir, "alds.db"),
+		"ALDS_LOG_LEVEL=error", "ALDS_BODY_MEMORY=128MiB", "ALDS_REQUEST_TIMEOUT=5s", "ALDS_MAX_ASSETS=2000", "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=", "DATABASE_URL="+database,
 	)}, filepath.Base(program))
 	if !testproc.Becomes(t.Context(), s.base, 0) {
 		t.Fatal("the service does not answer")
@@ -176,20 +184,20 @@ func (s *service) fill() {
 		}
 		return a
 	})
-	s.create("Story", 1, func(int) attrs {
-		return attrs{"Name": "long", "Scope": project(0), "Description": strings.Repeat("a", 2*mib)}
-	})
-	s.create("Story", 3, func(i int) attrs {
-		return attrs{"Name": "longer", "Scope": project(i), "Description": strings.Repeat("ab ", 100_000)}
-	})
+	for i, text := range []string{strings.Repeat("a", 2*mib), strings.Repeat("ab ", 100_000), strings.Repeat("ab ", 100_000), strings.Repeat("ab ", 100_000), strings.Repeat("x", 100_000)} {
+		w.heavy = append(w.heavy, s.create("Story", 1, func(int) attrs {
+			return attrs{"Name": "long", "Scope": project(i), "Description": text}
+		})...)
+	}
 	s.create("Defect", 60, func(i int) attrs {
 		return attrs{"Name": fmt.Sprintf("Defect %d", i), "Scope": project(i), "AffectedPrimaryWorkitems": stories[:i%5]}
 	})
 	s.create("Task", 400, func(i int) attrs { return attrs{"Name": fmt.Sprintf("Task %d", i), "Parent": stories[i/200]} })
 	s.create("Test", 100, func(i int) attrs { return attrs{"Name": fmt.Sprintf("Test %d", i), "Parent": stories[2+i%3]} })
-	s.create("Story", 1, func(int) attrs {
+	hub := s.create("Story", 1, func(int) attrs {
 		return attrs{"Name": "hub", "Scope": project(0), "Dependencies": stories[10:310], "Owners": members}
 	})
+	w.heavy = slices.Concat(w.heavy, hub, stories[:5], epics[:2], projects[:3], members[:1])
 	s.create("Note", 60, func(i int) attrs {
 		return attrs{"Name": "Note", "Content": strings.Repeat("n", 1000), "Asset": stories[i%2]}
 	})
@@ -205,6 +213,7 @@ func (s *service) fill() {
 	s.create("TestSet", 3, func(int) attrs {
 		return attrs{"Name": "Set", "Scope": project(0), "RegressionSuite": w.oids["RegressionSuite"][0]}
 	})
+	w.heavy = append(w.heavy, w.oids["TestSet"][0], w.oids["RegressionSuite"][0])
 	s.create("Schedule", 1, func(int) attrs { return attrs{"Name": "Schedule", "TimeboxLength": "2 Weeks", "TimeboxGap": "0 Days"} })
 	s.create("Timebox", 3, func(i int) attrs {
 		return attrs{"Name": "Sprint", "Schedule": w.oids["Schedule"][0], "BeginDate": "2026-0" + strconv.Itoa(i+1) + "-01", "EndDate": "2026-0" + strconv.Itoa(i+1) + "-15", "State": "State:100"}
@@ -224,6 +233,11 @@ func (s *service) fill() {
 		s.ask("POST", "/api/webhook", attrs{"url": "http://127.0.0.1:1/", "eventTypes": []attrs{a}}, &made)
 		w.hooks = append(w.hooks, made.ID)
 	}
+	s.create("Member", 1, func(int) attrs {
+		return attrs{"Name": secondMember, "Nickname": secondMember, "Username": secondMember, "Password": "password of " + secondMember, "DefaultRole": "Role:1", "Scopes": projects[:2]}
+	})
+	w.besideStory.oid = s.create("Story", 1, func(int) attrs { return attrs{"Name": "beside", "Scope": "Scope:0"} })[0]
+	_, w.besideStory.key, _ = strings.Cut(w.besideStory.oid, ":")
 	for name, password := range s.w.passwords() {
 		var made struct{ Token string }
 		s.as(name, password, "POST", "/api/tokens", "application/json", []byte(`{"session":true}`), &made)
@@ -256,7 +270,7 @@ func (s *service) learnMoments() {
 
 // passwords of those who send requests; a member without a role that signs in is left out.
 func (w *world) passwords() map[string]string {
-	all := map[string]string{"admin": adminPassword}
+	all := map[string]string{"admin": adminPassword, secondMember: "password of " + secondMember}
 	for _, name := range w.people {
 		all[name] = "password of " + name
 	}

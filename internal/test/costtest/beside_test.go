@@ -1,0 +1,79 @@
+package costtest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// secondMember reads and writes while another one's request is carried out.
+const secondMember = "beside"
+
+// waited is the most that the process did while a request of the second member waited.
+type waited struct {
+	write  int64 // thousand steps of SQLite in the turns of writes, its own included
+	turns  int64 // of other writes
+	read   int64 // thousand steps
+	wrong  string
+	writes int
+}
+
+const (
+	besideWrites = 3 // at most, for each request
+	besideEvery  = 2 * time.Millisecond
+)
+
+// beside reads once, and writes when it sees that somebody else writes, until the request has
+// ended.
+func (s *service) beside(ctx context.Context, ended <-chan struct{}) (w waited) {
+	o := s.w.besideStory
+	read := &request{who: secondMember, method: "GET", path: "/rest-1.v1/Data/Story/" + o.key, params: dict{{"sel", word("Name")}}}
+	write := post("/api/asset", asJSON, dict{{"from", word(o.oid)}, {"update", dict{{"Reference", word("x")}}}})
+	write.who = secondMember
+	ticker := time.NewTicker(besideEvery)
+	defer ticker.Stop()
+	for first := true; w.writes < besideWrites; {
+		select {
+		case <-ended:
+			return w
+		case <-ctx.Done():
+			return w
+		case <-ticker.C:
+		}
+		now, err := s.looked(ctx, peeking)
+		if err != nil {
+			return w
+		}
+		if first {
+			first = false
+			if done, ok := s.waits(ctx, read, now, &w); ok {
+				w.read = done.Steps
+			}
+			continue
+		}
+		if !now.Writing {
+			continue
+		}
+		w.writes++
+		text := word(fmt.Sprint(now.Steps, w.writes)) // another one each time
+		write.body = dict{{"from", word(o.oid)}, {"update", dict{{"Reference", text}}}}
+		if done, ok := s.waits(ctx, write, now, &w); ok {
+			w.write, w.turns = max(w.write, done.TurnSteps), max(w.turns, done.Turns-1)
+		}
+	}
+	return w
+}
+
+// waits sends a request of the second member, and returns what the process did meanwhile.
+func (s *service) waits(ctx context.Context, r *request, before counts, w *waited) (counts, bool) {
+	status, answer, err := s.answer(ctx, r)
+	after, failed := s.looked(ctx, peeking)
+	if err != nil || failed != nil { // the process has ended: the other request is told of
+		return counts{}, false
+	}
+	if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests {
+		w.wrong = fmt.Sprintf("another member's %s was answered %d %.200s", r.method, status, answer)
+	}
+	return after.since(before), true
+}

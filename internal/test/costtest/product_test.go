@@ -1,0 +1,357 @@
+package costtest
+
+import "github.com/alds-dev/alds/internal/meta"
+
+// products are requests in which two things repeat, one for each of the other, or one for each
+// of what is stored.
+var products = []func(*maker) *request{
+	(*maker).replacements, (*maker).replacements,
+	(*maker).aliases, (*maker).aliases,
+	(*maker).listsInTerms, (*maker).textsInTerms, (*maker).countsInTerms, (*maker).searches,
+	(*maker).listsOfArguments, (*maker).createsInUpdates, (*maker).valuesInUpdates, (*maker).queriesAsValues,
+	(*maker).otherEnds, (*maker).copies, (*maker).failures, (*maker).merges, (*maker).selects, (*maker).readsInWrites,
+}
+
+func (g *maker) product() *request { return one(g, products)(g) }
+
+// much is how often something is repeated that multiplies with others: half of the time
+// about as often as may be.
+func (g *maker) much(most int) int {
+	if g.chance(50) {
+		return most/2 + 1 + g.IntN(most/2)
+	}
+	return g.count(most)
+}
+
+// long is a text of one part again and again.
+func (g *maker) long() text { return again(g.oneOf("a b x ab ü"), g.much(90_000), "") }
+
+// everyone is a query of many assets, and their type.
+func (g *maker) everyone() (dict, *meta.Type) {
+	t, _ := model.Type(g.oneOf("Story Story Task Workitem PrimaryWorkitem BaseAsset Defect Member Expression Scope Note RegressionTest"))
+	d := dict{{"from", word(t.Name)}}
+	if g.chance(15) {
+		d.set("page", dict{{"size", g.count(1000)}})
+	}
+	return d, t
+}
+
+// heavy is an asset that has much of something, or a long text.
+func (g *maker) heavy() (dict, *meta.Type) {
+	if g.chance(20) {
+		return g.everyone()
+	}
+	o := one(g, g.w.heavy)
+	return dict{{"from", word(o)}}, typeOf(o)
+}
+
+// several commands, one as a rule.
+func (g *maker) together(make func() any) *request {
+	all := list{make()}
+	for range g.few(4) - 1 {
+		all = append(all, make())
+	}
+	r := post("/api/asset", g.jsonOrYAML(), all)
+	switch g.IntN(10) {
+	case 0:
+		r.body = many{g.count(1000), all[0], g.chance(50)}
+	case 1:
+		r.params = dict{{"previewOnly", word("true")}}
+	case 2:
+		r.header, r.later = dict{{"Prefer", word("respond-async")}}, true
+	}
+	return r
+}
+
+// replacements put long texts in the place of short ones, of which a long text is made.
+func (g *maker) replacements() *request {
+	return g.together(func() any {
+		d, t := g.heavy()
+		a, ok := t.Attr("Description")
+		if !ok || g.chance(20) {
+			a = g.attrOf(t, searched)
+		}
+		d.set("update", dict{{a.Name, dict{{"find", word(g.oneOf("a a b ab n x"))}, {"replace", g.long()}}}})
+		return d
+	})
+}
+
+// attrOf is an attribute for a use, if the type has one.
+func (g *maker) attrOf(t *meta.Type, u use) *meta.Attr {
+	for range 100 {
+		if a := g.attr(t); u.fits(a, a.Multi) {
+			return a
+		}
+	}
+	return g.attr(t)
+}
+
+// aliases are long texts, each written once and named again and again.
+func (g *maker) aliases() *request {
+	all := many{g.much(15_000), g.long(), true}
+	if g.chance(30) {
+		all = many{g.much(1000), many{g.much(1000), g.long(), true}, true}
+	}
+	d, t := g.heavy()
+	var r *request
+	switch g.IntN(7) {
+	case 0:
+		r = post("/query.v1", asYAML, dict{{"from", word(t.Name)}, {"filter", word("Name=$texts")}, {"with", dict{{"$texts", all}}}})
+	case 1:
+		r = post("/query.v1", asYAML, dict{{"from", word(t.Name)}, {g.oneOf("select filter sort findin where"), all}})
+	case 2:
+		d.set("update", dict{{g.oneOf("TaggedWith Owners Description"), all}})
+		r = post("/api/asset", asYAML, d)
+	case 3:
+		r = post("/api/asset", asYAML, many{g.much(3000), dict{{"AssetType", word("Story")}, {"Scope", word("Scope:0")}, {"Name", word("S")}, {"Description", g.long()}}, true})
+	case 4:
+		r = post("/api/tags/command/"+g.oneOf("remove merge"), asYAML, dict{{"removeFrom", all}, {"MergeFrom", all}, {"MergeTo", word("tag")}})
+	case 5:
+		r = post("/api/webhook"+g.oneOf("/preview /"), asYAML, dict{{"url", word("http://127.0.0.1:1/")}, {"eventTypes", list{dict{{"type", word("AssetChanged")}, {"from", word(t.Name)}, {g.oneOf("select filter attributes"), all}}}}})
+	default:
+		r = post("/api/asset", asYAML, all)
+	}
+	return r
+}
+
+// terms are comparisons of one attribute of a kind, the same again and again.
+func (g *maker) terms(values string, fits func(*meta.Attr) bool) *request {
+	d, t := g.everyone()
+	end := word("ID")
+	for range 1000 {
+		if p, a, _ := g.wander(t, compared); fits(a) {
+			end = p
+			break
+		}
+	}
+	d.set("filter", many{g.much(200), and(end, word(g.oneOf("= = != < >=")+values)), g.chance(20)})
+	if g.chance(20) {
+		d = dict{{"from", word("Scope")}, {"select", many{g.few(8), dict{{"from", word("Workitems")}, {"filter", d.get("filter")}}, false}}}
+	}
+	return post("/query.v1", g.jsonOrYAML(), d)
+}
+
+// queried puts values of variables into the query of a request.
+func queried(r *request, with dict) *request {
+	q := r.body.(dict)
+	q.set("with", with)
+	r.body, r.writes = q, false
+	return r
+}
+
+// listsInTerms are long lists that are compared with in each of many comparisons.
+func (g *maker) listsInTerms() *request {
+	of := func(a *meta.Attr) bool { return a.Kind == meta.Relation }
+	values := "Story:" + index
+	if g.chance(50) {
+		of, values = func(a *meta.Attr) bool { return a.Kind == meta.Numeric }, index
+	}
+	if g.chance(30) {
+		of, values = func(a *meta.Attr) bool { return a.Kind == meta.Text }, "a"+index
+	}
+	var with any = many{g.much(10_000), word(values), false}
+	if g.chance(40) {
+		with = again(values, g.much(10_000), ",")
+	}
+	return queried(g.terms("$list", of), dict{{"$list", with}})
+}
+
+// textsInTerms are long texts likewise, in YAML once.
+func (g *maker) textsInTerms() *request {
+	r := g.terms("$texts", func(a *meta.Attr) bool { return a.Kind == meta.Text || a.Kind == meta.LongText })
+	if g.chance(60) {
+		r.form = asYAML
+	}
+	return queried(r, dict{{"$texts", many{g.much(1000), g.long(), true}}})
+}
+
+// countsInTerms are aggregates that are compared with lists.
+func (g *maker) countsInTerms() *request {
+	d, t := g.everyone()
+	relation := g.path(t, followed)
+	term := and(relation, word(g.oneOf(".@Count .@DistinctCount")), word(g.oneOf("= != < >= >")), again("'"+index+"'", g.much(1000), ","))
+	d.set("filter", many{g.much(20), term, g.chance(20)})
+	return readOnly(post("/query.v1", g.jsonOrYAML(), d))
+}
+
+func readOnly(r *request) *request {
+	r.writes = false
+	return r
+}
+
+// searches look for a long text in many attributes.
+func (g *maker) searches() *request {
+	d, t := g.everyone()
+	d.set("find", g.long())
+	d.set("findin", many{g.much(200), g.path(t, searched), g.chance(30)})
+	if g.chance(30) {
+		return readOnly(post("/query.v1", asYAML, many{g.much(200), d, true}))
+	}
+	return readOnly(post("/query.v1", g.jsonOrYAML(), d))
+}
+
+// listsOfArguments carry out an operation many times on each of many assets.
+func (g *maker) listsOfArguments() *request {
+	return g.together(func() any {
+		d, _ := g.everyone()
+		d.set("execute", dict{{"op", word(g.oneOf(operations))}, {"list", many{g.much(30_000), g.args(), g.chance(50)}}})
+		return d
+	})
+}
+
+// createsInUpdates make many assets for each of many.
+func (g *maker) createsInUpdates() *request {
+	return g.together(func() any {
+		d, t := g.everyone()
+		a, related := g.toMany(t)
+		made := dict{{"AssetType", word(one(g, related.Concrete).Name)}, {"Name", g.text()}}
+		if g.chance(30) {
+			made = g.asset(one(g, related.Concrete).Name)
+		}
+		d.set("update", dict{{a.Name, many{g.much(2000), made, g.chance(30)}}})
+		return d
+	})
+}
+
+// toMany is a relation to several, and the type of these.
+func (g *maker) toMany(t *meta.Type) (*meta.Attr, *meta.Type) {
+	for range 100 {
+		if a := g.attr(t); a.Kind == meta.Relation && a.Multi && a.Related != nil && len(a.Related.Concrete) > 0 {
+			return a, a.Related
+		}
+	}
+	a, _ := t.Attr("ID")
+	return a, t
+}
+
+// valuesInUpdates add and remove many values for each of many assets, or for one that has many.
+func (g *maker) valuesInUpdates() *request {
+	return g.together(func() any {
+		d, t := g.everyone()
+		if g.chance(30) {
+			d, t = g.heavy()
+		}
+		set := dict{}
+		for range g.few(3) {
+			if tags, ok := t.Attr("TaggedWith"); ok && g.chance(50) {
+				set.set(tags.Name, g.listed(word(g.oneOf("t t"+index))))
+				continue
+			}
+			a, related := g.toMany(t)
+			set.set(a.Name, g.listed(word(g.oid(related))))
+		}
+		d.set("update", set)
+		return d
+	})
+}
+
+// listed are many values that are set, added, removed, or both.
+func (g *maker) listed(v any) any {
+	all := many{g.much(20_000), v, g.chance(30)}
+	switch g.IntN(4) {
+	case 0:
+		return dict{{"add", all}}
+	case 1:
+		return dict{{"remove", all}}
+	case 2:
+		return dict{{"add", all}, {"remove", many{g.much(20_000), v, false}}}
+	}
+	return all
+}
+
+// queriesAsValues put what queries find into relations, again and again.
+func (g *maker) queriesAsValues() *request {
+	return g.together(func() any {
+		d, t := g.heavy()
+		a, related := g.toMany(t)
+		q := dict{{"from", word(related.Name)}}
+		if g.chance(30) {
+			q.set("filter", g.filter(related))
+		}
+		d.set("update", dict{{a.Name, g.listed(q)}})
+		return d
+	})
+}
+
+// otherEnds write what belongs to many assets from one that they all have, or move one that
+// has many.
+func (g *maker) otherEnds() *request {
+	return g.together(func() any {
+		o := g.oid(nil)
+		if g.chance(60) {
+			o = one(g, g.w.oids[g.oneOf("Scope Scope Member Epic Story Timebox")])
+		}
+		t := typeOf(o)
+		if g.chance(20) {
+			return dict{{"from", word(o)}, {"update", dict{{g.oneOf("Scope Parent Super Timebox SecurityScope"), word(g.oid(nil))}}}}
+		}
+		a, related := g.toMany(t)
+		return dict{{"from", word(o)}, {"update", dict{{a.Name, dict{{g.oneOf("add add remove"), dict{{"from", word(related.Name)}}}}}}}}
+	})
+}
+
+// copies are copies of what is large, many of each.
+func (g *maker) copies() *request {
+	return g.together(func() any {
+		d, _ := g.heavy()
+		d.set("execute", dict{{"op", word(g.oneOf("Copy Copy DeepCopy ShallowCopy MakeTemplate Split QuickClose Close Delete CopyAcceptanceTestsFromRegressionSuite"))}, {"list", many{g.much(2000), dict{}, g.chance(50)}}})
+		return d
+	})
+}
+
+// failures are commands that fail, each of which reads much before it does.
+func (g *maker) failures() *request {
+	r := g.together(func() any {
+		d, _ := g.heavy()
+		if g.chance(50) {
+			d.set("execute", dict{{"op", word(g.oneOf(operations))}, {"list", many{g.much(2000), g.args(), false}}})
+			return d
+		}
+		d.set("execute", dict{{"op", word(g.oneOf(operations))}})
+		return d
+	})
+	if g.chance(30) {
+		r.body = many{g.much(2000), r.body.(list)[0], g.chance(50)}
+	}
+	return r
+}
+
+// merges put one tag in the place of all others, or remove all.
+func (g *maker) merges() *request {
+	all := many{g.much(5000), word("tag" + index), false}
+	r := post("/api/tags/command/merge", g.jsonOrYAML(), dict{{"MergeTo", word(g.oneOf("tag tag0 one"))}, {"MergeFrom", all}})
+	if g.chance(30) {
+		r = post("/api/tags/command/remove", g.jsonOrYAML(), dict{{"removeFrom", all}})
+	}
+	return r
+}
+
+// selects are selects of what has several inside each other, each with long lists.
+func (g *maker) selects() *request {
+	d, t := g.everyone()
+	var inner func(t *meta.Type, levels int) any
+	inner = func(t *meta.Type, levels int) any {
+		a, related := g.toMany(t)
+		var columns any = many{g.few(300), g.path(related, shown), g.chance(20)}
+		if levels > 0 {
+			columns = list{g.path(related, shown), inner(related, levels-1)}
+		}
+		return dict{{"from", word(a.Name)}, {"select", columns}}
+	}
+	d.set("select", list{inner(t, g.IntN(8))})
+	return readOnly(post("/query.v1", g.jsonOrYAML(), d))
+}
+
+// readsInWrites are queries that take long, in a request that writes.
+func (g *maker) readsInWrites() *request {
+	far := and(again(g.oneOf("Scope.Workitems Owners.OwnedWorkitems Super.SubsAndDown Scope.ParentMeAndUp.Workitems"), 1+g.IntN(5), "."), word(g.oneOf(".Name='x' .Description~='xy' .Number='x' .TaggedWith='x' .@Count='1'")))
+	q := dict{{"from", word(g.oneOf("Story Workitem PrimaryWorkitem"))}, {"filter", list{far}}}
+	made := g.asset("Story")
+	if g.chance(50) {
+		return post("/api/asset", asJSON, list{made, q})
+	}
+	d, t := g.heavy()
+	a, _ := g.toMany(t)
+	d.set("update", dict{{a.Name, dict{{"add", q}}}})
+	return post("/api/asset", asJSON, list{made, d})
+}
