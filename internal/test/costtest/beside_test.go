@@ -72,7 +72,7 @@ func (s *service) waits(ctx context.Context, r *request, before counts, w *waite
 	if err != nil || failed != nil { // the process has ended: the other request is told of
 		return counts{}, false
 	}
-	if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests {
+	if status == http.StatusInternalServerError || status == http.StatusTooManyRequests { // a 503 is by the clock: turns and steps decide
 		w.wrong = fmt.Sprintf("another member's %s was answered %d %.200s", r.method, status, answer)
 	}
 	return after.since(before), true

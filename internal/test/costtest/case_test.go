@@ -38,6 +38,11 @@ var cases = []struct {
 		http.StatusBadRequest, "rows read", 60_000, // 399,467
 	},
 	{
+		commands("one query again and again in the place of values of a hierarchy", "admin",
+			dict{{"from", word("Task:1592")}, {"update", dict{{"SuperMeAndUp", many{1712, dict{{"from", word("Workitem")}}, false}}}}}),
+		http.StatusBadRequest, "rows read", 60_000, // 1,274,244
+	},
+	{
 		&request{
 			kind: "a count of a hierarchy that is compared with many values, which was a subquery each", who: "admin", method: "POST", path: "/query.v1", form: asJSON,
 			body: list{dict{{"from", word("Task")}, {"page", dict{{"size", 1}}}, {"filter", many{7, and(word("SuperAndUp.@DistinctCount>="), again("'"+index+"'", 27, ",")), false}}}},

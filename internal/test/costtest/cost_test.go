@@ -124,6 +124,9 @@ func newMachine(t *testing.T) *machine {
 	}
 	s := start(t, m.template, m.server, m.database, w)
 	s.fill()
+	if _, err := s.settle(t.Context(), 10, 100*time.Millisecond); err != nil { // the events of the world are made
+		t.Fatal(err)
+	}
 	s.stop()
 	m.database = ""
 	return m
@@ -161,14 +164,14 @@ func (m *machine) send(r *request) (c cost) {
 	if c.failed == nil && r.later && c.status == http.StatusAccepted {
 		s.await(ctx, c.answer)
 	}
-	after, err := s.looked(ctx, "")
-	for last := after; err == nil && (r.writes || r.later); last = after {
-		time.Sleep(5 * time.Millisecond)
+	var after counts
+	switch {
+	case !r.writes && !r.later:
 		after, err = s.looked(ctx, "")
-		after.Held, after.HeldSteps = max(after.Held, last.Held), max(after.HeldSteps, last.HeldSteps)
-		if after.Written == last.Written && after.Statements-last.Statements < 3 {
-			break
-		}
+	case s.server == nil:
+		after, err = s.settle(ctx, 1, 5*time.Millisecond)
+	default:
+		after, err = s.settle(ctx, 3, 20*time.Millisecond) // a statement takes longer there
 	}
 	close(ended)
 	c.waited = <-other
@@ -180,6 +183,21 @@ func (m *machine) send(r *request) (c cost) {
 	_, most := s.proc.Memory()
 	c.peak = most - rest
 	return c
+}
+
+// settle waits until the process has done next to nothing in so many looks one after another.
+func (s *service) settle(ctx context.Context, looks int, every time.Duration) (now counts, err error) {
+	now, err = s.looked(ctx, "")
+	for quiet := 0; err == nil && quiet < looks; {
+		last := now
+		time.Sleep(every)
+		now, err = s.looked(ctx, "")
+		now.Held, now.HeldSteps = max(now.Held, last.Held), max(now.HeldSteps, last.HeldSteps)
+		if quiet++; now.Written != last.Written || now.Statements-last.Statements >= 10 {
+			quiet = 0
+		}
+	}
+	return now, err
 }
 
 // maxPeak is when a process is ended for what it holds.
