@@ -38,7 +38,7 @@ type counts struct {
 var sqliteCounts struct {
 	statements, steps, read, written atomic.Int64
 
-	turns, turnSteps atomic.Int64
+	turns, turnOps, turnSteps atomic.Int64
 
 	began, held          atomic.Int64 // processor time when the write transaction began, and of the longest
 	writer               atomic.Uint64
@@ -51,8 +51,8 @@ func countSQLite() {
 		handle := reflect.ValueOf(c).Elem().FieldByName("db")
 		tls := libc.NewTLS()
 		defer tls.Close()
-		lib.Xsqlite3_progress_handler(tls, uintptr(handle.Uint()), 1000, pointer(onSteps), uintptr(handle.Uint()))
-		const mask = lib.SQLITE_TRACE_STMT | lib.SQLITE_TRACE_ROW
+		lib.Xsqlite3_progress_handler(tls, uintptr(handle.Uint()), 1000, pointer(onSteps), 0)
+		const mask = lib.SQLITE_TRACE_STMT | lib.SQLITE_TRACE_ROW | lib.SQLITE_TRACE_PROFILE
 		if rc := lib.Xsqlite3_trace_v2(tls, uintptr(handle.Uint()), mask, pointer(onTrace), uintptr(handle.Uint())); rc != lib.SQLITE_OK {
 			return fmt.Errorf("SQLite cannot be traced: %d", rc)
 		}
@@ -66,20 +66,34 @@ func pointer[T any](f T) uintptr {
 }
 
 // onSteps is called by a connection after each thousand steps.
-func onSteps(_ *libc.TLS, db uintptr) int32 {
-	c := &sqliteCounts
-	c.steps.Add(1)
-	if c.writer.Load() == uint64(db) {
-		c.turnSteps.Add(1)
-	}
+func onSteps(*libc.TLS, uintptr) int32 {
+	sqliteCounts.steps.Add(1)
 	return 0
 }
 
-// onTrace is called for each statement that begins, with its text, and each row.
-func onTrace(tls *libc.TLS, what uint32, db, _, text uintptr) int32 {
+// countTurn adds the steps of a statement that has ended, if it is one of the writer: there the
+// driver puts a callback of its own in the place of onSteps.
+func countTurn(tls *libc.TLS, db, statement uintptr) {
 	c := &sqliteCounts
-	if what == lib.SQLITE_TRACE_ROW {
+	if c.writer.Load() != uint64(db) {
+		return
+	}
+	before := c.turnOps.Load()
+	now := c.turnOps.Add(int64(lib.Xsqlite3_stmt_status(tls, statement, lib.SQLITE_STMTSTATUS_VM_STEP, 1)))
+	c.turnSteps.Add(now/1000 - before/1000)
+	c.steps.Add(now/1000 - before/1000)
+}
+
+// onTrace is called for each statement that begins, with its text, for each row, and for each
+// statement that ends.
+func onTrace(tls *libc.TLS, what uint32, db, statement, text uintptr) int32 {
+	c := &sqliteCounts
+	switch what {
+	case lib.SQLITE_TRACE_ROW:
 		c.read.Add(1)
+		return 0
+	case lib.SQLITE_TRACE_PROFILE:
+		countTurn(tls, db, statement)
 		return 0
 	}
 	c.statements.Add(1)
