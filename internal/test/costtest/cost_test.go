@@ -122,7 +122,7 @@ func newMachine(t *testing.T) *machine {
 		m.server = newServer(t, *on)
 		m.database = m.server.template
 	}
-	s := start(t, m.template, m.server, m.database, w)
+	s := start(t, m.template, m.server, m.database, w, mayTakeFill)
 	s.fill()
 	if _, err := s.settle(t.Context(), 10, 100*time.Millisecond); err != nil { // the events of the world are made
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func (m *machine) renew() {
 	if m.server != nil {
 		m.database = m.server.copied(m.t, m.database)
 	}
-	m.s = start(m.t, copyTo(m.t, m.template), m.server, m.database, m.w)
+	m.s = start(m.t, copyTo(m.t, m.template), m.server, m.database, m.w, mayTake)
 	m.send(&request{kind: "first", who: "admin", method: "GET", path: "/rest-1.v1/Data/Scope/0"})
 }
 

@@ -58,8 +58,15 @@ type service struct {
 	server       *server // nil for SQLite
 }
 
+// The longest that a request takes, and one that makes the world, which a busy machine does not
+// refuse.
+const (
+	mayTake     = "5s"
+	mayTakeFill = "5m"
+)
+
 // start starts the service on a folder, or on a database of a server.
-func start(t *testing.T, dir string, on *server, name string, w *world) *service {
+func start(t *testing.T, dir string, on *server, name string, w *world, limit string) *service {
 	t.Helper()
 	addr, counts := testproc.FreeAddr(t), testproc.FreeAddr(t)
 	s := &service{t: t, base: "http://" + addr + "/alds", counts: counts, client: &http.Client{Timeout: giveUp, Transport: &http.Transport{}}, w: w, server: on}
@@ -77,7 +84,7 @@ func start(t *testing.T, dir string, on *server, name string, w *world) *service
 	}
 	s.proc = testproc.Start(t, testproc.Options{Log: log, Dir: filepath.Dir(program), Env: append(os.Environ(),
 		countsAt+"="+counts, "ALDS_ADDR="+addr, "ALDS_ADMIN_ADDR="+testproc.FreeAddr(t), "ALDS_ADMIN_PASSWORD="+adminPassword, "ALDS_DATA_DIR="+dir,
-		"ALDS_LOG_LEVEL=error", "ALDS_BODY_MEMORY=128MiB", "ALDS_REQUEST_TIMEOUT=5s", "ALDS_MAX_ASSETS=2000", "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=", "DATABASE_URL="+database,
+		"ALDS_LOG_LEVEL=error", "ALDS_BODY_MEMORY=128MiB", "ALDS_REQUEST_TIMEOUT="+limit, "ALDS_MAX_ASSETS=2000", "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=", "DATABASE_URL="+database,
 	)}, filepath.Base(program))
 	if !testproc.Becomes(t.Context(), s.base, 0) {
 		t.Fatal("the service does not answer")
