@@ -76,7 +76,7 @@ func TestTheBreakerOpensAndAProbeClosesIt(t *testing.T) {
 		f.eventually(nil, "what is queued goes back", func() bool {
 			return f.count("SELECT COUNT(*) FROM webhook_delivery WHERE owner IS NOT NULL") == 0
 		})
-		if len(sender.queues.slots.healthy)+len(sender.queues.slots.failing) != 0 {
+		if len(sender.queues.slots.healthy)+len(sender.queues.slots.slow)+len(sender.queues.slots.failing) != 0 {
 			t.Error("a receiver with an open breaker holds slots")
 		}
 		f.eventually(nil, "one probe", func() bool { return s.requests() == openAfter+1 })
@@ -204,7 +204,7 @@ func TestHangingReceiversHoldNoHealthySlots(t *testing.T) {
 			return true
 		})
 		f.eventually(nil, "no steady slot is held by one that hangs", func() bool {
-			return len(n.queues.slots.healthy) == 0 && len(n.queues.slots.failing) == 2
+			return len(n.queues.slots.healthy) == 0 && len(n.queues.slots.slow) == 2
 		})
 		if most.Load() != 2 {
 			t.Errorf("%d requests hung at once, want one of each subscription", most.Load())

@@ -63,12 +63,19 @@ func (f *fixture) DeliveryFailed(_ context.Context, subscription, _ string, _ bo
 	return nil
 }
 
-// subscribe makes a subscription to url and returns its id.
+// subscribe makes a subscription to url that takes one event in a delivery, and returns
+// its id.
 func (f *fixture) subscribe(url string) string {
 	f.Helper()
+	return f.subscribeBatch(url, 1)
+}
+
+// subscribeBatch makes a subscription that takes so many events in a delivery.
+func (f *fixture) subscribeBatch(url string, maxBatch int) string {
+	f.Helper()
 	id := uuid.NewString()
-	f.exec(`INSERT INTO webhook_subscription (id, webhook_id, url, enabled, event_types, created_at, updated_at,
-		created_by, since_generation, generation) VALUES (?,'mine',?,1,'[]',0,0,20,0,0)`, id, url)
+	f.exec(`INSERT INTO webhook_subscription (id, webhook_id, url, enabled, max_batch, event_types, created_at, updated_at,
+		created_by, since_generation, generation) VALUES (?,'mine',?,1,?,'[]',0,0,20,0,0)`, id, url, maxBatch)
 	return id
 }
 
@@ -114,21 +121,13 @@ func (f *fixture) enqueue(n *Sender, subscription string, count int) {
 			Committed: time.Now().UnixMicro(),
 		})
 	}
-	var batch *Batch
-	err := f.d.Write(f.Context(), func(tx *db.Tx) (err error) {
-		batch, err = n.Insert(f.Context(), tx, all)
-		return err
-	})
-	if err != nil {
-		f.Fatal(err)
-	}
-	n.Enqueue(batch)
+	f.insert(n, all)
 }
 
 // claimed claims due deliveries for n.
 func (f *fixture) claimed(n *Sender, subscription string) ([]*Delivery, *receiver) {
 	f.Helper()
-	all, r, err := n.claim(f.Context(), subscription, false)
+	all, r, _, err := n.claim(f.Context(), subscription, false)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -111,17 +111,22 @@ func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receive
 		r := receivers[d.Subscription]
 		row := []any{
 			d.ID, d.Subscription, d.Audit, d.First, d.Last, d.Events, d.Payload, waiting, r.now,
-			nil, 0, 0, d.Committed, d.Committed, nil, nil, nil, nil,
+			nil, 0, 0, d.Committed, d.Committed, nil, nil, nil, nil, nil,
 		}
 		if d.Shared != nil {
 			row[6], row[14], row[15] = []byte{}, d.Shared.ID, d.Head
 		}
 		d.since = d.Committed
+		ordered := r.ordered && d.Asset != 0
+		if ordered {
+			row[18] = d.Asset
+		}
 		switch {
 		case d.SetAside != "":
 			row[7], row[8], row[16], row[17] = setAside, r.now+s.retention.Microseconds(), r.now, Truncate(d.SetAside)
+			row[18] = nil
 			s.metrics.deliveries.WithLabelValues("set_aside").Inc()
-		case !busy[d.Subscription] && r.sendable() && r.failures == 0 && capacity.reserve(d):
+		case !ordered && !busy[d.Subscription] && r.sendable() && r.failures == 0 && capacity.reserve(d, r.maxBatch()):
 			row[9], row[10], row[11] = s.owner, r.now+lease.Duration.Microseconds(), 1
 			claimed = append(claimed, d)
 		default:
@@ -149,5 +154,5 @@ func (s *Store) InsertTest(ctx context.Context, tx *db.Tx, d *Delivery) error {
 
 var deliveryColumns = []string{
 	"id", "subscription_id", "audit_id", "first_moment", "last_moment", "events", "payload", "state", "due",
-	"owner", "lease", "claims", "committed_at", "created_at", "payload_id", "head", "settled_at", "last_error",
+	"owner", "lease", "claims", "committed_at", "created_at", "payload_id", "head", "settled_at", "last_error", "asset_id",
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/lease"
 )
 
 // Registerer is where the package's metrics go.
@@ -17,6 +18,8 @@ type Registerer = prometheus.Registerer
 // serves all.
 type metrics struct {
 	due          prometheus.Gauge
+	dueCount     *prometheus.GaugeVec
+	dueAge       *prometheus.GaugeVec
 	deliveries   *prometheus.CounterVec
 	events       prometheus.Counter
 	attempts     *prometheus.CounterVec
@@ -35,6 +38,8 @@ type metrics struct {
 func newMetrics(r Registerer) *metrics {
 	m := &metrics{
 		due:          gauge(r, "due_subscriptions", "Subscriptions with deliveries that are due and not claimed."),
+		dueCount:     gauges(r, "due_deliveries", "Deliveries that are due, at most 10000 counted, of the subscriptions whose oldest is due for longest, by their webhookId. Paused and failing ones are left out.", "subscription", "name"),
+		dueAge:       gauges(r, "due_age_seconds", "For how long the oldest delivery has been due, of the same subscriptions.", "subscription", "name"),
 		deliveries:   counters(r, "deliveries_total", "Deliveries that ended, by outcome.", "outcome"),
 		events:       counter(r, "events_delivered_total", "Events that receivers accepted."),
 		attempts:     counters(r, "attempts_total", "Requests sent to receivers, by outcome.", "outcome"),
@@ -43,7 +48,7 @@ func newMetrics(r Registerer) *metrics {
 		queues:       gauge(r, "lanes", "Subscriptions this process is delivering to."),
 		breakers:     gauges(r, "breakers", "Subscriptions whose circuit breaker is open or half_open (its backoff is over).", "state"),
 		failing:      gauges(r, "failing_subscriptions", "Failed attempts in a row of the subscriptions that fail most, by their webhookId.", "subscription", "name"),
-		waiting:      gauges(r, "waiting_deliveries", "Deliveries that wait, by reason: turn, retry, resting, paused.", "why"),
+		waiting:      gauges(r, "waiting_deliveries", "Deliveries that wait, by reason: turn, asset (an earlier one of the asset), retry, resting, paused.", "why"),
 		waitingAge:   gauges(r, "waiting_age_seconds", "Age of the oldest change in waiting deliveries, by reason.", "why"),
 		lost:         counter(r, "leases_lost_total", "Claims that ended before their work did."),
 		pruned:       counters(r, "pruned_total", "Rows removed after their retention, by table.", "table"),
@@ -121,8 +126,64 @@ func (s *Sender) measureFailing(ctx context.Context) error {
 	return err
 }
 
+// maxBehind is how many subscriptions with due deliveries have gauges of their own.
+const maxBehind = 50
+
+// failingAfter is how many failures in a row make a receiver one that fails, about which
+// failing_subscriptions is: its deliveries are not due only because it is slow.
+const failingAfter = 3
+
+// measureDueEvery is how often a sender updates these gauges.
+const measureDueEvery = 10 * time.Second
+
+// mayMeasureDue reports whether the gauges of due deliveries are old.
+func (s *Sender) mayMeasureDue(now time.Time) bool {
+	last := s.measured.Load()
+	return now.UnixNano()-last >= int64(measureDueEvery) && s.measured.CompareAndSwap(last, now.UnixNano())
+}
+
+// measureDue updates the gauges of deliveries that could be sent. It reads one entry of a
+// key for each subscription, and lease.MaxCounted at most of those that are furthest behind.
+func (s *Store) measureDue(ctx context.Context) error {
+	type behind struct {
+		id, name string
+		age      float64
+		count    int
+	}
+	now, err := s.Now(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	all, err := db.Collect(ctx, s.db, `SELECT s.id, COALESCE(NULLIF(s.webhook_id, ''), s.id), w.due FROM (
+			SELECT subscription_id, MIN(due) AS due FROM webhook_delivery WHERE state = 0 GROUP BY subscription_id
+		) w JOIN webhook_subscription s ON s.id = w.subscription_id
+		WHERE w.due <= ? AND s.enabled = 1 AND s.paused = 0 AND s.breaker_until <= ? AND s.failures_in_row < ? ORDER BY w.due LIMIT ?`,
+		[]any{now, now, failingAfter, maxBehind}, func(row db.Scanner) (b behind, err error) {
+			var due int64
+			err = row.Scan(&b.id, &b.name, &due)
+			b.age = float64(now-due) / 1e6
+			return b, err
+		})
+	for i := range all {
+		if err == nil {
+			err = s.db.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT id FROM webhook_delivery WHERE state = 0 AND subscription_id = ? AND due <= ?
+				ORDER BY state, subscription_id, due LIMIT ?) w`, all[i].id, now, lease.MaxCounted).Scan(&all[i].count)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	s.metrics.dueCount.Reset()
+	s.metrics.dueAge.Reset()
+	for _, b := range all {
+		s.metrics.dueCount.WithLabelValues(b.id, b.name).Set(float64(b.count))
+		s.metrics.dueAge.WithLabelValues(b.id, b.name).Set(b.age)
+	}
+	return nil
+}
+
 // reasons are why deliveries wait.
-var reasons = []string{"turn", "retry", "resting", "paused"}
+var reasons = []string{"turn", "asset", "retry", "resting", "paused"}
 
 // measureWaiting updates the gauges of waiting deliveries.
 func (s *Store) measureWaiting(ctx context.Context) error {
@@ -132,9 +193,9 @@ func (s *Store) measureWaiting(ctx context.Context) error {
 		s.metrics.waitingAge.WithLabelValues(why).Set(0)
 	}
 	return db.Each(ctx, s.db, `SELECT why, COUNT(*), MIN(committed_at) FROM (
-		SELECT CASE WHEN s.paused = 1 THEN 'paused' WHEN d.due > `+now+` THEN 'retry'
+		SELECT CASE WHEN s.paused = 1 THEN 'paused' WHEN d.due = ? THEN 'asset' WHEN d.due > `+now+` THEN 'retry'
 			WHEN s.breaker_until > `+now+` THEN 'resting' ELSE 'turn' END AS why, d.committed_at
-		FROM webhook_delivery d JOIN webhook_subscription s ON s.id = d.subscription_id WHERE d.state = 0) w GROUP BY why`, nil,
+		FROM webhook_delivery d JOIN webhook_subscription s ON s.id = d.subscription_id WHERE d.state = 0) w GROUP BY why`, []any{db.Forever},
 		func(row db.Scanner) error {
 			var why string
 			var n, oldest int64

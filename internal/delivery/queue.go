@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 // queue sends the deliveries of one subscription in order. Its window, the
 // number of requests in flight, is one at first and after a failure, and one
-// more after each success, up to Options.InFlight. The fields belong to
-// queues.mu.
+// more after each success, up to Options.InFlight and, of a slow receiver, up to
+// its share of the slow slots. The fields belong to queues.mu.
 type queue struct {
 	id        string
 	receiver  *receiver
@@ -22,6 +23,8 @@ type queue struct {
 	more      bool // the last claim or fan-out may have left due deliveries
 	recheck   bool // something may have become due since the last claim
 	failing   bool
+	slow      bool          // its last answer was slow; queues.slow counts these
+	took      time.Duration // of recent answers; 0: there is none
 	signal    chan struct{} // wakes the queue; holds one signal
 }
 
@@ -55,11 +58,61 @@ func (q *queue) mustWait() bool {
 		len(q.pending) == 0 && q.unsettled > 0 && !q.more
 }
 
-// claimBelow is how few pending deliveries make a queue claim more while it sends.
-const claimBelow = 64
+// Bounds of how few pending deliveries make a queue claim more while it sends.
+const (
+	mostClaimBelow  = 64
+	claimBelowFirst = 8                     // before the first answer
+	claimTime       = 50 * time.Millisecond // of a claim, generously
+)
+
+// claimBelow returns how few pending deliveries make a queue claim more: as many as it
+// sends during a claim, when so many requests are in flight and each takes so long. What
+// is not claimed waits in the database, where it becomes a larger batch.
+func claimBelow(window int, took time.Duration) int {
+	if took <= 0 {
+		return claimBelowFirst
+	}
+	return max(1, int(min(mostClaimBelow, time.Duration(window)*claimTime/took)))
+}
+
+func (q *queue) claimBelow() int { return claimBelow(q.window, q.took) }
 
 // isLow reports whether the queue claims more, although it has something to send.
-func (q *queue) isLow() bool { return q.more && !q.failing && len(q.pending) < claimBelow }
+func (q *queue) isLow() bool { return q.more && !q.failing && len(q.pending) < q.claimBelow() }
+
+// nextWindow returns the window after an attempt: one after a failure, and one more
+// after a success, up to most.
+func nextWindow(window int, outcome Outcome, most int) int {
+	if outcome != Delivered {
+		return 1
+	}
+	return min(window+1, most)
+}
+
+// answered changes the state of a queue by the result of an attempt.
+func (qs *queues) answered(q *queue, res *result) {
+	q.failing = res.outcome != Delivered
+	if !q.failing {
+		qs.setSlow(q, qs.s.isSlow(res))
+		q.took = res.duration
+	}
+	most := qs.s.o.InFlight
+	if q.slow {
+		most = min(most, qs.slots.share(qs.slow))
+	}
+	q.window = nextWindow(q.window, res.outcome, most)
+}
+
+// setSlow notes whether the receiver of a queue is slow.
+func (qs *queues) setSlow(q *queue, slow bool) {
+	switch {
+	case slow && !q.slow:
+		qs.slow++
+	case !slow && q.slow:
+		qs.slow--
+	}
+	q.slow = slow
+}
 
 // run sends until nothing of the subscription is due.
 func (qs *queues) run(q *queue) {
@@ -112,21 +165,23 @@ func (qs *queues) next(q *queue) (d *Delivery, r *receiver, more bool) {
 		return nil, nil, true
 	}
 	q.clear()
+	qs.setSlow(q, false)
 	delete(qs.byID, q.id)
 	return nil, nil, false
 }
 
-// claim fills a queue from the database and returns how many deliveries it got.
+// claim fills a queue from the database and returns how many deliveries it got; more than 0
+// also when it has to look again.
 func (qs *queues) claim(q *queue) int {
 	qs.mu.Lock()
 	failing := q.failing
 	qs.mu.Unlock()
-	all, r, err := qs.s.claim(qs.ctx, q.id, failing)
+	all, r, more, err := qs.s.claim(qs.ctx, q.id, failing)
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
 			qs.s.log.Warn("claim failed", "subscription", q.id, "err", err)
 		}
-		all, r = nil, nil
+		all, r, more = nil, nil, false
 	}
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -137,7 +192,9 @@ func (qs *queues) claim(q *queue) int {
 	for _, d := range all {
 		qs.add(q, d)
 	}
-	q.more = len(all) > 1
+	if q.more = more; more {
+		return max(1, len(all)) // others are looked at next
+	}
 	return len(all)
 }
 
@@ -146,13 +203,13 @@ func (qs *queues) claim(q *queue) int {
 func (qs *queues) deliver(q *queue, d *Delivery, r *receiver) (*Delivery, *receiver) {
 	qs.renewEnded(d)
 	qs.mu.Lock()
-	failing := q.failing || d.attempts > 0
+	of := qs.slots.of(q.failing || d.attempts > 0, q.slow)
 	lost := qs.claimed[d.ID] == nil
 	qs.mu.Unlock()
 	if lost {
 		return qs.finish(q, nil)
 	}
-	slot := qs.slots.acquire(failing)
+	slot := qs.slots.acquire(of)
 	res := qs.s.send(qs.ctx, d, r)
 	slot.release()
 	if qs.ctx.Err() != nil && res.status == 0 { // canceled by the shutdown
@@ -170,11 +227,7 @@ func (qs *queues) finish(q *queue, res *result) (*Delivery, *receiver) {
 	defer qs.mu.Unlock()
 	q.inFlight--
 	if res != nil {
-		q.failing = res.outcome != Delivered || res.duration > slowAfter
-		q.window = min(q.window+1, qs.s.o.InFlight)
-		if q.failing {
-			q.window = 1
-		}
+		qs.answered(q, res)
 	}
 	if qs.closed || q.mustWait() || len(q.pending) == 0 {
 		q.wake()

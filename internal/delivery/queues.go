@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -33,6 +34,7 @@ type queues struct {
 	claimed map[string]*Delivery // by id; their results are not stored yet
 	bytes   int                  // of their payloads
 	coming  claiming             // those that are about to be claimed
+	slow    int                  // queues whose receivers are slow
 	closed  bool
 	running sync.WaitGroup
 	ctx     context.Context //nolint:containedctx // ends requests that outlive the shutdown
@@ -50,21 +52,24 @@ func (qs *queues) maxQueues() int { return 4 * qs.s.o.Slots }
 
 // capacity is how much a fan-out may claim for this sender.
 type capacity struct {
-	queues int
-	bytes  int
-	events map[string]int // by subscription
-	sizes  map[string]int
+	queues  int
+	bytes   int
+	events  map[string]int // by subscription
+	sizes   map[string]int
+	pending map[string]int // deliveries that wait in memory
+	below   map[string]int // how many of those a queue needs
 }
 
 func (qs *queues) capacity() *capacity {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	c := &capacity{queues: qs.maxQueues() - len(qs.byID), bytes: maxHeld - qs.bytes - qs.coming.bytes, events: map[string]int{}, sizes: map[string]int{}}
+	c := &capacity{queues: qs.maxQueues() - len(qs.byID), bytes: maxHeld - qs.bytes - qs.coming.bytes, events: map[string]int{}, sizes: map[string]int{}, pending: map[string]int{}, below: map[string]int{}}
 	if qs.closed {
 		c.queues, c.bytes = 0, 0
 	}
 	for id, q := range qs.byID {
 		c.events[id], c.sizes[id] = q.events, q.bytes
+		c.pending[id], c.below[id] = len(q.pending), q.claimBelow()
 	}
 	return c
 }
@@ -127,8 +132,12 @@ func (qs *queues) unreserve(own *claiming) {
 	*own = claiming{}
 }
 
-// reserve takes the capacity for one delivery; false when there is none.
-func (c *capacity) reserve(d *Delivery) bool {
+// reserve takes the capacity for one delivery; false when there is none, and for one that
+// would wait and can go with others, to a batch of at most so many events.
+func (c *capacity) reserve(d *Delivery, batch int) bool {
+	if d.mayGrow(batch) && c.pending[d.Subscription] >= cmp.Or(c.below[d.Subscription], claimBelowFirst) {
+		return false
+	}
 	events, known := c.events[d.Subscription]
 	size := c.sizes[d.Subscription]
 	if !known && c.queues <= 0 || c.bytes < d.size() ||
@@ -141,6 +150,7 @@ func (c *capacity) reserve(d *Delivery) bool {
 	c.bytes -= d.size()
 	c.events[d.Subscription] = events + d.Events
 	c.sizes[d.Subscription] = size + d.size()
+	c.pending[d.Subscription]++
 	return true
 }
 
@@ -164,11 +174,26 @@ func (qs *queues) enqueue(b *Batch) {
 		q.failing = q.failing || q.receiver.failures > 0
 	}
 	for id := range b.left {
-		if q := qs.byID[id]; q != nil {
+		q := qs.byID[id]
+		if r := b.receivers[id]; q == nil && r != nil && r.ordered && r.sendable() && len(qs.byID) < qs.maxQueues() {
+			q = qs.queue(id) // nothing of it is claimed by a fan-out
+		}
+		if q != nil {
 			q.more, q.recheck = true, true
 			q.wake()
 		}
 	}
+}
+
+// moreIsDue makes the queue of a subscription claim, although it has results that are not
+// stored.
+func (qs *queues) moreIsDue(id string) {
+	qs.mu.Lock()
+	if q := qs.byID[id]; q != nil {
+		q.more = true
+	}
+	qs.mu.Unlock()
+	qs.wake(id)
 }
 
 func (qs *queues) add(q *queue, d *Delivery) {

@@ -17,6 +17,8 @@ type receiver struct {
 	previousUntil  int64
 	enabled        bool
 	paused         bool
+	batch          int   // the largest number of events in a delivery; 0: MaxEvents
+	ordered        bool  // the events of each asset come in order
 	failures       int   // failed attempts in a row
 	openUntil      int64 // end of the backoff of an open circuit breaker
 	now            int64 // the database's time when this was read
@@ -25,14 +27,22 @@ type receiver struct {
 // sendable reports whether deliveries may be sent.
 func (r *receiver) sendable() bool { return r.enabled && !r.paused && r.openUntil <= r.now }
 
+// maxBatch returns how many events a delivery may have.
+func (r *receiver) maxBatch() int {
+	if r.batch > 0 {
+		return min(r.batch, MaxEvents)
+	}
+	return MaxEvents
+}
+
 // readReceivers adds subscriptions to found; clauses follow FROM.
 func (s *Sender) readReceivers(ctx context.Context, q db.Querier, clauses string, args []any, found map[string]*receiver) error {
-	return db.Each(ctx, q, `SELECT id, url, authorization, secret, previous_secret, previous_until, enabled, paused,
+	return db.Each(ctx, q, `SELECT id, url, authorization, secret, previous_secret, previous_until, enabled, paused, max_batch, ordered,
 		failures_in_row, breaker_until, `+s.db.Dialect.NowMicros+` FROM webhook_subscription `+clauses, args, func(row db.Scanner) error {
 		var r receiver
 		var authorization, secret, previous sql.NullString
 		var until sql.NullInt64
-		err := row.Scan(&r.id, &r.url, &authorization, &secret, &previous, &until, &r.enabled, &r.paused,
+		err := row.Scan(&r.id, &r.url, &authorization, &secret, &previous, &until, &r.enabled, &r.paused, &r.batch, &r.ordered,
 			&r.failures, &r.openUntil, &r.now)
 		r.authorization, r.secret, r.previousSecret = authorization.String, secret.String, previous.String
 		r.previousUntil = until.Int64

@@ -112,6 +112,11 @@ func (r *recorder) record(ctx context.Context, all []*result) {
 	}
 	r.s.queues.settled(ids...)
 	for _, res := range all {
+		if res.d.Asset != 0 && res.outcome != Retry {
+			r.s.queues.moreIsDue(res.d.Subscription)
+		}
+	}
+	for _, res := range all {
 		r.follow(ctx, res)
 	}
 }

@@ -18,7 +18,8 @@ type Selection struct {
 }
 
 // Redeliver makes deliveries wait again in any state, due now and with no
-// attempts, and returns their number. Their ids do not change.
+// attempts, and returns their number. Their ids do not change. One that waits behind an
+// earlier one of its asset goes on waiting; one that has ended comes out of order.
 // Errors: fault.NotFound when the delivery or receipt does not exist.
 func (s *Store) Redeliver(ctx context.Context, subscription string, w Selection) (int, error) {
 	if w.Receipt != "" {
@@ -64,9 +65,9 @@ func (s *Store) requeue(ctx context.Context, subscription string, ids []string) 
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE webhook_delivery SET state = 0, due = `+now+`, created_at = `+now+`, attempts = 0, claims = 0,
+		_, err = tx.Exec(ctx, `UPDATE webhook_delivery SET state = 0, due = CASE WHEN state = 0 AND due = ? THEN due ELSE `+now+` END, created_at = `+now+`, attempts = 0, claims = 0,
 			settled_at = NULL, owner = NULL, lease = 0 WHERE subscription_id = ? AND id IN `+in+
-			` AND (state <> 0 OR lease <= `+now+`)`, args...)
+			` AND (state <> 0 OR lease <= `+now+`)`, append([]any{db.Forever}, args...)...)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,12 +50,15 @@ func (o Options) filled() Options {
 // running while its other methods are called.
 type Sender struct {
 	*Store
-	o       Options
-	owner   string // of this sender's claims; used once
-	leases  *lease.Table[string]
-	client  *http.Client
-	queues  *queues
-	results *recorder
+	o        Options
+	owner    string // of this sender's claims; used once
+	leases   *lease.Table[string]
+	client   *http.Client
+	queues   *queues
+	results  *recorder
+	clock    clock
+	measured atomic.Int64       // when the gauges of due deliveries were updated; ns since 1970
+	isSlow   func(*result) bool // replaced in tests, which do not wait
 }
 
 // NewSender returns a sender that has claimed nothing.
@@ -63,6 +67,7 @@ func (s *Store) NewSender(o Options) *Sender {
 	n := &Sender{
 		Store: s, o: o, owner: uuid.NewString(), client: newClient(o),
 		leases: lease.New[string](s.db, "webhook_delivery", "", "state = 0"),
+		isSlow: func(res *result) bool { return res.duration > slowAfter },
 	}
 	n.queues = newQueues(n)
 	n.results = newRecorder(n)

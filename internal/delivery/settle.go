@@ -28,10 +28,17 @@ func (s *Sender) store(ctx context.Context, all []*result) (backoffs map[string]
 			return err
 		}
 		at = now
+		following, err := s.lockOrder(ctx, tx, all)
+		if err != nil {
+			return err
+		}
 		if backoffs, err = s.storeCounts(ctx, tx, counted, began, now); err != nil {
 			return err
 		}
 		if err := s.settle(ctx, tx, all, now); err != nil {
+			return err
+		}
+		if err := releaseNext(ctx, tx, following, isGivenUp(all), now); err != nil {
 			return err
 		}
 		return db.Insert(ctx, tx, "webhook_receipt", receiptColumns, receiptRows(all, now))
@@ -55,6 +62,7 @@ func receiptRows(all []*result, now int64) [][]any {
 			nil, res.d.Subscription, res.d.ID, redactedURL(res.receiver.url), res.authorized, res.answer,
 			sql.NullString{String: res.headers, Valid: res.headers != ""},
 			res.status, now, res.d.attempts, res.status != 0,
+			sql.NullString{String: res.d.after, Valid: res.d.after != ""},
 		})
 	}
 	slices.Reverse(rows)
@@ -66,7 +74,7 @@ func receiptRows(all []*result, now int64) [][]any {
 
 var receiptColumns = []string{
 	"id", "subscription_id", "delivery_id", "url", "has_authorization", "response", "headers", "status", "at",
-	"retry_count", "was_received",
+	"retry_count", "was_received", "given_up",
 }
 
 // counts is what a group says about one subscription.
@@ -188,19 +196,19 @@ func (s *Sender) settle(ctx context.Context, tx *db.Tx, all []*result, now int64
 			delivered[res.status] = append(delivered[res.status], res.d.ID)
 			continue
 		}
-		state, due, settled := waiting, now+res.wait.Microseconds(), any(nil)
+		state, due, settled, line := waiting, now+res.wait.Microseconds(), any(nil), "asset_id"
 		if res.outcome != Retry {
-			state, due, settled = exhausted, now+s.retention.Microseconds(), now
+			state, due, settled, line = exhausted, now+s.retention.Microseconds(), now, "NULL"
 		}
-		err := s.update(ctx, tx, []string{res.d.ID}, `state = ?, attempts = attempts + 1, claims = 0, due = ?, settled_at = ?,
-			owner = NULL, lease = 0, last_status = ?, last_error = ?`, state, due, settled, res.status, Truncate(lastError(res)))
+		err := s.update(ctx, tx, []string{res.d.ID}, `state = ?, attempts = attempts + 1, claims = 0, due = ?, failed_at = ?, settled_at = ?,
+			asset_id = `+line+`, owner = NULL, lease = 0, last_status = ?, last_error = ?`, state, due, now, settled, res.status, Truncate(lastError(res)))
 		if err != nil {
 			return err
 		}
 	}
 	for _, status := range slices.Sorted(maps.Keys(delivered)) {
 		err := s.update(ctx, tx, delivered[status], `state = 1, attempts = attempts + 1, claims = 0, due = ?, settled_at = ?,
-			owner = NULL, lease = 0, last_status = ?, last_error = NULL`, now+s.retention.Microseconds(), now, status)
+			asset_id = NULL, owner = NULL, lease = 0, last_status = ?, last_error = NULL`, now+s.retention.Microseconds(), now, status)
 		if err != nil {
 			return err
 		}

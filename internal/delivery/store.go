@@ -25,6 +25,7 @@ type Delivery struct {
 	ID           string
 	Subscription string
 	Audit        int64
+	Asset        int64  // stored id, of an ordered subscription: the event is of this one. 0 otherwise
 	Write        string // id of the write of its first event; empty for a test
 	Trace        string // traceparent of that write; empty: it is not traced
 	First, Last  int64  // moments
@@ -38,6 +39,8 @@ type Delivery struct {
 	since    int64     // from when on it is awaited: the commit, or the request to deliver it again; column created_at
 	attempts int       // before this one
 	unended  int       // its claims before this one that had no end
+	after    string    // id of the delivery of its asset before it, which was given up; empty: none was
+	fresh    bool      // it was never sent, so that it may be merged with others
 	sent     bool      // or in flight; belongs to queues.mu
 	leased   time.Time // not later than its lease began; belongs to queues.mu
 }
@@ -83,7 +86,7 @@ func New(d *db.DB, c Config) *Store {
 func (s *Store) DropWaiting(ctx context.Context, tx *db.Tx, subscription string) error {
 	now := s.db.Dialect.NowMicros
 	_, err := tx.Exec(ctx, `UPDATE webhook_delivery SET state = 3, due = `+now+` + ?, settled_at = `+now+`,
-		owner = NULL, lease = 0 WHERE subscription_id = ? AND state = 0`, s.retention.Microseconds(), subscription)
+		owner = NULL, lease = 0, asset_id = NULL WHERE subscription_id = ? AND state = 0`, s.retention.Microseconds(), subscription)
 	return err
 }
 

@@ -140,19 +140,24 @@ func (b block) view(r *deliveryRow, state string) View {
 		v.SettledAt = Instant(r.SettledAt)
 		return v
 	}
-	v.Why, v.Due = b.reason(r), Instant(max(r.Due, b.until))
+	if v.Why = b.reason(r); r.Due < db.Forever {
+		v.Due = Instant(max(r.Due, b.until))
+	}
 	return v
 }
 
 // reason is why a delivery waits: "paused" (the subscription is), "sending" (a
 // sender has claimed it), "retry" (its next attempt is due later), "resting" (the
-// circuit breaker is open), "turn" (others of the queue come first).
+// circuit breaker is open), "asset" (an earlier one of its asset comes first), "turn"
+// (others of the queue come first).
 func (b block) reason(r *deliveryRow) string {
 	switch {
 	case b.paused:
 		return "paused"
 	case r.Lease > b.now:
 		return "sending"
+	case r.Due == db.Forever:
+		return "asset"
 	case r.Due > b.now:
 		return "retry"
 	case b.until > b.now:
@@ -176,6 +181,9 @@ type Receipt struct {
 	TimeStamp        string            `json:"timeStamp"`
 	RetryCount       int               `json:"retryCount"`
 	WasReceived      bool              `json:"wasReceived"` // some answer came
+	// AfterGivenUp is the id of the delivery of the same asset before it, of an ordered
+	// subscription, whose attempts were used up; absent: none was.
+	AfterGivenUp string `json:"afterGivenUp,omitempty"`
 }
 
 // receiptRow is a row of webhook_receipt.
@@ -186,6 +194,7 @@ type receiptRow struct {
 	Headers                        map[string]string `gorm:"serializer:json"`
 	Status, RetryCount             int
 	At                             int64
+	GivenUp                        string
 }
 
 // TableName returns the table of receipts.
@@ -200,7 +209,7 @@ func (*Store) Receipts(tx *db.Tx, subscription string) ([]Receipt, error) {
 		receipts[i] = Receipt{
 			ID: r.ID, DeliveryID: r.DeliveryID, SubscriptionID: r.SubscriptionID, HasAuthorization: r.HasAuthorization,
 			URL: r.URL, Response: r.Response, Headers: r.Headers, Status: r.Status, TimeStamp: Instant(r.At),
-			RetryCount: r.RetryCount, WasReceived: r.WasReceived,
+			RetryCount: r.RetryCount, WasReceived: r.WasReceived, AfterGivenUp: r.GivenUp,
 		}
 		if r.Headers == nil {
 			receipts[i].Headers = map[string]string{}

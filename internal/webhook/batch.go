@@ -13,8 +13,8 @@ import (
 // maxEvents and maxBytes bound one delivery; a single event may be larger, up to maxEvent.
 // maxMade bounds what is made of the versions of a chunk.
 const (
-	maxEvents = 100
-	maxBytes  = 256 << 10
+	maxEvents = delivery.MaxEvents
+	maxBytes  = delivery.MaxBytes
 	maxEvent  = 48 << 20
 	maxMade   = 64 << 20
 )
@@ -97,6 +97,9 @@ func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []
 				b = &batch{targets: targets}
 				b.Audit, b.Write, b.Trace, b.First = e.Audit.ID, e.Audit.Request, e.Audit.Trace, e.Step.Now.Moment
 				b.Payload = append(payload(len(text), min(targets[0].maxEvents, len(events)-i)), `{"events":[`...)
+				if targets[0].ordered {
+					b.Asset = e.Step.Now.ID
+				}
 				open[key] = b
 				all = append(all, b)
 			} else {

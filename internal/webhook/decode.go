@@ -71,7 +71,10 @@ var setters = map[string]func(*Service, *subscriptionRow, *doc.Node) error{
 	"enabled": func(_ *Service, r *subscriptionRow, v *doc.Node) error {
 		return boolean(v, "enabled", true, &r.Enabled)
 	},
-	"paused":              func(_ *Service, r *subscriptionRow, v *doc.Node) error { return boolean(v, "paused", false, &r.Paused) },
+	"paused": func(_ *Service, r *subscriptionRow, v *doc.Node) error { return boolean(v, "paused", false, &r.Paused) },
+	"ordered": func(_ *Service, r *subscriptionRow, v *doc.Node) error {
+		return boolean(v, "ordered", false, &r.Ordered)
+	},
 	"maxBatch":            (*Service).setMaxBatch,
 	"authorizationHeader": (*Service).setAuthorization,
 	"secret":              (*Service).setSecret,

@@ -13,7 +13,8 @@ import (
 type target struct {
 	event.Target
 	id        string
-	maxEvents int    // of one delivery
+	maxEvents int    // of one delivery, as it is made
+	ordered   bool   // the events of each asset come in order
 	group     *group // nil: nobody has the same definitions
 }
 
@@ -38,6 +39,9 @@ func newIndex(e *event.Engine, generation int64, subscriptions []subscriptionRow
 		t.Head, t.Since = headOf(r.WebhookID), r.SinceGeneration
 		if r.MaxBatch > 0 {
 			t.maxEvents = min(r.MaxBatch, maxEvents)
+		}
+		if r.Ordered {
+			t.ordered, t.maxEvents = true, 1 // those that go together are put together when they are sent
 		}
 		x.targets[&t.Target] = t
 		for order := range r.EventTypes {
@@ -86,7 +90,7 @@ func (x *index) findGroups(subscriptions []subscriptionRow) {
 	for _, t := range x.targets {
 		text, err := json.Marshal(definitions[t.id])
 		if err == nil {
-			key := strconv.Itoa(t.maxEvents) + string(text)
+			key := strconv.Itoa(t.maxEvents) + strconv.FormatBool(t.ordered) + string(text)
 			same[key] = append(same[key], t)
 		}
 	}

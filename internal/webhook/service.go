@@ -171,7 +171,7 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 		if r, err = findRow(tx.Gorm(), id, forUpdate); err != nil {
 			return err
 		}
-		was := r.Enabled
+		was, wasOrdered := r.Enabled, r.Ordered
 		if err := s.apply(&r, n); err != nil {
 			return err
 		}
@@ -187,6 +187,11 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 		r.rotate()
 		if err := s.write(ctx, tx, &r, was); err != nil {
 			return err
+		}
+		if wasOrdered && !r.Ordered {
+			if err := s.deliveries.EndOrder(ctx, tx, r.ID); err != nil {
+				return err
+			}
 		}
 		return trail.Record(ctx, tx, r.event(trail.SubscriptionChanged, who, keysOf(n)...))
 	})
@@ -329,7 +334,7 @@ func (s *Service) read(ctx context.Context, tx *db.Tx, rows []subscriptionRow) (
 func (s *Service) view(r *subscriptionRow) Subscription {
 	return Subscription{
 		ID: r.ID, WebhookID: r.WebhookID, URL: r.URL, Description: r.Description,
-		Enabled: r.Enabled, Paused: r.Paused, MaxBatch: r.MaxBatch,
+		Enabled: r.Enabled, Paused: r.Paused, MaxBatch: r.MaxBatch, Ordered: r.Ordered,
 		HasSecret: r.Secret != "", Secret: r.newSecret, PreviousSecretValidFor: r.previousValid(), DisabledReason: string(r.DisabledReason),
 		EventTypes: r.EventTypes, LastResponseAt: delivery.Instant(r.LastResponseAt), RetryCount: r.RetryCount,
 		CreatedAt: delivery.Instant(r.CreatedAt), UpdatedAt: delivery.Instant(r.UpdatedAt), CreatedBy: s.member(r.CreatedBy),

@@ -28,6 +28,7 @@ type subscriptionRow struct {
 	Enabled         bool
 	Paused          bool
 	MaxBatch        int          // 0: the service's bound
+	Ordered         bool         // the events of each asset come in order
 	EventTypes      []Definition `gorm:"serializer:json"`
 	DisabledReason  optional
 	RetryCount      int64 `gorm:"<-:create"`

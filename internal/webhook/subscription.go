@@ -15,6 +15,7 @@ type Subscription struct {
 	Enabled     bool   `json:"enabled"`
 	Paused      bool   `json:"paused"`
 	MaxBatch    int    `json:"maxBatch,omitempty"` // 0: the service's bound
+	Ordered     bool   `json:"ordered,omitempty"`  // the events of each asset come in order
 	HasSecret   bool   `json:"hasSecret"`
 	Secret      string `json:"secret,omitempty"` // only in the answer that generated it
 	// PreviousSecretValidFor is how long deliveries carry a second signature, by

@@ -1,0 +1,1 @@
+ALTER TABLE webhook_delivery ADD COLUMN given_up CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NULL;

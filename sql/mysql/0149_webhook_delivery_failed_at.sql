@@ -1,0 +1,1 @@
+ALTER TABLE webhook_delivery ADD COLUMN failed_at BIGINT NOT NULL DEFAULT 0;

@@ -1,0 +1,1 @@
+ALTER TABLE webhook_subscription ADD COLUMN ordered INTEGER NOT NULL DEFAULT 0;

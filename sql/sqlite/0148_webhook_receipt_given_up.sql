@@ -1,0 +1,1 @@
+ALTER TABLE webhook_receipt ADD COLUMN given_up TEXT NULL;
