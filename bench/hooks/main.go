@@ -6,6 +6,7 @@
 //	go run ./bench/hooks -only batch,isolation
 //	go run ./bench/hooks -soak 15m       only that: does anything grow that must not
 //	go run ./bench/hooks -only restart   a worker starts beside a backlog
+//	go run ./bench/hooks -only slow      receivers that take up to 5 s for an answer
 //
 // It makes a database and uses a Redis database of its own, and drops both at
 // the end. Figures of a machine that others use at the same time say so little
@@ -32,6 +33,7 @@ type options struct {
 	rounds             int
 	rate               int
 	steady, soak       time.Duration
+	drain              time.Duration
 	backlog            int
 	apart              bool
 	patience           time.Duration
@@ -50,6 +52,7 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.rounds, "rounds", 5, "rounds of the first two, of which the median counts")
 	f.IntVar(&o.rate, "rate", 50, "changes a second for latencies")
 	f.DurationVar(&o.steady, "steady", 10*time.Second, "duration of each run at that rate")
+	f.DurationVar(&o.drain, "drain", time.Minute, "how long the step slow waits for what is late")
 	f.DurationVar(&o.soak, "soak", 0, "instead of measuring, make changes at that rate for so long, five minutes or more, and watch what grows")
 	f.IntVar(&o.backlog, "backlog", 370_000, "changes that wait when a worker starts")
 	f.BoolVar(&o.apart, "apart", true, "each of them is a write of its own")
@@ -91,6 +94,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		{"workers", b.workers},
 		{"isolation", b.isolation},
 		{"restart", b.restart},
+		{"slow", b.slow},
 	} {
 		if !strings.Contains(","+o.only+",", ","+step.name+",") {
 			continue
