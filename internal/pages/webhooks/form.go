@@ -21,7 +21,7 @@ type webhookForm struct {
 	ID                                      string // empty: it is a new one
 	WebhookID, URL, Description, MaxBatch   string
 	Secret                                  string // "", "generate", "own" or "none"
-	HasSecret                               bool
+	HasSecret, Ordered                      bool
 	AsJSON                                  bool // the definitions are those of the text, not those of the fields
 	Created, Changed                        bool
 	From, Attributes, Filter, Select, Views string
@@ -87,7 +87,7 @@ func formOf(v *ui.Visit, id string) (f webhookForm, err error) {
 	if err := v.API.Get(webhookPath("", id), &w); err != nil {
 		return f, err
 	}
-	f = webhookForm{ID: w.ID, WebhookID: w.WebhookID, URL: w.URL, Description: w.Description, HasSecret: w.HasSecret, Updated: w.version()}
+	f = webhookForm{ID: w.ID, WebhookID: w.WebhookID, URL: w.URL, Description: w.Description, HasSecret: w.HasSecret, Ordered: w.Ordered, Updated: w.version()}
 	if w.HasHidden() {
 		f.URL = "" // it stays as it is
 	}
@@ -203,7 +203,7 @@ func readForm(v *ui.Visit, id string) webhookForm {
 		ID: id, WebhookID: v.Field("webhookId"), URL: v.Field("url"), Description: v.Field("description"), MaxBatch: v.Field("maxBatch"),
 		Secret: v.Field("secret"), AsJSON: v.Field("as") == "json", Created: v.Field("created") != "", Changed: v.Field("changed") != "",
 		From: v.Field("from"), Attributes: v.Field("attributes"), Filter: v.Field("filter"), Select: v.Field("select"), Views: v.Field("userContext"),
-		JSON: v.Request.PostForm.Get("eventTypes"), HasSecret: v.Field("hasSecret") != "", Updated: v.Field("updated"),
+		JSON: v.Request.PostForm.Get("eventTypes"), HasSecret: v.Field("hasSecret") != "", Ordered: v.Field("ordered") != "", Updated: v.Field("updated"),
 	}
 	f.Forgotten = v.Field("authorization") != "" || v.Field("ownSecret") != ""
 	return f
@@ -224,7 +224,7 @@ func bodyOf(v *ui.Visit, f *webhookForm) (body []byte, before int, err error) {
 	} else if err := validJSON(definitions); err != nil {
 		return nil, 0, err
 	}
-	rest := map[string]any{"webhookId": f.WebhookID, "url": f.URL, "description": f.Description, "maxBatch": nil}
+	rest := map[string]any{"webhookId": f.WebhookID, "url": f.URL, "description": f.Description, "maxBatch": nil, "ordered": f.Ordered}
 	if f.MaxBatch != "" {
 		n, err := strconv.Atoi(f.MaxBatch)
 		if err != nil {

@@ -33,7 +33,7 @@ type webhookDelivery struct {
 // whyWaiting are the words for why a delivery waits.
 var whyWaiting = map[string]string{
 	"turn": "for its turn", "sending": "is being sent", "retry": "for its next attempt",
-	"resting": "the receiver rests", "paused": "the webhook is paused",
+	"asset": "for an earlier event of its asset", "resting": "the receiver rests", "paused": "the webhook is paused",
 }
 
 // WhyText says why a delivery waits.
@@ -63,6 +63,7 @@ type webhookReceipt struct {
 	TimeStamp     time.Time         `json:"timeStamp"`
 	RetryCount    int               `json:"retryCount"`
 	WasReceived   bool              `json:"wasReceived"`
+	AfterGivenUp  string            `json:"afterGivenUp"`
 }
 
 // IsOf reports whether the attempt is one since the delivery was asked for, not one

@@ -21,6 +21,7 @@ type webhook struct {
 	DisabledReason string          `json:"disabledReason"`
 	EventTypes     json.RawMessage `json:"eventTypes"`
 	MaxBatch       int             `json:"maxBatch"`
+	Ordered        bool            `json:"ordered"`
 	HasSecret      bool            `json:"hasSecret"`
 	Secret         string          `json:"secret"` // only of one that was just made
 	LastResponseAt time.Time       `json:"lastResponseAt"`
@@ -34,6 +35,7 @@ type webhook struct {
 type webhookHealth struct {
 	State        string    `json:"state"`
 	RestingUntil time.Time `json:"restingUntil"`
+	DueSince     time.Time `json:"dueSince"` // of one that is behind
 	Failures     int       `json:"failuresInRow"`
 	Waiting      int       `json:"waiting"`
 	LastLatency  *float64  `json:"lastLatency"`
