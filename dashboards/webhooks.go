@@ -6,7 +6,7 @@ var webhooks = board{
 	[]row{
 		{"Is anything late?", []panel{
 			graph("From commit to answer", "What 50, 95 and 99 of 100 first attempts stay below.", seconds, spread("alds_delivery_latency_seconds")...),
-			graph("Age of the oldest change that waits", "fan-out: for a worker (an alert above a minute). turn: for its turn. retry, resting: its receiver fails. paused: by its owner.", seconds,
+			graph("Age of the oldest change that waits", "fan-out: for a worker (an alert above a minute). turn: for its turn. asset: for an earlier one of the same asset. retry, resting: its receiver fails. paused: by its owner.", seconds,
 				known("alds_webhook_backlog_age_seconds", "").as("fan-out"), known("alds_delivery_waiting_age_seconds", "why")),
 			graph("Writes not fanned out", "Above 10,000 an estimate.", whole, known("alds_webhook_backlog_audits", "").as("writes")),
 			graph("Deliveries that wait", "By reason, as above.", whole, known("alds_delivery_waiting_deliveries", "why")),
@@ -14,6 +14,8 @@ var webhooks = board{
 		}},
 		{"Receivers", []panel{
 			graph("Who fails?", "Failed attempts in a row of the ten that fail most, by webhookId. An alert from three on.", whole, most(known("alds_delivery_failing_subscriptions", "name"))).above(0, 3),
+			graph("Who is too slow?", "For how long the oldest delivery has been due, of the ten that are furthest behind, by webhookId. An alert above a minute. Paused and failing ones are left out.", seconds, most(known("alds_delivery_due_age_seconds", "name"))).above(0, 60),
+			graph("Deliveries that are due", "Of the ten with the most, by webhookId; counted to 10,000.", whole, most(known("alds_delivery_due_deliveries", "name"))),
 			graph("Circuit breakers", "open: the receiver is left alone for a while. half_open: it is tried.", whole, known("alds_delivery_breakers", "state")),
 			graph("Attempts", "By outcome.", perSecond, rate("alds_delivery_attempts_total", "outcome")),
 			graph("Duration of attempts", "What 95 of 100 stay below, by outcome.", seconds, slow("alds_delivery_attempt_duration_seconds", "outcome")),

@@ -69,6 +69,10 @@ func faults(t *testing.T) []fault {
 			i.subscribe("broken", answering(i.t, http.StatusInternalServerError))
 			i.mustPost("/api/asset", i.stories(1, 60))
 		}},
+		{"AldsReceiverBehind", plan{roles: allRoles, settings: []string{"ALDS_WEBHOOK_IN_FLIGHT=1"}}, 2 * time.Minute, func(i *installation) {
+			i.subscribeBatch("slow", slow(i.t, 5*time.Second), 1)
+			i.mustPost("/api/asset", i.stories(60, 60))
+		}},
 		{"AldsSubscriptionDisabled", plan{}, 0, func(i *installation) {
 			i.subscribe("gone", answering(i.t, http.StatusGone))
 			i.mustPost("/api/asset", i.stories(1, 60))
@@ -93,6 +97,18 @@ func faults(t *testing.T) []fault {
 // answering is a receiver that answers everything alike.
 func answering(t *testing.T, status int) (url string) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// slow is a receiver that takes its time.
+func slow(t *testing.T, takes time.Duration) (url string) {
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(takes):
+		case <-r.Context().Done():
+		}
+	}))
 	t.Cleanup(s.Close)
 	return s.URL
 }

@@ -193,8 +193,14 @@ func (i *installation) stories(n, size int) []any {
 // subscribe makes a subscription to all stories.
 func (i *installation) subscribe(name, url string) {
 	i.t.Helper()
+	i.subscribeBatch(name, url, 100)
+}
+
+// subscribeBatch makes one with so many events in a delivery.
+func (i *installation) subscribeBatch(name, url string, maxBatch int) {
+	i.t.Helper()
 	i.mustPost("/api/webhook", map[string]any{
-		"webhookId": name, "url": url, "enabled": true,
+		"webhookId": name, "url": url, "enabled": true, "maxBatch": maxBatch,
 		"eventTypes": []any{map[string]any{"type": "AssetCreated", "from": "Story"}},
 	})
 }

@@ -75,6 +75,7 @@ var redBy = map[string][]string{
 	"AldsAttachmentsDown":      {"Queue and databases: Processes cut off"},
 	"AldsDeliveryBehind":       {"Overview: Delivery: age of the oldest change", "Webhooks: Writes not fanned out"},
 	"AldsReceiverFailing":      {"Webhooks: Who fails?"},
+	"AldsReceiverBehind":       {"Webhooks: Who is too slow?", "Webhooks: Deliveries that are due"},
 	"AldsSubscriptionDisabled": {"Webhooks: Subscriptions disabled"},
 	"AldsPeriodicWorkOverdue":  {"Queue and databases: Periods since it last ended well", "Queue and databases: Failed"},
 	"AldsServerErrors":         {"Overview: Errors"},
@@ -238,11 +239,12 @@ func (i *installation) chosen() string {
 }
 
 // everyday is what clients do: a little of everything. One receiver takes all, one fails
-// now and then, and one always.
+// now and then, one always, and one is slow.
 func everyday(i *installation) {
 	i.subscribe("takes all", answering(i.t, http.StatusOK))
 	i.subscribe("fails now and then", failingSometimes(i.t))
 	i.subscribe("fails always", answering(i.t, http.StatusInternalServerError))
+	i.subscribeBatch("is slow", slow(i.t, 5*time.Second), 1)
 	get := func(pause time.Duration, path, name string) {
 		i.repeat(pause, func(ctx context.Context) { i.request(ctx, http.MethodGet, path, name, nil) })
 	}
