@@ -70,7 +70,7 @@ func faults(t *testing.T) []fault {
 			i.mustPost("/api/asset", i.stories(1, 60))
 		}},
 		{"AldsReceiverBehind", plan{roles: allRoles, settings: []string{"ALDS_WEBHOOK_IN_FLIGHT=1"}}, 2 * time.Minute, func(i *installation) {
-			i.subscribeBatch("slow", slow(i.t, 5*time.Second), 1)
+			i.subscribeBatch("slow", answeringLate(i.t, 5*time.Second), 1)
 			i.mustPost("/api/asset", i.stories(60, 60))
 		}},
 		{"AldsSubscriptionDisabled", plan{}, 0, func(i *installation) {
@@ -101,8 +101,8 @@ func answering(t *testing.T, status int) (url string) {
 	return s.URL
 }
 
-// slow is a receiver that takes its time.
-func slow(t *testing.T, takes time.Duration) (url string) {
+// answeringLate is a receiver that takes its time.
+func answeringLate(t *testing.T, takes time.Duration) (url string) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
 		case <-time.After(takes):

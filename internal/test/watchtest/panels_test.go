@@ -244,7 +244,7 @@ func everyday(i *installation) {
 	i.subscribe("takes all", answering(i.t, http.StatusOK))
 	i.subscribe("fails now and then", failingSometimes(i.t))
 	i.subscribe("fails always", answering(i.t, http.StatusInternalServerError))
-	i.subscribeBatch("is slow", slow(i.t, 5*time.Second), 1)
+	i.subscribeBatch("is slow", answeringLate(i.t, 5*time.Second), 1)
 	get := func(pause time.Duration, path, name string) {
 		i.repeat(pause, func(ctx context.Context) { i.request(ctx, http.MethodGet, path, name, nil) })
 	}
