@@ -66,10 +66,13 @@ func TestAStatementOnItsWayStopsNobodyElse(t *testing.T) {
 	for name, stuck := range map[string]func(tx *db.Tx) error{
 		"answer": func(tx *db.Tx) error {
 			rows, err := tx.Query(ctx, "SELECT REPEAT('x', 1000000) FROM sequence a JOIN sequence b JOIN sequence c JOIN sequence d LIMIT 200")
-			if err == nil {
-				err = rows.Close()
+			if err != nil {
+				return err
 			}
-			return err
+			defer rows.Close() //nolint:errcheck // rows.Err has it
+			for rows.Next() {
+			}
+			return rows.Err()
 		},
 		"statement": func(tx *db.Tx) error {
 			_, err := tx.Exec(ctx, "UPDATE sequence SET value = value + LENGTH(?) * 0 WHERE name = 'audit'", large)

@@ -89,7 +89,7 @@ func TestEarlyAnswersAreRead(t *testing.T) {
 		if status := c2.status(); status != c.status {
 			t.Errorf("%s: %d, want %d", what, status, c.status)
 		}
-		if _, err := c2.r.ReadByte(); err != io.EOF { //nolint:errorlint // the very value
+		if _, err := c2.r.ReadByte(); err != io.EOF {
 			t.Errorf("%s: the connection does not end: %v", what, err)
 		}
 	}

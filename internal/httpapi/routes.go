@@ -148,7 +148,7 @@ func (a *API) register(app *fiber.App, table []Route) {
 		for _, m := range methods {
 			switch {
 			case slices.Contains(allowed[r.Path], m):
-			case slices.Contains(anyPath, m) && !(r.Open && a.open):
+			case slices.Contains(anyPath, m) && (!r.Open || !a.open):
 				instance.Add(m, r.pattern(), a.authenticate, refuse)
 			default:
 				instance.Add(m, r.pattern(), refuse)

@@ -104,9 +104,11 @@ func TestUploadsWithoutLogin(t *testing.T) {
 		if n, err := io.WriteString(c, form+strings.Repeat("a", 100)); err != nil { // it is dropped
 			t.Errorf("%d bytes were taken: %v", n, err)
 		}
-		if answer, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || answer.StatusCode != http.StatusUnauthorized {
-			t.Errorf("%v, %v", answer, err)
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || answer.StatusCode != http.StatusUnauthorized {
+			t.Fatalf("%v, %v", answer, err)
 		}
+		_ = answer.Body.Close()
 		if left, err := os.ReadDir(s.temp); err != nil || len(left) != 0 {
 			t.Errorf("the folder for temporary files has %v, %v", left, err)
 		}

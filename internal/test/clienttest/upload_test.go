@@ -65,8 +65,10 @@ func uploaders(t *testing.T) map[string]uploader {
 			if err := os.WriteFile(file, make([]byte, size), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			return []string{"curl", "--silent", "--show-error", "--anyauth", "--user", "admin:" + password, "--data-binary", "@" + file,
-				"--output", os.DevNull, "--write-out", strconv.Itoa(size) + ` %{http_code}\n`, url}
+			return []string{
+				"curl", "--silent", "--show-error", "--anyauth", "--user", "admin:" + password, "--data-binary", "@" + file,
+				"--output", os.DevNull, "--write-out", strconv.Itoa(size) + ` %{http_code}\n`, url,
+			}
 		},
 		"go": nil,
 	}
