@@ -20,7 +20,7 @@ func TestRenamedAttachment(t *testing.T) {
 			url := testdb.URL(t, dialect)
 			settings := map[string]string{
 				"ALDS_ADDR": "127.0.0.1:0", "DATABASE_URL": url, "REDIS_URL": testdb.Redis(t), "ALDS_SECRET_KEY": testKey,
-				"ALDS_ADMIN_PASSWORD": "right", "ALDS_BLOB_URL": "file://" + t.TempDir(),
+				"ALDS_ADMIN_PASSWORD": "right", "ALDS_DATA_DIR": t.TempDir(), "ALDS_BLOB_URL": "file://" + t.TempDir(),
 			}
 			for _, inside := range []bool{false, true} {
 				if inside {

@@ -26,5 +26,5 @@ func TestHealth(t *testing.T) {
 	commandCase{line: "api health", env: "ALDS_ADMIN_ADDR=:" + port, status: 1, stdout: "/readyz is asked", stderr: "not ready: 503"}.run(t, nil)
 	commandCase{line: "api health", env: "ALDS_ADMIN_ADDR=127.0.0.1:1", status: 1, stderr: "refused"}.run(t, nil)
 	commandCase{line: "api health", status: 1, stderr: "ALDS_ADMIN_ADDR is not set"}.run(t, nil)
-	commandCase{line: "worker health foo", status: 2, stderr: "unexpected argument foo|Usage: worker health"}.run(t, nil)
+	commandCase{line: "worker health foo", status: 2, stderr: "unexpected argument foo; see `worker health --help`\n"}.run(t, nil)
 }

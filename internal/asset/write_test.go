@@ -157,7 +157,7 @@ func TestOperations(t *testing.T) {
 			w.must(operate(s, step.op))
 			w.expect(step.want+"\n", state)
 		}
-		if got := w.fails(operate(s, "Close")); got != "Invalid Operation 'Story.Close'" {
+		if got := w.fails(operate(s, "Undelete")); got != "Invalid Operation 'Story.Undelete'" {
 			t.Error(got)
 		}
 		if got := w.fails(operate(s, "Explode")); got != "Unknown Operation 'Story.Explode'" {

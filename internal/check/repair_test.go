@@ -33,6 +33,7 @@ var others = []string{
 	`INSERT INTO secret_check (id, sealed) VALUES (1, 's')`,
 	`INSERT INTO definition_purge (definition_id, done_id) VALUES (1, 1)`,
 	`INSERT INTO localization (tag, language, content) VALUES ('t', 'en', 'x')`,
+	`INSERT INTO setting (name, value) VALUES ('StoryTrackingLevel', 'On')`,
 	`INSERT INTO process (id, role, version, host, started, seen, slow_queries) VALUES ('p', 'api', 'v', 'h', 1, 1, '[]')`,
 	`INSERT INTO blob_part (content, n, bytes) SELECT id, 7, '' FROM blob_content`,
 }
@@ -58,6 +59,7 @@ var unfound = []struct{ why, sql string }{
 	{"events are removed when they are old", `DELETE FROM audit_trail`},
 	{"a purge that has ended leaves no row", `DELETE FROM definition_purge`},
 	{"texts may have been removed", `DELETE FROM localization`},
+	{"a setting that nobody has set has no row", `DELETE FROM setting`},
 	{"a process may have ended; one that runs writes its row again within ten seconds", `DELETE FROM process`},
 	{"the parts of contents are read by package blob, whose findings `check` prints too", `DELETE FROM blob_part`},
 	{"what a version of the past says stands nowhere else", `UPDATE asset_version SET description = 'x' WHERE id = 1005 AND moment = created_moment`},

@@ -41,10 +41,15 @@ func droppable(d *db.DB, table string, k db.Key) string {
 	return ""
 }
 
+// adminLogin is the row of the administrator who can log in, as migrate makes it.
+const adminLogin = `INSERT INTO credential (member_id, username, folded, version, disabled, password_hash) ` +
+	`VALUES (20, 'admin', 'admin', 1, 0, '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2g')`
+
 // Every key that is dropped is found, and made again as it was.
 func TestEachKeyIsMadeAgain(t *testing.T) {
 	altered(t, func(t *testing.T, d *db.DB) {
 		build(t, d)
+		exec(t, d, adminLogin)
 		before := keys(t, d)
 		var dropped []string
 		for table, all := range before {
@@ -95,6 +100,7 @@ func keys(t *testing.T, d *db.DB) map[string][]db.Key {
 func TestKeyOfOtherColumns(t *testing.T) {
 	altered(t, func(t *testing.T, d *db.DB) {
 		build(t, d)
+		exec(t, d, adminLogin)
 		before := keys(t, d)
 		for _, statement := range map[string][]string{
 			"mysql":  {"ALTER TABLE asset DROP KEY asset_moment, ADD KEY asset_moment (moment, id)"},
@@ -137,6 +143,7 @@ func TestEachTableIsMissed(t *testing.T) {
 func TestTablesAreMadeAgain(t *testing.T) {
 	altered(t, func(t *testing.T, d *db.DB) {
 		build(t, d)
+		exec(t, d, adminLogin)
 		before, rows := keys(t, d), contents(t, d)
 		for _, table := range []string{"scope_closure", "scope_hidden", "moment_stamp", "tree_lock", "write_lock", "member_write", "session", "system_check", "process"} {
 			exec(t, d, "DROP TABLE "+table)

@@ -108,6 +108,11 @@ func TestProcfile(t *testing.T) {
 			t.Errorf("Procfile: %q is not process: command", line)
 			continue
 		}
+		// A runner that starts a shell ends the process only if it has taken the shell's place.
+		command, ok = strings.CutPrefix(command, "exec ")
+		if !ok {
+			t.Errorf("Procfile: the command of %s does not begin with exec", process)
+		}
 		got[process] = command
 		program, _, _ := strings.Cut(command, " ")
 		if path.Dir(program) != "bin" || !isCommand(path.Base(program)) {
