@@ -261,7 +261,7 @@ func (v *validation) operation(o oid.OID, state int, op *meta.Op) {
 	}
 	says, _ := v.says(auth.System, o, op.Validator)
 	if op.Repeats(state) {
-		if custom := op.Effect.When != ""; says || err != nil && !custom {
+		if refused := op.Effect.When != "" || v.protected(o); says || err != nil && !refused {
 			v.Errorf("%s in state %d: %s says %v where nothing would change, and %s answers %v", o, state, op.Validator, says, op.Name, err)
 		}
 		return
