@@ -15,6 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/test/testseed"
 	"github.com/alds-dev/alds/internal/testdb"
+	values "github.com/alds-dev/alds/internal/value"
 )
 
 // writtenAttrs has an attribute of every kind that can be written and compared,
@@ -57,7 +58,7 @@ func TestWrittenIsFound(t *testing.T) {
 					if r.IntN(4) == 0 {
 						text = spoiled(r, text)
 					}
-					if written(t, s, w.typ, w.attr, w.rest, text) {
+					if written(t, s, a, w.typ, w.rest, text) {
 						taken++
 					}
 				}
@@ -87,22 +88,25 @@ func create(t *testing.T, s *server, command string) (created, failure string) {
 	return answer.AssetsCreated.OIDTokens[0], ""
 }
 
-// written writes one value, looks for it, and reports whether it was taken.
-func written(t *testing.T, s *server, typ, attr, rest, text string) bool {
+// written writes one value, looks for it, and reports whether it was taken. A day is found
+// by its midnight alone, though a write drops the time.
+func written(t *testing.T, s *server, a *meta.Attr, typ, rest, text string) bool {
 	t.Helper()
-	value := string(quoted(nil, text))
-	oid, failure := create(t, s, fmt.Sprintf(`{"AssetType":%q,%s%q:%s}`, typ, rest, attr, value))
+	attr, spelled := a.Name, string(quoted(nil, text))
+	oid, failure := create(t, s, fmt.Sprintf(`{"AssetType":%q,%s%q:%s}`, typ, rest, attr, spelled))
+	stored, _ := values.Parse(a.Kind, a.DateOnly, text)
+	asked, _ := values.Operand(a.Kind, a.DateOnly, text)
 	quote := "'" + strings.NewReplacer(`'`, `''`, `"`, `""`).Replace(text) + "'"
 	for _, ask := range []string{
 		fmt.Sprintf(`"filter":[%s]`, quoted(nil, attr+"="+quote)),
 		fmt.Sprintf(`"filter":[%s]`, quoted(nil, "+ID["+attr+"="+quote+"]")),
-		fmt.Sprintf(`"where":{%q:%s}`, attr, value),
-		fmt.Sprintf(`"filter":["%s=$x"],"with":{"$x":[%s]}`, attr, value),
+		fmt.Sprintf(`"where":{%q:%s}`, attr, spelled),
+		fmt.Sprintf(`"filter":["%s=$x"],"with":{"$x":[%s]}`, attr, spelled),
 	} {
 		body := fmt.Sprintf(`{"from":%q,%s}`, typ, ask)
 		rows, err := s.rows(auth.System, body)
 		switch {
-		case failure == "" && (err != nil || !strings.Contains(rows, `"`+oid+`"`)):
+		case failure == "" && (err != nil || strings.Contains(rows, `"`+oid+`"`) != (asked == stored)):
 			t.Errorf("%s.%s takes %q, but %s finds %v %v", typ, attr, text, body, rows, err)
 		case failure != "" && fault.KindOf(err) != fault.Invalid:
 			t.Errorf("%s.%s refuses %q (%s), but %s finds %v %v", typ, attr, text, failure, body, rows, err)
