@@ -69,7 +69,7 @@ func TestAStatementOnItsWayStopsNobodyElse(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer rows.Close() //nolint:errcheck // rows.Err has it
+			defer rows.Close()
 			for rows.Next() {
 			}
 			return rows.Err()

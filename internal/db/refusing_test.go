@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -80,7 +81,8 @@ func (r *refusing) carry(client net.Conn, address string) {
 			return
 		}
 		const textQuery = 3
-		if f := r.refuse.Load(); f != nil && head[3] == 0 && string(body) == string(rune(textQuery))+r.statement && r.refused.Add(1) <= f.times {
+		statement, _, _ := strings.Cut(string(body), ";") // what follows is not executed after an error
+		if f := r.refuse.Load(); f != nil && head[3] == 0 && statement == string(rune(textQuery))+r.statement && r.refused.Add(1) <= f.times {
 			if _, err := client.Write(f.packet()); err != nil {
 				return
 			}
