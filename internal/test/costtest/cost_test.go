@@ -315,7 +315,7 @@ type bound struct {
 // as start sets them: one member may have half of the memory, of which a process needs four
 // times as much, and all that is read or written has a share of the other two.
 var bounds = []bound{
-	{"bytes allocated", func(c cost) int64 { return c.Allocated }, 2000, 2048 * mib}, // 9 KiB for each of the values that a request may compare with
+	{"bytes allocated", func(c cost) int64 { return c.Allocated }, 2000, 4096 * mib}, // what is made and dropped in its processor time; "bytes held" bounds what it needs
 	{"bytes held", func(c cost) int64 { return c.peak }, 500, 300 * mib},
 	{"microseconds of processor time", func(c cost) int64 { return c.Processor }, 50, 8_000_000},
 	{"microseconds in which the writer was held", func(c cost) int64 { return c.Held }, 20, 3_000_000},
