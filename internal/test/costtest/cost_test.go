@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	requests = flag.Int("cost.requests", 0, "how many requests are sent; 0: 1,000 in the short form, else 20,000")
+	requests = flag.Int("cost.requests", 0, "how many requests are sent; 0: 2,000 in the short form, else 20,000")
 	on       = flag.String("cost.on", "", "a MariaDB that nobody else uses, mysql://…, or own, in the place of SQLite")
 	first    = flag.Bool("cost.first", false, "end with the first finding, as it is: how soon a fault is found")
 )
@@ -50,7 +50,7 @@ func TestRequests(t *testing.T) {
 	if n == 0 {
 		n = 20_000
 		if testing.Short() {
-			n = 1000
+			n = 2000
 		}
 	}
 	made := newMachine(t)

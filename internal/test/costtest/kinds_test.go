@@ -40,8 +40,17 @@ var kinds = []kind{
 	{"the console", (*maker).console, 3},
 }
 
-// request makes one of a random kind.
+// request makes one of a random kind, of a size that it may have.
 func (g *maker) request() *request {
+	for {
+		if r := g.ofAnyKind(); r.fit() {
+			return r
+		}
+	}
+}
+
+// ofAnyKind makes a request of a random kind, of any size.
+func (g *maker) ofAnyKind() *request {
 	sum := 0
 	for _, k := range kinds {
 		sum += k.part
@@ -54,7 +63,6 @@ func (g *maker) request() *request {
 			if g.chance(40) {
 				r.who = "admin"
 			}
-			r.fit()
 			return r
 		}
 	}

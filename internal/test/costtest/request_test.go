@@ -74,14 +74,24 @@ func (r *request) text() []byte {
 	return e.Bytes()
 }
 
-// fit makes what is repeated less until the request has the size that it may have.
-func (r *request) fit() {
+// fit makes what is repeated less until the request has the size that it may have. It
+// reports false for one that is larger with nothing repeated.
+func (r *request) fit() bool {
 	for len(r.text()) > maxBody {
-		r.body = atMost(r.body, largest(r.body)*3/4)
+		n := largest(r.body)
+		if n == 0 {
+			return false
+		}
+		r.body = atMost(r.body, n*3/4)
 	}
 	for len(r.url()) > maxURL {
-		r.params = atMost(r.params, largest(r.params)*3/4).(dict)
+		n := largest(r.params)
+		if n == 0 {
+			return false
+		}
+		r.params = atMost(r.params, n*3/4).(dict)
 	}
+	return true
 }
 
 // size is how many bytes the client sends, without the head's other lines.
