@@ -130,6 +130,11 @@ func TestASlowReceiverHasItsShare(t *testing.T) {
 		f.enqueue(n, f.subscribe(other.URL), 40)
 		inFlight(other, 1)
 		other.release <- struct{}{} // it is slow from now on: each has half
+		f.eventually(nil, "two slow queues", func() bool {
+			n.queues.mu.Lock()
+			defer n.queues.mu.Unlock()
+			return n.queues.slow == 2
+		})
 		for range 6 {
 			one.release <- struct{}{}
 		}
@@ -138,11 +143,6 @@ func TestASlowReceiverHasItsShare(t *testing.T) {
 		}
 		inFlight(one, 2)
 		inFlight(other, 2)
-		n.queues.mu.Lock()
-		defer n.queues.mu.Unlock()
-		if n.queues.slow != 2 {
-			t.Errorf("%d queues count as slow", n.queues.slow)
-		}
 	})
 }
 
