@@ -28,6 +28,7 @@ type Own struct {
 	// further are options of the next start alone; nil for none
 	further func() []string
 	attr    *syscall.SysProcAttr // of its process
+	env     []string             // of its process; nil for that of the test
 	log     string               // file that it writes to
 	ready   func() error
 	cmd     *exec.Cmd
@@ -250,7 +251,7 @@ func (o *Own) launch() {
 		args = append(args, o.further()...)
 	}
 	o.cmd, o.ended = exec.Command(o.args[0], args...), make(chan struct{}) //nolint:gosec // a test's own server
-	o.cmd.Stdout, o.cmd.Stderr, o.cmd.SysProcAttr = log, log, o.attr
+	o.cmd.Stdout, o.cmd.Stderr, o.cmd.SysProcAttr, o.cmd.Env = log, log, o.attr, o.env
 	if err := o.cmd.Start(); err != nil {
 		o.t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	counters "sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/alds-dev/alds/internal/testdb"
 )
 
 var greyMost = flag.Duration("grey", 0, "the longest grey failure; 0: 2 s with -short, else 60 s")
@@ -45,13 +47,16 @@ func (s *site) setClock(ahead time.Duration) {
 }
 
 // TestGreyFailures writes steadily while processes are stopped for a while and cut off,
-// the database works for a tenth of the time only, and its clock is set ahead and back.
+// the database works for a tenth of the time only, its disk is slow, and its clock is set
+// ahead and back.
 // Then every change that a subscription wants has arrived there, nothing waits, and the
 // database agrees with itself.
 func TestGreyFailures(t *testing.T) {
 	together(t)
 	g, _ := chance(t)
-	s := newSite(t)
+	own, disk := testdb.OwnMySQLOnDisk(t)
+	s := newSiteOn(t, own.URL, database)
+	s.mariadb = own
 	s.ownClock()
 	s.startAPI()
 	frails := []*frail{s.startFrail("worker"), s.startFrail("api"), s.startFrail("scheduler")}
@@ -75,6 +80,11 @@ func TestGreyFailures(t *testing.T) {
 			end := s.mariadb.Slow(10*time.Millisecond, 90*time.Millisecond)
 			time.Sleep(min(lasting(), 5*time.Second))
 			end()
+		}},
+		{"disk slow", 2, func() {
+			disk.Delay(time.Duration(1+g.IntN(50)) * time.Millisecond)
+			time.Sleep(lasting())
+			disk.Delay(0)
 		}},
 		{"clock set", often, func() { s.setClock(time.Duration(g.Int64N(int64(most))) - most/2) }},
 	}
