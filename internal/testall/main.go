@@ -148,8 +148,9 @@ func weight(pkg string) int {
 }
 
 var lightToHeavy = []string{
-	"jobs", "test/hiddentest", "test/difftest", "find", "asset", "test/clienttest", "test/modeltest", "test/pagetest", "db", "check", "app",
-	"test/spectest", "test/rightstest", "test/torture", "test/watchtest", "test/faulttest", "test/attack",
+	"jobs", "auth", "bulk", "test/hiddentest", "test/doctest", "test/difftest", "find", "check", "test/watchtest",
+	"test/torture", "test/deploytest", "test/clienttest", "asset", "test/rightstest", "test/modeltest", "test/spectest",
+	"test/faulttest", "db", "test/attack", "app", "test/pagetest", "test/costtest",
 }
 
 func printServers(out io.Writer, servers []testdb.Server) {
