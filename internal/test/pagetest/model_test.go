@@ -17,9 +17,9 @@ func TestModelSearch(t *testing.T) {
 	b.open("/alds/ui/model")
 	b.waitFor(".tree")
 	b.fill("#q", "primaryworkitem.estimate")
-	b.waitFor("#results")
-	if b.path() != "/alds/ui/model?q=primaryworkitem.estimate" || b.exists(".tree") {
-		t.Errorf("a search is at %s", b.path())
+	b.waitAt("/alds/ui/model?q=primaryworkitem.estimate")
+	if b.waitFor("#results"); b.exists(".tree") {
+		t.Error("beside the results there is the tree")
 	}
 	b.follow("#found tbody a")
 	if b.path() != "/alds/ui/model/PrimaryWorkitem#Estimate" || !strings.Contains(b.text("tr:target"), "Numeric") {
@@ -31,9 +31,9 @@ func TestModelSearch(t *testing.T) {
 	}
 	b.open("/alds/ui/model/Story")
 	b.fill("#find", "todo")
-	b.waitGone("#Estimate")
-	if b.path() != "/alds/ui/model/Story?find=todo" || !b.exists("#ToDo") {
-		t.Errorf("the attributes found are at %s", b.path())
+	b.waitAt("/alds/ui/model/Story?find=todo")
+	if b.waitGone("#Estimate"); !b.exists("#ToDo") {
+		t.Error("the attribute is not found")
 	}
 }
 

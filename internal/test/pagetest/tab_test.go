@@ -97,6 +97,13 @@ func (b *tab) location() string {
 // path is where the tab is, below the site.
 func (b *tab) path() string { return strings.TrimPrefix(b.location(), b.site) }
 
+// waitAt waits until the tab is at a path: what is searched for while it is typed leads to
+// places in between.
+func (b *tab) waitAt(path string) {
+	b.t.Helper()
+	send(b, "wait for the place "+path, chromedp.Poll[any](fmt.Sprintf("location.href == %q", b.site+path)))
+}
+
 // open opens the page at a path of the site, and returns the status of the answer.
 func (b *tab) open(path string) (status int) {
 	b.t.Helper()
