@@ -26,7 +26,7 @@ type credential struct {
 }
 
 // findCredential finds the folded form of a username. Every login may wait for
-// it, so it is SQL by hand (decision 195). Errors: fault.NotFound.
+// it, so it is SQL by hand. Errors: fault.NotFound.
 func (s *Service) findCredential(ctx context.Context, folded string) (credential, error) {
 	var c credential
 	var hash sql.NullString

@@ -6,7 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/admission"
 )
 
-// sizes is the split of the reading connections. See decision 171.
+// sizes is the split of the reading connections.
+// Quick reads, long ones and lookups have their own, so that none waits for another kind.
 type sizes struct {
 	quick, long, active, reader, lookups int
 }

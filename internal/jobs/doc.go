@@ -14,7 +14,7 @@
 //	alds-periodic  webhook:prune, bulk:forget, …    every period, run by the schedulers
 //
 // A hint is RPUSH alds:{hints} <audit>: workers block on the list, so that a
-// fan-out starts before the queue is polled (decision 197).
+// fan-out starts before the queue is polled.
 //
 // A completed task has a result: rows (versions fanned out, commands executed)
 // and duration. A task whose work is not done stays in retry until SQL says that
