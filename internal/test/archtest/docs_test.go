@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/alds-dev/alds/internal/config"
 )
 
 // documents are the texts people read.
-var documents = []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "examples/*.md"}
+var documents = []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "examples/*.md"}
 
 // link is a Markdown link: its target is the second group.
 var link = regexp.MustCompile(`\[([^\]]*)\]\(([^)\s]+)\)`)
@@ -70,32 +72,26 @@ func hasHeading(text, anchor string) bool {
 	return false
 }
 
-// TestSettingsTable: the README's table of settings is config.Settings, row by
-// row.
+// TestSettingsTable: docs/settings.md has the groups and rows of config.SettingGroups.
 func TestSettingsTable(t *testing.T) {
-	var rows []string
-	for line := range strings.Lines(string(read(t, "README.md"))) {
-		if strings.HasPrefix(line, "| `") {
+	var rows, want []string
+	for line := range strings.Lines(string(read(t, "docs/settings.md"))) {
+		if strings.HasPrefix(line, "| `") || strings.HasPrefix(line, "## ") {
 			rows = append(rows, strings.TrimSpace(line))
 		}
 	}
-	var want []string
-	for _, s := range config.Settings() {
-		def := s.Default
-		if def != "" {
-			def = "`" + def + "`"
+	for _, g := range config.SettingGroups() {
+		want = append(want, "## "+g.Title)
+		for _, s := range g.Settings {
+			def := s.Default
+			if def != "" {
+				def = "`" + def + "`"
+			}
+			want = append(want, strings.Join([]string{"| `" + s.Name + "`", def, s.Meaning + " |"}, " | "))
 		}
-		want = append(want, strings.Join([]string{"| `" + s.Name + "`", def, s.Meaning + " |"}, " | "))
 	}
-	for i := range max(len(rows), len(want)) {
-		switch {
-		case i >= len(rows):
-			t.Errorf("README.md lacks the setting\n%s", want[i])
-		case i >= len(want):
-			t.Errorf("README.md has a setting that is none\n%s", rows[i])
-		case rows[i] != want[i]:
-			t.Errorf("README.md says\n%s\nthe settings are\n%s", rows[i], want[i])
-		}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Errorf("docs/settings.md differs from config.SettingGroups (-settings +document):\n%s", diff)
 	}
 }
 
