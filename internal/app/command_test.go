@@ -76,7 +76,7 @@ func TestCommandLines(t *testing.T) {
 		{line: "api help token", stdout: "Usage: api token|create|list|revoke", absent: "migrate"},
 		{line: "api token create --help", stdout: "Usage: api token create|--expires=TIME"},
 		{line: "api help token revoke", stdout: "Usage: api token revoke <id>"},
-		{line: "api migrate -h", stdout: "Usage: api migrate|Bring the schema"},
+		{line: "api migrate -h", stdout: "Usage: api migrate|Create or update the schema"},
 		{line: "worker --help", stdout: "Usage: worker|delivers the events|health", absent: "migrate"},
 		{line: "worker help", stdout: "Usage: worker", absent: "token"},
 		{line: "worker --version", stdout: "worker "},

@@ -7,29 +7,29 @@ import (
 // roleFlags are what every role takes.
 type roleFlags struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
-	Health  healthCommand    `cmd:"" help:"Ask the process that runs with the same ALDS_ADMIN_ADDR whether it is ready, and exit."`
+	Health  healthCommand    `cmd:"" help:"Check whether the running process is ready. It is the one with the same ALDS_ADMIN_ADDR."`
 }
 
 // apiCommands are what a role that serves the interface takes.
 type apiCommands struct {
 	roleFlags
-	Migrate   migrateCommand  `cmd:"" help:"Bring the schema up to date, fill a new database, and exit."`
-	Export    exportCommand   `cmd:"" help:"Write all data as JSON lines on standard output. The service may run meanwhile."`
-	Restore   restoreCommand  `cmd:"" help:"Read an export from standard input into an empty database, of any kind."`
-	Import    importCommand   `cmd:"" help:"Bring records into a running service, as a client of it."`
-	Check     checkCommand    `cmd:"" help:"Read the whole database and list what disagrees with itself. It changes nothing."`
-	Repair    repairCommand   `cmd:"" help:"List what check finds, with what would mend it. It changes nothing without --yes."`
-	RotateKey rotateCommand   `cmd:"" help:"Seal all stored secrets with the first key of ALDS_SECRET_KEY."`
-	Settings  settingsCommand `cmd:"" help:"Show what administrators set while the service runs, or set it: settings StoryTrackingLevel=Off."`
-	Token     tokenCommands   `cmd:"" help:"Make, list and end access tokens."`
-	Password  passwordCommand `cmd:"" help:"Set the password of a member. It is read from the terminal, or from standard input, which must be one line; its sessions end, and tokens made with --ends-with-password."`
+	Migrate   migrateCommand  `cmd:"" help:"Create or update the schema, and set up a new database."`
+	Export    exportCommand   `cmd:"" help:"Write all data as JSON lines to standard output. The service may run meanwhile."`
+	Restore   restoreCommand  `cmd:"" help:"Read an export from standard input into an empty database of any kind."`
+	Import    importCommand   `cmd:"" help:"Import records into a running service."`
+	Check     checkCommand    `cmd:"" help:"Read the whole database and list inconsistencies. It changes nothing."`
+	Repair    repairCommand   `cmd:"" help:"List what check finds and how it can be repaired. It changes nothing without --yes."`
+	RotateKey rotateCommand   `cmd:"" help:"Encrypt all stored secrets with the first key of ALDS_SECRET_KEY."`
+	Settings  settingsCommand `cmd:"" help:"Show the settings that administrators change while the service runs, or change one: settings StoryTrackingLevel=Off."`
+	Token     tokenCommands   `cmd:"" help:"Create, list and revoke access tokens."`
+	Password  passwordCommand `cmd:"" help:"Set a member's password, read from the terminal or from one line of standard input. The member's sessions end, and so do tokens created with --ends-with-password."`
 }
 
 // tokenCommands are those about access tokens.
 type tokenCommands struct {
-	Create createToken `cmd:"" help:"Make an access token for a member and print it, once."`
-	List   listTokens  `cmd:"" help:"List access tokens, ended ones too, never the tokens themselves. Times are UTC."`
-	Revoke revokeToken `cmd:"" help:"End an access token. It is refused within a second."`
+	Create createToken `cmd:"" help:"Create an access token for a member and print it once."`
+	List   listTokens  `cmd:"" help:"List access tokens, including expired ones, but not their secrets. Times are UTC."`
+	Revoke revokeToken `cmd:"" help:"Revoke an access token. It stops working within a second."`
 }
 
 // parse returns the command that the arguments name, ready to run; nil for those that
@@ -41,7 +41,7 @@ func parse(args []string, o outside, role Role) (*kong.Context, error) {
 		grammar = &apiCommands{}
 	}
 	answered := false
-	parser, err := kong.New(grammar, kong.Name(role.name), kong.Description(role.about+" Settings come from the environment; the README lists them."),
+	parser, err := kong.New(grammar, kong.Name(role.name), kong.Description(role.about+" Settings come from the environment; docs/settings.md lists them."),
 		kong.Writers(o.stdout, o.stderr), kong.Vars{"version": role.name + " " + built().String()}, kong.Exit(func(int) { answered = true }))
 	if err != nil {
 		return nil, err

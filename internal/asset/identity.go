@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/requests"
 )
 
-// Identity returns by what a request is known again under an Idempotency-Key: the
+// Identity returns the hash that identifies a request under an Idempotency-Key: the
 // hash of its text. The hash is stored, so that of a text with secrets is slow,
 // and nobody who reads it guesses them.
 // Errors: fault.Transient when ctx ends.

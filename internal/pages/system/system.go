@@ -156,11 +156,11 @@ func (p *systemPage) waits() []work {
 func (p *systemPage) tasks() []work {
 	q := p.Queue
 	return []work{
-		{waiting: waiting{Count: q.Pending}, Name: "Pending", Means: "The next worker takes them."},
-		{waiting: waiting{Count: q.Active}, Name: "Active", Means: "A worker has taken them."},
-		{waiting: waiting{Count: q.Scheduled}, Name: "Scheduled", Means: "They wait for their time."},
-		{waiting: waiting{Count: q.Retry}, Name: "Retry", Means: "Not done yet; they are tried again."},
-		{waiting: waiting{Count: q.Archived}, Name: "Archived", Means: "Set aside for people to look at."},
+		{waiting: waiting{Count: q.Pending}, Name: "Pending", Means: "Waiting for a worker."},
+		{waiting: waiting{Count: q.Active}, Name: "Active", Means: "Being processed."},
+		{waiting: waiting{Count: q.Scheduled}, Name: "Scheduled", Means: "Due later."},
+		{waiting: waiting{Count: q.Retry}, Name: "Retry", Means: "Failed, and will be tried again."},
+		{waiting: waiting{Count: q.Archived}, Name: "Archived", Means: "Failed too often. Look at the error and run it again."},
 	}
 }
 

@@ -86,7 +86,7 @@ func TestSystem(t *testing.T) {
 	signIn(b, "admin", password)
 	b.open("/alds/ui/system")
 	for _, want := range []string{
-		"Different versions run", "worker-1.example", "another version", "silent for 20 minutes", "has made this page", "Pending",
+		"Different versions run", "worker-1.example", "another version", "silent for 20 minutes", "this process", "Pending",
 		"12,345 ms", "80 ms", "56,789", "api on api-2", "Name='?'|Estimate>'?'", "It was never checked", scripts, "SQLite 3",
 	} {
 		if !strings.Contains(b.text("main"), want) {
