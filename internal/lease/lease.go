@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -51,26 +52,56 @@ func (t *Table[ID]) Claim(ctx context.Context, c Conn, owner string, ids []ID) (
 	if err != nil || n == len(ids) {
 		return ids, err
 	}
-	return t.held(ctx, c, owner, ids)
+	return t.held(ctx, c, allOf(owner, ids), ids)
 }
 
 // Renew extends the leases of the owner's rows among ids, and returns those rows.
 func (t *Table[ID]) Renew(ctx context.Context, owner string, ids []ID) (held []ID, err error) {
-	for part := range slices.Chunk(ids, db.MaxIn) {
-		some, failed := t.renew(ctx, owner, part)
+	return t.RenewEach(ctx, allOf(owner, ids))
+}
+
+// RenewEach extends the leases of rows, each of which is claimed by an owner of its own,
+// and returns those that their owners still have.
+func (t *Table[ID]) RenewEach(ctx context.Context, owners map[ID]string) (held []ID, err error) {
+	for part := range slices.Chunk(slices.Sorted(maps.Keys(owners)), db.MaxIn) {
+		some, failed := t.renew(ctx, owners, part)
 		held, err = append(held, some...), errors.Join(err, failed)
 	}
 	return held, err
 }
 
-func (t *Table[ID]) renew(ctx context.Context, owner string, ids []ID) ([]ID, error) {
+func (t *Table[ID]) renew(ctx context.Context, owners map[ID]string, ids []ID) ([]ID, error) {
 	ctx, cancel := context.WithTimeout(ctx, RenewEvery)
 	defer cancel()
-	err := t.Update(ctx, t.db, owner, ids, t.until+" = "+t.db.Dialect.NowMicros+" + ?", Duration.Microseconds())
-	if errors.Is(err, ErrLost) {
-		return t.held(ctx, t.db, owner, ids)
+	where, args := t.ownedBy(owners, ids)
+	n, err := t.exec(ctx, t.db, t.until+" = "+t.db.Dialect.NowMicros+" + ?", []any{Duration.Microseconds()}, ids, where, args...)
+	if err != nil || n == len(ids) {
+		return ids, err
 	}
-	return ids, err
+	return t.held(ctx, t.db, owners, ids)
+}
+
+// allOf names one owner for rows.
+func allOf[ID int64 | string](owner string, ids []ID) map[ID]string {
+	owners := make(map[ID]string, len(ids))
+	for _, id := range ids {
+		owners[id] = owner
+	}
+	return owners
+}
+
+// ownedBy is the condition that rows among ids, at most db.MaxIn of them, have one of
+// their owners. A caller that names each row with the last claim that it knows names no
+// later claim of a row together with an earlier one, so that the condition holds for each
+// row by its own owner.
+func (t *Table[ID]) ownedBy(owners map[ID]string, ids []ID) (where string, args []any) {
+	named := make([]string, len(ids))
+	for i, id := range ids {
+		named[i] = owners[id]
+	}
+	slices.Sort(named)
+	in, args := db.InArgs(slices.Compact(named))
+	return t.owner + " IN " + in, args
 }
 
 // AutoRenew renews leases until stop is called or none is left. report is called
@@ -122,10 +153,20 @@ func (t *Table[ID]) Finish(ctx context.Context, e db.Execer, ids []ID, set strin
 }
 
 // Release ends claims at once, and does not count them. It works after ctx has ended.
-func (t *Table[ID]) Release(ctx context.Context, owner string, ids []ID) (err error) {
-	for part := range slices.Chunk(ids, db.MaxIn) {
+func (t *Table[ID]) Release(ctx context.Context, owner string, ids []ID) error {
+	return t.ReleaseEach(ctx, allOf(owner, ids))
+}
+
+// ReleaseEach is Release of rows, each of which is claimed by an owner of its own.
+func (t *Table[ID]) ReleaseEach(ctx context.Context, owners map[ID]string) (err error) {
+	for part := range slices.Chunk(slices.Sorted(maps.Keys(owners)), db.MaxIn) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), RenewEvery)
-		err = errors.Join(err, t.Update(ctx, t.db, owner, part, t.owner+" = NULL, "+t.until+" = 0, "+t.claims+" = "+t.claims+" - 1"))
+		where, args := t.ownedBy(owners, part)
+		n, failed := t.exec(ctx, t.db, t.owner+" = NULL, "+t.until+" = 0, "+t.claims+" = "+t.claims+" - 1", nil, part, where, args...)
+		if failed == nil && n < len(part) {
+			failed = ErrLost
+		}
+		err = errors.Join(err, failed)
 		cancel()
 	}
 	return err
@@ -169,15 +210,22 @@ func (t *Table[ID]) exec(ctx context.Context, e db.Execer, set string, values []
 	return total, nil
 }
 
-// held returns the open rows among ids that the owner has.
-func (t *Table[ID]) held(ctx context.Context, q db.Querier, owner string, ids []ID) ([]ID, error) {
+// held returns the open rows among ids that their owners have.
+func (t *Table[ID]) held(ctx context.Context, q db.Querier, owners map[ID]string, ids []ID) ([]ID, error) {
 	var held []ID
 	for in, args := range db.InChunks(ids) {
-		some, err := db.Column[ID](ctx, q, "SELECT id FROM "+t.name+" WHERE id IN "+in+" AND "+t.open+" AND "+t.owner+" = ?", append(args, owner)...)
+		err := db.Each(ctx, q, "SELECT id, "+t.owner+" FROM "+t.name+" WHERE id IN "+in+" AND "+t.open+" AND "+t.owner+" IS NOT NULL", args, func(row db.Scanner) error {
+			var id ID
+			var owner string
+			err := row.Scan(&id, &owner)
+			if owner == owners[id] {
+				held = append(held, id)
+			}
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		held = append(held, some...)
 	}
 	return held, nil
 }
