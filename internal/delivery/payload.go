@@ -75,7 +75,7 @@ var sharedColumns = []string{"id", "body", "created_at"}
 // prunePayloads removes the shared payloads that no delivery has any more. A young
 // one may be that of deliveries that are not committed yet.
 func (s *Store) prunePayloads(ctx context.Context) error {
-	return s.remove(ctx, "webhook_payload", "SELECT p.id, LENGTH(p.body) FROM webhook_payload p WHERE p.created_at <= "+s.db.Dialect.NowMicros+
+	return s.remove(ctx, "webhook_payload", "", "SELECT p.id, LENGTH(p.body) FROM webhook_payload p WHERE p.created_at <= "+s.db.Dialect.NowMicros+
 		" - ? AND NOT EXISTS (SELECT 1 FROM webhook_delivery d WHERE d.payload_id = p.id) ORDER BY p.created_at LIMIT ?",
 		s.retention.Microseconds(), pruneRows)
 }

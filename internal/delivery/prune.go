@@ -46,7 +46,7 @@ func (s *Store) pruneReceipts(ctx context.Context) error {
 		return err
 	}
 	for id, limit := range limits {
-		err := s.remove(ctx, "webhook_receipt", `SELECT id, 0 FROM webhook_receipt WHERE subscription_id = ?
+		err := s.remove(ctx, "webhook_receipt", "", `SELECT id, 0 FROM webhook_receipt WHERE subscription_id = ?
 			ORDER BY at DESC, id DESC LIMIT ? OFFSET ?`, id, pruneRows, limit)
 		if err != nil {
 			return err
@@ -56,22 +56,37 @@ func (s *Store) pruneReceipts(ctx context.Context) error {
 }
 
 func (s *Store) pruneDeliveries(ctx context.Context, state int) error {
-	return s.remove(ctx, "webhook_delivery", "SELECT id, LENGTH(payload) FROM webhook_delivery WHERE state = ? AND due <= "+
+	return s.remove(ctx, "webhook_delivery", s.isEnded(), "SELECT id, LENGTH(payload) FROM webhook_delivery WHERE state = ? AND due <= "+
 		s.db.Dialect.NowMicros+" ORDER BY due LIMIT ?", state, pruneRows)
 }
 
-// remove deletes the rows whose ids and sizes a query selects, at most pruneRows at a time.
-func (s *Store) remove(ctx context.Context, table, query string, args ...any) error {
+// isEnded is the condition that a delivery must still meet when it is deleted: it may
+// have been asked for again since it was selected.
+func (s *Store) isEnded() string { return " AND state <> 0 AND due <= " + s.db.Dialect.NowMicros }
+
+// delete deletes rows, those that still meet a condition.
+func (s *Store) delete(ctx context.Context, table, still string, ids []string) error {
+	in, args := db.InArgs(ids)
+	r, err := s.db.Exec(ctx, "DELETE FROM "+table+" WHERE id IN "+in+still, args...)
+	if err != nil {
+		return err
+	}
+	n, err := r.RowsAffected()
+	s.metrics.pruned.WithLabelValues(table).Add(float64(n))
+	return err
+}
+
+// remove deletes the rows whose ids and sizes a query selects and that still meet a
+// condition, at most pruneRows at a time.
+func (s *Store) remove(ctx context.Context, table, still, query string, args ...any) error {
 	for {
 		ids, more, err := db.Removable(ctx, s.db, query, args...)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		in, these := db.InArgs(ids)
-		if _, err := s.db.Exec(ctx, "DELETE FROM "+table+" WHERE id IN "+in, these...); err != nil {
+		if err := s.delete(ctx, table, still, ids); err != nil {
 			return err
 		}
-		s.metrics.pruned.WithLabelValues(table).Add(float64(len(ids)))
 		if len(ids) < pruneRows && !more {
 			return nil
 		}
