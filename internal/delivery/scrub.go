@@ -52,6 +52,27 @@ func (all secretTexts) scrub(text string) string {
 	return text
 }
 
+// withoutStart returns text that was cut off without the start of a secret at its end.
+func (all secretTexts) withoutStart(text string) string {
+	end := len(text)
+	for _, s := range all {
+		for n := min(len(s)-1, len(text)); n > 0; n-- {
+			if strings.HasSuffix(text, s[:n]) {
+				end = min(end, len(text)-n)
+				break
+			}
+		}
+	}
+	return text[:end]
+}
+
+// inName reports whether the name of a header has a secret, in whatever case: servers and
+// this client change that.
+func (all secretTexts) inName(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(all, func(s string) bool { return strings.Contains(name, strings.ToLower(s)) })
+}
+
 // header returns a header of an answer without secrets: cookies are secrets of
 // the receiver, and addresses lose what redactedURL removes.
 func (all secretTexts) header(name, value string) string {

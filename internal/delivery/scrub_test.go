@@ -195,3 +195,41 @@ func TestScrub(t *testing.T) {
 		}
 	}
 }
+
+// An answer that is cut off in the middle of a secret shows nothing of it, however many
+// bytes come before.
+func TestAnAnswerIsCutOffWithoutAPartOfASecret(t *testing.T) {
+	hidden := secretTexts{"Bearer tök-tok-tok", "tök-tok-tok", "abc"}
+	secret := hidden[0]
+	for cut := range len(secret) + 1 {
+		for name, before := range map[string]string{
+			"plain":              strings.Repeat("x", maxAnswer-cut),
+			"with others before": strings.Repeat(secret, 50) + strings.Repeat("x", maxAnswer-cut-50*len(secret)),
+		} {
+			got := storedAnswer([]byte(before + secret + "more")[:maxAnswer+1], true, hidden)
+			if end := strings.TrimRight(got, "x"); strings.HasSuffix(end, "B") || strings.Contains(end, "Be") || strings.Contains(end, "t\uFFFD") || strings.Contains(end, "tok") {
+				t.Errorf("%s, cut after %d bytes of the secret: it ends with %q", name, cut, got[max(0, len(got)-40):])
+			}
+		}
+	}
+	if got := storedAnswer([]byte("the name is Bea"), false, hidden); got != "the name is " {
+		t.Errorf("an answer that broke off: %q", got)
+	}
+	if got := storedAnswer([]byte("the name is Bea"), true, hidden); got != "the name is Bea" {
+		t.Errorf("a whole answer: %q", got)
+	}
+	if got := storedAnswer([]byte("a\xffb tok\x00"), true, secretTexts{"a\xffb tok"}); got != "[redacted]\uFFFD" {
+		t.Errorf("a secret that is no text: %q", got)
+	}
+}
+
+// A receiver may name headers after the query that it was sent.
+func TestNamesOfHeadersShowNoSecret(t *testing.T) {
+	hidden := secretTexts{"hush-Query"}
+	h := http.Header{}
+	h.Set("X-hush-query-Count", "1")
+	h.Set("X-Count", "2")
+	if got := storedHeaders(h, hidden); got != `{"X-Count":"2"}` {
+		t.Errorf("stored are %s", got)
+	}
+}

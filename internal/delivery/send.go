@@ -134,11 +134,8 @@ func (s *Sender) post(ctx context.Context, res *result) time.Duration {
 	defer answer.Body.Close()
 	res.status = answer.StatusCode
 	res.headers = storedHeaders(answer.Header, res.secrets)
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // the part before a failure is stored
-	res.answer = res.secrets.scrub(strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "\uFFFD"))
-	if len(res.answer) > maxAnswer {
-		res.answer = strings.ToValidUTF8(res.answer[:maxAnswer], "")
-	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1)) // the part before a failure is stored
+	res.answer = storedAnswer(body, err == nil, res.secrets)
 	return retryAfter(answer.Header.Get("Retry-After"), time.Now())
 }
 
@@ -221,11 +218,31 @@ func failureText(err error) string {
 	return "the address of its redirect cannot be read"
 }
 
+// storedAnswer returns the part of an answer that is stored, as text without secrets.
+// whole is false where the end of the answer is missing.
+func storedAnswer(body []byte, whole bool, secrets secretTexts) string {
+	if len(body) > maxAnswer {
+		body, whole = body[:maxAnswer], false
+	}
+	text := secrets.scrub(string(body))
+	if !whole {
+		text = secrets.withoutStart(text)
+	}
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+	if len(text) > maxAnswer {
+		text = strings.ToValidUTF8(text[:maxAnswer], "")
+	}
+	return text
+}
+
 func storedHeaders(h http.Header, secrets secretTexts) string {
 	stored := map[string]string{}
 	size := 0
 	for name, values := range h {
-		value := secrets.header(name, strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD"))
+		if secrets.inName(name) {
+			continue
+		}
+		value := strings.ToValidUTF8(secrets.header(name, strings.Join(values, ", ")), "\uFFFD")
 		if size += len(name) + len(value); size <= maxHeaders {
 			stored[name] = value
 		}
