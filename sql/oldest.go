@@ -11,7 +11,7 @@ const RecordsOldest = 123
 // before migration 135 read long texts, which it moved to asset_text, as empty.
 const (
 	First   = "0.2.0"
-	inFirst = 150
+	inFirst = 153
 )
 
 // oldest names for each later migration the oldest release that works with it: whose

@@ -48,27 +48,27 @@ func (a *answered) stored(all map[string]*counts, now time.Time, at int64) {
 	}
 }
 
-// due returns the subscriptions whose last answers are to be written now, and
-// the newest of these; with all those that wait, too. It forgets them, and what
-// was written long ago.
-func (a *answered) due(now time.Time, all bool) (ids []string, at int64) {
+// due returns the subscriptions whose last answers are to be written now, by the time of
+// these; with all those that wait, too. It forgets them, and what was written long ago.
+func (a *answered) due(now time.Time, all bool) map[int64][]string {
+	due := map[int64][]string{}
 	maps.DeleteFunc(a.written, func(id string, written time.Time) bool {
 		if !all && now.Sub(written) < answeredEvery {
 			return false
 		}
 		if last, ok := a.later[id]; ok {
-			ids, at = append(ids, id), max(at, last)
+			due[last] = append(due[last], id)
 			delete(a.later, id)
 		}
 		return true
 	})
-	slices.Sort(ids) // the order in which they are locked
-	return ids, at
+	return due
 }
 
 // storeAnswered writes last answers. What fails is lost: it is only shown, and
 // the next answer writes a newer one.
-func (s *Sender) storeAnswered(ctx context.Context, ids []string, at int64) {
+func (s *Sender) storeAnswered(ctx context.Context, at int64, ids []string) {
+	slices.Sort(ids) // the order in which they are locked
 	for in, args := range db.InChunks(ids) {
 		if _, err := s.db.Exec(ctx, "UPDATE webhook_subscription SET last_response_at = ? WHERE id IN "+in+" AND last_response_at < ?",
 			append(append([]any{at}, args...), at)...); err != nil {

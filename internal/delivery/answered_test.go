@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -32,11 +33,16 @@ func TestLastAnswersAreWrittenOnceASecond(t *testing.T) {
 		}
 		a.stored(map[string]*counts{"s": step.c}, now, now.UnixMicro())
 	}
-	if ids, _ := a.due(now, false); len(ids) != 0 {
+	if due := a.due(now, false); len(due) != 0 {
 		t.Error("an answer is due that was written within the second")
 	}
-	if ids, at := a.due(now.Add(answeredEvery), false); len(ids) != 1 || at != now.UnixMicro() {
-		t.Errorf("due are %v at %d", ids, at)
+	later := now.Add(time.Millisecond) // another one answers after it
+	for range 2 {
+		a.stored(map[string]*counts{"t": good}, later, later.UnixMicro())
+	}
+	due := a.due(later.Add(answeredEvery), false)
+	if want := map[int64][]string{now.UnixMicro(): {"s"}, later.UnixMicro(): {"t"}}; !maps.EqualFunc(due, want, slices.Equal) {
+		t.Errorf("due are %v, want %v", due, want)
 	}
 	if len(a.written)+len(a.later) != 0 {
 		t.Error("what is written is not forgotten")

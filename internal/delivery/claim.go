@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/lease"
@@ -30,7 +29,7 @@ func (s *Sender) Sweep(ctx context.Context) error {
 	if err := s.measureFailing(ctx); err != nil {
 		return err
 	}
-	if s.mayMeasureDue(time.Now()) {
+	if s.mayMeasureDue(s.now()) {
 		if err := s.measureDue(ctx); err != nil {
 			return err
 		}
@@ -64,13 +63,13 @@ func (s *Sender) dueSubscriptions(ctx context.Context, now int64) ([]string, err
 	return s.withoutBlocked(ctx, ids)
 }
 
-// withoutBlocked leaves out subscriptions that are paused or whose circuit
-// breaker is open.
+// withoutBlocked leaves out subscriptions that are paused, whose circuit breaker is
+// open, or that are to be disabled.
 func (s *Sender) withoutBlocked(ctx context.Context, ids []string) ([]string, error) {
 	blocked := map[string]bool{}
 	for in, args := range db.InChunks(ids) {
 		some, err := db.Column[string](ctx, s.db, "SELECT id FROM webhook_subscription WHERE id IN "+in+
-			" AND enabled = 1 AND (paused = 1 OR breaker_until > "+s.db.Dialect.NowMicros+")", args...)
+			" AND enabled = 1 AND (paused = 1 OR gone = 1 OR breaker_until > "+s.db.Dialect.NowMicros+")", args...)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +96,7 @@ func (s *Sender) claim(ctx context.Context, id string, failing bool) (all []*Del
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
 		all, r, more = nil, nil, false
 		s.queues.unreserve(&reserved)
-		began := time.Now()
+		began, owner := s.now(), s.newOwner()
 		found, err := s.lockReceivers(ctx, tx, []string{id})
 		if err != nil {
 			return err
@@ -116,14 +115,14 @@ func (s *Sender) claim(ctx context.Context, id string, failing bool) (all []*Del
 		if ids, more, err = s.due(ctx, tx, r, limit, &reserved); err != nil || len(ids) == 0 {
 			return err
 		}
-		if ids, err = s.leases.Claim(ctx, tx, s.owner, ids); err != nil {
+		if ids, err = s.leases.Claim(ctx, tx, owner, ids); err != nil {
 			return err
 		}
 		if all, err = s.read(ctx, tx, ids); err == nil {
 			all, err = s.merge(ctx, tx, all, r)
 		}
 		for _, d := range all {
-			d.leased = began
+			d.leased, d.owner, d.Since = began, owner, r.since
 		}
 		return err
 	})
@@ -155,7 +154,7 @@ func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int, res
 			return nil, false, err
 		}
 		if len(o.early) > 0 {
-			time.AfterFunc(orderPause, func() { s.queues.wake(r.id) })
+			s.after(orderPause, func() { s.queues.wake(r.id) })
 		}
 		return chosen.ids, more, s.giveUpFirst(ctx, tx, r, chosen.failed)
 	}
@@ -195,7 +194,7 @@ func (s *Sender) choose(o *inOrder, limit int, reserved *claiming) (c chosen, ok
 	}
 	for i := range o.first {
 		switch d := &o.first[i]; {
-		case d.leased && d.owner != nil && *d.owner == s.owner, s.queues.isClaimed(d.id):
+		case d.leased && d.owner != nil && s.owns(*d.owner), s.queues.has(d.id):
 			continue
 		case d.leased:
 			return c, false
@@ -249,9 +248,18 @@ func (*Sender) read(ctx context.Context, tx *db.Tx, ids []string) ([]*Delivery, 
 }
 
 // release returns deliveries that were claimed and not sent.
-func (s *Sender) release(ids []string) {
-	err := s.leases.Release(context.Background(), s.owner, ids)
+func (s *Sender) release(all []*Delivery) {
+	err := s.leases.ReleaseEach(context.Background(), ownersOf(all))
 	if err != nil && !errors.Is(err, lease.ErrLost) {
-		s.log.Warn("deliveries not released", "count", len(ids), "err", err)
+		s.log.Warn("deliveries not released", "count", len(all), "err", err)
 	}
+}
+
+// ownersOf returns the owners of claims, by delivery.
+func ownersOf(all []*Delivery) map[string]string {
+	owners := make(map[string]string, len(all))
+	for _, d := range all {
+		owners[d.ID] = d.owner
+	}
+	return owners
 }

@@ -45,7 +45,7 @@ func TestALateResultChangesNothing(t *testing.T) {
 			t.Fatalf("%d and %d claimed", len(first), len(second))
 		}
 		f.store(slow, &result{d: first[0], receiver: r, outcome: Exhausted, status: 500})
-		if n := f.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 0 AND owner = ?", quick.owner); n != 1 {
+		if n := f.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 0 AND owner = ?", second[0].owner); n != 1 {
 			t.Error("the late result changed the delivery")
 		}
 		if n := f.count("SELECT COUNT(*) FROM webhook_receipt"); n != 1 {
@@ -103,10 +103,10 @@ func TestClaimedDeliveriesAreRenewed(t *testing.T) {
 			n.queues.add(q, d)
 		}
 		f.exec("UPDATE webhook_delivery SET lease = 1, owner = CASE WHEN first_moment = ? THEN 'other' ELSE owner END", f.moment)
-		if err := n.queues.renew(t.Context(), n.queues.ids()); err != nil {
+		if err := n.queues.renew(t.Context(), all); err != nil {
 			t.Fatal(err)
 		}
-		renewed := f.count("SELECT COUNT(*) FROM webhook_delivery WHERE owner = ? AND lease > ?", n.owner, time.Now().UnixMicro())
+		renewed := f.count("SELECT COUNT(*) FROM webhook_delivery WHERE owner = ? AND lease > ?", all[0].owner, time.Now().UnixMicro())
 		if renewed != 1 {
 			t.Errorf("%d leases renewed", renewed)
 		}
@@ -143,7 +143,7 @@ func TestDeliveriesWithoutAnEndAreClaimedAlone(t *testing.T) {
 				t.Errorf("after %d claims without an end %d deliveries were claimed, want %d", unended, len(all), want)
 			}
 			for _, d := range all {
-				n.queues.settled(d.ID)
+				n.queues.settled(d)
 			}
 		}
 		claimedBy(3)
@@ -174,13 +174,15 @@ func TestAStoppedSenderSendsNothingThatOthersHave(t *testing.T) {
 		for _, d := range all {
 			n.queues.add(q, d)
 		}
-		n.queues.leased(n.queues.ids(), time.Now().Add(-2*lease.Duration)) // it was stopped
+		for _, d := range all {
+			d.leased = d.leased.Add(-2 * lease.Duration) // it was stopped
+		}
 		f.exec("UPDATE webhook_delivery SET owner = 'other' WHERE first_moment = ?", f.moment)
 		for len(q.pending) > 0 {
 			n.queues.mu.Lock()
 			one := q.pop()
 			n.queues.mu.Unlock()
-			n.queues.deliver(q, one, r)
+			n.queues.deliver(q, one)
 		}
 		if got := sink.requests(); got != 1 {
 			t.Errorf("%d deliveries were sent, want the one that nobody else has", got)

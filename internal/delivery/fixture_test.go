@@ -56,7 +56,7 @@ func newFixture(t *testing.T, d *db.DB) *fixture {
 	return f
 }
 
-func (f *fixture) DeliveryFailed(_ context.Context, subscription, _ string, _ bool) error {
+func (f *fixture) DeliveryFailed(_ context.Context, subscription, _ string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.failed = append(f.failed, subscription)

@@ -3,7 +3,6 @@ package delivery
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/lease"
@@ -19,11 +18,11 @@ type Batch struct {
 	left      map[string]bool // subscriptions with due deliveries that are not claimed
 }
 
-// Insert writes new deliveries, except those of deleted and disabled
-// subscriptions. Those that need not wait for others are claimed for this
+// Insert writes new deliveries, except those of subscriptions that are deleted or
+// disabled, or that were disabled since the deliveries were made. Those that need not wait for others are claimed for this
 // sender; Enqueue sends them after the transaction is committed.
 func (s *Sender) Insert(ctx context.Context, tx *db.Tx, all []*Delivery) (*Batch, error) {
-	began := time.Now()
+	began, owner := s.now(), s.newOwner()
 	ids := subscriptionsOf(all)
 	receivers, err := s.lockReceivers(ctx, tx, ids)
 	if err != nil {
@@ -33,9 +32,9 @@ func (s *Sender) Insert(ctx context.Context, tx *db.Tx, all []*Delivery) (*Batch
 	if err != nil {
 		return nil, err
 	}
-	claimed, err := s.insert(ctx, tx, all, receivers, busy)
+	claimed, err := s.insert(ctx, tx, all, receivers, busy, owner)
 	for _, d := range claimed {
-		d.leased = began
+		d.leased, d.owner = began, owner
 	}
 	return &Batch{claimed, receivers, busy}, err
 }
@@ -79,7 +78,7 @@ func (s *Sender) busy(ctx context.Context, tx *db.Tx, ids []string, receivers ma
 	for in, args := range db.InChunks(ids) {
 		some, err := db.Column[string](ctx, tx, "SELECT s.id FROM webhook_subscription s WHERE s.id IN "+in+` AND EXISTS (
 			SELECT 1 FROM webhook_delivery d WHERE d.state = 0 AND d.subscription_id = s.id AND d.due <= ?
-			AND (d.owner IS NULL OR d.owner <> ?))`, append(args, now, s.owner)...)
+			AND (d.owner IS NULL OR d.owner NOT LIKE ?))`, append(args, now, s.name+".%")...)
 		if err != nil {
 			return nil, err
 		}
@@ -91,11 +90,11 @@ func (s *Sender) busy(ctx context.Context, tx *db.Tx, ids []string, receivers ma
 }
 
 // insert writes deliveries, awaited since their changes were committed, and returns
-// those claimed for this sender. busy gets the subscriptions of the others.
-func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receivers map[string]*receiver, busy map[string]bool) ([]*Delivery, error) {
+// those claimed for this sender by owner. busy gets the subscriptions of the others.
+func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receivers map[string]*receiver, busy map[string]bool, owner string) ([]*Delivery, error) {
 	all = slices.DeleteFunc(slices.Clone(all), func(d *Delivery) bool {
 		r := receivers[d.Subscription]
-		return r == nil || !r.enabled
+		return r == nil || !r.enabled || r.since != d.Since // enabled again: what was made before is dropped
 	})
 	if len(all) == 0 {
 		return nil, nil
@@ -127,7 +126,7 @@ func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receive
 			row[18] = nil
 			s.metrics.deliveries.WithLabelValues("set_aside").Inc()
 		case !ordered && !busy[d.Subscription] && r.sendable() && r.failures == 0 && capacity.reserve(d, r.maxBatch()):
-			row[9], row[10], row[11] = s.owner, r.now+lease.Duration.Microseconds(), 1
+			row[9], row[10], row[11] = owner, r.now+lease.Duration.Microseconds(), 1
 			claimed = append(claimed, d)
 		default:
 			busy[d.Subscription] = true // keeps the order

@@ -154,17 +154,12 @@ func (s *Sender) putBehind(ctx context.Context, tx *db.Tx, o inOrder, now int64)
 	return nil
 }
 
-// next returns the deliveries behind ordered ones that wait, by the ids of these. Where a
-// sender is given, only those that it has claimed count.
-func next(ctx context.Context, tx *db.Tx, owner string, ids []string) (map[string]string, error) {
+// next returns the deliveries behind ordered ones that wait, by the ids of these.
+func next(ctx context.Context, tx *db.Tx, ids []string) (map[string]string, error) {
 	found := map[string]string{}
 	for in, args := range db.InChunks(ids) {
-		where := "d.id IN " + in + " AND d.asset_id IS NOT NULL"
-		if owner != "" {
-			where, args = where+" AND d.owner = ?", append(args, owner)
-		}
 		err := db.Each(ctx, tx, `SELECT d.id, COALESCE((SELECT f.id FROM webhook_delivery f WHERE f.asset_id = d.asset_id AND f.subscription_id = d.subscription_id
-			AND f.first_moment > d.first_moment ORDER BY f.asset_id, f.subscription_id, f.first_moment LIMIT 1), '') FROM webhook_delivery d WHERE `+where, args,
+			AND f.first_moment > d.first_moment ORDER BY f.asset_id, f.subscription_id, f.first_moment LIMIT 1), '') FROM webhook_delivery d WHERE d.id IN `+in+" AND d.asset_id IS NOT NULL", args,
 			func(row db.Scanner) error {
 				var id, follower string
 				err := row.Scan(&id, &follower)
@@ -264,7 +259,7 @@ func (s *Sender) giveUpFirst(ctx context.Context, tx *db.Tx, r *receiver, ids []
 	if len(ids) == 0 {
 		return nil
 	}
-	following, err := next(ctx, tx, "", ids)
+	following, err := next(ctx, tx, ids)
 	if err == nil {
 		err = s.setAside(ctx, tx, r.id, ids)
 	}
@@ -272,28 +267,6 @@ func (s *Sender) giveUpFirst(ctx context.Context, tx *db.Tx, r *receiver, ids []
 		err = releaseNext(ctx, tx, following, func(string) bool { return true }, r.now)
 	}
 	return err
-}
-
-// lockOrder locks the subscriptions of a group of results, where some are ordered, and
-// returns what waits behind deliveries that have ended.
-func (s *Sender) lockOrder(ctx context.Context, tx *db.Tx, all []*result) (map[string]string, error) {
-	var subscriptions, ended []string
-	for _, res := range all {
-		subscriptions = append(subscriptions, res.d.Subscription)
-		if res.d.Asset != 0 && res.outcome != Retry {
-			ended = append(ended, res.d.ID)
-		}
-	}
-	if len(ended) == 0 {
-		return nil, nil //nolint:nilnil // nothing waits
-	}
-	slices.Sort(subscriptions) // all of them: locks are taken in one order
-	for in, args := range db.InChunks(slices.Compact(subscriptions)) {
-		if _, err := tx.Lock(ctx, "webhook_subscription", "id IN "+in+" ORDER BY id", args...); err != nil {
-			return nil, err
-		}
-	}
-	return next(ctx, tx, s.owner, ended)
 }
 
 // isGivenUp tells which deliveries of a group of results were given up.

@@ -138,7 +138,7 @@ func (f *fixture) end(n *Sender, r *receiver, outcome Outcome, all ...*Delivery)
 			status = 500
 		}
 		f.store(n, &result{d: d, receiver: r, outcome: outcome, status: status})
-		n.queues.settled(d.ID)
+		n.queues.settled(d)
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 // its share of the slow slots. The fields belong to queues.mu.
 type queue struct {
 	id        string
-	receiver  *receiver
+	receiver  *receiver   // as it was read last
+	reading   sync.Mutex  // held while it is read again
 	pending   []*Delivery // claimed, not sent
 	events    int         // in pending
 	bytes     int         // of payloads in pending
@@ -32,6 +33,13 @@ func (q *queue) wake() {
 	select {
 	case q.signal <- struct{}{}:
 	default:
+	}
+}
+
+// learn takes over what was read of the receiver, unless it was read later before.
+func (q *queue) learn(r *receiver) {
+	if q.receiver == nil || !q.receiver.at.After(r.at) {
+		q.receiver = r
 	}
 }
 
@@ -120,12 +128,12 @@ func (qs *queues) run(q *queue) {
 	var inFlight sync.WaitGroup
 	defer inFlight.Wait()
 	for {
-		d, r, more := qs.next(q)
+		d, more := qs.next(q)
 		switch {
 		case d != nil:
 			inFlight.Go(func() {
 				for d != nil {
-					d, r = qs.deliver(q, d, r)
+					d = qs.deliver(q, d)
 				}
 			})
 		case !more:
@@ -138,7 +146,7 @@ func (qs *queues) run(q *queue) {
 // claimed, and more tells whether to call it again. A queue ends only after a
 // claim that found nothing while no result was unsettled: other workers leave
 // due deliveries to the queue until then.
-func (qs *queues) next(q *queue) (d *Delivery, r *receiver, more bool) {
+func (qs *queues) next(q *queue) (d *Delivery, more bool) {
 	qs.mu.Lock()
 	closed := qs.closed
 	switch {
@@ -146,10 +154,10 @@ func (qs *queues) next(q *queue) (d *Delivery, r *receiver, more bool) {
 	case q.mustWait():
 		qs.mu.Unlock()
 		<-q.signal
-		return nil, nil, true
+		return nil, true
 	case len(q.pending) > 0:
 		defer qs.mu.Unlock()
-		return q.pop(), q.receiver, true
+		return q.pop(), true
 	}
 	q.recheck = false
 	idle := q.unsettled == 0
@@ -162,12 +170,12 @@ func (qs *queues) next(q *queue) (d *Delivery, r *receiver, more bool) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	if !qs.closed && (found > 0 || q.recheck || !idle || q.unsettled > 0 || len(q.pending) > 0) {
-		return nil, nil, true
+		return nil, true
 	}
 	q.clear()
 	qs.setSlow(q, false)
 	delete(qs.byID, q.id)
-	return nil, nil, false
+	return nil, false
 }
 
 // claim fills a queue from the database and returns how many deliveries it got; more than 0
@@ -186,7 +194,7 @@ func (qs *queues) claim(q *queue) int {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	if r != nil {
-		q.receiver = r
+		q.learn(r)
 		q.failing = r.failures > 0 || q.failing && q.unsettled > 0 // a failure may not be stored yet
 	}
 	for _, d := range all {
@@ -200,16 +208,16 @@ func (qs *queues) claim(q *queue) int {
 
 // deliver sends one delivery when there is a slot, and records the result. It
 // returns what the caller sends next, if anything.
-func (qs *queues) deliver(q *queue, d *Delivery, r *receiver) (*Delivery, *receiver) {
-	qs.renewEnded(d)
+func (qs *queues) deliver(q *queue, d *Delivery) *Delivery {
 	qs.mu.Lock()
 	of := qs.slots.of(q.failing || d.attempts > 0, q.slow)
-	lost := qs.claimed[d.ID] == nil
 	qs.mu.Unlock()
-	if lost {
+	slot := qs.slots.acquire(of)
+	r := qs.toSend(q, d)
+	if r == nil {
+		slot.release()
 		return qs.finish(q, nil)
 	}
-	slot := qs.slots.acquire(of)
 	res := qs.s.send(qs.ctx, d, r)
 	slot.release()
 	if qs.ctx.Err() != nil && res.status == 0 { // canceled by the shutdown
@@ -219,10 +227,64 @@ func (qs *queues) deliver(q *queue, d *Delivery, r *receiver) (*Delivery, *recei
 	return qs.finish(q, res)
 }
 
+// toSend returns the receiver of a delivery whose request begins now; nil where it is
+// not to be sent, and is given back: others have it, it was dropped, or its
+// subscription takes nothing. What the process ends with is given back by close.
+func (qs *queues) toSend(q *queue, d *Delivery) *receiver {
+	r := qs.current(q)
+	switch {
+	case qs.ctx.Err() != nil:
+		return nil
+	case r == nil || !r.sendable():
+		qs.release(q.id, d)
+	case r.since != d.Since: // it was dropped when the subscription was disabled
+		qs.release("", d)
+	default:
+		if qs.renewEnded(d); qs.isClaimed(d) {
+			return r
+		}
+	}
+	qs.settled(d)
+	return nil
+}
+
+// freshFor is how old the receiver may be that a request is sent to. Without it each
+// request of a fast receiver would be a read of its own.
+const freshFor = 10 * time.Millisecond
+
+// current returns the receiver of a queue as it is now; nil where its subscription is
+// deleted, or the process ends. While the database does not answer it waits: nobody
+// knows then who the receiver is.
+func (qs *queues) current(q *queue) *receiver {
+	q.reading.Lock() // the requests of a queue that begin together read once
+	defer q.reading.Unlock()
+	qs.mu.Lock()
+	r := q.receiver
+	qs.mu.Unlock()
+	if qs.s.now().Sub(r.at) < freshFor {
+		return r
+	}
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		found, err := qs.read(qs.ctx, []string{q.id})
+		if err == nil {
+			return found[q.id]
+		}
+		if qs.ctx.Err() != nil {
+			return nil
+		}
+		qs.s.log.Warn("subscriptions not read", "count", 1, "err", err)
+		select {
+		case <-qs.ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
 // finish ends a request, and its queue's window changes by the result; nil when
 // nothing was sent. It returns the delivery that takes its place: a goroutine that
 // goes on spares the start of another one.
-func (qs *queues) finish(q *queue, res *result) (*Delivery, *receiver) {
+func (qs *queues) finish(q *queue, res *result) *Delivery {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	q.inFlight--
@@ -231,11 +293,11 @@ func (qs *queues) finish(q *queue, res *result) (*Delivery, *receiver) {
 	}
 	if qs.closed || q.mustWait() || len(q.pending) == 0 {
 		q.wake()
-		return nil, nil
+		return nil
 	}
 	d := q.pop()
 	if q.isLow() || q.inFlight < q.window && len(q.pending) > 0 {
 		q.wake()
 	}
-	return d, q.receiver
+	return d
 }

@@ -31,11 +31,12 @@ type queues struct {
 
 	mu      sync.Mutex
 	byID    map[string]*queue    // by subscription
-	claimed map[string]*Delivery // by id; their results are not stored yet
+	claimed map[string]*Delivery // by id, the last claim of each; their results are not stored yet
 	bytes   int                  // of their payloads
 	coming  claiming             // those that are about to be claimed
 	slow    int                  // queues whose receivers are slow
 	closed  bool
+	start   func(*queue) // replaced in tests
 	running sync.WaitGroup
 	ctx     context.Context //nolint:containedctx // ends requests that outlive the shutdown
 	cancel  context.CancelFunc
@@ -43,9 +44,11 @@ type queues struct {
 
 func newQueues(s *Sender) *queues {
 	ctx, cancel := context.WithCancel(tracing.With(context.Background(), s.o.Tracer))
-	return &queues{
+	qs := &queues{
 		s: s, slots: newSlots(s.o.Slots), byID: map[string]*queue{}, claimed: map[string]*Delivery{}, ctx: ctx, cancel: cancel,
 	}
+	qs.start = func(q *queue) { qs.running.Go(func() { qs.run(q) }) }
+	return qs
 }
 
 func (qs *queues) maxQueues() int { return 4 * qs.s.o.Slots }
@@ -169,9 +172,9 @@ func (qs *queues) enqueue(b *Batch) {
 		qs.add(qs.queue(d.Subscription), d)
 	}
 	for _, d := range b.claimed {
-		q := qs.byID[d.Subscription]
-		q.receiver = b.receivers[d.Subscription]
-		q.failing = q.failing || q.receiver.failures > 0
+		q, r := qs.byID[d.Subscription], b.receivers[d.Subscription]
+		q.learn(r)
+		q.failing = q.failing || r.failures > 0
 	}
 	for id := range b.left {
 		q := qs.byID[id]
@@ -197,6 +200,10 @@ func (qs *queues) moreIsDue(id string) {
 }
 
 func (qs *queues) add(q *queue, d *Delivery) {
+	if before := qs.claimed[d.ID]; before != nil { // that claim was lost
+		qs.drop(before)
+	}
+	d.queue = q
 	q.pending = append(q.pending, d)
 	q.events += d.Events
 	q.bytes += d.size()
@@ -213,7 +220,7 @@ func (qs *queues) queue(id string) *queue {
 		q = &queue{id: id, window: 1, signal: make(chan struct{}, 1)}
 		qs.byID[id] = q
 		qs.s.metrics.queues.Inc()
-		qs.running.Go(func() { qs.run(q) })
+		qs.start(q)
 	}
 	return q
 }
@@ -232,39 +239,54 @@ func (qs *queues) wake(id string) bool {
 	return true
 }
 
-// settled forgets deliveries whose results are stored or whose leases are lost.
-func (qs *queues) settled(ids ...string) {
+// settled is called once with each delivery that was to be sent: when its result is
+// stored, or when it is not sent after all.
+func (qs *queues) settled(d *Delivery) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	for _, id := range ids {
-		d := qs.claimed[id]
-		if d == nil {
-			continue
-		}
-		qs.bytes -= d.size()
-		delete(qs.claimed, id)
-		if q := qs.byID[d.Subscription]; q != nil && d.sent {
-			if q.unsettled--; q.unsettled == 0 {
-				q.wake()
-			}
-		}
+	qs.forget(d)
+	if d.queue == nil || !d.sent {
+		return
+	}
+	d.sent = false
+	if d.queue.unsettled--; d.queue.unsettled == 0 {
+		d.queue.wake()
 	}
 }
 
-// release returns the pending deliveries of a queue to the database.
-func (qs *queues) release(id string) {
-	var ids []string
+// forget ends a claim in memory; qs.mu is held. A later claim of the same delivery stays.
+func (qs *queues) forget(d *Delivery) {
+	if qs.claimed[d.ID] == d {
+		qs.bytes -= d.size()
+		delete(qs.claimed, d.ID)
+	}
+}
+
+// drop forgets a delivery whose claim is lost, and does not send it; qs.mu is held. One
+// that is being sent settles when its request ends.
+func (qs *queues) drop(d *Delivery) {
+	qs.forget(d)
+	q := d.queue
+	if i := slices.Index(q.pending, d); i >= 0 {
+		q.pending = slices.Delete(q.pending, i, i+1)
+		q.events -= d.Events
+		q.bytes -= d.size()
+	}
+}
+
+// release returns the pending deliveries of a queue to the database, and others.
+func (qs *queues) release(id string, others ...*Delivery) {
+	all := others
 	qs.mu.Lock()
 	if q := qs.byID[id]; q != nil {
-		for _, d := range q.pending {
-			ids = append(ids, d.ID)
-			qs.bytes -= d.size()
-			delete(qs.claimed, d.ID)
-		}
+		all = append(all, q.pending...)
 		q.clear()
 	}
+	for _, d := range all {
+		qs.forget(d)
+	}
 	qs.mu.Unlock()
-	qs.s.release(ids)
+	qs.s.release(all)
 }
 
 // close stops the queues, waits for the requests in flight, and releases what
@@ -284,41 +306,34 @@ func (qs *queues) close() {
 	qs.s.results.flush()
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	qs.s.release(qs.ids())
+	qs.s.release(slices.Collect(maps.Values(qs.claimed)))
 	clear(qs.claimed)
 }
 
-// ids are the claimed deliveries; qs.mu is held.
-func (qs *queues) ids() []string { return slices.Collect(maps.Keys(qs.claimed)) }
-
 // leasedBefore returns the claimed deliveries whose leases run since before at.
-func (qs *queues) leasedBefore(at time.Time) []string {
+func (qs *queues) leasedBefore(at time.Time) (all []*Delivery) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	var ids []string
-	for id, d := range qs.claimed {
+	for _, d := range qs.claimed {
 		if d.leased.Before(at) {
-			ids = append(ids, id)
+			all = append(all, d)
 		}
 	}
-	return ids
+	return all
 }
 
-// leased notes since when leases run.
-func (qs *queues) leased(ids []string, at time.Time) {
-	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	for _, id := range ids {
-		if d := qs.claimed[id]; d != nil {
-			d.leased = at
-		}
-	}
-}
-
-func (qs *queues) isClaimed(id string) bool {
+// has reports whether this process has claimed a delivery.
+func (qs *queues) has(id string) bool {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	return qs.claimed[id] != nil
+}
+
+// isClaimed reports whether a claim still stands, as far as this process knows.
+func (qs *queues) isClaimed(d *Delivery) bool {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	return qs.claimed[d.ID] == d
 }
 
 // claimedOf counts the claimed deliveries of a subscription.

@@ -49,23 +49,23 @@ func (r *recorder) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-tick.C:
-			r.storeAnswered(ctx, now, false)
+		case <-tick.C:
+			r.storeAnswered(ctx, r.s.now(), false)
 		case first := <-r.results:
 			r.record(ctx, r.group(first))
 		case done := <-r.flushes:
 			for len(r.results) > 0 {
 				r.record(ctx, r.group(<-r.results))
 			}
-			r.storeAnswered(ctx, time.Now(), true)
+			r.storeAnswered(ctx, r.s.now(), true)
 			close(done)
 		}
 	}
 }
 
 func (r *recorder) storeAnswered(ctx context.Context, now time.Time, all bool) {
-	if ids, at := r.answered.due(now, all); len(ids) > 0 {
-		r.s.storeAnswered(ctx, ids, at)
+	for at, ids := range r.answered.due(now, all) {
+		r.s.storeAnswered(ctx, at, ids)
 	}
 }
 
@@ -106,11 +106,9 @@ func (r *recorder) record(ctx context.Context, all []*result) {
 		r.s.queues.release(id)
 		r.wakeAt(id, wait)
 	}
-	ids := make([]string, len(all))
-	for i, res := range all {
-		ids[i] = res.d.ID
+	for _, res := range all {
+		r.s.queues.settled(res.d)
 	}
-	r.s.queues.settled(ids...)
 	for _, res := range all {
 		if res.d.Asset != 0 && res.outcome != Retry {
 			r.s.queues.moreIsDue(res.d.Subscription)
@@ -153,10 +151,10 @@ func (r *recorder) follow(ctx context.Context, res *result) {
 		r.wakeAt(res.d.Subscription, res.wait)
 	case Exhausted:
 		m.deliveries.WithLabelValues("exhausted").Inc()
-		r.disable(ctx, res.d, false)
+		r.disable(ctx, res.d)
 	case Gone:
 		m.deliveries.WithLabelValues("gone").Inc()
-		r.disable(ctx, res.d, true)
+		r.disable(ctx, res.d)
 	}
 	r.s.log.Info("delivery attempt failed", "delivery", res.d.ID, "subscription", res.d.Subscription, "write", res.d.Write,
 		"url", redactedURL(res.receiver.url), "attempt", res.d.attempts+1, "status", res.status,
@@ -170,13 +168,13 @@ const maxTimer = time.Minute
 // process when it is short, and by Options.WakeAt.
 func (r *recorder) wakeAt(id string, wait time.Duration) {
 	if wait <= maxTimer {
-		time.AfterFunc(wait, func() { r.s.queues.wake(id) })
+		r.s.after(wait, func() { r.s.queues.wake(id) })
 	}
-	r.s.o.WakeAt(id, time.Now().Add(wait))
+	r.s.o.WakeAt(id, r.s.now().Add(wait))
 }
 
-func (r *recorder) disable(ctx context.Context, d *Delivery, gone bool) {
-	if err := r.s.subscriptions.DeliveryFailed(ctx, d.Subscription, d.Write, gone); err != nil { // Prune tries again
+func (r *recorder) disable(ctx context.Context, d *Delivery) {
+	if err := r.s.subscriptions.DeliveryFailed(ctx, d.Subscription, d.Write); err != nil { // Prune tries again
 		r.s.log.Warn("subscription not disabled", "subscription", d.Subscription, "write", d.Write, "err", err)
 	}
 }

@@ -51,6 +51,20 @@ func (s *Store) Redeliver(ctx context.Context, subscription string, w Selection)
 	}
 }
 
+// lockEnabled locks a subscription, so that it is not disabled meanwhile.
+// Errors: fault.NotFound where it is disabled or deleted.
+func lockEnabled(ctx context.Context, tx *db.Tx, subscription string) error {
+	if _, err := tx.Lock(ctx, "webhook_subscription", "id = ?", subscription); err != nil {
+		return err
+	}
+	var enabled bool
+	err := tx.QueryRow(ctx, "SELECT enabled FROM webhook_subscription WHERE id = ?", subscription).Scan(&enabled)
+	if fault.KindOf(err) == fault.NotFound || err == nil && !enabled {
+		err = fault.NotFoundf("the subscription is disabled or deleted")
+	}
+	return err
+}
+
 // requeue makes deliveries wait, awaited from now on. Those that a sender has claimed
 // do not change, and count.
 func (s *Store) requeue(ctx context.Context, subscription string, ids []string) (n int, err error) {
@@ -58,11 +72,7 @@ func (s *Store) requeue(ctx context.Context, subscription string, ids []string) 
 	in, args := db.InArgs(ids)
 	args = append([]any{subscription}, args...)
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
-		locked, err := tx.Lock(ctx, "webhook_subscription", "id = ?", subscription)
-		if err == nil && locked == 0 {
-			err = fault.NotFoundf("the subscription is deleted")
-		}
-		if err != nil {
+		if err := lockEnabled(ctx, tx, subscription); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `UPDATE webhook_delivery SET state = 0, due = CASE WHEN state = 0 AND due = ? THEN due ELSE `+now+` END, created_at = `+now+`, attempts = 0, claims = 0,

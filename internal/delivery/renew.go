@@ -21,9 +21,9 @@ func (qs *queues) renewAll(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		ids := qs.leasedBefore(time.Now().Add(-lease.RenewEvery))
-		if err := qs.renew(ctx, ids); err != nil && ctx.Err() == nil {
-			qs.s.log.Warn("claims not renewed", "count", len(ids), "err", err)
+		old := qs.leasedBefore(qs.s.now().Add(-lease.RenewEvery))
+		if err := qs.renew(ctx, old); err != nil && ctx.Err() == nil {
+			qs.s.log.Warn("claims not renewed", "count", len(old), "err", err)
 		}
 		qs.mu.Lock()
 		subscriptions := slices.Collect(maps.Keys(qs.byID))
@@ -39,43 +39,59 @@ func (qs *queues) renewAll(ctx context.Context) {
 // refresh gives queues their subscriptions as they are now. A queue whose
 // subscription takes nothing any more is released.
 func (qs *queues) refresh(ctx context.Context, ids []string) error {
+	found, err := qs.read(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if r := found[id]; r == nil || !r.sendable() {
+			qs.release(id)
+		}
+	}
+	return nil
+}
+
+// read reads subscriptions, and gives them to their queues. Deleted ones are not in the
+// result.
+func (qs *queues) read(ctx context.Context, ids []string) (map[string]*receiver, error) {
 	ctx, cancel := context.WithTimeout(ctx, lease.RenewEvery)
 	defer cancel()
 	in, args := db.InArgs(ids)
 	found := map[string]*receiver{}
 	if err := qs.s.readReceivers(ctx, qs.s.db, "WHERE id IN "+in, args, found); err != nil {
-		return err
+		return nil, err
 	}
-	for _, id := range ids {
-		r := found[id]
-		if r == nil || !r.sendable() {
-			qs.release(id)
-			continue
-		}
-		qs.mu.Lock()
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	for id, r := range found {
 		if q := qs.byID[id]; q != nil {
-			q.receiver = r
+			q.learn(r)
 		}
-		qs.mu.Unlock()
 	}
-	return nil
+	return found, nil
 }
 
 // renew renews leases and drops the deliveries whose leases were lost.
-func (qs *queues) renew(ctx context.Context, ids []string) error {
-	began := time.Now()
-	held, err := qs.s.leases.Renew(ctx, qs.s.owner, ids)
+func (qs *queues) renew(ctx context.Context, all []*Delivery) error {
+	began := qs.s.now()
+	held, err := qs.s.leases.RenewEach(ctx, ownersOf(all))
 	if err != nil {
 		return err
-	}
-	if qs.leased(held, began); len(held) == len(ids) {
-		return nil
 	}
 	owned := make(map[string]bool, len(held))
 	for _, id := range held {
 		owned[id] = true
 	}
-	qs.drop(slices.DeleteFunc(ids, func(id string) bool { return owned[id] }))
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	for _, d := range all {
+		switch {
+		case owned[d.ID]:
+			d.leased = began
+		case qs.claimed[d.ID] == d:
+			qs.drop(d)
+		}
+	}
 	return nil
 }
 
@@ -83,32 +99,15 @@ func (qs *queues) renew(ctx context.Context, ids []string) error {
 // that was stopped for a while: another sender may have the deliveries by now, which are
 // dropped then. Where the database does not answer nobody else can have claimed them.
 func (qs *queues) renewEnded(d *Delivery) {
-	ended := time.Now().Add(-lease.Duration)
+	ended := qs.s.now().Add(-lease.Duration)
 	qs.mu.Lock()
-	isEnded := qs.claimed[d.ID] != nil && d.leased.Before(ended)
+	isEnded := qs.claimed[d.ID] == d && d.leased.Before(ended)
 	qs.mu.Unlock()
 	if !isEnded {
 		return
 	}
-	ids := qs.leasedBefore(ended)
-	if err := qs.renew(qs.ctx, ids); err != nil && qs.ctx.Err() == nil {
-		qs.s.log.Warn("claims not renewed", "count", len(ids), "err", err)
-	}
-}
-
-// drop removes deliveries from the queues.
-func (qs *queues) drop(ids []string) {
-	qs.settled(ids...)
-	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	for _, q := range qs.byID {
-		q.pending = slices.DeleteFunc(q.pending, func(d *Delivery) bool {
-			if qs.claimed[d.ID] != nil {
-				return false
-			}
-			q.events -= d.Events
-			q.bytes -= d.size()
-			return true
-		})
+	old := qs.leasedBefore(ended)
+	if err := qs.renew(qs.ctx, old); err != nil && qs.ctx.Err() == nil {
+		qs.s.log.Warn("claims not renewed", "count", len(old), "err", err)
 	}
 }

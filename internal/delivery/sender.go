@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,7 +53,8 @@ func (o Options) filled() Options {
 type Sender struct {
 	*Store
 	o        Options
-	owner    string // of this sender's claims; used once
+	name     string       // begins the owners of its claims; one sender uses it
+	claims   atomic.Int64 // so many owners have this name
 	leases   *lease.Table[string]
 	client   *http.Client
 	queues   *queues
@@ -59,20 +62,31 @@ type Sender struct {
 	clock    clock
 	measured atomic.Int64       // when the gauges of due deliveries were updated; ns since 1970
 	isSlow   func(*result) bool // replaced in tests, which do not wait
+
+	// The clock of this process, replaced in tests.
+	now   func() time.Time
+	after func(time.Duration, func())
 }
 
 // NewSender returns a sender that has claimed nothing.
 func (s *Store) NewSender(o Options) *Sender {
 	o = o.filled()
 	n := &Sender{
-		Store: s, o: o, owner: uuid.NewString(), client: newClient(o),
+		Store: s, o: o, name: uuid.NewString(), client: newClient(o),
 		leases: lease.New[string](s.db, "webhook_delivery", "", "state = 0"),
 		isSlow: func(res *result) bool { return res.duration > slowAfter },
+		now:    time.Now, after: func(wait time.Duration, fn func()) { time.AfterFunc(wait, fn) },
 	}
 	n.queues = newQueues(n)
 	n.results = newRecorder(n)
 	return n
 }
+
+// newOwner returns the owner of one claim.
+func (s *Sender) newOwner() string { return s.name + "." + strconv.FormatInt(s.claims.Add(1), 36) }
+
+// owns reports whether an owner is that of a claim of this sender.
+func (s *Sender) owns(owner string) bool { return strings.HasPrefix(owner, s.name+".") }
 
 // Run sends until ctx ends. Then it waits for the requests in flight and
 // releases its other claims.

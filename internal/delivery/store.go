@@ -35,14 +35,19 @@ type Delivery struct {
 	Head         []byte   // of each event, with Shared
 	Committed    int64    // time of its newest change; UTC microseconds
 	SetAside     string   // why it is not sent; empty: it is
+	Since        int64    // generation since which its subscription was enabled when it was made or claimed
 
-	since    int64     // from when on it is awaited: the commit, or the request to deliver it again; column created_at
-	attempts int       // before this one
-	unended  int       // its claims before this one that had no end
-	after    string    // id of the delivery of its asset before it, which was given up; empty: none was
-	fresh    bool      // it was never sent, so that it may be merged with others
-	sent     bool      // or in flight; belongs to queues.mu
-	leased   time.Time // not later than its lease began; belongs to queues.mu
+	since    int64  // from when on it is awaited: the commit, or the request to deliver it again; column created_at
+	attempts int    // before this one
+	unended  int    // its claims before this one that had no end
+	after    string // id of the delivery of its asset before it, which was given up; empty: none was
+	fresh    bool   // it was never sent, so that it may be merged with others
+	owner    string // of this claim only
+
+	// They belong to queues.mu.
+	queue  *queue    // that it was added to
+	sent   bool      // or about to be sent; its result is not stored yet
+	leased time.Time // not later than its lease began
 }
 
 // NewID returns the id of a delivery or receipt. Later ids sort after earlier ones.
@@ -50,10 +55,10 @@ func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // Subscriptions disables subscriptions.
 type Subscriptions interface {
-	// DeliveryFailed is called after the last attempt of a delivery failed, or
-	// with gone after the receiver asked for no more deliveries. write is the id
-	// of the write that was delivered.
-	DeliveryFailed(ctx context.Context, subscription, write string, gone bool) error
+	// DeliveryFailed is called after the last attempt of a delivery failed, or after
+	// the receiver asked for no more deliveries, both of which are stored by then.
+	// write is the id of the write that was delivered.
+	DeliveryFailed(ctx context.Context, subscription, write string) error
 }
 
 // Config is what a Store needs besides the database.

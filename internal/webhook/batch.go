@@ -135,7 +135,7 @@ func (b *batch) deliveries(all []*delivery.Delivery) []*delivery.Delivery {
 	}
 	for _, t := range b.targets {
 		d := b.Delivery
-		d.ID, d.Subscription = delivery.NewID(), t.id
+		d.ID, d.Subscription, d.Since = delivery.NewID(), t.id, t.Since
 		if d.Shared != nil {
 			d.Head = t.Head
 		}

@@ -22,33 +22,35 @@ func (s *Service) Prune(ctx context.Context) error {
 		return err
 	}
 	var failing []string
-	err = subscriptions(s.db.Gorm(ctx), enabled).Where("exhausted_in_row >= ?", s.failures).Pluck("id", &failing).Error
+	err = subscriptions(s.db.Gorm(ctx), enabled).Where("exhausted_in_row >= ? OR gone = 1", s.failures).Pluck("id", &failing).Error
 	if err != nil {
 		return err
 	}
 	for _, id := range failing {
-		if err := s.DeliveryFailed(ctx, id, "", false); err != nil {
+		if err := s.DeliveryFailed(ctx, id, ""); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// DeliveryFailed disables a subscription, with the reason, when its receiver is
-// gone or has failed too often. write is the id of the write whose delivery failed;
-// empty where it is not known.
-func (s *Service) DeliveryFailed(ctx context.Context, id, write string, gone bool) error {
+// DeliveryFailed disables a subscription, with the reason, where it is stored that its
+// receiver is gone or has failed too often. write is the id of the write whose delivery
+// failed; empty where it is not known.
+func (s *Service) DeliveryFailed(ctx context.Context, id, write string) error {
 	var failed int
-	err := s.db.QueryRow(ctx, "SELECT exhausted_in_row FROM webhook_subscription WHERE id = ? AND enabled = 1", id).Scan(&failed)
+	var gone bool
+	err := s.db.QueryRow(ctx, "SELECT exhausted_in_row, gone FROM webhook_subscription WHERE id = ? AND enabled = 1", id).Scan(&failed, &gone)
 	if fault.KindOf(err) == fault.NotFound || err == nil && !gone && failed < s.failures {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	reason := "the receiver answered 410"
+	reason, still := "the receiver answered 410", "gone = 1"
 	if !gone {
 		reason = strconv.Itoa(failed) + " deliveries in a row failed in every attempt"
+		still = "exhausted_in_row >= " + strconv.Itoa(s.failures)
 	}
 	done := false
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
@@ -56,8 +58,8 @@ func (s *Service) DeliveryFailed(ctx context.Context, id, write string, gone boo
 		if err != nil {
 			return err
 		}
-		res, err := tx.Exec(ctx, `UPDATE webhook_subscription SET enabled = 0, disabled_reason = ?, generation = ?
-			WHERE id = ? AND enabled = 1 AND exhausted_in_row >= ?`, reason, gen, id, min(failed, s.failures))
+		res, err := tx.Exec(ctx, `UPDATE webhook_subscription SET enabled = 0, gone = 0, disabled_reason = ?, generation = ?
+			WHERE id = ? AND enabled = 1 AND `+still, reason, gen, id)
 		if err != nil {
 			return err
 		}

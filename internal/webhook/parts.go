@@ -93,7 +93,7 @@ func (x *parts) setAside(targets []*target, why error) ([]*delivery.Delivery, er
 	for _, t := range targets {
 		x.w.log.Error("event set aside", "subscription", t.id, "audit", bare.Audit.ID, "write", bare.Audit.Request, "moment", bare.Step.Now.Moment, "err", why)
 		made = append(made, &delivery.Delivery{
-			ID: delivery.NewID(), Subscription: t.id, Audit: bare.Audit.ID, Write: bare.Audit.Request, Trace: bare.Audit.Trace,
+			ID: delivery.NewID(), Subscription: t.id, Since: t.Since, Audit: bare.Audit.ID, Write: bare.Audit.Request, Trace: bare.Audit.Trace,
 			First: bare.Step.Now.Moment, Last: bare.Step.Now.Moment, Events: 1, Committed: bare.Audit.At,
 			Payload: slices.Concat([]byte(`{"events":[{`), t.Head, common, []byte(`,"snapshot":[]}]}`)), SetAside: why.Error(),
 		})

@@ -150,8 +150,8 @@ func (s *Service) checkEnabled(tx *db.Tx, r *subscriptionRow) error {
 }
 
 // Update changes the keys that the body contains; null clears a value. Disabling
-// drops waiting deliveries, pausing does not, enabling resets the counts of
-// failures. Errors: fault.Invalid with the place in the body, fault.Denied,
+// drops waiting deliveries, pausing does not; enabling, and another URL, reset the
+// counts of failures. Errors: fault.Invalid with the place in the body, fault.Denied,
 // fault.NotFound.
 // Spec: interface 4.4.2.
 func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []byte) (Subscription, error) {
@@ -171,7 +171,7 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 		if r, err = findRow(tx.Gorm(), id, forUpdate); err != nil {
 			return err
 		}
-		was, wasOrdered := r.Enabled, r.Ordered
+		was := r
 		if err := s.apply(&r, n); err != nil {
 			return err
 		}
@@ -185,10 +185,10 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 			return err
 		}
 		r.rotate()
-		if err := s.write(ctx, tx, &r, was); err != nil {
+		if err := s.write(ctx, tx, &r, &was); err != nil {
 			return err
 		}
-		if wasOrdered && !r.Ordered {
+		if was.Ordered && !r.Ordered {
 			if err := s.deliveries.EndOrder(ctx, tx, r.ID); err != nil {
 				return err
 			}
@@ -199,17 +199,19 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 }
 
 // write stores an updated subscription.
-func (s *Service) write(ctx context.Context, tx *db.Tx, r *subscriptionRow, wasEnabled bool) error {
+func (s *Service) write(ctx context.Context, tx *db.Tx, r, was *subscriptionRow) error {
 	if err := s.checkEnabled(tx, r); err != nil {
 		return err
 	}
-	switch {
-	case r.Enabled && !wasEnabled:
+	if r.Enabled && !was.Enabled {
 		r.SinceGeneration, r.DisabledReason = r.Generation, ""
+	}
+	if r.Enabled && !was.Enabled || r.URL != was.URL {
 		if err := resetFailures(ctx, tx, r.ID); err != nil {
 			return err
 		}
-	case !r.Enabled && wasEnabled:
+	}
+	if !r.Enabled && was.Enabled {
 		if err := s.deliveries.DropWaiting(ctx, tx, r.ID); err != nil {
 			return err
 		}
@@ -217,15 +219,15 @@ func (s *Service) write(ctx context.Context, tx *db.Tx, r *subscriptionRow, wasE
 	return tx.Gorm().Select("*").Updates(r).Error
 }
 
-// resetFailures closes the circuit breaker of a subscription.
+// resetFailures forgets how the receiver of a subscription answered, and closes its
+// circuit breaker.
 func resetFailures(ctx context.Context, tx *db.Tx, id string) error {
-	_, err := tx.Exec(ctx, `UPDATE webhook_subscription SET exhausted_in_row = 0, failures_in_row = 0,
+	_, err := tx.Exec(ctx, `UPDATE webhook_subscription SET exhausted_in_row = 0, failures_in_row = 0, gone = 0,
 		breaker_state = 0, breaker_until = 0 WHERE id = ?`, id)
 	return err
 }
 
-// Delete deletes a subscription and returns it. Its waiting deliveries are
-// dropped.
+// Delete deletes a subscription and drops its waiting deliveries, and returns it.
 // Errors: fault.Denied, fault.NotFound.
 func (s *Service) Delete(ctx context.Context, who auth.Actor, id string) (Subscription, error) {
 	if !who.Admin {
@@ -241,6 +243,9 @@ func (s *Service) Delete(ctx context.Context, who auth.Actor, id string) (Subscr
 			return err
 		}
 		if err := tx.Gorm().Delete(&r).Error; err != nil {
+			return err
+		}
+		if err := s.deliveries.DropWaiting(ctx, tx, r.ID); err != nil {
 			return err
 		}
 		return trail.Record(ctx, tx, r.event(trail.SubscriptionDeleted, who))

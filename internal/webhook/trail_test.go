@@ -29,7 +29,8 @@ func TestSubscriptionsLeaveEvents(t *testing.T) {
 		if _, err := f.s.Update(ctx, f.who, sub.ID, []byte(`{"paused": "maybe"}`)); err == nil {
 			t.Error("no refusal")
 		}
-		if err := f.s.DeliveryFailed(t.Context(), sub.ID, "", true); err != nil {
+		f.exec("UPDATE webhook_subscription SET gone = 1 WHERE id = ?", sub.ID)
+		if err := f.s.DeliveryFailed(t.Context(), sub.ID, ""); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := f.s.Delete(ctx, f.who, sub.ID); err != nil {
