@@ -44,9 +44,15 @@ func (w *Worker) FanOut(ctx context.Context) error {
 	if !w.running.enter() {
 		return nil
 	}
+	entered := true
+	defer func() { // a panic, which the caller recovers, must not shut the gate for ever
+		if entered {
+			w.running.leave(true)
+		}
+	}()
 	for {
 		err := w.fanAll(ctx)
-		if again := w.running.leave(err != nil); !again {
+		if entered = w.running.leave(err != nil); !entered {
 			return err
 		}
 	}
