@@ -104,6 +104,7 @@ var mysqlClasses = map[uint16]class{
 	1436: tooComplex, // the stack is too small for it
 	1473: tooComplex, // too many levels of SELECT
 
+	1153: tooLarge,                 // a value is larger than max_allowed_packet; the server then closes the connection, so that the error may be lost, see LargestValue
 	8004: tooLarge, 8025: tooLarge, // TiDB: the transaction, or a row of it, is too large
 }
 
@@ -192,6 +193,8 @@ func classOf(err error) class {
 		return noRows
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return ended
+	case errors.Is(err, mysql.ErrPktTooLarge):
+		return tooLarge
 	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
 		errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):

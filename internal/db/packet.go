@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"math"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -128,6 +129,23 @@ func isGalera(ctx context.Context, c driver.QueryerContext) (bool, error) {
 	text, _ := row[1].(string)
 	return strings.EqualFold(string(value)+text, "ON"), nil
 }
+
+// besides is how many bytes of a packet are left for what comes with its largest value.
+const besides = 64 << 10
+
+// LargestValue returns how many bytes one value of a statement may have. A larger one is
+// an error of the server, or ends the connection while it is sent.
+func (d *DB) LargestValue(ctx context.Context) (int, error) {
+	if !d.Dialect.mysql {
+		return math.MaxInt32, nil
+	}
+	var most int
+	err := d.QueryRow(ctx, "SELECT @@max_allowed_packet").Scan(&most)
+	return min(most, maxPacket) - besides, err
+}
+
+// maxPacket is the largest packet that the driver sends, by its default.
+const maxPacket = 64 << 20
 
 const (
 	// laterArgs and laterBytes bound a statement that waits for others: a larger one is

@@ -24,6 +24,10 @@ type Event struct {
 	Audit   *Audit
 	Rules   []*Rule // those it matches
 	open    []*Rule // those whose filter or userContext is not evaluated yet
+	gone    []*Rule // those of userContexts whose members may have seen the asset before, and in the end those that did
+
+	views           map[int64]*view // what members of userContexts see, by stored id
+	hidesInstigator bool
 }
 
 // OID names the asset at the moment of the change.
@@ -50,11 +54,28 @@ func (e *Event) Targets() []*Target {
 	return all
 }
 
+// Print appends an event as a target gets it, without what the members of its userContexts
+// do not see, with a head that is its own or stands for it. It appends nothing where
+// none of its rules has a row, as Text.
+func (m *Matcher) Print(b []byte, p *Printer, t *Target, head []byte, e *Event, form Form) ([]byte, error) {
+	common, err := p.common(e.as(t), form)
+	if err != nil {
+		return nil, err
+	}
+	return m.text(b, t, head, e, common, form)
+}
+
 // Text appends an event as a target gets it: a head, its own or what stands for it,
-// what Printer.Common made, and one snapshot row per distinct selection of its rules. It appends nothing
-// when no rule has a row, because their userContexts may not see the asset.
+// what Printer.Common made, and one snapshot row per distinct selection of its rules. It
+// appends nothing when no rule has a row, because their userContexts may not see the
+// asset; one that has left what they see has no row.
 func (m *Matcher) Text(b []byte, t *Target, head []byte, e *Event, common []byte) []byte {
-	start := len(b)
+	b, _ = m.text(b, t, head, e, common, Whole) // only other forms have errors
+	return b
+}
+
+func (m *Matcher) text(b []byte, t *Target, head []byte, e *Event, common []byte, form Form) (_ []byte, err error) {
+	start, isGone := len(b), false
 	b = append(append(b, '{'), head...)
 	b = append(b, common...)
 	b = append(b, `,"snapshot":[`...)
@@ -65,16 +86,24 @@ func (m *Matcher) Text(b []byte, t *Target, head []byte, e *Event, common []byte
 		}
 		row := m.rows[r.rowKey][e]
 		if row == nil {
+			isGone = isGone || slices.Contains(e.gone, r)
 			continue
 		}
 		if len(done) > 0 {
 			b = append(b, ',')
 		}
 		done = append(done, r.rowKey)
-		b = append(b, row...)
+		if form == Whole {
+			b = append(b, row...)
+		} else if b, err = appendReduced(b, row, form); err != nil {
+			return nil, err
+		}
 	}
-	if len(done) == 0 {
-		return b[:start]
+	switch {
+	case len(done) == 0 && !isGone:
+		return b[:start], nil
+	case form != Whole:
+		return append(b, `],"reduced":true}`...), nil
 	}
-	return append(b, "]}"...)
+	return append(b, "]}"...), nil
 }

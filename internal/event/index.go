@@ -18,11 +18,16 @@ type Index struct {
 	created   map[*meta.Type][]*Rule // by concrete type
 	changed   map[*meta.Type][]*Rule
 	relations memfilter.Relations // those that filters follow
+
+	scope  int                              // the column of the project that an asset is seen by; -1: there is none
+	sights map[*meta.Type]*memfilter.Filter // who sees an asset, by concrete type
 }
 
 // NewIndex returns an index without rules.
 func (e *Engine) NewIndex() *Index {
-	return &Index{Engine: e, created: map[*meta.Type][]*Rule{}, changed: map[*meta.Type][]*Rule{}, relations: memfilter.Relations{}}
+	x := &Index{Engine: e, created: map[*meta.Type][]*Rule{}, changed: map[*meta.Type][]*Rule{}, relations: memfilter.Relations{}}
+	x.scope = slices.IndexFunc(e.Model.Columns, func(c meta.Column) bool { return c.Name == "scope_id" })
+	return x
 }
 
 // In returns an index of the same rules that reads in a transaction.
@@ -56,7 +61,20 @@ func (x *Index) Add(t *Target, order int, d *Definition) error {
 	if r.memory != nil {
 		x.relations.Add(from, r.memory)
 	}
+	if r.hasContext && x.sights == nil {
+		x.sights = sightsOf(x.Model)
+	}
 	return nil
+}
+
+func sightsOf(m *meta.Model) map[*meta.Type]*memfilter.Filter {
+	all := map[*meta.Type]*memfilter.Filter{}
+	for _, t := range m.Types {
+		if slices.Contains(t.Concrete, t) {
+			all[t] = memfilter.New(m, t, nil, nil, true)
+		}
+	}
+	return all
 }
 
 // Types returns the concrete types of the assets that some rule can match.

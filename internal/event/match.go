@@ -23,6 +23,8 @@ type Matcher struct {
 
 	// MaxSize is how many bytes all snapshots may have; 0: any number.
 	MaxSize int64
+	// Bare makes Snapshots read nothing: its rows are Oids.
+	Bare bool
 }
 
 // NewMatcher returns a matcher by the rules of x.
@@ -40,6 +42,9 @@ func (m *Matcher) Match(ctx context.Context, audits map[int64]*Audit, versions [
 	if err := m.filter(ctx, events); err != nil {
 		return nil, err
 	}
+	if err := m.look(ctx, events); err != nil {
+		return nil, err
+	}
 	return slices.DeleteFunc(events, func(e *Event) bool { return len(e.Rules) == 0 }), nil
 }
 
@@ -47,9 +52,10 @@ func (m *Matcher) Match(ctx context.Context, audits map[int64]*Audit, versions [
 type candidates struct {
 	matched []*Rule // surely
 	open    []*Rule // if their filter or userContext matches
+	gone    []*Rule // if the asset matched before, and its change took it out of what a member sees
 }
 
-func (c *candidates) any() bool { return len(c.matched)+len(c.open) > 0 }
+func (c *candidates) any() bool { return len(c.matched)+len(c.open)+len(c.gone) > 0 }
 
 // events returns the changes of the versions that some rule may match. The
 // differences of a version are computed only when its type and the filters in
@@ -82,8 +88,13 @@ func (m *Matcher) events(ctx context.Context, audits map[int64]*Audit, all []cha
 		}
 		other := func(r *Rule) bool { return !r.isFor(changes) }
 		some := candidates{matched: slices.DeleteFunc(found[i].matched, other), open: slices.DeleteFunc(found[i].open, other)}
+		if x.mayLeave(&steps[i]) {
+			some.gone = slices.DeleteFunc(found[i].gone, other)
+		}
 		if len(changes) > 0 && some.any() {
-			events = append(events, &Event{Step: steps[i], Changes: changes, Audit: audits[steps[i].Now.Audit], Rules: some.matched, open: some.open})
+			events = append(events, &Event{
+				Step: steps[i], Changes: changes, Audit: audits[steps[i].Now.Audit], Rules: some.matched, open: some.open, gone: some.gone,
+			})
 		}
 	}
 	return events, nil
@@ -99,6 +110,9 @@ func (x *Index) candidatesOf(in memfilter.Input, generation int64, count *[memfi
 		if r.filterKey == "" {
 			c.matched = append(c.matched, r)
 			continue
+		}
+		if r.hasContext && in.Version.Created != in.Version.Moment {
+			c.gone = append(c.gone, r)
 		}
 		got := memfilter.Unknown
 		if r.memory != nil {
@@ -166,6 +180,7 @@ func (m *Matcher) filter(ctx context.Context, events []*Event) error {
 			}
 		}
 		e.open = nil
+		e.gone = slices.DeleteFunc(e.gone, func(r *Rule) bool { return slices.Contains(e.Rules, r) })
 	}
 	return nil
 }
@@ -195,14 +210,17 @@ func (m *Matcher) evaluate(ctx context.Context, r *Rule, who auth.Actor, events 
 	return err
 }
 
-// Snapshots reads the rows that the rules of the events select.
+// Snapshots reads the rows that the rules of the events select. There is none of an asset
+// that a member no longer sees.
 // Errors: change.ErrTooLarge; those of the memory of ctx.
 func (m *Matcher) Snapshots(ctx context.Context, events []*Event) error {
-	all := func(e *Event) []*Rule { return e.Rules }
+	all := func(e *Event) []*Rule {
+		return slices.DeleteFunc(slices.Clone(e.Rules), func(r *Rule) bool { return slices.Contains(e.gone, r) })
+	}
 	for key, p := range predicates(events, all, func(r *Rule) string { return r.rowKey }) {
 		rows := map[*Event]json.RawMessage{}
 		m.rows[key] = rows
-		if len(p.rule.sel) == 0 {
+		if len(p.rule.sel) == 0 || m.Bare {
 			for _, e := range p.events {
 				rows[e] = append(e.OID().Now().Append([]byte(`{"_oid":"`)), `"}`...)
 			}

@@ -10,14 +10,27 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// maxEvents and maxBytes bound one delivery; a single event may be larger, up to maxEvent.
-// maxMade bounds what is made of the versions of a chunk.
+// maxEvents and maxBytes bound one delivery; a single event may be larger, up to maxEvent
+// and what the database stores. maxMade bounds what is made of the versions of a chunk.
 const (
 	maxEvents = delivery.MaxEvents
 	maxBytes  = delivery.MaxBytes
 	maxEvent  = 48 << 20
 	maxMade   = 64 << 20
 )
+
+// measure finds how large an event may be that is stored whole: the database takes values
+// up to a setting of its server.
+func (w *Worker) measure(ctx context.Context) error {
+	if w.largest.Load() > 0 {
+		return nil
+	}
+	most, err := w.db.LargestValue(ctx)
+	if err == nil {
+		w.largest.Store(int64(min(most, w.maxEvent)))
+	}
+	return err
+}
 
 // match finds the rules that the changes of a chunk match, and makes the deliveries,
 // except those of an event that is stored apart. Errors: isTooLarge.
@@ -32,6 +45,9 @@ func (w *Worker) match(ctx context.Context, idx *index, c *chunk) error {
 	}
 	m := w.matcher(idx)
 	events, err := m.Match(ctx, audits, c.versions)
+	if err == nil {
+		err = w.measure(ctx)
+	}
 	if err != nil || len(events) == 0 {
 		return err
 	}
@@ -75,18 +91,15 @@ func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []
 	var all []*batch
 	size := 0
 	open := map[any]*batch{} // by group, or by target
-	var common, text []byte
+	var text []byte
 	for i, e := range events {
-		var err error
-		if common, err = p.Common(common[:0], e); err != nil {
-			return nil, err
-		}
 		for _, targets := range idx.alike(e.Targets()) {
-			head, key := targets[0].Head, targets[0].key()
-			if len(targets) > 1 {
-				head = []byte{delivery.HeadMark}
+			key := targets[0].key()
+			var err error
+			if text, err = w.text(text[:0], m, p, targets, e); err != nil {
+				return nil, err
 			}
-			if text = m.Text(text[:0], &targets[0].Target, head, e, common); len(text) == 0 {
+			if len(text) == 0 {
 				continue
 			}
 			if size += len(text); size > most {
@@ -117,6 +130,26 @@ func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []
 		made = b.deliveries(made)
 	}
 	return made, nil
+}
+
+// text appends an event as targets get it that get the same. One that is too large to be
+// stored is printed without its long values, and if need be without its changes.
+func (w *Worker) text(b []byte, m *event.Matcher, p *event.Printer, targets []*target, e *event.Event) (text []byte, err error) {
+	head := targets[0].Head
+	if len(targets) > 1 {
+		head = []byte{delivery.HeadMark}
+	}
+	forms := []event.Form{event.Whole, event.Reduced, event.Bare}
+	if m.Bare {
+		forms = forms[1:]
+	}
+	for _, form := range forms {
+		text, err = m.Print(b[:0], p, &targets[0].Target, head, e, form)
+		if err != nil || len(text) <= int(w.largest.Load()) {
+			break
+		}
+	}
+	return text, err
 }
 
 // fits reports whether an event of so many bytes can be added.

@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/alds-dev/alds/internal/change"
@@ -18,8 +17,9 @@ const partBytes = 4 << 20
 
 // parts is an event whose deliveries are made and stored in parts, since all of them
 // together are too large: few subscriptions at a time, each part in a transaction of its
-// own. Where that is repeated, what is stored already is left out. A subscription whose
-// delivery cannot be made gets one that is set aside.
+// own. Where that is repeated, what is stored already is left out. A subscription for
+// whom all of it is too large gets it without long values and without a snapshot, and one
+// whose delivery cannot be made gets one that is set aside.
 type parts struct {
 	w     *Worker
 	idx   *index
@@ -37,7 +37,7 @@ func (x *parts) store(ctx context.Context, a *audit) error {
 		return err
 	}
 	for _, targets := range x.idx.alike(x.event.Targets()) {
-		made, err := x.make(ctx, targets)
+		made, err := x.make(ctx, targets, false)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (x *parts) store(ctx context.Context, a *audit) error {
 		}
 		if n > partBytes {
 			if err = x.insert(ctx, a, made); isTooLarge(err) {
-				if made, err = x.setAside(targets, err); err == nil {
+				if made, err = x.make(ctx, targets, true); err == nil {
 					err = x.insert(ctx, a, made)
 				}
 			}
@@ -63,39 +63,46 @@ func (x *parts) store(ctx context.Context, a *audit) error {
 	return flush()
 }
 
-// make makes the deliveries of subscriptions that get the event alike.
-func (x *parts) make(ctx context.Context, targets []*target) ([]*delivery.Delivery, error) {
+// make makes the deliveries of subscriptions that get the event alike, with bare in the
+// form that is left where all of it is too large.
+func (x *parts) make(ctx context.Context, targets []*target, bare bool) ([]*delivery.Delivery, error) {
 	hold := x.w.memory.Hold(x)
 	defer hold.Release()
 	only := *x.event
 	only.Rules = slices.DeleteFunc(slices.Clone(only.Rules), func(r *event.Rule) bool {
 		return !slices.Contains(targets, x.idx.targets[r.Target])
 	})
-	made, err := x.w.deliveries(memory.With(ctx, hold), x.idx, x.w.matcher(x.idx), x.p, []*event.Event{&only}, x.w.maxEvent)
+	m := x.w.matcher(x.idx)
+	m.Bare = bare
+	made, err := x.w.deliveries(memory.With(ctx, hold), x.idx, m, x.p, []*event.Event{&only}, x.w.maxEvent)
+	if errors.Is(err, change.ErrTooLarge) && !bare {
+		return x.make(ctx, targets, true)
+	}
 	if err == nil || isUnreachable(err) || ctx.Err() != nil {
 		return made, err
 	}
-	return x.setAside(targets, err)
+	return x.setAside(&only, targets, err)
 }
 
-// setAside makes deliveries that are not sent. Their event has no changes and no snapshot.
-func (x *parts) setAside(targets []*target, why error) ([]*delivery.Delivery, error) {
-	if errors.Is(why, change.ErrTooLarge) {
-		why = fmt.Errorf("the event has more than %d bytes", x.w.maxEvent)
-	}
-	bare := *x.event
-	bare.Changes = nil
-	common, err := x.p.Common(nil, &bare)
-	if err != nil {
+// setAside makes deliveries that are not sent. Their event has no changes, and of the
+// asset only its Oid.
+func (x *parts) setAside(e *event.Event, targets []*target, why error) ([]*delivery.Delivery, error) {
+	m := x.w.matcher(x.idx)
+	m.Bare = true
+	if err := m.Snapshots(context.Background(), []*event.Event{e}); err != nil {
 		return nil, err
 	}
 	var made []*delivery.Delivery
 	for _, t := range targets {
-		x.w.log.Error("event set aside", "subscription", t.id, "audit", bare.Audit.ID, "write", bare.Audit.Request, "moment", bare.Step.Now.Moment, "err", why)
+		text, err := m.Print([]byte(`{"events":[`), x.p, &t.Target, t.Head, e, event.Bare)
+		if err != nil {
+			return nil, err
+		}
+		now := e.Step.Now.Moment
+		x.w.log.Error("event set aside", "subscription", t.id, "audit", e.Audit.ID, "write", e.Audit.Request, "moment", now, "err", why)
 		made = append(made, &delivery.Delivery{
-			ID: delivery.NewID(), Subscription: t.id, Since: t.Since, Audit: bare.Audit.ID, Write: bare.Audit.Request, Trace: bare.Audit.Trace,
-			First: bare.Step.Now.Moment, Last: bare.Step.Now.Moment, Events: 1, Committed: bare.Audit.At,
-			Payload: slices.Concat([]byte(`{"events":[{`), t.Head, common, []byte(`,"snapshot":[]}]}`)), SetAside: why.Error(),
+			ID: delivery.NewID(), Subscription: t.id, Since: t.Since, Audit: e.Audit.ID, Write: e.Audit.Request, Trace: e.Audit.Trace,
+			First: now, Last: now, Events: 1, Committed: e.Audit.At, Payload: append(text, "]}"...), SetAside: why.Error(),
 		})
 	}
 	return made, nil

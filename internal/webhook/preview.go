@@ -200,12 +200,8 @@ func (x *previewer) add(ctx context.Context, index *event.Index, m *event.Matche
 	if err != nil {
 		return err
 	}
-	common, err := p.Common(nil, last)
-	if err != nil {
-		return err
-	}
-	x.Event = m.Text(nil, &x.sent, x.sent.Head, last, common)
-	return nil
+	x.Event, err = m.Print(nil, p, &x.sent, x.sent.Head, last, event.Whole)
+	return err
 }
 
 // previewed is an event as a preview shows it.

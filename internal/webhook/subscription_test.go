@@ -223,7 +223,7 @@ func TestFiltersUserContextsAndSeveralDefinitions(t *testing.T) {
 		m := f.moment
 		want := map[string][]string{
 			"filter": {fmt.Sprintf("%v x1", float64(m-2))},
-			"member": {fmt.Sprintf("%v x1", float64(m-2)), fmt.Sprintf("%v x1", float64(m-1))},
+			"member": {fmt.Sprintf("%v x1", float64(m-2)), fmt.Sprintf("%v x1", float64(m-1)), fmt.Sprintf("%v x0", float64(m))}, // it leaves what the member sees
 			"twice":  {fmt.Sprintf("%v x1", float64(m-2)), fmt.Sprintf("%v x2", float64(m-1)), fmt.Sprintf("%v x1", float64(m))},
 		}
 		for name := range got {

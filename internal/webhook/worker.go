@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/alds-dev/alds/internal/delivery"
 	"github.com/alds-dev/alds/internal/lease"
@@ -20,7 +21,8 @@ type Worker struct {
 	cache   cache
 	memory  *memory.Budget // for the rows of one chunk
 
-	maxMade, maxEvent int // as the constants, less in tests
+	maxMade, maxEvent int          // as the constants, less in tests
+	largest           atomic.Int64 // how many bytes an event may have that is stored whole; 0: not known yet
 }
 
 // NewWorker returns a worker that has claimed nothing.
