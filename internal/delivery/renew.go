@@ -95,19 +95,24 @@ func (qs *queues) renew(ctx context.Context, all []*Delivery) error {
 	return nil
 }
 
-// renewEnded renews leases before a delivery is sent whose own has ended, as in a process
-// that was stopped for a while: another sender may have the deliveries by now, which are
-// dropped then. Where the database does not answer nobody else can have claimed them.
+// mayEnd is how old a lease is that is renewed before its delivery is sent. It has not
+// been renewed in time, and others may take it over soon.
+const mayEnd = lease.Duration - lease.RenewEvery
+
+// renewEnded renews leases before a delivery is sent whose own has ended, or is about to,
+// as in a process that was stopped for a while: another sender may have the deliveries by
+// now, which are dropped then. Where the database does not answer nobody else can have
+// claimed them.
 func (qs *queues) renewEnded(d *Delivery) {
-	ended := qs.s.now().Add(-lease.Duration)
+	old := qs.s.now().Add(-mayEnd)
 	qs.mu.Lock()
-	isEnded := qs.claimed[d.ID] == d && d.leased.Before(ended)
+	ends := qs.claimed[d.ID] == d && d.leased.Before(old)
 	qs.mu.Unlock()
-	if !isEnded {
+	if !ends {
 		return
 	}
-	old := qs.leasedBefore(ended)
-	if err := qs.renew(qs.ctx, old); err != nil && qs.ctx.Err() == nil {
-		qs.s.log.Warn("claims not renewed", "count", len(old), "err", err)
+	all := qs.leasedBefore(old)
+	if err := qs.renew(qs.ctx, all); err != nil && qs.ctx.Err() == nil {
+		qs.s.log.Warn("claims not renewed", "count", len(all), "err", err)
 	}
 }
