@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/lease"
 )
 
 // clockSlack is how far the clocks of the nodes of one database may differ.
@@ -29,8 +30,19 @@ func (c *clock) isBack(now int64) (isBack, isFirst bool) {
 	return isBack, isFirst
 }
 
+// note is called with the time that something is stored with, so that a clock which goes
+// back before it is looked at is seen to do so.
+func (c *clock) note(now int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last > 0 {
+		c.last = max(c.last, now)
+	}
+}
+
 // correctTimes makes due what is due later only because the clock of the database was ahead:
-// deliveries that failed at a time that has not come, or were never sent; and it ends the
+// deliveries that failed at a time that has not come, or were never sent; it shortens
+// leases that end later than any lease does, whose senders may have ended; and it ends the
 // backoff of circuit breakers, at the start of a sender that of those whose end is further
 // away than any backoff is long. It looks for them when the clock was set back, and once at
 // the start. It returns the time of the database.
@@ -57,11 +69,32 @@ func (s *Sender) correctTimes(ctx context.Context) (now int64, err error) {
 			return 0, err
 		}
 	}
+	if err := s.correctLeases(ctx, now); err != nil {
+		return 0, err
+	}
 	n, err := s.correctDue(ctx, now)
 	if n > 0 {
 		s.log.Warn("deliveries were due by a clock that was ahead", "count", n)
 	}
 	return now, err
+}
+
+// correctLeases gives leases that end too late the end of one that begins now, so that a
+// sender that is there goes on.
+func (s *Sender) correctLeases(ctx context.Context, now int64) error {
+	end := now + lease.Duration.Microseconds()
+	latest := end + clockSlack.Microseconds()
+	for {
+		ids, err := db.Column[string](ctx, s.db, "SELECT id FROM webhook_delivery WHERE state = 0 AND lease > ? LIMIT ?", latest, db.MaxIn)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		in, args := db.InArgs(ids)
+		_, err = s.db.Exec(ctx, "UPDATE webhook_delivery SET lease = ? WHERE id IN "+in+" AND state = 0 AND lease > ?", append(append([]any{end}, args...), latest)...)
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // correctDue makes deliveries due now, and returns their number.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/lease"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -18,6 +19,10 @@ func TestTheClockIsSeenToGoBack(t *testing.T) {
 		if isBack, isFirst := c.isBack(tt.now); isBack != tt.isBack || isFirst != tt.isFirst {
 			t.Errorf("at %d: %t, %t", tt.now, isBack, isFirst)
 		}
+	}
+	c.note(9000)
+	if isBack, _ := c.isBack(6000); !isBack {
+		t.Error("it goes back behind what was stored meanwhile")
 	}
 }
 
@@ -35,6 +40,7 @@ func TestDeliveriesThatFailedWhileTheClockWasAheadAreDue(t *testing.T) {
 		f.exec("UPDATE webhook_delivery SET due = "+now+" + ? WHERE first_moment = ?", day, of(2))                                                  // made by it
 		f.exec("UPDATE webhook_delivery SET attempts = 9, failed_at = "+now+" - 1, due = "+now+" + ? WHERE first_moment = ?", day, of(3))           // its last wait
 		f.exec("UPDATE webhook_delivery SET due = ? WHERE first_moment = ?", db.Forever, of(4))                                                     // behind another one
+		f.exec("UPDATE webhook_delivery SET owner = 'ended', lease = "+now+" + ? WHERE first_moment = ?", day, of(5))                               // claimed by it, by a sender that has ended
 		f.exec("UPDATE webhook_subscription SET breaker_state = 1, breaker_until = "+now+" + ? WHERE enabled = 1", day)
 		n := f.idleSender()
 		if _, err := n.correctTimes(t.Context()); err != nil {
@@ -43,6 +49,9 @@ func TestDeliveriesThatFailedWhileTheClockWasAheadAreDue(t *testing.T) {
 		due, err := db.Column[int64](t.Context(), d, "SELECT first_moment FROM webhook_delivery WHERE due <= "+now+" ORDER BY first_moment")
 		if want := []int64{of(1), of(2), of(5)}; err != nil || !slices.Equal(due, want) {
 			t.Errorf("%v are due, want %v: %v", due, want, err)
+		}
+		if f.count("SELECT COUNT(*) FROM webhook_delivery WHERE lease > "+now+" + ?", lease.Duration.Microseconds()) != 0 {
+			t.Error("a lease ends when the clock has come to where it was")
 		}
 		if f.count("SELECT COUNT(*) FROM webhook_subscription WHERE breaker_until <= "+now) != 1 {
 			t.Error("the receiver rests until the clock has come to where it was")
