@@ -22,6 +22,7 @@ import (
 func TestMain(m *testing.M) {
 	testdb.Judged(m,
 		"DELETE FROM webhook_delivery",
+		"DELETE FROM webhook_receipt",
 		"DELETE FROM webhook_subscription",
 		"UPDATE webhook_delivery SET lease = ?",
 		"UPDATE webhook_delivery SET lease = ?, owner = CASE WHEN first_moment = ? THEN ? ELSE owner END",

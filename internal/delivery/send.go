@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -77,14 +76,19 @@ func (s *Sender) send(ctx context.Context, d *Delivery, r *receiver) *result {
 	ctx, span := tracing.Continue(ctx, "delivery attempt", tracing.Client, d.Trace)
 	res.retryAfter = s.post(ctx, res)
 	res.duration = time.Since(began)
-	res.asksForLess = asksForLess(res.status, res.retryAfter)
-	res.outcome, res.wait = classify(res.status, d.attempts+1, s.o.Schedule, res.retryAfter, rand.Float64())
+	s.judge(res)
 	if span.On() {
 		endSpan(span, res)
 	}
 	s.metrics.attempts.WithLabelValues(label(res)).Inc()
 	s.metrics.attemptTime.WithLabelValues(label(res)).Observe(res.duration.Seconds())
 	return res
+}
+
+// judge decides what follows from an answer.
+func (s *Sender) judge(res *result) {
+	res.asksForLess = asksForLess(res.status, res.retryAfter)
+	res.outcome, res.wait = classify(res.status, res.d.attempts+1, s.o.Schedule, res.retryAfter, s.chance())
 }
 
 // endSpan ends the span of an attempt. The address of the receiver, which may have

@@ -3,6 +3,7 @@ package delivery
 import (
 	"cmp"
 	"context"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
@@ -63,9 +64,10 @@ type Sender struct {
 	measured atomic.Int64       // when the gauges of due deliveries were updated; ns since 1970
 	isSlow   func(*result) bool // replaced in tests, which do not wait
 
-	// The clock of this process, replaced in tests.
-	now   func() time.Time
-	after func(time.Duration, func())
+	// The clock of this process, and chance, from 0 to 1, replaced in tests.
+	now    func() time.Time
+	after  func(time.Duration, func())
+	chance func() float64
 }
 
 // NewSender returns a sender that has claimed nothing.
@@ -75,7 +77,7 @@ func (s *Store) NewSender(o Options) *Sender {
 		Store: s, o: o, name: uuid.NewString(), client: newClient(o),
 		leases: lease.New[string](s.db, "webhook_delivery", "", "state = 0"),
 		isSlow: func(res *result) bool { return res.duration > slowAfter },
-		now:    time.Now, after: func(wait time.Duration, fn func()) { time.AfterFunc(wait, fn) },
+		now:    time.Now, after: func(wait time.Duration, fn func()) { time.AfterFunc(wait, fn) }, chance: rand.Float64,
 	}
 	n.queues = newQueues(n)
 	n.results = newRecorder(n)

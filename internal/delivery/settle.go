@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -28,6 +27,7 @@ func (s *Sender) store(ctx context.Context, all []*result) (backoffs map[string]
 			return err
 		}
 		at = now
+		s.clock.note(now)
 		locked, err := s.lockCounters(ctx, tx, all, began)
 		if err != nil {
 			return err
@@ -114,7 +114,7 @@ func (s *Sender) markGone(ctx context.Context, tx *db.Tx, all []*result, locked 
 		case of.isOf(res.receiver):
 			gone = append(gone, res.d.Subscription)
 		default:
-			res.outcome, res.wait = classify(0, res.d.attempts+1, s.o.Schedule, 0, rand.Float64())
+			res.outcome, res.wait = classify(0, res.d.attempts+1, s.o.Schedule, 0, s.chance())
 		}
 	}
 	for in, args := range db.InChunks(gone) {
@@ -298,7 +298,7 @@ func (s *Sender) storeFailures(ctx context.Context, tx *db.Tx, id string, c *cou
 		failures, exhausted = c.failures, c.exhausted
 	}
 	state, until := breakerClosed, int64(0)
-	wait := backoff(failures, s.o.Schedule, c.asksForLess, c.retryAfter, rand.Float64())
+	wait := backoff(failures, s.o.Schedule, c.asksForLess, c.retryAfter, s.chance())
 	if wait > 0 {
 		state, until = breakerOpen, now+wait.Microseconds()
 	}
