@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/alds-dev/alds/internal/change"
@@ -38,9 +37,16 @@ func (w *Worker) fanOutFresh(ctx context.Context, waiting []*audit, gen int64) (
 	}
 }
 
+// matchWithin is how long the transaction of a fresh group waits for the end of matching.
+// It holds the rows of the writes meanwhile, for which others may wait.
+const matchWithin = 100 * time.Millisecond
+
+// errStillMatching ends a transaction that has waited so long.
+var errStillMatching = errors.New("the changes are still being matched")
+
 // passFresh reads, matches and stores a group that is one chunk. The transaction
 // that stores it begins and sets the mark while the chunk is matched, except where
-// other writes would wait for that.
+// other writes would wait for that. Where matching takes long it begins again behind it.
 func (w *Worker) passFresh(ctx context.Context, idx *index, group []*audit) (err error) {
 	ctx, spans := startFanOut(ctx, group)
 	defer func() { spans.end(err) }()
@@ -51,14 +57,29 @@ func (w *Worker) passFresh(ctx context.Context, idx *index, group []*audit) (err
 	if !c.last {
 		return change.ErrTooLarge
 	}
-	matched := make(chan error, 1)
-	go func() { matched <- w.match(ctx, idx, c) }()
-	c.match = sync.OnceValue(func() error { return <-matched })
-	if !w.db.Dialect.SmallInside {
-		if err := c.match(); err != nil {
-			return err
+	var failed error
+	matched := make(chan struct{})
+	go func() {
+		defer close(matched)
+		failed = w.match(ctx, idx, c)
+	}()
+	if w.db.Dialect.SmallInside {
+		c.match = func() error {
+			select {
+			case <-matched:
+				return failed
+			case <-time.After(matchWithin):
+				return errStillMatching
+			}
+		}
+		err = w.store(ctx, c)
+		if <-matched; !errors.Is(err, errStillMatching) {
+			return cmp.Or(err, failed)
 		}
 	}
-	err = w.store(ctx, c)
-	return cmp.Or(err, c.match())
+	if <-matched; failed != nil {
+		return failed
+	}
+	c.match = nil
+	return w.store(ctx, c)
 }

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alds-dev/alds/internal/auth"
 	"github.com/alds-dev/alds/internal/change"
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/delivery"
+	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -172,5 +174,51 @@ func TestADeletedSubscriptionLeavesNothingThatWaits(t *testing.T) {
 		if n := f.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 0"); n != 0 {
 			t.Errorf("%d deliveries wait for their next attempt", n)
 		}
+	})
+}
+
+// slowFinder matches when the test lets it.
+type slowFinder struct {
+	fakeFinder
+	asked, goOn chan struct{}
+}
+
+func (f slowFinder) Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string, with map[string][]string, at []oid.OID) ([]bool, error) {
+	close(f.asked)
+	<-f.goOn
+	return f.fakeFinder.Matching(ctx, q, who, typ, filters, with, at)
+}
+
+// Nobody waits for the rows of a write while its changes are matched for long.
+func TestLongMatchingHoldsNoRows(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		finder := slowFinder{fakeFinder{d}, make(chan struct{}), make(chan struct{})}
+		f.s = f.s.With(model, finder)
+		s := newSink(t, nil)
+		w := f.worker(delivery.Options{})
+		id := f.story("a")
+		f.exec("UPDATE audit SET fan_state = 1")
+		f.subscribe(s.URL, map[string]any{"eventTypes": []any{map[string]any{"type": "AssetChanged", "from": "Story", "filter": []any{"Reference='r'"}}}})
+		f.rename(id, "b")
+		waiting, gen, err := w.waiting(t.Context())
+		if err != nil || len(waiting) != 1 {
+			t.Fatal(len(waiting), err)
+		}
+		waiting[0].age = 0 // on a slow machine, too
+		ended := make(chan error, 1)
+		go func() {
+			_, err := w.fanOutFresh(context.Background(), waiting, gen)
+			ended <- err
+		}()
+		<-finder.asked
+		for until := time.Now().Add(3 * matchWithin); time.Now().Before(until); { // each waits for whoever holds the row
+			f.exec("UPDATE audit SET fan_error = fan_error WHERE id = ?", waiting[0].ID)
+		}
+		close(finder.goOn)
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		f.eventually(w, "the event", func() bool { return len(s.sequence()) == 1 })
 	})
 }
