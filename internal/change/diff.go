@@ -38,6 +38,24 @@ func NewDiffer(m *meta.Model) *Differ {
 	return d
 }
 
+// Reports reports whether a change of an asset of a concrete type may be one of an
+// attribute. Attributes that are derived from others have none.
+func (d *Differ) Reports(t *meta.Type, attribute string) bool {
+	a, ok := t.Attr(attribute)
+	p := d.types[t]
+	if !ok || p == nil {
+		return false
+	}
+	switch a.Place.Kind {
+	case meta.InColumn:
+		return a == p.state || a.Place.Slot >= 0 && p.columns[a.Place.Slot] == a
+	case meta.InAttrs, meta.InLinks, meta.InLinksBack, meta.InValues:
+		return true
+	default:
+		return false
+	}
+}
+
 func placesOf(m *meta.Model, t *meta.Type) *places {
 	p := &places{
 		columns: make([]*meta.Attr, len(m.Columns)),

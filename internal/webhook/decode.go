@@ -280,8 +280,19 @@ func (s *Service) checkTokens(d *Definition, n *doc.Node) error {
 				return at(item.At, err)
 			}
 		}
+		if key == "attributes" && d.Type == event.AssetChanged && len(d.Attributes) > 0 && !slices.ContainsFunc(d.Attributes, s.mayChange(d.From)) {
+			return errNeverChanges(v.At, d)
+		}
 	}
 	return nil
+}
+
+// mayChange reports of attributes whether changes of assets of a type name them.
+func (s *Service) mayChange(from string) func(attribute string) bool {
+	t, _ := s.model.Type(from) // it was checked
+	return func(attribute string) bool {
+		return slices.ContainsFunc(t.Concrete, func(leaf *meta.Type) bool { return s.events.Differ.Reports(leaf, attribute) })
+	}
 }
 
 // at moves the place of a fault from the token to the body.

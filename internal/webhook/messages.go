@@ -76,3 +76,7 @@ func errRange() error {
 func errState(state string, all []string) error {
 	return fault.Invalidf(fault.NoPlace, "Invalid state: %s (wanted: %s)", state, strings.Join(all, ", "))
 }
+
+func errNeverChanges(at int, d *Definition) error {
+	return fault.Invalidf(at, "No change of %s names one of its attributes %s: they are derived from others", d.From, strings.Join(d.Attributes, ", "))
+}
