@@ -215,6 +215,9 @@ func (m *Matcher) evaluate(ctx context.Context, r *Rule, who auth.Actor, events 
 // Errors: change.ErrTooLarge; those of the memory of ctx.
 func (m *Matcher) Snapshots(ctx context.Context, events []*Event) error {
 	all := func(e *Event) []*Rule {
+		if len(e.gone) == 0 {
+			return e.Rules
+		}
 		return slices.DeleteFunc(slices.Clone(e.Rules), func(r *Rule) bool { return slices.Contains(e.gone, r) })
 	}
 	for key, p := range predicates(events, all, func(r *Rule) string { return r.rowKey }) {

@@ -76,6 +76,9 @@ func (x *Index) mayLeave(s *change.Step) bool {
 // them of which a member sees a change. A rule of a member whom an asset has left behind
 // joins if the asset matched before.
 func (m *Matcher) look(ctx context.Context, events []*Event) error {
+	if m.index.sights == nil { // there is no userContext
+		return nil
+	}
 	for _, p := range predicates(events, (*Event).inContext, func(r *Rule) string { return keyOf(r.member) }) {
 		err := m.perActor(ctx, p, func(who auth.Actor, part []*Event) error {
 			return m.lookAs(ctx, who, p.rule.member, part)

@@ -81,15 +81,15 @@ func (x *parts) make(ctx context.Context, targets []*target, bare bool) ([]*deli
 	if err == nil || isUnreachable(err) || ctx.Err() != nil {
 		return made, err
 	}
-	return x.setAside(&only, targets, err)
+	return x.setAside(ctx, &only, targets, err)
 }
 
 // setAside makes deliveries that are not sent. Their event has no changes, and of the
 // asset only its Oid.
-func (x *parts) setAside(e *event.Event, targets []*target, why error) ([]*delivery.Delivery, error) {
+func (x *parts) setAside(ctx context.Context, e *event.Event, targets []*target, why error) ([]*delivery.Delivery, error) {
 	m := x.w.matcher(x.idx)
 	m.Bare = true
-	if err := m.Snapshots(context.Background(), []*event.Event{e}); err != nil {
+	if err := m.Snapshots(ctx, []*event.Event{e}); err != nil {
 		return nil, err
 	}
 	var made []*delivery.Delivery
