@@ -126,6 +126,9 @@ func (s *Sender) claim(ctx context.Context, id string, failing bool) (all []*Del
 		}
 		return err
 	})
+	if r != nil {
+		r.at = s.now() // it was locked until now
+	}
 	return all, r, more, err
 }
 

@@ -40,7 +40,12 @@ func (s *Sender) Insert(ctx context.Context, tx *db.Tx, all []*Delivery) (*Batch
 }
 
 // Enqueue sends what a batch claimed.
-func (s *Sender) Enqueue(b *Batch) { s.queues.enqueue(b) }
+func (s *Sender) Enqueue(b *Batch) {
+	for _, r := range b.receivers {
+		r.at = s.now() // it was locked until now
+	}
+	s.queues.enqueue(b)
+}
 
 func subscriptionsOf(all []*Delivery) []string {
 	var ids []string

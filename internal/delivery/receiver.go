@@ -26,7 +26,7 @@ type receiver struct {
 	since          int64 // generation since which it is enabled
 	now            int64 // the database's time when this was read
 
-	at time.Time // not later than this was read
+	at time.Time // until when this was so at least, by the clock of this process
 }
 
 // sendable reports whether deliveries may be sent.
