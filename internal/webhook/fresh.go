@@ -39,7 +39,7 @@ func (w *Worker) fanOutFresh(ctx context.Context, waiting []*audit, gen int64) (
 
 // matchWithin is how long the transaction of a fresh group waits for the end of matching.
 // It holds the rows of the writes meanwhile, for which others may wait.
-const matchWithin = 100 * time.Millisecond
+const matchWithin = 500 * time.Millisecond
 
 // errStillMatching ends a transaction that has waited so long.
 var errStillMatching = errors.New("the changes are still being matched")

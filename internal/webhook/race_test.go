@@ -212,7 +212,7 @@ func TestLongMatchingHoldsNoRows(t *testing.T) {
 			ended <- err
 		}()
 		<-finder.asked
-		for until := time.Now().Add(3 * matchWithin); time.Now().Before(until); { // each waits for whoever holds the row
+		for until := time.Now().Add(2 * matchWithin); time.Now().Before(until); { // each waits for whoever holds the row
 			f.exec("UPDATE audit SET fan_error = fan_error WHERE id = ?", waiting[0].ID)
 		}
 		close(finder.goOn)
