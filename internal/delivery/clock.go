@@ -30,16 +30,6 @@ func (c *clock) isBack(now int64) (isBack, isFirst bool) {
 	return isBack, isFirst
 }
 
-// note is called with the time that something is stored with, so that a clock which goes
-// back before it is looked at is seen to do so.
-func (c *clock) note(now int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.last > 0 {
-		c.last = max(c.last, now)
-	}
-}
-
 // correctTimes makes due what is due later only because the clock of the database was ahead:
 // deliveries that failed at a time that has not come, or were never sent; it shortens
 // leases that end later than any lease does, whose senders may have ended; and it ends the

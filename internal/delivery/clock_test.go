@@ -20,10 +20,6 @@ func TestTheClockIsSeenToGoBack(t *testing.T) {
 			t.Errorf("at %d: %t, %t", tt.now, isBack, isFirst)
 		}
 	}
-	c.note(9000)
-	if isBack, _ := c.isBack(6000); !isBack {
-		t.Error("it goes back behind what was stored meanwhile")
-	}
 }
 
 // Deliveries that failed, or were made, while the clock of the database was ahead are due

@@ -52,7 +52,6 @@ func (s *Sender) readReceivers(ctx context.Context, q db.Querier, clauses string
 			&r.failures, &r.openUntil, &r.gone, &r.since, &r.now)
 		r.authorization, r.secret, r.previousSecret = authorization.String, secret.String, previous.String
 		r.previousUntil = until.Int64
-		s.clock.note(r.now)
 		found[r.id] = &r
 		return err
 	})

@@ -27,7 +27,6 @@ func (s *Sender) store(ctx context.Context, all []*result) (backoffs map[string]
 			return err
 		}
 		at = now
-		s.clock.note(now)
 		locked, err := s.lockCounters(ctx, tx, all, began)
 		if err != nil {
 			return err

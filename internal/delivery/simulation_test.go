@@ -243,8 +243,13 @@ func (x *sim) live(do func(*process)) {
 	}
 }
 
-// setClock sets the clock of the database, back or ahead.
+// setClock sets the clock of the database, back or ahead. Processes look at it every two
+// seconds, and so have looked before.
 func (x *sim) setClock(ahead int64) {
+	for _, p := range x.senders {
+		p.stopped = 0
+		x.must(p.Sweep(x.Context()))
+	}
 	x.ahead = ahead
 	x.jumped = x.clock
 	x.lost++
