@@ -68,12 +68,19 @@ func (c *stored) isOf(r *receiver) bool { return c.url == r.url && c.since == r.
 // claims of one follow each other.
 func (s *Sender) lockCounters(ctx context.Context, tx *db.Tx, all []*result, began time.Time) (map[string]*stored, error) {
 	ordered := slices.ContainsFunc(all, (*result).endsInOrder)
-	var ids []string
+	var ids, healthy []string
 	for id, c := range countAll(all, nil) {
 		if ordered || !s.results.answered.waits(id, c, began) {
 			ids = append(ids, id)
+		} else {
+			healthy = append(healthy, id)
 		}
 	}
+	failing, err := s.failing(ctx, tx, healthy)
+	if err != nil {
+		return nil, err
+	}
+	ids = append(ids, failing...)
 	slices.Sort(ids) // locks are taken in one order
 	locked := map[string]*stored{}
 	for in, args := range db.InChunks(ids) {
@@ -95,6 +102,19 @@ func (s *Sender) lockCounters(ctx context.Context, tx *db.Tx, all []*result, beg
 		}
 	}
 	return locked, nil
+}
+
+// failing returns the subscriptions with failures, which another sender may have stored
+// since this one has found them healthy.
+func (*Sender) failing(ctx context.Context, tx *db.Tx, ids []string) (all []string, err error) {
+	for in, args := range db.InChunks(ids) {
+		some, err := db.Column[string](ctx, tx, "SELECT id FROM webhook_subscription WHERE id IN "+in+" AND failures_in_row > 0", args...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
 }
 
 // endsInOrder reports whether others may wait for the end of the delivery.
@@ -265,7 +285,7 @@ func (s *Sender) storeCounts(ctx context.Context, tx *db.Tx, all map[string]*cou
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		c := all[id]
 		switch {
-		case locked[id] == nil || s.results.answered.waits(id, c, began): // deleted, or later
+		case locked[id] == nil, s.results.answered.waits(id, c, began) && locked[id].failures == 0: // deleted, or later
 			continue
 		case c.healthy():
 			healthy = append(healthy, id)

@@ -363,6 +363,7 @@ func (x *sim) record(p *process, most int) bool {
 			again = append(again, claim)
 		}
 	}
+	disabled := x.model.seen["disabled by the service"]
 	p.Record(most)
 	check()
 	for _, d := range again {
@@ -371,7 +372,7 @@ func (x *sim) record(p *process, most int) bool {
 			x.failed("the result of a lost claim ended a later one")
 		}
 	}
-	if slices.ContainsFunc(results, func(r delivery.Ended) bool { return r.Status == http.StatusGone }) {
+	if disabled < x.model.seen["disabled by the service"] || slices.ContainsFunc(results, func(r delivery.Ended) bool { return r.Status == http.StatusGone }) {
 		x.pass(stale)
 	}
 	return true
