@@ -207,6 +207,7 @@ func (m *model) answers(req *delivery.Begun) (status int, wait time.Duration) {
 // were.
 func (m *model) records(results []delivery.Ended) (check func()) {
 	counted := map[*subscription]bool{}
+	var gone []*delivery.Delivery // of its URL, which ends it, or of a former one, which is a failed attempt
 	for _, res := range results {
 		s := m.byID[res.Delivery.Subscription]
 		owner, _ := delivery.OwnerOf(res.Delivery)
@@ -223,7 +224,10 @@ func (m *model) records(results []delivery.Ended) (check func()) {
 		if !isOf {
 			m.seen["of a receiver of before"]++
 		}
-		if res.Outcome == delivery.Exhausted || s.gone && res.Outcome == delivery.Gone { // which ends all of them
+		if res.Outcome == delivery.Gone {
+			gone = append(gone, res.Delivery)
+		}
+		if res.Outcome == delivery.Exhausted {
 			for _, f := range m.of(s, delivery.BodyOf(res.Delivery)) {
 				f.givenUp = true
 			}
@@ -241,6 +245,13 @@ func (m *model) records(results []delivery.Ended) (check func()) {
 		}
 	}
 	return func() {
+		for _, d := range gone {
+			if m.x.count("SELECT COUNT(*) FROM webhook_delivery WHERE id = ? AND state = 2", d.ID) == 1 {
+				for _, f := range m.of(m.byID[d.Subscription], delivery.BodyOf(d)) {
+					f.givenUp = true
+				}
+			}
+		}
 		for _, s := range m.subscriptions {
 			m.learn(s, counted[s])
 		}

@@ -203,7 +203,7 @@ var kinds = []struct {
 	{"sweep", 25, func(x *sim) { x.live(func(p *process) { x.must(p.Sweep(x.Context())) }) }},
 	{"edit", 16, (*sim).edit},
 	{"redeliver", 8, (*sim).redeliver},
-	{"prune", 2, func(x *sim) { x.must(x.service.Prune(x.Context())); x.model.disabledByPrune() }},
+	{"prune", 2, (*sim).prune},
 	{"mood", 20, func(x *sim) { x.model.mood(x.rnd) }},
 	{"stop", 6, func(x *sim) { x.process().stopped = x.clock + x.rnd.Int64N(15_000_000); x.lost++ }},
 	{"end", 1, func(x *sim) { x.start(x.rnd.IntN(len(x.senders))); x.lost++ }},
@@ -433,6 +433,12 @@ func (x *sim) update(s *subscription, change map[string]any) {
 	x.model.updated(s, change)
 }
 
+func (x *sim) prune() {
+	x.must(x.service.Prune(x.Context()))
+	x.model.disabledByPrune()
+	x.pass(stale)
+}
+
 func (x *sim) redeliver() {
 	s := x.subscription()
 	ids, err := db.Column[string](x.Context(), x.d, "SELECT id FROM webhook_delivery WHERE subscription_id = ? ORDER BY first_moment", s.id)
@@ -466,8 +472,7 @@ func (x *sim) end() {
 			x.update(s, map[string]any{"paused": false})
 		}
 	}
-	x.must(x.service.Prune(x.Context()))
-	x.model.disabledByPrune()
+	x.prune()
 	for round := range 300 {
 		for _, p := range x.senders {
 			p.stopped = 0
