@@ -368,7 +368,7 @@ func (x *sim) record(p *process, most int) bool {
 	check()
 	for _, d := range again {
 		x.model.seen["claimed again"]++
-		if s := x.model.byID[d.Subscription]; s.enabled && !s.gone && !stands(d) {
+		if s := x.model.byID[d.Subscription]; s.enabled && !s.gone && p.Claim(d.ID) == d && !stands(d) { // else it was given back, or has ended by its own result
 			x.failed("the result of a lost claim ended a later one")
 		}
 	}
