@@ -97,6 +97,6 @@ func freeAddr() (string, error) {
 
 // httpRequest is a request of any kind with a bearer token.
 func httpRequest(method, path, token, contentType, body string) []byte {
-	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
 		method, path, token, contentType, len(body), body)
 }

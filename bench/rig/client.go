@@ -148,7 +148,7 @@ func bearer(token string) string {
 }
 
 func request(method, path, authorization, body string) []byte {
-	text := method + " " + path + " HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n"
+	text := method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n"
 	if authorization != "" {
 		text += "Authorization: " + authorization + "\r\n"
 	}

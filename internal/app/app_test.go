@@ -292,6 +292,18 @@ func TestStandaloneSmoke(t *testing.T) {
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("readyz: %d", resp.StatusCode)
 	}
+	for path, host := range map[string]string{"/api/asset": "rebound.example.com", "/ui/sign-in": "rebound.example.com:8080"} {
+		req, _ := http.NewRequest(http.MethodPost, r.base+path, strings.NewReader("[]"))
+		req.Host = host
+		req.SetBasicAuth("admin", adminPassword)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Body.Close(); resp.StatusCode != http.StatusForbidden {
+			t.Errorf("%s for the host %s: %d", path, host, resp.StatusCode)
+		}
+	}
 	if err := r.stop(); err != nil {
 		t.Fatalf("stopping: %v", err)
 	}

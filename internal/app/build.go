@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -176,17 +177,19 @@ func (s *service) build(ctx context.Context, l listeners) error {
 		return err
 	}
 	if s.role.http {
-		return s.buildAPI(ctx)
+		return s.buildAPI(ctx, l.http)
 	}
 	return nil
 }
 
-// buildAPI builds the API over the present engines.
-func (s *service) buildAPI(ctx context.Context) error {
+// buildAPI builds the API over the present engines. A standalone on loopback may have a
+// password that everybody knows, so it answers to its own names only.
+func (s *service) buildAPI(ctx context.Context, l net.Listener) error {
 	o := httpapi.Options{
 		Instance: s.cfg.Instance, MaxBody: s.cfg.MaxBody, MaxFile: s.cfg.MaxAttachment, Timeout: s.cfg.RequestTimeout, Public: s.public, Open: s.cfg.OpenMetadata,
-		Scrape: httpapi.Scrape{Token: s.cfg.MetricsToken.Reveal(), Metrics: admin.Metrics(s.metrics)},
-		Log:    s.component("httpapi"), Metrics: s.metrics, Tracer: s.tracer,
+		Loopback: s.role.standalone && config.IsLoopback(l.Addr().String()),
+		Scrape:   httpapi.Scrape{Token: s.cfg.MetricsToken.Reveal(), Metrics: admin.Metrics(s.metrics)},
+		Log:      s.component("httpapi"), Metrics: s.metrics, Tracer: s.tracer,
 	}
 	if err := s.setLimits(ctx, &o); err != nil {
 		return err

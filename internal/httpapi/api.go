@@ -54,6 +54,8 @@ type Options struct {
 	Timeout  time.Duration // of one request; 0 means one minute
 	Public   string        // base URL as clients see it; browsers may write from its origin
 	Open     bool          // open routes are read without credentials
+	// Loopback refuses requests whose Host is neither a name of loopback nor that of Public.
+	Loopback bool
 	// Pages makes what answers browsers, from a transport to the interface; nil: there
 	// are no pages.
 	Pages  func(http.RoundTripper) http.Handler
@@ -118,6 +120,7 @@ type API struct {
 	close     context.CancelFunc
 	origin    string       // scheme and host of the public URL
 	open      bool         // open routes need no credentials
+	loopback  bool         // see Options.Loopback
 	pages     http.Handler // may be nil
 
 	instance     string
@@ -153,8 +156,8 @@ func New(engines func() *Engines, o Options) *API {
 		readers:   admission.New(readerBounds()),
 		scrapers:  admission.New(scrapeBounds()),
 		scrape:    o.Scrape,
-		open:      o.Open,
-		proxies:   o.Proxies, bounds: o.Conns, origin: originOf(o.Public),
+		open:      o.Open, loopback: o.Loopback,
+		proxies: o.Proxies, bounds: o.Conns, origin: originOf(o.Public),
 		instance: o.Instance, maxBody: o.MaxBody, maxRest: int64(max(o.MaxBody, o.MaxFile)) + moreRest, timeout: o.Timeout, bodyGrace: bodyGrace, refusalDelay: refusalDelay, pause: time.Sleep,
 		heartbeat: heartbeat, followWrite: followWrite,
 		log: o.Log, tracer: o.Tracer, m: newMetrics(o.Metrics), metrics: o.Metrics,
@@ -223,7 +226,7 @@ func (a *API) fiber(table []Route) *fiber.App {
 		RequestMethods:               methods,
 	})
 	recovery := recover.New(recover.Config{EnableStackTrace: true, StackTraceHandler: a.recovered})
-	app.Use(a.observe, recovery, wellFormed, a.normalizePath)
+	app.Use(a.observe, recovery, wellFormed, a.knownHost, a.normalizePath)
 	a.register(app, table)
 	server := app.Server()
 	server.SecureErrorLogMessage = true // errors of the library show no part of a request

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -47,6 +48,35 @@ func hasField(raw []byte, name string) bool {
 		}
 	}
 	return false
+}
+
+// knownHost refuses a request for the host of somebody else where only this machine
+// reaches the service. A page of the web whose name resolves to a loopback address (DNS
+// rebinding) has the same origin as the service, and could guess its password.
+// Errors: fault.Denied. Spec: interface 5.7.
+func (a *API) knownHost(c *fiber.Ctx) error {
+	host := hostname(string(c.Request().Header.Host()))
+	if !a.loopback || host == "" || isLoopback(host) || strings.EqualFold(host, hostname(a.origin)) {
+		return c.Next()
+	}
+	return fault.Deniedf("The service answers to localhost and to the host of its public URL only")
+}
+
+// hostname is the host of a Host header or an origin, without its port and the dot of
+// the root of DNS.
+func hostname(text string) string {
+	if _, after, ok := strings.Cut(text, "://"); ok {
+		text = after
+	}
+	u := url.URL{Host: text}
+	return strings.TrimSuffix(u.Hostname(), ".")
+}
+
+// isLoopback reports whether a host is an address of loopback, or a name that browsers
+// resolve to one.
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost") || strings.HasSuffix(strings.ToLower(host), ".localhost")
 }
 
 // checkOrigin refuses a write that a page of another site may have made a browser

@@ -158,6 +158,30 @@ func TestCrossSiteWrites(t *testing.T) {
 	}
 }
 
+// TestHostsOfLoopback: a service that only its machine reaches answers to names of its
+// own, so that a page whose name resolves to loopback reads and writes nothing.
+func TestHostsOfLoopback(t *testing.T) {
+	a := newAPI(engines{}, io.Discard)
+	a.loopback, a.origin = true, "https://alds.example.org"
+	for host, want := range map[string]int{
+		"localhost": 200, "LOCALHOST:8080": 200, "localhost.": 200, "alds.localhost:8080": 200, "127.0.0.1:8080": 200, "127.1.2.3": 200,
+		"[::1]:8080": 200, "[::1]": 200, "[::ffff:127.0.0.1]": 200, "alds.example.org": 200, "alds.example.org:443": 200,
+		"evil.example.com": 403, "evil.example.com:8080": 403, "localhost.example.com": 403, "127.0.0.1.example.com": 403, "192.0.2.1:8080": 403, "notlocalhost": 403,
+	} {
+		for _, r := range []*http.Request{httptest.NewRequest(http.MethodPost, "/alds/api/asset", strings.NewReader("{}")), httptest.NewRequest(http.MethodGet, "/alds/rest-1.v1/Data/Story", nil)} {
+			r.Host = host
+			r.SetBasicAuth("admin", "a:b")
+			resp, err := a.app.Test(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp.Body.Close(); resp.StatusCode != want {
+				t.Errorf("%s for %s: %d, want %d", r.Method, host, resp.StatusCode, want)
+			}
+		}
+	}
+}
+
 // TestSlowBodies sends a body that never ends.
 func TestSlowBodies(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)

@@ -171,7 +171,7 @@ func TestUploadsThatBreakOff(t *testing.T) {
 		if err := s.send(s.client, a); err != nil {
 			t.Fatal(err)
 		}
-		head := "POST /alds/attachment.img/" + a.id + " HTTP/1.1\r\nHost: x\r\nAuthorization: " + basic("admin:"+adminPassword) + "\r\n"
+		head := "POST /alds/attachment.img/" + a.id + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: " + basic("admin:"+adminPassword) + "\r\n"
 		half := strings.Repeat("x", mib)
 		chunk := fmt.Sprintf("%x\r\n%s\r\n", mib, half)
 		s.breakOff(t, true, map[string]string{

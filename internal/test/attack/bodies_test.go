@@ -32,7 +32,7 @@ func TestAnnouncedBodies(t *testing.T) {
 		logins := []string{"", "Authorization: Basic bm9ib2R5Om5vdGhpbmc=\r\n", "Authorization: " + basic("admin:"+adminPassword) + "\r\n"}
 		o.during(t, attack{memory: 256 * mib, lasts: 3 * time.Second, most: metrics{memoryTaken: announced / 8}, run: func(ctx context.Context, on func()) {
 			s.open(150, func(i int) string {
-				head := fmt.Sprintf("POST /alds/api/asset HTTP/1.1\r\nHost: x\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n[", logins[i%3], announced)
+				head := fmt.Sprintf("POST /alds/api/asset HTTP/1.1\r\nHost: localhost\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n[", logins[i%3], announced)
 				if i%2 == 0 {
 					return head
 				}
@@ -65,7 +65,7 @@ func TestSlowBodies(t *testing.T) {
 // sends 24 MiB of each as fast as they are taken, and then nothing.
 func (s *site) drip(ctx context.Context, on func(), who string) {
 	all := s.open(16, func(int) string {
-		return "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: " + basic(who) +
+		return "POST /alds/api/asset HTTP/1.1\r\nHost: localhost\r\nAuthorization: " + basic(who) +
 			"\r\nContent-Type: application/json\r\nContent-Length: 61865984\r\n\r\n"
 	})
 	part := strings.Repeat("[[[[[[[[[[[[[[[[", 2<<10) // 32 KiB
@@ -98,7 +98,7 @@ func TestUploadsWithoutLogin(t *testing.T) {
 	s := newSite(t, "sqlite", setup{})
 	before := s.metric(t, received)
 	form := "--x\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n" + strings.Repeat("a", 24*mib)
-	head := fmt.Sprintf("POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: %d\r\n\r\n", len(form)+100)
+	head := fmt.Sprintf("POST /alds/api/asset HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: %d\r\n\r\n", len(form)+100)
 	for _, c := range s.open(4, func(int) string { return head }) {
 		_ = c.SetDeadline(time.Now().Add(giveUp))
 		if n, err := io.WriteString(c, form+strings.Repeat("a", 100)); err != nil { // it is dropped

@@ -20,8 +20,8 @@ const marked = "c2VjcmV0LW1hcmtlcjpzZWNyZXQtbWFya2Vy"
 func TestRequestsByTheBook(t *testing.T) {
 	beside(t)
 	s := newSite(t, "sqlite", setup{settings: []string{"ALDS_LOG_LEVEL=debug"}})
-	head := "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: Basic " + marked + "\r\n"
-	admin := "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: " + basic("admin:"+adminPassword) + "\r\n"
+	head := "POST /alds/api/asset HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic " + marked + "\r\n"
+	admin := "POST /alds/api/asset HTTP/1.1\r\nHost: localhost\r\nAuthorization: " + basic("admin:"+adminPassword) + "\r\n"
 	for name, raw := range map[string]string{
 		"two lengths":           head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
 		"a length and chunks":   head + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -31,7 +31,7 @@ func TestRequestsByTheBook(t *testing.T) {
 		"NUL in a header":       head + "X-A: 1\x002\r\n\r\n",
 		"no colon":              head + "nonsense\r\n\r\n",
 		"LF in an extension":    admin + "Transfer-Encoding: chunked\r\n\r\n2;x\n{}\r\n0\r\n\r\n",
-		"a second one smuggled": admin + "Content-Length: 4\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\nGET /alds/x HTTP/1.1\r\nHost: x\r\n\r\n",
+		"a second one smuggled": admin + "Content-Length: 4\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\nGET /alds/x HTTP/1.1\r\nHost: localhost\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, whole := s.raw(t, raw)
@@ -92,7 +92,7 @@ func TestPagesOfOtherSites(t *testing.T) {
 		"plain text":       "Sec-Fetch-Site: same-origin\r\nContent-Type: text/plain\r\n",
 		"a form":           "Origin: http://x\r\nContent-Type: application/x-www-form-urlencoded\r\n",
 	} {
-		status, answer := s.raw(t, fmt.Sprintf("POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: %s\r\n%sContent-Length: %d\r\n\r\n%s",
+		status, answer := s.raw(t, fmt.Sprintf("POST /alds/api/asset HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: %s\r\n%sContent-Length: %d\r\n\r\n%s",
 			basic("admin:"+adminPassword), headers, len(forged), forged))
 		if status != http.StatusForbidden {
 			t.Errorf("%s: %d %s", name, status, answer)

@@ -90,8 +90,8 @@ func (s *site) crowd(ctx context.Context, on func()) {
 		return []string{
 			"",
 			"GET /alds/query.v1 HT",
-			"GET /alds/query.v1 HTTP/1.1\r\nHost: x\r\nX-Slow: ",
-			"GET /alds/nothing HTTP/1.1\r\nHost: x\r\n\r\n",
+			"GET /alds/query.v1 HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+			"GET /alds/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n",
 		}[i%4]
 	})
 	on()
@@ -161,7 +161,7 @@ func TestSlowHeadersEnd(t *testing.T) {
 		res.Body.Close()
 		ended <- fmt.Sprint(res.StatusCode)
 	}()
-	for text := "GET /alds/query.v1 HTTP/1.1\r\nHost: x\r\nX-Slow: "; ; text = "x" {
+	for text := "GET /alds/query.v1 HTTP/1.1\r\nHost: localhost\r\nX-Slow: "; ; text = "x" {
 		_, _ = io.WriteString(c, text) // it may be closed already
 		select {
 		case how := <-ended:

@@ -175,7 +175,7 @@ func (f *fuzzing) work(r *rand.Rand, end time.Time) {
 			f.s.t.Errorf("answered 500: %.2000q\n%.1000s", text, answer)
 		}
 		if status == http.StatusUnauthorized {
-			plain := fmt.Sprintf("GET /alds/rest-1.v1/Data/Scope/0 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer %s\r\n\r\n", f.token)
+			plain := fmt.Sprintf("GET /alds/rest-1.v1/Data/Scope/0 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer %s\r\n\r\n", f.token)
 			status, _ = f.send([]byte(plain), false)
 			f.lockedOut.Store(status == http.StatusUnauthorized)
 		}
@@ -199,7 +199,7 @@ func (f *fuzzing) mutated(r *rand.Rand) (whole []byte, odd bool) {
 		}
 	}
 	method, path, _ := bytes.Cut(line, []byte(" "))
-	head := fmt.Sprintf("%s /alds%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n", method, path)
+	head := fmt.Sprintf("%s /alds%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n", method, path)
 	for _, h := range append([]string{"Content-Type: application/json"}, m.headers...) {
 		if name, _, ok := strings.Cut(h, ":"); ok && !strings.EqualFold(name, "Authorization") {
 			head += h + "\r\n"

@@ -48,7 +48,7 @@ func (s *site) stall(t *testing.T, who, path, body string) net.Conn {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	_ = c.SetDeadline(time.Now().Add(giveUp))
-	if _, err := fmt.Fprintf(c, "POST /alds%s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+	if _, err := fmt.Fprintf(c, "POST /alds%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		path, basic(who), len(body), body); err != nil {
 		t.Fatal(err)
 	}

@@ -159,7 +159,7 @@ func postTwice(t *testing.T, to string, size int) (status int) {
 			t.Fatal(err)
 		}
 		defer func() { _ = conn.Close() }()
-		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", u.Path, login, size, strings.Repeat("x", size))
+		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n%s", u.Path, login, size, strings.Repeat("x", size))
 		if err != nil {
 			t.Fatalf("sending: %v", err)
 		}
