@@ -268,6 +268,48 @@ func TestRejects(t *testing.T) {
 	})
 }
 
+// TestKeysWithSpaces: spaces around a key do not count, in a record, in a link and in what
+// the service has, so what is imported again is not doubled.
+func TestKeysWithSpaces(t *testing.T) {
+	inBoth(t, func(t *testing.T, base string) {
+		dir := t.TempDir()
+		put(t, dir+"/table.csv", "AssetType,Reference,Name\nStory, S-1 ,one\nStory,\"S-2\n\",two\n")
+		put(t, dir+"/lines.jsonl", `{"AssetType": "Epic", "Reference": " S-3 ", "Name": "three"}`+"\n"+`{"AssetType": "Story", "Reference": "S-4\t", "Name": "four", "Super": {"Reference": "S-3 "}}`+"\n")
+		put(t, dir+"/issues.csv", "Summary,Issue key,Issue Type,Custom field (Epic Link)\nfive, S-5,Epic,\nsix,S-6 ,Story,S-5 \n")
+		for file, format := range map[string]string{"table.csv": "csv", "lines.jsonl": "jsonl", "issues.csv": "jira"} {
+			o := importer.Options{URL: base, Format: format, File: dir + "/" + file, Project: "Scope:0"}
+			for _, want := range []importer.Counts{{Records: 2, Created: 2}, {Records: 2, Skipped: 2}} {
+				if got, said, err := bring(t, o, ""); err != nil || got != want {
+					t.Errorf("%s: %+v, want %+v, %v\n%s", file, got, want, err, said)
+				}
+			}
+		}
+		query := map[string]any{"from": "Workitem", "find": "S-", "findin": []string{"Reference"}, "select": []string{"Reference", "Super.Reference"}, "sort": []string{"Reference"}}
+		if got, want := rows(t, base, query), "S-1 | \nS-2 | \nS-3 | \nS-4 | S-3\nS-5 | \nS-6 | S-5\n"; got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+		write(t, base, `{"AssetType": "Story", "Scope": "Scope:0", "Name": "of before", "Reference": " S-7 "}`)
+		put(t, dir+"/before.csv", "AssetType,Reference,Name\nStory,S-7,of before\n")
+		if got, said, err := bring(t, importer.Options{URL: base, Format: "csv", File: dir + "/before.csv"}, ""); err != nil || got.Skipped != 1 {
+			t.Errorf("what has spaces in the service: %+v, %v\n%s", got, err, said)
+		}
+	})
+}
+
+// write sends commands, all of which succeed.
+func write(t *testing.T, base, commands string) {
+	t.Helper()
+	res, err := http.Post(base+"/api/asset", "application/json", strings.NewReader(commands))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || !bytes.Contains(text, []byte(`"commandFailures":{"commands":[],`)) {
+		t.Fatalf("status %d: %v\n%s", res.StatusCode, err, text)
+	}
+}
+
 const unknownRows = `key,title,team,owner,source
 U-1,one,Blue,admin,
 U-2,two,Blue,nobody,

@@ -80,7 +80,7 @@ func (x *index) read(ctx context.Context, query map[string]any, root string, fre
 	}
 	for _, row := range rows {
 		if key, ok := row[x.model.key].(string); ok {
-			if err := x.add(root, key, fmt.Sprint(row["_oid"]), fresh); err != nil {
+			if err := x.add(root, keyOf(key), fmt.Sprint(row["_oid"]), fresh); err != nil {
 				return "", err
 			}
 		}

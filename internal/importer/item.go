@@ -87,10 +87,13 @@ func (m *Mapping) translate(rec record) (item, error) {
 
 func first(rec record, column string) string {
 	if v := rec.fields[column]; len(v) > 0 && v[0] != nil {
-		return strings.TrimSpace(fmt.Sprint(v[0]))
+		return keyOf(v[0])
 	}
 	return ""
 }
+
+// keyOf is a value as a key, also of what the service has: spaces around it do not count.
+func keyOf(v any) string { return strings.TrimSpace(fmt.Sprint(v)) }
 
 func (m *Mapping) project(rec record, it *item) error {
 	for _, c := range m.Project.Column {
@@ -115,7 +118,7 @@ func (m *Mapping) project(rec record, it *item) error {
 func (m *Mapping) takeAll(rec record, it *item) error {
 	for name, vs := range rec.fields {
 		switch {
-		case name == "AssetType" || name == "":
+		case name == "AssetType" || name == "" || name == m.Key.Attribute:
 		case len(vs) > 1:
 			it.Values[name] = vs
 		default:
@@ -143,7 +146,7 @@ func (m *Mapping) links(v any) (keys []string, others bool) {
 	for _, v := range list {
 		object, _ := v.(map[string]any)
 		if key, ok := object[m.Key.Attribute]; ok && len(object) == 1 {
-			keys = append(keys, fmt.Sprint(key))
+			keys = append(keys, keyOf(key))
 		} else {
 			others = true
 		}
@@ -167,7 +170,9 @@ func (r *rule) apply(rec record, name string, it *item) error {
 	if r.Key {
 		l := links{Later: r.Later, MayLack: r.Unknown == leaveOut}
 		for _, v := range values {
-			l.Keys = append(l.Keys, fmt.Sprint(v))
+			if key := keyOf(v); key != "" {
+				l.Keys = append(l.Keys, key)
+			}
 		}
 		it.Links[name] = l
 		return nil
