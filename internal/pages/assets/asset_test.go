@@ -114,7 +114,7 @@ func TestFolded(t *testing.T) {
 // TestChange: what a form says of a field becomes a change, or none.
 func TestChange(t *testing.T) {
 	shown := row{
-		"Text": "a\r\nb", "Date": "2026-02-28T15:04:05.000", "Flag": true, "Tags": []any{"x", "y"},
+		"Text": "a\r\nb", "Ends": "a\rb", "Odd": []any{"two\nlines", " wide ", "x", "a\rb", "\n"}, "Date": "2026-02-28T15:04:05.000", "Flag": true, "Tags": []any{"x", "y"},
 		"One": map[string]any{"_oid": "Member:20"}, "One.Name": "Ann", "Number": "3",
 	}
 	for name, c := range map[string]struct {
@@ -124,26 +124,32 @@ func TestChange(t *testing.T) {
 		form      string
 		want      string // JSON; empty: no change
 	}{
-		"not in the form":        {asText, "Text", "Text", "", ""},
-		"lines as browsers send": {asArea, "Text", "Text", "f.Text=a%0D%0Ab", ""},
-		"another text":           {asArea, "Text", "Text", "f.Text=a%0D%0Ac", `"a\nc"`},
-		"no text":                {asArea, "Text", "Text", "f.Text=", `""`},
-		"no number":              {asNumber, "Number", "Numeric", "f.Number=", `null`},
-		"the same number":        {asNumber, "Number", "Numeric", "f.Number=3", ""},
-		"the same instant":       {asMoment, "Date", "Date", "f.Date=2026-02-28T15:04:05", ""},
-		"another instant":        {asMoment, "Date", "Date", "f.Date=2026-02-28T15:05", `"2026-02-28T15:05Z"`},
-		"no instant":             {asMoment, "Date", "Date", "f.Date=", `null`},
-		"ticked still":           {asCheck, "Flag", "Boolean", "had.Flag=1&f.Flag=true", ""},
-		"not ticked":             {asCheck, "Flag", "Boolean", "had.Flag=1", `false`},
-		"no box":                 {asCheck, "Flag", "Boolean", "", ""},
-		"the same tags":          {asLines, "Tags", "Text", "f.Tags=y%0D%0A%20x%0D%0A", ""},
-		"other tags":             {asLines, "Tags", "Text", "f.Tags=y%0D%0Az", `{"add":["z"],"remove":["x"]}`},
-		"the same by name":       {asName, "One", "Relation", "f.One=Ann", ""},
-		"the same by Oid":        {asChoice, "One", "Relation", "f.One=Member:20", ""},
-		"another one":            {asName, "One", "Relation", "f.One=Bo", `"Bo"`},
-		"nobody":                 {asChoice, "One", "Relation", "f.One=", `null`},
-		"many":                   {asMany, "Many", "Relation", "had.Many=A:1&had.Many=A:2&f.Many=A:2&f.Many=A:3&add.Many=x%3B+y", `{"add":["A:3","x","y"],"remove":["A:1"]}`},
-		"many, the same":         {asMany, "Many", "Relation", "had.Many=A:1&f.Many=A:1&add.Many=+", ""},
+		"not in the form":         {asText, "Text", "Text", "", ""},
+		"lines as browsers send":  {asArea, "Text", "Text", "f.Text=a%0D%0Ab", ""},
+		"another end of a line":   {asArea, "Ends", "Text", "f.Ends=a%0D%0Ab", ""},
+		"another text":            {asArea, "Text", "Text", "f.Text=a%0D%0Ac", `"a\nc"`},
+		"no text":                 {asArea, "Text", "Text", "f.Text=", `""`},
+		"no number":               {asNumber, "Number", "Numeric", "f.Number=", `null`},
+		"the same number":         {asNumber, "Number", "Numeric", "f.Number=3", ""},
+		"the same instant":        {asMoment, "Date", "Date", "f.Date=2026-02-28T15:04:05", ""},
+		"another instant":         {asMoment, "Date", "Date", "f.Date=2026-02-28T15:05", `"2026-02-28T15:05Z"`},
+		"no instant":              {asMoment, "Date", "Date", "f.Date=", `null`},
+		"ticked still":            {asCheck, "Flag", "Boolean", "had.Flag=1&f.Flag=true", ""},
+		"not ticked":              {asCheck, "Flag", "Boolean", "had.Flag=1", `false`},
+		"no box":                  {asCheck, "Flag", "Boolean", "", ""},
+		"the same tags":           {asLines, "Tags", "Text", "f.Tags=y%0D%0A%20x%0D%0A", ""},
+		"other tags":              {asLines, "Tags", "Text", "f.Tags=y%0D%0Az", `{"add":["z"],"remove":["x"]}`},
+		"tags of several lines":   {asLines, "Odd", "Text", "f.Odd=two%0D%0Alines%0D%0A+wide+%0D%0Ax%0D%0Aa%0D%0Ab%0D%0A%0D%0A", ""},
+		"one more of them":        {asLines, "Odd", "Text", "f.Odd=two%0D%0Alines%0D%0A+wide+%0D%0Ay%0D%0Aa%0D%0Ab", `{"add":["y"],"remove":["x"]}`},
+		"one line of them":        {asLines, "Odd", "Text", "f.Odd=lines%0D%0Awide%0D%0Ax%0D%0Ab%0D%0Aa", `{"add":["lines"],"remove":["two\nlines"]}`},
+		"the same by name":        {asName, "One", "Relation", "f.One=Ann", ""},
+		"the name that it showed": {asName, "One", "Relation", "was.One=Anne&f.One=Anne", ""},
+		"another name than shown": {asName, "One", "Relation", "was.One=Anne&f.One=Bo", `"Bo"`},
+		"the same by Oid":         {asChoice, "One", "Relation", "f.One=Member:20", ""},
+		"another one":             {asName, "One", "Relation", "f.One=Bo", `"Bo"`},
+		"nobody":                  {asChoice, "One", "Relation", "f.One=", `null`},
+		"many":                    {asMany, "Many", "Relation", "had.Many=A:1&had.Many=A:2&f.Many=A:2&f.Many=A:3&add.Many=x%3B+y", `{"add":["A:3","x","y"],"remove":["A:1"]}`},
+		"many, the same":          {asMany, "Many", "Relation", "had.Many=A:1&f.Many=A:1&add.Many=+", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			form, err := url.ParseQuery(c.form)
@@ -163,6 +169,28 @@ func TestChange(t *testing.T) {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestMeets: where two people change the same tags, the form has the changes of both, and
+// says what is there now.
+func TestMeets(t *testing.T) {
+	for name, c := range map[string]struct {
+		typed, want, now string
+		is               []any
+	}{
+		"the other adds":         {"x\r\ny\r\nmine", "x\ny\nother\nmine", "x, y, other", []any{"x", "y", "other"}},
+		"the other removes":      {"x\r\ny\r\nmine", "y\nmine", "y", []any{"y"}},
+		"both add the same":      {"x\r\ny\r\nmine", "x\ny\nmine", "x, y, mine", []any{"x", "y", "mine"}},
+		"both remove":            {"y", "", "nothing", nil},
+		"the other changed else": {"y", "y", "", []any{"x", "y"}},
+	} {
+		f := &field{Name: "Tags", Control: asLines, attribute: &ui.Attribute{Name: "Tags", AttributeType: "Text", IsMultivalue: true}}
+		typed := url.Values{"f.Tags": {c.typed}}
+		f.meets(&asset{row: row{"Tags": c.is}}, row{"Tags": []any{"x", "y"}}, typed)
+		if got := typed.Get("f.Tags"); got != c.want || f.Now != c.now {
+			t.Errorf("%s: %q and now %q, want %q and %q", name, got, f.Now, c.want, c.now)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package assets
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
@@ -54,8 +55,12 @@ func editAsset(v *ui.Visit) error {
 		return err
 	}
 	update := p.changes(v.Request.PostForm)
-	if len(update) == 0 && v.Field("comment") == "" {
+	switch {
+	case len(update) == 0 && v.Field("comment") == "":
 		return v.Redirect(assetLink(p.Oid, "done", "same"))
+	case len(update) == 0:
+		v.Status = http.StatusBadRequest
+		return showRefused(v, p, "You changed nothing, so there is no change that the comment could be kept with.")
 	}
 	err = v.API.WriteUnchanged(moment, v.Field("comment"), map[string]any{"from": p.Oid, "update": update})
 	if err == nil {
@@ -114,14 +119,13 @@ func (f *field) change(form url.Values, shown row) (any, bool) {
 		if !form.Has(key) {
 			return nil, false
 		}
-		was, is := shown.list(f.Name), linesOf(form.Get(key))
-		return asChange(minus(is, was), minus(was, is))
+		return asChange(lineChange(shown.list(f.Name), form.Get(key)))
 	}
 	if !form.Has(key) {
 		return nil, false
 	}
-	typed := strings.ReplaceAll(form.Get(key), "\r\n", "\n")
-	if f.same(typed, shown) {
+	typed := asTyped(form.Get(key))
+	if f.same(typed, form, shown) {
 		return nil, false
 	}
 	if typed == "" && f.attribute.AttributeType != "Text" && f.attribute.AttributeType != "LongText" {
@@ -133,12 +137,18 @@ func (f *field) change(form url.Values, shown row) (any, bool) {
 	return typed, true
 }
 
-// same reports whether what was typed is what was shown, perhaps by another control.
-func (f *field) same(typed string, shown row) bool {
+// same reports whether what was typed is what was shown, perhaps by another control. The
+// form says which name of a relation it has shown: what a version leads to may have been
+// renamed since.
+func (f *field) same(typed string, form url.Values, shown row) bool {
 	if f.attribute.IsRelation() {
-		return typed == shown.oid(f.Name) || typed == formValue(asName, f.attribute, shown)
+		before := formValue(asName, f.attribute, shown)
+		if form.Has("was." + f.Name) {
+			before = form.Get("was." + f.Name)
+		}
+		return typed == shown.oid(f.Name) || typed == before
 	}
-	before := formValue(f.Control, f.attribute, shown)
+	before := asTyped(formValue(f.Control, f.attribute, shown))
 	if f.Control == asMoment {
 		return instantFrom(typed).Equal(instantFrom(before))
 	}
@@ -174,10 +184,29 @@ func asChange(added, removed []string) (any, bool) {
 	return change, len(change) > 0
 }
 
+// lineChange is what lines add to values and remove from them. A value that has several
+// lines, or spaces around it, stays where its lines do.
+func lineChange(was []string, text string) (added, removed []string) {
+	is, kept := linesOf(text), []string(nil)
+	for _, value := range was {
+		if lines := linesOf(value); len(minus(lines, is)) == 0 {
+			kept = append(kept, lines...)
+		} else {
+			removed = append(removed, value)
+		}
+	}
+	return minus(is, kept), removed
+}
+
+// asTyped is a text as a browser gives it back: the ends of its lines are of one kind.
+func asTyped(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+}
+
 // linesOf are the lines of a text that say something.
 func linesOf(text string) []string {
 	var lines []string
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(asTyped(text)) {
 		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
@@ -270,19 +299,13 @@ func showConflict(v *ui.Visit, o oid.OID, shown *editPage) error {
 		return err
 	}
 	mine := shown.changes(v.Request.PostForm)
-	for _, f := range p.fields {
-		if _, typed := mine[f.Name]; typed && !f.attribute.IsMultivalue {
-			if _, is, same := a.both(f.attribute, shown.row, a.row); !same {
-				f.Now = is
-				if is == "" {
-					f.Now = "nothing"
-				}
-			}
-		}
-	}
 	typed := maps.Clone(v.Request.PostForm)
 	for _, f := range p.fields {
-		if _, changed := mine[f.Name]; !changed {
+		_, changed := mine[f.Name]
+		if changed {
+			f.meets(a, shown.row, typed)
+		}
+		if !changed {
 			for _, part := range []string{"f.", "had.", "add."} {
 				delete(typed, part+f.Name)
 			}
@@ -295,6 +318,27 @@ func showConflict(v *ui.Visit, o oid.OID, shown *editPage) error {
 	}
 	p.Message = by + " has changed the asset since you opened this form. What you typed is kept; where both of you changed a field, what it has now stands beside it. Save again to write your values."
 	return showForm(v, p)
+}
+
+// meets notes what a field has now, where somebody else has changed it, too. Of several
+// values those that the form adds and removes count, so that those of others stay.
+func (f *field) meets(now *asset, shown row, typed url.Values) {
+	var is string
+	var same bool
+	switch f.Control {
+	case asMany:
+		return // its boxes show what is there now
+	case asLines:
+		was, list := shown.list(f.Name), now.row.list(f.Name)
+		added, removed := lineChange(was, typed.Get("f."+f.Name))
+		typed.Set("f."+f.Name, strings.Join(append(minus(list, removed), minus(added, list)...), "\n"))
+		is, same = strings.Join(list, ", "), len(minus(was, list))+len(minus(list, was)) == 0
+	default:
+		_, is, same = now.both(f.attribute, shown, now.row)
+	}
+	if !same {
+		f.Now = cmp.Or(is, "nothing")
+	}
 }
 
 // keep puts what was typed into the fields.
@@ -314,7 +358,7 @@ func (p *editPage) keep(form url.Values) {
 			}
 		default:
 			if form.Has(key) {
-				f.Value = strings.ReplaceAll(form.Get(key), "\r\n", "\n")
+				f.Value = asTyped(form.Get(key))
 			}
 		}
 	}

@@ -48,6 +48,7 @@ type field struct {
 	Adds        string // several assets: what was typed to be added
 	Message     string // what was refused
 	Now         string // what it has now, where somebody else has changed it
+	Was         string // the name that a relation to one shows
 	attribute   *ui.Attribute
 }
 
@@ -230,6 +231,9 @@ func (p *editPage) fieldOf(one *ui.Attribute, present []row) *field {
 		f.Checked = p.row.is(one.Name)
 	default:
 		f.Value = formValue(f.Control, one, p.row)
+	}
+	if f.Control == asName {
+		f.Was = f.Value
 	}
 	f.Required = one.IsRequired && f.Value != ""
 	f.Rule = p.ruleOf(f)

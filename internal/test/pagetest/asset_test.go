@@ -112,6 +112,30 @@ func TestAssetRefusals(t *testing.T) {
 	if b.submit("main form"); b.text("h1") != "Pay by cash" {
 		t.Errorf("%s", b.html())
 	}
+	test := s.send(object{"AssetType": "Test", "Name": "Card is taken", "Parent": story})[0]
+	s.send(object{"from": story, "update": object{"Name": "Pay"}}, object{"AssetType": "Story", "Name": "Pay", "Scope": "Scope:0"})
+	b.open(assetPage(test) + "&tab=edit")
+	b.fill("#f-Name", "Gold is taken")
+	if status := b.submit("main form"); status != http.StatusOK || b.text("h1") != "Gold is taken" {
+		t.Errorf("beside a relation whose name two items have: %d %s", status, b.text("main"))
+	}
+	b.open(assetPage(test) + "&tab=edit")
+	b.fill("[name=comment]", "why")
+	if status := b.submit("main form"); status != http.StatusBadRequest || !strings.Contains(b.text(".refused"), "You changed nothing") ||
+		eval[string](b, "document.querySelector('[name=comment]').value") != "why" {
+		t.Errorf("a comment alone: %d %s", status, b.text("main"))
+	}
+	b.open(assetPage(story) + "&tab=edit")
+	eval[string](b, "document.querySelector('#f-TaggedWith').value = 'mine'")
+	s.send(object{"from": story, "update": object{"TaggedWith": "other"}})
+	if status := b.submit("main form"); status != http.StatusConflict || b.text("#r-TaggedWith mark") != "Now: other" {
+		t.Errorf("tags of both: %d %s", status, b.text("main"))
+	}
+	b.submit("main form")
+	var tags [][]struct{ TaggedWith []string }
+	if s.post("query.v1", object{"from": story, "select": []string{"TaggedWith"}}, &tags); len(tags[0][0].TaggedWith) != 2 {
+		t.Errorf("tags of both: %v", tags)
+	}
 	b.expect("404")
 	for _, oid := range []string{"Story:987654", "Nothing:1", "NULL"} {
 		if status := b.open(assetPage(oid)); status != http.StatusNotFound || b.text("[role=alert]") != "There is nothing here." {
