@@ -24,6 +24,13 @@ type Series struct {
 	Values []float64
 }
 
+// Largest is the largest value that is drawn, far below where sums and scales of such
+// values overflow. Beyond it a value is drawn as this one.
+const Largest = 1e300
+
+// Bounded returns a value within Largest; NaN stays.
+func Bounded(v float64) float64 { return min(max(v, -Largest), Largest) }
+
 // layout is the size of a drawing, in its own units, and what axes take of it.
 type layout struct {
 	class                    string // beside that of all drawings
@@ -67,7 +74,7 @@ func (s scale) x(i int) float64 {
 }
 
 func (s scale) y(value float64) float64 {
-	return s.height - s.bottom - value*(s.height-s.top-s.bottom)/s.most
+	return s.height - s.bottom - Bounded(value)/s.most*(s.height-s.top-s.bottom)
 }
 
 // draw draws a chart up to a value in each layout: what is in it, and where each series
@@ -100,7 +107,7 @@ func Lines(c Chart) template.HTML {
 	for _, series := range c.Series {
 		for _, v := range series.Values {
 			if !math.IsNaN(v) {
-				most = max(most, v)
+				most = max(most, Bounded(v))
 			}
 		}
 	}
@@ -148,7 +155,7 @@ func Upper(series []Series, places int) [][]float64 {
 	for i, band := range series {
 		for k := range sum {
 			if k < len(band.Values) && !math.IsNaN(band.Values[k]) {
-				sum[k] += band.Values[k]
+				sum[k] += Bounded(band.Values[k])
 			}
 		}
 		edges[i] = append([]float64(nil), sum...)
@@ -159,7 +166,7 @@ func Upper(series []Series, places int) [][]float64 {
 // Step returns the distance of at most so many numbers on an axis from 0 to most: 1, 2
 // or 5 times a power of ten.
 func Step(most float64, ticks int) float64 {
-	if most <= 0 || ticks < 1 {
+	if most < 1/Largest || ticks < 1 {
 		return 1
 	}
 	power := math.Pow(10, math.Floor(math.Log10(most/float64(ticks))))
@@ -288,10 +295,14 @@ func last(values []float64) float64 {
 // at writes a place to a tenth of a unit.
 func at(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
-// Number writes a value as people read it: to a hundredth, nothing for none.
+// Number writes a value as people read it: to a hundredth, a huge one by its power of
+// ten, nothing for none.
 func Number(v float64) string {
 	if math.IsNaN(v) {
 		return ""
+	}
+	if math.Abs(v) >= 1e15 {
+		return strconv.FormatFloat(v, 'g', 4, 64)
 	}
 	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 }

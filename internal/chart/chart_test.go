@@ -12,7 +12,7 @@ func TestStep(t *testing.T) {
 	for _, c := range []struct {
 		most float64
 		want float64
-	}{{0, 1}, {1, 0.2}, {6, 1}, {7, 2}, {12, 2}, {13, 5}, {30, 5}, {31, 10}, {34512, 10000}, {0.5, 0.1}} {
+	}{{0, 1}, {1, 0.2}, {6, 1}, {7, 2}, {12, 2}, {13, 5}, {30, 5}, {31, 10}, {34512, 10000}, {0.5, 0.1}, {5e-324, 1}} {
 		if got := Step(c.most, 6); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("Step(%v) is %v, want %v", c.most, got, c.want)
 		}
@@ -70,6 +70,13 @@ func TestDrawings(t *testing.T) {
 			}
 		}
 	}
+	huge := Chart{ID: "a", Labels: []string{"x", "y"}, Series: []Series{{Values: []float64{1e308, math.Inf(1)}}, {Values: []float64{1.7e308, -1e308}}}}
+	finite := Chart{ID: "a", Labels: []string{"x"}, Series: []Series{{Values: []float64{1.7e308}}}} // its scale is not
+	for name, svg := range map[string]string{"lines": string(Lines(huge)), "stack": string(Stack(huge)), "a finite value": string(Lines(finite))} {
+		if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") || !strings.HasSuffix(svg, "</svg>") {
+			t.Errorf("%s of huge values: %s", name, svg)
+		}
+	}
 	for name, svg := range map[string]string{"lines": string(Lines(Chart{ID: "a"})), "stack": string(Stack(Chart{ID: "a"}))} {
 		if strings.Contains(svg, "NaN") || !strings.HasSuffix(svg, "</svg>") {
 			t.Errorf("%s of nothing: %s", name, svg)
@@ -99,7 +106,7 @@ func TestLayouts(t *testing.T) {
 }
 
 func TestNumber(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 1.5: "1.5", 1.0 / 3: "0.33", math.NaN(): "", 12345: "12345"} {
+	for v, want := range map[float64]string{0: "0", 1.5: "1.5", 1.0 / 3: "0.33", math.NaN(): "", 12345: "12345", 1e308: "1e+308", -1.5e15: "-1.5e+15"} {
 		if got := Number(v); got != want {
 			t.Errorf("Number(%v) is %q, want %q", v, got, want)
 		}

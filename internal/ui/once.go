@@ -6,12 +6,15 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 )
 
 // Once refuses a form that was sent before as it is now: by who loads its answer again,
-// or clicks twice. Whatever answers with a secret calls it before it writes; a form that
-// is shown again has another token, so it may be sent again.
+// or clicks twice. Whatever makes an asset or answers with a secret calls it before it
+// writes; a form that is shown again has another token, so it may be sent again.
 //
 // The interface remembers the form, so all processes know it: its key is used for a
 // write that changes nothing and differs each time, which is refused the second time.
@@ -24,8 +27,7 @@ func (v *Visit) Once() error {
 	if err != nil {
 		return err
 	}
-	sent := sha256.Sum256([]byte(v.Request.URL.Path + "?" + v.Request.PostForm.Encode()))
-	key := http.Header{"Idempotency-Key": {"form-" + hex.EncodeToString(sent[:])}}
+	key := http.Header{"Idempotency-Key": {"form-" + hex.EncodeToString(v.formSum())}}
 	answer, err := v.Quiet().With(key, http.MethodPost, "api/asset", "application/json", body)
 	switch {
 	case err != nil:
@@ -40,4 +42,18 @@ func (v *Visit) Once() error {
 		return errors.Join(errors.New("read the answer to a form's key"), err)
 	}
 	return w.refused()
+}
+
+// formSum is the hash of a form as it was sent, of its files by their names and sizes.
+func (v *Visit) formSum() []byte {
+	h := sha256.New()
+	fmt.Fprint(h, v.Request.URL.Path, "?", v.Request.PostForm.Encode())
+	if m := v.Request.MultipartForm; m != nil {
+		for _, field := range slices.Sorted(maps.Keys(m.File)) {
+			for _, file := range m.File[field] {
+				fmt.Fprintf(h, "&%q=%q,%d", field, file.Filename, file.Size)
+			}
+		}
+	}
+	return h.Sum(nil)
 }

@@ -28,7 +28,10 @@ func operateOnAsset(v *ui.Visit) error {
 	if !isName.MatchString(op) {
 		return &ui.Error{Status: http.StatusBadRequest, Message: "The form names no operation."}
 	}
-	to, err := runOperation(v, o, op)
+	to := ""
+	if err = v.Once(); err == nil { // some operations make assets
+		to, err = runOperation(v, o, op)
+	}
 	if refused, err := ui.AsError(err); err != nil {
 		return err
 	} else if refused != nil {
@@ -73,7 +76,9 @@ func attachToAsset(v *ui.Visit) error {
 	if err != nil {
 		return err
 	}
-	err = attachFile(v, o)
+	if err = v.Once(); err == nil {
+		err = attachFile(v, o)
+	}
 	if refused, err := ui.AsError(err); err != nil {
 		return err
 	} else if refused != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/alds-dev/alds/internal/chart"
 	"github.com/alds-dev/alds/internal/ui"
 )
 
@@ -39,13 +40,14 @@ func (v *itemVersion) dead() bool {
 	return v.State == "Deleted" || v.State == "Template" || v.State == "Broken Down"
 }
 
-// amount reads a number that may be absent.
+// amount reads a number that may be absent. It is small enough for sums of as many
+// versions as a drawing is made of.
 func amount(n json.Number) float64 {
 	f, err := strconv.ParseFloat(n.String(), 64)
 	if err != nil {
 		return 0
 	}
-	return f
+	return chart.Bounded(f)
 }
 
 // inEffect returns the instants at which a version was in effect: those from, and before

@@ -97,7 +97,11 @@ func addItem(v *ui.Visit) error {
 	if kind != "Defect" {
 		kind = "Story"
 	}
-	done, err := v.API.Write(map[string]any{"AssetType": kind, "Name": v.Field("name"), "Scope": p.Oid})
+	err = v.Once()
+	var done ui.Written
+	if err == nil {
+		done, err = v.API.Write(map[string]any{"AssetType": kind, "Name": v.Field("name"), "Scope": p.Oid})
+	}
 	refused, err := ui.AsError(err)
 	if err != nil {
 		return err

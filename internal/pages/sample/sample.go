@@ -3,7 +3,9 @@ package sample
 import (
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,19 +69,36 @@ func readSample(v *ui.Visit) (s sample, err error) {
 	if !v.Site.Greets || !v.Member.Administers() {
 		return s, ui.NotFound()
 	}
-	var list struct {
-		Results []sampleSubscription `json:"results"`
-	}
-	if err := v.API.Get("api/webhook?page=100", &list); err != nil {
-		return s, err
-	}
-	for _, one := range list.Results {
-		if one.WebhookID == sampleHook && len(one.EventTypes) > 0 {
-			_, id, _ := strings.Cut(one.URL, receiverPath)
-			return sample{Project: one.EventTypes[0].With["$Sample"], Hook: one.ID, Receiver: v.Site.Base + receiverPath + id}, nil
+	for start, total := 0, 1; start < total; start += hooksPage {
+		var list struct {
+			Total   int                  `json:"total"`
+			Results []sampleSubscription `json:"results"`
 		}
+		if err := v.API.Get(fmt.Sprintf("api/webhook?page=%d,%d", hooksPage, start), &list); err != nil {
+			return s, err
+		}
+		for _, one := range list.Results {
+			if project, receiver, ok := one.ofSample(); ok {
+				return sample{Project: project, Hook: one.ID, Receiver: v.Site.Base + receiverPath + receiver}, nil
+			}
+		}
+		total = list.Total
 	}
 	return s, nil
+}
+
+// hooksPage is how many subscriptions are read at once.
+const hooksPage = 100
+
+// ofSample returns the project and the receiver of the sample's subscription. Others may
+// have its webhookId, too.
+func (one sampleSubscription) ofSample() (project, receiver string, ok bool) {
+	_, receiver, ok = strings.Cut(one.URL, receiverPath)
+	if !ok || one.WebhookID != sampleHook || len(one.EventTypes) == 0 {
+		return "", "", false
+	}
+	project = one.EventTypes[0].With["$Sample"]
+	return project, receiver, ui.IsOid(project, "Scope")
 }
 
 // sampleAt returns the commands that make the sample at an instant.
@@ -97,6 +116,9 @@ func (k *receivers) makeSample(v *ui.Visit) error {
 	}
 	if before.Project != "" {
 		return v.Redirect("/ui/welcome")
+	}
+	if err := v.Once(); err != nil {
+		return err
 	}
 	receiver := rand.Text()
 	k.open(receiver) // what its reader does next is kept
@@ -147,32 +169,9 @@ func removeSample(v *ui.Visit) error {
 	if s.Project == "" {
 		return v.Redirect("/ui/welcome")
 	}
-	var found []struct {
-		Schedule struct {
-			Oid string `json:"_oid"`
-		} `json:"Schedule"`
-		Timeboxes []struct {
-			Oid string `json:"_oid"`
-		} `json:"Schedule.Timeboxes"`
-		Scheduled []ui.Reference `json:"Schedule.ScheduledScopes"`
-	}
-	err = v.API.Find([]ui.Query{{"from": s.Project, "select": []string{"Schedule", "Schedule.Timeboxes", "Schedule.ScheduledScopes"}}}, &found)
+	commands, err := removal(v, s.Project)
 	if err != nil {
 		return err
-	}
-	commands := []any{}
-	remove := func(oid string) { commands = append(commands, map[string]string{"from": oid, "execute": "Delete"}) }
-	for _, project := range found {
-		remove(s.Project)
-		if len(project.Scheduled) > 1 {
-			continue // another project has its schedule
-		}
-		for _, t := range project.Timeboxes {
-			remove(t.Oid)
-		}
-		if project.Schedule.Oid != "" {
-			remove(project.Schedule.Oid)
-		}
 	}
 	if len(commands) > 0 {
 		if _, err := v.API.Write(commands...); err != nil {
@@ -183,4 +182,38 @@ func removeSample(v *ui.Visit) error {
 		return err
 	}
 	return v.Redirect("/ui/welcome?done=removed")
+}
+
+// removal returns the commands that remove the sample's project, unless it is deleted,
+// and the schedule that it was made with, unless that is deleted or another project has
+// it. The project may have another schedule by now, or none.
+func removal(v *ui.Visit, project string) (commands []any, err error) {
+	var present []ui.Reference
+	var versions []struct{ Schedule ui.Reference }
+	err = v.API.Find([]ui.Query{
+		{"from": project}, {"from": project, "asof": "All", "select": []string{"Schedule"}, "sort": []string{"Moment"}, "page": map[string]int{"start": 0, "size": 1}},
+	}, &present, &versions)
+	if err != nil || len(present) == 0 {
+		return nil, err
+	}
+	remove := func(oid string) { commands = append(commands, map[string]string{"from": oid, "execute": "Delete"}) }
+	remove(project)
+	if len(versions) == 0 || !ui.IsOid(versions[0].Schedule.Oid, "Schedule") {
+		return commands, nil
+	}
+	schedule := versions[0].Schedule.Oid
+	var found []struct{ Timeboxes, ScheduledScopes []ui.Reference }
+	if err := v.API.Find([]ui.Query{{"from": schedule, "select": []string{"Timeboxes", "ScheduledScopes"}}}, &found); err != nil {
+		return nil, err
+	}
+	for _, one := range found {
+		if slices.ContainsFunc(one.ScheduledScopes, func(other ui.Reference) bool { return other.Oid != project }) {
+			continue
+		}
+		for _, t := range one.Timeboxes {
+			remove(t.Oid)
+		}
+		remove(schedule)
+	}
+	return commands, nil
 }

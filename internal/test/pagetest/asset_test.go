@@ -133,7 +133,7 @@ func TestAssetRefusals(t *testing.T) {
 	}
 	b.submit("main form")
 	var tags [][]struct{ TaggedWith []string }
-	if s.post("query.v1", object{"from": story, "select": []string{"TaggedWith"}}, &tags); len(tags[0][0].TaggedWith) != 2 {
+	if s.post("/query.v1", object{"from": story, "select": []string{"TaggedWith"}}, &tags); len(tags[0][0].TaggedWith) != 2 {
 		t.Errorf("tags of both: %v", tags)
 	}
 	b.expect("404")

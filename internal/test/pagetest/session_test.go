@@ -144,7 +144,7 @@ func TestApplications(t *testing.T) {
 	}
 }
 
-// TestAFormSentTwice: what answers with a secret makes one, also where its answer is
+// TestAFormSentTwice: what makes an asset or a secret makes one, also where its answer is
 // loaded again.
 func TestAFormSentTwice(t *testing.T) {
 	t.Parallel()
@@ -156,6 +156,7 @@ func TestAFormSentTwice(t *testing.T) {
 		{"/alds/ui/applications", "form[action$=applications]", "", "/alds/ui/applications"},
 		{"/alds/ui/webhooks/new", "main form", "[value=save]", "/alds/ui/webhooks"},
 		{"/alds/ui/members/new", "main form", "", "/alds/ui/members"},
+		{"/alds/ui/project/Scope:0", "#add", "", "/alds/ui/project/Scope:0"},
 	} {
 		b.open(c.page)
 		for name, text := range map[string]string{"name": "Twice", "webhookId": "Twice", "url": "https://example.org/hook", "username": "twice"} {
@@ -268,6 +269,7 @@ func TestSample(t *testing.T) {
 	s := serve(t, "sqlite")
 	b := newTab(t, s.origin)
 	signIn(b, "admin", password)
+	s.post("/api/webhook", object{"webhookId": "sample", "url": "https://example.org/hook", "enabled": false, "eventTypes": []object{{"type": "AssetCreated", "from": "Story"}}}, new(json.RawMessage))
 	b.open("/alds/ui/welcome")
 	b.submit("form[action$=welcome]")
 	b.follow("a[href*=receiver]")
@@ -276,6 +278,7 @@ func TestSample(t *testing.T) {
 	if text := b.text("#deliveries"); !strings.Contains(text, `"eventType": "AssetChanged"`) || !strings.Contains(text, "onerror=alert(2)") {
 		t.Errorf("what came is shown as %s", text)
 	}
+	s.send(object{"from": "Scope", "where": object{"Name": "Sample: Online shop"}, "update": object{"Schedule": nil}})
 	b.open("/alds/ui/welcome")
 	b.submit("form[action$=remove]")
 	if !b.exists("form[action$=welcome]") {
