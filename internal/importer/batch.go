@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -22,6 +23,7 @@ type entry struct {
 	exists bool  // asset is there
 	at     int   // its place in the batch
 	lacks  []lack
+	on     []int // entries of the batch that it refers to by their aliases
 }
 
 // batch is what is sent together.
@@ -36,7 +38,7 @@ func (b *batch) add(e entry) {
 	if e.Alias != "" {
 		b.keys[digestOf(e.root, "\x00"+e.Alias)] = len(b.entries)
 	}
-	e.at, e.lacks = len(b.entries), nil
+	e.at, e.lacks, e.on = len(b.entries), nil, nil
 	b.entries = append(b.entries, e)
 	b.bytes += len(e.Raw)
 }
@@ -59,6 +61,7 @@ type request struct {
 	idle     int   // entries that need no command
 	imports  bool
 	creates  []created
+	check    map[string]any // a query that finds what an update adds; nil: there is none
 	stubs    map[string]bool
 }
 
@@ -125,11 +128,19 @@ func (r *run) divide(ctx context.Context, b batch, cause error) error {
 // request makes the commands of a batch, and rejects what cannot be one.
 func (r *run) request(ctx context.Context, b *batch) (*request, error) {
 	q := &request{stubs: map[string]bool{}}
+	there, err := r.present(ctx, b)
+	if err != nil {
+		return q, err
+	}
 	for i, e := range b.entries {
-		command, err := r.command(ctx, b, q, i)
-		if isProblem(err) {
-			err = r.reject(e.item, err)
+		command, err := r.command(ctx, b, q, i, there)
+		if isProblem(err) || errors.Is(err, errWaits) {
 			b.entries[i].Key = "" // it will not be there
+			if isProblem(err) {
+				err = r.reject(e.item, err)
+			} else {
+				err = r.postpone(e)
+			}
 			if err != nil {
 				return q, err
 			}
@@ -150,7 +161,7 @@ func (r *run) request(ctx context.Context, b *batch) (*request, error) {
 }
 
 // command is what creates or updates the asset of an entry; nil: there is nothing to do.
-func (r *run) command(ctx context.Context, b *batch, q *request, i int) (any, error) {
+func (r *run) command(ctx context.Context, b *batch, q *request, i int, there map[string]present) (any, error) {
 	e := b.entries[i]
 	values := maps.Clone(e.Values)
 	if err := r.resolve(ctx, b, q, e, values); err != nil {
@@ -166,12 +177,7 @@ func (r *run) command(ctx context.Context, b *batch, q *request, i int) (any, er
 		}
 	}
 	if e.exists {
-		delete(values, r.mapping.Key.Attribute)
-		maps.DeleteFunc(values, func(_ string, v any) bool { return creates(v) })
-		if len(values) == 0 {
-			return nil, nil
-		}
-		return map[string]any{"from": r.index.oid(e.asset), "update": values}, nil
+		return r.update(ctx, q, e, values, there[r.index.oid(e.asset)])
 	}
 	values["AssetType"] = e.Type
 	return map[string]any{alias(i): values}, nil
@@ -218,7 +224,7 @@ func (r *run) post(ctx context.Context, q *request) (answer, error) {
 	if r.o.DryRun {
 		return r.client.write(ctx, body, "")
 	}
-	return r.pending.send(ctx, r.client, sent{Body: body, Creates: q.creates})
+	return r.pending.send(ctx, r.client, sent{Body: body, Creates: q.creates, Check: q.check})
 }
 
 // settle notes what became of each record of a request.
@@ -226,6 +232,7 @@ func (r *run) settle(ctx context.Context, b *batch, q *request, a answer) error 
 	failed := a.failures()
 	r.counts.Skipped += q.idle
 	var made []entry
+	gone := map[int]bool{} // entries that failed
 	for n, i := range q.entries {
 		message, bad := failed[n]
 		if i < 0 {
@@ -235,9 +242,10 @@ func (r *run) settle(ctx context.Context, b *batch, q *request, a answer) error 
 			continue
 		}
 		e := b.entries[i]
+		gone[i] = bad
 		switch {
 		case bad:
-			if err := r.reject(e.item, problemf("%s", message)); err != nil {
+			if err := r.refused(e, message, gone); err != nil {
 				return err
 			}
 			continue
@@ -259,6 +267,15 @@ func (r *run) settle(ctx context.Context, b *batch, q *request, a answer) error 
 		}
 	}
 	return nil
+}
+
+// refused rejects a record that the service did not take. One that refers to another such
+// record is taken again without it: it may have failed for that alone.
+func (r *run) refused(e entry, message string, gone map[int]bool) error {
+	if slices.ContainsFunc(e.on, func(n int) bool { return gone[n] }) {
+		return r.postpone(e)
+	}
+	return r.reject(e.item, problemf("%s", message))
 }
 
 // learn takes the Oids of what was made.

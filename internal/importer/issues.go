@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // issues is JSON as Jira's search answers it: pages with "issues", a list of issues,
@@ -17,8 +19,21 @@ type issues struct {
 	place   place
 	inPage  bool                       // the list is that of a page
 	page    map[string]json.RawMessage // members of the object that is being read
-	columns map[string]string          // names of custom fields by their ids, where a page tells them before its issues
+	columns map[string]string          // names of custom fields by their ids, as pages tell them
+
+	held     *spool[heldIssue] // the issues of a page whose names may stand behind them
+	releases bool              // these are the next records
+	end      error             // what comes behind them
 }
+
+// heldIssue is an issue as it stands in the file.
+type heldIssue struct {
+	Raw  []byte
+	Line int
+}
+
+// errPageRead says that a page is read to its end, whose issues were held.
+var errPageRead = errors.New("the page is read")
 
 // place is where in the text the next token stands.
 type place int
@@ -32,7 +47,7 @@ const (
 const betweenIssues = " \t\r\n,"
 
 func newIssues(r io.Reader) *issues {
-	s := &issues{tape: newTape(r), columns: map[string]string{}}
+	s := &issues{tape: newTape(r), columns: map[string]string{}, held: &spool[heldIssue]{}}
 	s.json = json.NewDecoder(s.tape)
 	return s
 }
@@ -42,12 +57,38 @@ func (s *issues) suffix() string { return ".json" }
 
 // next reads the next issue. Errors: io.EOF; what is no JSON, with its line.
 func (s *issues) next() (record, error) {
-	rec, err := s.advance()
-	if err != nil && !errors.Is(err, io.EOF) {
-		_, line := s.tape.cut(s.json.InputOffset(), betweenIssues)
-		err = fmt.Errorf("line %d: %w", line, err)
+	for {
+		for !s.releases {
+			rec, err := s.advance()
+			if err == nil {
+				return rec, nil
+			}
+			s.releases = true
+			if !errors.Is(err, errPageRead) {
+				s.end = s.located(err)
+			}
+		}
+		h, err := s.held.next()
+		if err == nil {
+			return s.issue(h.Raw, h.Line), nil
+		}
+		if !errors.Is(err, io.EOF) {
+			return record{}, err
+		}
+		if s.end != nil {
+			return record{}, s.end
+		}
+		s.held, s.releases = &spool[heldIssue]{}, false
 	}
-	return rec, err
+}
+
+// located adds the line to an error other than io.EOF.
+func (s *issues) located(err error) error {
+	if errors.Is(err, io.EOF) {
+		return err
+	}
+	_, line := s.tape.cut(s.json.InputOffset(), betweenIssues)
+	return fmt.Errorf("line %d: %w", line, err)
 }
 
 func (s *issues) advance() (record, error) {
@@ -59,7 +100,17 @@ func (s *issues) advance() (record, error) {
 			}
 		case inList:
 			if s.json.More() {
-				return s.element()
+				raw, line, err := s.element()
+				if err != nil {
+					return record{}, err
+				}
+				if !s.inPage || len(s.columns) > 0 {
+					return s.issue(raw, line), nil
+				}
+				if err := s.held.add(heldIssue{raw, line}); err != nil {
+					return record{}, err
+				}
+				continue
 			}
 			if _, err := s.json.Token(); err != nil {
 				return record{}, err
@@ -81,6 +132,9 @@ func (s *issues) advance() (record, error) {
 			if s.page["fields"] != nil {
 				raw, line := s.tape.cut(s.json.InputOffset(), betweenIssues)
 				return s.record(raw, line, s.page["id"], s.page["key"], s.page["fields"]), nil
+			}
+			if s.held.n > 0 {
+				return record{}, errPageRead
 			}
 		}
 	}
@@ -128,19 +182,24 @@ func (s *issues) member() error {
 	return nil
 }
 
-// element reads an issue of a list.
-func (s *issues) element() (record, error) {
+// element reads an issue of a list, and the line on which it begins.
+func (s *issues) element() (raw []byte, line int, err error) {
 	s.tape.cut(s.json.InputOffset(), betweenIssues)
 	var v json.RawMessage
 	if err := s.json.Decode(&v); err != nil {
-		return record{}, err
+		return nil, 0, err
 	}
-	raw, line := s.tape.cut(s.json.InputOffset(), betweenIssues)
+	raw, line = s.tape.cut(s.json.InputOffset(), betweenIssues)
+	return raw, line, nil
+}
+
+// issue is the record of an issue of a list.
+func (s *issues) issue(raw []byte, line int) record {
 	var one struct{ ID, Key, Fields json.RawMessage }
-	if err := json.Unmarshal(v, &one); err != nil {
-		return record{line: line, raw: raw, err: err}, nil
+	if err := json.Unmarshal(raw, &one); err != nil {
+		return record{line: line, raw: raw, err: err}
 	}
-	return s.record(raw, line, one.ID, one.Key, one.Fields), nil
+	return s.record(raw, line, one.ID, one.Key, one.Fields)
 }
 
 // record flattens an issue into the columns that the export of the same as CSV has.
@@ -174,9 +233,13 @@ func textOf(v json.RawMessage) string {
 	return text
 }
 
+// put adds a value to a column. One that is empty is none.
 func (r record) put(column, text string) {
-	if text != "" {
+	switch {
+	case text != "":
 		r.fields[column] = append(r.fields[column], text)
+	case !r.has(column):
+		r.fields[column] = nil
 	}
 }
 
@@ -200,6 +263,10 @@ func (s *issues) flatten(rec record, name string, v any) {
 		rec.put("Project key", word(object["key"]))
 		rec.put("Project name", word(object["name"]))
 		return
+	case "issuetype":
+		if object["subtask"] == true {
+			rec.put("Subtask", "true")
+		}
 	case "parent":
 		rec.put("Parent", word(object["key"]))
 		return
@@ -207,10 +274,11 @@ func (s *issues) flatten(rec record, name string, v any) {
 		comments, _ := object["comments"].([]any)
 		for _, c := range comments {
 			one, _ := c.(map[string]any)
-			rec.put("Comment", word(one["created"])+";"+person(one["author"])+";"+prose(one["body"]))
+			rec.fields["Comment"] = append(rec.fields["Comment"], comment{word(one["created"]), person(one["author"]), prose(one["body"])})
 		}
 		return
 	case "issuelinks":
+		rec.fields[anyLink] = nil
 		links, _ := v.([]any)
 		for _, l := range links {
 			flattenLink(rec, l)
@@ -223,8 +291,11 @@ func (s *issues) flatten(rec record, name string, v any) {
 		return
 	}
 	values, many := v.([]any)
-	if !many {
+	switch {
+	case !many:
 		values = []any{v}
+	case len(values) == 0:
+		values = []any{nil}
 	}
 	for _, v := range values {
 		rec.put(column, prose(v))
@@ -234,13 +305,16 @@ func (s *issues) flatten(rec record, name string, v any) {
 	}
 }
 
+// anyLink is a column without values: an issue that has it lists all of its links.
+const anyLink = " issue link ("
+
 // flattenLink puts a link to another issue into the column of its kind and direction.
 func flattenLink(rec record, v any) {
 	link, _ := v.(map[string]any)
 	kind, _ := link["type"].(map[string]any)
 	for member, direction := range map[string]string{"inwardIssue": "Inward", "outwardIssue": "Outward"} {
 		if other, ok := link[member].(map[string]any); ok {
-			rec.put(direction+" issue link ("+word(kind["name"])+")", word(other["key"]))
+			rec.put(direction+anyLink+word(kind["name"])+")", word(other["key"]))
 		}
 	}
 }
@@ -284,9 +358,7 @@ func prose(v any) string {
 }
 
 func writeProse(text *strings.Builder, node map[string]any) {
-	if t, ok := node["text"].(string); ok {
-		text.WriteString(t)
-	}
+	text.WriteString(ownProse(node))
 	content, _ := node["content"].([]any)
 	for _, c := range content {
 		if child, ok := c.(map[string]any); ok {
@@ -297,4 +369,35 @@ func writeProse(text *strings.Builder, node map[string]any) {
 	case "paragraph", "heading", "codeBlock", "hardBreak", "listItem":
 		text.WriteString("\n")
 	}
+}
+
+// ownProse is the text of a node itself: of what has none, such as a mention or a card,
+// what it stands for.
+func ownProse(node map[string]any) string {
+	if t, ok := node["text"].(string); ok {
+		return t + target(node, t)
+	}
+	attrs, _ := node["attrs"].(map[string]any)
+	for _, member := range []string{"text", "shortName", "url"} {
+		if t, ok := attrs[member].(string); ok && t != "" {
+			return t
+		}
+	}
+	if ms, err := strconv.ParseInt(word(attrs["timestamp"]), 10, 64); err == nil && node["type"] == "date" {
+		return time.UnixMilli(ms).UTC().Format(time.DateOnly)
+	}
+	return ""
+}
+
+// target is where a text leads to, in brackets, unless the text says it.
+func target(node map[string]any, text string) string {
+	marks, _ := node["marks"].([]any)
+	for _, m := range marks {
+		mark, _ := m.(map[string]any)
+		attrs, _ := mark["attrs"].(map[string]any)
+		if to, ok := attrs["href"].(string); ok && mark["type"] == "link" && to != text {
+			return " (" + to + ")"
+		}
+	}
+	return ""
 }

@@ -23,6 +23,7 @@ type item struct {
 	Names   map[string]names // relations whose names are looked up before they are sent
 	Links   map[string]links // relations to other records
 	Remarks []comment        // what was said of it
+	Cleared []string         // attributes whose columns are there and have no value
 }
 
 // names are what a relation leads to, by name. Each element is one asset, of which
@@ -43,6 +44,9 @@ type links struct {
 type comment struct {
 	At, Author, Text string
 }
+
+// String is the comment as a CSV has it.
+func (c comment) String() string { return c.At + ";" + c.Author + ";" + c.Text }
 
 // translate turns a record into an item. Errors: what of the record cannot be used.
 func (m *Mapping) translate(rec record) (item, error) {
@@ -105,6 +109,9 @@ func (m *Mapping) project(rec record, it *item) error {
 			break
 		}
 	}
+	if len(it.Project) == 0 && slices.ContainsFunc(m.Project.Column, rec.has) {
+		it.Cleared = append(it.Cleared, "Scope")
+	}
 	for i, name := range it.Project {
 		if it.Project[i] = strings.TrimSpace(name); it.Project[i] == "" {
 			return errors.New("a project has no name")
@@ -119,6 +126,8 @@ func (m *Mapping) takeAll(rec record, it *item) error {
 	for name, vs := range rec.fields {
 		switch {
 		case name == "AssetType" || name == "" || name == m.Key.Attribute:
+		case len(vs) == 0:
+			it.Cleared = append(it.Cleared, name)
 		case len(vs) > 1:
 			it.Values[name] = vs
 		default:
@@ -154,18 +163,27 @@ func (m *Mapping) links(v any) (keys []string, others bool) {
 	return keys, others
 }
 
-// apply sets an attribute by a rule.
+// apply sets an attribute by a rule, or notes that its column is empty.
 func (r *rule) apply(rec record, name string, it *item) error {
+	set, err := r.set(rec, name, it)
+	if err == nil && !set && slices.ContainsFunc(r.Column, rec.has) {
+		it.Cleared = append(it.Cleared, name)
+	}
+	return err
+}
+
+// set sets an attribute by a rule, and reports whether there is a value.
+func (r *rule) set(rec record, name string, it *item) (bool, error) {
 	if r.Unknown != "" && !r.Key {
 		n := names{Candidates: r.candidates(rec), Unknown: r.Unknown, Create: r.Create}
 		if len(n.Candidates) > 0 {
 			it.Names[name] = n
 		}
-		return nil
+		return len(n.Candidates) > 0, nil
 	}
 	values, err := r.values(rec)
 	if err != nil || len(values) == 0 {
-		return err
+		return false, err
 	}
 	if r.Key {
 		l := links{Later: r.Later, MayLack: r.Unknown == leaveOut}
@@ -174,13 +192,15 @@ func (r *rule) apply(rec record, name string, it *item) error {
 				l.Keys = append(l.Keys, key)
 			}
 		}
-		it.Links[name] = l
-		return nil
+		if len(l.Keys) > 0 {
+			it.Links[name] = l
+		}
+		return len(l.Keys) > 0, nil
 	}
 	if it.Values[name] = any(values); len(values) == 1 {
 		it.Values[name] = values[0]
 	}
-	return nil
+	return true, nil
 }
 
 // values are those of the rule's columns, translated.
@@ -246,11 +266,14 @@ func (r *rule) split(values []any) []any {
 
 // replaced is what stands in the place of a value.
 func (r *rule) replaced(v any) any {
-	if v == nil || r.Values == nil {
+	if v == nil || len(r.Values) == 0 && r.Others == nil {
 		return v
 	}
 	if to, ok := r.Values[fmt.Sprint(v)]; ok {
 		return to
+	}
+	if r.Others != nil {
+		return r.Others
 	}
 	return v
 }
@@ -282,16 +305,19 @@ func (r *rule) date(text string) (string, error) {
 func (r *rule) remarks(rec record, it *item) error {
 	values, err := (&rule{Column: r.Column, All: r.All}).values(rec)
 	for _, v := range values {
-		parts := strings.SplitN(fmt.Sprint(v), ";", 3)
-		if len(parts) < 3 {
+		c, whole := v.(comment)
+		if parts := strings.SplitN(fmt.Sprint(v), ";", 3); !whole && len(parts) == 3 {
+			c, whole = comment{parts[0], parts[1], parts[2]}, true
+		}
+		if !whole {
 			it.Remarks = append(it.Remarks, comment{Text: html.EscapeString(fmt.Sprint(v))})
 			continue
 		}
-		at, err := r.date(parts[0])
-		if err != nil {
+		if c.At, err = r.date(c.At); err != nil {
 			return fmt.Errorf("a comment: %w", err)
 		}
-		it.Remarks = append(it.Remarks, comment{At: at, Author: parts[1], Text: strings.ReplaceAll(html.EscapeString(parts[2]), "\n", "<br>")})
+		c.Text = strings.ReplaceAll(html.EscapeString(c.Text), "\n", "<br>")
+		it.Remarks = append(it.Remarks, c)
 	}
 	return err
 }

@@ -1,6 +1,9 @@
 package importer
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // lack is a link that cannot be set yet.
 type lack struct {
@@ -54,6 +57,13 @@ func (r *run) setLater(ctx context.Context) error {
 	err := r.later.each(func(l lateLink) error {
 		it := item{Line: l.Line, Key: l.From}
 		a, ok := r.index.named(l.Root, l.Key)
+		if ok && l.MayLack {
+			typ, _, _ := strings.Cut(l.OID, ":")
+			var err error
+			if ok, err = r.model.takes(ctx, typ, l.Name, r.index.typeOf(a)); err != nil {
+				return err
+			}
+		}
 		if !ok {
 			r.counts.Lacking++
 			if r.lost = r.lost || !l.MayLack; !l.MayLack {

@@ -2,10 +2,10 @@ package importer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // resolve sets what an entry names: its project, relations, links and remarks.
@@ -14,7 +14,8 @@ func (r *run) resolve(ctx context.Context, b *batch, q *request, e entry, values
 	if err != nil {
 		return err
 	}
-	if scope, ok := t.attributes["Scope"]; ok && !scope.IsReadOnly && values["Scope"] == nil && (!e.exists || len(e.Project) > 0) {
+	placed := !e.exists || len(e.Project) > 0 || slices.Contains(e.Cleared, "Scope")
+	if scope, ok := t.attributes["Scope"]; ok && !scope.IsReadOnly && values["Scope"] == nil && placed {
 		at, err := r.resolver.project(ctx, e.Project)
 		if err != nil {
 			return err
@@ -28,7 +29,7 @@ func (r *run) resolve(ctx context.Context, b *batch, q *request, e entry, values
 		if err != nil {
 			return err
 		}
-		if v != nil {
+		if v != nil || e.exists {
 			values[name] = v
 		}
 	}
@@ -40,7 +41,7 @@ func (r *run) resolve(ctx context.Context, b *batch, q *request, e entry, values
 	if len(e.Remarks) == 0 || e.exists {
 		return nil
 	}
-	values["MentionedInExpressions"], err = r.remarks(ctx, e.item, q)
+	values[expressions], err = r.remarks(ctx, e.item, q)
 	return err
 }
 
@@ -52,28 +53,51 @@ func (r *run) link(ctx context.Context, b *batch, q *request, e entry, name stri
 		return err
 	}
 	var refs []any
+	open := false // a link is not decided yet
 	for _, key := range l.Keys {
 		ref, known, err := r.ref(ctx, b, q, e, root, key)
+		if err == nil && known && l.MayLack {
+			known, err = r.fits(ctx, b, e, name, root, key)
+		}
 		switch {
 		case err != nil:
 			return err
-		case ref != "":
+		case known && ref != "":
 			refs = append(refs, ref)
 		case known:
+			open = true
 		case l.Later:
+			open = true
 			b.entries[e.at].lacks = append(b.entries[e.at].lacks, lack{name, root, key, l.MayLack})
+		case !r.final && r.isWaiting(root, key):
+			return errWaits
 		case l.MayLack:
 			r.resolver.leftOut[e.Type+"."+name+" "+key]++
 		default:
 			return problemf("%s: no record and no asset has the key %s", name, key)
 		}
 	}
-	if len(refs) > 0 {
-		if values[name] = refs; len(refs) == 1 {
-			values[name] = refs[0]
-		}
+	switch {
+	case len(refs) == 1:
+		values[name] = refs[0]
+	case len(refs) > 1:
+		values[name] = refs
+	case e.exists && !open:
+		values[name] = nil
 	}
 	return nil
+}
+
+// errWaits says that a record links to one that is kept for later.
+var errWaits = errors.New("it waits for another record")
+
+// fits reports whether a relation takes what has a key, which is there.
+func (r *run) fits(ctx context.Context, b *batch, e entry, name, root, key string) (bool, error) {
+	if a, ok := r.index.named(root, key); ok {
+		return r.model.takes(ctx, e.Type, name, r.index.typeOf(a))
+	}
+	n, _ := b.position(root, key)
+	return r.model.takes(ctx, e.Type, name, b.entries[n].Type)
 }
 
 // ref is the Oid or the alias of what has a key. known without one: a dry run cannot
@@ -87,6 +111,7 @@ func (r *run) ref(ctx context.Context, b *batch, q *request, e entry, root, key 
 		return r.index.oid(a), true, nil
 	}
 	if n, ok := b.position(root, key); ok && n < e.at && b.entries[n].Key != "" {
+		b.entries[e.at].on = append(b.entries[e.at].on, n)
 		return alias(n), true, nil
 	}
 	return "", false, nil
@@ -136,7 +161,7 @@ func (r *run) remarks(ctx context.Context, it item, q *request) ([]any, error) {
 			}
 			if x["Author"] = author; author == nil {
 				delete(x, "Author")
-				x["Content"] = strings.TrimSpace(c.Author) + ": " + c.Text
+				x["Content"] = c.bySomebody()
 			}
 		}
 		all = append(all, x)

@@ -43,6 +43,7 @@ type rule struct {
 	Column  columns        `yaml:"column"`  // the first of them that has values
 	All     bool           `yaml:"all"`     // the values of all columns
 	Values  map[string]any `yaml:"values"`  // what stands in the place of a value; null: nothing
+	Others  any            `yaml:"others"`  // what stands in the place of values that Values does not have; absent: themselves
 	Default any            `yaml:"default"` // where there is no value
 	Split   string         `yaml:"split"`   // separates several values in one
 	Date    []string       `yaml:"date"`    // forms of a date, of which the first that fits is taken

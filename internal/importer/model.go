@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -11,18 +12,24 @@ import (
 type assetType struct {
 	attributes map[string]attribute
 	keys       string // the type that declares the attribute of keys; empty: the type has none
+	base       string // the type above it; empty: none
 }
 
 // attribute is what matters here of the description of an attribute.
 type attribute struct {
-	IsReadOnly   bool
-	IsMultivalue bool
-	RelatedAsset struct {
-		Nameref string `json:"nameref"`
-	}
-	Base struct {
+	AttributeType string
+	IsReadOnly    bool
+	IsMultivalue  bool
+	RelatedAsset  typeRef
+	ValidTypes    []typeRef // that a relation takes; empty: all of RelatedAsset
+	Base          struct {
 		Tokenref string `json:"tokenref"`
 	}
+}
+
+// typeRef names a type.
+type typeRef struct {
+	Nameref string `json:"nameref"`
 }
 
 // model is what the service says of its types, each read once.
@@ -40,7 +47,10 @@ func (m *model) of(ctx context.Context, name string) (*assetType, error) {
 		}
 		return t, nil
 	}
-	var described struct{ Attributes map[string]attribute }
+	var described struct {
+		Base       typeRef
+		Attributes map[string]attribute
+	}
 	err := m.client.get(ctx, "/meta.v1/"+url.PathEscape(name), &described)
 	if err != nil {
 		if isStatus(err, http.StatusNotFound) {
@@ -49,7 +59,7 @@ func (m *model) of(ctx context.Context, name string) (*assetType, error) {
 		}
 		return nil, err
 	}
-	t := &assetType{attributes: map[string]attribute{}}
+	t := &assetType{attributes: map[string]attribute{}, base: described.Base.Nameref}
 	for token, a := range described.Attributes {
 		t.attributes[strings.TrimPrefix(token, name+".")] = a
 	}
@@ -80,4 +90,27 @@ func (m *model) related(ctx context.Context, typ, name string) (string, error) {
 		return a.RelatedAsset.Nameref, nil
 	}
 	return "", problemf("%s.%s is no relation", typ, name)
+}
+
+// takes reports whether a relation of a type takes assets of another type.
+func (m *model) takes(ctx context.Context, typ, name, value string) (bool, error) {
+	t, err := m.of(ctx, typ)
+	if err != nil {
+		return false, err
+	}
+	valid := t.attributes[name].ValidTypes
+	if len(valid) == 0 {
+		valid = []typeRef{t.attributes[name].RelatedAsset}
+	}
+	for value != "" {
+		if slices.Contains(valid, typeRef{value}) {
+			return true, nil
+		}
+		t, err := m.of(ctx, value)
+		if err != nil {
+			return false, err
+		}
+		value = t.base
+	}
+	return false, nil
 }

@@ -127,13 +127,26 @@ func (o Options) beside(suffix string) string {
 	return filepath.Join(folder, strings.TrimSuffix(name, filepath.Ext(name))+suffix)
 }
 
+// mark is the name of the file of what is pending: that of a file of the same name and
+// another kind has another one.
+func (o Options) mark() string {
+	folder, name := filepath.Split(o.File)
+	if o.File == "-" {
+		name = "import." + o.Format
+	}
+	if o.Work != "" {
+		folder = o.Work
+	}
+	return filepath.Join(folder, name+".pending")
+}
+
 func newRun(o Options, m Mapping, size int64) (*run, error) {
 	c, err := newClient(o)
 	if err != nil {
 		return nil, err
 	}
 	r := &run{
-		o: o, mapping: m, client: c, pending: pending{o.beside(".pending")}, progress: newProgress(o.Log, size),
+		o: o, mapping: m, client: c, pending: pending{o.mark()}, progress: newProgress(o.Log, size),
 		batch: batch{keys: map[digest]int{}}, deferred: &spool[item]{}, waiting: map[digest]bool{}, said: map[string]bool{},
 	}
 	c.wait = func(err error) { r.complain(fmt.Sprintf("waiting for the service: %v", err)) }
@@ -211,7 +224,7 @@ func (r *run) resume(ctx context.Context) error {
 
 // executed reports whether there is what a request makes.
 func (r *run) executed(ctx context.Context, s sent) (bool, error) {
-	if s.Check != nil {
+	if s.Check != nil && len(s.Creates) == 0 {
 		oids, err := r.resolver.oids(ctx, s.Check)
 		return len(oids) > 0, err
 	}
@@ -250,20 +263,29 @@ func (r *run) take(ctx context.Context, it item) error {
 	if err != nil {
 		return err
 	}
-	d := digestOf(e.root, it.Key)
 	if wait {
-		r.waiting[d] = true
-		if it.Alias != "" {
-			r.waiting[digestOf(e.root, "\x00"+it.Alias)] = true
-		}
-		return r.deferred.add(it)
+		return r.postpone(e)
 	}
-	delete(r.waiting, d)
+	delete(r.waiting, digestOf(e.root, it.Key))
 	delete(r.waiting, digestOf(e.root, "\x00"+it.Alias))
 	if r.batch.add(e); len(r.batch.entries) >= r.o.Batch || r.batch.bytes >= maxBatch {
 		return r.flush(ctx)
 	}
 	return nil
+}
+
+// postpone keeps an item for the time when the others have been taken.
+func (r *run) postpone(e entry) error {
+	r.waiting[digestOf(e.root, e.item.Key)] = true
+	if e.Alias != "" {
+		r.waiting[digestOf(e.root, "\x00"+e.Alias)] = true
+	}
+	return r.deferred.add(e.item)
+}
+
+// isWaiting reports whether a record that a link names is one that is kept for later.
+func (r *run) isWaiting(root, key string) bool {
+	return r.waiting[digestOf(root, key)] || r.waiting[digestOf(root, "\x00"+key)]
 }
 
 // entry finds what has the key of an item. Errors: also problem.
@@ -303,7 +325,7 @@ func (r *run) mustWait(ctx context.Context, e entry) (bool, error) {
 			if there || inBatch {
 				continue
 			}
-			if !r.over || r.waiting[digestOf(root, key)] || r.waiting[digestOf(root, "\x00"+key)] {
+			if !r.over || r.isWaiting(root, key) {
 				return true, nil
 			}
 		}

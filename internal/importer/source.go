@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -14,8 +15,17 @@ import (
 type record struct {
 	line   int              // where it begins, from 1
 	raw    []byte           // as it stands there
-	fields map[string][]any // by column; texts in a CSV, JSON values else
+	fields map[string][]any // by column, of one without a value none; texts in a CSV, JSON values else
 	err    error            // why it cannot be read; the source goes on behind it
+}
+
+// has reports whether a column is there, perhaps without a value.
+func (r record) has(column string) bool {
+	_, ok := r.fields[column]
+	if !ok && strings.Contains(column, anyLink) {
+		_, ok = r.fields[anyLink]
+	}
+	return ok
 }
 
 // source gives records in order.
@@ -91,12 +101,50 @@ func plain(r io.Reader) (*bufio.Reader, error) {
 	return b, nil
 }
 
+// withLines returns the text with lines that end with LF where they end with CR alone.
+// escapes: a backslash in a quoted text keeps the next character from ending it.
+func withLines(b *bufio.Reader, escapes bool) *bufio.Reader {
+	head, _ := b.Peek(b.Size())
+	quoted, escaped := false, false
+	for i, c := range head {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && escapes && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '\n', c == '\r' && i+1 < len(head) && head[i+1] == '\n', c == '\r' && i+1 == b.Size():
+			return b
+		case c == '\r':
+			return bufio.NewReaderSize(returns{b}, b.Size())
+		}
+	}
+	return b
+}
+
+// returns reads LF for CR.
+type returns struct{ r io.Reader }
+
+// Read reads on.
+func (c returns) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	for i := range b[:n] {
+		if b[i] == '\r' {
+			b[i] = '\n'
+		}
+	}
+	return n, err
+}
+
 // open returns the source of a format: csv, jsonl or jira.
 func openSource(format string, r io.Reader, separator rune) (source, error) {
 	b, err := plain(r)
 	if err != nil {
 		return nil, err
 	}
+	b = withLines(b, format == "jsonl")
 	switch format {
 	case "jsonl":
 		return &lines{r: b}, nil

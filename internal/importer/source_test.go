@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 )
 
 // records reads a source to its end: of each record its key or error.
@@ -55,5 +56,74 @@ func TestRecordsAreBounded(t *testing.T) {
 		if !errors.Is(end, c.end) || c.end == nil && fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %.300v, %v", c.name, got, end)
 		}
+	}
+}
+
+// TestIssuesAsJSON: what an issue has is in its columns, wherever a page has the names of
+// its fields, and whatever its documents and names contain.
+func TestIssuesAsJSON(t *testing.T) {
+	const document = `{"type": "doc", "content": [{"type": "paragraph", "content": [{"type": "text", "text": "Ask "}, {"type": "mention", "attrs": {"id": "5b", "text": "@Ann"}}, {"type": "text", "text": " "},
+		{"type": "emoji", "attrs": {"shortName": ":+1:", "text": "👍"}}, {"type": "emoji", "attrs": {"shortName": ":alds:"}}, {"type": "hardBreak"}, {"type": "inlineCard", "attrs": {"url": "https://x/1"}},
+		{"type": "text", "text": " see"  , "marks": [{"type": "link", "attrs": {"href": "https://x/2"}}]}, {"type": "status", "attrs": {"text": "DONE"}}, {"type": "date", "attrs": {"timestamp": "1577836800000"}}]}]}`
+	const issue = `{"key": "A-1", "fields": {"description": ` + document + `, "customfield_1": 8, "customfield_2": null, "labels": [], "issuelinks": [],
+		"comment": {"comments": [{"author": {"displayName": "Doe; Jane"}, "created": "2020-02-06T08:00:00.000+0000", "body": "a;b"}]}}}`
+	for name, page := range map[string]string{
+		"behind": `{"issues": [` + issue + `], "names": {"customfield_1": "Points", "customfield_2": "Team"}}`,
+		"before": `{"names": {"customfield_1": "Points", "customfield_2": "Team"}, "issues": [` + issue + `]}`,
+	} {
+		s, err := openSource("jira", strings.NewReader(page+page), ',')
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			rec, err := s.next()
+			if err != nil || rec.err != nil || string(rec.raw) != issue {
+				t.Fatalf("%s: %v, %v, %s", name, err, rec.err, rec.raw)
+			}
+			for column, want := range map[string]string{
+				"Description":           "[Ask @Ann 👍:alds:\nhttps://x/1 see (https://x/2)DONE2020-01-01]",
+				"Custom field (Points)": "[8]", "Custom field (Team)": "[]", "Labels": "[]", "Inward issue link (Blocks)": "[]",
+			} {
+				if got := fmt.Sprint(rec.fields[column]); got != want || !rec.has(column) {
+					t.Errorf("%s: %s is %s, want %s", name, column, got, want)
+				}
+			}
+			it := item{}
+			if err := (&rule{Column: columns{"Comment"}, Date: []string{"2006-01-02T15:04:05.000-0700"}, zone: time.UTC}).remarks(rec, &it); err != nil || fmt.Sprint(it.Remarks) != "[2020-02-06T08:00:00.000Z;Doe; Jane;a;b]" || it.Remarks[0].Author != "Doe; Jane" {
+				t.Errorf("%s: %v, %q", name, err, it.Remarks)
+			}
+		}
+		if _, err := s.next(); !errors.Is(err, io.EOF) {
+			t.Errorf("%s: behind the last one %v", name, err)
+		}
+	}
+	got, end := records(t, "jira", `{"issues": [{"key": "A", "fields": {"key": 1}}, {"key": "B", "fields": {"key": 2}}, {"key": `)
+	if fmt.Sprint(got) != "[1 2]" || end == nil {
+		t.Errorf("of a page that is cut off: %v, %v", got, end)
+	}
+}
+
+// TestEndsOfLines: lines may end with CR, LF or both.
+func TestEndsOfLines(t *testing.T) {
+	for format, text := range map[string]string{"csv": "key,text\nA,\"x\ny\"\nB,z\n", "jsonl": "{\"key\":\"A\",\"text\":\"\\\"\"}\n{\"key\":\"B\"}\n"} {
+		for _, end := range []string{"\n", "\r", "\r\n"} {
+			for _, last := range []string{text, strings.TrimSuffix(text, "\n")} {
+				got, err := records(t, format, strings.ReplaceAll(last, "\n", end))
+				if fmt.Sprint(got) != "[A B]" || err != nil {
+					t.Errorf("%s with %q: %v, %v", format, end, got, err)
+				}
+			}
+		}
+	}
+}
+
+// TestMarks: imports of different files note what they send in different files.
+func TestMarks(t *testing.T) {
+	seen := map[string]Options{}
+	for _, o := range []Options{{File: "a/x.csv"}, {File: "a/x.jsonl"}, {File: "a/x.json"}, {File: "a/x.csv.gz"}, {File: "a/x"}, {File: "b/x.csv"}, {File: "-", Format: "csv"}, {File: "-", Format: "jsonl"}, {File: "a/x.csv", Work: "w"}} {
+		if before, ok := seen[o.mark()]; ok {
+			t.Errorf("%+v and %+v have the mark %s", before, o, o.mark())
+		}
+		seen[o.mark()] = o
 	}
 }

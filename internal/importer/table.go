@@ -65,8 +65,12 @@ func (t *table) next() (record, error) {
 		rec.err = checkUTF8(rec.raw)
 	}
 	for i, text := range row {
-		if i < len(t.columns) && text != "" {
+		switch {
+		case i >= len(t.columns):
+		case text != "":
 			rec.fields[t.columns[i]] = append(rec.fields[t.columns[i]], text)
+		case !rec.has(t.columns[i]):
+			rec.fields[t.columns[i]] = nil
 		}
 	}
 	return rec, nil

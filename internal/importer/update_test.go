@@ -1,0 +1,116 @@
+package importer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/importer"
+)
+
+const updateMapping = `
+key: key
+type: kind
+project: project
+attributes:
+  Name: title
+  Description: text
+  Estimate: points
+  TaggedWith: {column: [tag, more], all: true}
+  Owners: {column: owners, split: "/", unknown: leave out}
+  Super: {column: epic, key: true, for: [Story], unknown: leave out}
+  Dependencies: {column: needs, split: " ", key: true, later: true, for: [Story]}
+comments: {column: said, all: true, date: ["2006-01-02"]}
+`
+
+// TestUpdate: an update leaves what a new import of the file would make: lists without
+// what the file no longer has, empty cells cleared, further comments added. A column that
+// the file does not have stays as it is, and so does what others have said.
+func TestUpdate(t *testing.T) {
+	inBoth(t, func(t *testing.T, base string) {
+		write(t, base, `{"AssetType": "Member", "Name": "Bo", "Nickname": "Bo", "Username": "bo", "DefaultRole": "Role:4"}`)
+		dir := t.TempDir()
+		put(t, dir+"/map.yaml", updateMapping)
+		o := importer.Options{URL: base, Format: "csv", File: dir + "/rows.csv", Project: "Scope:0", Update: true}
+		query := map[string]any{"from": "Workitem", "find": "U-", "findin": []string{"Reference"}, "sort": []string{"Reference"}, "select": []string{
+			"Reference", "Name", "Description", "PrimaryWorkitem.Estimate", "TaggedWith", "Owners.Username", "Scope.Name", "Super.Reference", "Dependencies.Reference", "MentionedInExpressions.Content",
+		}}
+		run := func(text, want string, counts importer.Counts) {
+			t.Helper()
+			put(t, o.File, text)
+			got, said, err := bring(t, o, dir+"/map.yaml")
+			if err != nil || got != counts {
+				t.Fatalf("got %+v, want %+v, %v\n%s", got, counts, err, said)
+			}
+			if now := rows(t, base, query); now != want {
+				t.Errorf("got\n%swant\n%s", now, want)
+			}
+		}
+		const head = "key,kind,title,text,points,tag,more,owners,project,epic,needs,said,said\n"
+		run(head+`U-1,Epic,all,,,,,,,,,,
+U-2,Story,pay,by card,3,money,web,admin/bo,Shop,U-1,U-3 U-4,2026-01-02;admin;+1,2026-01-03;ann;when?
+U-3,Story,ship,,1,,,,Shop,,,,
+U-4,Story,pack,,,,,,Shop,,,,
+`, `U-1 | all |  |  | [] | [] | System (All Projects) |  | [] | []
+U-2 | pay | by card | 3 | [money web] | [admin bo] | Shop | U-1 | [U-3 U-4] | [+1 ann: when?]
+U-3 | ship |  | 1 | [] | [] | Shop |  | [] | []
+U-4 | pack |  |  | [] | [] | Shop |  | [] | []
+`, importer.Counts{Records: 4, Created: 4})
+		write(t, base, `{"AssetType": "Expression", "Content": "mine", "Mentions": {"from": "Story", "where": {"Reference": "U-2"}}, "BelongsTo": {"AssetType": "Conversation"}}`)
+		run(head+`U-1,Epic,all,,,,,,,,,,
+U-2,Story,pay now,,,,web,bo/nobody,,,U-5 U-4,2026-01-02;admin;+1,2026-01-04;bo;+1
+U-5,Story,new,,,,,,,U-1,,,
+`, `U-1 | all |  |  | [] | [] | System (All Projects) |  | [] | []
+U-2 | pay now |  |  | [web] | [bo] | System (All Projects) |  | [U-4 U-5] | [+1 ann: when? mine +1]
+U-3 | ship |  | 1 | [] | [] | Shop |  | [] | []
+U-4 | pack |  |  | [] | [] | Shop |  | [] | []
+U-5 | new |  |  | [] | [] | System (All Projects) | U-1 | [] | []
+`, importer.Counts{Records: 3, Created: 1, Updated: 2})
+		versions := map[string]any{"from": "Story", "where": map[string]any{"Reference": "U-2"}, "asof": "All", "select": []string{"Moment"}}
+		before := rows(t, base, versions)
+		run("key,kind,title,owners\nU-2,Story,pay now,bo\n", rows(t, base, query), importer.Counts{Records: 1, Updated: 1})
+		if after := rows(t, base, versions); after != before {
+			t.Errorf("an update with nothing new has made versions:\n%s", after)
+		}
+	})
+}
+
+// TestUpdateOfLines: so it is without a mapping: null and an empty cell clear, what is not
+// named stays, and a change says itself what it adds and removes. A password is not
+// cleared.
+func TestUpdateOfLines(t *testing.T) {
+	inBoth(t, func(t *testing.T, base string) {
+		dir := t.TempDir()
+		o := importer.Options{URL: base, Project: "Scope:0", Update: true}
+		run := func(format, text string) {
+			t.Helper()
+			o.Format, o.File = format, dir+"/rows."+format
+			put(t, o.File, text)
+			if got, said, err := bring(t, o, ""); err != nil || got.Rejected > 0 {
+				t.Fatalf("%+v, %v\n%s", got, err, said)
+			}
+		}
+		run("jsonl", `{"AssetType": "Story", "Reference": "L-1", "Name": "one", "TaggedWith": ["a", "b"], "Estimate": 3, "Description": "x"}
+{"AssetType": "Story", "Reference": "L-2", "Name": "two", "Dependencies": [{"Reference": "L-1"}, {"Reference": "L-3"}]}
+{"AssetType": "Story", "Reference": "L-3", "Name": "three", "TaggedWith": ["a", "b"]}
+`)
+		run("jsonl", `{"AssetType": "Story", "Reference": "L-1", "TaggedWith": ["B", "c"], "Estimate": null}
+{"AssetType": "Story", "Reference": "L-2", "Dependencies": {"Reference": "L-3"}, "TaggedWith": []}
+{"AssetType": "Story", "Reference": "L-3", "TaggedWith": {"add": "c", "remove": "a"}}
+`)
+		query := map[string]any{"from": "Story", "select": []string{"Reference", "Name", "Description", "Estimate", "TaggedWith", "Dependencies.Reference"}, "sort": []string{"Reference"}}
+		if got, want := rows(t, base, query), "L-1 | one | x |  | [b c] | []\nL-2 | two |  |  | [] | [L-3]\nL-3 | three |  |  | [b c] | []\n"; got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+		run("csv", "AssetType,Reference,Name,TaggedWith,Description,Scope\nStory,L-1,one,c,,\n")
+		if got, want := rows(t, base, query), "L-1 | one |  |  | [c] | []\n"; !strings.HasPrefix(got, want) {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+		const members = "AssetType,Reference,Name,Nickname,Username,Password,DefaultRole\nMember,M-1,Bo,Bo,bo,%s,Role:4\n"
+		run("csv", fmt.Sprintf(members, "a good one"))
+		run("csv", fmt.Sprintf(members, ""))
+		if got := rows(t, strings.Replace(base, "admin:of-the-test@", "bo:a%20good%20one@", 1), map[string]any{"from": "Member", "where": map[string]any{"IsSelf": true}, "select": []string{"Username"}}); got != "bo\n" {
+			t.Errorf("with the password of before: %s", got)
+		}
+	})
+}
