@@ -245,6 +245,7 @@ func (r *run) settle(ctx context.Context, b *batch, q *request, a answer) error 
 		gone[i] = bad
 		switch {
 		case bad:
+			b.entries[i].Key = "" // nothing more is done for it
 			if err := r.refused(e, message, gone); err != nil {
 				return err
 			}

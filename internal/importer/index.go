@@ -103,6 +103,9 @@ func (x *index) created(ctx context.Context, among []created, oids []string, fre
 			typ, _, _ := strings.Cut(oid, ":")
 			return !types[typ]
 		})
+		if len(of) == 0 {
+			continue // the service refused them all
+		}
 		_, err := x.read(ctx, map[string]any{
 			"from": root, "select": []string{x.model.key}, "filter": []string{"ID=$oids", x.model.key + "!=''"},
 			"with": map[string]any{"$oids": of},

@@ -1,0 +1,134 @@
+package importer_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/alds-dev/alds/internal/importer"
+	"github.com/alds-dev/alds/internal/test/testseed"
+)
+
+var worldsFlag = flag.Int("importer.worlds", 0, "how many random files to import on each database; 0: 30, and with -short one of each form")
+
+// TestRandomFiles: whatever a file has, in whatever form, wherever its import is cut off:
+// imported again, changed, imported with and without --update, the service has what it
+// says, once. An update that changes nothing makes no version.
+func TestRandomFiles(t *testing.T) {
+	seed, worlds := testseed.New(t), *worldsFlag
+	if worlds == 0 {
+		if worlds = 30; testing.Short() {
+			worlds = len(forms)
+		}
+	}
+	inBoth(t, func(t *testing.T, base string) {
+		for _, name := range members {
+			write(t, base, fmt.Sprintf(`{"AssetType": "Member", "Name": %q, "Nickname": %q, "Username": %q, "DefaultRole": "Role:4"}`, name, name, name))
+		}
+		for n := range worlds {
+			r := rand.New(rand.NewPCG(seed, uint64(n))) //nolint:gosec // a test repeats by its seed
+			f := forms[n%len(forms)]
+			if !t.Run(fmt.Sprintf("%d %s", n, f.name), func(t *testing.T) {
+				testseed.Print(t, seed)
+				l := &life{t: t, base: base, world: newWorld(r, fmt.Sprintf("W%d-", n), f), dir: t.TempDir()}
+				l.live()
+			}) {
+				return
+			}
+		}
+	})
+}
+
+// life is what a file goes through.
+type life struct {
+	*world
+	t         *testing.T
+	base, dir string
+	cuts      int
+}
+
+// live imports the file, changes it and updates what is there, several times.
+func (l *life) live() {
+	for range 1 + l.IntN(2) {
+		l.importFile(false)
+		l.change()
+		l.importFile(true)
+		_, before := l.read(l.t, l.base)
+		l.run(true, 0)
+		if _, after := l.read(l.t, l.base); !slices.Equal(before, after) {
+			l.t.Errorf("an update with nothing new has made versions:\n%s", cmp.Diff(before, after))
+		}
+		l.change()
+	}
+	l.importFile(false)
+}
+
+// importFile imports the file, cut off a few times before, and compares.
+func (l *life) importFile(update bool) {
+	l.t.Helper()
+	text := l.form.export(l.world)
+	rejected := l.apply(update)
+	put(l.t, l.dir+"/"+l.form.file, string(text))
+	for range l.IntN(3) {
+		l.run(update, 1+int32(l.IntN(6))) //nolint:gosec // it is small
+	}
+	counts, said := l.run(update, 0)
+	if counts.Rejected != rejected {
+		l.t.Errorf("%d records were rejected, %d should be, update %t\n%s", counts.Rejected, rejected, update, said)
+	}
+	got, _ := l.read(l.t, l.base)
+	if diff := cmp.Diff(l.lines(), got); diff != "" {
+		l.t.Fatalf("update %t, want, got:\n%s\n%s\n%s", update, diff, said, text)
+	}
+	if again, said := l.run(false, 0); again.Created > 0 || again.Skipped < again.Records-len(l.file) {
+		l.t.Errorf("again: %+v\n%s", again, said)
+	}
+}
+
+// run imports the file, and cuts the import off at one of its writes, which the service
+// gets or not; 0: at none.
+func (l *life) run(update bool, write int32) (importer.Counts, string) {
+	l.t.Helper()
+	m, err := importer.DefaultMapping(l.form.format)
+	if l.form.mapping != "" {
+		m, err = importer.ReadMapping(strings.NewReader(l.form.mapping))
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(l.t.Context())
+	defer cancel()
+	var said bytes.Buffer
+	o := importer.Options{
+		URL: l.base, Format: l.form.format, File: l.dir + "/" + l.form.file, Project: "Scope:0", Update: update, Batch: 1 + l.IntN(9), Patience: time.Minute, Out: &said, Log: &said,
+	}
+	if write > 0 {
+		g := newGate(l.t, l.base, write, l.IntN(2) == 0)
+		o.URL = g.url
+		go func() {
+			select {
+			case <-g.held:
+				cancel()
+				close(g.released)
+			case <-ctx.Done():
+			}
+		}()
+	}
+	counts, err := importer.Run(ctx, o, m)
+	if err != nil && ctx.Err() == nil && counts.Rejected == 0 {
+		l.t.Fatalf("%v\n%s", err, &said)
+	}
+	if rest, _ := os.ReadDir(l.dir); write == 0 && slices.ContainsFunc(rest, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ".pending") }) {
+		l.t.Errorf("the mark of what is pending is still there")
+	}
+	return counts, said.String()
+}
