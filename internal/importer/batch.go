@@ -61,6 +61,7 @@ type request struct {
 	idle     int   // entries that need no command
 	imports  bool
 	creates  []created
+	later    []digest       // of these, the keys of those whose links are set at the end
 	check    map[string]any // a query that finds what an update adds; nil: there is none
 	stubs    map[string]bool
 }
@@ -153,8 +154,12 @@ func (r *run) request(ctx context.Context, b *batch) (*request, error) {
 			q.idle++
 			continue
 		}
-		if q.add(command, i); !e.exists {
-			q.creates = append(q.creates, created{e.root, e.Key, e.Type})
+		if q.add(command, i); e.exists {
+			continue
+		}
+		q.creates = append(q.creates, created{e.root, e.Key, e.Type})
+		if e.linksLater() {
+			q.later = append(q.later, digestOf(e.root, e.Key))
 		}
 	}
 	return q, nil
@@ -223,6 +228,9 @@ func (r *run) post(ctx context.Context, q *request) (answer, error) {
 	}
 	if r.o.DryRun {
 		return r.client.write(ctx, body, "")
+	}
+	if err := r.made.note(q.later); err != nil {
+		return answer{}, err
 	}
 	return r.pending.send(ctx, r.client, sent{Body: body, Creates: q.creates, Check: q.check})
 }

@@ -21,6 +21,16 @@ type lateLink struct {
 	From, OID string // the key and the Oid of the asset that it is of
 }
 
+// linksLater reports whether an item has links that are set at the end.
+func (it *item) linksLater() bool {
+	for _, l := range it.Links {
+		if l.Later {
+			return true
+		}
+	}
+	return false
+}
+
 // linkLater notes links of an asset that are set at the end.
 func (r *run) linkLater(it item, a asset, lacks []lack) error {
 	for _, l := range lacks {

@@ -53,7 +53,7 @@ func (r *run) link(ctx context.Context, b *batch, q *request, e entry, name stri
 		return err
 	}
 	var refs []any
-	open := false // a link is not decided yet
+	unmade := false // a link leads to what a dry run cannot make
 	for _, key := range l.Keys {
 		ref, known, err := r.ref(ctx, b, q, e, root, key)
 		if err == nil && known && l.MayLack {
@@ -65,9 +65,8 @@ func (r *run) link(ctx context.Context, b *batch, q *request, e entry, name stri
 		case known && ref != "":
 			refs = append(refs, ref)
 		case known:
-			open = true
+			unmade = true
 		case l.Later:
-			open = true
 			b.entries[e.at].lacks = append(b.entries[e.at].lacks, lack{name, root, key, l.MayLack})
 		case !r.final && r.isWaiting(root, key):
 			return errWaits
@@ -82,7 +81,7 @@ func (r *run) link(ctx context.Context, b *batch, q *request, e entry, name stri
 		values[name] = refs[0]
 	case len(refs) > 1:
 		values[name] = refs
-	case e.exists && !open:
+	case e.exists && !unmade:
 		values[name] = nil
 	}
 	return nil

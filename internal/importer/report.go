@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,7 +35,7 @@ func (r *run) complain(message string) {
 func (r *run) finish() error {
 	c := r.counts
 	if !r.o.DryRun {
-		if err := r.pending.remove(); err != nil {
+		if err := errors.Join(r.made.remove(), r.pending.remove()); err != nil {
 			return err
 		}
 	}

@@ -52,6 +52,7 @@ type run struct {
 	index    *index
 	resolver *resolver
 	pending  pending
+	made     *made
 	rejects  *rejects
 	progress *progress
 
@@ -62,7 +63,6 @@ type run struct {
 	over     bool // every record was read
 	final    bool // what waits for others waits in vain
 	lost     bool // a link was not set that may not lack
-	cutOff   bool // an import of the file was cut off
 	counts   Counts
 	said     map[string]bool
 }
@@ -92,7 +92,7 @@ func Run(ctx context.Context, o Options, m Mapping) (Counts, error) {
 	}
 	err = r.all(ctx, src)
 	r.progress.end()
-	err = errors.Join(err, r.rejects.close())
+	err = errors.Join(err, r.rejects.close(), r.made.close())
 	if err == nil {
 		err = r.finish()
 	}
@@ -146,7 +146,7 @@ func newRun(o Options, m Mapping, size int64) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		o: o, mapping: m, client: c, pending: pending{o.mark()}, progress: newProgress(o.Log, size),
+		o: o, mapping: m, client: c, pending: pending{o.mark()}, made: &made{path: o.mark() + ".made"}, progress: newProgress(o.Log, size),
 		batch: batch{keys: map[digest]int{}}, deferred: &spool[item]{}, waiting: map[digest]bool{}, said: map[string]bool{},
 	}
 	c.wait = func(err error) { r.complain(fmt.Sprintf("waiting for the service: %v", err)) }
@@ -203,9 +203,11 @@ func (r *run) resume(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.pending.path, err)
 	}
-	r.cutOff = cutOff
 	if !cutOff {
-		return nil
+		return r.made.remove()
+	}
+	if err := r.made.load(); err != nil {
+		return err
 	}
 	r.progress.say("An import was cut off; it goes on.")
 	done, err := r.executed(ctx, s)
@@ -251,7 +253,7 @@ func (r *run) take(ctx context.Context, it item) error {
 	}
 	if e.exists && !r.o.Update {
 		r.counts.Skipped++
-		if r.cutOff {
+		if r.made.keys[digestOf(e.root, it.Key)] {
 			return r.linkAgain(ctx, it, e.asset)
 		}
 		return nil

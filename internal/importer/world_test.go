@@ -119,7 +119,7 @@ func (w *world) earlier(key string, kinds ...string) string {
 
 var (
 	words  = []string{"pay", "by", "card", "“odd”", "a,b", "a;b", `"q"`, `back\slash`, "<b>", "&amp;", "ä€😀", "@r0", "Story:1001", "=1+1", "'", "null"}
-	tagged = []string{"web", "money", "two words", "semi;colon", "co,mma", `"quoted"`, "ümlaut", "<i>"}
+	tagged = []string{"web", "Web", " wide ", "money", "two words", "semi;colon", "co,mma", `"quoted"`, "ümlaut", "<i>"}
 )
 
 // sentence is a text of one line without spaces around it.
@@ -266,7 +266,17 @@ func (p *piece) line(w *world) string {
 	if project == "" {
 		project = "System (All Projects)"
 	}
-	return lineOf(p.Key, p.Kind, p.Name, text, p.Points, project, p.State, p.Up, p.Tags, p.Owners, p.Needs, said)
+	return lineOf(p.Key, p.Kind, p.Name, text, p.Points, project, p.State, p.Up, folded(p.Tags), p.Owners, p.Needs, said)
+}
+
+// folded are tags in one spelling, each once.
+func folded(tags []string) (all []string) {
+	for _, tag := range tags {
+		if tag = strings.ToLower(tag); !slices.Contains(all, tag) {
+			all = append(all, tag)
+		}
+	}
+	return all
 }
 
 func lineOf(key, kind, name, text, points, project, state, up string, lists ...[]string) string {
@@ -299,7 +309,7 @@ func (s stored) line() string {
 	if f, err := strconv.ParseFloat(string(s.Points), 64); err == nil {
 		s.Points = json.Number(strconv.FormatFloat(f, 'g', -1, 64))
 	}
-	return lineOf(s.Reference, s.AssetType, s.Name, s.Description, string(s.Points), s.Project, s.State, s.Epic+s.Parent, s.Tags, s.Owners, s.Needs, s.Said)
+	return lineOf(s.Reference, s.AssetType, s.Name, s.Description, string(s.Points), s.Project, s.State, s.Epic+s.Parent, folded(s.Tags), s.Owners, s.Needs, s.Said)
 }
 
 // read reads what the service has of a file, and of each item its last moment.
