@@ -21,25 +21,28 @@ import (
 )
 
 // gate stands before a service. The nth write is held: held is closed when it has come,
-// and it goes on, or not, when release is.
+// and it goes on, or not, when released is; done is closed when it has.
 type gate struct {
-	url            string
-	n              int32
-	held, released chan struct{}
-	pass           bool
+	url                  string
+	n                    int32
+	held, released, done chan struct{}
+	pass                 bool
 }
 
-func newGate(t *testing.T, base string, n int32, pass bool) *gate {
+// newGate opens a gate before a service. before is called before each write that passes.
+func newGate(t *testing.T, base string, n int32, pass bool, before func()) *gate {
 	u, err := url.Parse(base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gate{n: n, held: make(chan struct{}), released: make(chan struct{}), pass: pass}
+	g := &gate{n: n, held: make(chan struct{}), released: make(chan struct{}), done: make(chan struct{}), pass: pass}
 	target := u.Scheme + "://" + u.Host
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: u.Scheme, Host: u.Host})
 	var writes atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/api/asset") && writes.Add(1) == g.n {
+		isWrite := strings.HasSuffix(r.URL.Path, "/api/asset")
+		if isWrite && writes.Add(1) == g.n {
+			defer close(g.done)
 			body, _ := io.ReadAll(r.Body) // before its sender is gone
 			close(g.held)
 			<-g.released
@@ -53,6 +56,9 @@ func newGate(t *testing.T, base string, n int32, pass bool) *gate {
 				}
 			}
 			panic(http.ErrAbortHandler)
+		}
+		if isWrite {
+			before()
 		}
 		proxy.ServeHTTP(w, r)
 	}))
@@ -100,7 +106,7 @@ func TestKilled(t *testing.T) {
 					text, records := cutFile(prefix)
 					put(t, dir+"/cut.csv", text)
 					put(t, dir+"/map.yaml", cutMapping)
-					g := newGate(t, base, n, pass)
+					g := newGate(t, base, n, pass, func() {})
 					args := []string{"import", "csv", "--map", dir + "/map.yaml", "--batch", "5", dir + "/cut.csv"}
 					p := testproc.Start(t, testproc.Options{Env: append(os.Environ(), "ALDS_URL="+g.url), Log: os.Stderr}, "api", args...)
 					select {
@@ -138,7 +144,7 @@ func TestCancelled(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n := int32(1); ; n++ {
-			g := newGate(t, base, n, n%2 == 0)
+			g := newGate(t, base, n, n%2 == 0, func() {})
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			var said bytes.Buffer

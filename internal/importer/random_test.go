@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,7 +54,16 @@ type life struct {
 	*world
 	t         *testing.T
 	base, dir string
-	cuts      int
+	late      *gate // a write that was on its way when an import was cut off; nil: there is none
+}
+
+// arrive lets the late write arrive.
+func (l *life) arrive() {
+	if l.late != nil {
+		close(l.late.released)
+		<-l.late.done
+		l.late = nil
+	}
 }
 
 // live imports the file, changes it and updates what is there, several times.
@@ -94,8 +104,8 @@ func (l *life) importFile(update bool) {
 	}
 }
 
-// run imports the file, and cuts the import off at one of its writes, which the service
-// gets or not; 0: at none.
+// run imports the file, and cuts the import off at one of its writes; 0: at none. The
+// service gets that one, or not, when the next run has read what it needs for its first.
 func (l *life) run(update bool, write int32) (importer.Counts, string) {
 	l.t.Helper()
 	m, err := importer.DefaultMapping(l.form.format)
@@ -111,19 +121,24 @@ func (l *life) run(update bool, write int32) (importer.Counts, string) {
 	o := importer.Options{
 		URL: l.base, Format: l.form.format, File: l.dir + "/" + l.form.file, Project: "Scope:0", Update: update, Batch: 1 + l.IntN(9), Patience: time.Minute, Out: &said, Log: &said,
 	}
-	if write > 0 {
-		g := newGate(l.t, l.base, write, l.IntN(2) == 0)
-		o.URL = g.url
-		go func() {
-			select {
-			case <-g.held:
-				cancel()
-				close(g.released)
-			case <-ctx.Done():
-			}
-		}()
-	}
+	arrives := sync.OnceFunc(l.arrive)
+	g := newGate(l.t, l.base, write, l.IntN(2) == 0, arrives)
+	o.URL = g.url
+	l.t.Cleanup(l.arrive)
+	go func() {
+		select {
+		case <-g.held:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	counts, err := importer.Run(ctx, o, m)
+	arrives()
+	select {
+	case <-g.held:
+		l.late = g
+	default:
+	}
 	if err != nil && ctx.Err() == nil && counts.Rejected == 0 {
 		l.t.Fatalf("%v\n%s", err, &said)
 	}
