@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,8 +89,8 @@ func (l *life) importFile(update bool) {
 	text := l.form.export(l.world)
 	rejected := l.apply(update)
 	put(l.t, l.dir+"/"+l.form.file, string(text))
-	for range l.IntN(3) {
-		l.run(update, 1+int32(l.IntN(6))) //nolint:gosec // it is small
+	for range l.IntN(4) {
+		l.run(update, 1+int32(l.IntN(4))) //nolint:gosec // it is small
 	}
 	counts, said := l.run(update, 0)
 	if counts.Rejected != rejected {
@@ -105,7 +106,7 @@ func (l *life) importFile(update bool) {
 }
 
 // run imports the file, and cuts the import off at one of its writes; 0: at none. The
-// service gets that one, or not, when the next run has read what it needs for its first.
+// service gets that one, or not, when the next run has read what it needs for one of its own.
 func (l *life) run(update bool, write int32) (importer.Counts, string) {
 	l.t.Helper()
 	m, err := importer.DefaultMapping(l.form.format)
@@ -121,8 +122,12 @@ func (l *life) run(update bool, write int32) (importer.Counts, string) {
 	o := importer.Options{
 		URL: l.base, Format: l.form.format, File: l.dir + "/" + l.form.file, Project: "Scope:0", Update: update, Batch: 1 + l.IntN(9), Patience: time.Minute, Out: &said, Log: &said,
 	}
-	arrives := sync.OnceFunc(l.arrive)
-	g := newGate(l.t, l.base, write, l.IntN(2) == 0, arrives)
+	arrives, writes, at := sync.OnceFunc(l.arrive), atomic.Int32{}, 1+int32(l.IntN(6)) //nolint:gosec // it is small
+	g := newGate(l.t, l.base, write, l.IntN(3) > 0, func() {
+		if writes.Add(1) == at {
+			arrives()
+		}
+	})
 	o.URL = g.url
 	l.t.Cleanup(l.arrive)
 	go func() {

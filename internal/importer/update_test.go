@@ -1,9 +1,13 @@
 package importer_test
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/alds-dev/alds/internal/importer"
 )
@@ -111,6 +115,49 @@ func TestUpdateOfLines(t *testing.T) {
 		run("csv", fmt.Sprintf(members, ""))
 		if got := rows(t, strings.Replace(base, "admin:of-the-test@", "bo:a%20good%20one@", 1), map[string]any{"from": "Member", "where": map[string]any{"IsSelf": true}, "select": []string{"Username"}}); got != "bo\n" {
 			t.Errorf("with the password of before: %s", got)
+		}
+	})
+}
+
+// TestALateComment: a comment that an update adds is there once, also where the request of
+// a killed update arrives while the next one is under way.
+func TestALateComment(t *testing.T) {
+	inBoth(t, func(t *testing.T, base string) {
+		dir := t.TempDir()
+		const mapping = "key: key\ntype: {default: Story}\nattributes: {Name: title}\ncomments: {column: said, date: [\"2006-01-02\"]}\n"
+		put(t, dir+"/map.yaml", mapping)
+		o := importer.Options{URL: base, Format: "csv", File: dir + "/rows.csv", Project: "Scope:0", Update: true, Patience: time.Minute}
+		put(t, o.File, "key,title,said\nC-1,one,\n")
+		if _, said, err := bring(t, o, dir+"/map.yaml"); err != nil {
+			t.Fatal(err, said)
+		}
+		put(t, o.File, "key,title,said\nC-1,one,2026-01-02;admin;once\n")
+		m, err := importer.ReadMapping(strings.NewReader(mapping))
+		if err != nil {
+			t.Fatal(err)
+		}
+		killed := newGate(t, base, 1, true, func() {})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			<-killed.held
+			cancel()
+		}()
+		first := o
+		first.URL, first.Out, first.Log = killed.url, io.Discard, io.Discard
+		if _, err := importer.Run(ctx, first, m); err == nil {
+			t.Fatal("it was not cut off")
+		}
+		arrives := sync.OnceFunc(func() {
+			close(killed.released)
+			<-killed.done
+		})
+		t.Cleanup(arrives)
+		o.URL = newGate(t, base, 0, true, arrives).url
+		if counts, said, err := bring(t, o, dir+"/map.yaml"); err != nil {
+			t.Errorf("%+v, %v\n%s", counts, err, said)
+		}
+		if got := rows(t, base, map[string]any{"from": "Expression", "select": []string{"Content"}}); got != "once\n" {
+			t.Errorf("comments:\n%s", got)
 		}
 	})
 }

@@ -90,6 +90,9 @@ func (w *world) change() {
 			for range w.IntN(4) {
 				w.alter(p, w.IntN(aspects))
 			}
+			if w.IntN(2) == 0 {
+				w.alter(p, comments)
+			}
 		}
 	}
 	w.grow(w.IntN(5))
@@ -131,7 +134,11 @@ func (w *world) sentence() string {
 	return text
 }
 
-const aspects = 10
+// aspects are what an item has, and comments the last of them.
+const (
+	aspects  = 10
+	comments = 9
+)
 
 // alter gives an item another value.
 func (w *world) alter(p *piece, what int) {
@@ -165,7 +172,7 @@ func (w *world) alter(p *piece, what int) {
 		p.Owners = some(w, w.form.owners, members...)
 	case 8:
 		w.need(p)
-	case 9:
+	case comments:
 		if w.form.comments && (len(p.Said) == 0 || w.IntN(2) == 0) {
 			at := fmt.Sprintf("2020-01-%02dT%02d:00:00", 1+len(p.Said), w.IntN(24))
 			p.Said = append(p.Said, saying{at, pick(w, append(members, w.form.stranger)...), pick(w, "+1", w.sentence(), w.sentence()+"\nand so on")})
