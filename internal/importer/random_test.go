@@ -3,9 +3,11 @@ package importer_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -47,7 +49,33 @@ func TestRandomFiles(t *testing.T) {
 				return
 			}
 		}
+		soundly(t, base)
 	})
+}
+
+// soundly has the service check its database, which finds nothing.
+func soundly(t *testing.T, base string) {
+	t.Helper()
+	if res, err := http.Post(base+"/api/system/check", "application/json", nil); err != nil || res.Body.Close() != nil || res.StatusCode != http.StatusAccepted {
+		t.Fatalf("a check does not begin: %v", err)
+	}
+	var check struct {
+		State    string
+		Findings []struct{ Check, Text string }
+	}
+	for end := time.Now().Add(5 * time.Minute); check.State != "done"; <-time.After(100 * time.Millisecond) {
+		res, err := http.Get(base + "/api/system/check")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = json.NewDecoder(res.Body).Decode(&check)
+		if _ = res.Body.Close(); err != nil || check.State == "failed" || time.Now().After(end) {
+			t.Fatalf("the check: %v, %+v", err, check)
+		}
+	}
+	if len(check.Findings) > 0 {
+		t.Errorf("the check finds %+v", check.Findings)
+	}
 }
 
 // life is what a file goes through.
