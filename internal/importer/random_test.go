@@ -49,7 +49,9 @@ func TestRandomFiles(t *testing.T) {
 				return
 			}
 		}
-		soundly(t, base)
+		if worlds > len(forms) { // a check takes seconds
+			soundly(t, base)
+		}
 	})
 }
 
