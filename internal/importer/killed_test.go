@@ -3,6 +3,7 @@ package importer_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -167,6 +168,54 @@ func TestCancelled(t *testing.T) {
 				whole(t, base, "C-")
 				return
 			}
+		}
+	})
+}
+
+// TestGoesOn: an import that was cut off goes on, also where the service has refused all
+// records of its last request, and leaves the links of what was there before it.
+func TestGoesOn(t *testing.T) {
+	inBoth(t, func(t *testing.T, base string) {
+		dir := t.TempDir()
+		put(t, dir+"/map.yaml", cutMapping)
+		o := importer.Options{Format: "csv", File: dir + "/rows.csv", Project: "Scope:0", Batch: 1, Patience: time.Minute}
+		cut := func(n int32, rows string) {
+			t.Helper()
+			put(t, o.File, "key,kind,title,parent,needs,project\n"+rows)
+			m, err := importer.ReadMapping(strings.NewReader(cutMapping))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := newGate(t, base, n, true, func() {})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				select {
+				case <-g.held:
+					cancel()
+					close(g.released)
+				case <-ctx.Done():
+				}
+			}()
+			o.URL, o.Out, o.Log = g.url, io.Discard, io.Discard
+			if _, err := importer.Run(ctx, o, m); n > 0 && err == nil {
+				t.Fatal("it was not cut off")
+			}
+			o.URL = base
+		}
+		cut(0, "G-1,Story,one,,G-2,\nG-2,Story,two,,,\n")
+		cut(1, "G-1,Story,one,,G-3,\nG-2,Story,two,,,\nG-3,Story,,,,\n")
+		counts, said, err := bring(t, o, dir+"/map.yaml")
+		if !errors.Is(err, importer.ErrProblems) || counts != (importer.Counts{Records: 3, Skipped: 2, Rejected: 1}) {
+			t.Errorf("behind what was refused: %+v, %v\n%s", counts, err, said)
+		}
+		cut(2, "G-1,Story,one,,G-4,\nG-2,Story,two,,,\nG-4,Story,four,,G-5,\nG-5,Story,five,,G-4,\n")
+		if counts, said, err = bring(t, o, dir+"/map.yaml"); err != nil {
+			t.Errorf("%+v, %v\n%s", counts, err, said)
+		}
+		query := map[string]any{"from": "Story", "select": []string{"Reference", "Dependencies.Reference"}, "sort": []string{"Reference"}}
+		if got, want := rows(t, base, query), "G-1 | [G-2]\nG-2 | []\nG-4 | [G-5]\nG-5 | [G-4]\n"; got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
 		}
 	})
 }
