@@ -21,7 +21,7 @@ func (set *setter) setValues(ctx context.Context, w *row, a *meta.Attr, ch *Chan
 		if v.isEmpty() {
 			return invalid(a)
 		}
-		if old := edges.value(edgeCode(a), v.Text); old != nil {
+		if old := valueIn(edges, a, v.Text); old != nil {
 			set.changes.endEdge(old, w)
 		}
 	}
@@ -46,17 +46,36 @@ func (set *setter) addValueOnce(w *row, edges *edgeSet, a *meta.Attr, v Value) e
 	if err := checkMember(a, v); err != nil {
 		return err
 	}
-	if edges.value(edgeCode(a), v.Text) == nil {
-		set.changes.addEdge(edges, edge{code: edgeCode(a), from: w.id, text: v.Text}, w)
+	if valueIn(edges, a, v.Text) == nil {
+		set.changes.addEdge(edges, edge{code: edgeCode(a), from: w.id, text: spelling(a, v.Text)}, w)
 	}
 	return nil
+}
+
+// valueIn returns the current edge with a value: as it is written now, or as a number could
+// be before.
+func valueIn(edges *edgeSet, a *meta.Attr, text string) *edge {
+	if e := edges.value(edgeCode(a), spelling(a, text)); e != nil {
+		return e
+	}
+	return edges.value(edgeCode(a), text)
+}
+
+// spelling is how a value of a list is stored: a number in one form.
+func spelling(a *meta.Attr, text string) string {
+	if value.IsNumber(a.Kind) {
+		if x, ok := parse(a, text); ok {
+			return value.JSON(x)
+		}
+	}
+	return text
 }
 
 func checkMember(a *meta.Attr, v Value) error {
 	if len([]rune(v.Text)) > maxMulti {
 		return tooLong(a)
 	}
-	if _, ok := value.Parse(a.Kind, a.DateOnly, v.Text); !ok && !v.isEmpty() || len(folding.Of(v.Text)) > maxKey {
+	if _, ok := parse(a, v.Text); !ok && !v.isEmpty() || len(folding.Of(v.Text)) > maxKey {
 		return invalid(a)
 	}
 	return nil
@@ -71,7 +90,7 @@ func (set *setter) replaceValue(w *row, edges *edgeSet, a *meta.Attr, ch *Change
 	if err := checkMember(a, ch.Replace); err != nil {
 		return err
 	}
-	old := edges.value(edgeCode(a), ch.Find.Text)
+	old := valueIn(edges, a, ch.Find.Text)
 	if old == nil {
 		return nil
 	}

@@ -44,10 +44,16 @@ func scalar(a *meta.Attr, v Value) (any, error) {
 	if v.isEmpty() {
 		return nil, nil
 	}
-	if x, ok := value.Parse(a.Kind, a.DateOnly, v.Text); ok && a.InRange(x) {
+	if x, ok := parse(a, v.Text); ok && a.InRange(x) {
 		return x, nil
 	}
 	return nil, invalid(a)
+}
+
+// parse reads a value as it may be written: a number within the bounds of numbers.
+func parse(a *meta.Attr, text string) (any, bool) {
+	x, ok := value.Parse(a.Kind, a.DateOnly, text)
+	return x, ok && value.IsBounded(a.Kind, x)
 }
 
 // text accepts any scalar: YAML and careless scripts write numbers for names.

@@ -17,6 +17,7 @@ type Dialect struct {
 	NowMicros   string // expression: the database's clock, UTC microseconds, one value per statement on MySQL
 	NowMillis   string // the same in whole milliseconds
 	Greatest    string // function: the greatest of its arguments
+	Least       string // function: the least of them
 	Collate     string // " COLLATE ..." that gives an expression the order of the text columns
 	SmallInside bool   // Small may be called while a Write is open
 	Returning   bool   // an UPDATE or INSERT answers rows where RETURNING asks for them
@@ -41,6 +42,7 @@ func mysqlDialect() *Dialect {
 		NowMicros:   "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 		NowMillis:   "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000000 AS SIGNED)",
 		Greatest:    "GREATEST",
+		Least:       "LEAST",
 		Collate:     " COLLATE utf8mb4_unicode_ci",
 		SmallInside: true,
 		Unfolds:     true,
@@ -58,6 +60,7 @@ func sqliteDialect() *Dialect {
 		NowMicros:  "alds_now()",
 		NowMillis:  "alds_now() / 1000 * 1000",
 		Greatest:   "MAX",
+		Least:      "MIN",
 		Collate:    " COLLATE ALDS",
 		Returning:  true,
 		Unfolds:    true,

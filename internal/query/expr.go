@@ -50,6 +50,9 @@ type (
 	Null struct{}
 	// ActorID is the stored id of the member who runs the query.
 	ActorID struct{}
+	// Bounded is X, but not beyond value.MaxNumber: sums of numbers that were written before
+	// there was a bound stay numbers.
+	Bounded struct{ X Expr }
 	// Minus is L minus R.
 	Minus struct{ L, R Expr }
 	// Compare is L Op R with an SQL operator.
@@ -206,6 +209,7 @@ func (Null) parts(Visitor)            {}
 func (ActorID) parts(Visitor)         {}
 func (Clock) parts(Visitor)           {}
 func (x IDOfType) parts(v Visitor)    { v.Expr(x.ID) }
+func (x Bounded) parts(v Visitor)     { v.Expr(x.X) }
 func (x Minus) parts(v Visitor)       { v.Expr(x.L); v.Expr(x.R) }
 func (x Compare) parts(v Visitor)     { v.Expr(x.L); v.Expr(x.R) }
 func (x In) parts(v Visitor)          { v.Expr(x.X); each(v, x.List) }

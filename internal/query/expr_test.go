@@ -17,7 +17,7 @@ var kinds = []Expr{
 	Num{},
 	Null{},
 	ActorID{},
-	Minus{},
+	Bounded{}, Minus{},
 	Compare{},
 	In{},
 	InIDsOfType{},

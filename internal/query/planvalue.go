@@ -124,7 +124,7 @@ func (l *level) system(t *Table, a *meta.Attr) Expr {
 		begin, end := ColumnOf{t, "begin_date"}, ColumnOf{t, "end_date"}
 		return If{All{IsNull{begin, true}, IsNull{end, true}}, Days{From: begin, To: end, Written: true}}
 	case "EstimatedDone":
-		return Minus{ColumnOf{t, "detail_estimate"}, ColumnOf{t, "todo"}}
+		return Minus{Bounded{ColumnOf{t, "detail_estimate"}}, Bounded{ColumnOf{t, "todo"}}}
 	}
 	return l.fail("%s is not supported", a.Token())
 }
@@ -221,7 +221,11 @@ func (l *level) aggregate(t *Table, p Path, parts bool) Expr {
 		} else {
 			cur.Joins = append(cur.Joins, v)
 		}
-		s.Cells = []Expr{function(p.Agg, counted(p.Agg, valueOf(v, p.Leaf.Attr.Kind), p.Leaf.Attr.Kind))}
+		kind := p.Leaf.Attr.Kind
+		if p.Agg == Sum { // of whole numbers, too, may be larger than one
+			kind = meta.Numeric
+		}
+		s.Cells = []Expr{function(p.Agg, counted(p.Agg, valueOf(v, kind), kind))}
 		return Scalar{s}
 	}
 	if s.From == nil {
@@ -243,6 +247,9 @@ func ofParts(agg Agg, x Expr) Expr {
 
 // counted is what an aggregate sees of x: of texts that are equal, one.
 func counted(agg Agg, x Expr, kind meta.Kind) Expr {
+	if agg == Sum && kind == meta.Numeric {
+		return Bounded{x}
+	}
 	if agg == DistinctCount && value.IsText(kind) {
 		return folded(x)
 	}

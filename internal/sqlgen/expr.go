@@ -47,6 +47,8 @@ func (e *emitter) expr(x query.Expr) {
 		e.write("NULL")
 	case query.ActorID:
 		e.arg(e.Visibility.Member)
+	case query.Bounded:
+		e.write(e.Dialect.Least, "(", e.Dialect.Greatest, "(", x.X, ", -", maxNumber, "), ", maxNumber, ")")
 	case query.Minus:
 		e.write("(", x.L, " - ", x.R, ")")
 	case query.Clock:
@@ -372,6 +374,9 @@ func (e *emitter) days(x query.Days) {
 		e.write(strconv.Itoa(day), "e0")
 	}
 }
+
+// maxNumber is value.MaxNumber.
+const maxNumber = "1e100"
 
 func (e *emitter) function(x query.Func) {
 	e.write(x.Name, "(")

@@ -58,6 +58,24 @@ func parseFloat(text string, _ bool) (any, bool) {
 	return f, err == nil && !math.IsInf(f, 0)
 }
 
+// MaxNumber is the bound of what is written to a Numeric, above and below, MaxInt that of
+// whole numbers. Sums and differences of very many stay numbers. Spec: interface 2.2.1.
+const (
+	MaxNumber       = 1e100
+	MaxInt    int64 = 1e15
+)
+
+// IsBounded reports whether a value of a kind lies within the bounds of numbers.
+func IsBounded(k meta.Kind, v any) bool {
+	switch x := v.(type) {
+	case float64:
+		return math.Abs(x) <= MaxNumber
+	case int64:
+		return k != meta.LongInt || -MaxInt <= x && x <= MaxInt
+	}
+	return true
+}
+
 func parseInt(text string, _ bool) (any, bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil

@@ -78,7 +78,7 @@ func (r *runner) fillCustom() (scope string, rows int) {
 
 	must([]string{`{"AssetType": "Custom_List", "Name": "red"}`, `{"AssetType": "Custom_List", "Name": "Äpfel"}`, `{"AssetType": "Custom_List", "Name": "RED"}`})
 	values := map[string][]string{
-		"Custom_N1": {"-1", "0", "0.1", "10", "1e300"}, "Custom_N9": {"-0.5", "0", "0.1", "100"},
+		"Custom_N1": {"-1", "0", "0.1", "10", "1e99"}, "Custom_N9": {"-0.5", "0", "0.1", "100"},
 		"Custom_D1": {`"2026-01-02"`, `"2026-01-02T03:04:05.678"`, `"1969-12-31"`}, "Custom_D9": {`"2026-01-02"`, `"2026-03-02T00:00:01"`},
 		"Custom_T1": {`"a"`, `"A"`, `""`, `"ä"`, `"straße"`, `"STRASSE"`, `"a b"`}, "Custom_T9": {`"b"`, `""`, `"B"`, `"Ω"`},
 		"Custom_Flag": {"true", "false"}, "Custom_Long": {`"long"`, `"LONG "`, `""`}, "Custom_One": {`"red"`, `"Äpfel"`}, "Custom_Who": {`"Member:20"`},
