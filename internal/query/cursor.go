@@ -58,7 +58,8 @@ func keyOf(text string) (any, bool) {
 
 // resume adds the sort keys to the cells of a plan that is read page by page, and the
 // condition to begin after the cursor's row when there is a cursor.
-// Errors: fault.Invalid for a cursor of another query.
+// Errors: fault.Invalid for a cursor of another query, and for an order that the clock
+// changes: rows of the pages before would come again and again.
 func (p *Plan) resume(q Bound) error {
 	p.queryHash = q.queryHash()
 	p.Keys = len(p.Cells)
@@ -66,6 +67,11 @@ func (p *Plan) resume(q Bound) error {
 		p.Cells = append(p.Cells, o.X)
 	}
 	after := q.Page.After
+	for _, o := range p.Order {
+		if readsClock(o.X) {
+			return movesWithTheClock(after.At)
+		}
+	}
 	if after.Text == "" {
 		return nil
 	}

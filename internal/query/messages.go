@@ -45,6 +45,10 @@ func badPage(at int, text string) error {
 	return fault.Invalidf(at, "Invalid page: %s", text)
 }
 
+func movesWithTheClock(at int) error {
+	return badPage(at, "the values of sort change with the time of day, so no page comes after another; sort by ChangeDate in place of Days")
+}
+
 func definedByItself(attr string) error {
 	return fault.Invalidf(fault.NoPlace, "%s is defined by itself", attr)
 }
