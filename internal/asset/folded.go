@@ -1,6 +1,8 @@
 package asset
 
 import (
+	"strings"
+
 	"github.com/alds-dev/alds/internal/folding"
 	"github.com/alds-dev/alds/internal/meta"
 	"github.com/alds-dev/alds/internal/value"
@@ -29,11 +31,17 @@ func (l *layout) isPlain(st *state) bool {
 		}
 	}
 	for _, x := range st.attrs {
-		if !folding.IsPlain(x.json) {
+		if !x.isPlain() {
 			return false
 		}
 	}
 	return true
+}
+
+// isPlain reports whether a value is no text, or one whose lower case is its folded form.
+// JSON has an escape for NUL, which is never plain.
+func (x attrValue) isPlain() bool {
+	return folding.IsPlain(x.json) && !strings.Contains(x.json, `\u0000`)
 }
 
 // folded are the folded forms of the texts that are not plain, by column, and
@@ -51,7 +59,7 @@ func (l *layout) folded(st *state) attrs {
 		}
 	}
 	for _, x := range st.attrs {
-		if !folding.IsPlain(x.json) {
+		if !x.isPlain() {
 			text, _ := value.FromJSON(meta.Text, x.json).(string)
 			keep(x.key, text)
 		}
