@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -142,6 +143,93 @@ func TestConcurrentMovesMakeNoCycle(t *testing.T) {
 			}
 		}
 		w.consistent()
+	})
+}
+
+// A relation has one link, and a member one role in a project, whichever ends write it at
+// once.
+func TestBothEndsAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		pair func(w *harness) [2]*asset.Command
+	}{
+		{"add", func(w *harness) [2]*asset.Command {
+			s, m := w.story(), w.member()
+			return [2]*asset.Command{update(s, "Owners", m), update(m, "OwnedWorkitems", s)}
+		}},
+		{"add by name", func(w *harness) [2]*asset.Command {
+			s, m := w.story(), w.member()
+			name := strings.TrimSpace(w.rows(`SELECT number FROM asset WHERE id = ?`, id(s)))
+			return [2]*asset.Command{update(s, "Owners", m), update(m, "OwnedWorkitems", name)}
+		}},
+		{"remove", func(w *harness) [2]*asset.Command {
+			s, m := w.story(), w.member()
+			w.must(update(s, "Owners", m))
+			return [2]*asset.Command{update(s, "-Owners", m), update(m, "-OwnedWorkitems", s)}
+		}},
+		{"join", func(w *harness) [2]*asset.Command {
+			p, m := w.project(), w.member()
+			return [2]*asset.Command{update(p, "Members", m), update(m, "Scopes", p)}
+		}},
+		{"assign", func(w *harness) [2]*asset.Command {
+			p, m := w.project(), w.member()
+			return [2]*asset.Command{
+				operate(p, "AssignMemberWithRole", "Member", m, "Role", "Role:3"),
+				operate(m, "AssignToScopeWithRole", "Scope", p, "Role", "Role:4"),
+			}
+		}},
+		{"assign and join", func(w *harness) [2]*asset.Command {
+			p, m := w.project(), w.member()
+			return [2]*asset.Command{operate(m, "AssignToScopeWithRole", "Scope", p, "Role", "Role:3"), update(p, "Members", m)}
+		}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			each(t, func(_ *testing.T, w *harness) {
+				for range 12 {
+					pair := c.pair(w)
+					w.together(len(pair), func(i int) []*asset.Command { return []*asset.Command{pair[i]} })
+				}
+				w.expect("0\n", `SELECT COUNT(*) FROM asset_link a JOIN asset_link b ON b.relation = a.relation AND b.from_type = a.from_type
+ AND b.from_id = a.from_id AND b.to_id = a.to_id AND b.since_moment > a.since_moment AND b.since_moment < a.until_moment`)
+				w.expect("0\n", `SELECT COUNT(*) FROM (SELECT scope_id FROM scope_member WHERE until_moment = 9223372036854775807 GROUP BY scope_id, member_id HAVING COUNT(*) > 1) x`)
+				w.consistent()
+			})
+		})
+	}
+}
+
+func (w *harness) story() string {
+	return w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0"))[0]
+}
+
+func (w *harness) project() string {
+	return w.must(create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"))[0]
+}
+
+func (w *harness) member() string {
+	return w.must(create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Role:4"))[0]
+}
+
+// What belongs to an asset that is deleted meanwhile is deleted with it, or not made.
+func TestPartOfWhatIsDeleted(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		for range 12 {
+			whole := w.must(create("BuildProject", "@b", "Name", "B"))[0]
+			var wait sync.WaitGroup
+			for _, c := range []*asset.Command{create("BuildRun", "@r", "Name", "R", "BuildProject", whole), operate(whole, "Delete")} {
+				wait.Go(func() {
+					err := w.e.Write(t.Context(), auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+						_, err := s.Run(t.Context(), []*asset.Command{c})
+						return err
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wait.Wait()
+		}
+		w.expect("0\n", `SELECT COUNT(*) FROM asset_link l JOIN asset r ON r.id = l.from_id JOIN asset b ON b.id = l.to_id WHERE l.relation = 67 AND r.state < 255 AND b.state = 255`)
 	})
 }
 

@@ -275,6 +275,17 @@ func (tr *typeRules) sourceOf(name string) (source, bool) {
 	return source{}, false
 }
 
+// follows reports whether an asset of a type copies from what relation a names, or
+// belongs to it: that must not change while the relation is written.
+func (l *layout) follows(t *meta.Type, a *meta.Attr) bool {
+	tr := l.types[t]
+	if tr == nil {
+		return false
+	}
+	_, copies := tr.sourceOf(a.Name)
+	return copies || t.PartOf.Relation == a.Name
+}
+
 // partRules returns the rules by which an operation on assets of a type runs on
 // their parts.
 func (l *layout) partRules(t *meta.Type, op string) []partRule {

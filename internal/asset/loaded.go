@@ -118,8 +118,9 @@ func (l *loaded) unknown(ids []int64) []int64 {
 	})
 }
 
-// lockReferences locks assets that others copy from, which must not move meanwhile, and
-// reads what must be known of them. Who moves one writes its row, too.
+// lockReferences locks assets that are not written and must not change meanwhile: those that
+// others copy from or belong to, and those that hold a link which is written. It reads what
+// must be known of them. Who changes one writes its row, too.
 func (l *loaded) lockReferences(ctx context.Context, ids []int64) error {
 	for in, args := range db.InChunks(ids) {
 		if _, err := l.s.tx.Lock(ctx, "asset", "id IN "+in+" ORDER BY id", args...); err != nil {
@@ -135,6 +136,17 @@ func (l *loaded) lockReferences(ctx context.Context, ids []int64) error {
 		}
 	}
 	return nil
+}
+
+// lockHolder locks an asset that holds links which are written from their other end, or
+// a role that is: whoever writes one of them, from any end, waits. What was read of its
+// links before is read again.
+func (l *loaded) lockHolder(ctx context.Context, id int64) error {
+	if l.rows[id] != nil || l.references[id] != nil && l.references[id].locked {
+		return nil
+	}
+	delete(l.edgeSets, id)
+	return l.lockReferences(ctx, []int64{id})
 }
 
 // loadReferences reads what must be known of assets that are referred to.

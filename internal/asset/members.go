@@ -85,6 +85,9 @@ func (m *members) setRole(ctx context.Context, w *row, scope, member, to int64, 
 	if a == nil {
 		return nil
 	}
+	if err := m.loaded.lockHolder(ctx, scope); err != nil {
+		return err
+	}
 	edges, err := m.loaded.edgesFrom(ctx, a.On, scope, a.Place.Code)
 	if err != nil {
 		return err

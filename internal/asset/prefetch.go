@@ -182,13 +182,9 @@ func (p *prefetch) collectValue(t *meta.Type, a *meta.Attr, v Value) {
 		}
 		return
 	}
-	tr := p.layout.types[t]
-	followed := false
-	if tr != nil {
-		_, followed = tr.sourceOf(a.Name)
-	}
-	p.addReference(id, followed)
-	if a.Place.Kind == meta.InLinksBack {
+	back := a.Place.Kind == meta.InLinksBack
+	p.addReference(id, back || p.layout.follows(t, a))
+	if back {
 		p.reverseLinks[a.Place.Code] = append(p.reverseLinks[a.Place.Code], id)
 	}
 }

@@ -71,15 +71,15 @@ func (set *setter) refChanged(ctx context.Context, w *row, a *meta.Attr, t *targ
 	if w.typ.Secured.Self && a.Name == "Parent" && !w.isNew {
 		set.changes.movedScopes = append(set.changes.movedScopes, w)
 	}
+	if t != nil && t.reference != nil && !t.reference.locked && set.s.e.layout.follows(w.typ, a) {
+		if err := set.lockOther(ctx, a, *t); err != nil {
+			return err
+		}
+		*t, _ = set.loaded.cached(t.id)
+	}
 	s, ok := set.s.e.layout.types[w.typ].sourceOf(a.Name)
 	if !ok {
 		return nil
-	}
-	if t != nil && t.reference != nil && !t.reference.locked {
-		if err := set.loaded.lockReferences(ctx, []int64{t.id}); err != nil {
-			return err
-		}
-		t.reference = set.loaded.references[t.id]
 	}
 	for _, slot := range s.slots {
 		var v any
@@ -101,6 +101,9 @@ func (set *setter) isMember(ctx context.Context, w *row, a *meta.Attr, t target)
 		edges, err := set.loaded.edgesFrom(ctx, w.typ, w.id, a.Place.Code)
 		return err == nil && edges.find(a.Place.Code, t.id) != nil, err
 	case meta.InLinksBack:
+		if err := set.loaded.lockHolder(ctx, t.id); err != nil {
+			return false, err
+		}
 		edges, err := set.loaded.edgesFrom(ctx, t.typ, t.id, a.Place.Code)
 		return err == nil && edges.find(a.Place.Code, w.id) != nil, err
 	}
@@ -126,6 +129,9 @@ func (set *setter) addMember(ctx context.Context, w *row, a *meta.Attr, t target
 	from, to, typ := w.id, t.id, w.typ
 	if a.Place.Kind == meta.InLinksBack {
 		from, to, typ = t.id, w.id, t.typ
+		if err := set.lockOther(ctx, a, t); err != nil {
+			return err
+		}
 		if err := set.rules.checkSealed(ctx, typ, from, a); err != nil {
 			return err
 		}
@@ -136,6 +142,19 @@ func (set *setter) addMember(ctx context.Context, w *row, a *meta.Attr, t target
 	}
 	set.changes.addEdge(edges, edge{code: relation, from: from, to: to}, w)
 	return set.members.added(ctx, w, relation, from, to)
+}
+
+// lockOther locks t, which relation a names: it holds the relation, or the asset that is
+// written belongs to it.
+// Errors: fault.Invalid where it has been deleted since it was found.
+func (set *setter) lockOther(ctx context.Context, a *meta.Attr, t target) error {
+	if err := set.loaded.lockHolder(ctx, t.id); err != nil {
+		return err
+	}
+	if now, ok := set.loaded.cached(t.id); !ok || now.isDeleted() && !t.isDeleted() {
+		return invalid(a)
+	}
+	return nil
 }
 
 // removeMember ends t's membership in a to-many relation of w, if it is a member.
