@@ -89,9 +89,9 @@ func (c *checker) links(ctx context.Context) error {
 			return err
 		}
 		if l.sameRow(last) && l.since < last.until {
-			if err := c.report("asset_link", l.from, "relation %d to %d: since %d overlaps since %d", l.code, l.to, l.since, last.since); err != nil {
-				return err
-			}
+			c.mendDouble(last, l)
+			last.until = max(last.until, l.until)
+			return c.report("asset_link", l.from, "relation %d to %d: since %d overlaps since %d", l.code, l.to, l.since, last.since)
 		}
 		if a != nil && !a.Multi {
 			mine := span{since: l.since, until: l.until}
@@ -109,6 +109,18 @@ func (c *checker) links(ctx context.Context) error {
 		` l.until_moment = ? OR l.until_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id IN (l.from_id, l.to_id) AND v.moment = l.until_moment)`+
 		` FROM asset_link l LEFT JOIN asset f ON f.id = l.from_id LEFT JOIN asset t ON t.id = l.to_id`+
 		` ORDER BY l.relation, l.from_type, l.from_id, l.to_id, l.since_moment`, forever)
+}
+
+// mendDouble makes one link of two at once, from the first beginning to the last end. Of
+// versions that say how many links began or ended with them, those concerned no longer do.
+func (c *checker) mendDouble(first, second edge) {
+	const row = ` WHERE relation = ? AND from_type = ? AND from_id = ? AND to_id = ? AND since_moment = ?`
+	c.mend(`DELETE FROM asset_link`+row, second.code, second.fromType, second.from, second.to, second.since)
+	if second.until > first.until {
+		c.mend(`UPDATE asset_link SET until_moment = ?`+row, second.until, first.code, first.fromType, first.from, first.to, first.since)
+	}
+	c.mend(`UPDATE asset_version SET linked = 1 WHERE id IN (?, ?) AND moment IN (?, ?) AND linked > 1`,
+		second.from, second.to, second.since, min(first.until, second.until))
 }
 
 func (e edge) sameRow(o edge) bool {

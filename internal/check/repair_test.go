@@ -229,6 +229,39 @@ func shows(t *testing.T, d *db.DB, c damage) {
 	}
 }
 
+// Two links at once are made one, and of two roles at once the later one counts.
+func TestRepairOfDoubles(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		fill(t, d)
+		for _, statement := range []string{
+			`INSERT INTO asset_link (relation, from_type, from_id, to_id, since_moment, until_moment)` +
+				` SELECT relation, from_type, from_id, to_id, since_moment + 1, until_moment FROM asset_link WHERE relation = 34 AND from_id = 1001`,
+			`UPDATE asset_link SET until_moment = since_moment + 2 WHERE relation = 34 AND from_id = 1001 AND since_moment = (SELECT since_moment FROM scope_member WHERE scope_id = 1001)`,
+			`INSERT INTO scope_member (scope_id, member_id, role_id, is_owner, since_moment, until_moment)` +
+				` SELECT scope_id, member_id, role_id, 0, since_moment + 1, until_moment FROM scope_member WHERE scope_id = 1001`,
+		} {
+			exec(t, d, statement)
+		}
+		var mended []check.Finding
+		if _, err := mending(&mended).Do(t.Context(), d, present); err != nil {
+			t.Fatal(err)
+		}
+		for query, want := range map[string]int64{
+			`SELECT COUNT(*) FROM asset_link WHERE relation = 34 AND from_id = 1001`:                                                                                 1,
+			`SELECT COUNT(*) FROM asset_link WHERE relation = 34 AND from_id = 1001 AND until_moment = 9223372036854775807`:                                          1,
+			`SELECT COUNT(*) FROM scope_member WHERE scope_id = 1001 AND until_moment = 9223372036854775807`:                                                         1,
+			`SELECT is_owner FROM scope_member WHERE scope_id = 1001 AND until_moment = 9223372036854775807`:                                                         0,
+			`SELECT MIN(s.until_moment) - MIN(s.since_moment) FROM scope_member s WHERE scope_id = 1001 AND s.is_owner = 1`:                                          1,
+			`SELECT MIN(l.since_moment) - MIN(s.since_moment) FROM scope_member s JOIN asset_link l ON l.from_id = 1001 WHERE l.relation = 34 AND s.scope_id = 1001`: 0,
+		} {
+			var got int64
+			if err := d.QueryRow(t.Context(), query).Scan(&got); err != nil || got != want {
+				t.Errorf("%s: %d, %v", query, got, err)
+			}
+		}
+	})
+}
+
 // A repair that is broken off changes nothing halfway, and goes on when it runs again; what
 // is not sound at its source ends it.
 func TestRepairGoesOn(t *testing.T) {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"slices"
 )
@@ -73,6 +74,19 @@ func behind(moment int64, spans []span) (out []span) {
 }
 
 func (s span) overlaps(o span) bool { return s.since < o.until && o.since < s.until }
+
+// union sorts spans and joins those that touch or overlap.
+func union(all []span) (out []span) {
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.since, b.since) })
+	for _, s := range all {
+		if n := len(out); n > 0 && s.since <= out[n-1].until {
+			out[n-1].until = max(out[n-1].until, s.until)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
 
 // joined sorts spans and joins those that touch and have the same what. It reports
 // false when two overlap.

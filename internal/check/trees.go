@@ -211,6 +211,15 @@ func (h *treeHistory) replace(id int64, now map[int64]int) {
 	h.above[id] = now
 }
 
+// mendRoles ends each role of a member in a project where the next one begins.
+func (c *checker) mendRoles(p pair, roles []span) {
+	for i := 1; i < len(roles); i++ {
+		if next := roles[i].since; roles[i-1].until > next {
+			c.mend(`UPDATE scope_member SET until_moment = ? WHERE scope_id = ? AND member_id = ? AND since_moment = ?`, next, p.a, p.b, roles[i-1].since)
+		}
+	}
+}
+
 // memberships expects scope_member to agree, at every moment of which history is kept,
 // with the relation of projects to their members, and its roles to be roles.
 func (c *checker) memberships(ctx context.Context) error {
@@ -228,11 +237,12 @@ func (c *checker) memberships(ctx context.Context) error {
 		return err
 	}
 	err = c.eachPair(ctx, func(p pair, spans []span) error {
-		sides := bySide(spans) // by link, by scope_member
-		links, _ := joined(sides[0])
+		sides := bySide(spans)   // by link, by scope_member
+		links := union(sides[0]) // of two at once rule links tells
 		rows, disjoint := joined(sides[1])
 		switch {
 		case !disjoint:
+			c.mendRoles(p, sides[1])
 			return c.report("scope_member", p.a, "member %d has two roles at once", p.b)
 		case !slices.Equal(behind(from, links), behind(from, rows)):
 			for _, s := range lacking(rows, links) {
