@@ -42,6 +42,17 @@ type logins struct{}
 // Seal stores nothing of a password.
 func (logins) Seal(context.Context, string) (string, error) { return "", nil }
 
+// HaveLogin reports whether one of some members has a username.
+func (logins) HaveLogin(ctx context.Context, tx *db.Tx, members []int64) (bool, error) {
+	for _, id := range members {
+		n, err := db.Column[int64](ctx, tx, `SELECT COUNT(*) FROM credential WHERE member_id = ?`, id)
+		if err != nil || n[0] > 0 {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 func (logins) Prove(_ context.Context, _ int64, password string) (bool, error) {
 	return password == "old", nil
 }
@@ -54,6 +65,9 @@ func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *str
 	if username == nil {
 		return nil
 	}
+	if _, err := tx.Exec(ctx, `DELETE FROM credential WHERE member_id = ?`, member); err != nil || *username == "" {
+		return err
+	}
 	_, err := tx.Exec(ctx, `INSERT INTO credential (member_id, username, folded, version, disabled) VALUES (?, ?, ?, 1, 0)`, member, *username, folding.Of(*username))
 	return err
 }
@@ -61,6 +75,10 @@ func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *str
 func newHarness(t testing.TB, d *db.DB) *harness {
 	t.Helper()
 	if err := asset.Seed(t.Context(), d, model); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Exec(t.Context(), `INSERT INTO credential (member_id, username, folded, version, disabled)`+
+		` SELECT id, 'admin', 'admin', 1, 0 FROM asset WHERE id = 20 AND NOT EXISTS (SELECT 1 FROM credential WHERE member_id = 20)`); err != nil {
 		t.Fatal(err)
 	}
 	return &harness{t: t, d: d, e: asset.New(d, model, logins{}, nil, nil)}

@@ -11,7 +11,7 @@ import (
 )
 
 // Run carries out commands in order and writes their changes. It returns one
-// outcome for each; a failing command fails alone.
+// outcome for each; a failing command fails alone, or with those that are for it.
 // Errors: only what ends the whole request.
 func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	if s.finished {
@@ -19,10 +19,19 @@ func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, erro
 	}
 	for _, c := range commands {
 		s.specify(c)
+		c.decided = nil
 	}
 	if err := s.lockDefinitions(ctx, commands); err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(commands, func(c *Command) bool { return c.For != nil }) {
+		return s.runGroups(ctx, commands)
+	}
+	return s.run(ctx, commands)
+}
+
+// run carries out commands in batches.
+func (s *Session) run(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	outcomes := make([]Outcome, 0, len(commands))
 	for len(commands) > 0 {
 		n := s.batchLen(commands)
@@ -39,8 +48,10 @@ func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, erro
 // runBatch runs commands together. When the database refuses what only it can
 // refuse, they run again one by one, so that only the one at fault fails.
 func (s *Session) runBatch(ctx context.Context, commands []*Command) ([]Outcome, error) {
+	sealed := s.ownSealed
 	outcomes, guarded, err := s.attempt(ctx, commands)
 	if errors.Is(err, errSplit) {
+		s.ownSealed = sealed
 		return s.runParts(ctx, commands, (len(commands)+1)/2)
 	}
 	if !guarded || !isCommands(err) && fault.KindOf(err) != fault.Conflict {
@@ -52,6 +63,7 @@ func (s *Session) runBatch(ctx context.Context, commands []*Command) ([]Outcome,
 		return []Outcome{commands[0].outcome}, nil
 	}
 	resetHandles(commands)
+	s.ownSealed = sealed
 	return s.runParts(ctx, commands, 1)
 }
 

@@ -28,15 +28,18 @@ type Command struct {
 	Context       Ref        // Create: the asset whose scope and parents are the defaults; zero when there is none
 	Target        Ref        // Update, Operate
 	TargetDeleted bool       // Update: the target was found deleted, and is meant all the same
+	TargetLive    bool       // Update, Operate: the target was found, and not deleted: where it is now, the command matches nothing
 	ByPath        bool       // Update: nobody has looked whether the target is there; fault.NotFound where it is not, or not for the caller
-	IfMoment      int64      // Update, Operate: refuse an asset that has another moment; 0: any
+	IfMoment      int64      // Update, Operate: refuse an asset that has another moment; 0: any; see oid.HasMoment
 	Changes       []Change   // Create, Update
 	Within        *Command   // Create: the update it was nested in, without which it is not carried out
+	For           *Command   // Create: the later command that names what it makes; what comes between belongs to it, too. Without it nothing is made
 	Op            string     // Operate: operation name
 	Args          []Change   // Operate: arguments by name, in Set
 	Affected      *Affected  // what it counts to; nil: nobody counts
 
-	outcome Outcome // what became of it, for those within
+	outcome Outcome  // what became of it, for those within
+	decided *Outcome // its outcome, if a try before this one has told; see runGroups
 }
 
 // Affected bounds how many assets the commands of one session which share it change, those

@@ -24,6 +24,8 @@ type Credentials interface {
 	// Errors: fault.Invalid for one that is no good.
 	Seal(ctx context.Context, password string) (string, error)
 	Set(ctx context.Context, tx *db.Tx, member int64, username, sealed *string) error
+	// HaveLogin reports whether one of some members has a username and a password.
+	HaveLogin(ctx context.Context, tx *db.Tx, members []int64) (bool, error)
 	// Prove reports whether a password is that of a member. It is slow, and the
 	// slower the more wrong ones came before.
 	Prove(ctx context.Context, member int64, password string) (bool, error)
@@ -172,26 +174,14 @@ type Session struct {
 	req     Request
 	audit   int64
 	quiet   bool  // the audit needs no fan-out, as far as is known
-	first   int64 // moments allocated so far; 0 when none
-	last    int64
 	now     int64 // UTC microseconds of the database's clock; 0: not asked yet
 	aliases map[string]*Handle
+	named   int // assets that the request changes by its commands
+	effects
 
-	read          int              // assets that were read with all their values, as often as they were
-	named         int              // assets that the request changes by its commands
-	scopesHidden  bool             // projects were hidden, or shown again
-	reached       reach            // what it has changed so far, as far as it is written
-	partOps       map[int64]string // by part: the operation on its owner that changed it last
-	rolesChanged  bool             // so were roles, or the tree of projects
-	loginsChanged bool             // usernames or passwords were set
-	createdScopes map[int64]bool   // projects that the request has made
-	createdRuled  map[int64]bool   // assets it has made that are seen by a rule of their own
-
-	ownSealed             int  // passwords hashed in the transaction, for a caller who sets those of no others
-	modelChanged          bool // rows of the model were written
-	definitionsLocked     bool // no other request writes definitions before this one ends
-	administratorsChanged bool // somebody may administer the system no longer
-	finished              bool // the audit is written
+	modelChanged      bool // rows of the model were written
+	definitionsLocked bool // no other request writes definitions before this one ends
+	finished          bool // the audit is written
 }
 
 // Count sets how many assets the request has named so far, without those that its

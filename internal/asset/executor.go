@@ -78,6 +78,9 @@ func (x *executor) executeOne(ctx context.Context, c *Command) Outcome {
 }
 
 func (x *executor) apply(ctx context.Context, c *Command) Outcome {
+	if c.decided != nil {
+		return *c.decided
+	}
 	if c.Within != nil && c.Within.outcome.Skipped {
 		return Outcome{Skipped: true}
 	}
@@ -192,15 +195,20 @@ func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 		out.Skipped = true
 		return nil, out
 	}
-	if t.isDeleted() && c.Verb == Update && !c.TargetDeleted {
-		out.Err = badToken(c.Target) // an earlier command of the request deleted it
+	w, ok, err := x.loaded.lock(ctx, t.id)
+	switch {
+	case err != nil || !ok || !w.target().isDeleted():
+	case c.TargetLive && w.cur.audit != x.s.audit && !x.s.scopesHidden: // another request has deleted it since
+		out.Skipped = true
+		return nil, out
+	case c.Verb == Update && !c.TargetDeleted: // an earlier command of the request deleted it
+		out.Err = badToken(c.Target)
 		return nil, out
 	}
-	w, ok, err := x.loaded.lock(ctx, t.id)
 	if err == nil && !ok {
 		err = badToken(c.Target)
 	}
-	if err == nil && c.IfMoment != 0 && w.cur.moment != c.IfMoment {
+	if err == nil && !oid.HasMoment(w.cur.moment, c.IfMoment) {
 		err = Stale(out.OID)
 	}
 	out.Err, out.about, x.target = err, w, w

@@ -56,6 +56,28 @@ func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all [
 	return found, err
 }
 
+// LockFound locks assets that a query of the request has found, in the order of their ids,
+// and reports whether others may have written them since it was asked.
+func (s *Session) LockFound(ctx context.Context, found []oid.OID) (written bool, err error) {
+	dialect := s.e.db.Dialect
+	if dialect.IsAlone {
+		return false, nil
+	}
+	ids := make([]int64, 0, len(found))
+	for _, o := range found {
+		if id, ok := storedID(s.e.model, o); ok {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	for in, args := range db.InChunks(slices.Compact(ids)) {
+		if _, err := db.Column[int64](ctx, s.tx, `SELECT id FROM asset WHERE id IN `+in+` ORDER BY id`+dialect.ForUpdate, args...); err != nil {
+			return false, fmt.Errorf("lock what was found: %w", err)
+		}
+	}
+	return true, nil
+}
+
 // ruledAssets are assets that are seen by rules of their types.
 type ruledAssets struct {
 	types []*meta.Type

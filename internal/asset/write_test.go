@@ -226,7 +226,7 @@ func TestDuplicateUsernameFailsOnlyItsCommand(t *testing.T) {
 		if len(failed) != 2 || failed[0] != 1 || failed[1] != 3 {
 			t.Errorf("failed %v: %v", failed, got)
 		}
-		w.expect("ann\ncara\n", `SELECT username FROM credential ORDER BY username`)
+		w.expect("ann\ncara\n", `SELECT username FROM credential WHERE member_id > 1000 ORDER BY username`)
 		w.expect("3\n", `SELECT COUNT(*) FROM asset WHERE id > 1000`)
 	})
 }

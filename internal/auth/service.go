@@ -184,6 +184,18 @@ func (s *Service) Set(ctx context.Context, tx *db.Tx, member int64, username, se
 	return trail.Record(ctx, tx, loginChanged(member, username, sealed))
 }
 
+// HaveLogin reports, in a transaction, whether one of some members has a username and a
+// password.
+func (s *Service) HaveLogin(ctx context.Context, tx *db.Tx, members []int64) (bool, error) {
+	for in, args := range db.InChunks(members) {
+		n, err := db.Column[int64](ctx, tx, `SELECT COUNT(*) FROM credential WHERE password_hash IS NOT NULL AND member_id IN `+in, args...)
+		if err != nil || n[0] > 0 {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // HasPassword reports whether a password is the member's.
 func (s *Service) HasPassword(ctx context.Context, member int64, password string) (bool, error) {
 	hash, err := readHash(s.db.Gorm(ctx), member)

@@ -101,15 +101,27 @@ func kindOf(n *doc.Node) (kind, error) {
 	case has("AssetType"):
 		return kindCreate, nil
 	case (has("from") || has("oid")) && has("update"):
-		return kindUpdate, nil
+		return kindUpdate, ofQueries(n)
 	case (has("from") || has("oid")) && has("execute"):
-		return kindExecute, nil
+		return kindExecute, ofQueries(n)
 	case has("from"):
 		return kindQuery, nil
 	case has("config"):
 		return kindConfig, nil
 	}
 	return kindQuery, noCommand(n.At)
+}
+
+// ofQueries refuses the keys of a query that say what is shown, or of when, in a command that
+// changes assets.
+func ofQueries(n *doc.Node) error {
+	for i, k := range n.Keys {
+		switch k {
+		case "select", "group", "total", "explain", "asof":
+			return unknownKey(n.Items[i].At, "root", k)
+		}
+	}
+	return nil
 }
 
 // read reads a config document: a word, a list of words, or a map.

@@ -13,7 +13,7 @@ import (
 func (p *executor) resolveDeferred(ctx context.Context, s *step) error {
 	s.deferred = false
 	written := s.node
-	pr := &projection{Engine: p.Engine, q: p.q, who: p.actor(), aliases: p.aliases, alias: p.alias, maxAffected: p.res.cfg.maxAffected, taken: p.assetCount, listed: p.listed}
+	pr := &projection{Engine: p.Engine, q: p.q, who: p.actor(), aliases: p.aliases, alias: p.alias, maxAffected: p.res.cfg.maxAffected, taken: p.assetCount, listed: p.listed, s: p.s}
 	c := &command{index: s.index, alias: s.alias, node: s.node, kind: s.kind}
 	from, _ := target(s.node)
 	if strings.HasPrefix(from.Text, "@") && isAddressOnly(s.node) {

@@ -204,7 +204,7 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *res
 	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
 		res.reset()
 		all := e.newListed()
-		steps, err := e.project(ctx, s.Tx(), who, pl.commands, res.cfg, all)
+		steps, err := (&projection{Engine: e, q: s.Tx(), who: who, maxAffected: res.cfg.maxAffected, listed: all, s: s}).project(ctx, pl.commands)
 		if err == nil && pl.IfMoment != 0 {
 			err = requireMoment(steps, pl.IfMoment)
 		}
@@ -233,14 +233,18 @@ func (e *Engine) ids(ctx context.Context, q db.Querier, who auth.Actor, r query.
 }
 
 // requireMoment sets the moment that the first step requires of its asset, if all
-// steps are about one asset.
+// steps but creates, which are nested in it, are about one asset.
 func requireMoment(steps []*step, moment int64) error {
-	for i, s := range steps {
-		if s.deferred || s.kind != kindCreate && s.from != steps[0].from {
-			return notSingle()
+	var first *step
+	for _, s := range steps {
+		if s.kind == kindCreate && !s.deferred {
+			continue
 		}
-		if i == 0 {
-			s.ifMoment = moment
+		if first == nil {
+			first, s.ifMoment = s, moment
+		}
+		if s.deferred || s.from != first.from {
+			return notSingle()
 		}
 	}
 	return nil
@@ -252,7 +256,7 @@ func (e *Engine) read(ctx context.Context, who auth.Actor, commands []command, r
 	var answer []byte
 	err := e.Queries.Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
 		res.reset()
-		steps, err := e.project(ctx, tx, who, commands, res.cfg, e.newListed())
+		steps, err := (&projection{Engine: e, q: tx, who: who, maxAffected: res.cfg.maxAffected, listed: e.newListed()}).project(ctx, commands)
 		if err != nil {
 			return err
 		}

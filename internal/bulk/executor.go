@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/asset"
@@ -25,6 +26,7 @@ type executor struct {
 	sealed  map[*doc.Node]string
 	affects map[int]*asset.Affected // by command of the payload
 
+	open       *step // the last of the steps that are carried out together or not at all, while it is to come
 	pending    []*step
 	commands   []*asset.Command // of the pending steps that have not failed
 	assetCount int
@@ -64,9 +66,24 @@ func (p *executor) define(steps []*step) {
 }
 
 func (p *executor) step(ctx context.Context, s *step) error {
-	switch {
-	case s.noMatch:
+	if s.isLeftOut() {
 		return nil
+	}
+	if p.open == nil && s.owner != nil {
+		if err := p.begin(ctx, s.whole()); err != nil {
+			return err
+		}
+	}
+	err := p.take(ctx, s)
+	if p.open == s {
+		p.open = nil
+	}
+	return err
+}
+
+// take executes a step, or adds it to the pending ones.
+func (p *executor) take(ctx context.Context, s *step) error {
+	switch {
 	case s.err != nil:
 		p.pending = append(p.pending, s)
 		return nil
@@ -78,6 +95,20 @@ func (p *executor) step(ctx context.Context, s *step) error {
 	return p.enqueue(ctx, s)
 }
 
+// begin begins the steps that are carried out with whole or not at all: they go to the write
+// engine together. What queries in the place of their values are to see is written before.
+func (p *executor) begin(ctx context.Context, whole *step) error {
+	p.open = whole
+	values := whole.node
+	if update, ok := values.Get("update"); ok && whole.kind == kindUpdate {
+		values = update
+	}
+	if hasSubquery(values) {
+		return p.flush(ctx)
+	}
+	return nil
+}
+
 // enqueue adds a step to the pending ones. One whose values are queries sees the
 // results of the steps before it.
 func (p *executor) enqueue(ctx context.Context, s *step) error {
@@ -85,7 +116,7 @@ func (p *executor) enqueue(ctx context.Context, s *step) error {
 		return asset.TooManyAssets(p.MaxAssets)
 	}
 	for _, f := range append(s.fields[:len(s.fields):len(s.fields)], s.args...) {
-		if !f.node.IsScalar() && hasSubquery(f.node) {
+		if p.open == nil && !f.node.IsScalar() && hasSubquery(f.node) {
 			if err := p.flush(ctx); err != nil {
 				return err
 			}
@@ -103,7 +134,7 @@ func (p *executor) enqueue(ctx context.Context, s *step) error {
 		p.held += c.Listed()
 	}
 	p.pending = append(p.pending, s)
-	if len(p.pending) >= asset.MaxBatch || p.held > maxPendingValues { // the write engine writes no more together
+	if p.open == nil && (len(p.pending) >= asset.MaxBatch || p.held > maxPendingValues) { // the write engine writes no more together
 		return p.flush(ctx)
 	}
 	return nil
@@ -122,7 +153,7 @@ func (p *executor) build(ctx context.Context, s *step) (*asset.Command, error) {
 	}
 	if s.kind != kindCreate {
 		c.Type, c.Self = nil, nil
-		c.Target, c.TargetDeleted = asset.Ref{OID: s.from, Handle: s.handle}, s.deleted
+		c.Target, c.TargetDeleted, c.TargetLive = asset.Ref{OID: s.from, Handle: s.handle}, s.deleted, s.handle == nil && !s.deleted
 		c.IfMoment = s.ifMoment
 	}
 	if s.context.Token != "" && strings.HasPrefix(s.context.Token, "@") {
@@ -188,6 +219,7 @@ func (p *executor) flush(ctx context.Context) error {
 	if p.held = 0; len(p.pending) == 0 {
 		return nil
 	}
+	p.join()
 	var outcomes []asset.Outcome
 	if len(p.commands) > 0 {
 		p.s.Count(p.assetCount)
@@ -212,6 +244,21 @@ func (p *executor) flush(ctx context.Context) error {
 	}
 	p.pending, p.commands = p.pending[:0], p.commands[:0]
 	return nil
+}
+
+// join gives the commands of creates that are made for another step its command. Where that
+// step has none, since it has failed, they fail with it.
+func (p *executor) join() {
+	for _, s := range slices.Backward(p.pending) {
+		switch {
+		case s.owner == nil || s.err != nil:
+		case s.owner.err == nil:
+			s.command.For = s.owner.command
+		default:
+			s.err = oid.Invalid(tokenOf(asset.Ref{Handle: s.owner.handle, OID: s.owner.from}))
+			p.commands = slices.DeleteFunc(p.commands, func(c *asset.Command) bool { return c == s.command })
+		}
+	}
 }
 
 func (p *executor) record(s *step, o asset.Outcome) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/doc"
 	"github.com/alds-dev/alds/internal/value"
 )
@@ -84,17 +85,20 @@ func appendCreate(b []byte, s *step) []byte {
 	return append(b, '}')
 }
 
-func contextToken(s *step) string {
+func contextToken(s *step) string { return tokenOf(s.context) }
+
+// tokenOf is what messages call an asset.
+func tokenOf(ref asset.Ref) string {
 	switch {
-	case s.context.Token != "":
-		return s.context.Token
-	case s.context.Handle != nil:
-		if s.context.Handle.Alias == "" && s.context.Handle.Name != nil {
-			s.context.Handle.Alias = s.context.Handle.Name()
+	case ref.Token != "":
+		return ref.Token
+	case ref.Handle != nil:
+		if ref.Handle.Alias == "" && ref.Handle.Name != nil {
+			ref.Handle.Alias = ref.Handle.Name()
 		}
-		return s.context.Handle.Alias
+		return ref.Handle.Alias
 	}
-	return s.context.OID.String()
+	return ref.OID.String()
 }
 
 // appendUpdateValue appends a value of an update as {add, remove}; forms that say more

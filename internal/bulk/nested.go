@@ -37,7 +37,7 @@ func (p *projection) splitNested(s *step, f field, c *command, inParent bool) (f
 		case !ok:
 			left = append(left, *item)
 		case a.ToOne() || a.Back == nil:
-			left = append(left, p.createFirst(c, alias, inner, inParent))
+			left = append(left, p.createFirst(s, c, alias, inner, inParent))
 		default:
 			found = append(found, nested{a, alias, inner})
 		}
@@ -105,8 +105,9 @@ func nestedCreate(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
 }
 
 // createFirst adds a create before its parent, whose value then holds the alias.
-func (p *projection) createFirst(c *command, alias string, n *doc.Node, inParent bool) doc.Node {
+func (p *projection) createFirst(owner *step, c *command, alias string, n *doc.Node, inParent bool) doc.Node {
 	s := p.create(c, n, alias, asset.Ref{}, inParent)
+	s.owner = owner
 	p.aliases[s.label()] = true
 	s.handle.Alias = s.label()
 	return doc.Node{Kind: doc.String, Text: s.label(), At: n.At}

@@ -37,7 +37,7 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 	var items []previewItem
 	if who.Admin || !writes(p.commands) {
 		err := e.assets.DB().Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
-			steps, err := e.project(ctx, tx, who, p.commands, p.cfg, e.newListed())
+			steps, err := (&projection{Engine: e, q: tx, who: who, maxAffected: p.cfg.maxAffected, listed: e.newListed()}).project(ctx, p.commands)
 			if err == nil {
 				items, err = previewItems(steps, p.maxShown(e.MaxShown))
 			}
@@ -55,7 +55,7 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 	var denials []denial
 	err = e.assets.Write(ctx, who, asset.Request{ID: asset.NewRequestID(), Import: p.cfg.imports}, func(s *asset.Session) error {
 		all := e.newListed()
-		steps, err := e.project(ctx, s.Tx(), who, p.commands, p.cfg, all)
+		steps, err := (&projection{Engine: e, q: s.Tx(), who: who, maxAffected: p.cfg.maxAffected, listed: all, s: s}).project(ctx, p.commands)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func previewItems(steps []*step, limit int) ([]previewItem, error) {
 	var items []previewItem
 	size := 0
 	for _, s := range steps {
-		if s.noMatch || s.inParent {
+		if s.isLeftOut() || s.inParent {
 			continue
 		}
 		b, as := key([]byte{'{'}, s.label()), shown(s)

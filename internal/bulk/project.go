@@ -22,22 +22,23 @@ type projection struct {
 	who         auth.Actor
 	aliases     map[string]bool // every alias the payload defines
 	alias       func(name string) (oid string, known bool)
-	maxAffected int // assets one command may affect; 0: any number
-	taken       int // steps that the request has besides
-	listed      *listed
+	maxAffected int            // assets one command may affect; 0: any number
+	taken       int            // steps that the request has besides
+	listed      *listed        // what values of lists the request has so far
+	s           *asset.Session // nil: nothing is written
 	steps       []*step
+	found       []foundSteps
 }
 
-// project is the first phase. Steps come in the order they are to run; all is what values of
-// lists the request has so far.
-func (e *Engine) project(ctx context.Context, q db.Querier, who auth.Actor, commands []command, cfg config, all *listed) ([]*step, error) {
-	p := &projection{Engine: e, q: q, who: who, aliases: aliasesOf(commands), maxAffected: cfg.maxAffected, listed: all, steps: make([]*step, 0, len(commands))}
+// project is the first phase. Steps come in the order they are to run.
+func (p *projection) project(ctx context.Context, commands []command) ([]*step, error) {
+	p.aliases, p.steps = aliasesOf(commands), make([]*step, 0, len(commands))
 	for i := range commands {
 		if err := p.command(ctx, &commands[i]); err != nil {
 			return nil, err
 		}
-		if len(p.steps) > e.MaxAssets {
-			return nil, asset.TooManyAssets(e.MaxAssets)
+		if len(p.steps) > p.MaxAssets {
+			return nil, asset.TooManyAssets(p.MaxAssets)
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, db.Fault(err)
@@ -196,6 +197,7 @@ func (p *projection) expandQuery(ctx context.Context, c *command, s *step) error
 	if err := p.reserve(len(found), stepsOf(c.node), listedInUpdate(c.node)); err != nil {
 		return err
 	}
+	before := len(p.steps)
 	for i, o := range found {
 		each := s
 		if i > 0 {
@@ -203,6 +205,7 @@ func (p *projection) expandQuery(ctx context.Context, c *command, s *step) error
 		}
 		p.expand(c, each, o)
 	}
+	p.found = append(p.found, foundSteps{r, p.steps[before:len(p.steps):len(p.steps)]})
 	return nil
 }
 
@@ -354,6 +357,9 @@ func fieldsOf(n *doc.Node) []field {
 // lookUp reads all assets that commands name by Oid tokens, together: a step on one
 // that does not exist fails, on a deleted one it matches nothing.
 func (p *projection) lookUp(ctx context.Context) error {
+	if err := p.lockFound(ctx); err != nil {
+		return err
+	}
 	var all []oid.OID
 	for _, s := range p.steps {
 		if !s.from.IsNull() {
@@ -369,7 +375,6 @@ func (p *projection) lookUp(ctx context.Context) error {
 	}
 	for _, s := range p.steps {
 		if s.from.IsNull() {
-			s.noMatch = s.parent != nil && s.parent.noMatch
 			continue
 		}
 		k, ok := known[s.from]

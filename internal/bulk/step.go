@@ -59,11 +59,26 @@ type step struct {
 	ifMoment int64 // update, execute: the moment the asset must have; 0: any
 
 	parent  *step          // of a nested create
+	owner   *step          // of a create nested in a relation to one: the later step that names what it makes
 	command *asset.Command // set by build
 	deleted bool           // the asset is deleted and the command asks for deleted ones
 
 	err     error // with which the step fails when it is executed
 	noMatch bool  // it matches no asset and is left out
+}
+
+// isLeftOut reports whether a step matches no asset, or belongs to one that does not.
+func (s *step) isLeftOut() bool {
+	return s.noMatch || s.parent != nil && s.parent.isLeftOut() || s.owner != nil && s.owner.isLeftOut()
+}
+
+// whole returns the last of the steps that are carried out with s or not at all: that for
+// which it is made, or itself.
+func (s *step) whole() *step {
+	for s.owner != nil {
+		s = s.owner
+	}
+	return s
 }
 
 // release drops what only execution and its failure need: a request has very many

@@ -60,6 +60,9 @@ type usernames struct{ asset.Credentials }
 // Seal keeps nothing of a password.
 func (usernames) Seal(context.Context, string) (string, error) { return "", nil }
 
+// HaveLogin holds: the model knows no logins.
+func (usernames) HaveLogin(context.Context, *db.Tx, []int64) (bool, error) { return true, nil }
+
 func (usernames) Set(ctx context.Context, tx *db.Tx, member int64, name, _ *string) error {
 	if name == nil {
 		return nil
