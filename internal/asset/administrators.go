@@ -12,7 +12,7 @@ import (
 // noteAdministrators notes that a command may have ended somebody's administration
 // of the system.
 func (g *gate) noteAdministrators(c *Command, target *row) {
-	lost := target.typ == g.s.e.layout.member && (c.Verb == Operate || c.sets("DefaultRole") || c.sets("IsLoginDisabled"))
+	lost := target.typ == g.s.e.layout.member && c.Verb != Create && (c.Verb == Operate || c.sets("DefaultRole") || c.sets("IsLoginDisabled") || c.sets("Username"))
 	for _, r := range g.changes.roles[g.changes.start.roles:] {
 		lost = lost || r.end && r.scope == 0
 	}
@@ -30,17 +30,21 @@ func (s *Session) checkAdministrators(ctx context.Context) error {
 		return err
 	}
 	admin := l.roleID(int64(meta.SystemAdmin))
-	var left int
-	err := s.tx.QueryRow(ctx, `SELECT CASE WHEN EXISTS (SELECT 1 FROM asset a WHERE a.type = ? AND a.state < ?`+
+	all, err := db.Column[int64](ctx, s.tx, `SELECT a.id FROM asset a WHERE a.type = ? AND a.state < ?`+
 		` AND COALESCE(`+s.e.db.Dialect.JSONBool("a.attrs", l.loginDisabled.Place.Column)+`, 0) = 0`+
 		` AND (EXISTS (SELECT 1 FROM asset_link l WHERE l.relation = ? AND l.from_type = a.type AND l.from_id = a.id AND l.to_id = ? AND l.until_moment = ?)`+
-		` OR EXISTS (SELECT 1 FROM scope_member m WHERE m.member_id = a.id AND m.scope_id = 0 AND m.role_id = ? AND m.until_moment = ?)))`+
-		` THEN 1 ELSE 0 END`,
-		l.member.Code, meta.StateClosed, l.defaultRole.Place.Code, admin, db.Forever, admin, db.Forever).Scan(&left)
+		` OR EXISTS (SELECT 1 FROM scope_member m WHERE m.member_id = a.id AND m.scope_id = 0 AND m.role_id = ? AND m.until_moment = ?))`,
+		l.member.Code, meta.StateClosed, l.defaultRole.Place.Code, admin, db.Forever, admin, db.Forever)
 	if err != nil {
 		return fmt.Errorf("look for administrators: %w", err)
 	}
-	if left == 0 {
+	left := len(all) > 0
+	if left && s.e.creds != nil {
+		if left, err = s.e.creds.HaveLogin(ctx, s.tx, all); err != nil {
+			return fmt.Errorf("look for logins of administrators: %w", err)
+		}
+	}
+	if !left {
 		return fault.Deniedf("The request would leave no system administrator who can log in")
 	}
 	return nil

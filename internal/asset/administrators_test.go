@@ -1,6 +1,7 @@
 package asset_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/asset"
 	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/testdb"
 )
@@ -34,11 +36,15 @@ func TestTheLastAdministratorStays(t *testing.T) {
 			}
 		}
 		// Member:20 is System Admin by default and in Scope:0.
+		w.must(update("Member:20", "Username", "admin"))
+		refused("no username", update("Member:20", "Username", ""))
+		w.must(create("Member", "@without", "Name", "W", "Nickname", "w", "DefaultRole", "Role:1"))
+		refused("beside one who has none", update("Member:20", "Username", ""))
 		refused("no login", update("Member:20", "IsLoginDisabled", "true"))
 		refused("both roles at once", update("Member:20", "DefaultRole", "Role:4"), operate("Scope:0", "AssignMemberWithRole", "Member", "Member:20", "Role", "Role:2"))
 		w.must(operate("Scope:0", "AssignMemberWithRole", "Member", "Member:20", "Role", "Role:2"))
 		refused("another role", update("Member:20", "DefaultRole", "Role:4"))
-		second := w.must(create("Member", "@second", "Name", "S", "Nickname", "s", "DefaultRole", "Role:1"))[0]
+		second := w.must(create("Member", "@second", "Name", "S", "Nickname", "s", "DefaultRole", "Role:1", "Username", "second"))[0]
 		refused("two members at once", update("Member:20", "DefaultRole", "Role:4"), operate(second, "Inactivate"))
 		w.must(update("Member:20", "DefaultRole", "Role:4"))
 		refused("the other one", operate(second, "Inactivate"))
@@ -95,4 +101,46 @@ func TestTwoAdministratorsEndEachOther(t *testing.T) {
 		w.must(update("Member:20", "IsLoginDisabled", "false"))
 		w.must(operate(second, "Inactivate"))
 	}
+}
+
+// refusing refuses the first login that it is to store.
+type refusing struct {
+	logins
+	refused *bool
+}
+
+func (r refusing) Set(context.Context, *db.Tx, int64, *string, *string) error {
+	if *r.refused {
+		return nil
+	}
+	*r.refused = true
+	return fault.Conflictf(nil, "Violation'NotUnique'Member.Username")
+}
+
+// Commands that run again, one by one, since the database has refused what one of them says,
+// do not count their passwords twice.
+func TestPasswordsOfASecondTryCountOnce(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		member := w.member()
+		e := asset.New(w.d, model, refusing{refused: new(bool)}, nil, nil)
+		text := func(s string) []asset.Value { return []asset.Value{{Kind: asset.Text, Text: s}} }
+		var commands []*asset.Command
+		for range asset.MaxOwnPasswords {
+			c := update(member)
+			c.Changes = []asset.Change{{Name: asset.OldPassword, Set: text("old"), Sealed: "proven"}, {Name: "Password", Set: text("new")}}
+			commands = append(commands, c)
+		}
+		err := e.Write(t.Context(), auth.Actor{Member: id(member)}, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+			done, err := s.Run(t.Context(), commands)
+			for i, o := range done {
+				if o.Err != nil {
+					t.Errorf("password %d: %v", i, o.Err)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
 }
