@@ -36,6 +36,9 @@ func (g *gate) check(ctx context.Context, c *Command, target *row) error {
 	if err := g.checkRoles(ctx, c, target); err != nil {
 		return err
 	}
+	if err := g.checkMoves(ctx); err != nil {
+		return err
+	}
 	if c.Verb == Operate {
 		return g.checkMade(ctx, target)
 	}

@@ -15,6 +15,7 @@ type cell struct {
 	slots           []*slot // the assets it is about: $0, $1, ...
 	changes         bool    // the last of slots is changed where it may be
 	parts           []part  // one after another, until one may not be
+	whole           bool    // nothing is made where one may not be
 	command         attrs   // of a bulk request
 	url             string  // else the request by path
 	body            attrs
@@ -25,9 +26,10 @@ type cell struct {
 
 // part is one command of a cell: what it needs, and what it makes.
 type part struct {
-	uses  []use // what must be seen, the asset that is written first
-	needs []need
-	makes []string
+	uses   []use // what must be seen, the asset that is written first
+	needs  []need
+	makes  []string
+	raises bool // it moves a project to where somebody has a role that its sender may not give
 }
 
 // need is a right that a command needs.
@@ -111,6 +113,9 @@ func (p part) refused(t *table, w *member) (is bool, all []string) {
 			is, all = true, append(all, n.texts()...)
 		}
 	}
+	if p.raises {
+		is, all = true, append(all, "Denied'Scope.Parent")
+	}
 	return is, all
 }
 
@@ -119,6 +124,9 @@ func (c *cell) makes(t *table) []string {
 	var all []string
 	for _, p := range c.parts {
 		if is, _ := p.refused(t, c.who); is || len(p.unseen(c.who)) > 0 {
+			if c.whole {
+				all = nil
+			}
 			break
 		}
 		all = append(all, p.makes...)

@@ -65,7 +65,7 @@ func (w *world) creates(m *member, typ string) []*cell {
 	if typ == "Schedule" {
 		x.in = nil
 	}
-	c.parts = []part{{uses, []need{{x, create, ""}}, []string{typ}}}
+	c.parts = []part{{uses: uses, needs: []need{{x, create, ""}}, makes: []string{typ}}}
 	if owners[typ] == "" {
 		return []*cell{c}
 	}
@@ -76,7 +76,7 @@ func (w *world) creates(m *member, typ string) []*cell {
 	other.command[owners[typ]] = "$other"
 	uses = append(slices.Clone(uses), use{w.base["other"], "Violation'Invalid'" + typ + "." + owners[typ]})
 	x.own = nil
-	other.parts = []part{{uses, []need{{x, create, ""}}, []string{typ}}}
+	other.parts = []part{{uses: uses, needs: []need{{x, create, ""}}, makes: []string{typ}}}
 	return []*cell{c, other}
 }
 
@@ -176,10 +176,29 @@ func (w *world) moves(m *member, typ string) []*cell {
 		c.parts[0].needs = append(c.parts[0].needs, need{there, change, by})
 		if typ == "Scope" {
 			c.parts[0].needs = append(c.parts[0].needs, need{s.thing, create, ""}, need{there, create, ""})
+			c.parts[0].raises = w.raises(m, s.in[0], to)
 		}
 		all = append(all, c)
 	}
 	return all
+}
+
+// raises reports whether somebody gets a role by a move of a project that a member may not
+// give there.
+func (w *world) raises(m *member, from, to *project) bool {
+	if m.system() == systemAdmin {
+		return false
+	}
+	own := m.roleIn(from)
+	manages := w.rights.has(own, "project members", change, "Members")
+	return slices.ContainsFunc(w.members, func(x *member) bool {
+		was, now := x.roleIn(from), x.roleIn(to)
+		if was == "" {
+			was = "No Access"
+		}
+		raised := now != "" && (w.rights.above(now, was) || reads(now) && !reads(was))
+		return raised && x.system() != systemAdmin && (!manages || w.rights.above(now, own))
+	})
 }
 
 // operates are cells that run each operation on an asset.

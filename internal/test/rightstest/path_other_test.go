@@ -44,11 +44,11 @@ func (w *world) nested(m *member, typ string) []*cell {
 	if holder == "Timebox" && typ == "Schedule" { // which lies nowhere, so neither does the sprint
 		outside.parts[0].uses, outside.parts[0].needs[0].in = nil, nil
 	}
-	c.parts = slices.Concat(inside.parts, outside.parts)
+	c.parts, c.whole = slices.Concat(inside.parts, outside.parts), true
 	if !a.ToOne() && a.Back != nil {
 		c.command[a.Name] = []any{inside.command}
 		inside.parts[0].needs = append(inside.parts[0].needs, need{outside.parts[0].needs[0].thing, change, a.Name})
-		c.parts = slices.Concat(outside.parts, inside.parts)
+		c.parts, c.whole = slices.Concat(outside.parts, inside.parts), false
 	}
 	return []*cell{c}
 }

@@ -101,12 +101,16 @@ func (b bulk) failures() map[int]string {
 			SourceCommandIndex int
 		}
 		_ = json.Unmarshal(c["error"], &e)
-		if _, ok := all[e.SourceCommandIndex]; !ok {
+		said, ok := all[e.SourceCommandIndex]
+		if !ok || hangsOn(said) && !hangsOn(e.Message) {
 			all[e.SourceCommandIndex] = e.Message
 		}
 	}
 	return all
 }
+
+// hangsOn reports whether a command failed because another one of its request did.
+func hangsOn(message string) bool { return strings.HasPrefix(message, "Invalid OID token: @") }
 
 // send posts commands as somebody.
 func (w *world) send(login string, commands []any, headers ...string) bulk {
