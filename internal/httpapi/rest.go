@@ -89,7 +89,7 @@ func (*API) template(ctx context.Context, who auth.Actor, r *request) ([]byte, e
 }
 
 // ifMoment reads If-Match: a moment, or an Oid token with one, quoted or not.
-// 0 stands for any moment. Errors: fault.Invalid.
+// 0 stands for any moment, oid.MomentZero for 0. Errors: fault.Invalid.
 func ifMoment(header string) (int64, error) {
 	tag := strings.TrimSpace(header)
 	if tag == "" || tag == "*" {
@@ -100,7 +100,10 @@ func ifMoment(header string) (int64, error) {
 		tag = tag[i+1:]
 	}
 	n, err := strconv.ParseInt(tag, 10, 64)
-	if err != nil || n < 1 {
+	if err == nil && n == 0 {
+		return oid.MomentZero, nil
+	}
+	if err != nil || n < 0 {
 		return 0, fault.Invalidf(fault.NoPlace, "If-Match must be a moment, or an Oid token with one")
 	}
 	return n, nil

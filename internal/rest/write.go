@@ -169,7 +169,7 @@ func (e *Engine) target(ctx context.Context, s *asset.Session, who auth.Actor, w
 	k, ok := known[o]
 	switch {
 	case ok && k.Gone && w.Op == opDelete:
-		if c.IfMoment != 0 && c.IfMoment != k.Moment {
+		if !oid.HasMoment(k.Moment, c.IfMoment) {
 			return gone, asset.Stale(k.OID)
 		}
 		gone = k.OID
