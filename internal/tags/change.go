@@ -3,6 +3,7 @@ package tags
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -120,7 +121,7 @@ func (s *Service) change(ctx context.Context, who auth.Actor, from, to []string)
 	}
 	what := asset.Change{Name: attribute, Remove: values(from), Add: values(to)}
 	return s.assets.Write(ctx, who, asset.Request{ID: uuid.NewString()}, func(w *asset.Session) error {
-		found, err := s.tagged(ctx, w.Tx(), who, from)
+		found, err := s.lockTagged(ctx, w, who, from)
 		if err != nil {
 			return err
 		}
@@ -148,6 +149,25 @@ func values(tags []string) []asset.Value {
 		all[i] = asset.Value{Kind: asset.Text, Text: tag}
 	}
 	return all
+}
+
+// lockTagged locks the assets that tagged finds, and leaves out those that have lost the tags
+// until they were locked.
+func (s *Service) lockTagged(ctx context.Context, w *asset.Session, who auth.Actor, tags []string) ([]oid.OID, error) {
+	found, err := s.tagged(ctx, w.Tx(), who, tags)
+	if err != nil {
+		return nil, err
+	}
+	again, err := w.LockFound(ctx, found)
+	if err != nil || !again {
+		return found, err
+	}
+	now, err := s.tagged(ctx, w.Tx(), who, tags)
+	still := make(map[oid.OID]bool, len(now))
+	for _, o := range now {
+		still[o] = true
+	}
+	return slices.DeleteFunc(found, func(o oid.OID) bool { return !still[o] }), err
 }
 
 // tagged finds the assets that have one of the tags, in projects where the actor

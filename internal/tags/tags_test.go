@@ -1,7 +1,9 @@
 package tags_test
 
 import (
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -11,6 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/fault"
 	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/oid"
 	"github.com/alds-dev/alds/internal/tags"
 	"github.com/alds-dev/alds/internal/testdb"
 )
@@ -21,6 +24,7 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 type world struct {
 	t *testing.T
 	d *db.DB
+	e *asset.Engine
 	*tags.Service
 }
 
@@ -71,7 +75,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{t: t, d: d, Service: tags.New(e)}
+	return &world{t: t, d: d, e: e, Service: tags.New(e)}
 }
 
 // say is the answer, or what was wrong.
@@ -165,4 +169,47 @@ func TestChangesAreWhereTheCallerAdministers(t *testing.T) {
 		w.expect("removed", `[{"tag":"New","count":0,"visibleCount":0},{"tag":"ux","count":0,"visibleCount":0}]`,
 			say(w.Remove(t.Context(), auth.System, []byte(`{"removeFrom":["New","ux"]}`))))
 	})
+}
+
+// A tag that is removed from an asset while it is merged is not followed by the other one.
+func TestMergedWhileRemoved(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		w := newWorld(t, d)
+		for i := range 10 {
+			was, to := fmt.Sprint("was", i), fmt.Sprint("to", i)
+			w.tag("Story:1003", was)
+			var wait sync.WaitGroup
+			wait.Go(func() {
+				if _, err := w.Merge(t.Context(), auth.System, fmt.Appendf(nil, `{"mergeTo": %q, "mergeFrom": [%q]}`, to, was)); err != nil {
+					t.Error(err)
+				}
+			})
+			wait.Go(func() {
+				if _, err := w.Remove(t.Context(), auth.System, fmt.Appendf(nil, `{"removeFrom": [%q]}`, was)); err != nil {
+					t.Error(err)
+				}
+			})
+			wait.Wait()
+		}
+		var followed int
+		err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM asset_value n WHERE n.folded LIKE 'to%'`+
+			` AND NOT EXISTS (SELECT 1 FROM asset_value o WHERE o.from_id = n.from_id AND o.folded LIKE 'was%' AND o.until_moment = n.since_moment)`).Scan(&followed)
+		if err != nil || followed > 0 {
+			t.Errorf("%d times a tag came in the place of one that was gone: %v", followed, err)
+		}
+	})
+}
+
+func (w *world) tag(token, tag string) {
+	w.t.Helper()
+	o, err := oid.Parse(token)
+	if err == nil {
+		err = w.e.Write(w.t.Context(), auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+			_, err := s.Run(w.t.Context(), []*asset.Command{{Verb: asset.Update, Target: asset.Ref{OID: o}, Changes: []asset.Change{{Name: "TaggedWith", Add: []asset.Value{{Kind: asset.Text, Text: tag}}}}}})
+			return err
+		})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
 }
