@@ -218,8 +218,10 @@ func (b *database) compareFailures(want []failure, got response, projected bool)
 	}
 	named := map[*step]string{}
 	for i, f := range want {
+		named[f.step] = readFailure(got.Failures.Commands[i]).alias
+	}
+	for i, f := range want {
 		g := readFailure(got.Failures.Commands[i])
-		named[f.step] = g.alias
 		message := f.message
 		if before, label, ok := strings.Cut(message, tokenMark); ok {
 			message = before + b.oid(ref{label: label})

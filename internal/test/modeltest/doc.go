@@ -23,6 +23,7 @@
 //	dump_test.go        the database in the model's words
 //	compare_test.go     what must be equal
 //	shrink_test.go      how a failing sequence is made small
+//	together_test.go    requests at once: some order explains what came of them
 //	replay_test.go      activity streams, undone item by item; history_test.go: the tables
 //
 // Spec: interface 2.1.4, 2.5, 3, 4.3, 5.5, 5.6, 5.8, 7.2.

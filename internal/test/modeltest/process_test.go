@@ -1,7 +1,9 @@
 package modeltest
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -9,19 +11,100 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
+// processAll is the second phase for steps. Those that belong together are carried out
+// together, or not at all.
+func (k *work) processAll(all []*step) {
+	for len(all) > 0 && !k.over {
+		n := groupOf(all)
+		for n > 1 {
+			before := k.mark()
+			for _, s := range all[:n] {
+				k.process(s)
+			}
+			if k.over || !decideOrphans(all[:n]) {
+				break
+			}
+			k.reset(before)
+			for _, s := range all[:n] {
+				s.done, s.skipped = false, false
+			}
+		}
+		if n == 1 {
+			k.process(all[0])
+		}
+		all = all[n:]
+	}
+}
+
+// groupOf is how many steps at the beginning belong together.
+func groupOf(all []*step) int {
+	end := all[0]
+	for end.owner != nil {
+		end = end.owner
+	}
+	return slices.Index(all, end) + 1
+}
+
+// decideOrphans decides the fate of creates that were made for a step which failed, or found
+// nothing to do, and reports whether there are some.
+func decideOrphans(all []*step) (found bool) {
+	for _, s := range slices.Backward(all) {
+		if s.owner == nil || !s.done || s.owner.done && !s.owner.skipped {
+			continue
+		}
+		found, s.done, s.fate = true, false, orphan{s.owner}
+		if s.owner.skipped {
+			s.fate = errLeftOut
+		}
+		if s.owner.fate == nil {
+			s.owner.fate = s.owner.err
+		}
+	}
+	return found
+}
+
+// errLeftOut is the fate of a create for a step that found nothing to do.
+var errLeftOut = errors.New("left out")
+
+// mark is what a request has done.
+func (k *work) mark() *work {
+	c := *k
+	c.world, c.rights = k.clone(), &rights{}
+	*c.rights = *k.rights
+	c.in, c.made, c.reached = maps.Clone(k.in), maps.Clone(k.made), maps.Clone(k.reached)
+	c.affects = map[int]map[string]bool{}
+	for i, labels := range k.affects {
+		c.affects[i] = maps.Clone(labels)
+	}
+	return &c
+}
+
+// reset takes back what a request has done since a mark.
+func (k *work) reset(to *work) {
+	world, rights := k.world, k.rights
+	*world, *rights = *to.world, *to.rights
+	*k = *to
+	k.world, k.rights = world, rights
+}
+
 // process is the second phase for one step.
 func (k *work) process(s *step) {
 	switch {
+	case s.fate == errLeftOut: //nolint:errorlint // never wrapped
+		s.skipped = true
+	case s.fate != nil:
+		k.fail(s, s.fate)
 	case s.fail != "":
 		k.failures = append(k.failures, failure{step: s, message: s.fail})
 	case s.cmd != nil && s.cmd.sel != nil:
 		k.query(s)
 	case s.later:
 		s.later = false
-		for _, each := range k.expand(s) {
+		all := k.expand(s)
+		for _, each := range all {
 			each.viaTag = s.viaTag
-			k.process(each)
 		}
+		k.processAll(all)
 	default:
 		k.carryOut(s)
 	}
@@ -55,16 +138,10 @@ func (k *work) carryOut(s *step) {
 	}
 	if err != nil {
 		*k.world = *before
-		f := failure{step: s, message: err.Error()}
-		f.reasons, _ = err.(denied)    //nolint:errorlint // never wrapped
-		if o, ok := err.(orphan); ok { //nolint:errorlint // never wrapped
-			f.orphan = o.parent
-		}
-		k.failures = append(k.failures, f)
+		k.fail(s, err)
 		return
 	}
-	s.done = true
-	if skip {
+	if s.done, s.skipped = true, skip; skip {
 		return
 	}
 	for _, t := range k.things {
@@ -87,6 +164,17 @@ func (k *work) carryOut(s *step) {
 			delete(k.reached, s.target)
 		}
 	}
+}
+
+// fail notes that a step has failed.
+func (k *work) fail(s *step, err error) {
+	s.err = err
+	f := failure{step: s, message: err.Error()}
+	f.reasons, _ = err.(denied)    //nolint:errorlint // never wrapped
+	if o, ok := err.(orphan); ok { //nolint:errorlint // never wrapped
+		f.orphan = o.parent
+	}
+	k.failures = append(k.failures, f)
 }
 
 // affect counts a thing that a step has altered to its command.

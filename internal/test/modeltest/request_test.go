@@ -13,6 +13,8 @@ type step struct {
 	create *create // with its own attributes only; what was nested follows
 	parent *step   // of a nested create
 	back   string  // the relation of a nested create that names its parent
+	owner  *step   // of a create nested in a relation to one: the step that names it, without which it is not made
+	fate   error   // why it cannot be carried out, as a try before has shown; see processAll
 	alias  alias
 	target string // the thing of an update or operation
 	dead   bool   // it was deleted when it was found, and meant
@@ -21,8 +23,10 @@ type step struct {
 	args   obj
 	fail   string
 
-	done  bool
-	label string // of what a create made
+	done    bool
+	skipped bool   // there was nothing to do
+	err     error  // why it failed
+	label   string // of what a create made
 }
 
 // failure is a command that failed.
@@ -78,11 +82,9 @@ func (w *world) run(r *request) answer {
 			k.taken[s.alias] = true
 		}
 	}
-	for _, s := range steps {
-		if k.process(s); k.over {
-			*w = *before
-			return answer{over: true}
-		}
+	if k.processAll(steps); k.over {
+		*w = *before
+		return answer{over: true}
 	}
 	if r.atomic && len(k.failures) > 0 {
 		*w = *before
@@ -151,6 +153,7 @@ func (k *work) split(index int, typ string, parent *step, p pair) (own pair, ahe
 		if a, _ := attrOf(typ, p.key); a.kind == ">" {
 			ahead = k.flatten(index, inner, nil, "")
 			made := ahead[slices.IndexFunc(ahead, func(s *step) bool { return s.create.label == inner.label })]
+			made.owner = parent
 			return pair{key: p.key, val: made}, ahead, nil
 		}
 	}

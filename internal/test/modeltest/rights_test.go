@@ -204,6 +204,7 @@ func (k *work) check(c *change, s *step) error {
 		g.held()
 	}
 	g.appointed(s)
+	g.raised()
 	if g.against != nil {
 		return g.against
 	}
@@ -315,6 +316,52 @@ func (g *gate) appointed(s *step) {
 		own := g.in[a.scope]
 		if !manage.Has(own) || higher(roleOf(a.role), own) {
 			g.against = append(g.against, reason)
+		}
+	}
+	for key, role := range g.before.roles {
+		scope, member := key[0], key[1]
+		if _, kept := g.roles[key]; kept || g.before.things[scope] == nil {
+			continue
+		}
+		above := g.before.nearest(g.before.things[scope].one["Parent"], member)
+		if rises(roleOf(role), above) && !g.mayGive(scope, above) && !g.before.rightsOf(member).admin() {
+			g.against = append(g.against, reason)
+		}
+	}
+}
+
+// nearest is the role that decides for a member in a project.
+func (w *world) nearest(scope, member string) meta.Role {
+	for at := w.things[scope]; at != nil; at = w.things[at.one["Parent"]] {
+		if held, ok := w.roles[[2]string{at.label, member}]; ok {
+			return roleOf(held)
+		}
+	}
+	return meta.NoAccess
+}
+
+// rises reports whether a role is higher than another.
+func rises(was, now meta.Role) bool { return higher(now, was) || now.Reads() && !was.Reads() }
+
+// mayGive reports whether the sender may give a role in a project.
+func (g *gate) mayGive(scope string, role meta.Role) bool {
+	own := g.in[scope]
+	return model.Rights.Kind("project members").Roles(meta.ToChange, "Members").Has(own) && !higher(role, own)
+}
+
+// raised asks for the right to give what somebody gets by a move of a project.
+func (g *gate) raised() {
+	for _, scope := range g.sorted("Scope") {
+		old := g.before.things[scope.label]
+		if old == nil || old.one["Parent"] == scope.one["Parent"] {
+			continue
+		}
+		for _, m := range g.sorted("Member") {
+			_, own := g.roles[[2]string{scope.label, m.label}]
+			was, now := g.before.nearest(scope.label, m.label), g.nearest(scope.label, m.label)
+			if !own && rises(was, now) && !g.mayGive(scope.label, now) && !g.before.rightsOf(m.label).admin() {
+				g.against = append(g.against, "Denied'Scope.Parent")
+			}
 		}
 	}
 }

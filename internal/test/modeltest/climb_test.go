@@ -1,0 +1,138 @@
+package modeltest
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/meta"
+)
+
+// steepest is how many requests one member sends to rise.
+const steepest = 12
+
+// TestNobodyRises has a member send requests that make and move projects, and give and take
+// roles, and whatever else it may. After none of them anybody has a higher role, in a project
+// that was there before or in the whole system, unless the member could have given that role
+// by a single request at the beginning. It is a question to the rules: the other tests compare
+// the engine with the model.
+func TestNobodyRises(t *testing.T) {
+	start := beginnings(t, "sqlite")
+	maps.DeleteFunc(start[false].things, func(_ string, x *thing) bool { // no right depends on other lists
+		return tables[x.typ] == "" && !slices.Contains([]string{"Role", "State", "StoryStatus", "TaskStatus"}, x.typ)
+	})
+	seed, n, sent := seedOf(), 0, 0
+	t.Logf("repeat with -modeltest.seed %d", seed)
+	for until := time.Now().Add(inTime()); (n < *sequences || *sequences == 0 && time.Now().Before(until)) && !t.Failed(); seed++ {
+		g := &generator{Rand: rand.New(rand.NewPCG(seed, 2)), world: start[false].clone()}
+		g.run(g.setting())
+		if g.by = g.sender(); g.rightsOf(g.by).admin() {
+			continue
+		}
+		n++
+		before, own := g.world.clone(), g.rightsOf(g.by)
+		done := ""
+		for range steepest {
+			g.sees, g.defined = g.rightsOf(g.by), map[string][]any{}
+			r := &request{by: g.by}
+			for range 1 + g.IntN(3) {
+				r.commands = append(r.commands, g.climb())
+			}
+			done += r.text(func(x ref) string { return x.label }) + "\n"
+			if g.run(r); g.things[g.by].state >= 128 {
+				break
+			}
+			sent++
+			if why := risen(before, g.world, own); why != "" {
+				t.Errorf("seed %d: %s, who is %v in %v, sends\n%s%s", seed, g.by, own.system, own.in, done, why)
+				break
+			}
+		}
+	}
+	t.Logf("%d members sent %d requests", n, sent)
+}
+
+// risen tells who has a role that a member could not give.
+func risen(before, now *world, by *rights) string {
+	manage := model.Rights.Kind("project members").Roles(meta.ToChange, "Members")
+	gives := func(own, role meta.Role) bool { return manage.Has(own) && !higher(role, own) }
+	for _, m := range now.sorted("Member") {
+		var was meta.Role
+		if before.things[m.label] != nil {
+			if before.rightsOf(m.label).admin() {
+				continue
+			}
+			was = before.rightsOf(m.label).system
+		}
+		is := now.rightsOf(m.label).system
+		if rises(was, is) && !gives(by.in["Scope:0"], is) && !(by.system == meta.MemberAdmin && !higher(is, meta.MemberAdmin)) {
+			return fmt.Sprintf("%s is %v in the whole system, and was %v", m.label, is, was)
+		}
+		for _, s := range before.sorted("Scope") {
+			was, is := before.nearest(s.label, m.label), now.nearest(s.label, m.label)
+			if rises(was, is) && !before.givenBy(s, m.label, func(at string) bool { return gives(by.in[at], is) }) {
+				return fmt.Sprintf("%s is %v in %s, and was %v", m.label, is, s.label, was)
+			}
+		}
+	}
+	return ""
+}
+
+// givenBy reports whether a role could be given to a member in a project, or in one above it
+// from where it would count there.
+func (w *world) givenBy(s *thing, member string, gives func(at string) bool) bool {
+	for at := s; at != nil; at = w.things[at.one["Parent"]] {
+		if gives(at.label) {
+			return true
+		}
+		if _, nearer := w.roles[[2]string{at.label, member}]; nearer {
+			return false
+		}
+	}
+	return false
+}
+
+// climb is one thing that may lead to a higher role.
+func (g *generator) climb() *command {
+	for {
+		var c *command
+		switch scope, n := g.seenRef("Scope"), g.IntN(100); {
+		case scope == nil:
+			c = g.attempt()
+		case n < 20:
+			c = &command{create: &create{label: g.label("Scope"), typ: "Scope", attrs: obj{
+				{key: "Name", val: "a"}, {key: "Parent", val: scope}, {key: "BeginDate", val: "2026-01-01"},
+			}}}
+			if g.chance(30) {
+				c.create.attrs = append(c.create.attrs, pair{key: one(g, "Children", "Children", "Members"), val: nil})
+				last := &c.create.attrs[len(c.create.attrs)-1]
+				last.val = []any{g.seenRef(map[string]string{"Children": "Scope", "Members": "Member"}[last.key])}
+			}
+		case n < 45:
+			to := g.seenRef("Scope")
+			c = one(g, &command{from: scope, update: obj{{key: "Parent", val: to}}}, &command{from: scope, update: obj{{key: "Children", val: []any{to}}}})
+			if g.chance(20) {
+				c.update = append(c.update, pair{key: "Members", val: obj{{key: one(g, "add", "remove"), val: g.seenRef("Member")}}})
+			}
+		case n < 85:
+			c = g.attemptAppointment()
+		case n < 92:
+			c = &command{from: scope, op: one(g, "Delete", "Undelete", "Inactivate"), where: obj{{key: "IsDeleted", val: g.chance(50)}}}
+		default:
+			c = g.attempt()
+		}
+		if c != nil && !wellKnownScope(c.from) {
+			return c
+		}
+	}
+}
+
+// wellKnownScope reports whether a command is from the uppermost project, which is never
+// moved or deleted.
+func wellKnownScope(from any) bool {
+	r, ok := from.(ref)
+	return ok && r.label == "Scope:0"
+}

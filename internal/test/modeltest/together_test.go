@@ -1,0 +1,348 @@
+package modeltest
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/check"
+	"github.com/alds-dev/alds/internal/fault"
+)
+
+var together = flag.Duration("modeltest.together", 0, "for how long requests are sent at once; 0: some seconds")
+
+// roundsOfDatabase is how many times requests are sent at once to one database.
+const roundsOfDatabase = 60
+
+// TestTogether sends two or three writes at once to a server: by both ends of a relation, by
+// the members and the roles of a project, moves, claims and operations. What comes of them
+// must be what the model makes of them in some order, one after the other, with the answers
+// that it gives; and nothing is found by the checks.
+func TestTogether(t *testing.T) {
+	seed, last := seedOf(), *together
+	if last == 0 {
+		last = inTime() * 3
+	}
+	t.Logf("repeat with -modeltest.seed %d", seed)
+	n, refused := 0, 0
+	for until := time.Now().Add(last); time.Now().Before(until) && !t.Failed(); seed++ {
+		t.Run("database", func(t *testing.T) {
+			m := meeting{t: t, generator: &generator{Rand: rand.New(rand.NewPCG(seed, 1)), by: "Member:20"}}
+			m.database, m.engine = setUp(t, "mysql", false)
+			m.now = m.mustDump(t)
+			m.world = m.now.clone()
+			if why := m.step(t.Context(), m.engine, m.now, m.setting()); why != "" {
+				t.Fatal(why)
+			}
+			for range roundsOfDatabase {
+				if !m.round() || time.Now().After(until) {
+					break
+				}
+				n++
+			}
+			refused += m.refused
+			found, err := check.Run(t.Context(), m.d, m.m)
+			if err != nil || len(found) > 0 {
+				t.Errorf("seed %d: the checker says %v %v", seed, found, err)
+			}
+			if t.Failed() {
+				t.Logf("repeat with -modeltest.seed %d", seed)
+			}
+		})
+	}
+	t.Logf("%d times at once; %d requests gave up", n, refused)
+}
+
+// meeting is a database to which requests are sent at once.
+type meeting struct {
+	t *testing.T
+	*generator
+	*database
+	engine  *bulk.Engine
+	now     *world // what the database holds, by the model
+	refused int    // requests that the engine gave up, after deadlocks
+}
+
+// met is a request that was sent with others, and its answer.
+type met struct {
+	*request
+	body string
+	raw  []byte
+	err  error
+}
+
+// round sends some requests at once and reports whether some order explains what came of it.
+func (m *meeting) round() bool {
+	m.world = m.now.clone()
+	m.sees = m.rightsOf(m.by)
+	all := m.meet(m.rivals())
+	known, ids := maps.Clone(m.labels), maps.Clone(m.ids)
+	var why strings.Builder
+	for _, order := range orders(len(all)) {
+		after, diff := m.inOrder(all, order)
+		if diff == "" {
+			m.now = after
+			return true
+		}
+		fmt.Fprintf(&why, "\nin the order %v:\n%s", order, diff)
+		m.labels, m.ids = maps.Clone(known), maps.Clone(ids)
+	}
+	for i, r := range all {
+		fmt.Fprintf(&why, "\nrequest %d: %s\nanswer: %s %v", i, r.body, r.raw, r.err)
+	}
+	m.t.Errorf("no order explains what came of requests that were sent at once%s", why.String())
+	return false
+}
+
+// meet sends requests at once. One that was given up has changed nothing.
+func (m *meeting) meet(requests []*request) (all []*met) {
+	who, err := m.actors.ActorOf(m.t.Context(), auth.SystemMember)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	sent := make([]*met, len(requests))
+	var wait sync.WaitGroup
+	for i, r := range requests {
+		sent[i] = &met{request: r, body: r.text(m.oid)}
+	}
+	for _, r := range sent {
+		wait.Go(func() { r.raw, r.err = m.engine.Run(context.Background(), who, bulk.Request{Body: []byte(r.body)}) })
+	}
+	wait.Wait()
+	for _, r := range sent {
+		if fault.KindOf(r.err) == fault.Transient && r.err != nil {
+			m.refused++
+			continue
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// inOrder is what the model makes of requests in an order, and how what is there differs.
+func (m *meeting) inOrder(all []*met, order []int) (*world, string) {
+	w := m.now.clone()
+	for _, i := range order {
+		r := all[i]
+		want := w.run(r.request)
+		var got response
+		switch {
+		case want.refused != (r.err != nil):
+			return nil, fmt.Sprintf("request %d: the engine answers %v, the model refuses: %v", i, r.err, want.refused)
+		case want.refused:
+			continue
+		}
+		if err := json.Unmarshal(r.raw, &got); err != nil {
+			return nil, err.Error()
+		}
+		if diff := m.compare(want, got, r.request); diff != "" {
+			return nil, fmt.Sprintf("request %d: %s", i, diff)
+		}
+	}
+	if err := m.adopt(m.t.Context(), w); err != nil {
+		return nil, err.Error()
+	}
+	has, err := m.dump(m.t.Context())
+	if err != nil {
+		return nil, err.Error()
+	}
+	w.ranks, w.places = has.ranks, map[string]int{} // new assets are ranked in the order in which they were written
+	if diff := differ(w, has); diff != "" {
+		return nil, "the database differs (-model +database):\n" + diff
+	}
+	for label, x := range w.things {
+		x.nr = has.things[label].nr - 1<<30
+	}
+	return w, ""
+}
+
+// orders are all orders of n.
+func orders(n int) (all [][]int) {
+	if n == 0 {
+		return [][]int{nil}
+	}
+	for _, o := range orders(n - 1) {
+		for at := range n {
+			all = append(all, append(append(append([]int(nil), o[:at]...), n-1), o[at:]...))
+		}
+	}
+	return all
+}
+
+// rivals are two or three requests of one command each that get into each other's way.
+func (m *meeting) rivals() (all []*request) {
+	g := m.generator
+	kind := one(g, g.bothEnds, g.bothEnds, g.bothEnds, g.members, g.members, g.crossing, g.claims, g.aroundOne, g.aroundOne, g.aroundOne, g.anything)
+	made := kind()
+	for range 2 + g.IntN(5)/4 {
+		g.defined = map[string][]any{}
+		all = append(all, &request{by: m.by, commands: []*command{made()}})
+	}
+	return all
+}
+
+// bothEnds writes a relation between two things from either end.
+func (g *generator) bothEnds() func() *command {
+	for {
+		t := g.anySeen(one(g, "Scope", "Epic", "Epic", "Story", "Story", "Task", "Theme", "Member", "Timebox", "Schedule"))
+		if t == nil {
+			continue
+		}
+		a := one(g, g.attrs(t.typ)...)
+		if a.to == "" || a.readOnly || a.to == "StoryStatus" || a.to == "TaskStatus" || a.to == "State" || a.to == "Role" {
+			continue
+		}
+		other := g.anySeen(g.farEnd(t.typ, a))
+		if other == nil {
+			continue
+		}
+		near := func() *command { return g.relate(t, a, other) }
+		far, ok := g.backOf(t, a, other)
+		return func() *command {
+			switch n := g.IntN(100); {
+			case n < 50 || !ok && n < 90:
+				return near()
+			case n < 90:
+				return g.relate(other, far, t)
+			}
+			return g.operateOn(one(g, t, other))
+		}
+	}
+}
+
+// farEnd is a type that a relation leads to.
+func (g *generator) farEnd(typ string, a attr) string {
+	if a.kind == ">" && a.to != "Dependent" {
+		return a.to
+	}
+	return g.below(typ, a)
+}
+
+// backOf is the attribute at the other end of a relation.
+func (g *generator) backOf(t *thing, a attr, other *thing) (attr, bool) {
+	for _, b := range g.attrs(other.typ) {
+		if (b.name == a.back || b.back == a.name && a.back == "") && b.to != "" && (isA(t.typ, b.to) || b.to == "Dependent") && !b.readOnly {
+			return b, true
+		}
+	}
+	return attr{}, false
+}
+
+// relate adds one thing to a relation of another, or takes it away.
+func (g *generator) relate(t *thing, a attr, other *thing) *command {
+	to := any(ref{other.label, other.typ})
+	switch {
+	case a.kind == ">" && g.chance(20):
+		to = nil
+	case a.kind != ">":
+		to = obj{{key: one(g, "add", "add", "remove"), val: to}}
+	}
+	return &command{from: ref{t.label, t.typ}, update: obj{{key: a.name, val: to}}}
+}
+
+func (g *generator) operateOn(t *thing) *command {
+	c := &command{from: ref{t.label, t.typ}, op: one(g, "Delete", "Delete", "Inactivate", "Reactivate", "QuickSignup", "Close")}
+	if wellKnown(ref{label: t.label}) {
+		c.op = "Reactivate"
+	}
+	if _, ok := operations[t.typ][c.op]; !ok {
+		c.op = "Reactivate"
+	}
+	return c
+}
+
+// members gives and takes roles of one member in one project.
+func (g *generator) members() func() *command {
+	scope, member := g.anySeen("Scope"), g.anySeen("Member")
+	return func() *command {
+		to := obj{{key: one(g, "add", "remove"), val: ref{member.label, "Member"}}}
+		in := obj{{key: one(g, "add", "remove"), val: ref{scope.label, "Scope"}}}
+		role := func(other string, r ref) []obj {
+			return []obj{{{key: other, val: r}, {key: "Role", val: g.role()}, {key: "IsOwner", val: g.chance(50)}}}
+		}
+		return one(g,
+			&command{from: ref{scope.label, "Scope"}, op: "AssignMemberWithRole", args: role("Member", ref{member.label, "Member"})},
+			&command{from: ref{member.label, "Member"}, op: "AssignToScopeWithRole", args: role("Scope", ref{scope.label, "Scope"})},
+			&command{from: ref{scope.label, "Scope"}, update: obj{{key: "Members", val: to}}},
+			&command{from: ref{member.label, "Member"}, update: obj{{key: "Scopes", val: in}}})
+	}
+}
+
+// crossing moves things below each other, from either end.
+func (g *generator) crossing() func() *command {
+	typ, up, down := "Scope", "Parent", "Children"
+	if g.chance(50) {
+		typ, up, down = "Epic", "Super", "Subs"
+	}
+	return func() *command {
+		t, other := g.anySeen(typ), g.anySeen(typ)
+		if wellKnown(ref{label: t.label}) || g.chance(40) {
+			return &command{from: ref{t.label, typ}, update: obj{{key: down, val: obj{{key: "add", val: ref{other.label, typ}}}}}}
+		}
+		return &command{from: ref{t.label, typ}, update: obj{{key: up, val: ref{other.label, typ}}}}
+	}
+}
+
+// claims change things that are as the change no longer leaves them.
+func (g *generator) claims() func() *command {
+	typ := one(g, "Story", "Story", "Epic", "Task", "Workitem")
+	was := one[any](g, "a", "b", "c", "d")
+	return func() *command {
+		c := &command{from: typ, where: obj{{key: "Name", val: was}}, update: obj{{key: "Name", val: one[any](g, "a", "b", "c", "d")}, {key: "Reference", val: fmt.Sprint(g.IntN(100))}}}
+		if g.chance(20) {
+			c.update, c.op = nil, one(g, "Close", "Inactivate", "Delete")
+		}
+		return c
+	}
+}
+
+// aroundOne changes a thing and what belongs to it while it is moved, closed or deleted.
+func (g *generator) aroundOne() func() *command {
+	t := g.anySeen(one(g, "Story", "Story", "Story", "Epic"))
+	if t == nil {
+		return g.anything()
+	}
+	at := ref{t.label, t.typ}
+	return func() *command {
+		switch scope := g.anySeen("Scope"); one(g, 0, 0, 1, 2, 2, 3, 4) {
+		case 0:
+			return &command{from: at, update: obj{{key: "Scope", val: ref{scope.label, "Scope"}}}}
+		case 1:
+			return g.operateOn(t)
+		case 2:
+			if t.typ == "Epic" {
+				return &command{create: &create{label: g.label("Story"), typ: "Story", attrs: obj{{key: "Name", val: "a"}, {key: "Scope", val: ref{scope.label, "Scope"}}, {key: "Super", val: at}}}}
+			}
+			return &command{create: &create{label: g.label("Task"), typ: "Task", attrs: obj{{key: "Name", val: "a"}, {key: "Parent", val: at}}}}
+		case 3:
+			return &command{from: at, op: "Undelete", where: obj{{key: "IsDeleted", val: true}}}
+		}
+		c := &command{from: at, update: obj{{key: "Reference", val: one(g, "r", "s")}}}
+		if t.typ == "Story" {
+			c.update = append(c.update, pair{key: "TaggedWith", val: one[any](g, "red", "blue", obj{{key: "remove", val: "red"}})})
+		}
+		return c
+	}
+}
+
+// anything are writes of all kinds.
+func (g *generator) anything() func() *command {
+	return func() *command {
+		for {
+			c := one(g, g.update, g.operation, g.burial, g.attempt)()
+			if c != nil && c.junk == "" && c.sel == nil {
+				c.update = without(c.update, "Order")
+				return c
+			}
+		}
+	}
+}
