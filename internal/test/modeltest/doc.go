@@ -5,6 +5,7 @@
 // engine; of rights it shares their table (meta.Rights) alone.
 //
 //	go test ./internal/test/modeltest -modeltest.sequences 2000 -modeltest.seed 1
+//	go test ./internal/test/modeltest -run Together -timeout 1h -modeltest.together 20m
 //
 // Words: a thing is an asset of the model, known by its label; a world is all
 // there is at one time. The parts:
@@ -24,6 +25,7 @@
 //	compare_test.go     what must be equal
 //	shrink_test.go      how a failing sequence is made small
 //	together_test.go    requests at once: some order explains what came of them
+//	climb_test.go       requests of one member: nobody gets a role that it may not give
 //	replay_test.go      activity streams, undone item by item; history_test.go: the tables
 //
 // Spec: interface 2.1.4, 2.5, 3, 4.3, 5.5, 5.6, 5.8, 7.2.

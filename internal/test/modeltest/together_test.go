@@ -262,7 +262,7 @@ func (g *generator) operateOn(t *thing) *command {
 
 // members gives and takes roles of one member in one project.
 func (g *generator) members() func() *command {
-	scope, member := g.anySeen("Scope"), g.anySeen("Member")
+	scope, member := g.anySeen("Scope"), g.anySeen("Member") // two of them always live
 	return func() *command {
 		to := obj{{key: one(g, "add", "remove"), val: ref{member.label, "Member"}}}
 		in := obj{{key: one(g, "add", "remove"), val: ref{scope.label, "Scope"}}}
@@ -282,6 +282,9 @@ func (g *generator) crossing() func() *command {
 	typ, up, down := "Scope", "Parent", "Children"
 	if g.chance(50) {
 		typ, up, down = "Epic", "Super", "Subs"
+	}
+	if g.anySeen(typ) == nil {
+		return g.anything()
 	}
 	return func() *command {
 		t, other := g.anySeen(typ), g.anySeen(typ)
@@ -334,12 +337,16 @@ func (g *generator) aroundOne() func() *command {
 	}
 }
 
-// anything are writes of all kinds.
+// anything are writes of all kinds, on things by their Oids. Of two that choose by what things
+// are, each may miss what the other one makes fit: no order explains that, and none is promised.
 func (g *generator) anything() func() *command {
 	return func() *command {
 		for {
 			c := one(g, g.update, g.operation, g.burial, g.attempt)()
-			if c != nil && c.junk == "" && c.sel == nil {
+			if c == nil {
+				continue
+			}
+			if _, byType := c.from.(string); !byType && c.junk == "" && c.sel == nil {
 				c.update = without(c.update, "Order")
 				return c
 			}
