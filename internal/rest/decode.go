@@ -8,26 +8,28 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// decode returns the attributes of a body in order, none if it is empty or null.
+// decode returns the attributes of a body in order, none if it is empty or null, and the
+// names of those that are explicitly set to nothing: a list that such a name is of is
+// emptied, where a list without a value adds nothing.
 // What begins like XML is XML, whatever its type is said to be.
 // Errors: fault.Invalid.
-func decode(body []byte) ([]asset.Change, error) {
+func decode(body []byte) (changes []asset.Change, emptied []string, err error) {
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
-		return nil, nil
+		return nil, nil, nil
 	case doc.IsXML(body):
 		return decodeXML(body)
 	}
 	return decodeJSON(body)
 }
 
-func decodeJSON(body []byte) ([]asset.Change, error) {
+func decodeJSON(body []byte) (changes []asset.Change, emptied []string, err error) {
 	docs, err := doc.Parse(body, false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(docs) != 1 || docs[0].Kind != doc.Map && docs[0].Kind != doc.Null {
-		return nil, fault.Invalidf(0, "The body must be an object with Attributes")
+		return nil, nil, fault.Invalidf(0, "The body must be an object with Attributes")
 	}
 	n := &docs[0]
 	var attributes *doc.Node
@@ -37,21 +39,25 @@ func decodeJSON(body []byte) ([]asset.Change, error) {
 			attributes = &n.Items[i]
 		case "_type", "id", "href": // of an asset as it was read; the path addresses it
 		default:
-			return nil, fault.Invalidf(n.Items[i].At, "Invalid key at node(s): root->%s", key)
+			return nil, nil, fault.Invalidf(n.Items[i].At, "Invalid key at node(s): root->%s", key)
 		}
 	}
 	if attributes == nil || attributes.Kind == doc.Null {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if attributes.Kind != doc.Map {
-		return nil, fault.Invalidf(attributes.At, "Attributes must be an object of names and values")
+		return nil, nil, fault.Invalidf(attributes.At, "Attributes must be an object of names and values")
 	}
-	changes := make([]asset.Change, len(attributes.Keys))
+	changes = make([]asset.Change, len(attributes.Keys))
 	for i, name := range attributes.Keys {
-		changes[i] = asset.Change{Name: name, At: attributes.Items[i].At}
-		read(&changes[i], &attributes.Items[i])
+		item := &attributes.Items[i]
+		changes[i] = asset.Change{Name: name, At: item.At}
+		read(&changes[i], item)
+		if empties(item) {
+			emptied = append(emptied, name)
+		}
 	}
-	return changes, nil
+	return changes, emptied, nil
 }
 
 // The values of act.
@@ -92,6 +98,17 @@ func read(ch *asset.Change, n *doc.Node) {
 	if len(n.Items) == 0 {
 		ch.Add = []asset.Value{}
 	}
+}
+
+// empties reports whether an attribute is set to nothing: {"value": [], "act": "set"}, or
+// null or "" in the place of the list.
+func empties(n *doc.Node) bool {
+	if n.Kind != doc.Map {
+		return false
+	}
+	act, _ := n.Get("act")
+	v, _ := n.Get("value")
+	return act != nil && act.Text == actSet && v != nil && v.Text == "" && len(v.Items) == 0 && v.Kind != doc.Map
 }
 
 // put adds one value to a change. The value's own act overrides act, that of the

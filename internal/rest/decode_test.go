@@ -64,7 +64,7 @@ func TestDecode(t *testing.T) {
 		"a byte that is no UTF-8":    {"{\"Attributes\":{\"Name\":\"\xff\"}}", "23 The body is not valid UTF-8 at byte 23."},
 		"10,000 lists deep":          {`{"Attributes":{"Name":` + strings.Repeat("[", 10_000), "120 The body is nested deeper than 100 levels."},
 	} {
-		all, err := decode([]byte(c.body))
+		all, _, err := decode([]byte(c.body))
 		got := printed(all)
 		if err != nil {
 			got = fmt.Sprintf("%d %s", fault.Place(err), fault.Public(err))

@@ -26,37 +26,40 @@ const (
 //	  <Relation name="Owners"><Asset idref="Member:20" act="add"/></Relation>
 //	</Asset>
 //
-// An element without a value clears. Errors: fault.Invalid.
-func decodeXML(body []byte) ([]asset.Change, error) {
+// An element without a value clears, a list only with act="set". Errors: fault.Invalid.
+func decodeXML(body []byte) (changes []asset.Change, emptied []string, err error) {
 	root, err := doc.ParseXML(body)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if root.Name != elementAsset {
-		return nil, fault.Invalidf(root.At, "The body must be an Asset with Attributes and Relations")
+		return nil, nil, fault.Invalidf(root.At, "The body must be an Asset with Attributes and Relations")
 	}
 	if err := checkChildren(&root, "root", elementAttribute, elementRelation); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	changes := make([]asset.Change, len(root.Children))
+	changes = make([]asset.Change, len(root.Children))
 	seen := make(map[string]struct{}, len(root.Children))
 	for i := range root.Children {
 		e := &root.Children[i]
 		name, ok := e.Get("name")
 		if !ok {
-			return nil, fault.Invalidf(e.At, "%s must have a name", e.Name)
+			return nil, nil, fault.Invalidf(e.At, "%s must have a name", e.Name)
 		}
 		if _, twice := seen[name.Value]; twice {
-			return nil, fault.Invalidf(name.At, "The attribute %q comes twice", name.Value)
+			return nil, nil, fault.Invalidf(name.At, "The attribute %q comes twice", name.Value)
 		}
 		seen[name.Value] = struct{}{}
 		ch := &changes[i]
 		ch.Name, ch.At = name.Value, e.TextAt
 		if err := readXML(ch, e); err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if actOf(e, "") == actSet && len(e.Children) == 0 && e.Text == "" {
+			emptied = append(emptied, name.Value)
 		}
 	}
-	return changes, nil
+	return changes, emptied, nil
 }
 
 // checkChildren checks that an element has children of these names only, and no text that is

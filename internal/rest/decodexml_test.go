@@ -45,12 +45,12 @@ func TestDecodeXML(t *testing.T) {
 		"no act of no asset":              {`<Asset><Relation name="Owners" act="no"/></Asset>`, `"Owners": {"value": null, "act": "no"}`, "Owners Unknown act: no\n"},
 		"what XML clients add":            {`<?xml version="1.0" encoding="utf-16"?><Asset xmlns:xsi="x" xsi:type="y"><Attribute xmlns="" name="Name" of="z">A</Attribute><!-- --></Asset>`, `"Name": "A"`, "Name set 1:A\n"},
 	} {
-		got, err := decode([]byte(c.body))
+		got, _, err := decode([]byte(c.body))
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		same, err := decode([]byte(`{"Attributes": {` + c.json + "}}"))
+		same, _, err := decode([]byte(`{"Attributes": {` + c.json + "}}"))
 		if err != nil {
 			t.Errorf("%s: the JSON: %v", what, err)
 		}
@@ -84,7 +84,7 @@ func TestRefusedInXML(t *testing.T) {
 		"a million relations one in one": {`<Asset>` + strings.Repeat(`<Relation>`, 99) + "^" + strings.Repeat(`<Relation>`, 1_000_000), "The body is nested deeper than 100 levels."},
 	} {
 		place := strings.IndexByte(c.body, '^')
-		_, err := decode([]byte(c.body[:place] + c.body[place+1:]))
+		_, _, err := decode([]byte(c.body[:place] + c.body[place+1:]))
 		if fault.KindOf(err) != fault.Invalid || fault.Place(err) != place || fault.Public(err) != c.want {
 			t.Errorf("%s: %d %s, want %d %s", what, fault.Place(err), fault.Public(err), place, c.want)
 		}
@@ -101,7 +101,7 @@ func TestPlacesInXML(t *testing.T) {
 			want = append(want, i-len(want))
 		}
 	}
-	all, err := decode([]byte(strings.ReplaceAll(marked, "^", "")))
+	all, _, err := decode([]byte(strings.ReplaceAll(marked, "^", "")))
 	for _, ch := range all {
 		got = append(got, ch.At)
 	}
@@ -115,7 +115,7 @@ func TestPlacesInXML(t *testing.T) {
 		`<Asset><Attribute name="A" act="x"/></Asset>`:                                              7,
 		`<Asset><Relation name="A" act="x"/></Asset>`:                                               7,
 	} {
-		all, err := decode([]byte(body))
+		all, _, err := decode([]byte(body))
 		if err != nil || len(all) != 1 || fault.Place(all[0].Bad) != want {
 			t.Errorf("%s: %+v, %v, want an unknown act at %d", body, all, err, want)
 		}
@@ -131,7 +131,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		all, err := decode(body)
+		all, _, err := decode(body)
 		if err != nil {
 			if at := fault.Place(err); fault.KindOf(err) != fault.Invalid || at < 0 || at > len(body) {
 				t.Fatalf("malformed error %#v of %q", err, body)

@@ -58,7 +58,7 @@ type Write struct {
 // Errors: fault.Invalid for what the rules refuse; fault.NotFound for an unknown
 // asset; fault.Conflict for another moment or a key of another request.
 func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, error) {
-	c, err := e.command(ctx, who, w)
+	c, emptied, err := e.command(ctx, who, w)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +75,9 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 			}
 			if !gone.IsNull() {
 				return e.result(ctx, s.Tx(), s.Who(), w.Form, gone, nil)
+			}
+			if err := e.empty(ctx, s, c, emptied); err != nil {
+				return nil, err
 			}
 		}
 		done, err := s.Run(ctx, []*asset.Command{c})
@@ -107,23 +110,23 @@ func (e *Engine) identity(ctx context.Context, who auth.Actor, w Write, c *asset
 	return e.assets.Identity(ctx, who, w.Key, []byte(text), hasSecrets)
 }
 
-// command returns the command of a write, as a create. Errors: fault.Invalid.
-func (e *Engine) command(ctx context.Context, who auth.Actor, w Write) (*asset.Command, error) {
+// command returns the command of a write, as a create, and the names of what it sets to
+// nothing. Errors: fault.Invalid.
+func (e *Engine) command(ctx context.Context, who auth.Actor, w Write) (c *asset.Command, emptied []string, err error) {
 	t, ok := e.assets.Model().Type(w.Type)
 	if !ok {
-		return nil, asset.UnknownType(w.Type)
+		return nil, nil, asset.UnknownType(w.Type)
 	}
-	c := &asset.Command{Verb: asset.Create, Type: t, Op: w.Op, IfMoment: w.IfMoment, Self: &asset.Handle{}}
-	var err error
+	c = &asset.Command{Verb: asset.Create, Type: t, Op: w.Op, IfMoment: w.IfMoment, Self: &asset.Handle{}}
 	switch {
 	case w.Content != nil:
 		c.Changes = []asset.Change{{Name: "Content", Content: w.Content}}
 	case w.Op == "":
-		if c.Changes, err = decode(w.Body); err == nil {
+		if c.Changes, emptied, err = decode(w.Body); err == nil {
 			err = plainNumbers(t, c.Changes, w.Language, doc.IsXML(w.Body))
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for i := range c.Changes {
@@ -132,15 +135,44 @@ func (e *Engine) command(ctx context.Context, who auth.Actor, w Write) (*asset.C
 			continue
 		}
 		if ch.Sealed, err = e.assets.Seal(ctx, who, ch.Name, ch.Set[0]); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if w.Context == "" {
-		return c, nil
+		return c, emptied, nil
 	}
 	o, err := oid.Parse(w.Context)
 	c.Context = asset.Ref{OID: o, Token: w.Context}
-	return c, err
+	return c, emptied, err
+}
+
+// empty makes the changes of the attributes named remove all that the caller sees in
+// them now, where they take several values. What the caller does not see stays, as it
+// does in a relation to one.
+func (e *Engine) empty(ctx context.Context, s *asset.Session, c *asset.Command, names []string) error {
+	t, _ := e.assets.Model().Type(c.Target.OID.Type)
+	r := query.Request{From: query.Text{Text: c.Target.OID.Now().String()}, One: true}
+	for _, name := range names {
+		if a, ok := t.Attr(name); ok && a.Multi {
+			r.Select = append(r.Select, query.Item{Text: query.Text{Text: name}})
+		}
+	}
+	if len(r.Select) == 0 {
+		return nil
+	}
+	answer, err := e.finder.Assets(ctx, s.Tx(), s.Who(), r, encode.Form{}, nil)
+	if err != nil {
+		return err
+	}
+	present, _, err := decodeJSON(answer)
+	if err != nil {
+		return err
+	}
+	for _, now := range present {
+		i := slices.IndexFunc(c.Changes, func(ch asset.Change) bool { return ch.Name == now.Name })
+		c.Changes[i].Set, c.Changes[i].Remove = nil, now.Add
+	}
+	return nil
 }
 
 // target turns a command into one on the asset of the path, which must exist. A
