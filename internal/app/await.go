@@ -24,9 +24,23 @@ func (s *service) awaitDatabase(ctx context.Context) error {
 	if err := s.openBox(); err != nil {
 		return err
 	}
+	return s.repeat(ctx, s.openDatabase)
+}
+
+// retry asks the database, each time within answerLimit, until it answers or ctx ends.
+func (s *service) retry(ctx context.Context, ask func(context.Context) error) error {
+	return s.repeat(ctx, func(ctx context.Context) error {
+		within, cancel := context.WithTimeout(ctx, answerLimit)
+		defer cancel()
+		return ask(within)
+	})
+}
+
+// repeat does what needs the database until it does not fail for want of it, or ctx ends.
+func (s *service) repeat(ctx context.Context, do func(context.Context) error) error {
 	backoff := firstBackoff
 	for tries := 1; ; tries++ {
-		err := s.openDatabase(ctx)
+		err := do(ctx)
 		if err == nil && tries > 1 {
 			s.log.Info("the database answers", "attempts", tries)
 		}

@@ -6,9 +6,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/alds-dev/alds/internal/testdb"
 )
 
 // freeAddr returns an address that nobody listens at.
@@ -85,6 +88,67 @@ func TestRolesWaitForADatabaseThatDoesNotAnswer(t *testing.T) {
 				t.Error("it does not stop")
 			}
 		})
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// onMessage calls a function with each message that a service logs, before the service goes on.
+func onMessage(do func(msg string)) io.Writer {
+	return writerFunc(func(line []byte) (int, error) {
+		var at struct{ Msg string }
+		_ = json.Unmarshal(line, &at)
+		do(at.Msg)
+		return len(line), nil
+	})
+}
+
+func TestARoleThatIsStoppedWhileItStartsEndsInOrder(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	settings := map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0"}
+	log := onMessage(func(msg string) {
+		if msg == "the database" { // is ready; nothing runs yet
+			stop()
+		}
+	})
+	if err := Run(ctx, env(settings), log, Standalone); err != nil {
+		t.Errorf("it ended: %v", err)
+	}
+}
+
+func TestADatabaseThatGoesAwayWhileARoleStartsIsWaitedFor(t *testing.T) {
+	address, err := url.Parse(testdb.EmptyURL(t, "mysql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := testdb.NewLine(t, address.Host)
+	address.Host = line.Addr
+	settings := env(map[string]string{
+		"DATABASE_URL": address.String(), "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey, "ALDS_ADDR": "0.0.0.0:0",
+	})
+	if err := Migrate(t.Context(), settings, io.Discard, API); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	waited, started := 0, false
+	log := onMessage(func(msg string) {
+		switch msg {
+		case "the database": // is ready
+			line.Cut()
+		case "the database does not answer, trying again":
+			waited++
+			line.Mend()
+		case "started":
+			started = true
+			stop()
+		}
+	})
+	if err := Run(ctx, settings, log, API); err != nil || waited == 0 || !started {
+		t.Errorf("it ended: %v, waited %d times, started: %t", err, waited, started)
 	}
 }
 

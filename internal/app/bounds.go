@@ -29,9 +29,11 @@ func (s *service) setLimits(ctx context.Context, o *httpapi.Options) error {
 	if o.MemberRequests = s.cfg.MemberRequests; o.MemberRequests == 0 {
 		o.MemberRequests = max(1, s.db.Readers()*3/4)
 	}
-	trip, err := s.db.RoundTrip(ctx)
-	o.Recent = recentRequests(runtime.GOMAXPROCS(0), trip)
-	return err
+	return s.retry(ctx, func(ctx context.Context) error {
+		trip, err := s.db.RoundTrip(ctx)
+		o.Recent = recentRequests(runtime.GOMAXPROCS(0), trip)
+		return err
+	})
 }
 
 // recentRequests returns how many requests that began a moment ago may run: those of a

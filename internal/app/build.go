@@ -147,7 +147,6 @@ func (s *service) openDB(ctx context.Context) (err error) {
 }
 
 // build builds the engines and edges, floor by floor.
-// Errors: fault.Transient when the database does not answer.
 func (s *service) build(ctx context.Context, l listeners) error {
 	s.public = s.cfg.BaseURL(s.cfg.Addr)
 	if l.http != nil {
@@ -173,7 +172,7 @@ func (s *service) build(ctx context.Context, l listeners) error {
 		s.async.Again, s.async.Memory, s.async.Timeout = s.repeated, s.memory, s.cfg.RequestTimeout
 	}
 	s.catalog = catalog.New(s.db, s.model, catalog.Options{Log: s.component("catalog"), OnChange: func(p catalog.Present) { s.use(first.with(p)) }})
-	if err := s.catalog.Refresh(ctx); err != nil {
+	if err := s.retry(ctx, s.catalog.Refresh); err != nil {
 		return err
 	}
 	if s.role.http {

@@ -42,22 +42,12 @@ func run(ctx context.Context, o outside, role Role) error {
 		return err
 	}
 	s.startAdmin(l.admin)
-	if err := s.awaitDatabase(ctx); err != nil {
+	if err := s.start(ctx, &l); err != nil {
 		if ctx.Err() == nil {
 			return err
 		}
 		s.log.Info("stopped before it had started", "err", err)
 		return nil
-	}
-	s.tellEngine(ctx)
-	if err := l.listen(s.role, s.cfg.Addr); err != nil {
-		return err
-	}
-	if err := s.refuseDefaultPassword(ctx, l.exposed()); err != nil {
-		return err
-	}
-	if err := s.build(ctx, l); err != nil {
-		return err
 	}
 	s.admin.SetChecks(s.checks())
 	s.announce(l, o.stderr)
@@ -67,6 +57,21 @@ func run(ctx context.Context, o outside, role Role) error {
 	err = runParts(ctx, s.parts(l), s.cfg.ShutdownGrace, s.log)
 	s.log.Info("stopped")
 	return err
+}
+
+// start opens the database and builds the engines. A database that is away is waited for.
+func (s *service) start(ctx context.Context, l *listeners) error {
+	if err := s.awaitDatabase(ctx); err != nil {
+		return err
+	}
+	s.tellEngine(ctx)
+	if err := l.listen(s.role, s.cfg.Addr); err != nil {
+		return err
+	}
+	if err := s.refuseDefaultPassword(ctx, l.exposed()); err != nil {
+		return err
+	}
+	return s.build(ctx, *l)
 }
 
 // tellEngine logs which database server was found, and what that means.
@@ -180,7 +185,11 @@ func (s *service) refuseDefaultPassword(ctx context.Context, exposed []string) e
 	if len(exposed) == 0 {
 		return nil
 	}
-	isDefault, err := s.auth.HasPassword(ctx, auth.SystemMember, defaultPassword)
+	var isDefault bool
+	err := s.retry(ctx, func(ctx context.Context) (err error) {
+		isDefault, err = s.auth.HasPassword(ctx, auth.SystemMember, defaultPassword)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("look at the administrator's password: %w", err)
 	}

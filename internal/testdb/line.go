@@ -69,6 +69,16 @@ func (l *Line) FreezeAfter(n int) {
 // Thaw lets pass what was held, in both directions, and what comes.
 func (l *Line) Thaw() { l.set(false) }
 
+// Cut ends all connections and lets none live until Mend, as where a server restarts.
+func (l *Line) Cut() { l.close() }
+
+// Mend takes connections again.
+func (l *Line) Mend() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = false
+}
+
 func (l *Line) set(frozen bool) {
 	l.mu.Lock()
 	l.frozen, l.left = frozen, 0
