@@ -33,7 +33,7 @@ type server struct {
 }
 
 func (r *reader) server(setting, prefix string, modes ...string) server {
-	s := server{setting: setting, password: r.text(prefix + "_PASSWORD"), ca: r.text("ALDS_TLS_CA"), modes: modes}
+	s := server{setting: setting, password: r.password(prefix + "_PASSWORD"), ca: r.text("ALDS_TLS_CA"), modes: modes}
 	if r.text(prefix+"_TLS") != "" {
 		s.tls = r.oneOf(prefix+"_TLS", modes)
 	}

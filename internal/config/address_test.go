@@ -59,11 +59,13 @@ func TestAddresses(t *testing.T) {
 		{"mysql://u:p@h/d?sslca=/own&tls=true", "mysql://u:p@h/d?tls=true&tls-ca=%2Fown", "", []string{"ALDS_TLS_CA", "/ca"}},
 		{"mysql://u:p@h/d", "mysql://u:p@h/d", "", []string{"ALDS_TLS_CA", "/ca"}},
 		{"mysql://u@h/d", "mysql://u:p%40%3A%2F%23%25%20w@h/d", "", []string{"ALDS_DATABASE_PASSWORD", "p@:/#% w"}},
+		{"mysql://u@h/d", "mysql://u:%20p%20@h/d", "", []string{"ALDS_DATABASE_PASSWORD", " p \n"}},
 		{"mysql://u:old@h/d?tls=true", "mysql://u:new@h/d?tls=true", "", []string{"ALDS_DATABASE_PASSWORD", "new"}},
 
 		{"redis://:p@h", "redis://:p@h", "", nil},
 		{"redis://h:1/2?db=3&timeout=5", "redis://h:1/2?db=3", ignored("timeout"), nil},
 		{"redis://h", "redis://:p%40%3A%2F%23@h", "", []string{"ALDS_REDIS_PASSWORD", "p@:/#"}},
+		{"redis://h", "redis://:%20p%20@h", "", []string{"ALDS_REDIS_PASSWORD", " p "}},
 		{"rediss://u:p@h", "rediss://u:p@h?tls=true", "", nil},
 		{"rediss://h?tls=skip-verify", "rediss://h?tls=skip-verify", unverified("skip-verify"), nil},
 		{"rediss://h", "rediss://h?tls=skip-verify", unverified("skip-verify"), []string{"ALDS_REDIS_TLS", "skip-verify"}},

@@ -107,7 +107,7 @@ func read(getenv func(string) string, standalone bool, required ...string) (Conf
 		PublicURL:       r.publicURL("ALDS_PUBLIC_URL"),
 		MetricsToken:    r.token("ALDS_METRICS_TOKEN"),
 		DataDir:         r.text("ALDS_DATA_DIR"),
-		AdminPassword:   NewSecret(r.text("ALDS_ADMIN_PASSWORD")),
+		AdminPassword:   NewSecret(r.password("ALDS_ADMIN_PASSWORD")),
 		RequestTimeout:  r.duration("ALDS_REQUEST_TIMEOUT", time.Second, time.Hour),
 		ShutdownDelay:   r.duration("ALDS_SHUTDOWN_DELAY", 0, time.Hour),
 		ShutdownGrace:   r.duration("ALDS_SHUTDOWN_GRACE", time.Second, time.Hour),

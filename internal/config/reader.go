@@ -15,14 +15,15 @@ import (
 // reader reads settings by name and collects the problems. A value that may hold a
 // secret is never part of a problem's text.
 type reader struct {
-	getenv   func(string) string
+	asSet    func(string) string
+	getenv   func(string) string // asSet without the white space around a value
 	defaults map[string]string
 	problems []error
 	warnings []Warning
 }
 
 func newReader(getenv func(string) string) *reader {
-	r := &reader{getenv: func(name string) string { return strings.TrimSpace(getenv(name)) }, defaults: map[string]string{}}
+	r := &reader{asSet: getenv, getenv: func(name string) string { return strings.TrimSpace(getenv(name)) }, defaults: map[string]string{}}
 	for _, s := range Settings() {
 		r.defaults[s.Name] = s.Default
 	}
@@ -45,6 +46,10 @@ func (r *reader) text(name string) string {
 	}
 	return fallback
 }
+
+// password reads a password as it is: spaces are part of it, the line end of the file that
+// it comes from is not.
+func (r *reader) password(name string) string { return strings.TrimRight(r.asSet(name), "\r\n") }
 
 func (r *reader) number(name string, low, high int) int {
 	v := r.text(name)
