@@ -255,6 +255,19 @@ func TestPrunedMemberships(t *testing.T) {
 	})
 }
 
+// TestALoginMadeAnew: where a Username was cleared and set again within a minute, the
+// password of before has gone with it, and none is missed.
+func TestALoginMadeAnew(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		fill(t, d) // a password is set at 1000000
+		exec(t, d, `INSERT INTO audit_trail (at, id, kind, member_id, events, detail) VALUES (1000007, 2, 'LoginChanged', 1007, 1, '{"changed":["Username"]}')`)
+		exec(t, d, `INSERT INTO audit_trail (at, id, kind, member_id, events, detail) VALUES (1000009, 3, 'LoginChanged', 1007, 1, '{"changed":["Username"]}')`)
+		if found := damagedFor(t, d, `UPDATE credential SET password_hash = NULL, version = 1000008 WHERE member_id = 1007`, "passwords"); found != "" {
+			t.Error(found)
+		}
+	})
+}
+
 // A database with custom attributes is sound: retired ones keep what they have, and
 // required ones are not required of assets that were there before.
 func TestCustomAttributes(t *testing.T) {

@@ -85,8 +85,8 @@ func (c *checker) passwords(ctx context.Context) error {
 		var id, version int64
 		var login string
 		var hash sql.NullString
-		var set sql.NullInt64
-		if err := scan(&id, &login, &version, &hash, &set); err != nil {
+		var set, named sql.NullInt64
+		if err := scan(&id, &login, &version, &hash, &set, &named); err != nil {
 			return err
 		}
 		logins++
@@ -96,16 +96,23 @@ func (c *checker) passwords(ctx context.Context) error {
 		switch {
 		case hash.Valid && !isHash(hash.String):
 			return c.report("credential", id, "the password of the login %q cannot be read", login)
+		case !hash.Valid && set.Valid && set.Int64 < version+recreated && named.Int64 > set.Int64:
+			// The Username was cleared, and with it the login and its password, and set again.
 		case !hash.Valid && set.Valid && set.Int64 >= version-recreated:
 			return c.report("credential", id, "the password of the login %q is gone, which was set at %s", login, time.UnixMicro(set.Int64).UTC().Format(time.RFC3339))
 		}
 		return nil
-	}, `SELECT c.member_id, c.username, c.version, c.password_hash, CASE WHEN c.password_hash IS NULL THEN (SELECT MAX(t.at) FROM audit_trail t`+
-		` WHERE t.member_id = c.member_id AND t.kind = 'LoginChanged' AND t.detail LIKE '%"Password"%') END FROM credential c ORDER BY c.member_id`)
+	}, `SELECT c.member_id, c.username, c.version, c.password_hash, `+lastChange("Password")+`, `+lastChange("Username")+` FROM credential c WHERE {c.member_id} ORDER BY c.member_id`)
 	if err != nil || !c.installed || logins == 0 || usable > 0 || len(c.found) > before {
 		return err
 	}
 	return c.report("credential", 0, "no login has a password: nobody can log in")
+}
+
+// lastChange selects when a part of credential c without a password was set last.
+func lastChange(of string) string {
+	return `CASE WHEN c.password_hash IS NULL THEN (SELECT MAX(t.at) FROM audit_trail t` +
+		` WHERE t.member_id = c.member_id AND t.kind = 'LoginChanged' AND t.detail LIKE '%"` + of + `"%') END`
 }
 
 // isHash reports whether a text has the form of a password's hash: the names of its
