@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/alds-dev/alds/internal/config"
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/release"
+	"github.com/alds-dev/alds/internal/testdb"
 )
 
 const manifests = root + "/deploy/kubernetes"
@@ -141,6 +144,33 @@ func TestManifests(t *testing.T) {
 	}
 	if pods != 4 {
 		t.Errorf("%d objects have pods", pods)
+	}
+}
+
+// TestConnectionsOfManifests: while each pod is there twice, as during an update, all of them
+// have fewer connections than a server allows by default.
+func TestConnectionsOfManifests(t *testing.T) {
+	t.Parallel()
+	const (
+		allowed = 151
+		apart   = 3 // connections of a process that are in no pool of db.Pools: two that end statements, one for readiness
+	)
+	processes, conns := 0, 0
+	for _, m := range objects(t) {
+		if m.Kind == "Deployment" {
+			processes += 2 * m.Spec.Replicas
+		}
+		if n, ok := m.Data["ALDS_DB_CONNS"]; ok {
+			conns, _ = strconv.Atoi(n)
+		}
+	}
+	d, err := db.Open(t.Context(), testdb.EmptyURL(t, "mysql"), db.Options{MaxConns: conns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, each := d.InUse(); processes*(each+apart) > allowed {
+		t.Errorf("%d processes with %d connections each", processes, each+apart)
 	}
 }
 
