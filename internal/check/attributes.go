@@ -70,7 +70,7 @@ func (c *checker) attributes(ctx context.Context) error {
 		into = append(into, &slots[i])
 	}
 	into = append(into, &attrs)
-	return c.each(ctx, func(scan row) error {
+	return c.eachIn(ctx, byVersion, func(scan row) error {
 		if err := scan(into...); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (c *checker) attributes(ctx context.Context) error {
 			}
 		}
 		return nil
-	}, `SELECT `+db.OfVersions("v", append(names, "attrs"))+` FROM asset_version v ORDER BY v.id, v.moment`)
+	}, `SELECT `+db.OfVersions("v", append(names, "attrs"))+` FROM asset_version v WHERE {v.id} ORDER BY v.id, v.moment`)
 }
 
 // readAttrs reads the JSON of a row and returns which keys have a value.

@@ -165,6 +165,10 @@ type checker struct {
 
 	installed bool // well-known members have logins; they get them after their assets
 
+	portion int              // rows that one statement reads
+	known   map[string][]any // by key: where its parts end
+	used    []int            // codes of the types that have assets; nil: not known yet
+
 	rule  rule // that runs
 	left  int  // findings it may still report
 	bytes int  // of the texts that mend those it has reported
@@ -178,7 +182,7 @@ type checker struct {
 }
 
 func newChecker(tx *db.Tx, m *meta.Model) *checker {
-	c := &checker{tx: tx, m: m, all: m.AllColumns(), seeds: map[int64]bool{}}
+	c := &checker{tx: tx, m: m, all: m.AllColumns(), seeds: map[int64]bool{}, portion: portion, known: map[string][]any{}}
 	for _, i := range m.Instances {
 		c.seeds[i.Type.Stored(i.ID)] = true
 	}
@@ -265,7 +269,23 @@ func (c *checker) concrete(code int) *meta.Type {
 	return t
 }
 
-// types calls fn for every type that has rows.
+// typesInUse calls fn for every type that has assets.
+func (c *checker) typesInUse(ctx context.Context, fn func(t *meta.Type) error) error {
+	if c.used == nil {
+		var err error
+		if c.used, err = c.distinct(ctx, "asset", "type", "1 = 1"); err != nil {
+			return err
+		}
+	}
+	return c.types(func(t *meta.Type) error {
+		if !slices.Contains(c.used, t.Code) {
+			return nil
+		}
+		return fn(t)
+	})
+}
+
+// types calls fn for every type that may have assets.
 func (c *checker) types(fn func(t *meta.Type) error) error {
 	for _, t := range c.m.Types {
 		if t.Abstract {

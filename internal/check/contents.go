@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +20,7 @@ import (
 // size, and to be kept. Its bytes are verified by package blob.
 func (c *checker) contents(ctx context.Context) error {
 	kept := map[string]bool{} // by reference; false: it may be removed
-	err := c.each(ctx, func(scan row) error {
+	err := c.eachIn(ctx, key{table: "blob_content", column: "id"}, func(scan row) error {
 		var hash string
 		var size int64
 		var isKept bool
@@ -28,7 +30,7 @@ func (c *checker) contents(ctx context.Context) error {
 		kept[fmt.Sprintf("sha256:%s:%d", hash, size)] = isKept
 		kept[hash] = false
 		return nil
-	}, `SELECT hash, size, kept <> 0 FROM blob_content WHERE hash IS NOT NULL`)
+	}, `SELECT hash, size, kept <> 0 FROM blob_content WHERE hash IS NOT NULL AND {id}`)
 	if err != nil {
 		return err
 	}
@@ -40,38 +42,31 @@ func (c *checker) contents(ctx context.Context) error {
 }
 
 func (c *checker) contentsOf(ctx context.Context, table, expr string, shapes map[*meta.Type]*shape, kept map[string]bool) error {
-	var codes []string
-	for t, s := range shapes {
-		for _, a := range s.keys {
-			if a.Kind == meta.Blob {
-				codes = append(codes, fmt.Sprint(t.Code))
-			}
-		}
-	}
-	if len(codes) == 0 {
-		return nil
-	}
-	var id, moment int64
-	var code int
-	var attrs sql.RawBytes
-	return c.each(ctx, func(scan row) error {
-		if err := scan(&id, &moment, &code, &attrs); err != nil {
-			return err
-		}
-		s := shapes[c.concrete(code)]
-		what, lost := "", ""
-		_ = value.Members(attrs, func(key string, v jsontext.Token) error { // attributes reports what is no JSON
-			if a, ok := s.keys[key]; ok && a.Kind == meta.Blob && v.Kind() == '"' && v.String() != "" && !kept[v.String()] {
-				what, lost = a.Token(), v.String()
-			}
-			return nil
-		})
-		if lost == "" {
+	return c.typesInUse(ctx, func(t *meta.Type) error {
+		keys := shapes[t].keys
+		if !slices.ContainsFunc(slices.Collect(maps.Values(keys)), func(a *meta.Attr) bool { return a.Kind == meta.Blob }) {
 			return nil
 		}
-		c.keep(lost, kept)
-		return c.report(table, id, "moment %d: %s is %.100s, which is not kept", moment, what, lost)
-	}, `SELECT v.id, v.moment, v.type, `+expr+` FROM `+table+` v WHERE v.type IN (`+strings.Join(codes, ", ")+`) ORDER BY v.id, v.moment`)
+		var id, moment int64
+		var attrs sql.RawBytes
+		return c.eachIn(ctx, ofType(t.Code), func(scan row) error {
+			if err := scan(&id, &moment, &attrs); err != nil {
+				return err
+			}
+			what, lost := "", ""
+			_ = value.Members(attrs, func(key string, v jsontext.Token) error { // attributes reports what is no JSON
+				if a, ok := keys[key]; ok && a.Kind == meta.Blob && v.Kind() == '"' && v.String() != "" && !kept[v.String()] {
+					what, lost = a.Token(), v.String()
+				}
+				return nil
+			})
+			if lost == "" {
+				return nil
+			}
+			c.keep(lost, kept)
+			return c.report(table, id, "moment %d: %s is %.100s, which is not kept", moment, what, lost)
+		}, `SELECT v.id, v.moment, `+expr+` FROM asset a JOIN `+table+` v ON v.id = a.id WHERE a.type = ? AND {a.id} AND v.type = a.type ORDER BY v.id, v.moment`, t.Code)
+	})
 }
 
 // keep mends a content that is there, with another size or not to be kept.

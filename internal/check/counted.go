@@ -8,31 +8,64 @@ import (
 // maxCounted is the greatest value of the column linked of a version.
 const maxCounted = 1<<15 - 1
 
+// window is of how many moments the links are counted at once: 4 bytes each.
+const window = 1 << 24
+
 // counted expects as many links and values to begin or end with a version as it says in
 // linked: 0 for none, n+1 for n. 1 says that there are some, and not how many: so it is
 // with versions of earlier releases, with those of well-known assets, and where a custom
 // attribute was removed.
 func (c *checker) counted(ctx context.Context) error {
-	return c.each(ctx, func(scan row) error {
-		var id sql.NullInt64
-		var moment, linked, n int64
-		if err := scan(&moment, &id, &linked, &n); err != nil {
+	for behind := int64(0); ; { // moment 0 is that of well-known assets
+		var first, last sql.NullInt64
+		err := c.each(ctx, func(scan row) error { return scan(&first, &last) }, `SELECT MIN(moment), MAX(moment) FROM asset_version WHERE moment > ?`, behind)
+		if err != nil || !first.Valid {
 			return err
 		}
-		if !id.Valid {
-			return nil // links reports it
+		behind = first.Int64 - 1
+		ends := make([]int32, min(window, last.Int64-behind)) // of the moments behind that one
+		for _, e := range [...]edges{links, values} {
+			if err := c.countEnds(ctx, e, behind, ends); err != nil {
+				return err
+			}
 		}
-		if linked == 0 {
-			c.mend(`UPDATE asset_version SET linked = ? WHERE id = ? AND moment = ?`, min(n+1, maxCounted), id.Int64, moment)
-			return c.report("asset_version", id.Int64, "moment %d: %d links or values begin or end with it, which it does not say", moment, n)
+		if err := c.compareCounts(ctx, behind, ends); err != nil {
+			return err
 		}
-		return c.report("asset_version", id.Int64, "moment %d: %d links or values begin or end with it, and %d are there", moment, linked-1, n)
-	}, `SELECT e.m, v.id, e.said, e.n FROM (SELECT m, COALESCE(MAX(linked), 0) AS said, SUM(n) AS n FROM (`+
-		`SELECT moment AS m, linked, 0 AS n FROM asset_version WHERE moment > 0 AND linked > 0`+
-		` UNION ALL SELECT since_moment, NULL, 1 FROM asset_link WHERE since_moment > 0`+
-		` UNION ALL SELECT until_moment, NULL, 1 FROM asset_link WHERE until_moment < ?`+
-		` UNION ALL SELECT since_moment, NULL, 1 FROM asset_value WHERE since_moment > 0`+
-		` UNION ALL SELECT until_moment, NULL, 1 FROM asset_value WHERE until_moment < ?`+
-		`) r GROUP BY m HAVING MAX(linked) IS NULL OR MAX(linked) > 1 AND SUM(n) <> MAX(linked) - 1) e`+
-		` LEFT JOIN asset_version v ON v.moment = e.m ORDER BY e.m`, forever, forever)
+		behind += int64(len(ends))
+	}
+}
+
+// countEnds counts the edges that begin or end at the moments behind one.
+func (c *checker) countEnds(ctx context.Context, e edges, behind int64, ends []int32) error {
+	return c.eachEdge(ctx, e, func(scan row) error {
+		var since, until int64
+		err := scan(&since, &until)
+		for _, at := range [...]int64{since - behind - 1, until - behind - 1} {
+			if at >= 0 && at < int64(len(ends)) {
+				ends[at]++
+			}
+		}
+		return err
+	}, `SELECT since_moment, until_moment FROM `+e.table+` WHERE {from_id} AND `+e.column+` = ? AND from_type = ?`)
+}
+
+// compareCounts compares them with what the versions of those moments say. What belongs to no
+// version is reported by links.
+func (c *checker) compareCounts(ctx context.Context, behind int64, ends []int32) error {
+	return c.eachIn(ctx, byVersion, func(scan row) error {
+		var id, moment, linked int64
+		if err := scan(&id, &moment, &linked); err != nil {
+			return err
+		}
+		n := int64(ends[moment-behind-1])
+		switch {
+		case linked == 0 && n > 0:
+			c.mend(`UPDATE asset_version SET linked = ? WHERE id = ? AND moment = ?`, min(n+1, maxCounted), id, moment)
+			return c.report("asset_version", id, "moment %d: %d links or values begin or end with it, which it does not say", moment, n)
+		case linked > 1 && n != linked-1:
+			return c.report("asset_version", id, "moment %d: %d links or values begin or end with it, and %d are there", moment, linked-1, n)
+		}
+		return nil
+	}, `SELECT id, moment, linked FROM asset_version WHERE {id} AND moment > ? AND moment <= ? ORDER BY id, moment`, behind, behind+int64(len(ends)))
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -15,7 +16,9 @@ func token(i meta.Instance) string { return i.Type.Name + ":" + strconv.FormatIn
 // form, unique in its type and not above its sequence.
 func (c *checker) numbers(ctx context.Context) error {
 	highest := map[*meta.Type]int64{}
-	err := c.each(ctx, func(scan row) error {
+	seen := map[*meta.Type]numbers{}
+	var twice []string
+	err := c.eachIn(ctx, byAsset, func(scan row) error {
 		var id int64
 		var code int
 		var number sql.NullString
@@ -32,8 +35,14 @@ func (c *checker) numbers(ctx context.Context) error {
 			return c.report("asset", id, "its Number is %q, which is none of a %s", number.String, t.Name)
 		}
 		highest[t] = max(highest[t], n)
+		if seen[t] == nil {
+			seen[t] = numbers{}
+		}
+		if seen[t].add(n) && len(twice) < batch {
+			twice = append(twice, number.String)
+		}
 		return nil
-	}, `SELECT id, type, number FROM asset`)
+	}, `SELECT id, type, number FROM asset WHERE {id}`)
 	if err != nil {
 		return err
 	}
@@ -42,6 +51,7 @@ func (c *checker) numbers(ctx context.Context) error {
 			return err
 		}
 	}
+	in, args := db.InArgs(twice)
 	return c.each(ctx, func(scan row) error {
 		var id, n int64
 		var number string
@@ -49,7 +59,18 @@ func (c *checker) numbers(ctx context.Context) error {
 			return err
 		}
 		return c.report("asset", id, "%d assets of its type have its Number %s", n, number)
-	}, `SELECT MIN(id), number, COUNT(*) FROM asset WHERE number IS NOT NULL GROUP BY type, number HAVING COUNT(*) > 1`)
+	}, `SELECT MIN(id), number, COUNT(*) FROM asset WHERE number IN `+in+` GROUP BY type, number HAVING COUNT(*) > 1`, args...)
+}
+
+// numbers is a set of numbers, of which most that follow each other are in it.
+type numbers map[int64]uint64
+
+// add adds a number. It reports whether it was there.
+func (s numbers) add(n int64) (was bool) {
+	word, bit := n>>6, uint64(1)<<(n&63)
+	was = s[word]&bit != 0
+	s[word] |= bit
+	return was
 }
 
 // reaches expects a sequence to be at n or above.
@@ -78,19 +99,33 @@ const firstID = 1000
 
 // sequences expects the counters to be at or above the highest value in use.
 func (c *checker) sequences(ctx context.Context) error {
-	for _, s := range [...]struct{ name, use string }{
-		{"id", `SELECT MAX(id) FROM asset`},
-		{"audit", `SELECT MAX(id) FROM audit`},
-		{"moment", `SELECT MAX(moment) FROM asset_version`},
-		{"moment", `SELECT MAX(last_moment) FROM moment_stamp`},
-		{"webhook", `SELECT MAX(generation) FROM audit`},
-		{"feed", `SELECT MAX(feed) FROM audit`},
+	for _, s := range [...]struct {
+		name, use string
+		inParts   bool // there is no key of it
+	}{
+		{"id", `SELECT MAX(id) FROM asset`, false},
+		{"audit", `SELECT MAX(id) FROM audit`, false},
+		{"moment", `SELECT MAX(moment) FROM asset_version`, false},
+		{"moment", `SELECT MAX(last_moment) FROM moment_stamp`, false},
+		{"webhook", `SELECT MAX(generation) FROM audit WHERE {id}`, true},
+		{"feed", `SELECT MAX(feed) FROM audit`, false},
 	} {
-		var used sql.NullInt64
-		if err := c.each(ctx, func(scan row) error { return scan(&used) }, s.use); err != nil {
+		floor := int64(0)
+		highest := func(scan row) error {
+			var used sql.NullInt64
+			err := scan(&used)
+			floor = max(floor, used.Int64)
 			return err
 		}
-		floor := used.Int64
+		err := error(nil)
+		if s.inParts {
+			err = c.eachIn(ctx, byAudit, highest, s.use)
+		} else {
+			err = c.each(ctx, highest, s.use)
+		}
+		if err != nil {
+			return err
+		}
 		if s.name == "id" || s.name == "moment" {
 			floor = max(floor, firstID)
 		}

@@ -46,7 +46,7 @@ func (c *checker) copies(t *meta.Type) []copied {
 // followers expects the values that an asset copies from another to be that one's
 // current ones.
 func (c *checker) followers(ctx context.Context) error {
-	return c.types(func(t *meta.Type) error {
+	return c.typesInUse(ctx, func(t *meta.Type) error {
 		for _, x := range c.copies(t) {
 			if err := c.follower(ctx, t, x); err != nil {
 				return err
@@ -67,37 +67,37 @@ func (c *checker) follower(ctx context.Context, t *meta.Type, x copied) error {
 	for _, col := range x.columns {
 		differ = append(differ, `COALESCE(a.`+col+`, -1) <> COALESCE(p.`+col+`, -1)`)
 	}
-	return c.each(ctx, func(scan row) error {
+	return c.eachIn(ctx, ofType(t.Code), func(scan row) error {
 		var id int64
 		var of sql.NullInt64
 		if err := scan(&id, &of); err != nil {
 			return err
 		}
 		return c.report("asset", id, "its %s are not those of its %s, %d", strings.Join(x.columns, ", "), x.from.Token(), of.Int64)
-	}, `SELECT a.id, p.id FROM asset a`+join+` WHERE a.type = ? AND (`+strings.Join(differ, " OR ")+`) ORDER BY a.id`, append(args, t.Code)...)
+	}, `SELECT a.id, p.id FROM asset a`+join+` WHERE a.type = ? AND {a.id} AND (`+strings.Join(differ, " OR ")+`) ORDER BY a.id`, append(args, t.Code)...)
 }
 
 // ownScope expects projects to be their own security scope.
 func (c *checker) ownScope(ctx context.Context) error {
-	return c.types(func(t *meta.Type) error {
+	return c.typesInUse(ctx, func(t *meta.Type) error {
 		if !t.Secured.Self {
 			return nil
 		}
-		return c.each(ctx, func(scan row) error {
+		return c.eachIn(ctx, ofType(t.Code), func(scan row) error {
 			var id int64
 			var scope sql.NullInt64
 			if err := scan(&id, &scope); err != nil {
 				return err
 			}
 			return c.report("asset", id, "it is its own security scope, but scope_id is %d", scope.Int64)
-		}, `SELECT id, scope_id FROM asset WHERE type = ? AND (scope_id IS NULL OR scope_id <> id)`, t.Code)
+		}, `SELECT id, scope_id FROM asset WHERE type = ? AND {id} AND (scope_id IS NULL OR scope_id <> id) ORDER BY id`, t.Code)
 	})
 }
 
 // states expects the AssetState of assets that are not deleted to be that of their
 // status attribute, in all versions.
 func (c *checker) states(ctx context.Context) error {
-	return c.types(func(t *meta.Type) error {
+	return c.typesInUse(ctx, func(t *meta.Type) error {
 		a, ok := t.Attr(t.StateFrom.Attribute)
 		if !ok || a.Place.Kind != meta.InLinks {
 			return nil
@@ -130,7 +130,7 @@ func (c *checker) statesOf(ctx context.Context, t *meta.Type, a *meta.Attr, code
 		lost = unrelated{}
 		return err
 	}
-	err := c.each(ctx, func(scan row) error {
+	err := c.eachIn(ctx, ofType(t.Code), func(scan row) error {
 		var id, moment, until int64
 		var state int
 		var of sql.NullInt64
@@ -153,8 +153,8 @@ func (c *checker) statesOf(ctx context.Context, t *meta.Type, a *meta.Attr, code
 			lost = unrelated{id, moment, until, status}
 		}
 		return nil
-	}, `SELECT v.id, v.moment, v.until_moment, v.state, l.to_id FROM asset_version v LEFT JOIN asset_link l ON l.relation = ? AND l.from_type = v.type AND l.from_id = v.id`+
-		` AND l.since_moment <= v.moment AND l.until_moment > v.moment WHERE v.type = ? AND v.until_moment > `+horizon+` ORDER BY v.id, v.moment`, a.Place.Code, t.Code)
+	}, `SELECT v.id, v.moment, v.until_moment, v.state, l.to_id FROM asset a JOIN asset_version v ON v.id = a.id LEFT JOIN asset_link l ON l.relation = ? AND l.from_type = v.type AND l.from_id = v.id`+
+		` AND l.since_moment <= v.moment AND l.until_moment > v.moment WHERE a.type = ? AND {a.id} AND v.type = a.type AND v.until_moment > `+horizon+` ORDER BY v.id, v.moment`, a.Place.Code, t.Code)
 	if err != nil {
 		return err
 	}

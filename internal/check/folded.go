@@ -33,7 +33,7 @@ func (c *checker) folded(ctx context.Context) error {
 	for i := range texts {
 		into = append(into, &texts[i])
 	}
-	return c.each(ctx, func(scan row) error {
+	return c.eachIn(ctx, byVersion, func(scan row) error {
 		if err := scan(into...); err != nil {
 			return err
 		}
@@ -53,12 +53,12 @@ func (c *checker) folded(ctx context.Context) error {
 				moment, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 		}
 		return nil
-	}, query+" FROM asset_version v ORDER BY v.id, v.moment")
+	}, query+" FROM asset_version v WHERE {v.id} ORDER BY v.id, v.moment")
 }
 
 // comments expects the same of the comments of audits.
 func (c *checker) comments(ctx context.Context) error {
-	return c.each(ctx, func(scan row) error {
+	return c.eachIn(ctx, byAudit, func(scan row) error {
 		var id int64
 		var comment, kept sql.NullString
 		if err := scan(&id, &comment, &kept); err != nil {
@@ -77,7 +77,7 @@ func (c *checker) comments(ctx context.Context) error {
 			return c.report("audit", id, "its comment %.60q is kept as %.60q", comment.String, kept.String)
 		}
 		return nil
-	}, "SELECT id, comment, folded FROM audit ORDER BY id")
+	}, "SELECT id, comment, folded FROM audit WHERE {id} ORDER BY id")
 }
 
 // objectOf returns texts by their keys as a stored JSON object, nil for none.

@@ -13,6 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
+var byLogin = key{table: "credential", column: "member_id"}
+
 // logins expects the names people log in with to be their Usernames.
 func (c *checker) logins(ctx context.Context) error {
 	member, ok := c.m.Type("Member")
@@ -23,7 +25,7 @@ func (c *checker) logins(ctx context.Context) error {
 	if !ok || name.Place.Kind != meta.InAttrs {
 		return nil
 	}
-	err := c.each(ctx, func(scan row) error {
+	err := c.eachIn(ctx, byLogin, func(scan row) error {
 		var id int64
 		var login, folded string
 		var code sql.NullInt32
@@ -42,11 +44,11 @@ func (c *checker) logins(ctx context.Context) error {
 			return c.report("credential", id, "the login %q is kept as %q: nobody can use it until the member's Username is changed", login, folded)
 		}
 		return nil
-	}, `SELECT c.member_id, c.username, c.folded, a.type, a.attrs FROM credential c LEFT JOIN asset a ON a.id = c.member_id`)
+	}, `SELECT c.member_id, c.username, c.folded, a.type, a.attrs FROM credential c LEFT JOIN asset a ON a.id = c.member_id WHERE {c.member_id} ORDER BY c.member_id`)
 	if err != nil {
 		return err
 	}
-	return c.each(ctx, func(scan row) error {
+	return c.eachIn(ctx, ofType(member.Code), func(scan row) error {
 		var id int64
 		var attrs sql.RawBytes
 		if err := scan(&id, &attrs); err != nil {
@@ -58,7 +60,7 @@ func (c *checker) logins(ctx context.Context) error {
 		}
 		return c.reportWith(fmt.Sprintf("set its password: `api password --member %s`", shellWord(login)), "asset", id,
 			"its Username is %q, and nobody can log in with it", login)
-	}, `SELECT a.id, a.attrs FROM asset a LEFT JOIN credential c ON c.member_id = a.id WHERE a.type = ? AND a.state < ? AND c.member_id IS NULL ORDER BY a.id`,
+	}, `SELECT a.id, a.attrs FROM asset a LEFT JOIN credential c ON c.member_id = a.id WHERE a.type = ? AND {a.id} AND a.state < ? AND c.member_id IS NULL ORDER BY a.id`,
 		member.Code, meta.StateDeleted)
 }
 
@@ -81,7 +83,7 @@ func shellWord(text string) string {
 // a version of a credential begins with the instant when it was made.
 func (c *checker) passwords(ctx context.Context) error {
 	logins, usable, before := 0, 0, len(c.found)
-	err := c.each(ctx, func(scan row) error {
+	err := c.eachIn(ctx, byLogin, func(scan row) error {
 		var id, version int64
 		var login string
 		var hash sql.NullString

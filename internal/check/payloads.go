@@ -4,7 +4,7 @@ import "context"
 
 // payloads expects the payloads that deliveries share to be there.
 func (c *checker) payloads(ctx context.Context) error {
-	return c.each(ctx, func(scan row) error {
+	return c.eachIn(ctx, key{table: "webhook_delivery", column: "id"}, func(scan row) error {
 		var audit int64
 		var id, payload string
 		if err := scan(&audit, &id, &payload); err != nil {
@@ -12,5 +12,5 @@ func (c *checker) payloads(ctx context.Context) error {
 		}
 		return c.report("webhook_delivery", audit, "the payload %s of the delivery %s, of this audit, is not there", payload, id)
 	}, `SELECT COALESCE(d.audit_id, 0), d.id, d.payload_id FROM webhook_delivery d LEFT JOIN webhook_payload p ON p.id = d.payload_id`+
-		` WHERE d.payload_id IS NOT NULL AND p.id IS NULL ORDER BY d.id`)
+		` WHERE d.payload_id IS NOT NULL AND p.id IS NULL AND {d.id} ORDER BY d.id`)
 }

@@ -20,13 +20,21 @@ func (c *checker) ranks(ctx context.Context) error {
 		}
 		return nil
 	})
-	var last sql.NullInt64
+	err := c.typesInUse(ctx, func(t *meta.Type) error {
+		if !ranked[t] {
+			return nil
+		}
+		return c.unranked(ctx, t)
+	})
+	if err != nil {
+		return err
+	}
+	var last int64
 	highest := map[string]int64{}
 	spaces := map[string]int64{} // assets with the rank last
-	err := c.each(ctx, func(scan row) error {
-		var id int64
+	err = c.eachIn(ctx, key{table: "asset", column: "order_key", where: "order_key IS NOT NULL"}, func(scan row) error {
+		var id, rank int64
 		var code int
-		var rank sql.NullInt64
 		if err := scan(&id, &code, &rank); err != nil {
 			return err
 		}
@@ -34,22 +42,19 @@ func (c *checker) ranks(ctx context.Context) error {
 		if t == nil || !ranked[t] || c.seeds[id] {
 			return nil
 		}
-		if !rank.Valid {
-			return c.report("asset", id, "a %s without a rank", t.Name)
-		}
-		if rank.Int64 < 1 || rank.Int64 > maxRank {
-			return c.report("asset", id, "its rank %d is none from 1 to %d", rank.Int64, maxRank)
+		if rank < 1 || rank > maxRank {
+			return c.report("asset", id, "its rank %d is none from 1 to %d", rank, maxRank)
 		}
 		if rank != last {
 			last = rank
 			clear(spaces)
 		}
 		if other, taken := spaces[t.RankSpace]; taken {
-			return c.report("asset", id, "it has the rank of %d, %d", other, rank.Int64)
+			return c.report("asset", id, "it has the rank of %d, %d", other, rank)
 		}
-		spaces[t.RankSpace], highest[t.RankSpace] = id, rank.Int64
+		spaces[t.RankSpace], highest[t.RankSpace] = id, rank
 		return nil
-	}, `SELECT id, type, order_key FROM asset ORDER BY order_key, id`)
+	}, `SELECT id, type, order_key FROM asset WHERE order_key IS NOT NULL AND {order_key} ORDER BY order_key, id`)
 	if err != nil {
 		return err
 	}
@@ -58,13 +63,24 @@ func (c *checker) ranks(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.each(ctx, func(scan row) error {
+	return c.eachIn(ctx, byVersion, func(scan row) error {
 		var id, moment, rank int64
 		if err := scan(&id, &moment, &rank); err != nil {
 			return err
 		}
 		return c.report("asset_version", id, "its rank at moment %d, %d, is none from 1 to %d", moment, rank, maxRank)
-	}, `SELECT id, moment, order_key FROM asset_version WHERE order_key < 1 OR order_key > ? ORDER BY id, moment`, maxRank)
+	}, `SELECT id, moment, order_key FROM asset_version WHERE {id} AND (order_key < 1 OR order_key > ?) ORDER BY id, moment`, maxRank)
+}
+
+// unranked reports assets of a type without a rank.
+func (c *checker) unranked(ctx context.Context, t *meta.Type) error {
+	return c.eachIn(ctx, ofType(t.Code), func(scan row) error {
+		var id int64
+		if err := scan(&id); err != nil || c.seeds[id] {
+			return err
+		}
+		return c.report("asset", id, "a %s without a rank", t.Name)
+	}, `SELECT id FROM asset WHERE type = ? AND {id} AND order_key IS NULL ORDER BY id`, t.Code)
 }
 
 // ranksAhead expects the next rank of a sequence to be above the highest in use. A

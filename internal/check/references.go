@@ -29,7 +29,7 @@ func (c *checker) references(ctx context.Context) error {
 			}
 			return nil
 		})
-		err := c.each(ctx, func(scan row) error {
+		err := c.eachIn(ctx, byVersion, func(scan row) error {
 			var id, moment, to int64
 			var code int
 			var toCode sql.NullInt32
@@ -38,7 +38,7 @@ func (c *checker) references(ctx context.Context) error {
 			}
 			return c.reference("asset_version", id, moment, col.Name, related[c.concrete(code)], to, toCode)
 		}, `SELECT v.id, v.moment, v.type, v.`+col.Name+`, t.type FROM asset_version v LEFT JOIN asset t ON t.id = v.`+col.Name+
-			` WHERE v.`+col.Name+` IS NOT NULL`)
+			` WHERE v.`+col.Name+` IS NOT NULL AND {v.id} ORDER BY v.id, v.moment`)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ type edge struct {
 func (c *checker) links(ctx context.Context) error {
 	var last edge
 	var ones []span // of the to-one relation of last.from
-	return c.each(ctx, func(scan row) error {
+	return c.eachEdge(ctx, links, func(scan row) error {
 		var l edge
 		err := scan(&l.code, &l.fromType, &l.from, &l.to, &l.since, &l.until, &l.fromCode, &l.toCode, &l.began, &l.ended)
 		if err != nil {
@@ -108,7 +108,7 @@ func (c *checker) links(ctx context.Context) error {
 		` l.since_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id IN (l.from_id, l.to_id) AND v.moment = l.since_moment),`+
 		` l.until_moment = ? OR l.until_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id IN (l.from_id, l.to_id) AND v.moment = l.until_moment)`+
 		` FROM asset_link l LEFT JOIN asset f ON f.id = l.from_id LEFT JOIN asset t ON t.id = l.to_id`+
-		` ORDER BY l.relation, l.from_type, l.from_id, l.to_id, l.since_moment`, forever)
+		` WHERE {l.from_id} AND l.relation = ? AND l.from_type = ? ORDER BY l.relation, l.from_type, l.from_id, l.to_id, l.since_moment`, forever)
 }
 
 // mendDouble makes one link of two at once, from the first beginning to the last end. Of
@@ -177,12 +177,12 @@ func (c *checker) spanOf(table string, e edge, a *meta.Attr) error {
 
 // requiredLinks expects required relations in asset_link to have a value.
 func (c *checker) requiredLinks(ctx context.Context) error {
-	return c.types(func(t *meta.Type) error {
+	return c.typesInUse(ctx, func(t *meta.Type) error {
 		for _, a := range t.Attrs {
 			if !a.Required || a.Custom || a.Place.Kind != meta.InLinks {
 				continue
 			}
-			err := c.each(ctx, func(scan row) error {
+			err := c.eachIn(ctx, ofType(t.Code), func(scan row) error {
 				var id int64
 				if err := scan(&id); err != nil {
 					return err
@@ -192,7 +192,7 @@ func (c *checker) requiredLinks(ctx context.Context) error {
 				}
 				return c.report("asset", id, "it has no %s", a.Token())
 			}, `SELECT a.id FROM asset a LEFT JOIN asset_link l ON l.relation = ? AND l.from_type = a.type AND l.from_id = a.id AND l.until_moment = ?`+
-				` WHERE a.type = ? AND l.from_id IS NULL ORDER BY a.id`, a.Place.Code, forever, t.Code)
+				` WHERE a.type = ? AND {a.id} AND l.from_id IS NULL ORDER BY a.id`, a.Place.Code, forever, t.Code)
 			if err != nil {
 				return err
 			}
@@ -205,7 +205,7 @@ func (c *checker) requiredLinks(ctx context.Context) error {
 // the attribute, with versions at their ends, and to be unique.
 func (c *checker) values(ctx context.Context) error {
 	var last edge
-	return c.each(ctx, func(scan row) error {
+	return c.eachEdge(ctx, values, func(scan row) error {
 		var v edge
 		err := scan(&v.code, &v.fromType, &v.from, &v.value, &v.folded, &v.since, &v.until, &v.fromCode, &v.began, &v.ended)
 		if err != nil {
@@ -230,7 +230,7 @@ func (c *checker) values(ctx context.Context) error {
 		` l.since_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id = l.from_id AND v.moment = l.since_moment),`+
 		` l.until_moment = ? OR l.until_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id = l.from_id AND v.moment = l.until_moment)`+
 		` FROM asset_value l LEFT JOIN asset f ON f.id = l.from_id`+
-		` ORDER BY l.attribute, l.from_type, l.from_id, l.folded, l.since_moment`, forever)
+		` WHERE {l.from_id} AND l.attribute = ? AND l.from_type = ? ORDER BY l.attribute, l.from_type, l.from_id, l.folded, l.since_moment`, forever)
 }
 
 func (c *checker) valueAttr(v edge) *meta.Attr {

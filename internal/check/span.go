@@ -18,11 +18,11 @@ type span struct {
 type pair struct{ a, b int64 }
 
 // eachPair calls fn for each pair with its spans. The query selects a, b, since,
-// until, what and orders by the pair.
-func (c *checker) eachPair(ctx context.Context, fn func(p pair, spans []span) error, query string, args ...any) error {
+// until, what of the rows of a key, as in eachIn, whose column is a, and orders by the pair.
+func (c *checker) eachPair(ctx context.Context, k key, fn func(p pair, spans []span) error, query string, args ...any) error {
 	var at pair
 	var spans []span
-	err := c.each(ctx, func(scan row) error {
+	err := c.eachIn(ctx, k, func(scan row) error {
 		var p pair
 		var s span
 		if err := scan(&p.a, &p.b, &s.since, &s.until, &s.what); err != nil {

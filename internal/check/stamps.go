@@ -16,7 +16,7 @@ type dated struct{ id, moment, at int64 }
 // another.
 func (c *checker) stamps(ctx context.Context) error {
 	var s stamp
-	err := c.each(ctx, func(scan row) error {
+	err := c.eachIn(ctx, byMoment, func(scan row) error {
 		var d dated
 		var isStamp bool
 		if err := scan(&d.moment, &isStamp, &d.at, &d.id); err != nil {
@@ -34,8 +34,8 @@ func (c *checker) stamps(ctx context.Context) error {
 		s = stamp{before: d}
 		return err
 	}, `SELECT v.moment AS m, 0 AS stamp, v.changed_at, v.id FROM asset_version v LEFT JOIN audit a ON a.id = v.audit_id`+
-		` WHERE v.moment > `+horizon+` AND NOT (COALESCE(a.imported, 0) = 1 AND v.moment = v.created_moment)`+
-		` UNION ALL SELECT last_moment, 1, at, 0 FROM moment_stamp ORDER BY m, stamp`)
+		` WHERE {v.moment} AND v.moment > `+horizon+` AND NOT (COALESCE(a.imported, 0) = 1 AND v.moment = v.created_moment)`+
+		` UNION ALL SELECT last_moment, 1, at, 0 FROM moment_stamp WHERE {last_moment} ORDER BY m, stamp`)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (c *checker) texts(ctx context.Context) error {
 // lostTexts reports hashes without a text. The present one stands in its asset, too.
 func (c *checker) lostTexts(ctx context.Context, table, column string) error {
 	hash := db.HashColumn(column)
-	return c.each(ctx, func(scan row) error {
+	return c.eachIn(ctx, key{table: table, column: "id"}, func(scan row) error {
 		var id, moment int64
 		var of []byte
 		var present sql.NullString
@@ -37,7 +37,7 @@ func (c *checker) lostTexts(ctx context.Context, table, column string) error {
 		}
 		return c.report(table, id, "moment %d: the text of its %s is gone", moment, column)
 	}, `SELECT v.id, v.moment, v.`+hash+`, a.`+column+` FROM `+table+` v LEFT JOIN asset_text x ON x.asset_id = v.id AND x.hash = v.`+hash+
-		` LEFT JOIN asset a ON a.id = v.id AND a.`+hash+` = v.`+hash+` WHERE v.`+hash+` IS NOT NULL AND x.asset_id IS NULL ORDER BY v.id, v.moment`)
+		` LEFT JOIN asset a ON a.id = v.id AND a.`+hash+` = v.`+hash+` WHERE v.`+hash+` IS NOT NULL AND x.asset_id IS NULL AND {v.id} ORDER BY v.id, v.moment`)
 }
 
 // storedTexts reports texts that are not those of their hashes, and those that nothing
@@ -50,7 +50,7 @@ func (c *checker) storedTexts(ctx context.Context) error {
 		}
 		of += "a." + hash + " = x.hash"
 	}
-	return c.each(ctx, func(scan row) error {
+	return c.eachIn(ctx, key{table: "asset_text", column: "asset_id"}, func(scan row) error {
 		var id int64
 		var hash []byte
 		var text string
@@ -66,5 +66,5 @@ func (c *checker) storedTexts(ctx context.Context) error {
 			return c.report("asset_text", id, "%.60q is not the text of its hash", text)
 		}
 		return nil
-	}, `SELECT x.asset_id, x.hash, x.text, `+db.UnusedText+` AND NOT EXISTS (SELECT 1 FROM asset a`+of+`)) FROM asset_text x ORDER BY x.asset_id, x.hash`)
+	}, `SELECT x.asset_id, x.hash, x.text, `+db.UnusedText+` AND NOT EXISTS (SELECT 1 FROM asset a`+of+`)) FROM asset_text x WHERE {x.asset_id} ORDER BY x.asset_id, x.hash`)
 }

@@ -1,10 +1,12 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 
+	"github.com/alds-dev/alds/internal/db"
 	"github.com/alds-dev/alds/internal/meta"
 )
 
@@ -24,19 +26,22 @@ func (c *checker) cycles(ctx context.Context) error {
 		return nil
 	})
 	for t, a := range trees {
-		query, args := `SELECT id, `+t.name+` FROM asset a WHERE `+t.name+` IS NOT NULL AND EXISTS (SELECT 1 FROM asset b WHERE b.`+t.name+` = a.id)`, []any(nil)
-		if t.kind == meta.InLinks {
-			query = `SELECT from_id, to_id FROM asset_link a WHERE relation = ? AND until_moment = ?` +
-				` AND EXISTS (SELECT 1 FROM asset_link b WHERE b.relation = a.relation AND b.to_id = a.from_id AND b.until_moment = a.until_moment)`
-			args = []any{t.code, forever}
-		}
 		up := map[int64]int64{} // of inner nodes: a cycle has no others
-		err := c.each(ctx, func(scan row) error {
+		node := func(scan row) error {
 			var id, above int64
 			err := scan(&id, &above)
 			up[id] = above
 			return err
-		}, query, args...)
+		}
+		var err error
+		if t.kind == meta.InLinks {
+			err = c.eachEdge(ctx, links.of(t.code), node, `SELECT from_id, to_id FROM asset_link a WHERE until_moment = ?`+
+				` AND EXISTS (SELECT 1 FROM asset_link b WHERE b.relation = a.relation AND b.to_id = a.from_id AND b.until_moment = a.until_moment)`+
+				` AND {from_id} AND relation = ? AND from_type = ?`, forever)
+		} else {
+			err = c.eachIn(ctx, byAsset, node, `SELECT id, `+t.name+` FROM asset a WHERE `+t.name+` IS NOT NULL AND {id}`+
+				` AND EXISTS (SELECT 1 FROM asset b WHERE b.`+t.name+` = a.id)`)
+		}
 		if err != nil {
 			return err
 		}
@@ -81,17 +86,23 @@ func (c *checker) projectTree(ctx context.Context) error {
 		return nil
 	}
 	h := &treeHistory{up: map[int64]int64{}, below: map[int64]map[int64]bool{}, above: map[int64]map[int64]int{}, want: map[pair][]span{}}
-	err := c.each(ctx, func(scan row) error {
-		var id, moment int64
-		var parent *int64
-		if err := scan(&id, &moment, &parent); err != nil {
-			return err
-		}
-		h.set(id, moment, parent)
-		return nil
-	}, `SELECT id, moment, `+up.Place.Column+` FROM asset_version WHERE type = ? ORDER BY moment, id`, t.Code)
+	type placed struct {
+		id, moment int64
+		parent     *int64
+	}
+	var all []placed
+	err := c.eachIn(ctx, ofType(t.Code), func(scan row) error {
+		var p placed
+		err := scan(&p.id, &p.moment, &p.parent)
+		all = append(all, p)
+		return err
+	}, `SELECT v.id, v.moment, v.`+up.Place.Column+` FROM asset a JOIN asset_version v ON v.id = a.id WHERE a.type = ? AND {a.id} AND v.type = a.type`, t.Code)
 	if err != nil {
 		return err
+	}
+	slices.SortFunc(all, func(a, b placed) int { return cmp.Or(cmp.Compare(a.moment, b.moment), cmp.Compare(a.id, b.id)) })
+	for _, p := range all {
+		h.set(p.id, p.moment, p.parent)
 	}
 	h.apply()
 	return c.compareTree(ctx, h)
@@ -99,7 +110,7 @@ func (c *checker) projectTree(ctx context.Context) error {
 
 func (c *checker) compareTree(ctx context.Context, h *treeHistory) error {
 	const table = "scope_closure"
-	err := c.eachPair(ctx, func(p pair, spans []span) error {
+	err := c.eachPair(ctx, key{table: table, column: "ancestor_id"}, func(p pair, spans []span) error {
 		got, disjoint := joined(spans)
 		want, _ := joined(h.want[p])
 		delete(h.want, p)
@@ -112,7 +123,7 @@ func (c *checker) compareTree(ctx context.Context, h *treeHistory) error {
 			return c.report(table, p.b, "spans below %d overlap", p.a)
 		}
 		return c.report(table, p.b, "below %d: since, until, depth are %v, by the projects' versions %v", p.a, got, want)
-	}, `SELECT ancestor_id, descendant_id, since_moment, until_moment, depth FROM scope_closure ORDER BY ancestor_id, descendant_id, since_moment`)
+	}, `SELECT ancestor_id, descendant_id, since_moment, until_moment, depth FROM scope_closure WHERE {ancestor_id} ORDER BY ancestor_id, descendant_id, since_moment`)
 	if err != nil {
 		return err
 	}
@@ -220,6 +231,8 @@ func (c *checker) mendRoles(p pair, roles []span) {
 	}
 }
 
+var byScope = key{table: "scope_member", column: "scope_id"}
+
 // memberships expects scope_member to agree, at every moment of which history is kept,
 // with the relation of projects to their members, and its roles to be roles.
 func (c *checker) memberships(ctx context.Context) error {
@@ -236,7 +249,12 @@ func (c *checker) memberships(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.eachPair(ctx, func(p pair, spans []span) error {
+	types, err := c.fromTypes(ctx, links, members.Place.Code) // a wrong one is reported by links
+	if err != nil {
+		return err
+	}
+	in, args := db.InArgs(append(types, t.Code))
+	err = c.eachPair(ctx, byScope, func(p pair, spans []span) error {
 		sides := bySide(spans)   // by link, by scope_member
 		links := union(sides[0]) // of two at once rule links tells
 		rows, disjoint := joined(sides[1])
@@ -252,17 +270,18 @@ func (c *checker) memberships(ctx context.Context) error {
 			return c.report("scope_member", p.a, "since, until of member %d are %v, of the relation %v", p.b, rows, links)
 		}
 		return nil
-	}, `SELECT from_id AS a, to_id AS b, since_moment AS s, until_moment, 0 AS side FROM asset_link WHERE relation = ?`+
-		` UNION ALL SELECT scope_id, member_id, since_moment, until_moment, 1 FROM scope_member ORDER BY a, b, side, s`, members.Place.Code)
+	}, `SELECT from_id AS a, to_id AS b, since_moment AS s, until_moment, 0 AS side FROM asset_link WHERE relation = ? AND from_type IN `+in+` AND {from_id}`+
+		` UNION ALL SELECT scope_id, member_id, since_moment, until_moment, 1 FROM scope_member WHERE {scope_id} ORDER BY a, b, side, s`,
+		append([]any{members.Place.Code}, args...)...)
 	if err != nil {
 		return err
 	}
-	return c.each(ctx, func(scan row) error {
+	return c.eachIn(ctx, byScope, func(scan row) error {
 		var scope, member, to int64
 		if err := scan(&scope, &member, &to); err != nil {
 			return err
 		}
 		return c.report("scope_member", scope, "the role of member %d is %d, which is no role, or is_owner is no truth", member, to)
 	}, `SELECT m.scope_id, m.member_id, m.role_id FROM scope_member m LEFT JOIN asset r ON r.id = m.role_id`+
-		` WHERE r.id IS NULL OR r.type <> ? OR m.is_owner NOT IN (0, 1)`, role.Code)
+		` WHERE {m.scope_id} AND (r.id IS NULL OR r.type <> ? OR m.is_owner NOT IN (0, 1)) ORDER BY m.scope_id, m.member_id`, role.Code)
 }

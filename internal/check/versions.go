@@ -70,7 +70,7 @@ func (c *checker) current(ctx context.Context) error {
 	var last latest
 	into[2*n-1] = &until
 	into = append(into, &last.moment, &last.until)
-	return c.each(ctx, func(scan row) error {
+	return c.eachIn(ctx, byAsset, func(scan row) error {
 		if err := scan(into...); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (c *checker) current(ctx context.Context) error {
 	}, `SELECT `+prefixed("a.", columns)+`, `+db.OfVersions("v", columns[1:])+`, v.until_moment,`+
 		` CASE WHEN v.until_moment = ? THEN NULL ELSE (SELECT MAX(w.moment) FROM asset_version w WHERE w.id = a.id) END,`+
 		` CASE WHEN v.until_moment = ? THEN NULL ELSE (SELECT w.until_moment FROM asset_version w WHERE w.id = a.id ORDER BY w.moment DESC LIMIT 1) END`+
-		` FROM asset a LEFT JOIN asset_version v ON v.id = a.id AND v.moment = a.moment`, forever, forever)
+		` FROM asset a LEFT JOIN asset_version v ON v.id = a.id AND v.moment = a.moment WHERE {a.id} ORDER BY a.id`, forever, forever)
 }
 
 // mendCurrent mends an asset whose version is not there, or not the current one.
@@ -154,7 +154,7 @@ func (c *checker) versions(ctx context.Context) error {
 		}
 		return nil
 	}
-	err = c.each(ctx, func(scan row) error {
+	err = c.eachIn(ctx, byVersion, func(scan row) error {
 		var v version
 		var asset sql.NullInt64
 		err := scan(&v.id, &v.moment, &v.until, &v.code, &v.state, &v.createdMoment, &v.createdAt, &v.createdBy, &v.changedAt, &asset)
@@ -191,7 +191,7 @@ func (c *checker) versions(ctx context.Context) error {
 		last = v
 		return err
 	}, `SELECT v.id, v.moment, v.until_moment, v.type, v.state, v.created_moment, v.created_at, v.created_by, v.changed_at, a.id`+
-		` FROM asset_version v LEFT JOIN asset a ON a.id = v.id WHERE v.until_moment > ? ORDER BY v.id, v.moment`, since)
+		` FROM asset_version v LEFT JOIN asset a ON a.id = v.id WHERE v.until_moment > ? AND {v.id} ORDER BY v.id, v.moment`, since)
 	if err == nil {
 		err = end()
 	}
@@ -254,19 +254,19 @@ func (c *checker) version(last, v version, first bool) error {
 
 // moments expects every moment but the first of all to belong to one version.
 func (c *checker) moments(ctx context.Context) error {
-	return c.each(ctx, func(scan row) error {
+	return c.eachIn(ctx, byMoment, func(scan row) error {
 		var id, moment, n int64
 		if err := scan(&id, &moment, &n); err != nil {
 			return err
 		}
 		return c.report("asset_version", id, "moment %d belongs to %d versions", moment, n)
-	}, `SELECT MIN(id), moment, COUNT(*) FROM asset_version WHERE moment > 0 GROUP BY moment HAVING COUNT(*) > 1`)
+	}, `SELECT MIN(id), moment, COUNT(*) FROM asset_version WHERE moment > 0 AND {moment} GROUP BY moment HAVING COUNT(*) > 1`)
 }
 
 // auditOfVersion expects every version to have an audit with its moment and its
 // author; those of an import may have another author.
 func (c *checker) auditOfVersion(ctx context.Context) error {
-	return c.each(ctx, func(scan row) error {
+	return c.eachIn(ctx, byVersion, func(scan row) error {
 		var id, moment, audit, by int64
 		var first, last, actor sql.NullInt64
 		if err := scan(&id, &moment, &audit, &by, &first, &last, &actor); err != nil {
@@ -281,7 +281,8 @@ func (c *checker) auditOfVersion(ctx context.Context) error {
 		return c.report("asset_version", id, "moment %d was changed by %d, its audit %d is of %d", moment, by, audit, actor.Int64)
 	}, `SELECT v.id, v.moment, v.audit_id, v.changed_by, a.first_moment, a.last_moment, a.actor_id FROM asset_version v`+
 		` LEFT JOIN audit a ON a.id = v.audit_id`+
-		` WHERE a.id IS NULL OR v.moment < a.first_moment OR v.moment > a.last_moment OR v.changed_by <> a.actor_id AND NOT (a.imported = 1 AND v.moment = v.created_moment)`)
+		` WHERE {v.id} AND (a.id IS NULL OR v.moment < a.first_moment OR v.moment > a.last_moment OR v.changed_by <> a.actor_id AND NOT (a.imported = 1 AND v.moment = v.created_moment))`+
+		` ORDER BY v.id, v.moment`)
 }
 
 // endsOfAudit expects the first and the last moment of an audit to be versions of
@@ -291,13 +292,13 @@ func (c *checker) endsOfAudit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.each(ctx, func(scan row) error {
+	return c.eachIn(ctx, byAudit, func(scan row) error {
 		var id, first, last, fanned int64
 		if err := scan(&id, &first, &last, &fanned); err != nil {
 			return err
 		}
 		return c.report("audit", id, "its moments %d to %d are not all its versions', or its fan-out is not within them: %d", first, last, fanned)
-	}, `SELECT a.id, a.first_moment, a.last_moment, a.fan_moment FROM audit a WHERE a.first_moment > a.last_moment OR a.fan_moment > a.last_moment`+
+	}, `SELECT a.id, a.first_moment, a.last_moment, a.fan_moment FROM audit a WHERE {a.id} AND (a.first_moment > a.last_moment OR a.fan_moment > a.last_moment`+
 		` OR a.first_moment > ? AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = a.first_moment AND v.audit_id = a.id)`+
-		` OR a.last_moment > ? AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = a.last_moment AND v.audit_id = a.id)`, since, since)
+		` OR a.last_moment > ? AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = a.last_moment AND v.audit_id = a.id)) ORDER BY a.id`, since, since)
 }
