@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/db"
 )
@@ -16,15 +17,8 @@ import (
 // meanwhile. An error of report ends it.
 // Errors: also fault.Transient.
 func (s *Store) Verify(ctx context.Context, report func(text string) error) error {
-	lost, err := db.Column[string](ctx, s.db, "SELECT DISTINCT p.content FROM blob_part p"+
-		" WHERE NOT EXISTS (SELECT 1 FROM blob_content c WHERE c.id = p.content) ORDER BY p.content")
-	if err != nil {
+	if err := s.lostParts(ctx, report); err != nil {
 		return err
-	}
-	for _, id := range lost {
-		if err := report("parts of " + id + ", which is no content"); err != nil {
-			return err
-		}
 	}
 	for last := ""; ; {
 		all, err := s.contentsAfter(ctx, last)
@@ -37,6 +31,30 @@ func (s *Store) Verify(ctx context.Context, report func(text string) error) erro
 			}
 		}
 		last = all[len(all)-1].id
+	}
+}
+
+// lostParts reports parts of no content.
+func (s *Store) lostParts(ctx context.Context, report func(text string) error) error {
+	for last := ""; ; {
+		all, err := db.Column[string](ctx, s.db, "SELECT DISTINCT content FROM blob_part WHERE content > ? ORDER BY content LIMIT ?", last, sweepRows)
+		if err != nil || len(all) == 0 {
+			return err
+		}
+		in, args := db.InArgs(all)
+		known, err := db.Column[string](ctx, s.db, "SELECT id FROM blob_content WHERE id IN "+in, args...)
+		if err != nil {
+			return err
+		}
+		for _, id := range all {
+			if slices.Contains(known, id) {
+				continue
+			}
+			if err := report("parts of " + id + ", which is no content"); err != nil {
+				return err
+			}
+		}
+		last = all[len(all)-1]
 	}
 }
 
