@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/dump"
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
@@ -113,6 +115,41 @@ func compareLines(t *testing.T, want, got string) {
 	}
 	if len(w) != len(g) {
 		t.Fatalf("%d lines, want %d", len(g), len(w))
+	}
+}
+
+// TestNoStatementWaitsForTheReaderOfAnExport asks the server, whenever lines go out, what it
+// is at: a statement that waits until a slow reader has read is ended by its time limit.
+func TestNoStatementWaitsForTheReaderOfAnExport(t *testing.T) {
+	d := testdb.MySQL(t)
+	err := d.Write(t.Context(), func(tx *db.Tx) error {
+		for n := range 300 { // more than connections hold on their way
+			_, err := tx.Exec(t.Context(), `INSERT INTO asset_text (asset_id, hash, text) VALUES (?, ?, ?)`, 1000+n/3, fmt.Appendf(nil, "%016d", n), strings.Repeat("x", 64<<10))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, written := 0, 0
+	out := writerFunc(func(b []byte) (int, error) {
+		running, err := 1, error(nil)
+		for tries := 0; tries < 1000 && running > 0 && err == nil; tries++ { // one that has sent all ends soon
+			err = d.QueryRow(t.Context(), `SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND command IN ('Query', 'Execute') AND id <> CONNECTION_ID()`).Scan(&running)
+		}
+		if running > 0 {
+			t.Errorf("%d statements run while %d bytes go out", running, len(b))
+		}
+		asked++
+		written += bytes.Count(b, []byte("\n"))
+		return len(b), err
+	})
+	rows, err := dump.Write(t.Context(), d, out, "0", func(string, int64) {})
+	if err != nil || asked < 10 || rows < 300 || int64(written) < rows {
+		t.Errorf("%d rows, %d lines in %d parts: %v", rows, written, asked, err)
 	}
 }
 

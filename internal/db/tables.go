@@ -68,6 +68,40 @@ func (d *Dialect) SelectAll(t Table) string {
 	return "SELECT " + d.list(t.Names()) + " FROM " + d.Quote(t.Name) + " ORDER BY " + strings.Join(by, ", ")
 }
 
+// Key returns how many columns the primary key has, the first of the table's. byKey reports
+// whether it has the order of SelectAll, so that SelectPart reads the rows.
+func (t Table) Key() (columns int, byKey bool) {
+	byKey = true
+	for _, c := range t.Columns {
+		if c.key > 0 {
+			columns, byKey = columns+1, byKey && !c.folded
+		}
+	}
+	return columns, byKey
+}
+
+// SelectPart returns a statement that reads the next rows of a table by primary key, at most
+// a number that is its last argument: those that share the first columns of the key with a
+// row and have a greater value in the one behind. Its arguments before are those values.
+// equal: how many columns they share; below 0: it reads the first rows of all.
+func (d *Dialect) SelectPart(t Table, equal int) string {
+	n, _ := t.Key()
+	names := t.Names()
+	var where []string
+	for i := range equal + 1 {
+		sign := " = ?"
+		if i == equal {
+			sign = " > ?"
+		}
+		where = append(where, d.Quote(names[i])+sign)
+	}
+	text := "SELECT " + d.list(names) + " FROM " + d.Quote(t.Name)
+	if len(where) > 0 {
+		text += " WHERE " + strings.Join(where, " AND ")
+	}
+	return text + " ORDER BY " + d.list(names[:n]) + " LIMIT ?"
+}
+
 // documents are the columns of JSON documents, which MySQL normalizes.
 var documents = []string{"asset.attrs", "asset.folded", "asset_version.attrs", "asset_version.folded"}
 

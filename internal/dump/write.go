@@ -92,35 +92,22 @@ func writeLine(w io.Writer, v any) error {
 	return err
 }
 
-func writeTable(ctx context.Context, q db.Querier, d *db.Dialect, t db.Table, w *bufio.Writer, at Progress) (n int64, err error) {
+func writeTable(ctx context.Context, q db.Querier, d *db.Dialect, t db.Table, w *bufio.Writer, at Progress) (int64, error) {
 	if err := writeLine(w, map[string]string{"table": t.Name}); err != nil {
 		return 0, err
 	}
-	cells := make([]cell, len(t.Columns))
-	into := make([]any, len(cells))
-	for i, c := range t.Columns {
-		cells[i] = cell{TableColumn: c, name: `"` + c.Name + `":`}
-		into[i] = cells[i].target()
+	p := newParts(q, d, t, w)
+	for told, more := int64(0), true; more; {
+		var err error
+		if more, err = p.next(ctx); err != nil {
+			return p.rows, err
+		}
+		if p.rows/every > told/every || !more {
+			told = p.rows
+			at(t.Name, told)
+		}
 	}
-	var line []byte
-	err = db.Each(ctx, q, d.SelectAll(t), nil, func(row db.Scanner) error {
-		if err := row.Scan(into...); err != nil {
-			return err
-		}
-		line = append(line[:0], '{')
-		for i := range cells {
-			if line, err = cells[i].append(line); err != nil {
-				return fmt.Errorf("row %d: %w", n+1, err)
-			}
-		}
-		if n++; n%every == 0 {
-			at(t.Name, n)
-		}
-		_, err := w.Write(append(line, '}', '\n'))
-		return err
-	})
-	at(t.Name, n)
-	return n, err
+	return p.rows, nil
 }
 
 // cell is a column of the row that was read last.
@@ -142,12 +129,24 @@ func (c *cell) target() any {
 	return &c.text
 }
 
-// append appends the cell to an object, unless it is NULL.
-func (c *cell) append(b []byte) ([]byte, error) {
+// value is the cell as an argument of a statement.
+func (c *cell) value() any {
+	switch c.Kind {
+	case db.Integer:
+		return c.integer.Int64
+	case db.Bytes:
+		return bytes.Clone(c.text)
+	}
+	return string(c.text)
+}
+
+// append appends the cell to an object, unless it is NULL. begun is where the members of the
+// object begin.
+func (c *cell) append(b []byte, begun int) ([]byte, error) {
 	if !c.integer.Valid && !c.float.Valid && c.text == nil {
 		return b, nil
 	}
-	if len(b) > 1 {
+	if len(b) > begun {
 		b = append(b, ',')
 	}
 	b = append(b, c.name...)
