@@ -50,7 +50,7 @@ func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
 		return Bound{}, err
 	}
 	q.One, q.Page, q.AsOf, q.History, q.shared = r.One && !r.History, r.Page, r.AsOf, r.History, slots != nil
-	q.Momented = r.Momented
+	q.Momented, q.Rest = r.Momented, r.Rest
 	if q.One && r.AsOf.Text == AllVersions {
 		return Bound{}, versionsOfOne(r.AsOf.At)
 	}

@@ -24,6 +24,7 @@ type Bound struct {
 	One      bool
 	Search   bool // find is part of Filter
 	Momented bool // references name the versions they lead to
+	Rest     bool // History and Prior do so in any case
 	History  bool // all versions are rows, or with AsOf the one of that time
 	shared   bool // bound for all requests of one shape: values are slots
 }

@@ -18,7 +18,7 @@ type Options struct {
 // options always give the same plan.
 // Errors: fault.Invalid that names what is not supported.
 func NewPlan(q Bound, o Options) (*Plan, error) {
-	p := &planner{all: o.All, momented: q.Momented}
+	p := &planner{all: o.All, momented: q.Momented, rest: q.Rest}
 	row := &Table{Kind: Asset, Of: q.Only, Typed: true, When: o.When}
 	plan := &Plan{Type: q.Type, Page: q.Page, One: q.One}
 	plan.From = row
@@ -110,7 +110,8 @@ func byRank(o Order) bool {
 // planner is the state that all levels of one plan share.
 type planner struct {
 	all      bool
-	momented bool // references to versions have the cell of the moment
+	momented bool // references from versions have the cell of the moment
+	rest     bool // references to versions, by History and Prior, have it
 	lookups  []*Lookup
 	past     bool // something is read that is not, or not only, current
 	err      error
@@ -252,7 +253,7 @@ func (l *level) reference(b *Body, col *Column, t *Table, steps []Step) {
 	}
 	col.Typed = col.Cell + 1
 	b.Cells = append(b.Cells, ColumnOf{t, "id"}, ColumnOf{t, "type"})
-	if l.momented && t.When.Mode != Now {
+	if l.momented && t.When.Mode != Now || l.rest && t.When.Mode == Version {
 		col.MomentCell = len(b.Cells)
 		b.Cells = append(b.Cells, ColumnOf{t, "moment"})
 	}
