@@ -15,6 +15,8 @@ type Form struct {
 	Format  doc.Format // doc.JSON or doc.XML
 	Base    string     // the path before the type in every href, such as /alds/rest-1.v1/Data
 	Moments bool       // hrefs and ids of the assets themselves carry theirs
+
+	Stylesheet string // of XML: the instruction behind the declaration; empty: none
 }
 
 // Assets writes assets as the data path shows them, in one format. Every method

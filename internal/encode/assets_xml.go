@@ -19,8 +19,10 @@ import (
 // clients take every node for an element.
 type xmlAssets struct{ assets }
 
-// Begin appends the declaration.
-func (xmlAssets) Begin(w []byte) []byte { return append(w, value.XMLDeclaration...) }
+// Begin appends the declaration, and the instruction for a stylesheet.
+func (e xmlAssets) Begin(w []byte) []byte {
+	return append(append(w, value.XMLDeclaration...), e.Stylesheet...)
+}
 
 // Open appends the start of the element of a collection.
 func (e xmlAssets) Open(w []byte, c Collection) []byte {

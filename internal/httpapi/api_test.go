@@ -173,6 +173,9 @@ func TestRoutes(t *testing.T) {
 	}
 	attachmentRoutes(t, a)
 	detailRoutes(t, a)
+	if resp, got := call(t, a, "GET", "/alds/api.xsl", ""); resp.StatusCode != http.StatusOK || got != string(apiXSL) || resp.Header.Get("Content-Type") != "application/xslt+xml" {
+		t.Errorf("the stylesheet: %d %s", resp.StatusCode, got)
+	}
 	checkRoute(t, a)
 	for _, r := range Routes() {
 		for _, m := range r.Methods {

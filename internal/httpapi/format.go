@@ -58,4 +58,6 @@ func contentTypeOf(f doc.Format) string {
 }
 
 // form is the format of the answer, with hrefs that begin with base.
-func (r *request) form(base string) encode.Form { return encode.Form{Format: r.format, Base: base} }
+func (r *request) form(base string) encode.Form {
+	return encode.Form{Format: r.format, Base: base, Stylesheet: r.stylesheet}
+}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"slices"
@@ -53,6 +54,9 @@ func (r *request) description(base string) (describe.Document, error) {
 // when the client has it already. Clients and proxies may keep it, but ask each
 // time whether it is still the same.
 func (r *request) answer(d describe.Document) []byte {
+	if r.format == doc.XML && r.stylesheet != "" {
+		d = describe.Document{Tag: d.Tag + styledSuffix, Body: bytes.Replace(d.Body, []byte("?>"), []byte("?>"+r.stylesheet), 1)}
+	}
 	tag, body := `"`+d.Tag+`"`, d.Body
 	if d.Gzip != nil && acceptsGzip(r.accepts) {
 		tag, body = `"`+d.Tag+gzipSuffix+`"`, d.Gzip
@@ -70,6 +74,9 @@ func (r *request) answer(d describe.Document) []byte {
 }
 
 func (r *request) set(name, v string) { r.headers = append(r.headers, [2]string{name, v}) }
+
+// styledSuffix tells a document with an instruction for a stylesheet by its tag.
+const styledSuffix = "-styled"
 
 // gzipSuffix tells the compressed form of a document by its tag: they differ in
 // bytes.

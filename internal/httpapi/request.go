@@ -76,6 +76,7 @@ type request struct {
 	accepts     string // Accept-Encoding
 	accept      string
 	format      doc.Format // of the answer
+	stylesheet  string     // instruction in an answer in XML; empty: none
 	languages   string     // Accept-Language
 	query       string     // as the URL has it
 	key         string     // Idempotency-Key
@@ -128,6 +129,9 @@ func (a *API) newRequest(c *fiber.Ctx, base string) (*request, error) {
 		async:       lists(h.PeekAll("Prefer"), respondAsync),
 		lastEventID: string(h.Peek("Last-Event-ID")),
 		http11:      h.IsHTTP11(),
+	}
+	if req.params["xsl"] == stylesheet {
+		req.stylesheet = `<?xml-stylesheet type="text/xsl" href="` + a.base(Route{Path: stylesheet}) + `"?>`
 	}
 	if !utf8.ValidString(req.key) {
 		return nil, notUTF8("Idempotency-Key")

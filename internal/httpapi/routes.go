@@ -78,6 +78,7 @@ func Routes() []Route {
 		{Methods: get, Path: "loc-2.v1", Open: true, handle: (*API).localizeAll},
 		{Methods: get, Path: "config.v1", Open: true, handle: (*API).configuration},
 		{Methods: get, Path: "assetdetail.v1", handle: (*API).assetDetail},
+		{Methods: get, Path: stylesheet, Open: true, handle: (*API).apiStylesheet},
 		{Methods: get, Path: "api/localization", handle: (*API).setTexts},
 		{Methods: post, Path: "api/localization", handle: (*API).changeTexts},
 		{Methods: getHead, Path: "attachment.img/:id", Content: true, handle: download("Attachment", "Image")},

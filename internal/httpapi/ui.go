@@ -80,7 +80,11 @@ func (a *API) isForPeople(c *fiber.Ctx) bool {
 	if !lists(c.Request().Header.PeekAll(fiber.HeaderAccept), "text/html") {
 		return false
 	}
-	return !strings.EqualFold(a.firstSegment(c.Path()), "meta.v1") || paramsOf(c.Request().URI().QueryArgs())["xsl"] != ""
+	if !strings.EqualFold(a.firstSegment(c.Path()), "meta.v1") {
+		return true
+	}
+	// Who sends credentials needs no page, which would lead to the sign-in.
+	return paramsOf(c.Request().URI().QueryArgs())["xsl"] != "" && len(c.Request().Header.Peek(fiber.HeaderAuthorization)) == 0
 }
 
 // servePage answers a browser with a page.

@@ -87,9 +87,20 @@ func TestPagesAreRouted(t *testing.T) {
 		{"PUT", "/alds/ui/", "text/html", false},
 		{"GET", "/alds/rest-1.v1/Data/Story", "text/html", false},
 	} {
-		resp, body := call(t, a, c.method, c.path, "", "Accept", c.accept)
+		resp, body := call(t, a, c.method, c.path, "", "Accept", c.accept, "Authorization", "")
 		if got := strings.HasPrefix(body, "page "); got != c.page || got && resp.StatusCode != http.StatusTeapot {
 			t.Errorf("%s %s for %q: a page: %v, %d %s", c.method, c.path, c.accept, got, resp.StatusCode, body)
+		}
+	}
+}
+
+// TestCredentialsInTheHeader: who sends them gets the model itself, not the way to the sign-in.
+func TestCredentialsInTheHeader(t *testing.T) {
+	var log bytes.Buffer
+	a := withPages(engines{}, &log, Options{})
+	for _, path := range []string{"/alds/meta.v1?xsl=api.xsl", "/alds/meta.v1/Story?xsl=api.xsl"} {
+		if resp, body := call(t, a, "GET", path, "", "Accept", "text/html,*/*"); resp.StatusCode != http.StatusOK || strings.HasPrefix(body, "page ") {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
 		}
 	}
 }
