@@ -364,7 +364,7 @@ func (p *executor) withFrom(n *doc.Node) (*doc.Node, error) {
 			continue
 		}
 		v := &c.Items[i]
-		target, _ := p.alias(v.Text)
+		target := p.alias(v.Text)
 		if target == "" {
 			return nil, fault.Placed(oid.Invalid(v.Text), v.At)
 		}
@@ -373,13 +373,15 @@ func (p *executor) withFrom(n *doc.Node) (*doc.Node, error) {
 	return c, nil
 }
 
-// alias returns the Oid token of an alias, empty while it has none, and whether the
-// payload defines it.
-func (p *executor) alias(name string) (target string, known bool) {
-	if p.s != nil {
-		if h, ok := p.s.Alias(name); ok {
-			return h.OID().String(), true
-		}
+// alias returns the Oid token of an alias, empty while it has none and where the payload
+// does not define it.
+func (p *executor) alias(name string) string {
+	if p.s == nil {
+		return ""
 	}
-	return "", p.aliases[name]
+	h, ok := p.s.Alias(name)
+	if !ok {
+		return ""
+	}
+	return h.OID().String()
 }

@@ -21,7 +21,7 @@ type projection struct {
 	q           db.Querier
 	who         auth.Actor
 	aliases     map[string]bool // every alias the payload defines
-	alias       func(name string) (oid string, known bool)
+	alias       func(name string) (oid string)
 	maxAffected int            // assets one command may affect; 0: any number
 	taken       int            // steps that the request has besides
 	listed      *listed        // what values of lists the request has so far
@@ -185,6 +185,10 @@ func (p *projection) expandQuery(ctx context.Context, c *command, s *step) error
 	}
 	if err == nil && p.maxAffected > 0 && len(found) > p.maxAffected {
 		err = affectsTooMany(len(found), p.maxAffected)
+	}
+	if err == nil && len(found) == 0 {
+		from, _ := target(c.node)
+		err = p.checkNames(s, from)
 	}
 	if err != nil {
 		if !isCommandFailure(err) {
@@ -383,7 +387,8 @@ func (p *projection) lookUp(ctx context.Context) error {
 		case !ok:
 			s.err = fault.Placed(oid.Invalid(s.from.String()), from.At)
 		case k.Deleted && isAddressOnly(s.node) && !direct:
-			s.noMatch = true
+			s.err = p.checkNames(s, from)
+			s.noMatch = s.err == nil
 		default:
 			s.from, s.deleted = k.OID, k.Deleted
 			s.typ, _ = p.assets.Model().Type(k.OID.Type)

@@ -73,7 +73,7 @@ func variables(with map[string][]string) map[string][]string {
 type binder struct {
 	m             *meta.Model
 	with          map[string][]string
-	alias         func(string) (string, bool)
+	alias         func(string) string
 	rest          bool
 	nested        int         // selects around this one
 	terms         *int        // comparisons bound so far

@@ -224,12 +224,15 @@ func scalar(k meta.Kind, dayOnly bool, text string) (Value, bool) {
 // reference reads an Oid token, or the alias of one; its moment does not count.
 func (b *binder) reference(p Path, v token.Value) (Value, error) {
 	text := v.Text
-	if b.alias != nil && strings.HasPrefix(text, "@") {
-		if token, known := b.alias(text); known && token == "" {
-			return Value{}, unresolved(v.At, text)
-		} else if known {
-			text = token
+	if strings.HasPrefix(text, "@") {
+		target := ""
+		if b.alias != nil {
+			target = b.alias(text)
 		}
+		if target == "" {
+			return Value{}, unresolved(v.At, text)
+		}
+		text = target
 	}
 	o, err := oid.Parse(text)
 	if err != nil {

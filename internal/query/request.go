@@ -24,10 +24,9 @@ type Request struct {
 	AsOf   Text      // an instant, or AllVersions; empty: now
 	Group  []Request // From is a relation, Select what is shown of its assets; the rows stand below
 
-	// Alias returns the Oid token of an alias such as "@story", empty for an alias of
-	// no asset, and whether it is one. nil: there are no aliases. In From they are
-	// replaced already.
-	Alias func(name string) (oid string, known bool)
+	// Alias returns the Oid token of an alias such as "@story", empty for one of no
+	// asset. nil: there are no aliases. In From they are replaced already.
+	Alias func(name string) (oid string)
 
 	Total   bool // with the number of rows, whatever the page
 	Explain bool // with the database's execution plan
