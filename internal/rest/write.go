@@ -180,7 +180,8 @@ func (e *Engine) empty(ctx context.Context, s *asset.Session, c *asset.Command, 
 // there is seen when it is locked, but for one that is named by a type above its own.
 // gone is the asset, with its moment, where it is to be deleted and is deleted already:
 // then there is nothing to do, and no right is needed to do it.
-// Errors: fault.NotFound; fault.Conflict for another moment. Spec: interface 4.1.7.
+// Errors: fault.NotFound; fault.Conflict for another moment; fault.Invalid for an id that
+// nothing can have. Spec: interface 4.1.7.
 func (e *Engine) target(ctx context.Context, s *asset.Session, who auth.Actor, w Write, c *asset.Command) (gone oid.OID, err error) {
 	c.Verb, c.Type, c.Self = asset.Update, nil, nil
 	if w.Op != "" {
@@ -188,7 +189,7 @@ func (e *Engine) target(ctx context.Context, s *asset.Session, who auth.Actor, w
 	}
 	o, err := oid.Parse(w.Type + ":" + w.ID)
 	if err != nil {
-		return gone, asset.NotFound()
+		return gone, err // as in a read: 404 says that the asset is gone
 	}
 	if t, ok := e.assets.Model().Type(o.Type); ok && !t.Abstract && c.Verb == asset.Update {
 		c.Target, c.ByPath = asset.Ref{OID: o.Now()}, true
