@@ -38,6 +38,17 @@ func TestCheckCommand(t *testing.T) {
 			if out, err := run(); err == nil || !strings.Contains(out, "20") {
 				t.Errorf("an asset that is not its current version: %v\n%s", err, out)
 			}
+			for _, statement := range []string{
+				"UPDATE asset SET name = 'by hand' WHERE id <> 0", "UPDATE asset_version SET audit_id = 999 WHERE id <> 0", "UPDATE asset_version SET state = 300 WHERE id <> 0",
+				"INSERT INTO blob_part (content, n, bytes) VALUES ('a', 0, 'x'), ('b', 0, 'x'), ('c', 0, 'x')",
+			} {
+				if _, err := d.Exec(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if out, err := run(); err == nil || strings.Count(out, "\nbytes: ") != 3 {
+				t.Errorf("contents beside the findings of other checks: %v\n%s", err, out)
+			}
 		})
 	}
 }
