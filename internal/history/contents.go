@@ -97,59 +97,92 @@ func (s *step) held(ctx context.Context, part []version, keys map[*meta.Type][]s
 	})
 }
 
-// settler returns the step that decides about some of the doubted contents: those that a
-// version holds stay.
-func (p *Pruner) settler() func(context.Context) (removed, bool, error) {
-	last := ""
-	return func(ctx context.Context) (n removed, more bool, err error) {
-		if p.Contents == nil {
-			return n, false, nil
-		}
-		doubted, err := p.Contents.Doubted(ctx, last)
-		if err != nil || len(doubted) == 0 {
-			return n, false, err
-		}
-		last = doubted[len(doubted)-1]
-		held, err := p.heldOf(ctx, doubted)
-		if err != nil {
-			return n, false, fmt.Errorf("look for who holds contents: %w", err)
-		}
-		others := slices.DeleteFunc(slices.Clone(doubted), func(hash string) bool { return held[hash] })
-		n.contents = len(others)
-		doubted = slices.DeleteFunc(doubted, func(hash string) bool { return !held[hash] })
-		return n, true, p.Contents.Settle(ctx, doubted, others)
-	}
+// search looks for who holds some doubted contents.
+type search struct {
+	doubted map[string]bool // by hash; true: a version holds it
+	before  int64           // they were doubted before this instant
+	types   []*meta.Type    // whose assets have not been looked through, the first in part
+	keys    map[*meta.Type][]string
+	last    int64 // asset of the first type
 }
 
-// heldOf returns which of some contents a version holds. It looks through all assets of
-// the types that hold contents.
-func (p *Pruner) heldOf(ctx context.Context, doubted []string) (map[string]bool, error) {
-	held := map[string]bool{}
-	for t, keys := range holders(p.Model()) {
-		for last := int64(0); len(held) < len(doubted); {
-			ids, err := db.Column[int64](ctx, p.db, `SELECT id FROM asset WHERE type = ? AND id > ? ORDER BY id LIMIT ?`, t.Code, last, scanned)
-			if err != nil {
-				return nil, err
-			}
-			if len(ids) == 0 {
-				break
-			}
-			last = ids[len(ids)-1]
-			in, args := db.InArgs(ids)
-			err = db.Each(ctx, p.db, `SELECT `+db.OfVersion("v", "attrs")+` FROM asset_version v WHERE v.id IN `+in+` AND `+hasAttrs, args, func(row db.Scanner) error {
-				var attrs string
-				err := row.Scan(&attrs)
-				for _, hash := range hashes(attrs, keys) {
-					if slices.Contains(doubted, hash) {
-						held[hash] = true
-					}
-				}
-				return err
-			})
-			if err != nil {
-				return nil, err
-			}
+// settle is the step that decides about doubted contents: those that a version holds stay.
+// It looks through some of the assets that hold contents, of which there may be more than a
+// run has time for: the next run of this process goes on there.
+func (p *Pruner) settle(ctx context.Context) (n removed, more bool, err error) {
+	if p.Contents == nil {
+		return n, false, nil
+	}
+	if p.search == nil {
+		if p.search, err = p.newSearch(ctx); err != nil || p.search == nil {
+			return n, false, err
 		}
 	}
-	return held, nil
+	found, err := p.look(ctx, p.search)
+	if err != nil {
+		return n, false, fmt.Errorf("look for who holds contents: %w", err)
+	}
+	if !found {
+		return n, true, nil
+	}
+	var held, others []string
+	for hash, isHeld := range p.search.doubted {
+		if isHeld {
+			held = append(held, hash)
+		} else {
+			others = append(others, hash)
+		}
+	}
+	if err := p.Contents.Settle(ctx, p.search.before, held, others); err != nil {
+		return n, false, err
+	}
+	p.search, n.contents = nil, len(others)
+	return n, true, nil
+}
+
+// newSearch begins a search; nil where no content is doubted.
+func (p *Pruner) newSearch(ctx context.Context) (*search, error) {
+	hashes, before, err := p.Contents.Doubted(ctx)
+	if err != nil || len(hashes) == 0 {
+		return nil, err
+	}
+	s := &search{doubted: map[string]bool{}, before: before, keys: holders(p.Model())}
+	for _, hash := range hashes {
+		s.doubted[hash] = false
+	}
+	for t := range s.keys {
+		s.types = append(s.types, t)
+	}
+	return s, nil
+}
+
+// look looks through the next assets. It reports whether the search has ended.
+func (p *Pruner) look(ctx context.Context, s *search) (ended bool, err error) {
+	if len(s.types) == 0 {
+		return true, nil
+	}
+	t := s.types[0]
+	ids, err := db.Column[int64](ctx, p.db, `SELECT id FROM asset WHERE type = ? AND id > ? ORDER BY id LIMIT ?`, t.Code, s.last, scanned)
+	if err != nil {
+		return false, err
+	}
+	if len(ids) == 0 {
+		s.types, s.last = s.types[1:], 0
+		return false, nil
+	}
+	in, args := db.InArgs(ids)
+	err = db.Each(ctx, p.db, `SELECT `+db.OfVersion("v", "attrs")+` FROM asset_version v WHERE v.id IN `+in+` AND `+hasAttrs, args, func(row db.Scanner) error {
+		var attrs string
+		err := row.Scan(&attrs)
+		for _, hash := range hashes(attrs, s.keys[t]) {
+			if _, ok := s.doubted[hash]; ok {
+				s.doubted[hash] = true
+			}
+		}
+		return err
+	})
+	if err == nil {
+		s.last = ids[len(ids)-1]
+	}
+	return false, err
 }

@@ -279,6 +279,48 @@ func TestContentsThatOnlyRemovedVersionsHeldGo(t *testing.T) {
 	})
 }
 
+// TestTheSearchForHoldersGoesOn: a run that ends while it looks for who holds contents loses
+// nothing, and what is doubted again meanwhile is not decided about.
+func TestTheSearchForHoldersGoesOn(t *testing.T) {
+	each(t, func(s *site) {
+		content := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+		s.write(
+			`[{"AssetType": "Image", "ContentType": "image/png", "Content": "`+content("first")+`"}, {"AssetType": "Image", "ContentType": "image/png", "Content": "`+content("again")+`"}]`,
+			`[{"oid": "Image:1001", "update": {"Content": "`+content("second")+`"}}, {"oid": "Image:1002", "update": {"Content": "`+content("third")+`"}}]`,
+		)
+		if err := s.pruner(0).Run(s.Context()); err != nil {
+			s.Fatal(err)
+		}
+		s.exec(`UPDATE blob_content SET kept = 2 WHERE hash IN (?, ?)`, blob.RefOf([]byte("first")).Hash, blob.RefOf([]byte("again")).Hash)
+		later(s.T, s.d)
+		s.exec(`DELETE FROM asset_version WHERE id IN (1001, 1002) AND until_moment < 99999`)
+		p, steps, decided := s.pruner(all), 0, 0
+		for ; decided == 0 && steps < 100; steps++ {
+			run, end := context.WithCancel(s.Context()) // each step is one of another run
+			if _, err := p.SettleStep(run); err != nil {
+				s.Fatal(err)
+			}
+			end()
+			if steps == 0 {
+				err := s.d.Write(s.Context(), func(tx *db.Tx) error {
+					return s.contents.Doubt(s.Context(), tx, []string{blob.RefOf([]byte("again")).Hash})
+				})
+				if err != nil {
+					s.Fatal(err)
+				}
+			}
+			if err := s.d.QueryRow(s.Context(), `SELECT COUNT(*) FROM blob_content WHERE kept = 0`).Scan(&decided); err != nil {
+				s.Fatal(err)
+			}
+		}
+		if steps < 3 {
+			s.Errorf("the search has %d steps", steps)
+		}
+		s.expect(blob.RefOf([]byte("first")).Hash, `SELECT hash FROM blob_content WHERE kept = 0`)
+		s.expect(blob.RefOf([]byte("again")).Hash, `SELECT hash FROM blob_content WHERE kept = 2`)
+	})
+}
+
 // A text goes with the last version that has it.
 func TestTextsThatOnlyRemovedVersionsHadGo(t *testing.T) {
 	each(t, func(s *site) {

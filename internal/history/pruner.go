@@ -24,10 +24,11 @@ const (
 type Contents interface {
 	// Doubt marks contents that a removed version held: maybe no other does.
 	Doubt(ctx context.Context, tx *db.Tx, hashes []string) error
-	// Doubted returns some of them, behind a hash.
-	Doubted(ctx context.Context, behind string) (hashes []string, err error)
-	// Settle keeps what is held, and lets the others go.
-	Settle(ctx context.Context, held, others []string) error
+	// Doubted returns some of them, doubted before an instant.
+	Doubted(ctx context.Context) (hashes []string, before int64, err error)
+	// Settle keeps what is held, and lets the others go, but for what has been doubted
+	// again since that instant.
+	Settle(ctx context.Context, before int64, held, others []string) error
 }
 
 // Options are the options of New.
@@ -47,6 +48,7 @@ type Pruner struct {
 	Options
 	db      *db.DB
 	metrics *metrics
+	search  *search // that goes on in the next run; nil: none
 }
 
 // New returns the pruner of a database.
@@ -116,7 +118,7 @@ func (p *Pruner) run(ctx context.Context, until time.Time, all *removed) error {
 			return fmt.Errorf("move the horizon: %w", err)
 		}
 	}
-	return p.repeat(ctx, until, all, p.settler())
+	return p.repeat(ctx, until, all, p.settle)
 }
 
 // place gives some writes their places in the feed.
