@@ -115,7 +115,8 @@ type API struct {
 	proxies   inbound.Proxies
 	bounds    inbound.Bounds
 	refusals  refusalLimiter
-	draining  atomic.Bool     // see Drain
+	draining  atomic.Bool // see Drain
+	listener  atomic.Pointer[inbound.Listener]
 	closing   context.Context // ends when the server stops
 	close     context.CancelFunc
 	origin    string       // scheme and host of the public URL
@@ -132,6 +133,7 @@ type API struct {
 	pause        func(time.Duration) // time.Sleep
 	heartbeat    time.Duration
 	followWrite  time.Duration
+	stall        time.Duration
 	log          *slog.Logger
 	tracer       *tracing.Tracer // may be nil
 	m            *metrics
@@ -159,7 +161,7 @@ func New(engines func() *Engines, o Options) *API {
 		open:      o.Open, loopback: o.Loopback,
 		proxies: o.Proxies, bounds: o.Conns, origin: originOf(o.Public),
 		instance: o.Instance, maxBody: o.MaxBody, maxRest: int64(max(o.MaxBody, o.MaxFile)) + moreRest, timeout: o.Timeout, bodyGrace: bodyGrace, refusalDelay: refusalDelay, pause: time.Sleep,
-		heartbeat: heartbeat, followWrite: followWrite,
+		heartbeat: heartbeat, followWrite: followWrite, stall: stall,
 		log: o.Log, tracer: o.Tracer, m: newMetrics(o.Metrics), metrics: o.Metrics,
 	}
 	a.closing, a.close = context.WithCancel(context.Background())
@@ -262,6 +264,7 @@ func otherMethods(app *fiber.App, next fasthttp.RequestHandler) fasthttp.Request
 // Serve serves requests from l until Shutdown.
 func (a *API) Serve(l net.Listener) error {
 	in := inbound.Listen(l, a.bounds, inbound.Options{Proxies: a.proxies, Log: a.log, Metrics: a.metrics})
+	a.listener.Store(in)
 	if err := a.app.Listener(in); err != nil {
 		return fmt.Errorf("serve http: %w", err)
 	}
@@ -272,10 +275,16 @@ func (a *API) Serve(l net.Listener) error {
 // keep connections, such as proxies, have none left when the process stops.
 func (a *API) Drain() { a.draining.Store(true) }
 
+// stall is how long the client of an answer may take nothing of it once the server stops.
+const stall = 3 * time.Second
+
 // Shutdown stops accepting and waits for running requests until ctx ends. Those that
-// wait for changes end at once.
+// wait for changes end at once, those whose client takes nothing soon.
 func (a *API) Shutdown(ctx context.Context) error {
 	a.close()
+	if in := a.listener.Load(); in != nil {
+		in.Drain(a.stall)
+	}
 	return a.app.ShutdownWithContext(ctx)
 }
 

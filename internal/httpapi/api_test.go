@@ -21,6 +21,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/describe"
 	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/find"
 )
 
 const maxBody = 1 << 10
@@ -420,6 +421,36 @@ func listening(t *testing.T, a *API) (url string, served <-chan error) {
 	ended := make(chan error, 1)
 	go func() { ended <- a.Serve(l) }()
 	return "http://" + l.Addr().String(), ended
+}
+
+// TestShutdownDoesNotWaitForWhoTakesNothing: a client that does not read its answer keeps no
+// server from stopping in order.
+func TestShutdownDoesNotWaitForWhoTakesNothing(t *testing.T) {
+	begun := make(chan struct{}, 1)
+	a := newAPI(engines{stream: func(_ context.Context, flush find.Flush) (w []byte, err error) {
+		for w = bytes.Repeat([]byte("x"), 64<<10); err == nil; w, err = flush(w) {
+			w = w[:64<<10]
+			select {
+			case begun <- struct{}{}:
+			default:
+			}
+		}
+		return nil, err
+	}}, io.Discard)
+	a.stall = 50 * time.Millisecond
+	base, _ := listening(t, a)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET /alds/rest-1.v1/Data/Story HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46YTpi\r\n\r\n")
+	<-begun
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := a.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestShutdownLetsTheRunningRequestFinish(t *testing.T) {

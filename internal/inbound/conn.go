@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync/atomic"
 	"time"
 )
@@ -22,6 +23,8 @@ type Conn struct {
 	held   atomic.Bool          // it is closed but for what it still sends
 	closed atomic.Bool
 	eof    atomic.Bool // all that the client sent has been read, and no more will come
+
+	until atomic.Pointer[time.Time] // writes end then, as SetWriteDeadline says; nil: never
 }
 
 // Read implements net.Conn.
@@ -34,6 +37,45 @@ func (c *Conn) Read(b []byte) (int, error) {
 		c.eof.Store(true)
 	}
 	return n, err
+}
+
+// Write implements net.Conn. Once the listener drains, it fails when the client takes nothing
+// for the time of Drain.
+func (c *Conn) Write(b []byte) (n int, err error) {
+	for {
+		if c.l.stall.Load() > 0 {
+			_ = c.boundWrite()
+		}
+		m, err := c.Conn.Write(b[n:])
+		n += m
+		if err == nil || m == 0 || c.l.stall.Load() == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+		if end := c.until.Load(); end != nil && !time.Now().Before(*end) {
+			return n, err
+		}
+	}
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *Conn) SetWriteDeadline(t time.Time) error {
+	if c.until.Store(&t); t.IsZero() {
+		c.until.Store(nil)
+	}
+	if c.l.stall.Load() > 0 {
+		return c.boundWrite()
+	}
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// boundWrite ends a write when the client takes nothing for a time, or sooner where its
+// deadline comes before.
+func (c *Conn) boundWrite() error {
+	end := time.Now().Add(time.Duration(c.l.stall.Load()))
+	if set := c.until.Load(); set != nil && set.Before(end) {
+		end = *set
+	}
+	return c.Conn.SetWriteDeadline(end)
 }
 
 // Ended reports whether a read has come to the end of what the client sends.

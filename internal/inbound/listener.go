@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -40,6 +41,7 @@ type Listener struct {
 	holds  int            // all of these
 	closed chan struct{}
 	once   sync.Once
+	stall  atomic.Int64 // see Drain; nanoseconds, 0: it does not drain
 }
 
 // Options of a Listener.
@@ -128,6 +130,17 @@ func (l *Listener) Accept() (net.Conn, error) {
 			}
 			pause = min(2*pause, maxBackoff)
 		}
+	}
+}
+
+// Drain ends connections whose clients take nothing of their answers for a time, so that
+// they do not keep a server from stopping.
+func (l *Listener) Drain(stall time.Duration) {
+	l.stall.Store(int64(stall))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.conns {
+		_ = c.boundWrite() // of a write that waits already
 	}
 }
 
