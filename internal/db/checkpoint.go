@@ -9,35 +9,35 @@ import (
 )
 
 const (
-	// checkpointFrom is how many pages the log of a SQLite database has when they are
-	// copied into its file. Those that many commits write, such as the ends of keys,
-	// are copied once; and a reader looks a page up in one part of the log's index.
+	// checkpointFrom is the length of the write-ahead log, in pages, at which it is copied
+	// into the file of a SQLite database. A longer log copies a page that many commits write,
+	// such as the end of a key, only once. A shorter one is faster to search for readers.
 	checkpointFrom = 4000
 
-	// checkpointMost is when the writer does so itself: what happens beside it has come
-	// to nothing.
+	// checkpointMost is the length, in pages, at which the writer copies the log itself. It
+	// is a fallback for when the copying beside the writer has failed.
 	checkpointMost = 4 * checkpointFrom
 
-	// logKept is the most bytes that the file of the log keeps once it begins anew:
-	// while a long read lasts it cannot.
+	// logKept is the largest size, in bytes, of the log file after it starts over. The log
+	// cannot start over during a long read.
 	logKept = checkpointMost * 4096
 
-	// checkpointWait is how long readers of a long log are waited for, in ms; writers
-	// wait meanwhile.
+	// checkpointWait limits how long a checkpoint of a long log waits for readers, in ms.
+	// Writers wait meanwhile.
 	checkpointWait = "busy_timeout(50)"
 
 	// checkpointLook is the pause between two looks at the log.
 	checkpointLook = 20 * time.Millisecond
 )
 
-// checkpoints copies what is committed from the log of a SQLite database into its
-// file, beside the writer, which would do so within a commit while others wait for it.
+// checkpoints copies committed pages from the log of a SQLite database into its file, beside
+// the writer. Otherwise the writer would do it within a commit, while other writes wait.
 type checkpoints struct {
 	pool      *sql.DB // of one connection
 	committed chan struct{}
 	from      int // checkpointFrom, less in tests
 	last      int // pages of the log at the last look
-	next      int // those at which the next copy is due
+	next      int // length of the log at which the next copy is due
 
 	ctx  context.Context // ends when the database is closed
 	end  context.CancelFunc
@@ -67,7 +67,7 @@ func (c *checkpoints) wake() {
 	}
 }
 
-// close waits for a copy that is under way.
+// close waits until a running copy has finished.
 func (c *checkpoints) close() error {
 	if c == nil {
 		return nil
@@ -97,12 +97,11 @@ func (c *checkpoints) run(w *turns, d *DB) {
 	}
 }
 
-// look copies the log where it is long enough: most of it beside the writer, and what
-// was written meanwhile in a turn of its own. When all of it is copied the next write
-// begins it anew.
+// look copies the log if it is long enough: most of it beside the writer, the rest in a turn
+// of its own. When all of it is copied, the next write starts the log over.
 func (c *checkpoints) look(w *turns, d *DB) error {
 	length, _, err := c.checkpoint("NOOP")
-	if length < c.last { // it has begun anew
+	if length < c.last { // the log has started over
 		c.next = c.from
 	}
 	if c.last = length; err != nil || length < c.next {
@@ -121,7 +120,7 @@ func (c *checkpoints) look(w *turns, d *DB) error {
 	}
 	mode := "PASSIVE"
 	if length > checkpointMost/checkpointFrom*c.from {
-		mode = "RESTART" // which waits for readers
+		mode = "RESTART" // it waits for readers
 	}
 	length, copied, err := c.checkpoint(mode)
 	if err == nil && copied == length {
@@ -130,8 +129,8 @@ func (c *checkpoints) look(w *turns, d *DB) error {
 	return err
 }
 
-// checkpoint runs a checkpoint and returns the pages of the log and how many of them
-// are copied. Readers of older versions leave some, which is no error.
+// checkpoint runs a checkpoint. It returns the pages of the log and how many of them are
+// copied. Pages that a reader of an older version needs are not copied, which is no error.
 func (c *checkpoints) checkpoint(mode string) (length, copied int, err error) {
 	var busy int
 	err = c.pool.QueryRowContext(context.WithoutCancel(c.ctx), "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &length, &copied)

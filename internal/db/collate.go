@@ -11,14 +11,14 @@ import (
 	"unicode/utf8"
 )
 
-// The collation ALDS gives SQLite the order of utf8mb4_unicode_ci: each
-// character has weights (none, one or several), texts compare weight by
-// weight, and the shorter one is padded with spaces.
+// The collation ALDS gives SQLite the order of utf8mb4_unicode_ci. Each character has no
+// weight, one or several. Texts compare weight by weight, and the shorter one is padded with
+// spaces.
 
-// weightsFile holds the weights that no rule gives, gzip-compressed: for each
-// character the distance from the one before it and the number of weights, both
-// as uvarint, and the weights as big-endian 16-bit numbers. The test of this
-// file compares it with a server and can write it anew.
+// weightsFile holds the weights that no rule gives, compressed with gzip. Each character is
+// its distance from the previous one and the number of its weights, both as uvarint, and then
+// the weights as big-endian 16-bit numbers. The test of this file compares it with a server
+// and can write a new one.
 //
 //go:embed weights.gz
 var weightsFile []byte
@@ -32,7 +32,7 @@ const (
 
 // weights is the table of all characters of the basic plane.
 type weights struct {
-	one  [1 << 16]uint16 // the only weight; 0 none
+	one  [1 << 16]uint16 // the only weight; 0: none
 	more map[rune][]uint16
 }
 
@@ -77,7 +77,7 @@ func (w *weights) read(data []byte) {
 	}
 }
 
-// of returns the weights of a character; buf holds computed ones.
+// of returns the weights of a character. buf holds computed ones.
 func (w *weights) of(r rune, buf *[2]uint16) []uint16 {
 	if r > 0xFFFF {
 		buf[0] = outside
@@ -115,7 +115,7 @@ type scanner struct {
 	buf  [2]uint16
 }
 
-// next returns the next weight that is not ignored; past the end 0.
+// next returns the next weight that is not ignored, or 0 at the end.
 func (sc *scanner) next() uint16 {
 	for len(sc.left) == 0 {
 		if sc.s == "" {
@@ -137,9 +137,8 @@ func (sc *scanner) next() uint16 {
 	return weight
 }
 
-// Compare orders two texts as the text columns do: without regard to case and
-// accents, trailing spaces not counting. It returns -1, 0 or 1. Texts that have
-// one place in the order need not be equal.
+// Compare orders two texts as the text columns do: it ignores case, accents and trailing
+// spaces. It returns -1, 0 or 1. Texts that compare as 0 need not be equal.
 func Compare(a, b string) int {
 	w := weightTable()
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] && a[0] < utf8.RuneSelf {
@@ -172,8 +171,8 @@ func Compare(a, b string) int {
 	}
 }
 
-// padded compares what is left of the longer text, from weight p on, with
-// spaces; sign is the answer when it is the greater.
+// padded compares the rest of the longer text, starting with weight p, with spaces. It
+// returns sign if the rest is greater.
 func padded(p uint16, rest *scanner, sign int) int {
 	for ; p != 0; p = rest.next() {
 		if p > spaceWeight {

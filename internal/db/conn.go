@@ -19,12 +19,12 @@ type connector struct {
 	start  []string
 	stmts  int          // cached statements per connection
 	writes bool         // for transactions that write
-	killer *killer      // of a server; nil where the database is in this process
+	killer *killer      // of a server; nil if the database is in this process
 	keeper *keeper      // of a server
 	tidb   *atomic.Bool // the server is a TiDB
 }
 
-// Connect opens one connection, ready for use.
+// Connect opens one connection and prepares it for use.
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	inner, err := c.Connector.Connect(ctx)
 	if err != nil {
@@ -65,10 +65,10 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return cn, nil
 }
 
-// conn is a driver connection that prepares each statement with arguments once, on a
-// server only those of one table, and keeps the most recently used. database/sql's own
-// Stmt would prepare on a second connection while a transaction holds the first, which on
-// a pool of one never ends.
+// conn is a driver connection with a cache of prepared statements; the least recently used
+// ones are closed. On a server it prepares only statements of one table. The Stmt of
+// database/sql would prepare on a second connection while a transaction holds the first; a
+// pool of one would wait forever.
 type conn struct {
 	driver.Conn
 	max   int
@@ -78,15 +78,15 @@ type conn struct {
 	killer    *killer
 	id        int64 // the server's number of the connection
 	abandoned bool  // a context ended while a statement ran
-	unfit     bool  // it may not be used again
+	unfit     bool  // it must not be used again
 	writes    bool  // it is for transactions that write
-	singly    bool  // statements go out as text, one by one; see isGalera
+	singly    bool  // statements are sent as text, one by one; see isGalera
 	begins    bool  // a transaction begins with the next statement
 	keeper    *keeper
 	kept      kept
 	tidb      *atomic.Bool
 	interrupt func()      // stops the running statement of a database in this process; nil for a server
-	active    func() bool // reports whether a connection to one is in a transaction; nil where that cannot be asked
+	active    func() bool // reports whether a transaction is open; nil if that is not known
 }
 
 type cached struct {
@@ -95,7 +95,7 @@ type cached struct {
 	busy  bool // rows of it are open
 }
 
-// ExecContext runs a statement; without arguments it goes out as text.
+// ExecContext runs a statement. One without arguments is sent as text.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if c.interrupt != nil {
 		return c.execHere(watchedIn(ctx), query, args)
@@ -109,8 +109,8 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	return r, err
 }
 
-// execHere is ExecContext where the database is in this process. The driver may wait
-// for the lock that a transaction begins with, so it gets the context of that.
+// execHere is ExecContext for a database in this process. The driver may wait for the lock
+// with which a transaction begins, so that statement gets the context.
 func (c *conn) execHere(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (c *conn) execHere(ctx context.Context, query string, args []driver.NamedVa
 	return r, orEnded(ctx, err)
 }
 
-// orEnded returns the error of a context by which a statement was interrupted.
+// orEnded returns the context's error if the context interrupted the statement.
 func orEnded(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && classOf(err) == ended {
 		return ctx.Err()
@@ -132,8 +132,8 @@ func orEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// note notes that a statement ended because its context did, or by an error after which
-// the connection is not used again.
+// note records that the context of a statement has ended, or that the connection must not be
+// used again after err.
 func (c *conn) note(ctx context.Context, err error) {
 	if err == nil {
 		return
@@ -173,7 +173,7 @@ func (c *conn) exec(ctx context.Context, query string, args []driver.NamedValue)
 	return s.stmt.(driver.StmtExecContext).ExecContext(ctx, args)
 }
 
-// QueryContext is ExecContext for statements that answer rows.
+// QueryContext is ExecContext for statements that return rows.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if c.interrupt != nil {
 		return c.queryHere(watchedIn(ctx), query, args)
@@ -190,7 +190,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return &openRows{Rows: rows, ctx: ctx, c: c, s: s}, nil
 }
 
-// queryHere is QueryContext where the database is in this process.
+// queryHere is QueryContext for a database in this process.
 func (c *conn) queryHere(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -204,8 +204,8 @@ func (c *conn) queryHere(ctx context.Context, query string, args []driver.NamedV
 	return &openRows{Rows: rows, ctx: ctx, c: c, s: s, watch: w}, nil
 }
 
-// query returns rows, and the statement that is busy until they are closed; nil
-// for one that went out as text.
+// query returns rows, and the statement that is busy until they are closed. The statement is
+// nil if it was sent as text.
 func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, *cached, error) {
 	if p, ok := ctx.Value(packetKey{}).(*packet); ok {
 		rows, err := c.queryPacket(ctx, p, query, args)
@@ -237,22 +237,24 @@ func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue
 	return rows, s, nil
 }
 
-// goesAsText reports whether a statement with arguments goes to a server as text. One of
-// several tables does: prepared, MySQL 9.7.4 and MariaDB 10.11.19 answer some of them
-// wrongly, and MariaDB forgets the plans of others; see TestConditionsInDerivedTables.
+// goesAsText reports whether a statement with arguments is sent to a server as text. A
+// statement of several tables is: MySQL 9.7.4 and MariaDB 10.11.19 return wrong rows for some
+// of them when prepared, and MariaDB does not keep the plans of others; see
+// TestConditionsInDerivedTables.
 func (c *conn) goesAsText(query string) bool {
 	return c.singly || c.killer != nil && ofSeveralTables(query)
 }
 
-// ofSeveralTables reports whether a statement joins tables or has a SELECT in it.
+// ofSeveralTables reports whether a statement joins tables or contains a SELECT.
 func ofSeveralTables(query string) bool {
 	return strings.Contains(query, " JOIN ") || strings.LastIndex(query, "SELECT ") > 0
 }
 
 func isSelect(query string) bool { return len(query) > 6 && strings.EqualFold(query[:6], "SELECT") }
 
-// begin returns a statement as it goes out: the first of a transaction stands behind the
-// beginning of that, as text. One that is large is better prepared, and comes after it.
+// begin returns a statement in the form in which it is sent. The first statement of a
+// transaction is sent as text, behind the statement that begins the transaction. A large one
+// is prepared instead, and sent after it.
 func (c *conn) begin(ctx context.Context, query string, args []driver.NamedValue) (text string, begins bool, err error) {
 	if !c.begins {
 		return query, false, nil
@@ -267,7 +269,7 @@ func (c *conn) begin(ctx context.Context, query string, args []driver.NamedValue
 	return c.beginServer() + "; " + query, true, nil
 }
 
-// isLarge reports whether a statement is not sent as text with others.
+// isLarge reports whether a statement is too large to be sent as text with others.
 func isLarge(args []driver.NamedValue) bool {
 	n := 0
 	for _, a := range args {
@@ -281,8 +283,8 @@ func isLarge(args []driver.NamedValue) bool {
 	return len(args) > laterArgs || n > laterBytes
 }
 
-// drain runs a SELECT and discards its rows, such as one that only locks: the MySQL
-// driver would wait forever for the rows of a prepared SELECT in ExecContext.
+// drain runs a SELECT and discards its rows, for example one that only locks. In ExecContext
+// the MySQL driver would wait forever for the rows of a prepared SELECT.
 func (c *conn) drain(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	rows, err := c.QueryContext(ctx, query, args)
 	if err != nil {
@@ -304,8 +306,8 @@ func (c *conn) execText(ctx context.Context, query string, args []driver.NamedVa
 	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
 }
 
-// statement returns the prepared query, from the cache unless rows of it are
-// still open (SQLite allows that; such a twin is closed after use).
+// statement returns the prepared query. It comes from the cache unless its rows are still
+// open, which SQLite allows; then it is a second one, which is closed after use.
 func (c *conn) statement(ctx context.Context, query string) (*cached, error) {
 	e, known := c.cache[query]
 	if known && !e.Value.(*cached).busy {
@@ -336,7 +338,7 @@ func (c *conn) evict() {
 	}
 }
 
-// release marks a statement free; one that is no longer in the cache is closed.
+// release marks a statement free, and closes it if it is no longer in the cache.
 func (c *conn) release(s *cached) {
 	s.busy = false
 	if e, ok := c.cache[s.query]; !ok || e.Value.(*cached) != s {
@@ -344,8 +346,8 @@ func (c *conn) release(s *cached) {
 	}
 }
 
-// Close closes the cached statements with the connection. What still runs on it
-// at the server is ended there: nobody uses the connection after this.
+// Close closes the cached statements and the connection. A statement that still runs at the
+// server is killed, since nothing uses the connection afterwards.
 func (c *conn) Close() error {
 	if c.abandoned && c.killer != nil {
 		defer c.killer.kill(c.id)
@@ -361,12 +363,12 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// startTransaction begins a transaction of a server that writes.
+// startTransaction begins a write transaction on a server.
 const startTransaction = "START TRANSACTION"
 
-// BeginTx starts a transaction. One that writes to a server begins with its first
-// statement, in the same packet. Where the database is in this process, one that reads
-// waits for nobody to begin or to end.
+// BeginTx starts a transaction. A write transaction on a server begins with its first
+// statement, in the same packet. A read-only transaction of a database in this process never
+// waits, so it gets no context.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if c.interrupt != nil && opts.ReadOnly {
 		ctx = context.Background()
@@ -378,7 +380,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		c.begins = true
 		return serverTx{begunTx{c}, c}, nil
 	}
-	opts.ReadOnly = opts.ReadOnly && (c.tidb == nil || !c.tidb.Load()) // a TiDB takes READ ONLY where a setting says so
+	opts.ReadOnly = opts.ReadOnly && (c.tidb == nil || !c.tidb.Load()) // a TiDB accepts READ ONLY only with a certain setting
 	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
 	if err != nil || c.killer == nil {
 		c.note(ctx, err)
@@ -393,10 +395,10 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 // begunTx is a transaction that begins with its first statement.
 type begunTx struct{ c *conn }
 
-// Commit commits the transaction, if it had a statement.
+// Commit commits the transaction if it had a statement.
 func (t begunTx) Commit() error { return t.end("COMMIT") }
 
-// Rollback rolls it back.
+// Rollback rolls the transaction back.
 func (t begunTx) Rollback() error { return t.end("ROLLBACK") }
 
 func (t begunTx) end(statement string) error {
@@ -408,14 +410,15 @@ func (t begunTx) end(statement string) error {
 	return err
 }
 
-// serverTx is a transaction of a server. One that refuses to end it may keep it open, and
-// the next transaction on the connection would commit it: so there is none.
+// serverTx is a transaction of a server. If the server refuses to end it, it may stay open,
+// and the next transaction on the connection would commit it. So the connection is not used
+// again.
 type serverTx struct {
 	driver.Tx
 	c *conn
 }
 
-// Commit commits the transaction. Errors: driver.ErrBadConn where the server has ended it.
+// Commit commits the transaction. Errors: driver.ErrBadConn when the server has ended it.
 func (t serverTx) Commit() error { return t.end(true, t.Tx.Commit) }
 
 // Rollback rolls the transaction back.
@@ -433,21 +436,21 @@ func (t serverTx) end(commit bool, end func() error) error {
 	return err
 }
 
-// PrepareContext prepares outside of the cache (gorm never does).
+// PrepareContext prepares a statement outside of the cache. gorm never does.
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, query)
 }
 
-// Ping asks the server.
+// Ping pings the server.
 func (c *conn) Ping(ctx context.Context) error { return c.Conn.(driver.Pinger).Ping(ctx) }
 
-// ResetSession lets the driver find a dead connection before it is used.
+// ResetSession makes the driver detect a dead connection before it is used.
 func (c *conn) ResetSession(ctx context.Context) error {
 	c.abandoned = false
 	return c.Conn.(driver.SessionResetter).ResetSession(ctx)
 }
 
-// IsValid reports whether the connection may go back to the pool.
+// IsValid reports whether the connection may return to the pool.
 func (c *conn) IsValid() bool { return !c.unfit && c.Conn.(driver.Validator).IsValid() }
 
 // CheckNamedValue converts an argument as the driver does.
@@ -460,8 +463,8 @@ func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {
 	return err
 }
 
-// tooManyStatements: the server's limit of prepared statements is reached, and
-// the driver shall send text with the values quoted by itself.
+// tooManyStatements reports whether the server's limit of prepared statements is reached.
+// Then the driver sends text and quotes the values itself.
 func tooManyStatements(err error) bool {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && my.Number == mysqlTooManyStmts

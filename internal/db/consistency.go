@@ -2,23 +2,22 @@ package db
 
 import "context"
 
-// Consistency is what a read on a view of Elsewhere has to find.
+// Consistency says which writes a read on a view of Elsewhere must see.
 type Consistency uint8
 
 const (
-	// OwnWrites finds what its member has written, on whichever process, and the changes
-	// of the rights and of the model that it goes by.
+	// OwnWrites sees what its member has written, in any process, and all changes of the
+	// member's rights and of the model.
 	OwnWrites Consistency = iota
-	// Eventual finds those changes, and else what the server has, which may lag.
+	// Eventual sees all changes of rights and of the model; other data may lag.
 	Eventual
-	// Strong finds all that was committed when the read began: it is one of the writer.
+	// Strong sees all that was committed when the read began. It reads from the writer.
 	Strong
 )
 
 type consistencyKey struct{}
 
-// WithConsistency returns a context whose reads need not find what OwnWrites does, or have
-// to find more.
+// WithConsistency returns a context whose reads have another consistency than OwnWrites.
 func WithConsistency(ctx context.Context, c Consistency) context.Context {
 	return context.WithValue(ctx, consistencyKey{}, c)
 }

@@ -24,8 +24,8 @@ import (
 // Result is the result of Exec; RowsAffected counts matched rows.
 type Result = sql.Result
 
-// Rows is the result of Query. The caller closes it and passes Err to Fault; Each
-// does both.
+// Rows is the result of Query. The caller closes it and passes its Err to Fault; Each does
+// both.
 type Rows = sql.Rows
 
 // Querier runs reading statements: a *Tx, or a *DB for one statement.
@@ -37,9 +37,9 @@ type Querier interface {
 // Options are the options of Open. The zero value is valid.
 type Options struct {
 	Log        *slog.Logger  // nil: no log
-	MaxConns   int           // connections in total; 0 means 40. Half of them read
+	MaxConns   int           // connections in total, of which half read; 0 means 40
 	WriteLimit time.Duration // the longest a write transaction may last; 0 means 60 s
-	Replicas   Replicas      // for reads of Elsewhere; the zero value: there are none
+	Replicas   Replicas      // for reads of Elsewhere; the zero value means none
 }
 
 const (
@@ -50,7 +50,7 @@ const (
 
 // DB is an open database, safe for concurrent use.
 type DB struct {
-	// Dialect is the differences of this server.
+	// Dialect describes the differences of this server.
 	Dialect *Dialect
 
 	reader  *sql.DB    // single statements
@@ -62,9 +62,9 @@ type DB struct {
 	killer  *killer // nil on SQLite
 	keeper  *keeper // nil on SQLite
 
-	replicas  *replicas // nil: there are none
-	elsewhere bool      // reads go to them where they may, see Elsewhere
-	pinned    bool      // of a replica: the statements of a read run on one connection
+	replicas  *replicas // nil if there are none
+	elsewhere bool      // reads go to replicas where possible, see Elsewhere
+	pinned    bool      // of a replica: all statements of a read run on one connection
 
 	statistics *statistics // nil on MySQL
 	turns      *turns      // of writes; nil on MySQL
@@ -73,21 +73,21 @@ type DB struct {
 
 	tidb *atomic.Bool // the server is a TiDB
 
-	engine *atomic.Pointer[engineFacts] // what the server is; nothing before Engine
+	engine *atomic.Pointer[engineFacts] // what the server is; nil before Engine
 
-	noRoom *atomic.Int64 // writes that the server had no room for
+	noRoom *atomic.Int64 // writes that failed because the server was full
 
 	limit time.Duration
 	log   *slog.Logger
 	gorm  *gorm.DB
 	steps []schema.Migration
-	admin func() (*sql.DB, error) // a pool of one without an answer limit, for Migrate
+	admin func() (*sql.DB, error) // a pool of one without a time limit, for Migrate
 
 	migrateLease, migrateWait time.Duration // see migrateLock
 }
 
-// Open connects to address, mysql://user:pass@host:3306/name or sqlite:path,
-// and pings the server.
+// Open opens the database at address, mysql://user:pass@host:3306/name or sqlite:path, and
+// pings the server.
 // Errors: fault.Invalid for an invalid address (without its password),
 // fault.Transient when the server does not answer.
 func Open(ctx context.Context, address string, o Options) (*DB, error) {
@@ -204,9 +204,9 @@ func (d *DB) openSQLite(path string, conns int) (err error) {
 	return d.startCheckpoints(path)
 }
 
-// Lookup returns a view of d whose reads have a few connections of their own, so
-// that queries cannot use them up: for what every request reads first, such as
-// logins and rights. Its reads never restart; it is closed with d.
+// Lookup returns a view of d whose reads have a few connections of their own, so that queries
+// cannot use them up. It is for what every request reads first, such as logins and rights.
+// Its reads never restart. It is closed with d.
 func (d *DB) Lookup() *DB {
 	v := *d
 	v.reader, v.reads = d.lookups, nil
@@ -214,8 +214,8 @@ func (d *DB) Lookup() *DB {
 	return &v
 }
 
-// Health returns a view of d for Ping, Writable and SchemaIsCurrent that has a connection of its
-// own, so that it waits for no request; it is closed with d.
+// Health returns a view of d for Ping, Writable and SchemaIsCurrent. It has a connection of
+// its own, so it never waits for requests. It is closed with d.
 func (d *DB) Health() *DB {
 	v := *d
 	v.reader, v.lookups, v.reads = d.health, d.health, nil
@@ -250,7 +250,7 @@ func closeAll(pools ...*sql.DB) error {
 // Errors: fault.Transient.
 func (d *DB) Ping(ctx context.Context) error { return Fault(d.lookups.PingContext(ctx)) }
 
-// RoundTrip returns how long a round trip to the server takes: the shortest of several.
+// RoundTrip returns the shortest time of several round trips to the server.
 // Errors: fault.Transient.
 func (d *DB) RoundTrip(ctx context.Context) (time.Duration, error) {
 	shortest := time.Duration(math.MaxInt64)
@@ -264,7 +264,7 @@ func (d *DB) RoundTrip(ctx context.Context) (time.Duration, error) {
 	return shortest, nil
 }
 
-// Readers returns the most reading connections of all pools of the writer.
+// Readers returns the maximum number of reading connections, replicas not included.
 func (d *DB) Readers() int {
 	n := 0
 	for _, p := range d.Pools() {

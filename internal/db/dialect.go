@@ -4,31 +4,31 @@ import (
 	"strings"
 )
 
-// Forever is the until_moment of what is current.
+// Forever is the until_moment of current versions.
 const Forever int64 = 9223372036854775807
 
-// Dialect is the differences between servers, as a value. Engines put its parts
-// into SQL text and never compare the name.
+// Dialect describes the differences between servers. Engines put its parts into SQL text and
+// never compare the name.
 type Dialect struct {
 	Name        string // "mysql" (MariaDB too) or "sqlite"
 	InsertRows  int    // rows of one multi-row INSERT
-	ForUpdate   string // " FOR UPDATE" of rows that the transaction then writes, or empty; see Tx.Lock
-	IsAlone     bool   // a write transaction is the only one: it needs no locks
-	NowMicros   string // expression: the database's clock, UTC microseconds, one value per statement on MySQL
-	NowMillis   string // the same in whole milliseconds
+	ForUpdate   string // " FOR UPDATE" for rows that the transaction then writes, or empty; see Tx.Lock
+	IsAlone     bool   // only one write transaction runs at a time, so it needs no locks
+	NowMicros   string // expression: the database's clock in UTC microseconds; one value per statement on MySQL
+	NowMillis   string // the same, in whole milliseconds
 	Greatest    string // function: the greatest of its arguments
 	Least       string // function: the least of them
 	Collate     string // " COLLATE ..." that gives an expression the order of the text columns
 	SmallInside bool   // Small may be called while a Write is open
-	Returning   bool   // an UPDATE or INSERT answers rows where RETURNING asks for them
-	Unfolds     bool   // there is a List; else its values are sent as others are
-	QueriesInON bool   // the ON of a JOIN takes sub-selects
+	Returning   bool   // an UPDATE or INSERT with RETURNING returns rows
+	Unfolds     bool   // the server can read a List
+	QueriesInON bool   // the ON of a JOIN may contain sub-selects
 	TestsInON   bool   // a sub-select in the ON of a LEFT JOIN must stay a test: as a join it loses its conditions
 
-	ListsNamed   bool   // it is faster to list what named assets lead to than to ask of every row
-	LikeFunction string // function of pattern, text and escape where LIKE folds cases; else empty
-	Unkeyed      string // before a comparison: it is not looked up in a key
-	Materialized string // before the statement of a WITH: make its rows once
+	ListsNamed   bool   // listing what named assets refer to is faster than a test of every row
+	LikeFunction string // function of pattern, text and escape, if LIKE ignores case; else empty
+	Unkeyed      string // written before a comparison: no key is used for it
+	Materialized string // written before the statement of a WITH: its rows are computed once
 
 	quote string
 	mysql bool
@@ -74,8 +74,8 @@ func sqliteDialect() *Dialect {
 	}
 }
 
-// By returns what stands after the name of a table whose rows are to be found by a key,
-// where a server may take another. An UPDATE by the key PRIMARY locks no other rows.
+// By returns the clause after a table name that makes the server find its rows by key. An
+// UPDATE by the key PRIMARY locks no other rows.
 func (d *Dialect) By(key string) string {
 	if !d.mysql {
 		return ""
@@ -83,8 +83,8 @@ func (d *Dialect) By(key string) string {
 	return " FORCE INDEX (" + key + ")"
 }
 
-// DialectNamed returns the dialect called "mysql" or "sqlite" without a
-// database, for code that only makes SQL text. It panics on another name.
+// DialectNamed returns the dialect "mysql" or "sqlite" without a database, for code that only
+// makes SQL text. It panics on another name.
 func DialectNamed(name string) *Dialect {
 	switch name {
 	case "mysql":
@@ -100,9 +100,9 @@ func (d *Dialect) Quote(ident string) string {
 	return d.quote + strings.ReplaceAll(ident, d.quote, d.quote+d.quote) + d.quote
 }
 
-// JSONText returns the expression for a string stored under key in the JSON
-// column col (SQL text, already quoted and qualified); it sorts like a text
-// column and is NULL when the key is absent.
+// JSONText returns the expression for a string stored under key in the JSON column col, which
+// is SQL text, quoted and qualified. The expression sorts like a text column. It is NULL when
+// the key is absent.
 func (d *Dialect) JSONText(col, key string) string {
 	if d.mysql {
 		return "JSON_UNQUOTE(" + d.extract(col, key) + ")" + d.Collate
@@ -110,8 +110,8 @@ func (d *Dialect) JSONText(col, key string) string {
 	return d.extract(col, key) + d.Collate
 }
 
-// Bytes returns the text around an expression of text that makes it compare byte by
-// byte, including trailing spaces.
+// Bytes returns the text to put around a text expression so that it compares byte by byte,
+// including trailing spaces.
 func (d *Dialect) Bytes() (prefix, suffix string) {
 	if d.mysql {
 		return "CAST(", " AS BINARY)"
@@ -119,10 +119,10 @@ func (d *Dialect) Bytes() (prefix, suffix string) {
 	return "", " COLLATE BINARY"
 }
 
-// Folded returns the text around an expression of text that gives its folded form
-// (package folding), which compares byte by byte. stored is the expression of the
-// stored form, NULL where that is the lower case; empty for text that is always
-// plain.
+// Folded returns the text to put around a text expression to get its folded form (package
+// folding), which compares byte by byte. stored is the expression of the stored form, which
+// is NULL if it equals the lower case. stored is empty for text whose folded form is always
+// the lower case.
 func (d *Dialect) Folded(stored string) (prefix, suffix string) {
 	prefix, suffix = d.Bytes()
 	if stored == "" {
@@ -139,8 +139,8 @@ func (d *Dialect) JSONNumber(col, key string) string {
 	return "CAST(" + d.extract(col, key) + " AS REAL)"
 }
 
-// JSONInt returns the expression for an integer stored under key, such as an
-// instant, without rounding.
+// JSONInt returns the expression for an integer stored under key, such as an instant, without
+// rounding.
 func (d *Dialect) JSONInt(col, key string) string {
 	if d.mysql {
 		return "CAST(" + d.extract(col, key) + " AS SIGNED)"
@@ -148,8 +148,7 @@ func (d *Dialect) JSONInt(col, key string) string {
 	return "CAST(" + d.extract(col, key) + " AS INTEGER)"
 }
 
-// JSONBool returns the expression for true or false stored under key: 1, 0 or
-// NULL.
+// JSONBool returns the expression for a boolean stored under key: 1, 0 or NULL.
 func (d *Dialect) JSONBool(col, key string) string {
 	if d.mysql {
 		return "CASE JSON_UNQUOTE(" + d.extract(col, key) + ") WHEN 'true' THEN 1 WHEN 'false' THEN 0 END"
@@ -157,7 +156,8 @@ func (d *Dialect) JSONBool(col, key string) string {
 	return d.extract(col, key)
 }
 
-// inPath escapes a key in a path of JSON. It is made once: a query of many texts has many.
+// inPath escapes a key in a JSON path. It is made once because a query may contain many
+// paths.
 var inPath = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 func (d *Dialect) extract(col, key string) string {
@@ -170,9 +170,9 @@ func (d *Dialect) extract(col, key string) string {
 	return "json_extract(" + col + ", '" + literal + "')"
 }
 
-// Upsert returns the clause that turns an INSERT into an upsert on the unique
-// key keyCols: the columns updateCols take the values of the new row. With no
-// updateCols the existing row stays as it is.
+// Upsert returns the clause that turns an INSERT into an upsert on the unique key keyCols.
+// The columns updateCols get the values of the new row. Without updateCols the existing row
+// stays unchanged.
 func (d *Dialect) Upsert(keyCols, updateCols []string) string {
 	var b strings.Builder
 	if d.mysql {

@@ -1,28 +1,27 @@
-// Package db is the handle to the database of truth: MySQL or MariaDB, or
-// SQLite in a file. It opens, migrates, runs transactions with retry, prepares
-// statements, and turns driver errors into faults once.
+// Package db is the handle to the main database: MySQL or MariaDB, or SQLite in a file. It
+// opens and migrates the database, retries transactions, prepares statements, and turns
+// driver errors into faults.
 //
-// Words: a Tx is one transaction. A Dialect is the value that holds what the
-// servers do not share. An instant is a BIGINT of UTC microseconds.
+// Words: a Tx is one transaction. A Dialect holds the differences between servers. An instant
+// is a BIGINT of UTC microseconds.
 //
 // Guarantees:
 //
-//   - Read gives one snapshot, however many statements it runs.
-//   - Write is all or nothing, READ COMMITTED, and runs the whole function
+//   - All statements of a Read see one snapshot.
+//   - Write is all or nothing, READ COMMITTED. It runs the whole function
 //     again after a deadlock, so the function must have no effect outside of
 //     its transaction.
-//   - RowsAffected counts the rows a statement matched, changed or not, on
-//     every server (clientFoundRows on MySQL; SQLite always does), so a
-//     conditional UPDATE that matched differs from one that did not.
-//   - Text sorts without regard to case and accents, alike on every server:
-//     SQLite gets a collation with the weights of utf8mb4_unicode_ci. Equality
-//     and LIKE compare the form that Folded gives, byte by byte.
-//   - A statement has its values as arguments. One of a single table is prepared and
-//     cached per connection; one of several, or in a packet with others, goes to a
-//     server as text, and the driver quotes the values.
-//   - Each, Collect and Column read rows; InArgs and InChunks make IN lists; Gorm
+//   - RowsAffected counts the rows that a statement matched, changed or not,
+//     on every server (clientFoundRows on MySQL; SQLite always does). So the
+//     caller sees whether a conditional UPDATE has matched.
+//   - Text sorts without regard to case and accents, in the same order on every
+//     server: SQLite gets a collation with the weights of utf8mb4_unicode_ci.
+//     Equality and LIKE compare the form that Folded returns, byte by byte.
+//   - The values of a statement are arguments. A statement of one table is
+//     prepared and cached per connection. A statement of several tables, or in a
+//     packet with others, is sent to a server as text; the driver quotes the values.
+//   - Each, Collect and Column read rows. InArgs and InChunks make IN lists. Gorm
 //     is for plain tables.
 //
-// The package knows no table but schema_migration, never uses gorm's AutoMigrate,
-// and returns no driver error without a kind.
+// The package never uses gorm's AutoMigrate, and returns no driver error without a kind.
 package db

@@ -11,8 +11,8 @@ type Scanner interface {
 	Scan(dest ...any) error
 }
 
-// Each runs a reading statement and calls fn for each row. fn runs no statement
-// of the same transaction. Errors: that of fn, which ends the reading.
+// Each runs a reading statement and calls fn for each row. fn must not run a statement of the
+// same transaction. Errors: that of fn, which ends the reading.
 func Each(ctx context.Context, q Querier, query string, args []any, fn func(Scanner) error) error {
 	rows, err := q.Query(ctx, query, args...)
 	if err != nil {
@@ -31,8 +31,8 @@ func eachRow(rows *sql.Rows, fn func(Scanner) error) error {
 	return Fault(rows.Err())
 }
 
-// Collect runs a reading statement and returns what scan makes of each row; nil
-// for no rows.
+// Collect runs a reading statement and returns the results of scan for all rows; nil for no
+// rows.
 func Collect[T any](ctx context.Context, q Querier, query string, args []any, scan func(Scanner) (T, error)) ([]T, error) {
 	var all []T
 	err := Each(ctx, q, query, args, func(row Scanner) error {
@@ -46,12 +46,13 @@ func Collect[T any](ctx context.Context, q Querier, query string, args []any, sc
 	return all, nil
 }
 
-// maxRemoved is how many bytes one transaction of a prune removes; a single row may have
-// more. Servers send what was removed to each other, and take only so much at once.
+// maxRemoved limits how many bytes one transaction of a prune removes; a single row may have
+// more. Servers of a cluster send removed rows to each other, with a limit per transaction.
 const maxRemoved = 32 << 20
 
-// Removable runs a reading statement of ids and their sizes in bytes, and returns the first
-// ids, of as many bytes as one transaction removes. more: the statement has others.
+// Removable runs a reading statement of ids and their sizes in bytes. It returns as many of
+// the first ids as one transaction may remove. more reports that the statement has further
+// ids.
 func Removable(ctx context.Context, q Querier, query string, args ...any) (ids []string, more bool, err error) {
 	left := int64(maxRemoved)
 	err = Each(ctx, q, query, args, func(row Scanner) error {
@@ -73,7 +74,7 @@ func Removable(ctx context.Context, q Querier, query string, args ...any) (ids [
 	return ids, more, err
 }
 
-// errEnough ends the reading of a result of which no more is wanted.
+// errEnough stops reading when enough rows were read.
 var errEnough = errors.New("enough was read")
 
 // Column runs a reading statement of one column and returns its values.

@@ -13,30 +13,30 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// Engine is what a database server is.
+// Engine describes a database server.
 type Engine struct {
 	Server string // its name and version, such as "MariaDB 10.11.6"
 	Mode   string // such as "single server" and "Galera node, cluster of 3"
-	Means  string // what that means for who writes
-	Writes bool   // it takes writes, as it is set up
+	Means  string // which servers take writes, in words
+	Writes bool   // its configuration allows writes
 
-	query string // of what may change
+	query string // reads the variables that may change
 }
 
-// facts are variables of a server, and the state of a cluster's node, by their names in
-// lower case.
+// facts are variables of a server, and the state of a cluster node. The keys are their names
+// in lower case.
 type facts map[string]string
 
-// readOnly are the variables by which a server takes no writes, those that say most first.
+// readOnly are the variables that make a server read-only, the most telling first.
 var readOnly = []string{"super_read_only", "read_only", "innodb_read_only", "tidb_super_read_only", "tidb_restricted_read_only"}
 
-// constant are those that tell what a server is.
+// constant are the variables that identify a server.
 var constant = []string{"version", "version_comment", "aurora_version", "wsrep_on", "wsrep_provider", "group_replication_single_primary_mode"}
 
-// rejects is a variable by which a node of Galera is taken out of use.
+// rejects is the variable that takes a Galera node out of use.
 const rejects = "wsrep_reject_queries"
 
-// nodeStatus is the state of a node of Galera.
+// nodeStatus are the status variables of a Galera node.
 var nodeStatus = []string{"wsrep_ready", "wsrep_cluster_status", "wsrep_cluster_size", "wsrep_local_state_comment"}
 
 func (f facts) on(name string) bool {
@@ -50,7 +50,7 @@ func (f facts) galera() bool {
 
 func (f facts) mariadb() bool { return strings.Contains(f["version"], "-MariaDB") }
 
-// server is the name and version of a server.
+// server returns the name and version of a server.
 func (f facts) server() string {
 	number, rest, _ := strings.Cut(f["version"], "-")
 	if _, tidb, ok := strings.Cut(rest, "TiDB-v"); ok {
@@ -66,7 +66,7 @@ func (f facts) server() string {
 	return "MySQL " + number
 }
 
-// refusal returns why a server takes no writes now; empty where it does.
+// refusal returns why a server takes no writes now, or "".
 func (f facts) refusal() string {
 	for _, name := range readOnly {
 		if f.on(name) {
@@ -81,7 +81,7 @@ func (f facts) refusal() string {
 			return "the node does not take statements (wsrep_ready is OFF)"
 		case f[rejects] != "" && f[rejects] != "NONE":
 			return "the node does not take statements (" + rejects + ")"
-		case state != "Synced" && !strings.HasPrefix(state, "Donor"): // a donor works on
+		case state != "Synced" && !strings.HasPrefix(state, "Donor"): // a donor still works
 			return "the node lacks writes of the others (wsrep_local_state_comment is " + state + ")"
 		}
 	}
@@ -94,7 +94,7 @@ func (f facts) refusal() string {
 	return ""
 }
 
-// engineOf returns what a server is.
+// engineOf returns the description of a server.
 func engineOf(f facts) Engine {
 	e := Engine{Server: f.server(), Writes: true}
 	isReadOnly := slices.ContainsFunc(readOnly, f.on)
@@ -122,9 +122,9 @@ func engineOf(f facts) Engine {
 	return e
 }
 
-// query returns the statement that reads what may change, in one row; group asks for the
-// state of a group's member, too. Each value stands by itself: MariaDB cuts the texts of
-// variables off in a UNION, and beside an aggregate it takes them for 0.
+// query returns the statement that reads what may change, in one row. With group it also
+// reads the state of a replication group member. Each value has its own expression: in a
+// UNION MariaDB truncates the texts of variables, and beside an aggregate it reads them as 0.
 func (f facts) query(group bool) string {
 	columns := []string{"1 AS answers"}
 	for _, name := range append(slices.Clone(readOnly), rejects) {
@@ -149,7 +149,7 @@ func (f facts) query(group bool) string {
 	return "SELECT " + strings.Join(columns, ", ")
 }
 
-// Engine finds out what the database server is, and how Writable asks it from now on.
+// Engine finds out what the database server is, and keeps the result for Writable.
 func (d *DB) Engine(ctx context.Context) (Engine, error) {
 	if !d.Dialect.mysql {
 		server, err := d.Server(ctx)
@@ -169,7 +169,7 @@ func (d *DB) Engine(ctx context.Context) (Engine, error) {
 	query := f.query(!f.mariadb())
 	err = f.read(ctx, d, query)
 	if _, refused := errors.AsType[*mysql.MySQLError](err); refused && fault.KindOf(err) == fault.Internal {
-		query = f.query(false) // the user may not see the table of the group, or there is none
+		query = f.query(false) // the user may not read the table of the group, or it does not exist
 		err = f.read(ctx, d, query)
 	}
 	if err != nil {
@@ -181,13 +181,13 @@ func (d *DB) Engine(ctx context.Context) (Engine, error) {
 	return e, nil
 }
 
-// engineFacts is an engine, and what was known of it when it was found.
+// engineFacts is an engine and the facts from which it was determined.
 type engineFacts struct {
 	Engine
 	facts facts
 }
 
-// read adds the columns of the one row that a query answers.
+// read adds the columns of the one row that a query returns.
 func (f facts) read(ctx context.Context, d *DB, query string) error {
 	rows, err := d.Query(ctx, query)
 	if err != nil {
@@ -213,7 +213,7 @@ func (f facts) read(ctx context.Context, d *DB, query string) error {
 	return Fault(rows.Err())
 }
 
-// Writable returns nil where the database answers and takes writes; for readiness.
+// Writable returns nil if the database answers and takes writes; for readiness.
 // Errors: fault.Transient.
 func (d *DB) Writable(ctx context.Context) error {
 	if !d.Dialect.mysql {
@@ -231,7 +231,7 @@ func (d *DB) Writable(ctx context.Context) error {
 		f[name] = known.facts[name]
 	}
 	if err := f.read(ctx, d, known.query); err != nil {
-		if fault.KindOf(err) == fault.Internal { // it is another server by now
+		if fault.KindOf(err) == fault.Internal { // it is another server now
 			d.engine.Store(nil)
 			return fault.Transientf(err, "the database does not say whether it takes writes")
 		}

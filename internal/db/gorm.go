@@ -18,14 +18,13 @@ import (
 	"gorm.io/plugin/dbresolver"
 )
 
-// Gorm returns a gorm handle that runs each statement on its own, for plain
-// tables: reads on the connections that read, writes on those that write. Its
-// errors have their kinds.
+// Gorm returns a gorm handle for plain tables that runs each statement on its own. Reads use
+// the reading connections, writes the writing ones. Its errors have their kinds.
 func (d *DB) Gorm(ctx context.Context) *gorm.DB {
 	return d.gorm.WithContext(ctx)
 }
 
-// lookupPool is the name under which the resolver knows the pool of Lookup.
+// lookupPool is the name of the pool of Lookup in the resolver.
 const lookupPool = "lookup"
 
 func (d *DB) openGorm() (*gorm.DB, error) {
@@ -58,8 +57,8 @@ func gormOn(ctx context.Context, g *gorm.DB, pool gorm.ConnPool) *gorm.DB {
 	return s
 }
 
-// txPool runs gorm's statements in a Tx. It is a gorm.TxCommitter, by which the
-// resolver knows a transaction.
+// txPool runs gorm's statements in a Tx. The resolver treats it as a transaction because it
+// is a gorm.TxCommitter.
 type txPool struct{ t *Tx }
 
 var errNotGorms = errors.New("the transaction is ended by db.Write, not by gorm")
@@ -84,18 +83,18 @@ func (p *txPool) QueryContext(ctx context.Context, query string, args ...any) (*
 
 func (p *txPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if err := p.t.flush(ctx); err != nil && p.t.aborted == nil {
-		p.t.aborted = err // the row cannot say it
+		p.t.aborted = err // the row cannot carry the error
 	}
 	return p.t.tx.QueryRowContext(p.t.contextOf(ctx), query, args...)
 }
 
-// mysqlDialector is gorm's own with alds's errors.
+// mysqlDialector is gorm's dialector with the errors of alds.
 type mysqlDialector struct{ *mysql.Dialector }
 
 // Translate gives an error its kind.
 func (mysqlDialector) Translate(err error) error { return Fault(err) }
 
-// Migrator refuses: the schema is package sql's alone.
+// Migrator returns a migrator that refuses: only package sql changes the schema.
 func (m mysqlDialector) Migrator(g *gorm.DB) gorm.Migrator { return newNoMigrator(g, m) }
 
 // noMigrator refuses to change the schema.
@@ -105,23 +104,23 @@ func newNoMigrator(g *gorm.DB, d gorm.Dialector) noMigrator {
 	return noMigrator{migrator.Migrator{Config: migrator.Config{DB: g, Dialector: d}}}
 }
 
-// AutoMigrate is forbidden.
+// AutoMigrate returns an error.
 func (noMigrator) AutoMigrate(...any) error {
 	return errors.New("the schema is changed by numbered migrations only")
 }
 
-// sqliteDialector is the little of a dialector that alds needs: no driver of
-// gorm's for SQLite takes a collation of our own.
+// sqliteDialector is the part of a dialector that alds needs. None of gorm's drivers for
+// SQLite accepts our collation.
 type sqliteDialector struct{ pool gorm.ConnPool }
 
 // Name returns "sqlite".
 func (sqliteDialector) Name() string { return "sqlite" }
 
-// Initialize sets up gorm's callbacks and the clauses SQLite writes differently.
+// Initialize sets up gorm's callbacks and the clauses that SQLite writes differently.
 func (s sqliteDialector) Initialize(g *gorm.DB) error {
 	g.ConnPool = s.pool
 	callbacks.RegisterDefaultCallbacks(g, &callbacks.Config{})
-	g.ClauseBuilders["FOR"] = func(clause.Clause, clause.Builder) {} // the writer is alone
+	g.ClauseBuilders["FOR"] = func(clause.Clause, clause.Builder) {} // SQLite has only one writer
 	g.ClauseBuilders["LIMIT"] = func(c clause.Clause, b clause.Builder) {
 		limit, ok := c.Expression.(clause.Limit)
 		if !ok {
@@ -140,13 +139,13 @@ func (s sqliteDialector) Initialize(g *gorm.DB) error {
 	return nil
 }
 
-// Migrator refuses: the schema is package sql's alone.
+// Migrator returns a migrator that refuses: only package sql changes the schema.
 func (s sqliteDialector) Migrator(g *gorm.DB) gorm.Migrator { return newNoMigrator(g, s) }
 
-// DataTypeOf is not needed without a migrator.
+// DataTypeOf returns "": only a migrator needs it.
 func (sqliteDialector) DataTypeOf(*schema.Field) string { return "" }
 
-// DefaultValueOf returns SQLite's word for a default.
+// DefaultValueOf returns NULL, SQLite's form of a default.
 func (sqliteDialector) DefaultValueOf(*schema.Field) clause.Expression {
 	return clause.Expr{SQL: "NULL"}
 }
@@ -164,14 +163,14 @@ func (sqliteDialector) QuoteTo(w clause.Writer, ident string) {
 	}
 }
 
-// Explain returns the statement without its values, which logs must not show.
+// Explain returns the statement without its values, which must not appear in logs.
 func (sqliteDialector) Explain(query string, _ ...any) string { return query }
 
 // Translate gives an error its kind.
 func (sqliteDialector) Translate(err error) error { return Fault(err) }
 
-// gormLog adapts gorm's logger to slog: failures at Debug, since the caller
-// handles them, everything else not at all.
+// gormLog adapts gorm's logger to slog. It logs failures at Debug, since the caller handles
+// them, and nothing else.
 type gormLog struct{ log *slog.Logger }
 
 func (l gormLog) LogMode(logger.LogLevel) logger.Interface    { return l }
@@ -179,7 +178,7 @@ func (l gormLog) Info(context.Context, string, ...any)        {}
 func (l gormLog) Warn(context.Context, string, ...any)        {}
 func (l gormLog) Error(_ context.Context, m string, _ ...any) { l.log.Debug("gorm", "message", m) }
 
-// Trace is called after each statement; it never shows values.
+// Trace is called after each statement. It never logs values.
 func (l gormLog) Trace(ctx context.Context, begin time.Time, _ func() (string, int64), err error) {
 	if err != nil && l.log.Enabled(ctx, slog.LevelDebug) {
 		l.log.DebugContext(ctx, "gorm statement failed", "duration_ms", time.Since(begin).Milliseconds(), "err", err)

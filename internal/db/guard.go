@@ -4,14 +4,14 @@ import "context"
 
 type guardKey struct{}
 
-// WithGuard returns a context whose write transactions ask guard just before their
-// commit; its error rolls them back. guard reads what others have committed, so it
-// must not use the transaction.
+// WithGuard returns a context whose write transactions call guard just before their commit.
+// An error of guard rolls them back. guard reads what others have committed, so it must not
+// use the transaction.
 func WithGuard(ctx context.Context, guard func(context.Context) error) context.Context {
 	return context.WithValue(ctx, guardKey{}, guard)
 }
 
-// guarded returns fn followed by the guard of a context.
+// guarded returns a function that runs fn and then the guard of the context.
 func guarded(ctx context.Context, fn func(*Tx) error) func(*Tx) error {
 	guard, ok := ctx.Value(guardKey{}).(func(context.Context) error)
 	if !ok {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// maxArgs bounds the placeholders of one statement: SQLite's limit is 32,766,
-// MySQL's 65,535.
+// maxArgs is the maximum number of placeholders in one statement. The limit of SQLite is
+// 32,766, that of MySQL 65,535.
 const maxArgs = 32000
 
-// maxBytes bounds the values of one statement: MariaDB takes packets of 16 MiB
-// by default.
+// maxBytes is the maximum size of the values of one statement. MariaDB accepts packets of 16
+// MiB by default.
 const maxBytes = 4 << 20
 
 // Execer runs a statement: a *Tx or a *DB.
@@ -20,23 +20,22 @@ type Execer interface {
 	dialect() *Dialect
 }
 
-// Insert writes rows into table with prepared multi-row INSERT statements. Each
-// row holds one value per column.
-// Errors: fault.Conflict on a duplicate key; rows of earlier chunks are written
-// by then, so call it within a transaction.
+// Insert writes rows into table with prepared multi-row INSERT statements. Each row has one
+// value per column.
+// Errors: fault.Conflict on a duplicate key. Rows of earlier chunks are written
+// by then, so call Insert within a transaction.
 func Insert(ctx context.Context, tx Execer, table string, columns []string, rows [][]any) error {
 	return InsertN(ctx, tx, table, columns, len(rows), func(i int) []any { return rows[i] })
 }
 
-// InsertN is Insert with the rows made by row(0) to row(n-1); each result is
-// used up before the next call, so one slice may serve all.
+// InsertN is Insert with rows made by row(0) to row(n-1). Each result is used up before the
+// next call, so row may return the same slice each time.
 func InsertN(ctx context.Context, tx Execer, table string, columns []string, n int, row func(i int) []any) error {
 	return insertN(ctx, tx, target{table: table, columns: columns}, n, row)
 }
 
-// UpsertN is InsertN where a row that is there already, by its keys, takes the
-// values of the columns in update. All columns without a default must be given,
-// although a row that is there does not take them.
+// UpsertN is InsertN, but an existing row with the same keys gets the values of the columns
+// in update. columns must contain all columns without a default, even if every row exists.
 func UpsertN(ctx context.Context, tx Execer, table string, columns, keys, update []string, n int, row func(i int) []any) error {
 	return insertN(ctx, tx, target{table, columns, tx.dialect().Upsert(keys, update)}, n, row)
 }
@@ -68,8 +67,8 @@ func insertN(ctx context.Context, tx Execer, to target, n int, row func(i int) [
 	return nil
 }
 
-// insertAll writes the rows in args with one statement, or where they have more
-// bytes than a server takes at once, half by half.
+// insertAll writes the rows in args with one statement. If they have more than maxBytes, it
+// writes each half separately.
 func insertAll(ctx context.Context, tx Execer, to target, args []any) error {
 	rows := len(args) / len(to.columns)
 	if rows > 1 && weigh(args) > maxBytes {
@@ -103,9 +102,9 @@ func weigh(args []any) int {
 	return n
 }
 
-// chunk returns how many of the n rows left go into the next statement: as many
-// as one takes, else a power of two, so that few statement shapes exist and few
-// statements are needed.
+// chunk returns how many of the remaining n rows go into the next statement. It is the most
+// that a statement takes, or else a power of two, so that there are few different statements
+// and few statements in all.
 func chunk(n, most, columns int) int {
 	most = max(1, min(most, maxArgs/max(columns, 1)))
 	if n >= most {

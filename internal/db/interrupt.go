@@ -12,9 +12,9 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// sqliteInterrupt returns what stops the statement that runs on a connection of
-// the SQLite driver, from any goroutine. The driver stops a statement only until
-// its first row is there; a later one may be as far away.
+// sqliteInterrupt returns a function that stops the running statement of a SQLite connection
+// from any goroutine. The driver stops a statement only until its first row, but later rows
+// may take as long.
 func sqliteInterrupt(c driver.Conn) func() {
 	handle := sqliteHandle(c)
 	if !handle.IsValid() {
@@ -29,8 +29,8 @@ func sqliteInterrupt(c driver.Conn) func() {
 	}
 }
 
-// sqliteActive returns what reports whether a connection is in a transaction; nil
-// where that cannot be asked. No statement may run on it meanwhile.
+// sqliteActive returns a function that reports whether a connection is in a transaction, or
+// nil if the driver cannot say. No statement may run on the connection during the call.
 func sqliteActive(c driver.Conn) func() bool {
 	handle := sqliteHandle(c)
 	if !handle.IsValid() {
@@ -43,8 +43,8 @@ func sqliteActive(c driver.Conn) func() bool {
 	}
 }
 
-// sqlitePlansOnce makes SQLite plan a statement without its arguments. With
-// statistics it would otherwise plan it anew for each value of many an argument.
+// sqlitePlansOnce makes SQLite plan a statement without its arguments. With statistics it
+// would plan a statement again for each value of many arguments.
 func sqlitePlansOnce(c driver.Conn) error {
 	handle := sqliteHandle(c)
 	if !handle.IsValid() {
@@ -63,8 +63,8 @@ func sqlitePlansOnce(c driver.Conn) error {
 	return nil
 }
 
-// sqliteHandle returns SQLite's handle in a connection of its driver, invalid in
-// another. A test holds it to the driver's field, which has no other name.
+// sqliteHandle returns SQLite's handle from a connection of its driver; it is invalid for
+// other connections. A test checks the name of the field, which the driver does not export.
 func sqliteHandle(c driver.Conn) reflect.Value {
 	v := reflect.ValueOf(c)
 	if v.Kind() != reflect.Pointer {

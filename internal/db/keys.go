@@ -15,22 +15,24 @@ type Key struct {
 	Name    string // primary for the primary key
 	Columns []string
 	Unique  bool
-	SQL     string // what made it; SQLite only
+	SQL     string // the statement that created it; SQLite only
 }
 
 // primary is the name of primary keys.
 const primary = "PRIMARY"
 
-// constraints are the keys that SQLite has without a name, since a constraint made them,
-// by their table.
+// constraints are the keys that SQLite leaves without a name because a constraint created
+// them, by their table.
 var constraints = map[string]string{"webhook_delivery": "webhook_delivery_once", "blob_content": "blob_hash"}
 
-// Equal reports whether two keys have the same name and the same columns.
+// Equal reports whether two keys have the same name, the same columns, and are both unique or
+// both not.
 func (k Key) Equal(o Key) bool {
 	return k.Name == o.Name && k.Unique == o.Unique && slices.Equal(k.Columns, o.Columns)
 }
 
-// Make returns the statements that make a key of this build in a table that has some.
+// Make returns the statements that create a key of this build in a table that has the keys
+// have.
 func (k Key) Make(d *Dialect, table string, have []Key) []string {
 	i := slices.IndexFunc(have, func(h Key) bool { return h.Name == k.Name })
 	if !d.mysql {
@@ -63,7 +65,7 @@ const sqliteKeys = `SELECT t.name, i.name, i."unique", c.name, COALESCE(s.sql, '
  UNION ALL SELECT t.name, '` + primary + `', 1, c.name, '', c.pk FROM sqlite_master t JOIN pragma_table_info(t.name) c
  WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND c.pk > 0 ORDER BY 1, 2, 6`
 
-// Keys returns the keys of the tables of the database, by the name of their table.
+// Keys returns the keys of all tables, by table name.
 func Keys(ctx context.Context, q Querier, d *Dialect) (map[string][]Key, error) {
 	query := sqliteKeys
 	if d.mysql {
@@ -92,7 +94,7 @@ func Keys(ctx context.Context, q Querier, d *Dialect) (map[string][]Key, error) 
 	return keys, err
 }
 
-// NewestMigration is the number of the last migration of this build.
+// NewestMigration returns the number of the last migration of this build.
 func NewestMigration(d *Dialect) (int, error) {
 	steps, err := schema.Migrations(d.Name)
 	if err != nil {
@@ -101,8 +103,8 @@ func NewestMigration(d *Dialect) (int, error) {
 	return steps[len(steps)-1].Version, nil
 }
 
-// MakeTable returns the statements of the migration that made a table, as one text; empty
-// for none. What later migrations did to it is not in it.
+// MakeTable returns the statement with which a migration created a table, or "". It does not
+// contain what later migrations changed.
 func MakeTable(d *Dialect, table string) (string, error) {
 	steps, err := schema.Migrations(d.Name)
 	for _, s := range steps {
@@ -115,16 +117,15 @@ func MakeTable(d *Dialect, table string) (string, error) {
 	return "", err
 }
 
-// Built calls fn with an empty database in memory that the migrations of this build have
-// made: what it has, every database has, with the same names on every server. It is a
-// SQLite.
+// Built calls fn with an empty SQLite database in memory, created by the migrations of this
+// build. The names in its schema are the same on every server.
 func Built(ctx context.Context, fn func(q Querier, d *Dialect) error) error {
 	inner, err := sqliteConnector("file::memory:", "immediate", nil)
 	if err != nil {
 		return err
 	}
 	pool := sql.OpenDB(connector{Connector: inner, stmts: sqliteStmts})
-	pool.SetMaxOpenConns(1) // each has a database of its own
+	pool.SetMaxOpenConns(1) // each connection has its own database
 	pool.SetMaxIdleConns(1)
 	defer func() { _ = pool.Close() }()
 	d := &DB{Dialect: sqliteDialect(), reader: pool, writer: pool}

@@ -13,13 +13,13 @@ import (
 
 const (
 	killers     = 2               // connections
-	killsQueued = 1000            // queued statements; more are ended by the server's own limit
+	killsQueued = 1000            // queued KILLs; further statements end by the server's own limit
 	killTimeout = 5 * time.Second // of one KILL
 )
 
-// killer kills the statements of abandoned connections on the server: the driver
-// only closes its side when a context ends, and the server would run on until it
-// has something to send. It is safe for concurrent use.
+// killer kills the statements of abandoned connections on the server. When a context ends,
+// the driver only closes its side, and the server runs the statement until it has something
+// to send. It is safe for concurrent use.
 type killer struct {
 	pool  *sql.DB
 	ids   chan int64
@@ -29,7 +29,7 @@ type killer struct {
 	kills atomic.Int64
 }
 
-// newKiller returns a killer with connections of its own, opened on demand.
+// newKiller returns a killer with its own connections, opened on demand.
 func newKiller(c driver.Connector) *killer {
 	k := &killer{pool: sql.OpenDB(c), ids: make(chan int64, killsQueued), ended: make(chan struct{})}
 	k.end = sync.OnceFunc(func() { close(k.ended) })
@@ -56,7 +56,7 @@ func (k *killer) work() {
 			return
 		case id := <-k.ids:
 			ctx, cancel := context.WithTimeout(context.Background(), killTimeout)
-			if _, err := k.pool.ExecContext(ctx, "KILL "+strconv.FormatInt(id, 10)); err == nil { // else it has ended by itself
+			if _, err := k.pool.ExecContext(ctx, "KILL "+strconv.FormatInt(id, 10)); err == nil { // otherwise it has already ended
 				k.kills.Add(1)
 			}
 			cancel()
@@ -64,15 +64,15 @@ func (k *killer) work() {
 	}
 }
 
-// close waits for the current KILL and closes the connections. It may be called
-// again.
+// close waits for the current KILL and closes the connections. It may be called several
+// times.
 func (k *killer) close() error {
 	k.end()
 	k.wait.Wait()
 	return k.pool.Close()
 }
 
-// identify asks the server for the number of a connection, and for its version.
+// identify returns the server's number of a connection, and the server's version.
 func identify(ctx context.Context, c driver.QueryerContext) (id int64, version string, err error) {
 	rows, err := c.QueryContext(ctx, "SELECT CONNECTION_ID(), VERSION()", nil)
 	if err != nil {

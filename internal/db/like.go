@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Like reports whether text matches an SQL pattern, character by character:
-// % any run, _ one character, escape takes the next character as it is. Nothing
-// is folded: both are folded already where case must not count.
+// Like reports whether text matches an SQL pattern, character by character: % matches any
+// text, _ one character, and the character after escape matches itself. Like folds nothing;
+// the caller folds both if case must not count.
 //
-// Of what stands between two %, the first place that fits is as good as any other. What
-// has no _ is looked for as a whole, in a time that does not grow with its length.
+// It never backtracks over %: the first match of each part between two % is used. A part
+// without _ is searched as a whole.
 func Like(text, pattern string, escape rune) bool {
 	if len(text) < len(pattern)-strings.Count(pattern, "%")-strings.Count(pattern, string(escape)) {
-		return false // too short for what stands between
+		return false // too short for the parts without %
 	}
 	head, rest, more := cutAny(pattern, escape)
 	n, ok := prefixLike(text, head, escape)
@@ -51,7 +51,8 @@ func cutAny(pattern string, escape rune) (before, after string, found bool) {
 	return pattern, "", false
 }
 
-// literal returns the text that a pattern without % stands for, if it has no _ either.
+// literal returns the text that a pattern without % and _ matches. It reports false for a
+// pattern with _.
 func literal(pattern string, escape rune) (string, bool) {
 	if !strings.ContainsRune(pattern, escape) {
 		return pattern, !strings.Contains(pattern, "_")
@@ -71,7 +72,8 @@ func literal(pattern string, escape rune) (string, bool) {
 	return string(b), true
 }
 
-// indexLike returns where the first part of text that matches a pattern without % ends.
+// indexLike finds the first part of text that matches a pattern without %, and returns its
+// end.
 func indexLike(text, pattern string, escape rune) (end int, ok bool) {
 	if whole, ok := literal(pattern, escape); ok {
 		at := strings.Index(text, whole)
@@ -111,7 +113,7 @@ func suffixLike(text, pattern string, escape rune) bool {
 	return ok && at+n == len(text)
 }
 
-// prefixLike returns how much of the beginning of text matches a pattern without %.
+// prefixLike returns the length of the prefix of text that matches a pattern without %.
 func prefixLike(text, pattern string, escape rune) (n int, ok bool) {
 	for p := 0; p < len(pattern); {
 		if n == len(text) {
@@ -126,8 +128,8 @@ func prefixLike(text, pattern string, escape rune) (n int, ok bool) {
 	return n, true
 }
 
-// likeOne matches the first character of text against the first item of the
-// pattern, which is no %, and returns how many bytes each takes.
+// likeOne matches the first character of text with the first item of the pattern, which is
+// not %. It returns the length of both in bytes.
 func likeOne(text, pattern string, escape rune) (tn, pn int, ok bool) {
 	a, tn := utf8.DecodeRuneInString(text)
 	b, pn := utf8.DecodeRuneInString(pattern)
@@ -157,7 +159,7 @@ func textOf(v any) (string, bool) {
 	return fmt.Sprint(v), true
 }
 
-// only returns the one character of s, or 0.
+// only returns the character of s if it has exactly one, else 0.
 func only(s string) rune {
 	r, n := utf8.DecodeRuneInString(s)
 	if n == 0 || n != len(s) {

@@ -8,15 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxListed is how many characters a text of a List may have on MySQL: a longer
-// column is not kept in a table that can be searched.
+// maxListed is the maximum number of characters of a text in a List on MySQL. A longer column
+// is not kept in a table that can be searched.
 const maxListed = 400
 
-// List returns a sub-select of one column called v with the values, and its one
-// argument, so that its text is the same for any number of them. MariaDB
-// rewrites longer lists of placeholders, drivers and servers take only so many,
-// and each length would be a statement of its own. Where Dialect.Unfolds is false there
-// is none.
+// List returns a sub-select of the values, with one column v, and its single argument. So the
+// text of a statement is the same for any number of values. With placeholders each number of
+// values would be another statement; MariaDB rewrites long lists, and drivers and servers
+// limit their length. If Dialect.Unfolds is false, the server cannot read a List.
 // Shape: []int64, []float64, or []string of which each is Listable; with bytes
 // the texts compare byte by byte.
 func (d *Dialect) List(values any, bytes bool) (sql string, arg any) {
@@ -44,8 +43,9 @@ func (d *Dialect) List(values any, bytes bool) (sql string, arg any) {
 	return "(SELECT " + prefix + "value" + suffix + " AS v FROM json_each(?))", string(text)
 }
 
-// IDs returns what stands behind an IN of any number of ids, which are numbers of ours,
-// and its arguments: a List, or where there is none the ids themselves.
+// IDs returns what follows IN for any number of ids, and its arguments. It is a List, or the
+// ids themselves if the server cannot read a List. The ids must be numbers of alds, not
+// input.
 func (d *Dialect) IDs(ids []int64) (sql string, args []any) {
 	if d.Unfolds {
 		sql, arg := d.List(ids, false)
@@ -62,17 +62,17 @@ func (d *Dialect) IDs(ids []int64) (sql string, args []any) {
 	return string(text), nil
 }
 
-// Listable reports whether a text may stand in a List as it is.
+// Listable reports whether a text may be a value of a List.
 func (d *Dialect) Listable(s string) bool {
 	return utf8.ValidString(s) && !strings.Contains(s, "\x00") && (!d.mysql || len(s) <= maxListed || utf8.RuneCountInString(s) <= maxListed)
 }
 
-// Pairs returns the condition that rows of asset_version, by their columns id and
-// moment, are some of which the ids and moments are given, and its arguments. A list for
-// each column would mean their product, which servers plan for, and read where a column
-// has few values; a list of pairs finds no key on MariaDB. SQLite looks up the product
-// for a list of pairs, too, and is given the rows.
-// Shape: "(t0.id, t0.moment) IN (SELECT l.a, l.b FROM JSON_TABLE(?, …) l)", "[[1003,1265],[1004,1271]]".
+// Pairs returns the condition that rows of asset_version have one of these pairs of id and
+// moment, and its arguments. One list for each column would mean their product: servers plan
+// for all of it, and read it when a column has few values. MariaDB finds no key for a list of
+// pairs. SQLite would look up the product even for pairs, so it gets the rows.
+// Shape: "(t0.id, t0.moment) IN (SELECT l.a, l.b FROM JSON_TABLE(?, …) l)",
+// "[[1003,1265],[1004,1271]]".
 func (d *Dialect) Pairs(alias string, pairs [][2]int64) (sql string, args []any) {
 	open, end := byte('['), byte(']')
 	if !d.Unfolds {

@@ -15,17 +15,17 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// Migrate brings the schema up to date, alone, so that several at once do the work
-// once: on a server under a lease, which ends by itself where its holder is killed, and
-// without which no migration begins. It changes nothing where a newer release has
-// migrated the database, and refuses one that this release does not work with, and one
-// where an applied migration is not the one of this build.
+// Migrate brings the schema up to date. Only one process migrates at a time; the others wait,
+// and find the work done. On a server a lease ensures this; it ends by itself if its holder
+// is killed. Migrate changes nothing if a newer release has migrated the database. It refuses
+// a database that this release does not work with, or where an applied migration differs from
+// that of this build.
 //
-// On MySQL, which cannot roll back DDL, each step is noted as begun, run, and
-// noted as done; a step found begun is run again, and "already there" counts as
-// done. On SQLite all steps are one transaction.
+// MySQL cannot roll back DDL. So each step is recorded as begun, run, and recorded as done. A
+// step that is only begun runs again, and "already there" then counts as done. On SQLite all
+// steps are one transaction.
 func (d *DB) Migrate(ctx context.Context) error {
-	if d.Dialect.mysql { // a newer release's database stays as it is, without a lease either
+	if d.Dialect.mysql { // no lease either, so a newer release's database stays unchanged
 		if s, _, err := d.schemaState(ctx, d.lookups); err != nil || len(s.Newer) > 0 {
 			return err
 		}
@@ -33,8 +33,7 @@ func (d *DB) Migrate(ctx context.Context) error {
 	return d.alone(ctx, func(r schema.Runner) error { return d.apply(ctx, r) })
 }
 
-// Alter runs a statement that alters a table, for as long as it takes, while no migration
-// runs.
+// Alter runs a statement that alters a table, without a time limit, while no migration runs.
 func (d *DB) Alter(ctx context.Context, statement string) error {
 	return d.alone(ctx, func(r schema.Runner) error {
 		_, err := r.ExecContext(ctx, statement)
@@ -43,7 +42,7 @@ func (d *DB) Alter(ctx context.Context, statement string) error {
 }
 
 // alone runs fn while no other process migrates: on SQLite in one transaction, on a server
-// under a lease, on a connection without a limit.
+// under a lease and on a connection without a time limit.
 func (d *DB) alone(ctx context.Context, fn func(r schema.Runner) error) error {
 	if d.Dialect.mysql {
 		return d.aloneMySQL(ctx, fn)
@@ -78,8 +77,8 @@ func (d *DB) aloneMySQL(ctx context.Context, fn func(r schema.Runner) error) err
 	return d.underLease(ctx, func(l *migrateLock) error { return fn(leased{conn, l}) })
 }
 
-// Exclusive runs fn while no process migrates, and no other one is here: for what comes
-// with a migration and is not one. On SQLite fn just runs: whoever has the file is alone.
+// Exclusive runs fn while no process migrates or runs Exclusive. It is for work that belongs
+// to a migration but is not one. On SQLite it only runs fn, since one process has the file.
 func (d *DB) Exclusive(ctx context.Context, fn func() error) error {
 	if !d.Dialect.mysql {
 		return fn()
@@ -87,7 +86,7 @@ func (d *DB) Exclusive(ctx context.Context, fn func() error) error {
 	return d.underLease(ctx, func(*migrateLock) error { return fn() })
 }
 
-// underLease runs fn while it has the lease of migrations.
+// underLease runs fn while it holds the lease of migrations.
 func (d *DB) underLease(ctx context.Context, fn func(*migrateLock) error) error {
 	lock, err := d.lockMigrations(ctx)
 	if err != nil {
@@ -103,8 +102,8 @@ func (d *DB) underLease(ctx context.Context, fn func(*migrateLock) error) error 
 	return err
 }
 
-// apply runs the steps that are missing. Where a newer release has migrated the
-// database, and this one works with it, it changes nothing.
+// apply runs the missing steps. It changes nothing if a newer release has migrated the
+// database and this release works with it.
 func (d *DB) apply(ctx context.Context, r schema.Runner) error {
 	state, done, err := d.schemaState(ctx, r)
 	if err != nil || len(state.Newer) > 0 {
@@ -140,8 +139,8 @@ func (d *DB) apply(ctx context.Context, r schema.Runner) error {
 	return Fault(execAgain(ctx, r, "UPDATE sequence SET value = ? WHERE name = 'release' AND value < ?", rank, rank))
 }
 
-// raiseOldest records of migrations that were done by an earlier build what this one knows
-// better: that fewer releases work with them.
+// raiseOldest raises the recorded oldest releases of migrations if this build has a higher
+// one: an earlier build recorded that too many releases work with them.
 func raiseOldest(ctx context.Context, r schema.Runner, steps []schema.Migration) error {
 	if !slices.ContainsFunc(steps, func(s schema.Migration) bool { return s.Version == schema.RecordsOldest }) {
 		return nil
@@ -169,9 +168,9 @@ func raiseOldest(ctx context.Context, r schema.Runner, steps []schema.Migration)
 	return err
 }
 
-// execAgain runs a statement that is a transaction of its own, again where others were
-// first, as the writes of processes that go on meanwhile on other nodes of a cluster, and
-// where it may stand already: under the lease nobody else has written its row.
+// execAgain runs a statement that is a transaction of its own. It repeats the statement if
+// another write was first, for example on another node of a cluster. After an unknown outcome
+// a duplicate key counts as success, since under the lease no other process writes this row.
 func execAgain(ctx context.Context, r schema.Runner, query string, args ...any) error {
 	unsure := false
 	for n, pause := 1, firstBackoff; ; n, pause = n+1, 2*pause {
@@ -191,15 +190,15 @@ func execAgain(ctx context.Context, r schema.Runner, query string, args ...any) 
 	}
 }
 
-// isPassing reports whether a single statement may be run again after err.
+// isPassing reports whether a single statement may run again after err.
 func isPassing(err error) bool {
 	c := classOf(err)
 	return c == retryable || c == undecided
 }
 
-// step runs one migration and records it: applied_at is 0 while it is begun. The
-// oldest release that works with it is recorded before it runs, so that older
-// processes know it meanwhile.
+// step runs one migration and records it; applied_at is 0 until it is done. The oldest
+// release that works with the migration is recorded before it runs, so that older processes
+// can read it meanwhile.
 func (d *DB) step(ctx context.Context, r schema.Runner, s schema.Migration, begun bool) error {
 	columns, marks, sets, values := "", "", "", []any{s.Checksum, s.Name}
 	if s.Version > schema.RecordsOldest {
@@ -222,7 +221,7 @@ func (d *DB) step(ctx context.Context, r schema.Runner, s schema.Migration, begu
 		slices.Concat([]any{time.Now().UnixMicro()}, values, []any{s.Version})...)
 }
 
-// texts returns the statements of a migration on this server; one, empty, for a program.
+// texts returns the statements of a migration on this server; a program gives one empty text.
 func (d *DB) texts(s schema.Migration) []string {
 	if d.tidb != nil && d.tidb.Load() {
 		return asTiDB(s.Text)
@@ -237,8 +236,8 @@ func do(ctx context.Context, r schema.Runner, s schema.Migration) error {
 	return execAgain(ctx, r, s.Text)
 }
 
-// alreadyThere: a step that was begun before had done its work. A table that is
-// to be renamed has its new name by then.
+// alreadyThere reports whether err shows that an earlier run of a step has done its work. A
+// table that is to be renamed may already have its new name.
 func alreadyThere(s schema.Migration, err error) bool {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	if !ok {

@@ -13,35 +13,34 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// migrateWait is how long Migrate waits for another one to finish.
+// migrateWait is how long Migrate waits for another process to finish.
 const migrateWait = 10 * time.Minute
 
-// The lease of who migrates on a server.
+// Times of the lease of the migrating process.
 const (
-	migrateLease = 15 * time.Second       // when it is not renewed; a part of it is the time between renewals
-	migrateLook  = 250 * time.Millisecond // between two looks of who waits
+	migrateLease = 15 * time.Second       // how long it lasts without a renewal; renewals come more often
+	migrateLook  = 250 * time.Millisecond // between two attempts of a waiting process
 )
 
 // errLeaseLost ends a migration that another process has taken over.
 var errLeaseLost = errors.New("another process migrates this database now: this one has not renewed its lease in time, and stopped")
 
-// The table of the lease, which is there before any migration, and its row.
+// The table of the lease, which exists before any migration, and its row.
 const (
 	lockTable = "CREATE TABLE IF NOT EXISTS migration_lock (id INT NOT NULL, holder VARCHAR(200) NOT NULL, ends_at BIGINT NOT NULL, PRIMARY KEY (id))" +
 		" ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"
 	lockRow = "INSERT IGNORE INTO migration_lock (id, holder, ends_at) VALUES (1, '', 0)"
 )
 
-// migrateLock is the lease of the one process that migrates: a row with an end, by the
-// clock of the database, which its holder moves on while it works. A lock of the server
-// (GET_LOCK) holds on one node of a cluster only, and the lock of a row would end with the
-// first change of schema, which commits.
+// migrateLock is the lease of the migrating process: a row with an end, by the clock of the
+// database. Its holder moves the end while it works. GET_LOCK would lock on only one node of
+// a cluster. A row lock would end with the first schema change, which commits.
 type migrateLock struct {
 	d      *DB
 	holder string
 
 	mu      sync.Mutex
-	renewed time.Time // the lease lasts from then on at least
+	renewed time.Time // the lease lasts at least migrateLease from then on
 	lost    bool
 }
 
@@ -55,12 +54,12 @@ func (d *DB) lockMigrations(ctx context.Context) (*migrateLock, error) {
 		switch {
 		case taken:
 			return l, nil
-		case err != nil && !isPassing(err): // such as another node's take, certified first
+		case err != nil && !isPassing(err): // for example, another node's attempt was certified first
 			return nil, Fault(err)
 		case time.Now().After(until):
 			return nil, errors.New("another process has been migrating this database for ten minutes")
 		case !waits:
-			if holder := l.current(ctx); holder != "" { // else it has just ended
+			if holder := l.current(ctx); holder != "" { // otherwise it has just ended
 				d.log.Info("another process migrates the database, waiting for it", "holder", holder)
 				waits = true
 			}
@@ -73,8 +72,8 @@ func (d *DB) lockMigrations(ctx context.Context) (*migrateLock, error) {
 	}
 }
 
-// take takes the lease where it is free, or has ended, and makes its table and row where
-// they are missing.
+// take takes the lease if it is free or has ended. It creates the table and the row if they
+// are missing.
 func (l *migrateLock) take(ctx context.Context) (bool, error) {
 	free := "(ends_at <= " + l.d.Dialect.NowMicros + " OR holder = ?)"
 	taken, err := l.extend(ctx, free)
@@ -94,7 +93,7 @@ func (l *migrateLock) take(ctx context.Context) (bool, error) {
 	return l.extend(ctx, free)
 }
 
-// renew moves the end of the lease on. Errors: errLeaseLost.
+// renew extends the lease. Errors: errLeaseLost.
 func (l *migrateLock) renew(ctx context.Context) error {
 	held, err := l.extend(ctx, "holder = ?")
 	if err != nil {
@@ -109,8 +108,8 @@ func (l *migrateLock) renew(ctx context.Context) error {
 	return nil
 }
 
-// extend makes the lease this process's until its time from now, under a condition that
-// has the holder as its argument.
+// extend gives this process the lease for migrateLease from now, if the condition where
+// holds. The condition has the holder as its argument.
 func (l *migrateLock) extend(ctx context.Context, where string) (bool, error) {
 	began := time.Now()
 	r, err := l.d.small.ExecContext(ctx, "UPDATE migration_lock SET holder = ?, ends_at = "+l.d.Dialect.NowMicros+" + ? WHERE id = 1 AND "+where,
@@ -128,14 +127,14 @@ func (l *migrateLock) extend(ctx context.Context, where string) (bool, error) {
 	return true, nil
 }
 
-// current returns who has the lease, for the log.
+// current returns the holder of the lease, for the log.
 func (l *migrateLock) current(ctx context.Context) (holder string) {
 	_ = l.d.small.QueryRowContext(ctx, "SELECT holder FROM migration_lock WHERE id = 1").Scan(&holder)
 	return holder
 }
 
-// beat renews the lease until ctx ends. What fails is not the end of it: it is late then,
-// and held looks.
+// beat renews the lease until ctx ends or the lease is lost. It ignores other errors, since
+// held checks the age of the lease.
 func (l *migrateLock) beat(ctx context.Context) {
 	tick := time.NewTicker(l.d.migrateLease / 5)
 	defer tick.Stop()
@@ -151,9 +150,8 @@ func (l *migrateLock) beat(ctx context.Context) {
 	}
 }
 
-// held returns nil while the lease is this process's, and renews it when it is older than
-// that. One that is late may still be this process's: a change of schema keeps all writes
-// of a Galera waiting, renewals among them.
+// held returns nil while this process has the lease, and renews a lease older than old. A
+// late lease may still be valid: a schema change on Galera delays all writes, also renewals.
 func (l *migrateLock) held(ctx context.Context, old time.Duration) error {
 	l.mu.Lock()
 	lost, age := l.lost, time.Since(l.renewed)
@@ -167,7 +165,7 @@ func (l *migrateLock) held(ctx context.Context, old time.Duration) error {
 	return nil
 }
 
-// release gives the lease back. Where that fails it ends by itself.
+// release ends the lease. If that fails, it ends by itself.
 func (l *migrateLock) release(ctx context.Context) {
 	_, err := l.d.small.ExecContext(ctx, "UPDATE migration_lock SET holder = '', ends_at = 0 WHERE id = 1 AND holder = ?", l.holder)
 	if err != nil {

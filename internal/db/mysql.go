@@ -13,20 +13,20 @@ import (
 	"github.com/alds-dev/alds/internal/tlsmode"
 )
 
-// Isolations of transactions that read, and of those that write.
+// Isolation levels of read and of write transactions.
 const (
 	repeatableRead = "REPEATABLE READ"
 	readCommitted  = "READ COMMITTED"
 )
 
 const (
-	mysqlStmts   = 100 // per connection; the server's limit for all is 16,382 by default
-	lockWait     = 10  // seconds a statement waits for a row lock
+	mysqlStmts   = 100 // per connection; the server's limit for all connections is 16,382 by default
+	lockWait     = 10  // seconds that a statement waits for a row lock
 	mysqlConnect = 5 * time.Second
 )
 
-// mysqlConfig reads mysql://user:pass@host:port/name[?tls=…&tls-ca=…], with the
-// parameters of tlsmode.
+// mysqlConfig reads mysql://user:pass@host:port/name[?tls=…&tls-ca=…]. The parameters are
+// those of tlsmode.
 func mysqlConfig(u *url.URL) (*mysql.Config, error) {
 	c := mysql.NewConfig()
 	c.Net, c.Addr, c.DBName = "tcp", u.Host, strings.TrimPrefix(u.Path, "/")
@@ -53,33 +53,31 @@ func mysqlConfig(u *url.URL) (*mysql.Config, error) {
 	c.Loc = time.UTC
 	c.ClientFoundRows = true
 	c.InterpolateParams = true // for packets and statements of several tables; see conn
-	c.MultiStatements = true   // for those that are sent together; see packet
+	c.MultiStatements = true   // for statements that are sent together; see packet
 	c.Timeout = mysqlConnect
 	c.Logger = &mysql.NopLogger{}
 	return c, nil
 }
 
-// killConfig is c for connections that only end statements.
+// killConfig returns c with short timeouts, for connections that only kill statements.
 func killConfig(c *mysql.Config) *mysql.Config {
 	c = c.Clone()
 	c.ReadTimeout, c.WriteTimeout = killTimeout, killTimeout
 	return c
 }
 
-// statementLimit ends statements on the server's side, so that none burns on
-// after its client has gone. MariaDB and MySQL each take their own part: what is
-// the other's is a comment to them.
+// statementLimit makes the server end a statement after d, also when its client is gone.
+// MariaDB and MySQL each read their own part; the other part is a comment.
 func statementLimit(d time.Duration) string {
 	return fmt.Sprintf("SET SESSION sql_select_limit = DEFAULT /*M!100101 , max_statement_time = %.3f */ /*!50708 , max_execution_time = %d */",
 		d.Seconds(), d.Milliseconds())
 }
 
-// withoutRowidFilter is a part of a SET: MariaDB 10.11 sometimes leaves rows out that its
-// filters of row ids should have let through, when many sessions read at once. To MySQL
-// it is a comment.
+// withoutRowidFilter is a part of a SET. When many sessions read at once, the row id filters
+// of MariaDB 10.11 sometimes drop rows that match. For MySQL it is a comment.
 const withoutRowidFilter = " /*M!100401 , optimizer_switch = 'rowid_filter=off' */"
 
-// mysqlPool opens a pool whose sessions are strict, in UTC, and with the given isolation.
+// mysqlPool opens a pool whose sessions are strict, in UTC, and have this isolation level.
 func (d *DB) mysqlPool(base *mysql.Config, isolation string, conns int, answer time.Duration, start ...string) (*sql.DB, error) {
 	c := base.Clone()
 	c.ReadTimeout, c.WriteTimeout = answer, answer

@@ -16,8 +16,8 @@ type Statement struct {
 	Args  []any
 }
 
-// packet marks a context whose statement is several, separated by semicolons, which a
-// server gets at once and as text; it takes what each of them answered.
+// packet marks a context whose statement contains several, separated by semicolons. A server
+// gets them at once, as text. The packet collects their results.
 type packet struct {
 	all  []Statement
 	rows []int64 // affected, by statement
@@ -26,14 +26,14 @@ type packet struct {
 
 type packetKey struct{}
 
-// A MariaDB answers a compound statement once, and each of several statements by itself,
-// which wakes both sides as often. To others the two are comments.
+// MariaDB sends one response to a compound statement, but one for each of several statements,
+// and every response wakes both sides. For other servers the two are comments.
 const (
 	beginCompound = "/*M!100101 BEGIN NOT ATOMIC */ "
 	endCompound   = " /*M!100101 ; END */"
 )
 
-// compound is joined for statements of which only the last one's rows are needed, if any.
+// compound is joined for statements of which at most the last one's rows are needed.
 func compound(ctx context.Context, all []Statement) (context.Context, Statement) {
 	ctx, _, s := joined(ctx, all)
 	if len(all) > 1 {
@@ -42,7 +42,7 @@ func compound(ctx context.Context, all []Statement) (context.Context, Statement)
 	return ctx, s
 }
 
-// joined returns statements as one, and a context that marks it.
+// joined returns several statements as one, and a context that carries their packet.
 func joined(ctx context.Context, all []Statement) (context.Context, *packet, Statement) {
 	var text strings.Builder
 	var args []any
@@ -57,7 +57,8 @@ func joined(ctx context.Context, all []Statement) (context.Context, *packet, Sta
 	return context.WithValue(ctx, packetKey{}, p), p, Statement{text.String(), args}
 }
 
-// execPacket runs a packet and notes its answers. The result is that of the last one.
+// execPacket runs a packet and records its results. It returns the result of the last
+// statement.
 func (c *conn) execPacket(ctx context.Context, p *packet, query string, args []driver.NamedValue) (r driver.Result, err error) {
 	note := func() {
 		if all, ok := r.(mysql.Result); ok {
@@ -90,8 +91,8 @@ func (c *conn) execPacket(ctx context.Context, p *packet, query string, args []d
 	return r, nil
 }
 
-// queryPacket runs a packet whose last statement answers rows; the driver passes over what
-// the others answer.
+// queryPacket runs a packet whose last statement returns rows. The driver skips the results
+// of the others.
 func (c *conn) queryPacket(ctx context.Context, p *packet, query string, args []driver.NamedValue) (driver.Rows, error) {
 	args = asText(args)
 	switch {
@@ -110,11 +111,11 @@ func (c *conn) queryPacket(ctx context.Context, p *packet, query string, args []
 	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
 }
 
-// isGalera reports whether a connection is to a node of a Galera cluster. When another
-// node has written what a transaction holds, the node undoes the transaction and tells it
-// by the error of its next statement. In MariaDB 10.11 that error is lost where the next
-// one stands in a packet, or is a SELECT that is being prepared, and what follows is
-// executed outside of the transaction. As text, one by one, each statement gets it.
+// isGalera reports whether a connection is to a node of a Galera cluster. If another node has
+// written a row that a transaction holds, the node rolls the transaction back. The next
+// statement then fails. MariaDB 10.11 loses this error when that statement is in a packet, or
+// is a SELECT that is being prepared; later statements then run outside of the transaction. A
+// statement that is sent as text, by itself, gets the error.
 func isGalera(ctx context.Context, c driver.QueryerContext) (bool, error) {
 	rows, err := c.QueryContext(ctx, "SHOW VARIABLES LIKE 'wsrep_on'", nil)
 	if err != nil {
@@ -148,19 +149,20 @@ func (d *DB) LargestValue(ctx context.Context) (int, error) {
 const maxPacket = 64 << 20
 
 const (
-	// laterArgs and laterBytes bound a statement that waits for others: a larger one is
-	// sent by itself, prepared, which costs its server less than the way to it.
+	// laterArgs and laterBytes limit a statement that is sent with others. A larger one is
+	// prepared and sent by itself: for the server that costs less than the additional round
+	// trip.
 	laterArgs  = 300
 	laterBytes = 64 << 10
 
-	// packetBytes bounds what waits.
+	// packetBytes limits the size of the waiting statements.
 	packetBytes = 512 << 10
 )
 
-// Later returns where statements go whose results nobody needs: they are sent together,
-// with the next statement of the transaction, or before it commits. An error of one of
-// them is that of the statement, or of the end of the savepoint, with which it was sent.
-// The results are empty.
+// Later returns an Execer for statements whose results nobody needs. They are sent together,
+// with the next statement of the transaction or before it commits. Their errors appear at the
+// statement, or at the end of the savepoint, with which they were sent. The results are
+// empty.
 func (t *Tx) Later() Execer { return later{t} }
 
 type later struct{ t *Tx }
@@ -183,12 +185,12 @@ func (l later) Exec(ctx context.Context, query string, args ...any) (Result, err
 	}
 	t.waits += weight
 	t.ran++
-	t.waiting = append(t.waiting, Statement{query, append([]any(nil), args...)}) // callers use theirs again
+	t.waiting = append(t.waiting, Statement{query, append([]any(nil), args...)}) // the caller may reuse its slice
 	return driver.RowsAffected(0), nil
 }
 
-// flush sends what waits, before the end or a large statement. Errors: also why no further
-// statement may run.
+// flush sends the waiting statements, before the end of the transaction or before a large
+// statement. Errors: also why no further statement may run.
 func (t *Tx) flush(ctx context.Context) error {
 	if err := t.mayGoOn(); err != nil || len(t.waiting) == 0 {
 		return err
@@ -199,7 +201,7 @@ func (t *Tx) flush(ctx context.Context) error {
 	return t.classify(err)
 }
 
-// send runs a statement behind what waits.
+// send runs a statement after the waiting ones.
 func (t *Tx) send(ctx context.Context, s Statement) (Result, error) {
 	if err := t.flushBefore(ctx, s); err != nil {
 		return nil, err
@@ -213,7 +215,8 @@ func (t *Tx) send(ctx context.Context, s Statement) (Result, error) {
 	return r, t.classify(err)
 }
 
-// reading returns a statement that answers rows as it goes out, behind what waits.
+// reading returns a reading statement in the form in which it is sent, after the waiting
+// ones.
 func (t *Tx) reading(ctx context.Context, s Statement) (run context.Context, out Statement, err error) {
 	if err = t.mayGoOn(); err == nil {
 		err = t.flushBefore(ctx, s)
@@ -232,14 +235,14 @@ func (t *Tx) reading(ctx context.Context, s Statement) (run context.Context, out
 	return run, s, nil
 }
 
-// Waits reports whether q is a transaction in which statements wait: the next read goes out
-// behind them, and takes their time, too.
+// Waits reports whether q is a transaction with waiting statements. The next read is sent
+// after them and includes their time.
 func Waits(q Querier) bool {
 	t, ok := q.(*Tx)
 	return ok && len(t.waiting) > 0
 }
 
-// flushBefore sends what waits before a statement that is too large to go with it.
+// flushBefore sends the waiting statements first if a statement is too large to go with them.
 func (t *Tx) flushBefore(ctx context.Context, s Statement) error {
 	if len(t.waiting) > 0 && (len(s.Args) > laterArgs || weigh(s.Args) > laterBytes) {
 		return t.flush(ctx)
@@ -247,12 +250,12 @@ func (t *Tx) flushBefore(ctx context.Context, s Statement) error {
 	return nil
 }
 
-// Together runs a few small statements as one transaction that a server gets at once, on
-// the connections of Small. It returns what each answered: the rows that it affected,
-// and what it gave to LAST_INSERT_ID. When its outcome is not known it runs again.
-// Errors: as Small. Where Dialect.SmallInside is false there is no such transaction.
+// Together runs a few small statements as one transaction, sent to the server at once on the
+// connections of Small. For each statement it returns the number of affected rows and the
+// LAST_INSERT_ID. It runs again when the outcome is not known. Errors: as Small. If
+// Dialect.SmallInside is false, Together cannot be used.
 func (d *DB) Together(ctx context.Context, all ...Statement) (rows, ids []int64, err error) {
-	if len(all) > 1 { // one alone is a transaction
+	if len(all) > 1 { // a single statement is a transaction
 		all = append(append([]Statement{{Query: "BEGIN"}}, all...), Statement{Query: "COMMIT"})
 	}
 	backoff := firstBackoff
@@ -269,7 +272,7 @@ func (d *DB) Together(ctx context.Context, all ...Statement) (rows, ids []int64,
 	}
 }
 
-// together is one attempt. A connection whose transaction may be open is not used again.
+// together makes one attempt. A connection whose transaction may be open is not used again.
 func (d *DB) together(ctx context.Context, all []Statement) (*packet, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()

@@ -6,15 +6,15 @@ import (
 	"github.com/alds-dev/alds/internal/admission"
 )
 
-// sizes is the split of the reading connections.
-// Quick reads, long ones and lookups have their own, so that none waits for another kind.
+// sizes is how the reading connections are divided. Quick reads, long reads and lookups have
+// separate connections, so that none of them waits for another kind.
 type sizes struct {
 	quick, long, active, reader, lookups int
 }
 
-// split splits n connections: a tenth for lookups, a fifth for single statements,
-// and half of the remaining ones each for quick and for long reads, at least two of
-// each, so that one member cannot have all.
+// split divides n connections: a tenth for lookups, a fifth for single statements, and half
+// of the rest each for quick and for long reads. Quick and long reads get at least two each,
+// so that one member cannot use all.
 func split(n int) sizes {
 	lookups, reader := max(1, n/10), max(1, n/5)
 	remaining := n - lookups - reader
@@ -30,15 +30,15 @@ func newReadPools(quick, long *sql.DB, n sizes) *readPools {
 	}
 }
 
-// maxWaiting is the most queued reads of one member; more are refused.
+// maxWaiting is the maximum number of queued reads of one member; more are refused.
 const maxWaiting = 500
 
-// newQueue admits size reads at a time, of one member share of them.
+// newReadQueue admits size reads at a time, and share reads of one member.
 func newReadQueue(size, share int) *admission.Queue {
 	return admission.New(admission.Bounds{Running: max(1, size), PerKey: max(1, share), Line: maxWaiting})
 }
 
-// Names of pools that write, and of those of replicas together.
+// Names of the pools for writing, and of the pool that stands for all replicas.
 const (
 	poolOfWrites = "write"
 	poolOfShort  = "short"
@@ -74,7 +74,7 @@ func (d *DB) Pools() []Pool {
 	return list
 }
 
-// InUse returns the connections in use, and the most there may be, of all pools.
+// InUse returns the connections in use and their maximum, over all pools.
 func (d *DB) InUse() (used, limit int) {
 	for _, p := range d.Pools() {
 		used, limit = used+p.Used, limit+p.Limit
@@ -82,15 +82,15 @@ func (d *DB) InUse() (used, limit int) {
 	return used, limit
 }
 
-// Counts counts reads since d was opened.
+// Counts counts events since d was opened.
 type Counts struct {
 	Restarts int64 // quick reads that restarted as long ones
 	Kills    int64 // statements that were canceled and killed on the server
 	Waiting  int   // long reads that are queued now
-	NoRoom   int64 // writes that the server had no room for
+	NoRoom   int64 // writes that failed because the server was full
 }
 
-// Counts returns the counts of reads.
+// Counts returns the current counts.
 func (d *DB) Counts() Counts {
 	var c Counts
 	if d.reads != nil {

@@ -14,23 +14,22 @@ import (
 	"github.com/alds-dev/alds/internal/tracing"
 )
 
-// QuickLimit is the longest time of a read on a quick connection.
+// QuickLimit is the maximum duration of a read on a quick connection.
 const QuickLimit = 200 * time.Millisecond
 
-// ErrSlow is in the chain of the error of a quick read that restarts on a long
-// connection. Read and One restart it; their function may note that it is slow.
+// ErrSlow is in the chain of the error of a quick read that restarts on a long connection.
+// Read and One restart it. Their function may check for ErrSlow.
 var ErrSlow = errors.New("the read restarts on a connection for long reads")
 
-// readPools is the connections for reads. Each read starts on a quick connection,
-// for at most QuickLimit. One that lasts longer is canceled and restarts on a long
-// connection, of which one member may have half, so that long reads only wait for
-// long reads.
+// readPools are the connections for reads. Each read starts on a quick connection, for at
+// most QuickLimit. A longer read is canceled and restarts on a long connection. One member
+// may use half of the long connections. So long reads only wait for other long reads.
 type readPools struct {
 	quick, long            *sql.DB
 	quickQueue             *admission.Queue // reads on quick connections
-	longQueue, activeQueue *admission.Queue // reads on long ones; those of them that are not waiting for a client
+	longQueue, activeQueue *admission.Queue // reads on long connections; those of them that do not wait for a client
 	restarts               atomic.Int64
-	stall                  time.Duration // how long a read may wait for its client while others wait for its place
+	stall                  time.Duration // how long a read may wait for its client while others are queued
 }
 
 type memberKey struct{}
@@ -43,13 +42,12 @@ func WithMember(ctx context.Context, member int64) context.Context {
 	return context.WithValue(ctx, memberKey{}, member)
 }
 
-// memberOf returns the member that a read counts for, nil for none.
+// memberOf returns the member that a read counts for, or nil.
 func memberOf(ctx context.Context) any { return ctx.Value(memberKey{}) }
 
-// Read runs fn in one read-only transaction that sees one snapshot. When it lasts
-// longer than QuickLimit, fn runs a second time, so it must reset its results and
-// send nothing to a client before it has called RequireLong. An error of fn is
-// returned with its kind.
+// Read runs fn in one read-only transaction that sees one snapshot. When it lasts longer than
+// QuickLimit, fn runs a second time. So fn must reset its results, and must call RequireLong
+// before it sends anything to a client. An error of fn is returned with its kind.
 func (d *DB) Read(ctx context.Context, fn func(*Tx) error) error {
 	if d.elsewhere {
 		return d.route(ctx, func(on *DB, begin first) error { return on.Read(ctx, begin.tx(ctx, fn)) })
@@ -67,9 +65,9 @@ func (d *DB) Read(ctx context.Context, fn func(*Tx) error) error {
 	return d.ReadLong(ctx, fn)
 }
 
-// ReadLong is Read for a function that is slow or cannot run twice: fn runs once,
-// on a long connection. Errors: as Read; fault.Transient when the context ends
-// before a connection is free, or too many reads are queued.
+// ReadLong is Read for a function that is slow or cannot run twice: fn runs once, on a long
+// connection. Errors: as Read; fault.Transient when the context ends before a connection is
+// free, or when too many reads are queued.
 func (d *DB) ReadLong(ctx context.Context, fn func(*Tx) error) error {
 	if d.elsewhere {
 		return d.route(ctx, func(on *DB, begin first) error { return on.ReadLong(ctx, begin.tx(ctx, fn)) })
@@ -82,7 +80,7 @@ func (d *DB) ReadLong(ctx context.Context, fn func(*Tx) error) error {
 	})
 }
 
-// One is Read for a function that runs one statement, without a transaction.
+// One is Read for a function that runs one statement. It uses no transaction.
 func (d *DB) One(ctx context.Context, fn func(Querier) error) error {
 	if d.elsewhere {
 		return d.route(ctx, func(on *DB, begin first) error { return on.One(ctx, begin.one(ctx, fn)) })
@@ -128,9 +126,9 @@ func Quick(q Querier) bool {
 	return false
 }
 
-// RequireLong is called before q sends something to a client, or when it will be
-// slow. On a quick connection it returns an error with ErrSlow in its chain, which
-// the caller returns at once: the read restarts on a long connection.
+// RequireLong is called before q sends something to a client, or when the read will be slow.
+// On a quick connection it returns an error with ErrSlow in its chain. The caller returns it
+// at once, and the read restarts on a long connection.
 func RequireLong(q Querier) error {
 	switch q := q.(type) {
 	case *Tx:
@@ -141,8 +139,8 @@ func RequireLong(q Querier) error {
 	return nil
 }
 
-// Yield runs do, during which q waits for a client and reads nothing, and gives its
-// slot to other reads meanwhile. Errors: that of do, or as ReadLong.
+// Yield runs do, in which q waits for a client and reads nothing. Meanwhile other reads may
+// use its slot. Errors: that of do, or as ReadLong.
 func Yield(ctx context.Context, q Querier, do func() error) error {
 	var w *activeSlot
 	var sent *bool
@@ -160,7 +158,7 @@ func Yield(ctx context.Context, q Querier, do func() error) error {
 	}
 	w.release()
 	over := w.endIfStalled()
-	if err := do(); err != nil { // and the read ends
+	if err := do(); err != nil { // an error ends the read
 		over()
 		return err
 	}
@@ -170,20 +168,20 @@ func Yield(ctx context.Context, q Querier, do func() error) error {
 	return w.acquire(ctx)
 }
 
-// stallTime is how long a read may wait for its client while others wait for its place.
+// stallTime is how long a read may wait for its client while others are queued.
 const stallTime = 3 * time.Second
 
 // errStalled ends a read whose client takes too long to read the answer.
 var errStalled = fault.Transientf(context.DeadlineExceeded, "the client took too long to read its answer")
 
-// endIfStalled ends the read when it has waited for its client for stallTime and others
-// wait for a place. The caller calls over when the client has read, which reports whether
-// the read has ended; afterwards it is not ended any more.
+// endIfStalled ends the read when it has waited for its client for stallTime and others are
+// queued. The caller calls over when the client has read. over reports whether the read was
+// ended; after over it is no longer ended.
 func (w *activeSlot) endIfStalled() (over func() bool) {
 	stop, ended := make(chan struct{}), make(chan bool, 1)
 	timer := time.AfterFunc(w.stall, func() { ended <- w.endFor(stop) })
 	return func() bool {
-		if timer.Stop() { // nobody has looked yet
+		if timer.Stop() { // the timer has not fired
 			return false
 		}
 		close(stop)
@@ -191,8 +189,8 @@ func (w *activeSlot) endIfStalled() (over func() bool) {
 	}
 }
 
-// endFor ends the read as soon as another one waits for a place. It reports false when stop
-// is closed before.
+// endFor ends the read as soon as another one is queued. It returns false when stop is closed
+// before that.
 func (w *activeSlot) endFor(stop <-chan struct{}) bool {
 	for {
 		if _, waiting := w.all.Load(); waiting > 0 {
@@ -240,9 +238,9 @@ func (d *DB) quickRead(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// longRead runs do as one of the long reads, within a context that ends with its place among
-// them. A read that waits for its client, which may be for long, gives it back when the
-// context ends.
+// longRead runs do as one of the long reads. The context of do ends with its place among
+// them. When the context ends, the place is free at once, also if the read still waits for
+// its client.
 func (d *DB) longRead(ctx context.Context, do func(context.Context, *activeSlot) error) error {
 	member := memberOf(ctx)
 	leave, err := d.reads.longQueue.Enter(ctx, member)
@@ -264,9 +262,9 @@ func (d *DB) longRead(ctx context.Context, do func(context.Context, *activeSlot)
 // activeSlot is the right of a long read to run statements.
 type activeSlot struct {
 	queue  *admission.Queue
-	all    *admission.Queue // of the long reads, those included that wait for a client
+	all    *admission.Queue // queue of all long reads, including those that wait for a client
 	member any
-	leave  func() // nil while it has no slot
+	leave  func() // frees the slot; nil without one
 	stall  time.Duration
 	end    func() // ends the read
 }
@@ -283,12 +281,12 @@ func (w *activeSlot) release() {
 	}
 }
 
-// deadline is the time limit of a quick read; nil for none. A server ends the
-// statements itself, without harm to their connection; on SQLite a context does.
+// deadline is the time limit of a quick read; nil for none. A server ends the statements
+// itself and keeps their connection. On SQLite a context ends them.
 type deadline struct {
 	byContext bool // ctx ends the statements
 	until     time.Time
-	ctx       context.Context // of the statements, with byContext
+	ctx       context.Context // of the statements, if byContext
 	cancel    context.CancelFunc
 	slow      bool // a statement was ended
 }
@@ -312,8 +310,7 @@ func (p *deadline) close() {
 	}
 }
 
-// statement returns the context of the next statement. Errors: ErrSlow when the time
-// is over.
+// statement returns the context of the next statement. Errors: ErrSlow when the time is over.
 func (p *deadline) statement(ctx context.Context) (context.Context, error) {
 	switch {
 	case p == nil:
@@ -335,9 +332,9 @@ func (p *deadline) requireLong() error {
 	return ErrSlow
 }
 
-// note notes whether err is of a statement whose time was over, and not of a request
-// whose context ended. MariaDB may send a row with NULL for a query in it that it did not
-// end, and the error behind it: then the row is what cannot be read.
+// note records whether the time limit caused err, rather than the context of the request.
+// When MariaDB ends a subquery it may send a row with NULL for it, and the error only after
+// that row. Then reading the row fails.
 func (p *deadline) note(ctx context.Context, err error) {
 	if p == nil || err == nil || ctx.Err() != nil || time.Now().Before(p.until) {
 		return
@@ -357,7 +354,7 @@ func (p *deadline) outcome(ctx context.Context, err error) error {
 	return err
 }
 
-// tookTooLong reports whether a server ended a statement for its time.
+// tookTooLong reports whether a server ended a statement because of its time limit.
 func tookTooLong(err error) bool {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && (my.Number == mysqlStatementTime || my.Number == mysqlExecutionTime)
@@ -367,11 +364,11 @@ func tookTooLong(err error) bool {
 type singleRead struct {
 	pool     *sql.DB
 	pinned   bool      // its statements run on one connection
-	conn     *sql.Conn // when it is pinned; on SQLite, too, so that waiting for a connection does not count
+	conn     *sql.Conn // if pinned, and on SQLite, where the time limit must not include the wait for a connection
 	begun    bool
 	deadline *deadline
 	slot     *activeSlot
-	sent     *bool // see Yield; nil: nobody asks
+	sent     *bool // see Yield; nil if not needed
 }
 
 // Query runs a reading statement.
@@ -385,7 +382,7 @@ func (a *singleRead) Query(ctx context.Context, query string, args ...any) (*sql
 	return rows, Fault(err)
 }
 
-// QueryRow runs a reading statement whose first row is scanned.
+// QueryRow runs a reading statement and returns its first row.
 func (a *singleRead) QueryRow(ctx context.Context, query string, args ...any) *Row {
 	run, on, err := a.statement(ctx)
 	if err != nil {
@@ -394,14 +391,14 @@ func (a *singleRead) QueryRow(ctx context.Context, query string, args ...any) *R
 	return &Row{row: on.QueryRowContext(run, query, args...)}
 }
 
-// queryer is a pool or a connection of one.
+// queryer is a pool or one of its connections.
 type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// statement returns the context of a statement and where it runs. The time limit
-// starts with the first.
+// statement returns the context of a statement, and the pool or connection that runs it. The
+// time limit starts with the first statement.
 func (a *singleRead) statement(ctx context.Context) (context.Context, queryer, error) {
 	if !a.begun {
 		if a.pinned || a.deadline != nil && a.deadline.byContext {

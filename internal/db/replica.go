@@ -13,81 +13,81 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Replicas are other servers that hold what the writer does, a little later.
+// Replicas are other servers with the same data as the writer, slightly later.
 type Replicas struct {
 	Addresses []string // one server each
-	// Begin is carried out before the first read of a replica; may be nil.
+	// Begin is called before the first read of a replica; may be nil.
 	Begin func(context.Context, *DB) error
-	// Position answers a number that grows with each write that a member, its argument,
-	// has to find.
+	// Position is a query for a number that grows with each write that a member must see. The
+	// member is its argument.
 	Position string
-	// Progress answers a number that grows with each write.
+	// Progress is a query for a number that grows with each write.
 	Progress string
 }
 
 const (
-	// MaxLag is how far a replica may be behind the writer; beyond it is left out.
+	// MaxLag is the maximum lag of a replica that is in use.
 	MaxLag = 10 * time.Second
 
-	// lookEvery is when each replica is looked at, and lookLimit how long that may take:
-	// one that does not answer meanwhile is left out.
+	// lookEvery is the period of the checks of each replica, and lookLimit the time limit of
+	// one check. A replica that does not answer in time is left out.
 	lookEvery = time.Second
 	lookLimit = 2 * time.Second
 
-	// behindFor is how long a member whose writes a replica lacked is not asked for again.
+	// behindFor is how long a member reads from the writer after a replica lacked its writes.
 	behindFor = 50 * time.Millisecond
 
-	// maxBehind bounds the members that are remembered.
+	// maxBehind limits the number of members in replicas.behind.
 	maxBehind = 10_000
 )
 
-// Reasons why a read of Elsewhere was one of the writer.
+// Reasons why a read of Elsewhere went to the writer.
 const (
-	WhyMember  = "member"  // nobody said whose it is
-	WhyStrong  = "strong"  // it was to find everything
+	WhyMember  = "member"  // the context has no member
+	WhyStrong  = "strong"  // the read must see everything
 	WhyNone    = "none"    // no replica is in use
 	WhyBehind  = "behind"  // the replica lacked writes of the member
 	WhyRefused = "refused" // the replica failed
 )
 
-// errBehind ends a read on a replica that lacks what its member has to find.
+// errBehind ends a read on a replica that lacks writes that its member must see.
 var errBehind = errors.New("the replica lacks writes of the member")
 
-// replicas are those of a DB.
+// replicas are the replicas of a DB.
 type replicas struct {
 	Replicas
 	all []*replica
 	log *slog.Logger
 
-	samples []sample      // of the writer, the oldest first; of look alone
-	every   time.Duration // lookEvery, less in tests
+	samples []sample      // of the writer, the oldest first; only look uses them
+	every   time.Duration // lookEvery; less in tests
 
-	reads  atomic.Int64             // on a replica
-	writer map[string]*atomic.Int64 // on the writer, by why
+	reads  atomic.Int64             // reads on a replica
+	writer map[string]*atomic.Int64 // reads on the writer, by reason
 
 	mu     sync.Mutex
-	behind map[int64]time.Time // members whose writes were lacking: until when
+	behind map[int64]time.Time // members whose writes were missing, and until when they read from the writer
 }
 
-// sample is how far the writer was at a time.
+// sample is the progress of a server at a time.
 type sample struct {
 	at       time.Time
 	progress int64
 	schema   int64
 }
 
-// replica is one server. Its db has pools for reading only.
+// replica is one server. Its db has only pools for reading.
 type replica struct {
 	name    string // host:port
 	db      *DB
 	sockets *sockets
 
 	used atomic.Bool
-	lag  atomic.Int64 // nanoseconds; below 0: not known
-	told int          // what was logged of it; of look alone
+	lag  atomic.Int64 // nanoseconds; below 0: unknown
+	told int          // what was logged last; only look uses it
 }
 
-// openReplicas opens the replicas, without a connection.
+// openReplicas opens the replicas without connecting to them.
 func (d *DB) openReplicas(o Replicas, conns int) error {
 	if len(o.Addresses) == 0 {
 		return nil
@@ -152,17 +152,17 @@ func (s *replicas) close() error {
 	return errors.Join(errs...)
 }
 
-// Elsewhere returns a view of d whose Read, ReadLong, One and OneLong are carried out by
-// a replica that is fit: it is in use, and has what its member has to find (Consistency).
-// Else the writer does. fn runs a second time, on the writer, where the replica fails
-// before anything was sent to a client (Yield). Without replicas the view is d.
+// Elsewhere returns a view of d whose Read, ReadLong, One and OneLong run on a replica if one
+// is suitable: it is in use and has what the member must see (Consistency). Otherwise they
+// run on the writer. If the replica fails before anything was sent to a client (Yield), fn
+// runs a second time, on the writer. Without replicas the view reads like d.
 func (d *DB) Elsewhere() *DB {
 	v := *d
 	v.elsewhere = d.replicas != nil
 	return &v
 }
 
-// first is called with what a read runs its statements on, before all of them.
+// first is called before the statements of a read, with the Querier that runs them.
 type first func(ctx context.Context, q Querier) error
 
 func (begin first) tx(ctx context.Context, fn func(*Tx) error) func(*Tx) error {
@@ -183,7 +183,7 @@ func (begin first) one(ctx context.Context, fn func(Querier) error) func(Querier
 	}
 }
 
-// route runs a read on a replica, or on the writer.
+// route runs a read on a replica or on the writer.
 func (d *DB) route(ctx context.Context, read func(on *DB, begin first) error) error {
 	home := *d
 	home.elsewhere = false
@@ -214,15 +214,15 @@ func (d *DB) route(ctx context.Context, read func(on *DB, begin first) error) er
 	return read(&home, func(context.Context, Querier) error { return nil })
 }
 
-// place is what a replica has to have reached: the writes of a member and of everybody.
+// place is the progress that a replica must have reached for a member.
 type place struct{ member, writes int64 }
 
-// everybody is no member: Replicas.Position counts for it what all have to find alone.
+// everybody is not a member: for it, Replicas.Position counts only what all members must see.
 const everybody = 0
 
-// choose returns the replica that a read may go to, and what that has to have reached, or
-// why it is one of the writer. A member's is always the same while it is in use, on all
-// processes alike, so that two queries do not see two of them.
+// choose returns the replica for a read and the progress that it must have reached, or the
+// reason why the read goes to the writer. A member uses the same replica in all processes
+// while that one is in use, so its reads do not alternate between two states.
 func (s *replicas) choose(ctx context.Context, home *DB) (*replica, *place, string, error) {
 	member, ok := memberOf(ctx).(int64)
 	c := consistencyOf(ctx)
@@ -247,7 +247,7 @@ func (s *replicas) choose(ctx context.Context, home *DB) (*replica, *place, stri
 	return r, p, "", err
 }
 
-// of returns the replica of a member; nil when none is in use.
+// of returns the replica of a member, or nil when none is in use.
 func (s *replicas) of(member int64) *replica {
 	n := uint64(len(s.all))
 	for i := range n {
@@ -258,8 +258,8 @@ func (s *replicas) of(member int64) *replica {
 	return nil
 }
 
-// reached returns errBehind where what q reads lacks something. In a transaction it is the
-// first statement, so it is of the snapshot of all others.
+// reached returns errBehind if the server of q lacks writes. In a transaction it is the first
+// statement, so it sees the same snapshot as all others.
 func (s *replicas) reached(ctx context.Context, q Querier, p *place) error {
 	var writes int64
 	if err := q.QueryRow(ctx, s.Position, p.member).Scan(&writes); err != nil {
@@ -271,7 +271,7 @@ func (s *replicas) reached(ctx context.Context, q Querier, p *place) error {
 	return nil
 }
 
-// isBehind notes that a replica lacked writes of a member.
+// isBehind records that a replica lacked writes of a member.
 func (s *replicas) isBehind(member int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -292,7 +292,7 @@ func (s *replicas) wasBehind(member int64) bool {
 	return ok
 }
 
-// noteSent lets a read note that something of it was sent to a client.
+// noteSent makes a read record in sent that something was sent to a client.
 func noteSent(q Querier, sent *bool) {
 	switch q := q.(type) {
 	case *Tx:
@@ -302,8 +302,8 @@ func noteSent(q Querier, sent *bool) {
 	}
 }
 
-// failedThere reports whether err is of the server or of the way to it, so that another
-// server may answer. What took too long there would do so here.
+// failedThere reports whether err comes from the server or the network, so that another
+// server may succeed. A read that took too long would also take too long there.
 func failedThere(err error) bool {
 	if tookTooLong(err) {
 		return false

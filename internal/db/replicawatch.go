@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// WatchReplicas looks at the replicas every second until ctx ends: one that does not
-// answer, lags by more than MaxLag or has other migrations is left out, and comes back
-// when it is fit again. It returns nil.
+// WatchReplicas checks the replicas every second until ctx ends. A replica is left out while
+// it does not answer, lags by more than MaxLag, or has other migrations. It returns nil.
 func (d *DB) WatchReplicas(ctx context.Context) error {
 	s := d.replicas
 	if s == nil {
@@ -40,8 +39,8 @@ func (d *DB) WatchReplicas(ctx context.Context) error {
 	}
 }
 
-// look looks at the writer and then at each replica. What a replica has of a writer that
-// does not answer is not known to be old.
+// look checks the writer and then each replica. While the writer does not answer, its last
+// known progress is used.
 func (s *replicas) look(ctx context.Context, d *DB) {
 	within, cancel := context.WithTimeout(ctx, lookLimit)
 	now, err := s.sample(within, d.Health())
@@ -75,8 +74,8 @@ func (s *replicas) look(ctx context.Context, d *DB) {
 	all.Wait()
 }
 
-// sample asks a server how far it is, and for its migrations: each has its instant, so
-// that no two databases have the same.
+// sample reads the progress of a server and the sum of the times of its migrations. The times
+// differ between any two databases.
 func (s *replicas) sample(ctx context.Context, d *DB) (now sample, err error) {
 	now.at = time.Now()
 	if err = d.QueryRow(ctx, s.Progress).Scan(&now.progress); err == nil {
@@ -85,8 +84,8 @@ func (s *replicas) sample(ctx context.Context, d *DB) (now sample, err error) {
 	return now, err
 }
 
-// compare finds how far a replica lags: as long as it is since the last time at which the
-// writer was no further. It returns why the replica is not fit.
+// compare computes the lag of a replica: the time since the writer last had no more progress
+// than the replica. It returns why the replica is not suitable, or nil.
 func (r *replica) compare(writer []sample, there sample) error {
 	if len(writer) == 0 {
 		return errors.New("the writer has not been asked")
@@ -106,18 +105,18 @@ func (r *replica) compare(writer []sample, there sample) error {
 		r.lag.Store(int64(lag))
 		return nil
 	}
-	lag := there.at.Sub(writer[0].at) // MaxLag, or since the first look
+	lag := there.at.Sub(writer[0].at) // more than MaxLag, or the time since the first look
 	r.lag.Store(int64(lag))
 	return fmt.Errorf("it lags by more than %s", lag.Round(time.Millisecond))
 }
 
-// What was logged last of a replica.
+// What was logged last about a replica.
 const (
 	toldUsed = iota + 1
 	toldOut
 )
 
-// use takes a replica into use, or leaves it out for a reason, and logs when that changes.
+// use puts a replica into use, or leaves it out for a reason, and logs a change.
 func (r *replica) use(log *slog.Logger, out error) {
 	r.used.Store(out == nil)
 	switch {
@@ -130,7 +129,7 @@ func (r *replica) use(log *slog.Logger, out error) {
 	}
 }
 
-// refused leaves a replica out on which a read failed, until the next look.
+// refused leaves out a replica that did not serve a read, until the next look.
 func (r *replica) refused(log *slog.Logger, err error) {
 	if c := classOf(err); c == lost || c == away {
 		r.used.Store(false)
@@ -138,7 +137,7 @@ func (r *replica) refused(log *slog.Logger, err error) {
 	log.Debug("a read is repeated on the writer", "replica", r.name, "err", err)
 }
 
-// pool is the state of the connections to all replicas.
+// pool returns the state of the connections to all replicas.
 func (s *replicas) pool() Pool {
 	all := Pool{Name: poolReplica}
 	for _, r := range s.all {
@@ -150,22 +149,22 @@ func (s *replicas) pool() Pool {
 	return all
 }
 
-// ReplicaState is how a replica does.
+// ReplicaState is the state of a replica.
 type ReplicaState struct {
 	Name string // host:port
 	Used bool
-	Lag  time.Duration // at most; below 0: not known
+	Lag  time.Duration // upper bound; below 0: unknown
 }
 
-// ReplicaCounts counts reads of Elsewhere since d was opened: those of a replica, and
-// those of the writer by why they were.
+// ReplicaCounts counts reads of Elsewhere since d was opened: those on a replica, and those
+// on the writer by reason.
 type ReplicaCounts struct {
 	Replica int64
 	Writer  map[string]int64
 }
 
-// ReplicaStates returns how the replicas do, in the order of their addresses, and counts
-// the reads.
+// ReplicaStates returns the state of the replicas, in the order of their addresses, and the
+// counts of the reads.
 func (d *DB) ReplicaStates() ([]ReplicaState, ReplicaCounts) {
 	s := d.replicas
 	if s == nil {

@@ -8,15 +8,14 @@ import (
 	"sync/atomic"
 )
 
-// openRows is the rows of a running statement. They end with the context of the
-// statement, also while the next row is computed, which the SQLite driver does not
-// do by itself.
+// openRows are the rows of a running statement. They end with the context of the statement,
+// also while the next row is computed. The SQLite driver would not end them then.
 type openRows struct {
 	driver.Rows
 	ctx   context.Context
 	c     *conn
-	s     *cached // nil for a statement that went out as text
-	watch *watch  // nil for those of a server
+	s     *cached // nil for a statement that was sent as text
+	watch *watch  // nil for a server
 
 	closed atomic.Bool
 }
@@ -36,8 +35,8 @@ func (r *openRows) Next(row []driver.Value) error {
 	return err
 }
 
-// Close closes the rows and releases their statement. Where the context has ended,
-// the server may still be computing rows.
+// Close closes the rows and releases their statement. If the context has ended, the server
+// may still be computing rows.
 func (r *openRows) Close() error {
 	if r.watch != nil {
 		r.watch.end()

@@ -10,12 +10,12 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// SchemaState is how the schema of a database stands to this build.
+// SchemaState compares the schema of a database with this build.
 type SchemaState struct {
-	Release string      // the newest release that has migrated the database; "" for a build without a number, and for none
+	Release string      // the newest release that has migrated the database; "" for none, and for a build without a number
 	Empty   bool        // nothing has been applied
-	Missing []Migration // of this build, in their order
-	Newer   []Migration // that this build does not know, in their order
+	Missing []Migration // of this build, in order
+	Newer   []Migration // that this build does not have, in order
 }
 
 // Migration is a step of the schema.
@@ -25,10 +25,10 @@ type Migration struct {
 	Oldest  string // the oldest release that works with it; "" when nothing says so
 }
 
-// String is the name of the migration's file.
+// String returns the name of the migration's file.
 func (m Migration) String() string { return fmt.Sprintf("%04d_%s", m.Version, m.Name) }
 
-// Oldest returns of some migrations the one that works with the fewest releases.
+// Oldest returns the migration that works with the fewest releases.
 func Oldest(all []Migration) (worst Migration) {
 	for i, m := range all {
 		if i == 0 || release.Rank(m.Oldest) > release.Rank(worst.Oldest) {
@@ -43,7 +43,7 @@ func (s *SchemaState) OfNewer() bool {
 	return len(s.Newer) > 0 || release.Rank(s.Release) > release.Rank(release.Number)
 }
 
-// refusal returns why this release does not work with the database; nil when it does.
+// refusal returns why this release does not work with the database, or nil.
 func (s *SchemaState) refusal() error {
 	for _, m := range s.Newer {
 		if m.Oldest == "" {
@@ -58,9 +58,8 @@ func (s *SchemaState) refusal() error {
 	return nil
 }
 
-// SchemaState reads how the schema of the database stands to this build. It changes
-// nothing.
-// Errors: a database that this build cannot work with, whose message says why.
+// SchemaState compares the schema of the database with this build. It changes nothing.
+// Errors: a database that this build cannot work with; the message says why.
 func (d *DB) SchemaState(ctx context.Context) (SchemaState, error) {
 	s, _, err := d.schemaState(ctx, d.lookups)
 	if err != nil || s.Empty {
@@ -75,9 +74,9 @@ func (d *DB) SchemaState(ctx context.Context) (SchemaState, error) {
 	return s, nil
 }
 
-// SchemaIsCurrent returns nil when every migration of this build has been applied, and
-// this release works with all others that have been; else an error that says what to
-// do. It changes nothing.
+// SchemaIsCurrent returns nil if all migrations of this build have been applied, and this
+// release works with all others that have been applied. Otherwise the error says what to do.
+// It changes nothing.
 func (d *DB) SchemaIsCurrent(ctx context.Context) error {
 	s, _, err := d.schemaState(ctx, d.lookups)
 	if err != nil {
@@ -95,7 +94,7 @@ type asker interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// schemaState is SchemaState without the release, and the history.
+// schemaState is SchemaState without the release; it also returns the history.
 func (d *DB) schemaState(ctx context.Context, q asker) (s SchemaState, done map[int]applied, err error) {
 	if done, err = history(ctx, q); err != nil {
 		return s, nil, err
@@ -123,7 +122,7 @@ type applied struct {
 	begun          bool // but not done
 }
 
-// history reads which migrations have been applied.
+// history returns the migrations that have been applied.
 func history(ctx context.Context, q asker) (map[int]applied, error) {
 	done := map[int]applied{}
 	rows, err := q.QueryContext(ctx, "SELECT version, name, checksum, applied_at FROM schema_migration")
@@ -145,8 +144,8 @@ func history(ctx context.Context, q asker) (map[int]applied, error) {
 	return done, err
 }
 
-// missing returns the steps that a database with this history lacks, and refuses one
-// where a step has other contents.
+// missing returns the steps that a database with this history lacks. It refuses a database
+// where an applied step has other contents.
 func missing(steps []schema.Migration, done map[int]applied) ([]Migration, error) {
 	var todo []Migration
 	for _, s := range steps {
@@ -162,8 +161,8 @@ func missing(steps []schema.Migration, done map[int]applied) ([]Migration, error
 	return todo, nil
 }
 
-// addNewer adds the migrations that no step of this build is. One that has only begun
-// counts as well: who works with it works while it runs.
+// addNewer adds the applied migrations that this build does not have. It includes those that
+// have only begun, since this build must work while they run.
 func (s *SchemaState) addNewer(ctx context.Context, q asker, steps []schema.Migration, done map[int]applied) error {
 	for version, a := range done {
 		if !slices.ContainsFunc(steps, func(known schema.Migration) bool { return known.Version == version }) {

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// maxShared is the most writes that share a transaction of SQLite.
+	// maxShared is the maximum number of writes that share a transaction of SQLite.
 	maxShared = 64
 
-	// sharedTime is how long a transaction may have lasted when another write joins
-	// it. One that has joined and lasts longer than as much again runs a second time
-	// by itself, so that those before it do not wait for it.
+	// sharedTime is how long a transaction may have run when another write joins it. A write
+	// that joined and is still running at twice that time runs again by itself, so that
+	// earlier writes do not wait for it.
 	sharedTime = 10 * time.Millisecond
 )
 
-// The statements around writes, which are prepared although they have no arguments.
+// The statements around writes. They are prepared although they have no arguments.
 const (
 	beginWrite     = "BEGIN IMMEDIATE"
 	commitWrite    = "COMMIT"
@@ -38,49 +38,48 @@ var repeated = map[string]bool{
 }
 
 var (
-	// errLate ends a write that makes those before it wait.
+	// errLate ends a write for which earlier writes would wait too long.
 	errLate = fault.Transientf(nil, "the write takes a transaction of its own")
 
-	// errShared is the error of writes whose shared transaction another one ended.
+	// errShared is the error of a write whose shared transaction was ended by another one.
 	errShared = errors.New("a write that shared the transaction has ended it")
 
 	errRolledBack = errors.New("the database has rolled the transaction back")
 )
 
-// turns gives the writes of a SQLite database their turns: members take turns, and the
-// writes of one come in the order in which they were sent. Each runs its function in its turn. Where others wait, it leaves its
-// transaction open for the next one, and the last of them commits for all: a commit
-// waits for the disk, which takes longer than most writes.
+// turns orders the writes of a SQLite database. Members take turns, and the writes of one
+// member run in the order in which they were sent. If others wait, a write leaves its
+// transaction open for the next one. The last of them commits for all, because a commit waits
+// for the disk, which takes longer than most writes.
 type turns struct {
 	mu      sync.Mutex
 	taken   bool
-	waiting []*turnLine   // of each member, in the order of the round
+	waiting []*turnLine   // of each member, in the order of the turns
 	reads   time.Duration // how long the queries of a turn may take
 
-	open *shared // the transaction, of whoever has the turn; nil for none
+	open *shared // the open transaction of the write whose turn it is; nil for none
 }
 
-// turnLine is the writes of one member that wait, in the order in which they came.
+// turnLine is the queue of one member's writes, in the order of their arrival.
 type turnLine struct {
 	member any
 	writes []chan struct{}
 }
 
-// shared is a transaction of several writes. Those after the first run under a
-// savepoint each.
+// shared is a transaction of several writes. Each write after the first has a savepoint.
 type shared struct {
 	conn   *sql.Conn
 	active func() bool // false once SQLite has rolled it back
 
-	interrupt func() // stops the statement that runs; nil where that is not known
+	interrupt func() // stops the running statement; nil if the driver cannot
 
 	began   time.Time
 	undo    []func() // see Tx.OnUndo
 	writes  int
 	changes int64
 
-	done chan struct{} // closed when it has ended
-	err  error         // then: why nothing of it stands
+	done chan struct{} // closed when the transaction has ended
+	err  error         // set then; why nothing was committed
 }
 
 // take waits for the turn of a member's write. Errors: that of the context.
@@ -101,7 +100,7 @@ func (w *turns) take(ctx context.Context) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.cancel(memberOf(ctx), mine) { // it has just come
+	if !w.cancel(memberOf(ctx), mine) { // the turn has just come
 		return nil
 	}
 	return ctx.Err()
@@ -117,7 +116,7 @@ func (w *turns) wait(member any, mine chan struct{}) {
 	w.waiting = append(w.waiting, &turnLine{member, []chan struct{}{mine}})
 }
 
-// cancel removes a write that waits; false when it waits no more.
+// cancel removes a waiting write. It returns false if the write no longer waits.
 func (w *turns) cancel(member any, mine chan struct{}) bool {
 	for i, line := range w.waiting {
 		at := slices.Index(line.writes, mine)
@@ -132,7 +131,7 @@ func (w *turns) cancel(member any, mine chan struct{}) bool {
 	return false
 }
 
-// next gives the turn to the next one that waits; false when nobody does. w.mu is held.
+// next starts the next waiting turn. It returns false if no write waits. w.mu is held.
 func (w *turns) next() bool {
 	if len(w.waiting) == 0 {
 		return false
@@ -146,15 +145,15 @@ func (w *turns) next() bool {
 	return true
 }
 
-// pass gives the turn to the next one that waits, if there is one.
+// pass starts the next waiting turn, if there is one.
 func (w *turns) pass() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.next()
 }
 
-// leave ends a turn: it passes an open transaction on where another write may join
-// it, else commits it.
+// leave ends a turn. It leaves the transaction open for the next write if that may join;
+// otherwise it commits.
 func (w *turns) leave(d *DB, alone bool) {
 	if s := w.open; s != nil {
 		if !alone && s.writes < maxShared && time.Since(s.began) < sharedTime && w.pass() {
@@ -178,7 +177,7 @@ func (w *turns) commit(d *DB) {
 	w.ended(err)
 }
 
-// ended tells the writes of the open transaction how it has ended.
+// ended ends the open transaction for all its writes, with this error.
 func (w *turns) ended(err error) {
 	s := w.open
 	w.open = nil
@@ -191,8 +190,8 @@ func (w *turns) ended(err error) {
 	close(s.done)
 }
 
-// rollBack rolls back and gives the connection back, or drops one that is stuck in the
-// transaction.
+// rollBack rolls the transaction back and returns the connection to the pool. It closes a
+// connection on which the rollback fails.
 func (s *shared) rollBack() {
 	for _, fn := range s.undo {
 		fn()
@@ -206,10 +205,10 @@ func (s *shared) rollBack() {
 	_ = s.conn.Close()
 }
 
-// share runs fn once in its turn, in a transaction that it may share, and returns
-// when that has ended: also with an error of fn, which may come from what a write
-// before it has not committed yet. alone: it does not share. Errors: errShared when
-// another write has ended the transaction.
+// share runs fn once, in its turn, in a transaction that several writes may share. It returns
+// when that transaction ends, even if fn has failed: the error of fn may depend on earlier
+// writes that are not committed yet. With alone the transaction is not shared. Errors:
+// errShared when another write has ended the transaction.
 func (d *DB) share(ctx context.Context, fn func(*Tx) error, alone bool) (err error, mayRepeat bool) {
 	w := d.turns
 	if err := w.take(ctx); err != nil {
@@ -240,8 +239,8 @@ func (d *DB) share(ctx context.Context, fn func(*Tx) error, alone bool) (err err
 	return s.err, mayRetry(s.err)
 }
 
-// joined runs fn in the open transaction, or in a new one, and returns the one to
-// wait for; nil when fn has failed with it.
+// joined runs fn in the open transaction, or in a new one. It returns the transaction to wait
+// for, or nil if it has ended together with fn.
 func (d *DB) joined(ctx context.Context, fn func(*Tx) error) (*shared, error) {
 	w := d.turns
 	if err := ctx.Err(); err != nil {
@@ -277,9 +276,9 @@ func (d *DB) joined(ctx context.Context, fn func(*Tx) error) (*shared, error) {
 	return s, nil
 }
 
-// follow runs fn under a savepoint of a transaction that others have written in.
-// Errors: that of fn; errLate when it has to run again. After an error that ended
-// the transaction none is open.
+// follow runs fn under a savepoint of a transaction in which others have written. Errors:
+// that of fn; errLate when fn has to run again. After an error that ended the transaction,
+// none is open.
 func (d *DB) follow(ctx context.Context, s *shared, fn func(*Tx) error) (err error) {
 	if err := s.exec(beginFollower); err != nil {
 		d.turns.ended(errShared)
@@ -305,7 +304,7 @@ func (d *DB) follow(ctx context.Context, s *shared, fn func(*Tx) error) (err err
 	return nil
 }
 
-// exec runs a statement around a write, whatever context that has.
+// exec runs a statement around a write. The context of the write does not apply to it.
 func (s *shared) exec(statement string) error {
 	_, err := s.conn.ExecContext(context.Background(), statement)
 	return err
@@ -317,9 +316,9 @@ func (d *DB) run(ctx context.Context, s *shared, t *Tx, fn func(*Tx) error) erro
 	defer cancel()
 	t.d, t.tx, t.ctx, t.shared = d, s.conn, ctx, s
 	t.until, _ = ctx.Deadline()
-	defer func() { t.undone(0) }() // unless it stands
+	defer func() { t.undone(0) }() // unless fn succeeds
 	err := fn(t)
-	if t.aborted != nil { // fn may have taken the error for one of its own
+	if t.aborted != nil { // fn may have ignored the error
 		err = t.aborted
 	}
 	if err == nil {
@@ -336,7 +335,7 @@ func (d *DB) run(ctx context.Context, s *shared, t *Tx, fn func(*Tx) error) erro
 	return err
 }
 
-// begin opens a transaction, which ends with no context.
+// begin opens a transaction. The end of ctx does not end it.
 func (d *DB) begin(ctx context.Context) error {
 	writer, err := d.writer.Conn(ctx)
 	if err != nil {
@@ -353,7 +352,7 @@ func (d *DB) begin(ctx context.Context) error {
 	if err == nil {
 		_, err = writer.ExecContext(ctx, beginWrite)
 	}
-	if err != nil { // it may have begun all the same
+	if err != nil { // it may have begun nevertheless
 		s.rollBack()
 		return err
 	}

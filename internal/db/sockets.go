@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// sockets are the open connections to a server, so that those who wait for one that has
-// stopped answering need not wait for TCP to find out.
+// sockets are the open connections to a server. When the server has stopped answering,
+// closing them ends all waits at once, without a TCP timeout.
 type sockets struct {
 	mu   sync.Mutex
 	open map[net.Conn]bool
@@ -31,7 +31,7 @@ func (s *sockets) dial(ctx context.Context, network, address string) (net.Conn, 
 	return c, nil
 }
 
-// cut closes all connections: whoever waits for one gets an error at once.
+// cut closes all connections. All waits for them fail at once.
 func (s *sockets) cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *sockets) cut() {
 	clear(s.open)
 }
 
-// socket is a TCP connection, by which the driver sees whether it is closed.
+// socket is a TCP connection. The driver can check whether it is closed.
 type socket struct {
 	*net.TCPConn
 	of *sockets

@@ -16,34 +16,34 @@ const (
 	sqliteStmts = 300   // per connection
 	ownerMode   = 0o600 // of the files of a database
 
-	// The pages that a connection keeps, in KiB. Those of readers add up, and the
-	// system keeps the file's pages too.
+	// The size of the page cache of a connection, in KiB. Each reader has one, and the system
+	// caches the pages of the file too.
 	writerCache = "cache_size(-8192)"
 	readerCache = "cache_size(-2048)"
 
-	// sqliteIdle is when a connection is closed that nobody used, with the pages
-	// that it keeps: a load leaves many.
+	// sqliteIdle is how long an unused connection stays open. Closing it frees its page
+	// cache; a load leaves many connections.
 	sqliteIdle = 10 * time.Second
 )
 
-// busyWait is how long a connection waits for the locks of others, in ms.
+// busyWait is how long a connection waits for locks, in ms.
 const busyWait = "busy_timeout(10000)"
 
-// Where a connection puts what it sorts, and what stands between the parts of a statement.
+// Where a connection stores sort data and intermediate results.
 const (
 	inMemory = "temp_store(MEMORY)"
-	inFiles  = "temp_store(FILE)" // where it is more than a few MiB, of which one statement may take any number
+	inFiles  = "temp_store(FILE)" // if larger than a few MiB; one statement may need any amount
 )
 
-// connection returns what the connections of a file share, and more.
+// connection returns the pragmas that all connections to a file share, and more.
 func connection(more ...string) []string {
 	return append([]string{
 		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)", "secure_delete(1)",
 	}, more...)
 }
 
-// sqlitePools opens the one write connection of a file, and read pools of so
-// many connections, of which those of the last but one are for long reads.
+// sqlitePools opens the single write connection of a file, and a read pool of each size. The
+// last pool but one is for long reads.
 func sqlitePools(path string, sizes ...int) (writer *sql.DB, readers []*sql.DB, err error) {
 	if path == "" || strings.Contains(path, ":memory:") {
 		return nil, nil, errors.New("want sqlite:path, a file")
@@ -65,17 +65,17 @@ func sqlitePools(path string, sizes ...int) (writer *sql.DB, readers []*sql.DB, 
 		}
 		reader, err := sqlitePool(path, "deferred", connection(between, busyWait, readerCache, "query_only(1)"), size)
 		if err != nil {
-			return writer, readers, err // who closes them
+			return writer, readers, err // the caller closes them
 		}
 		readers = append(readers, reader)
 	}
 	return writer, readers, nil
 }
 
-// ownersOnly makes the file of a database, and what SQLite keeps beside it, one
-// that only its owner reads and writes, whatever the folder and the umask allow.
-// What SQLite makes beside it later has the mode of the database.
-// Errors: a file whose mode may not be changed, which belongs to somebody else.
+// ownersOnly makes the file of a database, and the files that SQLite keeps beside it,
+// readable and writable by their owner only, regardless of folder and umask. SQLite gives
+// files that it creates later the mode of the database.
+// Errors: a file whose mode may not be changed because another user owns it.
 func ownersOnly(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, ownerMode)
 	if err != nil {

@@ -15,9 +15,8 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// This file is the seam to the SQLite driver: one written in Go, so that alds
-// builds anywhere. A file with the build tag cgo_sqlite that has the same two
-// functions chooses another.
+// This file is the border to the SQLite driver, which is written in Go, so that alds builds
+// anywhere. A file with the build tag cgo_sqlite and the same two functions can replace it.
 
 // The driver keeps collations and functions per process.
 var registerOnce = sync.OnceValue(registerSQLite)
@@ -56,14 +55,14 @@ func sqliteConnector(file, lock string, pragmas []string) (driver.Connector, err
 	return sqlite.NewConnector(file + "?" + q.Encode())
 }
 
-// complexities are parts of what SQLite says of a statement that has too much, which has no
-// code of its own.
+// complexities are parts of SQLite's messages about statements that are too complex. These
+// errors have no code of their own.
 var complexities = []string{
 	"nested too deep", "Expression tree is too large", "parser stack overflow", "too many FROM clause terms", "tables in a join", "too many SQL variables",
 	"too many terms in compound SELECT", "too many arguments on function", "Recursion limit",
 }
 
-// sqliteClass says what an error of the driver means.
+// sqliteClass returns the class of an error of the driver.
 func sqliteClass(err error) class {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {

@@ -12,24 +12,25 @@ import (
 )
 
 const (
-	// statisticsFrom is the fewest rows of a table that has statistics. Those of a
-	// smaller one would make SQLite read through it, also when it has grown.
+	// statisticsFrom is the minimum number of rows of a table with statistics. Statistics of
+	// a smaller table would make SQLite scan it, even after it has grown.
 	statisticsFrom = 1000
 
 	statisticsPeriod = 24 * time.Hour
 	statisticsShare  = 2 // statistics are gathered again when half of the rows have changed
 	leastChange      = 2000
 
-	// Writes wait while an index is read. So after each there is a pause of so many times
-	// as long, and after all of them, while rows change, of so many times as all took.
+	// Writes wait while an index is read. The pause after each index is indexPause times as
+	// long as it took. The pause after all of them, while rows change, is statisticsPause
+	// times as long as all took.
 	indexPause      = 4
 	statisticsPause = 10
 )
 
-// statistics tells when those of a database are old.
+// statistics detects when the statistics of a database are old.
 type statistics struct {
 	changes atomic.Int64 // rows written since they were gathered
-	enough  atomic.Int64 // changes that make them old
+	enough  atomic.Int64 // number of changes that makes them old
 	old     chan struct{}
 }
 
@@ -50,9 +51,9 @@ func (s *statistics) changed(rows int64) {
 	}
 }
 
-// KeepStatistics gathers statistics at once, after each change of half of all rows,
-// and daily, until ctx ends; after changes it takes a fiftieth of the time at most.
-// MySQL gathers its own.
+// KeepStatistics gathers statistics at once, whenever half of all rows have changed, and
+// daily, until ctx ends. After changes it uses at most a fiftieth of the time. MySQL gathers
+// its own.
 func (d *DB) KeepStatistics(ctx context.Context) error {
 	if d.statistics == nil {
 		<-ctx.Done()
@@ -66,7 +67,7 @@ func (d *DB) KeepStatistics(ctx context.Context) error {
 			d.log.Debug("statistics gathered", "duration_ms", time.Since(began).Milliseconds())
 		}
 		var rest <-chan time.Time
-		if n > 0 { // the first are those of a start, and no answer to changes
+		if n > 0 { // the first ones belong to the start, not to changes
 			rest = time.After(statisticsPause * time.Since(began))
 		}
 		if !d.statistics.grownOld(ctx, rest) {
@@ -75,8 +76,8 @@ func (d *DB) KeepStatistics(ctx context.Context) error {
 	}
 }
 
-// grownOld waits until statistics are old, but for a time at least, and reports
-// whether they are to be gathered again: ctx has not ended.
+// grownOld waits until statistics are old, and at least until rest. It returns false when ctx
+// has ended.
 func (s *statistics) grownOld(ctx context.Context, rest <-chan time.Time) bool {
 	for {
 		old := s.old
@@ -96,10 +97,10 @@ func (s *statistics) grownOld(ctx context.Context, rest <-chan time.Time) bool {
 	}
 }
 
-// GatherStatistics tells SQLite's planner how many rows the values of each index
-// have, one index in a transaction, which takes about 20 ms for 100,000 rows, with
-// a pause after each, so that most of the time others may write. All connections
-// plan by them from then on. On MySQL, which gathers its own, it does nothing.
+// GatherStatistics gives SQLite's planner the number of rows per value of each index. Each
+// index has its own transaction, of about 20 ms for 100,000 rows, and a pause after it, so
+// that writes can run most of the time. Afterwards all connections use the statistics. On
+// MySQL, which gathers its own, it does nothing.
 func (d *DB) GatherStatistics(ctx context.Context) error {
 	if d.statistics == nil {
 		return nil
@@ -121,7 +122,7 @@ func (d *DB) GatherStatistics(ctx context.Context) error {
 			return ctx.Err()
 		case <-time.After(indexPause * time.Since(began)):
 		}
-		rows[x.table] = max(rows[x.table], n) // a key may have some of them only
+		rows[x.table] = max(rows[x.table], n) // a partial index has only some of the rows
 	}
 	total := int64(0)
 	for _, n := range rows {
@@ -133,8 +134,8 @@ func (d *DB) GatherStatistics(ctx context.Context) error {
 
 // index is an index of SQLite.
 type index struct {
-	table, name, column string // the first column
-	inStatistics        string // its name in sqlite_stat1: of rows that are an index, that of the table
+	table, name, column string // the first one
+	inStatistics        string // its name in sqlite_stat1; the table's name if the rows are stored in the index
 	nullable            bool
 }
 
@@ -155,7 +156,7 @@ func (d *DB) indexes(ctx context.Context) ([]index, error) {
 	return list, err
 }
 
-// gather gathers the statistics of an index and returns the rows of its table, 0
+// gather gathers the statistics of an index and returns the number of rows of its table, or 0
 // for a small one.
 func (d *DB) gather(ctx context.Context, x index) (n int64, err error) {
 	q := d.Dialect.Quote
@@ -177,7 +178,7 @@ func (d *DB) gather(ctx context.Context, x index) (n int64, err error) {
 		}
 		var stat string
 		err := tx.QueryRow(ctx, "SELECT stat FROM sqlite_stat1 WHERE tbl = ? AND idx = ?", x.table, x.inStatistics).Scan(&stat)
-		if fault.KindOf(err) == fault.NotFound { // a key of some rows, of which there are none
+		if fault.KindOf(err) == fault.NotFound { // a partial index without rows
 			return nil
 		}
 		if err != nil {
@@ -193,11 +194,11 @@ func (d *DB) gather(ctx context.Context, x index) (n int64, err error) {
 	return n, err
 }
 
-// withoutNull returns the statistics of an index without NULL in its first column,
-// which has so many values, and so many distinct ones. Its text is the rows, and for
-// each number of columns the rows that have the same values in them. Where most rows
-// have none, as of a relation that is seldom set, SQLite would take the index for a
-// bad one.
+// withoutNull returns the statistics of an index without the rows where its first column is
+// NULL. values and distinct count the other rows and their distinct values. The text of stat
+// is the number of rows, and then for each number of columns the rows that have the same
+// values in them. With NULL in most rows, as in a relation that is seldom set, SQLite would
+// avoid the index.
 func withoutNull(stat string, values, distinct int64) string {
 	numbers := strings.Fields(stat)
 	same := int64(1)
@@ -212,8 +213,8 @@ func withoutNull(stat string, values, distinct int64) string {
 	return strings.Join(numbers, " ")
 }
 
-// reload makes every connection load the schema again, and the statistics with it,
-// and plan its statements anew: as a change of the schema does.
+// reload makes every connection load the schema and the statistics again, and plan its
+// statements again, as after a change of the schema.
 func reload(tx *Tx) error {
 	var version int64
 	if err := tx.QueryRow(tx.ctx, "PRAGMA schema_version").Scan(&version); err != nil {

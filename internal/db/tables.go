@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kind is what a column holds.
+// Kind is the type of the values of a column.
 type Kind int
 
 // The kinds of columns.
@@ -23,18 +23,18 @@ const (
 type TableColumn struct {
 	Name   string
 	Kind   Kind
-	folded bool // its order is not that of bytes
-	key    int  // its place in the primary key, from 1; 0: it is none of its columns
+	folded bool // it does not sort by bytes
+	key    int  // its place in the primary key, from 1; 0 if it is not in the key
 }
 
-// String is the column as a test prints it.
+// String returns the column in the form that tests print.
 func (c TableColumn) String() string {
 	kinds := [...]string{"text", "integer", "float", "bytes", "json"}
 	return fmt.Sprintf("%s:%s:%d", c.Name, kinds[c.Kind], c.key)
 }
 
-// Table is a table and its columns: those of the primary key in their order, then the
-// others by name. The same release has the same tables on every database.
+// Table is a table and its columns: those of the primary key in key order, then the others by
+// name. A release has the same tables on every database.
 type Table struct {
 	Name    string
 	Columns []TableColumn
@@ -49,9 +49,9 @@ func (t Table) Names() []string {
 	return names
 }
 
-// SelectAll returns a statement that reads all rows of a table, with its columns in
-// their order, by primary key: texts by their bytes, so that every database answers in
-// the same order.
+// SelectAll returns a statement that reads all rows of a table, with its columns in order,
+// sorted by primary key. It sorts texts by their bytes, so that every database returns the
+// same order.
 func (d *Dialect) SelectAll(t Table) string {
 	var by []string
 	for _, c := range t.Columns {
@@ -114,8 +114,8 @@ const mysqlColumns = `SELECT c.table_name, c.column_name, c.data_type, COALESCE(
 const sqliteColumns = `SELECT t.name, c.name, c.type, '', c.pk FROM sqlite_master t, pragma_table_info(t.name) c
  WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\'`
 
-// Tables returns the tables of the database, by name, but for that of the lease of
-// migrations, which is a server's.
+// Tables returns the tables of the database, by name, without the table of the migration
+// lease, which only a server has.
 func Tables(ctx context.Context, q Querier, d *Dialect) ([]Table, error) {
 	query := sqliteColumns
 	if d.mysql {
@@ -154,7 +154,7 @@ func byKey(a, b TableColumn) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// kindOf is the kind of a column by its table and name, and its declared type.
+// kindOf returns the kind of a column, by its table and name and its declared type.
 func kindOf(name, declared string) Kind {
 	switch {
 	case strings.Contains(declared, "int"):

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// asText turns byte slices that are text into strings: quoted into SQL text, a
-// byte slice would compare as bytes, while prepared it compares as text.
+// asText turns byte slices that are text into strings. A prepared byte slice compares as
+// text, but quoted into SQL text it would compare as bytes.
 func asText(args []driver.NamedValue) []driver.NamedValue {
 	out := make([]driver.NamedValue, len(args))
 	for i, a := range args {

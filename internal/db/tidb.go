@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// What a TiDB takes otherwise than MySQL and MariaDB. All of it works on a MariaDB that
-// only says that it is a TiDB, so tests run it there.
+// Differences of TiDB from MySQL and MariaDB. All of this works on a MariaDB that reports the
+// version of a TiDB, so tests run it there.
 
-// learn asks the server whether it is a TiDB, a MariaDB or a MySQL: the version of the
-// first is 8.0.11-TiDB-v8.5.0.
+// learn finds out whether the server is a TiDB, a MariaDB or a MySQL. The version of a TiDB
+// looks like 8.0.11-TiDB-v8.5.0.
 func (d *DB) learn(ctx context.Context) error {
 	var version string
 	if err := d.writer.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
@@ -19,17 +19,17 @@ func (d *DB) learn(ctx context.Context) error {
 	}
 	is := strings.Contains(version, "-TiDB-")
 	d.tidb.Store(is)
-	d.Dialect.Unfolds, d.Dialect.QueriesInON = !is, !is // it has no JSON_TABLE
+	d.Dialect.Unfolds, d.Dialect.QueriesInON = !is, !is // a TiDB has no JSON_TABLE
 	d.Dialect.TestsInON = !is && !strings.Contains(version, "MariaDB")
 	return nil
 }
 
-// spread are the tables whose keys only grow and that are seldom read by them. A TiDB
-// keeps rows by their key, so all new ones would come into one region: it gives them
-// places by chance. The key itself still grows.
+// spread are tables with growing keys that are seldom read by key. TiDB stores rows in key
+// order, so all new rows would go into one region. With these options it spreads the rows;
+// the key itself still grows.
 var spread = []string{"`audit`", "`moment_stamp`"}
 
-// Comments to all other servers.
+// TiDB's options, which are comments for all other servers.
 const (
 	unclustered = " /*T![clustered_index] NONCLUSTERED */"
 	sharded     = " /*T! SHARD_ROW_ID_BITS=4 PRE_SPLIT_REGIONS=3 */"
@@ -40,9 +40,9 @@ var (
 	ofKeys     = regexp.MustCompile(`,\s+(ADD|DROP) KEY `)
 )
 
-// asTiDB returns a migration in the form for a TiDB. It holds every change of an ALTER
-// TABLE against the table as it is before all of them, and refuses the key of a column
-// that the same statement adds: so changes of keys are statements of their own.
+// asTiDB returns the statements of a migration for a TiDB. TiDB checks every change of an
+// ALTER TABLE against the table before the statement, so it refuses a key on a column that
+// the same statement adds. Therefore changes of keys become separate statements.
 func asTiDB(text string) []string {
 	words := strings.Fields(text)
 	switch {

@@ -7,9 +7,9 @@ import (
 	"github.com/alds-dev/alds/internal/tracing"
 )
 
-// traced begins a span of a transaction, within that of the context, and returns its
-// context and a function that counts the statements. end gets the transaction's error
-// and returns it.
+// traced begins a span for a transaction, within the span of ctx. It returns the new context
+// and a function that runs fn and counts its statements. end ends the span with the
+// transaction's error and returns that error.
 func (d *DB) traced(ctx context.Context, name string, fn func(*Tx) error) (within context.Context, counted func(*Tx) error, end func(error) error) {
 	ctx, span := tracing.Child(ctx, name)
 	if !span.On() {
@@ -24,7 +24,7 @@ func (d *DB) traced(ctx context.Context, name string, fn func(*Tx) error) (withi
 	return ctx, counted, func(err error) error {
 		span.Text("db.system.name", d.Dialect.Name)
 		span.Int("alds.statements", int(statements.Load()))
-		span.Int("alds.runs", int(runs.Load())) // more than one: the database asked for a retry
+		span.Int("alds.runs", int(runs.Load())) // more than one: the transaction was retried
 		span.End(err)
 		return err
 	}

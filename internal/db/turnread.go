@@ -6,21 +6,21 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// MaxTurnRead is how long the queries of one write may take on SQLite, where nobody else
-// writes meanwhile.
+// MaxTurnRead is the time limit for all queries of one write on SQLite. Other writes wait
+// meanwhile.
 const MaxTurnRead = 2 * time.Second
 
-// interruptEvery is how often a statement that goes on too long is interrupted: the one
-// that runs when it is, and no later one.
+// interruptEvery is the interval of interrupts of a statement that takes too long. An
+// interrupt affects only the statement that is running at that moment.
 const interruptEvery = 20 * time.Millisecond
 
 // ErrTurnRead ends a write whose queries took too long.
 var ErrTurnRead = fault.Invalidf(fault.NoPlace, "The queries of a request that writes took longer than %d ms; send long ones in a request of their own.",
 	MaxTurnRead.Milliseconds())
 
-// ReadInTurn runs do, which answers a query of a request. In a write on SQLite the queries
-// have MaxTurnRead in all; the one that takes longer is interrupted, and the write ends.
-// Anywhere else it only runs do.
+// ReadInTurn runs do, which answers a query of a request. In a write on SQLite all its
+// queries together have MaxTurnRead. The query that exceeds it is interrupted, and the write
+// ends. In all other cases ReadInTurn only runs do.
 // Errors: that of do; ErrTurnRead.
 func ReadInTurn(q Querier, do func() error) error {
 	t, ok := q.(*Tx)
@@ -46,7 +46,7 @@ func (t *Tx) readInTurn(do func() error) error {
 	})
 	over := false
 	err := func() error {
-		defer func() { // also when do panics: nothing that runs later is interrupted
+		defer func() { // also when do panics, so that no later statement is interrupted
 			close(stop)
 			if over = !late.Stop(); over {
 				<-stopped

@@ -10,35 +10,34 @@ import (
 	"gorm.io/gorm"
 )
 
-// Tx is one transaction. It belongs to the function it was handed to and to
-// one goroutine.
+// Tx is one transaction. Only the function that received it may use it, from one goroutine.
 type Tx struct {
 	d        *DB
 	tx       statements
 	ctx      context.Context // ends with the transaction's time limit; see run
 	until    time.Time       // the time limit; zero for none
-	aborted  error           // set when the server has rolled back: every later statement returns it
-	points   int             // savepoints open
-	deadline *deadline       // of a quick read; nil else
-	slot     *activeSlot     // of a long read; nil else
-	sent     *bool           // something of a read was sent to a client, see Yield; nil: nobody asks
+	aborted  error           // set when the server has rolled back; every later statement returns it
+	points   int             // open savepoints
+	deadline *deadline       // of a quick read; else nil
+	slot     *activeSlot     // of a long read; else nil
+	sent     *bool           // set when something was sent to a client, see Yield; nil if not needed
 	changes  int64           // rows written
 	ran      int             // statements
-	shared   *shared         // with other writes; nil on a server, and of a read
-	late     time.Time       // when others have waited for it long enough; zero where nobody does
+	shared   *shared         // the transaction, shared with other writes; nil on a server, and for reads
+	late     time.Time       // when it has run too long for earlier writes; zero if none wait
 	undo     []func()        // see OnUndo
 	waiting  []Statement     // see Later
-	waits    int             // about how many bytes those have
+	waits    int             // their approximate size in bytes
 	readFor  time.Duration   // see ReadInTurn
 	missed   bool            // see Missed
 }
 
-// OnUndo makes fn run when what the transaction has written so far is rolled back, by
-// itself, to a savepoint or with others, and before another write begins in this
-// process; also where the outcome of its commit is not known.
+// OnUndo registers fn to run if what the transaction has written so far is rolled back:
+// alone, to a savepoint, or with others. fn runs before another write begins in this process.
+// It also runs when the outcome of the commit is not known.
 func (t *Tx) OnUndo(fn func()) { t.undo = append(t.undo, fn) }
 
-// undone runs what waits for a rollback of all but the first n.
+// undone runs the OnUndo functions except the first n, the latest last.
 func (t *Tx) undone(n int) {
 	for _, fn := range t.undo[n:] {
 		fn()
@@ -46,12 +45,12 @@ func (t *Tx) undone(n int) {
 	t.undo = t.undo[:n]
 }
 
-// statements is where the statements of a transaction run: a *sql.Tx, or on SQLite the
-// connection of the writes.
+// statements runs the statements of a transaction. It is a *sql.Tx, or on SQLite the write
+// connection.
 type statements = gorm.ConnPool
 
-// rolledBack adds the cause to the error of a transaction whose context has ended:
-// database/sql rolls it back at once, and reports only that it is done or that the
+// rolledBack adds the cause to the error of a transaction whose context has ended.
+// database/sql rolls back at once, and only reports that the transaction is done or that the
 // rows are closed.
 func rolledBack(ctx context.Context, err error) error {
 	if (errors.Is(err, sql.ErrTxDone) || isClosed(err)) && ctx.Err() != nil {
@@ -60,8 +59,8 @@ func rolledBack(ctx context.Context, err error) error {
 	return err
 }
 
-// isClosed reports whether rows were closed while they were read; database/sql has
-// no variable for this error.
+// isClosed reports whether rows were closed while they were read. database/sql has no
+// variable for this error.
 func isClosed(err error) bool { return err != nil && err.Error() == "sql: Rows are closed" }
 
 func (t *Tx) dialect() *Dialect { return t.d.Dialect }
@@ -69,8 +68,8 @@ func (t *Tx) dialect() *Dialect { return t.d.Dialect }
 // Dialect returns the differences of this server.
 func (t *Tx) Dialect() *Dialect { return t.d.Dialect }
 
-// contextOf returns the context of a statement: the caller's where it ends earlier,
-// else the transaction's.
+// contextOf returns the context of a statement: the caller's if it ends earlier, else the
+// transaction's.
 func (t *Tx) contextOf(ctx context.Context) context.Context {
 	if until, ok := ctx.Deadline(); !ok || !t.until.IsZero() && !until.Before(t.until) {
 		ctx = t.ctx
@@ -81,8 +80,8 @@ func (t *Tx) contextOf(ctx context.Context) context.Context {
 	return ctx
 }
 
-// classify gives err its kind, and aborts the transaction after an error by which
-// the server has rolled back: it would run later statements outside of it.
+// classify gives err its kind. After an error that made the server roll back, it aborts the
+// transaction, because the server would run later statements outside of it.
 func (t *Tx) classify(err error) error {
 	if err == nil {
 		return nil
@@ -102,8 +101,8 @@ func (t *Tx) classify(err error) error {
 	return kinded
 }
 
-// mayGoOn returns why no further statement may run. Errors: errLate when other
-// writes have waited for this one long enough; on SQLite that of the transaction's
+// mayGoOn returns why no further statement may run, or nil. Errors: errLate when earlier
+// writes have waited for this one long enough; on SQLite also that of the transaction's
 // context.
 func (t *Tx) mayGoOn() error {
 	if t.aborted == nil && t.shared != nil && t.ctx.Err() != nil {
@@ -115,8 +114,8 @@ func (t *Tx) mayGoOn() error {
 	return t.aborted
 }
 
-// Query runs a reading statement. On MySQL its rows must be closed before the
-// next statement. Errors: also that of a statement that was sent with it, see Later.
+// Query runs a reading statement. On MySQL its rows must be closed before the next statement.
+// Errors: also that of a statement that was sent with it, see Later.
 func (t *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	run, s, err := t.reading(ctx, Statement{query, args})
 	if err != nil {
@@ -135,9 +134,9 @@ func (t *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
 	return &Row{row: t.tx.QueryRowContext(run, s.Query, s.Args...), tx: t}
 }
 
-// Exec runs a writing statement. Errors: fault.Conflict on a duplicate key; the
-// transaction goes on after it. After fault.Transient it does not: every later
-// statement answers the same error.
+// Exec runs a writing statement. Errors: fault.Conflict on a duplicate key; the transaction
+// can continue. After fault.Transient it cannot: every later statement returns the same
+// error.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	r, err := t.exec(ctx, query, args...)
 	if err == nil {
@@ -155,13 +154,14 @@ func (t *Tx) exec(ctx context.Context, query string, args ...any) (sql.Result, e
 	return t.send(ctx, Statement{query, args})
 }
 
-// LockCount is the column by which Lock locks a row: how often it was.
+// LockCount is the column that Lock changes; it counts the locks of the row.
 const LockCount = "lock_count"
 
-// Lock locks rows of a table until the transaction ends, by writing them: another
-// transaction that locks or writes one of them waits, or where another server has taken
-// it, only one of the two commits. A lock that only reads would hold on one server. It
-// returns how many rows there are; where a transaction is alone it says 1, unasked.
+// Lock locks rows of a table until the transaction ends. It writes the rows, because a lock
+// that only reads would hold on one server only. Another transaction that locks or writes one
+// of them waits. If that transaction runs on another server, only one of the two commits.
+// Lock returns the number of rows. If Dialect.IsAlone is true, it returns 1 and runs no
+// statement.
 func (t *Tx) Lock(ctx context.Context, table, where string, args ...any) (rows int64, err error) {
 	if t.dialect().IsAlone {
 		return 1, nil
@@ -173,7 +173,7 @@ func (t *Tx) Lock(ctx context.Context, table, where string, args ...any) (rows i
 	return r.RowsAffected()
 }
 
-// Savepoint runs fn and rolls its writes back when it fails. Errors: that of fn.
+// Savepoint runs fn and rolls back its writes if it fails. Errors: that of fn.
 func (t *Tx) Savepoint(ctx context.Context, fn func() error) error {
 	t.points++
 	name := fmt.Sprintf("p%d", t.points)
@@ -187,7 +187,7 @@ func (t *Tx) Savepoint(ctx context.Context, fn func() error) error {
 	before := len(t.undo)
 	err := fn()
 	if err == nil {
-		err = t.flush(ctx) // what the database refuses is refused within the savepoint
+		err = t.flush(ctx) // so that errors of waiting statements belong to this savepoint
 	}
 	if err != nil {
 		begun := len(t.waiting) == 0 || t.waiting[0].Query != "SAVEPOINT "+name

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// interruptAgain is when a statement that has not ended is interrupted again: SQLite
-// forgets an interrupt that comes before a statement begins.
+// interruptAgain is the pause before an unfinished statement is interrupted again. SQLite
+// ignores an interrupt that comes before the statement begins.
 const interruptAgain = time.Millisecond
 
-// watch ends a statement of SQLite with its context. The driver would start a
-// goroutine for each statement that has one, and wake it in the end.
+// watch ends a statement of SQLite when its context ends. The driver would start a goroutine
+// for every statement with such a context.
 type watch struct {
 	c    *conn
-	stop func() bool // nil where the context never ends
+	stop func() bool // nil if the context never ends
 
 	mu   sync.Mutex // held while the statement is interrupted
 	over bool
 }
 
-// watch begins to watch the context of a statement; over ends it.
+// watch starts to watch the context of a statement; end ends that.
 func (c *conn) watch(ctx context.Context) *watch {
 	w := &watch{c: c}
 	if ctx.Done() != nil {
@@ -42,7 +42,7 @@ func (w *watch) interrupt() {
 	}
 }
 
-// end is called when the statement has ended; no interrupt comes after it.
+// end is called when the statement has ended. No interrupt follows it.
 func (w *watch) end() {
 	if w.stop != nil {
 		w.stop()
@@ -52,11 +52,11 @@ func (w *watch) end() {
 	w.over = true
 }
 
-// unwatched is a context for which database/sql starts no goroutine that waits for its
-// end. A connection to SQLite takes the context in it for the statement.
+// unwatched is a context for which database/sql starts no goroutine. A connection to SQLite
+// uses the context in it for the statement.
 type unwatched struct{ context.Context }
 
-// Done returns nil: nobody waits.
+// Done returns nil, so nothing waits for the end of the context.
 func (unwatched) Done() <-chan struct{} { return nil }
 
 // watchedIn returns the context that ends a statement.

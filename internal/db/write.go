@@ -12,32 +12,34 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// maxAttempts is how often Write runs its function at most.
+// maxAttempts is the maximum number of times that Write runs its function.
 const maxAttempts = 5
 
-// firstBackoff is the mean wait before the second attempt; it doubles.
+// firstBackoff is the mean pause before the second attempt; it doubles with each attempt.
 const firstBackoff = 8 * time.Millisecond
 
-// Write runs fn in one write transaction and commits it. After a deadlock, a
-// lock wait that was too long, another server's write conflict, or a connection
-// lost before COMMIT was sent, or a server that refuses to write, the whole of fn
-// runs again, with a pause, at most five times; then the error is fault.Transient. A
-// connection lost during commit, or a server that failed in it, gives an error with
-// ErrUnknownOutcome in its chain and no other try. On a node of a cluster fn also runs
-// again, once, after Missed.
-// On SQLite writes take turns; waiting does not count towards the time limit. Those
-// that wait share a transaction and its commit, each under a savepoint: what one
-// rolls back leaves the others. When the commit fails, all of them do; when one has
-// made SQLite roll back, or takes long, they run again. Errors: also that of the
-// context's guard.
+// Write runs fn in one write transaction and commits it.
+//
+// fn runs again, after a pause, when the server refuses to write, or after a deadlock, a lock
+// wait timeout or a write conflict with another server. It also does when the connection was
+// lost before COMMIT was sent. After five attempts the error is fault.Transient. If the
+// connection is lost or the server fails during the commit, the error has ErrUnknownOutcome
+// in its chain, and fn does not run again. On a node of a cluster fn also runs again, once,
+// after Missed.
+//
+// On SQLite writes take turns; the time limit excludes the wait for the turn. Waiting writes
+// share a transaction and its commit. Each has a savepoint, so its rollback does not affect
+// the others. If the commit fails, all of them fail. If one of them makes SQLite roll back,
+// or takes long, they run again.
+//
+// Errors: also that of the context's guard.
 func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return d.write(ctx, d.writer, guarded(ctx, fn))
 }
 
-// Small runs fn like Write, on a few connections of its own, for a short
-// transaction that must go on while others are open or wait for a connection.
-// Where Dialect.SmallInside is false, calling it inside Write waits for itself
-// until the context ends.
+// Small runs fn like Write, on a few separate connections. It is for a short transaction that
+// must not wait while others are open or wait for a connection. If Dialect.SmallInside is
+// false, a call within Write blocks until the context ends.
 func (d *DB) Small(ctx context.Context, fn func(*Tx) error) error {
 	return d.write(ctx, d.small, fn)
 }
@@ -47,7 +49,7 @@ func (d *DB) write(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error 
 	return end(d.repeat(ctx, pool, fn))
 }
 
-// repeat runs fn until it is committed, or may not be run again.
+// repeat runs fn until it is committed or must not run again.
 func (d *DB) repeat(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error {
 	backoff, alone, current := firstBackoff, false, false
 	for n := 1; ; n++ {
@@ -82,8 +84,8 @@ func (d *DB) repeat(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error
 	}
 }
 
-// pause waits before another attempt, each time about twice as long. It reports whether
-// there may be one.
+// pause waits before another attempt, each time about twice as long. It reports false when
+// the context has ended.
 func pause(ctx context.Context, backoff *time.Duration) bool {
 	mean := *backoff
 	*backoff *= 2
@@ -95,8 +97,8 @@ func pause(ctx context.Context, backoff *time.Duration) bool {
 	}
 }
 
-// attempt runs fn once on a server and reports whether it may be run again after err. With
-// current its node catches up before. Errors: also errMissed.
+// attempt runs fn once on a server, and reports whether it may run again after err. With
+// current the node first catches up with its cluster. Errors: also errMissed.
 func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error, current bool) (err error, mayRepeat bool) {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
@@ -131,7 +133,7 @@ func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error, curr
 	if err == nil {
 		err = t.flush(ctx)
 	}
-	if t.aborted != nil { // fn may have taken the error for one of its own
+	if t.aborted != nil { // fn may have ignored the error
 		err = t.aborted
 	}
 	if err != nil {
@@ -142,7 +144,7 @@ func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error, curr
 	return err, mayRepeat
 }
 
-// commit commits; a lost answer, and one that does not tell, give ErrUnknownOutcome.
+// commit commits the transaction. A lost or unclear answer gives ErrUnknownOutcome.
 func (d *DB) commit(ctx context.Context, stx *sql.Tx) (err error, mayRepeat bool) {
 	if err := ctx.Err(); err != nil {
 		return err, false
