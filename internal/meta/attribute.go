@@ -7,19 +7,19 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// decl is one attribute as a type declares it, before types inherit it.
+// decl is one attribute as a type declares it, before other types inherit it.
 type decl struct {
 	attr     Attr // On, Back and Place.Closure.Up are not set yet
 	back     string
-	self     bool      // related to whatever type it is on
-	override *fileAttr // not a new attribute but a change of an inherited one
-	only     []*Type   // the concrete types at both ends; nil: all
-	up       string    // closures: the attribute that makes the hierarchy
-	made     bool      // a reciprocal, not written
+	self     bool      // related to the type that has it
+	override *fileAttr // not a new attribute but a change to an inherited one
+	only     []*Type   // the concrete types at both ends; nil means all
+	up       string    // closures: the attribute that defines the hierarchy
+	made     bool      // a generated reciprocal
 	line     int
 }
 
-// flag is a given flag, or what holds when none is given.
+// flag returns a flag of the file, or otherwise if the file does not set it.
 func flag(given *bool, otherwise bool) bool {
 	if given == nil {
 		return otherwise
@@ -32,18 +32,18 @@ var kinds = []Kind{
 	AssetType, Relation, Opaque, State, Rank, Blob, LongInt, GUID,
 }
 
-// fixedColumns are the columns of every asset that have no slot.
+// fixedColumns are the columns of every asset that are not slots.
 var fixedColumns = []string{"id", "type", "state", "moment"}
 
-// columnKinds says which columns an attribute of a kind may use.
+// columnKinds lists the column kinds that an attribute kind may use.
 var columnKinds = map[Kind][]ColumnKind{
 	Text: {Str}, LocalizerTag: {Str}, LongText: {Long}, Numeric: {Number},
 	Rank: {Int}, Date: {Micros}, Relation: {Ref},
 }
 
-// declare collects what each type declares: what is written, and what follows
-// from that. Types come in the order of the file, so the reciprocals of a type
-// stand after its own attributes.
+// declare collects the declarations of each type: what the file says, and what follows from
+// it. It visits types in the order of the file, so the reciprocals of a type come after its
+// own attributes.
 func (l *loader) declare(s *source) {
 	for _, t := range l.m.Types {
 		if t.Parent == nil {
@@ -79,7 +79,7 @@ func (l *loader) attributes(s *source, t *Type, n *yaml.Node) {
 	}
 }
 
-// declared turns one written attribute into a declaration.
+// declared turns one attribute of the file into a declaration.
 func (l *loader) declared(t *Type, name string, fa fileAttr) (*decl, error) {
 	d := &decl{back: fa.Back, self: fa.To == "self"}
 	d.attr = Attr{
@@ -125,8 +125,8 @@ func (l *loader) declared(t *Type, name string, fa fileAttr) (*decl, error) {
 	return d, err
 }
 
-// targets reads which types a relation takes where those are not simply the
-// related ones: only some of them, at both ends, or others beside them.
+// targets reads the types of a relation if they are not just the related ones: only some of
+// them, at both ends, or others as well.
 func (l *loader) targets(d *decl, fa fileAttr) error {
 	named := make([]*Type, 0, len(fa.Only)+len(fa.Also))
 	for _, name := range slices.Concat(fa.Only, fa.Also) {
@@ -148,7 +148,7 @@ func (l *loader) targets(d *decl, fa fileAttr) error {
 	return nil
 }
 
-// place decides where the value of a written attribute lies.
+// place decides where the value of an attribute of the file is stored.
 func (l *loader) place(a *Attr, fa fileAttr) (Place, error) {
 	switch {
 	case fa.System:
@@ -185,7 +185,7 @@ func (l *loader) inColumn(a *Attr, column string) (Place, error) {
 	return Place{Kind: InColumn, Column: column, Slot: slot}, nil
 }
 
-// reciprocal declares the other side of a written relation on the related type.
+// reciprocal declares the other side of a relation on the related type.
 func (l *loader) reciprocal(t *Type, d *decl) {
 	if d.back == "" || d.self || d.override != nil || d.up != "" || d.made {
 		return

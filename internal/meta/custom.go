@@ -20,36 +20,36 @@ type Custom struct {
 type CustomList struct {
 	ID      int64  // stored id of its AssetType
 	Name    string // Custom_…
-	Display string // what people read
+	Display string // the name for people
 	Code    int    // asset.type of its values
-	Retired bool   // its values remain, and neither it nor what leads to it can be named
-	Purging bool   // its values are being emptied
-	Purged  bool   // its values are empty; its name is free
+	Retired bool   // its values remain, but requests cannot name it or relations to it
+	Purging bool   // its values are being cleared
+	Purged  bool   // its values are cleared, and its name is free
 }
 
-// CustomAttribute is an attribute of a type and of all below it.
+// CustomAttribute is an attribute of a type and of all types below it.
 type CustomAttribute struct {
 	ID       int64  // stored id of its definition
-	Type     string // that declares it
+	Type     string // the type that declares it
 	Name     string // Custom_…
-	Display  string // what people read
+	Display  string // the name for people
 	Kind     Kind   // Text, LongText, Numeric, Date, Boolean or Relation
 	DateOnly bool   // of a Date
 	To       string // of a Relation: the related type
 	Many     bool   // of a Relation
 	Back     string // of a Relation: its name on the related type; may be empty
 	Required bool
-	Retired  bool // its values remain, and nothing can name it
+	Retired  bool // its values remain, but requests cannot name it
 	Purging  bool // its values are being removed
 	Purged   bool // its values are deleted; only its name and meaning remain
 	Order    float64
-	// Code is asset_link.relation of a Relation; of a Numeric, Date or Text the number
-	// of its column, which FreeColumn finds. What has none, 0, lies in the JSON.
+	// Code is asset_link.relation for a Relation. For a Numeric, Date or Text it is the
+	// number of its column, see FreeColumn. With 0 the values are in the JSON.
 	Code int
 }
 
-// DefinedBy returns the attribute that a row defines, on the type that declares it;
-// also one out of use.
+// DefinedBy returns the attribute that a row defines, on the type that declares it. It also
+// finds retired attributes.
 func (m *Model) DefinedBy(definition int64) (*Attr, bool) {
 	for _, t := range m.Types {
 		for _, a := range slices.Concat(t.Attrs, t.Kept) {
@@ -61,7 +61,7 @@ func (m *Model) DefinedBy(definition int64) (*Attr, bool) {
 	return nil, false
 }
 
-// ListDefinedBy returns the list that a row defines; also one out of use.
+// ListDefinedBy returns the list that a row defines. It also finds retired lists.
 func (m *Model) ListDefinedBy(definition int64) (*Type, bool) {
 	i := slices.IndexFunc(m.Types, func(t *Type) bool { return t.Custom && t.Definition == definition })
 	if i < 0 {
@@ -73,10 +73,10 @@ func (m *Model) ListDefinedBy(definition int64) (*Type, bool) {
 // customKinds are the kinds of custom attributes.
 var customKinds = []Kind{Text, LongText, Numeric, Date, Boolean, Relation}
 
-// Extend returns the model with c, in place of whatever m was extended with. m
-// does not change, and no part of it is part of the new one.
-// Errors: what is wrong with entries of c that do not fit, joined; the model that
-// is returned with it has all others.
+// Extend returns the model extended with c, instead of what m was extended with. m does not
+// change, and the two share no parts that change.
+// Errors: for each entry of c that does not fit, what is wrong with it, joined.
+// The returned model then has all other entries.
 func (m *Model) Extend(c Custom) (*Model, error) {
 	extended, left, err := m.extend(c)
 	all := []error{err}
@@ -86,8 +86,8 @@ func (m *Model) Extend(c Custom) (*Model, error) {
 	return extended, errors.Join(all...)
 }
 
-// extend is Extend with what is left out by itself.
-// Errors: of the files, which are those of m; none then.
+// extend is Extend; it returns the entries that were left out.
+// Errors: errors of the files, which do not occur for those of a loaded model.
 func (m *Model) extend(c Custom) (*Model, []*leftOutError, error) {
 	l := &loader{}
 	extended, err := m.source.load(c, l)
@@ -97,22 +97,22 @@ func (m *Model) extend(c Custom) (*Model, []*leftOutError, error) {
 	return extended, l.left, nil
 }
 
-// leftOutError is why an entry of an administrator is left out.
+// leftOutError is the reason why a custom entry is left out.
 type leftOutError struct {
 	id         int64
 	what, name string
 	err        error
 }
 
-// Error says which entry it is, and why.
+// Error returns the entry and the reason.
 func (l *leftOutError) Error() string {
 	return "custom " + l.what + " " + l.name + ": " + l.err.Error()
 }
 
-// Unwrap returns why.
+// Unwrap returns the reason.
 func (l *leftOutError) Unwrap() error { return l.err }
 
-// leave notes why an entry of an administrator is left out.
+// leave records why a custom entry is left out.
 func (l *loader) leave(id int64, what, name, format string, args ...any) {
 	l.left = append(l.left, &leftOutError{id, what, name, fmt.Errorf(format, args...)})
 }
@@ -121,7 +121,7 @@ func (l *loader) leave(id int64, what, name, format string, args ...any) {
 func (l *loader) customLists() {
 	list := l.m.types["List"]
 	for _, c := range l.custom.Lists {
-		if c.Purged { // what is left of its values needs a type, and another list may have the name
+		if c.Purged { // its remaining values need a type, and another list may have the name
 			c.Name += "~" + strconv.Itoa(c.Code)
 		}
 		switch {
@@ -143,8 +143,8 @@ func (l *loader) customLists() {
 	}
 }
 
-// customAttributes declares the custom attributes, by their order. Where a retired
-// one has the name of one in use, that one counts.
+// customAttributes declares the custom attributes in order. An attribute in use takes
+// precedence over a retired one of the same name.
 func (l *loader) customAttributes() {
 	all := slices.DeleteFunc(slices.Clone(l.custom.Attributes), func(c CustomAttribute) bool { return c.Purged })
 	retired := func(c CustomAttribute) int {
@@ -165,7 +165,7 @@ func (l *loader) customAttributes() {
 	}
 }
 
-// linkCodes are the codes of all relations declared so far.
+// linkCodes returns the codes of all relations declared so far.
 func (l *loader) linkCodes() map[int]bool {
 	codes := map[int]bool{}
 	for _, own := range l.own {
@@ -178,7 +178,7 @@ func (l *loader) linkCodes() map[int]bool {
 	return codes
 }
 
-// customAttribute declares one custom attribute, and its reciprocal.
+// customAttribute declares one custom attribute and its reciprocal.
 // Errors: why it does not fit.
 func (l *loader) customAttribute(c CustomAttribute, codes map[int]bool) error {
 	t := l.m.types[c.Type]
@@ -221,7 +221,7 @@ func (l *loader) customAttribute(c CustomAttribute, codes map[int]bool) error {
 	return nil
 }
 
-// placeOf is where the values of a custom attribute of t lie.
+// placeOf returns where the values of a custom attribute of t are stored.
 // Errors: its column is missing or taken.
 func (l *loader) placeOf(t *Type, c CustomAttribute) (Place, error) {
 	switch column := spareColumn(c.Kind, c.Code); {
@@ -236,27 +236,27 @@ func (l *loader) placeOf(t *Type, c CustomAttribute) (Place, error) {
 	}
 }
 
-// isMetadata reports whether a type describes the model; it may be asked before types
-// are described.
+// isMetadata reports whether a type describes the model. It also works before the describe
+// step.
 func (t *Type) isMetadata(l *loader) bool { return l.files[t].Metadata }
 
-// isTaken reports whether t, a type above it or one below it has an attribute or
-// operation of a name.
+// isTaken reports whether t, or a type above or below it, has an attribute or operation of
+// this name.
 func (l *loader) isTaken(t *Type, name string) bool {
 	return l.has(t, func(d *decl) bool { return d.attr.Name == name }) || slices.ContainsFunc(l.m.Types, func(other *Type) bool {
 		return (other.IsA(t) || t.IsA(other)) && slices.ContainsFunc(other.Ops, func(o *Op) bool { return o.Name == name })
 	})
 }
 
-// has reports whether t, a type above it or one below it declares what is looked for.
+// has reports whether t, or a type above or below it, has a declaration for which is is true.
 func (l *loader) has(t *Type, is func(d *decl) bool) bool {
 	return slices.ContainsFunc(l.m.Types, func(other *Type) bool {
 		return (other.IsA(t) || t.IsA(other)) && slices.ContainsFunc(l.own[other], is)
 	})
 }
 
-// retireAttrs takes the attributes that are out of use, and their reciprocals, from
-// what requests can name.
+// retireAttrs removes the retired attributes and their reciprocals from the names of each
+// type.
 func (l *loader) retireAttrs(*source) {
 	retired := func(a *Attr) bool { return a.Retired }
 	for _, t := range l.m.Types {
@@ -272,7 +272,7 @@ func (l *loader) retireAttrs(*source) {
 	}
 }
 
-// retireTypes takes the lists that are out of use from what requests can name.
+// retireTypes removes the retired lists from the names of the model.
 func (l *loader) retireTypes(*source) {
 	for _, t := range l.m.Types {
 		if !t.Retired {

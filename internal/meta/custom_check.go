@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// MaxCustom is how many lists and attributes administrators add at most, those out
-// of use included: each of them makes every model, and every description, larger.
+// MaxCustom is the maximum number of lists and attributes that administrators can add,
+// including retired ones. Each of them makes every model and every description larger.
 const MaxCustom = 1000
 
-// customName is the form of all names that administrators give. No name of the model
-// itself has it.
+// customName is the form of all names that administrators choose. No name of the built-in
+// model has this form.
 var customName = regexp.MustCompile(`^Custom_[A-Za-z0-9_]{1,60}$`)
 
-// MisfitError is why something cannot be added to the model.
+// MisfitError is the reason why something cannot be added to the model.
 type MisfitError struct {
-	Member string // of the definition: the attribute that is the reason
+	Member string // the attribute of the definition that is the reason
 	Reason string
 }
 
@@ -28,7 +28,7 @@ func misfit(member, format string, args ...any) error {
 	return &MisfitError{member, fmt.Sprintf(format, args...)}
 }
 
-// CheckList says why a list cannot be added to what administrators have added.
+// CheckList returns why a list cannot be added to c, or nil.
 // Errors: *MisfitError.
 func (m *Model) CheckList(c Custom, added CustomList) error {
 	if err := checkName("Name", added.Name); err != nil {
@@ -50,9 +50,9 @@ func (m *Model) CheckList(c Custom, added CustomList) error {
 	return whyLeftOut(left, added.ID)
 }
 
-// CheckAttribute says why an attribute cannot be added to what administrators have
-// added: its name or form is wrong, the name is taken, or it has had another meaning
-// before. Names count on the type, on all above it and on all below it.
+// CheckAttribute returns why an attribute cannot be added to c, or nil: its name or form is
+// wrong, the name is taken, or the name has had another meaning. A name is taken if the type,
+// or one above or below it, has it.
 // Errors: *MisfitError.
 func (m *Model) CheckAttribute(c Custom, added CustomAttribute) error {
 	if err := added.checkForm(); err != nil {
@@ -84,7 +84,7 @@ func (m *Model) CheckAttribute(c Custom, added CustomAttribute) error {
 	return whyLeftOut(left, added.ID)
 }
 
-// size is how many definitions count for MaxCustom.
+// size returns the number of definitions that count for MaxCustom.
 func (c *Custom) size() int {
 	n := len(c.Lists)
 	for _, a := range c.Attributes {
@@ -106,7 +106,7 @@ func checkName(member, name string) error {
 	return nil
 }
 
-// checkForm checks what does not depend on anything else.
+// checkForm checks what depends on nothing outside the definition.
 func (c *CustomAttribute) checkForm() error {
 	if err := checkName("Name", c.Name); err != nil {
 		return err
@@ -126,8 +126,8 @@ func (c *CustomAttribute) checkForm() error {
 	return checkName("ReverseName", c.Back)
 }
 
-// namePlace is where a definition gives a name: to the attribute on its type, or to the
-// reciprocal on the related one.
+// namePlace is a name that a definition introduces: that of the attribute on its type, or
+// that of the reciprocal on the related type.
 type namePlace struct {
 	on           *Type
 	name, member string
@@ -141,8 +141,8 @@ func (m *Model) namesOf(c CustomAttribute) []namePlace {
 	return all
 }
 
-// clash says whether an attribute gives a name that another one has given. What has
-// been deleted with its data leaves its names to those of the same meaning.
+// clash returns an error if added has a name that other has. The names of an attribute that
+// was deleted with its data are free for an attribute with the same meaning.
 func (m *Model) clash(added, other CustomAttribute) error {
 	for _, p := range m.namesOf(added) {
 		for _, q := range m.namesOf(other) {
@@ -186,7 +186,7 @@ func (c *CustomAttribute) meaning() string {
 	return "a " + string(c.Kind)
 }
 
-// whyLeftOut returns why an entry was left out of a model; nil when it was not.
+// whyLeftOut returns why an entry was left out of a model, or nil.
 func whyLeftOut(all []*leftOutError, id int64) error {
 	for _, l := range all {
 		if l.id == id {

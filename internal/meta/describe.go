@@ -7,14 +7,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// methodologies are the words under which names of types may differ.
+// methodologies are the terminologies in which display names of types may differ.
 var methodologies = []string{"XP", "Scrum", "AgileUP", "DSDM"}
 
-// rankStep is the distance between the ranks of well-known assets of a type.
-// It leaves room between them and keeps them below those of any new asset.
+// rankStep is the distance between the ranks of well-known assets of a type. It leaves room
+// between them, and keeps them below the ranks of all new assets.
 const rankStep = 1024
 
-// describe fills in what a type says of itself, and checks the names it uses.
+// describe fills in the properties of each type, and checks the names they use.
 func (l *loader) describe(*source) {
 	for _, t := range l.m.Types {
 		ft := l.files[t]
@@ -75,8 +75,7 @@ func (l *loader) displayNames(t *Type, n *yaml.Node) map[string]string {
 	return names
 }
 
-// checkNames reports every attribute name that the description of t uses and
-// t does not have.
+// checkNames reports every attribute name that the properties of t use and t does not have.
 func (l *loader) checkNames(t *Type) {
 	names := slices.Concat(
 		[]string{t.OrderBy, t.DisplayBy, t.ShortName, t.NameAttr, t.Description},
@@ -95,9 +94,9 @@ func (l *loader) checkNames(t *Type) {
 	}
 }
 
-// basic returns what a read without sel returns: the attributes named, or the
-// stored ones that can be written and the few read-only ones that say what the
-// asset is.
+// basic returns the attributes that a read without sel returns. They are the attributes in
+// names. Without names they are the stored attributes that can be written, and the few
+// read-only ones that identify the asset.
 func basic(t *Type, names []string) []*Attr {
 	var all []*Attr
 	for _, name := range names {

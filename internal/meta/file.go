@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// file is model.yaml as it is written. Maps whose order matters stay nodes.
+// file is the content of model.yaml. Maps whose order matters stay nodes.
 type file struct {
 	Columns    yaml.Node `yaml:"columns"`
 	Operations yaml.Node `yaml:"operations"`
@@ -41,8 +41,8 @@ type fileType struct {
 	Ops         []string        `yaml:"ops"`
 	Attributes  yaml.Node       `yaml:"attributes"`
 
-	line    int  // where it stands
-	retired bool // of a custom list that is out of use
+	line    int  // line of the entry
+	retired bool // a retired custom list
 }
 
 type fileSeen struct {
@@ -85,7 +85,7 @@ type fileHierarchy struct {
 	Down string `yaml:"down"`
 }
 
-// fileAttr is one entry of attributes; a nil flag is one that is not given.
+// fileAttr is one entry of attributes. A nil flag is not set in the file.
 type fileAttr struct {
 	Is       Kind     `yaml:"is"`
 	To       string   `yaml:"to"`
@@ -130,8 +130,8 @@ type entry struct {
 	line int
 }
 
-// entries returns a mapping in the order of the file. An absent mapping has
-// none; a key that stands twice is an error.
+// entries returns the entries of a mapping in the order of the file. A missing mapping has
+// none. Errors: a key appears twice.
 func entries(n *yaml.Node) ([]entry, error) {
 	if n.Kind == 0 {
 		return nil, nil
@@ -152,8 +152,8 @@ func entries(n *yaml.Node) ([]entry, error) {
 	return all, nil
 }
 
-// decode reads a mapping into the struct that into points to, and refuses keys
-// that the struct does not have.
+// decode reads a mapping into the struct that into points to. It refuses keys that the struct
+// does not have.
 func decode(n *yaml.Node, into any) error {
 	if err := checkKeys(n, reflect.TypeOf(into).Elem()); err != nil {
 		return err
@@ -166,8 +166,8 @@ func decode(n *yaml.Node, into any) error {
 
 var nodeType = reflect.TypeFor[yaml.Node]()
 
-// checkKeys refuses keys of n that have no field in the struct t, and so on
-// below. Fields that are nodes are checked by who reads them.
+// checkKeys refuses keys of n that have no field in the struct t, at all levels. Fields that
+// are nodes are checked when they are read.
 func checkKeys(n *yaml.Node, t reflect.Type) error {
 	switch {
 	case t.Kind() == reflect.Slice:
@@ -210,7 +210,7 @@ func decodeAttr(n *yaml.Node) (fileAttr, error) {
 	return fa, err
 }
 
-// at is an error that names its line of model.yaml.
+// at returns an error that names its line of model.yaml.
 func at(line int, format string, args ...any) error {
 	return fmt.Errorf("model.yaml:%d: "+format, append([]any{line}, args...)...)
 }

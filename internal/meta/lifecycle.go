@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// lifecycle finds the protected assets, and what operations that make assets need.
+// lifecycle finds the protected assets, and the requirements of operations that create
+// assets.
 func (l *loader) lifecycle(*source) {
 	for _, t := range l.m.Types {
 		if attributes := l.files[t].Protected; attributes != nil {
@@ -52,8 +53,8 @@ func (l *loader) protect(t *Type, attributes []string) {
 	}
 }
 
-// seal makes assets that others name by a relation read-only. An aggregate counts deleted
-// ones.
+// seal makes assets read-only if others refer to them by a relation. The aggregate includes
+// deleted assets.
 func (l *loader) seal(t *Type, name string) {
 	a := t.attrs[name]
 	if a == nil || a.Place.Kind != InLinksBack {
@@ -68,7 +69,7 @@ func (l *loader) seal(t *Type, name string) {
 	}
 }
 
-// changeable reports whether anything of a well-known asset of t may be written.
+// changeable reports whether any attribute of a well-known asset of t may be written.
 func (t *Type) changeable() bool {
 	return slices.ContainsFunc(t.Attrs, func(a *Attr) bool {
 		switch a.Place.Kind {
@@ -79,9 +80,8 @@ func (t *Type) changeable() bool {
 	})
 }
 
-// needs finds which of the required relations of the asset that an operation
-// makes come from the asset it runs on. What administrators have added is required
-// of creates alone.
+// needs finds the required relations of a created asset that it copies from the asset on
+// which the operation runs. Custom attributes are not included: only creates require them.
 func (l *loader) needs(op *Op) {
 	result := l.m.types[op.Effect.Result]
 	if result == nil {
@@ -95,9 +95,8 @@ func (l *loader) needs(op *Op) {
 	}
 }
 
-// Condition is the filter of the assets on which the validator says that the
-// operation may run, by state, identity and related assets. It is evaluated without
-// the caller's visibility.
+// Condition returns the filter of the assets for which the validator is true, by state,
+// identity and related assets. It is evaluated without regard to what the caller may see.
 func (o *Op) Condition() string {
 	var all []string
 	in := o.Effect.From
@@ -128,7 +127,7 @@ func (o *Op) Condition() string {
 	return strings.Join(all, ";")
 }
 
-// protected are the quoted Oid tokens of the protected assets of the operation's type.
+// protected returns the quoted Oid tokens of the protected assets of the operation's type.
 func (o *Op) protected() []string {
 	var tokens []string
 	for _, t := range o.On.Concrete {

@@ -12,8 +12,8 @@ import (
 //go:embed model.yaml
 var modelFile []byte
 
-// Default returns the model of alds. It reads the embedded file anew each time,
-// so callers keep the result. A broken file is a defect of the program: panic.
+// Default returns the model of alds. It parses the embedded file every time, so callers keep
+// the result. It panics on a broken file, which is a defect of the program.
 func Default() *Model {
 	s, err := parse(modelFile)
 	if err == nil {
@@ -31,8 +31,8 @@ func Default() *Model {
 
 // Load reads a model in the form of model.yaml.
 //
-// Errors: everything that is wrong, joined, each naming its line; these are
-// defects of the file, so no fault kinds.
+// Errors: everything that is wrong, joined, each with its line. They are defects of the file,
+// so they have no fault kinds.
 func Load(data []byte) (*Model, error) {
 	s, err := parse(data)
 	if err != nil {
@@ -41,8 +41,8 @@ func Load(data []byte) (*Model, error) {
 	return s.load(Custom{}, &loader{})
 }
 
-// load makes a model of the files and of what administrators added, with a new
-// loader, which then knows what was left out. The files do not change by it.
+// load makes a model of the files and of c. It uses a new loader, which then has the entries
+// that were left out. The files do not change.
 // Errors: as Load.
 func (s *source) load(c Custom, l *loader) (*Model, error) {
 	*l = loader{
@@ -65,7 +65,7 @@ func (s *source) load(c Custom, l *loader) (*Model, error) {
 	return l.m, nil
 }
 
-// rights gives the model its rights.
+// rights sets the rights of the model.
 func (l *loader) rights(s *source) {
 	if s.rights == nil {
 		return
@@ -75,15 +75,15 @@ func (l *loader) rights(s *source) {
 	}
 }
 
-// loader carries what the steps of Load hand on. A step runs only when those
-// before it found nothing wrong.
+// loader carries the results of the steps of Load. A step runs only if no earlier step has
+// failed.
 type loader struct {
 	m      *Model
-	custom Custom              // what administrators added
+	custom Custom              // what administrators have added
 	slots  map[string]int      // columns
-	files  map[*Type]*fileType // types as written, with what they inherit filled in
-	own    map[*Type][]*decl   // what a type declares, generated attributes included
-	from   map[*Attr]*decl     // where an attribute was declared
+	files  map[*Type]*fileType // types of the file, with inherited properties filled in
+	own    map[*Type][]*decl   // declarations of a type, including generated attributes
+	from   map[*Attr]*decl     // the declaration of an attribute
 	ops    map[string]fileOp   // the operations section
 	errs   []error
 	left   []*leftOutError // why entries of custom are left out
@@ -91,7 +91,7 @@ type loader struct {
 
 func (l *loader) fail(err error) { l.errs = append(l.errs, err) }
 
-// entries is entries with its error kept.
+// entries is the function entries; it records the error.
 func (l *loader) entries(n *yaml.Node) []entry {
 	all, err := entries(n)
 	if err != nil {
@@ -108,7 +108,7 @@ func (l *loader) columns(s *source) {
 	}
 }
 
-// operations reads the operations, to be looked up when types list them.
+// operations reads the operations, for the types that list them.
 func (l *loader) operations(s *source) {
 	for _, e := range l.entries(&s.file.Operations) {
 		op, err := s.ops.read(e.node, decodeOp)
@@ -119,7 +119,7 @@ func (l *loader) operations(s *source) {
 	}
 }
 
-// types makes the types and their tree.
+// types makes the tree of types.
 func (l *loader) types(s *source) {
 	for _, e := range l.entries(&s.file.Types) {
 		ft, err := s.types.read(e.node, decodeType)
@@ -140,7 +140,7 @@ func (l *loader) types(s *source) {
 	}
 }
 
-// addType makes one type below its parent; nil when it cannot be.
+// addType makes one type below its parent. It returns nil on an error.
 func (l *loader) addType(e entry, ft *fileType) *Type {
 	ft.line = e.line
 	t := &Type{Name: e.key, Code: ft.Code, IDBase: ft.IDBase, attrs: map[string]*Attr{}, ops: map[string]*Op{}}
@@ -162,7 +162,7 @@ func (l *loader) addType(e entry, ft *fileType) *Type {
 	return t
 }
 
-// inherit fills what a type leaves to its parent.
+// inherit fills in the properties that a type takes from its parent.
 func (ft *fileType) inherit(p *fileType) {
 	fill := func(own *string, inherited string) {
 		if *own == "" {
@@ -188,7 +188,7 @@ func (ft *fileType) inherit(p *fileType) {
 	ft.Metadata, ft.Fixed = ft.Metadata || p.Metadata, ft.Fixed || p.Fixed
 }
 
-// words splits a type name for people: StoryStatus is "Story Status".
+// words splits a type name into words: StoryStatus is "Story Status".
 func words(name string) string {
 	var b strings.Builder
 	for i, r := range name {

@@ -5,26 +5,25 @@ import (
 	"slices"
 )
 
-// Partial is an attribute that an abstract type does not have while some of the
-// concrete types below it have one of its name. Assets of the other types have
-// no value.
+// Partial is an attribute that only some of the concrete types below an abstract type have.
+// Assets of the other types have no value.
 type Partial struct {
-	// Attr is what they have in common, under the abstract type's own token: a
-	// relation leads to the nearest type above all that it leads to, a date is a
-	// day where it is one everywhere. Its Place and Back are those of the first.
+	// Attr is their common attribute, under the abstract type's own token. A relation refers
+	// to the nearest common type of all related types. A date is a day if all of them are.
+	// Place and Back are those of the first attribute.
 	Attr  *Attr
-	Of    []*Attr // theirs, in the order of types
-	Clash string  // why they cannot be taken together; empty when they can
+	Of    []*Attr // their attributes, in the order of types
+	Clash string  // why they cannot be combined; empty when they can
 }
 
-// Partial returns the attribute of a name that only some of the concrete types
-// below t have. It reports false when t has it, or none of them.
+// Partial returns the attribute of a name that only some of the concrete types below t have.
+// It reports false when t has the attribute, or when none of them do.
 func (t *Type) Partial(name string) (*Partial, bool) {
 	p, ok := t.partials[name]
 	return p, ok
 }
 
-// Types are the concrete types that have the attribute.
+// Types returns the concrete types that have the attribute.
 func (p *Partial) Types() []*Type {
 	types := make([]*Type, len(p.Of))
 	for i, a := range p.Of {
@@ -33,7 +32,7 @@ func (p *Partial) Types() []*Type {
 	return types
 }
 
-// partial finds for every abstract type what only some types below it have.
+// partial finds the partial attributes of every abstract type.
 func (l *loader) partial(*source) {
 	for _, t := range l.m.Types {
 		t.partials = map[string]*Partial{}
@@ -58,7 +57,7 @@ func (l *loader) partial(*source) {
 	}
 }
 
-// add takes in the attribute of one more concrete type.
+// add adds the attribute of one more concrete type.
 func (p *Partial) add(a *Attr) {
 	c, first := p.Attr, a
 	if len(p.Of) > 0 {
@@ -89,8 +88,8 @@ func (p *Partial) add(a *Attr) {
 	}
 }
 
-// targets says which types the relation leads to, where those are not all of the
-// related one.
+// targets sets the target types of the relation if they are not exactly those of the related
+// type.
 func (p *Partial) targets() {
 	if p.Clash != "" {
 		return
@@ -109,7 +108,7 @@ func (p *Partial) targets() {
 	}
 }
 
-// isLong reports whether two kinds are texts of which one is unlimited.
+// isLong reports whether one kind is Text and the other LongText.
 func isLong(a, b Kind) bool {
 	return a != b && (a == Text || a == LongText) && (b == Text || b == LongText)
 }
@@ -118,7 +117,7 @@ func apart(a, b *Attr) string {
 	return fmt.Sprintf("%s and %s keep it in different ways", a.On.Name, b.On.Name)
 }
 
-// above is the nearest type that both stand below; nil when there is none.
+// above returns the nearest common ancestor of two types, or nil.
 func above(a, b *Type) *Type {
 	for _, t := range a.Ancestors() {
 		if b.IsA(t) {
@@ -128,7 +127,7 @@ func above(a, b *Type) *Type {
 	return nil
 }
 
-// alike reports whether two relations are followed in one way.
+// alike reports whether two relations are followed in the same way.
 func alike(a, b *Attr) bool {
 	switch a.Place.Kind {
 	case InLinks, InLinksBack:
@@ -141,10 +140,10 @@ func alike(a, b *Attr) bool {
 	return false
 }
 
-// Alone reports whether the place of p.Attr alone tells its value on every type
-// below its own: it is the same where there is one, and empty on all others.
-// What lies by ids and codes lies so for nobody else. A Boolean that was never
-// written has a value all the same.
+// Alone reports whether the place of p.Attr is enough to read its value on every type below:
+// it is the same place on all types that have the attribute, and empty on all others. Places
+// with ids or codes belong to one attribute only. A Boolean that was never written still has
+// a value.
 func (p *Partial) Alone() bool {
 	at := p.Attr.Place
 	switch at.Kind {
@@ -166,7 +165,7 @@ func (p *Partial) Alone() bool {
 	return !slices.ContainsFunc(p.Attr.On.Concrete, func(t *Type) bool { return !slices.Contains(types, t) && t.keeps(at) })
 }
 
-// keeps reports whether an attribute of t lies in a place, a retired one included.
+// keeps reports whether an attribute of t, possibly a retired one, has this place.
 func (t *Type) keeps(at Place) bool {
 	lies := func(a *Attr) bool { return a.Place == at }
 	return slices.ContainsFunc(t.Attrs, lies) || slices.ContainsFunc(t.Kept, lies)

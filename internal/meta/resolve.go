@@ -2,8 +2,8 @@ package meta
 
 import "slices"
 
-// operationsOf adds the operations t lists, and declares their validators
-// where no other operation did.
+// operationsOf adds the operations that t lists, and declares a validator for each unless a
+// type above has it.
 func (l *loader) operationsOf(t *Type) {
 	for _, name := range l.files[t].Ops {
 		op, ok := l.ops[t.Name+"."+name]
@@ -49,8 +49,8 @@ func (l *loader) declares(t *Type, name string) bool {
 	return false
 }
 
-// inherit gives every type its own attributes and operations and those of the
-// types above it, all under its own token.
+// inherit gives every type its own and all inherited attributes and operations, under its own
+// token.
 func (l *loader) inherit(*source) {
 	for _, t := range l.m.Types {
 		if t.Parent != nil {
@@ -78,13 +78,13 @@ func (l *loader) inherit(*source) {
 	}
 }
 
-// concerns reports whether t has an attribute that a type above it declares: a
-// relation between some types only is one of those and of the types over them.
+// concerns reports whether t has an attribute that a type above it declares. With only, these
+// are the types in only and the types above them.
 func (d *decl) concerns(t *Type) bool {
 	return d.only == nil || slices.ContainsFunc(t.Concrete, func(c *Type) bool { return slices.Contains(d.only, c) })
 }
 
-// add puts a copy of an attribute on t.
+// add adds a copy of an attribute to t.
 func (l *loader) add(t *Type, a Attr, d *decl) {
 	a.On = t
 	if d.self {
@@ -122,8 +122,8 @@ func (l *loader) hierarchies(t *Type) {
 	}
 }
 
-// inheritOps puts the operations of the parent before those of t; one that t
-// lists itself replaces the inherited one.
+// inheritOps puts the operations of the parent before those of t. An operation that t lists
+// replaces the inherited one.
 func (l *loader) inheritOps(t *Type) {
 	own := t.Ops
 	t.Ops = nil
@@ -151,8 +151,8 @@ func (l *loader) inheritOps(t *Type) {
 	}
 }
 
-// resolve points attributes at each other: reciprocals, and closures at the
-// relation they follow. It also sees that codes are used once.
+// resolve connects reciprocals with each other, and closures with the relation they follow.
+// It also checks that codes are used once.
 func (l *loader) resolve(*source) {
 	values := map[int]*Attr{}
 	for _, t := range l.m.Types {
@@ -184,7 +184,7 @@ func (l *loader) resolve(*source) {
 	}
 }
 
-// code records the attribute that a code stands for.
+// code records the attribute of a code.
 func (l *loader) code(codes map[int]*Attr, word string, a *Attr, d *decl) {
 	if other := codes[a.Place.Code]; other != nil {
 		l.fail(at(d.line, "%s: %s %d is that of %s", a.Token(), word, a.Place.Code, other.Token()))

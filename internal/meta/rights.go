@@ -17,17 +17,17 @@ var rightsFile []byte
 // Role is a role by the number in its Oid.
 type Role uint8
 
-// The roles that rules name. The others differ only in their rights.
+// The roles with a meaning in the code. The others differ only in their rights.
 const (
 	NoAccess     Role = 0
 	SystemAdmin  Role = 1
 	ProjectAdmin Role = 2
-	Inheritor    Role = 10 // sees the path to a project, not its contents
+	Inheritor    Role = 10 // sees the path to a project, but not its contents
 	MemberAdmin  Role = 12
-	OtherRole    Role = 15 // made by somebody: it reads, and has no rights
+	OtherRole    Role = 15 // a custom role: it reads, and has no rights
 )
 
-// RoleNumbered returns the role with a number in its Oid.
+// RoleNumbered returns the role with this number in its Oid.
 func RoleNumbered(n int64) Role {
 	if n < 0 || n > int64(MemberAdmin) {
 		return OtherRole
@@ -35,16 +35,16 @@ func RoleNumbered(n int64) Role {
 	return Role(n)
 }
 
-// Reads reports whether a role reads what lies in its project.
+// Reads reports whether a role reads the contents of its project.
 func (r Role) Reads() bool { return r != NoAccess && r != Inheritor }
 
-// RoleSet is a set of roles, a bit for each.
+// RoleSet is a set of roles, one bit each.
 type RoleSet uint16
 
 // Has reports whether a role is in the set.
 func (s RoleSet) Has(r Role) bool { return s&(1<<r) != 0 }
 
-// RolesOf returns the set of some roles.
+// RolesOf returns the set of these roles.
 func RolesOf(all ...Role) RoleSet {
 	var s RoleSet
 	for _, r := range all {
@@ -53,7 +53,7 @@ func RolesOf(all ...Role) RoleSet {
 	return s
 }
 
-// Verb is what somebody does with an asset, as far as rights tell it apart.
+// Verb is a kind of action on an asset that rights distinguish.
 type Verb uint8
 
 // The verbs of rights.yaml.
@@ -77,43 +77,42 @@ type Rights struct {
 	Order []Role // highest first
 	Names map[Role]string
 	Kinds []*RightsKind // in the order of the file
-	Self  []string      // what members change of themselves: attributes of Member
+	Self  []string      // attributes of Member that members may change on themselves
 
 	rank map[Role]int
 }
 
-// RightsKind is a kind of things that rights are about.
+// RightsKind is a kind of assets, attributes and operations with common rights.
 type RightsKind struct {
 	Name   string
 	Types  []*Type // concrete
-	System bool    // only roles of the whole system count
-	Own    bool    // only those whose own it is change it, and moderators
+	System bool    // only roles for the whole system count
+	Own    bool    // only the member it belongs to and moderators may change it
 
 	allow  [verbs]RoleSet
-	except map[string]RoleSet // by attribute or operation: the roles whose right does not include it
+	except map[string]RoleSet // by attribute or operation: roles whose right excludes it
 }
 
-// TypeRights is what rights.yaml says of the assets of a concrete type.
+// TypeRights are the rights to the assets of a concrete type.
 type TypeRights struct {
 	Kind *RightsKind
-	Lies *Attr // to the assets in whose projects it lies; nil: it lies in its SecurityScope
-	On   *Attr // to the asset whose writers write it; nil: it has rights of its own
-	Own  *Attr // to the member whose own it is; nil: its creator
+	Lies *Attr // to the assets whose projects it belongs to; nil: its SecurityScope
+	On   *Attr // to the asset whose writers may write it; nil: it has its own rights
+	Own  *Attr // to the member it belongs to; nil: its creator
 
-	named  map[string]*RightsKind // the kind of attributes and operations that is not the type's
-	ofSelf bool                   // members change some of its attributes of themselves
+	named  map[string]*RightsKind // kinds of attributes and operations that differ from the type's kind
+	ofSelf bool                   // members may change some of its attributes on themselves
 }
 
-// Roles returns the roles that have the right to a verb. name is the attribute or
-// operation that is used, empty for the asset as a whole.
+// Roles returns the roles with the right to a verb. name is the attribute or operation, or
+// empty for the asset as a whole.
 func (k *RightsKind) Roles(v Verb, name string) RoleSet { return k.allow[v] &^ k.except[name] }
 
-// Excepts reports whether the right to an attribute or operation differs for some
-// role from that to the asset.
+// Excepts reports whether the right of some role to the asset excludes an attribute or
+// operation.
 func (k *RightsKind) Excepts(name string) bool { return k.except[name] != 0 }
 
-// Exceptions returns the attributes and operations that a role's right does not
-// include, sorted.
+// Exceptions returns the attributes and operations that a role's right excludes, sorted.
 func (k *RightsKind) Exceptions(role Role) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(k.except)) {
@@ -124,8 +123,8 @@ func (k *RightsKind) Exceptions(role Role) []string {
 	return names
 }
 
-// KindOf returns the kind of an attribute or operation; with an empty name that of
-// the type's assets. It is nil for types that are never written.
+// KindOf returns the kind of an attribute or operation, or of the type's assets if name is
+// empty. It is nil for types that are never written.
 func (t *Type) KindOf(name string) *RightsKind {
 	if k := t.Rights.named[name]; k != nil {
 		return k
@@ -133,13 +132,13 @@ func (t *Type) KindOf(name string) *RightsKind {
 	return t.Rights.Kind
 }
 
-// RightDiffers reports whether the right to an attribute or operation is decided
-// by its name, not by the asset alone.
+// RightDiffers reports whether the right depends on the name of the attribute or operation,
+// not only on the asset.
 func (t *Type) RightDiffers(name string) bool {
 	return t.Rights.ofSelf || t.Rights.Kind.Excepts(name) || t.Rights.named[name] != nil
 }
 
-// Above reports whether role a stands above role b. OtherRole stands above none.
+// Above reports whether role a ranks above role b. OtherRole ranks above no role.
 func (r *Rights) Above(a, b Role) bool { return r.rankOf(a) < r.rankOf(b) }
 
 func (r *Rights) rankOf(role Role) int {
@@ -149,7 +148,7 @@ func (r *Rights) rankOf(role Role) int {
 	return len(r.Order)
 }
 
-// Kind returns the kind with a name; nil for none.
+// Kind returns the kind with this name, or nil.
 func (r *Rights) Kind(name string) *RightsKind {
 	for _, k := range r.Kinds {
 		if k.Name == name {
@@ -159,7 +158,7 @@ func (r *Rights) Kind(name string) *RightsKind {
 	return nil
 }
 
-// rightsYAML is rights.yaml as it is written.
+// rightsYAML is the content of rights.yaml.
 type rightsYAML struct {
 	Roles  yaml.Node                      `yaml:"roles"`
 	Kinds  yaml.Node                      `yaml:"kinds"`
@@ -178,7 +177,7 @@ type rightsKindYAML struct {
 	System     bool     `yaml:"system"`
 }
 
-// verbList is one verb, or a list of them.
+// verbList is one verb or a list of verbs.
 type verbList []string
 
 // UnmarshalYAML reads "all" as well as "[create, change]".
@@ -254,7 +253,7 @@ func (l *rightsLoader) readKinds(f *rightsYAML) {
 	}
 }
 
-// assign makes the assets of a type, and of those below it, a kind's.
+// assign assigns the assets of a type, and of the types below it, to a kind.
 func (l *rightsLoader) assign(k *RightsKind, name string) {
 	t, ok := l.m.types[name]
 	if !ok {
@@ -270,7 +269,7 @@ func (l *rightsLoader) assign(k *RightsKind, name string) {
 	}
 }
 
-// assignName makes an attribute or operation a kind's, such as Scope.Members.
+// assignName assigns an attribute or operation, such as Scope.Members, to a kind.
 func (l *rightsLoader) assignName(k *RightsKind, token string) {
 	typ, name, _ := strings.Cut(token, ".")
 	t := l.m.types[typ]
@@ -284,7 +283,7 @@ func (l *rightsLoader) assignName(k *RightsKind, token string) {
 	t.Rights.named[name] = k
 }
 
-// grant reads which role has which rights.
+// grant reads the rights of each role.
 func (l *rightsLoader) grant(f *rightsYAML) {
 	for _, k := range l.r.Kinds {
 		for v := range k.allow {
@@ -366,7 +365,7 @@ func (l *rightsLoader) relations(f *rightsYAML) {
 	}
 }
 
-// complete refuses types whose rights are open.
+// complete refuses types whose rights are incomplete.
 func (l *rightsLoader) complete() {
 	for _, t := range l.m.Types {
 		if !t.Abstract && t.Rights.Kind == nil {
@@ -381,11 +380,11 @@ func (l *rightsLoader) complete() {
 	}
 }
 
-// maxLies is how many relations lead from an asset to the projects it lies in.
+// maxLies is the maximum number of relations from an asset to its projects.
 const maxLies = 3
 
-// leadsToScopes reports whether a relation leads to assets that all have a scope, or
-// to those of one type whose own relation does.
+// leadsToScopes reports whether all targets of a relation have a scope, or are of one type
+// whose own relation leads to scopes.
 func leadsToScopes(a *Attr, depth int) bool {
 	to := a.TargetTypes()
 	if lies := to[0].Rights.Lies; lies != nil {

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Row is an asset that describes a part of the model: a type, an attribute or an
-// operation that a type declares, or an inherited attribute that it changes.
+// Row is an asset that describes a part of the model: a type, an attribute or operation that
+// a type declares, or a change to an inherited attribute.
 type Row struct {
-	Type   *Type  // of metadata, such as SimpleAttributeDefinition
-	Of     string // the asset type it belongs to; empty for one that is an asset type
+	Type   *Type  // a metadata type, such as SimpleAttributeDefinition
+	Of     string // the asset type it belongs to; empty for a Row of an asset type
 	Name   string
 	Values []RowValue
 }
 
-// RowValue is the value of one attribute of a Row: a string, an int64, true, or in
-// a relation to an AssetType the name of that type.
+// RowValue is the value of one attribute of a Row: a string, an int64 or true. In a relation
+// to an AssetType it is the name of that type.
 type RowValue struct {
 	Attr  *Attr
 	Value any
@@ -24,8 +24,8 @@ type RowValue struct {
 // Key identifies a row for ever: its kind, the type it belongs to, and its name.
 func (r *Row) Key() string { return r.Type.Name + " " + r.Of + " " + r.Name }
 
-// Rows returns the model as assets: first its types in their order, then what each
-// of them declares. A model without metadata has none.
+// Rows returns the model as assets: first its types in order, then the declarations of each
+// type. A model without metadata has no rows.
 func (m *Model) Rows() []Row {
 	b := &rowBuilder{m: m}
 	if _, ok := m.types["AssetType"]; !ok {
@@ -49,20 +49,20 @@ func (m *Model) Rows() []Row {
 	return b.all
 }
 
-// rowBuilder collects rows; with sets values of the last one.
+// rowBuilder collects rows. with sets values of the last one.
 type rowBuilder struct {
 	m   *Model
 	all []Row
 }
 
-// add begins a row of a type of metadata.
+// add begins a row of a metadata type.
 func (b *rowBuilder) add(typ, of, name string) {
 	b.all = append(b.all, Row{Type: b.m.types[typ], Of: of, Name: name})
 	b.with("Name", name)
 	b.with("Asset", of)
 }
 
-// with sets a value of the last row, unless it is none or its type has no such
+// with sets a value of the last row, unless the value is empty or the type has no such
 // attribute.
 func (b *rowBuilder) with(name string, v any) {
 	r := &b.all[len(b.all)-1]
@@ -100,7 +100,7 @@ func (b *rowBuilder) assetType(t *Type) {
 	}
 }
 
-// securityScope is the relation to the project by which an asset is seen.
+// securityScope returns the relation to the project that decides who sees an asset.
 func (b *rowBuilder) securityScope(t *Type) string {
 	if t.Secured.Self {
 		return "ID"
@@ -111,7 +111,7 @@ func (b *rowBuilder) securityScope(t *Type) string {
 	return ""
 }
 
-// readers are the roles that read what lies in their project.
+// readers returns the roles that read the contents of their project.
 func (b *rowBuilder) readers() RoleSet {
 	var all RoleSet
 	for _, r := range b.m.Rights.Order {
@@ -150,8 +150,8 @@ func (b *rowBuilder) attribute(a *Attr) {
 	}
 }
 
-// calculation is what a derived attribute is computed from, its own name where
-// that is code.
+// calculation returns the expression of a derived attribute, or the name of the code that
+// computes it.
 func (b *rowBuilder) calculation(a *Attr) string {
 	if a.Place.Kind != Validator {
 		return a.Place.Expr
@@ -184,8 +184,8 @@ func (b *rowBuilder) operation(op *Op) {
 	}
 }
 
-// implementation names what carries the operation out: code of its own, or that
-// which sets a state and values.
+// implementation names the code of the operation: its own, or common code that sets a state
+// and values.
 func (o *Op) implementation() string {
 	switch {
 	case o.Effect.Code != "":
@@ -198,7 +198,7 @@ func (o *Op) implementation() string {
 	return "SetValues"
 }
 
-// isStored reports whether the value is kept itself, not derived from others.
+// isStored reports whether the value is stored itself, not derived from others.
 func (a *Attr) isStored() bool {
 	switch a.Place.Kind {
 	case InColumn, InAttrs, InValues, InLinks:
@@ -207,7 +207,7 @@ func (a *Attr) isStored() bool {
 	return false
 }
 
-// DefinedBy is the type of the asset that defines the attribute.
+// DefinedBy returns the type of the asset that defines the attribute.
 func (a *Attr) DefinedBy() string {
 	switch {
 	case a.Kind == Relation && a.ofHierarchy():
@@ -224,7 +224,7 @@ func (a *Attr) DefinedBy() string {
 	return "SimpleAttributeDefinition"
 }
 
-// ofHierarchy reports whether a relation makes a hierarchy, or follows from one.
+// ofHierarchy reports whether a relation defines a hierarchy, or follows from one.
 func (a *Attr) ofHierarchy() bool {
 	return a.Place.Kind == Closure || slices.ContainsFunc(a.On.Hierarchies, func(h Hierarchy) bool {
 		return h.Up.Name == a.Name || h.Down.Name == a.Name

@@ -5,20 +5,18 @@ import (
 	"strings"
 )
 
-// Seen says who sees the assets of a type where the SecurityScope does not, or not
-// alone. The zero value: the SecurityScope decides, and what has none is seen by
-// everybody.
+// Seen says who sees the assets of a type if the SecurityScope does not decide alone. The
+// zero value: the SecurityScope decides, and everyone sees an asset without one.
 //
-//	Shared   a member is seen by itself and by whoever reads a project that it has a
-//	         role in, or one below such a project.
-//	Only     where one of these leads to a member, those members see the asset, and
-//	         nobody else does.
-//	By       these members see it in any case.
-//	Through  without a SecurityScope: of the first path that leads to any asset, the
-//	         caller must see one. Where none does, everybody sees the asset. One that
-//	         leads to an asset of the same rule does not show it.
+//	Shared   a member is seen by itself and by all who read a project in which it has a
+//	         role, or a project below such a project.
+//	Only     if one of these paths leads to a member, only those members see the asset.
+//	By       these members always see it.
+//	Through  for an asset without a SecurityScope: the first path with targets decides,
+//	         and the caller must see one of them. If no path has targets, everyone sees
+//	         the asset. A target with the same rule does not count.
 //
-// Where a path leads is decided by all assets, seen or not.
+// All assets count for the targets of a path, also those that the caller does not see.
 type Seen struct {
 	Shared            bool
 	Only, By, Through []Walk
@@ -27,7 +25,7 @@ type Seen struct {
 // Walk is a path of relations, from an asset of the type to others.
 type Walk []*Attr
 
-// String returns the path as the file has it.
+// String returns the path as the file spells it.
 func (w Walk) String() string {
 	names := make([]string, len(w))
 	for i, a := range w {
@@ -41,8 +39,8 @@ func (s *Seen) IsZero() bool {
 	return !s.Shared && len(s.Only) == 0 && len(s.By) == 0 && len(s.Through) == 0
 }
 
-// Same reports whether two types have one rule, so that their assets are seen by
-// the same condition.
+// Same reports whether two types have the same rule, so that one condition applies to the
+// assets of both.
 func (s *Seen) Same(o *Seen) bool {
 	same := func(a, b Walk) bool {
 		return slices.EqualFunc(a, b, func(x, y *Attr) bool {
@@ -53,7 +51,7 @@ func (s *Seen) Same(o *Seen) bool {
 		slices.EqualFunc(s.By, o.By, same) && slices.EqualFunc(s.Through, o.Through, same)
 }
 
-// seenBy reads who sees the assets of t, and refuses paths that are none.
+// seenBy reads who sees the assets of t, and refuses invalid paths.
 func (l *loader) seenBy(t *Type) Seen {
 	ft := l.files[t].Seen
 	return Seen{
@@ -62,7 +60,7 @@ func (l *loader) seenBy(t *Type) Seen {
 	}
 }
 
-// walks reads paths from t that end at assets of a type; empty: of any.
+// walks reads paths from t to assets of the type end, or of any type if end is empty.
 func (l *loader) walks(t *Type, paths []string, end string) []Walk {
 	var all []Walk
 	for _, path := range paths {

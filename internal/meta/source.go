@@ -7,23 +7,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// source is the files that models are made of. What they say is read when the
-// first model is made, and not changed after that, so that another one costs no
-// parsing.
+// source is the content of the files that models are made of. It is read for the first model
+// and does not change afterwards, so further models need no parsing.
 type source struct {
 	file   file
-	rights *rightsYAML // nil: models without rights
+	rights *rightsYAML // nil for models without rights
 
 	types known[fileType]
 	attrs known[fileAttr]
 	ops   known[fileOp]
 }
 
-// known are the entries of a file that have been read, by their node.
+// known are the entries of a file that have been read, by node.
 type known[T any] map[*yaml.Node]T
 
-// read returns what a node says, and reads it when nobody has. It is safe for
-// concurrent use once it has been called for every node.
+// read returns the content of a node, and reads it the first time. It is safe for concurrent
+// use once it has been called for every node.
 func (k known[T]) read(n *yaml.Node, decode func(*yaml.Node) (T, error)) (T, error) {
 	if v, ok := k[n]; ok {
 		return v, nil

@@ -5,13 +5,12 @@ import (
 	"strconv"
 )
 
-// MaxSpare is how many columns of a kind the tables asset and asset_version have
-// for custom attributes, so how many of that kind a type, the types above it and
-// those below it can have in columns together. What else there is lies in the JSON.
+// MaxSpare is the number of columns of each kind that the tables asset and asset_version have
+// for custom attributes. A type, with the types above and below it, can have this many
+// attributes of a kind in columns. The others are stored in the JSON.
 const MaxSpare = 8
 
-// spare are the kinds of custom attributes that have columns, in the order of the
-// tables.
+// spare are the kinds of custom attributes that have columns, in the order of the tables.
 var spare = []struct {
 	of     Kind
 	prefix string
@@ -22,7 +21,7 @@ var spare = []struct {
 	{Text, "custom_text_", Str},
 }
 
-// spareColumn is the column of a kind and a number; empty when there is none.
+// spareColumn returns the column of a kind and a number, or "".
 func spareColumn(k Kind, n int) string {
 	for _, s := range spare {
 		if s.of == k && n >= 1 && n <= MaxSpare {
@@ -32,8 +31,8 @@ func spareColumn(k Kind, n int) string {
 	return ""
 }
 
-// spareColumns adds those columns to the model that custom attributes lie in, so that
-// statements name no other.
+// spareColumns adds the columns that custom attributes use to the model, so that statements
+// name no unused ones.
 func (l *loader) spareColumns() {
 	for _, s := range spare {
 		for n := 1; n <= MaxSpare; n++ {
@@ -45,9 +44,9 @@ func (l *loader) spareColumns() {
 	}
 }
 
-// AllColumns are the Columns, and after them the columns for custom attributes that
-// no attribute of m lies in: who may write by a model that is not the present one
-// keeps what lies there.
+// AllColumns returns the Columns, and after them the columns for custom attributes that m
+// does not use. A process whose model is outdated thus keeps the values of these columns when
+// it writes.
 func (m *Model) AllColumns() []Column {
 	all := slices.Clone(m.Columns)
 	for _, s := range spare {
@@ -60,11 +59,11 @@ func (m *Model) AllColumns() []Column {
 	return all
 }
 
-// FreeColumn returns the Code of a new custom attribute of a type and a kind, where c
-// is all that administrators have added: the lowest number of a column that no
-// attribute of the type, of one above it or of one below it has, retired ones
-// included; one whose values are deleted has none. It is 0, which is the JSON, when there is none, and for kinds without
-// columns.
+// FreeColumn returns the Code of a new custom attribute of a type and a kind; c is all that
+// administrators have added. It is the lowest column number that no attribute of the type, or
+// of a type above or below it, uses. Retired attributes use their column, attributes with
+// deleted values do not. The result is 0, which means the JSON, if no column is free or the
+// kind has no columns.
 func (m *Model) FreeColumn(c Custom, on string, k Kind) int {
 	types := m.typesWith(c.Lists)
 	t := types[on]
@@ -88,8 +87,8 @@ func (m *Model) FreeColumn(c Custom, on string, k Kind) int {
 	return 0
 }
 
-// typesWith are the types by name, retired ones and lists that m does not know yet
-// included.
+// typesWith returns the types by name, including retired ones and lists that m does not have
+// yet.
 func (m *Model) typesWith(lists []CustomList) map[string]*Type {
 	all := map[string]*Type{}
 	for _, l := range lists {
@@ -104,7 +103,7 @@ func (m *Model) typesWith(lists []CustomList) map[string]*Type {
 	return all
 }
 
-// typeNamed finds a type by its name, retired ones too.
+// typeNamed returns the type with this name, also if it is retired, or nil.
 func (m *Model) typeNamed(name string) *Type {
 	i := slices.IndexFunc(m.Types, func(t *Type) bool { return t.Name == name })
 	if i < 0 {

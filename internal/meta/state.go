@@ -1,9 +1,9 @@
 package meta
 
-// The asset states that code knows by number. Spec: interface 3.
+// The asset states with a meaning in the code. Spec: interface 3.
 const (
 	StateActive  = 64
-	StateClosed  = 128 // this and above: nobody works on the asset
-	StateDead    = 200 // this and above: nobody will
+	StateClosed  = 128 // this and above: the asset is finished
+	StateDead    = 200 // this and above: the asset stays finished
 	StateDeleted = 255
 )

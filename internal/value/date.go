@@ -6,8 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// dateForms are the accepted spellings of a date or time. Without a zone it is
-// UTC.
+// dateForms are the accepted forms of a date or time. Without a zone it is UTC.
 var dateForms = [...]string{
 	time.DateOnly,
 	time.RFC3339Nano,
@@ -25,8 +24,8 @@ var dateForms = [...]string{
 	"1/2/2006 3:04:05 PM",
 }
 
-// The printed forms: a time in the server's zone, which is UTC, and the seven
-// digits of UTC attributes. A date without a time of day is time.DateOnly.
+// The printed forms: a time in the server's zone, which is UTC, and the seven digits of UTC
+// attributes. A date without a time of day is time.DateOnly.
 const (
 	dateTime = "2006-01-02T15:04:05.000"
 	dateUTC  = "2006-01-02T15:04:05.0000000Z"
@@ -43,21 +42,20 @@ func parseDate(text string, dayOnly bool) (any, bool) {
 	return instant(text, asInstant)
 }
 
-// asInstant leaves a time as it is.
+// asInstant returns a time unchanged.
 func asInstant(t time.Time) time.Time { return t }
 
-// beginningOfDay is midnight of the calendar day as it was written, whatever zone came
-// with it.
+// beginningOfDay returns midnight UTC of the calendar day in the text, ignoring its zone.
 func beginningOfDay(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-// onCalendar is the time of day as it was written, on the calendar day as it was written.
+// onCalendar returns the calendar day and time of day of the text as UTC, ignoring its zone.
 func onCalendar(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// instant reads an ISO or US date as what in makes of it.
+// instant reads an ISO or US date and returns the result of in for it.
 func instant(text string, in func(time.Time) time.Time) (micros int64, ok bool) {
 	for _, form := range dateForms {
 		t, err := time.Parse(form, text)
@@ -79,7 +77,7 @@ func AppendInstant(w []byte, micros int64) []byte {
 	return time.UnixMicro(micros).UTC().AppendFormat(w, dateUTC)
 }
 
-// appendDate appends UTC microseconds as JSON in the form of the attribute.
+// appendDate appends UTC microseconds as JSON, in the form of the attribute.
 func appendDate(w []byte, v Scalar, a *meta.Attr) []byte {
 	if _, ok := v.Int64(); !ok {
 		return append(w, "null"...)
@@ -87,8 +85,8 @@ func appendDate(w []byte, v Scalar, a *meta.Attr) []byte {
 	return append(appendPlainDate(append(w, '"'), v, a), '"')
 }
 
-// appendPlainDate appends UTC microseconds in the form of the attribute, nothing for
-// what is no number.
+// appendPlainDate appends UTC microseconds in the form of the attribute. It appends nothing
+// if v is not a number.
 func appendPlainDate(w []byte, v Scalar, a *meta.Attr) []byte {
 	micros, ok := v.Int64()
 	if !ok {

@@ -9,21 +9,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// stretch is how many bytes of a text are quoted at a time: what is copied at once is not
-// interrupted (memory.Append).
+// stretch is how many bytes of a text are quoted at a time. A copy of more bytes could not be
+// interrupted meanwhile (memory.Append).
 const stretch = 256 << 10
 
-// AppendString appends s as a JSON string, with <, > and & as they are. Bytes
-// that are no UTF-8 are replaced.
+// AppendString appends s as a JSON string. It does not escape <, > and &. It replaces bytes
+// that are not UTF-8.
 func AppendString[T ~string | ~[]byte](w []byte, s T) []byte {
 	if len(s) > stretch {
 		return appendLong(slices.Grow(w, len(s)+len(`""`)), s)
 	}
-	w, _ = jsontext.AppendQuote(w, s) // its only error is bad UTF-8, which it has replaced
+	w, _ = jsontext.AppendQuote(w, s) // its only error is invalid UTF-8, which it has replaced
 	return w
 }
 
-// appendLong makes room for a text once, and quotes it in parts that end with a character.
+// appendLong quotes a text in parts that end at a character. The caller has made room for it.
 func appendLong[T ~string | ~[]byte](w []byte, s T) []byte {
 	w = append(w, '"')
 	var part []byte
@@ -39,7 +39,7 @@ func appendLong[T ~string | ~[]byte](w []byte, s T) []byte {
 	return append(w, '"')
 }
 
-// Marshal returns v as JSON on one line, with <, > and & as they are.
+// Marshal returns v as JSON on one line. It does not escape <, > and &.
 // Errors: those of encoding/json.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer

@@ -2,10 +2,10 @@ package value
 
 import "github.com/alds-dev/alds/internal/meta"
 
-// Form is how the values of a kind lie in Go, in SQL and in stored JSON.
+// Form is the representation of the values of a kind in Go, SQL and stored JSON.
 type Form uint8
 
-// The forms. Null is the form of a missing value and of no kind.
+// The forms. Null is the form of a missing value; no kind has it.
 const (
 	Null  Form = iota
 	Bool       // bool; 0 or 1 in SQL
@@ -14,21 +14,20 @@ const (
 	Text       // string
 )
 
-// kind is what is known of the values of one kind.
+// kind describes the values of one attribute kind.
 type kind struct {
 	form  Form
 	parse func(text string, dayOnly bool) (any, bool) // nil: any text is a value
-	row   printer                                     // in rows of queries and in events
+	row   printer                                     // in rows of queries and in events, as JSON
 	data  printer                                     // on the data path, as JSON
-	xml   printer                                     // there as the text of an element
+	xml   printer                                     // on the data path, as the text of an XML element
 
 	equalFolded bool // texts are equal when their folded forms are
 	summable    bool // @Sum, @Min and @Max apply
 	ordered     bool // <, <=, > and >= apply
 }
 
-// kinds is the table of kinds. Relations and types are printed by those who
-// know the model.
+// kinds is the table of kinds. Packages with access to the model print relations and types.
 var kinds = map[meta.Kind]*kind{
 	meta.Boolean: {form: Bool, parse: parseBool, row: appendBool, data: appendBool, xml: appendBool},
 	meta.Numeric: {form: Float, parse: parseFloat, row: appendQuotedNumber, data: appendNumber, xml: appendNumber, summable: true, ordered: true},
@@ -56,11 +55,11 @@ func FormOf(k meta.Kind) Form { return kinds[k].form }
 // IsNumber reports whether the values of a kind can be added.
 func IsNumber(k meta.Kind) bool { return kinds[k].summable }
 
-// IsText reports whether the values of a kind are texts to compare and search:
-// two are equal when their folded forms are, and an empty one is no value.
+// IsText reports whether the values of a kind are texts to compare and search. Two of them
+// are equal when their folded forms are. An empty text is no value.
 func IsText(k meta.Kind) bool { return kinds[k].equalFolded }
 
-// IsFreeText reports whether any text is a value of a kind, the empty one too.
+// IsFreeText reports whether a kind accepts any text, also the empty one.
 func IsFreeText(k meta.Kind) bool { return IsText(k) && kinds[k].parse == nil }
 
 // IsOrdered reports whether one value of a kind can be less than another.

@@ -7,13 +7,12 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// printer appends a value, which is not missing, as JSON. The attribute gives
-// the form of dates and may be nil.
+// printer appends a value, which is not missing, as JSON. a sets the form of dates and may be
+// nil.
 type printer func(w []byte, v Scalar, a *meta.Attr) []byte
 
-// AppendRow appends a value as rows of queries and events show it: numbers as
-// strings, states by name. Only the form of a date depends on the attribute,
-// which may be nil.
+// AppendRow appends a value in the form of query rows and events: numbers as strings, states
+// by name. Only the form of a date depends on a, which may be nil.
 func AppendRow(w []byte, v Scalar, k meta.Kind, a *meta.Attr) []byte {
 	if v.Form == Null {
 		return append(w, "null"...)
@@ -21,8 +20,8 @@ func AppendRow(w []byte, v Scalar, k meta.Kind, a *meta.Attr) []byte {
 	return kinds[k].row(w, v, a)
 }
 
-// AppendData appends a value as the data path shows it: numbers and states as
-// numbers. The attribute is as for AppendRow.
+// AppendData appends a value in the form of the data path: numbers and states as numbers. a
+// is as for AppendRow.
 func AppendData(w []byte, v Scalar, k meta.Kind, a *meta.Attr) []byte {
 	if v.Form == Null {
 		return append(w, "null"...)
@@ -37,7 +36,7 @@ func appendBool(w []byte, v Scalar, _ *meta.Attr) []byte {
 	return append(w, "false"...)
 }
 
-// appendNumber appends a number without an exponent where that is short.
+// appendNumber appends a number, without an exponent unless it is very large or small.
 func appendNumber(w []byte, v Scalar, _ *meta.Attr) []byte {
 	switch v.Form {
 	case Int:
@@ -63,7 +62,7 @@ func appendQuotedNumber(w []byte, v Scalar, a *meta.Attr) []byte {
 	return append(appendNumber(append(w, '"'), v, a), '"')
 }
 
-// appendState appends the name of an asset state, or its number when it has none.
+// appendState appends the name of an asset state, or its number if it has no name.
 func appendState(w []byte, v Scalar, a *meta.Attr) []byte {
 	n, _ := v.Int64()
 	if name, ok := stateNames[n]; ok {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Scalar is a value as a database or stored JSON gives it. It is not boxed, so
-// that rows are read and printed without an allocation for each value.
+// Scalar is a value from a database or stored JSON. It is not boxed, so rows are read and
+// printed without an allocation for each value.
 type Scalar struct {
 	Form Form // never Bool: a Boolean is 0 or 1, or the text true
 	N    int64
@@ -14,8 +14,8 @@ type Scalar struct {
 	T    []byte
 }
 
-// Of returns v as a Scalar; false when it is none of nil, bool, int64, float64,
-// string, []byte and json.Number. Bytes are not copied.
+// Of returns v as a Scalar. It returns false unless v is nil, bool, int64, float64, string,
+// []byte or json.Number. Bytes are not copied.
 func Of(v any) (Scalar, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -52,8 +52,8 @@ func (v Scalar) Any() any {
 	return nil
 }
 
-// Int64 returns the value as a whole number; false for a missing value and
-// anything else.
+// Int64 returns the value as an integer. It returns false for a missing value and for a value
+// that is not an integer.
 func (v Scalar) Int64() (int64, bool) {
 	switch v.Form {
 	case Int:

@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// JSON returns a value as the JSON text that is stored in asset.attrs. v is a
-// string, int64, float64 or bool.
+// JSON returns a value as the JSON text stored in asset.attrs. v is a string, int64, float64
+// or bool.
 func JSON(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -28,8 +28,7 @@ func JSON(v any) string {
 	panic(fmt.Sprintf("value: %T has no JSON form", v))
 }
 
-// FromJSON returns what JSON made text of; nil when the text is no value of the
-// kind.
+// FromJSON is the reverse of JSON. It returns nil if the text is not a value of the kind.
 func FromJSON(k meta.Kind, text string) any {
 	if strings.HasPrefix(text, `"`) {
 		b, err := jsontext.AppendUnquote(nil, text)
@@ -48,8 +47,8 @@ func FromJSON(k meta.Kind, text string) any {
 	}
 }
 
-// FromColumn returns what a driver gave for a column of an asset as the Go type
-// of the column: string, int64, float64, or nil for NULL.
+// FromColumn converts a driver's value of an asset column to the Go type of the column:
+// string, int64, float64, or nil for NULL.
 func FromColumn(k meta.ColumnKind, v any) any {
 	switch v := v.(type) {
 	case []byte:
@@ -69,8 +68,8 @@ func FromColumn(k meta.ColumnKind, v any) any {
 	return v
 }
 
-// Canonical returns a stored scalar as the text that JSON makes of it, whatever a
-// server that normalizes JSON made of that text.
+// Canonical returns a stored scalar as the text that JSON makes of it, even if a server has
+// normalized that text.
 func Canonical(v jsontext.Token) string {
 	switch v.Kind() {
 	case '"':
@@ -88,9 +87,9 @@ func Canonical(v jsontext.Token) string {
 	return v.String()
 }
 
-// Members calls fn for each member of a stored JSON object, which is empty for
-// none. The token is valid until fn returns.
-// Errors: that of fn; what is no object of scalars.
+// Members calls fn for each member of a stored JSON object. An empty object has none. The
+// token is valid until fn returns.
+// Errors: that of fn; the text is not an object of scalars.
 func Members[T ~string | ~[]byte](object T, fn func(key string, v jsontext.Token) error) error {
 	if len(object) == 0 {
 		return nil
@@ -122,7 +121,7 @@ func Members[T ~string | ~[]byte](object T, fn func(key string, v jsontext.Token
 	return nil
 }
 
-// parsed reads a stored number; nil when it is none.
+// parsed reads a stored number, or returns nil.
 func parsed(parse func(string, bool) (any, bool), text string) any {
 	if v, ok := parse(text, false); ok {
 		return v
@@ -130,8 +129,8 @@ func parsed(parse func(string, bool) (any, bool), text string) any {
 	return nil
 }
 
-// OrUnset returns a stored Boolean as it reads: one that was never written has
-// the value that its attribute says.
+// OrUnset returns the value of a stored Boolean. One that was never written has the
+// attribute's unset value.
 func OrUnset(a *meta.Attr, v any) any {
 	if v == nil {
 		return a.Unset()

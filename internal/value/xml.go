@@ -6,16 +6,16 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// XMLDeclaration is what every XML answer begins with.
+// XMLDeclaration is the beginning of every XML answer.
 const XMLDeclaration = `<?xml version="1.0" encoding="UTF-8"?>`
 
-// escapes are what stands for bytes in XML.
+// escapes are the escapes of bytes in XML.
 type escapes struct {
-	plain [256]bool             // written as it is; never part of a longer character
-	text  [utf8.RuneSelf]string // what is written in place of an ASCII character that is not plain
+	plain [256]bool             // written unchanged; never part of a longer character
+	text  [utf8.RuneSelf]string // the escape of an ASCII character that is not plain
 }
 
-// replaced stands for what XML 1.0 cannot say.
+// replaced is written for characters that XML 1.0 does not allow.
 const replaced = "\uFFFD"
 
 var (
@@ -23,7 +23,7 @@ var (
 	attrEscapes = escapesFor(map[byte]string{'&': "&amp;", '<': "&lt;", '>': "&gt;", '\r': "&#xD;", '\n': "&#xA;", '\t': "&#x9;", '"': "&quot;"})
 )
 
-// escapesFor returns these escapes; other controls are replaced.
+// escapesFor returns these escapes. Other control characters are replaced.
 func escapesFor(by map[byte]string) *escapes {
 	all := &escapes{}
 	for c := range byte(utf8.RuneSelf) {
@@ -36,13 +36,12 @@ func escapesFor(by map[byte]string) *escapes {
 	return all
 }
 
-// AppendXML appends s as the text of an XML element, which every parser reads as s.
-// Characters that XML 1.0 cannot say and bytes that are no UTF-8 are replaced by
-// U+FFFD.
+// AppendXML appends s as the text of an XML element; every parser reads it back as s.
+// Characters that XML 1.0 does not allow, and bytes that are not UTF-8, become U+FFFD.
 func AppendXML[T ~string | ~[]byte](w []byte, s T) []byte { return appendXML(w, s, textEscapes) }
 
-// AppendXMLData appends a value as the text of an element on the data path: what
-// AppendData shows, without quotes, and nothing for a missing value.
+// AppendXMLData appends a value as the text of an element on the data path: the output of
+// AppendData without quotes, or nothing for a missing value.
 func AppendXMLData(w []byte, v Scalar, k meta.Kind, a *meta.Attr) []byte {
 	if v.Form == Null {
 		return w
@@ -50,7 +49,7 @@ func AppendXMLData(w []byte, v Scalar, k meta.Kind, a *meta.Attr) []byte {
 	return kinds[k].xml(w, v, a)
 }
 
-// appendXMLText appends a text, or the number that stands for it.
+// appendXMLText appends a text, or the number stored in its place.
 func appendXMLText(w []byte, v Scalar, a *meta.Attr) []byte {
 	if v.Form != Text {
 		return appendNumber(w, v, a)
@@ -58,12 +57,12 @@ func appendXMLText(w []byte, v Scalar, a *meta.Attr) []byte {
 	return AppendXML(w, v.T)
 }
 
-// AppendXMLAttr appends s as the value of an XML attribute, without the double
-// quotes around it. It also escapes what parsers read as a space there.
+// AppendXMLAttr appends s as the value of an XML attribute, without the double quotes around
+// it. It also escapes characters that parsers would read as a space there.
 func AppendXMLAttr[T ~string | ~[]byte](w []byte, s T) []byte { return appendXML(w, s, attrEscapes) }
 
 func appendXML[T ~string | ~[]byte](w []byte, s T, by *escapes) []byte {
-	from := 0 // of what is appended as it is
+	from := 0 // start of the text that is appended unchanged
 	for i := 0; i < len(s); {
 		c, text, size := s[i], "", 1
 		switch {
@@ -84,8 +83,8 @@ func appendXML[T ~string | ~[]byte](w []byte, s T, by *escapes) []byte {
 	return append(w, s[from:]...)
 }
 
-// escapeRune returns what stands for the first character of s, which is none of
-// ASCII, and its size in s.
+// escapeRune returns the escape of the first character of s, which is not ASCII, and its size
+// in s.
 func escapeRune(s string) (text string, size int) {
 	r, size := utf8.DecodeRuneInString(s)
 	if r == utf8.RuneError && size == 1 || r == 0xFFFE || r == 0xFFFF {
