@@ -12,27 +12,26 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// pollEvery is the time between two looks at the generation. With the time of one
-// more look, a change is known to all processes within two seconds.
+// pollEvery is the time between two checks of the generation. Including one more check, all
+// processes have a change within two seconds.
 const pollEvery = 500 * time.Millisecond
 
-// Present is the model at one generation.
+// Present is the current model, with its generation.
 type Present struct {
 	Model         *meta.Model
 	Generation    int64
-	ReadElsewhere bool // some process reads elsewhere, or has: see ReadElsewhere
+	ReadElsewhere bool // some process reads elsewhere, or has done so; see the function ReadElsewhere
 	Tracking      Tracking
 }
 
-// Options are the parts of a Catalog that may be left out.
+// Options are the optional parts of a Catalog.
 type Options struct {
-	// OnChange is called with each new model before Refresh returns; never twice at
-	// the same time.
+	// OnChange is called with each new model before Refresh returns. Calls never overlap.
 	OnChange func(Present)
 	Log      *slog.Logger
 }
 
-// Catalog keeps the present model. It is safe for concurrent use.
+// Catalog keeps the current model. It is safe for concurrent use.
 type Catalog struct {
 	db       *db.DB
 	base     *meta.Model
@@ -41,11 +40,11 @@ type Catalog struct {
 
 	present atomic.Pointer[Present]
 	reading sync.Mutex // held by refresh
-	left    string     // what the last model left out, as it was logged
+	left    string     // the last logged error about definitions that were left out
 }
 
-// New returns a catalog that knows only the model of the program, at a generation
-// that no database has, until Refresh.
+// New returns a catalog with the program's model only, until Refresh. Its generation is one
+// that no database has.
 func New(d *db.DB, base *meta.Model, o Options) *Catalog {
 	c := &Catalog{db: d.Lookup(), base: base, onChange: o.OnChange, log: o.Log}
 	if c.onChange == nil {
@@ -58,14 +57,14 @@ func New(d *db.DB, base *meta.Model, o Options) *Catalog {
 	return c
 }
 
-// unread is the generation of a model whose rows nobody has read.
+// unread is the generation of a model before its rows were read.
 const unread = 0
 
 // Present returns the model that was read last.
 func (c *Catalog) Present() Present { return *c.present.Load() }
 
-// Refresh reads the rows if they have changed since they were read last. When it
-// returns, the present model is at least that of the moment it was called.
+// Refresh reads the rows if they have changed since the last read. When it returns, the model
+// is at least as new as the call.
 // Errors: fault.Transient when the database does not answer.
 func (c *Catalog) Refresh(ctx context.Context) error {
 	now, err := Generation(ctx, c.db)
@@ -75,13 +74,13 @@ func (c *Catalog) Refresh(ctx context.Context) error {
 	return c.refresh(ctx, now)
 }
 
-// Pass is Refresh for who knows that the model of a generation is not the present
-// one. Of many at the same time one reads.
+// Pass is Refresh for a caller that found the model of a generation to be outdated. Of
+// concurrent calls only one reads.
 func (c *Catalog) Pass(ctx context.Context, generation int64) error {
 	return c.refresh(ctx, generation+1)
 }
 
-// refresh reads the rows unless the present model is of a generation or a later one.
+// refresh reads the rows unless the model's generation is at least atLeast.
 func (c *Catalog) refresh(ctx context.Context, atLeast int64) error {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -116,7 +115,7 @@ func (c *Catalog) refresh(ctx context.Context, atLeast int64) error {
 	return nil
 }
 
-// warn logs what is wrong with the rows, once.
+// warn logs what is wrong with the rows, unless it was logged last time.
 func (c *Catalog) warn(left error) {
 	text := ""
 	if left != nil {
@@ -128,7 +127,7 @@ func (c *Catalog) warn(left error) {
 	c.left = text
 }
 
-// Run looks for changes until ctx ends.
+// Run checks for changes until ctx ends.
 func (c *Catalog) Run(ctx context.Context) error {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()
@@ -153,11 +152,10 @@ func Generation(ctx context.Context, q db.Querier) (n int64, err error) {
 	return n, err
 }
 
-// Raise counts a change of the model's rows, in its transaction and at its end: it
-// waits for all who have begun to commit what they wrote by it, and who comes behind
-// waits for it. The generation of the
-// subscriptions moves, too, so that those who match later changes read the model
-// anew.
+// Raise counts a change of the model's rows. Call it in the transaction of the change, at its
+// end: it waits for all writes that have begun to commit with the old model, and later writes
+// wait for it. It also raises the generation of the subscriptions, so that matching later
+// changes reads the model again.
 func Raise(ctx context.Context, tx *db.Tx) error {
 	err := LockWrites(ctx, tx)
 	if err == nil {

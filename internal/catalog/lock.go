@@ -11,22 +11,22 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// Writes of assets are ordered against changes of what they go by, the model and the
-// subscriptions, by the rows of write_lock: a write takes one of them and a change takes
-// all, so that writes do not wait for each other, and a change waits for the writes that
-// have begun to commit, as they do for it.
+// The rows of write_lock order writes of assets against changes of the model and of the
+// subscriptions. A write takes one row and a change takes all. So writes do not wait for each
+// other. A change waits for the writes that have begun to commit, and they wait for it.
 
-// writeSlots are the rows. A write takes that of its connection, which has one transaction
-// at a time: two writes of a process meet only where it has more connections.
+// writeSlots is the number of rows. A write takes the row of its connection. A connection has
+// one transaction at a time, so two writes of a process only conflict if it has more
+// connections than rows.
 const writeSlots = 256
 
-// slotOffset keeps processes apart whose connections have the same numbers, each at a
-// server of its own.
+// slotOffset is random. It separates processes that are connected to different servers and
+// therefore have the same connection numbers.
 var slotOffset = rand.IntN(writeSlots)
 
-// LockWrite takes the row of a write until the transaction ends: the model and the
-// subscriptions that a statement behind it reads stay as they are. It is the last of
-// the locks that a transaction takes.
+// LockWrite takes the row of a write until the transaction ends. The model and the
+// subscriptions that later statements read do not change until then. It must be the last lock
+// that a transaction takes.
 func LockWrite(ctx context.Context, tx *db.Tx) error {
 	if tx.Dialect().IsAlone {
 		return nil
@@ -40,7 +40,7 @@ func LockWrite(ctx context.Context, tx *db.Tx) error {
 
 const raiseSlot = ` ON DUPLICATE KEY UPDATE lock_count = lock_count + 1`
 
-// raiseSlots raises each row, and makes those that are missing.
+// raiseSlots raises each row, and creates missing ones.
 var raiseSlots = func() string {
 	rows := make([]string, writeSlots)
 	for i := range rows {
@@ -49,9 +49,9 @@ var raiseSlots = func() string {
 	return `INSERT INTO write_lock (slot, lock_count) VALUES ` + strings.Join(rows, ", ") + raiseSlot
 }()
 
-// LockWrites takes the rows of all writes, in order, until the transaction ends: what has
-// taken one before is committed and seen by what the transaction reads from now on,
-// and what comes behind waits, and finds what the transaction has changed.
+// LockWrites takes the rows of all writes, in order, until the transaction ends. Writes that
+// had a row before are then committed, and the transaction's next statements see them. Later
+// writes wait, and see what the transaction has changed.
 func LockWrites(ctx context.Context, tx *db.Tx) error {
 	if tx.Dialect().IsAlone {
 		return nil
@@ -62,26 +62,26 @@ func LockWrites(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// Everybody is the member whose writes all others have to find in what they read: changes
-// of the model, of roles, of the tree of projects and of logins.
+// Everybody is the member id under which changes are counted that all members must see: those
+// of the model, of roles, of the project tree and of logins.
 const Everybody = 0
 
-// The rows of member_write of one member, and of everybody. A write takes one, by its
-// connection: more would make Position slow, fewer would make the writes of a member wait
-// for each other.
+// The number of rows of member_write per member, and for Everybody. A write takes one by its
+// connection. More rows would make Position slow; fewer would make the writes of a member
+// wait for each other.
 const (
 	memberSlots    = "64"
 	everybodySlots = "8"
 )
 
-// readElsewhere is the row of sequence that is there once a process reads elsewhere. Until
-// then writes are not counted.
+// readElsewhere is the row of sequence that exists once a process reads elsewhere. Before
+// that, writes are not counted.
 const readElsewhere = "read_elsewhere"
 
-// ReadElsewhere is called before a process reads elsewhere: from now on writes are
-// counted. It raises the model's generation, so those that are not counted have committed
-// before, and what has the row has them: Position counts it as one more. Who writes by a
-// later generation knows that it has to count.
+// ReadElsewhere is called before a process reads elsewhere; from then on writes are counted.
+// It raises the model's generation, so all uncounted writes have been committed before. A
+// server that has the row therefore has these writes too; Position counts the row as one more
+// write. Writes with a later generation are counted.
 func ReadElsewhere(ctx context.Context, d *db.DB) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
 		known, err := readsElsewhere(ctx, tx)
@@ -107,12 +107,12 @@ func readsElsewhere(ctx context.Context, q db.Querier) (bool, error) {
 	return err == nil, err
 }
 
-// NoteWrite counts a write of a member, in its transaction, so that Position tells where
-// it is found; of everybody, too, where that is asked for. It is sent with what comes
-// next, behind LockWrite and all other locks.
+// NoteWrite counts a write of a member, in its transaction, for Position. With everybody it
+// counts the write for Everybody too. It is sent with the next statement, after LockWrite and
+// all other locks.
 func NoteWrite(ctx context.Context, tx *db.Tx, member int64, everybody bool) error {
 	if tx.Dialect().IsAlone {
-		return nil // nobody reads elsewhere
+		return nil // no replicas, so nothing reads elsewhere
 	}
 	const slot = `SELECT ?, (CONNECTION_ID() + ?) % `
 	const from = `, 1 FROM sequence WHERE name = ?`
@@ -126,10 +126,10 @@ func NoteWrite(ctx context.Context, tx *db.Tx, member int64, everybody bool) err
 	return nil
 }
 
-// Position is the statement that answers how many writes there are of a member, its
-// argument, and of everybody: what answers no less, on a server that carries writes out
-// in the order of their commits, has them all.
+// Position is a query for the number of writes of a member, its argument, and of Everybody. A
+// server that applies writes in commit order and returns no smaller number has all these
+// writes.
 var Position = fmt.Sprintf(`SELECT COALESCE(SUM(writes), 0) + (SELECT COUNT(*) FROM sequence WHERE name = '%s') FROM member_write WHERE member_id IN (?, %d)`, readElsewhere, Everybody)
 
-// Progress is the statement that answers how many writes there are at all, of whomever.
+// Progress is a query for the number of all writes.
 const Progress = `SELECT COALESCE(SUM(lock_count), 0) FROM write_lock`

@@ -11,27 +11,26 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// row is a definition as it is stored.
+// row is a stored definition.
 type row struct {
 	id, state   int64
 	typ         *meta.Type
 	name        string
 	order       int64
 	purging     bool   // its values are being removed
-	on, related string // names of types: of the declaring one, or of a list's base; of the related one
+	on, related string // names of types: the declaring one, or the base of a list; the related one
 	attrs       attrs
 }
 
-// attrs are the values of a definition that have no column.
+// attrs are the values of a definition that are not in columns.
 type attrs struct {
 	AttributeType, ReverseName, DisplayName string
 	IsRequired, IsDateOnly, IsDataDeleted   bool
 	Code                                    int
 }
 
-// Read reads what administrators have added. Deleted definitions are read as
-// retired ones: something of their data may be left. base is any model of the
-// database's release.
+// Read returns what administrators have added. It returns deleted definitions as retired
+// ones, since some of their data may be left. base is any model of the database's release.
 func Read(ctx context.Context, q db.Querier, base *meta.Model) (meta.Custom, error) {
 	var c meta.Custom
 	var codes []int64
@@ -63,7 +62,7 @@ func Read(ctx context.Context, q db.Querier, base *meta.Model) (meta.Custom, err
 	return c, err
 }
 
-// add adds the definition of a row.
+// add adds the definition of a row to c.
 func (r *row) add(c *meta.Custom) {
 	retired := r.state >= meta.StateClosed
 	if r.typ.Name == "AssetType" {
@@ -83,7 +82,7 @@ func (r *row) add(c *meta.Custom) {
 	c.Attributes = append(c.Attributes, a)
 }
 
-// parse reads the JSON of a row; what has another form counts as absent.
+// parse reads the JSON of a row. It ignores values of the wrong type.
 func parse(text string) (a attrs, err error) {
 	err = value.Members(text, func(key string, v jsontext.Token) error {
 		switch key {

@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// Level says where the effort of a story or defect is written.
+// Level says where the effort of a story or defect is recorded.
 type Level string
 
 // The levels.
@@ -22,8 +22,8 @@ func IsLevel(text string) bool {
 	return text == string(Mix) || text == string(On) || text == string(Off)
 }
 
-// Tracking is where to-do, detail estimate and effort are written, as administrators have
-// set it. Every process goes by it as by the model. Spec: interface 4.16.2.
+// Tracking says where to-do, detail estimate and effort are recorded, as set by
+// administrators. Like the model, it reaches every process. Spec: interface 4.16.2.
 type Tracking struct{ Story, Defect Level }
 
 // The names of the settings.
@@ -32,8 +32,8 @@ const (
 	DefectTracking = "DefectTrackingLevel"
 )
 
-// ReadTracking reads the levels. One that nobody has set, or that this release does not
-// know, is Mix.
+// ReadTracking reads the levels. A level that was never set, or that this release does not
+// have, is Mix.
 func ReadTracking(ctx context.Context, q db.Querier) (Tracking, error) {
 	t := Tracking{Mix, Mix}
 	err := db.Each(ctx, q, `SELECT name, value FROM setting WHERE name IN (?, ?)`, []any{StoryTracking, DefectTracking}, func(scan db.Scanner) error {
@@ -54,9 +54,9 @@ func ReadTracking(ctx context.Context, q db.Querier) (Tracking, error) {
 	return t, nil
 }
 
-// StoreTracking sets the levels, and returns the names of those that were others before.
-// Where any was, what is written by the levels before is carried out anew by the new ones:
-// their change is one of the model.
+// StoreTracking sets the levels and returns the names of those that changed. A change raises
+// the model's generation, so writes that began with the old levels run again with the new
+// ones.
 func StoreTracking(ctx context.Context, tx *db.Tx, to Tracking) (changed []string, err error) {
 	was, err := ReadTracking(ctx, tx)
 	if err != nil {

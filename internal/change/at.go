@@ -8,13 +8,13 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// At names a version by its asset and its moment.
+// At identifies a version by its asset and its moment.
 type At struct{ ID, Moment int64 }
 
-// maxAt is how many versions one statement reads.
+// maxAt is the number of versions that one statement reads.
 const maxAt = 256
 
-// VersionsAt reads versions, in the order of at. take is called with the bytes of each.
+// VersionsAt reads versions in the order of at. It calls take with the size of each in bytes.
 // Errors: that of take; a version that does not exist.
 func (l *Loader) VersionsAt(ctx context.Context, q db.Querier, at []At, take func(bytes int64) error) ([]Version, error) {
 	found := make(map[At]*Version, len(at))
@@ -54,8 +54,8 @@ func (l *Loader) versionsAt(ctx context.Context, q db.Querier, at []At, into map
 	})
 }
 
-// Edges adds to steps the relation values that began or ended at their moments, where
-// their versions are Linked.
+// Edges adds to steps the relation values that began or ended at their moments, if their
+// versions are Linked.
 func (l *Loader) Edges(ctx context.Context, q db.Querier, steps []*Step) error {
 	all := make([]Step, len(steps))
 	places := make(map[At]*Step, len(steps))
@@ -66,7 +66,7 @@ func (l *Loader) Edges(ctx context.Context, q db.Querier, steps []*Step) error {
 	return l.edges(ctx, q, all, places)
 }
 
-// Size is about how many bytes the version takes.
+// Size returns the approximate size of the version in bytes.
 func (v *Version) Size() int64 {
 	n := 16*len(v.Columns) + len(v.Attrs)
 	for _, c := range v.Columns {

@@ -17,8 +17,8 @@ type Differ struct {
 	types map[*meta.Type]*places
 }
 
-// places are the stored places of a type, each with the attribute under which
-// its changes are reported.
+// places are the places where a type stores values. Each has the attribute under which its
+// changes are reported.
 type places struct {
 	columns []*meta.Attr // by slot; nil for a slot without an attribute
 	state   *meta.Attr
@@ -26,7 +26,7 @@ type places struct {
 	forward map[int]*meta.Attr    // relation code, from this type
 	back    map[int]*meta.Attr    // relation code, to this type
 	values  map[int]*meta.Attr    // attribute code of a multi-value scalar
-	order   map[*meta.Attr]int    // of declaration
+	order   map[*meta.Attr]int    // of the declarations
 }
 
 // NewDiffer returns a differ for the types of a model.
@@ -84,12 +84,12 @@ func (p *places) place(a *meta.Attr) {
 		p.back[a.Place.Code] = a
 	case meta.InValues:
 		p.values[a.Place.Code] = a
-	default: // derived from the others, or secret
+	default: // derived from other attributes, or secret
 	}
 }
 
-// column sets the attribute of a column. Of several it is the one that can be
-// written: Scope, not SecurityScope.
+// column sets the attribute of a column. If several share it, the writable one is reported:
+// Scope, not SecurityScope.
 func (p *places) column(a *meta.Attr) {
 	if a.Place.Slot < 0 {
 		if a.Place.Column == "state" {
@@ -105,9 +105,9 @@ func (p *places) column(a *meta.Attr) {
 	}
 }
 
-// Diff returns the changes of a step in the order in which the type declares its
-// attributes; of one relation first those added, then those removed. It returns
-// none when no value of an attribute changed.
+// Diff returns the changes of a step, in the order in which the type declares its attributes.
+// Added values of a relation come before removed ones. It returns nothing when no value of an
+// attribute changed.
 func (d *Differ) Diff(s *Step) ([]Change, error) {
 	p := d.types[s.Now.Type]
 	before := s.Before
@@ -168,8 +168,8 @@ func (p *places) diffAttrs(before, now *Version) ([]Change, error) {
 	return changes, nil
 }
 
-// object reads the scalars of a version's JSON object. Numbers stay text, so that
-// they are not rounded.
+// object reads the scalars of a version's JSON object. Numbers stay text, so they are not
+// rounded.
 func object(v *Version) (map[string]any, error) {
 	all := map[string]any{}
 	err := value.Members(v.Attrs, func(key string, x jsontext.Token) error {
@@ -189,8 +189,8 @@ func object(v *Version) (map[string]any, error) {
 	return all, nil
 }
 
-// diffEdges returns one change per relation to at most one asset, and one per
-// value of the others.
+// diffEdges returns one change for each to-one relation, and one for each value of other
+// attributes.
 func diffEdges(edges []Edge) []Change {
 	var changes []Change
 	single := map[*meta.Attr]int{}

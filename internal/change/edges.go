@@ -14,7 +14,7 @@ import (
 // during selects the rows that began or ended at the moments of the steps.
 const during = " AND (since_moment BETWEEN ? AND ? OR until_moment BETWEEN ? AND ?)"
 
-// edges adds the edges of the linked steps: one statement per type and ChunkSize
+// edges adds the edges of the linked steps. It runs one statement for each type and ChunkSize
 // steps.
 func (l *Loader) edges(ctx context.Context, q db.Querier, steps []Step, at map[At]*Step) error {
 	ids := map[*meta.Type][]int64{}
@@ -40,8 +40,8 @@ func (l *Loader) edges(ctx context.Context, q db.Querier, steps []Step, at map[A
 	return nil
 }
 
-// The parts of the statement of edges. Texts come first, since SQLite orders by the
-// collation of the first.
+// The parts of the statement of edges. Texts come first because SQLite orders by the
+// collation of the first part.
 const (
 	ofValues = iota
 	ofForward
@@ -70,7 +70,7 @@ func (l *Loader) edgesOf(ctx context.Context, q db.Querier, t *meta.Type, ids []
 		[]map[int]*meta.Attr{ofValues: p.values, ofForward: p.forward, ofBack: p.back}, at)
 }
 
-// addEdges adds rows to the steps at whose moments they began or ended.
+// addEdges adds each row to the steps at whose moments it began or ended.
 func addEdges(ctx context.Context, q db.Querier, query string, args []any, attrs []map[int]*meta.Attr, at map[At]*Step) error {
 	return db.Each(ctx, q, query, args, func(row db.Scanner) error {
 		var part, code int

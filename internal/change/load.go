@@ -15,27 +15,28 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// ChunkSize bounds the versions that are read together, and MaxBytes about how many bytes
-// they take, and as many those before them; a single one may take more.
+// ChunkSize is the maximum number of versions that are read together. MaxBytes is their
+// approximate maximum size, and also that of the versions before them. A single version may
+// be larger.
 const (
 	ChunkSize = 500
 	MaxBytes  = 8 << 20
 )
 
-// ErrTooLarge is the error of several versions whose predecessors take more than MaxBytes,
-// or of which too much would be made.
+// ErrTooLarge is the error of several versions whose predecessors are larger than MaxBytes,
+// or whose result would be too large.
 var ErrTooLarge = errors.New("the versions are too large to be taken together")
 
-// errEnough ends a result of which no more is wanted.
+// errEnough stops reading when enough rows were read.
 var errEnough = errors.New("enough was read")
 
 // Loader reads versions. It is immutable and safe for concurrent use.
 type Loader struct {
-	// Columns are those of a version, by its alias v, in the order of Rows.
+	// Columns are the columns of a version with the alias v, in the order of Rows.
 	Columns string
 
 	differ *Differ
-	slim   string // the same with NULL for long texts and attrs
+	slim   string // the same, with NULL for long texts and attrs
 }
 
 // NewLoader returns a loader for the differ's model.
@@ -57,8 +58,9 @@ func NewLoader(d *Differ) *Loader {
 	return &Loader{differ: d, Columns: strings.Join(all, ", "), slim: strings.Join(slim, ", ")}
 }
 
-// Versions reads versions of audits, in the order of their moments: up to limit, and no more
-// than take about MaxBytes, but two in any case. more tells that there may be others.
+// Versions reads versions of audits, in the order of their moments. It reads up to limit
+// versions of about MaxBytes together, but at least two. more reports that there may be
+// others.
 func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, limit int) (all []Version, more bool, err error) {
 	if len(audits) == 0 {
 		return nil, false, nil
@@ -92,15 +94,15 @@ func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, lim
 	return ofAudits(all, audits), more, nil
 }
 
-// During reads up to limit versions that were current at some moment from first
-// to last, without long texts and Attrs.
+// During reads up to limit versions that were current at some moment from first to last,
+// without long texts and Attrs.
 func (l *Loader) During(ctx context.Context, q db.Querier, ids []int64, first, last int64, limit int) ([]Version, error) {
 	in, args := db.InArgs(ids)
 	return l.read(ctx, q, "SELECT "+l.slim+" FROM asset_version v WHERE v.id IN "+in+
 		" AND v.moment <= ? AND v.until_moment > ? LIMIT ?", append(args, last, first, limit))
 }
 
-// ofAudits drops versions outside the moments of their own audit.
+// ofAudits removes versions outside the moments of their own audit.
 func ofAudits(all []Version, audits []Audit) []Version {
 	byID := map[int64]Audit{}
 	for _, a := range audits {
@@ -112,7 +114,7 @@ func ofAudits(all []Version, audits []Audit) []Version {
 	})
 }
 
-// Steps returns a step for each version, in their order. Errors: ErrTooLarge.
+// Steps returns a step for each version, in order. Errors: ErrTooLarge.
 func (l *Loader) Steps(ctx context.Context, q db.Querier, versions []Version) ([]Step, error) {
 	steps := make([]Step, len(versions))
 	at := map[At]*Step{}
@@ -129,7 +131,7 @@ func (l *Loader) Steps(ctx context.Context, q db.Querier, versions []Version) ([
 	return steps, nil
 }
 
-// before adds the version before each: the one that ended at its moment.
+// before adds to each step the previous version, which ended at the moment of the step.
 func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[At]*Step) error {
 	var ids, moments []int64
 	for i := range steps {
@@ -157,7 +159,8 @@ func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[
 	return nil
 }
 
-// beforeOf adds the versions before some; left is how many bytes they may take.
+// beforeOf adds the previous versions of some steps. left is their remaining size limit in
+// bytes.
 func (l *Loader) beforeOf(ctx context.Context, q db.Querier, ids, moments []int64, at map[At]*Step, left *int64) error {
 	in, args := db.InArgs(ids)
 	args = append(args, slices.Min(moments), slices.Max(moments))
@@ -183,7 +186,7 @@ func (l *Loader) read(ctx context.Context, q db.Querier, query string, args []an
 	return db.Collect(ctx, q, query, args, l.Rows().Scan)
 }
 
-// Rows reads the versions of one result. The cells of its columns serve all rows.
+// Rows reads the versions of one result. It reuses one set of cells for all rows.
 type Rows struct {
 	model        *meta.Model
 	version      Version
@@ -193,8 +196,8 @@ type Rows struct {
 	dest         []any
 }
 
-// Rows returns a reader of rows that begin with the given columns, of which each row
-// takes the values, followed by those of a version.
+// Rows returns a reader for rows with the columns of a version after the columns first. Each
+// row sets the targets in first.
 func (l *Loader) Rows(first ...any) *Rows {
 	r := &Rows{model: l.differ.model, dest: first}
 	v := &r.version
@@ -226,7 +229,7 @@ func (r *Rows) Scan(row db.Scanner) (Version, error) {
 	return v, nil
 }
 
-// cell returns what a column is scanned into.
+// cell returns the scan target of a column.
 func cell(k meta.ColumnKind) any {
 	switch k {
 	case meta.Str, meta.Long:
@@ -238,8 +241,8 @@ func cell(k meta.ColumnKind) any {
 	}
 }
 
-// plain returns what was scanned; nil for NULL. It is called for each column of
-// each version; the Value method of a cell takes three times as long.
+// plain returns the scanned value, or nil for NULL. It is called for each column of each
+// version. The Value method of a cell takes three times as long.
 func plain(cell any) any {
 	switch c := cell.(type) {
 	case *sql.NullString:
@@ -258,7 +261,7 @@ func plain(cell any) any {
 	return nil
 }
 
-// codes lists the keys of a map for a statement; they come from the model.
+// codes lists the keys of a map for a statement. They come from the model, not from input.
 func codes(of map[int]*meta.Attr) string {
 	var all []string
 	for _, c := range slices.Sorted(maps.Keys(of)) {

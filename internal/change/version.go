@@ -2,28 +2,28 @@ package change
 
 import "github.com/alds-dev/alds/internal/meta"
 
-// Version is an asset as of one write.
+// Version is the state of an asset after one write.
 type Version struct {
 	ID      int64 // stored id
 	Type    *meta.Type
 	State   int64
 	Moment  int64
-	Until   int64 // moment of the next version; db.Forever while there is none
-	Audit   int64 // the write
+	Until   int64 // moment of the next version; db.Forever without one
+	Audit   int64 // id of the write
 	Created int64 // moment of the asset's first version
 	Linked  bool  // the write began or ended relation or multi-value rows
 
-	// Columns holds the values in the order of meta.Model.Columns: nil,
-	// string, int64 (references, ranks, microseconds) or float64.
+	// Columns has the values in the order of meta.Model.Columns: nil, string, int64
+	// (references, ranks, microseconds) or float64.
 	Columns []any
-	// Attrs is the JSON object of the other values; empty for none.
+	// Attrs is the JSON object with the other values; empty for none.
 	Attrs string
 }
 
-// Edge is one value of a relation or a multi-value attribute that began or
-// ended at a version's moment.
+// Edge is one value of a relation or multi-value attribute that began or ended at a version's
+// moment.
 type Edge struct {
-	Attr  *meta.Attr // of the type of the version
+	Attr  *meta.Attr // an attribute of the version's type
 	Value any        // int64: the stored id of the other side; string: a multi-value scalar
 	Ended bool       // false: it began
 }
@@ -41,7 +41,7 @@ func (s *Step) IsCreation() bool { return s.Before == nil }
 // Act is what happened to a value, as the interface spells it.
 type Act string
 
-// The acts. Set is for single values, Added and Removed for one of many.
+// The acts. Set is for single values; Added and Removed are for one of several values.
 const (
 	Set     Act = "Set"
 	Added   Act = "Added"

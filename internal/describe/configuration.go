@@ -6,8 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Configuration is what clients ask before they show anything: which of its
-// features the service has. The values are words that existing clients compare.
+// Configuration lists the features of the service for clients, which read it before they show
+// anything. Existing clients compare the values literally.
 type Configuration struct {
 	XML, JSON Document
 }
@@ -15,11 +15,11 @@ type Configuration struct {
 // setting is one line of a configuration.
 type setting struct{ key, value string }
 
-// NewConfiguration describes a service that takes attachments of up to so many bytes, and
-// effort where the levels of stories and defects say. version is four integers.
+// NewConfiguration describes a service with attachments of up to maxAttachment bytes. story
+// and defect are the levels at which effort is recorded. version is four integers.
 //
-// Effort is tracked: every workitem has Actuals, DetailEstimate and ToDo of its own.
-// Capacity is planned, by assets of the type Capacity.
+// Effort is tracked: every workitem has its own Actuals, DetailEstimate and ToDo. Capacity is
+// planned with assets of the type Capacity.
 // Spec: interface 4.11.
 func NewConfiguration(version string, maxAttachment int, story, defect string) *Configuration {
 	settings := []setting{
@@ -32,7 +32,7 @@ func NewConfiguration(version string, maxAttachment int, story, defect string) *
 	return &Configuration{XML: NewDocument(configurationXML(version, settings)), JSON: NewDocument(configurationJSON(version, settings))}
 }
 
-// configurationXML writes settings for existing clients. The values need no escape.
+// configurationXML writes settings for existing clients. The values need no escapes.
 func configurationXML(version string, settings []setting) []byte {
 	w := []byte(value.XMLDeclaration + `<Configuration version="` + version + `">`)
 	for _, s := range settings {

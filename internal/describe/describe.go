@@ -7,14 +7,14 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// Type describes one asset type. References to attributes are tokens, such as
-// "Story.Order"; empty where there is none.
+// Type describes one asset type. References to attributes are tokens, such as "Story.Order",
+// or empty.
 type Type struct {
 	Name        string
-	DisplayName string // a tag of localization
+	DisplayName string // a localization tag
 	Abstract    bool
 	Custom      bool
-	Base        string // the type above
+	Base        string // the parent type
 
 	OrderBy, DisplayBy, ShortName, NameAttr, Description string
 
@@ -22,12 +22,11 @@ type Type struct {
 	Operations []Operation
 }
 
-// Attribute describes what an attribute token gives: a definition, or what a
-// path token leads to.
+// Attribute describes the target of an attribute token: a definition, or the end of a path.
 type Attribute struct {
-	Of          string // the type where the token begins
-	Name        string // the token without it
-	DisplayName string // a tag of localization
+	Of          string // the type at the beginning of the token
+	Name        string // the token without Of
+	DisplayName string // a localization tag
 	Kind        meta.Kind
 	ReadOnly    bool
 	Required    bool
@@ -35,12 +34,12 @@ type Attribute struct {
 	Canned      bool
 	Custom      bool
 
-	Base       string   // the definition on the type that declares it; empty where that is this one
-	Reciprocal string   // the other side, on the type that declares it
-	OrderBy    string   // what assets are sorted by to sort by this
-	DisplayBy  string   // what is shown of the related asset
-	Related    string   // the type that a relation leads to
-	Takes      []string // the types its values may have, where those are not all of Related and no others
+	Base       string   // the definition on the declaring type; empty if this is it
+	Reciprocal string   // the reciprocal relation, on its declaring type
+	OrderBy    string   // the sort key of this attribute
+	DisplayBy  string   // the attribute of the related asset to display
+	Related    string   // the type that a relation refers to
+	Takes      []string // the types of its values, if they are not exactly those of Related
 	Leaf       string   // path tokens: the definition at the end
 }
 
@@ -51,15 +50,15 @@ func (a *Attribute) Token() string { return a.Of + "." + a.Name }
 type Operation struct {
 	Of        string
 	Name      string
-	Validator string // the token of the attribute that says whether it may run; may be empty
+	Validator string // token of the attribute that reports whether it may run; may be empty
 	Args      []Argument
 }
 
-// Argument describes one argument of an operation: an asset of a type, a Boolean
-// that may be left out, or a number.
+// Argument describes one argument of an operation: an asset of a type, an optional Boolean,
+// or a number.
 type Argument struct {
 	Name    string
-	Related string // empty: a Boolean or a number
+	Related string // empty for a Boolean or a number
 }
 
 // Token returns the token of the operation, such as "Story.Delete".
@@ -113,11 +112,11 @@ func definition(a *meta.Attr) Attribute {
 
 func displayName(a *meta.Attr) string { return "AttributeDefinition'" + a.Name + "'" + a.On.Name }
 
-// unsorted are the kinds by which no query sorts.
+// unsorted are the kinds that queries cannot sort by.
 var unsorted = []meta.Kind{meta.Password, meta.Blob}
 
-// sortsBy sets what assets are sorted by to sort by an attribute: itself, or what
-// the assets of the related type are sorted by.
+// sortsBy sets the sort key of an attribute: the attribute itself, or the sort key of its
+// related type.
 func (d *Attribute) sortsBy(a *meta.Attr) {
 	switch {
 	case a.Multi || slices.Contains(unsorted, a.Kind):
@@ -139,8 +138,8 @@ func below(token, attr string) string {
 	return token + "." + attr
 }
 
-// takes returns the types that a relation leads to where those are not all of the
-// related one and no others: abstract ones for all below them.
+// takes returns the types of a relation's values, if they are not exactly those of the
+// related type. An abstract type stands for all types below it.
 func takes(a *meta.Attr) []string {
 	if a.Targets == nil {
 		return nil
@@ -159,8 +158,8 @@ func takes(a *meta.Attr) []string {
 	return names
 }
 
-// operation describes an operation. An argument with the name of a type is an
-// asset of it, one whose name begins with Is a Boolean, and every other a number.
+// operation describes an operation. An argument with the name of a type is an asset of it. An
+// argument whose name begins with Is is a Boolean. All others are numbers.
 func operation(m *meta.Model, op *meta.Op) Operation {
 	d := Operation{Of: op.On.Name, Name: op.Name, Validator: tokenOf(op.On, op.Validator)}
 	for _, name := range op.Effect.Args {
@@ -173,7 +172,7 @@ func operation(m *meta.Model, op *meta.Op) Operation {
 	return d
 }
 
-// kind is the attribute type of the argument.
+// kind returns the attribute type of the argument.
 func (a Argument) kind() meta.Kind {
 	if a.Related != "" {
 		return meta.Relation
@@ -184,5 +183,5 @@ func (a Argument) kind() meta.Kind {
 	return meta.Numeric
 }
 
-// required reports whether the argument must be given.
+// required reports whether the argument must be present.
 func (a Argument) required() bool { return a.kind() != meta.Boolean }

@@ -14,49 +14,46 @@ import (
 // Document is a description as bytes that callers must not change.
 type Document struct {
 	Body []byte
-	Gzip []byte // the same, compressed; nil where that saves nothing worth while
+	Gzip []byte // the same, compressed; nil if compression saves too little
 	Tag  string // changes with the bytes; without quotes
 }
 
-// Documents are the descriptions of one model. What is asked for is described
-// once: in each format the whole model takes 3 MB, and so do all of its types
-// together. It is safe for concurrent use; New and With return one.
+// Documents are the descriptions of one model. Each is encoded once, on first use: in each
+// format the whole model takes 3 MB, and so do all its types together. It is safe for
+// concurrent use; New and With return one.
 type Documents struct {
 	model   *meta.Model
 	version string
 	parts   *parts // shared by the descriptions of all models
 
 	mu    sync.Mutex
-	ready map[address]func() Document // each makes its document once
+	ready map[address]func() Document // each function makes its document once
 }
 
-// form is how something is described: in a format, and with a base that hrefs
-// start with.
+// form is the format of a description and the base of its hrefs.
 type form struct {
 	base   string
 	format doc.Format
 }
 
-// address is what a document is about: a type, or all for "".
+// address is the subject of a document: a type, or all types if typ is empty.
 type address struct {
 	form
 	typ string
 }
 
-// New returns the descriptions of a model. version is that of the program, four
-// integers.
+// New returns the descriptions of a model. version is the program's version, four integers.
 func New(m *meta.Model, version string) *Documents {
 	return &Documents{model: m, version: version, parts: &parts{last: map[form]whole{}}, ready: map[address]func() Document{}}
 }
 
-// With returns the descriptions of another model. What the two have in common is
+// With returns the descriptions of another model. Parts that both have in common are
 // compressed once.
 func (d *Documents) With(m *meta.Model) *Documents {
 	return &Documents{model: m, version: d.version, parts: d.parts, ready: map[address]func() Document{}}
 }
 
-// Model describes all types in a format, which is JSON or XML; base is what hrefs
-// start with.
+// Model describes all types in a format, JSON or XML. base is the beginning of all hrefs.
 func (d *Documents) Model(base string, f doc.Format) Document {
 	in := form{base, f}
 	return d.prepare(address{in, ""}, func(e encoder) Document {
@@ -82,9 +79,8 @@ func (d *Documents) Type(base, name string, f doc.Format) (Document, error) {
 	}), nil
 }
 
-// Part describes an operation or attribute of a type, or what a path token leads
-// to. Errors: fault.NotFound for an unknown name; fault.Invalid for text that is no
-// token.
+// Part describes an operation or attribute of a type, or the target of a path token. Errors:
+// fault.NotFound for an unknown name; fault.Invalid for text that is not a token.
 func (d *Documents) Part(base, typ, name string, f doc.Format) (Document, error) {
 	t, err := d.typeNamed(typ)
 	if err != nil {
@@ -110,7 +106,7 @@ func (d *Documents) typeNamed(name string) (*meta.Type, error) {
 	return t, nil
 }
 
-// prepare returns a document, which is made by the first call.
+// prepare returns a document. The first call makes it.
 func (d *Documents) prepare(at address, encode func(encoder) Document) Document {
 	d.mu.Lock()
 	made := d.ready[at]
@@ -122,7 +118,7 @@ func (d *Documents) prepare(at address, encode func(encoder) Document) Document 
 	return made()
 }
 
-// NewDocument returns bytes with their tag, not compressed.
+// NewDocument returns bytes with their tag, uncompressed.
 func NewDocument(b []byte) Document { return Document{Body: b, Tag: tagOf(b)} }
 
 func tagOf(b []byte) string {
@@ -130,5 +126,5 @@ func tagOf(b []byte) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// modelSize is about the size of the whole model in either format.
+// modelSize is the approximate size of the whole model, in bytes, in either format.
 const modelSize = 3 << 20

@@ -16,7 +16,7 @@ type encoder interface {
 	operation(w []byte, o *Operation) []byte
 }
 
-// newEncoder returns the encoder of a form; version is that of the program.
+// newEncoder returns the encoder of a form. version is the program's version.
 func newEncoder(f form, version string) encoder {
 	if f.format == doc.XML {
 		return newXMLEncoder(f.base, version)
@@ -24,14 +24,14 @@ func newEncoder(f form, version string) encoder {
 	return newJSONEncoder(f.base, version)
 }
 
-// referrer appends what leads to another description, under a name; nothing where
-// there is none.
+// referrer appends a named reference to another description. It appends nothing for an empty
+// one.
 type referrer interface {
 	typeRef(w []byte, name, typ string) []byte
 	tokenRef(w []byte, name, token string) []byte // to an attribute
 }
 
-// appendTypeRefs appends what the description of a type leads to.
+// appendTypeRefs appends the references in the description of a type.
 func appendTypeRefs[E referrer](e E, w []byte, t *Type) []byte {
 	w = e.typeRef(w, "Base", t.Base)
 	w = e.tokenRef(w, "DefaultOrderBy", t.OrderBy)
@@ -41,7 +41,7 @@ func appendTypeRefs[E referrer](e E, w []byte, t *Type) []byte {
 	return e.tokenRef(w, "Description", t.Description)
 }
 
-// appendAttributeRefs appends what the description of an attribute leads to.
+// appendAttributeRefs appends the references in the description of an attribute.
 func appendAttributeRefs[E referrer](e E, w []byte, a *Attribute) []byte {
 	w = e.tokenRef(w, "Base", a.Base)
 	w = e.tokenRef(w, "ReciprocalRelation", a.Reciprocal)
@@ -51,8 +51,8 @@ func appendAttributeRefs[E referrer](e E, w []byte, a *Attribute) []byte {
 	return e.tokenRef(w, "RelatedAttribute", a.Leaf)
 }
 
-// location returns where below the base a type, or what a token names, is described:
-// the segments of its path. A type has no part.
+// location returns the path segments, below the base, of the description of a type or token.
+// part is empty for a type.
 func location(token string) (typ, part string) {
 	typ, rest, _ := strings.Cut(token, ".")
 	return typ, url.PathEscape(rest)

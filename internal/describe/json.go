@@ -9,8 +9,8 @@ import (
 
 // jsonEncoder appends descriptions as JSON. Spec: interface 2.4.
 type jsonEncoder struct {
-	open    string // what every href begins with, in JSON: "/alds/meta.v1/
-	version string // of four integers
+	open    string // the beginning of every href, in JSON: "/alds/meta.v1/
+	version string // four integers
 }
 
 func newJSONEncoder(base, version string) jsonEncoder {
@@ -18,8 +18,8 @@ func newJSONEncoder(base, version string) jsonEncoder {
 	return jsonEncoder{open: string(quoted[:len(quoted)-1]), version: version}
 }
 
-// all packs the description of all types. Shape: {"HREF": …, "Version": …,
-// "AssetTypes": {"Story": {…}, …}}; a type in it has no HREF and no Version.
+// all packs the description of all types. Shape: {"HREF": …, "Version": …, "AssetTypes":
+// {"Story": {…}, …}}. The types in it have no HREF and no Version.
 func (e jsonEncoder) all(p *packer, m *meta.Model) {
 	p.text = append(append(p.text, `{"HREF":`...), e.open...)
 	p.text = e.versioned(append(p.text, '"'))
@@ -49,7 +49,7 @@ func (e jsonEncoder) operation(w []byte, o *Operation) []byte {
 	return append(e.operationMembers(w, o), '}')
 }
 
-// root appends what an answer begins with.
+// root appends the beginning of an answer.
 func (e jsonEncoder) root(w []byte, kind, token, of string) []byte {
 	w = append(w, `{"_type":"`...)
 	w = append(append(w, kind...), `","HREF":`...)
@@ -65,9 +65,8 @@ func (e jsonEncoder) versioned(w []byte) []byte {
 	return value.AppendString(append(w, `,"Version":`...), e.version)
 }
 
-// members appends what there is to say of a type. The member Name stands twice:
-// first the name, then the attribute that is the name of its assets; most readers
-// keep the second.
+// members appends the members of a type. The member Name appears twice: first as the name of
+// the type, then as the attribute with the name of its assets. Most readers keep the second.
 func (e jsonEncoder) members(w []byte, t *Type) []byte {
 	w = text(w, "Name", t.Name)
 	w = text(w, "Token", t.Name)
@@ -139,7 +138,7 @@ func (e jsonEncoder) operationMembers(w []byte, o *Operation) []byte {
 	return append(w, '}')
 }
 
-// href appends the address of a type, or of what a token names.
+// href appends the address of a type or token.
 func (e jsonEncoder) href(w []byte, token string) []byte {
 	typ, part := location(token)
 	w = append(append(w, e.open...), typ...)
@@ -149,7 +148,7 @@ func (e jsonEncoder) href(w []byte, token string) []byte {
 	return append(w, '"')
 }
 
-// tokenRef appends a member that refers to an attribute; none where there is none.
+// tokenRef appends a member that refers to an attribute, if token is not empty.
 func (e jsonEncoder) tokenRef(w []byte, name, token string) []byte {
 	if token == "" {
 		return w
@@ -159,7 +158,7 @@ func (e jsonEncoder) tokenRef(w []byte, name, token string) []byte {
 	return append(text(w, "tokenref", token), '}')
 }
 
-// typeRef appends a member that refers to a type; none where there is none.
+// typeRef appends a member that refers to a type, if typ is not empty.
 func (e jsonEncoder) typeRef(w []byte, name, typ string) []byte {
 	if typ == "" {
 		return w
@@ -173,7 +172,7 @@ func (e jsonEncoder) refTo(w []byte, typ string) []byte {
 	return e.href(append(w, `,"href":`...), typ)
 }
 
-// key appends the name of the i-th member of an object of its own.
+// key appends the name of the i-th member of an object.
 func key(w []byte, i int, name string) []byte {
 	if i > 0 {
 		w = append(w, ',')
@@ -181,7 +180,7 @@ func key(w []byte, i int, name string) []byte {
 	return append(value.AppendString(w, name), ':')
 }
 
-// text appends a member behind others.
+// text appends a member after others.
 func text(w []byte, name, v string) []byte {
 	w = append(append(append(w, `,"`...), name...), `":`...)
 	return value.AppendString(w, v)

@@ -12,16 +12,16 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// typesPerPart is how many types are compressed together. Alone they take a tenth
-// more room, and of more a change of one makes more work.
+// typesPerPart is the number of types that are compressed together. Single types would take a
+// tenth more space; larger parts would cause more work when one type changes.
 const typesPerPart = 4
 
-// sum tells the text of a part from all others.
+// sum identifies the text of a part.
 type sum = [sha256.Size]byte
 
-// parts are the compressed parts of the whole models described last, one for each
-// form. A new attribute changes few parts; the others are compressed already. It is
-// safe for concurrent use.
+// parts are the compressed parts of the last description of the whole model, for each form. A
+// new attribute changes few parts; the others need not be compressed again. It is safe for
+// concurrent use.
 type parts struct {
 	mu   sync.Mutex
 	last map[form]whole
@@ -29,8 +29,8 @@ type parts struct {
 
 // whole is what is kept of the description of a whole model.
 type whole struct {
-	size int            // of its text
-	flat map[sum][]byte // its parts, compressed
+	size int            // of its text, in bytes
+	flat map[sum][]byte // its compressed parts
 }
 
 // of returns what is kept for a form.
@@ -47,18 +47,18 @@ func (p *parts) keep(f form, w whole) {
 	p.last[f] = w
 }
 
-// packer makes a document of parts that follow each other.
+// packer makes a document from consecutive parts.
 type packer struct {
-	last whole // of the document before
+	last whole // from the previous document
 	made whole
 	text []byte
-	from int // where the present part begins in text
+	from int // start of the current part in text
 	gzip bytes.Buffer
 	z    *flate.Writer
 	sums []byte // of the parts so far
 }
 
-// slack is by how much a document may outgrow the one before without being copied.
+// slack is how many bytes larger than the last one a document may get without a copy.
 const slack = 64 << 10
 
 func newPacker(last whole) *packer {
@@ -68,8 +68,8 @@ func newPacker(last whole) *packer {
 	return p
 }
 
-// types appends the description of each type by a function, which is called with
-// its index, and ends parts between them.
+// types appends the description of each type with encode, which gets the type's index, and
+// ends parts in between.
 func (p *packer) types(m *meta.Model, encode func(w []byte, i int, t *Type) []byte) {
 	p.end()
 	for i, t := range m.Types {
@@ -81,7 +81,7 @@ func (p *packer) types(m *meta.Model, encode func(w []byte, i int, t *Type) []by
 	}
 }
 
-// end ends a part: what was appended to text since the end of the last one.
+// end ends a part: the text appended since the last end.
 func (p *packer) end() {
 	text := p.text[p.from:]
 	p.from = len(p.text)
@@ -95,7 +95,8 @@ func (p *packer) end() {
 	p.sums = append(p.sums, name[:]...)
 }
 
-// deflate compresses a part by itself, to whole bytes, so that others may follow.
+// deflate compresses a part separately, and ends it at a whole byte, so that others may
+// follow.
 func (p *packer) deflate(text []byte) []byte {
 	var w bytes.Buffer
 	if p.z == nil {
@@ -103,13 +104,13 @@ func (p *packer) deflate(text []byte) []byte {
 	}
 	p.z.Reset(&w)
 
-	// A buffer takes everything.
+	// A write to a buffer never fails.
 	_, _ = p.z.Write(text)
 	_ = p.z.Flush()
 	return bytes.Clone(w.Bytes())
 }
 
-// document ends the last part. It returns all as one, and what is to be kept of it.
+// document ends the last part. It returns the whole document and what to keep of it.
 func (p *packer) document() (Document, whole) {
 	p.end()
 	end := []byte{3, 0} // RFC 1951, 3.2.6: an empty block, the last one
@@ -120,15 +121,14 @@ func (p *packer) document() (Document, whole) {
 	return Document{Body: p.text, Gzip: bytes.Clone(p.gzip.Bytes()), Tag: tagOf(p.sums)}, p.made
 }
 
-// level is that of the compression: the best takes three times as long and saves a
-// tenth.
+// level is the compression level. The best level takes three times as long and saves a tenth.
 const level = 5
 
 func compressed(b []byte) []byte {
 	var w bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&w, level) // fails for unknown levels
 
-	// A buffer takes everything.
+	// A write to a buffer never fails.
 	_, _ = z.Write(b)
 	_ = z.Close()
 	return bytes.Clone(w.Bytes())

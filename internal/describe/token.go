@@ -8,11 +8,10 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// Token describes what a token gives on a type: an attribute, or what a path leads
-// to, such as "Owners.Nickname" or "Owners.@Count". With the prefix of a type below,
-// it is what that type has. It does not know operations.
-// Errors: fault.NotFound for an unknown name, fault.Invalid for text that is no
-// token.
+// Token describes the target of a token on a type: an attribute, or the end of a path such as
+// "Owners.Nickname" or "Owners.@Count". If the prefix of the token is a type below t, it
+// describes that type's attribute. It does not find operations.
+// Errors: fault.NotFound for an unknown name; fault.Invalid for text that is not a token.
 func Token(m *meta.Model, t *meta.Type, text string) (Attribute, error) {
 	if a, ok := t.Attr(text); ok {
 		return definition(a), nil
@@ -27,7 +26,7 @@ func Token(m *meta.Model, t *meta.Type, text string) (Attribute, error) {
 	return path(p.On, &p), nil
 }
 
-// unknown makes an unknown name a matter of the address.
+// unknown turns the error of an unknown name into fault.NotFound.
 func unknown(err error) error {
 	if msg := fault.Public(err); strings.HasPrefix(msg, "Unknown ") {
 		return fault.NotFoundf("%s", msg)
@@ -35,8 +34,8 @@ func unknown(err error) error {
 	return err
 }
 
-// path describes what a bound path leads to. Nobody writes there; the rest is that
-// of the definition at its end.
+// path describes the end of a bound path. It is read-only. All other properties come from the
+// definition at its end.
 func path(t *meta.Type, p *query.Path) Attribute {
 	leaf := p.Def
 	d := Attribute{
@@ -44,7 +43,7 @@ func path(t *meta.Type, p *query.Path) Attribute {
 		Required: leaf.Required, Multi: p.Agg == query.None && (p.Many() || leaf.Multi),
 		Canned: leaf.Canned, Custom: leaf.Custom,
 	}
-	if leaf.Token() != d.Token() { // as that of an attribute of some types below t is
+	if leaf.Token() != d.Token() { // they are equal for an attribute that only some types below t have
 		d.Leaf = leaf.Token()
 	}
 	if d.Kind == meta.Relation {
@@ -56,7 +55,7 @@ func path(t *meta.Type, p *query.Path) Attribute {
 	return d
 }
 
-// sortsAt sets what assets are sorted by to sort by a path.
+// sortsAt sets the sort key of a path.
 func (d *Attribute) sortsAt(leaf *meta.Attr) {
 	switch at := d.Of + "." + d.Name; {
 	case d.Kind != meta.Relation:

@@ -5,20 +5,20 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// xmlEncoder appends descriptions as XML, of elements that existing clients know and
-// without text between them. It says less than JSON: clients know neither the
-// arguments of operations nor the types that a relation takes. Spec: interface 4.2.
+// xmlEncoder appends descriptions as XML, with the elements that existing clients read, and
+// without text between them. It contains less than JSON: existing clients read neither the
+// arguments of operations nor the types of a relation's values. Spec: interface 4.2.
 type xmlEncoder struct {
-	open    string // what every href begins with, escaped: /alds/meta.v1/
-	version string // of four integers
+	open    string // the beginning of every href, escaped: /alds/meta.v1/
+	version string // four integers
 }
 
 func newXMLEncoder(base, version string) xmlEncoder {
 	return xmlEncoder{open: string(value.AppendXMLAttr(nil, base+"/")), version: version}
 }
 
-// all packs the description of all types. Shape: <Meta href version><AssetType>…; a
-// type in it has no href and no version.
+// all packs the description of all types. Shape: <Meta href version><AssetType>…. The types
+// in it have no href and no version.
 func (e xmlEncoder) all(p *packer, m *meta.Model) {
 	p.text = append(append(p.text, value.XMLDeclaration+`<Meta href="`...), e.open...)
 	p.text = append(attr(append(p.text, '"'), "version", e.version), '>')
@@ -43,7 +43,7 @@ func (e xmlEncoder) operation(w []byte, o *Operation) []byte {
 	return e.operationMembers(e.root(w, "Operation", o.Token(), o.Of), o)
 }
 
-// root appends what an answer begins with.
+// root appends the beginning of an answer.
 func (e xmlEncoder) root(w []byte, element, token, of string) []byte {
 	w = append(append(w, value.XMLDeclaration+`<`...), element...)
 	w = e.href(w, "href", token)
@@ -53,7 +53,7 @@ func (e xmlEncoder) root(w []byte, element, token, of string) []byte {
 	return attr(w, "version", e.version)
 }
 
-// members appends what there is to say of a type behind the name of its element.
+// members appends the attributes and content of a type after the name of its element.
 func (e xmlEncoder) members(w []byte, t *Type) []byte {
 	w = attr(w, "name", t.Name)
 	w = attr(w, "token", t.Name)
@@ -94,7 +94,7 @@ func (e xmlEncoder) operationMembers(w []byte, o *Operation) []byte {
 	return end(w, at, "Operation")
 }
 
-// href appends an attribute that is the address of a type, or of what a token names.
+// href appends an attribute with the address of a type or token.
 func (e xmlEncoder) href(w []byte, name, token string) []byte {
 	typ, part := location(token)
 	w = append(append(append(w, ' '), name...), `="`...)
@@ -105,7 +105,7 @@ func (e xmlEncoder) href(w []byte, name, token string) []byte {
 	return append(w, '"')
 }
 
-// tokenRef appends an element that refers to an attribute; none where there is none.
+// tokenRef appends an element that refers to an attribute, if token is not empty.
 func (e xmlEncoder) tokenRef(w []byte, element, token string) []byte {
 	if token == "" {
 		return w
@@ -114,7 +114,7 @@ func (e xmlEncoder) tokenRef(w []byte, element, token string) []byte {
 	return append(attr(w, "tokenref", token), `/>`...)
 }
 
-// typeRef appends an element that refers to a type; none where there is none.
+// typeRef appends an element that refers to a type, if typ is not empty.
 func (e xmlEncoder) typeRef(w []byte, element, typ string) []byte {
 	if typ == "" {
 		return w
@@ -123,7 +123,7 @@ func (e xmlEncoder) typeRef(w []byte, element, typ string) []byte {
 	return append(e.href(w, "href", typ), `/>`...)
 }
 
-// end closes an element whose content begins at a place of w.
+// end closes an element whose content begins at the index at of w.
 func end(w []byte, at int, element string) []byte {
 	if len(w) == at {
 		return append(w[:at-1], `/>`...)
@@ -137,7 +137,7 @@ func attr(w []byte, name, v string) []byte {
 	return append(value.AppendXMLAttr(w, v), '"')
 }
 
-// truth appends an attribute that is True or False.
+// truth appends an attribute with the value True or False.
 func truth(w []byte, name string, v bool) []byte {
 	if v {
 		return attr(w, name, "True")

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Form is how the data path writes an answer.
+// Form is the form of an answer on the data path.
 type Form struct {
 	Format  doc.Format // doc.JSON or doc.XML
 	Base    string     // the path before the type in every href, such as /alds/rest-1.v1/Data
@@ -19,32 +19,32 @@ type Form struct {
 	Stylesheet string // of XML: the instruction behind the declaration; empty: none
 }
 
-// Assets writes assets as the data path shows them, in one format. Every method
-// appends to w and returns it. Spec: interface 4.1.
+// Assets writes assets for the data path, in one format. Every method appends to w and
+// returns it. Spec: interface 4.1.
 type Assets interface {
-	// Begin appends what every answer begins with.
+	// Begin appends the beginning of every answer.
 	Begin(w []byte) []byte
-	// Open appends the beginning of a collection, Begin included.
+	// Open appends the beginning of a collection, including Begin.
 	Open(w []byte, c Collection) []byte
 	// Close appends the end of a collection.
 	Close(w []byte, c Collection) []byte
-	// Separator stands between the assets of a collection.
+	// Separator returns the text between two assets of a collection.
 	Separator() string
 	// Asset appends one row of a set.
 	Asset(w []byte, s *Set, row int32) []byte
-	// Attribute appends one column of a row as an answer of its own, with the
-	// addresses of itself and of its asset.
+	// Attribute appends one column of a row as a separate answer, with its own address and
+	// that of its asset.
 	Attribute(w []byte, s *Set, row int32, c query.Column) []byte
 	// Bare appends an asset without attributes.
 	Bare(w []byte, o oid.OID) []byte
-	// Template appends the attributes of an asset that is not made yet, in the form
-	// in which a client sends them; base is the path before the type in its href.
+	// Template appends the attributes of an asset that does not exist yet, in the form in
+	// which a client sends them. base is the path before the type in its href.
 	Template(w []byte, base, typ string, given []Given) []byte
 }
 
-// Collection says what stands around the assets of an answer.
+// Collection is the information around the assets of an answer.
 type Collection struct {
-	History bool // they are versions
+	History bool // the assets are versions
 	Total   int64
 	Page    query.Page
 }
@@ -56,7 +56,7 @@ type Given struct {
 	OIDs  []oid.OID    // of a relation
 }
 
-// kind is the type of an answer, or the element that it is.
+// kind returns the type of an answer, which is also the name of its element.
 func (c Collection) kind() string {
 	if c.History {
 		return "History"
@@ -64,7 +64,7 @@ func (c Collection) kind() string {
 	return "Assets"
 }
 
-// NewAssets returns what writes the assets of a model.
+// NewAssets returns an encoder for the assets of a model.
 func NewAssets(f Form, m *meta.Model, sink *Sink) Assets {
 	all := assets{Form: f, model: m, sink: sink}
 	if f.Format == doc.XML {
@@ -73,20 +73,20 @@ func NewAssets(f Form, m *meta.Model, sink *Sink) Assets {
 	return jsonAssets{all}
 }
 
-// assets is what both formats need.
+// assets has what both formats need.
 type assets struct {
 	Form
 	model *meta.Model
 	sink  *Sink
 }
 
-// cells returns those of a row.
+// cells returns the cells of a row.
 func (assets) cells(s *Set, row int32) []value.Scalar {
 	return s.Cells[int(row)*s.Width : int(row+1)*s.Width]
 }
 
-// ref is an Oid as an answer shows it. That of a version shows its moment, be it 0,
-// which what came with the installation has.
+// ref is an Oid for an answer. With version it includes the moment, even if that is 0, as for
+// assets from the installation.
 type ref struct {
 	oid.OID
 	version bool
@@ -99,8 +99,7 @@ func (e assets) self(cells []value.Scalar) ref {
 	return r
 }
 
-// target returns the Oid of the asset whose id stands in a cell of a row; the null
-// reference when there is none.
+// target returns the Oid of the asset whose id is in a cell of a row, or the null reference.
 func (e assets) target(cells []value.Scalar, c query.Column) ref {
 	r := ref{oidOf(e.model, cells, c), c.MomentCell > 0}
 	if r.version {
@@ -118,7 +117,7 @@ func (r ref) appendID(w []byte) []byte {
 	return w
 }
 
-// appendPath appends what stands behind the base in the address.
+// appendPath appends the part of the address after the base.
 func (r ref) appendPath(w []byte) []byte {
 	w = append(append(append(w, '/'), r.Type...), '/')
 	w = strconv.AppendInt(w, r.ID, 10)
@@ -128,7 +127,7 @@ func (r ref) appendPath(w []byte) []byte {
 	return w
 }
 
-// element is the kind of what a column has.
+// element returns the type, and the XML element, of a column's values.
 func element(k meta.Kind) string {
 	if k == meta.Relation {
 		return "Relation"

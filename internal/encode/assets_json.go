@@ -31,7 +31,7 @@ func (jsonAssets) Open(w []byte, c Collection) []byte {
 // Close appends the end of a collection.
 func (jsonAssets) Close(w []byte, _ Collection) []byte { return append(w, "]}"...) }
 
-// Separator is a comma.
+// Separator returns a comma.
 func (jsonAssets) Separator() string { return "," }
 
 // Asset appends an object.
@@ -61,7 +61,7 @@ func (e jsonAssets) open(w []byte, r ref) []byte {
 	return append(r.appendID(append(w, `,"id":"`...)), '"')
 }
 
-// Attribute appends the object of the column with two members more.
+// Attribute appends the object of the column with two additional members.
 func (e jsonAssets) Attribute(w []byte, s *Set, row int32, c query.Column) []byte {
 	of := string(e.self(e.cells(s, row)).appendPath([]byte(e.Base)))
 	w = e.member(w, s, row, c)
@@ -113,13 +113,13 @@ func (e jsonAssets) ref(w []byte, r ref) []byte {
 	return append(r.appendID(append(w, `,"idref":"`...)), '"')
 }
 
-// href appends the address of an asset. The base may have any characters.
+// href appends the address of an asset. The base may contain any characters.
 func (e jsonAssets) href(w []byte, r ref) []byte {
 	w = value.AppendString(w, e.Base)
 	return append(r.appendPath(w[:len(w)-1]), '"')
 }
 
-// Bare appends an object whose Attributes are empty.
+// Bare appends an object with empty Attributes.
 func (e jsonAssets) Bare(w []byte, o oid.OID) []byte {
 	return append(e.open(w, ref{o, o.Moment != 0}), `,"Attributes":{}}`...)
 }
@@ -138,7 +138,7 @@ func (e jsonAssets) Template(w []byte, base, typ string, given []Given) []byte {
 	return append(w, "}}"...)
 }
 
-// given appends the value of an attribute, and its closing brace.
+// given appends the value of an attribute and its closing brace.
 func (e jsonAssets) given(w []byte, g Given) []byte {
 	switch {
 	case g.Attr.Kind != meta.Relation:

@@ -15,8 +15,8 @@ import (
 //	<Asset href="/alds/rest-1.v1/Data/Story/1001" id="Story:1001">
 //	  <Attribute name="Name">x</Attribute><Relation name="Super" /></Asset>
 //
-// What is missing is an empty element. Nothing stands between elements, since some
-// clients take every node for an element.
+// A missing value is an empty element. There is no text between elements, since some clients
+// treat every node as an element.
 type xmlAssets struct{ assets }
 
 // Begin appends the declaration, and the instruction for a stylesheet.
@@ -33,10 +33,10 @@ func (e xmlAssets) Open(w []byte, c Collection) []byte {
 	return append(w, `">`...)
 }
 
-// Close appends the end of that element.
+// Close appends the end of the element of a collection.
 func (xmlAssets) Close(w []byte, c Collection) []byte { return end(w, c.kind()) }
 
-// Separator is nothing.
+// Separator returns "".
 func (xmlAssets) Separator() string { return "" }
 
 // Asset appends an element.
@@ -67,7 +67,7 @@ func (e xmlAssets) open(w []byte, r ref) []byte {
 	return append(r.appendID(append(w, `" id="`...)), '"')
 }
 
-// Attribute appends the element of the column with two attributes more.
+// Attribute appends the element of the column with two additional attributes.
 func (e xmlAssets) Attribute(w []byte, s *Set, row int32, c query.Column) []byte {
 	of := e.href(nil, e.self(e.cells(s, row)))
 	w = e.start(w, c.Kind, c.Name)
@@ -103,8 +103,8 @@ func (e xmlAssets) content(w []byte, s *Set, row int32, c *query.Column) []byte 
 	return end(w, element(c.Kind))
 }
 
-// list appends the values of a column to many. Where a related asset is missing
-// that others have, nothing stands in its place.
+// list appends the values of a to-many column. It appends nothing for a missing related
+// asset.
 func (e xmlAssets) list(w []byte, l List, row int32, c *query.Column) []byte {
 	rows, item := l.Rows(row), &l.Set.Body.Columns[c.Item]
 	if len(rows) == 0 {
@@ -135,7 +135,7 @@ func (e xmlAssets) item(w []byte, cells []value.Scalar, c *query.Column) []byte 
 	return end(w, "Value")
 }
 
-// value appends a value, nothing for a missing one.
+// value appends a value, or nothing for a missing one.
 func (e xmlAssets) value(w []byte, cells []value.Scalar, c *query.Column) []byte {
 	switch v := cells[c.Cell]; {
 	case v.Form == value.Null:

@@ -1,9 +1,8 @@
-// Package encode turns the rows of plans into JSON bytes, appending as it goes.
-// There are two encoders over the same rows: Rows, which query results, bulk
-// results and webhook snapshots use, and Assets for the data path. They share
-// nothing but how single values are written, so that a third form only adds
-// one.
+// Package encode turns the rows of plans into JSON or XML bytes, appending as it goes. There
+// are two encoders for the same rows: Rows for query results, bulk results and webhook
+// snapshots, and Assets for the data path. They share only the printing of single values, so
+// a third form would only add an encoder.
 //
-// A Set is what came back for one statement and a block of ids, as cells side
-// by side; lists are indexes into the set of a branch. There is no map per row.
+// A Set has the rows that one statement returned for a block of ids, as consecutive cells.
+// Lists are indexes into the set of a branch. There is no map per row.
 package encode

@@ -7,9 +7,9 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// MinSize returns for each row of a set how many bytes Rows makes of it at least,
-// nested selects included; math.MaxInt64 for more than that. It takes a step per
-// row that was read, however often the row stands in the answer.
+// MinSize returns for each row of a set the minimum number of bytes that Rows makes of it,
+// including nested selects. Larger numbers are math.MaxInt64. It takes one step for each row
+// that was read, even if the row appears several times in the answer.
 func MinSize(s *Set) []int64 {
 	own := minSizeOfRow(s.Body)
 	sums := make([]int64, s.Len())
@@ -29,7 +29,7 @@ func MinSize(s *Set) []int64 {
 	return sums
 }
 
-// minSizeOfGroups returns the bytes of the groups of a list.
+// minSizeOfGroups returns the minimum number of bytes of each group of a list.
 func minSizeOfGroups(l List, c query.Column) []int64 {
 	of := make([]int64, len(l.Groups))
 	if c.Item >= 0 {
@@ -45,7 +45,7 @@ func minSizeOfGroups(l List, c query.Column) []int64 {
 	return of
 }
 
-// AddSize adds numbers of bytes; what is too large stays math.MaxInt64.
+// AddSize adds numbers of bytes. The result is at most math.MaxInt64.
 func AddSize(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -53,7 +53,7 @@ func AddSize(a, b int64) int64 {
 	return a + b
 }
 
-// minSizeOfRow returns the bytes of a row whose values are as short as can be.
+// minSizeOfRow returns the number of bytes of a row with the shortest possible values.
 func minSizeOfRow(b *query.Body) int64 {
 	n := int64(len(`{"_oid":"A:1"}`))
 	for _, c := range b.Columns {

@@ -11,11 +11,12 @@ import (
 
 // Rows writes the rows of queries.
 //
-// Shape: {"_oid":"Story:1001","Estimate":"3","Scope":{"_oid":"Scope:0"},"Owners":[{"_oid":"Member:20"}]}
+// Shape: {"_oid":"Story:1001","Estimate":"3","Scope":{"_oid":"Scope:0"},
+// "Owners":[{"_oid":"Member:20"}]}
 // Numbers are strings, a missing asset is {"_oid":"NULL"}.
 type Rows struct {
 	Model   *meta.Model
-	Moments bool // the Oid of a row carries its moment
+	Moments bool // the Oid of a row includes its moment
 	Sink    *Sink
 }
 
@@ -41,8 +42,8 @@ func (e Rows) Row(w []byte, s *Set, row int32) []byte {
 	return append(w, '}')
 }
 
-// self appends the Oid of a row. What came with the installation has moment 0,
-// which is shown like any other.
+// self appends the Oid of a row. Assets from the installation have moment 0, which is written
+// like any other.
 func (e Rows) self(w []byte, cells []value.Scalar) []byte {
 	w = selfOf(e.Model, cells).Append(w)
 	if e.Moments {
@@ -57,8 +58,8 @@ func selfOf(m *meta.Model, cells []value.Scalar) oid.OID {
 	return oidOf(m, cells, query.Column{Cell: query.CellID, Typed: query.CellType})
 }
 
-// list appends the rows of a branch that belong to a row: whole rows of a
-// nested select, or the values of one column.
+// list appends the rows of a branch that belong to a row: whole rows of a nested select, or
+// the values of one column.
 func (e Rows) list(w []byte, l List, c query.Column, row int32) []byte {
 	g := l.group(row)
 	w = append(w, '[')
@@ -83,8 +84,8 @@ func (e Rows) list(w []byte, l List, c query.Column, row int32) []byte {
 	return append(w, ']')
 }
 
-// nested appends the rows of a nested select. Those that stand in several places
-// are encoded twice and copied from then on.
+// nested appends the rows of a nested select. If they appear several times, they are encoded
+// twice, and copied afterwards.
 func (e Rows) nested(w []byte, s *Set, g *Group) []byte {
 	start, flushes := len(w), e.Sink.flushCount()
 	for i, r := range g.Rows {

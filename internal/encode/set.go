@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Set is the rows of one statement, in the order they came.
+// Set has the rows of one statement, in their original order.
 type Set struct {
 	Body  *query.Body
 	Width int            // cells of a row
@@ -20,31 +20,31 @@ type Set struct {
 	texts int64 // bytes of all arenas
 }
 
-// List is the rows of a branch, and which of them belong to each row of the
-// set above it. Rows of one asset share a group.
+// List has the rows of a branch, and their assignment to the rows of the set above. Rows of
+// one asset share a group.
 type List struct {
 	Set    *Set
-	Of     []int32 // the group of each row above
+	Of     []int32 // the group of each row of the set above
 	Groups []Group
 }
 
-// Group is the rows of a branch that belong to one asset.
+// Group has the rows of a branch that belong to one asset.
 type Group struct {
 	Rows []int32
-	text []byte // of the rows, once it is known to be wanted again
+	text []byte // encoded rows, once they have been needed twice
 	used bool
 }
 
-// group returns the rows that belong to a row above.
+// group returns the group of a row of the set above.
 func (l List) group(row int32) *Group { return &l.Groups[l.Of[row]] }
 
-// Rows returns the rows that belong to a row above.
+// Rows returns the rows that belong to a row of the set above.
 func (l List) Rows(row int32) []int32 { return l.group(row).Rows }
 
-// cellSize is the bytes of a cell.
+// cellSize is the size of a cell in bytes.
 const cellSize = int64(unsafe.Sizeof(value.Scalar{}))
 
-// Size returns how many bytes the rows take, those of lists not counted.
+// Size returns the size of the rows in bytes, without lists.
 func (s *Set) Size() int64 { return int64(cap(s.Cells))*cellSize + s.texts }
 
 // Len returns how many rows the set has.
@@ -74,7 +74,7 @@ func (s *Set) SortByID() {
 	}
 }
 
-// Scanner scans one value into the set; sql.Rows calls it.
+// Scanner scans one value into the set, for sql.Rows.
 type Scanner struct{ s *Set }
 
 // Scanners returns one Scanner for each cell of a row, as arguments for
@@ -105,8 +105,8 @@ func (sc Scanner) Scan(v any) error {
 	return nil
 }
 
-// text copies a text into the arena. Slices handed out before stay valid when
-// the arena moves, since a full one is left to them.
+// text copies a text into the arena. A full arena is replaced, not moved, so earlier slices
+// stay valid.
 func text[T string | []byte](s *Set, v T) value.Scalar {
 	const least, most = 512, 64 << 10
 	if cap(s.arena)-len(s.arena) < len(v) {

@@ -9,19 +9,18 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Sink receives an answer while it is appended, so that neither all of it nor
-// one long row of it needs to lie in memory. A nil Sink receives nothing.
+// Sink receives an answer while it is appended, so that neither the whole answer nor one long
+// row has to be in memory. A nil Sink receives nothing.
 type Sink struct {
-	// Full is called when the buffer has Next bytes or more. It returns the
-	// buffer to go on with and the Next of it. After an error the rest of the
-	// row is left out.
+	// Full is called when the buffer has Next bytes or more. It returns the next buffer and
+	// its Next. After an error the rest of the row is left out.
 	Full func(w []byte) (rest []byte, next int, err error)
 	Next int
 
-	// Content appends the Base64 of a content; nil: its reference is shown.
+	// Content appends the Base64 of a content; nil: its reference is written.
 	Content func(w []byte, ref blob.Ref) ([]byte, error)
 
-	// Words returns what people read for a tag; nil: names that are tags stay tags.
+	// Words returns the text of a tag; nil: names that are tags are written as tags.
 	Words func(tag string) string
 
 	err     error
@@ -37,8 +36,8 @@ func (s *Sink) Err() error {
 	return s.err
 }
 
-// Flush calls Full with w when it is long enough. Errors: that of Full, now and
-// ever after.
+// Flush calls Full with w if it is long enough. Errors: that of Full, then and in all later
+// calls.
 func (s *Sink) Flush(w []byte) ([]byte, error) {
 	if s == nil || s.err == nil && len(w) < s.Next {
 		return w, nil
@@ -50,15 +49,15 @@ func (s *Sink) Flush(w []byte) ([]byte, error) {
 	return w, s.err
 }
 
-// The bytes cached of rows that stand in several places: of one list, and of
+// The maximum number of cached bytes of rows that appear several times: for one list, and for
 // all lists of an answer.
 const (
 	maxCachedList = 64 << 10
 	maxCached     = 8 << 20
 )
 
-// cache stores the text of a list that is appended a second time: it begins at
-// start of w, when Full had been called flushes times.
+// cache stores the text of a list that is appended for the second time. The text begins at
+// start in w, unless Full was called after flushes was counted.
 func (s *Sink) cache(g *Group, w []byte, start, flushes int) {
 	if s == nil {
 		return
@@ -79,10 +78,10 @@ func (s *Sink) flushCount() int {
 	return s.flushes
 }
 
-// contentForm is how a content stands in an answer.
+// contentForm is how a content is written in an answer.
 type contentForm struct {
 	quote string
-	none  string // where the answer has ended already
+	none  string // written after the answer has failed
 	text  func(w, s []byte) []byte
 }
 
@@ -91,8 +90,8 @@ var (
 	xmlContent  = contentForm{text: value.AppendXML[[]byte]}
 )
 
-// content appends a content as Base64, of which v is the reference. An error ends
-// the answer as one of Full does.
+// content appends the content with the reference v as Base64. An error ends the answer, like
+// one of Full.
 func (s *Sink) content(w []byte, v value.Scalar, f contentForm) []byte {
 	ref, ok := blob.ParseRef(v.T)
 	if !ok || s == nil || s.Content == nil {
@@ -105,9 +104,9 @@ func (s *Sink) content(w []byte, v value.Scalar, f contentForm) []byte {
 	return append(w, f.quote...)
 }
 
-// word returns the value to show of a column: the words for a name that is a tag, where
-// they are wanted. Shape: Role.Name'Observer becomes Observer; a role that somebody has
-// called Lead stays.
+// word returns the value to write for a column: the text of a name that is a tag, if texts
+// are wanted. Shape: Role.Name'Observer becomes Observer; a custom role called Lead stays
+// unchanged.
 func (s *Sink) word(v value.Scalar, c *query.Column) value.Scalar {
 	if c.Kind != meta.LocalizerTag || s == nil || s.Words == nil || c.Attr == nil || v.Form != value.Text {
 		return v

@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// oidOf returns the Oid of the asset whose id and type code stand in the cells,
-// the null reference when there is none.
+// oidOf returns the Oid of the asset whose id and type code are in the cells, or the null
+// reference.
 func oidOf(m *meta.Model, row []value.Scalar, c query.Column) oid.OID {
 	id := row[c.Cell]
 	if id.Form == value.Null {
@@ -24,7 +24,7 @@ func oidOf(m *meta.Model, row []value.Scalar, c query.Column) oid.OID {
 	return oid.OID{Type: t.Name, ID: t.Shown(id.N)}
 }
 
-// scalar appends a value of a column that is no relation.
+// scalar appends a value of a column that is not a relation.
 func scalar(w []byte, m *meta.Model, v value.Scalar, c query.Column, print printer) []byte {
 	if c.Kind != meta.AssetType || v.Form == value.Null {
 		return print(w, v, c.Kind, c.Attr)
@@ -32,7 +32,7 @@ func scalar(w []byte, m *meta.Model, v value.Scalar, c query.Column, print print
 	return value.AppendString(w, typeName(m, v))
 }
 
-// typeName returns the name of the type of a code.
+// typeName returns the name of the type with a code, or "".
 func typeName(m *meta.Model, code value.Scalar) string {
 	if t, ok := m.TypeByCode(int(code.N)); ok {
 		return t.Name
@@ -43,7 +43,7 @@ func typeName(m *meta.Model, code value.Scalar) string {
 // printer is value.AppendRow or value.AppendData.
 type printer func(w []byte, v value.Scalar, k meta.Kind, a *meta.Attr) []byte
 
-// shows reports whether a row of the type coded so has the column.
+// shows reports whether rows of the type with this code have the column.
 func shows(c query.Column, code value.Scalar) bool {
 	if c.Only == nil {
 		return true

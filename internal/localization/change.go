@@ -13,31 +13,31 @@ import (
 	"github.com/alds-dev/alds/internal/trail"
 )
 
-// Bounds of what is set. A process keeps all of it in memory.
+// Limits for texts of administrators, all of which each process keeps in memory.
 const (
-	maxChanges = 1000    // of one request
-	maxTexts   = 10_000  // set at a time
-	maxBytes   = 4 << 20 // of their tags and texts together
+	maxChanges = 1000    // in one request
+	maxTexts   = 10_000  // stored at a time
+	maxBytes   = 4 << 20 // total size of their tags and texts
 )
 
-// maxNoted is how many tags of a change the audit names.
+// maxNoted is the maximum number of tags of a change that the audit lists.
 const maxNoted = 20
 
-// Text is a text that is set, as clients see it.
+// Text is a text of an administrator, as clients see it.
 type Text struct {
 	Tag      string `json:"tag"`
 	Language string `json:"language,omitempty"` // empty: every language
 	Text     string `json:"text"`
 }
 
-// List is all texts that are set, ordered by tag and language.
+// List is all texts of administrators, ordered by tag and language.
 type List struct {
 	Type  string `json:"_type"`
 	Texts []Text `json:"texts"`
 }
 
-// List returns all texts that are set. Errors: fault.Denied for who does not
-// administer the system.
+// List returns all texts of administrators. Errors: fault.Denied for members who are not
+// system administrators.
 func (s *Service) List(ctx context.Context, who auth.Actor) (List, error) {
 	if err := mayChange(who); err != nil {
 		return List{}, err
@@ -65,8 +65,8 @@ func mayChange(who auth.Actor) error {
 	return nil
 }
 
-// Change sets and removes texts, all of a request or none, and returns all that are
-// set then. yaml says that the body is YAML.
+// Change sets and removes texts, either all of a request or none. It returns all texts that
+// are set afterwards. yaml means that the body is YAML.
 // Errors: fault.Denied as List; fault.Invalid.
 func (s *Service) Change(ctx context.Context, who auth.Actor, body []byte, yaml bool) (List, error) {
 	if err := mayChange(who); err != nil {
@@ -78,7 +78,7 @@ func (s *Service) Change(ctx context.Context, who auth.Actor, body []byte, yaml 
 	}
 	var set []localizer.Override
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
-		// The first statement: those who change texts do so one after another.
+		// This statement comes first so that concurrent changes wait for each other.
 		if _, err := tx.Exec(ctx, `UPDATE sequence SET value = value + 1 WHERE name = 'localization'`); err != nil {
 			return err
 		}
@@ -102,10 +102,10 @@ func (s *Service) Change(ctx context.Context, who auth.Actor, body []byte, yaml 
 	return listed(set), nil
 }
 
-// applied returns what is set after changes, in order, and those of the changes that
-// make a difference. An empty text is none. Errors: fault.Invalid for too much.
+// applied returns the texts after the changes, in order, and the changes that have an effect.
+// An empty text removes a text. Errors: fault.Invalid above the limits.
 func applied(before, changes []localizer.Override) (after, changed []localizer.Override, err error) {
-	texts := make(map[localizer.Override]string, len(before)) // keys have no text
+	texts := make(map[localizer.Override]string, len(before)) // the keys have no text
 	for _, o := range before {
 		texts[key(o)] = o.Text
 	}
@@ -142,7 +142,7 @@ func key(o localizer.Override) localizer.Override {
 	return o
 }
 
-// store writes what has changed.
+// store writes the changed texts.
 func store(ctx context.Context, tx *db.Tx, changed []localizer.Override) error {
 	var set []localizer.Override
 	for _, o := range changed {
@@ -163,7 +163,7 @@ func store(ctx context.Context, tx *db.Tx, changed []localizer.Override) error {
 	})
 }
 
-// event is what the audit says of a change.
+// event returns the audit event of a change.
 func event(who auth.Actor, changed []localizer.Override) trail.Event {
 	e := trail.Event{Kind: trail.LocalizationChanged, Actor: who.Member}
 	for _, o := range changed[:min(len(changed), maxNoted)] {

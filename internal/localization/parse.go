@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/localizer"
 )
 
-// parse reads what to change. Shape: {"tag": "AssetType'Story", "text": "Item",
-// "language": "de"}, or a list of these; the text null removes one.
+// parse reads the changes of a request. Shape: {"tag": "AssetType'Story", "text": "Item",
+// "language": "de"}, or a list of these. With the text null the tag's text is removed.
 // Errors: fault.Invalid.
 func (s *Service) parse(body []byte, yaml bool) ([]localizer.Override, error) {
 	docs, err := doc.Parse(body, yaml)

@@ -11,34 +11,33 @@ import (
 	"github.com/alds-dev/alds/internal/localizer"
 )
 
-// freshFor is how long a generation is not asked for again.
+// freshFor is how long a generation is used before it is read again.
 const freshFor = 500 * time.Millisecond
 
-// Options are the parts of a Service that may be left out.
+// Options are the optional parts of a Service.
 type Options struct {
-	Now func() time.Time // of the process, for freshFor
+	Now func() time.Time // the process's clock, for freshFor
 }
 
-// Service reads and changes the texts that administrators have set. It is safe for
-// concurrent use; New returns one.
+// Service reads and changes the texts of administrators. It is safe for concurrent use; New
+// returns one.
 type Service struct {
 	db        *db.DB
-	languages []string // that a text may be set for
+	languages []string // for which texts may be set
 	now       func() time.Time
 
 	known   atomic.Pointer[known]
-	reading chan struct{} // holds one while somebody reads
+	reading chan struct{} // holds one element during a read
 }
 
-// known is what was read last.
+// known is the result of the last read.
 type known struct {
 	generation int64
 	overrides  []localizer.Override // ordered by tag and language
-	at         time.Time            // when the generation was asked for
+	at         time.Time            // when the generation was read
 }
 
-// New returns a service that has read nothing yet. languages are those that a text
-// may be set for.
+// New returns a service that has read nothing yet. Texts may be set for the languages.
 func New(d *db.DB, languages []string, o Options) *Service {
 	s := &Service{db: d, languages: languages, now: o.Now, reading: make(chan struct{}, 1)}
 	if s.now == nil {
@@ -47,8 +46,8 @@ func New(d *db.DB, languages []string, o Options) *Service {
 	return s
 }
 
-// present returns the texts that are set, at most freshFor old. Of many who ask at
-// the same time one reads.
+// present returns the texts that are set, at most freshFor old. Of concurrent calls only one
+// reads.
 // Errors: fault.Transient when the database does not answer.
 func (s *Service) present(ctx context.Context) (*known, error) {
 	if k := s.fresh(); k != nil {
@@ -73,7 +72,7 @@ func (s *Service) fresh() *known {
 	return nil
 }
 
-// read asks for the generation, and reads the rows if it has moved.
+// read reads the generation, and the rows if it has changed.
 func (s *Service) read(ctx context.Context) (*known, error) {
 	next := known{at: s.now()}
 	err := s.db.Lookup().Read(ctx, func(tx *db.Tx) (err error) {
@@ -94,8 +93,8 @@ func (s *Service) read(ctx context.Context) (*known, error) {
 	return &next, nil
 }
 
-// forget makes the next who asks for a text read anew, also where somebody is
-// reading what was there before.
+// forget makes the next call of present read the rows again. It waits for a running read,
+// which may return old rows.
 func (s *Service) forget(ctx context.Context) {
 	select {
 	case s.reading <- struct{}{}:
@@ -116,7 +115,7 @@ func rows(ctx context.Context, q db.Querier) ([]localizer.Override, error) {
 	})
 }
 
-// Texts are the texts of one model with those that are set; With returns them.
+// Texts are the texts of one model, combined with those of administrators; With returns them.
 type Texts struct {
 	s    *Service
 	base *localizer.Localizer
@@ -129,10 +128,10 @@ type combined struct {
 	localizer  *localizer.Localizer
 }
 
-// With returns the texts of a model, to which it adds those that are set.
+// With returns the texts of a model, combined with those of administrators.
 func (s *Service) With(base *localizer.Localizer) *Texts { return &Texts{s: s, base: base} }
 
-// In returns the texts in the language that suits an Accept-Language best.
+// In returns the texts in the best language for an Accept-Language header.
 // Errors: fault.Transient when the database does not answer.
 func (t *Texts) In(ctx context.Context, accept string) (localizer.Texts, error) {
 	k, err := t.s.present(ctx)

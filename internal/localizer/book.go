@@ -7,18 +7,18 @@ import (
 	"golang.org/x/text/language"
 )
 
-// files has texts/<language>.txt. Shape: lines "tag = text"; "tag@XP = text" holds
-// in that methodology alone; {tag} in a text is the text of that tag; what begins
-// with # is for readers.
+// files has texts/<language>.txt. Shape: lines "tag = text". A line "tag@XP = text" applies
+// only in that methodology. {tag} in a text stands for the text of that tag. A line that
+// begins with # is a comment.
 //
 //go:embed texts
 var files embed.FS
 
-// languages are those that there are texts for, English first: what the others lack
-// is taken from it.
+// languages are the available languages, English first. English is used for missing texts of
+// the others.
 var languages = []language.Tag{language.English, language.German}
 
-// book is the texts of one language in one methodology, by tag.
+// book has the texts of one language in one methodology, by tag.
 type book struct {
 	tag   language.Tag
 	texts map[string]string
@@ -30,7 +30,7 @@ func books(methodology string) []book {
 	for i, tag := range languages {
 		text, err := files.ReadFile("texts/" + tag.String() + ".txt")
 		if err != nil {
-			panic(err) // the program was built without it
+			panic(err) // the program was built without the file
 		}
 		all[i] = book{tag, read(string(text), methodology)}
 	}

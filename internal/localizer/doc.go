@@ -1,7 +1,6 @@
-// Package localizer gives the texts that people read for tags.
+// Package localizer returns the texts for people that belong to tags.
 //
-// A tag is a path of parts with apostrophes between them, from the general to the
-// specific:
+// A tag is a path of parts separated by apostrophes, from the general to the specific:
 //
 //	AssetType'Story                    Backlog Item
 //	AttributeDefinition'Name'Defect    Title
@@ -9,17 +8,17 @@
 //	Role.Name'Observer                 Observer
 //	Violation'Required'Story.Name      Title is required
 //
-// The most specific text that there is holds: that of the whole tag, that of the
-// types above the one in it, then that of the tag without its last part, and so
-// on. In each of these places a text that an administrator has set comes before one
-// of the model (names of types by methodology, of custom attributes and lists), and
-// that before one of texts/<language>.txt. What the language does not have is taken
-// from English, and what English does not have is made of the last part of the tag,
-// so every tag has a text.
+// The most specific existing text applies. The search starts with the whole tag, then
+// replaces the type in it by the types above it, and then removes the last parts one by one.
+// For each of these tags a text of an administrator comes first, then one of the model (names
+// of types by methodology, of custom attributes and lists), then one of texts/<language>.txt.
+// A text that is missing in a language is taken from English. Without any text the last part
+// of the tag is used, so every tag has a text.
 //
-//	model + methodology + overrides --New, With--> *Localizer --In(language)--> Texts --Of(tag)--> text
+//	model + methodology + overrides --New, With--> *Localizer
+//	*Localizer --In(language)--> Texts --Of(tag)--> text
 //
-// It is pure: the same tag has the same text for as long as the Localizer lives.
+// It is pure: a Localizer always returns the same text for a tag.
 //
 // Spec: interface 4.10.
 package localizer

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// MaxText is how many characters a text may have.
+// MaxText is the maximum number of characters of a text.
 const MaxText = 4000
 
 // Override is a text that an administrator has set for a tag.
@@ -20,8 +20,8 @@ type Override struct {
 	Text     string
 }
 
-// Localizer gives the texts of one model. It is immutable and safe for concurrent
-// use; New returns one.
+// Localizer returns the texts of one model. It is immutable and safe for concurrent use; New
+// returns one.
 type Localizer struct {
 	model       *meta.Model
 	methodology string // Scrum, XP, AgileUP or DSDM
@@ -30,7 +30,7 @@ type Localizer struct {
 	set         map[[2]string]string // overrides by language and tag
 }
 
-// New returns the texts of a model without overrides.
+// New returns the texts of a model, without overrides.
 func New(m *meta.Model, methodology string) *Localizer {
 	l := &Localizer{model: m, methodology: methodology, books: books(methodology)}
 	tags := make([]language.Tag, len(l.books))
@@ -58,7 +58,7 @@ func (l *Localizer) With(overrides []Override) *Localizer {
 	return &other
 }
 
-// Languages are the languages that there are, English first.
+// Languages returns the available languages, English first.
 func (l *Localizer) Languages() []string {
 	names := make([]string, len(l.books))
 	for i := range l.books {
@@ -67,12 +67,12 @@ func (l *Localizer) Languages() []string {
 	return names
 }
 
-// maxAccept is how many bytes of an Accept-Language are read: a longer one asks for
-// nothing.
+// maxAccept is the maximum size, in bytes, of an Accept-Language header. Longer ones are
+// ignored.
 const maxAccept = 500
 
-// In returns the texts in the language that suits an Accept-Language best, English
-// when none does.
+// In returns the texts in the best language for an Accept-Language header, or in English if
+// none matches.
 func (l *Localizer) In(accept string) Texts {
 	if accept == "" || len(accept) > maxAccept {
 		return Texts{l, 0}
@@ -84,10 +84,10 @@ func (l *Localizer) In(accept string) Texts {
 // Texts are the texts in one language.
 type Texts struct {
 	l  *Localizer
-	at int // in l.books
+	at int // index in l.books
 }
 
-// Language is the language of the texts, such as "de".
+// Language returns the language of the texts, such as "de".
 func (t Texts) Language() string { return t.l.books[t.at].tag.String() }
 
 // Of returns the text of a tag.
@@ -105,7 +105,7 @@ func (t Texts) Of(tag string) string {
 	return plain(tag, parts)
 }
 
-// books are where the texts are looked for: in the language, then in English.
+// books returns the books to search: that of the language, then the English one.
 func (t Texts) books() []*book {
 	if t.at == 0 {
 		return []*book{&t.l.books[0]}
@@ -113,8 +113,7 @@ func (t Texts) books() []*book {
 	return []*book{&t.l.books[t.at], &t.l.books[0]}
 }
 
-// find looks in one place: for a text that was set, one of the model, and one of
-// the language.
+// find looks up one tag: in the overrides, in the model, and in the book.
 func (t Texts) find(b *book, tag string) (string, bool) {
 	for _, lang := range [...]string{b.tag.String(), ""} {
 		if text, ok := t.l.set[[2]string{lang, tag}]; ok {
@@ -135,14 +134,14 @@ func (t Texts) resolved(text string) string {
 	if !found || !closed {
 		return text
 	}
-	if !strings.Contains(tag, separator) { // a place for a part of the tag
+	if !strings.Contains(tag, separator) { // a placeholder for a part of the tag
 		return before + "{" + tag + "}" + t.resolved(after)
 	}
 	return before + t.Of(tag) + t.resolved(after)
 }
 
-// ofModel returns the text that the model has for a tag: in every language of what
-// administrators have added, in English of all types.
+// ofModel returns the model's text for a tag. Names of custom lists and attributes apply in
+// every language, those of all other types only in English.
 func (l *Localizer) ofModel(b *book, tag string) (string, bool) {
 	kind, rest, _ := strings.Cut(tag, separator)
 	switch kind {
@@ -169,8 +168,8 @@ func displayName(t *meta.Type, methodology string) string {
 	return t.DisplayNames["Scrum"]
 }
 
-// filled puts what was dropped of the tag into the places {0}, {1} and so on of a
-// text. A place in what was dropped is text.
+// filled replaces the placeholders {0}, {1} and so on in a text by the dropped parts of the
+// tag. It does not replace placeholders inside the parts.
 func (t Texts) filled(text string, dropped []string) string {
 	if len(dropped) == 0 || !strings.Contains(text, "{") {
 		return text
@@ -185,8 +184,8 @@ func (t Texts) filled(text string, dropped []string) string {
 	return clip(strings.NewReplacer(pairs...).Replace(text))
 }
 
-// argument returns what people read for a part of a tag: the name of a type, of its
-// attribute or operation, or the part.
+// argument returns the text for a part of a tag: the name of a type, or of its attribute or
+// operation. Any other part is returned unchanged.
 func (t Texts) argument(part string) string {
 	name, member, _ := strings.Cut(part, ".")
 	typ, ok := t.l.model.Type(name)
@@ -206,7 +205,7 @@ func (t Texts) argument(part string) string {
 	return member + " (" + of + ")"
 }
 
-// clip bounds a text that grew.
+// clip shortens a text to MaxText characters.
 func clip(text string) string {
 	if len(text) <= MaxText {
 		return text

@@ -8,14 +8,15 @@ import (
 	"golang.org/x/text/number"
 )
 
-// Numbers are how a language writes numbers: what stands between their digits.
+// Numbers is the number format of a language: the text between groups of digits, and the
+// decimal sign.
 type Numbers struct{ group, decimal string }
 
-// english is what counts where no language is asked for, or one with other digits.
+// english is the default, and the format for languages with other digits.
 var english = Numbers{group: ",", decimal: "."}
 
-// NumbersIn returns the numbers of the first language of an Accept-Language, English
-// ones without it.
+// NumbersIn returns the number format of the first language of an Accept-Language header.
+// Without one it is that of English.
 func NumbersIn(accept string) Numbers {
 	if len(accept) > maxAccept {
 		return english
@@ -34,15 +35,16 @@ func NumbersIn(accept string) Numbers {
 	return Numbers{group, decimal}
 }
 
-// IsAmbiguous reports whether a text with one point is a number with and without it
-// in a language that groups digits by points: 1.000, but neither 1.5 nor 0.125.
+// IsAmbiguous reports whether a text has two meanings as a number: with its point as a
+// decimal point, or as a group separator of the language. Both apply to 1.000, but not to 1.5
+// or 0.125.
 func (n Numbers) IsAmbiguous(text string) bool {
 	_, ok := n.ungrouped(strings.TrimLeft(text, "+-"))
 	return ok && n.group == "." && strings.Count(text, ".") == 1
 }
 
-// Plain returns a number without groups and with a decimal point; text as it is when
-// it is none of the language.
+// Plain returns a number of the language without groups and with a decimal point. It returns
+// any other text unchanged.
 func (n Numbers) Plain(text string) string {
 	sign := text[:len(text)-len(strings.TrimLeft(text, "+-"))]
 	whole, part, fraction := strings.Cut(text[len(sign):], n.decimal)
@@ -60,12 +62,11 @@ func (n Numbers) Plain(text string) string {
 	return sign + digits
 }
 
-// maxDigits is how many bytes of a number are looked at for groups: a longer one has
-// none.
+// maxDigits is the maximum length, in bytes, of a number with groups.
 const maxDigits = 100
 
-// ungrouped joins digits in groups of three. It reports false for others, and where the
-// first is a zero: nobody groups what follows it, so that 0,125 is less than one.
+// ungrouped joins digits that are in groups of three. It reports false for other groups, and
+// if the first digit is a zero: nobody groups such a number, so 0,125 is less than one.
 func (n Numbers) ungrouped(text string) (string, bool) {
 	if len(text) > maxDigits {
 		return "", false

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// separator stands between the parts of a tag.
+// separator separates the parts of a tag.
 const separator = "'"
 
 // The first parts of the model's tags.
@@ -16,24 +16,25 @@ const (
 	kindOperation = "Operation"
 )
 
-// MaxTag is how many characters a tag may have.
+// MaxTag is the maximum number of characters of a tag.
 const MaxTag = 400
 
-// IsTag reports whether a text may be a tag: what can be asked for in a list, and
-// in a line.
+// IsTag reports whether a text may be a tag. It must fit into a list of tags and on a line of
+// a file.
 func IsTag(tag string) bool {
 	return tag != "" && tag == strings.TrimSpace(tag) && utf8.ValidString(tag) && utf8.RuneCountInString(tag) <= MaxTag &&
 		!strings.ContainsFunc(tag, func(r rune) bool { return r == ',' || r == '[' || r == ']' || unicode.IsControl(r) })
 }
 
-// candidate is a place where the text of a tag may be.
+// candidate is a tag that may have a text.
 type candidate struct {
 	tag     string
-	dropped []string // the parts of the tag asked for that this one lacks
+	dropped []string // the parts of the original tag that are missing
 }
 
-// candidates are the places of a tag, the most specific first. A type alone stands
-// for its name; an attribute or operation of a type is that of the types above.
+// candidates returns the tags under which to search the text of a tag, the most specific
+// first. A type name alone means the name of the type. An attribute or operation of a type
+// may have the text of the types above.
 func (l *Localizer) candidates(tag string, parts []string) []candidate {
 	all := make([]candidate, 1, len(parts)+4)
 	all[0].tag = tag
@@ -50,7 +51,7 @@ func (l *Localizer) candidates(tag string, parts []string) []candidate {
 	}
 	for n := len(parts) - 1; n > 0; n-- {
 		if n == 1 && (isMember(parts[0]) || parts[0] == kindType) {
-			break // the word for all of a kind names none of them
+			break // the word for a whole kind is not the name of a member
 		}
 		all = append(all, candidate{strings.Join(parts[:n], separator), parts[n:]})
 	}
@@ -59,8 +60,7 @@ func (l *Localizer) candidates(tag string, parts []string) []candidate {
 
 func isMember(kind string) bool { return kind == kindAttribute || kind == kindOperation }
 
-// plain makes a text of a tag that nothing is known of: of the name in it, else of
-// its last part.
+// plain makes a text for an unknown tag, from the name in it or from its last part.
 func plain(tag string, parts []string) string {
 	last := parts[len(parts)-1]
 	switch {
@@ -75,8 +75,8 @@ func plain(tag string, parts []string) string {
 	return last
 }
 
-// words separates the words of a name: "Detail Estimate" for DetailEstimate, "Create
-// Date UTC" for CreateDateUTC.
+// words separates the words of a name: "Detail Estimate" for DetailEstimate, "Create Date
+// UTC" for CreateDateUTC.
 func words(name string) string {
 	var b strings.Builder
 	before, wasUpper := rune(0), false

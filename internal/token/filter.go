@@ -2,17 +2,17 @@ package token
 
 import "strings"
 
-// Filter is a condition over one asset: a term, or terms joined.
+// Filter is a condition on one asset: a term, or several filters joined.
 type Filter struct {
 	Op   Op
 	Kids []Filter // And, Or: two or more
 	Term Term     // Leaf
 }
 
-// Op says how a Filter is made.
+// Op is the kind of a Filter.
 type Op uint8
 
-// The ways to make a filter.
+// The kinds of filters.
 const (
 	Leaf Op = iota
 	And
@@ -30,11 +30,11 @@ type Term struct {
 	At     int     // byte offset of the term
 }
 
-// Test is what a term asks of its path.
+// Test is the condition of a term on its path.
 type Test uint8
 
-// The tests. Holds is the bare attribute: true for a Boolean, present for
-// everything else.
+// The tests. Holds is an attribute without an operator: true for a Boolean, and an existing
+// value for all other kinds.
 const (
 	Holds Test = iota
 	Has
@@ -50,11 +50,11 @@ const (
 
 var testText = [...]string{Eq: "=", Ne: "!=", Lt: "<", Le: "<=", Gt: ">", Ge: ">=", Like: "~="}
 
-// String prints the comparison sign; tests without values print as nothing.
+// String prints the comparison sign, or nothing for a test without values.
 func (t Test) String() string { return testText[t] }
 
-// Positive returns the test that t negates, if it negates one: a negated test holds
-// exactly where the positive one does not.
+// Positive returns the test that t negates, if it negates one. A negated test is true exactly
+// when the positive one is false.
 func (t Test) Positive() (positive Test, negated bool) {
 	switch t {
 	case Ne:
@@ -65,20 +65,20 @@ func (t Test) Positive() (positive Test, negated bool) {
 	return t, false
 }
 
-// Value is one value a term compares with.
+// Value is one value with which a term compares.
 type Value struct {
 	Kind ValueKind
 	Text string // Text: the text without quotes and doubling; Var: the name without $
 	At   int    // byte offset of the value
 }
 
-// ValueKind tells literal text from what a value stands for.
+// ValueKind distinguishes literal text from references.
 type ValueKind uint8
 
 // The kinds of value.
 const (
 	Text    ValueKind = iota
-	Var               // $Name, given beside the query
+	Var               // $Name, set beside the query
 	Context           // $ alone: the asset around the brackets
 )
 
@@ -112,7 +112,7 @@ func (f Filter) print(b *strings.Builder) {
 	}
 }
 
-// String prints t as a filter of its own.
+// String prints t as a filter.
 func (t Term) String() string {
 	var b strings.Builder
 	t.print(&b)

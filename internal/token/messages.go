@@ -6,11 +6,11 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// BadFilterPrefix is how every message about a filter begins.
+// BadFilterPrefix is the beginning of every message about a filter.
 const BadFilterPrefix = "Invalid QueryFilter2 token "
 
-// BadFilter is the interface's answer to a filter, or a term of one, that is
-// not valid. The cause is for logs: the message is fixed.
+// BadFilter is the interface's answer to an invalid filter or term. The message is fixed; the
+// cause is only logged.
 // Spec: interface 7.2.
 func BadFilter(text string, at int, cause error) error {
 	return &fault.Error{Kind: fault.Invalid, Msg: BadFilterPrefix + fault.Shown(text), At: at, Err: cause}

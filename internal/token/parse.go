@@ -2,12 +2,11 @@ package token
 
 import "strings"
 
-// The bounds of what one token or filter may ask. Exceeding one is an error
-// that names it.
+// The limits of one token or filter. The error for exceeding one names it.
 const (
 	MaxHops   = 16     // parts of one path
-	MaxTerms  = 200    // comparisons in one filter, those in its brackets included
-	MaxDepth  = 8      // brackets and parentheses inside each other
+	MaxTerms  = 200    // comparisons in one filter, including those in its brackets
+	MaxDepth  = 8      // nested brackets and parentheses
 	MaxValues = 10_000 // values of one comparison
 	MaxList   = 500    // tokens in one list
 )
@@ -132,7 +131,7 @@ func (p *parser) hop() (Hop, error) {
 	return h, nil
 }
 
-// nested reads a filter up to closing, which it takes too.
+// nested reads a filter and the text closing after it.
 func (p *parser) nested(closing string) (Filter, error) {
 	if p.depth == MaxDepth {
 		return Filter{}, p.over("levels of brackets", MaxDepth)
@@ -206,7 +205,8 @@ func (p *parser) simple() (Filter, error) {
 	return Filter{Term: t}, err
 }
 
-// test reads the longest comparison sign that comes next; without one it is Holds.
+// test reads the longest comparison sign at the current position. Without one the test is
+// Holds.
 func (p *parser) test() Test {
 	longest := Holds
 	for i, sign := range testText {
@@ -265,13 +265,13 @@ func (p *parser) quoted() (string, error) {
 	return text, nil
 }
 
-// Quoted reads the text in quotes that begins at src[at], and says where it
-// ends: behind the closing quote, -1 when there is none. Either quote character
-// is undoubled.
+// Quoted reads the text in quotes that begins at src[at]. It returns the index after the
+// closing quote, or -1 without one. Doubled quote characters, of either kind, become single
+// ones.
 func Quoted(src string, at int) (text string, end int) {
 	open := src[at]
 	var b []byte
-	from := at + 1 // what is not in b yet
+	from := at + 1 // start of the text that is not in b yet
 	for i := at + 1; i < len(src); i++ {
 		c := src[i]
 		isQuote := c == '\'' || c == '"'
@@ -290,7 +290,7 @@ func Quoted(src string, at int) (text string, end int) {
 	return "", -1
 }
 
-// name reads a NAME; want says in the error what stands there.
+// name reads a NAME. want describes it in the error.
 func (p *parser) name(want string) (string, error) {
 	if w := p.word(); w != "" {
 		return w, nil

@@ -6,8 +6,7 @@ import "strings"
 //
 //	Workitems:Story[Owners.@Count!='0'].Estimate.@Sum
 //
-// has the hops {Workitems, Down: Story, Filter: ...} and {Estimate} and the
-// aggregate "Sum".
+// has the hops {Workitems, Down: Story, Filter: ...} and {Estimate} and the aggregate "Sum".
 //
 // Spec: interface 2.3.
 type Path struct {
@@ -18,17 +17,17 @@ type Path struct {
 	End   int    // byte offset after the last character
 }
 
-// Hop is one part of a path: a relation followed, or the attribute read.
+// Hop is one part of a path: a relation, or the attribute that is read.
 type Hop struct {
 	Name   string
-	Now    bool    // "#": the related asset as it is now
-	Down   string  // the asset type after ":", empty when there is none
-	Filter *Filter // what the brackets hold, nil when there are none
+	Now    bool    // "#": the related asset in its current state
+	Down   string  // the asset type after ":", or empty
+	Filter *Filter // the filter in brackets, or nil
 	At     int     // byte offset of Name
 	DownAt int     // byte offset of Down
 }
 
-// Sort is one term of an ordering.
+// Sort is one term of a sort order.
 type Sort struct {
 	Path Path
 	Desc bool
