@@ -20,7 +20,7 @@ type Server struct {
 	http  *http.Server
 }
 
-// New returns a Server that is not serving yet, and not ready before SetChecks.
+// New returns a Server that does not serve yet. It is not ready before SetChecks.
 func New(metrics *prometheus.Registry, log *slog.Logger) *Server {
 	s := &Server{ready: readiness{log: log}}
 	s.ready.notReady("checks", errNotChecked)
@@ -39,18 +39,18 @@ func New(metrics *prometheus.Registry, log *slog.Logger) *Server {
 	return s
 }
 
-// Metrics answers with the metrics of a registry, as /metrics does.
+// Metrics returns a handler with the metrics of a registry, as under /metrics.
 func Metrics(from *prometheus.Registry) http.Handler {
 	return promhttp.HandlerFor(from, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
-// NotReady makes the process not ready for a reason, until SetChecks or another one.
-// name is of what is missing.
+// NotReady makes the process not ready for a reason, until SetChecks or the next NotReady.
+// name says what is missing.
 func (s *Server) NotReady(name string, reason error) { s.ready.notReady(name, reason) }
 
-// SetChecks makes checks decide whether the process is ready. They run beside each
-// other, each every second, from now on until Shutdown; requests get the last results.
-// The process is ready once all that are not optional have passed.
+// SetChecks makes checks decide whether the process is ready. They run concurrently, each
+// every second, until Shutdown. Requests get the last results. The process is ready once all
+// checks that are not optional have passed.
 func (s *Server) SetChecks(checks []Check) { s.ready.watch(checks) }
 
 // Serve serves requests from l until Shutdown.
@@ -61,7 +61,7 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Drain makes the process not ready, so that balancers send it no more requests.
+// Drain makes the process not ready, so that load balancers send no more requests.
 func (s *Server) Drain() { s.ready.draining.Store(true) }
 
 // Shutdown stops serving and ends the checks.
@@ -71,7 +71,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 }
 
 // report is the body of /healthz and /readyz.
-// Shape: {"status": "degraded", "checks": {"database": "ok", "redis": "down"}, "ageSeconds": 0.4}.
+// Shape: {"status": "degraded", "checks": {"database": "ok", "redis": "down"},
+// "ageSeconds": 0.4}.
 type report struct {
 	Status string            `json:"status"` // ok, degraded, not ready, stopping
 	Checks map[string]string `json:"checks,omitempty"`
@@ -80,7 +81,7 @@ type report struct {
 
 const notReady = "not ready"
 
-// readyz tells the last results, and whether the process is ready.
+// readyz returns the last results, and whether the process is ready.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	rep, ready := s.ready.report()
 	status := http.StatusOK

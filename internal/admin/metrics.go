@@ -12,8 +12,8 @@ var checkUp = prometheus.NewDesc("alds_admin_check_up",
 // Describe implements prometheus.Collector.
 func (r *readiness) Describe(all chan<- *prometheus.Desc) { all <- checkUp }
 
-// Collect implements prometheus.Collector: what the checks found last, and before them
-// what is missing.
+// Collect implements prometheus.Collector. It returns the last results of the checks, or
+// before SetChecks what is missing.
 func (r *readiness) Collect(all chan<- prometheus.Metric) {
 	tell := func(check string, err error) {
 		up := 0.0

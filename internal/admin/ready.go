@@ -15,24 +15,24 @@ import (
 type Check struct {
 	Name string
 	Run  func(ctx context.Context) error
-	// Optional means that the process works without it, if more slowly: its
-	// failure is reported and leaves the process ready.
+	// Optional means that the process works without it, perhaps more slowly. A failure is
+	// reported, but the process stays ready.
 	Optional bool
 }
 
-// The clock of a check. What hangs is seen after checkEvery and checkTimeout: an
-// overloaded database answers within that, and a dead one refuses at once.
+// The times of a check. A hanging dependency is detected after checkEvery and checkTimeout.
+// An overloaded database answers within that time; a dead one refuses at once.
 const (
 	checkEvery   = time.Second
 	checkTimeout = 4 * time.Second
-	checkKeeps   = checkEvery + checkTimeout + time.Second // a result, while the check itself hangs
-	sayEvery     = time.Minute                             // how often a failure that lasts is logged
+	checkKeeps   = checkEvery + checkTimeout + time.Second // how long a result is valid if the check itself hangs
+	sayEvery     = time.Minute                             // how often a lasting failure is logged
 )
 
-// checked is what a check found.
+// checked is the result of a check.
 type checked struct {
 	err error
-	at  time.Time // when it was found
+	at  time.Time // time of the result
 }
 
 var (
@@ -40,15 +40,15 @@ var (
 	errStale      = fault.Transientf(nil, "the check hangs")
 )
 
-// watched is a check that runs again and again, and what it found last.
+// watched is a check that runs repeatedly, with its last result.
 type watched struct {
 	Check
 
 	log  *slog.Logger
 	last atomic.Pointer[checked] // nil before the first result
 
-	bad  bool      // as it was logged last
-	said time.Time // when a failure was
+	bad  bool      // the last logged state
+	said time.Time // when a failure was last logged
 }
 
 // run runs the check until ctx ends.
@@ -65,7 +65,7 @@ func (w *watched) run(ctx context.Context) {
 	}
 }
 
-// once runs the check once. It is called by one goroutine at a time.
+// once runs the check once. Only one goroutine may call it.
 func (w *watched) once(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -81,7 +81,7 @@ func (w *watched) once(ctx context.Context) {
 	w.say(ctx, err, now)
 }
 
-// say logs what has changed, and a failure that lasts once in a while.
+// say logs changes, and a lasting failure every sayEvery.
 func (w *watched) say(ctx context.Context, err error, now time.Time) {
 	switch {
 	case err != nil && (!w.bad || now.Sub(w.said) >= sayEvery):
@@ -93,7 +93,7 @@ func (w *watched) say(ctx context.Context, err error, now time.Time) {
 	w.bad = err != nil
 }
 
-// result returns what was found last, and how old that is.
+// result returns the last result and its age.
 func (w *watched) result(now time.Time) (age time.Duration, err error) {
 	last := w.last.Load()
 	if last == nil {
@@ -105,29 +105,28 @@ func (w *watched) result(now time.Time) (age time.Duration, err error) {
 	return age, last.err
 }
 
-// readiness is what the process has to say of its readiness. It is safe for
-// concurrent use.
+// readiness decides whether the process is ready. It is safe for concurrent use.
 type readiness struct {
 	log      *slog.Logger
 	draining atomic.Bool
 	now      atomic.Pointer[state]
 
 	mu    sync.Mutex
-	stop  context.CancelFunc // ends the checks that run; nil: none does
+	stop  context.CancelFunc // ends the running checks; nil if none run
 	ended bool
 }
 
-// state is either a reason not to be ready or the checks that decide.
+// state is either a reason not to be ready, or the checks that decide.
 type state struct {
-	name   string // of what is missing
+	name   string // what is missing
 	reason error  // nil: the checks decide
 	checks []*watched
 }
 
-// notReady sets a reason in place of checks.
+// notReady sets a reason instead of checks.
 func (r *readiness) notReady(name string, reason error) { r.set(&state{name: name, reason: reason}) }
 
-// watch starts checks in place of those before.
+// watch starts checks instead of the earlier ones.
 func (r *readiness) watch(checks []Check) {
 	all := make([]*watched, len(checks))
 	for i, c := range checks {
@@ -154,7 +153,7 @@ func (r *readiness) set(s *state) {
 	}
 }
 
-// end ends the checks for good.
+// end ends the checks permanently.
 func (r *readiness) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +162,7 @@ func (r *readiness) end() {
 	}
 }
 
-// report tells what is known. It waits for nothing.
+// report returns the current state. It does not wait for a check.
 func (r *readiness) report() (rep report, ready bool) {
 	if r.draining.Load() {
 		return report{Status: "stopping"}, false
@@ -191,7 +190,7 @@ func (r *readiness) report() (rep report, ready bool) {
 	return rep, ready
 }
 
-// reason is the message of a failed check, without a cause that could contain an
+// reason returns the message of a failed check, without a cause, which might contain an
 // address.
 func reason(err error) string {
 	if fault.KindOf(err) == fault.Internal {

@@ -10,11 +10,11 @@ import (
 
 // Bounds are the limits of a Queue.
 type Bounds struct {
-	Running int           // at the same time, in all
+	Running int           // at the same time, in total
 	Recent  int           // of those, admitted within the last RecentFor; 0: any number
-	PerKey  int           // of one key; of the key nil any number
+	PerKey  int           // of one key; any number for the key nil
 	Line    int           // waiting, of one key
-	Waiting int           // in all; 0: any number
+	Waiting int           // in total; 0: any number
 	Wait    time.Duration // the longest wait; 0: until the context ends
 
 	RecentFor time.Duration
@@ -29,11 +29,11 @@ type Queue struct {
 	recent  int
 	waiting int
 	keys    map[any]*keyQueue
-	turns   []*keyQueue // those with waiting requests, in the order of the round
-	fewest  bool        // the next turn is that of the key with the fewest requests
+	turns   []*keyQueue // keys with waiting requests, in round-robin order
+	fewest  bool        // the next turn belongs to the key with the fewest requests
 }
 
-// keyQueue is the requests of one key.
+// keyQueue has the requests of one key.
 type keyQueue struct {
 	key     any
 	running int
@@ -42,16 +42,16 @@ type keyQueue struct {
 
 type ticket struct {
 	of       *keyQueue
-	decided  chan struct{} // closed when it is admitted or refused
-	admitted *run          // set before decided is closed; nil: it is refused
-	done     bool          // decided, or canceled; under Queue.mu
+	decided  chan struct{} // closed when the request is admitted or refused
+	admitted *run          // set before decided is closed; nil: refused
+	done     bool          // decided or canceled; under Queue.mu
 }
 
-// run is a request that is admitted.
+// run is an admitted request.
 type run struct {
 	of     *keyQueue
-	recent bool        // it counts among those; under Queue.mu
-	timer  *time.Timer // after which it does not; nil: nobody counts
+	recent bool        // counts as recent; under Queue.mu
+	timer  *time.Timer // ends recent; nil without a limit for recent ones
 }
 
 // New returns an empty queue.
@@ -64,10 +64,10 @@ func (q *Queue) Load() (running, waiting int) {
 	return q.running, q.waiting
 }
 
-// Enter waits until a request of a comparable key may run. The caller calls leave
-// after it has run.
-// Errors: fault.Transient when the queue of the key is full, when too many wait in
-// all, when the wait was too long, and when ctx ends.
+// Enter waits until a request of a key may run. The key must be comparable. The caller calls
+// leave after the request.
+// Errors: fault.Transient when the queue of the key is full, when too many requests wait
+// in total, when the wait was too long, and when ctx ends.
 func (q *Queue) Enter(ctx context.Context, key any) (leave func(), err error) {
 	r, t, err := q.join(key)
 	if err == nil && r == nil {
@@ -80,7 +80,7 @@ func (q *Queue) Enter(ctx context.Context, key any) (leave func(), err error) {
 	return func() { once.Do(func() { q.leave(r) }) }, nil
 }
 
-// join admits a request at once, without a ticket, or appends it to the queue of its
+// join admits a request at once, without a ticket, or appends a ticket to the queue of its
 // key.
 func (q *Queue) join(key any) (*run, *ticket, error) {
 	q.mu.Lock()
@@ -107,9 +107,9 @@ func (q *Queue) join(key any) (*run, *ticket, error) {
 
 func errFull() error { return fault.Transientf(nil, "too many requests are waiting") }
 
-// hasRoom reports whether one more may wait in a queue. Where too many wait, the last
-// request of the longest queue is refused to make room in a shorter one, so that
-// keys with few requests are refused last.
+// hasRoom reports whether one more request may wait in a queue. If too many wait in total, it
+// refuses the last request of the longest queue, to make room in a shorter one. So keys with
+// few requests are refused last.
 func (q *Queue) hasRoom(k *keyQueue) bool {
 	if q.bounds.Waiting == 0 || q.waiting < q.bounds.Waiting {
 		return true
@@ -125,7 +125,7 @@ func (q *Queue) hasRoom(k *keyQueue) bool {
 		return false
 	}
 	last := longest.waiting[n-1]
-	longest.waiting = longest.waiting[:n-1] // not the only one: its queue stays in turns
+	longest.waiting = longest.waiting[:n-1] // others are left, so the queue stays in turns
 	q.waiting--
 	last.done = true
 	close(last.decided)
@@ -158,7 +158,7 @@ func (q *Queue) admit(k *keyQueue) *run {
 	return r
 }
 
-// ages counts a request among the recent ones no more.
+// ages stops counting a request as recent.
 func (q *Queue) ages(r *run) {
 	if r.recent {
 		q.recent--
@@ -188,7 +188,7 @@ func (q *Queue) await(ctx context.Context, t *ticket) (*run, error) {
 	return t.admitted, nil
 }
 
-// cancel removes a ticket from its queue. It reports false when it was decided.
+// cancel removes a ticket from its queue. It reports false if the ticket was already decided.
 func (q *Queue) cancel(t *ticket) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -211,7 +211,7 @@ func (q *Queue) cancel(t *ticket) bool {
 	return true
 }
 
-// leave ends a running request and admits who may run now.
+// leave ends a running request and admits waiting ones that may run now.
 func (q *Queue) leave(r *run) {
 	if r.timer != nil {
 		r.timer.Stop()
@@ -225,8 +225,8 @@ func (q *Queue) leave(r *run) {
 	q.next()
 }
 
-// next admits waiting requests while any may run: by turns one of the queue that is
-// next in the round, and one of the key with the fewest requests.
+// next admits waiting requests while any may run. The turns alternate between round robin and
+// the key with the fewest requests.
 func (q *Queue) next() {
 	for q.open() {
 		k := q.nextKey()
@@ -245,7 +245,7 @@ func (q *Queue) next() {
 	}
 }
 
-// nextKey returns the queue whose first request runs next; nil when none may.
+// nextKey returns the queue whose first request runs next, or nil if none may run.
 func (q *Queue) nextKey() *keyQueue {
 	var found *keyQueue
 	for _, k := range q.turns {
@@ -262,7 +262,7 @@ func (q *Queue) nextKey() *keyQueue {
 	return found
 }
 
-// size is how many requests of the key are here.
+// size returns the number of running and waiting requests of the key.
 func (k *keyQueue) size() int { return k.running + len(k.waiting) }
 
 func (q *Queue) dropTurn(k *keyQueue) {

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 )
 
-// OpenBucket opens the store that a URL names: file:///folder, which is made if
-// its parent is there, or s3://bucket.
+// OpenBucket opens the store with a URL: s3://bucket, or file:///folder. It creates the
+// folder if only that is missing.
 func OpenBucket(address string) (Bucket, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -31,7 +31,7 @@ func OpenBucket(address string) (Bucket, error) {
 	return folder(u.Path), nil
 }
 
-// makeFolder makes a folder that outlasts a loss of power, unless it is there.
+// makeFolder creates a folder durably, unless it exists.
 func makeFolder(path string) error {
 	err := os.Mkdir(path, 0o700)
 	if errors.Is(err, fs.ErrExist) {
@@ -43,13 +43,13 @@ func makeFolder(path string) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// folder keeps objects as files, in folders by the first digits of their names'
-// random part, so that none has too many.
+// folder stores objects as files. Subfolders by the last two digits of the name, which are
+// random, limit the files in each.
 type folder string
 
 func (f folder) path(key string) string { return filepath.Join(string(f), key[len(key)-2:], key) }
 
-// Put writes beside the object and renames it, so that there is never a part of it.
+// Put writes a temporary file and renames it, so that an object is never incomplete.
 func (f folder) Put(ctx context.Context, key string, src io.Reader, _ int64) error {
 	path := f.path(key)
 	if err := makeFolder(filepath.Dir(path)); err != nil {
@@ -75,7 +75,7 @@ func (f folder) Put(ctx context.Context, key string, src io.Reader, _ int64) err
 	return syncFolder(filepath.Dir(path))
 }
 
-// syncFolder makes the names in a folder outlast a loss of power.
+// syncFolder makes the names in a folder durable.
 func syncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
@@ -96,7 +96,7 @@ func (f folder) Open(_ context.Context, key string, from, n int64) (io.ReadClose
 	}{io.NewSectionReader(file, from, n), file}, nil
 }
 
-// Remove removes a file, and what an upload that broke off left of it.
+// Remove removes a file, and the rest of an interrupted upload of it.
 func (f folder) Remove(_ context.Context, key string) error {
 	for _, path := range []string{f.path(key), f.path(key) + ".part"} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +106,7 @@ func (f folder) Remove(_ context.Context, key string) error {
 	return nil
 }
 
-// Ping reports whether the folder can be written.
+// Ping reports whether the folder is writable.
 func (f folder) Ping(context.Context) error {
 	file, err := os.CreateTemp(string(f), "ping")
 	if err != nil {

@@ -1,14 +1,14 @@
-// Package blob keeps the contents of attachments and images: bytes by their
-// hash, in parts, outside of the versions of assets.
+// Package blob keeps the contents of attachments and images. Contents are identified by their
+// hash and stored in parts, outside of the versions of assets.
 //
 //	Upload --> Ref --> Keep, in the transaction of the asset's version
 //	Ref --> Open --> Reader
 //
-// A version holds a Ref in the place of the bytes. The same bytes are stored
-// once. A content that no version has come to hold within Grace is removed by
-// Sweep; one that a version holds stays for ever, as versions do.
+// A version has a Ref instead of the bytes. The same bytes are stored once. Sweep removes a
+// content to which no version refers within Grace. A content to which a version refers stays
+// as long as the version.
 //
-// The rows of blob_content say which contents there are. Their bytes are rows
-// of blob_part, or objects of a Bucket. A row without a hash is an upload that
-// has not ended, or a content that is being removed: nobody finds it.
+// The rows of blob_content list the contents. Their bytes are rows of blob_part, or objects
+// of a Bucket. A row without a hash is an unfinished upload, or a content that is being
+// removed; reads do not find it.
 package blob

@@ -6,16 +6,16 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// doubted is kept of a content that a removed version held. Whoever writes a version
-// that holds it keeps it again, so that a look at the versions that there are decides
-// about those that are doubted still.
+// doubted is the value of kept for a content that a removed version referred to. A new
+// version that refers to it keeps it again. So a check of the existing versions can decide
+// about the contents that are still doubted.
 const doubted = 2
 
 // doubts is how many doubted contents are decided about together: all assets that hold
 // contents are looked through for them.
 const doubts = 5000
 
-// Doubt marks contents, by their hashes, that a version held which tx removes.
+// Doubt marks contents, by their hashes, to which a version refers that tx removes.
 func (s *Store) Doubt(ctx context.Context, tx *db.Tx, hashes []string) error {
 	for in, args := range db.InChunks(hashes) {
 		if _, err := tx.Exec(ctx, "UPDATE blob_content SET kept = ?, touched_at = "+tx.Dialect().NowMicros+" WHERE kept IN (1, ?) AND hash IN "+in,

@@ -9,9 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// KeepAll stores contents and keeps them, by the transaction of the versions that
-// hold them. When it is rolled back their rows are not there; an object that was
-// put into a bucket for one of them stays there unused.
+// KeepAll stores and keeps contents in the transaction of the versions that refer to them.
+// After a rollback their rows do not exist. An object that was already put into a bucket
+// stays there unused.
 // Errors: fault.Transient.
 func (s *Store) KeepAll(ctx context.Context, tx *db.Tx, contents map[Ref][]byte) error {
 	refs := slices.SortedFunc(maps.Keys(contents), func(a, b Ref) int { return bytes.Compare([]byte(a.Hash), []byte(b.Hash)) })
@@ -23,8 +23,8 @@ func (s *Store) KeepAll(ctx context.Context, tx *db.Tx, contents map[Ref][]byte)
 	return nil
 }
 
-// keepContent inserts the row first: of two transactions with the same bytes the
-// second one waits there for the first.
+// keepContent inserts the row first. If two transactions store the same bytes, the second one
+// waits there for the first.
 func (s *Store) keepContent(ctx context.Context, tx *db.Tx, ref Ref, content []byte) error {
 	if kept, err := isKept(ctx, tx, ref.Hash); err != nil || kept {
 		return err

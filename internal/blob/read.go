@@ -10,15 +10,15 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// where is where the bytes of a content lie.
+// where is the place of a content's bytes.
 type where struct {
 	id      string
 	outside bool
 	size    int64
 }
 
-// find returns where a content lies. Errors: fault.Internal for one that is not
-// there: a version names it.
+// find returns the place of a content. Errors: fault.Internal for a missing one, since a
+// version refers to it.
 func (s *Store) find(ctx context.Context, q db.Querier, ref Ref) (where, error) {
 	found, err := db.Collect(ctx, q, "SELECT id, outside, size FROM blob_content WHERE hash = ?", []any{ref.Hash}, func(row db.Scanner) (w where, err error) {
 		err = row.Scan(&w.id, &w.outside, &w.size)
@@ -37,20 +37,20 @@ func (s *Store) find(ctx context.Context, q db.Querier, ref Ref) (where, error) 
 	return w, err
 }
 
-// Reader reads a part of a content. It holds one part of it in memory, and no
-// connection to the database between two reads.
+// Reader reads a range of a content. It has one part in memory, and uses no database
+// connection between two reads.
 type Reader struct {
 	s        *Store
 	ctx      context.Context
 	w        where
 	from, to int64
-	part     []byte        // bytes read, from the offset from
-	stream   io.ReadCloser // outside
+	part     []byte        // bytes in memory, from the offset from
+	stream   io.ReadCloser // for a content outside of the database
 }
 
-// Open returns a reader of n bytes from an offset, which lie within the content.
-// The first of them has been read: a store that does not answer is an error now.
-// ctx is that of every read. Errors: fault.Transient.
+// Open returns a reader of n bytes from an offset, which must be within the content. It reads
+// the first bytes, so a store that does not answer is an error here. ctx applies to all
+// reads. Errors: fault.Transient.
 func (s *Store) Open(ctx context.Context, ref Ref, from, n int64) (*Reader, error) {
 	r := &Reader{s: s, ctx: ctx, from: from, to: from + n}
 	if n == 0 {
@@ -81,10 +81,10 @@ func (r *Reader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Left returns how many bytes are not read yet.
+// Left returns the number of unread bytes.
 func (r *Reader) Left() int64 { return r.to - r.from }
 
-// Close ends the reading.
+// Close ends reading.
 func (r *Reader) Close() error {
 	if r.stream == nil {
 		return nil
@@ -92,7 +92,7 @@ func (r *Reader) Close() error {
 	return r.stream.Close()
 }
 
-// fill reads the bytes that follow.
+// fill reads the next bytes.
 func (r *Reader) fill() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (r *Reader) fill() error {
 	})
 }
 
-// chunk is how many bytes of an object are read at once.
+// chunk is the number of bytes of an object that are read at once.
 const chunk = 64 << 10
 
 func (r *Reader) fillOutside() (err error) {
@@ -138,7 +138,8 @@ func readPart(ctx context.Context, q db.Querier, id string, n int64) (part []byt
 	return found[0], nil
 }
 
-// AppendBase64 appends the Base64 of a content to w, reading part by part on q.
+// AppendBase64 appends the Base64 of a content to w. It reads the content part by part, with
+// q.
 // Errors: fault.Transient.
 func (s *Store) AppendBase64(ctx context.Context, q db.Querier, ref Ref, w []byte) ([]byte, error) {
 	if ref.Size == 0 {
@@ -169,10 +170,10 @@ func (s *Store) AppendBase64(ctx context.Context, q db.Querier, ref Ref, w []byt
 	return e.end(), nil
 }
 
-// encoder appends Base64 of bytes that come in pieces.
+// encoder appends the Base64 of bytes that arrive in pieces.
 type encoder struct {
 	w    []byte
-	left []byte // of the last piece: fewer than three bytes
+	left []byte // rest of the last piece: fewer than three bytes
 }
 
 func (e *encoder) add(b []byte) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Ref names a content: what a version holds in the place of the bytes.
+// Ref identifies a content. A version has it instead of the bytes.
 type Ref struct {
 	Hash string // SHA-256, 64 digits in lower case
 	Size int64  // bytes
@@ -22,14 +22,13 @@ func RefOf(content []byte) Ref {
 	return Ref{Hash: hex.EncodeToString(sum[:]), Size: int64(len(content))}
 }
 
-// IsZero reports whether r names no content.
+// IsZero reports whether r refers to no content.
 func (r Ref) IsZero() bool { return r.Hash == "" }
 
-// String returns the stored form, which is no Base64: sha256:<digits>:<size>.
+// String returns the stored form sha256:<digits>:<size>, which is never valid Base64.
 func (r Ref) String() string { return prefix + r.Hash + ":" + strconv.FormatInt(r.Size, 10) }
 
-// ParseRef reads the stored form. It reports false for every other text, among
-// them all Base64.
+// ParseRef reads the stored form. It reports false for any other text, including all Base64.
 func ParseRef[T ~string | ~[]byte](text T) (Ref, bool) {
 	rest, ok := strings.CutPrefix(string(text[:min(len(text), 2*len(prefix)+sha256.Size*2+20)]), prefix)
 	hash, size, two := strings.Cut(rest, ":")
@@ -40,5 +39,5 @@ func ParseRef[T ~string | ~[]byte](text T) (Ref, bool) {
 	return Ref{Hash: hash, Size: n}, true
 }
 
-// Base64Len returns how long the Base64 of the content is.
+// Base64Len returns the length of the content's Base64.
 func (r Ref) Base64Len() int64 { return int64(base64.StdEncoding.EncodedLen(int(r.Size))) }

@@ -17,26 +17,26 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// s3 keeps objects in a bucket of S3, or of a service that speaks like it.
+// s3 stores objects in a bucket of S3, or of a compatible service.
 type s3 struct {
 	core   minio.Core
 	bucket string
 	prefix string
 }
 
-// defaultEndpoint is the service of a bucket whose URL names none.
+// defaultEndpoint is the service for a bucket URL without an endpoint.
 const defaultEndpoint = "https://s3.amazonaws.com"
 
 // s3Timeout is how long a bucket may take to begin its answer.
 const s3Timeout = 30 * time.Second
 
-// openS3 opens a bucket, without asking it anything.
+// openS3 opens a bucket without sending a request.
 //
 //	s3://bucket?endpoint=https://host:9000&region=eu-central-1&prefix=alds/
 //
-// Its credentials come from the environment, as AWS_ACCESS_KEY_ID and
-// AWS_SECRET_ACCESS_KEY, from the file of AWS_SHARED_CREDENTIALS_FILE, or from the
-// role of the machine.
+// Its credentials come from the environment variables AWS_ACCESS_KEY_ID and
+// AWS_SECRET_ACCESS_KEY, from the file in AWS_SHARED_CREDENTIALS_FILE, or from the role of
+// the machine.
 func openS3(u *url.URL) (Bucket, error) {
 	given := u.Query()
 	for name := range given {
@@ -69,10 +69,10 @@ func openS3(u *url.URL) (Bucket, error) {
 	return &s3{core: *core, bucket: u.Host, prefix: given.Get("prefix")}, nil
 }
 
-// key is the name of an object in the bucket.
+// key returns the name of an object in the bucket.
 func (b *s3) key(key string) string { return b.prefix + key }
 
-// Put sends an object of a known size as it comes, and another one in parts.
+// Put sends an object of known size as a stream, and others in parts.
 func (b *s3) Put(ctx context.Context, key string, src io.Reader, size int64) error {
 	if size < 0 {
 		return b.putParts(ctx, b.key(key), src)
@@ -81,8 +81,8 @@ func (b *s3) Put(ctx context.Context, key string, src io.Reader, size int64) err
 	return err
 }
 
-// putParts sends an object in parts, each of which lies in memory. It exists when
-// all have come.
+// putParts sends an object in parts, each of which is in memory. The object exists once all
+// parts have arrived.
 func (b *s3) putParts(ctx context.Context, key string, src io.Reader) (err error) {
 	buf := make([]byte, objectPart)
 	n, err := io.ReadFull(src, buf)
@@ -121,7 +121,7 @@ func (b *s3) putParts(ctx context.Context, key string, src io.Reader) (err error
 	return err
 }
 
-// Open asks for a range of an object.
+// Open requests a range of an object.
 func (b *s3) Open(ctx context.Context, key string, from, n int64) (io.ReadCloser, error) {
 	var o minio.GetObjectOptions
 	if err := o.SetRange(from, from+n-1); err != nil {
@@ -131,7 +131,7 @@ func (b *s3) Open(ctx context.Context, key string, from, n int64) (io.ReadCloser
 	return body, err
 }
 
-// Remove removes an object, and the parts of one that was never whole.
+// Remove removes an object, and the parts of an incomplete one.
 func (b *s3) Remove(ctx context.Context, key string) error {
 	if err := b.core.RemoveObject(ctx, b.bucket, b.key(key), minio.RemoveObjectOptions{}); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (b *s3) Remove(ctx context.Context, key string) error {
 	return err
 }
 
-// Ping reports whether the bucket is there.
+// Ping reports whether the bucket exists.
 func (b *s3) Ping(ctx context.Context) error {
 	there, err := b.core.BucketExists(ctx, b.bucket)
 	if err == nil && !there {

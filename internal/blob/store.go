@@ -12,38 +12,38 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// PartSize is how many bytes one row of blob_part has; the last one of a content
-// has fewer. It must not change: a reader finds a byte by it.
+// PartSize is the number of bytes in a row of blob_part; the last row of a content has fewer.
+// It must not change, since reads compute the row of a byte from it.
 const PartSize = 256 << 10
 
-// ReadMemory is how many bytes of memory a Reader needs: a part, and the row that it
-// came in.
+// ReadMemory is the memory that a Reader needs, in bytes: a part, and the row that it came
+// in.
 const ReadMemory = 3 * PartSize
 
-// objectPart is how many bytes of memory a bucket needs for an object whose size is
-// not known: the parts in which it is sent have that size at least.
+// objectPart is the memory, in bytes, that a bucket needs for an object of unknown size. Its
+// parts are at least that large.
 const objectPart = 5 << 20
 
-// Grace is how long a content that no version holds is kept. A request that
-// uploads and then writes a version ends sooner.
+// Grace is how long a content without a version is kept. A request that uploads a content and
+// then writes a version takes less time.
 const Grace = 2 * time.Hour
 
-// Bucket keeps objects outside of the database. Every error is of the bucket.
+// Bucket stores objects outside of the database. Every error comes from the bucket.
 type Bucket interface {
-	// Put stores an object when src has ended; size is its bytes, -1: unknown.
+	// Put stores an object once src has ended. size is its size in bytes; -1: unknown.
 	Put(ctx context.Context, key string, src io.Reader, size int64) error
 	// Open reads n bytes of an object from an offset.
 	Open(ctx context.Context, key string, from, n int64) (io.ReadCloser, error)
-	// Remove removes an object; one that is not there is no error.
+	// Remove removes an object. It is no error if the object does not exist.
 	Remove(ctx context.Context, key string) error
 	// Ping reports whether the bucket answers.
 	Ping(ctx context.Context) error
 }
 
-// Options are the options of New. The zero value keeps bytes in the database.
+// Options are the options of New. With the zero value the bytes are in the database.
 type Options struct {
 	Bucket Bucket        // for new contents; nil: the database
-	Grace  time.Duration // 0: the constant
+	Grace  time.Duration // 0: the constant Grace
 	Log    *slog.Logger  // may be nil
 }
 
@@ -78,12 +78,12 @@ func (s *Store) Ping(ctx context.Context) error {
 // ErrTooLarge is the error of an upload beyond its limit.
 var ErrTooLarge = errors.New("the content is larger than allowed")
 
-// errGone is the error of a content that was removed before a version held it.
+// errGone is the error of a content that was removed before a version referred to it.
 func errGone() error {
 	return fault.Transientf(nil, "the content was removed before it was used; send it again")
 }
 
-// unreachable makes an error of the bucket one of the service.
+// unreachable turns an error of the bucket into a fault.
 func unreachable(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -91,14 +91,14 @@ func unreachable(err error) error {
 	return fault.Transientf(err, "the store of attachments does not answer")
 }
 
-// Keep makes contents stay for ever: a version written by tx holds them.
-// Errors: fault.Transient when one is gone, or is not there.
+// Keep keeps contents permanently, because a version written by tx refers to them.
+// Errors: fault.Transient when a content was removed or does not exist.
 func (s *Store) Keep(ctx context.Context, tx *db.Tx, refs []Ref) error {
 	hashes := make([]string, 0, len(refs))
 	for _, r := range refs {
 		hashes = append(hashes, r.Hash)
 	}
-	slices.Sort(hashes) // one order of locks for all
+	slices.Sort(hashes) // all transactions lock in the same order
 	for _, hash := range slices.Compact(hashes) {
 		if err := s.keep(ctx, tx, hash); err != nil {
 			return err
@@ -107,7 +107,8 @@ func (s *Store) Keep(ctx context.Context, tx *db.Tx, refs []Ref) error {
 	return nil
 }
 
-// keep locks the row only where it is not kept yet: what is kept is never removed.
+// keep locks the row only if the content is not kept yet, since kept contents are never
+// removed.
 func (s *Store) keep(ctx context.Context, tx *db.Tx, hash string) error {
 	if kept, err := isKept(ctx, tx, hash); err != nil || kept {
 		return err

@@ -7,20 +7,20 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// sweepRows is how many contents a sweep removes of one kind before it looks again.
+// sweepRows is the number of contents that one query of a sweep returns.
 const sweepRows = 100
 
-// partRows is how many parts are deleted by one statement.
+// partRows is the number of parts that one statement deletes.
 const partRows = 64
 
-// Sweep removes the contents that no version has held for longer than Grace, and
-// the uploads that have not ended. It may run anywhere, several times at once.
+// Sweep removes contents without a version after Grace, and unfinished uploads. It may run in
+// several processes at once.
 //
-// A content loses its hash first, by a statement that an upload or a version of
-// the same bytes comes before or after: before, the content is touched or kept
-// and stays; after, nobody finds it, and the bytes are stored anew.
+// A content loses its hash first, in one statement. If an upload or a version of the same
+// bytes comes before it, the content is touched or kept, and stays. If it comes later, it
+// does not find the content, and the bytes are stored again.
 //
-// A content that cannot be removed does not stop it; the next sweep finds it again.
+// A content that cannot be removed does not stop the sweep; the next one tries again.
 // Errors: the first, with the number of such contents.
 func (s *Store) Sweep(ctx context.Context) error {
 	old := "kept = 0 AND touched_at < " + s.db.Dialect.NowMicros + " - ?"
@@ -49,8 +49,8 @@ func (s *Store) Sweep(ctx context.Context) error {
 	}
 }
 
-// removeWhere removes a content for which a condition holds still: it takes the
-// hash first, so that nobody finds what is about to go.
+// removeWhere removes a content if a condition still holds. It removes the hash first, so
+// that the content can no longer be found.
 func (s *Store) removeWhere(ctx context.Context, id, condition string, args ...any) error {
 	var outside int64
 	claimed := false
@@ -72,12 +72,12 @@ func (s *Store) removeWhere(ctx context.Context, id, condition string, args ...a
 	return s.remove(ctx, id, outside == 1)
 }
 
-// remove removes the bytes of a row without a hash, then the row. It may be run
-// again from its start.
+// remove removes the bytes of a row without a hash, and then the row. It may run again from
+// the start.
 func (s *Store) remove(ctx context.Context, id string, outside bool) error {
 	if outside {
 		if s.bucket == nil {
-			return nil // as long as the setting is away
+			return nil // it stays until the setting is back
 		}
 		if err := s.bucket.Remove(ctx, id); err != nil {
 			return unreachable(err)

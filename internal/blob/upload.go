@@ -20,10 +20,10 @@ import (
 // parts are the buffers of uploads.
 var parts = sync.Pool{New: func() any { b := make([]byte, PartSize); return &b }}
 
-// Upload stores what r has, at most limit bytes, and returns its reference. size is
-// how many bytes r has, -1: unknown until its end. Keep must follow within Grace.
-// Memory holds two parts at a time, with UploadMemory in all. Of an upload that
-// fails nothing stays.
+// Upload stores the bytes of r, at most limit, and returns their reference. size is the
+// number of bytes in r; -1: unknown until its end. Keep must follow within Grace. It has two
+// parts in memory at a time, and needs UploadMemory in total. A failed upload leaves nothing
+// behind.
 // Errors: ErrTooLarge; those of r; fault.Transient.
 func (s *Store) Upload(ctx context.Context, r io.Reader, size, limit int64) (Ref, error) {
 	if size > limit {
@@ -43,8 +43,8 @@ func (s *Store) Upload(ctx context.Context, r io.Reader, size, limit int64) (Ref
 	return s.uploadParts(ctx, first, src, size)
 }
 
-// UploadMemory returns how many bytes of memory an upload needs whose size is
-// known, or not.
+// UploadMemory returns the memory, in bytes, that an upload needs. known says whether its
+// size is known.
 func (s *Store) UploadMemory(known bool) int64 {
 	if s.bucket != nil && !known {
 		return 2*PartSize + objectPart
@@ -54,29 +54,29 @@ func (s *Store) UploadMemory(known bool) int64 {
 
 func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// source refuses what is longer than its limit, or not as long as announced.
+// source refuses a content that exceeds its limit, or differs from the announced size.
 type source struct {
 	r        io.Reader
 	n, limit int64
 	size     int64 // announced; -1: unknown
 }
 
-// errCutOff is the error of a content that has another length than was announced.
+// errCutOff is the error of a content whose length differs from the announced one.
 var errCutOff = errors.New("the content was cut off")
 
-// Read reads. Errors: also ErrTooLarge, errCutOff.
+// Read reads the next bytes. Errors: also ErrTooLarge, errCutOff.
 func (s *source) Read(b []byte) (int, error) {
 	n, err := s.r.Read(b)
 	if s.n += int64(n); s.n > s.limit {
 		return 0, ErrTooLarge
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) && s.size >= 0 && s.n != s.size {
-		err = errCutOff // of a broken sender: not an end
+		err = errCutOff // the sender broke off; this is not the end of the content
 	}
 	return n, err
 }
 
-// uploadOne stores a content of one part, unless it is there.
+// uploadOne stores a content of one part, unless it exists.
 func (s *Store) uploadOne(ctx context.Context, content []byte) (Ref, error) {
 	ref := RefOf(content)
 	found, err := s.touch(ctx, ref)
@@ -86,7 +86,7 @@ func (s *Store) uploadOne(ctx context.Context, content []byte) (Ref, error) {
 	return s.uploadParts(ctx, content, strings.NewReader(""), ref.Size)
 }
 
-// uploadParts stores a content under a new id, and gives it its hash at the end.
+// uploadParts stores a content under a new id, and sets its hash at the end.
 func (s *Store) uploadParts(ctx context.Context, first []byte, rest io.Reader, size int64) (ref Ref, err error) {
 	u := s.newUpload(len(first))
 	if err := u.begin(ctx); err != nil {
@@ -112,7 +112,7 @@ func (s *Store) uploadParts(ctx context.Context, first []byte, rest io.Reader, s
 // counter counts the bytes written to it.
 type counter struct{ n int64 }
 
-// Write counts.
+// Write counts the bytes of b.
 func (c *counter) Write(b []byte) (int, error) {
 	c.n += int64(len(b))
 	return len(b), nil
@@ -125,7 +125,7 @@ type upload struct {
 	outside bool
 }
 
-// newID returns an id whose rows lie behind those of earlier ones.
+// newID returns an id. Ids sort by time, so new rows come after earlier ones.
 func newID() string {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -134,13 +134,13 @@ func newID() string {
 	return strings.ReplaceAll(id.String(), "-", "")
 }
 
-// newUpload returns the upload of a content that begins with n bytes. One of no bytes
-// is a row alone: not every bucket takes an object without any.
+// newUpload returns the upload of a content whose first part has n bytes. An empty content is
+// only a row, since not every bucket accepts empty objects.
 func (s *Store) newUpload(n int) *upload {
 	return &upload{s: s, id: newID(), outside: s.bucket != nil && n > 0}
 }
 
-// begin notes an upload, so that Sweep finds it if it never ends.
+// begin records an upload, so that Sweep finds it if it never ends.
 func (u *upload) begin(ctx context.Context) error {
 	return u.s.db.Write(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(ctx, "INSERT INTO blob_content (id, outside, touched_at) VALUES (?, ?, "+tx.Dialect().NowMicros+")", u.id, u.place())
@@ -155,7 +155,7 @@ func (u *upload) place() int64 {
 	return 0
 }
 
-// store stores bytes until r ends. size is how many, -1: unknown.
+// store stores bytes until r ends. size is their number; -1: unknown.
 func (u *upload) store(ctx context.Context, r io.Reader, size int64) error {
 	if u.outside {
 		return u.storeOutside(ctx, r, size)
@@ -178,7 +178,7 @@ func (u *upload) store(ctx context.Context, r io.Reader, size int64) error {
 	}
 }
 
-// storeOutside gives r to the bucket. An error of r is returned as it is.
+// storeOutside puts r into the bucket. An error of r is returned unchanged.
 func (u *upload) storeOutside(ctx context.Context, r io.Reader, size int64) error {
 	kept := &failing{r: r}
 	err := u.s.bucket.Put(ctx, u.id, kept, size)
@@ -188,13 +188,13 @@ func (u *upload) storeOutside(ctx context.Context, r io.Reader, size int64) erro
 	return unreachable(err)
 }
 
-// failing keeps the error of a reader.
+// failing records the error of a reader.
 type failing struct {
 	r   io.Reader
 	err error
 }
 
-// Read reads.
+// Read reads the next bytes.
 func (f *failing) Read(b []byte) (int, error) {
 	n, err := f.r.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -210,7 +210,7 @@ func (u *upload) insert(ctx context.Context, n int, part []byte) error {
 	})
 }
 
-// touch gives a content that is there another Grace, and reports whether it is.
+// touch starts Grace again for an existing content, and reports whether it exists.
 func (s *Store) touch(ctx context.Context, ref Ref) (found bool, err error) {
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
 		found, err = touch(ctx, tx, ref)
@@ -228,8 +228,8 @@ func touch(ctx context.Context, tx *db.Tx, ref Ref) (bool, error) {
 	return n > 0, err
 }
 
-// finish gives an upload its hash, unless another content has it: then known is
-// true, and the upload is to be dropped.
+// finish sets the hash of an upload, unless another content already has it. Then known is
+// true, and the caller drops the upload.
 func (s *Store) finish(ctx context.Context, id string, ref Ref) (known bool, err error) {
 	for range 3 { // another upload of the same bytes may end at the same time
 		err = s.db.Write(ctx, func(tx *db.Tx) error {
@@ -253,11 +253,11 @@ func (s *Store) finish(ctx context.Context, id string, ref Ref) (known bool, err
 	return false, fault.Transientf(err, "the same content is being sent by others; try again")
 }
 
-// dropTime is how long a failed upload is cleared up; Sweep does what is left.
+// dropTime limits the cleanup of a failed upload; Sweep removes the rest.
 const dropTime = 10 * time.Second
 
-// drop removes an upload that nobody will use, as far as the database answers. It
-// may have got its hash when the answer to the commit was lost.
+// drop removes an unused upload if the database answers. The upload may have its hash
+// already, if the answer to the commit was lost.
 func (s *Store) drop(ctx context.Context, u *upload) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime)
 	defer cancel()

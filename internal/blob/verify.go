@@ -12,9 +12,9 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// Verify reads all bytes and calls report for each content whose bytes are not
-// there or have another hash, and for parts of no content. The service may run
-// meanwhile. An error of report ends it.
+// Verify reads all bytes. It calls report for each content with missing bytes or another
+// hash, and for parts without a content. The service may run meanwhile. An error of report
+// ends it.
 // Errors: also fault.Transient.
 func (s *Store) Verify(ctx context.Context, report func(text string) error) error {
 	if err := s.lostParts(ctx, report); err != nil {
@@ -73,7 +73,7 @@ type stored struct {
 	hash string
 }
 
-// verify reads one content. One that was removed meanwhile is none any more.
+// verify reads one content. It ignores a content that was removed meanwhile.
 func (s *Store) verify(ctx context.Context, c stored, report func(string) error) error {
 	if c.outside && s.bucket == nil {
 		return report("content " + c.id + " lies outside of the database, and ALDS_BLOB_URL is not set")
@@ -98,7 +98,7 @@ func (s *Store) verify(ctx context.Context, c stored, report func(string) error)
 	return report(fmt.Sprintf("content %s: the bytes have another hash", c.id))
 }
 
-// ends expects nothing behind the last byte of a content.
+// ends checks that there are no parts after the last byte of a content.
 func (s *Store) ends(ctx context.Context, c stored, report func(string) error) error {
 	if c.outside {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// pages map characters to the representatives of their cases, 256 to a page. Most
-// pages have none.
+// pages map characters to the representative of their cases, 256 characters per page. Most
+// pages are nil.
 type pages [0x200]*[256]rune
 
 // cases maps each character that has another case.
@@ -42,9 +42,9 @@ func foldRune(r rune) rune {
 	return r
 }
 
-// representative returns one of the characters that differ from r in case alone, the
-// same for all of them and a small letter where there is one: k for the Kelvin sign,
-// s for the long s, σ for the final sigma.
+// representative returns the same character for all characters that differ from r only in
+// case. It is a small letter if there is one: k for the Kelvin sign, s for the long s, σ for
+// the final sigma.
 func representative(r rune) rune {
 	if unicode.SimpleFold(r) == r {
 		return r

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// joiner is what the library puts into a run of more than thirty marks, so that
-// streams of text need bounded memory. NFC has none.
+// joiner is what the library inserts into a run of more than thirty marks, to limit the
+// memory for streams of text. NFC does not contain it.
 const joiner = "\u034f"
 
 // composed returns the NFC form of a text.
@@ -27,11 +27,10 @@ type mark struct {
 	class uint8
 }
 
-// decompose returns the characters of the NFD form: each run of marks in the
-// order of their classes.
+// decompose returns the characters of the NFD form, with each run of marks ordered by class.
 func decompose(s string) []mark {
 	var all []mark
-	begin := 0 // of the run of marks at the end
+	begin := 0 // start of the run of marks at the end
 	order := func() {
 		slices.SortStableFunc(all[begin:], func(a, b mark) int { return cmp.Compare(a.class, b.class) })
 	}
@@ -51,11 +50,11 @@ func decompose(s string) []mark {
 	return all
 }
 
-// compose joins each character with the one before it that no other mark
-// separates it from, where there is a character for both.
+// compose replaces a character and its base by their composite character, if there is one and
+// no other mark separates them.
 func compose(all []mark) []rune {
 	var out []rune
-	base, last := -1, uint8(0) // the character to join with, and the class of the one before
+	base, last := -1, uint8(0) // index of the base, and the class of the previous character
 	for _, m := range all {
 		if base >= 0 && (len(out) == base+1 || last < m.class && last > 0) {
 			if r, ok := pair(out[base], m.r); ok {
@@ -72,7 +71,7 @@ func compose(all []mark) []rune {
 	return out
 }
 
-// pair returns the character that two make together.
+// pair returns the composite character of two characters.
 func pair(a, b rune) (rune, bool) {
 	both := []rune(norm.NFC.String(string([]rune{a, b})))
 	return both[0], len(both) == 1

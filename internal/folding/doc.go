@@ -1,15 +1,14 @@
-// Package folding says when two texts are equal: when their NFC forms are equal
-// under Unicode simple case folding, and in no other case. Accents, ß and ss,
-// ligatures, kana with and without marks, characters of no width and spaces at
-// the end all tell texts apart; é in one character or two does not, nor do K and
-// the Kelvin sign.
+// Package folding defines when two texts are equal: exactly when their NFC forms are equal
+// under Unicode simple case folding. Texts differ if they differ in accents, ß and ss,
+// ligatures, marks of kana, characters of no width, or spaces at the end. The two forms of é,
+// in one character or two, are equal, and so are K and the Kelvin sign.
 //
 //	folding.Of("Größe")         "größe": equal texts have equal folded forms
 //	folding.IsPlain("Größe")    true: its lower case is its folded form, in SQL too
-//	folding.IsPlain("GRÖSSE")   false: what SQL makes of Ö depends on the server
+//	folding.IsPlain("GRÖSSE")   false: the lower case of Ö in SQL depends on the server
 //
-// No server computes this, and no collation is it. The folded form of a text
-// that is not plain is therefore stored beside it, and compared byte by byte.
+// No server or collation computes this. Therefore the folded form of a text that is not plain
+// is stored beside the text, and compared byte by byte.
 //
-// It is pure and knows no database.
+// The package is pure and uses no database.
 package folding

@@ -8,10 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Of returns the folded form of a text: its NFC form, each character replaced
-// by the one that stands for all its cases. It is at most three times as long.
-// Bytes that are not UTF-8 become U+FFFD, and so does NUL, at which some functions of
-// servers end a text.
+// Of returns the folded form of a text: its NFC form, with each character replaced by the
+// representative of its cases. It is at most three times as long. Bytes that are not UTF-8
+// become U+FFFD. So does NUL, since some functions of servers end a text there.
 func Of(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
@@ -22,8 +21,8 @@ func Of(s string) string {
 // Equal reports whether two texts are equal.
 func Equal(a, b string) bool { return a == b || Of(a) == Of(b) }
 
-// Is reports whether a text has the given folded form, without a copy where it
-// has only ASCII characters.
+// Is reports whether a text has this folded form. It makes no copy of a text that is ASCII
+// only.
 func Is(s, folded string) bool {
 	if !isASCII(s) {
 		return Of(s) == folded
@@ -39,12 +38,12 @@ func Is(s, folded string) bool {
 	return true
 }
 
-// Contains reports whether part is equal to a piece of s.
+// Contains reports whether part equals a piece of s.
 func Contains(s, part string) bool { return strings.Contains(Of(s), Of(part)) }
 
-// IsPlain reports whether the folded form of a text is its lower case as every
-// server computes it: none of its characters but those of ASCII has another
-// case, none is NUL, and it is in NFC. It makes no copy.
+// IsPlain reports whether the folded form of a text is its lower case as every server
+// computes it. Then only its ASCII characters have another case, none is NUL, and it is in
+// NFC. It makes no copy.
 func IsPlain(s string) bool {
 	at := strings.IndexFunc(s, func(r rune) bool { return r == 0 || r >= utf8.RuneSelf })
 	if at < 0 {
@@ -58,7 +57,7 @@ func IsPlain(s string) bool {
 	return norm.NFC.QuickSpanString(s) == len(s) || norm.NFC.IsNormalString(s)
 }
 
-// isASCII reports whether a text has only characters of ASCII, and no NUL.
+// isASCII reports whether a text has only ASCII characters, without NUL.
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] == 0 || s[i] >= utf8.RuneSelf {

@@ -8,23 +8,23 @@ import (
 	"github.com/hibiken/asynq"
 )
 
-// Client puts tasks into the queue and wakes workers. None of its methods blocks
-// or fails: the sweep of the workers finds what the queue does not hold.
+// Client puts tasks into the queue and wakes workers. Its methods never block or fail, since
+// the workers' sweep also finds work that is not in the queue.
 type Client struct {
 	q         *Queue
 	tasks     *asynq.Client
 	inspector *asynq.Inspector
 	hints     chan struct{} // holds one signal: something was committed
 	lastAudit atomic.Int64
-	backlog   chan task // to be enqueued by Run
+	backlog   chan task // tasks that Run will enqueue
 	local     atomic.Pointer[Worker]
 
-	maxPending int       // maxPending, less in tests
-	pendingAt  time.Time // when isFull was computed; Run only
+	maxPending int       // maxPending; less in tests
+	pendingAt  time.Time // when isFull was computed; only Run uses it
 	isFull     bool
 }
 
-// NewClient returns a client; Run must be running for anything to be sent.
+// NewClient returns a client. It sends only while Run is running.
 func NewClient(q *Queue) *Client {
 	return &Client{
 		q: q, tasks: asynq.NewClientFromRedisClient(q.redis), inspector: asynq.NewInspectorFromRedisClient(q.redis),
@@ -32,8 +32,8 @@ func NewClient(q *Queue) *Client {
 	}
 }
 
-// Attach makes the client wake a worker in this process directly, without tasks
-// for commits and requests.
+// Attach makes the client wake a worker in this process directly, without tasks for commits
+// and requests.
 func (c *Client) Attach(w *Worker) { c.local.Store(w) }
 
 // Committed is called after each commit, with the audit and the id of the write.
@@ -47,7 +47,7 @@ func (c *Client) Committed(auditID int64, write string) {
 	c.add(fanOutTask(auditID, write))
 }
 
-// signal leaves a signal unless there is one already.
+// signal puts a signal into a channel, unless it already has one.
 func signal(to chan struct{}) {
 	select {
 	case to <- struct{}{}:
@@ -64,7 +64,7 @@ func (c *Client) Accepted(id string) {
 	c.add(executeTask(id))
 }
 
-// WakeAt schedules a look at the deliveries of a subscription.
+// WakeAt schedules a check of the deliveries of a subscription.
 func (c *Client) WakeAt(subscription string, at time.Time) {
 	c.add(wakeTask(subscription, at))
 }
@@ -77,7 +77,7 @@ func (c *Client) add(t task) {
 	}
 }
 
-// Run sends until ctx ends, and then what is left, for a second at most.
+// Run sends until ctx ends. Then it sends the rest, for at most one second.
 func (c *Client) Run(ctx context.Context) error {
 	refresh := time.NewTicker(refreshQueueName)
 	defer refresh.Stop()
@@ -96,7 +96,7 @@ func (c *Client) Run(ctx context.Context) error {
 			c.pushHint(ctx)
 		case t := <-c.backlog:
 			c.enqueue(ctx, t)
-		case <-refresh.C: // a new client names its queues again, which an emptied Redis has lost
+		case <-refresh.C: // a new client registers its queues again, in case Redis was emptied
 			c.tasks = asynq.NewClientFromRedisClient(c.q.redis)
 		}
 	}
@@ -127,8 +127,8 @@ func (c *Client) enqueue(ctx context.Context, t task) {
 	c.q.enqueue(ctx, c.tasks, t)
 }
 
-// full reports whether more tasks are pending than workers keep up with. What is
-// not enqueued then is found by the sweep.
+// full reports whether more tasks are pending than workers can handle. The sweep finds the
+// work of tasks that are not enqueued.
 func (c *Client) full() bool {
 	if now := time.Now(); now.Sub(c.pendingAt) > pendingAge {
 		info, err := c.inspector.GetQueueInfo(queueChanges)

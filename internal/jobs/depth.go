@@ -9,17 +9,16 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// Depth is how many tasks all queues have, by state.
+// Depth is the number of tasks in all queues, by state.
 type Depth struct {
-	Pending   int // wait for a worker
-	Active    int // are handled
-	Scheduled int // wait for their time
-	Retry     int // wait to be handled again
-	Archived  int // are set aside
+	Pending   int // waiting for a worker
+	Active    int // being handled
+	Scheduled int // waiting for their time
+	Retry     int // waiting for a retry
+	Archived  int // failed permanently
 }
 
-// depth reads how many tasks there are. A queue that nothing was ever put into does not
-// exist.
+// depth reads the number of tasks. A queue exists only after its first task.
 func depth(inspector *asynq.Inspector) (d Depth, err error) {
 	known, err := inspector.Queues()
 	if err != nil {
@@ -42,10 +41,10 @@ func depth(inspector *asynq.Inspector) (d Depth, err error) {
 	return d, nil
 }
 
-// Depth returns how many tasks there are. Errors: fault.Transient when Redis does not
-// answer before ctx ends.
+// Depth returns the number of tasks. Errors: fault.Transient when Redis does not answer
+// before ctx ends.
 func (c *Client) Depth(ctx context.Context) (Depth, error) {
-	if err := c.q.Ping(ctx); err != nil { // the calls of the inspector have no context
+	if err := c.q.Ping(ctx); err != nil { // the inspector's methods take no context
 		return Depth{}, fault.Transientf(err, "redis does not answer")
 	}
 	d, err := depth(c.inspector)

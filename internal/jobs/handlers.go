@@ -15,12 +15,12 @@ import (
 	"github.com/alds-dev/alds/internal/webhook"
 )
 
-// errNotDone is the error of a task that is retried and has not failed: another
-// worker does the work, or it has to wait.
+// errNotDone is the error of a task that is retried but has not failed: another worker does
+// the work, or it has to wait.
 var errNotDone = errors.New("not done yet")
 
-// server returns a server of one queue. A task is retried until the database says
-// how its work ended; only failures count as retries.
+// server returns a server of one queue. A task is retried until its work has ended according
+// to the database. Only failures count as retries.
 func (q *Queue) server(ctx context.Context, queue string, concurrency int) *asynq.Server {
 	return asynq.NewServerFromRedisClient(q.redis, asynq.Config{
 		Concurrency:              concurrency,
@@ -39,15 +39,15 @@ func (q *Queue) server(ctx context.Context, queue string, concurrency int) *asyn
 	})
 }
 
-// result is what the queue's tools show of a completed task.
+// result is the result of a completed task in the queue's tools.
 type result struct {
 	Rows     int64   `json:"rows,omitempty"` // versions fanned out, or commands executed
 	Duration float64 `json:"duration_ms"`
-	Refused  string  `json:"refused,omitempty"` // why a whole request was
+	Refused  string  `json:"refused,omitempty"` // why a whole request was refused
 }
 
-// handle returns a handler that reads the payload, does the work and writes the
-// result. A task that cannot be read, or names nothing, is archived.
+// handle returns a handler that reads the payload, does the work and writes the result. A
+// task is archived if its payload is invalid or its row does not exist.
 func handle[P any](work func(ctx context.Context, payload P) (result, error)) asynq.HandlerFunc {
 	return func(ctx context.Context, t *asynq.Task) error {
 		var payload P
@@ -103,8 +103,8 @@ func (w *Worker) requestsMux() *asynq.ServeMux {
 // fanOutWait is a handler that waits for the fan-out of its audit.
 type fanOutWait struct {
 	audit int64
-	ended <-chan struct{}  // closed when the handler waits no more
-	reply chan fanOutReply // holds one
+	ended <-chan struct{}  // closed when the handler no longer waits
+	reply chan fanOutReply // holds one reply
 }
 
 type fanOutReply struct {
@@ -127,8 +127,8 @@ func (w *Worker) awaitFanOut(ctx context.Context, p fanOutPayload) (result, erro
 	}
 }
 
-// resolveFanOuts answers the handlers that wait, together: one statement reads how
-// far all of them are.
+// resolveFanOuts replies to all waiting handlers together. One statement reads the progress
+// of all of them.
 func (w *Worker) resolveFanOuts(ctx context.Context) {
 	var open []*fanOutWait
 	for {
@@ -157,8 +157,7 @@ func (w *Worker) resolveFanOuts(ctx context.Context) {
 	}
 }
 
-// answer answers the tasks whose fan-out has ended, well or not, and returns the
-// others.
+// answer replies to the tasks whose fan-out has ended or failed, and returns the others.
 func (w *Worker) answer(ctx context.Context, open []*fanOutWait) []*fanOutWait {
 	audits := make([]int64, len(open))
 	for i, t := range open {

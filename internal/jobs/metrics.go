@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Registerer is where the package's metrics go.
+// Registerer registers the package's metrics.
 type Registerer = prometheus.Registerer
 
 type metrics struct {
@@ -45,8 +45,8 @@ func newMetrics(r Registerer) *metrics {
 	return m
 }
 
-// begin counts from 0 what is known to be counted: the first time would be no growth,
-// where nothing was before.
+// begin starts all counters with known labels at 0. Otherwise their first increase would not
+// be visible as growth.
 func (m *metrics) begin() {
 	for _, task := range []string{workHint, taskFanOut, taskWake, taskExecute} {
 		m.sent.WithLabelValues(task)
@@ -64,7 +64,7 @@ func (m *metrics) ran(name string, err error, took time.Duration) {
 	}
 }
 
-// measureEvery is how old the gauges of the queue may be.
+// measureEvery is the maximum age of the queue's gauges.
 const measureEvery = 10 * time.Second
 
 // measure updates the gauges of the queues' depth.
@@ -113,7 +113,8 @@ func newPeriodicMetrics(r Registerer) *periodicMetrics {
 	return m
 }
 
-// starts makes the work visible before it has run: work that never ends well is overdue, too.
+// starts sets the metrics before the work has run, so that work that never succeeds becomes
+// overdue.
 func (m *periodicMetrics) starts(p Periodic) {
 	m.period.WithLabelValues(p.Name).Set(p.Every.Seconds())
 	m.last.WithLabelValues(p.Name).SetToCurrentTime()
@@ -137,7 +138,7 @@ func counter(name, help string) prometheus.Counter {
 	return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help})
 }
 
-// counters are counted by task.
+// counters returns a counter by task.
 func counters(name, help string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, []string{"task"})
 }

@@ -13,17 +13,16 @@ import (
 	"github.com/alds-dev/alds/internal/tracing"
 )
 
-// Periodic is work done again and again. Run may be running elsewhere at the
-// same time; doing it twice must do no harm.
+// Periodic is work that is done repeatedly. Run may run in several processes at the same
+// time, and doing the work twice must do no harm.
 type Periodic struct {
 	Name  string // of the task
 	Every time.Duration
 	Run   func(ctx context.Context) error
 }
 
-// Scheduler runs periodic work, each run as a task of its queue. Without Redis it
-// runs the work directly. It needs no leader: two schedulers do most of it twice,
-// which has no effect.
+// Scheduler runs periodic work, each run as a task of its queue. Without Redis it runs the
+// work directly. It needs no leader: two schedulers do most work twice, without any effect.
 type Scheduler struct {
 	q       *Queue
 	client  *asynq.Client
@@ -40,7 +39,7 @@ func NewScheduler(q *Queue, log *slog.Logger, registerer Registerer, work ...Per
 	return &Scheduler{q: q, client: asynq.NewClientFromRedisClient(q.redis), work: work, log: log, metrics: newPeriodicMetrics(registerer)}
 }
 
-// Run does the work until ctx ends, each for the first time at the start.
+// Run does the work until ctx ends. All work runs once at the start.
 func (s *Scheduler) Run(ctx context.Context) error {
 	mux := asynq.NewServeMux()
 	for _, p := range s.work {
@@ -60,7 +59,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return nil
 }
 
-// loop enqueues a run in every period, or runs it where Redis does not answer.
+// loop enqueues one run per period. If Redis does not answer, it runs the work itself.
 func (s *Scheduler) loop(ctx context.Context, p Periodic) {
 	for ctx.Err() == nil {
 		enqueued := s.q.enqueue(ctx, s.client, periodicTask(p.Name, time.Now()))

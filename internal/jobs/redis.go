@@ -20,22 +20,23 @@ import (
 	"github.com/alds-dev/alds/internal/tlsmode"
 )
 
-// Queue is the connection to Redis that clients and workers of a process share.
+// Queue is the connection to Redis that the clients and workers of a process share.
 type Queue struct {
 	redis   redis.UniversalClient
 	log     *slog.Logger
 	metrics *metrics
-	outage  logLimit      // of messages that Redis refuses something
+	outage  logLimit      // limits the messages about refusals of Redis
 	pauses  *atomic.Int64 // after failed commands
 }
 
-// Open reads the address. Connections are made when they are needed, so that a
-// Redis that does not answer is no error here.
+// Open reads the address. It connects on first use, so a Redis that does not answer is no
+// error here.
 //
 // Shape: redis://[user:password@]host:port/db,
 // redis+sentinel://[user:password@]host:port[,host:port]/master[?db=n],
-// redis+cluster://[user:password@]host:port[,host:port]; rediss in place of redis for
-// TLS, of sentinels and master alike, and the parameters of tlsmode.
+// redis+cluster://[user:password@]host:port[,host:port].
+// With rediss instead of redis the connections use TLS, to sentinels and the master alike.
+// The parameters of tlsmode are allowed.
 func Open(address string, log *slog.Logger, registerer Registerer) (*Queue, error) {
 	client, err := newClient(address)
 	if err != nil {
@@ -52,13 +53,13 @@ func Open(address string, log *slog.Logger, registerer Registerer) (*Queue, erro
 // Ping reports whether Redis answers.
 func (q *Queue) Ping(ctx context.Context) error { return q.redis.Ping(ctx).Err() }
 
-// Close ends the connections.
+// Close closes the connections.
 func (q *Queue) Close() error { return q.redis.Close() }
 
 func newClient(address string) (redis.UniversalClient, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("the Redis address cannot be read") // the cause would hold the password
+		return nil, errors.New("the Redis address cannot be read") // the cause would contain the password
 	}
 	password, _ := u.User.Password()
 	user := u.User.Username()
@@ -131,9 +132,9 @@ func hosts(u *url.URL, port string) []string {
 	return all
 }
 
-// secureBy returns how to speak TLS; nil for an address without. The name that the
-// certificate has to have is that of the server that is dialled, a master's that the
-// sentinels name.
+// secureBy returns the TLS configuration, or nil for an address without TLS. The certificate
+// must have the name of the server that is dialled. For a master this is the name from the
+// sentinels.
 func secureBy(u *url.URL) (*tls.Config, error) {
 	mode := u.Query().Get("tls")
 	switch {
@@ -145,12 +146,12 @@ func secureBy(u *url.URL) (*tls.Config, error) {
 	return tlsmode.New(mode, u.Query().Get("tls-ca"))
 }
 
-// isHandshake reports whether a command belongs to the start of a connection. The
-// library asks there for what a server before Redis 7.2 refuses, and goes on.
+// isHandshake reports whether a command belongs to the start of a connection. There the
+// library sends commands that a server before Redis 7.2 refuses, and ignores the error.
 func isHandshake(cmd redis.Cmder) bool { return cmd.Name() == "client" || cmd.Name() == "hello" }
 
-// pauseHook waits after a failed command: the queue library sends the next one
-// at once and would spin while Redis does not answer.
+// pauseHook waits after a failed command. The queue library sends the next command at once,
+// and would spin while Redis does not answer.
 type pauseHook struct{ pauses *atomic.Int64 }
 
 func (pauseHook) DialHook(next redis.DialHook) redis.DialHook { return next }

@@ -10,8 +10,8 @@ import (
 	"github.com/hibiken/asynq"
 )
 
-// task is a task to be enqueued. Its id is type:id: a second one with the same id
-// is not enqueued.
+// task is a task to be enqueued. Its id is type:id. A second task with the same id is not
+// enqueued.
 type task struct {
 	queue, typ, id string
 	payload        any
@@ -25,7 +25,7 @@ func (t task) fullID() string { return t.typ + ":" + t.id }
 
 type fanOutPayload struct {
 	Audit int64  `json:"audit"`
-	Write string `json:"write"` // its id, for those who look at the task
+	Write string `json:"write"` // its id, for readers of the task
 }
 
 func fanOutTask(audit int64, write string) task {
@@ -39,8 +39,8 @@ type wakePayload struct {
 	Subscription string `json:"subscription"`
 }
 
-// wakeTask is a task at the first full second from at on: the library cuts to
-// seconds.
+// wakeTask returns a task at the first full second not before at, since the library truncates
+// to seconds.
 func wakeTask(subscription string, at time.Time) task {
 	at = at.Add(time.Second - 1).Truncate(time.Second)
 	return task{
@@ -60,7 +60,8 @@ func executeTask(request string) task {
 	}
 }
 
-// periodicTask is one run of periodic work. It is not retried: the next run is.
+// periodicTask is one run of periodic work. It is not retried, since the next run does the
+// work.
 func periodicTask(name string, now time.Time) task {
 	return task{
 		queue: queuePeriodic, typ: name, id: strconv.FormatInt(now.Unix(), 10), payload: struct{}{},
@@ -68,8 +69,8 @@ func periodicTask(name string, now time.Time) task {
 	}
 }
 
-// enqueue puts a task into the queue. A task with the same id serves the same
-// purpose.
+// enqueue puts a task into the queue. It succeeds if the queue already has a task with the
+// same id.
 func (q *Queue) enqueue(ctx context.Context, to *asynq.Client, t task) bool {
 	payload, err := json.Marshal(t.payload)
 	if err == nil {

@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	watchEvery = time.Second     // how often Redis is asked whether it answers
-	watchLimit = 5 * time.Second // of one answer
+	watchEvery = time.Second     // interval of the checks of Redis
+	watchLimit = 5 * time.Second // time limit of one check
 )
 
-// Watch logs once that Redis does not answer, and once that it does again, until ctx
-// ends. What fails meanwhile is not logged beside it.
+// Watch logs once when Redis stops answering, and once when it answers again, until ctx ends.
+// Other failures during that time are not logged.
 func (q *Queue) Watch(ctx context.Context) error {
 	away := false
 	for {

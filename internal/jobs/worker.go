@@ -14,27 +14,27 @@ import (
 	"github.com/alds-dev/alds/internal/webhook"
 )
 
-// Changes fans changes out and delivers them. Every method may be called at any
-// time, concurrently and without need.
+// Changes fans out changes and delivers them. Every method may be called at any time,
+// concurrently, and without work to do.
 type Changes interface {
 	FanOut(ctx context.Context) error
-	// FanOutStates returns how far the fan-outs of audits are.
+	// FanOutStates returns the progress of the fan-outs of audits.
 	FanOutStates(ctx context.Context, audits []int64) ([]webhook.FanOutState, error)
 	Pull(ctx context.Context, subscription string) error
-	// Sweep wakes what sends due deliveries. It waits for no fan-out.
+	// Sweep wakes the delivery of due events. It does not wait for fan-outs.
 	Sweep(ctx context.Context) error
 }
 
 // Requests executes accepted requests, which may take minutes.
 type Requests interface {
-	// Execute executes one request unless it is done or another worker executes
-	// it, and returns its state.
+	// Execute executes one request, unless it is done or another worker executes it. It
+	// returns the state of the request.
 	Execute(ctx context.Context, id string) (requests.State, error)
 	ExecuteWaiting(ctx context.Context) error
 }
 
-// Worker calls Changes and Requests: for hints, for tasks, and every two seconds
-// in sweeps. Fan-out, deliveries and requests have loops of their own.
+// Worker calls Changes and Requests: for hints, for tasks, and in sweeps every two seconds.
+// Fan-out, deliveries and requests have separate loops.
 type Worker struct {
 	q        *Queue
 	changes  Changes
@@ -44,7 +44,7 @@ type Worker struct {
 	execute  chan struct{} // holds one signal: requests may wait
 	fanOuts  chan *fanOutWait
 
-	sweepEvery time.Duration // sweepEvery, less in tests
+	sweepEvery time.Duration // sweepEvery; less in tests
 }
 
 // NewWorker returns a worker; Run does the work.
@@ -56,12 +56,10 @@ func NewWorker(q *Queue, changes Changes, accepted Requests) *Worker {
 	}
 }
 
-// WakeFanOut reports from within the process that something was committed. It
-// never blocks.
+// WakeFanOut signals that this process has committed something. It never blocks.
 func (w *Worker) WakeFanOut() { signal(w.fanOut) }
 
-// WakeExecute reports from within the process that a request was accepted. It
-// never blocks.
+// WakeExecute signals that this process has accepted a request. It never blocks.
 func (w *Worker) WakeExecute() { signal(w.execute) }
 
 // Run works until ctx ends.
@@ -85,8 +83,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
-// readHints blocks on the list. While the worker fans out it leaves further hints
-// to others.
+// readHints blocks on the list. While the worker fans out, it leaves further hints to other
+// workers.
 func (w *Worker) readHints(ctx context.Context) {
 	for ctx.Err() == nil {
 		_, err := w.q.redis.BLPop(ctx, hintWait, hintList).Result()
@@ -101,9 +99,9 @@ func (w *Worker) readHints(ctx context.Context) {
 	}
 }
 
-// runFanOuts fans out what was committed in this process, what tasks wait for, and in
-// a sweep of its own, which needs only the database, whatever waits. Behind a backlog
-// that takes minutes; nothing else waits for it.
+// runFanOuts fans out what this process has committed, and what tasks wait for. It also
+// sweeps regularly, for which it needs only the database. With a backlog this takes minutes;
+// nothing else waits for it.
 func (w *Worker) runFanOuts(ctx context.Context) {
 	for task := workSweepChanges; ; {
 		_ = w.run(ctx, task, w.changes.FanOut)
@@ -121,8 +119,7 @@ func (w *Worker) runFanOuts(ctx context.Context) {
 	}
 }
 
-// runRequests executes the requests for which there is no task, one after the
-// other; every sweep asks for it.
+// runRequests executes requests without a task, one after the other. Every sweep triggers it.
 func (w *Worker) runRequests(ctx context.Context) {
 	for {
 		select {
@@ -134,8 +131,8 @@ func (w *Worker) runRequests(ctx context.Context) {
 	}
 }
 
-// untilSweep signals when a loop sweeps again; the time varies, so that workers do not
-// sweep together.
+// untilSweep signals when a loop sweeps again. The interval varies, so that workers do not
+// sweep at the same time.
 func (w *Worker) untilSweep() <-chan time.Time {
 	return time.After(w.sweepEvery*9/10 + rand.N(w.sweepEvery/5))
 }
@@ -153,7 +150,7 @@ func (w *Worker) runSweeps(ctx context.Context) {
 	}
 }
 
-// run calls work, and measures and logs it.
+// run runs work, and measures and logs it.
 func (w *Worker) run(ctx context.Context, name string, work func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -9,22 +9,21 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// ErrTooMuch is the cause of an error of Take that says that no request may have so many
-// bytes.
+// ErrTooMuch is the cause of an error of Take if no request may have so many bytes.
 var ErrTooMuch = errors.New("more than one request may have")
 
-// Budget is a number of bytes that requests share. It is safe for concurrent use;
-// NewBudget returns one.
+// Budget is a number of bytes that requests share. It is safe for concurrent use; NewBudget
+// returns one.
 type Budget struct {
 	limit, share int64
 
 	mu    sync.Mutex
 	used  int64
-	peak  int64 // of used since the last call of Peak
+	peak  int64 // maximum of used since the last call of Peak
 	byKey map[any]int64
 }
 
-// NewBudget returns a budget of limit bytes, of which one key may have half.
+// NewBudget returns a budget of limit bytes, half of which one key may use.
 func NewBudget(limit int64) *Budget {
 	return &Budget{limit: limit, share: limit / 2, byKey: map[any]int64{}}
 }
@@ -36,7 +35,7 @@ func (b *Budget) Used() (used, limit int64) {
 	return b.used, b.limit
 }
 
-// Peak returns the highest number of reserved bytes since its last call.
+// Peak returns the maximum number of reserved bytes since the last call.
 func (b *Budget) Peak() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,8 +44,8 @@ func (b *Budget) Peak() int64 {
 	return peak
 }
 
-// Hold returns an empty reservation for a comparable key, such as a member. The
-// caller releases it. A nil Budget has no bound: the reservation is nil.
+// Hold returns an empty reservation for a key, such as a member. The key must be comparable.
+// The caller releases the reservation. A nil Budget has no limit, and its reservation is nil.
 func (b *Budget) Hold(key any) *Hold {
 	if b == nil {
 		return nil
@@ -62,8 +61,8 @@ type Hold struct {
 	size int64 // bytes; under b.mu
 }
 
-// Take reserves n more bytes. Errors: fault.Invalid when no request may have so
-// many; fault.Transient when too few are free.
+// Take reserves n more bytes. Errors: fault.Invalid when no request may have so many;
+// fault.Transient when too few are free.
 func (h *Hold) Take(n int64) error {
 	if h == nil || n <= 0 {
 		return nil
@@ -93,7 +92,7 @@ func tooMuch(limit int64) error {
 	}
 }
 
-// Give returns n of the reserved bytes before the request ends.
+// Give returns n of the reserved bytes before the end of the request.
 func (h *Hold) Give(n int64) {
 	if h == nil || n <= 0 {
 		return
@@ -129,7 +128,7 @@ func With(ctx context.Context, h *Hold) context.Context {
 	return context.WithValue(ctx, contextKey{}, h)
 }
 
-// From returns the hold that a context carries, or nil.
+// From returns the hold in a context, or nil.
 func From(ctx context.Context) *Hold {
 	h, _ := ctx.Value(contextKey{}).(*Hold)
 	return h

@@ -20,17 +20,17 @@ var (
 	machine       = "/proc/meminfo"
 )
 
-// unknownLimit is assumed where the system reports no limit.
+// unknownLimit is used if the system reports no limit, in bytes.
 const unknownLimit = 2 << 30
 
-// Limit returns how many bytes the process may use: the smallest of the machine's
-// memory, the limits of its control group and of those that it lies in, and Go's own
+// Limit returns how many bytes the process may use. It is the smallest of the machine's
+// memory, the limits of its control group and of those above, and Go's own limit
 // (GOMEMLIMIT).
 func Limit() int64 {
 	limit := int64(math.MaxInt64)
 	for _, file := range limitFiles() {
 		if text, err := os.ReadFile(filepath.Clean(file)); err == nil {
-			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 { // "max" is none
+			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 { // "max" means no limit
 				limit = min(limit, n)
 			}
 		}
@@ -42,9 +42,10 @@ func Limit() int64 {
 	return limit
 }
 
-// limitFiles are the files that have the limit of the process's control group, of those
-// it lies in, and of the root, which is the container's own where it sees no other. Not
-// all of them exist. A line of the file is "0::/a/b", or "4:memory:/a/b" of version 1.
+// limitFiles returns the files with the limits of the process's control group, of the groups
+// above, and of the root. A container that sees no other group finds its own limit at the
+// root. Not all files exist. A line of /proc/self/cgroup is "0::/a/b", or "4:memory:/a/b" in
+// version 1.
 func limitFiles() []string {
 	const unified, former = "memory.max", "memory/memory.limit_in_bytes"
 	files := []string{filepath.Join(controlGroups, unified), filepath.Join(controlGroups, former)}
@@ -71,7 +72,7 @@ func limitFiles() []string {
 	return files
 }
 
-// total reads the machine's memory, of a line such as "MemTotal:  24576000 kB".
+// total reads the machine's memory in bytes, from a line such as "MemTotal:  24576000 kB".
 func total(file string) int64 {
 	text, err := os.ReadFile(filepath.Clean(file))
 	if err != nil {
@@ -89,23 +90,23 @@ func total(file string) int64 {
 	return math.MaxInt64
 }
 
-// outsideGo is the share of the memory that Go's limit leaves for system stacks,
-// libraries and the binary.
+// outsideGo is the share of the memory outside of Go's limit, for system stacks, libraries
+// and the binary.
 const outsideGo = 10 // percent
 
-// SetLimit sets Go's memory limit from what the process may use, in bytes,
-// unless GOMEMLIMIT has set one.
+// SetLimit sets Go's memory limit from what the process may use, in bytes, unless GOMEMLIMIT
+// has set one.
 func SetLimit(limit int64) {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(limit - limit/100*outsideGo)
 	}
 }
 
-// latePercent is how much garbage there may be beside what is used.
+// latePercent is the maximum garbage, as a percentage of the used memory.
 const latePercent = 300
 
-// CollectLate makes a process that uses little memory and makes much garbage collect
-// it a third as often, within its limit, unless GOGC has set how often.
+// CollectLate makes the garbage collector run a third as often, within the memory limit,
+// unless GOGC is set. It is for a process that uses little memory and makes much garbage.
 func CollectLate() {
 	const usual = 100
 	if before := debug.SetGCPercent(latePercent); before != usual {
@@ -115,12 +116,11 @@ func CollectLate() {
 
 const (
 	returnEvery = 4 * time.Second
-	maxUnused   = 64 << 20 // bytes that are not returned
+	maxUnused   = 64 << 20 // bytes that are kept
 )
 
-// ReturnUnused returns memory to the system after a load, until ctx ends: Go alone
-// holds it for minutes. busy reports whether much memory was needed since its last
-// call.
+// ReturnUnused returns memory to the system after a load, until ctx ends. Go alone keeps it
+// for minutes. busy reports whether much memory was needed since its last call.
 func ReturnUnused(ctx context.Context, busy func() bool) error {
 	tick := time.NewTicker(returnEvery)
 	defer tick.Stop()
@@ -140,7 +140,7 @@ func ReturnUnused(ctx context.Context, busy func() bool) error {
 	}
 }
 
-// wasteful reports whether the process holds much more than it uses.
+// wasteful reports whether the process holds much more memory than it uses.
 func wasteful() bool {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

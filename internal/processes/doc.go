@@ -1,19 +1,20 @@
-// Package processes keeps which processes run: each writes a row of the table process
-// when it starts and every ten seconds, and deletes it when it stops in order.
+// Package processes records which processes run. Each process writes a row of the table
+// process when it starts and every ten seconds. It deletes the row when it stops normally.
 //
-//	p := processes.New(d, processes.Self{Role: "api", …}, processes.NewSlowest(nil), processes.Options{Log: log})
+//	slowest := processes.NewSlowest(nil)
+//	p := processes.New(d, processes.Self{Role: "api", …}, slowest, processes.Options{Log: log})
 //	p.Run(ctx)
 //	all, err := processes.List(ctx, q, d.Dialect)
 //
-// All times are of the database's clock. A process that was killed is seen no more: its
-// row counts as alive for a minute and is deleted after an hour. A database that is away
-// stops nobody; the next row is written when it is back.
+// All times are by the database's clock. After a process was killed, its row counts as alive
+// for a minute and is deleted after an hour. If the database is not available, processes
+// continue and write the next row when it is back.
 //
-// Each process counts those that run of each role for its metrics, so that a role nobody
-// runs is seen by the others.
+// For its metrics each process counts the running processes of each role, so that a role
+// without processes is noticed.
 //
-// With its row a process tells its slowest queries (Slowest), without their values, so
-// that each process can answer for all.
+// The row also has the process's slowest queries (Slowest), without their values, so that
+// every process can report those of all.
 //
 // Spec: interface 4.16.
 package processes

@@ -9,22 +9,22 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// How long after its last row a process counts as alive, and when it is forgotten.
+// How long after its last row a process counts as alive, and when its row is deleted.
 const (
 	aliveFor    = time.Minute
 	forgetAfter = time.Hour
 )
 
-// Bounds of a list: processes that come and go leave rows for an hour.
+// Limits of a list. Short-lived processes leave rows for an hour.
 const (
 	maxListed = 500
-	maxTold   = 100 // whose slowest queries are read
+	maxTold   = 100 // processes whose slowest queries are read
 )
 
-// Row is a process as it was last seen.
+// Row is the last state of a process.
 type Row struct {
 	ID, Role, Version, Host string
-	Started, Seen           int64 // UTC microseconds of the database's clock
+	Started, Seen           int64 // UTC microseconds by the database's clock
 	Alive                   bool
 }
 
@@ -32,11 +32,10 @@ type Row struct {
 type Slow struct {
 	SlowQuery
 	Process string
-	At      int64 // when the slowest ended; UTC microseconds of the database's clock
+	At      int64 // end of the slowest run; UTC microseconds by the database's clock
 }
 
-// List returns the processes that were seen in the last hour, at most 500, by role and
-// start.
+// List returns the processes of the last hour, at most 500, by role and start.
 func List(ctx context.Context, q db.Querier, d *db.Dialect) ([]Row, error) {
 	now := d.NowMicros
 	return db.Collect(ctx, q, `SELECT id, role, version, host, started, seen, CASE WHEN seen >= `+now+` - ? THEN 1 ELSE 0 END FROM (`+
@@ -46,7 +45,7 @@ func List(ctx context.Context, q db.Querier, d *db.Dialect) ([]Row, error) {
 		})
 }
 
-// SlowQueries returns the slowest queries of the last hour of all processes, the slowest
+// SlowQueries returns the slowest queries of all processes in the last hour, the slowest
 // first.
 func SlowQueries(ctx context.Context, q db.Querier, d *db.Dialect) ([]Slow, error) {
 	var all []Slow
@@ -60,7 +59,7 @@ func SlowQueries(ctx context.Context, q db.Querier, d *db.Dialect) ([]Slow, erro
 			}
 			var told []SlowQuery
 			if json.Unmarshal([]byte(text), &told) != nil {
-				return nil // of a release that writes another form
+				return nil // written by a release with another form
 			}
 			for _, t := range told {
 				if at := seen - t.Ago.Microseconds(); at >= present-forgetAfter.Microseconds() {

@@ -8,14 +8,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Registerer is where the package's metrics go.
+// Registerer registers the package's metrics.
 type Registerer = prometheus.Registerer
 
-// counts is how many processes run that do what a role does. One that does several counts
-// for each.
+// counts has the number of processes for each role. A process with several roles counts for
+// each of them.
 type counts struct{ apis, workers, schedulers int }
 
-// add counts processes of a role, such as worker, api+worker or standalone, which does all.
+// add counts processes of a role, such as worker, api+worker, or standalone for all roles.
 func (c *counts) add(role string, n int) {
 	parts := strings.Split(role, "+")
 	for part, count := range map[string]*int{"api": &c.apis, "worker": &c.workers, "scheduler": &c.schedulers} {
@@ -25,8 +25,9 @@ func (c *counts) add(role string, n int) {
 	}
 }
 
-// metrics are of the whole installation, from the database, so that any process tells of
-// those that do not run. While the database does not answer there are none: nobody knows.
+// metrics are about the whole installation and come from the database, so any process reports
+// missing roles. While the database does not answer, there are none, since the numbers are
+// unknown.
 type metrics struct{ last atomic.Pointer[counts] }
 
 func newMetrics(r Registerer) *metrics {
@@ -41,21 +42,22 @@ func (m *metrics) known(c counts) { m.last.Store(&c) }
 
 func (m *metrics) unknown() { m.last.Store(nil) }
 
-// The names have no label for the role: operators give their targets one of that name.
+// The metrics have no label for the role, since operators use a label of that name for their
+// targets.
 var (
 	apis       = prometheus.NewDesc("alds_processes_apis", "Processes of the installation that serve the interface, seen in the last minute.", nil, nil)
 	workers    = prometheus.NewDesc("alds_processes_workers", "Processes of the installation that fan out and deliver, seen in the last minute.", nil, nil)
 	schedulers = prometheus.NewDesc("alds_processes_schedulers", "Processes of the installation that do periodic work, seen in the last minute.", nil, nil)
 )
 
-// Describe names the metrics.
+// Describe implements prometheus.Collector.
 func (*metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{apis, workers, schedulers} {
 		to <- d
 	}
 }
 
-// Collect reads the metrics.
+// Collect implements prometheus.Collector.
 func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	c := m.last.Load()
 	if c == nil {

@@ -13,21 +13,21 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// How often a process writes its row, and how long it may take.
+// How often a process writes its row, and the time limits.
 const (
 	beatEvery = 10 * time.Second
 	beatLimit = 10 * time.Second
 	lastLimit = 2 * time.Second // to delete the row at the end
 )
 
-// Self is what a process tells of itself.
+// Self describes the process itself.
 type Self struct {
 	Role    string
 	Version string
 	Host    string
 }
 
-// Process is the process that runs; make it with New.
+// Process is the running process; New returns one.
 type Process struct {
 	id      string
 	db      *db.DB
@@ -36,16 +36,16 @@ type Process struct {
 	log     *slog.Logger
 	metrics *metrics
 	began   time.Time
-	silent  bool // the last row could not be written; Run only
+	silent  bool // the last row could not be written; only Run uses it
 }
 
 // Options are the options of New. The zero value is valid.
 type Options struct {
 	Log     *slog.Logger // nil: no log
-	Metrics Registerer   // nil: none
+	Metrics Registerer   // nil: no metrics
 }
 
-// New returns the process that runs. slowest may be nil.
+// New returns the running process. slowest may be nil.
 func New(d *db.DB, self Self, slowest *Slowest, o Options) *Process {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -54,7 +54,7 @@ func New(d *db.DB, self Self, slowest *Slowest, o Options) *Process {
 	return &Process{id: uuid.NewString(), db: d, self: self, slowest: slowest, log: o.Log, metrics: newMetrics(o.Metrics), began: time.Now()}
 }
 
-// bounded returns the begin of a text that fits into a column of n characters.
+// bounded returns the beginning of a text, at most n characters for its column.
 func bounded(text string, n int) string {
 	text = strings.ToValidUTF8(text, "?")
 	for utf8.RuneCountInString(text) > n {
@@ -64,11 +64,10 @@ func bounded(text string, n int) string {
 	return text
 }
 
-// ID is the name of the process, for as long as it runs.
+// ID returns the id of the process, which is new at every start.
 func (p *Process) ID() string { return p.id }
 
-// Run writes the row until ctx ends, and deletes it then. What fails is logged, once
-// for an outage.
+// Run writes the row until ctx ends, and then deletes it. It logs failures, once per outage.
 func (p *Process) Run(ctx context.Context) error {
 	for {
 		err := p.beat(ctx)
@@ -99,7 +98,7 @@ func (p *Process) note(ctx context.Context, err error) {
 	p.silent = err != nil
 }
 
-// beat writes the row, and deletes those of processes that are long gone.
+// beat writes the row, and deletes the rows of processes that ended long ago.
 func (p *Process) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, beatLimit)
 	defer cancel()
@@ -117,7 +116,7 @@ func (p *Process) beat(ctx context.Context) error {
 	})
 }
 
-// count updates the gauges of the processes that run.
+// count updates the gauges of the running processes.
 func (p *Process) count(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, beatLimit)
 	defer cancel()
@@ -136,7 +135,7 @@ func (p *Process) count(ctx context.Context) error {
 	return err
 }
 
-// leave deletes the row. Where that fails it is seen no more and pruned.
+// leave deletes the row. If that fails, another process deletes it after an hour.
 func (p *Process) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lastLimit)
 	defer cancel()

@@ -10,49 +10,49 @@ import (
 	"time"
 )
 
-// Bounds of what a process keeps of its queries. The parts together are the last hour.
+// Limits of the queries that a process keeps. All parts together are the last hour.
 const (
-	maxSlow     = 20 // queries of a part, and of a row
+	maxSlow     = 20 // queries in a part, and in a row
 	maxSlowJSON = 32 << 10
-	maxQuery    = 2000 // bytes of one; of a longer one its begin
+	maxQuery    = 2000 // bytes of one query; a longer one is cut
 	slowParts   = 12
 	slowPart    = 5 * time.Minute
 
-	// quick is how long queries take that are never kept.
+	// quick is the duration below which a query is never kept.
 	quick = 10 * time.Millisecond
 )
 
-// SlowQuery is a query without its values, and how long it took.
+// SlowQuery is a query without its values, with its durations.
 type SlowQuery struct {
 	Query   string        `json:"query"`
-	Cut     bool          `json:"cut,omitempty"` // Query is only its begin
-	Count   int           `json:"count"`         // of those that were among the slowest
+	Cut     bool          `json:"cut,omitempty"` // Query is only its beginning
+	Count   int           `json:"count"`         // number of runs that were among the slowest
 	Slowest time.Duration `json:"slowest"`
 	Total   time.Duration `json:"total"`
-	Rows    int           `json:"rows"` // of the slowest
-	Ago     time.Duration `json:"ago"`  // since the slowest ended
+	Rows    int           `json:"rows"` // of the slowest run
+	Ago     time.Duration `json:"ago"`  // since the slowest run ended
 
 	at time.Time
 }
 
 // Slowest keeps the slowest queries of the last hour. It is safe for concurrent use;
-// make it with NewSlowest.
+// NewSlowest returns one.
 type Slowest struct {
 	now   func() time.Time
-	least atomic.Int64 // nanoseconds: what is quicker changes nothing
+	least atomic.Int64 // nanoseconds; a faster query is not kept
 
 	mu    sync.Mutex
 	parts [slowParts]part
 }
 
-// part is the slowest queries of five minutes.
+// part has the slowest queries of five minutes.
 type part struct {
-	number  int64 // of the five minutes, since 1970
+	number  int64 // number of the five minutes since 1970
 	byQuery map[string]*SlowQuery
 }
 
-// NewSlowest returns an empty collection; now nil is the clock of the process, which
-// only measures how long ago something was.
+// NewSlowest returns an empty collection. Without now it uses the process's clock, since it
+// only measures how long ago a query ran.
 func NewSlowest(now func() time.Time) *Slowest {
 	if now == nil {
 		now = time.Now
@@ -62,11 +62,11 @@ func NewSlowest(now func() time.Time) *Slowest {
 	return s
 }
 
-// Wants reports whether a query that took so long is to be noted. It costs one atomic
-// load; a nil Slowest wants nothing.
+// Wants reports whether a query of this duration should be noted. It costs one atomic load. A
+// nil Slowest needs none.
 func (s *Slowest) Wants(took time.Duration) bool { return s != nil && int64(took) >= s.least.Load() }
 
-// Note keeps a query that Wants, by its text without values.
+// Note keeps a query for which Wants is true. query is its text without values.
 func (s *Slowest) Note(query string, took time.Duration, rows int) {
 	cut := len(query) > maxQuery
 	if cut {
@@ -92,7 +92,7 @@ func (s *Slowest) Note(query string, took time.Duration, rows int) {
 	s.least.Store(int64(p.least()))
 }
 
-// present returns the part of now, empty where it has just begun.
+// present returns the part of the time now, which is empty at the start of its five minutes.
 func (s *Slowest) present(now time.Time) *part {
 	number := now.Unix() / int64(slowPart.Seconds())
 	p := &s.parts[number%slowParts]
@@ -103,7 +103,7 @@ func (s *Slowest) present(now time.Time) *part {
 	return p
 }
 
-// makeRoom removes the quickest query, unless all are slower than a new one.
+// makeRoom removes the fastest query, unless the new one is not slower.
 func (p *part) makeRoom(took time.Duration) bool {
 	if p.least() >= took {
 		return false
@@ -117,7 +117,7 @@ func (p *part) makeRoom(took time.Duration) bool {
 	return false
 }
 
-// least is how long a query has to take to be kept.
+// least returns the minimum duration of a query to be kept.
 func (p *part) least() time.Duration {
 	if len(p.byQuery) < maxSlow {
 		return quick
@@ -152,7 +152,7 @@ func (s *Slowest) List() []SlowQuery {
 	return ordered(list)
 }
 
-// added returns two counts of one query as one.
+// added returns the sum of two entries for the same query.
 func added(a, b SlowQuery) SlowQuery {
 	if a.Slowest > b.Slowest {
 		a, b = b, a
@@ -162,7 +162,7 @@ func added(a, b SlowQuery) SlowQuery {
 	return b
 }
 
-// ordered sorts queries, the slowest first, and keeps a row's worth of them.
+// ordered sorts queries, the slowest first, and keeps as many as a row may have.
 func ordered(list []SlowQuery) []SlowQuery {
 	slices.SortFunc(list, func(a, b SlowQuery) int {
 		return cmp.Or(cmp.Compare(b.Slowest, a.Slowest), cmp.Compare(a.Query, b.Query))
@@ -170,7 +170,8 @@ func ordered(list []SlowQuery) []SlowQuery {
 	return list[:min(len(list), maxSlow)]
 }
 
-// text is the list as it stands in a row: without its quickest where it is too long.
+// text returns the list as stored in the row. If it is too long, the fastest queries are left
+// out.
 func (s *Slowest) text() string {
 	if s == nil {
 		return "[]"

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// Number is the release that this tree is, or becomes: major.minor.patch.
+// Number is the number of this release, or of the next one in development: major.minor.patch.
 const Number = "0.2.0"
 
-// each is above every number of a release.
+// each is greater than every part of a release number.
 const each = 1_000_000
 
-// Rank returns a number that orders releases, from the begin of a version such as
-// "0.1.0" or "0.1.0+20261122.c129ddd40dd1"; 0 for what names none, such as "(devel)".
+// Rank returns a number that orders releases. It reads the beginning of a version such as
+// "0.1.0" or "0.1.0+20261122.c129ddd40dd1". It returns 0 for a version without a release,
+// such as "(devel)".
 func Rank(version string) int64 {
 	number, _, _ := strings.Cut(version, "+")
 	parts := strings.Split(number, ".")
@@ -31,7 +32,7 @@ func Rank(version string) int64 {
 	return rank
 }
 
-// Of returns the release of a rank; "" for 0.
+// Of returns the release with a rank; "" for 0.
 func Of(rank int64) string {
 	if rank <= 0 {
 		return ""

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// KeyFile returns the key kept in the file path, base64 in one line, which only
-// its owner may read. Where there is no file it makes one, also when two
-// processes come at once: both get the same key.
-// Errors: a file that holds no key; it is never overwritten.
+// KeyFile returns the key in the file path, as one line of base64. Only its owner may read
+// the file. If the file does not exist, KeyFile creates it with a new key. Two processes that
+// do so at the same time get the same key.
+// Errors: a file without a key; it is never overwritten.
 func KeyFile(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,13 +32,13 @@ func KeyFile(path string) ([]byte, error) {
 	return key, nil
 }
 
-// makeKeyFile writes the key to a file of its own and links it into place,
-// which one of several processes succeeds in.
+// makeKeyFile writes a key to a temporary file and links that into place. Only one of several
+// processes succeeds.
 func makeKeyFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // readable by its owner only
+	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // readable only by its owner
 	if err != nil {
 		return err
 	}

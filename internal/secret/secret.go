@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// KeySize is the bytes of a key.
+// KeySize is the size of a key in bytes.
 const KeySize = 32
 
 const prefix = "v1."
 
 var encoding = base64.RawURLEncoding
 
-// Box seals with its first key, and opens with any of its keys. It is safe for
-// concurrent use.
+// Box seals with its first key, and opens with any of its keys. It is safe for concurrent
+// use.
 type Box struct{ keys []cipher.AEAD }
 
-// New returns a Box with some keys, one at least.
+// New returns a Box with one or more keys.
 // Errors: a key that is not KeySize bytes.
 func New(keys ...[]byte) (*Box, error) {
 	b := &Box{}
@@ -42,20 +42,20 @@ func New(keys ...[]byte) (*Box, error) {
 	return b, nil
 }
 
-// Seal encrypts plain. Sealing the same twice gives two different texts.
+// Seal encrypts plain. Two calls with the same bytes return different texts.
 func (b *Box) Seal(plain []byte) string {
 	return prefix + encoding.EncodeToString(b.keys[0].Seal(nil, nil, plain, nil))
 }
 
-// Open decrypts what Seal of a box with one of the keys returned. Errors: another key,
-// or an altered text; the error shows nothing of it.
+// Open decrypts a text that was sealed with one of the keys. Errors: another key, or an
+// altered text; the error contains nothing of the text.
 func (b *Box) Open(sealed string) ([]byte, error) {
 	plain, _, err := b.open(sealed)
 	return plain, err
 }
 
-// Renew returns the text sealed with the first key, and whether it was sealed with
-// another one. Errors: as Open.
+// Renew returns the text sealed with the first key, and whether it was sealed with another
+// one. Errors: as Open.
 func (b *Box) Renew(sealed string) (renewed string, changed bool, err error) {
 	plain, by, err := b.open(sealed)
 	if err != nil || by == 0 {
@@ -64,7 +64,7 @@ func (b *Box) Renew(sealed string) (renewed string, changed bool, err error) {
 	return b.Seal(plain), true, nil
 }
 
-// open is Open, and returns which key it was.
+// open is Open; it also returns the index of the key.
 func (b *Box) open(sealed string) (plain []byte, by int, err error) {
 	text, ok := strings.CutPrefix(sealed, prefix)
 	if !ok {

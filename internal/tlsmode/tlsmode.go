@@ -19,10 +19,10 @@ const (
 // Modes returns all modes, from the weakest to the strongest.
 func Modes() []string { return []string{Off, Preferred, SkipVerify, VerifyCA, Verify} }
 
-// New returns the configuration for a mode and a file of authorities, by default those
-// of the system; nil for Off and "". The name of the host is left to who connects. That
-// Preferred does without TLS is up to who connects, too.
-// Errors: an unknown mode, or a file that has no certificates.
+// New returns the configuration for a mode and a file of authorities. Without a file the
+// authorities are those of the system. It returns nil for Off and "". The caller sets the
+// name of the host, and decides for Preferred whether to connect without TLS.
+// Errors: an unknown mode, or a file without certificates.
 func New(mode, caFile string) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if caFile != "" {
@@ -50,7 +50,7 @@ func New(mode, caFile string) (*tls.Config, error) {
 	return c, nil
 }
 
-// verifyChain verifies a server's certificate but for the name in it.
+// verifyChain verifies a server's certificate, except for its name.
 func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
 	return func(s tls.ConnectionState) error {
 		o := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool()}

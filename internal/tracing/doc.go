@@ -1,17 +1,17 @@
-// Package tracing follows a change from the request that made it to its deliveries.
+// Package tracing follows a change from its request to its deliveries.
 //
-// A Request stands in the context of an HTTP request. Who commits a write notes its id
-// there, so that the log has both ids in one line; the id of the write is also in the
-// audit, in events and in the log lines of fan-out and delivery.
+// A Request is in the context of an HTTP request. A committed write sets its id there, so
+// that one log line has both ids. The id of the write is also in the audit, in events, and in
+// the log lines of fan-out and delivery.
 //
-// A Tracer makes spans of OpenTelemetry, where an endpoint is set that takes them. All
-// work is the same without one: there is no Tracer, and what begins a span returns one
-// that records nothing.
+// A Tracer makes OpenTelemetry spans if an endpoint for them is set. Without one there is no
+// Tracer, and the functions that begin a span return one that records nothing. All other work
+// is the same.
 //
-//	ctx, span := tracing.Child(ctx, "write") // within a request or task that has one
+//	ctx, span := tracing.Child(ctx, "write") // within a request or task with a span
 //	defer func() { span.End(err) }()
 //	span.Text("alds.write", id)
 //
-// Spans have routes, types, counts and ids, never what a client has sent. This is the
-// only package that knows the library.
+// Spans have routes, types, counts and ids, never what a client has sent. Only this package
+// imports the library.
 package tracing

@@ -8,12 +8,12 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
-// maxReport bounds the text of what the library reports; an endpoint's whole answer,
-// of megabytes, may be in it. Unit: bytes.
+// maxReport is the maximum length, in bytes, of an error text from the library, which may
+// contain an endpoint's whole answer of megabytes.
 const maxReport = 500
 
-// reports are what the library reports: collected while a tracer is opened, then passed
-// on.
+// reports receive the errors of the library. While a tracer is being opened they are
+// collected; afterwards they are passed on.
 type reports struct {
 	failed func(error)
 
@@ -29,7 +29,7 @@ func newReports(failed func(error)) *reports {
 	return r
 }
 
-// Handle takes an error of the library.
+// Handle receives an error of the library.
 func (r *reports) Handle(err error) {
 	if text := err.Error(); len(text) > maxReport {
 		err = errors.New(text[:maxReport] + "…")
@@ -44,7 +44,7 @@ func (r *reports) Handle(err error) {
 	r.failed(err)
 }
 
-// opened ends the collection, and returns what was collected.
+// opened ends the collection and returns the collected errors.
 func (r *reports) opened() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,20 +52,21 @@ func (r *reports) opened() error {
 	return errors.Join(r.wrong...)
 }
 
-// reportSink takes the library's log of errors. Its values are left out: they may be
-// credentials, as those of OTEL_EXPORTER_OTLP_HEADERS.
+// reportSink receives the errors that the library logs. It drops their values, which may be
+// credentials, such as those of OTEL_EXPORTER_OTLP_HEADERS.
 type reportSink struct{ r *reports }
 
 // Init does nothing.
 func (reportSink) Init(logr.RuntimeInfo) {}
 
-// Enabled reports that only errors are taken.
+// Enabled returns false, so that only errors are logged.
 func (reportSink) Enabled(int) bool { return false }
 
 // Info does nothing.
 func (reportSink) Info(int, string, ...any) {}
 
-// Error takes an error. The one of an escape has a part of the value.
+// Error receives an error. It drops the cause of a failed unescape, which contains a part of
+// the value.
 func (s reportSink) Error(err error, message string, _ ...any) {
 	if err == nil || message == "escape header value" {
 		s.r.Handle(errors.New(message))

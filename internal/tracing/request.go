@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Request is an HTTP request that is executed. It is safe for concurrent use.
+// Request is an HTTP request that is being executed. It is safe for concurrent use.
 type Request struct {
 	ID    string
 	wrote atomic.Pointer[string]
@@ -13,12 +13,12 @@ type Request struct {
 
 type requestKey struct{}
 
-// WithRequest returns a context in which a request is executed.
+// WithRequest returns the context in which a request is executed.
 func WithRequest(ctx context.Context, r *Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// RequestID returns the id of the request of a context; empty where it has none.
+// RequestID returns the id of the request in a context, or "".
 func RequestID(ctx context.Context) string {
 	if r, ok := ctx.Value(requestKey{}).(*Request); ok {
 		return r.ID
@@ -26,15 +26,15 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// Wrote notes the id of the write that the request of a context has made, or that it
-// has asked for. It does nothing where the context has no request.
+// Wrote sets the id of the write that the request in a context has made or started. It does
+// nothing without a request.
 func Wrote(ctx context.Context, write string) {
 	if r, ok := ctx.Value(requestKey{}).(*Request); ok {
 		r.wrote.Store(&write)
 	}
 }
 
-// Write returns the id of the request's write; empty where it has made none.
+// Write returns the id of the request's write, or "".
 func (r *Request) Write() string {
 	if id := r.wrote.Load(); id != nil {
 		return *id

@@ -12,7 +12,7 @@ import (
 // Span is a piece of work. The zero Span records nothing.
 type Span struct{ s api.Span }
 
-// On reports whether anything is recorded.
+// On reports whether the span is recorded.
 func (s Span) On() bool { return s.s != nil && s.s.IsRecording() }
 
 // Name renames the span.
@@ -22,7 +22,7 @@ func (s Span) Name(name string) {
 	}
 }
 
-// Text sets an attribute; an empty text sets none.
+// Text sets an attribute, unless the text is empty.
 func (s Span) Text(name, value string) {
 	if value != "" && s.On() {
 		s.s.SetAttributes(attribute.String(name, value))
@@ -36,15 +36,15 @@ func (s Span) Int(name string, value int) {
 	}
 }
 
-// Fail marks the span as failed. It takes no error: its text may have what a client has
-// sent.
+// Fail marks the span as failed. It has no error as an argument, since the error's text may
+// contain what a client has sent.
 func (s Span) Fail() {
 	if s.On() {
 		s.s.SetStatus(codes.Error, "")
 	}
 }
 
-// End ends the span, which has failed unless err is nil.
+// End ends the span. The span has failed if err is not nil.
 func (s Span) End(err error) {
 	if s.s == nil {
 		return
@@ -55,7 +55,7 @@ func (s Span) End(err error) {
 	s.s.End()
 }
 
-// Trace returns the id of the trace; empty where nothing is recorded.
+// Trace returns the id of the trace, or "" if nothing is recorded.
 func (s Span) Trace() string {
 	if !s.On() {
 		return ""
@@ -63,8 +63,8 @@ func (s Span) Trace() string {
 	return s.s.SpanContext().TraceID().String()
 }
 
-// Parent returns the span as the header traceparent names it, in 55 characters; empty
-// where nothing is recorded.
+// Parent returns the span in the form of the traceparent header, 55 characters, or "" if
+// nothing is recorded.
 func (s Span) Parent() string {
 	if !s.On() {
 		return ""

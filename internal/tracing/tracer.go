@@ -14,19 +14,20 @@ import (
 	api "go.opentelemetry.io/otel/trace"
 )
 
-// scope names who makes the spans.
+// scope is the name of the instrumented code in all spans.
 const scope = "github.com/alds-dev/alds"
 
-// flushTime is how long Close may take: what is not sent by then is lost.
+// flushTime is the maximum duration of Close. Spans that are not sent by then are lost.
 const flushTime = 3 * time.Second
 
 // Tracer sends spans to an endpoint. A nil Tracer makes none.
 type Tracer struct{ provider *trace.TracerProvider }
 
-// Open returns a tracer that sends to the endpoint of the standard variables OTEL_…,
-// which the library reads: service, sampler, headers, certificates. failed is called
-// with what cannot be sent, in a text of bounded length; the library keeps it in a
-// global, so that of the last tracer counts. Errors: variables that cannot be read.
+// Open returns a tracer that sends spans to the endpoint in the standard variables OTEL_….
+// The library also reads service, sampler, headers and certificates from them. failed is
+// called with errors of sending; their texts have a limited length. The library keeps it in a
+// global variable, so only that of the last tracer is used. Errors: variables that cannot be
+// read.
 func Open(ctx context.Context, role, version string, failed func(error)) (t *Tracer, err error) {
 	r := newReports(failed)
 	defer func() {
@@ -43,14 +44,14 @@ func Open(ctx context.Context, role, version string, failed func(error)) (t *Tra
 	}
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(), resource.WithAttributes(
 		attribute.String("service.name", "alds"), attribute.String("service.version", version), attribute.String("alds.role", role),
-	), resource.WithFromEnv()) // what the environment says comes last, and counts
+	), resource.WithFromEnv()) // the environment comes last and takes precedence
 	if err != nil {
 		return nil, fmt.Errorf("describe the process to the endpoint of traces: %w", err)
 	}
 	return &Tracer{trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))}, nil
 }
 
-// Close sends what is left, for as long as within, and three seconds at most.
+// Close sends the remaining spans. It takes at most within, and at most three seconds.
 func (t *Tracer) Close(within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), min(within, flushTime))
 	defer cancel()
@@ -59,7 +60,7 @@ func (t *Tracer) Close(within time.Duration) error {
 
 type tracerKey struct{}
 
-// With returns a context in which Start makes spans of a tracer.
+// With returns a context in which Start makes spans with a tracer.
 func With(ctx context.Context, t *Tracer) context.Context {
 	if t == nil {
 		return ctx
@@ -67,7 +68,7 @@ func With(ctx context.Context, t *Tracer) context.Context {
 	return context.WithValue(ctx, tracerKey{}, t)
 }
 
-// Kind is on which side of a call a span is.
+// Kind is the side of a call that a span describes.
 type Kind int
 
 // The kinds of spans.
@@ -76,8 +77,8 @@ const (
 	Consumer = Kind(api.SpanKindConsumer)
 )
 
-// Start begins a span of work that nobody has asked for: the first of a trace. It
-// records nothing where the context has no tracer.
+// Start begins the first span of a trace, for work without a request. It records nothing if
+// the context has no tracer.
 func Start(ctx context.Context, name string) (context.Context, Span) {
 	t, ok := ctx.Value(tracerKey{}).(*Tracer)
 	if !ok {
@@ -86,9 +87,9 @@ func Start(ctx context.Context, name string) (context.Context, Span) {
 	return begin(ctx, t.provider, name, api.WithNewRoot())
 }
 
-// Continue begins a span within one of another process, or of a time before, whose
-// Parent it was. links are Parents of spans that do the same work; empty ones are left
-// out. It records nothing where the context has no tracer, or parent is none.
+// Continue begins a span within an earlier one, or one of another process. parent is the
+// Parent of that span. links are Parents of spans that do the same work; empty ones are left
+// out. It records nothing if the context has no tracer, or parent is not valid.
 func Continue(ctx context.Context, name string, kind Kind, parent string, links ...string) (context.Context, Span) {
 	t, ok := ctx.Value(tracerKey{}).(*Tracer)
 	if !ok {
@@ -107,8 +108,7 @@ func Continue(ctx context.Context, name string, kind Kind, parent string, links 
 	return begin(api.ContextWithRemoteSpanContext(ctx, from), t.provider, name, options...)
 }
 
-// Child begins a span within that of the context. It records nothing where there is
-// none.
+// Child begins a span within the span of the context. Without one it records nothing.
 func Child(ctx context.Context, name string) (context.Context, Span) {
 	in := api.SpanFromContext(ctx)
 	if !in.IsRecording() {
@@ -117,10 +117,10 @@ func Child(ctx context.Context, name string) (context.Context, Span) {
 	return begin(ctx, in.TracerProvider(), name)
 }
 
-// StartRequest begins the span of a request: within that of the context, else within
-// that of the caller, whose header traceparent is given. What is none is ignored. The
-// header tracestate is not read: it has what a client has written, up to 16 KB in each
-// span, and would be passed on to receivers.
+// StartRequest begins the span of a request, within the span of the context, or else within
+// the caller's span from the header traceparent. An invalid header is ignored. The header
+// tracestate is not read: it contains up to 16 KB from the client, which would be in each
+// span and be passed on to receivers.
 func (t *Tracer) StartRequest(ctx context.Context, traceparent string) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
@@ -138,11 +138,11 @@ func begin(ctx context.Context, p api.TracerProvider, name string, options ...ap
 	return ctx, Span{s}
 }
 
-// maxParent is the longest traceparent that is read; version 00 has 55 bytes, and later
-// ones may have more.
+// maxParent is the maximum length, in bytes, of a traceparent that is read. Version 00 has 55
+// bytes; later ones may have more.
 const maxParent = 256
 
-// contextOf reads the form of the header; what is none is not valid.
+// contextOf reads the form of the header. For other texts the result is not valid.
 func contextOf(traceparent string) api.SpanContext {
 	if traceparent == "" || len(traceparent) > maxParent {
 		return api.SpanContext{}
