@@ -11,8 +11,9 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestAWriteThatMissesSomethingRunsAgainOnANodeOfACluster: once, when the node has caught
-// up. Its function reads what another session commits meanwhile.
+// TestAWriteThatMissesSomethingRunsAgainOnANodeOfACluster checks that the function runs once
+// more, after the node has caught up. It then reads what another session has committed
+// meanwhile.
 func TestAWriteThatMissesSomethingRunsAgainOnANodeOfACluster(t *testing.T) {
 	d := testdb.MySQL(t)
 	t.Cleanup(func() { d.SetEngine(nil) })
@@ -52,7 +53,7 @@ func TestAWriteThatMissesSomethingRunsAgainOnANodeOfACluster(t *testing.T) {
 	}
 }
 
-// TestASessionCatchesUpForOneLookUp: what it is asked for is as before when the
+// TestASessionCatchesUpForOneLookUp checks that the variable has its old value again when the
 // transaction begins.
 func TestASessionCatchesUpForOneLookUp(t *testing.T) {
 	d := testdb.MySQL(t)

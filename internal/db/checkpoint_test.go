@@ -18,7 +18,7 @@ import (
 
 const mib = 1 << 20
 
-// logScale is by what the bounds of a log and what is written to it are divided.
+// logScale is the divisor for the limits of the log and for the data written to it.
 func logScale() int {
 	if testing.Short() {
 		return 8
@@ -26,7 +26,7 @@ func logScale() int {
 	return 1
 }
 
-// paged is a database whose rows fill a page each. The bounds of its log are divided by
+// paged returns a database whose rows each fill a page. The limits of its log are divided by
 // scale.
 func paged(t *testing.T, path string, scale int) *db.DB {
 	t.Helper()
@@ -40,7 +40,7 @@ func paged(t *testing.T, path string, scale int) *db.DB {
 	return d
 }
 
-// fillPages writes about so many MiB, a few pages to a commit, by four at once.
+// fillPages writes about size MiB from four goroutines, a few pages per commit.
 func fillPages(t *testing.T, d *db.DB, size int) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -70,8 +70,8 @@ func logSize(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// TestTheLogStaysShort: the log of a SQLite database is bounded while several write and
-// read without pause.
+// TestTheLogStaysShort checks that the log of a SQLite database stays limited while several
+// goroutines write and read without a pause.
 func TestTheLogStaysShort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "alds.db")
 	d := paged(t, path, logScale())
@@ -105,8 +105,8 @@ func TestTheLogStaysShort(t *testing.T) {
 	}
 }
 
-// TestTheLogBehindALongRead: it grows while a read holds its snapshot, and is cut to
-// its bound once that has ended.
+// TestTheLogBehindALongRead checks that the log grows during a long read, and is cut to its
+// limit after it.
 func TestTheLogBehindALongRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "alds.db")
 	d, size := paged(t, path, logScale()), 80/logScale()
@@ -134,8 +134,8 @@ func TestTheLogBehindALongRead(t *testing.T) {
 
 const killedWrites = "ALDS_TEST_KILLED_WRITES"
 
-// TestKilledWrites is the process that TestWhatIsAnsweredOutlivesAKill kills: it says
-// which writes have been answered.
+// TestKilledWrites is the process that TestWhatIsAnsweredOutlivesAKill kills. It prints which
+// writes have been answered.
 func TestKilledWrites(t *testing.T) {
 	path := os.Getenv(killedWrites)
 	if path == "" {
@@ -168,8 +168,8 @@ func TestKilledWrites(t *testing.T) {
 	all.Wait()
 }
 
-// TestWhatIsAnsweredOutlivesAKill kills a process that writes, after enough writes for
-// several checkpoints beside them, and reads what it has left.
+// TestWhatIsAnsweredOutlivesAKill kills a writing process, after enough writes for several
+// checkpoints, and reads the rest.
 func TestWhatIsAnsweredOutlivesAKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "alds.db")
 	for round := range 3 {
@@ -198,8 +198,8 @@ func TestWhatIsAnsweredOutlivesAKill(t *testing.T) {
 	}
 }
 
-// killWriter runs the process until so many writes are answered, and returns all that
-// were by the time it died.
+// killWriter runs the process until this many writes are answered. It returns all writes that
+// were answered before the process died.
 func killWriter(t *testing.T, path string, writes int) (answered []int64) {
 	t.Helper()
 	cmd := osexec.Command(os.Args[0], "-test.run=^TestKilledWrites$")

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite weights.gz from the server")
 
-// TestWeightsAreTheServers compares the weights of every character of the basic
-// plane with the server's, which are the same on MariaDB and MySQL.
+// TestWeightsAreTheServers compares the weights of every character of the basic plane with
+// those of the server, which are the same on MariaDB and MySQL.
 func TestWeightsAreTheServers(t *testing.T) {
 	d := testdb.MySQL(t)
 	rows, err := d.Query(context.Background(), `WITH RECURSIVE b(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM b WHERE n < 255)
@@ -189,7 +189,7 @@ var likes = [][2]string{
 	{"ﷺ", "ﷺ"},
 }
 
-// answers puts the texts into text columns and lists what a server makes of them.
+// answers stores the texts in text columns and lists the results of comparisons by a server.
 func answers(t *testing.T, d *db.DB) []string {
 	t.Helper()
 	ctx := context.Background()
@@ -234,7 +234,7 @@ func answers(t *testing.T, d *db.DB) []string {
 	return got
 }
 
-// TestServersCompareAlike: MariaDB says what is right.
+// TestServersCompareAlike checks that SQLite compares texts as MariaDB does.
 func TestServersCompareAlike(t *testing.T) {
 	want, got := answers(t, testdb.MySQL(t)), answers(t, testdb.SQLite(t))
 	for i := range want {

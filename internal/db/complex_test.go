@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestTooComplex: a statement that has too much for the database is what was asked for, and
-// no failure of the service.
+// TestTooComplex checks that a statement that is too complex for the database is an error of
+// the request, not of the service.
 func TestTooComplex(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const deep = 1500

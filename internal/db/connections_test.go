@@ -9,11 +9,12 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// besideSetting is what docs/capacity.md says that a process has beside ALDS_DB_CONNS.
+// besideSetting is the number of connections in addition to ALDS_DB_CONNS, according to
+// docs/capacity.md.
 const besideSetting = 7
 
-// TestConnections: a process with all of its connections in use has as many as
-// docs/capacity.md says, by the list of the server.
+// TestConnections checks the maximum number of connections of a process in docs/capacity.md
+// against the server's list.
 func TestConnections(t *testing.T) {
 	for _, conns := range []int{12, 20, 40} {
 		t.Run(fmt.Sprint(conns), func(t *testing.T) {

@@ -8,8 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// TestARowThatTheTimeLimitSpoilt: what cannot be read after the time limit of a quick read is
-// read again; before it, it is a defect, and what a request is refused for stays refused.
+// TestARowThatTheTimeLimitSpoilt checks errors that occur while a row is read. After the time
+// limit of a quick read they restart it; before that they are defects. A refusal of the
+// request stays a refusal.
 func TestARowThatTheTimeLimitSpoilt(t *testing.T) {
 	spoilt := errors.New("converting NULL to int is unsupported")
 	refused := fault.Invalidf(fault.NoPlace, "refused")

@@ -34,7 +34,7 @@ func TestEach(t *testing.T) {
 	})
 }
 
-// What a prune removes in one transaction is bounded by its bytes, too.
+// The bytes that a prune removes in one transaction are limited, too.
 func TestRemovable(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		for _, c := range []struct {

@@ -10,10 +10,9 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestATransactionOfAnEndedContext: when the context of a transaction ends
-// between its statements, it is rolled back behind their backs. What comes then
-// is the end of the request and no failure of the service, whichever statement
-// meets it, COMMIT included.
+// TestATransactionOfAnEndedContext checks transactions that are rolled back because their
+// context ends between two statements. The next statement, even COMMIT, must report the end
+// of the request, not a failure of the service.
 func TestATransactionOfAnEndedContext(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		for name, begin := range map[string]func(context.Context, func(*db.Tx) error) error{"read": d.Read, "write": d.Write} {
@@ -34,8 +33,7 @@ func TestATransactionOfAnEndedContext(t *testing.T) {
 	})
 }
 
-// untilRolledBack asks with a context that has time left until the transaction
-// answers no more.
+// untilRolledBack queries with a longer context until the transaction fails.
 func untilRolledBack(t *testing.T, tx *db.Tx) error {
 	mine, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

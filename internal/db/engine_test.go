@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestEngines: what the variables of servers make of them.
+// TestEngines checks the Engine for the variables of various servers.
 func TestEngines(t *testing.T) {
 	const mariadb, mysql9 = "10.11.19-MariaDB-0+deb12u1", "9.7.4-2"
 	galera := facts{

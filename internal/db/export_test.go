@@ -9,10 +9,10 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// Steps lets a test change the migrations a handle knows.
+// Steps returns the migrations of a handle, for tests to change.
 func (d *DB) Steps() *[]schema.Migration { return &d.steps }
 
-// AsTiDB is what a migration is on a TiDB.
+// AsTiDB returns the form of a migration for a TiDB.
 var AsTiDB = asTiDB
 
 // Weight returns the weights of a character.
@@ -21,13 +21,13 @@ func Weight(r rune) []uint16 {
 	return append([]uint16(nil), weightTable().of(r, &buf)...)
 }
 
-// TakeTurn takes the turn to write and returns what ends it.
+// TakeTurn takes the turn to write and returns a function that ends it.
 func (d *DB) TakeTurn(ctx context.Context) (end func(), err error) {
 	err = d.turns.take(ctx)
 	return func() { d.turns.leave(d, false) }, err
 }
 
-// Waiting returns how many writes wait for their turn.
+// Waiting returns the number of writes that wait for their turn.
 func (d *DB) Waiting() int {
 	d.turns.mu.Lock()
 	defer d.turns.mu.Unlock()
@@ -43,11 +43,11 @@ func (d *DB) AllPools() []*sql.DB {
 	return []*sql.DB{d.reads.quick, d.reads.long, d.reader, d.lookups, d.health, d.writer, d.small, d.killer.pool}
 }
 
-// SetLease sets how long the lease of a migration lasts, and how long others wait for it.
+// SetLease sets the duration of the lease of a migration, and how long other processes wait.
 func (d *DB) SetLease(lease, wait time.Duration) { d.migrateLease, d.migrateWait = lease, wait }
 
-// ShortLog makes the log of a SQLite database be copied from so many pages on, and every
-// other bound of it smaller by as much. It is called before the first write.
+// ShortLog copies the log of a SQLite database from this number of pages on, and reduces its
+// other limits in proportion. It must be called before the first write.
 func (d *DB) ShortLog(pages int) error {
 	d.checkpoints.from, d.checkpoints.next = pages, pages
 	most := checkpointMost / checkpointFrom * pages
@@ -59,34 +59,35 @@ func (d *DB) ShortLog(pages int) error {
 	return nil
 }
 
-// LookEvery sets how often replicas are looked at, before WatchReplicas.
+// LookEvery sets the period of the checks of replicas. It must be called before
+// WatchReplicas.
 func (d *DB) LookEvery(every time.Duration) { d.replicas.every = every }
 
-// ForgetBehind lets all members be asked for again, as time does.
+// ForgetBehind lets reads of all members use the replicas again, as happens after behindFor.
 func (d *DB) ForgetBehind() {
 	d.replicas.mu.Lock()
 	defer d.replicas.mu.Unlock()
 	clear(d.replicas.behind)
 }
 
-// Reading returns how many reads run and wait: quick ones, and long ones.
+// Reading returns the numbers of running and waiting reads: quick ones, and long ones.
 func (d *DB) Reading() (quick, waiting, long, waitingLong int) {
 	quick, waiting = d.reads.quickQueue.Load()
 	long, waitingLong = d.reads.longQueue.Load()
 	return quick, waiting, long, waitingLong
 }
 
-// LimitTurnReads bounds the queries of a turn at SQLite's writer.
+// LimitTurnReads sets the time limit for the queries of a write on SQLite.
 func (d *DB) LimitTurnReads(limit time.Duration) { d.turns.reads = limit }
 
 // ErrStalled is the error of a read whose client takes too long.
 var ErrStalled = errStalled
 
-// EndStalledReadersAtOnce makes a read wait for its client only while nobody waits for its
-// place.
+// EndStalledReadersAtOnce makes a read wait for its client only while no other read is
+// queued.
 func (d *DB) EndStalledReadersAtOnce() { d.reads.stall = time.Millisecond }
 
-// SetEngine makes a handle take its server for one with these variables; nil: not asked yet.
+// SetEngine sets the variables of the server as known by the handle; nil: unknown.
 func (d *DB) SetEngine(variables map[string]string) {
 	if variables == nil {
 		d.engine.Store(nil)
@@ -95,12 +96,12 @@ func (d *DB) SetEngine(variables map[string]string) {
 	d.engine.Store(&engineFacts{facts: variables})
 }
 
-// AwaitKept waits until the keeper has sent so many statements more.
+// AwaitKept waits until the keeper has sent n statements.
 func (d *DB) AwaitKept(ctx context.Context, n int64) error {
 	return d.awaitKeeper(ctx, func() bool { return d.keeper.sent.Load() >= n })
 }
 
-// AwaitLost waits until the keeper has found that a transaction is gone.
+// AwaitLost waits until the keeper has detected that a transaction is gone.
 func (d *DB) AwaitLost(ctx context.Context) error {
 	return d.awaitKeeper(ctx, func() bool { return d.keeper.lost.Load() > 0 })
 }

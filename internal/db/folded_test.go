@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestLowerCaseOfPlainText: the server's lower case of every character that is
-// plain is its folded form, so that nothing needs to be stored beside it.
+// TestLowerCaseOfPlainText checks that the server's lower case of every plain character is
+// its folded form, so that nothing needs to be stored beside it.
 func TestLowerCaseOfPlainText(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		var part strings.Builder
@@ -50,8 +50,8 @@ func TestLowerCaseOfPlainText(t *testing.T) {
 	})
 }
 
-// TestASCIIHasOnePlace: what is equal to an ASCII character has its place in the
-// order, so that a key in that order finds all texts equal to an ASCII text.
+// TestASCIIHasOnePlace checks that all characters equal to an ASCII character sort like it.
+// So a key in that order finds all texts equal to an ASCII text.
 func TestASCIIHasOnePlace(t *testing.T) {
 	for r := range rune(unicode.MaxRune + 1) {
 		f := folding.Of(string(r))

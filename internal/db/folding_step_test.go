@@ -12,7 +12,7 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// apart is 한 in three characters, which the collation tells from one.
+// apart is 한 in three characters, which the collation distinguishes from one.
 const apart = "\u1112\u1161\u11ab"
 
 // before0060 fills the tables as they were before folded forms were stored.
@@ -29,7 +29,7 @@ const oldAsset = `INSERT INTO %s (id, type, state, moment, audit_id, created_mom
 	(1001, 4, 64, 1, 1, 1, 1, 20, 1, 20, 'Plain größe', NULL, '{"Reference": "R", "Estimate": 1.5}'%[3]s),
 	(1002, 4, 64, 1, 1, 1, 1, 20, 1, 20, 'ÄNDERUNG', 'Σ', '{"Reference": "É\nx", "Done": true, "Plain": "x"}'%[3]s)`
 
-// after0069 is what the step must have made of it.
+// after0069 is the expected result of the step.
 var after0069 = []struct{ want, query string }{
 	{"1: , 2: über", `SELECT id, COALESCE(folded, '') FROM audit ORDER BY id`},
 	{"1001:UX: ux 1, 1001:UX: ux 6, 1001:😀: 😀 1, 1002:한: 한 1, 1003:É: é 1", `SELECT CONCAT(from_id, ':', value), CONCAT(folded, ' ', since_moment) FROM asset_value ORDER BY from_id, folded, since_moment`},
@@ -37,7 +37,7 @@ var after0069 = []struct{ want, query string }{
 	{"Admin: admin h 3 0, ÉVA: éva  2 0, " + apart + ": 한\x001011  1 0, 한: 한 i 1 1", `SELECT username, CONCAT(folded, ' ', COALESCE(password_hash, ''), ' ', version, ' ', disabled) FROM credential ORDER BY username, member_id`},
 }
 
-// old migrates a database up to 0059, fills it, and returns the steps left out.
+// old migrates a database up to 0059 and fills it. It returns all migrations.
 func old(t *testing.T, d *db.DB) (all []schema.Migration) {
 	t.Helper()
 	ctx := context.Background()
@@ -68,8 +68,8 @@ func old(t *testing.T, d *db.DB) (all []schema.Migration) {
 	return all
 }
 
-// TestOldTextsAreFolded migrates a database that was filled before, and one
-// where the step is interrupted when all of it was done but its record.
+// TestOldTextsAreFolded migrates a filled database, and one where the step was interrupted
+// after its work but before it was recorded.
 func TestOldTextsAreFolded(t *testing.T) {
 	onBoth(t, func(t *testing.T, dialect string) {
 		ctx := context.Background()
@@ -106,7 +106,7 @@ func TestOldTextsAreFolded(t *testing.T) {
 	})
 }
 
-// interrupted are the steps with the program ending in an error after its work.
+// interrupted returns the steps, with an error at the end of each program.
 func interrupted(all []schema.Migration) []schema.Migration {
 	broken := slices.Clone(all)
 	for i, s := range broken {

@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// TestMySQLHasNoRoom: what servers say when there is no room, in their words.
+// TestMySQLHasNoRoom checks the messages of servers about a lack of space.
 func TestMySQLHasNoRoom(t *testing.T) {
 	for _, c := range []struct {
 		number  uint16
@@ -37,9 +37,8 @@ func TestMySQLHasNoRoom(t *testing.T) {
 	}
 }
 
-// TestSQLiteHasNoRoom bounds a file for real. A write that finds no room is
-// transient, nothing of it is there, and the same connection goes on once there
-// is room.
+// TestSQLiteHasNoRoom limits the size of a real file. A write without space is transient and
+// leaves nothing behind. The same connection works again when there is space.
 func TestSQLiteHasNoRoom(t *testing.T) {
 	ctx := context.Background()
 	d, err := Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "file.db"), Options{})

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// Readiness waits for none of the connections that requests use: all of them are held.
+// Readiness uses no connection of the requests, even when all of them are in use.
 func TestHealthHasAConnectionOfItsOwn(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -10,7 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// onLine opens a migrated database of a server twice: directly, and by a line.
+// onLine opens a migrated database of a server twice: directly, and through a line that can
+// be cut.
 func onLine(t *testing.T, conns int) (d, remote *db.DB, line *testdb.Line) {
 	t.Helper()
 	address := testdb.URL(t, "mysql")
@@ -31,9 +32,9 @@ func onLine(t *testing.T, conns int) (d, remote *db.DB, line *testdb.Line) {
 	return open(address), open(u.String()), line
 }
 
-// TestATransactionOutOfReachStopsNobodyElse: a process holds a row when its network stops
-// to pass anything. Others write the row all the same; once the network is back the
-// process does its write again, from its beginning.
+// TestATransactionOutOfReachStopsNobodyElse cuts the network of a process that has locked a
+// row. Other processes can still write the row. When the network is back, the process runs
+// its write again from the beginning.
 func TestATransactionOutOfReachStopsNobodyElse(t *testing.T) {
 	d, remote, line := onLine(t, 8)
 	ctx := t.Context()
@@ -57,8 +58,8 @@ func TestATransactionOutOfReachStopsNobodyElse(t *testing.T) {
 	}
 }
 
-// TestAStatementOnItsWayStopsNobodyElse: likewise where the answer of a statement, or a
-// part of a statement, is on its way.
+// TestAStatementOnItsWayStopsNobodyElse is the same for a statement, or the answer to one,
+// that is stuck on its way.
 func TestAStatementOnItsWayStopsNobodyElse(t *testing.T) {
 	d, remote, line := onLine(t, 8)
 	ctx := t.Context()
@@ -108,8 +109,8 @@ func TestAStatementOnItsWayStopsNobodyElse(t *testing.T) {
 	}
 }
 
-// TestATransactionThatComputesIsKept: a process that sends no statement for longer than
-// the bound, since it computes, keeps its transaction.
+// TestATransactionThatComputesIsKept checks that a process keeps its transaction while it
+// computes and sends no statement for longer than the limit.
 func TestATransactionThatComputesIsKept(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		ctx := t.Context()
@@ -133,9 +134,9 @@ func TestATransactionThatComputesIsKept(t *testing.T) {
 	})
 }
 
-// TestAKilledTransactionRunsAgain: a transaction that the server has ended while nothing
-// was sent is not committed, and what its COMMIT does not find is no doubt about its
-// outcome.
+// TestAKilledTransactionRunsAgain checks a transaction that the server has ended between two
+// statements. It is not committed, and the error of its COMMIT does not make the outcome
+// unknown.
 func TestAKilledTransactionRunsAgain(t *testing.T) {
 	_, d, _ := onLine(t, 8)
 	ctx := t.Context()

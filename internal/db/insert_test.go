@@ -34,7 +34,7 @@ func TestInsertWritesEveryRowWhateverTheCount(t *testing.T) {
 	})
 }
 
-// TestInsertOfLongTexts: together they are more than a server takes at once.
+// TestInsertOfLongTexts inserts texts that together are larger than a server accepts at once.
 func TestInsertOfLongTexts(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		ctx := context.Background()
@@ -110,8 +110,8 @@ func TestNowIsUTCMicroseconds(t *testing.T) {
 	})
 }
 
-// TestNowMillisIsOneLook: an expression that looks at the clock twice is not
-// whole, and goes backwards, where a millisecond ends between the two.
+// TestNowMillisIsOneLook checks that the expression reads the clock once. With two reads it
+// could return a fraction or go back when a millisecond ends between them.
 func TestNowMillisIsOneLook(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		var broken int

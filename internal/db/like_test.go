@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-// slowLike is what Like does, in the plainest way.
+// slowLike is a simple implementation of Like.
 func slowLike(text, pattern []rune, escape rune) bool {
 	if len(pattern) == 0 {
 		return len(text) == 0
@@ -47,8 +47,8 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// TestLongPatterns: a long text is looked for in one that is longer by reading each once,
-// not again at every place. It would take an hour otherwise.
+// TestLongPatterns searches for a long text in a longer one. Like must read each text once,
+// not again at every place, which would take an hour.
 func TestLongPatterns(t *testing.T) {
 	text, part := strings.Repeat("a", 4<<20), strings.Repeat("a", 1<<20)
 	for pattern, want := range map[string]bool{

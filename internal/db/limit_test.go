@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestServerEndsLongStatements asks for work of hours without any deadline of
-// its own: the server must end it.
+// TestServerEndsLongStatements runs a statement of hours without a deadline of its own. The
+// server must end it.
 func TestServerEndsLongStatements(t *testing.T) {
 	d, err := db.Open(context.Background(), testdb.URL(t, "mysql"), db.Options{WriteLimit: time.Second})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestListIsExact sends values as a list and each as an argument of its own: the
-// server must see the same.
+// TestListIsExact sends values both as a list and as single arguments. The server must
+// receive the same values.
 func TestListIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var floats []float64
@@ -38,7 +38,7 @@ func TestListIsExact(t *testing.T) {
 	}
 }
 
-// each asks for every value whether the list has it.
+// each checks for every value that the list contains it.
 func each[T any](t *testing.T, d *db.DB, values []T, fits func(T) bool) {
 	t.Helper()
 	sql, list := d.Dialect.List(values, false)

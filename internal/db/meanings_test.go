@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// Meaning is what an error number of a server has to mean.
+// Meaning is the expected meaning of a server's error number.
 type Meaning struct {
 	Number  uint16
 	Message string // where the number alone does not tell
@@ -23,7 +23,7 @@ type Meaning struct {
 	Drop    bool // the connection is used no more
 }
 
-// Meanings are the numbers of all engines, as data.
+// Meanings are the error numbers of all engines.
 var Meanings = []Meaning{
 	// what others have done: the transaction is rolled back everywhere
 	{Number: 1205, Kind: fault.Transient, Repeat: true, Again: true},
@@ -108,7 +108,7 @@ func (m Meaning) Text() string {
 // String names a case.
 func (m Meaning) String() string { return fmt.Sprintf("%d %s", m.Number, m.Message) }
 
-// TestMeanings: a number means the same whoever looks at it.
+// TestMeanings checks all functions that interpret error numbers.
 func TestMeanings(t *testing.T) {
 	for _, m := range Meanings {
 		err := fmt.Errorf("a statement: %w", &mysql.MySQLError{Number: m.Number, Message: m.Text()})
@@ -130,7 +130,7 @@ func TestMeanings(t *testing.T) {
 	}
 }
 
-// answers answers statements with errors, one after the other; 0 is none.
+// answers answers statements with these errors, one after the other; 0 means no error.
 type answers []uint16
 
 func (a *answers) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
@@ -146,8 +146,8 @@ func (a *answers) ExecContext(context.Context, string, ...any) (sql.Result, erro
 	return nil, &mysql.MySQLError{Number: number, Message: "told by a test"}
 }
 
-// A statement of a migration runs again where another node was first, or where a node
-// failed in its commit; then its row may be there.
+// A statement of a migration runs again if another node was first, or if a node failed in its
+// commit. In the latter case its row may already exist.
 func TestMigrationsGoOn(t *testing.T) {
 	for _, c := range []struct {
 		answers answers

@@ -112,7 +112,7 @@ func TestOtherSchemasAreRefused(t *testing.T) {
 	})
 }
 
-// TestMigrateGoesOnAfterACrash: the step had run, its record not; its statement
+// TestMigrateGoesOnAfterACrash checks a step that has run but was not recorded. Its statement
 // cannot be repeated, and the server's answer "already there" counts as done.
 func TestMigrateGoesOnAfterACrash(t *testing.T) {
 	ctx := context.Background()

@@ -24,8 +24,8 @@ func program(d *db.DB, version int, run func(ctx context.Context, r schema.Runne
 	*d.Steps() = append(*d.Steps(), next)
 }
 
-// TestMigrateAtOnceRunsEachMigrationOnce: three processes go one after the other, and who
-// comes later finds the work done.
+// TestMigrateAtOnceRunsEachMigrationOnce checks that three processes migrate one after the
+// other, and that later ones find the work done.
 func TestMigrateAtOnceRunsEachMigrationOnce(t *testing.T) {
 	all := fresh(t, "mysql", 3)
 	var inside, runs atomic.Int32
@@ -57,7 +57,8 @@ func TestMigrateAtOnceRunsEachMigrationOnce(t *testing.T) {
 	wantLease(t, all[0], "", false)
 }
 
-// wantLease checks who has the lease, by the beginning of its name, and whether it lasts.
+// wantLease checks the holder of the lease, by the beginning of its name, and whether the
+// lease is valid.
 func wantLease(t *testing.T, d *db.DB, holder string, lasts bool) {
 	t.Helper()
 	var got string
@@ -68,7 +69,7 @@ func wantLease(t *testing.T, d *db.DB, holder string, lasts bool) {
 	}
 }
 
-// seize takes the lease as another process does that finds it ended.
+// seize takes the lease like a process that finds it ended.
 func seize(t *testing.T, d *db.DB, lasting time.Duration) {
 	t.Helper()
 	if _, err := d.Exec(context.Background(), "UPDATE migration_lock SET holder = 'other', ends_at = "+d.Dialect.NowMicros+" + ?", lasting.Microseconds()); err != nil {
@@ -76,8 +77,8 @@ func seize(t *testing.T, d *db.DB, lasting time.Duration) {
 	}
 }
 
-// TestALostLeaseStops: who has lost the lease runs no further statement of a program, nor
-// the next migration, and leaves the lease to who has it.
+// TestALostLeaseStops checks a process that has lost the lease. It runs no further statement
+// of a program and no further migration, and does not change the lease of the new holder.
 func TestALostLeaseStops(t *testing.T) {
 	all := migrated(t, "mysql", 2)
 	d, other := all[0], all[1]
@@ -98,8 +99,8 @@ func TestALostLeaseStops(t *testing.T) {
 	wantLease(t, other, "other", true)
 }
 
-// TestALateLeaseIsKept: a statement may keep all renewals waiting for longer than the
-// lease. Where nobody took it meanwhile, the work goes on.
+// TestALateLeaseIsKept checks a statement that delays all renewals for longer than the lease.
+// The migration continues if no other process has taken the lease.
 func TestALateLeaseIsKept(t *testing.T) {
 	all := migrated(t, "mysql", 2)
 	d, other := all[0], all[1]
@@ -120,7 +121,8 @@ func TestALateLeaseIsKept(t *testing.T) {
 	}
 }
 
-// TestMigrateWaitsForALongOne: not for ever, and what it says names the other one.
+// TestMigrateWaitsForALongOne checks that the wait is limited, and that the error names the
+// reason.
 func TestMigrateWaitsForALongOne(t *testing.T) {
 	d := migrated(t, "mysql", 1)[0]
 	seize(t, d, time.Hour)
@@ -137,8 +139,8 @@ func TestMigrateWaitsForALongOne(t *testing.T) {
 	wantLease(t, d, "", false)
 }
 
-// TestMigrateAgainAfterConflicts: what others do to the row, as nodes of a cluster do, is
-// waited for.
+// TestMigrateAgainAfterConflicts checks that Migrate repeats updates of the row that conflict
+// with others, as on nodes of a cluster.
 func TestMigrateAgainAfterConflicts(t *testing.T) {
 	d := fresh(t, "mysql", 1)[0]
 	for _, s := range []string{
@@ -165,11 +167,11 @@ func TestMigrateAgainAfterConflicts(t *testing.T) {
 	}
 }
 
-// migrates is the environment variable by which this program becomes a process that
-// migrates the database it names, and stays within its last migration.
+// migrates is the environment variable that turns this program into a process that migrates
+// the database in its value, and never ends its last migration.
 const migrates = "ALDS_TEST_MIGRATES"
 
-// migrateForever is that process. Its output ends when the last migration has begun.
+// migrateForever is that process. Its output ends when the last migration begins.
 func migrateForever(url string) error {
 	d, err := db.Open(context.Background(), url, db.Options{MaxConns: 4})
 	if err != nil {
@@ -183,11 +185,11 @@ func migrateForever(url string) error {
 	return d.Migrate(context.Background())
 }
 
-// killedLease is renewed every second, so a busy machine has four to do so.
+// killedLease is renewed every second, so a slow machine has four more seconds.
 const killedLease = 5 * time.Second
 
-// TestAKilledMigration: the next one waits until the lease of the killed one has ended,
-// and does the work. The short form lets the lease end earlier.
+// TestAKilledMigration checks that the next process waits until the lease of the killed one
+// has ended, and then migrates. In the short form the lease ends earlier.
 func TestAKilledMigration(t *testing.T) {
 	url := testdb.URL(t, "mysql")
 	cmd := process.Command(os.Args[0])
@@ -248,7 +250,8 @@ func hostname(t *testing.T) string {
 	return name
 }
 
-// TestLookingAtMigrationsWritesNothing: neither the table of the lease nor its row.
+// TestLookingAtMigrationsWritesNothing checks that reading the schema state creates neither
+// the table nor the row of the lease.
 func TestLookingAtMigrationsWritesNothing(t *testing.T) {
 	d := fresh(t, "mysql", 1)[0]
 	look := func() {

@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// sampled are all meanings, and in the short form one number of each: TestMeanings and
-// TestCommitAnswersANumber ask for all.
+// sampled returns all meanings, or in the short form one number for each meaning.
+// TestMeanings and TestCommitAnswersANumber test all numbers.
 func sampled() []db.Meaning {
 	if !testing.Short() {
 		return db.Meanings
@@ -28,9 +28,9 @@ func sampled() []db.Meaning {
 	})
 }
 
-// TestAStatementAnswersANumber has a real server answer every number, to a statement and
-// by a trigger to a write: nothing of the transaction stands, and it is repeated where
-// that may help, on another connection where this one is of no use.
+// TestAStatementAnswersANumber lets a real server answer with every number, to a statement
+// and through a trigger to a write. Nothing of the transaction remains. It is repeated if
+// that may help, on another connection if this one is unusable.
 func TestAStatementAnswersANumber(t *testing.T) {
 	d := testdb.MySQL(t)
 	ctx := t.Context()
@@ -75,7 +75,7 @@ func TestAStatementAnswersANumber(t *testing.T) {
 	}
 }
 
-// failsAs has a write fail by a statement and says what is wrong with how it failed.
+// failsAs makes a write fail by a statement, and returns what is wrong with the result.
 func failsAs(t *testing.T, d *db.DB, m db.Meaning, statement func(tx *db.Tx) error) string {
 	var used []int64
 	err := d.Write(t.Context(), func(tx *db.Tx) error {
@@ -108,7 +108,7 @@ func failsAs(t *testing.T, d *db.DB, m db.Meaning, statement func(tx *db.Tx) err
 	return ""
 }
 
-// TestCommitAnswersANumber: what the answer to COMMIT says decides whether the write runs
+// TestCommitAnswersANumber checks that the answer to COMMIT decides whether the write runs
 // again, and whether its outcome is known.
 func TestCommitAnswersANumber(t *testing.T) {
 	r := &refusing{statement: "COMMIT"}
@@ -143,9 +143,9 @@ func TestCommitAnswersANumber(t *testing.T) {
 	}
 }
 
-// TestWhatASessionLeavesOpenIsNotCommittedLater: a node of Galera that is not ready
-// refuses COMMIT and ROLLBACK, too, and keeps the transaction open. The next one on that
-// connection would commit it, as START TRANSACTION does.
+// TestWhatASessionLeavesOpenIsNotCommittedLater checks a Galera node that is not ready: it
+// refuses COMMIT and ROLLBACK and keeps the transaction open. START TRANSACTION on the same
+// connection would commit it.
 func TestWhatASessionLeavesOpenIsNotCommittedLater(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// values are what a statement of text might write otherwise than a prepared one does.
+// values are values that might be written differently as text than by a prepared statement.
 var values = []any{
 	"",
 	"plain", `it's "quoted" \ and; a -- comment /* ? */ # with ` + "\x00\x1a\n\r\t`",
@@ -41,7 +41,7 @@ func count(t *testing.T, q db.Querier, where string) (n int) {
 	return n
 }
 
-// What goes out together as text is what a statement by itself would have written.
+// Statements that are sent together as text must write the same as single ones.
 func TestLaterWritesWhatItIsGiven(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		packetTable(t, d)
@@ -78,8 +78,8 @@ func TestLaterWritesWhatItIsGiven(t *testing.T) {
 	})
 }
 
-// The statements of a transaction keep their order, whether they wait or not, and all of
-// them are undone with it. On SQLite none waits.
+// The statements of a transaction keep their order, whether they wait or not, and all of them
+// are rolled back with it. On SQLite no statement waits.
 func TestLaterKeepsTheOrder(t *testing.T) {
 	d := testdb.MySQL(t)
 	packetTable(t, d)
@@ -167,8 +167,8 @@ func TestLaterKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// Two transactions that each wait for what the other holds, in what goes out with a read,
-// are found out: one of them runs again.
+// The server detects a deadlock of two transactions in statements that are sent with a read.
+// One of them runs again.
 func TestLaterRunsAgainAfterADeadlock(t *testing.T) {
 	d := testdb.MySQL(t)
 	packetTable(t, d)
@@ -208,7 +208,7 @@ func TestLaterRunsAgainAfterADeadlock(t *testing.T) {
 	}
 }
 
-// A column that takes no NULL says so by its name, also where the statement has waited.
+// A column that refuses NULL is named in the error, also if the statement has waited.
 func TestRefusesNull(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		if _, err := d.Exec(t.Context(), `CREATE TABLE strict (id INTEGER NOT NULL PRIMARY KEY, generation BIGINT NOT NULL, other BIGINT NOT NULL)`); err != nil {
@@ -237,7 +237,7 @@ func TestRefusesNull(t *testing.T) {
 	})
 }
 
-// Statements that run together are one transaction, and answer each by itself.
+// Statements that run together are one transaction, with a result for each.
 func TestTogether(t *testing.T) {
 	d := testdb.MySQL(t)
 	packetTable(t, d)
@@ -261,7 +261,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// A transaction is one from its first statement on, whatever that is.
+// A transaction includes its first statement, whatever its form.
 func TestATransactionBeginsWithItsFirstStatement(t *testing.T) {
 	d := testdb.MySQL(t)
 	packetTable(t, d)

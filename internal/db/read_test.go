@@ -13,17 +13,17 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// digits are ten rows, which joined with themselves make any number of them.
+// digits are ten rows; joins with itself produce any number of rows.
 const digits = "WITH d (n) AS (SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9) "
 
-// endless are statements that answer one row at once and the next one after
-// some minutes, and are found again by their mark.
+// endless are statements that return one row at once and the next one after minutes. A
+// comment marks them in the server's list.
 var endless = map[string]string{
 	"mysql":  digits + "SELECT 1 UNION ALL SELECT COUNT(*) FROM d a, d b, d c, d e, d f, d g, d h, d i, d j, d k, d l WHERE a.n + b.n + c.n + e.n + l.n > ? /* endless */",
 	"sqlite": "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 100000000000) SELECT n FROM c WHERE n = 1 OR n = ? /* endless */",
 }
 
-// lasting are statements that take some minutes to their first row.
+// lasting are statements that take minutes until their first row.
 var lasting = map[string]string{
 	"mysql":  digits + "SELECT COUNT(*) FROM d a, d b, d c, d e, d f, d g, d h, d i, d j, d k, d l WHERE a.n + b.n + c.n + e.n + l.n > ? /* lasting */",
 	"sqlite": "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 100000000000) SELECT COUNT(*) FROM c WHERE n > ? /* lasting */",
@@ -45,8 +45,8 @@ func run(ctx context.Context, q db.Querier, text string) error {
 	return rows.Err()
 }
 
-// TestCancelledStatementEnds: what a caller gives up ends long before it would by itself,
-// for the caller and in the database.
+// TestCancelledStatementEnds checks that a canceled statement ends early, for the caller and
+// in the database.
 func TestCancelledStatementEnds(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		ways := map[string]func(context.Context, string) error{
@@ -80,7 +80,7 @@ func TestCancelledStatementEnds(t *testing.T) {
 	})
 }
 
-// gone waits for the marked statements to be over at the server.
+// gone waits until the marked statements have ended at the server.
 func gone(t *testing.T, d *db.DB) {
 	t.Helper()
 	if d.Dialect.Name != "mysql" {
@@ -101,8 +101,8 @@ func gone(t *testing.T, d *db.DB) {
 	}
 }
 
-// TestSlowReadsStartOver: what lasts begins as a quick read, is stopped, and
-// runs a second time; what does not runs once.
+// TestSlowReadsStartOver checks that a slow read starts as a quick read, is stopped, and runs
+// a second time. A fast read runs once.
 func TestSlowReadsStartOver(t *testing.T) {
 	slow := map[string]string{"mysql": digits + "SELECT COUNT(*) FROM d a, d b, d c, d e, d f, d g, d h WHERE a.n + b.n + c.n + e.n + h.n > ?", "sqlite": "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 1500000) SELECT COUNT(*) FROM c WHERE n > ?"}
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
@@ -142,7 +142,7 @@ func TestSlowReadsStartOver(t *testing.T) {
 	})
 }
 
-// eventually waits until something is so.
+// eventually waits until is returns true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
@@ -152,9 +152,9 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// TestLongReadsOfOneMember: one member gets half of the long connections and
-// waits for more until its requests end, while another goes on, and so do quick
-// reads and lookups.
+// TestLongReadsOfOneMember checks that one member gets half of the long connections and waits
+// for more until its requests end. Meanwhile other members' reads, quick reads and lookups
+// continue.
 func TestLongReadsOfOneMember(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -215,8 +215,8 @@ func TestLongReadsOfOneMember(t *testing.T) {
 	})
 }
 
-// TestQuickReadsOfOneMember: one member leaves a connection for the quick reads
-// of others.
+// TestQuickReadsOfOneMember checks that one member leaves a connection for the quick reads of
+// others.
 func TestQuickReadsOfOneMember(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -241,8 +241,8 @@ func TestQuickReadsOfOneMember(t *testing.T) {
 	})
 }
 
-// TestWorkIsGivenBackAfterAPause: a long read that was set aside goes on once
-// there is room, and one that ends while it is set aside waits for nothing.
+// TestWorkIsGivenBackAfterAPause checks that a long read that has yielded its slot continues
+// when a slot is free, and that one that ends meanwhile waits for nothing.
 func TestWorkIsGivenBackAfterAPause(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -274,8 +274,8 @@ func TestWorkIsGivenBackAfterAPause(t *testing.T) {
 	})
 }
 
-// TestWaitingForAConnectionEnds: who waits longer than the request may last gets
-// an error that asks to try again.
+// TestWaitingForAConnectionEnds checks that a wait longer than the request's time limit ends
+// with a transient error.
 func TestWaitingForAConnectionEnds(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		hold := make(chan struct{})

@@ -14,8 +14,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// refusing stands between alds and a real server and answers some statements itself, with
-// an error: the server never sees them, and its transaction stays open.
+// refusing is a proxy between alds and a real server that answers some statements itself,
+// with an error. The server never gets them, and its transaction stays open.
 type refusing struct {
 	statement string                  // in text, such as COMMIT
 	refuse    atomic.Pointer[refusal] // nil: it lets all pass
@@ -28,7 +28,7 @@ type refusal struct {
 	times   int32 // how often at most
 }
 
-// open opens a database behind r.
+// open opens a database through r.
 func (r *refusing) open(t *testing.T) *db.DB {
 	t.Helper()
 	u, err := url.Parse(testdb.URL(t, "mysql"))
@@ -59,7 +59,7 @@ func (r *refusing) open(t *testing.T) *db.DB {
 	return d
 }
 
-// carry carries packets of one connection until either side closes it.
+// carry forwards the packets of one connection until either side closes it.
 func (r *refusing) carry(client net.Conn, address string) {
 	defer client.Close()
 	server, err := net.Dial("tcp", address)
@@ -94,7 +94,7 @@ func (r *refusing) carry(client net.Conn, address string) {
 	}
 }
 
-// packet is the error as MySQL's protocol has it.
+// packet returns the error in MySQL's protocol.
 func (f *refusal) packet() []byte {
 	body := binary.LittleEndian.AppendUint16([]byte{0xff}, f.number)
 	body = append(append(body, "#HY000"...), f.message...)

@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// pair is a writer and what it takes for its replica: another database, in which the test
-// does what replication would.
+// pair is a writer and a second database in the role of its replica. The test does the work
+// of replication.
 type pair struct {
 	writer, replica *db.DB // as clients of their own
 	both            *db.DB // of the writer, with the replica
@@ -67,7 +67,7 @@ func doAt(t *testing.T, d *db.DB, query string, args ...any) {
 	}
 }
 
-// await waits until the replica is in use, or is not.
+// await waits until the replica is in use, or is left out.
 func (p *pair) await(t *testing.T, used bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
@@ -80,7 +80,7 @@ func (p *pair) await(t *testing.T, used bool) {
 	}
 }
 
-// where returns the servers on which each way to read is carried out: w and r.
+// where returns the servers that carry out each kind of read: w and r.
 func (p *pair) where(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	d, got := p.both.Elsewhere(), ""
@@ -162,8 +162,8 @@ func TestAReplicaIsNotWritten(t *testing.T) {
 	}
 }
 
-// A replica that is gone is left out, one that hangs within seconds; what it was asked is
-// answered by the writer, but for what has begun to go to a client.
+// A replica that does not answer is left out, one that hangs within seconds. Its reads are
+// repeated on the writer, unless a part of the answer was already sent to a client.
 func TestAReplicaThatIsGoneIsLeftOut(t *testing.T) {
 	p := newPair(t)
 	ctx := db.WithMember(t.Context(), 20)
@@ -228,7 +228,7 @@ func TestSQLiteHasNoReplicas(t *testing.T) {
 	}
 }
 
-// way is the way to a server, which can be closed, or swallow all that comes.
+// way is a connection to a server that can be closed, or drop all data.
 type way struct {
 	address string // of the database, by this way
 	server  string
@@ -295,7 +295,7 @@ func (w *way) serve(from net.Conn) {
 	}
 }
 
-// close ends all connections, and lets no more through.
+// close closes all connections and refuses new ones.
 func (w *way) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -312,7 +312,7 @@ func (w *way) open() {
 	w.closed = false
 }
 
-// hang keeps connections, and lets nothing through to the server.
+// hang keeps connections, and forwards nothing to the server.
 func (w *way) hang() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestHowFarAReplicaLags: since the last time at which the writer was no further.
+// TestHowFarAReplicaLags checks that the lag is the time since the writer last had no more
+// progress than the replica.
 func TestHowFarAReplicaLags(t *testing.T) {
 	began := time.Now()
 	at := func(seconds, progress, schema int64) sample {

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// poolOf returns the name of the pool whose connection rows hold.
+// poolOf returns the name of the pool whose connection the rows use.
 func poolOf(t *testing.T, d *db.DB, rows *sql.Rows, err error) string {
 	t.Helper()
 	if err != nil {

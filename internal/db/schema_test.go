@@ -11,8 +11,8 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// migrateAsNewer applies migrations of a later release, which name these releases as
-// the oldest that work with them.
+// migrateAsNewer applies migrations of a later release; oldest are the oldest releases that
+// work with each of them.
 func migrateAsNewer(t *testing.T, d *db.DB, oldest ...string) {
 	t.Helper()
 	all := *d.Steps()
@@ -28,7 +28,7 @@ func migrateAsNewer(t *testing.T, d *db.DB, oldest ...string) {
 	}
 }
 
-// recorded is what a database says of its migrations and of its release.
+// recorded returns what a database records about its migrations and its release.
 func recorded(t *testing.T, d *db.DB) string {
 	t.Helper()
 	var all []string
@@ -45,8 +45,8 @@ func recorded(t *testing.T, d *db.DB) string {
 	return strings.Join(all, "\n")
 }
 
-// What newer releases have said decides whether this one works with a database; either
-// way it changes nothing.
+// The oldest releases that newer releases have recorded decide whether this one works with a
+// database. In either case it changes nothing.
 func TestNewerSchemas(t *testing.T) {
 	next := release.Of(release.Rank(release.Number) + 1)
 	for _, c := range []struct {
@@ -84,8 +84,8 @@ func TestNewerSchemas(t *testing.T) {
 	}
 }
 
-// While a newer release migrates, older processes that work with it go on; those that
-// do not, stop.
+// While a newer release migrates, older processes that work with it continue. The others
+// stop.
 func TestNewerSchemaThatHasOnlyBegun(t *testing.T) {
 	onBoth(t, func(t *testing.T, dialect string) {
 		d := migrated(t, dialect, 1)[0]
@@ -99,7 +99,7 @@ func TestNewerSchemaThatHasOnlyBegun(t *testing.T) {
 	})
 }
 
-// A database of a newer release that lacks a migration of this one is of another line.
+// A newer database that lacks a migration of this release does not belong to it.
 func TestNewerSchemaOfAnotherLine(t *testing.T) {
 	onBoth(t, func(t *testing.T, dialect string) {
 		d := migrated(t, dialect, 1)[0]
@@ -111,9 +111,8 @@ func TestNewerSchemaOfAnotherLine(t *testing.T) {
 	})
 }
 
-// The column for the oldest release comes to databases that were made without it; what
-// was applied before it names none, what comes behind it does. Builds without it can
-// still write their rows.
+// Old databases get the column for the oldest release. Earlier migrations have no value in
+// it, later ones do. Builds without the column can still write their rows.
 func TestOldDatabasesLearnOfTheOldestRelease(t *testing.T) {
 	onBoth(t, func(t *testing.T, dialect string) {
 		d := fresh(t, dialect, 1)[0]
@@ -153,7 +152,7 @@ func TestOldDatabasesLearnOfTheOldestRelease(t *testing.T) {
 	})
 }
 
-// The release that a database is of never goes back.
+// The release of a database never decreases.
 func TestTheNewestReleaseIsKept(t *testing.T) {
 	onBoth(t, func(t *testing.T, dialect string) {
 		d := fresh(t, dialect, 1)[0]

@@ -21,8 +21,8 @@ func TestTheServerIsNamed(t *testing.T) {
 	})
 }
 
-// TestNoRowidFilter: a session on MariaDB does not use filters of row ids, by which
-// answers lacked rows.
+// TestNoRowidFilter checks that a session on MariaDB does not use row id filters, which made
+// results lack rows.
 func TestNoRowidFilter(t *testing.T) {
 	d := testdb.MySQL(t)
 	sessions := map[string]func(func(*db.Tx) error) error{

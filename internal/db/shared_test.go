@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-// unending is an INSERT that only an interrupt ends in time.
+// unending is an INSERT that takes so long that only an interrupt ends it.
 const unending = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000)
 	INSERT INTO written (id) SELECT -i FROM n`
 
@@ -48,8 +48,8 @@ func ids(t *testing.T, d *db.DB) map[int]bool {
 	return all
 }
 
-// inOneTransaction runs writes that wait for their turn in this order, and returns
-// their errors.
+// inOneTransaction runs writes that wait for their turn in this order, and returns their
+// errors.
 func inOneTransaction(t *testing.T, d *db.DB, writes ...func() error) []error {
 	t.Helper()
 	end, err := d.TakeTurn(t.Context())
@@ -185,9 +185,8 @@ func TestALongWriteDoesNotKeepOthersWaiting(t *testing.T) {
 	}
 }
 
-// TestWhatIsAnsweredIsWrittenAndNothingElse writes by many at once, of whom some
-// fail, panic, are given up before, while and after a statement runs, or end the
-// transaction for all.
+// TestWhatIsAnsweredIsWrittenAndNothingElse runs many writes at the same time. Some fail,
+// panic, are canceled before, during and after a statement, or end the transaction for all.
 func TestWhatIsAnsweredIsWrittenAndNothingElse(t *testing.T) {
 	const writers, each = 12, 60
 	d, path := writtenFile(t)
@@ -226,8 +225,8 @@ func TestWhatIsAnsweredIsWrittenAndNothingElse(t *testing.T) {
 	}
 }
 
-// randomWrite writes an id in one of many ways and reports whether that was answered
-// without an error.
+// randomWrite writes an id in one of many ways, and reports whether the write returned no
+// error.
 func randomWrite(ctx context.Context, d *db.DB, random *rand.Rand, id int) (ok bool) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -265,7 +264,8 @@ func randomWrite(ctx context.Context, d *db.DB, random *rand.Rand, id int) (ok b
 	return err == nil
 }
 
-// TestWhatRunsAfterACommitThatFails: it runs for all writes that share the commit.
+// TestWhatRunsAfterACommitThatFails checks that OnUndo functions run for all writes that
+// share the commit.
 func TestWhatRunsAfterACommitThatFails(t *testing.T) {
 	d, _ := writtenFile(t)
 	exec(t, d, "CREATE TABLE part (of INTEGER REFERENCES written (id) DEFERRABLE INITIALLY DEFERRED)")

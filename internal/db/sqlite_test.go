@@ -29,7 +29,7 @@ func exec(t *testing.T, d *db.DB, statement string, args ...any) {
 	}
 }
 
-// modes returns the modes of the files of a database, which must all be there.
+// modes returns the modes of the files of a database, which must all exist.
 func modes(t *testing.T, path string) map[string]os.FileMode {
 	t.Helper()
 	all := map[string]os.FileMode{}

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestReadersThatAreTakenGoOn: a read whose client has taken what it sent is not ended later,
-// though others wait for its place then.
+// TestReadersThatAreTakenGoOn checks that a read is not ended after its client has read the
+// data, even if others are queued then.
 func TestReadersThatAreTakenGoOn(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		ctx := t.Context()
@@ -53,9 +53,8 @@ func TestReadersThatAreTakenGoOn(t *testing.T) {
 	})
 }
 
-// TestStalledReadersMakeRoom: reads whose clients do not take their answers have all places
-// among the long reads. Those of others begin all the same, and the stalled ones learn that
-// they have ended.
+// TestStalledReadersMakeRoom uses all places of long reads for reads whose clients do not
+// read. Other reads must begin, and the stalled ones must get an error.
 func TestStalledReadersMakeRoom(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		ctx := t.Context()

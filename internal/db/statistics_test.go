@@ -18,8 +18,8 @@ const (
 	ofFew   = "SELECT COUNT(*) FROM story WHERE kind = 1 AND scope = ?"
 )
 
-// stories is a database with 5,000 rows of one kind and 5 of another, in 50 scopes,
-// one in a thousand with a super, and indexes for each.
+// stories returns a database for 5,000 rows of one kind and 5 of another, in 50 scopes, one
+// in a thousand with a super, and with indexes for each column.
 func stories(t *testing.T) *db.DB {
 	t.Helper()
 	d := openFile(t, filepath.Join(t.TempDir(), "alds.db"))
@@ -44,9 +44,9 @@ func fillStories(t *testing.T, d *db.DB) {
 
 var plans atomic.Int64
 
-// plan returns how a statement with one argument runs. It runs once, since only that
-// shows the connection that the schema was changed; and EXPLAIN is another text each
-// time, since a connection keeps its answer.
+// plan returns how a statement with one argument runs. It runs the statement once, since only
+// then the connection sees a changed schema. EXPLAIN gets a new text each time, since a
+// connection caches its answer.
 func plan(t *testing.T, q db.Querier, statement string) string {
 	t.Helper()
 	if err := q.QueryRow(t.Context(), statement, 1).Scan(new(int)); err != nil {
@@ -126,8 +126,8 @@ func TestASmallTableHasNoStatistics(t *testing.T) {
 	}
 }
 
-// TestATableThatIsItsKey: the rows of a table without row ids are an index that has the
-// name of the table in statistics.
+// TestATableThatIsItsKey checks that a table without row ids has statistics under the table's
+// name.
 func TestATableThatIsItsKey(t *testing.T) {
 	d := stories(t)
 	exec(t, d, "CREATE TABLE owner (story INTEGER NOT NULL, member INTEGER NOT NULL, PRIMARY KEY (story, member)) WITHOUT ROWID")
@@ -143,7 +143,8 @@ func TestATableThatIsItsKey(t *testing.T) {
 	}
 }
 
-// TestAKeyOfSomeRows: one of which no row is has no statistics, and the others keep theirs.
+// TestAKeyOfSomeRows checks that a partial index without rows has no statistics, and that the
+// others keep theirs.
 func TestAKeyOfSomeRows(t *testing.T) {
 	d := stories(t)
 	exec(t, d, "CREATE INDEX story_a_none ON story (super) WHERE super < 0")

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// nodes makes a table of assets: three stories, two below the first of them, and up to
-// n others.
+// nodes creates a table of assets: three stories, two below the first of them, and up to n
+// others.
 func nodes(t *testing.T, d *db.DB, n int) {
 	t.Helper()
 	run := func(query string) {
@@ -33,8 +33,8 @@ func nodes(t *testing.T, d *db.DB, n int) {
 	run("ANALYZE TABLE node")
 }
 
-// TestConditionsInDerivedTables: MySQL 9.7.4 moves the condition on a derived table into
-// it. Where the values were those of a prepared statement and the table stood in a WITH,
+// TestConditionsInDerivedTables checks a defect of MySQL 9.7.4, which moves the condition on
+// a derived table into it. With the values of a prepared statement and the table in a WITH,
 // rows were missing that the same statement finds as text.
 func TestConditionsInDerivedTables(t *testing.T) {
 	d := testdb.MySQL(t)
@@ -60,9 +60,9 @@ func TestConditionsInDerivedTables(t *testing.T) {
 	}
 }
 
-// TestConditionsOfJoins: MySQL 9.7.4 loses the conditions of a sub-select in the ON of a
-// LEFT JOIN, where it makes a join of it whose rows it gathers first. Compared with 1 it
-// stays a test.
+// TestConditionsOfJoins checks a defect of MySQL 9.7.4. It loses the conditions of a
+// sub-select in the ON of a LEFT JOIN if it turns the sub-select into a join with
+// materialized rows. Compared with 1 the sub-select stays a test.
 func TestConditionsOfJoins(t *testing.T) {
 	d := testdb.MySQL(t)
 	nodes(t, d, 7)
@@ -89,9 +89,9 @@ func TestConditionsOfJoins(t *testing.T) {
 	}
 }
 
-// TestPlansAreKept: MariaDB 10.11 read the rows of a table, or all of it, where a prepared
-// statement of a table and itself had read a key alone, as soon as another such statement
-// had run on the connection.
+// TestPlansAreKept checks a defect of MariaDB 10.11 with a prepared statement of a table
+// joined with itself. It first read only a key. After another such statement had run on the
+// connection, it read the rows, or the whole table.
 func TestPlansAreKept(t *testing.T) {
 	d := testdb.MySQL(t)
 	nodes(t, d, 20_000)
@@ -115,7 +115,7 @@ func TestPlansAreKept(t *testing.T) {
 	}
 }
 
-// texts returns the rows, each as one text.
+// texts returns the rows of a query, each as one text.
 func texts(t *testing.T, tx *db.Tx, query string, args ...any) (all []string) {
 	t.Helper()
 	rows, err := tx.Query(t.Context(), query, args...)

@@ -10,7 +10,7 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// A migration says on a TiDB what it says elsewhere, with changes of keys by themselves.
+// A migration for a TiDB makes the same changes, with changes of keys as separate statements.
 func TestMigrationsForTiDB(t *testing.T) {
 	for text, want := range map[string][]string{
 		"ALTER TABLE `audit` ADD COLUMN `feed` BIGINT NULL, ADD KEY `audit_feed` (`feed`, `last_moment`)": {
@@ -45,8 +45,8 @@ func TestMigrationsForTiDB(t *testing.T) {
 	}
 }
 
-// A read on what says it is a TiDB is one snapshot all the same, and its lists are
-// written out.
+// A read on a server that reports to be a TiDB is still one snapshot, and its lists are
+// written into the statement.
 func TestReadsAsOnTiDB(t *testing.T) {
 	url, recorded := testdb.AsTiDB(t)
 	d, err := db.Open(t.Context(), url, db.Options{MaxConns: 4})

@@ -9,7 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestTLS: each mode, with a server whose certificate nobody knows and one without TLS.
+// TestTLS tests each mode with servers whose certificates no system authority has signed, and
+// with one without TLS.
 func TestTLS(t *testing.T) {
 	named := testdb.NewCertificate(t, "127.0.0.1")
 	elsewhere := testdb.NewCertificate(t, "db.test")
@@ -55,7 +56,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// cipherOf is the version of TLS by which a database is read.
+// cipherOf returns the TLS version of the connection to a database.
 func cipherOf(t *testing.T, address string) (version string, err error) {
 	t.Helper()
 	d, err := db.Open(t.Context(), address, db.Options{MaxConns: 2})

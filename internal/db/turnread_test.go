@@ -8,8 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// TestATurnIsNotForLongQueries: a query that takes too long ends its write, of which nothing
-// stands, and no other: neither one that shares its transaction nor those that follow.
+// TestATurnIsNotForLongQueries checks that a query that takes too long ends its write and
+// leaves nothing of it. It ends no other write, neither one that shares the transaction nor a
+// later one.
 func TestATurnIsNotForLongQueries(t *testing.T) {
 	d, _ := writtenFile(t)
 	d.LimitTurnReads(time.Millisecond)

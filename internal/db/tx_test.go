@@ -204,7 +204,7 @@ func TestDoomedTransactionRunsNothingMore(t *testing.T) {
 	}
 }
 
-// kill ends the connection of tx from another one and waits until it is gone.
+// kill ends the connection of tx from another one, and waits until it is gone.
 func kill(t *testing.T, d *db.DB, tx *db.Tx) {
 	t.Helper()
 	ctx := context.Background()
@@ -328,8 +328,8 @@ func TestUnreachableServerIsTransient(t *testing.T) {
 	}
 }
 
-// TestWhatRunsAfterARollback: it runs when what was written until then is rolled back,
-// by whatever, once, and else never.
+// TestWhatRunsAfterARollback checks that OnUndo functions run once if what was written until
+// then is rolled back, for any reason, and otherwise never.
 func TestWhatRunsAfterARollback(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		broken := errors.New("broken")

@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestEnginesOfTests: what tests run on takes writes, and says what it is.
+// TestEnginesOfTests checks that the test servers take writes and are described.
 func TestEnginesOfTests(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		e, err := d.Engine(t.Context())
@@ -22,7 +22,7 @@ func TestEnginesOfTests(t *testing.T) {
 	})
 }
 
-// TestWritableAsksByItself: also where nobody has asked what the server is.
+// TestWritableAsksByItself checks Writable before any call of Engine.
 func TestWritableAsksByItself(t *testing.T) {
 	d := fresh(t, "mysql", 1)[0]
 	if err := d.Health().Writable(t.Context()); err != nil {
