@@ -16,7 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// watching starts a server with checks, in a time of its own.
+// watching starts a server with checks; they end with the test.
 func watching(t *testing.T, log *slog.Logger, checks ...Check) *Server {
 	t.Helper()
 	s := New(prometheus.NewRegistry(), log)
@@ -67,8 +67,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// A check that hangs and hears of no deadline keeps no request waiting; what it found
-// before counts for a while.
+// A check that hangs and ignores its deadline delays no request. Its last result is valid for
+// a while.
 func TestAHangingCheckKeepsNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hang atomic.Bool
@@ -108,8 +108,8 @@ func TestAHangingCheckKeepsNobodyWaiting(t *testing.T) {
 	})
 }
 
-// What a check finds is logged when it changes, and once a minute while it fails,
-// however often somebody asks.
+// The result of a check is logged when it changes, and once a minute while it fails, however
+// often it is requested.
 func TestChangesOfChecksAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
@@ -147,7 +147,7 @@ func TestChangesOfChecksAreLogged(t *testing.T) {
 	})
 }
 
-// A process that starts says what it waits for, at once.
+// A starting process reports at once what it waits for.
 func TestAReasonTakesThePlaceOfChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := watching(t, slog.New(slog.DiscardHandler), Check{Name: "database", Run: func(context.Context) error { return nil }})
@@ -163,7 +163,7 @@ func TestAReasonTakesThePlaceOfChecks(t *testing.T) {
 	})
 }
 
-// TestChecksAreMeasured: what the checks found last is in the metrics.
+// TestChecksAreMeasured checks that the last results of the checks are in the metrics.
 func TestChecksAreMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fails atomic.Bool

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// enter enters and fails the test where it must not wait.
+// enter enters, and fails the test on an error.
 func enter(t *testing.T, q *Queue, key any) func() {
 	t.Helper()
 	leave, err := q.Enter(t.Context(), key)
@@ -72,8 +72,8 @@ func TestOneKeyLeavesRoomForOthers(t *testing.T) {
 	})
 }
 
-// TestAKeyWithFewRequestsDoesNotWaitForTheRound: among many that always have requests
-// waiting it is served second, and those are still served in turn.
+// TestAKeyWithFewRequestsDoesNotWaitForTheRound checks that among many keys that always have
+// waiting requests such a key is served second. The others are still served in turn.
 func TestAKeyWithFewRequestsDoesNotWaitForTheRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const greedy = 20
@@ -114,8 +114,8 @@ func TestAKeyWithFewRequestsDoesNotWaitForTheRound(t *testing.T) {
 	})
 }
 
-// TestRecentRequestsAreBounded: a request runs once one of those before it has ended,
-// or has run for long enough.
+// TestRecentRequestsAreBounded checks that a request runs once an earlier one has ended, or
+// has run for long enough.
 func TestRecentRequestsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const long = 250 * time.Millisecond
@@ -150,8 +150,8 @@ func TestRecentRequestsAreBounded(t *testing.T) {
 	})
 }
 
-// TestKeysWithFewRequestsAreRefusedLast: where too many wait, the longest queue
-// makes room for a shorter one, and not for its own requests.
+// TestKeysWithFewRequestsAreRefusedLast checks that, when too many requests wait, the longest
+// queue makes room for a shorter one, but not for its own requests.
 func TestKeysWithFewRequestsAreRefusedLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(Bounds{Running: 1, PerKey: 1, Line: 10, Waiting: 3})
@@ -221,7 +221,8 @@ func TestWaitsEnd(t *testing.T) {
 	})
 }
 
-// TestBoundsHold lets many requests of many keys come and go, some giving up.
+// TestBoundsHold runs many requests of many keys at the same time, some of which are
+// canceled.
 func TestBoundsHold(t *testing.T) {
 	q := New(Bounds{Running: 8, PerKey: 3, Line: 50, Waiting: 60, Wait: 5 * time.Millisecond})
 	var mu sync.Mutex

@@ -19,7 +19,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// random returns n bytes; some dozen and more are bytes that no other test has.
+// random returns n bytes; from some dozens of bytes on they are unique.
 func random(n int) []byte {
 	var seed [32]byte
 	for i := range seed {
@@ -57,9 +57,9 @@ func count(t *testing.T, d *db.DB, table string) (n int) {
 	return n
 }
 
-// stores calls test with a store that keeps bytes in each database, in a folder, and in
-// a bucket. Each has a database of its own: two contents of a byte may be the same one,
-// which then lies where it was stored first.
+// stores calls test with stores that keep bytes in each database, in a folder, and in a
+// bucket. Each has its own database: two contents of one byte may be the same, and the bytes
+// stay where they were stored first.
 func stores(t *testing.T, grace time.Duration, test func(t *testing.T, d *db.DB, s *blob.Store)) {
 	buckets := map[string]func(t *testing.T) blob.Bucket{
 		"inside": func(*testing.T) blob.Bucket { return nil },
@@ -138,7 +138,7 @@ func TestSameBytesAreStoredOnce(t *testing.T) {
 	})
 }
 
-// broken is a sender that stops in the middle.
+// broken is a sender that breaks off.
 type broken struct{ r io.Reader }
 
 var errBroken = errors.New("the sender has gone")
@@ -206,7 +206,7 @@ func TestOnlyWhatNoVersionHoldsIsRemoved(t *testing.T) {
 	})
 }
 
-// stuck is a bucket that does not remove one object.
+// stuck is a bucket that fails to remove one object.
 type stuck struct {
 	blob.Bucket
 	key string
@@ -214,7 +214,7 @@ type stuck struct {
 
 var errStuck = errors.New("stuck")
 
-// Remove removes an object.
+// Remove removes an object, except for the one that is stuck.
 func (s *stuck) Remove(ctx context.Context, key string) error {
 	if key == s.key {
 		return errStuck
@@ -222,8 +222,8 @@ func (s *stuck) Remove(ctx context.Context, key string) error {
 	return s.Bucket.Remove(ctx, key)
 }
 
-// TestASweepGoesOnBehindAFailure: all but the content that cannot be removed are, and
-// that one by a later sweep.
+// TestASweepGoesOnBehindAFailure checks that a sweep removes all contents except the one that
+// fails, and that a later sweep removes that one.
 func TestASweepGoesOnBehindAFailure(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		b, err := blob.OpenBucket("file://" + t.TempDir())
@@ -257,9 +257,9 @@ func TestASweepGoesOnBehindAFailure(t *testing.T) {
 	})
 }
 
-// TestSweepAgainstUploads: while everything that is not kept is removed at once,
-// uploads of the same bytes end with a content that is whole, or an error that
-// says to send it again.
+// TestSweepAgainstUploads uploads the same bytes while sweeps remove everything that is not
+// kept. An upload must end with a complete content, or with an error that asks to send it
+// again.
 func TestSweepAgainstUploads(t *testing.T) {
 	stores(t, time.Microsecond, func(t *testing.T, d *db.DB, s *blob.Store) {
 		content := random(blob.PartSize + 1)
@@ -324,8 +324,8 @@ func TestReferencesAreNoBase64(t *testing.T) {
 	}
 }
 
-// TestVerify: what is wrong with the bytes of contents is found, and nothing where
-// they are sound.
+// TestVerify checks that damaged contents are found, and that nothing is reported for intact
+// ones.
 func TestVerify(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		folder := t.TempDir()
@@ -377,8 +377,8 @@ func TestVerify(t *testing.T) {
 	})
 }
 
-// TestAReaderEndsWithItsContext: nothing more is read once the context has ended, for
-// loss of rights or by the time limit.
+// TestAReaderEndsWithItsContext checks that a reader reads nothing more once its context has
+// ended, for example because of lost rights or the time limit.
 func TestAReaderEndsWithItsContext(t *testing.T) {
 	stores(t, 0, func(t *testing.T, _ *db.DB, s *blob.Store) {
 		content := random(4 * blob.PartSize)

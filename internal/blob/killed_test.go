@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// dying is a sender during whose nth read the process is killed: nothing of the
-// upload is cleared up.
+// dying is a sender that simulates a killed process at its nth read, so that nothing of the
+// upload is cleaned up.
 type dying struct {
 	r    io.Reader
 	left int
@@ -38,9 +38,8 @@ func upload(t *testing.T, s *blob.Store, content []byte, reads int, size int64) 
 	return false
 }
 
-// TestKilledUploads: an upload whose process was killed, wherever, is seen by nobody,
-// stands in the way of nobody, and is removed once it is old; so is a removal that
-// was killed.
+// TestKilledUploads checks uploads and removals of killed processes. At every point nobody
+// can read the upload, it blocks no other upload, and it is removed once it is old.
 func TestKilledUploads(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		bucket, err := blob.OpenBucket("file://" + t.TempDir())
@@ -84,7 +83,7 @@ func TestKilledUploads(t *testing.T) {
 	})
 }
 
-// TestUploadsInProgressStay: a sweep removes nothing of an upload that is going on.
+// TestUploadsInProgressStay checks that a sweep removes nothing of a running upload.
 func TestUploadsInProgressStay(t *testing.T) {
 	stores(t, 0, func(t *testing.T, _ *db.DB, s *blob.Store) {
 		content := random(2*blob.PartSize + 1)
@@ -104,7 +103,8 @@ func TestUploadsInProgressStay(t *testing.T) {
 	})
 }
 
-// TestLyingSenders: a content of another length than was announced is none.
+// TestLyingSenders checks that a content whose length differs from the announced one is
+// refused.
 func TestLyingSenders(t *testing.T) {
 	stores(t, 0, func(t *testing.T, d *db.DB, s *blob.Store) {
 		before := count(t, d, "blob_content")

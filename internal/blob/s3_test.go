@@ -17,7 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// s3Server is a service that speaks like S3, with a bucket.
+// s3Server is an S3 service with a bucket.
 type s3Server struct {
 	url      string
 	backend  gofakes3.Backend
@@ -56,7 +56,7 @@ func (s *s3Server) open(t *testing.T) blob.Bucket {
 	return b
 }
 
-// objects returns how many objects there are.
+// objects returns the number of objects.
 func (s *s3Server) objects(t *testing.T) int {
 	t.Helper()
 	list, err := s.backend.ListBucket("alds-test", nil, gofakes3.ListBucketPage{})
@@ -71,8 +71,8 @@ func (s *s3Server) objects(t *testing.T) int {
 	return len(list.Contents)
 }
 
-// TestObjects: an object is read as it was written, whether its size was known or
-// not, and of one that broke off nothing is there.
+// TestObjects checks that an object is read as it was written, whether its size was known or
+// not, and that nothing remains of an interrupted one.
 func TestObjects(t *testing.T) {
 	s := startS3(t)
 	b := s.open(t)
@@ -110,7 +110,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestBucketThatFails: what the bucket refuses is for another time, and its message
+// TestBucketThatFails checks that a failure of the bucket is transient, and that its message
 // shows no key.
 func TestBucketThatFails(t *testing.T) {
 	s := startS3(t)

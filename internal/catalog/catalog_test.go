@@ -54,7 +54,7 @@ func (t definitions) write(fn func(tx *db.Tx) error) {
 	}
 }
 
-// row inserts a row of the model; 0 is no value.
+// row inserts a row of the model; 0 means no value.
 func (t definitions) row(id int64, typ int, name string, on, related int64, attrs string) {
 	t.Helper()
 	null := func(id int64) any {
@@ -95,7 +95,7 @@ func attr(m *meta.Model, typ, name string) *meta.Attr {
 	return a
 }
 
-// Rows become types and attributes, and go again with their state.
+// Rows become types and attributes, and disappear with their state.
 func TestRowsBecomeTheModel(t *testing.T) {
 	each(t, func(t definitions) {
 		t.row(5001, assetType, "Custom_OriginType", -1, 0, `{"DisplayName": "Origin", "Code": 10000, "IsCustom": true}`)
@@ -137,8 +137,8 @@ func TestRowsBecomeTheModel(t *testing.T) {
 	})
 }
 
-// A model is read once per generation, whoever asks for it, and everybody has it
-// when the call returns.
+// A model is read once per generation, and every concurrent caller has it when its call
+// returns.
 func TestRefreshReadsOnce(t *testing.T) {
 	each(t, func(t definitions) {
 		var told []int64
@@ -165,7 +165,7 @@ func TestRefreshReadsOnce(t *testing.T) {
 	})
 }
 
-// What another process changes is known within two seconds.
+// A change of another process arrives within two seconds.
 func TestRunFollows(t *testing.T) {
 	each(t, func(t definitions) {
 		changed := make(chan catalog.Present, 10)
@@ -191,8 +191,8 @@ func TestRunFollows(t *testing.T) {
 	})
 }
 
-// TestTracking: what is set is known with the next model, in every catalog, and a value
-// that this release does not know counts as none.
+// TestTracking checks that every catalog gets the settings with the next model, and that an
+// unknown value is ignored.
 func TestTracking(t *testing.T) {
 	each(t, func(t definitions) {
 		here, there := catalog.New(t.d, base, catalog.Options{}), catalog.New(t.d, base, catalog.Options{})

@@ -10,8 +10,9 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestWritesAreCountedOnceSomebodyReadsElsewhere: what was not counted is committed before
-// a position is, and from then on each write moves the position of whoever has to find it.
+// TestWritesAreCountedOnceSomebodyReadsElsewhere checks that uncounted writes are committed
+// before the first position. After that, each write raises the position of the members that
+// must see it.
 func TestWritesAreCountedOnceSomebodyReadsElsewhere(t *testing.T) {
 	d := testdb.MySQL(t)
 	position := func(member int64) (n int64) {

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// insert writes rows given as maps of column to value.
+// insert writes rows, each a map of column to value.
 func insert(t *testing.T, d *db.DB, table string, rows ...map[string]any) {
 	t.Helper()
 	err := d.Write(t.Context(), func(tx *db.Tx) error {
@@ -103,7 +103,7 @@ func TestDiffOfLoadedSteps(t *testing.T) {
 	})
 }
 
-// TestVersionsAreReadInParts: no more is read at a time than MaxBytes and one version.
+// TestVersionsAreReadInParts checks that one read returns at most MaxBytes and one version.
 func TestVersionsAreReadInParts(t *testing.T) {
 	story := typ(t, "Story")
 	testdb.Each(t, func(t *testing.T, d *db.DB) {

@@ -8,12 +8,11 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// formats are those in which there are descriptions.
+// formats are the formats of descriptions.
 var formats = map[string]doc.Format{"json": doc.JSON, "xml": doc.XML}
 
-// BenchmarkWholeModel makes the description of the whole model, as the first to
-// ask for it does; with as many custom attributes, spread over the types of
-// workitems.
+// BenchmarkWholeModel makes the description of the whole model, as the first request does,
+// without and with custom attributes of the types of workitems.
 func BenchmarkWholeModel(b *testing.B) {
 	for _, n := range []int{0, 320} {
 		m := grown(b, n)
@@ -29,7 +28,7 @@ func BenchmarkWholeModel(b *testing.B) {
 	}
 }
 
-// grown returns the model with so many custom attributes.
+// grown returns the model with n custom attributes.
 func grown(t testing.TB, n int) *meta.Model {
 	t.Helper()
 	on := []string{"Story", "Defect", "Workitem", "Task"}
@@ -46,8 +45,8 @@ func grown(t testing.TB, n int) *meta.Model {
 	return m
 }
 
-// BenchmarkNextModel makes the description of a model with one custom attribute
-// more than the one described before.
+// BenchmarkNextModel makes the description of a model that has one custom attribute more than
+// the previous one.
 func BenchmarkNextModel(b *testing.B) {
 	d, next := New(grown(b, 320), "1.2.3.4"), grown(b, 321)
 	for name, f := range formats {

@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// TestWhatIsReferredToIsThere: every attribute and type that a description refers
-// to can be asked about itself.
+// TestWhatIsReferredToIsThere checks that every attribute and type that a description refers
+// to has a description itself.
 func TestWhatIsReferredToIsThere(t *testing.T) {
 	m := meta.Default()
 	check := func(from, token string) {
@@ -57,7 +57,7 @@ func TestWhatIsReferredToIsThere(t *testing.T) {
 	}
 }
 
-// TestTheNameStandsTwice: first as text, then as the attribute.
+// TestTheNameStandsTwice checks that the name appears first as text and then as an attribute.
 func TestTheNameStandsTwice(t *testing.T) {
 	d, err := New(meta.Default(), "1.2.3.4").Type("/alds/meta.v1", "Story", doc.JSON)
 	if err != nil {
@@ -70,8 +70,8 @@ func TestTheNameStandsTwice(t *testing.T) {
 	}
 }
 
-// TestDocuments: each is there once compressed and once not, under one tag that
-// tells model, version, address and format apart; unknown types are not found.
+// TestDocuments checks that each document exists compressed and uncompressed, under one tag
+// that depends on model, version, address and format. Unknown types are not found.
 func TestDocuments(t *testing.T) {
 	const base = "/alds/meta.v1"
 	m := meta.Default()
@@ -114,8 +114,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestUnknownNames: an unknown name in the path of a token is not found; what else is
-// wrong with a token is invalid, also an unknown name in a filter.
+// TestUnknownNames checks that an unknown name in a path is not found. Any other error in a
+// token is invalid, also an unknown name in a filter.
 func TestUnknownNames(t *testing.T) {
 	docs := New(meta.Default(), "1.2.3.4")
 	for _, c := range []struct {
@@ -136,7 +136,8 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// TestADocumentThatCannotBeMade: nobody gets an empty one in its place.
+// TestADocumentThatCannotBeMade checks that a failed document is never replaced by an empty
+// one.
 func TestADocumentThatCannotBeMade(t *testing.T) {
 	docs := New(meta.Default(), "1.2.3.4")
 	for range 2 {
@@ -151,7 +152,7 @@ func TestADocumentThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// TestDocumentsAreMadeOnce: all who ask get the bytes that the first had made.
+// TestDocumentsAreMadeOnce checks that all callers get the bytes that the first one made.
 func TestDocumentsAreMadeOnce(t *testing.T) {
 	docs := New(meta.Default(), "1.2.3.4")
 	var first [8]*byte

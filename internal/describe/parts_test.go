@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/doc"
 )
 
-// TestTheNextModelIsDescribedFromTheLast: whatever was described before, a model
-// has the description that it has alone; parts that are the same are compressed once.
+// TestTheNextModelIsDescribedFromTheLast checks that a model has the same description
+// whatever was described before. Parts that are the same are compressed once.
 func TestTheNextModelIsDescribedFromTheLast(t *testing.T) {
 	for name, f := range formats {
 		t.Run(name, func(t *testing.T) {
@@ -34,8 +34,8 @@ func TestTheNextModelIsDescribedFromTheLast(t *testing.T) {
 	}
 }
 
-// TestFormatsKeepTheirOwnParts: one described after the other does not take its
-// place.
+// TestFormatsKeepTheirOwnParts checks that a description in one format does not replace the
+// parts of another.
 func TestFormatsKeepTheirOwnParts(t *testing.T) {
 	const base = "/alds/meta.v1"
 	docs := New(grown(t, 0), "1.2.3.4")
@@ -47,7 +47,7 @@ func TestFormatsKeepTheirOwnParts(t *testing.T) {
 	}
 }
 
-// shared counts the parts that are compressed once for both.
+// shared counts the parts that were compressed once for both.
 func shared(before, after map[sum][]byte) (n int) {
 	for name, flat := range after {
 		if was := before[name]; was != nil && &was[0] == &flat[0] {
@@ -57,7 +57,7 @@ func shared(before, after map[sum][]byte) (n int) {
 	return n
 }
 
-// checkUnpacked checks that what is compressed is the document.
+// checkUnpacked checks that the compressed document equals the uncompressed one.
 func checkUnpacked(t *testing.T, d Document) {
 	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(d.Gzip))

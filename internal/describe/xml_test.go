@@ -16,7 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// TestXML: the bytes of a part, and the first of a type and of all.
+// TestXML checks the bytes of a part, and the first bytes of a type and of the whole model.
 func TestXML(t *testing.T) {
 	const base = "/alds/meta.v1"
 	docs := New(meta.Default(), "1.2.3.4")
@@ -68,7 +68,7 @@ func checkEnds(t *testing.T, d Document, err error, first, last string) {
 	}
 }
 
-// TestEmptyElements: what refers to nothing has no content.
+// TestEmptyElements checks that an element without references has no content.
 func TestEmptyElements(t *testing.T) {
 	e := newXMLEncoder(`/"x"&`, "1.2.3.4")
 	for _, c := range []struct{ got, want string }{
@@ -92,8 +92,8 @@ func TestEmptyElements(t *testing.T) {
 	}
 }
 
-// TestXMLSaysWhatJSONSays: of every type, attribute and operation, but for what
-// only JSON has.
+// TestXMLSaysWhatJSONSays compares the two formats for every type, attribute and operation,
+// except for what only JSON has.
 func TestXMLSaysWhatJSONSays(t *testing.T) {
 	const base = "/alds/meta.v1"
 	docs := New(grown(t, 8), "1.2.3.4")
@@ -142,8 +142,7 @@ func TestXMLSaysWhatJSONSays(t *testing.T) {
 }
 
 // readXML adds every attribute of a document under the path of its element, such as
-// "/AssetType Story/AttributeDefinition Scope/Base@tokenref". That of the root is
-// empty.
+// "/AssetType Story/AttributeDefinition Scope/Base@tokenref". The path of the root is empty.
 func readXML(t *testing.T, said map[string]string, text []byte) {
 	t.Helper()
 	d := xml.NewDecoder(bytes.NewReader(text))
@@ -181,7 +180,7 @@ func readXML(t *testing.T, said map[string]string, text []byte) {
 	}
 }
 
-// readJSON adds the members of an object under the names that they have as XML.
+// readJSON adds the members of an object under their XML names.
 func readJSON(said map[string]string, path string, object map[string]any) {
 	for name, v := range object {
 		at := path + "@" + strings.ToLower(name)

@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// TestTextStaysWhereItIs keeps cells valid while the arena grows.
+// TestTextStaysWhereItIs checks that cells stay valid while the arena grows.
 func TestTextStaysWhereItIs(t *testing.T) {
 	s := &Set{Width: 1}
 	scan := s.Scanners()[0].(Scanner)

@@ -91,8 +91,8 @@ func TestContains(t *testing.T) {
 	}
 }
 
-// TestEveryCharacter: what stands for a character is one of its cases, and the
-// same for each of them. Only NUL becomes another character, U+FFFD.
+// TestEveryCharacter checks that the representative of a character is one of its cases, and
+// the same for all of them. Only NUL becomes another character, U+FFFD.
 func TestEveryCharacter(t *testing.T) {
 	if got := Of("a\x00B"); got != "a\ufffdb" || IsPlain("a\x00B") || IsPlain("ä\x00") {
 		t.Errorf("NUL is folded to %+q, or plain", got)
@@ -130,8 +130,8 @@ func asciiLower(s string) string {
 	}, s)
 }
 
-// TestAgainstTheLibrary holds random texts, and what they become by changes of
-// case and of form, against strings.EqualFold of their NFC forms.
+// TestAgainstTheLibrary compares random texts, and variants in other cases and forms, with
+// the result of strings.EqualFold for their NFC forms.
 func TestAgainstTheLibrary(t *testing.T) {
 	r := rand.New(rand.NewPCG(testseed.New(t), 1))
 	for range 200_000 {
@@ -162,7 +162,7 @@ func TestAgainstTheLibrary(t *testing.T) {
 	}
 }
 
-// blocks are where random characters come from; marks come often.
+// blocks are the ranges of random characters. Marks are frequent.
 var blocks = [][2]rune{
 	{0x20, 0x7e},
 	{0x20, 0x7e},

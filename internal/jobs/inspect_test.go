@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/webhook"
 )
 
-// await returns a task as the queue's tools show it, once it is in a state.
+// await returns a task from the queue's tools once it is in a state.
 func await(t *testing.T, q *Queue, queue, id string, state asynq.TaskState) *asynq.TaskInfo {
 	t.Helper()
 	inspector := asynq.NewInspectorFromRedisClient(q.redis)

@@ -90,7 +90,7 @@ func receive[T any](t *testing.T, from chan T, what string) T {
 	}
 }
 
-// start runs a role until the test ends and checks that it then ends too.
+// start runs a role until the test ends, and checks that it then ends too.
 func start(t *testing.T, run func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -166,7 +166,8 @@ func drain(from chan struct{}) {
 	}
 }
 
-// TestAnAcceptedRequestWakesAWorker without a sweep, which executes requests as well.
+// TestAnAcceptedRequestWakesAWorker checks this without a sweep, which would execute the
+// request as well.
 func TestAnAcceptedRequestWakesAWorker(t *testing.T) {
 	eachRedis(t, func(t *testing.T, url string) {
 		q := open(t, url)
@@ -273,7 +274,8 @@ func TestTheSchedulerContinuesAfterFailuresAndWithoutRedis(t *testing.T) {
 	}
 }
 
-// TestWorkThatNeverEndsWellIsOverdue: from the start of the scheduler on.
+// TestWorkThatNeverEndsWellIsOverdue checks that work that always fails is overdue from the
+// start of the scheduler.
 func TestWorkThatNeverEndsWellIsOverdue(t *testing.T) {
 	m := newPeriodicMetrics(nil)
 	m.starts(Periodic{Name: "x", Every: time.Minute})
@@ -311,8 +313,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// The library asks each server at the start of a connection for what servers
-// before Redis 7.2 refuse, which must not count as a failure.
+// At the start of a connection the library sends commands that servers before Redis 7.2
+// refuse. This must not count as a failure.
 func TestANewConnectionWaitsForNothing(t *testing.T) {
 	eachRedis(t, func(t *testing.T, url string) {
 		q := open(t, url)
@@ -325,8 +327,7 @@ func TestANewConnectionWaitsForNothing(t *testing.T) {
 	})
 }
 
-// A fan-out that takes long, as behind a backlog, delays neither sweeps, nor requests,
-// nor what tasks ask for.
+// A long fan-out, for example with a backlog, must not delay sweeps, requests or tasks.
 func TestALongFanOutDelaysNothingElse(t *testing.T) {
 	eachRedis(t, func(t *testing.T, url string) {
 		q := open(t, url)

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestTLS: each mode, with a Redis whose certificate nobody knows, and through a
-// sentinel that names it.
+// TestTLS tests each mode with a Redis whose certificate no system authority has signed,
+// directly and through a sentinel.
 func TestTLS(t *testing.T) {
 	named := testdb.NewCertificate(t, "127.0.0.1")
 	elsewhere := testdb.NewCertificate(t, "redis.test")

@@ -12,16 +12,16 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// lineWriter hands each line of a log to a channel.
+// lineWriter sends each line of a log to a channel.
 type lineWriter chan string
 
-// Write hands a line over.
+// Write sends a line.
 func (w lineWriter) Write(line []byte) (int, error) {
 	w <- string(line)
 	return len(line), nil
 }
 
-// next is the next line that was logged.
+// next returns the next logged line.
 func (w lineWriter) next(t *testing.T) string {
 	t.Helper()
 	select {
@@ -33,8 +33,8 @@ func (w lineWriter) next(t *testing.T) string {
 	}
 }
 
-// TestARedisThatIsMissingIsToldOnce: at the start, with a worker that asks it for
-// tasks all the time; its return likewise.
+// TestARedisThatIsMissingIsToldOnce checks that a missing Redis is logged once at the start,
+// though a worker polls it all the time, and its return once too.
 func TestARedisThatIsMissingIsToldOnce(t *testing.T) {
 	t.Parallel()
 	attempts := 60
@@ -111,7 +111,7 @@ func TestARedisThatIsMissingIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestNoFragmentOfAPasswordIsInAnError: of no kind of address, whatever refuses.
+// TestNoFragmentOfAPasswordIsInAnError tests all kinds of addresses and refusals.
 func TestNoFragmentOfAPasswordIsInAnError(t *testing.T) {
 	t.Parallel()
 	const password = "1Kx7@Qv9w:Lm3p/Zt5r#Bn8y%Wd2k?Hj6s Pc4f"

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 
 var words = localizer.New(meta.Default(), "Scrum")
 
-// clock is a time that only moves when it is told to.
+// clock is a time that moves only when the test moves it.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -40,7 +40,7 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// process is a service as one process has it.
+// process is a service in one process.
 type process struct {
 	*testing.T
 	*Service
@@ -74,8 +74,9 @@ func (p process) mustChange(body string) {
 	}
 }
 
-// TestEveryProcessHasWhatIsSet: the one that sets a text at once, another when what
-// it knows is half a second old, and without one statement before.
+// TestEveryProcessHasWhatIsSet checks when processes have a new text: the process that sets
+// it at once, another when its texts are half a second old. Before that the other process
+// runs no statement.
 func TestEveryProcessHasWhatIsSet(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		here, there := newProcess(t, d), newProcess(t, d)
@@ -103,8 +104,8 @@ func TestEveryProcessHasWhatIsSet(t *testing.T) {
 	})
 }
 
-// TestTextsAreWhatWasSent: tags differ in case and accents, texts have all
-// characters, and the list has them in order.
+// TestTextsAreWhatWasSent checks that tags are distinguished by case and accents, that texts
+// may have any characters, and that the list is sorted.
 func TestTextsAreWhatWasSent(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		p := newProcess(t, d)
@@ -120,7 +121,7 @@ func TestTextsAreWhatWasSent(t *testing.T) {
 	})
 }
 
-// TestRefusals: what is wrong changes nothing.
+// TestRefusals checks that an invalid request changes nothing.
 func TestRefusals(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		p := newProcess(t, d)
@@ -161,7 +162,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// TestBounds: together they may be so many, and so long.
+// TestBounds checks the maximum number and total size of the texts.
 func TestBounds(t *testing.T) {
 	many := make([]localizer.Override, maxTexts)
 	for i := range many {
@@ -183,8 +184,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestChangesAreNoted: the audit says who changed which texts, and nothing where
-// nothing was changed.
+// TestChangesAreNoted checks that the audit records who changed which texts, and nothing when
+// nothing changed.
 func TestChangesAreNoted(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		p := newProcess(t, d)
@@ -199,8 +200,8 @@ func TestChangesAreNoted(t *testing.T) {
 	})
 }
 
-// TestOneReadsForAll: of many who ask at the same time, while somebody changes
-// texts, none is told what was there before a change that had ended.
+// TestOneReadsForAll checks that concurrent callers never get a text from before a change
+// that has ended.
 func TestOneReadsForAll(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		p := newProcess(t, d)
@@ -233,8 +234,8 @@ func TestOneReadsForAll(t *testing.T) {
 	})
 }
 
-// TestNoDatabase: who asks for a text while the database is away is told so, and a
-// context that ends ends the waiting.
+// TestNoDatabase checks that a request for a text fails while the database does not answer,
+// and that a wait ends with its context.
 func TestNoDatabase(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		p := newProcess(t, d)

@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// TestTexts: the most specific text holds, and every tag has one.
+// TestTexts checks that the most specific text applies, and that every tag has a text.
 func TestTexts(t *testing.T) {
 	l := New(meta.Default(), "Scrum").With([]Override{
 		{Tag: "AssetType'Defect", Text: "Bug"},
@@ -54,7 +54,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestMethodologies: each has its names, also in what is called after a type.
+// TestMethodologies checks the names in each methodology, also in names that are derived from
+// a type.
 func TestMethodologies(t *testing.T) {
 	for _, c := range []struct{ methodology, story, timeboxes, theme string }{
 		{"XP", "Story", "Iterations", "Theme"},
@@ -70,8 +71,8 @@ func TestMethodologies(t *testing.T) {
 	}
 }
 
-// TestCustom: what administrators add is called as they call it, on every type
-// that has it.
+// TestCustom checks that custom attributes and lists have the names that administrators
+// chose, on every type that has them.
 func TestCustom(t *testing.T) {
 	m, err := meta.Default().Extend(meta.Custom{
 		Lists:      []meta.CustomList{{ID: 5001, Name: "Custom_OriginType", Display: "Where from", Code: 10000}, {ID: 5003, Name: "Custom_RiskLevel", Code: 10001}},
@@ -95,8 +96,8 @@ func TestCustom(t *testing.T) {
 	}
 }
 
-// TestTextsAreBounded: however often a text that was set repeats a part, the answer
-// is no longer than a text may be.
+// TestTextsAreBounded checks that a text with many placeholders results in a text of at most
+// MaxText characters.
 func TestTextsAreBounded(t *testing.T) {
 	l := New(meta.Default(), "Scrum").With([]Override{{Tag: "x", Text: strings.Repeat("{0}{1}", MaxText/6)}})
 	got := l.In("").Of("x'" + strings.Repeat("é", MaxTag/2) + "'" + strings.Repeat("ß", MaxTag/2-3))
@@ -105,7 +106,7 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 }
 
-// TestTags: what may be set.
+// TestTags checks which tags are allowed.
 func TestTags(t *testing.T) {
 	for tag, want := range map[string]bool{
 		"Role.Name'System Admin": true, "Ä'ö": true, strings.Repeat("é", MaxTag): true, strings.Repeat("é", MaxTag+1): false,

@@ -13,8 +13,8 @@ import (
 
 var methodologies = []string{"Scrum", "XP", "AgileUP", "DSDM"}
 
-// names are the tags of all that the model names: of each type, of what types
-// declare, and of roles.
+// names returns the tags of all names in the model: types, their attributes and operations,
+// and roles.
 func names(m *meta.Model) []string {
 	all := map[string]bool{}
 	for _, t := range m.Types {
@@ -34,8 +34,8 @@ func names(m *meta.Model) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// TestEveryNameIsTranslated: what the model names has a text in every language
-// beside English; English has the names themselves.
+// TestEveryNameIsTranslated checks that every name in the model has a text in every language
+// except English, which uses the names themselves.
 func TestEveryNameIsTranslated(t *testing.T) {
 	m := meta.Default()
 	all := names(m)
@@ -62,9 +62,9 @@ func TestEveryNameIsTranslated(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsTranslated: each line of the files is read, stands once, and is
-// about something that the model has; a methodology of a tag replaces a text that
-// the tag has, and references lead to texts without references.
+// TestNothingElseIsTranslated checks that each line of the files is read, appears once, and
+// is about something in the model. A text for a methodology must replace a general text, and
+// references must refer to texts without references.
 func TestNothingElseIsTranslated(t *testing.T) {
 	m := meta.Default()
 	named := names(m)
@@ -104,10 +104,10 @@ func TestNothingElseIsTranslated(t *testing.T) {
 	}
 }
 
-// later are names that are in the files before they are in the model.
+// later are names that are in the files, but not yet in the model.
 var later = []string{"Operation'DeleteWithData", "AttributeDefinition'CheckDeleteWithData"}
 
-// isNamed reports whether the tag is one of the model's, or of a message.
+// isNamed reports whether the tag belongs to the model or to a message.
 func isNamed(m *meta.Model, named []string, tag string) bool {
 	parts := strings.Split(tag, separator)
 	switch {
@@ -128,7 +128,7 @@ func isNamed(m *meta.Model, named []string, tag string) bool {
 	return slices.Contains([]string{"Violation", "Resolution", "Denied"}, parts[0])
 }
 
-// TestLanguages: the best language that there is, English when nothing suits.
+// TestLanguages checks that the best available language is used, or English if none matches.
 func TestLanguages(t *testing.T) {
 	l := New(meta.Default(), "Scrum")
 	for accept, want := range map[string]string{
@@ -141,8 +141,8 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// TestGerman: names by methodology, types above, what only English has, and what
-// is set for one language.
+// TestGerman tests names by methodology, texts of the types above, texts that exist only in
+// English, and overrides for one language.
 func TestGerman(t *testing.T) {
 	l := New(meta.Default(), "XP").With([]Override{
 		{Tag: "AssetType'Epic", Language: "de", Text: "Großvorhaben"}, {Tag: "AssetType'Task", Text: "To-do"}, {Tag: "AssetType'Task", Language: "en", Text: "Job"},
@@ -167,8 +167,8 @@ func TestGerman(t *testing.T) {
 	}
 }
 
-// TestSettingNamesMethodologies: the setting takes those that the model has names
-// for, each of which makes a difference.
+// TestSettingNamesMethodologies checks that the setting accepts exactly the methodologies in
+// the model, and that each has its own names.
 func TestSettingNamesMethodologies(t *testing.T) {
 	m := meta.Default()
 	story, _ := m.Type("Story")

@@ -80,7 +80,7 @@ func TestCollectLate(t *testing.T) {
 	}
 }
 
-// held is how much of the heap the system has given.
+// held returns the size of the heap that the process has from the system.
 func held() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -12,7 +12,7 @@ var (
 	term   = regexp.MustCompile(`^[-+]?([A-Za-z.]+(?:@[A-Z][a-z]+)?)(?:(?:!?=|>)('[^']*')(?:,'[^']*')*)?$`)
 )
 
-// checkPath walks a selection token by the names of the model.
+// checkPath checks that the names in a selection token exist in the model.
 func checkPath(t *testing.T, m *Model, typ *Type, path string) {
 	t.Helper()
 	for rest := path; rest != "" && !strings.HasPrefix(rest, "@"); rest = strings.TrimPrefix(rest, ".") {
@@ -54,7 +54,7 @@ func checkFilter(t *testing.T, m *Model, typ *Type, text string) {
 	}
 }
 
-// Calculated attributes name only what exists.
+// Calculated attributes refer only to existing names.
 func TestCalculations(t *testing.T) {
 	m := Default()
 	every(m, func(typ *Type, a *Attr) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// extended is the model with custom lists, and attributes of every kind: on abstract
-// and on concrete types, in use and retired.
+// extended returns the model with custom lists, and with attributes of every kind: on
+// abstract and on concrete types, in use and retired.
 func extended(t *testing.T) *Model {
 	t.Helper()
 	m, err := Default().Extend(Custom{
@@ -46,7 +46,7 @@ func extended(t *testing.T) *Model {
 	return m
 }
 
-// models runs a test with the model, and with the extended one.
+// models runs a test with the model, and with the extended model.
 func models(t *testing.T, f func(t *testing.T, m *Model)) {
 	t.Helper()
 	t.Run("own", func(t *testing.T) { f(t, Default()) })
@@ -62,7 +62,7 @@ func every(m *Model, f func(t *Type, a *Attr)) {
 	}
 }
 
-// The columns are those of the tables asset and asset_version, in their order.
+// The columns are those of the tables asset and asset_version, in the same order.
 func TestColumns(t *testing.T) {
 	var got []string
 	for _, c := range Default().Columns {
@@ -79,7 +79,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// A relation and its reciprocal lead to each other, and their places agree.
+// A relation and its reciprocal refer to each other, and their places agree.
 func TestReciprocals(t *testing.T) {
 	models(t, func(t *testing.T, m *Model) {
 		every(m, func(typ *Type, a *Attr) {
@@ -110,7 +110,7 @@ func TestReciprocals(t *testing.T) {
 	})
 }
 
-// A relation takes the types it says, and no other, at both of its ends.
+// A relation accepts exactly its declared types, at both ends.
 func TestTargets(t *testing.T) {
 	models(t, func(t *testing.T, m *Model) {
 		for token, want := range map[string]string{
@@ -150,7 +150,7 @@ func TestTargets(t *testing.T) {
 	})
 }
 
-// Every attribute of every type is found by name and has a place that fits.
+// Every attribute of every type is found by its name and has a suitable place.
 func TestPlaces(t *testing.T) {
 	models(t, func(t *testing.T, m *Model) {
 		every(m, func(typ *Type, a *Attr) {
@@ -197,8 +197,8 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
-// On one type a column holds one attribute; only Scope and SecurityScope are
-// two names of one value.
+// In one type a column belongs to one attribute. Only Scope and SecurityScope are two names
+// for one value.
 func TestColumnsAreNotShared(t *testing.T) {
 	models(t, func(t *testing.T, m *Model) {
 		for _, typ := range m.Types {
@@ -241,8 +241,8 @@ func TestClosuresAreComplete(t *testing.T) {
 	})
 }
 
-// The validator of an operation is an attribute that names it, or one that
-// another operation of the type shares.
+// The validator of an operation is an attribute that refers to it, or one that it shares with
+// another operation of the type.
 func TestValidators(t *testing.T) {
 	models(t, func(t *testing.T, m *Model) {
 		for _, typ := range m.Types {
@@ -274,8 +274,8 @@ func TestValidators(t *testing.T) {
 	})
 }
 
-// Types: codes lead back to them, only leaves are concrete, and what has a
-// Number has a prefix for it.
+// A type is found by its code, only leaves are concrete, and a type with a Number has a
+// prefix for it.
 func TestTypeTree(t *testing.T) {
 	models(t, func(t *testing.T, m *Model) {
 		for _, typ := range m.Types {
@@ -305,7 +305,7 @@ func TestTypeTree(t *testing.T) {
 	})
 }
 
-// Well-known assets have what they need and meet nobody else's id.
+// Well-known assets have all required attributes and unique ids.
 func TestInstances(t *testing.T) {
 	models(t, func(t *testing.T, m *Model) {
 		stored, tokens := map[int64]string{}, map[string]bool{}
@@ -337,8 +337,8 @@ func TestInstances(t *testing.T) {
 	})
 }
 
-// What people read about types is complete: order, display and basic sets are
-// attributes of the type.
+// The texts about types for people are complete. The attributes for order, display and basic
+// sets belong to the type.
 func TestDescriptions(t *testing.T) {
 	models(t, func(t *testing.T, m *Model) {
 		for _, typ := range m.Types {

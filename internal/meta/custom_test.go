@@ -21,7 +21,8 @@ func attrOf(t *testing.T, m *Model, token string) *Attr {
 	return a
 }
 
-// What is added is inherited downwards, leads both ways, and lies where it says.
+// Custom attributes are inherited by the types below, relations work in both directions, and
+// the values have the specified place.
 func TestExtend(t *testing.T) {
 	m := extended(t)
 	for token, want := range map[string]Place{
@@ -64,7 +65,7 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// A custom list is a list: operations, rights and what reads it.
+// A custom list is like other lists: in its operations, its rights and the relations to it.
 func TestCustomLists(t *testing.T) {
 	m := extended(t)
 	list, _ := m.Type("Custom_OriginType")
@@ -86,7 +87,7 @@ func TestCustomLists(t *testing.T) {
 	}
 }
 
-// What is retired is kept, and no name leads to it.
+// Retired attributes and lists are kept, but not found by name.
 func TestRetired(t *testing.T) {
 	m := extended(t)
 	defect, task := m.types["Defect"], m.types["Task"]
@@ -117,7 +118,7 @@ func TestRetired(t *testing.T) {
 	}
 }
 
-// What an attribute of a list gives to another type goes out of use with the list.
+// The reciprocals of a list's attributes are retired together with the list.
 func TestAttributesOfARetiredListLeadNowhere(t *testing.T) {
 	for _, retired := range []bool{false, true} {
 		m, err := Default().Extend(Custom{
@@ -133,7 +134,7 @@ func TestAttributesOfARetiredListLeadNowhere(t *testing.T) {
 	}
 }
 
-// One that is in use has the name, whoever had it before.
+// An attribute in use takes precedence over a retired one of the same name.
 func TestRetiredNamesGiveWay(t *testing.T) {
 	m, err := Default().Extend(Custom{Attributes: []CustomAttribute{
 		{ID: 1, Type: "Story", Name: "Custom_A", Kind: Text, Retired: true},
@@ -144,7 +145,7 @@ func TestRetiredNamesGiveWay(t *testing.T) {
 	}
 }
 
-// What does not fit is left out, and nothing else.
+// Only entries that do not fit are left out.
 func TestExtendLeavesOut(t *testing.T) {
 	for _, c := range []struct {
 		attr CustomAttribute
@@ -187,7 +188,7 @@ func TestExtendLeavesOut(t *testing.T) {
 	}
 }
 
-// Models of one file may be made at the same time.
+// Several models of one file may be made at the same time.
 func TestExtendAtOnce(t *testing.T) {
 	m := Default()
 	var all sync.WaitGroup

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// say prints what matters of an attribute in one line.
+// say prints the important properties of an attribute in one line.
 func say(a *Attr) string {
 	words := []string{string(a.Kind)}
 	add := func(when bool, word string) {
@@ -35,7 +35,7 @@ func say(a *Attr) string {
 	return strings.Join(words, " ")
 }
 
-// What existing clients know of attributes; "-" is one that must not exist.
+// The attributes that existing clients use; "-" marks one that must not exist.
 func TestAttributes(t *testing.T) {
 	m := Default()
 	for token, want := range map[string]string{
@@ -125,7 +125,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// What must be given to create an asset.
+// The attributes that are required to create an asset.
 func TestRequired(t *testing.T) {
 	m := Default()
 	for name, want := range map[string]string{
@@ -151,7 +151,7 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// What operations do, as "validator from->to code".
+// The effects of operations, as "validator from->to code".
 func TestOperations(t *testing.T) {
 	m := Default()
 	for token, want := range map[string]string{

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// Every well-known asset that the model itself names, in what an operation sets,
-// a state goes with, a default or another well-known asset, must stay; so must
-// whatever is found by one of the codes of states and roles.
+// Well-known assets to which the model refers must be protected: in what an operation sets,
+// in StateFrom, in a default or in another well-known asset. So must those that code finds by
+// a constant for states and roles.
 func TestWhatTheModelNamesMustStay(t *testing.T) {
 	m := Default()
 	kept := map[string]bool{}
@@ -56,7 +56,7 @@ func TestWhatTheModelNamesMustStay(t *testing.T) {
 	}
 }
 
-// The filter of an operation holds all that its data says.
+// The filter of an operation contains all conditions in its data.
 func TestConditions(t *testing.T) {
 	m := Default()
 	for token, want := range map[string]string{
@@ -86,7 +86,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// What is kept and what belongs to what is refused where it makes no sense.
+// Invalid declarations of protected and partOf are refused.
 func TestLifecycleOfBrokenFiles(t *testing.T) {
 	const head = "columns: {}\noperations: {Delete: {to: 255}}\nsystem:\n  AssetState: {is: State, column: state, readonly: true}\ntypes:\n"
 	for _, c := range []struct{ types, want string }{

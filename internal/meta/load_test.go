@@ -9,7 +9,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Each case is a model with one defect, and what Load says of it.
+// Each case is a model with one defect, and the error of Load.
 func TestLoadRefuses(t *testing.T) {
 	files, err := filepath.Glob("testdata/refused/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -45,7 +45,7 @@ func TestLoadRefusesWhatIsNoModel(t *testing.T) {
 	}
 }
 
-// Every call gives a model of its own, so nobody can spoil another's.
+// Every call returns a separate model, so callers cannot affect each other.
 func TestDefaultIsFresh(t *testing.T) {
 	if one, other := Default(), Default(); one == other {
 		t.Error("shared")

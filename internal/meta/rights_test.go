@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every type that has assets is of one kind, and every right is somebody's.
+// Every type with assets has exactly one kind, and some role has each right.
 func TestRightsAreComplete(t *testing.T) {
 	m := Default()
 	for _, typ := range m.Types {

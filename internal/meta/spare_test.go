@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A custom attribute with a number lies in the column of that number, which every
-// type below it has too; the model has the columns that are used, and no other.
+// A custom attribute with a number is stored in the column of that number, which every type
+// below has too. The model has exactly the columns in use.
 func TestSpareColumns(t *testing.T) {
 	m := extended(t)
 	for token, column := range map[string]string{
@@ -40,8 +40,8 @@ func TestSpareColumns(t *testing.T) {
 	}
 }
 
-// Where types below have an attribute in one column, a type above reads it there only
-// when no other type below keeps something else in it.
+// If types below have an attribute in the same column, a type above reads it there, but only
+// if no other type below stores something else in it.
 func TestSpareColumnsOfSome(t *testing.T) {
 	attributes := []CustomAttribute{
 		{ID: 1, Type: "Story", Name: "Custom_A", Kind: Text, Code: 1},
@@ -68,8 +68,8 @@ func TestSpareColumnsOfSome(t *testing.T) {
 	}
 }
 
-// A number is free that no attribute of the tree has: types above and below count,
-// those beside do not, and what is retired counts.
+// A number is free if no attribute of the tree uses it. Types above and below count, siblings
+// do not. Retired attributes count.
 func TestFreeColumn(t *testing.T) {
 	c := Custom{
 		Lists: []CustomList{{ID: 1, Name: "Custom_List", Code: 10000}, {ID: 2, Name: "Custom_Old", Code: 10001, Retired: true}},
@@ -121,8 +121,8 @@ func TestFreeColumn(t *testing.T) {
 	}
 }
 
-// When all columns of a tree are used, what comes lies in the JSON; a type beside it
-// still has its own.
+// When all columns of a tree are in use, further attributes are stored in the JSON. A sibling
+// type still has its own columns.
 func TestColumnsRunOut(t *testing.T) {
 	var c Custom
 	for n := range MaxSpare + 2 {

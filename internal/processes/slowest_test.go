@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// clock is moved by tests.
+// clock is a time that tests move.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }

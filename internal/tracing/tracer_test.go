@@ -20,10 +20,10 @@ const (
 	caller       = "00-" + callersTrace + "-00f067aa0ba902b7-01"
 )
 
-// within is how long a test waits for what must happen.
+// within is the time limit for expected events.
 const within = time.Minute
 
-// recorder returns a tracer whose spans stay in the process.
+// recorder returns a tracer that keeps its spans in memory.
 func recorder() (*Tracer, *tracetest.InMemoryExporter) {
 	kept := tracetest.NewInMemoryExporter()
 	return &Tracer{trace.NewTracerProvider(trace.WithSyncer(kept))}, kept
@@ -44,7 +44,7 @@ func open(t testing.TB, url string, failed func(error)) *Tracer {
 	return tracer
 }
 
-// work is what a write does with spans, from the request to the receiver of its delivery.
+// work makes the spans of a write, from the request to the receiver of its delivery.
 func work(ctx context.Context, t *Tracer, parent string) (header string) {
 	ctx, request := t.StartRequest(ctx, parent)
 	within, write := Child(ctx, "write")
@@ -84,7 +84,7 @@ func TestTheTraceOfTheCallerIsContinued(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoTraceparentIsIgnored: the request begins a trace of its own.
+// TestWhatIsNoTraceparentIsIgnored checks that the request then begins a new trace.
 func TestWhatIsNoTraceparentIsIgnored(t *testing.T) {
 	tracer, _ := recorder()
 	for name, header := range map[string]string{
@@ -118,7 +118,7 @@ func TestWhatIsNoTraceparentIsIgnored(t *testing.T) {
 	}
 }
 
-// TestALaterVersionOfTraceparentIsRead as the specification of traceparent wants.
+// TestALaterVersionOfTraceparentIsRead checks a rule in the specification of traceparent.
 func TestALaterVersionOfTraceparentIsRead(t *testing.T) {
 	tracer, _ := recorder()
 	_, span := tracer.StartRequest(t.Context(), "01"+caller[2:]+"-more")
@@ -127,8 +127,8 @@ func TestALaterVersionOfTraceparentIsRead(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotSampledLeavesNothing: neither a span, nor what an audit would keep, so
-// that its deliveries are not traced.
+// TestWhatIsNotSampledLeavesNothing checks that a write that is not sampled leaves no span,
+// and nothing in the audit, so that its deliveries are not traced.
 func TestWhatIsNotSampledLeavesNothing(t *testing.T) {
 	for name, parent := range map[string]string{"by the caller": caller[:53] + "00", "by the sampler": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -141,8 +141,8 @@ func TestWhatIsNotSampledLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestAnEndpointThatHangsCostsNoMemory: spans that find the queue full are dropped, and
-// nobody waits; nor does Close, longer than it may.
+// TestAnEndpointThatHangsCostsNoMemory checks that spans are dropped when the queue is full,
+// without a wait, and that Close respects its time limit.
 func TestAnEndpointThatHangsCostsNoMemory(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
@@ -176,13 +176,13 @@ func TestAnEndpointThatHangsCostsNoMemory(t *testing.T) {
 	}
 }
 
-// senders is how many goroutines send spans.
+// senders returns the number of goroutines that send spans.
 func senders() int {
 	stacks := make([]byte, 1<<20)
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("\ngo.opentelemetry.io/otel/sdk/trace.NewBatchSpanProcessor.func"))
 }
 
-// sent waits until as few send as before.
+// sent waits until no more goroutines send than before.
 func sent(t *testing.T, before int) {
 	t.Helper()
 	for end := time.Now().Add(within); senders() > before; time.Sleep(time.Millisecond) {
@@ -199,7 +199,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc) //nolint:gosec // it fits
 }
 
-// TestAnEndpointThatRefusesIsReported: in a text of bounded length, whatever it answers.
+// TestAnEndpointThatRefusesIsReported checks that the report has a limited length, whatever
+// the endpoint answers.
 func TestAnEndpointThatRefusesIsReported(t *testing.T) {
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, strings.Repeat("no! ", 1<<18), http.StatusBadRequest)
@@ -231,7 +232,8 @@ func TestAnEndpointThatRefusesIsReported(t *testing.T) {
 	}
 }
 
-// TestVariablesThatCannotBeReadAreErrors, which show no credentials.
+// TestVariablesThatCannotBeReadAreErrors checks the errors, which must not contain
+// credentials.
 func TestVariablesThatCannotBeReadAreErrors(t *testing.T) {
 	const hush = "hush-hush"
 	for name, value := range map[string]string{
@@ -256,7 +258,7 @@ func TestVariablesThatCannotBeReadAreErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkWork is the cost of the spans of one write, by who takes them.
+// BenchmarkWork measures the cost of the spans of one write, by where they are sent.
 func BenchmarkWork(b *testing.B) {
 	run := func(name string, tracer func(*testing.B) *Tracer) {
 		b.Run(name, func(b *testing.B) {

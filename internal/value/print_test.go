@@ -82,8 +82,8 @@ func TestStringIsAlwaysJSON(t *testing.T) {
 	}
 }
 
-// TestLongStrings: a text of more than a part is quoted as one of less is, wherever its
-// parts meet.
+// TestLongStrings checks that a text of several parts is quoted like a shorter one, wherever
+// its parts meet.
 func TestLongStrings(t *testing.T) {
 	for _, unit := range []string{"a", "é", "日", "🙂", "\"", "\xff", "\x80", "🙂\xf0\x9f", "\n日"} {
 		for shift := range 5 {

@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// What is stored is read back as it was.
+// A stored value is read back unchanged.
 func TestStored(t *testing.T) {
 	for _, c := range []struct {
 		kind meta.Kind

@@ -35,7 +35,7 @@ func TestXML(t *testing.T) {
 	}
 }
 
-// TestXMLIsReadAsItWas: every character, or U+FFFD in its place.
+// TestXMLIsReadAsItWas checks that every character is read back, or U+FFFD in its place.
 func TestXMLIsReadAsItWas(t *testing.T) {
 	var all, want strings.Builder
 	for r := range rune(utf8.MaxRune + 1) {
