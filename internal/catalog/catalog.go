@@ -152,8 +152,8 @@ func Generation(ctx context.Context, q db.Querier) (n int64, err error) {
 	return n, err
 }
 
-// Raise counts a change of the model's rows. Call it in the transaction of the change, at its
-// end: it waits for all writes that have begun to commit with the old model, and later writes
+// Raise counts a change of the model's rows. Call it at the end of the transaction of the
+// change. It waits for all writes that have begun to commit with the old model; later writes
 // wait for it. It also raises the generation of the subscriptions, so that matching later
 // changes reads the model again.
 func Raise(ctx context.Context, tx *db.Tx) error {

@@ -62,8 +62,8 @@ func LockWrites(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// Everybody is the member id under which changes are counted that all members must see: those
-// of the model, of roles, of the project tree and of logins.
+// Everybody is the member id for changes that all members must see. These are changes of the
+// model, of roles, of the project tree and of logins.
 const Everybody = 0
 
 // The number of rows of member_write per member, and for Everybody. A write takes one by its

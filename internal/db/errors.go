@@ -219,8 +219,8 @@ func RefusesNull(err error, column string) bool {
 	return err != nil && strings.Contains(err.Error(), "NOT NULL constraint failed: ") && strings.Contains(err.Error(), "."+column+" ")
 }
 
-// Fault gives a driver or gorm error its kind: a duplicate key is Conflict, no rows is
-// NotFound, and a transaction that is too large or a query that is too complex is Invalid. A
+// Fault gives a driver or gorm error its kind. A duplicate key is Conflict, no rows is
+// NotFound. A transaction that is too large and a query that is too complex are Invalid. A
 // deadlock, a lost connection, a full disk and an ended context are Transient. An error that
 // has a kind, or is none of these, is returned unchanged. The methods of Tx and DB call
 // Fault; other callers need it for errors of *sql.Rows.

@@ -41,8 +41,8 @@ func (d *DB) Alter(ctx context.Context, statement string) error {
 	})
 }
 
-// alone runs fn while no other process migrates: on SQLite in one transaction, on a server
-// under a lease and on a connection without a time limit.
+// alone runs fn while no other process migrates. On SQLite it uses one transaction. On a
+// server it uses a lease, and a connection without a time limit.
 func (d *DB) alone(ctx context.Context, fn func(r schema.Runner) error) error {
 	if d.Dialect.mysql {
 		return d.aloneMySQL(ctx, fn)

@@ -114,7 +114,7 @@ func (c *conn) queryPacket(ctx context.Context, p *packet, query string, args []
 // isGalera reports whether a connection is to a node of a Galera cluster. If another node has
 // written a row that a transaction holds, the node rolls the transaction back. The next
 // statement then fails. MariaDB 10.11 loses this error when that statement is in a packet, or
-// is a SELECT that is being prepared; later statements then run outside of the transaction. A
+// is a SELECT that is being prepared. Later statements then run outside of the transaction. A
 // statement that is sent as text, by itself, gets the error.
 func isGalera(ctx context.Context, c driver.QueryerContext) (bool, error) {
 	rows, err := c.QueryContext(ctx, "SHOW VARIABLES LIKE 'wsrep_on'", nil)

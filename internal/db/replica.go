@@ -153,9 +153,9 @@ func (s *replicas) close() error {
 }
 
 // Elsewhere returns a view of d whose Read, ReadLong, One and OneLong run on a replica if one
-// is suitable: it is in use and has what the member must see (Consistency). Otherwise they
-// run on the writer. If the replica fails before anything was sent to a client (Yield), fn
-// runs a second time, on the writer. Without replicas the view reads like d.
+// is suitable. It must be in use, and have what the member must see (Consistency). Otherwise
+// they run on the writer. If the replica fails before anything was sent to a client (Yield),
+// fn runs a second time, on the writer. Without replicas the view reads like d.
 func (d *DB) Elsewhere() *DB {
 	v := *d
 	v.elsewhere = d.replicas != nil

@@ -72,9 +72,9 @@ func sqlitePools(path string, sizes ...int) (writer *sql.DB, readers []*sql.DB, 
 	return writer, readers, nil
 }
 
-// ownersOnly makes the file of a database, and the files that SQLite keeps beside it,
-// readable and writable by their owner only, regardless of folder and umask. SQLite gives
-// files that it creates later the mode of the database.
+// ownersOnly makes the file of a database readable and writable by its owner only, regardless
+// of folder and umask. It does the same for the files that SQLite keeps beside it. SQLite
+// gives files that it creates later the mode of the database.
 // Errors: a file whose mode may not be changed because another user owns it.
 func ownersOnly(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, ownerMode)

@@ -98,8 +98,8 @@ func (s *statistics) grownOld(ctx context.Context, rest <-chan time.Time) bool {
 }
 
 // GatherStatistics gives SQLite's planner the number of rows per value of each index. Each
-// index has its own transaction, of about 20 ms for 100,000 rows, and a pause after it, so
-// that writes can run most of the time. Afterwards all connections use the statistics. On
+// index has its own transaction, of about 20 ms for 100,000 rows. After it there is a pause,
+// so that writes can run most of the time. Afterwards all connections use the statistics. On
 // MySQL, which gathers its own, it does nothing.
 func (d *DB) GatherStatistics(ctx context.Context) error {
 	if d.statistics == nil {

@@ -18,8 +18,8 @@ const (
 	ofFew   = "SELECT COUNT(*) FROM story WHERE kind = 1 AND scope = ?"
 )
 
-// stories returns a database for 5,000 rows of one kind and 5 of another, in 50 scopes, one
-// in a thousand with a super, and with indexes for each column.
+// stories returns a database with an index for each column, for 5,000 rows of one kind and 5
+// of another. They are in 50 scopes, and one in a thousand has a super.
 func stories(t *testing.T) *db.DB {
 	t.Helper()
 	d := openFile(t, filepath.Join(t.TempDir(), "alds.db"))

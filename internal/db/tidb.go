@@ -41,7 +41,7 @@ var (
 )
 
 // asTiDB returns the statements of a migration for a TiDB. TiDB checks every change of an
-// ALTER TABLE against the table before the statement, so it refuses a key on a column that
+// ALTER TABLE against the table before the statement. So it refuses a key on a column that
 // the same statement adds. Therefore changes of keys become separate statements.
 func asTiDB(text string) []string {
 	words := strings.Fields(text)

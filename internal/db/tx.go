@@ -32,9 +32,9 @@ type Tx struct {
 	missed   bool            // see Missed
 }
 
-// OnUndo registers fn to run if what the transaction has written so far is rolled back:
-// alone, to a savepoint, or with others. fn runs before another write begins in this process.
-// It also runs when the outcome of the commit is not known.
+// OnUndo registers fn to run if what the transaction has written so far is rolled back,
+// whether alone, to a savepoint, or with others. fn runs before another write begins in this
+// process. It also runs when the outcome of the commit is not known.
 func (t *Tx) OnUndo(fn func()) { t.undo = append(t.undo, fn) }
 
 // undone runs the OnUndo functions except the first n, the latest last.

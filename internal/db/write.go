@@ -20,12 +20,12 @@ const firstBackoff = 8 * time.Millisecond
 
 // Write runs fn in one write transaction and commits it.
 //
-// fn runs again, after a pause, when the server refuses to write, or after a deadlock, a lock
-// wait timeout or a write conflict with another server. It also does when the connection was
-// lost before COMMIT was sent. After five attempts the error is fault.Transient. If the
-// connection is lost or the server fails during the commit, the error has ErrUnknownOutcome
-// in its chain, and fn does not run again. On a node of a cluster fn also runs again, once,
-// after Missed.
+// fn runs again, after a pause, when the server refuses to write. It also does after a
+// deadlock, a lock wait timeout, a write conflict with another server, or a connection lost
+// before COMMIT was sent. After five attempts the error is fault.Transient. If the connection
+// is lost or the server fails during the commit, the error has ErrUnknownOutcome in its
+// chain, and fn does not run again. On a node of a cluster fn also runs again, once, after
+// Missed.
 //
 // On SQLite writes take turns; the time limit excludes the wait for the turn. Waiting writes
 // share a transaction and its commit. Each has a savepoint, so its rollback does not affect

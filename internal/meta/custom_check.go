@@ -50,9 +50,9 @@ func (m *Model) CheckList(c Custom, added CustomList) error {
 	return whyLeftOut(left, added.ID)
 }
 
-// CheckAttribute returns why an attribute cannot be added to c, or nil: its name or form is
-// wrong, the name is taken, or the name has had another meaning. A name is taken if the type,
-// or one above or below it, has it.
+// CheckAttribute returns why an attribute cannot be added to c, or nil. Its name or form may
+// be wrong, the name may be taken, or it may have had another meaning. A name is taken if the
+// type, or one above or below it, has it.
 // Errors: *MisfitError.
 func (m *Model) CheckAttribute(c Custom, added CustomAttribute) error {
 	if err := added.checkForm(); err != nil {

@@ -140,8 +140,8 @@ func alike(a, b *Attr) bool {
 	return false
 }
 
-// Alone reports whether the place of p.Attr is enough to read its value on every type below:
-// it is the same place on all types that have the attribute, and empty on all others. Places
+// Alone reports whether the place of p.Attr is enough to read its value on every type below.
+// Then it is the place on all types that have the attribute, and empty on all others. Places
 // with ids or codes belong to one attribute only. A Boolean that was never written still has
 // a value.
 func (p *Partial) Alone() bool {

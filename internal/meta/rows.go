@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Row is an asset that describes a part of the model: a type, an attribute or operation that
-// a type declares, or a change to an inherited attribute.
+// Row is an asset that describes a part of the model. It is a type, an attribute or operation
+// that a type declares, or a change to an inherited attribute.
 type Row struct {
 	Type   *Type  // a metadata type, such as SimpleAttributeDefinition
 	Of     string // the asset type it belongs to; empty for a Row of an asset type

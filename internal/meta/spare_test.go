@@ -40,8 +40,8 @@ func TestSpareColumns(t *testing.T) {
 	}
 }
 
-// If types below have an attribute in the same column, a type above reads it there, but only
-// if no other type below stores something else in it.
+// Types below may have an attribute in the same column. A type above then reads it there if
+// no other type below stores something else in it.
 func TestSpareColumnsOfSome(t *testing.T) {
 	attributes := []CustomAttribute{
 		{ID: 1, Type: "Story", Name: "Custom_A", Kind: Text, Code: 1},

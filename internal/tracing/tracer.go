@@ -119,8 +119,8 @@ func Child(ctx context.Context, name string) (context.Context, Span) {
 
 // StartRequest begins the span of a request, within the span of the context, or else within
 // the caller's span from the header traceparent. An invalid header is ignored. The header
-// tracestate is not read: it contains up to 16 KB from the client, which would be in each
-// span and be passed on to receivers.
+// tracestate is not read. It contains up to 16 KB from the client, which each span would
+// contain and pass on to receivers.
 func (t *Tracer) StartRequest(ctx context.Context, traceparent string) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
