@@ -107,7 +107,7 @@ func implicitBase(r rune) uint16 {
 	return 0xFBC0
 }
 
-// scanner walks over the weights of a text.
+// scanner reads the weights of a text one by one.
 type scanner struct {
 	w    *weights
 	s    string

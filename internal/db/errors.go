@@ -32,7 +32,7 @@ const (
 	duplicate         // a unique key refused the row
 	retryable         // deadlock, lock wait or write conflict: run the transaction again
 	lost              // the connection or the server went away
-	away              // this server does not work, or not write, for now, and has not run the statement; another one may
+	away              // this server cannot work or write now, and has not run the statement; another one may
 	unavailable       // the server refuses statements for now
 	unanswered        // a part of the server's cluster does not answer
 	undecided         // the server failed while it committed or rolled back
@@ -70,10 +70,10 @@ var mysqlClasses = map[uint16]class{
 	1792: away, // the session or the server is read-only
 	1836: away, // read-only mode. COMMIT rolls back
 	3796: away, // group replication: the member cannot guarantee group_replication_consistency, before it begins
-	3797: away, // likewise
-	3798: away, // likewise
-	3799: away, // likewise: the plugin is stopping
-	8027: away, // TiDB: this server has lost touch with the schema
+	3797: away, // the same
+	3798: away, // the same
+	3799: away, // the same: the plugin is stopping
+	8027: away, // TiDB: the schema of this server is out of date
 
 	// The server works, but has not run the statement. COMMIT: it has rolled back.
 	1037: unavailable, 1041: unavailable, // out of memory
@@ -119,7 +119,7 @@ var mysqlTexts = []struct {
 	{1105, "execution result undetermined", undecided}, // TiDB, if it does not close the connection
 	{1030, "Got error 149 ", retryable},                // a deadlock, reported by an engine
 	{1030, "Got error 153 ", retryable},                // no savepoint: group replication has undone the transaction
-	{1305, "SAVEPOINT ", retryable},                    // likewise
+	{1305, "SAVEPOINT ", retryable},                    // the same
 	{1180, "Got error 149 - ", retryable},              // MySQL, in the first phase of COMMIT, before the group gets the transaction
 }
 
@@ -132,7 +132,7 @@ const (
 	mysqlKeyExists     = 1061
 	mysqlNothingToDrop = 1091
 	mysqlStatementTime = 1969 // MariaDB: the statement took too long
-	mysqlExecutionTime = 3024 // MySQL: likewise
+	mysqlExecutionTime = 3024 // MySQL: the same
 )
 
 // noSpace matches a storage engine's own error (1030, or one while a file is written) for a

@@ -35,7 +35,7 @@ func Like(text, pattern string, escape rune) bool {
 	}
 }
 
-// cutAny cuts a pattern at its first %.
+// cutAny cuts a pattern at its first % that is not escaped.
 func cutAny(pattern string, escape rune) (before, after string, found bool) {
 	for i := 0; i < len(pattern); {
 		c, n := utf8.DecodeRuneInString(pattern[i:])

@@ -166,7 +166,6 @@ func (w *turns) leave(d *DB, alone bool) {
 	w.taken = w.next()
 }
 
-// commit commits the open transaction.
 func (w *turns) commit(d *DB) {
 	s := w.open
 	err := s.exec(commitWrite)
@@ -310,7 +309,7 @@ func (s *shared) exec(statement string) error {
 	return err
 }
 
-// run runs fn in a transaction.
+// run runs fn as one write of the transaction s, with the time limit of a write.
 func (d *DB) run(ctx context.Context, s *shared, t *Tx, fn func(*Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()

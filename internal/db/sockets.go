@@ -15,7 +15,7 @@ type sockets struct {
 
 func newSockets() *sockets { return &sockets{open: map[net.Conn]bool{}} }
 
-// dial opens a connection.
+// dial opens a connection and records it until it is closed.
 func (s *sockets) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, network, address)

@@ -31,7 +31,6 @@ func (e jsonEncoder) all(p *packer, m *meta.Model) {
 	p.text = append(p.text, `}}`...)
 }
 
-// one appends the description of one type.
 func (e jsonEncoder) one(w []byte, t *Type) []byte {
 	w = e.root(w, "AssetType", t.Name, "")
 	return append(e.members(w, t), '}')

@@ -28,7 +28,6 @@ func (e xmlEncoder) all(p *packer, m *meta.Model) {
 	p.text = append(p.text, `</Meta>`...)
 }
 
-// one appends the description of one type.
 func (e xmlEncoder) one(w []byte, t *Type) []byte {
 	return e.members(e.root(w, "AssetType", t.Name, ""), t)
 }
@@ -131,7 +130,6 @@ func end(w []byte, at int, element string) []byte {
 	return append(append(append(w, `</`...), element...), '>')
 }
 
-// attr appends an attribute of an element.
 func attr(w []byte, name, v string) []byte {
 	w = append(append(append(w, ' '), name...), `="`...)
 	return append(value.AppendXMLAttr(w, v), '"')

@@ -37,7 +37,6 @@ func books(methodology string) []book {
 	return all
 }
 
-// read reads a file of texts.
 func read(text, methodology string) map[string]string {
 	texts := map[string]string{}
 	var special [][2]string

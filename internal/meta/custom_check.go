@@ -173,7 +173,7 @@ func (c *CustomAttribute) means(o CustomAttribute) bool {
 		(c.Back == "" || o.Back == "" || c.Back == o.Back)
 }
 
-// meaning describes an attribute in words.
+// meaning describes an attribute for a message.
 func (c *CustomAttribute) meaning() string {
 	switch {
 	case c.Kind == Relation && c.Many:

@@ -34,7 +34,6 @@ func (k known[T]) read(n *yaml.Node, decode func(*yaml.Node) (T, error)) (T, err
 	return v, err
 }
 
-// parse reads model.yaml.
 func parse(data []byte) (*source, error) {
 	s := &source{types: known[fileType]{}, attrs: known[fileAttr]{}, ops: known[fileOp]{}}
 	var root yaml.Node
@@ -50,7 +49,6 @@ func parse(data []byte) (*source, error) {
 	return s, nil
 }
 
-// parseRights reads rights.yaml.
 func (s *source) parseRights(data []byte) error {
 	s.rights = &rightsYAML{}
 	if err := yaml.Unmarshal(data, s.rights); err != nil {

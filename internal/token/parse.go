@@ -64,7 +64,7 @@ func ParseFilter(src string) (Filter, error) {
 	return f, err
 }
 
-// parser walks src once, left to right.
+// parser reads src once, from left to right.
 type parser struct {
 	src   string
 	pos   int
@@ -252,7 +252,6 @@ func (p *parser) values() ([]Value, error) {
 	}
 }
 
-// quoted reads a text in quotes.
 func (p *parser) quoted() (string, error) {
 	if p.pos == len(p.src) || p.src[p.pos] != '\'' && p.src[p.pos] != '"' {
 		return "", p.fail("a quoted value")
