@@ -4,7 +4,7 @@
 //
 //	s := localization.New(d, languages, localization.Options{})
 //	texts, err := s.With(localizer).In(ctx, "de-AT, en;q=0.5") // of one model
-//	body, err := s.Change(ctx, who, []byte(`{"tag": "AssetType'Story", "text": "Item"}`), false)
+//	body, err := s.Change(ctx, who, []byte(`{"tag": "a", "text": "b"}`), false)
 //
 // There is no polling: the generation is read at most every half second, and only when texts
 // are requested. So every process has a change within that time.
