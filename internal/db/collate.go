@@ -11,14 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// The collation ALDS gives SQLite the order of utf8mb4_unicode_ci. Each character has no
-// weight, one or several. Texts compare weight by weight, and the shorter one is padded with
-// spaces.
+// The collation ALDS gives SQLite the order of utf8mb4_unicode_ci. Each character has zero or
+// more weights. Texts compare weight by weight, and the shorter one is padded with spaces.
 
-// weightsFile holds the weights that no rule gives, compressed with gzip. Each character is
-// its distance from the previous one and the number of its weights, both as uvarint, and then
-// the weights as big-endian 16-bit numbers. The test of this file compares it with a server
-// and can write a new one.
+// weightsFile holds the weights that no rule gives, compressed with gzip. A character is
+// stored as its distance from the previous one and the number of its weights, both as
+// uvarint. Its weights follow as big-endian 16-bit numbers. The test of this file compares it
+// with a server and can write a new one.
 //
 //go:embed weights.gz
 var weightsFile []byte

@@ -238,8 +238,8 @@ func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue
 }
 
 // goesAsText reports whether a statement with arguments is sent to a server as text. A
-// statement of several tables is: MySQL 9.7.4 and MariaDB 10.11.19 return wrong rows for some
-// of them when prepared, and MariaDB does not keep the plans of others; see
+// statement of several tables is. MySQL 9.7.4 and MariaDB 10.11.19 return wrong rows for some
+// of them when prepared, and MariaDB does not keep the plans of others. See
 // TestConditionsInDerivedTables.
 func (c *conn) goesAsText(query string) bool {
 	return c.singly || c.killer != nil && ofSeveralTables(query)
@@ -307,7 +307,7 @@ func (c *conn) execText(ctx context.Context, query string, args []driver.NamedVa
 }
 
 // statement returns the prepared query. It comes from the cache unless its rows are still
-// open, which SQLite allows; then it is a second one, which is closed after use.
+// open, which SQLite allows. Then it is prepared a second time, and closed after use.
 func (c *conn) statement(ctx context.Context, query string) (*cached, error) {
 	e, known := c.cache[query]
 	if known && !e.Value.(*cached).busy {

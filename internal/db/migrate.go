@@ -139,8 +139,8 @@ func (d *DB) apply(ctx context.Context, r schema.Runner) error {
 	return Fault(execAgain(ctx, r, "UPDATE sequence SET value = ? WHERE name = 'release' AND value < ?", rank, rank))
 }
 
-// raiseOldest raises the recorded oldest releases of migrations if this build has a higher
-// one: an earlier build recorded that too many releases work with them.
+// raiseOldest raises the recorded oldest release of a migration if this build has a higher
+// one. Then an earlier build has recorded that too many releases work with it.
 func raiseOldest(ctx context.Context, r schema.Runner, steps []schema.Migration) error {
 	if !slices.ContainsFunc(steps, func(s schema.Migration) bool { return s.Version == schema.RecordsOldest }) {
 		return nil

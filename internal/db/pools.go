@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/admission"
 )
 
-// sizes is how the reading connections are divided. Quick reads, long reads and lookups have
+// sizes is the division of the reading connections. Quick reads, long reads and lookups have
 // separate connections, so that none of them waits for another kind.
 type sizes struct {
 	quick, long, active, reader, lookups int

@@ -42,7 +42,7 @@ func WithMember(ctx context.Context, member int64) context.Context {
 	return context.WithValue(ctx, memberKey{}, member)
 }
 
-// memberOf returns the member that a read counts for, or nil.
+// memberOf returns the member for which a read counts, or nil.
 func memberOf(ctx context.Context) any { return ctx.Value(memberKey{}) }
 
 // Read runs fn in one read-only transaction that sees one snapshot. When it lasts longer than

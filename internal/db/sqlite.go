@@ -22,7 +22,7 @@ const (
 	readerCache = "cache_size(-2048)"
 
 	// sqliteIdle is how long an unused connection stays open. Closing it frees its page
-	// cache; a load leaves many connections.
+	// cache; a load leaves many such connections.
 	sqliteIdle = 10 * time.Second
 )
 

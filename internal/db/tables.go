@@ -51,7 +51,7 @@ func (t Table) Names() []string {
 
 // SelectAll returns a statement that reads all rows of a table, with its columns in order,
 // sorted by primary key. It sorts texts by their bytes, so that every database returns the
-// same order.
+// rows in the same order.
 func (d *Dialect) SelectAll(t Table) string {
 	var by []string
 	for _, c := range t.Columns {

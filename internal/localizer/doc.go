@@ -1,4 +1,4 @@
-// Package localizer returns the texts for people that belong to tags.
+// Package localizer returns the text for a tag, in the language of the reader.
 //
 // A tag is a path of parts separated by apostrophes, from the general to the specific:
 //
@@ -8,12 +8,13 @@
 //	Role.Name'Observer                 Observer
 //	Violation'Required'Story.Name      Title is required
 //
-// The most specific existing text applies. The search starts with the whole tag, then
-// replaces the type in it by the types above it, and then removes the last parts one by one.
-// For each of these tags a text of an administrator comes first, then one of the model (names
-// of types by methodology, of custom attributes and lists), then one of texts/<language>.txt.
-// A text that is missing in a language is taken from English. Without any text the last part
-// of the tag is used, so every tag has a text.
+// The most specific existing text applies. The search starts with the whole tag. Then it
+// replaces the type in it by the types above, and then removes the last parts one by one.
+//
+// For each of these tags a text of an administrator comes first. Then comes one of the model
+// (names of types by methodology, of custom attributes and lists), then one of
+// texts/<language>.txt. A text that is missing in a language is taken from English. Without
+// any text the last part of the tag is used, so every tag has a text.
 //
 //	model + methodology + overrides --New, With--> *Localizer
 //	*Localizer --In(language)--> Texts --Of(tag)--> text

@@ -108,8 +108,7 @@ type TypeRights struct {
 // empty for the asset as a whole.
 func (k *RightsKind) Roles(v Verb, name string) RoleSet { return k.allow[v] &^ k.except[name] }
 
-// Excepts reports whether the right of some role to the asset excludes an attribute or
-// operation.
+// Excepts reports whether an attribute or operation is excluded from the right of any role.
 func (k *RightsKind) Excepts(name string) bool { return k.except[name] != 0 }
 
 // Exceptions returns the attributes and operations that a role's right excludes, sorted.
