@@ -380,7 +380,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		c.begins = true
 		return serverTx{begunTx{c}, c}, nil
 	}
-	opts.ReadOnly = opts.ReadOnly && (c.tidb == nil || !c.tidb.Load()) // a TiDB accepts READ ONLY only with a certain setting
+	opts.ReadOnly = opts.ReadOnly && (c.tidb == nil || !c.tidb.Load()) // a TiDB may refuse READ ONLY, depending on a setting
 	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
 	if err != nil || c.killer == nil {
 		c.note(ctx, err)

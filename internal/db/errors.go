@@ -49,7 +49,7 @@ var mysqlClasses = map[uint16]class{
 
 	// Another transaction was first. COMMIT: the server has rolled back before it answered.
 	1205: retryable, // lock wait
-	1213: retryable, // deadlock; Galera: the write of another node was certified first, with the same result on all nodes
+	1213: retryable, // deadlock; Galera: another node was certified first, with the same result on all nodes
 	1020: retryable, // changed since last read
 	1206: retryable, // the table of locks is full
 	3101: retryable, // group replication: certification failed, with the same result on all members
@@ -78,7 +78,7 @@ var mysqlClasses = map[uint16]class{
 	// The server works, but has not run the statement. COMMIT: it has rolled back.
 	1037: unavailable, 1041: unavailable, // out of memory
 	1040: unavailable, 1203: unavailable, // too many connections
-	1317: unavailable,                    // the statement was killed; as an answer to COMMIT it means that nothing was committed
+	1317: unavailable,                    // the statement was killed; COMMIT: nothing was committed
 	1969: unavailable, 3024: unavailable, // the statement took too long; never an answer to COMMIT
 
 	// TiDB has waited for another part, the store or the clock. COMMIT: TiDB may have sent
@@ -120,7 +120,7 @@ var mysqlTexts = []struct {
 	{1030, "Got error 149 ", retryable},                // a deadlock, reported by an engine
 	{1030, "Got error 153 ", retryable},                // no savepoint: group replication has undone the transaction
 	{1305, "SAVEPOINT ", retryable},                    // the same
-	{1180, "Got error 149 - ", retryable},              // MySQL, in the first phase of COMMIT, before the group gets the transaction
+	{1180, "Got error 149 - ", retryable},              // MySQL, in COMMIT, before the group gets the transaction
 }
 
 const (

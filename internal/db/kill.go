@@ -56,7 +56,7 @@ func (k *killer) work() {
 			return
 		case id := <-k.ids:
 			ctx, cancel := context.WithTimeout(context.Background(), killTimeout)
-			if _, err := k.pool.ExecContext(ctx, "KILL "+strconv.FormatInt(id, 10)); err == nil { // otherwise it has already ended
+			if _, err := k.pool.ExecContext(ctx, "KILL "+strconv.FormatInt(id, 10)); err == nil { // else it has ended
 				k.kills.Add(1)
 			}
 			cancel()

@@ -18,7 +18,7 @@ import (
 const QuickLimit = 200 * time.Millisecond
 
 // ErrSlow is in the chain of the error of a quick read that restarts on a long connection.
-// Read and One restart it. Their function may check for ErrSlow.
+// Read and One restart it. Code inside the read can recognize the restart by ErrSlow.
 var ErrSlow = errors.New("the read restarts on a connection for long reads")
 
 // readPools are the connections for reads. Each read starts on a quick connection, for at

@@ -12,7 +12,7 @@ import (
 
 // SchemaState compares the schema of a database with this build.
 type SchemaState struct {
-	Release string      // the newest release that has migrated the database; "" for none, and for a build without a number
+	Release string      // the newest release that has migrated the database; "" if unknown
 	Empty   bool        // nothing has been applied
 	Missing []Migration // of this build, in order
 	Newer   []Migration // that this build does not have, in order

@@ -57,7 +57,8 @@ const (
 )
 
 // cache stores the text of a list that is appended for the second time. The text begins at
-// start in w, unless Full was called after flushes was counted.
+// start in w. flushes is the number of calls of Full at that time; after a further call the
+// text in w is incomplete and is not stored.
 func (s *Sink) cache(g *Group, w []byte, start, flushes int) {
 	if s == nil {
 		return

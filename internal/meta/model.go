@@ -26,7 +26,7 @@ type Type struct {
 	Children []*Type // direct
 	Concrete []*Type // the leaf types below, or itself if it is a leaf; file order
 
-	DisplayNames map[string]string // by methodology (XP, Scrum, AgileUP, DSDM); Scrum may only be missing for custom lists
+	DisplayNames map[string]string // by methodology; Scrum may only be missing for custom lists
 	NumberPrefix string            // "S-"; empty when the type has no Number
 	RankSpace    string            // types with the same word share one ranking; by default its own name
 
@@ -44,16 +44,16 @@ type Type struct {
 	Period    Period     // two dates in order
 	Protected *Protected // its well-known assets, if they are protected; else nil
 	PartOf    PartOf     // the asset that each of its assets belongs to
-	Sealed    *Attr      // the back of a relation: no asset changes once another one, even deleted, refers to it; nil: none
+	Sealed    *Attr      // an asset is read-only once others, even deleted, refer to it by this relation
 	Rights    TypeRights // who may write its assets
 
-	Kept        []*Attr     // retired custom attributes, own and inherited: their values remain, but requests cannot name them
+	Kept        []*Attr     // retired custom attributes, own and inherited: their values remain, without a name
 	Attrs       []*Attr     // own and inherited, in order of declaration from the root down
 	Ops         []*Op       // own and inherited
 	Hierarchies []Hierarchy // own and inherited
 
 	OrderBy, DisplayBy, ShortName, NameAttr, Description string   // attribute names; empty when the type has none
-	ResolveBy                                            []string // attributes in which a name is looked up, such as Name, Number
+	ResolveBy                                            []string // attributes in which names are looked up
 	Basic                                                []*Attr  // what a read without sel returns (domain: default attribute sets)
 
 	attrs    map[string]*Attr
