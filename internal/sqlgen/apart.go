@@ -7,14 +7,14 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// Bounds of a page that is put together from the first rows of each of its scopes: the
-// most scopes, and the most rows of each.
+// Bounds of a page that is merged from the first rows of each of its scopes: the number of
+// scopes, and the number of rows of each.
 const (
 	maxApart     = 50
 	maxApartRows = 1000
 )
 
-// pageIDs writes the ids of a page.
+// pageIDs writes the statement for the ids of a page.
 func (w Writer) pageIDs(p *query.Plan) *emitter {
 	if e := w.apart(p); e != nil {
 		return e
@@ -25,11 +25,12 @@ func (w Writer) pageIDs(p *query.Plan) *emitter {
 	return e
 }
 
-// apart writes the ids of a page by rank in some scopes that a lookup has found, from the
-// first rows of each scope, which a key has in order: where nothing else is asked of them
-// that other keys may answer. Servers read the rows of all
-// scopes and sort them, or all rows by rank until enough are in the scopes: the one grows
-// with what lies in these, the other with everything. Nil where the page is another.
+// apart writes the ids of a page by rank in the scopes that a lookup found. It merges the
+// first rows of each scope, which a key keeps in order. Servers would otherwise read and sort
+// all rows of the scopes, or read all rows by rank until enough are in the scopes.
+//
+// apart returns nil for any other page, and where another condition may be faster through
+// another key.
 func (w Writer) apart(p *query.Plan) *emitter {
 	where := query.Conjuncts(w.ofPage(p))
 	at := slices.IndexFunc(where, func(x query.Expr) bool {
@@ -56,7 +57,7 @@ func (w Writer) apart(p *query.Plan) *emitter {
 		before = " UNION ALL "
 	}
 	if len(e.common.tables) > 0 {
-		return nil // they would be those of one scope
+		return nil // the tables would belong to one scope only
 	}
 	e.write(") u")
 	sep := " ORDER BY u."
@@ -70,14 +71,14 @@ func (w Writer) apart(p *query.Plan) *emitter {
 	return e
 }
 
-// allPlain reports whether conditions hang on nothing but the rows of a plan. What is asked
-// about others may lead to few rows, in all scopes at once.
+// allPlain reports whether conditions depend only on the rows of the plan. Conditions on other
+// rows may select few rows in all scopes together.
 func allPlain(p *query.Plan, where []query.Expr) bool {
 	return newPlain(p.From).has(where...)
 }
 
-// sortsByOwn reports whether the rows of a plan are sorted by the first of some columns
-// of their own, and then by others of these.
+// sortsByOwn reports whether the rows of a plan are sorted by columns of their own: first by
+// columns[0], then by any of columns.
 func sortsByOwn(p *query.Plan, columns ...string) bool {
 	for i, o := range p.Order {
 		c, ok := o.X.(query.ColumnOf)

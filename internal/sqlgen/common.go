@@ -9,32 +9,32 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// maxSize is how many tables a statement may read when each reference to one in front of
-// it stands for a copy. SQLite takes 1,000, keys counted; MariaDB needs memory for them.
+// maxSize is how many tables a statement may read, if every reference to a common table counts
+// as a copy of it. SQLite allows 1,000, including keys; MariaDB needs memory for each.
 const maxSize = 250
 
-// common are the tables that stand in front of a statement.
+// common holds the common tables of a statement: those in its WITH clause.
 type common struct {
 	tables []commonTable
 	names  *int
-	sets   map[query.ColumnOf]string // those of the distinct values of a column
-	depth  map[string]int            // of these: how many stand on one another
-	size   map[string]int            // of all: the tables read when each reference stands for a copy
-	inline map[*query.Select]bool    // those that would be too large
-	trees  map[treeFrom]string       // those of the pairs of a hierarchy
-	home   map[*query.Table]*frame   // where the tables of a SELECT are read
-	cells  []int                     // the cells of the statement that read one
+	sets   map[query.ColumnOf]string // tables of the distinct values of a column
+	depth  map[string]int            // how deep the tables of sets depend on one another
+	size   map[string]int            // tables each reads, references counted as copies
+	inline map[*query.Select]bool    // sub-selects whose table would be too large
+	trees  map[treeFrom]string       // tables of the pairs of a hierarchy
+	home   map[*query.Table]*frame   // the SELECT in which a table is read
+	cells  []int                     // cells of the statement that read a common table
 
-	recursive bool // one of the tables reads itself
+	recursive bool // a table reads itself
 }
 
-// treeFrom is a hierarchy that starts at a table in front of the statement.
+// treeFrom is a hierarchy that starts at the ids of a common table.
 type treeFrom struct {
 	t   *query.Table
 	set string
 }
 
-// commonTable is one of them: what stands in a WITH.
+// commonTable is one table of a WITH clause.
 type commonTable struct {
 	name, text string
 	args       []any
@@ -47,8 +47,8 @@ func newCommon() *common {
 	}
 }
 
-// add adds the table that an emitter has written, unless there is the same already, and
-// returns its name.
+// add adds the table that e has written and returns its name. A table with the same text and
+// arguments is reused.
 func (c *common) add(e *emitter, columns string) string {
 	text := "(" + columns + ") AS " + e.Dialect.Materialized + "(" + e.b.String() + ")"
 	for _, t := range c.tables {
@@ -66,14 +66,14 @@ func (c *common) newName() string {
 	return "w" + strconv.Itoa(*c.names)
 }
 
-// addRecursive adds the table that an emitter has written, which reads itself by a name.
+// addRecursive adds the table that e has written, which reads itself by its name.
 func (c *common) addRecursive(e *emitter, name, columns string) {
 	c.put(name, "("+columns+") AS ("+e.b.String()+")", e)
 	c.recursive = true
 }
 
-// follow makes c the tables of a statement about a page, whose ids an emitter has
-// written.
+// follow makes c the common tables of a statement about a page. page has written the ids of
+// that page.
 func (c *common) follow(page *emitter) {
 	c.tables, c.names, c.recursive, c.size = page.common.tables, page.common.names, page.common.recursive, page.common.size
 	c.put(pageName, "(id) AS "+page.Dialect.Materialized+"("+page.b.String()+")", page)
@@ -84,7 +84,7 @@ func (c *common) put(name, text string, e *emitter) {
 	c.size[name] = 1 + e.tables + e.read
 }
 
-// keep takes back the tables after the first n, which are too large.
+// keep removes all tables but the first n.
 func (c *common) keep(n int) {
 	for _, t := range c.tables[n:] {
 		delete(c.size, t.name)
@@ -94,7 +94,7 @@ func (c *common) keep(n int) {
 	c.tables = c.tables[:n]
 }
 
-// before returns a statement with the tables in front of it.
+// before returns a statement with the WITH clause in front of it.
 func (c *common) before(s Statement) Statement {
 	if len(c.tables) == 0 {
 		return s

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// Statement is SQL text with as many arguments as it has placeholders.
+// Statement is SQL text with the arguments of its placeholders, in order.
 type Statement struct {
 	SQL  string
 	Args []any
@@ -20,23 +20,24 @@ type Statement struct {
 type Writer struct {
 	Dialect    *db.Dialect
 	Visibility Visibility
-	Horizon    int64 // the moment from which on history is kept; 0: all of it is
+	Horizon    int64 // history is kept from this moment on; 0: all history is kept
 }
 
-// Page writes the statement for the rows of a plan with all their cells, its
-// page applied. With total, the number of all rows stands before the cells.
+// Page writes the statement for the rows of a plan with all their cells, limited to its page.
+// With total, the number of all rows comes before the cells.
 func (w Writer) Page(p *query.Plan, total bool) Statement {
 	e := w.emitterOfPage(p)
 	e.total = w.totalOf(p, total)
 	e.statement(&p.Select, p.Cells, w.ofPage(p), p.Order)
 	e.limit(p.Page)
 	if len(e.common.cells) > 0 && p.Page != nil {
-		return w.IDsFirst(p, total) // and evaluates for those of the page
+		// common tables are then evaluated for the rows of the page only
+		return w.IDsFirst(p, total)
 	}
 	return e.done()
 }
 
-// totalOf is what stands before the cells of a page.
+// totalOf returns the statement of the total that comes before the cells; nil without total.
 func (w Writer) totalOf(p *query.Plan, total bool) *Statement {
 	if !total {
 		return nil
@@ -45,8 +46,8 @@ func (w Writer) totalOf(p *query.Plan, total bool) *Statement {
 	return &st
 }
 
-// IDsFirst writes the statement of Page so that the database finds and sorts ids
-// alone and reads whole rows only for those of the page.
+// IDsFirst writes the statement of Page in another form: the database finds and sorts only
+// ids, and reads whole rows only for those of the page.
 func (w Writer) IDsFirst(p *query.Plan, total bool) Statement {
 	page := w.pageIDs(p)
 	e := w.emitterOf(p)
@@ -73,10 +74,10 @@ func (w Writer) IDsFirst(p *query.Plan, total bool) Statement {
 	return e.done()
 }
 
-// pageName is the table of the ids of a page, in front of a statement.
+// pageName is the common table of the ids of a page.
 const pageName = "p"
 
-// Lookup writes the statement of a lookup, which reads one id more than it may find.
+// Lookup writes the statement of a lookup. It reads one id more than a lookup may find.
 func (w Writer) Lookup(l *query.Lookup) Statement {
 	e := w.emitter()
 	e.statement(&l.Select, l.Cells, l.Where, nil)
@@ -84,8 +85,8 @@ func (w Writer) Lookup(l *query.Lookup) Statement {
 	return e.done()
 }
 
-// IDs writes the statement for only the id, type and moment of the rows of a
-// plan, and for more of its cells, in order, its page applied.
+// IDs writes the statement for the id, type and moment of the rows of a plan, in order and
+// limited to its page. more are the indexes of further cells.
 func (w Writer) IDs(p *query.Plan, more ...int) Statement {
 	e := w.emitterOfPage(p)
 	cells := slices.Clone(p.Cells[:query.CellMoment+1])
@@ -97,16 +98,15 @@ func (w Writer) IDs(p *query.Plan, more ...int) Statement {
 	return e.done()
 }
 
-// Total writes the statement that counts the rows of a plan, page or not.
+// Total writes the statement that counts the rows of a plan on all pages.
 func (w Writer) Total(p *query.Plan) Statement {
 	e := w.emitterOf(p)
 	e.statement(&p.Select, []query.Expr{query.Func{Name: "COUNT"}}, p.Where, nil)
 	return e.done()
 }
 
-// Block writes the statement for the rows of a plan with the given ids, at most
-// db.MaxIn, without its condition. Where every row has its own moment, moments are
-// those of the ids.
+// Block writes the statement for the rows with some ids, at most db.MaxIn, without the
+// condition of the plan. moments are those of the ids, if every row has its own moment.
 func (w Writer) Block(s *query.Select, ids, moments []int64) Statement {
 	e := w.emitter()
 	e.seeds, e.root = ids, s.Parent
@@ -114,9 +114,9 @@ func (w Writer) Block(s *query.Select, ids, moments []int64) Statement {
 	return e.done()
 }
 
-// Together writes the statement for the row of a plan about one asset and the rows of its
-// branches. Each row begins with the number of what it belongs to, 0 for the asset and 1
-// for the first branch, and has the cells of all of them, NULL where they are not its own.
+// Together writes one statement for the row of a plan about one asset and the rows of its
+// branches. Each row begins with a number: 0 for the asset, 1 for the first branch. It has the
+// cells of all of them; those of the others are NULL.
 func (w Writer) Together(p *query.Plan) Statement {
 	e := w.emitterOf(p)
 	width := len(p.Cells)
@@ -143,9 +143,8 @@ func (w Writer) Together(p *query.Plan) Statement {
 	return e.done()
 }
 
-// Children writes the statement of a branch for a block of parents: the rows
-// that satisfy its condition, in its order. Where parents have moments, moments are
-// those of the ids.
+// Children writes the statement of a branch for a block of parents: the rows that satisfy its
+// condition, in its order. moments are those of the parents, if these have moments.
 func (w Writer) Children(b *query.Branch, ids, moments []int64) Statement {
 	e := w.emitter()
 	e.seeds, e.root = ids, b.Parent
@@ -157,7 +156,7 @@ func (w Writer) Children(b *query.Branch, ids, moments []int64) Statement {
 	return e.done()
 }
 
-// Among writes IDs restricted to the given versions.
+// Among writes IDs restricted to some versions.
 func (w Writer) Among(p *query.Plan, ids, moments []int64) Statement {
 	e := w.emitter()
 	e.seeds, e.root = ids, p.Parent
@@ -165,8 +164,8 @@ func (w Writer) Among(p *query.Plan, ids, moments []int64) Statement {
 	return e.done()
 }
 
-// among adds to where the condition that a row, or a branch's parent, is one
-// of a block.
+// among adds a condition to where: the row, or the parent of a branch's row, is one of a
+// block.
 func (e *emitter) among(s *query.Select, where []query.Expr, ids, moments []int64) []query.Expr {
 	if s.Moment != nil {
 		version := s.Moment.(query.ColumnOf).T
@@ -179,8 +178,8 @@ func (w Writer) emitter() *emitter {
 	return &emitter{Writer: w, alias: map[*query.Table]int{}, keyless: map[*query.Table]*query.Table{}, idOf: map[*query.Table]fixed{}, readBy: map[*query.Select][]*query.Table{}, readOn: map[*query.Table][]*query.Table{}, common: newCommon()}
 }
 
-// emitterOf is an emitter for the rows of a plan. Where the plan is for one asset,
-// hierarchies start at it.
+// emitterOf returns an emitter for the rows of a plan. If the plan is for one asset,
+// hierarchies start at that asset.
 func (w Writer) emitterOf(p *query.Plan) *emitter {
 	e := w.emitter()
 	id := query.ColumnOf{T: p.From, Name: "id"}
@@ -207,55 +206,56 @@ func (w Writer) emitterOfPage(p *query.Plan) *emitter {
 	return e
 }
 
-// emitter writes one statement from left to right, so that arguments come in
-// the order of their placeholders.
+// emitter writes one statement from left to right. So arguments come in the order of their
+// placeholders.
 type emitter struct {
 	Writer
 	b     strings.Builder
 	args  []any
 	alias map[*query.Table]int
-	seeds []int64    // the parents a hierarchy starts from, nil for all
+	seeds []int64    // the parents that a hierarchy starts from; nil: all
 	one   query.Expr // instead of seeds, the argument that is the id of the only row
 	root  query.Expr // the id of those parents, or of the row
 
 	moments []int64 // of seeds, for a branch
 
-	keyless map[*query.Table]*query.Table // those that are read without their key, and the rows that this leads to
+	// tables read without their key, and the outer table that the key compares with
+	keyless map[*query.Table]*query.Table
 
 	stops  bool         // a page is found without sorting
-	tests  bool         // what is written next is asked of each row
-	ranked *query.Table // the rows of a page by rank; nil: not by rank alone
+	tests  bool         // the next condition is evaluated for each row
+	ranked *query.Table // the table of a page sorted by rank alone; nil: not by rank alone
 
-	total *Statement // stands before the cells of the outermost SELECT; nil: nothing does
+	total *Statement // comes before the cells of the outermost SELECT; nil: no total
 
 	existences int
 	tables     int // number of aliases so far
-	read       int // tables read by those in front of the statement, for each reference
+	read       int // tables that references to common tables read
 
 	readBy  map[*query.Select][]*query.Table // see readIn
 	readOn  map[*query.Table][]*query.Table  // see readAt
 	common  *common
-	frame   *frame                    // of the statement that is written
+	frame   *frame                    // of the SELECT that is being written
 	given   map[query.ColumnOf]string // columns of outer rows that have another name here
-	idOf    map[*query.Table]fixed    // what a row has as the id of a table that is joined to it
-	rootSet string                    // instead of seeds, the table of the parents' ids
-	plain   *plain                    // only quick conditions are written
+	idOf    map[*query.Table]fixed    // ids of joined rows, as columns of this row
+	rootSet string                    // instead of seeds, the common table of the parents' ids
+	plain   *plain                    // not nil: only quick conditions are written
 }
 
-// unkeyed is a condition that SQLite finds no rows by: it would take the key of the type
-// for a whole page by rank, and sort all rows of the type. The key of the rank holds the
-// type, so that a page of a rare one reads through a key alone.
+// unkeyed is a condition that SQLite must not use to choose a key. For a page by rank, SQLite
+// would use the key of the type and sort all rows of the type. The key of the rank includes
+// the type, so a page of a rare type needs that key alone.
 type unkeyed struct{ query.Expr }
 
 // block is the condition that an expression is one of a block of ids.
 type block struct {
 	query.Expr
 	ids     []int64
-	version *query.Table // nil where rows have no moments of their own
+	version *query.Table // nil if rows have no moments of their own
 	moments []int64      // of the ids
 }
 
-// test is a condition that a server makes no join of.
+// test is a condition that a server must not turn into a join.
 type test struct{ query.Expr }
 
 // fixed is SQL text as an expression.
@@ -271,7 +271,7 @@ func (e *emitter) arg(v any) {
 	e.args = append(e.args, v)
 }
 
-// statement writes one SELECT, outermost or inside another.
+// statement writes one SELECT, outermost or nested.
 func (e *emitter) statement(s *query.Select, cells, where []query.Expr, order []query.Order) {
 	e.enter(s.From, where)
 	e.write("SELECT ")
@@ -280,7 +280,7 @@ func (e *emitter) statement(s *query.Select, cells, where []query.Expr, order []
 	e.leave()
 }
 
-// writeTotal writes the number of all rows, if it is to stand in the outermost SELECT.
+// writeTotal writes the number of all rows, if the outermost SELECT has it.
 func (e *emitter) writeTotal() {
 	if t := e.total; t != nil {
 		e.total = nil
@@ -339,7 +339,7 @@ func (e *emitter) limit(p *query.Page) {
 	e.write(" LIMIT ", query.Arg{V: size}, " OFFSET ", query.Arg{V: p.Start})
 }
 
-// name gives aliases to a table and what is joined to it, in tree order.
+// name gives aliases to a table and the tables joined to it, in tree order.
 func (e *emitter) name(t *query.Table, used map[*query.Table]bool) {
 	e.alias[t] = e.tables
 	e.tables++
@@ -379,8 +379,7 @@ var tableNames = map[query.TableKind]string{
 	query.Grants: "scope_member",
 }
 
-// joins writes what is joined to a table, and returns conditions that are left for the
-// WHERE.
+// joins writes the joins of a table. It returns conditions that belong in the WHERE.
 func (e *emitter) joins(t *query.Table, used map[*query.Table]bool) (left []query.Expr) {
 	for _, j := range t.Joins {
 		if !used[j] {
@@ -419,8 +418,8 @@ func (e *emitter) where(from *query.Table, where []query.Expr) {
 	}
 }
 
-// keepTests compares conditions that ask a sub-select with 1, so that the server makes no
-// joins of them. A comparison is none, and may be a key.
+// keepTests compares conditions that have a sub-select with 1, so that the server does not
+// turn them into joins. A comparison is never turned into a join, and may use a key.
 func (e *emitter) keepTests(on []query.Expr) {
 	for i, x := range on {
 		if _, compares := x.(query.Compare); !compares && !e.asksNothing(x) {
@@ -429,8 +428,7 @@ func (e *emitter) keepTests(on []query.Expr) {
 	}
 }
 
-// flatten replaces conjunctions in a conjunction by their conditions, and leaves out
-// conditions that always hold.
+// flatten expands nested conjunctions and leaves out conditions that always hold.
 func (e *emitter) flatten(list []query.Expr) []query.Expr {
 	var flat []query.Expr
 	for _, x := range list {
@@ -450,7 +448,7 @@ func (e *emitter) conds(list []query.Expr) {
 	e.separated(e.flatten(list), " AND ")
 }
 
-// conditions are the conditions of a table itself: key, types, time and others.
+// conditions returns the conditions of a table itself: key, types, time and others.
 func (e *emitter) conditions(t *query.Table) []query.Expr {
 	var all []query.Expr
 	key, on := t.Key, t.On
@@ -482,7 +480,7 @@ func typeTest(t *query.Table) query.Expr {
 	return query.In{X: x, List: codes}
 }
 
-// time is the condition that rows of t are those of its time.
+// time returns the condition that a row of t holds at the time of t.
 func (e *emitter) time(t *query.Table) []query.Expr {
 	if t.Kind == query.Audit || t.Kind == query.Pairs || t.Kind == query.Tree && t.When.Mode != query.Each {
 		return nil
@@ -511,14 +509,14 @@ func (e *emitter) time(t *query.Table) []query.Expr {
 	return []query.Expr{query.Compare{Op: "<=", L: since, R: moment}, query.Compare{Op: ">", L: until, R: moment}}
 }
 
-// notBefore is a moment, or a later one.
+// notBefore is a moment, but at least another one.
 type notBefore struct {
 	query.Expr
 	least int64
 }
 
-// sinceHorizon is the moment at which the surroundings of a version are read: that of
-// the version, or the horizon where it began before.
+// sinceHorizon returns the moment at which the data around a version is read: the moment of
+// the version, or the horizon if that is later.
 func (e *emitter) sinceHorizon(moment query.Expr) query.Expr {
 	if e.Horizon == 0 {
 		return moment

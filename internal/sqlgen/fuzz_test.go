@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/sqlgen"
 )
 
-// FuzzCompile compiles any token, filter and order: no panic, only faults of
-// the caller, and as many arguments as placeholders.
+// FuzzCompile compiles any token, filter and order. There is no panic, only faults of the
+// caller, and as many arguments as placeholders.
 func FuzzCompile(f *testing.F) {
 	for _, s := range [][4]string{
 		{"Story", "Owners.Name", "Name='a'", "Order"},

@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "rewrite the stages in testdata")
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// visibilities are who a case may be planned for, by the word in its "as" section.
+// visibilities are the visibilities a case may use, by the word in its "as" section.
 var visibilities = withRoles(map[string]sqlgen.Visibility{
 	"admin":         {Member: 20, All: true},
 	"member":        {Member: 1003, Scopes: []int64{1000, 1001, 1002}, NoRead: []int64{-1000, -990}},
@@ -45,7 +45,7 @@ var visibilities = withRoles(map[string]sqlgen.Visibility{
 	"many":          {Member: 1003, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), NoRead: []int64{-1000, -990}},
 })
 
-// withRoles adds what Viewers are written by.
+// withRoles adds the model data that the roles of Viewers need.
 func withRoles(all map[string]sqlgen.Visibility) map[string]sqlgen.Visibility {
 	m := meta.Default()
 	role, _ := m.Type("Role")
@@ -58,7 +58,7 @@ func withRoles(all map[string]sqlgen.Visibility) map[string]sqlgen.Visibility {
 	return all
 }
 
-// rolesIn is the visibility of a member with a role in each of some scopes.
+// rolesIn returns the visibility of a member with one role in each of some scopes.
 func rolesIn(roles ...meta.Role) sqlgen.Visibility {
 	role, _ := meta.Default().Type("Role")
 	v := sqlgen.Visibility{Member: 1003, Roles: roles, Held: meta.RolesOf(roles...), NoRead: []int64{-1000, -990}, Role: role}
@@ -77,7 +77,7 @@ var whens = map[string]query.When{
 	"each": {Mode: query.Version},
 }
 
-// golden is one case: a request, and how it is planned.
+// golden is one case: a request and the options of its plan.
 type golden struct {
 	ar    *txtar.Archive
 	as    string
@@ -90,9 +90,9 @@ type golden struct {
 	err   error
 }
 
-// TestStages runs every testdata/*.txtar. A case gives request.json or get, the
-// words as, when and forms where they matter, and pins the stages it names: bound,
-// plan, mysql, sqlite; or error.
+// TestStages runs every testdata/*.txtar. A case has request.json or get, and the words as,
+// when and forms if they matter. It pins the stages that it has: bound, plan, mysql, sqlite;
+// or error.
 func TestStages(t *testing.T) {
 	for name, g := range load(t) {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func (g *golden) request() (query.Request, error) {
 	return query.FromDoc(&nodes[0])
 }
 
-// stage prints one stage; false for the sections that are input.
+// stage prints one stage; false for a section that is input.
 func (g *golden) stage(name string) (string, bool) {
 	if g.err != nil {
 		if name != "error" {
@@ -199,7 +199,7 @@ func (g *golden) stage(name string) (string, bool) {
 	return "", false
 }
 
-// statements are those that find would run, with ids made up.
+// statements returns the statements that find would run, with invented ids.
 func (g *golden) statements(d *db.Dialect) []sqlgen.Statement {
 	w := sqlgen.Writer{Dialect: d, Visibility: visibilities[g.as]}
 	ids, moments := []int64{1001, 1002, 1003}, []int64(nil)
@@ -231,8 +231,8 @@ func (g *golden) statements(d *db.Dialect) []sqlgen.Statement {
 	return all
 }
 
-// form writes the plan in one of the forms that find chooses between. With
-// "found" the lookups have brought ids from there on.
+// form writes the plan in one of the forms that find chooses from. After the word "found",
+// lookups have found ids.
 func (g *golden) form(w sqlgen.Writer, word string, ids []int64) (all []sqlgen.Statement) {
 	switch word {
 	case "lookup", "found":
@@ -270,7 +270,7 @@ func (g *golden) sql(dialect string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// pretty breaks a statement before its clauses, not inside parentheses.
+// pretty breaks a statement before its clauses, but not inside parentheses.
 func pretty(s string) string {
 	var b strings.Builder
 	depth := 0
@@ -300,15 +300,15 @@ func startsClause(rest, before string) bool {
 	return strings.HasPrefix(rest, "JOIN ") && !strings.HasSuffix(before, "LEFT")
 }
 
-// TestStatementsRun runs every statement of the cases on the real schema of
-// both databases, and counts arguments.
+// TestStatementsRun runs every statement of the cases on the real schema of both databases,
+// and counts arguments.
 func TestStatementsRun(t *testing.T) {
 	cases := load(t)
 	testdb.Each(t, func(t *testing.T, d *db.DB) { run(t, cases, d) })
 }
 
-// TestStatementsForTiDB runs them as a TiDB gets them: as they are, for a member whose
-// scopes no statement lists, and at a moment and at those of versions.
+// TestStatementsForTiDB runs the statements as TiDB gets them: unchanged, for a member whose
+// scopes no statement lists, at one moment, and at the moments of versions.
 func TestStatementsForTiDB(t *testing.T) {
 	d, recorded := testdb.OpenAsTiDB(t)
 	for cases := range loadEach(t) {
@@ -319,9 +319,8 @@ func TestStatementsForTiDB(t *testing.T) {
 	}
 }
 
-// loadEach loads the cases as they are, for a member whose scopes no statement lists, and
-// at a moment and at those of versions. The short form has one of both and each by itself
-// once.
+// loadEach loads the cases unchanged, for a member whose scopes no statement lists, at one
+// moment, and at the moments of versions. With -short it combines some of them.
 func loadEach(t *testing.T) iter.Seq[map[string]*golden] {
 	return func(yield func(map[string]*golden) bool) {
 		for _, as := range []string{"", "many"} {

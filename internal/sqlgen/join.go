@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// apart separates conditions that may be written with a sub-select from others.
+// apart separates conditions that may have a sub-select from the others.
 func (e *emitter) apart(on []query.Expr) (plain, asking []query.Expr) {
 	for _, x := range e.flatten(on) {
 		if e.asksNothing(x) {
@@ -22,9 +22,9 @@ func (e *emitter) apart(on []query.Expr) (plain, asking []query.Expr) {
 	return plain, asking
 }
 
-// row writes a table and its alias. Where the ON of a JOIN takes no sub-selects, the row
-// has the ids of those that are joined to it and that only a sub-select tells, as one who
-// closed an asset.
+// row writes a table and its alias. If the dialect allows no sub-selects in ON, the row also
+// has the ids of joined rows that only a sub-select finds, such as the member who closed an
+// asset.
 func (e *emitter) row(t *query.Table, used map[*query.Table]bool) {
 	var found [][]*query.Table
 	if !e.Dialect.QueriesInON {
@@ -55,11 +55,11 @@ func (e *emitter) row(t *query.Table, used map[*query.Table]bool) {
 	e.write(") ", alias)
 }
 
-// ways returns the ways from a row to one that is joined to it or to what is joined to
-// it, of those that the row has the ids of. last is where way has come to.
+// ways returns the paths of joins from t to tables whose id the row has. last is the end of
+// path way.
 func (e *emitter) ways(t, last *query.Table, way []*query.Table, used map[*query.Table]bool) (found [][]*query.Table) {
 	for _, j := range last.Joins {
-		if !used[j] || !j.Left || j.When.Mode == query.Version { // there may be several
+		if !used[j] || !j.Left || j.When.Mode == query.Version { // there may be several rows
 			continue
 		}
 		way := append(slices.Clone(way), j)
@@ -71,8 +71,8 @@ func (e *emitter) ways(t, last *query.Table, way []*query.Table, used map[*query
 	return found
 }
 
-// isFound reports whether a sub-select that reads a row of t, and of no nearer table,
-// finds the one row that a way leads to.
+// isFound reports whether the id at the end of a path needs a sub-select, and one that reads
+// only a row of t can find it. A path that a nearer table can find does not count.
 func (e *emitter) isFound(t *query.Table, way []*query.Table) bool {
 	j := way[len(way)-1]
 	if _, asking := e.apart(e.conditions(j)); !readsMore(j, asking) || len(way) > 1 && e.isFound(way[0], way[1:]) {
@@ -81,7 +81,7 @@ func (e *emitter) isFound(t *query.Table, way []*query.Table) bool {
 	return !readsMore(j, e.conditionsOf(way), append(way, t)...)
 }
 
-// conditionsOf are those of several tables.
+// conditionsOf returns the conditions of several tables.
 func (e *emitter) conditionsOf(tables []*query.Table) (all []query.Expr) {
 	for _, t := range tables {
 		all = append(all, e.conditions(t)...)
@@ -89,9 +89,8 @@ func (e *emitter) conditionsOf(tables []*query.Table) (all []query.Expr) {
 	return all
 }
 
-// readsMore reports whether conditions read other rows than one that is joined and those
-// of some more tables. What its own moment is compared with does not count: that is a
-// condition without a sub-select.
+// readsMore reports whether conditions read rows of tables other than joined and more. The
+// moment that joined is compared with does not count, since that condition has no sub-select.
 func readsMore(joined *query.Table, on []query.Expr, more ...*query.Table) bool {
 	r := newReads()
 	r.own[joined], r.joined = true, joined
@@ -102,10 +101,10 @@ func readsMore(joined *query.Table, on []query.Expr, more ...*query.Table) bool 
 	return r.outer()
 }
 
-// joinedApart writes a table whose ON takes no sub-selects, and returns those conditions
-// that are left for the WHERE: all of an inner join. Those of a LEFT JOIN choose the rows
-// before they are joined. Where they read others, as that of a moment, there is no other
-// place for them than ON.
+// joinedApart writes a joined table for a dialect without sub-selects in ON. It returns the
+// conditions for the WHERE: those with sub-selects of an inner join. A LEFT JOIN applies them
+// to the rows before they are joined. If they read other rows, such as a moment, they must
+// stay in ON.
 func (e *emitter) joinedApart(j *query.Table, used map[*query.Table]bool, on *[]query.Expr, asking []query.Expr) (left []query.Expr) {
 	switch {
 	case !j.Left || len(asking) == 0:
@@ -124,7 +123,7 @@ func (e *emitter) joinedApart(j *query.Table, used map[*query.Table]bool, on *[]
 	return nil
 }
 
-// asksNothing reports whether a condition is surely written without a sub-select.
+// asksNothing reports whether a condition is certainly written without a sub-select.
 func (e *emitter) asksNothing(x query.Expr) bool {
 	asksNot := func(x query.Expr) bool { return !e.asksNothing(x) }
 	switch x := x.(type) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEveryExpressionIsWritten expects a case for every kind of expression that
-// package query has in the switches of expr.go.
+// TestEveryExpressionIsWritten expects that expr.go has a case for every kind of expression of
+// package query.
 func TestEveryExpressionIsWritten(t *testing.T) {
 	cases := map[string]bool{}
 	ast.Inspect(parse(t, "expr.go"), func(n ast.Node) bool {

@@ -8,9 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// oneOf writes the condition that a value is one of a list, or none. A list of
-// arguments is padded, so that few statement texts exist; one longer than db.MaxIn is sent
-// as one argument.
+// oneOf writes the condition that a value is in a list, or not. A list of arguments is padded,
+// so that there are few statement texts. A list longer than db.MaxIn is sent as one argument.
 func (e *emitter) oneOf(x query.In) {
 	list := x.List
 	if len(list) > db.MaxIn {
@@ -34,8 +33,7 @@ func in(not bool) string {
 	return " IN "
 }
 
-// oneOfMany writes a long list by the Go types of its values, and the others in
-// chunks.
+// oneOfMany writes a long list: one argument for each Go type, and the other values in chunks.
 func (e *emitter) oneOfMany(x query.In) {
 	m := e.many(x.List)
 	guard := e.guards() && !x.Not && m.isOne()
@@ -60,15 +58,14 @@ func (e *emitter) oneOfMany(x query.In) {
 	}
 }
 
-// guards counts a sub-select that a server may turn into a join, and reports whether
-// there are too many for that.
+// guards counts a sub-select that a server may turn into a join. It reports whether there are
+// too many for that.
 func (e *emitter) guards() bool {
 	e.existences++
 	return e.existences > maxJoined
 }
 
-// compareAny writes the condition that a value compares so with one of a long
-// list.
+// compareAny writes the condition that a comparison holds for any value of a long list.
 func (e *emitter) compareAny(x query.CompareAny) {
 	m, sep := e.many(x.List), ""
 	compare := func(v any) { e.write(x.X, " ", x.Op, " ", v) }
@@ -91,11 +88,11 @@ func (e *emitter) compareAny(x query.CompareAny) {
 	}
 	e.write(")")
 	if m.isOne() {
-		e.write(" = 1") // a test, and no join
+		e.write(" = 1") // so the server does not turn it into a join
 	}
 }
 
-// many is a long list by the Go types of its values, and the others.
+// many is a long list, split by the Go types of its values; rest has the others.
 type many struct {
 	parts []any // []int64, []float64, []string
 	rest  []query.Expr
@@ -147,8 +144,8 @@ func (e *emitter) listed(values any, bytes bool) {
 	e.args = append(e.args, arg)
 }
 
-// maxPlaceholders is the number of arguments from which ids are written out: what is
-// seen through others repeats the same lists, and SQLite takes 32,766 arguments.
+// maxPlaceholders is the number of arguments from which on ids are written as text. Nested
+// visibility conditions repeat the same lists, and SQLite allows 32,766 arguments.
 const maxPlaceholders = 4000
 
 // ids writes a list of ids.
@@ -170,7 +167,8 @@ func (e *emitter) ids(ids []int64) {
 	e.args = append(e.args, args...)
 }
 
-// block writes that rows are of a block: by a column, or versions by their ids and moments.
+// block writes the condition that rows belong to a block: by a column, or by ids and moments
+// of versions.
 func (e *emitter) block(x block) {
 	if x.version == nil {
 		e.write(x.Expr, " IN ", x.ids)
@@ -185,7 +183,7 @@ func (e *emitter) block(x block) {
 	e.args = append(e.args, args...)
 }
 
-// literal writes ids, which are numbers of ours, without arguments.
+// literal writes ids without arguments. They come from the database, not from a client.
 func (e *emitter) literal(ids []int64) {
 	for i, id := range ids {
 		if i > 0 {
@@ -195,11 +193,12 @@ func (e *emitter) literal(ids []int64) {
 	}
 }
 
-// shortestRun is how many ids in a row are written as their ends.
+// shortestRun is how many consecutive ids are written as a range.
 const shortestRun = 4
 
-// inRuns writes the condition that an id is one of some, ascending, that are no way to
-// the rows. Those made together follow each other and are written as their ends.
+// inRuns writes the condition that an id is in an ascending list. The server must not use it
+// to choose a key. Consecutive ids are written as ranges, since assets created together often
+// have them.
 func (e *emitter) inRuns(id query.Expr, ids []int64) {
 	var single []int64
 	e.write("(")

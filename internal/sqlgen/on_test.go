@@ -13,8 +13,8 @@ var (
 	asJoin  = regexp.MustCompile(`^\(*(NOT )?(EXISTS \(|\S+ (NOT )?IN \(SELECT )`)
 )
 
-// TestTestsInON: where a server must not make joins of what the ON of a LEFT JOIN asks, no
-// condition there is one that it could.
+// TestTestsInON expects no condition in the ON of a LEFT JOIN that the server could turn into
+// a join, if the server must not.
 func TestTestsInON(t *testing.T) {
 	d := db.DialectNamed("mysql")
 	d.TestsInON = true

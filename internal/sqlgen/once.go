@@ -7,27 +7,28 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// This file has the rule by which a sub-select is evaluated once for each asset that it
-// hangs on, where many rows share that asset: the stories of a project share what the
-// other stories of the project are. Servers run a sub-select for every row. So two
-// tables stand in front of the statement: the distinct assets that its rows lead to,
-// found by those of its conditions that are quick, and the value of the sub-select for
-// each of them, which the statement looks up. What is nested in a sub-select follows the
-// same rule, from the distinct assets that it starts at. So the work grows with the rows
-// that there are, and not with the ways between them.
+// This file evaluates a sub-select once for each asset that it depends on, if many rows share
+// that asset. Example: all stories of a project share a value over the other stories of that
+// project. Servers run a sub-select once for every row.
+//
+// So the statement gets two common tables. The first has the distinct assets that its rows
+// refer to, found by its quick conditions. The second has the value of the sub-select for each
+// of these, and the statement looks it up. Sub-selects inside follow the same rule, starting
+// at the distinct assets of the outer one. So the work grows with the number of rows, not with
+// the number of paths between them.
 
-// frame is a SELECT, outermost or inside another, while it is written.
+// frame is a SELECT, outermost or nested, while it is written.
 type frame struct {
 	from  *query.Table
 	where []query.Expr
 	outer *frame
-	cell  int    // which of its cells is written, or noCell
+	cell  int    // index of the cell that is being written, or noCell
 	parts []part // joined after its tables
 
-	aggregate bool // what an aggregate function is given is written
+	aggregate bool // the argument of an aggregate function is being written
 }
 
-// part is a table of values that is joined to what it is found by.
+// part is a table of values, joined by its key.
 type part struct {
 	table string
 	key   query.ColumnOf
@@ -37,13 +38,13 @@ func (f *frame) alias(i int) string { return "p" + strconv.Itoa(i) }
 
 const noCell = -1
 
-// maxDepth is how many tables of distinct assets and hierarchies may stand on one
-// another. What is deeper is written in its place: MySQL takes 63 SELECTs inside one
-// another, SQLite 100, and each such table and that of its values are some of them.
+// maxDepth is how many common tables of assets and hierarchies may depend on one another.
+// Deeper sub-selects are written in place. MySQL allows 63 nested SELECTs, SQLite 100, and
+// each such table with its values takes several of them.
 const maxDepth = 10
 
-// Shared returns which cells of a statement read what many rows share. One statement
-// should read them for all rows, since each evaluates them anew.
+// Shared returns the indexes of cells that read values shared by many rows. One statement
+// should read these for all rows, since each statement evaluates them again.
 func (w Writer) Shared(s *query.Select) []int {
 	if s.Moment != nil || s.From.Kind == query.Pairs || !slices.ContainsFunc(s.Cells, hasOnce) {
 		return nil
@@ -53,7 +54,7 @@ func (w Writer) Shared(s *query.Select) []int {
 	return e.common.cells
 }
 
-// hasOnce reports whether an expression has a sub-select that is better evaluated once.
+// hasOnce reports whether an expression has a sub-select that should be evaluated once.
 func hasOnce(x query.Expr) bool {
 	var f onceFinder
 	f.Expr(x)
@@ -62,13 +63,13 @@ func hasOnce(x query.Expr) bool {
 
 type onceFinder struct{ found bool }
 
-// Expr looks at a part of the expression.
+// Expr visits a part of the expression.
 func (f *onceFinder) Expr(x query.Expr) { query.Walk(x, f) }
 
-// Table has no sub-select.
+// Table does nothing: a table has no sub-select.
 func (*onceFinder) Table(*query.Table) {}
 
-// Select looks at a sub-select.
+// Select visits a sub-select.
 func (f *onceFinder) Select(s *query.Select) { f.found = f.found || s.Once }
 
 // enter begins a SELECT.
@@ -86,7 +87,7 @@ func (e *emitter) settle(t *query.Table) {
 
 func (e *emitter) leave() { e.frame = e.frame.outer }
 
-// beside is an emitter for a table in front of the statement.
+// beside returns an emitter for a common table.
 func (e *emitter) beside() *emitter {
 	in := e.emitter()
 	in.common = e.common
@@ -115,8 +116,8 @@ func (e *emitter) scalar(s *query.Select) {
 	}
 }
 
-// part returns the alias by which an aggregate function reads a table of values. The
-// table is joined, since MariaDB refuses aggregates of what is looked up in aggregates.
+// part returns the alias by which an aggregate function reads a table of values. The table is
+// joined, since MariaDB refuses a lookup inside an aggregate.
 func (e *emitter) part(table string, key query.ColumnOf) string {
 	f := e.frame
 	alias := f.alias(len(f.parts))
@@ -124,14 +125,14 @@ func (e *emitter) part(table string, key query.ColumnOf) string {
 	return alias
 }
 
-// joinParts joins the tables of the values that the cells of the present SELECT read.
+// joinParts joins the tables of values that the cells of the current SELECT read.
 func (e *emitter) joinParts() {
 	for i, p := range e.frame.parts {
 		e.write(" LEFT JOIN ", p.table, " ", e.frame.alias(i), " ON ", e.frame.alias(i), ".k = ", p.key)
 	}
 }
 
-// isZeroOfNothing reports whether a value over no rows is 0 and not NULL.
+// isZeroOfNothing reports whether a value over no rows is 0 instead of NULL.
 func isZeroOfNothing(x query.Expr) bool {
 	switch x := x.(type) {
 	case query.Func:
@@ -144,14 +145,15 @@ func isZeroOfNothing(x query.Expr) bool {
 	return false
 }
 
-// reads counts what a table in front of the statement reads, for each place where it is
-// read: servers copy it there before they see that it is the same.
+// reads counts what a common table reads, for each place that refers to it. Servers copy the
+// table to each place before they find that the copies are the same.
 func (e *emitter) reads(name string) string {
 	e.read += e.common.size[name]
 	return name
 }
 
-// isIn writes that a sub-select has a row for a key, by the table of those that have.
+// isIn writes the condition that a sub-select has a row for key. table has the keys for which
+// there is one.
 func (e *emitter) isIn(key query.ColumnOf, table string, not bool) {
 	switch inside := e.frame.aggregate; {
 	case inside && not:
@@ -165,8 +167,8 @@ func (e *emitter) isIn(key query.ColumnOf, table string, not bool) {
 	}
 }
 
-// isInAggregate reports whether what is written is inside a sub-select that is inside
-// what an aggregate function is given, where its table cannot be joined.
+// isInAggregate reports whether the current SELECT is inside the argument of an aggregate
+// function. A table cannot be joined there.
 func (e *emitter) isInAggregate() bool {
 	for f := e.frame.outer; f != nil; f = f.outer {
 		if f.aggregate {
@@ -176,9 +178,9 @@ func (e *emitter) isInAggregate() bool {
 	return false
 }
 
-// once adds the table of the values of a sub-select by what it hangs on, or for a test
-// that of the keys for which it has a row. It returns the table's name and the key of the
-// row; no name where the sub-select is to be written in its place.
+// once adds the common table of a sub-select: its value for each key, or for a test the keys
+// that have a row. It returns the name of the table and the key of the row. The name is empty
+// if the sub-select must be written in place.
 func (e *emitter) once(s *query.Select, test bool) (name string, key query.ColumnOf) {
 	if !s.Once || e.isInAggregate() || e.common.inline[s] || test && e.stops && isQuick(s) {
 		return "", key
@@ -204,7 +206,7 @@ func (e *emitter) once(s *query.Select, test bool) (name string, key query.Colum
 		where = append(in.time(key.T), inSet{key, set})
 	}
 	columns := "k"
-	if in.write("SELECT DISTINCT ", key); !test { // without DISTINCT, servers put it into the place where it is used
+	if in.write("SELECT DISTINCT ", key); !test { // else servers merge it into its place
 		columns = "k, v"
 		in.write(", (", s, ")")
 	}
@@ -235,8 +237,8 @@ func (e *emitter) once(s *query.Select, test bool) (name string, key query.Colum
 	return e.common.add(in, columns), key
 }
 
-// isQuick reports whether a test asks for named assets one step away, which is a look at a
-// key or two. A statement that stops when its page is full asks it of few rows.
+// isQuick reports whether a test is about named assets one step away, which takes one or two
+// key lookups. A statement that stops when its page is full tests few rows.
 func isQuick(s *query.Select) bool {
 	steps := len(s.From.Joins)
 	for _, j := range s.From.Joins {
@@ -248,23 +250,24 @@ func isQuick(s *query.Select) bool {
 	return steps <= 1 && s.From.Kind != query.Tree && slices.ContainsFunc(s.Where, namesAssets)
 }
 
-// direct is the condition that a sub-select has a row, written in its place.
+// direct is the condition that a sub-select has a row, written in place.
 type direct struct {
 	query.Expr
 	s *query.Select
 }
 
-// inSet is the condition that a column is one of the ids of a table in front of the
-// statement.
+// inSet is the condition that a column is one of the ids of a common table.
 type inSet struct {
 	query.ColumnOf
 	set string
 }
 
-// hangsOn returns the column of an outer row that a sub-select is found by. It is alone
-// when nothing else of that row is read; else it is the id of the row. There is none
-// where rows have moments of their own, where two outer rows are read, and where the
-// first row of the sub-select is found by its own id, which is quick.
+// hangsOn returns the column of an outer row that finds the rows of a sub-select. alone is
+// true if the sub-select reads nothing else of that row; otherwise the key is the id of the
+// row.
+//
+// ok is false if rows have moments of their own, or if two outer rows are read. It is also
+// false if the first row of the sub-select is found by its own id, which is quick.
 func hangsOn(s *query.Select) (key query.ColumnOf, alone, ok bool) {
 	first, _ := s.From.Key.(query.Compare)
 	by, _ := first.L.(query.ColumnOf)
@@ -306,16 +309,16 @@ func hangsOn(s *query.Select) (key query.ColumnOf, alone, ok bool) {
 type reads struct {
 	own     map[*query.Table]bool
 	columns map[query.ColumnOf]bool
-	whole   map[*query.Table]bool // read otherwise than by a column
+	whole   map[*query.Table]bool // read other than by a column
 	moments bool                  // rows are read at moments of their own
-	joined  *query.Table          // one whose time is that of its ON; nil: none is
+	joined  *query.Table          // a table whose time is part of its ON; nil: none
 }
 
 func newReads() *reads {
 	return &reads{own: map[*query.Table]bool{}, columns: map[query.ColumnOf]bool{}, whole: map[*query.Table]bool{}}
 }
 
-// outer reports whether rows of others are read.
+// outer reports whether rows of outer tables are read.
 func (r *reads) outer() bool {
 	for c := range r.columns {
 		if !r.own[c.T] {
@@ -330,7 +333,7 @@ func (r *reads) outer() bool {
 	return false
 }
 
-// Select collects what a SELECT inside the other reads.
+// Select collects what a nested SELECT reads.
 func (r *reads) Select(s *query.Select) {
 	r.from(s.From)
 	r.exprs(s.Cells)
@@ -375,14 +378,14 @@ func (r *reads) Expr(x query.Expr) {
 	query.Walk(x, r)
 }
 
-// Table collects a table that is read otherwise.
+// Table collects a table that is read other than by a column.
 func (r *reads) Table(t *query.Table) {
 	r.whole[t] = true
 	r.at(t)
 }
 
-// repeats reports whether rows, in all the places where their SELECT is evaluated, may
-// share the value of a column.
+// repeats reports whether rows may share the value of a column, in all places where their
+// SELECT is evaluated.
 func (e *emitter) repeats(c query.ColumnOf) bool {
 	if _, ok := e.given[c]; ok {
 		return false
@@ -399,12 +402,13 @@ func (e *emitter) repeats(c query.ColumnOf) bool {
 	key, _ := c.T.Key.(query.Compare)
 	by, _ := key.L.(query.ColumnOf)
 	up, ok := key.R.(query.ColumnOf)
-	return !ok || by.T != c.T || by.Name == "id" || e.repeats(up) // what leads back to one asset alone
+	// the case of a path back to a single asset
+	return !ok || by.T != c.T || by.Name == "id" || e.repeats(up)
 }
 
-// set returns the name of the table of the distinct values that a column has in all
-// rows of its SELECT, or of more. It adds the table if need be. There is none for rows
-// that are found by something else than a column.
+// set returns the name of a common table with the distinct values of a column in all rows of
+// its SELECT. The table may have more values. It is added if it is missing. The name is empty
+// if rows are found other than by a column.
 func (e *emitter) set(c query.ColumnOf) string {
 	if name, ok := e.common.sets[c]; ok {
 		return name
@@ -432,7 +436,7 @@ func (e *emitter) set(c query.ColumnOf) string {
 		in.root, in.rootSet = up, outer
 		in.plain.from, in.plain.by = f.from, inSet{by, outer}
 		if f.from.Kind == query.Tree && in.startsAtSet(f.from) {
-			in.plain.by = nil // it has no others
+			in.plain.by = nil // it has no other rows
 		}
 	}
 	in.write("SELECT DISTINCT ")

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestManyWays has conditions and aggregates over long and many ways: every server takes
+// TestManyWays has conditions and aggregates over long and many paths. Every server accepts
 // the statements.
 func TestManyWays(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {

@@ -6,13 +6,13 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// plain are the conditions that are quick and hang on nothing but the rows of their
-// SELECT. Without the others there are more rows.
+// plain selects the quick conditions that depend only on the rows of their own SELECT. Without
+// the other conditions, the SELECT may have more rows.
 type plain struct {
 	own     map[*query.Table]bool
-	sure    map[*query.Table]bool // those of own with the same rows as with all conditions
-	moments bool                  // rows are read at the moments of others
-	from    *query.Table          // is found by this instead of an outer row
+	sure    map[*query.Table]bool // own tables with the same rows as with all conditions
+	moments bool                  // rows are read at the moments of other rows
+	from    *query.Table          // by finds this table, instead of an outer row
 	by      query.Expr
 }
 
@@ -30,8 +30,8 @@ func (p *plain) add(t *query.Table) {
 	}
 }
 
-// addSure adds a table and what is joined to it, but no LEFT JOIN that lacks conditions
-// of its ON: it has a row where there would be none.
+// addSure adds a table and the tables joined to it. It leaves out a LEFT JOIN that loses
+// conditions of its ON, since that join may have rows where it should have none.
 func (p *plain) addSure(t *query.Table, e *emitter) {
 	p.sure[t] = true
 	for _, j := range t.Joins {
@@ -46,7 +46,7 @@ func (p *plain) has(on ...query.Expr) bool {
 	return !slices.ContainsFunc(on, func(x query.Expr) bool { return !isPlain(x, p.own) })
 }
 
-// key is what a table is found by.
+// key returns the condition that finds a table.
 func (p *plain) key(t *query.Table) query.Expr {
 	if t == p.from {
 		return p.by
@@ -54,14 +54,14 @@ func (p *plain) key(t *query.Table) query.Expr {
 	return t.Key
 }
 
-// only keeps the plain ones of the conditions of a table.
+// only returns the plain conditions of a table.
 func (p *plain) only(list []query.Expr) []query.Expr { return p.kept(list, p.own) }
 
-// where keeps the plain ones of the conditions of the SELECT that read sure rows.
+// where returns the plain conditions of the SELECT that read only sure tables.
 func (p *plain) where(list []query.Expr) []query.Expr { return p.kept(list, p.sure) }
 
-// kept are the conditions that are plain and read some tables alone. That something has
-// the type of an outer row becomes that it has one of the types of such rows.
+// kept returns the conditions that are plain and read only some tables. The condition that
+// something has the type of an outer row is replaced: it has one of the types of such rows.
 func (p *plain) kept(list []query.Expr, tables map[*query.Table]bool) []query.Expr {
 	var kept []query.Expr
 	for _, x := range list {
@@ -77,20 +77,20 @@ func (p *plain) kept(list []query.Expr, tables map[*query.Table]bool) []query.Ex
 	return kept
 }
 
-// isPlain reports whether a condition is plain and reads some tables alone.
+// isPlain reports whether a condition is plain and reads only some tables.
 func isPlain(x query.Expr, tables map[*query.Table]bool) bool {
 	v := &plainness{own: tables}
 	v.Expr(x)
 	return !v.not
 }
 
-// plainness finds out whether a condition is plain.
+// plainness visits a condition to decide whether it is plain.
 type plainness struct {
 	own map[*query.Table]bool
 	not bool
 }
 
-// Expr looks at a part of the condition.
+// Expr visits a part of the condition.
 func (v *plainness) Expr(x query.Expr) {
 	switch x := x.(type) {
 	case block:
@@ -111,8 +111,8 @@ func (v *plainness) Expr(x query.Expr) {
 	query.Walk(x, v)
 }
 
-// Table looks at a table that is read.
+// Table visits a table that is read.
 func (v *plainness) Table(t *query.Table) { v.not = v.not || !v.own[t] }
 
-// Select looks at a SELECT inside.
+// Select visits a nested SELECT.
 func (v *plainness) Select(*query.Select) { v.not = true }

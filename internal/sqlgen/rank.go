@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// ofPage are the conditions on the rows of a page.
+// ofPage returns the conditions on the rows of a page.
 func (w Writer) ofPage(p *query.Plan) []query.Expr {
 	all := slices.Concat(p.Where, p.Resume)
 	if !w.listsScopes(p) {
@@ -15,8 +15,8 @@ func (w Writer) ofPage(p *query.Plan) []query.Expr {
 	return all
 }
 
-// listsScopes reports whether the statement of a page has a list of the scopes that its
-// rows lie in. Servers look into keys for each of them if there are bounds to its ranks.
+// listsScopes reports whether the statement of a page lists the scopes of its rows. With
+// bounds on the ranks, servers would search a key for each scope in the list.
 func (w Writer) listsScopes(p *query.Plan) bool {
 	isList := func(x query.Expr) bool {
 		switch x := x.(type) {
@@ -30,8 +30,9 @@ func (w Writer) listsScopes(p *query.Plan) bool {
 	return slices.ContainsFunc(query.Conjuncts(slices.Concat(p.From.On, p.Where)), isList)
 }
 
-// inLookup writes that a row lies in one of the scopes that a lookup has found. Where they
-// were too many to list, most rows do, so that a page that stops when it is full asks each.
+// inLookup writes the condition that a row lies in a scope that a lookup found. If there were
+// too many to list, most rows satisfy it. Then a page that stops when it is full tests each
+// row.
 func (e *emitter) inLookup(x query.InLookup) {
 	switch {
 	case !x.By.Known:

@@ -5,7 +5,7 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// yes and no are conditions that are known.
+// yes always holds, no never.
 var (
 	yes = query.All{}
 	no  = query.Any{}
@@ -14,8 +14,8 @@ var (
 func isYes(x query.Expr) bool { all, ok := x.(query.All); return ok && len(all) == 0 }
 func isNo(x query.Expr) bool  { alts, ok := x.(query.Any); return ok && len(alts) == 0 }
 
-// decided puts the member's roles into a condition on rights, and leaves out what
-// that decides.
+// decided inserts the member's roles into a condition on rights and drops the parts that the
+// roles decide.
 func (v Visibility) decided(x query.Expr) query.Expr {
 	switch x := x.(type) {
 	case query.HasRole:
@@ -69,8 +69,8 @@ func (v Visibility) decidedAny(list query.Any) query.Expr {
 	return alts
 }
 
-// decidedExists decides what has to hold of the rows of a statement, which is shared
-// and not written to.
+// decidedExists decides the conditions on the rows of a sub-select. The sub-select is shared,
+// so it is copied instead of changed.
 func (v Visibility) decidedExists(x query.Exists) query.Expr {
 	where := v.decidedAll(x.S.Where)
 	switch {
@@ -87,7 +87,7 @@ func (v Visibility) decidedExists(x query.Exists) query.Expr {
 	return query.Exists{S: &s, Not: x.Not}
 }
 
-// scopesWith returns the scopes in which the role that decides is one of a set.
+// scopesWith returns the scopes in which the deciding role is one of roles.
 func (v Visibility) scopesWith(roles meta.RoleSet) []int64 {
 	var scopes []int64
 	for i, role := range v.Roles {
@@ -98,9 +98,9 @@ func (v Visibility) scopesWith(roles meta.RoleSet) []int64 {
 	return scopes
 }
 
-// roleIn writes the condition that a row lies in a scope where the member's role is
-// one of a set. Many scopes are read from the member's roles, of which the nearest
-// decides. Package auth has the same rule.
+// roleIn writes the condition that a row lies in a scope where the member's role is one of a
+// set. If there are many scopes, the statement reads them from the member's roles, of which
+// the nearest decides. Package auth has the same rule.
 func (e *emitter) roleIn(x query.RoleIn) {
 	e.write(e.aliasOf(x.T), ".scope_id IN ")
 	scopes := e.Visibility.scopesWith(x.Roles)

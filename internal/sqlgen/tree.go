@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// pairs writes the parents of a branch as a table, padded with nulls, so that few
-// statement texts exist.
+// pairs writes the parents of a branch as a table. It is padded with nulls, so that there are
+// few statement texts.
 func (e *emitter) pairs() {
 	before, id, moment := "(SELECT ", " AS id", " AS moment"
 	for i := range db.InSize(len(e.seeds)) {
@@ -24,18 +24,20 @@ func (e *emitter) pairs() {
 	e.write(")")
 }
 
-// asInteger and signed stand around an argument that makes a column of a table:
-// MySQL takes the column for text otherwise, compares it with numbers as doubles,
-// and finds no key for it.
+// asInteger and signed enclose an argument that becomes a column of a table. Without them
+// MySQL makes it a text column, compares it with numbers as doubles, and uses no key for it.
 const asInteger, signed = "CAST(", " AS SIGNED)"
 
-// tree writes the pairs (root, id) of a hierarchy: id is reached from root by
-// one or more steps, or is root itself where the closure says so. The recursion
-// starts at the ids in t.Ends and follows the hierarchy back where there are such;
-// else at the statement's block of parents, or at the one asset whose row it reads,
-// when the hierarchy is joined to them; else everywhere. For rows of many moments each pair says from when to when it
-// held: as long as all of its steps did. A recursion that starts at a table in front of
-// the statement stands there, too, since MariaDB does not find the one from the other.
+// tree writes the pairs (root, id) of a hierarchy. id is reached from root in one or more
+// steps, or is root itself if the closure includes it.
+//
+// With t.Ends, the recursion starts at these ids and follows the hierarchy backwards.
+// Otherwise it starts at the parents or the one asset of the statement, if the hierarchy is
+// joined to them, or else at all assets.
+//
+// If rows have moments of their own, each pair has the span of time in which all its steps
+// held. A recursion that starts at a common table becomes a common table too, since MariaDB
+// cannot refer to one from inside the other.
 func (e *emitter) tree(t *query.Table) {
 	g, starts := e.edge(t), e.starts(t)
 	if starts != nil && e.startsAtSet(t) {
@@ -57,8 +59,8 @@ func (e *emitter) tree(t *query.Table) {
 	e.write(") SELECT ", g.columns, " FROM r)")
 }
 
-// recursion writes the pairs of a hierarchy as a table that reads itself by a name, from
-// the ids that starts says; nil: from all.
+// recursion writes the pairs of a hierarchy as a table that reads itself by name. starts is
+// the condition on the ids it starts from; nil: all.
 func (e *emitter) recursion(t *query.Table, g edge, starts []any, name string) {
 	limit := func(column string) {
 		if starts != nil {
@@ -79,7 +81,7 @@ func (e *emitter) recursion(t *query.Table, g edge, starts []any, name string) {
 	if t.Tree.Me && !t.Tree.Transitive {
 		e.write(" UNION SELECT ")
 	}
-	if !t.Tree.Me || !t.Tree.Transitive { // else the first step is one like the others
+	if !t.Tree.Me || !t.Tree.Transitive { // otherwise the recursion includes the first step
 		e.write(g.start, ", ", g.next, g.span, " FROM ", g.from, " WHERE ")
 		e.edgeConds(g)
 		limit(from)
@@ -91,12 +93,11 @@ func (e *emitter) recursion(t *query.Table, g edge, starts []any, name string) {
 	}
 }
 
-// startsAtSet reports whether the recursion of a hierarchy starts at a table in front of
-// the statement.
+// startsAtSet reports whether the recursion of a hierarchy starts at a common table.
 func (e *emitter) startsAtSet(t *query.Table) bool { return e.rootSet != "" && len(t.Ends) == 0 }
 
-// starts is the condition on the ids that the recursion of a hierarchy starts at; nil
-// for all.
+// starts returns the condition on the ids at which the recursion of a hierarchy starts; nil:
+// all.
 func (e *emitter) starts(t *query.Table) []any {
 	if len(t.Ends) > 0 {
 		return []any{" IN ", t.Ends}
@@ -116,8 +117,8 @@ func (e *emitter) starts(t *query.Table) []any {
 	return []any{" IN ", e.seeds}
 }
 
-// edge is one step of a hierarchy as SQL: where the pairs (start, next) are read,
-// and the moments that they hold at or the span of time that they held.
+// edge is one step of a hierarchy as SQL: the table of the pairs (start, next), and the moment
+// or the span of time for which they are read.
 type edge struct {
 	from        string
 	start, next string
@@ -126,9 +127,9 @@ type edge struct {
 
 	columns string // of a pair
 	always  string // the span of an asset itself
-	span    string // that of an edge
+	span    string // the span of an edge
 	both    string // the intersection of the spans of an edge and of the pair r
-	overlap string // the condition that there is an intersection
+	overlap string // the condition that this intersection is not empty
 }
 
 func (e *emitter) edge(t *query.Table) edge {

@@ -6,8 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// used returns the tables that a statement needs: those that an expression reads,
-// those that they are joined through, and inner joins that leave rows out.
+// used returns the tables that a statement needs: tables that an expression reads, tables on
+// the path to these, and inner joins that leave rows out.
 func (e *emitter) used(from *query.Table, cells, where []query.Expr, order []query.Order) map[*query.Table]bool {
 	u := &usage{e: e, read: map[*query.Table]bool{}, parent: map[*query.Table]*query.Table{}}
 	u.tree(from)
@@ -41,9 +41,8 @@ func (u *usage) inner(t *query.Table) {
 	}
 }
 
-// restricts reports whether an inner join can leave rows out or bring more:
-// every id stored in a link is that of an asset, so joining the asset alone does
-// neither.
+// restricts reports whether an inner join can remove or add rows. Joining only an asset does
+// neither, since every id stored in a link is that of an asset.
 func (u *usage) restricts(t *query.Table) bool {
 	if t.Kind != query.Asset || t.Typed || t.When.Mode == query.Version || !isID(t.Key) {
 		return true
@@ -58,8 +57,7 @@ func isID(key query.Expr) bool {
 	return ok && !r.T.Left && (r.T.Kind != query.Asset || r.Name == "id")
 }
 
-// Table marks a table, the tables it is joined through, and what its conditions
-// read.
+// Table marks a table, the tables on the path to it, and the tables that its conditions read.
 func (u *usage) Table(t *query.Table) {
 	if t == nil || u.read[t] {
 		return
@@ -75,17 +73,17 @@ func (u *usage) clauses(cells, where []query.Expr, order []query.Order) {
 	u.e.lookAtClauses(cells, where, order, u)
 }
 
-// Expr marks the tables that an expression reads as it is written for this request.
+// Expr marks the tables that an expression reads, as it is written for this request.
 func (u *usage) Expr(x query.Expr) { u.e.look(x, u) }
 
-// Select marks what a statement inside this one reads of it.
+// Select marks the tables that a nested statement reads.
 func (u *usage) Select(s *query.Select) {
 	for _, t := range u.e.readIn(s) {
 		u.Table(t)
 	}
 }
 
-// look visits the parts of an expression as it is written for this request.
+// look visits the parts of an expression, as it is written for this request.
 func (e *emitter) look(x query.Expr, v query.Visitor) {
 	if l, ok := x.(query.InLookup); ok && l.By.Known {
 		x = l.X
@@ -112,8 +110,8 @@ func (*emitter) lookAtClauses(cells, where []query.Expr, order []query.Order, v 
 	}
 }
 
-// readIn returns the tables that a statement inside another reads, its own and others. Each
-// is looked through once: they stand inside each other, and in the conditions of many tables.
+// readIn returns the tables that a nested statement reads, its own and others. The result is
+// cached, since the same statements occur in many others and in the conditions of many tables.
 func (e *emitter) readIn(s *query.Select) []*query.Table {
 	if all, known := e.readBy[s]; known {
 		return all
@@ -125,7 +123,7 @@ func (e *emitter) readIn(s *query.Select) []*query.Table {
 	return r.tables
 }
 
-// readAt returns the tables that the conditions of one read.
+// readAt returns the tables that the conditions of t read.
 func (e *emitter) readAt(t *query.Table) []*query.Table {
 	if all, known := e.readOn[t]; known {
 		return all
@@ -143,7 +141,7 @@ type reading struct {
 	tables []*query.Table
 }
 
-// Table notes a table.
+// Table adds a table.
 func (r *reading) Table(t *query.Table) {
 	if t != nil && !r.known[t] {
 		r.known[t] = true
@@ -151,10 +149,10 @@ func (r *reading) Table(t *query.Table) {
 	}
 }
 
-// Expr notes the tables that an expression reads.
+// Expr adds the tables that an expression reads.
 func (r *reading) Expr(x query.Expr) { r.e.look(x, r) }
 
-// Select notes the tables that a statement inside this one reads.
+// Select adds the tables that a nested statement reads.
 func (r *reading) Select(s *query.Select) {
 	for _, t := range r.e.readIn(s) {
 		r.Table(t)

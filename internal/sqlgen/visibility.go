@@ -11,21 +11,21 @@ import (
 
 var forever = strconv.FormatInt(db.Forever, 10)
 
-// Visibility is what the member who asks may read, and the roles that decide about
-// writing it.
+// Visibility is what the member who runs a query may read, and the roles that decide what the
+// member may write.
 type Visibility struct {
 	Member int64        // stored id
-	All    bool         // everything
-	Scopes []int64      // readable scopes, when not All
+	All    bool         // the member reads everything
+	Scopes []int64      // readable scopes, if not All
 	Roles  []meta.Role  // the role that decides in each of Scopes
 	System meta.Role    // the role in the whole system
 	Held   meta.RoleSet // the roles held anywhere
-	NoRead []int64      // stored ids of the roles that read nothing
+	NoRead []int64      // stored ids of the roles that allow no reading
 	Role   *meta.Type   // the type of roles
-	// DefaultRole is the attribute of members.
+	// DefaultRole is the attribute of type Member.
 	DefaultRole *meta.Attr
-	// Members are those that are seen, when not AllMembers and not All; nil: the
-	// statement reads them.
+	// Members are the visible members, if neither AllMembers nor All; nil: the statement reads
+	// them.
 	Members    []int64
 	AllMembers bool
 	// At is the moment of the rights that statements read; 0: now.
@@ -33,8 +33,8 @@ type Visibility struct {
 	Hidden *Hidden // nil: the statement reads which projects are hidden
 }
 
-// Hidden is what is known of the hidden projects, which are deleted or below a
-// deleted one.
+// Hidden is what is known about hidden projects. A project is hidden if it, or one above it,
+// is deleted.
 type Hidden struct {
 	Now  []int64 // stored ids of those that are hidden now
 	Ever bool    // some may have been hidden at some time
@@ -51,8 +51,8 @@ func (h *Hidden) none(t *query.Table) bool {
 	return !h.Ever
 }
 
-// alwaysHolds reports whether a condition leaves out no row for this member, so
-// that it need not be written.
+// alwaysHolds reports whether a condition excludes no row for this member, so that it can be
+// left out.
 func (v Visibility) alwaysHolds(x query.Expr) bool {
 	switch x := x.(type) {
 	case query.Visible:
@@ -69,8 +69,8 @@ func (v Visibility) alwaysHolds(x query.Expr) bool {
 	return false
 }
 
-// MaxInlineScopes is the most readable scopes that are listed in a statement. With
-// more, the statement reads them from the member's roles.
+// MaxInlineScopes is how many readable scopes a statement may list. If there are more, the
+// statement reads them from the member's roles.
 const MaxInlineScopes = 200
 
 // visible writes the condition that a row lies in a readable scope.
@@ -82,8 +82,8 @@ func (e *emitter) visible(x query.Visible) {
 	e.write(closing)
 }
 
-// nullOr begins a condition on the scope of a row, which holds for rows without
-// one unless every row has one. It returns what closes the condition.
+// nullOr begins a condition on the scope of a row. The condition also holds for rows without a
+// scope, unless it is strict. nullOr returns the text that closes it.
 func (e *emitter) nullOr(scope string, strict bool) (closing string) {
 	if strict {
 		return ""
@@ -92,8 +92,8 @@ func (e *emitter) nullOr(scope string, strict bool) (closing string) {
 	return ")"
 }
 
-// readable writes the scopes that a member reads: those at or below a role that
-// reads, unless a role nearer to them does not. Package auth has the same rule.
+// readable writes the scopes that a member reads: those at or below a role that allows
+// reading, unless a nearer role does not. Package auth has the same rule.
 func (e *emitter) readable(member query.Expr) {
 	e.write("(SELECT c.descendant_id FROM ", e.held("m", "c"), member,
 		" AND m.role_id NOT IN ", e.Visibility.NoRead,
@@ -101,15 +101,15 @@ func (e *emitter) readable(member query.Expr) {
 		" AND k.descendant_id = c.descendant_id AND k.depth < c.depth AND n.role_id IN ", e.Visibility.NoRead, "))")
 }
 
-// held is the roles of a member, by aliases of their table and of that of the scopes
-// that they hold in, up to the id of the member.
+// held returns the FROM and WHERE that read the roles of a member, up to where the id of the
+// member goes. The parameters are the aliases of scope_member and scope_closure.
 func (e *emitter) held(member, closure string) string {
 	return "scope_member " + member + " JOIN scope_closure " + closure + " ON " + closure + ".ancestor_id = " + member + ".scope_id AND " +
 		e.holds(closure) + " WHERE " + e.holds(member) + " AND " + member + ".member_id = "
 }
 
-// holds is the condition that a row of scope_member or scope_closure holds at the
-// moment of the member's rights.
+// holds returns the condition that a row of scope_member or scope_closure holds at the moment
+// of the member's rights.
 func (e *emitter) holds(alias string) string {
 	if e.Visibility.At == 0 {
 		return alias + ".until_moment = " + forever
@@ -118,8 +118,8 @@ func (e *emitter) holds(alias string) string {
 	return alias + ".since_moment <= " + at + " AND " + alias + ".until_moment > " + at
 }
 
-// seesMember writes the condition that a member sees another one: itself, and who
-// has a role in a scope that it reads, or in one above. Package auth has the same
+// seesMember writes the condition that a member sees another one. Members see themselves, and
+// members who have a role in a scope they read, or in one above it. Package auth has the same
 // rule.
 func (e *emitter) seesMember(x query.SeesMember) {
 	viewer := x.By
@@ -127,7 +127,7 @@ func (e *emitter) seesMember(x query.SeesMember) {
 	case e.Visibility.alwaysHolds(x):
 		e.write("1 = 1")
 		return
-	case viewer == nil && e.Visibility.Members != nil: // a sum, or MariaDB reads all of them first
+	case viewer == nil && e.Visibility.Members != nil: // + 0, or MariaDB reads all members first
 		e.inRuns(x.ID, e.Visibility.Members)
 		return
 	case viewer == nil:
@@ -150,7 +150,7 @@ func (e *emitter) seesAll(member query.Expr) {
 }
 
 // administersMembers writes the condition that a member sees all others: see
-// auth.Actor.AllMembers. Who sees everything is not asked for again.
+// auth.Actor.AllMembers. The caller tests for members who see everything.
 func (e *emitter) administersMembers(member query.Expr) {
 	e.hasInSystem(member, meta.MemberAdmin)
 	e.write(" OR EXISTS (SELECT 1 FROM scope_member x WHERE x.member_id = ", member, " AND ", e.holds("x"),
@@ -166,7 +166,7 @@ func (e *emitter) hasInSystem(member query.Expr, role meta.Role) {
 		" OR EXISTS (SELECT 1 FROM scope_member z WHERE z.member_id = ", member, " AND ", e.holds("z"), " AND z.scope_id = 0 AND z.role_id IN ", id, ")")
 }
 
-// stored are the stored ids of roles.
+// stored returns the stored ids of roles.
 func (e *emitter) stored(roles ...meta.Role) []int64 {
 	ids := make([]int64, len(roles))
 	for i, r := range roles {
@@ -175,8 +175,8 @@ func (e *emitter) stored(roles ...meta.Role) []int64 {
 	return ids
 }
 
-// readScopes writes the list of the scopes that a member reads; nil: the one who runs
-// the query.
+// readScopes writes the list of the scopes that a member reads; nil: the member who runs the
+// query.
 func (e *emitter) readScopes(member query.Expr) {
 	switch {
 	case member != nil:
@@ -188,8 +188,8 @@ func (e *emitter) readScopes(member query.Expr) {
 	}
 }
 
-// notHidden writes the condition that a row lies in no hidden project. Those hidden
-// now are listed when they are known; else the statement reads scope_hidden.
+// notHidden writes the condition that a row lies in no hidden project. Projects hidden now are
+// listed if they are known; otherwise the statement reads scope_hidden.
 func (e *emitter) notHidden(x query.NotHidden) {
 	scope, when := e.aliasOf(x.T)+".scope_id", x.T.When
 	var moment query.Expr
@@ -220,7 +220,7 @@ func (e *emitter) notHidden(x query.NotHidden) {
 	e.write(closing)
 }
 
-// hiddenAt writes that a row of scope_hidden holds at a moment; nil: now.
+// hiddenAt writes the condition that a row of scope_hidden holds at a moment; nil: now.
 func (e *emitter) hiddenAt(moment query.Expr) {
 	if moment == nil {
 		e.write("h.until_moment = ", forever)
@@ -229,8 +229,8 @@ func (e *emitter) hiddenAt(moment query.Expr) {
 	e.write("h.since_moment <= ", moment, " AND h.until_moment > ", moment)
 }
 
-// InHidden is the condition that the project in a column is hidden now: deleted,
-// or below a project that is. A null is in none.
+// InHidden returns the condition that the project in a column is hidden now: it, or a project
+// above it, is deleted. A null is not hidden.
 func InHidden(column string) string {
 	return "(" + column + " IS NOT NULL AND " + column + " IN (SELECT h.scope_id FROM scope_hidden h WHERE h.until_moment = " + forever + "))"
 }
