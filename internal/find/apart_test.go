@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestPagesBelowAScope: pages by rank of what lies at or below a scope are those of all
-// rows, however the rows are spread over the scopes, upwards and downwards.
+// TestPagesBelowAScope checks pages by rank of the rows at or below a scope. They have the
+// same order as all rows, in both directions and however the rows are spread over the scopes.
 func TestPagesBelowAScope(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t)

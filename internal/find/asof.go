@@ -11,8 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// mode returns the time a query asks for; the moment of an instant is not known
-// yet.
+// mode returns the time that a query is about. The moment of an instant is read later.
 func mode(b query.Bound) (when query.When, instant int64, err error) {
 	switch {
 	case b.Moment != nil, b.AsOf.Text == query.AllVersions, b.History && b.AsOf.Text == "":
@@ -27,9 +26,9 @@ func mode(b query.Bound) (when query.When, instant int64, err error) {
 	return query.When{Mode: query.At}, at, nil
 }
 
-// at plans what waits for the moment of an instant, and finds from when on history is
-// kept, where that matters.
-// Errors: fault.Invalid for an instant before that.
+// at plans a query about an instant, once its moment is known. It also returns the horizon of
+// history, if the plan reads the past.
+// Errors: fault.Invalid for an instant before the horizon.
 func (p *prepared) at(ctx context.Context, q db.Querier, all bool) (h history.Horizon, err error) {
 	switch {
 	case p.plan == nil:
@@ -46,8 +45,8 @@ func (p *prepared) at(ctx context.Context, q db.Querier, all bool) (h history.Ho
 	return h, err
 }
 
-// orGone is the outcome of a read of one version: where it found none, and it may have
-// been one from before the horizon, that is said.
+// orGone replaces the outcome of a read of one version. If no version was found, and it may be
+// from before the horizon, the error says that.
 func (x *executor) orGone(r *query.Request, err error) error {
 	if err != nil && fault.KindOf(err) != fault.NotFound || x.handed > 0 || x.horizon.Moment == 0 || x.isEmptyPage() || len(x.plan.Groups) > 0 {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// BenchmarkPrepare takes requests to the text and arguments of their statement,
-// by plans that are cached and, as the floor, by a plan for each.
+// BenchmarkPrepare turns requests into the text and arguments of their statement. It uses
+// cached plans and, for comparison, one plan for each request.
 func BenchmarkPrepare(b *testing.B) {
 	f := New(testdb.SQLite(b), meta.Default())
 	point := func(i int) query.Request {

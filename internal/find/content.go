@@ -7,8 +7,9 @@ import (
 	"github.com/alds-dev/alds/internal/blob"
 )
 
-// content returns what appends the Base64 of contents to an answer, on top of base
-// bytes; nil where references are shown. Its bytes count before they are read.
+// content returns a function that appends the Base64 of contents to an answer; nil if
+// references are shown. base is the size of what was written before, in bytes. The bytes of a
+// content are counted before it is read.
 func (x *executor) content(ctx context.Context, base *int64) func([]byte, blob.Ref) ([]byte, error) {
 	if x.f.References {
 		return nil

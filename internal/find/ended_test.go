@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestARequestWhoseTimeIsUp ends a query of several statements at every stage:
-// the answer is all of it, or that the time is up. A clock chooses the stages alone.
+// TestARequestWhoseTimeIsUp ends a query of several statements at every stage. It returns the
+// whole answer or the error that the time is up. A clock alone chooses the stages.
 func TestARequestWhoseTimeIsUp(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)

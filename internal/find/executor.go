@@ -13,18 +13,18 @@ import (
 	"github.com/alds-dev/alds/internal/sqlgen"
 )
 
-// deepStart is the row from which a page reads its ids first: the key alone is
-// walked to it instead of whole rows.
+// deepStart is the row from which on a page reads its ids first. The database then skips rows
+// of a key instead of whole rows.
 const deepStart = 100
 
-// maxArgs bounds the values of one statement: SQLite takes 32,766.
+// maxArgs bounds the arguments of one statement: SQLite allows 32,766.
 const maxArgs = 32_000
 
-// idSize is the bytes counted for each id of a large result, slices that have
-// grown too large and moments included.
+// idSize is how many bytes are counted for each id of a large result. It includes the spare
+// capacity of slices, and moments.
 const idSize = 24
 
-// executor carries out one plan.
+// executor executes one plan.
 type executor struct {
 	prepared
 	f   *Finder
@@ -32,33 +32,33 @@ type executor struct {
 	w   sqlgen.Writer
 	out *output
 
-	horizon history.Horizon // of what is read at other times than now
+	horizon history.Horizon // of history; set if the plan reads the past
 
-	sets       setMemory   // of the sets that are read
-	answer     reservation // of the answer, where it is returned whole
-	contents   reservation // of the longest piece of a flushed answer that has contents
-	large      bool        // the answer has been flushed, or was to be
+	sets       setMemory   // for the sets that are being read
+	answer     reservation // for an answer that is returned whole
+	contents   reservation // for the longest piece of a flushed answer that has contents
+	large      bool        // the answer was flushed, or would have been
 	groupBytes int64       // bytes of groups
 
-	handed int           // rows were handed on
+	handed int           // rows passed to the encoder
 	waited time.Duration // for the client of a flushed answer
 
 	counts   bool                          // the statement of the page counts all rows, too
 	pageRows *encode.Set                   // nil: not read yet
-	number   *int64                        // of all rows; nil: not known
+	number   *int64                        // of all rows; nil: unknown
 	together map[*query.Branch]*encode.Set // rows of branches that were read with the page
 
 	more bool  // there are rows after this page
-	last []any // keys of its last row, where cursors are asked for
+	last []any // keys of the page's last row, if the query has a cursor
 
 	haveIDs bool
 	ids     []int64
-	at      []int64 // moments of ids, where every row has its own
+	at      []int64 // moments of ids, if every row has its own
 	shared  sharedCells
 	below   map[*query.Branch]*sharedBelow
 }
 
-// each calls row for all rows in order, which are read block by block.
+// each calls row for all rows in order. It reads them block by block.
 func (x *executor) each(ctx context.Context, row func(*encode.Set, int32) error) error {
 	if x.small() {
 		if err := x.readPage(ctx); err != nil {
@@ -86,9 +86,9 @@ func (x *executor) each(ctx context.Context, row func(*encode.Set, int32) error)
 	return nil
 }
 
-// readPage reads the rows of a page with one statement, and their number if that is
-// asked for. A page without rows is not read, and does not tell the number: that of the
-// first one is 0.
+// readPage reads the rows of a page with one statement, and their total if it counts them. An
+// empty page is not read. A page without rows leaves the total unknown, except the first page,
+// where it is 0.
 func (x *executor) readPage(ctx context.Context) error {
 	if x.pageRows != nil {
 		return nil
@@ -142,7 +142,7 @@ func (x *executor) readTogether(ctx context.Context) error {
 	return err
 }
 
-// isEmptyPage reports whether the page has no rows whatever there is.
+// isEmptyPage reports whether the page has no rows, whatever the database has.
 func (x *executor) isEmptyPage() bool {
 	p := x.plan.Page
 	return p != nil && p.Size == 0 && p.After == nil
@@ -161,8 +161,8 @@ func isSmall(p *query.Page) bool {
 	return p != nil && p.Size <= db.MaxIn && p.Start < deepStart
 }
 
-// hasMore reports whether n rows are more than a page, and stores it. Where
-// cursors are asked for, one row more than the page has is read.
+// hasMore stores and reports whether n rows are more than a page. A query with a cursor reads
+// one row more than its page has.
 func (x *executor) hasMore(n int) bool {
 	p := x.plan.Page
 	x.more = p != nil && p.After != nil && int64(n) > p.Size
@@ -177,8 +177,8 @@ func (x *executor) setLast(s *encode.Set, row int32) {
 	}
 }
 
-// readIDs reads the ids of all rows in order. Of a large result, memory holds
-// nothing else.
+// readIDs reads the ids of all rows in order. They are all that memory holds of a large
+// result.
 func (x *executor) readIDs(ctx context.Context) error {
 	if x.haveIDs {
 		return nil
@@ -229,7 +229,7 @@ func (x *executor) block(ctx context.Context, from, to int, row func(*encode.Set
 	return x.emit(ctx, s, order, row)
 }
 
-// version identifies a row by its id, and by its moment where rows have their own.
+// version identifies a row by its id, and by its moment if rows have their own.
 type version struct{ id, moment int64 }
 
 func (x *executor) version(s *encode.Set, row int32, id, moment int, withMoment bool) version {
@@ -261,9 +261,9 @@ func (x *executor) emit(ctx context.Context, s *encode.Set, order []int32, row f
 	return nil
 }
 
-// checkMinSize returns an error when the rows are too many bytes, however short
-// their values are. Where selects nest, a row that is read once may stand in an
-// answer many times.
+// checkMinSize returns an error if the rows have too many bytes, even if their values are as
+// short as possible. With nested selects, a row that is read once may be many times in an
+// answer.
 func (x *executor) checkMinSize(s *encode.Set, order []int32) error {
 	if x.out.limit == 0 || !slices.ContainsFunc(s.Body.Branches, func(b *query.Branch) bool { return len(b.Branches) > 0 }) {
 		return nil
@@ -275,8 +275,8 @@ func (x *executor) checkMinSize(s *encode.Set, order []int32) error {
 	return x.out.checkSize(sum)
 }
 
-// branches reads the rows below those of a set: one statement per branch and
-// block of distinct parents.
+// branches reads the rows below those of a set. It uses one statement per branch and block of
+// distinct parents.
 func (x *executor) branches(ctx context.Context, s *encode.Set) error {
 	for _, b := range s.Body.Branches {
 		l := encode.List{Set: &encode.Set{Body: &b.Body, Width: len(b.Cells)}, Of: make([]int32, s.Len())}
@@ -301,7 +301,7 @@ func (x *executor) branches(ctx context.Context, s *encode.Set) error {
 	return nil
 }
 
-// readBranch reads the rows of a branch below some parents, block by block.
+// readBranch reads the rows of a branch below its parents, block by block.
 func (x *executor) readBranch(ctx context.Context, s *encode.Set, b *query.Branch, parents []version) error {
 	for block := range slices.Chunk(parents, db.MaxIn) {
 		ids, moments := split(block, b.Moment != nil)
@@ -312,14 +312,13 @@ func (x *executor) readBranch(ctx context.Context, s *encode.Set, b *query.Branc
 	return nil
 }
 
-// The bytes counted for an asset whose rows are sorted, and for a row.
+// Bytes counted for each group of rows and for each row.
 const (
 	groupSize = 160
 	rowSize   = 12
 )
 
-// assign puts the rows of a branch into the groups of their parents, in their
-// order.
+// assign puts the rows of a branch into the groups of their parents, in order.
 func (x *executor) assign(ctx context.Context, l encode.List, parents []version, each bool) error {
 	if err := x.sets.add(int64(l.Set.Len()) * rowSize); err != nil {
 		return err
@@ -339,8 +338,8 @@ func (x *executor) assign(ctx context.Context, l encode.List, parents []version,
 	return nil
 }
 
-// parents returns the assets of a set, each once, or once for every moment it is
-// read at, and makes a group of l for each.
+// parents returns the assets of a set, each once, or once for every moment at which it is
+// read. It makes a group of l for each.
 func (x *executor) parents(ctx context.Context, l *encode.List, s *encode.Set, each bool) ([]version, error) {
 	if err := x.sets.add(int64(s.Len()) * rowSize); err != nil {
 		return nil, err
@@ -377,7 +376,7 @@ func split(block []version, each bool) (ids, moments []int64) {
 	return ids, moments
 }
 
-// total counts the rows of the plan, page or not.
+// total counts the rows of the plan on all pages.
 func (x *executor) total(ctx context.Context) (int64, error) {
 	switch {
 	case x.plan.Page == nil:
@@ -409,7 +408,7 @@ func (x *executor) readInto(ctx context.Context, s *encode.Set, st sqlgen.Statem
 	return x.scan(ctx, s, st, func() error { return nil })
 }
 
-// scan runs a statement, adds each of its rows to s and then calls row. Values that stand
+// scan runs a statement, adds each of its rows to s and then calls row. Values that come
 // before the cells of s are copied to before.
 func (x *executor) scan(ctx context.Context, s *encode.Set, st sqlgen.Statement, row func() error, before ...any) error {
 	if len(st.Args) > maxArgs {

@@ -18,36 +18,35 @@ import (
 	"github.com/alds-dev/alds/internal/sqlgen"
 )
 
-// Finder runs queries. It is safe for concurrent use; its only state are the
-// cached plans.
+// Finder runs queries. It is safe for concurrent use. Its only state is the cache of plans.
 type Finder struct {
-	// MaxAnswer is how many bytes one answer may have; 0 for any number.
+	// MaxAnswer is how many bytes one answer may have; 0: no limit.
 	MaxAnswer int64
-	// Contents are the bytes of attachments and images.
+	// Contents holds the bytes of attachments and images.
 	Contents *blob.Store
-	// References shows of contents their references (package blob).
+	// References shows contents as references (package blob).
 	References bool
-	// Slowest keeps the slowest queries; nil: nobody does.
+	// Slowest records the slowest queries; nil: they are not recorded.
 	Slowest *processes.Slowest
 
 	d       *db.DB
 	m       *meta.Model
-	noRead  []int64 // stored ids of the roles that read nothing
+	noRead  []int64 // stored ids of the roles that allow no reading
 	role    *meta.Type
 	byRole  *meta.Attr // Member.DefaultRole
-	out     *output    // of the answer that is made; nil: each query has its own, returned whole
+	out     *output    // of the current answer; nil: each query has its own, returned whole
 	plans   *planCache
 	metrics *metrics
 }
 
-// New returns a Finder over a database and the model its rows were written by.
+// New returns a Finder for a database and the model of its rows.
 func New(d *db.DB, m *meta.Model) *Finder {
 	f := &Finder{Contents: blob.New(d, blob.Options{}), d: d, metrics: newMetrics()}
 	return f.With(m)
 }
 
-// With returns a finder of another model of the same database, with plans of its
-// own. It shares the settings and metrics of f.
+// With returns a Finder for another model of the same database. It has its own plans, and
+// shares the settings and metrics of f.
 func (f *Finder) With(m *meta.Model) *Finder {
 	f = &Finder{
 		MaxAnswer: f.MaxAnswer, Contents: f.Contents, References: f.References, Slowest: f.Slowest,
@@ -62,7 +61,7 @@ func (f *Finder) With(m *meta.Model) *Finder {
 	return f
 }
 
-// On returns a finder whose queries without a Querier read from d, a view of the same
+// On returns a Finder whose queries without a Querier read from d, a view of the same
 // database. It shares everything else with f.
 func (f *Finder) On(d *db.DB) *Finder {
 	other := *f
@@ -70,13 +69,13 @@ func (f *Finder) On(d *db.DB) *Finder {
 	return &other
 }
 
-// Rows runs r as who and appends the JSON array of its rows to w.
+// Rows runs r for who and appends the JSON array of its rows to w.
 //
-// With q nil it reads in a snapshot of its own; a *db.Tx given as q must be a
-// snapshot itself, or the writing transaction whose changes are to be seen.
+// If q is nil, it reads in its own snapshot. A *db.Tx as q must be a snapshot, or the writing
+// transaction whose changes the query should see.
 // Shape: [{"_oid":"Story:1001","Name":"x","Owners":[{"_oid":"Member:20"}]}]
-// Errors: fault.Invalid with the interface's messages; NotFound when r.One and
-// there is no such asset.
+// Errors: fault.Invalid with the interface's messages; NotFound if r.One and there is no such
+// asset.
 func (f *Finder) Rows(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) ([]byte, error) {
 	w, _, err := f.Answer(ctx, q, who, r, w)
 	return w, err
@@ -93,9 +92,9 @@ func (x *executor) rows(ctx context.Context, w []byte) ([]byte, error) {
 	return append(w, ']'), err
 }
 
-// Assets runs r as who and appends the answer of the data path to w: an Assets
-// collection, with r.One a single Asset, with r.Plain one Attribute or Relation
-// of it, with r.History a History collection of versions.
+// Assets runs r for who and appends the answer of the data path to w. This is an Assets
+// collection; a single Asset with r.One; one Attribute or Relation of it with r.Plain; a
+// History collection of versions with r.History.
 // Errors: as Rows.
 func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, form encode.Form, w []byte) ([]byte, error) {
 	start := len(w)
@@ -122,8 +121,7 @@ func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r que
 	return w, err
 }
 
-// collection appends the Assets answer, or that of History. The total counts
-// before paging.
+// collection appends an Assets or History collection. The total counts the rows before paging.
 func (x *executor) collection(ctx context.Context, e encode.Assets, sink *encode.Sink, r query.Request, w []byte) ([]byte, error) {
 	c := encode.Collection{History: r.History, Page: query.Page{Size: query.WholePage}}
 	if p := x.plan.Page; p != nil {
@@ -140,7 +138,7 @@ func (x *executor) collection(ctx context.Context, e encode.Assets, sink *encode
 	return e.Close(w, c), err
 }
 
-// IDs runs r as who and returns the Oids of its rows in order.
+// IDs runs r for who and returns the Oids of its rows in order.
 // Errors: as Rows.
 func (f *Finder) IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error) {
 	r.Select, r.Basic = nil, false
@@ -176,10 +174,11 @@ func (f *Finder) oid(s *encode.Set, row int32, moments bool) oid.OID {
 	return o
 }
 
-// execute prepares r and calls do, which may be called a second time and then
-// starts over. With q nil it reads in a snapshot; a query of one statement needs
-// no transaction for that. The time of one behind a write is that of the write, too, and
-// is not counted as the query's.
+// execute prepares r and calls do, which may be called a second time and then starts over. If
+// q is nil, it reads in a snapshot; one statement alone needs no transaction.
+//
+// A query queued behind a write is not counted or recorded as slow, since its time includes
+// that of the write.
 func (f *Finder) execute(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, do func(context.Context, *executor) error) error {
 	began := time.Now()
 	p, err := f.prepare(r, who.All)
@@ -217,8 +216,8 @@ func (f *Finder) read(ctx context.Context, q db.Querier, who auth.Actor, r query
 	return f.d.Read(ctx, func(tx *db.Tx) error { return read(tx) })
 }
 
-// executeIn executes p on q. Before that it reads the moment of an instant, and from when
-// on history is kept, and runs the lookups of the plan.
+// executeIn executes p on q. Before that it reads the moment of an instant and the horizon of
+// history, and runs the lookups of the plan.
 func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p prepared, do func(context.Context, *executor) error) (err error) {
 	began := time.Now()
 	if !db.Waits(q) {

@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the answers in testdata")
 
-// actors are who a case may be asked by. Andre reads Call Center and Release 1.
+// actors are the members who may run a case. Andre reads Call Center and Release 1.
 var actors = map[string]auth.Actor{
 	"admin": auth.System,
 	"andre": {Member: 1003, Scopes: []int64{1000, 1001}},
@@ -35,9 +35,9 @@ var actors = map[string]auth.Actor{
 	},
 }
 
-// TestCases runs every testdata/*.txtar on both databases, and as for a TiDB. A case
-// asks with "query.json" or with the path and parameters in "get", as the member in "as"
-// (admin), and pins the answer line by line.
+// TestCases runs every testdata/*.txtar on both databases, and as for TiDB. A case has
+// "query.json", or the path and parameters in "get". It runs for the member in "as" (default:
+// admin) and pins the answer line by line.
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {

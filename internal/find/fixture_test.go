@@ -51,8 +51,8 @@ func newFixture(t testing.TB) *fixture {
 	return &fixture{t: t, m: meta.Default(), moment: 1000, assets: map[string]*record{}}
 }
 
-// set creates or changes an asset: "Name=Login; Scope=Scope:1000; Owners=Member:20,Member:1003".
-// A to-many list replaces the one before.
+// set creates or changes an asset: "Name=Login; Scope=Scope:1000;
+// Owners=Member:20,Member:1003". A to-many list replaces the previous one.
 func (f *fixture) set(token, attrs string) {
 	f.t.Helper()
 	f.moment++
@@ -94,7 +94,7 @@ func (f *fixture) set(token, attrs string) {
 	}
 }
 
-// at is the instant stamped on a moment: one second each from 2026-01-01.
+// at returns the instant of a moment: one second each from 2026-01-01.
 func at(moment int64) int64 {
 	start, _ := value.Instant("2026-01-01")
 	return start + (moment-1000)*1_000_000
@@ -274,7 +274,7 @@ func (f *fixture) row(r *record, v map[string]any, columns []string) []any {
 	return row
 }
 
-// seed is the data of the tests. Every set is one moment, from 1001.
+// seed returns the data of the tests. Every set is one moment, from 1001.
 func seed(t testing.TB) *fixture {
 	f := newFixture(t)
 	f.set("Scope:0", "Name=System (All Projects); BeginDate=2007-09-08")
@@ -306,8 +306,8 @@ func seed(t testing.TB) *fixture {
 	return f
 }
 
-// extend adds custom attributes to the model and values of them: in columns, which
-// types beside each other share, in the JSON and in links.
+// extend adds custom attributes to the model, and values: in columns that sibling types share,
+// in the JSON and in links.
 func (f *fixture) extend() {
 	f.t.Helper()
 	m, err := f.m.Extend(meta.Custom{

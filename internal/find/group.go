@@ -9,19 +9,18 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// group is one asset with the rows, or groups, below it.
+// group is one asset with the rows or groups below it.
 type group struct {
 	of       version
-	head     []byte // the asset's own row up to its closing brace
+	head     []byte // the asset's own row, without its closing brace
 	kids     map[version]*group
-	missing  *group // the kid for rows without an asset
-	children []byte // rows with commas between them, at the last level
+	missing  *group // the group of rows without an asset
+	children []byte // rows separated by commas, at the last level
 }
 
-// grouped appends the JSON array of the groups: those without an asset first,
-// then by id; the rows below are in the order of the query. A row that leads to
-// several assets is below each. Unlike rows, groups are collected before the
-// first is written.
+// grouped appends the JSON array of the groups, sorted by id; the group without an asset comes
+// first. The rows below are in the order of the query. A row that refers to several assets is
+// below each of them. Unlike rows, all groups are collected before the first is written.
 // Shape: [{"_oid":"NULL","Name":null,"_children":[{"_oid":"Story:1001"}]}].
 func (x *executor) grouped(ctx context.Context, e encode.Rows, w []byte) ([]byte, error) {
 	top := &group{}
@@ -50,7 +49,7 @@ func (x *executor) grouped(ctx context.Context, e encode.Rows, w []byte) ([]byte
 		return nil
 	})
 	if err == nil {
-		err = x.answer.grow(2 * x.groupBytes) // the groups, and the answer made of them
+		err = x.answer.grow(2 * x.groupBytes) // the groups, and the answer made from them
 	}
 	if err != nil {
 		return w, err
@@ -59,8 +58,8 @@ func (x *executor) grouped(ctx context.Context, e encode.Rows, w []byte) ([]byte
 	return w, x.check(ctx, int64(len(w)))
 }
 
-// growGroups counts n bytes more of groups. Errors: those of the sink, of check
-// and of memory.Hold.Take.
+// growGroups counts n more bytes of groups.
+// Errors: those of the sink, of check and of memory.Hold.Take.
 func (x *executor) growGroups(ctx context.Context, sink *encode.Sink, n int) error {
 	if err := sink.Err(); err != nil {
 		return err
@@ -72,7 +71,7 @@ func (x *executor) growGroups(ctx context.Context, sink *encode.Sink, n int) err
 	return x.answer.grow(x.groupBytes)
 }
 
-// kidsOf appends the kids of g that a row belongs to by one branch.
+// kidsOf appends the groups below g to which a row belongs through one branch.
 func (x *executor) kidsOf(e encode.Rows, g *group, s *encode.Set, row int32, branch int, kids []*group) []*group {
 	l := s.Lists[branch]
 	from := len(kids)

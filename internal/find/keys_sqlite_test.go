@@ -12,9 +12,9 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestKeysOfSomeServeAsThoseOfAll: queries along relations that most assets do not have
-// are planned on SQLite as if the keys by those relations had all assets in them, with
-// statistics and without.
+// TestKeysOfSomeServeAsThoseOfAll checks queries along relations that most assets do not have.
+// SQLite plans them as if the keys of these relations contained all assets, with and without
+// statistics.
 func TestKeysOfSomeServeAsThoseOfAll(t *testing.T) {
 	d := testdb.SQLite(t)
 	m := meta.Default()
@@ -43,8 +43,8 @@ func TestKeysOfSomeServeAsThoseOfAll(t *testing.T) {
 	}
 }
 
-// plansByRelation returns how the queries of testdata/keys.txt along such relations are
-// carried out, by their keys.
+// plansByRelation returns the keys that the queries of testdata/keys.txt along such relations
+// use.
 func plansByRelation(t *testing.T, f *Finder) map[string]string {
 	t.Helper()
 	plans := map[string]string{}
@@ -79,8 +79,8 @@ func change(t *testing.T, d *db.DB, statements ...string) {
 	}
 }
 
-// fillSome writes 5,000 stories, of which one in a hundred has a super, a timebox and a
-// team, and 500 tasks.
+// fillSome writes 5,000 stories and 500 tasks. One story in a hundred has a super, a timebox
+// and a team.
 func fillSome(t *testing.T, d *db.DB, m *meta.Model) {
 	t.Helper()
 	code := map[string]int{}

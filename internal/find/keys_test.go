@@ -13,14 +13,13 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// ofStreams are keys that package activity reads by; queries have no use for them.
+// ofStreams are keys that only package activity uses; queries do not need them.
 var ofStreams = map[string]bool{
 	"asset_version asset_version_of_scope": true, "asset_version asset_version_of_parent": true, "asset_version asset_version_of_super": true,
 }
 
-// TestKeysAreUsed holds every key of the tables to a query of testdata/keys.txt
-// that the database answers by it; a key without one costs every write and
-// serves nobody.
+// TestKeysAreUsed checks that a query of testdata/keys.txt uses every key of the tables. An
+// unused key slows every write and helps nothing.
 func TestKeysAreUsed(t *testing.T) {
 	d := testdb.MySQL(t)
 	m := meta.Default()
@@ -71,8 +70,7 @@ func linesOf(t *testing.T, name string) []string {
 	return lines
 }
 
-// keysOf asks how a query is carried out and returns the keys it uses, each
-// with its table.
+// keysOf explains a query and returns the keys that it uses, each with its table.
 func keysOf(t *testing.T, f *Finder, body string) map[string]bool {
 	t.Helper()
 	_, b, err := ask(t, f, "admin", strings.TrimSuffix(body, "}")+`,"explain":true}`)
@@ -89,7 +87,7 @@ func keysOf(t *testing.T, f *Finder, body string) map[string]bool {
 	return used
 }
 
-// tableOf finds the table that an alias of a statement stands for.
+// tableOf returns the table of an alias in a statement.
 func tableOf(sql, alias string) string {
 	words := strings.Fields(strings.NewReplacer("(", " ", ")", " ").Replace(sql))
 	for i, w := range words {
@@ -100,9 +98,9 @@ func tableOf(sql, alias string) string {
 	return ""
 }
 
-// fill writes 40,000 assets with two versions each: scopes 1000 to 1099,
-// members 1100 to 1199, timeboxes 1900 to 1949, statuses 1950 to 1959, epics
-// from 2000, stories from 20,000, tasks from 40,000.
+// fill writes 40,000 assets with two versions each: scopes 1000 to 1099, members 1100 to 1199,
+// timeboxes 1900 to 1949, statuses 1950 to 1959, epics from 2000, stories from 20,000, tasks
+// from 40,000.
 func fill(t *testing.T, d *db.DB, m *meta.Model) {
 	t.Helper()
 	code := func(name string) int {
@@ -157,7 +155,7 @@ func fill(t *testing.T, d *db.DB, m *meta.Model) {
 	}
 }
 
-// analyze has a table analyzed, of which the server answers with rows.
+// analyze analyzes a table. The server answers the statement with rows.
 func analyze(t testing.TB, d *db.DB, table string) {
 	t.Helper()
 	rows, err := d.Query(t.Context(), "ANALYZE TABLE "+table)

@@ -69,8 +69,8 @@ func TestLargeResultIsReadInBlocks(t *testing.T) {
 	})
 }
 
-// TestReadableScopesLookedUp has more scopes than are listed in a statement,
-// so that the statement finds them: the nearest role decides.
+// TestReadableScopesLookedUp has more scopes than a statement lists. So the statement finds
+// them: the nearest role decides.
 func TestReadableScopesLookedUp(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := projects(t, d, "1000 0", "1001 1000", "1002 1001", "1003 1001", "1004 0")
@@ -83,7 +83,7 @@ func TestReadableScopesLookedUp(t *testing.T) {
 	})
 }
 
-// TestRolesLookedUp has more scopes in which a role decides than are listed.
+// TestRolesLookedUp has a deciding role in more scopes than a statement lists.
 func TestRolesLookedUp(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := projects(t, d, "1000 0", "1001 1000", "1002 1001", "1003 1000", "1004 0")
@@ -97,7 +97,7 @@ func TestRolesLookedUp(t *testing.T) {
 	})
 }
 
-// projects writes some, each with its parent.
+// projects writes some projects, each with its parent.
 func projects(t *testing.T, d *db.DB, tree ...string) *fixture {
 	f := newFixture(t)
 	f.set("Scope:0", "Name=System")
@@ -123,9 +123,9 @@ func grant(t *testing.T, d *db.DB, roles ...[2]int64) {
 	}
 }
 
-// TestWidestQueriesRun asks for as much as the limits allow in one statement,
-// of a server whose statistics are those of almost empty tables: then all orders
-// of joins look alike, and it weighs the most.
+// TestWidestQueriesRun runs the largest queries that the limits allow in one statement. The
+// server's statistics are those of almost empty tables: then all join orders look alike, and
+// it compares the most.
 func TestWidestQueriesRun(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// lookupsDone reports whether every lookup of the plan has found its ids.
+// lookupsDone reports whether every lookup of the plan found its ids.
 func (x *executor) lookupsDone() bool {
 	return !slices.ContainsFunc(x.plan.Lookups, func(l *query.Lookup) bool { return !l.Known })
 }

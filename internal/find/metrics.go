@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Registerer is where the metrics of this package are registered.
+// Registerer registers the metrics of this package.
 type Registerer = prometheus.Registerer
 
 type metrics struct {

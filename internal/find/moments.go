@@ -14,15 +14,14 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// Snapshot returns one row per asset version of at, in the same order, as the
-// data was at that version's moment; nil for a version that is not of type typ
-// or that who does not see.
-// While they are read, the rows are in memory of the context's hold.
-// Errors: fault.Invalid for names the model does not have; those of the hold.
+// Snapshot returns one row per asset version of at, in the same order, with the data as it was
+// at the moment of that version. The row is nil for a version that is not of type typ or that
+// who does not see. While they are read, the rows count as memory of the context's hold.
+// Errors: fault.Invalid for names that the model does not have; those of the hold.
 func (f *Finder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ string, sel []string, at []oid.OID) ([]json.RawMessage, error) {
 	r := definition(typ, nil, nil, sel)
 	rows := make([]json.RawMessage, len(at))
-	e := encode.Rows{Model: f.m} // without a Sink: a content is shown by its reference
+	e := encode.Rows{Model: f.m} // without a Sink, a content is shown as a reference
 	made := reservation{hold: memory.From(ctx)}
 	defer made.release()
 	size := int64(0)
@@ -42,10 +41,9 @@ func (f *Finder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ
 	return rows, err
 }
 
-// Matching returns which asset versions of at are of type typ, are visible to
-// who, and satisfy all filters as the data was at their moments. Deleted
-// assets are not hidden.
-// Errors: fault.Invalid for filters that are not valid.
+// Matching returns which asset versions of at match. They are of type typ, visible to who, and
+// satisfy all filters with the data as it was at their moments. Deleted assets are included.
+// Errors: fault.Invalid for invalid filters.
 func (f *Finder) Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string, with map[string][]string, at []oid.OID) ([]bool, error) {
 	r := definition(typ, filters, with, nil)
 	match := make([]bool, len(at))
@@ -93,8 +91,8 @@ func definition(typ string, filters []string, with map[string][]string, sel []st
 	return r
 }
 
-// blockReader reads one block of versions; places has the indexes of each version
-// in the answer.
+// blockReader reads one block of versions. places has the indexes of each version in the
+// answer.
 type blockReader func(ctx context.Context, x *executor, ids, moments []int64, places map[version][]int) error
 
 // atMoments plans r for the versions of at and reads them block by block.
@@ -131,7 +129,7 @@ func (f *Finder) atMoments(ctx context.Context, q db.Querier, who auth.Actor, r 
 	return nil
 }
 
-// stored turns Oids into versions.
+// stored converts Oids to versions.
 func (f *Finder) stored(at []oid.OID) ([]version, error) {
 	list := make([]version, len(at))
 	for i, o := range at {

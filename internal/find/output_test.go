@@ -19,8 +19,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// crossed is two members who own the same stories, so that selects inside each
-// other grow by the number of stories with every second level.
+// crossed has two members who own the same stories. So nested selects grow by the number of
+// stories with every second level.
 func crossed(t *testing.T, d *db.DB, stories int) *Finder {
 	t.Helper()
 	f := newFixture(t)
@@ -34,8 +34,8 @@ func crossed(t *testing.T, d *db.DB, stories int) *Finder {
 	return New(d, f.m)
 }
 
-// nest selects the stories of a member, their owners, the stories of these, and
-// so on: one row, however deep.
+// nest selects the stories of a member, their owners, the stories of these, and so on. It
+// returns one row at any depth.
 func nest(levels int) query.Request {
 	r := query.Request{Select: items([]string{"Name"})}
 	for range levels {
@@ -48,7 +48,7 @@ func nest(levels int) query.Request {
 	return query.Request{From: query.Text{Text: "Member:20"}, Select: []query.Item{inner}}
 }
 
-// taker collects what is flushed.
+// taker collects the flushed bytes.
 type taker struct {
 	all     bytes.Buffer
 	pieces  int
@@ -62,8 +62,8 @@ func (t *taker) take(w []byte) ([]byte, error) {
 	return w[:0], nil
 }
 
-// TestALongRowIsStreamed: one row of some megabytes is flushed in pieces, and
-// is the same as when it is returned whole. Its shape is known to be slow from then on.
+// TestALongRowIsStreamed checks that one row of some megabytes is flushed in pieces, and is
+// the same as when it is returned whole. After that its shape is known to be slow.
 func TestALongRowIsStreamed(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)
@@ -96,11 +96,11 @@ func TestALongRowIsStreamed(t *testing.T) {
 	})
 }
 
-// maxCopied is what a piece may be longer by: a list that is copied.
+// maxCopied is how much longer a piece may be: the size of a list that is copied.
 const maxCopied = 64<<10 + 1<<10
 
-// TestAnswersHaveABound: what cannot but be too large is refused before its
-// first byte, anything else where it gets too large.
+// TestAnswersHaveABound checks that an answer that is certainly too large is refused before
+// its first byte. Any other answer is refused where it gets too large.
 func TestAnswersHaveABound(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)
@@ -145,9 +145,9 @@ func TestAnswersHaveABound(t *testing.T) {
 	})
 }
 
-// TestMemoryIsTaken: an answer returned whole takes its memory of the request's, and
-// a refusal ends the query and leaves nothing taken; what is streamed and what is
-// small needs little or none.
+// TestMemoryIsTaken checks that an answer returned whole uses the memory of its request, and
+// that a refusal ends the query and releases all of it. Streamed and small answers need little
+// or none.
 func TestMemoryIsTaken(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)
@@ -180,7 +180,7 @@ func TestMemoryIsTaken(t *testing.T) {
 	})
 }
 
-// TestSnapshotsTakeMemory: what snapshots take is returned with them.
+// TestSnapshotsTakeMemory checks that the memory of snapshots is released with them.
 func TestSnapshotsTakeMemory(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)
@@ -211,8 +211,7 @@ func TestSnapshotsTakeMemory(t *testing.T) {
 	})
 }
 
-// TestStreamEndsWithinARow: the error of who takes the pieces ends the making of
-// a row at once.
+// TestStreamEndsWithinARow checks that an error of the flush ends the row at once.
 func TestStreamEndsWithinARow(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)
@@ -225,14 +224,14 @@ func TestStreamEndsWithinARow(t *testing.T) {
 	})
 }
 
-// ending is a context whose time is up when it has been looked at so often.
+// ending is a context whose time is up after a number of checks.
 type ending struct {
 	context.Context
 
 	left, late atomic.Int64
 }
 
-// Err counts a look.
+// Err counts a check.
 func (c *ending) Err() error {
 	if c.left.Add(-1) >= 0 {
 		return c.Context.Err()
@@ -241,8 +240,8 @@ func (c *ending) Err() error {
 	return context.DeadlineExceeded
 }
 
-// TestTimeEndsTheMakingOfAnAnswer: the time of a request ends also what reads
-// nothing any more and flushes nothing.
+// TestTimeEndsTheMakingOfAnAnswer checks that the end of a request also ends work that reads
+// and flushes nothing.
 func TestTimeEndsTheMakingOfAnAnswer(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)

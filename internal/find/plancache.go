@@ -12,18 +12,18 @@ import (
 	"github.com/alds-dev/alds/internal/sqlgen"
 )
 
-// maxPlans is how many plans are cached. A plan takes some ten kilobytes.
+// maxPlans is how many plans are cached. A plan needs some ten kilobytes.
 const maxPlans = 500
 
 // planCache holds the plans of the shapes used last.
 type planCache struct {
 	mu    sync.Mutex
 	byKey map[string]*list.Element // of a *cachedPlan
-	order *list.List               // used last first
+	order *list.List               // most recently used first
 }
 
-// cachedPlan is a plan with the statement it was last printed as. A plan does not
-// depend on the member who asks; a statement does.
+// cachedPlan is a plan and the last statement printed from it. A plan does not depend on the
+// member who runs the query; a statement does.
 type cachedPlan struct {
 	key string
 	*query.Shared
@@ -34,14 +34,14 @@ type cachedPlan struct {
 // slowFor is how long queries of a shape count as slow.
 const slowFor = 5 * time.Minute
 
-// slow reports whether queries of the shape are known to be slow; false for nil,
-// a query without a cached plan.
+// slow reports whether queries of the shape are known to be slow. It is false for nil, a query
+// without a cached plan.
 func (c *cachedPlan) slow(now time.Time) bool {
 	return c != nil && now.UnixNano() < c.slowUntil.Load()
 }
 
-// noteDuration stores whether queries of this shape are slow: those that came
-// near the limit of quick queries, or whose answer is too large for that.
+// noteDuration stores whether queries of this shape are slow. They are slow if they came near
+// the limit of quick queries, or if their answer is too large for a quick query.
 func (x *executor) noteDuration(began time.Time, err error) {
 	if x.cached == nil {
 		return
@@ -54,7 +54,7 @@ func (x *executor) noteDuration(began time.Time, err error) {
 	}
 }
 
-// cachedStatement is the statement of a page, with what it depends on.
+// cachedStatement is the statement of a page, with the values that it depends on.
 type cachedStatement struct {
 	visibility sqlgen.Visibility
 	horizon    int64
@@ -78,8 +78,8 @@ func (p *planCache) get(key []byte) *cachedPlan {
 	return e.Value.(*cachedPlan)
 }
 
-// put stores a plan in place of one of the same shape and, when there are too
-// many, of the one least recently used.
+// put stores a plan in place of one of the same shape. If there are too many, it removes the
+// one least recently used.
 func (p *planCache) put(c *cachedPlan) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,21 +94,21 @@ func (p *planCache) put(c *cachedPlan) {
 	}
 }
 
-// prepared is a request ready to be executed.
+// prepared is a request that is ready to be executed.
 type prepared struct {
 	plan       *query.Plan
-	cached     *cachedPlan // where plan comes from; nil when it is for this request alone
+	cached     *cachedPlan // where plan comes from; nil if it is for this request alone
 	args       []any       // the values of the slots of plan
-	moments    bool        // rows are not, or not only, those that are current
+	moments    bool        // some rows may not be current
 	one        bool        // the query is about one asset
 	wantsTotal bool        // the answer has the number of all rows
 
-	bound   query.Bound // while plan waits for the moment of an instant
+	bound   query.Bound // until the moment of an instant is known
 	instant int64
 }
 
-// prepare binds and plans r, or takes the cached plan of its shape. A request for
-// an instant has no plan until its moment is read.
+// prepare binds and plans r, or uses the cached plan of its shape. A request for an instant
+// has no plan until the moment is read.
 func (f *Finder) prepare(r query.Request, all bool) (prepared, error) {
 	shape, ok := query.ShapeOf(r, all)
 	if !ok {
@@ -135,8 +135,8 @@ func (f *Finder) prepare(r query.Request, all bool) (prepared, error) {
 	return c.prepared(r, args), nil
 }
 
-// prepared returns r with the cached plan and r's own page, which is no part of
-// the shape.
+// prepared returns r with the cached plan and the page of r. The page is not part of the
+// shape.
 func (c *cachedPlan) prepared(r query.Request, args []any) prepared {
 	plan := *c.Plan
 	plan.Page = r.Page
@@ -163,7 +163,7 @@ func (f *Finder) bind(r query.Request, all bool) (p prepared, err error) {
 	return p, err
 }
 
-// single reports whether one statement answers r, so that it needs no snapshot.
+// single reports whether one statement answers r. Then it needs no snapshot.
 func (p prepared) single(r query.Request) bool {
 	switch {
 	case p.plan == nil || p.plan.Past || len(p.plan.Lookups) > 0 || len(p.plan.Branches) > 0 && !p.plan.Together || r.Explain:
@@ -179,8 +179,8 @@ func (p prepared) countsToo() bool {
 	return p.wantsTotal && !p.one && isSmall(p.plan.Page) && len(p.plan.Groups) == 0
 }
 
-// page returns the statement of a page with all its cells. It is cached for
-// requests of the same shape, page and visibility.
+// page returns the statement of a page with all its cells. It is cached for requests of the
+// same shape, page and visibility.
 func (x *executor) page() sqlgen.Statement {
 	c, page := x.cached, query.Page{}
 	if x.plan.Page != nil {
@@ -222,8 +222,8 @@ func (x *executor) printPage() sqlgen.Statement {
 	return x.w.Page(x.plan, x.counts)
 }
 
-// filled returns the arguments of a statement with the slots replaced by the
-// values of the request.
+// filled returns the arguments of a statement, with the slots replaced by the values of the
+// request.
 func (x *executor) filled(args []any) []any {
 	at := slices.IndexFunc(args, isSlot)
 	if at < 0 {

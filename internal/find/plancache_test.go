@@ -22,7 +22,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// someValues are of every kind, and some are none.
+// someValues has values of every kind, and some that are invalid.
 var someValues = []string{
 	"", "x", "It's", `say "so"`, "%a_", "$A", "NULL", "Story:1010", "Story:1011:1005", "Scope:0", "Scope:1000", "Member:20", "Task:7", "Epic:9", "Nothing:1",
 	"StoryStatus:133", "0", "1", "2", "3", "-1", "1.5", "1e3", "64", "255", "true", "FALSE", "2026-01-01", "2026-01-01T00:00:16Z", "Active", "Dead", "Story", "Workitem",
@@ -30,7 +30,7 @@ var someValues = []string{
 
 func (g generator) one(list []string) string { return list[g.IntN(len(list))] }
 
-// shaped is a request of a random shape, with all that can take values.
+// shaped returns a request of a random shape, with every part that can have values.
 func (g generator) shaped() query.Request {
 	r := g.request()
 	if strings.Contains(r.AsOf.Text, "-") {
@@ -66,7 +66,7 @@ func (g generator) shaped() query.Request {
 
 var inQuotes = regexp.MustCompile(`'[^'"]*'`)
 
-// twin is r with other values.
+// twin returns r with other values.
 func (g generator) twin(r query.Request) query.Request {
 	value := func() string { return g.one(someValues) }
 	r.From.Text = strings.Replace(r.From.Text, ":1010", ":"+strconv.Itoa(1009+g.IntN(5)), 1)
@@ -108,7 +108,7 @@ func (g generator) twin(r query.Request) query.Request {
 	return r
 }
 
-// statements are all that a prepared request may run, with their arguments.
+// statements returns all statements that a prepared request may run, with arguments.
 func statements(f *Finder, p prepared, who auth.Actor) []sqlgen.Statement {
 	x := &executor{prepared: p, f: f, w: f.writer(who)}
 	list := []sqlgen.Statement{x.page(), x.w.IDs(p.plan), x.w.Total(p.plan)}
@@ -138,9 +138,8 @@ func statements(f *Finder, p prepared, who auth.Actor) []sqlgen.Statement {
 	return list
 }
 
-// repeats reports whether two slots have the same value. Conditions that differ in
-// them alone are then evaluated once where the plan is of these values, but not by a
-// plan that has to serve others.
+// repeats reports whether two slots have the same value. A plan for these values evaluates
+// conditions that differ only in them once. A plan that serves other values, too, cannot.
 func repeats(args []any) bool {
 	seen := map[string]bool{}
 	for _, a := range args {
@@ -153,10 +152,10 @@ func repeats(args []any) bool {
 	return false
 }
 
-// TestCachedPlansAreThoseOfTheRequest asks for random requests and for others that
-// differ in values alone, by members who see different things. What is prepared
-// from cached plans is what would be prepared for each alone, down to every
-// argument; what is not valid is refused in the same words.
+// TestCachedPlansAreThoseOfTheRequest prepares random requests, and others that differ only in
+// values, for members who see different things. Cached plans give the same result as a plan
+// for each request alone, including every argument. Invalid requests are refused with the same
+// messages.
 func TestCachedPlansAreThoseOfTheRequest(t *testing.T) {
 	requests, least := 6000, 300.0
 	if testing.Short() {
@@ -213,8 +212,8 @@ func TestCachedPlansAreThoseOfTheRequest(t *testing.T) {
 	}
 }
 
-// TestCachedPlansDoNotMix asks for requests in turn whose plans differ though
-// they look alike, or look different and must not.
+// TestCachedPlansDoNotMix alternates requests whose plans differ although they look alike, and
+// requests that look different but must share a plan.
 func TestCachedPlansDoNotMix(t *testing.T) {
 	d := testdb.SQLite(t)
 	where := func(from, filter string, n int) []query.Request {
@@ -271,8 +270,8 @@ func TestCachedPlansDoNotMix(t *testing.T) {
 	}
 }
 
-// TestCachedPlansAreShared asks one Finder the same few shapes from many sides at
-// once. Each answer is that of a Finder that remembers nothing.
+// TestCachedPlansAreShared runs the same few shapes on one Finder concurrently. Each answer
+// equals that of a Finder without a cache.
 func TestCachedPlansAreShared(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)

@@ -13,9 +13,9 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestPlans holds how each database carries out the commonest queries, by which keys
-// and in which order, to what testdata/plans has, so that a plan that changes is seen.
-// The queries are in testdata/plans/queries.txt.
+// TestPlans compares how each database executes the commonest queries with testdata/plans:
+// which keys it uses, in which order. So a changed plan is noticed. The queries are in
+// testdata/plans/queries.txt.
 func TestPlans(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		m := meta.Default()
@@ -76,7 +76,7 @@ func compareLines(t *testing.T, want, got string) {
 	}
 }
 
-// flavor names the kind of a server and, where plans differ by it, its major version.
+// flavor returns the kind of a server and, if plans depend on it, its major version.
 func flavor(t *testing.T, d *db.DB) string {
 	t.Helper()
 	name, err := d.Server(t.Context())
@@ -91,7 +91,7 @@ func flavor(t *testing.T, d *db.DB) string {
 	return kind
 }
 
-// stepOf is one step of a plan without what is estimated.
+// stepOf prints one step of a plan without estimates.
 func stepOf(d *db.DB, sql string, step map[string]any) string {
 	if detail, ok := step["detail"]; ok {
 		return fmt.Sprint(detail)
@@ -115,10 +115,10 @@ func stepOf(d *db.DB, sql string, step map[string]any) string {
 	return strings.TrimSpace(fmt.Sprintf("%s, %s by %s, %s", table, text("type"), text("key"), strings.Join(extra, ", ")))
 }
 
-// fillLikeLife writes ten projects that filled one after the other, 1000 to 1009, with
-// 2,000 stories each, from 20,000 on, and 1,000 tasks, from 50,000 on; 40 members, from
-// 1100, of whom the first own most; sprints from 1900, statuses from 1950, of which the
-// last has most, teams from 1960 and epics from 2000.
+// fillLikeLife writes ten projects that were filled one after the other, 1000 to 1009. Each
+// has 2,000 stories (from 20,000) and 1,000 tasks (from 50,000). There are 40 members from
+// 1100, of whom the first own most; sprints from 1900; statuses from 1950, of which the last
+// has most; teams from 1960; epics from 2000.
 func fillLikeLife(t *testing.T, d *db.DB, m *meta.Model) {
 	t.Helper()
 	ctx := context.Background()

@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// randomQueries is how many queries TestServersAgree asks.
+// randomQueries is how many queries TestServersAgree runs.
 func randomQueries() int {
 	if testing.Short() {
 		return 150
@@ -23,8 +23,7 @@ func randomQueries() int {
 	return 600
 }
 
-// TestServersAgree asks both databases the same random queries about the same
-// assets.
+// TestServersAgree runs the same random queries about the same assets on both databases.
 func TestServersAgree(t *testing.T) {
 	mysql, sqlite := testdb.MySQL(t), testdb.SQLite(t)
 	f := seed(t)
@@ -87,7 +86,7 @@ func (g generator) request() query.Request {
 	return r
 }
 
-// path walks relations at random; an aggregate may follow.
+// path follows relations at random, and may end in an aggregate.
 func (g generator) path(typ *meta.Type, depth int) string {
 	var parts []string
 	for {

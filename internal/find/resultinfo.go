@@ -14,13 +14,11 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Answer does what Rows does and also returns the result info that r asks for:
-// the cursor of the next page, the total, the plan. It is nil when r asks for
-// none.
+// Answer does what Rows does. It also returns the result info of r: the cursor of the next
+// page, the total, the plan. It is nil if r requests none of these.
 // Shape: {"next":"WyI5Yz…","total":12,"explain":[{"sql":"SELECT …","plan":[{"table":"t0"}]}]};
 // next is null on the last page.
-// Errors: as Rows; fault.Denied when a member who is no administrator asks for
-// the plan.
+// Errors: as Rows; fault.Denied if a member who is not an administrator requests the plan.
 func (f *Finder) Answer(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) (rows, info []byte, err error) {
 	if r.Explain && !who.Admin {
 		return w, nil, fault.Deniedf("explain is for system administrators")
@@ -36,14 +34,14 @@ func (f *Finder) Answer(ctx context.Context, q db.Querier, who auth.Actor, r que
 	return w, info, err
 }
 
-// HasResultInfo reports whether r asks for result info, which is known only when
-// the rows have been read.
+// HasResultInfo reports whether r requests result info. It is complete only after the rows
+// have been read.
 func HasResultInfo(r query.Request) bool {
 	return r.Total || r.Explain || r.Page != nil && r.Page.After != nil
 }
 
-// JoinResultInfo returns the JSON list of the result info of some results; nil
-// when none has any.
+// JoinResultInfo returns the JSON list of the result info of several results; nil if none has
+// any.
 func JoinResultInfo(results [][]byte) []byte {
 	if !slices.ContainsFunc(results, func(r []byte) bool { return r != nil }) {
 		return nil
@@ -61,7 +59,7 @@ func JoinResultInfo(results [][]byte) []byte {
 	return append(b, ']')
 }
 
-// resultInfo returns the result info of r, whose rows are read already.
+// resultInfo returns the result info of r, whose rows have been read.
 func (x *executor) resultInfo(ctx context.Context, r query.Request) ([]byte, error) {
 	if !HasResultInfo(r) {
 		return nil, nil
@@ -105,19 +103,18 @@ func (x *executor) resultInfo(ctx context.Context, r query.Request) ([]byte, err
 	return append(b, '}'), nil
 }
 
-// explained is how the database executes one statement.
+// explained describes how the database executes one statement.
 type explained struct {
 	SQL  string           `json:"sql"`
 	Plan []map[string]any `json:"plan"` // one for each table, in the database's own words
 }
 
-// explainVerbs are the EXPLAIN of each dialect. MySQL's default format is a tree;
-// TRADITIONAL is the table that MariaDB gives, too.
+// explainVerbs has the EXPLAIN of each dialect. MySQL's default format is a tree; TRADITIONAL
+// is the table that MariaDB also returns.
 var explainVerbs = map[string]string{"mysql": "EXPLAIN FORMAT=TRADITIONAL ", "sqlite": "EXPLAIN QUERY PLAN "}
 
-// explain returns the plans of the statement of the rows, of that of their number where
-// it is one of its own, and of those of the branches, which are explained for a block of
-// one parent.
+// explain returns the plans of the statements of a query: of the rows, of the total if it has
+// its own statement, and of the branches. Branches are explained for a block of one parent.
 func (x *executor) explain(ctx context.Context) ([]explained, error) {
 	all := []sqlgen.Statement{x.page()}
 	switch {

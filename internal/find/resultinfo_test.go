@@ -42,8 +42,8 @@ func ask(t *testing.T, f *Finder, who, body string) ([]json.RawMessage, facts, e
 	return list, b, nil
 }
 
-// TestCursorPagesMakeTheWhole reads results page by page, in orders that tie,
-// rise and fall over null, numbers, text, states and types.
+// TestCursorPagesMakeTheWhole reads results page by page. The orders have ties, ascend and
+// descend, over null, numbers, text, states and types.
 func TestCursorPagesMakeTheWhole(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)
@@ -119,8 +119,8 @@ func TestCursorOfAnotherQueryIsRefused(t *testing.T) {
 	}
 }
 
-// TestTotalsOfPages: the total is that of all rows, on whatever page, also one without
-// rows, one after a cursor and one too large for one statement.
+// TestTotalsOfPages checks that the total counts all rows on any page. This includes a page
+// without rows, one after a cursor and one too large for one statement.
 func TestTotalsOfPages(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/sqlgen"
 )
 
-// Seen returns which of the assets stored as ids, all of the given types, who sees:
-// deleted ones, too, by what q holds now.
+// Seen returns which of some assets, including deleted ones, who sees now. ids are stored ids;
+// all assets are of the given types.
 func (f *Finder) Seen(ctx context.Context, q db.Querier, who auth.Actor, types []*meta.Type, ids []int64) (map[int64]bool, error) {
 	seen := make(map[int64]bool, len(ids))
 	if who.All || !query.Restricted(types) {
@@ -35,7 +35,7 @@ func (f *Finder) Seen(ctx context.Context, q db.Querier, who auth.Actor, types [
 	return seen, nil
 }
 
-// knownMembers is Seen for members alone, of an actor whose members are known.
+// knownMembers is Seen for members only, if the actor's visible members are known.
 func knownMembers(who auth.Actor, types []*meta.Type, ids []int64) (map[int64]bool, bool) {
 	for _, t := range types {
 		if !t.Seen.Shared {

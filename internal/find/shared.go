@@ -11,12 +11,12 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// sharedCells are the cells of a statement that read what many rows share. Each
-// statement evaluates them anew, so they are read once for all rows and not block by
+// sharedCells are the cells of a statement that read values shared by many rows. Each
+// statement evaluates them again, so they are read once for all rows instead of once per
 // block.
 type sharedCells struct {
 	cells   []int
-	without *query.Select  // the statement with nothing in their place
+	without *query.Select  // the statement with NULL in place of cells
 	values  []value.Scalar // of all rows, row by row
 }
 
@@ -28,7 +28,7 @@ func (x *executor) sharedOf(s *query.Select) sharedCells {
 	return c
 }
 
-// without returns a statement with nothing in place of some of its cells.
+// without returns a statement with NULL in place of some of its cells.
 func without(s *query.Select, cells []int) *query.Select {
 	rest := *s
 	rest.Cells = slices.Clone(s.Cells)
@@ -38,10 +38,10 @@ func without(s *query.Select, cells []int) *query.Select {
 	return &rest
 }
 
-// size is how many bytes the values of a row take.
+// size returns how many bytes the values of a row need.
 func (c *sharedCells) size() int64 { return int64(len(c.cells)) * int64(unsafe.Sizeof(value.Scalar{})) }
 
-// of are the values of a row.
+// of returns the values of a row.
 func (c *sharedCells) of(row int) []value.Scalar {
 	n := len(c.cells)
 	return c.values[row*n : (row+1)*n]
@@ -54,16 +54,16 @@ func (c *sharedCells) fill(s *encode.Set, row int32, values []value.Scalar) {
 	}
 }
 
-// sharedBelow are the shared cells of a branch, and their values by the ids of the
-// rows that were read.
+// sharedBelow has the shared cells of a branch, and their values by the ids of the rows that
+// were read.
 type sharedBelow struct {
 	cells   sharedCells
 	without *query.Branch
 	known   map[int64][]value.Scalar
 }
 
-// readBelow reads the rows of a branch for a block of parents. Shared cells are read for
-// rows that have not been met: with those of one of their parents.
+// readBelow reads the rows of a branch for a block of parents. For rows read for the first
+// time, it reads the shared cells through one of their parents.
 func (x *executor) readBelow(ctx context.Context, s *encode.Set, b *query.Branch, ids, moments []int64) error {
 	below := x.belowOf(b)
 	if below == nil {
@@ -106,7 +106,7 @@ func (x *executor) belowOf(b *query.Branch) *sharedBelow {
 	return below
 }
 
-// readShared reads the shared cells of the rows that belong to some parents.
+// readShared reads the shared cells of the rows below some parents.
 func (x *executor) readShared(ctx context.Context, b *query.Branch, below *sharedBelow, parents []int64) error {
 	slices.Sort(parents)
 	for block := range slices.Chunk(slices.Compact(parents), db.MaxIn) {

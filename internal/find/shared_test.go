@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestSharedCells has values that many rows of several blocks share: of their project, of
-// their owners, and of the groups that they stand in.
+// TestSharedCells has values that many rows in several blocks share: those of their project,
+// their owners and their groups.
 func TestSharedCells(t *testing.T) {
 	const stories, scopes, members = 2*db.MaxIn + 7, 3, 5
 	ofScope, ofMember := [scopes]int{}, [members]int{}

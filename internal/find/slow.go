@@ -8,9 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// effort is what the executors of a query did.
+// effort is the work that the executors of a query did.
 type effort struct {
-	rows   int           // of the last: a read that restarts begins anew
+	rows   int           // of the last executor, since a read that restarts begins again
 	waited time.Duration // for the client
 }
 
@@ -19,8 +19,8 @@ func (e *effort) add(x *executor) {
 	e.waited += x.waited
 }
 
-// noteSlow notes a query that is among the slowest, whatever came of it, without the
-// time that its client took. One that is restarted by the caller is noted then.
+// noteSlow records a query that is among the slowest, even one that failed. Its time excludes
+// that of its client. A query that the caller restarts is recorded only after the restart.
 func (f *Finder) noteSlow(r *query.Request, began time.Time, seen effort, err error) {
 	if took := time.Since(began) - seen.waited; f.Slowest.Wants(took) && !errors.Is(err, db.ErrSlow) {
 		f.Slowest.Note(r.Valueless(), took, seen.rows)

@@ -23,7 +23,8 @@ func (s slowServer) Query(ctx context.Context, query string, args ...any) (*sql.
 	return s.Querier.Query(ctx, query, args...)
 }
 
-// TestSlowQueriesAreNotedWithoutTheirValues: they are told apart by all but their values.
+// TestSlowQueriesAreNotedWithoutTheirValues checks that slow queries are distinguished by
+// everything but their values.
 func TestSlowQueriesAreNotedWithoutTheirValues(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)
@@ -48,7 +49,8 @@ func TestSlowQueriesAreNotedWithoutTheirValues(t *testing.T) {
 	})
 }
 
-// TestTheTimeOfAClientIsNotThatOfItsQuery: nor is one noted that begins anew.
+// TestTheTimeOfAClientIsNotThatOfItsQuery also checks that a query that starts over is not
+// recorded.
 func TestTheTimeOfAClientIsNotThatOfItsQuery(t *testing.T) {
 	d := testdb.SQLite(t)
 	f := New(d, seed(t).m)
@@ -68,8 +70,8 @@ func TestTheTimeOfAClientIsNotThatOfItsQuery(t *testing.T) {
 	}
 }
 
-// TestTheTimeOfAWriteIsNotThatOfItsAnswer: the read of an answer goes to the server behind
-// the write, and what both take is not noted as the query's.
+// TestTheTimeOfAWriteIsNotThatOfItsAnswer sends the read of an answer to the server behind the
+// write. Their common time is not recorded as that of the query.
 func TestTheTimeOfAWriteIsNotThatOfItsAnswer(t *testing.T) {
 	d := testdb.MySQL(t)
 	f := seed(t)

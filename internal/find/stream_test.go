@@ -16,8 +16,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// size is how many stories make a result far larger than what may lie in memory of it,
-// and how often their name repeats its five letters.
+// size returns how many stories make a result far larger than its memory limit, and how often
+// their name repeats its five letters.
 func size() (stories, words int) {
 	if testing.Short() {
 		return 30_000, 400
@@ -25,8 +25,8 @@ func size() (stories, words int) {
 	return 200_000, 40
 }
 
-// many is a database of its own with Story:2000 and on, alike but for their
-// ids, each with one owner.
+// many returns a database of its own with stories from Story:2000 on. They differ only in
+// their ids; each has one owner.
 func many(t *testing.T, dialect string) (*Finder, *db.DB) {
 	t.Helper()
 	manyStories, words := size()
@@ -84,7 +84,7 @@ func everyStory() query.Request {
 	return query.Request{From: query.Text{Text: "Story"}, Select: items([]string{"Name", "Owners.Name"})}
 }
 
-// heap is how much memory is really in use.
+// heap returns how much memory is in use after a collection.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -92,8 +92,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestLargeResultIsStreamed reads a result of 60 MB: in no moment is more of it
-// in memory than its ids, a block of rows and a piece.
+// TestLargeResultIsStreamed reads a result of 60 MB. Memory never holds more of it than its
+// ids, a block of rows and a piece.
 func TestLargeResultIsStreamed(t *testing.T) {
 	const mayHold = 12 << 20
 	for _, dialect := range []string{"mysql", "sqlite"} {
@@ -131,7 +131,7 @@ func TestLargeResultIsStreamed(t *testing.T) {
 	}
 }
 
-// failing is a database that goes away after some statements.
+// failing is a database that fails after some statements.
 type failing struct {
 	db.Querier
 	left int
@@ -146,8 +146,8 @@ func (f *failing) Query(ctx context.Context, sql string, args ...any) (*db.Rows,
 	return f.Querier.Query(ctx, sql, args...)
 }
 
-// TestStreamEndsEarly: what ends a stream comes back as its error, nothing is
-// emitted after it, and the connection is free again.
+// TestStreamEndsEarly checks that a stream that ends early returns its error and emits nothing
+// more, and that its connection is free again.
 func TestStreamEndsEarly(t *testing.T) {
 	errGone := errors.New("nobody takes it")
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
