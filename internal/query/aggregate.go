@@ -40,7 +40,7 @@ func (b *binder) aggregate(p *Path, src token.Path) error {
 	return nil
 }
 
-// aggregates are the kinds of value that each aggregate takes.
+// aggregates has the kinds of value that each aggregate accepts.
 var aggregates = map[Agg]func(meta.Kind) bool{
 	Sum: value.IsNumber, Min: value.IsNumber, Max: value.IsNumber,
 	Count: anyKind, DistinctCount: anyKind,

@@ -14,35 +14,34 @@ import (
 // The bounds of one query; package token has others.
 const (
 	MaxColumns = 500     // selected tokens of one level
-	MaxNested  = 8       // selects inside each other
-	MaxTerms   = 200     // comparisons of where, filter and find together, those of nested selects included
-	MaxValues  = 200_000 // values that are compared with, those of a variable as often as it is used
-	MaxText    = 8 << 20 // bytes of all texts that are compared with
+	MaxNested  = 8       // nesting depth of selects
+	MaxTerms   = 200     // comparisons in where, filter and find together, including nested selects
+	MaxValues  = 200_000 // values compared with; those of a variable count once per use
+	MaxText    = 8 << 20 // bytes of all texts compared with
 
-	// MaxSortText is how many characters of a long text rows are sorted by. A database
-	// holds what it sorts, and a cursor has the text of its row.
+	// MaxSortText is how many characters of a long text rows are sorted by. A database keeps
+	// the sort text in memory, and a cursor contains that of its row.
 	MaxSortText = 200
-	maxDerived  = 8 // derived attributes inside each other: more is a defect of the model
+	maxDerived  = 8 // nesting depth of derived attributes; deeper is an error of the model
 )
 
-// Bind finds the names of r in the model and types its values. It is pure: the
-// same request and model always give the same result.
-// Errors: fault.Invalid with the interface's messages and the place in the
-// client's input.
+// Bind finds the names of r in the model and types its values. It is pure: the same request
+// and model always give the same result.
+// Errors: fault.Invalid with the interface's messages and the place in the client's input.
 func Bind(m *meta.Model, r Request) (Bound, error) {
 	return bind(m, r, nil)
 }
 
-// BindToken binds one attribute token of a client that starts at an asset of type
-// on, as select does.
+// BindToken binds one attribute token of a client. It starts at an asset of type on, as in
+// select.
 // Errors: fault.Invalid with the interface's messages.
 func BindToken(m *meta.Model, on *meta.Type, text string) (Path, error) {
 	b := binder{m: m, terms: new(int), values: new(int), text: new(int), row: on}
 	return b.token(on, Text{Text: text})
 }
 
-// bind does what Bind does. With slots, the values of r that may differ between
-// requests become slots.
+// bind does what Bind does. With slots, the values of r that may differ between requests
+// become slots.
 func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
 	b := binder{m: m, with: variables(r.With), alias: r.Alias, rest: r.Rest, terms: new(int), values: new(int), text: new(int), slots: slots}
 	q, err := b.source(r.From)
@@ -60,7 +59,7 @@ func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
 	return q, b.groups(&q, r)
 }
 
-// variables removes the "$" from names that were given with it.
+// variables removes the "$" that a name may begin with.
 func variables(with map[string][]string) map[string][]string {
 	named := make(map[string][]string, len(with))
 	for _, name := range slices.Sorted(maps.Keys(with)) {
@@ -69,7 +68,7 @@ func variables(with map[string][]string) map[string][]string {
 	return named
 }
 
-// binder binds one level of a request; nested levels share terms, values, text and slots.
+// binder binds one level of a request. Nested levels share terms, values, text and slots.
 type binder struct {
 	m             *meta.Model
 	with          map[string][]string
@@ -78,12 +77,12 @@ type binder struct {
 	nested        int         // selects around this one
 	terms         *int        // comparisons bound so far
 	values        *int        // values bound so far
-	text          *int        // bytes of their texts
-	derivedDepth  int         // derived attributes around what is being bound
+	text          *int        // bytes of the texts of these values
+	derivedDepth  int         // derived attributes around the current one
 	row           *meta.Type  // the type of the rows of this level
-	mentionsState bool        // the filter being bound mentions IsDeleted or AssetState
+	mentionsState bool        // the current filter mentions IsDeleted or AssetState
 	slots         *slots      // nil: values are bound as they are
-	places        map[int]int // of the text being bound: byte offsets of values to their indexes
+	places        map[int]int // of the current text: byte offsets of values to their indexes
 }
 
 // source binds the outermost from: a type, a type with a filter, or an Oid.
@@ -146,7 +145,7 @@ func (b *binder) typeNamed(name string, at int) (*meta.Type, error) {
 	return t, nil
 }
 
-// fill binds everything but from, for the outermost query and nested selects.
+// fill binds everything except from, for the outermost query and nested selects.
 func (b *binder) fill(q *Bound, r Request) error {
 	b.row = q.Type
 	for _, bind := range []func(*Bound, Request) error{b.conditions, b.search, b.order, b.columns} {
@@ -158,7 +157,7 @@ func (b *binder) fill(q *Bound, r Request) error {
 	return nil
 }
 
-// conditions binds where and filter, all of which must hold.
+// conditions binds where and filter. All of them must hold.
 func (b *binder) conditions(q *Bound, r Request) error {
 	var all []Cond
 	if q.Filter != nil {
@@ -215,7 +214,7 @@ func (b *binder) pair(on *meta.Type, p Pair) (Cond, error) {
 	return c, fault.Placed(err, p.Value.At)
 }
 
-// order binds sort. A relation sorts by the default order of its type.
+// order binds sort. A relation is sorted by the default order of its type.
 func (b *binder) order(q *Bound, r Request) error {
 	for _, t := range r.Sort {
 		terms, err := token.ParseSort(t.Text)
@@ -242,7 +241,8 @@ func (b *binder) order(q *Bound, r Request) error {
 	return nil
 }
 
-// orderAttr is what assets of a type sort by: a stored value, else the id.
+// orderAttr returns the attribute that assets of a type are sorted by: a stored value, or else
+// the id.
 func orderAttr(t *meta.Type) *meta.Attr {
 	if a, ok := t.Attr(t.OrderBy); ok && a.Kind != meta.Relation && !a.Multi {
 		return a
@@ -261,7 +261,7 @@ func (b *binder) token(on *meta.Type, t Text) (Path, error) {
 	return p, shift(err, t)
 }
 
-// param prefixes a message with the parameter it is about, in the rest-1 form.
+// param prefixes a message with the name of its parameter, in the rest-1 form.
 func (b *binder) param(name string, err error) error {
 	if b.rest {
 		return inParam(name, err)

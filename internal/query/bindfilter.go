@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// cond binds a filter over an asset of type on.
+// cond binds a filter on an asset of type on.
 func (b *binder) cond(on *meta.Type, f token.Filter) (Cond, error) {
 	if f.Op == token.Leaf {
 		t, err := b.term(on, f.Term)
@@ -31,7 +31,7 @@ func (b *binder) cond(on *meta.Type, f token.Filter) (Cond, error) {
 	return c, nil
 }
 
-// badTerm wraps an error in a term. Of nested terms the innermost is named.
+// badTerm wraps an error in a term. It names the innermost of nested terms.
 func badTerm(t token.Term, err error) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || e.Kind != fault.Invalid || isLimit(e) || errors.Is(e, errAlias) || strings.HasPrefix(e.Msg, token.BadFilterPrefix) {
@@ -80,8 +80,8 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 	return t, b.countText(src.At, t.Values)
 }
 
-// countValues bounds the values of a comparison, and those of the whole query, before
-// any of them is bound: a variable may be used again and again.
+// countValues bounds the values of a comparison and of the whole query. It runs before any
+// value is bound, since a variable may be used many times.
 func (b *binder) countValues(src token.Term) error {
 	n := 0
 	for _, v := range src.Values {
@@ -100,8 +100,8 @@ func (b *binder) countValues(src token.Term) error {
 	return nil
 }
 
-// deciding are the values that decide a comparison: what is less than any of some numbers is
-// less than the largest. A value with a slot is not known yet.
+// deciding returns the values that decide a comparison. Example: a number that is less than
+// any of several is less than the largest. A value with a slot is not known yet.
 func deciding(test token.Test, values []Value) []Value {
 	var order func(a, b Value) int
 	switch test {
@@ -123,7 +123,7 @@ func byNumber(a, b Value) int {
 	return cmp.Or(cmp.Compare(a.Num, b.Num), cmp.Compare(a.Int, b.Int))
 }
 
-// distinct are values, each once, in their order.
+// distinct returns each value once, in order.
 func distinct(values []Value) []Value {
 	seen := make(map[Value]bool, len(values))
 	return slices.DeleteFunc(values, func(v Value) bool {
@@ -133,8 +133,8 @@ func distinct(values []Value) []Value {
 	})
 }
 
-// countText bounds the text of values: a statement has to fit into the server's
-// largest packet.
+// countText bounds the text of values, since a statement must fit into the server's largest
+// packet.
 func (b *binder) countText(at int, values []Value) error {
 	for _, v := range values {
 		*b.text += len(v.Text)
@@ -145,14 +145,13 @@ func (b *binder) countText(at int, values []Value) error {
 	return nil
 }
 
-// testsNull reports whether a comparison only tests for no value, which every
-// attribute allows.
+// testsNull reports whether a comparison only tests for no value. Every attribute allows that.
 func testsNull(t token.Term) bool {
 	return (t.Test == token.Eq || t.Test == token.Ne) &&
 		!slices.ContainsFunc(t.Values, func(v token.Value) bool { return v.Kind != token.Text || v.Text != "" })
 }
 
-// expand replaces a variable by the values given for it.
+// expand replaces a variable by its values.
 func (b *binder) expand(v token.Value) []token.Value {
 	if v.Kind != token.Var {
 		return []token.Value{v}
@@ -164,7 +163,7 @@ func (b *binder) expand(v token.Value) []token.Value {
 	return list
 }
 
-// value reads one value by the kind of what it is compared with.
+// value reads one value by the kind of the path that it is compared with.
 func (b *binder) value(p Path, test token.Test, v token.Value) (Value, error) {
 	k := p.Kind()
 	if v.Kind == token.Context {
@@ -197,9 +196,9 @@ func (b *binder) value(p Path, test token.Test, v token.Value) (Value, error) {
 	return bound, nil
 }
 
-// scalar reads text as a value of a kind, as a write does, but for the time of day that
-// is compared with days; a state may also be Dead, every one from 200. It reports false
-// when it is none.
+// scalar reads text as a value of a kind, in the same way as a write. There are two
+// differences: days are compared without a time of day, and a state may be Dead, which means
+// any state from 200. It returns false if the text is not such a value.
 func scalar(k meta.Kind, dayOnly bool, text string) (Value, bool) {
 	if k == meta.State && strings.EqualFold(text, "Dead") {
 		return Value{Kind: DeadOf}, true
@@ -221,7 +220,7 @@ func scalar(k meta.Kind, dayOnly bool, text string) (Value, bool) {
 	return Value{}, false
 }
 
-// reference reads an Oid token, or the alias of one; its moment does not count.
+// reference reads an Oid token or an alias. The moment of an Oid is ignored.
 func (b *binder) reference(p Path, v token.Value) (Value, error) {
 	text := v.Text
 	if strings.HasPrefix(text, "@") {

@@ -28,7 +28,7 @@ func (b *binder) partial(p *Path, part *meta.Partial, h token.Hop, src token.Pat
 	return nil
 }
 
-// union binds an attribute whose value depends on the asset's type.
+// union binds an attribute whose value depends on the type of the asset.
 func (b *binder) union(p *Path, part *meta.Partial, src token.Path) error {
 	u := &Union{Attr: part.Attr}
 	for _, a := range part.Of {
@@ -53,7 +53,7 @@ func (b *binder) union(p *Path, part *meta.Partial, src token.Path) error {
 	return nil
 }
 
-// joins adds the type of an attribute to a case that serves for it, too.
+// joins adds the type of an attribute to a case that also fits it.
 func (u *Union) joins(a *meta.Attr) bool {
 	for i := range u.Cases {
 		c := &u.Cases[i]
@@ -66,8 +66,8 @@ func (u *Union) joins(a *meta.Attr) bool {
 	return false
 }
 
-// computed reports whether the model defines an attribute by a token, a filter
-// or an operation, which mean what they mean on the type that declares them.
+// computed reports whether the model defines an attribute by a token, a filter or an
+// operation. Its meaning is that on the type that declares it.
 func computed(a *meta.Attr) bool {
 	return a.Place.Kind == meta.Calc || a.Place.Kind == meta.Validator
 }

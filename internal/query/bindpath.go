@@ -33,8 +33,8 @@ func (b *binder) path(on *meta.Type, src token.Path) (Path, error) {
 	return p, b.aggregate(&p, src)
 }
 
-// prefix returns the type that a token begins with, as in Story.Name: the type
-// itself, one above or one below. An attribute of that name goes first.
+// prefix returns the type that a token begins with, as in Story.Name: the type itself, one
+// above or one below. An attribute of the same name has precedence.
 func (b *binder) prefix(on *meta.Type, hops []token.Hop) *meta.Type {
 	h := hops[0]
 	if len(hops) < 2 || h.Down != "" || h.Filter != nil || h.Now {
@@ -49,9 +49,9 @@ func (b *binder) prefix(on *meta.Type, hops []token.Hop) *meta.Type {
 	return nil
 }
 
-// narrowToOwner narrows a relation to several types to the one type that has the
-// attribute named next, where the types do not share it: the Risk of a story's
-// Dependencies is that of the stories among them. It is null for the others.
+// narrowToOwner narrows a relation to several types, if only one of them has the attribute
+// named next. Example: the Risk of a story's Dependencies is that of the stories among them,
+// and null for the others.
 func narrowToOwner(p *Path, cur *meta.Type, next token.Hop) *meta.Type {
 	if _, ok := cur.Attr(next.Name); ok || len(p.Steps) == 0 {
 		return cur
@@ -114,7 +114,7 @@ func (b *binder) attribute(p *Path, cur *meta.Type, h token.Hop, src token.Path)
 	return nil
 }
 
-// narrow applies what follows the name of a relation: #, a downcast, a filter.
+// narrow applies the suffixes of a relation: #, a downcast, a filter.
 func (b *binder) narrow(s *Step, h token.Hop, src token.Path) error {
 	s.Now = h.Now
 	if h.Down != "" {
@@ -134,8 +134,8 @@ func (b *binder) narrow(s *Step, h token.Hop, src token.Path) error {
 	return err
 }
 
-// downcast finds the type after the colon and the concrete types it leaves.
-// via is the relation it narrows; nil when there is none.
+// downcast finds the type after the colon and the concrete types that remain. via is the
+// relation that it narrows, or nil.
 func (b *binder) downcast(from *meta.Type, via *meta.Attr, h token.Hop, text string) (*meta.Type, []*meta.Type, error) {
 	t, err := b.typeNamed(h.Down, h.DownAt)
 	if err != nil {
@@ -168,7 +168,7 @@ func (b *binder) derived(p *Path, cur *meta.Type, a *meta.Attr) error {
 		}
 		c, err := b.cond(cur, f)
 		if cur.Sealed != nil && (a.Name == "IsReadOnly" || a.Name == "CanUpdate") {
-			c.forAll() // it is sealed for everybody
+			c.forAll() // it is sealed for everyone
 		}
 		c = b.withRight(a, c)
 		p.Leaf.Cond = &c
@@ -191,8 +191,8 @@ func (b *binder) derived(p *Path, cur *meta.Type, a *meta.Attr) error {
 	return nil
 }
 
-// mayRun is the condition under which an operation runs, which is evaluated without
-// the visibility of the member who asks, and this member's right to run it.
+// mayRun returns the condition under which an operation runs. The condition ignores what the
+// member may read, and adds the member's right to run the operation.
 func (b *binder) mayRun(cur *meta.Type, a *meta.Attr) (Cond, error) {
 	op, known := cur.Op(a.Place.Expr)
 	if _, ok := cur.Attr("AssetState"); !ok || !known {
@@ -207,7 +207,7 @@ func (b *binder) mayRun(cur *meta.Type, a *meta.Attr) (Cond, error) {
 	return b.withRight(a, c), err
 }
 
-// forAll removes the visibility of the member who asks from a condition.
+// forAll removes the visibility of the member from a condition.
 func (c *Cond) forAll() {
 	for i := range c.Kids {
 		c.Kids[i].forAll()

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/token"
 )
 
-// columns binds select. The rest-1 form brings the default attributes when
-// nothing is selected, the names of related assets, and an order of its own.
+// columns binds select. The rest-1 form adds the default attributes if nothing is selected,
+// and the names of related assets. It also has its own order.
 func (b *binder) columns(q *Bound, r Request) error {
 	if len(r.Select) > MaxColumns {
 		return tooMany(r.Select[MaxColumns].At, "selected tokens", MaxColumns)
@@ -44,7 +44,7 @@ func (b *binder) columns(q *Bound, r Request) error {
 	return nil
 }
 
-// place is the byte offset of an item of select.
+// place returns the byte offset of an item of select.
 func (i Item) place() int {
 	if i.Sub != nil {
 		return i.Sub.From.At
@@ -76,7 +76,7 @@ func (b *binder) unprefixed(on *meta.Type, text string, src token.Path) string {
 	return strings.TrimSpace(text[first.At:])
 }
 
-// nestedSelect binds a select inside a select: rows reached by a relation.
+// nestedSelect binds a select inside a select: its rows are reached by a relation.
 func (b *binder) nestedSelect(on *meta.Type, r Request) (BoundColumn, error) {
 	if r.Page != nil || r.AsOf.Text != "" {
 		return BoundColumn{}, outermostOnly(r.From.At)
@@ -101,8 +101,7 @@ func (b *binder) nestedSelect(on *meta.Type, r Request) (BoundColumn, error) {
 	return BoundColumn{Name: r.From.Text, Path: via, Sub: &sub}, nil
 }
 
-// groups binds group: every entry is a nested select whose rows contain the rows of
-// the query.
+// groups binds group. Every entry is a nested select whose rows contain the rows of the query.
 func (b *binder) groups(q *Bound, r Request) error {
 	for _, g := range r.Group {
 		via, err := b.token(q.Type, g.From)
@@ -121,9 +120,9 @@ func (b *binder) groups(q *Bound, r Request) error {
 	return nil
 }
 
-// restColumns adds R.Name and R.ShortName for every relation R and puts the
-// columns in the order clients see: single values, names of single relations,
-// to-many relations each with its names, multi-value scalars.
+// restColumns adds R.Name and R.ShortName for every relation R. It sorts the columns as
+// clients see them: single values, names of single relations, to-many relations each with its
+// names, multi-value scalars.
 func restColumns(columns []BoundColumn) []BoundColumn {
 	have := map[string]bool{}
 	for _, c := range columns {
@@ -145,8 +144,7 @@ func restColumns(columns []BoundColumn) []BoundColumn {
 	return slices.Concat(single, names, many, values)
 }
 
-// namesOf returns the columns that come with a relation and are not selected
-// already.
+// namesOf returns the columns that are added for a relation and are not selected.
 func namesOf(c BoundColumn, have map[string]bool) []BoundColumn {
 	p := c.Path
 	if !p.IsRelation() || len(p.Steps) == 0 || p.Steps[len(p.Steps)-1].Attr.Name == "ID" {

@@ -7,20 +7,20 @@ import (
 	"github.com/alds-dev/alds/internal/token"
 )
 
-// Bound is a request with names resolved against the model and values of their kinds.
+// Bound is a request with its names resolved against the model and its values typed.
 type Bound struct {
-	Type     *meta.Type   // the rows' type, which may be abstract
-	Only     []*meta.Type // the concrete types they may have
+	Type     *meta.Type   // of the rows; may be abstract
+	Only     []*meta.Type // the concrete types of the rows
 	Via      Path         // nested select: the relation from the outer row
-	ID       *int64       // the stored id, when one asset is addressed
-	Moment   *int64       // its version, nil for the current one
+	ID       *int64       // the stored id, if the query is about one asset
+	Moment   *int64       // its version; nil for the current one
 	Columns  []BoundColumn
 	Filter   *Cond         // nil: every row
-	Groups   []BoundColumn // nested selects whose rows contain these
+	Groups   []BoundColumn // nested selects whose rows contain these rows
 	Sort     []BoundSort
 	Page     *Page
 	AsOf     Text
-	Deleted  bool // the filter itself says which deleted assets are wanted
+	Deleted  bool // the filter itself selects deleted assets or excludes them
 	One      bool
 	Search   bool // find is part of Filter
 	Momented bool // references name the versions they lead to
@@ -29,7 +29,7 @@ type Bound struct {
 	shared   bool // bound for all requests of one shape: values are slots
 }
 
-// BoundColumn is one selected token, or a nested select.
+// BoundColumn is one selected token or nested select.
 type BoundColumn struct {
 	Name string // the key of the row, as the client wrote it
 	Path Path
@@ -42,45 +42,43 @@ type BoundSort struct {
 	Desc bool
 }
 
-// Path is a bound attribute token: relations followed from On, then what is
-// read there.
+// Path is a bound attribute token. It follows relations from On, then reads its leaf.
 type Path struct {
-	Text  string       // as it is printed, without the name of a type before it
-	On    *meta.Type   // the type it starts at; below the row's type when the token was prefixed
-	Only  []*meta.Type // the row types it has a value on; nil for all
+	Text  string       // as it is printed, without a type prefix
+	On    *meta.Type   // where it starts; below the type of the row if the token had a prefix
+	Only  []*meta.Type // the row types that have a value; nil: all
 	Steps []Step
 	Leaf  Leaf
 	Agg   Agg
-	Def   *meta.Attr // the definition that the last name of the token has, which may be derived from others
+	Def   *meta.Attr // the definition of the token's last name, which may be derived from others
 }
 
 // Step follows one relation.
 type Step struct {
 	Attr    *meta.Attr
 	Of      []*meta.Attr // partial attribute: the attributes of the types that have it
-	Types   []*meta.Type // the types that have it, when other types have to be excluded; else nil
+	Types   []*meta.Type // the types that have it; nil if no other types must be excluded
 	To      *meta.Type   // the type of the related asset
-	Only    []*meta.Type // the concrete types wanted, nil when the relation allows no others
+	Only    []*meta.Type // the only concrete types; nil if the relation allows no others
 	Now     bool         // the related asset as it is now
-	Filter  *Cond        // what the related assets must satisfy
-	Deleted bool         // deleted assets are not hidden
-	All     bool         // whatever the member reads
+	Filter  *Cond        // the condition on related assets
+	Deleted bool         // includes deleted assets
+	All     bool         // includes assets that the member does not read
 }
 
-// Leaf is what a path reads after its steps. The zero Leaf is the related asset
-// itself.
+// Leaf is what a path reads after its steps. The zero Leaf is the related asset itself.
 type Leaf struct {
 	Attr *meta.Attr // a stored or system value
 	Cond *Cond      // a Boolean that a condition computes
-	Path *Path      // a value of its own: an aggregate over what the asset leads to, or one of a related asset
+	Path *Path      // a separate value: an aggregate over related assets, or a value of one
 
-	Union *Union // a value that each type has somewhere else
+	Union *Union // a value stored elsewhere for each type
 }
 
-// Union is a value that is stored, or computed, in another place for each type of the
-// asset. Types in no case have none.
+// Union is a value that is stored or computed in a different place for each type of the asset.
+// Types without a case have no value.
 type Union struct {
-	Attr  *meta.Attr // what the cases have in common
+	Attr  *meta.Attr // common to all cases
 	Cases []Case
 }
 
@@ -88,11 +86,10 @@ type Union struct {
 type Case struct {
 	Types []*meta.Type
 	Leaf  Leaf
-	of    *meta.Attr // the attribute of the first of them
+	of    *meta.Attr // the attribute of the first type
 }
 
-// attr describes the value of the leaf; nil for what a condition computes, an
-// aggregate or an asset.
+// attr describes the value of the leaf. It is nil for a condition, an aggregate or an asset.
 func (l Leaf) attr() *meta.Attr {
 	if l.Union != nil {
 		return l.Union.Attr
@@ -105,7 +102,7 @@ type Cond struct {
 	Op    token.Op
 	Kids  []Cond
 	Term  Term
-	Right *Right // a leaf in place of Term: what the member who asks may do
+	Right *Right // a leaf in place of Term: a right of the member who runs the query
 }
 
 // Term is one comparison of a path with typed values.
@@ -122,10 +119,10 @@ type Value struct {
 	Num  float64
 	Int  int64      // Int, Micros, State; Ref: the stored id
 	Type *meta.Type // Ref, TypeName
-	slot Slot       // where requests of one shape differ in the value; 0: nowhere
+	slot Slot       // of a value that differs between requests of one shape; 0: none
 }
 
-// ValueKind says which field of a Value counts.
+// ValueKind selects the fields of a Value that are used.
 type ValueKind uint8
 
 // The kinds of value.
@@ -134,15 +131,14 @@ const (
 	TextOf                     // Text
 	NumOf                      // Num
 	IntOf                      // Int: a whole number, UTC microseconds or a state
-	BoolOf                     // Int 0 or 1
+	BoolOf                     // Int: 0 or 1
 	DeadOf                     // any state of 200 or more
 	RefOf                      // Type and Int
 	TypeOf                     // Type
 	ContextOf                  // the asset around the brackets
 )
 
-// Lists reports whether a column has several values, so that it needs a statement of
-// its own.
+// Lists reports whether a column has several values. Such a column needs its own statement.
 func (q Bound) Lists() bool {
 	if len(q.Groups) > 0 {
 		return true
@@ -155,7 +151,7 @@ func (q Bound) Lists() bool {
 	return false
 }
 
-// Many reports whether the path can lead to more than one value.
+// Many reports whether the path may have more than one value.
 func (p Path) Many() bool {
 	if p.Agg != None {
 		return false
@@ -181,7 +177,7 @@ func (p Path) To() *meta.Type {
 	return p.Steps[len(p.Steps)-1].To
 }
 
-// reaches reports whether the path ends with a relation that may lead to a t.
+// reaches reports whether the path ends with a relation that may refer to a t.
 func (p Path) reaches(t *meta.Type) bool {
 	if len(p.Steps) == 0 {
 		return false
@@ -190,7 +186,7 @@ func (p Path) reaches(t *meta.Type) bool {
 	return last.Only == nil && last.Attr.Reaches(t)
 }
 
-// Kind returns the kind of the value the path gives.
+// Kind returns the kind of the path's value.
 func (p Path) Kind() meta.Kind {
 	switch p.Agg {
 	case Sum, Count, DistinctCount, Min, Max:
@@ -213,9 +209,9 @@ func (p Path) Kind() meta.Kind {
 	return meta.Relation
 }
 
-// isWhole reports whether the path gives a Numeric that is always a whole number.
-// It never equals a decimal, and is not compared with one: MySQL 9.7 rounds the
-// decimals of a list that an integer expression is compared with.
+// isWhole reports whether the path gives a Numeric that is always a whole number. It never
+// equals a decimal and is never compared with one: MySQL 9.7 rounds decimals in a list that is
+// compared with an integer expression.
 func (p Path) isWhole() bool {
 	switch p.Agg {
 	case Count, DistinctCount:

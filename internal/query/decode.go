@@ -10,11 +10,10 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// WholePage is the size of a page without bound, which rest-1 answers show.
+// WholePage is the size of a page without a bound, as rest-1 answers show it.
 const WholePage = math.MaxInt32
 
-// FromDocs reads a body of query.v1: one query, a list of queries, or several
-// documents.
+// FromDocs reads a body of query.v1: one query, a list of queries, or several documents.
 // Errors: fault.Invalid with the place in the body.
 func FromDocs(nodes []doc.Node) ([]Request, error) {
 	var all []Request
@@ -34,8 +33,8 @@ func FromDocs(nodes []doc.Node) ([]Request, error) {
 	return all, nil
 }
 
-// FromDoc reads one query from a map. The keys named by also belong to the
-// caller and are left to it; any other unknown key is refused.
+// FromDoc reads one query from a map. The caller reads the keys in also; any other unknown key
+// is refused.
 // Errors: fault.Invalid with the place in the body.
 // Spec: interface 4.3, query keys.
 func FromDoc(n *doc.Node, also ...string) (Request, error) {
@@ -43,8 +42,7 @@ func FromDoc(n *doc.Node, also ...string) (Request, error) {
 	return d.request(n, "root", 0)
 }
 
-// WithFromDoc reads the variables of a query: a list as it is, a string split at
-// commas.
+// WithFromDoc reads the variables of a query: a list unchanged, a string split at commas.
 func WithFromDoc(n *doc.Node) (map[string][]string, error) {
 	var r Request
 	err := decodeWith(&r, n)
@@ -55,7 +53,7 @@ type decoder struct {
 	also []string
 }
 
-// keys decodes the keys of a query.
+// keys has the functions that decode the keys of a query.
 var keys = map[string]func(*Request, *doc.Node) error{
 	"where":   decodeWhere,
 	"filter":  func(r *Request, n *doc.Node) (err error) { r.Filter, err = texts(n, "filter"); return err },
@@ -182,7 +180,7 @@ func text(n *doc.Node, key string) (Text, error) {
 
 func textOf(n *doc.Node) Text { return Text{n.Text, n.At, n.Written} }
 
-// texts reads a list of texts, or one.
+// texts reads a list of texts, or one text.
 func texts(n *doc.Node, key string) ([]Text, error) {
 	if n.Kind != doc.List {
 		t, err := text(n, key)

@@ -2,18 +2,18 @@
 // from value to value:
 //
 //	document, URL --FromDoc, FromParams--> Request  what the client wrote
-//	Request       --Bind(model)-->         Bound    names resolved, values of their kinds
+//	Request       --Bind(model)-->         Bound    names resolved, values typed
 //	Bound         --NewPlan-->             Plan     tables, conditions and columns
 //
-// Package sqlgen writes a Plan as SQL, package find runs it. A column is one selected
-// token; a branch is the statement that reads a to-many column, or a nested select,
-// for a block of parents; a cell is one value of a statement's row.
+// Package sqlgen writes a Plan as SQL, and package find runs it. A column is one selected
+// token. A branch is the statement that reads a to-many column or a nested select for a
+// block of parents. A cell is one value of a statement's row.
 //
-// The time a plan reads is one of three: Now, At one moment for every row, or
-// Each row at the moment of its own version.
+// A table is read at one of four times: Now, At one moment for every row, Each row at the
+// moment of another table's row, or every Version at its own moment.
 //
-// The package never sees a database. Text of the client never becomes SQL: in a plan
-// it is only an argument.
+// The package never uses a database. Text of the client never becomes SQL: in a plan it is
+// only an argument.
 //
 // Spec: interface 2.3, 4.1, 4.3; messages of interface 7.2.
 package query

@@ -53,8 +53,8 @@ var kinds = []Expr{
 	HasRole{},
 }
 
-// TestWalkVisitsEveryPart fills every field that an expression, a table or a
-// statement can stand in, and expects a call for each.
+// TestWalkVisitsEveryPart fills every field of an expression, a table or a statement that can
+// hold a part, and expects a call for each.
 func TestWalkVisitsEveryPart(t *testing.T) {
 	for _, kind := range kinds {
 		x := reflect.New(reflect.TypeOf(kind)).Elem()
@@ -67,7 +67,7 @@ func TestWalkVisitsEveryPart(t *testing.T) {
 	}
 }
 
-// TestKindsAreComplete expects every kind that is declared among kinds.
+// TestKindsAreComplete expects every declared kind among kinds.
 func TestKindsAreComplete(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "expr.go", nil, 0)
 	if err != nil {

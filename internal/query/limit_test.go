@@ -52,7 +52,7 @@ func TestLimitsAreNamed(t *testing.T) {
 	}
 }
 
-// TestSearchesAreBounded: what find looks for counts for each attribute, each once.
+// TestSearchesAreBounded checks that the search text counts once for each attribute.
 func TestSearchesAreBounded(t *testing.T) {
 	names := func(all ...string) (list []Text) {
 		for _, s := range all {

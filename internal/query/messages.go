@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// The messages of this package. Those of the interface are wire contract.
+// The messages of this package. Those of the interface must not change.
 // Spec: interface 7.2.
 
 func unknownType(at int, name string) error {
@@ -18,7 +18,7 @@ func unknownAttr(at int, typ, name string) error {
 	return fault.Invalidf(at, "Unknown AttributeDefinition: %s.%s", typ, name)
 }
 
-// UnknownAttribute is the interface's answer to a name that a type does not have.
+// UnknownAttribute returns the interface's error for a name that a type does not have.
 func UnknownAttribute(typ, name string) error { return unknownAttr(fault.NoPlace, typ, name) }
 
 func invalidOID(at int, text string) error {
@@ -75,11 +75,10 @@ func tooMany(at int, what string, limit int) error {
 	return &fault.Error{Kind: fault.Invalid, Msg: fmt.Sprintf("too many %s: the limit is %d", what, limit), At: at, Err: errLimit}
 }
 
-// errLimit marks messages about limits, which no other message replaces.
+// errLimit marks messages about limits. No other message replaces them.
 var errLimit = errors.New("limit")
 
-// errAlias marks the message about an alias of no asset, which no other message
-// replaces either.
+// errAlias marks the message about an alias without an asset. No other message replaces it.
 var errAlias = errors.New("alias")
 
 func unresolved(at int, alias string) error {
@@ -88,7 +87,7 @@ func unresolved(at int, alias string) error {
 
 func isLimit(e *fault.Error) bool { return errors.Is(e, errLimit) }
 
-// inParam prefixes a message with the URL parameter it is about.
+// inParam prefixes a message with the name of its URL parameter.
 func inParam(param string, err error) error {
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Kind == fault.Invalid {
 		return &fault.Error{Kind: e.Kind, Msg: "Invalid " + param + " parameter: " + e.Msg, At: e.At, Err: e.Err}
@@ -96,7 +95,7 @@ func inParam(param string, err error) error {
 	return err
 }
 
-// shift moves the place of an error from inside a text to the whole input.
+// shift converts the place of an error in a text to its place in the whole input.
 func shift(err error, in Text) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok {

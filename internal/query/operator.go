@@ -6,11 +6,11 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// operator is a comparison with values. A new one is a row here, a test of package
-// token, and a case of the in-memory filter.
+// operator is a comparison with values. A new one needs a row here, a test in package token,
+// and a case in the in-memory filter.
 type operator struct {
-	sql  string               // negated operators have none: they are the negation of another
-	fits func(meta.Kind) bool // whether it compares values of a kind
+	sql  string               // empty for operators that negate another one
+	fits func(meta.Kind) bool // reports whether it applies to values of a kind
 }
 
 var operators = map[token.Test]operator{
@@ -29,7 +29,7 @@ func isOrdered(k meta.Kind) bool {
 	return value.IsNumber(k) || value.IsText(k) || k == meta.Date || k == meta.State || k == meta.Opaque
 }
 
-// applies reports whether values of a kind can be tested so.
+// applies reports whether a test applies to values of a kind.
 func applies(test token.Test, k meta.Kind) bool {
 	op, compares := operators[test]
 	return !compares || op.fits(k)

@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/token"
 )
 
-// Address is what the path of the data interface names.
+// Address is the parsed path of the data interface.
 //
 //	Data/Story                 {Type: "Story"}
 //	Data/Story/1001/5/Owners   {Type: "Story", ID: "1001", Moment: "5", Attr: "Owners"}
@@ -19,8 +19,8 @@ type Address struct {
 	Type, ID, Moment, Attr string
 }
 
-// AddressOf reads the path after Data/, decoded. A number after the id is a moment;
-// what is left is the attribute token, slashes included.
+// AddressOf reads the decoded path after Data/. A number after the id is a moment. The rest is
+// the attribute token, including slashes.
 func AddressOf(path string) Address {
 	typ, tail, _ := strings.Cut(path, "/")
 	a := Address{Type: typ}
@@ -37,8 +37,8 @@ func AddressOf(path string) Address {
 	return a
 }
 
-// FromParams reads a query of the data interface. Names of parameters are
-// compared without regard to case, unknown ones are ignored.
+// FromParams reads a query of the data interface. Names of parameters are compared without
+// regard to case; unknown parameters are ignored.
 // Errors: fault.Invalid; its place is the byte offset in the parameter's value.
 func FromParams(a Address, values url.Values) (Request, error) {
 	r := Request{Rest: true, From: Text{Text: a.Type}}
@@ -74,12 +74,12 @@ func FromParams(a Address, values url.Values) (Request, error) {
 	return r, nil
 }
 
-// momentOnly is a filter by which existing clients read an asset as it is.
+// momentOnly is a filter that existing clients use to read the current asset.
 var momentOnly = regexp.MustCompile(`^\s*(?:(\w+)\.)?Moment\s*=\s*(?:'\d+'|"\d+")\s*$`)
 
-// Current returns r without a filter that names but a moment, where r reads one asset
-// as it is now: existing clients send the moment of the version they know and expect
-// the present one.
+// Current returns r without a filter that only names a moment, if r reads one asset as it is
+// now. Existing clients send the moment of the version they have and expect the current
+// version.
 func (r Request) Current() Request {
 	if !r.One || r.Momented || r.AsOf.Text != "" || len(r.Filter) != 1 {
 		return r
@@ -91,7 +91,7 @@ func (r Request) Current() Request {
 	return r
 }
 
-// listed splits text at commas. Every part has its place.
+// listed splits text at commas. It records the place of every part.
 func listed(s string) []Text {
 	var list []Text
 	at := 0
@@ -104,7 +104,7 @@ func listed(s string) []Text {
 	return list
 }
 
-// fold makes the names of parameters lower case; the first value counts.
+// fold converts the names of parameters to lower case. The first value of a name is used.
 func fold(values url.Values) map[string]string {
 	params := make(map[string]string, len(values))
 	for name, list := range values {
@@ -116,8 +116,8 @@ func fold(values url.Values) map[string]string {
 	return params
 }
 
-// restSelect reads sel, or select. Absent, it asks for the default attributes;
-// empty, for none.
+// restSelect reads sel or select. If it is missing, the default attributes are selected; if it
+// is empty, none.
 func restSelect(r *Request, a Address, params map[string]string) error {
 	if a.Attr != "" {
 		r.Plain = true
@@ -142,8 +142,8 @@ func restSelect(r *Request, a Address, params map[string]string) error {
 	return nil
 }
 
-// withParam reads "$A=v1,v2;$B=v3". A separator counts only before another
-// variable, so that values may hold it.
+// withParam reads "$A=v1,v2;$B=v3". A separator only ends a value if another variable follows,
+// so values may contain it.
 func withParam(s string) map[string][]string {
 	if s == "" {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSimplePatterns: what any matcher is fast with is told from the rest.
+// TestSimplePatterns separates the patterns that any matcher is fast with from the others.
 func TestSimplePatterns(t *testing.T) {
 	for pattern, want := range map[string]bool{
 		"text%": true, "%text%": true, "%text": true, "%%": true, "%": true, "te|_xt%": true, "%a||b%": true,

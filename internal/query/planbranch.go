@@ -7,8 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// list adds a to-many column to its branch. Columns over the same relation share a
-// branch.
+// list adds a to-many column to its branch. Columns over the same relation share a branch.
 func (l *level) list(b *Body, branches map[string]int, c BoundColumn) (branch, item int) {
 	n := len(c.Path.Steps)
 	for n > 0 && !c.Path.Steps[n-1].Attr.Multi && !isMultiValue(c.Path) {
@@ -58,15 +57,15 @@ func stepsKey(steps []Step) string {
 	return b.String()
 }
 
-// level is the level of a branch's rows, with the joins of the branch.
+// level returns the level of a branch's rows, with the joins of the branch.
 func (br *Branch) level(outer *level) *level {
 	return &level{planner: outer.planner, row: br.last(), joins: br.joins}
 }
 
 func (br *Branch) last() *Table { return br.rowTable }
 
-// startList begins the statement of a to-many column, whose rows are the related
-// assets or the values of a multi-value scalar.
+// startList begins the statement of a to-many column. Its rows are the related assets or the
+// values of a multi-value scalar.
 func (l *level) startList(br *Branch, p Path, n int) {
 	c := l.chain(&br.Select, p.Steps[:n], usesContext(p.Steps[n:]))
 	br.rowTable, br.outer, br.joins = c.last, c.row, c.joins
@@ -95,9 +94,9 @@ func (l *level) nested(c BoundColumn) *Branch {
 	return br
 }
 
-// readAt sets, and adds if needed, the cell with the moment at which the branches of
-// the rows are read: that of the row if it is a version, else that of the version
-// which led to it.
+// readAt sets the cell with the moment at which the branches of the rows are read, and adds it
+// if needed. It is the moment of the row if the row is a version. Otherwise it is the moment
+// of the version that refers to the row.
 func (br *Branch) readAt(c chain) {
 	br.AtCell = CellMoment
 	if c.last.When.Mode != Each {
@@ -110,7 +109,7 @@ func (br *Branch) readAt(c chain) {
 	}
 }
 
-// chain are the tables from a parent to the rows of a branch.
+// chain has the tables from a parent to the rows of a branch.
 type chain struct {
 	parent Expr
 	moment Expr
@@ -119,11 +118,12 @@ type chain struct {
 	joins  *joins
 }
 
-// chain starts the statement of a branch with the tables from the parent, a row of
-// l, along steps. The parent's own table is omitted when the first step's table has
-// its id and nothing names the parent; named says that the rest of the path does.
-// Where rows have moments, a parent is a version; a parent that was reached from a
-// version is the row that was current at its moment.
+// chain begins the statement of a branch with the tables from the parent, a row of l, along
+// steps. The parent's own table is omitted if the table of the first step has its id and
+// nothing refers to the parent. named means that the rest of the path refers to it.
+//
+// If rows have moments, a parent is a version. A parent reached from a version is the row that
+// was current at the moment of that version.
 func (l *level) chain(sel *Select, steps []Step, named bool) chain {
 	par := &Table{Kind: Asset, Of: l.row.Of, When: l.row.When}
 	var moment Expr
@@ -158,7 +158,7 @@ func (l *level) chain(sel *Select, steps []Step, named bool) chain {
 	return c
 }
 
-// byID is the order of related assets. Versions of one asset are in order of time.
+// byID returns the order of related assets. Versions of one asset are sorted by time.
 func byID(t *Table) []Order {
 	order := []Order{{X: ColumnOf{t, "id"}}}
 	if t.When.Mode == Version {
@@ -167,8 +167,8 @@ func byID(t *Table) []Order {
 	return order
 }
 
-// detach removes the join condition of a branch's first table with its parent and
-// returns the column with the parent's id.
+// detach removes the condition that joins a branch's first table to its parent. It returns the
+// column with the parent's id.
 func (t *Table) detach() Expr {
 	key := t.Key.(Compare)
 	t.Key = nil
@@ -194,8 +194,8 @@ func (c *chain) cells() []Expr {
 	return []Expr{c.parent}
 }
 
-// holdsParent reports whether the table of a step has a column with the id of the
-// asset that the step starts from.
+// holdsParent reports whether the table of a step has a column with the id of the asset where
+// the step starts.
 func holdsParent(s Step) bool {
 	switch s.Attr.Place.Kind {
 	case meta.InLinks, meta.InLinksBack, meta.Reverse, meta.Closure:

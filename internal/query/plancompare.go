@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// oneOf is the condition that x is one of a list, as at most one term.
+// oneOf returns the condition that x is in a list, as at most one term.
 func oneOf(x Expr, list []Expr) Any {
 	switch len(list) {
 	case 0:
@@ -26,7 +26,7 @@ func oneOrAny(alts Any) Expr {
 	return alts
 }
 
-// compare compares a scalar with the values of a term, one of which must satisfy the
+// compare compares a scalar with the values of a term. One of the values must satisfy the
 // comparison.
 func compare(x Expr, kind meta.Kind, tm Term) Expr {
 	x = collated(x, kind)
@@ -77,11 +77,11 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 	return oneOrAny(append(same, alts...))
 }
 
-// maxListed is the most values that are compared by a condition each.
+// maxListed is how many values may have a condition each.
 const maxListed = 500
 
-// anyOp is the operator of a comparison with more values than maxListed, which are
-// compared by one condition; else empty. Equality has IN instead.
+// anyOp returns the operator of a comparison with more than maxListed values, which become one
+// condition. Otherwise it returns "". Equality uses IN instead.
 func anyOp(tm Term) string {
 	plain := func(v Value) bool { return v.Kind == NumOf || v.Kind == IntOf || v.Kind == TextOf }
 	if len(tm.Values) <= maxListed || tm.Test == token.Eq || slices.ContainsFunc(tm.Values, func(v Value) bool { return !plain(v) }) {
@@ -111,7 +111,7 @@ func deadTest(x Expr, test token.Test) Expr {
 	return Compare{">=", x, Num{meta.StateDead}}
 }
 
-// present is the condition that x is neither null nor empty text.
+// present returns the condition that x is neither null nor empty text.
 func present(x Expr, kind meta.Kind) Expr {
 	if value.IsText(kind) {
 		return Compare{"<>", Bytes{x}, Arg{""}}
@@ -126,7 +126,7 @@ func (v Value) arg() Arg {
 	return Arg{v.plain()}
 }
 
-// plain is the value as an argument of SQL.
+// plain returns the value as an SQL argument.
 func (v Value) plain() any {
 	switch v.Kind {
 	case NumOf:

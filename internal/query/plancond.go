@@ -32,12 +32,12 @@ func (l *level) cond(t *Table, c Cond) Expr {
 	return l.term(t, c.Term)
 }
 
-// gathered makes one comparison with several values of those that compare one path:
-// what equals one value or another equals one of both, and what differs from one and
-// from another from both. A server looks for them at once.
+// gathered merges comparisons of the same path into one with several values. "Equals a or
+// equals b" becomes one test for both; so does "differs from a and from b". The server then
+// searches for all values at once.
 func gathered(conds []Cond, test token.Test) []Cond {
 	var list []Cond
-	of := map[string]int{} // where in list a path stands, by its text
+	of := map[string]int{} // the index in list of a path, by its text
 	for _, c := range conds {
 		if c.Right != nil || c.Op != token.Leaf || c.Term.Test != test {
 			list = append(list, c)
@@ -54,7 +54,7 @@ func gathered(conds []Cond, test token.Test) []Cond {
 	return list
 }
 
-// term plans one comparison. A negated one holds where there is no value.
+// term plans one comparison. A negated one also holds if there is no value.
 func (l *level) term(t *Table, tm Term) Expr {
 	var negated bool
 	tm.Test, negated = tm.Test.Positive()
@@ -103,9 +103,8 @@ func (l *level) test(t *Table, tm Term, steps []Step) Expr {
 	return l.existsRelated(t, tm, s, rest)
 }
 
-// lookup recognizes the condition that a row lies in a scope at or below given ones,
-// such as Scope.ParentMeAndUp='Scope:0', and returns the statement that finds these
-// scopes; else nil.
+// lookup recognizes the condition that a row lies in a scope at or below named scopes, such as
+// Scope.ParentMeAndUp='Scope:0'. It returns the statement that finds these scopes, or nil.
 func (l *level) lookup(t *Table, tm Term, steps []Step) *Lookup {
 	if t != l.top || tm.Test != token.Eq || len(steps) != 2 || !tm.Path.IsRelation() || hasNoValue(tm.Values) {
 		return nil
@@ -129,8 +128,8 @@ func (l *level) lookup(t *Table, tm Term, steps []Step) *Lookup {
 	return by
 }
 
-// existsRelated is the condition that a related asset satisfies the rest of the
-// comparison. Having no related asset counts as having no value.
+// existsRelated returns the condition that a related asset satisfies the rest of the
+// comparison. No related asset counts as no value.
 func (l *level) existsRelated(t *Table, tm Term, s Step, rest []Step) Expr {
 	none := func() Expr {
 		sel := &Select{Cells: []Expr{Num{1}}, Once: true}
@@ -159,7 +158,7 @@ func (l *level) existsRelated(t *Table, tm Term, s Step, rest []Step) Expr {
 	return Exists{sel, false}
 }
 
-// givenIDs are the assets that an equality names; nil for any other comparison.
+// givenIDs returns the ids of the assets that an equality names; nil for any other comparison.
 func givenIDs(tm Term) []int64 {
 	var ids []int64
 	if tm.Test != token.Eq || !tm.Path.IsRelation() {
@@ -174,8 +173,8 @@ func givenIDs(tm Term) []int64 {
 	return ids
 }
 
-// aggregateTest compares an aggregate. A count that is compared with none or some
-// becomes an existence test, which is cheaper.
+// aggregateTest compares an aggregate. A count that is only tested for zero becomes an
+// existence test, which is cheaper.
 func (l *level) aggregateTest(t *Table, tm Term) Expr {
 	if some, ok := asksForAny(tm); ok {
 		if s, ok := l.aggregate(t, tm.Path, false).(Scalar); ok {
@@ -186,7 +185,8 @@ func (l *level) aggregateTest(t *Table, tm Term) Expr {
 	return compare(l.value(t, tm.Path, false), tm.Path.Kind(), tm)
 }
 
-// asksForAny recognizes comparisons of @Count that ask for some, or for none.
+// asksForAny recognizes comparisons of @Count with zero. some is true if the count must be
+// positive.
 func asksForAny(tm Term) (some, ok bool) {
 	if tm.Path.Agg != Count || !tm.Path.countsAssets() || len(tm.Values) != 1 || tm.Values[0].Kind != NumOf {
 		return false, false
@@ -200,14 +200,14 @@ func asksForAny(tm Term) (some, ok bool) {
 	return false, false
 }
 
-// countsAssets reports whether the path ends in the assets of a to-many relation, so
-// that its count is the number of rows.
+// countsAssets reports whether the path ends in the assets of a to-many relation. Then its
+// count is the number of rows.
 func (p Path) countsAssets() bool {
 	n := len(p.Steps)
 	return p.Leaf == Leaf{} && n > 0 && p.Steps[n-1].Attr.Multi
 }
 
-// leafTest compares what is read at t itself.
+// leafTest compares the value at t itself.
 func (l *level) leafTest(t *Table, tm Term) Expr {
 	leaf := tm.Path.Leaf
 	switch {
@@ -221,8 +221,7 @@ func (l *level) leafTest(t *Table, tm Term) Expr {
 	return compare(l.leaf(t, leaf, false), tm.Path.Kind(), tm)
 }
 
-// boolTest compares a Boolean that a condition computes. It is null only where there
-// is no asset.
+// boolTest compares a Boolean that a condition computes. It is null only if there is no asset.
 func (l *level) boolTest(t *Table, tm Term) Expr {
 	there := All{}
 	if t.Left {
@@ -249,8 +248,7 @@ func (l *level) boolTest(t *Table, tm Term) Expr {
 	return oneOrAny(alts)
 }
 
-// valuesTest compares a multi-value scalar, of which one value must satisfy the
-// comparison.
+// valuesTest compares a multi-value scalar. One of its values must satisfy the comparison.
 func (l *level) valuesTest(t *Table, tm Term) Expr {
 	some := func(test bool) *Select {
 		v := l.valuesTable(t, tm.Path.Leaf.Attr)
@@ -276,7 +274,7 @@ func (l *level) assetTest(x Expr, to *meta.Type, tm Term) Expr {
 	}
 	var alts Any
 	var ids []Expr
-	stored := map[*meta.Type]int{} // where in alts the ids of a type stand
+	stored := map[*meta.Type]int{} // the index in alts of a type's ids
 	for _, v := range tm.Values {
 		switch {
 		case v.Kind == RefOf && len(to.Concrete) > 1 && len(tm.Values) > maxListed:

@@ -31,8 +31,8 @@ func condUsesContext(c Cond) bool {
 	return usesContext(c.Term.Path.Steps)
 }
 
-// extend follows a step inside a sub-select or branch and returns the table of the
-// related assets. Without list, a to-one relation is an outer join.
+// extend follows a step inside a sub-select or branch and returns the table of the related
+// assets. Without list, a to-one relation is an outer join.
 func (l *level) extend(sel *Select, from *Table, s Step, list bool) *Table {
 	if !s.Attr.Multi && sel.From != nil && !list {
 		return l.join(from, s)
@@ -58,7 +58,7 @@ func (l *level) steps(t *Table, steps []Step) *Table {
 	return t
 }
 
-// join returns the table of a to-one relation, joined once per level.
+// join returns the table of a to-one relation. It is joined once per level.
 func (l *level) join(from *Table, s Step) *Table {
 	if isIdentity(s) {
 		return from
@@ -86,13 +86,13 @@ func (l *level) join(from *Table, s Step) *Table {
 	return last
 }
 
-// isIdentity reports whether a step leads from an asset to itself.
+// isIdentity reports whether a step goes from an asset to itself.
 func isIdentity(s Step) bool {
 	return s.Attr.Place.Kind == meta.System && s.Attr.Name == "ID" && s.Only == nil && s.Filter == nil && !s.Now
 }
 
-// hop makes the tables of one step, not joined to any yet. With list, deleted assets
-// of a to-many relation are left out unless the step includes them.
+// hop makes the tables of one step, not joined yet. With list, deleted assets of a to-many
+// relation are excluded, unless the step includes them.
 func (l *level) hop(from *Table, s Step, list bool) (first, last *Table) {
 	last = &Table{Kind: Asset, Of: s.types(), Typed: s.Only != nil, When: when(from, s.Now)}
 	first = l.connect(from, last, s)
@@ -108,14 +108,14 @@ func (l *level) hop(from *Table, s Step, list bool) (first, last *Table) {
 	return first, last
 }
 
-// leadsToOwnScope reports whether a step leads to the scope by which its row is seen:
-// who sees the row sees that.
+// leadsToOwnScope reports whether a step goes to the scope that decides who sees its row. A
+// member who sees the row sees that scope.
 func leadsToOwnScope(from *Table, s Step) bool {
 	return s.Attr.Place.Kind == meta.InColumn && s.Attr.Place.Column == "scope_id" &&
 		slices.ContainsFunc(from.On, func(x Expr) bool { v, ok := x.(Visible); return ok && v.T == from })
 }
 
-// types returns the concrete types of the assets a step leads to.
+// types returns the concrete types of the assets that a step reaches.
 func (s Step) types() []*meta.Type {
 	switch {
 	case s.Only != nil:
@@ -126,7 +126,7 @@ func (s Step) types() []*meta.Type {
 	return s.To.Concrete
 }
 
-// when is the time of a table reached from another.
+// when returns the time of a table that is reached from another.
 func when(from *Table, now bool) When {
 	switch {
 	case now:
@@ -137,8 +137,8 @@ func when(from *Table, now bool) When {
 	return from.When
 }
 
-// connect puts the key of a step between from and last and returns the first
-// table of the step.
+// connect puts the key of a step between from and last and returns the first table of the
+// step.
 func (l *level) connect(from, last *Table, s Step) *Table {
 	at := s.Attr.Place
 	id, then := from.id(), when(from, false)
@@ -162,8 +162,8 @@ func (l *level) connect(from, last *Table, s Step) *Table {
 	return last
 }
 
-// reverse follows a to-one relation back. The relation is read at the time of from,
-// whatever the time of the related asset.
+// reverse follows a to-one relation backwards. The relation is read at the time of from, not
+// at the time of the related asset.
 func (l *level) reverse(from, last *Table, s Step) *Table {
 	column, then := s.Attr.Back.Place.Column, when(from, false)
 	if last.When == then {
@@ -174,8 +174,8 @@ func (l *level) reverse(from, last *Table, s Step) *Table {
 	return through(last, &Table{Kind: Asset, Of: last.Of, Typed: true, When: then}, column, from.id(), "id")
 }
 
-// id is the expression for the id of a row of t: of a table that is only joined by
-// its id the column it is joined by, so that the join may be unused.
+// id returns the expression for the id of a row of t. If t is only joined by its id, this is
+// the column it is joined to, so that the join may be unused.
 func (t *Table) id() Expr {
 	if key, ok := t.Key.(Compare); ok && t.Left && len(t.On) == 0 && !t.Typed && key.L == (ColumnOf{t, "id"}) {
 		if r, isColumn := key.R.(ColumnOf); isColumn {
@@ -185,12 +185,12 @@ func (t *Table) id() Expr {
 	return ColumnOf{t, "id"}
 }
 
-// code is a condition that a column has a number of the model.
+// code returns a condition that a column equals a number of the model.
 func code(column string, n int) func(*Table) Expr {
 	return func(t *Table) Expr { return Compare{"=", ColumnOf{t, column}, Num{int64(n)}} }
 }
 
-// codes is the condition that a link belongs to the relation.
+// codes returns the condition that a link belongs to the relation.
 func (s Step) codes() func(*Table) Expr {
 	all := map[int]bool{s.Attr.Place.Code: true}
 	for _, a := range s.Of {
@@ -206,7 +206,7 @@ func (s Step) codes() func(*Table) Expr {
 	return func(t *Table) Expr { return In{X: ColumnOf{t, "relation"}, List: in.List} }
 }
 
-// through joins last by a table of pairs: column from has the id, column to that of
+// through joins last by a table of pairs: column from equals id, column to equals the id of
 // last.
 func through(last, pairs *Table, from string, id Expr, to string, conds ...func(*Table) Expr) *Table {
 	pairs.Key = Compare{"=", ColumnOf{pairs, from}, id}
@@ -220,8 +220,8 @@ func through(last, pairs *Table, from string, id Expr, to string, conds ...func(
 	return pairs
 }
 
-// fromType is the condition on from_type, which precedes from_id in the keys of
-// links and values.
+// fromType returns the condition on from_type, which comes before from_id in the keys of links
+// and values.
 func fromType(from *Table) func(*Table) Expr {
 	return func(t *Table) Expr {
 		x := ColumnOf{t, "from_type"}
@@ -235,7 +235,7 @@ func fromType(from *Table) func(*Table) Expr {
 	}
 }
 
-// TypeCodes are the stored codes of types.
+// TypeCodes returns the stored codes of types.
 func TypeCodes(types []*meta.Type) []Expr {
 	var list []Expr
 	for _, t := range types {
@@ -244,7 +244,7 @@ func TypeCodes(types []*meta.Type) []Expr {
 	return list
 }
 
-// valuesTable is the table of a multi-value scalar of from.
+// valuesTable returns the table of a multi-value scalar of from.
 func (l *level) valuesTable(from *Table, a *meta.Attr) *Table {
 	v := &Table{Kind: Values, When: when(from, false)}
 	v.Key = Compare{"=", ColumnOf{v, "from_id"}, from.id()}
@@ -252,8 +252,8 @@ func (l *level) valuesTable(from *Table, a *meta.Attr) *Table {
 	return v
 }
 
-// closure follows a hierarchy: that of scopes by its stored pairs, another by
-// recursion.
+// closure follows a hierarchy. The hierarchy of scopes has stored pairs; others are followed
+// by recursion.
 func (l *level) closure(from, last *Table, c meta.ClosureOf) *Table {
 	id, then := from.id(), when(from, false)
 	if c.Up.On.Name != "Scope" {
@@ -279,7 +279,7 @@ func depthOf(depth Expr, c meta.ClosureOf) Expr {
 	return all
 }
 
-// systemStep follows a relation that is computed.
+// systemStep follows a computed relation.
 func (l *level) systemStep(from, last *Table, s Step) *Table {
 	by := func(x Expr) { last.Key = Compare{"=", ColumnOf{last, "id"}, x} }
 	by(from.id())

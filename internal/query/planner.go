@@ -14,8 +14,8 @@ type Options struct {
 	When When // Now, At or Version of the outermost rows
 }
 
-// NewPlan turns a bound query into statements. It is pure: the same query and
-// options always give the same plan.
+// NewPlan converts a bound query to statements. It is pure: the same query and options always
+// give the same plan.
 // Errors: fault.Invalid that names what is not supported.
 func NewPlan(q Bound, o Options) (*Plan, error) {
 	p := &planner{all: o.All, momented: q.Momented, rest: q.Rest}
@@ -62,13 +62,16 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 	return plan, p.err
 }
 
-// chooseAccess sets how a page is read where servers tend to choose badly. Reading
-// ids first pays for rows of one scope that have to be sorted, for rows below a
-// scope, and for rank order over several scopes, since a key holds the ids. There a key
-// begins with all assets that have no rank, such as members, and is entered behind them
-// where all types of the rows have ranks: each of their assets has one then. A text
-// search in rank order over several scopes is faster without the key of the rank,
-// unless every other row has the text; a difference as sort key excludes that key.
+// chooseAccess decides how a page is read, where servers often choose badly.
+//
+// Reading ids first is faster in three cases, since a key contains the ids: rows of one scope
+// that must be sorted, rows below a scope, and rank order over several scopes.
+//
+// A key by rank begins with all assets without a rank, such as members. If all types of the
+// rows have ranks, all their assets have one, and the read starts after the others.
+//
+// A text search in rank order over several scopes is faster without the key of the rank,
+// unless every other row has the text. A difference as sort key excludes that key.
 func (p *Plan) chooseAccess(q Bound, o Options) {
 	ranked, scoped := byRank(p.Order[0]), inOneScope(q.Filter)
 	p.IDsFirst = len(p.Lookups) > 0 || scoped && !ranked || ranked && !scoped && !o.All
@@ -113,11 +116,11 @@ type planner struct {
 	momented bool // references from versions have the cell of the moment
 	rest     bool // references to versions, by History and Prior, have it
 	lookups  []*Lookup
-	past     bool // something is read that is not, or not only, current
+	past     bool // the past is read, too
 	err      error
 }
 
-// fail records the first error. Planning continues with a value that never runs.
+// fail records the first error. Planning continues with a value that is never run.
 func (p *planner) fail(format string, args ...any) Expr {
 	if p.err == nil {
 		p.err = fault.Invalidf(fault.NoPlace, format, args...)
@@ -128,16 +131,16 @@ func (p *planner) fail(format string, args ...any) Expr {
 // level is one SELECT while it is planned.
 type level struct {
 	*planner
-	row   *Table // what "$" means
-	top   *Table // the outermost rows, when they are current
+	row   *Table // the row of "$"
+	top   *Table // the outermost rows, if they are current
 	joins *joins
 	flat  bool // inside an ON clause: no joins, to-one relations are sub-selects
 }
 
-// MaxTables bounds the tables of one SELECT. MySQL joins 61 at most.
+// MaxTables bounds the tables of one SELECT. MySQL joins at most 61.
 const MaxTables = 60
 
-// joins are the tables of one SELECT.
+// joins has the tables of one SELECT.
 type joins struct {
 	made   map[hopKey]*Table // those that can be shared
 	tables int
@@ -171,8 +174,7 @@ func fixedCells(t *Table) []Expr {
 	return []Expr{ColumnOf{t, "id"}, ColumnOf{t, "type"}, ColumnOf{t, "moment"}}
 }
 
-// notDeleted is the condition that an asset is not deleted and lies in no hidden
-// project.
+// notDeleted returns the condition that an asset is not deleted and lies in no hidden project.
 func notDeleted(t *Table) []Expr {
 	all := []Expr{Compare{"<", ColumnOf{t, "state"}, Num{meta.StateDeleted}}}
 	if some, every := Secured(t.Of); some {
@@ -188,7 +190,7 @@ func (l *level) rows(b *Body, q Bound) {
 	}
 	for _, s := range q.Sort {
 		switch x := l.sortKey(s.Path).(type) {
-		case Num, Null: // the same for every row, and SQL takes a number for a column
+		case Num, Null: // the same for every row, and SQL would read a number as a column
 		default:
 			b.Order = append(b.Order, Order{X: x, Desc: s.Desc})
 		}
@@ -199,7 +201,8 @@ func (l *level) rows(b *Body, q Bound) {
 	}
 }
 
-// sortKey is what rows sort by: NULL for a row whose type lacks the attribute.
+// sortKey returns the expression that rows are sorted by: NULL for a row whose type lacks the
+// attribute.
 func (l *level) sortKey(p Path) Expr {
 	if p.Only != nil {
 		is := isOf(l.row, p.Only)
@@ -237,8 +240,8 @@ func (l *level) column(b *Body, branches map[string]int, c BoundColumn) Column {
 	return col
 }
 
-// reference adds the cells of a to-one relation: the id, and the type code where
-// the relation allows several types, and the moment where that is shown.
+// reference adds the cells of a to-one relation: the id, the type code if the relation allows
+// several types, and the moment if it is shown.
 func (l *level) reference(b *Body, col *Column, t *Table, steps []Step) {
 	col.Cell = len(b.Cells)
 	if n := len(steps); n > 0 {
@@ -259,8 +262,8 @@ func (l *level) reference(b *Body, col *Column, t *Table, steps []Step) {
 	}
 }
 
-// foreignKey returns the column with the id of a to-one relation when that id is
-// enough; nil when the related asset has to be read.
+// foreignKey returns the column with the id of a to-one relation if that id is enough. It is
+// nil if the related asset must be read.
 func (l *level) foreignKey(t *Table, s Step) Expr {
 	if s.Only != nil || s.Filter != nil {
 		return nil
@@ -279,7 +282,7 @@ func (l *level) foreignKey(t *Table, s Step) Expr {
 	return nil
 }
 
-// guarded is x on rows of the types that have the relation, else NULL.
+// guarded returns x for rows of the types that have the relation, otherwise NULL.
 func (s Step) guarded(t *Table, x Expr) Expr {
 	if s.Types == nil {
 		return x
@@ -287,10 +290,10 @@ func (s Step) guarded(t *Table, x Expr) Expr {
 	return If{isOf(t, s.Types), x}
 }
 
-// isOf is the condition that a row of t has one of the types.
+// isOf returns the condition that a row of t has one of the types.
 func isOf(t *Table, types []*meta.Type) Expr {
 	return In{X: ColumnOf{t, "type"}, List: TypeCodes(types)}
 }
 
-// systemRefs are the to-one relations that fixed columns hold.
+// systemRefs are the to-one relations stored in fixed columns.
 var systemRefs = map[string]string{"CreatedBy": "created_by", "ChangedBy": "changed_by"}

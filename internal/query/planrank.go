@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// byRankUpwards reports whether rows of types with a rank begin with the least one.
+// byRankUpwards reports whether rows are sorted by rank in ascending order.
 func (p *Plan) byRankUpwards() bool {
 	return !p.Order[0].Desc && p.Order[0].X == Expr(ColumnOf{p.From, "order_key"})
 }
@@ -16,7 +16,7 @@ func hasNoRank(t *meta.Type) bool {
 	return !slices.ContainsFunc(t.Attrs, func(a *meta.Attr) bool { return a.Place.Column == "order_key" })
 }
 
-// Conjuncts are the conditions that all have to hold.
+// Conjuncts returns the conditions that must all hold, without nested conjunctions.
 func Conjuncts(list []Expr) []Expr {
 	var flat []Expr
 	for _, x := range list {

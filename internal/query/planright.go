@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// right plans the condition that the member has a right to a row of t. Assets of one
+// right plans the condition that the member has a right to a row of t. Types with the same
 // rule share an alternative.
 func (l *level) right(t *Table, r *Right) Expr {
 	if r.Not {
@@ -39,23 +39,22 @@ func (l *level) rightTo(t *Table, r *Right) Expr {
 	return alts
 }
 
-// rightRule says how the right to assets of some types is decided.
+// rightRule describes how the right to assets of some types is decided.
 type rightRule struct {
-	roles     meta.RoleSet // that have the right
-	moderates meta.RoleSet // to what is others' own
-	made      meta.RoleSet // of the whole system, needed besides; 0: none
+	roles     meta.RoleSet // roles that have the right
+	moderates meta.RoleSet // roles that have it for assets of others
+	made      meta.RoleSet // roles of the whole system that are also needed; 0: none
 	system    bool         // only roles of the whole system count
-	isOwn     bool         // it has to be the member's own
+	isOwn     bool         // the asset must be the member's own
 	member    bool         // the assets are members
 	scoped    bool         // assets have a scope
-	always    bool         // every one does
+	always    bool         // every asset has a scope
 	on        *meta.Attr
 	lies      *meta.Attr
 	own       *meta.Attr
 }
 
-// ruleOf returns the rule for assets of a concrete type; false when nobody has the
-// right.
+// ruleOf returns the rule for assets of a concrete type. It is false if nobody has the right.
 func (r *Right) ruleOf(t *meta.Type) (rightRule, bool) {
 	k := t.KindOf(r.Op)
 	op := t.Ops[:0:0]
@@ -84,7 +83,8 @@ func (r *Right) ruleOf(t *meta.Type) (rightRule, bool) {
 	return rule, true
 }
 
-// makes adds that the operation makes an asset of a type in the same project.
+// makes adds the rights to create an asset of type result in the same project, which the
+// operation does.
 func (r *rightRule) makes(result *meta.Type) {
 	k := result.Rights.Kind
 	if k.System && !r.system {
@@ -94,7 +94,7 @@ func (r *rightRule) makes(result *meta.Type) {
 	r.roles &= k.Roles(meta.ToCreate, "")
 }
 
-// ruled is the condition of one rule.
+// ruled returns the condition of one rule.
 func (l *level) ruled(t *Table, r *Right, rule rightRule) Expr {
 	switch {
 	case rule.on != nil:
@@ -120,8 +120,8 @@ func (l *level) ruled(t *Table, r *Right, rule rightRule) Expr {
 	return x
 }
 
-// liesIn is the condition that the row lies in a project where the member has one of
-// some roles.
+// liesIn returns the condition that the row lies in a project where the member has one of some
+// roles.
 func (l *level) liesIn(t *Table, rule rightRule, roles meta.RoleSet) Expr {
 	switch {
 	case rule.lies != nil:
@@ -132,7 +132,7 @@ func (l *level) liesIn(t *Table, rule rightRule, roles meta.RoleSet) Expr {
 	return Any{}
 }
 
-// liesNowhere is the condition that the row lies in no project.
+// liesNowhere returns the condition that the row lies in no project.
 func (l *level) liesNowhere(t *Table, rule rightRule) Expr {
 	switch {
 	case rule.lies != nil:
@@ -145,8 +145,8 @@ func (l *level) liesNowhere(t *Table, rule rightRule) Expr {
 	return All{}
 }
 
-// leadsTo is the condition that a relation of the row leads, through others if need
-// be, to an asset with a scope that satisfies another condition.
+// leadsTo returns the condition that a relation of the row reaches an asset with a scope that
+// satisfies cond. It may reach it through other relations.
 func (l *level) leadsTo(t *Table, a *meta.Attr, cond func(*Table) Expr) Expr {
 	return l.someRelated(t, a, func(in *level, to *Table) Expr {
 		if lies := to.Of[0].Rights.Lies; lies != nil {
@@ -156,7 +156,7 @@ func (l *level) leadsTo(t *Table, a *meta.Attr, cond func(*Table) Expr) Expr {
 	})
 }
 
-// isOwn is the condition that the row is the member's own.
+// isOwn returns the condition that the row is the member's own.
 func (l *level) isOwn(t *Table, rule rightRule) Expr {
 	if rule.own == nil {
 		return madeBy(t)
@@ -166,9 +166,8 @@ func (l *level) isOwn(t *Table, rule rightRule) Expr {
 
 func madeBy(t *Table) Expr { return Compare{"=", ColumnOf{t, "created_by"}, ActorID{}} }
 
-// inSystem is the condition for what belongs to the whole system. A Member Admin has
-// no right to members with a role that stands higher; everybody may change something
-// of the own member.
+// inSystem returns the condition for assets of the whole system. A Member Admin has no right
+// to members with a higher role. All members may change parts of their own member asset.
 func (l *level) inSystem(t *Table, r *Right, rule rightRule) Expr {
 	x := HasRole{rule.roles, true}
 	if !rule.member {
@@ -181,8 +180,8 @@ func (l *level) inSystem(t *Table, r *Right, rule rightRule) Expr {
 	return of
 }
 
-// outranks is the condition that the member of a row has a role now, anywhere, that
-// stands above Member Admin.
+// outranks returns the condition that the member of a row currently has a role above Member
+// Admin, in any project or by default.
 func outranks(t *Table, m *meta.Model) Expr {
 	member, _ := m.Type("Member")
 	a, _ := member.Attr("DefaultRole")
@@ -204,8 +203,8 @@ func outranks(t *Table, m *meta.Model) Expr {
 	return Any{some(byDefault, "to_id"), some(inProjects, "role_id")}
 }
 
-// someRelated is the condition that an asset to which a relation leads, deleted or not
-// and whatever the member reads, satisfies another condition; nil: that there is one.
+// someRelated returns the condition that a related asset satisfies cond, or exists if cond is
+// nil. Deleted assets and assets that the member does not read count, too.
 func (l *level) someRelated(t *Table, a *meta.Attr, cond func(*level, *Table) Expr) Expr {
 	sel := &Select{Cells: []Expr{Num{1}}}
 	in := l.subquery()

@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// collated gives computed text the sort order of a column. MySQL takes no collation
-// for an expression that is always NULL.
+// collated gives computed text the sort order of a column. MySQL accepts no collation for an
+// expression that is always NULL.
 func collated(x Expr, kind meta.Kind) Expr {
 	switch x.(type) {
 	case Scalar, If, Switch:
@@ -36,7 +36,7 @@ func isNull(x Expr) bool {
 	return false
 }
 
-// folded is the folded form of a text.
+// folded returns the folded form of a text.
 func folded(x Expr) Expr {
 	switch x := x.(type) {
 	case Collated:
@@ -69,9 +69,8 @@ func folded(x Expr) Expr {
 	return Folded{X: x}
 }
 
-// equalTexts is the condition that x is one of the given texts, which are folded. A
-// column with an index is compared in its own order first: equal texts have one place
-// in it.
+// equalTexts returns the condition that x is one of the folded texts equal. A column with an
+// index is first compared in its own order: equal texts have the same place in it.
 func equalTexts(x Expr, equal []Expr, values []Value) Any {
 	same := oneOf(folded(x), equal)
 	if in, many := same[0].(In); many {
@@ -90,11 +89,11 @@ func equalTexts(x Expr, equal []Expr, values []Value) Any {
 	return Any{All{oneOf(x, equal)[0], same[0]}}
 }
 
-// indexedText is the only text column that an index begins with.
+// indexedText is the only text column that is first in an index.
 const indexedText = "number"
 
-// isASCII reports whether all texts equal to a value are known to have its place in
-// the order of the database.
+// isASCII reports whether all texts equal to a value certainly have the same place in the
+// order of the database.
 func isASCII(v Value) bool {
 	for i := range len(v.Text) {
 		if v.Text[i] >= utf8.RuneSelf {

@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/token"
 )
 
-// String prints a bound query, one part on each line, nested selects indented.
+// String prints a bound query, one part on each line, with nested selects indented.
 func (q Bound) String() string {
 	var b strings.Builder
 	q.print(&b, "")
@@ -51,8 +51,8 @@ func (q Bound) print(b *strings.Builder, in string) {
 	}
 }
 
-// String prints a bound path: each step with its type, "*" where it is to-many,
-// then the kind of what is read.
+// String prints a bound path: each step with its type, "*" if it is to-many, then the kind of
+// the value.
 func (p Path) String() string {
 	var b strings.Builder
 	b.WriteString(p.On.Name)
@@ -82,7 +82,7 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// String prints a step: the relation, "*" when it is to-many, and its type.
+// String prints a step: the relation, "*" if it is to-many, and its type.
 func (s Step) String() string {
 	var b strings.Builder
 	b.WriteString(s.Attr.Name)
@@ -167,7 +167,7 @@ func (v Value) String() string {
 	return fmt.Sprint(v.Int)
 }
 
-// String prints a plan: for each statement its tables and what its cells become.
+// String prints a plan: for each statement its tables and the columns of its cells.
 func (p *Plan) String() string {
 	var b strings.Builder
 	p.print(&b, "")
@@ -185,7 +185,7 @@ func (s *Body) print(b *strings.Builder, in string) {
 	}
 }
 
-// String prints where a column comes from.
+// String prints where a column is read from.
 func (c Column) String() string {
 	switch {
 	case c.Branch >= 0 && c.Item < 0:
@@ -200,7 +200,7 @@ func (c Column) String() string {
 	return fmt.Sprintf("%s: %s in cell %d", c.Name, c.Kind, c.Cell)
 }
 
-// ofMoment says where the moment of the version is that a relation leads to.
+// ofMoment prints the cell with the moment of the related version.
 func ofMoment(c Column) string {
 	if c.MomentCell == 0 {
 		return ""

@@ -16,39 +16,42 @@ type Request struct {
 	Basic  bool                // nothing was selected: the default attributes of the type
 	Where  []Pair              // each an equality
 	Filter []Text              // all must hold
-	With   map[string][]string // values of variables; the name may begin with its $
+	With   map[string][]string // values of variables; the name may begin with "$"
 	Sort   []Text              // one term each, or several separated by commas
 	Find   string
-	FindIn []Text    // attributes searched; empty: Name, Description and Number
-	Page   *Page     // nil: everything
-	AsOf   Text      // an instant, or AllVersions; empty: now
-	Group  []Request // From is a relation, Select what is shown of its assets; the rows stand below
+	FindIn []Text // attributes to search; empty: Name, Description and Number
+	Page   *Page  // nil: everything
+	AsOf   Text   // an instant, or AllVersions; empty: now
+	// Group: From is a relation, Select the attributes of its assets. The rows of the query
+	// are below these assets.
+	Group []Request
 
 	// Alias returns the Oid token of an alias such as "@story", empty for one of no
 	// asset. nil: there are no aliases. In From they are replaced already.
 	Alias func(name string) (oid string)
 
-	Total   bool // with the number of rows, whatever the page
-	Explain bool // with the database's execution plan
+	Total   bool // also return the number of rows on all pages
+	Explain bool // also return the database's execution plan
 
-	One      bool // From names one asset by its path: missing is NotFound
-	History  bool // rows are versions
-	Plain    bool // rest-1: one attribute is addressed, nothing is added to it
-	Momented bool // rest-1: rows are read in their past, and references name the versions of then
-	Rest     bool // the rest-1 form: R.Name is added to relations, messages say which parameter
+	One     bool // From names one asset by its path: a missing asset is NotFound
+	History bool // rows are versions
+	Plain   bool // rest-1: one attribute is addressed, nothing is added to it
+	// Momented (rest-1): rows are read in the past, and references include the version.
+	Momented bool
+	Rest     bool // the rest-1 form: R.Name is added to relations, messages name the parameter
 }
 
-// AllVersions as AsOf asks for a row for each version.
+// AllVersions as AsOf requests one row for each version.
 const AllVersions = "All"
 
 // Text is a piece of the client's text and its place in the input.
 type Text struct {
 	Text    string
-	At      int          // byte offset, fault.NoPlace when none applies
-	Written *doc.Written // how the input has it, nil where byte for byte the same
+	At      int          // byte offset, or fault.NoPlace
+	Written *doc.Written // the text as written in the input; nil if it is the same
 }
 
-// Item is one entry of select: a token, or a nested select.
+// Item is one entry of select: a token or a nested select.
 type Item struct {
 	Text
 	Sub *Request
@@ -60,9 +63,9 @@ type Pair struct {
 	Value Text // without quotes; empty for null
 }
 
-// Page is the part of a result that is wanted.
+// Page is the requested part of a result.
 // Units: Start counts rows from zero; Size is a number of rows.
 type Page struct {
 	Start, Size int64
-	After       *Text // the cursor of the page before, empty for the first; nil when cursors are not asked for
+	After       *Text // the cursor of the previous page, empty for the first; nil: no cursors
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/alds-dev/alds/internal/token"
 )
 
-// Right is the condition that the member who asks has a right to the asset. Package
-// asset decides about writes by the same rule.
+// Right is the condition that the member who runs the query has a right to the asset. Package
+// asset uses the same rule for writes.
 type Right struct {
 	Verb meta.Verb
-	Op   string // the operation that is meant, empty for none
+	Op   string // the operation; empty for none
 	Not  bool   // the right is missing
 
 	model *meta.Model
@@ -29,8 +29,8 @@ func (r *Right) String() string {
 	return "{may " + strings.Join(words, " ") + "}"
 }
 
-// withRight adds to the condition of an attribute what it says of the caller's
-// rights, if it does. The condition stands first.
+// withRight adds the caller's rights to the condition of an attribute, if the attribute
+// depends on them. The condition comes first.
 func (b *binder) withRight(a *meta.Attr, c Cond) Cond {
 	r := &Right{Verb: meta.ToChange, model: b.m}
 	op := token.And
@@ -49,5 +49,5 @@ func (b *binder) withRight(a *meta.Attr, c Cond) Cond {
 	return Cond{Op: op, Kids: []Cond{c, {Right: r}}}
 }
 
-// saysRight reports whether a condition is one with a right added.
+// saysRight reports whether a condition has a right added by withRight.
 func (c Cond) saysRight() bool { return len(c.Kids) == 2 && c.Kids[1].Right != nil }

@@ -66,8 +66,8 @@ func (b *binder) search(q *Bound, r Request) error {
 	return nil
 }
 
-// searchText is the text that find looks for: without one pair of outer quotes and
-// without an asterisk at the end, inside or outside of the quotes.
+// searchText returns the argument of find without one pair of outer quotes and without a
+// trailing asterisk, inside or outside the quotes.
 func searchText(s string) string {
 	s = strings.TrimSuffix(s, "*")
 	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {

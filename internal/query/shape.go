@@ -11,26 +11,25 @@ import (
 	"github.com/alds-dev/alds/internal/token"
 )
 
-// Shape is a request without its values, so that one plan serves all requests
-// that differ in nothing else.
+// Shape is a request without its values. One plan serves all requests that differ only in
+// these values.
 //
-// Taken out are the number of an Oid in from, what entries of where are compared
-// with, the quoted texts of filters, and the values of variables. Everything else
-// stays in the key, word for word.
+// The values are: the number of an Oid in from, the values of where, the quoted texts of
+// filters, and the values of variables. Everything else is part of the key, unchanged.
 type Shape struct {
 	Key    []byte   // the same for requests of one shape, and for no others
 	id     int64    // of the asset that from names
 	moment int64    // its version
-	values []string // the others, in the order they stand
+	values []string // the other values, in order
 }
 
-// MaxShape is the most bytes of a key: a longer request is not worth keeping,
-// nor is one with very many values, which has as many shapes as numbers of them.
+// MaxShape is the most bytes of a key. Plans of longer requests are not cached. Neither are
+// those of requests with very many values, since each number of values is another shape.
 const MaxShape = 4 << 10
 
-// ShapeOf takes the values out of r, asked by a member who sees everything or
-// not. It reports false for a request whose plan depends on more: one that is
-// too long, goes on behind a cursor, asks for an instant, or names aliases.
+// ShapeOf returns the shape of r. all means that the member sees everything. It returns false
+// for a request whose plan depends on more: one that is too long, follows a cursor, is about
+// an instant, or has aliases.
 func ShapeOf(r Request, all bool) (Shape, bool) {
 	if r.Page != nil && r.Page.After != nil || r.AsOf.Text != "" && r.AsOf.Text != AllVersions || r.Alias != nil {
 		return Shape{}, false
@@ -49,13 +48,13 @@ func ShapeOf(r Request, all bool) (Shape, bool) {
 	return Shape{Key: s.key, id: s.id, moment: s.moment, values: s.values}, len(s.key) <= MaxShape && len(s.values) <= maxListed
 }
 
-// shaper writes a key. Every text is written with its length and every list
-// with its own before it, so that no two requests run together.
+// shaper writes a key. The length of every text and list comes before it, so that no two
+// requests have the same key by accident.
 type shaper struct {
 	key        []byte
 	id, moment int64
 	values     []string
-	first      map[*Text]int  // when set: which is the first value of each text
+	first      map[*Text]int  // if set: the index of the first value of each text
 	with       map[string]int // and of each variable
 }
 
@@ -83,8 +82,8 @@ func (s *shaper) flags(list ...bool) {
 	}
 }
 
-// request writes all of r but from. Page, Total and Explain have no part in a
-// plan; that a nested select has none is checked by Bind.
+// request writes all of r except from. A plan does not depend on the values of Page, Total and
+// Explain; Bind checks that a nested select has none.
 func (s *shaper) request(r *Request) {
 	s.flags(r.Basic, r.One, r.History, r.Plain, r.Momented, r.Rest, r.Page != nil)
 	s.text(r.AsOf.Text)
@@ -117,7 +116,7 @@ func (s *shaper) request(r *Request) {
 	s.variables(r.With)
 }
 
-// pair writes one entry of where. What may name a variable stays.
+// pair writes one entry of where. A value that may name a variable is part of the key.
 func (s *shaper) pair(p *Pair) {
 	s.text(p.Token.Text)
 	isVar := strings.HasPrefix(p.Value.Text, "$")
@@ -130,8 +129,7 @@ func (s *shaper) pair(p *Pair) {
 	s.values = append(s.values, p.Value.Text)
 }
 
-// filter writes what stands around the quoted texts. Nothing else of the
-// language has quotes.
+// filter writes the text around the quoted texts. Only values have quotes.
 func (s *shaper) filter(t *Text) {
 	s.mark(t)
 	rest := t.Text
@@ -167,8 +165,8 @@ func quotes(text string) []quote {
 	return list
 }
 
-// variables writes the names and how many values each has, in the order in
-// which Bind reads them.
+// variables writes the names and the number of values of each, in the order in which Bind
+// reads them.
 func (s *shaper) variables(with map[string][]string) {
 	s.number(len(with))
 	if len(with) == 0 {
@@ -190,8 +188,8 @@ func (s *shaper) mark(t *Text) {
 	}
 }
 
-// slots says, while a request is bound for all of its shape, which value stands
-// where, and keeps what became of each. A nil *slots knows no value.
+// slots records the values of a request while it is bound for all requests of its shape: where
+// each value is, and how it was typed. A nil *slots has no values.
 type slots struct {
 	first map[*Text]int
 	with  map[string]int
@@ -200,11 +198,11 @@ type slots struct {
 
 // use is a value typed for one comparison.
 type use struct {
-	value int // which of the shape's
+	value int // index into the values of the shape
 	path  Path
 	test  token.Test
 	was   Value
-	free  bool // another value of the same kind may stand there
+	free  bool // another value of the same kind may replace it
 }
 
 func (s *slots) ofPair(t *Text) map[int]int {
@@ -228,8 +226,8 @@ func (s *slots) ofFilter(t *Text) map[int]int {
 	return places
 }
 
-// slotOf notes the use of a value, the nth that v stands for, and returns its
-// slot; 0 when it stays as it is.
+// slotOf records the use of a value, the nth value of v, and returns its slot; 0 if the value
+// is fixed.
 func (b *binder) slotOf(p Path, test token.Test, v token.Value, nth int, bound Value) Slot {
 	if b.slots == nil || b.derivedDepth > 0 {
 		return 0
@@ -250,9 +248,8 @@ func (b *binder) slotOf(p Path, test token.Test, v token.Value, nth int, bound V
 	return slotFirst + Slot(len(b.slots.uses)-1)
 }
 
-// isFree reports whether planning never looks at a value itself: it does at
-// what a count is compared with, at where a hierarchy ends, and at values that
-// are no argument.
+// isFree reports whether planning never reads the value itself. Planning reads values compared
+// with counts, ends of a hierarchy, and values that are not arguments.
 func isFree(p Path, v Value) bool {
 	switch v.Kind {
 	case TextOf, NumOf, IntOf, RefOf:

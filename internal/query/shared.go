@@ -6,8 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/token"
 )
 
-// Slot stands in a shared plan for an argument that each request brings itself:
-// the place of it in what Fill returns.
+// Slot stands in a shared plan for an argument of each request. It is the index into the
+// result of Fill.
 type Slot int
 
 // The first slots.
@@ -18,7 +18,7 @@ const (
 	slotFirst
 )
 
-// argOf is an argument, in a shared plan its slot.
+// argOf returns an argument, or in a shared plan its slot.
 func (q Bound) argOf(v int64, s Slot) Arg {
 	if q.shared {
 		return Arg{s}
@@ -26,16 +26,16 @@ func (q Bound) argOf(v int64, s Slot) Arg {
 	return Arg{v}
 }
 
-// Shared is a plan for all requests of one shape. It is never written to.
+// Shared is a plan for all requests of one shape. It is read-only.
 type Shared struct {
-	Plan *Plan // of the current rows, or of versions; its arguments may be slots
+	Plan *Plan // of the current rows or of versions; its arguments may be slots
 	Mode Mode
-	One  bool // one asset is addressed
-	// Once says that the plan serves the request it was made for alone.
+	One  bool // the query is about one asset
+	// Once means that the plan only serves the request it was made for.
 	Once bool
 
 	m    *meta.Model
-	from *meta.Type // the type of the asset that is addressed
+	from *meta.Type // the type of that asset
 	uses []use
 }
 
@@ -63,8 +63,8 @@ func NewShared(m *meta.Model, r Request, all bool) (*Shared, error) {
 	return sh, nil
 }
 
-// usesAll reports whether it is known what became of every value but those of
-// variables, which stand last and may be given without being named.
+// usesAll reports whether the use of every value is known. Values of variables are last and do
+// not count, since a variable may be unused.
 func (sh *Shared) usesAll(values int, with map[string][]string) bool {
 	for _, list := range with {
 		values -= len(list)
@@ -78,9 +78,9 @@ func (sh *Shared) usesAll(values int, with map[string][]string) bool {
 	return len(used) == values
 }
 
-// Fill types the values of another request of the shape and returns them by
-// slot. It reports false when they need a plan of their own: one is of another
-// kind, one that planning looks at is another, or one is not valid.
+// Fill types the values of another request of the shape and returns them by slot. It returns
+// false if the request needs its own plan: a value has another kind, is invalid, or planning
+// reads it and it is different.
 func (sh *Shared) Fill(s Shape) ([]any, bool) {
 	args := make([]any, slotFirst+Slot(len(sh.uses)))
 	if sh.from != nil {

@@ -10,11 +10,10 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// placeholder stands where a value was.
+// placeholder replaces a value.
 const placeholder = "?"
 
-// valueless is the form in which a request without its values is printed. The keys are
-// those that FromDoc reads.
+// valueless is the printed form of a request without its values. FromDoc reads the same keys.
 type valueless struct {
 	From   string              `json:"from"`
 	Select []any               `json:"select,omitempty"`
@@ -35,13 +34,13 @@ type valuelessPage struct {
 	After string `json:"after,omitempty"`
 }
 
-// Valueless returns r as a JSON document in which each text of a client that is no name
-// of the model is a question mark: numbers of Oids, what is compared with, what is
-// looked for, values of variables, instants and cursors.
+// Valueless returns r as a JSON document in which question marks replace the client's texts,
+// except names of the model. Replaced are numbers of Oids, values compared with, search texts,
+// values of variables, instants and cursors.
 //
 // Shape: {"from":"Story","select":["Name"],"where":{"Scope":"?"},"filter":["Name='?'"]}
 //
-// It is for people who may see which queries there are, and not what others look for.
+// It is for people who may see which queries run, but not their values.
 func (r Request) Valueless() string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -93,7 +92,7 @@ func (r *Request) valueless() valueless {
 	return v
 }
 
-// withoutNumber returns what from names, an Oid as its type alone.
+// withoutNumber returns from, with only the type of an Oid.
 func withoutNumber(from string) string {
 	if o, err := oid.Parse(from); err == nil && !o.IsNull() {
 		return o.Type + ":" + placeholder
@@ -118,11 +117,11 @@ func withoutQuoted(list []Text) []string {
 	return all
 }
 
-// several is a list of values, which says as much as one.
+// several matches a list of values. It is replaced by one value.
 var several = regexp.MustCompile(`'\?'(\s*,\s*'\?')+`)
 
-// unquoted returns a token or filter with a placeholder in the place of each text in
-// quotes. Values stand nowhere else in it.
+// unquoted returns a token or filter with a placeholder in place of each text in quotes. All
+// its values are in quotes.
 func unquoted(text string) string {
 	if !strings.ContainsAny(text, `'"`) {
 		return text

@@ -17,15 +17,15 @@ func (p *planner) visible(t *Table) {
 	}
 }
 
-// sight plans who sees a row.
+// sight plans the condition that a member sees a row.
 type sight struct {
 	*level
-	by Expr // the id of the member who sees; nil: the one who runs the query
+	by Expr // the id of that member; nil: the member who runs the query
 }
 
-// seen is the condition that the member sees a row; nil: everybody does. The rows of
-// types with a rule of their own have one alternative for each rule, but for the rules
-// that have led here.
+// seen returns the condition that the member sees a row; nil: everyone does. Types with their
+// own rule have one alternative for each rule. from has the rules that are being followed;
+// they are skipped.
 func (s sight) seen(t *Table, from []*meta.Seen) Expr {
 	var plain, ruled []*meta.Type
 	var rules [][]*meta.Type
@@ -62,8 +62,8 @@ func (s sight) seen(t *Table, from []*meta.Seen) Expr {
 	return oneOrAny(alts)
 }
 
-// readable is the condition that rows of the types lie in a readable scope; nil where
-// none of them has one.
+// readable returns the condition that rows of the types lie in a readable scope; nil if none
+// of them has a scope.
 func (s sight) readable(t *Table, types []*meta.Type) Expr {
 	some, every := Secured(types)
 	if !some {
@@ -72,7 +72,7 @@ func (s sight) readable(t *Table, types []*meta.Type) Expr {
 	return Visible{t, every, s.by}
 }
 
-// follows is the condition that the member sees rows of types with one rule.
+// follows returns the condition that the member sees rows of types with one rule.
 func (s sight) follows(t *Table, types []*meta.Type, from []*meta.Seen) Expr {
 	rule := &types[0].Seen
 	if rule.Shared {
@@ -99,8 +99,8 @@ func (s sight) follows(t *Table, types []*meta.Type, from []*meta.Seen) Expr {
 	return append(alts, append(others, x))
 }
 
-// through is the condition that of the assets to which the first path leads that leads
-// to any, the member sees one, or that none does.
+// through uses the first path that reaches any asset. It returns the condition that the member
+// sees one of those assets. The condition also holds if no path reaches an asset.
 func (s sight) through(t *Table, paths []meta.Walk, from []*meta.Seen) Expr {
 	if len(paths) == 0 {
 		return All{}
@@ -118,7 +118,7 @@ func (s sight) through(t *Table, paths []meta.Walk, from []*meta.Seen) Expr {
 	return Any{one, none}
 }
 
-// leadsToViewer is the condition that a path leads to the member who sees.
+// leadsToViewer returns the condition that a path reaches the member who sees.
 func (s sight) leadsToViewer(t *Table, w meta.Walk) Expr {
 	n := len(w) - 1
 	viewer := s.by
@@ -135,8 +135,8 @@ func (s sight) leadsToViewer(t *Table, w meta.Walk) Expr {
 	return s.leads(t, w, func(_ *level, to *Table) Expr { return Compare{"=", ColumnOf{to, "id"}, viewer} })
 }
 
-// leads is the condition that a path leads to an asset, whether the member sees it or
-// not, that satisfies another condition; nil: that it leads to any.
+// leads returns the condition that a path reaches an asset that satisfies cond, or any asset
+// if cond is nil. The member need not see that asset.
 func (l *level) leads(t *Table, w meta.Walk, cond func(*level, *Table) Expr) Expr {
 	if len(w) > 1 {
 		inner := cond
@@ -145,7 +145,7 @@ func (l *level) leads(t *Table, w meta.Walk, cond func(*level, *Table) Expr) Exp
 	return l.someRelated(t, w[0], cond)
 }
 
-// allOf joins conditions, of which nil is none.
+// allOf returns the conjunction of conditions. It drops nil ones.
 func allOf(list ...Expr) Expr {
 	list = slices.DeleteFunc(list, func(x Expr) bool { return x == nil })
 	if len(list) == 1 {
@@ -160,9 +160,9 @@ func Restricted(types []*meta.Type) bool {
 	return some || slices.ContainsFunc(types, func(t *meta.Type) bool { return !t.Seen.IsZero() })
 }
 
-// Secured reports whether assets of some of the types have a scope that decides who
-// reads them, and whether assets of every type always have one. In the second case
-// an asset without a scope is hidden, too.
+// Secured reports two facts about the types. some: assets of some types have a scope that
+// decides who reads them. every: assets of every type always have one; then an asset without a
+// scope is hidden, too.
 func Secured(types []*meta.Type) (some, every bool) {
 	every = true
 	for _, t := range types {
@@ -173,8 +173,8 @@ func Secured(types []*meta.Type) (some, every bool) {
 	return some, every
 }
 
-// alwaysScoped reports whether every asset of a type has a scope: the relations that
-// lead to it are required.
+// alwaysScoped reports whether every asset of a type has a scope, because the relations to the
+// scope are required.
 func alwaysScoped(t *meta.Type, depth int) bool {
 	if t.Secured.Self {
 		return true
@@ -186,8 +186,8 @@ func alwaysScoped(t *meta.Type, depth int) bool {
 	return !slices.ContainsFunc(via.TargetTypes(), func(r *meta.Type) bool { return !alwaysScoped(r, depth+1) })
 }
 
-// NewSight is the statement that finds the assets of some types that the member sees,
-// by their ids. Its only cell is the id.
+// NewSight returns the statement that finds, by their ids, the assets of some types that the
+// member sees. Its only cell is the id.
 func NewSight(types []*meta.Type) *Select {
 	row := &Table{Kind: Asset, Of: types}
 	(&planner{}).visible(row)
@@ -195,8 +195,8 @@ func NewSight(types []*meta.Type) *Select {
 	return &Select{From: row, Parent: id, Cells: []Expr{id}}
 }
 
-// viewers joins the members who see a row: by the same condition as that of the member
-// who runs the query, and with the rights of now.
+// viewers joins the members who see a row. It uses the same condition as for the member who
+// runs the query, with current rights.
 func (l *level) viewers(from, last *Table) {
 	viewer := ColumnOf{last, "id"}
 	last.Typed = true

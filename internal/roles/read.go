@@ -18,8 +18,8 @@ type grant struct {
 	owner               bool
 }
 
-// grants reads the current roles of projects, or of members, by their ids, in
-// order of assignment.
+// grants reads the current roles of projects, or of members, by their ids. They are in order
+// of assignment.
 func (s *Service) grants(ctx context.Context, tx *db.Tx, projects bool, ids []int64) (map[int64][]grant, error) {
 	column := "member_id"
 	if projects {
@@ -49,7 +49,7 @@ func (s *Service) grants(ctx context.Context, tx *db.Tx, projects bool, ids []in
 	return found, nil
 }
 
-// namedAsset is an asset as the answers show it.
+// namedAsset is an asset as answers show it.
 type namedAsset struct {
 	asset
 	email       string
@@ -65,8 +65,8 @@ func (f *namedAsset) person(known map[int64]*namedAsset) *person {
 	return p
 }
 
-// named reads the assets with the given ids that are not deleted, and the
-// default roles of the members among them.
+// named reads the assets with some ids that are not deleted, and the default roles of the
+// members among them.
 func (s *Service) named(ctx context.Context, tx *db.Tx, ids []int64) (map[int64]*namedAsset, error) {
 	known := map[int64]*namedAsset{}
 	roles, err := s.load(ctx, tx, ids, known)
@@ -122,6 +122,5 @@ func (s *Service) load(ctx context.Context, tx *db.Tx, ids []int64, known map[in
 	return roles, nil
 }
 
-// plain returns the name that a localization tag stands for: Observer for
-// Role.Name'Observer.
+// plain returns the name in a localization tag: Observer for Role.Name'Observer.
 func plain(name string) string { return strings.TrimPrefix(name, "Role.Name'") }

@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Finder answers the query that chooses projects or members, and says who is seen.
+// Finder runs the query for projects or members, and returns which assets an actor sees.
 type Finder interface {
 	IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error)
 	Seen(ctx context.Context, q db.Querier, who auth.Actor, types []*meta.Type, ids []int64) (map[int64]bool, error)
@@ -28,7 +28,7 @@ type Service struct {
 	finder Finder
 }
 
-// New returns the service over a database and a reader.
+// New returns the service for a database and a finder.
 func New(d *db.DB, m *meta.Model, f Finder) *Service { return &Service{db: d, model: m, finder: f} }
 
 // The JSON of both answers.
@@ -59,8 +59,8 @@ type (
 	}
 )
 
-// ByProject lists the members of every visible project that a filter of the
-// data interface finds, in the order of assignment.
+// ByProject lists the members of every visible project that a filter of the data interface
+// finds. They are in the order of assignment.
 // Shape: {"assets":[{"project":{…},"memberRoles":[{"isOwner":true,"member":{…},"role":{…}}]}]}
 // Errors: fault.Invalid for the filter.
 func (s *Service) ByProject(ctx context.Context, who auth.Actor, where string) ([]byte, error) {
@@ -68,7 +68,8 @@ func (s *Service) ByProject(ctx context.Context, who auth.Actor, where string) (
 }
 
 // ByMember lists the visible projects of every member that a filter finds.
-// Shape: {"assets":[{"member":{…},"projectRoles":[{"isOwner":true,"project":{…},"role":{…}}]}]}
+// Shape:
+// {"assets":[{"member":{…},"projectRoles":[{"isOwner":true,"project":{…},"role":{…}}]}]}
 // Errors: fault.Invalid for the filter.
 func (s *Service) ByMember(ctx context.Context, who auth.Actor, where string) ([]byte, error) {
 	return s.list(ctx, who, "Member", where)
@@ -102,7 +103,7 @@ func (s *Service) list(ctx context.Context, who auth.Actor, typ, where string) (
 	return value.Marshal(out)
 }
 
-// entries returns the entries of projects, or of members.
+// entries returns the entries of projects or of members.
 func (s *Service) entries(ctx context.Context, tx *db.Tx, who auth.Actor, projects bool, ids []int64) (answer, error) {
 	grants, err := s.grants(ctx, tx, projects, ids)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// world is a database with two projects and a member, and what tells of roles.
+// world is a database with two projects and a member, and the service.
 type world struct {
 	t *testing.T
 	e *asset.Engine
@@ -81,7 +81,7 @@ func (w *world) do(commands ...*asset.Command) {
 	}
 }
 
-// brief shows an answer as "A: Ada owner Tester; ...".
+// brief prints an answer as "A: Ada owner Tester; ...".
 func brief(t *testing.T, b []byte, err error) string {
 	t.Helper()
 	if err != nil {
@@ -166,7 +166,7 @@ func TestRoles(t *testing.T) {
 	})
 }
 
-// refused is any answer that names what is wrong with a filter.
+// refused is any answer that names the error of a filter.
 const refused = "invalid: "
 
 func TestBadFilters(t *testing.T) {

@@ -219,7 +219,8 @@ type emitter struct {
 
 	moments []int64 // of seeds, for a branch
 
-	// tables read without their key, and the outer table that the key compares with
+	// keyless has tables read without their key, and the outer table that the key compares
+	// with.
 	keyless map[*query.Table]*query.Table
 
 	stops  bool         // a page is found without sorting

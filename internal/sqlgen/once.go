@@ -402,7 +402,7 @@ func (e *emitter) repeats(c query.ColumnOf) bool {
 	key, _ := c.T.Key.(query.Compare)
 	by, _ := key.L.(query.ColumnOf)
 	up, ok := key.R.(query.ColumnOf)
-	// the case of a path back to a single asset
+	// A path back may reach a single asset only.
 	return !ok || by.T != c.T || by.Name == "id" || e.repeats(up)
 }
 

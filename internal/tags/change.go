@@ -20,8 +20,8 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Merge replaces the tags mergeFrom by the tag mergeTo in every project where
-// the actor may change tags, and returns that tag.
+// Merge replaces the tags mergeFrom by the tag mergeTo in every project where the actor may
+// change tags. It returns that tag.
 // Shape: {"mergeTo":"UX","mergeFrom":["ux design","usability"]}, names in any case
 // Errors: fault.Invalid; fault.Denied for actors who administer no project.
 func (s *Service) Merge(ctx context.Context, who auth.Actor, body []byte) ([]byte, error) {
@@ -49,8 +49,8 @@ func (s *Service) Merge(ctx context.Context, who auth.Actor, body []byte) ([]byt
 	return value.Marshal(t)
 }
 
-// Remove removes tags in every project where the actor may change tags, and
-// returns their counts.
+// Remove removes tags in every project where the actor may change tags, and returns their
+// counts.
 // Shape: {"removeFrom":["ux"]} gives [{"tag":"ux","count":0,"visibleCount":0}]
 // Errors: as Merge.
 func (s *Service) Remove(ctx context.Context, who auth.Actor, body []byte) ([]byte, error) {
@@ -77,8 +77,8 @@ func (s *Service) Remove(ctx context.Context, who auth.Actor, body []byte) ([]by
 // maxTags is how many tags one request may name.
 const maxTags = db.MaxIn
 
-// fields reads an object of lists of tags; a single one needs no list. Keys
-// are compared without regard to case.
+// fields reads an object of lists of tags. A single tag needs no list. Keys are compared
+// without regard to case.
 func fields(body []byte, known ...string) (map[string][]string, error) {
 	docs, err := doc.Parse(body, false)
 	if err != nil {
@@ -114,7 +114,7 @@ func fields(body []byte, known ...string) (map[string][]string, error) {
 	return lists, nil
 }
 
-// change replaces tags by others on the assets that have them.
+// change replaces tags on the assets that have them.
 func (s *Service) change(ctx context.Context, who auth.Actor, from, to []string) error {
 	if err := s.mayChange(who); err != nil || len(from) == 0 {
 		return err
@@ -200,7 +200,7 @@ func (s *Service) tagged(ctx context.Context, tx *db.Tx, who auth.Actor, tags []
 	return found, nil
 }
 
-// mayChange refuses actors who may change tags nowhere.
+// mayChange refuses actors who may change tags in no project.
 func (s *Service) mayChange(who auth.Actor) error {
 	if who.Held&s.rights == 0 {
 		return fault.Deniedf("Tags are changed by project administrators")

@@ -16,7 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// attribute is the attribute that holds tags.
+// attribute is the name of the attribute with the tags.
 const attribute = "TaggedWith"
 
 // Service reads and changes tags. It is safe for concurrent use.
@@ -27,11 +27,11 @@ type Service struct {
 	codes  []int64      // attribute codes of TaggedWith on all types
 	rights meta.RoleSet // the roles that may change tags everywhere in a project
 
-	ruled      []*meta.Type // the types that have tags and a rule of their own who sees them
+	ruled      []*meta.Type // types with tags whose own rule decides who sees them
 	ruledCodes []int64
 }
 
-// New returns the service over the write engine.
+// New returns the service for a write engine.
 func New(assets *asset.Engine) *Service {
 	s := &Service{assets: assets, model: assets.Model(), db: assets.DB()}
 	if k := s.model.Rights.Kind("tags"); k != nil {
@@ -50,14 +50,14 @@ func New(assets *asset.Engine) *Service {
 	return s
 }
 
-// Tag is one tag and how often it is used.
+// Tag is one tag with its counts.
 type Tag struct {
 	Tag     string `json:"tag"`
-	Count   int    `json:"count"`        // assets that are not deleted, in all projects; 0 while Visible is
+	Count   int    `json:"count"`        // in all projects, without deleted assets; 0 if Visible is 0
 	Visible int    `json:"visibleCount"` // in projects visible to the caller
 }
 
-// One returns one tag; one that is not used in visible projects has counts of 0.
+// One returns one tag. A tag that is not used in visible projects has counts of 0.
 // Shape: {"tag":"UX","count":3,"visibleCount":2}.
 func (s *Service) One(ctx context.Context, who auth.Actor, tag string) ([]byte, error) {
 	t, err := s.one(ctx, who, tag)
@@ -75,7 +75,7 @@ func (s *Service) one(ctx context.Context, who auth.Actor, tag string) (Tag, err
 	return found[0], nil
 }
 
-// All returns all visible tags, by their names with a small first letter.
+// All returns all visible tags, by their names with a lower-case first letter.
 // Shape: {"uX":{"tag":"UX","count":3,"visibleCount":2}}.
 func (s *Service) All(ctx context.Context, who auth.Actor) ([]byte, error) {
 	found, err := s.read(ctx, who, "")
@@ -89,8 +89,8 @@ func (s *Service) All(ctx context.Context, who auth.Actor) ([]byte, error) {
 	return value.Marshal(all)
 }
 
-// withSmallFirst returns a tag with a small first letter, unless it would be another
-// tag then.
+// withSmallFirst returns a tag with a lower-case first letter, unless that would be a
+// different tag.
 func withSmallFirst(tag string) string {
 	first, size := utf8.DecodeRuneInString(tag)
 	if small := string(unicode.ToLower(first)); folding.Equal(small, tag[:size]) {
@@ -115,9 +115,8 @@ func (s *Service) Search(ctx context.Context, who auth.Actor, term string) ([]by
 	return value.Marshal(names)
 }
 
-// read returns the visible tags with their counts, sorted. Equal tags are one, with
-// the spelling of the first visible one. A tag that is used only on assets that are
-// not visible is left out.
+// read returns the visible tags with their counts, sorted. Equal tags count as one, with the
+// spelling of the first visible one. A tag that only invisible assets have is left out.
 func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...any) ([]Tag, error) {
 	in, args := db.InArgs(s.codes)
 	ruled, ruledArgs := db.InArgs(s.ruledCodes)
@@ -141,8 +140,7 @@ func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...
 	return all, nil
 }
 
-// use is how often a tag is used in a project, or on one asset that is seen by a rule
-// of its type.
+// use is how often a tag is used in a project, or on one asset whose type has its own rule.
 type use struct {
 	folded, tag  string
 	scope, ruled *int64
@@ -156,7 +154,7 @@ func readUses(ctx context.Context, q db.Querier, statement string, args []any) (
 	})
 }
 
-// counted adds up the uses of tags, in all and visible.
+// counted adds up the uses of tags, in total and visible.
 func (s *Service) counted(ctx context.Context, q db.Querier, who auth.Actor, uses []use) ([]Tag, error) {
 	var ids []int64
 	for _, u := range uses {

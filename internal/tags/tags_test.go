@@ -78,7 +78,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	return &world{t: t, d: d, e: e, Service: tags.New(e)}
 }
 
-// say is the answer, or what was wrong.
+// say returns the answer or the error.
 func say(b []byte, err error) string {
 	if err != nil {
 		return fault.KindOf(err).String() + ": " + fault.Public(err)
