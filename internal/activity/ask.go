@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Request is a request for a stream, as its URL has it. Empty texts are as none.
+// Request is a request for a stream, as in its URL. An empty text counts as missing.
 type Request struct {
 	OID                                       string
 	Anchor, Direction, MaxCount, Verbs, After string
@@ -27,19 +27,20 @@ const (
 	MaxCount     = 1000
 )
 
-// ask is a request that has been read.
+// ask is a parsed request.
 type ask struct {
 	oid     oid.OID
 	forward bool
 	count   int
 	verbs   []Verb // empty: all
 	anchor  int64  // an instant in microseconds
-	now     bool   // no anchor is given
-	after   int64  // the moment behind which to go on; -1: from the anchor
+	now     bool   // the request has no anchor
+	after   int64  // the moment behind which to continue; -1: from the anchor
 	deleted bool
 }
 
-// read reads the texts of a request. Errors: fault.Invalid.
+// read parses a request.
+// Errors: fault.Invalid.
 func (r Request) read() (ask, error) {
 	a := ask{count: defaultCount, after: -1, now: r.Anchor == ""}
 	var err error
@@ -87,7 +88,8 @@ func invalid(format string, args ...any) error {
 	return fault.Invalidf(fault.NoPlace, format, args...)
 }
 
-// readVerbs reads a list of verbs in any case. Errors: fault.Invalid.
+// readVerbs reads a list of verbs in any case.
+// Errors: fault.Invalid.
 func readVerbs(text string) ([]Verb, error) {
 	if text == "" {
 		return nil, nil
@@ -104,19 +106,19 @@ func readVerbs(text string) ([]Verb, error) {
 	return list, nil
 }
 
-// wants reports whether items with a verb are asked for.
+// wants reports whether the request includes items with a verb.
 func (a *ask) wants(v Verb) bool { return len(a.verbs) == 0 || slices.Contains(a.verbs, v) }
 
-// window is a range of moments, both ends included.
+// window is a range of moments, including both ends.
 type window struct{ from, to int64 }
 
 // everything is every moment of a change.
 var everything = window{0, db.Forever - 1}
 
-// window returns the moments that are asked for: Back goes up to the anchor, Forward
-// begins behind it.
-// What is older than history is kept is no part of it. Errors: fault.Invalid for an
-// anchor, or a moment to go forward from, before that.
+// window returns the requested moments: Back ends at the anchor, Forward begins behind it.
+// Moments before the horizon of history are excluded.
+// Errors: fault.Invalid for an anchor before the horizon, or for a moment before it from which
+// to go forward.
 func (a *ask) window(ctx context.Context, q db.Querier) (window, error) {
 	w := everything
 	h, err := history.Of(ctx, q)
@@ -149,7 +151,7 @@ func (a *ask) window(ctx context.Context, q db.Querier) (window, error) {
 	return w, nil
 }
 
-// behind returns what is left of a window behind a moment.
+// behind returns the part of a window behind a moment.
 func (a *ask) behind(w window, moment int64) window {
 	if a.forward {
 		w.from = max(w.from, moment+1)

@@ -12,15 +12,15 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// how a change belongs to a stream.
+// how is the way a change belongs to a stream.
 type how int
 
 const (
-	inColumn how = iota // it is one of the asset, or of a part by a column
-	byLink              // one of a part by a relation
+	inColumn how = iota // a change of the asset, or of a part by a column
+	byLink              // a change of a part by a relation
 	linked              // the part got the relation
-	unlinked            // the part lost it
-	far                 // another asset began or ended a relation between many and many
+	unlinked            // the part lost the relation
+	far                 // another asset began or ended a many-to-many relation
 )
 
 // The same numbers in a statement.
@@ -29,14 +29,14 @@ const (
 	howFar  = "4"
 )
 
-// found is a change that was found: the version that it made, or for another asset's
-// the moment at which the asset changed without one.
+// found is a change with the version that it made. For a change of another asset, it is the
+// moment at which the asset changed without a version of its own.
 type found struct {
 	change.At
 	how   how
 	now   change.Version
-	was   *change.Version // the version before; nil for none
-	audit *audit          // nil for none
+	was   *change.Version // the previous version; nil: none
+	audit *audit          // nil: none
 }
 
 // audit is the write that made a change.
@@ -45,23 +45,23 @@ type audit struct {
 	request   string
 }
 
-// The bounds of what is looked through to find changes.
+// The bounds of the search for changes.
 const (
-	// maxLinked is how many relations of a kind are followed: those of parts, and those
-	// between many and many from each end.
+	// maxLinked is how many relations of a kind are followed: those of parts, and many-to-many
+	// relations from each end.
 	maxLinked = 5000
-	// maxLeft is among how many of the latest versions in a whole those are looked for
-	// that left it.
+	// maxLeft is how many of the latest versions in a whole are searched for assets that left
+	// it.
 	maxLeft = 4000
 )
 
-// spare is how many more places than asked for are read, so that those of one moment
-// are read together and the same place found in several ways does not count.
+// spare is how many more places than requested are read. Places of one moment are read
+// together, and a place that is found twice counts once.
 const spare = 4
 
-// find finds the next changes of the stream: the n nearest in a window, and whether
-// there may be more. Those of one moment are never divided: a change of one asset may
-// be one of another's relations as well.
+// find returns the next n changes of the stream in a window, and whether there may be more.
+// Changes of one moment are never separated, since a change of one asset may also be one of
+// another's relations.
 func (x *reader) find(ctx context.Context, in window, n int) (list []found, more bool, err error) {
 	if in.from > in.to {
 		return nil, false, nil
@@ -74,12 +74,12 @@ func (x *reader) find(ctx context.Context, in window, n int) (list []found, more
 		if more = len(list) == most; !more {
 			break
 		}
-		last := list[most-1].Moment // of which there may be others
+		last := list[most-1].Moment // there may be others at this moment
 		if list = slices.DeleteFunc(list, func(f found) bool { return f.Moment == last }); len(list) > 0 {
 			break
 		}
 	}
-	if more { // what left in the same time
+	if more { // changes of assets that left in the same time
 		if last := list[len(list)-1].Moment; x.ask.forward {
 			in.to = last
 		} else {
@@ -98,9 +98,8 @@ func (x *reader) find(ctx context.Context, in window, n int) (list []found, more
 	return list[:end], more || end < len(list), x.before(ctx, list, end)
 }
 
-// withLeft adds to the changes of a window those by which assets left the whole: the
-// most nearest. Where there may be others, it cuts off what is not nearer than they,
-// and reports that.
+// withLeft adds the nearest changes by which assets left the whole, at most most. If there may
+// be others, it removes the changes that are not nearer than these, and reports that.
 func (x *reader) withLeft(ctx context.Context, list []found, in window, most int) (all []found, cut bool, err error) {
 	for ; ; most *= 2 {
 		query, args := x.root.left(x.tx.Dialect(), x.ask.forward, in, most)
@@ -111,7 +110,7 @@ func (x *reader) withLeft(ctx context.Context, list []found, in window, most int
 		if len(gone) < most {
 			return append(list, gone...), false, nil
 		}
-		last := gone[most-1].Moment // of which there may be others
+		last := gone[most-1].Moment // there may be others at this moment
 		all = slices.DeleteFunc(append(slices.Clip(list), gone...), func(f found) bool {
 			return f.Moment == last || (f.Moment > last) == x.ask.forward
 		})
@@ -121,8 +120,8 @@ func (x *reader) withLeft(ctx context.Context, list []found, in window, most int
 	}
 }
 
-// together is how many of the first changes have n among them, and those of the same
-// moment as the last.
+// together returns the number of first changes that contain n, and all others at the moment of
+// the nth.
 func together(list []found, n int) int {
 	for n > 0 && n < len(list) && list[n].Moment == list[n-1].Moment {
 		n++
@@ -130,9 +129,8 @@ func together(list []found, n int) int {
 	return min(n, len(list))
 }
 
-// collect reads the places that a statement finds, with the versions and the writes
-// there. A place is an asset, a moment, how it was found and which asset's version of
-// that moment is meant.
+// collect reads the places that a statement finds, with their versions and writes. A place is
+// an asset, a moment, how it was found, and the asset that has a version of that moment.
 func (x *reader) collect(ctx context.Context, places string, args []any) ([]found, error) {
 	query := "SELECT k.id, k.how, u.actor_id, u.at, u.request_id, " + x.loader.Columns + " FROM (" + places +
 		") k JOIN asset_version v ON v.id = k.version_id AND v.moment = k.moment LEFT JOIN audit u ON u.id = v.audit_id ORDER BY v.moment"
@@ -156,7 +154,7 @@ func (x *reader) collect(ctx context.Context, places string, args []any) ([]foun
 	})
 }
 
-// inOrder sorts changes and keeps each once.
+// inOrder sorts changes and removes duplicates.
 func inOrder(list []found, forward bool) []found {
 	slices.SortFunc(list, func(a, b found) int {
 		c := cmp.Or(cmp.Compare(a.Moment, b.Moment), cmp.Compare(a.ID, b.ID))
@@ -168,7 +166,7 @@ func inOrder(list []found, forward bool) []found {
 	return slices.CompactFunc(list, func(a, b found) bool { return a.ID == b.ID && a.Moment == b.Moment })
 }
 
-// nearest ends a statement that reads the nearest places.
+// nearest returns the end of a statement that reads the nearest places.
 func nearest(forward bool) string {
 	if forward {
 		return " ORDER BY 2 LIMIT ?"
@@ -176,8 +174,8 @@ func nearest(forward bool) string {
 	return " ORDER BY 2 DESC LIMIT ?"
 }
 
-// statement reads the changes of the asset, of its parts by their columns and their
-// relations, and what other assets changed of its relations: of each the n nearest.
+// statement returns the statement for the n nearest changes of each kind: of the asset, of its
+// parts by columns and relations, and of its relations by other assets.
 func (w *whole) statement(d *db.Dialect, forward bool, in window, n int) (query string, args []any) {
 	order := nearest(forward)
 	var all []string
@@ -207,8 +205,8 @@ func (w *whole) statement(d *db.Dialect, forward bool, in window, n int) (query 
 	return strings.Join(all, " UNION ALL ") + order, append(args, n)
 }
 
-// left is the statement that finds the changes in a window by which assets left the
-// whole: by each column and in all the most nearest.
+// left returns the statement for the changes in a window by which assets left the whole. It
+// reads the nearest by each column, and then the nearest of all.
 func (w *whole) left(d *db.Dialect, forward bool, in window, most int) (query string, args []any) {
 	order := nearest(forward)
 	all := make([]string, len(w.columns))
@@ -221,12 +219,11 @@ func (w *whole) left(d *db.Dialect, forward bool, in window, most int) (query st
 	return strings.Join(all, " UNION ALL ") + order, append(args, most)
 }
 
-// maxBefore is for how many changes one statement looks for the version before.
+// maxBefore is for how many changes one statement finds the previous version.
 const maxBefore = 64
 
-// before reads the versions before the first n changes: they are in the list itself,
-// or found by a look at the primary key for each. A join would read all versions of
-// each asset.
+// before reads the previous versions of the first n changes. They are in the list, or found by
+// one lookup of the primary key each. A join would read all versions of each asset.
 func (x *reader) before(ctx context.Context, list []found, n int) error {
 	at := make(map[change.At]*change.Version, len(list))
 	for i := range list {
@@ -262,7 +259,7 @@ func (x *reader) before(ctx context.Context, list []found, n int) error {
 	return err
 }
 
-// placesBefore finds the versions before changes, which all have one.
+// placesBefore finds the previous versions of changes, all of which have one.
 func placesBefore(ctx context.Context, q db.Querier, some []*found) ([]change.At, error) {
 	const one = "(SELECT MAX(moment) FROM asset_version WHERE id = ? AND moment < ?)"
 	n := db.InSize(len(some))

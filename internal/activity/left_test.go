@@ -20,8 +20,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// TestWhatLeftIsReadInParts: of many large assets that left a project, a small part of
-// its stream needs the memory of a few; part by part all is found once, in order.
+// TestWhatLeftIsReadInParts has many large assets that left a project. A small part of its
+// stream needs the memory of a few assets. All parts together have everything once, in order.
 func TestWhatLeftIsReadInParts(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const stories, size = 60, 20_000
@@ -93,7 +93,7 @@ func leaving(t *testing.T, d *db.DB, stories, size int) (s *activity.Service, pr
 	return activity.New(d, model, finder), "Scope:1001"
 }
 
-// TestAMomentThatCannotBeIsRefused: nothing is behind the last one.
+// TestAMomentThatCannotBeIsRefused checks that no moment is behind the last one.
 func TestAMomentThatCannotBeIsRefused(t *testing.T) {
 	s := activity.New(testdb.SQLite(t), meta.Default(), nil)
 	for _, after := range []string{"9223372036854775807", "9223372036854775808", "-1"} {

@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// asset is an asset as it is called now.
+// asset is an asset with its current name.
 type asset struct {
 	t            *meta.Type
 	id, state    int64 // stored id
@@ -24,11 +24,11 @@ type asset struct {
 	seen         bool // by the caller, now
 }
 
-// oid is the Oid of the asset.
+// oid returns the Oid of the asset.
 func (a *asset) oid() oid.OID { return oid.OID{Type: a.t.Name, ID: a.t.Shown(a.id)} }
 
-// display is the name that people see: of a role the word of its tag, and of an asset
-// without a name its number or its Oid.
+// display returns the name that people see. For a role it is the word of its tag. For an asset
+// without a name it is the number or the Oid.
 func (a *asset) display() string {
 	switch {
 	case a.name != "":
@@ -44,14 +44,14 @@ func (a *asset) display() string {
 	return a.oid().String()
 }
 
-// member is what an item says of who made the change.
+// member has the data of the member who made a change, for an item.
 type member struct {
 	username, email string
 	avatar          int64
 	hasAvatar       bool
 }
 
-// person is where the values of a member lie.
+// person has the attributes of members that an item shows.
 type person struct {
 	username, email, avatar *meta.Attr
 }
@@ -66,8 +66,8 @@ func personOf(m *meta.Model) person {
 	return p
 }
 
-// look reads the assets and the members that entries name, and which of the assets the
-// caller sees.
+// look reads the assets and members that entries name, and which of the assets the caller
+// sees.
 func (x *reader) look(ctx context.Context, all []entry) error {
 	wanted := map[int64]bool{}
 	for i := range all {
@@ -109,8 +109,8 @@ func (x *reader) wantValue(wanted map[int64]bool, v any) {
 	}
 }
 
-// lookFurther reads the projects in which assets lie now and that no version names,
-// and the avatars of members.
+// lookFurther reads the current projects of assets that no version names, and the avatars of
+// members.
 func (x *reader) lookFurther(ctx context.Context) error {
 	missing := map[int64]bool{}
 	for _, a := range x.assets {
@@ -126,8 +126,8 @@ func (x *reader) lookFurther(ctx context.Context) error {
 	return x.lookAssets(ctx, missing)
 }
 
-// named reads assets as they are called now, of members also what an item says of who
-// made a change. The arguments come before those of the list of ids.
+// named returns the statement that reads assets with their current names. For members it also
+// reads the data that items show. The arguments come before those of the list of ids.
 func (x *reader) named() (query string, args []any) {
 	query = "SELECT a.id, a.type, a.state, a.name, a.number, a.scope_id"
 	p := x.person
@@ -142,7 +142,7 @@ func (x *reader) named() (query string, args []any) {
 		" ON l.relation = ? AND l.from_type = ? AND l.from_id = a.id AND l.until_moment = ? WHERE a.id IN ", []any{p.avatar.Place.Code, p.avatar.On.Code, db.Forever}
 }
 
-// lookAssets reads assets as they are called now, and whether the caller sees them.
+// lookAssets reads assets with their current names, and whether the caller sees them.
 func (x *reader) lookAssets(ctx context.Context, wanted map[int64]bool) error {
 	if len(wanted) == 0 {
 		return nil
@@ -182,7 +182,7 @@ func (x *reader) lookAssets(ctx context.Context, wanted map[int64]bool) error {
 	return x.see(ctx, read)
 }
 
-// see finds which assets the caller sees now: in memory where that is enough.
+// see finds which assets the caller sees now. It uses memory if that is enough.
 func (x *reader) see(ctx context.Context, list []*asset) error {
 	var ids []int64
 	var types []*meta.Type
@@ -208,7 +208,7 @@ func (x *reader) see(ctx context.Context, list []*asset) error {
 	return err
 }
 
-// sees reports whether the caller sees a version, as far as memory knows.
+// sees reports whether the caller sees a version, if memory is enough to decide.
 func (x *reader) sees(v *change.Version) memfilter.Truth {
 	if x.who.All {
 		return memfilter.True

@@ -10,48 +10,48 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// The relations that lead from a whole to its parts. What lies in a project is found
-// by its SecurityScope.
+// The relations from a whole to its parts. Assets in a project are found by their
+// SecurityScope.
 var (
 	partsByColumn = []string{"Children", "Subs"}
 	partsByLink   = []string{"Notes", "Links", "Attachments", "EmbeddedImages", "Actuals", "BuildRuns"}
 )
 
-// slots are the places of columns in a version; -1 for none.
+// slots are the indexes of columns in a version; -1 for none.
 type slots struct{ scope, parent int }
 
-// whole is what the streams of the assets of one type are made of. With an id it is
-// that of one asset.
+// whole describes the streams of the assets of one type. With an id it describes that of one
+// asset.
 type whole struct {
 	t         *meta.Type
-	project   bool       // everything that lies in it belongs to its stream
-	columns   []column   // of parts that name the whole in a column
-	links     []int      // codes of relations by which parts name it
-	relations []relation // between many and many
-	parts     bool       // it has parts, which are not simply what lies in it
+	project   bool       // all assets in the project belong to its stream
+	columns   []column   // of parts that refer to the whole by a column
+	links     []int      // codes of relations by which parts refer to it
+	relations []relation // many-to-many relations
+	parts     bool       // it has parts other than the assets in a project
 	slots     slots
 
 	id int64 // stored
 }
 
-// column is a column that names the whole of a part.
+// column is a column by which a part refers to its whole.
 type column struct {
 	name string
 	slot int
 }
 
-// key is what makes a server read versions by the column, in the order of their moments.
-// Where the versions of one whole lie together in time, as after an import, MariaDB takes
-// all versions by their moments for the shorter way.
+// key returns the hint that makes a server read versions by the column, in the order of their
+// moments. If the versions of a whole are close in time, as after an import, MariaDB would
+// read all versions by moment.
 func (c column) key(d *db.Dialect) string {
 	return d.By("asset_version_of_" + strings.TrimSuffix(c.name, "_id"))
 }
 
-// relation is relations between many and many that an asset has at one of their ends,
-// as the other end sees them in asset_link.
+// relation has the many-to-many relations of an asset at one of their ends, as the other end
+// reads them in asset_link.
 type relation struct {
 	mine, other string // columns
-	ofType      string // a condition on the type of the holder
+	ofType      string // a condition on the type of the asset that has the relation
 	codes       []int
 }
 
@@ -72,8 +72,8 @@ func relationsOf(t *meta.Type) []relation {
 	return slices.DeleteFunc([]relation{forward, back}, func(r relation) bool { return len(r.codes) == 0 })
 }
 
-// manyToMany reports whether both ends of a relation have several values, so that a
-// change makes a version of the end that the command named.
+// manyToMany reports whether both ends of a relation have several values. Then a change makes
+// a version only of the end that the command named.
 func manyToMany(a *meta.Attr) bool {
 	return a.Multi && (a.Place.Kind == meta.InLinks || a.Place.Kind == meta.InLinksBack && a.Back != nil && a.Back.Multi)
 }
@@ -113,8 +113,7 @@ func slotOf(m *meta.Model, column string) int {
 	return slices.IndexFunc(m.Columns, func(c meta.Column) bool { return c.Name == column })
 }
 
-// leadsBack reports whether some asset may name a t by the relation on the other side
-// of a.
+// leadsBack reports whether some asset may refer to a t by the relation at the other end of a.
 func leadsBack(a *meta.Attr, t *meta.Type) bool {
 	return slices.ContainsFunc(a.Related.Concrete, func(part *meta.Type) bool {
 		up, ok := part.Attr(a.Back.Name)

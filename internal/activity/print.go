@@ -50,7 +50,7 @@ func (x *reader) item(e *entry) error {
 	return x.grown(from)
 }
 
-// nobody stands for a member that the caller does not see.
+// nobody replaces a member that the caller does not see.
 const nobody = `{"id":"NULL","assetType":"Member","displayName":"","username":"","email":"","avatar":null}`
 
 // actor appends the member who made a change, and returns the name.
@@ -89,7 +89,7 @@ func (x *reader) object(a *asset) {
 	x.w = append(x.w, '}')
 }
 
-// reference appends an asset that is named.
+// reference appends a named asset.
 // Shape: {"id":"Story:1003","assetType":"Story","displayName":"Pay","assetState":"Active"}.
 func (x *reader) reference(a *asset) {
 	x.identity(a)
@@ -98,7 +98,7 @@ func (x *reader) reference(a *asset) {
 	x.w = append(x.w, '}')
 }
 
-// identity appends what each asset begins with, and leaves the object open.
+// identity appends the first fields of an asset, and leaves the object open.
 func (x *reader) identity(a *asset) {
 	x.w = append(x.w, `{"id":"`...)
 	x.w = a.oid().Append(x.w)
@@ -134,10 +134,10 @@ func (x *reader) target(e *entry, c *change.Change) error {
 	return nil
 }
 
-// maxSummary is how many characters of a value stand in a summary.
+// maxSummary is how many characters of a value a summary has.
 const maxSummary = 200
 
-// summary says in words what happened to a value.
+// summary describes the change of a value in words.
 func summary(c *change.Change, now, was string) string {
 	switch c.Act {
 	case change.Added:
@@ -162,8 +162,8 @@ func short(text string) string {
 	return text
 }
 
-// value appends a value and returns it in words: "" for none, and for what the caller
-// does not see.
+// value appends a value and returns it in words. The words are "" for no value and for a value
+// that the caller does not see.
 // Spec: interface 2.8.2.
 func (x *reader) value(a *meta.Attr, v any) (words string, err error) {
 	if a.Kind == meta.Relation {
@@ -185,10 +185,10 @@ func (x *reader) value(a *meta.Attr, v any) (words string, err error) {
 	return words, err
 }
 
-// isList reports whether a type is that of values of a list.
+// isList reports whether a type is that of list values.
 func (x *reader) isList(t *meta.Type) bool { return t.IsA(x.list) }
 
-// text is a value that is no relation. Content is not shown.
+// text returns a value that is not a relation as text. Content is not shown.
 func text(a *meta.Attr, v any) (string, error) {
 	if v == nil || a.Kind == meta.Blob || a.Kind == meta.Password {
 		return "", nil
@@ -212,10 +212,10 @@ func text(a *meta.Attr, v any) (string, error) {
 	return string(printed), nil
 }
 
-// decimals is how many digits behind the point a number has at least.
+// decimals is the least number of digits after the point.
 const decimals = 2
 
-// number is a decimal number, of which no digit is lost: 3.00, 0.125.
+// number returns a decimal number without losing digits: 3.00, 0.125.
 func number(x value.Scalar) string {
 	f := x.F
 	switch x.Form {

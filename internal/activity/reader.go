@@ -12,8 +12,9 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// How many changes are read together, and how many a request with verbs, or of a
-// caller who does not see all of them, looks at before it says where to go on.
+// maxBatch is how many changes are read together. maxExamined is how many changes a request
+// examines before it returns where to continue. It applies to requests with verbs, and to
+// callers who do not see all changes.
 const (
 	maxBatch    = 100
 	maxExamined = 2000
@@ -26,7 +27,7 @@ type entry struct {
 	changes []change.Change // that the caller sees
 	verb    Verb
 
-	seen, seenBefore bool // the caller sees the version, and the one before
+	seen, seenBefore bool // the caller sees the version, and the previous one
 }
 
 // reader reads a part of one stream in one snapshot.
@@ -55,7 +56,7 @@ func (s *Service) newReader(ctx context.Context, tx *db.Tx, who auth.Actor, a *a
 	}
 }
 
-// take reserves memory for what is read and answered.
+// take reserves memory for data that is read or returned.
 func (x *reader) take(bytes int64) error {
 	err := x.hold.Take(bytes)
 	if err == nil {
@@ -69,8 +70,7 @@ func (x *reader) release() {
 	x.held = 0
 }
 
-// read reads batch by batch until there are enough items, and it is known whether
-// there is another.
+// read reads batches until there are enough items, and it is known whether there is another.
 func (x *reader) read(ctx context.Context) (Answer, error) {
 	in, err := x.ask.window(ctx, x.tx)
 	if err != nil {
@@ -111,8 +111,8 @@ func (x *reader) read(ctx context.Context) (Answer, error) {
 	}
 }
 
-// batch appends the items of some changes. Where it comes to an item that is one too
-// many it returns the moment of the last before; else 0.
+// batch appends the items of some changes. At the first item that is one too many, it returns
+// the moment of the item before it; otherwise 0.
 func (x *reader) batch(ctx context.Context, list []found) (next int64, err error) {
 	if len(list) == 0 {
 		return 0, nil
@@ -136,8 +136,7 @@ func (x *reader) batch(ctx context.Context, list []found) (next int64, err error
 	return 0, nil
 }
 
-// entries reads what is missing of changes, in their order, with all that their items
-// name.
+// entries completes changes, in order, and reads everything that their items name.
 func (x *reader) entries(ctx context.Context, list []found) ([]entry, error) {
 	all := make([]entry, len(list))
 	linked := make([]*change.Step, 0, len(list))
@@ -167,16 +166,16 @@ func (x *reader) entries(ctx context.Context, list []found) ([]entry, error) {
 	return all, x.visible(ctx, all)
 }
 
-// unversioned is the step of an asset that changed at a moment without a version of
-// its own.
+// unversioned returns the step of an asset that changed at a moment without a version of its
+// own.
 func unversioned(v change.Version, moment int64) change.Step {
 	now := v
 	now.Moment, now.Linked = moment, true
 	return change.Step{Now: now, Before: &v}
 }
 
-// grown counts the answer. Errors: fault.Invalid for one that is too large; those of
-// the memory.
+// grown counts the answer.
+// Errors: fault.Invalid for an answer that is too large; those of the memory.
 func (x *reader) grown(from int) error {
 	if x.MaxAnswer > 0 && int64(len(x.w)) > x.MaxAnswer {
 		return fault.Invalidf(fault.NoPlace, "the answer would be too large: the limit is %d bytes; ask for less", x.MaxAnswer)

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// A request for verbs ends when its time is over, and says where to go on: page by
-// page everything is found.
+// TestPatience requests verbs until the time is over. The answer includes where to continue,
+// and all pages together have everything.
 func TestPatience(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		model := meta.Default()

@@ -15,23 +15,23 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// patience is the Patience of a new Service. A statement costs more the more versions
-// the parts have that belong by relations.
+// patience is the Patience of a new Service. A statement costs more if the parts by relations
+// have more versions.
 const patience = 500 * time.Millisecond
 
-// Finder answers queries, and says which assets and versions somebody sees.
+// Finder runs queries, and returns which assets and versions an actor sees.
 type Finder interface {
 	IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error)
 	Seen(ctx context.Context, q db.Querier, who auth.Actor, types []*meta.Type, ids []int64) (map[int64]bool, error)
 	Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string, with map[string][]string, at []oid.OID) ([]bool, error)
 }
 
-// Service reads streams. It is immutable once it is used, and safe for concurrent use.
+// Service reads streams. It must not change once it is in use, and is safe for concurrent use.
 type Service struct {
-	// MaxAnswer is how many bytes an answer may have; 0 for any number.
+	// MaxAnswer is how many bytes an answer may have; 0: no limit.
 	MaxAnswer int64
-	// Patience is for how long a request goes on that has found changes it does not
-	// show. It looks at some in any case.
+	// Patience is how long a request continues if it finds changes that it does not show. It
+	// examines some in any case.
 	Patience time.Duration
 
 	db     *db.DB
@@ -45,7 +45,7 @@ type Service struct {
 	list   *meta.Type // of the values of all lists
 }
 
-// New returns the service over a database and a reader of the same model.
+// New returns the service for a database and a finder with the same model.
 func New(d *db.DB, m *meta.Model, f Finder) *Service {
 	differ := change.NewDiffer(m)
 	s := &Service{
@@ -65,15 +65,15 @@ func New(d *db.DB, m *meta.Model, f Finder) *Service {
 // Answer is a part of a stream.
 type Answer struct {
 	Body []byte
-	// Next is the commitSeq behind which the stream goes on; 0 at its end.
+	// Next is the commitSeq behind which the stream continues; 0 at its end.
 	Next int64
 }
 
 // Stream returns a part of the stream of an asset, as who may see it.
 // Shape: [{"body":{"actor":{…},"verb":"Updated","object":{…},"time":"…","summary":"…",
 // "provider":{"stream":"Story:1003","commitSeq":1265,"commitId":"…"},"target":[…]}}]
-// Errors: fault.Invalid for a parameter; NotFound for an asset that does not exist, is
-// deleted or is not seen; Transient and Invalid where memory is missing.
+// Errors: fault.Invalid for a parameter; NotFound for an asset that does not exist, is deleted
+// or is not visible; Transient and Invalid if there is too little memory.
 // Spec: interface 4.5.
 func (s *Service) Stream(ctx context.Context, who auth.Actor, r Request) (Answer, error) {
 	a, err := r.read()
@@ -94,7 +94,7 @@ func (s *Service) Stream(ctx context.Context, who auth.Actor, r Request) (Answer
 	return out, err
 }
 
-// root returns the whole whose stream is asked for.
+// root returns the whole of the requested stream.
 func (s *Service) root(ctx context.Context, tx *db.Tx, who auth.Actor, a *ask) (*whole, error) {
 	params := url.Values{"sel": {""}}
 	if a.deleted {

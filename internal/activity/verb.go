@@ -5,7 +5,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// Verb is what happened, in one word of the interface.
+// Verb describes a change in one word of the interface.
 type Verb string
 
 // The verbs.
@@ -30,17 +30,17 @@ var verbs = []Verb{
 	Created, Deleted, Undeleted, Closed, Reopened, Deprecated, Activated, Deactivated, Removed, Added, Moved, Blocked, UnBlocked, Updated,
 }
 
-// closable are the types whose assets are finished when they are closed. Those of
-// others, such as members and values of lists, are put out of use.
+// closable are the types whose assets are finished when they are closed. Closing an asset of
+// another type, such as a member or a list value, deactivates it.
 var closable = []string{"Workitem", "Scope", "Timebox", "Issue", "Request", "Goal", "Retrospective"}
 
-// definitions are the types of the model's own parts.
+// definitions are the types of the parts of the model itself.
 var definitions = []string{"AssetType", "AttributeDefinition"}
 
-// located are the types whose Parent is the place where they lie.
+// located are the types whose Parent is their location.
 var located = []string{"Scope", "Task", "Test"}
 
-// relationBlocking leads from a workitem to the issues that block it.
+// relationBlocking is the relation from a workitem to the issues that block it.
 const relationBlocking = "BlockingIssues"
 
 func isAny(t *meta.Type, names []string) bool {
@@ -54,8 +54,8 @@ func isAny(t *meta.Type, names []string) bool {
 	return false
 }
 
-// verbOf returns the verb of an entry in the stream of a whole: that of the first
-// rule which applies.
+// verbOf returns the verb of an entry in the stream of a whole: that of the first rule that
+// applies.
 // Spec: interface 4.5.2.
 func (w *whole) verbOf(e *entry) Verb {
 	s := &e.step
@@ -84,7 +84,7 @@ func (w *whole) enters(e *entry) bool {
 	return e.how == linked || e.how == inColumn && !w.has(e.step.Before) && w.has(&e.step.Now)
 }
 
-// leaves reports whether an asset ceases to be a part of the whole.
+// leaves reports whether an asset is no longer a part of the whole.
 func (w *whole) leaves(e *entry) bool {
 	return e.how == unlinked || e.how == inColumn && w.has(e.step.Before) && !w.has(&e.step.Now)
 }
@@ -114,7 +114,7 @@ func ofState(s *change.Step) Verb {
 	return Deactivated
 }
 
-// moved reports whether the asset lies somewhere else than before.
+// moved reports whether the asset has another location than before.
 func (w *whole) moved(s *change.Step) bool {
 	if s.Before == nil {
 		return false

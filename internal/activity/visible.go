@@ -10,14 +10,14 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// question is whether the caller sees a version, and where the answer goes.
+// question is a version to check, and where to store whether the caller sees it.
 type question struct {
 	v  *change.Version
 	to *bool
 }
 
-// visible notes which versions of entries the caller sees by an as-of query: with the
-// rights of now, where the asset lay then.
+// visible sets which versions of entries the caller sees with an as-of query: with current
+// rights, in the project that had the asset at that time.
 func (x *reader) visible(ctx context.Context, all []entry) error {
 	open := map[*meta.Type][]question{}
 	ask := func(v *change.Version, to *bool) {
@@ -30,7 +30,7 @@ func (x *reader) visible(ctx context.Context, all []entry) error {
 	}
 	for i := range all {
 		e := &all[i]
-		if e.how != far { // which has no version of its own
+		if e.how != far { // it has no version of its own
 			ask(&e.step.Now, &e.seen)
 		}
 		if e.step.Before == nil {
@@ -60,8 +60,8 @@ func (x *reader) answer(ctx context.Context, t *meta.Type, list []question) erro
 	return err
 }
 
-// judge leaves of an entry what the caller sees, and gives it its verb. It reports
-// false when that is nothing.
+// judge reduces an entry to the changes that the caller sees, and sets its verb. It returns
+// false if the caller sees nothing of it.
 func (x *reader) judge(e *entry) bool {
 	o := x.assets[e.ID]
 	if e.how == far {
@@ -78,7 +78,7 @@ func (x *reader) judge(e *entry) bool {
 	return true
 }
 
-// keeps reports whether the caller sees something of a change.
+// keeps reports whether the caller sees a value of a change.
 func (x *reader) keeps(e *entry, c *change.Change) bool {
 	old := c.Old
 	if !e.seenBefore {

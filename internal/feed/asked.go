@@ -6,26 +6,26 @@ import (
 	"github.com/alds-dev/alds/internal/event"
 )
 
-// maxAsked bounds the definitions that stay compiled: as many as requests can wait.
+// maxAsked bounds the definitions that stay compiled: as many as requests may wait.
 const maxAsked = 256
 
-// asked is a definition of which events a reader wants. Compiling one for all types
-// takes longer than looking whether there is anything new.
+// asked is the definition of the events that a reader requests. Compiling one for all types
+// takes longer than checking for new changes.
 type asked struct {
 	kind, from, attributes, filter, with, sel string
 
 	all    bool  // the reader sees everything
-	member int64 // stored id, where not
+	member int64 // stored id, if the reader does not see everything
 }
 
-// rules are an asked definition, compiled. They are not changed any more.
+// rules is a compiled definition. It is read-only.
 type rules struct {
 	index  *event.Index
 	target *event.Target
-	codes  []int // of the types that can match
+	codes  []int // of the types that may match
 }
 
-// compiled keeps the rules of a Service. It is safe for concurrent use.
+// compiled caches the rules of a Service. It is safe for concurrent use.
 type compiled struct {
 	mu  sync.Mutex
 	all map[asked]*rules
@@ -37,7 +37,7 @@ func (c *compiled) get(a asked) *rules {
 	return c.all[a]
 }
 
-// put keeps rules; where there are too many, any others go.
+// put stores rules. If there are too many, it removes any others.
 func (c *compiled) put(a asked, r *rules) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,18 +10,18 @@ import (
 	"github.com/alds-dev/alds/internal/history"
 )
 
-// Cursor is a place in the feed: behind the changes of the write at a position that
-// have moments up to and including one. Moment 0 is before all of them.
+// Cursor is a place in the feed. It is behind the changes of the write at Position whose
+// moments are at most Moment. Moment 0 is before all of them.
 type Cursor struct{ Position, Moment int64 }
 
-// String is the form of cursors that clients send back.
+// String returns the form of a cursor that clients send back.
 // Shape: "1272.1265".
 func (c Cursor) String() string {
 	return strconv.FormatInt(c.Position, 10) + "." + strconv.FormatInt(c.Moment, 10)
 }
 
-// cursor reads the parameter after. Of the sequenceId of a change it is the place
-// behind that; of 0 the beginning.
+// cursor reads the parameter after. The sequenceId of a change is the place behind that
+// change; 0 is the beginning.
 // Errors: fault.Invalid.
 func (s *Service) cursor(ctx context.Context, text string) (Cursor, error) {
 	position, moment, isCursor := strings.Cut(text, ".")
@@ -42,8 +42,8 @@ func (s *Service) cursor(ctx context.Context, text string) (Cursor, error) {
 	return Cursor{first, second}, nil
 }
 
-// number reads digits alone, without a sign or a zero in front. db.Forever and more
-// is no position or moment.
+// number reads digits only, without a sign or a leading zero. db.Forever and larger numbers
+// are not a position or moment.
 func number(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err == nil && strconv.FormatInt(n, 10) != text || n < 0 || n >= db.Forever {
@@ -66,7 +66,7 @@ func (s *Service) behind(ctx context.Context, moment int64, text string) (Cursor
 			return Cursor{}, err
 		case position != nil:
 			return Cursor{*position, moment}, nil
-		case positioned: // its write is not of the feed
+		case positioned: // its write is not part of the feed
 			return Cursor{}, errAfter(text)
 		}
 		if _, err := s.log.Advance(ctx); err != nil {
@@ -75,8 +75,8 @@ func (s *Service) behind(ctx context.Context, moment int64, text string) (Cursor
 	}
 }
 
-// orGone is the error of a sequenceId that no change has: unknown, or that such changes
-// are kept no more.
+// orGone returns the error for a sequenceId without a change. The sequenceId is unknown, or
+// its change is older than the horizon of history.
 func (s *Service) orGone(ctx context.Context, moment int64, unknown error) error {
 	h, err := history.Of(ctx, s.db)
 	if err == nil {

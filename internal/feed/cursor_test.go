@@ -37,8 +37,8 @@ func TestWhatIsNoCursorIsRefused(t *testing.T) {
 	}
 }
 
-// TestASequenceIDIsAPlace: that of a change whose write has no position yet gives it
-// one; that of no change, or of one that the feed does not have, is refused.
+// TestASequenceIDIsAPlace checks that the sequenceId of a change without a position gives its
+// write a position. An unknown one, or one that is not in the feed, is refused.
 func TestASequenceIDIsAPlace(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -67,7 +67,7 @@ func TestASequenceIDIsAPlace(t *testing.T) {
 	})
 }
 
-// TestACursorOfAnotherDatabaseIsRefused: one that lies behind the last change.
+// TestACursorOfAnotherDatabaseIsRefused sends a cursor behind the last change.
 func TestACursorOfAnotherDatabaseIsRefused(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -97,7 +97,7 @@ func TestACursorOfAnotherDatabaseIsRefused(t *testing.T) {
 	})
 }
 
-// TestAnotherModelIsNotReadBy: a page is read by the present model or not at all.
+// TestAnotherModelIsNotReadBy checks that a page is read with the current model or not at all.
 func TestAnotherModelIsNotReadBy(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		var present int64

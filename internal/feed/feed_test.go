@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Judged(m) }
 
-// others are the members that there are besides the caller.
+// others are the members besides the caller.
 type others map[int64]auth.Actor
 
 // ActorOf returns one of them.
@@ -28,7 +28,7 @@ func (o others) ActorOf(_ context.Context, member int64) (auth.Actor, error) {
 	return who, nil
 }
 
-// reads is a member who is no administrator.
+// reads is a member who is not an administrator.
 var reads = auth.Actor{Member: 1001, Scopes: []int64{0}, Roles: []meta.Role{meta.ProjectAdmin}}
 
 func newService(d *db.DB) *Service {
@@ -47,7 +47,7 @@ func commit(t *testing.T, d *db.DB, id, first, last int64) {
 	}
 }
 
-// positions are those of the audits, by id; 0 for none.
+// positions returns the positions of the audits, by id; 0 for none.
 func positions(t *testing.T, d *db.DB) map[int64]int64 {
 	t.Helper()
 	all := map[int64]int64{}
@@ -63,7 +63,7 @@ func positions(t *testing.T, d *db.DB) map[int64]int64 {
 	return all
 }
 
-// sequence is the last position that was given.
+// sequence returns the last position given.
 func sequence(t *testing.T, d *db.DB) (value int64) {
 	t.Helper()
 	if err := d.QueryRow(t.Context(), `SELECT value FROM sequence WHERE name = 'feed'`).Scan(&value); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// writeLarge writes stories with descriptions of so many bytes, and returns the
+// writeLarge writes stories with descriptions of the given sizes in bytes, and returns the
 // moments of their versions.
 func writeLarge(t *testing.T, d *db.DB, sizes []int) (moments []int64) {
 	t.Helper()
@@ -40,8 +40,8 @@ func writeLarge(t *testing.T, d *db.DB, sizes []int) (moments []int64) {
 	return moments
 }
 
-// pages reads all stories page by page, each with a budget of its own, and returns the
-// moments of the events and the most bytes and events of a page.
+// pages reads all stories page by page, each with its own memory budget. It returns the
+// moments of the events, and the most bytes and events of a page.
 func pages(t *testing.T, s *Service, share int64) (moments []int64, bytes int64, events int) {
 	t.Helper()
 	for after, more := "0", true; more; {
@@ -63,8 +63,8 @@ func pages(t *testing.T, s *Service, share int64) (moments []int64, bytes int64,
 	return moments, bytes, events
 }
 
-// TestAPageOfLargeChangesEnds when it has enough bytes, however few of them come from
-// each batch; every change is on one page.
+// TestAPageOfLargeChangesEnds checks that a page ends when it has enough bytes, even if each
+// batch adds few. Every change is on one page.
 func TestAPageOfLargeChangesEnds(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const size = 500_000 // of which each is a batch of its own
@@ -79,7 +79,8 @@ func TestAPageOfLargeChangesEnds(t *testing.T) {
 	})
 }
 
-// TestAPageEndsWhereTheMemoryDoes: what fits is answered, and the next page goes on.
+// TestAPageEndsWhereTheMemoryDoes checks that a page has what fits in memory, and that the
+// next page continues.
 func TestAPageEndsWhereTheMemoryDoes(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		want := writeLarge(t, d, []int{10, 200_000, 100_000, 500_000, 10, 300_000, 500_000, 400_000, 10, 20})

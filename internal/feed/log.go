@@ -13,20 +13,20 @@ import (
 // slice bounds the writes that get their positions in one transaction.
 const slice = 1000
 
-// Log gives positions to committed writes, and looks for new ones while somebody
-// waits. It is safe for concurrent use.
+// Log gives positions to committed writes. It polls for new ones while a request waits. It is
+// safe for concurrent use.
 type Log struct {
 	db  *db.DB
 	log *slog.Logger
 
-	turn chan struct{} // held by who gives positions in this process
+	turn chan struct{} // held while this process gives positions
 
 	mu      sync.Mutex
-	waiting int           // those in Wait
+	waiting int           // number of calls in Wait
 	polling bool          // the poller runs
-	head    int64         // the last position that the poller has seen
-	moved   chan struct{} // closed when head moves
-	poke    chan struct{} // a write was committed by this process
+	head    int64         // the last position that the poller has read
+	moved   chan struct{} // closed when head changes
+	poke    chan struct{} // this process has committed a write
 }
 
 // NewLog returns the log of a process.
@@ -34,9 +34,8 @@ func NewLog(d *db.DB, log *slog.Logger) *Log {
 	return &Log{db: d, log: log, turn: make(chan struct{}, 1), moved: make(chan struct{}), poke: make(chan struct{}, 1)}
 }
 
-// Advance gives positions to all committed writes and returns the last one. Where
-// many have none, such as at the first call ever, it does so slice by slice, and
-// what is done stays done when ctx ends.
+// Advance gives positions to all committed writes and returns the last one. If many have none,
+// as at the very first call, it works in slices. A finished slice stays when ctx ends.
 func (l *Log) Advance(ctx context.Context) (head int64, err error) {
 	head, more, err := l.look(ctx)
 	if err != nil || !more {
@@ -56,8 +55,8 @@ func (l *Log) Advance(ctx context.Context) (head int64, err error) {
 	return head, nil
 }
 
-// AdvanceSome gives the next writes their positions, as Advance does, in one transaction.
-// It reports whether others may have none yet.
+// AdvanceSome gives the next writes their positions, as Advance does, in one transaction. It
+// reports whether others may have none yet.
 func (l *Log) AdvanceSome(ctx context.Context) (more bool, err error) {
 	if _, more, err = l.look(ctx); err == nil && more {
 		_, more, err = l.advance(ctx)
@@ -76,15 +75,15 @@ func (l *Log) look(ctx context.Context) (head int64, more bool, err error) {
 // waits is a write without a position.
 type waits struct{ id, last int64 }
 
-// advance gives positions to one slice. The positions of a slice are its last
-// moments plus a number that puts them behind all that were given.
+// advance gives positions to one slice. They are the last moments of its writes plus a number
+// that puts them behind all earlier positions.
 func (l *Log) advance(ctx context.Context) (head int64, more bool, err error) {
 	err = l.db.Small(ctx, func(tx *db.Tx) error {
 		err := tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = 'feed'`+tx.Dialect().ForUpdate).Scan(&head)
 		if err != nil {
 			return err
 		}
-		// Read after the lock was taken: what has a position now, has one here.
+		// Read after the lock is taken: every position given so far is visible now.
 		all, err := db.Collect(ctx, tx, `SELECT id, last_moment FROM audit WHERE feed IS NULL AND last_moment > 0 ORDER BY last_moment LIMIT ?`, []any{slice},
 			func(row db.Scanner) (w waits, err error) { return w, row.Scan(&w.id, &w.last) })
 		if more = len(all) == slice; err != nil || len(all) == 0 {

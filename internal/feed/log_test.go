@@ -16,7 +16,8 @@ import (
 
 func newLog(d *db.DB) *Log { return NewLog(d, slog.New(slog.DiscardHandler)) }
 
-// TestWhatIsCommittedLateComesBehind every position that was given.
+// TestWhatIsCommittedLateComesBehind checks that a late write comes behind every position
+// given so far.
 func TestWhatIsCommittedLateComesBehind(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLog(d)
@@ -47,8 +48,8 @@ func TestWhatIsCommittedLateComesBehind(t *testing.T) {
 	})
 }
 
-// TestTheHistoryIsGivenItsPositionsInSlices: each is committed by itself, so that what
-// is done stays done, and nobody waits for all of it.
+// TestTheHistoryIsGivenItsPositionsInSlices checks that each slice is committed by itself. So
+// finished slices stay, and no write waits for all of them.
 func TestTheHistoryIsGivenItsPositionsInSlices(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const n = 2*slice + 1
@@ -94,8 +95,8 @@ func TestTheHistoryIsGivenItsPositionsInSlices(t *testing.T) {
 	})
 }
 
-// TestSeveralLogsGiveEachWriteOnePosition, while others write: whoever reads behind the
-// last one that it has seen gets every write, once.
+// TestSeveralLogsGiveEachWriteOnePosition runs several logs during writes. A reader that
+// continues behind the last change it read gets every write once.
 func TestSeveralLogsGiveEachWriteOnePosition(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const writers, logs, each = 4, 4, 40
@@ -134,8 +135,8 @@ func TestSeveralLogsGiveEachWriteOnePosition(t *testing.T) {
 	})
 }
 
-// readAll reads the writes behind the last one read, by a log of its own, until the
-// end of all and once more.
+// readAll reads the writes behind the last one read, with its own log, until over is closed
+// and once more.
 func readAll(t *testing.T, d *db.DB, over <-chan struct{}) (ids []int64) {
 	l := newLog(d)
 	after := int64(0)

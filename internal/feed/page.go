@@ -10,19 +10,19 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// Bounds of what one page takes.
+// Bounds of one page.
 const (
-	maxBytes    = 1 << 20 // of its events; a single one may be larger
-	maxExamined = 10000   // changes that are looked at
+	maxBytes    = 1 << 20 // of its events; a single event may be larger
+	maxExamined = 10000   // changes that are examined
 )
 
 // Page is a part of the feed.
 type Page struct {
 	Events []Event
 	Next   Cursor // behind the page
-	More   bool   // there may be more behind it now
-	Head   int64  // where More is false: the last position there was
-	Bytes  int64  // of the events, taken of the request's memory
+	More   bool   // there may be more changes behind it now
+	Head   int64  // if More is false: the last position at that time
+	Bytes  int64  // of the events, counted as memory of the request
 }
 
 // Event is one change as JSON.
@@ -33,7 +33,7 @@ type Event struct {
 	Next Cursor // behind the event
 }
 
-// Body returns a page as it is answered.
+// Body returns a page as JSON.
 //
 //	{"events":[…],"next":"1272.1265","more":false}
 func (p *Page) Body() []byte {
@@ -51,10 +51,9 @@ func (p *Page) Body() []byte {
 	return append(b, `","more":false}`...)
 }
 
-// Page returns the changes behind a place that a request asks for and that who may
-// see now.
-// Errors: fault.Invalid; fault.Denied; asset.ErrModelChanged, when the model is not
-// the present one.
+// Page returns the changes behind a place that match a request and that who sees now.
+// Errors: fault.Invalid; fault.Denied; asset.ErrModelChanged if the model is not the current
+// one.
 func (s *Service) Page(ctx context.Context, who auth.Actor, r Request) (Page, error) {
 	q, err := s.read(ctx, who, &r)
 	if err != nil {
@@ -69,7 +68,8 @@ func (s *Service) Page(ctx context.Context, who auth.Actor, r Request) (Page, er
 		return Page{}, err
 	}
 	if head, more, err := s.log.look(ctx); err != nil || !more && at.Position == head+1 {
-		return Page{Next: at, Head: head}, err // as most requests of who follows
+		// The usual result for a client that follows the feed.
+		return Page{Next: at, Head: head}, err
 	}
 	p := Page{Next: at}
 	for examined, before := 0, int64(-1); ; before = p.Head {
@@ -82,7 +82,7 @@ func (s *Service) Page(ctx context.Context, who auth.Actor, r Request) (Page, er
 			p.More = true
 			return p, err
 		}
-		// All that had a position is read. What has none may be there as well.
+		// All changes with a position are read. Others may have none yet.
 		if p.Head, err = s.log.Advance(ctx); err != nil {
 			return Page{}, err
 		}
@@ -95,7 +95,7 @@ func (s *Service) Page(ctx context.Context, who auth.Actor, r Request) (Page, er
 	}
 }
 
-// checkModel refuses to read what another model than this one may have written.
+// checkModel refuses to read changes that may have been written with another model.
 // Errors: asset.ErrModelChanged.
 func (s *Service) checkModel(ctx context.Context, q db.Querier) error {
 	if s.generation == 0 {

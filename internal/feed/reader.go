@@ -16,14 +16,14 @@ import (
 	"github.com/alds-dev/alds/internal/memory"
 )
 
-// Bounds of what is read together.
+// Bounds of one read.
 const (
 	maxAudits  = 200
 	maxMoments = change.ChunkSize // of the writes of a group
 	maxSpan    = 2 * maxMoments   // from the first to the last of them
 	maxBatch   = 200              // changes that are matched together
 	minBatch   = 50
-	batchBytes = 8 << 20 // of their versions, unless it is one
+	batchBytes = 8 << 20 // of their versions, unless there is only one
 )
 
 // reader reads the page of one request in one snapshot.
@@ -36,34 +36,34 @@ type reader struct {
 	page     Page
 	examined int
 	full     bool // the page ends before the feed does
-	short    bool // there was too little memory for the present batch
+	short    bool // there was too little memory for the current batch
 }
 
-// audit is a write, and which of its moments are to be read.
+// audit is a write, and the range of its moments to read.
 type audit struct {
 	event.Audit
 	position    int64
 	first, last int64
 }
 
-// place is where a version stands in the feed.
+// place is the place of a version in the feed.
 type place struct {
 	audit *audit
 	change.At
 }
 
-// cursor is behind the place.
+// cursor returns the cursor behind the place.
 func (p *place) cursor() Cursor { return Cursor{p.audit.position, p.Moment} }
 
-// begin goes on after a part of a page. The page is read again when the database asks
-// for it.
+// begin continues after a part of a page. The page is read again if the database restarts the
+// transaction.
 func (x *reader) begin(tx *db.Tx, p Page, examined int) {
-	x.hold.Give(x.page.Bytes - p.Bytes) // of a run before
+	x.hold.Give(x.page.Bytes - p.Bytes) // of an earlier run
 	x.tx, x.page, x.examined, x.full = tx, p, examined, false
 	x.page.Events = slices.Clip(p.Events)
 }
 
-// readAll reads until the page is full, or all that has a position is read.
+// readAll reads until the page is full, or all changes with a position are read.
 func (x *reader) readAll(ctx context.Context) error {
 	if err := x.checkModel(ctx, x.tx); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (x *reader) readAll(ctx context.Context) error {
 				return err
 			}
 			if last := rest[n-1]; !x.full && upTo < last.last {
-				rest[0].first = upTo + 1 // a large write, of which there is more
+				rest[0].first = upTo + 1 // a large write, the rest of which follows
 			} else {
 				rest = rest[n:]
 			}
@@ -108,8 +108,8 @@ func (x *reader) audits(ctx context.Context) ([]*audit, error) {
 		})
 }
 
-// group returns how many writes are read together, and up to which moment: several
-// small ones whose moments are near each other, or a part of a large one.
+// group returns how many writes are read together, and up to which moment. It is several small
+// writes with close moments, or a part of a large one.
 func group(audits []*audit) (n int, upTo int64) {
 	first, sum := audits[0].first, int64(0)
 	for i, a := range audits {
@@ -125,7 +125,7 @@ func group(audits []*audit) (n int, upTo int64) {
 	return len(audits), upTo
 }
 
-// group reads the versions of some writes and adds what matches to the page.
+// group reads the versions of some writes and adds the matching ones to the page.
 func (x *reader) group(ctx context.Context, audits []*audit, upTo int64) error {
 	places, err := x.places(ctx, audits, upTo)
 	if err != nil {
@@ -154,7 +154,7 @@ func (x *reader) group(ctx context.Context, audits []*audit, upTo int64) error {
 	return nil
 }
 
-// places finds the versions of writes that some rule may match, in their order.
+// places finds the versions of writes that some rule may match, in order.
 func (x *reader) places(ctx context.Context, audits []*audit, upTo int64) ([]place, error) {
 	byID, first := make(map[int64]*audit, len(audits)), audits[0].first
 	ids := make([]int64, len(audits))
@@ -179,7 +179,7 @@ func (x *reader) places(ctx context.Context, audits []*audit, upTo int64) ([]pla
 	return places, err
 }
 
-// typeCodes lists the types that some rule may match; they come from the model.
+// typeCodes lists the types that some rule may match. They come from the model.
 func (x *reader) typeCodes() string {
 	all := make([]string, len(x.codes))
 	for i, code := range x.codes {
@@ -188,11 +188,11 @@ func (x *reader) typeCodes() string {
 	return strings.Join(all, ",")
 }
 
-// errSmaller says that a batch takes too much memory.
+// errSmaller means that a batch needs too much memory.
 var errSmaller = errors.New("the versions of a batch are too large")
 
-// batch adds the changes at some places to the page, and returns how many of the
-// places are done: fewer where their versions are large.
+// batch adds the changes at some places to the page, and returns how many of the places are
+// done. These are fewer if their versions are large.
 func (x *reader) batch(ctx context.Context, places []place) (int, error) {
 	for n := len(places); ; n = max(n/8, 1) {
 		x.full, x.short = false, false // of a larger batch
@@ -205,9 +205,8 @@ func (x *reader) batch(ctx context.Context, places []place) (int, error) {
 	}
 }
 
-// endBefore ends the page before a place for which there is too little memory. It
-// returns err where nothing is on the page, or where changes of one moment would be
-// divided.
+// endBefore ends the page before a place for which there is too little memory. It returns err
+// if the page is empty, or if changes of one moment would be separated.
 func (x *reader) endBefore(at Cursor, err error) error {
 	if len(x.page.Events) == 0 || x.page.Next == at {
 		return err
@@ -216,14 +215,14 @@ func (x *reader) endBefore(at Cursor, err error) error {
 	return nil
 }
 
-// load reads the versions at places. It returns the memory it took.
+// load reads the versions at places. It returns the memory it reserved.
 func (x *reader) load(ctx context.Context, l *change.Loader, places []place) (versions []change.Version, taken int64, err error) {
 	at := make([]change.At, len(places))
 	for i, p := range places {
 		at[i] = p.At
 	}
 	versions, err = l.VersionsAt(ctx, x.tx, at, func(bytes int64) error {
-		bytes *= 3 // the version before, too, and what is made of both
+		bytes *= 3 // the previous version, too, and the data made from both
 		if taken+bytes > batchBytes && len(places) > 1 {
 			return errSmaller
 		}
@@ -240,7 +239,7 @@ func (x *reader) load(ctx context.Context, l *change.Loader, places []place) (ve
 	return versions, taken, err
 }
 
-// match adds the changes at places to the page. It returns the memory it took.
+// match adds the changes at places to the page. It returns the memory it reserved.
 func (x *reader) match(ctx context.Context, places []place) (taken int64, err error) {
 	audits := map[int64]*event.Audit{}
 	positions := map[int64]int64{}
@@ -281,8 +280,8 @@ func (x *reader) match(ctx context.Context, places []place) (taken int64, err er
 	return taken, x.print(ctx, index, m, events, positions, hidden, end)
 }
 
-// print adds events to the page, as many as it has room for; after all of them it
-// goes on at end.
+// print adds events to the page until it is full. After all of them, the page continues at
+// end.
 func (x *reader) print(ctx context.Context, index *event.Index, m *event.Matcher, events []*event.Event, positions map[int64]int64, hidden []int64, end Cursor) error {
 	if err := m.Snapshots(ctx, events); err != nil {
 		return err
@@ -320,11 +319,11 @@ func (x *reader) print(ctx context.Context, index *event.Index, m *event.Matcher
 	return nil
 }
 
-// present answers with the rights of now, whatever the moment.
+// present gives the reader's current rights for every moment.
 type present struct{ who auth.Actor }
 
 // ActorAt returns the actor.
 func (p present) ActorAt(context.Context, int64, int64) (auth.Actor, error) { return p.who, nil }
 
-// Steady reports true.
+// Steady returns true.
 func (present) Steady(context.Context, int64, int64, int64) (bool, error) { return true, nil }

@@ -20,7 +20,7 @@ const (
 	maxPage     = 1000
 )
 
-// Request is what somebody asks for, as text.
+// Request is a request for changes, as text.
 // Spec: interface 4.12.1.
 type Request struct {
 	After string // a cursor, or the sequenceId of a change; empty: from now on
@@ -35,14 +35,15 @@ type Request struct {
 	UserContext string // Oid of a member; empty: the caller
 }
 
-// question is a request that was read by a model.
+// question is a parsed request.
 type question struct {
 	*rules
 	who  auth.Actor
 	size int
 }
 
-// read checks a request. Errors: fault.Invalid; fault.Denied.
+// read checks a request.
+// Errors: fault.Invalid; fault.Denied.
 func (s *Service) read(ctx context.Context, caller auth.Actor, r *Request) (*question, error) {
 	q := &question{size: defaultPage}
 	var err error
@@ -68,7 +69,8 @@ func (s *Service) read(ctx context.Context, caller auth.Actor, r *Request) (*que
 	return q, nil
 }
 
-// compile makes the rules of a request. Errors: fault.Invalid.
+// compile makes the rules of a request.
+// Errors: fault.Invalid.
 func (s *Service) compile(who auth.Actor, r *Request) (*rules, error) {
 	made := &rules{index: s.events.NewIndex(), target: &event.Target{}}
 	definition, err := r.definition()
@@ -107,8 +109,8 @@ func (s *Service) compile(who auth.Actor, r *Request) (*rules, error) {
 	return made, nil
 }
 
-// as returns the actor by whose rights of now the changes are read.
-// Errors: fault.Denied for another member than the caller, who is no administrator;
+// as returns the actor with whose current rights the changes are read.
+// Errors: fault.Denied for a caller who is not an administrator and names another member;
 // fault.Invalid for no member.
 func (s *Service) as(ctx context.Context, caller auth.Actor, member string) (auth.Actor, error) {
 	if member == "" {
@@ -133,7 +135,7 @@ func (s *Service) as(ctx context.Context, caller auth.Actor, member string) (aut
 	return who, err
 }
 
-// definition reads what the language of webhooks and that of the data path share.
+// definition reads the parameters that webhooks and the data path have in common.
 func (r *Request) definition() (event.Definition, error) {
 	d := event.Definition{}
 	for _, p := range [][2]string{{"attributes", r.Attributes}, {"filter", r.Filter}, {"select", r.Select}} {
@@ -161,8 +163,7 @@ func (r *Request) definition() (event.Definition, error) {
 	return d, nil
 }
 
-// kinds returns the types of the events. With attributes alone those that change
-// them are meant.
+// kinds returns the types of the events. With attributes and no type, only changes match.
 func (r *Request) kinds() ([]event.Type, error) {
 	switch t := event.Type(r.Type); t {
 	case "":
@@ -189,7 +190,7 @@ func (s *Service) isUnknown(from string) bool {
 	return !ok || len(t.Concrete) == 0
 }
 
-// rootsOf lists the types that are below no other one.
+// rootsOf lists the types without a parent type.
 func rootsOf(m *meta.Model) []string {
 	var all []string
 	for _, t := range m.Types {

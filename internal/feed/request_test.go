@@ -83,7 +83,8 @@ func TestWhatARequestAsksFor(t *testing.T) {
 	}
 }
 
-// TestADefinitionIsCompiledOnce, for each member who does not see everything.
+// TestADefinitionIsCompiledOnce checks that a definition is compiled once for each member who
+// does not see everything.
 func TestADefinitionIsCompiledOnce(t *testing.T) {
 	s := newService(testdb.SQLite(t))
 	read := func(as auth.Actor, r Request) *rules {

@@ -10,18 +10,18 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// Finder is what events need, and says which assets somebody sees now.
+// Finder is what events need. It also returns which assets a reader sees now.
 type Finder interface {
 	event.Finder
 	Seen(ctx context.Context, q db.Querier, who auth.Actor, types []*meta.Type, ids []int64) (map[int64]bool, error)
 }
 
-// Actors resolves a member to what it may see now.
+// Actors resolves a member to its current rights.
 type Actors interface {
 	ActorOf(ctx context.Context, member int64) (auth.Actor, error)
 }
 
-// Service reads pages by one model. It is safe for concurrent use.
+// Service reads pages with one model. It is safe for concurrent use.
 type Service struct {
 	db         *db.DB
 	log        *Log
@@ -30,18 +30,18 @@ type Service struct {
 	finder     Finder
 	actors     Actors
 	events     *event.Engine
-	all        []string                         // the types below no other
+	all        []string                         // the types without a parent type
 	sights     map[*meta.Type]*memfilter.Filter // who sees an asset, by concrete type
 	compiled   compiled
 }
 
-// Options is what a Service needs besides the database and the model.
+// Options has what a Service needs besides the database and the model.
 type Options struct {
 	Log        *Log
-	Generation int64 // of the model; 0: no other one is there
+	Generation int64 // of the model; 0: there is no other model
 	Find       Finder
 	Actors     Actors
-	Public     string // base URL as others see it
+	Public     string // base URL as clients see it
 }
 
 // New returns a service on d.

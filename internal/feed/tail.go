@@ -7,16 +7,16 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// When the poller looks for new changes while somebody waits: after pollEvery, or
-// sooner after a write of this process, but not more often than pollPause.
+// The times of the poller while a request waits. It polls after pollEvery, or sooner after a
+// write of this process, but not more often than pollPause.
 const (
 	pollEvery   = 250 * time.Millisecond
 	pollPause   = 50 * time.Millisecond
 	pollTimeout = 30 * time.Second
 )
 
-// Wait returns when there is a position above head. It holds no connection: one
-// poller looks for all who wait.
+// Wait returns when there is a position above head. It holds no connection: one poller serves
+// all waiting requests.
 // Errors: when ctx ends.
 func (l *Log) Wait(ctx context.Context, head int64) error {
 	l.enter()
@@ -50,7 +50,7 @@ func (l *Log) Committed() {
 	}
 }
 
-// enter counts who waits and starts the poller for the first.
+// enter counts a waiting request and starts the poller for the first one.
 func (l *Log) enter() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,8 +67,8 @@ func (l *Log) leave() {
 	l.waiting--
 }
 
-// poll looks for new changes at least once, and until nobody waits: while the head is
-// above that of the database, nobody waits for long.
+// poll reads new changes at least once, and then until no request waits. If head is above that
+// of the database, the first poll corrects it.
 func (l *Log) poll() {
 	for failing, on := false, true; on; on = l.isWaitedFor() {
 		ctx, cancel := context.WithTimeout(context.Background(), pollTimeout)
@@ -88,7 +88,7 @@ func (l *Log) poll() {
 	}
 }
 
-// isWaitedFor reports whether the poller goes on.
+// isWaitedFor reports whether the poller continues.
 func (l *Log) isWaitedFor() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *Log) isWaitedFor() bool {
 	return l.polling
 }
 
-// move wakes those who wait for a position up to head. The head goes back when the
+// move wakes the requests that wait for a position up to head. The head decreases if the
 // database has lost its last writes.
 func (l *Log) move(head int64) {
 	l.mu.Lock()

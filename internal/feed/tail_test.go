@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// waiting waits until so many wait.
+// waiting waits until want requests wait.
 func waiting(t *testing.T, l *Log, want int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
@@ -29,7 +29,8 @@ func waiting(t *testing.T, l *Log, want int) {
 	}
 }
 
-// TestWhoWaitsIsWokenByAWrite of this process or another one, and only then.
+// TestWhoWaitsIsWokenByAWrite checks that a write of this or another process wakes a waiting
+// request, and nothing else does.
 func TestWhoWaitsIsWokenByAWrite(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLog(d)
@@ -73,8 +74,8 @@ func TestWhoWaitsIsWokenByAWrite(t *testing.T) {
 	})
 }
 
-// TestWhoWaitsAfterALossOfWrites waits, though a later position was seen before the
-// database lost its last writes.
+// TestWhoWaitsAfterALossOfWrites checks that a request waits, although a later position was
+// seen before the database lost its last writes.
 func TestWhoWaitsAfterALossOfWrites(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLog(d)
@@ -106,7 +107,8 @@ func TestWhoWaitsAfterALossOfWrites(t *testing.T) {
 	})
 }
 
-// TestWhoGoesWaitsNoMore: the others do, and nothing is looked for when all have gone.
+// TestWhoGoesWaitsNoMore checks that a request that ends leaves the others waiting, and that
+// polling stops when all have ended.
 func TestWhoGoesWaitsNoMore(t *testing.T) {
 	d := testdb.SQLite(t)
 	l := newLog(d)
@@ -132,7 +134,8 @@ func TestWhoGoesWaitsNoMore(t *testing.T) {
 	}
 }
 
-// TestAFailureIsToldOnce: who waits goes on waiting while the database cannot be read.
+// TestAFailureIsToldOnce checks that requests wait on while the database cannot be read, and
+// that the failure is logged once.
 func TestAFailureIsToldOnce(t *testing.T) {
 	d, err := db.Open(t.Context(), testdb.URL(t, "sqlite"), db.Options{MaxConns: 1})
 	if err != nil {

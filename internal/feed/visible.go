@@ -14,9 +14,9 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// visible leaves of events what their reader sees now: those of assets it sees, as
-// they are now and as they were then, without the values that it does not see. It
-// returns the instigators that are hidden as well.
+// visible removes the events that the reader may not see. The reader must see the asset both
+// now and at the time of the event. Values that the reader does not see are removed. visible
+// also returns the hidden instigators.
 func (x *reader) visible(ctx context.Context, events []*event.Event) (hidden []int64, left []*event.Event, err error) {
 	if x.who.All || len(events) == 0 {
 		return nil, events, nil
@@ -40,8 +40,8 @@ func (x *reader) visible(ctx context.Context, events []*event.Event) (hidden []i
 	return hidden, slices.DeleteFunc(events, func(e *event.Event) bool { return len(e.Rules) == 0 }), nil
 }
 
-// shown returns the changes without values that are not seen. old says whether the
-// values before are.
+// shown returns the changes without hidden values. old means that the reader sees the previous
+// values.
 func shown(changes []change.Change, old bool, sees map[int64]bool) []change.Change {
 	all := make([]change.Change, 0, len(changes))
 	for _, c := range changes {
@@ -65,7 +65,7 @@ func ifSeen(v any, sees map[int64]bool) any {
 	return nil
 }
 
-// seesNow finds which of the assets that events name the reader sees now.
+// seesNow returns which assets named by events the reader sees now.
 func (x *reader) seesNow(ctx context.Context, events []*event.Event) (map[int64]bool, error) {
 	wanted := map[int64]bool{}
 	for _, e := range events {
@@ -118,7 +118,7 @@ func (x *reader) seesNow(ctx context.Context, events []*event.Event) (map[int64]
 	return wanted, err
 }
 
-// sees reports whether the reader sees a version, as far as memory knows.
+// sees reports whether the reader sees a version, if memory is enough to decide.
 func (x *reader) sees(v *change.Version) memfilter.Truth {
 	f := x.sights[v.Type]
 	if f == nil {
@@ -127,8 +127,8 @@ func (x *reader) sees(v *change.Version) memfilter.Truth {
 	return f.Evaluate(memfilter.Input{Version: v, Actor: &x.who})
 }
 
-// sawBefore finds the events before which the reader would see the asset by an as-of
-// read: those of an asset that comes out of a project it does not see are not.
+// sawBefore returns the events for which an as-of read shows the asset before the event. It
+// excludes an asset that was moved out of a project that the reader does not see.
 func (x *reader) sawBefore(ctx context.Context, events []*event.Event) (map[*event.Event]bool, error) {
 	saw, open := map[*event.Event]bool{}, map[*meta.Type][]*event.Event{}
 	for _, e := range events {
