@@ -20,7 +20,7 @@ import (
 // Service finds, reads and stores contents. It is safe for concurrent use.
 type Service struct {
 	model    *meta.Model
-	finder   *find.Finder // shows references in the place of bytes
+	finder   *find.Finder // shows references in place of bytes
 	contents *blob.Store
 	limit    int64
 }
@@ -32,7 +32,7 @@ func New(m *meta.Model, f *find.Finder, limit int64) *Service {
 	return &Service{model: m, finder: f, contents: f.Contents, limit: limit}
 }
 
-// File is an asset with a content. The texts are as members wrote them.
+// File is an asset with a content. Its texts are as members wrote them.
 type File struct {
 	OID         oid.OID
 	Content     blob.Ref // zero: it has none
@@ -40,7 +40,7 @@ type File struct {
 	Name        string // Filename, else Name; empty for images
 }
 
-// row is a File as a query answers.
+// row is a File as a query returns it.
 type row struct {
 	Content, ContentType, Filename, Name string
 	CanUpdate                            bool
@@ -53,8 +53,8 @@ func (s *Service) Find(ctx context.Context, who auth.Actor, types []string, id s
 	return f, err
 }
 
-// ToChange is Find for who is to change the asset.
-// Errors: also fault.Denied.
+// ToChange is Find for a member who changes the asset.
+// Errors: as Find; fault.Denied.
 func (s *Service) ToChange(ctx context.Context, who auth.Actor, types []string, id string) (File, error) {
 	f, mayChange, err := s.find(ctx, who, types, id)
 	if err == nil && !mayChange {
@@ -86,7 +86,7 @@ func (s *Service) find(ctx context.Context, who auth.Actor, types []string, id s
 
 func notFound() error { return fault.NotFoundf("Not Found") }
 
-// rows returns the asset of a type with an id, none where who sees none.
+// rows returns the asset of a type with an id, or no row if who does not see it.
 func (s *Service) rows(ctx context.Context, who auth.Actor, t *meta.Type, id int64) (rows []row, err error) {
 	r := query.Request{From: text(oid.OID{Type: t.Name, ID: id}.String())}
 	for _, name := range []string{"Content", "ContentType", "Filename", "Name", "CanUpdate"} {
@@ -121,17 +121,17 @@ func (r row) file(o oid.OID) File {
 // Limit returns how many bytes a content may have.
 func (s *Service) Limit() int64 { return s.limit }
 
-// UploadMemory returns how many bytes of memory Upload needs when the size is known,
-// or not.
+// UploadMemory returns how many bytes of memory Upload needs. known means that the size is
+// known.
 func (s *Service) UploadMemory(known bool) int64 { return s.contents.UploadMemory(known) }
 
-// Upload stores what r has. size is how many bytes that is, -1: unknown until its end.
+// Upload stores the bytes of r. size is their number, or -1 if it is unknown until the end.
 // Errors: blob.ErrTooLarge; those of r; fault.Transient.
 func (s *Service) Upload(ctx context.Context, r io.Reader, size int64) (blob.Ref, error) {
 	return s.contents.Upload(ctx, r, size, s.limit)
 }
 
-// Open returns n bytes of a content from an offset. They end with ctx.
+// Open returns n bytes of a content from an offset. Reading ends with ctx.
 // Errors: fault.Transient.
 func (s *Service) Open(ctx context.Context, ref blob.Ref, from, n int64) (io.ReadCloser, error) {
 	r, err := s.contents.Open(ctx, ref, from, n)

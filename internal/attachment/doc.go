@@ -1,10 +1,10 @@
-// Package attachment finds the contents of attachments and images for those who ask
-// for their bytes, and stores bytes for those who send them.
+// Package attachment finds the contents of attachments and images for download, and stores
+// uploaded bytes.
 //
 //	Find --> File --> Open --> bytes
 //	ToChange --> Upload --> blob.Ref, which a write of the asset then sets
 //
-// What a member does not see is not found, as if there were no such asset.
+// An asset that a member does not see is not found, as if it did not exist.
 //
 // Spec: interface 4.13.
 package attachment

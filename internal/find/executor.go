@@ -37,7 +37,7 @@ type executor struct {
 	sets       setMemory   // for the sets that are being read
 	answer     reservation // for an answer that is returned whole
 	contents   reservation // for the longest piece of a flushed answer that has contents
-	large      bool        // the answer was flushed, or would have been
+	large      bool        // the answer is too large to be buffered
 	groupBytes int64       // bytes of groups
 
 	handed int           // rows passed to the encoder

@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// However a request that was accepted for later ends, its body is gone with the
-// statement that ends it: from the row, and from the file of SQLite.
+// TestTheBodyOfAFinishedRequestIsGone checks that the statement that ends an accepted request
+// also removes its body: from the row, and from the file of SQLite.
 func TestTheBodyOfAFinishedRequestIsGone(t *testing.T) {
 	const body = "a body that nobody needs any more"
 	endings := map[string]func(t *testing.T, b *requests.Store, d *db.DB, c *requests.Claim) error{

@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	backoff    = 5 * time.Second  // before the next claim of a request for which the database was not available
+	backoff    = 5 * time.Second  // before the next claim of a request for which the database was unavailable
 	pause      = 30 * time.Second // see lease.Table.Pause
-	candidates = 8                // rows read for one claim: other workers claim too
+	candidates = 8                // rows read for one claim, since other workers claim, too
 )
 
-// Accept stores a request for asynchronous execution. Where the key is in use it
-// returns the request that has it.
-// Errors: fault.Conflict as Begin; fault.Invalid when the request is too large
-// to be stored.
+// Accept stores a request for asynchronous execution. If the key is in use, it returns the
+// request that has the key.
+// Errors: fault.Conflict as Begin; fault.Invalid if the request is too large to be stored.
 func (s *Store) Accept(ctx context.Context, member int64, identity Identity, request []byte, commands int) (State, error) {
 	if identity.Key != "" {
 		release, err := s.reserve(memberKey{member, identity.Key})
@@ -65,13 +64,12 @@ type Claim struct {
 	request []byte // as stored
 }
 
-// Request returns the accepted request, in memory of the context's hold.
+// Request returns the accepted request. It counts as memory of the context's hold.
 // Errors: those of the hold.
 func (c *Claim) Request(ctx context.Context) ([]byte, error) { return decompress(ctx, c.request) }
 
-// Claim claims a request; nil when none waits. Members take turns, and of each the one
-// that has waited longest comes first. One that was claimed too often without an answer
-// is refused.
+// Claim claims a request; nil if none waits. Members take turns, and the oldest request of a
+// member comes first. A request that was claimed too often without an answer is refused.
 func (s *Store) Claim(ctx context.Context) (*Claim, error) {
 	for {
 		var ids []string
@@ -93,8 +91,8 @@ func (s *Store) Claim(ctx context.Context) (*Claim, error) {
 	}
 }
 
-// ClaimByID claims one request; nil when another worker was faster, or the request
-// was refused.
+// ClaimByID claims one request; nil if another worker was faster, or if the request was
+// refused.
 func (s *Store) ClaimByID(ctx context.Context, id string) (*Claim, error) {
 	c := &Claim{ID: id, store: s, owner: uuid.NewString()}
 	held, err := s.leases.Claim(ctx, s.db, c.owner, []string{id})
@@ -119,8 +117,8 @@ func tooManyClaims() error {
 	return fault.Invalidf(fault.NoPlace, "The request was begun %d times and never ended; send it in smaller parts.", lease.MaxClaims)
 }
 
-// Hold renews the lease until stop is called. The context that it returns ends
-// with lease.ErrLost as its cause when the lease is lost.
+// Hold renews the lease until stop is called. If the lease is lost, the returned context ends
+// with lease.ErrLost as its cause.
 func (c *Claim) Hold(ctx context.Context) (held context.Context, stop func()) {
 	held, lost := context.WithCancelCause(ctx)
 	end := c.store.leases.AutoRenew(ctx, c.owner, []string{c.ID}, func(err error) {
@@ -131,7 +129,8 @@ func (c *Claim) Hold(ctx context.Context) (held context.Context, stop func()) {
 	return held, func() { end(); lost(nil) }
 }
 
-// finish stores the outcome of the request. Errors: lease.ErrLost.
+// finish stores the outcome of the request.
+// Errors: lease.ErrLost.
 func (c *Claim) finish(ctx context.Context, tx *db.Tx, status int, answer []byte) error {
 	stored, err := compress(answer)
 	if err != nil {
@@ -141,23 +140,24 @@ func (c *Claim) finish(ctx context.Context, tx *db.Tx, status int, answer []byte
 		status, stored, time.Now().Add(c.store.Retention).UnixMicro())
 }
 
-// Complete stores the answer of a request that wrote nothing. Errors: lease.ErrLost.
+// Complete stores the answer of a request that wrote nothing.
+// Errors: lease.ErrLost.
 func (c *Claim) Complete(ctx context.Context, answer []byte) error {
 	return c.store.db.Write(ctx, func(tx *db.Tx) error { return c.finish(ctx, tx, answered, answer) })
 }
 
-// Refuse stores the error of a request that was refused as a whole. Errors:
-// lease.ErrLost.
+// Refuse stores the error of a request that was refused as a whole.
+// Errors: lease.ErrLost.
 func (c *Claim) Refuse(ctx context.Context, why error) error {
 	return c.store.db.Write(ctx, func(tx *db.Tx) error { return c.finish(ctx, tx, refused, encodeFault(why)) })
 }
 
-// Release ends the lease and does not count the claim; for a process that stops.
+// Release ends the lease without counting the claim. A process that stops calls it.
 func (c *Claim) Release(ctx context.Context) error {
 	return c.store.leases.Release(ctx, c.owner, []string{c.ID})
 }
 
-// Retry ends the lease, and allows the next claim after a backoff.
+// Retry ends the lease, and allows the next claim after backoff.
 func (c *Claim) Retry(ctx context.Context) error {
 	return c.store.leases.Retry(ctx, c.owner, []string{c.ID}, backoff)
 }

@@ -14,13 +14,14 @@ import (
 )
 
 const (
-	compressFrom = 1 << 20  // bytes from which on requests and answers are stored compressed
-	maxStored    = 15 << 20 // bytes of one column: servers with default settings take 16 MiB at once
+	compressFrom = 1 << 20 // bytes from which on requests and answers are stored compressed
+	// Bytes of one column: servers with default settings accept 16 MiB at once.
+	maxStored = 15 << 20
 )
 
-// compress returns the stored form of b: gzip from compressFrom bytes on. Neither
-// JSON nor YAML begins like gzip, so decompress recognizes it.
-// Errors: fault.Invalid when the stored form is too large.
+// compress returns the stored form of b: gzip from compressFrom bytes on. Neither JSON nor
+// YAML begins like gzip, so decompress recognizes it.
+// Errors: fault.Invalid if the stored form is too large.
 func compress(b []byte) ([]byte, error) {
 	if len(b) >= compressFrom || isCompressed(b) {
 		var out storedBuffer
@@ -39,10 +40,11 @@ func compress(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// storedBuffer takes no more bytes than are stored.
+// storedBuffer accepts at most maxStored bytes.
 type storedBuffer struct{ bytes.Buffer }
 
-// Write appends b. Errors: fault.Invalid when the stored form is too large.
+// Write appends b.
+// Errors: fault.Invalid if the stored form is too large.
 func (s *storedBuffer) Write(b []byte) (int, error) {
 	if s.Len()+len(b) > maxStored {
 		return 0, fault.Invalidf(fault.NoPlace,
@@ -51,8 +53,9 @@ func (s *storedBuffer) Write(b []byte) (int, error) {
 	return s.Buffer.Write(b)
 }
 
-// decompress returns what compress got, in memory of the context's hold. gzip ends with
-// the size of its content. Errors: those of the hold.
+// decompress returns the bytes that compress was called with. They count as memory of the
+// context's hold. gzip data ends with the size of its content.
+// Errors: those of the hold.
 func decompress(ctx context.Context, b []byte) ([]byte, error) {
 	if !isCompressed(b) {
 		return b, nil
@@ -80,7 +83,8 @@ type storedFault struct {
 }
 
 func encodeFault(err error) []byte {
-	b, _ := json.Marshal(storedFault{fault.KindOf(err), fault.Public(err), fault.Place(err)}) // cannot fail
+	// Cannot fail.
+	b, _ := json.Marshal(storedFault{fault.KindOf(err), fault.Public(err), fault.Place(err)})
 	return b
 }
 

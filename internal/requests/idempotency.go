@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// ErrDuplicate says that another process has written a request under the same
-// key first; Execution.First returns its answer.
+// ErrDuplicate means that another process has written a request with the same key first.
+// Execution.First returns its answer.
 var ErrDuplicate = errors.New("another process has used the key")
 
 // Execution is a request that is being executed.
@@ -23,11 +23,11 @@ type Execution struct {
 	release  func()
 }
 
-// Begin starts the execution of a request, or returns the answer of an earlier
-// one under the same key. Exactly one of the three results is set: the
-// execution, which the caller ends, the answer, or the error.
-// Errors: fault.Conflict when the key was used for another body, or the first
-// request is still running; the error the first request was refused with.
+// Begin starts the execution of a request, or returns the answer of an earlier one with the
+// same key. Exactly one of the three results is set: the execution, which the caller ends, the
+// answer, or the error.
+// Errors: fault.Conflict if the key was used for another body, or if the first request is
+// still running; the error that the first request was refused with.
 func (s *Store) Begin(ctx context.Context, member int64, id string, identity Identity) (*Execution, []byte, error) {
 	e := &Execution{store: s, member: member, id: id, identity: identity, release: func() {}}
 	if !e.hasKey() {
@@ -45,13 +45,13 @@ func (s *Store) Begin(ctx context.Context, member int64, id string, identity Ide
 	return nil, answer, err
 }
 
-// hasKey reports whether the request is stored under a key of its own. One with
-// a claim is stored already.
+// hasKey reports whether the request is stored with its own key. A request with a claim is
+// stored already.
 func (e *Execution) hasKey() bool { return e.identity.Key != "" && e.identity.Claim == nil }
 
-// First returns the answer of the first request under the key.
-// Errors: the error it was refused with; fault.Conflict when it had another body
-// or has no answer yet; fault.NotFound when there was none.
+// First returns the answer of the first request with the key.
+// Errors: the error it was refused with; fault.Conflict if it had another body or has no
+// answer yet; fault.NotFound if there was none.
 func (e *Execution) First(ctx context.Context) ([]byte, error) {
 	s, err := e.store.findByKey(ctx, e.member, e.identity)
 	switch {
@@ -63,8 +63,7 @@ func (e *Execution) First(ctx context.Context) ([]byte, error) {
 	return s.Answer, s.Err
 }
 
-// End allows other requests under the key. It is called once the transaction has
-// ended.
+// End allows other requests with the key. It is called after the transaction has ended.
 func (e *Execution) End() { e.release() }
 
 // Insert stores the request, as the first statement of the transaction.
@@ -81,7 +80,7 @@ func (e *Execution) Insert(tx *db.Tx) error {
 }
 
 // StoreAnswer stores the answer, as the last statement of the transaction.
-// Errors: lease.ErrLost when the claim has ended meanwhile.
+// Errors: lease.ErrLost if the claim has ended meanwhile.
 func (e *Execution) StoreAnswer(ctx context.Context, tx *db.Tx, answer []byte) error {
 	if e.identity.Claim != nil {
 		return e.identity.Claim.finish(ctx, tx, answered, answer)
@@ -96,8 +95,9 @@ func (e *Execution) StoreAnswer(ctx context.Context, tx *db.Tx, answer []byte) e
 	return tx.Gorm().Model(&requestRow{ID: e.id}).Update("answer", stored).Error
 }
 
-// insert writes the row of a member's new request, and deletes an expired one
-// under the same key. Errors: fault.Conflict when the key is in use.
+// insert writes the row of a member's new request, and deletes an expired one with the same
+// key.
+// Errors: fault.Conflict if the key is in use.
 func (s *Store) insert(tx *db.Tx, member int64, identity Identity, row requestRow) error {
 	now := time.Now()
 	row.ActorID, row.BodyHash = member, identity.Hash
@@ -111,9 +111,8 @@ func (s *Store) insert(tx *db.Tx, member int64, identity Identity, row requestRo
 	return tx.Gorm().Create(&row).Error
 }
 
-// deleteExpiredKey deletes an expired request with a key. It reads the id without
-// a lock and deletes by it: a delete by the key may lock rows that others are
-// writing under keys of their own.
+// deleteExpiredKey deletes an expired request with a key. It reads the id without a lock and
+// deletes by id. A delete by key could lock rows that others are writing with their own keys.
 func deleteExpiredKey(tx *db.Tx, member int64, key string) error {
 	var row requestRow
 	err := tx.Gorm().Scopes(withKey(member, key), expired).Select("id").Take(&row).Error

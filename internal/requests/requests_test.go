@@ -58,7 +58,7 @@ func body(t *testing.T, c *requests.Claim) string {
 	return string(b)
 }
 
-// expire ends the lease of every claim, as time does when nobody renews it.
+// expire ends the lease of every claim, as if nobody had renewed it.
 func expire(t *testing.T, d *db.DB) {
 	t.Helper()
 	if _, err := d.Exec(t.Context(), `UPDATE bulk_request SET lease = 0 WHERE status = 0`); err != nil {
@@ -115,7 +115,7 @@ func TestARequestWaitsIsClaimedAndAnswered(t *testing.T) {
 	})
 }
 
-// The fence: whoever lost a claim can write nothing, whatever they come with.
+// TestALostClaimWritesNothing checks the fence: a process that lost its claim cannot write.
 func TestALostClaimWritesNothing(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		b := requests.New(d)
@@ -180,7 +180,8 @@ func TestGivenBackAndGivenUp(t *testing.T) {
 	})
 }
 
-// A claim is renewed while its work goes on, and the work hears of its loss.
+// TestHoldTellsOfTheLoss checks that a claim is renewed while its work continues, and that the
+// context of the work ends if the claim is lost.
 func TestHoldTellsOfTheLoss(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		t.Parallel() // it waits for a renewal
@@ -228,8 +229,8 @@ func TestOneKeyOneEntry(t *testing.T) {
 	})
 }
 
-// A request under a key does not wait for one under another key that has not
-// ended. On SQLite all writes take turns, so there is nothing to see.
+// TestKeysDoNotWaitForEachOther checks that a request does not wait for an unfinished one with
+// another key. SQLite runs one write at a time, so the test shows nothing there.
 func TestKeysDoNotWaitForEachOther(t *testing.T) {
 	d := testdb.MySQL(t)
 	b := requests.New(d)
@@ -257,7 +258,7 @@ func TestKeysDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// Who sends many requests does not keep those of others waiting.
+// TestMembersTakeTurns checks that many requests of one member do not delay those of others.
 func TestMembersTakeTurns(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		b := requests.New(d)
@@ -282,7 +283,8 @@ func TestMembersTakeTurns(t *testing.T) {
 	})
 }
 
-// An answer of few stored bytes is unpacked in memory of who asks for it.
+// TestAnAnswerIsUnpackedInReservedMemory checks that a small stored answer reserves its
+// unpacked size in the memory of the request that reads it.
 func TestAnAnswerIsUnpackedInReservedMemory(t *testing.T) {
 	d := testdb.SQLite(t)
 	b := requests.New(d)
@@ -306,7 +308,8 @@ func TestAnAnswerIsUnpackedInReservedMemory(t *testing.T) {
 	}
 }
 
-// What servers take at once bounds what is kept; what compresses fits.
+// TestLargeRequests checks that the largest packet of servers bounds a stored request, and
+// that a request fits if it compresses well.
 func TestLargeRequests(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		b := requests.New(d)
@@ -337,7 +340,8 @@ func TestLargeRequests(t *testing.T) {
 	})
 }
 
-// An answer is kept for its time and no longer; what waits is never forgotten.
+// TestDeleteExpired checks that an answer is stored for its retention, and that a waiting
+// request is never deleted.
 func TestDeleteExpired(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		b := requests.New(d)

@@ -24,16 +24,16 @@ type requestRow struct {
 	Processing bool `gorm:"->"` // a worker has the lease
 }
 
-// TableName names the table for gorm.
+// TableName returns the name of the table for gorm.
 func (requestRow) TableName() string { return "bulk_request" }
 
-// expired limits requests to those whose retention is over. One that waits never
+// expired restricts requests to those whose retention is over. A waiting request never
 // expires.
 func expired(g *gorm.DB) *gorm.DB {
 	return g.Where("expires_at <= ? AND status <> ?", time.Now().UnixMicro(), waiting)
 }
 
-// withKey limits requests to those of a member under a key.
+// withKey restricts requests to that of a member with a key.
 func withKey(member int64, key string) func(*gorm.DB) *gorm.DB {
 	return func(g *gorm.DB) *gorm.DB { return g.Where("actor_id = ? AND idem_key = ?", member, key) }
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/lease"
 )
 
-// defaultRetention is how long an answer is stored unless Store.Retention is set.
+// defaultRetention is how long an answer is stored, unless Store.Retention is set.
 const defaultRetention = 24 * time.Hour
 
 // maxKey is the most bytes of an idempotency key.
@@ -27,8 +27,8 @@ const deletedRows = 500
 // Values of bulk_request.status.
 const (
 	waiting  = 0
-	answered = 1 // the answer column holds the answer
-	refused  = 2 // the answer column holds the fault, see encodeFault
+	answered = 1 // the answer column has the answer
+	refused  = 2 // the answer column has the fault, see encodeFault
 )
 
 // Store holds the requests of one database. It is safe for concurrent use.
@@ -37,7 +37,7 @@ type Store struct {
 
 	db       *db.DB
 	leases   *lease.Table[string]
-	last     atomic.Int64 // the member whose request Claim claimed last
+	last     atomic.Int64 // the member of the last request that Claim claimed
 	mu       sync.Mutex
 	inFlight map[memberKey]bool // in this process
 }
@@ -55,11 +55,11 @@ func New(d *db.DB) *Store {
 	return &Store{Retention: defaultRetention, db: d, inFlight: map[memberKey]bool{}, leases: leases}
 }
 
-// Identity says which request is the same one, sent or begun again.
+// Identity identifies a request that is sent or begun again.
 type Identity struct {
 	Key   string // Idempotency-Key, unique per member; empty for none
-	Hash  string // of the body, 64 hexadecimal digits: another body under the same key is refused
-	Claim *Claim // of a request that was accepted earlier; nil for one that came just now
+	Hash  string // of the body, 64 hexadecimal digits: another body with the same key is refused
+	Claim *Claim // of a request that was accepted earlier; nil for a new one
 }
 
 // State is a stored request.
@@ -70,14 +70,14 @@ type State struct {
 	Commands   int    // of an accepted request
 	Done       bool   // Answer or Err is set
 	Processing bool   // not done, and a worker has the lease
-	Answer     []byte // when done
+	Answer     []byte // if done
 	Err        error  // why the whole request was refused, a fault
 }
 
-// Find returns a request by its id. Its answer is in memory of the context's hold. An id
-// that is no UUID is not looked for: servers refuse to compare characters outside ASCII with
-// the column.
-// Errors: fault.NotFound when there is none, or it has expired; those of the hold.
+// Find returns a request by its id. Its answer counts as memory of the context's hold. An id
+// that is not a UUID is never found: servers refuse to compare the column with characters
+// outside ASCII.
+// Errors: fault.NotFound if there is none, or if it has expired; those of the hold.
 func (s *Store) Find(ctx context.Context, id string) (State, error) {
 	return s.findByID(ctx, id, "answer")
 }
@@ -95,8 +95,8 @@ func (s *Store) findByID(ctx context.Context, id, answer string) (State, error) 
 	return found, err
 }
 
-// findByKey returns the request that has a member's key. Errors: also
-// fault.Conflict when it has another body.
+// findByKey returns the request with a member's key.
+// Errors: as Find; fault.Conflict if it has another body.
 func (s *Store) findByKey(ctx context.Context, member int64, id Identity) (State, error) {
 	row, found, err := s.find(ctx, "answer", withKey(member, id.Key))
 	if err == nil && row.BodyHash != id.Hash {
@@ -119,8 +119,7 @@ func (s *Store) find(ctx context.Context, answer string, which func(*gorm.DB) *g
 	return row, found, nil
 }
 
-// reserve refuses other requests of this process under the same key until
-// release is called.
+// reserve refuses other requests of this process with the same key until release is called.
 func (s *Store) reserve(k memberKey) (release func(), err error) {
 	if len(k.key) > maxKey {
 		return nil, fault.Invalidf(fault.NoPlace, "Idempotency-Key has more than %d bytes", maxKey)
@@ -142,8 +141,8 @@ func stillRunning() error {
 	return fault.Conflictf(nil, "The first request with this Idempotency-Key is still running")
 }
 
-// DeleteExpired deletes the finished requests whose retention is over; the
-// scheduler calls it. A request that waits never expires.
+// DeleteExpired deletes the finished requests whose retention is over. The scheduler calls it.
+// A waiting request never expires.
 func DeleteExpired(ctx context.Context, d *db.DB) error {
 	for {
 		ids, more, err := db.Removable(ctx, d, "SELECT id, COALESCE(LENGTH(answer), 0) FROM bulk_request WHERE expires_at <= ? AND status <> ? LIMIT ?",

@@ -29,14 +29,14 @@ var stateNames = []string{never: "never", running: "running", done: "done", fail
 
 // Bounds of a check.
 const (
-	maxFindings = 1000             // that are kept
+	maxFindings = 1000             // that are stored
 	maxError    = 1000             // characters
-	leaseFor    = 20 * time.Second // without a sign of its process
+	leaseFor    = 20 * time.Second // without a renewal by its process
 	tellEvery   = 2 * time.Second
 	endLimit    = 5 * time.Second // to write how it ended
 )
 
-// theCheck is the id of the one row.
+// theCheck is the id of the only row.
 const theCheck int64 = 1
 
 // start is a check that this process has claimed.
@@ -45,7 +45,7 @@ type start struct {
 	member int64
 }
 
-// State is how far a check is, as clients read it.
+// State is the progress of a check, as clients read it.
 type State struct {
 	Type     string    `json:"_type"`
 	State    string    `json:"state"`
@@ -88,15 +88,15 @@ func (s *Service) Start(ctx context.Context, who auth.Actor) (State, error) {
 	}
 	select {
 	case s.starts <- c:
-	default: // one that has lost its row has not ended yet
+	default: // a check that has lost its row has not ended yet
 		s.end(ctx, c, brokenOff, nil, nil)
 		return State{}, fault.Transientf(nil, "The check before is still ending; try again")
 	}
 	return s.state(ctx)
 }
 
-// Check returns how far the check that was started last is. Errors: fault.Denied as
-// Status.
+// Check returns the progress of the last check.
+// Errors: fault.Denied as Status.
 func (s *Service) Check(ctx context.Context, who auth.Actor) (State, error) {
 	if err := mayRead(who); err != nil {
 		return State{}, err
@@ -138,8 +138,8 @@ func orNone(micros int64) *string {
 	return &at
 }
 
-// Run carries out the checks that this process has started, one at a time, until ctx
-// ends. One that is running or waits then is broken off.
+// Run runs the checks that this process has started, one at a time, until ctx ends. A check
+// that is running or waiting then is broken off.
 func (s *Service) Run(ctx context.Context) error {
 	for {
 		select {
@@ -186,7 +186,7 @@ func (s *Service) carryOut(ctx context.Context, c start) {
 	}
 }
 
-// guarded runs the check and turns a panic into an error.
+// guarded runs the check and converts a panic to an error.
 func (s *Service) guarded(ctx context.Context, at func(check.Step)) (found []check.Finding, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -196,8 +196,8 @@ func (s *Service) guarded(ctx context.Context, at func(check.Step)) (found []che
 	return s.o.Check(ctx, at)
 }
 
-// tell writes how far a check is, and extends its lease, until steps is closed. It calls
-// lost when the row is another's.
+// tell writes the progress of a check and extends its lease until steps is closed. It calls
+// lost if another process has the row.
 func (s *Service) tell(ctx context.Context, c start, steps <-chan check.Step, lost context.CancelCauseFunc) {
 	tick := time.NewTicker(s.tellEvery)
 	defer tick.Stop()
@@ -209,7 +209,7 @@ func (s *Service) tell(ctx context.Context, c start, steps <-chan check.Step, lo
 				return
 			}
 			at = next
-			continue // told with the next tick: steps may be many and short
+			continue // written with the next tick, since steps may be many and short
 		case <-tick.C:
 		case <-ctx.Done():
 			return
@@ -225,7 +225,8 @@ func (s *Service) tell(ctx context.Context, c start, steps <-chan check.Step, lo
 	}
 }
 
-// store changes the row and extends its lease. Errors: lease.ErrLost.
+// store changes the row and extends its lease.
+// Errors: lease.ErrLost.
 func (s *Service) store(ctx context.Context, c start, set string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, leaseFor/2)
 	defer cancel()
@@ -233,7 +234,7 @@ func (s *Service) store(ctx context.Context, c start, set string, args ...any) e
 	return s.leases.Update(ctx, s.db, c.owner, []int64{theCheck}, set, append(args, leaseFor.Microseconds())...)
 }
 
-// end stores how a check ended; it works after ctx has ended.
+// end stores how a check ended. It also works after ctx has ended.
 func (s *Service) end(ctx context.Context, c start, state int, found []check.Finding, why error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
 	defer cancel()
@@ -250,7 +251,7 @@ func (s *Service) end(ctx context.Context, c start, state int, found []check.Fin
 	}
 }
 
-// asText returns findings as they stand in the row.
+// asText returns findings as stored in the row.
 func asText(found []check.Finding) string {
 	list := make([]Finding, min(len(found), maxFindings))
 	for i := range list {

@@ -1,18 +1,18 @@
-// Package system tells administrators how the installation is: which processes run, of
-// which version, what waits, which queries are slow; it checks the database when they
-// ask for it, and sets what they set while the service runs.
+// Package system shows administrators the state of the installation: the processes and their
+// versions, the queued work, the slow queries. It also checks the database on request, and
+// changes settings at runtime.
 //
 //	status, err := s.Status(ctx, who)
-//	state, err := s.Start(ctx, who) // a check, which s.Run carries out
-//	state, err := s.Check(ctx, who) // the last one, of whichever process
+//	state, err := s.Start(ctx, who) // a check, which s.Run runs
+//	state, err := s.Check(ctx, who) // the last one, of any process
 //	settings, err := s.ChangeSettings(ctx, who, body, false)
 //
-// What there is to tell belongs to others: packages count the work in their own tables,
-// processes write rows, and all of it comes here through Options. Counts are bounded.
+// The data comes from other packages through Options: they count the work in their own tables,
+// and processes write rows. Counts are bounded.
 //
-// A check is the one row of system_check, which its process holds under a lease. So
-// there is one at a time in the whole installation, every process can tell how far it
-// is, and one whose process died is broken off as soon as its lease has ended.
+// A check is the only row of system_check, which its process holds under a lease. So the whole
+// installation runs one check at a time, and every process can read its progress. If a process
+// dies, its check is broken off when the lease expires.
 //
 // Spec: interface 4.16.
 package system

@@ -12,14 +12,15 @@ import (
 	"github.com/alds-dev/alds/internal/trail"
 )
 
-// Settings are what administrators set while the service runs, as clients read them.
+// Settings are what administrators set at runtime, as clients read them.
 type Settings struct {
 	Type   string        `json:"_type"`
 	Story  catalog.Level `json:"StoryTrackingLevel"`
 	Defect catalog.Level `json:"DefectTrackingLevel"`
 }
 
-// Settings returns the settings of the installation. Errors: fault.Denied as Status.
+// Settings returns the settings of the installation.
+// Errors: fault.Denied as Status.
 // Spec: interface 4.16.2.
 func (s *Service) Settings(ctx context.Context, who auth.Actor) (Settings, error) {
 	if err := mayRead(who); err != nil {
@@ -33,9 +34,10 @@ func settingsOf(t catalog.Tracking) Settings {
 	return Settings{Type: "Settings", Story: t.Story, Defect: t.Defect}
 }
 
-// ChangeSettings sets those that a body names, and returns all. yaml says that the body
-// is YAML.
-// Errors: fault.Denied as Status; fault.Invalid. Spec: interface 4.16.2.
+// ChangeSettings sets the settings that a body names, and returns all. yaml means that the
+// body is YAML.
+// Errors: fault.Denied as Status; fault.Invalid.
+// Spec: interface 4.16.2.
 func (s *Service) ChangeSettings(ctx context.Context, who auth.Actor, body []byte, yaml bool) (Settings, error) {
 	if err := mayRead(who); err != nil {
 		return Settings{}, err
@@ -54,8 +56,8 @@ func (s *Service) ChangeSettings(ctx context.Context, who auth.Actor, body []byt
 	return settingsOf(t), nil
 }
 
-// SetSettings sets levels by the names of their settings and notes who did it in the
-// audit; member 0: the command of an operator.
+// SetSettings sets levels by the names of their settings and records the member in the audit
+// trail. Member 0 is the command of an operator.
 // Errors: fault.Invalid for an unknown name or level.
 func SetSettings(ctx context.Context, d *db.DB, member int64, to map[string]string) (t catalog.Tracking, err error) {
 	for name, level := range to {
@@ -88,7 +90,8 @@ func SetSettings(ctx context.Context, d *db.DB, member int64, to map[string]stri
 	return t, nil
 }
 
-// parseSettings reads {"StoryTrackingLevel": "Off", …}; null is Mix. Errors: fault.Invalid.
+// parseSettings reads {"StoryTrackingLevel": "Off", …}; null is Mix.
+// Errors: fault.Invalid.
 func parseSettings(body []byte, yaml bool) (map[string]string, error) {
 	docs, err := doc.Parse(body, yaml)
 	if err != nil {

@@ -14,34 +14,38 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Options are what a Service asks for what it does not know itself.
+// Options has the functions and values that a Service gets from others.
 type Options struct {
-	Version    string                                                // of this process
-	Commit     string                                                // what it was built from, and
-	CommitDate string                                                // its date; empty: not known
-	Process    string                                                // its name in the table of processes
-	Dashboards string                                                // where they are; empty: nobody has said
-	Work       func(ctx context.Context, q db.Querier) (Work, error) // what waits in the database
-	Queue      func(ctx context.Context) (Tasks, error)              // what waits in the queue
-	Check      Checking
-	Changed    func(ctx context.Context) // brings this process to settings that were just changed; may be nil
-	Log        *slog.Logger
+	Version string // of this process
+	// The commit it was built from.
+	Commit string
+	// The date of that commit; empty: unknown.
+	CommitDate string
+	// Its name in the table of processes.
+	Process    string
+	Dashboards string // their address; empty: unknown
+	// The queued work in the database.
+	Work    func(ctx context.Context, q db.Querier) (Work, error)
+	Queue   func(ctx context.Context) (Tasks, error) // the tasks in the queue
+	Check   Checking
+	Changed func(ctx context.Context) // applies new settings to this process; may be nil
+	Log     *slog.Logger
 }
 
-// Checking checks the database: it calls at with how far it is.
+// Checking checks the database. It calls at with its progress.
 type Checking func(ctx context.Context, at func(check.Step)) ([]check.Finding, error)
 
-// Service answers administrators. It is safe for concurrent use; New returns one.
+// Service serves administrators. It is safe for concurrent use; create it with New.
 type Service struct {
 	db     *db.DB
 	o      Options
 	starts chan start // of checks, for Run
 	leases *lease.Table[int64]
 
-	tellEvery time.Duration // tellEvery, less in tests
+	tellEvery time.Duration // tellEvery, shorter in tests
 }
 
-// New returns a service over a database.
+// New returns a service for a database.
 func New(d *db.DB, o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -49,7 +53,7 @@ func New(d *db.DB, o Options) *Service {
 	return &Service{db: d, o: o, starts: make(chan start, 1), leases: lease.New[int64](d, "system_check", "", "state = 1"), tellEvery: tellEvery}
 }
 
-// Work is what waits in the database.
+// Work is the queued work in the database.
 type Work struct {
 	WaitingChanges   lease.Backlog // for their fan-out
 	SetAsideChanges  lease.Backlog
@@ -59,7 +63,7 @@ type Work struct {
 	Paused, Resting  int // subscriptions
 }
 
-// Tasks is how many tasks the queue has.
+// Tasks has the numbers of tasks in the queue.
 type Tasks struct {
 	Pending   int `json:"pending"`
 	Active    int `json:"active"`
@@ -68,11 +72,11 @@ type Tasks struct {
 	Archived  int `json:"archived"`
 }
 
-// Status is how the installation is, as clients read it.
+// Status is the state of the installation, as clients read it.
 type Status struct {
 	Type        string      `json:"_type"`
 	Version     string      `json:"version"`
-	Commit      *string     `json:"commit"`     // of this process; null where it is not known
+	Commit      *string     `json:"commit"`     // of this process; null: unknown
 	CommitDate  *string     `json:"commitDate"` // likewise
 	Process     string      `json:"process"`    // that answers
 	At          string      `json:"at"`
@@ -85,7 +89,7 @@ type Status struct {
 	Links       []Link      `json:"links"`
 }
 
-// Schema is the number of the last migration, and of the last that this process knows.
+// Schema has the number of the last migration, and of the last one that this process expects.
 type Schema struct {
 	Version  int `json:"version"`
 	Expected int `json:"expected"`
@@ -107,7 +111,7 @@ type Process struct {
 	Alive   bool   `json:"alive"`
 }
 
-// Waiting is how much waits, and since when.
+// Waiting is how much work waits, and since when.
 type Waiting struct {
 	Count  int     `json:"count"`
 	More   bool    `json:"more"`
@@ -125,10 +129,10 @@ type WorkView struct {
 	RestingSubscriptions int     `json:"restingSubscriptions"`
 }
 
-// Queue is the queue as clients read it; without Redis nobody knows its tasks.
+// Queue is the queue as clients read it. Without Redis its tasks are unknown.
 type Queue struct {
 	Reachable bool `json:"reachable"`
-	Depth     *int `json:"depth"` // all but the archived
+	Depth     *int `json:"depth"` // all except archived tasks
 	*Tasks
 }
 
@@ -144,17 +148,17 @@ type SlowQuery struct {
 	Cut          bool    `json:"cut,omitempty"`
 }
 
-// Link leads to what shows more.
+// Link is a page that shows more.
 type Link struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
 }
 
-// queueLimit is how long the queue is waited for.
+// queueLimit is how long Status waits for the queue.
 const queueLimit = 500 * time.Millisecond
 
-// Status returns how the installation is. Errors: fault.Denied for who does not
-// administer the system.
+// Status returns the state of the installation.
+// Errors: fault.Denied for a member who does not administer the system.
 func (s *Service) Status(ctx context.Context, who auth.Actor) (Status, error) {
 	st := Status{Type: "System", Version: s.o.Version, Commit: known(s.o.Commit), CommitDate: known(s.o.CommitDate), Process: s.o.Process, Links: []Link{}}
 	if err := mayRead(who); err != nil {
@@ -177,7 +181,7 @@ func (s *Service) Status(ctx context.Context, who auth.Actor) (Status, error) {
 	return st, nil
 }
 
-// known returns a text that may be empty; nil for one that is.
+// known returns a pointer to text, or nil for an empty text.
 func known(text string) *string {
 	if text == "" {
 		return nil
@@ -192,7 +196,7 @@ func mayRead(who auth.Actor) error {
 	return nil
 }
 
-// read reads what stands in rows; it may run twice.
+// read reads the parts of the status that are rows. It may run twice.
 func (s *Service) read(ctx context.Context, tx *db.Tx, st *Status) error {
 	var now int64
 	if err := tx.QueryRow(ctx, "SELECT "+s.db.Dialect.NowMicros).Scan(&now); err != nil {
@@ -227,7 +231,7 @@ func (s *Service) read(ctx context.Context, tx *db.Tx, st *Status) error {
 	return err
 }
 
-// queue asks the queue, which may be away.
+// queue reads the tasks of the queue, which may be unavailable.
 func (s *Service) queue(ctx context.Context) Queue {
 	ctx, cancel := context.WithTimeout(ctx, queueLimit)
 	defer cancel()

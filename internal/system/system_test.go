@@ -45,7 +45,7 @@ func reset(t *testing.T, d *db.DB) {
 	}
 }
 
-// run runs a service until the function that it returns is called.
+// run runs a service until the returned function is called.
 func run(t *testing.T, s *Service) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -59,7 +59,7 @@ func run(t *testing.T, s *Service) (stop func()) {
 	}
 }
 
-// await asks until the check is in a state.
+// await reads the check until it has a state.
 func await(t *testing.T, s *Service, state string) State {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
@@ -188,7 +188,8 @@ func TestAProcessThatStopsBreaksItsCheckOff(t *testing.T) {
 	})
 }
 
-// A check that the process has not begun when it stops is broken off as well.
+// TestAProcessThatStopsBreaksOffWhatWaits checks that a check that has not begun is broken
+// off, too, when the process stops.
 func TestAProcessThatStopsBreaksOffWhatWaits(t *testing.T) {
 	d := testdb.SQLite(t)
 	stopped, stop := context.WithCancel(t.Context())
@@ -206,8 +207,8 @@ func TestAProcessThatStopsBreaksOffWhatWaits(t *testing.T) {
 	}
 }
 
-// A process that is killed says nothing: its lease ends. Where it was only slow, it
-// gives the check up that another has begun.
+// TestADeadProcessLosesItsCheck checks that the lease of a killed process ends. A slow process
+// gives up its check if another one has begun one.
 func TestADeadProcessLosesItsCheck(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		reset(t, d)

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// An area is packages that are tested together, by whoever changes what they test.
+// An area is a group of packages that are tested together.
 type area struct {
-	name     string
-	packages []string // folders below internal/, or bench for all below that; empty for all others
-	quick    bool     // part of the quick tier; else of the gate
+	name string
+	// Folders below internal/, or bench for all below that; empty for all others.
+	packages []string
+	quick    bool // part of the quick tier; else of the gate
 	about    string
 }
 
@@ -30,7 +31,7 @@ var areas = []area{
 
 const modulePath = "github.com/alds-dev/alds/"
 
-// areaOf is the area of a package of this module.
+// areaOf returns the area of a package of this module.
 func areaOf(pkg string) area {
 	folder := strings.TrimPrefix(strings.TrimPrefix(pkg, modulePath), "internal/")
 	if strings.HasPrefix(folder, "bench/") {
@@ -48,7 +49,7 @@ func areaOf(pkg string) area {
 type tier struct {
 	name  string
 	short bool
-	takes string // for how long, on two processors; "" where nobody knows
+	takes string // how long, on two processors; "" if unknown
 	has   func(area) bool
 }
 

@@ -10,15 +10,15 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// binaries keeps the test binaries of one run for the next. go test links one only if
-// something in it has changed: linking all takes as long as a quarter of the quick tier.
-// They lie in the user's cache and take about a gigabyte.
+// binaries stores the test binaries of one run for the next. go test links a binary only if
+// something in it has changed. Linking all of them takes a quarter of the time of the quick
+// tier. They are in the user's cache and need about a gigabyte.
 type binaries struct {
-	dir string // "" if they are not kept
+	dir string // "" if they are not stored
 }
 
-// keepBinaries opens the folder of binaries. They are not kept while another run has the
-// folder, and where the caller's own flags say what becomes of them.
+// keepBinaries opens the folder of binaries. They are not stored while another run uses the
+// folder, or if the caller's flags name another place for them.
 func keepBinaries(flags []string) (b binaries, release func()) {
 	name := "binaries"
 	for _, f := range flags {
@@ -37,8 +37,8 @@ func keepBinaries(flags []string) (b binaries, release func()) {
 	return binaries{dir}, release
 }
 
-// groups splits packages into those that one call of go test can take: it names a binary
-// by the last word of the package's path, and takes each name once.
+// groups splits packages into groups for one call of go test each. go test names a binary by
+// the last word of the package path, so the names in a group must differ.
 func (b binaries) groups(packages []string) [][]string {
 	if b.dir == "" {
 		return [][]string{packages}
@@ -56,8 +56,7 @@ func (b binaries) groups(packages []string) [][]string {
 	return groups
 }
 
-// flags are those of go test that keep the binaries of a group, without what only a
-// debugger reads.
+// flags returns the flags of go test that store the binaries of a group, without debug data.
 func (b binaries) flags(group int) []string {
 	if b.dir == "" {
 		return nil

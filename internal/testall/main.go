@@ -52,7 +52,7 @@ func main() {
 	}
 }
 
-// errRed is returned when a test has failed; the summary has said which.
+// errRed means that a test has failed. The summary has named it.
 var errRed = errors.New("tests failed")
 
 func run(t tier, flags []string) error {
@@ -99,8 +99,8 @@ func run(t tier, flags []string) error {
 	return r.summary(servers)
 }
 
-// withoutC makes tests be compiled as the commands are, without cgo, so that what both have in
-// common is compiled once. The race detector needs cgo.
+// withoutC compiles tests as the commands are compiled, without cgo. So code that both use is
+// compiled once. The race detector needs cgo.
 func withoutC(flags []string) string {
 	if slices.Contains(flags, "-race") {
 		return "CGO_ENABLED=1"
@@ -141,7 +141,7 @@ func packagesOf(t tier, args []string) (packages, flags []string, named bool, er
 	return packages, flags, named, nil
 }
 
-// weight orders packages: those that take longest begin first, so that none is left to run
+// weight orders packages. Those that take longest begin first, so that none is left to run
 // alone at the end.
 func weight(pkg string) int {
 	return slices.Index(lightToHeavy, strings.TrimPrefix(pkg, modulePath+"internal/"))

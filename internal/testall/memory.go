@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// inMemory makes a folder in memory for the files of tests, where this machine has room for
-// it: SQLite and the servers that tests start then wait for no disk. It returns "" where
-// there is none; release removes the folder.
+// inMemory makes a folder in memory for the files of tests, if this machine has room for it.
+// SQLite and the servers that tests start then do not wait for a disk. It returns "" if there
+// is no room; release removes the folder.
 func inMemory() (dir string, release func()) {
 	const shm = "/dev/shm"
 	if os.Getenv("TMPDIR") != "" || !hasRoom(shm) {
@@ -26,7 +26,7 @@ func inMemory() (dir string, release func()) {
 	return dir, func() { _ = os.RemoveAll(dir) }
 }
 
-// left begins the name of a folder in memory; the rest is the process that made it.
+// left begins the name of a folder in memory. The rest is the id of the process that made it.
 const left = "alds-tests-"
 
 // removeLeft removes folders of processes that were killed.

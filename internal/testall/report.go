@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// report is what came of the tests so far.
+// report has the results of the tests so far.
 type report struct {
 	out      io.Writer
 	tier     tier
@@ -27,7 +27,7 @@ type report struct {
 	ended                   int // packages
 	passed, failed, skipped int // tests without subtests, and subtests
 	tests                   map[string]*test
-	built                   map[string][]string // what the compiler said, by package
+	built                   map[string][]string // output of the compiler, by package
 	bad                     []string            // a line for each failure
 	reasons                 map[string]int      // of skipped tests
 }
@@ -47,10 +47,10 @@ type test struct {
 	red       bool // one of its subtests has failed
 }
 
-// keptLines is how many lines of a test are kept, and shown if it fails.
+// keptLines is how many lines of a test are stored, and shown if it fails.
 const keptLines = 60
 
-// take counts an event, and prints what a reader wants to know at once.
+// take counts an event, and prints failures at once.
 func (r *report) take(e event) {
 	key := e.Package + " " + e.Test
 	switch e.Action {
@@ -71,7 +71,7 @@ func (r *report) take(e event) {
 	}
 }
 
-// of is the test of an event, which is made known with those that it is part of.
+// of returns the test of an event. It adds the test and its parents if they are new.
 func (r *report) of(e event) *test {
 	key := e.Package + " " + e.Test
 	if r.tests[key] == nil {
@@ -83,7 +83,8 @@ func (r *report) of(e event) *test {
 	return r.tests[key]
 }
 
-// upper is the test that a subtest is part of; or no test, where its name has a slash.
+// upper returns the parent of a subtest. A test whose own name has a slash gets a parent that
+// does not exist.
 func upper(name string) (string, bool) {
 	i := strings.LastIndexByte(name, '/')
 	return name[:max(i, 0)], i > 0
@@ -119,7 +120,8 @@ func (r *report) packageEnded(e event) {
 	if e.Action == "fail" {
 		result = "FAILED"
 		unended := r.unended(e.Package)
-		if !t.red || len(unended) > 0 { // it did not compile, TestMain failed, or it ended in the middle of a test
+		// It did not compile, TestMain failed, or it ended in the middle of a test.
+		if !t.red || len(unended) > 0 {
 			r.failed++
 			t.output = slices.Concat(r.built[e.Package], unended, t.output)
 			r.tellFailed(t)
@@ -128,7 +130,7 @@ func (r *report) packageEnded(e event) {
 	fmt.Fprintf(r.out, "%-6s%6.1fs  %s (%d of %d)\n", result, e.Elapsed, short(e.Package), r.ended, r.packages)
 }
 
-// unended are the outputs of tests that their package did not end.
+// unended returns the output of tests that had not ended when their package ended.
 func (r *report) unended(pkg string) (all []string) {
 	for _, key := range slices.Sorted(maps.Keys(r.tests)) {
 		if t := r.tests[key]; t.pkg == pkg && t.name != "" {
@@ -138,10 +140,10 @@ func (r *report) unended(pkg string) (all []string) {
 	return all
 }
 
-// seed finds the flag by which a test is repeated, where its output names one.
+// seed matches the flag that repeats a test, if its output names one.
 var seed = regexp.MustCompile(`-[a-z.]*seed[ =][0-9]+`)
 
-// tellFailed prints a failed test, and how to run it alone.
+// tellFailed prints a failed test, and the command that runs it alone.
 func (r *report) tellFailed(t *test) {
 	alone := "go test ./" + short(t.pkg) + " -count=1"
 	if address := os.Getenv("ALDS_TEST_MYSQL"); address != "" {
@@ -165,7 +167,7 @@ func (r *report) tellFailed(t *test) {
 	r.bad = append(r.bad, fmt.Sprintf("%s %s\n    %s", short(t.pkg), t.name, alone))
 }
 
-// show prints what a test said, without what go test says of its progress.
+// show prints the output of a test, without the progress lines of go test.
 func (r *report) show(t *test) {
 	for _, line := range t.output {
 		if text := strings.TrimSpace(line); !strings.HasPrefix(text, "=== ") && !strings.HasPrefix(text, "--- ") {
@@ -174,7 +176,7 @@ func (r *report) show(t *test) {
 	}
 }
 
-// exactly is the pattern for -run of one test.
+// exactly returns the pattern for -run of one test.
 func exactly(name string) string {
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
@@ -185,7 +187,8 @@ func exactly(name string) string {
 
 func short(pkg string) string { return strings.TrimPrefix(pkg, modulePath) }
 
-// reason is why a test was skipped: the last line that it printed before go test's own.
+// reason returns why a test was skipped: the last line that it printed before those of go
+// test.
 func reason(output []string) string {
 	for _, line := range slices.Backward(output) {
 		if _, text, ok := strings.Cut(line, ".go:"); ok {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestReport feeds the report with what go test says, and compares what it prints.
+// TestReport feeds the report with output of go test, and compares what it prints.
 func TestReport(t *testing.T) {
 	const pkg = `"Package":"github.com/alds-dev/alds/internal/x"`
 	for _, c := range []struct {
@@ -88,7 +88,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestTiers: each word selects packages, and what follows goes to go test.
+// TestTiers checks that each word selects packages, and that other arguments go to go test.
 func TestTiers(t *testing.T) {
 	for _, c := range []struct {
 		args, name, rest string
@@ -123,8 +123,8 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-// TestAreas: every package of internal/test belongs to an area, but for those of the quick
-// tier that need nothing.
+// TestAreas checks that every package of internal/test belongs to an area, except those of the
+// quick tier that need nothing.
 func TestAreas(t *testing.T) {
 	folders, err := os.ReadDir("../test")
 	if err != nil {

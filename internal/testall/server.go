@@ -12,10 +12,10 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// ownServer starts a MariaDB for this run on data that need not outlive it, where the
-// programs are installed: it never waits for a disk, so that a database is made in a tenth
-// of the time, and nothing is left behind on a server that others use. It returns the
-// address, which is "" where the usual server is used; stop ends it.
+// ownServer starts a MariaDB for this run on temporary data, if its programs are installed.
+// The server never waits for a disk, so a database is created in a tenth of the time. It
+// leaves nothing behind on a shared server. ownServer returns the address, or "" if the usual
+// server is used; stop ends it.
 func ownServer(folder string) (address string, stop func(), err error) {
 	stop = func() {}
 	daemon, install := program("mariadbd"), program("mariadb-install-db")
@@ -49,7 +49,7 @@ func ownServer(folder string) (address string, stop func(), err error) {
 		close(ended)
 	}()
 	stop = func() {
-		_ = server.Process.Kill() // its data go with it
+		_ = server.Process.Kill() // its data is deleted with it
 		<-ended
 	}
 	if err := answers("127.0.0.1:"+port, ended); err != nil {
@@ -60,7 +60,7 @@ func ownServer(folder string) (address string, stop func(), err error) {
 	return "mysql://root@127.0.0.1:" + port, stop, nil
 }
 
-// program finds a program of a server, which Debian keeps outside of a user's path.
+// program finds a program of a server. Debian installs these outside a user's path.
 func program(name string) string {
 	for _, at := range []string{name, "/usr/sbin/" + name, "/usr/local/sbin/" + name} {
 		if found, err := exec.LookPath(at); err == nil {
@@ -80,7 +80,7 @@ func freePort() (string, error) {
 	return port, err
 }
 
-// answers waits until a server takes connections.
+// answers waits until a server accepts connections.
 func answers(address string, ended <-chan struct{}) error {
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); {
 		c, err := net.Dial("tcp", address)

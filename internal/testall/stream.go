@@ -17,16 +17,16 @@ import (
 type event struct {
 	Action     string
 	Package    string
-	ImportPath string // of what is compiled
+	ImportPath string // of the compiled package
 	Test       string
 	Elapsed    float64 // seconds
 	Output     string
 }
 
-// quietFor is after how much silence testall says what it waits for.
+// quietFor is after how much silence testall prints what it waits for.
 const quietFor = 15 * time.Second
 
-// test runs go test and reports what it says.
+// test runs go test and reports its results.
 func (r *report) test(packages []string, stop <-chan os.Signal) error {
 	kept, release := keepBinaries(r.flags)
 	defer release()
@@ -38,7 +38,7 @@ func (r *report) test(packages []string, stop <-chan os.Signal) error {
 	return nil
 }
 
-// testGroup is one call of go test.
+// testGroup runs go test once.
 func (r *report) testGroup(flags, packages []string, stop <-chan os.Signal) error {
 	args := append([]string{"test", "-json"}, flags...)
 	if r.tier.short {
@@ -63,7 +63,7 @@ func (r *report) testGroup(flags, packages []string, stop <-chan os.Signal) erro
 			select {
 			case s := <-stop:
 				r.stopped.Store(true)
-				_ = tests.Process.Signal(s) // it ends, and then this
+				_ = tests.Process.Signal(s) // it ends, and then this process
 			case <-ended:
 				return
 			}
@@ -82,7 +82,7 @@ func (r *report) testGroup(flags, packages []string, stop <-chan os.Signal) erro
 	return nil
 }
 
-// read parses the lines of go test; what is no event is printed as it is.
+// read parses the lines of go test. A line that is not an event is printed unchanged.
 func (r *report) read(out io.Reader, events chan<- event) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 64<<20)
@@ -96,7 +96,7 @@ func (r *report) read(out io.Reader, events chan<- event) {
 	}
 }
 
-// follow reports events as they come, and what is awaited when none does.
+// follow reports events as they come, and the running packages after a silence.
 func (r *report) follow(events <-chan event) {
 	running := map[string]time.Time{}
 	quiet := time.NewTicker(quietFor)

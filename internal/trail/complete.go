@@ -6,8 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// complete gives the rows that are to be written times of the database's clock, as
-// all rows have, and the projects of their assets.
+// complete sets the times of unwritten rows by the database's clock, as for all rows, and the
+// projects of their assets.
 func (l *Log) complete(ctx context.Context, tx *db.Tx) error {
 	now, err := clock(ctx, tx)
 	if err != nil {
@@ -27,7 +27,7 @@ func (l *Log) complete(ctx context.Context, tx *db.Tx) error {
 	return l.findProjects(ctx, tx)
 }
 
-// findProjects sets the projects that the assets of events belong to now.
+// findProjects sets the current projects of the assets of events.
 func (l *Log) findProjects(ctx context.Context, tx *db.Tx) error {
 	of := map[int64][]*row{}
 	var ids []int64

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// place is where a row stands among all, by time. Its text is the id of the event
-// as clients see it, and the cursor behind it.
+// place is the place of a row in the order of time. Its text is the id of the event as clients
+// see it, and the cursor behind it.
 type place struct{ at, id int64 }
 
 func (p place) String() string {

@@ -1,24 +1,22 @@
-// Package trail is the audit that people read: who signed in, who was refused,
-// and who changed what others may do, with when and from where. Each event is a
-// row of audit_trail. What a write does to assets is in the table audit and in
-// their versions, not here.
+// Package trail is the audit trail for people: who signed in, whose sign-in was refused, and
+// who changed the rights of others, when and from where. Each event is a row of audit_trail.
+// Changes of assets are in the table audit and in their versions, not here.
 //
-// Events that are part of a change are written in its transaction, so that
-// neither is there without the other:
+// An event that belongs to a change is written in the transaction of that change. So neither
+// exists without the other:
 //
 //	trail.Record(ctx, tx, trail.Event{Kind: trail.RoleGranted, …})
 //
-// Events that have no transaction (sign-ins, refused ones, denials) are noted in
-// memory and written once a second. Equal ones are counted, of one source only so
-// many are told apart, and the whole is bounded: a flood costs a few rows a
-// minute.
+// Other events (sign-ins, refused sign-ins, denials) are noted in memory and written once a
+// second. Equal events are counted. The number of different events is bounded, in total and
+// for one source, so a flood costs a few rows a minute.
 //
 //	log.Note(ctx, trail.Event{Kind: trail.Denied, …})   log.Run(ctx)
 //
-// Who acts, and from where, is in the context, put there by the edge that let the
-// caller in (With).
+// The context has the member who acts and the address. The code that authenticates the caller
+// sets them (With).
 //
-// No event holds a password, a token, or a name that no member has.
+// No event contains a password, a token, or a name that no member has.
 //
 // Spec: interface 4.9.
 package trail

@@ -6,14 +6,16 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// Kind is what happened, as clients read it.
+// Kind is the kind of an event, as clients read it.
 type Kind string
 
-// The kinds. Spec: interface 4.9.
+// The kinds.
+// Spec: interface 4.9.
 const (
-	SignIn              Kind = "SignIn"
-	SignInRefused       Kind = "SignInRefused"
-	LoginChanged        Kind = "LoginChanged" // a username, a password, or whether the member may log in
+	SignIn        Kind = "SignIn"
+	SignInRefused Kind = "SignInRefused"
+	// A username, a password, or whether the member may log in.
+	LoginChanged        Kind = "LoginChanged"
 	TokenCreated        Kind = "TokenCreated"
 	TokenRevoked        Kind = "TokenRevoked"
 	RoleGranted         Kind = "RoleGranted" // in a project
@@ -25,7 +27,7 @@ const (
 	LocalizationChanged Kind = "LocalizationChanged"
 	SettingsChanged     Kind = "SettingsChanged"
 	Imported            Kind = "Imported"
-	Repaired            Kind = "Repaired" // the command repair has mended rows
+	Repaired            Kind = "Repaired" // the command repair has repaired rows
 	Denied              Kind = "Denied"
 	Unrecorded          Kind = "Unrecorded" // how many events of a kind were dropped
 )
@@ -36,35 +38,36 @@ var Kinds = []Kind{
 	SubscriptionCreated, SubscriptionChanged, SubscriptionDeleted, LocalizationChanged, SettingsChanged, Imported, Repaired, Denied, Unrecorded,
 }
 
-// Event is one thing that happened. Ids are stored ids.
+// Event is one event of the audit trail. Ids are stored ids.
 type Event struct {
 	Kind    Kind
-	Actor   int64   // the member who did it; 0: the one of the context, if any
-	Address string  // where it came from; empty: the one of the context
+	Actor   int64   // the member who did it; 0: that of the context, if any
+	Address string  // where it came from; empty: that of the context
 	Member  int64   // the member it is about; 0: none
 	Project *int64  // the project it is about; nil: none
 	Asset   oid.OID // the asset it is about, as shown
-	Count   int     // how many equal ones; 0 stands for 1
+	Count   int     // number of equal events; 0 counts as 1
 	Detail  Detail
 }
 
-// Detail is what only some kinds have. Spec: interface 4.9.
+// Detail has the fields that only some kinds have.
+// Spec: interface 4.9.
 type Detail struct {
-	Asset        string   `json:"asset,omitempty"`        // filled in from the event
-	Role         string   `json:"role,omitempty"`         // granted, ended, or the default role now
-	PreviousRole string   `json:"previousRole,omitempty"` // the default role before
+	Asset        string   `json:"asset,omitempty"`        // copied from the event
+	Role         string   `json:"role,omitempty"`         // granted, ended, or new default
+	PreviousRole string   `json:"previousRole,omitempty"` // the previous default role
 	Scheme       string   `json:"scheme,omitempty"`       // Basic or Bearer
 	Token        string   `json:"token,omitempty"`        // the id of an access token
 	TokenName    string   `json:"tokenName,omitempty"`
-	Subscription string   `json:"subscription,omitempty"` // the id of one
+	Subscription string   `json:"subscription,omitempty"` // the id of a subscription
 	URL          string   `json:"url,omitempty"`          // scheme and host of its receiver
 	Changed      []string `json:"changed,omitempty"`      // the names of what was changed
-	MayLogIn     *bool    `json:"mayLogIn,omitempty"`     // neither closed, deleted nor disabled now; nil where that did not change
-	Request      string   `json:"request,omitempty"`      // method and route, or the id of a bulk request
+	MayLogIn     *bool    `json:"mayLogIn,omitempty"`     // not closed, deleted or disabled now; nil: unchanged
+	Request      string   `json:"request,omitempty"`      // method and route, or a bulk request id
 	Reason       string   `json:"reason,omitempty"`
 	Assets       int      `json:"assets,omitempty"` // imported
 	Dropped      Kind     `json:"dropped,omitempty"`
-	Various      bool     `json:"various,omitempty"` // events that differ are counted together
+	Various      bool     `json:"various,omitempty"` // different events are counted together
 }
 
 // In returns a project for an Event.
@@ -72,10 +75,10 @@ func In(project int64) *int64 { return &project }
 
 func (e *Event) count() int { return max(1, e.Count) }
 
-// maxText is how many characters of a text are kept.
+// maxText is how many characters of a text are stored.
 const maxText = 300
 
-// clipped returns e with its texts bounded.
+// clipped returns e with its texts cut to their bounds.
 func (e Event) clipped() Event {
 	e.Address = clip(e.Address, maxAddress)
 	for _, s := range []*string{

@@ -8,16 +8,16 @@ import (
 	"github.com/alds-dev/alds/internal/oid"
 )
 
-// The bounds of what is noted. Within window at most maxNoted different events of
-// a kind are told apart, and maxOfSource of one source; the rest is counted.
+// The bounds of noted events. Within window, at most maxNoted different events of a kind are
+// kept apart, and at most maxOfSource of one source. The others are only counted.
 const (
 	window      = time.Minute
 	maxNoted    = 256
-	maxSignIns  = 4096 // of members with a valid credential, in the place of maxNoted
+	maxSignIns  = 4096 // replaces maxNoted for sign-ins, which have a valid credential
 	maxOfSource = 16
 )
 
-// noteKey is what equal events share.
+// noteKey has what equal events have in common.
 type noteKey struct {
 	kind          Kind
 	actor, member int64
@@ -33,26 +33,25 @@ type detailKey struct {
 	various                        bool
 }
 
-// source is where events come from: a member, or a network while nobody has
-// proven to be one.
+// source is where events come from: a member, or a network if no member is authenticated.
 type source struct {
 	kind    Kind
 	actor   int64
 	network string
 }
 
-// note is an event with the equal ones since, which are not written yet.
+// note is an event with the number of equal ones that are not written yet.
 type note struct {
 	event       Event
 	source      source
-	counted     bool // among those of its source
+	counted     bool // counts toward maxOfSource
 	n           int
 	first, last time.Time
 	due         time.Time
 }
 
-// notes folds equal events. The first one is written at once, those that follow
-// once a window as one row with their number. It is used under a lock.
+// notes merges equal events. The first event is written at once. Those that follow are written
+// once per window, as one row with their number. It is used under a lock.
 type notes struct {
 	all     map[noteKey]*note
 	kinds   map[Kind]int
@@ -68,8 +67,8 @@ func keyOf(e *Event) noteKey {
 	return noteKey{e.Kind, e.Actor, e.Member, e.Address, e.Asset, detailKey{d.Scheme, d.Token, d.Request, d.Reason, d.Dropped, d.Various}}
 }
 
-// add counts an event. It reports false for one that was dropped, of which only
-// the number is kept.
+// add counts an event. It returns false for an event that was dropped, of which only the
+// number is stored.
 func (f *notes) add(e Event, now time.Time) bool {
 	e.Count = e.count()
 	if f.count(&e, now) {
@@ -129,8 +128,8 @@ func sourceOf(e *Event) source {
 	return source{kind: e.Kind, network: networkOf(e.Address)}
 }
 
-// networkOf is the network of an address as text; an address that is none is its
-// own.
+// networkOf returns the network of an address as text. Text that is not an address is returned
+// unchanged.
 func networkOf(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
@@ -139,13 +138,13 @@ func networkOf(address string) string {
 	return inbound.Network(ip)
 }
 
-// ofSource is an event of which only the source is known.
+// ofSource returns an event of which only the source is known.
 func (e Event) ofSource(s source) Event {
 	return Event{Kind: e.Kind, Actor: e.Actor, Address: s.network, Count: e.Count, Detail: Detail{Various: true}}
 }
 
-// take returns what is to be written, and forgets events that have not come again
-// for a window. At the end it returns all.
+// take returns the events to write, and removes those that have not occurred again for a
+// window. At the end it returns all.
 func (f *notes) take(now time.Time, end bool) (due []*note) {
 	for k, n := range f.all {
 		if !end && now.Before(n.due) {

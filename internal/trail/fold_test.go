@@ -11,7 +11,7 @@ import (
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// rows are what notes has to write at an instant, printed and sorted.
+// rows returns the rows that notes writes at an instant, printed and sorted.
 func rows(f *notes, at time.Time, end bool) []string {
 	var all []string
 	for _, n := range f.take(at, end) {
@@ -32,8 +32,8 @@ func expectRows(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// The first of equal events is written at once, those that follow as one row each
-// minute, and the last ones at the end.
+// TestEqualEventsAreOneRowAMinute checks that the first of equal events is written at once,
+// those that follow as one row each minute, and the last ones at the end.
 func TestEqualEventsAreOneRowAMinute(t *testing.T) {
 	f := newNotes()
 	at := start
@@ -62,8 +62,8 @@ func TestEqualEventsAreOneRowAMinute(t *testing.T) {
 	}
 }
 
-// Of one source only some different events are told apart: of an IPv6 client its
-// whole network, of a member everything it asks for.
+// TestTheEventsOfOneSourceAreBounded checks that only some different events of one source are
+// kept apart: of the whole network of an IPv6 client, and of all requests of a member.
 func TestTheEventsOfOneSourceAreBounded(t *testing.T) {
 	f := newNotes()
 	for i := range 1000 {
@@ -83,8 +83,8 @@ func TestTheEventsOfOneSourceAreBounded(t *testing.T) {
 	}
 }
 
-// However many sources there are, the events of a kind that are told apart are
-// bounded, the others counted, and other kinds are not affected.
+// TestFloodsAreBounded checks that the different events of a kind are bounded for any number
+// of sources. The others are counted, and other kinds are not affected.
 func TestFloodsAreBounded(t *testing.T) {
 	f := newNotes()
 	written := 0
@@ -118,7 +118,7 @@ func TestFloodsAreBounded(t *testing.T) {
 	}
 }
 
-// Nothing is lost: what was not told apart is counted.
+// TestEveryEventIsCounted checks that events that were not kept apart are counted.
 func TestEveryEventIsCounted(t *testing.T) {
 	f := newNotes()
 	want, got := 0, 0
@@ -139,8 +139,8 @@ func TestEveryEventIsCounted(t *testing.T) {
 	}
 }
 
-// BenchmarkNote measures what a refused sign-in costs: one that is known, one of
-// many of a source, and one that is only counted.
+// BenchmarkNote measures the cost of a refused sign-in: a known one, one of many of a source,
+// and one that is only counted.
 func BenchmarkNote(b *testing.B) {
 	for _, c := range []struct {
 		name  string

@@ -12,10 +12,10 @@ import (
 	"github.com/alds-dev/alds/internal/value"
 )
 
-// Sight is what a caller may read of the audit trail.
+// Sight is the part of the audit trail that a caller may read.
 type Sight struct {
 	All    bool
-	Scopes []int64 // stored ids of the projects whose events may be read, if not all
+	Scopes []int64 // stored ids of the projects whose events may be read, if not All
 }
 
 // Page is a page of events, the latest first.
@@ -26,7 +26,8 @@ type Page struct {
 	Next     string `json:"next,omitempty"` // the cursor of the next page, if there is one
 }
 
-// View is an event as clients read it. Spec: interface 4.9.
+// View is an event as clients read it.
+// Spec: interface 4.9.
 type View struct {
 	ID      string `json:"id"`
 	At      string `json:"at"`
@@ -37,10 +38,10 @@ type View struct {
 	Project string `json:"project,omitempty"`
 	Detail
 	Count int    `json:"count"`
-	Since string `json:"since,omitempty"` // of the first one counted
+	Since string `json:"since,omitempty"` // of the first event counted
 }
 
-// Events returns the events that a query asks for and the caller may read.
+// Events returns the events that match a query and that the caller may read.
 // Errors: fault.Denied for a caller who administers nothing; fault.Invalid.
 // Spec: interface 4.9.
 func (l *Log) Events(ctx context.Context, may Sight, q Query) (Page, error) {

@@ -24,8 +24,8 @@ type Options struct {
 	Now     func() time.Time // nil: time.Now
 }
 
-// Log is the audit trail of a database. It is safe for concurrent use; make it
-// with New. A nil Log notes nothing.
+// Log is the audit trail of a database. It is safe for concurrent use; create it with New. A
+// nil Log notes nothing.
 type Log struct {
 	db      *db.DB
 	model   *meta.Model
@@ -51,9 +51,8 @@ func New(d *db.DB, m *meta.Model, o Options) *Log {
 	return &Log{db: d, model: m, log: o.Log, metrics: newMetrics(o.Metrics), now: o.Now, notes: newNotes()}
 }
 
-// Note records an event that belongs to no transaction. It waits for nothing: the
-// event is written within a second or so by Run, and counted with equal ones of
-// the same minute.
+// Note records an event that belongs to no transaction. It does not wait. Run writes the event
+// within about a second, and counts it with equal ones of the same minute.
 func (l *Log) Note(ctx context.Context, e Event) {
 	if l == nil {
 		return
@@ -68,7 +67,7 @@ func (l *Log) Note(ctx context.Context, e Event) {
 	}
 }
 
-// Run writes what was noted each second until ctx ends, and then all that is left.
+// Run writes noted events every second until ctx ends, and then all that are left.
 func (l *Log) Run(ctx context.Context) error {
 	tick := time.NewTicker(writeEvery)
 	defer tick.Stop()
@@ -87,12 +86,12 @@ func (l *Log) Run(ctx context.Context) error {
 	}
 }
 
-// Flush writes all that was noted. Errors: those of the database; what was not
-// written is kept.
+// Flush writes all noted events.
+// Errors: those of the database; unwritten events stay.
 func (l *Log) Flush(ctx context.Context) error { return l.write(ctx, true) }
 
-// flush writes what is due. What fails is tried again the next time, and logged
-// once until it succeeds: a long write of others may keep it waiting.
+// flush writes the events that are due. After an error it tries again the next time. A series
+// of errors is logged once. A long write of others may be the cause.
 func (l *Log) flush(ctx context.Context, failing bool) (fails bool) {
 	err := l.write(ctx, false)
 	if err != nil && !failing {
@@ -101,8 +100,8 @@ func (l *Log) flush(ctx context.Context, failing bool) (fails bool) {
 	return err != nil
 }
 
-// write writes what is due, or all at the end. What cannot be written is kept for
-// the next time; what is noted meanwhile is bounded.
+// write writes the events that are due, or all at the end. Rows that cannot be written stay
+// for the next time. Events noted meanwhile are bounded.
 func (l *Log) write(ctx context.Context, end bool) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -125,8 +124,8 @@ func (l *Log) write(ctx context.Context, end bool) error {
 	return l.writeLeft(ctx)
 }
 
-// writeLeft writes the rows that are left. A conflict says that an earlier try,
-// whose answer was lost, has written them.
+// writeLeft writes the rows that are left. A conflict means that an earlier attempt, whose
+// answer was lost, has written them.
 func (l *Log) writeLeft(ctx context.Context) error {
 	if len(l.unwritten) == 0 {
 		return nil

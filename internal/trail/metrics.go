@@ -2,7 +2,7 @@ package trail
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Registerer is where the metrics of this package are registered.
+// Registerer registers the metrics of this package.
 type Registerer = prometheus.Registerer
 
 type metrics struct {
@@ -19,7 +19,8 @@ func newMetrics(r Registerer) *metrics {
 		noted:   counter("alds_trail_noted_total", "Sign-ins, refused sign-ins and denials noted for the audit trail, by kind."),
 		dropped: counter("alds_trail_dropped_total", "Of those, events that were only counted, because too many different ones came in a minute."),
 	}
-	for _, k := range []Kind{SignIn, SignInRefused, Denied} { // the first time would be no growth, where nothing was before
+	// Without a sample before, the first event would show no increase.
+	for _, k := range []Kind{SignIn, SignInRefused, Denied} {
 		m.noted.WithLabelValues(string(k))
 		m.dropped.WithLabelValues(string(k))
 	}

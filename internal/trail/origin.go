@@ -2,16 +2,16 @@ package trail
 
 import "context"
 
-// Where events come from that no client caused.
+// The origins of events that no client caused.
 const (
 	CommandLine = "command line"
 	Server      = "server"
 )
 
-// Origin is on whose behalf and from where something is done.
+// Origin is the member on whose behalf something is done, and the address.
 type Origin struct {
-	Member  int64  // stored id; 0: nobody has proven to be one
-	Address string // of the client, CommandLine or Server; empty: not known
+	Member  int64  // stored id; 0: no member is authenticated
+	Address string // of the client, CommandLine or Server; empty: unknown
 }
 
 type originKey struct{}
@@ -21,7 +21,7 @@ func With(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }
 
-// OriginOf returns the origin of a context, the zero Origin where it has none.
+// OriginOf returns the origin of a context, or the zero Origin.
 func OriginOf(ctx context.Context) Origin {
 	o, _ := ctx.Value(originKey{}).(Origin)
 	return o

@@ -11,8 +11,7 @@ import (
 // pruneRows is about how many rows one statement deletes.
 const pruneRows = 500
 
-// Prune deletes the events that are older than keep. Doing it twice at once does
-// no harm.
+// Prune deletes the events that are older than keep. Concurrent calls do no harm.
 func Prune(ctx context.Context, d *db.DB, keep time.Duration) error {
 	for {
 		var until int64

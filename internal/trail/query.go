@@ -16,16 +16,16 @@ const (
 	MaxPage  = 1000
 )
 
-// Query is what is asked for, as the texts of a request. Empty ones do not limit.
+// Query is a query for events, as the texts of a request. An empty text does not restrict.
 type Query struct {
 	Page                   string // size
 	After                  string // the id of an event: those before it in time
-	Kind                   string // with commas between
+	Kind                   string // separated by commas
 	Actor, Member, Project string // Oid tokens
-	Since, Until           string // instants; until is exclusive
+	Since, Until           string // instants; Until is exclusive
 }
 
-// selection is a Query that was read.
+// selection is a parsed Query.
 type selection struct {
 	size       int
 	conditions []string
@@ -36,7 +36,8 @@ func (s *selection) where(condition string, args ...any) {
 	s.conditions, s.args = append(s.conditions, condition), append(s.args, args...)
 }
 
-// read checks the texts of a query. Errors: fault.Invalid.
+// read checks the texts of a query.
+// Errors: fault.Invalid.
 func (l *Log) read(q Query) (s selection, err error) {
 	s.size = pageSize
 	if q.Page != "" {

@@ -10,11 +10,12 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// maxAddress is how many characters of an address are kept: the column's.
+// maxAddress is how many characters of an address are stored: the size of the column.
 const maxAddress = 64
 
-// Record writes events in the transaction of the change they belong to, at the
-// time of the database's clock. Errors: those of the database.
+// Record writes events in the transaction of the change they belong to, with the time of the
+// database's clock.
+// Errors: those of the database.
 func Record(ctx context.Context, tx *db.Tx, events ...Event) error {
 	if len(events) == 0 {
 		return nil
@@ -26,7 +27,7 @@ func Record(ctx context.Context, tx *db.Tx, events ...Event) error {
 	now, err := clock(ctx, tx)
 	first := rand.Int64N(math.MaxInt64 - int64(len(rows))) //nolint:gosec // no secret
 	for i := range rows {
-		rows[i].at, rows[i].id = now, first+int64(i) // of one time, in their order
+		rows[i].at, rows[i].id = now, first+int64(i) // the same time, in their order
 	}
 	if err == nil {
 		err = insert(ctx, tx, rows)
@@ -42,13 +43,12 @@ func clock(ctx context.Context, tx *db.Tx) (micros int64, err error) {
 	return micros, err
 }
 
-// row is a row of audit_trail. Times are UTC microseconds of the database's
-// clock.
+// row is a row of audit_trail. Times are UTC microseconds of the database's clock.
 type row struct {
 	Event
-	at    int64 // of the last one counted
-	id    int64 // any number, which makes rows of the same time differ
-	first int64 // of the first one counted, if it is another
+	at    int64 // of the last event counted
+	id    int64 // any number; distinguishes rows of the same time
+	first int64 // of the first event counted, if different
 	dated bool  // the times are of the database's clock, not of the process's
 }
 
@@ -82,7 +82,7 @@ func (r *row) project() any {
 	return *r.Project
 }
 
-// detail is the stored form of the detail, nil for none.
+// detail returns the stored form of the detail, nil for none.
 func (r *row) detail() any {
 	d := r.Detail
 	if !r.Asset.IsNull() {

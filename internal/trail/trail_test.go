@@ -42,7 +42,7 @@ func page(t *testing.T, l *Log, may Sight, q Query) Page {
 	return p
 }
 
-// names are the subscriptions of a page, which tests use to tell events apart.
+// names returns the subscriptions of a page. Tests use them to distinguish events.
 func names(p Page) string {
 	var all []string
 	for _, v := range p.Results {
@@ -85,7 +85,7 @@ func TestWhatIsRecordedIsRead(t *testing.T) {
 	})
 }
 
-// An event of a transaction is there with it, and not without it.
+// TestARollbackLeavesNoEvent checks that an event exists only if its transaction is committed.
 func TestARollbackLeavesNoEvent(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		broken := errors.New("broken")
@@ -104,8 +104,8 @@ func TestARollbackLeavesNoEvent(t *testing.T) {
 	})
 }
 
-// Pages show what was there when the first one was read, each event once, while
-// more arrive.
+// TestPagesAreStableWhileEventsArrive checks that pages show the events of the time when the
+// first page was read, each once, while more arrive.
 func TestPagesAreStableWhileEventsArrive(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLog(d)
@@ -132,7 +132,8 @@ func TestPagesAreStableWhileEventsArrive(t *testing.T) {
 	})
 }
 
-// Who administers projects reads their events, and no others.
+// TestEventsOfProjects checks that an administrator of projects reads their events, and no
+// others.
 func TestEventsOfProjects(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLog(d)
@@ -212,8 +213,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Events that were noted are written by the database's clock, with the projects of
-// their assets.
+// TestNotedEventsAreWritten checks that noted events are written with the database's clock and
+// the projects of their assets.
 func TestNotedEventsAreWritten(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		_, err := d.Exec(t.Context(), `INSERT INTO asset (id, type, state, moment, audit_id, created_moment, created_at, created_by, changed_at, changed_by, scope_id)
@@ -246,7 +247,8 @@ func TestNotedEventsAreWritten(t *testing.T) {
 	})
 }
 
-// What the database does not take is written later, once.
+// TestWhatCannotBeWrittenIsKept checks that events that the database refuses are written
+// later, once.
 func TestWhatCannotBeWrittenIsKept(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLog(d)
@@ -271,7 +273,8 @@ func TestWhatCannotBeWrittenIsKept(t *testing.T) {
 	})
 }
 
-// Run writes each second, and at its end what is left.
+// TestRunWritesEachSecondAndAtTheEnd checks that Run writes every second, and at its end what
+// is left.
 func TestRunWritesEachSecondAndAtTheEnd(t *testing.T) {
 	d := testdb.SQLite(t)
 	count := func(l *Log) int { return len(page(t, l, everything, Query{}).Results) }
@@ -294,7 +297,8 @@ func TestRunWritesEachSecondAndAtTheEnd(t *testing.T) {
 	}
 }
 
-// Events of one time are in their order: which role came last can be told.
+// TestEventsOfOneTimeAreInOrder checks that events of the same time stay in order, so that the
+// last role is known.
 func TestEventsOfOneTimeAreInOrder(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		events := make([]Event, 20)
