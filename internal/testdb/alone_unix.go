@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// alone waits until no other process has a file, and has it until it is closed. Where it
-// may not wait, it returns an error if another process has the file.
+// alone waits until no other process has locked a file, and locks it until it is closed.
+// Without wait, it returns an error if another process has the lock.
 func alone(f *os.File, wait bool) error {
 	how := syscall.LOCK_EX
 	if !wait {

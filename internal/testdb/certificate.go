@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Certificate is a server's certificate in files, signed by an authority of its own
-// that nobody knows.
+// Certificate is a server's certificate in files. Its own authority, which no system trusts,
+// has signed it.
 type Certificate struct {
 	CA, Cert, Key string // paths of PEM files
 }
@@ -77,7 +77,7 @@ func writePEM(t testing.TB, dir, name, kind string, der []byte) string {
 	return path
 }
 
-// redisTLS are the options by which Redis, or a sentinel, listens with TLS as well.
+// redisTLS returns the options with which Redis or a sentinel also listens with TLS.
 func redisTLS(c Certificate, port string) []string {
 	return []string{
 		"--tls-port", port, "--tls-cert-file", c.Cert, "--tls-key-file", c.Key, "--tls-ca-cert-file", c.CA,
@@ -85,7 +85,7 @@ func redisTLS(c Certificate, port string) []string {
 	}
 }
 
-// OwnMySQLWithTLS is OwnMySQL for clients with TLS and for those without.
+// OwnMySQLWithTLS is OwnMySQL for clients with and without TLS.
 func OwnMySQLWithTLS(t testing.TB, c Certificate) *Own {
 	t.Helper()
 	o := OwnMySQL(t)
@@ -95,7 +95,7 @@ func OwnMySQLWithTLS(t testing.TB, c Certificate) *Own {
 	return o
 }
 
-// OwnRedisWithTLS starts a Redis that takes connections with TLS alone at its URL.
+// OwnRedisWithTLS starts a Redis whose URL only accepts connections with TLS.
 func OwnRedisWithTLS(t testing.TB, c Certificate) *Own {
 	t.Helper()
 	o, port := OwnRedis(t), freePort(t)
@@ -106,8 +106,8 @@ func OwnRedisWithTLS(t testing.TB, c Certificate) *Own {
 	return o
 }
 
-// OwnSentinelWithTLS starts a sentinel of a Redis that OwnRedisWithTLS started, as its
-// master "main", which takes connections with TLS alone at its URL.
+// OwnSentinelWithTLS starts a sentinel for the master "main", a Redis from OwnRedisWithTLS.
+// Its URL only accepts connections with TLS.
 func OwnSentinelWithTLS(t testing.TB, c Certificate, master *Own) *Own {
 	t.Helper()
 	dir, port, secure := scratch(t), freePort(t), freePort(t)
@@ -115,7 +115,7 @@ func OwnSentinelWithTLS(t testing.TB, c Certificate, master *Own) *Own {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := filepath.Join(dir, "sentinel.conf") // a sentinel keeps what it learns there
+	settings := filepath.Join(dir, "sentinel.conf") // a sentinel stores its state there
 	if err := os.WriteFile(settings, []byte("sentinel monitor main 127.0.0.1 "+at+" 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

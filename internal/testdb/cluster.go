@@ -13,24 +13,24 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// clusterNodes is how many nodes a cluster has: one may be gone, and the others
-// are still the majority.
+// clusterNodes is how many nodes a cluster has: if one fails, the others are still the
+// majority.
 const clusterNodes = 3
 
-// Cluster is a database on several nodes, each of them a server that the test may
-// kill and start again: it then joins the others. It ends with the test.
+// Cluster is a database on several nodes. Each node is a server that the test may kill and
+// start again; it then joins the others. The cluster ends with the test.
 type Cluster struct {
 	Nodes []*Own
 
 	t testing.TB
-	// position is how far a node has got, as text that is equal on nodes which have
-	// applied the same.
+	// position returns the progress of a node as text. It is equal on nodes that have applied
+	// the same transactions.
 	position func(ctx context.Context, d *db.DB) (string, error)
-	// writes reports whether a node takes writes.
+	// writes reports whether a node accepts writes.
 	writes func(ctx context.Context, d *db.DB) (bool, error)
 }
 
-// Writer waits for a node that takes writes, and returns the first one.
+// Writer waits for a node that accepts writes, and returns the index of the first one.
 func (c *Cluster) Writer() int {
 	c.t.Helper()
 	for until := time.Now().Add(ownStart); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
@@ -58,8 +58,8 @@ func (c *Cluster) CreateDatabase(name string) {
 	c.Settle()
 }
 
-// Settle waits until all nodes have applied what any of them has committed. Nobody may
-// write meanwhile, and all nodes must run.
+// Settle waits until all nodes have applied everything that any node has committed. There must
+// be no writes meanwhile, and all nodes must run.
 func (c *Cluster) Settle() {
 	c.t.Helper()
 	var at []string
@@ -71,7 +71,7 @@ func (c *Cluster) Settle() {
 	c.t.Fatalf("the nodes do not agree within %s: %q", ownStart, at)
 }
 
-// positions are those of all nodes; that of a node which does not answer is why.
+// positions returns the positions of all nodes, or the error of a node that does not answer.
 func (c *Cluster) positions() []string {
 	at := make([]string, len(c.Nodes))
 	for i, o := range c.Nodes {
@@ -95,11 +95,11 @@ func equal(all []string) bool {
 	return true
 }
 
-// askedFor is how long a node may take to answer: nobody can write for a few seconds
-// after another one was killed, until the others know that it is gone.
+// askedFor is how long a node may take to answer. After a node is killed, no write succeeds
+// for a few seconds, until the others notice.
 const askedFor = 30 * time.Second
 
-// ask asks a node something on a connection of its own.
+// ask runs a query on a node on its own connection.
 func (o *Own) ask(question func(ctx context.Context, d *db.DB) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), askedFor)
 	defer cancel()
@@ -111,7 +111,7 @@ func (o *Own) ask(question func(ctx context.Context, d *db.DB) error) error {
 	return question(ctx, d)
 }
 
-// execute carries out statements on one connection.
+// execute executes statements on one connection.
 func (o *Own) execute(statements ...string) error {
 	return o.ask(func(ctx context.Context, d *db.DB) error {
 		for _, s := range statements {
@@ -123,8 +123,8 @@ func (o *Own) execute(statements ...string) error {
 	})
 }
 
-// nodePort is a port for a server that comes back to it after it was killed. The system
-// gives none of these to who asks for any, nor are they those of testproc.
+// nodePort returns a port for a server that returns to it after it was killed. It is neither
+// one that the system assigns automatically, nor one of testproc.
 func nodePort(t testing.TB) string {
 	t.Helper()
 	for range 100 {
@@ -147,8 +147,8 @@ func nodePorts(t testing.TB) []string {
 	return ports
 }
 
-// there finds the first of some files; without any the test is skipped, or fails with
-// REQUIRE_SERVICES=1.
+// there returns the first of some files that exists. If none exists, the test is skipped, or
+// fails with REQUIRE_SERVICES=1.
 func there(t testing.TB, what string, files ...string) string {
 	t.Helper()
 	for _, file := range files {

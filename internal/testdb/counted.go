@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Counted returns the address of a server by way of a proxy, and the count of commands
-// that it has answered.
+// Counted returns the address of a proxy in front of a server, and the number of commands that
+// the server has answered.
 func Counted(t testing.TB, address string) (string, *atomic.Int64) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -35,8 +35,8 @@ func Counted(t testing.TB, address string) (string, *atomic.Int64) {
 	return u.String(), trips
 }
 
-// forward counts what a client sends by the header of MySQL's protocol: three bytes of
-// length, and a number that is 0 where a command begins.
+// forward counts the commands of a client by the header of MySQL's protocol: three bytes of
+// length, and a number that is 0 at the start of a command.
 func forward(client net.Conn, server string, trips *atomic.Int64) {
 	const closeStatement = 0x19 // has no answer
 	to, err := net.Dial("tcp", server)

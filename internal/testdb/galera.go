@@ -18,9 +18,8 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// Galera starts a Galera cluster of MariaDB nodes, each of which takes writes.
-// Where its programs are missing the test is skipped, or fails with
-// REQUIRE_SERVICES=1.
+// Galera starts a Galera cluster of MariaDB nodes, all of which accept writes. If its programs
+// are missing, the test is skipped, or fails with REQUIRE_SERVICES=1.
 func Galera(t testing.TB) *Cluster {
 	t.Helper()
 	provider := there(t, "Galera", "/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so")
@@ -34,7 +33,7 @@ func Galera(t testing.TB) *Cluster {
 		t.Fatalf("install a MariaDB: %v", err)
 	}
 	c := &Cluster{t: t, position: galeraPosition, writes: galeraWrites}
-	group, dirs := nodePorts(t), make([]string, clusterNodes) // at which nodes talk to each other, and where they lie
+	group, dirs := nodePorts(t), make([]string, clusterNodes) // ports for traffic between nodes, and data folders
 	for i, port := range nodePorts(t) {
 		dirs[i] = scratch(t)
 		c.Nodes = append(c.Nodes, &Own{
@@ -47,8 +46,8 @@ func Galera(t testing.TB) *Cluster {
 	return c
 }
 
-// found starts the nodes. The first one is stopped in between: the others begin with its
-// data, so that none has to be copied to them when they join.
+// found starts the nodes. It stops the first one in between and copies its data to the others.
+// So no data has to be copied when they join.
 func (c *Cluster) found(fresh string, dirs []string) {
 	c.t.Helper()
 	first, data := c.Nodes[0], filepath.Join(dirs[0], "data")
@@ -56,7 +55,7 @@ func (c *Cluster) found(fresh string, dirs []string) {
 	first.further = func() []string { return []string{"--wsrep-new-cluster"} }
 	first.Start()
 	first.Stop()
-	_ = os.Remove(filepath.Join(data, "galera.cache")) // large, and without anything that others lack
+	_ = os.Remove(filepath.Join(data, "galera.cache")) // large, and other nodes need nothing from it
 	for i, o := range c.Nodes[1:] {
 		c.give(o, dirs[i+1], data)
 	}
@@ -80,9 +79,9 @@ func (c *Cluster) give(o *Own, dir, from string) {
 	o.endWithTest()
 }
 
-// serviceUser lets root run a node as the user of the distribution's service, to whom a
-// folder then belongs: as root the program that copies data to a node would do so as
-// nobody.
+// serviceUser returns the attributes with which root runs a node as the user of the
+// distribution's service. It also gives that user the folder. The program that copies data to
+// a node would otherwise run as nobody.
 func serviceUser(t testing.TB, dir string) *syscall.SysProcAttr {
 	t.Helper()
 	attr := WithParent()
@@ -114,7 +113,7 @@ func galeraOptions(t testing.TB, dir, port, provider string, group []string, i i
 		program(t, "mariadbd", "mariadb-server"), "--no-defaults", "--datadir=" + filepath.Join(dir, "data"), redoLog,
 		"--bind-address=127.0.0.1", "--port=" + port,
 		"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"), "--tmpdir=" + dir,
-		// the other nodes have what one of them loses
+		// other nodes have what one of them loses
 		"--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=128M", "--performance-schema=OFF",
 		"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--default-storage-engine=InnoDB",
 		"--wsrep-on=ON", "--wsrep-provider=" + provider, "--wsrep-cluster-name=alds", fmt.Sprintf("--wsrep-node-name=node%d", i+1),
@@ -125,7 +124,7 @@ func galeraOptions(t testing.TB, dir, port, provider string, group []string, i i
 	}
 }
 
-// isSynced reports that a node takes statements and has all that the others have.
+// isSynced returns nil if a node accepts statements and has all data of the others.
 func (o *Own) isSynced() error {
 	return o.ask(func(ctx context.Context, d *db.DB) error {
 		state, err := status(ctx, d, "wsrep_local_state_comment")
@@ -138,15 +137,14 @@ func (o *Own) isSynced() error {
 
 var position = regexp.MustCompile(`Recovered position: *([0-9a-f-]+:-?[0-9]+)`)
 
-// recovered lets a node that was killed find out how far it had got, as the service
-// of the distribution does before it starts one. It then gets what it lacks and not
-// all data again.
+// recovered lets a killed node determine its position, as the distribution's service does
+// before it starts one. The node then gets only the data that it lacks.
 func (o *Own) recovered() []string {
 	o.t.Helper()
 	args := append([]string{}, o.args[1:]...)
 	cmd := exec.Command(o.args[0], append(args, "--wsrep-recover", "--log-error="+o.log+".recovery")...) //nolint:gosec // a test's own server
 	cmd.SysProcAttr = o.attr
-	_ = os.Remove(o.log + ".recovery") // of an earlier time
+	_ = os.Remove(o.log + ".recovery") // of an earlier start
 	out, err := cmd.CombinedOutput()
 	text, unread := os.ReadFile(o.log + ".recovery")
 	found := position.FindAllStringSubmatch(string(text), -1)
@@ -165,7 +163,7 @@ func galeraWrites(ctx context.Context, d *db.DB) (bool, error) {
 	return ready == "ON", err
 }
 
-// status is a status variable of a server.
+// status returns a status variable of a server.
 func status(ctx context.Context, d *db.DB, name string) (value string, err error) {
 	err = d.QueryRow(ctx, "SELECT variable_value FROM information_schema.global_status WHERE variable_name = ?", name).Scan(&value)
 	return value, err

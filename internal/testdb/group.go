@@ -14,9 +14,9 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// Group starts a group replication of MySQL nodes: all of them take writes, or one
-// does until it is gone. They run in the folder that .ci/mysql unpacks, which wants root.
-// Where that cannot be the test is skipped, or fails with REQUIRE_SERVICES=1.
+// Group starts a group replication of MySQL nodes. With multi all of them accept writes;
+// otherwise one does until it fails. They run in the folder that .ci/mysql unpacks, which
+// needs root. If that is not possible, the test is skipped, or fails with REQUIRE_SERVICES=1.
 func Group(t testing.TB, multi bool) *Cluster {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -29,7 +29,7 @@ func Group(t testing.TB, multi bool) *Cluster {
 	tree := strings.TrimSpace(string(out))
 	there(t, "the plugin of group replication", filepath.Join(tree, "usr/lib/mysql/plugin/group_replication.so"))
 	c := &Cluster{t: t, position: groupPosition, writes: groupWrites}
-	group := nodePorts(t) // at which nodes talk to each other
+	group := nodePorts(t) // ports for traffic between nodes
 	for i, port := range nodePorts(t) {
 		dir, err := os.MkdirTemp(filepath.Join(tree, "tmp"), "alds")
 		if err != nil {
@@ -53,7 +53,7 @@ func Group(t testing.TB, multi bool) *Cluster {
 	return c
 }
 
-// within are the attributes of a process that sees a folder as the root of all files.
+// within returns the attributes of a process for which a folder is the root of all files.
 func within(tree string) *syscall.SysProcAttr {
 	attr := WithParent()
 	if attr == nil {
@@ -70,9 +70,9 @@ func groupOptions(dir, port string, multi bool, group []string, i int) []string 
 		"/usr/sbin/mysqld", "--no-defaults", "--user=root", "--datadir=" + dir + "/data", "--tmpdir=" + dir,
 		"--bind-address=127.0.0.1", "--port=" + port, "--socket=" + dir + "/socket", "--pid-file=" + dir + "/pid",
 		"--mysqlx=0", "--secure-file-priv=NULL",
-		// the other nodes have what one of them loses
+		// other nodes have what one of them loses
 		"--innodb-flush-log-at-trx-commit=2", "--sync-binlog=0", "--innodb-buffer-pool-size=128M", "--innodb-redo-log-capacity=64M",
-		// one that was started and has not joined yet would take writes that the others never get
+		// a started node that has not joined yet would accept writes that the others never get
 		"--super-read-only=ON",
 		fmt.Sprintf("--server-id=%d", i+1), "--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin=binlog",
 		"--report-host=127.0.0.1", "--report-port=" + port,
@@ -86,8 +86,8 @@ func groupOptions(dir, port string, multi bool, group []string, i int) []string 
 	}
 }
 
-// initialize makes the data of a node: those of the first one are made, others get a copy
-// before it starts.
+// initialize makes the data of the first node. Other nodes get a copy made before the first
+// one starts.
 func (o *Own) initialize(dir string, first *Own) {
 	o.t.Helper()
 	data := filepath.Join(dir, "data")
@@ -106,7 +106,8 @@ func (o *Own) initialize(dir string, first *Own) {
 	cmd.SysProcAttr, cmd.Dir = o.attr, "/"
 	out, failed := cmd.CombinedOutput()
 	if err = errors.Join(err, failed); err == nil {
-		_ = os.Remove(filepath.Join(data, "auto.cnf")) // by which nodes tell each other apart
+		// It has the id by which nodes distinguish one another.
+		_ = os.Remove(filepath.Join(data, "auto.cnf"))
 		err = os.CopyFS(filepath.Join(dir, "fresh"), os.DirFS(data))
 	}
 	if err != nil {
@@ -114,7 +115,7 @@ func (o *Own) initialize(dir string, first *Own) {
 	}
 }
 
-// joins reports that a node is one of the group, and lets it join where it is not.
+// joins returns nil if a node is in the group. Otherwise it lets the node join.
 func (o *Own) joins(bootstraps bool) error {
 	var state string
 	err := o.ask(func(ctx context.Context, d *db.DB) error {
@@ -129,7 +130,7 @@ func (o *Own) joins(bootstraps bool) error {
 		err = o.execute("SET GLOBAL group_replication_bootstrap_group = ON", "START GROUP_REPLICATION", "SET GLOBAL group_replication_bootstrap_group = OFF")
 	case state == "OFFLINE":
 		err = o.execute("CHANGE REPLICATION SOURCE TO SOURCE_USER = 'root' FOR CHANNEL 'group_replication_recovery'", "START GROUP_REPLICATION")
-	case state == "ERROR": // the others have not yet given up the one that was killed
+	case state == "ERROR": // the others have not yet removed the node that was killed
 		err = o.execute("STOP GROUP_REPLICATION")
 	}
 	return errors.Join(errors.New("its state is "+state), err)

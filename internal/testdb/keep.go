@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 )
 
-// Keep returns a folder of the user's cache that test binaries share, such as what takes
-// seconds to make. Nobody else has it until release is called.
+// Keep returns a folder of the user's cache that test binaries share, for files that take
+// seconds to make. No other process has the folder until release is called.
 func Keep(name string) (dir string, release func(), err error) { return keep(name, true) }
 
-// KeepIfFree is Keep, and an error where another process has the folder now.
+// KeepIfFree is Keep, but returns an error if another process has the folder.
 func KeepIfFree(name string) (dir string, release func(), err error) { return keep(name, false) }
 
 func keep(name string, wait bool) (dir string, release func(), err error) {

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// Line is a way to a server that can be frozen: then nothing passes, and neither side
-// learns that the other one is out of reach, as when a host or a network is gone.
+// Line is a connection to a server that can be frozen. Then no bytes pass, and neither side
+// notices that the other is unreachable, as after the failure of a host or network.
 type Line struct {
-	Addr string // host:port, to be used in the place of the server's
+	Addr string // host:port, used instead of the server's
 
 	to      string
-	from    []byte // see Replace; nil: bytes pass as they are
+	from    []byte // see Replace; nil: bytes pass unchanged
 	by      []byte
 	mu      sync.Mutex
 	thawed  *sync.Cond
@@ -52,21 +52,21 @@ func NewLine(t testing.TB, to string) *Line {
 	return line
 }
 
-// Replace makes statements of MySQL's protocol pass with a text replaced by another one of
-// the same length. It is called before the first connection.
+// Replace makes the line replace a text in statements of MySQL's protocol by another of the
+// same length. It is called before the first connection.
 func (l *Line) Replace(text, by string) { l.from, l.by = []byte(text), []byte(by) }
 
-// Freeze lets nothing pass until Thaw.
+// Freeze stops all bytes until Thaw.
 func (l *Line) Freeze() { l.set(true) }
 
-// FreezeAfter lets so many bytes pass in one of the directions before nothing does.
+// FreezeAfter freezes the line after n more bytes, counted in both directions.
 func (l *Line) FreezeAfter(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.left = n
 }
 
-// Thaw lets pass what was held, in both directions, and what comes.
+// Thaw lets held and new bytes pass, in both directions.
 func (l *Line) Thaw() { l.set(false) }
 
 // Cut ends all connections and lets none live until Mend, as where a server restarts.
@@ -96,7 +96,7 @@ func (l *Line) close() {
 	l.thawed.Broadcast()
 }
 
-// pass waits while the line is frozen. It reports whether it is open.
+// pass counts n bytes and waits while the line is frozen. It reports whether the line is open.
 func (l *Line) pass(n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,7 +111,7 @@ func (l *Line) pass(n int) bool {
 	return !l.closed
 }
 
-// has notes a connection. It reports whether the line is open.
+// has records a connection. It reports whether the line is open.
 func (l *Line) has(c net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +150,8 @@ func (l *Line) serve(client net.Conn) {
 	delete(l.conns, server)
 }
 
-// copy copies until one side ends, which the other one does not learn while the line is frozen.
+// copy copies until one side ends. While the line is frozen, the other side does not notice
+// that.
 func (l *Line) copy(to, from net.Conn) error {
 	part := make([]byte, 32<<10)
 	for {
@@ -169,7 +170,7 @@ func (l *Line) copy(to, from net.Conn) error {
 	}
 }
 
-// statements is copy for what clients of MySQL send, packet by packet.
+// statements is copy for the packets of MySQL clients.
 func (l *Line) statements(to, from net.Conn) error {
 	for {
 		head := make([]byte, 4)

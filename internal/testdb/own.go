@@ -17,15 +17,15 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// Own is a server that belongs to one test, which may kill it and start it
-// again on the same data. It ends with the test.
+// Own is a server for one test, which may kill it and start it again on the same data. It ends
+// with the test.
 type Own struct {
 	URL string // its address; for MariaDB without a database
 
 	t    testing.TB
 	name string
 	args []string
-	// further are options of the next start alone; nil for none
+	// further returns options of the next start only; nil: none
 	further func() []string
 	attr    *syscall.SysProcAttr // of its process
 	env     []string             // of its process; nil for that of the test
@@ -35,12 +35,11 @@ type Own struct {
 	ended   chan struct{}
 }
 
-// ownStart is how long a server may take until it answers; one that was killed
-// recovers first.
+// ownStart is how long a server may take to answer. A killed server recovers first.
 const ownStart = time.Minute
 
-// installed is the data of a MariaDB that nobody has used, to be copied for each server.
-// It is made once and kept for later test binaries.
+// installed is the data of an unused MariaDB, which is copied for each server. It is made once
+// and stored for later test binaries.
 var installed struct {
 	once sync.Once
 	dir  string
@@ -48,11 +47,11 @@ var installed struct {
 }
 
 const (
-	// redoLog keeps the data small that is copied.
+	// redoLog keeps the copied data small.
 	redoLog = "--innodb-log-file-size=16M"
 
-	// flushed has a commit handed to the system and not to the disk: a server that is
-	// killed loses nothing, and tests do not end the system.
+	// flushed makes a commit wait for the system but not for the disk. A killed server loses
+	// nothing, and tests do not stop the system.
 	flushed = "--innodb-flush-log-at-trx-commit=2"
 )
 
@@ -61,7 +60,7 @@ func install(program, user string) (dir string, err error) {
 	return installed.dir, installed.err
 }
 
-// installIn makes the data, unless it was kept.
+// installIn makes the data, unless it is stored already.
 func installIn(program, user string) (dir string, err error) {
 	daemon, err := lookUp("mariadbd")
 	if err != nil {
@@ -72,7 +71,7 @@ func installIn(program, user string) (dir string, err error) {
 		return "", fmt.Errorf("%s --version: %w", daemon, err)
 	}
 	of := fnv.New64a()
-	_, _ = of.Write(append(version, redoLog...)) // it takes everything
+	_, _ = of.Write(append(version, redoLog...)) // it accepts everything
 	kept, release, err := Keep(fmt.Sprintf("mariadb-%x", of.Sum64()))
 	if err != nil {
 		return "", err
@@ -95,9 +94,9 @@ func installIn(program, user string) (dir string, err error) {
 	return dir, os.Rename(unfinished, dir)
 }
 
-// OwnMySQL starts a MariaDB on data of its own. It fails the test where the
-// server's programs are missing: a server that merely answers cannot be
-// restarted. Options are those of each start.
+// OwnMySQL starts a MariaDB on its own data. The test fails if the server's programs are
+// missing, since a server that is only reachable cannot be restarted. The options apply to
+// each start.
 func OwnMySQL(t testing.TB, options ...string) *Own {
 	t.Helper()
 	o := ownMySQL(t, "MariaDB")
@@ -106,7 +105,7 @@ func OwnMySQL(t testing.TB, options ...string) *Own {
 	return o
 }
 
-// ownMySQL is OwnMySQL for a server that the caller begins.
+// ownMySQL is OwnMySQL for a server that the caller starts.
 func ownMySQL(t testing.TB, name string) *Own {
 	t.Helper()
 	daemon, installer := program(t, "mariadbd", "mariadb-server"), program(t, "mariadb-install-db", "mariadb-server")
@@ -125,7 +124,8 @@ func ownMySQL(t testing.TB, name string) *Own {
 		args: []string{
 			daemon, "--no-defaults", user, "--datadir=" + data, redoLog, flushed, "--bind-address=127.0.0.1", "--port=" + port,
 			"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
-			// a server that starts removes the temporary tables it finds, those of another one in a shared folder too
+			// a server that starts removes the temporary tables in its folder, also those of
+			// another server
 			"--tmpdir=" + dir,
 		},
 	}
@@ -139,8 +139,8 @@ func ownMySQL(t testing.TB, name string) *Own {
 	return o
 }
 
-// AsTiDB starts a MariaDB that says it is a TiDB, and returns the URL of an empty
-// database there and what is recorded of it: alds then sends what it would send to a TiDB.
+// AsTiDB starts a MariaDB that claims to be a TiDB. It returns the URL of an empty database
+// there and its recorder. alds then sends what it would send to a TiDB.
 func AsTiDB(t testing.TB) (url string, r *Recorder) {
 	t.Helper()
 	o := OwnMySQL(t, "--version=8.0.11-TiDB-v8.5.0")
@@ -155,14 +155,14 @@ func AsTiDB(t testing.TB) (url string, r *Recorder) {
 	return "mysql://root@" + r.Addr + "/alds", r
 }
 
-// OpenAsTiDB is AsTiDB with a database that is migrated.
+// OpenAsTiDB is AsTiDB with a migrated database.
 func OpenAsTiDB(t testing.TB) (*db.DB, *Recorder) {
 	t.Helper()
 	url, r := AsTiDB(t)
 	return open(t, url), r
 }
 
-// OwnRedis starts a Redis that keeps nothing: killed, it forgets all it had.
+// OwnRedis starts a Redis that stores nothing on disk: if it is killed, it loses all data.
 func OwnRedis(t testing.TB) *Own {
 	t.Helper()
 	dir, port := scratch(t), freePort(t)
@@ -188,8 +188,8 @@ func answersPing(port string) func() error {
 	}
 }
 
-// Slow lets a server work for a part of the time alone, as with a disk whose calls take
-// long, until the returned function is called.
+// Slow lets a server run for works and stop for stands, in turns, as with a slow disk. The
+// returned function ends that.
 func (o *Own) Slow(works, stands time.Duration) (end func()) {
 	o.t.Helper()
 	process := o.cmd.Process
@@ -226,7 +226,7 @@ func (o *Own) endWithTest() {
 			text, _ := os.ReadFile(o.log)
 			o.t.Logf("the end of %s's log:\n%s", o.name, text[max(0, len(text)-3000):])
 		}
-		if o.cmd != nil && o.cmd.Process != nil { // it began
+		if o.cmd != nil && o.cmd.Process != nil { // it was started
 			o.Kill()
 		}
 	})
@@ -256,7 +256,7 @@ func (o *Own) launch() {
 		o.t.Fatal(err)
 	}
 	go func(cmd *exec.Cmd, ended chan struct{}) {
-		_ = cmd.Wait() // how it ended is what the test did
+		_ = cmd.Wait() // the test decides how it ends
 		close(ended)
 	}(o.cmd, o.ended)
 }
@@ -279,19 +279,19 @@ func (o *Own) await() {
 	}
 }
 
-// With gives the server further options from its next start on; a later one
-// outranks an earlier one of the same name.
+// With gives the server more options from its next start on. A later option overrides an
+// earlier one of the same name.
 func (o *Own) With(options ...string) { o.args = append(o.args, options...) }
 
-// Kill is kill -9; it returns when the server is gone.
+// Kill is kill -9; it returns when the server has ended.
 func (o *Own) Kill() { o.end(syscall.SIGKILL) }
 
-// Stop tells the server to stop in order and waits until it has.
+// Stop sends SIGTERM to the server and waits until it has ended.
 func (o *Own) Stop() { o.end(syscall.SIGTERM) }
 
 func (o *Own) end(s syscall.Signal) {
 	o.t.Helper()
-	_ = o.cmd.Process.Signal(s) // it may be gone already
+	_ = o.cmd.Process.Signal(s) // it may have ended already
 	select {
 	case <-o.ended:
 	case <-time.After(ownStart):
@@ -301,8 +301,7 @@ func (o *Own) end(s syscall.Signal) {
 	}
 }
 
-// program finds a program of a server, which Debian keeps outside of a user's
-// path.
+// program finds a program of a server. Debian installs these outside a user's path.
 func program(t testing.TB, name, pkg string) string {
 	t.Helper()
 	if found, err := lookUp(name); err == nil {
@@ -322,8 +321,8 @@ func lookUp(name string) (found string, err error) {
 	return "", err
 }
 
-// scratch is a folder with a short path: sockets lie in it, and the path of
-// one has 107 bytes at most.
+// scratch returns a folder with a short path for sockets. The path of a socket has at most 107
+// bytes.
 func scratch(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "alds")

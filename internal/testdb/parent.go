@@ -4,6 +4,6 @@ package testdb
 
 import "syscall"
 
-// WithParent are the attributes of a process that should not outlive the
-// tests; only Linux knows how to hold it to that.
+// WithParent returns the attributes of a process that should end with the tests. Only Linux
+// can enforce that.
 func WithParent() *syscall.SysProcAttr { return nil }

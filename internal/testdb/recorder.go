@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Recorder stands between clients and a server and knows each statement that they sent,
-// whoever made it: the driver, gorm, or a process that a test has started.
+// Recorder is a proxy between clients and a server. It records each statement, from the
+// driver, gorm, or a process that a test has started.
 type Recorder struct {
 	Addr string // where clients connect
 
@@ -37,7 +37,7 @@ func NewRecorder(server string) (*Recorder, error) {
 	return r, nil
 }
 
-// Close takes no further clients.
+// Close accepts no more clients.
 func (r *Recorder) Close() error { return r.listener.Close() }
 
 func (r *Recorder) accept(server string) {
@@ -50,7 +50,7 @@ func (r *Recorder) accept(server string) {
 	}
 }
 
-// join copies between a client and the server until one of them is gone.
+// join copies between a client and the server until one of them ends.
 func (r *Recorder) join(client net.Conn, server string) {
 	defer func() { _ = client.Close() }()
 	to, err := net.Dial("tcp", server)
@@ -78,9 +78,9 @@ func (r *Recorder) join(client net.Conn, server string) {
 const (
 	comQuery   = 0x03
 	comPrepare = 0x16
-	clientTLS  = 0x800 // of the first four bytes that a client says
+	clientTLS  = 0x800 // in the first four bytes of a client
 
-	// maxPacket is the length of a packet that the next one goes on with.
+	// maxPacket is the length of a packet that continues in the next one.
 	maxPacket = 1<<24 - 1
 )
 
@@ -88,8 +88,9 @@ func hasTLS(first []byte) bool {
 	return len(first) > 8 && binary.LittleEndian.Uint32(first[4:])&clientTLS != 0
 }
 
-// pass passes on what a client says next: packets with three bytes of length and their
-// number, from 0 for a command, whose code comes behind.
+// pass copies the next message of a client and returns it. A message is a sequence of packets,
+// each with three bytes of length and a number. The number is 0 for a command, whose code
+// follows.
 func pass(from io.Reader, to io.Writer) (said []byte, err error) {
 	for {
 		var head [4]byte
@@ -130,7 +131,7 @@ func (r *Recorder) note(said []byte) {
 	}
 }
 
-// Statements returns what was sent, in the order of the texts.
+// Statements returns the recorded statements, sorted by their text.
 func (r *Recorder) Statements() []Sent {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// redisDatabases is how many databases a Redis server has by default; number 0
-// is left to others and holds the marks that say which is taken.
+// redisDatabases is how many databases a Redis server has by default. Number 0 is left to
+// others. It also has the marks of the databases in use.
 const redisDatabases = 16
 
-// Redis returns the redis:// URL of an empty Redis database that no other test
-// uses until this one ends.
+// Redis returns the redis:// URL of an empty Redis database that no other test uses until this
+// one ends.
 func Redis(t testing.TB) string {
 	t.Helper()
 	u, err := url.Parse(redisAddress())
@@ -45,7 +45,7 @@ func Redis(t testing.TB) string {
 	return ""
 }
 
-// redisConn speaks just enough of the protocol; the real client belongs to jobs.
+// redisConn implements just enough of the protocol; only package jobs uses the real client.
 type redisConn struct {
 	conn net.Conn
 	in   *bufio.Reader

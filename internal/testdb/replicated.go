@@ -9,16 +9,16 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// Replica is a MariaDB that carries out what another one, the writer, has committed, some
-// seconds later.
+// Replica is a MariaDB that applies the commits of another one, the writer, some seconds
+// later.
 type Replica struct {
 	Writer *Own
 	*Own   // the replica
 }
 
-// Replicated starts a MariaDB and a replica of it, which carries each commit out some
-// seconds later: delay at most, and one less at least, since it counts from the second in
-// which the commit was.
+// Replicated starts a MariaDB and a replica that applies each commit some seconds later. The
+// delay is at most delay, and at least one second less, since it counts from the second of the
+// commit.
 func Replicated(t testing.TB, delay int) *Replica {
 	t.Helper()
 	r := &Replica{Writer: ownMySQL(t, "the writer"), Own: ownMySQL(t, "the replica")}
@@ -47,7 +47,7 @@ func (r *Replica) CreateDatabase(name string) {
 	r.CatchUp()
 }
 
-// CatchUp waits until the replica has what the writer has committed so far.
+// CatchUp waits until the replica has everything that the writer has committed so far.
 func (r *Replica) CatchUp() {
 	r.t.Helper()
 	at := ""
@@ -69,10 +69,10 @@ func (r *Replica) CatchUp() {
 	}
 }
 
-// Freeze makes the replica carry out nothing any more, until Thaw.
+// Freeze stops the replica until Thaw.
 func (r *Replica) Freeze() { r.must("STOP SLAVE") }
 
-// Thaw lets a replica go on.
+// Thaw lets the replica continue.
 func (r *Replica) Thaw() { r.must("START SLAVE") }
 
 func (r *Replica) must(statement string) {

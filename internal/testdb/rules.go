@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A rule says what no statement of alds has, and which engine is why. What alds sends is
-// what all engines of docs/engines.md take.
+// A rule describes what no statement of alds may contain, and the engine that does not support
+// it. alds sends only what all engines of docs/engines.md support.
 type rule struct {
-	has string // tokens in a row, as in Statement.words
+	has string // consecutive tokens, as in Statement.words
 	is  func(Statement) bool
 	why string
 }
 
-// onTiDB are rules for what alds sends to others, and not to a TiDB.
+// onTiDB are rules for statements that alds sends to other engines, but not to TiDB.
 var onTiDB = []rule{
 	{has: "READ ONLY", why: "TiDB refuses it unless tidb_enable_noop_functions is set"},
 	{has: "JSON_TABLE (", why: "TiDB has no JSON_TABLE"},
@@ -24,7 +24,7 @@ var onTiDB = []rule{
 
 // everywhere are rules for all servers.
 var everywhere = []rule{
-	// Locks that hold on one node, or that an engine has not.
+	// Locks that hold on only one node, or that an engine lacks.
 	{has: "FOR SHARE", why: "it locks on one node of a cluster only; TiDB takes it for nothing"},
 	{has: "LOCK IN SHARE MODE", why: "as FOR SHARE"},
 	{has: "LOCK TABLES", why: "it locks on one node of a cluster only; not in Galera, TiDB and Vitess"},
@@ -32,7 +32,7 @@ var everywhere = []rule{
 	{has: "NOWAIT", why: "not in MariaDB's form for all statements"},
 	{has: "SERIALIZABLE", why: "not in TiDB"},
 
-	// What an engine has not.
+	// Features that an engine lacks.
 	{has: "RETURNING", why: "not in MySQL, TiDB and Vitess; MariaDB has none for UPDATE"},
 	{has: "AUTO_INCREMENT", why: "Galera and group replication leave gaps, TiDB gives ranges to servers"},
 	{has: "FOREIGN KEY", why: "Vitess in part; group replication advises against cascades with several primaries"},
@@ -61,18 +61,18 @@ var everywhere = []rule{
 	{has: "EXCEPT", why: "as INTERSECT"},
 	{has: "REPLACE INTO", why: "it deletes: what the row had besides is lost"},
 
-	// What makes a transaction as large as a table.
+	// Statements that make a transaction as large as a table.
 	{is: changesAll, why: "an UPDATE or DELETE without a condition: TiDB takes 100 MB in a transaction by default, Galera 2 GB, Vitess so many rows"},
 	{is: deletesByRange, why: "a DELETE by a range alone and without LIMIT: as one without a condition"},
 
-	// What is not known to be in all of them.
+	// Features not known to be in all engines.
 	{is: func(s Statement) bool { return unknownVerb(s) != "" }, why: "a kind of statement that is not in the list"},
 	{is: func(s Statement) bool { return unknownFunction(s) != "" }, why: "a function that is not in the list"},
 	{is: func(s Statement) bool { return unknownVariable(s) != "" }, why: "SET of a variable that is not in the list"},
 	{is: unknownCollation, why: "a character set or collation that is not in the list"},
 }
 
-// verbs are how statements of alds begin.
+// verbs are the beginnings of the statements of alds.
 var verbs = []string{
 	"SELECT", "( SELECT", "WITH", "INSERT INTO", "INSERT IGNORE INTO", "UPDATE", "DELETE FROM",
 	"START TRANSACTION", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK TO SAVEPOINT",
@@ -88,23 +88,23 @@ var functions = []string{
 	"SUBSTR", "SUBSTRING", "SUM", "UNIX_TIMESTAMP", "VERSION",
 }
 
-// others are words before a parenthesis that are no functions.
+// others are words before a parenthesis that are not functions.
 var others = strings.Fields(`IN AND OR NOT ON AS FROM JOIN WHERE EXISTS VALUES SELECT BY CASE WHEN THEN ELSE SET UNION ALL LIKE BETWEEN HAVING
 	KEY INDEX OVER COLUMNS RECURSIVE DISTINCT IS LIMIT CHAR VARCHAR VARBINARY BINARY INT SMALLINT BIGINT`)
 
-// variables are those of a session that alds sets. On nodes of clusters alone, which no
-// recorder stands before, it also sets WSREP_SYNC_WAIT and GROUP_REPLICATION_CONSISTENCY
-// (db.DB.Write): elsewhere they break this rule.
+// variables are those of a session that alds sets. On nodes of clusters it also sets
+// WSREP_SYNC_WAIT and GROUP_REPLICATION_CONSISTENCY (db.DB.Write). These break the rule
+// elsewhere; no recorder is used with clusters.
 var variables = []string{
 	"TRANSACTION ISOLATION LEVEL READ COMMITTED", "TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 	"SQL_MODE", "TIME_ZONE", "INNODB_LOCK_WAIT_TIMEOUT", "SQL_SELECT_LIMIT", "MAX_EXECUTION_TIME",
 	"WAIT_TIMEOUT", "NET_READ_TIMEOUT", "NET_WRITE_TIMEOUT",
 }
 
-// collations of texts, which TiDB has with its newer ones, as it does since 6.0.
+// collations are those of texts. TiDB has them with its new collations, the default since 6.0.
 var collations = []string{"UTF8MB4_UNICODE_CI", "UTF8MB4_BIN", "ASCII_BIN"}
 
-// accepted are statements that break a rule all the same, by their beginning, and why.
+// accepted are the beginnings of statements that may break a rule, and why.
 var accepted = map[string]string{
 	"DELETE FROM AUDIT_TRAIL WHERE AT":               "trail.Prune has counted that there are at most pruneRows of them",
 	"DELETE FROM PROCESS WHERE SEEN <":               "a row for each process that has run within a week and is gone",
@@ -150,8 +150,8 @@ func unknownVerb(s Statement) string {
 	return strings.Join(strings.Fields(s.words)[:1], " ")
 }
 
-// unknownFunction returns a word before a parenthesis that is not in the lists. What
-// comes behind INTO, TABLE, EXISTS, KEY and in front of AS is a name.
+// unknownFunction returns a word before a parenthesis that is not in the lists. A word after
+// INTO, TABLE, EXISTS or KEY, or before AS, is a name.
 func unknownFunction(s Statement) string {
 	tokens := strings.Fields(s.words)
 	for i, t := range tokens {
@@ -166,8 +166,8 @@ func unknownFunction(s Statement) string {
 	return ""
 }
 
-// isTableOfWith reports whether columns in parentheses are those of a table that a WITH
-// makes: AS and another parenthesis follow.
+// isTableOfWith reports whether columns in parentheses are those of a table in a WITH: AS and
+// another parenthesis follow.
 func isTableOfWith(tokens []string) bool {
 	end := slices.Index(tokens, ")")
 	return end > 0 && end+2 < len(tokens) && tokens[end+1] == "AS" && tokens[end+2] == "("
@@ -196,23 +196,23 @@ func unknownCollation(s Statement) bool {
 	return false
 }
 
-// changesAll: an UPDATE or DELETE without a condition.
+// changesAll matches an UPDATE or DELETE without a condition.
 func changesAll(s Statement) bool {
 	return (s.begins("UPDATE") || s.begins("DELETE")) && !s.has("WHERE")
 }
 
-// deletesByRange: a DELETE whose condition names no value to be equal to, nor both ends of a
-// range, nor a limit.
+// deletesByRange matches a DELETE without LIMIT whose condition has no equality and at most
+// one end of a range.
 func deletesByRange(s Statement) bool {
 	return s.begins("DELETE") && s.has("WHERE") && !s.has("=") && !s.has("IN (") && !s.has("BETWEEN") && !s.has("LIMIT")
 }
 
-// altersOneColumnTwice: an ALTER TABLE that adds a column and a key.
+// altersOneColumnTwice matches an ALTER TABLE that adds a column and a key.
 func altersOneColumnTwice(s Statement) bool {
 	return s.begins("ALTER TABLE") && s.has("ADD COLUMN") && (s.has("ADD KEY") || s.has("ADD UNIQUE KEY"))
 }
 
-// subqueryInON: a SELECT behind an ON, before the next part of its level.
+// subqueryInON matches a SELECT inside an ON.
 func subqueryInON(s Statement) bool {
 	var on []bool // of each level
 	on = append(on, false)
@@ -236,9 +236,8 @@ func subqueryInON(s Statement) bool {
 	return false
 }
 
-// Broken returns, of all statements that were sent, the rules that they break, those of a
-// TiDB as well where the server says that it is one. Those of own are not
-// alds's.
+// Broken returns the rules that the recorded statements break, including those of TiDB if the
+// server is one. own are statements of the tests, which do not count.
 func (r *Recorder) Broken(isTiDB bool, own ...string) (all []string) {
 	rules := everywhere
 	if isTiDB {

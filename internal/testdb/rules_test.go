@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// Statements lose their values and keep all else.
+// TestStatementsOf checks that statements lose only their values.
 func TestStatementsOf(t *testing.T) {
 	for text, want := range map[string][]string{
 		"SELECT a.id, `b` FROM t a WHERE x = 'it''s \\' ; ' AND y IN (1, -2.5e3, NULL, ?)": {"SELECT a.id, `b` FROM t a WHERE x = ? AND y IN (?…)"},
@@ -31,7 +31,7 @@ func TestStatementsOf(t *testing.T) {
 	}
 }
 
-// What alds must not send is found, in whatever case it is written.
+// TestRules checks that the rules find forbidden statements in any case.
 func TestRules(t *testing.T) {
 	for text, want := range map[string]string{
 		"select * from t for share":                                                    "FOR SHARE",
@@ -65,7 +65,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// The recorder has what a connection sends: prepared, as text, and several at once.
+// TestRecorder checks that the recorder has prepared statements, texts, and several statements
+// at once.
 func TestRecorder(t *testing.T) {
 	d, r := MySQL(t), local.server.recorder
 	ctx := context.Background()
@@ -94,8 +95,8 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// large are the columns that take more than the 6 MB that a row of TiDB may have by
-// default, and how large their values can be. docs/engines.md has the setting.
+// large has the columns that accept more than 6 MB, the default limit for a row of TiDB, and
+// how large their values may be. docs/engines.md has the setting.
 var large = map[string]string{
 	"asset.description":                "15 MiB, asset.maxColumn",
 	"asset.attrs":                      "15 MiB, asset.maxColumn",
@@ -114,7 +115,7 @@ var large = map[string]string{
 	"system_check.findings":            "20 findings of each check",
 }
 
-// TestLargeColumns: every column that can hold more than 6 MB is known.
+// TestLargeColumns checks that every column that accepts more than 6 MB is listed.
 func TestLargeColumns(t *testing.T) {
 	d := MySQL(t)
 	found, err := db.Column[string](context.Background(), d, `SELECT CONCAT(table_name, '.', column_name) FROM information_schema.columns

@@ -21,7 +21,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// server is the MySQL or MariaDB server the tests use.
+// server is the MySQL or MariaDB server that the tests use.
 type server struct {
 	base     *url.URL
 	admin    *db.DB
@@ -36,7 +36,7 @@ var local struct {
 	err    error
 }
 
-var made atomic.Int64 // databases made by this test binary
+var made atomic.Int64 // number of databases made by this test binary
 
 func mysqlServer(t testing.TB) *server {
 	t.Helper()
@@ -47,7 +47,7 @@ func mysqlServer(t testing.TB) *server {
 	return local.server
 }
 
-// missing skips the test, or fails it where services are required.
+// missing skips the test, or fails it if services are required.
 func missing(t testing.TB, what string, err error) {
 	t.Helper()
 	if os.Getenv("REQUIRE_SERVICES") == "1" {
@@ -56,9 +56,9 @@ func missing(t testing.TB, what string, err error) {
 	t.Skipf("%s does not answer, so this is not tested here: %v", what, err)
 }
 
-// Address makes sure that connections may come from an address of this machine.
-// On Linux all of 127.0.0.0/8 may, elsewhere what was set up. Where it may not,
-// the test is skipped, or fails with REQUIRE_SERVICES=1.
+// Address ensures that connections may use an address of this machine. On Linux all of
+// 127.0.0.0/8 works, elsewhere only configured addresses. If it does not work, the test is
+// skipped, or fails with REQUIRE_SERVICES=1.
 func Address(t testing.TB, address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
@@ -69,12 +69,11 @@ func Address(t testing.TB, address string) {
 	_ = l.Close()
 }
 
-// commandEndsIn is how long a command may take; one that installs something asks a
-// registry.
+// commandEndsIn is how long a command may take. Installing a package contacts a registry.
 const commandEndsIn = 3 * time.Minute
 
-// Runs makes sure that a command of this machine runs and succeeds, such as "node",
-// "--version". Where it does not, the test is skipped, or fails with REQUIRE_SERVICES=1.
+// Runs ensures that a command of this machine succeeds, such as "node", "--version". If it
+// does not, the test is skipped, or fails with REQUIRE_SERVICES=1.
 func Runs(t testing.TB, command ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), commandEndsIn)
@@ -85,7 +84,7 @@ func Runs(t testing.TB, command ...string) {
 	}
 }
 
-// usualServer is the address that the environment names, or that of a local server.
+// usualServer returns the address in the environment, or that of a local server.
 func usualServer() string {
 	return cmp.Or(os.Getenv("ALDS_TEST_MYSQL"), "mysql://root@127.0.0.1:3306")
 }
@@ -139,7 +138,7 @@ func (s *server) drop(name string) {
 
 var ours = regexp.MustCompile(`^alds_test_[a-z0-9]*_([0-9]+)_[0-9]+$`)
 
-// sweep drops databases of test processes that are gone.
+// sweep drops databases of test processes that have ended.
 func (s *server) sweep() {
 	for _, name := range s.databases() {
 		if m := ours.FindStringSubmatch(name); m != nil {
@@ -150,7 +149,7 @@ func (s *server) sweep() {
 	}
 }
 
-// databases are the names of those that a server has, as far as it says.
+// databases returns the names of the databases of a server; nil after an error.
 func (s *server) databases() (all []string) {
 	rows, err := s.admin.Query(context.Background(), "SELECT schema_name FROM information_schema.schemata")
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Server is one of the databases that tests want.
+// Server is one of the databases that tests use.
 type Server struct {
-	Name    string // with version and address where it answers
+	Name    string // with version and address if it answers
 	IsMySQL bool   // or MariaDB
-	Err     error  // why it is not used, nil when it is
+	Err     error  // why it is not used; nil if it is
 }
 
-// Servers returns the databases that tests of this machine use: MySQL or MariaDB, Redis,
-// and the built-in SQLite. The address is that of the first; "" for the usual one.
+// Servers returns the databases that tests of this machine use: SQLite, MySQL or MariaDB, and
+// Redis. address is that of MySQL or MariaDB; "" for the usual one.
 func Servers(address string) []Server {
 	mysql := Server{Name: "MySQL or MariaDB", IsMySQL: true}
 	if s, err := findServer(cmp.Or(address, usualServer())); err != nil {
@@ -41,8 +41,8 @@ func Servers(address string) []Server {
 	return []Server{{Name: "SQLite, built in"}, mysql, redis}
 }
 
-// product names a server by what it says of its version: 9.7.4-2 is MySQL's
-// way, 10.11.19-MariaDB-0+deb12u1 MariaDB's.
+// product returns the name of a server by its version: 9.7.4-2 is MySQL's form,
+// 10.11.19-MariaDB-0+deb12u1 MariaDB's.
 func product(version string) string {
 	number, more, _ := strings.Cut(version, "-")
 	if strings.HasPrefix(more, "MariaDB") {
@@ -51,7 +51,7 @@ func product(version string) string {
 	return "MySQL " + number
 }
 
-// redisAddress is the server that tests use.
+// redisAddress returns the address of the Redis that tests use.
 func redisAddress() string {
 	if address := os.Getenv("ALDS_TEST_REDIS"); address != "" {
 		return address

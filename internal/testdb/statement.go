@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// Statement is a statement as a server got it, without its values, so that there are few.
+// Statement is a statement as a server received it, without its values, so that there are few
+// different ones.
 type Statement struct {
-	// Text is for people: a value is "?", more of them in parentheses "(?…)", and several
-	// of those "(?…)…".
+	// Text is for people. A value is "?", several in parentheses are "(?…)", and several of
+	// those "(?…)…".
 	Text string
-	// words has a space around each token, words in capitals and names in backquotes in
-	// small letters: rules look for others in it.
+	// words has a space around each token. Words are in upper case, and names in backquotes in
+	// lower case. Rules search for tokens in it.
 	words string
 }
 
@@ -23,7 +24,7 @@ var (
 	spaces     = strings.NewReplacer(" , ", ", ", "( ", "(", " )", ")", " . ", ".")
 )
 
-// statementsOf returns the statements of a text that a server got.
+// statementsOf returns the statements in a text that a server received.
 func statementsOf(text string) []Statement {
 	var all []Statement
 	var tokens []string
@@ -72,7 +73,8 @@ func newStatement(tokens []string) Statement {
 type lexeme int
 
 const (
-	nothing lexeme = iota // space, a comment, or the border of one that some server executes
+	// Space, a comment, or the delimiter of one that some server executes.
+	nothing lexeme = iota
 	value
 	word // also a name in backquotes
 	sign
@@ -103,9 +105,9 @@ func next(text string) (lexeme, int) {
 	return sign, 1
 }
 
-// comment returns the length of a comment, or of the beginning of one that is executed:
-// by MySQL and TiDB, "/*!50708", or by TiDB alone, "/*T![clustered_index]". What is for
-// MariaDB alone, "/*M!", is a comment to all others.
+// comment returns the length of a comment, or of the beginning of an executed one. MySQL and
+// TiDB execute "/*!50708", only TiDB executes "/*T![clustered_index]". "/*M!" is for MariaDB
+// only, and a comment for others.
 func comment(text string) int {
 	for _, open := range []string{"/*!", "/*T!"} {
 		if rest, ok := strings.CutPrefix(text, open); ok {
@@ -122,7 +124,7 @@ func comment(text string) int {
 	return len(text)
 }
 
-// quoted returns the length of a text in quotes; two of them in it are one.
+// quoted returns the length of a quoted text. A doubled quote in it does not end it.
 func quoted(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -150,8 +152,8 @@ func isWord(c byte) bool {
 	return c == '_' || c == '$' || c == '@' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80
 }
 
-// withoutPrefix drops what belongs to a value that follows: its sign, or the character
-// set that the driver gives bytes.
+// withoutPrefix drops the tokens that belong to the following value: its sign, or the
+// character set that the driver adds to bytes.
 func withoutPrefix(tokens []string) []string {
 	n := len(tokens)
 	if n > 0 && tokens[n-1] == "_binary" {
@@ -163,7 +165,7 @@ func withoutPrefix(tokens []string) []string {
 	return tokens
 }
 
-// inValues reports whether a value may follow in a list of them.
+// inValues reports whether a value may follow in a list of values.
 func inValues(tokens []string) bool {
 	n := len(tokens)
 	return n > 0 && tokens[n-1] == "(" || n > 1 && tokens[n-1] == "," && tokens[n-2] == "?"

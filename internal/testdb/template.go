@@ -19,11 +19,12 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// Databases of tests are copies of a template, which is migrated once: on SQLite a file
-// for all test binaries of a run, on a server a database that stays there until the
-// migrations change.
+// Databases of tests are copies of a template, which is migrated once. For SQLite it is a file
+// for all test binaries of a run. On a server it is a database that stays until the migrations
+// change.
 
-// templatePrefix begins the name of a template; the rest is the hash of what makes it.
+// templatePrefix begins the name of a template. The rest is the hash of the files that define
+// it.
 const templatePrefix = "alds_template_"
 
 var hashed = sync.OnceValues(func() (string, error) {
@@ -106,14 +107,14 @@ func makeFile(name string) (string, error) {
 	return file, os.Rename(made, file)
 }
 
-// template is the template of a server, as statements that make a copy of it.
+// template has the statements that copy the template of a server.
 type template struct {
 	once   sync.Once
 	copies []string // with %s for the name of the database
 	err    error
 }
 
-// copyTemplate makes an empty database a migrated one.
+// copyTemplate copies the template to an empty database.
 func (s *server) copyTemplate(t testing.TB, name string) {
 	t.Helper()
 	s.template.once.Do(func() { s.template.copies, s.template.err = s.makeTemplate(templateName(t)) })
@@ -129,7 +130,7 @@ func (s *server) copyTemplate(t testing.TB, name string) {
 	}
 }
 
-// alone runs fn on a connection that takes several statements at once.
+// alone runs fn on a connection that accepts several statements at once.
 func (s *server) alone(fn func(ctx context.Context, c *sql.Conn) error) error {
 	cfg := mysql.NewConfig()
 	cfg.Net, cfg.Addr, cfg.MultiStatements = "tcp", s.base.Host, true
@@ -149,10 +150,11 @@ func (s *server) alone(fn func(ctx context.Context, c *sql.Conn) error) error {
 	return fn(ctx, c)
 }
 
-// finished is a table that a template gets last: without it, whoever made it was killed.
+// finished is the last table of a template. If it is missing, the process that made the
+// template was killed.
 const finished = "template_is_finished"
 
-// makeTemplate makes the template unless it is there, and returns what copies it.
+// makeTemplate makes the template if it is missing, and returns the statements that copy it.
 func (s *server) makeTemplate(name string) (copies []string, err error) {
 	err = s.alone(func(ctx context.Context, c *sql.Conn) error {
 		var got sql.NullInt64
@@ -189,8 +191,7 @@ func (s *server) migrateTemplate(ctx context.Context, c *sql.Conn, name string) 
 	return err
 }
 
-// tablesOf returns the tables of a template that have rows, and those that have none; nil
-// where the template is not finished.
+// tablesOf returns the tables of a template; nil if the template is not finished.
 func tablesOf(ctx context.Context, c *sql.Conn, name string) (all []string, err error) {
 	rows, err := c.QueryContext(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", name)
 	if err != nil {

@@ -15,15 +15,14 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// Each runs test as subtests "mysql" and "sqlite", each with an empty migrated
-// database.
+// Each runs test as subtests "mysql" and "sqlite", each with an empty migrated database.
 func Each(t *testing.T, test func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	t.Run("mysql", func(t *testing.T) { test(t, MySQL(t)) })
 	t.Run("sqlite", func(t *testing.T) { test(t, SQLite(t)) })
 }
 
-// pool is the MySQL databases of this test binary.
+// pool has the MySQL databases of this test binary.
 var pool struct {
 	sync.Mutex
 	free []*database
@@ -56,7 +55,7 @@ func MySQL(t testing.TB) *db.DB {
 	return d.db
 }
 
-// unused takes a database that no test uses any more, nil when there is none.
+// unused takes a database that no test uses; nil if there is none.
 func unused() *database {
 	pool.Lock()
 	defer pool.Unlock()
@@ -69,14 +68,14 @@ func unused() *database {
 	return d
 }
 
-// SQLite returns an empty migrated SQLite database in a file of its own.
+// SQLite returns an empty migrated SQLite database in its own file.
 func SQLite(t testing.TB) *db.DB {
 	t.Helper()
 	return open(t, URL(t, "sqlite"))
 }
 
-// URL returns the DATABASE_URL of a fresh migrated database of the dialect
-// "mysql" or "sqlite", for a test that opens it itself.
+// URL returns the DATABASE_URL of a new migrated database of the dialect "mysql" or "sqlite",
+// for a test that opens it itself.
 func URL(t testing.TB, dialect string) string {
 	t.Helper()
 	if dialect == "sqlite" {
@@ -91,7 +90,7 @@ func URL(t testing.TB, dialect string) string {
 	return server.url(name)
 }
 
-// EmptyURL is URL for a database without any table.
+// EmptyURL is URL for a database without tables.
 func EmptyURL(t testing.TB, dialect string) string {
 	t.Helper()
 	if dialect == "sqlite" {
@@ -127,7 +126,7 @@ func open(t testing.TB, url string) *db.DB {
 	return d
 }
 
-// empty deletes all rows and inserts the ones that migrations bring.
+// empty deletes all rows and inserts those of the migrations.
 func empty(d *db.DB) error {
 	ctx := context.Background()
 	steps, err := schema.Migrations(d.Dialect.Name)
@@ -137,7 +136,7 @@ func empty(d *db.DB) error {
 	var all []string
 	left := tables(steps)
 	for _, table := range left {
-		all = append(all, "DELETE FROM "+table+" WHERE 1 = 1") // which alds never says
+		all = append(all, "DELETE FROM "+table+" WHERE 1 = 1") // which alds never sends
 	}
 	for _, s := range steps {
 		if _, into, ok := strings.Cut(s.Text, "INTO "); ok && strings.HasPrefix(s.Text, "INSERT ") {
@@ -156,7 +155,8 @@ func empty(d *db.DB) error {
 	})
 }
 
-// tables are those that the steps leave behind, in quotes, but for their own.
+// tables returns the quoted tables that exist after the steps, except that of the migrations
+// themselves.
 func tables(steps []schema.Migration) []string {
 	var all []string
 	for _, s := range steps {
@@ -176,12 +176,11 @@ func tables(steps []schema.Migration) []string {
 	return all
 }
 
-// Main runs the tests of a package and drops the databases they made; call it
-// from TestMain.
+// Main runs the tests of a package and drops their databases. Call it from TestMain.
 func Main(m *testing.M) { os.Exit(Run(m)) }
 
-// Run is Main for a TestMain that has something to clear away itself, and
-// exits with the code returned.
+// Run is Main for a TestMain that has its own clean-up. The caller exits with the returned
+// code.
 func Run(m *testing.M) int {
 	defer dropAll()
 	code := m.Run()
@@ -193,12 +192,11 @@ func Run(m *testing.M) int {
 	return code
 }
 
-// printed is whether the statements that were sent are printed.
+// printed prints the recorded statements.
 var printed = flag.Bool("testdb.statements", false, "print each distinct statement that was sent to MySQL or MariaDB, and how often")
 
-// Judged is Main for a package whose tests let alds send most of what it sends to a
-// server. It fails where a statement breaks a rule, but for those that the tests send
-// themselves.
+// Judged is Main for a package whose tests cover most statements that alds sends to a server.
+// It fails if a statement breaks a rule. own are statements that the tests send themselves.
 func Judged(m *testing.M, own ...string) {
 	code := Run(m)
 	if local.server != nil && code == 0 {
