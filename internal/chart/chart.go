@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Chart is what is drawn.
+// Chart is the content of a drawing.
 type Chart struct {
-	ID          string // of its title in the page, unique there; letters alone
+	ID          string // of its title in the page, unique there; only letters
 	Title       string
-	Description string   // what somebody who does not see it should know
+	Description string   // alternative text for people who do not see the drawing
 	Labels      []string // one for each place from left to right
 	Series      []Series
 }
 
-// Series is a line, or a band of a stack, with a value for each label. NaN: none there.
+// Series is a line, or a band of a stack, with a value for each label. NaN: no value.
 type Series struct {
 	Name   string
 	Dashed bool // the line
@@ -33,25 +33,26 @@ func Bounded(v float64) float64 { return min(max(v, -Largest), Largest) }
 
 // layout is the size of a drawing, in its own units, and what axes take of it.
 type layout struct {
-	class                    string // beside that of all drawings
-	mark                     string // behind the ID of the chart
+	class                    string // in addition to the class of all drawings
+	mark                     string // after the ID of the chart
 	width, height            float64
 	left, right, top, bottom float64
-	labels                   int // that stand below, at most
-	inRow                    int // names of series in a row below; 0: they stand at the right, where the series end
+	labels                   int // below the drawing, at most
+	// Names of series in each row below; 0: names are at the right, where the series end.
+	inRow int
 }
 
-// layouts are those of every chart: one for wide screens, and one for phones, whose
-// letters are as large on those. Styles show one of them.
+// layouts are the two drawings of every chart: one for wide screens, and one for phones with
+// letters of the same size. Styles show one of them.
 var layouts = []layout{
 	{width: 800, height: 320, left: 48, right: 150, top: 12, bottom: 28, labels: 8},
 	{class: " phone", mark: "-phone", width: 360, height: 240, left: 44, right: 12, top: 12, bottom: 28, labels: 4, inRow: 2},
 }
 
-// maxTicks is how many lines with a number the vertical axis has at most.
+// maxTicks is how many numbered lines the vertical axis may have.
 const maxTicks = 6
 
-// whole is the height of a drawing with the names of so many series.
+// whole returns the height of a drawing with the names of some series.
 func (l layout) whole(series int) float64 {
 	if l.inRow == 0 {
 		return l.height
@@ -77,8 +78,8 @@ func (s scale) y(value float64) float64 {
 	return s.height - s.bottom - Bounded(value)/s.most*(s.height-s.top-s.bottom)
 }
 
-// draw draws a chart up to a value in each layout: what is in it, and where each series
-// ends.
+// draw draws a chart in each layout, with an axis up to most. series draws the content and
+// returns where each series ends.
 func draw(c Chart, most float64, series func(b *strings.Builder, s scale) (ends []float64)) template.HTML {
 	step := Step(most, maxTicks)
 	var b strings.Builder
@@ -91,8 +92,7 @@ func draw(c Chart, most float64, series func(b *strings.Builder, s scale) (ends 
 	return template.HTML(b.String())
 }
 
-// Blank is as large as the drawings of a chart with so many series, and keeps their
-// place.
+// Blank is an empty placeholder of the size of a chart with some series.
 func Blank(series int) template.HTML {
 	var b strings.Builder
 	for _, l := range layouts {
@@ -125,7 +125,7 @@ func Lines(c Chart) template.HTML {
 	})
 }
 
-// Stack draws each series as a band upon the one before it.
+// Stack draws each series as a band on top of the previous one.
 func Stack(c Chart) template.HTML {
 	upper := Upper(c.Series, len(c.Labels))
 	most := 0.0
@@ -163,8 +163,8 @@ func Upper(series []Series, places int) [][]float64 {
 	return edges
 }
 
-// Step returns the distance of at most so many numbers on an axis from 0 to most: 1, 2
-// or 5 times a power of ten.
+// Step returns the distance of numbers on an axis from 0 to most, with at most ticks numbers.
+// It is 1, 2 or 5 times a power of ten.
 func Step(most float64, ticks int) float64 {
 	if most < 1/Largest || ticks < 1 {
 		return 1
@@ -178,7 +178,7 @@ func Step(most float64, ticks int) float64 {
 	return 10 * power
 }
 
-// ceil returns the first multiple of step that is not below value, and at least one.
+// ceil returns the first multiple of step that is not below value, and at least one step.
 func ceil(value, step float64) float64 {
 	return max(step, math.Ceil(value/step-1e-9)*step)
 }
@@ -202,18 +202,17 @@ func begin(b *strings.Builder, c Chart, s scale, step float64) {
 	}
 }
 
-// lineHeight is the distance of names that stand beside each other.
+// lineHeight is the distance of names below each other.
 const lineHeight = 16
 
-// maxName is how many letters of a name are shown, and halfLabel half the width of a
-// date.
+// maxName is how many letters of a name are shown. halfLabel is half the width of a date.
 const (
 	maxName   = 18
 	halfLabel = 36
 )
 
-// names writes the names of series: at the right, where they end, without one upon
-// another, or in rows below.
+// names writes the names of series: at the right, where they end and without overlap, or in
+// rows below.
 func names(b *strings.Builder, series []Series, s scale, ends []float64) {
 	for i, y := range Apart(ends, lineHeight, s.top+lineHeight/2, s.height-s.bottom) {
 		x := s.width - s.right + 8
@@ -230,15 +229,15 @@ func names(b *strings.Builder, series []Series, s scale, ends []float64) {
 	}
 }
 
-// Apart moves places so that each is a distance from the others, keeps their order, and
-// keeps them from least to most where there is room.
+// Apart moves places so that they have a minimum distance and keep their order. They stay
+// between least and most if there is room.
 func Apart(places []float64, distance, least, most float64) []float64 {
 	moved := append([]float64(nil), places...)
 	order := make([]int, len(moved))
 	for i := range order {
 		order[i] = i
 	}
-	// There are few.
+	// Insertion sort, since there are few.
 	for i := range order {
 		for k := i; k > 0 && moved[order[k]] < moved[order[k-1]]; k-- {
 			order[k], order[k-1] = order[k-1], order[k]
@@ -258,7 +257,7 @@ func Apart(places []float64, distance, least, most float64) []float64 {
 	return moved
 }
 
-// points returns the places of values as SVG writes them, without those that are none.
+// points returns the places of values in the form of SVG, without missing values.
 func points(s scale, values []float64) string {
 	var b strings.Builder
 	for i, v := range values {
@@ -273,7 +272,7 @@ func points(s scale, values []float64) string {
 	return b.String()
 }
 
-// backwards returns the places from the right to the left.
+// backwards returns the places from right to left.
 func backwards(s scale, values []float64) string {
 	list := make([]string, 0, len(values))
 	for i := len(values) - 1; i >= 0; i-- {
@@ -282,7 +281,7 @@ func backwards(s scale, values []float64) string {
 	return strings.Join(list, " ")
 }
 
-// last is the last value that there is, or 0.
+// last returns the last value that is not NaN, or 0.
 func last(values []float64) float64 {
 	for i := len(values) - 1; i >= 0; i-- {
 		if !math.IsNaN(values[i]) {

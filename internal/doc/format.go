@@ -1,6 +1,6 @@
 package doc
 
-// Format is how a document is written.
+// Format is the format of a document.
 type Format uint8
 
 // The formats. YAML is only read.

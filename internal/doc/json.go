@@ -14,7 +14,7 @@ import (
 type jsonParser struct {
 	builder
 	dec  *jsontext.Decoder
-	text string // the whole body; strings without escapes are cut from it
+	text string // the whole body; strings without escapes are slices of it
 	skip int    // bytes before the decoder's first
 }
 
@@ -33,7 +33,7 @@ func parseJSON(body []byte, skip int) (Node, error) {
 	return n, nil
 }
 
-// offset is the end of what was read last.
+// offset returns the end of the last token.
 func (p *jsonParser) offset() int { return p.skip + int(p.dec.InputOffset()) }
 
 func (p *jsonParser) value(depth int) (Node, error) {
@@ -85,7 +85,7 @@ func (p *jsonParser) array(depth int) (Node, error) {
 	at, firstNode, firstKey := p.offset()-1, len(p.nodes), len(p.keys)
 	for {
 		kind := p.dec.PeekKind()
-		if kind == ']' || kind == 0 { // 0: an error, which ReadToken tells
+		if kind == ']' || kind == 0 { // 0: an error, which ReadToken returns
 			break
 		}
 		n, err := p.value(depth + 1)
@@ -123,7 +123,7 @@ func (p *jsonParser) scalar() (Node, error) {
 	}
 }
 
-// unquote returns the string that raw, which was read last, stands for.
+// unquote returns the string of raw, which was read last.
 func (p *jsonParser) unquote(raw jsontext.Value) (string, error) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		end := p.offset()
@@ -133,7 +133,7 @@ func (p *jsonParser) unquote(raw jsontext.Value) (string, error) {
 	return string(text), err
 }
 
-// fail turns the decoder's error into a fault with the place in the body.
+// fail converts the decoder's error to a fault with the place in the body.
 func (p *jsonParser) fail(err error) error {
 	if fault.KindOf(err) == fault.Invalid {
 		return err

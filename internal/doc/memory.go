@@ -2,9 +2,9 @@ package doc
 
 import "bytes"
 
-// The memory of one value in bytes: its node, its key, and what an engine makes of it
-// until the request ends. Measured with bodies of commands and of numbers,
-// those of XML with many elements, many attributes, and one text.
+// The memory of one value in bytes: its node, its key, and the data that an engine makes from
+// it until the request ends. They were measured with bodies of commands and of numbers, and
+// XML bodies with many elements, many attributes, and one text.
 const (
 	costJSON = 512
 	costYAML = 768
@@ -12,14 +12,14 @@ const (
 	costElement = 640 // of XML
 	costAttr    = 256
 
-	// The memory of texts, in times the body.
-	texts    = 2 // what is read, and what an engine makes of it
-	textsXML = 5 // while they are put together
+	// The memory of texts, as a multiple of the body.
+	texts    = 2 // the parsed text, and the data that an engine makes from it
+	textsXML = 5 // while parts are joined
 )
 
-// MemoryNeed estimates the bytes that reading and executing a body takes besides the
-// body itself: that of its texts and a cost for each value. It counts separators, in
-// YAML and XML also those inside of texts, so that the estimate is hardly ever too low.
+// MemoryNeed estimates the bytes that parsing and executing a body need besides the body
+// itself: its texts and a cost for each value. It counts separators, in YAML and XML also
+// those inside texts, so the estimate is rarely too low.
 func MemoryNeed(body []byte, f Format) int64 {
 	size := int64(len(body))
 	switch f {
@@ -32,7 +32,7 @@ func MemoryNeed(body []byte, f Format) int64 {
 	return texts*size + int64(separators(body))*costJSON
 }
 
-// separators counts what begins or separates values outside of texts.
+// separators counts the characters that begin or separate values outside texts.
 func separators(body []byte) int {
 	n := 1
 	for i := 0; i < len(body); i++ {

@@ -43,7 +43,8 @@ func TestNeedOfXML(t *testing.T) {
 	}
 }
 
-// TestNeedIsNotBelowTheNumberOfValues counts the nodes of bodies that are read.
+// TestNeedIsNotBelowTheNumberOfValues compares the estimate with the number of nodes of parsed
+// bodies.
 func TestNeedIsNotBelowTheNumberOfValues(t *testing.T) {
 	for _, body := range []string{
 		`[` + strings.Repeat(`{"AssetType":"Story","Owners":["Member:20","Member:21"]},`, 50) + `{}]`,

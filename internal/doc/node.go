@@ -1,6 +1,6 @@
 package doc
 
-// Kind is what a node is.
+// Kind is the kind of a node.
 type Kind uint8
 
 // The kinds of nodes.
@@ -21,28 +21,30 @@ func (k Kind) String() string { return kindNames[k] }
 // Node is one value of a document.
 type Node struct {
 	Kind  Kind
-	Text  string   // string value, number literal, "true" or "false"; empty else
+	Text  string   // string value, number literal, "true" or "false"; otherwise empty
 	Items []Node   // items of a List, values of a Map
 	Keys  []string // keys of a Map, as many as Items, in the order of the text
 	At    int      // byte offset of the value; of a quoted string, the byte after the quote
 
-	Written *Written // of a String that the body has in other bytes; nil else
+	Written *Written // of a String spelled differently in the body; otherwise nil
 }
 
 // Limits of one body. Exceeding one is fault.Invalid with a message that names it.
 const (
-	MaxDepth      = 100       // lists and maps within each other
-	MaxNodes      = 2_000_000 // values of one body, in XML elements and their attributes
-	MaxAttrs      = 16        // attributes of one XML element
-	MaxYAML       = 16 << 20  // bytes of a YAML body
-	MaxAliased    = 100_000   // values that the aliases of a YAML body stand for
-	MaxRepeated   = 8 << 20   // bytes of the texts among them
-	maxIndicators = 2_000_000 // indicator characters of a YAML body: bounds its parser's memory
-	maxDirectives = 16        // lines of a YAML body that begin with %: its parser compares each with all
-	indexedMap    = 16        // keys from which a map is checked for repeats by an index
+	MaxDepth    = 100       // nesting of lists and maps
+	MaxNodes    = 2_000_000 // values of one body, in XML elements and their attributes
+	MaxAttrs    = 16        // attributes of one XML element
+	MaxYAML     = 16 << 20  // bytes of a YAML body
+	MaxAliased  = 100_000   // values that the aliases of a YAML body repeat
+	MaxRepeated = 8 << 20   // bytes of the texts among them
+	// Indicator characters of a YAML body: bounds its parser's memory.
+	maxIndicators = 2_000_000
+	// Lines of a YAML body that begin with %: its parser compares each with all.
+	maxDirectives = 16
+	indexedMap    = 16 // keys from which on an index finds repeated keys of a map
 )
 
-// Get returns the value of a key, spelled exactly so.
+// Get returns the value of a key. Upper and lower case differ.
 func (n *Node) Get(key string) (*Node, bool) {
 	for i, k := range n.Keys {
 		if k == key {
@@ -55,8 +57,8 @@ func (n *Node) Get(key string) (*Node, bool) {
 // IsScalar reports whether the node is neither a List nor a Map.
 func (n *Node) IsScalar() bool { return n.Kind < List }
 
-// arena hands out slices cut from large blocks, so that a body of a million
-// values takes a few hundred allocations.
+// arena returns slices of large blocks, so that a body of a million values needs only a few
+// hundred allocations.
 type arena[T any] struct{ block []T }
 
 func (a *arena[T]) copy(items []T) []T {

@@ -6,14 +6,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// offsets converts the lines and columns of the YAML parser, both from one and in
-// characters, to byte offsets. Nodes are converted in the order of the text, so that
+// offsets converts the lines and columns of the YAML parser to byte offsets. Lines and columns
+// count from 1, columns in characters. Nodes are converted in the order of the text, so that
 // long lines are read once.
 type offsets struct {
 	body  []byte
 	lines []int // offset of the start of each line
 
-	onLine, onColumn, offset int // where the walk stands
+	onLine, onColumn, offset int // the current position
 }
 
 func newOffsets(body []byte, skip int) offsets {
@@ -29,8 +29,8 @@ func newOffsets(body []byte, skip int) offsets {
 	return p
 }
 
-// lineBreak returns the length of the line break that b starts with, in the
-// parser's sense, or 0.
+// lineBreak returns the length of the line break at the start of b, or 0. It accepts the same
+// line breaks as the parser.
 func lineBreak(b []byte) int {
 	switch {
 	case len(b) == 0:

@@ -9,8 +9,8 @@ import (
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// Parse reads one JSON value, or with yaml a stream of YAML documents of which
-// empty ones are left out.
+// Parse reads one JSON value. With yaml, it reads a stream of YAML documents and drops empty
+// ones.
 // Errors: fault.Invalid with the byte offset.
 func Parse(body []byte, yaml bool) ([]Node, error) {
 	skip, err := start(body)
@@ -27,8 +27,8 @@ func Parse(body []byte, yaml bool) ([]Node, error) {
 	return []Node{n}, nil
 }
 
-// start returns where a body begins behind its byte order mark.
-// Errors: fault.Invalid for one that is empty or not UTF-8.
+// start returns the offset of a body after its byte order mark.
+// Errors: fault.Invalid for a body that is empty or not UTF-8.
 func start(body []byte) (skip int, err error) {
 	if bytes.HasPrefix(body, byteOrderMark) {
 		skip = len(byteOrderMark)
@@ -42,8 +42,8 @@ func start(body []byte) (skip int, err error) {
 	return skip, nil
 }
 
-// Sniff reports whether a body without a telling Content-Type is YAML: anything
-// that does not begin as a JSON object or array.
+// Sniff reports whether a body is YAML, if its Content-Type does not say. A body is YAML if it
+// does not begin like a JSON object or array.
 func Sniff(body []byte) (yaml bool) {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, byteOrderMark))
 	return len(body) == 0 || body[0] != '{' && body[0] != '['

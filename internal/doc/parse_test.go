@@ -40,8 +40,8 @@ func show(n Node) string {
 	return fmt.Sprintf("%s@%d", n.Text, n.At)
 }
 
-// TestParse runs testdata/*.txtar: body.json or body.yaml, then tree (one
-// document a line) or error.
+// TestParse runs testdata/*.txtar: body.json or body.yaml, then tree (one document per line)
+// or error.
 func TestParse(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -175,8 +175,8 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-// check walks a tree: offsets lie inside the body, bytes of strings are found
-// there, maps are well formed.
+// check walks a tree: offsets are inside the body, bytes of strings are found there, maps are
+// well formed.
 func check(t *testing.T, n Node, body []byte) {
 	t.Helper()
 	if n.At < 0 || n.At > len(body) {

@@ -2,12 +2,12 @@ package doc
 
 import "unicode/utf8"
 
-// Position is a place in a text as editors show it, both numbers from one. Lines end
-// with LF, CR LF or CR; columns count Unicode code points, without a byte order mark.
+// Position is a place in a text as editors show it; both numbers count from 1. Lines end with
+// LF, CR LF or CR. Columns count Unicode code points, without a byte order mark.
 type Position struct{ Line, Column int }
 
-// Positions returns the positions of byte offsets, which must ascend. An offset inside
-// a character is that of the character, one after the end that of the end.
+// Positions returns the positions of byte offsets, which must ascend. An offset inside a
+// character has the position of the character. One after the end has that of the end.
 func Positions(body []byte, at []int) []Position {
 	positions := make([]Position, len(at))
 	i, s := 0, Position{Line: 1, Column: 1}

@@ -30,7 +30,7 @@ func TestSpots(t *testing.T) {
 	}
 }
 
-// FuzzSpots holds the walk against counting anew for each place.
+// FuzzSpots compares Positions with a new count for each place.
 func FuzzSpots(f *testing.F) {
 	f.Add([]byte("\ufeffa\r\né\r\n\n🍎"), 7, 12)
 	f.Add([]byte("\xff\xe2\x80\r"), 1, 2)

@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Written is a string as the body spells it, when it is not byte for byte the string.
+// Written is a string as it is spelled in the body, if that differs from the string.
 type Written struct {
-	raw   string // between the quotes; empty where the bytes are ambiguous
+	raw   string // between the quotes; empty if the bytes are ambiguous
 	quote byte   // around raw
 }
 
-// Offset returns the offset of byte k of the string in the body, counted from the
-// beginning of the string; k itself for nil. Of a text on several lines, or one that
-// an alias repeats, only the beginning is known.
+// Offset returns the offset of byte k of the string in the body, counted from the beginning of
+// the string. It is k for nil. For a text on several lines, and one that an alias repeats,
+// only the beginning is known.
 func (w *Written) Offset(k int) int {
 	if w == nil {
 		return k
@@ -31,7 +31,7 @@ func (w *Written) Offset(k int) int {
 	return min(at, len(w.raw))
 }
 
-// next returns how many bytes of the body spell how many bytes of the string.
+// next returns how many bytes of the body (in) spell how many bytes of the string (out).
 func (w *Written) next(at int) (in, out int) {
 	switch c := w.raw[at]; {
 	case c == '\'' && w.quote == '\'':
@@ -42,8 +42,8 @@ func (w *Written) next(at int) (in, out int) {
 	return 1, 1
 }
 
-// escape measures the escape sequence whose letter s begins with: those of
-// JSON, which YAML shares, and YAML's own.
+// escape measures the escape sequence whose letter is the first byte of s. JSON and YAML share
+// most of them; some exist only in YAML.
 func escape(s string) (in, out int) {
 	switch s[0] {
 	case 'u':
@@ -72,7 +72,7 @@ func hex(s string, from, to int) rune {
 	return rune(n)
 }
 
-// writtenYAML compares a string of YAML with the body from where it begins.
+// writtenYAML compares a YAML string with the body from where it begins.
 func writtenYAML(body []byte, at int, quote byte, text string) *Written {
 	body = body[min(at, len(body)):]
 	if bytes.HasPrefix(body, []byte(text)) && (quote == 0 || len(body) > len(text) && body[len(text)] == quote) {

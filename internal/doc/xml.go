@@ -14,19 +14,19 @@ type Element struct {
 	Name     string // without a prefix
 	Attrs    []Attr
 	Children []Element
-	Text     string // of an element without children, its white space included
+	Text     string // of an element without children, including white space
 	At       int    // byte offset of its "<"
-	TextAt   int    // byte offset of Text; At where there is none
+	TextAt   int    // byte offset of Text, or At if there is none
 }
 
 // Attr is one attribute of an element.
 type Attr struct {
 	Name  string // with its prefix
 	Value string
-	At    int // byte offset of the value, behind its quote
+	At    int // byte offset of the value, after its quote
 }
 
-// Get returns an attribute, whose name is spelled exactly so.
+// Get returns an attribute by its name. Upper and lower case differ.
 func (e *Element) Get(name string) (Attr, bool) {
 	for _, a := range e.Attrs {
 		if a.Name == name {
@@ -47,10 +47,12 @@ func IsXML(body []byte) bool {
 	return len(body) > 0 && body[0] == '<'
 }
 
-// ParseXML reads one XML document and returns its root. Comments, processing
-// instructions and white space between elements are left out. A document type is
-// refused, and with it every entity but those of XML itself. The text is UTF-8; a
-// declaration may also say UTF-16, as of a text that was written in memory first.
+// ParseXML reads one XML document and returns its root. It drops comments, processing
+// instructions and white space between elements. It refuses a document type, so only XML's
+// built-in entities exist.
+//
+// The text is UTF-8. A declaration may also say UTF-16, as some programs write it for a text
+// that they then send as UTF-8.
 // Errors: fault.Invalid with the byte offset.
 func ParseXML(body []byte) (Element, error) {
 	skip, err := start(body)
@@ -75,34 +77,35 @@ func ParseXML(body []byte) (Element, error) {
 
 type xmlParser struct {
 	dec    *xml.Decoder
-	text   string // the whole body; texts that stand in it as they are are cut from it
+	text   string // the whole body; unescaped texts are slices of it
 	skip   int    // bytes before the decoder's first
-	at     int    // where the token that is read begins
-	places []int  // of the values of the tag that is read
+	at     int    // where the current token begins
+	places []int  // of the values of the current tag
 	count  int
-	root   *Element // once it is closed
+	root   *Element // after it is closed
 
 	open   []openElement
 	closed []Element // children of open elements
-	found  []Attr    // of the tag that is read
+	found  []Attr    // of the current tag
 
 	elements arena[Element]
 	attrs    arena[Attr]
 }
 
-// openElement is an element of which the end was not read yet.
+// openElement is an element whose end was not read yet.
 type openElement struct {
 	Element
 	name  xml.Name // with its prefix
 	first int      // its first child in closed
-	word  int      // byte offset of the first of its text that is no white space; 0: none
-	parts []byte   // the text, when it has several parts
+	word  int      // byte offset of the first text other than white space; 0: none
+	parts []byte   // the text, if it has several parts
 }
 
-// offset is the end of what was read last.
+// offset returns the end of the last token.
 func (p *xmlParser) offset() int { return p.skip + int(p.dec.InputOffset()) }
 
-// next reads one token. Errors: io.EOF behind the last.
+// next reads one token.
+// Errors: io.EOF after the last.
 func (p *xmlParser) next() error {
 	p.at = p.offset()
 	if err := p.lookAhead(); err != nil {
@@ -132,8 +135,8 @@ func (p *xmlParser) next() error {
 	return nil
 }
 
-// lookAhead refuses what the decoder would collect without a bound, and finds the
-// values of a tag, whose places it does not tell.
+// lookAhead refuses tags that the decoder would read without a bound. It also finds the values
+// of a tag, whose places the decoder does not report.
 func (p *xmlParser) lookAhead() error {
 	p.places = p.places[:0]
 	rest := p.text[p.at:]
@@ -156,7 +159,7 @@ func (p *xmlParser) lookAhead() error {
 		p.places = append(p.places, p.at+i)
 		end := strings.IndexByte(rest[i:], rest[i-1])
 		if end < 0 {
-			return nil // the decoder will say so
+			return nil // the decoder will return the error
 		}
 		i += end + 1
 	}
@@ -198,8 +201,9 @@ func (p *xmlParser) attributes(all []xml.Attr) ([]Attr, error) {
 	return p.attrs.copy(p.found), nil
 }
 
-// cut returns data, which was read at a place of the body: a part of the body where
-// it is spelled so. No reference is shorter than what it stands for.
+// cut returns data, which was read at a place of the body. It returns a slice of the body if
+// the body has the same bytes. An escaped text is never shorter than its value, so the slice
+// is in range.
 func cut[T string | []byte](body string, at int, data T) string {
 	if s := body[at : at+len(data)]; s == string(data) {
 		return s
@@ -233,7 +237,7 @@ func (p *xmlParser) end(name xml.Name) error {
 	return nil
 }
 
-// characters adds a piece of text to the element it stands in.
+// characters adds a piece of text to the current element.
 func (p *xmlParser) characters(data []byte) error {
 	at, raw := p.at, p.text[p.at:p.offset()]
 	isCDATA := strings.HasPrefix(raw, cdata)
@@ -268,7 +272,7 @@ func (p *xmlParser) characters(data []byte) error {
 	return nil
 }
 
-// charset accepts the encodings that a UTF-8 text may be declared in.
+// charset accepts the encodings that may be declared for a UTF-8 text.
 func (p *xmlParser) charset(name string, body io.Reader) (io.Reader, error) {
 	switch strings.ToLower(name) {
 	case "utf-16", "us-ascii":

@@ -79,7 +79,7 @@ func attributes(n int) string {
 	return b.String()
 }
 
-// TestRefusedXML has a "^" where the error points; it is no part of the body.
+// TestRefusedXML has a "^" at the place of the error; it is not part of the body.
 func TestRefusedXML(t *testing.T) {
 	const dtd = "a document type is not accepted"
 	for what, c := range map[string]struct{ body, want string }{
@@ -174,7 +174,7 @@ func TestIsXML(t *testing.T) {
 	}
 }
 
-// checkXML walks a tree: places lie inside the body and hold what they say.
+// checkXML walks a tree: places are inside the body and have the expected text.
 func checkXML(t *testing.T, e Element, body []byte) {
 	t.Helper()
 	holds := func(at int, text string) bool {

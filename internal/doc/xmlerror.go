@@ -18,7 +18,7 @@ func mixed(at int) error { return invalidXML(at, "text stands beside elements") 
 
 func (p *xmlParser) endsTooEarly() error { return invalidXML(len(p.text), "it ends too early") }
 
-// fail turns the decoder's error into a fault with the place in the body.
+// fail converts the decoder's error to a fault with the place in the body.
 func (p *xmlParser) fail(err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
@@ -41,12 +41,12 @@ func (p *xmlParser) fail(err error) error {
 	case strings.HasPrefix(msg, "unescaped ]]>"):
 		at -= len("]]>")
 	case !strings.HasPrefix(msg, "expected ") || strings.HasPrefix(msg, "expected />"):
-		at-- // it has read the character that is wrong
+		at-- // the decoder has read the wrong character
 	}
 	return invalidXML(at, "%s", msg)
 }
 
-// badEntity refuses what follows an ampersand, as the decoder names it.
+// badEntity refuses the text after an ampersand, as the decoder names it.
 func (p *xmlParser) badEntity(what string) error {
 	name, isOpen := strings.CutSuffix(what, " (no semicolon)")
 	at := p.offset() - len(name)
@@ -56,8 +56,8 @@ func (p *xmlParser) badEntity(what string) error {
 	return invalidXML(at, "the entity %s is not accepted, only &lt; &gt; &amp; &apos; &quot; and characters by number", name)
 }
 
-// surrogate refuses half a character that is written as a number, for which the
-// decoder puts another.
+// surrogate refuses half of a surrogate pair that is written as a number. The decoder would
+// replace it.
 func (p *xmlParser) surrogate(token xml.Token) error {
 	raw := p.text[p.at:p.offset()]
 	switch token.(type) {
@@ -77,8 +77,7 @@ func (p *xmlParser) surrogate(token xml.Token) error {
 	return invalidXML(p.at+at, "%s; stands for no character", name)
 }
 
-// illegal returns where in the token up to end a character stands that XML does not
-// have.
+// illegal returns the place of a character that XML does not allow, in the token up to end.
 func (p *xmlParser) illegal(end int) int {
 	token := p.text[p.at:end]
 	if i := strings.IndexFunc(token, isIllegal); i >= 0 {
@@ -87,8 +86,8 @@ func (p *xmlParser) illegal(end int) int {
 	return p.at + max(0, badReference(token))
 }
 
-// badReference returns where a number of no character stands in a text whose
-// references are well formed, or -1.
+// badReference returns the place of a number that is not a character, or -1. The references of
+// the text must be well formed.
 func badReference(text string) int {
 	for i := 0; ; i++ {
 		n := strings.Index(text[i:], "&#")
@@ -108,7 +107,7 @@ func badReference(text string) int {
 	}
 }
 
-// isIllegal reports whether a number is that of no character of XML.
+// isIllegal reports whether XML does not allow a character.
 func isIllegal(r rune) bool {
 	return r < ' ' && !strings.ContainsRune(xmlSpaces, r) || utf16.IsSurrogate(r) || r == '\ufffe' || r == '\uffff'
 }

@@ -14,11 +14,11 @@ import (
 type yamlParser struct {
 	builder
 	offsets  offsets
-	aliased  int // values that came through an alias
+	aliased  int // values repeated by an alias
 	repeated int // bytes of their texts
 }
 
-// ownPlace: the node stands at its own place, not below an alias.
+// ownPlace means that the node is not below an alias.
 const ownPlace = -1
 
 func parseYAML(body []byte, skip int) ([]Node, error) {
@@ -62,8 +62,7 @@ func parseYAML(body []byte, skip int) ([]Node, error) {
 	return all, nil
 }
 
-// directives counts the lines that begin with %, behind any of the breaks that the parser
-// knows.
+// directives counts the lines that begin with %, after any line break of the parser.
 func directives(body []byte) (count int) {
 	for _, lineBreak := range []string{"\n", "\r", "\u0085", "\u2028", "\u2029"} {
 		count += bytes.Count(body, []byte(lineBreak+"%"))
@@ -71,12 +70,12 @@ func directives(body []byte) (count int) {
 	return count
 }
 
-// isEmpty: nothing was written between the marks of the document.
+// isEmpty reports whether nothing is between the marks of the document.
 func isEmpty(d *yaml.Node) bool {
 	return len(d.Content) == 0 || d.Content[0].Kind == yaml.ScalarNode && d.Content[0].ShortTag() == "!!null" && d.Content[0].Value == ""
 }
 
-// value converts a node; at is ownPlace, or where the alias stands.
+// value converts a node. at is ownPlace, or the place of the alias.
 func (p *yamlParser) value(y *yaml.Node, depth, at int) (Node, error) {
 	place := at
 	if place == ownPlace {
@@ -152,7 +151,7 @@ func (p *yamlParser) mapping(y *yaml.Node, depth, at, place int) (Node, error) {
 	return p.close(Map, place, firstNode, firstKey), nil
 }
 
-// merge adds the keys of "<<: *other" (or a list of them) that are not there.
+// merge adds the missing keys of "<<: *other", or of a list of these.
 func (p *yamlParser) merge(from *yaml.Node, depth, place, firstKey int, seen *keySet) error {
 	n, err := p.value(from, depth+1, place)
 	if err != nil {
@@ -192,11 +191,11 @@ func (p *yamlParser) here(y *yaml.Node, at int) int {
 	return p.offsets.of(y)
 }
 
-// scalar converts a scalar; own tells that at is its own place, no alias's.
+// scalar converts a scalar. own means that at is its own place, not that of an alias.
 func (p *yamlParser) scalar(y *yaml.Node, at int, own bool) Node {
 	quote := quoteOf(y)
 	if quote != 0 && own {
-		// behind a tag or an anchor the parser does not say where the quote stands
+		// after a tag or an anchor, the parser does not report the place of the quote
 		if own = at < len(p.offsets.body) && p.offsets.body[at] == quote; own {
 			at++
 		}
@@ -220,7 +219,7 @@ func (p *yamlParser) scalar(y *yaml.Node, at int, own bool) Node {
 	return n
 }
 
-// quoteOf returns the quote that a scalar stands in, or 0.
+// quoteOf returns the quote around a scalar, or 0.
 func quoteOf(y *yaml.Node) byte {
 	switch {
 	case y.Style&yaml.DoubleQuotedStyle != 0:
@@ -231,7 +230,7 @@ func quoteOf(y *yaml.Node) byte {
 	return 0
 }
 
-// isJSONNumber: -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
+// isJSONNumber matches -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
 func isJSONNumber(s string) bool {
 	s = strings.TrimPrefix(s, "-")
 	whole, s := digits(s)
@@ -266,10 +265,10 @@ func digits(s string) (head, tail string) {
 	return s[:i], s[i:]
 }
 
-// keySet tells repeated keys; small maps need no index.
+// keySet finds repeated keys. Small maps need no index.
 type keySet struct{ index map[string]struct{} }
 
-// add reports whether key is new, given the keys there so far.
+// add reports whether key is new. keys are the keys so far.
 func (k *keySet) add(keys []string, key string) bool {
 	if k.index == nil && len(keys) < indexedMap {
 		for _, other := range keys {

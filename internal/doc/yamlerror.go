@@ -15,18 +15,18 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// The YAML parser's errors name a line, which is that of the mistake for some alone:
+// Errors of the YAML parser name a line, but only some name that of the mistake:
 //
-//   - Errors of its grammar count lines from 0, those of its scanner from 1, and
-//     neither names the first line.
-//   - Some are inside of something, a mapping or a quoted text. They name the line
-//     where that begins, unless it is the first one: then that of the mistake.
-//   - A character that may not be there and an alias without an anchor have none.
+//   - Errors of its grammar count lines from 0, those of its scanner from 1. Neither names
+//     the first line.
+//   - Some mistakes are inside a construct, such as a mapping or a quoted text. The error
+//     names the line where that begins, or the line of the mistake if that is the first.
+//   - Errors about a forbidden character or an alias without an anchor have no line.
 //
-// So the text is parsed again: once behind an empty line, which gives where it begins,
-// and once from there on, which gives the mistake.
+// So the text is parsed again: once after an empty line, which finds where the construct
+// begins, and once from there on, which finds the mistake.
 
-// grammarErrors are the errors of the parser's grammar; all others that name a line are
+// grammarErrors are the errors of the parser's grammar. All other errors with a line are those
 // of its scanner.
 var grammarErrors = []string{
 	"did not find expected <stream-start>", "did not find expected <document start>", "did not find expected node content",
@@ -34,25 +34,25 @@ var grammarErrors = []string{
 	"found undefined tag handle", "found duplicate %YAML directive", "found incompatible YAML document", "found duplicate %TAG directive",
 }
 
-// innerErrors are those of a mistake inside of something that may begin lines before.
-// What is not closed has its mistake where it begins.
+// innerErrors are those of a mistake inside something that may begin on an earlier line. The
+// mistake of something that is not closed is at its beginning.
 var innerErrors = []string{
 	"did not find expected '-' indicator", "did not find expected key", "did not find expected ',' or ']'", "did not find expected ',' or '}'",
 	"found unknown escape character", "did not find expected hexdecimal number", "found invalid Unicode character escape code",
 	"found a tab character where an indentation space is expected", "found a tab character that violates indentation",
 }
 
-// Bounds of the search for a mistake: the bytes of the body that are parsed again, and
-// the places of an alias that are tried.
+// Bounds of the search for a mistake: the bytes of the body that are parsed again, and the
+// places of an alias that are tried.
 const (
 	maxSearched = 128 << 10
 	maxAliases  = 4
 )
 
-// yamlError is an error of the parser: what it says, and its line from 0.
+// yamlError is an error of the parser: its message, and its line from 0.
 type yamlError struct {
 	says string
-	line int // 0 also where the parser names none
+	line int // also 0 if the parser names none
 }
 
 func newYAMLError(err error) yamlError {
@@ -73,7 +73,7 @@ func newYAMLError(err error) yamlError {
 	return e
 }
 
-// errorOf is the error of a text, ok false when it has none.
+// errorOf returns the error of a text; ok is false if it has none.
 func errorOf(text []byte) (e yamlError, ok bool) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	for {
@@ -86,7 +86,7 @@ func errorOf(text []byte) (e yamlError, ok bool) {
 	}
 }
 
-// fail turns an error of the parser into a fault at its mistake.
+// fail converts an error of the parser to a fault at its mistake.
 func (p *yamlParser) fail(err error) error {
 	e := newYAMLError(err)
 	at, begin := p.search(e)
@@ -100,9 +100,9 @@ func (p *yamlParser) fail(err error) error {
 	return fault.Invalidf(at, "Invalid YAML: line %d: %s%s.", lines[1].Line, e.says, inside)
 }
 
-// search returns the offset of a mistake, negative when there is none, and where what
-// the mistake is in begins. Both are the starts of their lines, except for characters
-// and aliases.
+// search returns the offset of a mistake, and where the construct around it begins. at is
+// negative if the mistake is not found. Both are starts of lines, except for characters and
+// aliases.
 func (p *yamlParser) search(e yamlError) (at, begin int) {
 	body, first := p.offsets.body, p.offsets.line(1)
 	if strings.HasPrefix(e.says, "control characters") {
@@ -131,13 +131,14 @@ func (p *yamlParser) search(e yamlError) (at, begin int) {
 	return p.offsets.line(line + 1), begin
 }
 
-// isRefused reports whether the parser refuses a character wherever it stands.
+// isRefused reports whether the parser refuses a character in any place.
 func isRefused(r rune) bool {
 	return r != '\t' && r != '\n' && r != '\r' && r != 0x85 && (unicode.IsControl(r) || r == 0xFFFE || r == 0xFFFF)
 }
 
-// alias finds the alias that nothing anchors: the first of its name up to which the text
-// has the error. Negative when it is not among the first ones, or the body is too long.
+// alias finds the alias without an anchor: the first of its name for which the text up to it
+// has the error. It is negative if that alias is not among the first ones, or if the body is
+// too long.
 func (p *yamlParser) alias(name, says string) int {
 	body, first, at := p.offsets.body, p.offsets.line(1), 0
 	if len(body) > maxSearched {
@@ -149,7 +150,8 @@ func (p *yamlParser) alias(name, says string) int {
 			break
 		}
 		begin := at + i
-		for at = begin + len("*"+name); at < len(body) && isAnchor(body[at]); at++ { // of a longer name
+		// Skip the rest of a longer name.
+		for at = begin + len("*"+name); at < len(body) && isAnchor(body[at]); at++ {
 		}
 		if e, ok := errorOf(body[first:at]); ok && e.says == says {
 			return begin
@@ -158,7 +160,7 @@ func (p *yamlParser) alias(name, says string) int {
 	return -1
 }
 
-// isAnchor reports whether a byte may stand in the name of an anchor.
+// isAnchor reports whether the name of an anchor may contain a byte.
 func isAnchor(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_' || c == '-'
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// The line of a mistake is the one where it is, wherever the body stands: what the
-// parser says of it is of another line for many.
+// TestAMistakeInYAMLIsOnItsLine checks that an error names the line of the mistake for any
+// beginning of the body. The parser often names another line.
 func TestAMistakeInYAMLIsOnItsLine(t *testing.T) {
 	for _, c := range []struct {
 		what, body string
@@ -67,8 +67,8 @@ func TestAMistakeInYAMLIsOnItsLine(t *testing.T) {
 	}
 }
 
-// What is longer than is parsed again says what the parser says: the line of the mistake,
-// or where that in which it is begins.
+// TestAMistakeInLongYAML checks that a body that is too long to be parsed again has the line
+// of the parser: that of the mistake, or of the beginning of the construct around it.
 func TestAMistakeInLongYAML(t *testing.T) {
 	long := "# " + strings.Repeat("x", maxSearched) + "\n"
 	for _, c := range []struct {

@@ -11,8 +11,8 @@ type named string
 
 func (n named) String() string { return string(n) }
 
-// TestLongTexts: a message repeats the beginning of a long text alone, whatever it
-// comes as.
+// TestLongTexts checks that a message repeats only the beginning of a long text, for any type
+// of argument.
 func TestLongTexts(t *testing.T) {
 	long := strings.Repeat("ä>", 20<<20)
 	for _, err := range []error{

@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/fault"
 )
 
-// OID names one asset, or one moment of it.
+// OID identifies one asset, or one version of it.
 //
 //	Story:1234        the asset as it is now   {Type: "Story", ID: 1234}
 //	Story:1234:9876   the asset at a moment    {..., Moment: 9876}
@@ -18,15 +18,16 @@ import (
 // Spec: interface 2.1.
 type OID struct {
 	Type   string // asset type name, as spelled in the model
-	ID     int64  // unique over all types but for the well-known ones below 1001; negative where alds itself has made the asset
+	ID     int64  // unique over all types, except fixed ids below 1001; negative: made by alds itself
 	Moment int64  // version; 0 means now
 }
 
-// Null is what a reference to nothing prints as and is read from.
+// Null is the text of the null reference.
 const Null = "NULL"
 
-// Parse reads an OID token. It checks shape only: whether the type exists is
-// the model's business. Errors: fault.Invalid.
+// Parse reads an OID token. It only checks the form; the caller checks whether the type
+// exists.
+// Errors: fault.Invalid.
 func Parse(s string) (OID, error) {
 	if s == Null {
 		return OID{}, nil
@@ -52,14 +53,14 @@ func Parse(s string) (OID, error) {
 	return o, nil
 }
 
-// IsToken reports whether s has the shape of an OID token other than NULL. A relation
-// value without it is a name such as "In Progress".
+// IsToken reports whether s has the form of an OID token other than NULL. A relation value
+// without that form is a name such as "In Progress".
 func IsToken(s string) bool {
 	o, err := Parse(s)
 	return err == nil && !o.IsNull()
 }
 
-// Invalid is the interface's answer to a token that names no asset.
+// Invalid returns the interface's error for a token that names no asset.
 // Spec: interface 7.2.
 func Invalid(token string) error {
 	return fault.Invalidf(fault.NoPlace, "Invalid OID token: %s", token)
@@ -89,7 +90,7 @@ func (o OID) Append(b []byte) []byte {
 	return b
 }
 
-// maxDigits keeps every accepted number inside an int64.
+// maxDigits keeps every accepted number within an int64.
 const maxDigits = 18
 
 func number(s string) (int64, bool) {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Becomes waits until somebody answers with a status; 0 stands for any.
+// Becomes waits until a URL answers with a status; 0 means any status.
 func Becomes(ctx context.Context, url string, status int) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -27,14 +27,14 @@ func Becomes(ctx context.Context, url string, status int) bool {
 	return false
 }
 
-// The ports of FreeAddr. The system gives none of them to who asks for any, so nobody
-// else takes one between the choice and the start of its service.
+// The ports of FreeAddr. The system does not assign them automatically, so no other program
+// takes one between the choice and the start of its service.
 const (
 	firstPort = 16_000
 	ports     = 16_000
 )
 
-// FreeAddr is an address of this machine at which nobody listens.
+// FreeAddr returns an unused address of this machine.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {
@@ -56,7 +56,7 @@ type Log struct {
 
 const keptLines = 80
 
-// Write takes one line, as the logger writes them, or several from a process.
+// Write adds one line of a logger, or several lines of a process.
 func (l *Log) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,14 +65,14 @@ func (l *Log) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is the lines kept.
+// String returns the stored lines.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Join(l.lines, "")
 }
 
-// Last is the last lines, n at most.
+// Last returns the last lines, at most n.
 func (l *Log) Last(n int) string {
 	lines := strings.SplitAfter(strings.TrimRight(l.String(), "\n"), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "")

@@ -1,5 +1,5 @@
-// Package testproc lets tests start the commands of this repository as
-// processes, wait until they answer, and end them.
+// Package testproc starts the commands of this repository as processes of tests, waits until
+// they answer, and ends them.
 //
 //	func TestMain(m *testing.M) { testproc.Main(m) } // removes what was built
 //
@@ -7,5 +7,5 @@
 //	if !testproc.Becomes(t.Context(), url, 0) { ... }
 //	p.Kill()
 //
-// Serve runs the service in the test's own process.
+// Serve runs the service in the process of the test.
 package testproc

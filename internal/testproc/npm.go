@@ -11,13 +11,13 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// NPM returns a folder of the test with packages of npm, each with its version, whose
-// programs find them. What was installed once is kept. Options of npm may precede them.
-// Where they cannot be had the test is skipped, or fails with REQUIRE_SERVICES=1.
+// NPM returns a folder of the test with npm packages, each with its version, where programs
+// find them. Installed packages are stored for the next run. Options of npm may come first. If
+// the packages are unavailable, the test is skipped, or fails with REQUIRE_SERVICES=1.
 func NPM(t testing.TB, packages ...string) (dir string) {
 	t.Helper()
 	of := fnv.New64a()
-	_, _ = of.Write([]byte(strings.Join(packages, " "))) // it takes everything
+	_, _ = of.Write([]byte(strings.Join(packages, " "))) // it accepts everything
 	kept, release, err := testdb.Keep(fmt.Sprintf("npm-%x", of.Sum64()))
 	if err != nil {
 		t.Fatal(err)

@@ -18,11 +18,11 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// AnswersIn is how long a process may take until it answers or ends.
+// AnswersIn is how long a process may take to answer or to end.
 const AnswersIn = 30 * time.Second
 
-// Main is main of a test binary that starts commands; it does what testdb.Main
-// does, too.
+// Main is the main function of a test binary that starts commands. It also does what
+// testdb.Main does.
 func Main(m *testing.M) {
 	code := testdb.Run(m)
 	if built.dir != "" {
@@ -31,17 +31,17 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// built are the commands, once for all tests.
+// built has the commands, built once for all tests.
 var built struct {
 	once sync.Once
 	dir  string
 	err  error
 }
 
-// commands are what this repository builds.
+// commands are the commands of this repository.
 var commands = []string{"api", "worker", "scheduler", "standalone"}
 
-// Built is the folder of the commands, which are built once.
+// Built returns the folder of the commands, which are built once.
 func Built(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() { built.dir, built.err = buildIn(testdb.Root(t)) })
@@ -51,9 +51,9 @@ func Built(t testing.TB) string {
 	return built.dir
 }
 
-// buildIn builds the commands of a tree. They are linked in a folder that all test
-// binaries share, so that the next one finds them there, and copied to a folder of this
-// one: the shared ones change when somebody else builds another tree.
+// buildIn builds the commands of a tree. They are linked in a folder that all test binaries
+// share, so that the next build is fast. Then they are copied to a folder of this binary,
+// since a build of another tree changes the shared ones.
 func buildIn(root string) (dir string, err error) {
 	shared, release, err := testdb.Keep("commands")
 	if err != nil {
@@ -74,7 +74,7 @@ func buildIn(root string) (dir string, err error) {
 	}
 	for _, name := range commands {
 		from, to := filepath.Join(shared, name), filepath.Join(dir, name)
-		if os.Link(from, to) == nil { // go build replaces a file and does not write into it
+		if os.Link(from, to) == nil { // go build replaces a file instead of writing into it
 			continue
 		}
 		if err := copyProgram(from, to); err != nil {
@@ -84,8 +84,7 @@ func buildIn(root string) (dir string, err error) {
 	return dir, nil
 }
 
-// buildEnv is the environment in which commands are built, as `make build` does, which
-// then has nothing to compile.
+// buildEnv returns the environment of `make build`, so that nothing is compiled twice.
 func buildEnv() []string { return append(os.Environ(), "CGO_ENABLED=0") }
 
 // copyProgram copies a program to another file system.
@@ -97,8 +96,8 @@ func copyProgram(from, to string) error {
 	return err
 }
 
-// BuildWith builds commands of another release: those of this tree with some files, by
-// their paths in it, replaced or added. It returns their folder.
+// BuildWith builds commands as of another release: this tree with some files added or
+// replaced. The keys of files are paths in the tree. It returns the folder of the commands.
 func BuildWith(t testing.TB, files map[string]string, names ...string) string {
 	t.Helper()
 	root, dir := testdb.Root(t), t.TempDir()
@@ -129,8 +128,8 @@ func BuildWith(t testing.TB, files map[string]string, names ...string) string {
 	return dir
 }
 
-// BuildTree builds commands of another tree of the sources, such as that of an older
-// release. It returns their folder.
+// BuildTree builds commands of another source tree, such as an older release. It returns their
+// folder.
 func BuildTree(t testing.TB, root string, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -146,28 +145,29 @@ func BuildTree(t testing.TB, root string, names ...string) string {
 	return dir
 }
 
-// Options are how a command is started.
+// Options describes how a command is started.
 type Options struct {
-	Dir   string    // of the command; "" for that of this tree, which is built once
-	Env   []string  // all of it, as os.Environ gives it
-	Log   io.Writer // what it says on stderr, besides the log of a failed test; nil for nowhere
-	Files int       // the descriptors it may have; 0 for as many as the test
+	Dir string   // of the command; "" for that of this tree, which is built once
+	Env []string // all of it, as os.Environ returns it
+	// Also receives stderr, besides the log of a failed test; nil: nothing does.
+	Log   io.Writer
+	Files int // file descriptors it may have; 0 for as many as the test
 }
 
 // Process is a started command.
 type Process struct {
-	Out bytes.Buffer // what it printed; to be read once it has ended
+	Out bytes.Buffer // its standard output; read it after it has ended
 
 	t     testing.TB
 	cmd   *exec.Cmd
 	name  string
 	log   *Log          // its last lines on stderr
 	ended chan struct{} // closed when it has ended
-	err   error         // how; to be read once it has ended
+	err   error         // of Wait; read it after it has ended
 }
 
-// Start starts a command until the test ends or it is killed. A test that fails shows its
-// last lines.
+// Start starts a command that runs until the test ends or it is killed. A failed test shows
+// its last lines.
 func Start(t testing.TB, o Options, name string, args ...string) *Process {
 	t.Helper()
 	if o.Dir == "" {
@@ -204,14 +204,14 @@ const shownLines = 12
 
 // Kill is kill -9.
 func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill() // it may have ended by itself
+	_ = p.cmd.Process.Kill() // it may have ended already
 	<-p.ended
 }
 
-// Stop tells a process to end in order, and waits until it has.
+// Stop sends SIGTERM to a process and waits until it has ended.
 func (p *Process) Stop() {
 	p.t.Helper()
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
 	select {
 	case <-p.ended:
 		if p.err != nil {
@@ -223,14 +223,14 @@ func (p *Process) Stop() {
 	}
 }
 
-// Freeze stops a process where it is, with SIGSTOP: its connections stay open, and it does
-// nothing until Thaw.
+// Freeze stops a process with SIGSTOP. Its connections stay open, and it does nothing until
+// Thaw.
 func (p *Process) Freeze() { _ = p.cmd.Process.Signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen process go on.
+// Thaw lets a frozen process continue.
 func (p *Process) Thaw() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }
 
-// MustRun fails the test when a process has ended that nobody ended.
+// MustRun fails the test if the process has ended.
 func (p *Process) MustRun() {
 	p.t.Helper()
 	select {
@@ -240,7 +240,8 @@ func (p *Process) MustRun() {
 	}
 }
 
-// Wait waits until a command that ends by itself has done its work.
+// Wait waits until a command that ends by itself has ended. The test fails if it returned an
+// error.
 func (p *Process) Wait() {
 	p.t.Helper()
 	<-p.ended
@@ -255,13 +256,13 @@ func (p *Process) Status() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// ForgetPeak makes Memory tell the most that the process holds from now on.
+// ForgetPeak makes Memory return the peak from now on.
 func (p *Process) ForgetPeak() error {
 	return os.WriteFile("/proc/"+strconv.Itoa(p.cmd.Process.Pid)+"/clear_refs", []byte("5"), 0o600)
 }
 
-// Memory is what a process holds of the machine's memory, and the most that it
-// held so far, in bytes; 0 where the system does not tell.
+// Memory returns the memory that a process uses, and its peak so far, in bytes; 0 if the
+// system does not report it.
 func (p *Process) Memory() (now, most int64) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/status")
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 
 var cheapPasswords = sync.OnceFunc(auth.ForTests)
 
-// Serve runs the service in this process until the test ends, on an empty database:
-// standalone on "sqlite", its three roles on "mysql" and Redis. It returns the URL of
+// Serve runs the service in this process until the test ends, on an empty database. On
+// "sqlite" it runs standalone, on "mysql" its three roles with Redis. It returns the URL of
 // the instance. env adds to the settings, such as ALDS_ADMIN_PASSWORD.
 func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 	t.Helper()
@@ -31,7 +31,7 @@ func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 		"ALDS_ADDR":       addr,
 		"ALDS_SECRET_KEY": strings.Repeat("A", 43) + "=",
 		"ALDS_DATA_DIR":   t.TempDir(),
-		"ALDS_LOG_LEVEL":  "warn", // each request would be a line
+		"ALDS_LOG_LEVEL":  "warn", // otherwise each request logs a line
 	}
 	roles := []app.Role{app.StandaloneWith(embedded.Start)}
 	if dialect == "mysql" {
@@ -71,8 +71,8 @@ func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 	return base
 }
 
-// newDatabase is a database that nobody has used: on a server a copy of one that has all
-// tables, of SQLite none, since migrate copies more than tables.
+// newDatabase returns the URL of an unused database. On a server it is a copy with all tables.
+// For SQLite it has no tables, since migrate copies more than tables.
 func newDatabase(t *testing.T, dialect string) string {
 	t.Helper()
 	if dialect == "mysql" {
@@ -81,14 +81,14 @@ func newDatabase(t *testing.T, dialect string) string {
 	return testdb.EmptyURL(t, dialect)
 }
 
-// migrated are databases of SQLite as Migrate leaves them, by the settings.
+// migrated has SQLite databases after Migrate, by the settings.
 var migrated struct {
 	sync.Mutex
 	files map[string][]byte
 }
 
-// migrate does what the command does. A new file of SQLite is a copy, if one was made
-// with the same settings.
+// migrate does what the command does. If one was made with the same settings, a new SQLite
+// file is a copy.
 func migrate(ctx context.Context, settings map[string]string, log io.Writer, roles ...app.Role) error {
 	do := func() error {
 		return app.Migrate(ctx, func(name string) string { return settings[name] }, log, roles...)
@@ -111,7 +111,7 @@ func migrate(ctx context.Context, settings map[string]string, log io.Writer, rol
 		return err
 	}
 	if _, err := os.Stat(file + "-wal"); err == nil {
-		return nil // a part of it is elsewhere
+		return nil // a part of it is in another file
 	}
 	b, err := os.ReadFile(file) //nolint:gosec // the test's own
 	if migrated.files == nil {
@@ -121,8 +121,8 @@ func migrate(ctx context.Context, settings map[string]string, log io.Writer, rol
 	return err
 }
 
-// ServeWithToken does what Serve does, and makes an access token of the administrator
-// by what the command of an operator calls, since to start the command takes longer than
+// ServeWithToken does what Serve does, and makes an access token of the administrator. It
+// calls the function of the operator's command, since starting the command takes longer than
 // many tests. The tests of the documents run the command itself.
 func ServeWithToken(t *testing.T, dialect string, env map[string]string) (base, token string) {
 	t.Helper()
